@@ -1,0 +1,398 @@
+"""What a run is: profiles, parameters, paths, the store of made things, provenance, progress.
+
+Nothing here knows about heads, models or corpora; every other module may import this one and it imports none of ours.
+"""
+
+from __future__ import annotations
+
+import ast
+import contextlib
+import hashlib
+import json
+import os
+import platform
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parent.parent
+
+
+class StudyError(ValueError):
+    """Bad input, said in one sentence: what is wrong and what to do about it."""
+
+
+@contextlib.contextmanager
+def one_sentence():
+    """End a command with exit code 2 and one sentence, instead of a traceback, on a `StudyError`."""
+    try:
+        yield
+    except StudyError as error:
+        print(f"error: {error}", file=sys.stderr)
+        raise SystemExit(2) from None
+
+
+class _Lines:
+    """A stream on which a progress bar writes lines, for logs and for several runs at once."""
+
+    def write(self, text: str) -> None:
+        if text.strip():
+            sys.stderr.write(text.strip() + "\n")
+
+    def flush(self) -> None:
+        sys.stderr.flush()
+
+
+def progress(iterable: Iterable | None, label: str, total: int | None = None, **more):
+    """A progress bar that appears only when the work takes more than two seconds.
+
+    Where `HEADS_PROGRESS` is "lines" it is a line every ten seconds instead.
+    """
+    from tqdm import tqdm
+
+    if os.environ.get("HEADS_PROGRESS") == "lines":
+        more |= {"file": _Lines(), "mininterval": 10, "delay": 10, "ncols": 90, "ascii": True}
+    else:
+        more |= {"mininterval": 1, "delay": 2, "dynamic_ncols": True}
+    return tqdm(iterable, desc=label, total=total, leave=False, **more)
+
+
+# --- profiles: a profile only sets parameters; every one can be overridden ------------------------------------------
+
+_MODEL = {"layers": 3, "width": 128, "heads": 8, "feed_forward": 512, "dropout": 0.1}
+_TRAIN = {
+    "steps": 1000, "batch_tokens": 2048, "learning_rate": 2e-3, "warmup": 200, "cooldown": 0.0, "betas": [0.9, 0.98],
+    "label_smoothing": 0.1, "clip": 1.0, "evaluate_every": 200, "patience": 0, "average": 0,
+}  # fmt: skip
+PROFILES: dict[str, dict[str, Any]] = {
+    "tiny": {
+        "corpus": "controlled", "train": 400, "dev": 48, "test": 32, "vocabulary": 300, "beam": 1, "bootstrap": 100,
+        "model": _MODEL | {"layers": 2, "width": 32, "heads": 4, "feed_forward": 64},
+        "training": _TRAIN | {"steps": 12, "batch_tokens": 1024, "warmup": 4, "evaluate_every": 6},
+    },
+    "laptop": {
+        "corpus": "controlled", "train": 30000, "dev": 1000, "test": 500, "vocabulary": 2000, "beam": 1, "bootstrap": 1000,
+        "model": _MODEL, "training": _TRAIN | {"cooldown": 0.3},
+    },
+    "natural": {
+        "corpus": "natural", "train": 0, "dev": 2000, "test": 0, "vocabulary": 8000, "beam": 4, "bootstrap": 1000,
+        "model": _MODEL | {"width": 256, "feed_forward": 1024},
+        "training": _TRAIN | {"steps": 6000, "batch_tokens": 4096, "warmup": 800, "learning_rate": 1e-3,
+                              "evaluate_every": 500, "cooldown": 0.3},
+    },
+    "paper": {
+        "corpus": "natural", "train": 0, "dev": 2000, "test": 0, "vocabulary": 32000, "beam": 4, "bootstrap": 1000,
+        "model": _MODEL | {"layers": 6, "width": 512, "feed_forward": 2048},
+        "training": _TRAIN | {"steps": 200_000, "batch_tokens": 32_000, "warmup": 16_000, "learning_rate": 1.4e-3,
+                              "evaluate_every": 2048, "patience": 10, "average": 5},
+    },
+}  # fmt: skip
+
+
+def settings(profile: str, overrides: Mapping[str, Any] | None = None) -> dict[str, Any]:
+    """A profile's settings with `overrides`, whose names may be dotted ("training.steps").
+
+    Raises
+    ------
+    StudyError
+        For an unknown profile, an unknown name, or a value of another type than the profile's.
+    """
+    if profile not in PROFILES:
+        raise StudyError(f"There is no profile {profile!r}: choose one of {', '.join(PROFILES)}.")
+    chosen = json.loads(json.dumps(PROFILES[profile]))
+    for name, value in (overrides or {}).items():
+        *path, last = name.split(".")
+        place: Any = chosen
+        for part in path:
+            place = place.get(part) if isinstance(place, dict) else None
+        if not isinstance(place, dict) or last not in place or isinstance(place[last], dict):
+            raise StudyError(f"There is no setting {name!r}: choose one of {', '.join(_names(chosen))}.")
+        old = place[last]
+        if isinstance(old, float) and isinstance(value, int) and not isinstance(value, bool):
+            value = float(value)
+        if type(value) is not type(old):
+            raise StudyError(f"The setting {name!r} takes a {type(old).__name__} such as {old!r}, not {value!r}.")
+        place[last] = value
+    return chosen
+
+
+def _names(table: Mapping[str, Any], prefix: str = "") -> list[str]:
+    names = []
+    for name, value in table.items():
+        names += _names(value, f"{prefix}{name}.") if isinstance(value, dict) else [prefix + name]
+    return names
+
+
+def parse_overrides(text: str) -> dict[str, Any]:
+    """Read "training.steps=200 beam=4" as overrides; values are JSON, and anything else is a string."""
+    overrides = {}
+    for item in text.split():
+        name, equals, value = item.partition("=")
+        if not equals:
+            raise StudyError(f"Cannot read the setting {item!r}: write NAME=VALUE.")
+        try:
+            overrides[name] = json.loads(value)
+        except json.JSONDecodeError:
+            overrides[name] = value
+    return overrides
+
+
+# --- the store: everything made lies under a key of what made it, whole or not at all --------------------------------
+
+
+def runs() -> Path:
+    """Folder of everything trained and executed; `HEADS_RUNS` moves it."""
+    return Path(os.environ.get("HEADS_RUNS") or ROOT / "runs")
+
+
+def data() -> Path:
+    """Folder of everything generated or downloaded; `HEADS_DATA` moves it."""
+    return Path(os.environ.get("HEADS_DATA") or ROOT / "data")
+
+
+def data_root() -> str:
+    """The local folder of natural corpora (`HEADS_DATA_ROOT`), "" where none is set."""
+    return os.environ.get("HEADS_DATA_ROOT", "")
+
+
+def code_version(*names: str) -> str:
+    """Hash of what the named modules of `helpers` do: comments, docstrings and layout do not count.
+
+    Parameters
+    ----------
+    *names : str
+        Paths below `helpers` without ".py"; a folder stands for all modules in it.
+    """
+    digest = hashlib.sha256()
+    for name in names:
+        path = ROOT / "helpers" / name
+        for file in sorted(path.rglob("*.py")) if path.is_dir() else [path.with_suffix(".py")]:
+            tree = ast.parse(file.read_text(encoding="utf-8"))
+            for node in ast.walk(tree):
+                body = getattr(node, "body", None)
+                if (
+                    isinstance(node, ast.Module | ast.FunctionDef | ast.ClassDef)
+                    and body
+                    and isinstance(body[0], ast.Expr)
+                    and isinstance(body[0].value, ast.Constant)
+                ):
+                    body.pop(0)
+            digest.update(ast.dump(tree).encode())
+    return digest.hexdigest()[:16]
+
+
+def key(spec: Mapping[str, Any]) -> str:
+    """Key of a JSON-able description, the same in every process."""
+    return hashlib.sha256(json.dumps(spec, sort_keys=True).encode()).hexdigest()[:16]
+
+
+def write_text(path: Path, text: str) -> None:
+    """Write a file so that it is there whole or not at all."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    scratch = path.with_name(f".{path.name}.{os.getpid()}")
+    scratch.write_text(text, encoding="utf-8")
+    os.replace(scratch, path)
+
+
+def write_json(path: Path, value: Any) -> None:
+    """`write_text` of indented JSON."""
+    write_text(path, json.dumps(value, indent=1, ensure_ascii=False, sort_keys=True) + "\n")
+
+
+def _digest(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def place(root: Path, kind: str, spec: Mapping[str, Any]) -> Path:
+    """Where the thing made from `spec` lies or will lie."""
+    return root / kind / key(spec)
+
+
+def made(folder: Path) -> bool:
+    """Whether `folder` holds a finished thing; checks every file against its recorded digest.
+
+    Raises
+    ------
+    StudyError
+        If a file was cut off or changed since it was made.
+    """
+    manifest = folder / "made.json"
+    if not manifest.exists():
+        return False
+    for name, digest in json.loads(manifest.read_text(encoding="utf-8"))["files"].items():
+        if not (folder / name).exists() or _digest(folder / name) != digest:
+            raise StudyError(f"The stored file {folder / name} is damaged: delete the folder {folder} to make it anew.")
+    return True
+
+
+def make(root: Path, kind: str, spec: Mapping[str, Any], build: Callable[[Path], None]) -> Path:
+    """Return the folder made from `spec`, building it first if it is not there.
+
+    `build` writes into a scratch folder that gets its name, and a manifest of digests, only when it is whole. A scratch
+    folder that a killed run left behind is never read.
+    """
+    folder = place(root, kind, spec)
+    if made(folder):
+        return folder
+    scratch = folder.with_name(f".{folder.name}.{os.getpid()}")
+    shutil.rmtree(scratch, ignore_errors=True)
+    scratch.mkdir(parents=True)
+    try:
+        started = time.time()
+        build(scratch)
+        files = {str(f.relative_to(scratch)): _digest(f) for f in sorted(scratch.rglob("*")) if f.is_file()}
+        manifest = {"spec": spec, "files": files, "seconds": round(time.time() - started, 1), **provenance()}
+        write_json(scratch / "made.json", manifest)
+        if folder.exists() and not (folder / "made.json").exists():  # not finished by anyone
+            shutil.rmtree(folder, ignore_errors=True)
+        with contextlib.suppress(OSError):  # another run may have made it meanwhile: both made the same
+            os.rename(scratch, folder)
+    finally:
+        shutil.rmtree(scratch, ignore_errors=True)
+    made(folder)
+    return folder
+
+
+# --- provenance ------------------------------------------------------------------------------------------------------
+
+
+def provenance() -> dict[str, Any]:
+    """When, on what and with which code and libraries something is made."""
+    versions = {}
+    for name in ("torch", "transformers", "tokenizers", "spacy", "sacrebleu"):
+        with contextlib.suppress(metadata.PackageNotFoundError):
+            versions[name] = metadata.version(name)
+    return {
+        "time": datetime.now(UTC).isoformat(timespec="seconds"),
+        "commit": _git("rev-parse", "--short=12", "HEAD") + ("+changes" if _git("status", "--porcelain", "helpers") else ""),
+        "python": platform.python_version(),
+        "libraries": versions,
+        "hardware": hardware(),
+    }
+
+
+def _git(*arguments: str) -> str:
+    try:
+        done = subprocess.run(["git", "-C", str(ROOT), *arguments], capture_output=True, text=True, timeout=10)
+    except (OSError, subprocess.SubprocessError):
+        return "unknown"
+    return done.stdout.strip() if done.returncode == 0 else "unknown"
+
+
+def hardware() -> str:
+    """The processor in words, and the GPU if torch is loaded and sees one."""
+    name = platform.processor() or platform.machine()
+    with contextlib.suppress(OSError, StopIteration):
+        lines = Path("/proc/cpuinfo").read_text().splitlines()
+        name = next(line.split(":")[1].strip() for line in lines if line.startswith("model name"))
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+    torch = sys.modules.get("torch")
+    gpu = f", {torch.cuda.get_device_name()}" if torch and torch.cuda.is_available() else ""
+    return f"{name}, {cores} cores{gpu}"
+
+
+# --- a run of a notebook ---------------------------------------------------------------------------------------------
+
+
+@dataclass
+class Run:
+    """One run of a notebook: its settings, and where its figures and tables go."""
+
+    name: str
+    parameters: dict[str, Any]
+    settings: dict[str, Any]
+    folder: Path
+    started: float
+
+    @property
+    def corpus(self) -> str:
+        """ "controlled" or "natural"."""
+        return self.settings["corpus"]
+
+    def facts(self, **more: Any) -> dict[str, Any]:
+        """What a sidecar says of this run."""
+        given = {k: v for k, v in self.parameters.items() if v not in ("", None)}
+        flags = " ".join(f"-p {name} {json.dumps(value)}" for name, value in given.items() if name != "output")
+        command = f"papermill notebooks/{self.name}.ipynb out.ipynb {flags}"
+        return {"notebook": self.name, "command": command, "settings": self.settings, **more}
+
+    def figure(self, figure, name: str, **facts: Any) -> None:
+        """Save a figure with its sidecar and show it."""
+        from IPython.display import display
+
+        from helpers import figures
+
+        figures.save(figure, self.folder / "figures", name, self.facts(**facts))
+        figures.plt.close(figure)
+        display(figure)
+
+    def table(self, frame, name: str, **facts: Any):
+        """Save a table as CSV with its sidecar; returns it."""
+        folder = self.folder / "tables"
+        write_text(folder / f"{name}.csv", frame.to_csv())
+        write_json(folder / f"{name}.json", {"table": name, **self.facts(**facts), **provenance()})
+        return frame
+
+    def summary(self) -> str:
+        """What this run is, in one paragraph, for the notebook's first output."""
+        profile = self.parameters["profile"]
+        facts = provenance()
+        versions = ", ".join(f"{n} {v}" for n, v in facts["libraries"].items())
+        changes = self.parameters.get("overrides") or "none"
+        return (
+            f"profile {profile}, {self.corpus} corpus, seed {self.parameters['seed']} (one seed), overrides: {changes}\n"
+            f"code {facts['commit']}, {facts['time']}\n{facts['hardware']}; python {facts['python']}, {versions}\n"
+            f"figures and tables in {os.path.relpath(self.folder, ROOT)}"
+        )
+
+
+PARAMETERS = {
+    "profile": "laptop", "corpus": "", "models": "", "pretrained": "", "data_root": "", "seed": 1, "overrides": "",
+    "output": "",
+}  # fmt: skip
+
+
+def begin(name: str, namespace: Mapping[str, Any]) -> Run:
+    """Start a notebook: check its parameters, find its settings, say what it is.
+
+    Parameters
+    ----------
+    name : str
+        The notebook's file name without ending.
+    namespace : mapping
+        The notebook's `globals()` right after its parameters cell: a name that is no parameter is an error.
+
+    Raises
+    ------
+    StudyError
+        For an unknown parameter, profile, corpus or setting.
+    """
+    given = {
+        key: value
+        for key, value in namespace.items()
+        if not key.startswith("_") and key not in ("In", "Out") and isinstance(value, str | int | float | list | dict | None)
+    }
+    unknown = sorted(set(given) - set(PARAMETERS))
+    if unknown:
+        raise StudyError(f"There is no parameter {unknown[0]!r}: {name} takes {', '.join(PARAMETERS)}.")
+    parameters = PARAMETERS | given
+    if type(parameters["seed"]) is not int:
+        raise StudyError(f"The parameter 'seed' takes a whole number, not {parameters['seed']!r}.")
+    overrides = parse_overrides(parameters["overrides"])
+    if parameters["corpus"]:
+        overrides["corpus"] = parameters["corpus"]
+    chosen = settings(parameters["profile"], overrides)
+    if chosen["corpus"] not in ("controlled", "natural"):
+        raise StudyError(f"There is no corpus {chosen['corpus']!r}: choose controlled or natural.")
+    if parameters["data_root"]:
+        os.environ["HEADS_DATA_ROOT"] = str(Path(parameters["data_root"]).expanduser().resolve())
+    folder = Path(parameters["output"] or runs() / f"{parameters['profile']}-{chosen['corpus']}").resolve()
+    return Run(name, parameters, chosen, folder, time.time())
