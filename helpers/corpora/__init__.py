@@ -1,0 +1,173 @@
+"""Text in: controlled (generated, gold structure) and natural (Hub or local folder) corpora, one Example type per task.
+
+A corpus is prepared once into a folder of plain files (sentence pairs as JSON lines, two subword vocabularies, a report)
+that a machine with torch alone can train from.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from helpers import study
+from helpers.study import StudyError
+
+LANGUAGES = {"ru": "Russian", "de": "German", "fr": "French"}
+REGISTERS = ("news", "subtitles")
+
+
+@dataclass(slots=True)
+class Pair:
+    """One translation example.
+
+    Attributes
+    ----------
+    source, target : str
+        The sentences as a model reads and writes them.
+    words : tuple of str
+        The source's words in text order; each occurs in `source` after the one before it. Empty until parsed.
+    heads : tuple of int
+        For each word the position of its syntactic head, -1 for the root. Empty until parsed.
+    relations : tuple of str
+        For each word its relation to its head, in the vocabulary of `helpers.corpora.parsing`. Empty until parsed.
+    marks : tuple of (phenomenon, wanted, others)
+        What a right translation must show (controlled corpus only), see `helpers.scoring.phenomena`.
+    origin : str
+        Where the pair comes from: a named test set, a file, a generator's register.
+    """
+
+    source: str
+    target: str
+    words: tuple[str, ...] = ()
+    heads: tuple[int, ...] = ()
+    relations: tuple[str, ...] = ()
+    marks: tuple[tuple[str, str, tuple[str, ...]], ...] = ()
+    origin: str = ""
+
+
+def write_pairs(path: Path, pairs: Sequence[Pair]) -> None:
+    """Write pairs as JSON lines."""
+    with path.open("w", encoding="utf-8") as file:
+        for pair in pairs:
+            file.write(json.dumps({k: v for k, v in asdict(pair).items() if v}, ensure_ascii=False) + "\n")
+
+
+def read_pairs(path: Path) -> list[Pair]:
+    """Read what `write_pairs` wrote.
+
+    Raises
+    ------
+    StudyError
+        If the file is missing, empty, or a line is broken.
+    """
+    if not path.exists():
+        raise StudyError(f"There is no file {path}: prepare the corpus first.")
+    pairs = []
+    with path.open(encoding="utf-8") as file:
+        for number, line in enumerate(file, 1):
+            try:
+                row = json.loads(line)
+                row["marks"] = tuple((p, w, tuple(o)) for p, w, o in row.get("marks", ()))
+                pairs.append(Pair(**{k: tuple(v) if isinstance(v, list) else v for k, v in row.items()}))
+            except (ValueError, TypeError) as error:
+                raise StudyError(f"Line {number} of {path} is not a sentence pair ({error}): prepare it anew.") from None
+    if not pairs:
+        raise StudyError(f"The file {path} holds no sentence pairs: prepare the corpus anew.")
+    return pairs
+
+
+def spec(settings: Mapping[str, Any], language: str, register: str, seed: int, parser: str = "spacy") -> dict[str, Any]:
+    """Everything that a prepared corpus depends on.
+
+    Parameters
+    ----------
+    settings : mapping
+        A profile's settings (`helpers.study.settings`).
+    language, register : str
+        Target language; for the natural track the register is "local" (a folder, `HEADS_DATA_ROOT`) or a Hub set of
+        `helpers.corpora.natural`.
+    parser : str
+        What parses the dev and test sets of natural text: "spacy", "stanza", or the path of a CoNLL-U file.
+    """
+    if language not in LANGUAGES:
+        raise StudyError(f"There is no language {language!r}: choose one of {', '.join(LANGUAGES)}.")
+    chosen = {name: settings[name] for name in ("corpus", "train", "dev", "test", "vocabulary")}
+    chosen |= {"language": language, "register": register, "seed": seed}
+    if chosen["corpus"] == "controlled":
+        if register not in REGISTERS:
+            raise StudyError(f"There is no register {register!r}: choose one of {', '.join(REGISTERS)}.")
+        chosen["code"] = study.code_version("corpora/__init__", "corpora/tokens", "corpora/controlled")
+    elif chosen["corpus"] == "natural":
+        chosen["parser"] = parser
+        if register == "local":
+            chosen["files"] = _fingerprint(study.data_root(), language)
+        chosen["code"] = study.code_version("corpora/__init__", "corpora/tokens", "corpora/natural", "corpora/parsing")
+    else:
+        raise StudyError(f"There is no corpus {chosen['corpus']!r}: choose controlled or natural.")
+    return chosen
+
+
+def _fingerprint(root: str, language: str) -> str:
+    """Digest of the local files that hold a language's pairs."""
+    from helpers.corpora import natural
+
+    digest = hashlib.sha256()
+    for path in natural.files(language, root):
+        digest.update(path.name.encode() + path.read_bytes())
+    return digest.hexdigest()[:16]
+
+
+def prepare(spec: Mapping[str, Any]) -> Path:
+    """Make the corpus folder of a spec, or find it made.
+
+    Returns
+    -------
+    pathlib.Path
+        A folder with train.jsonl, dev.jsonl, one file a test set, source.json and target.json (vocabularies) and
+        report.csv. Everything is lower-cased, as in the paper's recipe (appendix B.1).
+    """
+
+    def build(folder: Path) -> None:
+        from helpers.corpora import tokens
+
+        splits = _controlled(spec) if spec["corpus"] == "controlled" else _natural(spec, folder)
+        for name, pairs in splits.items():
+            write_pairs(folder / f"{name}.jsonl", [_lower(pair) for pair in pairs])
+        for side in ("source", "target"):
+            texts = (getattr(pair, side) for pair in splits["train"])
+            tokens.learn_vocabulary(texts, spec["vocabulary"]).save(str(folder / f"{side}.json"))
+
+    return study.make(study.data(), "corpora", dict(spec), build)
+
+
+def _lower(pair: Pair) -> Pair:
+    marks = tuple((p, w.lower(), tuple(o.lower() for o in others)) for p, w, others in pair.marks)
+    words = tuple(w.lower() for w in pair.words)
+    return Pair(pair.source.lower(), pair.target.lower(), words, pair.heads, pair.relations, marks, pair.origin)
+
+
+def _controlled(spec: Mapping[str, Any]) -> dict[str, list[Pair]]:
+    from helpers.corpora import controlled
+
+    sizes = {name: spec[name] for name in ("train", "dev", "test")}
+    return controlled.splits(spec["register"], spec["language"], **sizes, seed=spec["seed"])
+
+
+def _natural(spec: Mapping[str, Any], folder: Path) -> dict[str, list[Pair]]:
+    from helpers.corpora import natural, parsing
+
+    loaded = natural.load(
+        spec["language"], study.data_root(), dev=spec["dev"], seed=spec["seed"], limit=spec["train"] or None,
+        source=spec["register"],
+    )  # fmt: skip
+    loaded.report.to_csv(folder / "report.csv", index=False)
+    parser = parsing.parser(spec["parser"])
+    splits = dict(loaded.splits)
+    for name, pairs in splits.items():
+        if name != "train":
+            splits[name] = parsing.annotate(pairs[: spec["test"] or None] if name != "dev" else pairs, parser)
+    return splits

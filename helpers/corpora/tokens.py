@@ -1,0 +1,239 @@
+"""Subword vocabularies, word alignment and token-budget batches."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers, trainers
+
+from helpers.corpora import Pair
+from helpers.study import StudyError
+
+PAD, EOS, UNK = "<pad>", "</s>", "<unk>"
+
+
+def learn_vocabulary(texts: Iterable[str], size: int, lowercase: bool = True) -> Tokenizer:
+    """Learn a byte-pair vocabulary; words start with the mark "▁", punctuation stands alone.
+
+    The paper learns about 32,000 merges a language on lower-cased text, source and target apart (appendix B.1).
+    """
+    tokenizer = Tokenizer(models.BPE(unk_token=UNK))
+    steps = [normalizers.NFC(), normalizers.Replace("\u00a0", " ")] + ([normalizers.Lowercase()] if lowercase else [])
+    tokenizer.normalizer = normalizers.Sequence(steps)
+    tokenizer.pre_tokenizer = pre_tokenizers.Sequence(
+        [pre_tokenizers.Metaspace(prepend_scheme="always"), pre_tokenizers.Punctuation("isolated")]
+    )
+    tokenizer.decoder = decoders.Metaspace(prepend_scheme="always")
+    trainer = trainers.BpeTrainer(vocab_size=size, special_tokens=[PAD, EOS, UNK], show_progress=False)
+    tokenizer.train_from_iterator(texts, trainer)
+    return tokenizer
+
+
+class Subwords:
+    """One side's subword vocabulary, ours or a pretrained model's, behind one face.
+
+    Parameters
+    ----------
+    tokenizer : tokenizers.Tokenizer or transformers tokenizer
+    target : bool
+        Whether a pretrained tokenizer shall encode its target language.
+    """
+
+    def __init__(self, tokenizer: Any, target: bool = False) -> None:
+        self.tokenizer, self.target = tokenizer, target
+        self.own = isinstance(tokenizer, Tokenizer)
+        if self.own:
+            self.pad, self.eos = tokenizer.token_to_id(PAD), tokenizer.token_to_id(EOS)
+            self.size = tokenizer.get_vocab_size()
+        else:
+            self.pad, self.eos, self.size = tokenizer.pad_token_id, tokenizer.eos_token_id, len(tokenizer)
+
+    @classmethod
+    def load(cls, path: Path) -> Subwords:
+        """Read a vocabulary that `learn_vocabulary` made."""
+        try:
+            return cls(Tokenizer.from_file(str(path)))
+        except Exception as error:  # the library raises a bare Exception
+            raise StudyError(f"Cannot read the vocabulary {path} ({error}): delete its folder to make it anew.") from None
+
+    def encode(self, text: str) -> list[int]:
+        """Token ids with the end-of-sentence id last (and whatever else a pretrained tokenizer adds)."""
+        return self.encode_all([text])[0]
+
+    def encode_all(self, texts: Sequence[str]) -> list[list[int]]:
+        """`encode` for many sentences."""
+        if self.own:
+            return [[*e.ids, self.eos] for e in self.tokenizer.encode_batch(list(texts))]
+        return self.tokenizer(text_target=list(texts))["input_ids"] if self.target else self.tokenizer(list(texts))["input_ids"]
+
+    def decode_all(self, ids: Iterable[Sequence[int]]) -> list[str]:
+        """Text of each sequence, special tokens left out."""
+        if self.own:
+            return self.tokenizer.decode_batch([[i for i in row if i > self.eos] for row in ids])
+        return self.tokenizer.batch_decode(list(ids), skip_special_tokens=True)
+
+    def pieces(self, ids: Sequence[int]) -> list[str]:
+        """The tokens as strings, word starts marked with "▁" (or the tokenizer's own mark)."""
+        convert = self.tokenizer.id_to_token if self.own else self.tokenizer.convert_ids_to_tokens
+        return [convert(int(i)) for i in ids]
+
+    def word_ids(self, text: str, words: Sequence[str]) -> list[int]:
+        """For each token of `encode(text)` the word that holds its first character; -1 for tokens of no word.
+
+        Works from the tokens' surfaces alone, so that tokenizers without offsets serve too.
+
+        Raises
+        ------
+        StudyError
+            If the words do not occur in the text in their order.
+        """
+        owner = np.full(len(text), -1)
+        start = 0
+        for number, word in enumerate(words):
+            at = text.find(word, start)
+            if at < 0:
+                raise StudyError(f"The word {word!r} is not in {text!r} after the words before it: parse the text anew.")
+            owner[at : at + len(word)] = number
+            start = at + len(word)
+        if self.own:
+            spans = [*self.tokenizer.encode(text).offsets, (0, 0)]
+        elif self.tokenizer.is_fast:
+            spans = self.tokenizer(text, return_offsets_mapping=True)["offset_mapping"]
+        else:
+            spans = list(_find_pieces(text, self.pieces(self.encode(text))))
+        found = []
+        for start, stop in spans:
+            inside = [int(w) for w in owner[start:stop] if w >= 0]
+            found.append(inside[0] if inside else -1)
+        return found
+
+
+def _find_pieces(text: str, pieces: Sequence[str]) -> Iterator[tuple[int, int]]:
+    """Character span of each piece, by walking through the text; (0, 0) for pieces that do not stand in it."""
+    lowered, at = text.lower(), 0
+    for piece in pieces:
+        surface = piece.lstrip("▁Ġ").lower()
+        start = lowered.find(surface, at) if surface else -1
+        if start < 0 or start - at > 2:  # a special token or an unknown character
+            yield 0, 0
+        else:
+            at = start + len(surface)
+            yield start, at
+
+
+@dataclass
+class Encoded:
+    """Pairs as ids: `source` and `target` end with the end-of-sentence id; `words` as `Subwords.word_ids` or empty."""
+
+    source: list[list[int]]
+    target: list[list[int]]
+    words: list[list[int]]
+
+    def __len__(self) -> int:
+        return len(self.source)
+
+
+def encode(pairs: Sequence[Pair], source: Subwords, target: Subwords, limit: int = 0) -> Encoded:
+    """Encode pairs.
+
+    Parameters
+    ----------
+    limit : int
+        The longest sequence that the model takes; 0 for any.
+
+    Raises
+    ------
+    StudyError
+        If there are no pairs, or a sentence is longer than `limit`.
+    """
+    if not pairs:
+        raise StudyError("There are no sentence pairs to encode: check the corpus and its filters.")
+    sources, targets = source.encode_all([p.source for p in pairs]), target.encode_all([p.target for p in pairs])
+    for pair, ids, labels in zip(pairs, sources, targets, strict=True):
+        if limit and max(len(ids), len(labels)) > limit:
+            raise StudyError(
+                f"A sentence of {max(len(ids), len(labels))} tokens is longer than the model's {limit} "
+                f"({pair.source[:40]!r}…): filter the corpus by length or build the model with more positions."
+            )
+    words = [source.word_ids(p.source, p.words) if p.words else [] for p in pairs]
+    return Encoded(sources, targets, words)
+
+
+def _pad(rows: Sequence[Sequence[int]], value: int) -> torch.Tensor:
+    width = max(map(len, rows))
+    return torch.tensor([[*row, *[value] * (width - len(row))] for row in rows])
+
+
+def collate(data: Encoded, rows: Sequence[int], pad: int) -> dict[str, torch.Tensor]:
+    """One batch: `input_ids`, `attention_mask`, `labels` (-100 where padded), and what measures need beside them.
+
+    `index` [B] holds each row's place in the corpus, `word_ids` [B, S] each source token's word (-1 for none).
+    """
+    batch = {
+        "input_ids": _pad([data.source[i] for i in rows], pad),
+        "labels": _pad([data.target[i] for i in rows], -100),
+        "index": torch.tensor(list(rows)),
+    }
+    lengths = torch.tensor([len(data.source[i]) for i in rows])
+    batch["attention_mask"] = (torch.arange(batch["input_ids"].shape[1]) < lengths[:, None]).long()
+    if data.words and data.words[rows[0]]:
+        batch["word_ids"] = _pad([data.words[i] for i in rows], -1)
+    return batch
+
+
+def batches(data: Encoded, pad: int, budget: int, shuffle: int | None = None) -> list[list[int]]:
+    """Group rows of like length so that source and target, padding included, hold at most `budget` tokens a batch.
+
+    Parameters
+    ----------
+    shuffle : int or None
+        Seed of the order of batches and of rows of equal length; None sorts by length alone.
+    """
+    rng = random.Random(f"batches {shuffle}")
+    order = list(range(len(data)))
+    if shuffle is not None:
+        rng.shuffle(order)
+    order.sort(key=lambda i: (len(data.source[i]), len(data.target[i])))
+    groups: list[list[int]] = [[]]
+    widest = [0, 0]
+    for row in order:
+        wide = [max(widest[0], len(data.source[row])), max(widest[1], len(data.target[row]))]
+        if groups[-1] and sum(wide) * (len(groups[-1]) + 1) > budget:
+            groups.append([])
+            wide = [len(data.source[row]), len(data.target[row])]
+        groups[-1].append(row)
+        widest = wide
+    if shuffle is not None:
+        rng.shuffle(groups)
+    return groups
+
+
+class Batches:
+    """Batches of a corpus in corpus order of length, as often as one iterates: what measures take."""
+
+    def __init__(self, data: Encoded, pad: int, budget: int = 4096, device: str | torch.device = "cpu") -> None:
+        self.data, self.pad, self.device = data, pad, device
+        self.groups = batches(data, pad, budget)
+
+    def __len__(self) -> int:
+        return len(self.groups)
+
+    def __iter__(self) -> Iterator[dict[str, torch.Tensor]]:
+        for rows in self.groups:
+            yield {name: t.to(self.device) for name, t in collate(self.data, rows, self.pad).items()}
+
+
+def counts(data: Sequence[Sequence[int]], size: int) -> torch.Tensor:
+    """How often each of `size` token ids occurs: int64 [size]."""
+    counter = Counter(i for row in data for i in row)
+    table = torch.zeros(size, dtype=torch.long)
+    for token, number in counter.items():
+        table[token] = number
+    return table

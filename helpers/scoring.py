@@ -1,0 +1,105 @@
+"""BLEU, accuracy on grammatical phenomena, bootstrap intervals."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+import pandas as pd
+
+from helpers.study import StudyError
+
+ORDER = ("verb position", "adjective position", "clitic position")
+
+
+def bleu(hypotheses: Sequence[str], references: Sequence[str], resamples: int = 1000) -> dict[str, float | str]:
+    """Corpus BLEU by sacreBLEU with its bootstrap interval over sentences.
+
+    Returns
+    -------
+    dict
+        "bleu"; "low" and "high" (95 % interval, nan with fewer than two sentences or no resamples); "signature".
+    """
+    from sacrebleu.metrics import BLEU
+
+    if not hypotheses or len(hypotheses) != len(references):
+        raise StudyError(f"BLEU needs as many references as hypotheses, not {len(hypotheses)} and {len(references)}.")
+    metric = BLEU()
+    score = metric.corpus_score(list(hypotheses), [list(references)], n_bootstrap=resamples if len(hypotheses) > 1 else 1)
+    centre, half = (score._mean, score._ci) if resamples > 1 and len(hypotheses) > 1 else (float("nan"),) * 2
+    return {
+        "bleu": score.score,
+        "low": centre - half,
+        "high": centre + half,
+        "signature": str(metric.get_signature()),
+    }
+
+
+def phenomena(hypotheses: Sequence[str], marks: Iterable[Sequence[tuple[str, str, tuple[str, ...]]]]) -> pd.DataFrame:
+    """Accuracy per grammatical phenomenon on decoded translations.
+
+    A mark of word order is met if both words occur and the first stands before the second; any other mark is met if the
+    wanted word (or run of words) occurs as often as the sentence's marks want it. `found` counts marks whose word occurs
+    in the wanted or in another of its forms; `of_found` is accuracy among them, which sets lexical choice apart.
+
+    Parameters
+    ----------
+    hypotheses : sequence of str
+        Translations, words separated by spaces.
+    marks : iterable of sequences of (phenomenon, wanted, others)
+
+    Returns
+    -------
+    pandas.DataFrame
+        Indexed by phenomenon: n, accuracy, found, of_found.
+    """
+    rows = []
+    for hypothesis, wants in zip(hypotheses, marks, strict=True):
+        words = hypothesis.split()
+        text = f" {' '.join(words)} "
+        for phenomenon, wanted, others in wants:
+            if phenomenon in ORDER:
+                found = wanted in words and others[0] in words
+                right = found and words.index(wanted) < words.index(others[0])
+            else:
+                right = f" {wanted} " in text
+                found = right or any(f" {other} " in text for other in others)
+            rows.append((phenomenon, right, found))
+    table = pd.DataFrame(rows, columns=["phenomenon", "right", "found"])
+    grouped = table.groupby("phenomenon")
+    out = pd.DataFrame({"n": grouped.size(), "accuracy": grouped.right.mean(), "found": grouped.found.mean()})
+    out["of_found"] = out.accuracy / out.found.where(out.found > 0)
+    return out
+
+
+def resamples(size: int, repeats: int, seed: int = 0) -> np.ndarray:
+    """Bootstrap weights: how often each of `size` sentences is drawn, float32 [repeats, size]."""
+    rng = np.random.default_rng(seed)
+    return rng.multinomial(size, np.full(size, 1 / size), size=repeats).astype(np.float32)
+
+
+def ratio_interval(
+    hits: np.ndarray, totals: np.ndarray, repeats: int = 1000, level: float = 0.95, seed: int = 0
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Ratio of sums over sentences with its percentile bootstrap interval.
+
+    Parameters
+    ----------
+    hits, totals : arrays [sentences, ...] that broadcast against each other
+
+    Returns
+    -------
+    ratio, low, high : arrays [...]
+        nan where the total is zero.
+    """
+    hits, totals = np.broadcast_arrays(np.asarray(hits, np.float32), np.asarray(totals, np.float32))
+    size, shape = hits.shape[0], hits.shape[1:]
+    with np.errstate(invalid="ignore", divide="ignore"):
+        ratio = hits.sum(0, dtype=np.float64) / totals.sum(0, dtype=np.float64)
+        weights = resamples(size, repeats, seed)
+        drawn = (weights @ hits.reshape(size, -1)) / (weights @ totals.reshape(size, -1))
+    tail = (1 - level) / 2
+    valid = ~np.isnan(drawn).all(0)
+    low, high = np.full(drawn.shape[1], np.nan), np.full(drawn.shape[1], np.nan)
+    low[valid], high[valid] = np.nanquantile(drawn[:, valid], [tail, 1 - tail], axis=0)
+    return ratio, low.reshape(shape), high.reshape(shape)
