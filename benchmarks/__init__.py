@@ -1,0 +1,1 @@
+"""What things cost, as ratios from one run; `make bench` prints them."""

@@ -1,0 +1,210 @@
+"""Where the attention heads of a Hugging Face model are: the one place that knows module names.
+
+A head is an address ``(kind, layer, head)``: kind is ``encoder``, ``decoder`` (both self-attention) or ``cross``
+(decoder-encoder attention); layers and heads count from 0. The head table of every measure is indexed by it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import pandas as pd
+from torch import nn
+from transformers import PreTrainedModel
+
+from helpers.study import StudyError
+
+KINDS = ("encoder", "decoder", "cross")
+ADDRESS = ("kind", "layer", "head")
+
+
+@dataclass(frozen=True)
+class _Family:
+    """One way of building attention: where it is (below the model's base model) and what its parts are called."""
+
+    places: Mapping[str, tuple[str, str]]  # kind -> (list of layers, attention inside one layer)
+    parts: tuple[str | None, str | None, str | None, str]  # projections q, k, v and out
+    head_dim: str = "head_dim"
+
+
+_BART = _Family(
+    {
+        "encoder": ("encoder.layers", "self_attn"),
+        "decoder": ("decoder.layers", "self_attn"),
+        "cross": ("decoder.layers", "encoder_attn"),
+    },
+    ("q_proj", "k_proj", "v_proj", "out_proj"),
+)
+_T5 = _Family(
+    {
+        "encoder": ("encoder.block", "layer.0.SelfAttention"),
+        "decoder": ("decoder.block", "layer.0.SelfAttention"),
+        "cross": ("decoder.block", "layer.1.EncDecAttention"),
+    },
+    ("q", "k", "v", "o"),
+    head_dim="key_value_proj_dim",
+)
+_OPT = _Family({"decoder": ("decoder.layers", "self_attn")}, ("q_proj", "k_proj", "v_proj", "out_proj"))
+_GPT2 = _Family({"decoder": ("h", "attn")}, (None, None, None, "c_proj"))  # q, k and v leave one projection, c_attn
+# keyed by config.model_type, which subclasses and reuses (ByT5 is a T5) share
+_FAMILIES = {
+    **dict.fromkeys(("bart", "marian", "mbart", "pegasus"), _BART),
+    **{"t5": _T5, "opt": _OPT, "gpt2": _GPT2},
+}
+
+
+@dataclass(frozen=True)
+class Site:
+    """One attention module and the heads in it.
+
+    Attributes
+    ----------
+    kind : str
+        ``encoder``, ``decoder`` or ``cross``.
+    layer : int
+        Layer, from 0.
+    heads : int
+        Heads left in this module; may differ between layers, and be 0, once heads were removed.
+    head_dim : int
+        Width of one head; the output projection reads ``heads * head_dim`` numbers, head after head.
+    name : str
+        Dotted path of the module in the model that was asked.
+    module : torch.nn.Module
+        The attention module itself.
+    q, k, v, out : str or None
+        Names of the projections inside the module; q, k and v are None where they are fused (GPT-2).
+    """
+
+    kind: str
+    layer: int
+    heads: int
+    head_dim: int
+    name: str
+    module: nn.Module = field(repr=False)
+    q: str | None
+    k: str | None
+    v: str | None
+    out: str
+
+    def projection(self, which: str) -> nn.Module | None:
+        """The submodule behind ``q``, ``k``, ``v`` or ``out``; None where the family has no such module of its own."""
+        name = getattr(self, which)
+        return None if name is None else getattr(self.module, name)
+
+
+def sites(model: PreTrainedModel, kinds: str | tuple[str, ...] | None = None) -> list[Site]:
+    """List the attention modules of a model: encoder, then decoder, then cross, each by layer.
+
+    Parameters
+    ----------
+    model : transformers.PreTrainedModel
+        Marian, BART, mBART, Pegasus, T5 (also ByT5), OPT or GPT-2, with any task head; not a part or a wrapper of one.
+    kinds : str or sequence of str, optional
+        Only these kinds; all that the model has when omitted.
+
+    Returns
+    -------
+    list of Site
+        The head counts are read from the weights, so that they stay right after heads were removed.
+
+    Raises
+    ------
+    StudyError
+        If the model is wrapped, has grouped-query heads or is of another family; if a kind is unknown or absent.
+    """
+    family = _family(model)
+    kinds = KINDS if kinds is None else (kinds,) if isinstance(kinds, str) else tuple(kinds)
+    for kind in kinds:
+        if kind not in KINDS:
+            raise StudyError(f"unknown kind of attention {kind!r}: choose from {', '.join(KINDS)}.")
+    base = model.base_model
+    prefix = "" if base is model else f"{model.base_model_prefix}."
+    found = []
+    for kind, (layers, inside) in family.places.items():
+        if kind not in kinds or (kind == "cross" and not model.config.is_encoder_decoder):
+            continue  # a BART decoder used alone carries cross-attention that never runs
+        for layer, block in enumerate(_submodule(base, layers)):
+            module = block.get_submodule(inside)
+            head_dim, out = getattr(module, family.head_dim), getattr(module, family.parts[-1])
+            width = out.in_features if hasattr(out, "in_features") else out.nx  # GPT-2's Conv1D says nx
+            path = f"{prefix}{layers}.{layer}.{inside}"
+            found.append(Site(kind, layer, width // head_dim, head_dim, path, module, *family.parts))
+    if not found:
+        raise StudyError(f"{type(model).__name__} has no {' or '.join(kinds)} attention; pass the whole model.")
+    return found
+
+
+def index(model: PreTrainedModel, kinds: str | tuple[str, ...] | None = None) -> pd.MultiIndex:
+    """The index of the head table: one row ``(kind, layer, head)`` for each head of the model, in the order of `sites`.
+
+    Raises
+    ------
+    StudyError
+        As `sites`.
+    """
+    rows = [(site.kind, site.layer, head) for site in sites(model, kinds) for head in range(site.heads)]
+    return pd.MultiIndex.from_tuples(rows, names=ADDRESS)
+
+
+def locate(model: PreTrainedModel, values: Mapping[tuple, Any] | pd.Series) -> list[tuple[Site, dict]]:
+    """Bring values given by head, or for a whole layer, to the sites that they belong to.
+
+    Parameters
+    ----------
+    model : transformers.PreTrainedModel
+        See `sites`.
+    values : mapping or pandas.Series
+        ``{(kind, layer, head): value}``, or ``{(kind, layer): value}`` for a layer; the two may be mixed.
+
+    Returns
+    -------
+    list of (Site, dict)
+        For each site that is named at least once, ``{head: value}``; the head of a whole layer's value is None.
+
+    Raises
+    ------
+    StudyError
+        If an address is malformed or not in the model; or as `sites`.
+    """
+    known = {(site.kind, site.layer): site for site in sites(model)}
+    found: dict[tuple, tuple[Site, dict]] = {}
+    for address, value in values.items():
+        parts = address if isinstance(address, tuple) else (address,)
+        site = known.get(parts[:2])
+        whole = len(parts) == 2
+        if site is None or not (whole or (len(parts) == 3 and parts[2] in range(site.heads))):
+            has = [f"{s.kind} layer {s.layer} ({s.heads})" for s in known.values()]
+            raise StudyError(f"no head {address} in {type(model).__name__}, which has (heads): {', '.join(has)}.")
+        found.setdefault(parts[:2], (site, {}))[1][None if whole else int(parts[2])] = value
+    return list(found.values())
+
+
+def _family(model: Any) -> _Family:
+    name, supported = type(model).__name__, ", ".join(sorted(_FAMILIES))
+    if not isinstance(model, PreTrainedModel):
+        inside = next((part for part in ("module", "_orig_mod") if hasattr(model, part)), None)
+        advice = f"pass the model inside it (.{inside})" if inside else "pass a transformers model"
+        raise StudyError(f"{name} is not a Hugging Face model: {advice}; supported are {supported}.")
+    queries = getattr(model.config, "num_attention_heads", None)
+    groups = getattr(model.config, "num_key_value_heads", None) or queries
+    if groups != queries:
+        raise StudyError(
+            f"{name} has grouped-query heads ({queries} query heads share {groups} key-value heads), so that a head is"
+            f" not a unit of its own; supported are {supported}."
+        )
+    if model.config.model_type not in _FAMILIES:
+        raise StudyError(
+            f"{name} (model type {model.config.model_type}) is not supported: its attention has no adapter here;"
+            f" supported are {supported}."
+        )
+    return _FAMILIES[model.config.model_type]
+
+
+def _submodule(base: nn.Module, path: str):
+    """The list of layers at `path`, or nothing where the model has no such part (a decoder without an encoder)."""
+    try:
+        return base.get_submodule(path)
+    except AttributeError:
+        return ()

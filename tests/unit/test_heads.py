@@ -1,0 +1,831 @@
+"""The instrument on tiny real models: open gates change nothing, records are eager's weights, blocks leave no trace."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+import torch
+import transformers as hf
+from torch import nn
+from transformers.masking_utils import AttentionMaskInterface
+from transformers.models.t5.modeling_t5 import T5LayerNorm
+from transformers.pytorch_utils import prune_linear_layer
+
+from helpers.heads import KINDS, controls, gate, index, inject, locate, record, sites
+from helpers.study import StudyError
+from tests.unit.tiny_models import FAMILIES, LENGTHS, SEQ2SEQ, TARGETS, tiny_batch, tiny_model
+
+families = pytest.mark.parametrize("family", FAMILIES)
+
+
+@pytest.fixture(autouse=True, scope="module")
+def one_thread():
+    """Models this small are fastest on one thread."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(before)
+
+
+# -------------------- helpers of the tests
+
+
+def logits(model, batch):
+    with torch.no_grad():
+        return model(**batch).logits
+
+
+def real(batch):
+    """Which rows of the logits belong to real tokens, [batch, length]."""
+    return (batch.get("decoder_attention_mask", batch["attention_mask"])).bool()
+
+
+def recorded(model, batch, kinds=None):
+    """All attention weights of one forward pass, {(kind, layer): [batch, heads, query, key]}, and its logits."""
+    seen = {}
+    with record(model, lambda site, weights: seen.update({(site.kind, site.layer): weights.detach()}), kinds=kinds):
+        out = logits(model, batch)
+    return seen, out
+
+
+def eager_attentions(model, batch):
+    """The same by output_attentions=True of a model that runs eager attention."""
+    with torch.no_grad():
+        out = model(**batch, output_attentions=True)
+    if model.config.is_encoder_decoder:
+        maps = {"encoder": out.encoder_attentions, "decoder": out.decoder_attentions, "cross": out.cross_attentions}
+    else:
+        maps = {"decoder": out.attentions}
+    return {(kind, layer): weights for kind, layers in maps.items() for layer, weights in enumerate(layers)}
+
+
+def scale_columns(model, kind, layer, head, factor):
+    """Multiply what the output projection reads from one head, in its weights."""
+    site = next(s for s in sites(model) if (s.kind, s.layer) == (kind, layer))
+    columns = slice(head * site.head_dim, (head + 1) * site.head_dim)
+    weight = site.projection("out").weight.data
+    if isinstance(site.projection("out"), nn.Linear):
+        weight[:, columns] *= factor
+    else:
+        weight[columns] *= factor  # GPT-2 stores the transpose
+
+
+class SlowInjection:
+    """Injection written as two hooks and three loops: a head's part of the output projection's input is M @ V_h."""
+
+    def __init__(self, site, head, matrix):
+        self.site, self.head, self.matrix = site, head, matrix
+
+    def __enter__(self):
+        values = self.site.projection("v") or self.site.module.c_attn  # of GPT-2's fused one, the last third
+        self.hooks = [
+            values.register_forward_hook(self.keep_values),
+            self.site.projection("out").register_forward_pre_hook(self.replace),
+        ]
+
+    def __exit__(self, *error):
+        for hook in self.hooks:
+            hook.remove()
+
+    def keep_values(self, module, args, output):
+        self.values = output[..., -self.site.heads * self.site.head_dim :]
+
+    def replace(self, module, args):
+        hidden, columns = args[0].clone(), slice(self.head * self.site.head_dim, (self.head + 1) * self.site.head_dim)
+        for row in range(hidden.shape[0]):
+            for query in range(hidden.shape[1]):
+                total = torch.zeros(self.site.head_dim)
+                for key in range(self.values.shape[1]):
+                    total = total + self.matrix[row, query, key] * self.values[row, key, columns]
+                hidden[row, query, columns] = total
+        return (hidden,)
+
+
+def matrix_for(batch, site, seed=3):
+    """A random matrix of the right size whose rows sum to 1."""
+    source = batch["input_ids"].shape
+    target = (batch["labels"] if "decoder_attention_mask" in batch else batch["input_ids"]).shape
+    query = source if site.kind == "encoder" else target
+    key = target if site.kind == "decoder" else source
+    scores = torch.randn(query[0], query[1], key[1], generator=torch.Generator().manual_seed(seed))
+    return scores.softmax(-1)
+
+
+def trace(model):
+    """All that a block could leave behind, except numbers."""
+    return (
+        [module.config._attn_implementation for module in model.modules() if hasattr(module, "config")],
+        [(len(module._forward_hooks), len(module._forward_pre_hooks)) for module in model.modules()],
+        [sorted(vars(module)) for module in model.modules()],
+        list(model.state_dict()),
+        sum(site.module in controls._WATCHED for site in sites(model)),
+    )
+
+
+def generation_batch(family):
+    batch = tiny_batch(family, labels=False)
+    # a model that continues a prompt needs its padding on the left
+    return batch if family in SEQ2SEQ else {name: values.flip(1) for name, values in batch.items()}
+
+
+def generate(model, batch, **options):
+    # no token twice, else tiny models say one thing only
+    options = {"max_new_tokens": 6, "do_sample": False, "no_repeat_ngram_size": 1, **options}
+    return model.generate(**batch, **options)[:, 0 if model.config.is_encoder_decoder else batch["input_ids"].shape[1] :]
+
+
+def uniform(site, query_length, key_length, batch):
+    """Mean over the keys that each query may see."""
+    weights = torch.ones(key_length, key_length)
+    weights = weights.tril() if site.kind == "decoder" else weights
+    weights = weights / weights.sum(-1, keepdim=True)
+    return weights[-query_length:] if site.kind == "decoder" else weights[:1].expand(query_length, -1)
+
+
+# -------------------- where heads are
+
+
+@families
+def test_sites_and_index(family):
+    model = tiny_model(family)
+    found = sites(model)
+    kinds = KINDS if family in SEQ2SEQ else ("decoder",)
+    assert [(s.kind, s.layer, s.heads, s.head_dim) for s in found] == [(k, i, 4, 8) for k in kinds for i in (0, 1)]
+    for site in found:
+        assert model.get_submodule(site.name) is site.module
+        assert model.get_submodule(f"{site.name}.{site.out}") is site.projection("out")
+        for which in "qkv":
+            assert (site.projection(which) is None) == (family == "gpt2")
+    table = index(model)
+    assert table.names == ["kind", "layer", "head"]
+    assert table.tolist() == [(k, i, h) for k in kinds for i in (0, 1) for h in range(4)]
+    assert index(model, "decoder").tolist() == [("decoder", i, h) for i in (0, 1) for h in range(4)]
+    assert [site.name for site in sites(model.base_model)] == [  # the same modules by their shorter path
+        site.name.removeprefix(f"{model.base_model_prefix}.") for site in found
+    ]
+
+
+def test_parts_of_families():
+    encoder = hf.T5EncoderModel(FAMILIES["t5"][0](**FAMILIES["t5"][2]))
+    assert {site.kind for site in sites(encoder)} == {"encoder"}
+    decoder = hf.BartForCausalLM(FAMILIES["bart"][0](**FAMILIES["bart"][2]))
+    assert {site.kind for site in sites(decoder)} == {"decoder"}
+
+
+@pytest.mark.filterwarnings("ignore:Initializing zero-element tensors")
+def test_ragged_layers_are_counted_from_the_weights():
+    model, batch = tiny_model("marian"), tiny_batch("marian")
+    for site, left in zip(sites(model), (range(8, 32), range(0)), strict=False):
+        keep = torch.tensor(list(left), dtype=torch.long)
+        for name in ("q_proj", "k_proj", "v_proj"):
+            setattr(site.module, name, prune_linear_layer(getattr(site.module, name), keep))
+        site.module.out_proj = prune_linear_layer(site.module.out_proj, keep, dim=1)
+    assert [site.heads for site in sites(model)] == [3, 0, 4, 4, 4, 4]
+    assert index(model, "encoder").tolist() == [("encoder", 0, head) for head in range(3)]
+    plain = logits(model, batch)
+    seen, out = recorded(model, batch)
+    assert torch.equal(out, plain)
+    assert seen["encoder", 0].shape[1] == 3 and seen["encoder", 1].shape[1] == 0
+    with gate(model, dict.fromkeys(index(model), torch.tensor(1.0))):
+        assert torch.equal(logits(model, batch), plain)
+
+
+def test_what_is_not_supported_is_refused_by_name():
+    small = {
+        "vocab_size": 60,
+        "hidden_size": 32,
+        "intermediate_size": 48,
+        "num_hidden_layers": 1,
+        "num_attention_heads": 4,
+    }
+    cases = {
+        "BertModel": hf.BertModel(hf.BertConfig(**small)),
+        "LlamaModel has grouped-query heads": hf.LlamaModel(hf.LlamaConfig(**small, num_key_value_heads=2)),
+        "LlamaForCausalLM": hf.LlamaForCausalLM(hf.LlamaConfig(**small)),
+        r"DataParallel is not .*\(.module\)": nn.DataParallel(tiny_model("marian")),
+        "MarianEncoder has no .* pass the whole model": tiny_model("marian").get_encoder(),
+        "str is not": "bart",
+    }
+    for message, model in cases.items():
+        with pytest.raises(StudyError, match=message):
+            sites(model)
+        with pytest.raises(StudyError, match=message), gate(model, {}):
+            pass
+    with pytest.raises(StudyError, match="unknown kind of attention 'self'"):
+        index(tiny_model("opt"), "self")
+    with pytest.raises(StudyError, match="OPTForCausalLM has no cross attention"):
+        index(tiny_model("opt"), ["cross"])
+
+
+def test_unknown_addresses_are_refused():
+    model = tiny_model("opt")
+    for address in [
+        ("encoder", 0, 0),
+        ("decoder", 2, 0),
+        ("decoder", 0, 4),
+        ("decoder", 0, -1),
+        ("decoder",),
+        "decoder",
+    ]:
+        with pytest.raises(StudyError, match=r"no head .* in OPTForCausalLM, which has .*: decoder layer 0 \(4\)"):
+            locate(model, {address: 0.0})
+        with pytest.raises(StudyError, match="no head"), gate(model, {address: 0.0}):
+            pass
+        with pytest.raises(StudyError, match="no head"), inject(model, {address: torch.eye(3)}):
+            pass
+
+
+# -------------------- gates
+
+
+@families
+def test_open_gates_change_nothing(family):
+    model, batch = tiny_model(family), tiny_batch(family)
+    plain, heads = logits(model, batch), index(model)
+    for values in (
+        dict.fromkeys(heads, 1.0),
+        pd.Series(1.0, index=heads),
+        dict.fromkeys(heads, torch.tensor(1.0, requires_grad=True)),
+        {(site.kind, site.layer): torch.ones(4, requires_grad=True) for site in sites(model)},
+        {(site.kind, site.layer): torch.ones(3, 4) for site in sites(model)},
+        {},
+    ):
+        with gate(model, values):
+            assert torch.equal(logits(model, batch), plain)
+    with gate(model, pd.Series(1.0, index=heads)):  # gates that are the number 1 cost nothing: no hook at all
+        assert not any(site.projection("out")._forward_pre_hooks for site in sites(model))
+
+
+@families
+@pytest.mark.parametrize("factor", [0.0, -1.7])
+def test_a_gate_scales_the_columns_of_its_head(family, factor):
+    batch = tiny_batch(family)
+    for kind in KINDS if family in SEQ2SEQ else ("decoder",):
+        model, scaled = tiny_model(family), tiny_model(family)
+        scale_columns(scaled, kind, 1, 2, factor)
+        expected, plain = logits(scaled, batch), logits(model, batch)
+        assert (expected - plain).abs().max() > 1e-2
+        for values in (
+            pd.Series({(kind, 1, 2): factor}),
+            {(kind, 1, 2): torch.tensor(factor)},
+            {(kind, 1): torch.tensor([1.0, 1.0, factor, 1.0])},
+        ):
+            with gate(model, values):
+                torch.testing.assert_close(logits(model, batch), expected, atol=1e-5, rtol=0)
+
+
+def test_tensors_are_read_at_call_time():
+    model, batch = tiny_model("bart"), tiny_batch("bart")
+    one, layer = torch.tensor(1.0, requires_grad=True), torch.ones(4, requires_grad=True)
+    plain = logits(model, batch)
+    with gate(model, {("encoder", 0, 3): one, ("cross", 1): layer}):
+        model(**batch).loss.backward()
+        torch.optim.SGD([one, layer], lr=1.0).step()
+        moved = logits(model, batch)
+    with gate(model, {("encoder", 0, 3): one.item(), ("cross", 1): layer.detach().clone()}):
+        assert torch.equal(logits(model, batch), moved)
+    assert not torch.equal(moved, plain)
+
+
+@families
+def test_gradients_reach_every_gate_and_equal_finite_differences(family, monkeypatch):
+    # T5 computes its norms in single precision whatever the model, too coarse for differences
+    monkeypatch.setattr(T5LayerNorm, "forward", lambda norm, x: norm.weight * x * (x.square().mean(-1, True) + 1e-6) ** -0.5)
+    model, batch = tiny_model(family).double(), tiny_batch(family)
+    gates = {
+        (site.kind, site.layer): torch.linspace(0.6, 1.1, 4, dtype=torch.float64, requires_grad=True) for site in sites(model)
+    }
+    with gate(model, gates):
+        model(**batch).logits.square().mean().backward()  # the loss of some models is in single precision
+        step = 1e-5
+        for (kind, layer), values in gates.items():
+            assert (values.grad.abs() > 1e-9).all()
+            head = (layer + KINDS.index(kind)) % 4
+            sides = []
+            for sign in (1, -1):
+                with torch.no_grad():
+                    values[head] += sign * step
+                    sides.append(model(**batch).logits.square().mean())
+                    values[head] -= sign * step
+            slope = (sides[0] - sides[1]) / (2 * step)
+            torch.testing.assert_close(values.grad[head], slope, atol=1e-8, rtol=1e-5)
+
+
+def test_gradient_of_single_gates_beside_fixed_ones():
+    model, batch = tiny_model("gpt2"), tiny_batch("gpt2")
+    one = torch.tensor(0.5, requires_grad=True)
+    whole = torch.tensor([0.3, 0.5, 1.0, 1.0], requires_grad=True)
+    for values in ({("decoder", 0, 0): 0.3, ("decoder", 0, 1): one}, {("decoder", 0): whole}):
+        with gate(model, values):
+            model(**batch).loss.backward()
+    torch.testing.assert_close(one.grad, whole.grad[1])
+
+
+def test_fixed_gates_have_the_precision_of_the_model():
+    model, batch = tiny_model("opt").double(), tiny_batch("opt")
+    with gate(model, {("decoder", 0): torch.tensor([0.3, 1.0, 1.0, 1.0], dtype=torch.float64)}):
+        expected = logits(model, batch)
+    for value in (0.3, np.float64(0.3)):
+        with gate(model, {("decoder", 0, 0): value}):
+            assert torch.equal(logits(model, batch), expected)
+
+
+def test_gates_per_example():
+    model, batch = tiny_model("marian"), tiny_batch("marian")
+    gates = torch.rand(3, 4, generator=torch.Generator().manual_seed(5))
+    with gate(model, {("encoder", 1): gates, ("cross", 0): gates}):
+        together = logits(model, batch)
+    for row in range(3):
+        with gate(model, {("encoder", 1): gates[row], ("cross", 0): gates[row]}):
+            torch.testing.assert_close(logits(model, batch)[row], together[row], atol=1e-5, rtol=0)
+    with gate(model, {("encoder", 1): gates[:2]}), pytest.raises(StudyError, match=r"2 examples.* batch of 3 rows"):
+        logits(model, batch)
+
+
+def test_gates_of_the_wrong_kind_are_refused():
+    model = tiny_model("marian")
+    for values, message in (
+        ({("encoder", 0, 0): float("nan")}, "finite number"),
+        ({("encoder", 0, 0): "open"}, "finite number .* not 'open'"),
+        ({("encoder", 0, 0): torch.ones(2)}, "0-dim tensor"),
+        ({("encoder", 0): torch.ones(3)}, r"must be a tensor \[4\] or \[batch, 4\], not \(3,\)"),
+        ({("encoder", 0): 0.5}, "not float"),
+        ({("encoder", 0): torch.ones(4), ("encoder", 0, 1): 0.5}, "given twice"),
+    ):
+        with pytest.raises(StudyError, match=message), gate(model, values):
+            pass
+        assert not any(site.projection("out")._forward_pre_hooks for site in sites(model))
+
+
+# -------------------- records
+
+
+@families
+def test_recorded_weights_are_those_of_eager_attention(family):
+    batch = tiny_batch(family)
+    eager = tiny_model(family, attention="eager")
+    expected = eager_attentions(eager, batch)
+    assert max(weights.max() for weights in expected.values()) > 0.9  # far from uniform, so that scales and masks matter
+    seen, _ = recorded(eager, batch)
+    assert list(seen) == [(s.kind, s.layer) for s in sites(eager) if s.kind == "encoder"] + [
+        (kind, layer) for layer in (0, 1) for kind in ("decoder", "cross") if (kind, layer) in expected
+    ]
+    for place, weights in expected.items():
+        assert torch.equal(seen[place], weights)
+    # over SDPA the inputs of later layers differ in their last digits
+    for dtype, tolerance in ((torch.float32, 1e-5), (torch.float64, 1e-6)):
+        seen, _ = recorded(tiny_model(family).to(dtype), batch)
+        expected = eager_attentions(eager.to(dtype), batch)
+        for place, weights in expected.items():
+            assert seen[place].dtype == dtype
+            torch.testing.assert_close(seen[place], weights, atol=tolerance, rtol=0)
+    first = ("encoder", 0) if family in SEQ2SEQ else ("decoder", 0)
+    seen, _ = recorded(tiny_model(family), batch)
+    torch.testing.assert_close(seen[first], eager_attentions(eager.float(), batch)[first], atol=1e-6, rtol=0)
+
+
+def test_records_follow_the_scale_of_each_layer():
+    settings, batch = {"scale_attn_by_inverse_layer_idx": True}, tiny_batch("gpt2")
+    expected = eager_attentions(tiny_model("gpt2", attention="eager", **settings), batch)
+    seen, _ = recorded(tiny_model("gpt2", **settings), batch)
+    for place, weights in expected.items():
+        torch.testing.assert_close(seen[place], weights, atol=1e-5, rtol=0)
+    usual, _ = recorded(tiny_model("gpt2"), batch)
+    assert (usual["decoder", 1] - seen["decoder", 1]).abs().max() > 0.1
+
+
+@families
+@pytest.mark.parametrize("attention", ["sdpa", "eager"])
+def test_recording_changes_nothing_and_masks_hold(family, attention):
+    model, batch = tiny_model(family, attention=attention), tiny_batch(family)
+    seen, out = recorded(model, batch)
+    assert torch.equal(out, logits(model, batch))
+    for (kind, _), weights in seen.items():
+        lengths = TARGETS if kind == "decoder" and family in SEQ2SEQ else LENGTHS
+        for row, length in enumerate(lengths):
+            assert (weights[row, :, :, length:] == 0).all()
+        if kind == "decoder":
+            assert (weights.triu(1) == 0).all()
+        torch.testing.assert_close(weights.sum(-1), torch.ones(weights.shape[:-1]))
+
+
+@families
+def test_records_without_padding_are_causal_too(family):
+    # with nothing padded SDPA is given no mask at all, only the word that it is causal
+    batch = {name: values[:, :3].contiguous() for name, values in tiny_batch(family).items()}
+    seen, _ = recorded(tiny_model(family), batch)
+    for place, weights in eager_attentions(tiny_model(family, attention="eager"), batch).items():
+        torch.testing.assert_close(seen[place], weights, atol=1e-5, rtol=0)
+        assert place[0] != "decoder" or (seen[place].triu(1) == 0).all()
+
+
+@families
+def test_without_our_mask_function_these_tests_would_fail(family, monkeypatch):
+    model = tiny_model(family)
+    batch = tiny_batch(family) if family in SEQ2SEQ else generation_batch(family)  # padding that a causal mask lets by
+    other = {**batch, "input_ids": batch["input_ids"].masked_fill(batch["attention_mask"] == 0, 17)}
+    rows = real(batch)
+    with record(model, lambda site, weights: None):
+        kept, changed = logits(model, batch)[rows], logits(model, other)[rows]
+    torch.testing.assert_close(kept, changed, atol=1e-5, rtol=0)  # what stands at padding does not matter
+    monkeypatch.delitem(AttentionMaskInterface._global_mapping, controls._NAMES["sdpa"])
+    with record(model, lambda site, weights: None):
+        lost = logits(model, batch)[rows]
+    assert (lost - kept).abs().max() > 1e-2
+
+
+def test_record_of_some_kinds_and_several_reducers():
+    model, batch = tiny_model("t5"), tiny_batch("t5")
+    one, two = [], []
+    with record(model, lambda s, w: one.append(s.kind), lambda s, w: two.append(s.layer), kinds=("cross", "encoder")):
+        logits(model, batch)
+    assert one == ["encoder", "encoder", "cross", "cross"] and two == [0, 1, 0, 1]
+
+
+def test_a_recorded_weight_carries_gradient():
+    model, batch = tiny_model("marian"), tiny_batch("marian")
+    losses = []
+    with record(model, lambda site, weights: losses.append(weights.square().sum()), kinds="decoder"):
+        model(**batch)
+    sum(losses).backward()
+    assert all(site.projection("q").weight.grad.abs().sum() > 0 for site in sites(model, "decoder"))
+
+
+@families
+def test_dropout_is_the_same_under_open_gates_and_records(family):
+    rate = {"t5": "dropout_rate", "gpt2": "attn_pdrop"}.get(family, "attention_dropout")
+    model, batch, sums = tiny_model(family, **{rate: 0.3}).train(), tiny_batch(family), []
+
+    def run():
+        torch.manual_seed(0)
+        return logits(model, batch)
+
+    plain = run()
+    with gate(model, pd.Series(1.0, index(model))), record(model, lambda s, w: sums.append(w.sum(-1))):
+        assert torch.equal(run(), plain)
+    assert all(torch.allclose(rows, torch.ones(rows.shape)) for rows in sums)  # before dropout, rows sum to 1
+    assert not torch.equal(plain, logits(model.eval(), batch))
+
+
+def test_record_refuses_what_it_would_get_wrong():
+    model = tiny_model("marian")
+    with pytest.raises(StudyError, match="at least one reducer"), record(model):
+        pass
+    model.activation_checkpointing_enable()
+    with pytest.raises(StudyError, match="gradient checkpointing"), record(model.train(), print):
+        pass
+    with record(model.eval(), print):
+        pass
+    model = tiny_model("marian")
+    model.config._attn_implementation = "flex_attention"
+    with pytest.raises(StudyError, match="runs flex_attention attention"), record(model, print):
+        pass
+    assert model.config._attn_implementation == "flex_attention"
+
+
+# -------------------- injection
+
+
+@families
+@pytest.mark.parametrize("attention", ["sdpa", "eager"])
+def test_injection_equals_the_slow_reference(family, attention):
+    model, batch = tiny_model(family, attention=attention), tiny_batch(family)
+    plain = logits(model, batch)
+    for site in sites(model):
+        matrix = matrix_for(batch, site)
+        with SlowInjection(site, 1, matrix):
+            expected = logits(model, batch)
+        assert (expected - plain)[real(batch)].abs().max() > 1e-2
+        for given in (matrix, matrix.double(), lambda asked, query, key, rows, matrix=matrix: matrix):
+            with inject(model, {(site.kind, site.layer, 1): given}):
+                torch.testing.assert_close(logits(model, batch), expected, atol=2e-5, rtol=0)
+        with SlowInjection(site, 1, matrix[:1].expand(3, -1, -1)):
+            expected = logits(model, batch)
+        with inject(model, {(site.kind, site.layer, 1): matrix[0]}):  # one matrix for all examples
+            torch.testing.assert_close(logits(model, batch), expected, atol=2e-5, rtol=0)
+
+
+@families
+def test_injecting_its_own_weights_changes_nothing(family):
+    model, batch = tiny_model(family), tiny_batch(family)
+    plain = logits(model, batch)
+    seen, _ = recorded(model, batch)
+    own = {(*place, head): weights[:, head] for place, weights in seen.items() for head in (0, 3)}
+    with inject(model, own):
+        torch.testing.assert_close(logits(model, batch), plain, atol=1e-5, rtol=0)
+
+
+@families
+def test_gradient_of_an_injected_head(family):
+    model, batch = tiny_model(family), tiny_batch(family)
+    site = sites(model)[-1]
+    matrix = matrix_for(batch, site).requires_grad_()
+    with inject(model, {(site.kind, site.layer, 2): matrix}):
+        model(**batch).loss.backward()
+    assert matrix.grad.abs().sum() > 0
+    if family == "gpt2":
+        parts = [part.T for part in site.module.c_attn.weight.grad.chunk(3, dim=1)]
+    else:
+        parts = [site.projection(which).weight.grad for which in "qkv"]
+    for which, part in zip("qkv", parts, strict=True):
+        by_head = part.unflatten(0, (4, 8)).abs().sum((1, 2))
+        assert (by_head[[0, 1, 3]] > 0).all()
+        assert (by_head[2] > 0) == (which == "v")
+    out = site.projection("out").weight.grad
+    out = out.T if family == "gpt2" else out
+    assert (out.unflatten(1, (4, 8)).abs().sum((0, 2)) > 0).all()
+
+
+def test_injection_shows_in_records_and_returned_attentions():
+    model, batch = tiny_model("bart", attention="eager"), tiny_batch("bart")
+    site = sites(model)[0]
+    matrix = matrix_for(batch, site)
+    seen = {}
+
+    def keep(at, weights):
+        seen[at.kind, at.layer] = weights
+
+    with record(model, keep), inject(model, {("encoder", 0, 1): matrix}):
+        returned = eager_attentions(model, batch)
+    inside = dict(seen)
+    with inject(model, {("encoder", 0, 1): matrix}), record(model, keep):
+        logits(model, batch)
+    for maps in (returned, inside, seen):
+        assert torch.equal(maps["encoder", 0][:, 1], matrix)
+        assert not torch.equal(maps["encoder", 0][:, 0], matrix)
+    for place, weights in returned.items():
+        assert torch.equal(inside[place], weights) and torch.equal(seen[place], weights)
+
+
+def test_attention_dropout_applies_to_an_injected_matrix_in_training():
+    model, batch = tiny_model("marian", attention_dropout=0.5), tiny_batch("marian")
+    with inject(model, {("encoder", 0, head): torch.eye(7) for head in range(4)}):
+        still = logits(model, batch)
+        assert torch.equal(still, logits(model, batch))
+        model.get_submodule("model.encoder.layers.0.self_attn").train()
+        assert not torch.equal(still, logits(model, batch))
+
+
+def test_injection_of_the_wrong_size_is_refused():
+    model, batch = tiny_model("marian"), tiny_batch("marian")
+    for kind, matrix, shapes in (
+        ("encoder", torch.ones(6, 7), r"\(6, 7\).*\(7, 7\)"),
+        ("encoder", torch.ones(3, 7, 8), r"\(7, 8\).*\(7, 7\)"),
+        ("decoder", torch.ones(8, 8), r"\(8, 8\).*\(6, 6\)"),
+        ("cross", torch.ones(7, 7), r"\(7, 7\).*\(6, 7\)"),
+        ("cross", lambda site, query, key, rows: torch.ones(query, key + 1), r"\(6, 8\).*\(6, 7\)"),
+        ("encoder", torch.ones(2, 7, 7), "2 examples.* batch of 3 rows"),
+    ):
+        with (
+            inject(model, {(kind, 1, 0): matrix}),
+            pytest.raises(StudyError, match=f"{kind} layer 1 head 0.*{shapes}"),
+        ):
+            logits(model, batch)
+    for address, given in ((("encoder", 0, 0), [[1.0]]), (("encoder", 0, 0), torch.ones(3)), (("encoder", 0), print)):
+        with pytest.raises(StudyError, match="injection into encoder layer 0 takes"), inject(model, {address: given}):
+            pass
+
+
+# -------------------- all of them
+
+
+@families
+@pytest.mark.parametrize("attention", ["sdpa", "eager"])
+def test_everything_is_undone_also_after_an_error(family, attention):
+    model, batch = tiny_model(family, attention=attention), tiny_batch(family)
+    site = sites(model)[0]
+    plain, before = logits(model, batch), trace(model)
+    blocks = {
+        "gate": lambda: gate(model, dict.fromkeys(index(model), torch.tensor(0.5))),
+        "record": lambda: record(model, lambda s, w: None),
+        "inject": lambda: inject(model, {(site.kind, site.layer, 0): matrix_for(batch, site)}),
+    }
+
+    def fail(s, w):
+        raise RuntimeError("stop")
+
+    for first in blocks:
+        for second in blocks:
+            with blocks[first](), blocks[second]():
+                assert list(model.state_dict()) == before[3]
+                logits(model, batch)
+            assert trace(model) == before
+            with pytest.raises(RuntimeError, match="stop"), blocks[first](), blocks[second](), record(model, fail):
+                logits(model, batch)
+            assert trace(model) == before
+    assert torch.equal(logits(model, batch), plain)
+
+
+@families
+def test_blocks_nest_in_any_order(family):
+    model, batch = tiny_model(family), tiny_batch(family)
+    site = sites(model)[-1]
+    gates = {(site.kind, 0, 2): 0.3, (site.kind, 1, 1): torch.tensor(-0.4)}
+    matrices = {(site.kind, site.layer, 1): matrix_for(batch, site), (site.kind, 0, 0): matrix_for(batch, site, 4)}
+    outs, records = [], []
+    for order in ("gri", "gir", "rgi", "rig", "igr", "irg"):
+        seen = {}
+        blocks = {
+            "g": gate(model, gates),
+            "r": record(model, lambda s, w, seen=seen: seen.update({(s.kind, s.layer): w})),
+            "i": inject(model, matrices),
+        }
+        with blocks[order[0]], blocks[order[1]], blocks[order[2]]:
+            outs.append(logits(model, batch))
+        records.append(seen)
+    for out, seen in zip(outs, records, strict=True):
+        assert torch.equal(out, outs[0])
+        assert all(torch.equal(weights, records[0][place]) for place, weights in seen.items())
+
+
+def test_the_inner_injection_wins_and_gates_multiply():
+    model, batch = tiny_model("marian"), tiny_batch("marian")
+    one, two = matrix_for(batch, sites(model)[0], 1), matrix_for(batch, sites(model)[0], 2)
+    head = ("encoder", 0, 1)
+    with inject(model, {head: two}), gate(model, {head: 0.25}):
+        expected = logits(model, batch)
+    with gate(model, {head: 0.5}), inject(model, {head: one}), inject(model, {head: two}), gate(model, {head: 0.5}):
+        assert torch.equal(logits(model, batch), expected)
+    with inject(model, {head: one}):
+        outer = logits(model, batch)
+        with inject(model, {head: two}):
+            assert not torch.equal(logits(model, batch), outer)
+        assert torch.equal(logits(model, batch), outer)  # the end of the inner block is not the end of the outer one
+
+
+def test_blocks_that_do_not_close_in_order():
+    model, batch = tiny_model("t5"), tiny_batch("t5")
+    counts = {"first": 0, "second": 0}
+
+    def counter(name):
+        return lambda site, weights: counts.update({name: counts[name] + 1})
+
+    first, second = record(model, counter("first"), kinds="encoder"), record(model, counter("second"), kinds="cross")
+    first.__enter__()
+    second.__enter__()
+    first.__exit__(None, None, None)
+    logits(model, batch)
+    second.__exit__(None, None, None)
+    assert counts == {"first": 0, "second": 2}
+    assert {module.config._attn_implementation for module in model.modules() if hasattr(module, "config")} == {"sdpa"}
+
+
+@families
+def test_two_models_at_once_do_not_meet(family):
+    batch = tiny_batch(family)
+    one = tiny_model(family)
+    two = type(one)(one.config).eval()  # shares the very config that says which attention runs
+    two.load_state_dict(tiny_model(family, seed=9).state_dict())
+    plain_one, plain_two = logits(one, batch), logits(two, batch)
+    site = sites(two)[0]
+    with inject(two, {(site.kind, 0, 0): matrix_for(batch, site)}):
+        injected = logits(two, batch)
+    seen = []
+    with record(one, lambda s, w: seen.append(s.module)):
+        with inject(two, {(site.kind, 0, 0): matrix_for(batch, site)}):
+            assert torch.equal(logits(two, batch), injected)
+            assert not seen
+        assert torch.equal(logits(two, batch), plain_two)
+        assert torch.equal(logits(one, batch), plain_one)
+    assert {id(module) for module in seen} == {id(s.module) for s in sites(one)}
+    assert one.config._attn_implementation == two.config._attn_implementation == "sdpa"
+
+
+@families
+def test_a_batch_gives_what_its_examples_give_alone(family):
+    model, batch = tiny_model(family), tiny_batch(family)
+    heads = index(model)
+    gates = pd.Series(torch.rand(len(heads), generator=torch.Generator().manual_seed(2)).numpy(), heads)
+    with gate(model, gates):
+        together, out = recorded(model, batch)
+    for row, (length, target) in enumerate(zip(LENGTHS, TARGETS, strict=True)):
+        cut = {"labels": target, "decoder_attention_mask": target} if family in SEQ2SEQ else {}
+        single = {name: values[row : row + 1, : cut.get(name, length)] for name, values in batch.items()}
+        with gate(model, gates):
+            alone, expected = recorded(model, single)
+        torch.testing.assert_close(out[row, : expected.shape[1]], expected[0], atol=2e-5, rtol=0)
+        for place, weights in alone.items():
+            part = together[place][row, :, : weights.shape[2], : weights.shape[3]]
+            torch.testing.assert_close(part, weights[0], atol=1e-5, rtol=0)
+
+
+def test_gradients_under_gradient_checkpointing():
+    batch, found = tiny_batch("marian"), []
+    for checkpointing in (False, True):
+        model = tiny_model("marian", dropout=0.0).train()
+        if checkpointing:
+            model.activation_checkpointing_enable()
+        gates = {(site.kind, site.layer): torch.full((4,), 0.7, requires_grad=True) for site in sites(model)}
+        with gate(model, gates), inject(model, {("encoder", 1, 0): torch.eye(7)}):
+            model(**batch).loss.backward()  # inside the block, for the layers that are computed again
+        found.append([values.grad for values in gates.values()])
+    for plain, again in zip(*found, strict=True):
+        torch.testing.assert_close(plain, again)
+
+
+@pytest.mark.parametrize("mixed", [False, True])
+def test_half_precision(mixed):
+    batch = tiny_batch("marian")
+    model = tiny_model("marian") if mixed else tiny_model("marian").bfloat16()
+    kinds = set()
+    with (
+        torch.autocast("cpu", torch.bfloat16, enabled=mixed),
+        gate(model, {("encoder", 0, 0): 0.5, ("cross", 1): torch.ones(4, requires_grad=True)}),
+        inject(model, {("decoder", 1, 2): torch.eye(6)}),
+        record(model, lambda s, w: kinds.add(s.kind)),
+    ):
+        model(**batch).loss.backward()
+    assert kinds == set(KINDS)
+
+
+# -------------------- generation
+
+searches = pytest.mark.parametrize("beams", [1, 4])
+
+
+@families
+@searches
+def test_generation_is_the_same_under_open_gates_and_records(family, beams):
+    model, batch = tiny_model(family), generation_batch(family)
+    plain = generate(model, batch, num_beams=beams)
+    assert len(plain.unique()) > 3
+    calls = []
+    for cache in (True, False):
+        assert torch.equal(generate(model, batch, num_beams=beams, use_cache=cache), plain)
+        open_gates = {(site.kind, site.layer): torch.ones(3, 4) for site in sites(model)}
+        with gate(model, open_gates), record(model, lambda s, w: calls.append(w.shape)):
+            assert torch.equal(generate(model, batch, num_beams=beams, use_cache=cache), plain)
+    assert any(shape[2] == 1 for shape in calls)
+
+
+@families
+@pytest.mark.parametrize("padded", [False, True])
+def test_records_with_a_cache_are_the_last_rows(family, padded):
+    batch = {name: values if padded else values[:, :3] for name, values in tiny_batch(family, labels=False).items()}
+    batch = {name: values.flip(1) for name, values in batch.items()}
+    model, steps = tiny_model(family), {}
+    for cache in (True, False):
+        kept = steps[cache] = []
+        with record(model, lambda s, w, kept=kept: kept.append((s, w))):
+            generate(model, batch, use_cache=cache, min_new_tokens=6)
+    assert len(steps[True]) == len(steps[False]) > 6
+    for (site, short), (other, full) in zip(steps[True], steps[False], strict=True):
+        assert site.module is other.module
+        torch.testing.assert_close(short, full[:, :, -short.shape[2] :], atol=1e-5, rtol=0)
+    assert steps[True][-1][1].shape[2] == 1
+
+
+@families
+@searches
+def test_generation_under_closed_gates(family, beams):
+    model, scaled, batch = tiny_model(family), tiny_model(family), generation_batch(family)
+    heads = [(site.kind, site.layer, head) for site in sites(model) for head in (0, 3)]
+    for address in heads:
+        scale_columns(scaled, *address, 0.0)
+    expected = generate(scaled, batch, num_beams=beams)
+    assert not torch.equal(generate(model, batch, num_beams=beams), expected)
+    for cache in (True, False):
+        with gate(model, dict.fromkeys(heads, 0.0)):
+            assert torch.equal(generate(model, batch, num_beams=beams, use_cache=cache), expected)
+
+
+@searches
+def test_generation_with_gates_per_example(beams):
+    model, batch = tiny_model("marian"), generation_batch("marian")
+    gates = torch.rand(3, 4, generator=torch.Generator().manual_seed(8)) * 2
+    places = [(site.kind, site.layer) for site in sites(model)]
+    with gate(model, dict.fromkeys(places, gates)):
+        together = generate(model, batch, num_beams=beams)
+    for row in range(3):
+        single = {name: values[row : row + 1] for name, values in batch.items()}
+        with gate(model, dict.fromkeys(places, gates[row])):
+            alone = generate(model, single, num_beams=beams)[0]
+        assert torch.equal(alone, together[row, : len(alone)]) and (together[row, len(alone) :] <= 1).all()
+
+
+@pytest.mark.parametrize("family", SEQ2SEQ)
+@searches
+def test_generation_with_an_injected_encoder(family, beams):
+    model, batch = tiny_model(family), generation_batch(family)
+    site = sites(model)[1]
+    matrix = matrix_for({**batch, "labels": batch["input_ids"]}, site)
+    with SlowInjection(site, 2, matrix):
+        expected = generate(model, batch, num_beams=beams)
+    for cache in (True, False):
+        with inject(model, {("encoder", 1, 2): matrix}):
+            assert torch.equal(generate(model, batch, num_beams=beams, use_cache=cache), expected)
+
+
+@families
+@searches
+def test_generation_with_an_injected_decoder(family, beams):
+    model, batch = tiny_model(family), generation_batch(family)
+    heads = {(s.kind, s.layer, h): uniform for s in sites(model) if s.kind != "encoder" for h in (0, 1)}
+    square = {a: lambda s, query, key, rows: uniform(s, key if s.kind == "decoder" else query, key, rows) for a in heads}
+    with inject(model, heads):
+        expected = generate(model, batch, num_beams=beams, use_cache=False)
+    for mapping in (heads, square):  # rows of the queries only, or all rows, of which the last are taken
+        with inject(model, mapping):
+            assert torch.equal(generate(model, batch, num_beams=beams), expected)
+    assert not torch.equal(generate(model, batch, num_beams=beams), expected)

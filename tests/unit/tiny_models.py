@@ -1,0 +1,101 @@
+"""Tiny real models with seeded random weights, and padded batches for them: what the unit tests run on."""
+
+from __future__ import annotations
+
+import torch
+import transformers as hf
+
+VOCABULARY, PAD, EOS = 60, 0, 1
+LENGTHS = (7, 4, 6)  # tokens of the examples of a batch; the shorter ones are padded on the right
+TARGETS = (5, 6, 3)
+
+_SEQ2SEQ = {
+    "vocab_size": VOCABULARY,
+    "d_model": 32,
+    "encoder_layers": 2,
+    "decoder_layers": 2,
+    "encoder_attention_heads": 4,
+    "decoder_attention_heads": 4,
+    "encoder_ffn_dim": 48,
+    "decoder_ffn_dim": 48,
+    "max_position_embeddings": 64,
+    "pad_token_id": PAD,
+    "eos_token_id": EOS,
+    "bos_token_id": EOS,
+    "forced_eos_token_id": None,
+    "decoder_start_token_id": PAD,
+}
+_DECODER = {"vocab_size": VOCABULARY, "pad_token_id": PAD, "eos_token_id": EOS, "bos_token_id": EOS}
+FAMILIES = {
+    "marian": (hf.MarianConfig, hf.MarianMTModel, _SEQ2SEQ),
+    "bart": (hf.BartConfig, hf.BartForConditionalGeneration, _SEQ2SEQ),
+    "mbart": (hf.MBartConfig, hf.MBartForConditionalGeneration, _SEQ2SEQ),
+    "pegasus": (hf.PegasusConfig, hf.PegasusForConditionalGeneration, _SEQ2SEQ),
+    "t5": (
+        hf.T5Config,
+        hf.T5ForConditionalGeneration,
+        {
+            "vocab_size": VOCABULARY,
+            "d_model": 32,
+            "d_kv": 8,
+            "d_ff": 48,
+            "num_layers": 2,
+            "num_decoder_layers": 2,
+            "num_heads": 4,
+            "pad_token_id": PAD,
+            "eos_token_id": EOS,
+            "decoder_start_token_id": PAD,
+        },
+    ),
+    "opt": (
+        hf.OPTConfig,
+        hf.OPTForCausalLM,
+        dict(
+            **_DECODER,
+            hidden_size=32,
+            word_embed_proj_dim=32,
+            ffn_dim=48,
+            num_hidden_layers=2,
+            num_attention_heads=4,
+            max_position_embeddings=64,
+        ),
+    ),
+    "gpt2": (hf.GPT2Config, hf.GPT2LMHeadModel, dict(**_DECODER, n_embd=32, n_layer=2, n_head=4, n_positions=64)),
+}
+SEQ2SEQ = ("marian", "bart", "mbart", "pegasus", "t5")
+
+
+def tiny_model(family: str, seed: int = 0, attention: str = "sdpa", **settings) -> hf.PreTrainedModel:
+    """A model of the family with 2 layers of 4 heads of 8 numbers, in evaluation mode.
+
+    The weights are larger than at the usual start, so that attention is far from uniform; biases are not zero.
+    """
+    config_class, model_class, defaults = FAMILIES[family]
+    model = model_class(config_class(**{**defaults, **settings}, attn_implementation=attention))
+    generator = torch.Generator().manual_seed(seed)
+    for name, weight in model.named_parameters():
+        if weight.requires_grad and "norm" not in name and "ln_" not in name:
+            with torch.no_grad():
+                weight.copy_(torch.randn(weight.shape, generator=generator) * 0.3)
+    model.generation_config.pad_token_id = PAD
+    return model.eval()
+
+
+def tiny_batch(family: str, seed: int = 1, labels: bool = True) -> dict[str, torch.Tensor]:
+    """Three examples of unequal lengths as a collator yields them: input_ids, attention_mask and labels."""
+    generator = torch.Generator().manual_seed(seed)
+    source, mask = _padded(LENGTHS, generator)
+    batch = {"input_ids": source, "attention_mask": mask}
+    if labels and family in SEQ2SEQ:
+        target, target_mask = _padded(TARGETS, generator)
+        batch["decoder_attention_mask"] = target_mask
+        batch["labels"] = target.masked_fill(target_mask == 0, -100)
+    elif labels:
+        batch["labels"] = source.masked_fill(mask == 0, -100)
+    return batch
+
+
+def _padded(lengths: tuple[int, ...], generator: torch.Generator) -> tuple[torch.Tensor, torch.Tensor]:
+    mask = (torch.arange(max(lengths)) < torch.tensor(lengths)[:, None]).long()
+    tokens = torch.randint(2, VOCABULARY, mask.shape, generator=generator)
+    return tokens * mask, mask
