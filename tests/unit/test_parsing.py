@@ -1,0 +1,360 @@
+"""Mapping, reading and scoring of parses on hand-written trees, and the parsers on a few sentences."""
+
+import importlib.util
+import lzma
+import math
+import re
+
+import pytest
+
+from helpers.corpora import Pair, parsing
+from helpers.study import StudyError
+
+
+def rows(*words):
+    """CoNLL-U lines of "form lemma TAG head relation" words; multiword tokens and empty nodes are given as whole lines."""
+    lines, number = [], 0
+    for word in words:
+        if "\t" in word:
+            lines.append(word)
+            continue
+        form, lemma, tag, head, relation = word.split()
+        number += 1
+        lines.append("\t".join((str(number), form, lemma, tag, "_", "_", head, relation, f"{head}:{relation}", "_")))
+    return lines
+
+
+def tree(*words, copula="verb"):
+    (parse,) = parsing.read_conllu([*rows(*words), ""], copula)
+    return parse
+
+
+def arcs(parse):
+    """{word: (head or None, relation)}; fine for trees whose words differ."""
+    heads = [parse.words[head] if head >= 0 else None for head in parse.heads]
+    return dict(zip(parse.words, zip(heads, parse.relations, strict=True), strict=True))
+
+
+def fails(sentence):
+    return pytest.raises(StudyError, match=f"^{re.escape(sentence)}")
+
+
+# --- Universal Dependencies ------------------------------------------------------------------------------------------
+
+
+def test_plain_relations_get_the_studys_names():
+    parse = tree(
+        "She she PRON 2 nsubj", "gave give VERB 0 root", "him he PRON 2 iobj", "her her PRON 6 nmod:poss",
+        "old old ADJ 6 amod", "books book NOUN 2 obj", "up up ADP 2 compound:prt", "yesterday yesterday NOUN 2 obl:unmarked",
+        "happily happily ADV 2 advmod", "in in ADP 11 case", "Rome Rome PROPN 2 obl",
+    )  # fmt: skip
+    assert parse.relations == (
+        "nsubj", "root", "dative", "poss", "amod", "dobj", "prt", "npadvmod", "advmod", "case", "obl",
+    )  # fmt: skip
+    assert parse.heads == (1, -1, 1, 5, 5, 1, 1, 1, 1, 10, 1) and parse.copulas == ()
+
+
+def test_passive_subjects_stay_apart():
+    parse = tree("Cakes cake NOUN 3 nsubj:pass", "were be AUX 3 aux:pass", "eaten eat VERB 0 root")
+    assert arcs(parse)["Cakes"] == ("eaten", "nsubjpass") and arcs(parse)["were"] == ("eaten", "auxpass")
+    assert not parse.copulas
+
+
+@pytest.mark.parametrize("word", ["not not", "n't not", "n't _", "never never", "often often"])
+def test_negation_is_no_adverb(word):
+    parse = tree("I I PRON 4 nsubj", "do do AUX 4 aux", f"{word} PART 4 advmod", "sing sing VERB 0 root")
+    assert parse.relations[2] == ("advmod" if word.startswith("often") else "neg")
+
+
+def test_copular_clause_with_a_noun():
+    words = (
+        "She she PRON 6 nsubj", "is be AUX 6 cop", "n't not PART 6 advmod", "a a DET 6 det", "good good ADJ 6 amod",
+        "doctor doctor NOUN 0 root", "now now ADV 6 advmod", ". . PUNCT 6 punct",
+    )  # fmt: skip
+    parse = tree(*words)
+    assert arcs(parse) == {
+        "She": ("is", "nsubj"), "is": (None, "root"), "n't": ("is", "neg"), "a": ("doctor", "det"),
+        "good": ("doctor", "amod"), "doctor": ("is", "attr"), "now": ("is", "advmod"), ".": ("is", "punct"),
+    }  # fmt: skip
+    assert parse.copulas == ((1, 5),)
+    left = tree(*words, copula="predicate")
+    assert arcs(left)["She"] == ("doctor", "nsubj") and arcs(left)["is"] == ("doctor", "cop")
+    assert left.copulas == ((1, 5),) and left.relations[2] == "neg"
+
+
+def test_copular_clause_with_an_adjective_in_a_complement():
+    parse = tree(
+        "I I PRON 2 nsubj", "know know VERB 0 root", "that that SCONJ 8 mark", "he he PRON 8 nsubj", "is be AUX 8 cop",
+        "probably probably ADV 8 advmod", "very very ADV 8 advmod", "tall tall ADJ 2 ccomp",
+    )  # fmt: skip
+    assert arcs(parse) == {
+        "I": ("know", "nsubj"), "know": (None, "root"), "that": ("is", "mark"), "he": ("is", "nsubj"),
+        "is": ("know", "ccomp"), "probably": ("is", "advmod"), "very": ("tall", "advmod"), "tall": ("is", "acomp"),
+    }  # fmt: skip
+
+
+def test_copular_question():
+    parse = tree("What what PRON 0 root", "is be AUX 1 cop", "it it PRON 1 nsubj", "? ? PUNCT 1 punct")
+    assert arcs(parse)["it"] == ("is", "nsubj") and arcs(parse)["What"] == ("is", "attr")
+
+
+def test_a_clause_as_predicate_keeps_its_own_subject():
+    parse = tree(
+        "Problem problem NOUN 6 nsubj:outer", "is be AUX 6 cop", "that that SCONJ 6 mark", "she she PRON 6 nsubj",
+        "has have AUX 6 aux", "left leave VERB 0 root",
+    )  # fmt: skip
+    assert arcs(parse) == {
+        "Problem": ("is", "nsubj"), "is": (None, "root"), "that": ("left", "mark"), "she": ("left", "nsubj"),
+        "has": ("left", "aux"), "left": ("is", "ccomp"),
+    }  # fmt: skip
+
+
+def test_a_copular_clause_as_predicate_of_another():
+    parse = tree(
+        "Problem problem NOUN 7 nsubj:outer", "was be AUX 7 cop", "that that SCONJ 7 mark", "she she PRON 7 nsubj",
+        "is be AUX 7 cop", "a a DET 7 det", "doctor doctor NOUN 0 root",
+    )  # fmt: skip
+    assert arcs(parse) == {
+        "Problem": ("was", "nsubj"), "was": (None, "root"), "that": ("is", "mark"), "she": ("is", "nsubj"),
+        "is": ("was", "ccomp"), "a": ("doctor", "det"), "doctor": ("is", "attr"),
+    }  # fmt: skip
+    assert parse.copulas == ((4, 6), (1, 4))
+
+
+def test_conjuncts_move_only_with_a_subject_of_their_own():
+    parse = tree(
+        "She she PRON 3 nsubj", "is be AUX 3 cop", "tall tall ADJ 0 root", "and and CCONJ 5 cc", "slim slim ADJ 3 conj",
+        "but but CCONJ 9 cc", "he he PRON 9 nsubj", "was be AUX 9 cop", "small small ADJ 3 conj",
+    )  # fmt: skip
+    found = arcs(parse)
+    assert found["slim"] == ("tall", "conj") and found["was"] == ("is", "conj") and found["he"] == ("was", "nsubj")
+    assert len(parse.copulas) == 2
+
+
+# --- ClearNLP --------------------------------------------------------------------------------------------------------
+
+
+def test_clearnlp_copulas_are_counted_and_existentials_have_a_subject():
+    words = ["There", "'s", "a", "doctor", "who", "is", "tall"]
+    parse = parsing.from_clearnlp(words, [1, -1, 3, 1, 5, 3, 5], ["expl", "ROOT", "det", "attr", "nsubj", "relcl", "acomp"])
+    assert parse.relations == ("expl", "root", "det", "nsubj", "nsubj", "relcl", "acomp")
+    assert parse.copulas == ((5, 6),)
+
+
+# --- reading CoNLL-U -------------------------------------------------------------------------------------------------
+
+CAN_NOT = rows(
+    "I I PRON 4 nsubj", "2-3\tcannot\t_\t_\t_\t_\t_\t_\t_\t_", "can can AUX 4 aux", "not not PART 4 advmod",
+    "sing sing VERB 0 root", "4.1\tsing\tsing\tVERB\t_\t_\t_\t_\t0:root\t_", "and and CCONJ 6 cc", "you you PRON 4 conj",
+)  # fmt: skip
+
+
+def test_multiword_tokens_and_empty_nodes_are_passed_over():
+    (parse,) = parsing.read_conllu(["# text = I cannot sing and you", *CAN_NOT])
+    assert parse.words == ("I", "can", "not", "sing", "and", "you") and parse.heads == (3, 3, 3, -1, 5, 3)
+    assert parse.text == "I cannot sing and you"
+
+
+@pytest.mark.parametrize("name", ["two.conllu", "two.conllu.xz"])
+def test_a_file_plain_or_compressed(tmp_path, name):
+    text = "\n".join(["# newdoc id = 1", "# text = I cannot sing and you", *CAN_NOT, "", *rows("Go go VERB 0 root"), "", ""])
+    (tmp_path / name).write_bytes(lzma.compress(text.encode()) if name.endswith("xz") else text.encode())
+    parses = parsing.read_conllu(tmp_path / name)
+    assert [len(parse.words) for parse in parses] == [6, 1] and parses[1].text == ""
+
+
+@pytest.mark.parametrize(
+    ("lines", "sentence"),
+    [
+        (["1\tGo\tgo\tVERB\t_\t_\t0\troot\t_"], "Line 1 of {} has 9 columns, not the 10 of CoNLL-U."),
+        (["# text = Go", "2\tGo\tgo\tVERB\t_\t_\t0\troot\t_\t_"], "Line 2 of {} is no word of CoNLL-U: "),
+        (["1\tGo\tgo\tVERB\t_\t_\t_\troot\t_\t_"], "Line 1 of {} is no word of CoNLL-U: "),
+        (rows("Go go VERB 3 root"), "The sentence ending at line 1 of {} has a head 3, but only 1 words."),
+        (rows("We we PRON 2 nsubj", "go go VERB 1 root"),
+         "The sentence ending at line 2 of {} is no tree: the heads above word 1 go round in a circle."),
+        (["# nothing"], "There is no sentence in {}: it should be CoNLL-U."),
+    ],
+)  # fmt: skip
+def test_broken_lines(tmp_path, lines, sentence):
+    path = tmp_path / "broken.conllu"
+    path.write_text("\n".join(lines) + "\n")
+    with fails(sentence.format(path)):
+        parsing.read_conllu(path)
+    with fails(sentence.format("the lines")):
+        parsing.read_conllu(lines)
+
+
+def test_broken_files(tmp_path):
+    path = tmp_path / "gone.conllu"
+    with fails(f"The file {path} cannot be read: No such file or directory."):
+        parsing.read_conllu(path)
+    path.write_bytes("\n".join(rows("Tür Tür NOUN 0 root")).encode("latin-1"))
+    with fails(f"Line 1 of {path} is not UTF-8 text."):
+        parsing.read_conllu(path)
+    path = tmp_path / "cut.conllu.xz"
+    path.write_bytes(lzma.compress("\n".join(CAN_NOT).encode())[:-20])
+    with pytest.raises(StudyError, match=rf"^The file {re.escape(str(path))} is damaged or cut off after line \d+: fetch"):
+        parsing.read_conllu(path)
+
+
+# --- parsers and annotation ------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def stored(tmp_path):
+    path = tmp_path / "stored.conllu"
+    more = ["# text = Go!", *rows("Go go VERB 0 root", "! ! PUNCT 1 punct")]
+    path.write_text("\n".join(["# text = I  cannot sing and you", *CAN_NOT, "", *more, ""]))
+    return path
+
+
+def test_stored_parses_are_found_by_text(stored):
+    pairs = [Pair("Go!", "Los!", origin="b"), Pair("I cannot sing and you", "Ich kann nicht singen und du", origin="a")]
+    done = parsing.annotate(pairs, parsing.parser(str(stored)))
+    assert [pair.words for pair in done] == [("Go", "!"), ("I", "can", "not", "sing", "and", "you")]
+    assert done[1].heads == (3, 3, 3, -1, 5, 3) and done[1].relations[:4] == ("nsubj", "aux", "neg", "root")
+    assert [(p.source, p.target, p.origin) for p in done] == [(p.source, p.target, p.origin) for p in pairs]
+    assert pairs[0].words == ()
+
+
+def test_a_sentence_without_a_stored_parse(stored):
+    with fails(f"The file {stored} has no parse of the sentence 'Stay!'."):
+        parsing.annotate([Pair("Go!", ""), Pair("Stay!", "")], parsing.ConlluParser(stored))
+
+
+def test_stored_parses_need_their_text(tmp_path):
+    path = tmp_path / "bare.conllu"
+    path.write_text("\n".join(CAN_NOT))
+    with fails(f"A sentence of {path} has no line '# text =', so no text can be matched to it: 'I can not sing and you'."):
+        parsing.ConlluParser(path)
+
+
+def test_words_must_stand_in_the_text(tmp_path):
+    path = tmp_path / "wrong.conllu"
+    path.write_text("\n".join(["# text = Go!", *rows("Went go VERB 0 root")]))
+    with fails("The parse's word 'Went' does not stand in its place in the sentence 'Go!'."):
+        parsing.annotate([Pair("Go!", "")], parsing.ConlluParser(path))
+
+
+def test_unknown_parser():
+    with fails("There is no parser 'corenlp': choose spacy, stanza, or the path of a CoNLL-U file."):
+        parsing.parser("corenlp")
+
+
+@pytest.fixture(scope="module")
+def spacy_parser():
+    if not any(importlib.util.find_spec(name) for name in parsing.SPACY_MODELS):
+        pytest.skip(f"neither {' nor '.join(parsing.SPACY_MODELS)} is installed: see requirements-spacy.lock")
+    return parsing.parser("spacy")
+
+
+def test_spacy_parses_in_the_studys_vocabulary(spacy_parser):
+    texts = [
+        "She  never gave him an old book.",
+        "He is probably a very good doctor.",
+        "There is a dog.",
+        " ",
+        "It broke. We ran.",
+    ]
+    never, doctor, dog, blank, two = spacy_parser.parse(texts)
+    assert arcs(never) == {
+        "She": ("gave", "nsubj"), "never": ("gave", "neg"), "gave": (None, "root"), "him": ("gave", "dative"),
+        "an": ("book", "det"), "old": ("book", "amod"), "book": ("gave", "dobj"), ".": ("gave", "punct"),
+    }  # fmt: skip
+    assert arcs(doctor)["He"] == ("is", "nsubj") and doctor.copulas == ((1, 6),)
+    assert arcs(doctor)["probably"] == ("is", "advmod") and arcs(doctor)["very"] == ("good", "advmod")
+    assert arcs(dog)["dog"] == ("is", "nsubj") and dog.copulas == ()
+    assert blank.words == () and two.heads.count(-1) == 2
+    assert {"nsubj", "dobj", "amod", "advmod", "nsubjpass", "neg"} <= set(spacy_parser.nlp.get_pipe("parser").labels)
+
+
+def test_spacy_takes_given_words(spacy_parser):
+    words = [("Do", "n't", "eat", "it", "!"), ("Good", "cats", "sleep")]
+    first, second = spacy_parser.parse_words(words, ["Don't eat it!", "Good cats sleep"])
+    assert (first.words, second.words) == tuple(words) and arcs(first)["it"] == ("eat", "dobj")
+    assert arcs(second)["Good"] == ("cats", "amod")
+    assert [parse.words for parse in spacy_parser.parse_words(words)] == words
+    with fails("The parse's word 'cats' does not stand in its place in the sentence 'Good dogs'."):
+        list(spacy_parser.parse_words(words[1:], ["Good dogs"]))
+
+
+def test_spacy_annotates_odd_text(spacy_parser):
+    pair = Pair(" Well\u00a0… “it’s\t5:30”\n, isn't it?  ", "")
+    (done,) = parsing.annotate([pair], spacy_parser)
+    assert "".join(done.words) == "".join(pair.source.split()) and len(done.words) == len(done.heads) == len(done.relations)
+    assert all(-1 <= head < len(done.words) for head in done.heads)
+
+
+def test_heads_pass_over_whitespace(spacy_parser):
+    from spacy.tokens import Doc
+
+    words, labels = ["We", " ", "go", "home"], ["nsubj", "dep", "ROOT", "advmod"]
+    doc = Doc(spacy_parser.nlp.vocab, words=words, heads=[1, 2, 2, 1], deps=labels)
+    assert arcs(spacy_parser._parse(doc, doc.text)) == {"We": ("go", "nsubj"), "go": (None, "root"), "home": ("go", "advmod")}
+
+
+def test_a_spacy_model_that_is_not_there():
+    with fails(
+        "There is no spaCy model en_core_web_xx: run `pip install --no-deps -r requirements-spacy.lock` "
+        "or `python -m spacy download en_core_web_sm`."
+    ):
+        parsing.SpacyParser("en_core_web_xx")
+
+
+def test_stanza_without_models(tmp_path):
+    with fails(f"Stanza's English models cannot be loaded from {tmp_path} (Resources file not found at"):
+        parsing.StanzaParser(tmp_path)
+
+
+def test_stanza_documents_become_parses():
+    from stanza.models.common.doc import Document
+
+    def word(number, text, lemma, upos, head, deprel):
+        return {"id": number, "text": text, "lemma": lemma, "upos": upos, "head": head, "deprel": deprel}
+
+    sentences = [
+        [word(1, "It", "it", "PRON", 3, "nsubj"), word(2, "is", "be", "AUX", 3, "cop"), word(3, "ok", "ok", "ADJ", 0, "root")],
+        [word(1, "Go", "go", "VERB", 0, "root"), word(2, "home", "home", "ADV", 1, "advmod")],
+    ]  # fmt: skip
+    parse = parsing.from_stanza(Document(sentences), "It is ok Go home")
+    assert parse.words == ("It", "is", "ok", "Go", "home") and parse.heads == (1, -1, 1, -1, 3)
+    assert parse.relations == ("nsubj", "root", "acomp", "root", "advmod") and parse.copulas == ((1, 2),)
+    assert parsing.from_stanza(Document([])).words == ()
+
+
+# --- scores ----------------------------------------------------------------------------------------------------------
+
+
+def test_score_counts_heads_and_labels():
+    gold = [
+        tree("Old old ADJ 2 amod", "men man NOUN 3 nsubj", "see see VERB 0 root", "big big ADJ 5 amod", "dogs dog NOUN 3 obj"),
+        tree("She she PRON 3 nsubj", "is be AUX 3 cop", "tall tall ADJ 0 root"),
+        tree("Go go VERB 0 root"),
+    ]
+    predicted = [
+        parsing.from_clearnlp(gold[0].words, [1, 2, -1, 2, 2], ["amod", "dobj", "ROOT", "amod", "dobj"]),
+        parsing.from_clearnlp(gold[1].words, [1, -1, 1], ["nsubj", "ROOT", "acomp"]),
+        parsing.from_clearnlp(("Go", "!"), [-1, 0], ["ROOT", "punct"]),
+    ]
+    table = parsing.score(predicted, gold)
+    assert table.attrs == {"sentences": 2, "skipped": 1, "copulas": 1, "copulas_predicted": 1}
+    table = table.set_index(["relation", "clauses"])
+    assert table.loc[("amod", "all"), ["predicted", "gold", "right"]].tolist() == [2, 2, 1]
+    assert table.loc[("nsubj", "all"), ["precision", "recall"]].tolist() == [1.0, 0.5]
+    assert table.loc[("nsubj", "copular"), ["predicted", "gold", "right"]].tolist() == [1, 1, 1]
+    assert table.loc[("nsubj", "other"), ["predicted", "gold", "right"]].tolist() == [0, 1, 0]
+    assert table.loc[("dobj", "all"), "f1"] == pytest.approx(2 / 3)
+    assert math.isnan(table.loc[("advmod", "all"), "f1"]) and table.loc[("advmod", "all"), "gold"] == 0
+
+
+def test_score_sees_the_convention():
+    words = ("She she PRON 3 nsubj", "is be AUX 3 cop", "tall tall ADJ 0 root")
+    ours = parsing.from_clearnlp(("She", "is", "tall"), [1, -1, 1], ["nsubj", "ROOT", "acomp"])
+    for copula, right in (("verb", 1), ("predicate", 0)):
+        table = parsing.score([ours], [tree(*words, copula=copula)], ["nsubj"]).set_index("clauses")
+        assert table.loc["copular", "right"] == right and table.loc["other", "gold"] == 0
+
+
+def test_score_needs_one_parse_a_sentence():
+    with fails("There are 0 parses to score against 1: give one a sentence."):
+        parsing.score([], [tree("Go go VERB 0 root")])
