@@ -39,8 +39,8 @@ def phenomena(hypotheses: Sequence[str], marks: Iterable[Sequence[tuple[str, str
     """Accuracy per grammatical phenomenon on decoded translations.
 
     A mark of word order is met if both words occur and the first stands before the second; any other mark is met if the
-    wanted word (or run of words) occurs as often as the sentence's marks want it. `found` counts marks whose word occurs
-    in the wanted or in another of its forms; `of_found` is accuracy among them, which sets lexical choice apart.
+    wanted word (or run of words) occurs. `found` counts marks whose word occurs in the wanted or in another of its forms
+    (word order: whose two words both occur); `of_found` is accuracy among them, which sets lexical choice apart.
 
     Parameters
     ----------
@@ -78,6 +78,16 @@ def resamples(size: int, repeats: int, seed: int = 0) -> np.ndarray:
     return rng.multinomial(size, np.full(size, 1 / size), size=repeats).astype(np.float32)
 
 
+def ratio(hits: np.ndarray, totals: np.ndarray) -> np.ndarray:
+    """Ratio of sums over sentences (the first axis), nan where the total is zero."""
+    return _divide(hits.sum(0, dtype=np.float64), totals.sum(0, dtype=np.float64))
+
+
+def _divide(hits: np.ndarray, totals: np.ndarray) -> np.ndarray:
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return np.where(totals == 0, np.nan, hits / totals)
+
+
 def ratio_interval(
     hits: np.ndarray, totals: np.ndarray, repeats: int = 1000, level: float = 0.95, seed: int = 0
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -92,14 +102,13 @@ def ratio_interval(
     ratio, low, high : arrays [...]
         nan where the total is zero.
     """
-    hits, totals = np.broadcast_arrays(np.asarray(hits, np.float32), np.asarray(totals, np.float32))
+    hits, totals = np.broadcast_arrays(hits, totals)
     size, shape = hits.shape[0], hits.shape[1:]
-    with np.errstate(invalid="ignore", divide="ignore"):
-        ratio = hits.sum(0, dtype=np.float64) / totals.sum(0, dtype=np.float64)
-        weights = resamples(size, repeats, seed)
-        drawn = (weights @ hits.reshape(size, -1)) / (weights @ totals.reshape(size, -1))
+    weights = resamples(size, repeats, seed)
+    drawn = _divide(*(weights @ part.reshape(size, -1).astype(np.float32) for part in (hits, totals)))
     tail = (1 - level) / 2
     valid = ~np.isnan(drawn).all(0)
     low, high = np.full(drawn.shape[1], np.nan), np.full(drawn.shape[1], np.nan)
-    low[valid], high[valid] = np.nanquantile(drawn[:, valid], [tail, 1 - tail], axis=0)
-    return ratio, low.reshape(shape), high.reshape(shape)
+    if valid.any():
+        low[valid], high[valid] = np.nanquantile(drawn[:, valid], [tail, 1 - tail], axis=0)
+    return ratio(hits, totals), low.reshape(shape), high.reshape(shape)

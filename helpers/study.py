@@ -18,6 +18,7 @@ import time
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import cache
 from importlib import metadata
 from pathlib import Path
 from typing import Any
@@ -79,7 +80,8 @@ PROFILES: dict[str, dict[str, Any]] = {
     },
     "laptop": {
         "corpus": "controlled", "train": 30000, "dev": 1000, "test": 500, "vocabulary": 2000, "beam": 1, "bootstrap": 1000,
-        "model": _MODEL, "training": _TRAIN | {"cooldown": 0.3},
+        "model": _MODEL | {"dropout": 0.0},
+        "training": _TRAIN | {"steps": 1600, "batch_tokens": 1024, "learning_rate": 3e-3, "cooldown": 0.3},
     },
     "natural": {
         "corpus": "natural", "train": 0, "dev": 2000, "test": 0, "vocabulary": 8000, "beam": 4, "bootstrap": 1000,
@@ -163,29 +165,50 @@ def data_root() -> str:
 
 
 def code_version(*names: str) -> str:
-    """Hash of what the named modules of `helpers` do: comments, docstrings and layout do not count.
+    """Hash of what the named code does: comments, docstrings and layout do not count.
 
     Parameters
     ----------
     *names : str
-        Paths below `helpers` without ".py"; a folder stands for all modules in it.
+        "module", a path below `helpers` without ".py" (a folder stands for all modules in it), or
+        "module:name,name" for some of its functions, classes and constants alone.
+
+    Raises
+    ------
+    StudyError
+        If a name is not defined in its module.
     """
     digest = hashlib.sha256()
     for name in names:
-        path = ROOT / "helpers" / name
+        module, _, wanted = name.partition(":")
+        path = ROOT / "helpers" / module
         for file in sorted(path.rglob("*.py")) if path.is_dir() else [path.with_suffix(".py")]:
-            tree = ast.parse(file.read_text(encoding="utf-8"))
-            for node in ast.walk(tree):
-                body = getattr(node, "body", None)
-                if (
-                    isinstance(node, ast.Module | ast.FunctionDef | ast.ClassDef)
-                    and body
-                    and isinstance(body[0], ast.Expr)
-                    and isinstance(body[0].value, ast.Constant)
-                ):
-                    body.pop(0)
-            digest.update(ast.dump(tree).encode())
+            digest.update(_meaning(file, file.stat().st_mtime_ns, wanted).encode())
     return digest.hexdigest()[:16]
+
+
+@cache
+def _meaning(file: Path, changed: int, wanted: str) -> str:
+    """A module's code, or some of its top-level definitions, without docstrings and layout."""
+    tree = ast.parse(file.read_text(encoding="utf-8"))
+    if wanted:
+        found = {}
+        for node in tree.body:
+            targets = node.targets if isinstance(node, ast.Assign) else [node]
+            found |= {getattr(target, "name", getattr(target, "id", "")): node for target in targets}
+        missing = [name for name in wanted.split(",") if name not in found]
+        if missing:
+            raise StudyError(f"There is no definition {missing[0]!r} in {file.name}: correct the code version's names.")
+        tree.body = [found[name] for name in wanted.split(",")]
+    for node in ast.walk(tree):
+        body = getattr(node, "body", None)
+        if isinstance(node, ast.Module | ast.FunctionDef | ast.ClassDef) and body and _is_text(body[0]):
+            body[:1] = [] if len(body) > 1 or isinstance(node, ast.Module) else [ast.Pass()]
+    return ast.unparse(tree)
+
+
+def _is_text(node: ast.stmt) -> bool:
+    return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str)
 
 
 def key(spec: Mapping[str, Any]) -> str:
@@ -227,7 +250,11 @@ def made(folder: Path) -> bool:
     manifest = folder / "made.json"
     if not manifest.exists():
         return False
-    for name, digest in json.loads(manifest.read_text(encoding="utf-8"))["files"].items():
+    try:
+        files = json.loads(manifest.read_text(encoding="utf-8"))["files"]
+    except (ValueError, KeyError, TypeError):
+        files = {manifest.name: None}
+    for name, digest in files.items():
         if not (folder / name).exists() or _digest(folder / name) != digest:
             raise StudyError(f"The stored file {folder / name} is damaged: delete the folder {folder} to make it anew.")
     return True
@@ -257,7 +284,8 @@ def make(root: Path, kind: str, spec: Mapping[str, Any], build: Callable[[Path],
             os.rename(scratch, folder)
     finally:
         shutil.rmtree(scratch, ignore_errors=True)
-    made(folder)
+    if not made(folder):
+        raise StudyError(f"What was made could not be put into {folder}: check that it can be written and is no file.")
     return folder
 
 
@@ -326,13 +354,13 @@ class Run:
 
     def figure(self, figure, name: str, **facts: Any) -> None:
         """Save a figure with its sidecar and show it."""
-        from IPython.display import display
+        from IPython.display import Image, display
 
         from helpers import figures
 
-        figures.save(figure, self.folder / "figures", name, self.facts(**facts))
+        path = figures.save(figure, self.folder / "figures", name, self.facts(**facts))
         figures.plt.close(figure)
-        display(figure)
+        display(Image(filename=str(path)))  # the file itself: needs no inline backend
 
     def table(self, frame, name: str, **facts: Any):
         """Save a table as CSV with its sidecar; returns it."""
@@ -355,8 +383,8 @@ class Run:
 
 
 PARAMETERS = {
-    "profile": "laptop", "corpus": "", "models": "", "pretrained": "", "data_root": "", "seed": 1, "overrides": "",
-    "output": "",
+    "profile": "laptop", "corpus": "", "models": "", "pretrained": "", "data_root": "", "parser": "spacy", "seed": 1,
+    "overrides": "", "output": "",
 }  # fmt: skip
 
 
@@ -384,8 +412,10 @@ def begin(name: str, namespace: Mapping[str, Any]) -> Run:
     if unknown:
         raise StudyError(f"There is no parameter {unknown[0]!r}: {name} takes {', '.join(PARAMETERS)}.")
     parameters = PARAMETERS | given
-    if type(parameters["seed"]) is not int:
-        raise StudyError(f"The parameter 'seed' takes a whole number, not {parameters['seed']!r}.")
+    for key, default in PARAMETERS.items():
+        if type(parameters[key]) is not type(default):
+            kind = "a whole number" if type(default) is int else "text"
+            raise StudyError(f"The parameter {key!r} takes {kind}, not {parameters[key]!r}.")
     overrides = parse_overrides(parameters["overrides"])
     if parameters["corpus"]:
         overrides["corpus"] = parameters["corpus"]

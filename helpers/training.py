@@ -21,6 +21,13 @@ import pandas as pd
 from helpers import corpora, study
 from helpers.study import StudyError
 
+_MADE_BY = (
+    "models:MAX_POSITIONS,build,inputs",
+    "training:learning_rate,cross_entropy,dev_loss,fit,_evaluate,closed_gates,_build",
+    "corpora/tokens:Subwords,sides,encode,collate,_pad,batches",
+)
+SAVE_EVERY = 20.0  # seconds between checkpoints
+
 
 def spec(settings: Mapping[str, Any], name: str, seed: int, closed: tuple[str, ...] = ()) -> dict[str, Any]:
     """Everything that a trained translation model depends on.
@@ -39,7 +46,7 @@ def spec(settings: Mapping[str, Any], name: str, seed: int, closed: tuple[str, .
         "training": dict(settings["training"]),
         "seed": seed,
         "closed": list(closed),
-        "code": study.code_version("models", "training", "heads"),
+        "code": study.code_version(*_MADE_BY, *(["heads/controls"] if closed else [])),
     }
 
 
@@ -119,10 +126,13 @@ def fit(
     Raises
     ------
     StudyError
-        If the loss is not a number, or the checkpoint cannot be read.
+        If a loss is not a number, the plan has no steps, or the checkpoint cannot be read.
     """
     import torch
 
+    for name in ("steps", "evaluate_every"):
+        if plan[name] < 1:
+            raise StudyError(f"The setting 'training.{name}' must be 1 or more, not {plan[name]}.")
     objective = objective or (lambda model, batch: cross_entropy(model, batch, plan["label_smoothing"]))
     device = next(model.parameters()).device
     parameters = [p for p in model.parameters() if p.requires_grad]
@@ -149,15 +159,15 @@ def fit(
                 group["lr"] = rate
             with precision:
                 loss = objective(model, batch)
-            if not math.isfinite(float(loss)):
+            if not math.isfinite(loss.item()):
                 raise StudyError(
-                    f"The loss of step {state['step']} is {float(loss)}: lower the learning rate ({checkpoint} is kept)."
+                    f"The loss of step {state['step']} is {loss.item()}: lower the learning rate ({checkpoint} is kept)."
                 )
             optimiser.zero_grad(set_to_none=True)
             loss.backward()
             torch.nn.utils.clip_grad_norm_(parameters, plan["clip"] or math.inf)
             optimiser.step()
-            state["loss"] += float(loss)
+            state["loss"] += loss.item()
             state["since"] += 1
             bar.update()
             done = state["step"] >= plan["steps"]
@@ -165,7 +175,7 @@ def fit(
                 state["seconds"] = time.time() - started
                 done |= _evaluate(model, dev, plan, state, rate)
                 bar.set_postfix_str(f"dev loss {state['history'][-1]['dev_loss']:.3f}")
-            if not done and time.time() - saved > 20:
+            if not done and time.time() - saved > SAVE_EVERY:
                 state["seconds"] = time.time() - started
                 _save(checkpoint, model, optimiser, state)
                 saved = time.time()
@@ -186,6 +196,8 @@ def fit(
 def _evaluate(model, dev, plan: Mapping[str, Any], state: dict[str, Any], rate: float) -> bool:
     """Score the weights on the dev set, keep them if they shall be kept, and say whether to stop early."""
     score = dev_loss(model, dev)
+    if not math.isfinite(score):
+        raise StudyError(f"The dev loss of step {state['step']} is {score}: lower the learning rate.")
     row = {"step": state["step"], "loss": state["loss"] / state["since"], "dev_loss": score, "learning_rate": rate}
     state["history"].append(row | {"seconds": round(state["seconds"], 1)})
     state["loss"], state["since"] = 0.0, 0
@@ -237,6 +249,34 @@ def place(spec: Mapping[str, Any]) -> Path:
     return study.place(study.runs(), "models", spec)
 
 
+def _build(spec: Mapping[str, Any], folder: Path, label: str) -> None:
+    import torch
+
+    from helpers import models
+    from helpers.corpora import tokens
+
+    corpus = corpora.prepare(spec["corpus"])
+    source, target = tokens.sides(corpus)
+    model = models.build(spec["model"], source.size, target.size, spec["seed"]).to(models.device())
+    plan = spec["training"]
+    data = {
+        name: tokens.encode(corpora.read_pairs(corpus / f"{name}.jsonl"), source, target, models.MAX_POSITIONS)
+        for name in ("train", "dev")
+    }
+
+    def epoch(number: int):
+        for rows in tokens.batches(data["train"], source.pad, plan["batch_tokens"], spec["seed"] * 1000 + number):
+            yield {n: t.to(model.device) for n, t in tokens.collate(data["train"], rows, source.pad).items()}
+
+    dev = tokens.Batches(data["dev"], source.pad, 4 * plan["batch_tokens"], model.device)
+    work = study.runs() / "work" / study.key(spec)
+    with closed_gates(model, spec["closed"]):
+        history = fit(model, epoch, dev, plan, work, spec["seed"], label=label)
+    history.to_csv(folder / "history.csv", index=False)
+    torch.manual_seed(0)
+    model.save_pretrained(folder)
+
+
 def trained(spec: Mapping[str, Any], label: str = "training") -> Path:
     """Train the model of a spec, or find it trained.
 
@@ -247,31 +287,7 @@ def trained(spec: Mapping[str, Any], label: str = "training") -> Path:
     """
 
     def build(folder: Path) -> None:
-        import torch
-
-        from helpers import models
-        from helpers.corpora import tokens
-
-        corpus = corpora.prepare(spec["corpus"])
-        source, target = (tokens.Subwords.load(corpus / f"{side}.json") for side in ("source", "target"))
-        model = models.build(spec["model"], source.size, target.size, spec["seed"]).to(models.device())
-        plan = spec["training"]
-        data = {
-            name: tokens.encode(corpora.read_pairs(corpus / f"{name}.jsonl"), source, target, models.MAX_POSITIONS)
-            for name in ("train", "dev")
-        }
-
-        def epoch(number: int):
-            for rows in tokens.batches(data["train"], source.pad, plan["batch_tokens"], spec["seed"] * 1000 + number):
-                yield {n: t.to(model.device) for n, t in tokens.collate(data["train"], rows, source.pad).items()}
-
-        dev = tokens.Batches(data["dev"], source.pad, 4 * plan["batch_tokens"], model.device)
-        work = study.runs() / "work" / study.key(spec)
-        with closed_gates(model, spec["closed"]):
-            history = fit(model, epoch, dev, plan, work, spec["seed"], label=label)
-        history.to_csv(folder / "history.csv", index=False)
-        torch.manual_seed(0)
-        model.save_pretrained(folder)
+        _build(spec, folder, label)
 
     folder = study.make(study.runs(), "models", dict(spec), build)
     checkpoint = study.runs() / "work" / study.key(spec) / "checkpoint.pt"
@@ -310,7 +326,8 @@ def translate(model, texts: list[str], source, target, beam: int = 1, batch: int
                 input_ids=made["input_ids"], attention_mask=made["attention_mask"], num_beams=beam, do_sample=False,
                 max_length=limit, **more,
             )  # fmt: skip
-        found |= zip(rows, target.decode_all(ids.tolist()), strict=True)
+        ids = [row[: 2 * len(encoded.source[i]) + 10] for i, row in zip(rows, ids.tolist(), strict=True)]
+        found |= zip(rows, target.decode_all(ids), strict=True)
     return [found[i] for i in range(len(texts))]
 
 
@@ -321,13 +338,18 @@ def translations(spec: Mapping[str, Any], split: str, beam: int) -> list[str]:
         from helpers.corpora import tokens
 
         corpus = corpora.prepare(spec["corpus"])
-        source, target = (tokens.Subwords.load(corpus / f"{side}.json") for side in ("source", "target"))
+        source, target = tokens.sides(corpus)
         model = load(spec)
         texts = [pair.source for pair in corpora.read_pairs(corpus / f"{split}.jsonl")]
         with closed_gates(model, spec["closed"]):
             study.write_json(folder / "translations.json", translate(model, texts, source, target, beam))
 
-    described = {"model": study.key(spec), "split": split, "beam": beam, "code": study.code_version("training")}
+    described = {
+        "model": study.key(spec),
+        "split": split,
+        "beam": beam,
+        "code": study.code_version("training:translate", "corpora/tokens:Subwords"),
+    }
     folder = study.make(study.runs(), "translations", described, build)
     return json.loads((folder / "translations.json").read_text(encoding="utf-8"))
 
@@ -348,6 +370,10 @@ def main(arguments: list[str] | None = None) -> None:
             described = json.loads(chosen.spec.read_text(encoding="utf-8"))
         except (OSError, ValueError) as error:
             raise StudyError(f"Cannot read the spec {chosen.spec} ({error}).") from None
+        known = described if isinstance(described, dict) else {}
+        missing = [name for name in ("corpus", "model", "training", "seed", "closed") if name not in known]
+        if missing:
+            raise StudyError(f"The spec {chosen.spec} lacks {missing[0]!r}: write it with helpers.training.spec.")
         if chosen.threads:
             import torch
 

@@ -53,7 +53,8 @@ def write_pairs(path: Path, pairs: Sequence[Pair]) -> None:
     """Write pairs as JSON lines."""
     with path.open("w", encoding="utf-8") as file:
         for pair in pairs:
-            file.write(json.dumps({k: v for k, v in asdict(pair).items() if v}, ensure_ascii=False) + "\n")
+            row = {k: v for k, v in asdict(pair).items() if v or k in ("source", "target")}
+            file.write(json.dumps(row, ensure_ascii=False) + "\n")
 
 
 def read_pairs(path: Path) -> list[Pair]:
@@ -67,20 +68,20 @@ def read_pairs(path: Path) -> list[Pair]:
     if not path.exists():
         raise StudyError(f"There is no file {path}: prepare the corpus first.")
     pairs = []
-    with path.open(encoding="utf-8") as file:
+    with path.open("rb") as file:  # bytes: a cut may go through a letter
         for number, line in enumerate(file, 1):
             try:
                 row = json.loads(line)
                 row["marks"] = tuple((p, w, tuple(o)) for p, w, o in row.get("marks", ()))
                 pairs.append(Pair(**{k: tuple(v) if isinstance(v, list) else v for k, v in row.items()}))
-            except (ValueError, TypeError) as error:
+            except (ValueError, TypeError, AttributeError) as error:
                 raise StudyError(f"Line {number} of {path} is not a sentence pair ({error}): prepare it anew.") from None
     if not pairs:
         raise StudyError(f"The file {path} holds no sentence pairs: prepare the corpus anew.")
     return pairs
 
 
-def spec(settings: Mapping[str, Any], language: str, register: str, seed: int, parser: str = "spacy") -> dict[str, Any]:
+def spec(settings: Mapping[str, Any], language: str, register: str, seed: int) -> dict[str, Any]:
     """Everything that a prepared corpus depends on.
 
     Parameters
@@ -90,8 +91,6 @@ def spec(settings: Mapping[str, Any], language: str, register: str, seed: int, p
     language, register : str
         Target language; for the natural track the register is "local" (a folder, `HEADS_DATA_ROOT`) or a Hub set of
         `helpers.corpora.natural`.
-    parser : str
-        What parses the dev and test sets of natural text: "spacy", "stanza", or the path of a CoNLL-U file.
     """
     if language not in LANGUAGES:
         raise StudyError(f"There is no language {language!r}: choose one of {', '.join(LANGUAGES)}.")
@@ -100,15 +99,14 @@ def spec(settings: Mapping[str, Any], language: str, register: str, seed: int, p
     if chosen["corpus"] == "controlled":
         if register not in REGISTERS:
             raise StudyError(f"There is no register {register!r}: choose one of {', '.join(REGISTERS)}.")
-        chosen["code"] = study.code_version("corpora/__init__", "corpora/tokens", "corpora/controlled")
+        made_by = ("corpora/__init__:_controlled,_lower", "corpora/tokens:PAD,EOS,UNK,learn_vocabulary", "corpora/controlled")
     elif chosen["corpus"] == "natural":
-        chosen["parser"] = parser
         if register == "local":
             chosen["files"] = _fingerprint(study.data_root(), language)
-        chosen["code"] = study.code_version("corpora/__init__", "corpora/tokens", "corpora/natural", "corpora/parsing")
+        made_by = ("corpora/__init__:_natural,_lower", "corpora/tokens:PAD,EOS,UNK,learn_vocabulary", "corpora/natural")
     else:
         raise StudyError(f"There is no corpus {chosen['corpus']!r}: choose controlled or natural.")
-    return chosen
+    return chosen | {"code": study.code_version(*made_by)}
 
 
 def _fingerprint(root: str, language: str) -> str:
@@ -158,16 +156,34 @@ def _controlled(spec: Mapping[str, Any]) -> dict[str, list[Pair]]:
 
 
 def _natural(spec: Mapping[str, Any], folder: Path) -> dict[str, list[Pair]]:
-    from helpers.corpora import natural, parsing
+    from helpers.corpora import natural
 
     loaded = natural.load(
         spec["language"], study.data_root(), dev=spec["dev"], seed=spec["seed"], limit=spec["train"] or None,
         source=spec["register"],
     )  # fmt: skip
     loaded.report.to_csv(folder / "report.csv", index=False)
-    parser = parsing.parser(spec["parser"])
-    splits = dict(loaded.splits)
-    for name, pairs in splits.items():
-        if name != "train":
-            splits[name] = parsing.annotate(pairs[: spec["test"] or None] if name != "dev" else pairs, parser)
-    return splits
+    limit = spec["test"] or None
+    return {name: pairs if name in ("train", "dev") else pairs[:limit] for name, pairs in loaded.splits.items()}
+
+
+def parsed(folder: Path, split: str, parser: str = "spacy") -> list[Pair]:
+    """The pairs of a split with words and dependencies: those of the corpus, or a parser's, which are stored.
+
+    Parameters
+    ----------
+    folder : pathlib.Path
+        A prepared corpus.
+    parser : str
+        For pairs that carry no trees: "spacy", "stanza", or the path of a CoNLL-U file.
+    """
+    pairs = read_pairs(folder / f"{split}.jsonl")
+    if pairs[0].words:
+        return pairs
+    from helpers.corpora import parsing
+
+    def build(scratch: Path) -> None:
+        write_pairs(scratch / f"{split}.jsonl", parsing.annotate(pairs, parsing.parser(parser)))
+
+    described = {"corpus": folder.name, "split": split, "parser": parser, "code": study.code_version("corpora/parsing")}
+    return read_pairs(study.make(study.data(), "parses", described, build) / f"{split}.jsonl")

@@ -6,6 +6,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from helpers.study import StudyError
+
 NULL = 0.08  # prior weight of "no source token", and
 TENSION = 4.0  # pull towards the diagonal: the constants of Dyer et al. 2013 (fast_align), section 2.2
 
@@ -22,8 +24,15 @@ def align(sources: Sequence[Sequence[int]], targets: Sequence[Sequence[int]], ro
     Returns
     -------
     list of dict
-        For each pair: target position -> source position, where both directions agree.
+        For each pair: target position -> source position, where both directions agree. Empty where a side is empty.
+
+    Raises
+    ------
+    StudyError
+        If the two sides differ in number.
     """
+    if len(sources) != len(targets):
+        raise StudyError(f"Alignment needs as many targets as sources, not {len(targets)} and {len(sources)}.")
     forward, backward = _one_way(sources, targets, rounds), _one_way(targets, sources, rounds)
     return [
         {t: int(s) for t, s in enumerate(fwd) if s >= 0 and bwd[s] == t}
@@ -47,6 +56,8 @@ def _one_way(sources: Sequence[Sequence[int]], targets: Sequence[Sequence[int]],
         group.append(np.repeat(np.arange(tokens, tokens + m), n + 1))
         shapes.append((m, n + 1))
         tokens += m
+    if not tokens:
+        return [np.zeros(0, int)] * len(shapes)
     s, t = np.concatenate(cells_s).astype(np.int64) + 1, np.concatenate(cells_t).astype(np.int64)
     weight, owner = np.concatenate(prior), np.concatenate(group)
     types, cell = np.unique(s * (t.max() + 1) + t, return_inverse=True)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import random
+import re
+import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -16,7 +18,10 @@ from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers,
 from helpers.corpora import Pair
 from helpers.study import StudyError
 
-PAD, EOS, UNK = "<pad>", "</s>", "<unk>"
+PAD = "<pad>"
+EOS = "</s>"
+UNK = "<unk>"
+MARKS = "▁Ġ"  # how pretrained tokenizers write a word's start
 
 
 def learn_vocabulary(texts: Iterable[str], size: int, lowercase: bool = True) -> Tokenizer:
@@ -44,22 +49,25 @@ class Subwords:
     tokenizer : tokenizers.Tokenizer or transformers tokenizer
     target : bool
         Whether a pretrained tokenizer shall encode its target language.
+    offset : int
+        Ids of our own vocabulary, the special ones aside, start here: the other side's stand before them.
     """
 
-    def __init__(self, tokenizer: Any, target: bool = False) -> None:
-        self.tokenizer, self.target = tokenizer, target
+    def __init__(self, tokenizer: Any, target: bool = False, offset: int = 0) -> None:
+        self.tokenizer, self.target, self.offset = tokenizer, target, offset
         self.own = isinstance(tokenizer, Tokenizer)
         if self.own:
+            tokenizer.encode_special_tokens = True  # a text that spells out "</s>" does not end there
             self.pad, self.eos = tokenizer.token_to_id(PAD), tokenizer.token_to_id(EOS)
             self.size = tokenizer.get_vocab_size()
         else:
             self.pad, self.eos, self.size = tokenizer.pad_token_id, tokenizer.eos_token_id, len(tokenizer)
 
     @classmethod
-    def load(cls, path: Path) -> Subwords:
+    def load(cls, path: Path, offset: int = 0) -> Subwords:
         """Read a vocabulary that `learn_vocabulary` made."""
         try:
-            return cls(Tokenizer.from_file(str(path)))
+            return cls(Tokenizer.from_file(str(path)), offset=offset)
         except Exception as error:  # the library raises a bare Exception
             raise StudyError(f"Cannot read the vocabulary {path} ({error}): delete its folder to make it anew.") from None
 
@@ -70,24 +78,26 @@ class Subwords:
     def encode_all(self, texts: Sequence[str]) -> list[list[int]]:
         """`encode` for many sentences."""
         if self.own:
-            return [[*e.ids, self.eos] for e in self.tokenizer.encode_batch(list(texts))]
+            return [[*(i + self.offset for i in e.ids), self.eos] for e in self.tokenizer.encode_batch(list(texts))]
         return self.tokenizer(text_target=list(texts))["input_ids"] if self.target else self.tokenizer(list(texts))["input_ids"]
 
     def decode_all(self, ids: Iterable[Sequence[int]]) -> list[str]:
         """Text of each sequence, special tokens left out."""
         if self.own:
-            return self.tokenizer.decode_batch([[i for i in row if i > self.eos] for row in ids])
+            return self.tokenizer.decode_batch([[i - self.offset for i in row if i > self.eos + self.offset] for row in ids])
         return self.tokenizer.batch_decode(list(ids), skip_special_tokens=True)
 
     def pieces(self, ids: Sequence[int]) -> list[str]:
         """The tokens as strings, word starts marked with "▁" (or the tokenizer's own mark)."""
-        convert = self.tokenizer.id_to_token if self.own else self.tokenizer.convert_ids_to_tokens
-        return [convert(int(i)) for i in ids]
+        if self.own:
+            return [self.tokenizer.id_to_token(int(i) - self.offset if i > self.eos else int(i)) for i in ids]
+        return [self.tokenizer.convert_ids_to_tokens(int(i)) for i in ids]
 
     def word_ids(self, text: str, words: Sequence[str]) -> list[int]:
         """For each token of `encode(text)` the word that holds its first character; -1 for tokens of no word.
 
-        Works from the tokens' surfaces alone, so that tokenizers without offsets serve too.
+        A word-start mark that is a token of its own belongs to the word that it starts. Tokenizers without offsets serve
+        too, by the tokens' surfaces.
 
         Raises
         ------
@@ -110,22 +120,37 @@ class Subwords:
             spans = list(_find_pieces(text, self.pieces(self.encode(text))))
         found = []
         for start, stop in spans:
+            if stop < len(text) and text[start:stop].isspace():  # a mark of its own
+                stop += 1
             inside = [int(w) for w in owner[start:stop] if w >= 0]
             found.append(inside[0] if inside else -1)
         return found
 
 
 def _find_pieces(text: str, pieces: Sequence[str]) -> Iterator[tuple[int, int]]:
-    """Character span of each piece, by walking through the text; (0, 0) for pieces that do not stand in it."""
-    lowered, at = text.lower(), 0
+    """Character span of each piece, found word by word; (0, 0) for special tokens and unknown characters.
+
+    A piece that starts with a mark starts the next word, so that what is lost of one word does not shift the others.
+    """
+    letters = [(c, at) for at, whole in enumerate(text) for c in unicodedata.normalize("NFKC", whole).lower()]
+    plain = "".join(c for c, _ in letters)
+    words = [match.span() for match in re.finditer(r"\S+", plain)]
+    number, at, stop = -1, 0, 0
     for piece in pieces:
-        surface = piece.lstrip("▁Ġ").lower()
-        start = lowered.find(surface, at) if surface else -1
-        if start < 0 or start - at > 2:  # a special token or an unknown character
+        surface = piece.lstrip(MARKS).lower()
+        starts = surface != piece.lower() or (number < 0 and bool(surface) and plain.lstrip().startswith(surface))
+        if starts and number + 1 < len(words):
+            number += 1
+            at, stop = words[number]
+        start = plain.find(surface, at, stop)
+        if start < 0 or number < 0:
             yield 0, 0
+        elif not surface:  # a mark of its own: the space before the word, or the first word's first letter
+            first = letters[at][1]
+            yield max(0, first - 1), max(1, first)
         else:
             at = start + len(surface)
-            yield start, at
+            yield letters[start][1], letters[at - 1][1] + 1
 
 
 @dataclass
@@ -164,6 +189,12 @@ def encode(pairs: Sequence[Pair], source: Subwords, target: Subwords, limit: int
             )
     words = [source.word_ids(p.source, p.words) if p.words else [] for p in pairs]
     return Encoded(sources, targets, words)
+
+
+def sides(folder: Path) -> tuple[Subwords, Subwords]:
+    """Source and target vocabulary of a prepared corpus, the target's ids after the source's."""
+    source = Subwords.load(folder / "source.json")
+    return source, Subwords.load(folder / "target.json", offset=source.size)
 
 
 def _pad(rows: Sequence[Sequence[int]], value: int) -> torch.Tensor:

@@ -51,7 +51,7 @@ _GPT2 = _Family({"decoder": ("h", "attn")}, (None, None, None, "c_proj"))  # q, 
 # keyed by config.model_type, which subclasses and reuses (ByT5 is a T5) share
 _FAMILIES = {
     **dict.fromkeys(("bart", "marian", "mbart", "pegasus"), _BART),
-    **{"t5": _T5, "opt": _OPT, "gpt2": _GPT2},
+    **{"t5": _T5, "umt5": _T5, "opt": _OPT, "gpt2": _GPT2},
 }
 
 

@@ -1,0 +1,280 @@
+"""One function per kind of figure; one style; a JSON sidecar beside every file."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import matplotlib
+
+matplotlib.use("agg", force=False)
+import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
+import seaborn as sns
+from matplotlib.patches import Patch
+
+from helpers import study
+from helpers.measures.functions import DIRECTIONS, RELATIONS
+
+# Okabe-Ito colours, safe for colour-blind readers; each function keeps its own everywhere
+COLOURS = {
+    "positional": "#0072B2", "nsubj": "#D55E00", "dobj": "#E69F00", "amod": "#009E73", "advmod": "#56B4E9",
+    "rare": "#CC79A7", "none": "#EDEDED",
+}  # fmt: skip
+MODELS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
+STYLE = {
+    "figure.dpi": 110, "savefig.dpi": 160, "savefig.bbox": "tight", "font.size": 9, "axes.titlesize": 10,
+    "axes.spines.top": False, "axes.spines.right": False, "legend.frameon": False, "figure.constrained_layout.use": True,
+    "pdf.fonttype": 42, "font.family": "DejaVu Sans",
+}  # fmt: skip
+KIND_TITLES = {"encoder": "encoder self", "decoder": "decoder self", "cross": "decoder-encoder"}
+
+
+def style() -> None:
+    """Set the study's one style (notebooks call it once)."""
+    sns.set_theme(style="ticks", rc=STYLE)
+
+
+def save(figure, folder: Path, name: str, facts: Mapping[str, Any]) -> Path:
+    """Write NAME.png, NAME.pdf and the sidecar NAME.json that says what made them.
+
+    Parameters
+    ----------
+    facts : mapping
+        What was run: corpus, models, sizes, seeds, parameters, command.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    for ending in ("png", "pdf"):
+        scratch = folder / f".{name}.{ending}"
+        figure.savefig(scratch, format=ending, metadata={"CreationDate": None} if ending == "pdf" else {"Software": None})
+        scratch.replace(folder / f"{name}.{ending}")
+    study.write_json(folder / f"{name}.json", {"figure": name, **facts, **study.provenance()})
+    return folder / f"{name}.png"
+
+
+def _grid(count: int, columns: int, width: float, height: float, **more):
+    columns = min(columns, count)
+    rows = -(-count // columns)
+    figure, axes = plt.subplots(rows, columns, figsize=(width * columns, height * rows), squeeze=False, **more)
+    for axis in axes.flat[count:]:
+        axis.set_axis_off()
+    return figure, list(axes.flat[:count])
+
+
+# --- corpora ---------------------------------------------------------------------------------------------------------
+
+
+def corpus_overview(described: Mapping[str, Mapping[str, Any]]):
+    """Lengths, vocabulary coverage, persons of subjects and relation counts of each register.
+
+    Parameters
+    ----------
+    described : mapping of title -> `helpers.corpora.describe`
+    """
+    figure, axes = _grid(4, 4, 3.0, 2.6)
+    for (title, parts), colour in zip(described.items(), MODELS, strict=False):
+        lengths = parts["lengths"]
+        mean = np.average(lengths.index, weights=lengths["sentences"])
+        share = 100 * lengths["sentences"] / lengths["sentences"].sum()
+        axes[0].plot(share.index, share, color=colour, label=f"{title} (mean {mean:.1f})")
+        coverage = parts["coverage"]
+        axes[1].plot(coverage.index, 100 * coverage["share"], color=colour, label=title)
+    axes[0].set(xlabel="words in the sentence", ylabel="% of sentences", title="Length", xlim=(0, 40))
+    axes[1].set(xscale="log", xlabel="most frequent words", ylabel="% of running words", title="Vocabulary coverage")
+    axes[1].axvline(500, color="grey", lw=0.8, ls=":")
+    for axis, part, label in ((axes[2], "persons", "% of subjects"), (axes[3], "relations", "per 100 sentences")):
+        frame = pd.concat({title: parts[part].iloc[:, 0] for title, parts in described.items()}, axis=1)
+        frame.plot.bar(ax=axis, color=MODELS[: frame.shape[1]], legend=False, rot=0, width=0.8)
+        axis.set(ylabel=label, xlabel="", title="Persons of subjects" if part == "persons" else "Relations")
+    for axis in axes[:1]:
+        axis.legend(fontsize=7)
+    return figure
+
+
+def offsets(described: Mapping[str, Mapping[str, Any]], reach: int = 8):
+    """Where the partner of a word stands: histogram of head minus dependent position for the four relations (Fig. 3)."""
+    figure, axes = _grid(4, 4, 3.0, 2.4, sharey=True)
+    for axis, relation in zip(axes, RELATIONS, strict=True):
+        width = 0.8 / len(described)
+        for i, (title, parts) in enumerate(described.items()):
+            table = parts["offsets"][relation].reindex(range(-reach, reach + 1), fill_value=0)
+            axis.bar(table.index + (i - (len(described) - 1) / 2) * width, 100 * table, width, color=MODELS[i], label=title)
+        axis.set(title=relation, xlabel="position of the head minus the dependent's", xticks=range(-reach, reach + 1, 2))
+    axes[0].set_ylabel("% of arcs")
+    axes[-1].legend(fontsize=7)
+    return figure
+
+
+def training_curves(histories: Mapping[str, pd.DataFrame]):
+    """Dev loss of every model by step."""
+    figure, (axis,) = _grid(1, 1, 5, 3)
+    for (title, history), colour in zip(histories.items(), sns.color_palette("colorblind", len(histories)), strict=True):
+        axis.plot(history.step, history.dev_loss, marker=".", color=colour, label=title)
+    axis.set(xlabel="step", ylabel="dev loss (nats a token)")
+    axis.legend(fontsize=8)
+    return figure
+
+
+# --- the head table --------------------------------------------------------------------------------------------------
+
+
+def head_maps(
+    columns: Mapping[str, pd.Series], kind: str = "encoder", order: Mapping[str, pd.Series] | None = None, label: str = "",
+    limits: tuple[float, float] | None = (0, 1), digits: int = 2,
+):  # fmt: skip
+    """Heat maps of one column of the head table, a panel a model: layers down (1 at the bottom, as in the paper), heads across.
+
+    Parameters
+    ----------
+    columns : mapping of title -> Series on (kind, layer, head)
+    order : mapping of title -> Series, optional
+        Heads of a layer are sorted by this column, largest first; by the drawn one if absent.
+    """
+    figure, axes = _grid(len(columns), 4, 3.1, 2.3)
+    for number, (axis, (title, column)) in enumerate(zip(axes, columns.items(), strict=True)):
+        layers = column.xs(kind, level="kind").groupby(level="layer")
+        rank = (order or columns)[title].xs(kind, level="kind")
+        grid, names = [], []
+        for layer, values in layers:
+            heads = rank.xs(layer, level="layer").sort_values(ascending=False, kind="stable").index
+            grid.append(values.xs(layer, level="layer").reindex(heads).to_numpy())
+            names.append(heads)
+        wide = max(map(len, grid))
+        table = np.full((len(grid), wide), np.nan)
+        text = np.full((len(grid), wide), "", dtype=object)
+        for i, (row, heads) in enumerate(zip(grid, names, strict=True)):
+            table[i, : len(row)] = row
+            text[i, : len(row)] = [f"{v:.{digits}f}".replace("0.", ".") + f"\n#{h}" for v, h in zip(row, heads, strict=True)]
+        low, high = limits or (None, None)
+        sns.heatmap(
+            table[::-1], ax=axis, cmap="viridis", vmin=low, vmax=high, annot=text[::-1], fmt="", linewidths=0.5,
+            annot_kws={"fontsize": 5.5}, cbar=number % 4 == 3 or number == len(columns) - 1, cbar_kws={"label": label},
+        )  # fmt: skip
+        axis.set(title=title, xticks=[], xlabel="heads, sorted", ylabel="layer" if number % 4 == 0 else "")
+        axis.set_yticklabels([str(i + 1) for i in range(len(grid))][::-1], rotation=0)
+    return figure
+
+
+def scores_with_intervals(
+    frame: pd.DataFrame, score: str, low: str, high: str, hue: str, x: str, xlabel="", ylabel="", lines=()
+):
+    """Points with intervals, grouped: rows of `frame` by `x`, coloured by `hue`; `lines` = (y, label) reference lines."""
+    figure, (axis,) = _grid(1, 1, 6.5, 3)
+    groups, hues = list(dict.fromkeys(frame[x])), list(dict.fromkeys(frame[hue]))
+    for i, name in enumerate(hues):
+        part = frame[frame[hue] == name]
+        at = np.array([groups.index(v) for v in part[x]]) + (i - (len(hues) - 1) / 2) * 0.8 / len(hues)
+        error = np.maximum(0, [part[score] - part[low], part[high] - part[score]])
+        axis.errorbar(at, part[score], error, fmt="o", ms=4, capsize=2, color=MODELS[i % len(MODELS)], label=name)
+    for value, text in lines:
+        axis.axhline(value, color="grey", lw=0.8, ls=":")
+        axis.text(len(groups) - 0.45, value, text, fontsize=7, va="bottom", ha="right", color="grey")
+    axis.set(xticks=range(len(groups)), xlabel=xlabel, ylabel=ylabel)
+    axis.set_xticklabels(groups)
+    axis.legend(fontsize=8, loc="center left", bbox_to_anchor=(1, 0.5))
+    return figure
+
+
+def function_map(functions: Mapping[str, pd.Series], kind: str = "encoder"):
+    """What each head does: a panel a model, a cell a head, split between its functions, labelled.
+
+    Parameters
+    ----------
+    functions : mapping of title -> Series on (kind, layer, head) of lists of (function, label)
+        Functions are keys of `COLOURS`, see `helpers.measures.functions.roles`.
+    """
+    figure, axes = _grid(len(functions), 4, 3.0, 2.2)
+    seen: set[str] = set()
+    for number, (axis, (title, column)) in enumerate(zip(axes, functions.items(), strict=True)):
+        column = column.xs(kind, level="kind")
+        layers, heads = (int(column.index.get_level_values(n).max()) + 1 for n in ("layer", "head"))
+        for (layer, head), roles in column.items():
+            shown = roles or [("none", "")]
+            for i, (function, label) in enumerate(shown):
+                seen.add(function)
+                height = 0.94 / len(shown)
+                y = layer + 0.03 + i * height
+                axis.add_patch(plt.Rectangle((head + 0.03, y), 0.94, height, color=COLOURS[function], lw=0))
+                dark = function in ("positional", "nsubj", "amod")
+                axis.text(head + 0.5, y + height / 2, label, ha="center", va="center", fontsize=5.5 if len(shown) < 4 else 4.5,
+                          color="white" if dark else "black")  # fmt: skip
+        axis.set(xlim=(0, heads), ylim=(0, layers), title=title, xlabel="head", ylabel="layer" if number % 4 == 0 else "")
+        axis.set_xticks(np.arange(heads) + 0.5, range(heads))
+        axis.set_yticks(np.arange(layers) + 0.5, range(1, layers + 1))
+        axis.tick_params(length=0)
+        sns.despine(ax=axis, left=True, bottom=True)
+    handles = [Patch(color=COLOURS[name], label=name) for name in COLOURS if name in seen]
+    figure.legend(handles=handles, loc="outside lower center", ncols=len(handles), fontsize=8)
+    return figure
+
+
+def syntactic_bars(best: pd.DataFrame):
+    """Accuracy of the best head for each relation and direction (Fig. 4), with baselines.
+
+    Parameters
+    ----------
+    best : pandas.DataFrame
+        Rows: model, relation, direction, score, low, high, baseline, untrained, chance (shares).
+    """
+    figure, axes = _grid(4, 4, 3.0, 2.8, sharey=True)
+    models = list(dict.fromkeys(best.model))
+    for axis, relation in zip(axes, RELATIONS, strict=True):
+        for j, direction in enumerate(DIRECTIONS):
+            part = best[(best.relation == relation) & (best.direction == direction)].set_index("model").reindex(models)
+            width = 0.8 / len(models)
+            at = j + (np.arange(len(models)) - (len(models) - 1) / 2) * width
+            error = 100 * np.maximum(0, [part.score - part.low, part.high - part.score])
+            axis.bar(at, 100 * part.score, width * 0.92, color=MODELS[: len(models)], yerr=error, error_kw={"lw": 0.8})
+            for name, marker in (("baseline", "-"), ("untrained", ":"), ("chance", "--")):
+                for x, value in zip(at, part[name], strict=True):
+                    axis.plot([x - width / 2, x + width / 2], [100 * value] * 2, color="black", ls=marker, lw=1.1)
+        arrows = {"nsubj": ("v→s", "s→v"), "dobj": ("v→o", "o→v"), "amod": ("noun→adj", "adj→noun")}
+        axis.set_xticks([0, 1], arrows.get(relation, ("v→adv", "adv→v")))
+        axis.set(title=relation, ylim=(0, 100))
+    axes[0].set_ylabel("% of arcs, best head")
+    handles = [Patch(color=c, label=m) for m, c in zip(models, MODELS, strict=False)]
+    handles += [plt.Line2D([], [], color="black", ls=s, lw=1.1, label=n)
+                for n, s in (("most frequent offset", "-"), ("best untrained head", ":"), ("random word", "--"))]  # fmt: skip
+    figure.legend(handles=handles, loc="outside lower center", ncols=len(handles), fontsize=7.5)
+    return figure
+
+
+def rare_shares(frames: Mapping[str, pd.DataFrame]):
+    """Share of query tokens on one of the two rarest tokens, every encoder head, by layer; chance as a line."""
+    figure, axes = _grid(len(frames), 4, 2.6, 2.5, sharey=True)
+    for number, (axis, (title, frame)) in enumerate(zip(axes, frames.items(), strict=True)):
+        frame = frame.xs("encoder")
+        layer = frame.index.get_level_values("layer").to_numpy()
+        heads = int(frame.index.get_level_values("head").max()) + 1
+        at = layer + 1 + (frame.index.get_level_values("head").to_numpy() - (heads - 1) / 2) * 0.7 / heads
+        error = np.maximum(0, [frame.two_rarest - frame.two_rarest_low, frame.two_rarest_high - frame.two_rarest])
+        axis.errorbar(at, frame.two_rarest, error, fmt="o", ms=3, lw=0.8, color=COLOURS["rare"], label="two rarest")
+        axis.plot(at, frame.rarest, "_", ms=5, color="black", label="rarest")
+        axis.axhline(frame.chance_two.iloc[0], color="grey", ls=":", lw=0.9, label="chance, two rarest")
+        axis.set(title=title, xlabel="layer", xticks=range(1, layer.max() + 2), ylim=(0, 1))
+        if number == 0:
+            axis.set_ylabel("share of query tokens")
+            axis.legend(fontsize=6.5)
+    return figure
+
+
+def attention(examples: Sequence[Mapping[str, Any]]):
+    """Attention maps of chosen heads: rows look, columns are looked at.
+
+    Parameters
+    ----------
+    examples : sequence of mappings
+        "title", "rows" and "columns" (words), "weights" [rows, columns]; "arcs" (row, column) to be framed, optional.
+    """
+    figure, axes = _grid(len(examples), 3, 3.4, 3.3)
+    for axis, example in zip(axes, examples, strict=True):
+        axis.imshow(example["weights"], cmap="Blues", vmin=0, vmax=1, aspect="auto")
+        axis.set_xticks(range(len(example["columns"])), example["columns"], rotation=90, fontsize=7)
+        axis.set_yticks(range(len(example["rows"])), example["rows"], fontsize=7)
+        for row, column in example.get("arcs", ()):
+            axis.add_patch(plt.Rectangle((column - 0.5, row - 0.5), 1, 1, fill=False, ec=COLOURS["nsubj"], lw=1.4))
+        axis.set_title(example["title"], fontsize=8)
+        axis.tick_params(length=0)
+    return figure

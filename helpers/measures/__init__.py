@@ -1,0 +1,7 @@
+"""Measures: a model and batches in, a column (or a frame) of the head table out."""
+
+from helpers.measures.confidence import confidence
+from helpers.measures.functions import positional, rare, syntactic
+from helpers.measures.one_pass import one_pass
+
+__all__ = ["confidence", "one_pass", "positional", "rare", "syntactic"]

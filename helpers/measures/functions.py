@@ -1,0 +1,416 @@
+"""Head functions: positional, syntactic, rare tokens (Voita et al. 2019, section 5), alignment for cross-attention."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import torch
+from torch.nn import functional as F
+
+from helpers.heads import Site
+from helpers.measures.one_pass import Reducer, View, one_pass
+from helpers.scoring import ratio, ratio_interval
+from helpers.study import StudyError
+
+RELATIONS = ("nsubj", "dobj", "amod", "advmod")
+DIRECTIONS = ("head to dependent", "dependent to head")  # the verb looks at its subject; the subject looks at its verb
+POSITIONAL = 0.9  # section 5.1: the share of tokens whose maximum lies at one offset
+MARGIN = 0.1  # section 5.2.1: points above the baseline that make a head syntactic
+
+
+# --- positional ------------------------------------------------------------------------------------------------------
+
+
+class Positional(Reducer):
+    """Per sentence and head: how many query tokens put their largest weight at each offset (key minus query position).
+
+    All keys count, the end-of-sentence key too: a head that rests there is not positional. Offsets beyond `reach` share the
+    outermost bins. Beside the hits stands how many query tokens have a key at that offset at all: the first token of a
+    sentence has nothing before it, and in short sentences that alone keeps a perfect -1 head under 90 % of all tokens.
+    """
+
+    def __init__(self, reach: int = 8) -> None:
+        super().__init__()
+        self.reach = reach
+
+    def reduce(self, site: Site, weights: torch.Tensor, view: View) -> torch.Tensor:
+        present, real = view.present[site.kind], view.queries[site.kind].to(weights.dtype)
+        best = weights.masked_fill(~present[:, None, None, :], -1).argmax(-1)  # [B, H, Q]
+        offset = best - torch.arange(best.shape[-1], device=best.device)
+        bins = offset.clamp(-self.reach, self.reach) + self.reach
+        hits = (F.one_hot(bins, 2 * self.reach + 1) * real[:, None, :, None]).sum(2)
+        keys = F.pad(present.to(weights.dtype), (self.reach, self.reach + real.shape[1]))
+        windows = keys.unfold(1, 2 * self.reach + 1, 1)[:, : real.shape[1]]  # [B, Q, 2 reach + 1]
+        having = (windows * real[..., None]).sum(1)[:, None].expand_as(hits)
+        return torch.stack([hits, having], -1)
+
+    def frame(self, heads: pd.MultiIndex, repeats: int = 1000) -> pd.DataFrame:
+        """Columns offset (the most frequent), score, low, high, of_all (the share of all tokens), verdict."""
+        hits, having = np.moveaxis(self.per_sentence(), -1, 0)
+        total = hits.sum(-1)
+        inner = hits.sum(0)[:, 1:-1]  # the outermost bins are no single offset
+        offset = inner.argmax(-1)
+        chosen, possible = (np.take_along_axis(t[..., 1:-1], offset[None, :, None], -1)[..., 0] for t in (hits, having))
+        score, low, high = ratio_interval(chosen, possible, repeats)
+        return pd.DataFrame(
+            {
+                "offset": offset + 1 - self.reach,
+                "score": score,
+                "low": low,
+                "high": high,
+                "of_all": ratio(chosen, total),
+                "verdict": score >= POSITIONAL,
+            },
+            index=heads,
+        )
+
+
+def positional(model, batches: Iterable[Mapping[str, Any]], repeats: int = 1000) -> pd.DataFrame:
+    """Positional score of every head (section 5.1): share of tokens whose largest weight lies at the head's best offset.
+
+    Of the tokens that have a key at that offset; `of_all` is the share of all tokens, which a short sentence keeps low.
+
+    Returns
+    -------
+    pandas.DataFrame
+        Indexed by (kind, layer, head): offset, score, low, high, of_all, verdict (score >= 0.9).
+    """
+    reducer = Positional()
+    return reducer.frame(one_pass(model, batches, reducer), repeats)
+
+
+# --- syntactic -------------------------------------------------------------------------------------------------------
+
+
+def to_words(weights: torch.Tensor, word_ids: torch.Tensor) -> torch.Tensor:
+    """Word-level attention from subword attention.
+
+    Attention to a word is the sum over its subwords (keys), attention from a word the mean over its subwords (queries).
+
+    Parameters
+    ----------
+    weights : tensor [B, H, S, S]
+    word_ids : tensor [B, S]
+        The word of each position, -1 for none.
+
+    Returns
+    -------
+    tensor [B, H, W, W]
+        W = the largest number of words; rows and columns of absent words are 0.
+    """
+    count = max(int(word_ids.max()) + 1, 1)
+    member = F.one_hot(word_ids.clamp(min=0), count).to(weights.dtype) * (word_ids >= 0)[..., None]  # [B, S, W]
+    mean = member / member.sum(1, keepdim=True).clamp(min=1)
+    return torch.einsum("bhqk,bqv,bkw->bhvw", weights, mean, member)
+
+
+Arc = tuple[int, int, str]
+
+
+def arcs_of(pairs: Sequence[Any]) -> list[list[Arc]]:
+    """The arcs (dependent, head, relation) of parsed sentences whose relation is one of the paper's four."""
+    return [
+        [(d, h, r) for d, (h, r) in enumerate(zip(p.heads, p.relations, strict=True)) if r in RELATIONS and h >= 0]
+        for p in pairs
+    ]
+
+
+class Syntactic(Reducer):
+    """Per sentence, head, relation and direction: arcs whose partner word gets the largest word-level weight.
+
+    Parameters
+    ----------
+    arcs : sequence of lists of (dependent, head, relation)
+        For each sentence of the corpus, word positions.
+    """
+
+    kinds = ("encoder",)
+
+    def __init__(self, arcs: Sequence[Sequence[Arc]]) -> None:
+        super().__init__()
+        self.arcs = arcs
+
+    def start(self, view: View) -> None:
+        super().start(view)
+        if view.word_ids is None:
+            raise StudyError("Syntactic scores need the words of each sentence: parse the corpus first.")
+        self._words = view.word_ids.masked_fill(~view.keys["encoder"], -1)
+        rows = []
+        for row, sentence in enumerate(view.index):
+            for dependent, head, relation in self.arcs[sentence]:
+                number = RELATIONS.index(relation)
+                rows += [(row, head, dependent, 2 * number), (row, dependent, head, 2 * number + 1)]
+        self._flat = torch.tensor(rows, dtype=torch.long, device=view.word_ids.device).reshape(-1, 4)
+
+    def reduce(self, site: Site, weights: torch.Tensor, view: View) -> torch.Tensor:
+        largest, best = to_words(weights, self._words).max(-1)  # [B, H, W]
+        row, query, partner, kind = self._flat.unbind(-1)
+        # a word without tokens of its own, or that looks at no word, hits nothing
+        hits = ((best[row, :, query] == partner[:, None]) & (largest[row, :, query] > 0)).to(weights.dtype)  # [arcs, H]
+        sums = torch.zeros(len(view.index), 2 * len(RELATIONS), weights.shape[1], dtype=weights.dtype, device=weights.device)
+        sums.index_put_((row, kind), hits, accumulate=True)
+        return sums.transpose(1, 2)  # [B, H, 8]
+
+    def totals(self) -> np.ndarray:
+        """Number of arcs per sentence and (relation, direction): [sentences, 8] in corpus order."""
+        table = np.zeros((len(self.order), 2 * len(RELATIONS)), np.float32)
+        for place, sentence in enumerate(sorted(self.order)):
+            for _, _, relation in self.arcs[sentence]:
+                table[place, 2 * RELATIONS.index(relation)] += 1
+                table[place, 2 * RELATIONS.index(relation) + 1] += 1
+        return table
+
+    def frame(self, heads: pd.MultiIndex, repeats: int = 1000) -> pd.DataFrame:
+        """One row a head, relation and direction: score, low, high, n, baseline, offset, held_out, verdict."""
+        hits, totals = self.per_sentence(), self.totals()
+        heads = heads[heads.get_level_values("kind") == "encoder"]
+        score, low, high = ratio_interval(hits, totals[:, None, :], repeats)
+        even, odd = (ratio(hits[half::2], totals[half::2, None, :]) for half in (0, 1))
+        base = offset_baseline([self.arcs[i] for i in sorted(self.order)])
+        columns = pd.MultiIndex.from_product([RELATIONS, DIRECTIONS], names=["relation", "direction"])
+
+        def long(values: np.ndarray) -> pd.Series:
+            return pd.DataFrame(values, index=heads, columns=columns).stack(["relation", "direction"])
+
+        frame = pd.DataFrame({"score": long(score), "low": long(low), "high": long(high), "even": long(even), "odd": long(odd)})
+        frame = frame.join(base, on=["relation", "direction"])
+        frame["verdict"] = frame.score - frame.baseline > MARGIN - 1e-9  # shares of equal value differ in their last digit
+        return frame
+
+
+def offset_baseline(arcs: Iterable[Sequence[Arc]]) -> pd.DataFrame:
+    """Accuracy of always guessing a relation's most frequent relative offset, in words.
+
+    Returns
+    -------
+    pandas.DataFrame
+        Indexed by (relation, direction): baseline, offset (partner minus word), n.
+    """
+    rows = [(r, h - d) for sentence in arcs for d, h, r in sentence]
+    table = pd.DataFrame(rows, columns=["relation", "offset"])
+    out = []
+    for relation in RELATIONS:
+        offsets = table.offset[table.relation == relation]
+        n = len(offsets)
+        common = offsets.value_counts().sort_index(kind="stable").sort_values(ascending=False, kind="stable")
+        best, share = (int(common.index[0]), common.iloc[0] / n) if n else (0, float("nan"))
+        out += [(relation, DIRECTIONS[0], share, -best, n), (relation, DIRECTIONS[1], share, best, n)]
+    return pd.DataFrame(out, columns=["relation", "direction", "baseline", "offset", "n"]).set_index(["relation", "direction"])
+
+
+def chance(pairs: Sequence[Any]) -> pd.Series:
+    """Accuracy of guessing a word at random, per relation (both directions alike)."""
+    rows = [(r, 1 / len(p.words)) for p, arcs in zip(pairs, arcs_of(pairs), strict=True) for _, _, r in arcs]
+    return pd.DataFrame(rows, columns=["relation", "chance"]).groupby("relation").chance.mean().reindex(RELATIONS)
+
+
+def syntactic(model, batches: Iterable[Mapping[str, Any]], arcs: Sequence[Sequence[Arc]], repeats: int = 1000) -> pd.DataFrame:
+    """Accuracy of every encoder head on the four relations, both directions (section 5.2.1).
+
+    The share of arcs for which the largest word-level weight from one word, the end-of-sentence key left out, lies on its
+    partner. A head counts as syntactic at the accuracy of the relation's most frequent offset plus 10 points.
+
+    Parameters
+    ----------
+    batches : iterable of dict
+        With `word_ids` [B, S] and `index` [B].
+    arcs : sequence of lists of (dependent, head, relation)
+        By corpus position; word positions.
+
+    Returns
+    -------
+    pandas.DataFrame
+        Indexed by (kind, layer, head, relation, direction): score, low, high (bootstrap over sentences), even and odd (score
+        on every second sentence: choose a head on one half, report it on the other), baseline, offset, n, verdict. Arcs of
+        words that have no token of their own count as missed.
+    """
+    reducer = Syntactic(arcs)
+    return reducer.frame(one_pass(model, batches, reducer), repeats)
+
+
+# --- rare tokens -----------------------------------------------------------------------------------------------------
+
+
+class Rare(Reducer):
+    """Per sentence and head: query tokens whose largest weight lies on the rarest, or one of the two rarest, tokens.
+
+    Only sentences whose rarest token is outside the `frequent` most frequent ones count (section 5.3). Frequencies are those
+    of the training text's subword tokens; tokens as rare as the rarest count as it. Unit: query tokens. EOS is left out.
+
+    Parameters
+    ----------
+    counts : tensor [vocabulary]
+        How often each source token stands in the training text.
+    """
+
+    kinds = ("encoder",)
+
+    def __init__(self, counts: torch.Tensor, frequent: int = 500) -> None:
+        super().__init__()
+        self.counts, self.frequent = counts, frequent
+        ranked = torch.argsort(counts, descending=True, stable=True)
+        self.rank = torch.empty_like(ranked)
+        self.rank[ranked] = torch.arange(len(ranked))
+        self.chances: list[torch.Tensor] = []
+
+    def start(self, view: View) -> None:
+        super().start(view)
+        ids, real = view.ids["encoder"], view.keys["encoder"]
+        if int(ids.max()) >= len(self.counts):
+            raise StudyError(f"Token {int(ids.max())} has no count: count all {int(ids.max()) + 1} ids or more.")
+        counts, rank = self.counts.to(ids.device)[ids], self.rank.to(ids.device)[ids]
+        sorted_counts = counts.masked_fill(~real, torch.iinfo(counts.dtype).max).sort(-1).values
+        second = sorted_counts[:, min(1, ids.shape[1] - 1)]
+        eligible = (rank.masked_fill(~real, -1).amax(-1) >= self.frequent) & real.any(-1)
+        self._rarest = real & (counts <= sorted_counts[:, :1])
+        self._two = real & (counts <= second[:, None])
+        self._weight = real & eligible[:, None]
+        length = real.sum(-1).clamp(min=1)
+        tokens = self._weight.sum(-1)
+        share = torch.stack([self._rarest.sum(-1) / length, self._two.sum(-1) / length], -1)
+        self.chances.append(torch.cat([share * tokens[:, None], tokens[:, None]], -1).cpu())
+
+    def reduce(self, site: Site, weights: torch.Tensor, view: View) -> torch.Tensor:
+        best = weights.masked_fill(~view.keys["encoder"][:, None, None, :], -1).argmax(-1)  # [B, H, Q]
+        count = self._weight[:, None, :].to(weights.dtype)
+        hit = [
+            torch.gather(m[:, None, :].expand_as(best), 2, best).to(weights.dtype) * count for m in (self._rarest, self._two)
+        ]
+        return torch.stack([hit[0].sum(-1), hit[1].sum(-1), count.sum(-1).expand(-1, best.shape[1])], -1)
+
+    def frame(self, heads: pd.MultiIndex, repeats: int = 1000) -> pd.DataFrame:
+        """rarest and two_rarest with intervals, their chance levels, the number of tokens and sentences that count."""
+        sums = self.per_sentence()
+        heads = heads[heads.get_level_values("kind") == "encoder"]
+        one, low, high = ratio_interval(sums[..., 0], sums[..., 2], repeats)
+        two, low2, high2 = ratio_interval(sums[..., 1], sums[..., 2], repeats)
+        guess = torch.cat(self.chances).double().sum(0)
+        tokens = float(guess[2])
+        chance = (guess[:2] / tokens).tolist() if tokens else [float("nan")] * 2
+        return pd.DataFrame(
+            {
+                "rarest": one, "rarest_low": low, "rarest_high": high,
+                "two_rarest": two, "two_rarest_low": low2, "two_rarest_high": high2,
+                "chance": chance[0], "chance_two": chance[1],
+                "tokens": int(tokens), "sentences": int((sums[:, 0, 2] > 0).sum()), "verdict": two > 0.5,
+            },
+            index=heads,
+        )  # fmt: skip
+
+
+def rare(model, batches: Iterable[Mapping[str, Any]], counts: torch.Tensor, repeats: int = 1000) -> pd.DataFrame:
+    """Rare-token score of every encoder head (section 5.3).
+
+    Returns
+    -------
+    pandas.DataFrame
+        Indexed by (kind, layer, head): rarest, two_rarest (shares, with intervals), chance, chance_two, tokens, sentences,
+        verdict (two_rarest > 0.5, the paper's figure for WMT).
+    """
+    reducer = Rare(counts)
+    return reducer.frame(one_pass(model, batches, reducer), repeats)
+
+
+# --- what each head does -----------------------------------------------------------------------------------------------
+
+LABELS = {
+    ("nsubj", DIRECTIONS[0]): "v→s", ("nsubj", DIRECTIONS[1]): "s→v",
+    ("dobj", DIRECTIONS[0]): "v→o", ("dobj", DIRECTIONS[1]): "o→v",
+    ("amod", DIRECTIONS[0]): "n→adj", ("amod", DIRECTIONS[1]): "adj→n",
+    ("advmod", DIRECTIONS[0]): "v→adv", ("advmod", DIRECTIONS[1]): "adv→v",
+}  # fmt: skip
+
+
+def roles(positional: pd.DataFrame, syntactic: pd.DataFrame | None = None, rare: pd.DataFrame | None = None) -> pd.Series:
+    """The functions of every head as lists of (function, label); an empty list where it has none.
+
+    A positional head is not called syntactic as well, unless it beats the offset baseline as any other head must.
+    """
+    found: dict[tuple, list[tuple[str, str]]] = {address: [] for address in positional.index}
+    for address, row in positional[positional.verdict].iterrows():
+        found[address].append(("positional", f"{row.offset:+d}"))
+    if syntactic is not None:
+        for (*address, relation, direction), _ in syntactic[syntactic.verdict].iterrows():
+            found[tuple(address)].append((relation, LABELS[relation, direction]))
+    if rare is not None:
+        for address, _ in rare[rare.verdict].iterrows():
+            found[address].append(("rare", "rare"))
+    return pd.Series(found.values(), index=positional.index, name="functions")
+
+
+def best_heads(syntactic: pd.DataFrame) -> pd.DataFrame:
+    """The best head for each relation and direction (Fig. 4, Table 1).
+
+    Returns
+    -------
+    pandas.DataFrame
+        Indexed by (relation, direction): layer, head, score with low and high, held_out (the score on odd sentences of the
+        head that is best on even ones: free of the choice among many heads; nan if a half has no arcs), baseline, offset, n.
+        Relations without arcs are left out.
+    """
+    columns = ("layer", "head", "held_out", "score", "low", "high", "baseline", "offset", "n")
+    rows = []
+    for (relation, direction), part in syntactic.groupby(level=["relation", "direction"], sort=False):
+        part = part.droplevel(["relation", "direction"])
+        if part.score.isna().all():
+            continue
+        best = part.score.idxmax()
+        held_out = part.odd[part.even.idxmax()] if part.even.notna().any() else float("nan")
+        rows.append((relation, direction, *best[1:], held_out, *part.loc[best][list(columns[3:])]))
+    return pd.DataFrame(rows, columns=["relation", "direction", *columns]).set_index(["relation", "direction"])
+
+
+# --- alignment (cross-attention) --------------------------------------------------------------------------------------
+
+
+class Alignment(Reducer):
+    """Per sentence and cross-attention head: target tokens whose largest weight lies on the source token aligned with them.
+
+    Row t of cross-attention predicts target token t, so it is held to that token's alignment (`at=0`); a head may also look
+    at the token fed in, the one before (`at=-1`). Both are counted.
+
+    Parameters
+    ----------
+    links : sequence of dict
+        For each sentence of the corpus: target position -> source position (`helpers.corpora.alignment.align`).
+    """
+
+    kinds = ("cross",)
+
+    def __init__(self, links: Sequence[Mapping[int, int]]) -> None:
+        super().__init__()
+        self.links = links
+
+    def start(self, view: View) -> None:
+        super().start(view)
+        rows = [(row, t, s) for row, i in enumerate(view.index) for t, s in self.links[i].items()]
+        self._flat = torch.tensor(rows, dtype=torch.long, device=view.ids["cross"].device).reshape(-1, 3)
+
+    def reduce(self, site: Site, weights: torch.Tensor, view: View) -> torch.Tensor:
+        best = weights.masked_fill(~view.keys["cross"][:, None, None, :], -1).argmax(-1)  # [B, H, T]
+        row, target, source = self._flat.unbind(-1)
+        out = []
+        for shift in (0, 1):  # the row that predicts the token; the row it is fed to
+            inside = (target + shift < best.shape[2]) & view.queries["cross"][
+                row, (target + shift).clamp(max=best.shape[2] - 1)
+            ]
+            hits = (best[row, :, (target + shift).clamp(max=best.shape[2] - 1)] == source[:, None]) & inside[:, None]
+            sums = torch.zeros(len(view.index), best.shape[1], 2, device=best.device)
+            sums[..., 0].index_add_(0, row, hits.float())
+            sums[..., 1].index_add_(0, row, inside.float()[:, None].expand(-1, best.shape[1]))
+            out.append(sums)
+        return torch.stack(out, -1)  # [B, H, (hits, total), (next, fed)]
+
+    def frame(self, heads: pd.MultiIndex, repeats: int = 1000) -> pd.DataFrame:
+        """predicted (alignment of the token that the row predicts), with interval, and fed (of the token fed in)."""
+        sums = self.per_sentence()
+        heads = heads[heads.get_level_values("kind") == "cross"]
+        score, low, high = ratio_interval(sums[:, :, 0], sums[:, :, 1], repeats)
+        names = ("predicted", "fed")
+        columns = {}
+        for i, name in enumerate(names):
+            columns |= {name: score[:, i], f"{name}_low": low[:, i], f"{name}_high": high[:, i]}
+        return pd.DataFrame(columns, index=heads)

@@ -1,0 +1,164 @@
+"""One pass of a model over batches, read by any number of reducers.
+
+A reducer sees the attention weights of one layer of one batch at a time and keeps sums per sentence and head, never maps.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+
+from helpers import study
+from helpers.heads import Site, index, record, sites
+from helpers.study import StudyError
+
+
+@dataclass
+class View:
+    """What a reducer may need to know of a batch. B sentences, Q query and K key positions of one kind of attention.
+
+    Attributes
+    ----------
+    ids : dict of kind -> tensor [B, K]
+        Token ids on the key side.
+    keys, queries : dict of kind -> bool tensors [B, K], [B, Q]
+        Real tokens: no padding, no end-of-sentence, no start symbol.
+    present : dict of kind -> bool tensor [B, K]
+        Key positions that are not padding.
+    word_ids : tensor [B, S] or None
+        Source word of each source token, -1 for none.
+    index : list of int
+        Each sentence's place in the corpus.
+    """
+
+    ids: dict[str, torch.Tensor]
+    keys: dict[str, torch.Tensor]
+    queries: dict[str, torch.Tensor]
+    present: dict[str, torch.Tensor]
+    word_ids: torch.Tensor | None
+    index: list[int]
+
+
+def view(model, batch: Mapping[str, torch.Tensor], first: int = 0) -> View:
+    """The `View` of a batch; its sentences count from `first` where the batch has no `index`.
+
+    Raises
+    ------
+    StudyError
+        If the batch is empty or lacks what the model reads.
+    """
+    config = model.config
+    needed = ("input_ids", "labels") if config.is_encoder_decoder else ("input_ids",)
+    if missing := [name for name in needed if name not in batch]:
+        raise StudyError(f"A batch for a {type(model).__name__} needs {' and '.join(missing)}.")
+    if not all(batch[name].numel() for name in needed):
+        raise StudyError("A batch holds no sentences: check the corpus.")
+    source, mask = batch["input_ids"], batch.get("attention_mask")
+    mask = torch.ones_like(source, dtype=torch.bool) if mask is None else mask.bool()
+    real = mask & _plain(source, config)
+    kinds = ("encoder", "cross") if config.is_encoder_decoder else ("encoder", "decoder")
+    ids, keys, queries, present = (dict.fromkeys(kinds, value) for value in (source, real, real, mask))
+    if config.is_encoder_decoder:
+        labels = batch["labels"]
+        fed = batch.get("decoder_input_ids")
+        fed = model.prepare_decoder_input_ids_from_labels(labels) if fed is None else fed
+        # a query of the decoder predicts its label: it is real while that label is
+        live = labels != -100
+        real_target = live & _plain(fed, config)
+        real_target[:, 0] = False  # the start symbol, whatever its id
+        ids["decoder"], present["decoder"] = fed, live
+        keys["decoder"] = queries["decoder"] = real_target
+        queries["cross"] = live & _plain(labels, config)
+    index = batch["index"].tolist() if "index" in batch else list(range(first, first + len(source)))
+    return View(ids, keys, queries, present, batch.get("word_ids"), index)
+
+
+def _plain(ids: torch.Tensor, config) -> torch.Tensor:
+    """Where there is neither an end-of-sentence nor a start symbol."""
+    special = [getattr(config, name, None) for name in ("eos_token_id", "bos_token_id")]
+    special = [token for entry in special if entry is not None for token in (entry if isinstance(entry, list) else [entry])]
+    return torch.isin(ids, torch.tensor(special, dtype=ids.dtype, device=ids.device), invert=True)
+
+
+class Reducer:
+    """Base of all reducers: collects, per sentence, one array for every head.
+
+    Subclasses implement `reduce(site, weights, view) -> tensor [B, heads, ...]`; kinds they do not speak of are skipped.
+    """
+
+    kinds: tuple[str, ...] = ("encoder", "decoder", "cross")
+
+    def __init__(self) -> None:
+        self.view: View | None = None
+        self._parts: dict[tuple[str, int], list[torch.Tensor]] = {}
+        self.order: list[int] = []
+
+    def start(self, view: View) -> None:
+        """Called before every batch."""
+        self.view = view
+        self.order += view.index
+
+    def __call__(self, site: Site, weights: torch.Tensor) -> None:
+        if site.kind in self.kinds and site.kind in self.view.keys:
+            part = self.reduce(
+                site, weights.float() if weights.dtype in (torch.float16, torch.bfloat16) else weights, self.view
+            )
+            self._parts.setdefault((site.kind, site.layer), []).append(part)
+
+    def reduce(self, site: Site, weights: torch.Tensor, view: View) -> torch.Tensor:
+        raise NotImplementedError
+
+    def per_sentence(self, kinds: tuple[str, ...] | None = None) -> np.ndarray:
+        """Array [sentences, heads, ...] in corpus order, heads in the order of `helpers.heads.index`."""
+        chosen = [key for key in self._parts if key[0] in (kinds or self.kinds)]
+        if not chosen:
+            raise StudyError(f"The model showed no {' or '.join(kinds or self.kinds)} attention: measure another kind.")
+        rank = {kind: i for i, kind in enumerate(("encoder", "decoder", "cross"))}
+        chosen.sort(key=lambda key: (rank[key[0]], key[1]))
+        whole = torch.cat([torch.cat(self._parts[key]) for key in chosen], dim=1).cpu().numpy()
+        return whole[np.argsort(self.order, kind="stable")]
+
+
+def one_pass(model, batches: Iterable[Mapping[str, Any]], *reducers: Reducer, label: str = "measuring"):
+    """Run a model once over batches, without gradients and dropout, and hand all attention to the reducers.
+
+    Returns
+    -------
+    pandas.MultiIndex
+        The head-table index of the kinds that the reducers saw.
+
+    Raises
+    ------
+    StudyError
+        If there are no batches, or a batch is empty or lacks what the model reads.
+    """
+    kinds = tuple(kind for kind in ("encoder", "decoder", "cross") if any(kind in r.kinds for r in reducers))
+    present = {site.kind for site in sites(model)}
+    kinds = tuple(kind for kind in kinds if kind in present)
+    if not kinds:
+        raise StudyError(f"A {type(model).__name__} has none of the attention kinds that were asked for.")
+    modes = [(module, module.training) for module in model.modules()]
+    model.eval()
+    count = 0
+    try:
+        with torch.no_grad(), record(model, *reducers, kinds=kinds):
+            for batch in study.progress(batches, label):
+                seen = view(model, batch, count)
+                for reducer in reducers:
+                    reducer.start(seen)
+                # the body alone: logits and loss would cost time and memory for nothing
+                fed = {name: batch[name] for name in ("input_ids", "attention_mask") if name in batch}
+                if model.config.is_encoder_decoder:
+                    fed["decoder_input_ids"] = seen.ids["decoder"]
+                model.base_model(**fed, use_cache=False)
+                count += len(seen.index)
+    finally:
+        for module, training in modes:
+            module.training = training
+    if not count:
+        raise StudyError("There are no batches to measure on: check the corpus.")
+    return index(model, kinds)

@@ -1,0 +1,177 @@
+"""Tables and examples of Voita et al. 2019, section 5, from what the measures found."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import pandas as pd
+import torch
+
+from helpers.heads import Site, record
+from helpers.measures.functions import (
+    DIRECTIONS,
+    LABELS,
+    RELATIONS,
+    Alignment,
+    Positional,
+    Rare,
+    Syntactic,
+    arcs_of,
+    best_heads,
+    chance,
+    to_words,
+)  # fmt: skip
+from helpers.measures.one_pass import one_pass
+from helpers.models import inputs
+
+# Table 1 of the paper, EN-RU, %: best head and offset baseline on WMT, then on OpenSubtitles
+PRINTED = {
+    ("nsubj", DIRECTIONS[0]): (45, 35, 77, 45), ("nsubj", DIRECTIONS[1]): (52, 35, 70, 45),
+    ("dobj", DIRECTIONS[0]): (78, 41, 61, 46), ("dobj", DIRECTIONS[1]): (73, 41, 84, 46),
+    ("amod", DIRECTIONS[0]): (74, 72, 81, 80), ("amod", DIRECTIONS[1]): (82, 72, 81, 80),
+    ("advmod", DIRECTIONS[0]): (48, 46, 38, 33), ("advmod", DIRECTIONS[1]): (52, 46, 42, 33),
+}  # fmt: skip
+
+
+def measure(subject, model, repeats: int = 1000) -> dict[str, pd.DataFrame]:
+    """Positional, syntactic, rare-token and alignment scores of a model in one pass over the subject's dev set.
+
+    Parameters
+    ----------
+    subject : helpers.subjects.Subject
+        Whose sentences, trees, frequencies and alignments are used.
+    model
+        The subject's own model, or another one (random weights) to compare with.
+    """
+    reducers = {
+        "positional": Positional(),
+        "syntactic": Syntactic(arcs_of(subject.dev)),
+        "rare": Rare(subject.counts),
+        "alignment": Alignment(subject.links),
+    }
+    heads = one_pass(model, subject.batches(), *reducers.values(), label=f"functions {subject.title}")
+    return {name: reducer.frame(heads, repeats) for name, reducer in reducers.items()}
+
+
+def count_roles(roles: Mapping[str, pd.Series]) -> pd.DataFrame:
+    """How many encoder heads of each model have each function; a head with several counts in each."""
+    counts = {}
+    for title, column in roles.items():
+        column = column.xs("encoder", level="kind")
+        names = [name for cell in column for name in sorted({function for function, _ in cell})]
+        counts[title] = pd.Series(names, dtype=object).value_counts()
+        counts[title]["none"] = sum(not cell for cell in column)
+        counts[title]["heads"] = len(column)
+    order = ["positional", *RELATIONS, "rare", "none", "heads"]
+    return pd.DataFrame(counts).reindex(order).fillna(0).astype(int)
+
+
+def best_of_all(subjects: Sequence[Any], found: Mapping, untrained: Mapping) -> pd.DataFrame:
+    """The best head of every model for each relation and direction, with the random-weight head and chance beside it."""
+    parts = []
+    for subject in subjects:
+        best = best_heads(found[subject.title]["syntactic"])
+        best["untrained"] = best_heads(untrained[subject.title]["syntactic"]).score
+        best["chance"] = chance(subject.dev).reindex(best.index.get_level_values("relation")).to_numpy()
+        parts.append(best.reset_index().assign(model=subject.title))
+    return pd.concat(parts, ignore_index=True)
+
+
+def table_1(best: pd.DataFrame) -> pd.DataFrame:
+    """Our best heads in the shape of the paper's Table 1, in %, the printed numbers last."""
+    columns = {}
+    for model, part in best.groupby("model", sort=False):
+        part = part.set_index(["relation", "direction"])
+        for name in ("score", "held_out", "baseline"):
+            columns[model, {"score": "best", "held_out": "held out", "baseline": "base"}[name]] = 100 * part[name]
+    table = pd.DataFrame(columns)
+    table = table.loc[[key for key in PRINTED if key in table.index]]
+    for i, (text, what) in enumerate([("WMT", "best"), ("WMT", "base"), ("OpenSub", "best"), ("OpenSub", "base")]):
+        table[f"printed EN-RU {text}", what] = [PRINTED[key][i] for key in table.index]
+    table.index = pd.MultiIndex.from_tuples([(r, LABELS[r, d]) for r, d in table.index], names=["relation", "direction"])
+    return table
+
+
+def rare_table(found: Mapping, untrained: Mapping) -> pd.DataFrame:
+    """The best rare-token head of every model beside the best of random weights and chance."""
+    rows = {}
+    for title, frames in found.items():
+        frame, random = frames["rare"], untrained[title]["rare"]
+        best = frame.two_rarest.fillna(0).idxmax()
+        row = frame.loc[best]
+        rows[title] = {
+            "layer": best[1] + 1, "head": best[2], "rarest": row.rarest, "two rarest": row.two_rarest,
+            "low": row.two_rarest_low, "high": row.two_rarest_high, "untrained, two rarest": random.two_rarest.max(),
+            "chance": row.chance, "chance, two": row.chance_two, "tokens": row.tokens, "sentences": row.sentences,
+        }  # fmt: skip
+    return pd.DataFrame(rows).T.infer_objects().astype({"layer": int, "head": int, "tokens": int, "sentences": int})
+
+
+class _Keep:
+    """Word-level maps of one batch: for a handful of example sentences only."""
+
+    def __init__(self, word_ids: torch.Tensor) -> None:
+        self.word_ids, self.maps = word_ids, {}
+
+    def __call__(self, site: Site, weights: torch.Tensor) -> None:
+        self.maps[site.layer] = to_words(weights, self.word_ids).cpu().numpy()
+
+
+def examples(subject, frames: Mapping[str, pd.DataFrame], words: tuple[int, int] = (7, 12)) -> list[dict[str, Any]]:
+    """Word-level attention of the best head of each function on one dev sentence each, for `helpers.figures.attention`.
+
+    The sentence is the first of readable length that shows the function (holds the relation; has a rare token).
+    """
+    best = best_heads(frames["syntactic"]).sort_values("score", ascending=False, kind="stable")
+    wanted = []
+    for (relation, direction), row in best.groupby(level="relation", sort=False).head(1).iterrows():
+        arcs = [
+            [(h, d) if direction == DIRECTIONS[0] else (d, h) for d, h, r in s if r == relation] for s in arcs_of(subject.dev)
+        ]
+        title = f"{relation} {LABELS[relation, direction]}: layer {int(row.layer) + 1} head {int(row['head'])}"
+        wanted.append((title, int(row.layer), int(row["head"]), arcs))
+    place = frames["positional"].xs("encoder").score.idxmax()
+    offset = int(frames["positional"].xs("encoder").offset[place])
+    wanted.insert(0, (f"positional {offset:+d}: layer {place[0] + 1} head {place[1]}", *place, None))
+    place = frames["rare"].xs("encoder").two_rarest.fillna(0).idxmax()
+    wanted.append((f"rare tokens: layer {place[0] + 1} head {place[1]}", *place, _rare_words(subject)))
+    out, used = [], set()
+    for title, layer, head, arcs in wanted:
+        fits = [
+            i
+            for i, pair in enumerate(subject.dev)
+            if words[0] <= len(pair.words) <= words[1] and i not in used and (arcs is None or arcs[i])
+        ] or [i for i, pair in enumerate(subject.dev) if arcs is None or arcs[i]]
+        if not fits:
+            continue
+        used.add(fits[0])
+        out.append(_example(subject, fits[0], title, layer, head, arcs[fits[0]] if arcs else ()))
+    return out
+
+
+def _example(subject, sentence: int, title: str, layer: int, head: int, arcs) -> dict[str, Any]:
+    batch = _single(subject, sentence)
+    keep = _Keep(batch["word_ids"])
+    with torch.no_grad(), record(subject.model, keep, kinds=("encoder",)):
+        subject.model(**inputs(batch), use_cache=False)
+    words = subject.dev[sentence].words
+    return {"title": title, "rows": words, "columns": words, "weights": keep.maps[layer][0, head], "arcs": arcs}
+
+
+def _single(subject, sentence: int) -> dict[str, torch.Tensor]:
+    from helpers.corpora.tokens import collate
+
+    device = next(subject.model.parameters()).device
+    return {name: value.to(device) for name, value in collate(subject.encoded, [sentence], subject.source.pad).items()}
+
+
+def _rare_words(subject) -> list[list[tuple[int, int]]]:
+    """For each sentence whose rarest token is rare: a frame around the columns of the words with its two rarest tokens."""
+    border = int(subject.counts.sort(descending=True).values[min(500, len(subject.counts) - 1)])
+    frames = []
+    for ids, owners, pair in zip(subject.encoded.source, subject.encoded.words, subject.dev, strict=True):
+        ranked = sorted((int(subject.counts[t]), w) for t, w in zip(ids, owners, strict=True) if w >= 0)
+        rare = list(dict.fromkeys(w for _, w in ranked[:2])) if ranked and ranked[0][0] < border else []
+        frames.append([(row, w) for w in rare for row in range(len(pair.words))])
+    return frames

@@ -1,0 +1,174 @@
+"""The models that a notebook studies, each with the text it is studied on."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import torch
+
+from helpers import corpora, models, study, training
+from helpers.corpora import Pair, alignment, tokens
+from helpers.study import StudyError
+
+CONTROLLED = ("ru-news", "de-news", "fr-news", "ru-subtitles")  # the four models of the paper's section 3
+NATURAL = ("ru-local", "de-local", "fr-local")
+NONE = "+none"  # a name's ending: no encoder self-attention from the start
+
+
+def names(settings: Mapping[str, Any], chosen: str = "") -> list[str]:
+    """Names of the models to study: `chosen` (separated by spaces), or the corpus's own."""
+    wanted = chosen.split() or list(CONTROLLED if settings["corpus"] == "controlled" else NATURAL)
+    for name in wanted:
+        language, dash, _ = name.partition("-")
+        if not dash or language not in corpora.LANGUAGES:
+            known = ", ".join(CONTROLLED if settings["corpus"] == "controlled" else NATURAL)
+            raise StudyError(f"There is no model {name!r}: write LANGUAGE-REGISTER, such as {known}.")
+    return wanted
+
+
+def spec(settings: Mapping[str, Any], name: str, seed: int) -> dict[str, Any]:
+    """The training spec of a model's name, which may end in "+none"."""
+    closed = ("encoder",) if name.endswith(NONE) else ()
+    return training.spec(settings, name.removesuffix(NONE), seed, closed)
+
+
+@dataclass
+class Subject:
+    """A model under study: the model, its vocabularies, and the sentences it is measured on."""
+
+    name: str
+    model: Any
+    source: tokens.Subwords
+    target: tokens.Subwords
+    folder: Path
+    spec: dict[str, Any] | None
+    parser: str = "spacy"
+
+    @property
+    def title(self) -> str:
+        """The name as figures show it: "EN-RU news"."""
+        language, _, register = self.name.partition("-")
+        return f"EN-{language.upper()} {register}" if language in corpora.LANGUAGES else self.name
+
+    def pairs(self, split: str) -> list[Pair]:
+        """The pairs of a split."""
+        return corpora.read_pairs(self.folder / f"{split}.jsonl")
+
+    @cached_property
+    def dev(self) -> list[Pair]:
+        """The sentences that heads are measured on, with their dependencies."""
+        return corpora.parsed(self.folder, "dev", self.parser)
+
+    @property
+    def tests(self) -> list[str]:
+        """Names of the test sets."""
+        return sorted(f.stem for f in self.folder.glob("*.jsonl") if f.stem not in ("train", "dev"))
+
+    @cached_property
+    def encoded(self) -> tokens.Encoded:
+        """The dev set as ids."""
+        return tokens.encode(self.dev, self.source, self.target, self.model.config.max_position_embeddings)
+
+    def batches(self, budget: int = 8192) -> tokens.Batches:
+        """The dev set in batches."""
+        return tokens.Batches(self.encoded, self.source.pad, budget, next(self.model.parameters()).device)
+
+    @cached_property
+    def counts(self) -> torch.Tensor:
+        """How often each source token stands in the training text."""
+        ids = self.source.encode_all([p.source for p in self.pairs("train")])
+        return tokens.counts(ids, max(self.source.size, self.model.config.vocab_size))
+
+    @cached_property
+    def links(self) -> list[dict[int, int]]:
+        """Alignments of the dev set's tokens (target position -> source position), learned with the training text."""
+        pairs = self.pairs("train")[:20000]
+        train = tokens.encode(pairs, self.source, self.target)
+        strip = [
+            [row[:-1] for row in side] for side in (self.encoded.source + train.source, self.encoded.target + train.target)
+        ]
+        return alignment.align(*strip)[: len(self.dev)]
+
+    def untrained(self):
+        """A model of the same class and size with random weights: a baseline for every score."""
+        torch.manual_seed(0)
+        config = type(self.model.config).from_dict(self.model.config.to_dict())
+        return type(self.model)(config).to(next(self.model.parameters()).device).eval()
+
+    def translations(self, split: str, beam: int) -> list[str]:
+        """Translations of a test set, stored for our own models."""
+        if self.spec:
+            return training.translations(self.spec, split, beam)
+        return training.translate(self.model, [p.source for p in self.pairs(split)], self.source, self.target, beam)
+
+
+def load(settings: Mapping[str, Any], name: str, seed: int, parser: str = "spacy") -> Subject:
+    """A model of the study by name, trained first if it is not in the store."""
+    described = spec(settings, name, seed)
+    folder = corpora.prepare(described["corpus"])
+    source, target = tokens.sides(folder)
+    return Subject(name, training.load(described, name), source, target, folder, described, parser)
+
+
+def load_pretrained(settings: Mapping[str, Any], checkpoint: str, name: str, seed: int, parser: str = "spacy") -> Subject:
+    """A pretrained checkpoint (Hub name or folder), studied on the text of the model `name`."""
+    model, tokenizer = models.load(checkpoint)
+    language, _, register = name.partition("-")
+    folder = corpora.prepare(corpora.spec(settings, language, register, seed))
+    sides = tokens.Subwords(tokenizer), tokens.Subwords(tokenizer, target=True)
+    return Subject(Path(checkpoint).name, model.to(models.device()), *sides, folder, None, parser)
+
+
+def study_models(run: study.Run) -> list[Subject]:
+    """The models that a notebook's parameters ask for."""
+    wanted = names(run.settings, run.parameters["models"])
+    seed, parser = run.parameters["seed"], run.parameters["parser"]
+    if run.parameters["pretrained"]:
+        return [load_pretrained(run.settings, run.parameters["pretrained"], wanted[0], seed, parser)]
+    return [load(run.settings, name, seed, parser) for name in wanted]
+
+
+def describe(pairs: Sequence[Pair]) -> dict[str, Any]:
+    """What a corpus looks like: tables of lengths, vocabulary coverage, persons, relations and relative positions.
+
+    Returns
+    -------
+    dict
+        "lengths" (index words; sentences), "coverage" (index rank; share of running words), "persons" (index 1st, 2nd, 3rd;
+        percent of subjects), "relations" (per 100 sentences), "offsets" (relation -> share by head minus dependent), "facts".
+    """
+    from helpers.measures.functions import RELATIONS, arcs_of
+
+    words = [w.lower() for p in pairs for w in p.words]
+    lengths = pd.Series([len(p.words) for p in pairs]).value_counts().sort_index()
+    frequency = pd.Series(words).value_counts()
+    ranks = np.unique(np.geomspace(1, len(frequency), 60).astype(int))
+    coverage = pd.DataFrame({"share": (frequency.cumsum() / frequency.sum()).to_numpy()[ranks - 1]}, index=ranks)
+    first, second = {"i", "we"}, {"you"}
+    subjects = [
+        "1st" if w.lower() in first else "2nd" if w.lower() in second else "3rd"
+        for p in pairs
+        for w, r in zip(p.words, p.relations, strict=True)
+        if r in ("nsubj", "nsubjpass")
+    ]
+    persons = pd.Series(subjects).value_counts(normalize=True).reindex(["1st", "2nd", "3rd"], fill_value=0) * 100
+    arcs = [(r, h - d) for sentence in arcs_of(pairs) for d, h, r in sentence]
+    table = pd.DataFrame(arcs, columns=["relation", "offset"])
+    offsets = {r: table.offset[table.relation == r].value_counts(normalize=True).sort_index() for r in RELATIONS}
+    relations = (table.relation.value_counts().reindex(RELATIONS) * 100 / len(pairs)).to_frame("per 100 sentences")
+    facts = {
+        "sentences": len(pairs),
+        "mean words": float(np.mean([len(p.words) for p in pairs])),
+        "word forms": len(frequency),
+        "covered by the 500 most frequent": float(frequency[:500].sum() / frequency.sum()),
+    }
+    return {
+        "lengths": lengths.to_frame("sentences"), "coverage": coverage, "persons": persons.to_frame("percent"),
+        "relations": relations, "offsets": offsets, "facts": facts,
+    }  # fmt: skip

@@ -1,0 +1,41 @@
+"""What every test stands on: fixed seeds, one thread, no network, and a store of its own."""
+
+from __future__ import annotations
+
+import os
+import random
+
+import numpy as np
+import pytest
+import torch
+
+os.environ["HF_HUB_OFFLINE"] = "1"  # read when the library is imported
+os.environ["TOKENIZERS_PARALLELISM"] = "false"
+os.environ["OMP_NUM_THREADS"] = "1"  # for the processes that tests start
+for name in ("HEADS_DATA_ROOT", "HEADS_PROGRESS"):
+    os.environ.pop(name, None)
+
+
+@pytest.fixture(autouse=True, scope="session")
+def session(tmp_path_factory):
+    """What fixtures of a module or session make lies in a folder of this session."""
+    with pytest.MonkeyPatch.context() as patch:
+        for name in ("HEADS_RUNS", "HEADS_DATA"):
+            patch.setenv(name, str(tmp_path_factory.mktemp(name.lower())))
+        threads = torch.get_num_threads()
+        torch.set_num_threads(1)
+        yield
+        torch.set_num_threads(threads)
+
+
+@pytest.fixture(autouse=True)
+def isolated(tmp_path, monkeypatch, session):
+    """What a test makes lies in a folder of this test."""
+    monkeypatch.setenv("HEADS_RUNS", str(tmp_path / "runs"))
+    monkeypatch.setenv("HEADS_DATA", str(tmp_path / "data"))
+    for name in ("HEADS_DATA_ROOT", "HEADS_PROGRESS"):
+        monkeypatch.setenv(name, "")  # so that what a test sets is undone
+        monkeypatch.delenv(name)
+    random.seed(0)
+    np.random.seed(0)
+    torch.manual_seed(0)

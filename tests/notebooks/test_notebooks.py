@@ -1,0 +1,130 @@
+"""Each notebook runs with the profile `tiny`, as a user runs it, and leaves its figures and tables."""
+
+from __future__ import annotations
+
+import ast
+import csv
+import json
+import os
+import subprocess
+import sys
+
+import nbformat
+import pytest
+
+from helpers import study, subjects
+
+NOTEBOOKS = sorted((study.ROOT / "notebooks").glob("*.ipynb"))
+
+
+@pytest.fixture(scope="session")
+def store(tmp_path_factory):
+    """Models and corpora of all notebooks: what one trains the next one reads."""
+    return tmp_path_factory.mktemp("store")
+
+
+def papermill(store, *arguments):
+    environment = os.environ | {"HEADS_RUNS": str(store / "runs"), "HEADS_DATA": str(store / "data")}
+    return subprocess.run(
+        [sys.executable, "-m", "papermill", *map(str, arguments)],
+        cwd=study.ROOT,
+        env=environment,
+        capture_output=True,
+        text=True,
+    )
+
+
+def named(notebook, method):
+    """Names that the cells give to `run.figure` or `run.table` as plain text."""
+    for cell in notebook.cells:
+        for node in ast.walk(ast.parse(cell.source)) if cell.cell_type == "code" else []:
+            if (
+                isinstance(node, ast.Call)
+                and ast.unparse(node.func) == f"run.{method}"
+                and isinstance(node.args[1], ast.Constant)
+            ):
+                yield node.args[1].value
+
+
+@pytest.fixture(scope="session", params=NOTEBOOKS, ids=lambda path: path.stem)
+def executed(request, store):
+    """A notebook's path, its executed copy and the folder of its results."""
+    folder = store / request.param.stem
+    folder.mkdir()
+    out = folder / "out.ipynb"
+    done = papermill(store, request.param, out, "-p", "profile", "tiny", "-p", "output", folder)
+    assert done.returncode == 0, done.stderr[-4000:]
+    return request.param, nbformat.read(out, as_version=4), folder
+
+
+def test_every_cell_ran_without_error(executed):
+    _, notebook, _ = executed
+    for cell in notebook.cells:
+        if cell.cell_type == "code" and cell.source.strip():
+            assert cell.execution_count
+            assert [o for o in cell.outputs if o.output_type == "error"] == []
+    text = json.dumps(notebook)
+    assert "Traceback (most recent call last)" not in text
+
+
+def test_figures_and_tables_are_there_with_sidecars(executed):
+    path, notebook, folder = executed
+    figures = sorted((folder / "figures").glob("*.png"))
+    assert figures
+    assert {figure.stem for figure in figures} >= set(named(notebook, "figure"))
+    for figure in figures:
+        assert figure.read_bytes().startswith(b"\x89PNG")
+        assert figure.with_suffix(".pdf").read_bytes().startswith(b"%PDF")
+        assert json.loads(figure.with_suffix(".json").read_text(encoding="utf-8"))["figure"] == figure.stem
+    tables = sorted((folder / "tables").glob("*.csv"))
+    assert {table.stem for table in tables} >= set(named(notebook, "table"))
+    for table in tables:
+        rows = list(csv.reader(table.open(encoding="utf-8")))
+        assert len(rows) > 1
+        assert len({len(row) for row in rows}) == 1
+        assert json.loads(table.with_suffix(".json").read_text(encoding="utf-8"))["table"] == table.stem
+    for sidecar in [*(folder / "figures").glob("*.json"), *(folder / "tables").glob("*.json")]:
+        facts = json.loads(sidecar.read_text(encoding="utf-8"))
+        assert facts["notebook"] == path.stem
+        assert '-p profile "tiny"' in facts["command"]
+        assert facts["settings"] == study.settings("tiny")
+        assert {"time", "commit", "hardware", "libraries", "python"} <= set(facts)
+    left = [f for f in folder.rglob("*") if f.is_file() and f.suffix not in (".png", ".pdf", ".json", ".csv", ".ipynb")]
+    assert left == []
+
+
+def test_the_first_output_says_what_the_run_is(executed):
+    _, notebook, _ = executed
+    first = next(cell for cell in notebook.cells if cell.cell_type == "code" and cell.outputs)
+    text = "".join(output.get("text", "") for output in first.outputs)
+    for part in ("profile tiny", "controlled corpus", "seed 1 (one seed)", "overrides: none", "cores", "torch "):
+        assert part in text
+
+
+def test_figures_are_shown(executed):
+    _, notebook, folder = executed
+    shown = sum("image/png" in output.get("data", {}) for cell in notebook.cells for output in cell.get("outputs", []))
+    assert shown == len(list((folder / "figures").glob("*.png")))
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "sentence"),
+    [("profil", "tiny", "There is no parameter 'profil': 01_relevance_and_confidence takes profile, corpus, models,"),
+     ("profile", "small", "There is no profile 'small': choose one of tiny, laptop, natural, paper."),
+     ("overrides", "training.stepz=3", "There is no setting 'training.stepz': choose one of ")],
+)  # fmt: skip
+def test_a_wrong_parameter_ends_in_one_sentence(store, tmp_path, name, value, sentence):
+    done = papermill(store, NOTEBOOKS[0], tmp_path / "out.ipynb", "-p", name, value, "-p", "output", tmp_path / "results")
+    assert done.returncode != 0
+    last = [line for line in done.stderr.splitlines() if line.strip()][-1]
+    assert last.startswith("StudyError: " + sentence)
+    assert not (tmp_path / "results").exists()
+
+
+def test_notebooks_share_their_models(executed, store):
+    settings = study.settings("tiny")
+    wanted = subjects.names(settings)
+    keys = {study.key(subjects.spec(settings, name, 1)) for name in [*wanted, wanted[0] + subjects.NONE]}
+    made = {folder.name for folder in (store / "runs" / "models").iterdir()}
+    assert made
+    assert made <= keys  # a notebook that described a model in other words would train it again

@@ -1,0 +1,1 @@
+"""Slow re-implementations, each written from its definition."""

@@ -1,0 +1,295 @@
+"""The measures of Voita et al. 2019, sections 4 and 5, by definition: one sentence at a time, unpadded, in plain loops.
+
+Attention maps are those that eager attention returns. A token is *real* if it is no end-of-sentence and no start symbol.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter, defaultdict
+from copy import deepcopy
+from dataclasses import dataclass
+
+import torch
+
+RELATIONS = ("nsubj", "dobj", "amod", "advmod")
+DIRECTIONS = ("head to dependent", "dependent to head")
+
+
+@dataclass
+class Sentence:
+    """One sentence with its attention maps, {(kind, layer, head): rows of numbers}.
+
+    `keys` and `queries` hold the positions of real tokens by kind.
+    """
+
+    source: list[int]
+    target: list[int]
+    words: list[int]
+    place: int
+    maps: dict[tuple, list[list[float]]]
+    keys: dict[str, list[int]]
+    queries: dict[str, list[int]]
+
+
+def read(model, batches) -> list[Sentence]:
+    """Every sentence of the batches, run through the model alone; in corpus order."""
+    model = deepcopy(model).eval()
+    model.set_attn_implementation("eager")
+    special = {model.config.eos_token_id, getattr(model.config, "bos_token_id", None)}
+    found = []
+    for batch in batches:
+        for row in range(len(batch["input_ids"])):
+            size = int(batch["attention_mask"][row].sum()) if "attention_mask" in batch else batch["input_ids"].shape[1]
+            source = batch["input_ids"][row].tolist()[:size]
+            words = batch["word_ids"][row].tolist()[:size] if "word_ids" in batch else []
+            place = int(batch["index"][row]) if "index" in batch else len(found)
+            real = [i for i, token in enumerate(source) if token not in special]
+            if not model.config.is_encoder_decoder:
+                out = _run(model, input_ids=[source])
+                maps = _heads("decoder", out.attentions)
+                found.append(Sentence(source, [], words, place, maps, {"decoder": real}, {"decoder": real}))
+                continue
+            target = [token for token in batch["labels"][row].tolist() if token != -100]
+            out = _run(model, input_ids=[source], labels=[target])
+            maps = {
+                **_heads("encoder", out.encoder_attentions),
+                **_heads("decoder", out.decoder_attentions),
+                **_heads("cross", out.cross_attentions),
+            }
+            # row t of the decoder is fed token t - 1 (the start symbol if t = 0) and predicts token t
+            fed = [t for t in range(1, len(target)) if target[t - 1] not in special]
+            predicting = [t for t in range(len(target)) if target[t] not in special]
+            keys = {"encoder": real, "decoder": fed, "cross": real}
+            queries = {"encoder": real, "decoder": fed, "cross": predicting}
+            found.append(Sentence(source, target, words, place, maps, keys, queries))
+    return sorted(found, key=lambda sentence: sentence.place)
+
+
+def _run(model, **ids):
+    with torch.no_grad():
+        return model(**{name: torch.tensor(value) for name, value in ids.items()}, output_attentions=True)
+
+
+def _heads(kind, layers):
+    return {
+        (kind, layer, head): weights[0, head].tolist()
+        for layer, weights in enumerate(layers)
+        for head in range(weights.shape[1])
+    }
+
+
+def _largest(row: list[float], among) -> int:
+    """The position among `among` with the largest weight, the first of equals."""
+    best = None
+    for position in among:
+        if best is None or row[position] > row[best]:
+            best = position
+    return best
+
+
+# -------------------- section 4
+
+
+def confidence(sentences: list[Sentence]) -> dict[tuple, float]:
+    """Mean over query tokens of the largest weight on a key other than the end of the sentence."""
+    values = defaultdict(list)
+    for sentence in sentences:
+        for address, rows in sentence.maps.items():
+            kind = address[0]
+            for query in sentence.queries[kind]:
+                values[address].append(max((rows[query][key] for key in sentence.keys[kind]), default=0.0))
+    return {address: sum(found) / len(found) for address, found in values.items()}
+
+
+# -------------------- section 5.1
+
+
+def offsets(sentences: list[Sentence]) -> dict[tuple, Counter]:
+    """How often the largest weight of a token lies at each relative offset; every key counts."""
+    found = defaultdict(Counter)
+    for sentence in sentences:
+        for address, rows in sentence.maps.items():
+            for query in sentence.queries[address[0]]:
+                found[address][_largest(rows[query], range(len(rows[query]))) - query] += 1
+    return found
+
+
+def having(sentences: list[Sentence], address: tuple, offset: int) -> int:
+    """How many tokens have a key at that offset."""
+    return sum(
+        0 <= query + offset < len(sentence.maps[address][query])
+        for sentence in sentences
+        for query in sentence.queries[address[0]]
+    )
+
+
+# -------------------- section 5.2
+
+
+def to_words(rows: list[list[float]], owners: list[int], count: int) -> list[list[float]]:
+    """Attention to a word: the sum over its subwords; from a word: the mean over its subwords."""
+    table = []
+    for word in range(count):
+        subwords = [query for query, owner in enumerate(owners) if owner == word]
+        line = []
+        for other in range(count):
+            total = 0.0
+            for query in subwords:
+                for key, owner in enumerate(owners):
+                    if owner == other:
+                        total += rows[query][key]
+            line.append(total / len(subwords) if subwords else 0.0)
+        table.append(line)
+    return table
+
+
+def syntactic(sentences: list[Sentence], arcs: list[list[tuple]]) -> dict[tuple, list[tuple[int, int]]]:
+    """For each (kind, layer, head, relation, direction): hits and arcs of every sentence."""
+    found = defaultdict(list)
+    for sentence in sentences:
+        real = set(sentence.keys["encoder"])
+        owners = [owner if place in real else -1 for place, owner in enumerate(sentence.words)]
+        count = max(sentence.words) + 1
+        for address, rows in sentence.maps.items():
+            if address[0] != "encoder":
+                continue
+            table = to_words(rows, owners, count)
+            hits, totals = Counter(), Counter()
+            for dependent, head, relation in arcs[sentence.place]:
+                for direction, word, partner in zip(DIRECTIONS, (head, dependent), (dependent, head), strict=True):
+                    totals[relation, direction] += 1
+                    if max(table[word]) > 0 and _largest(table[word], range(count)) == partner:
+                        hits[relation, direction] += 1
+            for relation in RELATIONS:
+                for direction in DIRECTIONS:
+                    cell = relation, direction
+                    found[(*address, *cell)].append((hits[cell], totals[cell]))
+    return found
+
+
+def share(pairs: list[tuple[int, int]]) -> float:
+    """Hits over totals, both summed."""
+    total = sum(total for _, total in pairs)
+    return sum(hits for hits, _ in pairs) / total if total else math.nan
+
+
+def baseline(arcs: list[list[tuple]]) -> dict[tuple, float]:
+    """Accuracy of always guessing a relation's most frequent relative offset."""
+    found = {}
+    for relation in RELATIONS:
+        for direction, sign in zip(DIRECTIONS, (1, -1), strict=True):
+            seen = Counter(sign * (d - h) for sentence in arcs for d, h, r in sentence if r == relation)
+            found[relation, direction] = max(seen.values()) / sum(seen.values()) if seen else math.nan
+    return found
+
+
+# -------------------- section 5.3
+
+
+def rare(sentences: list[Sentence], counts: list[int], frequent: int) -> dict[tuple, tuple[float, float, int]]:
+    """For each encoder head: tokens looking at the rarest token, at one of the two rarest, and tokens, over all sentences.
+
+    Only sentences whose rarest token is outside the `frequent` most frequent; a token as rare as the rarest counts as it.
+    """
+    common = set(sorted(range(len(counts)), key=lambda token: (-counts[token], token))[:frequent])
+    found = defaultdict(lambda: (0, 0, 0))
+    for sentence in sentences:
+        real = sentence.keys["encoder"]
+        by_rarity = sorted(real, key=lambda place: counts[sentence.source[place]])
+        if not any(sentence.source[place] not in common for place in real):
+            continue
+        rarest = [p for p in real if counts[sentence.source[p]] == counts[sentence.source[by_rarity[0]]]]
+        border = counts[sentence.source[by_rarity[min(1, len(real) - 1)]]]
+        two = [p for p in real if counts[sentence.source[p]] <= border]
+        for address, rows in sentence.maps.items():
+            if address[0] == "encoder":
+                for query in sentence.queries["encoder"]:
+                    looked_at = _largest(rows[query], real)
+                    one, both, tokens = found[address]
+                    found[address] = one + (looked_at in rarest), both + (looked_at in two), tokens + 1
+    return dict(found)
+
+
+# -------------------- cross-attention against an alignment
+
+
+def aligned(sentences: list[Sentence], links: list[dict[int, int]]) -> dict[tuple, tuple[float, float]]:
+    """Share of aligned target tokens t whose source token is where row t looks, and where row t + 1 does."""
+    found = defaultdict(lambda: ([], []))
+    for sentence in sentences:
+        for address, rows in sentence.maps.items():
+            if address[0] == "cross":
+                for target, source in links[sentence.place].items():
+                    for shift in (0, 1):
+                        if target + shift in sentence.queries["cross"]:
+                            looked_at = _largest(rows[target + shift], sentence.keys["cross"])
+                            found[address][shift].append((int(looked_at == source), 1))
+    return {address: (share(one), share(two)) for address, (one, two) in found.items()}
+
+
+def likeliest_sources(sources, targets, rounds, null=0.08, tension=4.0, smooth=1e-3) -> list[list[int]]:
+    """One direction of Dyer et al. 2013: for each target token its likeliest source position, -1 for none."""
+
+    def prior(i, j, m, n):
+        """Of source position j (-1: none) for target position i, both from 0."""
+        if j < 0:
+            return null if n else 1.0
+        near = [math.exp(-tension * abs((i + 1) / m - (k + 1) / n)) for k in range(n)]
+        return (1 - null) * near[j] / sum(near)
+
+    table = defaultdict(lambda: 1.0)
+    pairs = list(zip(sources, targets, strict=True))
+    for _ in range(rounds):
+        expected = defaultdict(float)
+        for source, target in pairs:
+            for i, word in enumerate(target):
+                chances = {
+                    j: prior(i, j, len(target), len(source)) * table[source[j] if j >= 0 else None, word]
+                    for j in range(-1, len(source))
+                }
+                for j, chance in chances.items():
+                    expected[source[j] if j >= 0 else None, word] += chance / sum(chances.values())
+        totals = defaultdict(float)
+        for (word, _), value in expected.items():
+            totals[word] += value + smooth
+        table = defaultdict(float, {pair: (value + smooth) / totals[pair[0]] for pair, value in expected.items()})
+    return [
+        [
+            max(
+                range(-1, len(source)),
+                key=lambda j: prior(i, j, len(target), len(source)) * table[source[j] if j >= 0 else None, word],
+            )
+            for i, word in enumerate(target)
+        ]
+        for source, target in pairs
+    ]
+
+
+def align(sources, targets, rounds=5) -> list[dict[int, int]]:
+    """Target position -> source position where both directions agree."""
+    forward, backward = likeliest_sources(sources, targets, rounds), likeliest_sources(targets, sources, rounds)
+    return [{t: s for t, s in enumerate(one) if s >= 0 and other[s] == t} for one, other in zip(forward, backward, strict=True)]
+
+
+# -------------------- intervals
+
+
+def bootstrap(hits: list[float], totals: list[float], draws: list[list[int]], level: float = 0.95) -> tuple[float, float]:
+    """Percentile interval of sum(hits) / sum(totals) when sentence i is drawn draws[k][i] times; draws without a total do
+    not count. Percentiles interpolate linearly between the two nearest draws."""
+    values = []
+    for draw in draws:
+        total = sum(times * total for times, total in zip(draw, totals, strict=True))
+        if total:
+            values.append(sum(times * hit for times, hit in zip(draw, hits, strict=True)) / total)
+    values.sort()
+
+    def percentile(q):
+        place = q * (len(values) - 1)
+        low = math.floor(place)
+        high = min(low + 1, len(values) - 1)
+        return values[low] + (place - low) * (values[high] - values[low])
+
+    tail = (1 - level) / 2
+    return percentile(tail), percentile(1 - tail)

@@ -1,0 +1,95 @@
+"""Statistical alignment: known permutations, the slow twin, edges."""
+
+from __future__ import annotations
+
+import random
+import warnings
+
+import pytest
+
+from helpers.corpora.alignment import _one_way, align
+from helpers.study import StudyError
+from tests.reference import measures as slow
+
+
+@pytest.fixture(autouse=True)
+def no_warnings():
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        yield
+
+
+def dictionary_corpus(pairs, words=60, longest=9, distance=2, seed=0):
+    """Sentences of distinct words, each translated by its own word, moved by up to `distance` places.
+
+    Returns sources, targets and the true target -> source positions.
+    """
+    rng = random.Random(seed)
+    translation = list(range(words))
+    rng.shuffle(translation)
+    sources, targets, truth = [], [], []
+    for _ in range(pairs):
+        source = rng.sample(range(words), rng.randint(3, longest))
+        order = sorted(range(len(source)), key=lambda i: i + rng.uniform(-distance, distance))
+        sources.append(source)
+        targets.append([1000 + translation[source[i]] for i in order])
+        truth.append(dict(enumerate(order)))
+    return sources, targets, truth
+
+
+def right_and_found(found, truth):
+    pairs = [(one.get(t), s) for one, links in zip(found, truth, strict=True) for t, s in links.items()]
+    return sum(a == b for a, b in pairs) / len(pairs), sum(a is not None for a, _ in pairs) / len(pairs)
+
+
+@pytest.mark.parametrize("distance", [0, 2, 5])
+def test_a_reordered_dictionary_corpus_is_recovered(distance):
+    sources, targets, truth = dictionary_corpus(400, distance=distance)
+    assert distance == 0 or sum(t != s for one in truth for t, s in one.items()) > 400
+    right, found = right_and_found(align(sources, targets), truth)
+    assert right > 0.95 and found > 0.95
+
+
+def test_articles_without_a_counterpart_stay_alone():
+    """A target word that stands in every sentence and translates nothing is linked by neither side."""
+    sources, targets, truth = dictionary_corpus(400)
+    for target, links in zip(targets, truth, strict=True):
+        target.insert(0, 7)
+        moved = {t + 1: s for t, s in links.items()}
+        links.clear()
+        links.update(moved)
+    found = align(sources, targets)
+    assert right_and_found(found, truth)[0] > 0.95
+    assert sum(0 in one for one in found) < 40
+
+
+@pytest.mark.parametrize("rounds", [0, 1, 5])
+def test_it_is_the_slow_loop(rounds):
+    sources, targets, _ = dictionary_corpus(25, words=12, longest=6, seed=rounds)
+    sources.append([3, 3, 4])  # a word twice
+    targets.append([1001, 1001])
+    assert [row.tolist() for row in _one_way(sources, targets, rounds)] == slow.likeliest_sources(sources, targets, rounds)
+    found = align(sources, targets, rounds)
+    assert found == slow.align(sources, targets, rounds)
+    for links, source, target in zip(found, sources, targets, strict=True):
+        assert len(set(links.values())) == len(links)  # both directions agree: one to one
+        assert all(t in range(len(target)) and s in range(len(source)) for t, s in links.items())
+        assert all(type(s) is int and type(t) is int for t, s in links.items())
+
+
+def test_it_is_deterministic_and_leaves_its_input_alone():
+    sources, targets, _ = dictionary_corpus(60)
+    copies = [list(map(list, side)) for side in (sources, targets)]
+    first = align(sources, targets)
+    assert align(sources, targets) == first and [sources, targets] == copies
+    assert align([tuple(row) for row in sources], [tuple(row) for row in targets]) == first
+
+
+def test_empty_sides():
+    sources, targets, _ = dictionary_corpus(20, words=10)
+    whole = align(sources, targets)
+    with_gaps = align([*sources, [], [3], []], [*targets, [1001], [], []])
+    assert with_gaps[:-3] == whole and with_gaps[-3:] == [{}, {}, {}]
+    assert align([[1, 2], [3]], [[], []]) == [{}, {}] and align([[]], [[5]]) == [{}] and align([], []) == []
+    with pytest.raises(StudyError, match="as many targets as sources, not 1 and 2"):
+        align([[1], [2]], [[3]])

@@ -1,0 +1,999 @@
+"""Confidence and head functions against slow twins, planted heads and hand-made cases, on tiny real models."""
+
+from __future__ import annotations
+
+import math
+import random
+import warnings
+from types import SimpleNamespace
+
+import numpy as np
+import pandas as pd
+import pytest
+import torch
+import transformers as hf
+from transformers.pytorch_utils import prune_linear_layer
+
+from helpers import heads, measures, models
+from helpers.corpora import Pair, tokens
+from helpers.measures import report
+from helpers.measures.confidence import Confidence
+from helpers.measures.functions import (
+    DIRECTIONS,
+    LABELS,
+    RELATIONS,
+    Alignment,
+    Positional,
+    Rare,
+    Syntactic,
+    arcs_of,
+    best_heads,
+    chance,
+    offset_baseline,
+    roles,
+    to_words,
+)
+from helpers.measures.one_pass import Reducer, one_pass, view
+from helpers.study import StudyError
+from tests.reference import measures as slow
+from tests.unit.tiny_models import EOS, FAMILIES, PAD, SEQ2SEQ, VOCABULARY, tiny_model
+
+DOWN, UP = DIRECTIONS  # from the head to its dependent, and back
+families = pytest.mark.parametrize("family", FAMILIES)
+seq2seq = pytest.mark.parametrize("family", SEQ2SEQ)
+LENGTHS, TARGETS = (7, 3, 9, 5), (6, 8, 2, 5)  # words of four sentences
+
+
+@pytest.fixture(autouse=True, scope="module")
+def one_thread():
+    """Models this small are fastest on one thread."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(before)
+
+
+@pytest.fixture(autouse=True)
+def no_warnings():
+    """Nothing that is measured here may warn, empty totals included."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", RuntimeWarning)
+        yield
+
+
+# -------------------- helpers of the tests
+
+
+def sentences(lengths, seed):
+    """Random ids, each list closed by the end-of-sentence id."""
+    rng = random.Random(seed)
+    return [[*(rng.randrange(3, VOCABULARY) for _ in range(n)), EOS] for n in lengths]
+
+
+def pad(rows, value):
+    width = max(map(len, rows))
+    return torch.tensor([[*row, *[value] * (width - len(row))] for row in rows])
+
+
+def collate(source, target=None, places=None, words=None):
+    """A batch as a collator yields it, padded on the right."""
+    lengths = torch.tensor([len(row) for row in source])
+    batch = {"input_ids": pad(source, PAD), "attention_mask": (torch.arange(max(lengths)) < lengths[:, None]).long()}
+    if target is not None:
+        batch["labels"] = pad(target, -100)
+    if places is not None:
+        batch["index"] = torch.tensor(places)
+    if words is not None:
+        batch["word_ids"] = pad(words, -1)
+    return batch
+
+
+def word_ids(source, seed=5):
+    """Random words for each sentence: one to three subwords each, some tokens of no word.
+
+    The end of the sentence has the last word's number half of the time: it is to be left out all the same.
+    """
+    rng = random.Random(seed)
+    found = []
+    for row in source:
+        owners, word = [], 0
+        while len(owners) < len(row) - 1:
+            owners += [word] * rng.randint(1, 3)
+            word += 1
+            owners += [-1] * (rng.random() < 0.2)
+        owners = owners[: len(row) - 1]
+        found.append([*owners, rng.choice([-1, max(owners)])])
+    return found
+
+
+def random_arcs(words, seed=6):
+    """Two to five arcs a sentence between its words; the second sentence has none."""
+    rng = random.Random(seed)
+    found = []
+    for row in words:
+        count = max(row) + 1
+        arcs = [(rng.randrange(count), rng.randrange(count), rng.choice(RELATIONS)) for _ in range(rng.randint(2, 5))]
+        found.append(arcs if len(found) != 1 else [])
+    return found
+
+
+def corpus(family, words=False):
+    """Four sentences in two padded batches whose order is not the corpus's."""
+    source, target = sentences(LENGTHS, 1), sentences(TARGETS, 2)
+    owners = word_ids(source) if words else [None] * len(source)
+    batches = []
+    for places in ([1, 3], [2, 0]):
+        picked = [[side[i] for i in places] for side in (source, target, owners)]
+        batches.append(collate(picked[0], picked[1] if family in SEQ2SEQ else None, places, picked[2] if words else None))
+    return batches
+
+
+def one_batch(family):
+    return collate(sentences(LENGTHS, 1), sentences(TARGETS, 2) if family in SEQ2SEQ else None)
+
+
+def one_hot(positions, keys):
+    """Attention that looks at positions[query] or positions[sentence][query] only."""
+    return torch.nn.functional.one_hot(torch.tensor(positions), keys).float()
+
+
+def neighbour(offset):
+    """Attention at a fixed offset; at the edges on the nearest position."""
+
+    def matrix(site, queries, keys, batch):
+        return one_hot([min(max(q + offset, 0), keys - 1) for q in range(queries)], keys)
+
+    return matrix
+
+
+def kept(reducer):
+    """All tensors that a reducer has collected."""
+    return [part for parts in reducer._parts.values() for part in parts]
+
+
+def assert_same(series, expected, tolerance):
+    assert sorted(series.index) == sorted(expected)
+    for address, value in expected.items():
+        assert series[address] == pytest.approx(value, abs=tolerance, rel=0, nan_ok=True), address
+
+
+# -------------------- confidence (section 4)
+
+
+@families
+@pytest.mark.parametrize("dtype, tolerance", [(torch.float64, 1e-12), (torch.float32, 1e-5)])
+def test_confidence_is_the_slow_loop(family, dtype, tolerance):
+    model, batches = tiny_model(family).to(dtype), corpus(family)
+    found = measures.confidence(model, batches)
+    assert found.index.equals(heads.index(model)) and found.name == "confidence"
+    # OPT's eager attention takes the softmax in float32, whatever the model's own type
+    tolerance = max(tolerance, 1e-6) if family == "opt" else tolerance
+    assert_same(found, slow.confidence(slow.read(model, batches)), tolerance)
+    assert found.between(0, 1).all() and found.std() > 0.01
+
+
+@families
+def test_padding_and_order_change_nothing(family):
+    model = tiny_model(family).double()
+    batch = one_batch(family)
+    whole = measures.confidence(model, [batch])
+    alone = []
+    for row in reversed(range(len(LENGTHS))):
+        one = {"input_ids": batch["input_ids"][row : row + 1, : LENGTHS[row] + 1], "index": torch.tensor([row])}
+        if family in SEQ2SEQ:
+            one["labels"] = batch["labels"][row : row + 1, : TARGETS[row] + 1]
+        alone.append(one)  # without an attention mask
+    np.testing.assert_allclose(measures.confidence(model, alone), whole, rtol=0, atol=1e-12)
+    if family in SEQ2SEQ:
+        fed = model.prepare_decoder_input_ids_from_labels(batch["labels"])
+        given = measures.confidence(model, [{**batch, "decoder_input_ids": fed}])
+        np.testing.assert_array_equal(given, whole)
+    if family == "opt":  # padded on the left, as for generation
+        left = {name: values.flip(1) for name, values in batch.items()}
+        for row, length in enumerate(LENGTHS):
+            left["input_ids"][row, -length - 1 :] = batch["input_ids"][row, : length + 1]
+        np.testing.assert_allclose(measures.confidence(model, [left]), whole, rtol=0, atol=1e-6)
+
+
+@seq2seq
+def test_the_end_of_the_sentence_is_no_key(family):
+    model, batch = tiny_model(family), one_batch(family)
+    to_end = one_hot([[n] * max(TARGETS) + [n] for n in LENGTHS], max(LENGTHS) + 1)
+    at_end = one_hot([[n] * (max(LENGTHS) + 1) for n in LENGTHS], max(LENGTHS) + 1)
+    at_start = one_hot([0] * (max(TARGETS) + 1), max(TARGETS) + 1)
+    planted = {("encoder", 0, 1): at_end, ("cross", 1, 2): to_end, ("decoder", 0, 3): at_start}
+    with heads.inject(model, planted):
+        found = measures.confidence(model, [batch])
+    assert (found[list(planted)] == 0).all()  # the start symbol is left out as well
+    assert (found.drop(list(planted)) > 0.05).all()
+
+
+def test_weights_are_not_renormalised_and_uniform_attention_is_one_over_length():
+    model, batch = tiny_model("marian").double(), one_batch("marian")
+    for site in heads.sites(model):
+        for which in "qk":
+            for weight in site.projection(which).parameters():
+                weight.data.zero_()
+    found = measures.confidence(model, [batch])
+    keys = [n + 1 for n in LENGTHS]  # the end of the sentence has its share, but is no maximum
+    np.testing.assert_allclose(found["encoder"], np.average([1 / k for k in keys], weights=LENGTHS), rtol=1e-12)
+    np.testing.assert_allclose(found["cross"], np.average([1 / k for k in keys], weights=TARGETS), rtol=1e-12)
+    # row t of the decoder sees t + 1 positions; row 0, which is fed the start symbol, does not count
+    rows = [1 / (t + 1) for n in TARGETS for t in range(1, n + 1)]
+    np.testing.assert_allclose(found["decoder"], np.mean(rows), rtol=1e-12)
+
+
+def test_other_special_tokens():
+    batch = one_batch("bart")
+    batch["input_ids"][:, 0] = 2
+    model = tiny_model("bart", bos_token_id=2).double()
+    assert_same(measures.confidence(model, [batch]), slow.confidence(slow.read(model, [batch])), 1e-12)
+    assert not view(model, batch).keys["encoder"][:, 0].any()
+    assert view(tiny_model("bart"), batch).keys["encoder"][:, 0].all()
+    # mBART has no start symbol of its own: the last token of the target stands first
+    model = tiny_model("mbart", decoder_start_token_id=None).double()
+    assert_same(measures.confidence(model, [batch]), slow.confidence(slow.read(model, [batch])), 1e-12)
+    assert view(model, batch).ids["decoder"][:, 0].tolist() == [EOS] * 4
+    # several ends of sentence, and an end inside the target
+    model.config.eos_token_id = [EOS, 2]
+    batch["labels"][0, 2] = EOS
+    seen = view(model, batch)
+    assert not seen.keys["encoder"][:, 0].any() and not seen.keys["encoder"][0, -3]
+    assert not seen.queries["cross"][0, 2] and not seen.keys["decoder"][0, 3] and seen.keys["decoder"][0, 4]
+
+
+@pytest.mark.parametrize("training", [True, False])
+def test_the_training_mode_is_restored(training):
+    model, batch = tiny_model("marian", dropout=0.5, attention_dropout=0.5), one_batch("marian")
+    plain = measures.confidence(model, [batch])
+    model.train(training)
+    model.get_encoder().eval()  # frozen, in the middle of a training model
+    before = [module.training for module in model.modules()]
+    assert measures.confidence(model, [batch]).equals(plain)
+    assert [module.training for module in model.modules()] == before
+
+    class Failing(Reducer):
+        def reduce(self, site, weights, view):
+            raise KeyError("on purpose")
+
+    with pytest.raises(KeyError):
+        one_pass(model, [batch], Failing())
+    assert [module.training for module in model.modules()] == before
+    assert model.config._attn_implementation == "sdpa" and not any(p.grad is not None for p in model.parameters())
+
+
+def test_nothing_to_measure_is_refused():
+    model, batch = tiny_model("marian"), one_batch("marian")
+    for batches in ([], iter(())):
+        with pytest.raises(StudyError, match="no batches"):
+            measures.confidence(model, batches)
+    with pytest.raises(StudyError, match="holds no sentences"):
+        measures.confidence(model, [{name: values[:0] for name, values in batch.items()}])
+    with pytest.raises(StudyError, match="MarianMTModel needs labels"):
+        measures.confidence(model, [{"input_ids": batch["input_ids"]}])
+    with pytest.raises(StudyError, match="OPTForCausalLM needs input_ids"):
+        measures.confidence(tiny_model("opt"), [{"labels": batch["labels"]}])
+    with pytest.raises(StudyError, match="none of the attention kinds"):
+        measures.rare(tiny_model("opt"), [one_batch("opt")], torch.arange(VOCABULARY))
+    with pytest.raises(StudyError, match="showed no encoder attention"):
+        Rare(torch.arange(VOCABULARY)).per_sentence()
+
+
+def test_ignored_labels():
+    model, batch = tiny_model("marian").double(), one_batch("marian")
+    nothing = {**batch, "labels": torch.full_like(batch["labels"], -100)}
+    found = measures.confidence(model, [nothing])
+    assert found[["decoder", "cross"]].isna().all()
+    np.testing.assert_array_equal(found["encoder"], measures.confidence(model, [batch])["encoder"])
+    # such a batch adds nothing to the decoder's means
+    both = measures.confidence(model, [nothing, batch])
+    np.testing.assert_allclose(both, measures.confidence(model, [batch]), rtol=1e-12)
+
+
+def test_the_interval_of_confidence():
+    model, reducer = tiny_model("marian"), Confidence()
+    index = one_pass(model, corpus("marian"), reducer)
+    frame = reducer.frame(index, 300)
+    assert frame.columns.tolist() == ["confidence", "low", "high"] and frame.index.equals(index)
+    assert ((frame.low <= frame.confidence) & (frame.confidence <= frame.high) & (frame.low < frame.high)).all()
+
+
+# -------------------- one pass
+
+
+def test_several_reducers_see_what_one_sees():
+    model, batches = tiny_model("marian"), corpus("marian")
+    alone, reducers = [Confidence(), Positional(), Rare(torch.arange(VOCABULARY), 9)], [
+        Confidence(), Positional(), Rare(torch.arange(VOCABULARY), 9)
+    ]  # fmt: skip
+    for reducer in alone:
+        one_pass(model, batches, reducer)
+    index = one_pass(model, batches, *reducers)
+    assert index.equals(heads.index(model))
+    for one, other in zip(alone, reducers, strict=True):
+        np.testing.assert_array_equal(one.per_sentence(), other.per_sentence())
+    assert one_pass(model, batches, Rare(torch.arange(VOCABULARY))).equals(heads.index(model, "encoder"))
+    decoder = reducers[0].per_sentence(("decoder",))
+    np.testing.assert_array_equal(decoder, reducers[0].per_sentence()[:, 8:16])
+
+
+def test_parts_of_models():
+    source = one_batch("opt")
+    encoder = hf.T5EncoderModel(FAMILIES["t5"][0](**FAMILIES["t5"][2])).eval()
+    assert measures.confidence(encoder, [source]).between(0, 1).all()
+    decoder = hf.BartForCausalLM(FAMILIES["bart"][0](**FAMILIES["bart"][2])).eval()
+    found = measures.confidence(decoder, [source])
+    assert found.between(0, 1).all() and set(found.index.get_level_values("kind")) == {"decoder"}
+
+
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16])
+def test_half_precision(dtype):
+    model, batch = tiny_model("marian"), one_batch("marian")
+    full = measures.confidence(model, [batch])
+    np.testing.assert_allclose(measures.confidence(model.to(dtype), [batch]), full, atol=0.05)
+
+
+def test_gates():
+    """Closing a head changes what later layers attend to as taking its part of the output projection away does."""
+    model, batches = tiny_model("marian").double(), corpus("marian")
+    plain = measures.confidence(model, batches)
+    with heads.gate(model, {("encoder", 0, 1): 0.0, ("decoder", 1, 2): 0.5}):
+        gated = measures.confidence(model, batches)
+        assert len(measures.positional(model, batches, 10)) == 24
+    for kind, layer, head, factor in (("encoder", 0, 1, 0.0), ("decoder", 1, 2, 0.5)):
+        site = next(s for s in heads.sites(model) if (s.kind, s.layer) == (kind, layer))
+        site.projection("out").weight.data[:, head * 8 : head * 8 + 8] *= factor
+    np.testing.assert_allclose(gated, measures.confidence(model, batches), rtol=0, atol=1e-12)
+    np.testing.assert_array_equal(gated.loc["encoder"].loc[0], plain.loc["encoder"].loc[0])
+    assert (gated.loc["encoder"].loc[1] - plain.loc["encoder"].loc[1]).abs().min() > 1e-6
+
+
+@pytest.mark.filterwarnings("ignore:Initializing zero-element tensors")
+def test_removed_heads():
+    """Layers with fewer heads, and with none, keep the order of the head table; removed equals closed."""
+    model, batches = tiny_model("marian").double(), corpus("marian", words=True)
+    arcs, counts = random_arcs(word_ids(sentences(LENGTHS, 1))), torch.arange(VOCABULARY)
+    gone = {("encoder", 0, 0): 0.0, ("encoder", 0, 2): 0.0, **{("cross", 1, h): 0.0 for h in range(4)}}
+    with heads.gate(model, gone):
+        closed = measures.confidence(model, batches)
+    for site in heads.sites(model):
+        left = [h for h in range(site.heads) if (site.kind, site.layer, h) not in gone]
+        if len(left) < site.heads:
+            keep = torch.tensor([h * 8 + i for h in left for i in range(8)], dtype=torch.long)
+            for name in ("q_proj", "k_proj", "v_proj"):
+                setattr(site.module, name, prune_linear_layer(getattr(site.module, name), keep))
+            site.module.out_proj = prune_linear_layer(site.module.out_proj, keep, dim=1)
+    model.double()  # what was cut is float32 again
+    found = measures.confidence(model, batches)
+    assert found.index.equals(heads.index(model)) and len(found) == 18
+    np.testing.assert_allclose(found, closed.drop(list(gone)), rtol=0, atol=1e-12)
+    assert measures.positional(model, batches, 10).index.equals(found.index)
+    assert len(measures.rare(model, batches, counts, 10)) == 6
+    assert len(measures.syntactic(model, batches, arcs, 10)) == 6 * 8
+
+
+def test_no_maps_are_kept():
+    """What reducers keep does not grow with the length of the sentences."""
+    sizes = []
+    for length in (6, 48):
+        source, target = sentences([length] * 3, 1), sentences([length] * 3, 2)
+        words = [[*range(length), -1]] * 3
+        reducers = [
+            Confidence(),
+            Positional(),
+            Rare(torch.arange(VOCABULARY), 5),
+            Syntactic([[(0, 1, "nsubj")]] * 3),
+            Alignment([{0: 0}] * 3),
+        ]
+        one_pass(tiny_model("marian"), [collate(source, target, [0, 1, 2], words)], *reducers)
+        sizes.append([sum(part.untyped_storage().nbytes() for part in kept(reducer)) for reducer in reducers])
+        maps = [v for r in reducers for v in vars(r).values() if isinstance(v, torch.Tensor) and v.ndim >= 3]
+        assert not maps
+    assert sizes[0] == sizes[1] and all(sizes[0])
+
+
+# -------------------- positional heads (section 5.1)
+
+
+@families
+@pytest.mark.parametrize("dtype", [torch.float64, torch.float32])
+def test_offsets_are_the_slow_loop(family, dtype):
+    model, batches, reducer = tiny_model(family).to(dtype), corpus(family), Positional(reach=3)
+    index = one_pass(model, batches, reducer)
+    histogram, possible = np.moveaxis(reducer.per_sentence().sum(0), -1, 0)
+    sentences = slow.read(model, batches)
+    found = slow.offsets(sentences)
+    assert len(found) == len(index) == len(histogram)
+    for row, address in zip(histogram, index, strict=True):
+        expected = [0] * 7
+        for offset, number in found[address].items():
+            expected[min(max(offset, -3), 3) + 3] += number
+        assert row.tolist() == expected, address
+    for row, address in zip(possible, index, strict=True):
+        assert row.tolist() == [slow.having(sentences, address, offset) for offset in range(-3, 4)], address
+    frame = reducer.frame(index, 200)
+    for address, row in frame.iterrows():
+        inside = {offset: number for offset, number in found[address].items() if abs(offset) < 3}
+        assert inside.get(row.offset, 0) == max(inside.values(), default=0)
+        number = inside.get(row.offset, 0)
+        assert row.score == pytest.approx(number / slow.having(sentences, address, row.offset))
+        assert row.of_all == pytest.approx(number / sum(found[address].values()))
+        assert row.low <= row.score <= row.high and row.verdict == (row.score >= 0.9)
+
+
+def test_a_planted_positional_head_is_found():
+    model, lengths = tiny_model("marian"), [19, 25, 30]
+    batch = collate(sentences(lengths, 1), sentences(lengths, 2))
+    planted = {
+        ("encoder", 0, 0): -1,
+        ("encoder", 1, 3): 1,
+        ("encoder", 1, 1): -3,
+        ("encoder", 0, 2): -12,
+        ("decoder", 0, 1): -1,
+        ("cross", 1, 2): 0,
+    }
+    with heads.inject(model, {address: neighbour(offset) for address, offset in planted.items()}):
+        frame = measures.positional(model, [batch], 100)
+    assert frame.index.equals(heads.index(model))
+    assert frame.columns.tolist() == ["offset", "score", "low", "high", "of_all", "verdict"]
+    # the first token has none before it: missed of all tokens, not of those that have a neighbour
+    total, edge = sum(lengths), len(lengths)
+    expected = {
+        ("encoder", 0, 0): (-1, 1 - edge / total),
+        ("encoder", 1, 3): (1, 1.0),  # the last word looks at the end of the sentence
+        ("encoder", 1, 1): (-3, 1 - 3 * edge / total),
+        ("decoder", 0, 1): (-1, 1.0),  # the first token fed in looks at the start symbol
+        ("cross", 1, 2): (0, 1.0),
+    }
+    for address, (offset, of_all) in expected.items():
+        row = frame.loc[address]
+        assert (row.offset, row.verdict) == (offset, True)
+        assert row.of_all == pytest.approx(of_all) and row.score == pytest.approx(1.0)
+        assert row.low - 1e-6 <= row.score <= row.high + 1e-6
+    # beyond the reach offsets share a bin and are no single one: only the edge, clipped to the first token, is in sight
+    assert frame.of_all["encoder", 0, 2] == pytest.approx(edge / total) and not frame.verdict["encoder", 0, 2]
+    assert not frame.verdict.drop(list(expected)).any()
+
+
+def test_positional_without_targets():
+    batch = one_batch("marian")
+    batch["labels"] = torch.full_like(batch["labels"], -100)
+    frame = measures.positional(tiny_model("marian"), [batch], 10)
+    assert frame.score[["decoder", "cross"]].isna().all() and not frame.verdict[["decoder", "cross"]].any()
+    assert frame.score["encoder"].notna().all()
+
+
+# -------------------- syntactic heads (section 5.2)
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_words_from_subwords(seed):
+    rng = random.Random(seed)
+    size, batch, count = rng.randint(1, 9), 3, rng.randint(1, 5)
+    # any assignment: words in pieces, words without tokens, tokens without words
+    owners = [[rng.randrange(-1, count) for _ in range(size)] for _ in range(batch)]
+    weights = torch.rand(batch, 2, size, size, dtype=torch.float64)
+    found = to_words(weights, torch.tensor(owners))
+    width = max(max(max(row) for row in owners) + 1, 1)
+    assert found.shape == (batch, 2, width, width)
+    for row in range(batch):
+        for head in range(2):
+            expected = slow.to_words(weights[row, head].tolist(), owners[row], width)
+            np.testing.assert_allclose(found[row, head], expected, rtol=0, atol=1e-12)
+
+
+def test_words_by_hand():
+    weights = torch.tensor([[0.1, 0.2, 0.3, 0.4], [0.5, 0.1, 0.2, 0.2], [0.0, 0.0, 0.6, 0.4], [0.25] * 4])[None, None]
+    found = to_words(weights, torch.tensor([[0, 0, 1, -1]]))
+    torch.testing.assert_close(found[0, 0], torch.tensor([[0.45, 0.25], [0.0, 0.6]]))
+    alone = to_words(weights, torch.tensor([[-1, -1, -1, -1]]))
+    assert not alone.any()
+
+
+@seq2seq
+@pytest.mark.parametrize("dtype", [torch.float64, torch.float32])
+def test_syntactic_accuracy_is_the_slow_loop(family, dtype):
+    model, batches = tiny_model(family).to(dtype), corpus(family, words=True)
+    arcs = random_arcs(word_ids(sentences(LENGTHS, 1)))
+    frame = measures.syntactic(model, batches, arcs, 200)
+    found = slow.syntactic(slow.read(model, batches), arcs)
+    base = slow.baseline(arcs)
+    assert len(frame) == 8 * 8 and frame.index.names == ["kind", "layer", "head", "relation", "direction"]
+    assert_same(frame.score, {address: slow.share(pairs) for address, pairs in found.items()}, 1e-12)
+    # every second sentence of the corpus, whatever the batches' order
+    assert_same(frame.even, {address: slow.share(pairs[::2]) for address, pairs in found.items()}, 1e-12)
+    assert_same(frame.odd, {address: slow.share(pairs[1::2]) for address, pairs in found.items()}, 1e-12)
+    for address, row in frame.iterrows():
+        assert row.baseline == pytest.approx(base[address[3:]], nan_ok=True)
+        assert row.n == sum(total for _, total in found[address])
+        if row.n:
+            assert row.low - 1e-6 <= row.score <= row.high + 1e-6
+
+
+def test_batches_may_come_in_any_order_and_without_an_index():
+    model = tiny_model("marian").double()
+    source, target = sentences(LENGTHS, 1), sentences(TARGETS, 2)
+    words, links = word_ids(source), [{0: 1}, {0: 0, 1: 2}, {1: 3}, {}]
+    arcs, results = random_arcs(words), []
+    for groups in ([[0], [1], [2], [3]], [[0, 1, 2, 3]], [[1, 3], [0], [2]]):
+        batches = []
+        for places in groups:
+            picked = [[side[i] for i in places] for side in (source, target, words)]
+            batches.append(collate(picked[0], picked[1], places, picked[2]))
+        reducers = [Syntactic(arcs), Alignment(links), Confidence()]
+        index = one_pass(model, batches, *reducers)
+        results.append([reducer.per_sentence() for reducer in reducers] + [reducers[0].frame(index, 20)])
+        if groups[0] == [0]:  # in corpus order sentences are counted where no index is given
+            bare = [{name: values for name, values in batch.items() if name != "index"} for batch in batches]
+            reducers = [Syntactic(arcs), Alignment(links), Confidence()]
+            one_pass(model, bare, *reducers)
+            results.append([reducer.per_sentence() for reducer in reducers] + [reducers[0].frame(index, 20)])
+    for other in results[1:]:
+        for one, two in zip(results[0][:-1], other[:-1], strict=True):
+            np.testing.assert_allclose(one, two, rtol=0, atol=1e-12)
+        pd.testing.assert_frame_equal(results[0][-1], other[-1])
+
+
+def test_a_planted_syntactic_head():
+    """One head looks from verbs to their subjects, another from adjectives to their nouns, a third at the end only."""
+    model = tiny_model("marian")
+    # words:   0 1 1 2 3  -> subject 0, verb 1 (two subwords), adjective 2, noun 3
+    source, words = sentences([5, 5], 1), [[0, 1, 1, 2, 3, -1]] * 2
+    arcs = [[(0, 1, "nsubj"), (2, 3, "amod")], [(2, 1, "nsubj"), (0, 1, "advmod")]]
+    verbs = one_hot([[1, 0, 0, 1, 1, 1], [1, 3, 3, 1, 1, 1]], 6)
+    nouns = one_hot([[0, 0, 0, 4, 0, 0]] * 2, 6)
+    end = one_hot([5] * 6, 6)
+    with heads.inject(model, {("encoder", 0, 0): verbs, ("encoder", 1, 1): nouns, ("encoder", 1, 2): end}):
+        frame = measures.syntactic(model, [collate(source, sentences([3, 3], 2), [0, 1], words)], arcs, 50)
+    first = frame.score["encoder", 0, 0]
+    assert first["nsubj", DOWN] == 1 and frame.verdict["encoder", 0, 0, "nsubj", DOWN]
+    assert first["nsubj", UP] == 1  # the subject looks at its verb's first subword
+    assert first["amod", DOWN] == first["amod", UP] == first["advmod", DOWN] == 0 and first["advmod", UP] == 1
+    second = frame.score["encoder", 1, 1]
+    assert second["amod", UP] == 1 and second["amod", DOWN] == 0
+    assert (frame.score["encoder", 1, 2].dropna() == 0).all()  # all its weight is on no word, and the first gets no credit
+    assert frame.score.xs("dobj", level="relation").isna().all() and not frame.verdict.xs("dobj", level="relation").any()
+    # nsubj stands at -1 and at +1 of its verb: the baseline is one half
+    assert frame.baseline["encoder", 0, 0, "nsubj", DOWN] == 0.5
+    assert frame.n["encoder", 0, 0].tolist() == [2, 2, 0, 0, 1, 1, 1, 1]
+
+
+def test_two_subwords_outweigh_one():
+    """A word's weight is the sum over its subwords: the largest single weight elsewhere does not win."""
+    model = tiny_model("marian")
+    row = torch.tensor([0.4, 0.3, 0.3, 0.0])
+    batch = collate(sentences([3], 1), sentences([2], 2), [0], [[0, 1, 1, -1]])
+    with heads.inject(model, {("encoder", 0, 0): row.expand(4, 4)}):
+        frame = measures.syntactic(model, [batch], [[(1, 0, "dobj")]], 10)
+    assert frame.score["encoder", 0, 0]["dobj"].to_dict() == {DOWN: 1.0, UP: 0.0}
+
+
+def test_the_end_of_the_sentence_is_no_word():
+    """Not even where its position is numbered as one, as query or as key."""
+    model = tiny_model("marian")
+    rows = torch.tensor([[0.3, 0.0, 0.2, 0.5], [0.3, 0.0, 0.2, 0.5], [0.3, 0.2, 0.0, 0.5], [0.0, 1.0, 0.0, 0.0]])
+    batch = collate(sentences([3], 1), sentences([2], 2), [0], [[0, 1, 2, 2]])
+    with heads.inject(model, {("encoder", 0, 0): rows}):
+        frame = measures.syntactic(model, [batch], [[(0, 1, "dobj"), (0, 2, "amod")]], 10)
+    assert frame.score["encoder", 0, 0][["dobj", "amod"]].to_dict() == {
+        ("dobj", DOWN): 1, ("dobj", UP): 0, ("amod", DOWN): 1, ("amod", UP): 0
+    }  # fmt: skip
+
+
+def test_words_without_tokens_hit_nothing():
+    model = tiny_model("marian")
+    batch = collate(sentences([3], 1), sentences([2], 2), [0], [[0, 2, 2, -1]])  # word 1 has no token
+    frame = measures.syntactic(model, [batch], [[(0, 1, "nsubj"), (0, 2, "dobj")]], 10)
+    assert (frame.score.xs("nsubj", level="relation") == 0).all()
+    assert (frame.n.xs("nsubj", level="relation") == 1).all()
+    with pytest.raises(StudyError, match="parse the corpus first"):
+        measures.syntactic(model, corpus("marian"), [[]] * 4)
+
+
+def test_the_offset_baseline_by_hand():
+    arcs = [
+        [(0, 1, "nsubj"), (3, 1, "dobj"), (2, 3, "amod")],  # dependent, head
+        [(0, 2, "nsubj"), (4, 2, "dobj"), (1, 0, "amod")],
+        [(1, 2, "nsubj"), (3, 2, "dobj")],
+        [],
+    ]
+    table = offset_baseline(arcs)
+    assert table.loc["nsubj", DOWN].to_dict() == {"baseline": pytest.approx(2 / 3), "offset": -1, "n": 3}
+    assert table.loc["nsubj", UP].to_dict() == {"baseline": pytest.approx(2 / 3), "offset": 1, "n": 3}
+    assert table.loc["dobj", DOWN].to_dict() == {"baseline": pytest.approx(2 / 3), "offset": 2, "n": 3}
+    assert table.loc["amod", UP].to_dict() == {"baseline": 0.5, "offset": -1, "n": 2}  # a tie: the smaller offset of the head
+    assert math.isnan(table.baseline["advmod", DOWN]) and table.n["advmod", UP] == 0
+    rng = random.Random(0)
+    many = [[(rng.randrange(9), rng.randrange(9), rng.choice(RELATIONS)) for _ in range(5)] for _ in range(40)]
+    assert_same(offset_baseline(many).baseline, slow.baseline(many), 1e-12)
+
+
+def test_arcs_and_chance_by_hand():
+    pairs = [
+        Pair("", "", ("he", "saw", "her", "."), (1, -1, 1, 1), ("nsubj", "root", "dobj", "punct")),
+        Pair("", "", ("big", "dogs"), (1, -1), ("amod", "root")),
+        Pair("", "", ("she", "left"), (1, -1), ("nsubj", "root")),
+        Pair("", "", ("oh",), (-1,), ("advmod",)),  # an odd parse: a root with a relation
+    ]
+    assert arcs_of(pairs) == [[(0, 1, "nsubj"), (2, 1, "dobj")], [(0, 1, "amod")], [(0, 1, "nsubj")], []]
+    found = chance(pairs)
+    assert found.index.tolist() == list(RELATIONS)
+    assert found["nsubj"] == pytest.approx((1 / 4 + 1 / 2) / 2) and found["dobj"] == 0.25 and found["amod"] == 0.5
+    assert math.isnan(found["advmod"])
+
+
+@pytest.mark.parametrize("base, n", [(1, 5), (7, 10), (1, 2), (9, 20), (3, 10), (29, 100)])
+def test_ten_points_above_the_baseline_are_enough(base, n):
+    """Exactly baseline + 10 points is syntactic, one arc less is not, whatever binary fractions make of it."""
+    size = 40 * n  # arcs, one a sentence
+    best, enough = size * base // n, size * base // n + size // 10
+    # the partner is the previous word in `best` sentences, and else at offsets of which none is more frequent
+    far = -(-(size - best) // best) if best < size else 0
+    spread = [2 + i % max(far, 1) for i in range(size - best)]
+    arcs = [[(9 - offset, 9, "nsubj")] for offset in [1] * best + spread]
+    hits = np.zeros((size, 2, 8), np.float32)
+    hits[:enough, 0, 0] = 1
+    hits[: enough - 1, 1, 0] = 1
+    reducer = Syntactic(arcs)
+    reducer.order = list(range(size))
+    reducer._parts = {("encoder", 0): [torch.tensor(hits)]}
+    index = pd.MultiIndex.from_tuples([("encoder", 0, 0), ("encoder", 0, 1)], names=["kind", "layer", "head"])
+    frame = reducer.frame(index, 2).xs(("nsubj", DOWN), level=("relation", "direction"))
+    assert frame.baseline.iloc[0] == pytest.approx(base / n)
+    assert frame.score.tolist() == pytest.approx([base / n + 0.1, base / n + 0.1 - 1 / size])
+    assert frame.verdict.tolist() == [True, False]
+
+
+# -------------------- rare tokens (section 5.3)
+
+
+@seq2seq
+@pytest.mark.parametrize("dtype", [torch.float64, torch.float32])
+def test_rare_is_the_slow_loop(family, dtype):
+    model, batches = tiny_model(family).to(dtype), corpus(family)
+    rng = random.Random(4)
+    counts = [rng.randrange(1, 12) for _ in range(VOCABULARY)]  # many ties
+    for frequent in (0, 40, 57):
+        reducer = Rare(torch.tensor(counts), frequent)
+        frame = reducer.frame(one_pass(model, batches, reducer), 100)
+        found = slow.rare(slow.read(model, batches), counts, frequent)
+        assert len(frame) == 8
+        if not found:
+            assert frame[["rarest", "two_rarest", "chance", "chance_two"]].isna().all(axis=None)
+            assert not frame.verdict.any() and (frame.tokens == 0).all()
+            continue
+        for address, (one, two, total) in found.items():
+            row = frame.loc[address]
+            assert (row.rarest, row.two_rarest, row.tokens) == pytest.approx((one / total, two / total, total))
+            assert row.rarest_low - 1e-6 <= row.rarest <= row.rarest_high + 1e-6
+            assert row.two_rarest_low - 1e-6 <= row.two_rarest <= row.two_rarest_high + 1e-6
+            assert row.verdict == (row.two_rarest > 0.5)
+
+
+def rare_frame(rows, looks_at, counts, frequent):
+    """The frame of one head that looks at given positions."""
+    model, source = tiny_model("marian"), [[*row, EOS] for row in rows]
+    batch = collate(source, sentences([2] * len(rows), 2))
+    width = batch["input_ids"].shape[1]
+    reducer = Rare(counts, frequent)
+    with heads.inject(model, {("encoder", 1, 2): one_hot([[place] * width for place in looks_at], width)}):
+        index = one_pass(model, [batch], reducer)
+    return reducer.frame(index, 50).loc["encoder", 1, 2]
+
+
+def test_a_planted_rare_head():
+    counts = torch.arange(VOCABULARY, 0, -1) * 10  # the larger the id, the rarer
+    row = rare_frame([[5, 50, 7, 40], [9, 41, 51]], [1, 2], counts, 30)
+    assert (row.rarest, row.two_rarest, row.tokens, row.sentences, row.verdict) == (1, 1, 7, 2, True)
+    assert row.chance == pytest.approx((4 * 1 / 4 + 3 * 1 / 3) / 7)
+    assert row.chance_two == pytest.approx((4 * 2 / 4 + 3 * 2 / 3) / 7)
+    # the second rarest; the third
+    row = rare_frame([[5, 50, 7, 40], [9, 41, 51]], [3, 0], counts, 30)
+    assert (row.rarest, row.two_rarest) == (0, pytest.approx(4 / 7))
+    # a sentence whose rarest token is among the most frequent does not count; the border itself does not either
+    row = rare_frame([[5, 50, 7, 40], [9, 28, 29], [9, 30, 4]], [1, 0, 1], counts, 30)
+    assert (row.rarest, row.tokens, row.sentences) == (1, 7, 2)
+    row = rare_frame([[9, 28, 29]], [2], counts, 30)
+    assert math.isnan(row.rarest) and math.isnan(row.two_rarest_high) and (row.tokens, row.sentences) == (0, 0)
+    assert not row.verdict
+
+
+def test_rare_ties_and_short_sentences():
+    counts = torch.full((VOCABULARY,), 100)
+    counts[50:] = 2
+    counts[40:50] = 3
+    # two tokens as rare as the rarest: both are it, and nothing else is among the two rarest
+    row = rare_frame([[5, 50, 51, 40], [5, 50, 51, 40], [5, 50, 51, 40]], [1, 2, 3], counts, 30)
+    assert (row.rarest, row.two_rarest) == pytest.approx((2 / 3, 2 / 3))
+    assert (row.chance, row.chance_two) == pytest.approx((0.5, 0.5))
+    # a tie in the second place: all of them are one of the two rarest
+    row = rare_frame([[5, 50, 40, 41], [5, 50, 40, 41]], [2, 3], counts, 30)
+    assert (row.rarest, row.two_rarest, row.chance_two) == pytest.approx((0, 1, 3 / 4))
+    # one token, alone and beside a longer sentence
+    for rows in ([[50]], [[50], [5, 51, 6]]):
+        row = rare_frame(rows, [0] * len(rows), counts, 30)
+        assert row.tokens == sum(map(len, rows)) and row.rarest == pytest.approx(1 / row.tokens)
+    with pytest.raises(StudyError, match="Token 50 has no count"):
+        rare_frame([[50]], [0], counts[:45], 30)
+    # the end of the sentence is never the rarest
+    counts[EOS] = 0
+    row = rare_frame([[5, 50, 6]], [1], counts, 30)
+    assert row.rarest == 1
+
+
+def test_rare_takes_the_papers_border():
+    counts = torch.arange(VOCABULARY, 0, -1)
+    frame = measures.rare(tiny_model("marian"), corpus("marian"), counts, 10)
+    assert (frame.sentences == 0).all()  # fewer than 500 tokens: none is rare
+    model = tiny_model("marian", vocab_size=600)
+    frame = measures.rare(model, [one_batch("marian")], torch.arange(600, 0, -1), 10)
+    assert (frame.sentences == 0).all()
+    batch = one_batch("marian")
+    batch["input_ids"][2, 1], batch["input_ids"][3, 1] = 500, 499  # the 501st and the 500th most frequent
+    assert (measures.rare(model, [batch], torch.arange(600, 0, -1), 10).tokens == LENGTHS[2]).all()
+
+
+# -------------------- alignment (cross-attention)
+
+
+@seq2seq
+def test_alignment_is_the_slow_loop(family):
+    model, batches = tiny_model(family).double(), corpus(family)
+    rng = random.Random(8)
+    links = [
+        {t: rng.randrange(n) for t in range(m) if rng.random() < 0.7} for n, m in zip(LENGTHS, TARGETS, strict=True)
+    ]  # fmt: skip
+    links[1] = {}
+    reducer = Alignment(links)
+    frame = reducer.frame(one_pass(model, batches, reducer), 100)
+    found = slow.aligned(slow.read(model, batches), links)
+    assert_same(frame.predicted, {address: one for address, (one, _) in found.items()}, 1e-6)
+    assert_same(frame.fed, {address: two for address, (_, two) in found.items()}, 1e-6)
+    assert ((frame.predicted_low <= frame.predicted + 1e-6) & (frame.predicted <= frame.predicted_high + 1e-6)).all()
+    assert ((frame.fed_low <= frame.fed + 1e-6) & (frame.fed <= frame.fed_high + 1e-6)).all()
+
+
+def test_planted_alignment_heads():
+    """One head looks at the source of the token it predicts, one at that of the token it is fed."""
+    model, order = tiny_model("marian"), [[3, 1, 0, 2], [1, 2, 0]]
+    batch = collate(sentences([4, 3], 1), sentences([4, 3], 2))
+    links = [dict(enumerate(row)) for row in order]
+    ahead = one_hot([[*row, 4, 4][:5] for row in order], 5)
+    behind = one_hot([[4, *row, 4][:5] for row in order], 5)
+    reducer = Alignment(links)
+    with heads.inject(model, {("cross", 0, 0): ahead, ("cross", 1, 3): behind}):
+        frame = reducer.frame(one_pass(model, [batch], reducer), 50)
+    assert frame.loc["cross", 0, 0][["predicted", "predicted_low", "predicted_high"]].tolist() == [1, 1, 1]
+    assert frame.loc["cross", 1, 3].fed == 1 and frame.loc["cross", 1, 3].predicted == 0
+    assert frame.index.equals(heads.index(model, "cross"))
+    none = Alignment([{}, {}])
+    assert none.frame(one_pass(model, [batch], none), 10).isna().all(axis=None)
+
+
+# -------------------- what each head does, tables
+
+
+def head_index(kinds=("encoder", "decoder"), layers=2, count=2):
+    rows = [(kind, layer, head) for kind in kinds for layer in range(layers) for head in range(count)]
+    return pd.MultiIndex.from_tuples(rows, names=["kind", "layer", "head"])
+
+
+def syntactic_frame(scores, even=None, odd=None, baseline=0.4):
+    """A frame as `syntactic` returns it from scores {(layer, head): {(relation, direction): score}}, 0 where absent."""
+    index = head_index(("encoder",))
+    rows = []
+    for address in index:
+        for relation in RELATIONS:
+            for direction in DIRECTIONS:
+                cell, place = (relation, direction), address[1:]
+                score = scores.get(place, {}).get(cell, 0.0)
+                rows.append(
+                    {
+                        **dict(zip(("kind", "layer", "head", "relation", "direction"), (*address, *cell), strict=True)),
+                        "score": score, "low": score - 0.1, "high": score + 0.1,
+                        "even": (even or scores).get(place, {}).get(cell, 0.0),
+                        "odd": (odd or scores).get(place, {}).get(cell, 0.0),
+                        "baseline": baseline, "offset": 1, "n": 20, "verdict": score >= baseline + 0.1,
+                    }
+                )  # fmt: skip
+    return pd.DataFrame(rows).set_index(["kind", "layer", "head", "relation", "direction"])
+
+
+def positional_frame(found):
+    index = head_index()
+    frame = pd.DataFrame({"offset": 2, "score": 0.3, "low": 0.2, "high": 0.4, "verdict": False}, index=index)
+    for address, offset in found.items():
+        frame.loc[address, ["offset", "score", "verdict"]] = [offset, 0.95, True]
+    return frame.astype({"offset": int, "verdict": bool})
+
+
+def rare_frame_of(two):
+    index = head_index(("encoder",))
+    frame = pd.DataFrame({"rarest": two, "two_rarest": two}, index=index)
+    for name in ("two_rarest_low", "two_rarest_high"):
+        frame[name] = frame.two_rarest
+    return frame.assign(chance=0.1, chance_two=0.2, tokens=50, sentences=5, verdict=frame.two_rarest > 0.5)
+
+
+def test_roles_of_heads_and_their_counts():
+    positional = positional_frame({("encoder", 0, 0): -1, ("decoder", 1, 1): 1})
+    syntactic = syntactic_frame({(0, 0): {("nsubj", DOWN): 0.5}, (1, 0): {("dobj", DOWN): 0.8, ("dobj", UP): 0.7}})
+    found = roles(positional, syntactic, rare_frame_of([0.2, 0.6, math.nan, 0.5]))
+    assert found.index.equals(positional.index)
+    assert found.to_dict() == {
+        ("encoder", 0, 0): [("positional", "-1"), ("nsubj", "v→s")],
+        ("encoder", 0, 1): [("rare", "rare")],
+        ("encoder", 1, 0): [("dobj", "v→o"), ("dobj", "o→v")],
+        ("encoder", 1, 1): [],
+        ("decoder", 0, 0): [],
+        ("decoder", 0, 1): [],
+        ("decoder", 1, 0): [],
+        ("decoder", 1, 1): [("positional", "+1")],
+    }
+    assert [roles(positional_frame({})).to_dict()[a] for a in head_index()] == [[]] * 8
+    one_each = roles(positional_frame(dict.fromkeys(head_index(), 1)))
+    assert all(cell == [("positional", "+1")] for cell in one_each)
+    counted = report.count_roles({"a": found, "b": roles(positional_frame({}))})
+    assert counted["a"].to_dict() == {
+        "positional": 1, "nsubj": 1, "dobj": 1, "amod": 0, "advmod": 0, "rare": 1, "none": 1, "heads": 4
+    }  # fmt: skip
+    assert counted["b"].to_dict() == {**dict.fromkeys(counted.index, 0), "none": 4, "heads": 4}
+
+
+def test_the_best_head_and_the_held_out_half():
+    cell = ("nsubj", DOWN)
+    scores = {(0, 0): {cell: 0.7}, (0, 1): {cell: 0.6}, (1, 1): {cell: 0.9}}
+    even = {(0, 0): {cell: 0.8}, (0, 1): {cell: 0.9}, (1, 1): {cell: 0.85}}
+    odd = {(0, 0): {cell: 0.6}, (0, 1): {cell: 0.3}, (1, 1): {cell: 0.95}}
+    best = best_heads(syntactic_frame(scores, even, odd))
+    assert best.index.tolist() == [(r, d) for r in RELATIONS for d in DIRECTIONS]
+    row = best.loc[cell]
+    # the best of all on all; but on the even half another head wins, and its odd half counts
+    assert (row.layer, row["head"], row.score, row.held_out) == (1, 1, 0.9, 0.3)
+    assert (row.low, row.high, row.baseline, row.n, row.offset) == (0.8, 1.0, 0.4, 20, 1)
+    assert best[["layer", "head", "n", "offset"]].dtypes.eq("int64").all()
+
+
+def test_the_best_head_where_arcs_are_few():
+    frame = syntactic_frame({(0, 1): {("nsubj", UP): 0.7}})
+    dobj = frame.index.get_level_values("relation") == "dobj"
+    frame.loc[dobj, ["score", "low", "high", "even", "odd"]] = math.nan  # no arcs at all
+    amod = frame.index.get_level_values("relation") == "amod"
+    frame.loc[amod, "even"] = math.nan  # none in the even half
+    best = best_heads(frame)
+    assert best.index.get_level_values("relation").unique().tolist() == ["nsubj", "amod", "advmod"]
+    assert math.isnan(best.held_out["amod", UP]) and best.held_out["nsubj", UP] == 0.7
+    nothing = best_heads(frame[dobj])
+    assert nothing.empty and "held_out" in nothing
+
+
+def test_one_sentence_has_no_held_out_half():
+    batch = collate(sentences([3], 1), sentences([2], 2), [0], [[0, 1, 2, -1]])
+    frame = measures.syntactic(tiny_model("marian"), [batch], [[(0, 1, "nsubj")]], 10)
+    assert frame.odd.isna().all() and best_heads(frame).held_out.isna().all()
+
+
+def test_table_1_prints_the_papers_numbers():
+    subjects = [SimpleNamespace(title="EN-RU news"), SimpleNamespace(title="EN-DE news")]
+    pairs = [
+        Pair("", "", tuple("abcd"), (1, -1, 1, 1), ("nsubj", "root", "dobj", "amod")),
+        Pair("", "", ("a",), (0,), ("advmod",)),
+    ]
+    for subject in subjects:
+        subject.dev = pairs
+    frame = syntactic_frame({(1, 0): {(r, d): 0.75 for r in RELATIONS for d in DIRECTIONS}})
+    random_frame = syntactic_frame({(0, 1): {(r, d): 0.15 for r in RELATIONS for d in DIRECTIONS}})
+    found = {subject.title: {"syntactic": frame} for subject in subjects}
+    best = report.best_of_all(subjects, found, {subject.title: {"syntactic": random_frame} for subject in subjects})
+    assert len(best) == 16 and (best.untrained == 0.15).all() and (best["layer"] == 1).all()
+    assert best.set_index(["model", "relation", "direction"]).chance["EN-DE news", "dobj", UP] == 0.25
+    table = report.table_1(best)
+    assert table.shape == (8, 2 * 3 + 4)
+    assert table.index.tolist() == [(r, LABELS[r, d]) for r in RELATIONS for d in DIRECTIONS]
+    assert table["EN-RU news"].columns.tolist() == ["best", "held out", "base"]
+    assert (table["EN-DE news", "best"] == 75).all() and (table["EN-DE news", "base"] == 40).all()
+    # Table 1 of the paper: WMT best and baseline, OpenSubtitles best and baseline
+    printed = {
+        ("nsubj", "v→s"): (45, 35, 77, 45),
+        ("nsubj", "s→v"): (52, 35, 70, 45),
+        ("dobj", "v→o"): (78, 41, 61, 46),
+        ("dobj", "o→v"): (73, 41, 84, 46),
+        ("amod", "n→adj"): (74, 72, 81, 80),
+        ("amod", "adj→n"): (82, 72, 81, 80),
+        ("advmod", "v→adv"): (48, 46, 38, 33),
+        ("advmod", "adv→v"): (52, 46, 42, 33),
+    }
+    for key, row in printed.items():
+        assert tuple(table.loc[key].iloc[-4:].astype(int)) == row
+    # a relation that no model has is no row
+    assert report.table_1(best[best.relation != "dobj"]).shape == (6, 10)
+
+
+def test_the_table_of_rare_heads():
+    found = {"a": {"rare": rare_frame_of([0.2, 0.7, 0.1, 0.3])}, "b": {"rare": rare_frame_of([math.nan] * 4)}}
+    table = report.rare_table(found, {title: {"rare": rare_frame_of([0.2, 0.25, 0.1, 0.0])} for title in found})
+    assert table.loc["a", ["layer", "head", "two rarest", "untrained, two rarest", "chance, two"]].tolist() == [
+        1, 1, 0.7, 0.25, 0.2
+    ]  # fmt: skip
+    assert table.loc["b", "layer"] == 1 and math.isnan(table.loc["b", "two rarest"])
+    assert table[["layer", "head", "tokens", "sentences"]].dtypes.eq("int64").all()
+
+
+# -------------------- a whole subject
+
+
+@pytest.fixture(scope="module")
+def subject():
+    """A small model of the study with its dev set, vocabularies, counts and alignments."""
+    nouns, verbs, adjectives = "dog cat bird horse sheep".split(), "saw chased heard".split(), "big small old".split()
+    rng, pairs = random.Random(3), []
+    for number in range(14):
+        one, two = rng.sample(nouns, 2)
+        words = ["the", rng.choice(adjectives), one, rng.choice(verbs), "a", two, "again", "."]
+        relations = ["det", "amod", "nsubj", "root", "det", "dobj", "advmod", "punct"]
+        heads_of = [2, 2, 3, -1, 5, 3, 3, 3]
+        if number % 5 == 4:  # a sentence without any of the four relations
+            words, relations, heads_of = ["oh", "!"], ["root", "punct"], [-1, 0]
+        text = " ".join(words)
+        pairs.append(Pair(text, text.upper(), tuple(words), tuple(heads_of), tuple(relations)))
+    pairs.append(Pair("zebra !", "ZEBRA !", ("zebra", "!"), (-1, 0), ("root", "punct")))
+    sides = [tokens.Subwords(tokens.learn_vocabulary([getattr(p, s) for p in pairs], 60)) for s in ("source", "target")]
+    shape = {"layers": 2, "width": 16, "heads": 2, "feed_forward": 16, "dropout": 0.1}
+    small = SimpleNamespace(title="EN-RU small", dev=pairs, source=sides[0], target=sides[1])
+    small.model = models.build(shape, sides[0].size, sides[1].size, 0).eval()
+    small.untrained = models.build(shape, sides[0].size, sides[1].size, 1).eval()
+    small.encoded = tokens.encode(pairs, *sides)
+    small.batches = lambda budget=64: tokens.Batches(small.encoded, sides[0].pad, budget)
+    counts = tokens.counts(small.encoded.source, 700)
+    counts[200:696] = 1000  # with these the 500 most frequent hold four tokens of the text
+    small.counts = counts
+    small.links = [
+        {t: t for t in range(min(len(s), len(t)) - 1)} for s, t in zip(small.encoded.source, small.encoded.target, strict=True)
+    ]
+    return small
+
+
+def test_one_pass_over_a_subject(subject):
+    found = report.measure(subject, subject.model, 20)
+    assert set(found) == {"positional", "syntactic", "rare", "alignment"}
+    assert len(found["positional"]) == 12 and len(found["rare"]) == 4 and len(found["alignment"]) == 4
+    assert len(found["syntactic"]) == 4 * 8
+    batches = list(subject.batches())
+    assert len(batches) > 3
+    seen = slow.read(subject.model, batches)
+    pairs = slow.syntactic(seen, arcs_of(subject.dev))
+    assert_same(found["syntactic"].score, {address: slow.share(pairs[address]) for address in pairs}, 1e-9)
+    assert (found["syntactic"].n == 12).all() and (found["rare"].sentences > 3).all()
+    # batches are sorted by length, sentences counted in the corpus's order
+    assert [int(i) for batch in batches for i in batch["index"]] != list(range(15))
+    lengths = Positional()
+    one_pass(subject.model, batches, lengths)
+    words = [len(row) - 1 for row in subject.encoded.source]
+    assert lengths.per_sentence(("encoder",))[:, 0, :, 0].sum(-1).tolist() == words
+    untrained = report.measure(subject, subject.untrained, 20)
+    best = report.best_of_all([subject], {subject.title: found}, {subject.title: untrained})
+    assert report.table_1(best).shape == (8, 7)
+
+
+def test_examples(subject):
+    found = report.measure(subject, subject.model, 5)
+    shown = report.examples(subject, found, words=(7, 12))
+    titles = [example["title"].split()[0] for example in shown]
+    assert titles[0] == "positional" and sorted(titles[1:-1]) == sorted(RELATIONS) and titles[-1] == "rare"
+    eos = subject.model.config.eos_token_id
+    dev = {pair.words: number for number, pair in enumerate(subject.dev)}
+    for example in shown:
+        number = dev[example["rows"]]
+        assert 7 <= len(example["rows"]) <= 12
+        assert example["weights"].shape == (len(example["rows"]), len(example["columns"]))
+        layer, head = (int(word) for word in example["title"].replace("head ", "").split("layer ")[1].split())
+        sentence = slow.read(subject.model, [tokens.collate(subject.encoded, [number], subject.source.pad)])[0]
+        owners = [-1 if token == eos else w for token, w in zip(sentence.source, sentence.words, strict=True)]
+        expected = slow.to_words(sentence.maps["encoder", layer - 1, head], owners, len(example["rows"]))
+        np.testing.assert_allclose(example["weights"], expected, atol=1e-6)
+    # frames mark the pairs of the direction shown, in (looking, looked at) order
+    example = next(e for e in shown if e["title"].startswith("nsubj"))
+    words = example["rows"]
+    verb, noun = 3, 2
+    expected = (verb, noun) if LABELS["nsubj", DOWN] in example["title"] else (noun, verb)
+    assert example["arcs"] == [expected] and words[verb] in ("saw", "chased", "heard")

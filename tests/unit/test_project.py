@@ -1,0 +1,198 @@
+"""The project's own files: pins, front, notebooks and their pairs."""
+
+from __future__ import annotations
+
+import ast
+import re
+import subprocess
+import tomllib
+from importlib import metadata
+from pathlib import Path
+
+import jupytext
+import nbformat
+import pytest
+import yaml
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
+
+from helpers import study
+
+ROOT = study.ROOT
+NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
+MACHINE_PATH = re.compile(r"(?<![\w.~%)}\]-])/(?:root|home|Users|work|mnt|media|scratch|private|tmp)/|[A-Z]:\\\\?Users\b")
+
+
+def pins():
+    lines = (ROOT / "requirements.lock").read_text(encoding="utf-8").splitlines()
+    return [line for line in lines if line and not line.startswith("#")]
+
+
+def wanted():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    return {canonicalize_name(Requirement(line).name) for line in project["dependencies"]}
+
+
+def committed():
+    """Files that git holds or would take, without notebooks' pictures."""
+    try:
+        done = subprocess.run(
+            ["git", "-C", str(ROOT), "ls-files", "--cached", "--others", "--exclude-standard", "-z"],
+            capture_output=True, text=True, check=True,
+        )  # fmt: skip
+    except (OSError, subprocess.CalledProcessError):
+        pytest.skip("not a git checkout")
+    return [ROOT / name for name in done.stdout.split("\0") if name and (ROOT / name).is_file()]
+
+
+# --- environment -----------------------------------------------------------------------------------------------------
+
+
+def test_environment_is_thin():
+    environment = yaml.safe_load((ROOT / "environment.yml").read_text(encoding="utf-8"))
+    assert set(environment) == {"name", "channels", "dependencies"}
+    *conda, pip = environment["dependencies"]
+    assert [re.split("[=<>]", name)[0] for name in conda] == ["python", "pip"]
+    assert pip == {"pip": ["-r requirements.lock"]}
+
+
+def test_every_pin_is_exact_and_there_once():
+    pattern = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*==[0-9][0-9A-Za-z.!]*")  # no URL, path, build tag or marker
+    assert [line for line in pins() if not pattern.fullmatch(line)] == []
+    names = [canonicalize_name(line.partition("==")[0]) for line in pins()]
+    assert [name for name in names if names.count(name) > 1] == []
+
+
+def test_every_dependency_is_pinned():
+    pinned = {canonicalize_name(line.partition("==")[0]) for line in pins()}
+    assert wanted() - pinned == set()
+    assert {"python", "pip"} & pinned == set()
+
+
+def test_the_pins_are_closed():
+    """What the pinned packages need is pinned, too."""
+    pinned = {canonicalize_name(line.partition("==")[0]) for line in pins()}
+    missing = set()
+    for name in pinned:
+        try:
+            needs = metadata.requires(name) or []
+        except metadata.PackageNotFoundError:
+            continue  # of another platform
+        for need in map(Requirement, needs):
+            if need.marker is None or need.marker.evaluate({"extra": ""}):
+                missing |= {canonicalize_name(need.name)} - pinned
+    assert missing - {"pip"} == set()
+
+
+def test_the_parser_model_is_held_by_its_digest():
+    text = (ROOT / "requirements-spacy.lock").read_text(encoding="utf-8")
+    assert re.fullmatch(r"(?:#.*\n)*(?:[\w.-]+==[\w.]+ \\\n    --hash=sha256:[0-9a-f]{64}\n)+", text)
+
+
+# --- front -----------------------------------------------------------------------------------------------------------
+
+
+def test_ci_runs_make_test():
+    lines = (ROOT / ".ci" / "run").read_text(encoding="utf-8").splitlines()
+    assert lines[0].startswith("#!")
+    commands = [line for line in lines if line and not line.startswith("#")]
+    assert commands == ["set -euo pipefail", 'cd "$(dirname "$0")/.."', "make test"]
+    assert (ROOT / ".ci" / "run").stat().st_mode & 0o111
+
+
+def test_every_verb_of_the_makefile_is_explained():
+    text = (ROOT / "Makefile").read_text(encoding="utf-8")
+    explained = set(re.findall(r"^## make (\w+)", text, re.MULTILINE))
+    assert {"study", "test", "bench", "clean"} <= explained
+    targets = set(re.findall(r"^(\w+):(?!=)", text, re.MULTILINE))
+    assert explained <= targets
+
+
+def test_every_notebook_is_in_the_workflow():
+    text = (ROOT / "workflow" / "Snakefile").read_text(encoding="utf-8")
+    assert sorted(re.findall(r'^    "(\d\d_\w+)":', text, re.MULTILINE)) == [path.stem for path in NOTEBOOKS]
+
+
+# --- notebooks -------------------------------------------------------------------------------------------------------
+
+
+def test_every_notebook_has_its_pair():
+    assert NOTEBOOKS
+    pairs = sorted((ROOT / "notebooks" / "py").glob("*.py"))
+    assert [path.stem for path in pairs] == [path.stem for path in NOTEBOOKS]
+
+
+notebooks = pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+
+
+@notebooks
+def test_pairs_hold_the_same_cells(path):
+    notebook = nbformat.read(path, as_version=4)
+    nbformat.validate(notebook)
+    pair = jupytext.read(path.parent / "py" / f"{path.stem}.py")
+    cells, others = ([(c.cell_type, c.source, c.metadata.get("tags", [])) for c in n.cells] for n in (notebook, pair))
+    assert cells == others, "run: jupytext --sync notebooks/*.ipynb"
+
+
+@notebooks
+def test_one_cell_holds_the_parameters(path):
+    notebook = nbformat.read(path, as_version=4)
+    cells = [cell for cell in notebook.cells if "parameters" in cell.metadata.get("tags", [])]
+    assert len(cells) == 1
+    given = {}
+    for node in ast.parse(cells[0].source).body:
+        assert isinstance(node, ast.Assign)
+        assert len(node.targets) == 1
+        given[node.targets[0].id] = ast.literal_eval(node.value)
+    assert given == study.PARAMETERS
+    before = notebook.cells[: notebook.cells.index(cells[0])]
+    assert all(cell.cell_type == "markdown" for cell in before)
+    after = [cell for cell in notebook.cells[len(before) + 1 :] if cell.cell_type == "code"]
+    assert f'study.begin("{path.stem}", globals())' in after[0].source
+
+
+@notebooks
+def test_notebooks_are_small_and_whole(path):
+    assert path.stat().st_size < 2_000_000
+    for cell in nbformat.read(path, as_version=4).cells:
+        assert "injected-parameters" not in cell.metadata.get("tags", [])
+        for output in cell.get("outputs", []):
+            assert output.output_type != "error"
+            assert output.get("name") != "stderr"
+
+
+# --- committed files -------------------------------------------------------------------------------------------------
+
+
+def test_no_machine_paths():
+    found = []
+    for path in committed():
+        if path.suffix in (".png", ".pdf", ".parquet", ".safetensors"):
+            continue
+        text = path.read_text(encoding="utf-8")
+        if path.suffix == ".ipynb":  # pictures are long words that may spell anything
+            text = re.sub(r'"image/(?:png|jpeg)": "[^"]*"', "", text)
+        for number, line in enumerate(text.splitlines(), 1):
+            if MACHINE_PATH.search(line):
+                found.append(f"{path.relative_to(ROOT)}:{number}: {line.strip()[:100]}")
+    assert found == []
+
+
+@pytest.mark.parametrize("path", ["@home/me/x", "in @root/.cache", '"@Users/me/x"', "file://@tmp/x", "C:~Users~me", "=@work/x"])
+def test_machine_paths_are_seen(path):
+    assert MACHINE_PATH.search(path.replace("@", "/").replace("~", "\\"))
+
+
+@pytest.mark.parametrize(
+    "path", ["runs@work/x", "https://x.org@home/me", "~@tmp/x", "..@tmp/x", "{root}@work/x", "@proc/cpuinfo"]
+)
+def test_other_paths_are_not(path):
+    assert not MACHINE_PATH.search(path.replace("@", "/"))
+
+
+def test_what_is_made_is_not_committed():
+    files = [str(path.relative_to(ROOT)) for path in committed()]
+    assert [name for name in files if name.startswith(("runs/", ".venv/", ".snakemake/"))] == []
+    assert [name for name in files if name.startswith("data/")] in (["data/README.md"], [])
+    assert [name for name in files if Path(name).suffix in (".pt", ".safetensors", ".pyc")] == []
+    assert [name for name in files if (ROOT / name).stat().st_size > 2_000_000] == []

@@ -1,0 +1,411 @@
+"""Settings, keys, the store, and the start of a run."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import textwrap
+import time
+
+import pytest
+
+from helpers import study
+from helpers.study import StudyError
+
+# --- settings --------------------------------------------------------------------------------------------------------
+
+
+def test_profiles_have_the_same_names():
+    names = {profile: sorted(study._names(table)) for profile, table in study.PROFILES.items()}
+    assert all(found == names["laptop"] for found in names.values())
+
+
+def test_overrides_change_what_they_name_and_nothing_else():
+    chosen = study.settings("laptop", {"beam": 4, "training.steps": 7, "training.learning_rate": 1})
+    assert (chosen["beam"], chosen["training"]["steps"]) == (4, 7)
+    assert chosen["training"]["learning_rate"] == 1.0
+    assert type(chosen["training"]["learning_rate"]) is float
+    steps, rate = (study.PROFILES["laptop"]["training"][name] for name in ("steps", "learning_rate"))
+    chosen["training"] |= {"steps": steps, "learning_rate": rate}
+    assert chosen | {"beam": study.PROFILES["laptop"]["beam"]} == study.settings("laptop") == study.PROFILES["laptop"]
+    other = study.settings("laptop", {"training.steps": 7})
+    other["training"]["betas"].append(0)
+    assert study.settings("laptop")["training"] == study.PROFILES["laptop"]["training"]
+
+
+@pytest.mark.parametrize("profile", ["huge", "", "Laptop", 3, None])
+def test_unknown_profile_names_the_profiles(profile):
+    with pytest.raises(StudyError, match=re.escape(f"{profile!r}: choose one of tiny, laptop, natural, paper.")):
+        study.settings(profile)
+
+
+@pytest.mark.parametrize("name", ["stepz", "training.stepz", "training", "model", "training.steps.more", "a.b.c", "", "."])
+def test_unknown_setting_names_the_settings(name):
+    with pytest.raises(StudyError) as caught:
+        study.settings("tiny", {name: 1})
+    assert repr(name) in str(caught.value)
+    for known in ("beam", "training.steps", "model.heads"):
+        assert known in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("beam", "4"), ("beam", 4.5), ("beam", True), ("beam", None), ("corpus", 1), ("training.clip", "1"),
+     ("training.clip", True), ("training.betas", 0.9), ("training.steps", 1e3)],
+)  # fmt: skip
+def test_value_of_another_type_names_the_right_type(name, value):
+    place = study.settings("tiny")
+    for part in name.split("."):
+        place = place[part]
+    with pytest.raises(
+        StudyError, match=re.escape(f"{name!r} takes a {type(place).__name__} such as {place!r}, not {value!r}")
+    ):
+        study.settings("tiny", {name: value})
+
+
+def test_parse_overrides():
+    assert study.parse_overrides("") == {}
+    assert study.parse_overrides(' training.steps=200  beam=4 corpus=natural training.betas=[0.9,0.98] a="b=c" d=') == {
+        "training.steps": 200, "beam": 4, "corpus": "natural", "training.betas": [0.9, 0.98], "a": "b=c", "d": "",
+    }  # fmt: skip
+    with pytest.raises(StudyError, match="Cannot read the setting 'beam': write NAME=VALUE"):
+        study.parse_overrides("training.steps=3 beam")
+
+
+# --- keys and code versions ------------------------------------------------------------------------------------------
+
+
+def test_key_is_the_same_in_every_order_and_process():
+    spec = {"b": 1, "a": {"y": [1, 2.5], "x": "ж"}}
+    turned = {"a": {"x": "ж", "y": (1, 2.5)}, "b": 1}
+    assert study.key(spec) == study.key(turned) == study.key(json.loads(json.dumps(spec)))
+    assert study.key(spec) != study.key(spec | {"b": 2})
+    code = "import sys, json; from helpers import study; print(study.key(json.loads(sys.argv[1])))"
+    for seed in ("1", "2"):
+        done = subprocess.run(
+            [sys.executable, "-c", code, json.dumps(turned)], capture_output=True, text=True, check=True, cwd=study.ROOT,
+            env=os.environ | {"PYTHONHASHSEED": seed},
+        )  # fmt: skip
+        assert done.stdout.strip() == study.key(spec)
+
+
+CODE = '''
+"""Module."""
+
+LIMIT = 3
+
+
+class Thing:
+    """Class."""
+
+    def add(self, a, b):
+        """Function."""
+        # comment
+        return a + b
+
+
+def other():
+    "Nothing else."
+'''
+
+
+@pytest.fixture
+def version(tmp_path, monkeypatch):
+    """Text of a module -> its code version."""
+    monkeypatch.setattr(study, "ROOT", tmp_path)
+    (tmp_path / "helpers" / "folder").mkdir(parents=True)
+
+    def measure(text, *names):
+        (tmp_path / "helpers" / "module.py").write_text(text, encoding="utf-8")
+        (tmp_path / "helpers" / "folder" / "inner.py").write_text(text, encoding="utf-8")
+        return study.code_version(*names or ["module"])
+
+    return measure
+
+
+def test_code_version_ignores_comments_docstrings_and_layout(version):
+    same = (
+        CODE.replace("# comment", "# other").replace("Function.", "A new text,\n        longer.").replace("a + b", "(a\n + b)")
+    )
+    same = same.replace('"""Module."""', "").replace('"""Class."""\n', "").replace('"Nothing else."', '"""Else."""')
+    assert same != CODE
+    assert version(same) == version(CODE)
+    assert version(same, "folder") == version(CODE, "folder")
+
+
+@pytest.mark.parametrize("change", [("a + b", "a - b"), ("LIMIT = 3", "LIMIT = 4"), ("def add", "def plus"), ("b):", "b=1):")])
+def test_code_version_sees_code(version, change):
+    assert version(CODE.replace(*change)) != version(CODE)
+    assert version(CODE.replace(*change), "folder") != version(CODE, "folder")
+
+
+def test_code_version_of_chosen_functions(version):
+    changed = CODE.replace("a + b", "a - b")
+    assert version(changed, "module:other") == version(CODE, "module:other")
+    assert version(changed, "module:Thing,other") != version(CODE, "module:Thing,other")
+    with pytest.raises(StudyError, match="no definition 'gone'"):
+        version(CODE, "module:Thing,gone")
+
+
+def test_code_version_of_the_study_itself():
+    assert study.code_version("study") != study.code_version("models")
+    assert study.code_version("study") == study.code_version("study")
+
+
+# --- the store -------------------------------------------------------------------------------------------------------
+
+
+def write(folder):
+    (folder / "inner").mkdir()
+    (folder / "inner" / "a.txt").write_text("alpha " * 100, encoding="utf-8")
+    (folder / "b.bin").write_bytes(bytes(1000))
+
+
+def refuse(folder):
+    raise AssertionError("built again")
+
+
+def test_make_builds_once(tmp_path):
+    spec = {"n": 1}
+    assert not study.made(study.place(tmp_path, "things", spec))
+    folder = study.make(tmp_path, "things", spec, write)
+    assert folder == study.place(tmp_path, "things", spec)
+    assert study.made(folder)
+    assert study.make(tmp_path, "things", dict(spec), refuse) == folder
+    manifest = json.loads((folder / "made.json").read_text(encoding="utf-8"))
+    assert manifest["spec"] == spec
+    assert sorted(manifest["files"]) == ["b.bin", os.path.join("inner", "a.txt")]
+    assert {"time", "commit", "hardware", "libraries", "python", "seconds"} <= set(manifest)
+    assert [f.name for f in folder.parent.iterdir()] == [folder.name]
+
+
+def test_a_build_that_raises_leaves_nothing(tmp_path):
+    def build(folder):
+        write(folder)
+        raise RuntimeError("no")
+
+    with pytest.raises(RuntimeError, match="no"):
+        study.make(tmp_path, "things", {}, build)
+    assert list((tmp_path / "things").iterdir()) == []
+    assert study.made(study.make(tmp_path, "things", {}, write))
+
+
+def test_a_killed_build_is_never_read(tmp_path):
+    code = """
+        import sys, time
+        from pathlib import Path
+        from helpers import study
+
+        def build(folder):
+            (folder / "half.txt").write_text("half")
+            print("writing", flush=True)
+            time.sleep(60)
+
+        study.make(Path(sys.argv[1]), "things", {}, build)
+    """
+    with subprocess.Popen(
+        [sys.executable, "-c", textwrap.dedent(code), str(tmp_path)], stdout=subprocess.PIPE, text=True, cwd=study.ROOT
+    ) as process:
+        assert process.stdout.readline() == "writing\n"
+        process.send_signal(signal.SIGKILL)
+    assert list((tmp_path / "things").rglob("half.txt"))
+    assert not study.made(study.place(tmp_path, "things", {}))
+    folder = study.make(tmp_path, "things", {}, write)
+    assert not (folder / "half.txt").exists()
+    assert study.made(folder)
+
+
+def test_a_folder_without_manifest_is_built_anew(tmp_path):
+    folder = study.place(tmp_path, "things", {})
+    folder.mkdir(parents=True)
+    (folder / "half.txt").write_text("half")
+    assert not study.made(folder)
+    assert study.make(tmp_path, "things", {}, write) == folder
+    assert study.made(folder)
+    assert not (folder / "half.txt").exists()
+
+
+@pytest.mark.parametrize("name", ["inner/a.txt", "b.bin", "made.json"])
+@pytest.mark.parametrize("damage", ["cut", "changed", "gone"])
+def test_damage_is_named(tmp_path, name, damage):
+    folder = study.make(tmp_path, "things", {}, write)
+    path = folder / name
+    if damage == "cut":
+        path.write_bytes(path.read_bytes()[: path.stat().st_size // 2])
+    elif damage == "changed" or name == "made.json":  # a folder without a manifest is unfinished, not damaged
+        path.write_text('{"spec": {}}')
+    else:
+        path.unlink()
+    for attempt in (lambda: study.made(folder), lambda: study.make(tmp_path, "things", {}, refuse)):
+        with pytest.raises(StudyError) as caught:
+            attempt()
+        assert str(path) in str(caught.value)
+        assert f"delete the folder {folder}" in str(caught.value)
+
+
+def test_two_runs_that_make_the_same_thing_at_once(tmp_path):
+    def slow(folder):
+        write(folder)
+        scratch = folder.with_name(folder.name + "other")  # as another process would be: made first
+        scratch.mkdir()
+        write(scratch)
+        files = {str(f.relative_to(scratch)): study._digest(f) for f in scratch.rglob("*") if f.is_file()}
+        study.write_json(scratch / "made.json", {"files": files, "first": True})
+        scratch.rename(study.place(tmp_path, "things", {}))
+
+    folder = study.make(tmp_path, "things", {}, slow)
+    assert json.loads((folder / "made.json").read_text())["first"]
+    assert [f.name for f in folder.parent.iterdir()] == [folder.name]
+
+
+def test_a_thing_that_cannot_be_put_in_place(tmp_path):
+    (tmp_path / "things").mkdir()
+    study.place(tmp_path, "things", {}).write_text("a file where the folder shall be")
+    with pytest.raises(StudyError, match="could not be put into"):
+        study.make(tmp_path, "things", {}, write)
+
+
+def test_write_text_is_whole_or_not_at_all(tmp_path, monkeypatch):
+    path = tmp_path / "new" / "a.txt"
+    study.write_text(path, "ä\n")
+    assert path.read_bytes() == "ä\n".encode()
+    with pytest.raises(UnicodeEncodeError):
+        study.write_text(path, "x" * 10_000 + "\ud800")
+    assert path.read_text(encoding="utf-8") == "ä\n"
+
+    def killed(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(study.os, "replace", killed)
+    with pytest.raises(KeyboardInterrupt):
+        study.write_json(path, {"a": 1})
+    assert path.read_text(encoding="utf-8") == "ä\n"
+
+
+def test_folders_follow_the_environment(tmp_path, monkeypatch):
+    assert study.runs() == tmp_path / "runs"
+    assert study.data() == tmp_path / "data"
+    assert study.data_root() == ""
+    for name in ("HEADS_RUNS", "HEADS_DATA"):
+        monkeypatch.setenv(name, "")
+    assert (study.runs(), study.data()) == (study.ROOT / "runs", study.ROOT / "data")
+
+
+# --- what a user sees ------------------------------------------------------------------------------------------------
+
+
+def test_one_sentence_ends_with_code_2(capsys):
+    with pytest.raises(SystemExit) as caught, study.one_sentence():
+        raise StudyError("Something is wrong: do this.")
+    assert caught.value.code == 2
+    assert capsys.readouterr().err == "error: Something is wrong: do this.\n"
+    with pytest.raises(ZeroDivisionError), study.one_sentence():
+        _ = 1 / 0
+
+
+@pytest.mark.parametrize("module", ["helpers.corpora", "helpers.training"])
+def test_commands_say_one_sentence(module, tmp_path):
+    spec = tmp_path / "spec.json"
+    spec.write_text('{"cut": ')
+    done = subprocess.run([sys.executable, "-m", module, str(spec)], capture_output=True, text=True, cwd=study.ROOT)
+    assert done.returncode == 2
+    assert re.fullmatch(r"error: Cannot read the spec .*\.\n", done.stderr)
+    assert str(spec) in done.stderr
+
+
+def test_progress_in_lines(monkeypatch, capsys):
+    monkeypatch.setenv("HEADS_PROGRESS", "lines")
+    bar = study.progress(None, "training", 10)
+    assert (bar.delay, bar.mininterval) == (10, 10)
+    bar.update(5)
+    assert capsys.readouterr().err == ""  # nothing before its time
+    bar.refresh()
+    bar.set_postfix_str("dev loss 1.0")
+    bar.close()
+    lines = capsys.readouterr().err
+    assert "\r" not in lines
+    assert all(re.match(r"training: +\d+%", line) for line in lines.splitlines())
+    assert "dev loss 1.0" in lines
+    assert lines.endswith("\n")
+
+
+def test_progress_of_short_work_is_silent(capsys):
+    assert list(study.progress(range(3), "short")) == [0, 1, 2]
+    assert capsys.readouterr().err == ""
+
+
+# --- begin -----------------------------------------------------------------------------------------------------------
+
+
+def test_begin_takes_what_a_notebook_holds(tmp_path):
+    namespace = {"__name__": "__main__", "_i1": "x = 1", "In": [""], "Out": {}, "study": study, "exit": exit, "profile": "tiny"}
+    run = study.begin("01_x", namespace | {"overrides": "beam=3", "corpus": "natural"})
+    assert (run.name, run.corpus, run.settings["beam"]) == ("01_x", "natural", 3)
+    assert run.folder == tmp_path / "runs" / "tiny-natural"
+    assert run.parameters == study.PARAMETERS | {"profile": "tiny", "overrides": "beam=3", "corpus": "natural"}
+    assert study.begin("01_x", namespace | {"output": str(tmp_path / "here")}).folder == tmp_path / "here"
+    assert time.time() - run.started < 60
+
+
+@pytest.mark.parametrize("value", ["tiny", 1, 1.5, True, None, [1], {"a": 1}])
+def test_unknown_parameter_is_an_error(value):
+    with pytest.raises(StudyError, match="There is no parameter 'profil': 01_x takes profile, corpus, models,"):
+        study.begin("01_x", {"profile": "tiny", "profil": value})
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "kind"),
+    [("seed", "1", "a whole number"), ("seed", 1.5, "a whole number"), ("seed", True, "a whole number"),
+     ("profile", 3, "text"), ("corpus", 3, "text"), ("models", ["ru-news"], "text"), ("overrides", {"beam": 4}, "text"),
+     ("overrides", None, "text"), ("output", 3, "text"), ("data_root", 1.0, "text"), ("pretrained", None, "text")],
+)  # fmt: skip
+def test_parameter_of_another_type(name, value, kind):
+    with pytest.raises(StudyError, match=re.escape(f"The parameter {name!r} takes {kind}, not {value!r}.")):
+        study.begin("01_x", {"profile": "tiny", name: value})
+
+
+@pytest.mark.parametrize(
+    ("more", "sentence"),
+    [({"corpus": "wmt"}, "There is no corpus 'wmt': choose controlled or natural."),
+     ({"profile": "big"}, "There is no profile 'big'"),
+     ({"overrides": "stepz=3"}, "There is no setting 'stepz'"),
+     ({"overrides": "beam"}, "Cannot read the setting 'beam'")],
+)  # fmt: skip
+def test_begin_refuses(more, sentence):
+    with pytest.raises(StudyError, match=re.escape(sentence)):
+        study.begin("01_x", {"profile": "tiny"} | more)
+
+
+def test_data_root_reaches_the_corpora(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    study.begin("01_x", {"profile": "tiny", "data_root": "texts"})
+    assert study.data_root() == str(tmp_path / "texts")
+
+
+def test_summary_and_facts_say_what_the_run_is(tmp_path):
+    run = study.begin("01_x", {"profile": "tiny", "seed": 3, "overrides": "beam=3", "output": str(study.ROOT / "out")})
+    text = run.summary()
+    for part in ("profile tiny", "controlled corpus", "seed 3 (one seed)", "overrides: beam=3", "torch ", "in out"):
+        assert part in text
+    assert str(study.ROOT) not in text
+    facts = run.facts(split="dev")
+    assert facts["split"] == "dev"
+    assert facts["settings"]["beam"] == 3
+    assert facts["command"].startswith('papermill notebooks/01_x.ipynb out.ipynb -p profile "tiny"')
+    assert facts["command"].endswith('-p seed 3 -p overrides "beam=3"')
+    assert json.loads(json.dumps(facts)) == facts
+
+
+def test_tables_come_with_a_sidecar(tmp_path):
+    import pandas as pd
+
+    run = study.begin("01_x", {"profile": "tiny", "output": str(tmp_path / "out")})
+    frame = pd.DataFrame({"a": [1.5]}, index=pd.Index(["x"], name="name"))
+    assert run.table(frame, "numbers", split="dev") is frame
+    assert (tmp_path / "out" / "tables" / "numbers.csv").read_text() == "name,a\nx,1.5\n"
+    sidecar = json.loads((tmp_path / "out" / "tables" / "numbers.json").read_text())
+    assert {"table", "command", "settings", "notebook", "split", "time", "commit", "hardware"} <= set(sidecar)

@@ -1,0 +1,465 @@
+"""Prepared pairs, subword vocabularies, word alignment and batches."""
+
+from __future__ import annotations
+
+import json
+from itertools import accumulate, pairwise
+
+import pytest
+import torch
+from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
+from transformers import MarianTokenizer, PreTrainedTokenizerFast
+
+from helpers import corpora, study
+from helpers.corpora import Pair, tokens
+from helpers.corpora.tokens import Subwords
+from helpers.study import StudyError
+
+ENGLISH = "abcdefghijklmnopqrstuvwxyz"
+LETTERS = {
+    "en": ENGLISH,
+    "de": ENGLISH + "äöüß",
+    "fr": ENGLISH + "àâæçéèêëîïôœùûüÿ",
+    "ru": "абвгдеёжзийклмнопрстуфхцчшщъыьэюя",
+}
+TEXTS = {
+    "en": ["the cat didn't see the dog's old ball, did it?", "i'll go to the well-known 3.5-metre house."],
+    "de": ["die größte straße wäre schön, sagte er.", "der über-bürgermeister weiß, daß äpfel süß sind!"],
+    "fr": ["l'été où naïve œuvre à noël, c'est ça.", "l'île aux pêcheurs, là-bas : « qu'est-ce que c'était ? »"],
+    "ru": ["кошка не видит меня, правда?", "подъезд ещё чист — съешь же ёлку, эй!"],
+}
+SENTENCES = [
+    ("the cat didn't see dog's ball, did it?", ["the", "cat", "did", "n't", "see", "dog", "'s", "ball", ",", "did", "it", "?"]),
+    ("i'll go - well-known .", ["i", "'ll", "go", "-", "well-known", "."]),
+    ('he said "no"... twice!', ["he", "said", '"', "no", '"', "...", "twice", "!"]),
+    ("the 日本 cat sees 日 a", ["the", "日本", "cat", "sees", "日", "a"]),
+    ("кошка не видит, да?", ["кошка", "не", "видит", ",", "да", "?"]),
+    ("a a a aa a", ["a", "a", "a", "aa", "a"]),
+    ("the   cat  sees\u00a0it", ["the", "cat", "sees", "it"]),
+    ("the old cat", ["the", "cat"]),  # a word that the parser left out
+]
+
+
+def training_text():
+    return [text for texts in TEXTS.values() for text in texts] * 5 + [text for text, _ in SENTENCES if "日" not in text]
+
+
+@pytest.fixture(scope="module")
+def own():
+    return Subwords(tokens.learn_vocabulary(training_text(), 160))
+
+
+@pytest.fixture(scope="module")
+def fast():
+    """A pretrained-like tokenizer with offsets: "▁" starts words, "<s>" and "</s>" are added."""
+    inner = Tokenizer(models.BPE(unk_token="<unk>"))
+    inner.pre_tokenizer = pre_tokenizers.Metaspace()
+    inner.decoder = decoders.Metaspace()
+    inner.train_from_iterator(
+        training_text(), trainers.BpeTrainer(vocab_size=160, special_tokens=["<pad>", "</s>", "<unk>"], show_progress=False)
+    )
+    from tokenizers.processors import TemplateProcessing
+
+    inner.post_processor = TemplateProcessing(single="$A </s>", special_tokens=[("</s>", 1)])
+    return PreTrainedTokenizerFast(tokenizer_object=inner, pad_token="<pad>", eos_token="</s>", unk_token="<unk>")
+
+
+class Slow:
+    """The same tokenizer without offsets."""
+
+    is_fast = False
+
+    def __init__(self, tokenizer):
+        self.tokenizer = tokenizer
+        self.pad_token_id, self.eos_token_id = tokenizer.pad_token_id, tokenizer.eos_token_id
+        self.convert_ids_to_tokens = tokenizer.convert_ids_to_tokens
+
+    def __len__(self):
+        return len(self.tokenizer)
+
+    def __call__(self, texts):
+        return self.tokenizer(texts)
+
+
+@pytest.fixture(scope="module")
+def marian(tmp_path_factory):
+    """A real Marian tokenizer over a tiny SentencePiece model."""
+    import sentencepiece
+
+    folder = tmp_path_factory.mktemp("marian")
+    (folder / "text.txt").write_text("\n".join(training_text()), encoding="utf-8")
+    sentencepiece.SentencePieceTrainer.train(
+        input=str(folder / "text.txt"), model_prefix=str(folder / "m"), vocab_size=110, hard_vocab_limit=False,
+        character_coverage=1.0, bos_id=-1, eos_id=1, unk_id=0, pad_id=-1, minloglevel=2,
+    )  # fmt: skip
+    pieces = sentencepiece.SentencePieceProcessor(model_file=str(folder / "m.model"))
+    known = ["</s>", "<unk>", *(p for p in map(pieces.id_to_piece, range(len(pieces))) if p not in ("<unk>", "</s>")), "<pad>"]
+    (folder / "vocab.json").write_text(json.dumps({piece: i for i, piece in enumerate(known)}), encoding="utf-8")
+    with pytest.warns(UserWarning, match="sacremoses"):
+        return MarianTokenizer(str(folder / "m.model"), str(folder / "m.model"), str(folder / "vocab.json"))
+
+
+# --- vocabularies ----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("language", LETTERS)
+def test_decoding_undoes_encoding(own, language):
+    letters = Subwords(tokens.learn_vocabulary([" ".join(LETTERS[language]), *TEXTS[language]], 80))
+    for text in [*TEXTS[language], LETTERS[language], " ".join(LETTERS[language]), LETTERS[language][::-1]]:
+        ids = letters.encode(text)
+        assert ids[-1] == letters.eos
+        assert letters.tokenizer.token_to_id(tokens.UNK) not in ids
+        assert letters.decode_all([ids, ids + [letters.pad] * 3, [letters.pad, *ids]]) == [text] * 3
+    assert own.decode_all(own.encode_all(TEXTS[language])) == TEXTS[language]
+
+
+def test_text_is_lower_cased_and_composed(own):
+    assert own.encode("KOШКА Über e\u0301te\u0301") == own.encode("koшка über été")
+    assert own.encode("the\u00a0cat") == own.encode("the cat")
+
+
+def test_a_text_that_spells_a_special_token_is_plain_text(own, tmp_path):
+    own.tokenizer.save(str(tmp_path / "v.json"))
+    for vocabulary in (own, Subwords.load(tmp_path / "v.json")):
+        for text in ("the </s> cat", "<pad>", "a<unk>b"):
+            ids = vocabulary.encode(text)
+            assert vocabulary.eos not in ids[:-1]
+            assert vocabulary.pad not in ids
+            assert len(ids) > len(text.split()) + 2
+
+
+def test_learning_is_a_function_of_the_text():
+    texts = training_text()
+    first, second = (tokens.learn_vocabulary(iter(texts), 120).to_str() for _ in range(2))
+    assert first == second
+    assert tokens.learn_vocabulary(texts, 120).get_vocab_size() == 120
+
+
+def test_vocabularies_are_saved_and_read(own, tmp_path):
+    path = tmp_path / "source.json"
+    own.tokenizer.save(str(path))
+    read = Subwords.load(path)
+    assert (read.pad, read.eos, read.size) == (0, 1, own.size)
+    assert read.encode(TEXTS["ru"][0]) == own.encode(TEXTS["ru"][0])
+    path.write_bytes(path.read_bytes()[:-200])
+    for broken in (path, tmp_path / "nowhere.json"):
+        with pytest.raises(StudyError, match=r"Cannot read the vocabulary .*json .*: delete its folder"):
+            Subwords.load(broken)
+
+
+def test_the_targets_ids_stand_after_the_sources(own, tmp_path):
+    own.tokenizer.save(str(tmp_path / "source.json"))
+    tokens.learn_vocabulary(TEXTS["ru"], 90).save(str(tmp_path / "target.json"))
+    source, target = tokens.sides(tmp_path)
+    text = TEXTS["ru"][0]
+    ids, labels = source.encode(text), target.encode(text)
+    assert source.eos == target.eos == labels[-1]
+    assert source.pad == target.pad
+    assert max(ids) < source.size <= min(labels[:-1])
+    assert max(labels) < source.size + target.size
+    plain = Subwords.load(tmp_path / "target.json")
+    assert [i - source.size for i in labels[:-1]] == plain.encode(text)[:-1]
+    assert target.decode_all([labels, [target.pad, *labels, target.pad], [*ids, *labels]]) == [text] * 3
+    assert target.pieces(labels) == plain.pieces(plain.encode(text))
+    assert target.word_ids(text, ["кошка"]) == plain.word_ids(text, ["кошка"])
+    for empty in ([], [target.pad, target.eos]):
+        assert target.decode_all([empty]) == [""]
+
+
+def test_pretrained_vocabularies_have_the_same_face(fast, marian):
+    for tokenizer in (fast, marian):
+        vocabulary = Subwords(tokenizer)
+        target = Subwords(tokenizer, target=True)
+        text = TEXTS["ru"][0]
+        ids = vocabulary.encode(text)
+        assert ids[-1] == vocabulary.eos == target.encode(text)[-1]
+        assert vocabulary.decode_all([ids, ids + [vocabulary.pad] * 2]) == [text, text]
+        assert vocabulary.size == len(tokenizer) > max(ids)
+        assert vocabulary.pieces(ids)[0].startswith("▁")
+
+
+# --- word alignment --------------------------------------------------------------------------------------------------
+
+
+def by_letters(text, words, spans):
+    """For each span the word of its first letter that belongs to a word; slow and plain."""
+    at, owner = 0, {}
+    for number, word in enumerate(words):
+        at = text.index(word, at)
+        owner |= {at + i: number for i in range(len(word))}
+        at += len(word)
+    found = []
+    for start, stop in spans:
+        if text[start:stop].strip() == "" and stop > start:  # a word-start mark of its own: the word behind it
+            stop += 1
+        found.append(next((owner[i] for i in range(start, stop) if i in owner), -1))
+    return found
+
+
+@pytest.mark.parametrize(("text", "words"), SENTENCES)
+def test_word_ids_of_our_own_vocabulary(own, text, words):
+    found = own.word_ids(text, words)
+    pieces = own.pieces(own.encode(text))
+    assert len(found) == len(pieces)
+    assert found[-1] == -1  # the end of the sentence
+    assert found == by_letters(text, words, [*own.tokenizer.encode(text).offsets, (0, 0)])
+    assert set(found) == {*range(len(words)), -1}
+    for number, word in enumerate(words):  # a word's pieces spell the word
+        mine = "".join(p for p, w in zip(pieces, found, strict=True) if w == number).lstrip("▁")
+        assert mine == word or "<unk>" in mine or word in ("did", "n't")  # a piece may reach from one to the other
+
+
+def test_a_mark_of_its_own_belongs_to_the_word_that_it_starts(own):
+    text = "the x-y zz"
+    pieces, found = own.pieces(own.encode(text)), own.word_ids(text, ["the", "x-y", "zz"])
+    marks = [w for p, w in zip(pieces, found, strict=True) if p == "▁"]
+    assert marks
+    assert -1 not in marks
+    assert own.word_ids("the ?", ["the"])[-3:] == [-1, -1, -1]  # mark and sign belong to no word
+
+
+@pytest.mark.parametrize(("text", "words"), SENTENCES)
+def test_surfaces_give_what_offsets_give(fast, text, words):
+    offsets = fast(text, return_offsets_mapping=True)["offset_mapping"]
+    wanted = by_letters(text, words, offsets)
+    found = Subwords(fast).word_ids(text, words)
+    assert found == wanted
+    slow = Subwords(Slow(fast)).word_ids(text, words)
+    unknown = [p == "<unk>" for p in Subwords(fast).pieces(fast(text)["input_ids"])]
+    spaces = "  " in text  # each space is a mark there: which of them starts the word is a matter of taste
+    for piece, (a, b, lost) in enumerate(zip(found, slow, unknown, strict=True)):
+        assert b == (-1 if lost else a) or spaces, (piece, found, slow)
+
+
+@pytest.mark.parametrize(("text", "words"), SENTENCES)
+def test_word_ids_of_a_sentencepiece_vocabulary(marian, text, words):
+    pieces = marian.tokenize(text)
+    found = Subwords(marian).word_ids(text, words)
+    assert len(found) == len(marian(text)["input_ids"]) == len(pieces) + 1
+    assert found[-1] == -1
+    surfaces = [piece.surface for piece in marian.spm_source.encode(text, return_type="proto").pieces]
+    assert "".join(surfaces) == text
+    ends = list(accumulate(map(len, surfaces)))
+    spans = list(zip([0, *ends], ends, strict=False))
+    if pieces[0] == "▁":  # the first word's mark stands for no letter
+        spans[0] = (0, 1)
+    wanted = by_letters(text, words, spans)
+    known = [marian.convert_tokens_to_ids(p) != marian.unk_token_id for p in pieces]
+    assert [w for w, k in zip(found, known, strict=False) if k] == [w for w, k in zip(wanted, known, strict=True) if k]
+
+
+def test_letters_that_sentencepiece_rewrites(marian):
+    words = ["see", "½", "the", "…", "ﬁne", "№", "cat", "．"]
+    text = " ".join(words)
+    pieces, found = marian.tokenize(text), Subwords(marian).word_ids(text, words)[:-1]
+    spelled = ["".join(p for p, w in zip(pieces, found, strict=True) if w == number) for number in range(len(words))]
+    assert [s for s, w in zip(spelled, words, strict=True) if w not in "½№"] == ["▁see", "▁the", "▁...", "▁fine", "▁cat", "▁."]
+
+
+def test_what_is_lost_of_a_word_does_not_shift_the_others():
+    pieces = ["<s>", "▁the", "▁", "<unk>", "▁a", "t", "<unk>", "▁a", "</s>"]
+    spans = list(tokens._find_pieces("the 日本語 at語 a", pieces))
+    assert spans == [(0, 0), (0, 3), (3, 4), (0, 0), (8, 9), (9, 10), (0, 0), (12, 13), (0, 0)]
+    assert list(tokens._find_pieces("go now", ["go", "Ġnow", "Ġnow"])) == [(0, 2), (3, 6), (0, 0)]
+    assert list(tokens._find_pieces("", ["</s>"])) == [(0, 0)]
+
+
+def test_words_that_are_not_in_the_text(own):
+    for words in (["dog"], ["cat", "the"], ["the", "the"]):
+        with pytest.raises(StudyError, match=r"The word '\w+' is not in 'the cat' after the words before it"):
+            own.word_ids("the cat", words)
+
+
+# --- encoded pairs and batches ---------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def data(own):
+    pairs = []
+    for i in range(60):
+        words = ("the old cat sees it and i go to a house well".split() * 2)[i % 5 : i % 5 + 1 + (i * 7) % 13]
+        target = TEXTS["ru"][i % 2][: 3 + (i * 5) % 17]
+        pairs.append(Pair(" ".join(words), target, tuple(words)))
+    return tokens.encode(pairs, own, own)
+
+
+def test_encode(own, data):
+    assert len(data) == 60
+    assert all(len(words) == len(ids) for words, ids in zip(data.words, data.source, strict=True))
+    assert tokens.encode([Pair("the cat", "кошка")], own, own).words == [[]]
+    with pytest.raises(StudyError, match="no sentence pairs to encode"):
+        tokens.encode([], own, own)
+
+
+@pytest.mark.parametrize("side", ["source", "target"])
+def test_a_sentence_beyond_the_models_positions(own, side):
+    pair = Pair("the cat", "the cat")
+    length = len(own.encode("the cat"))
+    assert len(tokens.encode([pair], own, own, length)) == 1
+    setattr(pair, side, "the cat sees it")
+    found = len(own.encode("the cat sees it"))
+    with pytest.raises(StudyError, match=rf"A sentence of {found} tokens is longer than the model's {length} \('the cat"):
+        tokens.encode([pair], own, own, length)
+    assert len(tokens.encode([pair], own, own)) == 1
+
+
+@pytest.mark.parametrize("shuffle", [None, 1, 2])
+@pytest.mark.parametrize("budget", [1, 100, 333, 10_000])
+def test_batches_hold_every_row_once_within_the_budget(data, shuffle, budget):
+    groups = tokens.batches(data, 0, budget, shuffle)
+    assert sorted(i for group in groups for i in group) == list(range(len(data)))
+    for group in groups:
+        size = sum(max(len(side[i]) for i in group) for side in (data.source, data.target)) * len(group)
+        assert size <= budget or len(group) == 1
+    assert groups == tokens.batches(data, 0, budget, shuffle)
+    if budget == 10_000:
+        assert len(groups) == 1
+
+
+def test_batches_are_filled(data):
+    groups = tokens.batches(data, 0, 200)
+    for left, right in pairwise(groups):  # the next row did not fit
+        rows = [*left, right[0]]
+        assert sum(max(len(side[i]) for i in rows) for side in (data.source, data.target)) * len(rows) > 200
+
+
+def test_shuffle_changes_the_order(data):
+    orders = [tokens.batches(data, 0, 200, shuffle) for shuffle in (None, 1, 2)]
+    assert orders[0] != orders[1] != orders[2] != orders[0]
+    lengths = [len(data.source[i]) for group in orders[0] for i in group]
+    assert lengths == sorted(lengths)
+    lengths = [len(data.source[i]) for group in orders[1] for i in group]
+    assert lengths != sorted(lengths)
+
+
+def test_collate(own, data):
+    rows = [3, 11, 40, 5]
+    batch = tokens.collate(data, rows, own.pad)
+    assert set(batch) == {"input_ids", "attention_mask", "labels", "index", "word_ids"}
+    assert batch["index"].tolist() == rows
+    assert all(t.dtype == torch.long for t in batch.values())
+    for row, i in enumerate(rows):
+        n, m = len(data.source[i]), len(data.target[i])
+        assert batch["input_ids"][row].tolist() == data.source[i] + [own.pad] * (batch["input_ids"].shape[1] - n)
+        assert batch["attention_mask"][row].tolist() == [1] * n + [0] * (batch["input_ids"].shape[1] - n)
+        assert batch["labels"][row].tolist() == data.target[i] + [-100] * (batch["labels"].shape[1] - m)
+        assert batch["word_ids"][row].tolist() == data.words[i] + [-1] * (batch["input_ids"].shape[1] - n)
+    assert batch["input_ids"].shape[1] == max(len(data.source[i]) for i in rows)
+    unparsed = tokens.encode([Pair("the cat", "кошка")], own, own)
+    assert "word_ids" not in tokens.collate(unparsed, [0], own.pad)
+
+
+def test_a_pad_token_inside_a_sentence_is_not_masked():
+    data = tokens.Encoded([[5, 0, 1], [1]], [[1], [1]], [[], []])
+    assert tokens.collate(data, [0, 1], 0)["attention_mask"].tolist() == [[1, 1, 1], [1, 0, 0]]
+
+
+def test_batches_can_be_read_again(own, data):
+    batches = tokens.Batches(data, own.pad, 200)
+    first, second = list(batches), list(batches)
+    assert len(batches) == len(first) == len(second)
+    for a, b in zip(first, second, strict=True):
+        assert all(torch.equal(a[name], b[name]) for name in a)
+    assert sorted(i for batch in first for i in batch["index"].tolist()) == list(range(len(data)))
+
+
+def test_counts():
+    found = tokens.counts([[1, 2, 2], [5, 2], []], 7)
+    assert found.tolist() == [0, 1, 3, 0, 0, 1, 0]
+    assert found.dtype == torch.long
+
+
+# --- prepared pairs --------------------------------------------------------------------------------------------------
+
+PAIRS = [
+    Pair("the cat sees .", "кошка видит .", ("the", "cat", "sees", "."), (1, 2, -1, 2), ("det", "nsubj", "ROOT", "punct"),
+         (("case", "кошка", ("кошку", "кошке")), ("sense", "видит", ())), "controlled-news"),
+    Pair('she said "no"\t\\ \u2028 next', "« non »"),
+    Pair("", ""),
+    Pair("x", "", origin="file"),
+]  # fmt: skip
+
+
+def test_pairs_are_written_and_read(tmp_path):
+    path = tmp_path / "train.jsonl"
+    corpora.write_pairs(path, PAIRS)
+    assert corpora.read_pairs(path) == PAIRS
+    assert len(path.read_bytes().split(b"\n")) == len(PAIRS) + 1
+    assert "кошка" in path.read_text(encoding="utf-8")
+
+
+def test_pairs_that_cannot_be_read(tmp_path):
+    path = tmp_path / "train.jsonl"
+    with pytest.raises(StudyError, match=r"There is no file .*train.jsonl: prepare the corpus"):
+        corpora.read_pairs(path)
+    path.write_text("")
+    with pytest.raises(StudyError, match=r"The file .*train.jsonl holds no sentence pairs"):
+        corpora.read_pairs(path)
+    for line in ("3", "[]", '"text"', "null", "{}", '{"source": "x"}', '{"source": "x", "target": "y", "colour": 1}', "",
+                 '{"source": "x", "target": "y", "marks": [["case"]]}'):  # fmt: skip
+        path.write_text('{"source": "x", "target": "y"}\n' + line + "\n")
+        with pytest.raises(StudyError, match=r"Line 2 of .*train.jsonl is not a sentence pair .*: prepare it anew"):
+            corpora.read_pairs(path)
+
+
+def test_every_cut_through_the_last_line_is_noticed(tmp_path):
+    path = tmp_path / "train.jsonl"
+    corpora.write_pairs(path, PAIRS[:1] * 2)
+    raw = path.read_bytes()
+    begin = raw.index(b"\n") + 1
+    for end in range(begin + 1, len(raw) - 1):  # some cuts go through a letter
+        path.write_bytes(raw[:end])
+        with pytest.raises(StudyError, match="Line 2 of"):
+            corpora.read_pairs(path)
+
+
+def test_spec_refuses_what_there_is_not():
+    settings = study.settings("tiny")
+    with pytest.raises(StudyError, match="There is no language 'es': choose one of ru, de, fr"):
+        corpora.spec(settings, "es", "news", 1)
+    with pytest.raises(StudyError, match="There is no register 'poems': choose one of news, subtitles"):
+        corpora.spec(settings, "ru", "poems", 1)
+    with pytest.raises(StudyError, match="There is no corpus 'wmt': choose controlled or natural"):
+        corpora.spec(settings | {"corpus": "wmt"}, "ru", "news", 1)
+
+
+def test_spec_says_what_a_corpus_depends_on(monkeypatch):
+    settings = study.settings("tiny")
+    code = corpora.spec(settings, "ru", "news", 1)["code"]
+    monkeypatch.setattr(study, "code_version", lambda *names: code)  # reading the word lists takes a while
+    spec = corpora.spec(settings, "ru", "news", 1)
+    assert json.loads(json.dumps(spec)) == spec
+    assert spec == corpora.spec(settings | {"beam": 9}, "ru", "news", 1)
+    for other in (
+        corpora.spec(settings, "de", "news", 1),
+        corpora.spec(settings, "ru", "subtitles", 1),
+        corpora.spec(settings, "ru", "news", 2),
+        *(corpora.spec(settings | {name: 77}, "ru", "news", 1) for name in ("train", "dev", "test", "vocabulary")),
+    ):
+        assert study.key(other) != study.key(spec)
+
+
+def test_prepare_writes_a_lower_cased_corpus_once(monkeypatch):
+    made = []
+
+    def splits(spec):
+        made.append(spec)
+        words, relations = ("The", "Cat", "sees", "."), ("det", "nsubj", "ROOT", "punct")
+        marks = (("case", "Кошка", ("Кошку",)),)
+        pair = Pair("The Cat sees .", "Кошка видит .", words, (1, 2, -1, 2), relations, marks, "controlled-news")
+        return {"train": [pair] * 5, "dev": [pair], "test": [pair, pair]}
+
+    monkeypatch.setattr(corpora, "_controlled", splits)
+    spec = corpora.spec(study.settings("tiny"), "ru", "news", 1)
+    folder = corpora.prepare(spec)
+    assert corpora.prepare(spec) == folder
+    assert made == [spec]
+    assert sorted(f.name for f in folder.iterdir()) == [
+        "dev.jsonl", "made.json", "source.json", "target.json", "test.jsonl", "train.jsonl",
+    ]  # fmt: skip
+    pair = corpora.read_pairs(folder / "dev.jsonl")[0]
+    assert (pair.source, pair.target) == ("the cat sees .", "кошка видит .")
+    assert (pair.words[1], pair.marks[0][1:]) == ("cat", ("кошка", ("кошку",)))
+    source, target = (Subwords.load(folder / f"{side}.json") for side in ("source", "target"))
+    assert source.decode_all([source.encode(pair.source)]) == [pair.source]
+    assert target.decode_all([target.encode(pair.target)]) == [pair.target]
