@@ -10,6 +10,8 @@ BIN := $(VENV)/bin
 
 # large blocks stay with the process: fewer page faults in training (must be set before Python starts)
 export GLIBC_TUNABLES := glibc.malloc.mmap_threshold=4294967296:glibc.malloc.trim_threshold=8589934592:glibc.malloc.top_pad=268435456
+# waiting threads sleep: several runs at once do not spin against each other
+export OMP_WAIT_POLICY := PASSIVE
 export HEADS_DATA_ROOT := $(DATA_ROOT)
 export PYTHONUNBUFFERED := 1
 

@@ -34,7 +34,7 @@ KIND_TITLES = {"encoder": "encoder self", "decoder": "decoder self", "cross": "d
 
 def style() -> None:
     """Set the study's one style (notebooks call it once)."""
-    sns.set_theme(style="ticks", rc=STYLE)
+    sns.set_theme(context="paper", style="ticks", rc=STYLE)
 
 
 def save(figure, folder: Path, name: str, facts: Mapping[str, Any]) -> Path:
@@ -71,7 +71,7 @@ def corpus_overview(described: Mapping[str, Mapping[str, Any]]):
 
     Parameters
     ----------
-    described : mapping of title -> `helpers.corpora.describe`
+    described : mapping of title -> `helpers.corpora.describe.describe`
     """
     figure, axes = _grid(4, 4, 3.0, 2.6)
     for (title, parts), colour in zip(described.items(), MODELS, strict=False):

@@ -51,10 +51,10 @@ def phenomena(hypotheses: Sequence[str], marks: Iterable[Sequence[tuple[str, str
     Returns
     -------
     pandas.DataFrame
-        Indexed by phenomenon: n, accuracy, found, of_found.
+        Indexed by phenomenon: n, accuracy, found, sentences (share of sentences with all their marks met), of_found.
     """
     rows = []
-    for hypothesis, wants in zip(hypotheses, marks, strict=True):
+    for number, (hypothesis, wants) in enumerate(zip(hypotheses, marks, strict=True)):
         words = hypothesis.split()
         text = f" {' '.join(words)} "
         for phenomenon, wanted, others in wants:
@@ -64,10 +64,11 @@ def phenomena(hypotheses: Sequence[str], marks: Iterable[Sequence[tuple[str, str
             else:
                 right = f" {wanted} " in text
                 found = right or any(f" {other} " in text for other in others)
-            rows.append((phenomenon, right, found))
-    table = pd.DataFrame(rows, columns=["phenomenon", "right", "found"])
+            rows.append((phenomenon, number, right, found))
+    table = pd.DataFrame(rows, columns=["phenomenon", "sentence", "right", "found"])
     grouped = table.groupby("phenomenon")
     out = pd.DataFrame({"n": grouped.size(), "accuracy": grouped.right.mean(), "found": grouped.found.mean()})
+    out["sentences"] = table.groupby(["phenomenon", "sentence"]).right.all().groupby("phenomenon").mean()
     out["of_found"] = out.accuracy / out.found.where(out.found > 0)
     return out
 

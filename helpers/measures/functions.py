@@ -10,12 +10,13 @@ import pandas as pd
 import torch
 from torch.nn import functional as F
 
+from helpers.corpora.describe import Arc, arcs_of
+from helpers.corpora.parsing import RELATIONS
 from helpers.heads import Site
 from helpers.measures.one_pass import Reducer, View, one_pass
 from helpers.scoring import ratio, ratio_interval
 from helpers.study import StudyError
 
-RELATIONS = ("nsubj", "dobj", "amod", "advmod")
 DIRECTIONS = ("head to dependent", "dependent to head")  # the verb looks at its subject; the subject looks at its verb
 POSITIONAL = 0.9  # section 5.1: the share of tokens whose maximum lies at one offset
 MARGIN = 0.1  # section 5.2.1: points above the baseline that make a head syntactic
@@ -105,17 +106,6 @@ def to_words(weights: torch.Tensor, word_ids: torch.Tensor) -> torch.Tensor:
     member = F.one_hot(word_ids.clamp(min=0), count).to(weights.dtype) * (word_ids >= 0)[..., None]  # [B, S, W]
     mean = member / member.sum(1, keepdim=True).clamp(min=1)
     return torch.einsum("bhqk,bqv,bkw->bhvw", weights, mean, member)
-
-
-Arc = tuple[int, int, str]
-
-
-def arcs_of(pairs: Sequence[Any]) -> list[list[Arc]]:
-    """The arcs (dependent, head, relation) of parsed sentences whose relation is one of the paper's four."""
-    return [
-        [(d, h, r) for d, (h, r) in enumerate(zip(p.heads, p.relations, strict=True)) if r in RELATIONS and h >= 0]
-        for p in pairs
-    ]
 
 
 class Syntactic(Reducer):

@@ -45,6 +45,7 @@ import pandas as pd
 from IPython.display import display
 
 from helpers import figures, measures, scoring, subjects, training
+from helpers.corpora.describe import describe
 from helpers.measures.confidence import Confidence
 
 figures.style()
@@ -64,7 +65,7 @@ registers = {}
 for subject in studied:
     register = subject.title if run.corpus == "natural" else subject.name.partition("-")[2]
     registers.setdefault(register, subject)
-described = {register: subjects.describe(subject.dev) for register, subject in registers.items()}
+described = {register: describe(subject.dev) for register, subject in registers.items()}
 for register, subject in registers.items():
     print(f"\n{register}: dev sentences and their reference")
     for pair in subject.dev[:4]:

@@ -15,6 +15,7 @@ from helpers.corpora import controlled
 from helpers.corpora.controlled import lexicon, sampler
 from helpers.corpora.controlled.english import RELATIONS, realise
 from helpers.corpora.controlled.plan import NP, PP, Adverb, Clause
+from helpers.corpora.describe import describe
 from helpers.study import StudyError
 
 # register, plan, and for each word its relation and the position of its head (from 1; 0 for the root)
@@ -562,27 +563,27 @@ def as_pairs(sentences):
 def test_distributions(drawn):
     register, sentences = drawn
     pairs = as_pairs(sentences)
-    tables = controlled.describe(pairs)
+    tables = describe(pairs)
     news = register == "news"
-    lengths = tables["lengths"].loc["source"]
-    assert lengths["mean"] == pytest.approx(15 if news else 8, abs=0.7)
-    assert lengths["sd"] == pytest.approx(5 if news else 2.4, abs=0.6)
-    assert lengths["min"] >= (5 if news else 2)
-    assert lengths["max"] <= (32 if news else 20)
+    lengths = tables["lengths"]["sentences"]
+    sizes = lengths.index.repeat(lengths).to_series()
+    assert sizes.mean() == pytest.approx(tables["facts"]["mean words"]) == pytest.approx(15 if news else 8, abs=0.7)
+    assert sizes.std() == pytest.approx(5 if news else 2.4, abs=0.6)
+    assert sizes.min() >= (5 if news else 2)
+    assert sizes.max() <= (32 if news else 20)
     wanted = (6, 3, 91) if news else (32, 21, 47)
     for percent, share in zip(tables["persons"]["percent"], wanted, strict=True):
         assert percent == pytest.approx(share, abs=1.5 if news else 3)
-    baselines = tables["baselines"]["percent"]  # Voita et al. 2019, table 1
-    paper = (35, 41, 72, 46) if news else (45, 46, 80, 33)
-    for relation, share in zip(controlled.FUNCTIONS, paper, strict=True):
-        assert baselines[relation] == pytest.approx(share, abs=9)
+    paper = (35, 41, 72, 46) if news else (45, 46, 80, 33)  # Voita et al. 2019, table 1
+    for relation, share in zip(("nsubj", "dobj", "amod", "advmod"), paper, strict=True):
+        assert 100 * tables["offsets"][relation].max() == pytest.approx(share, abs=9)
     rare = set(lexicon.tail())
     rare |= {noun.plural for noun in lexicon.nouns().values() if noun.tail}
     tokens = [word for pair in pairs for word in pair.words]
     assert 100 * sum(word in rare for word in tokens) / len(tokens) == pytest.approx(7 if news else 3.3, abs=0.9)
     assert 1.3 * (1700 if news else 1100) > len(set(tokens)) > (1700 if news else 1100)
-    coverage = tables["coverage"].set_index("rank")["percent"]
-    assert 85 < coverage[500] < 97
+    assert 0.85 < tables["facts"]["covered by the 500 most frequent"] < 0.97
+    assert tables["coverage"]["share"].is_monotonic_increasing and tables["coverage"]["share"].iloc[-1] == pytest.approx(1)
     questions = sum(plan.question != "" for plan, _ in sentences) / len(sentences)
     orders = sum(plan.imperative for plan, _ in sentences) / len(sentences)
     assert (questions, orders) == (pytest.approx(0.03, abs=0.01), 0) if news else (
@@ -602,12 +603,11 @@ def test_senses_are_balanced(register):
 
 def test_relative_positions_vary():
     """No fixed offset finds the subject or object of most verbs, as in natural text (figure 3 of the paper)."""
-    tables = controlled.describe(as_pairs(islice(controlled.plans("news", 2), 3000)))
-    offsets = tables["offsets"].pivot(index="offset", columns="relation", values="percent").fillna(0)
-    assert offsets["nsubj"].loc[3:].sum() > 20
-    assert offsets["dobj"].loc[:-4].sum() > 12
-    assert offsets["advmod"].loc[:-1].sum() > 25
-    assert offsets.sum().to_numpy() == pytest.approx(100)
+    offsets = describe(as_pairs(islice(controlled.plans("news", 2), 3000)))["offsets"]
+    assert offsets["nsubj"].loc[3:].sum() > 0.2
+    assert offsets["dobj"].loc[:-4].sum() > 0.12
+    assert offsets["advmod"].loc[:-1].sum() > 0.25
+    assert [table.sum() for table in offsets.values()] == pytest.approx([1] * 4)
 
 
 def stub(monkeypatch):
@@ -687,8 +687,8 @@ def test_errors_are_one_sentence(call, said):
 def test_describe_without_pairs_of_a_kind():
     """A corpus with no subject and no adjective still has all its tables."""
     pair = controlled.Pair("close it .", "x", ("close", "it", "."), (-1, 0, 0), ("root", "dobj", "punct"))
-    tables = controlled.describe([pair])
+    tables = describe([pair])
     assert tables["persons"]["percent"].sum() == 0
-    assert tables["baselines"].loc["dobj", "offset"] == -1
-    assert tables["baselines"].loc["amod"].isna().all()
-    assert tables["coverage"]["percent"].iloc[-1] == pytest.approx(100)
+    assert tables["offsets"]["dobj"].to_dict() == {-1: 1.0}
+    assert tables["offsets"]["amod"].empty
+    assert tables["coverage"]["share"].iloc[-1] == pytest.approx(1)

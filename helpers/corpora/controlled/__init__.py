@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 import random
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from itertools import islice
 
 from helpers.corpora import Pair
@@ -165,70 +165,3 @@ def count_senses(register: str, n: int, seed: int):
     table = pd.DataFrame(rows, columns=["part", "word", "sense", "count", "percent"])
     table.attrs["percent"] = 100 * table["count"].sum() / counts.total()
     return table
-
-
-FUNCTIONS = ("nsubj", "dobj", "amod", "advmod")  # the relations of Voita et al. 2019, section 5.2
-
-
-def describe(pairs: Iterable[Pair]) -> dict:
-    """Describe a corpus in tables.
-
-    Parameters
-    ----------
-    pairs : iterable of Pair
-        With parses.
-
-    Returns
-    -------
-    dict of pandas.DataFrame
-        "lengths": words a sentence on either side; "coverage": share of tokens that are among the most frequent English
-        words; "growth": English types against tokens read; "persons": of the subjects; "relations": counts and shares;
-        "offsets": distribution of head position minus dependent position for `FUNCTIONS`; "baselines": their most
-        frequent offset and its share; "marks": how often each phenomenon is scored. All shares in percent.
-    """
-    import pandas as pd
-
-    pairs = list(pairs)
-    sides = {"source": [len(p.words) for p in pairs], "target": [len(p.target.split()) for p in pairs]}
-    lengths = pd.DataFrame(sides).describe().T.drop(columns="count").rename(columns={"std": "sd", "50%": "median"})
-
-    vocabulary: Counter[str] = Counter()
-    growth, tokens, step = [], 0, 100
-    persons, relations, offsets = Counter(), Counter(), Counter()
-    for pair in pairs:
-        words = [word.lower() for word in pair.words]
-        vocabulary.update(words)
-        tokens += len(words)
-        while tokens >= step:
-            growth.append((tokens, len(vocabulary)))
-            step = int(step * 1.5)
-        relations.update(pair.relations)
-        for position, (word, head, relation) in enumerate(zip(words, pair.heads, pair.relations, strict=True)):
-            if relation in ("nsubj", "nsubjpass"):
-                persons[1 if word in ("i", "we") else 2 if word == "you" else 3] += 1
-            if relation in FUNCTIONS:
-                offsets[relation, head - position] += 1
-    growth.append((tokens, len(vocabulary)))
-
-    counts = [count for _, count in vocabulary.most_common()]
-    ranks = [rank for rank in (1, 10, 50, 100, 200, 500, 1000, 2000, 5000) if rank < len(counts)] + [len(counts)]
-    coverage = pd.DataFrame({"rank": ranks, "percent": [100 * sum(counts[:rank]) / tokens for rank in ranks]})
-    shares = pd.DataFrame(
-        [(relation, offset, n) for (relation, offset), n in sorted(offsets.items())], columns=["relation", "offset", "count"]
-    )
-    shares["percent"] = 100 * shares["count"] / shares.groupby("relation")["count"].transform("sum")
-    best = shares.loc[shares.groupby("relation")["percent"].idxmax(), ["relation", "offset", "percent"]]
-    spoken = pd.Series(persons, dtype=float).reindex([1, 2, 3], fill_value=0.0)
-    marks = Counter(mark[0] for pair in pairs for mark in pair.marks)
-    return {
-        "lengths": lengths,
-        "coverage": coverage,
-        "growth": pd.DataFrame(growth, columns=["tokens", "types"]),
-        "persons": (100 * spoken / (spoken.sum() or 1)).rename("percent").rename_axis("person").to_frame(),
-        "relations": pd.DataFrame(
-            [(r, n, 100 * n / tokens) for r, n in relations.most_common()], columns=["relation", "count", "percent"]
-        ),
-        "offsets": shares,
-        "baselines": best.set_index("relation").reindex(FUNCTIONS),
-        "marks": pd.DataFrame(marks.most_common(), columns=["phenomenon", "count"]),
-    }
