@@ -101,7 +101,7 @@ def offsets(described: Mapping[str, Mapping[str, Any]], reach: int = 8):
         for i, (title, parts) in enumerate(described.items()):
             table = parts["offsets"][relation].reindex(range(-reach, reach + 1), fill_value=0)
             axis.bar(table.index + (i - (len(described) - 1) / 2) * width, 100 * table, width, color=MODELS[i], label=title)
-        axis.set(title=relation, xlabel="position of the head minus the dependent's", xticks=range(-reach, reach + 1, 2))
+        axis.set(title=relation, xlabel="head minus dependent, words", xticks=range(-reach, reach + 1, 2))
     axes[0].set_ylabel("% of arcs")
     axes[-1].legend(fontsize=7)
     return figure

@@ -51,7 +51,7 @@ def phenomena(hypotheses: Sequence[str], marks: Iterable[Sequence[tuple[str, str
     Returns
     -------
     pandas.DataFrame
-        Indexed by phenomenon: n, accuracy, found, sentences (share of sentences with all their marks met), of_found.
+        Indexed by phenomenon: n, accuracy, found, of_found, sentences (share of those with marks that meet them all).
     """
     rows = []
     for number, (hypothesis, wants) in enumerate(zip(hypotheses, marks, strict=True)):
@@ -68,8 +68,8 @@ def phenomena(hypotheses: Sequence[str], marks: Iterable[Sequence[tuple[str, str
     table = pd.DataFrame(rows, columns=["phenomenon", "sentence", "right", "found"])
     grouped = table.groupby("phenomenon")
     out = pd.DataFrame({"n": grouped.size(), "accuracy": grouped.right.mean(), "found": grouped.found.mean()})
-    out["sentences"] = table.groupby(["phenomenon", "sentence"]).right.all().groupby("phenomenon").mean()
     out["of_found"] = out.accuracy / out.found.where(out.found > 0)
+    out["sentences"] = table.groupby(["phenomenon", "sentence"]).right.all().groupby("phenomenon").mean()
     return out
 
 

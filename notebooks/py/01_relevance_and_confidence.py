@@ -110,12 +110,12 @@ for subject in studied:
         histories[subject.title] = pd.read_csv(training.place(subject.spec) / "history.csv")
 
 # %% [markdown]
-# **Does the task need its heads?** A control without any encoder self-attention (every encoder head removed from the first
+# **Does the task need its heads?** (controlled corpus) A control without any encoder self-attention (every encoder head removed from the first
 # step on; position-wise layers, decoder and cross-attention stay) says what encoder heads are worth on this text. A corpus on
 # which they were worth nothing would make every later figure hollow.
 
 # %%
-if studied[0].spec:
+if studied[0].spec and run.corpus == "controlled":
     control = subjects.load(run.settings, studied[0].name + subjects.NONE, seed)
     for split in control.tests:
         name = f"{studied[0].title}, no encoder heads"
@@ -129,8 +129,16 @@ run.table(quality, "bleu", beam=beam).drop(columns="signature").style.format("{:
 if accuracy:
     by_phenomenon = pd.concat(accuracy, names=["model"])
     run.table(by_phenomenon, "phenomena", beam=beam)
-    shown = 100 * by_phenomenon[["accuracy", "of_found"]].unstack("phenomenon")
-    display(shown.style.format("{:.1f}", na_rep="").set_caption("% of marks met; of_found: among words translated in any form"))
+    shown = 100 * by_phenomenon.accuracy.unstack("phenomenon")
+    display(shown.style.format("{:.1f}", na_rep="").set_caption("% of marks met"))
+    if len(accuracy) > len(studied):
+        pair = accuracy[studied[0].title], accuracy[name]
+        gap = pd.DataFrame({f"{column} {who}": 100 * frame[column] for column in ("accuracy", "sentences") for who, frame in
+                            zip(("all heads", "no encoder heads"), pair, strict=True)})  # fmt: skip
+        gap["marks gap"] = gap["accuracy all heads"] - gap["accuracy no encoder heads"]
+        gap["sentences gap"] = gap["sentences all heads"] - gap["sentences no encoder heads"]
+        caption = f"{studied[0].title}, %: marks met, and sentences with all their marks met"
+        display(run.table(gap, "needs_its_heads", beam=beam).style.format("{:.1f}").set_caption(caption))
 
 # %%
 if histories:
@@ -191,4 +199,18 @@ run.table(confident, "confident_heads", split="dev").style.format(
 # %% [markdown]
 # ## What we see, and what differs from the paper
 #
-# PLACEHOLDER
+# In the committed run (profile `laptop`, controlled corpus, one seed):
+#
+# - **The models translate.** BLEU is 64.7 (EN-RU news), 70.1 (EN-DE), 73.5 (EN-FR) and 75.2 (EN-RU subtitles) on 500 unseen
+#   sentences; guessing the generator's free choices right is not possible, so that 100 is out of reach (about 90 is not).
+# - **The task needs its encoder heads, by less than we wanted.** Without them EN-RU news loses 10.7 BLEU and 10 points of
+#   agreement accuracy (12 points of sentences with all agreement right). We aimed at 10 BLEU and 15 points. With the paper's
+#   deep decoder the loss nearly vanishes at this training length: cross-attention can look up what context a word needs, which
+#   is why the decoder here has one layer of two heads. Whoever prunes encoder heads should know this control first.
+# - **Confidence grows with depth.** Layer 1 heads are diffuse (.2 to .4), layers 2 and 3 hold heads of .5 to .8. The paper has
+#   heads above .8 in every model, mostly positional ones; we have none at this size, and (notebook 2) no positional heads.
+#   Random weights score .18, so that layer 1 is hardly above an untrained head in news.
+# - Intervals over sentences are at most .02 wide: the order of heads in a layer is settled on 1,000 sentences, for one seed.
+#
+# Differences: generated text, 3 encoder layers of 8 heads at width 128 and a shallow decoder instead of 6 + 6 layers at 512,
+# 3,000 small steps instead of days of training, one seed. Relevance, by which the paper sorts heads, is the next step.

@@ -159,4 +159,20 @@ run.figure(figures.attention(report.examples(studied[0], found[studied[0].title]
 # %% [markdown]
 # ## What we see, and what differs from the paper
 #
-# PLACEHOLDER
+# In the committed run (profile `laptop`, controlled corpus, one seed):
+#
+# - **Syntactic heads: seen.** Every model has heads that look along a dependency far more often than any fixed offset could, and
+#   random weights have none. Adjective to noun is found in all four models (90 to 98 % against 75), object to verb in three
+#   (54 to 78 % against 38 to 44), verb to subject in both Russian models (59 and 76 % against 41 and 49). Choosing the head on
+#   one half of the sentences and scoring it on the other changes these numbers by two points at most.
+# - **Direction matters, and it is not the paper's.** The paper finds both directions of a relation. Here a head looks where the
+#   translation needs it: the adjective at the noun whose gender and case it takes, the object at the verb that governs it; the
+#   subject hardly ever looks at its verb. German and French lean less on subject and object heads than Russian.
+# - **Positional heads: not seen.** The best encoder head has its maximum at one offset for about half of the tokens. The paper
+#   finds several at 90 % in every model. A likely reason is ours: words are mostly one or two subwords, so that there is little
+#   to gather from the neighbour alone; longer training and natural text will tell.
+# - **A rare-token head in layer 1: not seen in news, a trace in subtitles** (47 % on one of the two rarest, against 19 % by
+#   chance and 29 % with random weights; printed 83 %). In news the best head reaches 26 % against 11 %.
+# - **Cross-attention aligns** with the token that its row predicts: 80 to 93 % of the aligned tokens for the better head.
+#
+# Differences: generated text with gold trees instead of parsed news, small models with a shallow decoder, one seed.

@@ -79,6 +79,9 @@ def test_bleu_of_a_mismatch_is_refused(hypotheses, references):
 # -------------------- phenomena
 
 
+COLUMNS = ["n", "accuracy", "found", "of_found"]
+
+
 def test_marks_of_form():
     """Case, agreement, tense, word sense: the wanted word, another of its forms, or neither."""
     case = ("case", "den hund", ("der hund", "dem hund"))
@@ -92,14 +95,22 @@ def test_marks_of_form():
         "oh !",
     ]
     found = phenomena(hypotheses, marks)
-    assert found.index.tolist() == ["case", "tense"] and found.columns.tolist() == ["n", "accuracy", "found", "of_found"]
-    assert found.loc["case"].tolist() == [4, 0.25, 0.5, 0.5]
-    assert found.loc["tense"].tolist() == [2, 0.5, 1.0, 0.5]
+    assert found.index.tolist() == ["case", "tense"]
+    assert found.columns.tolist() == COLUMNS + ["sentences"]
+    assert found.loc["case", COLUMNS].tolist() == [4, 0.25, 0.5, 0.5]
+    assert found.loc["tense", COLUMNS].tolist() == [2, 0.5, 1.0, 0.5]
+
+
+def test_share_of_sentences_with_all_marks_met():
+    marks = [[("case", "a", ()), ("case", "b", ()), ("tense", "c", ())], [("case", "a", ())], [("case", "b", ())]]
+    found = phenomena(["a b", "a", "a"], marks)
+    assert found.sentences["case"] == pytest.approx(2 / 3) and found.sentences["tense"] == 0
+    assert phenomena(["a", "a", "a"], marks).sentences["case"] == pytest.approx(1 / 3)
 
 
 def test_marks_are_whole_words():
     mark = [[("agreement", "ein", ("eine", "einen"))]]
-    assert phenomena(["eine maus ."], mark).loc["agreement"].tolist() == [1, 0, 1, 0]
+    assert phenomena(["eine maus ."], mark).loc["agreement", COLUMNS].tolist() == [1, 0, 1, 0]
     assert phenomena(["kein hund ."], mark).accuracy["agreement"] == 0
     assert phenomena(["kein hund ."], mark).found["agreement"] == 0
     assert math.isnan(phenomena(["kein hund ."], mark).of_found["agreement"])
@@ -107,7 +118,7 @@ def test_marks_are_whole_words():
         assert phenomena([text], mark).accuracy["agreement"] == 1
     assert phenomena([""], mark).accuracy["agreement"] == 0
     # the wanted form counts where a wrong one stands beside it
-    assert phenomena(["ein hund und eine maus"], mark).loc["agreement"].tolist() == [1, 1, 1, 1]
+    assert phenomena(["ein hund und eine maus"], mark).loc["agreement", COLUMNS].tolist() == [1, 1, 1, 1]
     # marks without other forms
     assert phenomena(["ein"], [[("agreement", "ein", ())]]).accuracy["agreement"] == 1
 
@@ -123,7 +134,7 @@ def test_marks_of_order(phenomenon):
         "hat gesehen hat": [1, 0, 1, 0],  # the first of each counts
     }
     for text, row in expected.items():
-        assert phenomena([text], mark).loc[phenomenon].tolist() == row, text
+        assert phenomena([text], mark).loc[phenomenon, COLUMNS].tolist() == row, text
     for text in ("weil er ihn sah .", "gesehen", "er hat ihn", "ungesehen hat", ""):
         row = phenomena([text], mark).loc[phenomenon]
         assert row[["n", "accuracy", "found"]].tolist() == [1, 0, 0] and math.isnan(row.of_found)

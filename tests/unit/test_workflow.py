@@ -1,0 +1,28 @@
+"""The workflow plans what the study needs, and refuses what it does not know."""
+
+import subprocess
+import sys
+
+from helpers import study
+
+
+def plan(*config):
+    command = [sys.executable, "-m", "snakemake", "--snakefile", "workflow/Snakefile", "--cores", "1", "--nolock", "-n"]
+    return subprocess.run([*command, "--config", *config], cwd=study.ROOT, capture_output=True, text=True, timeout=120)
+
+
+def test_plan_of_the_whole_study():
+    done = plan("profile=tiny")
+    said = done.stdout + done.stderr
+    assert done.returncode == 0, said
+    jobs = {line.split()[0]: int(line.split()[1]) for line in said.splitlines() if line.split()[1:] and line.split()[1].isdigit()}
+    # four corpora, four models and the control without encoder attention, two notebooks
+    assert {name: jobs[name] for name in ("corpus", "model", "notebook", "all")} == {
+        "corpus": 4, "model": 5, "notebook": 2, "all": 1,
+    }  # fmt: skip
+
+
+def test_unknown_profile_and_setting():
+    for config, said in (("profile=huge", "no profile 'huge'"), ("overrides=training.stepps=3", "no setting 'training.stepps'")):
+        done = plan(config)
+        assert done.returncode != 0 and said in done.stderr and "Traceback" not in done.stderr
