@@ -17,7 +17,7 @@ from helpers.study import StudyError
 def fill(paired, executed):
     """A notebook with the cells of its pair and the outputs of an executed copy.
 
-    Injected parameters, the runner's metadata and what went to stderr (progress bars, warnings with local paths) stay out.
+    Injected parameters, the runner's metadata, progress bars and what went to stderr (warnings with local paths) stay out.
 
     Raises
     ------
@@ -31,7 +31,8 @@ def fill(paired, executed):
     for cell, ran in zip(cells, done, strict=True):
         if ran.execution_count is None or any(o.output_type == "error" for o in ran.outputs):
             raise StudyError("The executed notebook has a cell that failed or did not run: run it again.")
-        cell.outputs = [o for o in ran.outputs if not (o.output_type == "stream" and o.name == "stderr")]
+        bars = "application/vnd.jupyter.widget-view+json"
+        cell.outputs = [o for o in ran.outputs if o.get("name") != "stderr" and bars not in o.get("data", {})]
         for output in cell.outputs:
             output.pop("transient", None)
         cell.execution_count = ran.execution_count

@@ -298,9 +298,11 @@ def trained(spec: Mapping[str, Any], label: str = "training") -> Path:
 def load(spec: Mapping[str, Any], label: str = "training"):
     """The trained model of a spec, in evaluation mode, on the GPU if there is one; trained first if need be."""
     from transformers import AutoModelForSeq2SeqLM
+    from transformers.utils import logging
 
     from helpers import models
 
+    logging.disable_progress_bar()  # a bar for ten milliseconds of reading
     return AutoModelForSeq2SeqLM.from_pretrained(trained(spec, label)).to(models.device()).eval()
 
 

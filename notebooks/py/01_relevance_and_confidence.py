@@ -110,9 +110,9 @@ for subject in studied:
         histories[subject.title] = pd.read_csv(training.place(subject.spec) / "history.csv")
 
 # %% [markdown]
-# **Does the task need its heads?** (controlled corpus) A control without any encoder self-attention (every encoder head removed from the first
-# step on; position-wise layers, decoder and cross-attention stay) says what encoder heads are worth on this text. A corpus on
-# which they were worth nothing would make every later figure hollow.
+# **Does the task need its heads?** (controlled corpus) A control without any encoder self-attention (every encoder head removed
+# from the first step on; position-wise layers, decoder and cross-attention stay) says what encoder heads are worth on this
+# text. A corpus on which they were worth nothing would make every later figure hollow.
 
 # %%
 if studied[0].spec and run.corpus == "controlled":

@@ -161,8 +161,8 @@ run.figure(figures.attention(report.examples(studied[0], found[studied[0].title]
 #
 # In the committed run (profile `laptop`, controlled corpus, one seed):
 #
-# - **Syntactic heads: seen.** Every model has heads that look along a dependency far more often than any fixed offset could, and
-#   random weights have none. Adjective to noun is found in all four models (90 to 98 % against 75), object to verb in three
+# - **Syntactic heads: seen.** Every model has heads that look along a dependency far more often than any fixed offset could,
+#   and random weights have none. Adjective to noun is found in all four models (90 to 98 % against 75), object to verb in three
 #   (54 to 78 % against 38 to 44), verb to subject in both Russian models (59 and 76 % against 41 and 49). Choosing the head on
 #   one half of the sentences and scoring it on the other changes these numbers by two points at most.
 # - **Direction matters, and it is not the paper's.** The paper finds both directions of a relation. Here a head looks where the

@@ -9,7 +9,8 @@ from helpers.study import StudyError
 
 def executed(source="print(1)", output=None, count=1):
     injected = nb.new_code_cell("profile = 'x'", metadata={"tags": ["injected-parameters"]}, execution_count=1)
-    outputs = [nb.new_output("stream", name="stdout", text="1"), nb.new_output("stream", name="stderr", text="/tmp/x: 50%")]
+    outputs = [nb.new_output("stream", name="stdout", text="1"), nb.new_output("stream", name="stderr", text="a bar: 50%")]
+    outputs.append(nb.new_output("display_data", {"application/vnd.jupyter.widget-view+json": {}, "text/plain": "50%"}))
     cell = nb.new_code_cell(source, execution_count=count, outputs=outputs + ([output] if output else []))
     return nb.new_notebook(cells=[nb.new_markdown_cell("# title"), injected, cell])
 

@@ -96,7 +96,7 @@ def test_marks_of_form():
     ]
     found = phenomena(hypotheses, marks)
     assert found.index.tolist() == ["case", "tense"]
-    assert found.columns.tolist() == COLUMNS + ["sentences"]
+    assert found.columns.tolist() == [*COLUMNS, "sentences"]
     assert found.loc["case", COLUMNS].tolist() == [4, 0.25, 0.5, 0.5]
     assert found.loc["tense", COLUMNS].tolist() == [2, 0.5, 1.0, 0.5]
 

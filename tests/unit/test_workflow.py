@@ -15,7 +15,8 @@ def test_plan_of_the_whole_study():
     done = plan("profile=tiny")
     said = done.stdout + done.stderr
     assert done.returncode == 0, said
-    jobs = {line.split()[0]: int(line.split()[1]) for line in said.splitlines() if line.split()[1:] and line.split()[1].isdigit()}
+    rows = [line.split() for line in said.splitlines()]
+    jobs = {row[0]: int(row[1]) for row in rows if row[1:] and row[1].isdigit()}
     # four corpora, four models and the control without encoder attention, two notebooks
     assert {name: jobs[name] for name in ("corpus", "model", "notebook", "all")} == {
         "corpus": 4, "model": 5, "notebook": 2, "all": 1,
@@ -23,6 +24,6 @@ def test_plan_of_the_whole_study():
 
 
 def test_unknown_profile_and_setting():
-    for config, said in (("profile=huge", "no profile 'huge'"), ("overrides=training.stepps=3", "no setting 'training.stepps'")):
+    for config, said in (("profile=huge", "no profile 'huge'"), ("overrides=training.stps=3", "no setting 'training.stps'")):
         done = plan(config)
         assert done.returncode != 0 and said in done.stderr and "Traceback" not in done.stderr
