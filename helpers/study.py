@@ -231,6 +231,21 @@ def write_json(path: Path, value: Any) -> None:
     write_text(path, json.dumps(value, indent=1, ensure_ascii=False, sort_keys=True) + "\n")
 
 
+def read_spec(path: Path) -> dict[str, Any]:
+    """Read a spec file, the argument of the commands that make corpora and models.
+
+    Raises
+    ------
+    StudyError
+        If it cannot be read as a JSON object.
+    """
+    try:
+        spec = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise StudyError(f"Cannot read the spec {path} ({error}).") from None
+    return spec if isinstance(spec, dict) else {}
+
+
 def _digest(path: Path) -> str:
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()

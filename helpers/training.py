@@ -368,12 +368,8 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--label", default="training", help="name in the progress bar")
     chosen = parser.parse_args(arguments)
     with study.one_sentence():
-        try:
-            described = json.loads(chosen.spec.read_text(encoding="utf-8"))
-        except (OSError, ValueError) as error:
-            raise StudyError(f"Cannot read the spec {chosen.spec} ({error}).") from None
-        known = described if isinstance(described, dict) else {}
-        missing = [name for name in ("corpus", "model", "training", "seed", "closed") if name not in known]
+        described = study.read_spec(chosen.spec)
+        missing = [name for name in ("corpus", "model", "training", "seed", "closed") if name not in described]
         if missing:
             raise StudyError(f"The spec {chosen.spec} lacks {missing[0]!r}: write it with helpers.training.spec.")
         if chosen.threads:

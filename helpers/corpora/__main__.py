@@ -1,7 +1,6 @@
 """`python -m helpers.corpora SPEC.json` prepares the corpus of a spec file in the store."""
 
 import argparse
-import json
 from pathlib import Path
 
 from helpers import corpora, study
@@ -13,10 +12,9 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("spec", type=Path, help="JSON file: a spec as made by helpers.corpora.spec")
     chosen = parser.parse_args(arguments)
     with study.one_sentence():
-        try:
-            described = json.loads(chosen.spec.read_text(encoding="utf-8"))
-        except (OSError, ValueError) as error:
-            raise StudyError(f"Cannot read the spec {chosen.spec} ({error}).") from None
+        described = study.read_spec(chosen.spec)
+        if "corpus" not in described:
+            raise StudyError(f"The spec {chosen.spec} lacks 'corpus': write it with helpers.corpora.spec.")
         print(corpora.prepare(described))
 
 

@@ -121,6 +121,9 @@ class Syntactic(Reducer):
 
     def __init__(self, arcs: Sequence[Sequence[Arc]]) -> None:
         super().__init__()
+        unknown = sorted({relation for sentence in arcs for _, _, relation in sentence} - set(RELATIONS))
+        if unknown:
+            raise StudyError(f"There is no relation {unknown[0]!r} in this study: choose from {', '.join(RELATIONS)}.")
         self.arcs = arcs
 
     def start(self, view: View) -> None:

@@ -644,6 +644,11 @@ def test_ten_points_above_the_baseline_are_enough(base, n):
     assert frame.verdict.tolist() == [True, False]
 
 
+def test_unknown_relation():
+    with pytest.raises(StudyError, match="no relation 'obj' in this study: choose from nsubj, dobj, amod, advmod"):
+        Syntactic([[(0, 1, "nsubj")], [(2, 1, "obj")]])
+
+
 # -------------------- rare tokens (section 5.3)
 
 
