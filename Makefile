@@ -38,9 +38,10 @@ lint: $(VENV)/ready
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 
-## make reference  put the last run's executed notebooks, figures and tables where they are committed
+## make reference  put a run's figures and tables (RUN=laptop-controlled: its executed notebooks too) where they are committed
+RUN ?= laptop-controlled
 reference: $(VENV)/ready
-	$(BIN)/python -m helpers.reference runs/$(PROFILE)-$(or $(CORPUS),controlled)
+	$(BIN)/python -m helpers.reference runs/$(RUN) $(if $(filter-out laptop-controlled,$(RUN)),--figures)
 
 ## make clean      remove what is trained, generated and executed (not the environment)
 clean:
