@@ -100,6 +100,9 @@ PROFILES: dict[str, dict[str, Any]] = {
 }  # fmt: skip
 
 
+OPTIONAL = {"model.decoder_layers": 3, "model.decoder_heads": 8}  # as the encoder's where a profile does not say
+
+
 def settings(profile: str, overrides: Mapping[str, Any] | None = None) -> dict[str, Any]:
     """A profile's settings with `overrides`, whose names may be dotted ("training.steps").
 
@@ -116,9 +119,10 @@ def settings(profile: str, overrides: Mapping[str, Any] | None = None) -> dict[s
         place: Any = chosen
         for part in path:
             place = place.get(part) if isinstance(place, dict) else None
-        if not isinstance(place, dict) or last not in place or isinstance(place[last], dict):
-            raise StudyError(f"There is no setting {name!r}: choose one of {', '.join(_names(chosen))}.")
-        old = place[last]
+        old = place.get(last, OPTIONAL.get(name)) if isinstance(place, dict) else None
+        if old is None or isinstance(old, dict):
+            known = dict.fromkeys([*_names(chosen), *OPTIONAL])
+            raise StudyError(f"There is no setting {name!r}: choose one of {', '.join(known)}.")
         if isinstance(old, float) and isinstance(value, int) and not isinstance(value, bool):
             value = float(value)
         if type(value) is not type(old):

@@ -19,7 +19,7 @@ from transformers import (
     PreTrainedTokenizerFast,
 )
 
-from helpers import models, study
+from helpers import heads, models, study
 from helpers.corpora import Pair, tokens
 from helpers.study import StudyError
 
@@ -187,3 +187,22 @@ def test_a_model_of_another_kind(tmp_path):
     sizes = {"n_embd": 8, "n_layer": 1, "n_head": 1, "n_positions": 8, "bos_token_id": 1, "eos_token_id": 1}
     GPT2LMHeadModel(GPT2Config(vocab_size=20, **sizes)).save_pretrained(tmp_path)
     assert "GPT2Config" in one_sentence(tmp_path)
+
+
+def test_encoder_starts_with_word_by_word_representations():
+    """A new encoder's self-attention adds nothing, and learns all the same."""
+    model = models.build({"layers": 2, "width": 16, "heads": 2, "feed_forward": 32, "dropout": 0.0}, 20, 20, 1).eval()
+    ids = torch.tensor([[3, 4, 5, 1], [3, 6, 7, 1]])
+    with torch.no_grad():
+        hidden = model.get_encoder()(input_ids=ids).last_hidden_state
+    assert torch.equal(hidden[0, 0], hidden[1, 0]) and not torch.equal(hidden[0, 1], hidden[1, 1])
+    model(input_ids=ids, labels=ids).loss.backward()
+    assert all(layer.self_attn.out_proj.weight.grad.abs().sum() > 0 for layer in model.model.encoder.layers)
+
+
+def test_a_decoder_of_its_own_size():
+    shape = {"layers": 2, "width": 16, "heads": 4, "feed_forward": 32, "dropout": 0.0, "decoder_layers": 1, "decoder_heads": 2}
+    found = {(site.kind, site.layer): site.heads for site in heads.sites(models.build(shape, 20, 20, 1))}
+    assert found == {("encoder", 0): 4, ("encoder", 1): 4, ("decoder", 0): 2, ("cross", 0): 2}
+    with pytest.raises(StudyError, match="cannot be split over 3 heads"):
+        models.build(shape | {"decoder_heads": 3}, 20, 20, 1)

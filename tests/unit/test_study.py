@@ -20,8 +20,15 @@ from helpers.study import StudyError
 
 
 def test_profiles_have_the_same_names():
-    names = {profile: sorted(study._names(table)) for profile, table in study.PROFILES.items()}
+    names = {profile: set(study._names(table)) - set(study.OPTIONAL) for profile, table in study.PROFILES.items()}
     assert all(found == names["laptop"] for found in names.values())
+
+
+def test_optional_settings_can_be_given_in_every_profile():
+    for profile in study.PROFILES:
+        assert study.settings(profile, {"model.decoder_layers": 2})["model"]["decoder_layers"] == 2
+    with pytest.raises(StudyError, match="decoder_heads' takes a int"):
+        study.settings("tiny", {"model.decoder_heads": "two"})
 
 
 def test_overrides_change_what_they_name_and_nothing_else():

@@ -353,6 +353,8 @@ def test_clipping(tmp_path):
 def test_closed_encoder_heads_get_no_gradient_and_say_nothing():
     model, batch = build(dropout=0.0).eval(), copies(1, 4)
     with torch.no_grad():
+        for layer in model.model.encoder.layers:
+            layer.self_attn.out_proj.weight.normal_()  # a new model's encoder attention says nothing yet
         plain = model(**batch).logits
     with training.closed_gates(model, ("encoder",)):
         training.cross_entropy(model, batch, 0.1).backward()
