@@ -73,6 +73,15 @@ def phenomena(hypotheses: Sequence[str], marks: Iterable[Sequence[tuple[str, str
     return out
 
 
+def gap(full: pd.DataFrame, without: pd.DataFrame) -> pd.DataFrame:
+    """Two models' `phenomena` side by side, in percent, with what the second lacks: of marks, and of whole sentences."""
+    table = {}
+    for column, unit in (("accuracy", "marks"), ("sentences", "sentences")):
+        table |= {f"{unit}, all heads": 100 * full[column], f"{unit}, without": 100 * without[column]}
+        table[f"{unit}, gap"] = 100 * (full[column] - without[column])
+    return pd.DataFrame(table)
+
+
 def resamples(size: int, repeats: int, seed: int = 0) -> np.ndarray:
     """Bootstrap weights: how often each of `size` sentences is drawn, float32 [repeats, size]."""
     rng = np.random.default_rng(seed)

@@ -8,9 +8,10 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
 import torch
 
-from helpers import corpora, models, study, training
+from helpers import corpora, models, scoring, study, training
 from helpers.corpora import Pair, alignment, tokens
 from helpers.study import StudyError
 
@@ -130,3 +131,23 @@ def study_models(run: study.Run) -> list[Subject]:
     if run.parameters["pretrained"]:
         return [load_pretrained(run.settings, run.parameters["pretrained"], wanted[0], seed, parser)]
     return [load(run.settings, name, seed, parser) for name in wanted]
+
+
+def quality(subject: Subject, beam: int, resamples: int, title: str = "") -> tuple[pd.DataFrame, pd.DataFrame | None]:
+    """How well a model translates its test sets.
+
+    Returns
+    -------
+    bleu : pandas.DataFrame
+        A row a test set: model, test set, sentences, bleu, low, high, signature (`helpers.scoring.bleu`).
+    phenomena : pandas.DataFrame or None
+        `helpers.scoring.phenomena` of the last test set whose pairs carry marks.
+    """
+    rows, marked = [], None
+    for split in subject.tests:
+        pairs, hypotheses = subject.pairs(split), subject.translations(split, beam)
+        if any(pair.marks for pair in pairs):
+            marked = scoring.phenomena(hypotheses, [pair.marks for pair in pairs])
+        scored = scoring.bleu(hypotheses, [pair.target for pair in pairs], resamples)
+        rows.append({"model": title or subject.title, "test set": split, "sentences": len(pairs), **scored})
+    return pd.DataFrame(rows), marked

@@ -91,21 +91,11 @@ run.figure(figures.offsets(described), "offsets", split="dev")
 # agreement decides, words whose sense another word decides, words whose order the target language decides.
 
 # %%
-beam = run.settings["beam"]
-rows, accuracy, histories = [], {}, {}
-
-
-def score(name, pairs, hypotheses, split):
-    marks = [pair.marks for pair in pairs]
-    if any(marks):
-        accuracy[name] = scoring.phenomena(hypotheses, marks)
-    scored = scoring.bleu(hypotheses, [pair.target for pair in pairs], run.settings["bootstrap"])
-    rows.append({"model": name, "test set": split, "sentences": len(pairs), **scored})
-
-
+beam, resamples = run.settings["beam"], run.settings["bootstrap"]
+bleu, accuracy, histories = [], {}, {}
 for subject in studied:
-    for split in subject.tests:
-        score(subject.title, subject.pairs(split), subject.translations(split, beam), split)
+    scored, accuracy[subject.title] = subjects.quality(subject, beam, resamples)
+    bleu.append(scored)
     if subject.spec:
         histories[subject.title] = pd.read_csv(training.place(subject.spec) / "history.csv")
 
@@ -117,28 +107,23 @@ for subject in studied:
 # %%
 if studied[0].spec and run.corpus == "controlled":
     control = subjects.load(run.settings, studied[0].name + subjects.NONE, seed)
-    for split in control.tests:
-        name = f"{studied[0].title}, no encoder heads"
-        score(name, control.pairs(split), control.translations(split, beam), split)
-    histories[name] = pd.read_csv(training.place(control.spec) / "history.csv")
-quality = pd.DataFrame(rows).set_index(["model", "test set"])
-print(quality.signature.iloc[0])
-run.table(quality, "bleu", beam=beam).drop(columns="signature").style.format("{:.1f}", subset=["bleu", "low", "high"])
+    title = f"{studied[0].title}, no encoder heads"
+    scored, accuracy[title] = subjects.quality(control, beam, resamples, title)
+    bleu.append(scored)
+    histories[title] = pd.read_csv(training.place(control.spec) / "history.csv")
+bleu = pd.concat(bleu).set_index(["model", "test set"])
+print(bleu.signature.iloc[0])
+run.table(bleu, "bleu", beam=beam).drop(columns="signature").style.format("{:.1f}", subset=["bleu", "low", "high"])
 
 # %%
-if accuracy:
-    by_phenomenon = pd.concat(accuracy, names=["model"])
-    run.table(by_phenomenon, "phenomena", beam=beam)
+if run.corpus == "controlled":
+    by_phenomenon = run.table(pd.concat(accuracy, names=["model"]), "phenomena", beam=beam)
     shown = 100 * by_phenomenon.accuracy.unstack("phenomenon")
     display(shown.style.format("{:.1f}", na_rep="").set_caption("% of marks met"))
-    if len(accuracy) > len(studied):
-        pair = accuracy[studied[0].title], accuracy[name]
-        gap = pd.DataFrame({f"{column} {who}": 100 * frame[column] for column in ("accuracy", "sentences") for who, frame in
-                            zip(("all heads", "no encoder heads"), pair, strict=True)})  # fmt: skip
-        gap["marks gap"] = gap["accuracy all heads"] - gap["accuracy no encoder heads"]
-        gap["sentences gap"] = gap["sentences all heads"] - gap["sentences no encoder heads"]
+    if studied[0].spec:
+        gap = run.table(scoring.gap(accuracy[studied[0].title], accuracy[title]), "needs_its_heads", beam=beam)
         caption = f"{studied[0].title}, %: marks met, and sentences with all their marks met"
-        display(run.table(gap, "needs_its_heads", beam=beam).style.format("{:.1f}").set_caption(caption))
+        display(gap.style.format("{:.1f}").set_caption(caption))
 
 # %%
 if histories:

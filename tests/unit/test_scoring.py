@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 import sacrebleu
 
-from helpers.scoring import ORDER, bleu, phenomena, ratio, ratio_interval, resamples
+from helpers.scoring import ORDER, bleu, gap, phenomena, ratio, ratio_interval, resamples
 from helpers.study import StudyError
 from tests.reference import measures as slow
 
@@ -106,6 +106,13 @@ def test_share_of_sentences_with_all_marks_met():
     found = phenomena(["a b", "a", "a"], marks)
     assert found.sentences["case"] == pytest.approx(2 / 3) and found.sentences["tense"] == 0
     assert phenomena(["a", "a", "a"], marks).sentences["case"] == pytest.approx(1 / 3)
+
+
+def test_gap_between_two_models():
+    marks = [[("case", "a", ()), ("case", "b", ())], [("case", "a", ())]]
+    found = gap(phenomena(["a b", "a"], marks), phenomena(["a", "a"], marks)).loc["case"]
+    assert found["marks, all heads"] == 100 and found["marks, without"] == pytest.approx(200 / 3)
+    assert found["marks, gap"] == pytest.approx(100 / 3) and found["sentences, gap"] == pytest.approx(50)
 
 
 def test_marks_are_whole_words():
