@@ -1,9 +1,8 @@
-"""One function per kind of figure; one style; a JSON sidecar beside every file."""
+"""One function per kind of figure; one style. `helpers.study.Run.figure` saves them, each with its JSON sidecar."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 import matplotlib
@@ -15,7 +14,6 @@ import pandas as pd
 import seaborn as sns
 from matplotlib.patches import Patch
 
-from helpers import study
 from helpers.measures.functions import DIRECTIONS, RELATIONS
 
 # Okabe-Ito colours, safe for colour-blind readers; each function keeps its own everywhere
@@ -35,23 +33,6 @@ KIND_TITLES = {"encoder": "encoder self", "decoder": "decoder self", "cross": "d
 def style() -> None:
     """Set the study's one style (notebooks call it once)."""
     sns.set_theme(context="paper", style="ticks", rc=STYLE)
-
-
-def save(figure, folder: Path, name: str, facts: Mapping[str, Any]) -> Path:
-    """Write NAME.png, NAME.pdf and the sidecar NAME.json that says what made them.
-
-    Parameters
-    ----------
-    facts : mapping
-        What was run: corpus, models, sizes, seeds, parameters, command.
-    """
-    folder.mkdir(parents=True, exist_ok=True)
-    for ending in ("png", "pdf"):
-        scratch = folder / f".{name}.{ending}"
-        figure.savefig(scratch, format=ending, metadata={"CreationDate": None} if ending == "pdf" else {"Software": None})
-        scratch.replace(folder / f"{name}.{ending}")
-    study.write_json(folder / f"{name}.json", {"figure": name, **facts, **study.provenance()})
-    return folder / f"{name}.png"
 
 
 def _grid(count: int, columns: int, width: float, height: float, **more):
@@ -154,26 +135,6 @@ def head_maps(
         )  # fmt: skip
         axis.set(title=title, xticks=[], xlabel="heads, sorted", ylabel="layer" if number % 4 == 0 else "")
         axis.set_yticklabels([str(i + 1) for i in range(len(grid))][::-1], rotation=0)
-    return figure
-
-
-def scores_with_intervals(
-    frame: pd.DataFrame, score: str, low: str, high: str, hue: str, x: str, xlabel="", ylabel="", lines=()
-):
-    """Points with intervals, grouped: rows of `frame` by `x`, coloured by `hue`; `lines` = (y, label) reference lines."""
-    figure, (axis,) = _grid(1, 1, 6.5, 3)
-    groups, hues = list(dict.fromkeys(frame[x])), list(dict.fromkeys(frame[hue]))
-    for i, name in enumerate(hues):
-        part = frame[frame[hue] == name]
-        at = np.array([groups.index(v) for v in part[x]]) + (i - (len(hues) - 1) / 2) * 0.8 / len(hues)
-        error = np.maximum(0, [part[score] - part[low], part[high] - part[score]])
-        axis.errorbar(at, part[score], error, fmt="o", ms=4, capsize=2, color=MODELS[i % len(MODELS)], label=name)
-    for value, text in lines:
-        axis.axhline(value, color="grey", lw=0.8, ls=":")
-        axis.text(len(groups) - 0.45, value, text, fontsize=7, va="bottom", ha="right", color="grey")
-    axis.set(xticks=range(len(groups)), xlabel=xlabel, ylabel=ylabel)
-    axis.set_xticklabels(groups)
-    axis.legend(fontsize=8, loc="center left", bbox_to_anchor=(1, 0.5))
     return figure
 
 

@@ -374,14 +374,19 @@ class Run:
         return {"notebook": self.name, "command": command, "settings": self.settings, **more}
 
     def figure(self, figure, name: str, **facts: Any) -> None:
-        """Save a figure with its sidecar and show it."""
+        """Save a matplotlib figure as NAME.png and NAME.pdf with its sidecar, and show it."""
         from IPython.display import Image, display
+        from matplotlib import pyplot
 
-        from helpers import figures
-
-        path = figures.save(figure, self.folder / "figures", name, self.facts(**facts))
-        figures.plt.close(figure)
-        display(Image(filename=str(path)))  # the file itself: needs no inline backend
+        folder = self.folder / "figures"
+        folder.mkdir(parents=True, exist_ok=True)
+        for ending, stamp in (("png", {"Software": None}), ("pdf", {"CreationDate": None})):
+            scratch = folder / f".{name}.{ending}"
+            figure.savefig(scratch, format=ending, metadata=stamp)
+            scratch.replace(folder / f"{name}.{ending}")
+        write_json(folder / f"{name}.json", {"figure": name, **self.facts(**facts), **provenance()})
+        pyplot.close(figure)
+        display(Image(filename=folder / f"{name}.png"))
 
     def table(self, frame, name: str, **facts: Any):
         """Save a table as CSV with its sidecar; returns it."""
