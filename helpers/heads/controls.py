@@ -35,6 +35,8 @@ Matrices = Tensor | Callable[[Site, int, int, int], Tensor]
 
 # -------------------- gate
 
+_GATED: WeakKeyDictionary[nn.Module, list[Callable[[Tensor], Tensor]]] = WeakKeyDictionary()  # factors of open blocks
+
 
 @contextmanager
 def gate(model: PreTrainedModel, values: Mapping[tuple, Any] | pd.Series) -> Iterator[None]:
@@ -62,7 +64,31 @@ def gate(model: PreTrainedModel, values: Mapping[tuple, Any] | pd.Series) -> Ite
             if factor is not None:
                 hook = site.projection("out").register_forward_pre_hook(partial(_apply_gate, site, factor))
                 undo.callback(hook.remove)
+                factors = _GATED.setdefault(site.module, [])
+                factors.append(factor)
+                undo.callback(factors.remove, factor)
         yield
+
+
+def standing_gates(site: Site, hidden: Tensor) -> Tensor | None:
+    """What open `gate` blocks multiply the heads of a site by now.
+
+    Parameters
+    ----------
+    hidden : tensor [batch, query, heads * head_dim]
+        What the output projection is given: for the size of the batch, the type and the device.
+
+    Returns
+    -------
+    tensor [batch, heads] or [1, heads], or None
+        The product over nested blocks; None if no block gates this site.
+    """
+    product = None
+    for factor in _GATED.get(site.module, ()):
+        gates = factor(hidden).unflatten(-1, (site.heads, site.head_dim))[..., 0]
+        gates = gates.unsqueeze(0) if gates.ndim == 1 else _fit_batch(gates, hidden.shape[0], "gates")
+        product = gates if product is None else product * gates
+    return product
 
 
 def _apply_gate(site: Site, factor: Callable[[Tensor], Tensor], module: nn.Module, args: tuple) -> tuple:
@@ -187,6 +213,11 @@ def inject(model: PreTrainedModel, mapping: Mapping[tuple, Matrices]) -> Iterato
         watches.append(_Watch(site, matrices=given))
     with _watch(model, watches):
         yield
+
+
+def standing_injections(site: Site) -> list[int]:
+    """Heads of a site whose attention open `inject` blocks replace now."""
+    return sorted({head for watch in _WATCHED.get(site.module, ()) for head in watch.matrices})
 
 
 @dataclass(eq=False)
