@@ -3,5 +3,6 @@
 from helpers.measures.confidence import confidence
 from helpers.measures.functions import positional, rare, syntactic
 from helpers.measures.one_pass import one_pass
+from helpers.measures.relevance import relevance
 
-__all__ = ["confidence", "one_pass", "positional", "rare", "syntactic"]
+__all__ = ["confidence", "one_pass", "positional", "rare", "relevance", "syntactic"]

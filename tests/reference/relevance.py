@@ -1,0 +1,459 @@
+"""Head relevance by layer-wise relevance propagation, by definition: one unpadded sentence, one target position at a time.
+
+The forward pass is written out from the weights and remembered step by step; relevance starts at the largest logit of a
+position and goes down those steps. Rule sets: `cp` (attention weights, gates of the feed-forward layer and standard deviations
+are constants), `attnlrp` (relevance also goes through the softmax into queries and keys) and `alpha_beta` (Voita et al. 2021).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from copy import deepcopy
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor, nn
+from torch.autograd.functional import jacobian
+
+from helpers.heads.sites import Site, sites
+
+RULES = ("cp", "attnlrp", "alpha_beta")
+EPS = 1e-5  # of alpha_beta: in the generic rule and in rescaling
+NORM_FIRST = ("mbart", "pegasus", "t5", "umt5")
+
+
+@dataclass
+class Explained:
+    """Where the relevance of the largest logit at one target position of one sentence goes.
+
+    `heads` is {(kind, layer, head): raw relevance}, read at the input of the output projection, after the gate. `start` goes
+    in; `source` and `target` arrive at the first encoder and decoder layer; biases, the softmax and additive position biases
+    keep `bias`, `softmax` and `position`, each counted where it happens (none under alpha_beta, which spreads them).
+    """
+
+    heads: dict[tuple, float]
+    start: float
+    source: float
+    target: float
+    bias: float
+    softmax: float
+    position: float
+
+
+@torch.no_grad()
+def explain(
+    model,
+    batch,
+    row: int,
+    rule: str,
+    gates: Mapping[tuple, float] | None = None,
+    injected: Mapping[tuple, Tensor] | None = None,
+) -> list[Explained]:
+    """Explain the largest logit at each real target position of a sentence, in order.
+
+    Parameters
+    ----------
+    model : transformers.PreTrainedModel
+        Marian, BART, mBART, Pegasus, T5 or OPT.
+    batch : mapping
+        input_ids, perhaps attention_mask, labels (a decoder-only model can do without); padding at any place.
+    row : int
+        Which sentence.
+    rule : str
+        ``cp``, ``attnlrp`` or ``alpha_beta``.
+    gates : mapping, optional
+        {(kind, layer, head): factor of the head's output}.
+    injected : mapping, optional
+        {(kind, layer, head): matrix [query, key]} to stand for the head's attention weights; of a larger matrix (one for a
+        batch padded on the right) the first rows and columns.
+    """
+    assert rule in RULES, rule
+    model = deepcopy(model).eval()
+    model.set_attn_implementation("sdpa")  # eager attention of some families has its softmax in float32
+    inputs, targets = _sentence(model, batch, row)
+    expected, streams = _own_pass(model, inputs)
+    passed = _Pass(model, streams, gates or {}, injected or {})
+    if not gates and not injected:
+        limit = 1e-8 if expected.dtype == torch.float64 else 1e-3
+        assert (passed.logits - expected).abs().max() <= limit * max(1.0, expected.abs().max()), "another forward pass"
+    return [passed.explain(t, rule) for t in targets]
+
+
+def _sentence(model, batch, row: int) -> tuple[dict[str, Tensor], list[int]]:
+    """The inputs of one sentence without padding, and its target positions."""
+    ids = batch["input_ids"][row]
+    real = batch["attention_mask"][row].bool() if "attention_mask" in batch else torch.ones_like(ids, dtype=torch.bool)
+    inputs = {"input_ids": ids[real][None]}
+    labels = batch["labels"][row] if "labels" in batch else None
+    if model.config.is_encoder_decoder:
+        labels = labels[labels != -100][None]
+        inputs["decoder_input_ids"] = model.prepare_decoder_input_ids_from_labels(labels=labels)
+        return inputs, list(range(labels.shape[1]))
+    known = torch.ones(int(real.sum()), dtype=torch.bool) if labels is None else labels[real] != -100
+    return inputs, [t for t in range(len(known) - 1) if known[t + 1]]
+
+
+def _own_pass(model, inputs) -> tuple[Tensor, dict[str, Tensor]]:
+    """What the model itself computes: logits [position, word], and the streams that enter its first layers."""
+    streams, hooks = {}, []
+    for kind in ("encoder", "decoder") if model.config.is_encoder_decoder else ("decoder",):
+
+        def keep(module, args, kwargs, kind=kind):
+            streams[kind] = (args[0] if args else kwargs["hidden_states"])[0].clone()
+
+        hooks.append(_layers(model, kind)[0].register_forward_pre_hook(keep, with_kwargs=True))
+    logits = model(**inputs, use_cache=False).logits[0]
+    for hook in hooks:
+        hook.remove()
+    return logits, streams
+
+
+def _layers(model, kind: str):
+    stack = getattr(model.base_model, kind)
+    return stack.block if hasattr(stack, "block") else stack.layers
+
+
+# -------------------- the forward pass
+
+
+class _Head:
+    """One attention head: q [query, width]; k and v [key, width]; the bias in its scores and what it may see [query, key]."""
+
+    def __init__(self, q, k, v, scale, position, seen, given):
+        self.q, self.k, self.v, self.scale, self.position, self.seen, self.given = q, k, v, scale, position, seen, given
+        self.product = scale * q @ k.T
+        self.scores = self.product + position
+        self.weights = self.attend(q, k)
+        self.out = self.weights @ v
+
+    def attend(self, q, k):
+        if self.given is not None:
+            return self.given
+        return torch.softmax((self.scale * q @ k.T + self.position).masked_fill(~self.seen, -torch.inf), -1)
+
+    def run(self, q, k, v):
+        return self.attend(q, k) @ v
+
+
+class _Attention:
+    """Attention of the stream x to itself or to a memory, with the projections around it."""
+
+    def __init__(self, site: Site, x, memory, position, gates, injected):
+        self.site, self.x, self.memory = site, x, memory
+        keys = self.keys = x if memory is None else memory
+        q, k, v = site.projection("q")(x), site.projection("k")(keys), site.projection("v")(keys)
+        seen = torch.ones(len(x), len(keys), dtype=torch.bool)
+        if site.kind == "decoder":
+            seen = seen.tril()
+        self.heads, self.gates = [], []
+        self.mixed = torch.zeros_like(q)  # what the output projection is given
+        for head in range(site.heads):
+            cut, address = self.cut(head), (site.kind, site.layer, head)
+            given = injected.get(address)
+            given = None if given is None else given[: len(x), : len(keys)].to(x)
+            bias = x.new_zeros(len(x), len(keys)) if position is None else position[head]
+            self.heads.append(_Head(q[:, cut], k[:, cut], v[:, cut], site.module.scaling, bias, seen, given))
+            self.gates.append(float(gates.get(address, 1.0)))
+            self.mixed[:, cut] = self.gates[head] * self.heads[head].out
+        self.out = site.projection("out")(self.mixed)
+
+    def cut(self, head: int) -> slice:
+        return slice(head * self.site.head_dim, (head + 1) * self.site.head_dim)
+
+    def back(self, rules, R, found):
+        """Relevance of x, and of the memory (None without one); that of the heads goes into `found`."""
+        alive = torch.tensor([gate != 0 for gate in self.gates], dtype=torch.bool).repeat_interleave(self.site.head_dim)
+        R = rules.linear(self.mixed, *_map(self.site.projection("out")), R, alive)
+        R_q, R_k, R_v = (R.new_zeros(len(stream), R.shape[1]) for stream in (self.x, self.keys, self.keys))
+        for number, head in enumerate(self.heads):
+            cut = self.cut(number)
+            found[self.site.kind, self.site.layer, number] = float(R[:, cut].sum())
+            # the gate is a constant factor, through which relevance passes unchanged
+            R_q[:, cut], R_k[:, cut], R_v[:, cut] = rules.core(head, R[:, cut])
+        R_q, R_k, R_v = rules.settle((R_q, R_k, R_v), R)
+        q, k, v = (self.site.projection(name) for name in "qkv")
+        if self.memory is None:
+            return rules.linear(self.x, *_map(q, k, v), torch.cat([R_q, R_k, R_v], -1)), None
+        R_x = rules.linear(self.x, *_map(q), R_q)
+        return R_x, rules.linear(self.memory, *_map(k, v), torch.cat([R_k, R_v], -1))
+
+
+class _FeedForward:
+    """outer(act(inner x)), or outer(act(inner x) * other x) where it is gated."""
+
+    def __init__(self, inner, other, act, outer, x):
+        self.x, self.inner, self.other, self.outer = x, inner, other, outer
+        self.mixed = act(inner(x)) if other is None else act(inner(x)) * other(x)
+        self.out = outer(self.mixed)
+
+    def back(self, rules, R, found):
+        R = rules.linear(self.mixed, *_map(self.outer), R)
+        if self.other is None:
+            return rules.linear(self.x, *_map(self.inner), R), None
+        R_act, R_other = rules.product(R)
+        return rules.linear(self.x, *_map(self.inner), R_act) + rules.linear(self.x, *_map(self.other), R_other), None
+
+
+@dataclass
+class _Block:
+    """A part with its residual connection: y = x + part(norm x) if `first`, else y = norm(x + part(x))."""
+
+    x: Tensor
+    norm: nn.Module
+    first: bool
+    part: _Attention | _FeedForward
+
+    @property
+    def out(self):
+        total = self.x + self.part.out
+        return total if self.first else _normed(self.norm, total)
+
+    def back(self, rules, R, found):
+        entered = R
+        if not self.first:
+            R = rules.norm(self.norm, self.x + self.part.out, R)
+        R_x, R_part = rules.add(self.x, self.part.out, R)
+        R_through, R_memory = self.part.back(rules, R_part, found)
+        if self.first:
+            R_through = rules.norm(self.norm, self.x, R_through)
+        R_x = R_x + R_through
+        return (R_x, None) if R_memory is None else rules.balance((R_x, R_memory), entered)
+
+
+class _Pass:
+    """The forward pass of one sentence from the streams that enter the first layers, and the ways back down."""
+
+    def __init__(self, model, streams, gates, injected):
+        self.model, self.gates, self.injected = model, gates, injected
+        self.sites = {(site.kind, site.layer): site for site in sites(model)}
+        self.memory = None
+        if "encoder" in streams:
+            self.source, raw = self._stack("encoder", streams["encoder"], None)
+            self.source_end = raw, self._last_norm("encoder")
+            self.memory = _normed(self.source_end[1], raw)
+        self.target, raw = self._stack("decoder", streams["decoder"], self.memory)
+        self.target_end = raw, self._last_norm("decoder")
+        self.normed = self.hidden = _normed(self.target_end[1], raw)
+        self.project = getattr(model.base_model.decoder, "project_out", None)
+        if self.project is not None:
+            self.hidden = self.project(self.hidden)
+        if getattr(model.config, "scale_decoder_outputs", False):
+            self.hidden = self.hidden * model.config.d_model**-0.5
+        head, extra = model.get_output_embeddings(), getattr(model, "final_logits_bias", None)
+        self.words = head.weight
+        self.words_bias = head.weight.new_zeros(len(head.weight)) if head.bias is None else head.bias
+        if extra is not None:
+            self.words_bias = self.words_bias + extra[0]
+        self.logits = self.hidden @ self.words.T + self.words_bias
+
+    def _stack(self, kind, x, memory):
+        """The blocks of all layers, and what the last one yields (before the final norm)."""
+        blocks, position = [], None
+        first = self.model.config.model_type in NORM_FIRST or getattr(self.model.config, "do_layer_norm_before", False)
+        for number, layer in enumerate(_layers(self.model, kind)):
+            if hasattr(layer, "layer"):  # T5
+                norms = [part.layer_norm for part in layer.layer]
+                dense = layer.layer[-1].DenseReluDense
+                inner, other = (dense.wi_0, dense.wi_1) if hasattr(dense, "wi_0") else (dense.wi, None)
+                feed = inner, other, dense.act, dense.wo
+            else:
+                names = ("self_attn_layer_norm", "encoder_attn_layer_norm", "final_layer_norm")
+                norms = [getattr(layer, name) for name in names if hasattr(layer, name)]
+                feed = layer.fc1, None, layer.activation_fn, layer.fc2
+            for site, norm in zip((kind, "cross"), norms[:-1], strict=False):
+                site = self.sites[site, number]
+                bias = None
+                if site.kind != "cross":
+                    if getattr(site.module, "has_relative_attention_bias", False):
+                        position = site.module.compute_bias(len(x), len(x))[0]  # the later layers use it, too
+                    bias = position
+                given = _normed(norm, x) if first else x
+                to = memory if site.kind == "cross" else None
+                blocks.append(_Block(x, norm, first, _Attention(site, given, to, bias, self.gates, self.injected)))
+                x = blocks[-1].out
+            given = _normed(norms[-1], x) if first else x
+            blocks.append(_Block(x, norms[-1], first, _FeedForward(*feed, given)))
+            x = blocks[-1].out
+        return blocks, x
+
+    def _last_norm(self, kind):
+        stack = getattr(self.model.base_model, kind)
+        return getattr(stack, "final_layer_norm", getattr(stack, "layer_norm", None))
+
+    def explain(self, t: int, rule: str) -> Explained:
+        rules, found = _AlphaBeta() if rule == "alpha_beta" else _Signed(rule), {}
+        top = int(self.logits[t].argmax())
+        start = 1.0 if rule == "alpha_beta" else float(self.logits[t, top])
+        one = slice(t, t + 1)
+        R_t = self.logits.new_tensor([[start]])
+        R_t = rules.linear(self.hidden[one], self.words[top : top + 1], self.words_bias[top : top + 1], R_t)
+        # the scale of T5's decoder output is a constant factor, through which relevance passes unchanged
+        if self.project is not None:
+            R_t = rules.linear(self.normed[one], *_map(self.project), R_t)
+        R = torch.zeros_like(self.normed)
+        R[t] = R_t[0]
+        R, R_memory = self._down(rules, self.target, self.target_end, R, found)
+        target, source = float(R.sum()), 0.0
+        if self.memory is not None:
+            source = float(self._down(rules, self.source, self.source_end, R_memory, found)[0].sum())
+        return Explained(found, start, source, target, rules.bias, rules.softmax, rules.position)
+
+    def _down(self, rules, blocks, end, R, found):
+        """From the output of a stack to the input of its first layer; the memory's relevance is the sum over the layers."""
+        x, norm = end
+        if norm is not None:
+            R = rules.norm(norm, x, R)
+        memory = 0.0
+        for block in reversed(blocks):
+            R, R_memory = block.back(rules, R, found)
+            memory = memory if R_memory is None else memory + R_memory
+        return R, memory
+
+
+def _map(*modules) -> tuple[Tensor, Tensor | None]:
+    """Weight and bias of linear layers with the same input, as one map to the outputs of all."""
+    weights = torch.cat([module.weight for module in modules])
+    biases = [weights.new_zeros(len(module.weight)) if module.bias is None else module.bias for module in modules]
+    return weights, torch.cat(biases)
+
+
+def _statistics(norm, token) -> tuple[Tensor, Tensor, Tensor, bool]:
+    """Gain, bias and 1 / standard deviation at one token (or at each of many), and whether the norm subtracts the mean."""
+    centred = not hasattr(norm, "variance_epsilon")  # T5's does not
+    if centred:
+        inverse = (token.var(-1, unbiased=False, keepdim=True) + norm.eps).rsqrt()
+    else:
+        # T5 forms this in float32 whatever the model's type
+        inverse = torch.rsqrt(token.float().pow(2).mean(-1, keepdim=True) + norm.variance_epsilon).to(token)
+    gain = token.new_ones(token.shape[-1]) if norm.weight is None else norm.weight
+    bias = getattr(norm, "bias", None)
+    return gain, token.new_zeros(token.shape[-1]) if bias is None else bias, inverse, centred
+
+
+def _normed(norm, x):
+    if norm is None:
+        return x
+    gain, bias, inverse, centred = _statistics(norm, x)
+    return gain * (x - x.mean(-1, keepdim=True) if centred else x) * inverse + bias
+
+
+def _norm_matrix(norm, token, full: bool) -> tuple[Tensor, Tensor]:
+    """The norm at one token as a matrix [output, input] and a bias: with a constant deviation, or the full Jacobian."""
+    gain, bias, inverse, centred = _statistics(norm, token)
+    size = len(token)
+    inside = torch.eye(size).to(token)
+    if centred:
+        inside = inside - 1 / size
+    if full:
+        scaled = (token - token.mean() if centred else token) * inverse
+        inside = inside - torch.outer(scaled, scaled) / size
+    return gain[:, None] * inverse * inside, bias
+
+
+# -------------------- rules: cp and attnlrp
+
+
+def _over(R, y):
+    """R / y, the relevance per unit; 0 where y is exactly 0, since R is 0 there, too."""
+    return torch.where(y == 0, torch.zeros_like(R), R / torch.where(y == 0, torch.ones_like(y), y))
+
+
+class _Signed:
+    """R_i = sum_j z_ij / y_j R_j at every step; what has no input to go to is counted."""
+
+    def __init__(self, rule: str):
+        self.rule, self.bias, self.softmax, self.position = rule, 0.0, 0.0, 0.0
+
+    def linear(self, x, weight, bias, R, alive=None):
+        share = _over(R, x @ weight.T + bias)
+        self.bias += float((share * bias).sum())
+        return x * (share @ weight)
+
+    def norm(self, norm, x, R):
+        return torch.stack([self.linear(token, *_norm_matrix(norm, token, False), r) for token, r in zip(x, R, strict=True)])
+
+    def add(self, a, b, R):
+        share = _over(R, a + b)
+        return a * share, b * share
+
+    def product(self, R):
+        """Of the two factors of a gated feed-forward layer: the activated one, the other."""
+        return (torch.zeros_like(R), R) if self.rule == "cp" else (R / 2, R / 2)
+
+    def core(self, head: _Head, R):
+        R_v = head.v * (head.weights.T @ _over(R, head.out))
+        if self.rule == "cp" or head.given is not None:
+            return torch.zeros_like(head.q), torch.zeros_like(head.k), R_v
+        R_weights = 0.5 * head.weights * (_over(R, head.out) @ head.v.T)
+        R_scores = head.scores * (R_weights - head.weights * R_weights.sum(-1, keepdim=True))  # 0 where masked
+        self.softmax += float((R_weights - R_scores).sum())
+        share = _over(R_scores, head.scores)
+        self.position += float((head.position * share).sum())
+        share = 0.5 * _over(head.product * share, head.product)
+        return head.q * (head.scale * share @ head.k), head.k * (head.scale * share.T @ head.q), 0.5 * R_v
+
+    def settle(self, parts, R):
+        return parts
+
+    balance = settle
+
+
+# -------------------- rules: alpha_beta
+
+
+def _ratios(z):
+    """What part of an output's relevance each input gets; z is [..., output, input]."""
+    positive, negative = z.clamp(min=0), z.clamp(max=0)
+    return 0.5 * positive / (positive.sum(-1, keepdim=True) + EPS) + 0.5 * negative / (negative.sum(-1, keepdim=True) - EPS)
+
+
+def _rescale(R, *parts):
+    """The parts, multiplied by one number that gives them together the L1 norm of R."""
+    factor = R.abs().sum() / (sum(part.abs().sum() for part in parts) + EPS)
+    return tuple(part * factor for part in parts)
+
+
+class _AlphaBeta:
+    """The generic rule at every step, with the rescaling of the public code of 2021."""
+
+    bias = softmax = position = 0.0  # nothing stays behind
+
+    def linear(self, x, weight, bias, R, alive=None):
+        """`alive` says which inputs count."""
+        return self._tokens(x, [(weight, bias)] * len(x), R, alive)
+
+    def norm(self, norm, x, R):
+        return self._tokens(x, [_norm_matrix(norm, token, True) for token in x], R)
+
+    def _tokens(self, x, maps, R, alive=None):
+        """One linear map for each token."""
+        alive = torch.ones(x.shape[1], dtype=torch.bool) if alive is None else alive
+        found = torch.zeros_like(x)
+        for number, (weight, bias) in enumerate(maps):
+            z = (weight * x[number] + bias[:, None] / max(int(alive.sum()), 1)) * alive
+            (found[number],) = _rescale(R[number], R[number] @ _ratios(z))
+        return _rescale(R, found)[0]
+
+    def add(self, a, b, R):
+        """The generic rule for each element, whose two inputs are the addends."""
+        found = R[..., None] * _ratios(torch.stack([a, b], -1))
+        tokens = [_rescale(R[number], found[number, :, 0], found[number, :, 1]) for number in range(len(R))]
+        return tuple(torch.stack(part) for part in zip(*tokens, strict=True))
+
+    def product(self, R):
+        raise NotImplementedError("alpha_beta has no rule for gated feed-forward layers")
+
+    def core(self, head: _Head, R):
+        """One rule over q, k and v of all positions; a head with given weights has no slope in q and k."""
+        inputs = head.q, head.k, head.v
+        slopes = jacobian(head.run, inputs, vectorize=True)
+        z = torch.cat([(slope * x).flatten(2) for slope, x in zip(slopes, inputs, strict=True)], -1).flatten(0, 1)
+        parts = (R.flatten() @ _ratios(z)).split([x.numel() for x in inputs])
+        return _rescale(R, *(part.view_as(x) for part, x in zip(parts, inputs, strict=True)))
+
+    def settle(self, parts, R):
+        return _rescale(R, *parts)
+
+    def balance(self, parts, R):
+        """The two outputs of a decoder block: here the public code divides without eps."""
+        return tuple(part * (R.sum() / sum(part.sum() for part in parts)) for part in parts)

@@ -1,0 +1,429 @@
+"""Head relevance: against the slow relprop, batched against single, under gates, injection and removal, and bad input."""
+
+from __future__ import annotations
+
+from contextlib import ExitStack
+from functools import cache
+
+import numpy as np
+import pandas as pd
+import pytest
+import torch
+from torch import nn
+
+from helpers import measures
+from helpers.heads import gate, index, inject, sites
+from helpers.measures.relevance import RULES, Explained, conservation, explain, signed
+from helpers.measures.relevance.layout import layout, play
+from helpers.study import StudyError
+from tests.reference import relevance as slow
+from tests.unit.tiny_models import tiny_batch, tiny_model
+
+VARIANTS = {
+    "marian": {},  # post-norm, swish
+    "bart": {},  # post-norm, gelu
+    "mbart": {},
+    "pegasus": {"activation_function": "relu"},
+    "t5": {},
+    "t5 gated": {"feed_forward_proj": "gated-gelu"},
+    "t5 scaled": {"tie_word_embeddings": True},
+    "opt": {},
+    "opt post-norm": {"do_layer_norm_before": False, "word_embed_proj_dim": 24},
+    "opt bare": {"layer_norm_elementwise_affine": False, "enable_bias": False},
+}
+COVERED = [(name, rule) for name in VARIANTS for rule in RULES if (name, rule) != ("t5 gated", "alpha_beta")]
+
+
+@cache
+def small(name: str, dtype=torch.float64):
+    """A tiny model whose norms and biases of logits are random, too: nothing is 0 or 1 by chance."""
+    model = tiny_model(name.partition(" ")[0], **VARIANTS[name])
+    generator = torch.Generator().manual_seed(5)
+    with torch.no_grad():
+        for weight_name, weight in model.named_parameters():
+            if "norm" in weight_name:
+                weight += torch.randn(weight.shape, generator=generator) * 0.3
+        if hasattr(model, "final_logits_bias"):
+            model.final_logits_bias.normal_(generator=generator)
+    return model.to(dtype)
+
+
+def batch_for(name: str) -> dict[str, torch.Tensor]:
+    batch = tiny_batch(name.partition(" ")[0])
+    batch.pop("decoder_attention_mask", None)
+    return batch
+
+
+def slow_values(model, batch, rule: str, heads: pd.MultiIndex, **more) -> np.ndarray:
+    found = [e for row in range(len(batch["input_ids"])) for e in slow.explain(model, batch, row, rule, **more)]
+    return np.array([[e.heads[address] for address in heads] for e in found])
+
+
+def gap(values: np.ndarray, truth: np.ndarray) -> float:
+    """Largest difference, as a share of the largest value."""
+    assert values.shape == truth.shape
+    return np.abs(values - truth).max() / np.abs(truth).max()
+
+
+def tolerance(name: str) -> float:
+    return 1e-6 if name.startswith("opt") else 1e-10  # OPT's eager softmax, which shows the weights, is in float32
+
+
+# --- the rules -----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("name", "rule"), COVERED)
+def test_relevance_is_that_of_the_slow_relprop(name, rule):
+    model, batch = small(name), batch_for(name)
+    found = explain(model, [batch], rule)
+    assert gap(found.values, slow_values(model, batch, rule, found.heads)) < tolerance(name)
+
+
+@pytest.mark.parametrize(("name", "rule"), [("marian", r) for r in RULES] + [("pegasus", r) for r in RULES] + [("t5", "cp")])
+def test_float32_is_close_to_the_slow_relprop_in_float64(name, rule):
+    found = explain(small(name, torch.float32), [batch_for(name)], rule)
+    assert gap(found.values, slow_values(small(name), batch_for(name), rule, found.heads)) < 1e-5
+
+
+def test_another_rule_is_far_off():
+    model, batch = small("marian"), batch_for("marian")
+    found = {rule: explain(model, [batch], rule).values for rule in RULES}
+    assert gap(found["cp"], found["attnlrp"]) > 0.3
+    assert gap(found["alpha_beta"], found["attnlrp"]) > 0.3
+
+
+@pytest.mark.parametrize(("name", "rule"), COVERED)
+def test_gates_and_injected_matrices_count(name, rule):
+    model, batch = small(name), batch_for(name)
+    first, last = sites(model)[0].kind, sites(model)[-1].kind
+    gates = {(first, 0, 1): 0.0, (first, 1, 2): 0.5, (last, 1, 0): -0.7}
+    size = batch["input_ids"].shape[1]
+    matrix = torch.rand(size, size, generator=torch.Generator().manual_seed(1), dtype=torch.float64).tril()
+    matrices = {(first, 0, 2): matrix, (first, 1, 3): matrix if first == "decoder" else 2 * matrix - 0.5}  # some are negative
+    real = batch["attention_mask"][:, None].double()
+    with gate(model, gates), inject(model, {address: m * real for address, m in matrices.items()}):
+        found = explain(model, [batch], rule)
+    expected = slow_values(model, batch, rule, found.heads, gates=gates, injected=matrices)
+    assert gap(found.values, expected) < tolerance(name)
+    assert gap(explain(model, [batch], rule).values, expected) > 0.01  # and no more once the blocks are left
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+@pytest.mark.parametrize(("name", "rule"), COVERED)
+def test_batched_equals_single(name, rule, dtype):
+    model, batch = small(name, dtype), batch_for(name)
+    whole = explain(model, [batch], rule)
+    for row in range(len(batch["input_ids"])):
+        kept = batch["attention_mask"][row].bool()
+        labels = batch["labels"][row]
+        one = {"input_ids": batch["input_ids"][row][kept][None], "labels": labels[labels != -100][None]}
+        alone = explain(model, [one], rule).values
+        assert gap(whole.take([row]).values, alone) < (1e-5 if dtype == torch.float32 else 1e-10)
+
+
+def test_gates_for_each_example_are_those_examples_own():
+    model, batch = small("marian"), batch_for("marian")
+    gates = torch.rand(3, 4, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
+    for rule in RULES:
+        with gate(model, {("encoder", 1): gates}):
+            whole = explain(model, [batch], rule)
+        for row in range(3):
+            with gate(model, {("encoder", 1): gates[row]}):
+                assert gap(whole.take([row]).values, explain(model, [batch], rule).take([row]).values) < 1e-10
+
+
+@pytest.mark.parametrize("name", ["marian", "pegasus", "opt"])
+@pytest.mark.parametrize("rule", RULES)
+def test_a_planted_head_gets_all(name, rule):
+    model = small(name)
+    for site in sites(model):
+        with gate(model, {(site.kind, site.layer, head): 0.0 for head in range(site.heads) if head != 2}):
+            found = measures.relevance(model, [batch_for(name)], rule)
+        assert found[site.kind, site.layer, 2] == pytest.approx(1, abs=1e-12)
+        assert found.sort_index().loc[site.kind, site.layer].drop(2).abs().max() == 0
+
+
+def without_head(model, site, head: int):
+    """Cut one head out of the projections for good."""
+    kept = [i for i in range(site.heads * site.head_dim) if i // site.head_dim != head]
+    for which in "qkv":
+        linear = site.projection(which)
+        linear.weight, linear.bias = nn.Parameter(linear.weight[kept]), nn.Parameter(linear.bias[kept])
+        linear.out_features = len(kept)
+    out = site.projection("out")
+    out.weight, out.in_features = nn.Parameter(out.weight[:, kept]), len(kept)
+
+
+@pytest.mark.parametrize("name", ["marian", "mbart"])
+@pytest.mark.parametrize("rule", RULES)
+def test_a_removed_head_is_a_head_gated_to_zero(name, rule):
+    gone = [("encoder", 0, 1), ("cross", 1, 3), ("decoder", 1, 0)]
+    model = small(name)
+    with gate(model, dict.fromkeys(gone, 0.0)):
+        masked = explain(model, [batch_for(name)], rule)
+    small.cache_clear()
+    pruned = small(name)
+    small.cache_clear()
+    places = {(site.kind, site.layer): site for site in sites(pruned)}
+    for *place, head in gone:
+        without_head(pruned, places[tuple(place)], head)
+    found = explain(pruned, [batch_for(name)], rule)
+    left = [address not in gone for address in masked.heads]
+    assert found.values.shape[1] == sum(left) == len(masked.heads) - 3
+    assert gap(found.values, masked.values[:, left]) < 1e-10
+
+
+# --- the ways through a batch --------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("rule", ["cp", "attnlrp"])
+@pytest.mark.parametrize("name", ["marian", "pegasus", "t5 gated"])
+def test_pulling_pushing_and_both_are_the_same(name, rule):
+    model, batch = small(name), batch_for(name)
+    plan = layout(model)
+    fed = {name: batch[name] for name in ("input_ids", "attention_mask")}
+    fed["decoder_input_ids"] = model.prepare_decoder_input_ids_from_labels(batch["labels"])
+    found, cuts = [], []
+    with torch.no_grad():
+        tape = play(model, plan, fed)
+        stacks = (plan.encoder, plan.decoder)
+        folded = {block: signed.Folded(block, stack.pre_norm) for stack in stacks for block in stack.blocks}
+        for targets in (0, 5, 10**6):  # how many are announced decides where the encoder is cut
+            replay = signed.Replay(plan, folded, tape, rule, ("encoder",), targets)
+            cuts.append(replay.cut)
+            found.append(replay.chunk(1, 4))
+    assert len(set(cuts)) > 1
+    for other in found[1:]:
+        for place, values in found[0].items():
+            torch.testing.assert_close(other[place], values, rtol=1e-9, atol=1e-9)
+
+
+@pytest.mark.parametrize("rule", RULES)
+@pytest.mark.parametrize("name", ["marian", "opt"])
+def test_little_memory_means_smaller_chunks_and_the_same_values(name, rule):
+    model, batch = small(name), batch_for(name)
+    whole = explain(model, [batch], rule).values
+    needed = next(m for m in np.geomspace(1e-5, 1, 60) if _fits(model, batch, rule, m))
+    assert gap(explain(model, [batch], rule, memory=1.05 * needed).values, whole) < 1e-10
+
+
+def _fits(model, batch, rule, memory) -> bool:
+    try:
+        explain(model, [batch], rule, memory=memory)
+    except StudyError as error:
+        assert "GiB" in str(error)
+        return False
+    return True
+
+
+@pytest.mark.parametrize("rule", RULES)
+@pytest.mark.parametrize("kinds", ["encoder", "decoder", ("decoder", "cross"), ("encoder", "cross")])
+def test_one_kind_alone_is_the_same(rule, kinds):
+    model, batch = small("pegasus"), batch_for("pegasus")
+    whole, part = (explain(model, [batch], rule, chosen) for chosen in (None, kinds))
+    assert part.heads.equals(index(model, kinds))
+    columns = whole.heads.get_indexer(part.heads)
+    assert gap(part.values, whole.values[:, columns]) < 1e-10
+
+
+def test_only_targets_with_a_label_are_explained():
+    model, batch = small("marian"), batch_for("marian")
+    whole = explain(model, [batch], "cp")
+    batch["decoder_input_ids"] = model.prepare_decoder_input_ids_from_labels(batch["labels"])
+    batch["labels"] = batch["labels"].clone()
+    batch["labels"][0, 1] = batch["labels"][1, :] = -100
+    part = explain(model, [batch], "cp")
+    assert part.sentence.tolist() == [0] * 4 + [2] * 3
+    kept = [0, 2, 3, 4, *range(11, 14)]
+    assert gap(part.values, whole.values[kept]) < 1e-10
+
+
+def test_a_decoder_only_model_explains_next_tokens():
+    model, batch = small("opt"), batch_for("opt")
+    whole = explain(model, [batch], "attnlrp")
+    assert whole.sentence.tolist() == [0] * 6 + [1] * 3 + [2] * 5
+    bare = explain(model, [{name: batch[name] for name in ("input_ids", "attention_mask")}], "attnlrp")
+    assert gap(bare.values, whole.values) == 0
+    prompt = batch | {"labels": batch["labels"].clone()}
+    prompt["labels"][:, :3] = -100
+    later = [2, 3, 4, 5, 8, 11, 12, 13]  # what predicts position 3 and later ones
+    assert gap(explain(model, [prompt], "attnlrp").values, whole.values[later]) < 1e-10
+
+
+def test_sentences_count_over_batches_or_carry_their_index():
+    model, batch = small("marian"), batch_for("marian")
+    assert np.unique(explain(model, [batch, batch], "cp").sentence).tolist() == list(range(6))
+    numbered = batch | {"index": torch.tensor([7, 3, 5])}
+    assert explain(model, [numbered], "cp").sentence.tolist() == [7] * 5 + [3] * 6 + [5] * 3
+
+
+# --- what is conserved ---------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("name", "rule"), COVERED)
+def test_where_the_relevance_goes(name, rule):
+    model, batch = small(name), batch_for(name)
+    found = conservation(model, [batch], rule)
+    truth = [e for row in range(3) for e in slow.explain(model, batch, row, rule)]
+    total = {
+        part: sum(getattr(e, part) for e in truth) for part in ("start", "source", "target", "bias", "softmax", "position")
+    }
+    expected = {"source": total["source"], "target": total["target"], "attention": total["softmax"] + total["position"]}
+    for part, value in expected.items():
+        assert found[part] == pytest.approx(value / total["start"], abs=1e-6 if name.startswith("opt") else 1e-10)
+    assert found.drop("negative").sum() == pytest.approx(1)
+    if rule == "alpha_beta":
+        assert 0 < found["eps"] < 2e-3
+    else:  # counted term by term by the slow relprop
+        assert found["bias"] == pytest.approx(total["bias"] / total["start"], abs=1e-6 if name.startswith("opt") else 1e-10)
+
+
+@pytest.mark.parametrize("name", ["marian", "pegasus", "t5", "opt"])
+def test_alpha_beta_is_never_negative(name):
+    assert explain(small(name), [batch_for(name)], "alpha_beta").values.min() >= 0
+
+
+# --- normalisation -------------------------------------------------------------------------------------------------------
+
+
+def by_hand() -> Explained:
+    heads = pd.MultiIndex.from_tuples([("encoder", 0, 0), ("encoder", 0, 1), ("encoder", 1, 0), ("encoder", 1, 1)])
+    heads.names = ["kind", "layer", "head"]
+    values = np.array([[1.0, 3.0, 2.0, -1.999], [2.0, 2.0, 1.0, -2.0], [0.0, 0.0, 3.0, 1.0]])
+    return Explained(heads, values, np.array([4, 4, 9]), "cp")
+
+
+def test_the_three_normalisations():
+    found = by_hand()
+    step = [(0.25 + 0.5 + 0) / 3, (0.75 + 0.5 + 0) / 3, (2 / 0.001 - 1 + 0.75) / 3, (-1.999 / 0.001 + 2 + 0.25) / 3]
+    assert found.series("step").tolist() == pytest.approx(step)
+    assert found.series("ratio").tolist() == pytest.approx([3 / 8, 5 / 8, 6 / 3.001, -2.999 / 3.001])
+    assert found.series(None).tolist() == pytest.approx([1, 5 / 3, 2, -2.999 / 3])
+
+
+@pytest.mark.parametrize("normalise", ["step", "ratio", None])
+def test_sums_per_sentence_give_the_column(normalise):
+    found = by_hand()
+    numerators, denominators = found.per_sentence(normalise)
+    assert numerators.shape == denominators.shape == (2, 4)
+    assert (numerators.sum(0) / denominators.sum(0)).tolist() == pytest.approx(found.series(normalise).tolist())
+    frame = found.frame(normalise, 50)
+    assert (frame.low <= frame.relevance + 1e-6).all()
+    assert (frame.relevance <= frame.high + 1e-6).all()
+
+
+def test_sums_say_how_well_the_division_is_conditioned():
+    table = by_hand().sums()
+    assert table.near_zero.tolist() == pytest.approx([0, 1 / 3])
+    assert table.negative.tolist() == pytest.approx([0, 1 / 3])
+    assert table.largest[("encoder", 1)] == pytest.approx(2000)
+    assert table.targets.tolist() == [3, 3]
+
+
+def test_heads_of_a_layer_share_one():
+    model = small("bart")
+    for normalise in ("step", "ratio"):
+        column = measures.relevance(model, [batch_for("bart")], "alpha_beta", normalise)
+        assert column.index.equals(index(model))
+        assert column.groupby(level=["kind", "layer"]).sum().tolist() == pytest.approx([1] * 6)
+
+
+# --- bad input -----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("name", "change", "sentence"),
+    [
+        ("marian", {"rule": "gamma"}, "There is no rule 'gamma': choose from 'alpha_beta', 'attnlrp', 'cp'."),
+        ("marian", {"normalise": "layer"}, "There is no normalisation 'layer': choose from 'step', 'ratio', None."),
+        ("marian", {"kinds": "self"}, "unknown kind of attention 'self': choose from encoder, decoder, cross."),
+        ("t5 gated", {"rule": "alpha_beta"}, "The rule alpha_beta has no rule for gated feed-forward blocks"),
+    ],
+)  # fmt: skip
+def test_a_wrong_choice_is_one_sentence(name, change, sentence):
+    with pytest.raises(StudyError) as error:
+        measures.relevance(small(name), [batch_for(name)], **change)
+    assert str(error.value).startswith(sentence)
+
+
+def test_nothing_to_explain_is_one_sentence():
+    model, batch = small("marian"), batch_for("marian")
+    ignored = batch | {"labels": torch.full_like(batch["labels"], -100)}
+    for batches in ([], [ignored]):
+        with pytest.raises(StudyError, match=r"^There is no target token to explain: .*all labels are ignored"):
+            measures.relevance(model, batches)
+    with pytest.raises(StudyError, match="A batch holds no sentences"):
+        measures.relevance(model, [{name: value[:0] for name, value in batch.items()}])
+    with pytest.raises(StudyError, match="needs labels"):
+        measures.relevance(model, [{"input_ids": batch["input_ids"]}])
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
+def test_half_precision_is_refused(dtype):
+    model = tiny_model("bart").to(dtype)
+    with pytest.raises(StudyError, match=f"needs float32 or float64 weights, not {str(dtype)[6:]}"):
+        measures.relevance(model, [batch_for("bart")])
+
+
+def test_a_sentence_that_does_not_fit_is_one_sentence():
+    with pytest.raises(
+        StudyError, match=r"^A sentence of 7 source and 6 target tokens needs about .* GiB to explain, more than"
+    ):
+        explain(small("marian"), [batch_for("marian")], "cp", memory=1e-9)
+
+
+def test_what_no_rule_covers_is_named():
+    with pytest.raises(StudyError, match="No relevance rule covers GPT2LMHeadModel"):
+        measures.relevance(tiny_model("gpt2"), [tiny_batch("gpt2")])
+
+    class Doubled(nn.Linear):
+        def forward(self, x):
+            return 2 * super().forward(x)
+
+    model = tiny_model("marian")
+    model.model.encoder.layers[1].fc1 = Doubled(32, 48)
+    with pytest.raises(StudyError, match=r"^No relevance rule covers model\.encoder\.layers\.1\.fc1 \(Doubled\)\.$"):
+        measures.relevance(model, [batch_for("marian")])
+    model = tiny_model("bart")
+    model.model.decoder.layers[0].adapter = nn.Linear(32, 32)
+    with pytest.raises(StudyError, match=r"model\.decoder\.layers\.0\.adapter \(Linear\)"):
+        measures.relevance(model, [batch_for("bart")])
+    model = tiny_model("pegasus")
+    model.model.decoder.layers[0].activation_fn = nn.Softmax(-1)
+    with pytest.raises(StudyError, match=r"model\.decoder\.layers\.0\.activation_fn \(Softmax\)"):
+        measures.relevance(model, [batch_for("pegasus")])
+    with pytest.raises(StudyError, match="has no output layer over a vocabulary"):
+        measures.relevance(tiny_model("bart").model, [batch_for("bart")])
+
+
+def state(model) -> tuple:
+    hooks = [len(m._forward_hooks) + len(m._forward_pre_hooks) for m in model.modules()]
+    flags = [
+        (module.training, module.config._attn_implementation if hasattr(module, "config") else "") for module in model.modules()
+    ]
+    return hooks, flags, [p.requires_grad for p in model.parameters()], sorted(model.state_dict())
+
+
+@pytest.mark.parametrize("rule", RULES)
+def test_a_model_in_training_is_switched_and_it_is_said(rule):
+    model = tiny_model("marian", dropout=0.5)
+    expected = measures.relevance(model, [batch_for("marian")], rule)
+    model.train()
+    model.model.encoder.layers[0].eval()
+    before = state(model)
+    with pytest.warns(UserWarning, match="The model was in training mode: relevance is computed without dropout"):
+        found = measures.relevance(model, [batch_for("marian")], rule)
+    pd.testing.assert_series_equal(found, expected)
+    assert state(model) == before
+
+
+@pytest.mark.parametrize("rule", RULES)
+def test_nothing_stays_patched_after_a_failure(rule):
+    model, batch = tiny_model("marian"), batch_for("marian")
+    before = state(model)
+    wrong = batch | {"input_ids": batch["input_ids"] + 1000}
+    with ExitStack() as stack:
+        stack.enter_context(pytest.raises(IndexError))
+        measures.relevance(model, [batch, wrong], rule)
+    assert state(model) == before
+    assert torch.is_grad_enabled()
