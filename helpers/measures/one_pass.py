@@ -5,7 +5,8 @@ A reducer sees the attention weights of one layer of one batch at a time and kee
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -123,6 +124,18 @@ class Reducer:
         return whole[np.argsort(self.order, kind="stable")]
 
 
+@contextmanager
+def evaluating(model) -> Iterator[None]:
+    """No dropout for as long as the block lasts; every module's mode is restored."""
+    modes = [(module, module.training) for module in model.modules()]
+    model.eval()
+    try:
+        yield
+    finally:
+        for module, training in modes:
+            module.training = training
+
+
 def one_pass(model, batches: Iterable[Mapping[str, Any]], *reducers: Reducer, label: str = "measuring"):
     """Run a model once over batches, without gradients and dropout, and hand all attention to the reducers.
 
@@ -141,24 +154,18 @@ def one_pass(model, batches: Iterable[Mapping[str, Any]], *reducers: Reducer, la
     kinds = tuple(kind for kind in kinds if kind in present)
     if not kinds:
         raise StudyError(f"A {type(model).__name__} has none of the attention kinds that were asked for.")
-    modes = [(module, module.training) for module in model.modules()]
-    model.eval()
     count = 0
-    try:
-        with torch.no_grad(), record(model, *reducers, kinds=kinds):
-            for batch in study.progress(batches, label):
-                seen = view(model, batch, count)
-                for reducer in reducers:
-                    reducer.start(seen)
-                # the body alone: logits and loss would cost time and memory for nothing
-                fed = {name: batch[name] for name in ("input_ids", "attention_mask") if name in batch}
-                if model.config.is_encoder_decoder:
-                    fed["decoder_input_ids"] = seen.ids["decoder"]
-                model.base_model(**fed, use_cache=False)
-                count += len(seen.index)
-    finally:
-        for module, training in modes:
-            module.training = training
+    with evaluating(model), torch.no_grad(), record(model, *reducers, kinds=kinds):
+        for batch in study.progress(batches, label):
+            seen = view(model, batch, count)
+            for reducer in reducers:
+                reducer.start(seen)
+            # the body alone: logits and loss would cost time and memory for nothing
+            fed = {name: batch[name] for name in ("input_ids", "attention_mask") if name in batch}
+            if model.config.is_encoder_decoder:
+                fed["decoder_input_ids"] = seen.ids["decoder"]
+            model.base_model(**fed, use_cache=False)
+            count += len(seen.index)
     if not count:
         raise StudyError("There are no batches to measure on: check the corpus.")
     return index(model, kinds)

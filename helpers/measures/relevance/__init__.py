@@ -30,7 +30,7 @@ from torch import Tensor
 
 from helpers import study
 from helpers.heads import KINDS, index, sites
-from helpers.measures.one_pass import view
+from helpers.measures.one_pass import evaluating, view
 from helpers.measures.relevance import alpha_beta, signed
 from helpers.measures.relevance.layout import Attention, Layout, layout, play
 from helpers.scoring import ratio_interval
@@ -226,12 +226,10 @@ def _run(
     if rule != "alpha_beta":
         for stack in filter(None, (plan.encoder, plan.decoder)):
             folded |= {block: signed.Folded(block, stack.pre_norm) for block in stack.blocks}
-    modes = [(module, module.training) for module in model.modules()]
     if model.training:
         warnings.warn("The model was in training mode: relevance is computed without dropout.", stacklevel=4)
-        model.eval()
     targets = 0
-    try:
+    with evaluating(model):
         for batch in study.progress(batches, label):
             rows = _rows(plan, rule, memory, *_lengths(model, batch))
             for first in range(0, len(batch["input_ids"]), rows):
@@ -240,9 +238,6 @@ def _run(
                 if live.any():
                     targets += int(live.sum())
                     yield part, _batch(model, plan, folded, fed, live, carries, rule, kinds, memory, full), live
-    finally:
-        for module, training in modes:
-            module.training = training
     if not targets:
         raise StudyError("There is no target token to explain: there are no batches, or all labels are ignored (-100).")
 

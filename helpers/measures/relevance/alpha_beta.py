@@ -21,7 +21,7 @@ from helpers.measures.relevance.layout import Attention, FeedForward, Layout, No
 from helpers.study import StudyError
 
 EPS = 1e-5
-CELLS = 1 << 17  # shares computed at a time: both signs of them stay in the cache
+CELLS = 1 << 19  # shares computed at a time: both signs of them stay in the cache
 
 
 def _coefficients(positive: Tensor, negative: Tensor) -> tuple[Tensor, Tensor]:
