@@ -22,8 +22,7 @@ def bleu(hypotheses: Sequence[str], references: Sequence[str], resamples: int = 
     """
     from sacrebleu.metrics import BLEU
 
-    if not hypotheses or len(hypotheses) != len(references):
-        raise StudyError(f"BLEU needs as many references as hypotheses, not {len(hypotheses)} and {len(references)}.")
+    _check_pairs(hypotheses, references)
     metric = BLEU()
     score = metric.corpus_score(list(hypotheses), [list(references)], n_bootstrap=resamples if len(hypotheses) > 1 else 1)
     centre, half = (score._mean, score._ci) if resamples > 1 and len(hypotheses) > 1 else (float("nan"),) * 2
@@ -33,6 +32,36 @@ def bleu(hypotheses: Sequence[str], references: Sequence[str], resamples: int = 
         "high": centre + half,
         "signature": str(metric.get_signature()),
     }
+
+
+def bleu_statistics(hypotheses: Sequence[str], references: Sequence[str]) -> np.ndarray:
+    """What corpus BLEU sums over sentences, so that sums over any of them can be scored by `bleu_of`.
+
+    Returns
+    -------
+    int array [sentences, 10]
+        Length of hypothesis and reference in tokens; matched n-grams and all n-grams of the hypothesis, n = 1 to 4.
+    """
+    from sacrebleu.metrics import BLEU
+
+    _check_pairs(hypotheses, references)
+    metric = BLEU()
+    scores = [metric.corpus_score([ours], [[theirs]]) for ours, theirs in zip(hypotheses, references, strict=True)]
+    return np.array([[s.sys_len, s.ref_len, *s.counts, *s.totals] for s in scores])
+
+
+def bleu_of(statistics: np.ndarray) -> np.ndarray:
+    """BLEU of summed `bleu_statistics` [..., 10], as `bleu` scores them: array [...]."""
+    from sacrebleu.metrics import BLEU
+
+    rows = np.rint(statistics).astype(int).reshape(-1, 10).tolist()
+    scores = [BLEU.compute_bleu(row[2:6], row[6:], row[0], row[1], smooth_method="exp").score for row in rows]
+    return np.array(scores).reshape(statistics.shape[:-1])
+
+
+def _check_pairs(hypotheses: Sequence[str], references: Sequence[str]) -> None:
+    if not hypotheses or len(hypotheses) != len(references):
+        raise StudyError(f"BLEU needs as many references as hypotheses, not {len(hypotheses)} and {len(references)}.")
 
 
 def phenomena(hypotheses: Sequence[str], marks: Iterable[Sequence[tuple[str, str, tuple[str, ...]]]]) -> pd.DataFrame:

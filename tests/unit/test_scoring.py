@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 import sacrebleu
 
-from helpers.scoring import ORDER, bleu, gap, phenomena, ratio, ratio_interval, resamples
+from helpers.scoring import ORDER, bleu, bleu_of, bleu_statistics, gap, phenomena, ratio, ratio_interval, resamples
 from helpers.study import StudyError
 from tests.reference import measures as slow
 
@@ -60,6 +60,20 @@ def test_the_interval_of_bleu_covers_other_samples():
     assert inside >= 8
 
 
+def test_bleu_of_summed_statistics():
+    hypotheses, references = texts(30)
+    hypotheses[3], hypotheses[4] = "", " ".join(reversed(references[4].split()))  # no pairs of words: smoothed
+    statistics = bleu_statistics(hypotheses, references)
+    assert statistics.shape == (30, 10)
+    parts = np.stack([statistics.sum(0), statistics[:5].sum(0), statistics[3], statistics[4]])
+    chosen = [list(range(30)), list(range(5)), [3], [4]]
+    expected = [bleu([hypotheses[i] for i in c], [references[i] for i in c], 0)["bleu"] for c in chosen]
+    assert bleu_of(parts).tolist() == expected and bleu_of(parts.reshape(2, 2, 10)).shape == (2, 2)
+    assert bleu_of(parts[0]) == expected[0] and expected[2] == 0 < expected[3] < expected[1]
+    # weights of resamples are floats
+    assert bleu_of(resamples(30, 4) @ statistics).shape == (4,)
+
+
 def test_bleu_without_an_interval():
     hypotheses, references = texts(5)
     for resampled in (0, 1):
@@ -72,8 +86,9 @@ def test_bleu_without_an_interval():
 
 @pytest.mark.parametrize("hypotheses, references", [([], []), (["a"], []), (["a"], ["a", "b"]), ([], ["a"])])
 def test_bleu_of_a_mismatch_is_refused(hypotheses, references):
-    with pytest.raises(StudyError, match=f"not {len(hypotheses)} and {len(references)}"):
-        bleu(hypotheses, references)
+    for score in (bleu, bleu_statistics):
+        with pytest.raises(StudyError, match=f"not {len(hypotheses)} and {len(references)}"):
+            score(hypotheses, references)
 
 
 # -------------------- phenomena
