@@ -1,0 +1,159 @@
+"""What measures of heads agree with: each other, the loss without a head, what heads do, themselves on other sentences.
+
+All correlations are Spearman's. Measures that are normalised within a layer are compared by ranks within layers, pooled.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+import numpy as np
+import pandas as pd
+from scipy.stats import rankdata
+
+from helpers.heads import KINDS
+from helpers.study import StudyError
+
+LAYER = ["kind", "layer"]
+INTERVAL = [0.025, 0.975]  # 95 %
+
+
+def within_layer_ranks(column: pd.Series) -> pd.Series:
+    """Rank of each head in its layer, from 0 (smallest) to 1; ties are averaged; nan where a layer has one head."""
+    layers = column.groupby(level=LAYER)
+    return (layers.rank() - 1) / (layers.transform("count") - 1).replace(0, np.nan)
+
+
+def relative(column: pd.Series) -> pd.Series:
+    """A measure in units of its layer's average head: a share of the layer times the heads in the layer."""
+    return column / column.groupby(level=LAYER).transform("mean")
+
+
+def rank_agreement(columns: pd.DataFrame, kind: str = "encoder") -> pd.DataFrame:
+    """Spearman correlations between columns of the head table, on ranks within layers, pooled over the layers of a kind."""
+    return _of_kinds(columns, kind).apply(within_layer_ranks).corr(method="spearman")
+
+
+def correlation(truth: pd.Series, measure: pd.Series, kinds=None, within_layer=False, repeats=2000, seed=0) -> dict[str, float]:
+    """Spearman correlation over heads: rho, low and high (95 % percentile bootstrap over heads), heads (how many).
+
+    Both are Series on (kind, layer, head); heads that are missing, or nan, in one of them are left out. With `within_layer`
+    ranks within layers are compared and heads are drawn within layers; layers of one head are left out. rho is nan where a
+    column does not vary, and resamples where it does not are skipped.
+
+    Raises
+    ------
+    StudyError
+        If the two have no heads of these kinds in common.
+    """
+    both = _of_kinds(pd.DataFrame({"truth": truth, "measure": measure}).dropna(), kinds)
+    strata, values = _strata(both.index, LAYER if within_layer else []), both.to_numpy(dtype=float).T
+    drawn = values[:, _resampled(strata, repeats, np.random.default_rng(seed))]
+    low, high = pd.Series(_spearman(*drawn, strata)).quantile(INTERVAL)
+    heads = sum(len(places) for places in strata if len(places) > 1)
+    return {"rho": float(_spearman(*values, strata)), "low": low, "high": high, "heads": heads}
+
+
+def correlations(truth: pd.Series, measures: Mapping[str, pd.Series], **options) -> pd.DataFrame:
+    """`correlation` of each measure with the truth: a row a measure; rho, low, high, heads."""
+    return pd.DataFrame([correlation(truth, column, **options) for column in measures.values()], index=list(measures))
+
+
+def follows_function(relevance: Mapping[str, pd.Series], functions: Mapping[str, pd.Series], draws=10000, seed=0) -> dict:
+    """Are encoder heads with a function more relevant than the others of their layer (Voita et al. 2019, section 5)?
+
+    Parameters
+    ----------
+    relevance : mapping of title -> Series on (kind, layer, head), read as `relative` to the layer's average head
+    functions : mapping of title -> Series of lists of (function, label), see `helpers.measures.functions.roles`
+
+    Returns
+    -------
+    dict
+        difference: mean of heads with a function minus mean of heads without, pooled over the models' layers that have both;
+        low, high: its 95 % interval, heads drawn anew within layers; null_low, null_high: 95 % of what shuffling functions
+        within layers gives; p: one-sided, (1 + shuffles as large) / (1 + shuffles); functional, others, layers: how many;
+        left_out: heads with a function in layers that have no other. Without such layers all but the counts are nan.
+    """
+    tables = {
+        title: pd.DataFrame({"value": relative(_of_kinds(column, "encoder")), "has": functions[title].map(len) > 0}).dropna()
+        for title, column in relevance.items()
+    }
+    heads, levels = pd.concat(tables, names=["model"]).astype(float), ["model", *LAYER]
+    mixed = heads.groupby(level=levels).has.transform("mean").between(0, 1, inclusive="neither")
+    value, has = heads.value[mixed].to_numpy(), heads.has[mixed].to_numpy() > 0
+    strata, rng = _strata(heads.index[mixed], levels), np.random.default_rng(seed)
+    found = dict.fromkeys(("difference", "low", "high", "null_low", "null_high", "p"), np.nan)
+    if strata:
+        drawn, shuffled = _resampled(strata, draws, rng), np.tile(has, (draws, 1))
+        for places in strata:
+            shuffled[:, places] = rng.permuted(shuffled[:, places], axis=1)
+        observed, null = float(_difference(value, has)), _difference(value, shuffled)
+        p = (1 + int((null >= observed - 1e-9).sum())) / (1 + draws)  # a shuffle may round the same sum otherwise
+        ends = pd.DataFrame({"drawn": _difference(value[drawn], has[drawn]), "null": null}).quantile(INTERVAL)
+        found = dict(zip(found, (observed, *ends.drawn, *ends.null, p), strict=True))
+    counts = (int(has.sum()), int((~has).sum()), len(strata), int(heads.has[~mixed].sum()))
+    return found | dict(zip(("functional", "others", "layers", "left_out"), counts, strict=True))
+
+
+def settling(explained, sizes: Iterable[int], draws=30, seed=0, kind="encoder", normalise="step") -> pd.DataFrame:
+    """How the ranking within layers settles with sentences: `settle` for a `helpers.measures.relevance.Explained`."""
+    places = _of_kinds(pd.Series(np.arange(len(explained.heads)), explained.heads), kind)
+    numerators, denominators = (part[:, places] for part in explained.per_sentence(normalise))
+    return settle(numerators, denominators, _strata(places.index), sizes, draws, seed)
+
+
+def settle(numerators: np.ndarray, denominators: np.ndarray, strata, sizes: Iterable[int], draws=30, seed=0) -> pd.DataFrame:
+    """Correlation, on ranks within `strata`, of n sentences of one random half of all with the whole other half.
+
+    A head's value on some sentences is the ratio of their summed numerators and denominators [sentences, heads]. Of `sizes`
+    those above half of all sentences are dropped. A row each n: n, rho (median over draws), low, high (95 % of draws).
+    """
+    half, rng = len(numerators) // 2, np.random.default_rng(seed)
+    kept = np.array(sorted({n for n in sizes if 1 <= n <= half}), dtype=int)
+    rho = np.empty((draws, len(kept)))
+    for draw in range(draws):
+        one, other = np.split(rng.permutation(len(numerators)), [half])
+        some = (part[one].cumsum(0)[kept - 1] for part in (numerators, denominators))
+        whole = (part[other].sum(0, keepdims=True) for part in (numerators, denominators))
+        with np.errstate(invalid="ignore", divide="ignore"):
+            rho[draw] = _spearman(np.divide(*some), np.divide(*whole), strata)
+    rows = [(n, *pd.Series(column).quantile([0.5, *INTERVAL])) for n, column in zip(kept, rho.T, strict=True)]
+    return pd.DataFrame(rows, columns=["n", "rho", "low", "high"])
+
+
+def _of_kinds(table, kinds: str | Sequence[str] | None):
+    kinds = [kinds] if isinstance(kinds, str) else kinds or KINDS
+    chosen = table[table.index.isin(kinds, level="kind")]
+    if chosen.empty:
+        raise StudyError(f"There are no {' or '.join(kinds)} heads to compare: measure them first.")
+    return chosen
+
+
+def _strata(heads: pd.MultiIndex, levels: Sequence[str] = LAYER) -> list[np.ndarray]:
+    """Places of the heads of each layer; of all heads where there are no levels."""
+    places = pd.Series(np.arange(len(heads)), heads)
+    return [part.to_numpy() for _, part in places.groupby(level=levels)] if levels else [places.to_numpy()]
+
+
+def _resampled(strata: Sequence[np.ndarray], repeats: int, rng: np.random.Generator) -> np.ndarray:
+    """Places drawn with replacement within each stratum, which keeps its columns: int [repeats, heads]."""
+    return np.concatenate([rng.choice(p, (repeats, len(p))) for p in strata], 1)[:, np.concatenate(strata).argsort()]
+
+
+def _spearman(one: np.ndarray, other: np.ndarray, strata: Sequence[np.ndarray]) -> np.ndarray:
+    """Correlation over the last axis of ranks within strata of two heads or more; nan where one side does not vary."""
+    centred = []
+    for values in (one, other):
+        parts = [(rankdata(values[..., p], axis=-1) - 1) / (len(p) - 1) for p in strata if len(p) > 1]
+        ranks = rankdata(np.concatenate(parts, -1), axis=-1) if parts else np.full((*values.shape[:-1], 1), np.nan)
+        centred.append(ranks - ranks.mean(-1, keepdims=True))
+    a, b = centred
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return (a * b).sum(-1) / np.sqrt((a * a).sum(-1) * (b * b).sum(-1))
+
+
+def _difference(value: np.ndarray, has: np.ndarray) -> np.ndarray:
+    """Mean over heads (the last axis) with a function minus mean over those without; nan where there are none."""
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return (value * has).sum(-1) / has.sum(-1) - (value * ~has).sum(-1) / (~has).sum(-1)

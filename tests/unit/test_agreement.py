@@ -1,0 +1,275 @@
+"""What measures agree with, against hand-made cases, slow loops and planted effects."""
+
+from __future__ import annotations
+
+import math
+import time
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.stats import spearmanr
+
+from helpers.measures.agreement import (
+    correlation,
+    correlations,
+    follows_function,
+    rank_agreement,
+    relative,
+    settling,
+    within_layer_ranks,
+)
+from helpers.measures.relevance import Explained
+from helpers.study import StudyError
+
+ROLE = [("nsubj", "v→s")]
+
+
+@pytest.fixture(autouse=True)
+def no_warnings():
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        yield
+
+
+def table(layers, kind="encoder"):
+    """Index of layers with the given numbers of heads."""
+    rows = [(kind, layer, head) for layer, heads in enumerate(layers) for head in range(heads)]
+    return pd.MultiIndex.from_tuples(rows, names=["kind", "layer", "head"])
+
+
+def noise(index, seed):
+    return pd.Series(np.random.default_rng(seed).random(len(index)), index)
+
+
+# -------------------- ranks
+
+
+def test_ranks_within_layers():
+    index = table([4, 3, 1, 3])
+    values = [0.3, 0.1, 0.9, 0.3, 5, 7, 6, 2, 1, math.nan, 0]
+    expected = [0.5, 0, 1, 0.5, 0, 1, 0.5, math.nan, 1, math.nan, 0]
+    shuffled = pd.Series(values, index).sample(frac=1, random_state=0)
+    found = within_layer_ranks(shuffled)
+    assert found.index.equals(shuffled.index)
+    np.testing.assert_array_equal(found[index], expected)
+
+
+def test_kinds_are_not_mixed():
+    both = pd.concat([pd.Series([1.0, 2.0], table([2], kind)) for kind in ("encoder", "cross")])
+    assert within_layer_ranks(both).tolist() == [0, 1, 0, 1]
+
+
+def test_agreement_is_within_layers():
+    index = table([4, 4, 1]).append(table([4], "cross"))
+    one = noise(index, 1)
+    depth = pd.Series(index.get_level_values("layer"), index)
+    frame = pd.DataFrame({"one": one, "deeper": one + 10 * depth, "turned": -one - 10 * depth, "other": noise(index, 2)})
+    found = rank_agreement(frame)
+    assert found.loc["one", "deeper"] == pytest.approx(1) and found.loc["one", "turned"] == pytest.approx(-1)
+    pooled = [np.concatenate([column.iloc[p].rank() for p in (slice(0, 4), slice(4, 8))]) for column in (one, frame.other)]
+    assert found.loc["one", "other"] == pytest.approx(spearmanr(*pooled).statistic)
+    assert found.equals(found.T) and np.allclose(np.diag(found), 1)
+    cross = spearmanr(one["cross"], frame.other["cross"]).statistic
+    assert rank_agreement(frame, "cross").loc["one", "other"] == pytest.approx(cross)
+    with pytest.raises(StudyError, match="no decoder heads"):
+        rank_agreement(frame, "decoder")
+
+
+# -------------------- correlation
+
+
+def slow_bootstrap(truth, measure, layers, within, repeats=600):
+    """Draw heads one by one; the correlation of every resample by scipy."""
+    rng, found = np.random.default_rng(99), []
+    for _ in range(repeats):
+        drawn = []
+        for places in np.split(np.arange(len(truth)), np.cumsum(layers)[:-1]) if within else [np.arange(len(truth))]:
+            drawn += [(number, rng.choice(places)) for number in places]
+        places = [place for _, place in drawn]
+        one, other = (column.iloc[places].set_axis(truth.index) for column in (truth, measure))
+        if within:
+            one, other = within_layer_ranks(one), within_layer_ranks(other)
+        if one.nunique() > 1 and other.nunique() > 1:
+            found.append(spearmanr(one, other).statistic)
+    return np.quantile(found, [0.025, 0.975])
+
+
+@pytest.mark.parametrize("within", [False, True])
+def test_correlation_is_spearmans_with_a_bootstrap_over_heads(within):
+    layers = [6, 4, 5]
+    index = table(layers)
+    truth = noise(index, 0) + pd.Series(index.get_level_values("layer"), index)
+    measure = (truth + 0.8 * noise(index, 1)).round(1)  # with ties
+    found = correlation(truth, measure, within_layer=within)
+    columns = [within_layer_ranks(c) for c in (truth, measure)] if within else [truth, measure]
+    assert found["rho"] == pytest.approx(spearmanr(*columns).statistic) and found["heads"] == 15
+    np.testing.assert_allclose([found["low"], found["high"]], slow_bootstrap(truth, measure, layers, within), atol=0.06)
+    assert found["low"] < found["rho"] < found["high"]
+    assert correlation(truth, measure, within_layer=within) == found
+    # the order of the rows is nothing
+    assert correlation(truth, measure.sample(frac=1, random_state=1), within_layer=within) == found
+
+
+def test_depth_alone_is_no_correlation_within_layers():
+    index = table([8, 8, 8])
+    depth = pd.Series(index.get_level_values("layer"), index)
+    one, other = noise(index, 5) + 10 * depth, noise(index, 6) + 10 * depth
+    assert correlation(one, other)["rho"] > 0.8
+    within = correlation(one, other, within_layer=True)
+    assert within["low"] < 0 < within["high"]
+    # layers need not be in one piece
+    mixed = correlation(*(column.sort_index(level="head") for column in (one, other)), within_layer=True)
+    assert mixed["rho"] == pytest.approx(within["rho"])
+    np.testing.assert_allclose([mixed["low"], mixed["high"]], [within["low"], within["high"]], atol=0.08)
+
+
+def test_heads_in_common_count():
+    index = table([4, 4]).append(table([1, 4], "cross"))
+    truth, measure = noise(index, 1), noise(index, 2)
+    measure.iloc[0] = math.nan
+    assert correlation(truth, measure)["heads"] == 12
+    assert correlation(truth, measure.iloc[1:-1])["heads"] == 11
+    assert correlation(truth, measure, within_layer=True)["heads"] == 11
+    cross = correlation(truth, measure, kinds="cross")
+    assert cross["rho"] == pytest.approx(spearmanr(truth["cross"], measure["cross"]).statistic) and cross["heads"] == 5
+    assert correlation(truth, measure, kinds=("encoder", "cross")) == correlation(truth, measure)
+    with pytest.raises(StudyError, match="no decoder heads"):
+        correlation(truth, measure, kinds="decoder")
+    with pytest.raises(StudyError, match="no encoder or decoder or cross heads"):
+        correlation(truth[:0], measure)
+
+
+def test_columns_that_do_not_vary():
+    index = table([3, 3])
+    found = correlation(noise(index, 1), noise(index, 2) * 0)
+    assert math.isnan(found["rho"]) and math.isnan(found["low"]) and found["heads"] == 6
+    # a third of all resamples of two heads hold both: the others have no correlation
+    assert correlation(noise(index, 1).iloc[:2], noise(index, 1).iloc[:2] * 2)["low"] == pytest.approx(1)
+    alone = correlation(noise(table([1, 1]), 1), noise(table([1, 1]), 2), within_layer=True)
+    assert math.isnan(alone["rho"]) and alone["heads"] == 0
+
+
+def test_a_row_a_measure():
+    index = table([5, 5])
+    truth = noise(index, 1)
+    found = correlations(truth, {"same": truth * 3, "turned": -truth}, repeats=20)
+    assert found.columns.tolist() == ["rho", "low", "high", "heads"] and found.index.tolist() == ["same", "turned"]
+    assert found.rho.tolist() == pytest.approx([1, -1]) and found.heads.tolist() == [10, 10]
+
+
+# -------------------- does relevance follow function?
+
+
+def test_relative_to_the_average_head():
+    column = pd.Series([0.5, 0.25, 0.25, 0, 0.75, 0.25], table([4, 2]))
+    assert relative(column).tolist() == [2, 1, 1, 0, 1.5, 0.5]
+
+
+def roles(index, places):
+    return pd.Series([ROLE if i in places else [] for i in range(len(index))], index)
+
+
+def test_heads_with_a_function_by_hand():
+    # relative to their layer: 2, 1, 1, 0 | 1.5, .5 | (every head has a function) | (no head has one)
+    relevance = pd.Series([0.5, 0.25, 0.25, 0, 0.75, 0.25, 0.9, 0.1, 0.9, 0.1], table([4, 2, 2, 2]))
+    other = pd.Series([0.2, 0.8], table([2]))
+    cross = pd.Series([0.1, 0.9], table([2], "cross"))
+    columns = {"a": pd.concat([relevance, cross]), "b": other}
+    functions = {"a": roles(columns["a"].index, {0, 1, 4, 6, 7, 10}), "b": roles(other.index, {1})}
+    found = follows_function(columns, functions, draws=500)
+    with_one, without = [2, 1, 1.5, 1.6], [1, 0, 0.5, 0.4]
+    assert found["difference"] == pytest.approx(np.mean(with_one) - np.mean(without))
+    assert [found[name] for name in ("functional", "others", "layers", "left_out")] == [4, 4, 3, 2]
+    assert found["low"] < found["difference"] < found["high"] and found["null_low"] < 0 < found["null_high"]
+    # scaling a whole layer is nothing
+    scaled = relevance * np.repeat([2, 3, 4, 5], [4, 2, 2, 2])
+    again = follows_function({"a": scaled, "b": other}, functions, draws=500)
+    assert again["difference"] == pytest.approx(found["difference"])
+
+
+def test_shuffled_functions_give_the_exact_chance():
+    relevance = pd.Series([0.4, 0.3, 0.2, 0.1, 0.6, 0.2, 0.1, 0.1], table([4, 4]))
+    functions = roles(relevance.index, {0, 4})
+    found = follows_function({"a": relevance}, {"a": functions}, draws=4000)
+    assert found["p"] == pytest.approx(1 / 16, abs=0.015)  # one of 4 x 4 placings is as large
+    values = relative(relevance).to_numpy().reshape(2, 4)
+    exact = [(a + b) / 2 - (8 - a - b) / 6 for a in values[0] for b in values[1]]
+    assert found["null_low"] == pytest.approx(min(exact)) and found["null_high"] == pytest.approx(max(exact))
+    worst = follows_function({"a": relevance}, {"a": roles(relevance.index, {3, 7})}, draws=200)
+    assert worst["p"] == pytest.approx(1) and worst["difference"] < 0
+    assert follows_function({"a": relevance}, {"a": functions}, draws=1)["p"] in (0.5, 1)  # never 0
+
+
+def test_a_planted_function_is_found_and_none_is_not():
+    index = table([8, 8, 8])
+    planted, p = {2, 9, 12, 20}, []
+    relevance = noise(index, 3) + pd.Series([1.0 * (i in planted) for i in range(24)], index)
+    found = follows_function({"a": relevance}, {"a": roles(index, planted)}, draws=2000)
+    assert found["p"] < 0.01 and found["low"] > 0 and found["difference"] > found["null_high"]
+    for seed in range(40):
+        p.append(follows_function({"a": noise(index, seed)}, {"a": roles(index, planted)}, draws=200)["p"])
+    assert 0.3 < np.mean(p) < 0.7 and np.mean(np.array(p) < 0.1) < 0.25
+
+
+def test_no_head_has_a_function():
+    index = table([3, 3])
+    found = follows_function({"a": noise(index, 1)}, {"a": roles(index, set())})
+    assert found["functional"] == found["others"] == found["layers"] == found["left_out"] == 0
+    assert all(math.isnan(found[name]) for name in ("difference", "low", "high", "null_low", "null_high", "p"))
+    everyone = follows_function({"a": noise(index, 1)}, {"a": roles(index, range(6))})
+    assert math.isnan(everyone["difference"]) and everyone["left_out"] == 6
+
+
+# -------------------- settling
+
+
+def explained(sentences=40, layers=(4, 3, 1), signal=1.0, seed=0):
+    """Relevance of one to four targets a sentence: what its head always has, and noise."""
+    rng = np.random.default_rng(seed)
+    index = table(layers).append(table([3], "cross"))
+    sentence = np.repeat(np.arange(sentences), rng.integers(1, 5, sentences))
+    usual = signal * np.random.default_rng(100).random(len(index))
+    return Explained(index, 0.01 + usual + rng.random((len(sentence), len(index))), sentence, "alpha_beta")
+
+
+@pytest.mark.parametrize("normalise", ["step", "ratio"])
+def test_settling_is_the_slow_loop(normalise):
+    whole = explained()
+    found = settling(whole, [1, 5, 20, 21, 40, 5], draws=4, seed=7, normalise=normalise)
+    assert found.n.tolist() == [1, 5, 20] and found.columns.tolist() == ["n", "rho", "low", "high"]
+    rng, rows = np.random.default_rng(7), []
+    for _ in range(4):
+        order = rng.permutation(40)
+        rest = within_layer_ranks(whole.take(order[20:]).series(normalise)[:8])
+        some = (within_layer_ranks(whole.take(order[:n]).series(normalise)[:8]) for n in (1, 5, 20))
+        rows.append([spearmanr(column, rest, nan_policy="omit").statistic for column in some])
+    np.testing.assert_allclose(found.rho, np.median(rows, 0))
+    np.testing.assert_allclose(found.low, np.quantile(rows, 0.025, axis=0))
+    np.testing.assert_allclose(found.high, np.quantile(rows, 0.975, axis=0))
+
+
+def test_the_ranking_settles_if_there_is_one():
+    settled = settling(explained(400, (8, 8), signal=0.5), [1, 10, 200])
+    assert settled.rho.is_monotonic_increasing and settled.rho.iloc[0] < 0.7 and settled.rho.iloc[-1] > 0.9
+    assert (settled.low <= settled.rho).all() and (settled.rho <= settled.high).all()
+    # without a ranking two halves of the sentences agree in nothing: no sentence is in both
+    nothing = settling(explained(400, (8, 8), signal=0.0), [200], draws=60)
+    assert abs(nothing.rho[0]) < 0.2 and nothing.low[0] < 0 < nothing.high[0]
+
+
+def test_few_sentences_and_other_kinds():
+    assert settling(explained(9), [1, 4, 5], draws=2, kind="cross").n.tolist() == [1, 4]
+    empty = settling(explained(9), [5], draws=2)
+    assert empty.empty and empty.columns.tolist() == ["n", "rho", "low", "high"]
+    assert settling(explained(1), [1]).empty
+    with pytest.raises(StudyError, match="no decoder heads"):
+        settling(explained(9), [1], kind="decoder")
+    assert settling(explained(9, (1, 1)), [2], draws=2).rho.isna().all()
+
+
+def test_settling_is_fast():
+    large, started = explained(2000, [8] * 6), time.perf_counter()
+    settling(large, [1, 3, 10, 30, 100, 300, 1000])
+    assert time.perf_counter() - started < 5
