@@ -14,6 +14,7 @@ import pandas as pd
 import seaborn as sns
 from matplotlib.patches import Patch
 
+from helpers.measures.agreement import relative
 from helpers.measures.functions import DIRECTIONS, RELATIONS
 
 # Okabe-Ito colours, safe for colour-blind readers; each function keeps its own everywhere
@@ -42,6 +43,13 @@ def _grid(count: int, columns: int, width: float, height: float, **more):
     for axis in axes.flat[count:]:
         axis.set_axis_off()
     return figure, list(axes.flat[:count])
+
+
+def _legend_below(figure, handles: Sequence[Any], columns: int) -> None:
+    figure.legend(
+        handles=handles, loc="outside lower center", ncols=min(len(handles), columns), fontsize=8, columnspacing=1.2,
+        handletextpad=0.4,
+    )  # fmt: skip
 
 
 # --- corpora ---------------------------------------------------------------------------------------------------------
@@ -115,27 +123,35 @@ def head_maps(
     """
     figure, axes = _grid(len(columns), 4, 3.1, 2.3)
     for number, (axis, (title, column)) in enumerate(zip(axes, columns.items(), strict=True)):
-        layers = column.xs(kind, level="kind").groupby(level="layer")
-        rank = (order or columns)[title].xs(kind, level="kind")
-        grid, names = [], []
-        for layer, values in layers:
-            heads = rank.xs(layer, level="layer").sort_values(ascending=False, kind="stable").index
-            grid.append(values.xs(layer, level="layer").reindex(heads).to_numpy())
-            names.append(heads)
-        wide = max(map(len, grid))
-        table = np.full((len(grid), wide), np.nan)
-        text = np.full((len(grid), wide), "", dtype=object)
-        for i, (row, heads) in enumerate(zip(grid, names, strict=True)):
-            table[i, : len(row)] = row
-            text[i, : len(row)] = [f"{v:.{digits}f}".replace("0.", ".") + f"\n#{h}" for v, h in zip(row, heads, strict=True)]
-        low, high = limits or (None, None)
-        sns.heatmap(
-            table[::-1], ax=axis, cmap="viridis", vmin=low, vmax=high, annot=text[::-1], fmt="", linewidths=0.5,
-            annot_kws={"fontsize": 5.5}, cbar=number % 4 == 3 or number == len(columns) - 1, cbar_kws={"label": label},
-        )  # fmt: skip
-        axis.set(title=title, xticks=[], xlabel="heads, sorted", ylabel="layer" if number % 4 == 0 else "")
-        axis.set_yticklabels([str(i + 1) for i in range(len(grid))][::-1], rotation=0)
+        last = number % 4 == 3 or number == len(columns) - 1
+        _head_map(axis, column, (order or columns)[title], kind, limits, digits, cbar=last, cbar_kws={"label": label})
+        axis.set(title=title, xlabel="heads, sorted", ylabel="layer" if number % 4 == 0 else "")
     return figure
+
+
+def _head_map(
+    axis, column: pd.Series, rank: pd.Series, kind: str, limits: tuple[float, float] | None, digits: int = 2, **more: Any
+) -> None:
+    """One panel of `head_maps`: a row a layer, its heads sorted by `rank`; cells show value and #head."""
+    column, rank = (part.xs(kind, level="kind") for part in (column, rank))
+    rows = {layer: part.xs(layer).sort_values(ascending=False, kind="stable").index for layer, part in rank.groupby("layer")}
+    table = pd.DataFrame([column.xs(layer).reindex(heads).tolist() for layer, heads in rows.items()]).to_numpy(float)
+    text = np.full(table.shape, "", dtype=object)
+    for i, heads in enumerate(rows.values()):
+        text[i, : len(heads)] = [f"{_short(v, digits)}\n#{h}" for v, h in zip(table[i], heads, strict=False)]
+    low, high = limits or (None, None)
+    sns.heatmap(
+        table[::-1], ax=axis, cmap="viridis", vmin=low, vmax=high, annot=text[::-1], fmt="", linewidths=0.5,
+        annot_kws={"fontsize": 5.5}, **more,
+    )  # fmt: skip
+    axis.set_xticks([])
+    axis.set_yticklabels([layer + 1 for layer in rows][::-1], rotation=0)
+
+
+def _short(value: float, digits: int = 2) -> str:
+    """The number as ".45" for 0.45: a zero that all cells would share is left out."""
+    text = f"{value:.{digits}f}"
+    return text.replace("0.", ".", 1) if abs(value) < 1 and "0." in text else text
 
 
 def function_map(functions: Mapping[str, pd.Series], kind: str = "encoder"):
@@ -238,4 +254,168 @@ def attention(examples: Sequence[Mapping[str, Any]]):
             axis.add_patch(plt.Rectangle((column - 0.5, row - 0.5), 1, 1, fill=False, ec=COLOURS["nsubj"], lw=1.4))
         axis.set_title(example["title"], fontsize=8)
         axis.tick_params(length=0)
+    return figure
+
+
+# --- relevance -------------------------------------------------------------------------------------------------------
+
+
+def relevance_and_confidence(relevance: Mapping[str, pd.Series], confidence: Mapping[str, pd.Series], kind: str = "encoder"):
+    """Relevance above confidence (Fig. 1 and 2), a column a model; heads of a layer are sorted by relevance in both.
+
+    Parameters
+    ----------
+    relevance, confidence : mappings of title -> Series on (kind, layer, head)
+    """
+    shown = [column.xs(kind, level="kind") for column in relevance.values()]
+    layers, heads = (max(part.index.get_level_values(name).max() for part in shown) + 1 for name in ("layer", "head"))
+    figure, axes = plt.subplots(
+        2, len(shown), squeeze=False, figsize=(max(2.4, 0.28 * heads + 0.8) * len(shown), 2 * max(1.5, 0.42 * layers + 0.6))
+    )
+    top = max(part.max() for part in shown)
+    for row, name, columns, limit in zip(axes, ("relevance", "confidence"), (relevance, confidence), (top, 1), strict=True):
+        for axis, (title, rank) in zip(row, relevance.items(), strict=True):
+            _head_map(axis, columns[title], rank, kind, (0, limit), cbar=False)
+            axis.set(title=title if name == "relevance" else "", ylabel="layer" if axis is row[0] else "")
+            axis.set_xlabel("heads by relevance" if name == "confidence" else "")
+        figure.colorbar(
+            row[-1].collections[0], ax=list(row), label=name, aspect=14, pad=0.05 / len(row), fraction=0.15 / len(row)
+        )
+    return figure
+
+
+def confidence_against_relevance(relevance: Mapping[str, pd.Series], confidence: Mapping[str, pd.Series]):
+    """Relevance of every encoder head by its confidence, coloured by layer, a panel a model.
+
+    The most relevant head of layer 1 is marked if its confidence is below its layer's median: the paper's exception.
+
+    Parameters
+    ----------
+    relevance, confidence : mappings of title -> Series on (kind, layer, head)
+    """
+    figure, axes = _grid(len(relevance), 4, 2.8, 2.6, sharex=True, sharey=True)
+    layers = max(column.xs("encoder").index.get_level_values("layer").max() for column in relevance.values()) + 1
+    colours = sns.color_palette("viridis_r", layers)
+    for number, (axis, (title, column)) in enumerate(zip(axes, relevance.items(), strict=True)):
+        table = pd.DataFrame({"relevance": column, "confidence": confidence[title]}).xs("encoder")
+        for layer, part in table.groupby(level="layer"):
+            axis.scatter(part.confidence, part.relevance, s=16, color=colours[layer], ec="black", lw=0.3)
+        first = table.xs(table.index.get_level_values("layer").min())
+        head = first.relevance.idxmax()
+        x, y = first.confidence[head], first.relevance[head]
+        if x < first.confidence.median():
+            axis.scatter(x, y, s=70, fc="none", ec=MODELS[1], lw=1.2)
+            axis.annotate(f"L1 #{head}", (x, y), (0, 6), textcoords="offset points", fontsize=7, color=MODELS[1], ha="center")
+        axis.set(title=title, xlabel="confidence", ylabel="relevance (share of layer)" if number % 4 == 0 else "")
+        axis.margins(0.08, 0.12)
+    handles = [
+        plt.Line2D([], [], ls="", marker="o", color=c, mec="black", mew=0.3, label=f"layer {i + 1}")
+        for i, c in enumerate(colours)
+    ]
+    _legend_below(figure, handles, 4 * len(axes))
+    return figure
+
+
+def relevance_by_function(relevance: Mapping[str, pd.Series], functions: Mapping[str, pd.Series], summary: Mapping[str, float]):
+    """Relevance of encoder heads, in units of the layer's average head, by what they do; a marker a model.
+
+    Parameters
+    ----------
+    relevance : mapping of title -> Series on (kind, layer, head)
+    functions : mapping of title -> Series of lists of (function, label)
+        A head with several functions stands at each of them.
+    summary : mapping
+        What `helpers.measures.agreement.follows_function` returns.
+    """
+    figure, (axis,) = _grid(1, 1, 7, 3.4)
+    order, rng = list(COLOURS), np.random.default_rng(0)
+    counts = dict.fromkeys(order, 0)
+    for (title, column), marker in zip(relevance.items(), "osD^vP", strict=False):
+        for address, value in relative(column.xs("encoder", drop_level=False)).items():
+            for name in {function for function, _ in functions[title][address]} or {"none"}:
+                counts[name] += 1
+                at = order.index(name) + rng.uniform(-0.25, 0.25)
+                axis.plot(at, value, marker, ms=4.5, color=COLOURS[name], mec="black", mew=0.4)
+    axis.axhline(1, color="grey", lw=0.9, ls=":")
+    axis.set_xticks(range(len(order)), [f"{name}\n({counts[name]})" for name in order])
+    axis.set(xlabel="function (heads)", ylabel="relevance / layer's average", xlim=(-0.5, len(order) - 0.5))
+    said = "no layer has heads with and heads without a function"
+    if summary["functional"]:
+        said = (
+            f"with minus without a function: {summary['difference']:+.2f} [{summary['low']:+.2f}, {summary['high']:+.2f}],"
+            f" shuffled {summary['null_low']:+.2f} to {summary['null_high']:+.2f} (95 %)"
+        )
+    axis.set_title(said, fontsize=9)
+    handles = [plt.Line2D([], [], ls="", marker=m, ms=4.5, color="white", mec="black", mew=0.6, label=title)
+               for title, m in zip(relevance, "osD^vP", strict=False)]  # fmt: skip
+    _legend_below(figure, handles, 5)
+    return figure
+
+
+# --- agreement of measures -------------------------------------------------------------------------------------------
+
+
+def agreement(matrices: Mapping[str, pd.DataFrame]):
+    """Correlations between measures, a panel a title.
+
+    Parameters
+    ----------
+    matrices : mapping of title -> square DataFrame, see `helpers.measures.agreement.rank_agreement`
+    """
+    size = max(len(matrix) for matrix in matrices.values())
+    figure, axes = _grid(len(matrices), 4, 0.42 * size + 0.5 + 1.8 / min(4, len(matrices)), 0.42 * size + 1.6)
+    for number, (axis, (title, matrix)) in enumerate(zip(axes, matrices.items(), strict=True)):
+        text = matrix.map(_short).to_numpy()
+        sns.heatmap(
+            matrix, ax=axis, cmap="RdBu_r", vmin=-1, vmax=1, annot=text, fmt="", annot_kws={"fontsize": 7}, square=True,
+            linewidths=0.5, cbar=False, yticklabels=number % 4 == 0,
+        )  # fmt: skip
+        axis.set(title=title, xlabel="", ylabel="")
+        axis.tick_params(length=0, labelsize=7.5)
+        axis.tick_params(axis="x", rotation=90)
+    figure.colorbar(
+        axes[0].collections[0], ax=axes, label="rank correlation", ticks=[-1, -0.5, 0, 0.5, 1], aspect=14,
+        pad=0.05 / len(axes), fraction=0.15 / len(axes),
+    )  # fmt: skip
+    return figure
+
+
+def settling(curves: Mapping[str, Mapping[str, pd.DataFrame]]):
+    """How the ranking of heads settles with the number of sentences, a panel a title, a line a rule.
+
+    Parameters
+    ----------
+    curves : mapping of title -> mapping of rule -> frame with n, rho, low, high, see `helpers.measures.agreement.settling`
+    """
+    figure, axes = _grid(len(curves), 4, 2.8, 2.5, sharey=True)
+    rules = list(dict.fromkeys(rule for by_rule in curves.values() for rule in by_rule))
+    for number, (axis, (title, by_rule)) in enumerate(zip(axes, curves.items(), strict=True)):
+        for rule, frame in by_rule.items():
+            colour = MODELS[rules.index(rule) % len(MODELS)]
+            axis.fill_between(frame.n, frame.low, frame.high, color=colour, alpha=0.18, lw=0)
+            axis.plot(frame.n, frame.rho, marker=".", color=colour)
+        axis.set(title=title, xscale="log", xlabel="sentences", ylabel="Spearman with other half" if number % 4 == 0 else "")
+        axis.xaxis.set_major_formatter("{x:g}")
+        axis.axhline(1, color="grey", lw=0.7, ls=":")
+    handles = [plt.Line2D([], [], marker=".", color=MODELS[i % len(MODELS)], label=rule) for i, rule in enumerate(rules)]
+    _legend_below(figure, handles, 3 * len(axes))
+    return figure
+
+
+def rank_correlations(frames: Mapping[str, pd.DataFrame]):
+    """Correlation of measures with a truth, with intervals: measures down, a panel a title.
+
+    Parameters
+    ----------
+    frames : mapping of title -> frame by measure with rho, low, high, see `helpers.measures.agreement.correlations`
+    """
+    measures = list(dict.fromkeys(name for frame in frames.values() for name in frame.index))
+    figure, axes = _grid(len(frames), 4, 2.8, 0.26 * len(measures) + 0.9, sharex=True, sharey=True)
+    for axis, (title, frame) in zip(axes, frames.items(), strict=True):
+        frame = frame.reindex(measures)
+        error = np.maximum(0, [frame.rho - frame.low, frame.high - frame.rho])
+        axis.axvline(0, color="grey", lw=0.9, ls=":")
+        axis.errorbar(frame.rho, range(len(measures)), xerr=error, fmt="o", ms=4, lw=1.1, color=MODELS[0])
+        axis.set(title=title, xlabel="Spearman, 95 %", xlim=(-1.05, 1.05), ylim=(len(measures) - 0.5, -0.5))
+        axis.set_yticks(range(len(measures)), measures)
     return figure
