@@ -75,11 +75,13 @@ _TRAIN = {
 PROFILES: dict[str, dict[str, Any]] = {
     "tiny": {
         "corpus": "controlled", "train": 400, "dev": 48, "test": 32, "vocabulary": 300, "beam": 1, "bootstrap": 100,
+        "relevance": 16, "truth": 8,
         "model": _MODEL | {"layers": 2, "width": 32, "heads": 4, "feed_forward": 64},
         "training": _TRAIN | {"steps": 12, "batch_tokens": 1024, "warmup": 4, "evaluate_every": 6},
     },
     "laptop": {
         "corpus": "controlled", "train": 55000, "dev": 1000, "test": 500, "vocabulary": 2000, "beam": 1, "bootstrap": 1000,
+        "relevance": 250, "truth": 200,  # dev sentences: explained; translated without each head
         # a shallow decoder: what context a source word needs is the encoder's to find
         "model": _MODEL | {"dropout": 0.0, "decoder_layers": 1, "decoder_heads": 2},
         "training": _TRAIN | {"steps": 3000, "batch_tokens": 1024, "learning_rate": 3e-3, "cooldown": 0.3,
@@ -87,12 +89,14 @@ PROFILES: dict[str, dict[str, Any]] = {
     },
     "natural": {
         "corpus": "natural", "train": 0, "dev": 2000, "test": 0, "vocabulary": 8000, "beam": 4, "bootstrap": 1000,
+        "relevance": 250, "truth": 0,
         "model": _MODEL | {"width": 256, "feed_forward": 1024},
         "training": _TRAIN | {"steps": 6000, "batch_tokens": 4096, "warmup": 800, "learning_rate": 1e-3,
                               "evaluate_every": 500, "cooldown": 0.3},
     },
     "paper": {
         "corpus": "natural", "train": 0, "dev": 2000, "test": 0, "vocabulary": 32000, "beam": 4, "bootstrap": 1000,
+        "relevance": 500, "truth": 0,
         "model": _MODEL | {"layers": 6, "width": 512, "feed_forward": 2048},
         "training": _TRAIN | {"steps": 200_000, "batch_tokens": 32_000, "warmup": 16_000, "learning_rate": 1.4e-3,
                               "evaluate_every": 2048, "patience": 10, "average": 5},

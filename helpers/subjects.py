@@ -74,9 +74,10 @@ class Subject:
         """The dev set as ids."""
         return tokens.encode(self.dev, self.source, self.target, self.model.config.max_position_embeddings)
 
-    def batches(self, budget: int = 8192) -> tokens.Batches:
-        """The dev set in batches."""
-        return tokens.Batches(self.encoded, self.source.pad, budget, next(self.model.parameters()).device)
+    def batches(self, budget: int = 8192, first: int | None = None) -> tokens.Batches:
+        """The dev set in batches of `budget` tokens; its `first` sentences only, if given."""
+        encoded = tokens.Encoded(*(side[:first] for side in (self.encoded.source, self.encoded.target, self.encoded.words)))
+        return tokens.Batches(encoded, self.source.pad, budget, next(self.model.parameters()).device)
 
     @cached_property
     def counts(self) -> torch.Tensor:

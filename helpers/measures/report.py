@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import torch
 
 from helpers.heads import Site, record
+from helpers.measures.agreement import correlations
+from helpers.measures.confidence import Confidence
 from helpers.measures.functions import (
     DIRECTIONS,
     LABELS,
@@ -20,6 +23,7 @@ from helpers.measures.functions import (
     arcs_of,
     best_heads,
     chance,
+    roles,
     to_words,
 )  # fmt: skip
 from helpers.measures.one_pass import one_pass
@@ -52,6 +56,80 @@ def measure(subject, model, repeats: int = 1000) -> dict[str, pd.DataFrame]:
     }
     heads = one_pass(model, subject.batches(), *reducers.values(), label=f"functions {subject.title}")
     return {name: reducer.frame(heads, repeats) for name, reducer in reducers.items()}
+
+
+def confidence_and_functions(subject, repeats: int = 1000) -> tuple[pd.DataFrame, pd.Series]:
+    """Confidence of every head with its interval, and the functions of every head (`roles`), in one pass over the dev set."""
+    reducers = Confidence(), Positional(), Syntactic(arcs_of(subject.dev)), Rare(subject.counts)
+    heads = one_pass(subject.model, subject.batches(), *reducers, label=f"confidence {subject.title}")
+    confidence, *functions = (reducer.frame(heads, repeats) for reducer in reducers)
+    return confidence, roles(*functions)
+
+
+def relevance_columns(explained: Mapping[str, Any]) -> pd.DataFrame:
+    """Relevance of every head by every rule as columns: a positive rule normalised per step, a signed one both ways.
+
+    Parameters
+    ----------
+    explained : mapping of rule -> helpers.measures.relevance.Explained
+    """
+    columns = {}
+    for rule, found in explained.items():
+        ways = ("step",) if rule == "alpha_beta" else ("step", "ratio")
+        columns |= {rule if len(ways) == 1 else f"{rule} {way}": found.series(way) for way in ways}
+    return pd.DataFrame(columns)
+
+
+def dominance(columns: Mapping[str, pd.Series], kind: str = "encoder") -> pd.DataFrame:
+    """Do a few heads dominate their layer? A row each (model, layer) of shares that sum to 1 in a layer.
+
+    Returns
+    -------
+    pandas.DataFrame
+        heads; largest and two_largest: shares; even: 1 / heads; effective: exp of the entropy, the number of equal heads that
+        would be as spread.
+    """
+    rows = {}
+    for title, column in columns.items():
+        for layer, shares in column.xs(kind, level="kind").groupby(level="layer"):
+            ordered = shares.sort_values(ascending=False).to_numpy()
+            positive = ordered[ordered > 0]
+            rows[title, layer + 1] = {
+                "heads": len(ordered), "largest": ordered[0], "two_largest": ordered[:2].sum(), "even": 1 / len(ordered),
+                "effective": float(np.exp(-(positive * np.log(positive)).sum())),
+            }  # fmt: skip
+    table = pd.DataFrame.from_dict(rows, orient="index")
+    table.index = pd.MultiIndex.from_tuples(table.index, names=["model", "layer"])
+    return table
+
+
+def pooled(columns: Mapping[str, pd.Series]) -> pd.Series:
+    """Columns of several models as one, whose layers are "MODEL LAYER": for comparisons within layers over all models."""
+    parts = []
+    for title, column in columns.items():
+        renamed = [(kind, f"{title} {layer}", head) for kind, layer, head in column.index]
+        parts.append(column.set_axis(pd.MultiIndex.from_tuples(renamed, names=column.index.names)))
+    return pd.concat(parts)
+
+
+def truth_agreement(
+    truths: Mapping[str, pd.Series], measures: Mapping[str, pd.DataFrame], kind: str = "encoder"
+) -> pd.DataFrame:
+    """Rank correlation of every measure with a truth, on ranks within layers pooled over models.
+
+    Parameters
+    ----------
+    truths : mapping of title -> Series on (kind, layer, head), larger = matters more
+    measures : mapping of title -> table on the same index with a column a measure
+
+    Returns
+    -------
+    pandas.DataFrame
+        A row a measure: rho, low, high, heads (`helpers.measures.agreement.correlation`).
+    """
+    names = next(iter(measures.values())).columns
+    columns = {name: pooled({title: table[name] for title, table in measures.items() if title in truths}) for name in names}
+    return correlations(pooled(truths), columns, kinds=kind, within_layer=True)
 
 
 def count_roles(roles: Mapping[str, pd.Series]) -> pd.DataFrame:
