@@ -34,6 +34,7 @@ from helpers.measures.functions import (
     to_words,
 )
 from helpers.measures.one_pass import Reducer, one_pass, view
+from helpers.measures.relevance import Explained
 from helpers.study import StudyError
 from tests.reference import measures as slow
 from tests.unit.tiny_models import EOS, FAMILIES, PAD, SEQ2SEQ, VOCABULARY, tiny_model
@@ -1002,3 +1003,51 @@ def test_examples(subject):
     verb, noun = 3, 2
     expected = (verb, noun) if LABELS["nsubj", DOWN] in example["title"] else (noun, verb)
     assert example["arcs"] == [expected] and words[verb] in ("saw", "chased", "heard")
+
+
+def test_confidence_and_functions_in_one_pass(subject):
+    confident, functions = report.confidence_and_functions(subject, 20)
+    alone = measures.confidence(subject.model, subject.batches())
+    pd.testing.assert_series_equal(confident.confidence, alone)
+    found = report.measure(subject, subject.model, 5)
+    assert functions.tolist() == roles(*(found[name] for name in ("positional", "syntactic", "rare"))).tolist()
+
+
+# -------------------- reports on relevance
+
+
+def shares(*layers: list[float], kind: str = "encoder") -> pd.Series:
+    rows = {(kind, layer, head): value for layer, values in enumerate(layers) for head, value in enumerate(values)}
+    return pd.Series(rows.values(), pd.MultiIndex.from_tuples(rows, names=["kind", "layer", "head"]))
+
+
+def test_relevance_columns_normalise_each_rule_in_its_ways():
+    heads = shares([0, 0]).index
+    values = np.array([[1.0, 3.0], [2.0, -1.0]])
+    found = {rule: Explained(heads, values, np.array([0, 0]), rule) for rule in ("alpha_beta", "cp")}
+    columns = report.relevance_columns(found)
+    assert list(columns) == ["alpha_beta", "cp step", "cp ratio"]
+    assert columns["cp step"].tolist() == pytest.approx([(0.25 + 2) / 2, (0.75 - 1) / 2])
+    assert columns["cp ratio"].tolist() == pytest.approx([3 / 5, 2 / 5])
+
+
+def test_dominance():
+    table = report.dominance({"a": shares([0.25] * 4, [0.1, 0.6, 0.0, 0.3])})
+    assert table.loc[("a", 1)].tolist() == pytest.approx([4, 0.25, 0.5, 0.25, 4])
+    entropy = -(0.1 * math.log(0.1) + 0.6 * math.log(0.6) + 0.3 * math.log(0.3))
+    assert table.loc[("a", 2)].tolist() == pytest.approx([4, 0.6, 0.9, 0.25, math.exp(entropy)])
+
+
+def test_truth_is_compared_within_layers_over_all_models():
+    truths = {"a": shares([1.0, 2.0, 3.0], [30.0, 10.0, 20.0]), "b": shares([5.0, 4.0, 6.0])}
+    same = {title: pd.DataFrame({"same": 2 * truth, "against": -truth}) for title, truth in truths.items()}
+    table = report.truth_agreement(truths, same)
+    assert table.rho.to_dict() == pytest.approx({"same": 1, "against": -1})
+    assert table.heads.tolist() == [9, 9]
+    one = report.truth_agreement({"b": truths["b"]}, same)  # measures of models without a truth do not count
+    assert one.heads.tolist() == [3, 3]
+    shifted = {
+        title: table + np.where(table.index.get_level_values("layer") == 1, -100.0, 0.0)[:, None]
+        for title, table in same.items()
+    }
+    assert report.truth_agreement(truths, shifted).rho["same"] == pytest.approx(1)  # the level of a layer does not count
