@@ -12,16 +12,19 @@
 # ---
 
 # %% [markdown]
-# # 1 · Which heads matter? Confidence (and, next, relevance)
+# # 1 · Which heads matter? Relevance and confidence
 #
-# Voita, Talbot, Moiseev, Sennrich and Titov (ACL 2019, [arXiv 1905.09418](https://arxiv.org/abs/1905.09418)), sections 3 and 4.
+# Voita, Talbot, Moiseev, Sennrich and Titov (ACL 2019, [arXiv 1905.09418](https://arxiv.org/abs/1905.09418)), sections 3 and
+# 4.
 #
 # **The paper's claim.** In each layer of a translation Transformer's encoder a few heads stand out. Two measures show it:
 # layer-wise relevance propagation (how much of the predicted logit flows through a head) and *confidence* (how much of its
-# attention a head puts on one single token, on average). They agree, with one exception in the first layer.
+# attention a head puts on one single token, on average). They agree, with one exception in the first layer. And what stands
+# out has a function that one can name.
 #
 # This notebook describes the text, trains the paper's four models (EN-RU, EN-DE, EN-FR in one register, EN-RU in another),
-# shows how well they translate, and measures confidence. Relevance joins it here.
+# shows how well they translate, measures relevance by three rules and confidence, and asks what the paper did not: do the
+# rules agree, how many sentences are enough, and does any of these measures tell what happens when a head is taken away?
 
 # %% tags=["parameters"]
 profile = "laptop"  # tiny, laptop, natural or paper: sizes only, every one can be overridden below
@@ -46,7 +49,8 @@ from IPython.display import display
 
 from helpers import figures, measures, scoring, subjects, training
 from helpers.corpora.describe import describe
-from helpers.measures.confidence import Confidence
+from helpers.measures import agreement, importance, report
+from helpers.measures.relevance import RULES, conservation, explain
 
 figures.style()
 studied = subjects.study_models(run)
@@ -100,9 +104,9 @@ for subject in studied:
         histories[subject.title] = pd.read_csv(training.place(subject.spec) / "history.csv")
 
 # %% [markdown]
-# **Does the task need its heads?** (controlled corpus) A control without any encoder self-attention (every encoder head removed
-# from the first step on; position-wise layers, decoder and cross-attention stay) says what encoder heads are worth on this
-# text. A corpus on which they were worth nothing would make every later figure hollow.
+# **Does the task need its heads?** (controlled corpus) A control without any encoder self-attention (every encoder head
+# removed from the first step on; position-wise layers, decoder and cross-attention stay) says what encoder heads are worth on
+# this text. A corpus on which they were worth nothing would make every later figure hollow.
 
 # %%
 if studied[0].spec and run.corpus == "controlled":
@@ -130,30 +134,95 @@ if histories:
     run.figure(figures.training_curves(histories), "training_curves")
 
 # %% [markdown]
+# ## Relevance (section 4, appendix A)
+#
+# For every target token of a dev sentence, relevance starts at the logit of the token that the model finds most likely and is
+# propagated down, layer by layer; a head's share is what arrives at its output. Within each layer the heads' shares of one
+# target token sum to 1 (`step`), and are averaged over all target tokens.
+#
+# The paper does not say what to do with softmax, layer norm and biases. Three ways to fill the gap, computed exactly and for
+# all target tokens of a batch at once:
+#
+# - `alpha_beta`, of the authors' later public code, our default: positive and negative contributions apart, half to each;
+#   attention linearised in queries, keys and values together; full Jacobian of norms; biases spread over inputs; rescaled, so
+#   that nothing is lost. Never negative.
+# - `attnlrp` (Achtibat et al. 2024): softmax linearised, products halved, norms' deviations constant; biases keep their share.
+# - `cp` (Ali et al. 2022): attention weights and norms' deviations constant, all to values; biases keep their share.
+#
+# So only `alpha_beta` conserves in the plain sense. Where the relevance that starts at the logits goes, as shares of it:
+
+# %%
+few = run.settings["relevance"]
+explained, kept = {}, {}
+for subject in studied:
+    explained[subject.title] = {
+        rule: explain(subject.model, subject.batches(2048, few), rule, label=f"{rule} {subject.title}") for rule in RULES
+    }
+    parts = {rule: conservation(subject.model, subject.batches(2048, min(few, 20)), rule) for rule in RULES}
+    kept[subject.title] = pd.DataFrame(parts).T
+kept = run.table(pd.concat(kept).rename_axis(["model", "rule"]), "conservation", sentences=min(few, 20))
+kept[["source", "target", "attention", "bias", "eps"]].style.format("{:.1%}", na_rep="")
+
+# %% [markdown]
+# `source` and `target` arrive at the first layers' inputs; `attention` is lost in the softmax, `bias` in biases, `eps` in the
+# small constants that keep divisions of `alpha_beta` stable.
+#
+# **Is the division by a layer's sum safe?** For the signed rules a layer's sum can come near zero at a target token, and that
+# one token then outweighs all others. `negative` and `near_zero` (below 1 % of the sum of magnitudes) are shares of target
+# tokens, `largest` is the largest magnitude that one normalised value takes (a share of a positive rule is at most 1):
+
+# %%
+conditioned = {(title, rule): found.sums() for title, by_rule in explained.items() for rule, found in by_rule.items()}
+conditioned = run.table(pd.concat(conditioned, names=["model", "rule"]), "conditioning", sentences=few)
+conditioned.groupby(["rule", "kind"], sort=False).agg({"negative": "mean", "near_zero": "mean", "largest": "max"}).style.format(
+    {"negative": "{:.1%}", "near_zero": "{:.2%}", "largest": "{:,.1f}"}
+).set_caption("over all models and layers")
+
+# %% [markdown]
+# So for the signed rules `step`, the paper's way, is not to be trusted; `ratio`, which sums over target tokens before it
+# divides, stands beside it from here on.
+#
 # ## Confidence (section 4)
 #
 # `conf(l, h)` is the mean, over the real tokens of the dev set, of the largest weight that the head puts on a real token. The
 # end-of-sentence key is left out and weights are not renormalised; end-of-sentence rows are left out too (the paper does not
-# say). One pass over the dev set; the weights of one layer exist at a time and only sums per sentence and head are kept.
+# say). One pass over the dev set; the weights of one layer exist at a time and only sums per sentence and head are kept. The
+# functions of heads (notebook 2) are measured in the same pass.
 
 # %%
-confidence = {}
+tables, functions = {}, {}
 for subject in studied:
-    reducer = Confidence()
-    heads = measures.one_pass(subject.model, subject.batches(), reducer, label=f"confidence {subject.title}")
-    confidence[subject.title] = reducer.frame(heads, run.settings["bootstrap"])
-    run.table(confidence[subject.title], f"heads_{subject.name}", split="dev", sentences=len(subject.dev))
-
-columns = {title: frame.confidence for title, frame in confidence.items()}
-run.figure(figures.head_maps(columns, "encoder", label="confidence"), "confidence_encoder", split="dev")
+    confident, functions[subject.title] = report.confidence_and_functions(subject, run.settings["bootstrap"])
+    shown = explained[subject.title]["alpha_beta"].frame("step", run.settings["bootstrap"])
+    tables[subject.title] = (
+        confident.add_prefix("confidence_")
+        .rename(columns={"confidence_confidence": "confidence"})
+        .join(
+            [
+                shown.rename(columns={"low": "relevance_low", "high": "relevance_high"}),
+                report.relevance_columns(explained[subject.title]),
+            ]
+        )
+    )
+    run.table(tables[subject.title], f"heads_{subject.name}", split="dev", sentences=len(subject.dev), explained=few)
+confidence = {title: table.confidence for title, table in tables.items()}
+relevance = {title: table.relevance for title, table in tables.items()}
+run.figure(figures.relevance_and_confidence(relevance, confidence), "relevance_and_confidence", split="dev", explained=few)
 
 # %% [markdown]
-# Each row is a layer; within it heads are sorted by confidence (`#` is the head's number). The paper sorts both of its maps by
-# relevance. The same for decoder self-attention and decoder-encoder attention, which the paper does not show:
+# The paper's pair of maps: each row is a layer; within it heads are sorted by *relevance* in both (`#` is the head's number).
+# **Do a few heads dominate?** Shares of the most relevant heads of each encoder layer, against an even split and against a
+# model of the same size with random weights; `effective` is the number of equal heads that would be as concentrated:
 
 # %%
-for kind in ("decoder", "cross"):
-    run.figure(figures.head_maps(columns, kind, label="confidence"), f"confidence_{kind}", split="dev")
+random = explain(studied[0].untrained(), studied[0].batches(2048, min(few, 50)), kinds="encoder", label="random weights")
+dominant = report.dominance(relevance | {"random weights": random.series()})
+run.table(dominant, "dominance", split="dev", explained=few).style.format("{:.2f}").format("{:.0f}", subset=["heads"])
+
+# %%
+run.figure(
+    figures.confidence_against_relevance(relevance, confidence), "confidence_against_relevance", split="dev", explained=few
+)
 
 # %%
 confident = pd.DataFrame(
@@ -163,23 +232,106 @@ confident = pd.DataFrame(
             "above 0.8": int((frame.xs("encoder").confidence > 0.8).sum()),
             "median": frame.xs("encoder").confidence.median(),
             "largest": frame.xs("encoder").confidence.max(),
-            "widest interval": (frame.xs("encoder").high - frame.xs("encoder").low).max(),
+            "widest interval": (frame.xs("encoder").confidence_high - frame.xs("encoder").confidence_low).max(),
         }
-        for title, frame in confidence.items()
+        for title, frame in tables.items()
     }
 ).T
-untrained = Confidence()
-heads = measures.one_pass(studied[0].untrained(), studied[0].batches(), untrained, label="confidence, random weights")
+untrained = measures.confidence(studied[0].untrained(), studied[0].batches()).xs("encoder")
 confident.loc["random weights"] = [
-    len(heads[heads.get_level_values("kind") == "encoder"]),
-    0,
-    (column := untrained.frame(heads, 2).xs("encoder").confidence).median(),
-    column.max(),
+    len(untrained),
+    int((untrained > 0.8).sum()),
+    untrained.median(),
+    untrained.max(),
     float("nan"),
 ]
 run.table(confident, "confident_heads", split="dev").style.format(
-    "{:.2f}", subset=["median", "largest", "widest interval"]
+    "{:.2f}", subset=["median", "largest", "widest interval"], na_rep=""
 ).format("{:.0f}", subset=["heads", "above 0.8"])
+
+# %% [markdown]
+# ## Does importance follow function?
+#
+# The paper reads its maps so: heads that matter have a function. Relevance of every encoder head in units of its layer's
+# average head, by what the head does (notebook 2's verdicts). The number is the difference between heads with and without a
+# function, with a bootstrap interval over heads; beside it stands what functions shuffled among the heads of a layer would
+# give.
+
+# %%
+follows = agreement.follows_function(relevance, functions)
+run.table(pd.DataFrame([follows]), "follows_function", explained=few)
+run.figure(figures.relevance_by_function(relevance, functions, follows), "relevance_by_function", explained=few)
+
+# %% [markdown]
+# ## Do the rules agree?
+#
+# Spearman correlation of ranks within each encoder layer, pooled over layers:
+
+# %%
+columns = [*report.relevance_columns(explained[studied[0].title]).columns, "confidence"]
+matrices = {title: agreement.rank_agreement(table[columns]) for title, table in tables.items()}
+run.table(pd.concat(matrices).rename_axis(["model", "measure"]), "rule_agreement", explained=few)
+run.figure(figures.agreement(matrices), "rule_agreement", explained=few)
+
+# %% [markdown]
+# ## Decoder heads
+#
+# The paper shows encoder heads only. The same maps for decoder self-attention and decoder-encoder attention:
+
+# %%
+for kind in ("decoder", "cross"):
+    pair = figures.relevance_and_confidence(relevance, confidence, kind)
+    run.figure(pair, f"relevance_and_confidence_{kind}", split="dev", explained=few)
+
+# %% [markdown]
+# ## How many sentences are enough?
+#
+# The ranking of heads within encoder layers from n sentences against that of other sentences, half of those explained (never a
+# sentence in both; median and 95 % of 30 random draws). The paper does not say how large its dev set was.
+
+# %%
+sizes = [1, 2, 5, 10, 20, 50, 100, 200]
+settled = {
+    title: {
+        f"{rule} {way}": agreement.settling(found, sizes, normalise=way)
+        for rule, found in by_rule.items()
+        for way in (("step",) if rule == "alpha_beta" else ("step", "ratio"))
+    }
+    for title, by_rule in explained.items()
+}
+rows = {(title, rule): frame.set_index("n") for title, by_rule in settled.items() for rule, frame in by_rule.items()}
+run.table(pd.concat(rows, names=["model", "rule"]), "settling", explained=few)
+run.figure(figures.settling(settled), "settling", explained=few)
+
+# %% [markdown]
+# ## The truth: what happens without the head?
+#
+# Every measure above is a guess at what a head is worth. Here each head is taken away alone (its gate 0, no further training)
+# and the loss on dev sentences is measured again, for every model; for the first one its BLEU on dev sentences too. Beside
+# relevance and confidence stands activation x gradient of the loss (Michel et al. 2019), a control that costs one backward
+# pass.
+
+# %%
+truths = {s.title: importance.leave_one_out(s.model, s.batches(4096, few), label=f"without {s.title}") for s in studied}
+measured = {
+    subject.title: tables[subject.title][columns].assign(
+        **{"activation x gradient": importance.activation_gradient(subject.model, subject.batches(4096, few))}
+    )
+    for subject in studied
+}
+run.table(pd.concat(truths, names=["model"]), "leave_one_out", explained=few)
+agreed = {"loss, all models": report.truth_agreement({title: frame.loss for title, frame in truths.items()}, measured)}
+subject, held = studied[0], studied[0].dev[: run.settings["truth"]]
+if held:
+    sources, references = [pair.source for pair in held], [pair.target for pair in held]
+    translate = lambda model: training.translate(model, sources, subject.source, subject.target, 1)  # noqa: E731
+    without = importance.leave_one_out_bleu(subject.model, translate, references, truths[subject.title].index, resamples)
+    run.table(without, "leave_one_out_bleu", sentences=len(held))
+    agreed[f"loss, {subject.title}"] = report.truth_agreement({subject.title: truths[subject.title].loss}, measured)
+    agreed[f"BLEU, {subject.title}"] = report.truth_agreement({subject.title: without.bleu}, measured)
+    display(without.join(truths[subject.title].loss).sort_values("loss", ascending=False).head(12).style.format("{:.3f}"))
+run.table(pd.concat(agreed).rename_axis(["truth", "measure"]), "truth_agreement", explained=few)
+run.figure(figures.rank_correlations(agreed), "truth_agreement", explained=few)
 
 # %% [markdown]
 # ## What we see, and what differs from the paper

@@ -392,6 +392,10 @@ def test_what_no_rule_covers_is_named():
     model.model.decoder.layers[0].activation_fn = nn.Softmax(-1)
     with pytest.raises(StudyError, match=r"model\.decoder\.layers\.0\.activation_fn \(Softmax\)"):
         measures.relevance(model, [batch_for("pegasus")])
+    model = tiny_model("pegasus")
+    model.model.encoder.layers[1].fc2 = model.model.encoder.layers[0].fc2
+    with pytest.raises(StudyError, match=r"model\.encoder\.layers\.0\.fc2 \(Linear\): it is used in two places"):
+        measures.relevance(model, [batch_for("pegasus")])
     with pytest.raises(StudyError, match="has no output layer over a vocabulary"):
         measures.relevance(tiny_model("bart").model, [batch_for("bart")])
 

@@ -140,7 +140,13 @@ def layout(model) -> Layout:
     project = getattr(base.decoder, "project_out", None)
     for linear in filter(None, (project, head)):
         _linear(linear, names)
-    return Layout(stacks.get("encoder"), stacks["decoder"], project, head, scale)
+    plan = Layout(stacks.get("encoder"), stacks["decoder"], project, head, scale)
+    seen: set[nn.Module] = set()
+    for module in plan.modules():
+        if module in seen:  # one tape entry a module
+            raise StudyError(f"No relevance rule covers {names[module]} ({type(module).__name__}): it is used in two places.")
+        seen.add(module)
+    return plan
 
 
 def _blocks(layer: nn.Module, family: tuple, attention: Mapping[nn.Module, Site], names: Mapping) -> list:

@@ -66,14 +66,12 @@ class _FeedForward:
         block = folded.block
         self.folded = folded
         self.norm = None if folded.pre_norm else _FrozenNorm(block.norm, tape.given[block.norm.module])
-        hidden = [tape.made[linear] for linear in block.inner]
-        # the activation passes relevance unchanged: as a linear map it is a factor a / h for each number
-        ratio = _ratio(block.act(hidden[0]), hidden[0]) if len(hidden) == 2 else _ratio(tape.given[block.out], hidden[0])
-        if len(hidden) == 2:  # a product: half to each factor, or all to the linear one while the gate is a constant
-            gate = block.act(hidden[0])
-            factors = [0.5 * ratio * hidden[1], 0.5 * gate] if half else [None, gate]
-        else:
-            factors = [ratio]
+        hidden, *linear = (tape.made[inner] for inner in block.inner)
+        act = block.act(hidden)
+        # the activation passes relevance unchanged: as a linear map it is a factor for each number
+        factors = [torch.where(hidden == 0, 0, act / hidden)]
+        if linear:  # a product: half to each factor, or all to the linear one while the gate is a constant
+            factors = [0.5 * factors[0] * linear[0], 0.5 * act] if half else [None, act]
         inverse = block.norm.statistics(tape.given[block.norm.module])[1] if folded.pre_norm else None
         self.branches = [
             ((factor if inverse is None else factor * inverse).unsqueeze(1), weight)
@@ -89,7 +87,7 @@ class _FeedForward:
         for factor, weight in self.branches:
             last = weight is self.branches[-1][1]
             branch = inside.mul_(factor[:, :, rows]) if last else inside * factor[:, :, rows]
-            _add_product(g, branch, weight)
+            g = _add_product(g, branch, weight)
         return g
 
     def push(self, x: Tensor) -> Tensor:
@@ -243,12 +241,8 @@ class _Attention:
         return heads.reshape(-1, heads.shape[2], heads.shape[3] * heads.shape[4])
 
 
-def _ratio(a: Tensor, h: Tensor) -> Tensor:
-    return torch.where(h == 0, 0, a / h)
-
-
 def _add_product(stream: Tensor, inside: Tensor, weight: Tensor) -> Tensor:
-    """stream += inside @ weight, in place."""
+    """stream + inside @ weight, in place where the stream's layout allows it."""
     if not stream.is_contiguous():
         return stream + inside.matmul(weight)
     stream.view(-1, stream.shape[-1]).addmm_(inside.flatten(0, -2), weight)
