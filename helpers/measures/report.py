@@ -80,6 +80,19 @@ def relevance_columns(explained: Mapping[str, Any]) -> pd.DataFrame:
     return pd.DataFrame(columns)
 
 
+def conditioning(explained: Mapping[str, Mapping[str, Any]]) -> pd.DataFrame:
+    """How well divisions by a layer's sum are conditioned: `Explained.sums` by (model, rule, kind, layer)."""
+    tables = {(title, rule): found.sums() for title, by_rule in explained.items() for rule, found in by_rule.items()}
+    return pd.concat(tables, names=["model", "rule"])
+
+
+def worst_conditioning(table: pd.DataFrame, untrained: str) -> pd.DataFrame:
+    """`conditioning` in short, trained models apart from the `untrained` one: means of shares and the largest value."""
+    random = table.index.get_level_values("model") == untrained
+    groups = [pd.Index(np.where(random, untrained, "trained models"), name="models"), "rule", "kind"]
+    return table.groupby(groups, sort=False).agg({"negative": "mean", "near_zero": "mean", "largest": "max"})
+
+
 def dominance(columns: Mapping[str, pd.Series], kind: str = "encoder") -> pd.DataFrame:
     """Do a few heads dominate their layer? A row each (model, layer) of shares that sum to 1 in a layer.
 

@@ -1031,6 +1031,17 @@ def test_relevance_columns_normalise_each_rule_in_its_ways():
     assert columns["cp ratio"].tolist() == pytest.approx([3 / 5, 2 / 5])
 
 
+def test_conditioning():
+    heads = shares([0, 0], [0, 0]).index
+    bad = Explained(heads, np.array([[1.0, -3.0, 1.0, 1.0], [1.0, 1.0, 2.0, -1.999]]), np.array([0, 1]), "cp")
+    good = Explained(heads, np.array([[1.0, 3.0, 1.0, 1.0]]), np.array([0]), "cp")
+    table = report.conditioning({"a": {"cp": bad}, "b": {"cp": good}, "fresh": {"cp": good}})
+    assert table.loc[("a", "cp", "encoder", 0)].tolist() == pytest.approx([0.5, 0, 1.5, 2])
+    short = report.worst_conditioning(table, "fresh")
+    assert short.loc[("trained models", "cp", "encoder")].tolist() == pytest.approx([0.5 / 4, 0.5 / 4, 2000])
+    assert short.loc[("fresh", "cp", "encoder")].tolist() == pytest.approx([0, 0, 0.75])
+
+
 def test_dominance():
     table = report.dominance({"a": shares([0.25] * 4, [0.1, 0.6, 0.0, 0.3])})
     assert table.loc[("a", 1)].tolist() == pytest.approx([4, 0.25, 0.5, 0.25, 4])
