@@ -162,7 +162,7 @@ for subject in studied:
     parts = {rule: conservation(subject.model, subject.batches(2048, min(few, 20)), rule) for rule in RULES}
     kept[subject.title] = pd.DataFrame(parts).T
 kept = run.table(pd.concat(kept).rename_axis(["model", "rule"]), "conservation", sentences=min(few, 20))
-kept[["source", "target", "attention", "bias", "eps"]].style.format("{:.1%}", na_rep="")
+(kept[["source", "target", "attention", "bias", "eps"]].round(6) + 0.0).style.format("{:.1%}", na_rep="")  # no minus zero
 
 # %% [markdown]
 # `source` and `target` arrive at the first layers' inputs; `attention` is lost in the softmax, `bias` in biases, `eps` in the
@@ -348,11 +348,10 @@ run.figure(figures.rank_correlations(agreed), "truth_agreement", explained=few)
 # - **Importance follows function.** Heads with a function have 0.28 [0.12, 0.45] more of the layer's average relevance than
 #   heads without; functions shuffled within layers give -0.18 to 0.19. But most of the relevant heads have no function that
 #   we test.
-# - **The rules agree in part, if one divides well.** `attnlrp` and `cp` rank heads alike (.91 to .94), `alpha_beta` like them
-#   by .50 to .78. That holds for `ratio`. Divided per step, as the paper writes, 18 to 40 % of the encoder sums of the signed
-#   rules are negative on trained models (not on random ones), single shares reach 200 to 1,700,000, and the ranking from one
-#   half of the sentences says nothing about the other half. `alpha_beta` has no such trouble, which may be why nobody
-#   noticed.
+# - **The rules agree in part, if one divides well.** `attnlrp` and `cp` rank heads alike (.91 to .94), `alpha_beta` ranks them
+#   like these by .50 to .78. That holds for `ratio`. Divided per step, as the paper writes, 18 to 40 % of the encoder sums of
+#   the signed rules are negative (with random weights half of them), single shares reach 200 to 1,700,000, and the ranking
+#   from one half of the sentences says next to nothing about the other half. `alpha_beta` has no such trouble.
 # - **Ten to twenty sentences are enough** for `alpha_beta` on news (rank correlation with other sentences .94 to .98), a
 #   hundred on the short subtitles (.94); the signed rules need several times as many.
 # - **The truth.** Loss without a head follows activation x gradient (.68 [.47, .79]) and `alpha_beta` (.66 [.45, .75]) best,

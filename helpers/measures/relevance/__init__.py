@@ -32,7 +32,7 @@ from helpers import study
 from helpers.heads import KINDS, index, sites
 from helpers.measures.one_pass import evaluating, view
 from helpers.measures.relevance import alpha_beta, signed
-from helpers.measures.relevance.layout import Attention, Layout, layout, play
+from helpers.measures.relevance.layout import Attention, layout, play
 from helpers.scoring import ratio_interval
 from helpers.study import StudyError
 
@@ -174,7 +174,7 @@ def explain(
     heads = index(model, kinds)
     kinds = tuple(kind for kind in KINDS if kind in heads.unique("kind"))
     values, sentence, count = [], [], 0
-    for batch, found, live in _run(model, batches, rule, kinds, memory, label):
+    for batch, found, live in _Job(model, rule, kinds, memory).run(batches, label):
         places = [(site.kind, site.layer) for site in sites(model, kinds) if site.heads]
         values.append(torch.cat([found[place] for place in places], -1)[live].double().cpu().numpy())
         numbers = batch["index"].cpu().numpy() if "index" in batch else count + np.arange(len(live))
@@ -199,7 +199,7 @@ def conservation(
     """
     totals: dict[str, float] = dict.fromkeys(("source", "target", "attention"), 0.0)
     start, negative, targets = 0.0, 0, 0
-    for _, found, live in _run(model, batches, rule, KINDS, memory, label, full=True):
+    for _, found, live in _Job(model, rule, KINDS, memory, full=True).run(batches, label):
         for name in totals:
             totals[name] += float(found[name][live].double().sum()) if name in found else 0.0
         start += float(found["start"][live].double().sum())
@@ -213,33 +213,111 @@ def conservation(
 # --- batches -----------------------------------------------------------------------------------------------------------
 
 
-def _run(
-    model, batches: Iterable, rule: str, kinds: tuple[str, ...], memory: float, label: str, full: bool = False
-) -> Iterator[tuple[Mapping, dict, Tensor]]:
-    """For each (part of a) batch: the batch, {(kind, layer): [B, n, heads]} and which targets [B, n] are real."""
-    _known(rule, RULES, "rule")
-    plan = layout(model)
-    weight = plan.head.weight
-    if weight.dtype not in (torch.float32, torch.float64):
-        raise StudyError(f"Relevance needs float32 or float64 weights, not {str(weight.dtype)[6:]}: call model.float() first.")
-    folded = {}
-    if rule != "alpha_beta":
-        for stack in filter(None, (plan.encoder, plan.decoder)):
-            folded |= {block: signed.Folded(block, stack.pre_norm) for block in stack.blocks}
-    if model.training:
-        warnings.warn("The model was in training mode: relevance is computed without dropout.", stacklevel=4)
-    targets = 0
-    with evaluating(model):
-        for batch in study.progress(batches, label):
-            rows = _rows(plan, rule, memory, *_lengths(model, batch))
-            for first in range(0, len(batch["input_ids"]), rows):
-                part = {name: value[first : first + rows] for name, value in batch.items()}
-                fed, live, carries = _view(model, part)
-                if live.any():
-                    targets += int(live.sum())
-                    yield part, _batch(model, plan, folded, fed, live, carries, rule, kinds, memory, full), live
-    if not targets:
-        raise StudyError("There is no target token to explain: there are no batches, or all labels are ignored (-100).")
+class _Job:
+    """One rule on one model: batches in, relevance of every head for every target out.
+
+    Parameters
+    ----------
+    kinds : tuple of str
+        Kinds of attention that are asked for.
+    memory : float
+        GiB that may be used beyond the model.
+    full : bool
+        Also what starts at the logits, arrives at the first layers and is lost inside attention.
+    """
+
+    def __init__(self, model, rule: str, kinds: tuple[str, ...], memory: float, full: bool = False) -> None:
+        _known(rule, RULES, "rule")
+        self.model, self.rule, self.kinds, self.memory, self.full = model, rule, kinds, memory, full
+        plan = self.plan = layout(model)
+        self.dtype = plan.head.weight.dtype
+        if self.dtype not in (torch.float32, torch.float64):
+            raise StudyError(
+                f"Relevance needs float32 or float64 weights, not {str(self.dtype)[6:]}: call model.float() first."
+            )
+        stacks = [stack for stack in (plan.encoder, plan.decoder) if stack and rule != "alpha_beta"]
+        self.folded = {block: signed.Folded(block, stack.pre_norm) for stack in stacks for block in stack.blocks}
+
+    def run(self, batches: Iterable, label: str) -> Iterator[tuple[Mapping, dict, Tensor]]:
+        """For each (part of a) batch: the batch, {(kind, layer): [B, n, heads]} and which targets [B, n] are real."""
+        if self.model.training:
+            warnings.warn("The model was in training mode: relevance is computed without dropout.", stacklevel=4)
+        targets = 0
+        with evaluating(self.model):
+            for batch in study.progress(batches, label):
+                seen = view(self.model, batch)
+                rows = self.rows(seen.ids["decoder"].shape[1], batch["input_ids"].shape[1])
+                for first in range(0, len(batch["input_ids"]), rows):
+                    part = {name: value[first : first + rows] for name, value in batch.items()}
+                    fed, live, carries = _view(self.model, part)
+                    if live.any():
+                        targets += int(live.sum())
+                        yield part, self.explain(fed, live, carries), live
+        if not targets:
+            raise StudyError("There is no target token to explain: there are no batches, or all labels are ignored (-100).")
+
+    def explain(self, fed: dict[str, Tensor], live: Tensor, carries: dict[str, Tensor]) -> dict:
+        """Relevance of all targets of one batch, in chunks of targets: {(kind, layer): [B, n, heads]}, and what `full` adds."""
+        model, plan = self.model, self.plan
+        tape = play(model, plan, fed)
+        targets = int(live.any(0).nonzero().max()) + 1
+        if self.rule == "alpha_beta":
+            bias = getattr(model, "final_logits_bias", None)
+            bias = tape.start.new_zeros(plan.head.out_features) if bias is None else bias.flatten()
+            bias = bias if plan.head.bias is None else bias + plan.head.bias
+            replay = alpha_beta.Replay(plan, tape, self.kinds, bias, carries, self.full)
+        else:
+            replay = signed.Replay(plan, self.folded, tape, self.rule, self.kinds, targets, self.full)
+        step = self.step(len(live), targets, fed["input_ids"].shape[1])
+        chunks = [replay.chunk(first, min(first + step, targets)) for first in range(0, targets, step)]
+        found = {}
+        for place in chunks[0]:
+            values = torch.cat([chunk[place] for chunk in chunks], 1)
+            found[place] = values.new_zeros(live.shape + values.shape[2:])
+            found[place][:, :targets] = values
+        if self.full:
+            found["start"] = torch.ones_like(tape.start) if self.rule == "alpha_beta" else tape.start
+        return found
+
+    def numbers(self, targets: int, source: int) -> tuple[float, float]:
+        """Numbers that one sentence of these lengths needs, about: once, and for each target explained at a time."""
+        once, each, passing = 2 * targets * self.plan.head.out_features, 0, 0
+        for stack, length in ((self.plan.encoder, source), (self.plan.decoder, targets)):
+            heads = 0
+            for block in stack.blocks if stack else ():
+                width, inside = block.out.out_features, block.out.in_features
+                if isinstance(block, Attention):
+                    keys = source if block.site.kind == "cross" else length
+                    once += length * 14 * width + 4 * block.site.heads * length * keys
+                    each = max(each, (length + keys) * 8 * width + 3 * block.site.heads * length * keys)
+                    heads += block.site.heads
+                    if self.rule == "alpha_beta":  # the joint rule of one head
+                        passing = max(passing, 12 * length * keys * block.site.head_dim)
+                else:
+                    once += length * (4 * width + 5 * inside)
+                    each = max(each, length * (4 * width + 2 * inside))
+                    if stack is self.plan.encoder and self.rule != "alpha_beta":  # tangents
+                        passing = max(passing, heads * length * (3 * width + 2 * inside))
+        return once + passing, each
+
+    def rows(self, targets: int, source: int) -> int:
+        """How many sentences of these lengths fit into the memory."""
+        needed = sum(self.numbers(targets, source)) * self.dtype.itemsize / 2**30
+        if needed > self.memory:
+            raise StudyError(
+                f"A sentence of {source} source and {targets} target tokens needs about {needed:.1f} GiB to explain, more than"
+                f" the {self.memory:g} GiB allowed: leave it out, cut it, or pass explain(..., memory=...)."
+            )
+        return int(self.memory / needed)
+
+    def step(self, rows: int, targets: int, source: int) -> int:
+        """How many targets to explain at a time."""
+        once, each = self.numbers(targets, source)
+        step = (self.memory * 2**30 / self.dtype.itemsize / rows - once) / each
+        if self.rule != "alpha_beta":  # whose shares are computed anew for each chunk
+            widest = max(block.out.in_features for block in self.plan.decoder.blocks)
+            step = min(step, signed.CELLS / (rows * max(targets, source) * widest))
+        return max(1, min(targets, int(step)))
 
 
 def _view(model, batch: Mapping[str, Tensor]) -> tuple[dict[str, Tensor], Tensor, dict[str, Tensor]]:
@@ -257,94 +335,6 @@ def _view(model, batch: Mapping[str, Tensor]) -> tuple[dict[str, Tensor], Tensor
         carries = {}
     carries["decoder"] = live.flip(1).cumsum(1).flip(1) > 0  # nothing behind the last target
     return fed, live, carries
-
-
-def _batch(
-    model,
-    plan: Layout,
-    folded: dict,
-    fed: dict,
-    live: Tensor,
-    carries: dict,
-    rule: str,
-    kinds: tuple,
-    memory: float,
-    full: bool,
-) -> dict:
-    """Relevance of all targets of one batch: {(kind, layer): [B, n, heads]}, and what `full` adds."""
-    tape = play(model, plan, fed)
-    targets = int(live.any(0).nonzero().max()) + 1
-    sizes = len(live), targets, fed["input_ids"].shape[1]
-    if rule == "alpha_beta":
-        bias = getattr(model, "final_logits_bias", None)
-        bias = tape.start.new_zeros(plan.head.out_features) if bias is None else bias.flatten()
-        bias = bias if plan.head.bias is None else bias + plan.head.bias
-        replay = alpha_beta.Replay(plan, tape, kinds, bias, carries, full)
-    else:
-        replay = signed.Replay(plan, folded, tape, rule, kinds, targets, full)
-    step = _chunk(plan, rule, memory, *sizes)
-    chunks = [replay.chunk(first, min(first + step, targets)) for first in range(0, targets, step)]
-    found = {place: torch.cat([chunk[place] for chunk in chunks], 1) for place in chunks[0]}
-    rest = live.shape[1] - targets
-    found = {place: torch.nn.functional.pad(values, (0, 0) * (values.ndim - 2) + (0, rest)) for place, values in found.items()}
-    if full:
-        found["start"] = tape.start if rule != "alpha_beta" else torch.ones_like(tape.start)
-    return found
-
-
-# --- memory ------------------------------------------------------------------------------------------------------------
-
-
-def _lengths(model, batch: Mapping[str, Tensor]) -> tuple[int, int]:
-    """Target and source positions of a batch."""
-    seen = view(model, batch)
-    return seen.ids["decoder"].shape[1], batch["input_ids"].shape[1]
-
-
-def _numbers(plan: Layout, rule: str, targets: int, source: int) -> tuple[float, float]:
-    """Numbers that one sentence needs, about: once, and for each target that is explained at a time."""
-    once = 2 * targets * plan.head.out_features
-    each = 0
-    for stack, length in ((plan.encoder, source), (plan.decoder, targets)):
-        heads = 0
-        for block in stack.blocks if stack else ():
-            width = block.out.out_features
-            if isinstance(block, Attention):
-                keys = source if block.site.kind == "cross" else length
-                once += length * 14 * width + 4 * block.site.heads * length * keys
-                heads += block.site.heads
-                each = max(each, (length + keys) * 8 * width + 3 * block.site.heads * length * keys)
-                if rule == "alpha_beta":  # the joint rule of one head
-                    once = max(once, 12 * length * keys * block.site.head_dim)
-            else:
-                once += length * (4 * width + 5 * block.out.in_features)
-                each = max(each, length * (4 * width + 2 * block.out.in_features))
-        if heads and stack is plan.encoder and rule != "alpha_beta":  # tangents
-            once += heads * length * (3 * width + 2 * block.out.in_features)
-    return once, each
-
-
-def _rows(plan: Layout, rule: str, memory: float, targets: int, source: int) -> int:
-    """How many sentences of these lengths fit into the memory."""
-    once, each = _numbers(plan, rule, targets, source)
-    size = plan.head.weight.element_size()
-    rows = int(memory * 2**30 / size / (once + each))
-    if rows < 1:
-        raise StudyError(
-            f"A sentence of {source} source and {targets} target tokens needs about {(once + each) * size / 2**30:.1f} GiB to"
-            f" explain, more than the {memory:g} GiB allowed: leave it out, cut it, or pass explain(..., memory=...)."
-        )
-    return rows
-
-
-def _chunk(plan: Layout, rule: str, memory: float, rows: int, targets: int, source: int) -> int:
-    """How many targets to explain at a time."""
-    once, each = _numbers(plan, rule, targets, source)
-    step = (memory * 2**30 / plan.head.weight.element_size() / rows - once) / each
-    if rule != "alpha_beta":  # whose shares are computed anew for each chunk
-        widest = max(block.out.in_features for block in plan.decoder.blocks)
-        step = min(step, signed.CELLS / (rows * max(targets, source) * widest))
-    return max(1, min(targets, int(step)))
 
 
 def _known(value: Any, choices: tuple, what: str) -> None:
