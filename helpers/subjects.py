@@ -75,7 +75,15 @@ class Subject:
         return tokens.encode(self.dev, self.source, self.target, self.model.config.max_position_embeddings)
 
     def batches(self, budget: int = 8192, first: int | None = None) -> tokens.Batches:
-        """The dev set in batches of `budget` tokens; its `first` sentences only, if given."""
+        """The dev set in batches of `budget` tokens; its `first` sentences only, if given.
+
+        Raises
+        ------
+        StudyError
+            If `first` leaves no sentence.
+        """
+        if first is not None and first < 1:
+            raise StudyError(f"There must be at least one dev sentence to measure on, not {first}: raise the setting.")
         encoded = tokens.Encoded(*(side[:first] for side in (self.encoded.source, self.encoded.target, self.encoded.words)))
         return tokens.Batches(encoded, self.source.pad, budget, next(self.model.parameters()).device)
 

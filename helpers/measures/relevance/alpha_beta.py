@@ -140,35 +140,41 @@ def joint(q: Tensor, k: Tensor, v: Tensor, weights: Tensor, constant: Tensor, re
     list of tensors [G, n, C, e], [G, m, C, e], [G, m, C, d]
         Of q, k and v, not rescaled; with `own` k and v have n targets.
     """
-    off = constant[:, None, None, None]
     slopes = weights.unsqueeze(-1) * (v.unsqueeze(1) - weights.matmul(v).unsqueeze(2))  # a [G, n, m, d]
-    slopes = slopes.masked_fill(off, 0)
-    query = slopes.transpose(2, 3).matmul(k.unsqueeze(1)) * q.unsqueeze(2)  # [G, n, d, e]
-    product = q.unsqueeze(2) * k.unsqueeze(1)  # [G, n, m, e]
-    plus, minus = product.clamp_min(0), product.clamp_max(0)
+    slopes = slopes.masked_fill(constant[:, None, None, None], 0)
     up, down = slopes.clamp_min(0), slopes.clamp_max(0)
-    sums = torch.stack([plus.sum(-1), minus.sum(-1)], 2)  # [G, n, 2, m]
+    query = slopes.transpose(2, 3).flatten(1, 2).matmul(k).unflatten(1, (q.shape[1], -1)) * q.unsqueeze(2)  # [G, n, d, e]
+    q_plus, q_minus, k_plus, k_minus = q.clamp_min(0), q.clamp_max(0), k.clamp_min(0), k.clamp_max(0)
+    # sums over e of the positive and the negative part of q[s, e] k[j, e]
+    plus = q_plus.matmul(k_plus.mT) + q_minus.matmul(k_minus.mT)
+    minus = q_plus.matmul(k_minus.mT) + q_minus.matmul(k_plus.mT)
+    sums = torch.stack([plus, minus], 2)  # [G, n, 2, m]
+    from_up, from_down = sums.matmul(up), sums.matmul(down)  # [G, n, 2, d]
     w = (weights.clamp_min(0), weights.clamp_max(0)) if (weights < 0).any() else (weights, None)  # injected ones may be < 0
     v_plus, v_minus = v.clamp_min(0), v.clamp_max(0)
     value = [w[0].matmul(v_plus), w[0].matmul(v_minus)]
     if w[1] is not None:
         value = [value[0] + w[1].matmul(v_minus), value[1] + w[1].matmul(v_plus)]
-    from_up, from_down = sums.matmul(up), sums.matmul(down)  # [G, n, 2, d]: products with c+ and c-
     positive = value[0] + query.clamp_min(0).sum(-1) + from_up[:, :, 0] + from_down[:, :, 1]
     negative = value[1] + query.clamp_max(0).sum(-1) + from_up[:, :, 1] + from_down[:, :, 0]
     positive, negative = _coefficients(positive, negative)
     r_plus, r_minus = relevance * positive.unsqueeze(2), relevance * negative.unsqueeze(2)  # [G, n, C, d]
     both = torch.cat([r_plus, r_minus], -1)
     r_query = both.matmul(torch.cat([query.clamp_min(0), query.clamp_max(0)], 2))
-    # what stands before c+ and c-: [G, n, C, m]
+
+    def met(shares: Tensor, rows: Tensor) -> Tensor:
+        """Shares [G, n, C, m] and rows [G, n, e] summed over queries, with `own` not: [G, m, C or n, e]."""
+        if own:
+            return shares.squeeze(2).mT.unsqueeze(-1) * rows.unsqueeze(1)
+        return shares.flatten(2).mT.matmul(rows).unflatten(1, shares.shape[2:]).transpose(1, 2)
+
+    # what stands before the positive and the negative part of q k: [G, n, C, m]
     u_plus, u_minus = both.matmul(torch.cat([up, down], -1).mT), both.matmul(torch.cat([down, up], -1).mT)
+    r_key = k_plus.unsqueeze(2) * (met(u_plus, q_plus) + met(u_minus, q_minus))
+    r_key += k_minus.unsqueeze(2) * (met(u_plus, q_minus) + met(u_minus, q_plus))
     if own:
-        r_key = u_plus.mT * plus + u_minus.mT * minus  # [G, n, m, e]: its own query alone
-        r_key = r_key.transpose(1, 2)
         values = [[part.squeeze(2).unsqueeze(1) * t.mT.unsqueeze(-1) for t in w if t is not None] for part in (r_plus, r_minus)]
     else:
-        key = torch.cat([plus, minus], 1).transpose(1, 2)  # [G, m, 2 n, e]
-        r_key = torch.cat([u_plus, u_minus], 1).permute(0, 3, 2, 1).matmul(key)  # [G, m, C, e]
         values = [
             [t.mT.matmul(part.flatten(2)).unflatten(2, part.shape[2:]) for t in w if t is not None]
             for part in (r_plus, r_minus)
