@@ -14,7 +14,7 @@ import torch
 import transformers as hf
 from transformers.pytorch_utils import prune_linear_layer
 
-from helpers import heads, measures, models
+from helpers import heads, measures, models, subjects
 from helpers.corpora import Pair, tokens
 from helpers.measures import report
 from helpers.measures.confidence import Confidence
@@ -1062,3 +1062,8 @@ def test_truth_is_compared_within_layers_over_all_models():
         for title, table in same.items()
     }
     assert report.truth_agreement(truths, shifted).rho["same"] == pytest.approx(1)  # the level of a layer does not count
+
+
+def test_no_dev_sentences_to_measure_on_is_one_sentence():
+    with pytest.raises(StudyError, match="There must be at least one dev sentence to measure on, not 0"):
+        subjects.Subject("ru-news", None, None, None, None, None).batches(2048, 0)
