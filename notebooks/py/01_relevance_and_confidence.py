@@ -355,8 +355,9 @@ run.figure(figures.rank_correlations(agreed), "truth_agreement", explained=few)
 # - **Ten to twenty sentences are enough** for `alpha_beta` on news (rank correlation with other sentences .94 to .98), a
 #   hundred on the short subtitles (.94); the signed rules need several times as many.
 # - **The truth.** Loss without a head follows activation x gradient (.68 [.47, .79]) and `alpha_beta` (.66 [.45, .75]) best,
-#   confidence and `attnlrp` (.48) less, `cp` least. In BLEU all are about .4 and the intervals reach 0: single encoder heads
-#   are worth under 2 BLEU, most of them less than 200 sentences can show. A decoder or cross head costs 11 to 41 BLEU.
+#   confidence and `attnlrp` (.48) less, `cp` (.36) least; divided per step `attnlrp` falls to .36, `cp` to .11. In BLEU all but
+#   the per-step columns are about .4 and every interval reaches 0: single encoder heads are worth under 2 BLEU, most of them
+#   less than 200 sentences can show. A decoder or cross head costs 11 to 41 BLEU.
 # - **What is conserved.** `alpha_beta` keeps 99.8 %, of which .43 to .45 reaches the source and the rest the target prefix.
 #   `attnlrp` loses 30 to 36 % in the softmax; biases take -3 to -5 % in both signed rules.
 # - Intervals of confidence over sentences are at most .02 wide, those of relevance are in the head tables: within one seed.
