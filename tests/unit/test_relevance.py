@@ -372,6 +372,17 @@ def test_a_sentence_that_does_not_fit_is_one_sentence():
         explain(small("marian"), [batch_for("marian")], "cp", memory=1e-9)
 
 
+@pytest.mark.parametrize("rule", RULES)
+def test_a_decoder_matrix_that_looks_ahead_is_refused(rule):
+    model, batch = small("opt"), batch_for("opt")
+    ahead = torch.full((7, 7), 1 / 7, dtype=torch.float64)
+    with (
+        inject(model, {("decoder", 1, 2): ahead}),
+        pytest.raises(StudyError, match="decoder layer 1 lets a token look at later"),
+    ):
+        measures.relevance(model, [batch], rule)
+
+
 def test_what_no_rule_covers_is_named():
     with pytest.raises(StudyError, match="No relevance rule covers GPT2LMHeadModel"):
         measures.relevance(tiny_model("gpt2"), [tiny_batch("gpt2")])

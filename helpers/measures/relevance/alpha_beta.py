@@ -356,9 +356,7 @@ class Replay:
         q, k, v = (tape.heads(site, which).flatten(0, 1) for which in "qkv")
         q, k, v = q[:, places.rows] * site.module.scaling, k[:, :keys], v[:, :keys]
         weights = tape.weights[where][:, :, places.rows, :keys].flatten(0, 1)
-        constant = torch.zeros(site.heads, dtype=torch.bool, device=q.device)
-        constant[tape.injected[where]] = True
-        constant = constant.repeat(batch)
+        constant = tape.constant(site)
         r = relevance.permute(0, 3, 1, 2, 4).flatten(0, 1)  # [B * heads, n, C, head_dim]
         step = max(1, 8 * CELLS // max(1, weights.shape[1] * keys * site.head_dim))
         parts = [joint(*(t[i : i + step] for t in (q, k, v, weights, constant, r)), own) for i in range(0, len(r), step)]

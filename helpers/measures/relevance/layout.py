@@ -234,6 +234,13 @@ class Tape:
         """Queries, keys or values of a site, head by head: [B, heads, positions, head_dim]."""
         return self.made[site.projection(which)].unflatten(-1, (site.heads, site.head_dim)).transpose(1, 2)
 
+    def constant(self, site: Site) -> Tensor:
+        """Whether a head's weights were injected, and do not come from queries and keys: bool [B * heads]."""
+        weights = self.weights[site.kind, site.layer]
+        constant = torch.zeros(site.heads, dtype=torch.bool, device=weights.device)
+        constant[self.injected[site.kind, site.layer]] = True
+        return constant.repeat(len(weights))
+
 
 @contextmanager
 def _watching(model, plan: Layout, tape: Tape, rows: int) -> Iterator[None]:
@@ -255,7 +262,13 @@ def _watching(model, plan: Layout, tape: Tape, rows: int) -> Iterator[None]:
 
 
 def play(model, plan: Layout, fed: Mapping[str, Tensor]) -> Tape:
-    """Run the model once, without gradients, and keep what relevance needs."""
+    """Run the model once, without gradients, and keep what relevance needs.
+
+    Raises
+    ------
+    StudyError
+        If a matrix injected into decoder self-attention is not causal.
+    """
     tape = Tape()
     with torch.no_grad(), _watching(model, plan, tape, len(fed["input_ids"])):
         tape.start, tape.top = model(**fed, use_cache=False).logits.max(-1)
@@ -263,4 +276,9 @@ def play(model, plan: Layout, fed: Mapping[str, Tensor]) -> Tape:
             where = site.kind, site.layer
             tape.gates[where] = standing_gates(site, tape.given[site.projection("out")])
             tape.injected[where] = standing_injections(site)
+            if site.kind == "decoder" and tape.weights[where][:, tape.injected[where]].triu(1).any():
+                raise StudyError(
+                    f"The matrix injected into decoder layer {site.layer} lets a token look at later ones, which relevance does"
+                    " not follow: inject a matrix that is zero above the diagonal."
+                )
     return tape

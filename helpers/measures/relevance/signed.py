@@ -116,9 +116,7 @@ class _Attention:
         self.half = half
         if half:
             q, k, v = (tape.heads(site, which).flatten(0, 1) for which in "qkv")  # [B * heads, n or m, head_dim]
-            constant = torch.zeros(site.heads, dtype=torch.bool, device=q.device)
-            constant[tape.injected[where]] = True
-            constant = constant.repeat(len(self.output))[:, None, None]
+            constant = tape.constant(site)[:, None, None]
             # half of a head's relevance goes to its weights (not to injected ones), and half of that to queries, half to keys
             self.to_value = torch.where(constant, 1.0, 0.5).to(q)
             self.q, self.k = (t * site.module.scaling * 0.5 for t in (q, k))
