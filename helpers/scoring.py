@@ -59,6 +59,23 @@ def bleu_of(statistics: np.ndarray) -> np.ndarray:
     return np.array(scores).reshape(statistics.shape[:-1])
 
 
+def bleu_interval(statistics: np.ndarray, other: np.ndarray | None = None, repeats: int = 1000) -> tuple[float, float, float]:
+    """BLEU of `bleu_statistics` [sentences, 10], or how much it is above that of other translations of the same sentences.
+
+    Returns
+    -------
+    value, low, high : float
+        With the 95 % percentile bootstrap over sentences (paired where there are two sides); nan without resamples or with
+        fewer than two sentences.
+    """
+    weights = resamples(len(statistics), repeats if len(statistics) > 1 else 0)
+    value, drawn = bleu_of(statistics.sum(0)), bleu_of(weights @ statistics)
+    if other is not None:
+        value, drawn = value - bleu_of(other.sum(0)), drawn - bleu_of(weights @ other)
+    low, high = np.quantile(drawn, [0.025, 0.975]) if len(drawn) else (np.nan, np.nan)
+    return float(value), float(low), float(high)
+
+
 def _check_pairs(hypotheses: Sequence[str], references: Sequence[str]) -> None:
     if not hypotheses or len(hypotheses) != len(references):
         raise StudyError(f"BLEU needs as many references as hypotheses, not {len(hypotheses)} and {len(references)}.")

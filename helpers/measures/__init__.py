@@ -2,7 +2,8 @@
 
 from helpers.measures.confidence import confidence
 from helpers.measures.functions import positional, rare, syntactic
+from helpers.measures.importance import importance
 from helpers.measures.one_pass import one_pass
 from helpers.measures.relevance import relevance
 
-__all__ = ["confidence", "one_pass", "positional", "rare", "relevance", "syntactic"]
+__all__ = ["confidence", "importance", "one_pass", "positional", "rare", "relevance", "syntactic"]

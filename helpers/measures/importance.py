@@ -1,18 +1,19 @@
-"""Importance of heads for the task itself: leave one out, and the gradient at the head's gate (Michel et al. 2019)."""
+"""Importance of heads for the task itself: leave one out, and the gradient at the head's output (Michel et al. 2019)."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import ExitStack
+from functools import partial
 from typing import Any
 
-import numpy as np
 import pandas as pd
 import torch
 from torch.nn import functional as F
 from transformers.modeling_outputs import BaseModelOutput
 
 from helpers import scoring, study
-from helpers.heads import gate, index, sites
+from helpers.heads import Site, gate, index, sites
 from helpers.heads.sites import ADDRESS
 from helpers.measures.one_pass import evaluating, view
 from helpers.study import StudyError
@@ -91,48 +92,112 @@ def leave_one_out_bleu(
         If there are no translations, or not as many as references; or for a head that the model has not.
     """
     heads = pd.MultiIndex.from_tuples(heads, names=ADDRESS)
-    statistics = scoring.bleu_statistics(translate(model), references)
-    weights = scoring.resamples(len(references), repeats if len(references) > 1 else 0)
-    plain, drawn = scoring.bleu_of(statistics.sum(0)), scoring.bleu_of(weights @ statistics)
-    rows = []
+    plain, rows = scoring.bleu_statistics(translate(model), references), []
     for address in study.progress(heads, "translating without each head"):
         with gate(model, {address: 0.0}):
-            statistics = scoring.bleu_statistics(translate(model), references)
-        change = drawn - scoring.bleu_of(weights @ statistics)
-        interval = np.quantile(change, [0.025, 0.975]) if len(change) else (np.nan, np.nan)
-        rows.append((plain - scoring.bleu_of(statistics.sum(0)), *interval))
+            rows.append(scoring.bleu_interval(plain, scoring.bleu_statistics(translate(model), references), repeats))
     return pd.DataFrame(rows, columns=["bleu", "low", "high"], index=heads, dtype=float)
 
 
-def activation_gradient(model, batches: Batches, kinds: str | tuple[str, ...] | None = None) -> pd.Series:
-    """Activation x gradient: mean over examples of every head's ``|d loss / d gate|`` (Michel et al. 2019, section 4.1).
+def importance(
+    model,
+    batches: Batches,
+    kinds: str | tuple[str, ...] | None = None,
+    per: str = "example",
+    norm: str | None = "layer",
+    label: str = "gradient importance",
+) -> pd.Series:
+    """Gradient importance of every head: the mean of its ``|output . d loss / d output|`` (Michel et al. 2019, section 4.1).
 
-    The loss of an example is the sum over its target tokens, in nats; a gate's derivative at 1 is the product of the head's
-    output with its gradient. Each example has gates of its own: a batch takes one forward and one backward pass.
+    The loss of an example is the sum over its target tokens, in nats. Three quantities go by this name and rank heads
+    differently, as what is summed before taking the absolute value can cancel: summed over an example's positions
+    (``per="example"``, the paper's formula), over nothing but the head's own numbers (``per="token"``, the authors' code), and
+    over a whole batch, which depends on the batch size and is not offered.
 
     Parameters
     ----------
-    batches, kinds
-        As in `leave_one_out`. Examples without a target token do not count.
+    batches : iterable of dict
+        `input_ids`, `attention_mask`, `labels` (-100 where ignored; those of a decoder-only model are shifted here). Examples
+        without a target token do not count.
+    kinds : str or tuple of str, optional
+        Only heads of these kinds.
+    per : str
+        ``example``: mean over examples of ``|d loss / d gate|``; a gate's derivative at 1 is the product of the head's output
+        with its gradient, summed over positions. ``token``: the absolute product of each query position, summed over the real
+        positions of all examples and divided by their number; real are in the encoder those with attention mask 1, in decoder
+        and cross-attention those that predict a label other than -100.
+    norm : str or None
+        ``layer``: divided by the l2 norm over the heads of a layer (section 4.1, after Molchanov et al. 2017), 0 where all are
+        0; None: in nats.
+    label : str
+        Of the progress bar.
+
+    Returns
+    -------
+    pandas.Series
+        On (kind, layer, head), float64, named "importance". Open `gate` and `inject` blocks are respected: a head stands with
+        what is left of its output, 0 under a gate of 0.
 
     Raises
     ------
     StudyError
-        As `leave_one_out`.
+        If `per` or `norm` is unknown; or as `leave_one_out`.
     """
+    ways = {"example": _slopes_of_examples, "token": _slopes_of_tokens}
+    if per not in ways:
+        raise StudyError(f"Importance is taken per 'example' or per 'token', not per {per!r}: choose one of the two.")
+    if norm not in ("layer", None):
+        raise StudyError(f"Importance is normalised by 'layer' or not at all (None), not by {norm!r}: choose one of the two.")
     heads, held, places = index(model, kinds), _prepared(model, batches), sites(model, kinds)
-    dtype = torch.promote_types(next(model.parameters()).dtype, torch.float32)
-    total, examples = 0.0, 0
+    total, count = 0.0, 0.0
     with evaluating(model), torch.enable_grad():
-        for fed, labels in study.progress(held, "activation x gradient"):
-            ones = torch.ones(len(labels), len(heads), dtype=dtype, device=labels.device, requires_grad=True)
-            gates = zip(places, ones.split([site.heads for site in places], -1), strict=True)
-            with gate(model, {(site.kind, site.layer): gates_of for site, gates_of in gates}):
-                loss = _losses(model(**fed, use_cache=False).logits, labels).sum()
-                (slopes,) = torch.autograd.grad(loss, ones)
-            total = total + slopes.double().abs().sum(0).cpu()
-            examples += int((labels != -100).any(-1).sum())
-    return pd.Series((total / examples).numpy(), index=heads, name="activation_gradient")
+        for fed, labels in study.progress(held, label):
+            slopes, counted = ways[per](model, fed, labels, places)
+            total, count = total + slopes.cpu(), count + counted.cpu()
+    found = pd.Series((total / count).numpy(), index=heads, name="importance")
+    if norm == "layer":
+        size = found.pow(2).groupby(level=["kind", "layer"]).transform("sum").pow(0.5)
+        found = found / size.where(size > 0, 1.0)
+    return found
+
+
+def _slopes_of_examples(model, fed, labels: torch.Tensor, places: list[Site]) -> tuple[torch.Tensor, torch.Tensor]:
+    """Sum over the examples of a batch of ``|d loss / d gate|``, float64 [all heads], and how many they are, 0-dim."""
+    dtype = torch.promote_types(next(model.parameters()).dtype, torch.float32)
+    sizes = [site.heads for site in places]
+    # gates of its own for each example: one forward and one backward pass serve all of them
+    ones = torch.ones(len(labels), sum(sizes), dtype=dtype, device=labels.device, requires_grad=True)
+    gates = {(site.kind, site.layer): part for site, part in zip(places, ones.split(sizes, -1), strict=True)}
+    with gate(model, gates):
+        loss = _losses(model(**fed, use_cache=False).logits, labels).sum()
+        (slopes,) = torch.autograd.grad(loss, ones)
+    return slopes.double().abs().sum(0), (labels != -100).any(-1).sum()
+
+
+def _slopes_of_tokens(model, fed, labels: torch.Tensor, places: list[Site]) -> tuple[torch.Tensor, torch.Tensor]:
+    """Sum over the real query positions of a batch of ``|output . d loss / d output|`` and how many they are, [all heads]."""
+    predicting = labels != -100
+    source = fed.get("attention_mask", torch.ones_like(fed["input_ids"])).bool() & predicting.any(-1, keepdim=True)
+    outputs, sums, counts = {}, [], []
+
+    def keep(place: int, module, args: tuple) -> tuple:
+        # the last hook: it is given the heads as gated; where no weight learns, the gradient begins here
+        outputs[place] = args[0] if args[0].requires_grad else args[0].detach().requires_grad_()
+        return outputs[place], *args[1:]
+
+    with ExitStack() as undo:
+        for place, site in enumerate(places):
+            hook = site.projection("out").register_forward_pre_hook(partial(keep, place))
+            undo.callback(hook.remove)
+        loss = _losses(model(**fed, use_cache=False).logits, labels).sum()
+        slopes = torch.autograd.grad(loss, [outputs[place] for place in range(len(places))])
+    for place, (site, slope) in enumerate(zip(places, slopes, strict=True)):
+        product = outputs[place].detach().double() * slope.double()
+        product = product.unflatten(-1, (site.heads, site.head_dim)).sum(-1)
+        real = source if site.kind == "encoder" else predicting
+        sums.append(product.abs().masked_fill(~real.unsqueeze(-1), 0.0).sum((0, 1)))
+        counts.append(real.sum().expand(site.heads))
+    return torch.cat(sums), torch.cat(counts)
 
 
 def _prepared(model, batches: Batches) -> list[tuple[dict[str, Any], torch.Tensor]]:
@@ -146,7 +211,8 @@ def _prepared(model, batches: Batches) -> list[tuple[dict[str, Any], torch.Tenso
         if model.config.is_encoder_decoder:
             fed["decoder_input_ids"] = seen.ids["decoder"]
         else:
-            labels = F.pad(labels[:, 1:], (0, 1), value=-100)
+            # padding on the left is followed by a token, but does not predict it
+            labels = F.pad(labels[:, 1:], (0, 1), value=-100).masked_fill(~seen.present["decoder"], -100)
         held.append((fed, labels))
     if not any((labels != -100).any() for _, labels in held):
         raise StudyError("There are no target tokens to measure on: there are no batches, or all labels are ignored (-100).")

@@ -49,7 +49,8 @@ from IPython.display import display
 
 from helpers import figures, measures, scoring, subjects, training
 from helpers.corpora.describe import describe
-from helpers.measures import agreement, importance, report
+from helpers.measures import agreement, report
+from helpers.measures.importance import leave_one_out, leave_one_out_bleu
 from helpers.measures.relevance import RULES, conservation, explain
 
 figures.style()
@@ -307,10 +308,10 @@ run.figure(figures.settling(settled), "settling", explained=few)
 # pass.
 
 # %%
-truths = {s.title: importance.leave_one_out(s.model, s.batches(4096, few), label=f"without {s.title}") for s in studied}
+truths = {s.title: leave_one_out(s.model, s.batches(4096, few), label=f"without {s.title}") for s in studied}
 measured = {
     subject.title: tables[subject.title][columns].assign(
-        **{"activation x gradient": importance.activation_gradient(subject.model, subject.batches(4096, few))}
+        **{"activation x gradient": measures.importance(subject.model, subject.batches(4096, few), norm=None)}
     )
     for subject in studied
 }
@@ -320,7 +321,7 @@ subject, held = studied[0], studied[0].dev[: run.settings["truth"]]
 if held:
     sources, references = [pair.source for pair in held], [pair.target for pair in held]
     translate = lambda model: training.translate(model, sources, subject.source, subject.target, 1)  # noqa: E731
-    without = importance.leave_one_out_bleu(subject.model, translate, references, truths[subject.title].index, resamples)
+    without = leave_one_out_bleu(subject.model, translate, references, truths[subject.title].index, resamples)
     run.table(without, "leave_one_out_bleu", sentences=len(held))
     agreed[f"loss, {subject.title}"] = report.truth_agreement({subject.title: truths[subject.title].loss}, measured)
     agreed[f"BLEU, {subject.title}"] = report.truth_agreement({subject.title: without.bleu}, measured)

@@ -1,18 +1,22 @@
-"""Leave-one-out and activation x gradient against models whose heads are cut by hand, and against finite differences."""
+"""Leave-one-out and gradient importance against models whose heads are cut by hand, and against finite differences."""
 
 from __future__ import annotations
 
 import math
 import warnings
+from functools import partial
 
 import numpy as np
 import pytest
 import sacrebleu
 import torch
+from transformers.models.t5.modeling_t5 import T5LayerNorm
+from transformers.pytorch_utils import prune_linear_layer
 
-from helpers import heads, scoring
-from helpers.measures.importance import activation_gradient, leave_one_out, leave_one_out_bleu
+from helpers import heads, measures, scoring
+from helpers.measures.importance import importance, leave_one_out, leave_one_out_bleu
 from helpers.study import StudyError
+from tests.reference import importance as slow
 from tests.unit.tiny_models import PAD, SEQ2SEQ, tiny_batch, tiny_model
 
 families = pytest.mark.parametrize("family", ["marian", "bart", "t5", "opt", "gpt2"])
@@ -23,6 +27,12 @@ def no_warnings():
     with warnings.catch_warnings():
         warnings.simplefilter("error", RuntimeWarning)
         yield
+
+
+@pytest.fixture
+def exact_t5(monkeypatch):
+    """T5 computes its norms in single precision whatever the model, too coarse for differences."""
+    monkeypatch.setattr(T5LayerNorm, "forward", lambda norm, x: norm.weight * x * (x.square().mean(-1, True) + 1e-6) ** -0.5)
 
 
 # -------------------- helpers of the tests
@@ -135,62 +145,226 @@ def test_a_dead_head_matters_to_nobody(family):
     kind = "cross" if family in SEQ2SEQ else "decoder"
     cut(model, (kind, 1, 2))
     assert (leave_one_out(model, batches(family), repeats=5).loc[kind, 1, 2] == 0).all()
-    gradient = activation_gradient(model, batches(family))
-    assert gradient[kind, 1, 2] == 0 and (gradient.drop((kind, 1, 2)) > 0).all()
+    for per in ("example", "token"):
+        gradient = importance(model, batches(family), per=per)
+        assert gradient[kind, 1, 2] == 0 and (gradient.drop((kind, 1, 2)) > 0).all()
 
 
 def test_half_precision():
+    def measured():
+        found = [importance(model, batches("marian"), per=per) for per in ("example", "token")]
+        return [leave_one_out(model, batches("marian"), repeats=2).loss, *found]
+
     model = tiny_model("marian")
-    full = leave_one_out(model, batches("marian"), repeats=2).loss, activation_gradient(model, batches("marian"))
+    full = measured()
     model.bfloat16()
-    half = leave_one_out(model, batches("marian"), repeats=2).loss, activation_gradient(model, batches("marian"))
-    for one, other in zip(full, half, strict=True):
+    for one, other in zip(full, measured(), strict=True):
         assert other.dtype == np.float64 and np.corrcoef(one, other)[0, 1] > 0.98
 
 
-# -------------------- activation x gradient
+# -------------------- gradient importance
+
+
+def remove_by_hand(model, left):
+    """Keep of each named site, {(kind, layer): heads}, only these heads."""
+    dtype = model.dtype
+    for site in heads.sites(model):
+        if (site.kind, site.layer) in left:
+            rows = [head * site.head_dim + i for head in left[site.kind, site.layer] for i in range(site.head_dim)]
+            keep = torch.tensor(rows, dtype=torch.long)
+            for name in (site.q, site.k, site.v):
+                setattr(site.module, name, prune_linear_layer(getattr(site.module, name), keep))
+            setattr(site.module, site.out, prune_linear_layer(site.projection("out"), keep, dim=1))
+    model.to(dtype)
 
 
 @families
-def test_the_gradient_of_each_example(family):
+@pytest.mark.parametrize("per", ["example", "token"])
+def test_importance_is_its_definition(family, per, exact_t5):
     model = tiny_model(family).double()
-    found = activation_gradient(model, iter(batches(family)))
-    assert found.index.equals(heads.index(model)) and found.name == "activation_gradient"
-    counted = [one for one in examples(family) if targets(family, one)]
-    assert len(counted) == 5
-    slopes, differences = [], []
-    step, tolerance = (2e-4, 5e-3) if family == "t5" else (1e-5, 1e-6)  # T5 has norms in float32, whatever its own type
-    for one in counted:
-        gates = {address: torch.ones((), dtype=torch.float64, requires_grad=True) for address in found.index}
+    found = measures.importance(model, iter(batches(family)), per=per, norm=None)
+    assert found.index.equals(heads.index(model)) and found.name == "importance" and found.dtype == np.float64
+    chosen = found.index[:: {"marian": 1, "bart": 5, "t5": 5}.get(family, 3)]
+    expected = slow.importance(model, batches(family), per, chosen)
+    np.testing.assert_allclose(found[chosen], list(expected.values()), rtol=1e-6)
+    # with gates of the model's own, one of them closed
+    standing = dict(zip(chosen, (0.0, -0.7, 1.4, 0.3, 0.5), strict=False))
+    with heads.gate(model, standing):
+        gated = importance(model, batches(family), per=per, norm=None)
+    expected = slow.importance(model, batches(family), per, chosen[:3], standing)
+    np.testing.assert_allclose(gated[chosen[:3]], list(expected.values()), rtol=1e-6)
+    assert gated[chosen[0]] == 0 and not np.allclose(gated, found, rtol=0.01)
+
+
+@families
+def test_three_quantities_go_by_one_name(family):
+    """|.| per example, per token and of a whole batch: three different sums, of which importance offers the first two."""
+    model = tiny_model(family).double()
+    example, token = (importance(model, batches(family), per=per, norm=None) for per in ("example", "token"))
+    assert importance(model, batches(family), norm=None).equals(example)
+    slopes = []
+    for one in (one for one in examples(family) if targets(family, one)):
+        gates = {address: torch.ones((), dtype=torch.float64, requires_grad=True) for address in example.index}
         with heads.gate(model, gates):
             slopes.append([float(g) for g in torch.autograd.grad(loss_sum(model, family, one), list(gates.values()))])
-    np.testing.assert_allclose(found, np.abs(slopes).mean(0), rtol=1e-9)
-    for address in found.index[::5]:
+    assert len(slopes) == 5
+    np.testing.assert_allclose(example, np.abs(slopes).mean(0), rtol=1e-9)
+    assert not np.allclose(example, np.abs(np.sum(slopes, 0)) / 5, rtol=0.01)
+    assert not np.allclose(token / token.sum(), example / example.sum(), rtol=0.01)
+    # the slopes of positions cancel in an example
+    counted = [one for one in examples(family) if targets(family, one)]
+    read = sum(int(one["attention_mask"].sum()) for one in counted)
+    predicted = sum(targets(family, one) for one in counted)
+    sums = token * [read if kind == "encoder" else predicted for kind in token.index.get_level_values("kind")]
+    assert (sums >= 5 * example * (1 - 1e-9)).all()
+
+
+@families
+@pytest.mark.parametrize("per", ["example", "token"])
+def test_batches_with_padding_are_their_sentences_one_by_one(family, per, exact_t5):
+    model = tiny_model(family).double()
+    together = importance(model, batches(family), per=per, norm=None)
+    alone = []
+    for one in examples(family):
+        if not targets(family, one):
+            continue
+        real = one["attention_mask"][0] == 1
+        unpadded = {"input_ids": one["input_ids"][:, real]}
+        unpadded["labels"] = one["labels"][:, one["labels"][0] != -100] if family in SEQ2SEQ else one["labels"][:, real]
+        alone.append(unpadded)
+    assert len({tuple(one["input_ids"].shape) for one in alone}) > 1
+    np.testing.assert_allclose(together, importance(model, alone, per=per, norm=None), rtol=1e-9)
+    # of tokens that pad, no matter which
+    other = batches(family)
+    for batch in other:
+        batch["input_ids"][batch["attention_mask"] == 0] = 7
+    np.testing.assert_allclose(together, importance(model, other, per=per, norm=None), rtol=1e-9)
+
+
+@pytest.mark.parametrize("measure", [*(partial(importance, per=per, norm=None) for per in ("example", "token")), leave_one_out])
+def test_padding_on_the_left(measure):
+    model, batch = tiny_model("opt").double(), batches("opt")[0]
+    moved = {name: part.clone() for name, part in batch.items()}
+    for row, length in enumerate(batch["attention_mask"].sum(-1).tolist()):
+        for part in moved.values():
+            part[row] = part[row].roll(part.shape[1] - length)
+    assert moved["attention_mask"][1].tolist() == [0, 0, 0, 1, 1, 1, 1]
+    # the padding before a sentence does not predict its first token
+    np.testing.assert_allclose(measure(model, [moved]), measure(model, [batch]), rtol=1e-9)
+
+
+def test_a_prompt_without_labels_counts_in_examples_only():
+    """Positions that predict nothing do not count per token, though later ones read them; per example all positions do."""
+    model, batch = tiny_model("opt").double(), batches("opt")[0]
+    batch["labels"][:, :3] = -100
+    chosen = heads.index(model)[::3]
+    for per in ("example", "token"):
+        found = importance(model, [batch], per=per, norm=None)
+        np.testing.assert_allclose(found[chosen], list(slow.importance(model, [batch], per, chosen).values()), rtol=1e-6)
+
+
+@pytest.mark.parametrize("per", ["example", "token"])
+def test_importance_is_normalised_by_layer(per):
+    model = tiny_model("marian").double()
+    cut(model, ("cross", 1, 2))
+    for head in range(4):
+        cut(model, ("encoder", 0, head))
+    plain = importance(model, batches("marian"), per=per, norm=None)
+    found = importance(model, batches("marian"), per=per, norm="layer")
+    assert found.equals(importance(model, batches("marian"), per=per)) and found.name == "importance"
+    assert found.index.equals(plain.index)
+    np.testing.assert_allclose(found, list(slow.layer_norm(plain.to_dict()).values()), rtol=1e-12)
+    assert (found[[("encoder", 0, head) for head in range(4)]] == 0).all() and found["cross", 1, 2] == 0
+    norms = found.pow(2).groupby(level=["kind", "layer"]).sum()
+    np.testing.assert_allclose(norms.drop(("encoder", 0)), 1.0)
+
+
+@pytest.mark.filterwarnings("ignore:Initializing zero-element tensors")
+@pytest.mark.parametrize("per", ["example", "token"])
+def test_layers_of_different_sizes(per):
+    left = {("encoder", 0): [2], ("encoder", 1): [], ("decoder", 0): [], ("cross", 1): [0, 1, 3]}
+    model, closed = tiny_model("marian").double(), tiny_model("marian").double()
+    plain, gone = heads.index(model), [(*site, head) for site, stay in left.items() for head in range(4) if head not in stay]
+    remove_by_hand(model, left)
+    found = importance(model, batches("marian"), per=per)
+    assert found.index.equals(heads.index(model)) and len(found) == 24 - len(gone)
+    with heads.gate(closed, dict.fromkeys(gone, 0.0)):
+        expected = importance(closed, batches("marian"), per=per)
+    assert (expected[gone] == 0).all()
+    stayed = [address for address in plain if address not in gone]
+    np.testing.assert_allclose(found, expected[stayed], rtol=1e-9)
+    # no head at all of a kind; no head that reads the encoder
+    remove_by_hand(model, {("encoder", 0): [], ("cross", 0): [], ("cross", 1): []})
+    assert importance(model, batches("marian"), "encoder", per=per).empty
+    assert (importance(model.requires_grad_(False), batches("marian"), per=per).loc["decoder", 1] > 0).all()
+    model = tiny_model("marian")
+    remove_by_hand(model, {("cross", 0): [], ("cross", 1): []})
+    for learns in (True, False):
+        unread = importance(model.requires_grad_(learns), batches("marian"), "encoder", per=per)
+        assert len(unread) == 8 and (unread == 0).all()
+
+
+@pytest.mark.parametrize("per", ["example", "token"])
+def test_gates_per_example_and_injections_are_respected(per):
+    model, batch = tiny_model("marian").double(), batches("marian")[0]
+    gates = torch.rand(3, 4, generator=torch.Generator().manual_seed(2), dtype=torch.float64)
+    with heads.gate(model, {("encoder", 1): gates}):
+        found = importance(model, [batch], per=per, norm=None)
+    total, positions = 0.0, {"encoder": batch["attention_mask"].sum(-1), "other": (batch["labels"] != -100).sum(-1)}
+    for row in range(3):
+        with heads.gate(model, {("encoder", 1): gates[row]}):
+            one = importance(model, [{name: part[row : row + 1] for name, part in batch.items()}], per=per, norm=None)
+        share = [
+            1 / 3 if per == "example" else int(counts[row]) / int(counts.sum())
+            for counts in (positions.get(kind, positions["other"]) for kind in one.index.get_level_values("kind"))
+        ]
+        total = total + one * share
+    np.testing.assert_allclose(found, total, rtol=1e-9)
+    one, address = examples("marian")[0], ("encoder", 0, 1)
+    plain = importance(model, [one], per=per, norm=None)
+    with heads.inject(model, {address: torch.eye(7, dtype=torch.float64)}):
+        injected = importance(model, [one], per=per, norm=None)
         ends = []
-        for value in (1 + step, 1 - step):
-            with torch.no_grad(), heads.gate(model, {address: value}):
-                ends.append([float(loss_sum(model, family, one)) for one in counted])
-        differences.append(np.abs(np.subtract(*ends) / (2 * step)).mean())
-    np.testing.assert_allclose(found[::5], differences, rtol=tolerance)
-    # neither the slope of the summed loss, nor a mean over tokens
-    assert not np.allclose(found, np.abs(np.sum(slopes, 0)) / 5, rtol=0.01)
+        for factor in (1 + 1e-5, 1 - 1e-5):
+            with torch.no_grad(), heads.gate(model, {address: factor}):
+                ends.append(float(loss_sum(model, "marian", one)))
+    slope = abs(ends[0] - ends[1]) / 2e-5
+    if per == "example":
+        assert injected[address] == pytest.approx(slope, rel=1e-6)
+    else:
+        assert 7 * injected[address] > slope
+    assert not np.allclose(injected, plain, rtol=1e-3)
 
 
-def test_parameters_are_left_alone():
+@pytest.mark.parametrize("per", ["example", "token"])
+def test_the_model_is_left_alone(per):
     model = tiny_model("marian")
     frozen = model.model.shared.weight.requires_grad_(False)
     before = [parameter.requires_grad for parameter in model.parameters()]
     with torch.no_grad():
-        found = activation_gradient(model, batches("marian"), "cross")
+        found = importance(model, batches("marian"), "cross", per=per, norm=None)
     assert [parameter.requires_grad for parameter in model.parameters()] == before and not frozen.requires_grad
     assert all(parameter.grad is None for parameter in model.parameters())
-    assert found.equals(activation_gradient(model.requires_grad_(False), batches("marian"))[found.index])
+    assert found.equals(importance(model.requires_grad_(False), batches("marian"), per=per, norm=None)[found.index])
+    broken = {**batches("marian")[0]}
+    broken["labels"] = broken["labels"] + 1000
+    with pytest.raises(IndexError):
+        importance(model, [broken], per=per)
+    assert not any(module._forward_pre_hooks for module in model.modules())
+
+
+def test_unknown_ways_are_refused():
+    model = tiny_model("marian")
+    with pytest.raises(StudyError, match="per 'example' or per 'token', not per 'batch'"):
+        importance(model, batches("marian"), per="batch")
+    with pytest.raises(StudyError, match=r"'layer' or not at all \(None\), not by 'l2'"):
+        importance(model, batches("marian"), norm="l2")
 
 
 # -------------------- both
 
 
-@pytest.mark.parametrize("measure", [leave_one_out, activation_gradient])
+@pytest.mark.parametrize("measure", [leave_one_out, importance, partial(importance, per="token")])
 def test_dropout_is_off_and_modes_are_restored(measure):
     model = tiny_model("bart", dropout=0.5, attention_dropout=0.5)
     plain = measure(model, batches("bart"))
@@ -201,7 +375,7 @@ def test_dropout_is_off_and_modes_are_restored(measure):
     assert [module.training for module in model.modules()] == before
 
 
-@pytest.mark.parametrize("measure", [leave_one_out, activation_gradient])
+@pytest.mark.parametrize("measure", [leave_one_out, importance, partial(importance, per="token")])
 def test_nothing_to_measure_is_refused(measure):
     model, batch = tiny_model("marian"), batches("marian")[0]
     ignored = {**batch, "labels": torch.full_like(batch["labels"], -100)}

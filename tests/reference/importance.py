@@ -1,0 +1,143 @@
+"""Gradient importance (Michel et al. 2019, section 4.1) by definition: one unpadded sentence at a time, no backward pass.
+
+A derivative is the difference of two losses, with one head's output a little larger and a little smaller.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from contextlib import contextmanager
+from copy import deepcopy
+from dataclasses import dataclass
+
+import torch
+
+from helpers.heads.sites import sites
+
+STEP = 1e-5
+
+
+@dataclass
+class Sentence:
+    """What the model reads, without padding, and {row of the logits: token that it is to predict}."""
+
+    inputs: dict[str, torch.Tensor]
+    predicts: dict[int, int]
+
+
+def read(model, batches) -> list[Sentence]:
+    """Every sentence of the batches that has something to predict."""
+    found = []
+    for batch in batches:
+        for row in range(len(batch["input_ids"])):
+            length = batch["input_ids"].shape[1]
+            real = [i for i in range(length) if "attention_mask" not in batch or batch["attention_mask"][row, i] == 1]
+            source, labels = batch["input_ids"][row].tolist(), batch["labels"][row].tolist()
+            inputs = {"input_ids": [source[i] for i in real]}
+            if model.config.is_encoder_decoder:
+                target = [token for token in labels if token != -100]
+                inputs["decoder_input_ids"] = [model.config.decoder_start_token_id, *target[:-1]]
+                predicts = dict(enumerate(target))
+            else:
+                known = [labels[i] for i in real]
+                predicts = {t: known[t + 1] for t in range(len(known) - 1) if known[t + 1] != -100}
+            if predicts:
+                found.append(Sentence({name: torch.tensor([ids]) for name, ids in inputs.items()}, predicts))
+    return found
+
+
+def loss(model, sentence: Sentence) -> float:
+    """Minus the log-probability of everything that the sentence is to predict."""
+    with torch.no_grad():
+        logits = model(**sentence.inputs, use_cache=False).logits[0].double()
+    return -sum(float(logits[row].log_softmax(-1)[token]) for row, token in sentence.predicts.items())
+
+
+def importance(model, batches, per: str, heads: Iterable[tuple], gates: Mapping[tuple, float] | None = None) -> dict:
+    """{(kind, layer, head): importance}, not normalised.
+
+    Parameters
+    ----------
+    model
+        In float64.
+    per : str
+        ``example`` or ``token``.
+    heads : iterable of (kind, layer, head)
+    gates : mapping, optional
+        {(kind, layer, head): factor of the head's output} of the model to be measured.
+    """
+    model, found = deepcopy(model).eval(), {}
+    for address, factor in (gates or {}).items():
+        _columns(model, address).mul_(factor)
+    sentences = read(model, batches)
+    for address in heads:
+        values = []
+        for sentence in sentences:
+            if per == "example":
+                values.append(abs(_slope_of_gate(model, sentence, address)))
+            else:
+                values += [abs(_slope_at(model, sentence, address, t)) for t in _positions(sentence, address[0])]
+        found[address] = sum(values) / len(values)
+    return found
+
+
+def layer_norm(values: Mapping[tuple, float]) -> dict:
+    """Every value divided by the root of the summed squares of its layer, which `values` must hold whole."""
+    found = {}
+    for kind, layer, head in values:
+        size = math.sqrt(sum(value**2 for (k, l, _), value in values.items() if (k, l) == (kind, layer)))
+        found[kind, layer, head] = values[kind, layer, head] / size if size else 0.0
+    return found
+
+
+def _positions(sentence: Sentence, kind: str) -> list[int]:
+    """Query positions that count: every source token; in the decoder and its cross-attention those that predict something."""
+    return list(range(sentence.inputs["input_ids"].shape[1])) if kind == "encoder" else sorted(sentence.predicts)
+
+
+def _slope_of_gate(model, sentence: Sentence, address: tuple) -> float:
+    """Derivative of the loss in a factor of all that the output projection reads from a head, in its weights."""
+    columns, ends = _columns(model, address), []
+    before = columns.clone()
+    for factor in (1 + STEP, 1 - STEP):
+        columns.copy_(before * factor)
+        ends.append(loss(model, sentence))
+    columns.copy_(before)
+    return (ends[0] - ends[1]) / (2 * STEP)
+
+
+def _slope_at(model, sentence: Sentence, address: tuple, position: int) -> float:
+    """Derivative of the loss in a factor of the head's output at one position only."""
+    ends = []
+    for factor in (1 + STEP, 1 - STEP):
+        with _scaled(model, address, position, factor):
+            ends.append(loss(model, sentence))
+    return (ends[0] - ends[1]) / (2 * STEP)
+
+
+@contextmanager
+def _scaled(model, address: tuple, position: int, factor: float):
+    kind, layer, head = address
+    site = next(s for s in sites(model) if (s.kind, s.layer) == (kind, layer))
+
+    def scale(module, args):
+        hidden = args[0].clone()
+        hidden[0, position, head * site.head_dim : (head + 1) * site.head_dim] *= factor
+        return (hidden,)
+
+    hook = site.projection("out").register_forward_pre_hook(scale)
+    try:
+        yield
+    finally:
+        hook.remove()
+
+
+def _columns(model, address: tuple) -> torch.Tensor:
+    """The weights of the output projection that read one head, to be written in place."""
+    kind, layer, head = address
+    site = next(s for s in sites(model) if (s.kind, s.layer) == (kind, layer))
+    weight = site.projection("out").weight.data
+    if isinstance(site.projection("out"), torch.nn.Linear):
+        weight = weight.T  # GPT-2 stores the transpose
+    return weight[head * site.head_dim : (head + 1) * site.head_dim]
