@@ -18,7 +18,7 @@ import time
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from functools import cache
+from functools import cache, partial
 from importlib import metadata
 from pathlib import Path
 from typing import Any
@@ -72,12 +72,22 @@ _TRAIN = {
     "steps": 1000, "batch_tokens": 2048, "learning_rate": 2e-3, "warmup": 200, "cooldown": 0.0, "betas": [0.9, 0.98],
     "label_smoothing": 0.1, "clip": 1.0, "evaluate_every": 200, "patience": 0, "average": 0,
 }  # fmt: skip
+_PRUNE = {  # section 6: further training with gates or with heads gone, all runs of a model alike
+    "steps": 150, "learning_rate": 5e-4, "warmup": 30, "cooldown": 0.3, "evaluate_every": 30, "dev": 200,
+    "start": 2.0, "gate_rate": 0.4, "temperature": 0.33,  # log alpha, its learning rate, the gates' temperature
+    "penalties": [0.002, 0.005, 0.01, 0.02, 0.04, 0.08], "penalties_all": [0.003, 0.01, 0.02, 0.04],  # lambda, sum over heads
+    "compared": [0.02], "criteria": ["random", "confidence", "relevance", "gradient, example", "leave-one-out"],
+    "scratch": [0.01, 0.02], "seeds": 1, "languages": 1, "all_kinds": 1, "draws": 3, "variants": True, "deep_steps": 0,
+}  # fmt: skip
 PROFILES: dict[str, dict[str, Any]] = {
     "tiny": {
         "corpus": "controlled", "train": 400, "dev": 48, "test": 32, "vocabulary": 300, "beam": 1, "bootstrap": 100,
         "relevance": 16, "truth": 8,
         "model": _MODEL | {"layers": 2, "width": 32, "heads": 4, "feed_forward": 64},
         "training": _TRAIN | {"steps": 12, "batch_tokens": 1024, "warmup": 4, "evaluate_every": 6},
+        "pruning": _PRUNE | {"steps": 8, "warmup": 2, "evaluate_every": 4, "dev": 16, "penalties": [0.01, 0.2],
+                             "penalties_all": [0.2], "compared": [0.2], "scratch": [0.2], "criteria": ["random", "relevance"],
+                             "draws": 1, "gate_rate": 0.5},
     },
     "laptop": {
         "corpus": "controlled", "train": 55000, "dev": 1000, "test": 500, "vocabulary": 2000, "beam": 1, "bootstrap": 1000,
@@ -86,6 +96,7 @@ PROFILES: dict[str, dict[str, Any]] = {
         "model": _MODEL | {"dropout": 0.0, "decoder_layers": 1, "decoder_heads": 2},
         "training": _TRAIN | {"steps": 3000, "batch_tokens": 1024, "learning_rate": 3e-3, "cooldown": 0.3,
                               "evaluate_every": 750},
+        "pruning": _PRUNE | {"deep_steps": 1500},
     },
     "natural": {
         "corpus": "natural", "train": 0, "dev": 2000, "test": 0, "vocabulary": 8000, "beam": 4, "bootstrap": 1000,
@@ -93,6 +104,8 @@ PROFILES: dict[str, dict[str, Any]] = {
         "model": _MODEL | {"width": 256, "feed_forward": 1024},
         "training": _TRAIN | {"steps": 6000, "batch_tokens": 4096, "warmup": 800, "learning_rate": 1e-3,
                               "evaluate_every": 500, "cooldown": 0.3},
+        "pruning": _PRUNE | {"steps": 400, "warmup": 80, "evaluate_every": 50, "languages": 3,
+                             "all_kinds": 3},
     },
     "paper": {
         "corpus": "natural", "train": 0, "dev": 2000, "test": 0, "vocabulary": 32000, "beam": 4, "bootstrap": 1000,
@@ -100,6 +113,8 @@ PROFILES: dict[str, dict[str, Any]] = {
         "model": _MODEL | {"layers": 6, "width": 512, "feed_forward": 2048},
         "training": _TRAIN | {"steps": 200_000, "batch_tokens": 32_000, "warmup": 16_000, "learning_rate": 1.4e-3,
                               "evaluate_every": 2048, "patience": 10, "average": 5},
+        "pruning": _PRUNE | {"steps": 20_000, "learning_rate": 2e-4, "gate_rate": 0.01, "warmup": 2000, "evaluate_every": 1000,
+                             "dev": 2000, "seeds": 3, "languages": 3, "all_kinds": 6},
     },
 }  # fmt: skip
 
@@ -254,7 +269,8 @@ def read_spec(path: Path) -> dict[str, Any]:
     return spec if isinstance(spec, dict) else {}
 
 
-def _digest(path: Path) -> str:
+def digest(path: Path) -> str:
+    """SHA-256 of a file."""
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
@@ -279,8 +295,8 @@ def made(folder: Path) -> bool:
         files = json.loads(manifest.read_text(encoding="utf-8"))["files"]
     except (ValueError, KeyError, TypeError):
         files = {manifest.name: None}
-    for name, digest in files.items():
-        if not (folder / name).exists() or _digest(folder / name) != digest:
+    for name, wanted in files.items():
+        if not (folder / name).exists() or digest(folder / name) != wanted:
             raise StudyError(f"The stored file {folder / name} is damaged: delete the folder {folder} to make it anew.")
     return True
 
@@ -300,7 +316,7 @@ def make(root: Path, kind: str, spec: Mapping[str, Any], build: Callable[[Path],
     try:
         started = time.time()
         build(scratch)
-        files = {str(f.relative_to(scratch)): _digest(f) for f in sorted(scratch.rglob("*")) if f.is_file()}
+        files = {str(f.relative_to(scratch)): digest(f) for f in sorted(scratch.rglob("*")) if f.is_file()}
         manifest = {"spec": spec, "files": files, "seconds": round(time.time() - started, 1), **provenance()}
         write_json(scratch / "made.json", manifest)
         if folder.exists() and not (folder / "made.json").exists():  # not finished by anyone
@@ -379,18 +395,29 @@ class Run:
 
     def figure(self, figure, name: str, **facts: Any) -> None:
         """Save a matplotlib figure as NAME.png and NAME.pdf with its sidecar, and show it."""
+        stamps = {"png": {"Software": None}, "pdf": {"CreationDate": None}}
+        files = {ending: partial(figure.savefig, format=ending, metadata=stamp) for ending, stamp in stamps.items()}
+        self._drawn(figure, name, facts, files)
+
+    def animation(self, animation, name: str, **facts: Any) -> None:
+        """Save a matplotlib animation as NAME.gif, in its figure's own resolution, with its sidecar, and show it."""
+        figure = animation._fig  # has no public name
+        self._drawn(figure, name, facts, {"gif": partial(animation.save, writer="pillow", dpi=figure.dpi)})
+
+    def _drawn(self, figure, name: str, facts: Mapping[str, Any], files: Mapping[str, Callable[[Path], None]]) -> None:
+        """Save a file of each ending by its function, and the sidecar; close the figure and show the first file."""
         from IPython.display import Image, display
         from matplotlib import pyplot
 
         folder = self.folder / "figures"
         folder.mkdir(parents=True, exist_ok=True)
-        for ending, stamp in (("png", {"Software": None}), ("pdf", {"CreationDate": None})):
+        for ending, save in files.items():
             scratch = folder / f".{name}.{ending}"
-            figure.savefig(scratch, format=ending, metadata=stamp)
+            save(scratch)
             scratch.replace(folder / f"{name}.{ending}")
         write_json(folder / f"{name}.json", {"figure": name, **self.facts(**facts), **provenance()})
         pyplot.close(figure)
-        display(Image(filename=folder / f"{name}.png"))
+        display(Image(filename=folder / f"{name}.{next(iter(files))}"))
 
     def table(self, frame, name: str, **facts: Any):
         """Save a table as CSV with its sidecar; returns it."""

@@ -89,7 +89,8 @@ def test_figures_and_tables_are_there_with_sidecars(executed):
         assert '-p profile "tiny"' in facts["command"]
         assert facts["settings"] == study.settings("tiny")
         assert {"time", "commit", "hardware", "libraries", "python"} <= set(facts)
-    left = [f for f in folder.rglob("*") if f.is_file() and f.suffix not in (".png", ".pdf", ".json", ".csv", ".ipynb")]
+    endings = (".png", ".pdf", ".gif", ".json", ".csv", ".ipynb")
+    left = [f for f in folder.rglob("*") if f.is_file() and f.suffix not in endings]
     assert left == []
 
 

@@ -260,7 +260,7 @@ def test_two_runs_that_make_the_same_thing_at_once(tmp_path):
         scratch = folder.with_name(folder.name + "other")  # as another process would be: made first
         scratch.mkdir()
         write(scratch)
-        files = {str(f.relative_to(scratch)): study._digest(f) for f in scratch.rglob("*") if f.is_file()}
+        files = {str(f.relative_to(scratch)): study.digest(f) for f in scratch.rglob("*") if f.is_file()}
         study.write_json(scratch / "made.json", {"files": files, "first": True})
         scratch.rename(study.place(tmp_path, "things", {}))
 
