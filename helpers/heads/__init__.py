@@ -2,5 +2,6 @@
 
 from helpers.heads.controls import gate, inject, record
 from helpers.heads.sites import KINDS, Site, index, locate, sites
+from helpers.heads.surgery import kept, load, remove, save
 
-__all__ = ["KINDS", "Site", "gate", "index", "inject", "locate", "record", "sites"]
+__all__ = ["KINDS", "Site", "gate", "index", "inject", "kept", "load", "locate", "record", "remove", "save", "sites"]

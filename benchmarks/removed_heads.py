@@ -1,0 +1,274 @@
+"""What removed heads save on a Marian model: parameters, operations and time, beside gates of 0, from one interleaved run.
+
+Every repeat runs the full, the masked (gates of 0) and the removed models once, in random order, and each ratio is taken
+within a repeat, so that a slow spell of the machine hits all of them. Nothing is timed before removed and masked models
+gave equal outputs. A speed-up is claimed up to the FLOP ceiling only, operations of the full over those of the removed
+model: what is measured beyond is caches, threads and noise. Operations are those of matrix products, two a multiply-add:
+linear layers and both products of attention, by torch's FlopCounterMode. Softmax, norms, activations, embeddings, the KV
+cache and the Python around them are not counted. Inputs have no padding.
+"""
+
+from __future__ import annotations
+
+import argparse
+import copy
+import json
+import os
+import platform
+import random
+import statistics
+import time
+from collections.abc import Callable
+from contextlib import ExitStack
+from pathlib import Path
+
+import pandas as pd
+import torch
+import transformers
+from torch import nn
+from torch.utils.flop_counter import FlopCounterMode
+
+from helpers.heads import KINDS, gate, index, remove, sites
+
+FULL = {"layers": 6, "width": 512, "heads": 8, "feed_forward": 2048, "vocabulary": 8000}
+SMALL = {"layers": 3, "width": 128, "heads": 4, "feed_forward": 512, "vocabulary": 1000}
+TOLERANCE = 1e-4  # between removed and masked outputs, in single precision
+
+
+def marian(shape: dict[str, int]) -> transformers.MarianMTModel:
+    """A Marian model of this shape with random weights, in evaluation mode."""
+    side = {"layers": shape["layers"], "attention_heads": shape["heads"], "ffn_dim": shape["feed_forward"]}
+    config = transformers.MarianConfig(
+        vocab_size=shape["vocabulary"],
+        d_model=shape["width"],
+        **{f"{part}_{what}": number for part in ("encoder", "decoder") for what, number in side.items()},
+        max_position_embeddings=256,
+        pad_token_id=0,
+        eos_token_id=1,
+        forced_eos_token_id=None,
+        decoder_start_token_id=0,
+    )
+    return transformers.MarianMTModel(config).eval()
+
+
+# -------------------- which heads go
+
+
+def closed_heads(model, total: dict[str, int], bare: dict[str, int]) -> list[tuple]:
+    """All heads but `total` of each kind, which are spread evenly over its layers, except those of a `bare` layer."""
+    chance, stay = random.Random(0), set()
+    for kind, number in total.items():
+        places = [site for site in sites(model, kind) if site.layer != bare.get(kind)]
+        shares = [places[n * len(places) // number].layer for n in range(number)]
+        for site in places:
+            stay |= {(kind, site.layer, head) for head in chance.sample(range(site.heads), shares.count(site.layer))}
+    return [head for head in index(model) if head[0] in total and head not in stay]
+
+
+def head_maps(model) -> dict[str, list[tuple]]:
+    """Name -> heads that go: 10 of 48 stay in the encoder, as in Voita et al. 2019, section 6.2.1; a third everywhere."""
+    layers, heads = model.config.encoder_layers, len(index(model, "encoder"))
+    bare = {"encoder": layers - 1, "decoder": 0, "cross": 1}
+    return {
+        "encoder": closed_heads(model, {"encoder": round(heads * 10 / 48)}, {}),
+        "all kinds": closed_heads(model, dict.fromkeys(KINDS, heads // 3), bare),
+    }
+
+
+# -------------------- what is timed: functions that prepare a call, and give it and what undoes it
+
+
+def encoder_pass(model, source, new_tokens) -> tuple[Callable, Callable]:
+    """The encoder over the source."""
+    return lambda: model.get_encoder()(input_ids=source).last_hidden_state, lambda: None
+
+
+def decoder_step(model, source, new_tokens) -> tuple[Callable, Callable]:
+    """One more token after as many as the source has, from the KV cache."""
+    encoded = model.get_encoder()(input_ids=source)
+    cache = model(encoder_outputs=encoded, decoder_input_ids=source, use_cache=True).past_key_values
+    step = {"encoder_outputs": encoded, "decoder_input_ids": source[:, -1:], "past_key_values": cache}
+    return lambda: model(**step, use_cache=True).logits, lambda: cache.self_attention_cache.crop(-1)
+
+
+def generation(model, source, new_tokens) -> tuple[Callable, Callable]:
+    """Encoder and greedy search for a fixed number of new tokens, with the KV cache."""
+    options = {"min_new_tokens": new_tokens, "max_new_tokens": new_tokens, "do_sample": False, "num_beams": 1}
+    mask = torch.ones_like(source)
+    return lambda: model.generate(input_ids=source, attention_mask=mask, **options), lambda: None
+
+
+CALLS = {"encoder pass": encoder_pass, "decoder step": decoder_step, "generation": generation}
+
+
+def tokens(batch: int, length: int, vocabulary: int) -> torch.Tensor:
+    """Sentences without padding, [batch, length]."""
+    return torch.randint(2, vocabulary, (batch, length), generator=torch.Generator().manual_seed(0))
+
+
+def operations(model, prepare, source, new_tokens) -> int:
+    """FLOPs of one call; in eager attention, whose two products the counter sees."""
+    model.set_attn_implementation("eager")
+    run, _ = prepare(model, source, new_tokens)
+    with FlopCounterMode(display=False) as counter:
+        run()
+    model.set_attn_implementation("sdpa")
+    return counter.get_total_flops()
+
+
+def check(models, maps, calls, setting) -> None:
+    """Stop unless every call gives the same from removed and from masked models, and other than from the full one."""
+    for call, length in calls:
+        source = tokens(4, length, setting["vocabulary"])
+        found = {name: CALLS[call](model, source, setting["new_tokens"])[0]() for name, model in models.items()}
+        for name in maps:
+            removed, masked = found[f"removed, {name}"], found[f"masked, {name}"]
+            torch.testing.assert_close(removed, masked, atol=TOLERANCE, rtol=0, msg=f"{call}, {name}: removed is not masked")
+            if call != "generation" and torch.allclose(masked, found["full"], atol=10 * TOLERANCE, rtol=0):
+                raise SystemExit(f"{call}, {name}: outputs without these heads are those of the full model.")
+
+
+def measure_case(models, prepare, source, new_tokens, repeats, seconds, shuffle) -> dict[str, list[float]]:
+    """Seconds of one call, {model: one number a repeat}: at least 4 repeats, then more while there is time."""
+    calls = {name: prepare(model, source, new_tokens) for name, model in models.items()}
+    times: dict[str, list[float]] = {name: [] for name in calls}
+    begin = None
+    while begin is None or len(times["full"]) < 4 or (len(times["full"]) < repeats and time.perf_counter() - begin < seconds):
+        warm = begin is not None
+        for name in shuffle.sample(list(calls), len(calls)):
+            run, undo = calls[name]
+            start = time.perf_counter()
+            run()
+            if warm:
+                times[name].append(time.perf_counter() - start)
+            undo()
+        begin = begin or time.perf_counter()
+    return times
+
+
+def quartiles(upper: list[float], lower: list[float]) -> tuple[float, float, float]:
+    """First quartile, median and third quartile of ratios within repeats."""
+    low, middle, high = statistics.quantiles([a / b for a, b in zip(upper, lower, strict=True)], n=4, method="inclusive")
+    return low, middle, high
+
+
+def measure(setting: dict) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Sizes of the models, and one row per call, batch, length and map of heads."""
+    torch.manual_seed(0)
+    full = marian(setting["shape"])
+    maps = head_maps(full)
+    models = {"full": full}
+    with ExitStack() as stack, torch.no_grad():
+        for name, heads in maps.items():
+            models[f"masked, {name}"] = masked = copy.deepcopy(full)
+            stack.enter_context(gate(masked, dict.fromkeys(heads, 0.0)))
+            models[f"removed, {name}"] = remove(copy.deepcopy(full), heads)
+        cases = [(c, b, n) for c, lengths in setting["lengths"].items() for n in lengths for b in setting["batches"]]
+        check(models, maps, sorted({(call, length) for call, _, length in cases}), setting)
+        rows, shuffle = [], random.Random(0)
+        for call, batch, length in shuffle.sample(cases, len(cases)):
+            source, new = tokens(batch, length, setting["vocabulary"]), setting["new_tokens"]
+            # operations are as many for each sentence of a batch
+            flops = {n: batch * operations(models[n], CALLS[call], source[:1], new) for n in models if "masked" not in n}
+            times = measure_case(models, CALLS[call], source, new, setting["repeats"], setting["seconds"], shuffle)
+            for name in maps:
+                low, middle, high = quartiles(times["full"], times[f"removed, {name}"])
+                ceiling = flops["full"] / flops[f"removed, {name}"]
+                rows.append(
+                    {
+                        "call": call,
+                        "length": length,
+                        "batch": batch,
+                        "map": name,
+                        "full_seconds": statistics.median(times["full"]),
+                        "full_gflop": flops["full"] / 1e9,
+                        "removed_gflop": flops[f"removed, {name}"] / 1e9,
+                        "masked_speed_up": quartiles(times["full"], times[f"masked, {name}"]),
+                        "speed_up": middle,
+                        "q1": low,
+                        "q3": high,
+                        "ceiling": ceiling,
+                        "beyond_ceiling": low > ceiling,
+                        "claim": min(middle, ceiling),
+                        "repeats": len(times["full"]),
+                    }
+                )
+    table = pd.DataFrame(rows)
+    order = table.assign(call=table["call"].map(list(CALLS).index)).sort_values(["call", "length", "batch"], kind="stable")
+    return sizes(models), table.loc[order.index].reset_index(drop=True)
+
+
+def sizes(models) -> pd.DataFrame:
+    """Heads by kind and parameters of each model, with and without embeddings (positions too)."""
+    rows = []
+    for name, model in models.items():
+        if name.startswith("masked"):
+            continue
+        embeddings = {id(part.weight) for part in model.modules() if isinstance(part, nn.Embedding)}
+        rows.append(
+            {
+                "model": name,
+                "heads": "/".join(str(len(index(model, kind))) for kind in KINDS),
+                "parameters": sum(p.numel() for p in model.parameters()),
+                "without_embeddings": sum(p.numel() for p in model.parameters() if id(p) not in embeddings),
+            }
+        )
+    return pd.DataFrame(rows)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.removed_heads", description=__doc__.splitlines()[0])
+    parser.add_argument("--threads", type=int, help="threads of torch (default: torch's own choice)")
+    parser.add_argument("--quick", action="store_true", help="a small model and few cases, to see that it runs")
+    parser.add_argument("--json", type=Path, metavar="PATH", help="also write the tables and the versions here")
+    options = parser.parse_args()
+    if options.threads:
+        torch.set_num_threads(options.threads)
+    shape = SMALL if options.quick else FULL
+    setting = {
+        "shape": shape,
+        "vocabulary": shape["vocabulary"],
+        "batches": (1, 8) if options.quick else (1, 8, 64),
+        "lengths": dict.fromkeys(CALLS, (16,) if options.quick else (16, 64)),
+        "new_tokens": 8 if options.quick else 16,
+        "repeats": 15 if options.quick else 31,
+        "seconds": 1.0 if options.quick else 5.0,
+    }
+    if not options.quick:
+        setting["lengths"]["encoder pass"] = (16, 64, 128)
+    said = {
+        "model": "Marian {layers}+{layers} layers, width {width}, {heads} heads, feed-forward {feed_forward}, vocabulary"
+        " {vocabulary}, random weights".format(**shape),
+        "calls": f"source of `length` tokens; a decoder step after as many; generation of {setting['new_tokens']} tokens",
+        "threads": torch.get_num_threads(),
+        "machine": f"{platform.machine()} CPU, load {os.getloadavg()[0]:.1f} before",
+        "torch": torch.__version__,
+        "transformers": transformers.__version__,
+    }
+    begin = time.perf_counter()
+    parameters, table = measure(setting)
+    print("removed and masked outputs are equal; ratios to the full model, median and quartiles within repeats\n")
+    print("\n".join(f"{name:<13}{value}" for name, value in said.items()), end="\n\n")
+    print(f"{'model':<22}{'heads e/d/c':>12}{'parameters':>13}{'w/o embeddings':>16}")
+    for row in parameters.itertuples():
+        print(f"{row.model:<22}{row.heads:>12}{row.parameters:>13,}{row.without_embeddings:>16,}")
+    head = f"{'call':<14}{'length':>6}{'batch':>6}  {'map':<10}{'full':>10}{'GFLOP full > removed':>22}{'full/masked':>22}"
+    print(f"\n{head}{'full/removed':>22}{'ceiling':>9}{'beyond':>8}{'claim':>7}{'n':>4}")
+    for row in table.itertuples():
+        low, middle, high = row.masked_speed_up
+        print(
+            f"{row.call:<14}{row.length:>6}{row.batch:>6}  {row.map:<10}{row.full_seconds * 1000:7.1f} ms"
+            f"{f'{row.full_gflop:.2f} > {row.removed_gflop:.2f}':>22}"
+            f"{f'{middle:.2f} [{low:.2f}, {high:.2f}]':>22}{f'{row.speed_up:.2f} [{row.q1:.2f}, {row.q3:.2f}]':>22}"
+            f"{row.ceiling:9.2f}{'yes' if row.beyond_ceiling else 'no':>8}{row.claim:7.2f}{row.repeats:4}"
+        )
+    print(f"\n{int(table.beyond_ceiling.sum())} of {len(table)} measured speed-ups are beyond their FLOP ceiling, with q1.")
+    print(f"{time.perf_counter() - begin:.0f} s in all")
+    if options.json:
+        options.json.parent.mkdir(parents=True, exist_ok=True)
+        tables = {"parameters": parameters.to_dict("records"), "rows": table.to_dict("records")}
+        options.json.write_text(json.dumps({**said, **tables}, indent=1) + "\n")
+
+
+if __name__ == "__main__":
+    main()

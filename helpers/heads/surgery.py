@@ -1,0 +1,346 @@
+"""Remove heads for good: rows of the q, k and v projections and columns of the output projection, physically.
+
+A removed head computes what a gate of 0 makes of it, nothing, and costs nothing. Layers become ragged; one that loses
+all heads adds the bias of its output projection only. Which heads are left, in the numbering of the model before the
+first cut, stands in ``model.config.kept_heads``, so that copies and saved folders carry it.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+import torch
+import transformers
+from safetensors import SafetensorError
+from safetensors.torch import load_file, save_file
+from torch import Tensor, nn
+from transformers import EncoderDecoderCache, GenerationConfig, PreTrainedModel
+from transformers.cache_utils import DynamicLayer
+from transformers.models.marian.modeling_marian import MarianAttention
+from transformers.models.opt.modeling_opt import OPTAttention, eager_attention_forward  # noqa: F401 (HeadlessOPTAttention)
+
+from helpers.heads.controls import _GATED, _WATCHED
+from helpers.heads.sites import ADDRESS, Site, locate, sites
+from helpers.study import StudyError
+
+REMOVABLE = ("bart", "marian", "mbart", "opt", "pegasus", "t5")  # model types; elsewhere projections or views are fixed
+CONFIG, WEIGHTS = "config.json", "model.safetensors"
+
+
+# -------------------- remove
+
+
+def remove(model: PreTrainedModel, heads: Iterable[tuple[str, int, int]]) -> PreTrainedModel:
+    """Cut heads out of a model, in place (Voita et al. 2019, section 6.1: heads whose gate closed).
+
+    Logits, gradients of what is left, and generated text are those of `gate` with 0, to rounding. Parameters of cut
+    projections are new objects: build the optimiser afterwards.
+
+    Parameters
+    ----------
+    model : transformers.PreTrainedModel
+        Marian, BART, mBART, Pegasus, T5 or OPT, with any task head.
+    heads : iterable of (kind, layer, head)
+        Addresses in the numbering of the model as it is now, which `sites` shows; `kept` tells the original numbers.
+
+    Returns
+    -------
+    transformers.PreTrainedModel
+        The same model.
+
+    Raises
+    ------
+    StudyError
+        Before anything is cut: for another family, an unknown or repeated address, a projection that is no plain
+        linear layer, or a model inside an open block of `gate`, `record` or `inject`.
+    """
+    _check_removable(model)
+    addresses = [tuple(address) if isinstance(address, list) else address for address in heads]
+    twice = [address for address, times in Counter(addresses).items() if times > 1]
+    if twice:
+        raise StudyError(f"head {twice[0]} is to be removed twice: name each head once.")
+    left, found = kept(model), locate(model, dict.fromkeys(addresses))
+    for site, named in found:
+        if None in named:
+            raise StudyError(f"{(site.kind, site.layer)} names a whole layer: name each of its heads, {ADDRESS}.")
+        if any(type(site.projection(which)) is not nn.Linear for which in ("q", "k", "v", "out")):
+            raise StudyError(f"the projections of {site.name} are not plain linear layers: merge or unwrap them first.")
+        if _GATED.get(site.module) or _WATCHED.get(site.module):
+            raise StudyError("heads cannot be removed inside an open block of gate, record or inject: leave it first.")
+    for site, named in found:
+        stay = [head for head in range(site.heads) if head not in named]
+        left[site.kind, site.layer] = [left[site.kind, site.layer][head] for head in stay]
+        _cut(site, stay)
+    if found:
+        model.config.kept_heads = {f"{kind}.{layer}": numbers for (kind, layer), numbers in left.items()}
+    return model
+
+
+def kept(model: PreTrainedModel) -> dict[tuple[str, int], list[int]]:
+    """Original numbers of the heads that each attention module has left.
+
+    Returns
+    -------
+    dict
+        ``{(kind, layer): [head, ...]}`` for every site in the order of `sites`: head i of the model as it is now was
+        number ``[i]`` before the first cut. All heads of a model that was never cut.
+
+    Raises
+    ------
+    StudyError
+        If the map in the model's config does not fit its weights; or as `sites`.
+    """
+    found = sites(model)
+    stored = getattr(model.config, "kept_heads", None)
+    if stored is None:
+        return {(site.kind, site.layer): list(range(site.heads)) for site in found}
+    left = _read_map(stored, {(site.kind, site.layer): None for site in found})
+    for site in found:
+        if len(left[site.kind, site.layer]) != site.heads:
+            raise StudyError(_misfit(site, len(left[site.kind, site.layer]), site.heads))
+    return left
+
+
+def _cut(site: Site, stay: list[int]) -> None:
+    """Leave only the heads `stay` (numbers as they are now) in one attention module."""
+    module = site.module
+    width, device = site.head_dim, site.projection("out").weight.device
+    columns = torch.tensor([head * width + i for head in stay for i in range(width)], dtype=torch.long, device=device)
+    for which in ("q", "k", "v"):
+        projection = site.projection(which)
+        _select(projection, 0, columns)
+        projection.out_features = len(columns)
+    _select(site.projection("out"), 1, columns)
+    site.projection("out").in_features = len(columns)
+    for name, size in (("num_heads", len(stay)), ("n_heads", len(stay)), ("inner_dim", len(columns))):
+        if hasattr(module, name):
+            setattr(module, name, size)
+    if hasattr(module, "relative_attention_num_buckets"):  # T5
+        if not hasattr(module, "kept_heads"):
+            module.kept_heads = list(range(site.heads))
+            module.register_forward_pre_hook(_take_own_bias, with_kwargs=True)
+            module.register_forward_hook(_hand_on_whole_bias)
+        module.kept_heads = [module.kept_heads[head] for head in stay]
+    if not stay and site.heads:
+        module.register_forward_hook(_keep_length, with_kwargs=True)
+        if type(module) is OPTAttention:
+            module.__class__ = HeadlessOPTAttention
+
+
+def _select(projection: nn.Linear, dim: int, numbers: Tensor) -> None:
+    """Keep rows (dim 0, with their bias) or columns (dim 1, the bias stays) of a projection."""
+    for name in ("weight", "bias") if dim == 0 else ("weight",):
+        old = getattr(projection, name)
+        if old is not None:
+            new = old.detach().index_select(dim, numbers)
+            setattr(projection, name, nn.Parameter(new, requires_grad=old.requires_grad))
+
+
+# -------------------- what the library would get wrong with ragged layers: hooks of single modules, copied with them
+
+
+def _take_own_bias(module: nn.Module, args: tuple, kwargs: dict) -> tuple:
+    """T5 computes position biases [1, heads, query, key] once a stack and hands them on: take those of own heads."""
+    whole = kwargs.get("position_bias")
+    if kwargs.get("key_value_states") is not None:
+        return args, {**kwargs, "position_bias": None}  # cross-attention has none: zeros in its own size
+    if whole is None:
+        hidden, cache = kwargs.get("hidden_states", args[0] if args else None), kwargs.get("past_key_values")
+        seen, keys = 0, hidden.shape[1]
+        if cache is not None:
+            seen, (keys, _) = cache.get_seq_length(module.layer_idx), cache.get_mask_sizes(keys, module.layer_idx)
+        whole = module.compute_bias(hidden.shape[1], keys, hidden.device, seen)
+    own = whole[:, module.kept_heads]
+    own.whole = whole
+    return args, {**kwargs, "position_bias": own}
+
+
+def _hand_on_whole_bias(module: nn.Module, args: tuple, output: tuple) -> tuple:
+    """Later layers get the biases of all heads again, or none and make their own zeros (cross-attention)."""
+    return output[0], getattr(output[1], "whole", None), *output[2:]
+
+
+class _HeadlessCache(DynamicLayer):
+    """Keys and values [batch, 0, length, head_dim]: no numbers, but a length, which positions are counted from."""
+
+    def get_seq_length(self) -> int:
+        return self.keys.shape[-2] if self.is_initialized else 0
+
+
+def _keep_length(module: nn.Module, args: tuple, kwargs: dict, output: tuple) -> None:
+    """The library's cache takes a layer without numbers for an empty one: let it tell its length."""
+    cache = kwargs.get("past_key_values")
+    if isinstance(cache, EncoderDecoderCache):
+        crossed = kwargs.get("key_value_states") is not None
+        cache = cache.cross_attention_cache if crossed else cache.self_attention_cache
+    if cache is not None and type(cache.layers[module.layer_idx]) is DynamicLayer:
+        cache.layers[module.layer_idx].__class__ = _HeadlessCache
+
+
+class HeadlessOPTAttention(OPTAttention):
+    """OPT's attention once it has no head left: its own reshaping cannot tell a length from no numbers.
+
+    `record` looks for ``eager_attention_forward`` in the file of an attention's class: hence its import above.
+    """
+
+    forward = MarianAttention.forward  # the same computation, but reads the length from the hidden states
+
+
+# -------------------- save and load
+
+
+def save(model: PreTrainedModel, folder: str | Path) -> None:
+    """Write config (with the map of kept heads), weights and generation settings, whole or not at all.
+
+    Other files that are in the folder already, such as a tokenizer's, stay. A model that was never cut can be read by
+    ``from_pretrained`` as well, a cut one only by `load`.
+
+    Raises
+    ------
+    StudyError
+        If the folder is a file, or holds something but no saved model; for another family than `remove` takes; or as
+        `kept`.
+    """
+    _check_removable(model)
+    kept(model)
+    folder = Path(folder).resolve()
+    saved = (folder / CONFIG).exists() and (folder / WEIGHTS).exists()
+    if folder.exists() and not saved and not (folder.is_dir() and not any(folder.iterdir())):
+        raise StudyError(f"{folder} exists and holds no saved model: choose another folder or empty it.")
+    scratch, old = (folder.with_name(f".{folder.name}.{os.getpid()}.{what}") for what in ("new", "old"))
+    try:
+        if folder.exists():
+            shutil.copytree(folder, scratch, ignore=shutil.ignore_patterns(WEIGHTS))
+        scratch.mkdir(parents=True, exist_ok=True)
+        model.config.architectures, model.config.dtype = [type(model).__name__], str(model.dtype).removeprefix("torch.")
+        model.config.save_pretrained(scratch)
+        if model.can_generate():
+            model.generation_config.save_pretrained(scratch)
+        tensors = {name: tensor.detach().cpu().contiguous() for name, tensor in _tensors(model).items()}
+        save_file(tensors, scratch / WEIGHTS, metadata={"format": "pt"})
+        if folder.exists():
+            folder.rename(old)
+        scratch.rename(folder)
+    finally:
+        if old.exists() and not folder.exists():
+            old.rename(folder)
+        shutil.rmtree(scratch, ignore_errors=True)
+        shutil.rmtree(old, ignore_errors=True)
+
+
+def load(folder: str | Path) -> PreTrainedModel:
+    """Read a model that `save` wrote, on the CPU, in evaluation mode, in its number type; logits are equal bit for bit.
+
+    What ``save_pretrained`` wrote in one file, of a cut model or not, can be read as well. Attention is SDPA.
+
+    Raises
+    ------
+    StudyError
+        If the folder or a file in it is missing or damaged, the family is another than `remove` takes, the map of
+        kept heads is malformed or does not fit the weights, or tensors are missing or surplus.
+    """
+    folder = Path(folder)
+    model_class = _model_class(folder)
+    config = model_class.config_class.from_pretrained(folder)
+    with torch.device("meta"):  # full size, without numbers
+        model = model_class(config).eval()
+    try:
+        tensors = load_file(folder / WEIGHTS)
+    except FileNotFoundError:
+        raise StudyError(f"{folder} has no weights ({WEIGHTS}): save the model again.") from None
+    except (SafetensorError, OSError) as error:
+        raise StudyError(f"{folder / WEIGHTS} is damaged ({error}): save the model again.") from None
+    full, stored = sites(model), getattr(config, "kept_heads", None)
+    if stored is not None:
+        left = _read_map(stored, {(site.kind, site.layer): site.heads for site in full})
+        for site in full:
+            if len(left[site.kind, site.layer]) < site.heads:
+                _cut(site, left[site.kind, site.layer])
+    wanted = _tensors(model)
+    for name in set(model._keys_to_ignore_on_save or ()) & wanted.keys() - tensors.keys():  # by save_pretrained, not by save
+        positions = model.get_submodule(name.removesuffix(".weight")).create_weight()  # Marian's sines
+        tensors[name] = positions.to(next(iter(tensors.values())).dtype)
+    for names, what in ((wanted.keys() - tensors.keys(), "lacks"), (tensors.keys() - wanted.keys(), "has surplus")):
+        if names:
+            raise StudyError(f"{folder / WEIGHTS} {what} tensors of {model_class.__name__}: {', '.join(sorted(names)[:3])}.")
+    for site in sites(model):
+        width = tensors[f"{site.name}.{site.out}.weight"].shape[-1]
+        if width != site.heads * site.head_dim and stored is None:
+            raise StudyError(f"{folder / CONFIG} has no map kept_heads although heads were cut: save the model again.")
+        if width != site.heads * site.head_dim:
+            raise StudyError(_misfit(site, site.heads, width / site.head_dim))
+    wrong = [name for name, tensor in tensors.items() if tensor.shape != wanted[name].shape]
+    if wrong:
+        raise StudyError(f"{wrong[0]} in {folder / WEIGHTS} has not the size that {folder / CONFIG} gives: save it again.")
+    first = {id(tensor): name for name, tensor in wanted.items()}
+    state = {name: first[id(tensor)] for name, tensor in model.state_dict(keep_vars=True).items()}
+    # copies: what is read lies at odd addresses of the file, where sums may round otherwise
+    tensors = {name: tensor.clone() for name, tensor in tensors.items()}
+    model.load_state_dict({name: tensors[own] for name, own in state.items()}, assign=True)
+    model.tie_weights()
+    if model.can_generate() and (folder / "generation_config.json").exists():
+        model.generation_config = GenerationConfig.from_pretrained(folder)
+    return model
+
+
+def _check_removable(model: PreTrainedModel) -> None:
+    sites(model)  # refuses what is no model, or has no heads that we know
+    if model.config.model_type not in REMOVABLE:
+        raise StudyError(
+            f"heads of {type(model).__name__} (model type {model.config.model_type}) cannot be cut out: gate them with 0"
+            f" instead; removable are those of {', '.join(REMOVABLE)}."
+        )
+
+
+def _tensors(model: PreTrainedModel) -> dict[str, Tensor]:
+    """Parameters and buffers of the state, each once, under its first name."""
+    state = model.state_dict(keep_vars=True)
+    first: dict[int, str] = {}
+    for name, tensor in state.items():
+        first.setdefault(id(tensor), name)
+    return {name: state[name] for name in first.values()}
+
+
+def _model_class(folder: Path) -> type[PreTrainedModel]:
+    """The class that a folder's config names."""
+    if not folder.is_dir():
+        raise StudyError(f"there is no folder {folder}: give one that save() wrote.")
+    try:
+        settings = json.loads((folder / CONFIG).read_text(encoding="utf-8"))
+        kind, (name, *_) = settings["model_type"], settings["architectures"]
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise StudyError(f"{folder / CONFIG} is no config of a saved model ({error}): save the model again.") from None
+    found = getattr(transformers, str(name), None)
+    own = found.config_class if isinstance(found, type) and issubclass(found, PreTrainedModel) else None
+    if kind not in REMOVABLE or getattr(own, "model_type", None) != kind:
+        raise StudyError(f"{folder} holds {name} (model type {kind}); only {', '.join(REMOVABLE)} can be loaded here.")
+    return found
+
+
+def _read_map(stored: object, counts: Mapping[tuple[str, int], int | None]) -> dict[tuple[str, int], list[int]]:
+    """``{(kind, layer): heads}`` from the config's ``{"kind.layer": heads}``; checked against the heads of each layer."""
+    places = {f"{kind}.{layer}": (kind, layer) for kind, layer in counts}
+    if not isinstance(stored, Mapping) or stored.keys() != places.keys():
+        names = set(stored) ^ set(places) if isinstance(stored, Mapping) else {type(stored).__name__}
+        raise StudyError(f"the map kept_heads must name every layer of the model and no other; see {', '.join(sorted(names))}.")
+    for name, heads in stored.items():
+        count = counts[places[name]]
+        whole = isinstance(heads, list) and all(type(head) is int for head in heads)
+        if not whole or heads != sorted(set(heads)) or any(h < 0 or (count is not None and h >= count) for h in heads):
+            raise StudyError(
+                f"the map kept_heads has {heads!r} for {name}, not different heads in rising order"
+                + (f" from 0 to {count - 1}." if count else ".")
+            )
+    return {place: list(stored[name]) for name, place in places.items()}
+
+
+def _misfit(site: Site, mapped: int, there: float) -> str:
+    return (
+        f"the map kept_heads has {mapped} heads for {site.kind} layer {site.layer}, the weights have {there:g}:"
+        " take the config that belongs to them."
+    )

@@ -1,0 +1,566 @@
+"""Heads removed for good: what is left computes what gates of 0 give, and comes back from a folder bit for bit."""
+
+from __future__ import annotations
+
+import copy
+import json
+import random
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import torch
+import transformers as hf
+from safetensors.torch import load_file, save_file
+from torch import nn
+from transformers.models.t5.modeling_t5 import T5LayerNorm
+
+from helpers.heads import gate, index, inject, kept, load, record, remove, save, sites
+from helpers.study import ROOT, StudyError
+from tests.unit.tiny_models import FAMILIES, SEQ2SEQ, tiny_batch, tiny_model
+
+REMOVABLE = [family for family in FAMILIES if family != "gpt2"]
+families = pytest.mark.parametrize("family", REMOVABLE)
+LAYERS = {
+    **{family: {"encoder_layers": 3, "decoder_layers": 3} for family in SEQ2SEQ},
+    "t5": {"num_layers": 3, "num_decoder_layers": 3},
+    "opt": {"num_hidden_layers": 3},
+}
+
+
+@pytest.fixture(autouse=True, scope="module")
+def one_thread():
+    """Models this small are fastest on one thread."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(before)
+
+
+# -------------------- helpers of the tests
+
+
+def three_layers(family, **settings):
+    return tiny_model(family, **LAYERS[family], **settings)
+
+
+def some_heads(model, seed):
+    """About half of all heads, and of every kind all in one layer: the first for even seeds, a later one for odd."""
+    chance = random.Random(seed)
+    bare = {"encoder": 1, "decoder": 2, "cross": 1} if seed % 2 else {"encoder": 0, "decoder": 0, "cross": 0}
+    return [(kind, i, h) for kind, i, h in index(model) if bare[kind] == i or chance.random() < 0.5]
+
+
+def closed(model, heads):
+    return gate(model, dict.fromkeys(heads, 0.0))
+
+
+def logits(model, batch):
+    with torch.no_grad():
+        return model(**batch).logits
+
+
+def prompts(family):
+    batch = tiny_batch(family, labels=False)
+    # a model that continues a prompt needs its padding on the left
+    return batch if family in SEQ2SEQ else {name: values.flip(1) for name, values in batch.items()}
+
+
+def generate(model, batch, **options):
+    # no token twice, else tiny models say one thing only
+    return model.generate(**batch, max_new_tokens=6, do_sample=False, no_repeat_ngram_size=1, **options)
+
+
+def gradients(model, batch):
+    model.zero_grad()
+    model(**batch).logits.square().mean().backward()  # the loss of some models is in single precision
+    return {name: weight.grad for name, weight in model.named_parameters() if weight.requires_grad}
+
+
+def pieces(model, left):
+    """Name of a cut tensor -> (dimension, numbers along it that stay), from what is left of the full model."""
+    cut = {}
+    for site in sites(model):
+        numbers = [h * site.head_dim + i for h in left[site.kind, site.layer] for i in range(site.head_dim)]
+        for which in ("q", "k", "v"):
+            cut |= {f"{site.name}.{getattr(site, which)}.{part}": (0, numbers) for part in ("weight", "bias")}
+        cut[f"{site.name}.{site.out}.weight"] = (1, numbers)
+    return cut
+
+
+def close(found, expected, tolerance):
+    """Relative to the largest number."""
+    assert found.shape == expected.shape and found.dtype == expected.dtype
+    assert (found - expected).abs().max() <= tolerance * expected.abs().max()
+
+
+# -------------------- removed equals gated
+
+
+@families
+@pytest.mark.parametrize("attention", ["sdpa", "eager"])
+@pytest.mark.parametrize("seed", [0, 1])
+def test_outputs_and_gradients_equal_those_of_closed_gates(family, attention, seed, monkeypatch):
+    # T5 computes its norms in single precision whatever the model, too coarse to compare
+    monkeypatch.setattr(T5LayerNorm, "forward", lambda norm, x: norm.weight * x * (x.square().mean(-1, True) + 1e-6) ** -0.5)
+    model, batch = three_layers(family, attention=attention).double(), tiny_batch(family)
+    heads = some_heads(model, seed)
+    cut = remove(copy.deepcopy(model), heads)
+    with closed(model, heads):
+        expected, slopes = logits(model, batch), gradients(model, batch)
+    assert (expected - logits(model, batch)).abs().max() > 1e-2
+    close(logits(cut, batch), expected, 1e-10)
+    part, largest = pieces(model, kept(cut)), max(grad.abs().max() for grad in slopes.values() if grad is not None)
+    for name, found in gradients(cut, batch).items():
+        whole = slopes[name]
+        if name in part and whole is not None:
+            whole = whole.index_select(part[name][0], torch.tensor(part[name][1], dtype=torch.long))
+        # where nothing depends on a weight its gradient is zero or None
+        assert found is None or whole is None or found.shape == whole.shape
+        difference = (0 if found is None else found) - (0 if whole is None else whole)
+        assert not torch.as_tensor(difference).abs().gt(1e-10 * largest).any(), name
+
+
+@families
+def test_single_precision(family):
+    model, batch = three_layers(family), tiny_batch(family)
+    for seed in (0, 1):
+        heads = some_heads(model, seed)
+        with closed(model, heads):
+            expected = logits(model, batch)
+        close(logits(remove(copy.deepcopy(model), heads), batch), expected, 1e-5)
+
+
+@families
+@pytest.mark.parametrize("seed", [0, 1])
+def test_generation_equals_that_of_closed_gates(family, seed):
+    model, batch = three_layers(family), prompts(family)
+    heads = some_heads(model, seed)
+    cut = remove(copy.deepcopy(model), heads)
+    for beams in (1, 4):
+        with closed(model, heads):
+            expected = generate(model, batch, num_beams=beams)
+        for cache in (True, False):
+            assert torch.equal(generate(cut, batch, num_beams=beams, use_cache=cache), expected)
+    assert not torch.equal(generate(model, batch, num_beams=4), expected)
+
+
+@families
+def test_the_cache_knows_its_length_without_heads(family):
+    model, batch = three_layers(family), prompts(family)
+    cut = remove(model, [head for head in index(model) if head[0] == "decoder" and head[1] == 0])
+    if family in SEQ2SEQ:
+        batch["decoder_input_ids"] = batch["input_ids"]
+    with torch.no_grad():
+        out = cut(**batch, use_cache=True)
+    assert out.past_key_values.get_seq_length() == batch["input_ids"].shape[1]
+
+
+@families
+def test_removing_everything(family):
+    model, batch = three_layers(family), tiny_batch(family)
+    heads = index(model)
+    with closed(model, heads):
+        expected, text = logits(model, batch), generate(model, prompts(family), num_beams=4)
+    cut = remove(model, heads)
+    assert [site.heads for site in sites(cut)] == [0] * len(sites(cut)) and len(index(cut)) == 0
+    assert {site.head_dim for site in sites(cut)} == {8}
+    close(logits(cut, batch), expected, 1e-5)
+    assert torch.equal(generate(cut, prompts(family), num_beams=4), text)
+
+
+@families
+def test_no_heads_change_nothing(family):
+    model, batch = tiny_model(family), tiny_batch(family)
+    before, names = logits(model, batch), vars(model.config).copy()
+    assert remove(model, []) is model
+    assert torch.equal(logits(model, batch), before) and vars(model.config) == names
+
+
+# -------------------- what is left
+
+
+@families
+def test_parameters_fall_by_what_the_heads_had(family):
+    model = three_layers(family)
+    heads = some_heads(model, 0)
+    before = sum(p.numel() for p in model.parameters())
+    bias = 0 if family == "t5" else 3 * 8  # of q, k and v; T5's position biases stay whole
+    assert before - sum(p.numel() for p in remove(model, heads).parameters()) == len(heads) * (4 * 32 * 8 + bias)
+    for site in sites(model):
+        for which in ("q", "k", "v"):
+            projection = site.projection(which)
+            assert projection.out_features == site.heads * 8 == projection.weight.shape[0]
+            assert projection.bias is None or projection.bias.shape == (site.heads * 8,)
+        assert site.projection("out").in_features == site.projection("out").weight.shape[1] == site.heads * 8
+        assert getattr(site.module, "num_heads", site.heads) == getattr(site.module, "n_heads", site.heads) == site.heads
+        assert getattr(site.module, "inner_dim", site.heads * 8) == site.heads * 8
+
+
+@families
+def test_removals_compose_and_kept_tells_the_original_numbers(family):
+    model, batch = three_layers(family), tiny_batch(family)
+    assert kept(model) == {(site.kind, site.layer): [0, 1, 2, 3] for site in sites(model)}
+    at_once = remove(copy.deepcopy(model), [("decoder", 0, 0), ("decoder", 0, 1), ("decoder", 0, 3), ("decoder", 2, 2)])
+    cut = remove(model, [("decoder", 0, 1), ("decoder", 2, 2)])
+    copied = copy.deepcopy(cut)
+    assert kept(cut)["decoder", 0] == [0, 2, 3] and kept(cut)["decoder", 1] == [0, 1, 2, 3]
+    for again in (cut, copied):
+        remove(again, [["decoder", 0, 2], ["decoder", 0, 0]])  # numbers 3 and 0 of the original
+        assert kept(again)["decoder", 0] == [2] and kept(again) == kept(at_once)
+        assert torch.equal(logits(again, batch), logits(at_once, batch))
+        remove(again, [("decoder", 0, 0)])
+        assert kept(again)["decoder", 0] == []
+    assert json.loads(json.dumps(cut.config.kept_heads))["decoder.0"] == []
+    assert torch.equal(logits(copied, batch), logits(cut, batch))
+
+
+@families
+def test_a_map_that_does_not_fit_is_refused(family):
+    model = remove(tiny_model(family), [("decoder", 0, 1)])
+    model.config.kept_heads["decoder.0"] = [0, 2]
+    with pytest.raises(StudyError, match="2 heads for decoder layer 0, the weights have 3"):
+        kept(model)
+
+
+@families
+def test_a_removed_model_trains(family):
+    model, batch = three_layers(family).train(), tiny_batch(family)
+    remove(model, some_heads(model, 0))
+    model.activation_checkpointing_enable({"use_reentrant": False})
+    optimiser = torch.optim.AdamW(model.parameters(), lr=1e-2)
+    losses = []
+    for _ in range(8):
+        torch.manual_seed(0)  # the same dropout in every step
+        loss = model(**batch, use_cache=False).loss
+        loss.backward()
+        assert torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0) > 0
+        optimiser.step()
+        optimiser.zero_grad()
+        losses.append(loss.item())
+    assert losses[-1] < losses[0] and all(parameter.isfinite().all() for parameter in model.parameters())
+
+
+def test_frozen_weights_stay_frozen():
+    model = tiny_model("marian")
+    for parameter in model.get_encoder().parameters():
+        parameter.requires_grad_(False)
+    remove(model, [("encoder", 0, 1), ("decoder", 0, 1)])
+    for site in sites(model):
+        assert all(p.requires_grad == (site.kind != "encoder") for p in site.module.parameters())
+
+
+# -------------------- the rest of the instrument
+
+
+@families
+@pytest.mark.parametrize("seed", [0, 1])
+def test_gate_record_and_inject_on_a_removed_model(family, seed):
+    model, batch = three_layers(family), tiny_batch(family)
+    cut = remove(copy.deepcopy(model), some_heads(model, seed))
+    left = kept(cut)
+    original = {(k, i, h): (k, i, number) for (k, i), numbers in left.items() for h, number in enumerate(numbers)}
+    assert index(cut).tolist() == list(original)
+    gone = set(index(model)) - set(original.values())
+
+    gates = {head: 0.1 * n for n, head in enumerate(original)}
+    with gate(model, {original[head]: value for head, value in gates.items()} | dict.fromkeys(gone, 0.0)):
+        expected = logits(model, batch)
+    with gate(cut, gates):
+        close(logits(cut, batch), expected, 1e-5)
+
+    matrices = {head: lambda s, q, k, rows: torch.eye(q, k) for head in list(original)[::2]}
+    seen = {"model": {}, "cut": {}}
+    with (
+        closed(model, gone),
+        inject(model, {original[head]: matrix for head, matrix in matrices.items()}),
+        record(model, lambda site, weights: seen["model"].update({(site.kind, site.layer): weights})),
+    ):
+        expected = logits(model, batch)
+    with inject(cut, matrices), record(cut, lambda site, weights: seen["cut"].update({(site.kind, site.layer): weights})):
+        close(logits(cut, batch), expected, 1e-5)
+    assert seen["cut"].keys() == left.keys()
+    for place, numbers in left.items():
+        torch.testing.assert_close(seen["cut"][place], seen["model"][place][:, numbers], atol=1e-5, rtol=0)
+
+
+def test_recording_while_generating_without_heads():
+    model = remove(tiny_model("opt"), [("decoder", 0, head) for head in range(4)])
+    shapes = []
+    with record(model, lambda site, weights: shapes.append(tuple(weights.shape)) if site.layer == 0 else None):
+        generate(model, prompts("opt"))
+    assert shapes == [(3, 0, 7, 7), *((3, 0, 1, length) for length in range(8, 13))]
+
+
+# -------------------- refusals
+
+
+def test_what_cannot_be_removed_is_refused_and_nothing_is_cut():
+    model = tiny_model("marian")
+    before, one = {name: tensor.clone() for name, tensor in model.state_dict().items()}, ("encoder", 0, 0)
+    for heads, message in [
+        ([one, ("encoder", 0, 4)], r"no head \('encoder', 0, 4\)"),
+        ([one, ("encoder", 7, 0)], "no head"),
+        ([one, "encoder"], "no head encoder"),
+        ([one, ("encoder", 1)], r"\('encoder', 1\) names a whole layer"),
+        ([one, ("encoder", 1, 2), one], r"head \('encoder', 0, 0\) is to be removed twice"),
+    ]:
+        with pytest.raises(StudyError, match=message):
+            remove(model, heads)
+    for block in (gate(model, {one: 0.5}), inject(model, {one: torch.eye(7)}), record(model, print)):
+        with block, pytest.raises(StudyError, match="inside an open block"):
+            remove(model, [one])
+    model.get_submodule("model.encoder.layers.0.self_attn").q_proj = nn.Sequential(nn.Linear(32, 32))
+    with pytest.raises(StudyError, match="not plain linear layers"):
+        remove(model, [("encoder", 1, 0), one])
+    assert all(torch.equal(tensor, before[name]) for name, tensor in model.state_dict().items() if name in before)
+    assert not hasattr(model.config, "kept_heads")
+
+
+def test_other_families_are_refused_by_name(tmp_path):
+    small = {"vocab_size": 60, "d_model": 32, "d_kv": 8, "d_ff": 48, "num_layers": 1, "num_heads": 4}
+    umt5 = hf.UMT5ForConditionalGeneration(hf.UMT5Config(**small))
+    for model, name in ((tiny_model("gpt2"), "GPT2LMHeadModel .*gpt2"), (umt5, "UMT5ForConditionalGeneration .*umt5")):
+        for action in (lambda model=model: remove(model, []), lambda model=model: save(model, tmp_path / "model")):
+            with pytest.raises(StudyError, match=f"heads of {name}.* gate them with 0 instead"):
+                action()
+        assert not (tmp_path / "model").exists()
+        model.save_pretrained(tmp_path / name[:4])
+        with pytest.raises(StudyError, match=f"holds {name}.* can be loaded"):
+            load(tmp_path / name[:4])
+    with pytest.raises(StudyError, match="BertModel"):
+        bert = {"hidden_size": 32, "intermediate_size": 48, "num_hidden_layers": 1, "num_attention_heads": 4}
+        remove(hf.BertModel(hf.BertConfig(vocab_size=60, **bert)), [])
+
+
+# -------------------- save and load
+
+READER = """
+import sys, torch
+from helpers.heads import kept, load
+from tests.unit.tiny_models import tiny_batch
+torch.set_num_threads(1)
+found = {}
+for name in sys.argv[2:]:
+    model = load(f"{sys.argv[1]}/{name}")
+    with torch.no_grad():
+        found[name] = {
+            "logits": model(**tiny_batch(name.split("-")[0])).logits,
+            "training": model.training, "kept": kept(model), "class": type(model).__name__,
+            "beams": model.generation_config.num_beams,
+        }
+torch.save(found, f"{sys.argv[1]}/found")
+"""
+
+
+def test_a_fresh_process_reads_what_was_saved(tmp_path):
+    models = {}
+    for family in REMOVABLE:
+        models[family] = three_layers(family)  # never cut
+        for seed in (0, 1):
+            models[f"{family}-{seed}"] = remove(three_layers(family, seed=seed), some_heads(models[family], seed))
+    models["marian-double"] = copy.deepcopy(models["marian-0"]).double()
+    models["t5-half"] = copy.deepcopy(models["t5-0"]).bfloat16()
+    models["opt-everything"] = remove(tiny_model("opt"), index(tiny_model("opt")))
+    for name, model in models.items():
+        model.generation_config.num_beams = 3
+        save(model, tmp_path / name)
+    assert sorted(path.name for path in tmp_path.iterdir()) == sorted(models)  # no scratch folder is left
+    subprocess.run([sys.executable, "-c", READER, tmp_path, *models], check=True, cwd=ROOT)
+    found = torch.load(tmp_path / "found")
+    for name, model in models.items():
+        own = found[name]
+        assert torch.equal(own["logits"], logits(model, tiny_batch(name.split("-")[0]))), name
+        assert own["kept"] == kept(model) and own["class"] == type(model).__name__
+        assert not own["training"] and own["beams"] == 3
+
+
+@families
+def test_a_loaded_model_is_like_the_saved_one(family, tmp_path):
+    model = three_layers(family)
+    remove(model, some_heads(model, 0)).get_input_embeddings().weight.requires_grad_(True)
+    save(model, tmp_path / "deep" / "model")
+    loaded, batch = load(tmp_path / "deep" / "model"), prompts(family)
+    assert torch.equal(generate(loaded, batch, num_beams=4), generate(model, batch, num_beams=4))
+    # tied weights are one parameter, as before
+    assert [name for name, _ in loaded.named_parameters()] == [name for name, _ in model.named_parameters()]
+    assert [p.requires_grad for p in loaded.parameters()] == [p.requires_grad for p in model.parameters()]
+    assert loaded.get_output_embeddings().weight is loaded.get_input_embeddings().weight
+    more = [head for head in index(model) if head[2] == 0]
+    assert torch.equal(logits(remove(loaded, more), batch_of(family)), logits(remove(model, more), batch_of(family)))
+
+
+def batch_of(family):
+    return tiny_batch(family, seed=4)
+
+
+@families
+def test_the_library_reads_never_cut_models_and_its_own_folders_are_read(family, tmp_path):
+    model, batch = tiny_model(family), tiny_batch(family)
+    if family == "marian":  # the library leaves positions out of the file, as they are sines
+        for part in (model.get_encoder(), model.get_decoder()):
+            part.embed_positions.weight.data = part.embed_positions.create_weight()
+    save(model, tmp_path / "model")
+    same = type(model).from_pretrained(tmp_path / "model").eval()
+    assert torch.equal(logits(same, batch), logits(model, batch))
+    for cut in (model, remove(copy.deepcopy(model), some_heads(model, 0))):
+        for number_type in (torch.float32, torch.bfloat16):
+            cut.to(number_type).save_pretrained(tmp_path / "theirs")
+            loaded = load(tmp_path / "theirs")
+            assert torch.equal(logits(loaded, batch), logits(cut, batch)) and kept(loaded) == kept(cut)
+
+
+@pytest.mark.parametrize(
+    ("family", "class_name"),
+    [
+        ("marian", "MarianModel"),
+        ("bart", "BartForSequenceClassification"),
+        ("bart", "BartForCausalLM"),
+        ("t5", "T5EncoderModel"),
+        ("t5", "T5ForTokenClassification"),
+        ("opt", "OPTModel"),
+    ],
+)
+def test_other_task_heads(family, class_name, tmp_path):
+    torch.manual_seed(0)
+    config_class, _, settings = FAMILIES[family]
+    model = getattr(hf, class_name)(config_class(**settings)).eval()
+    remove(model, [head for head in index(model) if sum(head[1:]) % 2])
+    save(model, tmp_path / "model")
+    loaded = load(tmp_path / "model")
+    batch = {"input_ids": torch.tensor([[5, 6, 7, 1]])}
+    if class_name == "MarianModel":
+        batch["decoder_input_ids"] = batch["input_ids"]
+    with torch.no_grad():
+        assert type(loaded) is type(model) and torch.equal(loaded(**batch)[0], model(**batch)[0])
+
+
+def test_saving_again_replaces_the_model_and_keeps_other_files(tmp_path, monkeypatch):
+    model, folder, batch = tiny_model("opt"), tmp_path / "model", tiny_batch("opt")
+    folder.mkdir()
+    save(model, folder)
+    (folder / "tokenizer.json").write_text("{}")
+    before = logits(model, batch)
+    remove(model, [("decoder", 0, 1)])
+
+    def fail(*args, **options):
+        raise OSError("disk full")
+
+    rename = Path.rename
+    for place, broken in (
+        ("helpers.heads.surgery.save_file", fail),
+        ("pathlib.Path.rename", lambda path, target: fail() if path.suffix == ".new" else rename(path, target)),
+    ):
+        with monkeypatch.context() as patch, pytest.raises(OSError, match="disk full"):
+            patch.setattr(place, broken)
+            save(model, folder)
+        assert torch.equal(logits(load(folder), batch), before)  # what was there is there still
+        assert (folder / "tokenizer.json").exists() and [path.name for path in tmp_path.iterdir()] == ["model"]
+    save(model, folder)
+    assert torch.equal(logits(load(folder), batch), logits(model, batch))
+    assert (folder / "tokenizer.json").exists() and [path.name for path in tmp_path.iterdir()] == ["model"]
+
+
+def test_other_folders_are_not_written_to(tmp_path):
+    (tmp_path / "notes.txt").write_text("mine")
+    for place in (tmp_path, tmp_path / "notes.txt"):
+        with pytest.raises(StudyError, match="holds no saved model: choose another folder"):
+            save(tiny_model("opt"), place)
+    assert [path.name for path in tmp_path.iterdir()] == ["notes.txt"] and (tmp_path / "notes.txt").read_text() == "mine"
+
+
+# -------------------- folders that are not right
+
+
+def config(change):
+    """Change the config, which is given as a dict."""
+
+    def write(folder):
+        path = folder / "config.json"
+        settings = json.loads(path.read_text())
+        change(settings)
+        path.write_text(json.dumps(settings))
+
+    return write
+
+
+def mapped(name, heads):
+    return config(lambda settings: settings["kept_heads"].update({name: heads}))
+
+
+def tensors(change):
+    """Change the weights, which are given as a dict."""
+
+    def write(folder):
+        state = load_file(folder / "model.safetensors")
+        state = {name: tensor.clone() for name, tensor in state.items()}
+        change(state)
+        save_file(state, folder / "model.safetensors")
+
+    return write
+
+
+def truncate(folder):
+    content = (folder / "model.safetensors").read_bytes()
+    (folder / "model.safetensors").write_bytes(content[: len(content) // 2])
+
+
+QUERY = "model.decoder.layers.1.self_attn.q_proj"
+BAD = {
+    "weights missing": (lambda folder: (folder / "model.safetensors").unlink(), "has no weights"),
+    "weights truncated": (truncate, "is damaged"),
+    "weights empty": (lambda folder: (folder / "model.safetensors").write_bytes(b""), "is damaged"),
+    "config missing": (lambda folder: (folder / "config.json").unlink(), "no config of a saved model"),
+    "config cut off": (lambda folder: (folder / "config.json").write_text('{"model_'), "no config of a saved model"),
+    "no class": (config(lambda c: c.pop("architectures")), "no config of a saved model"),
+    "unknown class": (config(lambda c: c.update(architectures=["Novel"])), r"holds Novel \(model type marian\)"),
+    "class of another type": (config(lambda c: c.update(architectures=["OPTForCausalLM"])), "holds OPTForCausalLM"),
+    "other model type": (config(lambda c: c.update(model_type="bert")), r"model type bert\); only bart, marian"),
+    "no map": (config(lambda c: c.pop("kept_heads")), "no map kept_heads although heads were cut"),
+    "too many heads": (mapped("decoder.1", [0, 2, 3]), "3 heads for decoder layer 1, the weights have 2"),
+    "too few heads": (mapped("decoder.1", [0]), "1 heads for decoder layer 1, the weights have 2"),
+    "head out of range": (mapped("decoder.1", [0, 4]), r"\[0, 4\] for decoder.1, not different heads .* from 0 to 3"),
+    "negative head": (mapped("decoder.1", [-1, 2]), r"\[-1, 2\] for decoder.1"),
+    "head twice": (mapped("decoder.1", [2, 2]), r"\[2, 2\] for decoder.1"),
+    "heads in disorder": (mapped("decoder.1", [2, 0]), r"\[2, 0\] for decoder.1"),
+    "no list": (mapped("decoder.1", 2), "has 2 for decoder.1"),
+    "no numbers": (mapped("decoder.1", ["0", "2"]), r"\['0', '2'\] for decoder.1"),
+    "unknown layer": (mapped("decoder.7", [0]), "must name every layer .* see decoder.7"),
+    "layer missing": (config(lambda c: c["kept_heads"].pop("cross.0")), "must name every layer .* see cross.0"),
+    "map malformed": (config(lambda c: c.update(kept_heads=[[0, 2]])), "must name every layer .* see list"),
+    "tensor missing": (tensors(lambda state: state.pop(f"{QUERY}.bias")), f"lacks tensors of MarianMTModel: {QUERY}.bias"),
+    "tensor of the output missing": (
+        tensors(lambda state: state.pop("model.encoder.layers.0.self_attn.out_proj.weight")),
+        "lacks tensors of MarianMTModel: model.encoder.layers.0.self_attn.out_proj.weight",
+    ),
+    "surplus tensor": (tensors(lambda state: state.update(more=torch.ones(1))), "surplus tensors of MarianMTModel: more"),
+    "bias too long": (tensors(lambda state: state.update({f"{QUERY}.bias": torch.ones(32)})), f"{QUERY}.bias .* the size"),
+    "other vocabulary": (config(lambda c: c.update(vocab_size=61)), "has not the size that"),
+}
+
+
+@pytest.fixture(scope="module")
+def saved(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("saved") / "model"
+    save(remove(tiny_model("marian"), [("decoder", 1, 1), ("decoder", 1, 3), ("encoder", 0, 0)]), folder)
+    return folder
+
+
+@pytest.mark.parametrize("case", BAD)
+def test_a_folder_that_is_not_right_is_refused(case, saved):
+    spoil, message = BAD[case]
+    files = {path: path.read_bytes() for path in saved.iterdir()}
+    try:
+        spoil(saved)
+        with pytest.raises(StudyError, match=message):
+            load(saved)
+    finally:
+        for path, content in files.items():
+            path.write_bytes(content)
+    load(saved)
+
+
+def test_a_folder_that_is_not_there_is_refused(tmp_path):
+    with pytest.raises(StudyError, match=r"there is no folder .*nowhere"):
+        load(tmp_path / "nowhere")
