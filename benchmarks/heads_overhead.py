@@ -21,7 +21,8 @@ import pandas as pd
 import torch
 import transformers
 
-from helpers.heads import gate, index, inject, record, sites
+from helpers.heads import KINDS, gate, index, inject, record, sites
+from helpers.methods.l0 import Gated
 
 SENTENCES, LENGTH, VOCABULARY = 64, 16, 2000
 
@@ -82,6 +83,19 @@ class Training:
         self.optimizer.zero_grad()
 
 
+class GatedTraining:
+    """One training step of L0 pruning: gates drawn for the batch, cross-entropy plus the price of open gates."""
+
+    def __init__(self, model):
+        self.gated = Gated(copy.deepcopy(model), KINDS, rate=100.0).train()
+        self.optimizer = torch.optim.AdamW(self.gated.parameters(), lr=1e-4)
+
+    def __call__(self, batch):
+        (self.gated(**batch).loss + 0.01 * self.gated.gates.expected()).backward()
+        self.optimizer.step()
+        self.optimizer.zero_grad()
+
+
 class Forward:
     """One forward pass in evaluation mode, with what stands around it."""
 
@@ -109,6 +123,11 @@ def check(model, batch) -> None:
     }
     for name, block in blocks.items():
         torch.testing.assert_close(Forward(model, block)(batch).logits, plain, atol=1e-5, rtol=0, msg=f"{name} differs")
+    opened = Gated(model, KINDS, start=50.0)
+    for training in (False, True):
+        opened.train(training)
+        model.eval()  # no dropout
+        torch.testing.assert_close(opened(**batch).logits, plain, atol=1e-5, rtol=0, msg="gates that are open differ")
     own = {(*place, 0): weights[:, 0] for place, weights in seen.items()}
     out = Forward(model, lambda m: inject(m, own))(batch).logits
     torch.testing.assert_close(out, plain, atol=1e-4, rtol=0, msg="heads that get their own weights injected differ")
@@ -134,6 +153,7 @@ def variants(model) -> dict[str, tuple[str, object]]:
         step: (step, Training(model, plain_block)),
         "training step, once more (noise)": (step, Training(model, plain_block)),
         "training step, all gates learned": (step, Training(model, lambda m: gate(m, gates), gates.values())),
+        "training step, Hard Concrete gates and penalty": (step, GatedTraining(model)),
         "training step, all gates fixed": (step, Training(model, lambda m: gate(m, fixed))),
         "training step, inject 1 head a layer (encoder)": (step, Training(model, lambda m: inject(m, places))),
         "training step, inject 1 head a layer (all)": (step, Training(model, lambda m: inject(m, everywhere))),

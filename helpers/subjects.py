@@ -18,6 +18,7 @@ from helpers.study import StudyError
 CONTROLLED = ("ru-news", "de-news", "fr-news", "ru-subtitles")  # the four models of the paper's section 3
 NATURAL = ("ru-local", "de-local", "fr-local")
 NONE = "+none"  # a name's ending: no encoder self-attention from the start
+DEEP = "+deep"  # a name's ending: a decoder as deep as the encoder, where the profile has a shallow one
 
 
 def names(settings: Mapping[str, Any], chosen: str = "") -> list[str]:
@@ -31,10 +32,26 @@ def names(settings: Mapping[str, Any], chosen: str = "") -> list[str]:
     return wanted
 
 
+def deep(settings: Mapping[str, Any], name: str) -> str:
+    """The name of the same model with a decoder as deep as the encoder: `name` itself where it has one."""
+    return name + DEEP if {"decoder_layers", "decoder_heads"} & set(settings["model"]) else name
+
+
 def spec(settings: Mapping[str, Any], name: str, seed: int) -> dict[str, Any]:
-    """The training spec of a model's name, which may end in "+none"."""
+    """The training spec of a model's name, which may end in "+none" or "+deep"."""
+    if name.endswith(DEEP):
+        shape = {key: value for key, value in settings["model"].items() if key not in ("decoder_layers", "decoder_heads")}
+        plan = settings["training"] | {"steps": settings["pruning"]["deep_steps"] or settings["training"]["steps"]}
+        settings = {**settings, "model": shape, "training": plan}
     closed = ("encoder",) if name.endswith(NONE) else ()
-    return training.spec(settings, name.removesuffix(NONE), seed, closed)
+    return training.spec(settings, name.removesuffix(NONE).removesuffix(DEEP), seed, closed)
+
+
+def title(name: str) -> str:
+    """A model's name as figures show it: "EN-RU news", "EN-RU news, deep decoder"."""
+    language, _, register = name.partition("-")
+    shown = f"EN-{language.upper()} {register.removesuffix(DEEP)}" if language in corpora.LANGUAGES else name
+    return shown + (", deep decoder" if name.endswith(DEEP) else "")
 
 
 @dataclass
@@ -52,8 +69,7 @@ class Subject:
     @property
     def title(self) -> str:
         """The name as figures show it: "EN-RU news"."""
-        language, _, register = self.name.partition("-")
-        return f"EN-{language.upper()} {register}" if language in corpora.LANGUAGES else self.name
+        return title(self.name)
 
     def pairs(self, split: str) -> list[Pair]:
         """The pairs of a split."""
@@ -118,19 +134,30 @@ class Subject:
 
 def load(settings: Mapping[str, Any], name: str, seed: int, parser: str = "spacy") -> Subject:
     """A model of the study by name, trained first if it is not in the store."""
-    described = spec(settings, name, seed)
-    folder = corpora.prepare(described["corpus"])
-    source, target = tokens.sides(folder)
-    return Subject(name, training.load(described, name), source, target, folder, described, parser)
+    return of(spec(settings, name, seed), name, parser)
 
 
 def load_pretrained(settings: Mapping[str, Any], checkpoint: str, name: str, seed: int, parser: str = "spacy") -> Subject:
     """A pretrained checkpoint (Hub name or folder), studied on the text of the model `name`."""
-    model, tokenizer = models.load(checkpoint)
+    return of(pretrained(settings, checkpoint, name, seed), Path(checkpoint).name, parser)
+
+
+def pretrained(settings: Mapping[str, Any], checkpoint: str, name: str, seed: int) -> dict[str, Any]:
+    """What `of` takes for a pretrained checkpoint; a local folder is known by its contents."""
     language, _, register = name.partition("-")
-    folder = corpora.prepare(corpora.spec(settings, language, register, seed))
-    sides = tokens.Subwords(tokenizer), tokens.Subwords(tokenizer, target=True)
-    return Subject(Path(checkpoint).name, model.to(models.device()), *sides, folder, None, parser)
+    files = sorted(Path(checkpoint).glob("*.safetensors")) if Path(checkpoint).is_dir() else []
+    described = {"pretrained": str(checkpoint), "files": [study.digest(file) for file in files], "seed": seed}
+    return described | {"corpus": corpora.spec(settings, language, register, seed), "code": training.code()}
+
+
+def of(start: Mapping[str, Any], name: str, parser: str = "spacy") -> Subject:
+    """The model of a spec (`spec` or `pretrained`) with its text; one of our own is trained first if it is not in the store."""
+    folder = corpora.prepare(start["corpus"])
+    if "pretrained" in start:
+        model, tokenizer = models.load(start["pretrained"])
+        sides = tokens.Subwords(tokenizer), tokens.Subwords(tokenizer, target=True)
+        return Subject(name, model.to(models.device()), *sides, folder, None, parser)
+    return Subject(name, training.load(start, name), *tokens.sides(folder), folder, dict(start), parser)
 
 
 def study_models(run: study.Run) -> list[Subject]:

@@ -12,7 +12,7 @@ import os
 import sys
 import time
 from collections.abc import Callable, Iterable, Mapping
-from contextlib import nullcontext
+from contextlib import ExitStack, nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -46,8 +46,13 @@ def spec(settings: Mapping[str, Any], name: str, seed: int, closed: tuple[str, .
         "training": dict(settings["training"]),
         "seed": seed,
         "closed": list(closed),
-        "code": study.code_version(*_MADE_BY, *(["heads/controls"] if closed else [])),
+        "code": code(closed),
     }
+
+
+def code(closed: tuple[str, ...] = ()) -> str:
+    """Version of the code that trains: part of the key of whatever is trained."""
+    return study.code_version(*_MADE_BY, *(["heads/controls"] if closed else []))
 
 
 def learning_rate(step: int, plan: Mapping[str, Any]) -> float:
@@ -333,27 +338,38 @@ def translate(model, texts: list[str], source, target, beam: int = 1, batch: int
     return [found[i] for i in range(len(texts))]
 
 
-def translations(spec: Mapping[str, Any], split: str, beam: int) -> list[str]:
-    """Translations of a split of the spec's corpus by its trained model, from the store where they are there already."""
+def translation_code() -> str:
+    """Version of the code that translates: part of the key of stored translations."""
+    return study.code_version("training:translate", "corpora/tokens:Subwords")
+
+
+def stored_translations(
+    described: Mapping[str, Any], load: Callable[[], Any], texts: list[str], source, target, beam: int
+) -> list[str]:
+    """Translations from the store, made first by the model that `load` returns if they are not there."""
 
     def build(folder: Path) -> None:
-        from helpers.corpora import tokens
+        study.write_json(folder / "translations.json", translate(load(), texts, source, target, beam))
 
-        corpus = corpora.prepare(spec["corpus"])
-        source, target = tokens.sides(corpus)
-        model = load(spec)
-        texts = [pair.source for pair in corpora.read_pairs(corpus / f"{split}.jsonl")]
-        with closed_gates(model, spec["closed"]):
-            study.write_json(folder / "translations.json", translate(model, texts, source, target, beam))
-
-    described = {
-        "model": study.key(spec),
-        "split": split,
-        "beam": beam,
-        "code": study.code_version("training:translate", "corpora/tokens:Subwords"),
-    }
     folder = study.make(study.runs(), "translations", described, build)
     return json.loads((folder / "translations.json").read_text(encoding="utf-8"))
+
+
+def translations(spec: Mapping[str, Any], split: str, beam: int) -> list[str]:
+    """Translations of a split of the spec's corpus by its trained model, from the store where they are there already."""
+    from helpers.corpora import tokens
+
+    corpus = corpora.prepare(spec["corpus"])
+    texts = [pair.source for pair in corpora.read_pairs(corpus / f"{split}.jsonl")]
+    described = {"model": study.key(spec), "split": split, "beam": beam, "code": translation_code()}
+    with ExitStack() as removed:
+
+        def closed():
+            model = load(spec)
+            removed.enter_context(closed_gates(model, spec["closed"]))
+            return model
+
+        return stored_translations(described, closed, texts, *tokens.sides(corpus), beam)
 
 
 def main(arguments: list[str] | None = None) -> None:

@@ -58,10 +58,13 @@ def measure(subject, model, repeats: int = 1000) -> dict[str, pd.DataFrame]:
     return {name: reducer.frame(heads, repeats) for name, reducer in reducers.items()}
 
 
-def confidence_and_functions(subject, repeats: int = 1000) -> tuple[pd.DataFrame, pd.Series]:
-    """Confidence of every head with its interval, and the functions of every head (`roles`), in one pass over the dev set."""
+def confidence_and_functions(subject, repeats: int = 1000, model=None) -> tuple[pd.DataFrame, pd.Series]:
+    """Confidence of every head with its interval, and the functions of every head (`roles`), in one pass over the dev set.
+
+    Of the subject's own model, or of another one that reads the same text (one with heads removed).
+    """
     reducers = Confidence(), Positional(), Syntactic(arcs_of(subject.dev)), Rare(subject.counts)
-    heads = one_pass(subject.model, subject.batches(), *reducers, label=f"confidence {subject.title}")
+    heads = one_pass(model or subject.model, subject.batches(), *reducers, label=f"confidence {subject.title}")
     confidence, *functions = (reducer.frame(heads, repeats) for reducer in reducers)
     return confidence, roles(*functions)
 

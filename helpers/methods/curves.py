@@ -1,0 +1,444 @@
+"""Tables of Voita et al. 2019, section 6, from the runs of a sweep: quality, what is kept, what the kept heads do."""
+
+from __future__ import annotations
+
+import copy
+import tempfile
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import torch
+from torch.utils.flop_counter import FlopCounterMode
+
+from helpers import heads, models, scoring, subjects
+from helpers.heads.sites import ADDRESS, KINDS
+from helpers.measures import report
+from helpers.methods import l0, pruning
+from helpers.models import inputs
+
+LOSS = 0.25  # BLEU that the paper accepts to lose
+UNDECIDED = (0.05, 0.95)  # P(g = 0) of a gate that is neither open nor closed
+# Table 2 of the paper: heads kept (encoder, decoder, cross), BLEU pruned from the trained model, BLEU of the same from scratch
+PRINTED = {
+    "WMT": [((48, 48, 48), None, 29.6), ((14, 31, 30), 29.62, 29.47), ((12, 21, 25), 29.36, 28.95), ((8, 13, 15), 29.06, 28.56),
+            ((5, 9, 12), 28.90, 28.41)],
+    "OpenSubtitles": [((48, 48, 48), None, 32.4), ((27, 31, 46), 32.24, 32.23), ((13, 17, 31), 32.23, 31.98),
+                      ((6, 9, 13), 32.27, 31.84)],
+}  # fmt: skip
+NAMES = {
+    "none": "further training", "floor": "no encoder attention", "l0": "L0", "gradual": "gradual", "scratch": "from scratch",
+}  # fmt: skip
+
+
+def quality(sweep: Mapping[str, Any], subject: subjects.Subject, repeats: int = 1000) -> pd.DataFrame:
+    """How well every run of a sweep translates, and with how many heads.
+
+    Parameters
+    ----------
+    subject : helpers.subjects.Subject
+        The model that the sweep starts from, with its text.
+
+    Returns
+    -------
+    pandas.DataFrame
+        A row each (run, test set), first the model before further training ("start"): method; penalty; encoder, decoder,
+        cross (heads kept); heads (kept, of the kinds in question), total; bleu, low, high; change against the control that
+        trained as long with all heads, and from_start against "start", both with low and high (paired bootstrap); dev_loss;
+        soft_dev_loss (with the public code's soft gates); undecided (gates).
+    """
+    everything = heads.kept(subject.model)
+    runs = {"start": None} | dict(sweep["runs"])
+    statistics = {
+        (name, split): _statistics(subject, run, split, sweep["settings"]["pruning"]["beam"])
+        for name, run in runs.items()
+        for split in subject.tests
+    }
+    rows = {}
+    for name, run in runs.items():
+        row = _counts(everything if run is None else pruning.retained(run), sweep["kinds"])
+        row |= {"total": _counts(everything, sweep["kinds"])["heads"], "method": _method(name, run)}
+        row |= dict.fromkeys(("penalty", "dev_loss", "soft_dev_loss", "undecided"), np.nan)
+        if run:
+            history = pd.read_csv(pruning.made(run) / "history.csv")
+            last, best = history.iloc[-1], not run["training"]["average"]  # from scratch the best weights are kept
+            loss = history.dev_loss.min() if best else last.dev_loss
+            row |= {"penalty": _penalty(run), "dev_loss": loss, "soft_dev_loss": last.get("soft_dev_loss", np.nan)}
+            if run["method"]["name"] == "l0":
+                row["undecided"] = int(closing(run).iloc[-1].between(*UNDECIDED).sum())
+        for split in subject.tests:
+            own = statistics[name, split]
+            parts = {"": None, "change": statistics["control", split], "from_start": statistics["start", split]}
+            scored = {}
+            for part, other in parts.items():
+                names = (part, f"{part}_low", f"{part}_high") if part else ("bleu", "low", "high")
+                scored |= zip(names, scoring.bleu_interval(own, other, repeats), strict=True)
+            rows[name, split] = row | scored
+    table = pd.DataFrame.from_dict(rows, orient="index")
+    table.index = pd.MultiIndex.from_tuples(table.index, names=["run", "test set"])
+    return table
+
+
+def _statistics(subject: subjects.Subject, run: Mapping[str, Any] | None, split: str, beam: int) -> np.ndarray:
+    hypotheses = pruning.translations(run, split, beam) if run else subject.translations(split, beam)
+    return scoring.bleu_statistics(hypotheses, [pair.target for pair in subject.pairs(split)])
+
+
+def _method(name: str, run: Mapping[str, Any] | None) -> str:
+    if run is None:
+        return "start"
+    known = run["method"]["name"]
+    if known == "cut":
+        return run["method"]["by"]
+    return name.rpartition(" ")[0].rstrip(",") if name.startswith("L0,") else NAMES[known]
+
+
+def _penalty(run: Mapping[str, Any]) -> float:
+    """The price of gates of a run, or of the run that it imitates."""
+    method = run["method"]
+    return method.get("penalty", method.get("like", {"method": {}})["method"].get("penalty", np.nan))
+
+
+def _counts(kept: Mapping[tuple[str, int], Sequence[int]], kinds: Sequence[str]) -> dict[str, int]:
+    counts = {kind: sum(len(left) for (k, _), left in kept.items() if k == kind) for kind in KINDS}
+    return counts | {"heads": sum(counts[kind] for kind in kinds)}
+
+
+def one_shot_quality(sweep: Mapping[str, Any], subject: subjects.Subject, repeats: int = 1000) -> pd.DataFrame:
+    """`helpers.methods.pruning.one_shot` with BLEU: a row each (by, draw, heads, test set), dev_loss, bleu, low, high."""
+    rows = []
+    for row in pruning.one_shot(sweep).itertuples():
+        for split, hypotheses in row.translations.items():
+            statistics = scoring.bleu_statistics(hypotheses, [pair.target for pair in subject.pairs(split)])
+            interval = scoring.bleu_interval(statistics, None, repeats)
+            rows.append((row.by, row.draw, row.heads, split, row.dev_loss, *interval))
+    return pd.DataFrame(rows, columns=["by", "draw", "heads", "test set", "dev_loss", "bleu", "low", "high"])
+
+
+def largest_pruning(table: pd.DataFrame, loss: float = LOSS) -> pd.DataFrame:
+    """The L0 run with the fewest heads that loses at most `loss` BLEU against the control, by test set.
+
+    Returns
+    -------
+    pandas.DataFrame
+        A row a test set: total, kept (fewest heads by the change itself), pruned, change, low, high; kept_surely (fewest heads
+        whose whole interval is above minus `loss`). All heads where no run qualifies.
+    """
+    rows = {}
+    for split, part in table[table.method == "L0"].groupby(level="test set"):
+        total = int(part.total.iloc[0])
+        within = part[part.change >= -loss].sort_values(["heads", "change"], ascending=[True, False])
+        surely = part[part.change_low >= -loss].heads
+        best = within.iloc[0] if len(within) else pd.Series({"heads": total, "change": 0.0})
+        rows[split] = {
+            "total": total, "kept": int(best.heads), "pruned": total - int(best.heads), "change": best.change,
+            "low": best.get("change_low", np.nan), "high": best.get("change_high", np.nan),
+            "kept_surely": int(surely.min()) if len(surely) else total,
+        }  # fmt: skip
+    return pd.DataFrame.from_dict(rows, orient="index").rename_axis("test set")
+
+
+def table_2(tables: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
+    """Our rows in the shape of the paper's Table 2, its own last: pruned from the trained model, same head map from scratch.
+
+    Parameters
+    ----------
+    tables : mapping of title -> `quality`
+
+    Returns
+    -------
+    pandas.DataFrame
+        On (text, heads as "encoder/decoder/cross"): pruned and from scratch (BLEU), each with low and high. The first row of a
+        text is the control with all heads; it stands under "from scratch", as in the paper.
+    """
+    rows = []
+    for title, table in tables.items():
+        for split, part in table.groupby(level="test set", sort=False):
+            text, part = f"{title}, {split}", part.droplevel("test set")
+            rows.append({"text": text, "heads": _map(part.loc["control"]), **_renamed(part.loc["control"], "from scratch")})
+            scratch = part[part.method == NAMES["scratch"]].set_index("penalty")
+            for name, row in part[part.method == "L0"].sort_values("heads", ascending=False).iterrows():
+                rows.append({"text": text, "heads": _map(row), **_renamed(row, "pruned")})
+                if row.penalty in scratch.index and "#" not in name:  # the map of the first seed
+                    rows[-1] |= _renamed(scratch.loc[row.penalty], "from scratch")
+    for text, lines in PRINTED.items():
+        rows += [
+            {"text": f"printed, EN-RU {text}", "heads": "/".join(map(str, kept)), "pruned": pruned, "from scratch": scratch}
+            for kept, pruned, scratch in lines
+        ]
+    order = [f"{name}{part}" for name in ("pruned", "from scratch") for part in ("", ", low", ", high")]
+    return pd.DataFrame(rows).set_index(["text", "heads"]).reindex(columns=order)
+
+
+def _renamed(row: pd.Series, name: str) -> dict[str, float]:
+    return {name: row.bleu, f"{name}, low": row.low, f"{name}, high": row.high}
+
+
+def _map(row: pd.Series) -> str:
+    return "/".join(str(int(row[kind])) for kind in KINDS)
+
+
+def against_scratch(sweep: Mapping[str, Any], subject: subjects.Subject, repeats: int = 1000) -> pd.DataFrame:
+    """Pruned from the trained model minus the same head map from scratch, by run and test set: BLEU with a paired bootstrap."""
+    rows = {}
+    for name, run in sweep["runs"].items():
+        if run["method"]["name"] == "scratch":
+            for split in subject.tests:
+                beam, pair = sweep["settings"]["pruning"]["beam"], (run["method"]["like"], run)
+                both = [_statistics(subject, one, split, beam) for one in pair]
+                rows[name, split] = dict(zip(("change", "low", "high"), scoring.bleu_interval(*both, repeats), strict=True))
+    table = pd.DataFrame.from_dict(rows, orient="index", columns=["change", "low", "high"])
+    table.index = pd.MultiIndex.from_tuples(table.index, names=["run", "test set"])
+    return table
+
+
+def curve_points(tables: Mapping[str, pd.DataFrame], value: str = "bleu") -> pd.DataFrame:
+    """Points of the pruning curves (Fig. 7) from `quality` of several models, a title each.
+
+    Parameters
+    ----------
+    value : str
+        "bleu", with its own interval, or "change" (against the control, paired).
+
+    Returns
+    -------
+    pandas.DataFrame
+        model (title, with the test set where there are several), method, heads, total, bleu (the value), low, high.
+    """
+    parts = []
+    for title, table in tables.items():
+        names = ("bleu", "low", "high") if value == "bleu" else (value, f"{value}_low", f"{value}_high")
+        for split, part in table.groupby(level="test set", sort=False):
+            part = part[part.method.isin(["L0", "start", *NAMES.values()]) & ~part.method.isin(["gradual", "from scratch"])]
+            renamed = dict(zip(names, ("bleu", "low", "high"), strict=True))
+            shown = part[["method", "heads", "total", *names]].rename(columns=renamed)
+            several = table.index.get_level_values("test set").nunique() > 1
+            parts.append(shown.assign(model=f"{title}, {split}" if several else title))
+    return pd.concat(parts, ignore_index=True)
+
+
+def equal_heads(table: pd.DataFrame, shot: pd.DataFrame, title: str) -> pd.DataFrame:
+    """L0 and other ways to choose heads at the same numbers of heads, as `helpers.figures.methods_at_equal_heads` takes them.
+
+    Parameters
+    ----------
+    table, shot : pandas.DataFrame
+        `quality` and `one_shot_quality` of a sweep.
+
+    Returns
+    -------
+    pandas.DataFrame
+        Panels "at once" by dev loss and by BLEU (no further training), then "trained on" by BLEU.
+    """
+    parts, loss = [], "dev loss (nats a token)"
+    once = shot.rename(columns={"by": "method"})
+    first = once[once["test set"] == once["test set"].iloc[0]].assign(value=lambda t: t.dev_loss, low=np.nan, high=np.nan)
+    parts.append(first.assign(panel=f"{title}: at once, dev", unit=loss))
+    for split, part in once.groupby("test set", sort=False):
+        parts.append(part.assign(value=part.bleu, panel=f"{title}: at once, {split}", unit="BLEU"))
+    trained = table[~table.method.isin(["start", NAMES["none"], NAMES["floor"], NAMES["scratch"]]) & table.penalty.notna()]
+    trained = trained[~trained.method.str.startswith("L0,")].reset_index()
+    for split, part in trained.groupby("test set", sort=False):
+        parts.append(part.assign(value=part.bleu, panel=f"{title}: trained on, {split}", unit="BLEU"))
+    columns = ["panel", "method", "heads", "value", "low", "high", "unit"]
+    return pd.concat([part[columns] for part in parts], ignore_index=True)
+
+
+def trained_on(table: pd.DataFrame, penalty: float) -> pd.DataFrame:
+    """Ways to choose heads at the head count of one price, all trained on alike: `quality` rows, best first."""
+    part = table[(table.penalty == penalty) & ~table.method.str.startswith("L0,")]
+    columns = ["heads", "dev_loss", "bleu", "low", "high", "change", "change_low", "change_high"]
+    return part.sort_values("bleu", ascending=False)[columns]
+
+
+def prices(sweep: Mapping[str, Any], subject: subjects.Subject) -> pd.DataFrame:
+    """The prices of a sweep, lambda for the sum over heads, and what the public code would call them."""
+    layers = sum(1 for _ in heads.sites(subject.model, tuple(sweep["kinds"])))
+    found = [run["method"]["penalty"] for run in l0_runs(sweep)]
+    coefficients = [l0.per_layer_mean(penalty, layers) for penalty in found]
+    return pd.DataFrame({"lambda": found, "concrete_coef": coefficients, "gated layers": layers}).set_index("lambda")
+
+
+# --- gates over training ---------------------------------------------------------------------------------------------
+
+
+def gates(run: Mapping[str, Any]) -> tuple[l0.HardConcrete, pd.DataFrame]:
+    """The gates of an L0 run after every step, from step 0; log alpha as a frame, rows steps, columns (kind, layer, head)."""
+    trace = pd.read_csv(pruning.made(run) / "trace.csv", index_col=0, header=[0, 1, 2])
+    trace.columns = pd.MultiIndex.from_tuples([(k, int(n), int(h)) for k, n, h in trace.columns], names=list(ADDRESS))
+    return l0.HardConcrete(torch.tensor(trace.to_numpy()), run["method"]["temperature"]), trace
+
+
+def closing(run: Mapping[str, Any]) -> pd.DataFrame:
+    """P(g = 0) of every gate after every step of an L0 run, from step 0: rows are steps, columns (kind, layer, head)."""
+    distribution, trace = gates(run)
+    return pd.DataFrame(distribution.p_closed().numpy(), index=trace.index, columns=trace.columns)
+
+
+def closings(sweep: Mapping[str, Any]) -> tuple[dict[float, pd.DataFrame], dict[float, int]]:
+    """`closing` of the L0 runs of a sweep by price, and how many heads each keeps."""
+    found = {run["method"]["penalty"]: run for run in l0_runs(sweep)}
+    kept = {price: int(gates(run)[0].value()[-1].sum()) for price, run in found.items()}
+    return {price: closing(run) for price, run in found.items()}, kept
+
+
+def settled(table: pd.DataFrame) -> pd.DataFrame:
+    """How far the gates of L0 runs settled: price, heads, undecided gates, dev loss with binary and with soft gates."""
+    part = table[table.undecided.notna()]
+    part = part.xs(part.index.get_level_values("test set")[0], level="test set")
+    return part[["penalty", "heads", "total", "undecided", "dev_loss", "soft_dev_loss"]]
+
+
+def survival(sweep: Mapping[str, Any]) -> pd.Series:
+    """How long L0 keeps every head: at how many prices, plus less than 1 for how likely its gate is open in the end.
+
+    Returns
+    -------
+    pandas.Series
+        On (kind, layer, head), larger = stays longer.
+    """
+    found = [gates(run) for run in l0_runs(sweep)]
+    kept = sum(distribution.value()[-1] for distribution, _ in found)
+    likely = sum(distribution.p_open()[-1] for distribution, _ in found) / len(found)
+    return pd.Series((kept + 0.99 * likely).numpy(), found[0][1].columns)
+
+
+def learning_curves(sweep: Mapping[str, Any], penalty: float) -> dict[str, pd.DataFrame]:
+    """Dev loss and open heads by step of L0 and of gradual pruning to the same number of heads: step, dev_loss, heads."""
+    runs, found = sweep["runs"], {}
+    distribution, trace = gates(runs[f"L0 {penalty:g}"])
+    opened = pd.Series(distribution.value().sum(1).int(), trace.index)
+    history = pd.read_csv(pruning.made(runs[f"L0 {penalty:g}"]) / "history.csv")
+    found["L0"] = history.assign(heads=opened[history.step].to_numpy())
+    history, total = pd.read_csv(pruning.made(runs[f"gradual {penalty:g}"]) / "history.csv"), trace.shape[1]
+    left, over = int(found["L0"].heads.iloc[-1]), round(0.6 * history.step.iloc[-1])
+    history["heads"] = [total - round((total - left) * min(1.0, (step - 1) / over)) for step in history.step]
+    found["gradual, gradient importance"] = history
+    found["further training, all heads"] = pd.read_csv(pruning.made(runs["control"]) / "history.csv").assign(heads=total)
+    return {name: frame[["step", "dev_loss", "heads"]] for name, frame in found.items()}
+
+
+# --- what is kept, and what it does ----------------------------------------------------------------------------------
+
+
+def kept_by_kind(sweep: Mapping[str, Any], subject: subjects.Subject) -> pd.DataFrame:
+    """Heads that each L0 run kept (Fig. 9): total_kept, total, and for every kind how many and of how many."""
+    every, rows = _counts(heads.kept(subject.model), KINDS), []
+    for run in l0_runs(sweep):
+        kept = _counts(pruning.retained(run), KINDS)
+        row = {"penalty": _penalty(run), "total_kept": kept["heads"], "total": every["heads"]}
+        rows.append(row | {kind: kept[kind] for kind in KINDS} | {f"{kind}_total": every[kind] for kind in KINDS})
+    return pd.DataFrame(rows)
+
+
+def kept_by_layer(sweep: Mapping[str, Any]) -> pd.Series:
+    """Heads that each L0 run kept in every layer (Fig. 10), on (total_kept, kind, layer)."""
+    rows = {}
+    for run in l0_runs(sweep):
+        kept = pruning.retained(run)
+        total = sum(map(len, kept.values()))
+        rows |= {(total, kind, layer): len(left) for (kind, layer), left in kept.items()}
+    return pd.Series(rows, name="kept").rename_axis(["total_kept", "kind", "layer"])
+
+
+def retained_functions(sweep: Mapping[str, Any], subject: subjects.Subject) -> dict[int, pd.Series]:
+    """What the retained encoder heads do at each sparsity (Fig. 8), measured on the pruned models.
+
+    Returns
+    -------
+    dict of int -> Series
+        Heads kept, most first (the model before pruning leads) -> on (kind, layer, head) in the numbering of the model before
+        pruning, lists of (function, label).
+    """
+    found = {}
+    for run in (None, *l0_runs(sweep)):
+        model = subject.model if run is None else pruning.load(run)
+        kept = heads.kept(model)
+        if not any(kept[kind, layer] for kind, layer in kept if kind == "encoder"):
+            continue  # no encoder heads, no functions
+        roles = report.confidence_and_functions(subject, 1, model)[1].xs("encoder", drop_level=False)
+        old = [(kind, layer, kept[kind, layer][head]) for kind, layer, head in roles.index]
+        roles.index = pd.MultiIndex.from_tuples(old, names=ADDRESS)
+        found.setdefault(len(roles), roles)  # two prices that keep as many heads: the first
+    return dict(sorted(found.items(), reverse=True))
+
+
+def drift(functions: Mapping[int, pd.Series]) -> pd.DataFrame:
+    """How functions of retained heads differ from those that the same heads had before pruning, by heads kept.
+
+    Returns
+    -------
+    pandas.DataFrame
+        A row a sparsity: heads; functional (heads with a function), functional_before (the same heads, in the whole model);
+        same, gained, lost, other (heads whose set of functions is unchanged, only grew, only shrank, changed otherwise).
+    """
+    before = next(iter(functions.values()))
+    rows = {}
+    for count, roles in functions.items():
+        pairs = [({f for f, _ in before[address]}, {f for f, _ in now}) for address, now in roles.items()]
+        rows[count] = {
+            "functional": sum(bool(now) for _, now in pairs), "functional_before": sum(bool(was) for was, _ in pairs),
+            "same": sum(was == now for was, now in pairs), "gained": sum(was < now for was, now in pairs),
+            "lost": sum(now < was for was, now in pairs),
+            "other": sum(was != now and not was < now and not now < was for was, now in pairs),
+        }  # fmt: skip
+    return pd.DataFrame.from_dict(rows, orient="index").rename_axis("heads")
+
+
+def l0_runs(sweep: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    """The L0 runs of a sweep with the usual start and temperature, of its first seed."""
+    usual = sweep["settings"]["pruning"]
+    wanted = {"start": usual["start"], "temperature": usual["temperature"]}
+    runs = [run for run in sweep["runs"].values() if run["method"]["name"] == "l0" and run["seed"] == sweep["seed"]]
+    return [run for run in runs if {name: run["method"][name] for name in wanted} == wanted]
+
+
+# --- removed for good ------------------------------------------------------------------------------------------------
+
+
+def removal(run: Mapping[str, Any], subject: subjects.Subject) -> pd.DataFrame:
+    """What it means to remove the heads that a run closed from the model that it started from: one row.
+
+    Returns
+    -------
+    pandas.DataFrame
+        By heads kept: parameters (without embeddings) and FLOPs of a forward pass over a dev batch, before and after; FLOPs
+        left as a share, and the speed-up that this allows at most; largest difference between the logits of the removed and
+        of the masked model, relative to the largest logit, and between removed, saved, loaded again and removed.
+    """
+    kept, model = pruning.retained(run), copy.deepcopy(subject.model)
+    gone = [address for address in heads.index(model) if address[2] not in kept[address[:2]]]
+    batch = inputs(next(iter(subject.batches(first=64))))
+    with heads.gate(model, dict.fromkeys(gone, 0.0)):
+        masked = _logits(model, batch)
+    full = _size(model, batch)
+    left = _size(heads.remove(model, gone), batch)
+    with tempfile.TemporaryDirectory() as folder:
+        heads.save(model, Path(folder) / "model")
+        again = heads.load(Path(folder) / "model").to(models.device())
+    logits = _logits(model, batch)
+    row = {
+        "parameters": full[0], "parameters left": left[0], "FLOPs": full[1], "FLOPs left": left[1],
+        "FLOPs, share": left[1] / full[1], "speed-up at most": full[1] / left[1],
+        "removed minus masked": float((logits - masked).abs().max() / masked.abs().max()),
+        "reloaded minus removed": float((_logits(again, batch) - logits).abs().max()),
+    }  # fmt: skip
+    return pd.DataFrame([row], index=pd.Index([sum(map(len, kept.values()))], name="heads kept"))
+
+
+def _logits(model, batch: Mapping[str, Any]) -> torch.Tensor:
+    with torch.no_grad():
+        return model(**batch, use_cache=False).logits
+
+
+def _size(model, batch: Mapping[str, Any]) -> tuple[int, int]:
+    """Parameters without embeddings, and FLOPs of a forward pass as torch counts them (products of matrices)."""
+    tables = {id(part.weight) for part in model.modules() if isinstance(part, torch.nn.Embedding)}
+    plain = model.config._attn_implementation
+    model.set_attn_implementation("eager")  # whose two products the counter sees; on CPU it does not know SDPA
+    with FlopCounterMode(display=False) as counter:
+        _logits(model, batch)
+    model.set_attn_implementation(plain)
+    return sum(p.numel() for p in model.parameters() if id(p) not in tables), counter.get_total_flops()

@@ -1,0 +1,413 @@
+"""Pruning runs: what is trained once heads are gated or gone, where it lies, and how it is scored.
+
+A *run* is described by a spec: a converged model (the spec of its training), the attention kinds in question, a method, a
+training plan. Its result is a model whose heads are removed for good, stored under the spec's key. A *sweep* is all runs that
+start from one model; `python -m helpers.methods.pruning SWEEP.json` makes those that are missing, in order.
+"""
+
+from __future__ import annotations
+
+import copy
+import json
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import torch
+
+from helpers import heads, models, study, subjects, training
+from helpers.corpora import tokens
+from helpers.heads.sites import ADDRESS, KINDS
+from helpers.methods import l0
+from helpers.study import StudyError
+
+_MADE_BY = (
+    "heads/controls:gate,_apply_gate,_gate_factor,_checked_gate,_spread,_fit_batch",
+    "heads/surgery",
+    "methods/l0",
+    "methods/pruning:_build,_start,_removed,_train_only,worth,least",
+)
+_SCORED_BY = (
+    "measures/confidence", "measures/one_pass", "measures/importance", "measures/relevance/__init__",
+    "measures/relevance/layout", "measures/relevance/alpha_beta", "methods/pruning:_score",
+)  # fmt: skip
+METHODS = ("l0", "none", "floor", "cut", "gradual", "scratch")
+RANDOM = "random"  # the only criterion that is drawn and not measured
+CRITERIA = (
+    "confidence", "relevance", "gradient, example", "gradient, token", "gradient, example, by layer",
+    "gradient, token, by layer", "leave-one-out",
+)  # fmt: skip
+
+
+# --- what there is to do ---------------------------------------------------------------------------------------------
+
+
+def run_spec(settings: Mapping[str, Any], start: Mapping[str, Any], kinds: Sequence[str], method: dict, seed: int) -> dict:
+    """Everything that a pruning run depends on.
+
+    Parameters
+    ----------
+    start : mapping
+        Spec of the converged model (`helpers.subjects.spec` or `pretrained`).
+    kinds : sequence of str
+        Attention kinds whose heads are in question. With the encoder alone its layers are trained and all else is frozen
+        (section 6.2); otherwise everything is trained.
+    method : dict
+        ``{"name": "l0", "penalty", "start", "rate", "temperature"}``: gates and their price (section 6.1);
+        ``{"name": "none"}``: further training with all heads, the control;
+        ``{"name": "floor"}``: all heads removed, then training;
+        ``{"name": "cut", "like": SPEC, "by": CRITERION, "draw", "few"}``: as many heads removed as that run removed, those of
+        least worth by a criterion (`worth`), then training;
+        ``{"name": "gradual", "like": SPEC}``: as many, one after another by gradient importance while training;
+        ``{"name": "scratch", "like": SPEC}``: the very heads of that run removed from random weights, which are trained as
+        long as the converged model and its further training together (Table 2).
+
+    Raises
+    ------
+    StudyError
+        If the penalty is negative or no number, or a kind, a method or a criterion is unknown.
+    """
+    unknown = [kind for kind in kinds if kind not in KINDS]
+    if unknown or not kinds:
+        raise StudyError(f"There is no attention kind {(*unknown, '')[0]!r}: choose from {', '.join(KINDS)}.")
+    if method["name"] not in METHODS:
+        raise StudyError(f"There is no pruning method {method['name']!r}: choose from {', '.join(METHODS)}.")
+    price = method.get("penalty", 0.0)
+    if not isinstance(price, int | float):
+        raise StudyError(f"The price of an open gate (lambda) must be a number from 0, not {price!r}.")
+    l0.check_penalty(price)
+    if method.get("by", RANDOM) not in (RANDOM, *CRITERIA):
+        raise StudyError(f"There is no way {method['by']!r} to choose heads: write one of {', '.join((RANDOM, *CRITERIA))}.")
+    chosen = settings["pruning"]
+    if method["name"] == "scratch":
+        plan = start["training"] | {"steps": start["training"]["steps"] + chosen["steps"]}
+    else:
+        names = ("steps", "learning_rate", "warmup", "cooldown", "evaluate_every")
+        plan = settings["training"] | {name: chosen[name] for name in names}
+        plan |= {"clip": 0.0, "patience": 0, "average": 1}  # the last weights, whose gates have settled
+    return {
+        "start": dict(start), "kinds": list(kinds), "method": method, "training": plan, "dev": chosen["dev"], "seed": seed,
+        "code": study.code_version(*_MADE_BY, *(_SCORED_BY if "by" in method else ())),
+    }  # fmt: skip
+
+
+def sweep(settings: Mapping[str, Any], name: str, start: Mapping[str, Any], kinds: Sequence[str], seed: int) -> dict[str, Any]:
+    """All runs from one model: what the command takes, as JSON.
+
+    Parameters
+    ----------
+    name : str
+        The model's name, for figures and progress bars.
+    start, kinds
+        As in `run_spec`.
+    """
+    described = {"name": name, "kinds": list(kinds), "seed": seed, "settings": dict(settings), "start": dict(start)}
+    return described | {"runs": runs(described)}
+
+
+def sweeps(settings: Mapping[str, Any], names: Sequence[str], seed: int, checkpoint: str = "") -> list[dict[str, Any]]:
+    """The sweeps of a study: encoder heads alone, then all kinds on models whose decoder is as deep as the encoder.
+
+    Of each register the first models are swept, as many as the setting "pruning.languages" says; with all kinds as many as
+    "pruning.all_kinds" says.
+
+    Parameters
+    ----------
+    checkpoint : str
+        A pretrained model to sweep instead, on the text of the first name.
+    """
+    if checkpoint:
+        start, name = subjects.pretrained(settings, checkpoint, names[0], seed), Path(checkpoint).name
+        return [sweep(settings, name, start, kinds, seed) for kinds in (("encoder",), KINDS)]
+    by_register: dict[str, list[str]] = {}
+    for name in names:
+        by_register.setdefault(name.partition("-")[2], []).append(name)
+    chosen = [name for same in by_register.values() for name in same[: settings["pruning"]["languages"]]]
+    deep = [subjects.deep(settings, name) for name in chosen[: settings["pruning"]["all_kinds"]]]
+    asked = [(name, ("encoder",)) for name in chosen] + [(name, KINDS) for name in deep]
+    return [sweep(settings, name, subjects.spec(settings, name, seed), kinds, seed) for name, kinds in asked]
+
+
+def runs(sweep: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
+    """The specs of a sweep by name: "METHOD" or "METHOD PENALTY", with "#NUMBER" where there are several."""
+    settings, start, kinds = sweep["settings"], sweep["start"], tuple(sweep["kinds"])
+    chosen, encoder = settings["pruning"], kinds == ("encoder",)
+
+    def spec(name: str, more: int = 0, **method: Any) -> dict[str, Any]:
+        return run_spec(settings, start, kinds, {"name": name, **method}, sweep["seed"] + 1000 * more)
+
+    def gates(penalty: float, more: int = 0, **other: Any) -> dict[str, Any]:
+        usual = {"start": chosen["start"], "rate": chosen["gate_rate"], "temperature": chosen["temperature"]}
+        return spec("l0", more, penalty=penalty, **usual | other)
+
+    imitated = chosen["compared"] if encoder else chosen["scratch"] if "training" in start else []
+    penalties = dict.fromkeys([*(chosen["penalties"] if encoder else chosen["penalties_all"]), *imitated])
+    found = {"control": spec("none")} | ({"floor": spec("floor")} if encoder else {})
+    for more in range(chosen["seeds"]):
+        found |= {_named("L0", penalty, more): gates(penalty, more) for penalty in penalties}
+    for penalty in imitated:
+        like = gates(penalty)
+        if not encoder:
+            found[_named("scratch", penalty)] = spec("scratch", like=like)
+            continue
+        found[_named("gradual", penalty)] = spec("gradual", like=like)
+        for by in chosen["criteria"]:
+            for draw in range(chosen["draws"] if by == RANDOM else 1):
+                cut = {"like": like, "by": by, "draw": draw, "few": settings["relevance"]}
+                found[_named(by, penalty, draw)] = spec("cut", **cut)
+    if encoder and chosen["variants"] and imitated:
+        middle = imitated[0]
+        found[_named("L0, half-open start,", middle)] = gates(middle, start=list(l0.HALF_OPEN))
+        found[_named("L0, temperature 0.5,", middle)] = gates(middle, temperature=0.5)
+    return found
+
+
+def _named(method: str, penalty: float, number: int = 0) -> str:
+    return f"{method} {penalty:g}" + (f" #{number + 1}" if number else "")
+
+
+# --- making a run ----------------------------------------------------------------------------------------------------
+
+
+def made(spec: Mapping[str, Any], label: str = "pruning") -> Path:
+    """Make a run, or find it made.
+
+    Returns
+    -------
+    pathlib.Path
+        A folder with model/ (`helpers.heads.load`), history.csv, and for gates trace.csv (log alpha of every head after
+        every step).
+    """
+    folder = study.make(study.runs(), "pruned", dict(spec), lambda folder: _build(spec, folder, label))
+    (_work(spec) / "checkpoint.pt").unlink(missing_ok=True)
+    return folder
+
+
+def load(spec: Mapping[str, Any]):
+    """The model that a run left, in evaluation mode, its heads removed."""
+    return heads.load(made(spec) / "model").to(models.device())
+
+
+def retained(spec: Mapping[str, Any]) -> dict[tuple[str, int], list[int]]:
+    """Heads that a run kept, in the numbering of the model that it started from: (kind, layer) -> heads."""
+    return heads.kept(load(spec))
+
+
+def _work(spec: Mapping[str, Any]) -> Path:
+    return study.runs() / "work" / study.key(spec)
+
+
+@lru_cache(maxsize=1)
+def _subject(start: str) -> tuple[subjects.Subject, tokens.Encoded]:
+    """The model that the runs of a sweep start from (spec as JSON) with its text, and the training text as ids."""
+    subject = subjects.of(json.loads(start), "")
+    limit = subject.model.config.max_position_embeddings
+    return subject, tokens.encode(subject.pairs("train"), subject.source, subject.target, limit)
+
+
+def _build(spec: Mapping[str, Any], folder: Path, label: str) -> None:
+    method, plan, kinds = spec["method"], dict(spec["training"]), tuple(spec["kinds"])
+    subject, text = _subject(json.dumps(spec["start"], sort_keys=True))
+    torch.manual_seed(spec["seed"])
+    model, objective = _start(spec, subject), None
+    trainee = model
+    if method["name"] == "l0":
+        first = tuple(method["start"]) if isinstance(method["start"], list) else method["start"]
+        rate = method["rate"] / plan["learning_rate"]
+        trainee = l0.Gated(model, kinds, first, rate, method["temperature"], steps=plan["steps"])
+        objective = lambda gated, batch: l0.objective(gated, batch, plan["label_smoothing"], method["penalty"])  # noqa: E731
+    elif method["name"] == "gradual":
+        left = len(heads.index(model, kinds)) - len(_removed(model, method["like"]))
+        trainee = l0.Gradual(model, kinds, left, round(plan["steps"] * 0.6))
+    _train_only(model, kinds if method["name"] != "scratch" else KINDS)
+
+    def epoch(number: int) -> Iterator[dict[str, torch.Tensor]]:
+        for rows in tokens.batches(text, subject.source.pad, plan["batch_tokens"], spec["seed"] * 1000 + number):
+            yield {n: t.to(model.device) for n, t in tokens.collate(text, rows, subject.source.pad).items()}
+
+    dev = subject.batches(4 * plan["batch_tokens"], spec["dev"])
+    history = training.fit(trainee, epoch, dev, plan, _work(spec), spec["seed"], objective, label)
+    if method["name"] == "l0":
+        trainee.trace().round(4).to_csv(folder / "trace.csv")
+        trainee.binary = False
+        history.loc[history.index[-1], "soft_dev_loss"] = training.dev_loss(trainee, dev)
+    if trainee is not model:
+        heads.remove(model, trainee.closed())
+    history.to_csv(folder / "history.csv", index=False)
+    heads.save(model.requires_grad_(True), folder / "model")
+
+
+def _start(spec: Mapping[str, Any], subject: subjects.Subject):
+    """The model that a run trains, without the heads that its method removes beforehand."""
+    method, start = spec["method"], spec["start"]
+    if method["name"] == "scratch":
+        model = models.build(start["model"], subject.source.size, subject.target.size, start["seed"]).to(models.device())
+        return heads.remove(model, _removed(model, method["like"]))
+    model = copy.deepcopy(subject.model)
+    if method["name"] == "floor":
+        return heads.remove(model, heads.index(model, tuple(spec["kinds"])))
+    if method["name"] == "cut":
+        count = len(_removed(model, method["like"]))
+        worths = worth(start, method["few"], method["by"], method["draw"], tuple(spec["kinds"]))
+        return heads.remove(model, least(worths, count))
+    return model
+
+
+def _removed(model, like: Mapping[str, Any]) -> list[tuple[str, int, int]]:
+    """The heads of a whole model that another run removed."""
+    kept = retained(like)
+    return [(kind, layer, head) for kind, layer, head in heads.index(model) if head not in kept[kind, layer]]
+
+
+def _train_only(model, kinds: tuple[str, ...]) -> None:
+    """With encoder heads alone in question train the encoder's layers and freeze the rest (section 6.2).
+
+    The embeddings stay frozen too (the paper trains the source's): the output layer is tied to their table.
+    """
+    if kinds == ("encoder",):
+        model.requires_grad_(False)
+        for name, parameter in model.get_encoder().named_parameters():
+            parameter.requires_grad_("embed" not in name)
+
+
+def translations(spec: Mapping[str, Any], split: str, beam: int) -> list[str]:
+    """Translations of a test set by the model that a run left, from the store where they are there already."""
+    described = {"pruned": study.key(spec), "split": split, "beam": beam, "code": training.translation_code()}
+    subject, _ = _subject(json.dumps(spec["start"], sort_keys=True))
+    sources = [pair.source for pair in subject.pairs(split)]
+    return training.stored_translations(described, lambda: load(spec), sources, subject.source, subject.target, beam)
+
+
+# --- other ways to choose heads --------------------------------------------------------------------------------------
+
+
+def scores(start: Mapping[str, Any], few: int) -> pd.DataFrame:
+    """The head table of a model with a column for each of `CRITERIA`: what heads may be chosen by.
+
+    Measured on dev sentences: the `few` first for relevance, gradients and leave-one-out, all for confidence.
+    """
+    described = {"start": dict(start), "few": few, "code": study.code_version(*_SCORED_BY)}
+    folder = study.make(study.runs(), "scores", described, lambda folder: _score(described, folder))
+    return pd.read_csv(folder / "heads.csv", index_col=list(ADDRESS))
+
+
+def _score(described: Mapping[str, Any], folder: Path) -> None:
+    from helpers import measures
+    from helpers.measures.importance import leave_one_out
+
+    subject, _ = _subject(json.dumps(described["start"], sort_keys=True))
+    few = subject.batches(4096, described["few"])
+    columns = {
+        "confidence": measures.confidence(subject.model, subject.batches()),
+        "relevance": measures.relevance(subject.model, few),
+        "leave-one-out": leave_one_out(subject.model, few, repeats=1).loss,
+    }
+    for per in ("example", "token"):
+        columns[f"gradient, {per}"] = measures.importance(subject.model, few, per=per, norm=None)
+        columns[f"gradient, {per}, by layer"] = measures.importance(subject.model, few, per=per, norm="layer")
+    pd.DataFrame(columns)[list(CRITERIA)].to_csv(folder / "heads.csv")
+
+
+def worth(start: Mapping[str, Any], few: int, by: str, draw: int, kinds: tuple[str, ...]) -> pd.Series:
+    """What heads are worth by a criterion: a column of `scores`, or random numbers of a seeded draw.
+
+    Raises
+    ------
+    StudyError
+        If there is no such criterion.
+    """
+    if by != RANDOM and by not in CRITERIA:
+        raise StudyError(f"There is no way {by!r} to choose heads: write one of {', '.join((RANDOM, *CRITERIA))}.")
+    table = scores(start, few)
+    table = table[table.index.isin(kinds, level="kind")]
+    if by == RANDOM:
+        return pd.Series(np.random.default_rng([start.get("seed", 0), draw]).random(len(table)), table.index)
+    return table[by]
+
+
+def least(worth: pd.Series, count: int) -> list[tuple[str, int, int]]:
+    """The `count` heads of least worth; of equal ones those that stand first."""
+    return list(worth.sort_values(kind="stable").index[:count])
+
+
+def one_shot(sweep: Mapping[str, Any]) -> pd.DataFrame:
+    """What is left of a model when heads are removed by each criterion, without further training, at the head counts of L0.
+
+    Returns
+    -------
+    pandas.DataFrame
+        A row each (by, draw, heads): dev_loss, translations ({test set: list}).
+    """
+    settings, counts = sweep["settings"], set()
+    for run in sweep["runs"].values():
+        if run["method"]["name"] == "l0":
+            counts.add(sum(len(left) for (kind, _), left in retained(run).items() if kind in sweep["kinds"]))
+    described = {
+        "start": sweep["start"], "kinds": sweep["kinds"], "few": settings["relevance"], "dev": settings["pruning"]["dev"],
+        "draws": settings["pruning"]["draws"], "counts": sorted(counts), "beam": settings["pruning"]["beam"],
+        "code": study.code_version("heads/surgery", "methods/pruning:_shoot,worth,least", *_SCORED_BY),
+        "translated_by": training.translation_code(),
+    }  # fmt: skip
+    folder = study.make(study.runs(), "one_shot", described, lambda folder: _shoot(described, folder))
+    return pd.DataFrame(json.loads((folder / "one_shot.json").read_text(encoding="utf-8")))
+
+
+def _shoot(described: Mapping[str, Any], folder: Path) -> None:
+    subject, _ = _subject(json.dumps(described["start"], sort_keys=True))
+    dev, kinds = list(subject.batches(first=described["dev"])), tuple(described["kinds"])
+    rows = []
+    ways = [(by, draw) for by in (*CRITERIA, RANDOM) for draw in range(described["draws"] if by == RANDOM else 1)]
+    for by, draw in study.progress(ways, "removing at once"):
+        worths = worth(described["start"], described["few"], by, draw, kinds)
+        for left in described["counts"]:
+            model = heads.remove(copy.deepcopy(subject.model), least(worths, len(worths) - left))
+            row = {"by": by, "draw": draw, "heads": left, "dev_loss": training.dev_loss(model, dev), "translations": {}}
+            for split in subject.tests:
+                texts = [pair.source for pair in subject.pairs(split)]
+                made = training.translate(model, texts, subject.source, subject.target, described["beam"], label=f"{by} {left}")
+                row["translations"][split] = made
+            rows.append(row)
+    study.write_json(folder / "one_shot.json", rows)
+
+
+# --- the command -----------------------------------------------------------------------------------------------------
+
+
+def make(sweep: Mapping[str, Any]) -> None:
+    """Make what is missing of a sweep, run after run; a sweep that was killed goes on at its first missing run.
+
+    A run that imitates another one makes that first.
+    """
+    subject, _ = _subject(json.dumps(sweep["start"], sort_keys=True))
+    for name, spec in sweep["runs"].items():
+        made(spec, f"{sweep['name']}: {name}")
+        for split in subject.tests:
+            translations(spec, split, sweep["settings"]["pruning"]["beam"])
+    if sweep["kinds"] == ["encoder"] and sweep["settings"]["pruning"]["compared"]:
+        one_shot(sweep)
+
+
+def main(arguments: list[str] | None = None) -> None:
+    """Make every run of a sweep file that is not in the store yet."""
+    import argparse
+
+    parser = argparse.ArgumentParser(prog="python -m helpers.methods.pruning", description=main.__doc__)
+    parser.add_argument("sweep", type=Path, help="JSON file: a sweep as made by helpers.methods.pruning.sweep")
+    parser.add_argument("--threads", type=int, default=0, help="processor threads (default: torch's choice)")
+    chosen = parser.parse_args(arguments)
+    with study.one_sentence():
+        described = study.read_spec(chosen.sweep)
+        missing = [name for name in ("name", "kinds", "settings", "start", "runs") if name not in described]
+        if missing:
+            raise StudyError(f"The sweep {chosen.sweep} lacks {missing[0]!r}: write it with helpers.methods.pruning.sweep.")
+        if chosen.threads:
+            torch.set_num_threads(chosen.threads)
+        make(described)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

@@ -1,0 +1,507 @@
+"""Tables of pruning: against the store they are read from, against numbers made by hand, and against the printed ones."""
+
+from __future__ import annotations
+
+import math
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
+import pytest
+import torch
+
+from helpers import figures, heads, scoring, study, subjects, training
+from helpers.heads import KINDS
+from helpers.methods import curves, l0, pruning
+from tests.unit import tiny_sweep
+
+REPEATS = 50
+
+
+@pytest.fixture(scope="module")
+def swept(tmp_path_factory):
+    """The sweeps, the model that they start from, and the quality of their runs."""
+    with pytest.MonkeyPatch.context() as patch:
+        tiny_sweep.go_to(tmp_path_factory.getbasetemp(), patch)
+        sweeps = tiny_sweep.make()
+        subject = subjects.of(sweeps["encoder"]["start"], tiny_sweep.NAME)
+        yield {which: (sweep, subject, curves.quality(sweep, subject, REPEATS)) for which, sweep in sweeps.items()}
+
+
+@pytest.fixture(autouse=True)
+def store(isolated, tmp_path_factory, monkeypatch):
+    """Tests look at the store that the sweeps were made in."""
+    tiny_sweep.go_to(tmp_path_factory.getbasetemp(), monkeypatch)
+    figures.style()
+    yield
+    plt.close("all")
+
+
+def draw(figure):
+    figure.canvas.draw()
+    return figure
+
+
+# --- BLEU with intervals ---------------------------------------------------------------------------------------------
+
+REFERENCES = [
+    f"the {a} cat sees {b} dogs in the {c} house" for a in ("old", "new") for b in ("two", "no") for c in ("red", "big")
+]
+WORSE = [text.replace("house", "home").replace("two", "few") if n % 3 else text for n, text in enumerate(REFERENCES)]
+WORST = [text.replace("sees", "saw") for text in WORSE]
+
+
+def statistics(hypotheses):
+    return scoring.bleu_statistics(hypotheses, REFERENCES)
+
+
+@pytest.mark.parametrize("hypotheses", [REFERENCES, WORSE, WORST], ids=["same", "worse", "worst"])
+def test_interval_of_bleu(hypotheses):
+    value, low, high = scoring.bleu_interval(statistics(hypotheses), repeats=200)
+    assert value == pytest.approx(scoring.bleu(hypotheses, REFERENCES, 1)["bleu"], abs=1e-9)
+    assert low <= value <= high and (low < high) == (hypotheses is not REFERENCES)
+    weights = scoring.resamples(len(REFERENCES), 200).astype(int)
+    drawn = [[i for i, n in enumerate(row) for _ in range(n)] for row in weights[:200]]
+    slow = [scoring.bleu([hypotheses[i] for i in d], [REFERENCES[i] for i in d], 1)["bleu"] for d in drawn]
+    assert (low, high) == pytest.approx(np.quantile(slow, [0.025, 0.975]), abs=1e-9)
+
+
+def test_interval_of_a_difference():
+    value, low, high = scoring.bleu_interval(statistics(WORST), statistics(WORSE), 200)
+    both = [scoring.bleu(side, REFERENCES, 1)["bleu"] for side in (WORST, WORSE)]
+    assert value == pytest.approx(both[0] - both[1], abs=1e-9) and low <= value <= high < 0
+    assert scoring.bleu_interval(statistics(WORSE), statistics(WORST), 200) == pytest.approx((-value, -high, -low))
+    # paired: narrower than what both intervals alone would allow
+    ends = [scoring.bleu_interval(statistics(side), repeats=200)[1:] for side in (WORST, WORSE)]
+    assert high - low < ends[0][1] - ends[1][0] - (ends[0][0] - ends[1][1])
+    assert scoring.bleu_interval(statistics(WORSE), statistics(list(WORSE)), 200) == (0, 0, 0)
+
+
+def test_an_interval_needs_sentences_and_resamples():
+    for given, repeats in ((statistics(WORSE)[:1], 200), (statistics(WORSE), 0)):
+        for other in (None, given):
+            value, low, high = scoring.bleu_interval(given, other, repeats)
+            assert np.isfinite(value) and math.isnan(low) and math.isnan(high)
+
+
+# --- quality of the runs ---------------------------------------------------------------------------------------------
+
+
+def test_a_row_for_each_run_and_test_set(swept):
+    for sweep, subject, table in swept.values():
+        assert list(table.index) == [(name, split) for name in ("start", *sweep["runs"]) for split in subject.tests]
+        assert table.index.names == ["run", "test set"]
+        for (name, split), row in table.iterrows():
+            run = sweep["runs"].get(name)
+            kept = heads.kept(subject.model if run is None else pruning.load(run))
+            number = {kind: sum(len(left) for (k, _), left in kept.items() if k == kind) for kind in KINDS}
+            assert {kind: row[kind] for kind in KINDS} == number
+            assert row.heads == sum(number[kind] for kind in sweep["kinds"]) and row.total == 8 * len(sweep["kinds"])
+            hypotheses = subject.translations(split, 1) if run is None else pruning.translations(run, split, 1)
+            wanted = scoring.bleu(hypotheses, [pair.target for pair in subject.pairs(split)], 1)["bleu"]
+            assert row.bleu == pytest.approx(wanted) and row.low <= row.bleu <= row.high
+            if run is None:
+                assert math.isnan(row.dev_loss)
+            else:
+                dev = subject.batches(4 * 1024, 16)
+                assert row.dev_loss == pytest.approx(training.dev_loss(pruning.load(run), dev), abs=2e-5)
+
+
+@pytest.mark.parametrize(("name", "kept"), [("scratch 0.03", "best"), ("control", "last")])
+def test_dev_loss_is_that_of_the_weights_that_are_kept(swept, tmp_path, monkeypatch, name, kept):
+    sweep, subject, table = swept["all"]
+    history = pd.read_csv(pruning.made(sweep["runs"][name]) / "history.csv")
+    history["dev_loss"] = [2.0, 1.0, *[3.0] * (len(history) - 2)]
+    history.to_csv(tmp_path / "history.csv")
+    made = pruning.made
+    monkeypatch.setattr(pruning, "retained", lambda run: {})
+    monkeypatch.setattr(pruning, "made", lambda run: tmp_path if run == sweep["runs"][name] else made(run))
+    found = curves.quality(sweep, subject, 2).dev_loss
+    assert found[name, "test"] == {"best": 1.0, "last": 3.0}[kept]
+    assert found.drop(name, level="run").equals(table.dev_loss.drop(name, level="run"))
+
+
+def test_changes_are_paired_with_control_and_start(swept):
+    for sweep, subject, table in swept.values():
+        references = [pair.target for pair in subject.pairs("test")]
+        sides = {"start": subject.translations("test", 1)}
+        sides |= {name: pruning.translations(run, "test", 1) for name, run in sweep["runs"].items()}
+        sides = {name: scoring.bleu_statistics(made, references) for name, made in sides.items()}
+        for part, other in (("change", "control"), ("from_start", "start")):
+            columns = [part, f"{part}_low", f"{part}_high"]
+            assert (table.loc[(other, "test"), columns] == 0).all()
+            for name, own in sides.items():
+                found = table.loc[(name, "test"), columns].tolist()
+                assert found == pytest.approx(scoring.bleu_interval(own, sides[other], REPEATS), abs=1e-12)
+                assert found[0] == pytest.approx(table.bleu[name, "test"] - table.bleu[other, "test"])
+        assert table.change.abs().max() > 0.05
+
+
+def test_methods_and_prices(swept):
+    wanted = {
+        "start": ("start", None), "control": ("further training", None), "floor": ("no encoder attention", None),
+        "L0 0.003": ("L0", 0.003), "L0 0.03": ("L0", 0.03), "L0 1": ("L0", 1.0), "gradual 0.03": ("gradual", 0.03),
+        "random 0.03": ("random", 0.03), "random 0.03 #2": ("random", 0.03), "confidence 0.03": ("confidence", 0.03),
+        "L0, half-open start, 0.03": ("L0, half-open start", 0.03), "L0, temperature 0.5, 0.03": ("L0, temperature 0.5", 0.03),
+        "scratch 0.03": ("from scratch", 0.03), "L0 0.001": ("L0", 0.001),
+    }  # fmt: skip
+    for _, _, table in swept.values():
+        for (name, _), row in table.iterrows():
+            price = None if math.isnan(row.penalty) else row.penalty
+            assert (row.method, price) == wanted[name]
+
+
+def test_undecided_gates(swept):
+    for sweep, _, table in swept.values():
+        for (name, _), row in table.iterrows():
+            run = sweep["runs"].get(name)
+            if run is None or run["method"]["name"] != "l0":
+                assert math.isnan(row.undecided) and math.isnan(row.soft_dev_loss)
+                continue
+            trace = pd.read_csv(pruning.made(run) / "trace.csv", index_col=0, header=[0, 1, 2])
+            closed = 1 / (1 + np.exp(trace.iloc[-1].to_numpy() - run["method"]["temperature"] * math.log(0.1 / 1.1)))
+            assert row.undecided == ((closed >= 0.05) & (closed <= 0.95)).sum()
+            assert row.soft_dev_loss == pd.read_csv(pruning.made(run) / "history.csv").soft_dev_loss.iloc[-1]
+        found = curves.settled(table)
+        assert list(found.index) == [name for name, run in sweep["runs"].items() if run["method"]["name"] == "l0"]
+        assert list(found) == ["penalty", "heads", "total", "undecided", "dev_loss", "soft_dev_loss"]
+
+
+def test_prices_as_the_public_code_calls_them(swept):
+    sweep, subject, _ = swept["encoder"]
+    found = curves.prices(sweep, subject)
+    assert found.index.tolist() == [0.003, 0.03, 1.0] and found["concrete_coef"].tolist() == pytest.approx([0.006, 0.06, 2.0])
+    assert (found["gated layers"] == 2).all()
+    sweep, subject, _ = swept["all"]
+    assert curves.prices(sweep, subject)["concrete_coef"].tolist() == pytest.approx([0.006, 0.18])  # six layers
+
+
+def test_quality_at_once(swept):
+    sweep, subject, _ = swept["encoder"]
+    shot, found = pruning.one_shot(sweep), curves.one_shot_quality(sweep, subject, REPEATS)
+    assert list(found) == ["by", "draw", "heads", "test set", "dev_loss", "bleu", "low", "high"]
+    assert found[["by", "draw", "dev_loss"]].equals(shot[["by", "draw", "dev_loss"]]) and set(found["test set"]) == {"test"}
+    references = [pair.target for pair in subject.pairs("test")]
+    for row, made in zip(found.itertuples(), shot.translations, strict=True):
+        assert row.bleu == pytest.approx(scoring.bleu(made["test"], references, 1)["bleu"])
+        assert row.low <= row.bleu <= row.high
+
+
+# --- tables made by hand ---------------------------------------------------------------------------------------------
+
+
+def by_hand(*rows, split="test", total=24):
+    """`quality` of one test set: rows of name, method, penalty, (encoder, decoder, cross), bleu, change, its low and high."""
+    records = {}
+    for name, method, penalty, kept, bleu, *change in rows:
+        change = [*change, *[np.nan] * (3 - len(change))]
+        records[name, split] = dict(zip(KINDS, kept, strict=True)) | {
+            "heads": sum(kept), "total": total, "method": method, "penalty": penalty, "bleu": bleu, "low": bleu - 1,
+            "high": bleu + 2, "change": change[0], "change_low": change[1], "change_high": change[2], "dev_loss": 9 - bleu / 10,
+            "soft_dev_loss": np.nan, "undecided": np.nan,
+        }  # fmt: skip
+    table = pd.DataFrame.from_dict(records, orient="index")
+    table.index = pd.MultiIndex.from_tuples(table.index, names=["run", "test set"])
+    return table
+
+
+HAND = by_hand(
+    ("start", "start", np.nan, (8, 8, 8), 20.0, -1.0, -1.5, -0.5),
+    ("control", "further training", np.nan, (8, 8, 8), 21.0, 0.0, 0.0, 0.0),
+    ("L0 0.1", "L0", 0.1, (7, 7, 7), 21.5, 0.5, 0.1, 0.9),
+    ("L0 0.2", "L0", 0.2, (4, 5, 6), 20.9, -0.1, -0.2, 0.4),
+    ("L0 0.3", "L0", 0.3, (3, 4, 5), 20.75, -0.25, -0.6, 0.1),
+    ("L0 0.3 #2", "L0", 0.3, (2, 4, 6), 20.95, -0.05, -0.5, 0.2),
+    ("L0 0.4", "L0", 0.4, (1, 1, 1), 19.0, -2.0, -3.0, -1.0),
+    ("scratch 0.3", "from scratch", 0.3, (3, 4, 5), 18.5, -2.5, -3.0, -2.0),
+    ("L0, half-open start, 0.3", "L0, half-open start", 0.3, (0, 0, 1), 21.0, 0.0, 0.0, 0.0),
+    ("random 0.3", "random", 0.3, (3, 4, 5), 21.2, 0.2, 0.1, 0.3),
+)  # fmt: skip
+
+
+def test_largest_pruning():
+    control = ("control", "further training", np.nan, (8, 0, 0), 1.0, 0.0)
+    other = by_hand(("L0 0.1", "L0", 0.1, (4, 0, 0), 1.0, -0.3, -0.4, -0.2), control, split="other", total=8)
+    found = curves.largest_pruning(pd.concat([HAND, other]))
+    # of the two with 12 heads the better one; with its whole interval above, 15
+    assert found.loc["test"].to_dict() == {
+        "total": 24, "kept": 12, "pruned": 12, "change": -0.05, "low": -0.5, "high": 0.2, "kept_surely": 15,
+    }  # fmt: skip
+    none = found.loc["other"]
+    assert (none.total, none.kept, none.pruned, none.change, none.kept_surely) == (8, 8, 0, 0, 8) and math.isnan(none.low)
+    assert found.index.name == "test set" and found[["total", "kept", "pruned", "kept_surely"]].dtypes.eq(int).all()
+    assert curves.largest_pruning(HAND, 2.0).loc["test", ["kept", "pruned", "kept_surely"]].tolist() == [3, 21, 12]
+    assert curves.largest_pruning(HAND, 0.0).loc["test", ["kept", "kept_surely"]].tolist() == [21, 21]
+
+
+PRINTED = """
+WMT | 48/48/48 | – | 29.6
+WMT | 14/31/30 | 29.62 | 29.47
+WMT | 12/21/25 | 29.36 | 28.95
+WMT | 8/13/15 | 29.06 | 28.56
+WMT | 5/9/12 | 28.90 | 28.41
+OpenSubtitles | 48/48/48 | – | 32.4
+OpenSubtitles | 27/31/46 | 32.24 | 32.23
+OpenSubtitles | 13/17/31 | 32.23 | 31.98
+OpenSubtitles | 6/9/13 | 32.27 | 31.84
+"""
+
+
+def test_table_2():
+    found = curves.table_2({"EN-RU": HAND, "EN-DE": HAND.drop(["scratch 0.3"], level="run")})
+    assert found.index.names == ["text", "heads"]
+    assert list(found) == ["pruned", "pruned, low", "pruned, high", "from scratch", "from scratch, low", "from scratch, high"]
+    ours = found[~found.index.get_level_values("text").str.startswith("printed")]
+    nan = np.nan
+    wanted = [("8/8/8", nan, 21.0), ("7/7/7", 21.5, nan), ("4/5/6", 20.9, nan), ("3/4/5", 20.75, 18.5),
+              ("2/4/6", 20.95, nan), ("1/1/1", 19.0, nan)]  # fmt: skip
+    for text, scratch in (("EN-RU, test", 18.5), ("EN-DE, test", nan)):
+        part = ours.loc[text]
+        rows = sorted(zip(part.index, part["pruned"], part["from scratch"], strict=True), key=lambda row: row[0], reverse=True)
+        for (own, pruned, trained), (heads_kept, *numbers) in zip(rows, sorted(wanted, reverse=True), strict=True):
+            assert own == heads_kept
+            numbers[1] = scratch if numbers[1] == 18.5 else numbers[1]
+            np.testing.assert_array_equal([pruned, trained], numbers)
+        # whole first, then ever fewer heads; control under "from scratch", as in the paper
+        numbers = [sum(map(int, row.split("/"))) for row in part.index]
+        assert numbers == sorted(numbers, reverse=True) and numbers[0] == 24
+        for name in ("pruned", "from scratch"):
+            np.testing.assert_allclose(part[f"{name}, low"], part[name] - 1)
+            np.testing.assert_allclose(part[f"{name}, high"], part[name] + 2)
+    lines = [line.split(" | ") for line in PRINTED.strip().splitlines()]
+    printed = found.iloc[len(ours) :]
+    assert list(printed.index) == [(f"printed, EN-RU {text}", kept) for text, kept, *_ in lines]
+    for column, at in (("pruned", 2), ("from scratch", 3)):
+        numbers = [nan if line[at] == "–" else float(line[at]) for line in lines]
+        np.testing.assert_array_equal(printed[column].astype(float), numbers)
+    assert printed[[name for name in found if "," in name]].isna().all(axis=None)
+
+
+def test_table_2_of_a_sweep(swept):
+    table = swept["all"][2]
+    found = curves.table_2({"EN-RU": table}).loc["EN-RU, test"]
+    like, scratch = (table.loc[(name, "test")] for name in ("L0 0.03", "scratch 0.03"))
+    row = found.loc["/".join(str(int(like[kind])) for kind in KINDS)]
+    assert (row["pruned"], row["from scratch"]) == (like.bleu, scratch.bleu)
+    assert found.iloc[0].isna().tolist() == [True] * 3 + [False] * 3 and len(found) == 3
+    assert found.iloc[0]["from scratch"] == table.bleu["control", "test"]
+
+
+def test_pruned_against_scratch(swept):
+    sweep, subject, table = swept["all"]
+    found = curves.against_scratch(sweep, subject, REPEATS)
+    assert list(found.index) == [("scratch 0.03", "test")] and found.index.names == ["run", "test set"]
+    assert found.change.iloc[0] == pytest.approx(table.bleu["L0 0.03", "test"] - table.bleu["scratch 0.03", "test"])
+    assert found.low.iloc[0] <= found.change.iloc[0] <= found.high.iloc[0]
+    assert curves.against_scratch(swept["encoder"][0], subject, REPEATS).empty
+
+
+def test_points_of_the_curves(swept):
+    found = curves.curve_points({"EN-RU": HAND})
+    assert list(found) == ["method", "heads", "total", "bleu", "low", "high", "model"]
+    assert found.method.tolist() == ["start", "further training", "L0", "L0", "L0", "L0", "L0"]  # neither variants nor peers
+    assert found.heads.tolist() == [24, 24, 21, 15, 12, 12, 3] and set(found.model) == {"EN-RU"}
+    changes = curves.curve_points({"EN-RU": HAND}, "change")
+    assert changes.bleu.tolist() == HAND.change.tolist()[:7] and changes.low.tolist() == HAND.change_low.tolist()[:7]
+    two = pd.concat([HAND, by_hand(("L0 0.1", "L0", 0.1, (8, 0, 0), 3.0), split="other")])
+    assert set(curves.curve_points({"EN-RU": two}).model) == {"EN-RU, test", "EN-RU, other"}
+    both = curves.curve_points({"one": swept["encoder"][2], "two": HAND})
+    assert set(both.method) == {"start", "further training", "no encoder attention", "L0"}
+    draw(figures.pruning_curves(both))
+
+
+def test_equal_numbers_of_heads(swept):
+    shot = pd.DataFrame(
+        [
+            ("random", 0, 12, "a", 3.0, 10.0, 9.0, 11.0),
+            ("random", 0, 12, "b", 3.0, 20.0, 19.0, 21.0),
+            ("relevance", 0, 12, "a", 2.0, 11.0, 9, 12),
+        ],
+        columns=["by", "draw", "heads", "test set", "dev_loss", "bleu", "low", "high"],
+    )
+    found = curves.equal_heads(HAND, shot, "EN-RU")
+    assert list(found) == ["panel", "method", "heads", "value", "low", "high", "unit"]
+    panels = dict(iter(found.groupby("panel", sort=False)))
+    assert list(panels) == ["EN-RU: at once, dev", "EN-RU: at once, a", "EN-RU: at once, b", "EN-RU: trained on, test"]
+    dev, first, second, trained = panels.values()
+    assert dev.value.tolist() == [3.0, 2.0] and dev.low.isna().all() and set(dev.unit) == {"dev loss (nats a token)"}
+    assert first.value.tolist() == [10.0, 11.0] and first.low.tolist() == [9.0, 9.0] and second.value.tolist() == [20.0]
+    assert set(trained.method) == {"L0", "random"} and set(trained.unit) == {"BLEU"}
+    assert trained.value.tolist() == HAND.bleu[HAND.method.isin(["L0", "random"])].tolist()
+    sweep, subject, table = swept["encoder"]
+    both = curves.equal_heads(table, curves.one_shot_quality(sweep, subject, REPEATS), "EN-RU")
+    assert {"gradual", "confidence", "random", "L0"} == set(both.method[both.panel == "EN-RU: trained on, test"])
+    draw(figures.methods_at_equal_heads(both))
+
+
+def test_trained_on_at_one_price():
+    found = curves.trained_on(HAND, 0.3)
+    assert list(found.index.get_level_values("run")) == ["random 0.3", "L0 0.3 #2", "L0 0.3", "scratch 0.3"]  # best first
+    assert list(found) == ["heads", "dev_loss", "bleu", "low", "high", "change", "change_low", "change_high"]
+
+
+# --- gates over training ---------------------------------------------------------------------------------------------
+
+
+def test_gates_are_read_as_they_were_written(swept):
+    sweep, subject, _ = swept["all"]
+    run = sweep["runs"]["L0 0.03"]
+    distribution, trace = curves.gates(run)
+    assert trace.shape == (9, 24) and trace.index.tolist() == list(range(9)) and (trace.iloc[0] == 0.5).all()
+    assert trace.columns.equals(heads.index(subject.model)) and trace.columns.names == ["kind", "layer", "head"]
+    assert distribution.temperature == 0.33 and distribution.log_alpha.tolist() == trace.to_numpy().tolist()
+    closed = curves.closing(run)
+    np.testing.assert_allclose(closed, 1 / (1 + np.exp(trace + 0.33 * math.log(11))), rtol=1e-9)
+    assert closed.columns.equals(trace.columns) and closed.index.equals(trace.index)
+    other = swept["encoder"][0]["runs"]["L0, temperature 0.5, 0.03"]
+    last = curves.gates(other)[1].iloc[-1]
+    np.testing.assert_allclose(curves.closing(other).iloc[-1], 1 / (1 + np.exp(last + 0.5 * math.log(11))), rtol=1e-9)
+
+
+def test_closing_by_price(swept):
+    for which, prices in (("encoder", [0.003, 0.03, 1.0]), ("all", [0.001, 0.03])):
+        sweep, _, table = swept[which]
+        traces, kept = curves.closings(sweep)
+        assert list(traces) == list(kept) == prices
+        assert kept == {price: table.heads[f"L0 {price:g}", "test"] for price in prices}
+        pd.testing.assert_frame_equal(traces[0.03], curves.closing(sweep["runs"]["L0 0.03"]))
+        draw(figures.gate_closing(traces, kept))
+        draw(figures.gate_paths(traces, kept))
+    figures.gate_closing_animation(traces, 3, kept).to_jshtml()
+
+
+def test_usual_runs_only():
+    """Variants and further seeds stand aside."""
+    sweep = tiny_sweep.sweeps({"pruning.seeds": 2})["encoder"]
+    assert "L0 0.03 #2" in sweep["runs"] and len([r for r in sweep["runs"].values() if r["method"]["name"] == "l0"]) == 8
+    assert curves.l0_runs(sweep) == [sweep["runs"][f"L0 {price}"] for price in ("0.003", "0.03", "1")]
+
+
+def test_how_long_heads_survive(swept):
+    for sweep, subject, _ in swept.values():
+        found, runs = curves.survival(sweep), curves.l0_runs(sweep)
+        assert found.index.equals(heads.index(subject.model, tuple(sweep["kinds"])))
+        kept = [pruning.retained(run) for run in runs]
+        times = np.array([sum(head in left[kind, layer] for left in kept) for kind, layer, head in found.index])
+        assert (np.floor(found) == times).all() and (found > times).all() and (found < times + 1).all()
+        opened = np.mean([1 - curves.closing(run).iloc[-1] for run in runs], axis=0)
+        np.testing.assert_allclose(found - times, 0.99 * opened, rtol=1e-9)
+
+
+def test_learning_curves(swept):
+    sweep, subject, table = swept["encoder"]
+    found, left = curves.learning_curves(sweep, 0.03), table.heads["L0 0.03", "test"]
+    assert list(found) == ["L0", "gradual, gradient importance", "further training, all heads"]
+    for (name, frame), run in zip(found.items(), ("L0 0.03", "gradual 0.03", "control"), strict=True):
+        history = pd.read_csv(pruning.made(sweep["runs"][run]) / "history.csv")
+        assert list(frame) == ["step", "dev_loss", "heads"] and frame.step.tolist() == list(range(1, 9)), name
+        assert frame.dev_loss.tolist() == history.dev_loss.tolist()
+        assert frame.heads.iloc[-1] == table.heads[run, "test"]
+    trace = curves.gates(sweep["runs"]["L0 0.03"])[1]
+    assert found["L0"].heads.tolist() == (trace.loc[1:] > 0).sum(axis=1).tolist()
+    # as heads were closed in truth: the same training anew, with an eye on the gates
+    gradual = l0.Gradual(training.load(sweep["start"]), ("encoder",), int(left), round(0.6 * 8))
+    batch, opened = next(iter(subject.batches(first=4))), []
+    for _ in range(8):
+        training.cross_entropy(gradual.train(), batch, 0.0).backward()
+        opened.append(int(gradual.open.sum()))
+    assert found["gradual, gradient importance"].heads.tolist() == opened and opened[7] == left
+    assert (found["further training, all heads"].heads == 8).all()
+    draw(figures.learning_curves(found))
+
+
+# --- what is kept ----------------------------------------------------------------------------------------------------
+
+
+def test_what_is_kept_by_kind_and_layer(swept):
+    sweep, subject, table = swept["all"]
+    found = curves.kept_by_kind(sweep, subject)
+    assert found.penalty.tolist() == [0.001, 0.03] and (found.total == 24).all()
+    assert found.total_kept.tolist() == [table.heads[f"L0 {price}", "test"] for price in ("0.001", "0.03")]
+    for kind in KINDS:
+        assert found[kind].tolist() == [table.loc[(f"L0 {price}", "test"), kind] for price in ("0.001", "0.03")]
+        assert (found[f"{kind}_total"] == 8).all()
+    layers = curves.kept_by_layer(sweep)
+    assert layers.index.names == ["total_kept", "kind", "layer"] and layers.name == "kept"
+    for run in curves.l0_runs(sweep):
+        kept = pruning.retained(run)
+        total = sum(map(len, kept.values()))
+        assert layers[total].to_dict() == {place: len(left) for place, left in kept.items()}
+    draw(figures.kept_by_kind(found.assign(model="EN-RU")))
+    draw(figures.kept_by_layer(pd.concat({"EN-RU": layers}, names=["model"]).to_frame()))
+
+
+def test_functions_of_retained_heads(swept):
+    sweep, subject, table = swept["encoder"]
+    found = curves.retained_functions(sweep, subject)
+    numbers = [table.heads[f"L0 {price}", "test"] for price in ("0.003", "0.03")]
+    assert list(found) == sorted({8, *numbers}, reverse=True)  # without heads no column
+    for count, run in ((n, sweep["runs"][f"L0 {price}"]) for n, price in zip(numbers, ("0.003", "0.03"), strict=True)):
+        kept = {a for a in heads.index(subject.model, "encoder") if a[2] in pruning.retained(run)[a[:2]]}
+        assert set(found[count].index) == kept and len(found[count]) == count  # the numbers of the whole model
+        assert all(isinstance(roles, list) for roles in found[count])
+    moved = curves.drift(found)
+    assert moved.index.tolist() == list(found)
+    assert (moved[["same", "gained", "lost", "other"]].sum(axis=1) == moved.index).all()
+    columns = [(n, [sorted({name for name, _ in cell}) for cell in roles]) for n, roles in found.items()]
+    draw(figures.retained_functions({"EN-RU": columns}, {"EN-RU": 8}))
+
+
+def test_drift():
+    def roles(**named):
+        index = pd.MultiIndex.from_tuples([("encoder", 0, int(name[1:])) for name in named], names=["kind", "layer", "head"])
+        return pd.Series([[(function, f"{function}!") for function in functions] for functions in named.values()], index)
+
+    found = curves.drift(
+        {
+            6: roles(h0=["rare"], h1=["syntactic"], h2=[], h3=["positional"], h4=["positional", "rare"], h5=[]),
+            5: roles(h0=["rare"], h1=["syntactic", "rare"], h2=[], h3=["syntactic"], h4=["rare"]),
+            2: roles(h2=["rare"], h4=[]),
+        }
+    )
+    assert found.index.tolist() == [6, 5, 2] and found.index.name == "heads"
+    wanted = {"functional": [4, 4, 1], "functional_before": [4, 4, 1], "same": [6, 2, 0], "gained": [0, 1, 1],
+              "lost": [0, 1, 1], "other": [0, 1, 0]}  # fmt: skip
+    assert {name: found[name].tolist() for name in found} == wanted
+
+
+def test_drift_does_not_mind_labels():
+    index = pd.MultiIndex.from_tuples([("encoder", 0, 0)], names=["kind", "layer", "head"])
+    found = curves.drift({2: pd.Series([[("syntactic", "nsubj")]], index), 1: pd.Series([[("syntactic", "dobj")]], index)})
+    assert found.same.tolist() == [1, 1]  # the function is the same, its relation another
+
+
+# --- removed for good ------------------------------------------------------------------------------------------------
+
+
+def test_removal(swept):
+    sweep, subject, table = swept["all"]
+    before = {name: value.clone() for name, value in subject.model.state_dict().items()}
+    batch = next(iter(subject.batches(first=64)))
+    (examples, source), target, width, size = batch["input_ids"].shape, batch["labels"].shape[1], 32, 8
+    lengths = {"encoder": (source, source), "decoder": (target, target), "cross": (target, source)}  # of queries, of keys
+    for name in ("L0 0.001", "L0 0.03"):
+        run, row = sweep["runs"][name], curves.removal(sweep["runs"][name], subject)
+        kept = table.loc[(name, "test")]
+        assert row.index.tolist() == [kept.heads] and row.index.name == "heads kept"
+        row, gone = row.iloc[0], {kind: 8 - int(kept[kind]) for kind in KINDS}
+        per_head = 4 * width * size + 3 * size  # rows of q, k and v with their bias, columns of the output projection
+        assert row["parameters"] - row["parameters left"] == sum(gone.values()) * per_head
+        learned = [p for n, p in subject.model.named_parameters() if "embed" not in n and "shared" not in n]
+        assert row["parameters"] == sum(p.numel() for p in learned)
+        # two FLOPs a multiplication: q and out for each query, k and v for each key, and both products of attention
+        flops = {kind: 4 * examples * width * size * (q + k) + 4 * examples * q * k * size for kind, (q, k) in lengths.items()}
+        assert row["FLOPs"] - row["FLOPs left"] == sum(gone[kind] * flops[kind] for kind in KINDS)
+        assert row["FLOPs, share"] == row["FLOPs left"] / row["FLOPs"] < 1
+        assert row["speed-up at most"] == pytest.approx(1 / row["FLOPs, share"])
+        assert 0 <= row["removed minus masked"] < 1e-5 and row["reloaded minus removed"] == 0
+        assert pruning.retained(run) != heads.kept(subject.model)
+    assert subject.model.config._attn_implementation == "sdpa"
+    assert all(torch.equal(value, before[name]) for name, value in subject.model.state_dict().items())  # a copy was cut
+
+
+def test_removal_of_a_whole_kind(swept):
+    sweep, subject, _ = swept["encoder"]
+    row = curves.removal(sweep["runs"]["L0 1"], subject)
+    assert row.index.tolist() == [16] and row["removed minus masked"].iloc[0] < 1e-5
+    assert (row["reloaded minus removed"] == 0).all() and study.runs().exists()

@@ -1,0 +1,447 @@
+"""Gated models: what gates do to them, what they cost and how they learn; and heads closed one after another."""
+
+from __future__ import annotations
+
+import copy
+import math
+from itertools import pairwise
+
+import numpy as np
+import pandas as pd
+import pytest
+import torch
+
+from helpers import models, study, training
+from helpers.heads import KINDS, controls, gate, index, remove, sites
+from helpers.measures import importance
+from helpers.methods.l0 import ALMOST_OPEN, HALF_OPEN, Gated, Gradual, HardConcrete, by_site, objective
+from helpers.study import StudyError
+from tests.unit.tiny_models import tiny_batch, tiny_model
+
+COMBINATIONS = [("marian", ("encoder",)), ("marian", ("cross", "decoder")), ("t5", KINDS), ("opt", ("decoder",))]
+combinations = pytest.mark.parametrize(("family", "kinds"), COMBINATIONS, ids=str)
+CLOSED, OPEN = -50.0, 50.0  # log alphas that leave nothing to chance
+
+
+def still(family="marian"):
+    """A tiny model in double precision that has no dropout: training and evaluation differ in nothing."""
+    names = ("dropout_rate",) if family == "t5" else ("dropout", "attention_dropout", "activation_dropout")
+    return tiny_model(family, **dict.fromkeys(names, 0.0)).double()
+
+
+def gated_model(family="marian", kinds=("encoder",), log_alpha=None, **more):
+    """A gated model with chosen log alphas, or random ones (a float: of that size)."""
+    gated = Gated(still(family), kinds, **more)
+    if isinstance(log_alpha, float):
+        log_alpha = torch.randn(len(gated.heads), generator=torch.Generator().manual_seed(4)) * log_alpha
+    if log_alpha is not None:
+        with torch.no_grad():
+            gated.scaled.copy_(torch.as_tensor(log_alpha) / gated.rate)
+    return gated
+
+
+def batch_for(family="marian", seed=1):
+    """Padded examples as `helpers.models.inputs` passes them on."""
+    return models.inputs(tiny_batch(family, seed))
+
+
+def logits(model, batch):
+    with torch.no_grad():
+        return model(**batch).logits
+
+
+def under(model, heads, values, batch):
+    """Logits with a number for each head."""
+    with gate(model, dict(zip(heads, map(float, values), strict=True))):
+        return logits(model, batch)
+
+
+# -------------------- gates of a forward pass
+
+
+@combinations
+def test_open_gates_change_nothing(family, kinds):
+    gated, batch = gated_model(family, kinds), batch_for(family)
+    with torch.no_grad():
+        gated.scaled.fill_(OPEN)
+    plain = logits(gated.model, batch)
+    for training_mode in (True, False):
+        assert torch.equal(logits(gated.train(training_mode), batch), plain)
+        assert gated.model.training is training_mode
+
+
+@combinations
+def test_training_draws_one_gate_a_head_for_the_whole_batch(family, kinds):
+    gated, batch = gated_model(family, kinds, 1.0).train(), batch_for(family)
+    torch.manual_seed(7)
+    first, second = logits(gated, batch), logits(gated, batch)
+    torch.manual_seed(7)
+    draws = [gated.gates.sample().detach() for _ in range(2)]
+    assert not torch.equal(*draws) and 0 < draws[0].min() + draws[0].max() < 2
+    for found, drawn in zip((first, second), draws, strict=True):
+        assert torch.equal(found, under(gated.model, gated.heads, drawn, batch))
+
+
+@combinations
+@pytest.mark.parametrize("binary", [True, False])
+def test_evaluation_is_not_drawn(family, kinds, binary):
+    gated, batch = gated_model(family, kinds, 3.0, binary=binary).eval(), batch_for(family)
+    where = gated.gates.log_alpha.tolist()
+    values = [float(a > 0) if binary else min(1, max(0, 1.2 / (1 + math.exp(-a)) - 0.1)) for a in where]
+    assert 0 in values and 1 in values and (binary or len(set(values)) > 2)
+    found = logits(gated, batch)
+    torch.testing.assert_close(found, under(gated.model, gated.heads, values, batch), rtol=1e-10, atol=1e-10)
+    assert torch.equal(found, logits(gated, batch)) and not torch.equal(found, logits(gated.model, batch))
+    gated.binary = not binary  # may be changed afterwards
+    assert not torch.allclose(logits(gated, batch), found)
+
+
+@combinations
+def test_only_the_given_kinds_have_gates(family, kinds):
+    gated, batch = gated_model(family, kinds, [CLOSED] * len(index(still(family), kinds))), batch_for(family)
+    assert gated.heads.equals(index(gated.model, kinds)) and gated.scaled.shape == (len(gated.heads),)
+    assert set(gated.heads.get_level_values("kind")) == set(kinds)
+    assert gated.closed() == list(gated.heads)
+    closed = under(gated.model, gated.heads, [0] * len(gated.heads), batch)
+    assert torch.equal(logits(gated.train(), batch), closed) and torch.equal(logits(gated.eval(), batch), closed)
+    assert not torch.allclose(closed, logits(gated.model, batch))
+
+
+def test_each_gate_belongs_to_its_head():
+    heads = index(still(), KINDS)
+    for place in (0, 5, 9, 14, 23):
+        gated = gated_model(kinds=KINDS, log_alpha=[CLOSED if i == place else OPEN for i in range(len(heads))])
+        assert gated.closed() == [heads[place]]
+        with gate(gated.model, {heads[place]: 0.0}):
+            wanted = logits(gated.model, batch_for())
+        assert torch.equal(logits(gated.train(), batch_for()), wanted)
+
+
+def test_ragged_layers_and_layers_without_heads():
+    gone = [("encoder", 0, head) for head in range(4)] + [("encoder", 1, 2), ("cross", 1, 0)]
+    gated = Gated(remove(still(), gone), KINDS, start=OPEN)
+    assert len(gated.heads) == 24 - 6
+    assert {place: gates.shape[-1] for place, gates in by_site(gated.sites, gated.scaled).items()} == {
+        ("encoder", 1): 3, ("decoder", 0): 4, ("decoder", 1): 4, ("cross", 0): 4, ("cross", 1): 3,
+    }  # fmt: skip
+    assert torch.equal(logits(gated.train(), batch_for()), logits(gated.model, batch_for()))
+
+
+def test_parts_of_gates_by_site():
+    places, gates = sites(still(), ("encoder", "cross")), torch.arange(32.0).view(2, 16)
+    parts = by_site(places, gates)
+    assert list(parts) == [(site.kind, site.layer) for site in places]
+    assert torch.equal(torch.cat(list(parts.values()), -1), gates)
+
+
+def test_closed_heads_are_those_of_binary_value():
+    where = [-3.0, -1e-6, -0.1, 1e-6, 0.4, 5.0, -0.7, 2.0]
+    gated = gated_model(log_alpha=where)
+    assert gated.closed() == [address for address, a in zip(gated.heads, where, strict=True) if a <= 0]
+    gated.binary = False
+    assert len(gated.closed()) == 4  # also where evaluation is soft
+    values = gated.gates.value().tolist()
+    assert gated.closed() == [address for address, value in zip(gated.heads, values, strict=True) if value == 0]
+
+
+def test_nothing_stays_in_the_model():
+    model, plain = still(), still()
+    gated = Gated(model, KINDS, steps=3)
+    gated.train()(**batch_for()).logits.sum().backward()
+    gated.eval()(**batch_for())
+    with pytest.raises(ValueError):
+        gated.train()(**batch_for() | {"input_ids": None})
+    assert list(model.state_dict()) == list(plain.state_dict())
+    assert all(torch.equal(value, plain.state_dict()[name]) for name, value in model.state_dict().items())
+    assert not any(module._forward_pre_hooks or module._forward_hooks for module in model.modules())
+    assert not any(site.module in controls._GATED and controls._GATED[site.module] for site in sites(model))
+    assert torch.equal(logits(model, batch_for()), logits(plain, batch_for()))
+    assert {name for name in gated.state_dict() if not name.startswith("model.")} == {"scaled", "taken", "kept"}
+    assert [name for name, _ in gated.named_parameters() if not name.startswith("model.")] == ["scaled"]
+
+
+# -------------------- the objective and its gradient
+
+
+@combinations
+@pytest.mark.parametrize("rate", [1.0, 40.0])
+def test_objective_is_cross_entropy_and_the_price_of_open_gates(family, kinds, rate):
+    gated, batch, price = gated_model(family, kinds, 1.5, rate=rate), batch_for(family), 0.3
+    p_open = [1 / (1 + math.exp(-(a - 0.33 * math.log(0.1 / 1.1)))) for a in gated.gates.log_alpha.tolist()]
+    for mode in (gated.eval(), gated.train()):
+        torch.manual_seed(2)
+        plain = training.cross_entropy(mode, batch, 0.1)
+        torch.manual_seed(2)
+        assert objective(mode, batch, 0.1, price).item() == pytest.approx(plain.item() + price * sum(p_open), rel=1e-12)
+        torch.manual_seed(2)
+        assert objective(mode, batch, 0.1, 0).item() == plain.item()
+    slopes = []
+    for penalty in (0.0, price):
+        torch.manual_seed(2)
+        slopes.append(torch.autograd.grad(objective(gated, batch, 0.1, penalty), gated.scaled)[0])
+    of_price = [rate * price * p * (1 - p) for p in p_open]
+    np.testing.assert_allclose(slopes[1] - slopes[0], of_price, rtol=1e-9)
+    # that of cross-entropy by central differences, the noise being the same
+    drawn = gated.gates.sample(torch.rand(len(gated.heads), generator=torch.Generator().manual_seed(1)).double())
+    assert len(drawn.unique()) > 2
+    for place in (0, len(gated.heads) - 1):
+        losses = []
+        for shift in (1e-5, -1e-5):
+            with torch.no_grad():
+                gated.scaled[place] += shift / rate
+                torch.manual_seed(2)
+                losses.append(objective(gated, batch, 0.1, 0.0).item())
+                gated.scaled[place] -= shift / rate
+        assert slopes[0][place].item() == pytest.approx(rate * (losses[0] - losses[1]) / 2e-5, rel=1e-4, abs=1e-8)
+    assert slopes[0].abs().max() > 1e-4
+
+
+@pytest.mark.parametrize("rate", [0.5, 1.0, 80.0])
+def test_gates_learn_at_a_rate_of_their_own(rate):
+    """Adam moves log alpha by `rate` times what it moves the model's numbers by."""
+    gated, batch, lr = gated_model(kinds=KINDS, log_alpha=1.0, rate=rate).train(), batch_for(), 1e-3
+    optimiser = torch.optim.Adam(gated.parameters(), lr=lr, betas=(0.9, 0.98), eps=1e-9)
+    before, weights = gated.gates.log_alpha.detach().clone(), copy.deepcopy(gated.model.state_dict())
+    objective(gated, batch, 0.1, 0.05).backward()
+    learns = gated.scaled.grad.abs() > 1e-4 * max(1, rate)
+    optimiser.step()
+    assert learns.sum() > 12
+    moved = (gated.gates.log_alpha.detach() - before).abs()[learns]
+    np.testing.assert_allclose(moved, rate * lr, rtol=1e-3)
+    for name, parameter in gated.model.named_parameters():
+        if parameter.requires_grad and parameter.grad is not None:
+            steep = parameter.grad.abs() > 1e-4
+            np.testing.assert_allclose((parameter - weights[name]).detach().abs()[steep], lr, rtol=1e-3)
+
+
+def test_the_rate_changes_neither_gates_nor_loss():
+    found = []
+    for rate in (1.0, 40.0):
+        gated = gated_model(kinds=KINDS, log_alpha=1.0, rate=rate).train()
+        torch.manual_seed(3)
+        found.append((gated.gates.log_alpha.detach(), objective(gated, batch_for(), 0.1, 0.2).item()))
+    np.testing.assert_allclose(*(gates for gates, _ in found), rtol=1e-6)
+    assert found[0][1] == pytest.approx(found[1][1], rel=1e-6)
+
+
+@pytest.mark.parametrize("penalty", [-1, -1e-9, math.nan, math.inf])
+def test_a_price_that_is_none(penalty):
+    with pytest.raises(StudyError, match=r"The price of an open gate \(lambda\) must be a number from 0, not"):
+        objective(gated_model(), batch_for(), 0.1, penalty)
+
+
+# -------------------- where gates start, and the way they took
+
+
+def test_where_gates_start():
+    assert (gated_model(kinds=KINDS).gates.log_alpha == ALMOST_OPEN).all()
+    gates = HardConcrete(torch.tensor(ALMOST_OPEN))
+    assert (round(float(gates.p_open()), 2), round(float(gates.p_full()), 2)) == (0.94, 0.77)  # as its comment says
+    low, high = HALF_OPEN
+    drawn = [gated_model(kinds=KINDS, start=HALF_OPEN, rate=rate).gates.log_alpha.detach() for rate in (1.0, 40.0)]
+    for one in drawn:
+        assert low <= one.min() < 0.5 * low and 0.5 * high < one.max() <= high and len(one.unique()) == len(one)
+    assert not torch.equal(*drawn)
+    # the public code's initialiser on a weight [1, 8, 1, 1]: uniform within sqrt(6 / (fan in + fan out)), 8 and 8
+    assert pytest.approx(math.sqrt(6 / 16), abs=1e-3) == high == -low
+    middles = HardConcrete(torch.linspace(low, high, 1001)).sample(torch.linspace(0.0005, 0.9995, 1000)[:, None]).mean()
+    assert float(middles) == pytest.approx(0.5, abs=0.01)
+
+
+def test_trace_holds_every_step_from_the_start():
+    gated = gated_model(kinds=("encoder", "cross"), log_alpha=1.0, rate=30.0, steps=5).train()
+    optimiser = torch.optim.Adam(gated.parameters(), lr=1e-2)
+    seen = [gated.gates.log_alpha.detach().clone()]
+    for step in range(5):
+        trace = gated.trace()
+        assert trace.index.tolist() == list(range(step + 1)) and trace.index.name == "step"
+        assert pd.MultiIndex.from_tuples(trace.columns).equals(gated.heads)
+        np.testing.assert_allclose(trace, torch.stack(seen), rtol=1e-6)
+        optimiser.zero_grad()
+        objective(gated, batch_for(seed=step), 0.1, 0.1).backward()
+        optimiser.step()
+        seen.append(gated.gates.log_alpha.detach().clone())
+        logits(gated.eval(), batch_for())  # an evaluation is no step
+        gated.train()
+    np.testing.assert_allclose(gated.trace(), torch.stack(seen), rtol=1e-6)
+    assert (np.abs(np.diff(gated.trace(), axis=0)).max(1) > 0.01).all()
+
+
+def test_state_keeps_gates_and_trace():
+    def trained(gated, seeds):
+        optimiser = torch.optim.SGD(gated.train().parameters(), lr=0.5)
+        for seed in seeds:
+            torch.manual_seed(seed)
+            optimiser.zero_grad()
+            objective(gated, batch_for(seed=seed), 0.1, 0.3).backward()
+            optimiser.step()
+        return gated
+
+    whole = trained(gated_model(kinds=KINDS, start=HALF_OPEN, rate=3.0, steps=4), range(4))
+    torch.manual_seed(0)
+    stopped = trained(gated_model(kinds=KINDS, log_alpha=whole.trace().iloc[0].tolist(), rate=3.0, steps=4), range(2))
+    resumed = gated_model(kinds=KINDS, rate=3.0, steps=4)
+    resumed.load_state_dict(copy.deepcopy(stopped.state_dict()))
+    pd.testing.assert_frame_equal(resumed.trace(), stopped.trace(), check_exact=True)
+    assert torch.equal(resumed.gates.log_alpha, stopped.gates.log_alpha)
+    trained(resumed, range(2, 4))
+    pd.testing.assert_frame_equal(resumed.trace(), whole.trace(), rtol=1e-5)
+    torch.testing.assert_close(logits(resumed.eval(), batch_for()), logits(whole.eval(), batch_for()), rtol=1e-5, atol=1e-5)
+
+
+# -------------------- heads closed one after another
+
+
+def steps_of(gradual, count):
+    """Which heads are open in each of some training steps."""
+    found = []
+    for step in range(count):
+        family = "marian" if gradual.model.config.is_encoder_decoder else "opt"
+        training.cross_entropy(gradual.train(), batch_for(family, seed=step), 0.0).backward()
+        found.append(gradual.open.clone())
+    return found
+
+
+@pytest.mark.parametrize(
+    ("family", "kinds", "left", "over"),
+    [("marian", ("encoder",), 3, 5), ("marian", KINDS, 10, 7), ("opt", ("decoder",), 1, 40), ("marian", ("cross",), 6, 1)],
+)
+def test_heads_are_closed_evenly_over_the_steps(family, kinds, left, over):
+    gradual = Gradual(still(family), kinds, left, over)
+    total, found = len(gradual.heads), steps_of(gradual, 9)
+    wanted = [max(left, total - round((total - left) * step / over)) for step in range(9)]
+    assert [int(gates.sum()) for gates in found] == wanted
+    assert wanted[0] == total and (wanted[-1] == left or over > 8)
+    assert all(((before - after) >= 0).all() for before, after in pairwise(found))  # none opens again
+    assert [a for a, value in zip(gradual.heads, found[-1], strict=True) if not value] == gradual.closed()
+
+
+def slopes_of(gradual, batch):
+    """|d loss / d gate| of every head, summed over examples, in the units of the loss: a mean over target tokens."""
+    with gate(gradual.model, dict(zip(gradual.heads, gradual.open.tolist(), strict=True))):
+        mean = importance(gradual.model, [batch], per="example", norm=None)
+    share = len(batch["input_ids"]) / int((batch["labels"] != -100).sum())
+    return torch.tensor(mean.loc[gradual.heads].to_numpy()) * share
+
+
+@pytest.mark.parametrize(("family", "kinds"), [("marian", KINDS), ("marian", ("encoder",)), ("t5", KINDS)], ids=str)
+def test_the_head_of_least_gradient_importance_goes(family, kinds):
+    gradual, scored = Gradual(still(family), kinds, 12 if kinds == KINDS else 1, 7).train(), None
+    for seed in range(8):
+        before, batch = gradual.open.clone(), batch_for(family, seed)
+        loss = training.cross_entropy(gradual, batch, 0.0)
+        closed = (before - gradual.open).nonzero().flatten().tolist()
+        if seed:
+            order = scored.masked_fill(before == 0, math.inf).argsort(stable=True)
+            assert closed and set(closed) == set(order[: len(closed)].tolist())
+        loss.backward()
+        scored, now = slopes_of(gradual, batch), gradual.open.bool()
+        assert scored[now].max() > 0
+        np.testing.assert_allclose(gradual.score[now], scored[now], rtol=1e-5)  # began anew when heads were closed
+
+
+def test_scores_add_up_until_a_head_is_closed():
+    gradual, wanted = Gradual(still(), ("encoder",), 7, 8).train(), 0
+    for step in range(5):  # round(1 * 4 / 8) is 0
+        assert gradual.open.all()
+        training.cross_entropy(gradual, batch_for(seed=step), 0.0).backward()
+        wanted = wanted + slopes_of(gradual, batch_for(seed=step))
+        np.testing.assert_allclose(gradual.score, wanted, rtol=1e-5)
+    steps_of(gradual, 1)
+    assert gradual.closed() == [gradual.heads[int(wanted.argmin())]]
+
+
+def test_all_heads_or_none_may_stay():
+    batch = batch_for()
+    gradual = Gradual(still(), ("encoder",), 8, 3)
+    assert all(gates.all() for gates in steps_of(gradual, 5)) and gradual.closed() == []
+    assert torch.equal(logits(gradual, batch), logits(gradual.model, batch))
+    gradual = Gradual(still(), ("encoder",), 0, 3)
+    assert not steps_of(gradual, 5)[-1].any() and gradual.closed() == list(gradual.heads)
+    none = under(gradual.model, gradual.heads, [0] * 8, batch)
+    assert torch.equal(logits(gradual.train(), batch), none) and torch.equal(logits(gradual.eval(), batch), none)
+
+
+def test_evaluation_closes_nothing():
+    gradual = Gradual(still(), ("encoder",), 2, 4)
+    steps_of(gradual, 3)
+    before, state = logits(gradual.eval(), batch_for()), copy.deepcopy(gradual.state_dict())
+    for _ in range(5):
+        assert torch.equal(logits(gradual, batch_for()), before)
+    assert all(torch.equal(value, state[name]) for name, value in gradual.state_dict().items())
+    assert torch.equal(before, under(gradual.model, gradual.heads, gradual.open, batch_for())) and len(gradual.closed()) == 3
+    other = Gradual(still(), ("encoder",), 2, 4)
+    other.load_state_dict(state)
+    assert torch.equal(logits(other.eval(), batch_for()), before)
+    assert torch.equal(steps_of(other, 4)[-1], steps_of(gradual, 4)[-1])
+
+
+# -------------------- bad input
+
+
+def test_kinds_that_a_model_has_not():
+    for build in (Gated, lambda model, kinds: Gradual(model, kinds, 1, 1)):
+        with pytest.raises(StudyError, match=r"OPTForCausalLM has no encoder attention; pass the whole model\."):
+            build(still("opt"), ("encoder",))
+        with pytest.raises(StudyError, match="OPTForCausalLM has no cross attention"):
+            build(still("opt"), ("decoder", "cross"))  # one that is there does not hide one that is not
+        with pytest.raises(StudyError, match="unknown kind of attention 'encoders': choose from encoder, decoder, cross"):
+            build(still(), ("encoders",))
+        with pytest.raises(StudyError, match="Gates need at least one kind of attention: encoder, decoder or cross"):
+            build(still(), ())
+
+
+@pytest.mark.parametrize("rate", [0, -1.0, math.nan])
+def test_a_rate_that_is_none(rate):
+    with pytest.raises(StudyError, match=f"The learning rate of gates must be above 0, not {rate} times the model's"):
+        Gated(still(), rate=rate)
+
+
+@pytest.mark.parametrize("left", [-1, 9])
+def test_more_heads_than_there_are(left):
+    with pytest.raises(StudyError, match=f"Of 8 heads {left} cannot stay: choose from 0 to 8"):
+        Gradual(still(), ("encoder",), left, 5)
+
+
+# -------------------- a model of the study that learned something, one head of which is of no use
+
+SIZE, SHAPE = 12, {"layers": 1, "width": 32, "heads": 2, "feed_forward": 16, "dropout": 0.0}
+USELESS = ("cross", 0, 1)
+
+
+def copies(seed, rows=16):
+    """Sentences to be copied: ids 2 to 11 and an end."""
+    ids = torch.randint(2, SIZE, (rows, 5), generator=torch.Generator().manual_seed(seed))
+    ids[:, -1] = 1
+    return {"input_ids": ids, "attention_mask": torch.ones_like(ids), "labels": ids.clone()}
+
+
+def fit(model, work, steps, rate, loss=None):
+    plan = study.settings("tiny")["training"] | {"steps": steps, "warmup": 10, "evaluate_every": steps, "learning_rate": rate}
+    epoch = lambda number: (copies(100 * number + i) for i in range(50))  # noqa: E731
+    return training.fit(model, epoch, [copies(-1)], plan | {"clip": 0.0, "average": 1}, work, 1, loss)
+
+
+@pytest.fixture(scope="module")
+def copier(tmp_path_factory):
+    """A model that copies, and what it reads with one head of the two that see the source says nothing."""
+    model = models.build(SHAPE, SIZE, SIZE, 1)
+    with gate(model, {USELESS: 0.0}):
+        history = fit(model, tmp_path_factory.mktemp("work"), 250, 1e-2)
+    assert history.dev_loss.iloc[-1] < 0.7
+    site = next(site for site in sites(model, "cross"))
+    with torch.no_grad():
+        site.projection("out").weight[:, site.head_dim :] = 0.0
+    return model
+
+
+@pytest.mark.parametrize(("penalty", "closed"), [(0.0, []), (0.1, [USELESS]), (5.0, [("cross", 0, 0), USELESS])])
+def test_the_price_decides_which_heads_close(copier, tmp_path, penalty, closed):
+    model = copy.deepcopy(copier)
+    gated = Gated(model, ("cross",), rate=0.2 / 1e-3, steps=60)
+    fit(gated, tmp_path, 60, 1e-3, lambda gated, batch: objective(gated, batch, 0.1, penalty))
+    assert gated.closed() == closed
+    assert gated.trace().iloc[0].tolist() == pytest.approx([ALMOST_OPEN] * 2) and len(gated.trace()) == 61
+    loss, pruned = training.dev_loss(gated, [copies(-1)]), training.dev_loss(remove(model, gated.closed()), [copies(-1)])
+    assert loss == pytest.approx(pruned, abs=1e-5)  # evaluated as what it becomes
+    assert (loss > 1.5) == (len(closed) == 2)

@@ -1,0 +1,42 @@
+"""The two sweeps of a tiny model, encoder heads and all kinds, made once for all tests of a session that look at them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from helpers import study
+from helpers.methods import pruning
+
+NAME, SEED = "ru-subtitles", 1
+CHANGED = {  # trained for long enough to have something to lose; some prices close all gates, others only some
+    "train": 300, "vocabulary": 150, "relevance": 4, "model.dropout": 0.0,
+    "training.steps": 150, "training.learning_rate": 1e-2, "training.warmup": 20, "training.evaluate_every": 75,
+    "pruning.evaluate_every": 1, "pruning.start": 0.5, "pruning.penalties": [0.003, 0.03, 1.0], "pruning.compared": [0.03],
+    "pruning.draws": 2, "pruning.criteria": ["random", "confidence"], "pruning.penalties_all": [0.001, 0.03],
+    "pruning.scratch": [0.03],
+}  # fmt: skip
+
+
+def settings(changes: dict[str, Any] | None = None) -> dict[str, Any]:
+    """The settings of profile tiny with what is changed here, and more changes."""
+    return study.settings("tiny", CHANGED | (changes or {}))
+
+
+def sweeps(changes: dict[str, Any] | None = None) -> dict[str, dict[str, Any]]:
+    """The sweep over encoder heads, and that over all kinds."""
+    return dict(zip(("encoder", "all"), pruning.sweeps(settings(changes), [NAME], SEED), strict=True))
+
+
+def go_to(base: Path, patch) -> None:
+    """Let the store be the one that all tests of a session share."""
+    patch.setenv("HEADS_RUNS", str(base / "sweep" / "runs"))
+    patch.setenv("HEADS_DATA", str(base / "sweep" / "data"))
+
+
+def make() -> dict[str, dict[str, Any]]:
+    """The sweeps, after what is missing of them in the store was made."""
+    made = sweeps()
+    for sweep in made.values():
+        pruning.make(sweep)
+    return made
