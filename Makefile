@@ -29,9 +29,10 @@ study: $(VENV)/ready
 test: $(VENV)/ready
 	$(BIN)/python -m pytest
 
-## make bench      what the instrument and relevance cost, as ratios
+## make bench      what the instrument and relevance cost, what removed heads save, as ratios
 bench: $(VENV)/ready
 	$(BIN)/python -m benchmarks.heads_overhead
+	$(BIN)/python -m benchmarks.removed_heads
 	$(BIN)/python -m benchmarks.relevance_speed
 	$(BIN)/python -m benchmarks.generator_speed
 

@@ -17,13 +17,18 @@ def test_plan_of_the_whole_study():
     assert done.returncode == 0, said
     rows = [line.split() for line in said.splitlines()]
     jobs = {row[0]: int(row[1]) for row in rows if row[1:] and row[1].isdigit()}
-    # four corpora, four models and the control without encoder attention, two notebooks
-    assert {name: jobs[name] for name in ("corpus", "model", "notebook", "all")} == {
-        "corpus": 4, "model": 5, "notebook": 2, "all": 1,
+    # four corpora, four models and the control without encoder attention; encoder heads of a model of each register and all
+    # kinds of one; three notebooks
+    assert {name: jobs[name] for name in ("corpus", "model", "sweep", "notebook", "all")} == {
+        "corpus": 4, "model": 5, "sweep": 3, "notebook": 3, "all": 1,
     }  # fmt: skip
 
 
-def test_unknown_profile_and_setting():
-    for config, said in (("profile=huge", "no profile 'huge'"), ("overrides=training.stps=3", "no setting 'training.stps'")):
+def test_unknown_profile_and_setting_and_a_price_below_zero():
+    for config, said in (
+        ("profile=huge", "no profile 'huge'"),
+        ("overrides=training.stps=3", "no setting 'training.stps'"),
+        ("overrides=pruning.penalties=[-1]", "The price of an open gate (lambda) must be a number from 0, not -1."),
+    ):
         done = plan(config)
         assert done.returncode != 0 and said in done.stderr and "Traceback" not in done.stderr
