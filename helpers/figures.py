@@ -514,7 +514,7 @@ def pruning_curves(points: pd.DataFrame, near: float | None = None, unit: str = 
     ]
     if "further training" in methods:
         handles.append(plt.Line2D([], [], color=_LEVELS["further training"][0], ls=":", label="further training − 0.25 BLEU"))
-    _legend_below(figure, handles, 2 * len(axes))
+    _legend_below(figure, handles, 3 if len(axes) > 1 else 2)
     return figure
 
 
@@ -795,7 +795,8 @@ def gate_paths(traces: Traces, kept: Mapping[float, int] | None = None):
         As in `gate_closing`. A gate is undecided while 0.05 < P(closed) < 0.95.
     """
     _steps(traces, 1)
-    figure, axes = _grid(len(traces), 4, 2.9, 2.4, sharey=True)
+    across = 4 if len(traces) == 4 else 3
+    figure, axes = _grid(len(traces), across, 2.9, 2.2, sharey=True)
     heads = list(dict.fromkeys(address for trace in traces.values() for address in trace.columns))
     colours = _layer_colours(max(layer for _, layer, _ in heads) + 1)
     kinds = [kind for kind in KIND_TITLES if any(address[0] == kind for address in heads)]
@@ -809,7 +810,7 @@ def gate_paths(traces: Traces, kept: Mapping[float, int] | None = None):
         undecided = int(trace.iloc[-1].between(0.05, 0.95, inclusive="neither").sum())
         axis.text(0.02, 0.98, f"{undecided} undecided", transform=axis.transAxes, va="top", fontsize=8)
         axis.set(title=_penalty(value, trace, kept), xlabel="step", ylim=(-0.04, 1.22), yticks=[0, 0.5, 1])
-        axis.set_ylabel("P(closed)" if number % 4 == 0 else "")
+        axis.set_ylabel("P(closed)" if number % across == 0 else "")
     handles = [plt.Line2D([], [], color=colour, label=_layer_name(i, i + 1)) for i, colour in enumerate(colours)]
     if len(kinds) > 1:
         handles += [plt.Line2D([], [], color="black", lw=0.9, ls=_DASHES[kind], label=KIND_TITLES[kind]) for kind in kinds]
@@ -827,7 +828,7 @@ def hard_concrete(distributions: Sequence[Any]):
     """
     import torch
 
-    figure, axes = _grid(len(distributions), 4, 2.6, 2.3, sharex=True, sharey=True)
+    figure, axes = _grid(len(distributions), 3, 2.6, 2.1, sharex=True, sharey=True)
     inside = torch.linspace(0, 1, 201)[1:-1]
     for number, (axis, gate) in enumerate(zip(axes, distributions, strict=True)):
         density = gate.density(inside).detach().numpy()
@@ -841,7 +842,7 @@ def hard_concrete(distributions: Sequence[Any]):
             )  # fmt: skip
         title = f"log α = {float(gate.log_alpha.detach()):g}, temperature {float(gate.temperature):g}".replace("-", "−")
         axis.set(title=title, xlabel="gate")
-        axis.set(xlim=(-0.12, 1.12), xticks=[0, 0.5, 1], ylabel="density; probability" if number % 4 == 0 else "")
+        axis.set(xlim=(-0.12, 1.12), xticks=[0, 0.5, 1], ylabel="density; probability" if number % 3 == 0 else "")
     axes[0].set_ylim(0, 1.12 * axes[0].get_ylim()[1])
     handles = [
         Patch(color=MODELS[1], label="P(gate = 0), P(gate = 1)"),
