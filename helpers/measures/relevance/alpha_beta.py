@@ -53,7 +53,7 @@ class _PerToken:
 
     def down(self, relevance: Tensor) -> Tensor:
         """Relevance [N, C, outputs] of the outputs to that of the inputs, rescaled for each token."""
-        size, step = len(relevance), max(1, CELLS // (self.inputs * self.outputs))
+        size, step = len(relevance), max(1, CELLS // max(1, self.inputs * self.outputs))
         shares = relevance.new_empty(min(step, size), 2, self.outputs, self.inputs)
         found = relevance.new_empty(size, relevance.shape[1], self.inputs)
         for first in range(0, size, step):
@@ -353,6 +353,8 @@ class Replay:
         """The joint rule for all heads; rescaled for each head, then for all of them: [B, n or m, C, heads * head_dim] each."""
         where, own, tape = (site.kind, site.layer), places.own, self.tape
         batch, targets = len(relevance), relevance.shape[1 if own else 2]
+        if not site.heads:  # removed for good
+            return [relevance.new_zeros(batch, *size, 0) for size in (relevance.shape[1:3], *2 * [(keys, targets)])]
         q, k, v = (tape.heads(site, which).flatten(0, 1) for which in "qkv")
         q, k, v = q[:, places.rows] * site.module.scaling, k[:, :keys], v[:, :keys]
         weights = tape.weights[where][:, :, places.rows, :keys].flatten(0, 1)

@@ -185,7 +185,7 @@ class _Attention:
         for which, (cotangent, rows) in cotangents.items():
             x = self.tape.heads(self.site, which).flatten(0, 1)[:, None, rows]
             sums = (cotangent * x).sum((1, 3) if own and which == "q" else (2, 3))
-            found = found + sums.unflatten(0, (-1, self.site.heads)).sum(1)
+            found = found + sums.unflatten(0, (len(self.output), self.site.heads)).sum(1)
         return found
 
     def _to_keys(self, weights: Tensor, rows: Tensor, own: bool, weigh: bool = True) -> Tensor:
@@ -201,7 +201,7 @@ class _Attention:
 
     def _add(self, stream: Tensor | None, heads: Tensor, weight: Tensor, scale: Tensor | None, rows: slice) -> Tensor:
         """Heads [B * heads, C, n, head_dim] through a projection onto a stream [B, C, n, d]."""
-        joined = heads.unflatten(0, (-1, self.site.heads)).permute(0, 2, 3, 1, 4).flatten(-2)
+        joined = heads.unflatten(0, (len(self.output), self.site.heads)).permute(0, 2, 3, 1, 4).flatten(-2)
         if scale is not None:
             joined = joined * scale[:, :, rows]
         return joined.matmul(weight) if stream is None else _add_product(stream, joined, weight)
@@ -209,8 +209,8 @@ class _Attention:
     def push(self, x: Tensor | None) -> Tensor:
         """Tangents [B, K, n, d] of the block's input to those of its output, and after them the block's own heads."""
         heads, size = self.site.heads, self.site.head_dim
-        parts = []
-        if x is not None:
+        parts = [] if heads or x is None else [x]  # without heads a layer adds a constant
+        if heads and x is not None:
             value = self._split(x, 2)  # [B * heads, n, K * head_dim]
             if self.half:
                 value = value * self.to_value
@@ -227,7 +227,7 @@ class _Attention:
                 joined = joined * self.gates
             parts.append(_add_product(x, joined, self.folded.out.T))
         own = self.output.squeeze(1).unflatten(-1, (heads, size)).transpose(1, 2)  # [B, heads, n, head_dim]
-        parts.append(own.matmul(self.folded.out.T.view(heads, size, -1)))
+        parts.append(own.matmul(self.folded.out.T.view(heads, size, len(self.folded.out))))
         x = torch.cat(parts, 1)
         return self.norm.push(x) if self.norm else x
 
@@ -235,8 +235,7 @@ class _Attention:
         projected = x.matmul(self.folded.maps[which].T)
         if self.key_scale is not None:
             projected *= self.key_scale
-        heads = projected.unflatten(-1, (self.site.heads, -1)).permute(0, 3, 2, 1, 4)
-        return heads.reshape(-1, heads.shape[2], heads.shape[3] * heads.shape[4])
+        return projected.unflatten(-1, (self.site.heads, -1)).permute(0, 3, 2, 1, 4).flatten(0, 1).flatten(-2)
 
 
 def _add_product(stream: Tensor, inside: Tensor, weight: Tensor) -> Tensor:
