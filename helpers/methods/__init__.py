@@ -1,0 +1,1 @@
+"""What the papers train: gates that close heads, and the runs that prune a model."""
