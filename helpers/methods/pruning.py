@@ -349,7 +349,7 @@ def one_shot(sweep: Mapping[str, Any]) -> pd.DataFrame:
     described = {
         "start": sweep["start"], "kinds": sweep["kinds"], "few": settings["relevance"], "dev": settings["pruning"]["dev"],
         "draws": settings["pruning"]["draws"], "counts": sorted(counts), "beam": settings["pruning"]["beam"],
-        "code": study.code_version("heads/surgery", "methods/pruning:_shoot,worth,least", *_SCORED_BY),
+        "code": study.code_version("heads/surgery", "methods/pruning:_shoot,_scored,worth,least", *_SCORED_BY),
         "translated_by": training.translation_code(),
     }  # fmt: skip
     folder = study.make(study.runs(), "one_shot", described, lambda folder: _shoot(described, folder))
@@ -359,19 +359,25 @@ def one_shot(sweep: Mapping[str, Any]) -> pd.DataFrame:
 def _shoot(described: Mapping[str, Any], folder: Path) -> None:
     subject, _ = _subject(json.dumps(described["start"], sort_keys=True))
     dev, kinds = list(subject.batches(first=described["dev"])), tuple(described["kinds"])
-    rows = []
+    rows, known = [], {}  # several criteria may leave the same heads
     ways = [(by, draw) for by in (*CRITERIA, RANDOM) for draw in range(described["draws"] if by == RANDOM else 1)]
     for by, draw in study.progress(ways, "removing at once"):
         worths = worth(described["start"], described["few"], by, draw, kinds)
         for left in described["counts"]:
-            model = heads.remove(copy.deepcopy(subject.model), least(worths, len(worths) - left))
-            row = {"by": by, "draw": draw, "heads": left, "dev_loss": training.dev_loss(model, dev), "translations": {}}
-            for split in subject.tests:
-                texts = [pair.source for pair in subject.pairs(split)]
-                made = training.translate(model, texts, subject.source, subject.target, described["beam"], label=f"{by} {left}")
-                row["translations"][split] = made
-            rows.append(row)
+            gone = frozenset(least(worths, len(worths) - left))
+            if gone not in known:
+                known[gone] = _scored(subject, heads.remove(copy.deepcopy(subject.model), gone), dev, described["beam"])
+            rows.append({"by": by, "draw": draw, "heads": left, **known[gone]})
     study.write_json(folder / "one_shot.json", rows)
+
+
+def _scored(subject: subjects.Subject, model, dev: Sequence[Mapping[str, Any]], beam: int) -> dict[str, Any]:
+    """Dev loss of a model, and its translations of all test sets."""
+    found: dict[str, Any] = {"dev_loss": training.dev_loss(model, dev), "translations": {}}
+    for split in subject.tests:
+        texts = [pair.source for pair in subject.pairs(split)]
+        found["translations"][split] = training.translate(model, texts, subject.source, subject.target, beam)
+    return found
 
 
 # --- the command -----------------------------------------------------------------------------------------------------
