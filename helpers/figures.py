@@ -466,7 +466,7 @@ def _retained(axis, most: float, label: str = "heads retained") -> None:
     axis.xaxis.set_major_locator(MaxNLocator(6, integer=True))
 
 
-def pruning_curves(points: pd.DataFrame, near: float | None = None, unit: str = "BLEU"):
+def pruning_curves(points: pd.DataFrame, unit: str = "BLEU"):
     """BLEU against retained heads (section 6.2.1, Fig. 7), a panel a model.
 
     Parameters
@@ -476,8 +476,6 @@ def pruning_curves(points: pd.DataFrame, near: float | None = None, unit: str = 
         training" (the control: trained on without penalty), "start" (before further training) and "no encoder attention"
         (the floor) are horizontal lines; all others curves. Rows that share method and heads, such as seeds, are all drawn
         and the line goes through their mean.
-    near : float, optional
-        Show only what lies within so many BLEU below the control; the floor is left out.
     unit : str
         Label of the y axis, for another score in column bleu, such as the difference to the control.
     """
@@ -485,8 +483,6 @@ def pruning_curves(points: pd.DataFrame, near: float | None = None, unit: str = 
     titles, methods = list(dict.fromkeys(points.model)), list(dict.fromkeys(points.method))
     looks = _looks([name for name in methods if name not in _LEVELS])
     looks |= {name: {"color": colour, "marker": "s", "ls": ls} for name, (colour, ls) in _LEVELS.items() if name in methods}
-    if near is not None:
-        looks.pop("no encoder attention", None)
     figure, axes = _grid(len(titles), 4, 3.1, 2.7)
     for number, (axis, title) in enumerate(zip(axes, titles, strict=True)):
         part = points[points.model == title]
@@ -504,8 +500,6 @@ def pruning_curves(points: pd.DataFrame, near: float | None = None, unit: str = 
         control = part.bleu[part.method == "further training"].mean()
         if np.isfinite(control):
             axis.axhline(control - 0.25, color=_LEVELS["further training"][0], ls=":", lw=1.1, zorder=1)
-            if near is not None:
-                axis.set_ylim(bottom=control - near)
         _retained(axis, part.total.max(), f"heads retained (of {part.total.max()})")
         axis.set(title=title, ylabel=unit if number % 4 == 0 else "")
     handles = [

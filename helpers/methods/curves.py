@@ -207,13 +207,12 @@ def curve_points(tables: Mapping[str, pd.DataFrame], value: str = "bleu") -> pd.
     pandas.DataFrame
         model (title, with the test set where there are several), method, heads, total, bleu (the value), low, high.
     """
-    parts = []
+    parts, drawn = [], ("start", NAMES["none"], NAMES["l0"], NAMES["floor"])
     for title, table in tables.items():
         names = ("bleu", "low", "high") if value == "bleu" else (value, f"{value}_low", f"{value}_high")
         for split, part in table.groupby(level="test set", sort=False):
-            part = part[part.method.isin(["L0", "start", *NAMES.values()]) & ~part.method.isin(["gradual", "from scratch"])]
-            renamed = dict(zip(names, ("bleu", "low", "high"), strict=True))
-            shown = part[["method", "heads", "total", *names]].rename(columns=renamed)
+            shown = part.loc[part.method.isin(drawn), ["method", "heads", "total", *names]]
+            shown = shown.rename(columns=dict(zip(names, ("bleu", "low", "high"), strict=True)))
             several = table.index.get_level_values("test set").nunique() > 1
             parts.append(shown.assign(model=f"{title}, {split}" if several else title))
     return pd.concat(parts, ignore_index=True)
@@ -255,7 +254,7 @@ def trained_on(table: pd.DataFrame, penalty: float) -> pd.DataFrame:
 
 def prices(sweep: Mapping[str, Any], subject: subjects.Subject) -> pd.DataFrame:
     """The prices of a sweep, lambda for the sum over heads, and what the public code would call them."""
-    layers = sum(1 for _ in heads.sites(subject.model, tuple(sweep["kinds"])))
+    layers = len(heads.sites(subject.model, tuple(sweep["kinds"])))
     found = [run["method"]["penalty"] for run in l0_runs(sweep)]
     coefficients = [l0.per_layer_mean(penalty, layers) for penalty in found]
     return pd.DataFrame({"lambda": found, "concrete_coef": coefficients, "gated layers": layers}).set_index("lambda")
