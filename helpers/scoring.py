@@ -1,4 +1,4 @@
-"""BLEU, accuracy on grammatical phenomena, bootstrap intervals."""
+"""BLEU, ROUGE, perplexity, accuracy on grammatical phenomena, bootstrap intervals."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import pandas as pd
 from helpers.study import StudyError
 
 ORDER = ("verb position", "adjective position", "clitic position")
+ROUGE = ("rouge1", "rouge2", "rougeL")
 
 
 def bleu(hypotheses: Sequence[str], references: Sequence[str], resamples: int = 1000) -> dict[str, float | str]:
@@ -79,6 +80,106 @@ def bleu_interval(statistics: np.ndarray, other: np.ndarray | None = None, repea
 def _check_pairs(hypotheses: Sequence[str], references: Sequence[str]) -> None:
     if not hypotheses or len(hypotheses) != len(references):
         raise StudyError(f"BLEU needs as many references as hypotheses, not {len(hypotheses)} and {len(references)}.")
+
+
+def rouge_statistics(hypotheses: Sequence[str], references: Sequence[str]) -> np.ndarray:
+    """F1 of ROUGE-1, ROUGE-2 and ROUGE-L of each summary against its reference, in percent.
+
+    By the library rouge-score, ``RougeScorer(["rouge1", "rouge2", "rougeL"], use_stemmer=True)``: words are runs of a-z and 0-9
+    in lower case, without their English endings; other letters are lost, so that texts in other scripts score 0. ROUGE-L is
+    that of the longest common subsequence of the whole texts: line ends are spaces (it is not "rougeLsum", which scores line by
+    line). The mean over examples with its interval is `mean_interval`.
+
+    Returns
+    -------
+    float array [examples, 3]
+
+    Raises
+    ------
+    StudyError
+        If there are no summaries, or not as many as references.
+    """
+    from rouge_score.rouge_scorer import RougeScorer
+
+    _check_sizes("ROUGE needs as many references as hypotheses", len(hypotheses), len(references))
+    scorer = RougeScorer(list(ROUGE), use_stemmer=True)
+    scores = [scorer.score(theirs, ours) for ours, theirs in zip(hypotheses, references, strict=True)]
+    return np.array([[100 * score[name].fmeasure for name in ROUGE] for score in scores])
+
+
+def mean_interval(
+    statistics: np.ndarray, other: np.ndarray | None = None, repeats: int = 1000
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Mean over examples, or how much it is above the mean of other values for the same examples.
+
+    Parameters
+    ----------
+    statistics, other : arrays [examples, k]
+        `rouge_statistics`, for instance.
+
+    Returns
+    -------
+    value, low, high : float arrays [k]
+        With the 95 % percentile bootstrap over examples (paired where there are two sides); nan without resamples or with
+        fewer than two examples.
+
+    Raises
+    ------
+    StudyError
+        If there are no examples, or the two sides differ in shape.
+    """
+    sides = [np.asarray(side, np.float64) for side in (statistics, other) if side is not None]
+    _check_sizes("A mean needs as many values on both sides", *(side.shape for side in sides))
+    values = sides[0] if other is None else sides[0] - sides[1]
+    weights = resamples(len(values), repeats if len(values) > 1 else 0)
+    return values.mean(0), *_middle(weights @ values / len(values))
+
+
+def perplexity_interval(
+    loss: np.ndarray, tokens: np.ndarray, other_loss: np.ndarray | None = None, repeats: int = 1000
+) -> tuple[float, float, float]:
+    """Perplexity, or how much it is above the perplexity at other losses for the same tokens.
+
+    Parameters
+    ----------
+    loss, other_loss : arrays [documents]
+        Cross-entropy summed over the tokens of a document (or of a block of text), in nats.
+    tokens : array [documents]
+        How many tokens that sum is over.
+
+    Returns
+    -------
+    value, low, high : float
+        exp of summed loss over summed tokens, with the 95 % percentile bootstrap over documents (paired where there are two
+        losses); nan without resamples or with fewer than two documents.
+
+    Raises
+    ------
+    StudyError
+        If there are no documents, the arrays differ in shape, or a document has no token.
+    """
+    losses = [np.asarray(side, np.float64) for side in (loss, other_loss) if side is not None]
+    tokens = np.asarray(tokens, np.float64)
+    _check_sizes("Perplexity needs as many losses as token counts", *(side.shape for side in losses), tokens.shape)
+    if (tokens < 1).any():
+        raise StudyError("Perplexity needs at least one token in every document: leave out those without.")
+    weights = resamples(len(tokens), repeats if len(tokens) > 1 else 0)
+    values = [np.exp(side.sum() / tokens.sum()) for side in losses]
+    drawn = [np.exp(weights @ side / (weights @ tokens)) for side in losses]
+    if other_loss is not None:
+        values, drawn = [values[0] - values[1]], [drawn[0] - drawn[1]]
+    low, high = _middle(drawn[0])
+    return float(values[0]), float(low), float(high)
+
+
+def _middle(drawn: np.ndarray) -> np.ndarray:
+    """What the middle 95 % of draws [draws, ...] lie between, [2, ...]; nan without draws."""
+    return np.quantile(drawn, [0.025, 0.975], axis=0) if len(drawn) else np.full((2, *drawn.shape[1:]), np.nan)
+
+
+def _check_sizes(needed: str, *sizes: int | tuple[int, ...]) -> None:
+    if len(set(sizes)) > 1 or not np.prod(sizes[0]):
+        raise StudyError(f"{needed}, at least one, not {' and '.join(map(str, sizes))}.")
 
 
 def phenomena(hypotheses: Sequence[str], marks: Iterable[Sequence[tuple[str, str, tuple[str, ...]]]]) -> pd.DataFrame:

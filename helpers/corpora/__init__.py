@@ -1,7 +1,8 @@
 """Text in: controlled (generated, gold structure) and natural (Hub or local folder) corpora, one Example type per task.
 
 A corpus is prepared once into a folder of plain files (sentence pairs as JSON lines, two subword vocabularies, a report)
-that a machine with torch alone can train from.
+that a machine with torch alone can train from. Text for summarization and language modelling is that of
+`helpers.corpora.texts`.
 """
 
 from __future__ import annotations
@@ -126,8 +127,13 @@ def prepare(spec: Mapping[str, Any]) -> Path:
     -------
     pathlib.Path
         A folder with train.jsonl, dev.jsonl, one file a test set, source.json and target.json (vocabularies) and
-        report.csv. Everything is lower-cased, as in the paper's recipe (appendix B.1).
+        report.csv. Everything is lower-cased, as in the paper's recipe (appendix B.1). Of a spec that names a task it is
+        that of `helpers.corpora.texts.prepare`.
     """
+    if "task" in spec:
+        from helpers.corpora import texts
+
+        return texts.prepare(spec)
 
     def build(folder: Path) -> None:
         from helpers.corpora import tokens

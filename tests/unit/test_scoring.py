@@ -1,4 +1,4 @@
-"""BLEU, grammatical phenomena on hand-written translations, bootstrap intervals."""
+"""BLEU, ROUGE, perplexity, grammatical phenomena on hand-written translations, bootstrap intervals."""
 
 from __future__ import annotations
 
@@ -10,7 +10,20 @@ import numpy as np
 import pytest
 import sacrebleu
 
-from helpers.scoring import ORDER, bleu, bleu_of, bleu_statistics, gap, phenomena, ratio, ratio_interval, resamples
+from helpers.scoring import (
+    ORDER,
+    bleu,
+    bleu_of,
+    bleu_statistics,
+    gap,
+    mean_interval,
+    perplexity_interval,
+    phenomena,
+    ratio,
+    ratio_interval,
+    resamples,
+    rouge_statistics,
+)
 from helpers.study import StudyError
 from tests.reference import measures as slow
 
@@ -89,6 +102,145 @@ def test_bleu_of_a_mismatch_is_refused(hypotheses, references):
     for score in (bleu, bleu_statistics):
         with pytest.raises(StudyError, match=f"not {len(hypotheses)} and {len(references)}"):
             score(hypotheses, references)
+
+
+# -------------------- ROUGE
+
+
+def f1(common, ours, theirs):
+    return 200 * common / (ours + theirs)
+
+
+def test_rouge_by_hand():
+    hypotheses = [
+        "the dog chased the cat .",  # in order: the dog chased
+        "a cat",
+        "the man was there",
+        "Cats, sitting, ran!",  # case, punctuation and English endings do not count, other words do
+        "",
+        "nothing alike",
+    ]
+    references = [
+        "The cat saw the dog chased",
+        "a cat",
+        "there the man was",
+        "cat sits running",
+        "the cat",
+        "the cat",
+    ]
+    expected = [
+        [f1(5, 5, 6), f1(3, 4, 5), f1(3, 5, 6)],
+        [100, 100, 100],
+        [100, f1(2, 3, 3), f1(3, 4, 4)],
+        [f1(2, 3, 3), f1(1, 2, 2), f1(2, 3, 3)],
+        [0, 0, 0],
+        [0, 0, 0],
+    ]
+    found = rouge_statistics(hypotheses, references)
+    assert found.dtype == np.float64
+    np.testing.assert_allclose(found, expected)
+    np.testing.assert_array_equal(rouge_statistics(tuple(hypotheses), tuple(references)), found)
+
+
+def test_rouge_l_takes_lines_for_one_text():
+    """Line by line both lines would be found again."""
+    found = rouge_statistics(["dogs bark\ncats sleep"], ["cats sleep\ndogs bark"])[0]
+    np.testing.assert_allclose(found, [100, f1(2, 3, 3), f1(2, 4, 4)])
+    np.testing.assert_array_equal(rouge_statistics(["dogs bark cats sleep"], ["cats sleep dogs bark"])[0], found)
+
+
+@pytest.mark.parametrize("hypotheses, references", [([], []), (["a"], []), (["a"], ["a", "b"]), ([], ["a"])])
+def test_rouge_of_a_mismatch_is_refused(hypotheses, references):
+    with pytest.raises(StudyError, match=f"ROUGE needs .* not {len(hypotheses)} and {len(references)}"):
+        rouge_statistics(hypotheses, references)
+
+
+# -------------------- means and perplexity
+
+
+def drawn_middle(score, size, repeats):
+    """The slow bootstrap: `score` of the examples that each resample draws, as often as it draws them."""
+    draws = [np.repeat(np.arange(size), weights.astype(int)) for weights in resamples(size, repeats)]
+    return np.quantile([score(draw) for draw in draws], [0.025, 0.975], axis=0)
+
+
+def test_the_mean_and_its_interval():
+    values, others = np.random.default_rng(0).random((2, 40, 3))
+    found, low, high = mean_interval(values, repeats=300)
+    np.testing.assert_allclose(found, values.mean(0), rtol=1e-14)
+    np.testing.assert_allclose([low, high], drawn_middle(lambda draw: values[draw].mean(0), 40, 300))
+    assert (low < found).all() and (found < high).all()
+    found, low, high = mean_interval(values, others, 300)
+    np.testing.assert_allclose(found, values.mean(0) - others.mean(0), rtol=1e-12)
+    np.testing.assert_allclose(
+        [low, high], drawn_middle(lambda draw: values[draw].mean(0) - others[draw].mean(0), 40, 300), rtol=1e-9
+    )
+
+
+def test_a_paired_difference_is_surer_than_its_sides():
+    values = 100 * np.random.default_rng(1).random((50, 2))
+    found, low, high = mean_interval(values + np.array([1, 2]), values)
+    np.testing.assert_allclose([found, low, high], [[1, 2]] * 3)
+    _, low, high = mean_interval(values)
+    assert (high - low > 10).all()
+
+
+def test_the_interval_of_a_mean_covers_the_truth():
+    values = np.random.default_rng(2).exponential(5, (150, 200))
+    found, low, high = mean_interval(values, repeats=500)
+    assert found.shape == (200,) and 0.88 <= ((low <= 5) & (high >= 5)).mean() <= 0.99
+
+
+def test_the_mean_without_an_interval():
+    for values, repeats in ((np.array([[3.0, 4.0]]), 1000), (np.array([[2.0, 4.0], [4.0, 4.0]]), 0)):
+        for other, expected in ((None, [3, 4]), (np.ones_like(values), [2, 3])):
+            found, low, high = mean_interval(values, other, repeats)
+            assert found.tolist() == expected and low.shape == high.shape == (2,)
+            assert np.isnan(low).all() and np.isnan(high).all()
+
+
+def test_perplexity_and_its_interval():
+    rng = np.random.default_rng(3)
+    tokens = rng.integers(1, 50, 30)
+    loss, other = tokens * rng.random((2, 30)) * 3
+    found, low, high = perplexity_interval(loss, tokens, repeats=300)
+    assert found == pytest.approx(math.exp(loss.sum() / tokens.sum()), rel=1e-14)
+    assert found != pytest.approx(np.exp(loss / tokens).mean(), rel=0.01)
+    expected = drawn_middle(lambda draw: np.exp(loss[draw].sum() / tokens[draw].sum()), 30, 300)
+    assert [low, high] == pytest.approx(expected) and low < found < high
+    found, low, high = perplexity_interval(loss, tokens, other, 300)
+    assert found == pytest.approx(math.exp(loss.sum() / tokens.sum()) - math.exp(other.sum() / tokens.sum()))
+    expected = drawn_middle(
+        lambda draw: np.exp(loss[draw].sum() / tokens[draw].sum()) - np.exp(other[draw].sum() / tokens[draw].sum()), 30, 300
+    )
+    assert [low, high] == pytest.approx(expected)
+    assert perplexity_interval(loss, tokens, loss) == (0, 0, 0)
+    assert perplexity_interval(list(loss), list(tokens), list(other), 300) == (found, low, high)
+
+
+def test_perplexity_of_even_chances():
+    """A token among ten alike has perplexity 10, in whatever blocks."""
+    tokens = np.array([1, 7, 30])
+    assert perplexity_interval(tokens * math.log(10), tokens) == pytest.approx((10, 10, 10))
+    assert perplexity_interval(tokens * math.log(10), tokens, tokens * math.log(4)) == pytest.approx((6, 6, 6))
+
+
+def test_perplexity_without_an_interval():
+    for loss, tokens, repeats in (([6.0], [2], 1000), ([2.0, 4.0], [1, 1], 0)):
+        for other, expected in ((None, math.exp(3)), ([0.0] * len(loss), math.exp(3) - 1)):
+            found, low, high = perplexity_interval(loss, tokens, other, repeats)
+            assert found == pytest.approx(expected) and math.isnan(low) and math.isnan(high)
+
+
+def test_means_and_perplexities_of_a_mismatch_are_refused():
+    for sides in ([np.zeros((0, 3))], [np.zeros((2, 3)), np.zeros((3, 3))], [np.zeros((2, 3)), np.zeros((2, 1))]):
+        with pytest.raises(StudyError, match="A mean needs as many values on both sides, at least one, not "):
+            mean_interval(*sides)
+    for sides in (([], []), ([1.0], [1, 2]), ([1.0, 2.0], [1]), ([1.0], [1], [1.0, 2.0]), ([1.0, 2.0], [1, 2], [1.0])):
+        with pytest.raises(StudyError, match="Perplexity needs as many losses as token counts, at least one, not "):
+            perplexity_interval(*sides)
+    with pytest.raises(StudyError, match="at least one token in every document: leave out those without"):
+        perplexity_interval([1.0, 0.0], [2, 0])
 
 
 # -------------------- phenomena
