@@ -25,10 +25,9 @@ from pathlib import Path
 import pandas as pd
 import torch
 import transformers
-from torch import nn
-from torch.utils.flop_counter import FlopCounterMode
 
 from helpers.heads import KINDS, gate, index, remove, sites
+from helpers.models import flops, parameters
 
 FULL = {"layers": 6, "width": 512, "heads": 8, "feed_forward": 2048, "vocabulary": 8000}
 SMALL = {"layers": 3, "width": 128, "heads": 4, "feed_forward": 512, "vocabulary": 1000}
@@ -106,16 +105,6 @@ def tokens(batch: int, length: int, vocabulary: int) -> torch.Tensor:
     return torch.randint(2, vocabulary, (batch, length), generator=torch.Generator().manual_seed(0))
 
 
-def operations(model, prepare, source, new_tokens) -> int:
-    """FLOPs of one call; in eager attention, whose two products the counter sees."""
-    model.set_attn_implementation("eager")
-    run, _ = prepare(model, source, new_tokens)
-    with FlopCounterMode(display=False) as counter:
-        run()
-    model.set_attn_implementation("sdpa")
-    return counter.get_total_flops()
-
-
 def check(models, maps, calls, setting) -> None:
     """Stop unless every call gives the same from removed and from masked models, and other than from the full one."""
     for call, length in calls:
@@ -167,11 +156,13 @@ def measure(setting: dict) -> tuple[pd.DataFrame, pd.DataFrame]:
         for call, batch, length in shuffle.sample(cases, len(cases)):
             source, new = tokens(batch, length, setting["vocabulary"]), setting["new_tokens"]
             # operations are as many for each sentence of a batch
-            flops = {n: batch * operations(models[n], CALLS[call], source[:1], new) for n in models if "masked" not in n}
+            counts = {
+                n: batch * flops(models[n], CALLS[call](models[n], source[:1], new)[0]) for n in models if "masked" not in n
+            }
             times = measure_case(models, CALLS[call], source, new, setting["repeats"], setting["seconds"], shuffle)
             for name in maps:
                 low, middle, high = quartiles(times["full"], times[f"removed, {name}"])
-                ceiling = flops["full"] / flops[f"removed, {name}"]
+                ceiling = counts["full"] / counts[f"removed, {name}"]
                 rows.append(
                     {
                         "call": call,
@@ -179,8 +170,8 @@ def measure(setting: dict) -> tuple[pd.DataFrame, pd.DataFrame]:
                         "batch": batch,
                         "map": name,
                         "full_seconds": statistics.median(times["full"]),
-                        "full_gflop": flops["full"] / 1e9,
-                        "removed_gflop": flops[f"removed, {name}"] / 1e9,
+                        "full_gflop": counts["full"] / 1e9,
+                        "removed_gflop": counts[f"removed, {name}"] / 1e9,
                         "masked_speed_up": quartiles(times["full"], times[f"masked, {name}"]),
                         "speed_up": middle,
                         "q1": low,
@@ -202,13 +193,12 @@ def sizes(models) -> pd.DataFrame:
     for name, model in models.items():
         if name.startswith("masked"):
             continue
-        embeddings = {id(part.weight) for part in model.modules() if isinstance(part, nn.Embedding)}
         rows.append(
             {
                 "model": name,
                 "heads": "/".join(str(len(index(model, kind))) for kind in KINDS),
                 "parameters": sum(p.numel() for p in model.parameters()),
-                "without_embeddings": sum(p.numel() for p in model.parameters() if id(p) not in embeddings),
+                "without_embeddings": parameters(model),
             }
         )
     return pd.DataFrame(rows)
@@ -244,11 +234,11 @@ def main() -> None:
         "transformers": transformers.__version__,
     }
     begin = time.perf_counter()
-    parameters, table = measure(setting)
+    sized, table = measure(setting)
     print("removed and masked outputs are equal; ratios to the full model, median and quartiles within repeats\n")
     print("\n".join(f"{name:<13}{value}" for name, value in said.items()), end="\n\n")
     print(f"{'model':<22}{'heads e/d/c':>12}{'parameters':>13}{'w/o embeddings':>16}")
-    for row in parameters.itertuples():
+    for row in sized.itertuples():
         print(f"{row.model:<22}{row.heads:>12}{row.parameters:>13,}{row.without_embeddings:>16,}")
     head = f"{'call':<14}{'length':>6}{'batch':>6}  {'map':<10}{'full':>10}{'GFLOP full > removed':>22}{'full/masked':>22}"
     print(f"\n{head}{'full/removed':>22}{'ceiling':>9}{'beyond':>8}{'claim':>7}{'n':>4}")
@@ -264,7 +254,7 @@ def main() -> None:
     print(f"{time.perf_counter() - begin:.0f} s in all")
     if options.json:
         options.json.parent.mkdir(parents=True, exist_ok=True)
-        tables = {"parameters": parameters.to_dict("records"), "rows": table.to_dict("records")}
+        tables = {"parameters": sized.to_dict("records"), "rows": table.to_dict("records")}
         options.json.write_text(json.dumps({**said, **tables}, indent=1) + "\n")
 
 

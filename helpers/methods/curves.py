@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import torch
-from torch.utils.flop_counter import FlopCounterMode
 
 from helpers import heads, models, scoring, subjects
 from helpers.heads.sites import ADDRESS, KINDS
@@ -412,8 +411,8 @@ def removal(run: Mapping[str, Any], subject: subjects.Subject) -> pd.DataFrame:
     batch = inputs(next(iter(subject.batches(first=64))))
     with heads.gate(model, dict.fromkeys(gone, 0.0)):
         masked = _logits(model, batch)
-    full = _size(model, batch)
-    left = _size(heads.remove(model, gone), batch)
+    full = models.size(model, batch)
+    left = models.size(heads.remove(model, gone), batch)
     with tempfile.TemporaryDirectory() as folder:
         heads.save(model, Path(folder) / "model")
         again = heads.load(Path(folder) / "model").to(models.device())
@@ -430,14 +429,3 @@ def removal(run: Mapping[str, Any], subject: subjects.Subject) -> pd.DataFrame:
 def _logits(model, batch: Mapping[str, Any]) -> torch.Tensor:
     with torch.no_grad():
         return model(**batch, use_cache=False).logits
-
-
-def _size(model, batch: Mapping[str, Any]) -> tuple[int, int]:
-    """Parameters without embeddings, and FLOPs of a forward pass as torch counts them (products of matrices)."""
-    tables = {id(part.weight) for part in model.modules() if isinstance(part, torch.nn.Embedding)}
-    plain = model.config._attn_implementation
-    model.set_attn_implementation("eager")  # whose two products the counter sees; on CPU it does not know SDPA
-    with FlopCounterMode(display=False) as counter:
-        _logits(model, batch)
-    model.set_attn_implementation(plain)
-    return sum(p.numel() for p in model.parameters() if id(p) not in tables), counter.get_total_flops()

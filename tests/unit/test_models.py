@@ -1,4 +1,4 @@
-"""Models from scratch, and pretrained ones in one call."""
+"""Models from scratch and their size, and pretrained ones in one call."""
 
 from __future__ import annotations
 
@@ -10,7 +10,9 @@ import torch
 from tokenizers import Tokenizer, decoders, pre_tokenizers, trainers
 from tokenizers import models as kinds
 from tokenizers.processors import TemplateProcessing
+from torch.nn import functional as F
 from transformers import (
+    AutoModelForCausalLM,
     AutoModelForSeq2SeqLM,
     GPT2Config,
     GPT2LMHeadModel,
@@ -117,6 +119,161 @@ def test_padding_changes_nothing():
 def test_inputs_takes_what_a_model_takes():
     given = batch() | {"index": torch.arange(2), "word_ids": torch.zeros(2, 5)}
     assert set(models.inputs(given)) == {"input_ids", "attention_mask", "labels"}
+
+
+def test_one_vocabulary_for_both_sides():
+    model = models.build(SHAPE, 20, 0, 1).eval()
+    assert model.get_input_embeddings().weight.shape == (20, 16)
+    assert (
+        model.model.decoder.embed_tokens.weight is model.get_output_embeddings().weight is model.get_input_embeddings().weight
+    )
+    assert logits(model, **batch()).shape == (2, 4, 20)
+
+
+# --- decoder-only ----------------------------------------------------------------------------------------------------
+
+
+def text(length=6, examples=3, size=20):
+    ids = torch.randint(2, size, (examples, length), generator=torch.Generator().manual_seed(3))
+    return {"input_ids": ids, "attention_mask": torch.ones_like(ids), "labels": ids}
+
+
+def test_shapes_of_a_decoder():
+    model = models.build_decoder(SHAPE, 20, 1).eval()
+    assert len(model.model.decoder.layers) == 2 and model.model.decoder.layers[0].fc1.weight.shape == (24, 16)
+    assert {(site.kind, site.layer): site.heads for site in heads.sites(model)} == {("decoder", 0): 4, ("decoder", 1): 4}
+    table = model.get_input_embeddings().weight
+    assert table.shape == (20, 16) and model.get_output_embeddings().weight is table
+    assert logits(model, **text()).shape == (3, 6, 20)
+    assert logits(model, input_ids=torch.full((1, models.MAX_POSITIONS), 5)).shape == (1, models.MAX_POSITIONS, 20)
+    config = model.config
+    assert (config.pad_token_id, config.bos_token_id, config.eos_token_id) == (0, 1, 1) and not table[0].any()
+    assert (config.dropout, config.attention_dropout, config.layerdrop) == (0.1, 0.1, 0.0)
+
+
+def test_a_decoder_normalises_before_each_block_and_at_the_end():
+    model, normalised = models.build_decoder(SHAPE, 20, 1).eval(), []
+    layer = model.model.decoder.layers[1]
+    for part in (layer.self_attn.q_proj, layer.fc1, model.lm_head):
+        part.register_forward_pre_hook(lambda module, args: normalised.append(args[0]))
+    logits(model, **text())
+    assert len(normalised) == 3
+    for hidden in normalised:  # at the start a norm's scale is 1 and its shift 0
+        torch.testing.assert_close(hidden.mean(-1), torch.zeros(hidden.shape[:-1]), atol=1e-5, rtol=0)
+        torch.testing.assert_close(hidden.var(-1, unbiased=False), torch.ones(hidden.shape[:-1]), atol=5e-2, rtol=0)
+
+
+def test_seed_decides_the_weights_of_a_decoder():
+    first, same, other = (models.build_decoder(SHAPE, 20, seed).state_dict() for seed in (1, 1, 2))
+    assert all(torch.equal(first[name], same[name]) for name in first)
+    assert any(not torch.equal(first[name], other[name]) for name in first)
+
+
+@pytest.mark.parametrize(("width", "heads"), [(16, 3), (16, 0), (16, 32)])
+def test_width_of_a_decoder_that_cannot_be_split(width, heads):
+    with pytest.raises(StudyError, match=f"A width of {width} cannot be split over {heads} heads: choose a multiple."):
+        models.build_decoder(SHAPE | {"width": width, "heads": heads}, 20, 1)
+
+
+@pytest.mark.parametrize("attention", ["sdpa", "eager"])
+@pytest.mark.parametrize("side", ["left", "right"])
+def test_padding_of_a_text_changes_nothing(side, attention):
+    model = models.build_decoder(SHAPE, 20, 1).eval()
+    model.set_attn_implementation(attention)
+    row = torch.tensor([[5, 6, 7, 1]])
+    alone = logits(model, input_ids=row)
+    padded = F.pad(row, (3, 0) if side == "left" else (0, 3))
+    found = logits(model, input_ids=padded, attention_mask=(padded > 0).long())
+    torch.testing.assert_close(found[:, 3:] if side == "left" else found[:, :4], alone)
+
+
+def test_a_decoder_sees_what_came_before_and_where_it_stands():
+    model = models.build_decoder(SHAPE, 20, 1).eval()
+    plain = logits(model, input_ids=torch.tensor([[5, 6, 7, 8]]))
+    later = logits(model, input_ids=torch.tensor([[5, 6, 7, 9]]))
+    assert torch.equal(plain[:, :3], later[:, :3]) and not torch.allclose(plain[:, 3], later[:, 3])
+    swapped = logits(model, input_ids=torch.tensor([[6, 5, 7, 8]]))
+    assert not torch.allclose(plain[:, 3], swapped[:, 3], atol=1e-4)  # the same tokens before it, in another order
+
+
+def test_the_loss_of_a_decoder_is_of_the_next_token():
+    model, given = models.build_decoder(SHAPE, 20, 1).eval(), text()
+    given["labels"] = given["labels"].clone()
+    given["labels"][0, 4:] = -100
+    with torch.no_grad():
+        out = model(**models.inputs(given))
+    expected = F.cross_entropy(out.logits[:, :-1].flatten(0, 1), given["labels"][:, 1:].flatten(), ignore_index=-100)
+    torch.testing.assert_close(out.loss, expected)
+
+
+def test_a_decoder_learns_and_continues_texts():
+    model, given = models.build_decoder(SHAPE | {"dropout": 0.0}, 20, 1), torch.tensor([[1, 5, 6, 5, 7, 8, 5, 1]])
+    optimizer = torch.optim.Adam(model.parameters(), lr=0.01)
+    for _ in range(60):
+        optimizer.zero_grad()
+        loss = model(input_ids=given, labels=given).loss
+        loss.backward()
+        optimizer.step()
+    assert loss < 0.05
+    assert model.eval().generate(given[:, :1]).tolist() == given.tolist()  # up to the id that ends a text
+    rows = torch.tensor([[0, 0, 1, 5], [1, 5, 6, 5]])
+    found = model.generate(rows, attention_mask=(rows > 0).long())
+    assert [row[row > 0].tolist() for row in found] == given.tolist() * 2
+    assert model.generation_config.max_length == models.MAX_POSITIONS
+
+
+def test_a_decoder_saved_and_loaded_is_equal(tmp_path):
+    model = models.build_decoder(SHAPE, 20, 1).eval()
+    model.save_pretrained(tmp_path)
+    loaded = AutoModelForCausalLM.from_pretrained(tmp_path)
+    assert torch.equal(logits(model, **text()), logits(loaded.eval(), **text()))
+    assert loaded.get_output_embeddings().weight is loaded.get_input_embeddings().weight
+    assert loaded.generation_config.max_length == models.MAX_POSITIONS
+
+
+# --- size ------------------------------------------------------------------------------------------------------------
+
+LAYER = 4 * (16 * 16 + 16) + 2 * 16 * 24 + 24 + 16 + 2 * 2 * 16  # attention, feed-forward and two norms, with biases
+
+
+def test_size_of_a_decoder():
+    model, given = models.build_decoder(SHAPE, 20, 1).eval(), text(length=6, examples=3)
+    # two FLOPs a multiply-add: linear layers and the output for each token, both products of attention for each pair of tokens
+    tokens, pairs = 3 * 6, 3 * 6 * 6
+    products = 2 * (tokens * (2 * (4 * 16 * 16 + 2 * 16 * 24) + 16 * 20) + 2 * 2 * pairs * 16)
+    assert models.size(model, given) == (2 * LAYER + 2 * 16, products)
+    for same in ({"input_ids": given["input_ids"]}, given | {"index": torch.arange(3)}):  # without labels, with other things
+        assert models.size(model, same) == models.size(model.train(), given) == models.size(model.eval(), given)
+    assert models.parameters(models.build_decoder(SHAPE, 40, 1)) == models.parameters(model)
+
+
+def test_size_of_an_encoder_with_a_decoder():
+    model, given = models.build(SHAPE, 20, 30, 1).eval(), batch()
+    cross = 4 * (16 * 16 + 16) + 2 * 16
+    learned = 2 * (2 * LAYER + cross) + 2 * 2 * 16
+    source, target = 2 * 5, 2 * 4
+    linear = 2 * (source * (4 * 16 * 16 + 2 * 16 * 24) + target * (6 * 16 * 16 + 2 * 16 * 24) + source * 2 * 16 * 16)
+    pairs = 2 * (2 * 5 * 5 + 2 * 4 * 4 + 2 * 4 * 5)
+    assert models.size(model, given) == (learned, 2 * (linear + 2 * pairs * 16 + target * 16 * 50))
+
+
+def test_an_output_of_its_own_is_counted():
+    model = models.build_decoder(SHAPE, 20, 1)
+    tied = models.parameters(model)
+    model.lm_head.weight = torch.nn.Parameter(model.lm_head.weight.detach().clone())
+    assert models.parameters(model) == tied + 20 * 16
+
+
+@pytest.mark.parametrize("attention", ["sdpa", "eager"])
+def test_counting_leaves_the_model_as_it_was(attention):
+    model = models.build_decoder(SHAPE, 20, 1)
+    model.set_attn_implementation(attention)
+    models.size(model, text())
+    assert model.config._attn_implementation == attention and model.training
+    assert all(weight.grad is None for weight in model.parameters())
+    with pytest.raises(IndexError):
+        models.size(model, {"input_ids": torch.tensor([[20]])})
+    assert model.config._attn_implementation == attention
 
 
 # --- pretrained ------------------------------------------------------------------------------------------------------
