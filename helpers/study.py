@@ -81,6 +81,33 @@ _PRUNE = {  # section 6: further training with gates or with heads gone, all run
     "beam": 1, "seeds": 1, "languages": 1, "all_kinds": 1,  # models a register with encoder heads, models in all with all kinds
     "deep_steps": 0,  # of the model with a deep decoder; 0: as training.steps
 }  # fmt: skip
+_TASK = {  # "longest": words of a document to be summarized, tokens of an example of a language model
+    "text": "", "train": 0, "dev": 500, "test": 500, "vocabulary": 1000, "longest": 64, "steps": 1500, "batch_tokens": 512,
+    "learning_rate": 8e-3, "warmup": 200, "groups": 2, "votes": 0,  # batches that vote, 0 for an epoch
+    "model": _MODEL | {"layers": 2, "width": 64, "feed_forward": 256, "dropout": 0.0},
+}  # fmt: skip
+_GROUP = {  # grouped heads: what is trained from scratch, in two stages of which "first" is the first's share
+    "translation": _TASK | {"text": "de-subtitles", "train": 20000},
+    "summarization": _TASK | {"text": "reports", "train": 12000, "longest": 100},
+    "language": _TASK | {"text": "stories", "train": 8000},
+    "first": 0.6, "alpha": 0.5, "beta": 0.5, "which": "V", "weight": 0.01, "settled": 0.1,
+    "gates": {"rate": 0.3, "penalty": 0.01},
+    "numbers": [1, 2, 4, 8], "strengths": [10.0, 100.0], "probe": 16, "shots": 20,  # groups; factors; text and times of a look
+    "everything": True, "jobs": 2, "seeds": 1, "beam": 1,  # all rows of translation, or the main ones
+    "converged": 1, "converged_steps": 150, "converged_rate": 5e-4,  # whether a converged model is grouped too, and how long
+}  # fmt: skip
+_TINY = _TASK | {
+    "train": 200, "dev": 24, "test": 24, "vocabulary": 200, "steps": 20, "warmup": 4,
+    "model": _MODEL | {"layers": 2, "width": 32, "heads": 4, "feed_forward": 64, "dropout": 0.0},
+}  # fmt: skip
+_NATURAL = _TASK | {
+    "dev": 500, "test": 0, "vocabulary": 4000, "steps": 1400, "batch_tokens": 2048, "learning_rate": 3e-3, "warmup": 300,
+    "votes": 300, "model": _MODEL | {"dropout": 0.0},
+}  # fmt: skip
+_PAPER = _TASK | {
+    "dev": 2000, "test": 0, "vocabulary": 32_000, "steps": 100_000, "batch_tokens": 32_000, "learning_rate": 7e-4,
+    "warmup": 4000, "model": _MODEL | {"layers": 6, "width": 512, "feed_forward": 2048, "dropout": 0.3},
+}  # fmt: skip
 PROFILES: dict[str, dict[str, Any]] = {
     "tiny": {
         "corpus": "controlled", "train": 400, "dev": 48, "test": 32, "vocabulary": 300, "beam": 1, "bootstrap": 100,
@@ -90,6 +117,11 @@ PROFILES: dict[str, dict[str, Any]] = {
         "pruning": _PRUNE | {"steps": 8, "warmup": 2, "evaluate_every": 4, "dev": 16, "penalties": [0.01, 0.2],
                              "penalties_all": [0.2], "compared": [0.2], "scratch": [0.2], "criteria": ["random", "relevance"],
                              "draws": 1, "gate_rate": 0.5},
+        "grouping": _GROUP | {
+            "translation": _TINY | {"text": "de-subtitles"}, "summarization": _TINY | {"text": "reports", "longest": 100},
+            "language": _TINY | {"text": "stories"}, "numbers": [1, 2, 4], "strengths": [10.0], "shots": 4, "probe": 8,
+            "converged_steps": 6, "jobs": 1,
+        },
     },
     "laptop": {
         "corpus": "controlled", "train": 55000, "dev": 1000, "test": 500, "vocabulary": 2000, "beam": 1, "bootstrap": 1000,
@@ -99,6 +131,7 @@ PROFILES: dict[str, dict[str, Any]] = {
         "training": _TRAIN | {"steps": 3000, "batch_tokens": 1024, "learning_rate": 3e-3, "cooldown": 0.3,
                               "evaluate_every": 750},
         "pruning": _PRUNE | {"deep_steps": 2000},
+        "grouping": _GROUP,
     },
     "natural": {
         "corpus": "natural", "train": 0, "dev": 2000, "test": 0, "vocabulary": 8000, "beam": 4, "bootstrap": 1000,
@@ -108,6 +141,12 @@ PROFILES: dict[str, dict[str, Any]] = {
                               "evaluate_every": 500, "cooldown": 0.3},
         "pruning": _PRUNE | {"steps": 1000, "warmup": 100, "gate_rate": 0.1, "evaluate_every": 100, "dev": 1000, "languages": 3,
                              "all_kinds": 3},
+        "grouping": _GROUP | {
+            "translation": _NATURAL | {"text": "fr-local", "vocabulary": 6000, "steps": 1800},
+            "summarization": _NATURAL | {"text": "dialogsum", "longest": 160, "model": _NATURAL["model"] | {"layers": 2}},
+            "language": _NATURAL | {"text": "novels", "longest": 128},
+            "everything": False, "jobs": 1, "seeds": 3, "converged_steps": 400,
+        },
     },
     "paper": {
         "corpus": "natural", "train": 0, "dev": 2000, "test": 0, "vocabulary": 32000, "beam": 4, "bootstrap": 1000,
@@ -117,6 +156,15 @@ PROFILES: dict[str, dict[str, Any]] = {
                               "evaluate_every": 2048, "patience": 10, "average": 5},
         "pruning": _PRUNE | {"steps": 20_000, "learning_rate": 2e-4, "gate_rate": 0.01, "warmup": 2000, "evaluate_every": 1000,
                              "dev": 2000, "beam": 4, "seeds": 3, "languages": 3, "all_kinds": 6},
+        "grouping": _GROUP | {
+            "translation": _PAPER | {"text": "de-wmt", "groups": 4},
+            "summarization": _PAPER | {"text": "cnn_dailymail", "longest": 450, "vocabulary": 50_000},
+            "language": _PAPER | {
+                "text": "wikitext", "longest": 512, "groups": 8,
+                "model": _MODEL | {"layers": 16, "width": 1024, "heads": 16, "feed_forward": 4096},
+            },
+            "numbers": [1, 2, 4, 8], "jobs": 8, "seeds": 3, "beam": 4, "converged_steps": 10_000, "converged_rate": 2e-4,
+        },
     },
 }  # fmt: skip
 
