@@ -35,6 +35,7 @@ bench: $(VENV)/ready
 	$(BIN)/python -m benchmarks.removed_heads
 	$(BIN)/python -m benchmarks.relevance_speed
 	$(BIN)/python -m benchmarks.generator_speed
+	$(BIN)/python -m benchmarks.group_constraint
 
 lint: $(VENV)/ready
 	$(BIN)/ruff check .
