@@ -1,0 +1,465 @@
+"""Figures of grouped heads: what they show, on small tables."""
+
+from __future__ import annotations
+
+import re
+import warnings
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
+import pytest
+from matplotlib.colors import to_rgb
+from matplotlib.patches import Rectangle
+from PIL import Image
+from scipy import stats
+
+from helpers import figures, grouped_figures
+from helpers.study import StudyError
+
+BLUE, ORANGE, GREY = (to_rgb(colour) for colour in (*figures.MODELS[:2], grouped_figures.VANILLA["color"]))
+KINDS = ("encoder", "decoder", "cross")
+NAN = np.nan
+
+
+@pytest.fixture(autouse=True)
+def closed():
+    figures.style()
+    yield
+    plt.close("all")
+
+
+def draw(figure):
+    """Draw it whole; a layout that does not fit is a warning."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        figure.canvas.draw()
+
+
+def table(columns, *rows, **attrs):
+    frame = pd.DataFrame(rows, columns=columns.split())
+    frame.attrs.update(attrs)
+    return frame
+
+
+def legend(figure):
+    """Entries of the legend, which stands below all panels."""
+    draw(figure)
+    (below,) = figure.legends
+    assert below.get_window_extent().y1 < min(axis.get_window_extent().y0 for axis in figure.axes)
+    return [text.get_text() for text in below.get_texts()]
+
+
+def marked(axis, colour, hollow=False):
+    """Points with a marker of this colour, filled or white inside."""
+    found = []
+    for line in axis.lines:
+        if line.get_marker() not in ("None", "", None) and to_rgb(line.get_color()) == colour:
+            white = to_rgb(line.get_markerfacecolor()) == (1, 1, 1)
+            found += [tuple(map(float, point)) for point in zip(*line.get_data(), strict=True)] if white == hollow else []
+    return sorted(found)
+
+
+def lines(axis, colour, style="-"):
+    """Data [2, points] of lines without markers of this colour."""
+    return [
+        np.array(line.get_data(), float)
+        for line in axis.lines
+        if line.get_marker() in ("None", "", None) and to_rgb(line.get_color()) == colour and line.get_linestyle() == style
+    ]
+
+
+def ends(axis, along):
+    """Ends of the error bars of each container along x (0) or y (1)."""
+    return [[tuple(segment[:, along]) for segment in box.lines[2][0].get_segments() if segment.size] for box in axis.containers]
+
+
+def ticks(axis):
+    return [text.get_text() for text in axis.get_xticklabels()]
+
+
+# -------------------- scores and groups
+
+SCORES = "panel method groups value low high unit"
+
+
+def test_the_number_of_groups_is_a_category_and_vanilla_a_band():
+    frame = table(
+        SCORES, ("one", "vanilla", NAN, 30.0, 29.0, 31.5, "BLEU"), ("one", "GHT", 8, 33.0, 32.0, 34.5, "BLEU"),
+        ("one", "GHT", 1, 31.0, 30.5, 32.0, "BLEU"), ("one", "GHT-PS", 2, 32.0, 31.0, 33.0, "BLEU"),
+        ("other", "GHT", 4, 5.0, NAN, NAN, "ROUGE"), ("other", "GHT", 4, 6.0, NAN, NAN, "ROUGE"),
+    )  # fmt: skip
+    figure = grouped_figures.score_by_groups(frame)
+    assert legend(figure) == ["GHT", "GHT-PS", "vanilla"]
+    one, other = figure.axes
+    assert [(axis.get_title(), axis.get_ylabel()) for axis in figure.axes] == [("one", "BLEU"), ("other", "ROUGE")]
+    assert ticks(one) == ticks(other) == ["1", "2", "4", "8"]
+    np.testing.assert_allclose(marked(one, BLUE), [(-0.07, 31), (2.93, 33)])
+    np.testing.assert_allclose(marked(one, ORANGE), [(1.07, 32)])
+    assert ends(one, 1) == [[(32.0, 34.5), (30.5, 32.0)], [(31.0, 33.0)]]
+    (level,) = lines(one, GREY, "--")
+    (band,) = [patch for patch in one.patches if isinstance(patch, Rectangle)]
+    assert level[1].tolist() == [30, 30] and (band.get_y(), band.get_height()) == (29.0, 2.5)
+    assert not lines(other, GREY, "--")
+    np.testing.assert_allclose(marked(other, BLUE), [(1.93, 5), (1.93, 6)])  # both seeds
+    np.testing.assert_allclose(lines(other, BLUE)[0], [[1.93], [5.5]])  # and their mean
+
+
+def test_scores_by_compactness_are_numbered_in_order_of_strength():
+    frame = table(
+        "label strength silhouette dunn value low high unit", ("strong", 2.0, 0.6, 0.9, 29.0, 28.0, 30.5, "BLEU"),
+        ("vanilla", 0.0, 0.1, 0.2, 30.0, 29.0, 31.0, "BLEU"), ("weak", 0.5, 0.4, 0.3, 31.0, 30.0, 32.0, "BLEU"),
+    )  # fmt: skip
+    figure = grouped_figures.score_by_compactness(frame)
+    assert legend(figure) == ["0: vanilla", "1: weak", "2: strong"]
+    for axis, x, title in zip(figure.axes, ([0.1, 0.4, 0.6], [0.2, 0.3, 0.9]), ("Silhouette", "Dunn index"), strict=True):
+        assert axis.get_xlabel() == title
+        np.testing.assert_allclose(axis.lines[0].get_data(), [x, [30, 31, 29]])
+        dots = axis.collections[-1]
+        np.testing.assert_allclose(dots.get_offsets(), np.transpose([x, [30, 31, 29]]))
+        assert [to_rgb(colour) for colour in dots.get_facecolor()] == [GREY, BLUE, BLUE]
+        assert [(text.get_text(), text.get_position()[0]) for text in axis.texts] == list(zip("012", x, strict=True))
+        assert ends(axis, 1) == [[(29.0, 31.0), (30.0, 32.0), (28.0, 30.5)]]
+    figure = grouped_figures.score_by_compactness(frame[frame.strength > 0])
+    assert legend(figure) == ["1: weak", "2: strong"]
+
+
+def test_the_constraint_is_smoothed_and_the_vote_marked():
+    steps = np.arange(200)
+    noise = np.random.default_rng(0).normal(0, 0.1, 200)
+    voted = pd.DataFrame({"step": steps, "homogeneity": noise, "diversity": 0.5}).mask(lambda f: f.step > 120)
+    voted.attrs["vote"] = 120
+    frames = {"vanilla": pd.DataFrame({"step": steps, "homogeneity": 0.2, "diversity": -noise}), "GHT-PS": voted}
+    figure = grouped_figures.constraint_over_training(frames)
+    assert legend(figure) == ["vanilla", "GHT-PS", "vote"]
+    left, right = figure.axes
+    raw, smooth = lines(left, ORANGE)
+    np.testing.assert_array_equal(raw[1], voted.homogeneity)
+    assert np.nanstd(smooth[1]) < 0.5 * np.nanstd(raw[1]) and np.isnan(smooth[1, 121:]).all()
+    np.testing.assert_allclose(smooth[1, 60], noise[55:66].mean())
+    np.testing.assert_allclose(lines(left, GREY)[1][1], 0.2)
+    np.testing.assert_array_equal(lines(right, GREY)[0][1], -noise)
+    for axis in figure.axes:
+        (vote,) = lines(axis, ORANGE, ":")
+        assert vote[0].tolist() == [120, 120] and not lines(axis, GREY, ":")
+    figure = grouped_figures.constraint_over_training({"vanilla": frames["vanilla"]})
+    assert legend(figure) == ["vanilla"]
+
+
+# -------------------- heads and their groups
+
+
+def cosines(sites, heads, seed):
+    rng = np.random.default_rng(seed)
+    return {site: rng.uniform(-1, 1, (heads, heads)) for site in sites}
+
+
+@pytest.mark.parametrize("layers", [1, 4])
+def test_similar_heads_stand_together(layers):
+    sites = [(kind, layer) for layer in range(layers) for kind in reversed(KINDS)]
+    before, after = cosines(sites, 4, 0), cosines(sites, 4, 1)
+    one, other = {site: [1, 0, 1, 0] for site in sites}, {site: [0, 1, 2, 0] for site in sites}
+    kept = {("encoder", 0): [3, 1]}
+    figure = grouped_figures.similarity(before, after, one, other, ("vanilla", "GHT"), kept)
+    assert legend(figure) == ["head that stays"]
+    maps = [axis for axis in figure.axes if axis.images]
+    assert len(maps) == 2 * len(sites) and figure.axes[-1].get_ylabel() == "cosine"
+    columns = min(9, len(sites))
+    rows = [maps[:columns], maps[columns : 2 * columns], maps[2 * columns : -(len(sites) - columns)], maps[2 * columns :][3:]]
+    order = [(kind, layer) for kind in KINDS for layer in range(layers)]
+    uppers, lowers = rows[0] + (rows[2] if layers == 4 else []), rows[1] + (rows[3] if layers == 4 else [])
+    assert [axis.get_title() for axis in uppers] == [f"{figures._SHORT[kind]} {layer + 1}" for kind, layer in order]
+    assert [axis[0].get_ylabel() for axis in (uppers, lowers)] == ["vanilla", "GHT"]
+    sides = ((uppers, before, [1, 3, 0, 2], [1.5]), (lowers, after, [0, 3, 1, 2], [1.5, 2.5]))
+    for axes, matrices, heads, edges in sides:
+        for axis, site in zip(axes, order, strict=True):
+            np.testing.assert_array_equal(axis.images[0].get_array(), matrices[site][np.ix_(heads, heads)])
+            assert axis.images[0].get_clim() == (-1, 1)
+            assert ticks(axis) == [text.get_text() for text in axis.get_yticklabels()] == list(map(str, heads))
+            drawn = lines(axis, (0, 0, 0))
+            assert sorted(line[0, 0] for line in drawn if line[0, 0] == line[0, 1]) == edges
+            assert sorted(line[1, 0] for line in drawn if line[1, 0] == line[1, 1]) == edges
+    stay = [
+        [point for line in axis.lines if line.get_marker() == "o" for point in line.get_xdata()] for axis in uppers + lowers
+    ]
+    assert stay[len(sites)] == [1, 2] and sum(map(len, stay)) == 2  # head 3 is second, head 1 third
+
+
+POINTS = "step site head x y group kept"
+
+
+def moving(steps=5):
+    rows = []
+    for step in range(steps):
+        for site in ("encoder 1", "cross 2"):
+            for head, (x, group) in enumerate([(0, "a"), (1, "a"), (5, "b")]):
+                rows.append((10 * step, site, head, x + step, 2.0 * step + head, group, step < 3 or head != 1))
+    return table(POINTS, *rows)
+
+
+def crosses_and_dots(axis):
+    """Centres by colour; dots by number as (x, y, filled)."""
+    centres, dots = {}, {}
+    numbers = iter(axis.texts)
+    for drawn in axis.collections:
+        (at,) = drawn.get_offsets().tolist()
+        if len(drawn.get_paths()[0].vertices) < 5:
+            centres[to_rgb(drawn.get_edgecolor()[0])] = tuple(at)
+        else:
+            number = next(numbers)
+            assert number.get_position() == tuple(at)
+            dots[number.get_text()] = (*at, to_rgb(drawn.get_facecolor()[0]) != (1, 1, 1), to_rgb(drawn.get_edgecolor()[0]))
+    return centres, dots
+
+
+def test_maps_of_heads_at_a_few_steps():
+    points = moving()
+    figure = grouped_figures.head_maps_over_training(points, steps=3)
+    assert legend(figure) == ["group a", "group b", "centre", "not kept"]
+    axes = np.array(figure.axes).reshape(2, 3)
+    assert [axis.get_title() for axis in axes[0]] == ["step 0", "step 20", "step 40"]
+    assert [axis.get_ylabel() for axis in axes[:, 0]] == ["encoder 1", "cross 2"]
+    for row in axes:
+        assert len({(axis.get_xlim(), axis.get_ylim()) for axis in row}) == 1
+        for axis, step in zip(row, (0, 2, 4), strict=True):
+            centres, dots = crosses_and_dots(axis)
+            assert centres == {BLUE: (step + 0.5, 2 * step + 0.5), ORANGE: (step + 5, 2 * step + 2)}
+            heads = [(0, BLUE, True), (1, BLUE, step < 4), (5, ORANGE, True)]
+            assert dots == {str(n): (x + step, 2 * step + n, kept, colour) for n, (x, colour, kept) in enumerate(heads)}
+            low, high = axis.get_xlim()
+            assert low < 0 and high > 9
+        _, dots = crosses_and_dots(row[-1])
+        assert next(iter(dots)) == "1"  # below the kept heads
+    figure = grouped_figures.head_maps_over_training(points[points.step == 0])
+    assert len(figure.axes) == 2 and legend(figure) == ["group a", "group b", "centre"]
+
+
+def test_heads_move_in_the_animation(tmp_path):
+    animation = grouped_figures.head_map_animation(moving(12), frames=4)
+    figure = animation._fig
+    assert legend(figure) == ["group a", "group b", "centre", "not kept"]
+    one, other = figure.axes
+    assert [axis.get_title() for axis in (one, other)] == ["encoder 1", "cross 2"]
+    assert list(animation.new_frame_seq()) == [0, 40, 70, 110] + [110] * 8
+    for step in (110, 0, 40):
+        animation._func(step)
+        assert figure.get_suptitle() == f"step {step}"
+        for axis in (one, other):
+            centres, dots = crosses_and_dots(axis)
+            assert len(axis.collections) == 5 and len(centres) == 2 and len(axis.texts) == len(dots) == 3
+            assert dots["2"] == (5 + step / 10, 2 * step / 10 + 2, True, ORANGE) and dots["1"][2] == (step < 30)
+    animation.save(tmp_path / "map.gif", writer="pillow", dpi=figure.dpi)
+    with Image.open(tmp_path / "map.gif") as saved:
+        assert saved.n_frames == 4 and (tmp_path / "map.gif").stat().st_size < 500_000
+
+
+# -------------------- comparisons
+
+ABLATION = "row model value low high change change_low change_high printed"
+
+
+def ablation():
+    return table(
+        ABLATION, ("GHT", "GHT", 31.0, 30.0, 32.5, NAN, NAN, NAN, NAN),
+        ("a", "GHT", 30.0, 29.5, 31.0, -1.0, -1.5, -0.25, -0.75),
+        ("GHT-PS", "GHT-PS", 33.0, 32.0, 34.0, NAN, NAN, NAN, NAN),
+        ("GHT", "GHT-PS", 29.0, 28.0, 30.0, -4.0, -5.0, -3.0, -1.25),
+        references={"GHT": "GHT", "GHT-PS": "GHT-PS"},
+    )  # fmt: skip
+
+
+def test_ablation_shows_scores_and_changes():
+    figure = grouped_figures.ablation(ablation(), unit="chrF")
+    assert legend(figure) == ["GHT", "GHT-PS", "change printed in the paper"]
+    scores, changes = figure.axes
+    assert "chrF" in scores.get_xlabel() and "chrF" in changes.get_xlabel()
+    names = scores.get_yticklabels()
+    assert [(text.get_text(), text.get_fontweight()) for text in names] == [
+        ("GHT", "bold"), ("a", "normal"), ("GHT-PS", "bold"), ("GHT", "normal"),
+    ]  # fmt: skip
+    at = scores.get_yticks()
+    assert np.diff(at).tolist() == [1, pytest.approx(1.6), 1] and scores.get_ylim()[0] > scores.get_ylim()[1]
+    assert marked(scores, BLUE) == [(30, at[1]), (31, at[0])] and marked(scores, ORANGE) == [(29, at[3]), (33, at[2])]
+    assert ends(scores, 0) == [[(30.0, 32.5), (29.5, 31.0)], [(32.0, 34.0), (28.0, 30.0)]]
+    for colour, value, span in ((BLUE, 31, at[:2]), (ORANGE, 33, at[2:])):
+        (reference,) = lines(scores, colour, ":")
+        np.testing.assert_allclose(reference, [[value] * 2, [span[0] - 0.4, span[1] + 0.4]])
+    known = [point for point in marked(changes, BLUE) if np.isfinite(point[0])]
+    assert [x for x, _ in known] == [-1] and abs(known[0][1] - at[1]) < 0.3
+    printed = [point for point in marked(changes, ORANGE, hollow=True) if np.isfinite(point[0])]
+    assert [x for x, _ in printed] == [-1.25] and abs(printed[0][1] - at[3]) < 0.3
+    assert (-1.5, -0.25) in ends(changes, 0)[0] and (-5.0, -3.0) in ends(changes, 0)[1]
+    assert any(list(line.get_xdata()) == [0, 0] for line in changes.lines)
+
+
+@pytest.mark.parametrize("references", [None, {"GHT": "GHT"}, {"GHT": "GHT", "GHT-PS": "nothing"}])
+def test_an_ablation_needs_its_references(references):
+    frame = ablation()
+    frame.attrs = {} if references is None else {"references": references}
+    with pytest.raises(StudyError, match="reference of GHT"):
+        grouped_figures.ablation(frame)
+
+
+def test_gains_stand_by_task_with_the_papers():
+    frame = table(
+        "task method gain low high printed", ("sum", "GHT", 2.0, 1.0, 4.0, 3.5), ("sum", "GHT-PS", -1.0, -2.0, 0.5, 4.5),
+        ("translation", "GHT-PS", 1.5, 1.0, 2.0, NAN),
+    )  # fmt: skip
+    figure = grouped_figures.gains(frame)
+    assert legend(figure) == ["GHT", "GHT-PS", "printed in the paper"]
+    (axis,) = figure.axes
+    assert [text.get_text() for text in axis.get_yticklabels()] == ["sum", "translation"]
+    ((x, y),) = marked(axis, BLUE)
+    assert x == 2 and -0.5 < y < 0
+    assert [(x, round(y)) for x, y in marked(axis, ORANGE)] == [(-1, 0), (1.5, 1)]
+    assert [x for x, _ in marked(axis, BLUE, hollow=True)] == [3.5]
+    assert [x for x, _ in marked(axis, ORANGE, hollow=True) if np.isfinite(x)] == [4.5]
+    assert ends(axis, 0) == [[(1.0, 4.0)], [(-2.0, 0.5), (1.0, 2.0)]]
+    assert any(list(line.get_xdata()) == [0, 0] for line in axis.lines)
+    figure = grouped_figures.gains(frame.assign(printed=NAN))
+    assert legend(figure) == ["GHT", "GHT-PS"]
+
+
+@pytest.mark.parametrize("tasks", [["EN-DE"], ["EN-DE", "sum", "EN-FR"]])
+def test_quality_against_both_costs(tasks):
+    rows = [
+        (task, method, 44.0 - i * 14, 2.0 - i, 1.0 + i / 4, n + 30.0 + i, n + 29.0, n + 31.5, f"unit {n}")
+        for n, task in enumerate(tasks)
+        for i, method in enumerate(("vanilla", "GHT-PS"))
+    ]
+    figure = grouped_figures.quality_against_cost(table("task method parameters flops speed value low high unit", *rows))
+    assert legend(figure) == ["vanilla", "GHT-PS"]
+    for n, (row, task) in enumerate(zip(np.array(figure.axes).reshape(-1, 2), tasks, strict=True)):
+        assert row[0].get_title("left") == task and row[0].get_ylabel() == f"unit {n}"
+        for axis, (slow, fast) in zip(row, ((44, 30), (1, 1.25)), strict=True):
+            assert marked(axis, GREY) == [(slow, n + 30)] and marked(axis, ORANGE) == [(fast, n + 31)]
+            assert ends(axis, 1) == [[(n + 29, n + 31.5)]] * 2
+    assert [axis.get_xlabel() for axis in figure.axes[-2:]] == ["parameters, millions", "speed, vanilla = 1"]
+
+
+def test_seeds_are_joined_beside_their_mean():
+    values = {"vanilla": [30.0, 31.0, 32.0], "GHT": [33.0, 33.5, 35.0], "GHT-PS": [36.0]}
+    rows = [("EN-DE", m, seed, value, "BLEU") for m, column in values.items() for seed, value in enumerate(column)]
+    frame = table("panel method seed value unit", *rows)
+    figure = grouped_figures.seeds(frame)
+    assert legend(figure) == ["seed 0", "seed 1", "seed 2", "mean, 95 % t-interval"]
+    (axis,) = figure.axes
+    assert ticks(axis) == list(values) and axis.get_ylabel() == "BLEU"
+    for seed, line in enumerate(axis.lines[:3]):
+        np.testing.assert_array_equal(line.get_ydata(), [30.0 + seed, values["GHT"][seed], 36.0 if seed == 0 else NAN])
+    for box, column in zip(axis.containers, values.values(), strict=True):
+        assert box.lines[0].get_ydata()[0] == np.mean(column)
+        if len(column) > 1:
+            expected = stats.t.interval(0.95, len(column) - 1, np.mean(column), stats.sem(column))
+            np.testing.assert_allclose(box.lines[2][0].get_segments()[0][:, 1], expected)
+    assert ends(axis, 1)[2] == []  # one seed
+    with pytest.raises(StudyError, match=r"Seed 0 of vanilla in EN-DE has more than one row"):
+        grouped_figures.seeds(pd.concat([frame, frame[:1]]))
+
+
+# -------------------- which heads stay
+
+SHAPES = {"encoder": [3, 1], "cross": [2]}
+
+
+def addresses(shapes):
+    return [(kind, layer, head) for kind, layers in shapes.items() for layer, n in enumerate(layers) for head in range(n)]
+
+
+def test_cells_are_filled_where_a_head_is_kept():
+    keep = {"GHT-PS": [("encoder", 0, 1), ("cross", 0, 0)], "L0": [("encoder", 1, 0)]}
+    rows = [
+        (*address, method, address in kept, 0.1 * n, "prev" if n == 1 else "")
+        for method, kept in keep.items()
+        for n, address in reversed(list(enumerate(addresses(SHAPES))))
+    ]
+    figure = grouped_figures.kept_heads(table("kind layer head method kept relevance functions", *rows))
+    draw(figure)
+    blocks = np.array(figure.axes).reshape(2, 2)
+    for (above, below), kind, places in zip(blocks, SHAPES, ([0, 1, 2, 3.7], [0, 1]), strict=True):
+        found = [address for address in addresses(SHAPES) if address[0] == kind]
+        assert figures.KIND_TITLES[kind] in [text.get_text() for text in above.texts]
+        assert ticks(below) == [str(head) for *_, head in found]
+        named = [text.get_text() for text in below.get_xticklabels(minor=True)]
+        assert named == [f"layer {layer + 1}" for layer in range(len(SHAPES[kind]))]
+        bars = {round(bar.get_x() + 0.41, 6): bar.get_height() for bar in above.patches}
+        numbers = [addresses(SHAPES).index(address) for address in found]
+        assert bars == {at: pytest.approx(0.1 * n) for at, n in zip(places, numbers, strict=True)}
+        said = [(text.get_text(), text.get_position()[0]) for text in above.texts if text.get_rotation() == 90]
+        assert [text for text in said if text[0]] == ([("prev", 1)] if kind == "encoder" else [])
+        cells = {(round(p.get_x() + 0.44, 6), round(p.get_y() + 0.42)): to_rgb(p.get_facecolor()) for p in below.patches}
+        looks = zip(keep.items(), (figures.MODELS[1], figures.MODELS[2]), strict=True)
+        for row, ((_, kept), colour) in enumerate(looks):
+            for at, address in zip(places, found, strict=True):
+                assert (cells.pop((at, row)) == to_rgb(colour)) == (address in kept)
+        assert not cells
+        counts = [text.get_text() for text in below.texts]
+        assert counts == [f"{sum(a[0] == kind for a in kept)} of {len(found)}" for kept in keep.values()]
+        assert [text.get_text() for text in below.get_yticklabels()] == list(keep)
+    assert blocks[0, 0].get_ylim() == blocks[1, 0].get_ylim() and blocks[0, 1].get_xlim() == blocks[1, 1].get_xlim()
+
+
+def test_votes_of_heads_by_group():
+    rows = [(*address, 1 - address[2] % 2, 0.1 + 0.2 * address[2], address[2] == 2) for address in addresses(SHAPES)]
+    figure = grouped_figures.votes(table("kind layer head group share kept", *rows))
+    assert legend(figure) == ["group 0", "group 1", "stays"]
+    assert [axis.get_title() for axis in figure.axes if axis.get_title()] == ["enc 1", "enc 2", "cross 1"]
+    first, second = figure.axes[:2]
+    assert ticks(first) == ["1", "0", "2"] and ticks(second) == ["0"]  # group 0 is head 1
+    np.testing.assert_allclose([bar.get_height() for bar in first.patches], [0.3, 0.1, 0.5])
+    assert [to_rgb(bar.get_facecolor()) for bar in first.patches] == [BLUE, ORANGE, ORANGE]
+    assert [bar.get_edgecolor()[3] for bar in first.patches] == [0, 0, 1]
+    assert to_rgb(second.patches[0].get_facecolor()) == ORANGE  # a group has one colour at all sites
+
+
+def test_nine_groups_differ_from_each_other_and_from_an_outline():
+    colours = {to_rgb(colour) for colour in grouped_figures._groups(range(9)).values()}
+    assert len(colours) == 9 and (0, 0, 0) not in colours
+    assert grouped_figures._groups(range(10))[9] == grouped_figures._groups([0])[0]
+
+
+# -------------------- what is refused
+
+
+def test_methods_keep_their_look():
+    looks = grouped_figures._methods(["L0", "vanilla", "GHT-PS", "L0"])
+    assert list(looks) == ["L0", "vanilla", "GHT-PS"] and to_rgb(looks["GHT-PS"]["color"]) == ORANGE
+    assert len({look["color"] for look in grouped_figures._methods("abcdef" + "g").values()}) == 7
+
+
+def test_numbers_can_be_read_on_every_colour():
+    for colour in grouped_figures.GROUPS:
+        ink = grouped_figures._ink(colour)
+        linear = [part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in to_rgb(colour)]
+        bright = np.dot(linear, (0.2126, 0.7152, 0.0722)) + 0.05
+        assert (bright / 0.05 if ink == "black" else 1.05 / bright) > 3
+
+
+@pytest.mark.parametrize(
+    "name",
+    "score_by_groups score_by_compactness head_maps_over_training head_map_animation ablation gains quality_against_cost "
+    "kept_heads votes seeds".split(),
+)
+def test_a_table_without_a_column_is_refused(name):
+    with pytest.raises(StudyError, match=r"The table has no column '\w+': it needs"):
+        getattr(grouped_figures, name)(pd.DataFrame({"nothing": [1]}))
+
+
+def test_what_cannot_be_drawn_is_refused():
+    site = ("encoder", 0)
+    two, three = {site: np.eye(2)}, {site: [0, 1, 1]}
+    with pytest.raises(StudyError, match=re.escape("enc 1 have the shape (2, 2): 3 heads have groups.")):
+        grouped_figures.similarity(two, two, three, three, ("a", "b"))
+    for before in ({}, {site: np.eye(2), ("cross", 0): np.eye(2)}):
+        with pytest.raises(StudyError, match="needed for the same sites"):
+            grouped_figures.similarity(before, two, two, two, ("a", "b"))
+    with pytest.raises(StudyError, match=r"Heads \[2\] are said to stay in enc 1: it has 2 heads"):
+        grouped_figures.similarity(two, two, {site: [0, 1]}, {site: [0, 1]}, ("a", "b"), {site: [2]})
+    with pytest.raises(StudyError, match="no kind of attention 'self'"):
+        grouped_figures.votes(table("kind layer head group share kept", ("self", 0, 0, 0, 1.0, True)))
+    with pytest.raises(StudyError, match="no run to draw"):
+        grouped_figures.constraint_over_training({})
+    with pytest.raises(StudyError, match="no column 'diversity'"):
+        grouped_figures.constraint_over_training({"a": table("step homogeneity", (0, 0.5))})
+    with pytest.raises(StudyError, match="no rows"):
+        grouped_figures.score_by_groups(table(SCORES, ("one", "vanilla", NAN, 30.0, 29.0, 31.5, "BLEU")))
