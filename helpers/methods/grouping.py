@@ -21,6 +21,7 @@ from torch.nn import functional as F
 from helpers import study
 from helpers.heads import record, sites
 from helpers.heads.sites import Site
+from helpers.measures.one_pass import evaluating
 from helpers.models import inputs
 from helpers.study import StudyError
 
@@ -299,12 +300,20 @@ class Watched:
         batch : mapping
             `input_ids`, `attention_mask` (all real if absent), and for an encoder-decoder `labels` (-100 where padded).
         """
+        if self.model.config.is_encoder_decoder and "labels" not in batch:
+            raise StudyError("The batch has no labels, so that nothing says which target tokens are real: add them.")
         ids = batch["input_ids"]
         source = batch["attention_mask"].bool() if "attention_mask" in batch else torch.ones_like(ids, dtype=torch.bool)
         target = batch["labels"] != -100 if self.model.config.is_encoder_decoder else source
         if self.padding:
             source, target = torch.ones_like(source), torch.ones_like(target)
         self.real, self.found = (source, target), {}
+
+    def _fed(self) -> tuple[Tensor, Tensor]:
+        """Real source and target tokens."""
+        if self.real is None:
+            raise StudyError("Nothing says which tokens are real: call feed(batch) before the forward pass.")
+        return self.real
 
     @property
     def grams(self) -> list[Tensor]:
@@ -313,7 +322,7 @@ class Watched:
 
     def _rows(self, site: Site, hidden: Tensor, of_source: bool) -> None:
         """Keep what the map [batch, tokens, heads * head_dim] says of the heads."""
-        real = self.real[0 if of_source else 1]
+        real = self._fed()[0 if of_source else 1]
         rows = hidden[real].unflatten(-1, (site.heads, site.head_dim))  # [real tokens, heads, head_dim]
         self.found[site.kind, site.layer] = self.reduce(rows.transpose(0, 1).flatten(1), site)
 
@@ -324,7 +333,7 @@ class Watched:
         self._rows(site, args[0], site.kind == "encoder")
 
     def _weights(self, site: Site, weights: Tensor) -> None:
-        source, target = self.real
+        source, target = self._fed()
         query = source if site.kind == "encoder" else target
         key = target if site.kind == "decoder" else source
         real = query[:, :, None] & key[:, None]
@@ -363,13 +372,7 @@ def watch(
     watched = Watched(model, places, reduce, padding)
     with ExitStack() as undo:
         if which == "A":
-            chosen = {(site.kind, site.layer) for site in places}
-
-            def show(site: Site, weights: Tensor) -> None:
-                if (site.kind, site.layer) in chosen:
-                    watched._weights(site, weights)
-
-            undo.enter_context(record(model, show, kinds=tuple(kinds) if kinds else None))
+            undo.enter_context(record(model, watched._weights, kinds=tuple(kinds) if kinds else None))
         for site in places if which != "A" else ():
             module = site.projection("v" if which == "V" else "out")
             if module is None:
@@ -448,29 +451,27 @@ def ballot(
     votes: list[Tensor] = []
     scores: list[Tensor] = []
     total: list[Tensor] = []
-    count, was = 0, model.training
-    model.eval()
-    try:
-        with torch.no_grad(), watch(model, which, kinds, padding=padding) as watched:
-            for batch in study.progress(batches, label):
-                watched.feed(batch)
-                model(**inputs(batch), use_cache=False)
-                grams = [table.double() for table in watched.grams]
-                if not count:
-                    votes = [torch.zeros(len(table), dtype=torch.long, device=table.device) for table in grams]
-                    scores, total = [torch.zeros_like(table[0]) for table in grams], [torch.zeros_like(t) for t in grams]
-                for places, together in stacked(grams):
-                    labels = clusters(together, groups, seed)
-                    eta = closeness(together, labels, groups)[0]
-                    best = _best(eta if measure == "cosine" else -_distances(together, labels, groups), labels, groups)
-                    for place, won, own in zip(places, best, eta, strict=True):
-                        votes[place] += won
-                        scores[place] += own
-                for place, table in enumerate(grams):
-                    total[place] += table
-                count += 1
-    finally:
-        model.train(was)
+    if measure not in ("cosine", "distance"):
+        raise StudyError(f"The best head of a group is found by 'cosine' or by 'distance', not by {measure!r}.")
+    count = 0
+    with evaluating(model), torch.no_grad(), watch(model, which, kinds, padding=padding) as watched:
+        for batch in study.progress(batches, label):
+            watched.feed(batch)
+            model(**inputs(batch), use_cache=False)
+            grams = [table.double() for table in watched.grams]
+            if not count:
+                votes = [torch.zeros(len(table), dtype=torch.long, device=table.device) for table in grams]
+                scores, total = [torch.zeros_like(table[0]) for table in grams], [torch.zeros_like(t) for t in grams]
+            for places, together in stacked(grams):
+                labels = clusters(together, groups, seed)
+                eta = closeness(together, labels, groups)[0]
+                best = _best(eta if measure == "cosine" else -_distances(together, labels, groups), labels, groups)
+                for place, won, own in zip(places, best, eta, strict=True):
+                    votes[place] += won
+                    scores[place] += own
+            for place, table in enumerate(grams):
+                total[place] += table
+            count += 1
     if not count:
         raise StudyError("There were no batches to vote on: give Voting-to-Stay at least one batch of training text.")
     labels = [clusters(table, groups, seed) for table in total]
@@ -634,12 +635,10 @@ class Grouped(nn.Module):
 
     def _seen(self) -> list[Tensor]:
         """Vectors [heads, dim] of the probe, a layer each."""
-        was = self.model.training
-        self.model.eval()
-        with torch.no_grad(), watch(self.model, self.which, self.kinds, lambda vectors, site: vectors) as watched:
+        explicit = watch(self.model, self.which, self.kinds, lambda vectors, site: vectors)
+        with evaluating(self.model), torch.no_grad(), explicit as watched:
             watched.feed(self.probe)
             self.model(**inputs(self.probe), use_cache=False)
-        self.model.train(was)
         return watched.grams
 
     def _shoot(self, number: int) -> None:

@@ -1,0 +1,561 @@
+"""Tables of Ni et al. 2023 from the runs of grouped heads: scores, costs, ablations, groups, votes, which heads stay."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import torch
+
+from helpers import heads, measures, models, tasks
+from helpers.heads.sites import ADDRESS
+from helpers.measures import report
+from helpers.methods import grouped, grouping
+from helpers.methods.grouped import (
+    AT_START,
+    BOTH,
+    DISAGREE,
+    FEWER,
+    GHT,
+    L0,
+    LITE,
+    MEMBER,
+    NARROWER,
+    NO_CONSTRAINT,
+    NO_DIVERSIFICATION,
+    NO_HOMOGENISATION,
+    PS,
+    RANDOM,
+    SECOND,
+    VANILLA,
+)
+from helpers.models import inputs
+
+LENGTH, NEW = 30, 10  # tokens of an input, as the paper counts FLOPs; tokens that are generated when speed is measured
+# Tables 1 and 2: BLEU on IWSLT de-en, it-en, en-de, en-it, en-fr and WMT en-de, en-fr; parameters and FLOPs in millions, and
+# sentences a second between them
+PRINTED = {
+    VANILLA: ((34.4, 32.3, 28.0, 30.8, 40.1, 27.3, 38.1), 44, 1012.1, 1996),
+    GHT: ((35.4, 32.8, 29.1, 31.6, 41.5, 28.6, 40.7), 44, 1016.4, 1996),
+    PS: ((35.2, 32.7, 28.9, 31.6, 41.4, 28.2, 40.5), 30, 1122.1, 1558),
+    FEWER: ((33.8, 31.9, 27.9, 29.3, 39.9, 26.9, 37.7), 30, 1175.4, 1549),
+    NARROWER: ((34.0, 32.2, 28.2, 29.5, 40.0, 26.7, 37.8), 30, 1108.7, 1465),
+    L0: ((32.2, 30.8, 26.5, 30.3, 39.8, 22.0, 34.0), 30, 1099.1, 1558),
+    DISAGREE: ((34.7, 31.8, 28.5, 30.7, 40.7, 27.3, 39.3), 44, 1011.2, 1996),
+}
+PRINTED_LITE = (16, 1170.2, 1181)  # Table 5; its BLEU (26.6, newstest2013) has the base model's 25.8 beside it
+# Table 3: BLEU on IWSLT de-en, it-en, en-de, en-it, en-fr
+PRINTED_ABLATION = {
+    GHT: (35.4, 32.8, 29.1, 31.6, 41.5), NO_DIVERSIFICATION: (34.7, 31.8, 28.5, 30.7, 40.7),
+    NO_HOMOGENISATION: (34.3, 32.0, 28.2, 30.9, 40.2), PS: (35.2, 32.7, 28.9, 31.6, 41.4),
+    AT_START: (33.8, 31.9, 28.1, 30.5, 39.8), NO_CONSTRAINT: (34.0, 32.0, 28.4, 31.0, 40.2),
+    RANDOM: (33.7, 32.0, 28.1, 30.9, 40.3), MEMBER: (33.6, 31.7, 27.9, 30.7, 40.2),
+    SECOND: (33.2, 31.8, 28.1, 30.8, 40.3), BOTH: (33.4, 31.9, 27.7, 30.6, 40.2),
+}  # fmt: skip
+PRINTED_OTHERS = {  # Tables 4 and 6
+    "ROUGE-1": {VANILLA: 38.45, GHT: 40.00, PS: 40.01}, "ROUGE-2": {VANILLA: 17.97, GHT: 21.10, PS: 21.31},
+    "ROUGE-L": {VANILLA: 36.03, GHT: 37.51, PS: 37.62}, "perplexity": {VANILLA: 19.14, GHT: 18.60, PS: 18.59},
+}  # fmt: skip
+Runs = Mapping[str, Mapping[str, Any]]  # row -> spec of its second stage
+Counted = Mapping[tuple[str, str], np.ndarray]  # (row, test set) -> what its scores are computed from
+
+
+# --- scores ----------------------------------------------------------------------------------------------------------
+
+
+def statistics(runs: Runs, beam: int) -> Counted:
+    """What scores are computed from, by (row, test set): made once, used by every table."""
+    found = {}
+    for name, spec in runs.items():
+        task = grouped.task(spec)
+        for split in task.tests:
+            found[name, split] = task.statistics(grouped.outputs(spec, split, beam), split)
+    return found
+
+
+def scores(
+    runs: Runs, counted: Mapping[tuple[str, str], np.ndarray], reference: str = VANILLA, repeats: int = 1000
+) -> pd.DataFrame:
+    """Scores of rows and what they are above a reference row.
+
+    Parameters
+    ----------
+    runs : mapping of row -> spec
+        Of one task; a name that ends in ", seed N" is compared with the reference of that seed.
+    counted : `statistics` of them
+
+    Returns
+    -------
+    pandas.DataFrame
+        On (row, test set, metric): value, low, high; change, change_low, change_high against the reference (paired bootstrap);
+        gain, gain_low, gain_high, the same in percent of the reference, positive = better; dev_loss (nats a token).
+    """
+    task, rows = grouped.task(next(iter(runs.values()))), {}
+    for name, spec in runs.items():
+        history = pd.read_csv(grouped.made(spec) / "history.csv")
+        again = "".join(name.partition(", seed ")[1:])
+        for split in task.tests:
+            own, other = counted[name, split], counted[reference + again, split]
+            value, change = task.interval(own, None, repeats), task.interval(own, other, repeats)
+            level = task.interval(other, None, 0)
+            for metric in task.metrics:
+                sign = -1 if metric == "perplexity" else 1
+                gain = sorted(sign * 100 * part / level[metric][0] for part in change[metric][1:])
+                rows[name, split, metric] = {
+                    **dict(zip(("value", "low", "high"), value[metric], strict=True)),
+                    **dict(zip(("change", "change_low", "change_high"), change[metric], strict=True)),
+                    "gain": sign * 100 * change[metric][0] / level[metric][0], "gain_low": gain[0], "gain_high": gain[1],
+                    "dev_loss": history.dev_loss.iloc[-1],
+                }  # fmt: skip
+    table = pd.DataFrame.from_dict(rows, orient="index")
+    table.index = pd.MultiIndex.from_tuples(table.index, names=["row", "test set", "metric"])
+    return table
+
+
+def first_scores(table: pd.DataFrame) -> pd.DataFrame:
+    """The rows of `scores` for the first test set and metric alone, on the row's name."""
+    _, split, metric = table.index[0]
+    return table.xs((split, metric), level=("test set", "metric"))
+
+
+def costs(runs: Runs) -> pd.DataFrame:
+    """What the models of rows cost: heads, parameters without embeddings (millions), FLOPs at input length 30 (millions).
+
+    FLOPs are those of the paper's setting, one example of 30 tokens a side, as torch counts products of matrices.
+    """
+    rows = {}
+    for name, spec in runs.items():
+        model, task = grouped.load(spec), grouped.task(spec)
+        ids = torch.full((1, LENGTH), 3, device=model.device)
+        batch = {"input_ids": ids, "attention_mask": torch.ones_like(ids), "labels": ids}
+        parameters, flops = models.size(model, batch if task.kind != tasks.LANGUAGE else {"input_ids": ids})
+        kept = sum(map(len, heads.kept(model).values()))
+        rows[name] = {"heads": kept, "parameters": parameters / 1e6, "FLOPs": flops / 1e6}
+    return pd.DataFrame.from_dict(rows, orient="index").rename_axis("row")
+
+
+def speed(runs: Runs, rows: int = 64, repeats: int = 9, reference: str = VANILLA) -> pd.DataFrame:
+    """How fast the models of rows work, one after the other in each of `repeats` rounds.
+
+    Examples a second that get 10 new tokens (greedy, as many for every model); for language models tokens a second read.
+
+    Returns
+    -------
+    pandas.DataFrame
+        On row: rate (median), ratio to the reference's of the same round (median), low, high (quartiles).
+    """
+    works, sizes = {}, {}
+    for name, spec in runs.items():
+        works[name], sizes[name] = _work(grouped.load(spec), grouped.task(spec), rows)
+    for work in works.values():
+        work()
+    times = pd.DataFrame({name: [_timed(work) for _ in range(1)] for name, work in works.items()}).iloc[:0]
+    for number in range(repeats):
+        times.loc[number] = [_timed(work) for work in works.values()]
+    rates = pd.Series(sizes) / times
+    ratio = rates.div(rates[reference], axis=0)
+    table = {"rate": rates.median(), "ratio": ratio.median(), "low": ratio.quantile(0.25), "high": ratio.quantile(0.75)}
+    return pd.DataFrame(table).rename_axis("row")
+
+
+def _work(model, task: tasks.Task, rows: int) -> tuple[Callable[[], Any], int]:
+    """A call to be timed, and how many examples or tokens it handles."""
+    batch = task.held_out(10**9, rows, model.device)[0]
+    fed = {name: batch[name] for name in ("input_ids", "attention_mask")}
+    if task.kind == tasks.LANGUAGE:
+        return torch.no_grad()(lambda: model(**fed, use_cache=False)), batch["input_ids"].numel()
+    options = {"min_new_tokens": NEW, "max_new_tokens": NEW, "max_length": None, "do_sample": False, "num_beams": 1}
+    return torch.no_grad()(lambda: model.generate(**fed, **options)), len(batch["input_ids"])
+
+
+def _timed(work: Callable[[], Any]) -> float:
+    started = time.perf_counter()
+    work()
+    return time.perf_counter() - started
+
+
+def table_1(scored: pd.DataFrame, cost: pd.DataFrame, fast: pd.DataFrame) -> pd.DataFrame:
+    """Our rows in the shape of the paper's Tables 1, 2 and 5, the paper's numbers beside them.
+
+    Printed columns: BLEU on IWSLT en-de; gain over vanilla in percent of the sum over all seven sets; parameters, sentences a
+    second and FLOPs.
+    """
+    ours = first_scores(scored)[["value", "low", "high", "gain", "gain_low", "gain_high"]]
+    ours = ours.join(cost).join(fast[["ratio"]].rename(columns={"ratio": "speed"}))
+    base = PRINTED[VANILLA]
+    printed = {
+        name: {"printed BLEU": bleu[2], "printed gain": 100 * (sum(bleu) / sum(base[0]) - 1), "printed parameters": parameters,
+               "printed speed": speed / base[2], "printed FLOPs": flops}
+        for name, (bleu, parameters, speed, flops) in PRINTED.items()
+    }  # fmt: skip
+    printed[LITE] = {
+        "printed parameters": PRINTED_LITE[0], "printed speed": PRINTED_LITE[1] / base[2], "printed FLOPs": PRINTED_LITE[2]
+    }  # fmt: skip
+    return ours.join(pd.DataFrame.from_dict(printed, orient="index")).rename_axis("row")
+
+
+def table_others(scored: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
+    """Summarization and language modelling in the shape of Tables 4 and 6, the paper's numbers beside ours."""
+    parts = []
+    for task, table in scored.items():
+        printed = [PRINTED_OTHERS.get(metric, {}).get(row.partition(", ")[0], np.nan) for row, _, metric in table.index]
+        base = [PRINTED_OTHERS.get(metric, {}).get(VANILLA, np.nan) for _, _, metric in table.index]
+        sign = [-1 if metric == "perplexity" else 1 for _, _, metric in table.index]
+        gain = 100 * np.array(sign) * (np.array(printed) / np.array(base) - 1)
+        parts.append(pd.concat({task: table.assign(printed=printed, **{"printed gain": gain})}, names=["task"]))
+    return pd.concat(parts)
+
+
+def gains(scored: Mapping[str, pd.DataFrame], rows: Sequence[str] = (GHT, PS)) -> pd.DataFrame:
+    """Relative gains over vanilla, ours and the paper's, for `helpers.grouped_figures.gains`."""
+    found, sums = [], {name: sum(bleu) for name, (bleu, *_) in PRINTED.items()}
+    for task, table in scored.items():
+        for (row, split, metric), line in table.iterrows():
+            if row not in rows:
+                continue
+            if metric == "BLEU":
+                printed = 100 * (sums.get(row, np.nan) / sums[VANILLA] - 1)
+            else:
+                ratio = PRINTED_OTHERS[metric].get(row, np.nan) / PRINTED_OTHERS[metric][VANILLA]
+                printed = 100 * (ratio - 1) * (-1 if metric == "perplexity" else 1)
+            many = table.index.get_level_values("test set").nunique() > 1
+            name = f"{task}, {metric}" + (f", {split}" if many else "")
+            gain = {"gain": line.gain, "low": line.gain_low, "high": line.gain_high}
+            found.append({"task": name, "method": row, **gain, "printed": printed})
+    return pd.DataFrame(found)
+
+
+def against_cost(table: pd.DataFrame, title: str, unit: str = "BLEU") -> pd.DataFrame:
+    """`table_1` as `helpers.grouped_figures.quality_against_cost` takes it."""
+    rows = table.reset_index().rename(columns={"row": "method"})
+    return rows.assign(task=title, unit=unit)[["task", "method", "parameters", "speed", "value", "low", "high", "unit"]]
+
+
+def ablation(runs: Runs, counted: Counted, repeats: int = 1000) -> pd.DataFrame:
+    """Table 3 and the variants: every row against GHT or, where heads are gone, against GHT-PS.
+
+    Returns
+    -------
+    pandas.DataFrame
+        row, model (family), value, low, high, change, change_low, change_high (against the family's reference), printed (mean
+        change over the paper's five sets); ``attrs["references"]``.
+    """
+    families = {PS: {}, GHT: {}}
+    for name, spec in runs.items():
+        pruned = "cut" in spec or "cut" in spec.get("start", {})
+        families[PS if pruned else GHT][name] = spec
+    parts = []
+    for family in (GHT, PS):
+        table = first_scores(scores(families[family], counted, family, repeats)).reset_index()
+        table.loc[table.row == family, ["change", "change_low", "change_high"]] = np.nan
+        parts.append(table.assign(model=family))
+    frame = pd.concat(parts, ignore_index=True)
+    mean = {name: np.mean(bleu) for name, bleu in PRINTED_ABLATION.items()}
+    frame["printed"] = [
+        mean[row] - mean[family] if row in mean and row != family else np.nan
+        for row, family in zip(frame.row, frame.model, strict=True)
+    ]
+    columns = ["row", "model", "value", "low", "high", "change", "change_low", "change_high", "printed", "dev_loss"]
+    frame = frame[columns]
+    frame.attrs["references"] = {GHT: GHT, PS: PS}
+    return frame
+
+
+def by_groups(scored: pd.DataFrame, groups: int, heads_a_layer: int) -> pd.DataFrame:
+    """Scores by number of groups (Fig. 3), for `helpers.grouped_figures.score_by_groups`."""
+    rows = []
+    for (name, split, metric), line in scored.iterrows():
+        method, comma, rest = name.partition(", ")
+        if method not in (VANILLA, GHT, PS) or (comma and not rest.endswith(" groups")):
+            continue
+        number = int(rest.split()[0]) if comma else groups
+        rows.append({"panel": split, "method": method, "groups": number, "unit": metric, **line[["value", "low", "high"]]})
+        if method == GHT and number == heads_a_layer:
+            rows.append({**rows[-1], "method": PS})  # every head is a group of its own and stays
+    return pd.DataFrame(rows)
+
+
+# --- groups ----------------------------------------------------------------------------------------------------------
+
+
+def first_stage(spec: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The stage 1 of a row."""
+    while "stage" in spec.get("start", {}):
+        spec = spec["start"]
+    return spec
+
+
+def trace(spec: Mapping[str, Any]) -> dict[str, np.ndarray]:
+    """What a run's heads were compared by while it trained (`helpers.methods.grouping.Grouped.trace`)."""
+    with np.load(grouped.made(spec) / "trace.npz") as stored:
+        return dict(stored)
+
+
+def _sites(spec: Mapping[str, Any]) -> list[tuple[str, int]]:
+    return [(site.kind, site.layer) for site in heads.sites(grouped.load(spec)) if site.heads]
+
+
+def _grams(seen: Mapping[str, np.ndarray]) -> list[np.ndarray]:
+    """Gram matrices of each layer over the looks: a list of arrays [looks, heads, heads]."""
+    return [seen[f"grams_{number}"] for number in range(sum(name.startswith("grams_") for name in seen))]
+
+
+def constraint_terms(spec: Mapping[str, Any], groups: int) -> pd.DataFrame:
+    """The two terms of the group constraint on the probe over a stage (Fig. 4), also where it is not trained on.
+
+    Returns
+    -------
+    pandas.DataFrame
+        step, homogeneity, diversity (means over layers of mean cosines), shift (of centres since the last look).
+    """
+    seen = trace(spec)
+    rows = []
+    for look, step in enumerate(seen["step"]):
+        near, apart = [], []
+        for grams in _grams(seen):
+            if np.isnan(grams[look]).any():
+                break
+            table = torch.tensor(grams[look])
+            number = min(groups, len(table))
+            _, close, far = grouping.group_loss(table, grouping.clusters(table, number), number, 1.0, float(number > 1))
+            near.append(float(close))
+            apart.append(float(far))
+        if near:
+            rows.append(
+                {"step": int(step), "homogeneity": np.mean(near), "diversity": np.mean(apart), "shift": seen["shift"][look]}
+            )
+    return pd.DataFrame(rows)
+
+
+def both_stages(spec: Mapping[str, Any], groups: int) -> pd.DataFrame:
+    """`constraint_terms` of a row from the first step of stage 1 to the last of stage 2; ``attrs["vote"]`` where heads went."""
+    first = first_stage(spec)
+    one, two = constraint_terms(first, groups), constraint_terms(spec, groups)
+    done = first["training"]["steps"]
+    frame = pd.concat([one, two.assign(step=two.step + done)], ignore_index=True)
+    if "cut" in spec:
+        frame.attrs["vote"] = done
+    return frame
+
+
+def compactness(runs: Runs, scored: pd.DataFrame, strengths: Mapping[str, float], groups: int) -> pd.DataFrame:
+    """How compact groups are in the end, beside the score (Fig. 2): for `helpers.grouped_figures.score_by_compactness`.
+
+    Parameters
+    ----------
+    strengths : mapping of row -> size of its constraint
+        0 for vanilla.
+    """
+    first, rows = first_scores(scored), []
+    metric = scored.index[0][2]
+    for name, strength in strengths.items():
+        found = pd.DataFrame(
+            [grouping.compactness(gram := torch.tensor(grams[_last(grams)]), grouping.clusters(gram, groups))
+             for grams in _grams(trace(runs[name]))]
+        ).mean()  # fmt: skip
+        line = first.loc[name, ["value", "low", "high"]]
+        rows.append({"label": name, "strength": strength, **found, **line, "unit": metric})
+    return pd.DataFrame(rows)
+
+
+def _last(grams: np.ndarray) -> int:
+    """The last look that was taken."""
+    return int(np.flatnonzero(~np.isnan(grams).any((1, 2)))[-1])
+
+
+def similarity(spec: Mapping[str, Any], groups: int) -> tuple[dict, dict, dict, dict]:
+    """Cosines between heads on the probe at the first and the last look of a stage 1, and their groups.
+
+    Returns
+    -------
+    before, after : dict of (kind, layer) -> array [heads, heads]
+    labels_before, labels_after : dict of (kind, layer) -> array [heads]
+    """
+    found = ({}, {}, {}, {})
+    for site, grams in zip(_sites(spec), _grams(trace(spec)), strict=True):
+        for place, look in enumerate((0, _last(grams))):
+            table = torch.tensor(grams[look])
+            found[place][site] = grouping.cosines(table).numpy()
+            found[place + 2][site] = grouping.clusters(table, groups).numpy()
+    return found
+
+
+def map_of_heads(spec: Mapping[str, Any], groups: int, kept: Mapping[tuple[str, int], Sequence[int]]) -> pd.DataFrame:
+    """Heads in two dimensions over a stage 1: classical scaling of the angles between heads, each look turned onto the last.
+
+    Distances are 1 - cosine. Groups are named alike at all looks where they share most heads.
+
+    Parameters
+    ----------
+    kept : mapping of (kind, layer) -> heads that stay
+
+    Returns
+    -------
+    pandas.DataFrame
+        step, site (its title), head, x, y, group, kept.
+    """
+    from scipy.linalg import orthogonal_procrustes
+    from scipy.optimize import linear_sum_assignment
+
+    seen, rows = trace(spec), []
+    for (kind, layer), grams in zip(_sites(spec), _grams(seen), strict=True):
+        target, named = None, None
+        for look in range(_last(grams), -1, -1):
+            table = torch.tensor(grams[look])
+            labels = grouping.clusters(table, groups).numpy()
+            points = _scaled(1 - grouping.cosines(table).numpy())
+            if target is None:
+                target, named = points, labels
+            else:
+                points = points @ orthogonal_procrustes(points, target)[0]
+                shared = np.array([[np.sum((labels == a) & (named == b)) for b in range(groups)] for a in range(groups)])
+                labels = linear_sum_assignment(-shared)[1][labels]
+                target, named = points, labels
+            for head, (x, y) in enumerate(points):
+                where = {"step": int(seen["step"][look]), "site": f"{kind} {layer}", "head": head, "x": x, "y": y}
+                rows.append(where | {"group": int(labels[head]), "kept": head in kept[kind, layer]})
+    order = pd.DataFrame(rows)
+    return order.sort_values(["step"], kind="stable").reset_index(drop=True)
+
+
+def _scaled(distances: np.ndarray) -> np.ndarray:
+    """Classical multidimensional scaling of squared distances 2 * `distances` to the plane: array [points, 2]."""
+    size = len(distances)
+    centring = np.eye(size) - 1 / size
+    values, vectors = np.linalg.eigh(-centring @ distances @ centring)
+    return vectors[:, -2:][:, ::-1] * np.sqrt(np.clip(values[-2:][::-1], 0, None))
+
+
+def padding(spec: Mapping[str, Any], groups: int, which: str = "V", batches: int = 20) -> pd.Series:
+    """What it changes to count padding as the public code does, on training batches of a run's model.
+
+    Returns
+    -------
+    pandas.Series
+        padded (share of source and target positions that are padding), regrouped (share of heads whose group differs), cosine
+        (mean absolute difference of the cosine of a head with its centre).
+    """
+    model, task = grouped.load(spec), grouped.task(spec)
+    moved, cosine, empty, count = 0.0, 0.0, 0.0, 0
+    stream = task.epoch(spec["training"]["batch_tokens"], 1, model.device)(0)
+    for _, batch in zip(range(batches), stream, strict=False):
+        both = []
+        for counted in (False, True):
+            with torch.no_grad(), grouping.watch(model, which, padding=counted) as watched:
+                watched.feed(batch)
+                model(**inputs(batch), use_cache=False)
+            table = torch.stack(watched.grams).double()
+            labels = grouping.clusters(table, groups)
+            both.append((labels, grouping.closeness(table, labels, groups)[0]))
+        (labels, own), (other, padded) = both
+        moved += float((labels != other).double().mean())
+        cosine += float((own - padded).abs().mean())
+        real = batch["attention_mask"].double().mean() + (batch["labels"] != -100).double().mean()
+        empty += 1 - float(real) / 2
+        count += 1
+    return pd.Series({"padded": empty, "regrouped": moved, "cosine": cosine}) / count
+
+
+# --- votes, and which heads stay -------------------------------------------------------------------------------------
+
+
+def votes(spec: Mapping[str, Any]) -> pd.DataFrame:
+    """The votes of a row with Voting-to-Stay: kind, layer, head, group, share (of batches won), kept."""
+    table = pd.read_csv(grouped.made(spec) / "ballot.csv").rename(columns={"labels": "group"})
+    return table.assign(share=table.votes / table.batches)[["kind", "layer", "head", "group", "share", "kept"]]
+
+
+def kept(spec: Mapping[str, Any]) -> pd.Series:
+    """Which heads of its start a row kept: bool on (kind, layer, head)."""
+    return pd.read_csv(grouped.made(spec) / "ballot.csv", index_col=list(ADDRESS)).kept
+
+
+def pillars(runs: Runs, start: Mapping[str, Any], repeats: int = 1, first: int = 100) -> pd.DataFrame:
+    """Heads of one stage 1 with what they do, how relevant they are and which rows that start from it keep them.
+
+    Parameters
+    ----------
+    runs : mapping of method -> spec
+        Rows that cut heads of the model of `start`.
+    first : int
+        Dev examples that relevance is measured on.
+
+    Returns
+    -------
+    pandas.DataFrame
+        kind, layer, head, method, kept, relevance, functions (as `helpers.grouped_figures.kept_heads` takes it).
+    """
+    model, task = grouped.load(start), grouped.task(start)
+    subject = task.subject(model)
+    roles = report.confidence_and_functions(subject, repeats)[1]
+    relevance = measures.relevance(model, subject.batches(2048, first))
+    parts = []
+    for name, spec in runs.items():
+        table = pd.DataFrame({"kept": kept(spec), "relevance": relevance})
+        said = [", ".join(sorted({function for function, _ in cell})) for cell in roles.reindex(table.index)]
+        parts.append(table.assign(functions=said, method=name).reset_index())
+    return pd.concat(parts, ignore_index=True)
+
+
+def overlap(table: pd.DataFrame) -> pd.DataFrame:
+    """How many kept heads two methods share, of how many and how many by chance; and what kept heads are, from `pillars`.
+
+    Returns
+    -------
+    pandas.DataFrame
+        On method: heads, kept; functional (kept heads with a function) and functional_all (of all); relevance (mean of kept
+        heads) and relevance_all; for every other method "with NAME", the heads shared, and "with NAME, chance".
+    """
+    marked = table.pivot_table(index=list(ADDRESS), columns="method", values="kept", sort=False).astype(bool)
+    of = table.drop_duplicates(list(ADDRESS)).set_index(list(ADDRESS))
+    functional, rows = of.functions.ne(""), {}
+    for name in marked:
+        stays = marked[name]
+        row = {"heads": len(marked), "kept": int(stays.sum()), "functional": int(functional[stays].sum())}
+        row |= {"functional_all": int(functional.sum()), "relevance": of.relevance[stays].mean()}
+        row |= {"relevance_all": of.relevance.mean()}
+        for other in (column for column in marked if column != name):
+            row[f"with {other}"] = int((stays & marked[other]).sum())
+            row[f"with {other}, chance"] = float(stays.sum() * marked[other].sum() / len(marked))
+        rows[name] = row
+    return pd.DataFrame.from_dict(rows, orient="index").rename_axis("method")
+
+
+def per_seed(scored: Mapping[str, pd.DataFrame], rows: Sequence[str] = (VANILLA, GHT, PS), seed: int = 1) -> pd.DataFrame:
+    """Scores of every seed for `helpers.grouped_figures.seeds`; the bare names are those of `seed`."""
+    found = []
+    for title, table in scored.items():
+        for (name, split, metric), line in table.iterrows():
+            base, mark, number = name.partition(", seed ")
+            if base in rows:
+                panel = f"{title}: {split}" + (f", {metric}" if metric.startswith("ROUGE") else "")
+                shown = {
+                    "panel": panel,
+                    "method": base,
+                    "seed": int(number) if mark else seed,
+                    "value": line.value,
+                    "unit": metric,
+                }
+                found.append(shown)
+    return pd.DataFrame(found)
+
+
+def over_seeds(frame: pd.DataFrame) -> pd.DataFrame:
+    """Mean over seeds with its 95 % t-interval, and the paired change against vanilla, from `per_seed`."""
+    from scipy import stats
+
+    rows = {}
+    for (panel, method), part in frame.groupby(["panel", "method"], sort=False):
+        base = frame[(frame.panel == panel) & (frame.method == VANILLA)].set_index("seed").value
+        values = part.set_index("seed").value
+        row = {"seeds": len(values)}
+        for name, these in (("", values), ("change_", values - base.reindex(values.index))):
+            half = stats.t.ppf(0.975, len(these) - 1) * these.sem() if len(these) > 1 else np.nan
+            row |= {f"{name}mean": these.mean(), f"{name}low": these.mean() - half, f"{name}high": these.mean() + half}
+        rows[panel, method] = row
+    table = pd.DataFrame.from_dict(rows, orient="index")
+    table.index = pd.MultiIndex.from_tuples(table.index, names=["panel", "method"])
+    return table
