@@ -90,9 +90,10 @@ _GROUP = {  # grouped heads: what is trained from scratch, in two stages of whic
     "translation": _TASK | {"text": "de-subtitles", "train": 20000},
     "summarization": _TASK | {"text": "reports", "train": 12000, "longest": 100},
     "language": _TASK | {"text": "stories", "train": 8000},
-    "first": 0.6, "alpha": 0.5, "beta": 0.5, "which": "V", "weight": 0.01, "settled": 0.1,
+    "first": 0.6, "alpha": 0.5, "beta": 0.5, "which": "V", "weight": 0.01, "settled": 0.4,
     "gates": {"rate": 0.3, "penalty": 0.01},
-    "numbers": [1, 2, 4, 8], "strengths": [10.0, 100.0], "probe": 16, "shots": 20,  # groups; factors; text and times of a look
+    "numbers": [1, 2, 4, 8], "strengths": [0.1, 10.0, 100.0],  # of groups; factors on the weight
+    "probe": 16, "shots": 20,  # dev examples on which heads are looked at, and how often in a stage
     "everything": True, "jobs": 2, "seeds": 1, "beam": 1,  # all rows of translation, or the main ones
     "converged": 1, "converged_steps": 150, "converged_rate": 5e-4,  # whether a converged model is grouped too, and how long
 }  # fmt: skip
@@ -142,7 +143,7 @@ PROFILES: dict[str, dict[str, Any]] = {
         "pruning": _PRUNE | {"steps": 1000, "warmup": 100, "gate_rate": 0.1, "evaluate_every": 100, "dev": 1000, "languages": 3,
                              "all_kinds": 3},
         "grouping": _GROUP | {
-            "translation": _NATURAL | {"text": "fr-local", "vocabulary": 6000, "steps": 1800},
+            "translation": _NATURAL | {"text": "fr-local", "steps": 1800, "batch_tokens": 1024},
             "summarization": _NATURAL | {"text": "dialogsum", "longest": 160, "model": _NATURAL["model"] | {"layers": 2}},
             "language": _NATURAL | {"text": "novels", "longest": 128},
             "everything": False, "jobs": 1, "seeds": 3, "converged_steps": 400,

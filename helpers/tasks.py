@@ -54,7 +54,10 @@ def corpus(settings: Mapping[str, Any], kind: str, seed: int) -> dict[str, Any]:
     block = settings["grouping"][setting(kind)]
     sizes = {name: block[name] for name in ("train", "dev", "test", "vocabulary", "longest")}
     if kind != TRANSLATION:
-        return texts.spec(sizes, block["text"], seed)
+        described = texts.spec(sizes, block["text"], seed)
+        if described["task"] != kind:
+            raise StudyError(f"The text {block['text']!r} is for {described['task']}: choose another for {kind}.")
+        return described
     language, _, register = block["text"].partition("-")
     return corpora.spec({**settings, **sizes}, language, register, seed)
 

@@ -30,9 +30,11 @@ from helpers.study import StudyError
 VANILLA, GHT, PS, LITE = "vanilla", "GHT", "GHT-PS", "GHT-PS-LITE"
 FEWER, NARROWER, DISAGREE, L0, GRADIENT = "fewer layers", "narrower", "disagreement", "L0", "gradient importance"
 NO_HOMOGENISATION, NO_DIVERSIFICATION = "GHT w/o homogenisation", "GHT w/o diversification"
+FURTHER = "further training"
 AT_START, NO_CONSTRAINT = "V2S at the start", "V2S without constraint"
 RANDOM, MEMBER = "random heads off", "random member stays"
 SECOND, BOTH = "constraint in stage 2 only", "constraint in both stages"
+PRINTED_4A = "GHT, equation 4A"
 _MADE_BY = (
     "training:learning_rate,cross_entropy,dev_loss,fit,_evaluate",
     "corpora/tokens:Subwords,sides,encode,collate,_pad,batches",
@@ -78,15 +80,25 @@ def run_spec(
         "which", "groups", "probe" (dev examples) and "every" (steps): when heads are compared without a constraint too.
     """
     known = {"corpus": dict(corpus), "training": dict(plan), "seed": seed, "stage": stage}
-    known["code"] = study.code_version(*_MADE_BY)
     given = {"shape": shape, "start": start, "cut": cut, "objective": objective, "watch": watch}
+    parts = [part for part in (cut, objective, watch) if part]
+    more = ["methods/l0"] if (objective or {}).get("form") == "l0" else []
+    more += ["measures/importance"] if (cut or {}).get("by") == "gradient" else []
+    more += ["heads/controls"] if more or any(part.get("which") == "A" for part in parts) else []
+    known["code"] = study.code_version(*_MADE_BY, *more)
     return known | {name: dict(value) for name, value in given.items() if value}
 
 
 def plans(settings: Mapping[str, Any], kind: str) -> tuple[dict[str, Any], dict[str, Any]]:
     """Training plans of the two stages of a task: one schedule, whose second part warms up again and then cools down."""
-    block = settings["grouping"][tasks.setting(kind)]
-    first = round(block["steps"] * settings["grouping"]["first"])
+    name = tasks.setting(kind)
+    block, share = settings["grouping"][name], settings["grouping"]["first"]
+    first = round(block["steps"] * share)
+    if not 0 < first < block["steps"]:
+        raise StudyError(
+            f"Of {block['steps']} steps, a share of {share:g} in stage 1 leaves a stage without any: change "
+            f"grouping.{name}.steps or grouping.first."
+        )
     names = ("batch_tokens", "learning_rate", "warmup")
     plan = settings["training"] | {name: block[name] for name in names} | {"patience": 0, "average": 1, "cooldown": 0.0}
     one = plan | {"steps": first, "evaluate_every": max(1, first // 3)}
@@ -120,6 +132,13 @@ class Rows:
         self.block = self.chosen[tasks.setting(kind)]
         self.corpus, self.shape = tasks.corpus(settings, kind, seed if text is None else text), self.block["model"]
         self.plans = plans(settings, kind)
+        least = {"groups": self.block["groups"], "shots": self.chosen["shots"], "probe": self.chosen["probe"]}
+        for name, value in {**least, "votes": self.block["votes"] + 1}.items():
+            if value < 1:
+                raise StudyError(f"The setting {name!r} of grouped heads must be {int(name != 'votes')} or more.")
+        if self.block["groups"] > self.shape["heads"]:
+            wanted = f"{self.block['groups']} groups of {self.shape['heads']} heads"
+            raise StudyError(f"There cannot be {wanted}: lower grouping.{tasks.setting(kind)}.groups.")
 
     def constraint(self, **other: Any) -> dict[str, Any]:
         """The objective of GHT."""
@@ -176,11 +195,11 @@ class Rows:
             NARROWER: self.whole(shape=narrower(self.shape, self.block["groups"])),
             L0: run_spec(self.corpus, rest, self.seed, 2, start=opened, cut=self.cut("gates")),
             GRADIENT: self.second(plain, None, self.cut("gradient")),
-            DISAGREE: self.whole(self.constraint(form="disagreement", beta=1.0)),
+            DISAGREE: self.whole(self.constraint(form="disagreement", alpha=0.0, beta=1.0)),
         }
 
     def ablations(self) -> dict[str, dict]:
-        """The eight rows of Table 3, then variants: feature map, count and rule of votes, equation 4A, when votes are taken."""
+        """The eight rows of Table 3, then variants: count, rule and time of votes, feature map, equation 4A."""
         grouped, plain, constraint = self.first(self.constraint()), self.first(), self.constraint()
         opened = run_spec(
             self.corpus, self.plans[0], self.seed, 1, shape=self.shape, cut=self.cut(), watch=self._watch(self.plans[0], None)
@@ -201,8 +220,9 @@ class Rows:
         for which in (name for name in grouping.MAPS if name != self.chosen["which"]):
             found[f"GHT, map {which}"] = self.whole(self.constraint(which=which))
             found[f"GHT-PS, map {which}"] = self.pruned(self.constraint(which=which))
-        form = self.constraint(form="class")
-        return found | {"GHT, equation 4A": self.whole(form), "GHT-PS, equation 4A": self.pruned(form)}
+        form, bounded = self.constraint(form="class"), self.constraint(form="class", beta=0.0)
+        found |= {PRINTED_4A: self.whole(form), "GHT, 4A as in the code": self.whole(bounded)}
+        return found | {"GHT-PS, 4A as in the code": self.pruned(bounded)}
 
     def numbers(self) -> dict[str, dict]:
         """GHT and GHT-PS with other numbers of groups (Fig. 3)."""
@@ -215,11 +235,12 @@ class Rows:
         return found
 
     def strengths(self) -> dict[str, dict]:
-        """GHT with weaker and stronger constraints (Fig. 2)."""
-        return {
-            f"GHT, weight {factor:g}": self.whole(self.constraint(weight=factor * self.chosen["weight"]))
-            for factor in self.chosen["strengths"]
-        }
+        """GHT and GHT-PS with weaker and stronger constraints (Fig. 2), by the factor on the usual weight."""
+        found = {}
+        for factor in self.chosen["strengths"]:
+            form = self.constraint(weight=factor * self.chosen["weight"])
+            found |= {f"GHT, weight x {factor:g}": self.whole(form), f"GHT-PS, weight x {factor:g}": self.pruned(form)}
+        return found
 
 
 def from_converged(settings: Mapping[str, Any], start: Mapping[str, Any], seed: int) -> dict[str, dict]:
@@ -242,7 +263,7 @@ def from_converged(settings: Mapping[str, Any], start: Mapping[str, Any], seed: 
         return run_spec(rows.corpus, one, seed, 1, start=start, objective=objective, watch=watched)
 
     return {
-        "further training": rows.second(first(None)),
+        FURTHER: rows.second(first(None)),
         GHT: rows.second(first(constraint), constraint),
         PS: rows.second(first(constraint), None, rows.cut()),
         NO_CONSTRAINT: rows.second(first(None), None, rows.cut()),
@@ -323,9 +344,10 @@ def origin(spec: Mapping[str, Any]) -> Mapping[str, Any] | None:
 
 def rows_of(settings: Mapping[str, Any], kind: str, seed: int) -> dict[str, dict]:
     """The rows of a task by name: of translation all, of the other tasks the main ones; more seeds as "NAME, seed N"."""
-    chosen, rows = settings["grouping"], Rows(settings, kind, seed)
-    if not rows.block["steps"]:
+    chosen = settings["grouping"]
+    if not chosen[tasks.setting(kind)]["steps"]:
         return {}
+    rows = Rows(settings, kind, seed)
     found = rows.main()
     if kind == tasks.TRANSLATION and chosen["everything"]:
         found |= rows.peers() | rows.ablations() | rows.numbers() | rows.strengths()
@@ -369,6 +391,8 @@ def made(spec: Mapping[str, Any], label: str = "grouping") -> Path:
         A folder with model/ (`helpers.heads.load`), history.csv, and where there were such: trace.npz (heads compared while
         training), ballot.csv (votes, groups, which heads stay; numbered as in the start), gates.csv.
     """
+    if "stage" in spec.get("start", {}):
+        made(spec["start"], label)  # before anything is drawn for this run
     folder = study.make(study.runs(), "grouped", dict(spec), lambda folder: _build(spec, folder, label))
     (_work(spec) / "checkpoint.pt").unlink(missing_ok=True)
     return folder

@@ -11,6 +11,7 @@ import pandas as pd
 import torch
 
 from helpers import heads, measures, models, tasks
+from helpers.corpora import tokens
 from helpers.heads.sites import ADDRESS
 from helpers.measures import report
 from helpers.methods import grouped, grouping
@@ -102,12 +103,12 @@ def scores(
             value, change = task.interval(own, None, repeats), task.interval(own, other, repeats)
             level = task.interval(other, None, 0)
             for metric in task.metrics:
-                sign = -1 if metric == "perplexity" else 1
-                gain = sorted(sign * 100 * part / level[metric][0] for part in change[metric][1:])
+                percent = (-100 if metric == "perplexity" else 100) / (level[metric][0] or np.nan)
+                gain = sorted(percent * part for part in change[metric][1:])
                 rows[name, split, metric] = {
                     **dict(zip(("value", "low", "high"), value[metric], strict=True)),
                     **dict(zip(("change", "change_low", "change_high"), change[metric], strict=True)),
-                    "gain": sign * 100 * change[metric][0] / level[metric][0], "gain_low": gain[0], "gain_high": gain[1],
+                    "gain": percent * change[metric][0], "gain_low": gain[0], "gain_high": gain[1],
                     "dev_loss": history.dev_loss.iloc[-1],
                 }  # fmt: skip
     table = pd.DataFrame.from_dict(rows, orient="index")
@@ -294,7 +295,8 @@ def trace(spec: Mapping[str, Any]) -> dict[str, np.ndarray]:
         return dict(stored)
 
 
-def _sites(spec: Mapping[str, Any]) -> list[tuple[str, int]]:
+def sites(spec: Mapping[str, Any]) -> list[tuple[str, int]]:
+    """(kind, layer) of every attention of a run's model that has heads."""
     return [(site.kind, site.layer) for site in heads.sites(grouped.load(spec)) if site.heads]
 
 
@@ -331,14 +333,11 @@ def constraint_terms(spec: Mapping[str, Any], groups: int) -> pd.DataFrame:
 
 
 def both_stages(spec: Mapping[str, Any], groups: int) -> pd.DataFrame:
-    """`constraint_terms` of a row from the first step of stage 1 to the last of stage 2; ``attrs["vote"]`` where heads went."""
+    """`constraint_terms` of a row that keeps all heads, from the first step of stage 1 to the last of stage 2."""
     first = first_stage(spec)
-    one, two = constraint_terms(first, groups), constraint_terms(spec, groups)
-    done = first["training"]["steps"]
-    frame = pd.concat([one, two.assign(step=two.step + done)], ignore_index=True)
-    if "cut" in spec:
-        frame.attrs["vote"] = done
-    return frame
+    two = constraint_terms(spec, groups)
+    parts = [constraint_terms(first, groups), two.assign(step=two.step + first["training"]["steps"])]
+    return pd.concat(parts, ignore_index=True)
 
 
 def compactness(runs: Runs, scored: pd.DataFrame, strengths: Mapping[str, float], groups: int) -> pd.DataFrame:
@@ -375,7 +374,7 @@ def similarity(spec: Mapping[str, Any], groups: int) -> tuple[dict, dict, dict, 
     labels_before, labels_after : dict of (kind, layer) -> array [heads]
     """
     found = ({}, {}, {}, {})
-    for site, grams in zip(_sites(spec), _grams(trace(spec)), strict=True):
+    for site, grams in zip(sites(spec), _grams(trace(spec)), strict=True):
         for place, look in enumerate((0, _last(grams))):
             table = torch.tensor(grams[look])
             found[place][site] = grouping.cosines(table).numpy()
@@ -401,7 +400,7 @@ def map_of_heads(spec: Mapping[str, Any], groups: int, kept: Mapping[tuple[str, 
     from scipy.optimize import linear_sum_assignment
 
     seen, rows = trace(spec), []
-    for (kind, layer), grams in zip(_sites(spec), _grams(seen), strict=True):
+    for (kind, layer), grams in zip(sites(spec), _grams(seen), strict=True):
         target, named = None, None
         for look in range(_last(grams), -1, -1):
             table = torch.tensor(grams[look])
@@ -429,34 +428,45 @@ def _scaled(distances: np.ndarray) -> np.ndarray:
     return vectors[:, -2:][:, ::-1] * np.sqrt(np.clip(values[-2:][::-1], 0, None))
 
 
-def padding(spec: Mapping[str, Any], groups: int, which: str = "V", batches: int = 20) -> pd.Series:
-    """What it changes to count padding as the public code does, on training batches of a run's model.
+def padding(spec: Mapping[str, Any], groups: int, which: str = "V", batches: int = 20, rows: int = 32) -> pd.DataFrame:
+    """What it changes to count padding as the public code does, on dev batches of a run's model.
 
     Returns
     -------
-    pandas.Series
-        padded (share of source and target positions that are padding), regrouped (share of heads whose group differs), cosine
-        (mean absolute difference of the cosine of a head with its centre).
+    pandas.DataFrame
+        On "like length" (as training batches are) and "any length": padded (share of source and target positions that are
+        padding), regrouped (share of heads whose group differs), cosine (mean absolute difference of the cosine of a head with
+        its centre).
     """
     model, task = grouped.load(spec), grouped.task(spec)
-    moved, cosine, empty, count = 0.0, 0.0, 0.0, 0
-    stream = task.epoch(spec["training"]["batch_tokens"], 1, model.device)(0)
-    for _, batch in zip(range(batches), stream, strict=False):
-        both = []
-        for counted in (False, True):
-            with torch.no_grad(), grouping.watch(model, which, padding=counted) as watched:
-                watched.feed(batch)
-                model(**inputs(batch), use_cache=False)
-            table = torch.stack(watched.grams).double()
-            labels = grouping.clusters(table, groups)
-            both.append((labels, grouping.closeness(table, labels, groups)[0]))
-        (labels, own), (other, padded) = both
-        moved += float((labels != other).double().mean())
-        cosine += float((own - padded).abs().mean())
-        real = batch["attention_mask"].double().mean() + (batch["labels"] != -100).double().mean()
-        empty += 1 - float(real) / 2
-        count += 1
-    return pd.Series({"padded": empty, "regrouped": moved, "cosine": cosine}) / count
+    data, found = task.dev, {}
+    order = np.random.default_rng(0).permutation(len(data.source))
+    by_length = sorted(order, key=lambda row: (len(data.source[row]), len(data.target[row])))
+    for name, chosen in (("like length", by_length), ("any length", order)):
+        parts = [chosen[at : at + rows] for at in range(0, len(chosen), rows)]
+        every = max(1, len(parts) // batches)
+        fed = (tokens.collate(data, [int(row) for row in part], task.source.pad) for part in parts[::every])
+        measured = [_with_padding(model, {n: t.to(model.device) for n, t in batch.items()}, groups, which) for batch in fed]
+        found[name] = pd.DataFrame(measured).mean()
+    return pd.DataFrame(found).T.rename_axis("batches of")
+
+
+def _with_padding(model, batch: Mapping[str, torch.Tensor], groups: int, which: str) -> dict[str, float]:
+    both = []
+    for counted in (False, True):
+        with torch.no_grad(), grouping.watch(model, which, padding=counted) as watched:
+            watched.feed(batch)
+            model(**inputs(batch), use_cache=False)
+        labels, own = [], []
+        for _, table in grouping.stacked(watched.grams):
+            labels.append(grouping.clusters(table, min(groups, table.shape[-1])).flatten())
+            parts = labels[-1].view(table.shape[:-1])
+            own.append(grouping.closeness(table.double(), parts, min(groups, table.shape[-1]))[0].flatten())
+        both.append((torch.cat(labels), torch.cat(own)))
+    (labels, own), (other, padded) = both
+    real = torch.cat([batch["attention_mask"].flatten().bool(), (batch["labels"] != -100).flatten()]).double().mean()
+    moved = (labels != other).double().mean()
+    return {"padded": 1 - float(real), "regrouped": float(moved), "cosine": float((own - padded).abs().mean())}
 
 
 # --- votes, and which heads stay -------------------------------------------------------------------------------------
@@ -473,7 +483,15 @@ def kept(spec: Mapping[str, Any]) -> pd.Series:
     return pd.read_csv(grouped.made(spec) / "ballot.csv", index_col=list(ADDRESS)).kept
 
 
-def pillars(runs: Runs, start: Mapping[str, Any], repeats: int = 1, first: int = 100) -> pd.DataFrame:
+def remaining(spec: Mapping[str, Any]) -> dict[tuple[str, int], list[int]]:
+    """The heads of its start that a row kept: (kind, layer) -> heads."""
+    found: dict[tuple[str, int], list[int]] = {}
+    for (kind, layer, head), stays in kept(spec).items():
+        found.setdefault((kind, layer), []).extend([head] if stays else [])
+    return found
+
+
+def pillars(runs: Runs, start: Mapping[str, Any], parser: str = "spacy", repeats: int = 1, first: int = 100) -> pd.DataFrame:
     """Heads of one stage 1 with what they do, how relevant they are and which rows that start from it keep them.
 
     Parameters
@@ -490,6 +508,7 @@ def pillars(runs: Runs, start: Mapping[str, Any], repeats: int = 1, first: int =
     """
     model, task = grouped.load(start), grouped.task(start)
     subject = task.subject(model)
+    subject.parser = parser
     roles = report.confidence_and_functions(subject, repeats)[1]
     relevance = measures.relevance(model, subject.batches(2048, first))
     parts = []
@@ -498,6 +517,15 @@ def pillars(runs: Runs, start: Mapping[str, Any], repeats: int = 1, first: int =
         said = [", ".join(sorted({function for function, _ in cell})) for cell in roles.reindex(table.index)]
         parts.append(table.assign(functions=said, method=name).reset_index())
     return pd.concat(parts, ignore_index=True)
+
+
+def examples(runs: Runs, beam: int, first: int = 3) -> pd.DataFrame:
+    """The first examples of the first test set: the source, the reference, and what each row puts out."""
+    task = grouped.task(next(iter(runs.values())))
+    split = task.tests[0]
+    pairs = task.pairs(split)[:first]
+    table = {"source": [pair.source for pair in pairs], "reference": [pair.target for pair in pairs]}
+    return pd.DataFrame(table | {name: grouped.outputs(spec, split, beam)[:first] for name, spec in runs.items()}).T
 
 
 def overlap(table: pd.DataFrame) -> pd.DataFrame:
