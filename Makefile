@@ -29,7 +29,7 @@ study: $(VENV)/ready
 test: $(VENV)/ready
 	$(BIN)/python -m pytest
 
-## make bench      what the instrument and relevance cost, what removed heads save, as ratios
+## make bench      what the instrument, relevance and the group constraint cost, what removed heads save, as ratios
 bench: $(VENV)/ready
 	$(BIN)/python -m benchmarks.heads_overhead
 	$(BIN)/python -m benchmarks.removed_heads
