@@ -1,0 +1,561 @@
+"""Tables of grouped heads: scores and costs by hand, the paper's numbers, groups over training, votes, overlaps, seeds."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pandas as pd
+import pytest
+import torch
+from scipy import stats
+from scipy.spatial.distance import pdist, squareform
+
+from helpers import heads, models, scoring, tasks
+from helpers.corpora import tokens
+from helpers.heads.sites import ADDRESS
+from helpers.methods import grouped, grouping
+from helpers.methods import grouped_tables as tables
+from helpers.methods.grouped import (
+    AT_START,
+    BOTH,
+    DISAGREE,
+    FEWER,
+    GHT,
+    L0,
+    LITE,
+    MEMBER,
+    NARROWER,
+    NO_CONSTRAINT,
+    NO_DIVERSIFICATION,
+    NO_HOMOGENISATION,
+    PS,
+    RANDOM,
+    SECOND,
+    VANILLA,
+)
+from tests.unit import tiny_groups
+
+CPU = torch.device("cpu")
+TEST = "test"
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory):
+    """The rows of translation; all rows are in the store."""
+    with pytest.MonkeyPatch.context() as patch:
+        tiny_groups.go_to(tmp_path_factory.getbasetemp(), patch)
+        yield tiny_groups.make()
+
+
+@pytest.fixture(autouse=True)
+def store(isolated, tmp_path_factory, monkeypatch):
+    """Tests look at the store that the rows were made in."""
+    tiny_groups.go_to(tmp_path_factory.getbasetemp(), monkeypatch)
+
+
+def worse(pairs, every):
+    """Texts of which each `every`th word is lost."""
+    return [" ".join(word for n, word in enumerate(pair.target.split()) if (n + 1) % every) for pair in pairs]
+
+
+def counted(runs, losses):
+    """As `tables.statistics`, of outputs of our own: row -> which words are lost (or losses of 31 tokens each)."""
+    task, found = grouped.task(next(iter(runs.values()))), {}
+    for name, lost in losses.items():
+        outputs = [[loss, 31] for loss in lost] if task.kind == tasks.LANGUAGE else worse(task.pairs(TEST), lost)
+        found[name, TEST] = task.statistics(outputs, TEST)
+    return found
+
+
+LOST = {VANILLA: 5, GHT: 8, PS: 6}
+LOSSES = {VANILLA: (60.0, 80.0, 100.0), GHT: (57.0, 79.0, 97.0), PS: (61.0, 82.0, 103.0)}
+
+
+@pytest.fixture(scope="module")
+def scored(made):
+    """Scores of the main rows of each task, as if these were their outputs."""
+    found = {}
+    for kind in tasks.METRICS:
+        runs = tiny_groups.rows(kind)
+        runs = {name: runs[name] for name in LOST}
+        found[kind] = tables.scores(runs, counted(runs, LOSSES if kind == tasks.LANGUAGE else LOST), repeats=100)
+    return found
+
+
+# --- scores ----------------------------------------------------------------------------------------------------------
+
+
+def test_statistics_are_those_of_the_stored_outputs(made):
+    for kind in tasks.METRICS:
+        runs = tiny_groups.rows(kind)
+        runs = {name: runs[name] for name in (VANILLA, PS)}
+        found = tables.statistics(runs, 1)
+        assert list(found) == [(VANILLA, TEST), (PS, TEST)]
+        for name, spec in runs.items():
+            outputs = grouped.outputs(spec, TEST, 1)
+            np.testing.assert_array_equal(found[name, TEST], grouped.task(spec).statistics(outputs, TEST))
+        if kind == tasks.LANGUAGE:
+            task = grouped.task(runs[PS])
+            wanted = tasks.block_losses(grouped.load(runs[PS]), task._encoded(TEST))
+            np.testing.assert_allclose(found[PS, TEST], wanted, rtol=1e-5)
+            assert not np.allclose(found[PS, TEST], found[VANILLA, TEST])
+
+
+def test_scores_of_translation_by_hand(made, scored):
+    table, pairs = scored[tasks.TRANSLATION], grouped.task(made[VANILLA]).pairs(TEST)
+    assert table.index.tolist() == [(name, TEST, "BLEU") for name in LOST] and table.index.names == [
+        "row",
+        "test set",
+        "metric",
+    ]
+    bleu = {name: scoring.bleu(worse(pairs, lost), [pair.target for pair in pairs], 1)["bleu"] for name, lost in LOST.items()}
+    for name in LOST:
+        line = table.loc[name, TEST, "BLEU"]
+        assert line.value == pytest.approx(bleu[name]) and line.low <= line.value <= line.high
+        assert line.change == pytest.approx(bleu[name] - bleu[VANILLA])
+        assert line.gain == pytest.approx(100 * (bleu[name] / bleu[VANILLA] - 1))
+        np.testing.assert_allclose([line.gain_low, line.gain_high], 100 * line[["change_low", "change_high"]] / bleu[VANILLA])
+        assert line.dev_loss == pd.read_csv(grouped.made(made[name]) / "history.csv").dev_loss.iloc[-1]
+    changes = table.loc[VANILLA].filter(regex="change|gain")
+    assert (changes == 0).all(axis=None)  # the reference against itself
+    assert bleu[GHT] > bleu[PS] > bleu[VANILLA] and table.loc[GHT, TEST, "BLEU"].gain_low > 0
+
+
+def test_scores_of_summarization_have_three_metrics(scored):
+    table = scored[tasks.SUMMARIZATION]
+    assert table.index.tolist() == [(name, TEST, metric) for name in LOST for metric in ("ROUGE-1", "ROUGE-2", "ROUGE-L")]
+    task = grouped.task(tiny_groups.rows(tasks.SUMMARIZATION)[GHT])
+    own, base = (task.statistics(worse(task.pairs(TEST), LOST[name]), TEST).mean(0) for name in (GHT, VANILLA))
+    np.testing.assert_allclose(table.loc[GHT].value, own)
+    np.testing.assert_allclose(table.loc[GHT].gain, 100 * (own / base - 1))
+
+
+def test_a_lower_perplexity_is_a_gain(scored):
+    table = scored[tasks.LANGUAGE]
+    values = {name: np.exp(sum(lost) / 93) for name, lost in LOSSES.items()}
+    for name, value in values.items():
+        line = table.loc[name, TEST, "perplexity"]
+        assert line.value == pytest.approx(value) and line.change == pytest.approx(value - values[VANILLA])
+        assert line.gain == pytest.approx(100 * (1 - value / values[VANILLA]))
+        assert line.gain_low <= line.gain <= line.gain_high
+    gain = table.gain.droplevel(["test set", "metric"])
+    assert gain[GHT] > 0 == gain[VANILLA] > gain[PS] and table.loc[GHT, TEST, "perplexity"].gain_low > 0
+
+
+def test_more_seeds_are_compared_with_their_own_reference(made):
+    runs = {name: tiny_groups.rows(tasks.LANGUAGE)[name] for name in (VANILLA, GHT)}
+    runs |= {f"{name}, seed 2": spec for name, spec in runs.items()}
+    losses = {VANILLA: (60.0,), GHT: (50.0,), f"{VANILLA}, seed 2": (40.0,), f"{GHT}, seed 2": (45.0,)}
+    change = tables.scores(runs, counted(runs, losses), repeats=0).change.droplevel(["test set", "metric"])
+    base = np.exp(np.array([60, 40]) / 31)
+    np.testing.assert_allclose(change[[GHT, f"{GHT}, seed 2"]], np.exp(np.array([50, 45]) / 31) - base)
+    assert change[VANILLA] == change[f"{VANILLA}, seed 2"] == 0
+
+
+def test_another_reference(made):
+    runs = {name: made[name] for name in LOST}
+    table = tables.scores(runs, counted(runs, LOST), PS, 0)
+    assert table.loc[PS, TEST, "BLEU"].change == 0 > table.loc[VANILLA, TEST, "BLEU"].change
+
+
+def test_a_reference_that_scores_nothing_gives_no_gain(made):
+    """As models that were hardly trained do: their gain is not a number, and the table is made."""
+    for kind in (tasks.TRANSLATION, tasks.SUMMARIZATION):
+        runs = {name: tiny_groups.rows(kind)[name] for name in (VANILLA, GHT)}
+        task = grouped.task(runs[GHT])
+        nothing = task.statistics([""] * len(task.pairs(TEST)), TEST)
+        table = tables.scores(runs, {(name, TEST): nothing for name in runs}, repeats=10)
+        assert (table.value == 0).all() and not np.isfinite(table.gain).any()
+
+
+# --- costs -----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", tasks.METRICS)
+def test_costs_are_those_of_the_models(made, kind):
+    runs = {name: spec for name, spec in tiny_groups.rows(kind).items() if name in (VANILLA, PS, LITE, FEWER, NARROWER)}
+    table = tables.costs(runs)
+    assert list(table.index) == list(runs)
+    for name, spec in runs.items():
+        model, ids = grouped.load(spec), torch.full((1, 30), 5)
+        batch = {"input_ids": ids} if kind == tasks.LANGUAGE else {"input_ids": ids, "labels": ids}
+        parameters, flops = models.size(model, batch)
+        assert table.loc[name].tolist() == [sum(s.heads for s in heads.sites(model)), parameters / 1e6, flops / 1e6], name
+    assert (table.loc[PS] < table.loc[VANILLA]).all() and table.heads[PS] == table.heads[VANILLA] / 2
+    if LITE in table.index:
+        assert (table.loc[LITE, ["parameters", "FLOPs"]] < table.loc[PS, ["parameters", "FLOPs"]]).all()
+        wanted, bare = (
+            grouped.weights(made[PS]["start"]["shape"], 2),
+            lambda name: grouped.weights(made[name]["start"]["shape"]),
+        )
+        np.testing.assert_allclose([bare(FEWER), bare(NARROWER)], wanted, rtol=0.06)
+
+
+@pytest.mark.parametrize("kind", tasks.METRICS)
+def test_speed_is_measured_side_by_side(made, kind):
+    runs = {name: tiny_groups.rows(kind)[name] for name in (VANILLA, PS)}
+    table = tables.speed(runs, rows=3, repeats=3)
+    assert list(table.index) == [VANILLA, PS] and (table.rate > 0).all()
+    assert table.loc[VANILLA, ["ratio", "low", "high"]].tolist() == [1, 1, 1]
+    assert table.low[PS] <= table.ratio[PS] <= table.high[PS]
+
+
+# --- the paper's tables ----------------------------------------------------------------------------------------------
+
+
+def test_printed_gains_are_those_that_the_paper_claims():
+    sums = {name: sum(row[0]) for name, row in tables.PRINTED.items()}
+    assert all(len(row[0]) == 7 for row in tables.PRINTED.values())
+
+    def over(one, other):
+        return round(100 * (sums[one] / sums[other] - 1), 1)
+
+    assert (over(GHT, VANILLA), over(PS, FEWER), over(PS, NARROWER), over(GHT, DISAGREE)) == (3.8, 4.9, 4.4, 2.9)
+    parameters = {name: row[1] for name, row in tables.PRINTED.items()}
+    assert {name for name in parameters if parameters[name] == 30} == {PS, FEWER, NARROWER, L0}
+    lite, _, flops = tables.PRINTED_LITE  # Table 5: against a base model of 44M, and Lite Conv of 166M and 6184M
+    assert (round(100 * (1 - lite / 44), 1), round(100 * (1 - lite / 166), 2), round(100 * (1 - flops / 6184), 2)) == (
+        63.6,
+        90.36,
+        80.9,
+    )
+    assert round(100 * (tables.PRINTED_LITE[1] / 722.1 - 1), 1) == 62.1
+
+
+def test_printed_ablation_is_that_of_the_first_five_sets():
+    for name in (GHT, PS):
+        assert tables.PRINTED_ABLATION[name] == tables.PRINTED[name][0][:5]
+    worst = {name: np.mean(bleu) for name, bleu in tables.PRINTED_ABLATION.items()}
+    assert len(worst) == 10 and max(worst, key=worst.get) == GHT and min(worst, key=worst.get) == BOTH
+
+
+def test_table_1_has_the_papers_numbers_beside_ours(made, scored):
+    runs = {name: made[name] for name in LOST}
+    cost = tables.costs(runs)
+    fast = pd.DataFrame({"rate": 9.0, "ratio": [1.0, 1.1, 1.2], "low": 0.0, "high": 2.0}, list(LOST))
+    table = tables.table_1(scored[tasks.TRANSLATION], cost, fast)
+    assert list(table.index) == list(LOST)
+    np.testing.assert_array_equal(table.value, scored[tasks.TRANSLATION].value)
+    np.testing.assert_array_equal(table.parameters, cost.parameters)
+    assert table.speed.tolist() == [1.0, 1.1, 1.2]
+    assert table["printed BLEU"].tolist() == [28.0, 29.1, 28.9] and table["printed parameters"].tolist() == [44, 44, 30]
+    np.testing.assert_allclose(table["printed gain"], [0, 100 * 8.7 / 231, 100 * 7.5 / 231])  # sums over seven sets
+    np.testing.assert_allclose(table["printed speed"], [1, 1016.4 / 1012.1, 1122.1 / 1012.1])
+    shown = tables.against_cost(table, "EN-DE")
+    assert shown.method.tolist() == list(LOST) and (shown.task == "EN-DE").all() and (shown.unit == "BLEU").all()
+    assert shown.parameters.tolist() == cost.parameters.tolist() and shown.speed.tolist() == [1.0, 1.1, 1.2]
+
+
+def test_the_other_tasks_have_the_papers_numbers_beside_ours(scored):
+    others = {kind: scored[kind] for kind in (tasks.SUMMARIZATION, tasks.LANGUAGE)}
+    table = tables.table_others(others)
+    assert len(table) == 12 and table.index.names == ["task", "row", "test set", "metric"]
+    assert table.loc[tasks.SUMMARIZATION, PS, TEST, "ROUGE-2"].printed == 21.31
+    assert table.loc[tasks.LANGUAGE, GHT, TEST, "perplexity"].printed == 18.60
+    gain = table["printed gain"]
+    assert gain[tasks.SUMMARIZATION, GHT, TEST, "ROUGE-1"] == pytest.approx(100 * (40 / 38.45 - 1))
+    assert gain[tasks.LANGUAGE, PS, TEST, "perplexity"] == pytest.approx(100 * (1 - 18.59 / 19.14)) and gain.min() == 0
+
+
+def test_gains_of_all_tasks(scored):
+    table = tables.gains(scored)
+    names = ["translation, BLEU", *(f"summarization, ROUGE-{n}" for n in "12L"), "language modelling, perplexity"]
+    assert table.task.unique().tolist() == names and table.groupby("task").method.agg(list).map(set).eq({GHT, PS}).all()
+    line = table[(table.task == names[0]) & (table.method == GHT)].iloc[0]
+    ours = scored[tasks.TRANSLATION].loc[GHT, TEST, "BLEU"]
+    assert (line.gain, line.low, line.high) == (ours.gain, ours.gain_low, ours.gain_high)
+    printed = table.set_index(["task", "method"]).printed
+    np.testing.assert_allclose(printed[names[0]][[GHT, PS]], [100 * 8.7 / 231, 100 * 7.5 / 231])
+    assert printed[names[-1], GHT] == pytest.approx(100 * (1 - 18.6 / 19.14))
+    assert printed[names[2], PS] == pytest.approx(100 * (21.31 / 17.97 - 1))
+
+
+def test_gains_of_several_test_sets_are_told_apart(scored):
+    table = scored[tasks.LANGUAGE]
+    both = pd.concat([table, table.rename(index={TEST: "wikitext"}, level="test set")])
+    assert set(tables.gains({"LM": both}).task) == {"LM, perplexity, test", "LM, perplexity, wikitext"}
+
+
+def test_ablations_are_against_the_model_they_are_of(made):
+    names = [GHT, PS, NO_DIVERSIFICATION, NO_HOMOGENISATION, AT_START, NO_CONSTRAINT, RANDOM, MEMBER, SECOND, BOTH,
+             "votes once settled", "GHT, map O", "GHT-PS, map O"]  # fmt: skip
+    runs = {name: made[name] for name in names}
+    lost = {name: 3 + place for place, name in enumerate(names)}
+    table = tables.ablation(runs, counted(runs, lost), 20)
+    whole = [GHT, NO_DIVERSIFICATION, NO_HOMOGENISATION, "GHT, map O"]
+    assert table.row.tolist() == whole + [name for name in names if name not in whole]
+    assert (table.model == [GHT] * 4 + [PS] * 9).all() and table.attrs["references"] == {GHT: GHT, PS: PS}
+    table = table.set_index("row")
+    for name, line in table.iterrows():
+        if name == line.model:
+            assert np.isnan([line.change, line.change_low, line.change_high]).all()
+        else:
+            assert line.change == pytest.approx(line.value - table.value[line.model]) and line.change_low <= line.change_high
+    assert table.printed[NO_DIVERSIFICATION] == pytest.approx(np.mean([-0.7, -1.0, -0.6, -0.9, -0.8]))
+    assert table.printed[SECOND] == pytest.approx(np.mean([-2.0, -0.9, -0.8, -0.8, -1.1]))
+    assert table.printed[table.printed.isna()].index.tolist() == [GHT, "GHT, map O", PS, "votes once settled", "GHT-PS, map O"]
+
+
+def test_scores_by_number_of_groups(made):
+    names = [VANILLA, GHT, PS, "GHT, 1 groups", "GHT-PS, 1 groups", "GHT, 4 groups", "GHT, map O", "GHT, weight x 10", LITE]
+    runs = {name: made[name] for name in names}
+    lost = {name: 3 + place for place, name in enumerate(names)}
+    table = tables.scores(runs, counted(runs, lost), repeats=0)
+    found = tables.by_groups(table, 2, 4)
+    rows = list(zip(found.method, found.groups, strict=True))
+    assert rows == [(VANILLA, 2), (GHT, 2), (PS, 2), (GHT, 1), (PS, 1), (GHT, 4), (PS, 4)]
+    values = table.value.droplevel(["test set", "metric"])
+    assert found.value.tolist() == [*values[names[:6]], values["GHT, 4 groups"]]  # a group each: nothing goes
+    assert (found.panel == TEST).all() and (found.unit == "BLEU").all()
+
+
+# --- groups ----------------------------------------------------------------------------------------------------------
+
+
+def grams_of(model, task, first=8, which="V"):
+    """Inner products of heads on the probe, a layer each."""
+    batch = task.held_out(10**9, first, CPU)[0]
+    with torch.no_grad(), grouping.watch(model.eval(), which) as watched:
+        watched.feed(batch)
+        model(**models.inputs(batch), use_cache=False)
+    return [gram.double() for gram in watched.grams]
+
+
+@pytest.mark.parametrize("kind", tasks.METRICS)
+def test_the_first_look_is_at_the_untrained_model(made, kind):
+    for name in (VANILLA, GHT):
+        first = tables.first_stage(tiny_groups.rows(kind)[name])
+        task, terms = grouped.task(first), tables.constraint_terms(first, 2)
+        grams = grams_of(task.build(first["shape"], 1), task)
+        found = [grouping.group_loss(gram, grouping.clusters(gram, 2), 2, 1.0, 1.0)[1:] for gram in grams]
+        assert terms.step.tolist()[:4] == [0, 3, 6, 9]
+        assert terms.homogeneity[0] == pytest.approx(np.mean([float(near) for near, _ in found]), rel=1e-4)
+        assert terms.diversity[0] == pytest.approx(np.mean([float(apart) for _, apart in found]), rel=1e-3, abs=1e-5)
+        assert np.isnan(terms["shift"][0]) and (terms["shift"][1:] > 0).all()
+        alone = tables.constraint_terms(first, 1)
+        assert (alone.diversity == 0).all() and (alone.homogeneity < terms.homogeneity).all()
+
+
+def test_groups_form_where_they_are_trained(made):
+    plain, tight = (tables.constraint_terms(made[name]["start"], 2).iloc[-1] for name in (VANILLA, GHT))
+    assert tight.homogeneity > plain.homogeneity + 0.05 and tight.diversity < plain.diversity - 0.1
+    silhouette = tables.compactness(made, table_of(made), {VANILLA: 0.0, GHT: 1.0, "GHT, weight x 10": 10.0}, 2).silhouette
+    assert silhouette.is_monotonic_increasing
+
+
+def table_of(made):
+    runs = {name: made[name] for name in (VANILLA, GHT, "GHT, weight x 10")}
+    return tables.scores(runs, counted(runs, {VANILLA: 4, GHT: 5, "GHT, weight x 10": 6}), repeats=10)
+
+
+def test_compactness_beside_the_score(made):
+    scored = table_of(made)
+    table = tables.compactness(made, scored, {VANILLA: 0.0, GHT: 1.0}, 2)
+    assert table.label.tolist() == [VANILLA, GHT] and table.strength.tolist() == [0, 1] and (table.unit == "BLEU").all()
+    for line in table.itertuples():
+        seen = tables.trace(made[line.label])
+        last = int(np.flatnonzero(~np.isnan(seen["grams_0"]).any((1, 2)))[-1])
+        assert last > 2
+        grams = [torch.tensor(seen[f"grams_{site}"][last]) for site in range(6)]
+        wanted = pd.DataFrame([grouping.compactness(gram, grouping.clusters(gram, 2)) for gram in grams]).mean()
+        assert (line.silhouette, line.dunn) == (wanted.silhouette, wanted.dunn)
+        assert line.value == scored.loc[line.label, TEST, "BLEU"].value
+
+
+def test_both_stages_follow_each_other(made):
+    whole = tables.both_stages(made[GHT], 2)
+    one, two = (tables.constraint_terms(spec, 2) for spec in (made[GHT]["start"], made[GHT]))
+    pd.testing.assert_frame_equal(whole[: len(one)], one)
+    assert whole.step.tolist() == [*one.step, *(two.step + 12)] and whole.step.is_monotonic_increasing and len(two) > 3
+    np.testing.assert_allclose(tables.constraint_terms(made[PS], 2).homogeneity, 1)  # of every group one head is left
+    looked = grams_of(grouped.load(made[GHT]["start"]), grouped.task(made[GHT]))
+    whole_stage_2 = tables.trace(made[GHT])
+    for site, gram in enumerate(looked):  # stage 2 begins with the model that stage 1 left
+        np.testing.assert_allclose(whole_stage_2[f"grams_{site}"][0], gram, rtol=1e-4, atol=1e-6)
+
+
+def test_similarity_before_and_after(made):
+    first = made[GHT]["start"]
+    before, after, groups_before, groups_after = tables.similarity(first, 2)
+    model = grouped.task(first).build(first["shape"], 1)
+    places = [(site.kind, site.layer) for site in heads.sites(model)]
+    assert list(before) == list(after) == list(groups_before) == list(groups_after) == places
+    for site, gram in zip(places, grams_of(model, grouped.task(first)), strict=True):
+        np.testing.assert_allclose(before[site], grouping.cosines(gram), rtol=1e-3, atol=1e-5)
+        np.testing.assert_array_equal(groups_before[site], grouping.clusters(gram, 2))
+        np.testing.assert_allclose(np.diag(after[site]), 1)
+        assert set(groups_after[site]) == {0, 1} and groups_after[site][0] == 0
+    inside = [table[np.equal.outer(groups_after[s], groups_after[s])].mean() for s, table in after.items()]
+    across = [table[np.not_equal.outer(groups_after[s], groups_after[s])].mean() for s, table in after.items()]
+    assert np.mean(inside) > np.mean(across) + 0.5
+
+
+def test_map_of_heads(made):
+    kept = {}
+    for (kind, layer, head), stays in tables.kept(made[PS]).items():
+        kept.setdefault((kind, layer), []).extend([head] * stays)
+    first = made[PS]["start"]
+    table, seen = tables.map_of_heads(first, 2, kept), tables.trace(first)
+    sites = [(site.kind, site.layer) for site in heads.sites(grouped.load(first))]
+    steps = sorted(set(table.step))
+    assert steps[:4] == [0, 3, 6, 9]
+    assert len(table) == len(steps) * 24 and table.step.is_monotonic_increasing
+    for number, (kind, layer) in enumerate(sites):
+        site = table[table.site == f"{kind} {layer}"]
+        assert site[site.kept].groupby("step")["head"].agg(list).tolist() == [kept[kind, layer]] * len(steps)
+        positions = {}
+        for look, step in enumerate(steps):
+            part = site[site.step == step].sort_values("head")
+            positions[step] = part[["x", "y"]].to_numpy()
+            cosines = grouping.cosines(torch.tensor(seen[f"grams_{number}"][look])).numpy()
+            labels = grouping.clusters(torch.tensor(seen[f"grams_{number}"][look]), 2).numpy()
+            assert squareform(pdist(part[["group"]])).astype(bool).tolist() == np.not_equal.outer(labels, labels).tolist()
+            # turning and mirroring a look keeps what classical scaling gives: the best plane for these distances
+            centring = np.eye(4) - 1 / 4
+            values, vectors = np.linalg.eigh(centring @ cosines @ centring)
+            plane = vectors[:, -2:] * np.sqrt(values[-2:])
+            np.testing.assert_allclose(pdist(positions[step]), pdist(plane), atol=1e-7)
+            np.testing.assert_allclose(positions[step].mean(0), 0, atol=1e-7)
+        for one, two in itertools.pairwise(steps):  # no turn or mirror image would be nearer to the next look
+            turn = positions[one].T @ positions[two]
+            np.testing.assert_allclose(np.trace(turn), np.linalg.svd(turn, compute_uv=False).sum(), rtol=1e-6)
+
+
+def test_names_of_groups_stay_from_look_to_look(made):
+    first = made[PS]["start"]
+    kept = {(site.kind, site.layer): [] for site in heads.sites(grouped.load(first))}
+    table = tables.map_of_heads(first, 2, kept)
+    group = table.pivot(index=["site", "head"], columns="step", values="group")
+    for one, two in itertools.pairwise(group):
+        same = group[one].eq(group[two]).groupby("site").sum()
+        assert (same >= 2).all(), "the other way round more heads would keep their group's name"
+    assert not table.kept.any()
+
+
+def test_padding(made):
+    spec = made[GHT]
+    model, task = grouped.load(spec), grouped.task(spec)
+    found, data = tables.padding(spec, 2, batches=100, rows=5), task.dev
+    order = np.random.default_rng(0).permutation(len(data.source)).tolist()
+    by_length = sorted(order, key=lambda row: (len(data.source[row]), len(data.target[row])))
+    for name, chosen in (("like length", by_length), ("any length", order)):
+        wanted = []
+        for at in range(0, len(chosen), 5):
+            batch = tokens.collate(data, chosen[at : at + 5], task.source.pad)
+            seen = []
+            for padding in (False, True):
+                with torch.no_grad(), grouping.watch(model, "V", padding=padding) as watched:
+                    watched.feed(batch)
+                    model(**models.inputs(batch), use_cache=False)
+                groups = [grouping.clusters(gram, 2) for gram in watched.grams]
+                near = [grouping.closeness(g, labels, 2)[0] for g, labels in zip(watched.grams, groups, strict=True)]
+                seen.append((torch.cat(groups), torch.cat(near)))
+            real = torch.cat([batch["attention_mask"].flatten() == 1, batch["labels"].flatten() != -100])
+            moved, apart = (seen[0][0] != seen[1][0]).double().mean(), (seen[0][1] - seen[1][1]).abs().mean()
+            wanted.append([1 - float(real.double().mean()), float(moved), float(apart)])
+        np.testing.assert_allclose(found.loc[name], np.mean(wanted, 0), rtol=1e-2, atol=1e-6)
+    assert 0 <= found.padded["like length"] < found.padded["any length"] and found.cosine["any length"] > 1e-5
+
+
+def test_without_padding_nothing_changes(made):
+    found = tables.padding(made[GHT], 2, batches=6, rows=1)  # a sentence a batch: source and target have no padding
+    np.testing.assert_allclose(found, 0, atol=1e-6)
+
+
+# --- votes, and which heads stay -------------------------------------------------------------------------------------
+
+
+def test_votes_and_kept_heads(made):
+    table = tables.votes(made[PS])
+    assert list(table) == ["kind", "layer", "head", "group", "share", "kept"] and len(table) == 24
+    shares = table.groupby(["kind", "layer"]).share.sum()
+    np.testing.assert_allclose(shares, 2)  # one head a group wins each batch
+    assert table.share.between(0, 1).all() and table[table.kept].share.min() > 0
+    kept = tables.kept(made[PS])
+    assert kept.index.names == list(ADDRESS) and kept.tolist() == table.kept.tolist() and kept.sum() == 12
+    stored = heads.kept(grouped.load(made[PS]))
+    assert tables.remaining(made[PS]) == stored
+    assert sum(map(len, tables.remaining(made[L0]).values())) == 12 and list(tables.remaining(made[L0])) == list(stored)
+    assert tables.sites(made[PS]) == list(stored) == tables.sites(made[PS]["start"])
+
+
+def test_examples(made):
+    runs = {name: made[name] for name in (VANILLA, PS)}
+    table, pairs = tables.examples(runs, 1, 2), grouped.task(made[PS]).pairs(TEST)
+    assert list(table.index) == ["source", "reference", VANILLA, PS] and table.shape == (4, 2)
+    assert table.loc["source"].tolist() == [pair.source for pair in pairs[:2]]
+    assert table.loc["reference"].tolist() == [pair.target for pair in pairs[:2]]
+    for name, spec in runs.items():
+        assert table.loc[name].tolist() == grouped.outputs(spec, TEST, 1)[:2]
+
+
+def test_what_kept_heads_are(made):
+    start = made[PS]["start"]
+    runs = {PS: made[PS], RANDOM: made[RANDOM]}
+    table = tables.pillars(runs, start, repeats=5, first=4)
+    assert len(table) == 48 and set(table.method) == {PS, RANDOM}
+    assert list(table)[:3] == list(ADDRESS) and table.groupby("method").kept.sum().eq(12).all()
+    for name, spec in runs.items():
+        part = table[table.method == name].set_index(list(ADDRESS))
+        assert part.kept.equals(tables.kept(spec)[part.index])
+    one, two = (table[table.method == name].set_index(list(ADDRESS)) for name in runs)
+    assert one.relevance.equals(two.relevance) and one.functions.equals(two.functions)  # of the model they start from
+    np.testing.assert_allclose(one.groupby(level=["kind", "layer"]).relevance.sum(), 1, rtol=1e-4)
+    assert one.functions.map(type).eq(str).all()
+
+
+def test_overlap_by_hand():
+    rows = []
+    marks = {"a": "110010", "b": "011000", "c": "000000"}
+    for method, kept in marks.items():
+        for head in range(6):
+            rows.append({
+                "kind": "encoder", "layer": head // 3, "head": head % 3, "method": method, "kept": kept[head] == "1",
+                "relevance": head / 10, "functions": "rare" if head in (1, 4, 5) else "",
+            })  # fmt: skip
+    table = tables.overlap(pd.DataFrame(rows))
+    assert list(table.index) == ["a", "b", "c"] and (table["heads"] == 6).all() and table["kept"].tolist() == [3, 2, 0]
+    assert table.functional.tolist() == [2, 1, 0] and (table.functional_all == 3).all()
+    np.testing.assert_allclose(table.relevance[:2], [0.5 / 3, 0.15])
+    assert (table.relevance_all == 0.25).all() and np.isnan(table.relevance["c"])
+    assert table.loc["a", ["with b", "with c"]].tolist() == [1, 0] and table.loc["b", "with a"] == 1
+    assert table.loc["a", "with b, chance"] == 3 * 2 / 6 and np.isnan(table.loc["a", "with a"])
+
+
+# --- seeds -----------------------------------------------------------------------------------------------------------
+
+
+def test_scores_of_every_seed(scored):
+    table = scored[tasks.LANGUAGE]
+    more = table.rename(index=lambda name: f"{name}, seed 4", level="row")
+    found = tables.per_seed({"LM": pd.concat([table, more])}, rows=(VANILLA, GHT), seed=3)
+    assert list(zip(found.method, found.seed, strict=True)) == [(VANILLA, 3), (GHT, 3), (VANILLA, 4), (GHT, 4)]
+    assert (found.panel == "LM: test").all() and (found.unit == "perplexity").all()
+    assert found.value.tolist() == [*table.value[:2], *table.value[:2]]
+    panels = tables.per_seed({"sums": scored[tasks.SUMMARIZATION]}).panel.unique()
+    assert panels.tolist() == [f"sums: test, ROUGE-{n}" for n in "12L"]
+
+
+def test_means_over_seeds_by_scipy():
+    base, other = [30.0, 31.0, 29.5, 30.2], [31.0, 31.5, 31.0, 30.1]
+    rows = [
+        ("p", name, seed, value, "BLEU")
+        for name, values in ((VANILLA, base), (GHT, other))
+        for seed, value in enumerate(values)
+    ]
+    rows += [("q", name, 0, 5.0, "BLEU") for name in (VANILLA, GHT)]
+    rows = [rows[place] for place in np.random.default_rng(0).permutation(len(rows))]  # paired by seed, not by place
+    frame = pd.DataFrame(rows, columns=["panel", "method", "seed", "value", "unit"])
+    table = tables.over_seeds(frame)
+    assert table.index.names == ["panel", "method"] and set(table.index) == {(p, m) for p in "pq" for m in (VANILLA, GHT)}
+    line = table.loc["p", GHT]
+    assert (line.seeds, line["mean"]) == (4, pytest.approx(np.mean(other)))
+    low, high = stats.t.interval(0.95, 3, np.mean(other), stats.sem(other))
+    np.testing.assert_allclose([line.low, line.high], [low, high])
+    paired = stats.ttest_rel(other, base)
+    interval = paired.confidence_interval(0.95)
+    np.testing.assert_allclose(line[["change_low", "change_high"]].tolist(), [interval.low, interval.high])
+    assert line.change_mean == pytest.approx(np.mean(other) - np.mean(base))
+    assert table.loc[("p", VANILLA), ["change_mean", "change_low", "change_high"]].tolist() == [0, 0, 0]
+    assert table.loc["q", GHT].seeds == 1 and np.isnan(table.loc["q", GHT].low) and table.loc["q", GHT]["mean"] == 5

@@ -1,0 +1,269 @@
+"""The three tasks: their text, batches, fresh models, outputs and scores."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+import torch
+from transformers import OPTForCausalLM, PegasusForConditionalGeneration
+
+from helpers import corpora, scoring, study, subjects, tasks
+from helpers.corpora import texts
+from helpers.study import StudyError
+from helpers.tasks import LANGUAGE, SUMMARIZATION, TRANSLATION
+from tests.unit import tiny_groups
+
+CPU = torch.device("cpu")
+SHAPE = {"layers": 2, "width": 16, "heads": 4, "feed_forward": 32, "dropout": 0.0}
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory):
+    """Each task on its prepared text."""
+    with pytest.MonkeyPatch.context() as patch:
+        tiny_groups.go_to(tmp_path_factory.getbasetemp(), patch)
+        yield {kind: tasks.of(tasks.corpus(tiny_groups.settings(), kind, 1)) for kind in tasks.METRICS}
+
+
+@pytest.fixture(autouse=True)
+def store(isolated, tmp_path_factory, monkeypatch):
+    """Tests look at the texts that were made for all of them."""
+    tiny_groups.go_to(tmp_path_factory.getbasetemp(), monkeypatch)
+
+
+def same(one, two):
+    return [batch.keys() for batch in one] == [batch.keys() for batch in two] and all(
+        torch.equal(a[name], b[name]) for a, b in zip(one, two, strict=True) for name in a
+    )
+
+
+# --- text ------------------------------------------------------------------------------------------------------------
+
+
+def test_tasks_know_their_text(made):
+    wanted = {
+        TRANSLATION: {"language": "de", "register": "subtitles"}, SUMMARIZATION: {"task": SUMMARIZATION, "name": "reports"},
+        LANGUAGE: {"task": LANGUAGE, "name": "stories"},
+    }  # fmt: skip
+    for kind, task in made.items():
+        sizes = {"train": 240, "dev": 24, "test": 10, "vocabulary": 150, "seed": 1, "corpus": "controlled"}
+        assert task.kind == kind and wanted[kind].items() <= task.corpus.items() and sizes.items() <= task.corpus.items()
+        assert task.folder == corpora.prepare(task.corpus) and task.tests == ["test"] and task.metrics == tasks.METRICS[kind]
+    assert [len(made[kind].pairs("dev")) for kind in (TRANSLATION, SUMMARIZATION)] == [24, 24]
+    assert max(len(pair.source.split()) for pair in made[SUMMARIZATION].pairs("train")) == 32  # documents are cut
+    assert tasks.corpus(tiny_groups.settings(), LANGUAGE, 2) != made[LANGUAGE].corpus
+
+
+def test_sizes_are_those_of_the_task_alone():
+    found = {kind: tasks.corpus(tiny_groups.settings({"grouping.language.train": 99}), kind, 1) for kind in tasks.METRICS}
+    assert [found[kind]["train"] for kind in tasks.METRICS] == [240, 240, 99]
+
+
+def test_a_task_that_there_is_not():
+    for call in (lambda: tasks.setting("parsing"), lambda: tasks.corpus(tiny_groups.settings(), "parsing", 1)):
+        with pytest.raises(
+            StudyError, match="There is no task 'parsing': choose from translation, summarization, language mod"
+        ):
+            call()
+    assert [tasks.setting(kind) for kind in tasks.METRICS] == ["translation", "summarization", "language"]
+
+
+@pytest.mark.parametrize(("kind", "text"), [(SUMMARIZATION, "stories"), (LANGUAGE, "reports")])
+def test_the_text_of_another_task_is_refused(kind, text):
+    """Else a model of one task would be reported as the other's."""
+    settings = tiny_groups.settings({f"grouping.{tasks.setting(kind)}.text": text})
+    with pytest.raises(StudyError, match=text):
+        tasks.corpus(settings, kind, 1)
+
+
+# --- batches ---------------------------------------------------------------------------------------------------------
+
+
+def test_batches_of_pairs(made):
+    for kind in (TRANSLATION, SUMMARIZATION):
+        task, pairs = made[kind], made[kind].pairs("train")
+        batches = list(task.epoch(400, 5, CPU)(0))
+        assert sorted(torch.cat([batch["index"] for batch in batches]).tolist()) == list(range(240))
+        for batch in batches:
+            ids, labels, mask = batch["input_ids"], batch["labels"], batch["attention_mask"].bool()
+            assert ids.shape == mask.shape and (ids.numel() + labels.numel() <= 400 or len(ids) == 1)
+            assert "word_ids" not in batch and (ids[~mask] == task.source.pad).all() and (ids[mask] != task.source.pad).all()
+            for row, index in enumerate(batch["index"].tolist()):
+                assert ids[row, mask[row]].tolist() == task.source.encode(pairs[index].source)
+                real = labels[row] != -100
+                assert labels[row, real].tolist() == task.target.encode(pairs[index].target)
+                assert real.sum() == real.nonzero().max() + 1  # padding is at the end
+        assert any((batch["labels"] == -100).any() for batch in batches)
+
+
+def test_documents_and_summaries_share_a_vocabulary(made):
+    assert made[SUMMARIZATION].source is made[SUMMARIZATION].target and made[LANGUAGE].source is made[LANGUAGE].target
+    document, summary = made[SUMMARIZATION].source, made[SUMMARIZATION].target
+    assert document.encode("the report") == summary.encode("the report")
+    source, target = made[TRANSLATION].source, made[TRANSLATION].target
+    shared = set(source.encode("das haus")) & set(target.encode("das haus"))
+    assert shared <= {source.pad, source.eos, 2}  # but for what is special
+
+
+def test_batches_of_blocks(made):
+    task = made[LANGUAGE]
+    ids = task.source.encode_all([text.text for text in texts.read_texts(task.folder / "train.jsonl")])
+    stream = [token for row in ids for token in row][:-1]  # documents with an end of text between each two
+    blocks = [tuple(stream[at : at + 32]) for at in range(0, len(stream) - 31, 32)]
+    batches = list(task.epoch(400, 5, CPU)(0))
+    assert all(batch["input_ids"].shape == (12, 32) for batch in batches)  # 400 tokens hold 12 blocks of 32
+    assert len(batches) == len(blocks) // 12
+    seen = [tuple(row) for batch in batches for row in batch["input_ids"].tolist()]
+    assert set(seen) <= set(blocks) and len(seen) - len(set(seen)) <= len(blocks) - len(set(blocks))
+    for batch in batches:
+        assert batch["attention_mask"].all() and (batch["labels"][:, 0] == -100).all()
+        assert torch.equal(batch["labels"][:, 1:], batch["input_ids"][:, 1:])
+    (single, *_) = task.epoch(5, 5, CPU)(0)
+    assert single["input_ids"].shape == (1, 32)  # never none
+
+
+@pytest.mark.parametrize("kind", tasks.METRICS)
+def test_order_is_drawn_by_seed_and_number(made, kind):
+    first, again = made[kind].epoch(400, 5, CPU), made[kind].epoch(400, 5, CPU)
+    assert same(list(first(1)), list(again(1))) and same(list(first(1)), list(first(1)))
+    orders = [list(first(0)), list(first(1)), list(made[kind].epoch(400, 6, CPU)(0))]
+    assert not any(same(one, two) for one, two in itertools.combinations(orders, 2))
+    rows = [sorted(tuple(row) for batch in order for row in batch["input_ids"].tolist()) for order in orders]
+    assert kind == LANGUAGE or [len(row) for row in rows] == [240] * 3
+
+
+@pytest.mark.parametrize("kind", tasks.METRICS)
+def test_held_out_text(made, kind):
+    task = made[kind]
+    whole, few = task.held_out(400, None, CPU), task.held_out(10**9, 5, CPU)
+    assert len(whole) > 1 and len(few) == 1 and len(few[0]["input_ids"]) == 5
+    assert sum(len(batch["input_ids"]) for batch in whole) == len(task.dev) and same(whole, task.held_out(400, None, CPU))
+    if kind == LANGUAGE:
+        assert few[0]["input_ids"].tolist() == task.dev[:5] and (few[0]["labels"][:, 0] == -100).all()
+    else:
+        assert sorted(few[0]["index"].tolist()) == [0, 1, 2, 3, 4]
+        wanted = {tuple(task.source.encode(pair.source)) for pair in task.pairs("dev")[:5]}
+        real = zip(few[0]["input_ids"].tolist(), few[0]["attention_mask"].sum(1).tolist(), strict=True)
+        assert {tuple(row[:length]) for row, length in real} == wanted
+    with pytest.raises(StudyError, match="There is no dev text to measure on: raise the setting"):
+        task.held_out(400, 0, CPU)
+
+
+def test_texts_longer_than_a_model_reads_are_refused(made, tmp_path):
+    task = made[SUMMARIZATION]
+    corpora.write_pairs(tmp_path / "train.jsonl", [corpora.Pair("a " * 600, "a")])
+    with pytest.raises(StudyError, match="longer than the model's 512"):
+        _ = tasks.Task(SUMMARIZATION, task.corpus, tmp_path, task.source, task.target).train
+
+
+# --- models and what they put out ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", tasks.METRICS)
+def test_fresh_models(made, kind):
+    task = made[kind]
+    one, again, other = (task.build(SHAPE, seed) for seed in (1, 1, 2))
+    assert type(one) is (OPTForCausalLM if kind == LANGUAGE else PegasusForConditionalGeneration)
+    size = task.source.size + (task.target.size if kind == TRANSLATION else 0)
+    assert one.config.vocab_size == size == one.get_input_embeddings().weight.shape[0]
+    states = [model.state_dict() for model in (one, again, other)]
+    assert all(torch.equal(states[0][name], states[1][name]) for name in states[0])
+    assert not all(torch.equal(states[0][name], states[2][name]) for name in states[0])
+    batch = task.held_out(10**9, 3, CPU)[0]
+    assert max(int(batch["input_ids"].max()), int(batch["labels"].max())) < size
+
+
+@pytest.mark.parametrize("kind", tasks.METRICS)
+def test_outputs_are_stored_once(made, kind, tmp_path, monkeypatch):
+    monkeypatch.setenv("HEADS_RUNS", str(tmp_path / "runs"))
+    task, calls = made[kind], []
+
+    def load():
+        calls.append(1)
+        return task.build(SHAPE, 3).eval()
+
+    first = task.outputs({"model": "a"}, load, "test", 1)
+    assert task.outputs({"model": "a"}, load, "test", 1) == first and calls == [1]
+    task.outputs({"model": "b"}, load, "test", 1)
+    task.outputs({"model": "a"}, load, "test", 2)
+    assert len(calls) == 3
+    if kind == LANGUAGE:
+        assert [list(row) for row in tasks.block_losses(load(), task._encoded("test"))] == first
+    else:
+        assert len(first) == 10 and all(isinstance(text, str) for text in first)
+
+
+def test_block_losses_are_the_models_own(made):
+    task = made[LANGUAGE]
+    model = task.build(SHAPE, 3).eval()
+    for weight in model.parameters():  # far from uniform
+        torch.nn.init.normal_(weight, std=0.3)
+    blocks = task._encoded("test")
+    found = tasks.block_losses(model, blocks, rows=4)
+    assert len(found) == len(blocks) > 4 and found == tasks.block_losses(model, blocks, rows=1)
+    for block, (loss, count) in zip(blocks, found, strict=True):
+        ids = torch.tensor([block])
+        with torch.no_grad():
+            own = model(input_ids=ids, labels=ids).loss
+        assert count == 31 and loss == pytest.approx(float(own) * 31, abs=1e-3)
+    assert len({loss for loss, _ in found}) > 1
+
+
+# --- scores ----------------------------------------------------------------------------------------------------------
+
+
+def worse(pairs, every):
+    """Summaries or translations of which each `every`th word is lost."""
+    return [" ".join(w for n, w in enumerate(pair.target.split()) if n % every) for pair in pairs]
+
+
+def test_scores_of_translations_are_bleu(made):
+    task, pairs = made[TRANSLATION], made[TRANSLATION].pairs("test")
+    good, bad = (task.statistics(worse(pairs, every), "test") for every in (6, 3))
+    references = [pair.target for pair in pairs]
+    levels = [scoring.bleu(worse(pairs, every), references, 1)["bleu"] for every in (6, 3)]
+    assert levels[0] > levels[1] + 5
+    value, low, high = task.interval(good, None, 50)["BLEU"]
+    assert value == pytest.approx(levels[0]) and low < value < high
+    change, low, high = task.interval(good, bad, 50)["BLEU"]
+    assert change == pytest.approx(levels[0] - levels[1]) and 0 < low < change < high
+    assert task.interval(good, good, 50)["BLEU"] == (0.0, 0.0, 0.0)
+
+
+def test_scores_of_summaries_are_means_of_rouge(made):
+    task, pairs = made[SUMMARIZATION], made[SUMMARIZATION].pairs("test")
+    good, bad = (task.statistics(worse(pairs, every), "test") for every in (6, 3))
+    assert good.shape == (10, 3)
+    found, change = task.interval(good, None, 50), task.interval(good, bad, 50)
+    assert list(found) == list(change) == ["ROUGE-1", "ROUGE-2", "ROUGE-L"]
+    for column, metric in enumerate(found):
+        value, low, high = found[metric]
+        assert value == pytest.approx(good[:, column].mean()) and low < value < high
+        assert change[metric][0] == pytest.approx((good - bad)[:, column].mean()) and change[metric][1] > 0
+        assert all(type(number) is float for number in found[metric])
+    assert task.interval(good, good, 50) == dict.fromkeys(found, (0.0, 0.0, 0.0))
+
+
+def test_scores_of_language_models_are_perplexity(made):
+    task = made[LANGUAGE]
+    own, other = (task.statistics([[loss * factor, 31] for loss in (40.0, 50.0, 60.0, 80.0)], "test") for factor in (1, 1.1))
+    value, low, high = task.interval(own, None, 50)["perplexity"]
+    assert value == pytest.approx(np.exp(230 / 124)) and low < value < high
+    change, low, high = task.interval(own, other, 50)["perplexity"]
+    assert change == pytest.approx(np.exp(230 / 124) - np.exp(253 / 124)) and low < change < high < 0
+    assert np.isnan(task.interval(own, None, 0)["perplexity"][1:]).all()
+
+
+# --- with a converged model ------------------------------------------------------------------------------------------
+
+
+def test_a_converged_model_brings_its_vocabularies(made):
+    start = tiny_groups.start()
+    subject = subjects.of(start, "ru")
+    task = tasks.of(start["corpus"], subject)
+    assert (task.source, task.target) == (subject.source, subject.target) and task.kind == TRANSLATION
+    seen = task.subject(subject.model)
+    assert seen.model is subject.model and seen.folder == study.data() / "corpora" / study.key(start["corpus"])
+    assert [pair.source for pair in seen.dev] == [pair.source for pair in task.pairs("dev")] and seen.dev[0].heads
