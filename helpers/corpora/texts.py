@@ -25,7 +25,7 @@ from pathlib import Path
 from typing import Any
 
 from helpers import study
-from helpers.corpora import Pair, write_pairs
+from helpers.corpora import Pair, parsing, write_pairs
 from helpers.study import StudyError
 
 SUMMARIZATION, MODELLING = "summarization", "language modelling"
@@ -378,17 +378,10 @@ def _local(source: Source) -> dict[str, Path]:
 
 
 def _lines(path: Path) -> Iterator[tuple[int, str]]:
-    """Lines of a text file with their numbers, read as a stream."""
+    """Lines of a text file with their numbers, read as a stream; at least one."""
     number = 0
-    try:
-        with lzma.open(path) if path.suffix == ".xz" else path.open("rb") as file:
-            for raw in file:
-                number += 1
-                yield number, raw.decode("utf-8")
-    except UnicodeDecodeError:
-        raise StudyError(f"Line {number} of {path} is not UTF-8 text.") from None
-    except (lzma.LZMAError, EOFError):
-        raise StudyError(f"The file {path} is damaged or cut off after line {number}: fetch it again.") from None
+    for number, line in parsing._lines(path):
+        yield number, line
     if not number:
         raise StudyError(f"The file {path} is empty: fetch it again.")
 
