@@ -414,7 +414,7 @@ def map_of_heads(spec: Mapping[str, Any], groups: int, kept: Mapping[tuple[str, 
                 labels = linear_sum_assignment(-shared)[1][labels]
                 target, named = points, labels
             for head, (x, y) in enumerate(points):
-                where = {"step": int(seen["step"][look]), "site": f"{kind} {layer}", "head": head, "x": x, "y": y}
+                where = {"step": int(seen["step"][look]), "site": f"{kind} {layer + 1}", "head": head, "x": x, "y": y}
                 rows.append(where | {"group": int(labels[head]), "kept": head in kept[kind, layer]})
     order = pd.DataFrame(rows)
     return order.sort_values(["step"], kind="stable").reset_index(drop=True)

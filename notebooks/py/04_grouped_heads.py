@@ -191,7 +191,7 @@ run.figure(drawn.similarity(*tables.similarity(plain, groups), titles), "grouped
 
 # %%
 moved = tables.map_of_heads(first, groups, remain)
-shown = moved[moved.site.isin(["encoder 0", "encoder 1", "cross 0", "decoder 0"])]
+shown = moved[moved.site.isin(["encoder 1", "encoder 2", "cross 1", "decoder 1"])]
 run.figure(drawn.head_maps_over_training(shown), "grouped_map")
 
 # %%
