@@ -94,7 +94,8 @@ _GROUP = {  # grouped heads: what is trained from scratch, in two stages of whic
     "gates": {"rate": 0.3, "penalty": 0.01},
     "numbers": [1, 2, 4, 8], "strengths": [0.1, 10.0, 100.0],  # of groups; factors on the weight
     "probe": 16, "shots": 20,  # dev examples on which heads are looked at, and how often in a stage
-    "everything": True, "jobs": 2, "seeds": 1, "beam": 1,  # all rows of translation, or the main ones
+    "parts": ["peers", "ablations", "numbers", "strengths"],  # rows of translation beside the main ones
+    "jobs": 2, "seeds": 1, "beam": 1,
     "converged": 1, "converged_steps": 150, "converged_rate": 5e-4,  # whether a converged model is grouped too, and how long
 }  # fmt: skip
 _TINY = _TASK | {
@@ -146,7 +147,7 @@ PROFILES: dict[str, dict[str, Any]] = {
             "translation": _NATURAL | {"text": "fr-local", "steps": 1800, "batch_tokens": 1024},
             "summarization": _NATURAL | {"text": "dialogsum", "longest": 160, "model": _NATURAL["model"] | {"layers": 2}},
             "language": _NATURAL | {"text": "novels", "longest": 128},
-            "everything": False, "jobs": 1, "seeds": 3, "converged_steps": 400,
+            "parts": ["peers", "numbers"], "seeds": 3, "converged_steps": 400,
         },
     },
     "paper": {

@@ -349,8 +349,11 @@ def rows_of(settings: Mapping[str, Any], kind: str, seed: int) -> dict[str, dict
         return {}
     rows = Rows(settings, kind, seed)
     found = rows.main()
-    if kind == tasks.TRANSLATION and chosen["everything"]:
-        found |= rows.peers() | rows.ablations() | rows.numbers() | rows.strengths()
+    parts = {"peers": rows.peers, "ablations": rows.ablations, "numbers": rows.numbers, "strengths": rows.strengths}
+    for part in chosen["parts"] if kind == tasks.TRANSLATION else ():
+        if part not in parts:
+            raise StudyError(f"There are no rows {part!r} of grouped heads: choose from {', '.join(parts)}.")
+        found |= parts[part]()
     for more in range(1, chosen["seeds"]):
         again = Rows(settings, kind, seed + more, seed).main()
         found |= {f"{name}, seed {seed + more}": spec for name, spec in again.items()}

@@ -124,7 +124,7 @@ def batch_of(task, first=6):
 
 def test_rows_of_the_tasks():
     assert list(tiny_groups.rows()) == MAIN + PEERS + TABLE_3 + VOTES + MAPS + CLASSES + NUMBERS + STRENGTHS
-    assert list(tiny_groups.rows(changes={"grouping.everything": False})) == MAIN
+    assert list(tiny_groups.rows(changes={"grouping.parts": []})) == MAIN
     for kind in (tasks.SUMMARIZATION, tasks.LANGUAGE):
         assert list(tiny_groups.rows(kind)) == MAIN
     assert list(tiny_groups.from_converged()) == [FURTHER, GHT, PS, NO_CONSTRAINT]
@@ -132,7 +132,7 @@ def test_rows_of_the_tasks():
 
 
 def test_more_seeds_are_the_main_rows_on_the_same_text():
-    found = tiny_groups.rows(changes={"grouping.seeds": 3, "grouping.everything": False})
+    found = tiny_groups.rows(changes={"grouping.seeds": 3, "grouping.parts": []})
     assert list(found) == MAIN + [f"{name}, seed {seed}" for seed in (2, 3) for name in MAIN]
     for name in MAIN:
         for seed in (2, 3):
@@ -230,7 +230,7 @@ def rows_but(*others):
     ("changes", "depends"),
     [
         ({"bootstrap": 7, "truth": 1, "grouping.beam": 2, "grouping.jobs": 1, "grouping.seeds": 2}, lambda _: False),
-        ({"grouping.numbers": [4], "grouping.strengths": [10.0], "grouping.everything": False}, lambda _: False),
+        ({"grouping.numbers": [4], "grouping.strengths": [10.0], "grouping.parts": []}, lambda _: False),
         ({"test": 9, "model.layers": 1}, lambda name: "converged" in name),
         ({"grouping.settled": 0.2}, lambda name: name.endswith("votes once settled")),
         ({"grouping.gates.penalty": 0.5}, lambda name: name.endswith(": L0")),
@@ -327,7 +327,7 @@ def test_jobs_hold_every_row_once():
     wanted = sorted((name.split(": ")[1], study.key(spec)) for name, spec in every().items())
     assert sorted((name, study.key(spec)) for job in jobs for name, spec in job["runs"].items()) == wanted
     assert len(grouped.jobs(tiny_groups.settings({"grouping.jobs": 1}), 1)) == 3
-    main = tiny_groups.settings({"grouping.everything": False})
+    main = tiny_groups.settings({"grouping.parts": []})
     assert [list(job["runs"]) for job in grouped.jobs(main, 1)] == [[GHT, PS], [VANILLA], MAIN, MAIN]
 
 
@@ -851,6 +851,7 @@ def test_a_loss_that_is_not_a_number(made, elsewhere, tmp_path, monkeypatch, cap
         ({"grouping.translation.votes": -1}, "setting 'votes' of grouped heads must be 0 or more"),
         ({"grouping.shots": 0}, "setting 'shots' of grouped heads must be 1 or more"),
         ({"grouping.probe": 0}, "setting 'probe' of grouped heads must be 1 or more"),
+        ({"grouping.parts": ["tables"]}, "There are no rows 'tables' of grouped heads: choose from peers, ablations"),
         ({"grouping.first": 0.0}, "leaves a stage without any: change grouping.translation.steps or grouping.first"),
     ],
 )

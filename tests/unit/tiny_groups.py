@@ -20,7 +20,7 @@ CHANGED = {  # groups that are settled before stage 1 ends, but not at the first
     **{f"grouping.{task}.{name}": v for task in ("translation", "summarization", "language") for name, v in _TASK.items()},
     "grouping.first": 0.6, "grouping.alpha": 0.5, "grouping.beta": 0.3, "grouping.which": "V",
     "grouping.weight": 1.0, "grouping.settled": 0.5, "grouping.numbers": [1, 2, 4], "grouping.strengths": [10.0],
-    "grouping.probe": 8, "grouping.shots": 4, "grouping.everything": True, "grouping.jobs": 2, "grouping.seeds": 1,
+    "grouping.probe": 8, "grouping.shots": 4, "grouping.jobs": 2, "grouping.seeds": 1,
     "grouping.beam": 1, "grouping.converged": 1, "grouping.converged_steps": 6, "grouping.gates.rate": 0.3,
 }  # fmt: skip
 
