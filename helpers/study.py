@@ -147,7 +147,7 @@ PROFILES: dict[str, dict[str, Any]] = {
             "translation": _NATURAL | {"text": "fr-local", "steps": 1800, "batch_tokens": 1024},
             "summarization": _NATURAL | {"text": "dialogsum", "longest": 160, "model": _NATURAL["model"] | {"layers": 2}},
             "language": _NATURAL | {"text": "novels", "longest": 128},
-            "parts": ["peers", "numbers"], "seeds": 3, "converged_steps": 400,
+            "parts": ["peers", "numbers"], "numbers": [2, 4], "seeds": 3, "converged_steps": 400,
         },
     },
     "paper": {
