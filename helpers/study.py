@@ -121,8 +121,8 @@ PROFILES: dict[str, dict[str, Any]] = {
                              "draws": 1, "gate_rate": 0.5},
         "grouping": _GROUP | {
             "translation": _TINY | {"text": "de-subtitles"}, "summarization": _TINY | {"text": "reports", "longest": 100},
-            "language": _TINY | {"text": "stories"}, "numbers": [1, 2, 4], "strengths": [10.0], "shots": 4, "probe": 8,
-            "converged_steps": 6, "jobs": 1,
+            "language": _TINY | {"text": "stories"}, "numbers": [1, 2, 4], "strengths": [10.0, 100.0], "shots": 4, "probe": 8,
+            "converged_steps": 6, "jobs": 1, "seeds": 2,
         },
     },
     "laptop": {
