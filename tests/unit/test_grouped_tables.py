@@ -402,7 +402,7 @@ def test_map_of_heads(made):
     assert steps[:4] == [0, 3, 6, 9]
     assert len(table) == len(steps) * 24 and table.step.is_monotonic_increasing
     for number, (kind, layer) in enumerate(sites):
-        site = table[table.site == f"{kind} {layer}"]
+        site = table[table.site == f"{kind} {layer + 1}"]
         assert site[site.kept].groupby("step")["head"].agg(list).tolist() == [kept[kind, layer]] * len(steps)
         positions = {}
         for look, step in enumerate(steps):
