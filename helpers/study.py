@@ -96,7 +96,7 @@ _GROUP = {  # grouped heads: what is trained from scratch, in two stages of whic
     "probe": 16, "shots": 20,  # dev examples on which heads are looked at, and how often in a stage
     "parts": ["peers", "ablations", "numbers", "strengths"],  # rows of translation beside the main ones
     "jobs": 2, "seeds": 1, "beam": 1,
-    "converged": 1, "converged_steps": 150, "converged_rate": 5e-4,  # whether a converged model is grouped too, and how long
+    "converged": 1, "converged_steps": 150, "converged_rate": 5e-4, "converged_votes": 200,  # a converged model, grouped late
 }  # fmt: skip
 _TINY = _TASK | {
     "train": 200, "dev": 24, "test": 24, "vocabulary": 200, "steps": 20, "warmup": 4,
@@ -166,6 +166,7 @@ PROFILES: dict[str, dict[str, Any]] = {
                 "model": _MODEL | {"layers": 16, "width": 1024, "heads": 16, "feed_forward": 4096},
             },
             "numbers": [1, 2, 4, 8], "jobs": 8, "seeds": 3, "beam": 4, "converged_steps": 10_000, "converged_rate": 2e-4,
+            "converged_votes": 0,
         },
     },
 }  # fmt: skip

@@ -256,7 +256,7 @@ def from_converged(settings: Mapping[str, Any], start: Mapping[str, Any], seed: 
     names = {"learning_rate": rate, "warmup": max(1, steps // 5), "patience": 0, "average": 1, "cooldown": 0.0}
     one = settings["training"] | names | {"steps": steps, "evaluate_every": steps}
     rows.plans, rows.corpus = (one, one | {"cooldown": 0.5}), start["corpus"]
-    constraint = rows.constraint()
+    constraint, vote = rows.constraint(), rows.cut(batches=chosen["converged_votes"])
 
     def first(objective: Mapping[str, Any] | None) -> dict[str, Any]:
         watched = rows._watch(one, objective)
@@ -265,8 +265,8 @@ def from_converged(settings: Mapping[str, Any], start: Mapping[str, Any], seed: 
     return {
         FURTHER: rows.second(first(None)),
         GHT: rows.second(first(constraint), constraint),
-        PS: rows.second(first(constraint), None, rows.cut()),
-        NO_CONSTRAINT: rows.second(first(None), None, rows.cut()),
+        PS: rows.second(first(constraint), None, vote),
+        NO_CONSTRAINT: rows.second(first(None), None, vote),
     }
 
 
