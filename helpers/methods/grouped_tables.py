@@ -138,8 +138,8 @@ def costs(runs: Runs) -> pd.DataFrame:
     return pd.DataFrame.from_dict(rows, orient="index").rename_axis("row")
 
 
-def speed(runs: Runs, rows: int = 64, repeats: int = 9, reference: str = VANILLA) -> pd.DataFrame:
-    """How fast the models of rows work, one after the other in each of `repeats` rounds.
+def speed(runs: Runs, rows: int = 64, repeats: int = 15, reference: str = VANILLA) -> pd.DataFrame:
+    """How fast the models of rows work, one after the other in each of `repeats` rounds, on one processor thread (or the GPU).
 
     Examples a second that get 10 new tokens (greedy, as many for every model); for language models tokens a second read.
 
@@ -151,11 +151,14 @@ def speed(runs: Runs, rows: int = 64, repeats: int = 9, reference: str = VANILLA
     works, sizes = {}, {}
     for name, spec in runs.items():
         works[name], sizes[name] = _work(grouped.load(spec), grouped.task(spec), rows)
-    for work in works.values():
-        work()
-    times = pd.DataFrame({name: [_timed(work) for _ in range(1)] for name, work in works.items()}).iloc[:0]
-    for number in range(repeats):
-        times.loc[number] = [_timed(work) for work in works.values()]
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        for work in works.values():
+            work()
+        times = pd.DataFrame([{name: _timed(work) for name, work in works.items()} for _ in range(repeats)])
+    finally:
+        torch.set_num_threads(threads)
     rates = pd.Series(sizes) / times
     ratio = rates.div(rates[reference], axis=0)
     table = {"rate": rates.median(), "ratio": ratio.median(), "low": ratio.quantile(0.25), "high": ratio.quantile(0.75)}
