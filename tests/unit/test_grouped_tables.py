@@ -559,3 +559,11 @@ def test_means_over_seeds_by_scipy():
     assert line.change_mean == pytest.approx(np.mean(other) - np.mean(base))
     assert table.loc[("p", VANILLA), ["change_mean", "change_low", "change_high"]].tolist() == [0, 0, 0]
     assert table.loc["q", GHT].seeds == 1 and np.isnan(table.loc["q", GHT].low) and table.loc["q", GHT]["mean"] == 5
+
+
+def test_a_reference_that_scores_nothing_has_no_gain_in_percent(made):
+    runs = {VANILLA: made[VANILLA]}
+    missed = np.array([1, 1, 0, 0, 0, 0, 1, 1, 1, 1])  # lengths and n-grams as they were, none of them right
+    counted = {key: found * missed for key, found in tables.statistics(runs, 1).items()}
+    row = tables.scores(runs, counted, repeats=10).iloc[0]
+    assert row.value == 0 and np.isnan([row.gain, row.gain_low, row.gain_high]).all()

@@ -263,3 +263,10 @@ def test_a_gift_passes_between_two_who_are_in_one_place():
                     assert story.at[item.holder] is story.at[before]
                     passed += 1
     assert passed > 100
+
+
+def test_a_class_of_which_all_are_used_ends_the_text_and_not_the_generator():
+    cast = tales._Cast(tales.World("news"))
+    cast.noun("officer")
+    with pytest.raises(tales._Spent):  # there is one word for officers; drawing for another would never end
+        cast.noun("officer")
