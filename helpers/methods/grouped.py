@@ -308,7 +308,7 @@ def jobs(settings: Mapping[str, Any], seed: int, start: Mapping[str, Any] | None
     chosen, found = settings["grouping"], []
     parts: dict[str, list[tuple[str, dict]]] = {}
     for name, spec in rows_of(settings, tasks.TRANSLATION, seed).items():
-        parts.setdefault(_root(spec), []).append((name, spec))
+        parts.setdefault(study.key(stages(spec)[0]), []).append((name, spec))
     bins: list[list[tuple[str, dict]]] = [[] for _ in range(max(1, chosen["jobs"]))]
     for part in sorted(parts.values(), key=_cost, reverse=True):  # the longest first, each to the least loaded job
         min(bins, key=_cost).extend(part)
@@ -333,13 +333,17 @@ def start(settings: Mapping[str, Any], names: Sequence[str], seed: int, checkpoi
     return next((subjects.spec(settings, name, seed) for name in converged(settings, names)), None)
 
 
+def stages(spec: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    """The runs that lead to a row, the first of them first and the row's own last."""
+    found = [spec]
+    while "stage" in found[0].get("start", {}):
+        found.insert(0, found[0]["start"])
+    return found
+
+
 def origin(spec: Mapping[str, Any]) -> Mapping[str, Any] | None:
     """The spec of the converged model that a row starts from, None where it starts from random weights."""
-    while "stage" in spec:
-        spec = spec.get("start")
-        if spec is None:
-            return None
-    return spec
+    return stages(spec)[0].get("start")
 
 
 def rows_of(settings: Mapping[str, Any], kind: str, seed: int) -> dict[str, dict]:
@@ -364,22 +368,9 @@ def _job(name: str, settings: Mapping[str, Any], rows: Mapping[str, dict]) -> di
     return {"name": name, "beam": settings["grouping"]["beam"], "runs": dict(rows)}
 
 
-def _root(spec: Mapping[str, Any]) -> str:
-    while "stage" in spec.get("start", {}):
-        spec = spec["start"]
-    return study.key(spec)
-
-
 def _cost(rows: Sequence[tuple[str, Mapping[str, Any]]]) -> int:
     """Steps that rows take, shared stages once."""
-    steps = {}
-    for _, spec in rows:
-        while True:
-            steps[study.key(spec)] = spec["training"]["steps"]
-            if "stage" not in spec.get("start", {}):
-                break
-            spec = spec["start"]
-    return sum(steps.values())
+    return sum({study.key(run): run["training"]["steps"] for _, spec in rows for run in stages(spec)}.values())
 
 
 # --- making a run ----------------------------------------------------------------------------------------------------
@@ -528,11 +519,9 @@ def outputs(spec: Mapping[str, Any], split: str, beam: int) -> Any:
 def make(job: Mapping[str, Any]) -> None:
     """Make what is missing of a job, row after row; a job that was killed goes on where its run last saved."""
     for name, spec in job["runs"].items():
-        stages: list[Mapping[str, Any]] = [spec]
-        while "stage" in stages[-1].get("start", {}):
-            stages.append(stages[-1]["start"])
-        for number, stage in enumerate(reversed(stages), 1):
-            made(stage, f"{job['name']}: {name}, {number} of {len(stages)}")
+        runs = stages(spec)
+        for number, run in enumerate(runs, 1):
+            made(run, f"{job['name']}: {name}, {number} of {len(runs)}")
         for split in task(spec).tests:
             outputs(spec, split, job["beam"])
 

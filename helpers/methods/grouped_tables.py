@@ -77,9 +77,7 @@ def statistics(runs: Runs, beam: int) -> Counted:
     return found
 
 
-def scores(
-    runs: Runs, counted: Mapping[tuple[str, str], np.ndarray], reference: str = VANILLA, repeats: int = 1000
-) -> pd.DataFrame:
+def scores(runs: Runs, counted: Counted, reference: str = VANILLA, repeats: int = 1000) -> pd.DataFrame:
     """Scores of rows and what they are above a reference row.
 
     Parameters
@@ -103,7 +101,7 @@ def scores(
             value, change = task.interval(own, None, repeats), task.interval(own, other, repeats)
             level = task.interval(other, None, 0)
             for metric in task.metrics:
-                percent = (-100 if metric == "perplexity" else 100) / (level[metric][0] or np.nan)
+                percent = _better(metric) * 100 / (level[metric][0] or np.nan)
                 gain = sorted(percent * part for part in change[metric][1:])
                 rows[name, split, metric] = {
                     **dict(zip(("value", "low", "high"), value[metric], strict=True)),
@@ -114,6 +112,17 @@ def scores(
     table = pd.DataFrame.from_dict(rows, orient="index")
     table.index = pd.MultiIndex.from_tuples(table.index, names=["row", "test set", "metric"])
     return table
+
+
+def _better(metric: str) -> int:
+    """1 where more is better, else -1."""
+    return -1 if metric == "perplexity" else 1
+
+
+def printed_gain(row: str, metric: str) -> float:
+    """The paper's gain over vanilla in percent, positive = better; of BLEU that of the sum over seven sets; nan for none."""
+    known = {name: sum(bleu) for name, (bleu, *_) in PRINTED.items()} if metric == "BLEU" else PRINTED_OTHERS[metric]
+    return _better(metric) * 100 * (known.get(row, np.nan) / known[VANILLA] - 1)
 
 
 def first_scores(table: pd.DataFrame) -> pd.DataFrame:
@@ -191,7 +200,7 @@ def table_1(scored: pd.DataFrame, cost: pd.DataFrame, fast: pd.DataFrame) -> pd.
     ours = ours.join(cost).join(fast[["ratio"]].rename(columns={"ratio": "speed"}))
     base = PRINTED[VANILLA]
     printed = {
-        name: {"printed BLEU": bleu[2], "printed gain": 100 * (sum(bleu) / sum(base[0]) - 1), "printed parameters": parameters,
+        name: {"printed BLEU": bleu[2], "printed gain": printed_gain(name, "BLEU"), "printed parameters": parameters,
                "printed speed": speed / base[2], "printed FLOPs": flops}
         for name, (bleu, parameters, speed, flops) in PRINTED.items()
     }  # fmt: skip
@@ -205,30 +214,22 @@ def table_others(scored: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
     """Summarization and language modelling in the shape of Tables 4 and 6, the paper's numbers beside ours."""
     parts = []
     for task, table in scored.items():
-        printed = [PRINTED_OTHERS.get(metric, {}).get(row.partition(", ")[0], np.nan) for row, _, metric in table.index]
-        base = [PRINTED_OTHERS.get(metric, {}).get(VANILLA, np.nan) for _, _, metric in table.index]
-        sign = [-1 if metric == "perplexity" else 1 for _, _, metric in table.index]
-        gain = 100 * np.array(sign) * (np.array(printed) / np.array(base) - 1)
+        bare = [(row.partition(", ")[0], metric) for row, _, metric in table.index]  # of every seed
+        printed = [PRINTED_OTHERS[metric].get(row, np.nan) for row, metric in bare]
+        gain = [printed_gain(row, metric) for row, metric in bare]
         parts.append(pd.concat({task: table.assign(printed=printed, **{"printed gain": gain})}, names=["task"]))
     return pd.concat(parts)
 
 
 def gains(scored: Mapping[str, pd.DataFrame], rows: Sequence[str] = (GHT, PS)) -> pd.DataFrame:
     """Relative gains over vanilla, ours and the paper's, for `helpers.grouped_figures.gains`."""
-    found, sums = [], {name: sum(bleu) for name, (bleu, *_) in PRINTED.items()}
+    found = []
     for task, table in scored.items():
-        for (row, split, metric), line in table.iterrows():
-            if row not in rows:
-                continue
-            if metric == "BLEU":
-                printed = 100 * (sums.get(row, np.nan) / sums[VANILLA] - 1)
-            else:
-                ratio = PRINTED_OTHERS[metric].get(row, np.nan) / PRINTED_OTHERS[metric][VANILLA]
-                printed = 100 * (ratio - 1) * (-1 if metric == "perplexity" else 1)
-            many = table.index.get_level_values("test set").nunique() > 1
+        many = table.index.get_level_values("test set").nunique() > 1
+        for (row, split, metric), line in table[table.index.isin(rows, level="row")].iterrows():
             name = f"{task}, {metric}" + (f", {split}" if many else "")
             gain = {"gain": line.gain, "low": line.gain_low, "high": line.gain_high}
-            found.append({"task": name, "method": row, **gain, "printed": printed})
+            found.append({"task": name, "method": row, **gain, "printed": printed_gain(row, metric)})
     return pd.DataFrame(found)
 
 
@@ -285,13 +286,6 @@ def by_groups(scored: pd.DataFrame, groups: int, heads_a_layer: int) -> pd.DataF
 # --- groups ----------------------------------------------------------------------------------------------------------
 
 
-def first_stage(spec: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The stage 1 of a row."""
-    while "stage" in spec.get("start", {}):
-        spec = spec["start"]
-    return spec
-
-
 def trace(spec: Mapping[str, Any]) -> dict[str, np.ndarray]:
     """What a run's heads were compared by while it trained (`helpers.methods.grouping.Grouped.trace`)."""
     with np.load(grouped.made(spec) / "trace.npz") as stored:
@@ -329,16 +323,14 @@ def constraint_terms(spec: Mapping[str, Any], groups: int) -> pd.DataFrame:
             near.append(float(close))
             apart.append(float(far))
         if near:
-            rows.append(
-                {"step": int(step), "homogeneity": np.mean(near), "diversity": np.mean(apart), "shift": seen["shift"][look]}
-            )
+            means = {"homogeneity": np.mean(near), "diversity": np.mean(apart)}
+            rows.append({"step": int(step), **means, "shift": seen["shift"][look]})
     return pd.DataFrame(rows)
 
 
 def both_stages(spec: Mapping[str, Any], groups: int) -> pd.DataFrame:
     """`constraint_terms` of a row that keeps all heads, from the first step of stage 1 to the last of stage 2."""
-    first = first_stage(spec)
-    two = constraint_terms(spec, groups)
+    first, two = grouped.stages(spec)[0], constraint_terms(spec, groups)
     parts = [constraint_terms(first, groups), two.assign(step=two.step + first["training"]["steps"])]
     return pd.concat(parts, ignore_index=True)
 
@@ -563,14 +555,8 @@ def per_seed(scored: Mapping[str, pd.DataFrame], rows: Sequence[str] = (VANILLA,
             base, mark, number = name.partition(", seed ")
             if base in rows:
                 panel = f"{title}: {split}" + (f", {metric}" if metric.startswith("ROUGE") else "")
-                shown = {
-                    "panel": panel,
-                    "method": base,
-                    "seed": int(number) if mark else seed,
-                    "value": line.value,
-                    "unit": metric,
-                }
-                found.append(shown)
+                which = {"panel": panel, "method": base, "seed": int(number) if mark else seed}
+                found.append(which | {"value": line.value, "unit": metric})
     return pd.DataFrame(found)
 
 

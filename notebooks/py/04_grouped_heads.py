@@ -170,18 +170,18 @@ run.figure(drawn.constraint_over_training(followed), "grouped_constraint")
 # heads that stay marked:
 
 # %%
-first = tables.first_stage(translation[PS])
+first = grouped.stages(translation[PS])[0]
 remain = tables.remaining(translation[PS])
 titles = ("random weights", "after GHT, stage 1")
 run.figure(drawn.similarity(*tables.similarity(first, groups), titles, remain), "grouped_similarity")
 
 # %%
 if tight in translation:
-    parts = tables.similarity(tables.first_stage(translation[tight]), groups)
+    parts = tables.similarity(grouped.stages(translation[tight])[0], groups)
     run.figure(drawn.similarity(*parts, ("random weights", f"{tight}, stage 1")), "grouped_similarity_tight")
 
 # %%
-plain = tables.first_stage(translation[VANILLA])
+plain = grouped.stages(translation[VANILLA])[0]
 titles = ("random weights", "after plain training, stage 1")
 run.figure(drawn.similarity(*tables.similarity(plain, groups), titles), "grouped_similarity_vanilla")
 
@@ -222,7 +222,7 @@ ways = {"constraint": {PS: translation[PS]}}
 ways["plain"] = {method: translation[name] for name, method in names.items() if name in translation}
 ways, found = {name: methods for name, methods in ways.items() if methods}, {}
 for name, methods in ways.items():
-    found[name] = tables.pillars(methods, tables.first_stage(next(iter(methods.values()))), parser)
+    found[name] = tables.pillars(methods, grouped.stages(next(iter(methods.values())))[0], parser)
     run.figure(drawn.kept_heads(found[name]), f"grouped_pillars_{name}", split="dev")
 shared = pd.concat({name: tables.overlap(table) for name, table in found.items()}, names=["model"])
 run.table(shared, "grouped_overlap", split="dev").style.format("{:.2f}", na_rep="")

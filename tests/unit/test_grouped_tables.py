@@ -325,7 +325,7 @@ def grams_of(model, task, first=8, which="V"):
 @pytest.mark.parametrize("kind", tasks.METRICS)
 def test_the_first_look_is_at_the_untrained_model(made, kind):
     for name in (VANILLA, GHT):
-        first = tables.first_stage(tiny_groups.rows(kind)[name])
+        first = grouped.stages(tiny_groups.rows(kind)[name])[0]
         task, terms = grouped.task(first), tables.constraint_terms(first, 2)
         grams = grams_of(task.build(first["shape"], 1), task)
         found = [grouping.group_loss(gram, grouping.clusters(gram, 2), 2, 1.0, 1.0)[1:] for gram in grams]
