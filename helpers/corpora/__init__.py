@@ -128,8 +128,12 @@ def prepare(spec: Mapping[str, Any]) -> Path:
     pathlib.Path
         A folder with train.jsonl, dev.jsonl, one file a test set, source.json and target.json (vocabularies) and
         report.csv. Everything is lower-cased, as in the paper's recipe (appendix B.1). Of a spec that names a task it is
-        that of `helpers.corpora.texts.prepare`.
+        that of `helpers.corpora.texts.prepare`, of dialogues that of `helpers.corpora.dialogues.prepare`.
     """
+    if "layout" in spec:
+        from helpers.corpora import dialogues
+
+        return dialogues.prepare(spec)
     if "task" in spec:
         from helpers.corpora import texts
 

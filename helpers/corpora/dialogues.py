@@ -1,0 +1,316 @@
+"""Dialogues with a summary, and who or what in them is the same: the text of paper 3 (Liu & Chen 2023)."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from helpers import study
+from helpers.corpora import Pair, texts, tokens, write_pairs
+from helpers.study import StudyError
+
+LAYOUT = "dialogue"
+REPORT = ("rows", "empty", "overlap", "duplicate", "over_limit", "kept", "cut", "mentions_lost")
+SOURCES = {
+    "dialogues": texts.Source(texts.SUMMARIZATION, "controlled", "generated dialogues of the small world with their summaries"),
+    "samsum": texts.SOURCES["samsum"],
+    "dialogsum": texts.SOURCES["dialogsum"],
+    "samsum-hub": texts.Source(
+        texts.SUMMARIZATION, "natural", "SAMSum: chats with summaries (Gliwa et al. 2019), from the Hub",
+        columns=("dialogue", "summary"), hub="knkarthick/samsum", config="default",
+    ),
+    "dialogsum-hub": texts.Source(
+        texts.SUMMARIZATION, "natural", "DialogSum: spoken dialogues with summaries (Chen et al. 2021), from the Hub",
+        columns=("dialogue", "summary"), hub="knkarthick/dialogsum", config="default",
+    ),
+}  # fmt: skip
+
+Span = tuple[int, int]  # a mention: its first word, and the word after its last
+Cluster = tuple[Span, ...]  # all mentions of one person or thing, in text order
+TURN = "#"  # stands before every turn, as in the code of 2021
+
+
+@dataclass(slots=True)
+class Event:
+    """One fact of a summary.
+
+    Attributes
+    ----------
+    verb, agent : str
+        What is done, and by whom (a name).
+    thing, receiver, time : str
+        To what, for or to whom (a name), and when; "" where the fact has none.
+    """
+
+    verb: str
+    agent: str
+    thing: str = ""
+    receiver: str = ""
+    time: str = ""
+
+
+@dataclass(slots=True)
+class Dialogue:
+    """One dialogue.
+
+    Attributes
+    ----------
+    source, target : str
+        Turns joined as a model reads them, "# Anna : hello . # Tom : ...", and the reference summary.
+    words : tuple of str
+        The words and marks of `source` in text order; each occurs in it after the one before.
+    turns : tuple of (start, speech, stop)
+        Of each turn its first word (`TURN`), its first spoken word, and the word after its last. What stands between `TURN` and
+        the colon before `speech` names the speaker.
+    clusters : tuple of Cluster
+        Gold coreference: clusters of two mentions or more, by first mention; none where it is not known.
+    events : tuple of Event
+        The facts that the summary tells, in its order; none where they are not known.
+    origin : str
+        Where the dialogue comes from: a generator, a named set.
+    """
+
+    source: str
+    target: str
+    words: tuple[str, ...]
+    turns: tuple[tuple[int, int, int], ...]
+    clusters: tuple[Cluster, ...] = ()
+    events: tuple[Event, ...] = ()
+    origin: str = ""
+
+
+# --- files of dialogues ----------------------------------------------------------------------------------------------
+
+
+def write_dialogues(path: Path, dialogues: Iterable[Dialogue]) -> None:
+    """Write dialogues as JSON lines."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("w", encoding="utf-8") as file:
+        for dialogue in dialogues:
+            row = {name: value for name, value in asdict(dialogue).items() if value or name in ("source", "target")}
+            file.write(json.dumps(row, ensure_ascii=False) + "\n")
+
+
+def read_dialogues(path: Path) -> list[Dialogue]:
+    """Read what `write_dialogues` wrote.
+
+    Raises
+    ------
+    StudyError
+        If the file is missing, empty, or a line is broken.
+    """
+    if not path.exists():
+        raise StudyError(f"There is no file {path}: prepare the corpus of dialogues first.")
+    found = []
+    with path.open("rb") as file:  # bytes: a cut may go through a letter
+        for number, line in enumerate(file, 1):
+            try:
+                row = json.loads(line)
+                row["clusters"] = tuple(tuple(tuple(span) for span in cluster) for cluster in row.get("clusters", ()))
+                row["turns"] = tuple(tuple(turn) for turn in row["turns"])
+                row["events"] = tuple(Event(**event) for event in row.get("events", ()))
+                found.append(Dialogue(**row | {"words": tuple(row["words"])}))
+            except (ValueError, TypeError, KeyError, AttributeError) as error:
+                raise StudyError(f"Line {number} of {path} is not a dialogue ({error}): prepare the corpus anew.") from None
+    if not found:
+        raise StudyError(f"The file {path} holds no dialogues: prepare the corpus anew.")
+    return found
+
+
+# --- specs and prepared corpora --------------------------------------------------------------------------------------
+
+
+def spec(settings: Mapping[str, int], name: str, seed: int, tokenizer: str = "") -> dict[str, Any]:
+    """Everything that a prepared corpus of dialogues depends on.
+
+    Parameters
+    ----------
+    settings : mapping
+        "train", "dev" and "test" (dialogues; 0 for all there are, of a natural set), "vocabulary" (subwords at most) and
+        "longest" (most subwords kept of a dialogue, 0 for all).
+    name : str
+        One of `SOURCES`.
+    tokenizer : str
+        A pretrained tokenizer, by Hub name or folder, whose subwords are counted; "" to learn a vocabulary.
+
+    Raises
+    ------
+    StudyError
+        If there is no such source, a size is missing or makes no sense, or a local file is missing.
+    """
+    if name not in SOURCES:
+        raise StudyError(f"There are no dialogues {name!r}: choose one of {', '.join(SOURCES)}.")
+    source = SOURCES[name]
+    if missing := [size for size in texts.SIZES if size not in settings]:
+        raise StudyError(f"The sizes of a set of dialogues are {', '.join(texts.SIZES)}: {missing[0]!r} is missing.")
+    for size in texts.SIZES:
+        least = 1 if size == "vocabulary" or (source.corpus == "controlled" and size in ("train", "dev", "test")) else 0
+        if type(settings[size]) is not int or settings[size] < least:
+            raise StudyError(f"The size {size!r} of {name} is {settings[size]!r}: give a whole number of {least} or more.")
+    chosen = {"task": texts.SUMMARIZATION, "layout": LAYOUT, "name": name, "corpus": source.corpus}
+    chosen |= {size: settings[size] for size in texts.SIZES} | {"seed": seed, "tokenizer": tokenizer}
+    made_by = [f"corpora/dialogues:{_CODE}", "corpora/tokens:PAD,EOS,UNK,learn_vocabulary"]
+    if source.corpus == "controlled":
+        made_by += ["corpora/conversations", *(f"corpora/controlled/{p}" for p in ("english", "lexicon", "plan", "sampler"))]
+    else:
+        made_by += ["corpora/natural:normalise", "corpora/texts:_jsonl,_hub", "corpora/resolving:split,from_text"]
+    chosen["code"] = study.code_version(*made_by)
+    if source.files:
+        chosen["files"] = texts._fingerprint(source)
+    return chosen
+
+
+_CODE = "Dialogue,Event,TURN,SOURCES,_load,_read,kept_words"
+
+
+def prepare(spec: Mapping[str, Any]) -> Path:
+    """Make the corpus folder of a spec, or find it made.
+
+    Returns
+    -------
+    pathlib.Path
+        A folder with train.jsonl, dev.jsonl and test.jsonl: pairs of dialogue, cut to `longest` subwords at a word's end, and
+        summary, with the words; the whole dialogues in dialogues/; vocabulary.json where one is learnt, on dialogues and
+        summaries of train together; and report.csv, one row a split: `rows` read, which are the sum of those `empty`, those
+        whose dialogue stands in a test set, or of train's in dev (`overlap`), those with the dialogue of a row before
+        (`duplicate`), those `over_limit` and those `kept`; `cut` of these are cut, and `mentions_lost` gold mentions with them.
+
+    Raises
+    ------
+    StudyError
+        As `helpers.corpora.texts.prepare`; or if the pretrained tokenizer cannot be loaded.
+    """
+
+    def build(folder: Path) -> None:
+        import pandas as pd
+
+        splits, report = _load(spec)
+        for name, rows in splits.items():
+            if not rows:
+                raise StudyError(
+                    f"Nothing is left of {spec['name']} in {name}: lower the other splits or take other dialogues."
+                )
+        if not spec["tokenizer"]:
+            train = (text for row in splits["train"] for text in (row.source, row.target))
+            tokens.learn_vocabulary(train, spec["vocabulary"]).save(str(folder / "vocabulary.json"))
+        subwords = vocabulary(spec, folder)
+        for (name, rows), counts in zip(splits.items(), report, strict=True):
+            write_dialogues(folder / "dialogues" / f"{name}.jsonl", rows)
+            sizes = kept_words(rows, subwords, spec["longest"])
+            pairs = []
+            for row, size in zip(rows, sizes, strict=True):
+                whole = size == len(row.words)
+                words = row.words[:size]
+                pairs.append(Pair(row.source if whole else " ".join(words), row.target, words, origin=row.origin))
+                counts["cut"] += not whole
+                counts["mentions_lost"] += sum(stop > size for cluster in row.clusters for _, stop in cluster)
+            write_pairs(folder / f"{name}.jsonl", pairs)
+        pd.DataFrame(report)[["split", *REPORT]].to_csv(folder / "report.csv", index=False)
+
+    return study.make(study.data(), "corpora", dict(spec), build)
+
+
+def vocabulary(spec: Mapping[str, Any], folder: Path) -> tokens.Subwords:
+    """The subwords of a prepared corpus, the same for dialogues and summaries."""
+    if not spec["tokenizer"]:
+        return texts.subwords(folder)
+    from helpers import models
+
+    return tokens.Subwords(models.load_tokenizer(spec["tokenizer"]))
+
+
+def kept_words(rows: Sequence[Dialogue], subwords: tokens.Subwords, longest: int) -> list[int]:
+    """How many words of each dialogue are within its first `longest` subwords, special ones counted; 0 for no limit."""
+    sizes = []
+    for row, ids in zip(rows, subwords.encode_all([row.source for row in rows]), strict=True):
+        if not longest or len(ids) <= longest:
+            sizes.append(len(row.words))
+            continue
+        owner = subwords.word_ids(row.source, row.words)
+        over = next(word for word in owner[longest - 1 :] if word >= 0)  # one place is the end of sentence's
+        sizes.append(over)
+    return sizes
+
+
+def _load(spec: Mapping[str, Any]) -> tuple[dict[str, list[Dialogue]], list[dict[str, Any]]]:
+    """Splits by name, and the rows of the report."""
+    source, controlled = SOURCES[spec["name"]], spec["corpus"] == "controlled"
+    if source.files and spec["files"] != texts._fingerprint(source):
+        raise StudyError(f"The local files of {spec['name']} are not those that the spec was written for: write the spec anew.")
+    held: set[bytes] = set()  # what stands in an earlier split
+    splits, report, endless = {}, [], None
+    if controlled:
+        from helpers.corpora import conversations
+
+        endless = conversations.conversations(spec["seed"])
+    for split in ("test", "dev", "train"):
+        counts, kept, own, limit = Counter(), [], set(), spec[split]
+        rows = endless or _read(source, split)
+        for row in study.progress(rows, f"{spec['name']}, {split}", total=limit if controlled else None):
+            counts["rows"] += 1
+            key = texts._key(row.source)
+            if not row.turns or not row.target:
+                counts["empty"] += 1
+            elif key in held:
+                counts["overlap"] += 1
+            elif key in own and (controlled or split != "test"):
+                counts["duplicate"] += 1
+            else:
+                own.add(key)
+                kept.append(row)
+            if controlled and len(kept) == limit:
+                break
+        chosen = kept
+        if not controlled and (split == "train" or 0 < limit < len(kept)):  # by a hash, so that fewer are a part of more
+            chosen = sorted(kept, key=lambda row: texts._rank(spec["seed"], row.source))[: limit or None]
+        held |= own
+        splits[split] = chosen
+        counts |= {"over_limit": len(kept) - len(chosen), "kept": len(chosen)}
+        report.append({"split": split} | {column: counts[column] for column in REPORT})
+    return splits, report
+
+
+def _read(source: texts.Source, split: str) -> Iterator[Dialogue]:
+    from helpers.corpora import resolving
+
+    pairs = texts._hub(source, split) if source.hub else texts._jsonl(texts._local(source)[split], *source.columns)
+    for pair in pairs:
+        yield resolving.from_text(pair.source, " ".join(pair.target.split()), pair.origin)
+
+
+# --- who is who ------------------------------------------------------------------------------------------------------
+
+
+def resolved(folder: Path, split: str, by: str) -> list[tuple[Cluster, ...]]:
+    """Coreference clusters of a prepared corpus's whole dialogues by a resolver, from the store where they are there already.
+
+    Parameters
+    ----------
+    by : str
+        As `helpers.corpora.resolving.resolver`.
+
+    Raises
+    ------
+    StudyError
+        As the resolver.
+    """
+    from helpers.corpora import resolving
+
+    rows = read_dialogues(folder / "dialogues" / f"{split}.jsonl")
+    if by == "gold":
+        return resolving.resolver(by)(rows)
+
+    def build(scratch: Path) -> None:
+        study.write_json(scratch / "clusters.json", resolving.resolver(by)(rows))
+
+    described = {"corpus": folder.name, "split": split, "by": by, "code": study.code_version("corpora/resolving")}
+    if by.startswith("stored:"):
+        described["file"] = hashlib.sha256(resolving._text(by.removeprefix("stored:")).encode()).hexdigest()[:16]
+    made = study.make(study.data(), "clusters", described, build)
+    clusters = json.loads((made / "clusters.json").read_text(encoding="utf-8"))
+    return [tuple(tuple(tuple(span) for span in cluster) for cluster in row) for row in clusters]

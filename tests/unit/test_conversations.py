@@ -1,0 +1,318 @@
+"""Controlled dialogues: their facts can be told from the text by its rules alone, and their annotation follows these rules."""
+
+import os
+import subprocess
+import sys
+from collections import Counter
+from itertools import islice, pairwise
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from helpers.corpora import conversations as talks
+from helpers.corpora.controlled.sampler import World
+from helpers.corpora.dialogues import TURN, Dialogue, Event
+from helpers.study import StudyError
+
+ROOT = Path(__file__).parents[2]
+FIRST, SECOND = {"i", "me", "my"}, {"you", "your"}
+THIRD = {"he": False, "him": False, "his": False, "she": True, "her": True}  # whether a woman
+LAMP = Event("repair", "supan", "lamp", "belub", "on monday")
+KEY = Event("lose", "ruser", "key")
+
+
+@pytest.fixture(scope="module")
+def dialogues():
+    return list(islice(talks.conversations(1), 500))
+
+
+@pytest.fixture(scope="module")
+def female():
+    world = World("news")
+    return {name.lower(): name in world.female for name in world.forenames[0][: talks.NAMES]}
+
+
+def with_events(*events):
+    return Dialogue("", talks.render_summary(events), (), (), (), events)
+
+
+def speakers(dialogue):
+    return [dialogue.words[start + 1] for start, _, _ in dialogue.turns]
+
+
+def mentioned(dialogue):
+    """Which cluster the word at a place belongs to."""
+    return {place: cluster for cluster in dialogue.clusters for start, stop in cluster for place in range(start, stop)}
+
+
+def name_of(dialogue, cluster, female):
+    """The one name, or the one noun, among the mentions of a cluster."""
+    texts = {" ".join(dialogue.words[start:stop]) for start, stop in cluster}
+    names = {text for text in texts if text in female or text.startswith("the ")}
+    assert len(names) == 1, (texts, dialogue.source)
+    return names.pop()
+
+
+def resolved(dialogue, female):
+    """What each pronoun means by the rules of the module's docstring, from the words alone: place and name or noun."""
+    words, out, spoken, thing = dialogue.words, [], [], None
+    for (start, speech, stop), before in zip(dialogue.turns, (None, *speakers(dialogue)), strict=False):
+        speaker, hearer = words[start + 1], before
+        for place in range(speech, stop):
+            word, following = words[place], words[min(place + 1, stop - 1)]
+            if word in FIRST:
+                out.append((place, speaker))
+            elif word in SECOND:
+                out.append((place, hearer))
+            elif word in THIRD:
+                clear = [who for who in spoken if female[who] == THIRD[word] and who not in (speaker, hearer)]
+                out.append((place, clear[-1] if clear else None))
+                spoken += clear[-1:]
+            elif word == "it":
+                out.append((place, thing))
+            elif word in female and (following in ",!" or words[place - 1] == "hello"):
+                hearer = word
+            elif word in female:
+                spoken.append(word)
+            elif word == "the" and following in talks.THINGS:
+                thing = f"the {following}"
+    return out
+
+
+# --- dialogues -------------------------------------------------------------------------------------------------------
+
+
+def test_dialogues_depend_on_the_seed_and_not_on_the_process():
+    code = (
+        "import hashlib; from itertools import islice; from helpers.corpora.conversations import conversations\n"
+        "print(hashlib.sha256(repr(list(islice(conversations(7), 50))).encode()).hexdigest())"
+    )
+    digests = set()
+    for hash_seed in ("0", "1"):
+        environment = os.environ | {"PYTHONHASHSEED": hash_seed, "PYTHONPATH": str(ROOT)}
+        done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True)
+        digests.add(done.stdout)
+    assert len(digests) == 1
+    assert next(talks.conversations(1)) == next(talks.conversations(1)) != next(talks.conversations(2))
+
+
+def test_dialogues_keep_their_bounds(dialogues):
+    def within(sizes, bounds):
+        return min(sizes) == bounds[0] and max(sizes) == bounds[1]
+
+    assert within([len(set(speakers(d))) for d in dialogues], talks.SPEAKERS)
+    assert within([len(d.turns) for d in dialogues], talks.TURNS)
+    assert within([len(d.events) for d in dialogues], (2, 4))
+    sizes = [len(d.words) for d in dialogues]
+    assert talks.WORDS[0] <= min(sizes) < 70 and 140 < max(sizes) <= talks.WORDS[1]
+    assert {d.origin for d in dialogues} == {"controlled-dialogues"}
+
+
+def test_turns_divide_the_words_and_name_their_speakers(dialogues, female):
+    for dialogue in dialogues:
+        assert dialogue.source == " ".join(dialogue.words) == dialogue.source.lower()
+        assert dialogue.turns[0][0] == 0 and dialogue.turns[-1][2] == len(dialogue.words)
+        for start, speech, stop in dialogue.turns:
+            label = dialogue.words[start:speech]
+            assert label[0] == TURN and label[1] in female and label[2:] == (":",) and speech < stop
+            assert dialogue.words[stop - 1] in ".?" and TURN not in dialogue.words[speech:stop]
+        assert all(stop == start for (_, _, stop), (start, _, _) in pairwise(dialogue.turns))
+        assert all(one != other for one, other in pairwise(speakers(dialogue)))  # a turn goes on until another speaks
+
+
+def test_dialogues_differ_and_use_their_names_verbs_and_times_evenly(dialogues, female):
+    assert len({d.source for d in dialogues}) == len(dialogues)
+    names = Counter(name for d in dialogues for name in set(d.words) & female.keys())
+    assert len(names) == talks.NAMES and max(names.values()) < 2.5 * min(names.values())
+    assert sum(female.values()) == talks.NAMES / 2
+    events = [event for d in dialogues for event in d.events]
+    assert len({event.verb for event in events}) == len(talks.DEEDS) and {e.thing for e in events} == set(talks.THINGS)
+    assert {event.time for event in events} == {"", *talks.AHEAD, *talks.BEFORE}
+    assert len({word for d in dialogues for word in d.words}) < 300
+
+
+def test_events_of_a_dialogue_share_no_verb_and_no_thing_and_are_of_its_people(dialogues, female):
+    for dialogue in dialogues:
+        for part in ("verb", "thing"):
+            assert len({getattr(event, part) for event in dialogue.events}) == len(dialogue.events)
+        for event in dialogue.events:
+            assert {event.agent, event.receiver} <= {"", *(female.keys() & set(dialogue.words))}
+            assert event.agent != event.receiver and event.thing in dialogue.words
+            assert not event.time or f" {event.time} " in dialogue.source
+
+
+def test_a_dialogue_that_runs_out_of_things_ends_and_not_the_generator(monkeypatch):
+    monkeypatch.setitem(talks.DEEDS, "wash", ("for", "shirt"))
+    made = list(islice(talks.conversations(1), 300))
+    assert {event.thing for d in made for event in d.events if event.verb == "wash"} == {"shirt"}
+    assert len(made) == 300
+
+
+# --- coreference -----------------------------------------------------------------------------------------------------
+
+
+def test_clusters_are_in_text_order_and_do_not_overlap(dialogues):
+    for dialogue in dialogues:
+        assert [cluster[0] for cluster in dialogue.clusters] == sorted(cluster[0] for cluster in dialogue.clusters)
+        assert all(len(cluster) > 1 and list(cluster) == sorted(cluster) for cluster in dialogue.clusters)
+        spans = sorted(span for cluster in dialogue.clusters for span in cluster)
+        assert all(start < stop for start, stop in spans) and spans[-1][1] <= len(dialogue.words)
+        assert all(stop <= start for (_, stop), (start, _) in pairwise(spans))
+
+
+def test_each_name_and_thing_that_comes_twice_has_one_cluster(dialogues, female):
+    for dialogue in dialogues:
+        found = [name_of(dialogue, cluster, female) for cluster in dialogue.clusters]
+        assert len(found) == len(set(found))
+        spans = {span for cluster in dialogue.clusters for span in cluster}
+        for place, word in enumerate(dialogue.words):
+            if word in female and dialogue.words.count(word) > 1:
+                assert (place, place + 1) in spans
+            if word in talks.THINGS and dialogue.words.count(word) > 1:
+                assert (place - 1, place + 1) in spans and dialogue.words[place - 1] == "the"
+
+
+def test_pronouns_are_annotated_as_the_rules_resolve_them(female):
+    seen = Counter()
+    for dialogue in islice(talks.conversations(2), 3000):
+        at = mentioned(dialogue)
+        for place, meant in resolved(dialogue, female):
+            assert meant is not None, (place, dialogue.source)
+            assert name_of(dialogue, at[place], female) == meant, (place, dialogue.source)
+            seen[dialogue.words[place]] += 1
+    assert seen.keys() == FIRST | SECOND | THIRD.keys() | {"it"} and min(seen.values()) > 10, seen
+
+
+def test_kin_are_somebody_s(dialogues, female):
+    kin = [
+        (d.words[place - 1 : place + 2]) for d in dialogues for place, word in enumerate(d.words) if word in sum(talks.KIN, ())
+    ]
+    assert {owner for owner, _, _ in kin} == {"my", "your", "his", "her"}
+    assert all(who in female and word in talks.KIN[female[who]] for _, word, who in kin)
+
+
+def test_those_who_act_are_mostly_not_named_where_the_event_is_said(dialogues):
+    events = named = clustered = 0
+    for dialogue in dialogues:
+        at, words = mentioned(dialogue), dialogue.words
+        for event in dialogue.events:
+            said = next(place for place, word in enumerate(words) if word in talks._verbs()[event.verb][:3])
+            start = max(place for place in range(said) if words[place] in ".?!:") + 1
+            stop = next(place for place in range(said, len(words)) if words[place] in ".?!")
+            named += event.agent in words[start:stop]
+            clustered += words.index(event.agent) in at
+            events += 1
+    assert clustered == events and named < 0.06 * events
+
+
+def test_each_event_is_said_in_several_ways(dialogues, female):
+    ways = {}
+    for dialogue in dialogues:
+        for event in dialogue.events:
+            forms = talks._verbs()[event.verb][:3]
+            said = next(s for s in dialogue.source.replace("?", ".").split(" . ") if set(forms) & set(s.split()))
+            masked = " ".join("x" if word in female or word == event.thing else word for word in said.split())
+            ways.setdefault(event.verb, set()).add(masked)
+    assert min(len(said) for said in ways.values()) > 12, {verb: len(said) for verb, said in ways.items()}
+
+
+# --- summaries -------------------------------------------------------------------------------------------------------
+
+
+def test_summaries_are_read_back(dialogues):
+    for dialogue in dialogues:
+        assert talks.facts(dialogue.target) == list(dialogue.events)
+    assert talks.render_summary((LAMP, KEY)) == "supan will repair the lamp for belub on monday . ruser has lost the key ."
+    gift = Event("give", "dadulana", "book", "sumokola", "yesterday")
+    assert talks.render_summary((gift,)) == "dadulana gave the book to sumokola yesterday ."
+
+
+def test_sentences_outside_the_grammar_are_skipped():
+    garbled = (
+        "supan supan will repair the lamp", "the lamp will repair supan on monday", "Ruser has lost  the key",
+        "nobody has lost the key", "ruser has lost key", "ruser has gave the key to supan",
+        "ruser gave the key for supan yesterday", "ruser has lost the key to supan", "supan will repair the lamp on",
+    )  # fmt: skip
+    assert talks.facts(" . ".join(garbled)) == talks.facts(".".join(garbled)) == [KEY]
+    assert talks.facts("") == talks.facts(". . the the") == []
+
+
+def test_a_time_that_does_not_fit_the_tense_is_unclear():
+    for sentence in ("ruser has lost the key yesterday .", "ruser lost the key .", "ruser will lose the key yesterday ."):
+        assert talks.facts(sentence) == [Event("lose", "ruser", "key", "", talks.UNCLEAR)]
+
+
+def test_events_outside_the_grammar_are_refused():
+    with pytest.raises(StudyError, match="no verb 'eat'"):
+        talks.render_summary([Event("eat", "supan", "cake")])
+    with pytest.raises(StudyError, match="no time 'soon'"):
+        talks.render_summary([Event("lose", "supan", "key", "", "soon")])
+
+
+# --- consistency -----------------------------------------------------------------------------------------------------
+
+
+def test_references_are_consistent(dialogues):
+    counts = talks.consistency([d.target for d in dialogues], dialogues)
+    assert (counts == np.array([[len(d.events)] * 4 for d in dialogues])).all()
+
+
+@pytest.mark.parametrize(
+    ("summary", "counts"),
+    [
+        ("", [2, 0, 0, 0]),
+        ("ruser has lost the key . supan will repair the lamp for belub on monday .", [2, 2, 2, 2]),
+        ("belub will repair the lamp for supan on monday .", [2, 1, 0, 0]),
+        ("supan will repair the lamp for ruser on monday .", [2, 1, 0, 0]),
+        ("supan will repair the lamp on monday .", [2, 1, 0, 0]),
+        ("supan will repair the lamp for belub tomorrow .", [2, 1, 1, 0]),
+        ("supan will repair the lamp for belub .", [2, 1, 1, 0]),
+        ("supan will repair the clock for belub on monday . supan will wash the lamp on monday .", [2, 0, 0, 0]),
+        ("ruser has lost the key . ruser has lost the key . ruser lost the key yesterday .", [2, 1, 1, 1]),
+        ("belub has lost the key . ruser lost the key yesterday . ruser has lost the key .", [2, 1, 1, 1]),
+    ],
+)
+def test_events_are_matched_one_to_one_and_right_ones_first(summary, counts):
+    assert talks.consistency([summary], [with_events(LAMP, KEY)]).tolist() == [counts]
+
+
+def test_two_events_of_one_kind_need_two_sentences():
+    twice = with_events(KEY, Event("lose", "supan", "key"))
+    assert talks.consistency(["ruser has lost the key ."], [twice]).tolist() == [[2, 1, 1, 1]]
+    assert talks.consistency(["ruser has lost the key . belub has lost the key ."], [twice]).tolist() == [[2, 2, 1, 1]]
+
+
+def test_each_dialogue_needs_a_summary(dialogues):
+    with pytest.raises(StudyError, match="1 for 500"):
+        talks.consistency([""], dialogues)
+
+
+# --- guesses ---------------------------------------------------------------------------------------------------------
+
+
+def test_people_cannot_be_told_without_resolving_pronouns(dialogues):
+    for way, bound in (("random", 0.2), ("speaker", 0.3), ("nearest", 0.3)):
+        counts = talks.consistency(talks.guesses(dialogues[:300], way, 0), dialogues[:300]).sum(0)
+        assert counts[0] == counts[1] and 0.05 < counts[2] / counts[0] < bound, (way, counts)
+
+
+def test_guesses_are_what_they_say():
+    words = "# supan : hello ruser . # belub : who lost the key ? # ruser : he did .".split()
+    turns = ((0, 3, 6), (6, 9, 14), (14, 17, 20))
+    dialogue = Dialogue(" ".join(words), "", tuple(words), turns, (), (Event("lose", "ruser", "key"),))
+    assert talks.guesses([dialogue], "speaker", 0) == talks.guesses([dialogue], "nearest", 0) == ["belub has lost the key ."]
+    words = "# supan : hello ruser . ruser , did you show the key to belub ? # belub : no .".split()
+    event = Event("show", "supan", "key", "belub")
+    dialogue = Dialogue(" ".join(words), "", tuple(words), ((0, 3, 16), (16, 19, 21)), (), (event,))
+    assert talks.guesses([dialogue], "speaker", 0) == ["supan has shown the key to ruser ."]
+    assert talks.guesses([dialogue], "nearest", 0) == ["ruser has shown the key to supan ."]
+
+
+def test_random_guesses_follow_their_seed(dialogues):
+    first = talks.guesses(dialogues[:20], "random", 0)
+    assert first == talks.guesses(dialogues[:20], "random", 0) != talks.guesses(dialogues[:20], "random", 1)
+    people = [{event.agent, event.receiver} - {""} for summary in first for event in talks.facts(summary)]
+    assert all(len(pair) in (1, 2) for pair in people)
+    with pytest.raises(StudyError, match="no way 'last'"):
+        talks.guesses(dialogues[:1], "last", 0)
