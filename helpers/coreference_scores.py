@@ -1,0 +1,97 @@
+"""Coreference scores: MUC, B-cubed, CEAF-e and their mean, the CoNLL score (Pradhan et al. 2012).
+
+Written out here because no kept library on PyPI has them.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+
+import numpy as np
+import pandas as pd
+from scipy.optimize import linear_sum_assignment
+
+from helpers.corpora.dialogues import Cluster, Span
+from helpers.study import StudyError
+
+METRICS = ("MUC", "B-cubed", "CEAF-e")
+
+
+def coreference_scores(system: Sequence[Sequence[Cluster]], gold: Sequence[Sequence[Cluster]]) -> pd.DataFrame:
+    """Score clusters against gold clusters, mentions being the same if their first and last words are.
+
+    Clusters of one mention count on neither side. Numerators and denominators are summed over documents before they are
+    divided; what has nothing below its bar is 0.
+
+    Parameters
+    ----------
+    system, gold : sequences of sequences of Cluster
+        The clusters of each document.
+
+    Returns
+    -------
+    pandas.DataFrame
+        On "MUC" (Vilain et al. 1995: links), "B-cubed" (Bagga & Baldwin 1998: mentions) and "CEAF-e" (Luo 2005, similarity
+        phi 4: entities): precision, recall, f1 in percent; on "CoNLL": f1, their mean.
+
+    Raises
+    ------
+    StudyError
+        If there are not as many documents on both sides, a mention stands twice in one document, or gold has no cluster.
+    """
+    if len(system) != len(gold):
+        raise StudyError(f"Coreference is scored document by document, but {len(system)} were given for {len(gold)} of gold.")
+    sums = np.zeros((len(METRICS), 4))  # precision's numerator and denominator, then recall's
+    for number, (ours, theirs) in enumerate(zip(system, gold, strict=True)):
+        ours, theirs = _several(ours, f"document {number}"), _several(theirs, f"document {number} of gold")
+        sums += _counts(ours, theirs)
+    if not sums[0, 3]:
+        raise StudyError("There is no gold cluster to score against: give dialogues that carry their clusters.")
+    precision, recall = (_ratio(sums[:, place], sums[:, place + 1]) for place in (0, 2))
+    f1 = _ratio(2 * precision * recall, precision + recall)
+    table = pd.DataFrame({"precision": precision, "recall": recall, "f1": f1}, index=pd.Index(METRICS, name="metric")) * 100
+    table.loc["CoNLL"] = [np.nan, np.nan, table["f1"].mean()]
+    return table
+
+
+def conll_f1(system: Sequence[Sequence[Cluster]], gold: Sequence[Sequence[Cluster]]) -> float:
+    """The CoNLL score of `coreference_scores`, in percent."""
+    return float(coreference_scores(system, gold).loc["CoNLL", "f1"])
+
+
+def _several(clusters: Sequence[Cluster], where: str) -> list[Cluster]:
+    """Clusters of two mentions or more; a mention that stands twice is an error."""
+    kept = [cluster for cluster in clusters if len(cluster) > 1]
+    twice = [mention for mention, times in Counter(m for cluster in kept for m in cluster).items() if times > 1]
+    if twice:
+        raise StudyError(f"The mention {twice[0]} stands in {where} more than once: give it to one cluster.")
+    return kept
+
+
+def _counts(ours: list[Cluster], theirs: list[Cluster]) -> np.ndarray:
+    """Of each metric the numerator and denominator of precision, and of recall: array [3, 4]."""
+    place: dict[Span, int] = {mention: column for column, cluster in enumerate(theirs) for mention in cluster}
+    common = np.zeros((len(ours), len(theirs)))  # mentions that two clusters share
+    for row, cluster in enumerate(ours):
+        for mention in cluster:
+            if mention in place:
+                common[row, place[mention]] += 1
+    sizes, gold = (np.array([len(cluster) for cluster in side], dtype=float) for side in (ours, theirs))
+    phi = 2 * common / (sizes[:, None] + gold)
+    aligned = phi[linear_sum_assignment(phi, maximize=True)].sum()
+    return np.array([
+        [_links(common, sizes), (sizes - 1).sum(), _links(common.T, gold), (gold - 1).sum()],
+        [(common**2 / sizes[:, None]).sum(), sizes.sum(), (common**2 / gold).sum(), gold.sum()],
+        [aligned, len(sizes), aligned, len(gold)],
+    ])  # fmt: skip
+
+
+def _links(common: np.ndarray, sizes: np.ndarray) -> float:
+    """Mentions of each cluster (rows) less the parts that the other side breaks it into, summed."""
+    parts = (common > 0).sum(1) + sizes - common.sum(1)  # a mention that the other side lacks is a part by itself
+    return (sizes - parts).sum()
+
+
+def _ratio(above: np.ndarray, below: np.ndarray) -> np.ndarray:
+    return np.divide(above, below, out=np.zeros(len(above)), where=below > 0)

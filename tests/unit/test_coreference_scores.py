@@ -1,0 +1,107 @@
+"""Coreference scores against their definitions, and against figures that can be worked out by hand."""
+
+import random
+
+import numpy as np
+import pytest
+
+from helpers.coreference_scores import METRICS, conll_f1, coreference_scores
+from helpers.study import StudyError
+from tests.reference import coreference_scores as slow
+
+SLOW = {"MUC": slow.muc, "B-cubed": slow.b_cubed, "CEAF-e": slow.ceaf_e}
+
+
+def clusters(text):
+    """ "a b, c d e" -> clusters of one-word mentions, the letters being places."""
+    return tuple(tuple((ord(letter) - 97, ord(letter) - 96) for letter in part.split()) for part in text.split(",") if part)
+
+
+def scored(system, gold):
+    """precision, recall, f1 of each metric for one document."""
+    table = coreference_scores([clusters(system)], [clusters(gold)])
+    return {metric: table.loc[metric].to_numpy() for metric in METRICS}
+
+
+def random_document(draw, mentions):
+    labels = [draw.randrange(5) for _ in range(mentions)]
+    kept = [
+        [(place, place + 1) for place in range(mentions) if labels[place] == one and draw.random() < 0.8] for one in range(5)
+    ]
+    return tuple(tuple(cluster) for cluster in kept if cluster)
+
+
+def test_worked_example():
+    # MUC: gold {a b c} is in 2 parts, {d e f g} in 3 (f g together); system {c d} and {f g h i} in 2 and 3
+    # B-cubed recall: a, b 2/3; c 1/3; d 1/4; f, g 2/4; e is missing. Precision: a, b 1; c, d 1/2; f, g 2/4; h, i 0
+    # CEAF: {a b}-{a b c} 4/5 and {f g h i}-{d e f g} 4/8
+    found = scored("a b, c d, f g h i", "a b c, d e f g")
+    np.testing.assert_allclose(found["MUC"], [100 * 2 / 5, 100 * 2 / 5, 100 * 2 / 5])
+    precision, recall = 4 / 8, (2 * 2 / 3 + 1 / 3 + 1 / 4 + 2 * 2 / 4) / 7
+    np.testing.assert_allclose(
+        found["B-cubed"], 100 * np.array([precision, recall, 2 * precision * recall / (precision + recall)])
+    )
+    np.testing.assert_allclose(found["CEAF-e"], 100 * np.array([1.3 / 3, 1.3 / 2, 2 * 1.3 / 5]))
+
+
+def test_one_cluster_cut_in_two():
+    found = scored("a b, c d", "a b c d")
+    np.testing.assert_allclose(found["MUC"], [100, 200 / 3, 80])
+    np.testing.assert_allclose(found["B-cubed"], [100, 50, 200 / 3])
+    np.testing.assert_allclose(found["CEAF-e"], [100 / 3, 200 / 3, 400 / 9])  # phi = 2 * 2 / 6
+
+
+def test_everything_in_one_cluster_has_full_muc_recall():
+    found = scored("a b c d e f", "a b c, d e f")
+    np.testing.assert_allclose(found["MUC"], [80, 100, 800 / 9])
+    np.testing.assert_allclose(found["B-cubed"], [50, 100, 200 / 3])
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_scores_are_those_of_the_definitions(seed):
+    draw = random.Random(seed)
+    sizes = [draw.randrange(4, 16) for _ in range(4)]
+    system, gold = ([random_document(draw, size) for size in sizes] for _ in range(2))
+    gold.append((((90, 91), (92, 93)),))
+    system.append(())
+    table = coreference_scores(system, gold)
+    for metric, twin in SLOW.items():
+        np.testing.assert_allclose(table.loc[metric], slow.score(twin, system, gold), err_msg=metric)
+    assert conll_f1(system, gold) == pytest.approx(table.loc[list(METRICS), "f1"].mean())
+
+
+def test_equal_sides_score_100_and_disjoint_ones_0():
+    gold = clusters("a b c, d e, f g")
+    assert conll_f1([gold], [gold]) == pytest.approx(100)
+    assert conll_f1([gold[::-1]], [tuple(cluster[::-1] for cluster in gold)]) == pytest.approx(100)
+    assert conll_f1([clusters("h i, j k")], [gold]) == 0 == conll_f1([()], [gold])
+
+
+def test_spans_that_only_overlap_are_other_mentions():
+    assert conll_f1([(((0, 2), (5, 6)),)], [(((0, 1), (5, 6)),)]) < 50
+
+
+def test_clusters_of_one_mention_do_not_count():
+    plain = coreference_scores([clusters("a b, c d")], [clusters("a b c, d e")])
+    more = coreference_scores([clusters("a b, c d, x, y")], [clusters("a b c, d e, x, z")])
+    np.testing.assert_array_equal(plain, more)
+
+
+def test_counts_are_summed_over_documents_before_division():
+    large, small = clusters("a b c d e f g h"), clusters("a b")
+    table = coreference_scores([large, ()], [large, small])
+    np.testing.assert_allclose(table["recall"][list(METRICS)], [700 / 8, 80, 50])
+    np.testing.assert_allclose(table["precision"][list(METRICS)], 100)
+    assert table.loc["CoNLL", ["precision", "recall"]].isna().all()
+
+
+def test_bad_sides_are_refused():
+    gold = clusters("a b, c d")
+    with pytest.raises(StudyError, match="2 were given for 1"):
+        coreference_scores([gold, gold], [gold])
+    with pytest.raises(StudyError, match=r"\(0, 1\) stands in document 1 more than once"):
+        coreference_scores([gold, clusters("a b, a c")], [gold, gold])
+    with pytest.raises(StudyError, match="document 0 of gold more than once"):
+        coreference_scores([gold], [clusters("a b a")])
+    with pytest.raises(StudyError, match="no gold cluster"):
+        coreference_scores([gold], [()])
