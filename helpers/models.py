@@ -79,6 +79,68 @@ def build(shape: Mapping[str, Any], source_size: int, target_size: int, seed: in
     return model
 
 
+def build_bart(shape: Mapping[str, Any], size: int, seed: int):
+    """A randomly initialised encoder-decoder Transformer of the BART class, for summarization.
+
+    Post-norm, learned positions, normed embeddings, GELU; one table of `size` tokens for both sides, to which the output is
+    tied. Ids: 0 pads and starts the target, 1 ends a text. Positions start as sinusoids, weights with the standard deviation of
+    `build` and encoder self-attention with an output of zero as there: from the class's own start a model of this size writes
+    one and the same summary for all texts for as long as we trained it.
+
+    Parameters
+    ----------
+    shape : mapping
+        As `build`.
+
+    Raises
+    ------
+    StudyError
+        If the width cannot be split over the heads.
+    """
+    from transformers import BartConfig, BartForConditionalGeneration
+
+    decoder_heads = shape.get("decoder_heads", shape["heads"])
+    for heads in (shape["heads"], decoder_heads):
+        _split(shape["width"], heads)
+    torch.manual_seed(seed)
+    config = BartConfig(
+        vocab_size=size,
+        max_position_embeddings=MAX_POSITIONS,
+        encoder_layers=shape["layers"],
+        decoder_layers=shape.get("decoder_layers", shape["layers"]),
+        d_model=shape["width"],
+        encoder_attention_heads=shape["heads"],
+        decoder_attention_heads=decoder_heads,
+        encoder_ffn_dim=shape["feed_forward"],
+        decoder_ffn_dim=shape["feed_forward"],
+        activation_function="gelu",
+        dropout=shape["dropout"],
+        attention_dropout=shape["dropout"],
+        activation_dropout=shape["dropout"],
+        pad_token_id=0,
+        bos_token_id=1,
+        eos_token_id=1,
+        decoder_start_token_id=0,
+        forced_eos_token_id=None,
+        init_std=shape["width"] ** -0.5,
+    )
+    model = BartForConditionalGeneration(config)
+    for layer in model.model.encoder.layers:
+        torch.nn.init.zeros_(layer.self_attn.out_proj.weight)
+    for side in (model.model.encoder, model.model.decoder):
+        table = side.embed_positions.weight
+        angles = torch.arange(len(table)).unsqueeze(1) * 10_000 ** (-torch.arange(0, shape["width"], 2) / shape["width"])
+        waves = torch.stack([angles.sin(), angles.cos()], -1).flatten(1)[:, : shape["width"]]
+        table.data.copy_(config.init_std * waves)
+    model.generation_config.max_length = MAX_POSITIONS
+    return model
+
+
+def _split(width: int, heads: int) -> None:
+    if heads < 1 or width % heads:
+        raise StudyError(f"A width of {width} cannot be split over {heads} heads: choose a multiple.")
+
+
 def build_decoder(shape: Mapping[str, Any], size: int, seed: int):
     """A randomly initialised decoder-only Transformer of the OPT class, for language modelling.
 
@@ -151,6 +213,19 @@ def flops(model, call: Callable[[], Any]) -> int:
     return counter.get_total_flops()
 
 
+def load_tokenizer(name: str | Path):
+    """A pretrained tokenizer alone, by Hub name or folder.
+
+    Raises
+    ------
+    StudyError
+        As `load`.
+    """
+    from transformers import AutoTokenizer
+
+    return _pretrained("tokenizer", name, AutoTokenizer.from_pretrained)
+
+
 def load(name: str | Path):
     """A pretrained model and its tokenizer, by Hub name or folder: one call.
 
@@ -166,12 +241,16 @@ def load(name: str | Path):
     """
     from transformers import AutoModelForSeq2SeqLM, AutoTokenizer
 
+    model = _pretrained("model", name, AutoModelForSeq2SeqLM.from_pretrained)
+    return model.eval(), _pretrained("model", name, AutoTokenizer.from_pretrained)
+
+
+def _pretrained(what: str, name: str | Path, read: Callable[[str | Path], Any]):
     try:
-        model = AutoModelForSeq2SeqLM.from_pretrained(name)
-        return model.eval(), AutoTokenizer.from_pretrained(name)
+        return read(name)
     except Exception as error:  # a cut-off file or a missing tokenizer raises almost anything
         reason = (str(error).strip() or type(error).__name__).splitlines()[0].rstrip(".:")
         raise StudyError(
-            f"Cannot load the model {str(name)!r} ({reason}): give a folder that holds one, or a Hub name that this "
+            f"Cannot load the {what} {str(name)!r} ({reason}): give a folder that holds one, or a Hub name that this "
             "machine can reach or has in its cache."
         ) from None

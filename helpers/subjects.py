@@ -145,9 +145,14 @@ def load_pretrained(settings: Mapping[str, Any], checkpoint: str, name: str, see
 def pretrained(settings: Mapping[str, Any], checkpoint: str, name: str, seed: int) -> dict[str, Any]:
     """What `of` takes for a pretrained checkpoint; a local folder is known by its contents."""
     language, _, register = name.partition("-")
+    return checkpoint_spec(checkpoint, corpora.spec(settings, language, register, seed), seed)
+
+
+def checkpoint_spec(checkpoint: str, corpus: Mapping[str, Any], seed: int) -> dict[str, Any]:
+    """What `of` takes for a pretrained checkpoint and the text of a corpus spec."""
     files = sorted(Path(checkpoint).glob("*.safetensors")) if Path(checkpoint).is_dir() else []
     described = {"pretrained": str(checkpoint), "files": [study.digest(file) for file in files], "seed": seed}
-    return described | {"corpus": corpora.spec(settings, language, register, seed), "code": training.code()}
+    return described | {"corpus": dict(corpus), "code": training.code()}
 
 
 def of(start: Mapping[str, Any], name: str, parser: str = "spacy") -> Subject:

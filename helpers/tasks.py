@@ -225,12 +225,11 @@ def of(corpus: Mapping[str, Any], subject: subjects.Subject | None = None) -> Ta
     Parameters
     ----------
     subject : Subject, optional
-        A translation model whose vocabularies are to be used.
+        A model whose vocabularies are to be used.
     """
-    folder = corpora.prepare(corpus)
+    folder, kind = corpora.prepare(corpus), corpus.get("task", TRANSLATION)
     if subject:
-        return Task(TRANSLATION, dict(corpus), folder, subject.source, subject.target)
-    kind = corpus.get("task", TRANSLATION)
+        return Task(kind, dict(corpus), folder, subject.source, subject.target)
     sides = tokens.sides(folder) if kind == TRANSLATION else (texts.subwords(folder),) * 2
     return Task(kind, dict(corpus), folder, *sides)
 
