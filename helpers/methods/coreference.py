@@ -1,0 +1,483 @@
+"""Coreference in attention heads (Liu & Chen 2023, code of Liu, Shi & Chen 2021): matrices, injection, which heads.
+
+A matrix says of every token of a text which others stand for the same person or thing. It takes the place of the attention
+weights of chosen encoder heads: what such a head hands on for "she" is then the mean over the places where she is spoken of.
+Links are kept sparse, by text, and become a matrix [batch, tokens, tokens] only when the encoder is about to read that text.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import torch
+
+from helpers import heads as instrument
+from helpers.measures.one_pass import Reducer, one_pass
+from helpers.study import StudyError
+
+SPANS = ("first", "whole")
+ORDERS = ("lowest", "highest", "random")
+PARTS = ("all", "lower", "middle", "upper")
+
+Mention = int | Sequence[int]  # a token, or the tokens of one mention
+Clusters = Sequence[Sequence[Mention]]
+
+
+# --- matrices --------------------------------------------------------------------------------------------------------
+
+
+@dataclass(slots=True)
+class Sparse:
+    """The entries of a matrix [length, length] in rows that are not those of the identity.
+
+    Attributes
+    ----------
+    rows, columns : int arrays [entries]
+    values : float array [entries]
+        Each row's sum is 1.
+    length : int
+    """
+
+    rows: np.ndarray
+    columns: np.ndarray
+    values: np.ndarray
+    length: int
+
+
+def full_link(clusters: Clusters, length: int) -> torch.Tensor:
+    """Each token of a cluster attends to all of the cluster's tokens alike, itself included; all others to themselves.
+
+    Parameters
+    ----------
+    clusters : sequence of sequence of int
+        Clusters of mentions in text order; a mention is a token position, or a sequence of positions (its whole span).
+    length : int
+        Tokens of the text.
+
+    Returns
+    -------
+    float tensor [length, length]
+        Rows are queries and sum to 1: 1/m in a cluster of m tokens ("All" in the code of 2021).
+
+    Raises
+    ------
+    StudyError
+        If a mention is empty or outside of the text, a cluster is empty, or a token is in two mentions.
+    """
+    return _dense(clusters, length, "full")
+
+
+def adjacent_link(clusters: Clusters, length: int) -> torch.Tensor:
+    """Each token of a mention attends alike to itself and to the mentions just before and after in its cluster.
+
+    As `full_link`; rows sum to 1: 1/2 at the ends of a cluster of one-token mentions, 1/3 in its middle ("Adjacent").
+    """
+    return _dense(clusters, length, "adjacent")
+
+
+def previous_link(clusters: Clusters, length: int) -> torch.Tensor:
+    """Each token of a mention attends to the mention before in its cluster; the first ones, and all others, to themselves.
+
+    As `full_link`; rows sum to 1 ("Prev"; the code of 2021 does not normalise it, nor need it with one token a mention).
+    """
+    return _dense(clusters, length, "previous")
+
+
+def _dense(clusters: Clusters, length: int, form: str) -> torch.Tensor:
+    return batched([sparse(clusters, length, form)], length)[0]
+
+
+def sparse(clusters: Clusters, length: int, form: str) -> Sparse:
+    """`full_link`, `adjacent_link` or `previous_link` ("full", "adjacent", "previous"), kept sparse.
+
+    Raises
+    ------
+    StudyError
+        If there is no such matrix; or as `full_link`.
+    """
+    if form not in _LINKED:
+        raise StudyError(f"There is no coreference matrix {form!r}: choose from {', '.join(_LINKED)}.")
+    entries: dict[int, list[int]] = {}
+    for cluster in _checked(clusters, length):
+        _LINKED[form](cluster, entries)
+    return _weighted(entries, length)
+
+
+def _full(cluster: list[list[int]], entries: dict[int, list[int]]) -> None:
+    tokens = [token for mention in cluster for token in mention]
+    entries.update(dict.fromkeys(tokens, tokens))
+
+
+def _adjacent(cluster: list[list[int]], entries: dict[int, list[int]]) -> None:
+    for place, mention in enumerate(cluster):
+        near = [token for other in (place - 1, place + 1) if 0 <= other < len(cluster) for token in cluster[other]]
+        entries.update({token: [token, *near] for token in mention})
+
+
+def _previous(cluster: list[list[int]], entries: dict[int, list[int]]) -> None:
+    for before, mention in pairwise(cluster):
+        entries.update(dict.fromkeys(mention, before))
+
+
+_LINKED = {"full": _full, "adjacent": _adjacent, "previous": _previous}
+FORMS = tuple(_LINKED)
+
+
+def arcs(pairs: Iterable[tuple[int, int]], length: int) -> Sparse:
+    """Each token attends alike to itself and to the tokens that it has an arc with, in either direction, kept sparse.
+
+    Parameters
+    ----------
+    pairs : iterable of (int, int)
+        Token positions, of a word and its syntactic head for instance.
+
+    Raises
+    ------
+    StudyError
+        If an arc leaves the text.
+    """
+    entries: dict[int, list[int]] = {}
+    for one, other in pairs:
+        if not (0 <= one < length and 0 <= other < length):
+            raise StudyError(f"An arc joins tokens {one} and {other} of a text of {length} tokens: parse the text anew.")
+        for here, there in ((one, other), (other, one)):
+            row = entries.setdefault(here, [here])
+            if there not in row:
+                row.append(there)
+    return _weighted(entries, length)
+
+
+def _weighted(entries: Mapping[int, Sequence[int]], length: int) -> Sparse:
+    """Rows of equal weights from the columns of each row."""
+    sizes = [len(columns) for columns in entries.values()]
+    columns = [column for row in entries.values() for column in row]
+    rows = np.repeat(np.fromiter(entries, int, len(entries)), sizes)
+    values = np.repeat(1 / np.array(sizes, float), sizes)
+    return Sparse(rows, np.array(columns, int), values, length)
+
+
+def _checked(clusters: Clusters, length: int) -> Iterator[list[list[int]]]:
+    """Clusters of mentions as lists of tokens."""
+    seen: set[int] = set()
+    for cluster in clusters:
+        mentions = [list(mention) if isinstance(mention, Sequence) else [mention] for mention in cluster]
+        if not mentions or not all(mentions):
+            raise StudyError("A coreference cluster or a mention in it is empty: resolve the text anew.")
+        for token in (token for mention in mentions for token in mention):
+            if not 0 <= token < length:
+                raise StudyError(f"A mention is at token {token} of a text of {length} tokens: resolve the text anew.")
+            if token in seen:
+                raise StudyError(f"Token {token} is in two mentions: give each token to one mention of one cluster.")
+            seen.add(token)
+        yield mentions
+
+
+def batched(texts: Sequence[Sparse], width: int) -> torch.Tensor:
+    """The matrices of several texts, padded.
+
+    Returns
+    -------
+    float tensor [texts, width, width]
+        Rows sum to 1, those of padding too (on the diagonal); no other row has weight on padding.
+
+    Raises
+    ------
+    StudyError
+        If a text is longer than `width`.
+    """
+    longest = max((text.length for text in texts), default=0)
+    if longest > width:
+        raise StudyError(f"The matrix of a text of {longest} tokens does not fit a batch of {width}: cut text and links alike.")
+    place = np.repeat(np.arange(len(texts)), [len(text.rows) for text in texts])
+    rows = np.concatenate([text.rows for text in texts])
+    found = torch.eye(width).repeat(len(texts), 1, 1)
+    flat = found.view(-1)  # one index an entry is faster than three
+    flat[torch.from_numpy((place * width + rows) * width + rows)] = 0.0
+    columns, values = (np.concatenate([getattr(text, name) for text in texts]) for name in ("columns", "values"))
+    flat[torch.from_numpy((place * width + rows) * width + columns)] = torch.from_numpy(values).to(flat)
+    return found
+
+
+# --- links of texts --------------------------------------------------------------------------------------------------
+
+
+def tokens_of(
+    clusters: Sequence[Sequence[tuple[int, int]]], word_ids: Sequence[int], span: str = "first"
+) -> tuple[list[list[list[int]]], int]:
+    """Mentions over words as mentions over subwords.
+
+    Parameters
+    ----------
+    clusters : sequence of sequence of (int, int)
+        Mentions as first word and word after the last.
+    word_ids : sequence of int
+        Of each token its word, -1 for none (`helpers.corpora.tokens.Subwords.word_ids`).
+    span : str
+        "first": a mention's first subword stands for it, as in the code of 2021; "whole": all of them.
+
+    Returns
+    -------
+    clusters : list of list of list of int
+        The tokens of each mention; clusters of which fewer than two mentions are left are gone.
+    dropped : int
+        Mentions that have no token, since the text was cut before them.
+
+    Raises
+    ------
+    StudyError
+        If `span` is unknown.
+    """
+    if span not in SPANS:
+        raise StudyError(f"A mention is linked by its {' or '.join(map(repr, SPANS))} subword(s), not by {span!r}: choose one.")
+    tokens: dict[int, list[int]] = {}
+    for place, word in enumerate(word_ids):
+        tokens.setdefault(word, []).append(place)
+    found, dropped = [], 0
+    for cluster in clusters:
+        mentions = [[token for word in range(*mention) for token in tokens.get(word, ())] for mention in cluster]
+        dropped += sum(not mention for mention in mentions)
+        kept = [mention if span == "whole" else mention[:1] for mention in mentions if mention]
+        if len(kept) > 1:
+            found.append(kept)
+    return found, dropped
+
+
+class Links:
+    """The matrices of texts, found by the texts' own token ids: whoever runs the model need not carry them along."""
+
+    def __init__(self) -> None:
+        self._texts: dict[bytes, Sparse] = {}
+
+    def __len__(self) -> int:
+        return len(self._texts)
+
+    def add(self, ids: Sequence[int], links: Sparse) -> None:
+        """Remember the links of a text; of two texts of the same tokens the first's count.
+
+        Raises
+        ------
+        StudyError
+            If the matrix is not of the text's size.
+        """
+        if links.length != len(ids):
+            raise StudyError(
+                f"A coreference matrix of {links.length} tokens does not fit a text of {len(ids)}: make it for this text."
+            )
+        self._texts.setdefault(np.asarray(ids, np.int32).tobytes(), links)
+
+    def matrices(self, input_ids: torch.Tensor, attention_mask: torch.Tensor | None = None) -> torch.Tensor:
+        """The matrices of a batch.
+
+        Parameters
+        ----------
+        input_ids, attention_mask : tensors [batch, tokens]
+            Padding on the right.
+
+        Returns
+        -------
+        float tensor [batch, tokens, tokens]
+            On the device of `input_ids`.
+
+        Raises
+        ------
+        StudyError
+            If a text is not known.
+        """
+        rows = input_ids.cpu().numpy().astype(np.int32)
+        width = rows.shape[1]
+        lengths = [width] * len(rows) if attention_mask is None else attention_mask.sum(1).tolist()
+        found = []
+        for number, (row, length) in enumerate(zip(rows, lengths, strict=True)):
+            known = self._texts.get(row[:length].tobytes())
+            if known is None:
+                raise StudyError(
+                    f"There are no links for text {number} of a batch ({length} tokens): resolve all texts that it reads."
+                )
+            found.append(known)
+        return batched(found, width).to(input_ids.device)
+
+
+# --- what is done with them ------------------------------------------------------------------------------------------
+
+
+@contextmanager
+def injected(model, addresses: Iterable[tuple[str, int, int]], links: Links) -> Iterator[None]:
+    """Replace the attention of encoder heads by the links of the text that is read (Liu & Chen 2023), training or not.
+
+    Parameters
+    ----------
+    model : transformers.PreTrainedModel
+        An encoder-decoder that `helpers.heads.inject` accepts.
+    addresses : iterable of (kind, layer, head)
+        Heads of the encoder.
+
+    Raises
+    ------
+    StudyError
+        If a head is none of the encoder's; or as `helpers.heads.inject`; in the forward pass as `Links.matrices`.
+    """
+    addresses = list(addresses)
+    for kind, *_ in addresses:
+        if kind != "encoder":
+            raise StudyError(f"Links of a text replace attention within the encoder, not {kind} attention: choose other heads.")
+    now: list[torch.Tensor] = []
+    matrices = dict.fromkeys(addresses, lambda site, queries, keys, batch: now[0])
+    with _reading(model, links, now), instrument.inject(model, matrices):
+        yield
+
+
+@contextmanager
+def mixed(model, layers: Iterable[int], links: Links, share: float = 0.3) -> Iterator[None]:
+    """Mix what encoder layers put out over links: H becomes (1 - share) H + share M H (the 2021 code's extra layer).
+
+    Parameters
+    ----------
+    layers : iterable of int
+        Encoder layers whose output is mixed.
+
+    Raises
+    ------
+    StudyError
+        If the encoder has no such layer or shows none; in the forward pass as `Links.matrices`.
+    """
+    encoder = model.get_encoder()
+    stack = getattr(encoder, "layers", getattr(encoder, "block", None))
+    if stack is None:
+        raise StudyError(f"The encoder of a {type(model).__name__} shows no layers: mix in a BART, Marian, Pegasus or T5.")
+    now: list[torch.Tensor] = []
+    with _reading(model, links, now), ExitStack() as undo:
+
+        def mix(module, args, output):
+            hidden = output[0] if isinstance(output, tuple) else output
+            hidden = (1 - share) * hidden + share * (now[0].to(hidden) @ hidden)
+            return (hidden, *output[1:]) if isinstance(output, tuple) else hidden
+
+        for layer in layers:
+            if not 0 <= layer < len(stack):
+                raise StudyError(f"There is no encoder layer {layer}: the model has {len(stack)}, from 0.")
+            undo.callback(stack[layer].register_forward_hook(mix).remove)
+        yield
+
+
+@contextmanager
+def _reading(model, links: Links, now: list[torch.Tensor]) -> Iterator[None]:
+    """Let the one entry of `now` be the matrices of the batch that the encoder reads."""
+
+    def look(module, args, kwargs) -> None:
+        ids = kwargs.get("input_ids", args[0] if args else None)
+        if ids is None:
+            raise StudyError("Links are found by a text's token ids: give the model input_ids, not embeddings.")
+        mask = kwargs.get("attention_mask", args[1] if len(args) > 1 else None)
+        now[:] = [links.matrices(ids, mask)]
+
+    hook = model.get_encoder().register_forward_pre_hook(look, with_kwargs=True)
+    try:
+        yield
+    finally:
+        hook.remove()
+
+
+# --- which heads -----------------------------------------------------------------------------------------------------
+
+
+class _Cosine(Reducer):
+    """Cosine of each head's flattened attention with the flattened matrix, a text at a time."""
+
+    kinds = ("encoder",)
+
+    def __init__(self, links: Links) -> None:
+        super().__init__()
+        self.links = links
+
+    def start(self, view) -> None:
+        super().start(view)
+        present = view.present["encoder"]
+        real = (present.unsqueeze(1) & present.unsqueeze(2)).float()
+        self.real, self.matrix = real, self.links.matrices(view.ids["encoder"], present) * real
+
+    def reduce(self, site, weights: torch.Tensor, view) -> torch.Tensor:
+        weights = weights * self.real.unsqueeze(1)
+        product = torch.einsum("bhqk,bqk->bh", weights, self.matrix.to(weights))
+        return product / (weights.flatten(2).norm(dim=-1) * self.matrix.flatten(1).norm(dim=-1).unsqueeze(1))
+
+
+def probing(model, batches: Iterable[Mapping[str, Any]], links: Links, label: str = "probing for coreference") -> pd.Series:
+    """How much like the matrix each encoder head attends: cosine of the two, flattened, mean over texts (2021).
+
+    Padding does not count.
+
+    Returns
+    -------
+    pandas.Series
+        On (kind, layer, head), named "probing".
+
+    Raises
+    ------
+    StudyError
+        If there are no batches, or a text has no links.
+    """
+    cosine = _Cosine(links)
+    places = one_pass(model, batches, cosine, label=label)
+    return pd.Series(cosine.per_sentence().mean(0, dtype=np.float64), index=places, name="probing")
+
+
+def choose(
+    scores: pd.Series, count: int = 1, order: str = "lowest", part: str = "all", draw: int = 0
+) -> list[tuple[str, int, int]]:
+    """Heads of each layer by their scores: those scored lowest, highest, or any.
+
+    Parameters
+    ----------
+    scores : pandas.Series
+        On (kind, layer, head). Of equal scores the first head comes first.
+    count : int
+        Heads of each layer.
+    order : str
+        "lowest", "highest" or "random".
+    part : str
+        Which layers, as `layers_of`.
+    draw : int
+        Seed of random heads.
+
+    Raises
+    ------
+    StudyError
+        If a layer has fewer heads, or there is no such order or part.
+    """
+    if order not in ORDERS:
+        raise StudyError(f"Heads are chosen from the {', the '.join(ORDERS)} ones, not {order!r}: choose one.")
+    wanted = layers_of(scores.index.get_level_values("layer").nunique(), part)
+    found, rng = [], random.Random(f"heads {draw}")
+    for (kind, layer), group in scores.groupby(level=["kind", "layer"]):
+        if not 0 < count <= len(group):
+            raise StudyError(f"Layer {layer} has {len(group)} heads, {count} cannot be chosen: give 1 to {len(group)}.")
+        rows = list(group.sort_values(ascending=order != "highest", kind="stable").index)
+        if order == "random":
+            rng.shuffle(rows)  # in every layer, so that a part's heads are those of the whole
+        if layer in wanted:
+            found += [(kind, int(layer), int(head)) for _, _, head in rows[:count]]
+    return found
+
+
+def layers_of(layers: int, part: str) -> list[int]:
+    """Numbers of the layers in the "lower", "middle" or "upper" third of a stack, or "all"; at least one each.
+
+    Raises
+    ------
+    StudyError
+        If there is no such part.
+    """
+    if part not in PARTS:
+        raise StudyError(f"There is no part {part!r} of the layers: choose from {', '.join(PARTS)}.")
+    if part == "all":
+        return list(range(layers))
+    third = max(1, round(layers / 3))
+    first = {"lower": 0, "middle": (layers - third) // 2, "upper": layers - third}[part]
+    return list(range(first, first + third))

@@ -1,0 +1,208 @@
+"""Coreference in attention heads (Liu & Chen 2023; Liu, Shi & Chen 2021) by definition: plain loops over the tokens of a text.
+
+A mention is a list of token positions, a cluster a list of mentions, a matrix a list of rows. Attention is computed one text,
+one head and one pair of positions at a time, without masks: a query is shown the real tokens alone.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+
+import torch
+from torch import Tensor
+
+Mention = Sequence[int]
+Matrix = list[list[float]]
+Matrices = Sequence[Matrix]  # of the texts of a batch
+
+# -------------------- matrices
+
+
+def before(mention: Mention, cluster: Sequence[Mention]) -> Mention | None:
+    """The nearest mention of the cluster that begins before this one."""
+    nearest = None
+    for other in cluster:
+        if other[0] < mention[0] and (nearest is None or other[0] > nearest[0]):
+            nearest = other
+    return nearest
+
+
+def previous(clusters: Sequence[Sequence[Mention]], length: int) -> Matrix:
+    """1 from every token of a mention to every token of the mention before it; 1 on the diagonal of empty rows."""
+    links = _zeros(length)
+    for cluster in clusters:
+        for mention in cluster:
+            for source in mention:
+                for target in before(mention, cluster) or ():
+                    links[source][target] = 1.0
+    return _divided(_filled(links))
+
+
+def adjacent(clusters: Sequence[Sequence[Mention]], length: int) -> Matrix:
+    """As `previous`, in both directions, and 1 on the whole diagonal."""
+    links = _zeros(length)
+    for cluster in clusters:
+        for mention in cluster:
+            for source in mention:
+                for target in before(mention, cluster) or ():
+                    links[source][target] = links[target][source] = 1.0
+    for place in range(length):
+        links[place][place] = 1.0
+    return _divided(links)
+
+
+def full(clusters: Sequence[Sequence[Mention]], length: int) -> Matrix:
+    """1 between all tokens of a cluster, from each to itself too; 1 on the diagonal of empty rows."""
+    links = _zeros(length)
+    for cluster in clusters:
+        for mention in cluster:
+            for other in cluster:
+                for source in mention:
+                    for target in other:
+                        links[source][target] = 1.0
+    return _divided(_filled(links))
+
+
+def arcs(pairs: Sequence[tuple[int, int]], length: int) -> Matrix:
+    """1 in both directions between the tokens of a pair, and on the whole diagonal."""
+    links = _zeros(length)
+    for place in range(length):
+        links[place][place] = 1.0
+    for one, other in pairs:
+        links[one][other] = links[other][one] = 1.0
+    return _divided(links)
+
+
+FORMS = {"full": full, "adjacent": adjacent, "previous": previous}
+
+
+def padded(matrix: Matrix, width: int) -> Matrix:
+    """With rows and columns for padding, which attends to itself."""
+    wide = _zeros(width)
+    for place in range(width):
+        if place < len(matrix):
+            wide[place][: len(matrix)] = matrix[place]
+        else:
+            wide[place][place] = 1.0
+    return wide
+
+
+def _zeros(length: int) -> Matrix:
+    return [[0.0] * length for _ in range(length)]
+
+
+def _filled(links: Matrix) -> Matrix:
+    for place, row in enumerate(links):
+        if not any(row):
+            row[place] = 1.0
+    return links
+
+
+def _divided(links: Matrix) -> Matrix:
+    return [[entry / math.fsum(row) for entry in row] for row in links]
+
+
+# -------------------- injection
+
+
+def attention(
+    module, hidden: Tensor, lengths: Sequence[int], matrices: Mapping[int, Matrices], bias: Tensor | None = None
+) -> Tensor:
+    """Self-attention of one encoder layer with matrices in the place of some heads' weights.
+
+    Parameters
+    ----------
+    module : attention of BART, Marian, Pegasus or T5
+        Whose four projections are used.
+    hidden : tensor [texts, tokens, width]
+    lengths : sequence of int
+        Real tokens of each text; they come first.
+    matrices : mapping
+        Head -> of each text its matrix [tokens][tokens].
+    bias : tensor [heads, tokens, tokens], optional
+        What is added to the scores (T5).
+
+    Returns
+    -------
+    tensor [texts, tokens, width]
+    """
+    t5 = hasattr(module, "o")
+    names = ("q", "k", "v", "o") if t5 else ("q_proj", "k_proj", "v_proj", "out_proj")
+    *projections, out = (getattr(module, name) for name in names)
+    dim = module.key_value_proj_dim if t5 else module.head_dim
+    scale = 1.0 if t5 else dim**-0.5
+    found = []
+    for text, states in enumerate(hidden):
+        queries, keys, values = (projection(states) for projection in projections)
+        heads = []
+        for head in range(queries.shape[1] // dim):
+            own, rows = slice(head * dim, (head + 1) * dim), []
+            for place in range(len(states)):
+                if head in matrices:
+                    weights = [float(entry) for entry in matrices[head][text][place]]
+                else:
+                    scores = [scale * (queries[place, own] @ keys[other, own]) for other in range(lengths[text])]
+                    if bias is not None:
+                        scores = [score + bias[head, place, other] for other, score in enumerate(scores)]
+                    exponents = [(score - max(scores)).exp() for score in scores]
+                    weights = [exponent / sum(exponents) for exponent in exponents]
+                rows.append(sum(weight * values[other, own] for other, weight in enumerate(weights)))
+            heads.append(torch.stack(rows))
+        found.append(out(torch.cat(heads, -1)))
+    return torch.stack(found)
+
+
+def forward(module, lengths: Sequence[int], matrices: Mapping[int, Matrices]) -> Callable:
+    """`attention` as the module's own `forward` is called; masks that it is given are not looked at."""
+
+    def bart(hidden_states: Tensor, **unused):
+        return attention(module, hidden_states, lengths, matrices), None
+
+    def t5(hidden_states: Tensor, position_bias: Tensor | None = None, **unused):
+        if position_bias is None:  # the first layer makes it for all
+            position_bias = module.compute_bias(hidden_states.shape[1], hidden_states.shape[1])
+        return attention(module, hidden_states, lengths, matrices, position_bias[0]), position_bias, None
+
+    return t5 if hasattr(module, "o") else bart
+
+
+def mixed(hidden: Tensor, matrices: Matrices, share: float = 0.3) -> Tensor:
+    """(1 - share) H + share M H of [texts, tokens, width], position by position."""
+    found = []
+    for states, matrix in zip(hidden, matrices, strict=True):
+        rows = []
+        for place, row in enumerate(matrix):
+            linked = sum(weight * states[other] for other, weight in enumerate(row))
+            rows.append((1 - share) * states[place] + share * linked)
+        found.append(torch.stack(rows))
+    return torch.stack(found)
+
+
+# -------------------- probing
+
+
+def cosine(weights: Matrix, matrix: Matrix) -> float:
+    """Cosine of two matrices as long vectors."""
+    pairs = [(a, b) for row, other in zip(weights, matrix, strict=True) for a, b in zip(row, other, strict=True)]
+    product = math.fsum(a * b for a, b in pairs)
+    return product / math.sqrt(math.fsum(a * a for a, _ in pairs)) / math.sqrt(math.fsum(b * b for _, b in pairs))
+
+
+def probing(attentions: Sequence[Sequence[Tensor]], matrices: Matrices) -> dict[tuple[str, int, int], float]:
+    """Mean over texts of the cosine of every encoder head's attention with the text's matrix, real tokens only.
+
+    Parameters
+    ----------
+    attentions : sequence of sequence of tensors [heads, tokens, tokens]
+        Of each text the attention of each layer, padding included.
+    matrices : sequence of Matrix
+        Of each text, without padding.
+    """
+    found: dict[tuple[str, int, int], list[float]] = {}
+    for layers, matrix in zip(attentions, matrices, strict=True):
+        for layer, heads in enumerate(layers):
+            for head, weights in enumerate(heads):
+                real = [[float(weights[i][j]) for j in range(len(matrix))] for i in range(len(matrix))]
+                found.setdefault(("encoder", layer, head), []).append(cosine(real, matrix))
+    return {address: math.fsum(values) / len(values) for address, values in found.items()}
