@@ -98,6 +98,27 @@ _GROUP = {  # grouped heads: what is trained from scratch, in two stages of whic
     "jobs": 2, "seeds": 1, "beam": 1,
     "converged": 1, "converged_steps": 150, "converged_rate": 5e-4, "converged_votes": 200,  # a converged model, grouped late
 }  # fmt: skip
+_COREF_TASK = {  # all rows start from a model trained for "steps" and train "further"; "longest": subwords of a dialogue
+    "text": "dialogues", "train": 12000, "dev": 300, "test": 500, "vocabulary": 1000, "longest": 256, "links": "gold",
+    "checkpoint": "",  # a pretrained model to start from, by Hub name or folder
+    "denoising": 1000, "piece": 40,  # steps of a warm-up that fills holes, in pieces of so many tokens
+    "steps": 1500, "further": 400, "batch_tokens": 1024, "learning_rate": 3e-3, "warmup": 200, "rate": 2e-3,
+    "betas": [0.9, 0.98],
+    "model": _MODEL | {"layers": 3, "decoder_layers": 2, "width": 64, "feed_forward": 256, "dropout": 0.0},
+}  # fmt: skip
+_COREF = {  # coreference in the heads that matter least
+    "summarization": _COREF_TASK,
+    "translation": _COREF_TASK | {
+        "text": "de-subtitles", "train": 20000, "dev": 500, "longest": 64, "denoising": 0, "steps": 900, "batch_tokens": 512,
+        "learning_rate": 8e-3, "rate": 3e-3, "model": _TASK["model"],
+    },
+    "matrix": "full", "span": "first", "probe": 200,  # dev texts on which heads are ranked
+    "draws": 2, "heads": [1, 2, 4], "mixed": ["upper", "all"], "most": 0,
+    "rates": [0.1, 0.3, 0.6, 1.0], "resolvers": ["rule"], "written": ["rule"],  # in training and writing; in writing alone
+    "orders": 1, "paces": [0.3, 3.0], "lengths": [0.5], "masks": 3,  # training settings; draws of heads that are off
+    "parts": ["selection", "where", "matrices", "quality", "inference", "training", "masks"],
+    "jobs": 2, "seeds": 1, "alone": 2, "beam": 1,  # seeds of the main rows, of the plain one
+}  # fmt: skip
 _TINY = _TASK | {
     "train": 200, "dev": 24, "test": 24, "vocabulary": 200, "steps": 20, "warmup": 4,
     "model": _MODEL | {"layers": 2, "width": 32, "heads": 4, "feed_forward": 64, "dropout": 0.0},
@@ -124,6 +145,15 @@ PROFILES: dict[str, dict[str, Any]] = {
             "language": _TINY | {"text": "stories"}, "numbers": [1, 2, 4], "strengths": [10.0, 100.0], "shots": 4, "probe": 8,
             "converged_steps": 6, "jobs": 1, "seeds": 2,
         },
+        "coreference": _COREF | {
+            "summarization": _COREF_TASK | {
+                "train": 200, "dev": 24, "test": 12, "vocabulary": 300, "longest": 70, "denoising": 6, "steps": 10,
+                "further": 4, "warmup": 2, "model": _COREF_TASK["model"] | {"width": 24, "heads": 3, "feed_forward": 48},
+            },
+            "translation": _COREF_TASK | _TINY | {"text": "de-subtitles", "further": 6},
+            "probe": 16, "heads": [1, 2], "rates": [0.5, 1.0], "orders": 1, "paces": [3.0], "lengths": [2.0], "masks": 1,
+            "jobs": 1, "seeds": 2,
+        },
     },
     "laptop": {
         "corpus": "controlled", "train": 55000, "dev": 1000, "test": 500, "vocabulary": 2000, "beam": 1, "bootstrap": 1000,
@@ -134,6 +164,7 @@ PROFILES: dict[str, dict[str, Any]] = {
                               "evaluate_every": 750},
         "pruning": _PRUNE | {"deep_steps": 2000},
         "grouping": _GROUP,
+        "coreference": _COREF,
     },
     "natural": {
         "corpus": "natural", "train": 0, "dev": 2000, "test": 0, "vocabulary": 8000, "beam": 4, "bootstrap": 1000,
@@ -148,6 +179,16 @@ PROFILES: dict[str, dict[str, Any]] = {
             "summarization": _NATURAL | {"text": "dialogsum", "longest": 160, "model": _NATURAL["model"] | {"layers": 2}},
             "language": _NATURAL | {"text": "novels", "longest": 128},
             "parts": ["peers", "numbers"], "numbers": [2, 4], "seeds": 3, "converged_steps": 400,
+        },
+        "coreference": _COREF | {
+            "summarization": _COREF_TASK | {
+                "text": "samsum", "train": 0, "dev": 500, "test": 0, "vocabulary": 4000, "longest": 300, "links": "rule",
+                "denoising": 2000, "piece": 48, "steps": 1000, "further": 600, "batch_tokens": 2048, "learning_rate": 2e-3,
+                "warmup": 300, "rate": 1e-3, "model": _MODEL | {"dropout": 0.0},
+            },
+            "translation": _COREF_TASK | {"steps": 0}, "resolvers": [],
+            "written": ["stored:samsum_coref/samsum_coref_val_test.tar.xz:data/SAMsum_data/test.source"],
+            "parts": ["inference", "masks"], "seeds": 3,
         },
     },
     "paper": {
@@ -167,6 +208,14 @@ PROFILES: dict[str, dict[str, Any]] = {
             },
             "numbers": [1, 2, 4, 8], "jobs": 8, "seeds": 3, "beam": 4, "converged_steps": 10_000, "converged_rate": 2e-4,
             "converged_votes": 0,
+        },
+        "coreference": _COREF | {
+            "summarization": _COREF_TASK | {
+                "text": "samsum-hub", "train": 0, "dev": 0, "test": 0, "longest": 500, "links": "stanza",
+                "checkpoint": "facebook/bart-large", "betas": [0.9, 0.95], "further": 51_500, "batch_tokens": 512, "rate": 2e-5,
+            },
+            "translation": _COREF_TASK | {"steps": 0},
+            "most": 16, "jobs": 8, "seeds": 3, "beam": 5,
         },
     },
 }  # fmt: skip

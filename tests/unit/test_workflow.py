@@ -19,10 +19,12 @@ def test_plan_of_the_whole_study():
     jobs = {row[0]: int(row[1]) for row in rows if row[1:] and row[1].isdigit()}
     # four corpora, and one for each of the three tasks of grouped heads; four models and the control without encoder attention;
     # encoder heads of a model of each register and all kinds of one; grouped heads: rows of translation in as many jobs as the
-    # profile says, of the two other tasks and of a converged model, which is one of the four; four notebooks
-    assert {name: jobs[name] for name in ("corpus", "model", "sweep", "grouped", "notebook", "all")} == {
-        "corpus": 4 + 3, "model": 5, "sweep": 3, "notebook": 4, "all": 1,
-        "grouped": study.settings("tiny")["grouping"]["jobs"] + 3,
+    # profile says, of the two other tasks and of a converged model, which is one of the four; dialogues, whose plain models of
+    # each seed come before as many jobs of injection as the profile says, and a translation model; five notebooks
+    settings = study.settings("tiny")
+    assert {name: jobs[name] for name in ("corpus", "model", "sweep", "grouped", "injection", "notebook", "all")} == {
+        "corpus": 4 + 3 + 1, "model": 5, "sweep": 3, "notebook": 5, "all": 1, "grouped": settings["grouping"]["jobs"] + 3,
+        "injection": settings["coreference"]["seeds"] + settings["coreference"]["jobs"] + 1,
     }  # fmt: skip
 
 
