@@ -29,13 +29,14 @@ study: $(VENV)/ready
 test: $(VENV)/ready
 	$(BIN)/python -m pytest
 
-## make bench      what the instrument, relevance and the group constraint cost, what removed heads save, as ratios
+## make bench      what the instrument, relevance, the group constraint and injection cost, what removed heads save, as ratios
 bench: $(VENV)/ready
 	$(BIN)/python -m benchmarks.heads_overhead
 	$(BIN)/python -m benchmarks.removed_heads
 	$(BIN)/python -m benchmarks.relevance_speed
 	$(BIN)/python -m benchmarks.generator_speed
 	$(BIN)/python -m benchmarks.group_constraint
+	$(BIN)/python -m benchmarks.coreference_injection
 
 lint: $(VENV)/ready
 	$(BIN)/ruff check .

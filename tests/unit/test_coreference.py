@@ -576,7 +576,8 @@ def test_mixed_layers(family, attention, layers):
     for form, options in (("full", {}), ("previous", {"share": 0.8})):  # the second is not symmetric
         with pytest.MonkeyPatch.context() as patch:
             for layer in layers:
-                patch.setattr(stack[layer], "forward", mixing(stack[layer].forward, options.get("share", 0.3)))
+                own = mixing(stack[layer].forward, widened(form), options.get("share", 0.3))
+                patch.setattr(stack[layer], "forward", own)
             expected = logits(model, batch)
         with mixed(model, iter(layers), links_for(batch, form), **options):
             torch.testing.assert_close(logits(model, batch), expected, **CLOSE)
