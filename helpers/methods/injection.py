@@ -81,6 +81,12 @@ def row(run: Mapping[str, Any], control: Mapping[str, Any] | None = None) -> dic
     return {"run": dict(run)} | ({"control": dict(control)} if control is not None else {})
 
 
+def shown(links: str) -> str:
+    """What clusters (`clusters_of`) are called in tables: a resolver's name without the file or model that it reads."""
+    name, plus, change = links.partition("+")
+    return name.partition(":")[0] + plus + change
+
+
 class Rows:
     """The rows of a task by part and name.
 
@@ -217,7 +223,7 @@ class Rows:
         by = self.block["links"]
         worse = [f"{by}+corrupt:{rate:g}" for rate in self.chosen["rates"]] + [f"{by}+shuffled"]
         worse += [name for name in self.chosen["resolvers"] if name != by]
-        return {f"injected, lowest, {name}": row(self.tuned(self.injected({"links": name}))) for name in worse}
+        return {f"{MAIN}, {shown(name)}": row(self.tuned(self.injected({"links": name}))) for name in worse}
 
     def inference(self) -> dict[str, dict]:
         """The matrix at inference alone, in a model trained without, and other clusters for one trained with the usual ones."""
@@ -226,7 +232,7 @@ class Rows:
         tuned = self.tuned(self.injected())
         by = self.block["links"]
         for name in (f"{by}+shuffled", "none", *self.chosen["written"]):
-            found[f"{MAIN}, written with {name}"] = row(tuned, self.injected({"links": name}))
+            found[f"{MAIN}, written with {shown(name)}"] = row(tuned, self.injected({"links": name}))
         found[f"{MAIN}, heads off at inference"] = row(tuned, self.masked())
         return found
 

@@ -1,0 +1,378 @@
+"""Tables of coreference injection (Liu & Chen 2023): what runs of `helpers.methods.injection` come to."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from scipy import stats
+
+from helpers import scoring, study, tasks
+from helpers.coreference_scores import conll_f1, coreference_scores
+from helpers.corpora import conversations, dialogues, resolving
+from helpers.methods import coreference, injection
+
+EVENTS = "events"  # factual consistency: share of the reference's events told with the right people, in percent
+Named = Mapping[str, Mapping[str, Any]]
+
+
+class Board:
+    """Scores of rows on the one test set of their task.
+
+    Parameters
+    ----------
+    settings : mapping
+        A profile's settings.
+    rows : mapping of name -> row
+        As `helpers.methods.injection.row` makes them, all of one task and test set.
+    """
+
+    def __init__(self, settings: Mapping[str, Any], rows: Named) -> None:
+        self.settings, self.rows = settings, dict(rows)
+        self.task = injection.task(next(iter(self.rows.values()))["run"])
+        self.split = self.task.tests[0]
+        self._known: dict[str, np.ndarray] = {}
+
+    @property
+    def known_events(self) -> bool:
+        """Whether it is known who does what in the texts."""
+        return bool(self.dialogues and self.dialogues[0].events)
+
+    @property
+    def dialogues(self) -> list[dialogues.Dialogue]:
+        """The dialogues of the test set; none where the task has others texts."""
+        if self.task.kind != tasks.SUMMARIZATION:
+            return []
+        return _dialogues(self.task.folder, self.split)
+
+    @property
+    def metrics(self) -> list[str]:
+        """The task's scores, and `EVENTS` where events are known."""
+        return [*self.task.metrics, *([EVENTS] if self.known_events else [])]
+
+    def written(self, name: str) -> list[str]:
+        """What the model of a row writes of the test set."""
+        return injection.outputs(self.rows[name], self.split, self.settings["coreference"]["beam"])
+
+    def statistics(self, name: str) -> np.ndarray:
+        """Per text what scores are computed from: of summaries [texts, metrics] in percent, whose means are the scores."""
+        if name not in self._known:
+            self._known[name] = self.count(self.written(name))
+        return self._known[name]
+
+    def count(self, texts: Sequence[str]) -> np.ndarray:
+        """`statistics` of any summaries."""
+        found = self.task.statistics(texts, self.split)
+        return np.column_stack([found, right_people(texts, self.dialogues)]) if self.known_events else found
+
+    def interval(self, own: np.ndarray, other: np.ndarray | None = None) -> dict[str, tuple[float, float, float]]:
+        """Scores with their 95 % bootstrap interval, or how much they are above others' (paired), by metric."""
+        repeats = self.settings["bootstrap"]
+        if self.task.kind == tasks.TRANSLATION:
+            return self.task.interval(own, other, repeats)
+        columns = zip(*scoring.mean_interval(own, other, repeats), strict=True)
+        return dict(zip(self.metrics, (tuple(map(float, row)) for row in columns), strict=True))
+
+
+def boards(settings: Mapping[str, Any], parts: Mapping[str, Named], seed: int) -> dict[int, Board]:
+    """A board for each training seed of `helpers.methods.injection.rows_of`; the first holds the rows of all parts."""
+    found = {seed: {}}
+    for part, named in parts.items():
+        first, _, number = part.partition(" ")
+        found.setdefault(int(number) if first == "seed" else seed, {}).update(named)
+    return {number: Board(settings, rows) for number, rows in found.items()}
+
+
+@lru_cache(maxsize=4)
+def _dialogues(folder: Path, split: str) -> list[dialogues.Dialogue]:
+    return dialogues.read_dialogues(folder / "dialogues" / f"{split}.jsonl")
+
+
+def right_people(texts: Sequence[str], told: Sequence[dialogues.Dialogue]) -> np.ndarray:
+    """Events that each summary tells with the right people, such that the mean over texts is their share of all, percent."""
+    counts = conversations.consistency(texts, told)
+    return 100 * counts[:, 2] / counts[:, 0].mean()
+
+
+def scores(board: Board, names: Iterable[str] | None = None, against: str = injection.PLAIN) -> pd.DataFrame:
+    """Scores of rows, and how they differ from one of them.
+
+    Returns
+    -------
+    pandas.DataFrame
+        row, metric; value, low, high (95 % bootstrap over texts); change, change_low, change_high (paired); percent (the change
+        in percent of the other's value); heads (how many are masked or injected).
+    """
+    found = []
+    for name in names or board.rows:
+        own, base = board.interval(board.statistics(name)), board.interval(board.statistics(against))
+        change = board.interval(board.statistics(name), board.statistics(against))
+        for metric, (value, low, high) in own.items():
+            more = dict(zip(("change", "change_low", "change_high"), change[metric], strict=True))
+            whole = base[metric][0]
+            row = {"row": name, "metric": metric, "value": value, "low": low, "high": high, **more}
+            row |= {"percent": 100 * more["change"] / whole if whole else np.nan, "heads": heads_of(board.rows[name])}
+            found.append(row)
+    return pd.DataFrame(found)
+
+
+def heads_of(one: Mapping[str, Any]) -> int:
+    """How many heads are masked or injected in a row."""
+    control = one.get("control", one["run"].get("control")) or {}
+    return len(injection.addresses(control["heads"])) if "heads" in control else 0
+
+
+def over_seeds(boards: Mapping[int, Board], names: Sequence[str], against: str = injection.PLAIN) -> pd.DataFrame:
+    """Scores and changes over several trainings, each from weights of its own.
+
+    Returns
+    -------
+    pandas.DataFrame
+        row, metric, seeds; value and change are means over trainings, with 95 % t-intervals (nan for one training).
+    """
+    parts = pd.concat([scores(board, names, against).assign(seed=seed) for seed, board in boards.items()])
+    found = []
+    for (name, metric), group in parts.groupby(["row", "metric"], sort=False):
+        row = {"row": name, "metric": metric, "seeds": len(group)}
+        for column, start in (("value", ""), ("change", "change_")):
+            mean, half = group[column].mean(), _half(group[column])
+            row |= {column: mean, f"{start}low": mean - half, f"{start}high": mean + half}
+        found.append(row | {"percent": group.percent.mean()})
+    return pd.DataFrame(found)
+
+
+def _half(values: pd.Series) -> float:
+    """Half of a 95 % t-interval of the mean."""
+    if len(values) < 2:
+        return np.nan
+    return float(stats.t.ppf(0.975, len(values) - 1) * values.std(ddof=1) / np.sqrt(len(values)))
+
+
+def baselines(board: Board, seed: int = 0) -> pd.DataFrame:
+    """Scores of summaries that tell the right events of the wrong people: columns as the first of `scores`."""
+    found = []
+    for name, way in (("random people", "random"), ("the speaker", "speaker"), ("the nearest name", "nearest")):
+        guessed = board.count(conversations.guesses(board.dialogues, way, seed))
+        for metric, (value, low, high) in board.interval(guessed).items():
+            found.append({"row": f"reference with {name}", "metric": metric, "value": value, "low": low, "high": high})
+    return pd.DataFrame(found)
+
+
+def examples(board: Board, names: Sequence[str], count: int) -> pd.DataFrame:
+    """The first test dialogues with their reference and what rows write of them."""
+    texts = {name: board.written(name) for name in names}
+    found = []
+    for place, pair in enumerate(board.task.pairs(board.split)[:count]):
+        found.append({"dialogue": pair.source, "reference": pair.target} | {name: texts[name][place] for name in names})
+    return pd.DataFrame(found)
+
+
+# --- text and resolvers ----------------------------------------------------------------------------------------------
+
+
+def text_statistics(folder: Path, splits: Sequence[str], by: str) -> pd.DataFrame:
+    """What is in dialogues and their clusters, a row a split."""
+    found = []
+    for split in splits:
+        told, clusters = _dialogues(folder, split), dialogues.resolved(folder, split, by)
+        sizes = [len(cluster) for row in clusters for cluster in row]
+        linked = [sum(stop - start for cluster in row for start, stop in cluster) for row in clusters]
+        found.append({
+            "split": split, "dialogues": len(told), "words": np.mean([len(row.words) for row in told]),
+            "longest": max(len(row.words) for row in told), "turns": np.mean([len(row.turns) for row in told]),
+            "speakers": np.mean([len(_speakers(row)) for row in told]),
+            "summary words": np.mean([len(row.target.split()) for row in told]),
+            "events": np.mean([len(row.events) for row in told]), "clusters": np.mean([len(row) for row in clusters]),
+            "mentions a cluster": np.mean(sizes) if sizes else np.nan,
+            "linked words, %": 100 * sum(linked) / sum(len(row.words) for row in told),
+        })  # fmt: skip
+    return pd.DataFrame(found)
+
+
+def _speakers(row: dialogues.Dialogue) -> set[tuple[str, ...]]:
+    return {row.words[start + 1 : speech - 1] for start, speech, _ in row.turns}
+
+
+def resolver_scores(folder: Path, split: str, names: Sequence[str], gold: str = "gold") -> pd.DataFrame:
+    """MUC, B-cubed, CEAF-e and CoNLL F1 of clusters against others, percent: a row for each name (`injection.clusters_of`)."""
+    truth, found = injection.clusters_of(folder, split, gold), []
+    for name in names:
+        pair = injection.clusters_of(folder, split, name), truth
+        if "stored" in name:  # where a mention is its first word
+            pair = tuple([resolving.first_words(row) for row in side] for side in pair)
+        found.append({"clusters": injection.shown(name), "against": gold, **coreference_scores(*pair).f1.to_dict()})
+    return pd.DataFrame(found)
+
+
+def gum_scores(root: str, names: Sequence[str] = ("rule",)) -> pd.DataFrame:
+    """The same on the gold coreference of GUM's conversations and interviews; labels of turns do not count."""
+    told = resolving.gum(root)
+    truth, found = [row.clusters for row in told], []
+    for name in names:
+        system = [resolving.spoken(row, one) for row, one in zip(told, resolving.resolver(name)(told), strict=True)]
+        scored = coreference_scores(system, truth)
+        found.append({"clusters": name, "against": f"GUM, {len(told)} documents", **scored.f1.to_dict()})
+    return pd.DataFrame(found)
+
+
+# --- heads -----------------------------------------------------------------------------------------------------------
+
+
+def rankings(rows: Named, probe: int) -> pd.DataFrame:
+    """Importance of encoder heads (normalised by layer) in the model of each row: a column a row."""
+    return pd.DataFrame({name: injection.ranking(one["run"], probe).importance for name, one in rows.items()})
+
+
+def rank_agreement(table: pd.DataFrame) -> pd.DataFrame:
+    """Spearman correlation of heads' scores within layers, mean over layers, between all columns."""
+    layers = [group for _, group in table.groupby(level=["kind", "layer"])]
+    return sum(group.corr(method="spearman") for group in layers) / len(layers)
+
+
+def same_lowest(table: pd.DataFrame, reference: str) -> pd.DataFrame:
+    """How often the lowest head of a layer in one column is the lowest, or among the lower half, in each other one."""
+    found = []
+    lowest = coreference.choose(table[reference])
+    for name in table:
+        ranks = table[name].groupby(level=["kind", "layer"]).rank(method="first")
+        half = table.groupby(level=["kind", "layer"])[name].transform("size") // 2
+        own = [(ranks[address] == 1, ranks[address] <= half[address]) for address in lowest]
+        same, lower = np.mean(own, axis=0)
+        found.append({"row": name, "same head": same, "in the lower half": lower})
+    return pd.DataFrame(found)
+
+
+def masking(board: Board, rows: Named) -> pd.DataFrame:
+    """The masking curves: order, number (heads a layer that are off), and the columns of `scores` against the plain model.
+
+    Random draws are told apart by `draw`.
+    """
+    table, found = scores(board, [injection.PLAIN, *rows]), []
+    most = max(one["control"]["heads"]["count"] for one in rows.values())
+    for row in table.to_dict("records"):
+        if row["row"] == injection.PLAIN:
+            found += [row | {"order": order, "number": 0, "draw": 0} for order in coreference.ORDERS]
+            continue
+        heads = board.rows[row["row"]]["control"]["heads"]
+        found.append(row | {"order": heads["order"], "number": heads["count"], "draw": heads["draw"]})
+        if heads["count"] == most:  # all heads are the same heads in any order
+            found += [found[-1] | {"order": order} for order in coreference.ORDERS[1:]]
+    return pd.DataFrame(found)
+
+
+def before_after(rows: Named, names: Sequence[str], probe: int, plain: str = injection.PLAIN) -> pd.DataFrame:
+    """Importance of the heads that each row injects: where they were chosen, and in the model trained with the matrix.
+
+    Returns
+    -------
+    pandas.DataFrame
+        row, kind, layer, head; before, after (normalised by layer), rank_before and rank_after (1 is the most important of its
+        layer), loss_before and loss_after (rise of the loss with the head off, nats a token), heads (of the layer).
+    """
+    found = []
+    before = injection.ranking(rows[plain]["run"], probe)
+    for name in names:
+        run = rows[name]["run"]
+        after = injection.ranking(run, probe, control=run["control"])
+        places = [table.importance.groupby(level=["kind", "layer"]).rank(ascending=False) for table in (before, after)]
+        for address in injection.addresses(run["control"]["heads"]):
+            row = {"row": name, **dict(zip(("kind", "layer", "head"), address, strict=True))}
+            row |= {"before": before.importance[address], "after": after.importance[address]}
+            row |= {"rank_before": places[0][address], "rank_after": places[1][address]}
+            row |= {"loss_before": before.loss[address], "loss_after": after.loss[address]}
+            found.append(row | {"heads": int((before.index.get_level_values("layer") == address[1]).sum())})
+    return pd.DataFrame(found)
+
+
+def quality_curve(board: Board, rows: Named, main: str = injection.MAIN) -> pd.DataFrame:
+    """Gain over the plain model against the quality of the clusters that the model was given.
+
+    Returns
+    -------
+    pandas.DataFrame
+        As `scores`, with `clusters` (what was given) and `conll` (their CoNLL F1 on the test set, percent).
+    """
+    folder, split = board.task.folder, board.split
+    table = scores(board, [main, *rows])
+    by = {name: board.rows[name]["run"]["control"]["links"] for name in table.row.unique()}
+    truth = injection.clusters_of(folder, split, by[main])
+    given = {name: conll_f1(injection.clusters_of(folder, split, links), truth) for name, links in by.items()}
+    return table.assign(clusters=table.row.map(by).map(injection.shown), conll=table.row.map(given))
+
+
+def gained(table: pd.DataFrame) -> pd.DataFrame:
+    """Spearman correlation of gain and CoNLL F1 over the points of a `quality_curve`, by metric."""
+    rows = []
+    for metric, group in table.groupby("metric", sort=False):
+        value = stats.spearmanr(group.conll, group.change).statistic if len(group) > 2 else np.nan
+        rows.append({"metric": metric, "points": len(group), "rank correlation of gain and CoNLL F1": value})
+    return pd.DataFrame(rows)
+
+
+def by_group(board: Board, groups: Mapping[str, Named]) -> pd.DataFrame:
+    """`scores` of the main row and those of several groups, which "group" tells apart."""
+    found = [scores(board, [injection.MAIN, *named]).assign(group=group) for group, named in groups.items() if named]
+    return pd.concat(found, ignore_index=True) if found else pd.DataFrame()
+
+
+def ablation(plain: Mapping[int, Mapping[str, Any]], probe: int) -> dict[str, pd.DataFrame]:
+    """Rise of the dev loss with each encoder head off, for the plain model of each training seed: by its name."""
+    return {f"seed {seed}": injection.ranking(one["run"], probe)[["loss", "low", "high"]] for seed, one in plain.items()}
+
+
+def against_ablation(alone: Mapping[str, pd.DataFrame], known: Mapping[int, Board], probe: int) -> pd.DataFrame:
+    """Whether importance foretells what a head's absence costs: Spearman correlations over all heads and within layers."""
+    found = []
+    for (name, frame), board in zip(alone.items(), known.values(), strict=True):
+        scored = injection.ranking(board.rows[injection.PLAIN]["run"], probe)
+        pair = pd.DataFrame({"importance": scored.importance, "nats": scored.nats, "loss": frame.loss})
+        within = rank_agreement(pair)
+        found.append({
+            "model": name, "heads": len(frame), "all heads (nats)": pair.corr(method="spearman").loc["nats", "loss"],
+            "within layers": within.loc["importance", "loss"], "largest rise": frame.loss.max(),
+            "heads that cost nothing": int((frame.low <= 0).sum()),
+        })  # fmt: skip
+    return pd.DataFrame(found)
+
+
+def resolvers(settings: Mapping[str, Any], folder: Path, split: str) -> pd.DataFrame:
+    """`resolver_scores` of what a profile trains or writes with, against its own; and of the rules on GUM if it is there."""
+    chosen, by = settings["coreference"], settings["coreference"]["summarization"]["links"]
+    names = [name for name in dict.fromkeys([*chosen["resolvers"], *chosen["written"]]) if name != by]
+    names += [f"{by}+corrupt:{rate:g}" for rate in chosen["rates"]] + [f"{by}+shuffled"]
+    found = [resolver_scores(folder, split, names, by)]
+    root = study.data_root()
+    if root and any(Path(root, "gum").glob("*")):
+        found.append(gum_scores(root))
+    return pd.concat(found, ignore_index=True)
+
+
+def marked(folder: Path, split: str, by: str, place: int) -> str:
+    """A dialogue with its clusters, as "[number: mention]", a line a turn."""
+    row, clusters = _dialogues(folder, split)[place], injection.clusters_of(folder, split, by)[place]
+    words = list(row.words)
+    for number, cluster in enumerate(clusters):
+        for start, stop in cluster:
+            words[start] = f"[{number}: {words[start]}"
+            words[stop - 1] += "]"
+    return "\n".join(" ".join(words[start:stop]) for start, _, stop in row.turns)
+
+
+def shown_matrices(
+    spec: Mapping[str, Any], split: str, by: str, span: str, place: int, most: int
+) -> tuple[list[str], dict[str, np.ndarray]]:
+    """The first `most` tokens of a text, and the part of each coreference matrix that joins them."""
+    of, tables = injection.task(spec), {}
+    pair = of.pairs(split)[place]
+    ids = of.source.encode(pair.source)
+    mentions, _ = coreference.tokens_of(
+        injection.clusters_of(of.folder, split, by)[place], of.source.word_ids(pair.source, pair.words), span
+    )
+    for form in coreference.FORMS:
+        whole = coreference.batched([coreference.sparse(mentions, len(ids), form)], len(ids))[0]
+        tables[f"{form} link"] = whole[:most, :most].numpy()
+    return of.source.pieces(ids[:most]), tables
