@@ -376,3 +376,13 @@ def shown_matrices(
         whole = coreference.batched([coreference.sparse(mentions, len(ids), form)], len(ids))[0]
         tables[f"{form} link"] = whole[:most, :most].numpy()
     return of.source.pieces(ids[:most]), tables
+
+
+def events_told(board: Board, names: Sequence[str]) -> pd.DataFrame:
+    """Of all events those told at all, those of the right people, and those right in full (time too), percent: a row each."""
+    rows = {"reference": [pair.target for pair in board.task.pairs(board.split)]} | {
+        name: board.written(name) for name in names
+    }
+    counts = {name: conversations.consistency(texts, board.dialogues).sum(0) for name, texts in rows.items()}
+    shares = {name: 100 * found[1:] / found[0] for name, found in counts.items()}
+    return pd.DataFrame.from_dict(shares, "index", columns=["told", "of the right people", "right in full"])

@@ -1,0 +1,237 @@
+# ---
+# jupyter:
+#   jupytext:
+#     formats: notebooks//ipynb,notebooks/py//py:percent
+#     text_representation:
+#       extension: .py
+#       format_name: percent
+#   kernelspec:
+#     display_name: Python 3 (ipykernel)
+#     language: python
+#     name: python3
+# ---
+
+# %% [markdown]
+# # 5 · Can underused heads be put to work? Coreference in the heads that matter least
+#
+# Liu & Chen 2023 ([arXiv 2312.09541](https://arxiv.org/abs/2312.09541)), after Liu, Shi & Chen 2021.
+#
+# **The paper's claim.** Fine-tune BART on dialogue summarization and rank the encoder's heads by gradient importance: in each
+# layer some are *underused*, and masking them costs about 0.5 %, whatever the training settings. So let them do something
+# useful: replace their attention weights by a matrix that says who is who in the dialogue. Without a single new parameter
+# ROUGE rises by 1.6 to 2.1 %, more in higher layers; heads chosen by importance serve better than heads that resemble the matrix
+# already (*probing*, the way of 2021); and the heads that hardly mattered come to matter.
+#
+# This notebook fine-tunes a BART trained here, looks for underused heads, injects coreference into them, and into others as a
+# control, and asks what the paper leaves open: is it the coreference that helps or the freed head, how good must the clusters
+# be, does a layer of its own do better, and does it carry over to translation? On the *controlled* dialogues we know who did
+# what, so that beside ROUGE there is a score of *factual consistency*.
+
+# %% tags=["parameters"]
+profile = "laptop"  # tiny, laptop, natural or paper: sizes only, every one can be overridden below
+corpus = ""  # the texts are settings of their own (coreference.summarization.text); kept for the notebooks' common face
+models = ""  # as corpus
+pretrained = ""  # a BART checkpoint (Hub name or folder) to start from instead
+data_root = ""  # folder of natural corpora; empty: HEADS_DATA_ROOT
+parser = "spacy"  # as corpus
+seed = 1
+overrides = ""  # settings to change, NAME=VALUE separated by spaces, such as coreference.matrix=adjacent
+output = ""  # where figures and tables go; empty: runs/PROFILE-CORPUS
+
+# %%
+from helpers import study
+
+run = study.begin("05_coreference_injection", globals())
+print(run.summary())
+
+# %%
+import pandas as pd
+from IPython.display import display
+
+from helpers import figures, tasks
+from helpers import injection_figures as drawn
+from helpers.methods import injection
+from helpers.methods import injection_tables as tables
+from helpers.methods.injection import MAIN, PLAIN
+
+figures.style()
+plan, repeats = run.settings["coreference"], run.settings["bootstrap"]
+for job in injection.jobs(run.settings, seed, pretrained):
+    injection.make(job)  # what is in the store already is read, what is missing is trained now
+parts = injection.rows_of(run.settings, tasks.SUMMARIZATION, seed, pretrained)
+boards = tables.boards(run.settings, parts, seed)
+board = boards[seed]
+folder, links = board.task.folder, plan["summarization"]["links"]
+
+# %% [markdown]
+# ## The dialogues
+#
+# Two to four people settle who will do what and tell who has done what. Facts move across turns: one asks, another
+# declines, a third accepts; where the deed is named its doer is mostly a pronoun. The summary tells each fact in one sentence, with
+# names. Coloured below: one dialogue with its clusters, as `[number: mention]`.
+
+# %%
+print(tables.marked(folder, board.split, links, 0), "\n\n=>", board.task.pairs(board.split)[0].target)
+
+# %%
+display(run.table(tables.text_statistics(folder, ["train", "dev", board.split], links), "coreference_text").round(1))
+display(run.table(pd.read_csv(folder / "report.csv"), "coreference_report"))
+
+# %% [markdown]
+# **Who resolves them?** Gold clusters come with the controlled dialogues. A rule resolver of our own reads names, genders,
+# addresses and speakers (its rules: `helpers/corpora/resolving.py`); a file of stored links or a model of the Hub can be named
+# instead. Corrupted clusters are split, merged, and robbed of mentions; *shuffled* ones deal the same mentions out anew. MUC, B-cubed
+# and CEAF-e count links, mentions and clusters; CoNLL is the mean of their F1.
+
+# %%
+scored = tables.resolvers(run.settings, folder, board.split)
+run.table(scored, "coreference_resolvers")
+run.figure(drawn.resolvers(scored), "coreference_resolvers")
+
+# %% [markdown]
+# ## The matrices
+#
+# In the *full* link matrix every mention attends alike to all mentions of its cluster; *adjacent* links lead to the mention before and
+# the one after; *previous* ones to the mention before. All other tokens attend to themselves; rows sum to 1. Only the first
+# subword of a mention is linked, as in the code of 2021.
+
+# %%
+words, matrices = tables.shown_matrices(parts["main"][PLAIN]["run"], board.split, links, plan["span"], 0, 36)
+run.figure(drawn.matrices(words, matrices), "coreference_matrices")
+
+# %% [markdown]
+# ## The summarizer
+#
+# All rows of this notebook start from one model and train the same number of further steps. `events` is the share of
+# the reference's events that a summary tells with the right people.
+
+# %%
+facts = {name: value for name, value in plan["summarization"].items() if name not in ("model", "checkpoint")}
+print({**facts, **plan["summarization"]["model"]})
+quality = tables.scores(board, [PLAIN])
+if board.known_events:
+    quality = pd.concat([quality, tables.baselines(board)])
+run.table(quality, "coreference_quality", resamples=repeats)
+quality.pivot(index="row", columns="metric", values="value").round(1)
+
+# %%
+if board.known_events:
+    display(run.table(tables.events_told(board, [PLAIN, MAIN]), "coreference_events").round(1))
+shown = tables.examples(board, [PLAIN, MAIN], 3)
+display(shown.style.set_properties(**{"text-align": "left", "white-space": "pre-wrap"}))
+
+# %% [markdown]
+# ## Underused heads: does the ranking hold?
+#
+# Importance of encoder heads (Michel et al. 2019: mean over examples of the absolute derivative of the loss in the head's gate,
+# divided by the norm over its layer), after further training in other order, at other rates, for fewer and more steps. The last column
+# is a model trained from other random weights, if there is one: what agreement by chance looks like.
+
+# %%
+settings_of = {PLAIN: parts["main"][PLAIN], **parts.get("training", {})}
+settings_of |= {name: named[PLAIN] for name, named in parts.items() if name.startswith("seed")}
+ranked = tables.rankings(settings_of, plan["probe"])
+run.table(ranked, "coreference_importance")
+run.figure(drawn.importance_maps(ranked), "coreference_importance")
+
+# %%
+agreement = run.table(tables.rank_agreement(ranked), "coreference_rank_agreement")
+run.figure(drawn.agreement(agreement), "coreference_rank_agreement")
+run.table(tables.same_lowest(ranked, PLAIN), "coreference_same_lowest").round(2)
+
+# %% [markdown]
+# ## Masking curves
+#
+# One to all heads of every layer off at inference, in the order of importance.
+
+# %%
+if "masks" in parts:
+    curves = run.table(tables.masking(board, parts["masks"]), "coreference_masking", resamples=repeats)
+    run.figure(drawn.masking_curves(curves), "coreference_masking", resamples=repeats)
+    shown = curves[curves.number.isin([1, 2])]
+    display(shown.pivot_table(index=["number", "order"], columns="metric", values="percent").round(1))
+
+# %% [markdown]
+# Every head off by itself, for every training seed: the rise of the loss on dev dialogues.
+
+# %%
+alone = tables.ablation({number: one.rows[PLAIN] for number, one in boards.items()}, plan["probe"])
+run.table(pd.concat(alone, names=["seed"]), "coreference_ablation")
+run.figure(drawn.ablation(alone), "coreference_ablation")
+run.table(tables.against_ablation(alone, boards, plan["probe"]), "coreference_importance_and_ablation").round(2)
+
+# %% [markdown]
+# ## Injection
+#
+# The head of each layer that matters least attends by the full link matrix, in further training and in writing. Against it: no
+# control (*plain*), the same heads *masked* all along, and other heads.
+
+# %%
+names = [name for part in ("main", "selection") for name in parts.get(part, {})]
+table = tables.scores(board, names)
+run.table(table, "coreference_injection", resamples=repeats)
+run.figure(drawn.changes(table[table.row != PLAIN]), "coreference_injection", resamples=repeats)
+table.pivot(index="row", columns="metric", values="percent").loc[names].round(1)
+
+# %%
+if len(boards) > 1:
+    over = run.table(tables.over_seeds(boards, list(parts["main"])), "coreference_seeds")
+    run.figure(drawn.changes(over[over.row != PLAIN]), "coreference_seeds")
+    display(over.round(2))
+
+# %% [markdown]
+# ## Where, how many, which matrix, or a layer of its own?
+#
+# *A layer of its own* is the alternative of 2021, extra computation in the place of a head: after an encoder layer its output H becomes
+# 0.7 H + 0.3 M H.
+
+# %%
+grouped = tables.by_group(board, {"heads and layers": parts.get("where", {}), "matrices": parts.get("matrices", {})})
+if len(grouped):
+    run.table(grouped, "coreference_where", resamples=repeats)
+    run.figure(drawn.changes(grouped), "coreference_where", resamples=repeats)
+
+# %% [markdown]
+# ## Do injected heads come to matter?
+
+# %%
+chosen = [name for name in (MAIN, "injected, random", "injected, highest") if name in board.rows]
+moved = run.table(tables.before_after(board.rows, chosen, plan["probe"]), "coreference_before_after")
+run.figure(drawn.before_after(moved), "coreference_before_after")
+moved.groupby("row", sort=False)[["before", "after", "rank_before", "rank_after", "loss_before", "loss_after"]].mean().round(3)
+
+# %% [markdown]
+# ## How good must the clusters be?
+
+# %%
+if "quality" in parts:
+    curve = run.table(tables.quality_curve(board, parts["quality"]), "coreference_clusters", resamples=repeats)
+    run.figure(drawn.quality(curve), "coreference_clusters", resamples=repeats)
+    display(run.table(tables.gained(curve), "coreference_gained").round(2))
+
+# %% [markdown]
+# ## At inference alone
+#
+# A public summary of the paper reads as if the matrix were put in at inference alone. Below: that; then the model that was
+# trained with the matrix, writing with other clusters or with the heads off.
+
+# %%
+if "inference" in parts:
+    table = tables.scores(board, [MAIN, *parts["inference"]])
+    run.table(table, "coreference_inference", resamples=repeats)
+    run.figure(drawn.changes(table), "coreference_inference", resamples=repeats)
+
+# %% [markdown]
+# ## Does it carry over to translation?
+#
+# The paper says that the method is general. We put gold syntax in the place of coreference: in the head of each layer that matters
+# least every word attends to itself, its head and its dependents.
+
+# %%
+others = injection.rows_of(run.settings, tasks.TRANSLATION, seed)
+if others:
+    translation = tables.Board(run.settings, others["main"])
+    table = tables.scores(translation)
+    run.table(table, "coreference_translation", resamples=repeats)
+    run.figure(drawn.changes(table[table.row != PLAIN]), "coreference_translation", resamples=repeats)
+    display(table.round(2))
