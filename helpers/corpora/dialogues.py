@@ -15,6 +15,8 @@ from helpers.corpora import Pair, texts, tokens, write_pairs
 from helpers.study import StudyError
 
 LAYOUT = "dialogue"
+KINDS = (".json", ".txt", ".model")  # files of a pretrained tokenizer
+LEAST = 8  # subwords that a dialogue may be cut to
 REPORT = ("rows", "empty", "overlap", "duplicate", "over_limit", "kept", "cut", "mentions_lost")
 SOURCES = {
     "dialogues": texts.Source(texts.SUMMARIZATION, "controlled", "generated dialogues of the small world with their summaries"),
@@ -152,16 +154,21 @@ def spec(settings: Mapping[str, int], name: str, seed: int, tokenizer: str = "")
         least = 1 if size == "vocabulary" or (source.corpus == "controlled" and size in ("train", "dev", "test")) else 0
         if type(settings[size]) is not int or settings[size] < least:
             raise StudyError(f"The size {size!r} of {name} is {settings[size]!r}: give a whole number of {least} or more.")
+    if 0 < settings["longest"] < LEAST:
+        raise StudyError(f"Dialogues of at most {settings['longest']} subwords say nothing: raise 'longest' to {LEAST}.")
     chosen = {"task": texts.SUMMARIZATION, "layout": LAYOUT, "name": name, "corpus": source.corpus}
     chosen |= {size: settings[size] for size in texts.SIZES} | {"seed": seed, "tokenizer": tokenizer}
     made_by = [f"corpora/dialogues:{_CODE}", "corpora/tokens:PAD,EOS,UNK,learn_vocabulary"]
     if source.corpus == "controlled":
         made_by += ["corpora/conversations", *(f"corpora/controlled/{p}" for p in ("english", "lexicon", "plan", "sampler"))]
     else:
-        made_by += ["corpora/natural:normalise", "corpora/texts:_jsonl,_hub", "corpora/resolving:split,from_text"]
+        made_by += ["corpora/natural:normalise", "corpora/texts:_jsonl,_hub,_key,_rank"]
+        made_by += ["corpora/resolving:_CLITIC,_WORD,_LABEL,split,from_text,_dialogue"]
     chosen["code"] = study.code_version(*made_by)
     if source.files:
         chosen["files"] = texts._fingerprint(source)
+    if tokenizer and Path(tokenizer).is_dir():
+        chosen["tokenizer_files"] = [study.digest(file) for file in sorted(Path(tokenizer).glob("*")) if file.suffix in KINDS]
     return chosen
 
 

@@ -52,10 +52,10 @@ def from_text(dialogue: str, summary: str, origin: str) -> Dialogue:
     summary : str
         The target.
 
-    Raises
-    ------
-    StudyError
-        If there is no word in the dialogue.
+    Returns
+    -------
+    Dialogue
+        One without turns if there is no word in `dialogue`.
     """
     turns: list[tuple[list[str], list[str]]] = []
     for line in dialogue.splitlines():
@@ -67,8 +67,6 @@ def from_text(dialogue: str, summary: str, origin: str) -> Dialogue:
             turns[-1][1].extend(split(line))
         elif line.strip():
             turns.append((["?"], split(line)))
-    if not turns:
-        raise StudyError(f"A dialogue of {origin} has no words: leave it out.")
     return _dialogue(turns, summary, origin)
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import re
 import shutil
 import time
 
@@ -14,6 +16,7 @@ from torch.nn import functional as F
 from transformers import (
     AutoModelForCausalLM,
     AutoModelForSeq2SeqLM,
+    BartForConditionalGeneration,
     GPT2Config,
     GPT2LMHeadModel,
     MarianConfig,
@@ -363,3 +366,151 @@ def test_a_decoder_of_its_own_size():
     assert found == {("encoder", 0): 4, ("encoder", 1): 4, ("decoder", 0): 2, ("cross", 0): 2}
     with pytest.raises(StudyError, match="cannot be split over 3 heads"):
         models.build(shape | {"decoder_heads": 3}, 20, 20, 1)
+
+
+# --- from scratch, for summarization -----------------------------------------------------------------------------------
+
+
+def normed(hidden):
+    """Whether every token's numbers have mean 0 and variance 1, as after a norm at its start."""
+    mean, variance = hidden.mean(-1), hidden.var(-1, unbiased=False)
+    return bool((mean.abs() < 1e-5).all() and ((variance - 1).abs() < 1e-2).all())
+
+
+def test_shapes_of_a_bart():
+    model = models.build_bart(SHAPE, 20, 1)
+    encoder, decoder = model.model.encoder, model.model.decoder
+    assert type(model) is BartForConditionalGeneration and (len(encoder.layers), len(decoder.layers)) == (2, 2)
+    for layer in (*encoder.layers, *decoder.layers):
+        assert layer.fc1.weight.shape == (24, 16) and layer.self_attn.num_heads == 4
+        assert layer.dropout == layer.self_attn.dropout == layer.activation_dropout == 0.1
+        assert isinstance(layer.activation_fn, torch.nn.Module) and "gelu" in type(layer.activation_fn).__name__.lower()
+    found = logits(model.eval(), input_ids=torch.tensor([[19, 1]]), decoder_input_ids=torch.tensor([[0, 19, 3]]))
+    assert found.shape == (1, 3, 20)
+    cross = 4 * (16 * 16 + 16) + 2 * 16
+    assert models.parameters(model) == 2 * (2 * LAYER + cross) + 2 * 2 * 16  # positions, which are learned, are not counted
+    assert model.generation_config.max_length == models.MAX_POSITIONS == model.config.max_position_embeddings
+    whole = torch.full((1, models.MAX_POSITIONS), 5)
+    assert logits(model, input_ids=whole, decoder_input_ids=whole).isfinite().all()
+
+
+def test_a_bart_s_one_table_holds_the_output_too():
+    model = models.build_bart(SHAPE, 20, 1)
+    table = model.model.encoder.embed_tokens.weight
+    assert table.shape == (20, 16)
+    assert model.model.decoder.embed_tokens.weight is model.get_output_embeddings().weight is table
+    assert not model.final_logits_bias.any() and not table[0].any()
+    assert table[1:].std().item() == pytest.approx(16**-0.5, rel=0.1)
+
+
+def test_a_bart_normalises_after_each_block_and_its_embeddings():
+    model, outs = models.build_bart(SHAPE, 20, 1).eval(), []
+    for side in (model.model.encoder, model.model.decoder):
+        assert not hasattr(side, "layer_norm")  # as a final norm is called
+        for part in (side.layernorm_embedding, *side.layers):
+            part.register_forward_hook(lambda module, args, out: outs.append(out[0] if isinstance(out, tuple) else out))
+    with torch.no_grad():
+        model(**models.inputs(batch()))
+    assert len(outs) == 6 and all(normed(out) for out in outs)
+
+
+@pytest.mark.parametrize("width", [16, 12, 9])
+def test_positions_of_a_bart_start_as_sinusoids(width):
+    model = models.build_bart(SHAPE | {"width": width, "heads": 1}, 20, 1)
+    for side in (model.model.encoder, model.model.decoder):
+        table = side.embed_positions.weight
+        assert table.shape == (models.MAX_POSITIONS + 2, width) and table.requires_grad
+        for place in (0, 1, 7, 300, 513):
+            for pair in range(0, width, 2):
+                angle = place / 10_000 ** (pair / width)
+                waves = [math.sin(angle), math.cos(angle)][: width - pair]
+                found = table[place, pair : pair + 2].detach() * width**0.5
+                torch.testing.assert_close(found, torch.tensor(waves), atol=2e-4, rtol=0)
+    assert model.model.encoder.embed_positions.weight is not model.model.decoder.embed_positions.weight
+
+
+def test_a_bart_s_encoder_starts_with_word_by_word_representations():
+    model = models.build_bart(SHAPE | {"dropout": 0.0}, 20, 1).eval()
+    ids = torch.tensor([[3, 4, 5, 1], [3, 6, 7, 1]])
+    with torch.no_grad():
+        hidden = model.get_encoder()(input_ids=ids).last_hidden_state
+    assert torch.equal(hidden[0, 0], hidden[1, 0]) and not torch.equal(hidden[0, 1], hidden[1, 1])
+    assert all(layer.self_attn.out_proj.weight.any() for layer in model.model.decoder.layers)
+    model(input_ids=ids, labels=ids).loss.backward()
+    assert all(layer.self_attn.out_proj.weight.grad.abs().sum() > 0 for layer in model.model.encoder.layers)
+
+
+def test_a_bart_with_a_decoder_of_its_own_size():
+    shape = SHAPE | {"decoder_layers": 1, "decoder_heads": 2}
+    found = {(site.kind, site.layer): site.heads for site in heads.sites(models.build_bart(shape, 20, 1))}
+    assert found == {("encoder", 0): 4, ("encoder", 1): 4, ("decoder", 0): 2, ("cross", 0): 2}
+
+
+@pytest.mark.parametrize("bad", [{"heads": 3}, {"heads": 0}, {"decoder_heads": 3}, {"decoder_heads": 0}])
+def test_a_bart_whose_width_cannot_be_split(bad):
+    (number,) = bad.values()
+    with pytest.raises(StudyError, match=rf"^A width of 16 cannot be split over {number} heads: choose a multiple\.$"):
+        models.build_bart(SHAPE | bad, 20, 1)
+
+
+def test_seed_decides_the_weights_of_a_bart():
+    first, same, other = (models.build_bart(SHAPE, 20, seed).state_dict() for seed in (1, 1, 2))
+    assert all(torch.equal(first[name], same[name]) for name in first)
+    assert not torch.equal(first["model.shared.weight"], other["model.shared.weight"])
+
+
+def test_every_profile_s_bart_can_be_built():
+    for profile in study.PROFILES:
+        shape = study.settings(profile)["coreference"]["summarization"]["model"]
+        with torch.device("meta"):
+            model = models.build_bart(shape, 100, 1)
+        sizes = model.config.encoder_layers, model.config.decoder_layers
+        assert sizes == (shape["layers"], shape.get("decoder_layers", shape["layers"]))
+
+
+def test_a_bart_learns_to_copy_and_ends_what_it_writes():
+    model = models.build_bart(SHAPE | {"width": 32, "dropout": 0.0}, 20, 1)
+    generator = torch.Generator().manual_seed(1)
+    given = torch.randint(2, 20, (16, 4), generator=generator)
+    given = torch.cat([given, torch.ones(16, 1, dtype=torch.long)], 1)
+    optimizer, losses = torch.optim.Adam(model.parameters(), lr=0.01), []
+    for _ in range(60):
+        optimizer.zero_grad()
+        losses.append(model(input_ids=given, labels=given).loss)
+        losses[-1].backward()
+        optimizer.step()
+    assert losses[0] > 2 and losses[-1] < losses[0] / 5
+    with torch.no_grad():
+        first = model.eval()(input_ids=given, decoder_input_ids=torch.zeros(16, 1, dtype=torch.long)).logits[:, 0].argmax(-1)
+    assert (first == given[:, 0]).float().mean() > 0.7  # read from the source, as nothing else is there yet
+    written = model.generate(given)
+    assert not written[:, 0].any() and written.shape[1] < 12 and (written == 1).any(1).all()
+
+
+def test_a_bart_saved_and_loaded_is_equal(tmp_path):
+    model = models.build_bart(SHAPE, 20, 1).eval()
+    model.save_pretrained(tmp_path)
+    loaded = AutoModelForSeq2SeqLM.from_pretrained(tmp_path).eval()
+    given = batch()
+    assert type(loaded) is type(model) and torch.equal(logits(model, **given), logits(loaded, **given))
+
+
+# --- pretrained tokenizers alone -----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", [str, lambda folder: folder])
+def test_a_tokenizer_is_loaded_without_its_model(checkpoint, tmp_path, kind):
+    folder = tmp_path / "copy"
+    shutil.copytree(checkpoint, folder)
+    (folder / "model.safetensors").unlink()
+    found, whole = tokens.Subwords(models.load_tokenizer(kind(folder))), tokens.Subwords(models.load(checkpoint)[1])
+    assert found.encode("the cat sees") == whole.encode("the cat sees") and found.size == whole.size
+
+
+def test_tokenizers_that_are_not_there(tmp_path):
+    (tmp_path / "empty").mkdir()
+    for name in (tmp_path / "nowhere", tmp_path / "empty", "", "nobody/no-such-tokenizer"):
+        started = time.time()
+        with pytest.raises(StudyError, match=rf"^Cannot load the tokenizer {re.escape(repr(str(name)))} \(.*its cache\.$"):
+            models.load_tokenizer(name)
+        assert time.time() - started < 10

@@ -72,9 +72,9 @@ def test_labels_of_several_words_and_unknown_speakers():
     assert dialogue.turns == ((0, 3, 5), (5, 8, 9), (9, 13, 14))
 
 
-def test_a_dialogue_without_words_is_refused():
-    with fails("A dialogue of samsum has no words"):
-        resolving.from_text(" \n ", "", "samsum")
+def test_a_dialogue_without_words_has_no_turns():
+    empty = resolving.from_text(" \n\n", "Nothing.", "samsum")
+    assert (empty.source, empty.words, empty.turns) == ("", (), ())
 
 
 # --- clusters --------------------------------------------------------------------------------------------------------

@@ -1,0 +1,173 @@
+"""Holes in lists of token ids, pieces of text, and epochs of both."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import numpy as np
+import pytest
+import torch
+from tokenizers import Tokenizer, pre_tokenizers, trainers
+from tokenizers import models as kinds
+from transformers import PreTrainedTokenizerFast
+
+from helpers.corpora import infilling, tokens
+from helpers.study import StudyError
+
+PAD, EOS, HOLE = 0, 1, 2
+CPU = torch.device("cpu")
+TEXT = list(range(10, 50_010))  # no token twice
+
+
+def holed(ids=TEXT, seed=1, **settings):
+    return infilling.infill(ids, HOLE, np.random.default_rng(seed), **settings)
+
+
+def kept(ids):
+    return [token for token in ids if token != HOLE]
+
+
+# --- holes -----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("share", "mean"), [(0.3, 3.0), (0.15, 3.0), (0.5, 3.0), (0.3, 6.0)])
+def test_holes_take_the_share_and_lengths_asked_for(share, mean):
+    found = holed(share=share, mean=mean)
+    lost, holes = len(TEXT) - len(kept(found)), found.count(HOLE)
+    assert lost / len(TEXT) == pytest.approx(share, abs=0.02) and lost / holes == pytest.approx(mean, rel=0.04)
+
+
+def test_holes_of_the_paper_are_the_default():
+    assert holed() == holed(share=0.3, mean=3.0) != holed(share=0.3, mean=2.0)
+
+
+def test_each_span_becomes_one_hole_and_what_is_left_keeps_its_order():
+    found = holed()
+    left = kept(found)
+    assert left == sorted(set(left)) and set(left) < set(TEXT)
+    assert all(after == before + 1 for before, after in pairwise(found) if HOLE not in (before, after))  # none lost silently
+    spans, before = [], TEXT[0] - 1
+    for token, after in pairwise([*found, TEXT[-1] + 1]):
+        if token == HOLE and after != HOLE:
+            spans.append(after - before - 1)
+        before = before if token == HOLE else token
+    assert {1, 2, 3, 4, 5, 6} <= set(spans) and 0 < found.count(HOLE) - len(spans) < len(spans) / 5  # few spans touch
+
+
+def test_an_empty_span_puts_a_hole_between_two_tokens():
+    found = holed()
+    empty = sum(hole == HOLE and after == before + 1 for before, hole, after in zip(found, found[1:], found[2:], strict=False))
+    assert empty / found.count(HOLE) == pytest.approx(np.exp(-3), abs=0.01)
+    assert kept(holed(mean=1e-9)) == TEXT and HOLE in holed(mean=1e-9)
+
+
+def test_a_generator_in_the_same_state_makes_the_same_holes():
+    ids = TEXT[:200]
+    assert holed(ids) == holed(ids) != holed(ids, seed=2)
+    rng = np.random.default_rng(1)
+    first, second = (infilling.infill(ids, HOLE, rng) for _ in range(2))
+    assert first == holed(ids) != second and ids == TEXT[:200]
+
+
+def test_short_texts():
+    """A text of one token stays, becomes a hole or has one before it; nothing ever becomes nothing."""
+    assert {tuple(holed([7], seed)) for seed in range(400)} == {(7,), (HOLE,), (HOLE, 7)}
+    assert holed([]) == [] and holed(TEXT[:50], share=0.0) == TEXT[:50]
+    assert all(holed(TEXT[:length], seed) for length in (1, 2, 3) for seed in range(100))
+
+
+# --- pieces ----------------------------------------------------------------------------------------------------------
+
+
+def test_pieces_are_cut_without_the_end_of_a_text():
+    rows = [[5, 6, 7, 8, 9, 10, 11, EOS], [12, 13, EOS], [14, EOS], [15, 16, 17, 18], [EOS], []]
+    assert infilling.pieces(rows, EOS, 4) == [[5, 6, 7, 8], [9, 10, 11], [12, 13], [15, 16, 17, 18]]
+    assert infilling.pieces(rows, EOS, 5) == [[5, 6, 7, 8, 9], [15, 16, 17, 18]]  # two of five are under half
+    assert rows[0][-1] == EOS
+
+
+def test_texts_too_short_for_any_piece_are_refused():
+    for rows in ([[5, 6, 7, EOS], [8, EOS]], []):
+        with pytest.raises(StudyError, match=r"^No text has 4 tokens to make holes in: take more text or shorter pieces\.$"):
+            infilling.pieces(rows, EOS, 8)
+
+
+# --- epochs ----------------------------------------------------------------------------------------------------------
+
+PIECES = [list(range(100 * n, 100 * n + 6 + n % 7)) for n in range(1, 41)]
+
+
+def made(seed=3, budget=100, number=0, texts=PIECES, **settings):
+    return list(infilling.epochs(texts, PAD, EOS, HOLE, budget, seed, CPU, **settings)(number))
+
+
+def sources(batches):
+    """By piece what a model reads, without padding."""
+    return {
+        int(index): row[mask.bool()].tolist()
+        for batch in batches
+        for index, row, mask in zip(batch["index"], batch["input_ids"], batch["attention_mask"], strict=True)
+    }
+
+
+def test_an_epoch_asks_for_every_piece_whole():
+    batches = made()
+    assert sorted(int(i) for batch in batches for i in batch["index"]) == list(range(len(PIECES)))
+    for batch in batches:
+        for index, row in zip(batch["index"], batch["labels"], strict=True):
+            assert row[row != -100].tolist() == [*PIECES[index], EOS]
+            assert (row == -100).sum() == len(row) - len(PIECES[index]) - 1
+        assert (batch["input_ids"][batch["attention_mask"] == 0] == PAD).all()
+    for index, source in sources(batches).items():
+        left = kept(source)
+        assert left[-1] == EOS == source[-1] and set(left[:-1]) <= set(PIECES[index]) and left[:-1] == sorted(left[:-1])
+
+
+def test_batches_of_pieces_keep_the_budget():
+    for budget in (60, 100, 400):
+        batches = made(budget=budget)
+        sizes = [batch["input_ids"].numel() + batch["labels"].numel() for batch in batches]
+        assert max(sizes) <= budget and len(batches) < len(PIECES)
+    assert [len(batch["index"]) for batch in made(budget=1)] == [1] * len(PIECES)
+
+
+def test_every_epoch_makes_new_holes_in_another_order():
+    def order(batches):
+        return [batch["index"].tolist() for batch in batches]
+
+    first, again, later, other = made(), made(), made(number=1), made(seed=4)
+    assert sources(first) == sources(again) and order(first) == order(again)
+    for batches in (later, other):
+        changed = [index for index, source in sources(first).items() if sources(batches)[index] != source]
+        assert len(changed) > len(PIECES) / 2 and order(batches) != order(first)
+    assert order(made(share=0.0)) != order(made(share=0.0, number=1))  # also where no hole changes a length
+    epochs = infilling.epochs(PIECES, PAD, EOS, HOLE, 100, 3, CPU)
+    assert sources(epochs(1)) == sources(later) == sources(epochs(1))  # whatever was drawn before
+
+
+def test_an_epoch_loses_the_share_asked_for():
+    texts = [TEXT[at : at + 60] for at in range(0, 12_000, 60)]
+    for share in (0.0, 0.3, 0.6):
+        left = sum(len(kept(source)) - 1 for source in sources(made(texts=texts, budget=4000, share=share)).values())
+        assert 1 - left / 12_000 == pytest.approx(share, abs=0.04)
+    default = sources(made(texts=texts, budget=4000))
+    assert default == sources(made(texts=texts, budget=4000, share=0.3))
+
+
+# --- the id of a hole ------------------------------------------------------------------------------------------------
+
+
+def test_a_hole_in_a_vocabulary_of_ours_is_its_unknown_token():
+    learnt = tokens.learn_vocabulary(["one two three"], 40)
+    for offset in (0, 50):
+        side = tokens.Subwords(learnt, offset=offset)
+        assert infilling.mask(side) == side.encode("✗")[-2] == offset + 2  # no such letter was learnt
+
+
+def test_a_hole_in_a_pretrained_vocabulary_is_its_mask():
+    inner = Tokenizer(kinds.BPE(unk_token="<unk>"))
+    inner.pre_tokenizer = pre_tokenizers.ByteLevel()
+    special = ["<s>", "<pad>", "</s>", "<unk>", "<mask>"]
+    inner.train_from_iterator(["one two"], trainers.BpeTrainer(special_tokens=special, show_progress=False))
+    named = {"pad_token": "<pad>", "eos_token": "</s>", "unk_token": "<unk>", "mask_token": "<mask>"}
+    assert infilling.mask(tokens.Subwords(PreTrainedTokenizerFast(tokenizer_object=inner, **named))) == 4
