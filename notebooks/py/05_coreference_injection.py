@@ -174,8 +174,9 @@ run.figure(drawn.changes(table[table.row != PLAIN]), "coreference_injection", re
 table.pivot(index="row", columns="metric", values="percent").loc[names].round(1)
 
 # %%
-if len(boards) > 1:
-    over = run.table(tables.over_seeds(boards, list(parts["main"])), "coreference_seeds")
+trained = {number: one for number, one in boards.items() if MAIN in one.rows}
+if len(trained) > 1:
+    over = run.table(tables.over_seeds(trained, list(parts["main"])), "coreference_seeds")
     run.figure(drawn.changes(over[over.row != PLAIN]), "coreference_seeds")
     display(over.round(2))
 
