@@ -371,6 +371,42 @@ def read_spec(path: Path) -> dict[str, Any]:
     return spec if isinstance(spec, dict) else {}
 
 
+def run_file(
+    make: Callable[[dict[str, Any]], Any], kind: str, writer: str, needed: Iterable[str], arguments: Iterable[str] | None = None
+) -> None:
+    """Command line of a module that makes what a JSON file describes.
+
+    Parameters
+    ----------
+    make : callable
+        Is given what the file holds; the first line of its docstring is the command's help.
+    kind : str
+        What the file is called: "job", "sweep".
+    writer : str
+        The function that writes such a file, with its module.
+    needed : iterable of str
+        What the file must hold.
+    """
+    import argparse
+
+    module = writer.rpartition(".")[0]
+    parser = argparse.ArgumentParser(prog=f"python -m {module}", description=make.__doc__.splitlines()[0])
+    parser.add_argument(kind, type=Path, help=f"JSON file: a {kind} as made by {writer}")
+    parser.add_argument("--threads", type=int, default=0, help="processor threads (default: torch's choice)")
+    chosen = parser.parse_args(arguments)
+    with one_sentence():
+        path = getattr(chosen, kind)
+        described = read_spec(path)
+        missing = [name for name in needed if name not in described]
+        if missing:
+            raise StudyError(f"The {kind} {path} lacks {missing[0]!r}: write it with {writer}.")
+        if chosen.threads:
+            import torch
+
+            torch.set_num_threads(chosen.threads)
+        make(described)
+
+
 def digest(path: Path) -> str:
     """SHA-256 of a file."""
     with path.open("rb") as file:

@@ -528,20 +528,7 @@ def make(job: Mapping[str, Any]) -> None:
 
 def main(arguments: Iterable[str] | None = None) -> None:
     """Make every row of a job file that is not in the store yet."""
-    import argparse
-
-    parser = argparse.ArgumentParser(prog="python -m helpers.methods.grouped", description=main.__doc__)
-    parser.add_argument("job", type=Path, help="JSON file: a job as made by helpers.methods.grouped.jobs")
-    parser.add_argument("--threads", type=int, default=0, help="processor threads (default: torch's choice)")
-    chosen = parser.parse_args(arguments)
-    with study.one_sentence():
-        described = study.read_spec(chosen.job)
-        missing = [name for name in ("name", "beam", "runs") if name not in described]
-        if missing:
-            raise StudyError(f"The job {chosen.job} lacks {missing[0]!r}: write it with helpers.methods.grouped.jobs.")
-        if chosen.threads:
-            torch.set_num_threads(chosen.threads)
-        make(described)
+    study.run_file(make, "job", "helpers.methods.grouped.jobs", ("name", "beam", "runs"), arguments)
 
 
 if __name__ == "__main__":

@@ -399,20 +399,7 @@ def make(sweep: Mapping[str, Any]) -> None:
 
 def main(arguments: list[str] | None = None) -> None:
     """Make every run of a sweep file that is not in the store yet."""
-    import argparse
-
-    parser = argparse.ArgumentParser(prog="python -m helpers.methods.pruning", description=main.__doc__)
-    parser.add_argument("sweep", type=Path, help="JSON file: a sweep as made by helpers.methods.pruning.sweep")
-    parser.add_argument("--threads", type=int, default=0, help="processor threads (default: torch's choice)")
-    chosen = parser.parse_args(arguments)
-    with study.one_sentence():
-        described = study.read_spec(chosen.sweep)
-        missing = [name for name in ("name", "kinds", "settings", "start", "runs") if name not in described]
-        if missing:
-            raise StudyError(f"The sweep {chosen.sweep} lacks {missing[0]!r}: write it with helpers.methods.pruning.sweep.")
-        if chosen.threads:
-            torch.set_num_threads(chosen.threads)
-        make(described)
+    study.run_file(make, "sweep", "helpers.methods.pruning.sweep", ("name", "kinds", "settings", "start", "runs"), arguments)
 
 
 if __name__ == "__main__":
