@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import copy
 import json
+import re
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, nullcontext
@@ -27,7 +28,7 @@ from helpers.measures.importance import importance, leave_one_out
 from helpers.methods import coreference
 from helpers.study import StudyError
 
-PLAIN, BASE = "plain", "before"
+PLAIN = "plain"
 MASKED, INJECTED, MIXED = "masked", "injected", "mixed"
 MAIN = "injected, lowest"
 TASKS = (tasks.SUMMARIZATION, tasks.TRANSLATION)
@@ -82,9 +83,10 @@ def row(run: Mapping[str, Any], control: Mapping[str, Any] | None = None) -> dic
 
 
 def shown(links: str) -> str:
-    """What clusters (`clusters_of`) are called in tables: a resolver's name without the file or model that it reads."""
+    """What clusters (`clusters_of`) are called in tables: a resolver's name with that of the file or model that it reads."""
     name, plus, change = links.partition("+")
-    return name.partition(":")[0] + plus + change
+    kind, colon, detail = name.partition(":")
+    return kind + (f" ({Path(detail.rpartition(':')[2]).name})" if colon else "") + plus + change
 
 
 class Rows:
@@ -124,6 +126,17 @@ class Rows:
         for name, value in (("steps", steps), ("further", more), ("probe", self.chosen["probe"])):
             if value < 1:
                 raise StudyError(f"The setting {name!r} of coreference must be 1 or more, not {value}.")
+        if self.block["denoising"] and self.block["piece"] < 2:
+            raise StudyError(f"Holes cannot be made in pieces of {self.block['piece']} tokens: raise 'piece' to 2 or more.")
+        if not self.chosen["mixed"]:
+            raise StudyError("The setting 'mixed' of coreference is empty: name a part of the layers, such as upper.")
+        if self.chosen["matrix"] not in coreference.FORMS:
+            known = ", ".join(coreference.FORMS)
+            raise StudyError(f"There is no coreference matrix {self.chosen['matrix']!r}: choose from {known}.")
+        for links in (self.block["links"], *self.chosen["resolvers"], *self.chosen["written"]):
+            change = links.partition("+")[2]
+            if change not in ("", "shuffled") and not re.fullmatch(r"corrupt:(0|1|0?\.\d+|[01]\.0*)", change):
+                raise StudyError(f"Clusters cannot be changed by {change!r}: write +shuffled or +corrupt:RATE, from 0 to 1.")
         self.first = plan | {"steps": steps, "evaluate_every": max(1, steps // 3)}
         self.further = plan | {"learning_rate": self.block["rate"], "steps": more, "warmup": max(1, more // 10)}
         self.further |= {"evaluate_every": max(1, more // 2), "cooldown": 0.5}
@@ -259,7 +272,7 @@ class Rows:
             for order in coreference.ORDERS:
                 for draw in range(self.chosen["masks"] if order == "random" else 1):
                     name = f"{order}{f' {draw + 1}' if draw else ''}, {number} a layer"
-                    if number < count or (order == "lowest" and not draw):  # all heads are all heads
+                    if number < count or self.checkpoint or (order == "lowest" and not draw):  # all heads are all heads
                         found[name] = row(plain, self.masked(order=order, count=number, draw=draw))
         return found
 
@@ -590,7 +603,8 @@ def outputs(one: Mapping[str, Any], split: str, beam: int) -> list[str]:
     control = one.get("control", spec.get("control"))
     described = {"injection": study.key(spec)}
     if "control" in one:
-        described |= {"control": dict(control), "by": study.code_version(*_MADE_BY)}
+        resolved = ["corpora/resolving"] if control.get("links", "none") != "none" else []
+        described |= {"control": dict(control), "by": study.code_version(*_MADE_BY, *resolved)}
     with ExitStack() as under:
 
         def controlled():

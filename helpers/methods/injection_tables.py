@@ -253,13 +253,14 @@ def masking(board: Board, rows: Named) -> pd.DataFrame:
     """
     table, found = scores(board, [injection.PLAIN, *rows]), []
     most = max(one["control"]["heads"]["count"] for one in rows.values())
+    last = {one["control"]["heads"]["order"] for one in rows.values() if one["control"]["heads"]["count"] == most}
     for row in table.to_dict("records"):
         if row["row"] == injection.PLAIN:
             found += [row | {"order": order, "number": 0, "draw": 0} for order in coreference.ORDERS]
             continue
         heads = board.rows[row["row"]]["control"]["heads"]
         found.append(row | {"order": heads["order"], "number": heads["count"], "draw": heads["draw"]})
-        if heads["count"] == most:  # all heads are the same heads in any order
+        if heads["count"] == most and len(last) == 1:  # all heads are the same heads in any order
             found += [found[-1] | {"order": order} for order in coreference.ORDERS[1:]]
     return pd.DataFrame(found)
 

@@ -1,0 +1,529 @@
+"""Tables of injection: scores and changes by hand, text and resolvers, rankings, masking curves, clusters against gain."""
+
+from __future__ import annotations
+
+import io
+import itertools
+import tarfile
+
+import numpy as np
+import pandas as pd
+import pytest
+import torch
+from scipy import stats
+
+from helpers import scoring, tasks
+from helpers.coreference_scores import coreference_scores
+from helpers.corpora import conversations, dialogues, resolving
+from helpers.corpora.dialogues import Dialogue, Event
+from helpers.heads.sites import ADDRESS
+from helpers.methods import coreference, injection
+from helpers.methods import injection_tables as tables
+from helpers.methods.injection import MAIN, PLAIN
+from tests.unit import tiny_injection
+from tests.unit.tiny_injection import SEED
+
+MASKED, MIXED = "masked, lowest", "layer of its own, upper"
+ROUGE = ["ROUGE-1", "ROUGE-2", "ROUGE-L"]
+COLUMNS = ["row", "metric", "value", "low", "high", "change", "change_low", "change_high", "percent", "heads"]
+
+
+@pytest.fixture(scope="module")
+def parts(tmp_path_factory):
+    """Rows by part; of the main ones the first three are trained."""
+    with pytest.MonkeyPatch.context() as patch:
+        tiny_injection.go_to(tmp_path_factory.getbasetemp(), patch)
+        tiny_injection.make()
+        yield tiny_injection.rows()
+
+
+@pytest.fixture(autouse=True)
+def store(isolated, tmp_path_factory, monkeypatch):
+    """Tests look at the store that the rows were made in."""
+    tiny_injection.go_to(tmp_path_factory.getbasetemp(), monkeypatch)
+
+
+class Told(tables.Board):
+    """A board of rows that wrote what is said here."""
+
+    def __init__(self, rows, texts, settings=None):
+        super().__init__(settings or tiny_injection.settings(), rows)
+        self.texts = dict(zip(rows, texts, strict=True))
+
+    def written(self, name):
+        return self.texts[name]
+
+
+def lossy(pairs, every):
+    """Summaries of which each `every`th word is lost."""
+    return [" ".join(word for n, word in enumerate(pair.target.split()) if (n + 1) % every) for pair in pairs]
+
+
+def told_by(rows, *lost):
+    """A board whose rows lost each so manieth word of every reference."""
+    pairs = injection.task(next(iter(rows.values()))["run"]).pairs("test")
+    return Told(rows, [lossy(pairs, every) for every in lost])
+
+
+def rouge(board, name):
+    return scoring.rouge_statistics(board.texts[name], [pair.target for pair in board.task.pairs("test")])
+
+
+def events(board, name):
+    counts = conversations.consistency(board.texts[name], board.dialogues)
+    return 100 * counts[:, 2].sum() / counts[:, 0].sum()
+
+
+@pytest.fixture
+def board(parts):
+    main = parts["main"]
+    return told_by({name: main[name] for name in (PLAIN, MASKED, MAIN, MIXED)}, 9, 7, 40, 5)
+
+
+def heads_by(values, layers=2, kind="encoder"):
+    """Scores by head, the columns' rows laid out layer by layer."""
+    size = len(next(iter(values.values()))) // layers
+    return pd.DataFrame(values, pd.MultiIndex.from_product([[kind], range(layers), range(size)], names=ADDRESS))
+
+
+# --- boards ----------------------------------------------------------------------------------------------------------
+
+
+def test_a_board_scores_what_is_in_the_store(parts):
+    board = tables.Board(tiny_injection.settings(), parts["main"])
+    assert board.written(MAIN) == injection.outputs(parts["main"][MAIN], "test", 1)
+    assert board.split == "test" and board.metrics == [*ROUGE, "events"] and board.known_events
+    folder = board.task.folder
+    assert board.dialogues == dialogues.read_dialogues(folder / "dialogues" / "test.jsonl")
+    np.testing.assert_array_equal(board.statistics(MAIN), board.count(board.written(MAIN)))
+    assert board.statistics(MAIN).shape == (8, 4)
+
+
+def test_of_translation_there_are_no_events(parts):
+    rows = tiny_injection.rows(kind=tasks.TRANSLATION)["main"]
+    board = told_by({name: rows[name] for name in (PLAIN, MIXED)}, 7, 9)
+    assert board.metrics == ["BLEU"] and board.dialogues == [] and not board.known_events
+    table = tables.scores(board)
+    bleu = [
+        scoring.bleu(board.texts[name], [pair.target for pair in board.task.pairs("test")], 1)["bleu"]
+        for name in rows
+        if name in (PLAIN, MIXED)
+    ]
+    np.testing.assert_allclose(table.value, bleu)
+    np.testing.assert_allclose(table.change, [0, bleu[1] - bleu[0]])
+    np.testing.assert_allclose(table.percent, [0, 100 * (bleu[1] / bleu[0] - 1)])
+    assert bleu[1] > bleu[0] and list(table) == COLUMNS
+
+
+def test_natural_dialogues_have_no_events(parts, tmp_path):
+    board = told_by({PLAIN: parts["main"][PLAIN]}, 7)
+    rows = [Dialogue(row.source, row.target, row.words, row.turns) for row in board.dialogues]
+    dialogues.write_dialogues(tmp_path / "dialogues" / "test.jsonl", rows)
+    board.task = tasks.Task(board.task.kind, board.task.corpus, tmp_path, board.task.source, board.task.target)
+    (tmp_path / "test.jsonl").write_bytes((injection.task(parts["main"][PLAIN]["run"]).folder / "test.jsonl").read_bytes())
+    assert board.metrics == ROUGE and not board.known_events and board.statistics(PLAIN).shape == (8, 3)
+    assert list(tables.scores(board).metric) == ROUGE
+
+
+def test_boards_of_several_seeds(parts):
+    found = tables.boards(tiny_injection.settings(), parts, SEED)
+    assert list(found) == [1, 2, 3]
+    assert set(found[1].rows) == {name for part, named in parts.items() if not part.startswith("seed") for name in named}
+    assert (
+        found[2].rows == parts["seed 2"] and found[3].rows == parts["seed 3"] and found[1].rows[PLAIN] == parts["main"][PLAIN]
+    )
+
+
+# --- scores ----------------------------------------------------------------------------------------------------------
+
+
+def test_scores_by_hand(board):
+    table = tables.scores(board).set_index(["row", "metric"])
+    assert list(table.reset_index()) == COLUMNS and len(table) == 16
+    base = [*rouge(board, PLAIN).mean(0), events(board, PLAIN)]
+    assert 0 < base[3] < 100
+    for name in board.rows:
+        own, line = np.array([*rouge(board, name).mean(0), events(board, name)]), table.loc[name]
+        assert list(line.index) == [*ROUGE, "events"]
+        np.testing.assert_allclose(line.value, own)
+        np.testing.assert_allclose(line.change, own - base, atol=1e-12)
+        np.testing.assert_allclose(line.percent, 100 * (own / base - 1), atol=1e-12)
+        assert ((line.low <= line.value) & (line.value <= line.high)).all()
+        assert ((line.change_low <= line.change) & (line.change <= line.change_high)).all()
+    assert (table.loc[PLAIN][["change", "change_low", "change_high", "percent"]] == 0).all(axis=None)
+    assert (table.loc[MAIN].change > 0).all() and (table.loc[MIXED].change[:3] < 0).all()
+    paired = scoring.mean_interval(rouge(board, MAIN), rouge(board, PLAIN), 100)
+    np.testing.assert_allclose(table.loc[MAIN, ["change_low", "change_high"]][:3], np.array(paired[1:]).T)
+    assert table["heads"].xs("events", level="metric").to_dict() == {PLAIN: 0, MASKED: 3, MAIN: 3, MIXED: 0}
+
+
+def test_scores_of_some_rows_against_another(board):
+    table = tables.scores(board, [MAIN, MIXED], MASKED).set_index(["row", "metric"])
+    assert list(table.index.unique("row")) == [MAIN, MIXED]
+    np.testing.assert_allclose(table.loc[MIXED].change[:3], (rouge(board, MIXED) - rouge(board, MASKED)).mean(0))
+
+
+def test_of_nothing_there_is_no_percentage(board):
+    board.texts[PLAIN] = ["."] * 8
+    table = tables.scores(board, [MAIN])
+    assert table.percent.isna().all() and (table.change == table.value).all()
+
+
+def test_heads_of_rows(parts):
+    counts = {
+        name: tables.heads_of(one)
+        for part in ("main", "where", "inference")
+        for name, one in parts[part].items()
+        if "probing" not in name
+    }
+    assert counts[PLAIN] == counts[MIXED] == 0 and counts[MAIN] == 3
+    assert counts[f"{MAIN} 2"] == 6 and counts[f"{MAIN}, upper layers"] == 1
+    assert counts["injected at inference"] == counts[f"{MAIN}, heads off at inference"] == 3
+
+
+def test_right_people_by_hand():
+    one, other = sorted(name for names in conversations._names() for name in names)[:2]
+    told = [
+        Dialogue("", "", (), (), events=(Event("lose", one, "key"), Event("repair", other, "lamp", one, "on monday"))),
+        Dialogue("", "", (), (), events=(Event("lose", other, "bag"),)),
+    ]
+    right = [conversations.render_summary(row.events) for row in told]
+    wrong = conversations.render_summary([Event("lose", other, "key"), Event("repair", other, "lamp", one, "on tuesday")])
+    np.testing.assert_allclose(tables.right_people(right, told), [100 * 2 / 1.5, 100 / 1.5])
+    assert tables.right_people(right, told).mean() == pytest.approx(100)
+    np.testing.assert_allclose(tables.right_people([wrong, right[1]], told), [100 / 1.5, 100 / 1.5])  # the time does not count
+    assert tables.right_people(["", right[0]], told).tolist() == [0, 0]
+
+
+def test_events_that_rows_tell(board):
+    board.texts[MIXED] = conversations.guesses(board.dialogues, "random", 0)
+    counts = {name: conversations.consistency(board.texts[name], board.dialogues).sum(0) for name in (PLAIN, MIXED)}
+    table = tables.events_told(board, [PLAIN, MIXED])
+    assert list(table) == ["told", "of the right people", "right in full"]
+    assert list(table.index) == ["reference", PLAIN, MIXED] and (table.loc["reference"] == 100).all()
+    for name, (whole, *told) in counts.items():
+        np.testing.assert_allclose(table.loc[name], [100 * number / whole for number in told])
+    assert 0 < table.told[PLAIN] < table.told[MIXED] == 100 > 2 * table["of the right people"][MIXED]
+
+
+def test_baselines_tell_the_right_events_of_guessed_people(board):
+    table = tables.baselines(board, 3).set_index(["row", "metric"])
+    names = [f"reference with {name}" for name in ("random people", "the speaker", "the nearest name")]
+    assert list(table.index.unique("row")) == names and list(table) == ["value", "low", "high"]
+    for name, way in zip(names, ("random", "speaker", "nearest"), strict=True):
+        texts = conversations.guesses(board.dialogues, way, 3)
+        counts = conversations.consistency(texts, board.dialogues).sum(0)
+        assert table.loc[(name, "events"), "value"] == pytest.approx(100 * counts[2] / counts[0])
+        own = scoring.rouge_statistics(texts, [pair.target for pair in board.task.pairs("test")]).mean(0)
+        np.testing.assert_allclose(table.loc[name].value[:3], own)
+    assert table.loc[(names[0], "events"), "value"] < 50 and (table.low <= table.value).all()
+
+
+def test_means_over_seeds_have_t_intervals(parts):
+    rows = {name: parts["main"][name] for name in (PLAIN, MIXED)}
+    boards = {seed: told_by(rows, *lost) for seed, lost in enumerate(((9, 11), (7, 12), (8, 8)), 1)}
+    table = tables.over_seeds(boards, [PLAIN, MIXED]).set_index(["row", "metric"])
+    each = {name: np.array([rouge(one, name).mean(0) for one in boards.values()]) for name in rows}
+    shown = {("value", "low", "high"): each[MIXED], ("change", "change_low", "change_high"): each[MIXED] - each[PLAIN]}
+    for columns, values in shown.items():
+        low, high = stats.t.interval(0.95, 2, values.mean(0), stats.sem(values))
+        np.testing.assert_allclose(table.loc[MIXED, list(columns)][:3], np.array([values.mean(0), low, high]).T)
+    np.testing.assert_allclose(table.loc[MIXED].percent[:3], (100 * (each[MIXED] / each[PLAIN] - 1)).mean(0))
+    assert (table.seeds == 3).all() and (table.loc[PLAIN][["change", "change_low", "change_high"]] == 0).all(axis=None)
+    single = tables.over_seeds({1: boards[1]}, [MIXED])
+    assert single[["low", "high", "change_low", "change_high"]].isna().all(axis=None) and (single.seeds == 1).all()
+
+
+def test_a_known_t_interval():
+    values = pd.Series([1.0, 2.0, 3.0, 6.0])  # mean 3, standard deviation sqrt(14 / 3), t of 3 degrees 3.182
+    assert tables._half(values) == pytest.approx(3.18245 * np.sqrt(14 / 3) / 2, rel=1e-5)
+
+
+def test_examples_stand_beside_their_reference(board):
+    table, pairs = tables.examples(board, [MAIN, PLAIN], 2), board.task.pairs("test")
+    assert list(table) == ["dialogue", "reference", MAIN, PLAIN] and len(table) == 2
+    for place, line in enumerate(table.to_dict("records")):
+        assert line == {
+            "dialogue": pairs[place].source, "reference": pairs[place].target,
+            MAIN: board.texts[MAIN][place], PLAIN: board.texts[PLAIN][place],
+        }  # fmt: skip
+
+
+# --- text and resolvers ----------------------------------------------------------------------------------------------
+
+ONE = "# Aunt May : I lost it # Tom : my hat ? you did"
+OTHER = "# Tom : yes"
+COUNTED = [
+    Dialogue(
+        ONE, "May lost a hat .", tuple(ONE.split()), ((0, 4, 7), (7, 10, 15)),
+        (((1, 3), (4, 5), (13, 14)), ((6, 7), (11, 12))), (Event("lose", "May", "hat"),),
+    ),
+    Dialogue(OTHER, "Tom says yes", tuple(OTHER.split()), ((0, 3, 4), ), (((1, 2), (3, 4)),)),
+]  # fmt: skip
+
+
+def write(folder):
+    dialogues.write_dialogues(folder / "dialogues" / "test.jsonl", COUNTED)
+    return folder
+
+
+def test_text_is_counted(tmp_path):
+    (line,) = tables.text_statistics(write(tmp_path), ["test"], "gold").to_dict("records")
+    assert line == {
+        "split": "test", "dialogues": 2, "words": 9.5, "longest": 15, "turns": 1.5, "speakers": 1.5, "summary words": 4.0,
+        "events": 0.5, "clusters": 1.5, "mentions a cluster": pytest.approx(7 / 3),
+        "linked words, %": pytest.approx(100 * 8 / 19),
+    }  # fmt: skip
+    (line,) = tables.text_statistics(tmp_path, ["test"], "rule").to_dict("records")
+    rule = resolving.resolver("rule")(COUNTED)
+    assert line["clusters"] == sum(map(len, rule)) / 2 and line["words"] == 9.5
+
+
+def test_a_speaker_counts_once(tmp_path):
+    words = "# Tom : a # Sue : b # Tom : c"
+    row = Dialogue(words, "x", tuple(words.split()), ((0, 3, 4), (4, 7, 8), (8, 11, 12)), (((1, 2), (9, 10)),))
+    dialogues.write_dialogues(tmp_path / "dialogues" / "dev.jsonl", [row])
+    table = tables.text_statistics(tmp_path, ["dev"], "gold")
+    assert table.loc[0, ["turns", "speakers"]].tolist() == [3, 2]
+
+
+def test_resolvers_are_scored_against_gold(parts):
+    of = injection.task(parts["main"][PLAIN]["run"])
+    names = ["rule", "gold+shuffled", "gold+corrupt:0.5", "gold"]
+    table = tables.resolver_scores(of.folder, "test", names).set_index("clusters")
+    told = dialogues.read_dialogues(of.folder / "dialogues" / "test.jsonl")
+    gold = [row.clusters for row in told]
+    systems = {
+        "rule": resolving.resolver("rule")(told), "gold+shuffled": resolving.shuffled(gold, 0),
+        "gold+corrupt:0.5": resolving.corrupt(gold, 0.5, 0), "gold": gold,
+    }  # fmt: skip
+    assert list(table) == ["against", "MUC", "B-cubed", "CEAF-e", "CoNLL"] and (table.against == "gold").all()
+    for name, system in systems.items():
+        assert table.loc[name].drop("against").to_dict() == coreference_scores(system, gold).f1.to_dict()
+    assert table.CoNLL["gold"] == 100 > table.CoNLL.drop("gold").max()
+    other = tables.resolver_scores(of.folder, "test", ["gold"], "rule")
+    assert other.loc[0].drop(["clusters", "against"]).to_dict() == coreference_scores(gold, systems["rule"]).f1.to_dict()
+    assert other.against.tolist() == ["rule"]
+
+
+def test_stored_links_are_compared_by_first_words(tmp_path):
+    rows = []
+    for tokens, links in (
+        ("# ĠAunt ĠMay Ġ: ĠI Ġlost Ġit Ġ# ĠTom Ġ: Ġmy Ġhat Ġ? Ġyou Ġdid", [(4, 1), (13, 4), (11, 6)]),
+        ("# ĠTom Ġ: Ġyes", [(3, 1)]),
+    ):
+        size = len(tokens.split())
+        rows.append(
+            " ##### ".join((tokens, str(list(range(size))), *(str(list(side)) for side in zip(*links, strict=True)), str(size)))
+        )
+    (tmp_path / "links").write_text("\n".join(rows) + "\n", encoding="utf-8")
+    table = tables.resolver_scores(write(tmp_path), "test", [f"stored:{tmp_path / 'links'}"])
+    assert table.CoNLL.tolist() == [100]  # though gold has "Aunt May"
+
+
+def conllu(speaker, *words):
+    """Lines of a sentence whose words are "form" or "form entity"."""
+    lines = [f"# speaker = {speaker}"]
+    for number, word in enumerate(words, 1):
+        form, _, entity = word.partition(" ")
+        lines.append("\t".join((str(number), form, *"_______", f"Entity={entity}" if entity else "_")))
+    return "\n".join([*lines, "", ""])
+
+
+GUM = conllu("Ann", "I (1-person)", "saw", "the (2-thing", "lamp 2)") + conllu("Bob", "you (1-person)", "saw", "it (2-thing)")
+
+
+def pack(root):
+    """A local folder with an archive of one conversation."""
+    (root / "gum").mkdir()
+    with tarfile.open(root / "gum" / "gum.tar.xz", "w:xz") as archive:
+        member = tarfile.TarInfo("dep/GUM_conversation_a.conllu")
+        member.size = len(GUM.encode())
+        archive.addfile(member, io.BytesIO(GUM.encode()))
+    return str(root)
+
+
+def test_rules_are_scored_on_what_is_said_in_gum(tmp_path):
+    root = pack(tmp_path)
+    table = tables.gum_scores(root)
+    (told,) = resolving.gum(root)
+    assert told.clusters == (((3, 4), (10, 11)), ((5, 7), (12, 13)))
+    (system,) = resolving.resolver("rule")([told])
+    assert any((1, 2) in cluster for cluster in system)  # a label, which is no mention of what is said
+    said = tuple(c for c in (tuple(m for m in cluster if m[0] not in (1, 8)) for cluster in system) if len(c) > 1)
+    wanted = {"clusters": "rule", "against": "GUM, 1 documents", **coreference_scores([said], [told.clusters]).f1.to_dict()}
+    assert table.to_dict("records") == [wanted] and said != system
+
+
+def test_resolvers_of_a_profile(parts, tmp_path, monkeypatch):
+    settings = tiny_injection.settings({"coreference.rates": [0.5, 1.0], "coreference.written": ["rule", "gold+corrupt:0.2"]})
+    folder = injection.task(parts["main"][PLAIN]["run"]).folder
+    table = tables.resolvers(settings, folder, "test")
+    names = ["rule", "gold+corrupt:0.2", "gold+corrupt:0.5", "gold+corrupt:1", "gold+shuffled"]
+    pd.testing.assert_frame_equal(table, tables.resolver_scores(folder, "test", names))
+    monkeypatch.setenv("HEADS_DATA_ROOT", str(tmp_path))
+    assert len(tables.resolvers(settings, folder, "test")) == 5
+    pack(tmp_path)
+    assert tables.resolvers(settings, folder, "test").against.tolist() == ["gold"] * 5 + ["GUM, 1 documents"]
+    ruled = tables.resolvers(tiny_injection.settings({"coreference.summarization.links": "rule"}), folder, "test")
+    assert ruled.clusters.tolist() == ["rule+corrupt:0.5", "rule+shuffled", "rule"] and ruled.against[0] == "rule"
+
+
+def test_mentions_are_marked_by_their_cluster(tmp_path):
+    write(tmp_path)
+    assert tables.marked(tmp_path, "test", "gold", 0).split("\n") == [
+        "# [0: Aunt May] : [0: I] lost [1: it]", "# Tom : my [1: hat] ? [0: you] did",
+    ]  # fmt: skip
+    assert tables.marked(tmp_path, "test", "gold", 1) == "# [0: Tom] : [0: yes]"
+    assert tables.marked(tmp_path, "test", "gold+corrupt:0", 1) == "# [0: Tom] : [0: yes]"
+
+
+def test_shown_matrices_are_those_of_the_text(parts):
+    run = parts["main"][PLAIN]["run"]
+    of = injection.task(run)
+    shown = {}
+    for span, place in itertools.product(coreference.SPANS, range(4)):
+        words, found = tables.shown_matrices(run, "test", "gold", span, place, 30)
+        ids = of.source.encode(of.pairs("test")[place].source)
+        assert list(found) == ["full link", "adjacent link", "previous link"] and words == of.source.pieces(ids)[:30]
+        for form, title in zip(coreference.FORMS, found, strict=True):
+            links, _ = injection.links_of(run, {"matrix": form, "span": span, "links": "gold"}, ("test",))
+            np.testing.assert_array_equal(found[title], links.matrices(torch.tensor([ids]))[0][:30, :30])
+            assert (found[title] != np.eye(30)).any()
+        shown[span, place] = found["full link"]
+    assert any((shown["first", place] != shown["whole", place]).any() for place in range(4))
+
+
+# --- heads -----------------------------------------------------------------------------------------------------------
+
+
+def test_rankings_are_a_column_a_row(parts):
+    rows = {name: parts["main"][name] for name in (PLAIN, MAIN)}
+    table = tables.rankings(rows, 6)
+    assert list(table) == [PLAIN, MAIN] and len(table) == 9
+    for name, one in rows.items():
+        assert table[name].equals(injection.ranking(one["run"], 6).importance)
+
+
+RANKED = {"one": [1, 2, 3, 9, 8, 7], "same": [10, 20, 30, 3, 2, 1], "turned": [3, 2, 1, 1, 2, 3], "half": [1, 2, 3, 1, 2, 3]}
+
+
+def test_ranks_are_compared_within_layers():
+    table = tables.rank_agreement(heads_by(RANKED))
+    assert table.loc["one"].tolist() == pytest.approx([1, 1, -1, 0]) and (np.diag(table) == 1).all()
+    assert table.loc["turned", "half"] == pytest.approx(0) and table.equals(table.T)
+    swapped = tables.rank_agreement(heads_by({"one": [1, 2, 3, 4], "other": [1, 2, 4, 3]}, 1))
+    assert swapped.loc["one", "other"] == pytest.approx(0.8)  # 1 - 6 * 2 / (4 * 15)
+
+
+def test_whether_the_lowest_head_is_the_lowest_elsewhere():
+    values = {
+        "one": [0.1, 0.2, 0.3, 0.4, 0.4, 0.3, 0.2, 0.1],  # lowest: 0 and 3
+        "near": [0.2, 0.1, 0.3, 0.4, 0.9, 0.8, 0.7, 0.1],
+        "far": [0.4, 0.3, 0.2, 0.1, 0.4, 0.3, 0.1, 0.2],
+        "none": [0.3, 0.1, 0.2, 0.4, 0.1, 0.2, 0.3, 0.4],
+    }
+    table = tables.same_lowest(heads_by(values), "one").set_index("row")
+    assert table["same head"].to_dict() == {"one": 1, "near": 0.5, "far": 0, "none": 0}
+    assert table["in the lower half"].to_dict() == {"one": 1, "near": 1, "far": 0.5, "none": 0}
+
+
+def test_masking_curves_begin_at_the_plain_model_and_end_at_no_heads(parts):
+    names = ["lowest, 1 a layer", "highest, 1 a layer", "random, 1 a layer", "random 2, 1 a layer", "lowest, 3 a layer"]
+    rows = {name: parts["masks"][name] for name in names}
+    board = told_by({PLAIN: parts["main"][PLAIN], **rows}, 50, 20, 8, 12, 10, 3)
+    table = tables.masking(board, rows)
+    rouge_1 = table[table.metric == "ROUGE-1"].set_index(["order", "number", "draw"]).sort_index()
+    every = [(order, number, 0) for order in ("highest", "lowest", "random") for number in (0, 1, 3)]
+    assert sorted(rouge_1.index) == sorted([*every, ("random", 1, 1)])
+    assert len(table) == 4 * len(rouge_1)
+    values = {name: rouge(board, name).mean(0)[0] for name in (PLAIN, *names)}
+    for order in coreference.ORDERS:
+        assert rouge_1.value[order, 0, 0] == pytest.approx(values[PLAIN]) and rouge_1.change[order, 0, 0] == 0
+        assert rouge_1.value[order, 1, 0] == pytest.approx(values[f"{order}, 1 a layer"])
+        assert rouge_1.value[order, 3, 0] == pytest.approx(values["lowest, 3 a layer"])
+    assert rouge_1.value["random", 1, 1] == pytest.approx(values["random 2, 1 a layer"])
+    assert rouge_1["heads"]["lowest"].tolist() == [0, 3, 9]
+    assert rouge_1.change["lowest", 1, 0] == pytest.approx(values["lowest, 1 a layer"] - values[PLAIN])
+
+
+def test_injected_heads_before_and_after(parts):
+    rows = parts["main"]
+    table = tables.before_after(rows, [MAIN, MASKED], 6)
+    before = injection.ranking(rows[PLAIN]["run"], 6)
+    assert table.row.tolist() == [MAIN] * 3 + [MASKED] * 3 and (table["heads"] == 3).all()
+    for name in (MAIN, MASKED):
+        run = rows[name]["run"]
+        after = injection.ranking(run, 6, control=run["control"])
+        lines = table[table.row == name]
+        assert list(zip(lines.kind, lines.layer, lines["head"], strict=True)) == injection.addresses(run["control"]["heads"])
+        for line in lines.itertuples():
+            for when, scores in (("before", before), ("after", after)):
+                own = scores.loc[line.kind, line.layer]
+                larger = int((own.importance > own.importance[line.head]).sum())
+                assert getattr(line, f"rank_{when}") == larger + 1
+                assert getattr(line, when) == own.importance[line.head]
+                assert getattr(line, f"loss_{when}") == own.loss[line.head]
+    assert (table.rank_before == 3).all()  # the lowest of three
+    masked = table[table.row == MASKED]
+    assert (masked.after == 0).all() and (masked.loss_after == 0).all() and (table[table.row == MAIN].after > 0).all()
+
+
+def test_gain_against_the_quality_of_clusters(parts):
+    quality = parts["quality"]
+    board = told_by({name: parts["main"][name] for name in (PLAIN, MAIN)} | quality, 9, 40, 20, 6, 11)
+    table = tables.quality_curve(board, quality)
+    assert list(table) == [*COLUMNS, "clusters", "conll"] and len(table) == 16
+    links = {MAIN: "gold"} | {name: name.removeprefix(f"{MAIN}, ") for name in quality}
+    assert dict(zip(table.row, table.clusters, strict=True)) == links
+    folder = board.task.folder
+    gold = injection.clusters_of(folder, "test", "gold")
+    for name, by in links.items():
+        scored = coreference_scores(injection.clusters_of(folder, "test", by), gold).f1["CoNLL"]
+        assert (table.conll[table.row == name] == scored).all()
+        np.testing.assert_allclose(table.change[table.row == name][:3], (rouge(board, name) - rouge(board, PLAIN)).mean(0))
+    assert (table.conll[table.row == MAIN] == 100).all() and table.conll[table.row != MAIN].max() < 100
+
+
+def test_whether_better_clusters_gain_more():
+    rows = [("up", c, g) for c, g in ((100, 5.0), (60, 3.0), (40, 2.0), (20, 2.5))]
+    rows += [("down", c, g) for c, g in ((100, 1.0), (60, 2.0), (40, 3.0), (20, 4.0))] + [("two", 100, 1.0), ("two", 60, 0.0)]
+    table = tables.gained(pd.DataFrame(rows, columns=["metric", "conll", "change"])).set_index("metric")
+    assert table.points.to_dict() == {"up": 4, "down": 4, "two": 2}
+    found = table["rank correlation of gain and CoNLL F1"]
+    assert found["up"] == pytest.approx(0.8) and found["down"] == pytest.approx(-1) and np.isnan(found["two"])
+
+
+def test_groups_of_rows_stand_beside_the_main_row(parts):
+    own = {name: parts["main"][name] for name in (PLAIN, MAIN, MIXED, MASKED)}
+    board = told_by(own, 9, 40, 5, 6)
+    table = tables.by_group(board, {"a": {MIXED: own[MIXED]}, "none": {}, "b": {MASKED: own[MASKED]}})
+    assert list(zip(table.group, table.row, strict=True))[::4] == [("a", MAIN), ("a", MIXED), ("b", MAIN), ("b", MASKED)]
+    assert list(table.index) == list(range(16))
+    pd.testing.assert_frame_equal(table[:8].drop(columns="group"), tables.scores(board, [MAIN, MIXED]))
+    assert tables.by_group(board, {"none": {}}).empty
+
+
+def test_what_a_heads_absence_costs(parts):
+    rows = {seed: parts["main"][name] for seed, name in ((1, PLAIN), (2, MAIN))}
+    alone = tables.ablation(rows, 6)
+    assert list(alone) == ["seed 1", "seed 2"]
+    for seed, one in rows.items():
+        pd.testing.assert_frame_equal(alone[f"seed {seed}"], injection.ranking(one["run"], 6)[["loss", "low", "high"]])
+
+
+def test_importance_against_what_a_heads_absence_costs(parts):
+    board = tables.Board(tiny_injection.settings(), {PLAIN: parts["main"][PLAIN]})
+    scored = injection.ranking(parts["main"][PLAIN]["run"], 6)
+    orders = scored.importance.groupby(level="layer").rank(), -scored.nats.rank()
+    for loss, within, over in zip(orders, (1, -1), (None, -1), strict=True):
+        frame = pd.DataFrame({"loss": loss / 100, "low": loss / 100 - 0.015, "high": 1.0})
+        (line,) = tables.against_ablation({"seed 1": frame}, {1: board}, 6).to_dict("records")
+        assert line["model"] == "seed 1" and line["heads"] == 9 and line["largest rise"] == frame.loss.max()
+        assert line["heads that cost nothing"] == (frame.low <= 0).sum()
+        assert line["within layers"] == pytest.approx(within)
+        assert over is None or line["all heads (nats)"] == pytest.approx(over)
+    correlated = stats.spearmanr(scored.nats, orders[0]).statistic
+    frame = pd.DataFrame({"loss": orders[0], "low": 1.0, "high": 1.0})
+    (line,) = tables.against_ablation({"seed 1": frame}, {1: board}, 6).to_dict("records")
+    assert line["all heads (nats)"] == pytest.approx(correlated) and line["heads that cost nothing"] == 0

@@ -1,0 +1,73 @@
+"""The rows of coreference injection for tiny models of both tasks, made once for all tests of a session that look at them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from tokenizers.processors import TemplateProcessing
+from transformers import PreTrainedTokenizerFast
+
+from helpers import corpora, study, tasks
+from helpers.corpora import tokens
+from helpers.methods import injection
+from tests.unit.tiny_models import tiny_model
+
+SEED, FIRST, FURTHER, WARM = 1, 6, 3, 3  # steps of the base, of the rows, of filling holes
+_MODEL = {"model.layers": 3, "model.width": 24, "model.heads": 3, "model.feed_forward": 48, "model.dropout": 0.1}
+_TASK = {
+    "dev": 8, "test": 8, "steps": FIRST, "further": FURTHER, "batch_tokens": 400, "learning_rate": 2e-2, "rate": 2e-2,
+    "warmup": 2, **_MODEL,
+}  # fmt: skip
+_DIALOGUES = _TASK | {
+    "train": 60, "vocabulary": 500, "longest": 48, "denoising": WARM, "piece": 16, "model.decoder_layers": 1,
+}  # fmt: skip
+_SENTENCES = _TASK | {"train": 60, "vocabulary": 150, "denoising": 0, "model.layers": 2}
+CHANGED = {  # heads whose attention is not uniform after so few steps, texts that are cut
+    **{f"coreference.summarization.{name}": value for name, value in _DIALOGUES.items()},
+    **{f"coreference.translation.{name}": value for name, value in _SENTENCES.items()},
+    "coreference.probe": 6, "coreference.heads": [1, 2], "coreference.rates": [0.5], "coreference.paces": [3.0],
+    "coreference.lengths": [2.0], "coreference.masks": 2, "coreference.jobs": 2, "coreference.seeds": 2, "coreference.alone": 3,
+}  # fmt: skip
+
+
+def settings(changes: dict[str, Any] | None = None) -> dict[str, Any]:
+    """The settings of profile tiny with what is changed here, and more changes."""
+    return study.settings("tiny", CHANGED | (changes or {}))
+
+
+def rows(changes: dict[str, Any] | None = None, kind: str = tasks.SUMMARIZATION) -> dict[str, dict[str, dict]]:
+    """The rows of a task by part and name."""
+    return injection.rows_of(settings(changes), kind, SEED)
+
+
+def plan(changes: dict[str, Any] | None = None, kind: str = tasks.SUMMARIZATION, start: str = "") -> injection.Rows:
+    """What describes these rows."""
+    return injection.Rows(settings(changes), kind, SEED, checkpoint=start)
+
+
+def go_to(base: Path, patch) -> None:
+    """Let the store be the one that all tests of a session share."""
+    patch.setenv("HEADS_RUNS", str(base / "injection" / "runs"))
+    patch.setenv("HEADS_DATA", str(base / "injection" / "data"))
+
+
+def make() -> dict[str, dict]:
+    """The main rows of summarization, after what is missing of the first three's runs in the store was trained."""
+    found = rows()["main"]
+    for name in (injection.PLAIN, "masked, lowest", injection.MAIN):
+        injection.made(found[name]["run"])
+    return found
+
+
+def pretrained(base: Path) -> str:
+    """A folder with a BART of random weights, so large that what it writes depends on its attention, and a tokenizer."""
+    folder = base / "injection" / "bart"
+    if not folder.exists():
+        pairs = corpora.read_pairs(corpora.prepare(plan().corpus) / "train.jsonl")
+        inner = tokens.learn_vocabulary([text for pair in pairs for text in (pair.source, pair.target)], 500)
+        inner.post_processor = TemplateProcessing(single="$A </s>", special_tokens=[("</s>", 1)])
+        tokenizer = PreTrainedTokenizerFast(tokenizer_object=inner, pad_token="<pad>", eos_token="</s>", unk_token="<unk>")
+        tokenizer.save_pretrained(folder)
+        tiny_model("bart", vocab_size=len(tokenizer), max_position_embeddings=80).save_pretrained(folder)
+    return str(folder)
