@@ -150,7 +150,9 @@ PROFILES: dict[str, dict[str, Any]] = {
                 "train": 200, "dev": 24, "test": 12, "vocabulary": 300, "longest": 70, "denoising": 6, "steps": 10,
                 "further": 4, "warmup": 2, "model": _COREF_TASK["model"] | {"width": 24, "heads": 3, "feed_forward": 48},
             },
-            "translation": _COREF_TASK | _TINY | {"text": "de-subtitles", "denoising": 0, "further": 6},
+            "translation": _COREF_TASK | {name: value for name, value in _TINY.items() if name in _COREF_TASK} | {
+                "text": "de-subtitles", "denoising": 0, "further": 6,
+            },
             "probe": 16, "heads": [1, 2], "rates": [0.5, 1.0], "orders": 1, "paces": [3.0], "lengths": [2.0], "masks": 1,
             "jobs": 1, "seeds": 2,
         },
@@ -221,7 +223,10 @@ PROFILES: dict[str, dict[str, Any]] = {
 }  # fmt: skip
 
 
-OPTIONAL = {"model.decoder_layers": 3, "model.decoder_heads": 8}  # as the encoder's where a profile does not say
+OPTIONAL = {  # as the encoder's where a profile does not say
+    "model.decoder_layers": 3, "model.decoder_heads": 8, "coreference.summarization.model.decoder_layers": 3,
+    "coreference.translation.model.decoder_layers": 2,
+}  # fmt: skip
 
 
 def settings(profile: str, overrides: Mapping[str, Any] | None = None) -> dict[str, Any]:

@@ -861,4 +861,20 @@ def test_what_a_row_is():
     run = tiny_injection.plan().plain()
     assert injection.row(run) == {"run": run} and injection.row(run, INJECTED) == {"run": run, "control": INJECTED}
     assert injection.row(run, {}) == {"run": run, "control": {}}
-    assert injection.shown("stored:a/b:c+corrupt:0.5") == "stored+corrupt:0.5" and injection.shown("gold") == "gold"
+    assert injection.shown("stored:a/b.tar.xz:c/d.source+corrupt:0.5") == "stored (d.source)+corrupt:0.5"
+    assert injection.shown("gold") == "gold" and injection.shown("stored:a.txt") != injection.shown("stored:b.txt")
+
+
+@pytest.mark.parametrize(
+    ("changes", "sentence"),
+    [({"coreference.summarization.piece": 0}, "Holes cannot be made in pieces of 0 tokens: raise 'piece' to 2 or more."),
+     ({"coreference.mixed": []}, "The setting 'mixed' of coreference is empty"),
+     ({"coreference.matrix": "arcs"}, "There is no coreference matrix 'arcs': choose from full, adjacent, previous."),
+     ({"coreference.written": ["gold+corrupt:x"]}, "Clusters cannot be changed by 'corrupt:x'"),
+     ({"coreference.resolvers": ["gold+corrupt:1.5"]}, "Clusters cannot be changed by 'corrupt:1.5'"),
+     ({"coreference.summarization.links": "gold+shuffle"}, "Clusters cannot be changed by 'shuffle'")],
+)  # fmt: skip
+def test_settings_that_make_no_sense_are_refused_before_anything_is_made(changes, sentence):
+    with pytest.raises(StudyError) as caught:
+        tiny_injection.plan(changes)
+    assert sentence in str(caught.value)
