@@ -387,3 +387,15 @@ def events_told(board: Board, names: Sequence[str]) -> pd.DataFrame:
     counts = {name: conversations.consistency(texts, board.dialogues).sum(0) for name, texts in rows.items()}
     shares = {name: 100 * found[1:] / found[0] for name, found in counts.items()}
     return pd.DataFrame.from_dict(shares, "index", columns=["told", "of the right people", "right in full"])
+
+
+def lost(spec: Mapping[str, Any], splits: Sequence[str]) -> pd.DataFrame:
+    """What a run's links lose where its dialogues are cut to the length that the model takes: mentions, a row a split."""
+    of, found = injection.task(spec), []
+    for split in splits:
+        clusters = injection.clusters_of(of.folder, split, spec["control"]["links"])
+        mentions = sum(len(cluster) for row in clusters for cluster in row)
+        _, dropped = injection.links_of(spec, spec["control"], [split])
+        share = 100 * dropped / mentions if mentions else 0.0
+        found.append({"split": split, "mentions": mentions, "beyond the cut": dropped, "percent": share})
+    return pd.DataFrame(found)

@@ -81,6 +81,7 @@ print(tables.marked(folder, board.split, links, 0), "\n\n=>", board.task.pairs(b
 # %%
 display(run.table(tables.text_statistics(folder, ["train", "dev", board.split], links), "coreference_text").round(1))
 display(run.table(pd.read_csv(folder / "report.csv"), "coreference_report"))
+display(run.table(tables.lost(parts["main"][MAIN]["run"], ["train", "dev", board.split]), "coreference_lost").round(1))
 
 # %% [markdown]
 # **Who resolves them?** Gold clusters come with the controlled dialogues. A rule resolver of our own reads names, genders,

@@ -12,7 +12,7 @@ import pytest
 import torch
 from scipy import stats
 
-from helpers import scoring, tasks
+from helpers import corpora, scoring, tasks
 from helpers.coreference_scores import coreference_scores
 from helpers.corpora import conversations, dialogues, resolving
 from helpers.corpora.dialogues import Dialogue, Event
@@ -527,3 +527,16 @@ def test_importance_against_what_a_heads_absence_costs(parts):
     frame = pd.DataFrame({"loss": orders[0], "low": 1.0, "high": 1.0})
     (line,) = tables.against_ablation({"seed 1": frame}, {1: board}, 6).to_dict("records")
     assert line["all heads (nats)"] == pytest.approx(correlated) and line["heads that cost nothing"] == 0
+
+
+def test_mentions_beyond_the_cut_are_counted(parts):
+    run = parts["main"][MAIN]["run"]
+    folder = injection.task(run).folder
+    table = tables.lost(run, ["dev"]).iloc[0]
+    pairs = corpora.read_pairs(folder / "dev.jsonl")
+    clusters = injection.clusters_of(folder, "dev", "gold")
+    ends = [
+        (stop, len(pair.words)) for row, pair in zip(clusters, pairs, strict=True) for cluster in row for _, stop in cluster
+    ]
+    assert table.mentions == len(ends) and table["beyond the cut"] == sum(stop > size for stop, size in ends) > 0
+    assert table.percent == pytest.approx(100 * table["beyond the cut"] / len(ends))
