@@ -268,8 +268,8 @@ if "inference" in parts:
 
 # %% [markdown]
 # At inference alone the matrix does nothing in underused heads and harm in important ones: it takes training. A model that
-# has learnt to use it keeps two thirds of its gain with the rules' clusters, and falls back to plain without links: it
-# depends on them.
+# has learnt to use it keeps two thirds to three quarters of its gain when it writes with the rules' clusters; with shuffled
+# clusters or none half of it in ROUGE-1, of the events a third and nothing; with the heads off next to nothing.
 #
 # ## Does it carry over to translation?
 #
