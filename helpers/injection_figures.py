@@ -168,7 +168,7 @@ def agreement(table: pd.DataFrame):
     Parameters
     ----------
     table : pandas.DataFrame
-        Square, as `helpers.methods.injection_tables.rank_agreement` returns it.
+        Square, as `helpers.measures.agreement.rank_agreement` returns it.
 
     Raises
     ------

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 import pandas as pd
+from scipy import stats
 
 from helpers.study import StudyError
 
@@ -133,6 +134,11 @@ def mean_interval(
     values = sides[0] if other is None else sides[0] - sides[1]
     weights = resamples(len(values), repeats if len(values) > 1 else 0)
     return values.mean(0), *_middle(weights @ values / len(values))
+
+
+def t_half(values: pd.Series) -> float:
+    """Half of the 95 % t-interval of a mean over trainings; nan for fewer than two."""
+    return float(stats.t.ppf(0.975, len(values) - 1) * values.sem()) if len(values) > 1 else np.nan
 
 
 def perplexity_interval(

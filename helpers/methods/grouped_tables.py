@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 import torch
 
-from helpers import heads, measures, models, tasks
+from helpers import heads, measures, models, scoring, tasks
 from helpers.corpora import tokens
 from helpers.heads.sites import ADDRESS
 from helpers.measures import report
@@ -562,15 +562,13 @@ def per_seed(scored: Mapping[str, pd.DataFrame], rows: Sequence[str] = (VANILLA,
 
 def over_seeds(frame: pd.DataFrame) -> pd.DataFrame:
     """Mean over seeds with its 95 % t-interval, and the paired change against vanilla, from `per_seed`."""
-    from scipy import stats
-
     rows = {}
     for (panel, method), part in frame.groupby(["panel", "method"], sort=False):
         base = frame[(frame.panel == panel) & (frame.method == VANILLA)].set_index("seed").value
         values = part.set_index("seed").value
         row = {"seeds": len(values)}
         for name, these in (("", values), ("change_", values - base.reindex(values.index))):
-            half = stats.t.ppf(0.975, len(these) - 1) * these.sem() if len(these) > 1 else np.nan
+            half = scoring.t_half(these)
             row |= {f"{name}mean": these.mean(), f"{name}low": these.mean() - half, f"{name}high": these.mean() + half}
         rows[panel, method] = row
     table = pd.DataFrame.from_dict(rows, orient="index")

@@ -14,6 +14,7 @@ from scipy import stats
 from helpers import scoring, study, tasks
 from helpers.coreference_scores import conll_f1, coreference_scores
 from helpers.corpora import conversations, dialogues, resolving
+from helpers.measures import agreement
 from helpers.methods import coreference, injection
 
 EVENTS = "events"  # factual consistency: share of the reference's events told with the right people, in percent
@@ -44,7 +45,7 @@ class Board:
 
     @property
     def dialogues(self) -> list[dialogues.Dialogue]:
-        """The dialogues of the test set; none where the task has others texts."""
+        """The dialogues of the test set; none where the task has other texts."""
         if self.task.kind != tasks.SUMMARIZATION:
             return []
         return _dialogues(self.task.folder, self.split)
@@ -139,17 +140,10 @@ def over_seeds(boards: Mapping[int, Board], names: Sequence[str], against: str =
     for (name, metric), group in parts.groupby(["row", "metric"], sort=False):
         row = {"row": name, "metric": metric, "seeds": len(group)}
         for column, start in (("value", ""), ("change", "change_")):
-            mean, half = group[column].mean(), _half(group[column])
+            mean, half = group[column].mean(), scoring.t_half(group[column])
             row |= {column: mean, f"{start}low": mean - half, f"{start}high": mean + half}
         found.append(row | {"percent": group.percent.mean()})
     return pd.DataFrame(found)
-
-
-def _half(values: pd.Series) -> float:
-    """Half of a 95 % t-interval of the mean."""
-    if len(values) < 2:
-        return np.nan
-    return float(stats.t.ppf(0.975, len(values) - 1) * values.std(ddof=1) / np.sqrt(len(values)))
 
 
 def baselines(board: Board, seed: int = 0) -> pd.DataFrame:
@@ -225,12 +219,6 @@ def gum_scores(root: str, names: Sequence[str] = ("rule",)) -> pd.DataFrame:
 def rankings(rows: Named, probe: int) -> pd.DataFrame:
     """Importance of encoder heads (normalised by layer) in the model of each row: a column a row."""
     return pd.DataFrame({name: injection.ranking(one["run"], probe).importance for name, one in rows.items()})
-
-
-def rank_agreement(table: pd.DataFrame) -> pd.DataFrame:
-    """Spearman correlation of heads' scores within layers, mean over layers, between all columns."""
-    layers = [group for _, group in table.groupby(level=["kind", "layer"])]
-    return sum(group.corr(method="spearman") for group in layers) / len(layers)
 
 
 def same_lowest(table: pd.DataFrame, reference: str) -> pd.DataFrame:
@@ -330,11 +318,11 @@ def against_ablation(alone: Mapping[str, pd.DataFrame], known: Mapping[int, Boar
     found = []
     for (name, frame), board in zip(alone.items(), known.values(), strict=True):
         scored = injection.ranking(board.rows[injection.PLAIN]["run"], probe)
-        pair = pd.DataFrame({"importance": scored.importance, "nats": scored.nats, "loss": frame.loss})
-        within = rank_agreement(pair)
+        whole = agreement.correlation(frame.loss, scored.nats, repeats=0)["rho"]
+        within = agreement.correlation(frame.loss, scored.importance, within_layer=True, repeats=0)["rho"]
         found.append({
-            "model": name, "heads": len(frame), "all heads (nats)": pair.corr(method="spearman").loc["nats", "loss"],
-            "within layers": within.loc["importance", "loss"], "largest rise": frame.loss.max(),
+            "model": name, "heads": len(frame), "all heads (nats)": whole, "within layers": within,
+            "largest rise": frame.loss.max(),
             "heads that cost nothing": int((frame.low <= 0).sum()),
         })  # fmt: skip
     return pd.DataFrame(found)

@@ -55,6 +55,7 @@ from IPython.display import display
 
 from helpers import figures, tasks
 from helpers import injection_figures as drawn
+from helpers.measures.agreement import rank_agreement
 from helpers.methods import injection
 from helpers.methods import injection_tables as tables
 from helpers.methods.injection import MAIN, PLAIN
@@ -149,7 +150,7 @@ run.table(ranked, "coreference_importance")
 run.figure(drawn.importance_maps(ranked), "coreference_importance")
 
 # %%
-agreement = run.table(tables.rank_agreement(ranked), "coreference_rank_agreement")
+agreement = run.table(rank_agreement(ranked), "coreference_rank_agreement")
 run.figure(drawn.agreement(agreement), "coreference_rank_agreement")
 run.table(tables.same_lowest(ranked, PLAIN), "coreference_same_lowest").round(2)
 

@@ -17,6 +17,7 @@ from helpers.coreference_scores import coreference_scores
 from helpers.corpora import conversations, dialogues, resolving
 from helpers.corpora.dialogues import Dialogue, Event
 from helpers.heads.sites import ADDRESS
+from helpers.measures.agreement import rank_agreement
 from helpers.methods import coreference, injection
 from helpers.methods import injection_tables as tables
 from helpers.methods.injection import MAIN, PLAIN
@@ -236,7 +237,7 @@ def test_means_over_seeds_have_t_intervals(parts):
 
 def test_a_known_t_interval():
     values = pd.Series([1.0, 2.0, 3.0, 6.0])  # mean 3, standard deviation sqrt(14 / 3), t of 3 degrees 3.182
-    assert tables._half(values) == pytest.approx(3.18245 * np.sqrt(14 / 3) / 2, rel=1e-5)
+    assert scoring.t_half(values) == pytest.approx(3.18245 * np.sqrt(14 / 3) / 2, rel=1e-5)
 
 
 def test_examples_stand_beside_their_reference(board):
@@ -409,10 +410,10 @@ RANKED = {"one": [1, 2, 3, 9, 8, 7], "same": [10, 20, 30, 3, 2, 1], "turned": [3
 
 
 def test_ranks_are_compared_within_layers():
-    table = tables.rank_agreement(heads_by(RANKED))
+    table = rank_agreement(heads_by(RANKED))
     assert table.loc["one"].tolist() == pytest.approx([1, 1, -1, 0]) and (np.diag(table) == 1).all()
     assert table.loc["turned", "half"] == pytest.approx(0) and table.equals(table.T)
-    swapped = tables.rank_agreement(heads_by({"one": [1, 2, 3, 4], "other": [1, 2, 4, 3]}, 1))
+    swapped = rank_agreement(heads_by({"one": [1, 2, 3, 4], "other": [1, 2, 4, 3]}, 1))
     assert swapped.loc["one", "other"] == pytest.approx(0.8)  # 1 - 6 * 2 / (4 * 15)
 
 
