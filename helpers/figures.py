@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import cycle
 from typing import Any
 
 import matplotlib
@@ -19,6 +20,7 @@ from matplotlib.ticker import MaxNLocator
 
 from helpers.measures.agreement import relative
 from helpers.measures.functions import DIRECTIONS, RELATIONS
+from helpers.redraw import redrawable
 from helpers.study import StudyError
 
 # Okabe-Ito colours, safe for colour-blind readers; each function keeps its own everywhere
@@ -32,6 +34,7 @@ STYLE = {
     "axes.spines.top": False, "axes.spines.right": False, "legend.frameon": False, "figure.constrained_layout.use": True,
     "pdf.fonttype": 42, "font.family": "DejaVu Sans",
 }  # fmt: skip
+WIDTH = 7.2  # of a page's text, inches: a figure printed over it keeps the size of its letters
 KIND_TITLES = {"encoder": "encoder self", "decoder": "decoder self", "cross": "decoder-encoder"}
 
 
@@ -40,25 +43,36 @@ def style() -> None:
     sns.set_theme(context="paper", style="ticks", rc=STYLE)
 
 
-def _grid(count: int, columns: int, width: float, height: float, **more):
-    columns = min(columns, count)
+def _grid(count: int, columns: int, width: float, height: float, page: float = WIDTH, **more):
+    """Panels of a size in inches, in as many columns as a page holds, at most `columns`."""
+    columns = min(columns, count, max(1, int(page / width + 0.01)))
     rows = -(-count // columns)
     figure, axes = plt.subplots(rows, columns, figsize=(width * columns, height * rows), squeeze=False, **more)
+    for axis in axes.flat:
+        axis.tick_params(labelbottom=True)  # of shared axes too: below the last panel of a column there may be none
     for axis in axes.flat[count:]:
         axis.set_axis_off()
     return figure, list(axes.flat[:count])
 
 
+def _left(axis) -> bool:
+    """Whether no panel stands left of this one: there stand the labels that panels of a row share."""
+    return axis.get_subplotspec().is_first_col()
+
+
 def _legend_below(figure, handles: Sequence[Any], columns: int) -> None:
-    figure.legend(
-        handles=handles, loc="outside lower center", ncols=min(len(handles), columns), fontsize=8, columnspacing=1.2,
-        handletextpad=0.4,
-    )  # fmt: skip
+    """A legend below all panels, in as many columns as fit, at most `columns`."""
+    widths = [0.06 * len(handle.get_label()) + 0.4 for handle in handles]  # inches
+    columns = min(len(handles), columns)
+    while columns > 1 and sum(map(max, np.array_split(widths, columns))) > figure.get_figwidth() + 0.6:
+        columns -= 1
+    figure.legend(handles=handles, loc="outside lower center", ncols=columns, fontsize=8, columnspacing=1.2, handletextpad=0.4)
 
 
 # --- corpora ---------------------------------------------------------------------------------------------------------
 
 
+@redrawable
 def corpus_overview(described: Mapping[str, Mapping[str, Any]]):
     """Lengths, vocabulary coverage, persons of subjects and relation counts of each register.
 
@@ -86,6 +100,7 @@ def corpus_overview(described: Mapping[str, Mapping[str, Any]]):
     return figure
 
 
+@redrawable
 def offsets(described: Mapping[str, Mapping[str, Any]], reach: int = 8):
     """Where the partner of a word stands: histogram of head minus dependent position for the four relations (Fig. 3)."""
     figure, axes = _grid(4, 4, 3.0, 2.4, sharey=True)
@@ -95,15 +110,16 @@ def offsets(described: Mapping[str, Mapping[str, Any]], reach: int = 8):
             table = parts["offsets"][relation].reindex(range(-reach, reach + 1), fill_value=0)
             axis.bar(table.index + (i - (len(described) - 1) / 2) * width, 100 * table, width, color=MODELS[i], label=title)
         axis.set(title=relation, xlabel="head minus dependent, words", xticks=range(-reach, reach + 1, 2))
-    axes[0].set_ylabel("% of arcs")
+        axis.set_ylabel("% of arcs" if _left(axis) else "")
     axes[-1].legend(fontsize=7)
     return figure
 
 
+@redrawable
 def training_curves(histories: Mapping[str, pd.DataFrame]):
     """Dev loss of every model by step."""
     figure, (axis,) = _grid(1, 1, 5, 3)
-    for (title, history), colour in zip(histories.items(), sns.color_palette("colorblind", len(histories)), strict=True):
+    for (title, history), colour in zip(histories.items(), cycle(MODELS), strict=False):
         axis.plot(history.step, history.dev_loss, marker=".", color=colour, label=title)
     axis.set(xlabel="step", ylabel="dev loss (nats a token)")
     axis.legend(fontsize=8)
@@ -113,6 +129,7 @@ def training_curves(histories: Mapping[str, pd.DataFrame]):
 # --- the head table --------------------------------------------------------------------------------------------------
 
 
+@redrawable
 def head_maps(
     columns: Mapping[str, pd.Series], kind: str = "encoder", order: Mapping[str, pd.Series] | None = None, label: str = "",
     limits: tuple[float, float] | None = (0, 1), digits: int = 2,
@@ -125,11 +142,12 @@ def head_maps(
     order : mapping of title -> Series, optional
         Heads of a layer are sorted by this column, largest first; by the drawn one if absent.
     """
-    figure, axes = _grid(len(columns), 4, 3.1, 2.3)
+    heads = max(column.xs(kind, level="kind").index.get_level_values("head").max() for column in columns.values()) + 1
+    figure, axes = _grid(len(columns), 4, max(1.75, 0.2 * heads + 0.3), 2.0, page=1.1 * WIDTH)
     for number, (axis, (title, column)) in enumerate(zip(axes, columns.items(), strict=True)):
-        last = number % 4 == 3 or number == len(columns) - 1
+        last = axis.get_subplotspec().is_last_col() or number == len(columns) - 1
         _head_map(axis, column, (order or columns)[title], kind, limits, digits, cbar=last, cbar_kws={"label": label})
-        axis.set(title=title, xlabel="heads, sorted", ylabel="layer" if number % 4 == 0 else "")
+        axis.set(title=title, xlabel="heads, sorted", ylabel="layer" if _left(axis) else "")
     return figure
 
 
@@ -158,6 +176,7 @@ def _short(value: float, digits: int = 2) -> str:
     return text.replace("0.", ".", 1) if abs(value) < 1 and "0." in text else text
 
 
+@redrawable
 def function_map(functions: Mapping[str, pd.Series], kind: str = "encoder"):
     """What each head does: a panel a model, a cell a head, split between its functions, labelled.
 
@@ -168,7 +187,7 @@ def function_map(functions: Mapping[str, pd.Series], kind: str = "encoder"):
     """
     figure, axes = _grid(len(functions), 4, 3.0, 2.2)
     seen: set[str] = set()
-    for number, (axis, (title, column)) in enumerate(zip(axes, functions.items(), strict=True)):
+    for axis, (title, column) in zip(axes, functions.items(), strict=True):
         column = column.xs(kind, level="kind")
         layers, heads = (int(column.index.get_level_values(n).max()) + 1 for n in ("layer", "head"))
         for (layer, head), roles in column.items():
@@ -179,18 +198,19 @@ def function_map(functions: Mapping[str, pd.Series], kind: str = "encoder"):
                 y = layer + 0.03 + i * height
                 axis.add_patch(plt.Rectangle((head + 0.03, y), 0.94, height, color=COLOURS[function], lw=0))
                 dark = function in ("positional", "nsubj", "amod")
-                axis.text(head + 0.5, y + height / 2, label, ha="center", va="center", fontsize=5.5 if len(shown) < 4 else 4.5,
+                axis.text(head + 0.5, y + height / 2, label, ha="center", va="center", fontsize=6.5 if len(shown) < 4 else 5,
                           color="white" if dark else "black")  # fmt: skip
-        axis.set(xlim=(0, heads), ylim=(0, layers), title=title, xlabel="head", ylabel="layer" if number % 4 == 0 else "")
+        axis.set(xlim=(0, heads), ylim=(0, layers), title=title, xlabel="head", ylabel="layer" if _left(axis) else "")
         axis.set_xticks(np.arange(heads) + 0.5, range(heads))
         axis.set_yticks(np.arange(layers) + 0.5, range(1, layers + 1))
         axis.tick_params(length=0)
         sns.despine(ax=axis, left=True, bottom=True)
     handles = [Patch(color=COLOURS[name], label=name) for name in COLOURS if name in seen]
-    figure.legend(handles=handles, loc="outside lower center", ncols=len(handles), fontsize=8)
+    _legend_below(figure, handles, 7)
     return figure
 
 
+@redrawable
 def syntactic_bars(best: pd.DataFrame):
     """Accuracy of the best head for each relation and direction (Fig. 4), with baselines.
 
@@ -213,15 +233,15 @@ def syntactic_bars(best: pd.DataFrame):
                     axis.plot([x - width / 2, x + width / 2], [100 * value] * 2, color="black", ls=marker, lw=1.1)
         arrows = {"nsubj": ("v→s", "s→v"), "dobj": ("v→o", "o→v"), "amod": ("noun→adj", "adj→noun")}
         axis.set_xticks([0, 1], arrows.get(relation, ("v→adv", "adv→v")))
-        axis.set(title=relation, ylim=(0, 100))
-    axes[0].set_ylabel("% of arcs, best head")
+        axis.set(title=relation, ylim=(0, 100), ylabel="% of arcs, best head" if _left(axis) else "")
     handles = [Patch(color=c, label=m) for m, c in zip(models, MODELS, strict=False)]
     handles += [plt.Line2D([], [], color="black", ls=s, lw=1.1, label=n)
                 for n, s in (("most frequent offset", "-"), ("best untrained head", ":"), ("random word", "--"))]  # fmt: skip
-    figure.legend(handles=handles, loc="outside lower center", ncols=len(handles), fontsize=7.5)
+    _legend_below(figure, handles, 4)
     return figure
 
 
+@redrawable
 def rare_shares(frames: Mapping[str, pd.DataFrame]):
     """Share of query tokens on one of the two rarest tokens, every encoder head, by layer; chance as a line."""
     figure, axes = _grid(len(frames), 4, 2.6, 2.5, sharey=True)
@@ -235,12 +255,13 @@ def rare_shares(frames: Mapping[str, pd.DataFrame]):
         axis.plot(at, frame.rarest, "_", ms=5, color="black", label="rarest")
         axis.axhline(frame.chance_two.iloc[0], color="grey", ls=":", lw=0.9, label="chance, two rarest")
         axis.set(title=title, xlabel="layer", xticks=range(1, layer.max() + 2), ylim=(0, 1))
+        axis.set_ylabel("share of query tokens" if _left(axis) else "")
         if number == 0:
-            axis.set_ylabel("share of query tokens")
-            axis.legend(fontsize=6.5)
+            axis.legend(fontsize=7)
     return figure
 
 
+@redrawable
 def attention(examples: Sequence[Mapping[str, Any]]):
     """Attention maps of chosen heads: rows look, columns are looked at.
 
@@ -264,6 +285,7 @@ def attention(examples: Sequence[Mapping[str, Any]]):
 # --- relevance -------------------------------------------------------------------------------------------------------
 
 
+@redrawable
 def relevance_and_confidence(relevance: Mapping[str, pd.Series], confidence: Mapping[str, pd.Series], kind: str = "encoder"):
     """Relevance above confidence (Fig. 1 and 2), a column a model; heads of a layer are sorted by relevance in both.
 
@@ -274,7 +296,7 @@ def relevance_and_confidence(relevance: Mapping[str, pd.Series], confidence: Map
     shown = [column.xs(kind, level="kind") for column in relevance.values()]
     layers, heads = (max(part.index.get_level_values(name).max() for part in shown) + 1 for name in ("layer", "head"))
     figure, axes = plt.subplots(
-        2, len(shown), squeeze=False, figsize=(max(2.4, 0.28 * heads + 0.8) * len(shown), 2 * max(1.5, 0.42 * layers + 0.6))
+        2, len(shown), squeeze=False, figsize=(max(1.75, 0.2 * heads + 0.3) * len(shown), 2 * max(1.2, 0.34 * layers + 0.6))
     )
     top = max(part.max() for part in shown)
     for row, name, columns, limit in zip(axes, ("relevance", "confidence"), (relevance, confidence), (top, 1), strict=True):
@@ -288,6 +310,7 @@ def relevance_and_confidence(relevance: Mapping[str, pd.Series], confidence: Map
     return figure
 
 
+@redrawable
 def confidence_against_relevance(relevance: Mapping[str, pd.Series], confidence: Mapping[str, pd.Series]):
     """Relevance of every encoder head by its confidence, coloured by layer, a panel a model.
 
@@ -300,7 +323,7 @@ def confidence_against_relevance(relevance: Mapping[str, pd.Series], confidence:
     figure, axes = _grid(len(relevance), 4, 2.8, 2.6, sharex=True, sharey=True)
     layers = max(column.xs("encoder").index.get_level_values("layer").max() for column in relevance.values()) + 1
     colours = sns.color_palette("viridis_r", layers)
-    for number, (axis, (title, column)) in enumerate(zip(axes, relevance.items(), strict=True)):
+    for axis, (title, column) in zip(axes, relevance.items(), strict=True):
         table = pd.DataFrame({"relevance": column, "confidence": confidence[title]}).xs("encoder")
         for layer, part in table.groupby(level="layer"):
             axis.scatter(part.confidence, part.relevance, s=16, color=colours[layer], ec="black", lw=0.3)
@@ -310,7 +333,7 @@ def confidence_against_relevance(relevance: Mapping[str, pd.Series], confidence:
         if x < first.confidence.median():
             axis.scatter(x, y, s=70, fc="none", ec=MODELS[1], lw=1.2)
             axis.annotate(f"L1 #{head}", (x, y), (0, 6), textcoords="offset points", fontsize=7, color=MODELS[1], ha="center")
-        axis.set(title=title, xlabel="confidence", ylabel="relevance (share of layer)" if number % 4 == 0 else "")
+        axis.set(title=title, xlabel="confidence", ylabel="relevance (share of layer)" if _left(axis) else "")
         axis.margins(0.08, 0.12)
     handles = [
         plt.Line2D([], [], ls="", marker="o", color=c, mec="black", mew=0.3, label=f"layer {i + 1}")
@@ -320,6 +343,7 @@ def confidence_against_relevance(relevance: Mapping[str, pd.Series], confidence:
     return figure
 
 
+@redrawable
 def relevance_by_function(relevance: Mapping[str, pd.Series], functions: Mapping[str, pd.Series], summary: Mapping[str, float]):
     """Relevance of encoder heads, in units of the layer's average head, by what they do; a marker a model.
 
@@ -331,7 +355,7 @@ def relevance_by_function(relevance: Mapping[str, pd.Series], functions: Mapping
     summary : mapping
         What `helpers.measures.agreement.follows_function` returns.
     """
-    figure, (axis,) = _grid(1, 1, 7, 3.4)
+    figure, (axis,) = _grid(1, 1, 6.9, 3.4)
     order, rng = list(COLOURS), np.random.default_rng(0)
     counts = dict.fromkeys(order, 0)
     for (title, column), marker in zip(relevance.items(), "osD^vP", strict=False):
@@ -359,6 +383,7 @@ def relevance_by_function(relevance: Mapping[str, pd.Series], functions: Mapping
 # --- agreement of measures -------------------------------------------------------------------------------------------
 
 
+@redrawable
 def agreement(matrices: Mapping[str, pd.DataFrame]):
     """Correlations between measures, a panel a title.
 
@@ -367,23 +392,28 @@ def agreement(matrices: Mapping[str, pd.DataFrame]):
     matrices : mapping of title -> square DataFrame, see `helpers.measures.agreement.rank_agreement`
     """
     size = max(len(matrix) for matrix in matrices.values())
-    figure, axes = _grid(len(matrices), 4, 0.42 * size + 0.5 + 1.8 / min(4, len(matrices)), 0.42 * size + 1.6)
-    for number, (axis, (title, matrix)) in enumerate(zip(axes, matrices.items(), strict=True)):
+    cell, across = (0.42, 1) if len(matrices) == 1 else (0.31, 2)
+    room = 0.062 * max(len(str(name)) for matrix in matrices.values() for name in matrix.index)  # for the longest name
+    figure, axes = _grid(
+        len(matrices), across, cell * size + 0.1 + (room + 0.9) / across, cell * size + room + 0.4, page=1.1 * WIDTH
+    )
+    for axis, (title, matrix) in zip(axes, matrices.items(), strict=True):
         text = matrix.map(_short).to_numpy()
         sns.heatmap(
-            matrix, ax=axis, cmap="RdBu_r", vmin=-1, vmax=1, annot=text, fmt="", annot_kws={"fontsize": 7}, square=True,
-            linewidths=0.5, cbar=False, yticklabels=number % 4 == 0,
+            matrix, ax=axis, cmap="RdBu_r", vmin=-1, vmax=1, annot=text, fmt="", annot_kws={"fontsize": 6.5}, square=True,
+            linewidths=0.5, cbar=False, yticklabels=_left(axis),
         )  # fmt: skip
         axis.set(title=title, xlabel="", ylabel="")
         axis.tick_params(length=0, labelsize=7.5)
         axis.tick_params(axis="x", rotation=90)
     figure.colorbar(
         axes[0].collections[0], ax=axes, label="rank correlation", ticks=[-1, -0.5, 0, 0.5, 1], aspect=14,
-        pad=0.05 / len(axes), fraction=0.15 / len(axes),
+        pad=0.05 / min(2, len(axes)), fraction=0.15 / min(2, len(axes)), shrink=1 / -(-len(axes) // 2),
     )  # fmt: skip
     return figure
 
 
+@redrawable
 def settling(curves: Mapping[str, Mapping[str, pd.DataFrame]]):
     """How the ranking of heads settles with the number of sentences, a panel a title, a line a rule.
 
@@ -393,12 +423,12 @@ def settling(curves: Mapping[str, Mapping[str, pd.DataFrame]]):
     """
     figure, axes = _grid(len(curves), 4, 2.8, 2.5, sharey=True)
     rules = list(dict.fromkeys(rule for by_rule in curves.values() for rule in by_rule))
-    for number, (axis, (title, by_rule)) in enumerate(zip(axes, curves.items(), strict=True)):
+    for axis, (title, by_rule) in zip(axes, curves.items(), strict=True):
         for rule, frame in by_rule.items():
             colour = MODELS[rules.index(rule) % len(MODELS)]
             axis.fill_between(frame.n, frame.low, frame.high, color=colour, alpha=0.18, lw=0)
             axis.plot(frame.n, frame.rho, marker=".", color=colour)
-        axis.set(title=title, xscale="log", xlabel="sentences", ylabel="Spearman with other half" if number % 4 == 0 else "")
+        axis.set(title=title, xscale="log", xlabel="sentences", ylabel="Spearman with other half" if _left(axis) else "")
         axis.xaxis.set_major_formatter("{x:g}")
         axis.axhline(1, color="grey", lw=0.7, ls=":")
     handles = [plt.Line2D([], [], marker=".", color=MODELS[i % len(MODELS)], label=rule) for i, rule in enumerate(rules)]
@@ -406,6 +436,7 @@ def settling(curves: Mapping[str, Mapping[str, pd.DataFrame]]):
     return figure
 
 
+@redrawable
 def rank_correlations(frames: Mapping[str, pd.DataFrame]):
     """Correlation of measures with a truth, with intervals: measures down, a panel a title.
 
@@ -414,13 +445,14 @@ def rank_correlations(frames: Mapping[str, pd.DataFrame]):
     frames : mapping of title -> frame by measure with rho, low, high, see `helpers.measures.agreement.correlations`
     """
     measures = list(dict.fromkeys(name for frame in frames.values() for name in frame.index))
-    figure, axes = _grid(len(frames), 4, 2.8, 0.26 * len(measures) + 0.9, sharex=True, sharey=True)
+    figure, axes = _grid(len(frames), 4, 3.3, 0.24 * len(measures) + 0.9, sharex=True, sharey=True)
     for axis, (title, frame) in zip(axes, frames.items(), strict=True):
         frame = frame.reindex(measures)
         error = np.maximum(0, [frame.rho - frame.low, frame.high - frame.rho])
         axis.axvline(0, color="grey", lw=0.9, ls=":")
         axis.errorbar(frame.rho, range(len(measures)), xerr=error, fmt="o", ms=4, lw=1.1, color=MODELS[0])
-        axis.set(title=title, xlabel="Spearman, 95 %", xlim=(-1.05, 1.05), ylim=(len(measures) - 0.5, -0.5))
+        axis.set_title(title, fontsize=9)
+        axis.set(xlabel="Spearman, 95 %", xlim=(-1.05, 1.05), ylim=(len(measures) - 0.5, -0.5))
         axis.set_yticks(range(len(measures)), measures)
     return figure
 
@@ -466,6 +498,7 @@ def _retained(axis, most: float, label: str = "heads retained") -> None:
     axis.xaxis.set_major_locator(MaxNLocator(6, integer=True))
 
 
+@redrawable
 def pruning_curves(points: pd.DataFrame, unit: str = "BLEU"):
     """BLEU against retained heads (section 6.2.1, Fig. 7), a panel a model.
 
@@ -484,7 +517,7 @@ def pruning_curves(points: pd.DataFrame, unit: str = "BLEU"):
     looks = _looks([name for name in methods if name not in _LEVELS])
     looks |= {name: {"color": colour, "marker": "s", "ls": ls} for name, (colour, ls) in _LEVELS.items() if name in methods}
     figure, axes = _grid(len(titles), 4, 3.1, 2.7)
-    for number, (axis, title) in enumerate(zip(axes, titles, strict=True)):
+    for axis, title in zip(axes, titles, strict=True):
         part = points[points.model == title]
         for method, look in looks.items():
             rows = part[part.method == method]
@@ -501,7 +534,7 @@ def pruning_curves(points: pd.DataFrame, unit: str = "BLEU"):
         if np.isfinite(control):
             axis.axhline(control - 0.25, color=_LEVELS["further training"][0], ls=":", lw=1.1, zorder=1)
         _retained(axis, part.total.max(), f"heads retained (of {part.total.max()})")
-        axis.set(title=title, ylabel=unit if number % 4 == 0 else "")
+        axis.set(title=title, ylabel=unit if _left(axis) else "")
     handles = [
         plt.Line2D([], [], **({**look, "marker": ""} if name == "no encoder attention" else look), ms=4, label=name)
         for name, look in looks.items()
@@ -512,6 +545,7 @@ def pruning_curves(points: pd.DataFrame, unit: str = "BLEU"):
     return figure
 
 
+@redrawable
 def methods_at_equal_heads(points: pd.DataFrame):
     """Ways of choosing heads, compared at equal numbers of heads: a panel a model and way of pruning, a line a method.
 
@@ -553,6 +587,7 @@ def _stack(axis, columns: Sequence[tuple[int, Mapping[str, float]]], colours: Ma
     axis.yaxis.set_major_locator(MaxNLocator(6, integer=True))
 
 
+@redrawable
 def retained_functions(functions: Mapping[str, Sequence[tuple[int, Sequence[Sequence[str]]]]], totals: Mapping[str, int]):
     """What the retained heads do at each sparsity (section 6.2.1, Fig. 8): a panel a model, a column a pruned model.
 
@@ -570,7 +605,7 @@ def retained_functions(functions: Mapping[str, Sequence[tuple[int, Sequence[Sequ
     """
     figure, axes = _grid(len(functions), 4, 3.1, 2.5)
     seen: set[str] = set()
-    for number, (axis, (title, pruned)) in enumerate(zip(axes, functions.items(), strict=True)):
+    for axis, (title, pruned) in zip(axes, functions.items(), strict=True):
         columns = []
         for heads, roles in pruned:
             if len(roles) != heads:
@@ -585,12 +620,13 @@ def retained_functions(functions: Mapping[str, Sequence[tuple[int, Sequence[Sequ
             columns.append((heads, parts))
             seen |= {name for name, height in parts.items() if height}
         _stack(axis, columns, COLOURS)
-        axis.set(title=title, xlabel=f"heads retained (of {totals[title]})", ylabel="heads" if number % 4 == 0 else "")
+        axis.set(title=title, xlabel=f"heads retained (of {totals[title]})", ylabel="heads" if _left(axis) else "")
         axis.set_ylim(0, totals[title])
     _legend_below(figure, [Patch(color=colour, label=name) for name, colour in COLOURS.items() if name in seen], 7)
     return figure
 
 
+@redrawable
 def kept_by_kind(table: pd.DataFrame):
     """Share of heads kept of each kind of attention against the share of all heads kept (section 6.3, Fig. 9).
 
@@ -607,7 +643,7 @@ def kept_by_kind(table: pd.DataFrame):
     titles = list(dict.fromkeys(table.model))
     looks = {kind: look for kind, look in _looks(list(KIND_TITLES)).items() if kind in kinds}
     figure, axes = _grid(len(titles), 4, 3.0, 2.7, sharex=True, sharey=True)
-    for number, (axis, title) in enumerate(zip(axes, titles, strict=True)):
+    for axis, title in zip(axes, titles, strict=True):
         part = table[table.model == title]
         axis.plot([0, 100], [0, 100], color="grey", lw=0.9, ls=":")
         for kind, look in looks.items():
@@ -615,7 +651,7 @@ def kept_by_kind(table: pd.DataFrame):
             shares = pd.DataFrame({"x": 100 * rows.total_kept / rows.total, "y": 100 * rows[kind] / rows[f"{kind}_total"]})
             _points(axis, shares, "x", "y", **look)
         axis.set(title=title, xlim=(104, -4), ylim=(-4, 104), xlabel="% of all heads kept")
-        axis.set_ylabel("% of the kind kept" if number % 4 == 0 else "")
+        axis.set_ylabel("% of the kind kept" if _left(axis) else "")
     handles = [plt.Line2D([], [], **look, ms=4, lw=1.2, label=KIND_TITLES[kind]) for kind, look in looks.items()]
     _legend_below(figure, [*handles, plt.Line2D([], [], color="grey", lw=0.9, ls=":", label="equal share")], 4)
     return figure
@@ -626,6 +662,7 @@ def _layer_colours(layers: int) -> list[Any]:
     return list(sns.color_palette("viridis_r", layers))
 
 
+@redrawable
 def kept_by_layer(table: pd.DataFrame):
     """Heads kept in each layer at each sparsity (section 6.3, Fig. 10): a row a model, a panel a kind of attention.
 
@@ -644,7 +681,11 @@ def kept_by_layer(table: pd.DataFrame):
     names = [_layer_name(first, min(first + size, layers)) for first in range(0, layers, size)]
     colours = dict(zip(names, _layer_colours(len(names)), strict=True))
     figure, axes = plt.subplots(
-        len(titles), len(kinds), squeeze=False, sharey="row", figsize=(3.4 * len(kinds), 1.5 * len(titles) + 0.6)
+        len(titles),
+        len(kinds),
+        squeeze=False,
+        sharey="row",
+        figsize=(min(3.4, WIDTH / len(kinds)) * len(kinds), 1.7 * len(titles) + 0.6),
     )
     for row, title in zip(axes, titles, strict=True):
         for axis, kind in zip(row, kinds, strict=True):
@@ -653,7 +694,7 @@ def kept_by_layer(table: pd.DataFrame):
                 parts = columns.setdefault(total, dict.fromkeys(names, 0.0))
                 parts[names[layer // size]] += heads
             _stack(axis, list(columns.items()), colours)
-            axis.set_title(f"{title}, {KIND_TITLES[kind]}")
+            axis.set_title(f"{title}, {KIND_TITLES[kind]}", fontsize=7)
             axis.set_xlabel("all heads kept" if title == titles[-1] else "")
         row[0].set_ylabel("heads kept")
     _legend_below(figure, [Patch(color=colour, label=name) for name, colour in colours.items()], 4 * len(kinds))
@@ -713,6 +754,7 @@ def _gate_bar(figure, drawn: PatchCollection, axes) -> None:
     figure.colorbar(drawn, ax=axes, label="P(closed)", ticks=[0, 0.5, 1], **more)
 
 
+@redrawable
 def gate_closing(traces: Traces, kept: Mapping[float, int] | None = None, steps: int = 6):
     """P(closed) of every gate at a few steps of training: a row a penalty, a column a step, a cell a head.
 
@@ -735,7 +777,7 @@ def gate_closing(traces: Traces, kept: Mapping[float, int] | None = None, steps:
     layers = max(layer for trace in traces.values() for _, layer, _ in trace.columns) + 1
     figure, axes = plt.subplots(
         len(traces), len(chosen), squeeze=False, sharex=True, sharey=True,
-        figsize=(max(3.5, 2.0 * len(chosen)), (max(0.75, 0.16 * layers) + 0.3) * len(traces) + 0.4),
+        figsize=(min(WIDTH, max(3.5, 2.0 * len(chosen))), (max(0.75, 0.16 * layers) + 0.3) * len(traces) + 0.4),
     )  # fmt: skip
     for row, (value, trace) in zip(axes, traces.items(), strict=True):
         for axis, step in zip(row, chosen, strict=True):
@@ -748,6 +790,7 @@ def gate_closing(traces: Traces, kept: Mapping[float, int] | None = None, steps:
     return figure
 
 
+@redrawable
 def gate_closing_animation(traces: Traces, frames: int = 30, kept: Mapping[float, int] | None = None) -> FuncAnimation:
     """`gate_closing` as an animation over training steps, a panel a penalty; small enough to stay inside a notebook.
 
@@ -762,9 +805,9 @@ def gate_closing_animation(traces: Traces, frames: int = 30, kept: Mapping[float
     figure, axes = _grid(len(traces), 2, 2.9, 1.35, sharey=True)
     figure.set_dpi(90)  # of the file
     drawn = {value: _gate_map(axis, _at(trace, chosen[0])) for axis, (value, trace) in zip(axes, traces.items(), strict=True)}
-    for number, (axis, (value, trace)) in enumerate(zip(axes, traces.items(), strict=True)):
+    for axis, (value, trace) in zip(axes, traces.items(), strict=True):
         axis.set_title(_penalty(value, trace, kept), fontsize=9)
-        axis.set_ylabel("layer" if number % 2 == 0 else "")
+        axis.set_ylabel("layer" if _left(axis) else "")
     heading = figure.suptitle(f"step {chosen[-1]}", fontsize=9)
     _gate_bar(figure, drawn[value], axes)
     figure.draw_without_rendering()
@@ -780,6 +823,7 @@ def gate_closing_animation(traces: Traces, frames: int = 30, kept: Mapping[float
     return FuncAnimation(figure, show, [*chosen, *chosen[-1:] * 8], init_func=lambda: show(chosen[0]), interval=150)
 
 
+@redrawable
 def gate_paths(traces: Traces, kept: Mapping[float, int] | None = None):
     """P(closed) of every gate against training steps, a panel a penalty, coloured by layer; counts gates not yet decided.
 
@@ -789,12 +833,11 @@ def gate_paths(traces: Traces, kept: Mapping[float, int] | None = None):
         As in `gate_closing`. A gate is undecided while 0.05 < P(closed) < 0.95.
     """
     _steps(traces, 1)
-    across = 4 if len(traces) == 4 else 3
-    figure, axes = _grid(len(traces), across, 2.9, 2.2, sharey=True)
+    figure, axes = _grid(len(traces), 2 if len(traces) in (2, 4) else 3, 2.4, 2.0, sharey=True)
     heads = list(dict.fromkeys(address for trace in traces.values() for address in trace.columns))
     colours = _layer_colours(max(layer for _, layer, _ in heads) + 1)
     kinds = [kind for kind in KIND_TITLES if any(address[0] == kind for address in heads)]
-    for number, (axis, (value, trace)) in enumerate(zip(axes, traces.items(), strict=True)):
+    for axis, (value, trace) in zip(axes, traces.items(), strict=True):
         shown = trace.loc[_steps({value: trace}, 300)]
         for level in (0.05, 0.95):
             axis.axhline(level, color="grey", lw=0.7, ls=":")
@@ -804,7 +847,7 @@ def gate_paths(traces: Traces, kept: Mapping[float, int] | None = None):
         undecided = int(trace.iloc[-1].between(0.05, 0.95, inclusive="neither").sum())
         axis.text(0.02, 0.98, f"{undecided} undecided", transform=axis.transAxes, va="top", fontsize=8)
         axis.set(title=_penalty(value, trace, kept), xlabel="step", ylim=(-0.04, 1.22), yticks=[0, 0.5, 1])
-        axis.set_ylabel("P(closed)" if number % across == 0 else "")
+        axis.set_ylabel("P(closed)" if _left(axis) else "")
     handles = [plt.Line2D([], [], color=colour, label=_layer_name(i, i + 1)) for i, colour in enumerate(colours)]
     if len(kinds) > 1:
         handles += [plt.Line2D([], [], color="black", lw=0.9, ls=_DASHES[kind], label=KIND_TITLES[kind]) for kind in kinds]
@@ -812,6 +855,7 @@ def gate_paths(traces: Traces, kept: Mapping[float, int] | None = None):
     return figure
 
 
+@redrawable
 def hard_concrete(distributions: Sequence[Any]):
     """Hard Concrete distributions of a gate (section 6.1, Fig. 6): density inside, probabilities of exactly 0 and 1 as bars.
 
@@ -822,9 +866,9 @@ def hard_concrete(distributions: Sequence[Any]):
     """
     import torch
 
-    figure, axes = _grid(len(distributions), 3, 2.6, 2.1, sharex=True, sharey=True)
+    figure, axes = _grid(len(distributions), 3, 2.4, 2.1, sharex=True, sharey=True)
     inside = torch.linspace(0, 1, 201)[1:-1]
-    for number, (axis, gate) in enumerate(zip(axes, distributions, strict=True)):
+    for axis, gate in zip(axes, distributions, strict=True):
         density = gate.density(inside).detach().numpy()
         axis.fill_between(inside, density, color=MODELS[0], alpha=0.25, lw=0)
         axis.plot(inside, density, color=MODELS[0], lw=1.2)
@@ -836,7 +880,7 @@ def hard_concrete(distributions: Sequence[Any]):
             )  # fmt: skip
         title = f"log α = {float(gate.log_alpha.detach()):g}, temperature {float(gate.temperature):g}".replace("-", "−")
         axis.set(title=title, xlabel="gate")
-        axis.set(xlim=(-0.12, 1.12), xticks=[0, 0.5, 1], ylabel="density; probability" if number % 3 == 0 else "")
+        axis.set(xlim=(-0.12, 1.12), xticks=[0, 0.5, 1], ylabel="density; probability" if _left(axis) else "")
     axes[0].set_ylim(0, 1.12 * axes[0].get_ylim()[1])
     handles = [
         Patch(color=MODELS[1], label="P(gate = 0), P(gate = 1)"),
@@ -878,6 +922,7 @@ def hard_concrete_slider(make):
     return ipywidgets.VBox([where, heat, picture])
 
 
+@redrawable
 def learning_curves(curves: Mapping[str, pd.DataFrame]):
     """Dev loss against training steps, a line a method, above the heads left at each step.
 

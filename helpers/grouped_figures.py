@@ -13,12 +13,12 @@ from matplotlib.colors import to_rgb
 from matplotlib.patches import Patch
 from matplotlib.ticker import MaxNLocator
 
-from helpers.figures import _SHORT, KIND_TITLES, MODELS, _grid, _legend_below, _looks, _need, _points, _steps
+from helpers.figures import _SHORT, KIND_TITLES, MODELS, WIDTH, _grid, _legend_below, _looks, _need, _points, _steps
+from helpers.redraw import redrawable
 from helpers.study import StudyError
 
 VANILLA = {"color": "#555555", "marker": "h"}
 GROUPS = (*MODELS, "#7A5200", "#999999", "#5B2A86")  # none is black, the outline of heads that stay
-WIDTH = 10.0  # of a notebook, inches
 
 Site = tuple[str, int]  # kind and layer
 
@@ -71,6 +71,7 @@ _PRINTED = {"marker": "D", "ls": "", "ms": 5, "mfc": "white", "mew": 1.1, "zorde
 # --- scores and groups -----------------------------------------------------------------------------------------------
 
 
+@redrawable
 def score_by_groups(frame: pd.DataFrame):
     """Score against the number of groups (Fig. 3), a panel a test set or map; vanilla as a band.
 
@@ -86,7 +87,7 @@ def score_by_groups(frame: pd.DataFrame):
     _need(grouped)
     numbers, methods = sorted(set(grouped.groups)), [name for name in looks if name != "vanilla"]
     panels = list(dict.fromkeys(frame.panel))
-    figure, axes = _grid(len(panels), 4, WIDTH / min(4, max(3, len(panels))), 2.7)
+    figure, axes = _grid(len(panels), 2, 3.5, 2.7)
     for axis, panel in zip(axes, panels, strict=True):
         part = frame[frame.panel == panel]
         for row in part[part.method == "vanilla"].itertuples():
@@ -106,6 +107,7 @@ def score_by_groups(frame: pd.DataFrame):
     return figure
 
 
+@redrawable
 def score_by_compactness(frame: pd.DataFrame):
     """Score against how compact and separate the groups are (Fig. 2): a panel for the Silhouette and one for the Dunn index.
 
@@ -121,7 +123,7 @@ def score_by_compactness(frame: pd.DataFrame):
     frame = frame.sort_values("strength", kind="stable")
     numbers = {label: number for number, label in enumerate(dict.fromkeys(frame.label), int(frame.strength.min() > 0))}
     colours = [VANILLA["color"] if strength == 0 else MODELS[0] for strength in frame.strength]
-    figure, axes = _grid(2, 2, 3.8, 3.0, sharey=True)
+    figure, axes = _grid(2, 2, 3.5, 3.0, sharey=True)
     for axis, index, title in zip(axes, ("silhouette", "dunn"), ("Silhouette", "Dunn index"), strict=True):
         axis.plot(frame[index], frame.value, color="#9A9A9A", lw=0.9, zorder=1)
         error = _interval(frame, "value")
@@ -140,6 +142,7 @@ def score_by_compactness(frame: pd.DataFrame):
     return figure
 
 
+@redrawable
 def constraint_over_training(frames: Mapping[str, pd.DataFrame]):
     """The two terms of the group constraint over training (Fig. 4): smoothed, on the raw values in a lighter colour.
 
@@ -158,7 +161,7 @@ def constraint_over_training(frames: Mapping[str, pd.DataFrame]):
         raise StudyError("There is no run to draw: give a table of the constraint of at least one.")
     looks, votes = _methods(frames), {title: frame.attrs.get("vote") for title, frame in frames.items()}
     panels = {"homogeneity": "a head and its group's centre", "diversity": "centres of two groups"}
-    figure, axes = _grid(2, 2, 4.2, 2.8, sharex=True)
+    figure, axes = _grid(2, 2, 3.6, 2.6, sharex=True)
     for axis, (name, said) in zip(axes, panels.items(), strict=True):
         for title, frame in frames.items():
             _need(frame, "step", *panels)
@@ -180,6 +183,7 @@ def constraint_over_training(frames: Mapping[str, pd.DataFrame]):
 # --- heads and their groups ------------------------------------------------------------------------------------------
 
 
+@redrawable
 def similarity(
     before: Mapping[Site, np.ndarray], after: Mapping[Site, np.ndarray], labels_before: Mapping[Site, Sequence[int]],
     labels_after: Mapping[Site, Sequence[int]], titles: tuple[str, str], kept: Mapping[Site, Sequence[int]] | None = None,
@@ -249,6 +253,7 @@ def _similarity(axis, cosines: np.ndarray, labels: np.ndarray, site: Site):
     return drawn
 
 
+@redrawable
 def head_maps_over_training(points: pd.DataFrame, steps: int = 5):
     """Maps of heads in two dimensions over training: a row a site, a column a step, a numbered dot a head.
 
@@ -277,6 +282,7 @@ def head_maps_over_training(points: pd.DataFrame, steps: int = 5):
     return figure
 
 
+@redrawable
 def head_map_animation(points: pd.DataFrame, frames: int = 30) -> FuncAnimation:
     """`head_maps_over_training` as an animation over steps, all sites in a row.
 
@@ -354,6 +360,7 @@ def _map_keys(points: pd.DataFrame, colours: Mapping[Hashable, Any]) -> list[plt
 # --- comparisons -----------------------------------------------------------------------------------------------------
 
 
+@redrawable
 def ablation(frame: pd.DataFrame, unit: str = "BLEU"):
     """What each part of the method brings (Table 3): scores, and the change against the family's reference row.
 
@@ -375,7 +382,7 @@ def ablation(frame: pd.DataFrame, unit: str = "BLEU"):
     references, looks = frame.attrs.get("references", {}), _methods(frame.model)
     places: dict[str, np.ndarray] = {}
     figure, (scores, changes) = plt.subplots(
-        1, 2, sharey=True, figsize=(8.6, 0.27 * len(frame) + 0.3 * len(looks) + 0.9), width_ratios=(1, 1.2)
+        1, 2, sharey=True, figsize=(WIDTH, 0.27 * len(frame) + 0.3 * len(looks) + 0.9), width_ratios=(1, 1.2)
     )
     start, labels, bold = 0.0, [], []
     for family, look in looks.items():
@@ -406,6 +413,7 @@ def ablation(frame: pd.DataFrame, unit: str = "BLEU"):
     return figure
 
 
+@redrawable
 def gains(frame: pd.DataFrame):
     """Relative gain over vanilla, in percent, a group of dots a task; the paper's as hollow diamonds.
 
@@ -437,6 +445,7 @@ def gains(frame: pd.DataFrame):
     return figure
 
 
+@redrawable
 def quality_against_cost(frame: pd.DataFrame):
     """Score against parameters and against speed, a row of two panels a task.
 
@@ -448,7 +457,7 @@ def quality_against_cost(frame: pd.DataFrame):
     """
     _need(frame, "task", "method", "parameters", "speed", "value", "low", "high", "unit")
     tasks, looks = list(dict.fromkeys(frame.task)), _methods(frame.method)
-    figure, axes = plt.subplots(len(tasks), 2, squeeze=False, sharey="row", figsize=(7.6, 2.2 * len(tasks) + 0.5))
+    figure, axes = plt.subplots(len(tasks), 2, squeeze=False, sharey="row", figsize=(WIDTH, 2.2 * len(tasks) + 0.5))
     for row, task in zip(axes, tasks, strict=True):
         part = frame[frame.task == task]
         for axis, cost in zip(row, ("parameters", "speed"), strict=True):
@@ -466,6 +475,7 @@ def quality_against_cost(frame: pd.DataFrame):
     return figure
 
 
+@redrawable
 def seeds(frame: pd.DataFrame):
     """Scores of every seed, joined across methods, beside the mean with its 95 % t-interval.
 
@@ -510,6 +520,7 @@ def seeds(frame: pd.DataFrame):
 # --- which heads stay ------------------------------------------------------------------------------------------------
 
 
+@redrawable
 def kept_heads(frame: pd.DataFrame):
     """Which heads each method keeps: a block a kind of attention, a column a head, a row a method, filled where kept.
 
@@ -573,6 +584,7 @@ def _kept_cells(axis, shown: pd.DataFrame, looks: Mapping[str, Mapping[str, Any]
     axis.set_yticks(range(len(looks)), looks, fontsize=8)
 
 
+@redrawable
 def votes(frame: pd.DataFrame):
     """How often each head won the vote of its group, a panel a site, heads sorted by group.
 

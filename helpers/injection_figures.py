@@ -15,8 +15,9 @@ from matplotlib.patches import Patch
 from matplotlib.ticker import MaxNLocator
 
 from helpers import figures
-from helpers.figures import MODELS, _grid, _layer_colours, _legend_below, _looks, _need
-from helpers.grouped_figures import WIDTH, _ink, _interval, _keys, _site, _sites
+from helpers.figures import MODELS, WIDTH, _grid, _layer_colours, _left, _legend_below, _looks, _need
+from helpers.grouped_figures import _ink, _interval, _keys, _site, _sites
+from helpers.redraw import redrawable
 from helpers.study import StudyError
 
 UNITS = {"events": "events with the right people, %"}
@@ -25,6 +26,7 @@ ORDERS = {
     "lowest": {"color": MODELS[0], "marker": "o"}, "highest": {"color": MODELS[1], "marker": "s"},
     "random": {"color": "#777777", "marker": ""},
 }  # fmt: skip
+LANDSCAPE = 10.0  # of a page turned by a quarter, inches, for panels that hold words
 PLAIN = {"color": "black", "lw": 1.0, "ls": "--", "marker": ""}
 LINKS = ListedColormap(plt.get_cmap("Blues")(np.linspace(0.25, 1, 256)))  # a weight of 1/20 is not white
 
@@ -48,8 +50,8 @@ def _once(frame: pd.DataFrame, *columns: str) -> None:
 
 def _panels(count: int, height: float, **more: Any):
     """Three panels side by side; two of two."""
-    across = 2 if count in (2, 4) else 3
-    return *_grid(count, across, 4.2 if count == 1 else 3.2, height, gridspec_kw={"hspace": 0.1}, **more), across
+    across, width = 2 if count in (2, 4) else 3, 4.2 if count == 1 else 3.2
+    return _grid(count, across, width, height, LANDSCAPE, gridspec_kw={"hspace": 0.1}, **more)
 
 
 def _below(figure, handles: Sequence[Any]) -> None:
@@ -61,6 +63,7 @@ def _below(figure, handles: Sequence[Any]) -> None:
 # --- matrices and heads ----------------------------------------------------------------------------------------------
 
 
+@redrawable
 def matrices(words: Sequence[str], tables: Mapping[str, np.ndarray]):
     """Coreference matrices of one text: rows look, columns are looked at.
 
@@ -88,8 +91,8 @@ def matrices(words: Sequence[str], tables: Mapping[str, np.ndarray]):
     away = {title: np.any(table != np.eye(count), 1) for title, table in tables.items()}
     named = np.any([away[title] | np.any(table[away[title]] > 0, 0) for title, table in tables.items()], 0)
     side, room = max(2.2, 0.07 * count), 0.065 * max(map(len, words))
-    across = min(len(tables), max(1, int((WIDTH - room - 0.7) // side)))
-    figure, axes = _grid(len(tables), across, side + (room + 0.7) / across, side + room + 0.4)
+    across = min(len(tables), max(1, int((LANDSCAPE - room - 0.7) // side)))
+    figure, axes = _grid(len(tables), across, side + (room + 0.7) / across, side + room + 0.4, LANDSCAPE)
     size = min(7, 68 * side / count)
     for number, (axis, (title, table)) in enumerate(zip(axes, tables.items(), strict=True)):
         rows = away[title][:, None]
@@ -122,7 +125,9 @@ def _head_maps(columns: Mapping[str, pd.Series], label: str, **more: Any):
     shown = {title: column.unstack("head") for title, column in columns.items()}
     sites = {title: _sites(table.index)[::-1] for title, table in shown.items()}
     across = min(4, len(shown))
-    figure, axes = _grid(len(shown), across, 2.2 + 0.9 / across, max(0.9, 0.17 * max(map(len, sites.values()))) + 0.8)
+    figure, axes = _grid(
+        len(shown), across, min(2.2 + 0.9 / across, WIDTH / across), max(0.9, 0.17 * max(map(len, sites.values()))) + 0.8
+    )
     for number, (axis, (title, table)) in enumerate(zip(axes, shown.items(), strict=True)):
         shown[title] = table = table.loc[sites[title]]
         alone = len({kind for kind, _ in sites[title]}) == 1
@@ -138,6 +143,7 @@ def _head_maps(columns: Mapping[str, pd.Series], label: str, **more: Any):
     return figure, axes, shown
 
 
+@redrawable
 def importance_maps(table: pd.DataFrame):
     """Importance of heads after different trainings: a panel a column; the lowest head of each layer is marked.
 
@@ -162,6 +168,7 @@ def importance_maps(table: pd.DataFrame):
     return figure
 
 
+@redrawable
 def agreement(table: pd.DataFrame):
     """Rank correlation of heads' importance between trainings.
 
@@ -184,6 +191,7 @@ def agreement(table: pd.DataFrame):
     return figure
 
 
+@redrawable
 def ablation(frames: Mapping[str, pd.DataFrame]):
     """How much the loss rises with one head off: a panel a title, and their mean if there are several.
 
@@ -221,6 +229,7 @@ def ablation(frames: Mapping[str, pd.DataFrame]):
 # --- scores ----------------------------------------------------------------------------------------------------------
 
 
+@redrawable
 def masking_curves(frame: pd.DataFrame, metrics: Sequence[str] | None = None):
     """Scores with the lowest, the highest or random heads of each layer off, a panel a metric.
 
@@ -242,7 +251,7 @@ def masking_curves(frame: pd.DataFrame, metrics: Sequence[str] | None = None):
     _once(frame, "metric", "order", "number", "draw")
     if unknown := set(frame.order) - set(ORDERS):
         raise StudyError(f"There is no order {min(unknown)!r} of heads: choose from {', '.join(ORDERS)}.")
-    figure, axes, _ = _panels(len(metrics), 2.5)
+    figure, axes = _panels(len(metrics), 2.5)
     for axis, metric in zip(axes, metrics, strict=True):
         part = frame[frame.metric == metric].sort_values(["number", "draw"])
         plain = part.value[part.number == 0]
@@ -269,6 +278,7 @@ def masking_curves(frame: pd.DataFrame, metrics: Sequence[str] | None = None):
     return figure
 
 
+@redrawable
 def changes(frame: pd.DataFrame, metrics: Sequence[str] | None = None, title: str = ""):
     """How rows differ from the plain model: a line a row, a panel a metric, the change in figures at the right.
 
@@ -304,7 +314,8 @@ def changes(frame: pd.DataFrame, metrics: Sequence[str] | None = None, title: st
             places[group, row], ticks[end] = end, str(row)
             end += 1
     room = 0.068 * max(map(len, ticks.values())) + 0.3
-    size = (room + min(2.6, (WIDTH - 0.2 - room) / len(metrics)) * len(metrics), 0.19 * end + 0.85 + 0.25 * bool(title))
+    panel = min(2.6, max(1.3, (WIDTH - 0.2 - room) / len(metrics)))
+    size = (room + panel * len(metrics), 0.19 * end + 0.85 + 0.25 * bool(title))
     figure, axes = plt.subplots(1, len(metrics), sharey=True, squeeze=False, figsize=size)
     for axis, metric in zip(axes.flat, metrics, strict=True):
         rows = frame[frame.metric == metric]
@@ -319,7 +330,8 @@ def changes(frame: pd.DataFrame, metrics: Sequence[str] | None = None, title: st
                 said = f"{round(change, 1) + 0.0:+.1f}".replace("-", "−")
                 axis.text(1.03, place, said, transform=side, va="center", fontsize=7.5)
         axis.set_title(fill(UNITS.get(metric, metric), 18), fontsize=9)
-        axis.xaxis.set_major_locator(MaxNLocator(4))
+        axis.xaxis.set_major_locator(MaxNLocator(4 if panel > 1.8 else 3))
+        axis.tick_params(axis="x", labelsize=8)
         axis.tick_params(axis="y", length=0)
     axes[0, 0].set(ylim=(end - 0.4, -0.6))
     axes[0, 0].set_yticks(list(ticks), ticks.values(), fontsize=8)
@@ -331,6 +343,7 @@ def changes(frame: pd.DataFrame, metrics: Sequence[str] | None = None, title: st
     return figure
 
 
+@redrawable
 def before_after(frame: pd.DataFrame):
     """Importance of injected heads before and after training with the matrix, a panel a row, a line a head.
 
@@ -349,10 +362,10 @@ def before_after(frame: pd.DataFrame):
     _once(frame, "row", "kind", "layer", "head")
     titles, most = list(dict.fromkeys(frame.row)), frame.row.value_counts().max()
     height = max(2.5, 0.125 * most + 0.8)
-    figure, axes, across = _panels(len(titles), height, sharey=True)
+    figure, axes = _panels(len(titles), height, sharey=True)
     colours = _layer_colours(int(frame.layer.max()) + 1)
     level = {"color": "#777777", "lw": 1.0, "ls": "--"}
-    for number, (axis, title) in enumerate(zip(axes, titles, strict=True)):
+    for axis, title in zip(axes, titles, strict=True):
         part = frame[frame.row == title].sort_values("after", kind="stable")
         for heads in part.heads.unique():
             axis.plot([-0.08, 1.08], [1 / np.sqrt(heads)] * 2, zorder=1, **level)
@@ -366,7 +379,7 @@ def before_after(frame: pd.DataFrame):
         axis.set(title=title, xlim=(-0.15, 2.5), ylim=(-0.03, 1.06))
         axis.set_xticks([0, 1], ["before", "after"])
         axis.spines["bottom"].set_bounds(-0.15, 1.15)
-        axis.set_ylabel("importance,\nnormalised by layer" if number % across == 0 else "")
+        axis.set_ylabel("importance,\nnormalised by layer" if _left(axis) else "")
     _below(figure, [plt.Line2D([], [], **level, label="all heads of a layer alike")])
     return figure
 
@@ -378,6 +391,7 @@ def _apart(values: Sequence[float], gap: float, top: float) -> np.ndarray:
     return np.clip(found, 0, top - steps[-1]) + steps
 
 
+@redrawable
 def quality(frame: pd.DataFrame, metrics: Sequence[str] | None = None):
     """Change against the plain model by the quality of the clusters that were given, a panel a metric.
 
@@ -402,20 +416,21 @@ def quality(frame: pd.DataFrame, metrics: Sequence[str] | None = None):
     base, _, rate = (frame.clusters.str.partition("+corrupt:")[place] for place in range(3))
     frame = frame.assign(line=frame.clusters.where(rate == "", base + ", corrupted"), joined=rate != "")
     looks = _looks(list(dict.fromkeys(frame.sort_values("joined", ascending=False, kind="stable").line)))
-    figure, axes, across = _panels(len(metrics), 2.5)
-    for number, (axis, metric) in enumerate(zip(axes, metrics, strict=True)):
+    figure, axes = _panels(len(metrics), 2.5)
+    for axis, metric in zip(axes, metrics, strict=True):
         axis.axhline(0, color="grey", lw=0.9, ls=":", zorder=1)
         for name, rows in frame[frame.metric == metric].sort_values("conll").groupby("line", sort=False):
             error = _interval(rows, "change", "change_low", "change_high")
             style = looks[name] | {"ls": "-" if rows.joined.all() else ""}
             axis.errorbar(rows.conll, rows.change, error, ms=5.5, lw=1.2, elinewidth=0.9, mec="white", mew=0.4, **style)
         axis.set(title=UNITS.get(metric, metric), xlabel="CoNLL F1 of the clusters, %", xlim=(-4, 104))
-        axis.set_ylabel("change against\nthe plain model" if number % across == 0 else "")
+        axis.set_ylabel("change against\nthe plain model" if _left(axis) else "")
     joined = frame.groupby("line").joined.first()
     _below(figure, [_keys({name: look}, ls="-" if joined[name] else "")[0] for name, look in looks.items()])
     return figure
 
 
+@redrawable
 def resolvers(frame: pd.DataFrame):
     """Scores of clusters against others: a panel a side that they are held against, a group of bars the clusters.
 

@@ -1,7 +1,8 @@
 """Put a run's notebooks, figures and tables where the reference results are committed.
 
 `python -m helpers.reference runs/laptop-controlled` fills the outputs of `notebooks/*.ipynb` from the executed ones and copies
-figures and tables to `figures/laptop-controlled/`. `--figures` leaves the notebooks alone.
+figures and tables to `figures/laptop-controlled/`, with their sidecars and what these share (provenance/), but not the stored
+inputs of figures. `--figures` leaves the notebooks alone.
 """
 
 from __future__ import annotations
@@ -48,8 +49,8 @@ def publish(run: Path, notebooks: bool = True) -> Path:
         raise StudyError(f"There is no finished run in {run}: name a folder such as runs/laptop-controlled.")
     folder = study.ROOT / "figures" / run.name
     shutil.rmtree(folder, ignore_errors=True)
-    for part in ("figures", "tables"):
-        target = folder if part == "figures" else folder / "tables"
+    for part in ("figures", "tables", "provenance"):
+        target = folder if part == "figures" else folder / part
         target.mkdir(parents=True, exist_ok=True)
         for file in sorted((run / part).glob("*")):
             if not file.name.startswith("."):

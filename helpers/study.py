@@ -10,13 +10,15 @@ import contextlib
 import hashlib
 import json
 import os
+import pickle
 import platform
+import re
 import shutil
 import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import cache, partial
 from importlib import metadata
@@ -119,6 +121,13 @@ _COREF = {  # coreference in the heads that matter least
     "parts": ["selection", "where", "matrices", "quality", "inference", "training", "masks"],
     "jobs": 2, "seeds": 1, "alone": 2, "beam": 1,  # seeds of the main rows, of the plain one
 }  # fmt: skip
+_COMPARE = {  # notebook 06: all measures of all models, and heads removed by each at equal numbers
+    "votes": 512,  # tokens of a batch that votes
+    "l1": {"steps": 100, "rate": 0.02, "penalty": 0.01, "batch_tokens": 1024},  # gates under an L1 price, weights frozen
+    "criteria": ["attnlrp", "cp", "votes", "L1 gates", "syntactic", "positional"],  # beside pruning.criteria
+    "dialogues": 60,  # dev dialogues on which a summarizer's heads are measured
+    "matched": 80,  # dev sentences on which heads of two seeds are matched
+}  # fmt: skip
 _TINY = _TASK | {
     "train": 200, "dev": 24, "test": 24, "vocabulary": 200, "steps": 20, "warmup": 4,
     "model": _MODEL | {"layers": 2, "width": 32, "heads": 4, "feed_forward": 64, "dropout": 0.0},
@@ -134,7 +143,7 @@ _PAPER = _TASK | {
 PROFILES: dict[str, dict[str, Any]] = {
     "tiny": {
         "corpus": "controlled", "train": 400, "dev": 48, "test": 32, "vocabulary": 300, "beam": 1, "bootstrap": 100,
-        "relevance": 16, "truth": 8,
+        "relevance": 16, "truth": 8, "seeds": 2,
         "model": _MODEL | {"layers": 2, "width": 32, "heads": 4, "feed_forward": 64},
         "training": _TRAIN | {"steps": 12, "batch_tokens": 1024, "warmup": 4, "evaluate_every": 6},
         "pruning": _PRUNE | {"steps": 8, "warmup": 2, "evaluate_every": 4, "dev": 16, "penalties": [0.01, 0.2],
@@ -156,10 +165,13 @@ PROFILES: dict[str, dict[str, Any]] = {
             "probe": 16, "heads": [1, 2], "rates": [0.5, 1.0], "orders": 1, "paces": [3.0], "lengths": [2.0], "masks": 1,
             "jobs": 1, "seeds": 2,
         },
+        "comparison": _COMPARE | {"l1": {"steps": 4, "rate": 0.1, "penalty": 0.01, "batch_tokens": 256}, "dialogues": 6,
+                                  "criteria": ["attnlrp", "L1 gates"], "matched": 12},
     },
     "laptop": {
         "corpus": "controlled", "train": 55000, "dev": 1000, "test": 500, "vocabulary": 2000, "beam": 1, "bootstrap": 1000,
         "relevance": 250, "truth": 200,  # dev sentences: explained; translated without each head
+        "seeds": 1,  # of the models that notebook 06 compares
         # a shallow decoder: what context a source word needs is the encoder's to find
         "model": _MODEL | {"dropout": 0.0, "decoder_layers": 1, "decoder_heads": 2},
         "training": _TRAIN | {"steps": 3000, "batch_tokens": 1024, "learning_rate": 3e-3, "cooldown": 0.3,
@@ -167,10 +179,11 @@ PROFILES: dict[str, dict[str, Any]] = {
         "pruning": _PRUNE | {"deep_steps": 2000},
         "grouping": _GROUP,
         "coreference": _COREF,
+        "comparison": _COMPARE,
     },
     "natural": {
         "corpus": "natural", "train": 0, "dev": 2000, "test": 0, "vocabulary": 8000, "beam": 4, "bootstrap": 1000,
-        "relevance": 250, "truth": 0,
+        "relevance": 250, "truth": 0, "seeds": 1,
         "model": _MODEL | {"width": 256, "feed_forward": 1024},
         "training": _TRAIN | {"steps": 6000, "batch_tokens": 4096, "warmup": 800, "learning_rate": 1e-3,
                               "evaluate_every": 500, "cooldown": 0.3},
@@ -192,10 +205,11 @@ PROFILES: dict[str, dict[str, Any]] = {
             "written": ["stored:samsum_coref/samsum_coref_val_test.tar.xz:data/SAMsum_data/test.source"],
             "parts": ["inference", "masks"], "seeds": 3,
         },
+        "comparison": _COMPARE | {"l1": {"steps": 100, "rate": 0.02, "penalty": 0.01, "batch_tokens": 2048}},
     },
     "paper": {
         "corpus": "natural", "train": 0, "dev": 2000, "test": 0, "vocabulary": 32000, "beam": 4, "bootstrap": 1000,
-        "relevance": 500, "truth": 0,
+        "relevance": 500, "truth": 0, "seeds": 3,
         "model": _MODEL | {"layers": 6, "width": 512, "feed_forward": 2048},
         "training": _TRAIN | {"steps": 200_000, "batch_tokens": 32_000, "warmup": 16_000, "learning_rate": 1.4e-3,
                               "evaluate_every": 2048, "patience": 10, "average": 5},
@@ -219,6 +233,7 @@ PROFILES: dict[str, dict[str, Any]] = {
             "translation": _COREF_TASK | {"steps": 0},
             "most": 16, "jobs": 8, "seeds": 3, "beam": 5,
         },
+        "comparison": _COMPARE | {"l1": {"steps": 1000, "rate": 0.01, "penalty": 0.01, "batch_tokens": 8000}},
     },
 }  # fmt: skip
 
@@ -350,9 +365,14 @@ def key(spec: Mapping[str, Any]) -> str:
 
 def write_text(path: Path, text: str) -> None:
     """Write a file so that it is there whole or not at all."""
+    write_bytes(path, text.encode())
+
+
+def write_bytes(path: Path, content: bytes) -> None:
+    """`write_text` of bytes."""
     path.parent.mkdir(parents=True, exist_ok=True)
     scratch = path.with_name(f".{path.name}.{os.getpid()}")
-    scratch.write_text(text, encoding="utf-8")
+    scratch.write_bytes(content)
     os.replace(scratch, path)
 
 
@@ -444,6 +464,9 @@ def made(folder: Path) -> bool:
     return True
 
 
+_READ: list[Path] = []  # every folder that `make` returned in this process: only here can it be seen what a run reads
+
+
 def make(root: Path, kind: str, spec: Mapping[str, Any], build: Callable[[Path], None]) -> Path:
     """Return the folder made from `spec`, building it first if it is not there.
 
@@ -452,6 +475,7 @@ def make(root: Path, kind: str, spec: Mapping[str, Any], build: Callable[[Path],
     """
     folder = place(root, kind, spec)
     if made(folder):
+        _READ.append(folder)
         return folder
     scratch = folder.with_name(f".{folder.name}.{os.getpid()}")
     shutil.rmtree(scratch, ignore_errors=True)
@@ -470,16 +494,23 @@ def make(root: Path, kind: str, spec: Mapping[str, Any], build: Callable[[Path],
         shutil.rmtree(scratch, ignore_errors=True)
     if not made(folder):
         raise StudyError(f"What was made could not be put into {folder}: check that it can be written and is no file.")
+    _READ.append(folder)
     return folder
 
 
 # --- provenance ------------------------------------------------------------------------------------------------------
 
 
+LIBRARIES = (
+    "torch", "transformers", "tokenizers", "safetensors", "accelerate", "datasets", "numpy", "scipy", "pandas", "scikit-learn",
+    "matplotlib", "seaborn", "pillow", "spacy", "stanza", "sacrebleu", "rouge-score",
+)  # fmt: skip
+
+
 def provenance() -> dict[str, Any]:
     """When, on what and with which code and libraries something is made."""
     versions = {}
-    for name in ("torch", "transformers", "tokenizers", "spacy", "sacrebleu"):
+    for name in LIBRARIES:
         with contextlib.suppress(metadata.PackageNotFoundError):
             versions[name] = metadata.version(name)
     return {
@@ -488,6 +519,7 @@ def provenance() -> dict[str, Any]:
         "python": platform.python_version(),
         "libraries": versions,
         "hardware": hardware(),
+        "threads": threads(),
     }
 
 
@@ -511,6 +543,70 @@ def hardware() -> str:
     return f"{name}, {cores} cores{gpu}"
 
 
+def threads() -> int:
+    """Processor threads that one operation of torch uses; those it would use where torch is not loaded."""
+    if torch := sys.modules.get("torch"):
+        return torch.get_num_threads()
+    return int(os.environ.get("OMP_NUM_THREADS") or os.cpu_count() or 1)
+
+
+def _portable(value: Any) -> Any:
+    """A JSON-able value in which a path of this machine is its last part alone."""
+    if isinstance(value, Mapping):
+        return {name: _portable(part) for name, part in value.items()}
+    if isinstance(value, list | tuple):
+        return [_portable(part) for part in value]
+    return re.sub(r"""(?<![^\s"'=:,\[])[~/][^\s"':,\]]*/(?=[^\s/])""", "", value) if isinstance(value, str) else value
+
+
+def _seeds(spec: Any) -> set[int]:
+    """Every seed in a spec and in the specs inside it."""
+    if isinstance(spec, list):
+        return set().union(*map(_seeds, spec))
+    if not isinstance(spec, dict):
+        return set()
+    own = {value for name, value in spec.items() if name == "seed" and type(value) is int}
+    return own.union(*map(_seeds, spec.values()))
+
+
+def _described(folder: Path) -> dict[str, Any]:
+    """What a provenance file says of a thing in the store; of data also how it was made and the digest of every file."""
+    manifest = json.loads((folder / "made.json").read_text(encoding="utf-8"))
+    spec, files = manifest.get("spec", {}), manifest["files"]
+    found = {"kind": folder.parent.name, "key": folder.name, "seeds": sorted(_seeds(spec)), "code": spec.get("code", "")}
+    found["sha256"] = hashlib.sha256(json.dumps(files, sort_keys=True).encode()).hexdigest()  # of all digests
+    found |= {name: manifest[name] for name in ("commit", "time", "seconds") if name in manifest}
+    return found | ({"spec": _portable(spec), "files": files} if folder.parents[1] == data() else {})
+
+
+def save_figure(figure, folder: Path, name: str) -> Path:
+    """Save a matplotlib figure as NAME.png and NAME.pdf, an animation as NAME.gif, and close it.
+
+    The same figure gives the same bytes. An animation has its figure's own resolution.
+
+    Returns
+    -------
+    pathlib.Path
+        The file to show: the bitmap.
+    """
+    from matplotlib import pyplot
+
+    if hasattr(figure, "savefig"):
+        stamps = {"png": {"Software": None}, "pdf": {"CreationDate": None}}
+        files = {ending: partial(figure.savefig, format=ending, metadata=stamp) for ending, stamp in stamps.items()}
+        drawn = figure
+    else:
+        drawn = figure._fig  # has no public name
+        files = {"gif": partial(figure.save, writer="pillow", dpi=drawn.dpi)}
+    folder.mkdir(parents=True, exist_ok=True)
+    for ending, save in files.items():
+        scratch = folder / f".{name}.{ending}"
+        save(scratch)
+        scratch.replace(folder / f"{name}.{ending}")
+    pyplot.close(drawn)
+    return folder / f"{name}.{next(iter(files))}"
+
+
 # --- a run of a notebook ---------------------------------------------------------------------------------------------
 
 
@@ -523,51 +619,94 @@ class Run:
     settings: dict[str, Any]
     folder: Path
     started: float
+    code: str = ""
+    _since: int = field(default_factory=lambda: len(_READ), repr=False)
+    _things: dict[Path, dict[str, Any]] = field(default_factory=dict, repr=False)
+    _last: float = field(default_factory=time.time, repr=False)
 
     @property
     def corpus(self) -> str:
         """ "controlled" or "natural"."""
         return self.settings["corpus"]
 
+    @property
+    def given(self) -> dict[str, Any]:
+        """The parameters that are not empty, without the folder of results; paths of this machine by their last part."""
+        return {name: value for name, value in _portable(self.parameters).items() if value != "" and name != "output"}
+
+    @property
+    def command(self) -> str:
+        """The command that runs the notebook again."""
+        flags = " ".join(f"-p {name} {json.dumps(value)}" for name, value in self.given.items())
+        return f"papermill notebooks/{self.name}.ipynb out.ipynb {flags}"
+
+    def read(self) -> list[dict[str, Any]]:
+        """What was read from the store since the run began, in that order."""
+        for folder in _READ[self._since :]:
+            if folder not in self._things:
+                self._things[folder] = _described(folder)
+        return list(self._things.values())
+
     def facts(self, **more: Any) -> dict[str, Any]:
-        """What a sidecar says of this run."""
-        given = {k: v for k, v in self.parameters.items() if v not in ("", None)}
-        flags = " ".join(f"-p {name} {json.dumps(value)}" for name, value in given.items() if name != "output")
-        command = f"papermill notebooks/{self.name}.ipynb out.ipynb {flags}"
-        return {"notebook": self.name, "command": command, "settings": self.settings, **more}
+        """What a sidecar says; leaves what all sidecars of the notebook share in provenance/NOTEBOOK.json.
+
+        Data are corpora with one digest over those of their files; `read` counts the things that were read from the store until
+        now, by kind. The shared file lists them in the order in which they were read, with digests, seeds and code, beside all
+        settings.
+        """
+        things, now, shared = self.read(), time.time(), f"provenance/{self.name}.json"
+        started = datetime.fromtimestamp(self.started, UTC).isoformat(timespec="seconds")
+        every = {
+            "notebook": self.name, "command": self.command, "parameters": self.given,
+            "started": started, "code": self.code,
+            "seeds": sorted({self.parameters["seed"]}.union(*(thing["seeds"] for thing in things))), **provenance(),
+        }  # fmt: skip
+        write_json(self.folder / shared, {**every, "settings": _portable(self.settings), "read": things})
+        kinds = [thing["kind"] for thing in things]
+        return {
+            **every,
+            "run": shared,
+            "data": {_what(thing): thing["sha256"] for thing in things if thing["kind"] == "corpora"},
+            "read": {kind: kinds.count(kind) for kind in kinds},
+            "seconds": {"since the start": round(now - self.started, 1), "since the last figure": round(now - self._last, 1)},
+            **more,
+        }
 
     def figure(self, figure, name: str, **facts: Any) -> None:
-        """Save a matplotlib figure as NAME.png and NAME.pdf with its sidecar, and show it."""
-        stamps = {"png": {"Software": None}, "pdf": {"CreationDate": None}}
-        files = {ending: partial(figure.savefig, format=ending, metadata=stamp) for ending, stamp in stamps.items()}
-        self._drawn(figure, name, facts, files)
+        """Save a matplotlib figure or animation with its sidecar and what it was drawn from, and show it."""
+        from IPython.display import Image, display
+
+        folder, inputs = self.folder / "figures", self.folder / "inputs" / f"{name}.pickle"
+        shown = save_figure(figure, folder, name)
+        described = {"figure": name, "redraw": f"python -m helpers.redraw {self._place()} {name}", **self.facts(**facts)}
+        try:
+            drawn_by = figure.drawn_by
+            stored = pickle.dumps(drawn_by)
+        except (AttributeError, TypeError, ValueError, RuntimeError, pickle.PicklingError):  # as classes of others see fit
+            inputs.unlink(missing_ok=True)
+            described["redraw"] = f"not by itself, its inputs cannot be stored: {self.command}"
+        else:
+            write_bytes(inputs, stored)
+            function = f"{drawn_by.func.__module__}.{drawn_by.func.__name__}"
+            described["inputs"] = {"function": function, "sha256": hashlib.sha256(stored).hexdigest()}
+        write_json(folder / f"{name}.json", described)
+        self._last = time.time()
+        display(Image(filename=shown))
 
     def animation(self, animation, name: str, **facts: Any) -> None:
-        """Save a matplotlib animation as NAME.gif, in its figure's own resolution, with its sidecar, and show it."""
-        figure = animation._fig  # has no public name
-        self._drawn(figure, name, facts, {"gif": partial(animation.save, writer="pillow", dpi=figure.dpi)})
-
-    def _drawn(self, figure, name: str, facts: Mapping[str, Any], files: Mapping[str, Callable[[Path], None]]) -> None:
-        """Save a file of each ending by its function, and the sidecar; close the figure and show the first file."""
-        from IPython.display import Image, display
-        from matplotlib import pyplot
-
-        folder = self.folder / "figures"
-        folder.mkdir(parents=True, exist_ok=True)
-        for ending, save in files.items():
-            scratch = folder / f".{name}.{ending}"
-            save(scratch)
-            scratch.replace(folder / f"{name}.{ending}")
-        write_json(folder / f"{name}.json", {"figure": name, **self.facts(**facts), **provenance()})
-        pyplot.close(figure)
-        display(Image(filename=folder / f"{name}.{next(iter(files))}"))
+        """`figure` of a matplotlib animation."""
+        self.figure(animation, name, **facts)
 
     def table(self, frame, name: str, **facts: Any):
         """Save a table as CSV with its sidecar; returns it."""
         folder = self.folder / "tables"
         write_text(folder / f"{name}.csv", frame.to_csv())
-        write_json(folder / f"{name}.json", {"table": name, **self.facts(**facts), **provenance()})
+        write_json(folder / f"{name}.json", {"table": name, **self.facts(**facts)})
         return frame
+
+    def _place(self) -> str:
+        """The run's folder as a command in the repository's folder names it; its name alone where it lies outside."""
+        return str(self.folder.relative_to(ROOT) if self.folder.is_relative_to(ROOT) else self.folder.name)
 
     def summary(self) -> str:
         """What this run is, in one paragraph, for the notebook's first output."""
@@ -580,6 +719,12 @@ class Run:
             f"code {facts['commit']}, {facts['time']}\n{facts['hardware']}; python {facts['python']}, {versions}\n"
             f"figures and tables in {os.path.relpath(self.folder, ROOT)}"
         )
+
+
+def _what(thing: Mapping[str, Any]) -> str:
+    """A corpus in words, with its key."""
+    names = ("corpus", "task", "name", "language", "register")
+    return " ".join(str(part) for part in (*(thing["spec"][name] for name in names if name in thing["spec"]), thing["key"]))
 
 
 PARAMETERS = {
@@ -625,4 +770,4 @@ def begin(name: str, namespace: Mapping[str, Any]) -> Run:
     if parameters["data_root"]:
         os.environ["HEADS_DATA_ROOT"] = str(Path(parameters["data_root"]).expanduser().resolve())
     folder = Path(parameters["output"] or runs() / f"{parameters['profile']}-{chosen['corpus']}").resolve()
-    return Run(name, parameters, chosen, folder, time.time())
+    return Run(name, parameters, chosen, folder, time.time(), code_version("."))

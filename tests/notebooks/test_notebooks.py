@@ -12,7 +12,7 @@ import sys
 import nbformat
 import pytest
 
-from helpers import study, subjects
+from helpers import redraw, study, subjects
 
 NOTEBOOKS = sorted((study.ROOT / "notebooks").glob("*.ipynb"))
 
@@ -68,7 +68,7 @@ def test_every_cell_ran_without_error(executed):
 
 
 def test_figures_and_tables_are_there_with_sidecars(executed):
-    path, notebook, folder = executed
+    _, notebook, folder = executed
     figures = sorted((folder / "figures").glob("*.png"))
     assert figures
     assert {figure.stem for figure in figures} >= set(named(notebook, "figure"))
@@ -83,15 +83,48 @@ def test_figures_and_tables_are_there_with_sidecars(executed):
         assert len(rows) > 1
         assert len({len(row) for row in rows}) == 1
         assert json.loads(table.with_suffix(".json").read_text(encoding="utf-8"))["table"] == table.stem
-    for sidecar in [*(folder / "figures").glob("*.json"), *(folder / "tables").glob("*.json")]:
-        facts = json.loads(sidecar.read_text(encoding="utf-8"))
-        assert facts["notebook"] == path.stem
-        assert '-p profile "tiny"' in facts["command"]
-        assert facts["settings"] == study.settings("tiny")
-        assert {"time", "commit", "hardware", "libraries", "python"} <= set(facts)
-    endings = (".png", ".pdf", ".gif", ".json", ".csv", ".ipynb")
+    endings = (".png", ".pdf", ".gif", ".json", ".csv", ".ipynb", ".pickle")
     left = [f for f in folder.rglob("*") if f.is_file() and f.suffix not in endings]
     assert left == []
+
+
+def test_sidecars_lead_to_every_fact(executed, store):
+    path, _, folder = executed
+    run = json.loads((folder / "provenance" / f"{path.stem}.json").read_text(encoding="utf-8"))
+    assert run["settings"] == study.settings("tiny")
+    assert run["read"] and all(thing["seeds"] and thing["code"] and thing["commit"] for thing in run["read"])
+    for thing in run["read"]:
+        root = store / ("data" if "files" in thing else "runs") / thing["kind"] / thing["key"]
+        manifest = json.loads((root / "made.json").read_text(encoding="utf-8"))
+        assert thing.get("files", manifest["files"]) == manifest["files"]
+    corpora = {thing["key"]: thing["sha256"] for thing in run["read"] if thing["kind"] == "corpora"}
+    sidecars = [*(folder / "figures").glob("*.json"), *(folder / "tables").glob("*.json")]
+    assert sidecars
+    for sidecar in sidecars:
+        text = sidecar.read_text(encoding="utf-8")
+        assert len(text) < 6000 and str(store) not in text and str(study.ROOT) not in text
+        facts = json.loads(text)
+        assert facts["notebook"] == path.stem and facts["run"] == f"provenance/{path.stem}.json"
+        assert '-p profile "tiny"' in facts["command"] and facts["parameters"]["profile"] == "tiny"
+        assert 1 in facts["seeds"] and set(facts["seeds"]) <= set(run["seeds"])
+        assert {name.split()[-1]: digest for name, digest in facts["data"].items()}.items() <= corpora.items()
+        for name in ("started", "code", "libraries", "hardware", "threads", "python"):
+            assert facts[name] == run[name]
+        assert {"torch", "numpy", "pandas", "scipy", "matplotlib", "datasets"} <= set(facts["libraries"])
+        assert facts["seconds"].keys() == {"since the start", "since the last figure"}
+        assert facts["time"] and facts["commit"]
+    assert str(store) not in json.dumps(run) and str(study.ROOT) not in json.dumps(run)
+
+
+def test_every_figure_can_be_drawn_again(executed, tmp_path):
+    _, _, folder = executed
+    sidecars = {path.stem: json.loads(path.read_text(encoding="utf-8")) for path in (folder / "figures").glob("*.json")}
+    for name, facts in sidecars.items():
+        assert facts["redraw"] == f"python -m helpers.redraw {folder.name} {name}"
+        assert facts["inputs"]["sha256"] == study.digest(folder / "inputs" / f"{name}.pickle")
+    first = min(path.stem for path in (folder / "figures").glob("*.png"))
+    (drawn,) = redraw.redraw(folder, [first], tmp_path)
+    assert drawn.read_bytes() == (folder / "figures" / f"{first}.png").read_bytes()
 
 
 def test_the_first_output_says_what_the_run_is(executed):

@@ -47,11 +47,13 @@ def test_no_run_to_publish(tmp_path):
 def test_figures_are_replaced_as_a_whole(tmp_path, monkeypatch):
     monkeypatch.setattr(study, "ROOT", tmp_path)
     run = tmp_path / "runs" / "tiny-controlled"
-    for part in ("figures", "tables"):
+    for part in ("figures", "tables", "provenance", "inputs"):
         (run / part).mkdir(parents=True)
         (run / part / f"{part}.json").write_text("{}")
     old = tmp_path / "figures" / "tiny-controlled"
     old.mkdir(parents=True)
     (old / "stale.png").write_text("")
     assert reference.publish(run) == old
-    assert sorted(str(f.relative_to(old)) for f in old.rglob("*.*")) == ["figures.json", "tables/tables.json"]
+    assert sorted(str(f.relative_to(old)) for f in old.rglob("*.*")) == [
+        "figures.json", "provenance/provenance.json", "tables/tables.json",
+    ]  # fmt: skip

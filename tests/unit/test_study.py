@@ -394,14 +394,15 @@ def test_data_root_reaches_the_corpora(tmp_path, monkeypatch):
 
 
 def test_summary_and_facts_say_what_the_run_is(tmp_path):
-    run = study.begin("01_x", {"profile": "tiny", "seed": 3, "overrides": "beam=3", "output": str(study.ROOT / "out")})
+    run = study.begin("01_x", {"profile": "tiny", "seed": 3, "overrides": "beam=3", "output": str(tmp_path / "out")})
     text = run.summary()
-    for part in ("profile tiny", "controlled corpus", "seed 3 (one seed)", "overrides: beam=3", "torch ", "in out"):
+    for part in ("profile tiny", "controlled corpus", "seed 3 (one seed)", "overrides: beam=3", "torch "):
         assert part in text
-    assert str(study.ROOT) not in text
+    assert f"figures and tables in {os.path.relpath(tmp_path / 'out', study.ROOT)}" in text
     facts = run.facts(split="dev")
     assert facts["split"] == "dev"
-    assert facts["settings"]["beam"] == 3
+    assert facts["run"] == "provenance/01_x.json"
+    assert json.loads((run.folder / facts["run"]).read_text())["settings"]["beam"] == 3
     assert facts["command"].startswith('papermill notebooks/01_x.ipynb out.ipynb -p profile "tiny"')
     assert facts["command"].endswith('-p seed 3 -p overrides "beam=3"')
     assert json.loads(json.dumps(facts)) == facts
@@ -415,4 +416,92 @@ def test_tables_come_with_a_sidecar(tmp_path):
     assert run.table(frame, "numbers", split="dev") is frame
     assert (tmp_path / "out" / "tables" / "numbers.csv").read_text() == "name,a\nx,1.5\n"
     sidecar = json.loads((tmp_path / "out" / "tables" / "numbers.json").read_text())
-    assert {"table", "command", "settings", "notebook", "split", "time", "commit", "hardware"} <= set(sidecar)
+    assert {"table", "command", "run", "notebook", "split", "time", "commit", "hardware"} <= set(sidecar)
+
+
+# --- provenance ------------------------------------------------------------------------------------------------------
+
+CORPUS = {"corpus": "controlled", "language": "ru", "register": "news", "seed": 1}
+
+
+def shared(run):
+    return json.loads((run.folder / "provenance" / f"{run.name}.json").read_text(encoding="utf-8"))
+
+
+def test_a_sidecar_leads_to_everything_that_was_read(tmp_path):
+    study.make(study.data(), "corpora", {"seed": 9}, write)  # by no run
+    run = study.begin("01_x", {"profile": "tiny", "output": str(tmp_path / "out")})
+    assert (run.facts()["data"], run.facts()["read"], run.facts()["seeds"]) == ({}, {}, [1])
+    corpus = study.make(study.data(), "corpora", CORPUS | {"code": "c"}, write)
+    model = study.make(study.runs(), "models", {"seed": 2, "code": "m", "start": [{"seed": 5}]}, write)
+    study.make(study.data(), "corpora", CORPUS | {"code": "c"}, refuse)
+    facts = run.facts()
+    assert facts["read"] == {"corpora": 1, "models": 1}
+    assert facts["seeds"] == [1, 2, 5]
+    first, second = shared(run)["read"]
+    assert (first["kind"], first["key"], first["seeds"], first["code"]) == ("corpora", corpus.name, [1], "c")
+    assert (second["kind"], second["key"], second["seeds"], second["code"]) == ("models", model.name, [2, 5], "m")
+    assert first["files"] == {name: study.digest(corpus / name) for name in ("b.bin", "inner/a.txt")}
+    assert first["spec"] == CORPUS | {"code": "c"}
+    assert facts["data"] == {f"controlled ru news {corpus.name}": first["sha256"]}
+    assert first["sha256"] == second["sha256"]  # of the same files
+    other = study.make(study.data(), "corpora", {"seed": 3}, lambda folder: (folder / "c.txt").write_text("c"))
+    assert run.facts()["data"][other.name] != first["sha256"]
+    study.make(study.data(), "corpora", {"seed": 9}, refuse)  # was there before the run
+    assert run.facts()["seeds"] == [1, 2, 3, 5, 9] and len(run.facts()["data"]) == 3
+    assert {"settings", "commit", "code", "libraries", "hardware", "threads"} <= set(shared(run))
+    assert shared(run)["started"] == facts["started"]
+
+
+def test_what_one_run_read_is_no_other_runs(tmp_path):
+    one = study.begin("01_x", {"profile": "tiny", "output": str(tmp_path / "out")})
+    study.make(study.data(), "corpora", CORPUS, write)
+    other = study.begin("02_x", {"profile": "tiny", "output": str(tmp_path / "out")})
+    assert (len(one.read()), len(other.read())) == (1, 0)
+
+
+def test_sidecars_hold_no_path_of_the_machine(tmp_path):
+    given = {"profile": "tiny", "data_root": str(tmp_path / "texts"), "pretrained": f"{tmp_path}/models/marian",
+             "parser": f"{tmp_path}/parses/dev.conllu", "overrides": f"grouping.language.text={tmp_path}/novels beam=2",
+             "output": str(tmp_path / "out")}  # fmt: skip
+    run = study.begin("01_x", given)
+    study.make(study.data(), "parses", {"parser": given["parser"], "corpus": "facebook/bart-large"}, write)
+    facts = run.facts()
+    assert str(tmp_path) not in json.dumps(facts) + json.dumps(shared(run))
+    assert facts["command"] == (
+        'papermill notebooks/01_x.ipynb out.ipynb -p profile "tiny" -p pretrained "marian" -p data_root "texts" '
+        '-p parser "dev.conllu" -p seed 1 -p overrides "grouping.language.text=novels beam=2"'
+    )
+    assert shared(run)["read"][0]["spec"] == {"parser": "dev.conllu", "corpus": "facebook/bart-large"}
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [("/a/b/c", "c"), ("~/b", "b"), ("a/b", "a/b"), ("x=/a/b y=c/d", "x=b y=c/d"), ('z=["/a/b","d"]', 'z=["b","d"]'),
+     ("stored:/a/b.tar:c/d", "stored:b.tar:c/d"), ("1/2", "1/2"), ("/", "/")],
+)  # fmt: skip
+def test_paths_are_shown_by_their_last_part(text, shown):
+    assert study._portable({"a": [text, 1]}) == {"a": [shown, 1]}
+
+
+def test_times_since_the_start_and_the_last_figure(tmp_path, monkeypatch):
+    from matplotlib import pyplot
+
+    monkeypatch.setattr("IPython.display.display", lambda _: None)
+    run = study.begin("01_x", {"profile": "tiny", "output": str(tmp_path / "out")})
+    run.started -= 100
+    run._last -= 60
+    for name in ("one", "two"):
+        run.figure(pyplot.figure(figsize=(1, 1)), name)
+    one, two = (json.loads((run.folder / "figures" / f"{name}.json").read_text())["seconds"] for name in ("one", "two"))
+    assert 60 <= one["since the last figure"] < 90 and 0 <= two["since the last figure"] < 30
+    assert 100 <= one["since the start"] <= two["since the start"] < 130
+
+
+def test_libraries_hardware_and_threads():
+    import torch
+
+    facts = study.provenance()
+    for name in ("torch", "numpy", "pandas", "scipy", "matplotlib", "datasets"):
+        assert facts["libraries"][name]
+    assert facts["threads"] == torch.get_num_threads() and "cores" in facts["hardware"]
