@@ -9,26 +9,23 @@ Nothing is timed before heads and layers were found to compute means over cluste
 
 from __future__ import annotations
 
-import argparse
 import copy
-import json
 import os
 import platform
-import random
 import statistics
-import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass
 from functools import partial
-from itertools import islice
-from pathlib import Path
+from itertools import cycle, islice
+from typing import Any
 
 import pandas as pd
 import torch
 import transformers
 from torch import Tensor
 
+from benchmarks import common
 from benchmarks.group_constraint import Step, quartiles
 from helpers.corpora.conversations import conversations
 from helpers.corpora.tokens import Encoded, Subwords, batches, collate, learn_vocabulary
@@ -36,15 +33,19 @@ from helpers.heads import sites
 from helpers.methods.coreference import Links, injected, mixed, sparse, tokens_of
 from helpers.models import build_bart
 
-_SMALL = {"layers": 3, "decoder_layers": 2, "width": 64, "feed_forward": 256, "tokens": 1024, "dropout": 0.0}
-SIZES = {  # tokens: of source and target together, padding included, as in training
+_SMALL = {"layers": 3, "decoder_layers": 2, "width": 64, "feed_forward": 256, "tokens": 1024, "dropout": 0.0, "texts": 1000}
+MODELS = {  # tokens: of source and target together, padding included, as in training
+    "tiny": _SMALL
+    | {"layers": 2, "decoder_layers": 1, "width": 32, "feed_forward": 64, "tokens": 512, "texts": 40, "repeats": 3},
     "small": _SMALL | {"repeats": 61},
     "middle": _SMALL | {"decoder_layers": 3, "width": 128, "feed_forward": 512, "tokens": 3072, "dropout": 0.1, "repeats": 15},
-    "large": {"layers": 6, "width": 512, "feed_forward": 2048, "tokens": 2048, "dropout": 0.1, "repeats": 3},
+    "large": {"layers": 6, "width": 512, "feed_forward": 2048, "tokens": 2048, "dropout": 0.1, "texts": 1000, "repeats": 3},
 }
-HEADS, VOCABULARY, TEXTS, SEED, NEW_TOKENS = 8, 1000, 1000, 0, 30
+SIZES = {"tiny": ("tiny",), "laptop": ("small", "middle"), "base": ("large",)}
+HEADS, VOCABULARY, SEED, NEW_TOKENS = 8, 1000, 0, 30
 STEP, GENERATION = "training step", "generation"
 NOISE, MEASURED = "training step, once more (noise)", "training step, full link, 1 head a layer"
+MEMORY = {"tiny": (), "laptop": (STEP, MEASURED), "base": (STEP, MEASURED)}  # of what, in processes of their own
 TOLERANCE = 1e-6  # of matrices in single precision
 AIM = 1.10
 
@@ -70,7 +71,7 @@ class Text:
         return found
 
 
-def read(tokens: int, count: int = TEXTS) -> Text:
+def read(tokens: int, count: int) -> Text:
     """Generated dialogues in batches of so many tokens; the vocabulary is learnt on them."""
     rows = list(islice(conversations(SEED), count))
     subwords = Subwords(learn_vocabulary((text for row in rows for text in (row.source, row.target)), VOCABULARY))
@@ -169,8 +170,8 @@ def obvious(model, clusters: Sequence[Clusters], heads: int = 0, share: float = 
         yield
 
 
-def check(size: Mapping[str, float], text: Text, count: int = 3) -> None:
-    """Stop unless injected heads and mixed layers compute means over clusters.
+def check(size: Mapping[str, float], text: Text, count: int = 3) -> float:
+    """The largest difference between injected heads and mixed layers and means over clusters, relative to the largest number.
 
     Raises
     ------
@@ -181,7 +182,7 @@ def check(size: Mapping[str, float], text: Text, count: int = 3) -> None:
     batch = {name: rows[:count] for name, rows in text.batches[0].items()}
     for layer in model.get_encoder().layers:  # they start at zero, which would hide the heads
         torch.nn.init.normal_(layer.self_attn.out_proj.weight, std=0.1)
-    own = [text.clusters[place] for place in batch["index"].tolist()]
+    own, apart = [text.clusters[place] for place in batch["index"].tolist()], []
     plain = _loss_and_gradients(model, batch)
     expected = {
         "full link, 1 head a layer": {"heads": 1},
@@ -193,10 +194,12 @@ def check(size: Mapping[str, float], text: Text, count: int = 3) -> None:
             found = _loss_and_gradients(model, batch)
         with obvious(model, own, **options):
             slow = _loss_and_gradients(model, batch)
-        if any(_apart(one, other) > TOLERANCE for one, other in zip(found, slow, strict=True)):
+        apart.append(max(_apart(one, other) for one, other in zip(found, slow, strict=True)))
+        if not apart[-1] <= TOLERANCE:
             raise SystemExit(f"{name}: the encoder, the loss or its gradients are not those of means over clusters: not timed.")
         if _apart(found[0], plain[0]) < 100 * TOLERANCE:
             raise SystemExit(f"{name}: the encoder puts out what it did without: not timed.")
+    return max(apart)
 
 
 def _loss_and_gradients(model, batch: Batch) -> list[Tensor]:
@@ -216,26 +219,45 @@ def _apart(one: Tensor, other: Tensor) -> float:
 # --- measure and print -----------------------------------------------------------------------------------------------
 
 
-def measure(size: Mapping[str, float], text: Text, repeats: int, warmup: int = 1) -> pd.DataFrame:
-    """One row per variant: median seconds, and the ratio to its plain variant (first quartile, median, third quartile)."""
-    check(size, text)
+def measure(size: Mapping[str, float], text: Text, repeats: int) -> tuple[pd.DataFrame, dict[str, Sequence[float]], float]:
+    """A row per variant: median seconds, and the ratio to its plain variant (first quartile, median, third quartile).
+
+    With it the ratios, one number a repeat, and what the gate found.
+    """
+    apart = check(size, text)
     torch.manual_seed(SEED)
     with ExitStack() as opened:
         runs = variants(model_of(size, text.vocabulary), text, opened)
-        times: dict[str, list[float]] = {name: [] for name in runs}
-        shuffle = random.Random(SEED)
-        for repeat in range(warmup + repeats):
-            batch = text.batches[repeat % len(text.batches)]
-            for name in shuffle.sample(list(runs), len(runs)):
-                start = time.perf_counter()
-                runs[name][1](batch)
-                if repeat >= warmup:
-                    times[name].append(time.perf_counter() - start)
+        turns = {name: cycle(text.batches) for name in runs}  # every variant gets the same batch in a repeat
+        calls = {name: partial(_turn, run, turns[name]) for name, (_, run) in runs.items()}
+        times = common.interleaved(calls, repeats, SEED)
     rows = [
-        {"variant": name, "seconds": statistics.median(times[name]), "ratio": quartiles(times[name], times[plain])}
+        {"variant": name, "seconds": times[name].median(), "ratio": quartiles(times[name], times[plain])}
         for name, (plain, _) in runs.items()
     ]
-    return pd.DataFrame(rows)
+    return pd.DataFrame(rows), {name: times[name] / times[plain] for name, (plain, _) in runs.items()}, apart
+
+
+def _turn(run: Callable[[Batch], Any], turns) -> None:
+    run(next(turns))
+
+
+def one(variant: str, chosen: str):
+    """The step of a variant and two batches; with what it was made of, so that nothing that was freed hides what it takes."""
+    size, opened = MODELS[chosen], ExitStack()
+    text = read(size["tokens"], size["texts"])
+    model = model_of(size, text.vocabulary)
+    step = Step(model)
+    if variant != STEP:
+        opened.enter_context(blocks(text)[variant.removeprefix(f"{STEP}, ")](step.model))
+    return step, text.batches[:2], (model, opened)
+
+
+def two_steps(given: tuple[Step, Sequence[Batch], Any]) -> None:
+    """Two steps: the second has the optimiser's state beside the gradients."""
+    step, batches, _ = given
+    for batch in batches:
+        step(batch)
 
 
 def lines(table: pd.DataFrame) -> list[str]:
@@ -248,16 +270,12 @@ def lines(table: pd.DataFrame) -> list[str]:
     return [*said, f"aim: {MEASURED} at most {AIM:.2f} x plain: {'reached' if ratio <= AIM else 'missed'} ({ratio:.3f})"]
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.coreference_injection", description=__doc__.splitlines()[0])
-    parser.add_argument("--threads", type=int, help="threads of torch (default: torch's own choice)")
-    parser.add_argument("--quick", action="store_true", help="the small model and few repeats, to see that it runs")
-    parser.add_argument("--json", type=Path, metavar="PATH", help="also write the tables and the versions here")
-    options = parser.parse_args()
-    if options.threads:
-        torch.set_num_threads(options.threads)
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Check, measure, print and keep."""
+    options = common.begin(common.arguments(__doc__), "coreference_injection", arguments)
+    options.device = "cpu"  # whatever is asked
     setting = {
-        "texts": f"{TEXTS} generated dialogues, vocabulary {VOCABULARY}",
+        "texts": f"generated dialogues, vocabulary {VOCABULARY}",
         "threads": torch.get_num_threads(),
         "machine": f"{platform.machine()} CPU, load {os.getloadavg()[0]:.1f} before",
         "torch": torch.__version__,
@@ -265,24 +283,30 @@ def main() -> None:
     }
     print("heads and layers compute means over clusters; ratios within repeats, median and quartiles\n")
     print("\n".join(f"{name:<13}{value}" for name, value in setting.items()), flush=True)
-    rows = []
-    for name in ["small"] if options.quick else SIZES:
-        size = SIZES[name]
-        text = read(size["tokens"])
-        repeats = 5 if options.quick else size["repeats"]
-        table = measure(size, text, repeats)
+    rows, gate = [], []
+    for name in SIZES[options.size]:
+        size = MODELS[name]
+        text = read(size["tokens"], size["texts"])
+        repeats = options.repeats or size["repeats"]
+        table, ratios, apart = measure(size, text, repeats)
         decoder = size.get("decoder_layers", size["layers"])
         shapes = [tuple(batch["input_ids"].shape) for batch in text.batches]
         texts, tokens = (statistics.median(side) for side in zip(*shapes, strict=True))
+        group = f"{size['layers']}+{decoder} layers, width {size['width']}"
         print(
-            f"\n{size['layers']}+{decoder} layers, width {size['width']}, {HEADS} heads, {size['tokens']} tokens a batch"
+            f"\n{group}, {HEADS} heads, {size['tokens']} tokens a batch"
             f" (median: {texts:.0f} texts of {tokens:.0f} tokens), {repeats} repeats"
         )
         print("\n".join(lines(table)), flush=True)
-        rows += [{"size": name, "repeats": repeats, **row} for row in table.to_dict("records")]
-    if options.json:
-        options.json.parent.mkdir(parents=True, exist_ok=True)
-        options.json.write_text(json.dumps({**setting, "rows": rows}, indent=1) + "\n")
+        rows += [common.row(what, group, "ratio", own, "to the plain variant") for what, own in ratios.items()]
+        rows += [common.row(row.variant, group, "seconds", row.seconds, "median") for row in table.itertuples()]
+        for what in MEMORY[options.size]:
+            memory = common.peak_memory(two_steps, partial(one, what, name))
+            print(f"{what:<48}{memory / 2**20:8.1f} MiB at its peak", flush=True)
+            rows.append(common.row(what, group, "bytes", memory, "peak of two steps"))
+        gate.append(apart)
+    frame = pd.DataFrame(rows, columns=common.COLUMNS)
+    common.keep("coreference_injection", frame, common.facts(options, int(frame.repeats.max()), max(gate), TOLERANCE))
 
 
 if __name__ == "__main__":

@@ -1,40 +1,51 @@
 """Sentence pairs a second that the controlled corpus's generator makes, by language and register.
 
-`python -m benchmarks.generator_speed [--sentences N] [--json PATH]`
+Nothing is timed before the generator made the same pairs twice.
 """
 
 from __future__ import annotations
 
-import argparse
-import statistics
 import time
-from pathlib import Path
+from collections.abc import Sequence
 
-from helpers import study
+import pandas as pd
+
+from benchmarks import common
 from helpers.corpora import LANGUAGES, REGISTERS, controlled
 
+SIZES = {"tiny": 100, "laptop": 5000, "base": 5000}  # pairs
 
-def main(arguments: list[str] | None = None) -> None:
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.generator_speed", description=__doc__)
-    parser.add_argument("--sentences", type=int, default=5000)
-    parser.add_argument("--repeats", type=int, default=5)
-    parser.add_argument("--json", type=Path)
-    chosen = parser.parse_args(arguments)
-    rows = {}
+
+def check(register: str, language: str, count: int) -> None:
+    """Stop unless the generator makes the same pairs twice.
+
+    Raises
+    ------
+    SystemExit
+        If it does not.
+    """
+    first, second = (controlled.generate(register, language, count, seed=1) for _ in range(2))
+    if first != second:
+        raise SystemExit(f"{language} {register}: the generator made other pairs the second time; nothing was timed.")
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Check, measure, print and keep."""
+    options = common.begin(common.arguments(__doc__), "generator_speed", arguments)
+    options.device = "cpu"  # whatever is asked
+    count, repeats, rows = SIZES[options.size], options.repeats or 5, []
     for register in REGISTERS:
         for language in LANGUAGES:
-            again = [controlled.generate(register, language, chosen.sentences, seed=1) for _ in range(2)]
-            assert again[0] == again[1], "the generator must be deterministic"
-            times = []
-            for repeat in range(chosen.repeats):
+            check(register, language, count)
+            speeds = []
+            for repeat in range(repeats):
                 started = time.perf_counter()
-                controlled.generate(register, language, chosen.sentences, seed=2 + repeat)
-                times.append(chosen.sentences / (time.perf_counter() - started))
-            rows[f"{language} {register}"] = [min(times), statistics.median(times), max(times)]
-            print(f"{language} {register:10} pairs/s: median {rows[f'{language} {register}'][1]:7.0f}"
-                  f" ({min(times):.0f} to {max(times):.0f})")  # fmt: skip
-    if chosen.json:
-        study.write_json(chosen.json, {"pairs a second (min, median, max)": rows, **study.provenance()})
+                controlled.generate(register, language, count, seed=2 + repeat)
+                speeds.append(count / (time.perf_counter() - started))
+            rows.append(common.row(f"{language} {register}", f"{count} pairs", "pairs/s", speeds))
+            print(f"{language} {register:10} pairs/s: median {rows[-1]['value']:7.0f} ({min(speeds):.0f} to {max(speeds):.0f})")
+    frame = pd.DataFrame(rows, columns=common.COLUMNS)
+    common.keep("generator_speed", frame, common.facts(options, repeats, 0.0, 0.0))
 
 
 if __name__ == "__main__":

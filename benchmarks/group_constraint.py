@@ -10,19 +10,14 @@ them; the obvious protocol works element by element, which is not counted.
 
 from __future__ import annotations
 
-import argparse
 import copy
-import json
 import os
 import platform
-import random
 import statistics
-import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from functools import partial
 from itertools import combinations
-from pathlib import Path
 from typing import Any
 
 import pandas as pd
@@ -32,20 +27,24 @@ from scipy.optimize import linear_sum_assignment
 from torch import Tensor
 from torch.nn import functional as F
 
+from benchmarks import common
 from helpers.heads.sites import Site
 from helpers.methods.grouping import MAPS, Grouped, closeness, clusters, group_loss, objective, starts, watch
 from helpers.models import build, flops, inputs
 from helpers.training import cross_entropy
 
 _LONG = {"vocabulary": 4000, "tokens": 4096, "longest": 32}
-SIZES = {  # tokens: of source and target together, padding included, as in training
+MODELS = {  # tokens: of source and target together, padding included, as in training
+    "tiny": {"layers": 2, "width": 32, "feed_forward": 64, "vocabulary": 200, "tokens": 320, "longest": 10, "repeats": 3},
     "small": {"layers": 2, "width": 64, "feed_forward": 256, "vocabulary": 1000, "tokens": 512, "longest": 16, "repeats": 31},
     "middle": _LONG | {"layers": 3, "width": 128, "feed_forward": 512, "repeats": 15},
-    "large": _LONG | {"layers": 6, "width": 512, "feed_forward": 2048, "repeats": 5},
+    "large": _LONG | {"layers": 6, "width": 512, "feed_forward": 2048, "repeats": 5},  # half an hour, 8 GB
 }
+SIZES = {"tiny": ("tiny",), "laptop": ("small", "middle"), "base": ("large",)}
 GROUPS, SEED, ALPHA, BETA, SMOOTHING = 2, 0, 0.5, 0.5, 0.1
 PLAIN, BARE, MEASURED, OBVIOUS = "plain cross-entropy", "the same module, no constraint", "4B on V", "4B on V, obvious protocol"
 STOP = 1e-4  # squared sum of centres' shifts at which the obvious K-means ends
+MEMORY = {"tiny": (), "laptop": (PLAIN, MEASURED, OBVIOUS), "base": (PLAIN, MEASURED)}  # of what, in processes of their own
 TOLERANCE = 1e-5  # relative, between fast and obvious
 AIM = 1.25
 
@@ -149,13 +148,13 @@ class Step:
         return flops(self.model, lambda: torch.enable_grad()(self.backward)(batch))
 
 
-def variants(model, steps: int) -> dict[str, Step]:
-    """What is timed; the constraint keeps its two cosines of as many `steps`, as in training."""
+def wraps(steps: int) -> dict[str, Callable[[Any], Any] | None]:
+    """What is timed: name -> module around the model, which keeps its two cosines of as many `steps`, as in training."""
 
     def grouped(form: str, which: str) -> Callable[[Any], Grouped]:
         return lambda m: Grouped(m, form, ALPHA, BETA, which, GROUPS, seed=SEED, steps=steps)
 
-    wraps = {
+    return {
         PLAIN: None,
         "plain, once more (noise)": None,
         BARE: lambda m: Grouped(m, form=None),
@@ -165,7 +164,11 @@ def variants(model, steps: int) -> dict[str, Step]:
         "4A on V": grouped("class", "V"),
         OBVIOUS: Explicit,
     }
-    return {name: Step(model, wrap) for name, wrap in wraps.items()}
+
+
+def variants(model, steps: int) -> dict[str, Step]:
+    """A step of each of `wraps`."""
+    return {name: Step(model, wrap) for name, wrap in wraps(steps).items()}
 
 
 # --- nothing is timed before this ------------------------------------------------------------------------------------
@@ -180,15 +183,15 @@ def vectors_of(model, batch: Mapping[str, Tensor], which: str) -> list[Tensor]:
     return watched.grams
 
 
-def check(size: Mapping[str, int], sentences: int = 8) -> None:
-    """Stop unless fast and obvious agree where there is no padding, in double precision so that no cosine is rounding alone.
+def check(size: Mapping[str, int], sentences: int = 8) -> float:
+    """The largest relative difference of fast and obvious without padding, in double precision: no cosine is rounding alone.
 
     Raises
     ------
     SystemExit
         If labels, cosines, the whole step's loss or its gradients differ, or a constraint changes the cross-entropy.
     """
-    model = model_of(size, dropout=0.0).double()
+    apart, model = [], model_of(size, dropout=0.0).double()
     batch = {name: rows[:sentences] for name, rows in batch_of(size, padded=False).items()}
     for which in MAPS:
         for number, vectors in enumerate(vectors_of(model, batch, which)):
@@ -198,18 +201,19 @@ def check(size: Mapping[str, int], sentences: int = 8) -> None:
             if not torch.equal(fast[:, None] == fast, slow[:, None] == slow):
                 raise SystemExit(f"Map {which}, layer {number}: groups are {fast.tolist()} and {slow.tolist()}: not timed.")
             _, *others = group_loss(gram, fast, GROUPS, ALPHA, BETA)
-            _close(others, terms, f"cosines on map {which}, layer {number}")
+            apart.append(_close(others, terms, f"cosines on map {which}, layer {number}"))
     steps = variants(model, 1)
     for step in steps.values():
         step.trained.double()
     found = {name: step.backward(batch) for name, step in steps.items()}
     for name, (loss, term) in found.items():
-        _close([loss - term], [found[PLAIN][0]], f"cross-entropy of {PLAIN!r} and {name!r}")
-    _close(found[MEASURED], found[OBVIOUS], "losses")
+        apart.append(_close([loss - term], [found[PLAIN][0]], f"cross-entropy of {PLAIN!r} and {name!r}"))
+    apart.append(_close(found[MEASURED], found[OBVIOUS], "losses"))
     pairs = zip(*(steps[name].model.named_parameters() for name in (MEASURED, OBVIOUS)), strict=True)
     for (name, one), (_, other) in pairs:
         if one.requires_grad and not torch.allclose(one.grad, other.grad, rtol=0, atol=_slack(other.grad)):
             raise SystemExit(f"Gradients of {name} differ between the fast and the obvious constraint: not timed.")
+    return max(apart)
 
 
 def _slack(gradient: Tensor) -> float:
@@ -217,10 +221,12 @@ def _slack(gradient: Tensor) -> float:
     return 1e-12 + TOLERANCE * float(gradient.abs().max())
 
 
-def _close(ones, others, what: str) -> None:
+def _close(ones, others, what: str) -> float:
+    """The largest relative difference, if it is within the tolerance."""
     for one, other in zip(ones, others, strict=True):
         if not abs(float(one) - float(other)) <= TOLERANCE * abs(float(other)):
             raise SystemExit(f"The {what} differ: {float(one)!r} and {float(other)!r}: not timed.")
+    return max(abs(float(one) / float(other) - 1) if float(other) else 0.0 for one, other in zip(ones, others, strict=True))
 
 
 # --- what padding changes --------------------------------------------------------------------------------------------
@@ -254,29 +260,38 @@ def regrouped(labels: Tensor, others: Tensor) -> int:
 # --- measure and print -----------------------------------------------------------------------------------------------
 
 
-def measure(size: Mapping[str, int], repeats: int, warmup: int = 2) -> pd.DataFrame:
-    """One row per variant: median seconds, ratios to plain and to the bare module (quartiles, median), extra FLOPs."""
-    check(size)
+def measure(size: Mapping[str, int], repeats: int) -> tuple[pd.DataFrame, pd.DataFrame, float]:
+    """A row per variant: median seconds, ratios to plain and to the bare module (quartiles, median), extra FLOPs.
+
+    With it the seconds, [repeat, variant], and what the gate found.
+    """
+    apart = check(size)
     torch.manual_seed(SEED)
-    batch, runs = batch_of(size), variants(model_of(size), 1 + warmup + repeats)  # FLOPs take a step
+    batch, runs = batch_of(size), variants(model_of(size), 2 + repeats)  # FLOPs and the warm-up take a step each
     counts = {name: step.flops(batch) for name, step in runs.items()}
-    times: dict[str, list[float]] = {name: [] for name in runs}
-    shuffle = random.Random(SEED)
-    for repeat in range(warmup + repeats):
-        for name in shuffle.sample(list(runs), len(runs)):
-            start = time.perf_counter()
-            runs[name](batch)
-            if repeat >= warmup:
-                times[name].append(time.perf_counter() - start)
+    times = common.interleaved({name: partial(step, batch) for name, step in runs.items()}, repeats, SEED)
     rows = []
     for name in runs:
         extra = float("nan") if name == OBVIOUS else counts[name] / counts[PLAIN] - 1
-        row = {"variant": name, "seconds": statistics.median(times[name]), "extra_flops": extra}
+        row = {"variant": name, "seconds": times[name].median(), "extra_flops": extra}
         rows.append(row | {"ratio": quartiles(times[name], times[PLAIN]), "to_bare": quartiles(times[name], times[BARE])})
-    return pd.DataFrame(rows)
+    return pd.DataFrame(rows), times, apart
 
 
-def quartiles(upper: list[float], lower: list[float]) -> tuple[float, float, float]:
+def one(variant: str, chosen: str):
+    """The step of a variant and its batch; with the model, so that nothing that was freed hides what the step takes."""
+    model = model_of(MODELS[chosen])
+    return Step(model, wraps(2)[variant]), batch_of(MODELS[chosen]), model
+
+
+def two_steps(given: tuple[Step, Mapping[str, Tensor], Any]) -> None:
+    """Two steps: the second has the optimiser's state beside the gradients."""
+    step, batch, _ = given
+    step(batch)
+    step(batch)
+
+
+def quartiles(upper: Sequence[float], lower: Sequence[float]) -> tuple[float, float, float]:
     """First quartile, median and third quartile of ratios within repeats."""
     low, middle, high = statistics.quantiles([a / b for a, b in zip(upper, lower, strict=True)], n=4, method="inclusive")
     return low, middle, high
@@ -293,15 +308,21 @@ def lines(table: pd.DataFrame) -> list[str]:
     return [*said, f"aim: {MEASURED} at most {AIM} x plain: {'reached' if ratio <= AIM else 'missed'} ({ratio:.3f})"]
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.group_constraint", description=__doc__.splitlines()[0])
-    parser.add_argument("--threads", type=int, help="threads of torch (default: torch's own choice)")
-    parser.add_argument("--quick", action="store_true", help="the small model and few repeats, to see that it runs")
-    parser.add_argument("--large", action="store_true", help="also 6+6 layers, width 512 (half an hour, 8 GB)")
-    parser.add_argument("--json", type=Path, metavar="PATH", help="also write the tables and the versions here")
-    options = parser.parse_args()
-    if options.threads:
-        torch.set_num_threads(options.threads)
+def rows_of(group: str, times: pd.DataFrame, table: pd.DataFrame, changed: pd.DataFrame, memory: Mapping[str, int]):
+    """The rows that are kept: ratios, seconds, extra FLOPs, heads that padding moves, peak memory."""
+    found = [common.row(name, group, "ratio", times[name] / times[PLAIN], "to plain cross-entropy") for name in times]
+    found += [common.row(name, group, "seconds", times[name]) for name in times]
+    counted = table[table.extra_flops.notna()]
+    found += [common.row(row.variant, group, "FLOPs ratio", 1 + row.extra_flops, "to plain") for row in counted.itertuples()]
+    moved = "share of heads in another group with padding counted"
+    found += [common.row(f"4B on {row.which}", group, "moved", row.moved, moved) for row in changed.itertuples()]
+    return found + [common.row(name, group, "bytes", value, "peak of two steps") for name, value in memory.items()]
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Check, measure, print and keep."""
+    options = common.begin(common.arguments(__doc__), "group_constraint", arguments)
+    options.device = "cpu"  # whatever is asked
     setting = {
         "constraint": f"{GROUPS} groups, alpha {ALPHA}, beta {BETA}, all three kinds of attention",
         "threads": torch.get_num_threads(),
@@ -311,12 +332,12 @@ def main() -> None:
     }
     print("without padding, fast and obvious agree; ratios within repeats, median and quartiles\n")
     print("\n".join(f"{name:<13}{value}" for name, value in setting.items()), flush=True)
-    chosen = ["small"] if options.quick else ["small", "middle", *(["large"] if options.large else [])]
-    rows, changes = [], []
-    for name in chosen:
-        size, batch = SIZES[name], batch_of(SIZES[name])
-        repeats = 5 if options.quick else size["repeats"]
-        table, changed = measure(size, repeats), padding(model_of(size), batch)
+    rows, found = [], []
+    for name in SIZES[options.size]:
+        size, batch = MODELS[name], batch_of(MODELS[name])
+        repeats = options.repeats or size["repeats"]
+        (table, times, apart), changed = measure(size, repeats), padding(model_of(size), batch)
+        memory = {what: common.peak_memory(two_steps, partial(one, what, name)) for what in MEMORY[options.size]}
         empty = [float((batch[side] == pad).float().mean()) for side, pad in (("attention_mask", 0), ("labels", -100))]
         print(
             "\n{layers}+{layers} layers, width {width}, 8 heads, feed-forward {feed_forward}, vocabulary {vocabulary} a side, "
@@ -327,11 +348,11 @@ def main() -> None:
         print("with padding counted, random weights, one batch:")
         for row in changed.itertuples():
             print(f"  {row.which}: {row.moved:.0%} of {row.heads} heads in another group, cosine to centre ±{row.change:.4f}")
-        rows += [{"size": name, "repeats": repeats, **row} for row in table.to_dict("records")]
-        changes += [{"size": name, **row} for row in changed.to_dict("records")]
-    if options.json:
-        options.json.parent.mkdir(parents=True, exist_ok=True)
-        options.json.write_text(json.dumps({**setting, "rows": rows, "padding": changes}, indent=1) + "\n")
+        print("".join(f"{what:<32}{value / 2**20:8.0f} MiB at its peak\n" for what, value in memory.items()), flush=True)
+        rows += rows_of("{layers}+{layers} layers, width {width}".format(**size), times, table, changed, memory)
+        found.append(apart)
+    frame = pd.DataFrame(rows, columns=common.COLUMNS)
+    common.keep("group_constraint", frame, common.facts(options, int(frame.repeats.max()), max(found), TOLERANCE))
 
 
 if __name__ == "__main__":

@@ -7,33 +7,38 @@ the machine hits both sides; the plain step stands there twice, which shows what
 
 from __future__ import annotations
 
-import argparse
 import copy
-import json
 import platform
-import random
-import statistics
-import time
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
-from pathlib import Path
+from functools import partial
+from typing import Any
 
 import pandas as pd
 import torch
 import transformers
 
+from benchmarks import common
 from helpers.heads import KINDS, gate, index, inject, record, sites
 from helpers.methods.l0 import Gated
 
-SENTENCES, LENGTH, VOCABULARY = 64, 16, 2000
+STEP, LEARNED, PENALTY = "training step", "training step, all gates learned", "training step, Hard Concrete gates and penalty"
+SIZES = {  # memory: of what, each in a process of its own
+    "tiny": {"sentences": 8, "vocabulary": 200, "repeats": 5, "memory": (STEP, PENALTY)},
+    "laptop": {"sentences": 64, "vocabulary": 2000, "repeats": 31, "memory": (STEP, LEARNED, PENALTY)},
+    "base": {"sentences": 32, "vocabulary": 2000, "repeats": 7, "memory": (STEP, LEARNED, PENALTY)},
+}
+LENGTH, TOLERANCE = 16, 1e-4  # tokens of a sentence on average; between outputs in single precision
 
 
-def small_model() -> transformers.MarianMTModel:
-    """Marian, 3 + 3 layers, width 128, 8 heads, random weights."""
-    side = {"layers": 3, "attention_heads": 8, "ffn_dim": 512}
+def model_of(size: str) -> transformers.MarianMTModel:
+    """Marian with random weights."""
+    shape = common.SIZES[size]
+    side = {"layers": shape["layers"], "attention_heads": shape["heads"], "ffn_dim": shape["feed_forward"]}
     layers = {f"{part}_{what}": number for part in ("encoder", "decoder") for what, number in side.items()}
     config = transformers.MarianConfig(
-        vocab_size=VOCABULARY,
-        d_model=128,
+        vocab_size=SIZES[size]["vocabulary"],
+        d_model=shape["width"],
         **layers,
         max_position_embeddings=64,
         dropout=0.1,
@@ -45,17 +50,24 @@ def small_model() -> transformers.MarianMTModel:
     return transformers.MarianMTModel(config)
 
 
-def small_batch() -> dict[str, torch.Tensor]:
+def batch_of(size: str) -> dict[str, torch.Tensor]:
     """Sentences of 12 to 20 tokens, 16 on average, padded on the right, with targets of such lengths."""
-    batch = {}
+    batch, chosen = {}, SIZES[size]
     for name in ("input_ids", "labels"):
-        lengths = torch.randint(LENGTH - 4, LENGTH + 5, (SENTENCES, 1))
+        lengths = torch.randint(LENGTH - 4, LENGTH + 5, (chosen["sentences"], 1))
         mask = (torch.arange(LENGTH + 4) < lengths).long()
-        tokens = torch.randint(2, VOCABULARY, mask.shape)
+        tokens = torch.randint(2, chosen["vocabulary"], mask.shape)
         batch[name] = tokens * mask if name == "input_ids" else tokens.masked_fill(mask == 0, -100)
         if name == "input_ids":
             batch["attention_mask"] = mask
     return batch
+
+
+def prepared(size: str, device: str):
+    """The model and the batch, the same at every call."""
+    torch.manual_seed(0)
+    model, batch = model_of(size).to(device), batch_of(size)
+    return model, {name: tensor.to(device) for name, tensor in batch.items()}
 
 
 def plain_block(model):
@@ -109,12 +121,22 @@ class Forward:
             return self.model(**batch, **self.options)
 
 
-def check(model, batch) -> None:
-    """Stop unless every variant computes what it should."""
-    model = copy.deepcopy(model).eval()
+def check(model, batch) -> float:
+    """The largest difference between what a variant puts out and what it should.
+
+    Raises
+    ------
+    SystemExit
+        If one is larger than `TOLERANCE` (of heads that get their own weights injected) or a tenth of it (of all else).
+    """
+    model, found = copy.deepcopy(model).eval(), []
+
+    def equal(what: str, one: torch.Tensor, other: torch.Tensor, bound: float = TOLERANCE / 10) -> None:
+        found.append(common.held(what, float((one - other).detach().abs().max()), bound))
+
     plain = Forward(model, plain_block)(batch).logits
     eager = Forward(model, plain_block, "eager", output_attentions=True)(batch)
-    gates = {(site.kind, site.layer): torch.ones(site.heads) for site in sites(model)}
+    gates = {(site.kind, site.layer): torch.ones(site.heads, device=model.device) for site in sites(model)}
     seen = {}
     blocks = {
         "gates of 1, tensors": lambda m: gate(m, gates),
@@ -122,23 +144,24 @@ def check(model, batch) -> None:
         "record": lambda m: record(m, lambda site, weights: seen.update({(site.kind, site.layer): weights})),
     }
     for name, block in blocks.items():
-        torch.testing.assert_close(Forward(model, block)(batch).logits, plain, atol=1e-5, rtol=0, msg=f"{name} differs")
-    opened = Gated(model, KINDS, start=50.0)
+        equal(name, Forward(model, block)(batch).logits, plain)
+    opened = Gated(model, KINDS, start=50.0).to(model.device)
     for training in (False, True):
         opened.train(training)
         model.eval()  # no dropout
-        torch.testing.assert_close(opened(**batch).logits, plain, atol=1e-5, rtol=0, msg="gates that are open differ")
+        equal("gates that are open", opened(**batch).logits, plain)
     own = {(*place, 0): weights[:, 0] for place, weights in seen.items()}
     out = Forward(model, lambda m: inject(m, own))(batch).logits
-    torch.testing.assert_close(out, plain, atol=1e-4, rtol=0, msg="heads that get their own weights injected differ")
+    equal("heads that get their own weights injected", out, plain, TOLERANCE)
     maps = {"encoder": eager.encoder_attentions, "decoder": eager.decoder_attentions, "cross": eager.cross_attentions}
     for (kind, layer), weights in seen.items():
-        torch.testing.assert_close(weights, maps[kind][layer], atol=1e-5, rtol=0, msg=f"{kind} {layer} weights differ")
+        equal(f"recorded weights of {kind} {layer}", weights, maps[kind][layer])
+    return max(found)
 
 
-def variants(model) -> dict[str, tuple[str, object]]:
-    """Name -> (name of the plain variant it is compared to, what to run)."""
-    gates = {(s.kind, s.layer): torch.ones(s.heads, requires_grad=True) for s in sites(model)}
+def variants(model) -> dict[str, tuple[str, Callable[[], Any]]]:
+    """Name -> (name of the plain variant it is compared to, what makes the call to run, with a copy of the model)."""
+    gates = {(s.kind, s.layer): torch.ones(s.heads, requires_grad=True, device=model.device) for s in sites(model)}
     fixed = pd.Series([1.0, 0.5] * (len(index(model)) // 2), index(model))
     places = {(s.kind, s.layer, 0): identity for s in sites(model, ("encoder",))}
     everywhere = {(s.kind, s.layer, 0): identity for s in sites(model)}
@@ -148,70 +171,75 @@ def variants(model) -> dict[str, tuple[str, object]]:
         key = site.kind, site.layer
         sums[key] = sums.get(key, 0) + weights.amax(-1).sum((0, 2))
 
-    step, forward = "training step", "forward"
-    return {
-        step: (step, Training(model, plain_block)),
-        "training step, once more (noise)": (step, Training(model, plain_block)),
-        "training step, all gates learned": (step, Training(model, lambda m: gate(m, gates), gates.values())),
-        "training step, Hard Concrete gates and penalty": (step, GatedTraining(model)),
-        "training step, all gates fixed": (step, Training(model, lambda m: gate(m, fixed))),
-        "training step, inject 1 head a layer (encoder)": (step, Training(model, lambda m: inject(m, places))),
-        "training step, inject 1 head a layer (all)": (step, Training(model, lambda m: inject(m, everywhere))),
-        forward: (forward, Forward(model, plain_block)),
-        "forward, record": (forward, Forward(model, lambda m: record(m, reducer))),
-        "forward, eager output_attentions": (forward, Forward(model, plain_block, "eager", output_attentions=True)),
+    forward = "forward"
+    around = {
+        STEP: plain_block,
+        "training step, once more (noise)": plain_block,
+        LEARNED: lambda m: gate(m, gates),
+        "training step, all gates fixed": lambda m: gate(m, fixed),
+        "training step, inject 1 head a layer (encoder)": lambda m: inject(m, places),
+        "training step, inject 1 head a layer (all)": lambda m: inject(m, everywhere),
     }
+    trained = {LEARNED: gates.values()}
+    steps = {name: partial(Training, model, block, trained.get(name, ())) for name, block in around.items()}
+    passes = {
+        forward: partial(Forward, model, plain_block),
+        "forward, record": partial(Forward, model, lambda m: record(m, reducer)),
+        "forward, eager output_attentions": partial(Forward, model, plain_block, "eager", output_attentions=True),
+    }
+    found = {name: (STEP, make) for name, make in (steps | {PENALTY: partial(GatedTraining, model)}).items()}
+    return found | {name: (forward, make) for name, make in passes.items()}
 
 
-def measure(repeats: int, warmup: int = 3) -> pd.DataFrame:
-    """Run all variants interleaved; one row per variant: median seconds, median ratio and its quartiles."""
-    torch.manual_seed(0)
-    model, batch = small_model(), small_batch()
-    check(model, batch)
-    runs = variants(model)
-    names, shuffle = list(runs), random.Random(0)
-    times = {name: [] for name in names}
-    for repeat in range(warmup + repeats):
-        for name in shuffle.sample(names, len(names)):
-            start = time.perf_counter()
-            runs[name][1](batch)
-            if repeat >= warmup:
-                times[name].append(time.perf_counter() - start)
-    rows = []
-    for name in names:
-        ratios = [own / plain for own, plain in zip(times[name], times[runs[name][0]], strict=True)]
-        low, middle, high = statistics.quantiles(ratios, n=4, method="inclusive")
-        seconds = statistics.median(times[name])
-        rows.append({"variant": name, "seconds": seconds, "ratio": middle, "q1": low, "q3": high})
-    return pd.DataFrame(rows)
+def measure(size: str, repeats: int, device: str = "cpu") -> tuple[pd.DataFrame, pd.DataFrame, float]:
+    """Seconds [repeat, variant] of all variants interleaved, the ratios to their plain ones, and what the gate found."""
+    model, batch = prepared(size, device)
+    apart = check(model, batch)
+    runs = {name: (plain, make()) for name, (plain, make) in variants(model).items()}
+    times = common.interleaved({name: partial(run, batch) for name, (_, run) in runs.items()}, repeats)
+    return times, pd.DataFrame({name: times[name] / times[plain] for name, (plain, _) in runs.items()}), apart
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.heads_overhead", description=__doc__.splitlines()[0])
-    parser.add_argument("--threads", type=int, help="threads of torch (default: torch's own choice)")
-    parser.add_argument("--repeats", type=int, default=31, help="interleaved repeats after warm-up (default: 31)")
-    parser.add_argument("--json", type=Path, metavar="PATH", help="also write the table and the versions here")
-    options = parser.parse_args()
-    if options.threads:
-        torch.set_num_threads(options.threads)
-    table = measure(options.repeats)
+def one(variant: str, size: str, device: str):
+    """The call of a variant and its batch; with the model, so that nothing that was freed hides what the call takes."""
+    model, batch = prepared(size, device)
+    return variants(model)[variant][1](), batch, model
+
+
+def two_steps(given: tuple[Callable, Mapping[str, torch.Tensor], Any]) -> None:
+    """Two steps: the second has the optimiser's state beside the gradients."""
+    run, batch, _ = given
+    run(batch)
+    run(batch)
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Check, measure, print and keep."""
+    options = common.begin(common.arguments(__doc__), "heads_overhead", arguments)
+    chosen, group = SIZES[options.size], common.words(options.size)
+    repeats = options.repeats or chosen["repeats"]
+    times, ratios, apart = measure(options.size, repeats, options.device)
     setting = {
-        "model": "Marian 3+3 layers, width 128, 8 heads, vocabulary 2000, random weights",
-        "batch": f"{SENTENCES} sentences of about {LENGTH} tokens, source and target",
-        "repeats": options.repeats,
+        "model": f"Marian {group}, vocabulary {chosen['vocabulary']}, random weights",
+        "batch": f"{chosen['sentences']} sentences of about {LENGTH} tokens, source and target",
+        "repeats": repeats,
         "threads": torch.get_num_threads(),
-        "machine": f"{platform.machine()} CPU",
+        "machine": f"{platform.machine()} {options.device}",
         "torch": torch.__version__,
         "transformers": transformers.__version__,
     }
     print("outputs are equal; ratios to the plain variant, median and quartiles within repeats\n")
     print("\n".join(f"{name:<13}{value}" for name, value in setting.items()), end="\n\n")
-    for row in table.itertuples():
-        spread = f"{row.ratio:.3f}  [{row.q1:.3f}, {row.q3:.3f}]"
-        print(f"{row.variant:<50}{row.seconds * 1000:8.1f} ms  {spread}")
-    if options.json:
-        options.json.parent.mkdir(parents=True, exist_ok=True)
-        options.json.write_text(json.dumps({**setting, "rows": table.to_dict("records")}, indent=1) + "\n")
+    rows = [common.row(name, group, "ratio", ratios[name], "to the plain variant") for name in ratios]
+    for row, seconds in zip(rows, times.median(), strict=True):
+        print(f"{row['what']:<50}{seconds * 1000:8.1f} ms  {row['value']:.3f}  [{row['low']:.3f}, {row['high']:.3f}]")
+    rows += [common.row(name, group, "seconds", times[name]) for name in times]
+    for name in chosen["memory"]:
+        memory = common.peak_memory(two_steps, partial(one, name, options.size, options.device), options.device)
+        rows.append(common.row(name, group, "bytes", memory, "peak of two steps"))
+        print(f"{name:<50}{memory / 2**20:8.1f} MiB at its peak")
+    frame = pd.DataFrame(rows, columns=common.COLUMNS)
+    common.keep("heads_overhead", frame, common.facts(options, repeats, apart, TOLERANCE))
 
 
 if __name__ == "__main__":

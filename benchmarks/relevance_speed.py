@@ -1,23 +1,30 @@
-"""What head relevance costs: target tokens explained per second, against the obvious protocol and the floor.
+"""What head relevance costs: target tokens explained per second, against the obvious protocol, the floor and Captum.
 
 The obvious protocol explains one target token at a time, in a batch of 1: for `cp` and `attnlrp` one full forward and one full
 backward pass through the model as it is loaded (its parameters require gradients), with the rule's constants detached; for
 `alpha_beta` one relprop. `lean` is the same with frozen parameters and gradients of the gates alone. The floor is one forward
 and one lean backward pass of all logits summed, which gives another quantity. Every repeat runs every variant once, in random
 order; ratios are taken within a repeat. Nothing is timed before all values were found equal.
+
+`cp` and `attnlrp` pull targets down (reverse mode) and, in the encoder, push heads up (forward mode), where that costs less:
+`both`, `reverse` and `forward` are the replay of one forward pass in both modes, as in `fast`, and in either alone.
+`alpha_beta` knows the reverse mode only.
+
+The control is Captum, where it is installed: its layer gradient times activation at what the output projections read, the
+rule's constants detached as above, all sentences at once and one target position after the other. Of the libraries for LRP
+none covers an encoder-decoder: zennit (0.5.1) asks for torchvision and has rules for linear maps, but none for attention and
+residual sums, without which what arrives is not what started; lxt (2.1) asks for functions that transformers no longer has.
+What importing them says here stands in the notes.
 """
 
 from __future__ import annotations
 
-import argparse
-import json
+import importlib
 import platform
-import random
-import statistics
-import time
-from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
-from pathlib import Path
+import warnings
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager, suppress
+from importlib import metadata
 
 import numpy as np
 import pandas as pd
@@ -27,34 +34,22 @@ from torch import nn
 from transformers import AttentionInterface
 from transformers.masking_utils import AttentionMaskInterface, eager_mask
 
-from helpers.heads import gate, sites
-from helpers.measures.relevance import RULES, explain
+from benchmarks import common
+from helpers.heads import KINDS, gate, sites
+from helpers.measures.relevance import RULES, explain, signed
+from helpers.measures.relevance.layout import layout, play
 
-BATCH, VOCABULARY = 8, 8000
-SIZES = {"6+6 layers, width 512": (6, 512, 24), "3+3 layers, width 128": (3, 128, 64)}
+SETTINGS = {  # sentences, source and target tokens of each
+    "tiny": {"sentences": 2, "length": 6},
+    "laptop": {"sentences": 8, "length": 64},
+    "base": {"sentences": 8, "length": 24},
+}
+TOLERANCE = 1e-4  # of the largest value
+REPEATS = 5
+EVERYWHERE = 1 << 30  # so many targets that pushing heads up the whole encoder is cheapest
+LIBRARIES = {"zennit": "zennit.composites", "lxt": "lxt.efficient"}
 
-
-def model_of(layers: int, width: int) -> transformers.MarianMTModel:
-    """Marian (post-norm) with 8 heads a layer and random weights."""
-    torch.manual_seed(0)
-    side = {"layers": layers, "attention_heads": 8, "ffn_dim": 4 * width}
-    config = transformers.MarianConfig(
-        vocab_size=VOCABULARY,
-        d_model=width,
-        **{f"{part}_{what}": number for part in ("encoder", "decoder") for what, number in side.items()},
-        max_position_embeddings=128,
-        activation_function="gelu",
-        pad_token_id=0,
-        eos_token_id=1,
-        decoder_start_token_id=0,
-    )
-    return transformers.MarianMTModel(config).eval()
-
-
-def batch_of(length: int, sentences: int = BATCH) -> dict[str, torch.Tensor]:
-    """Sentences of one length, source and target."""
-    ids = torch.randint(2, VOCABULARY, (2, sentences, length), generator=torch.Generator().manual_seed(0))
-    return {"input_ids": ids[0], "attention_mask": torch.ones_like(ids[0]), "labels": ids[1]}
+Run = tuple[int, Callable[[], np.ndarray]]  # number of targets, and what explains them: [targets, heads]
 
 
 # --- the obvious protocol ----------------------------------------------------------------------------------------------
@@ -101,16 +96,16 @@ def detached(model, rule: str) -> Iterator[None]:
         yield
 
 
-def to_gates(model, batch: dict, logits: slice | int) -> np.ndarray:
+def to_gates(model, batch: Mapping, logits: slice | int) -> np.ndarray:
     """One forward pass, and one backward pass from top logits to gates of 1 on all heads."""
-    gates = {(site.kind, site.layer): torch.ones(site.heads, requires_grad=True) for site in sites(model)}
+    gates = {(site.kind, site.layer): torch.ones(site.heads, device=model.device, requires_grad=True) for site in sites(model)}
     with gate(model, gates):
         model(**batch, use_cache=False).logits[:, logits].max(-1).values.sum().backward()
     model.zero_grad()
-    return torch.cat([values.grad for values in gates.values()]).numpy()
+    return torch.cat([values.grad for values in gates.values()]).cpu().numpy()
 
 
-def obvious(model, batch: dict, rule: str, lean: bool = False) -> np.ndarray:
+def obvious(model, batch: Mapping, rule: str, lean: bool = False) -> np.ndarray:
     """Every target token on its own: [targets, heads]."""
     model.requires_grad_(not lean)
     found = []
@@ -128,88 +123,164 @@ def obvious(model, batch: dict, rule: str, lean: bool = False) -> np.ndarray:
     return np.stack(found)
 
 
+# --- either mode alone, and libraries ------------------------------------------------------------------------------------
+
+
+def replay(model, batch: Mapping, rule: str, cut_for: int) -> signed.Replay:
+    """A signed rule, the encoder cut where it costs least for so many targets (0: reverse mode alone)."""
+    plan = layout(model)
+    stacks = (plan.encoder, plan.decoder)
+    folded = {block: signed.Folded(block, stack.pre_norm) for stack in stacks for block in stack.blocks}
+    fed = {name: batch[name] for name in ("input_ids", "attention_mask")}
+    fed["decoder_input_ids"] = model.prepare_decoder_input_ids_from_labels(batch["labels"])
+    return signed.Replay(plan, folded, play(model, plan, fed), rule, KINDS, cut_for)
+
+
+@torch.no_grad()
+def in_modes(model, batch: Mapping, rule: str, cut_for: int) -> np.ndarray:
+    """What `replay` explains, a chunk of targets after the other: [targets, heads]."""
+    found = replay(model, batch, rule, cut_for)
+    sentences, length = batch["labels"].shape
+    step = max(1, signed.CELLS // (sentences * length * model.config.encoder_ffn_dim))
+    chunks = [found.chunk(first, min(first + step, length)) for first in range(0, length, step)]
+    places = [(site.kind, site.layer) for site in sites(model)]
+    return torch.cat([torch.cat([chunk[place] for chunk in chunks], 1) for place in places], -1).flatten(0, 1).cpu().numpy()
+
+
+def captum(model, batch: Mapping, rule: str) -> np.ndarray:
+    """Captum's layer gradient times activation, one target position after the other: [targets, heads]."""
+    from captum.attr import LayerGradientXActivation
+
+    places, found = sites(model.requires_grad_(True)), []
+    with detached(model, rule), warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "Input Tensor", UserWarning)  # ids are whole numbers
+        for t in range(batch["labels"].shape[1]):
+            method = LayerGradientXActivation(
+                lambda ids, t=t: model(**{**batch, "input_ids": ids}, use_cache=False).logits[:, t].max(-1).values,
+                [site.projection("out") for site in places],
+            )
+            parts = method.attribute(batch["input_ids"], attribute_to_layer_input=True)
+            heads = [part.unflatten(-1, (site.heads, -1)).sum((1, 3)) for site, part in zip(places, parts, strict=True)]
+            found.append(torch.cat(heads, -1).detach())
+    return torch.stack(found, 1).flatten(0, 1).cpu().numpy()
+
+
+def imported(name: str, module: str) -> str:
+    """What importing a library says, in words."""
+    try:
+        version = metadata.version(name)
+        importlib.import_module(module)
+    except metadata.PackageNotFoundError:
+        return "not installed"
+    except Exception as error:  # of whatever kind
+        return f"{name} {version} does not import: {str(error).partition(' (/')[0]}"
+    return f"{name} {version} imports; it has no rule for an encoder-decoder"
+
+
 # --- timing ------------------------------------------------------------------------------------------------------------
 
 
-def measure(layers: int, width: int, length: int, rules: tuple[str, ...], repeats: int, sentences: int) -> pd.DataFrame:
-    """One row a rule: target tokens per second, ratio to the obvious protocol (on some sentences) and to the floor."""
-    model, batch = model_of(layers, width), batch_of(length)
-    few = {name: value[:sentences] for name, value in batch.items()}
-    rows, shuffle = [], random.Random(0)
+def variants(model, batch: Mapping, few: Mapping, rule: str) -> dict[str, Run]:
+    """What is timed for a rule, by name; the floor explains nothing."""
+    total, some = batch["labels"].numel(), few["labels"].numel()
+    runs = {
+        "fast": (total, lambda: explain(model, [batch], rule).values),
+        "obvious": (some, lambda: obvious(model, few, rule)),
+        "floor": (total, lambda: to_gates(model.requires_grad_(False), batch, slice(None))),
+    }
+    if rule != "alpha_beta":
+        runs["lean"] = some, lambda: obvious(model, few, rule, lean=True)
+        for mode, targets in (("both", batch["labels"].shape[1]), ("reverse", 0), ("forward", EVERYWHERE)):
+            runs[mode] = total, lambda targets=targets: in_modes(model, batch, rule, targets)
+        with suppress(metadata.PackageNotFoundError):
+            metadata.version("captum")
+            runs["captum"] = total, lambda: captum(model, batch, rule)
+    return runs
+
+
+def check(rule: str, runs: Mapping[str, Run]) -> float:
+    """Largest difference of any variant from the obvious protocol, relative to the largest value; stop if it is too large."""
+    slow = runs["obvious"][1]()
+    others = [name for name in runs if name not in ("obvious", "floor")]
+    return max(common.agree(f"{rule}, {name}", runs[name][1]()[: len(slow)], slow, TOLERANCE) for name in others)
+
+
+def measure(size: str, rules: tuple[str, ...], repeats: int, device: str) -> dict[str, tuple[pd.DataFrame, float]]:
+    """For each rule the target tokens a second, [repeat, variant], and what the gate found."""
+    shape, setting, found = common.SIZES[size], SETTINGS[size], {}
+    model, batch = common.marian(shape, device=device), common.batch(shape, **setting, device=device)
+    few = {name: value[:1] for name, value in batch.items()}
     for rule in rules:
-        fast, slow = explain(model, [batch], rule).values, obvious(model, few, rule)
-        gap = np.abs(fast[: len(slow)] - slow).max() / np.abs(slow).max()
-        if gap > 1e-4:
-            raise SystemExit(f"{rule}: values differ by {gap:.1e} of the largest; nothing was timed.")
-        runs = {  # number of targets, call
-            "fast": (len(fast), lambda rule=rule: explain(model, [batch], rule)),
-            "obvious": (len(slow), lambda rule=rule: obvious(model, few, rule)),
-            "floor": (len(fast), lambda: to_gates(model.requires_grad_(False), batch, slice(None))),
-        }
-        if rule != "alpha_beta":
-            runs["lean"] = len(slow), lambda rule=rule: obvious(model, few, rule, lean=True)
-        speeds = {name: [] for name in runs}
-        for _ in range(min(repeats, 2) if rule == "alpha_beta" else repeats):  # which takes minutes
-            for name in shuffle.sample(list(runs), len(runs)):
-                targets, call = runs[name]
-                start = time.perf_counter()
-                call()
-                speeds[name].append(targets / (time.perf_counter() - start))
-        row = {"rule": rule, "gap": gap, "lean": float("nan")} | {
-            name: statistics.median(values) for name, values in speeds.items()
-        }
-        for name, ratios in (
-            ("times_obvious", [a / b for a, b in zip(speeds["fast"], speeds["obvious"], strict=True)]),
-            ("times_lean", [a / b for a, b in zip(speeds["fast"], speeds.get("lean", speeds["obvious"]), strict=True)]),
-            ("floor_times", [a / b for a, b in zip(speeds["floor"], speeds["fast"], strict=True)]),
-        ):
-            row |= {name: statistics.median(ratios), f"{name}_low": min(ratios), f"{name}_high": max(ratios)}
-        rows.append(row)
+        runs = variants(model, batch, few, rule)
+        gap = check(rule, runs)
+        count = min(repeats, 2) if rule == "alpha_beta" else repeats  # which takes minutes
+        seconds = common.interleaved({name: call for name, (_, call) in runs.items()}, count)
+        found[rule] = pd.Series({name: targets for name, (targets, _) in runs.items()}) / seconds, gap
+    return found
+
+
+def compared(frame: pd.DataFrame) -> list[tuple[str, str]]:
+    """Which variants are divided by which."""
+    pairs = [("fast", "obvious"), ("fast", "lean"), ("fast", "captum"), ("both", "reverse"), ("both", "forward")]
+    return [pair for pair in pairs if set(pair) <= set(frame)] + [("floor", "fast")]
+
+
+def table(group: str, speeds: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
+    """The rows that are kept."""
+    rows = []
+    for rule, frame in speeds.items():
+        rows += [common.row(f"{rule}, {name}", group, "target tokens/s", frame[name]) for name in frame]
+        for one, other in compared(frame):
+            rows.append(common.row(f"{rule}, {one} over {other}", group, "ratio", frame[one] / frame[other]))
+        if rule == "alpha_beta":
+            rows.append(common.note(f"{rule}, forward", group, "target tokens/s", "the rule knows the reverse mode only"))
+        elif "captum" not in frame:
+            rows.append(common.note(f"{rule}, captum", group, "target tokens/s", "not installed"))
+    for name, module in LIBRARIES.items():
+        rows.append(common.note(name, group, "target tokens/s", imported(name, module)))
     return pd.DataFrame(rows)
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.relevance_speed", description=__doc__.splitlines()[0])
-    parser.add_argument("--threads", type=int, help="threads of torch (default: torch's own choice)")
-    parser.add_argument("--repeats", type=int, default=5, help="interleaved repeats (default: 5)")
+def line(rule: str, frame: pd.DataFrame, gap: float) -> str:
+    """One rule's speeds and ratios in words."""
+    middle, said = frame.median(), []
+    for one, other in compared(frame):
+        low, times, high = (frame[one] / frame[other]).quantile([0.25, 0.5, 0.75])
+        if one == "floor":
+            said.append(f"floor ({middle[one]:.0f}/s) {times:.1f} x [{low:.1f}, {high:.1f}]")
+        else:
+            named = "" if one == "fast" else f"{one} "
+            said.append(f"{named}{times:.1f} x {other} ({middle[other]:.1f}/s) [{low:.1f}, {high:.1f}]")
+    return f"{rule:<11}{middle['fast']:8.1f}/s: {'; '.join(said)}; gap {gap:.0e}"
+
+
+def main(arguments: list[str] | None = None) -> None:
+    """Measure, print and keep."""
+    parser = common.arguments(__doc__)
     parser.add_argument("--rules", nargs="+", default=list(RULES), choices=RULES)
-    parser.add_argument("--sizes", nargs="+", default=list(SIZES), choices=list(SIZES))
-    parser.add_argument("--json", type=Path, metavar="PATH", help="also write the table and the versions here")
-    options = parser.parse_args()
-    if options.threads:
-        torch.set_num_threads(options.threads)
-    setting = {
-        "model": f"Marian, 8 heads a layer, vocabulary {VOCABULARY}, random weights; all three kinds of attention",
-        "batch": f"{BATCH} sentences; the obvious protocol on the first of them",
-        "repeats": options.repeats,
+    options = common.begin(parser, "relevance_speed", arguments)
+    repeats, setting = options.repeats or REPEATS, SETTINGS[options.size]
+    said = {
+        "model": f"Marian, {common.words(options.size)}, random weights; all three kinds of attention",
+        "batch": f"{setting['sentences']} sentences of {setting['length']} source and target tokens;"
+        " the obvious protocol on the first of them",
+        "repeats": repeats,
         "threads": torch.get_num_threads(),
-        "machine": f"{platform.machine()} CPU",
+        "machine": f"{platform.machine()}, {options.device}",
         "torch": torch.__version__,
         "transformers": transformers.__version__,
     }
-    print("values are equal (gap: of the largest); target tokens a second, medians; ratios with their range\n")
-    print("\n".join(f"{name:<13}{value}" for name, value in setting.items()))
-    tables = {}
-    for title in options.sizes:
-        layers, width, length = SIZES[title]
-        print(f"\n{title}, {length} source and target tokens", flush=True)
-        table = tables[title] = measure(layers, width, length, tuple(options.rules), options.repeats, 1)
-        for row in table.itertuples():
-            lean = (
-                ""
-                if row.rule == "alpha_beta"
-                else (f"; {row.times_lean:.1f} x lean ({row.lean:.1f}/s) [{row.times_lean_low:.1f}, {row.times_lean_high:.1f}]")
-            )
-            print(
-                f"{row.rule:<11}{row.fast:8.1f}/s: {row.times_obvious:.1f} x obvious ({row.obvious:.1f}/s)"
-                f" [{row.times_obvious_low:.1f}, {row.times_obvious_high:.1f}]{lean}; floor ({row.floor:.0f}/s)"
-                f" {row.floor_times:.1f} x [{row.floor_times_low:.1f}, {row.floor_times_high:.1f}]; gap {row.gap:.0e}",
-                flush=True,
-            )
-    if options.json:
-        options.json.parent.mkdir(parents=True, exist_ok=True)
-        rows = [{"size": title, **row} for title, table in tables.items() for row in table.to_dict("records")]
-        options.json.write_text(json.dumps({**setting, "rows": rows}, indent=1) + "\n")
+    found = measure(options.size, tuple(options.rules), repeats, options.device)
+    print("values are equal (gap: of the largest); target tokens a second, medians; ratios with their quartiles\n")
+    print("\n".join(f"{name:<13}{value}" for name, value in said.items()), end="\n\n")
+    for rule, (frame, gap) in found.items():
+        print(line(rule, frame, gap))
+    group = f"{common.words(options.size)}, {setting['length']} tokens"
+    kept = table(group, {rule: frame for rule, (frame, _) in found.items()})
+    for row in kept[kept.repeats == 0].itertuples():
+        print(f"{row.what}: {row.note}")
+    gap = max(gap for _, gap in found.values())
+    common.keep("relevance_speed", kept, common.facts(options, repeats, gap, TOLERANCE, setting=said))
 
 
 if __name__ == "__main__":

@@ -10,27 +10,33 @@ cache and the Python around them are not counted. Inputs have no padding.
 
 from __future__ import annotations
 
-import argparse
 import copy
-import json
 import os
 import platform
 import random
 import statistics
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack
-from pathlib import Path
+from typing import Any
 
 import pandas as pd
 import torch
 import transformers
 
+from benchmarks import common
 from helpers.heads import KINDS, gate, index, remove, sites
 from helpers.models import flops, parameters
 
-FULL = {"layers": 6, "width": 512, "heads": 8, "feed_forward": 2048, "vocabulary": 8000}
-SMALL = {"layers": 3, "width": 128, "heads": 4, "feed_forward": 512, "vocabulary": 1000}
+SETTINGS = {  # seconds: for one case at most, after its first 4 repeats
+    "tiny": {"shape": {"layers": 2, "width": 32, "heads": 4, "feed_forward": 64, "vocabulary": 100}, "batches": (1,),
+             "lengths": (8,), "new_tokens": 4, "repeats": 4, "seconds": 0.5},
+    "laptop": {"shape": {"layers": 3, "width": 128, "heads": 8, "feed_forward": 512, "vocabulary": 1000}, "batches": (1, 8, 64),
+               "lengths": (16, 64), "new_tokens": 8, "repeats": 15, "seconds": 2.0},
+    "base": {"shape": {"layers": 6, "width": 512, "heads": 8, "feed_forward": 2048, "vocabulary": 8000}, "batches": (1, 8, 64),
+             "lengths": (16, 64), "new_tokens": 16, "repeats": 31, "seconds": 2.5},
+}  # fmt: skip
+LONG = 128  # one more length of an encoder pass, of the largest models
 TOLERANCE = 1e-4  # between removed and masked outputs, in single precision
 
 
@@ -42,6 +48,7 @@ def marian(shape: dict[str, int]) -> transformers.MarianMTModel:
         d_model=shape["width"],
         **{f"{part}_{what}": number for part in ("encoder", "decoder") for what, number in side.items()},
         max_position_embeddings=256,
+        init_std=0.02 * (512 / shape["width"]) ** 0.5,  # narrow models would else hardly heed their heads
         pad_token_id=0,
         eos_token_id=1,
         forced_eos_token_id=None,
@@ -105,16 +112,24 @@ def tokens(batch: int, length: int, vocabulary: int) -> torch.Tensor:
     return torch.randint(2, vocabulary, (batch, length), generator=torch.Generator().manual_seed(0))
 
 
-def check(models, maps, calls, setting) -> None:
-    """Stop unless every call gives the same from removed and from masked models, and other than from the full one."""
+def check(models, maps, calls, setting) -> float:
+    """The largest difference between what calls give from removed and from masked models.
+
+    Raises
+    ------
+    SystemExit
+        If one is larger than `TOLERANCE`, or these heads do not matter.
+    """
+    apart = 0.0
     for call, length in calls:
         source = tokens(4, length, setting["vocabulary"])
         found = {name: CALLS[call](model, source, setting["new_tokens"])[0]() for name, model in models.items()}
         for name in maps:
             removed, masked = found[f"removed, {name}"], found[f"masked, {name}"]
-            torch.testing.assert_close(removed, masked, atol=TOLERANCE, rtol=0, msg=f"{call}, {name}: removed is not masked")
+            apart = max(apart, common.held(f"{call}, {name}", float((removed - masked).abs().max()), TOLERANCE))
             if call != "generation" and torch.allclose(masked, found["full"], atol=10 * TOLERANCE, rtol=0):
                 raise SystemExit(f"{call}, {name}: outputs without these heads are those of the full model.")
+    return apart
 
 
 def measure_case(models, prepare, source, new_tokens, repeats, seconds, shuffle) -> dict[str, list[float]]:
@@ -139,8 +154,8 @@ def quartiles(upper: list[float], lower: list[float]) -> tuple[float, float, flo
     return low, middle, high
 
 
-def measure(setting: dict) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Sizes of the models, and one row per call, batch, length and map of heads."""
+def measure(setting: dict) -> tuple[pd.DataFrame, pd.DataFrame, float]:
+    """Sizes of the models, one row per call, batch, length and map of heads, and what the gate found."""
     torch.manual_seed(0)
     full = marian(setting["shape"])
     maps = head_maps(full)
@@ -151,7 +166,7 @@ def measure(setting: dict) -> tuple[pd.DataFrame, pd.DataFrame]:
             stack.enter_context(gate(masked, dict.fromkeys(heads, 0.0)))
             models[f"removed, {name}"] = remove(copy.deepcopy(full), heads)
         cases = [(c, b, n) for c, lengths in setting["lengths"].items() for n in lengths for b in setting["batches"]]
-        check(models, maps, sorted({(call, length) for call, _, length in cases}), setting)
+        apart = check(models, maps, sorted({(call, length) for call, _, length in cases}), setting)
         rows, shuffle = [], random.Random(0)
         for call, batch, length in shuffle.sample(cases, len(cases)):
             source, new = tokens(batch, length, setting["vocabulary"]), setting["new_tokens"]
@@ -184,7 +199,7 @@ def measure(setting: dict) -> tuple[pd.DataFrame, pd.DataFrame]:
                 )
     table = pd.DataFrame(rows)
     order = table.assign(call=table["call"].map(list(CALLS).index)).sort_values(["call", "length", "batch"], kind="stable")
-    return sizes(models), table.loc[order.index].reset_index(drop=True)
+    return sizes(models), table.loc[order.index].reset_index(drop=True), apart
 
 
 def sizes(models) -> pd.DataFrame:
@@ -204,26 +219,33 @@ def sizes(models) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.removed_heads", description=__doc__.splitlines()[0])
-    parser.add_argument("--threads", type=int, help="threads of torch (default: torch's own choice)")
-    parser.add_argument("--quick", action="store_true", help="a small model and few cases, to see that it runs")
-    parser.add_argument("--json", type=Path, metavar="PATH", help="also write the tables and the versions here")
-    options = parser.parse_args()
-    if options.threads:
-        torch.set_num_threads(options.threads)
-    shape = SMALL if options.quick else FULL
-    setting = {
-        "shape": shape,
-        "vocabulary": shape["vocabulary"],
-        "batches": (1, 8) if options.quick else (1, 8, 64),
-        "lengths": dict.fromkeys(CALLS, (16,) if options.quick else (16, 64)),
-        "new_tokens": 8 if options.quick else 16,
-        "repeats": 15 if options.quick else 31,
-        "seconds": 1.0 if options.quick else 2.5,
-    }
-    if not options.quick:
-        setting["lengths"]["encoder pass"] = (16, 64, 128)
+def rows_of(group: str, table: pd.DataFrame) -> list[dict[str, Any]]:
+    """The rows that are kept: speed-ups by gates of 0 and by removal, and the ceiling of FLOPs."""
+    found = []
+    for row in table.itertuples():
+        place = f"{group}; {row.call}, length {row.length}, batch {row.batch}"
+        removed, masked = (row.q1, row.speed_up, row.q3), row.masked_speed_up
+        for form, (low, middle, high) in {"removed": removed, "masked": masked, "ceiling": (row.ceiling,) * 3}.items():
+            named = (
+                "speed over that of the full model"
+                if form != "ceiling"
+                else "FLOPs of the full model over those of the removed"
+            )
+            values = (f"{row.map}, {form}", place, "speed-up", middle, low, high, row.repeats, named)
+            found.append(dict(zip(common.COLUMNS, values, strict=True)))
+    return found
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Check, measure, print and keep."""
+    options = common.begin(common.arguments(__doc__), "removed_heads", arguments)
+    options.device = "cpu"  # whatever is asked
+    setting = dict(SETTINGS[options.size])
+    setting |= {"vocabulary": setting["shape"]["vocabulary"], "lengths": dict.fromkeys(CALLS, setting["lengths"])}
+    if options.size == "base":
+        setting["lengths"]["encoder pass"] += (LONG,)
+    setting["repeats"] = options.repeats or setting["repeats"]
+    shape = setting["shape"]
     said = {
         "model": "Marian {layers}+{layers} layers, width {width}, {heads} heads, feed-forward {feed_forward}, vocabulary"
         " {vocabulary}, random weights".format(**shape),
@@ -234,7 +256,7 @@ def main() -> None:
         "transformers": transformers.__version__,
     }
     begin = time.perf_counter()
-    sized, table = measure(setting)
+    sized, table, apart = measure(setting)
     print("removed and masked outputs are equal; ratios to the full model, median and quartiles within repeats\n")
     print("\n".join(f"{name:<13}{value}" for name, value in said.items()), end="\n\n")
     print(f"{'model':<22}{'heads e/d/c':>12}{'parameters':>13}{'w/o embeddings':>16}")
@@ -252,10 +274,9 @@ def main() -> None:
         )
     print(f"\n{int(table.beyond_ceiling.sum())} of {len(table)} measured speed-ups are beyond their FLOP ceiling, with q1.")
     print(f"{time.perf_counter() - begin:.0f} s in all")
-    if options.json:
-        options.json.parent.mkdir(parents=True, exist_ok=True)
-        tables = {"parameters": sized.to_dict("records"), "rows": table.to_dict("records")}
-        options.json.write_text(json.dumps({**said, **tables}, indent=1) + "\n")
+    group = "{layers}+{layers} layers, width {width}".format(**shape)
+    frame = pd.DataFrame(rows_of(group, table), columns=common.COLUMNS)
+    common.keep("removed_heads", frame, common.facts(options, int(frame.repeats.max()), apart, TOLERANCE))
 
 
 if __name__ == "__main__":

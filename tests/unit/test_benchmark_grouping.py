@@ -20,7 +20,7 @@ def batch():
 
 
 def test_batches_are_padded_by_a_tenth_and_end_their_sentences():
-    large = bench.batch_of(bench.SIZES["middle"])
+    large = bench.batch_of(bench.MODELS["middle"])
     for name, pad in (("input_ids", 0), ("labels", -100)):
         assert large[name].shape == (64, 32)
         assert 0.05 < (large[name] == pad).float().mean() < 0.15
@@ -121,7 +121,9 @@ def test_padding_changes_nothing_where_there_is_none(batch):
 
 
 def test_ratios_are_taken_to_the_plain_step_and_the_aim_is_judged():
-    table = bench.measure(TINY, repeats=2, warmup=0).set_index("variant", drop=False)
+    table, times, apart = bench.measure(TINY, repeats=2)
+    table = table.set_index("variant", drop=False)
+    assert times.shape == (2, 8) and 0 <= apart <= bench.TOLERANCE
     assert table.ratio[bench.PLAIN] == (1, 1, 1) and table.to_bare[bench.BARE] == (1, 1, 1)
     assert table.seconds.gt(0).all() and table.extra_flops[bench.PLAIN] == 0
     for ratio, verdict in ((1.25, "reached (1.250)"), (1.26, "missed (1.260)")):

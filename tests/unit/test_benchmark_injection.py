@@ -90,7 +90,9 @@ def test_every_variant_has_a_model_of_its_own_and_blocks_are_closed(text):
 
 
 def test_ratios_are_taken_to_the_plain_variant_and_the_aim_is_judged(text):
-    table = bench.measure(TINY, text, repeats=2).set_index("variant", drop=False)
+    table, ratios, apart = bench.measure(TINY, text, repeats=2)
+    table = table.set_index("variant", drop=False)
+    assert all(len(own) == 2 for own in ratios.values()) and 0 <= apart <= bench.TOLERANCE
     for plain in (bench.STEP, bench.GENERATION):
         assert table.ratio[plain] == (1, 1, 1)
     assert table.seconds.gt(0).all() and len(table) == 8

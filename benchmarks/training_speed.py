@@ -1,0 +1,269 @@
+"""Training tokens per second of the study's loop against transformers' Seq2SeqTrainer: ratios from one interleaved run.
+
+Both loops train the same model from the same weights on the same token-budget batches in the same order, with the same Adam,
+rates, clipping and label smoothing. The Trainer stands there twice: with its own label smoother, and with the study's loss, so
+that the loop's share can be told. A repeat runs every variant once, in random order, and ratios are taken within a repeat; the
+study's loop is there once more, which shows what is noise. Time runs from the start of one step to the start of a later one:
+setting up, the first steps, dev scores and checkpoints are not in it. Tokens are those of source and target without padding.
+Nothing is timed before all loops gave the same losses, step by step, without dropout.
+"""
+
+from __future__ import annotations
+
+import copy
+import tempfile
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import torch
+from torch import Tensor
+from torch.nn import functional as F
+from torch.utils.data import DataLoader
+from transformers import PrinterCallback, Seq2SeqTrainer, Seq2SeqTrainingArguments
+
+from benchmarks import common
+from helpers.corpora.controlled import generate
+from helpers.corpora.tokens import Encoded, Subwords, batches, collate, encode, learn_vocabulary
+from helpers.models import build
+from helpers.training import cross_entropy, fit, learning_rate
+
+OURS, NOISE = "helpers.training.fit", "helpers.training.fit, once more (noise)"
+TRAINER, SAME_LOSS = "Seq2SeqTrainer", "Seq2SeqTrainer, the study's loss"
+SIZES = {  # steps: of a timed run, of which the first ones warm up; memory: of what, each in a process of its own
+    "tiny": {"vocabulary": 200, "pairs": 300, "tokens": 512, "dropout": 0.0, "steps": 8, "repeats": 3, "memory": ()},
+    "laptop": {"vocabulary": 2000, "pairs": 5000, "tokens": 1024, "dropout": 0.0, "steps": 40, "repeats": 9,
+               "memory": (OURS, TRAINER)},
+    "base": {"vocabulary": 4000, "pairs": 5000, "tokens": 2048, "dropout": 0.1, "steps": 10, "repeats": 5,
+             "memory": (OURS, TRAINER)},
+}  # fmt: skip
+WARMUP, CHECKED, SEED = 4, 8, 1  # steps that warm up, steps whose losses must be equal
+TOLERANCE = 1e-4  # relative, of a step's loss in single precision
+
+
+@dataclass
+class Text:
+    """Pairs as ids, the rows of every batch, and the sizes of the two vocabularies."""
+
+    data: Encoded
+    groups: list[list[int]]
+    pad: int
+    sizes: tuple[int, int]
+
+    def batch(self, rows: list[int]) -> dict[str, Tensor]:
+        """What a model takes of one batch."""
+        made = collate(self.data, rows, self.pad)
+        return {name: made[name] for name in ("input_ids", "attention_mask", "labels")}
+
+    def tokens(self, number: int) -> int:
+        """Tokens of source and target in a step's batch, without padding."""
+        return sum(
+            len(side[row]) for row in self.groups[number % len(self.groups)] for side in (self.data.source, self.data.target)
+        )
+
+
+def read(size: Mapping[str, Any]) -> Text:
+    """Generated German subtitles in token-budget batches; the vocabularies are learnt on them."""
+    pairs = generate("subtitles", "de", size["pairs"], SEED)
+    source = Subwords(learn_vocabulary((pair.source for pair in pairs), size["vocabulary"]))
+    target = Subwords(learn_vocabulary((pair.target for pair in pairs), size["vocabulary"]), offset=source.size)
+    data = encode(pairs, source, target)
+    data.words = []  # of no use in training
+    groups = batches(data, source.pad, size["tokens"], shuffle=SEED)
+    return Text(data, groups, source.pad, (source.size, target.size))
+
+
+def plan_of(steps: int) -> dict[str, Any]:
+    """Settings of a run: those of the study's laptop profile, but rates rise faster and dev text is scored once, at the end."""
+    rates = {"learning_rate": 3e-3, "warmup": 20, "cooldown": 0.0, "betas": [0.9, 0.98], "label_smoothing": 0.1, "clip": 1.0}
+    return rates | {"steps": steps, "evaluate_every": steps, "patience": 0, "average": 0}
+
+
+# --- the loops -------------------------------------------------------------------------------------------------------
+
+
+@dataclass
+class Watch:
+    """When each training step began, and its loss."""
+
+    begun: list[float] = field(default_factory=list)
+    losses: list[Tensor] = field(default_factory=list)
+
+    def begin(self, model, args: tuple) -> None:
+        """Before a forward pass of the model."""
+        if model.training:
+            if next(model.parameters()).is_cuda:
+                torch.cuda.synchronize()
+            self.begun.append(time.perf_counter())
+
+    def speed(self, text: Text, skip: int = WARMUP) -> float:
+        """Tokens a second of all steps but the first and the last."""
+        last = len(self.begun) - 1
+        return sum(text.tokens(step) for step in range(skip, last)) / (self.begun[last] - self.begun[skip])
+
+
+def ours(model, text: Text, plan: Mapping[str, Any]) -> Watch:
+    """A run of `helpers.training.fit`."""
+    seen = Watch()
+
+    def epoch(number: int) -> Iterator[dict[str, Tensor]]:
+        for rows in text.groups:
+            yield {name: tensor.to(model.device) for name, tensor in text.batch(rows).items()}
+
+    def objective(model, batch: Mapping[str, Tensor]) -> Tensor:
+        loss = cross_entropy(model, batch, plan["label_smoothing"])
+        seen.losses.append(loss.detach())
+        return loss
+
+    dev = [{name: tensor.to(model.device) for name, tensor in text.batch(text.groups[0]).items()}]
+    hook = model.register_forward_pre_hook(seen.begin)
+    with tempfile.TemporaryDirectory() as folder:
+        fit(model, epoch, dev, plan, Path(folder), SEED, objective)
+    hook.remove()
+    return seen
+
+
+class _Watched(Seq2SeqTrainer):
+    """The Trainer with token-budget batches in a given order; it keeps the losses of its steps."""
+
+    def __init__(self, text: Text, seen: Watch, **more: Any) -> None:
+        super().__init__(**more)
+        self.text, self.seen = text, seen
+
+    def get_train_dataloader(self):
+        rows = DataLoader(range(len(self.text.data)), batch_sampler=self.text.groups, collate_fn=self._collate)
+        return self.accelerator.prepare(rows)
+
+    def _collate(self, rows: list[int]) -> dict[str, Tensor]:
+        batch = self.text.batch(rows)
+        return batch | {"decoder_input_ids": self.model.prepare_decoder_input_ids_from_labels(labels=batch["labels"])}
+
+    def compute_loss(self, *args: Any, **more: Any):
+        loss = super().compute_loss(*args, **more)
+        self.seen.losses.append(loss.detach())
+        return loss
+
+
+def trainer(model, text: Text, plan: Mapping[str, Any], same_loss: bool = False) -> Watch:
+    """A run of `Seq2SeqTrainer`, with its own label smoother or with the study's loss."""
+    seen, smoothing, peak = Watch(), plan["label_smoothing"], plan["learning_rate"]
+    optimiser = torch.optim.Adam(model.parameters(), lr=peak, betas=tuple(plan["betas"]), eps=1e-9, fused=True)
+    rates = torch.optim.lr_scheduler.LambdaLR(optimiser, lambda done: learning_rate(done + 1, plan) / peak)
+
+    def loss_of(outputs, labels: Tensor, **_: Any) -> Tensor:
+        return F.cross_entropy(outputs.logits.flatten(0, 1), labels.flatten(), label_smoothing=smoothing)
+
+    hook = model.register_forward_pre_hook(seen.begin)
+    with tempfile.TemporaryDirectory() as folder:
+        asked = Seq2SeqTrainingArguments(
+            output_dir=folder, max_steps=plan["steps"], max_grad_norm=plan["clip"], seed=SEED, report_to="none",
+            label_smoothing_factor=0.0 if same_loss else smoothing, save_strategy="no", logging_strategy="no",
+            disable_tqdm=True, remove_unused_columns=False, use_cpu=model.device.type == "cpu",
+            bf16=model.device.type == "cuda",
+        )  # fmt: skip
+        made = _Watched(
+            text, seen, model=model, args=asked, train_dataset=range(len(text.data)), optimizers=(optimiser, rates),
+            compute_loss_func=loss_of if same_loss else None,
+        )  # fmt: skip
+        made.remove_callback(PrinterCallback)
+        made.train()
+    hook.remove()
+    return seen
+
+
+LOOPS = {OURS: ours, NOISE: ours, TRAINER: trainer, SAME_LOSS: partial(trainer, same_loss=True)}
+
+
+# --- nothing is timed before this ------------------------------------------------------------------------------------
+
+
+def model_of(size: str, text: Text, dropout: float, device: str = "cpu"):
+    """A Pegasus model of this size with random weights, the same at every call."""
+    return build({**common.SIZES[size], "dropout": dropout}, *text.sizes, SEED).train().to(device)
+
+
+def check(size: str, text: Text, device: str = "cpu") -> float:
+    """The largest relative difference between a step's loss in the study's loop and in another one, without dropout.
+
+    Raises
+    ------
+    SystemExit
+        If a loss differs by more than `TOLERANCE`, or a loop took another number of steps.
+    """
+    found = {}
+    for name, loop in LOOPS.items():
+        seen = loop(model_of(size, text, 0.0, device), text, plan_of(CHECKED))
+        found[name] = torch.stack(seen.losses).float().cpu()
+        if len(seen.begun) != CHECKED or len(seen.losses) != CHECKED:
+            raise SystemExit(f"{name} took {len(seen.begun)} steps in the place of {CHECKED}; nothing was timed.")
+    apart = max(float((losses / found[OURS] - 1).abs().max()) for losses in found.values())
+    return common.held("The losses of the first steps", apart, TOLERANCE)
+
+
+# --- measure and print -----------------------------------------------------------------------------------------------
+
+
+def measure(size: str, text: Text, repeats: int, device: str = "cpu") -> pd.DataFrame:
+    """Tokens a second, [repeat, loop]."""
+    chosen = SIZES[size]
+    model, plan = model_of(size, text, chosen["dropout"], device), plan_of(chosen["steps"])
+    speeds: dict[str, list[float]] = {name: [] for name in LOOPS}
+
+    def run(name: str) -> None:
+        speeds[name].append(LOOPS[name](copy.deepcopy(model), text, plan).speed(text))
+
+    common.interleaved({name: partial(run, name) for name in LOOPS}, repeats, SEED)
+    return pd.DataFrame({name: own[1:] for name, own in speeds.items()})  # each ran once untimed
+
+
+def prepared(size: str, device: str):
+    """A model and its text, as `peak_memory` takes them."""
+    text = read(SIZES[size])
+    return model_of(size, text, SIZES[size]["dropout"], device), text
+
+
+def few_steps(loop: str, given: tuple[Any, Text]) -> None:
+    """As many steps of a loop as warm up."""
+    LOOPS[loop](*given, plan_of(WARMUP))
+
+
+def rows_of(size: str, speeds: pd.DataFrame, memory: Mapping[str, int]) -> list[dict[str, Any]]:
+    """The rows that are kept: speeds, ratios to the Trainer's, peak memory."""
+    group = common.words(size)
+    found = [common.row(name, group, "tokens/s", speeds[name]) for name in speeds]
+    found += [common.row(name, group, "ratio", speeds[name] / speeds[TRAINER], "speed over the Trainer's") for name in speeds]
+    return found + [common.row(name, group, "bytes", value, "peak of a run's first steps") for name, value in memory.items()]
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Check, measure, print and keep."""
+    options = common.begin(common.arguments(__doc__), "training_speed", arguments)
+    chosen = SIZES[options.size]
+    repeats, text = options.repeats or chosen["repeats"], read(chosen)
+    apart = check(options.size, text, options.device)
+    print(
+        f"losses of the first {CHECKED} steps are equal (apart by {apart:.0e} at most); tokens a second, median and quartiles"
+    )
+    print(
+        f"{common.words(options.size)}, batches of {chosen['tokens']} tokens, {chosen['steps']} steps a run, {repeats} repeats,"
+        f" {torch.get_num_threads()} threads\n",
+        flush=True,
+    )
+    speeds = measure(options.size, text, repeats, options.device)
+    prepare = partial(prepared, options.size, options.device)
+    memory = {name: common.peak_memory(partial(few_steps, name), prepare, options.device) for name in chosen["memory"]}
+    frame = pd.DataFrame(rows_of(options.size, speeds, memory), columns=common.COLUMNS)
+    for row in frame.itertuples():
+        value = (
+            f"{row.value / 2**20:.0f} MiB" if row.quantity == "bytes" else f"{row.value:.4g} [{row.low:.4g}, {row.high:.4g}]"
+        )
+        print(f"{row.what:<40}{row.quantity:<10}{value:>30}")
+    common.keep("training_speed", frame, common.facts(options, repeats, apart, TOLERANCE))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,253 @@
+"""What the study costs, as tables: the results that benchmarks kept, and how long a whole run takes."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from helpers import study
+from helpers.study import StudyError
+
+BENCHMARKS = (
+    "heads_overhead", "removed_heads", "relevance_speed", "importance_speed", "head_statistics", "growth", "generator_speed",
+    "training_speed", "group_constraint", "coreference_injection",
+)  # fmt: skip
+SIZES = {"tiny": "tiny", "laptop": "laptop", "natural": "base", "paper": "base"}  # profile -> size of the benchmarks' models
+COLUMNS = ("what", "group", "quantity", "value", "low", "high", "repeats", "note")
+OVERHEADS = ("heads_overhead", "group_constraint", "coreference_injection")
+
+
+# --- benchmarks ------------------------------------------------------------------------------------------------------
+
+
+def folder(size: str) -> Path:
+    """Where benchmarks of a size keep their results."""
+    return study.runs() / "benchmarks" / size
+
+
+def measure(size: str, names: Iterable[str] = BENCHMARKS, repeats: int = 2) -> None:
+    """Run the benchmarks that are not kept, if their models are tiny: as many at once as there are cores.
+
+    Other sizes take from minutes to hours and want a machine of their own: `results` asks for `make bench`.
+
+    Raises
+    ------
+    StudyError
+        If a benchmark fails.
+    """
+    missing = [name for name in names if not (folder(size) / f"{name}.csv").exists()]
+    if size == "tiny" and missing:
+        with ThreadPoolExecutor(os.cpu_count()) as pool:
+            list(pool.map(lambda name: _measure(name, size, repeats), missing))
+
+
+def _measure(name: str, size: str, repeats: int) -> None:
+    told = ["--size", size, "--repeats", str(repeats), "--threads", "1"]
+    command = [sys.executable, "-m", f"benchmarks.{name}", *told]
+    done = subprocess.run(command, cwd=study.ROOT, env={**os.environ, "OMP_NUM_THREADS": "1"}, capture_output=True, text=True)
+    if done.returncode:
+        said = (done.stderr.strip().splitlines() or ["nothing was said"])[-1].rstrip(".")
+        raise StudyError(f"The benchmark {name} failed ({said}): run python -m benchmarks.{name} {' '.join(told)} to see why.")
+
+
+def results(size: str, names: Iterable[str] = BENCHMARKS) -> dict[str, pd.DataFrame]:
+    """What benchmarks of a size kept.
+
+    Returns
+    -------
+    dict of name -> DataFrame
+        what, group, quantity, value (median), low, high (quartiles), repeats, note, and size.
+
+    Raises
+    ------
+    StudyError
+        If a benchmark kept nothing, or something else.
+    """
+    found = {}
+    for name in names:
+        path = folder(size) / f"{name}.csv"
+        if not path.exists():
+            raise StudyError(f"The benchmark {name} has no results of size {size}: run make bench first.")
+        frame = pd.read_csv(path, keep_default_na=False, na_values={name: [""] for name in ("value", "low", "high")})
+        if tuple(frame) != COLUMNS:
+            raise StudyError(f"The results in {path} are not those of a benchmark: delete the file and run make bench.")
+        found[name] = frame.assign(size=size)
+    return found
+
+
+def gathered(profile: str) -> dict[str, pd.DataFrame]:
+    """`results` of a profile's size; beside a laptop's those of the base size that are kept.
+
+    Raises
+    ------
+    StudyError
+        If the profile is unknown, or as `results`.
+    """
+    if profile not in SIZES:
+        raise StudyError(f"There is no profile {profile!r}: choose one of {', '.join(SIZES)}.")
+    found = results(SIZES[profile])
+    if profile == "laptop":
+        more = results("base", [name for name in found if (folder("base") / f"{name}.csv").exists()])
+        found |= {name: pd.concat([found[name], frame], ignore_index=True) for name, frame in more.items()}
+    return found
+
+
+def facts(found: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
+    """What the sidecars of results say: a row a benchmark and size.
+
+    Returns
+    -------
+    pandas.DataFrame
+        On (benchmark, size): difference (largest that the correctness gate found), bound, repeats, threads, device, minutes,
+        hardware, commit, command.
+
+    Raises
+    ------
+    StudyError
+        If a sidecar is missing or cannot be read.
+    """
+    rows = {}
+    for name, frame in found.items():
+        for size in frame["size"].unique():
+            said = study.read_spec(folder(size) / f"{name}.json")
+            try:
+                row = {
+                    "difference": said["gate"]["difference"],
+                    "bound": said["gate"]["bound"],
+                    "minutes": said["seconds"] / 60,
+                }
+                row |= {fact: said[fact] for fact in ("repeats", "threads", "device", "hardware", "commit", "command")}
+            except KeyError as error:
+                raise StudyError(
+                    f"The sidecar of {name}, size {size}, does not say its {error}: run make bench again."
+                ) from None
+            rows[name, size] = row
+    return pd.DataFrame.from_dict(rows, orient="index").rename_axis(index=["benchmark", "size"])
+
+
+def of(found: Mapping[str, pd.DataFrame], names: str | Sequence[str], quantity: str) -> pd.DataFrame:
+    """The rows of one quantity that some benchmarks kept, with the benchmark's name; notes without a number are left out."""
+    names = [names] if isinstance(names, str) else names
+    frame = pd.concat([found[name].assign(benchmark=name) for name in names], ignore_index=True)
+    frame = frame[(frame.quantity == quantity) & frame.value.notna()].reset_index(drop=True)
+    if frame.empty:
+        raise StudyError(f"The benchmarks {', '.join(names)} kept no {quantity!r}: run make bench again.")
+    return frame
+
+
+def remarks(found: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
+    """What was tried and gave no number, with what it said."""
+    frame = pd.concat([frame.assign(benchmark=name) for name, frame in found.items()], ignore_index=True)
+    return frame.loc[frame.value.isna(), ["benchmark", "what", "group", "note"]].reset_index(drop=True)
+
+
+def growth(frame: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Exponents and points of the benchmark `growth`.
+
+    Returns
+    -------
+    exponents : pandas.DataFrame
+        what, axis, value, low, high.
+    points : pandas.DataFrame
+        what, axis, at (size along the axis), value, low, high (seconds).
+    """
+    slopes = frame[frame.quantity == "exponent"].rename(columns={"group": "axis"})
+    points = frame[frame.quantity == "seconds"].copy()
+    points[["axis", "at"]] = points.group.str.split(" = ", expand=True)
+    points["at"] = points["at"].astype(float)
+    return (
+        slopes[["what", "axis", "value", "low", "high"]].reset_index(drop=True),
+        points[["what", "axis", "at", "value", "low", "high"]].reset_index(drop=True),
+    )
+
+
+def savings(frame: pd.DataFrame) -> pd.DataFrame:
+    """Speed-ups of the benchmark `removed_heads` by case.
+
+    Returns
+    -------
+    pandas.DataFrame
+        map (which heads go), form (removed, masked, ceiling), model, call, length, batch, value, low, high.
+    """
+    frame = frame[frame.quantity == "speed-up"]
+    named = frame["what"].str.rsplit(", ", n=1, expand=True).set_axis(["map", "form"], axis=1)
+    place = frame["group"].str.extract(r"^(?P<model>.*); (?P<call>.*), length (?P<length>\d+), batch (?P<batch>\d+)$")
+    place = place.astype({"length": int, "batch": int})
+    return pd.concat([named, place, frame[["value", "low", "high"]]], axis=1).reset_index(drop=True)
+
+
+# --- whole runs ------------------------------------------------------------------------------------------------------
+
+
+def wall_times(settings: Mapping[str, Any], names: Sequence[str], seed: int, executed: Path) -> pd.DataFrame:
+    """How long each notebook of a study takes, as far as it is recorded.
+
+    Parameters
+    ----------
+    settings : mapping
+        As of `helpers.study.settings`.
+    names : sequence of str
+        Of the models to study (`helpers.subjects.names`).
+    seed : int
+        The first seed.
+    executed : pathlib.Path
+        Folder of the executed notebooks: their metadata say how long they took, and times/NOTEBOOK.tsv of the workflow where
+        they do not; second_run.json holds a mapping notebook -> seconds of a run that found everything made.
+
+    Returns
+    -------
+    pandas.DataFrame
+        On notebook: executing (seconds of the notebook itself), training (core seconds of the stored runs that it is the first
+        to need; 0 if it needs none), runs (how many of them are stored), missing (how many are not), second (seconds of a
+        second run); nan where nothing is recorded.
+    """
+    from helpers import plan
+
+    jobs, notebooks = plan.jobs(settings, names, seed)
+    second = study.read_spec(executed / "second_run.json") if (executed / "second_run.json").exists() else {}
+    rows, counted = {}, set()
+    for notebook, needed in notebooks.items():
+        things = {thing.folder for job in _with_needs(jobs, needed) for thing in job.makes} - counted
+        counted |= things
+        recorded = [json.loads((place / "made.json").read_text(encoding="utf-8")) for place in things if made(place)]
+        rows[notebook] = {
+            "executing": _executing(executed, notebook),
+            "training": sum(record["seconds"] for record in recorded) if recorded or not things else float("nan"),
+            "runs": len(recorded),
+            "missing": len(things) - len(recorded),
+            "second": float(second.get(notebook, "nan")),
+        }
+    return pd.DataFrame.from_dict(rows, orient="index").rename_axis(index="notebook")
+
+
+def made(place: Path) -> bool:
+    """Whether a finished thing lies there; its files are not checked."""
+    return (place / "made.json").exists()
+
+
+def _with_needs(jobs: Mapping[str, Any], wanted: Iterable[str]) -> Iterator[Any]:
+    """Jobs and all that they need, each once."""
+    seen, left = set(), list(wanted)
+    while left:
+        if (name := left.pop()) not in seen:
+            seen.add(name)
+            left += jobs[name].needs
+            yield jobs[name]
+
+
+def _executing(executed: Path, notebook: str) -> float:
+    """Seconds that a notebook took, by its own metadata or the workflow's; nan where neither is there."""
+    path, times = executed / f"{notebook}.ipynb", executed / "times" / f"{notebook}.tsv"
+    if path.exists():
+        said = json.loads(path.read_text(encoding="utf-8"))["metadata"].get("papermill", {})
+        if said.get("duration"):
+            return float(said["duration"])
+    return float(pd.read_csv(times, sep="\t")["s"].iloc[-1]) if times.exists() else float("nan")

@@ -1,0 +1,191 @@
+# ---
+# jupyter:
+#   jupytext:
+#     formats: notebooks//ipynb,notebooks/py//py:percent
+#     text_representation:
+#       extension: .py
+#       format_name: percent
+#   kernelspec:
+#     display_name: Python 3 (ipykernel)
+#     language: python
+#     name: python3
+# ---
+
+# %% [markdown]
+# # 7 · What does it cost?
+#
+# Every measure of a head has a price, and so has every way to change one. A measure that takes a backward pass for every
+# target token will not be used on a whole corpus; a constraint that doubles the training time must gain more than twice the
+# training would; and heads that are masked are not heads that are saved. This notebook draws what each part of the study
+# costs beside what the plain thing costs.
+#
+# **How it is measured.** Speeds of two ways are compared as *ratios from one run*. All variants run once in every repeat, in
+# random order, and the ratio is taken within the repeat, so that a slow spell of the machine hits both sides; the figures show
+# the median over repeats and the quartiles. Where a variant stands there *once more*, its ratio shows what is noise. Nothing is
+# timed before a *correctness gate*: the fast way and the obvious one must give the same numbers, and the first table says how
+# far they were apart. Models have random weights; that is the same arithmetic as with trained ones.
+#
+# The sizes: *laptop* is 3 + 3 layers of 8 heads at width 128, as the models of this study; *base* is 6 + 6 layers at width 512,
+# as the papers' Transformer-base; *tiny* only shows that everything runs, its times mean nothing. Absolute numbers belong to
+# one machine, named below; ratios travel better.
+
+# %% tags=["parameters"]
+profile = "laptop"  # tiny, laptop, natural or paper: the size of the models, and the run whose wall times are shown
+corpus = ""  # "controlled" or "natural"; empty: the profile's own
+models = ""  # of the run whose wall times are shown; empty: the corpus's own
+pretrained = ""  # of no use here; kept for the notebooks' common face
+data_root = ""  # folder of natural corpora; empty: HEADS_DATA_ROOT
+parser = "spacy"  # as pretrained
+seed = 1
+overrides = ""  # settings of the run whose wall times are shown, NAME=VALUE separated by spaces
+output = ""  # where figures and tables go; empty: runs/PROFILE-CORPUS
+
+# %%
+from helpers import study
+
+run = study.begin("07_what_it_costs", globals())
+print(run.summary())
+
+# %%
+from IPython.display import display
+
+from helpers import cost_figures as drawn
+from helpers import costs, figures, subjects
+
+figures.style()
+costs.measure(costs.SIZES[profile])  # tiny ones alone; the others come from `make bench`
+found = costs.gathered(profile)
+display(run.table(costs.facts(found), "costs_benchmarks").drop(columns="command").round(8))
+
+# %% [markdown]
+# ## Relevance: how many target tokens a second?
+#
+# Relevance (notebook 01) explains one target token at a time: what did each head contribute to this word? The *obvious*
+# protocol takes it literally, a batch of one, one pass forward and one back for each token; *lean* is the same with gradients
+# of the heads alone. *Fast* is what the study does: all target tokens of a batch share a forward pass, and the signed rules
+# (`attnlrp`, `cp`) are replayed from the targets down or from the heads up, *reverse* and *forward*, whichever is cheaper.
+# `alpha_beta` splits every product by sign and knows the reverse mode only. *Captum* is a control: gradient times activation of
+# an established library under the same rules. The *floor* is one forward and one backward pass, which explains nothing.
+
+# %%
+speeds = run.table(costs.of(found, "relevance_speed", "target tokens/s"), "costs_relevance")
+run.figure(drawn.speeds(speeds), "costs_relevance")
+
+# %%
+ratios = run.table(costs.of(found, "relevance_speed", "ratio"), "costs_relevance_ratios")
+display(ratios[["group", "what", "value", "low", "high"]].round(2))
+remarks = costs.remarks(found)
+display(remarks)
+
+# %% [markdown]
+# ## Importance: one pass for all heads, or one for each?
+#
+# Gradient importance takes one backward pass a batch, per example or per token alike. The *obvious* way has batches of one.
+# *Leave one out*, which the gradient approximates, takes a forward pass for every head.
+
+# %%
+speeds = run.table(costs.of(found, "importance_speed", "examples/s"), "costs_importance")
+run.figure(drawn.speeds(speeds), "costs_importance")
+
+# %% [markdown]
+# ## Head statistics: must attention maps be kept?
+#
+# Confidence, positional and syntactic scores (notebooks 01 and 02) are sums over attention maps. *One pass* keeps the sums
+# while the model runs; the other way writes all maps to disk, as most studies do, and reads them again.
+
+# %%
+speeds = run.table(costs.of(found, "head_statistics", "tokens/s"), "costs_statistics")
+run.figure(drawn.speeds(speeds), "costs_statistics")
+
+# %%
+kept = run.table(costs.of(found, "head_statistics", "bytes"), "costs_statistics_kept")
+run.figure(drawn.bytes_kept(kept), "costs_statistics_kept")
+
+# %% [markdown]
+# ## Growth: what if everything is larger?
+#
+# Seconds against the length of sentences, the number of heads and of layers, and the size of the corpus, one of them at a time.
+# The exponent is the slope on two logarithmic axes: 1 means twice as large costs twice as much, 2 four times. At small sizes
+# most of the time goes into calling things at all, and exponents are near 0.
+
+# %%
+slopes, points = costs.growth(found["growth"][found["growth"]["size"] == costs.SIZES[profile]])
+run.table(slopes, "costs_growth")
+run.table(points, "costs_growth_points")
+run.figure(drawn.growth(slopes, points), "costs_growth")
+slopes.pivot(index="what", columns="axis", values="value").round(2)
+
+# %% [markdown]
+# ## What does it add to a training step?
+#
+# Gates and records (notebook 03), the group constraint (notebook 04; the *obvious protocol* is that of the public code, K-means
+# from scratch in every module) and injected coreference (notebook 05), each as a ratio to the plain step of the same model.
+
+# %%
+added = run.table(costs.of(found, costs.OVERHEADS, "ratio"), "costs_overheads")
+for name in costs.OVERHEADS:
+    run.figure(drawn.overheads(added[added.benchmark == name]), f"costs_{name}")
+
+# %% [markdown]
+# And in memory: the peak of two training steps beyond what was there before them, in a process of its own.
+
+# %%
+peaks = run.table(costs.of(found, (*costs.OVERHEADS, "training_speed"), "bytes"), "costs_memory")
+run.figure(drawn.memory(peaks), "costs_memory")
+
+# %% [markdown]
+# ## The training loop against the usual one
+#
+# The study's loop resumes after a kill with the same numbers, which `Seq2SeqTrainer` of transformers does not promise. Is it
+# slower? Both train the same model from the same weights on the same batches in the same order, with the same Adam, rates and
+# label smoothing; the losses of the first steps are equal. The Trainer stands there twice: with its own label smoother and with
+# the study's loss, so that the loop's share can be told.
+
+# %%
+speeds = run.table(costs.of(found, "training_speed", "tokens/s"), "costs_training")
+run.figure(drawn.speeds(speeds), "costs_training")
+ratios = run.table(costs.of(found, "training_speed", "ratio"), "costs_training_ratios")
+run.figure(drawn.overheads(ratios, "times as fast as the Trainer"), "costs_training_ratios")
+
+# %% [markdown]
+# ## Masked or removed?
+#
+# A gate of 0 takes a head out of what the model computes, but not out of what the machine computes. Removing the head cuts its
+# columns and rows out of the weights. The black mark is the *ceiling*: operations of the full model over those of the smaller
+# one. What is measured beyond it is caches, threads and noise, and is not claimed.
+
+# %%
+saved = run.table(costs.savings(found["removed_heads"]), "costs_removed")
+run.figure(drawn.removed(saved), "costs_removed")
+
+# %% [markdown]
+# ## The generated text
+
+# %%
+speeds = run.table(costs.of(found, "generator_speed", "pairs/s"), "costs_generator")
+run.figure(drawn.speeds(speeds), "costs_generator")
+
+# %% [markdown]
+# ## The whole study
+#
+# What a run of this profile took, as far as it recorded it: the notebooks themselves, a second run, which finds everything
+# made, and the core minutes of the stored runs that a notebook is the first to need. Runs go side by side, so that core minutes
+# over cores is about what one waits.
+
+# %%
+names = subjects.names(run.settings, models)
+times = run.table(costs.wall_times(run.settings, names, seed, run.folder), "costs_wall_times")
+run.figure(drawn.wall_times(times), "costs_wall_times")
+(times[["executing", "second", "training"]] / 60).round(1).join(times[["runs", "missing"]])
+
+# %% [markdown]
+# ## What we see
+#
+# - Relevance, fast over obvious:
+# - Importance, a gradient over leaving one out:
+# - Head statistics, one pass over maps on disk, in time and in bytes:
+# - Growth:
+# - A training step with gates, with the group constraint, with coreference in one head a layer:
+# - The training loop against `Seq2SeqTrainer`:
+# - Heads removed, beside the ceiling; heads masked:
+# - The whole study:
