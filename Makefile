@@ -1,12 +1,17 @@
 # Thin front of workflow/Snakefile. Override any setting: make study PROFILE=natural DATA_ROOT=folder SET="training.steps=200"
+# Several seeds: make study SEEDS=5. Elsewhere: make study EXECUTOR=slurm, with what workflow/profiles/slurm says.
 PROFILE ?= laptop
 CORPUS ?=
 SET ?=
 DATA_ROOT ?= $(HEADS_DATA_ROOT)
 CORES ?= all
+SEEDS ?=
+GPU ?=
+EXECUTOR ?= local
 PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
+RUNS := $(or $(HEADS_RUNS),runs)
 
 # large blocks stay with the process: fewer page faults in training (must be set before Python starts)
 export GLIBC_TUNABLES := glibc.malloc.mmap_threshold=4294967296:glibc.malloc.trim_threshold=8589934592:glibc.malloc.top_pad=268435456
@@ -15,37 +20,47 @@ export OMP_WAIT_POLICY := PASSIVE
 export HEADS_DATA_ROOT := $(DATA_ROOT)
 export PYTHONUNBUFFERED := 1
 
-.PHONY: study test bench lint reference clean help
+.PHONY: study plan test bench report lint reference clean help
 
 help:
 	@sed -n 's/^## //p' $(MAKEFILE_LIST)
 
-## make study      environment, corpora, training, notebooks, figures and head tables (in runs/)
-study: $(VENV)/ready
-	HEADS_PROGRESS=lines $(BIN)/snakemake --snakefile workflow/Snakefile --cores $(CORES) --nolock --rerun-incomplete \
-	  --keep-going --quiet host --config profile=$(PROFILE) corpus="$(CORPUS)" overrides="$(SET)"
+## make study      environment, corpora, training, notebooks, figures and head tables (in runs/); SEEDS=5, EXECUTOR=slurm
+study: $(VENV)/ready $(if $(filter-out local,$(EXECUTOR)),$(VENV)/cluster)
+	HEADS_PROGRESS=lines $(BIN)/snakemake --snakefile workflow/Snakefile --nolock --rerun-incomplete --keep-going --quiet host \
+	  $(if $(filter-out local,$(EXECUTOR)),--profile workflow/profiles/$(EXECUTOR),--cores $(CORES)) \
+	  --config profile=$(PROFILE) corpus="$(CORPUS)" seeds="$(SEEDS)" gpu="$(GPU)" executor=$(EXECUTOR) overrides="$(SET)"
+
+## make plan       what make study would still have to make, and what that costs; nothing is made
+plan: $(VENV)/ready
+	@$(BIN)/python -m helpers.plan --profile $(PROFILE) --corpus "$(CORPUS)" --overrides "$(SET)" --cores $(CORES) \
+	  $(if $(SEEDS),--seeds $(SEEDS))
 
 ## make test       every test, on CPU and offline, the notebooks with profile tiny included
 test: $(VENV)/ready
 	$(BIN)/python -m pytest
 
-## make bench      what the instrument, relevance, the group constraint and injection cost, what removed heads save, as ratios
+## make bench      what the instrument, the methods and training cost, as ratios, and notebook 07 (after make study)
 bench: $(VENV)/ready
-	$(BIN)/python -m benchmarks.heads_overhead
-	$(BIN)/python -m benchmarks.removed_heads
-	$(BIN)/python -m benchmarks.relevance_speed
-	$(BIN)/python -m benchmarks.generator_speed
-	$(BIN)/python -m benchmarks.group_constraint
-	$(BIN)/python -m benchmarks.coreference_injection
+	$(BIN)/python -m benchmarks --size laptop
+	$(BIN)/python -m benchmarks --size base
+	mkdir -p $(RUNS)/laptop-controlled/logs
+	$(BIN)/papermill notebooks/07_what_it_costs.ipynb $(RUNS)/laptop-controlled/logs/07_what_it_costs.ipynb --log-output \
+	  -r profile laptop -r corpus '' -r models '' -p seed 1 -r overrides '$(SET)'
+	mv $(RUNS)/laptop-controlled/logs/07_what_it_costs.ipynb $(RUNS)/laptop-controlled/07_what_it_costs.ipynb
+
+RUN ?= laptop-controlled
+## make report     a site to read: the notebooks of a run, the results, a head explorer (RUN=laptop-controlled; in runs/report)
+report: $(VENV)/ready
+	$(BIN)/python -m helpers.site --run $(RUNS)/$(RUN)
 
 lint: $(VENV)/ready
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 
 ## make reference  put a run's figures and tables (RUN=laptop-controlled: its executed notebooks too) where they are committed
-RUN ?= laptop-controlled
 reference: $(VENV)/ready
-	$(BIN)/python -m helpers.reference runs/$(RUN) $(if $(filter-out laptop-controlled,$(RUN)),--figures)
+	$(BIN)/python -m helpers.reference $(RUNS)/$(RUN) $(if $(filter-out laptop-controlled,$(RUN)),--figures)
 
 ## make clean      remove what is trained, generated and executed (not the environment)
 clean:
@@ -57,4 +72,8 @@ $(VENV)/ready: requirements.lock requirements-spacy.lock pyproject.toml
 	$(BIN)/pip install --progress-bar off -r requirements.lock
 	$(BIN)/pip install --progress-bar off --no-deps --require-hashes -r requirements-spacy.lock
 	$(BIN)/pip install --progress-bar off --no-deps --no-build-isolation -e .
+	touch $@
+
+$(VENV)/cluster: $(VENV)/ready requirements-cluster.lock
+	$(BIN)/pip install --progress-bar off -r requirements-cluster.lock
 	touch $@
