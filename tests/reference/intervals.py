@@ -1,0 +1,89 @@
+"""Aggregates of runs and their bootstrap by definition: plain loops, and every possible draw instead of random ones.
+
+Scores are lists of tasks, each a list of its runs.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Callable, Iterator, Sequence
+
+Tasks = Sequence[Sequence[float]]
+
+
+def mean(tasks: Tasks) -> float:
+    """Mean over tasks of a task's mean."""
+    return sum(sum(runs) / len(runs) for runs in tasks) / len(tasks)
+
+
+def median(tasks: Tasks) -> float:
+    """Median over tasks of a task's mean."""
+    means = sorted(sum(runs) / len(runs) for runs in tasks)
+    return (means[(len(means) - 1) // 2] + means[len(means) // 2]) / 2
+
+
+def iqm(tasks: Tasks) -> float:
+    """Mean of all runs but the lowest and the highest quarter, quarters rounded down."""
+    every = [run for runs in tasks for run in runs]
+    for _ in range(len(every) // 4):
+        every.remove(min(every))
+        every.remove(max(every))
+    return sum(every) / len(every)
+
+
+def gap(tasks: Tasks, target: float) -> float:
+    """Mean over tasks of how much a run falls short of the target."""
+    return mean([[target - run if run < target else 0.0 for run in runs] for runs in tasks])
+
+
+def improvement(one: Tasks, other: Tasks) -> float:
+    """Mean over tasks of the share of pairs in which the first side is higher, ties half."""
+    total = 0.0
+    for ours, theirs in zip(one, other, strict=True):
+        won = 0.0
+        for run in ours:
+            for rival in theirs:
+                won += 1.0 if run > rival else 0.5 if run == rival else 0.0
+        total += won / (len(ours) * len(theirs))
+    return total / len(one)
+
+
+def draws(tasks: Tasks) -> Iterator[list[tuple[float, ...]]]:
+    """All ways to draw as many runs of each task as it has, with replacement; all are equally likely."""
+    yield from map(list, itertools.product(*(itertools.product(runs, repeat=len(runs)) for runs in tasks)))
+
+
+def distribution(statistic: Callable[..., float], *sides: Tasks) -> list[float]:
+    """The statistic of every draw of every side, sorted."""
+    return sorted(statistic(*drawn) for drawn in itertools.product(*(list(draws(side)) for side in sides)))
+
+
+def share_up_to(values: Sequence[float], limit: float) -> float:
+    """Share of values that are not above the limit, to rounding."""
+    return sum(value <= limit + 1e-9 for value in values) / len(values)
+
+
+def t_interval(tasks: Tasks, quantile: Callable[[float], float]) -> tuple[float, float]:
+    """Ends of Welch's interval of the mean of task means; `quantile` gives Student's t for degrees of freedom."""
+    variance, below = 0.0, 0.0
+    for runs in tasks:
+        middle = sum(runs) / len(runs)
+        squares = sum((run - middle) ** 2 for run in runs)
+        part = squares / (len(runs) - 1) / len(runs) / len(tasks) ** 2
+        variance += part
+        below += part**2 / (len(runs) - 1)
+    half = quantile(variance**2 / below) * math.sqrt(variance)
+    return mean(tasks) - half, mean(tasks) + half
+
+
+def at(x: Sequence[float], y: Sequence[float], where: float) -> float:
+    """A run's value between the two measured points beside it, nan outside all of them."""
+    points = sorted((a, b) for a, b in zip(x, y, strict=True) if not (math.isnan(a) or math.isnan(b)))
+    for a, b in points:
+        if a == where:
+            return b
+    for (left, low), (right, high) in itertools.pairwise(points):
+        if left < where < right:
+            return low + (high - low) * (where - left) / (right - left)
+    return math.nan
