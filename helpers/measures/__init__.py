@@ -5,5 +5,6 @@ from helpers.measures.functions import positional, rare, syntactic
 from helpers.measures.importance import importance
 from helpers.measures.one_pass import one_pass
 from helpers.measures.relevance import relevance
+from helpers.measures.table import head_table
 
-__all__ = ["confidence", "importance", "one_pass", "positional", "rare", "relevance", "syntactic"]
+__all__ = ["confidence", "head_table", "importance", "one_pass", "positional", "rare", "relevance", "syntactic"]

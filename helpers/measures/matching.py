@@ -1,0 +1,122 @@
+"""Which head of one training is which of another? Heads are matched by where they look on the same sentences.
+
+Numbers of heads mean nothing across random seeds: the first head of a layer in one training has nothing to do with the first
+of another. Word-level attention on common sentences can be compared even where subword vocabularies differ.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+import pandas as pd
+import torch
+from scipy.optimize import linear_sum_assignment
+from torch.nn import functional as F
+
+from helpers.corpora import tokens
+from helpers.heads import Site, record
+from helpers.measures.one_pass import evaluating
+from helpers.models import inputs
+from helpers.study import StudyError
+
+Prints = Mapping[tuple[str, int], np.ndarray]
+
+
+def fingerprints(subject, pairs: Sequence) -> dict[tuple[str, int], np.ndarray]:
+    """Where each head looks: its word-level attention on given sentences, laid side by side.
+
+    Attention to a word is the sum over its subwords, attention from a word the mean over them; a decoder position stands for
+    the word that it predicts (as a query) and for the one that it was fed (as a key).
+
+    Parameters
+    ----------
+    subject : helpers.subjects.Subject
+        A translation model with its vocabularies.
+    pairs : sequence of helpers.corpora.Pair
+        With words; any sentences, of this or another corpus.
+
+    Returns
+    -------
+    dict of (kind, layer) -> array [heads, features]
+        As many features for every model that reads the same sentences.
+
+    Raises
+    ------
+    StudyError
+        If there are no sentences.
+    """
+    if not pairs:
+        raise StudyError("There are no sentences to match heads on: give at least one.")
+    model = subject.model
+    encoded = tokens.encode(pairs, subject.source, subject.target, model.config.max_position_embeddings)
+    kept: dict[tuple[str, int], list[torch.Tensor]] = {}
+    with evaluating(model), torch.no_grad():
+        for number, pair in enumerate(pairs):
+            batch = {n: t.to(model.device) for n, t in tokens.collate(encoded, [number], subject.source.pad).items()}
+            source = batch["word_ids"][0].cpu()
+            said = pair.target.split()
+            target = torch.tensor(subject.target.word_ids(pair.target, said))[: batch["labels"].shape[1]]
+            target = F.pad(target, (0, batch["labels"].shape[1] - len(target)), value=-1)
+            fed = torch.cat([torch.tensor([-1]), target[:-1]])
+            read = len(pair.words)
+            ids = {
+                "encoder": (source, source, read, read), "decoder": (target, fed, len(said), len(said)),
+                "cross": (target, source, len(said), read),
+            }  # fmt: skip
+
+            def keep(site: Site, weights: torch.Tensor, ids=ids) -> None:
+                words = _between_words(weights[0].cpu(), *ids[site.kind])
+                kept.setdefault((site.kind, site.layer), []).append(words.flatten(1))
+
+            with record(model, keep):
+                model(**inputs(batch), use_cache=False)
+    return {place: torch.cat(parts, 1).numpy() for place, parts in kept.items()}
+
+
+def _between_words(weights: torch.Tensor, rows: torch.Tensor, columns: torch.Tensor, down: int, across: int) -> torch.Tensor:
+    """Attention [H, Q, K] between words [H, down, across], from each position's word (-1: none)."""
+    from_words, to_words = (
+        F.one_hot(part.clamp(0, count - 1), count).to(weights.dtype) * ((part >= 0) & (part < count))[:, None]
+        for part, count in ((rows, down), (columns, across))
+    )
+    mean = from_words / from_words.sum(0).clamp(min=1)
+    return torch.einsum("hqk,qv,kw->hvw", weights, mean, to_words)
+
+
+def match(one: Prints, other: Prints) -> pd.DataFrame:
+    """Pairs of heads of two trainings of one architecture that look alike: the best one-to-one assignment within each layer.
+
+    Alike is the cosine of fingerprints, each less the mean of its layer (what all heads of a layer share tells none apart).
+
+    Returns
+    -------
+    pandas.DataFrame
+        On (kind, layer, head) of `one`: other (the head of the same layer that it is matched with), cosine, average (cosine
+        with all heads of that layer on average, what any pairing would give).
+
+    Raises
+    ------
+    StudyError
+        If the two have other layers, numbers of heads or sentences.
+    """
+    rows = {}
+    if {place: prints.shape for place, prints in one.items()} != {place: prints.shape for place, prints in other.items()}:
+        raise StudyError("Heads can be matched between models of one shape on the same sentences: take two seeds of one model.")
+    for (kind, layer), prints in one.items():
+        a, b = (part - part.mean(0) for part in (prints, other[kind, layer]))
+        a, b = (part / np.maximum(np.linalg.norm(part, axis=1, keepdims=True), 1e-12) for part in (a, b))
+        cosines = a @ b.T
+        for head, found in zip(*linear_sum_assignment(-cosines), strict=True):
+            rows[kind, layer, int(head)] = {
+                "other": int(found), "cosine": cosines[head, found], "average": cosines[head].mean(),
+            }  # fmt: skip
+    table = pd.DataFrame.from_dict(rows, orient="index")
+    table.index = pd.MultiIndex.from_tuples(table.index, names=["kind", "layer", "head"])
+    return table
+
+
+def carried(column: pd.Series, matched: pd.DataFrame) -> pd.Series:
+    """A column of the other training on the heads of the one that they are matched with."""
+    places = [(kind, layer, row.other) for (kind, layer, _), row in matched.iterrows()]
+    return pd.Series(column.reindex(pd.MultiIndex.from_tuples(places, names=matched.index.names)).to_numpy(), matched.index)

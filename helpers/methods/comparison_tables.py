@@ -1,0 +1,349 @@
+"""Tables of notebook 06: do the measures agree, which foretells what, how stable are ranks, how is it best to choose heads."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from helpers import intervals, scoring, subjects
+from helpers.heads.sites import KINDS
+from helpers.measures.agreement import correlation, rank_agreement
+from helpers.measures.matching import carried, fingerprints, match
+from helpers.measures.table import TRUTH, numeric
+from helpers.methods import comparison, curves, pruning
+
+Trained = tuple[str, int]  # a model's name and seed
+SMALL = 4  # heads of a layer, fewer of which are no ranking
+SURE = 0.995  # a larger correlation counts as this one, where Fisher's z has no end
+TRUTHS = (TRUTH, comparison.SURVIVAL)
+SHOWN = (
+    "alpha_beta", "attnlrp", "cp", "confidence", "gradient, example", "gradient, token", "leave-one-out", "kept by L0",
+    "L1 gates", "votes", "positional", "syntactic", "rare", "alignment", "probing",
+)  # fmt: skip
+CALLED = {"relevance": "alpha_beta", "L0": "L0 (trained)"}
+
+
+def large(table: pd.DataFrame, kind: str) -> pd.DataFrame:
+    """The heads of a kind in layers that have enough of them to be ranked; none if there are no such layers."""
+    part = table[table.index.isin([kind], level="kind")]
+    return part[part.groupby(level=["kind", "layer"])[part.columns[0]].transform("size") >= SMALL]
+
+
+def over_models(values: Mapping[Trained, float]) -> dict[str, float]:
+    """Mean over trainings with its t interval: over seeds within each model where there are several, else over models.
+
+    Returns
+    -------
+    dict
+        rho, low, high, models (trainings).
+    """
+    found = pd.Series(values, dtype=float).dropna()
+    if found.empty:
+        return {"rho": np.nan, "low": np.nan, "high": np.nan, "models": 0}
+    grid = np.arctanh(found.clip(-SURE, SURE)).unstack(0)  # seeds in rows, models in columns
+    several = grid.count().max() > 1
+    ends = intervals.over_runs(grid.to_numpy() if several else grid.to_numpy().ravel())[:3]
+    return dict(zip(("rho", "low", "high"), map(float, np.tanh(ends)), strict=True)) | {"models": len(found)}
+
+
+def agreement(tables: Mapping[Trained, pd.DataFrame]) -> pd.DataFrame:
+    """Rank correlation within layers of every two measures, by kind of attention: mean over trainings with interval.
+
+    Returns
+    -------
+    pandas.DataFrame
+        kind, one, other, rho, low, high, models.
+    """
+    rows = []
+    for kind in KINDS:
+        matrices = {}
+        for trained, table in tables.items():
+            part = large(numeric(table), kind).dropna(axis=1, how="all")
+            if len(part):
+                matrices[trained] = rank_agreement(part, kind)
+        for one, other in combinations(SHOWN, 2):
+            found = {t: m.loc[one, other] for t, m in matrices.items() if one in m and other in m}
+            if found:
+                rows.append({"kind": kind, "one": one, "other": other, **over_models(found)})
+    return pd.DataFrame(rows)
+
+
+def predictors(tables: Mapping[Trained, pd.DataFrame], seconds: Mapping[Trained, Mapping[str, float]]) -> pd.DataFrame:
+    """How well each measure foretells the loss without a head, and how long L0 keeps it.
+
+    Returns
+    -------
+    pandas.DataFrame
+        kind, truth, heads ("within layers" or "all heads"), measure, rho, low, high, models; cost: seconds that the measure
+        took, in units of what gradient importance per example took for the same model (mean).
+    """
+    rows = []
+    for kind in KINDS:
+        for truth in TRUTHS:
+            for within in (True, False):
+                found: dict[str, dict[Trained, float]] = {}
+                for trained, table in tables.items():
+                    part = large(numeric(table), kind)
+                    if not len(part) or truth not in part or part[truth].nunique() < 2:
+                        continue
+                    for measure in SHOWN:
+                        if measure != truth and measure in part and part[measure].nunique() > 1:
+                            one = correlation(part[truth], part[measure], kind, within_layer=within, repeats=1)["rho"]
+                            found.setdefault(measure, {})[trained] = one
+                for measure, values in found.items():
+                    spent = [s[measure] / s["gradient, example"] for t, s in seconds.items() if t in values and measure in s]
+                    row = {"kind": kind, "truth": truth, "heads": "within layers" if within else "all heads"}
+                    cost = float(np.mean(spent)) if spent else np.nan
+                    rows.append(row | {"measure": measure, **over_models(values), "cost": cost})
+    return pd.DataFrame(rows)
+
+
+def reliability(halves: Mapping[Trained, pd.DataFrame]) -> pd.DataFrame:
+    """How much each measure agrees with itself on other texts: rank correlation within layers of two halves.
+
+    Returns
+    -------
+    pandas.DataFrame
+        kind, measure, compared, rho, low, high, models.
+    """
+    rows = []
+    for kind in KINDS:
+        found: dict[str, dict[Trained, float]] = {}
+        for trained, table in halves.items():
+            one, other = (large(table.xs(half, level="half"), kind) for half in (0, 1))
+            for measure in (name for name in SHOWN if name in one and len(one)):
+                if one[measure].nunique() > 1 and other[measure].nunique() > 1:
+                    rho = correlation(one[measure], other[measure], kind, within_layer=True, repeats=1)["rho"]
+                    found.setdefault(measure, {})[trained] = rho
+        for measure, values in found.items():
+            rows.append({"measure": measure, "kind": kind, "compared": "other texts, same model", **over_models(values)})
+    return pd.DataFrame(rows)
+
+
+def matches(studied: Mapping[Trained, subjects.Subject], sentences: int) -> dict[tuple[Trained, Trained], pd.DataFrame]:
+    """`helpers.measures.matching.match` of every two seeds of a model, on dev sentences of its first seed."""
+    found = {}
+    for name in dict.fromkeys(name for name, _ in studied):
+        seeds = sorted(seed for other, seed in studied if other == name)
+        if len(seeds) < 2:
+            continue
+        pairs = [pair for pair in studied[name, seeds[0]].dev if pair.words][:sentences]
+        prints = {seed: fingerprints(studied[name, seed], pairs) for seed in seeds}
+        for one, other in combinations(seeds, 2):
+            found[(name, one), (name, other)] = match(prints[one], prints[other])
+    return found
+
+
+def stability(tables: Mapping[Trained, pd.DataFrame], matched: Mapping[tuple[Trained, Trained], pd.DataFrame]) -> pd.DataFrame:
+    """How stable a head's rank is between seeds: rank correlation within layers of heads that look alike, and of equal numbers.
+
+    Returns
+    -------
+    pandas.DataFrame
+        kind, measure, compared, rho (mean over pairs of seeds), low, high (the least and the largest of them), models (pairs).
+    """
+    found: dict[tuple[str, str, str], list[float]] = {}
+    for (one, other), heads in matched.items():
+        for kind in KINDS:
+            mine, theirs = large(numeric(tables[one]), kind), large(numeric(tables[other]), kind)
+            for measure in (name for name in SHOWN if name in mine and len(mine) and name in theirs):
+                if min(mine[measure].nunique(), theirs[measure].nunique()) < 2:
+                    continue
+                alike = carried(theirs[measure], heads[heads.index.isin([kind], level="kind")])
+                for compared, column in (("matched heads, other seed", alike), ("same number, other seed", theirs[measure])):
+                    rho = correlation(mine[measure], column, kind, within_layer=True, repeats=1)["rho"]
+                    found.setdefault((measure, kind, compared), []).append(rho)
+    rows = [
+        {"measure": measure, "kind": kind, "compared": compared, "rho": np.mean(values), "low": min(values),
+         "high": max(values), "models": len(values)}
+        for (measure, kind, compared), values in found.items()
+    ]  # fmt: skip
+    return pd.DataFrame(rows, columns=["measure", "kind", "compared", "rho", "low", "high", "models"])
+
+
+def likeness(matched: Mapping[tuple[Trained, Trained], pd.DataFrame]) -> pd.DataFrame:
+    """How alike matched heads are: mean cosine of matched heads and of any two of a layer, by model and kind of attention."""
+    whole = pd.concat(matched.values(), keys=[pair[0][0] for pair in matched], names=["model"])
+    return whole.groupby(level=["model", "kind"], sort=False)[["cosine", "average"]].mean()
+
+
+def best(predictors: pd.DataFrame, many: int = 3) -> pd.DataFrame:
+    """The measures that foretell each truth best, by kind and by which heads are compared; the truths themselves left out.
+
+    Returns
+    -------
+    pandas.DataFrame
+        On (truth, heads, kind, rank): measure, rho, low, high, models, cost.
+    """
+    cheap = predictors[~predictors.measure.isin(TRUTHS)].sort_values("rho", ascending=False, kind="stable")
+    groups = cheap.groupby(["truth", "heads", "kind"], sort=True)
+    ranked = cheap.assign(rank=groups.cumcount() + 1)
+    return ranked[ranked["rank"] <= many].set_index(["truth", "heads", "kind", "rank"]).sort_index()
+
+
+# --- the contest -----------------------------------------------------------------------------------------------------
+
+
+def trained_on(job: Mapping[str, Any], subject: subjects.Subject, repeats: int) -> pd.DataFrame:
+    """Every way to choose heads at one number of heads, all trained on alike: BLEU against the control.
+
+    Returns
+    -------
+    pandas.DataFrame
+        A row each (criterion, draw, test set): heads, bleu, change, low, high (paired bootstrap over sentences).
+    """
+    sweep, rows = job["sweep"], []
+    prices = sweep["settings"]["pruning"]["compared"]
+    if list(sweep["kinds"]) != ["encoder"] or not prices:
+        return pd.DataFrame(columns=["criterion", "draw", "test set", "heads", "bleu", "change", "low", "high"])
+    quality = curves.quality(sweep, subject, repeats).reset_index()
+    known = quality[(quality.penalty == prices[0]) & ~quality.method.str.startswith("L0,")]
+    for number, (_, row) in enumerate(known.iterrows()):
+        draw = number if row.method == pruning.RANDOM else 0
+        ends = {"low": row.change_low, "high": row.change_high}
+        rows.append({"criterion": CALLED.get(row.method, row.method), "draw": draw, "test set": row["test set"],
+                     "heads": row["heads"], "bleu": row.bleu, "change": row.change, **ends})  # fmt: skip
+    left, beam = known.heads.iloc[0], sweep["settings"]["pruning"]["beam"]
+    for run in comparison.contest(job).values():
+        for split in subject.tests:
+            references = [pair.target for pair in subject.pairs(split)]
+            own, control = (
+                scoring.bleu_statistics(made(spec, split, beam), references)
+                for made, spec in ((comparison.translations, run), (pruning.translations, sweep["runs"]["control"]))
+            )
+            change, low, high = scoring.bleu_interval(own, control, repeats)
+            bleu = scoring.bleu_interval(own, None, 1)[0]
+            rows.append({"criterion": run["method"]["by"], "draw": 0, "test set": split, "heads": left, "bleu": bleu,
+                         "change": change, "low": low, "high": high})  # fmt: skip
+    return pd.DataFrame(rows)
+
+
+def over_seeds(parts: Mapping[Trained, pd.DataFrame], by: Sequence[str]) -> pd.DataFrame:
+    """Mean change over seeds by model and the columns `by`, with its t interval; a single seed keeps its own interval.
+
+    Returns
+    -------
+    pandas.DataFrame
+        model, `by`, heads (mean), value, low, high, seeds.
+    """
+    whole = pd.concat([part.assign(model=name, seed=seed) for (name, seed), part in parts.items()], ignore_index=True)
+    rows = []
+    for chosen, part in whole.groupby(["model", *by], sort=False):
+        seeds = part.groupby("seed").change.mean()  # several draws of one seed count once
+        value, low, high, runs = intervals.over_runs(seeds.to_numpy())
+        if runs == 1 and len(part) == 1 and "low" in part:
+            low, high = part.low.iloc[0], part.high.iloc[0]
+        row = dict(zip(("model", *by), chosen, strict=True)) | {"heads": part["heads"].mean()}
+        rows.append(row | {"value": value, "low": low, "high": high, "seeds": runs})
+    return pd.DataFrame(rows)
+
+
+def removed(jobs: Iterable[Mapping[str, Any]]) -> dict[Trained, pd.DataFrame]:
+    """`helpers.methods.comparison.at_once` of the sweeps among jobs, by what they are called with their kinds, and seed."""
+    return {(called(job), job["seed"]): comparison.at_once(job) for job in jobs if "sweep" in job}
+
+
+def against(parts: Mapping[Trained, pd.DataFrame], others: Sequence[str] = ("L0 (trained)", pruning.RANDOM)) -> pd.DataFrame:
+    """Every criterion against some of them, over seeds, test sets and models as tasks.
+
+    Returns
+    -------
+    pandas.DataFrame
+        On criterion, columns by the other one: difference (BLEU, paired by seed), low, high (its t interval; nan for one seed),
+        probability (that a run of the criterion is better than one of the other).
+    """
+    whole = pd.concat([part.assign(model=name, seed=seed) for (name, seed), part in parts.items()], ignore_index=True)
+    means = whole.groupby(["criterion", "seed", "model", "test set"]).change.mean().unstack(["model", "test set"])
+    rows = {}
+    for criterion in dict.fromkeys(whole.criterion):
+        row = {}
+        for other in others:
+            if criterion == other or other not in means.index:
+                continue
+            both = means.loc[criterion].align(means.loc[other], join="inner")
+            one, two = (side.dropna(axis=1, how="all").to_numpy() for side in both)
+            difference = intervals.paired(one, two)
+            row |= {(other, name): difference[name] for name in ("difference", "low", "high")}
+            row[other, "probability"] = intervals.improvement(one, two)[0]
+        rows[criterion] = row
+    return pd.DataFrame.from_dict(rows, orient="index").rename_axis("criterion")
+
+
+def stored_as(job: Mapping[str, Any], first: int) -> str:
+    """The name under which a job's head table is written: of the first seed "head_table_MODEL", of others with the seed."""
+    every = "sweep" in job and list(job["sweep"]["kinds"]) != ["encoder"] and not job["name"].endswith(subjects.DEEP)
+    return (
+        f"head_table_{job['name']}" + (" all kinds" if every else "") + (f" seed {job['seed']}" if job["seed"] != first else "")
+    )
+
+
+def called(job: Mapping[str, Any]) -> str:
+    """A job's model as tables and figures name it."""
+    if "run" in job:
+        return "dialogue summarizer"
+    every = "" if list(job["sweep"]["kinds"]) == ["encoder"] else ", all kinds"
+    return subjects.title(job["name"]) + every
+
+
+def along(parts: Mapping[Trained, pd.DataFrame], points: int = 8) -> pd.DataFrame:
+    """Rise of the loss along the number of heads left, by model and criterion, as curves over seeds.
+
+    L0 keeps other numbers of heads at every seed: each seed's curve is interpolated onto common numbers.
+
+    Returns
+    -------
+    pandas.DataFrame
+        model, criterion, heads, change, low, high (t interval over seeds; nan for one seed).
+    """
+    rows = []
+    for model in dict.fromkeys(model for model, _ in parts):
+        own = {seed: part for (name, seed), part in parts.items() if name == model}
+        least, most = max(p["heads"].min() for p in own.values()), min(p["heads"].max() for p in own.values())
+        grid = np.unique(np.linspace(least, most, points).round()) if most > least else np.array([least])
+        for criterion in dict.fromkeys(name for part in own.values() for name in part.criterion):
+            lines = []
+            for part in own.values():
+                line = part[part.criterion == criterion].groupby("heads").change.mean()
+                if len(line):
+                    lines.append(intervals.at(line.index.to_numpy(float), line.to_numpy(), grid))
+            band = intervals.curve(np.array(lines)[:, None], grid, intervals.over_runs)
+            for row in band.itertuples():
+                rows.append({"model": model, "criterion": criterion, "heads": row.point, "change": row.value,
+                             "low": row.low, "high": row.high})  # fmt: skip
+    return pd.DataFrame(rows)
+
+
+# --- headline numbers of the first paper over seeds -------------------------------------------------------------------
+
+
+def headline(job: Mapping[str, Any], subject: subjects.Subject, repeats: int) -> pd.DataFrame:
+    """BLEU of a model and of its L0 runs, heads of each kind that stay: a row each (run, test set)."""
+    quality = curves.quality(job["sweep"], subject, repeats).reset_index()
+    shown = quality[quality.run.isin(["start", "control", "floor"]) | (quality.method == "L0")]
+    columns = ["run", "test set", "heads", "encoder", "decoder", "cross", "bleu", "low", "high", "change", "from_start"]
+    return shown[columns].reset_index(drop=True)
+
+
+def headlines(parts: Mapping[Trained, pd.DataFrame]) -> pd.DataFrame:
+    """`headline` over seeds: mean with its t interval of every number, by model, run and test set."""
+    whole = pd.concat([part.assign(model=name, seed=seed) for (name, seed), part in parts.items()], ignore_index=True)
+    rows = {}
+    for place, part in whole.groupby(["model", "test set", "run"], sort=False):
+        row: dict[str, Any] = {"seeds": part.seed.nunique()}
+        row |= {name: part[name].mean() for name in ("heads", "encoder", "decoder", "cross")}
+        for name in ("bleu", "change"):
+            mean, low, high, _ = intervals.over_runs(part[name].to_numpy())
+            row |= {name: mean, f"{name}, low": low, f"{name}, high": high}
+        rows[place] = row
+    table = pd.DataFrame.from_dict(rows, orient="index")
+    table.index = pd.MultiIndex.from_tuples(table.index, names=["model", "test set", "run"])
+    return table
+
+
+def collected(jobs: Iterable[Mapping[str, Any]], make: Callable[[Mapping[str, Any]], Any]) -> dict[Trained, Any]:
+    """What `make` gives for each job, by model and seed."""
+    return {(called(job), job["seed"]): make(job) for job in jobs}
