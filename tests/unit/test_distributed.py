@@ -1,0 +1,222 @@
+"""One training run on several processes: their shares, the numbers of a single process, kill and resume, the command."""
+
+from __future__ import annotations
+
+import json
+import multiprocessing
+import os
+import signal
+import socket
+import subprocess
+import sys
+
+import pandas as pd
+import pytest
+import torch
+
+from helpers import distributed, study, subjects, tasks, training
+from helpers.study import StudyError
+
+PLAN = {"training.steps": 24, "training.evaluate_every": 8, "training.batch_tokens": 112, "model.dropout": 0.0}
+RTOL = 1e-5  # of losses; float rounding is seen at 1e-7
+
+
+def spec(**more):
+    sizes = {"train": 60, "dev": 8, "test": 4, "vocabulary": 120}
+    return subjects.spec(study.settings("tiny", sizes | PLAN | more), "de-subtitles", 1)
+
+
+def history(folder):
+    return pd.read_csv(folder / "history.csv").drop(columns="seconds")
+
+
+def port():
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        return str(free.getsockname()[1])
+
+
+def child(rank, more, work, *given):
+    """What a launcher sets, then the work; the processes are forked, so they need not import everything again."""
+    os.environ.update({"RANK": str(rank), "LOCAL_RANK": str(rank), **more})
+    work(rank, *given)
+
+
+def together(processes, work, *given, **more):
+    """Exit codes of processes that Accelerate takes for one run of as many."""
+    fork = multiprocessing.get_context("fork")
+    more = {"WORLD_SIZE": str(processes), "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": port(), **more}
+    started = [fork.Process(target=child, args=(rank, more, work, *given)) for rank in range(processes)]
+    for process in started:
+        process.start()
+    for process in started:
+        process.join(240)
+        if process.exitcode is None:
+            process.kill()
+    return [process.exitcode for process in started]
+
+
+def train(rank, described, step=0):
+    """Train; save at every step and be killed behind a step, if one is given."""
+    save = training._save
+
+    def save_and_die(path, model, optimiser, state):
+        save(path, model, optimiser, state)
+        if state["step"] == step:
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    if step:
+        training.SAVE_EVERY, training._save = -1, save_and_die  # of this process, which is about to end
+    folder = distributed.trained(described)
+    assert folder == distributed.trained(described) == training.place(described)
+    assert study.made(folder)
+
+
+# --- shares ----------------------------------------------------------------------------------------------------------
+
+
+def batch(lengths):
+    labels = torch.full((len(lengths), max(lengths)), -100)
+    for row, length in enumerate(lengths):
+        labels[row, :length] = row + 1
+    return {"input_ids": torch.arange(len(lengths))[:, None].expand(-1, 3), "labels": labels}
+
+
+@pytest.mark.parametrize("processes", [1, 2, 3, 4])
+@pytest.mark.parametrize("lengths", [(3, 1, 2, 5, 4), (2, 2), (4,)])
+def test_every_row_is_in_one_share_with_its_tokens(processes, lengths):
+    whole = batch(lengths)
+    shares = [distributed.share(whole, process, processes) for process in range(processes)]
+    assert sum(part for _, part in shares) == pytest.approx(1)
+    taken = [row for rows, part in shares if part for row in rows["input_ids"][:, 0].tolist()]
+    assert sorted(taken) == list(range(len(lengths)))
+    for process, (rows, part) in enumerate(shares):
+        own = lengths[process::processes]
+        assert part == pytest.approx(sum(own) / sum(lengths))
+        assert len(rows["labels"]) == len(rows["input_ids"]) == max(1, len(own))
+        assert (rows["labels"] != -100).any()  # a mean over no tokens would not be a number
+
+
+def test_a_batch_without_target_tokens():
+    empty = batch((2, 1))
+    empty["labels"][:] = -100
+    with pytest.raises(StudyError, match="A batch holds no target tokens"):
+        distributed.share(empty, 0, 2)
+
+
+# --- training --------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("closed", [(), ("encoder",)])
+def test_three_processes_train_what_one_does(tmp_path, closed):
+    described = spec() | {"closed": list(closed)}
+    rows = [len(batch["labels"]) for batch in tasks.of(described["corpus"]).epoch(112, 1, torch.device("cpu"))(0)]
+    assert min(rows) < 3 < max(rows)  # a process has nothing to do in some batches
+    alone = training.trained(described)
+    assert together(3, train, described, HEADS_RUNS=str(tmp_path / "three")) == [0, 0, 0]
+    folder = tmp_path / "three" / "models" / study.key(described)
+    pd.testing.assert_frame_equal(history(folder), history(alone), check_exact=False, rtol=RTOL)
+    assert {f.name for f in folder.iterdir()} == {f.name for f in alone.iterdir()}
+    assert [f.name for f in (tmp_path / "three").rglob("*") if f.name.startswith(".")] == []
+
+
+def test_what_is_trained_already_is_found(monkeypatch):
+    described = spec(**{"training.steps": 4})
+    training.trained(described)
+    monkeypatch.setattr(training, "fit", None)
+    assert together(2, train, described) == [0, 0]
+
+
+def test_a_killed_run_ends_with_the_same_numbers(tmp_path):
+    described = spec(**{"model.dropout": 0.2})
+    assert together(2, train, described, HEADS_RUNS=str(tmp_path / "whole")) == [0, 0]
+    first, second = together(2, train, described, 13)
+    assert first == -signal.SIGKILL
+    assert second != 0
+    checkpoint = study.runs() / "work" / study.key(described) / "checkpoint.pt"
+    assert torch.load(checkpoint, weights_only=False)["state"]["step"] == 13
+    assert not study.made(training.place(described))
+    assert together(2, train, described) == [0, 0]
+    whole = tmp_path / "whole" / "models" / study.key(described)
+    pd.testing.assert_frame_equal(history(training.place(described)), history(whole), check_exact=True)
+    assert not checkpoint.exists()
+
+
+def test_a_killed_run_goes_on_in_one_process(tmp_path, monkeypatch):
+    described = spec()
+    assert together(2, train, described, 13)[0] == -signal.SIGKILL
+    resumed = training.trained(described)
+    monkeypatch.setenv("HEADS_RUNS", str(tmp_path / "whole"))
+    pd.testing.assert_frame_equal(history(resumed), history(training.trained(described)), check_exact=False, rtol=RTOL)
+
+
+def noise(rank, described, folder):
+    """Write down which noise a process would draw at each step."""
+    drawn, entropy = [], training.cross_entropy
+
+    def listening(model, batch, smoothing):
+        if model.training:
+            drawn.append(torch.get_rng_state().sum().item())
+        return entropy(model, batch, smoothing)
+
+    training.cross_entropy = listening
+    distributed.trained(described)
+    (folder / f"{rank}.json").write_text(json.dumps(drawn))
+
+
+def test_processes_draw_noise_of_their_own(tmp_path):
+    described = spec(**{"training.steps": 6, "model.dropout": 0.2})
+    assert together(3, noise, described, tmp_path) == [0, 0, 0]
+    drawn = [json.loads((tmp_path / f"{rank}.json").read_text()) for rank in range(3)]
+    assert [len(own) for own in drawn] == [6, 6, 6]
+    assert len({state for own in drawn for state in own}) == 18
+
+
+# --- the command -----------------------------------------------------------------------------------------------------
+
+
+def launched(path, *launcher, **more):
+    return subprocess.run(
+        [sys.executable, *launcher, "-m", "helpers.distributed", str(path)], cwd=study.ROOT, capture_output=True, text=True,
+        timeout=400, env=os.environ | more,
+    )  # fmt: skip
+
+
+def test_the_command_on_two_processes(tmp_path, monkeypatch):
+    described = spec()
+    path = tmp_path / "spec.json"
+    study.write_json(path, described)
+    made = launched(path, "-m", "torch.distributed.run", "--nproc-per-node=2", f"--master-port={port()}")
+    assert made.returncode == 0, made.stderr
+    folder = training.place(described)
+    assert made.stdout.splitlines() == [str(folder)]
+    several = history(folder)
+    with monkeypatch.context() as untrainable:
+        untrainable.setattr(training, "fit", None)
+        assert training.trained(described) == folder
+    monkeypatch.setenv("HEADS_RUNS", str(tmp_path / "one"))
+    pd.testing.assert_frame_equal(several, history(training.trained(described)), check_exact=False, rtol=RTOL)
+
+
+def test_the_command_alone_is_one_process(tmp_path, monkeypatch):
+    described = spec(**{"training.steps": 4})
+    path = tmp_path / "spec.json"
+    study.write_json(path, described)
+
+    def alone(rank):
+        del os.environ["RANK"], os.environ["LOCAL_RANK"], os.environ["WORLD_SIZE"]
+        distributed.main([str(path)])
+
+    assert together(1, alone) == [0]
+    made = history(training.place(described))
+    monkeypatch.setenv("HEADS_RUNS", str(tmp_path / "one"))
+    pd.testing.assert_frame_equal(made, history(training.trained(described)), check_exact=True)
+
+
+def test_a_spec_that_lacks_something(tmp_path, capsys):
+    path = tmp_path / "spec.json"
+    study.write_json(path, dict.fromkeys(("corpus", "model", "seed", "closed"), 1))
+    with pytest.raises(SystemExit) as ended:
+        distributed.main([str(path)])
+    assert ended.value.code == 2
+    assert capsys.readouterr().err == f"error: The spec {path} lacks 'training': write it with helpers.training.spec.\n"
