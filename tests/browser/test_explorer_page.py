@@ -1,0 +1,172 @@
+"""The report in a real browser, from files: no errors, heads by mouse and by keyboard, other measures and models, phones.
+
+Skipped where there is no selenium (requirements-browser.lock) or no Chromium with its driver.
+"""
+
+from __future__ import annotations
+
+import shutil
+
+import pytest
+
+from helpers import site, study
+from tests.unit import tiny_report
+
+webdriver = pytest.importorskip("selenium.webdriver", reason="needs selenium: pip install -r requirements-browser.lock")
+from selenium.webdriver.common.by import By  # noqa: E402
+from selenium.webdriver.common.keys import Keys  # noqa: E402
+from selenium.webdriver.support.ui import Select, WebDriverWait  # noqa: E402
+
+CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+DRIVER = shutil.which("chromedriver")
+pytestmark = pytest.mark.skipif(
+    not (CHROMIUM and DRIVER), reason="needs Chromium and its driver (apt: chromium chromium-driver)"
+)
+SIZES = {"phone": (390, 844), "desktop": (1280, 900)}
+FLAGS = (
+    "headless=new", "no-sandbox", "disable-gpu", "disable-quic", "no-first-run", "disable-background-networking",
+    "disable-component-update", "disable-sync",
+)  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def folder(session, tmp_path_factory):
+    """A report of the committed notebooks with a tiny model in the explorer, and one that was not trained."""
+    with pytest.MonkeyPatch.context() as patch:
+        base = tmp_path_factory.mktemp("browser")
+        patch.setenv("HEADS_RUNS", str(base / "runs"))
+        patch.setenv("HEADS_DATA", str(base / "data"))
+        run = study.runs() / "tiny-controlled"
+        tiny_report.make(run)
+        site.build(run, base / "report")
+    return base / "report"
+
+
+@pytest.fixture(scope="module")
+def browser(tmp_path_factory):
+    options = webdriver.ChromeOptions()
+    options.binary_location = CHROMIUM
+    for flag in (*FLAGS, f"user-data-dir={tmp_path_factory.mktemp('profile')}"):
+        options.add_argument(f"--{flag}")
+    options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
+    driver = webdriver.Chrome(options, webdriver.ChromeService(DRIVER))
+    yield driver
+    driver.quit()
+
+
+@pytest.fixture(params=SIZES)
+def size(request, browser):
+    width, height = SIZES[request.param]
+    screen = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": request.param == "phone"}
+    browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", screen)
+    return request.param
+
+
+def explorer(browser, folder, choice=""):
+    browser.get("about:blank")  # another fragment alone would not load the page anew
+    browser.get(f"{(folder / 'explorer.html').as_uri()}#{choice}")
+    WebDriverWait(browser, 10).until(lambda found: found.find_elements(By.CSS_SELECTOR, "#head h2"))
+
+
+def cell(browser, head):
+    return browser.find_element(By.CSS_SELECTOR, f'[data-head="{head}"]')
+
+
+def colours(browser):
+    return [found.value_of_css_property("background-color") for found in browser.find_elements(By.CSS_SELECTOR, ".head")]
+
+
+def title(browser):
+    return browser.find_element(By.CSS_SELECTOR, "#head h2").text
+
+
+def test_no_page_has_errors_or_is_wider_than_its_screen(browser, folder, size, tmp_path):
+    browser.get_log("performance")
+    for page in sorted(folder.glob("*.html")):
+        browser.get(page.as_uri())
+        wide, screen = browser.execute_script(
+            "return [document.documentElement.scrollWidth, document.documentElement.clientWidth]"
+        )
+        assert wide <= screen, page.name
+        assert browser.get_log("browser") == [], page.name
+        browser.save_screenshot(str(tmp_path / f"{page.stem}-{size}.png"))
+    asked = [entry["message"] for entry in browser.get_log("performance") if "Network.requestWillBeSent" in entry["message"]]
+    assert asked and not any('"url":"http' in message for message in asked)
+
+
+def test_a_head_by_mouse(browser, folder, size):
+    explorer(browser, folder, "model=ru-subtitles&head=encoder.0.0")
+    for head, said in (("encoder.1.2", "Encoder self, layer 2, head 2"), ("cross.0.1", "Decoder-encoder, layer 1, head 1")):
+        cell(browser, head).click()
+        assert title(browser) == said
+        assert cell(browser, head).get_attribute("aria-selected") == "true"
+        assert len(browser.find_elements(By.CSS_SELECTOR, '.head[aria-selected="true"]')) == 1
+        assert len(browser.find_elements(By.CSS_SELECTOR, ".attention svg")) == 4
+        assert f"head={head}" in browser.current_url
+
+
+def test_a_head_by_keyboard(browser, folder, size):
+    explorer(browser, folder, "model=ru-subtitles&measure=confidence&head=encoder.1.0")
+    at = cell(browser, "encoder.1.0")
+    at.send_keys(Keys.ARROW_RIGHT, "")
+    browser.switch_to.active_element.send_keys(Keys.ARROW_DOWN)
+    focused = browser.switch_to.active_element
+    assert focused.get_attribute("data-head") == "encoder.0.1"  # the first layer is at the bottom
+    assert title(browser) == "Encoder self, layer 2, head 0"
+    focused.send_keys(Keys.ENTER)
+    assert title(browser) == "Encoder self, layer 1, head 1"
+    assert "rare tokens" in browser.find_element(By.CSS_SELECTOR, "#head .chip").text
+    browser.switch_to.active_element.send_keys(Keys.ARROW_DOWN)
+    assert browser.switch_to.active_element.get_attribute("data-head") == "decoder.1.1"
+    assert title(browser) == "Encoder self, layer 1, head 1"
+
+
+def test_measures_colour_the_cells(browser, folder, size):
+    explorer(browser, folder, "model=ru-subtitles&measure=confidence&head=encoder.0.0")
+    seen = [colours(browser)]
+    value, rank = (found.text for found in browser.find_elements(By.CSS_SELECTOR, "#head tr.chosen td"))
+    for measure in ("gradient, example", "functions"):
+        Select(browser.find_element(By.ID, "measure")).select_by_value(measure)
+        seen.append(colours(browser))
+    assert len(seen[0]) == 24
+    assert len({tuple(one) for one in seen}) == 3
+    assert cell(browser, "encoder.0.1").text == "rare"
+    keys = browser.find_element(By.CSS_SELECTOR, "#maps .keys").text.split("\n")
+    assert keys == ["positional", "subject", "rare tokens", "none"]
+    Select(browser.find_element(By.ID, "measure")).select_by_value("confidence")
+    said = cell(browser, "encoder.0.0").get_attribute("title")
+    assert f"confidence {value}, rank {rank}; v→s, +1" in said
+    ticks = browser.find_element(By.CSS_SELECTOR, ".ticks").text.split()
+    assert ticks == sorted(ticks, key=float) and len(ticks) == 5
+
+
+def test_gates_and_another_model(browser, folder, size):
+    explorer(browser, folder, "model=ru-subtitles&measure=confidence&head=encoder.0.0")
+    chart = browser.find_element(By.CSS_SELECTOR, "#head .chart")
+    assert len(chart.find_elements(By.CSS_SELECTOR, "path")) == 2
+    assert "λ 0 (" in chart.text and "λ 1 (" in chart.text
+    Select(browser.find_element(By.ID, "model")).select_by_value("de-news")
+    WebDriverWait(browser, 10).until(lambda found: "EN-DE news" in found.find_element(By.ID, "head").text)
+    text = browser.find_element(By.ID, "head").text
+    assert "not in the store" in text and "No pruning run" in text
+    assert not browser.find_elements(By.CSS_SELECTOR, "#head svg")
+    assert browser.current_url.endswith("model=de-news&measure=confidence&head=encoder.0.0")
+    assert browser.get_log("browser") == []
+
+
+def test_wrong_choices_in_the_address_are_no_error(browser, folder, size):
+    explorer(browser, folder, "model=nothing&measure=nothing&head=encoder.9.9")
+    assert title(browser).startswith("Encoder self, layer")
+    assert browser.get_log("browser") == []
+
+
+def test_code_opens_and_the_contents_fold(browser, folder, size):
+    browser.get((folder / "03_l0_pruning.html").as_uri())
+    assert not any(code.is_displayed() for code in browser.find_elements(By.CSS_SELECTOR, "details.code pre"))
+    browser.find_element(By.ID, "code").click()
+    assert all(code.is_displayed() for code in browser.find_elements(By.CSS_SELECTOR, "details.code pre"))
+    contents, menu = browser.find_element(By.ID, "nav"), browser.find_element(By.CSS_SELECTOR, ".menu")
+    assert contents.is_displayed() == (size == "desktop") != menu.is_displayed()
+    if size == "phone":
+        menu.click()
+        assert contents.is_displayed()

@@ -1,0 +1,391 @@
+"""The report: pages that hang together, load nothing from elsewhere and show every figure; the explorer's data."""
+
+from __future__ import annotations
+
+import base64
+import io
+import json
+import re
+from itertools import pairwise
+
+import nbformat
+import nbformat.v4 as nb
+import numpy as np
+import pandas as pd
+import pytest
+import torch
+from bs4 import BeautifulSoup
+from PIL import Image
+from test_project import MACHINE_PATH
+
+from helpers import explorer, site, study
+from helpers.corpora import Pair, tokens
+from helpers.methods import curves, pruning
+from helpers.models import inputs
+from helpers.site import __main__ as command
+from helpers.study import StudyError
+from tests.unit import tiny_report
+
+LOADS = {
+    "img": "src",
+    "script": "src",
+    "link": "href",
+    "source": "srcset",
+    "iframe": "src",
+    "video": "src",
+    "option": "data-file",
+}
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """A report of the committed notebooks: there is no such run here."""
+    base = tmp_path_factory.mktemp("report")
+    site.build(base / "runs" / "laptop-controlled", base / "report")
+    return base / "report"
+
+
+@pytest.fixture(scope="module")
+def pages(folder):
+    return {path.name: BeautifulSoup(path.read_text(encoding="utf-8"), "lxml") for path in sorted(folder.glob("*.html"))}
+
+
+@pytest.fixture(scope="module")
+def tiny(session, tmp_path_factory):
+    with pytest.MonkeyPatch.context() as patch:
+        base = tmp_path_factory.mktemp("tiny_report")
+        patch.setenv("HEADS_RUNS", str(base / "runs"))
+        patch.setenv("HEADS_DATA", str(base / "data"))
+        run = study.runs() / "tiny-controlled"
+        subject, table, sweep = tiny_report.make(run)
+        yield run, subject, table, sweep, explorer.export(subject, table, sweep, sentences=2)
+
+
+@pytest.fixture
+def store(tiny, monkeypatch):
+    """What `tiny` made can be found."""
+    base = tiny[0].parent.parent
+    monkeypatch.setenv("HEADS_RUNS", str(base / "runs"))
+    monkeypatch.setenv("HEADS_DATA", str(base / "data"))
+
+
+# --- pages -------------------------------------------------------------------------------------------------------------
+
+
+def test_a_page_for_each_notebook_in_order(pages):
+    names = [f"{path.stem}.html" for path in sorted((study.ROOT / "notebooks").glob("*.ipynb"))]
+    assert set(pages) == {"index.html", "explorer.html", *names}
+    for page in pages.values():
+        assert [a["href"] for a in page.select("nav#nav > ol > li > a")] == ["index.html", *names, "explorer.html"]
+        assert len(page.select('nav#nav a[aria-current="page"]')) == 1
+
+
+def test_every_link_leads_somewhere(folder, pages):
+    wrong = []
+    for name, page in pages.items():
+        given = [(tag, tag[key]) for key in ("href", "src", "srcset", "data-file") for tag in page.find_all(attrs={key: True})]
+        for _, url in given:
+            file, _, fragment = url.partition("#")
+            if re.match(r"https://|data:", url):
+                continue
+            there = pages.get(file or name)
+            if not (folder / (file or name)).is_file() or (fragment and (there is None or not there.find(id=fragment))):
+                wrong.append((name, url))
+        assert len(given) > 10
+    assert wrong == []
+
+
+def test_nothing_is_loaded_from_elsewhere(folder, pages):
+    loaded = [tag[key] for page in pages.values() for name, key in LOADS.items() for tag in page.find_all(name, {key: True})]
+    assert len(loaded) > 50
+    assert [url for url in loaded if re.match(r"[a-z]+:(?!,$)|//", url)] == []  # "data:," is the empty icon
+    code = [path.read_text(encoding="utf-8") for path in folder.glob("*.[cj]s*")]
+    code += [tag.get_text() for page in pages.values() for tag in page.find_all(["style", "script"])]
+    urls = [url for text in code for url in re.findall(r"https?://[^\"')\s]+|@import|url\(", text)]
+    assert set(urls) <= {"http://www.w3.org/2000/svg"}
+
+
+def test_every_figure_is_there_with_words_for_it(folder, pages):
+    for path in (study.ROOT / "notebooks").glob("*.ipynb"):
+        outputs = [o for c in nbformat.read(path, 4).cells for o in c.get("outputs", [])]
+        wanted = [kind for o in outputs for kind in o.get("data", {}) if kind.startswith("image/")]
+        found = pages[f"{path.stem}.html"].select("figure img")
+        assert len(found) == len(wanted) > 0
+        assert all(len(img["alt"]) > 15 and (folder / img["src"]).stat().st_size > 1000 for img in found)
+        assert len({img["src"] for img in found}) == len(found)
+        assert len({img["alt"] for img in found}) > len(found) / 2
+
+
+def test_headings_go_down_by_one(pages):
+    for name, page in pages.items():
+        levels = [int(tag.name[1]) for tag in page.select("main :is(h1, h2, h3, h4, h5, h6)")]
+        assert levels[0] == 1 and levels.count(1) == 1, name
+        assert all(below - above <= 1 for above, below in pairwise(levels)), name
+        ids = [tag["id"] for tag in page.find_all(id=True)]
+        assert len(ids) == len(set(ids)), name
+
+
+def test_code_is_closed_and_tables_scroll_by_themselves(pages):
+    for path in (study.ROOT / "notebooks").glob("*.ipynb"):
+        page = pages[f"{path.stem}.html"]
+        closed = page.select("details.code:not([open])")
+        assert len(closed) == sum(c.cell_type == "code" for c in nbformat.read(path, 4).cells)
+        assert all(pre.get("tabindex") == "0" for pre in page.select("pre"))
+        assert page.select("table")
+        for table in page.select("table"):
+            assert table.parent["role"] == "region" and table.parent["tabindex"] == "0" and table.parent["aria-label"]
+            assert all(th.get("scope") for th in table.find_all("th"))
+
+
+def test_no_machine_paths(folder):
+    written = [path for path in folder.rglob("*") if path.suffix in (".html", ".js", ".css")]
+    assert [path.name for path in written if MACHINE_PATH.search(path.read_text(encoding="utf-8"))] == []
+
+
+def test_the_front_page_has_results_and_no_library(pages):
+    front = pages["index.html"]
+    headings = [tag.get_text() for tag in front.select("h2")]
+    assert "Results so far" in headings and "The library" not in headings
+    assert headings[-1] == "Two commands"
+    assert len(front.select("table tbody tr")) > 20
+    assert front.select_one("article img")["src"].startswith("images/")
+
+
+def test_formulas_are_drawn_in_the_text_colour(pages):
+    for name, page in pages.items():
+        assert "$$" not in page.get_text(), name
+    drawn = pages["03_l0_pruning.html"].select_one(".formula svg")
+    assert r"\lambda" in drawn["aria-label"]
+    assert drawn.path["fill"] == "currentColor" and len(drawn.path["d"]) > 1000
+
+
+def test_a_formula_that_cannot_be_drawn():
+    assert "<path" in site.formula(r"\frac{a}{b}", 16)
+    with pytest.raises(StudyError, match="cannot be drawn"):
+        site.formula(r"\begin{array}", 16)
+
+
+# --- notebooks ---------------------------------------------------------------------------------------------------------
+
+
+def notebook(run, *outputs, title="# 1 · A title", name="01_one"):
+    injected = nb.new_code_cell("output = 'put in'", metadata={"tags": ["injected-parameters"]}, execution_count=1)
+    cell = nb.new_code_cell("1 < 2", execution_count=2, outputs=list(outputs))
+    run.mkdir(parents=True, exist_ok=True)
+    nbformat.write(nb.new_notebook(cells=[nb.new_markdown_cell(title), injected, cell]), run / f"{name}.ipynb")
+    return run
+
+
+def picture(kind="png", frames=1):
+    file, images = io.BytesIO(), [Image.new("RGB", (4 + n, 3), (80 * n, 0, 0)) for n in range(frames)]
+    images[0].save(file, kind, **({"save_all": True, "append_images": images[1:]} if frames > 1 else {}))
+    return nb.new_output("display_data", {f"image/{kind}": base64.b64encode(file.getvalue()).decode(), "text/plain": "<Image>"})
+
+
+def text(run, output, name="01_one"):
+    site.build(run, output)
+    return (output / f"{name}.html").read_text(encoding="utf-8")
+
+
+def test_what_a_reader_does_not_need_stays_out(tmp_path):
+    bar = nb.new_output("display_data", {"application/vnd.jupyter.widget-view+json": {}, "text/plain": "50%"})
+    outputs = nb.new_output("stream", name="stderr", text="a warning"), bar, nb.new_output("stream", text="a < b")
+    made = text(notebook(tmp_path / "run", *outputs), tmp_path / "out")
+    assert "a &lt; b" in made
+    assert "a warning" not in made and "50%" not in made and "put in" not in made
+
+
+def test_an_animation_can_stand_still(tmp_path):
+    made = BeautifulSoup(text(notebook(tmp_path / "run", picture("gif", 3)), tmp_path / "out"), "lxml")
+    still = made.select_one("picture source")
+    assert "prefers-reduced-motion: reduce" in still["media"]
+    assert (tmp_path / "out" / still["srcset"]).is_file()
+    assert made.select_one("picture img")["src"].endswith(".gif")
+
+
+def test_headings_of_one_name_have_two_addresses(tmp_path):
+    made = text(notebook(tmp_path / "run", picture(), title="# 1 · A\n\n## Same\n\n## Same"), tmp_path / "out")
+    assert 'id="same"' in made and 'id="same-2"' in made and 'href="#same-2"' in made
+
+
+def test_the_run_comes_before_the_committed_notebooks(tmp_path):
+    site.build(notebook(tmp_path / "run", picture()), tmp_path / "out")
+    assert sorted(path.name for path in (tmp_path / "out").glob("*.html")) == ["01_one.html", "explorer.html", "index.html"]
+    assert "no head table" in (tmp_path / "out" / "explorer.html").read_text()
+
+
+@pytest.mark.parametrize(
+    ("title", "output", "said"),
+    [
+        ("# 1 · A", nb.new_output("error", ename="KeyError", evalue="", traceback=[]), "failed"),
+        ("## no title", nb.new_output("stream", text="x"), "one heading of the first level"),
+    ],
+)
+def test_what_is_no_page(tmp_path, title, output, said):
+    with pytest.raises(StudyError, match=said):
+        site.build(notebook(tmp_path / "run", output, title=title), tmp_path / "out")
+
+
+def test_nothing_was_executed(tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(study, "ROOT", tmp_path)
+    run = notebook(tmp_path / "run")  # its cell has no output
+    with pytest.raises(SystemExit) as stopped:
+        command.main(["--run", str(run), "--output", str(tmp_path / "out")])
+    assert stopped.value.code == 2
+    assert re.fullmatch(r"error: There is no executed notebook in \S+: run `make study` first\.\n", capsys.readouterr().err)
+    assert not (tmp_path / "out").exists()
+
+
+# --- the explorer's data -----------------------------------------------------------------------------------------------
+
+
+def test_attention_is_that_of_the_model(tiny):
+    _, subject, _, _, found = tiny
+    number = explorer.examples(subject.dev, 2)[1]
+    pair, batch = subject.dev[number], tokens.collate(subject.encoded, [number], subject.source.pad)
+    subject.model.set_attn_implementation("eager")
+    with torch.no_grad():
+        out = subject.model(**inputs(batch), use_cache=False, output_attentions=True)
+    subject.model.set_attn_implementation("sdpa")
+    source, target = subject.encoded.words[number], subject.target.word_ids(pair.target, pair.target.split())
+    source = [word if word >= 0 else len(pair.words) for word in source]  # the end is looked at, too
+    target = [word if word >= 0 else len(pair.target.split()) for word in target]
+    shifted = ["start", *target[:-1]]
+    asked = {
+        ("encoder", 1, 2): (out.encoder_attentions, source, source, list(range(len(pair.words) + 1))),
+        ("decoder", 0, 1): (out.decoder_attentions, target, shifted, ["start", *range(len(pair.target.split()))]),
+        ("cross", 1, 3): (out.cross_attentions, target, source, list(range(len(pair.words) + 1))),
+    }
+    for address, (attentions, rows, columns, order) in asked.items():
+        weights = attentions[address[1]][0, address[2]]
+        shown = found["attention"][found["heads"].index(address)][1]
+        words = len(pair.words) if address[0] == "encoder" else len(pair.target.split())
+        assert np.shape(shown) == (words, len(order))
+        for row in range(words):
+            queries = [q for q, word in enumerate(rows) if word == row]
+            for at, column in enumerate(order):
+                keys = [k for k, word in enumerate(columns) if word == column]
+                wanted = 100 * np.mean([sum(float(weights[q, k]) for k in keys) for q in queries])
+                assert shown[row][at] == pytest.approx(wanted, abs=0.51)
+
+
+def test_arcs_lead_where_the_label_says(tiny):
+    _, subject, _, _, found = tiny
+    shown = 0
+    for number, sentence in zip(explorer.examples(subject.dev, 2), found["sentences"], strict=True):
+        pair = subject.dev[number]
+        for row, column, label in sentence["arcs"]:
+            if label in ("v→s", "s→v"):
+                verb, noun = (row, column) if label == "v→s" else (column, row)
+                assert (pair.heads[noun], pair.relations[noun]) == (verb, "nsubj")
+                shown += 1
+    assert shown >= 2
+
+
+def test_a_decoder_head_sees_only_what_was_written(tiny):
+    found = tiny[-1]
+    for (kind, _, _), maps in zip(found["heads"], found["attention"], strict=True):
+        for weights, sentence in zip(maps if kind == "decoder" else [], found["sentences"], strict=False):
+            assert np.shape(weights) == (len(sentence["target"]), len(sentence["target"]) + 1)
+            assert weights[0][0] > 0
+            assert not np.triu(weights, 2).any()  # the word that is predicted may be half written
+
+
+def test_gates_are_those_of_the_runs(tiny, store):
+    _, _, table, sweep, found = tiny
+    gated = curves.l0_runs(sweep)
+    prices = found["gates"]["prices"]
+    assert [price["penalty"] for price in prices] == [0.0, 1.0]
+    assert prices[0]["kept"] > prices[1]["kept"]
+    assert prices[0]["kept"] == sum(len(left) for (kind, _), left in pruning.retained(gated[0]).items() if kind == "encoder")
+    for run, price in zip(gated, prices, strict=True):
+        closed = curves.closing(run)
+        for i, address in enumerate(table.index):
+            if address[0] == "encoder":
+                assert price["closed"][i] == pytest.approx(closed[address].tolist(), abs=6e-4)
+            else:
+                assert price["closed"][i] is None
+    assert found["gates"]["steps"] == closed.index.tolist()
+
+
+def test_functions_in_words_and_in_lists(tiny):
+    found = tiny[-1]
+    assert found["functions"][:3] == [[["nsubj", "v→s"], ["positional", "+1"]], [["rare", "rare"]], []]
+    assert explorer._roles([("amod", "adj→n")]) == [["amod", "adj→n"]]
+    assert explorer._roles("[('amod', 'adj→n')]") == [["amod", "adj→n"]]
+    assert explorer._roles(["-1"]) == [["positional", "-1"]]
+
+
+def heads(**columns):
+    index = pd.MultiIndex.from_product([["encoder"], [0], [0, 1]], names=["kind", "layer", "head"])
+    return pd.DataFrame(columns, index=index)
+
+
+def test_intervals_go_with_their_measure_and_twins_go():
+    table = heads(
+        relevance=[0.123456, np.nan], relevance_low=[0.1, 0.2], relevance_high=[0.2, 0.3], alpha_beta=[0.123456, np.nan]
+    )
+    (only,) = explorer.export("x", table)["measures"]
+    assert only["values"] == [0.1235, None]
+    assert (only["low"], only["high"]) == ([0.1, 0.2], [0.2, 0.3])
+    assert only["label"] == "relevance, LRP αβ"
+
+
+def test_what_is_no_head_table(tiny):
+    _, subject, table, _, _ = tiny
+    with pytest.raises(StudyError, match="must be on kind, layer, head"):
+        explorer.export("x", table.reset_index())
+    with pytest.raises(StudyError, match="no numeric column"):
+        explorer.export("x", table[["functions"]])
+    with pytest.raises(StudyError, match="another model's table"):
+        explorer.export(subject, table.rename({1: 7}, level="layer"))
+
+
+def test_a_model_that_was_not_trained_has_no_maps(tiny, store):
+    run, *_ = tiny
+    before = sorted(study.runs().rglob("*"))
+    tables = explorer.tables(run / "tables")
+    assert set(tables) == {tiny_report.NAME, tiny_report.ABSENT}
+    assert explorer.stored(tiny_report.ABSENT, tables[tiny_report.ABSENT].attrs["facts"]) == (None, None)
+    found = explorer.export(tiny_report.ABSENT, tables[tiny_report.ABSENT])
+    assert found["attention"] is None and any("not in the store" in note for note in found["notes"])
+    assert sorted(study.runs().rglob("*")) == before
+
+
+def test_the_store_knows_the_model_of_a_table(tiny, store):
+    run, subject, table, sweep, _ = tiny
+    read = explorer.tables(run / "tables")[tiny_report.NAME]
+    pd.testing.assert_series_equal(read.confidence, table.confidence)
+    again, swept = explorer.stored(tiny_report.NAME, read.attrs["facts"])
+    assert again.spec == subject.spec
+    assert [r for r in swept["runs"] if r.startswith("L0")] == [r for r in sweep["runs"] if r.startswith("L0")]
+
+
+def test_committed_tables_are_joined(folder):
+    tables = explorer.tables(study.ROOT / "figures" / "laptop-controlled" / "tables")
+    table = tables["ru-news"]
+    worth = pd.read_csv(study.ROOT / "figures" / "laptop-controlled" / "tables" / "worth_of_heads.csv")
+    worth = worth[worth.model == "EN-RU news"].set_index(["kind", "layer", "head"])["kept by L0"]
+    pd.testing.assert_series_equal(table["kept by L0"].dropna(), worth, check_names=False)
+    assert ("nsubj", "v→s") in [role for cell in table["functions"] for role in cell]
+    written = (folder / "heads" / "ru-news.js").read_text(encoding="utf-8")
+    assert len(written) < 600_000
+
+
+def test_what_is_written_can_be_read(tiny, tmp_path):
+    found = tiny[-1]
+    text = explorer.write(tmp_path, found | {"name": 'a/"b'}).read_text(encoding="utf-8")
+    assert [path.name for path in tmp_path.iterdir()] == ["a--b.js"]
+    start, _, rest = text.partition(" = ")
+    assert start == '(window.HEADS ??= {})["a/\\"b"]'
+    assert json.loads(rest.removesuffix(";\n"))["measures"] == found["measures"]
+
+
+def test_examples_show_different_relations():
+    def pair(*relations, words=8):
+        rest = words - 1 - len(relations)
+        return Pair("", "", ("w",) * words, (-1, *[0] * (words - 1)), ("root", *relations, *["det"] * rest))
+
+    pairs = [pair("nsubj", words=20), pair("nsubj"), pair("nsubj"), pair("amod"), pair("nsubj", "amod")]
+    assert explorer.examples(pairs, 3) == [1, 3, 2]
+    assert explorer.examples(pairs[:1], 3) == [0]

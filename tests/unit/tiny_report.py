@@ -1,0 +1,35 @@
+"""A run with one tiny model, gates that close on it, and a head table: what a report is built from."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from helpers import measures, study, subjects
+from helpers.methods import curves, pruning
+
+NAME, ABSENT = "ru-subtitles", "de-news"
+CHANGED = {
+    "train": 300, "vocabulary": 150, "model.dropout": 0.0, "pruning.penalties": [0.0, 1.0], "pruning.compared": [],
+    "pruning.penalties_all": [], "pruning.scratch": [],
+}  # fmt: skip
+
+
+def make(folder: Path) -> tuple[subjects.Subject, pd.DataFrame, dict[str, Any]]:
+    """A tiny model, its head table and its sweep; the table lies in `folder`, beside one of a model that nobody trained."""
+    settings = study.settings("tiny", CHANGED)
+    subject = subjects.load(settings, NAME, 1)
+    sweep = pruning.sweep(settings, NAME, subject.spec, ("encoder",), 1)
+    for run in curves.l0_runs(sweep):
+        pruning.made(run)
+    table = measures.confidence(subject.model, subject.batches()).to_frame()
+    table = table.join(
+        measures.importance(subject.model, subject.batches(), per="example", norm=None).rename("gradient, example")
+    )
+    table["functions"] = ["v→s; +1", "rare", *[""] * (len(table) - 2)]
+    run = study.Run("06_all_measures", study.PARAMETERS | {"profile": "tiny"}, settings, folder, 0.0)
+    run.table(table, f"head_table_{NAME}")
+    run.table(table.drop(columns="functions"), f"heads_{ABSENT}")
+    return subject, table, sweep
