@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ast
 import contextlib
+import errno
 import hashlib
 import json
 import os
@@ -363,6 +364,49 @@ def key(spec: Mapping[str, Any]) -> str:
     return hashlib.sha256(json.dumps(spec, sort_keys=True).encode()).hexdigest()[:16]
 
 
+_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+
+
+def _no_room(error: BaseException | None) -> bool:
+    """Whether an error, or one that it came from, is that of a full disk."""
+    while error and not isinstance(error, StudyError):
+        told = re.search(r"\(os error (\d+)\)", str(error))  # libraries that are not written in Python
+        if getattr(error, "errno", None) in _FULL or (told and int(told[1]) in _FULL):
+            return True
+        error = error.__cause__ or error.__context__
+    return False
+
+
+@contextlib.contextmanager
+def _room_for(path: Path):
+    """Say in one sentence that the disk is full."""
+    try:
+        yield
+    except Exception as error:
+        if _no_room(error):
+            raise StudyError(f"There is no room for {path}: free space on its disk, then start again.") from None
+        raise
+
+
+@contextlib.contextmanager
+def whole(path: Path):
+    """Give a scratch path to write to, which becomes `path` when the block ends: it is there whole or not at all.
+
+    Raises
+    ------
+    StudyError
+        If the disk is full.
+    """
+    scratch = path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        with _room_for(path):
+            path.parent.mkdir(parents=True, exist_ok=True)
+            yield scratch
+            os.replace(scratch, path)
+    finally:
+        scratch.unlink(missing_ok=True)
+
+
 def write_text(path: Path, text: str) -> None:
     """Write a file so that it is there whole or not at all."""
     write_bytes(path, text.encode())
@@ -370,10 +414,8 @@ def write_text(path: Path, text: str) -> None:
 
 def write_bytes(path: Path, content: bytes) -> None:
     """`write_text` of bytes."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    scratch = path.with_name(f".{path.name}.{os.getpid()}")
-    scratch.write_bytes(content)
-    os.replace(scratch, path)
+    with whole(path) as scratch:
+        scratch.write_bytes(content)
 
 
 def write_json(path: Path, value: Any) -> None:
@@ -479,10 +521,11 @@ def make(root: Path, kind: str, spec: Mapping[str, Any], build: Callable[[Path],
         return folder
     scratch = folder.with_name(f".{folder.name}.{os.getpid()}")
     shutil.rmtree(scratch, ignore_errors=True)
-    scratch.mkdir(parents=True)
     try:
         started = time.time()
-        build(scratch)
+        with _room_for(folder):
+            scratch.mkdir(parents=True)
+            build(scratch)
         files = {str(f.relative_to(scratch)): digest(f) for f in sorted(scratch.rglob("*")) if f.is_file()}
         manifest = {"spec": spec, "files": files, "seconds": round(time.time() - started, 1), **provenance()}
         write_json(scratch / "made.json", manifest)

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import math
-import os
 import sys
 import time
 from collections.abc import Callable, Iterable, Mapping
@@ -218,10 +217,9 @@ def _save(path: Path, model, optimiser, state: dict[str, Any]) -> None:
     import torch
 
     rng = {"cpu": torch.get_rng_state(), "cuda": torch.cuda.get_rng_state_all() if torch.cuda.is_available() else []}
-    path.parent.mkdir(parents=True, exist_ok=True)
-    scratch = path.with_name(f".{path.name}.{os.getpid()}")
-    torch.save({"model": model.state_dict(), "optimiser": optimiser.state_dict(), "state": state, "rng": rng}, scratch)
-    os.replace(scratch, path)
+    saved = {"model": model.state_dict(), "optimiser": optimiser.state_dict(), "state": state, "rng": rng}
+    with study.whole(path) as scratch, scratch.open("wb") as file:  # given the path torch hides why writing failed
+        torch.save(saved, file)
 
 
 def _resume(path: Path, model, optimiser, state: dict[str, Any]) -> None:
@@ -235,6 +233,8 @@ def _resume(path: Path, model, optimiser, state: dict[str, Any]) -> None:
         torch.set_rng_state(saved["rng"]["cpu"].cpu())
         if saved["rng"]["cuda"] and torch.cuda.is_available():
             torch.cuda.set_rng_state_all([r.cpu() for r in saved["rng"]["cuda"]])
+    except FileNotFoundError:  # another run of the same has just ended
+        return
     except Exception as error:  # unpickling raises almost anything
         raise StudyError(f"The checkpoint {path} cannot be read ({type(error).__name__}): delete it to start anew.") from None
 
