@@ -143,7 +143,7 @@ def test_figures_are_shown(executed):
 
 @pytest.mark.parametrize(
     ("name", "value", "sentence"),
-    [("profil", "tiny", "There is no parameter 'profil': 01_relevance_and_confidence takes profile, corpus, models,"),
+    [("profil", "tiny", f"There is no parameter 'profil': {NOTEBOOKS[0].stem} takes profile, corpus, models,"),
      ("profile", "small", "There is no profile 'small': choose one of tiny, laptop, natural, paper."),
      ("overrides", "training.stepz=3", "There is no setting 'training.stepz': choose one of ")],
 )  # fmt: skip
@@ -158,7 +158,8 @@ def test_a_wrong_parameter_ends_in_one_sentence(store, tmp_path, name, value, se
 def test_notebooks_share_their_models(executed, store):
     settings = study.settings("tiny")
     wanted = subjects.names(settings)
-    keys = {study.key(subjects.spec(settings, name, 1)) for name in [*wanted, wanted[0] + subjects.NONE]}
+    seeds = range(1, settings["seeds"] + 1)
+    keys = {study.key(subjects.spec(settings, name, seed)) for name in [*wanted, wanted[0] + subjects.NONE] for seed in seeds}
     made = {folder.name for folder in (store / "runs" / "models").iterdir()}
     assert made
     assert made <= keys  # a notebook that described a model in other words would train it again

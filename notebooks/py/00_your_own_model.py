@@ -1,0 +1,149 @@
+# ---
+# jupyter:
+#   jupytext:
+#     formats: notebooks//ipynb,notebooks/py//py:percent
+#     text_representation:
+#       extension: .py
+#       format_name: percent
+#   kernelspec:
+#     display_name: Python 3 (ipykernel)
+#     language: python
+#     name: python3
+# ---
+
+# %% [markdown]
+# # 0 · Heads of your own model
+#
+# The notebooks that follow tell the story of three papers on models of their own. What they measure and do works on any
+# Marian, BART, mBART, Pegasus or T5 model, fresh from the Hub or fine-tuned in a folder. Five lines are enough:
+#
+# ```python
+# model, tokenizer = models.load("Helsinki-NLP/opus-mt-en-de")                      # a Hub name or a folder
+# table = measures.head_table(model, batches)                                       # every measure of every head
+# heads.remove(model, table["leave-one-out"].nsmallest(20).index)                   # smaller projections, not masks
+# heads.save(model, "pruned")                                                       # config, weights, map of kept heads
+# model = heads.load("pruned")                                                      # the same logits again
+# ```
+#
+# `batches` are what a Hugging Face collator yields, with labels. Of sentence pairs of your own they are made like this:
+#
+# ```python
+# source, target = tokens.Subwords(tokenizer), tokens.Subwords(tokenizer, target=True)
+# pairs = [Pair("the old doctor sleeps .", "der alte arzt schläft ."), ...]
+# batches = tokens.Batches(tokens.encode(pairs, source, target), source.pad)
+# ```
+#
+# This notebook does the same on a small model of the study (`models`), or on yours: `-p pretrained NAME` with the text that
+# `models` names. It asks one question of the result: is the table worth more than removing heads at random?
+
+# %% tags=["parameters"]
+profile = "laptop"  # tiny, laptop, natural or paper: sizes only, every one can be overridden below
+corpus = ""  # "controlled" or "natural"; empty: the profile's own
+models = ""  # the model, or the text that yours is studied on, e.g. "de-news"; empty: the corpus's first
+pretrained = ""  # your model: a checkpoint (Hub name or folder)
+data_root = ""  # folder of natural corpora; empty: HEADS_DATA_ROOT
+parser = "spacy"  # of natural text: not needed here
+seed = 1
+overrides = ""  # settings to change, NAME=VALUE separated by spaces, such as training.steps=200
+output = ""  # where figures and tables go; empty: runs/PROFILE-CORPUS
+
+# %%
+from helpers import study
+
+run = study.begin("00_your_own_model", globals())
+print(run.summary())
+
+# %%
+import copy
+import tempfile
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import torch
+
+from helpers import figures, heads, measures, subjects
+from helpers.methods import removal
+from helpers.models import inputs, parameters
+
+figures.style()
+name = subjects.names(run.settings, models)[0]
+if pretrained:
+    subject = subjects.load_pretrained(run.settings, pretrained, name, seed)
+else:
+    subject = subjects.load(run.settings, name, seed)
+model = subject.model
+print(f"{subject.title}: {type(model).__name__}, {parameters(model):,} parameters without embeddings")
+pd.Series({(site.kind, site.layer): site.heads for site in heads.sites(model)}).unstack().rename_axis("heads by kind and layer")
+
+# %% [markdown]
+# ## The head table
+#
+# One row a head, indexed by (kind, layer, head); each column is one measure (`helpers.measures.head_table` explains them).
+# Costly ones look at fewer sentences. `leave-one-out` is the plainest: how much the loss rises (nats a target token) when that
+# head alone is switched off. It is measured on dev sentences; everything below is scored on test sentences.
+
+# %%
+few = run.settings["relevance"]
+table = measures.head_table(model, removal.batches(subject, "dev"), explained=removal.batches(subject, "dev", few))
+run.table(table, "own_head_table", sentences=few)
+table.sort_values("leave-one-out", ascending=False).head(12).style.format(precision=3)
+
+# %% [markdown]
+# As a picture: each panel is a measure, each cell a head, coloured by its rank among the heads of its layer (1: the largest).
+# All panels keep the order of `leave-one-out`, so one that agrees with it fades from left to right.
+
+# %%
+shown = ["leave-one-out", "gradient, example", "alpha_beta", "confidence"]
+ranks = table[shown].groupby(["kind", "layer"]).rank(pct=True)
+for kind in table.index.unique("kind"):
+    columns = {measure: ranks[measure] for measure in shown}
+    order = dict.fromkeys(shown, table["leave-one-out"])
+    run.figure(figures.head_maps(columns, kind, order, "rank in its layer"), f"own_heads_{kind}", sentences=few)
+
+# %% [markdown]
+# ## Which heads can go?
+#
+# A quarter, half and three quarters of all heads are removed at once, those of the smallest `leave-one-out` first, without any
+# further training. The baseline that every such choice has to beat is removing as many heads at random, in several draws: from
+# all heads, and as many of each kind as the choice took, which tells what it knows beyond which kind matters.
+
+# %%
+split, beam, total = subject.tests[0], run.settings["beam"], len(table)
+worth = table["leave-one-out"]
+results = removal.quality(subject, worth, split, beam, run.settings["bootstrap"])
+run.table(results, "own_removed", split=split, beam=beam).drop_duplicates(["heads", "change"]).style.format(precision=2)
+
+# %%
+points = results.assign(model=subject.title, total=total)
+points.loc[points.method != "least important", ["low", "high"]] = np.nan
+run.figure(figures.pruning_curves(points), "own_removed", split=split, beam=beam)
+
+# %% [markdown]
+# Every point of a *random* line is a draw, the line goes through their mean; intervals of the other are 95 % bootstraps over
+# test sentences, `change` in the table is paired with the whole model. All of it is one model and one seed.
+#
+# ## Save, load, the same model
+#
+# The model without its least important half, saved, read again, and asked for its logits. Removed heads are gone from the
+# weights: rows of the query, key and value projections and columns of the output projection.
+
+# %%
+pruned = heads.remove(copy.deepcopy(model), worth.sort_values(kind="stable").index[: total // 2])
+with tempfile.TemporaryDirectory() as folder:
+    sizes = []
+    for part, saved in (("whole", model), ("pruned", pruned)):
+        heads.save(saved, Path(folder) / part)
+        sizes.append((Path(folder) / part / "model.safetensors").stat().st_size)
+    again = heads.load(Path(folder) / "pruned").to(pruned.device)
+with torch.no_grad():
+    batch = inputs(next(iter(removal.batches(subject, split))))
+    first, second = (trial(**batch).logits for trial in (pruned, again))
+print(f"heads: {total} -> {len(heads.index(again))}; parameters {parameters(model):,} -> {parameters(again):,}")
+print(f"file: {sizes[0] / 2**20:.2f} -> {sizes[1] / 2**20:.2f} MiB; logits equal: {torch.equal(first, second)}")
+pd.Series({f"{kind} {layer + 1}": left for (kind, layer), left in heads.kept(again).items()}, name="heads kept").to_frame()
+
+# %% [markdown]
+# `heads.load` gives a model of its own class that trains, generates and is measured like any other. To look before cutting,
+# `heads.gate(model, {("encoder", 0, 3): 0.0})` switches a head off inside a `with` block. Whether heads should be chosen by
+# this column, by a price on gates or by others is the matter of notebooks 3 and 6.

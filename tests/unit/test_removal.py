@@ -1,0 +1,57 @@
+"""Heads removed at once: the least important go, random draws are the same at every call, scores are those of what is left."""
+
+import copy
+
+import pandas as pd
+import pytest
+
+from helpers import heads, measures, scoring, study, subjects, training
+from helpers.methods import removal
+from helpers.study import StudyError
+
+
+@pytest.fixture(scope="module")
+def subject(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("removal")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("HEADS_RUNS", str(folder / "runs"))
+        patch.setenv("HEADS_DATA", str(folder / "data"))
+        yield subjects.load(study.settings("tiny"), "ru-news", 1)
+
+
+@pytest.fixture(scope="module")
+def worth(subject):
+    return measures.importance(subject.model, removal.batches(subject, "dev", 8), norm=None)
+
+
+def test_the_least_important_heads_go_and_the_rest_is_scored(subject, worth):
+    table = removal.quality(subject, worth, "test", repeats=20, shares=(0.5,), draws=2)
+    least = table[(table.method == removal.LEAST) & (table["heads"] == len(worth) // 2)].iloc[0]
+    gone = sorted(worth.index, key=lambda head: worth[head])[: len(worth) // 2]
+    left = heads.remove(copy.deepcopy(subject.model), gone)
+    texts, references = zip(*((pair.source, pair.target) for pair in subject.pairs("test")), strict=True)
+    said = training.translate(left, list(texts), subject.source, subject.target)
+    assert least.loss == pytest.approx(training.dev_loss(left, removal.batches(subject, "test")))
+    assert least.bleu == scoring.bleu(said, list(references), 20)["bleu"]
+    assert least.change == pytest.approx(least.bleu - table.bleu.iloc[0])
+    assert table.groupby("method").size().to_dict() == {removal.LEAST: 2, removal.RANDOM: 3, removal.ALIKE: 3}
+    assert len(heads.index(subject.model)) == len(worth), "the model itself is as it was"
+
+
+def test_draws_differ_and_are_the_same_at_every_call(worth):
+    one, again, other = (removal.drawn(worth, 6, draw) for draw in (0, 0, 1))
+    assert one == again != other and len(set(one)) == 6
+    like = worth.loc[["encoder"]].index[:3].append(worth.loc[["cross"]].index[:2])
+    kinds = [kind for kind, _, _ in removal.drawn(worth, 5, 0, like)]
+    assert sorted(kinds) == ["cross"] * 2 + ["encoder"] * 3
+
+
+def test_only_the_first_sentences_are_read(subject):
+    assert sum(len(batch["input_ids"]) for batch in removal.batches(subject, "dev", 5)) == 5
+
+
+def test_shares_and_worths_that_make_no_sense_are_refused(subject, worth):
+    with pytest.raises(StudyError, match=r"between 0 and 1: 0\.5, 1 do not all"):
+        removal.quality(subject, worth, "test", shares=(0.5, 1))
+    with pytest.raises(StudyError, match="not of this model's heads"):
+        removal.quality(subject, pd.Series({("encoder", 0, 0): 1.0}), "test")
