@@ -38,7 +38,7 @@ plan: $(VENV)/ready
 
 ## make test       every test, on CPU and offline, the notebooks with profile tiny included
 test: $(VENV)/ready
-	$(BIN)/python -m pytest
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n auto --dist loadfile
 
 ## make bench      what the instrument, the methods and training cost, as ratios, and notebook 07 (after make study)
 bench: $(VENV)/ready
