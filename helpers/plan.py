@@ -137,7 +137,7 @@ def jobs(settings: Mapping[str, Any], names: Sequence[str], seed: int) -> tuple[
     for sweep in comparison.sweeps(settings, names, seed):
         more = f", seed {sweep['seed']}" if sweep["seed"] != seed else ""
         start, ids = model(sweep["name"] + more, sweep["start"]), {}
-        for one in pruning_jobs.jobs(sweep):
+        for one in pruning_jobs.jobs(sweep, at_once=sweep["seed"] == seed):
             needs = [start, *(ids[key] for key in one["needs"])]
             ids[study.key(one)] = add("pruning", one["name"], one, needs, _pruned(one))
         pruned[study.key(sweep)] = [start, *ids.values()]
@@ -162,15 +162,18 @@ def jobs(settings: Mapping[str, Any], names: Sequence[str], seed: int) -> tuple[
             makes = list(_injected(name, {"plain": one}))
             needs = [corpus(one["run"]["corpus"]), *(makers[thing.folder] for thing in makes if thing.folder in makers)]
         compared.append(add("comparison", name, one, needs, makes))
-    return found, {  # but for notebook 07, which make bench runs
-        "00_your_own_model": main[:1],
-        "01_relevance_and_confidence": [*main, *control],
-        "02_head_functions": main,
-        "03_l0_pruning": [*control, *first],
-        "04_grouped_heads": [*converged, *in_groups],
-        "05_coreference_injection": [*injected.values()],
-        "06_do_measures_agree": compared,
-    }
+    return (
+        found,
+        {  # but for notebook 07, which make bench runs
+            "00_your_own_model": main[:1],
+            "01_relevance_and_confidence": [*main, *control],
+            "02_head_functions": main,
+            "03_l0_pruning": [*control, *first],
+            "04_grouped_heads": [*converged, *in_groups],
+            "05_coreference_injection": [*injected.values()],
+            "06_do_measures_agree": compared,
+        },
+    )
 
 
 def _pruned(job: Mapping[str, Any]) -> Iterator[Thing]:

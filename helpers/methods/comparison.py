@@ -154,7 +154,7 @@ def _translator(described: Mapping[str, Any]):
     """A translation model, batches of its dev set, the few, those in halves, and what else its table is made from."""
     subject, text = pruning._subject(json.dumps(described["start"], sort_keys=True))
     size = min(described["few"], len(subject.dev))
-    parts = [_half(subject, range(half, size, 2)) for half in (0, 1)]
+    parts = [_half(subject, range(half, size, 2) or range(size)) for half in (0, 1)]
     plan = described["l1"]
 
     def train(number: int) -> Iterator[dict[str, torch.Tensor]]:
@@ -232,25 +232,27 @@ def l1_gates(model, epoch, steps: int, rate: float, penalty: float) -> pd.Series
     frozen = {name: p.requires_grad for name, p in model.named_parameters()}
     model.requires_grad_(False)
     bar = study.progress(None, "L1 gates", steps)
-    with evaluating(model):
-        while done < steps:
-            before = done
-            for batch in epoch(number):
-                with heads.gate(model, l0.by_site(places, gates)):
-                    loss = training.cross_entropy(model, batch, 0.0) + penalty * gates.abs().sum()
-                optimiser.zero_grad()
-                loss.backward()
-                optimiser.step()
-                done += 1
-                bar.update()
-                if done == steps:
-                    break
-            if done == before:
-                raise StudyError("There are no batches to train gates on: check the corpus.")
-            number += 1
-    bar.close()
-    for name, parameter in model.named_parameters():
-        parameter.requires_grad_(frozen[name])
+    try:
+        with evaluating(model):
+            while done < steps:
+                before = done
+                for batch in epoch(number):
+                    with heads.gate(model, l0.by_site(places, gates)):
+                        loss = training.cross_entropy(model, batch, 0.0) + penalty * gates.abs().sum()
+                    optimiser.zero_grad()
+                    loss.backward()
+                    optimiser.step()
+                    done += 1
+                    bar.update()
+                    if done == steps:
+                        break
+                if done == before:
+                    raise StudyError("There are no batches to train gates on: check the corpus.")
+                number += 1
+    finally:
+        bar.close()
+        for name, parameter in model.named_parameters():
+            parameter.requires_grad_(frozen[name])
     return pd.Series(gates.detach().abs().cpu().numpy(), addresses, name="L1 gates")
 
 
@@ -327,7 +329,8 @@ def _shoot(described: Mapping[str, Any], folder: Path) -> None:
             if out not in known:
                 known[out] = training.dev_loss(heads.remove(copy.deepcopy(subject.model), out), dev) - whole
             rows.append({"criterion": by, "draw": draw, "heads": left, "change": known[out]})
-    pd.DataFrame(rows).to_csv(folder / "at_once.csv", index=False)
+    columns = ["criterion", "draw", "heads", "change"]
+    pd.DataFrame(rows, columns=columns).to_csv(folder / "at_once.csv", index=False)
 
 
 def gone(run: Mapping[str, Any], model) -> list[tuple[str, int, int]]:
@@ -383,14 +386,14 @@ def make(job: Mapping[str, Any]) -> None:
         tables(job)
         return
     sweep = job["sweep"]
-    pruning.make(sweep)
+    subject, _ = pruning._subject(json.dumps(sweep["start"], sort_keys=True))
+    for make_run, translated, runs in ((pruning.made, pruning.translations, sweep["runs"]), (made, translations, contest(job))):
+        for name, run in runs.items():
+            make_run(run, f"{job['name']}: {name}")
+            for split in subject.tests:
+                translated(run, split, sweep["settings"]["pruning"]["beam"])
     tables(job)
     at_once(job)
-    subject, _ = pruning._subject(json.dumps(sweep["start"], sort_keys=True))
-    for name, run in contest(job).items():
-        made(run, f"{job['name']}: {name}")
-        for split in subject.tests:
-            translations(run, split, sweep["settings"]["pruning"]["beam"])
 
 
 def main(arguments: list[str] | None = None) -> None:

@@ -45,7 +45,7 @@ def over_models(values: Mapping[Trained, float]) -> dict[str, float]:
     if found.empty:
         return {"rho": np.nan, "low": np.nan, "high": np.nan, "models": 0}
     grid = np.arctanh(found.clip(-SURE, SURE)).unstack(0)  # seeds in rows, models in columns
-    several = grid.count().max() > 1
+    several = grid.count().min() > 1
     ends = intervals.over_runs(grid.to_numpy() if several else grid.to_numpy().ravel())[:3]
     return dict(zip(("rho", "low", "high"), map(float, np.tanh(ends)), strict=True)) | {"models": len(found)}
 
@@ -248,7 +248,7 @@ def removed(jobs: Iterable[Mapping[str, Any]]) -> dict[Trained, pd.DataFrame]:
 
 
 def against(parts: Mapping[Trained, pd.DataFrame], others: Sequence[str] = ("L0 (trained)", pruning.RANDOM)) -> pd.DataFrame:
-    """Every criterion against some of them, over seeds, test sets and models as tasks.
+    """Every criterion against some of them, over seeds, test sets and models as tasks: those with several seeds, if any has.
 
     Returns
     -------
@@ -264,8 +264,12 @@ def against(parts: Mapping[Trained, pd.DataFrame], others: Sequence[str] = ("L0 
         for other in others:
             if criterion == other or other not in means.index:
                 continue
-            both = means.loc[criterion].align(means.loc[other], join="inner")
-            one, two = (side.dropna(axis=1, how="all").to_numpy() for side in both)
+            both = means.loc[criterion].notna() & means.loc[other].notna()
+            if not both.to_numpy().any():
+                continue
+            tasks = both.sum()
+            tasks = tasks[tasks > 1] if (tasks > 1).any() else tasks[tasks > 0]  # a single seed has no interval
+            one, two = (means.loc[name, tasks.index].where(both[tasks.index]).to_numpy() for name in (criterion, other))
             difference = intervals.paired(one, two)
             row |= {(other, name): difference[name] for name in ("difference", "low", "high")}
             row[other, "probability"] = intervals.improvement(one, two)[0]

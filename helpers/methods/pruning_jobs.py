@@ -15,13 +15,15 @@ from helpers import study, subjects
 from helpers.methods import pruning
 
 
-def jobs(sweep: Mapping[str, Any]) -> list[dict[str, Any]]:
+def jobs(sweep: Mapping[str, Any], at_once: bool = True) -> list[dict[str, Any]]:
     """All runs of a sweep as jobs, those that others wait for before them.
 
     Parameters
     ----------
     sweep : mapping
         As `helpers.methods.pruning.sweep` makes it.
+    at_once : bool
+        Whether heads are also removed at once by every criterion, which notebook 03 shows of its own sweeps.
 
     Returns
     -------
@@ -34,7 +36,7 @@ def jobs(sweep: Mapping[str, Any]) -> list[dict[str, Any]]:
     label = f"{sweep['name']}, seed {sweep['seed']}, {'encoder heads' if encoder else 'all kinds'}"
     found: list[dict[str, Any]] = []
     made: dict[str, str] = {}  # run -> its job
-    once = encoder and bool(settings["pruning"]["compared"])
+    once = at_once and encoder and bool(settings["pruning"]["compared"])
     scores: list[str] = []
     if once or any(run["method"]["name"] == "cut" for run in sweep["runs"].values()):
         wanted = {"start": sweep["start"], "few": settings["relevance"]}

@@ -1,0 +1,402 @@
+"""Tables of the comparison on head tables made by hand: known rank correlations, seeds that are matched, curves, contests."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.stats import spearmanr, t, ttest_1samp
+
+from helpers import study
+from helpers.heads.sites import KINDS
+from helpers.methods import comparison, comparison_tables
+from helpers.methods.comparison_tables import (
+    SMALL,
+    SURE,
+    against,
+    agreement,
+    along,
+    best,
+    called,
+    collected,
+    headlines,
+    large,
+    likeness,
+    matches,
+    over_models,
+    over_seeds,
+    predictors,
+    reliability,
+    stability,
+    stored_as,
+)
+from helpers.subjects import Subject
+from tests.unit.test_matching import PAIRS, permuted, subject
+
+ONE, TWO = ("EN-RU news", 1), ("EN-RU news", 2)
+ADDRESS = ["kind", "layer", "head"]
+
+
+def index(**layers):
+    """Heads of each kind: the numbers of heads of its layers."""
+    rows = [(kind, at, head) for kind, sizes in layers.items() for at, size in enumerate(sizes) for head in range(size)]
+    return pd.MultiIndex.from_tuples(rows, names=ADDRESS)
+
+
+HEADS = index(encoder=[8, 8], decoder=[2], cross=[6])
+
+
+def noise(seed, heads=HEADS):
+    return pd.Series(np.random.default_rng(seed).random(len(heads)), heads)
+
+
+def table(seed=0, heads=HEADS, **columns):
+    """A head table: confidence, `alpha_beta` in the same order, `cp` in the opposite one, and two columns of their own."""
+    one = noise(seed, heads)
+    found = {
+        "alpha_beta": one**3 + 7, "cp": -one, "confidence": one, "gradient, example": noise(seed + 100, heads),
+        "leave-one-out": noise(seed + 200, heads), "functions": "",
+    }  # fmt: skip
+    return pd.DataFrame(found | columns)
+
+
+def ranked(column, kind):
+    """Ranks within the layers of a kind, one after another."""
+    part = column[column.index.isin([kind], level="kind")]
+    return np.concatenate([(layer.rank() - 1) / (len(layer) - 1) for _, layer in part.groupby(level=["kind", "layer"])])
+
+
+def rho(one, other, kind="encoder"):
+    """Rank correlation within layers, by scipy."""
+    return spearmanr(ranked(one, kind), ranked(other, kind)).statistic
+
+
+def fisher(values):
+    """Mean of correlations and its t interval, by scipy, both along Fisher's z."""
+    z = np.arctanh(values)
+    return [np.tanh(z.mean()), *np.tanh(ttest_1samp(z, 0).confidence_interval())]
+
+
+# --- which heads count, means over trainings ------------------------------------------------------------------------
+
+
+def test_layers_with_few_heads_do_not_count():
+    frame = table(heads=index(encoder=[SMALL, SMALL - 1, 8], cross=[2, 3]))
+    assert large(frame, "encoder").index.get_level_values("layer").tolist() == [0] * SMALL + [2] * 8
+    assert large(frame, "cross").empty and large(frame, "decoder").empty and list(large(frame, "cross")) == list(frame)
+    assert SMALL == 4
+
+
+def test_seeds_within_models():
+    values = {("a", 1): 0.1, ("a", 2): 0.5, ("a", 3): 0.3, ("b", 1): 0.8, ("b", 2): 0.6}
+    found = over_models(values)
+    a, b = np.arctanh([0.1, 0.5, 0.3]), np.arctanh([0.8, 0.6])
+    parts = np.array([a.var(ddof=1) / 3 / 4, b.var(ddof=1) / 2 / 4])
+    freedom = parts.sum() ** 2 / (parts[0] ** 2 / 2 + parts[1] ** 2 / 1)
+    mean, half = (a.mean() + b.mean()) / 2, t.ppf(0.975, freedom) * np.sqrt(parts.sum())
+    assert found == {"rho": pytest.approx(np.tanh(mean)), "low": pytest.approx(np.tanh(mean - half)),
+                     "high": pytest.approx(np.tanh(mean + half)), "models": 5}  # fmt: skip
+
+
+def test_one_seed_of_several_models():
+    found = over_models({("a", 1): 0.1, ("b", 1): 0.5, ("c", 1): 0.3, ("d", 1): np.nan})
+    assert [found["rho"], found["low"], found["high"]] == pytest.approx(fisher([0.1, 0.5, 0.3])) and found["models"] == 3
+
+
+def test_one_training():
+    found = over_models({("a", 1): -0.4})
+    assert found["rho"] == pytest.approx(-0.4) and found["models"] == 1 and np.isnan([found["low"], found["high"]]).all()
+    for none in ({}, {("a", 1): np.nan}):
+        assert over_models(none)["models"] == 0 and np.isnan(over_models(none)["rho"])
+
+
+def test_perfect_correlations_have_a_mean():
+    found = over_models({("a", 1): 1.0, ("b", 1): 1.0})
+    assert found["rho"] == found["low"] == found["high"] == pytest.approx(SURE)
+    assert over_models({("a", 1): -1.0, ("b", 1): 1.0})["rho"] == pytest.approx(0)
+
+
+# --- agreement and predictors ----------------------------------------------------------------------------------------
+
+
+def test_agreement_of_equal_reversed_and_other_columns():
+    tables = {ONE: table(0), TWO: table(1)}
+    found = agreement(tables).set_index(["kind", "one", "other"])
+    assert found.rho["encoder", "alpha_beta", "confidence"] == pytest.approx(SURE)
+    assert found.rho["encoder", "alpha_beta", "cp"] == found.rho["cross", "cp", "confidence"] == pytest.approx(-SURE)
+    for kind in ("encoder", "cross"):
+        values = [rho(part.confidence, part["leave-one-out"], kind) for part in tables.values()]
+        row = found.loc[(kind, "confidence", "leave-one-out")]
+        assert [row.rho, row.low, row.high] == pytest.approx(fisher(values)) and row.models == 2
+    assert set(found.index.unique("kind")) == {"encoder", "cross"}  # two decoder heads are no ranking
+    names = ["alpha_beta", "cp", "confidence", "gradient, example", "leave-one-out"]
+    assert list(found.loc["encoder"].index) == [(a, b) for i, a in enumerate(names) for b in names[i + 1 :]]
+
+
+def test_agreement_where_only_some_models_have_a_measure():
+    cross = HEADS.isin(["cross"], level="kind")
+    other = table(3, probing=noise(6).where(~cross))
+    tables = {ONE: table(0, alignment=noise(5).where(cross)), ("dialogue summarizer", 1): other}
+    found = agreement(tables).set_index(["kind", "one", "other"])
+    row = found.loc[("cross", "leave-one-out", "alignment")]
+    assert row.rho == pytest.approx(rho(tables[ONE]["leave-one-out"], noise(5), "cross")) and row.models == 1
+    assert np.isnan(row.low) and ("encoder", "confidence", "probing") in found.index
+    for kind, name in (("encoder", "alignment"), ("cross", "probing")):
+        assert (kind, "leave-one-out", name) not in found.index
+    assert (found.models[found.index.get_level_values("other") == "leave-one-out"] == 2).all()
+
+
+def test_predictors():
+    encoder = HEADS.isin(["encoder"], level="kind")
+    tables = {place: table(n, **{comparison.SURVIVAL: (noise(n) ** 2).where(encoder)}) for n, place in enumerate((ONE, TWO))}
+    seconds = {
+        ONE: {"confidence": 3.0, "gradient, example": 2.0, "cp": 8.0, "leave-one-out": 40.0},
+        TWO: {"confidence": 5.0, "gradient, example": 1.0, "cp": 1.0, "leave-one-out": 60.0},
+        ("other", 1): {"confidence": 1000.0, "gradient, example": 1.0},
+    }
+    found = predictors(tables, seconds).set_index(["kind", "truth", "heads", "measure"])
+    kept, loss, within, pooled = comparison.SURVIVAL, "leave-one-out", "within layers", "all heads"
+    assert found.rho["encoder", kept, within, "confidence"] == pytest.approx(SURE)
+    assert found.rho["encoder", kept, pooled, "cp"] == pytest.approx(-SURE)
+    values = [rho(part[loss], part.confidence) for part in tables.values()]
+    row = found.loc[("encoder", loss, within, "confidence")]
+    assert [row.rho, row.low, row.high, row.models] == pytest.approx([*fisher(values), 2])
+    values = [spearmanr(part[loss]["encoder"], part.confidence["encoder"]).statistic for part in tables.values()]
+    assert found.rho["encoder", loss, pooled, "confidence"] == pytest.approx(fisher(values)[0])
+    cost = found.sort_index().cost.loc["encoder", loss, within]
+    assert cost["confidence"] == (1.5 + 5) / 2 and cost["cp"] == (4 + 1) / 2 and cost["gradient, example"] == 1
+    assert np.isnan(cost["alpha_beta"]) and found.cost["encoder", kept, within, loss] == 40
+    assert ("encoder", loss, within, loss) not in found.index and ("cross", kept, within, "cp") not in found.index
+    assert set(found.index.unique("kind")) == {"encoder", "cross"}
+
+
+def test_measures_that_do_not_vary_foretell_nothing():
+    found = predictors({ONE: table(0, votes=1.0)}, {})
+    assert "votes" not in set(found.measure) and found.cost.isna().all()
+    assert predictors({ONE: table(0, **{"leave-one-out": 0.0})}, {}).empty
+
+
+def test_best_predictors():
+    rows = [
+        ("encoder", "leave-one-out", "within layers", measure, value)
+        for measure, value in (("cp", 0.1), ("kept by L0", 0.9), ("votes", 0.7), ("confidence", 0.7), ("rare", -0.2))
+    ] + [("cross", "leave-one-out", "within layers", "cp", 0.3)]
+    frame = pd.DataFrame(rows, columns=["kind", "truth", "heads", "measure", "rho"])
+    found = best(frame)
+    assert found.index.names == ["truth", "heads", "kind", "rank"]
+    assert found.loc["leave-one-out", "within layers", "encoder"].measure.to_dict() == {1: "votes", 2: "confidence", 3: "cp"}
+    assert found.loc["leave-one-out", "within layers", "cross"].measure.to_dict() == {1: "cp"}
+    assert len(best(frame, 1)) == 2
+
+
+# --- stability -------------------------------------------------------------------------------------------------------
+
+
+def test_reliability_of_two_halves():
+    halves = {}
+    for number, place in enumerate((ONE, TWO)):
+        one, other = table(number), table(number + 10, cp=table(number).cp + 1, votes=0.5)
+        halves[place] = pd.concat({0: one.drop(columns="functions"), 1: other.drop(columns="functions")}, names=["half"])
+    found = reliability(halves).set_index(["kind", "measure"])
+    assert set(found.compared) == {"other texts, same model"} and (found.models == 2).all()
+    assert found.rho["encoder", "cp"] == found.rho["cross", "cp"] == pytest.approx(SURE)
+    values = [rho(part.xs(0, level="half").confidence, part.xs(1, level="half").confidence) for part in halves.values()]
+    row = found.loc[("encoder", "confidence")]
+    assert [row.rho, row.low, row.high] == pytest.approx(fisher(values))
+    assert "votes" not in found.index.unique("measure") and "decoder" not in found.index.unique("kind")
+
+
+@pytest.fixture(scope="module")
+def studied():
+    """A tiny model, a copy with its heads in another order as its second seed, and a model of which there is one seed."""
+    one = subject()
+    model, orders = permuted(one.model)
+    seeds = {ONE: one, TWO: Subject("permuted", model, one.source, one.target, Path(), None), ("alone", 1): subject(90)}
+    for each in seeds.values():
+        each.dev = [PAIRS[0], type(PAIRS[0])("not parsed", "nicht"), *PAIRS[1:]]
+    return seeds, orders
+
+
+def test_ranks_are_stable_on_matched_heads_alone(studied):
+    seeds, orders = studied
+    matched = matches(seeds, 3)
+    assert list(matched) == [(ONE, TWO)]
+    heads = index(encoder=[4, 4], decoder=[4, 4], cross=[4, 4])
+    mine = table(0, heads)
+    theirs = mine.copy()
+    for (kind, layer), order in orders.items():
+        theirs.loc[[(kind, layer, head) for head in range(4)]] = mine.loc[[(kind, layer, head) for head in order]].to_numpy()
+    found = stability({ONE: mine, TWO: theirs.infer_objects()}, matched).set_index(["compared", "kind", "measure"])
+    alike, same = found.loc["matched heads, other seed"], found.loc["same number, other seed"]
+    assert list(alike.index) == list(same.index) and set(alike.index.unique("kind")) == set(KINDS)
+    np.testing.assert_allclose(alike.rho, 1)
+    for kind, measure in same.index:
+        assert same.rho[kind, measure] == pytest.approx(rho(mine[measure], theirs[measure].astype(float), kind))
+    assert same.rho.max() < 0.9 and (found.models == 1).all() and (found.low == found.high).all()
+
+
+def test_stability_over_pairs_of_seeds():
+    heads = index(encoder=[5], decoder=[3])
+    three = ("EN-RU news", 3)
+    tables = {place: table(n, heads) for n, place in enumerate((ONE, TWO, three))}
+    turned = pd.DataFrame({"other": [1, 2, 3, 4, 0, 0, 1, 2], "cosine": 0.5, "average": 0.0}, heads)
+    matched = {(ONE, TWO): turned, (ONE, three): turned, (TWO, three): turned}
+    found = stability(tables, matched).set_index(["compared", "measure"])
+    assert set(found.kind) == {"encoder"} and (found.models == 3).all()
+    pairs = [tuple(tables[place].confidence.to_numpy()[:5] for place in pair) for pair in matched]
+    for compared, order in (("matched heads, other seed", [1, 2, 3, 4, 0]), ("same number, other seed", range(5))):
+        values = [spearmanr(one, other[list(order)]).statistic for one, other in pairs]
+        row = found.loc[(compared, "confidence")]
+        assert [row.rho, row.low, row.high] == pytest.approx([np.mean(values), min(values), max(values)])
+
+
+def test_stability_without_pairs():
+    assert list(stability({ONE: table()}, {})) == ["measure", "kind", "compared", "rho", "low", "high", "models"]
+
+
+def test_likeness():
+    heads = index(encoder=[2], cross=[2])
+    one, other = (pd.DataFrame({"other": 0, "cosine": c, "average": c}, heads) for c in ([1.0, 0.5, 0, 0], [0.1, 0.2, 0, 0.4]))
+    found = likeness({(ONE, TWO): one, (ONE, ("EN-RU news", 3)): other, (("b", 1), ("b", 2)): one})
+    assert found.cosine.to_dict() == pytest.approx(
+        {("EN-RU news", "encoder"): 0.45, ("EN-RU news", "cross"): 0.1, ("b", "encoder"): 0.75, ("b", "cross"): 0.0}
+    )
+
+
+# --- the contest -----------------------------------------------------------------------------------------------------
+
+
+def contest(**changes):
+    """What `trained_on` gives: changes by criterion and test set."""
+    rows = []
+    for criterion, values in changes.items():
+        for number, value in enumerate(np.atleast_1d(values)):
+            rows.append({"criterion": criterion, "draw": number, "test set": "test", "heads": 3, "bleu": 50 + value,
+                         "change": value, "low": value - 1, "high": value + 2})  # fmt: skip
+    return pd.DataFrame(rows)
+
+
+def test_several_draws_of_a_seed_count_once():
+    parts = {ONE: contest(random=[1.0, 2, 3], cp=4.0), TWO: contest(random=[5.0, 6, 7], cp=4.5).assign(heads=5)}
+    found = over_seeds(parts, ("criterion", "test set")).set_index("criterion")
+    row = found.loc["random"]
+    half = t.ppf(0.975, 1) * np.std([2, 6], ddof=1) / np.sqrt(2)
+    assert [row.value, row.low, row.high, row.seeds] == pytest.approx([4, 4 - half, 4 + half, 2])
+    assert found.heads.tolist() == [4, 4] and found.value["cp"] == 4.25 and found.model.tolist() == ["EN-RU news"] * 2
+
+
+def test_one_seed_keeps_its_own_interval():
+    found = over_seeds({ONE: contest(random=[1.0, 2, 3], cp=4.0)}, ("criterion", "test set")).set_index("criterion")
+    assert found.loc["cp", ["value", "low", "high", "seeds"]].tolist() == [4, 3, 6, 1]
+    assert found.value["random"] == 2 and np.isnan(found.low["random"]) and np.isnan(found.high["random"])
+    without = over_seeds({ONE: contest(cp=4.0).drop(columns=["low", "high"])}, ("criterion",))
+    assert without.low.isna().all() and without.value.tolist() == [4]
+
+
+def test_models_are_not_mixed():
+    found = over_seeds({ONE: contest(cp=4.0), ("b", 1): contest(cp=0.0)}, ("criterion",)).set_index("model")
+    assert found.value.to_dict() == {"EN-RU news": 4, "b": 0} and found.seeds.tolist() == [1, 1]
+
+
+def test_differences_are_paired_by_seed():
+    cp, trained, drawn = [1.0, 2.0, 4.0], [0.5, 2.5, 2.0], [[0.0, 2.0], [1.0, 1.0], [5.0, 3.0]]
+    parts = {
+        ("a", seed + 1): contest(**{"L0 (trained)": trained[seed], "random": drawn[seed], "cp": cp[seed]}) for seed in range(3)
+    }
+    found = against(parts)
+    assert found.index.tolist() == ["L0 (trained)", "random", "cp"] and found.index.name == "criterion"
+    difference = np.subtract(cp, trained)
+    row = found.loc["cp"]
+    interval = ttest_1samp(difference, 0).confidence_interval()
+    shown = [row[("L0 (trained)", name)] for name in ("difference", "low", "high")]
+    assert shown == pytest.approx([difference.mean(), *interval])
+    better = np.mean([(a > b) + (a == b) / 2 for a in cp for b in trained])
+    assert row[("L0 (trained)", "probability")] == pytest.approx(better)
+    assert row[("random", "difference")] == pytest.approx(np.mean(np.subtract(cp, [1, 1, 4])))  # draws of a seed count once
+    assert np.isnan(found.loc["random"][("random", "difference")])
+    assert found.loc["random"][("L0 (trained)", "difference")] == pytest.approx(np.mean(np.subtract([1, 1, 4], trained)))
+
+
+def test_differences_over_models_and_one_seed():
+    parts = {("a", 1): contest(**{"L0 (trained)": 1.0, "cp": 3.0}), ("b", 1): contest(**{"L0 (trained)": 2.0, "cp": 1.0})}
+    row = against(parts).loc["cp"]
+    assert row[("L0 (trained)", "difference")] == 0.5 and np.isnan(row[("L0 (trained)", "low")])
+    assert row[("L0 (trained)", "probability")] == 0.5 and ("random", "difference") not in row.index
+
+
+# --- at once ---------------------------------------------------------------------------------------------------------
+
+
+def shot(criterion="cp", draw=0, **points):
+    rows = [(criterion, draw, int(number[1:]), change) for number, change in points.items()]
+    return pd.DataFrame(rows, columns=["criterion", "draw", "heads", "change"])
+
+
+def test_curves_on_common_numbers_of_heads():
+    parts = {ONE: shot(h0=8.0, h4=4.0, h8=0.0), TWO: shot(h2=7.0, h6=3.0, h10=1.0)}
+    found = along(parts, points=4)
+    assert set(found.model) == {"EN-RU news"} and found["heads"].tolist() == [2, 4, 6, 8]  # where all seeds have a value
+    one, two = [6.0, 4, 2, 0], [7.0, 5, 3, 2]
+    assert found.change.tolist() == pytest.approx(np.mean([one, two], 0).tolist())
+    half = t.ppf(0.975, 1) * np.abs(np.subtract(one, two)) / 2
+    np.testing.assert_allclose(found.high - found.change, half)
+    np.testing.assert_allclose(found.change - found.low, half)
+
+
+def test_curves_of_one_seed_with_draws():
+    both = pd.concat([shot("random", 0, h1=4.0, h5=0.0), shot("random", 1, h1=8.0, h5=2.0), shot("cp", h1=1.0, h5=0.5)])
+    found = along({("b", 1): both}, points=5).set_index(["criterion", "heads"])
+    assert found.change["random"].to_dict() == {1: 6, 2: 4.75, 3: 3.5, 4: 2.25, 5: 1} and found.low.isna().all()
+    assert found.change["cp", 3] == 0.75 and found["model"].unique().tolist() == ["b"]
+    few = along({("b", 1): shot(h3=1.0)})
+    assert few[["heads", "change"]].to_numpy().tolist() == [[3, 1]]
+
+
+def test_models_have_numbers_of_their_own():
+    found = along({("a", 1): shot(h0=1.0, h4=0.0), ("b", 1): shot(h8=3.0, h16=1.0)}, points=3)
+    assert found.groupby("model")["heads"].apply(list).to_dict() == {"a": [0, 2, 4], "b": [8, 12, 16]}
+
+
+# --- names, headlines ------------------------------------------------------------------------------------------------
+
+
+def test_names():
+    encoder, every = {"kinds": ["encoder"]}, {"kinds": list(KINDS)}
+    summarizer = {"name": comparison.SUMMARIZER, "seed": 1, "run": {}}
+    cases = [
+        ({"name": "ru-news", "seed": 1, "sweep": encoder}, "EN-RU news", "head_table_ru-news"),
+        ({"name": "ru-news", "seed": 3, "sweep": encoder}, "EN-RU news", "head_table_ru-news seed 3"),
+        ({"name": "ru-news", "seed": 1, "sweep": every}, "EN-RU news, all kinds", "head_table_ru-news all kinds"),
+        ({"name": "ru-news", "seed": 2, "sweep": every}, "EN-RU news, all kinds", "head_table_ru-news all kinds seed 2"),
+        ({"name": "ru-news+deep", "seed": 1, "sweep": every}, "EN-RU news, deep decoder, all kinds", "head_table_ru-news+deep"),
+        (summarizer, "dialogue summarizer", "head_table_dialogues"),
+        (summarizer | {"seed": 2}, "dialogue summarizer", "head_table_dialogues seed 2"),
+    ]
+    for job, name, file in cases:
+        assert (called(job), stored_as(job, 1)) == (name, file)
+    assert stored_as(cases[1][0], 3) == "head_table_ru-news"
+    jobs = [job for job, *_ in cases]
+    found = collected(jobs, lambda job: job["name"])
+    assert list(found.items()) == [((name, job["seed"]), job["name"]) for job, name, _ in cases]
+
+
+def test_no_two_jobs_share_a_name():
+    for profile in ("tiny", "laptop"):
+        jobs = comparison.jobs(study.settings(profile, {"seeds": 2}), ["ru-news", "de-news", "ru-subtitles"], 1)
+        assert len(collected(jobs, called)) == len({stored_as(job, 1) for job in jobs}) == len(jobs)
+
+
+def test_headlines_over_seeds():
+    def part(bleu, heads):
+        row = {"run": "L0 0.1", "test set": "test", "heads": heads, "encoder": heads, "decoder": 8, "cross": 8, "bleu": bleu}
+        return pd.DataFrame([row | {"low": 0, "high": 0, "change": bleu - 50, "from_start": 0}])
+
+    found = headlines({ONE: part(40.0, 3), TWO: part(46.0, 4), ("b", 1): part(20.0, 8)})
+    assert found.index.tolist() == [("EN-RU news", "test", "L0 0.1"), ("b", "test", "L0 0.1")]
+    row, alone = found.iloc[0], found.iloc[1]
+    half = t.ppf(0.975, 1) * 3
+    assert (row.seeds, row["heads"], row.encoder, row.bleu, row.change) == (2, 3.5, 3.5, 43, -7)
+    assert [row["bleu, low"], row["change, high"]] == pytest.approx([43 - half, -7 + half])
+    assert alone.bleu == 20 and np.isnan(alone["bleu, low"]) and comparison_tables.TRUTHS == ("leave-one-out", "kept by L0")

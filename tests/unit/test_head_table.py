@@ -1,0 +1,191 @@
+"""The head table: each column is the measure computed alone, on every family that relevance knows, and bad input."""
+
+from __future__ import annotations
+
+import random
+
+import numpy as np
+import pytest
+import torch
+
+from helpers import heads, measures
+from helpers.measures.functions import DIRECTIONS, Alignment, roles
+from helpers.measures.importance import importance, leave_one_out
+from helpers.measures.one_pass import one_pass
+from helpers.measures.relevance import RULES, relevance
+from helpers.measures.table import FUNCTIONS, TRUTH, head_table, numeric
+from helpers.study import StudyError
+from tests.unit.tiny_models import EOS, LENGTHS, TARGETS, tiny_batch, tiny_model
+
+COLUMNS = [
+    *RULES, "gradient, example", "gradient, example, by layer", "gradient, token", "gradient, token, by layer", TRUTH,
+    "confidence", "positional",
+]  # fmt: skip
+TEXT = ["syntactic", "rare", "alignment"]
+SIZE = 600  # ids of the model, most of which no sentence has
+
+
+def batches():
+    """Two batches of three sentences each, closed by the end-of-sentence id, every token but that a word of its own."""
+    found = []
+    for number in range(2):
+        batch = tiny_batch("marian", 1 + number)
+        for row, (length, said) in enumerate(zip(LENGTHS, TARGETS, strict=True)):
+            batch["input_ids"][row, length - 1] = EOS
+            batch["labels"][row, said - 1] = EOS
+        places = torch.arange(max(LENGTHS)).expand(3, -1)
+        batch["word_ids"] = places.masked_fill(places >= torch.tensor(LENGTHS)[:, None] - 1, -1)
+        batch["index"] = torch.arange(3) + 3 * number
+        del batch["decoder_attention_mask"]
+        found.append(batch)
+    return found
+
+
+def known():
+    """Arcs, counts and alignments of those sentences, at random."""
+    rng = random.Random(2)
+    lengths, said = [n - 1 for n in LENGTHS * 2], [n - 1 for n in TARGETS * 2]
+    arcs = [[(*rng.sample(range(n), 2), relation) for relation in ("nsubj", "amod") for _ in range(3)] for n in lengths]
+    counts = torch.arange(SIZE) + 1  # words of these sentences are rare: hundreds of others are more frequent
+    links = [{t: rng.randrange(n) for t in range(m)} for n, m in zip(lengths, said, strict=True)]
+    return {"arcs": arcs, "counts": counts, "links": links}
+
+
+@pytest.fixture(scope="module")
+def whole():
+    """A model with its head table."""
+    model = tiny_model("marian", vocab_size=SIZE)
+    return model, head_table(model, batches(), **known())
+
+
+def same(found, wanted, index=None):
+    """One column, to rounding, on the head table's index."""
+    np.testing.assert_allclose(found, wanted.reindex(found.index if index is None else index), rtol=1e-6, err_msg=found.name)
+
+
+def test_rows_and_columns(whole):
+    model, table = whole
+    assert list(table) == [*COLUMNS, *TEXT, FUNCTIONS]
+    assert table.index.equals(heads.index(model)) and table.index.names == ["kind", "layer", "head"]
+    assert list(numeric(table)) == [*COLUMNS, *TEXT]
+    assert set(table.attrs["seconds"]) == {*COLUMNS, *TEXT} and all(s >= 0 for s in table.attrs["seconds"].values())
+    assert table.attrs["seconds"]["gradient, token"] == table.attrs["seconds"]["gradient, token, by layer"]
+
+
+def test_relevance_is_divided_as_each_rule_needs(whole):
+    model, table = whole
+    for rule, way, other in (("alpha_beta", "step", "ratio"), ("attnlrp", "ratio", "step"), ("cp", "ratio", "step")):
+        same(table[rule], relevance(model, batches(), rule, way))
+        assert not np.allclose(table[rule], relevance(model, batches(), rule, other), rtol=1e-4)
+        np.testing.assert_allclose(table[rule].groupby(level=["kind", "layer"]).sum(), 1, rtol=1e-5)
+
+
+def test_gradients_and_the_loss_without_each_head(whole):
+    model, table = whole
+    for per in ("example", "token"):
+        same(table[f"gradient, {per}"], importance(model, batches(), per=per, norm=None))
+        same(table[f"gradient, {per}, by layer"], importance(model, batches(), per=per, norm="layer"))
+        square = table[f"gradient, {per}, by layer"].pow(2).groupby(level=["kind", "layer"]).sum()
+        np.testing.assert_allclose(square, 1)
+    assert not np.allclose(table["gradient, example"], table["gradient, token"])
+    same(table[TRUTH], leave_one_out(model, batches(), repeats=1).loss)
+    assert table[TRUTH].abs().max() > 1e-3
+
+
+def test_what_heads_do(whole):
+    model, table = whole
+    text = known()
+    same(table.confidence, measures.confidence(model, batches()))
+    positional, syntactic = measures.positional(model, batches(), 1), measures.syntactic(model, batches(), text["arcs"], 1)
+    rare = measures.rare(model, batches(), text["counts"], 1)
+    same(table.positional, positional.score)
+    for address, part in (syntactic.score - syntactic.baseline).groupby(level=["kind", "layer", "head"]):
+        assert table.syntactic[address] == pytest.approx(max(value for value in part if value == value))
+    assert {tuple(row[3:]) for row in syntactic.index} >= {("nsubj", direction) for direction in DIRECTIONS}
+    same(table.rare, rare.two_rarest)
+    alignment = Alignment(text["links"])
+    same(table.alignment, alignment.frame(one_pass(model, batches(), alignment), 1).predicted)
+    for address, found in roles(positional, syntactic, rare).items():
+        assert table.functions[address].split("; ") == (list(dict.fromkeys(label for _, label in found)) or [""])
+    assert set(table.functions) > {""} and any("; " in said for said in table.functions)
+
+
+def test_columns_are_nan_where_they_are_not_defined(whole):
+    _, table = whole
+    for name, kinds in {"syntactic": ["encoder"], "rare": ["encoder"], "alignment": ["cross"]}.items():
+        there = table.index.isin(kinds, level="kind")
+        assert table[name][there].notna().all() and table[name][~there].isna().all(), name
+    assert table[COLUMNS].notna().all(axis=None)
+
+
+def test_dear_columns_on_fewer_texts(whole):
+    model, table = whole
+    few = batches()[:1]
+    found = head_table(model, iter(batches()), iter(few), **known())
+    dear = COLUMNS[: COLUMNS.index(TRUTH) + 1]
+    assert found.drop(columns=dear).equals(table.drop(columns=dear))
+    same(found.cp, relevance(model, few, "cp", "ratio"))
+    same(found[TRUTH], leave_one_out(model, few, repeats=1).loss)
+    same(found["gradient, token"], importance(model, few, per="token", norm=None))
+    assert not np.isclose(found[dear], table[dear], rtol=1e-3).all(0).any()
+
+
+def test_columns_that_the_text_does_not_allow_are_missing(whole):
+    model, table = whole
+    few = batches()[:1]
+    bare = head_table(model, batches(), few, rules=("cp",))
+    assert list(bare) == ["cp", *COLUMNS[3:], FUNCTIONS] and set(bare.attrs["seconds"]) == {"cp", *COLUMNS[3:]}
+    assert bare[["confidence", "positional"]].equals(table[["confidence", "positional"]])
+    for part, column in (("counts", "rare"), ("links", "alignment")):
+        found = head_table(model, batches(), few, rules=(), **{part: known()[part]})
+        assert list(found) == [*COLUMNS[3:], column, FUNCTIONS] and column in found.attrs["seconds"]
+        assert found[column].equals(table[column])
+
+
+@pytest.mark.parametrize("family", ["bart", "t5", "opt"])
+def test_other_families(family):
+    model, batch = tiny_model(family), [tiny_batch(family)]
+    table = head_table(model, batch)
+    assert table.index.equals(heads.index(model)) and list(table) == [*COLUMNS, FUNCTIONS]
+    assert set(table.index.unique("kind")) == ({"decoder"} if family == "opt" else {"encoder", "decoder", "cross"})
+    assert table[COLUMNS].notna().all(axis=None) and (table[COLUMNS].nunique() > 1).all()
+    same(table.attnlrp, relevance(model, batch, "attnlrp", "ratio"))
+    same(table.confidence, measures.confidence(model, batch))
+
+
+def test_a_model_that_lost_heads():
+    model = heads.remove(tiny_model("marian", vocab_size=SIZE), [("encoder", 0, 1), ("encoder", 0, 3), ("cross", 1, 0)])
+    table = head_table(model, batches(), **known())
+    assert table.index.equals(heads.index(model)) and len(table) == 21
+    assert table[COLUMNS].notna().all(axis=None)
+
+
+def test_the_model_stays_as_it_was():
+    model = tiny_model("marian").requires_grad_(False)
+    before = {name: value.clone() for name, value in model.state_dict().items()}
+    model.lm_head.requires_grad_(True)
+    head_table(model, batches()[:1], rules=("cp",))
+    assert [name for name, p in model.named_parameters() if p.requires_grad] == ["model.shared.weight"]
+    assert all(torch.equal(value, before[name]) for name, value in model.state_dict().items()) and not model.training
+
+
+# -------------------- bad input
+
+
+def test_no_batches():
+    model = tiny_model("marian")
+    for given in ([], iter([])):
+        with pytest.raises(StudyError, match=r"^There are no batches to measure heads on: give at least one\.$"):
+            head_table(model, given)
+    with pytest.raises(StudyError, match="no batches to measure heads on"):
+        head_table(model, batches(), [])
+
+
+def test_a_family_that_no_rule_covers():
+    with pytest.raises(StudyError, match="GPT2LMHeadModel"):
+        head_table(tiny_model("gpt2"), [tiny_batch("gpt2")])
+
+
+def test_a_rule_that_there_is_not():
+    with pytest.raises(StudyError, match="There is no rule 'magic'"):
+        head_table(tiny_model("marian"), batches(), rules=("magic",))

@@ -1,0 +1,179 @@
+"""Which head is which: fingerprints against a slow loop, planted permutations, hand-made cases, bad input."""
+
+from __future__ import annotations
+
+from copy import deepcopy
+from functools import cache
+from itertools import permutations
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from helpers import heads, measures
+from helpers.corpora import Pair, tokens
+from helpers.measures.matching import carried, fingerprints, match
+from helpers.study import StudyError
+from helpers.subjects import Subject
+from tests.reference import matching as slow
+from tests.unit.tiny_models import tiny_model
+
+PAIRS = [
+    Pair(source, target, tuple(source.split()))
+    for source, target in (
+        ("the old doctor sleeps .", "der alte arzt schläft ."),
+        ("a doctor reads old books in the garden .", "ein arzt liest alte bücher im garten ."),
+        ("books sleep .", "bücher schlafen ."),
+        ("the gardener , an old man , reads .", "der gärtner , ein alter mann , liest ."),
+    )
+]
+
+
+@cache
+def subject(size: int = 45, seed: int = 0) -> Subject:
+    """A tiny Marian model of random weights with vocabularies of `size` subwords a side."""
+    source = tokens.Subwords(tokens.learn_vocabulary([pair.source for pair in PAIRS], size))
+    target = tokens.Subwords(tokens.learn_vocabulary([pair.target for pair in PAIRS], size), offset=source.size)
+    model = tiny_model("marian", seed, vocab_size=source.size + target.size)
+    return Subject("tiny", model, source, target, Path(), None)
+
+
+def permuted(model, seed: int = 7):
+    """The same model with the heads of each layer in another order, and that order: {(kind, layer): old numbers}."""
+    model, rng, orders = deepcopy(model), np.random.default_rng(seed), {}
+    for site in heads.sites(model):
+        order = rng.permutation(site.heads).tolist()
+        orders[site.kind, site.layer] = order
+        rows = torch.cat([torch.arange(head * site.head_dim, (head + 1) * site.head_dim) for head in order])
+        with torch.no_grad():
+            for which in ("q", "k", "v"):
+                projection = site.projection(which)
+                projection.weight.copy_(projection.weight[rows])
+                projection.bias.copy_(projection.bias[rows])
+            out = site.projection("out").weight
+            out.copy_(out[:, rows])
+    return model, orders
+
+
+@pytest.fixture(scope="module")
+def both():
+    """Fingerprints of a model and of a copy whose heads stand in another order, both models, and that order."""
+    one = subject()
+    model, orders = permuted(one.model)
+    assert all(order != sorted(order) for order in orders.values())
+    other = Subject("permuted", model, one.source, one.target, Path(), None)
+    return fingerprints(one, PAIRS), fingerprints(other, PAIRS), one.model, model, orders
+
+
+# -------------------- fingerprints
+
+
+def test_fingerprints_are_those_of_a_slow_loop(both):
+    one = subject()
+    wanted = slow.fingerprints(one.model, one.source, one.target, PAIRS)
+    assert any(len(one.source.encode(pair.source)) > len(pair.words) + 1 for pair in PAIRS)  # words of several subwords
+    assert both[0].keys() == wanted.keys()
+    for place, prints in both[0].items():
+        np.testing.assert_allclose(prints, np.array(wanted[place]), atol=1e-6, err_msg=str(place))
+        assert prints.std(0).max() > 0.02, "heads must differ for this to say anything"
+
+
+def test_other_vocabularies_of_the_same_sentences_give_as_many_features(both):
+    coarse = subject(90, seed=3)
+    assert coarse.source.encode(PAIRS[1].source) != subject().source.encode(PAIRS[1].source)
+    found = fingerprints(coarse, PAIRS)
+    assert {place: prints.shape for place, prints in found.items()} == {p: prints.shape for p, prints in both[0].items()}
+    read, said = (np.array(sizes) for sizes in zip(*((len(p.words), len(p.target.split())) for p in PAIRS), strict=True))
+    wanted = {"encoder": (read * read).sum(), "decoder": (said * said).sum(), "cross": (read * said).sum()}
+    assert {kind: found[kind, 1].shape for kind in wanted} == {kind: (4, number) for kind, number in wanted.items()}
+    assert len(match(both[0], found)) == 24
+
+
+def test_fingerprints_leave_the_model_as_it_was():
+    one = subject()
+    one.model.train()
+    try:
+        first = fingerprints(one, PAIRS[:2])
+        assert one.model.training
+        second = fingerprints(one, PAIRS[:2])  # no dropout
+    finally:
+        one.model.eval()
+    assert all(np.array_equal(first[place], second[place]) for place in first)
+
+
+# -------------------- matching
+
+
+def test_heads_in_another_order_are_found_again(both):
+    prints, mixed, whole, _, orders = both
+    found = match(prints, mixed)
+    assert set(found.index) == set(heads.index(whole)) and found.index.names == ["kind", "layer", "head"]
+    for (kind, layer, head), row in found.iterrows():
+        assert orders[kind, layer][int(row.other)] == head
+    np.testing.assert_allclose(found.cosine, 1, atol=1e-5)
+    assert (found.average < 0.5).all()
+
+
+def test_columns_are_carried_to_the_heads_that_they_are_of(both):
+    prints, mixed, whole, model, _ = both
+    one = subject()
+    batches = list(tokens.Batches(tokens.encode(PAIRS, one.source, one.target), one.source.pad))
+    mine, theirs = measures.confidence(whole, batches), measures.confidence(model, batches)
+    assert not np.allclose(mine, theirs, atol=1e-3)
+    brought = carried(theirs, match(prints, mixed))
+    assert set(brought.index) == set(mine.index)
+    np.testing.assert_allclose(brought, mine[brought.index], atol=1e-5)
+    few = carried(theirs.drop("cross", level="kind"), match(prints, mixed))
+    cross = few.index.isin(["cross"], level="kind")
+    assert few[cross].isna().all() and few[~cross].equals(brought[~cross])
+
+
+def test_the_best_assignment_of_all():
+    """Tried out one by one; greedy choice would take another."""
+    rng = np.random.default_rng(4)
+    one, other = ({("encoder", 0): rng.random((4, 6))} for _ in range(2))
+    found = match(one, other)
+    a, b = (prints["encoder", 0] - prints["encoder", 0].mean(0) for prints in (one, other))
+    cosines = (a @ b.T) / np.outer(np.linalg.norm(a, axis=1), np.linalg.norm(b, axis=1))
+    best = max(permutations(range(4)), key=lambda order: cosines[range(4), order].sum())
+    assert found.other.tolist() == list(best)
+    np.testing.assert_allclose(found.cosine, cosines[range(4), best])
+    np.testing.assert_allclose(found.average, cosines.mean(1))
+
+
+def test_what_all_heads_of_a_layer_share_counts_for_nothing():
+    one = {("encoder", 0): np.array([[1.0, 0, 0], [0, 1, 0], [0, 0, 1]])}
+    other = {("encoder", 0): one["encoder", 0][[2, 0, 1]] + [5, 9, 2]}
+    found = match(one, other)
+    assert found.other.tolist() == [1, 2, 0]
+    np.testing.assert_allclose(found.cosine, 1)
+
+
+def test_a_layer_of_one_head_has_one_match():
+    found = match({("cross", 0): np.ones((1, 3))}, {("cross", 0): np.zeros((1, 3))})
+    assert found.other.tolist() == [0] and found.cosine.tolist() == [0]
+
+
+# -------------------- bad input
+
+
+def test_models_of_other_shapes_and_other_sentences(both):
+    prints = both[0]
+    fewer = {place: part[:3] for place, part in prints.items()}
+    shallow = {place: part for place, part in prints.items() if place[1] == 0}
+    for other in (fewer, shallow, fingerprints(subject(), PAIRS[:2])):
+        for pair in ((prints, other), (other, prints)):
+            with pytest.raises(StudyError, match="models of one shape on the same sentences: take two seeds of one model"):
+                match(*pair)
+
+
+def test_no_sentences():
+    with pytest.raises(StudyError, match="matched on sentences that have words and a translation: give at least one"):
+        fingerprints(subject(), [])
+
+
+def test_a_sentence_that_is_too_long():
+    long = Pair("the " * 70, "der", ("the",) * 70)
+    with pytest.raises(StudyError, match="longer than the model's 64"):
+        fingerprints(subject(), [long])
