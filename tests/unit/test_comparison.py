@@ -319,6 +319,7 @@ def test_gates_that_cannot_be_trained():
             l1_gates(model, one_batch, steps, 0.1, 0.01)
     with pytest.raises(StudyError, match="no batches to train gates on"):
         l1_gates(model, lambda number: [], 3, 0.1, 0.01)
+    assert all(parameter.requires_grad for parameter in model.parameters()), "the model can be trained after an error"
 
 
 # --- heads removed by every criterion --------------------------------------------------------------------------------

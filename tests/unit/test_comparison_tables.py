@@ -400,3 +400,17 @@ def test_headlines_over_seeds():
     assert (row.seeds, row["heads"], row.encoder, row.bleu, row.change) == (2, 3.5, 3.5, 43, -7)
     assert [row["bleu, low"], row["change, high"]] == pytest.approx([43 - half, -7 + half])
     assert alone.bleu == 20 and np.isnan(alone["bleu, low"]) and comparison_tables.TRUTHS == ("leave-one-out", "kept by L0")
+
+
+def test_a_model_of_one_seed_does_not_take_the_interval_from_the_others():
+    def part(*changes):
+        names = ("L0 (trained)", "cp")
+        return pd.DataFrame(
+            [{"criterion": n, "test set": "t", "heads": 9, "change": c} for n, c in zip(names, changes, strict=True)]
+        )
+
+    parts = {("a", 1): part(1.0, 2.0), ("a", 2): part(1.0, 4.0), ("b", 1): part(0.0, 50.0)}
+    row = against(parts, ("L0 (trained)",)).loc["cp", "L0 (trained)"]
+    assert row.difference == 2 and row.low < 2 < row.high and row.probability == 1
+    parts[("b", 1)] = parts[("b", 1)].iloc[:1]  # a criterion that one model lacks
+    assert against(parts, ("L0 (trained)",)).loc["cp", "L0 (trained)"].difference == 2
