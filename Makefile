@@ -6,6 +6,7 @@ SET ?=
 DATA_ROOT ?= $(HEADS_DATA_ROOT)
 CORES ?= all
 SEEDS ?=
+ONLY ?=
 GPU ?=
 EXECUTOR ?= local
 PYTHON ?= python3
@@ -25,11 +26,11 @@ export PYTHONUNBUFFERED := 1
 help:
 	@sed -n 's/^## //p' $(MAKEFILE_LIST)
 
-## make study      environment, corpora, training, notebooks, figures and head tables (in runs/); SEEDS=5, EXECUTOR=slurm
+## make study      environment, corpora, training, notebooks, figures and head tables (in runs/); SEEDS=5, ONLY=03, EXECUTOR=slurm
 study: $(VENV)/ready $(if $(filter-out local,$(EXECUTOR)),$(VENV)/cluster)
 	HEADS_PROGRESS=lines $(BIN)/snakemake --snakefile workflow/Snakefile --nolock --rerun-incomplete --keep-going --quiet host \
 	  $(if $(filter-out local,$(EXECUTOR)),--profile workflow/profiles/$(EXECUTOR),--cores $(CORES)) \
-	  --config profile=$(PROFILE) corpus="$(CORPUS)" seeds="$(SEEDS)" gpu="$(GPU)" executor=$(EXECUTOR) overrides="$(SET)"
+	  --config profile=$(PROFILE) corpus="$(CORPUS)" seeds="$(SEEDS)" gpu="$(GPU)" executor=$(EXECUTOR) only="$(ONLY)" overrides="$(SET)"
 
 ## make plan       what make study would still have to make, and what that costs; nothing is made
 plan: $(VENV)/ready

@@ -176,6 +176,21 @@ def jobs(settings: Mapping[str, Any], names: Sequence[str], seed: int) -> tuple[
     )
 
 
+def chosen(notebooks: Mapping[str, list[str]], only: Sequence[str]) -> dict[str, list[str]]:
+    """Some notebooks, by name or number ("03"); all of them if none is named.
+
+    Raises
+    ------
+    StudyError
+        If there is no such notebook.
+    """
+    found = {name: [full for full in notebooks if name in (full, full.partition("_")[0])] for name in only}
+    if unknown := [name for name, full in found.items() if not full]:
+        raise study.StudyError(f"There is no notebook {unknown[0]!r} in the workflow: choose from {', '.join(notebooks)}.")
+    wanted = [full for names in found.values() for full in names] or list(notebooks)
+    return {name: ids for name, ids in notebooks.items() if name in wanted}
+
+
 def _pruned(job: Mapping[str, Any]) -> Iterator[Thing]:
     if "run" in job:
         yield Thing(job["name"], "pruned", job["run"])

@@ -47,9 +47,7 @@ def fingerprints(subject, pairs: Sequence) -> dict[tuple[str, int], np.ndarray]:
         If there are no sentences, or one has no words or no translation.
     """
     if not pairs or not all(pair.words and pair.target.split() for pair in pairs):
-        raise StudyError(
-            "Heads are matched on sentences that have words and a translation: give at least one, parsed."
-        )
+        raise StudyError("Heads are matched on sentences that have words and a translation: give at least one, parsed.")
     model = subject.model
     encoded = tokens.encode(pairs, subject.source, subject.target, model.config.max_position_embeddings)
     kept: dict[tuple[str, int], list[torch.Tensor]] = {}

@@ -410,7 +410,7 @@ def test_a_study_is_killed_and_started_until_it_is_done(value, passed, tmp_path,
     reference = tmp_path / "whole" / "tiny-controlled"
     study.write_text(reference / "tables" / "a.csv", "n,value\n0,1\n")
     chosen = argparse.Namespace(
-        profile="tiny", set="", cores="1", kills=4, mean=0.4, draw="uniform", seed=1, reference=reference,
+        profile="tiny", set="", only="", cores="1", kills=4, mean=0.4, draw="uniform", seed=1, reference=reference,
         scratch=tmp_path / "scratch", without="all",
     )  # fmt: skip
     report = faults.disturb(chosen)

@@ -67,6 +67,14 @@ def test_jobs_come_after_what_they_need_and_every_notebook_finds_its_own():
     assert seen == set(plan._all(jobs, [id for ids in notebooks.values() for id in ids])), "nothing is made for no notebook"
 
 
+def test_some_notebooks_by_name_or_number():
+    _, notebooks = jobs_of()
+    assert list(plan.chosen(notebooks, [])) == list(notebooks)
+    assert list(plan.chosen(notebooks, ["03", "02_head_functions"])) == ["02_head_functions", "03_l0_pruning"]
+    with pytest.raises(StudyError, match="no notebook '09' in the workflow: choose from 00_your_own_model, 01_"):
+        plan.chosen(notebooks, ["09"])
+
+
 def test_runs_that_start_from_a_model_wait_for_it():
     jobs, _ = jobs_of()
     models = {id: job.described for id, job in jobs.items() if job.kind == "model"}
