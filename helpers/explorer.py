@@ -71,7 +71,8 @@ def tables(folder: Path) -> dict[str, pd.DataFrame]:
         the run's settings.
     """
     found = {}
-    for path in [*sorted(folder.glob("head_table_*.csv")), *sorted(folder.glob("heads_*.csv"))]:
+    listed = [path for path in sorted(folder.glob("heads_*.csv")) if set(ADDRESS) <= set(pd.read_csv(path, nrows=0))]
+    for path in [*sorted(folder.glob("head_table_*.csv")), *listed]:  # "heads_matched" is no head table
         name = re.sub("^(head_table|heads)_", "", path.stem)
         if name in found:
             continue
