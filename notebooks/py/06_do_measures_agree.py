@@ -273,4 +273,5 @@ run.table(headlines, "headlines").style.format("{:.1f}", na_rep="")
 #
 # What limits this: small models, generated text, three seeds, other seeds drawing other text too; matching by attention on 80
 # sentences; the contest with further training on encoder heads at one number of heads, on subtitles with one seed. Costs are
-# of one busy machine: read them as orders of magnitude. On natural text (`figures/natural-natural/`) a smaller run of the same is kept.
+# of one busy machine: read them as orders of magnitude. On natural text (`figures/natural-natural/`) a smaller run of the
+# same is kept.
