@@ -109,7 +109,7 @@ def test_every_verb_of_the_makefile_is_explained():
 
 
 def test_every_notebook_is_in_the_workflow_or_drawn_by_the_benchmarks():
-    planned = re.findall(r'^        "(\d\d_\w+)":', (ROOT / "helpers" / "plan.py").read_text(encoding="utf-8"), re.MULTILINE)
+    planned = re.findall(r'^ +"(\d\d_\w+)":', (ROOT / "helpers" / "plan.py").read_text(encoding="utf-8"), re.MULTILINE)
     drawn = re.findall(r"papermill notebooks/(\w+).ipynb", (ROOT / "Makefile").read_text(encoding="utf-8"))
     assert sorted(planned + drawn) == [path.stem for path in NOTEBOOKS]
 
