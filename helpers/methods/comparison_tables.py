@@ -33,6 +33,14 @@ def large(table: pd.DataFrame, kind: str) -> pd.DataFrame:
     return part[part.groupby(level=["kind", "layer"])[part.columns[0]].transform("size") >= SMALL]
 
 
+def distinct(tables: Mapping[Trained, pd.DataFrame]) -> dict[Trained, pd.DataFrame]:
+    """Each trained model once: of several sweeps from one model, whose measured columns are the same, the last counts."""
+    found: dict[tuple, Trained] = {}
+    for (name, seed), table in tables.items():
+        found[seed, *table[TRUTH]] = name, seed
+    return {trained: tables[trained] for trained in found.values()}
+
+
 def over_models(values: Mapping[Trained, float]) -> dict[str, float]:
     """Mean over trainings with its t interval: over seeds within each model where there are several, else over models.
 
@@ -58,7 +66,7 @@ def agreement(tables: Mapping[Trained, pd.DataFrame]) -> pd.DataFrame:
     pandas.DataFrame
         kind, one, other, rho, low, high, models.
     """
-    rows = []
+    rows, tables = [], distinct(tables)
     for kind in KINDS:
         matrices = {}
         for trained, table in tables.items():
@@ -81,7 +89,7 @@ def predictors(tables: Mapping[Trained, pd.DataFrame], seconds: Mapping[Trained,
         kind, truth, heads ("within layers" or "all heads"), measure, rho, low, high, models; cost: seconds that the measure
         took, in units of what gradient importance per example took for the same model (mean).
     """
-    rows = []
+    rows, tables = [], distinct(tables)
     for kind in KINDS:
         for truth in TRUTHS:
             for within in (True, False):
@@ -110,7 +118,7 @@ def reliability(halves: Mapping[Trained, pd.DataFrame]) -> pd.DataFrame:
     pandas.DataFrame
         kind, measure, compared, rho, low, high, models.
     """
-    rows = []
+    rows, halves = [], distinct(halves)
     for kind in KINDS:
         found: dict[str, dict[Trained, float]] = {}
         for trained, table in halves.items():

@@ -414,3 +414,12 @@ def test_a_model_of_one_seed_does_not_take_the_interval_from_the_others():
     assert row.difference == 2 and row.low < 2 < row.high and row.probability == 1
     parts[("b", 1)] = parts[("b", 1)].iloc[:1]  # a criterion that one model lacks
     assert against(parts, ("L0 (trained)",)).loc["cp", "L0 (trained)"].difference == 2
+
+
+def test_a_model_that_was_swept_twice_counts_once():
+    one, other = table(0), table(3)
+    again = one.assign(**{"kept by L0": one["kept by L0"][::-1].to_numpy()}) if "kept by L0" in one else one.copy()
+    found = comparison_tables.distinct({("a", 1): one, ("a, all kinds", 1): again, ("b", 1): other, ("a", 2): one})
+    assert list(found) == [("a, all kinds", 1), ("b", 1), ("a", 2)] and found["a, all kinds", 1] is again
+    alone, twice = agreement({("a", 1): one}), agreement({("a", 1): one, ("b", 1): one})
+    assert (twice.models == alone.models).all()
