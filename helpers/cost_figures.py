@@ -10,6 +10,7 @@ import pandas as pd
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
 from helpers.figures import MODELS, WIDTH, _grid, _left, _legend_below, _need
+from helpers.redraw import redrawable
 from helpers.study import StudyError
 
 LEVEL = {"color": "black", "lw": 0.9, "ls": "--", "zorder": 1}
@@ -77,6 +78,7 @@ def _stacked(frame: pd.DataFrame, label: str, text: str, level: float | None = N
     return figure
 
 
+@redrawable
 def speeds(frame: pd.DataFrame, unit: str = ""):
     """Speeds on a logarithmic axis: a panel a group, a row a way to do it; quartiles as lines.
 
@@ -98,6 +100,7 @@ def speeds(frame: pd.DataFrame, unit: str = ""):
     return _stacked(frame, unit or frame.quantity.iloc[0], "{:,.3g}", log=True)
 
 
+@redrawable
 def overheads(frame: pd.DataFrame, label: str = "times the plain variant"):
     """Ratios with their quartiles, a panel a group, with a line at 1.
 
@@ -114,6 +117,7 @@ def overheads(frame: pd.DataFrame, label: str = "times the plain variant"):
     return _stacked(frame, label, "{:.2f}", level=1.0)
 
 
+@redrawable
 def removed(frame: pd.DataFrame):
     """What removed and masked heads save beside the ceiling of FLOPs: a panel a map of heads and model, a row a case.
 
@@ -153,6 +157,7 @@ def removed(frame: pd.DataFrame):
     return figure
 
 
+@redrawable
 def growth(exponents: pd.DataFrame, points: pd.DataFrame):
     """Seconds against size, both logarithmic: a panel an axis of growth, a line a measure, its exponent in the legend.
 
@@ -188,6 +193,7 @@ def growth(exponents: pd.DataFrame, points: pd.DataFrame):
     return figure
 
 
+@redrawable
 def memory(frame: pd.DataFrame):
     """Peak memory in MiB, a panel a benchmark and group, a bar a variant.
 
@@ -218,6 +224,7 @@ def memory(frame: pd.DataFrame):
     return figure
 
 
+@redrawable
 def wall_times(frame: pd.DataFrame):
     """Minutes of each notebook: itself, a second run, and the core minutes of the runs that it is the first to need.
 
@@ -248,6 +255,7 @@ def wall_times(frame: pd.DataFrame):
     return figure
 
 
+@redrawable
 def bytes_kept(frame: pd.DataFrame):
     """Bytes on a logarithmic axis: a panel a group, a bar a way.
 

@@ -68,7 +68,8 @@ def refused(capsys, spec, folder):
 
 def without_bars(said):
     """What is left of stderr without progress bars, which show where the machine is slow."""
-    return "\n".join(line for line in re.split(r"[\r\n]+|\x1b\[A", said) if line.strip() and "%|" not in line)
+    lines = re.split(r"[\r\n]+|\x1b\[A|(?=error: )", said)  # the sentence may stand right behind a bar
+    return "\n".join(line for line in lines if line.strip() and "%|" not in line)
 
 
 def scratch(folder):
