@@ -69,6 +69,9 @@ class _Text(mistune.HTMLRenderer):
             raise StudyError(f"The picture {url} of the README is not there: run `make reference`, or correct the README.")
         return f'<img src="{self.links[url]}" alt="{html.escape(text)}">'
 
+    def block_code(self, code: str, info: str | None = None) -> str:
+        return f'<pre tabindex="0"><code>{html.escape(code)}</code></pre>\n'
+
     def block_math(self, text: str) -> str:
         return f'<div class="formula" tabindex="0">{formula(text, 20)}</div>\n'
 
