@@ -696,6 +696,11 @@ class Run:
         Data are corpora with one digest over those of their files; `read` counts the things that were read from the store until
         now, by kind. The shared file lists them in the order in which they were read, with digests, seeds and code, beside all
         settings.
+
+        Raises
+        ------
+        StudyError
+            If a fact has the name of one that every sidecar says.
         """
         things, now, shared = self.read(), time.time(), f"provenance/{self.name}.json"
         started = datetime.fromtimestamp(self.started, UTC).isoformat(timespec="seconds")
@@ -706,14 +711,16 @@ class Run:
         }  # fmt: skip
         write_json(self.folder / shared, {**every, "settings": _portable(self.settings), "read": things})
         kinds = [thing["kind"] for thing in things]
-        return {
+        said = {
             **every,
             "run": shared,
             "data": {_what(thing): thing["sha256"] for thing in things if thing["kind"] == "corpora"},
             "read": {kind: kinds.count(kind) for kind in kinds},
             "seconds": {"since the start": round(now - self.started, 1), "since the last figure": round(now - self._last, 1)},
-            **more,
         }
+        if hidden := sorted(said.keys() & more.keys()):
+            raise StudyError(f"Every sidecar says its {hidden[0]!r} of its own: give that fact another name.")
+        return said | more
 
     def figure(self, figure, name: str, **facts: Any) -> None:
         """Save a matplotlib figure or animation with its sidecar and what it was drawn from, and show it."""
@@ -758,7 +765,7 @@ class Run:
         versions = ", ".join(f"{n} {v}" for n, v in facts["libraries"].items())
         changes = self.parameters.get("overrides") or "none"
         return (
-            f"profile {profile}, {self.corpus} corpus, seed {self.parameters['seed']} (one seed), overrides: {changes}\n"
+            f"profile {profile}, {self.corpus} corpus, seed {self.parameters['seed']} (the first), overrides: {changes}\n"
             f"code {facts['commit']}, {facts['time']}\n{facts['hardware']}; python {facts['python']}, {versions}\n"
             f"figures and tables in {os.path.relpath(self.folder, ROOT)}"
         )

@@ -291,8 +291,8 @@ else:
 # %%
 if plan["seeds"] > 1:
     every = tables.per_seed(scored, seed=seed)
-    run.table(tables.over_seeds(every), "grouped_seeds", seeds=plan["seeds"])
-    run.figure(drawn.seeds(every), "grouped_seeds", seeds=plan["seeds"])
+    run.table(tables.over_seeds(every), "grouped_seeds")
+    run.figure(drawn.seeds(every), "grouped_seeds")
     display(tables.over_seeds(every).style.format("{:.2f}"))
 else:
     print("One seed in this run: the intervals above are over test examples, not over trainings.")

@@ -396,7 +396,7 @@ def test_data_root_reaches_the_corpora(tmp_path, monkeypatch):
 def test_summary_and_facts_say_what_the_run_is(tmp_path):
     run = study.begin("01_x", {"profile": "tiny", "seed": 3, "overrides": "beam=3", "output": str(tmp_path / "out")})
     text = run.summary()
-    for part in ("profile tiny", "controlled corpus", "seed 3 (one seed)", "overrides: beam=3", "torch "):
+    for part in ("profile tiny", "controlled corpus", "seed 3 (the first)", "overrides: beam=3", "torch "):
         assert part in text
     assert f"figures and tables in {os.path.relpath(tmp_path / 'out', study.ROOT)}" in text
     facts = run.facts(split="dev")
@@ -406,6 +406,8 @@ def test_summary_and_facts_say_what_the_run_is(tmp_path):
     assert facts["command"].startswith('papermill notebooks/01_x.ipynb out.ipynb -p profile "tiny"')
     assert facts["command"].endswith('-p seed 3 -p overrides "beam=3"')
     assert json.loads(json.dumps(facts)) == facts
+    with pytest.raises(StudyError, match="'seeds'"):
+        run.facts(seeds=3)
 
 
 def test_tables_come_with_a_sidecar(tmp_path):
