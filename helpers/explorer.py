@@ -12,12 +12,12 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import torch
-import torch.nn.functional as F
 
 from helpers import corpora, study, subjects, training
 from helpers.heads import Site, record
 from helpers.heads.sites import ADDRESS
 from helpers.measures import functions
+from helpers.measures.matching import between_words
 from helpers.methods import curves, pruning
 from helpers.models import inputs
 from helpers.study import StudyError
@@ -325,7 +325,8 @@ def _maps(subject: subjects.Subject, number: int, target: Sequence[str]) -> dict
     found = {}
 
     def keep(site: Site, weights: torch.Tensor) -> None:
-        for head, map_ in enumerate(_to_words(weights[0], *sides[site.kind])):
+        rows, columns = (torch.tensor(words, device=weights.device) for words in sides[site.kind])
+        for head, map_ in enumerate(between_words(weights[0], rows, columns, 1 + int(rows.max()), 1 + int(columns.max()))):
             found[site.kind, site.layer, head] = (100 * map_[:-1]).round().int().tolist()  # no row for the sentence's end
 
     with torch.no_grad(), record(subject.model, keep):
@@ -336,12 +337,6 @@ def _maps(subject: subjects.Subject, number: int, target: Sequence[str]) -> dict
 def _owners(words: Sequence[int]) -> list[int]:
     """The word of each token, where tokens of no word (the sentence's end) are a word of their own after the others."""
     return [word if word >= 0 else max(words) + 1 for word in words]
-
-
-def _to_words(weights: torch.Tensor, rows: Sequence[int], columns: Sequence[int]) -> torch.Tensor:
-    """[H, Q, K] over tokens -> [H, V, W] over words: the sum over a word's keys, the mean over its queries."""
-    query, key = (F.one_hot(torch.tensor(words, device=weights.device)).to(weights.dtype) for words in (rows, columns))
-    return torch.einsum("hqk,qv,kw->hvw", weights, query / query.sum(0), key)
 
 
 def write(folder: Path, exported: Mapping[str, Any]) -> Path:

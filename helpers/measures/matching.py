@@ -66,7 +66,7 @@ def fingerprints(subject, pairs: Sequence) -> dict[tuple[str, int], np.ndarray]:
             }  # fmt: skip
 
             def keep(site: Site, weights: torch.Tensor, ids=ids) -> None:
-                words = _between_words(weights[0].cpu(), *ids[site.kind])
+                words = between_words(weights[0].cpu(), *ids[site.kind])
                 kept.setdefault((site.kind, site.layer), []).append(words.flatten(1))
 
             with record(model, keep):
@@ -74,8 +74,23 @@ def fingerprints(subject, pairs: Sequence) -> dict[tuple[str, int], np.ndarray]:
     return {place: torch.cat(parts, 1).numpy() for place, parts in kept.items()}
 
 
-def _between_words(weights: torch.Tensor, rows: torch.Tensor, columns: torch.Tensor, down: int, across: int) -> torch.Tensor:
-    """Attention [H, Q, K] between words [H, down, across], from each position's word (-1: none)."""
+def between_words(weights: torch.Tensor, rows: torch.Tensor, columns: torch.Tensor, down: int, across: int) -> torch.Tensor:
+    """Attention between words: the sum over a word's positions as keys, the mean over them as queries.
+
+    Parameters
+    ----------
+    weights : torch.Tensor
+        Attention weights [H, Q, K] between positions.
+    rows, columns : torch.Tensor
+        The word of each query [Q] and key [K]; others than 0 to `down` - 1 or `across` - 1 belong to none.
+    down, across : int
+        Numbers of words.
+
+    Returns
+    -------
+    torch.Tensor
+        [H, down, across]; a word without a query has a row of zeros.
+    """
     from_words, to_words = (
         F.one_hot(part.clamp(0, count - 1), count).to(weights.dtype) * ((part >= 0) & (part < count))[:, None]
         for part, count in ((rows, down), (columns, across))
