@@ -1,11 +1,16 @@
-"""What the study costs, as tables: the results that benchmarks kept, and how long a whole run takes."""
+"""What the study costs, as tables: the results that benchmarks kept, and how long a whole run takes.
+
+`python -m helpers.costs runs/laptop-controlled` runs the notebooks of a finished run once more and keeps how long that took.
+"""
 
 from __future__ import annotations
 
+import argparse
 import json
 import os
 import subprocess
 import sys
+import tempfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -13,7 +18,7 @@ from typing import Any
 
 import pandas as pd
 
-from helpers import study
+from helpers import study, subjects
 from helpers.study import StudyError
 
 BENCHMARKS = (
@@ -22,6 +27,7 @@ BENCHMARKS = (
 )  # fmt: skip
 SIZES = {"tiny": "tiny", "laptop": "laptop", "natural": "base", "paper": "base"}  # profile -> size of the benchmarks' models
 COLUMNS = ("what", "group", "quantity", "value", "low", "high", "repeats", "note")
+COSTS = "07_what_it_costs"  # the notebook that shows all this
 OVERHEADS = ("heads_overhead", "group_constraint", "coreference_injection")
 
 
@@ -200,7 +206,7 @@ def wall_times(settings: Mapping[str, Any], names: Sequence[str], seed: int, exe
         The first seed.
     executed : pathlib.Path
         Folder of the executed notebooks: their metadata say how long they took, and times/NOTEBOOK.tsv of the workflow where
-        they do not; second_run.json holds a mapping notebook -> seconds of a run that found everything made.
+        they do not; second_run.json is what `again` kept there.
 
     Returns
     -------
@@ -228,6 +234,69 @@ def wall_times(settings: Mapping[str, Any], names: Sequence[str], seed: int, exe
     return pd.DataFrame.from_dict(rows, orient="index").rename_axis(index="notebook")
 
 
+def again(executed: Path) -> dict[str, float]:
+    """Run the notebooks of a finished run once more, with its parameters, and keep how long each took when all was made.
+
+    Parameters
+    ----------
+    executed : pathlib.Path
+        Folder of the executed notebooks; second_run.json is written there. Figures and tables of the second run are dropped.
+
+    Returns
+    -------
+    dict of notebook -> seconds
+
+    Raises
+    ------
+    StudyError
+        If there is no executed notebook, or one fails.
+    """
+    import papermill
+
+    seconds = {}
+    notebooks = sorted(path for path in executed.glob("*.ipynb") if path.stem != COSTS)
+    if not notebooks:
+        raise StudyError(f"There is no executed notebook in {executed}: run make study first.")
+    for path in study.progress(notebooks, "second run"):
+        given = json.loads(path.read_text(encoding="utf-8"))["metadata"].get("papermill", {}).get("parameters", {})
+        with tempfile.TemporaryDirectory() as scratch:
+            out = Path(scratch) / path.name
+            try:
+                done = papermill.execute_notebook(
+                    study.ROOT / "notebooks" / path.name, out, given | {"output": str(out.parent)}, progress_bar=False
+                )
+            except (papermill.PapermillException, OSError) as error:
+                said = str(error).strip().splitlines()[-1].rstrip(".")
+                raise StudyError(f"The notebook {path.stem} failed in its second run ({said}): run make study first.") from None
+        seconds[path.stem] = round(done.metadata.papermill.duration, 1)
+    study.write_json(executed / "second_run.json", seconds)
+    return seconds
+
+
+def recorded(profile: str, settings: Mapping[str, Any], models: str, seed: int, executed: Path) -> pd.DataFrame:
+    """`wall_times` of a run, and of a run of profile tiny that lies beside it.
+
+    Parameters
+    ----------
+    profile, models, seed
+        As a notebook's parameters.
+    settings : mapping
+        Of the profile.
+    executed : pathlib.Path
+        Folder of the executed notebooks.
+
+    Returns
+    -------
+    pandas.DataFrame
+        As `wall_times`, on (profile, notebook).
+    """
+    tables = {profile: wall_times(settings, subjects.names(settings, models), seed, executed)}
+    tiny, beside = study.settings("tiny"), executed.with_name("tiny-controlled")
+    if profile != "tiny" and beside.is_dir():
+        tables = {"tiny": wall_times(tiny, subjects.names(tiny), 1, beside)} | tables
+    return pd.concat(tables, names=["profile"])
+
+
 def made(place: Path) -> bool:
     """Whether a finished thing lies there; its files are not checked."""
     return (place / "made.json").exists()
@@ -251,3 +320,16 @@ def _executing(executed: Path, notebook: str) -> float:
         if said.get("duration"):
             return float(said["duration"])
     return float(pd.read_csv(times, sep="\t")["s"].iloc[-1]) if times.exists() else float("nan")
+
+
+def main(arguments: list[str] | None = None) -> None:
+    parser = argparse.ArgumentParser(prog="python -m helpers.costs", description=__doc__)
+    parser.add_argument("run", type=Path, help="folder of a finished run")
+    chosen = parser.parse_args(arguments)
+    with study.one_sentence():
+        for notebook, seconds in again(chosen.run).items():
+            print(f"{notebook}: {seconds:.0f} s")
+
+
+if __name__ == "__main__":
+    main()

@@ -50,7 +50,7 @@ print(run.summary())
 from IPython.display import display
 
 from helpers import cost_figures as drawn
-from helpers import costs, figures, subjects
+from helpers import costs, figures
 
 figures.style()
 costs.measure(costs.SIZES[profile])  # tiny ones alone; the others come from `make bench`
@@ -169,14 +169,16 @@ run.figure(drawn.speeds(speeds), "costs_generator")
 # %% [markdown]
 # ## The whole study
 #
-# What a run of this profile took, as far as it recorded it: the notebooks themselves, a second run, which finds everything
-# made, and the core minutes of the stored runs that a notebook is the first to need. Runs go side by side, so that core
-# minutes over cores is about what one waits.
+# What a run of this profile took, as far as it recorded it (and a run of profile `tiny`, where one lies beside it): the
+# notebooks themselves, a second run, which finds everything made (`python -m helpers.costs RUN`), and the core minutes of the
+# stored runs that a notebook is the first to need. Runs go side by side, so that core minutes over cores is about what one
+# waits.
 
 # %%
-names = subjects.names(run.settings, models)
-times = run.table(costs.wall_times(run.settings, names, seed, run.folder), "costs_wall_times")
-run.figure(drawn.wall_times(times), "costs_wall_times")
+times = run.table(costs.recorded(profile, run.settings, models, seed, run.folder), "costs_wall_times")
+for name, part in times.groupby(level="profile", sort=False):
+    print(f"profile {name}")
+    run.figure(drawn.wall_times(part.droplevel("profile")), f"costs_wall_times_{name}")
 (times[["executing", "second", "training"]] / 60).round(1).join(times[["runs", "missing"]])
 
 # %% [markdown]

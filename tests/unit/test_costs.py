@@ -9,6 +9,7 @@ import time
 from itertools import product
 
 import matplotlib.pyplot as plt
+import nbformat
 import numpy as np
 import pandas as pd
 import pytest
@@ -166,6 +167,42 @@ def test_minutes_are_drawn(recorded):
     settings, names, executed = recorded
     figure = drawn.wall_times(costs.wall_times(settings, names, 1, executed))
     assert [text.get_text() for text in figure.axes[0].texts][:4] == ["not recorded", "1.0", "0.6", "not recorded"]
+
+
+def notebook(path, cell, parameters=()):
+    made = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(cell)])
+    made.metadata |= {"kernelspec": {"name": "python3", "display_name": ""}, "papermill": {"parameters": dict(parameters)}}
+    study.write_text(path, nbformat.writes(made))
+
+
+def test_a_second_run_has_the_parameters_of_the_first_and_leaves_its_results_alone(tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(study, "ROOT", tmp_path)
+    (executed := tmp_path / "run").mkdir()
+    with pytest.raises(StudyError, match=r"no executed notebook in .*run make study first"):
+        costs.again(executed)
+    cell = "import pathlib, time; time.sleep(1); assert seed == 7; (pathlib.Path(output) / 'table.csv').write_text('')"
+    notebook(tmp_path / "notebooks" / "01_some.ipynb", cell)
+    notebook(executed / "01_some.ipynb", cell, {"seed": 7})
+    notebook(executed / f"{costs.COSTS}.ipynb", "1 / 0")  # does not count itself
+    costs.main([str(executed)])
+    seconds = json.loads((executed / "second_run.json").read_text())
+    assert list(seconds) == ["01_some"] and seconds["01_some"] >= 1
+    assert capsys.readouterr().out.startswith("01_some: ")
+    assert sorted(path.name for path in executed.iterdir()) == ["01_some.ipynb", f"{costs.COSTS}.ipynb", "second_run.json"]
+    notebook(executed / "01_some.ipynb", cell, {"seed": 8})
+    with pytest.raises(StudyError, match=r"The notebook 01_some failed in its second run \(AssertionError.*\): run make study"):
+        costs.again(executed)
+    assert json.loads((executed / "second_run.json").read_text()) == seconds
+
+
+def test_a_run_of_profile_tiny_is_shown_where_it_lies_beside(recorded):
+    _, _, executed = recorded
+    settings = study.settings("laptop")
+    assert set(costs.recorded("laptop", settings, "", 1, executed).index.levels[0]) == {"laptop"}
+    executed.rename(executed.with_name("tiny-controlled"))
+    both = costs.recorded("laptop", settings, "", 1, executed)
+    assert set(both.index.levels[0]) == {"laptop", "tiny"}
+    assert both.second["tiny", "01_relevance_and_confidence"] == 4.5
 
 
 # --- figures ---------------------------------------------------------------------------------------------------------
