@@ -7,6 +7,7 @@ DATA_ROOT ?= $(HEADS_DATA_ROOT)
 CORES ?= all
 SEEDS ?=
 ONLY ?=
+SIZES ?= laptop
 GPU ?=
 EXECUTOR ?= local
 PYTHON ?= python3
@@ -41,10 +42,11 @@ plan: $(VENV)/ready
 test: $(VENV)/ready
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n auto --dist loadfile
 
-## make bench      what the instrument, the methods and training cost, as ratios, and notebook 07 (after make study)
-bench: $(VENV)/ready
-	$(BIN)/python -m benchmarks --size laptop
-	$(BIN)/python -m benchmarks --size base
+## make bench      what the instrument, the methods and training cost, as ratios, and notebook 07 (after make study);
+##                 SIZES="laptop base" also at the papers' size, which takes hours
+bench: $(VENV)/bench
+	for size in $(SIZES); do $(BIN)/python -m benchmarks --size $$size || exit 1; done
+	$(BIN)/python -m helpers.costs $(RUNS)/laptop-controlled
 	mkdir -p $(RUNS)/laptop-controlled/logs
 	$(BIN)/papermill notebooks/07_what_it_costs.ipynb $(RUNS)/laptop-controlled/logs/07_what_it_costs.ipynb --log-output \
 	  -r profile laptop -r corpus '' -r models '' -p seed 1 -r overrides '$(SET)'
@@ -77,4 +79,8 @@ $(VENV)/ready: requirements.lock requirements-spacy.lock pyproject.toml
 
 $(VENV)/cluster: $(VENV)/ready requirements-cluster.lock
 	$(BIN)/pip install --progress-bar off -r requirements-cluster.lock
+	touch $@
+
+$(VENV)/bench: $(VENV)/ready requirements-bench.lock
+	$(BIN)/pip install --progress-bar off --no-deps -r requirements-bench.lock
 	touch $@
