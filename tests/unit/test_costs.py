@@ -171,7 +171,8 @@ def test_minutes_are_drawn(recorded):
 
 def notebook(path, cell, parameters=()):
     made = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(cell)])
-    made.metadata |= {"kernelspec": {"name": "python3", "display_name": ""}, "papermill": {"parameters": dict(parameters)}}
+    made.metadata["kernelspec"] = {"name": "python3", "display_name": "", "language": "python"}
+    made.metadata["papermill"] = {"parameters": dict(parameters)}
     study.write_text(path, nbformat.writes(made))
 
 
