@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import math
+from collections.abc import Callable, Mapping
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -26,8 +27,18 @@ def _short(value: float, _=None) -> str:
     return f"{value / 1000:g}k" if value >= 1000 else f"{value:g}"
 
 
+def _three(value: float) -> str:
+    """A number in three figures or more: 3.23, 86.2, 1,930."""
+    digits = max(0, 2 - math.floor(math.log10(abs(value)))) if value else 0
+    return f"{float(f'{value:.3g}'):,.{digits}f}"
+
+
 def _log(axis, low: float, high: float) -> None:
-    """A logarithmic x axis over these values, with readable ticks."""
+    """A logarithmic x axis over these values, with readable ticks; one from 0 where they lie near each other."""
+    if high / low < 5:
+        axis.set_xlim(0, 1.08 * high)
+        axis.xaxis.set_major_formatter(FuncFormatter(_short))
+        return
     axis.set_xscale("log")
     axis.set_xlim(low / 1.6, high * 1.6)
     wide = high / low > 60
@@ -41,13 +52,12 @@ def _error(rows: pd.DataFrame) -> list[np.ndarray]:
     return [np.maximum(0, rows.value - rows.low), np.maximum(0, rows.high - rows.value)]
 
 
-def _rows(axis, rows: pd.DataFrame, colours: Mapping[str, str], text: str) -> None:
+def _rows(axis, rows: pd.DataFrame, colours: Mapping[str, str], said: Callable[[float], str]) -> None:
     """A row a line of the table, its first at the top: median, quartiles, and the number at the right."""
     for place, (label, one) in enumerate(zip(rows["what"], rows.itertuples(), strict=True)):
         error = [[max(0, one.value - one.low)], [max(0, one.high - one.value)]]
         axis.errorbar(one.value, place, xerr=error, fmt="o", ms=4.5, lw=1.2, color=colours[label], mec="white", mew=0.4)
-        said = text.format(one.value)
-        axis.annotate(said, (1.01, place), xycoords=("axes fraction", "data"), va="center", fontsize=7)
+        axis.annotate(said(one.value), (1.01, place), xycoords=("axes fraction", "data"), va="center", fontsize=7)
     axis.set_yticks(range(len(rows)), rows["what"])
     axis.set_ylim(len(rows) - 0.5, -0.5)
     axis.tick_params(axis="y", length=0)
@@ -55,7 +65,7 @@ def _rows(axis, rows: pd.DataFrame, colours: Mapping[str, str], text: str) -> No
     axis.set_axisbelow(True)
 
 
-def _stacked(frame: pd.DataFrame, label: str, text: str, level: float | None = None, log: bool = False):
+def _stacked(frame: pd.DataFrame, label: str, said: Callable[[float], str], level: float | None = None, log: bool = False):
     """A panel a group, one below the other, with rows as `_rows`."""
     _need(frame, "what", "group", "value", "low", "high")
     if frame.duplicated(["group", "what"]).any():
@@ -67,8 +77,9 @@ def _stacked(frame: pd.DataFrame, label: str, text: str, level: float | None = N
     figure, axes = plt.subplots(len(groups), 1, figsize=size, sharex=True, squeeze=False, height_ratios=counts)
     for axis, (title, rows) in zip(axes.flat, groups.items(), strict=True):
         families = list(dict.fromkeys(rows["what"].str.split(",").str[0]))
-        colours = {what: MODELS[families.index(what.split(",")[0]) % len(MODELS)] for what in rows["what"]}
-        _rows(axis, rows, colours, text)
+        several = len(families) < min(5, len(rows))  # else colours tell nothing
+        colours = {what: MODELS[several * families.index(what.split(",")[0]) % len(MODELS)] for what in rows["what"]}
+        _rows(axis, rows, colours, said)
         axis.set_title(title, loc="left", fontsize=8.5)
         if level is not None:
             axis.axvline(level, **LEVEL)
@@ -80,7 +91,7 @@ def _stacked(frame: pd.DataFrame, label: str, text: str, level: float | None = N
 
 @redrawable
 def speeds(frame: pd.DataFrame, unit: str = ""):
-    """Speeds on a logarithmic axis: a panel a group, a row a way to do it; quartiles as lines.
+    """Speeds on a logarithmic axis (from 0 where they are alike): a panel a group, a row a way to do it; quartiles as lines.
 
     Parameters
     ----------
@@ -97,7 +108,7 @@ def speeds(frame: pd.DataFrame, unit: str = ""):
     _need(frame, "what", "group", "quantity", "value", "low", "high")
     if not (frame[["value", "low", "high"]] > 0).all(axis=None):
         raise StudyError("A speed is not above zero: give speeds that were measured.")
-    return _stacked(frame, unit or frame.quantity.iloc[0], "{:,.3g}", log=True)
+    return _stacked(frame, unit or frame.quantity.iloc[0], _three, log=True)
 
 
 @redrawable
@@ -114,7 +125,7 @@ def overheads(frame: pd.DataFrame, label: str = "times the plain variant"):
     StudyError
         If a column is missing, or a row is twice in a group.
     """
-    return _stacked(frame, label, "{:.2f}", level=1.0)
+    return _stacked(frame, label, "{:.2f}".format, level=1.0)
 
 
 @redrawable
@@ -257,7 +268,7 @@ def wall_times(frame: pd.DataFrame):
 
 @redrawable
 def bytes_kept(frame: pd.DataFrame):
-    """Bytes on a logarithmic axis: a panel a group, a bar a way.
+    """Bytes: a panel a group, a bar a way.
 
     Parameters
     ----------
@@ -274,10 +285,9 @@ def bytes_kept(frame: pd.DataFrame):
     figure, axes = _grid(len(groups), 2, WIDTH / 2, 1.5)
     for axis, (title, rows) in zip(axes, groups.items(), strict=True):
         bars = axis.barh(range(len(rows)), rows.value / 2**20, 0.6, color=[MODELS[n] for n in range(len(rows))])
-        axis.bar_label(bars, fmt="{:,.3g}", fontsize=7.5, padding=2)
+        axis.bar_label(bars, fmt=_three, fontsize=7.5, padding=2)
         axis.set_yticks(range(len(rows)), rows["what"])
-        axis.set(xscale="log", xlabel="MiB kept", title=title)
-        axis.set_xlim(right=rows.value.max() / 2**20 * 8)
+        axis.set(xlabel="MiB kept", title=title, xlim=(0, 1.2 * rows.value.max() / 2**20))
         axis.invert_yaxis()
         axis.tick_params(axis="y", length=0)
     return figure

@@ -226,7 +226,7 @@ def test_speeds_are_on_one_logarithmic_axis_with_a_panel_a_group():
     axis = figure.axes[0]
     assert axis.get_xscale() == "log" and figure.axes[1].get_xlabel() == "tokens/s"
     assert [tick.get_text() for tick in axis.get_yticklabels()] == ["cp, fast", "floor"]
-    assert [text.get_text() for text in axis.texts] == ["1.35e+03", "13.5"]
+    assert [text.get_text() for text in axis.texts] == ["1,350", "13.5"]
     with pytest.raises(StudyError, match="not above zero"):
         drawn.speeds(pd.DataFrame([common.row("a", "b", "tokens/s", 0.0)]))
 
