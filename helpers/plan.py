@@ -21,6 +21,7 @@ from typing import Any
 from helpers import study, subjects
 from helpers.methods import comparison, grouped, injection, pruning, pruning_jobs
 
+FAR = math.log(100)  # a run of a hundredth of the work says nothing: most of it went into starting
 STATED = 1e-10  # seconds a weight and token in training, one core: six operations at sixty thousand million a second
 COMMANDS = {  # what makes a job of each kind from its file
     "corpus": "helpers.corpora {file}",
@@ -270,8 +271,8 @@ def method(store: str, spec: Mapping[str, Any]) -> str:
 class Rates:
     """Seconds a unit of `work`, from what lies in the store.
 
-    A run's translations count as part of it. Of runs alike the five nearest in work count, by their median; those of this
-    machine are preferred to others'.
+    A run's translations count as part of it. Of runs alike the five nearest in work count, by their median, if they are not far
+    from it (`FAR`); those of this machine are preferred to others'.
     """
 
     def __init__(self) -> None:
@@ -302,8 +303,8 @@ class Rates:
         if not units:
             return None, "not known"
         for here in (True, False):
-            if seen := self._found.get((like, here)):
-                nearest = sorted(seen, key=lambda one: abs(math.log(one[0] / units)))[:5]
+            apart = [(abs(math.log(other / units)), rate) for other, rate in self._found.get((like, here), ())]
+            if nearest := sorted(one for one in apart if one[0] < FAR)[:5]:
                 rate = statistics.median(rate for _, rate in nearest)
                 return units * rate, f"{len(nearest)} recorded" + ("" if here else " elsewhere")
         if thing.store == "corpora":

@@ -125,6 +125,16 @@ def test_estimates_rest_on_the_five_runs_nearest_in_work():
     assert plan.Rates().estimate(run(2))[0] == pytest.approx(20.0)
 
 
+def test_tiny_runs_say_nothing_about_large_ones():
+    put(run(2), 20.0)
+    assert plan.Rates().estimate(run(190)) == (pytest.approx(1900.0), "1 recorded")
+    stated = plan.work("models", run(400).spec) * plan.STATED
+    assert plan.Rates().estimate(run(400)) == (stated, "stated rate")
+    text = plan.Thing("", "corpora", {"corpus": "controlled", "train": 10_000})
+    put(plan.Thing("", "corpora", {"corpus": "controlled", "train": 10}), 1.0)
+    assert plan.Rates().estimate(text) == (None, "not known")
+
+
 def test_other_methods_and_stores_are_not_alike_and_other_machines_are_the_second_choice():
     floor = {"method": {"name": "floor"}, "start": run().spec}
     put(run(store="pruned", **floor), 9.0)
