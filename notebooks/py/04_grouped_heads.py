@@ -332,7 +332,7 @@ else:
 #   importance share 7 of 12 heads where chance is 3; L0 shares 3 with either. L0 keeps no encoder head, 3 in the decoder,
 #   9 in decoder-encoder attention: Voting-to-Stay cannot, since every layer keeps as many.
 # - **Cost.** A third fewer weights are 24 % fewer FLOPs at 30 tokens, and 1.33 times the speed of generation; fewer layers
-#   give 1.24, narrower ones 1.10. The constraint itself costs 4 to 16 % of a training step on map V (`make bench`).
+#   give 1.28, narrower ones 1.10. The constraint itself costs 4 to 22 % of a training step on map V (`make bench`).
 # - **Padding.** Counted as in the public code it puts 1 % of the heads into another group in batches of like length, and
 #   moves their cosine with the centre by 0.02; in batches of any length it is 6 % and 0.07.
 #
