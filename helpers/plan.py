@@ -177,15 +177,18 @@ def jobs(settings: Mapping[str, Any], names: Sequence[str], seed: int) -> tuple[
     )
 
 
-def chosen(notebooks: Mapping[str, list[str]], only: Sequence[str]) -> dict[str, list[str]]:
-    """Some notebooks, by name or number ("03"); all of them if none is named.
+def chosen(notebooks: Mapping[str, list[str]], only: str | int | None) -> dict[str, list[str]]:
+    """Some notebooks, by name or number, separated by spaces ("03 06"); all of them if none is named.
+
+    A lone number may be an integer: so Snakemake reads it from its command line.
 
     Raises
     ------
     StudyError
         If there is no such notebook.
     """
-    found = {name: [full for full in notebooks if name in (full, full.partition("_")[0])] for name in only}
+    names = [f"{only:02d}"] if isinstance(only, int) else (only or "").split()
+    found = {name: [full for full in notebooks if name in (full, full.partition("_")[0])] for name in names}
     if unknown := [name for name, full in found.items() if not full]:
         raise study.StudyError(f"There is no notebook {unknown[0]!r} in the workflow: choose from {', '.join(notebooks)}.")
     wanted = [full for names in found.values() for full in names] or list(notebooks)

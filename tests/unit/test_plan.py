@@ -69,10 +69,12 @@ def test_jobs_come_after_what_they_need_and_every_notebook_finds_its_own():
 
 def test_some_notebooks_by_name_or_number():
     _, notebooks = jobs_of()
-    assert list(plan.chosen(notebooks, [])) == list(notebooks)
-    assert list(plan.chosen(notebooks, ["03", "02_head_functions"])) == ["02_head_functions", "03_l0_pruning"]
+    assert list(plan.chosen(notebooks, "")) == list(notebooks)
+    assert list(plan.chosen(notebooks, None)) == list(notebooks)
+    assert list(plan.chosen(notebooks, "03 02_head_functions")) == ["02_head_functions", "03_l0_pruning"]
+    assert list(plan.chosen(notebooks, 3)) == ["03_l0_pruning"]
     with pytest.raises(StudyError, match="no notebook '09' in the workflow: choose from 00_your_own_model, 01_"):
-        plan.chosen(notebooks, ["09"])
+        plan.chosen(notebooks, "09")
 
 
 def test_runs_that_start_from_a_model_wait_for_it():

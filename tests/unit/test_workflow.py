@@ -40,6 +40,12 @@ def test_plan_of_the_whole_study(seeds):
     assert {name: found[name] for name in wanted} == wanted
 
 
+@pytest.mark.parametrize("only", ["02", "00"])
+def test_one_notebook_by_its_number(only):
+    found = counts(plan("profile=tiny", f"only={only}"))  # which the command line makes an integer
+    assert found["notebook"] == 1 and "pruning" not in found
+
+
 def test_unknown_profile_and_setting_and_a_price_below_zero():
     for config, said in (
         ("profile=huge", "no profile 'huge'"),
