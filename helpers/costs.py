@@ -11,7 +11,7 @@ import os
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -221,7 +221,7 @@ def wall_times(settings: Mapping[str, Any], names: Sequence[str], seed: int, exe
     second = study.read_spec(executed / "second_run.json") if (executed / "second_run.json").exists() else {}
     rows, counted = {}, set()
     for notebook, needed in notebooks.items():
-        things = {thing.folder for job in _with_needs(jobs, needed) for thing in job.makes} - counted
+        things = {thing.folder for job in plan.with_needs(jobs, needed) for thing in jobs[job].makes} - counted
         counted |= things
         recorded = [json.loads((place / "made.json").read_text(encoding="utf-8")) for place in things if made(place)]
         rows[notebook] = {
@@ -300,16 +300,6 @@ def recorded(profile: str, settings: Mapping[str, Any], models: str, seed: int, 
 def made(place: Path) -> bool:
     """Whether a finished thing lies there; its files are not checked."""
     return (place / "made.json").exists()
-
-
-def _with_needs(jobs: Mapping[str, Any], wanted: Iterable[str]) -> Iterator[Any]:
-    """Jobs and all that they need, each once."""
-    seen, left = set(), list(wanted)
-    while left:
-        if (name := left.pop()) not in seen:
-            seen.add(name)
-            left += jobs[name].needs
-            yield jobs[name]
 
 
 def _executing(executed: Path, notebook: str) -> float:

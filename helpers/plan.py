@@ -358,7 +358,7 @@ def report(jobs: Mapping[str, Job], notebooks: Mapping[str, Sequence[str]], core
     rows = missing(jobs, Rates())
     lines, told = [], set()
     for notebook, needed in notebooks.items():
-        wanted = set(_all(jobs, needed))
+        wanted = set(with_needs(jobs, needed))
         mine = [row for row in rows if row.job in wanted and row.job not in told]
         told |= wanted
         lines.append(f"{notebook}: {_sum(mine)}")
@@ -370,11 +370,11 @@ def report(jobs: Mapping[str, Job], notebooks: Mapping[str, Sequence[str]], core
     return "\n".join(lines)
 
 
-def _all(jobs: Mapping[str, Job], ids: Iterable[str]) -> Iterator[str]:
-    """Jobs and what they need."""
+def with_needs(jobs: Mapping[str, Job], ids: Iterable[str]) -> Iterator[str]:
+    """Jobs by id, and what they need; some more than once."""
     for name in ids:
         yield name
-        yield from _all(jobs, jobs[name].needs)
+        yield from with_needs(jobs, jobs[name].needs)
 
 
 def _sum(rows: Sequence[Row]) -> str:

@@ -64,7 +64,7 @@ def test_jobs_come_after_what_they_need_and_every_notebook_finds_its_own():
         assert set(job.needs) <= seen and job.kind in plan.COMMANDS
         seen.add(id)
     assert list(notebooks) == sorted(notebooks) and all(set(ids) <= seen for ids in notebooks.values())
-    assert seen == set(plan._all(jobs, [id for ids in notebooks.values() for id in ids])), "nothing is made for no notebook"
+    assert seen == set(plan.with_needs(jobs, [id for ids in notebooks.values() for id in ids])), "none is in vain"
 
 
 def test_some_notebooks_by_name_or_number():

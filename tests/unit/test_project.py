@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import json
 import re
 import subprocess
 import tomllib
@@ -197,3 +198,9 @@ def test_what_is_made_is_not_committed():
     assert [name for name in files if name.startswith("data/")] in (["data/README.md"], [])
     assert [name for name in files if Path(name).suffix in (".pt", ".safetensors", ".pyc")] == []
     assert [name for name in files if (ROOT / name).stat().st_size > 2_000_000] == []
+
+
+def test_every_notebook_carries_its_outputs():
+    for path in NOTEBOOKS:
+        cells = [cell for cell in json.loads(path.read_text(encoding="utf-8"))["cells"] if cell["cell_type"] == "code"]
+        assert any(cell["outputs"] for cell in cells) and all(cell["execution_count"] for cell in cells if cell["source"]), path
