@@ -20,7 +20,7 @@ from helpers.study import StudyError
 
 
 def test_profiles_have_the_same_names():
-    names = {profile: set(study._names(table)) - set(study.OPTIONAL) for profile, table in study.PROFILES.items()}
+    names = {profile: set(study.settings_names(table)) - set(study.OPTIONAL) for profile, table in study.PROFILES.items()}
     assert all(found == names["laptop"] for found in names.values())
 
 
@@ -483,7 +483,7 @@ def test_sidecars_hold_no_path_of_the_machine(tmp_path):
      ("stored:/a/b.tar:c/d", "stored:b.tar:c/d"), ("1/2", "1/2"), ("/", "/")],
 )  # fmt: skip
 def test_paths_are_shown_by_their_last_part(text, shown):
-    assert study._portable({"a": [text, 1]}) == {"a": [shown, 1]}
+    assert study.portable({"a": [text, 1]}) == {"a": [shown, 1]}
 
 
 def test_times_since_the_start_and_the_last_figure(tmp_path, monkeypatch):

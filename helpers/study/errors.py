@@ -1,0 +1,47 @@
+"""Bad input and progress, said in one sentence each."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sys
+from collections.abc import Iterable
+
+
+class StudyError(ValueError):
+    """Bad input, said in one sentence: what is wrong and what to do about it."""
+
+
+@contextlib.contextmanager
+def one_sentence():
+    """End a command with exit code 2 and one sentence, instead of a traceback, on a `StudyError`."""
+    try:
+        yield
+    except StudyError as error:
+        print(f"error: {error}", file=sys.stderr)
+        raise SystemExit(2) from None
+
+
+class _Lines:
+    """A stream on which a progress bar writes lines, for logs and for several runs at once."""
+
+    def write(self, text: str) -> None:
+        if text.strip():
+            sys.stderr.write(text.strip() + "\n")
+
+    def flush(self) -> None:
+        sys.stderr.flush()
+
+
+def progress(iterable: Iterable | None, label: str, total: int | None = None, **more):
+    """A progress bar that appears only when the work takes more than two seconds.
+
+    Where `HEADS_PROGRESS` is "lines" it is a line every ten seconds instead.
+    """
+    from tqdm import tqdm
+
+    if os.environ.get("HEADS_PROGRESS") == "lines":
+        more |= {"file": _Lines(), "mininterval": 10, "delay": 10, "ncols": 90, "ascii": True}
+    else:
+        more |= {"mininterval": 1, "delay": 2, "dynamic_ncols": True}
+    return tqdm(iterable, desc=label, total=total, leave=False, **more)

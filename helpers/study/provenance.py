@@ -1,0 +1,73 @@
+"""When, on what and with which code something was made."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import platform
+import re
+import subprocess
+import sys
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parents[2]
+LIBRARIES = (
+    "torch", "transformers", "tokenizers", "safetensors", "accelerate", "datasets", "numpy", "scipy", "pandas", "scikit-learn",
+    "matplotlib", "seaborn", "pillow", "spacy", "stanza", "sacrebleu", "rouge-score",
+)  # fmt: skip
+
+
+def provenance() -> dict[str, Any]:
+    """When, on what and with which code and libraries something is made."""
+    versions = {}
+    for name in LIBRARIES:
+        with contextlib.suppress(metadata.PackageNotFoundError):
+            versions[name] = metadata.version(name)
+    return {
+        "time": datetime.now(UTC).isoformat(timespec="seconds"),
+        "commit": _git("rev-parse", "--short=12", "HEAD") + ("+changes" if _git("status", "--porcelain", "helpers") else ""),
+        "python": platform.python_version(),
+        "libraries": versions,
+        "hardware": hardware(),
+        "threads": threads(),
+    }
+
+
+def _git(*arguments: str) -> str:
+    try:
+        done = subprocess.run(["git", "-C", str(ROOT), *arguments], capture_output=True, text=True, timeout=10)
+    except (OSError, subprocess.SubprocessError):
+        return "unknown"
+    return done.stdout.strip() if done.returncode == 0 else "unknown"
+
+
+def hardware() -> str:
+    """The processor in words, and the GPU if torch is loaded and sees one."""
+    name = platform.processor() or platform.machine()
+    with contextlib.suppress(OSError, StopIteration):
+        lines = Path("/proc/cpuinfo").read_text().splitlines()
+        name = next(line.split(":")[1].strip() for line in lines if line.startswith("model name"))
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+    torch = sys.modules.get("torch")
+    gpu = f", {torch.cuda.get_device_name()}" if torch and torch.cuda.is_available() else ""
+    return f"{name}, {cores} cores{gpu}"
+
+
+def threads() -> int:
+    """Processor threads that one operation of torch uses; those it would use where torch is not loaded."""
+    if torch := sys.modules.get("torch"):
+        return torch.get_num_threads()
+    return int(os.environ.get("OMP_NUM_THREADS") or os.cpu_count() or 1)
+
+
+def portable(value: Any) -> Any:
+    """A JSON-able value in which a path of this machine is its last part alone."""
+    if isinstance(value, Mapping):
+        return {name: portable(part) for name, part in value.items()}
+    if isinstance(value, list | tuple):
+        return [portable(part) for part in value]
+    return re.sub(r"""(?<![^\s"'=:,\[])[~/][^\s"':,\]]*/(?=[^\s/])""", "", value) if isinstance(value, str) else value

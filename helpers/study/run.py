@@ -1,0 +1,242 @@
+"""A run of a notebook: its parameters, settings, figures and tables with their sidecars."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import pickle
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from helpers.study import store
+from helpers.study.errors import StudyError
+from helpers.study.provenance import ROOT, portable, provenance
+from helpers.study.settings import parse_overrides, settings
+from helpers.study.store import code_version, data, runs, write_bytes, write_json, write_text
+
+
+def _seeds(spec: Any) -> set[int]:
+    """Every seed in a spec and in the specs inside it."""
+    if isinstance(spec, list):
+        return set().union(*map(_seeds, spec))
+    if not isinstance(spec, dict):
+        return set()
+    own = {value for name, value in spec.items() if name == "seed" and type(value) is int}
+    return own.union(*map(_seeds, spec.values()))
+
+
+def _described(folder: Path) -> dict[str, Any]:
+    """What a provenance file says of a thing in the store; of data also how it was made and the digest of every file."""
+    manifest = json.loads((folder / "made.json").read_text(encoding="utf-8"))
+    spec, files = manifest.get("spec", {}), manifest["files"]
+    found = {"kind": folder.parent.name, "key": folder.name, "seeds": sorted(_seeds(spec)), "code": spec.get("code", "")}
+    found["sha256"] = hashlib.sha256(json.dumps(files, sort_keys=True).encode()).hexdigest()  # of all digests
+    found |= {name: manifest[name] for name in ("commit", "time", "seconds") if name in manifest}
+    return found | ({"spec": portable(spec), "files": files} if folder.parents[1] == data() else {})
+
+
+def save_figure(figure, folder: Path, name: str) -> Path:
+    """Save a matplotlib figure as NAME.png and NAME.pdf, an animation as NAME.gif, and close it.
+
+    The same figure gives the same bytes. An animation has its figure's own resolution.
+
+    Returns
+    -------
+    pathlib.Path
+        The file to show: the bitmap.
+    """
+    from matplotlib import pyplot
+
+    if hasattr(figure, "savefig"):
+        stamps = {"png": {"Software": None}, "pdf": {"CreationDate": None}}
+        files = {ending: partial(figure.savefig, format=ending, metadata=stamp) for ending, stamp in stamps.items()}
+        drawn = figure
+    else:
+        drawn = figure._fig  # has no public name
+        files = {"gif": partial(figure.save, writer="pillow", dpi=drawn.dpi)}
+    folder.mkdir(parents=True, exist_ok=True)
+    for ending, save in files.items():
+        scratch = folder / f".{name}.{ending}"
+        save(scratch)
+        scratch.replace(folder / f"{name}.{ending}")
+    pyplot.close(drawn)
+    return folder / f"{name}.{next(iter(files))}"
+
+
+# --- a run of a notebook ---------------------------------------------------------------------------------------------
+
+
+@dataclass
+class Run:
+    """One run of a notebook: its settings, and where its figures and tables go."""
+
+    name: str
+    parameters: dict[str, Any]
+    settings: dict[str, Any]
+    folder: Path
+    started: float
+    code: str = ""
+    _since: int = field(default_factory=lambda: len(store._READ), repr=False)
+    _things: dict[Path, dict[str, Any]] = field(default_factory=dict, repr=False)
+    _last: float = field(default_factory=time.time, repr=False)
+
+    @property
+    def corpus(self) -> str:
+        """ "controlled" or "natural"."""
+        return self.settings["corpus"]
+
+    @property
+    def given(self) -> dict[str, Any]:
+        """The parameters that are not empty, without the folder of results; paths of this machine by their last part."""
+        return {name: value for name, value in portable(self.parameters).items() if value != "" and name != "output"}
+
+    @property
+    def command(self) -> str:
+        """The command that runs the notebook again."""
+        flags = " ".join(f"-p {name} {json.dumps(value)}" for name, value in self.given.items())
+        return f"papermill notebooks/{self.name}.ipynb out.ipynb {flags}"
+
+    def read(self) -> list[dict[str, Any]]:
+        """What was read from the store since the run began, in that order."""
+        for folder in store._READ[self._since :]:
+            if folder not in self._things:
+                self._things[folder] = _described(folder)
+        return list(self._things.values())
+
+    def facts(self, **more: Any) -> dict[str, Any]:
+        """What a sidecar says; leaves what all sidecars of the notebook share in provenance/NOTEBOOK.json.
+
+        Data are corpora with one digest over those of their files; `read` counts the things that were read from the store until
+        now, by kind. The shared file lists them in the order in which they were read, with digests, seeds and code, beside all
+        settings.
+
+        Raises
+        ------
+        StudyError
+            If a fact has the name of one that every sidecar says.
+        """
+        things, now, shared = self.read(), time.time(), f"provenance/{self.name}.json"
+        started = datetime.fromtimestamp(self.started, UTC).isoformat(timespec="seconds")
+        every = {
+            "notebook": self.name, "command": self.command, "parameters": self.given,
+            "started": started, "code": self.code,
+            "seeds": sorted({self.parameters["seed"]}.union(*(thing["seeds"] for thing in things))), **provenance(),
+        }  # fmt: skip
+        write_json(self.folder / shared, {**every, "settings": portable(self.settings), "read": things})
+        kinds = [thing["kind"] for thing in things]
+        said = {
+            **every,
+            "run": shared,
+            "data": {_what(thing): thing["sha256"] for thing in things if thing["kind"] == "corpora"},
+            "read": {kind: kinds.count(kind) for kind in kinds},
+            "seconds": {"since the start": round(now - self.started, 1), "since the last figure": round(now - self._last, 1)},
+        }
+        if hidden := sorted(said.keys() & more.keys()):
+            raise StudyError(f"Every sidecar says its {hidden[0]!r} of its own: give that fact another name.")
+        return said | more
+
+    def figure(self, figure, name: str, **facts: Any) -> None:
+        """Save a matplotlib figure or animation with its sidecar and what it was drawn from, and show it."""
+        from IPython.display import Image, display
+
+        folder, inputs = self.folder / "figures", self.folder / "inputs" / f"{name}.pickle"
+        shown = save_figure(figure, folder, name)
+        described = {"figure": name, "redraw": f"python -m helpers.redraw {self._place()} {name}", **self.facts(**facts)}
+        try:
+            drawn_by = figure.drawn_by
+            stored = pickle.dumps(drawn_by)
+        except (AttributeError, TypeError, ValueError, RuntimeError, pickle.PicklingError):  # as classes of others see fit
+            inputs.unlink(missing_ok=True)
+            described["redraw"] = f"not by itself, its inputs cannot be stored: {self.command}"
+        else:
+            write_bytes(inputs, stored)
+            function = f"{drawn_by.func.__module__}.{drawn_by.func.__name__}"
+            described["inputs"] = {"function": function, "sha256": hashlib.sha256(stored).hexdigest()}
+        write_json(folder / f"{name}.json", described)
+        self._last = time.time()
+        display(Image(filename=shown))
+
+    def animation(self, animation, name: str, **facts: Any) -> None:
+        """`figure` of a matplotlib animation."""
+        self.figure(animation, name, **facts)
+
+    def table(self, frame, name: str, **facts: Any):
+        """Save a table as CSV with its sidecar; returns it."""
+        folder = self.folder / "tables"
+        write_text(folder / f"{name}.csv", frame.to_csv())
+        write_json(folder / f"{name}.json", {"table": name, **self.facts(**facts)})
+        return frame
+
+    def _place(self) -> str:
+        """The run's folder as a command in the repository's folder names it; its name alone where it lies outside."""
+        return str(self.folder.relative_to(ROOT) if self.folder.is_relative_to(ROOT) else self.folder.name)
+
+    def summary(self) -> str:
+        """What this run is, in one paragraph, for the notebook's first output."""
+        profile = self.parameters["profile"]
+        facts = provenance()
+        versions = ", ".join(f"{n} {v}" for n, v in facts["libraries"].items())
+        changes = self.parameters.get("overrides") or "none"
+        return (
+            f"profile {profile}, {self.corpus} corpus, seed {self.parameters['seed']} (the first), overrides: {changes}\n"
+            f"code {facts['commit']}, {facts['time']}\n{facts['hardware']}; python {facts['python']}, {versions}\n"
+            f"figures and tables in {os.path.relpath(self.folder, ROOT)}"
+        )
+
+
+def _what(thing: Mapping[str, Any]) -> str:
+    """A corpus in words, with its key."""
+    names = ("corpus", "task", "name", "language", "register")
+    return " ".join(str(part) for part in (*(thing["spec"][name] for name in names if name in thing["spec"]), thing["key"]))
+
+
+PARAMETERS = {
+    "profile": "laptop", "corpus": "", "models": "", "pretrained": "", "data_root": "", "parser": "spacy", "seed": 1,
+    "overrides": "", "output": "",
+}  # fmt: skip
+
+
+def begin(name: str, namespace: Mapping[str, Any]) -> Run:
+    """Start a notebook: check its parameters, find its settings, say what it is.
+
+    Parameters
+    ----------
+    name : str
+        The notebook's file name without ending.
+    namespace : mapping
+        The notebook's `globals()` right after its parameters cell: a name that is no parameter is an error.
+
+    Raises
+    ------
+    StudyError
+        For an unknown parameter, profile, corpus or setting.
+    """
+    given = {
+        key: value
+        for key, value in namespace.items()
+        if not key.startswith("_") and key not in ("In", "Out") and isinstance(value, str | int | float | list | dict | None)
+    }
+    unknown = sorted(set(given) - set(PARAMETERS))
+    if unknown:
+        raise StudyError(f"There is no parameter {unknown[0]!r}: {name} takes {', '.join(PARAMETERS)}.")
+    parameters = PARAMETERS | given
+    for key, default in PARAMETERS.items():
+        if type(parameters[key]) is not type(default):
+            kind = "a whole number" if type(default) is int else "text"
+            raise StudyError(f"The parameter {key!r} takes {kind}, not {parameters[key]!r}.")
+    overrides = parse_overrides(parameters["overrides"])
+    if parameters["corpus"]:
+        overrides["corpus"] = parameters["corpus"]
+    chosen = settings(parameters["profile"], overrides)
+    if chosen["corpus"] not in ("controlled", "natural"):
+        raise StudyError(f"There is no corpus {chosen['corpus']!r}: choose controlled or natural.")
+    if parameters["data_root"]:
+        os.environ["HEADS_DATA_ROOT"] = str(Path(parameters["data_root"]).expanduser().resolve())
+    folder = Path(parameters["output"] or runs() / f"{parameters['profile']}-{chosen['corpus']}").resolve()
+    return Run(name, parameters, chosen, folder, time.time(), code_version("."))
