@@ -9,6 +9,8 @@ SEEDS ?=
 ONLY ?=
 SIZES ?= laptop
 GPU ?=
+DEVICE ?=
+FRESH ?=
 EXECUTOR ?= local
 PYTHON ?= python3
 VENV ?= .venv
@@ -20,6 +22,8 @@ export GLIBC_TUNABLES := glibc.malloc.mmap_threshold=4294967296:glibc.malloc.tri
 # waiting threads sleep: several runs at once do not spin against each other
 export OMP_WAIT_POLICY := PASSIVE
 export HEADS_DATA_ROOT := $(DATA_ROOT)
+export HEADS_DEVICE := $(DEVICE)
+export HEADS_FRESH := $(FRESH)
 export PYTHONUNBUFFERED := 1
 
 .PHONY: study plan test bench report lint reference clean help
@@ -29,7 +33,7 @@ help:
 
 ## make study      environment, corpora, training, notebooks, figures and head tables (in runs/); SEEDS=5, ONLY=03, EXECUTOR=slurm
 study: $(VENV)/ready $(if $(filter-out local,$(EXECUTOR)),$(VENV)/cluster)
-	HEADS_PROGRESS=lines $(BIN)/snakemake --snakefile workflow/Snakefile --nolock --rerun-incomplete --keep-going --quiet host \
+	HEADS_PROGRESS=lines $(if $(filter local,$(EXECUTOR)),$(BIN)/python workflow/interruptible.py) $(BIN)/snakemake --snakefile workflow/Snakefile --nolock --rerun-incomplete --keep-going --quiet host \
 	  $(if $(filter-out local,$(EXECUTOR)),--profile workflow/profiles/$(EXECUTOR),--cores $(CORES)) \
 	  --config profile=$(PROFILE) corpus="$(CORPUS)" seeds="$(SEEDS)" gpu="$(GPU)" executor=$(EXECUTOR) only="$(ONLY)" overrides="$(SET)"
 

@@ -25,7 +25,9 @@ BENCHMARKS = (
     "heads_overhead", "removed_heads", "relevance_speed", "importance_speed", "head_statistics", "growth", "generator_speed",
     "training_speed", "group_constraint", "coreference_injection",
 )  # fmt: skip
-SIZES = {"tiny": "tiny", "laptop": "laptop", "natural": "base", "paper": "base"}  # profile -> size of the benchmarks' models
+SIZES = {  # profile -> size of the benchmarks' models
+    "tiny": "tiny", "quick": "laptop", "laptop": "laptop", "natural": "base", "paper": "base",
+}  # fmt: skip
 COLUMNS = ("what", "group", "quantity", "value", "low", "high", "repeats", "note")
 COSTS = "07_what_it_costs"  # the notebook that shows all this
 OVERHEADS = ("heads_overhead", "group_constraint", "coreference_injection")

@@ -57,27 +57,28 @@ def share(batch: Mapping[str, torch.Tensor], process: int, processes: int) -> tu
 
 
 def trained(spec: Mapping[str, Any], label: str = "training") -> Path:
-    """Train the model of a spec, or find it trained: `helpers.training.trained` on all processes that call this.
+    """Train the model of a spec, or find it trained: the recipe `helpers.training.trained`, on all processes that call this.
 
-    The spec of the first process counts. A process that is alone calls `helpers.training.trained`.
+    The spec of the first process counts. A process that is alone makes the recipe as it is.
+
+    Returns
+    -------
+    pathlib.Path
+        The recipe's folder in the store.
     """
     from accelerate import Accelerator, InitProcessGroupKwargs
 
     waiting = InitProcessGroupKwargs(timeout=_PATIENCE)
     accelerator = Accelerator(cpu=not torch.cuda.is_available(), mixed_precision="no", kwargs_handlers=[waiting])
     if accelerator.num_processes == 1:
-        return training.trained(spec, label)
+        return study.make(training.trained(spec, label), weights=True)
     if not accelerator.is_main_process:
         return _help(accelerator)
     label = f"{label} on {accelerator.num_processes} processes"
-    folder = study.make(study.runs(), "models", dict(spec), lambda folder: _build(accelerator, spec, folder, label))
-    (_work(spec) / "checkpoint.pt").unlink(missing_ok=True)
+    recipe = training.trained(spec, label)
+    folder = study.make(recipe, weights=True, build=lambda spec, place: _build(accelerator, spec, place))
     _tell(None)
     return _tell(folder)
-
-
-def _work(spec: Mapping[str, Any]) -> Path:
-    return study.runs() / "work" / study.key(spec)
 
 
 def _tell(message: Any = None) -> Any:
@@ -87,7 +88,7 @@ def _tell(message: Any = None) -> Any:
     return broadcast_object_list([message])[0]
 
 
-def _build(accelerator, spec: Mapping[str, Any], folder: Path, label: str) -> None:
+def _build(accelerator, spec: Mapping[str, Any], place: study.Place) -> None:
     """The first process's part of a run."""
     task, plan = tasks.of(spec["corpus"]), spec["training"]
     sizes = task.source.size, task.target.size
@@ -102,11 +103,10 @@ def _build(accelerator, spec: Mapping[str, Any], folder: Path, label: str) -> No
             _tell((int(torch.randint(2**62, ())), batch))
             return loss(batch)
 
-        history = training.fit(model, epoch, dev, plan, _work(spec), spec["seed"], objective, label)
+        history = training.fit(model, epoch, dev, plan, place.work, spec["seed"], objective, place.label)
     _tell(None)
-    history.to_csv(folder / "history.csv", index=False)
-    torch.manual_seed(0)
-    model.save_pretrained(folder)
+    history.to_csv(place.results / "history.csv", index=False)
+    training.keep(model, place)
 
 
 def _help(accelerator) -> Path:

@@ -151,7 +151,7 @@ def stored(name: str, facts: Mapping[str, Any]) -> tuple[subjects.Subject | None
         swept = pruning.sweeps(settings, [name.removesuffix(subjects.DEEP)], seed)
     except (StudyError, KeyError):  # a table of another kind of model, or of settings that are no more
         return None, None
-    if not study.made(study.place(study.data(), "corpora", spec["corpus"])) or not study.made(training.place(spec)):
+    if not (corpora.recipe(spec["corpus"]).made() and training.trained(spec).made(weights=True)):
         return None, None
     subject = subjects.of(spec, name, parser[1] if parser else "spacy")
     swept = [sweep for sweep in swept if sweep["name"] == name and _gated(sweep)]
@@ -160,7 +160,7 @@ def stored(name: str, facts: Mapping[str, Any]) -> tuple[subjects.Subject | None
 
 def _gated(sweep: Mapping[str, Any]) -> list[Mapping[str, Any]]:
     """The runs with gates of a sweep that are in the store."""
-    return [run for run in curves.l0_runs(sweep) if study.made(study.place(study.runs(), "pruned", run))]
+    return [run for run in curves.l0_runs(sweep) if pruning.run(run).made()]
 
 
 # --- export ------------------------------------------------------------------------------------------------------------

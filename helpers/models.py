@@ -9,14 +9,15 @@ from typing import Any
 import torch
 from torch.utils.flop_counter import FlopCounterMode
 
+from helpers import study
 from helpers.study import StudyError
 
 MAX_POSITIONS = 512
 
 
 def device() -> torch.device:
-    """The GPU if there is one."""
-    return torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    """The device in use (`helpers.study.device`)."""
+    return torch.device(study.device())
 
 
 def inputs(batch: Mapping[str, Any]) -> dict[str, Any]:

@@ -1,33 +1,61 @@
 """Draw the figures of a run again from what they were drawn from, in seconds: after a change of style, without its models.
 
 `python -m helpers.redraw runs/laptop-controlled [NAME ...] [--output FOLDER]` calls the figure functions again on the inputs
-that `helpers.study.Run.figure` stored. Inputs are pickles, which can run code when they are read: redraw only runs of your own.
+that `helpers.study.Run.figure` stored. They are plain values: reading them runs no code but that of figure functions.
 """
 
 from __future__ import annotations
 
 import argparse
-import hashlib
-import pickle
+import importlib
+import re
 from collections.abc import Callable, Iterable
 from functools import partial, wraps
 from pathlib import Path
 from typing import Any
 
 from helpers import study
-from helpers.study import StudyError
+from helpers.study import StudyError, values
 
 
 def redrawable(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Decorate a figure function: what it returns, a figure or an animation, knows in `drawn_by` how it was called."""
+    """Decorate a figure function: what it returns, a figure or an animation, knows in `drawn_by` how it was called.
+
+    Only functions of this project are found again by their names: figures of others do not know it.
+    """
 
     @wraps(function)
     def call(*args, **kwargs):
         drawn = function(*args, **kwargs)
-        drawn.drawn_by = partial(call, *args, **kwargs)
+        drawn.drawn_by = partial(call, *args, **kwargs) if call.__module__.startswith("helpers.") else None
         return drawn
 
+    call.redrawable = True
     return call
+
+
+def figure_function(name: str) -> Callable[..., Any]:
+    """The figure function of this name.
+
+    Parameters
+    ----------
+    name : str
+        With its module, such as "helpers.figures.pruning_curves".
+
+    Raises
+    ------
+    StudyError
+        If this project has no such function, or it is not decorated with `redrawable`.
+    """
+    module, _, own = name.rpartition(".")
+    try:
+        known = re.fullmatch(r"helpers(\.\w+)+", module)
+        function = getattr(importlib.import_module(module), own, None) if known else None
+    except ImportError:
+        function = None
+    if getattr(function, "redrawable", False) is not True:
+        raise StudyError(f"There is no figure function {name!r} in this project.")
+    return function
 
 
 def sidecar(run: Path, name: str) -> dict[str, Any]:
@@ -67,19 +95,19 @@ def stored(run: Path, name: str) -> Callable[[], Any]:
     StudyError
         If the figure has no stored inputs, or they are missing, damaged, or of other code than there is.
     """
-    facts, path = sidecar(run, name), run / "inputs" / f"{name}.pickle"
+    facts, path = sidecar(run, name), run / "inputs" / f"{name}.json.gz"
     again = f"run its notebook again ({facts.get('command', 'papermill')})"
     if "inputs" not in facts:
         raise StudyError(f"The figure {name} has no stored inputs: {again}.")
     if not path.exists():
         raise StudyError(f"The inputs {path} are missing: {again}.")
-    content = path.read_bytes()
-    if hashlib.sha256(content).hexdigest() != facts["inputs"]["sha256"]:
+    if study.digest(path) != facts["inputs"]["sha256"]:
         raise StudyError(f"The inputs {path} are damaged or belong to another figure: {again}.")
     try:
-        return pickle.loads(content)
-    except (AttributeError, ImportError) as error:
-        raise StudyError(f"The inputs of {name} need code that is gone ({error}): {again}.") from None
+        call = values.read(path)
+        return partial(figure_function(str(call["function"])), *call["args"], **call["kwargs"])
+    except (StudyError, TypeError, LookupError) as error:
+        raise StudyError(f"The inputs of {name} do not fit today's code ({str(error).rstrip('.')}): {again}.") from None
 
 
 def redraw(run: Path, names: Iterable[str] = (), output: Path | None = None) -> list[Path]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -11,7 +11,7 @@ from typing import Any
 import pandas as pd
 import torch
 
-from helpers import corpora, models, scoring, study, training
+from helpers import corpora, heads, models, scoring, study, tasks, training
 from helpers.corpora import Pair, alignment, tokens
 from helpers.study import StudyError
 
@@ -56,15 +56,38 @@ def title(name: str) -> str:
 
 @dataclass
 class Subject:
-    """A model under study: the model, its vocabularies, and the sentences it is measured on."""
+    """A model under study: the model, its vocabularies, and the sentences it is measured on.
+
+    Attributes
+    ----------
+    opened : callable
+        Gives the model: it is read when it is first asked for, so that who reads results alone needs no weights.
+    spec : dict or None
+        Of a model of our own.
+    """
 
     name: str
-    model: Any
+    opened: Callable[[], Any]
     source: tokens.Subwords
     target: tokens.Subwords
     folder: Path
     spec: dict[str, Any] | None
     parser: str = "spacy"
+
+    @cached_property
+    def model(self) -> Any:
+        """The model, in evaluation mode, on the device in use."""
+        return self.opened()
+
+    @property
+    def kept(self) -> dict[tuple[str, int], list[int]]:
+        """`helpers.heads.kept` of the model; of one of our own without reading its weights."""
+        return training.kept(training.trained(self.spec)) if self.spec else heads.kept(self.model)
+
+    @property
+    def longest(self) -> int:
+        """Tokens of a sentence at most."""
+        return models.MAX_POSITIONS if self.spec else self.model.config.max_position_embeddings
 
     @property
     def title(self) -> str:
@@ -88,7 +111,7 @@ class Subject:
     @cached_property
     def encoded(self) -> tokens.Encoded:
         """The dev set as ids."""
-        return tokens.encode(self.dev, self.source, self.target, self.model.config.max_position_embeddings)
+        return tokens.encode(self.dev, self.source, self.target, self.longest)
 
     def batches(self, budget: int = 8192, first: int | None = None) -> tokens.Batches:
         """The dev set in batches of `budget` tokens; its `first` sentences only, if given.
@@ -101,13 +124,13 @@ class Subject:
         if first is not None and first < 1:
             raise StudyError(f"There must be at least one dev sentence to measure on, not {first}: raise the setting.")
         encoded = tokens.Encoded(*(side[:first] for side in (self.encoded.source, self.encoded.target, self.encoded.words)))
-        return tokens.Batches(encoded, self.source.pad, budget, next(self.model.parameters()).device)
+        return tokens.Batches(encoded, self.source.pad, budget, models.device())
 
     @cached_property
     def counts(self) -> torch.Tensor:
         """How often each source token stands in the training text."""
         ids = self.source.encode_all([p.source for p in self.pairs("train")])
-        return tokens.counts(ids, max(self.source.size, self.model.config.vocab_size))
+        return tokens.counts(ids, self.source.size + self.target.size if self.spec else self.model.config.vocab_size)
 
     @cached_property
     def links(self) -> list[dict[int, int]]:
@@ -128,7 +151,7 @@ class Subject:
     def translations(self, split: str, beam: int) -> list[str]:
         """Translations of a test set, stored for our own models."""
         if self.spec:
-            return training.translations(self.spec, split, beam)
+            return tasks.outputs(training.trained(self.spec, self.name), split, beam)
         return training.translate(self.model, [p.source for p in self.pairs(split)], self.source, self.target, beam)
 
 
@@ -152,17 +175,29 @@ def checkpoint_spec(checkpoint: str, corpus: Mapping[str, Any], seed: int) -> di
     """What `of` takes for a pretrained checkpoint and the text of a corpus spec."""
     files = sorted(Path(checkpoint).glob("*.safetensors")) if Path(checkpoint).is_dir() else []
     described = {"pretrained": str(checkpoint), "files": [study.digest(file) for file in files], "seed": seed}
-    return described | {"corpus": dict(corpus), "code": training.code()}
+    return described | {"corpus": dict(corpus)}
 
 
 def of(start: Mapping[str, Any], name: str, parser: str = "spacy") -> Subject:
-    """The model of a spec (`spec` or `pretrained`) with its text; one of our own is trained first if it is not in the store."""
+    """The model of a spec (`spec` or `pretrained`) with its text; it is trained, or loaded, when it is asked for."""
     folder = corpora.prepare(start["corpus"])
     if "pretrained" in start:
         model, tokenizer = models.load(start["pretrained"])
         sides = tokens.Subwords(tokenizer), tokens.Subwords(tokenizer, target=True)
-        return Subject(name, model.to(models.device()), *sides, folder, None, parser)
-    return Subject(name, training.load(start, name), *tokens.sides(folder), folder, dict(start), parser)
+        return Subject(name, lambda: model.to(models.device()), *sides, folder, None, parser)
+    trained = training.trained(start, name)
+    return Subject(name, lambda: training.stored(trained), *tokens.sides(folder), folder, dict(start), parser)
+
+
+def of_task(task: tasks.Task, model, name: str = "") -> Subject:
+    """A translation model with a task's text, as the measures of notebooks 01 and 02 take it."""
+    return Subject(name, lambda: model, task.source, task.target, task.folder, None)
+
+
+def needs(start: Mapping[str, Any]) -> list[study.Recipe | study.Need]:
+    """What a recipe needs that starts from the model of a spec (`spec` or `pretrained`)."""
+    found: list[study.Recipe | study.Need] = [corpora.recipe(start["corpus"])]
+    return found if "pretrained" in start else [*found, study.Need(training.trained(start), weights=True)]
 
 
 def study_models(run: study.Run) -> list[Subject]:

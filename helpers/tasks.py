@@ -9,14 +9,14 @@ import json
 import random
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
 
-from helpers import corpora, models, scoring, study, subjects, training
+from helpers import corpora, models, scoring, study, training
 from helpers.corpora import Pair, texts, tokens
 from helpers.study import StudyError
 
@@ -169,32 +169,11 @@ class Task:
             return {"input_ids": ids, "attention_mask": torch.ones_like(ids), "labels": labels}
         return {name: part.to(device) for name, part in tokens.collate(data, rows, self.source.pad).items()}
 
-    def outputs(self, described: Mapping[str, Any], load: Callable[[], Any], split: str, beam: int) -> Any:
-        """What a model puts out on a test set, from the store where it is there already.
-
-        Parameters
-        ----------
-        described : mapping
-            What the outputs depend on besides split, beam and the code that makes them: the key of the model.
-        load : callable
-            Gives the model.
-
-        Returns
-        -------
-        list
-            Texts; for language modelling pairs of summed loss (nats) and tokens, a block each.
-        """
-        described = {**described, "split": split, "beam": beam, "code": training.translation_code()}
-        if self.kind != LANGUAGE:
-            sources = [pair.source for pair in self.pairs(split)]
-            return training.stored_translations(described, load, sources, self.source, self.target, beam)
-        described |= {"code": study.code_version("tasks:block_losses", "corpora/texts:blocks")}
-
-        def build(folder: Path) -> None:
-            study.write_json(folder / "losses.json", block_losses(load(), self._encoded(split)))
-
-        folder = study.make(study.runs(), "translations", described, build)
-        return json.loads((folder / "losses.json").read_text(encoding="utf-8"))
+    def put_out(self, model, split: str, beam: int) -> list:
+        """What a model puts out on a test set: texts; for language modelling `block_losses`."""
+        if self.kind == LANGUAGE:
+            return block_losses(model, self._encoded(split))
+        return training.translate(model, [pair.source for pair in self.pairs(split)], self.source, self.target, beam)
 
     def statistics(self, outputs: Any, split: str) -> np.ndarray:
         """What the scores of outputs are computed from: an array [examples, ...]."""
@@ -214,24 +193,89 @@ class Task:
         columns = zip(*scoring.mean_interval(own, other, repeats), strict=True)
         return dict(zip(self.metrics, (tuple(map(float, row)) for row in columns), strict=True))
 
-    def subject(self, model, name: str = "") -> subjects.Subject:
-        """A translation model with its text, as the measures of notebooks 01 and 02 take it."""
-        return subjects.Subject(name, model, self.source, self.target, self.folder, None)
 
-
-def of(corpus: Mapping[str, Any], subject: subjects.Subject | None = None) -> Task:
+def of(corpus: Mapping[str, Any], checkpoint: str = "") -> Task:
     """The task of a corpus spec; the corpus is prepared first if it is not there.
 
     Parameters
     ----------
-    subject : Subject, optional
-        A model whose vocabularies are to be used.
+    checkpoint : str
+        A pretrained model whose vocabularies are to be used, by Hub name or folder; "" for the corpus's own.
     """
+    return _of(json.dumps(corpus, sort_keys=True), checkpoint)
+
+
+@lru_cache(maxsize=4)
+def _of(described: str, checkpoint: str) -> Task:
+    corpus = json.loads(described)
     folder, kind = corpora.prepare(corpus), corpus.get("task", TRANSLATION)
-    if subject:
-        return Task(kind, dict(corpus), folder, subject.source, subject.target)
-    sides = tokens.sides(folder) if kind == TRANSLATION else (texts.subwords(folder),) * 2
-    return Task(kind, dict(corpus), folder, *sides)
+    if checkpoint:
+        tokenizer = models.load_tokenizer(checkpoint)
+        sides = tokens.Subwords(tokenizer), tokens.Subwords(tokenizer, target=True)
+    else:
+        sides = tokens.sides(folder) if kind == TRANSLATION else (texts.subwords(folder),) * 2
+    return Task(kind, corpus, folder, *sides)
+
+
+def origin(run: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The spec that a run's starts lead back to: of what begins with random weights, or of a pretrained model."""
+    while "start" in run:
+        run = run["start"]
+    return run
+
+
+def task_of(run: Mapping[str, Any]) -> Task:
+    """The task of a run by its spec; where it starts from a pretrained model, in that model's subwords."""
+    corpus = run
+    while "corpus" not in corpus:
+        corpus = corpus["start"]
+    return of(corpus["corpus"], origin(run).get("pretrained", ""))
+
+
+# --- what models put out ---------------------------------------------------------------------------------------------
+
+
+def put_out(run: study.Recipe, beam: int, control: Mapping[str, Any] | None = None) -> study.Recipe:
+    """The recipe of what a run's model puts out on all its test sets.
+
+    Parameters
+    ----------
+    control : mapping, optional
+        What the model is under when it writes, if not what it was trained with (`helpers.methods.injection`).
+    """
+    spec = {"of": run.kind.name, "run": run.spec, "beam": beam}
+    return OUTPUTS.of(spec | ({"control": dict(control)} if control is not None else {}), f"{run.label}, test sets")
+
+
+def outputs(run: study.Recipe, split: str, beam: int, control: Mapping[str, Any] | None = None) -> list:
+    """What a run's model puts out on a test set, read from the store: texts; for language modelling `block_losses`.
+
+    Raises
+    ------
+    StudyError
+        If there is no such test set.
+    """
+    found = study.read_json(put_out(run, beam, control).results / "outputs.json")
+    if split not in found:
+        raise StudyError(f"There is no test set {split!r}: choose from {', '.join(found)}.")
+    return found[split]
+
+
+def _write_out(spec: Mapping[str, Any], place: study.Place) -> None:
+    task = task_of(spec["run"])
+    with study.kind(spec["of"]).opened(spec["run"], tuple(task.tests), spec.get("control")) as model:
+        written = {split: task.put_out(model, split, spec["beam"]) for split in task.tests}
+    study.write_json(place.results / "outputs.json", written)
+
+
+def _read_by(spec: Mapping[str, Any]) -> Iterator[study.Recipe | study.Need]:
+    kind = study.kind(spec["of"])
+    yield study.Need(kind.of(spec["run"]), weights=True)
+    if "control" in spec:  # what the control is made from
+        yield from kind.needs({**spec["run"], "control": spec["control"], "splits": ("test",)})
+
+
+OUTPUTS = study.Kind("outputs", 1, _write_out, _read_by, light=True)
 
 
 def block_losses(model, blocks: list[list[int]], rows: int = 64) -> list[tuple[float, int]]:

@@ -100,14 +100,12 @@ def spec(settings: Mapping[str, Any], language: str, register: str, seed: int) -
     if chosen["corpus"] == "controlled":
         if register not in REGISTERS:
             raise StudyError(f"There is no register {register!r}: choose one of {', '.join(REGISTERS)}.")
-        made_by = ("corpora/__init__:_controlled,_lower", "corpora/tokens:PAD,EOS,UNK,learn_vocabulary", "corpora/controlled")
     elif chosen["corpus"] == "natural":
         if register == "local":
             chosen["files"] = _fingerprint(study.data_root(), language)
-        made_by = ("corpora/__init__:_natural,_lower", "corpora/tokens:PAD,EOS,UNK,learn_vocabulary", "corpora/natural")
     else:
         raise StudyError(f"There is no corpus {chosen['corpus']!r}: choose controlled or natural.")
-    return chosen | {"code": study.code_version(*made_by)}
+    return chosen
 
 
 def _fingerprint(root: str, language: str) -> str:
@@ -120,6 +118,15 @@ def _fingerprint(root: str, language: str) -> str:
     return digest.hexdigest()[:16]
 
 
+def recipe(spec: Mapping[str, Any]) -> study.Recipe:
+    """The recipe of a corpus: of sentence pairs, of another task's texts (`helpers.corpora.texts`), or of dialogues."""
+    from helpers.corpora import dialogues, texts
+
+    kind = dialogues.DIALOGUES if "layout" in spec else texts.TEXTS if "task" in spec else PAIRS
+    parts = [str(spec[part]) for part in ("name", "language", "register", "seed") if part in spec]
+    return kind.of(spec, " ".join(["text", *parts]))
+
+
 def prepare(spec: Mapping[str, Any]) -> Path:
     """Make the corpus folder of a spec, or find it made.
 
@@ -130,26 +137,30 @@ def prepare(spec: Mapping[str, Any]) -> Path:
         report.csv. Everything is lower-cased, as in the paper's recipe (appendix B.1). Of a spec that names a task it is
         that of `helpers.corpora.texts.prepare`, of dialogues that of `helpers.corpora.dialogues.prepare`.
     """
-    if "layout" in spec:
-        from helpers.corpora import dialogues
+    return recipe(spec).results
 
-        return dialogues.prepare(spec)
-    if "task" in spec:
-        from helpers.corpora import texts
 
-        return texts.prepare(spec)
+def _build(spec: Mapping[str, Any], place: study.Place) -> None:
+    from helpers.corpora import tokens
 
-    def build(folder: Path) -> None:
-        from helpers.corpora import tokens
+    folder = place.results
+    splits = _controlled(spec) if spec["corpus"] == "controlled" else _natural(spec, folder)
+    for name, pairs in splits.items():
+        write_pairs(folder / f"{name}.jsonl", [_lower(pair) for pair in pairs])
+    for side in ("source", "target"):
+        texts = (getattr(pair, side) for pair in splits["train"])
+        tokens.learn_vocabulary(texts, spec["vocabulary"]).save(str(folder / f"{side}.json"))
 
-        splits = _controlled(spec) if spec["corpus"] == "controlled" else _natural(spec, folder)
-        for name, pairs in splits.items():
-            write_pairs(folder / f"{name}.jsonl", [_lower(pair) for pair in pairs])
-        for side in ("source", "target"):
-            texts = (getattr(pair, side) for pair in splits["train"])
-            tokens.learn_vocabulary(texts, spec["vocabulary"]).save(str(folder / f"{side}.json"))
 
-    return study.make(study.data(), "corpora", dict(spec), build)
+def _version(spec: Mapping[str, Any]) -> int:
+    """Of a language's text: other languages' keys do not hang on its words."""
+    from helpers.corpora import controlled
+
+    return controlled.VERSIONS[spec["language"]] if spec["corpus"] == "controlled" else NATURAL_VERSION
+
+
+NATURAL_VERSION = 1
+PAIRS = study.Kind("pairs", _version, _build, text=True)
 
 
 def _lower(pair: Pair) -> Pair:
@@ -190,10 +201,15 @@ def parsed(folder: Path, split: str, parser: str = "spacy") -> list[Pair]:
     pairs = read_pairs(folder / f"{split}.jsonl")
     if pairs[0].words:
         return pairs
+    described = {"corpus": study.at(folder).spec, "split": split, "parser": parser}
+    return read_pairs(PARSES.of(described, f"parses of {split}").results / f"{split}.jsonl")
+
+
+def _parse(spec: Mapping[str, Any], place: study.Place) -> None:
     from helpers.corpora import parsing
 
-    def build(scratch: Path) -> None:
-        write_pairs(scratch / f"{split}.jsonl", parsing.annotate(pairs, parsing.parser(parser)))
+    pairs = read_pairs(prepare(spec["corpus"]) / f"{spec['split']}.jsonl")
+    write_pairs(place.results / f"{spec['split']}.jsonl", parsing.annotate(pairs, parsing.parser(spec["parser"])))
 
-    described = {"corpus": folder.name, "split": split, "parser": parser, "code": study.code_version("corpora/parsing")}
-    return read_pairs(study.make(study.data(), "parses", described, build) / f"{split}.jsonl")
+
+PARSES = study.Kind("parses", 1, _parse, lambda spec: [recipe(spec["corpus"])], text=True)

@@ -158,21 +158,11 @@ def spec(settings: Mapping[str, int], name: str, seed: int, tokenizer: str = "")
         raise StudyError(f"Dialogues of at most {settings['longest']} subwords say nothing: raise 'longest' to {LEAST}.")
     chosen = {"task": texts.SUMMARIZATION, "layout": LAYOUT, "name": name, "corpus": source.corpus}
     chosen |= {size: settings[size] for size in texts.SIZES} | {"seed": seed, "tokenizer": tokenizer}
-    made_by = [f"corpora/dialogues:{_CODE}", "corpora/tokens:PAD,EOS,UNK,learn_vocabulary"]
-    if source.corpus == "controlled":
-        made_by += ["corpora/conversations", *(f"corpora/controlled/{p}" for p in ("english", "lexicon", "plan", "sampler"))]
-    else:
-        made_by += ["corpora/natural:normalise", "corpora/texts:_jsonl,_hub,_key,_rank"]
-        made_by += ["corpora/resolving:_CLITIC,_WORD,_LABEL,split,from_text,_dialogue"]
-    chosen["code"] = study.code_version(*made_by)
     if source.files:
         chosen["files"] = texts._fingerprint(source)
     if tokenizer and Path(tokenizer).is_dir():
         chosen["tokenizer_files"] = [study.digest(file) for file in sorted(Path(tokenizer).glob("*")) if file.suffix in KINDS]
     return chosen
-
-
-_CODE = "Dialogue,Event,TURN,SOURCES,_load,_read,kept_words"
 
 
 def prepare(spec: Mapping[str, Any]) -> Path:
@@ -192,34 +182,35 @@ def prepare(spec: Mapping[str, Any]) -> Path:
     StudyError
         As `helpers.corpora.texts.prepare`; or if the pretrained tokenizer cannot be loaded.
     """
+    return DIALOGUES.of(spec, f"text {spec['name']}").results
 
-    def build(folder: Path) -> None:
-        import pandas as pd
 
-        splits, report = _load(spec)
-        for name, rows in splits.items():
-            if not rows:
-                raise StudyError(
-                    f"Nothing is left of {spec['name']} in {name}: lower the other splits or take other dialogues."
-                )
-        if not spec["tokenizer"]:
-            train = (text for row in splits["train"] for text in (row.source, row.target))
-            tokens.learn_vocabulary(train, spec["vocabulary"]).save(str(folder / "vocabulary.json"))
-        subwords = vocabulary(spec, folder)
-        for (name, rows), counts in zip(splits.items(), report, strict=True):
-            write_dialogues(folder / "dialogues" / f"{name}.jsonl", rows)
-            sizes = kept_words(rows, subwords, spec["longest"])
-            pairs = []
-            for row, size in zip(rows, sizes, strict=True):
-                whole = size == len(row.words)
-                words = row.words[:size]
-                pairs.append(Pair(row.source if whole else " ".join(words), row.target, words, origin=row.origin))
-                counts["cut"] += not whole
-                counts["mentions_lost"] += sum(stop > size for cluster in row.clusters for _, stop in cluster)
-            write_pairs(folder / f"{name}.jsonl", pairs)
-        pd.DataFrame(report)[["split", *REPORT]].to_csv(folder / "report.csv", index=False)
+def _build(spec: Mapping[str, Any], place: study.Place) -> None:
+    import pandas as pd
 
-    return study.make(study.data(), "corpora", dict(spec), build)
+    folder, (splits, report) = place.results, _load(spec)
+    for name, rows in splits.items():
+        if not rows:
+            raise StudyError(f"Nothing is left of {spec['name']} in {name}: lower the other splits or take other dialogues.")
+    if not spec["tokenizer"]:
+        train = (text for row in splits["train"] for text in (row.source, row.target))
+        tokens.learn_vocabulary(train, spec["vocabulary"]).save(str(folder / "vocabulary.json"))
+    subwords = vocabulary(spec, folder)
+    for (name, rows), counts in zip(splits.items(), report, strict=True):
+        write_dialogues(folder / "dialogues" / f"{name}.jsonl", rows)
+        sizes = kept_words(rows, subwords, spec["longest"])
+        pairs = []
+        for row, size in zip(rows, sizes, strict=True):
+            whole = size == len(row.words)
+            words = row.words[:size]
+            pairs.append(Pair(row.source if whole else " ".join(words), row.target, words, origin=row.origin))
+            counts["cut"] += not whole
+            counts["mentions_lost"] += sum(stop > size for cluster in row.clusters for _, stop in cluster)
+        write_pairs(folder / f"{name}.jsonl", pairs)
+    pd.DataFrame(report)[["split", *REPORT]].to_csv(folder / "report.csv", index=False)
+
+
+DIALOGUES = study.Kind("dialogues", 1, _build, text=True)
 
 
 def vocabulary(spec: Mapping[str, Any], folder: Path) -> tokens.Subwords:
@@ -311,13 +302,25 @@ def resolved(folder: Path, split: str, by: str) -> list[tuple[Cluster, ...]]:
     rows = read_dialogues(folder / "dialogues" / f"{split}.jsonl")
     if by == "gold":
         return resolving.resolver(by)(rows)
+    found = study.read_json(clusters(study.at(folder).spec, split, by).results / "clusters.json")
+    return [tuple(tuple(tuple(span) for span in cluster) for cluster in row) for row in found]
 
-    def build(scratch: Path) -> None:
-        study.write_json(scratch / "clusters.json", resolving.resolver(by)(rows))
 
-    described = {"corpus": folder.name, "split": split, "by": by, "code": study.code_version("corpora/resolving")}
+def clusters(corpus: Mapping[str, Any], split: str, by: str) -> study.Recipe:
+    """The recipe of a resolver's clusters of a split, of a corpus by its spec."""
+    from helpers.corpora import resolving
+
+    described = {"corpus": dict(corpus), "split": split, "by": by}
     if by.startswith("stored:"):
         described["file"] = hashlib.sha256(resolving._text(by.removeprefix("stored:")).encode()).hexdigest()[:16]
-    made = study.make(study.data(), "clusters", described, build)
-    clusters = json.loads((made / "clusters.json").read_text(encoding="utf-8"))
-    return [tuple(tuple(tuple(span) for span in cluster) for cluster in row) for row in clusters]
+    return CLUSTERS.of(described, f"clusters of {split} by {by}")
+
+
+def _resolve(spec: Mapping[str, Any], place: study.Place) -> None:
+    from helpers.corpora import resolving
+
+    rows = read_dialogues(prepare(spec["corpus"]) / "dialogues" / f"{spec['split']}.jsonl")
+    study.write_json(place.results / "clusters.json", resolving.resolver(spec["by"])(rows))
+
+
+CLUSTERS = study.Kind("clusters", 1, _resolve, lambda spec: [DIALOGUES.of(spec["corpus"])], text=True)

@@ -175,21 +175,10 @@ def spec(settings: Mapping[str, int], name: str, seed: int) -> dict[str, Any]:
         if type(value) is not int or value < least:
             raise StudyError(f"The size {size!r} of {name} is {value!r}: give a whole number of {least} or more.")
     chosen = {"task": source.task, "name": name, "corpus": source.corpus} | {size: settings[size] for size in SIZES}
-    made_by = [f"corpora/texts:{_CODE}", "corpora/tokens:PAD,EOS,UNK,learn_vocabulary"]
-    if source.corpus == "controlled":
-        made_by += ["corpora/tales", *(f"corpora/controlled/{part}" for part in ("english", "lexicon", "plan", "sampler"))]
-    else:
-        made_by += ["corpora/natural:normalise"]
-    chosen |= {"seed": seed, "code": study.code_version(*made_by)}
+    chosen["seed"] = seed
     if source.files:
         chosen["files"] = _fingerprint(source)
     return chosen
-
-
-_CODE = (
-    "Text,Source,SOURCES,PASSAGE,HELD,_dialogues,_load,_cut,_chosen,_rank,_key,_jsonl,_novels,_books,_wikitext,_articles,"
-    "_passages,_hub"
-)
 
 
 def _fingerprint(source: Source) -> str:
@@ -219,24 +208,27 @@ def prepare(spec: Mapping[str, Any]) -> Path:
         If a local file is missing, damaged or not the one of the spec, a line of it is broken, the Hub cannot be reached or
         does not have the set or its columns, or nothing is left of a split.
     """
+    return TEXTS.of(spec, f"text {spec['name']}").results
 
-    def build(folder: Path) -> None:
-        import pandas as pd
 
-        from helpers.corpora import tokens
+def _build(spec: Mapping[str, Any], place: study.Place) -> None:
+    import pandas as pd
 
-        splits, report = _load(spec)
-        for name, rows in splits.items():
-            if not rows:
-                raise StudyError(f"Nothing is left of {spec['name']} in {name}: lower the other splits or take more text.")
-            write = write_pairs if spec["task"] == SUMMARIZATION else write_texts
-            write(folder / f"{name}.jsonl", rows)
-        sides = ("source", "target") if spec["task"] == SUMMARIZATION else ("text",)
-        texts = (getattr(row, side) for row in splits["train"] for side in sides)
-        tokens.learn_vocabulary(texts, spec["vocabulary"]).save(str(folder / "vocabulary.json"))
-        pd.DataFrame(report).to_csv(folder / "report.csv", index=False)
+    from helpers.corpora import tokens
 
-    return study.make(study.data(), "corpora", dict(spec), build)
+    splits, report = _load(spec)
+    for name, rows in splits.items():
+        if not rows:
+            raise StudyError(f"Nothing is left of {spec['name']} in {name}: lower the other splits or take more text.")
+        write = write_pairs if spec["task"] == SUMMARIZATION else write_texts
+        write(place.results / f"{name}.jsonl", rows)
+    sides = ("source", "target") if spec["task"] == SUMMARIZATION else ("text",)
+    texts = (getattr(row, side) for row in splits["train"] for side in sides)
+    tokens.learn_vocabulary(texts, spec["vocabulary"]).save(str(place.results / "vocabulary.json"))
+    pd.DataFrame(report).to_csv(place.results / "report.csv", index=False)
+
+
+TEXTS = study.Kind("texts", 1, _build, text=True)
 
 
 def subwords(folder: Path):

@@ -194,20 +194,26 @@ class HeadlessOPTAttention(OPTAttention):
 # -------------------- save and load
 
 
-def save(model: PreTrainedModel, folder: str | Path) -> None:
+def save(model: PreTrainedModel, folder: str | Path, dtype: torch.dtype | None = None) -> None:
     """Write config (with the map of kept heads), weights and generation settings, whole or not at all.
 
     Other files that are in the folder already, such as a tokenizer's, stay. A model that was never cut can be read by
     ``from_pretrained`` as well, a cut one only by `load`.
 
+    Parameters
+    ----------
+    dtype : torch.dtype, optional
+        Number type of the file, such as ``torch.float16``; the model's own by default. The model itself stays as it is.
+
     Raises
     ------
     StudyError
-        If the folder is a file, or holds something but no saved model; for another family than `remove` takes; or as
-        `kept`.
+        If the folder is a file, or holds something but no saved model; if a weight is too large for the number type; for
+        another family than `remove` takes; or as `kept`.
     """
     _check_removable(model)
     kept(model)
+    tensors = {name: _cast(name, tensor.detach().cpu(), dtype).contiguous() for name, tensor in _tensors(model).items()}
     folder = Path(folder).resolve()
     saved = (folder / CONFIG).exists() and (folder / WEIGHTS).exists()
     if folder.exists() and not saved and not (folder.is_dir() and not any(folder.iterdir())):
@@ -217,26 +223,40 @@ def save(model: PreTrainedModel, folder: str | Path) -> None:
         if folder.exists():
             shutil.copytree(folder, scratch, ignore=shutil.ignore_patterns(WEIGHTS))
         scratch.mkdir(parents=True, exist_ok=True)
-        model.config.architectures, model.config.dtype = [type(model).__name__], str(model.dtype).removeprefix("torch.")
+        model.config.architectures, model.config.dtype = [type(model).__name__], str(dtype or model.dtype)[len("torch.") :]
         model.config.save_pretrained(scratch)
         if model.can_generate():
             model.generation_config.save_pretrained(scratch)
-        tensors = {name: tensor.detach().cpu().contiguous() for name, tensor in _tensors(model).items()}
         save_file(tensors, scratch / WEIGHTS, metadata={"format": "pt"})
         if folder.exists():
             folder.rename(old)
         scratch.rename(folder)
     finally:
+        model.config.dtype = str(model.dtype).removeprefix("torch.")
         if old.exists() and not folder.exists():
             old.rename(folder)
         shutil.rmtree(scratch, ignore_errors=True)
         shutil.rmtree(old, ignore_errors=True)
 
 
-def load(folder: str | Path) -> PreTrainedModel:
-    """Read a model that `save` wrote, on the CPU, in evaluation mode, in its number type; logits are equal bit for bit.
+def _cast(name: str, tensor: Tensor, dtype: torch.dtype | None) -> Tensor:
+    """A tensor in another number type if it is one of real numbers, all of which must have a place there."""
+    if dtype is None or not tensor.is_floating_point():
+        return tensor
+    if float(tensor.abs().max() if tensor.numel() else 0.0) > torch.finfo(dtype).max:
+        raise StudyError(f"{name} holds numbers too large for {dtype}: save the model in a wider number type.")
+    return tensor.to(dtype)
+
+
+def load(folder: str | Path, dtype: torch.dtype | None = None) -> PreTrainedModel:
+    """Read a model that `save` wrote, on the CPU, in evaluation mode; in its own number type logits are equal bit for bit.
 
     What ``save_pretrained`` wrote in one file, of a cut model or not, can be read as well. Attention is SDPA.
+
+    Parameters
+    ----------
+    dtype : torch.dtype, optional
+        Number type of the model; the file's own by default.
 
     Raises
     ------
@@ -280,7 +300,7 @@ def load(folder: str | Path) -> PreTrainedModel:
     first = {id(tensor): name for name, tensor in wanted.items()}
     state = {name: first[id(tensor)] for name, tensor in model.state_dict(keep_vars=True).items()}
     # copies: what is read lies at odd addresses of the file, where sums may round otherwise
-    tensors = {name: tensor.clone() for name, tensor in tensors.items()}
+    tensors = {name: _cast(name, tensor, dtype).clone() for name, tensor in tensors.items()}
     model.load_state_dict({name: tensors[own] for name, own in state.items()}, assign=True)
     model.tie_weights()
     if model.can_generate() and (folder / "generation_config.json").exists():

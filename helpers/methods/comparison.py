@@ -1,37 +1,27 @@
 """Do the measures agree? Head tables of every model and seed, and heads removed by each measure at equal numbers.
 
-The unit is a *job*: one trained model, its head table, and its contest of criteria. `python -m helpers.methods.comparison
-JOB.json` makes what is missing of one; the notebook reads.
+The unit is a *job*: one trained model, its head table, and its contest of criteria.
 """
 
 from __future__ import annotations
 
 import copy
-import json
-import sys
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import torch
 
-from helpers import heads, measures, study, training
+from helpers import heads, measures, study, subjects, tasks, training
 from helpers.corpora import tokens
 from helpers.heads.sites import ADDRESS, KINDS
 from helpers.measures.functions import arcs_of
 from helpers.measures.one_pass import evaluating
-from helpers.methods import curves, grouping, injection, l0, pruning
+from helpers.methods import coreference, curves, grouping, injection, l0, pruning
 from helpers.study import StudyError
 
-_TABLED = (
-    "heads/controls", "measures/table", "measures/confidence", "measures/functions", "measures/one_pass", "measures/importance",
-    "measures/relevance", "methods/grouping:clusters,closeness,watch,Watched,ballot", "methods/coreference",
-    "methods/comparison:_tabulate,_translator,_summarizer,voted,l1_gates,_half",
-)  # fmt: skip
-_MADE_BY = ("heads/surgery", "methods/pruning:_train_only,_removed,least", "methods/comparison:_build,gone,worth")
 SUMMARIZER = "dialogues"  # the name of the summarization model among the models
 SURVIVAL, CLOSES = "kept by L0", "closes at"
 
@@ -61,22 +51,20 @@ def jobs(settings: Mapping[str, Any], names: Sequence[str], seed: int, checkpoin
     Returns
     -------
     list of dict
-        name, seed, cost (steps, roughly), and "sweep" (as `helpers.methods.pruning.make` takes it) or "run" (a run of
-        `helpers.methods.injection`), with the settings that its table depends on.
+        name, seed, and "sweep" (`helpers.methods.pruning.sweep`) or "run" (a run of `helpers.methods.injection`), with the
+        settings that its table depends on.
     """
     chosen, found = settings["comparison"], []
     for sweep in sweeps(settings, names, seed, checkpoint):
         described = {"few": settings["relevance"], **{name: chosen[name] for name in ("votes", "l1", "criteria")}}
-        trained = len(contest({"sweep": sweep, **described})) * settings["pruning"]["steps"]
-        cost = settings["relevance"] + trained
-        found.append({"name": sweep["name"], "seed": sweep["seed"], "cost": cost, "sweep": sweep, **described})
+        found.append({"name": sweep["name"], "seed": sweep["seed"], "sweep": sweep, **described})
     block = settings["coreference"]["summarization"]
     if block["steps"] and not checkpoint:
         for more in range(settings["seeds"]):
             run = injection.Rows(settings, injection.tasks.SUMMARIZATION, seed + more, seed).plain()
             links = {name: settings["coreference"][name] for name in ("matrix", "span")} | {"links": block["links"]}
             described = {"few": chosen["dialogues"], "votes": chosen["votes"], "links": links}
-            found.append({"name": SUMMARIZER, "seed": seed + more, "cost": chosen["dialogues"] * 4, "run": run, **described})
+            found.append({"name": SUMMARIZER, "seed": seed + more, "run": run, **described})
     return found
 
 
@@ -89,12 +77,30 @@ def contest(job: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
     sweep, found = job["sweep"], {}
     prices = sweep["settings"]["pruning"]["compared"] if list(sweep["kinds"]) == ["encoder"] else []
     plan = pruning.run_spec(sweep["settings"], sweep["start"], sweep["kinds"], {"name": "none"}, sweep["seed"])
-    code = study.code_version(*_MADE_BY, *_TABLED)
     for price in prices:
         for by in job["criteria"]:
             method = {"name": "cut", "like": sweep["runs"][f"L0 {price:g}"], "by": by, "table": _described(job)}
-            found[f"{by} {price:g}"] = plan | {"method": method, "code": code}
+            found[f"{by} {price:g}"] = plan | {"method": method}
     return found
+
+
+def recipes(job: Mapping[str, Any], at_once: bool = True) -> Iterator[study.Recipe]:
+    """What is read of a job: its sweep, its head table, its contest and heads removed at once.
+
+    Parameters
+    ----------
+    at_once : bool
+        As `helpers.methods.pruning.recipes`, of its sweep.
+    """
+    yield tabled(_described(job), f"{job['name']}, seed {job['seed']}: head table")
+    if "sweep" not in job:
+        return
+    sweep = job["sweep"]
+    yield from pruning.recipes(sweep, at_once)
+    for name, spec in contest(job).items():
+        made = pruning.run(spec, f"{pruning.title(sweep)}: {name}")
+        yield from (made, tasks.put_out(made, sweep["settings"]["pruning"]["beam"]))
+    yield removed_at_once(job)
 
 
 # --- head tables -----------------------------------------------------------------------------------------------------
@@ -124,19 +130,23 @@ def tables(job: Mapping[str, Any]) -> tuple[pd.DataFrame, pd.DataFrame, dict[str
 def _described(job: Mapping[str, Any]) -> dict[str, Any]:
     """What the measured part of a job's table depends on."""
     described = {name: job[name] for name in ("few", "votes", "l1", "links") if name in job}
-    described["code"] = study.code_version(*_TABLED)
     return described | ({"start": job["sweep"]["start"]} if "sweep" in job else {"run": job["run"]})
+
+
+def tabled(described: Mapping[str, Any], label: str = "head table") -> study.Recipe:
+    """The recipe of `measured`."""
+    return TABLE.of(described, label)
 
 
 def measured(described: Mapping[str, Any]) -> tuple[pd.DataFrame, pd.DataFrame, dict[str, float]]:
     """What `tables` returns, but for the columns that come from a sweep."""
-    folder = study.make(study.runs(), "tables", dict(described), lambda folder: _tabulate(described, folder))
+    folder = tabled(described).results
     table = pd.read_csv(folder / "heads.csv", index_col=list(ADDRESS), keep_default_na=False, na_values=["nan"])
     halves = pd.read_csv(folder / "halves.csv", index_col=["half", *ADDRESS])
-    return table, halves, json.loads((folder / "seconds.json").read_text(encoding="utf-8"))
+    return table, halves, study.read_json(folder / "seconds.json")
 
 
-def _tabulate(described: Mapping[str, Any], folder: Path) -> None:
+def _tabulate(described: Mapping[str, Any], place: study.Place) -> None:
     model, batches, few, parts, more = (_translator if "start" in described else _summarizer)(described)
     table = measures.head_table(model, batches, few, **more.pop("text"))
     seconds = table.attrs["seconds"]
@@ -145,14 +155,25 @@ def _tabulate(described: Mapping[str, Any], folder: Path) -> None:
         table[name] = make(model)
         seconds[name] = round(time.perf_counter() - started, 2)
     halves = {half: measures.table.numeric(measures.head_table(model, part)) for half, part in enumerate(parts)}
-    table.to_csv(folder / "heads.csv", na_rep="nan")
-    pd.concat(halves, names=["half"]).to_csv(folder / "halves.csv")
-    study.write_json(folder / "seconds.json", seconds)
+    table.to_csv(place.results / "heads.csv", na_rep="nan")
+    pd.concat(halves, names=["half"]).to_csv(place.results / "halves.csv")
+    study.write_json(place.results / "seconds.json", seconds)
+
+
+def _table_needs(described: Mapping[str, Any]) -> Iterator[study.Recipe | study.Need]:
+    if "start" in described:
+        yield from subjects.needs(described["start"])
+    else:
+        yield study.Need(injection.run(described["run"]), weights=True)
+        yield from injection.links_needs(described["run"], described["links"], ("dev",))
+
+
+TABLE = study.Kind("head table", 1, _tabulate, _table_needs)
 
 
 def _translator(described: Mapping[str, Any]):
     """A translation model, batches of its dev set, the few, those in halves, and what else its table is made from."""
-    subject, text = pruning._subject(json.dumps(described["start"], sort_keys=True))
+    subject, text = pruning.subject_of(described["start"]), pruning.train_of(described["start"])
     size = min(described["few"], len(subject.dev))
     parts = [_half(subject, range(half, size, 2) or range(size)) for half in (0, 1)]
     plan = described["l1"]
@@ -175,8 +196,6 @@ def _half(subject, rows: Iterable[int]) -> list[dict[str, torch.Tensor]]:
 
 def _summarizer(described: Mapping[str, Any]):
     """The same of a summarizer of dialogues, whose heads are probed for coreference too."""
-    from helpers.methods import coreference
-
     run = described["run"]
     model, task = injection.load(run), injection.task(run)
     few = task.held_out(1024, described["few"], model.device)
@@ -272,21 +291,15 @@ def closes_at(sweep: Mapping[str, Any]) -> pd.Series:
 # --- heads removed by every criterion --------------------------------------------------------------------------------
 
 
-def worth(described: Mapping[str, Any], kinds: Sequence[str], by: str, draw: int = 0) -> pd.Series:
-    """What heads are worth by a column of the head table, or random numbers of a seeded draw; unmeasured ones are worth least.
-
-    Raises
-    ------
-    StudyError
-        If the table has no such column.
-    """
-    table = measured(described)[0]
-    table = table[table.index.isin(kinds, level="kind")]
-    if by == pruning.RANDOM:
-        return pd.Series(np.random.default_rng([described["start"].get("seed", 0), draw]).random(len(table)), table.index)
-    if by not in table:
-        raise StudyError(f"The head table has no column {by!r} to choose heads by: write one of {', '.join(table)}.")
-    return table[by].astype(float).fillna(-np.inf)
+def removed_at_once(job: Mapping[str, Any]) -> study.Recipe:
+    """The recipe of `at_once`."""
+    sweep = job["sweep"]
+    settings = sweep["settings"]["pruning"]
+    described = {
+        "table": _described(job), "kinds": list(sweep["kinds"]), "dev": settings["dev"], "draws": settings["draws"],
+        "like": curves.l0_runs(sweep),
+    }  # fmt: skip
+    return AT_ONCE.of(described, f"{pruning.title(sweep)}: heads removed at once by every measure")
 
 
 def at_once(job: Mapping[str, Any]) -> pd.DataFrame:
@@ -297,109 +310,36 @@ def at_once(job: Mapping[str, Any]) -> pd.DataFrame:
     pandas.DataFrame
         A row each (criterion, draw, heads): change, nats a token, against the whole model; at the numbers of heads of L0.
     """
-    sweep = job["sweep"]
-    settings = sweep["settings"]["pruning"]
-    described = {
-        "table": _described(job), "kinds": list(sweep["kinds"]), "dev": settings["dev"], "draws": settings["draws"],
-        "counts": sorted({sum(map(len, _of(pruning.retained(run), sweep["kinds"]))) for run in curves.l0_runs(sweep)}),
-        "code": study.code_version("heads/surgery", "methods/comparison:_shoot,worth", "methods/pruning:least"),
-    }  # fmt: skip
-    folder = study.make(study.runs(), "at_once", described, lambda folder: _shoot(described, folder))
-    return pd.read_csv(folder / "at_once.csv")
+    return pd.read_csv(removed_at_once(job).results / "at_once.csv")
 
 
-def _of(kept: Mapping[tuple[str, int], list[int]], kinds: Sequence[str]) -> list[list[int]]:
-    """Kept heads of the layers of some kinds."""
-    return [left for (kind, _), left in kept.items() if kind in kinds]
-
-
-def _shoot(described: Mapping[str, Any], folder: Path) -> None:
-    table = described["table"]
-    subject, _ = pruning._subject(json.dumps(table["start"], sort_keys=True))
+def _shoot(described: Mapping[str, Any], place: study.Place) -> None:
+    start, table, kinds = described["table"]["start"], tabled(described["table"]), tuple(described["kinds"])
+    subject = pruning.subject_of(start)
     dev = list(subject.batches(first=described["dev"]))
     whole, rows, known = training.dev_loss(subject.model, dev), [], {}
-    ways = [(by, 0) for by in measures.table.numeric(measured(table)[0])]
+    ways = [(by, 0) for by in measures.table.numeric(measured(described["table"])[0])]
     ways += [(pruning.RANDOM, draw) for draw in range(described["draws"])]
     for by, draw in study.progress(ways, "removing at once"):
-        column = worth(table, described["kinds"], by, draw)
+        if by == pruning.RANDOM:
+            column = pruning.drawn(start, heads.index(subject.model, kinds), draw)
+        else:
+            column = pruning.column(table, kinds, by)
         if column.nunique() < 2:
             continue  # a measure that these heads do not have
-        for left in described["counts"]:
+        for left in pruning.counts(described["like"], kinds):
             out = frozenset(pruning.least(column, len(column) - left))
             if out not in known:
                 known[out] = training.dev_loss(heads.remove(copy.deepcopy(subject.model), out), dev) - whole
             rows.append({"criterion": by, "draw": draw, "heads": left, "change": known[out]})
     columns = ["criterion", "draw", "heads", "change"]
-    pd.DataFrame(rows, columns=columns).to_csv(folder / "at_once.csv", index=False)
+    pd.DataFrame(rows, columns=columns).to_csv(place.results / "at_once.csv", index=False)
 
 
-def gone(run: Mapping[str, Any], model) -> list[tuple[str, int, int]]:
-    """The heads that a run of the contest removes before it trains: as many as the run that it imitates did."""
-    method = run["method"]
-    return pruning.least(worth(method["table"], run["kinds"], method["by"]), len(pruning._removed(model, method["like"])))
+def _shot_needs(spec: Mapping[str, Any]) -> Iterator[study.Recipe | study.Need]:
+    yield from subjects.needs(spec["table"]["start"])
+    yield tabled(spec["table"])
+    yield from map(pruning.run, spec["like"])
 
 
-def made(run: Mapping[str, Any], label: str = "contest") -> Path:
-    """Make a run of the contest, or find it made: a folder with model/ and history.csv."""
-    folder = study.make(study.runs(), "contest", dict(run), lambda folder: _build(run, folder, label))
-    (_work(run) / "checkpoint.pt").unlink(missing_ok=True)
-    return folder
-
-
-def _work(run: Mapping[str, Any]) -> Path:
-    return study.runs() / "work" / study.key(run)
-
-
-def _build(run: Mapping[str, Any], folder: Path, label: str) -> None:
-    plan, kinds = dict(run["training"]), tuple(run["kinds"])
-    subject, text = pruning._subject(json.dumps(run["start"], sort_keys=True))
-    model = heads.remove(copy.deepcopy(subject.model), gone(run, subject.model))
-    pruning._train_only(model, kinds)
-
-    def epoch(number: int) -> Iterator[dict[str, torch.Tensor]]:
-        for rows in tokens.batches(text, subject.source.pad, plan["batch_tokens"], run["seed"] * 1000 + number):
-            yield {n: t.to(model.device) for n, t in tokens.collate(text, rows, subject.source.pad).items()}
-
-    dev = subject.batches(4 * plan["batch_tokens"], run["dev"])
-    training.fit(model, epoch, dev, plan, _work(run), run["seed"], None, label).to_csv(folder / "history.csv", index=False)
-    heads.save(model.requires_grad_(True), folder / "model")
-
-
-def translations(run: Mapping[str, Any], split: str, beam: int) -> list[str]:
-    """Translations of a test set by the model that a run of the contest left."""
-    described = {"contest": study.key(run), "split": split, "beam": beam, "code": training.translation_code()}
-    subject, _ = pruning._subject(json.dumps(run["start"], sort_keys=True))
-    sources = [pair.source for pair in subject.pairs(split)]
-
-    def load():
-        return heads.load(made(run) / "model").to(subject.model.device)
-
-    return training.stored_translations(described, load, sources, subject.source, subject.target, beam)
-
-
-# --- the command -----------------------------------------------------------------------------------------------------
-
-
-def make(job: Mapping[str, Any]) -> None:
-    """Make what is missing of a comparison job: its model, its head table, its contest."""
-    if "run" in job:
-        tables(job)
-        return
-    sweep = job["sweep"]
-    subject, _ = pruning._subject(json.dumps(sweep["start"], sort_keys=True))
-    for make_run, translated, runs in ((pruning.made, pruning.translations, sweep["runs"]), (made, translations, contest(job))):
-        for name, run in runs.items():
-            make_run(run, f"{job['name']}: {name}")
-            for split in subject.tests:
-                translated(run, split, sweep["settings"]["pruning"]["beam"])
-    tables(job)
-    at_once(job)
-
-
-def main(arguments: list[str] | None = None) -> None:
-    """Make what is missing of a job file."""
-    study.run_file(make, "job", "helpers.methods.comparison.jobs", ("name", "few", "votes"), arguments)
-
-
-if __name__ == "__main__":
-    main(sys.argv[1:])
+AT_ONCE = study.Kind("measures removed at once", 1, _shoot, _shot_needs)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from helpers import intervals, scoring, subjects
+from helpers import intervals, scoring, subjects, tasks
 from helpers.heads.sites import KINDS
 from helpers.measures.agreement import correlation, rank_agreement
 from helpers.measures.matching import carried, fingerprints, match
@@ -220,8 +220,8 @@ def trained_on(job: Mapping[str, Any], subject: subjects.Subject, repeats: int) 
         for split in subject.tests:
             references = [pair.target for pair in subject.pairs(split)]
             own, control = (
-                scoring.bleu_statistics(made(spec, split, beam), references)
-                for made, spec in ((comparison.translations, run), (pruning.translations, sweep["runs"]["control"]))
+                scoring.bleu_statistics(tasks.outputs(pruning.run(spec), split, beam), references)
+                for spec in (run, sweep["runs"]["control"])
             )
             change, low, high = scoring.bleu_interval(own, control, repeats)
             bleu = scoring.bleu_interval(own, None, 1)[0]

@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 import torch
 
-from helpers import heads, models, scoring, subjects
+from helpers import heads, models, scoring, study, subjects, tasks
 from helpers.heads.sites import ADDRESS, KINDS
 from helpers.measures import report
 from helpers.methods import l0, pruning
@@ -48,7 +48,7 @@ def quality(sweep: Mapping[str, Any], subject: subjects.Subject, repeats: int = 
         trained as long with all heads, and from_start against "start", both with low and high (paired bootstrap); dev_loss;
         soft_dev_loss (with the public code's soft gates); undecided (gates).
     """
-    everything = heads.kept(subject.model)
+    everything = subject.kept
     runs = {"start": None} | dict(sweep["runs"])
     statistics = {
         (name, split): _statistics(subject, run, split, sweep["settings"]["pruning"]["beam"])
@@ -61,10 +61,7 @@ def quality(sweep: Mapping[str, Any], subject: subjects.Subject, repeats: int = 
         row |= {"total": _counts(everything, sweep["kinds"])["heads"], "method": _method(name, run)}
         row |= dict.fromkeys(("penalty", "dev_loss", "soft_dev_loss", "undecided"), np.nan)
         if run:
-            history = pd.read_csv(pruning.made(run) / "history.csv")
-            last, best = history.iloc[-1], not run["training"]["average"]  # from scratch the best weights are kept
-            loss = history.dev_loss.min() if best else last.dev_loss
-            row |= {"penalty": _penalty(run), "dev_loss": loss, "soft_dev_loss": last.get("soft_dev_loss", np.nan)}
+            row |= {"penalty": _penalty(run)} | study.read_json(pruning.run(run).results / "losses.json")
             if run["method"]["name"] == "l0":
                 row["undecided"] = int(closing(run).iloc[-1].between(*UNDECIDED).sum())
         for split in subject.tests:
@@ -81,7 +78,7 @@ def quality(sweep: Mapping[str, Any], subject: subjects.Subject, repeats: int = 
 
 
 def _statistics(subject: subjects.Subject, run: Mapping[str, Any] | None, split: str, beam: int) -> np.ndarray:
-    hypotheses = pruning.translations(run, split, beam) if run else subject.translations(split, beam)
+    hypotheses = tasks.outputs(pruning.run(run), split, beam) if run else subject.translations(split, beam)
     return scoring.bleu_statistics(hypotheses, [pair.target for pair in subject.pairs(split)])
 
 
@@ -253,7 +250,7 @@ def trained_on(table: pd.DataFrame, penalty: float) -> pd.DataFrame:
 
 def prices(sweep: Mapping[str, Any], subject: subjects.Subject) -> pd.DataFrame:
     """The prices of a sweep, lambda for the sum over heads, and what the public code would call them."""
-    layers = len(heads.sites(subject.model, tuple(sweep["kinds"])))
+    layers = sum(kind in sweep["kinds"] for kind, _ in subject.kept)
     found = [run["method"]["penalty"] for run in l0_runs(sweep)]
     coefficients = [l0.per_layer_mean(penalty, layers) for penalty in found]
     return pd.DataFrame({"lambda": found, "concrete_coef": coefficients, "gated layers": layers}).set_index("lambda")
@@ -264,7 +261,7 @@ def prices(sweep: Mapping[str, Any], subject: subjects.Subject) -> pd.DataFrame:
 
 def gates(run: Mapping[str, Any]) -> tuple[l0.HardConcrete, pd.DataFrame]:
     """The gates of an L0 run after every step, from step 0; log alpha as a frame, rows steps, columns (kind, layer, head)."""
-    trace = pd.read_csv(pruning.made(run) / "trace.csv", index_col=0, header=[0, 1, 2])
+    trace = pd.read_csv(pruning.run(run).results / "trace.csv", index_col=0, header=[0, 1, 2])
     trace.columns = pd.MultiIndex.from_tuples([(k, int(n), int(h)) for k, n, h in trace.columns], names=list(ADDRESS))
     return l0.HardConcrete(torch.tensor(trace.to_numpy()), run["method"]["temperature"]), trace
 
@@ -308,13 +305,13 @@ def learning_curves(sweep: Mapping[str, Any], penalty: float) -> dict[str, pd.Da
     runs, found = sweep["runs"], {}
     distribution, trace = gates(runs[f"L0 {penalty:g}"])
     opened = pd.Series(distribution.value().sum(1).int(), trace.index)
-    history = pd.read_csv(pruning.made(runs[f"L0 {penalty:g}"]) / "history.csv")
+    history = pd.read_csv(pruning.run(runs[f"L0 {penalty:g}"]).results / "history.csv")
     found["L0"] = history.assign(heads=opened[history.step].to_numpy())
-    history, total = pd.read_csv(pruning.made(runs[f"gradual {penalty:g}"]) / "history.csv"), trace.shape[1]
+    history, total = pd.read_csv(pruning.run(runs[f"gradual {penalty:g}"]).results / "history.csv"), trace.shape[1]
     left, over = int(found["L0"].heads.iloc[-1]), round(0.6 * history.step.iloc[-1])
     history["heads"] = [total - round((total - left) * min(1.0, (step - 1) / over)) for step in history.step]
     found["gradual, gradient importance"] = history
-    found["further training, all heads"] = pd.read_csv(pruning.made(runs["control"]) / "history.csv").assign(heads=total)
+    found["further training, all heads"] = pd.read_csv(pruning.run(runs["control"]).results / "history.csv").assign(heads=total)
     return {name: frame[["step", "dev_loss", "heads"]] for name, frame in found.items()}
 
 
@@ -323,7 +320,7 @@ def learning_curves(sweep: Mapping[str, Any], penalty: float) -> dict[str, pd.Da
 
 def kept_by_kind(sweep: Mapping[str, Any], subject: subjects.Subject) -> pd.DataFrame:
     """Heads that each L0 run kept (Fig. 9): total_kept, total, and for every kind how many and of how many."""
-    every, rows = _counts(heads.kept(subject.model), KINDS), []
+    every, rows = _counts(subject.kept, KINDS), []
     for run in l0_runs(sweep):
         kept = _counts(pruning.retained(run), KINDS)
         row = {"penalty": _penalty(run), "total_kept": kept["heads"], "total": every["heads"]}

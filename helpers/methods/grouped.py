@@ -2,18 +2,14 @@
 
 A *run* is described by a spec: what it starts from (random weights, another run, a converged model), which heads are cut first,
 the objective, a training plan. Every row of a table is two runs: stage 1 (before voting) and stage 2 (after it, section 3.2).
-All rows train for as many steps; rows that share their stage 1 share its run. A *job* is a list of rows;
-`python -m helpers.methods.grouped JOB.json` makes what is missing of them.
+All rows train for as many steps; rows that share their stage 1 share its run.
 """
 
 from __future__ import annotations
 
-import copy
-import json
 import math
-import sys
-from collections.abc import Iterable, Mapping, Sequence
-from functools import lru_cache
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -22,7 +18,7 @@ import numpy as np
 import pandas as pd
 import torch
 
-from helpers import heads, measures, models, study, subjects, tasks, training
+from helpers import corpora, heads, measures, models, study, subjects, tasks, training
 from helpers.heads.sites import ADDRESS, KINDS
 from helpers.methods import grouping, l0
 from helpers.study import StudyError
@@ -35,17 +31,7 @@ AT_START, NO_CONSTRAINT = "V2S at the start", "V2S without constraint"
 RANDOM, MEMBER = "random heads off", "random member stays"
 SECOND, BOTH = "constraint in stage 2 only", "constraint in both stages"
 PRINTED_4A = "GHT, equation 4A"
-_MADE_BY = (
-    "training:learning_rate,cross_entropy,dev_loss,fit,_evaluate",
-    "corpora/tokens:Subwords,sides,encode,collate,_pad,batches",
-    "corpora/texts:blocks",
-    "models:MAX_POSITIONS,build,build_decoder,inputs",
-    "tasks:Task",
-    "heads/surgery",
-    "methods/grouping:starts,clusters,_filled,_shares,hidden_units,closeness,group_loss,class_loss,disagreement,cosines,gram,"
-    "Watched,watch,stacked,ballot,_distances,_best,stay,Grouped,_gram_and_mean,centre_shift,objective",
-    "methods/grouped:_build,_start,_cut,_until_settled,_trainee",
-)
+CONVERGED = "from converged"  # a model that was trained without the constraint
 
 
 # --- what there is to do ---------------------------------------------------------------------------------------------
@@ -81,11 +67,6 @@ def run_spec(
     """
     known = {"corpus": dict(corpus), "training": dict(plan), "seed": seed, "stage": stage}
     given = {"shape": shape, "start": start, "cut": cut, "objective": objective, "watch": watch}
-    parts = [part for part in (cut, objective, watch) if part]
-    more = ["methods/l0"] if (objective or {}).get("form") == "l0" else []
-    more += ["measures/importance"] if (cut or {}).get("by") == "gradient" else []
-    more += ["heads/controls"] if more or any(part.get("which") == "A" for part in parts) else []
-    known["code"] = study.code_version(*_MADE_BY, *more)
     return known | {name: dict(value) for name, value in given.items() if value}
 
 
@@ -297,28 +278,29 @@ def narrower(shape: Mapping[str, Any], groups: int) -> dict[str, Any]:
     return {**bare, "feed_forward": max(1, round((wanted - weights(bare)) / (2 * width * layers)))}
 
 
-def jobs(settings: Mapping[str, Any], seed: int, start: Mapping[str, Any] | None = None) -> list[dict[str, Any]]:
-    """All rows of a study as jobs that can run side by side: rows with the same stage 1 are in the same job.
+def rows_by_task(
+    settings: Mapping[str, Any], seed: int, start: Mapping[str, Any] | None = None
+) -> dict[str, dict[str, dict[str, Any]]]:
+    """All rows of a study by task and name; with `start`, the spec of a converged model, also those of `from_converged`."""
+    found = {kind: rows_of(settings, kind, seed) for kind in (tasks.TRANSLATION, tasks.SUMMARIZATION, tasks.LANGUAGE)}
+    return found | ({CONVERGED: from_converged(settings, start, seed)} if start else {})
+
+
+def recipes(settings: Mapping[str, Any], seed: int, start: Mapping[str, Any] | None = None) -> Iterator[study.Recipe]:
+    """What is read of grouped heads: every stage of every row, and what the rows' models put out.
 
     Parameters
     ----------
     start : mapping, optional
         Spec of the converged model that `from_converged` starts from.
     """
-    chosen, found = settings["grouping"], []
-    parts: dict[str, list[tuple[str, dict]]] = {}
-    for name, spec in rows_of(settings, tasks.TRANSLATION, seed).items():
-        parts.setdefault(study.key(stages(spec)[0]), []).append((name, spec))
-    bins: list[list[tuple[str, dict]]] = [[] for _ in range(max(1, chosen["jobs"]))]
-    for part in sorted(parts.values(), key=_cost, reverse=True):  # the longest first, each to the least loaded job
-        min(bins, key=_cost).extend(part)
-    for number, rows in enumerate(filter(None, bins)):
-        found.append(_job(f"grouping {number + 1}", settings, dict(rows)))
-    others = {kind: rows_of(settings, kind, seed) for kind in (tasks.SUMMARIZATION, tasks.LANGUAGE)}
-    found += [_job(kind, settings, rows) for kind, rows in others.items() if rows]
-    if start:
-        found.append(_job("from converged", settings, from_converged(settings, start, seed)))
-    return found
+    for kind, rows in rows_by_task(settings, seed, start).items():
+        for name, spec in rows.items():
+            found = stages(spec)
+            for number, stage in enumerate(found, 1):
+                made = run(stage, f"{kind}: {name}, {number} of {len(found)}")
+                yield made
+            yield tasks.put_out(made, settings["grouping"]["beam"])
 
 
 def converged(settings: Mapping[str, Any], names: Sequence[str]) -> list[str]:
@@ -364,55 +346,29 @@ def rows_of(settings: Mapping[str, Any], kind: str, seed: int) -> dict[str, dict
     return found
 
 
-def _job(name: str, settings: Mapping[str, Any], rows: Mapping[str, dict]) -> dict[str, Any]:
-    return {"name": name, "beam": settings["grouping"]["beam"], "runs": dict(rows)}
-
-
-def _cost(rows: Sequence[tuple[str, Mapping[str, Any]]]) -> int:
-    """Steps that rows take, shared stages once."""
-    return sum({study.key(run): run["training"]["steps"] for _, spec in rows for run in stages(spec)}.values())
-
-
 # --- making a run ----------------------------------------------------------------------------------------------------
 
 
-def made(spec: Mapping[str, Any], label: str = "grouping") -> Path:
-    """Make a run, or find it made.
+def run(spec: Mapping[str, Any], label: str = "grouping") -> study.Recipe:
+    """The recipe of a run.
 
-    Returns
-    -------
-    pathlib.Path
-        A folder with model/ (`helpers.heads.load`), history.csv, and where there were such: trace.npz (heads compared while
-        training), ballot.csv (votes, groups, which heads stay; numbered as in the start), gates.csv.
+    Among its results are history.csv, heads.json (`helpers.training.kept`), and where there were such: trace.npz (heads
+    compared while training), ballot.csv (votes, groups, which heads stay; numbered as in the start), gates.csv.
     """
-    if "stage" in spec.get("start", {}):
-        made(spec["start"], label)  # before anything is drawn for this run
-    folder = study.make(study.runs(), "grouped", dict(spec), lambda folder: _build(spec, folder, label))
-    (_work(spec) / "checkpoint.pt").unlink(missing_ok=True)
-    return folder
+    return GROUPED.of(spec, label)
 
 
 def load(spec: Mapping[str, Any]):
-    """The model that a run left, in evaluation mode, on the GPU if there is one."""
-    return heads.load(made(spec) / "model").to(models.device())
-
-
-def _work(spec: Mapping[str, Any]) -> Path:
-    return study.runs() / "work" / study.key(spec)
+    """The model that a run left, in evaluation mode, on the device in use."""
+    return training.stored(run(spec))
 
 
 def task(spec: Mapping[str, Any]) -> tasks.Task:
     """The task of a run."""
-    return _task(json.dumps(spec["corpus"], sort_keys=True), json.dumps(origin(spec), sort_keys=True))
+    return tasks.task_of(spec)
 
 
-@lru_cache(maxsize=4)
-def _task(corpus: str, converged: str) -> tasks.Task:
-    start = json.loads(converged)
-    return tasks.of(json.loads(corpus), subjects.of(start, "") if start else None)
-
-
-def _build(spec: Mapping[str, Any], folder: Path, label: str) -> None:
+def _build(spec: Mapping[str, Any], place: study.Place) -> None:
     of, plan = task(spec), dict(spec["training"])
     start = spec.get("start")
     if start and spec.get("cut", {}).get("settled"):
@@ -420,24 +376,41 @@ def _build(spec: Mapping[str, Any], folder: Path, label: str) -> None:
     torch.manual_seed(spec["seed"])
     model = _start(spec, of, start)
     if "cut" in spec:
-        kept = _cut(spec, of, model, start, folder)
+        kept = _cut(spec, of, model, start, place.results)
         heads.remove(model, [address for address in heads.index(model) if address not in kept])
     trainee, objective = _trainee(spec, of, model, plan)
     dev = of.held_out(4 * plan["batch_tokens"], None, model.device)
     batches = of.epoch(plan["batch_tokens"], 2 * spec["seed"] + spec["stage"], model.device)
-    history = training.fit(trainee, batches, dev, plan, _work(spec), spec["seed"], objective, label)
+    history = training.fit(trainee, batches, dev, plan, place.work, spec["seed"], objective, place.label)
     if isinstance(trainee, l0.Gated):
         gates = pd.Series(trainee.gates.log_alpha.detach().cpu().numpy(), trainee.heads, name="log_alpha")
-        gates.to_csv(folder / "gates.csv")
+        gates.to_csv(place.results / "gates.csv")
     else:
-        np.savez(folder / "trace.npz", **trainee.trace())
-    history.to_csv(folder / "history.csv", index=False)
-    heads.save(model, folder / "model")
+        np.savez_compressed(place.results / "trace.npz", **trainee.trace())
+    history.to_csv(place.results / "history.csv", index=False)
+    training.keep(model, place)
+
+
+def _needs(spec: Mapping[str, Any]) -> Iterator[study.Recipe | study.Need]:
+    yield corpora.recipe(spec["corpus"])
+    start, settled = spec.get("start", {}), spec.get("cut", {}).get("settled")
+    if "stage" in start:  # of a start that has to settle the results say when it had; a shorter one is then made by the way
+        yield study.Need(run(start), weights=not settled)
+    elif start:
+        yield from subjects.needs(start)
+
+
+@contextmanager
+def _opened(spec: Mapping[str, Any], splits: tuple[str, ...], control: Mapping[str, Any] | None) -> Iterator[Any]:
+    yield load(spec)
+
+
+GROUPED = study.Kind("grouped", 1, _build, _needs, opened=_opened)
 
 
 def _until_settled(start: Mapping[str, Any], plan: Mapping[str, Any], threshold: float) -> tuple[dict, dict]:
     """The start until its centres shift less than `threshold` (rho of algorithm 1) or to its end, and a plan for the rest."""
-    trace, whole = np.load(made(start) / "trace.npz"), start["training"]["steps"]
+    trace, whole = np.load(run(start).results / "trace.npz"), start["training"]["steps"]
     below = trace["step"][np.nan_to_num(trace["shift"], nan=np.inf) < threshold]
     done = min(int(below[0]), whole) if len(below) else whole
     return {**start, "training": start["training"] | {"steps": done}}, {**plan, "steps": plan["steps"] + whole - done}
@@ -447,7 +420,7 @@ def _start(spec: Mapping[str, Any], of: tasks.Task, start: Mapping[str, Any] | N
     """The model that a run begins with."""
     if not start:
         return of.build(spec["shape"], spec["seed"]).to(models.device())
-    return load(start) if "stage" in start else copy.deepcopy(subjects.of(start, "").model)
+    return load(start) if "stage" in start else subjects.of(start, "").model
 
 
 def _cut(spec: Mapping[str, Any], of: tasks.Task, model, start, folder: Path) -> set[tuple[str, int, int]]:
@@ -481,7 +454,7 @@ def _cut(spec: Mapping[str, Any], of: tasks.Task, model, start, folder: Path) ->
         if cut["by"] == "gradient":
             table["worth"] = measures.importance(model, of.held_out(4096, 256, model.device))
         else:
-            table["worth"] = pd.read_csv(made(start) / "gates.csv", index_col=list(ADDRESS)).log_alpha
+            table["worth"] = pd.read_csv(run(start).results / "gates.csv", index_col=list(ADDRESS)).log_alpha
         worth = table.worth[[address not in others for address in index]]
         kept = list(worth.sort_values(ascending=False, kind="stable").index[: sum(min(groups, site.heads) for site in sites)])
     else:
@@ -508,28 +481,6 @@ def _trainee(spec: Mapping[str, Any], of: tasks.Task, model, plan: Mapping[str, 
     return trainee, lambda grouped, batch: grouping.objective(grouped, batch, plan["label_smoothing"])
 
 
-def outputs(spec: Mapping[str, Any], split: str, beam: int) -> Any:
-    """What the model of a run puts out on a test set, from the store where it is there already."""
-    return task(spec).outputs({"grouped": study.key(spec)}, lambda: load(spec), split, beam)
-
-
-# --- the command -----------------------------------------------------------------------------------------------------
-
-
-def make(job: Mapping[str, Any]) -> None:
-    """Make what is missing of a job, row after row; a job that was killed goes on where its run last saved."""
-    for name, spec in job["runs"].items():
-        runs = stages(spec)
-        for number, run in enumerate(runs, 1):
-            made(run, f"{job['name']}: {name}, {number} of {len(runs)}")
-        for split in task(spec).tests:
-            outputs(spec, split, job["beam"])
-
-
-def main(arguments: Iterable[str] | None = None) -> None:
-    """Make every row of a job file that is not in the store yet."""
-    study.run_file(make, "job", "helpers.methods.grouped.jobs", ("name", "beam", "runs"), arguments)
-
-
-if __name__ == "__main__":
-    main(sys.argv[1:])
+def outputs(spec: Mapping[str, Any], split: str, beam: int) -> list:
+    """What the model of a run puts out on a test set (`helpers.tasks.outputs`)."""
+    return tasks.outputs(run(spec), split, beam)

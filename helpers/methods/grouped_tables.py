@@ -94,7 +94,7 @@ def scores(runs: Runs, counted: Counted, reference: str = VANILLA, repeats: int 
     """
     task, rows = grouped.task(next(iter(runs.values()))), {}
     for name, spec in runs.items():
-        history = pd.read_csv(grouped.made(spec) / "history.csv")
+        history = pd.read_csv(grouped.run(spec).results / "history.csv")
         again = "".join(name.partition(", seed ")[1:])
         for split in task.tests:
             own, other = counted[name, split], counted[reference + again, split]
@@ -288,7 +288,7 @@ def by_groups(scored: pd.DataFrame, groups: int, heads_a_layer: int) -> pd.DataF
 
 def trace(spec: Mapping[str, Any]) -> dict[str, np.ndarray]:
     """What a run's heads were compared by while it trained (`helpers.methods.grouping.Grouped.trace`)."""
-    with np.load(grouped.made(spec) / "trace.npz") as stored:
+    with np.load(grouped.run(spec).results / "trace.npz") as stored:
         return dict(stored)
 
 
@@ -469,13 +469,13 @@ def _with_padding(model, batch: Mapping[str, torch.Tensor], groups: int, which: 
 
 def votes(spec: Mapping[str, Any]) -> pd.DataFrame:
     """The votes of a row with Voting-to-Stay: kind, layer, head, group, share (of batches won), kept."""
-    table = pd.read_csv(grouped.made(spec) / "ballot.csv").rename(columns={"labels": "group"})
+    table = pd.read_csv(grouped.run(spec).results / "ballot.csv").rename(columns={"labels": "group"})
     return table.assign(share=table.votes / table.batches)[["kind", "layer", "head", "group", "share", "kept"]]
 
 
 def kept(spec: Mapping[str, Any]) -> pd.Series:
     """Which heads of its start a row kept: bool on (kind, layer, head)."""
-    return pd.read_csv(grouped.made(spec) / "ballot.csv", index_col=list(ADDRESS)).kept
+    return pd.read_csv(grouped.run(spec).results / "ballot.csv", index_col=list(ADDRESS)).kept
 
 
 def remaining(spec: Mapping[str, Any]) -> dict[tuple[str, int], list[int]]:

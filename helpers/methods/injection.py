@@ -2,18 +2,15 @@
 
 A *run* is described by a spec: what it starts from (random weights, another run, a pretrained model), a training plan, and a
 *control*: what stands in the place of which heads while it trains and writes. A *row* of a table is a run with the control
-under which it writes: its own, or another at inference alone. A *job* is a list of rows;
-`python -m helpers.methods.injection JOB.json` makes what is missing of them.
+under which it writes: its own, or another at inference alone.
 """
 
 from __future__ import annotations
 
-import copy
 import json
 import re
-import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager, nullcontext
+from contextlib import contextmanager, nullcontext
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -32,18 +29,6 @@ PLAIN = "plain"
 MASKED, INJECTED, MIXED = "masked", "injected", "mixed"
 MAIN = "injected, lowest"
 TASKS = (tasks.SUMMARIZATION, tasks.TRANSLATION)
-_MADE_BY = (
-    "training:learning_rate,cross_entropy,dev_loss,fit,_evaluate",
-    "corpora/tokens:Subwords,sides,encode,collate,_pad,batches",
-    "corpora/infilling",
-    "models:MAX_POSITIONS,build,build_bart,inputs",
-    "tasks:Task",
-    "heads/controls",
-    "methods/coreference:Sparse,sparse,_full,_adjacent,_previous,_LINKED,arcs,_weighted,_checked,batched,tokens_of,Links,injected,"
-    "mixed,_reading,choose,layers_of",
-    "methods/injection:_build,_holed,_start,clusters_of,_encoded,_linked,links_of,applied,addresses,ranking",
-    "measures/importance",
-)
 
 
 # --- what there is to do ---------------------------------------------------------------------------------------------
@@ -71,8 +56,6 @@ def run_spec(
         ``{"share", "length"}``: to fill holes in pieces of the source texts (`helpers.corpora.infilling`) instead of the task.
     """
     known = {"corpus": dict(corpus), "training": dict(plan), "seed": seed, "stage": stage}
-    resolved = ["corpora/resolving"] if (control or {}).get("links", "none") != "none" else []
-    known["code"] = study.code_version(*_MADE_BY, *resolved)
     given = {"shape": shape, "start": start, "control": control, "holes": holes}
     return known | {name: dict(value) for name, value in given.items() if value}
 
@@ -305,40 +288,26 @@ def rows_of(settings: Mapping[str, Any], kind: str, seed: int, checkpoint: str =
     return found
 
 
-def jobs(settings: Mapping[str, Any], seed: int, checkpoint: str = "") -> list[dict[str, Any]]:
-    """All rows of a study as jobs; those that need the plain models' ranking name the jobs that make them."""
-    chosen, first, later = settings["coreference"], [], []
+def recipes(settings: Mapping[str, Any], seed: int, checkpoint: str = "") -> Iterator[study.Recipe]:
+    """What is read of injection: every stage of every row, what the rows' models put out, and rankings of the plain ones."""
+    beam, probe = settings["coreference"]["beam"], settings["coreference"]["probe"]
     for kind in TASKS:
-        parts = rows_of(settings, kind, seed, checkpoint if kind == tasks.SUMMARIZATION else "")
-        if kind == tasks.TRANSLATION:
-            rows = {f"{name}, {part}": one for part, named in parts.items() for name, one in named.items()}
-            first += [_job(kind, chosen, rows)] if rows else []
-            continue
-        for part, named in parts.items():
-            if PLAIN in named:
-                alone = {f"{PLAIN}, {part}": named[PLAIN]}
-                alone |= parts.get("training", {}) if part == "main" else {}
-                first.append(_job(f"plain, {part}", chosen, alone))
-        rest = [
-            (f"{name}, {part}", one)
-            for part, named in parts.items() if part != "training"
-            for name, one in named.items() if name != PLAIN
-        ]  # fmt: skip
-        bins: list[list[tuple[str, dict]]] = [[] for _ in range(max(1, chosen["jobs"]))]
-        for name, one in sorted(rest, key=lambda pair: _cost(pair[1]), reverse=True):
-            min(bins, key=lambda rows: sum(_cost(one) for _, one in rows)).append((name, one))
-        needs = [study.key(job) for job in first if job["name"].startswith(PLAIN)]
-        later += [_job(f"injection {n}", chosen, dict(rows), needs) for n, rows in enumerate(filter(None, bins), 1)]
-    return first + later
+        for part, rows in rows_of(settings, kind, seed, checkpoint if kind == tasks.SUMMARIZATION else "").items():
+            for name, one in rows.items():
+                made = run(one["run"], f"{kind}: {name}, {part}")
+                yield from reversed([run(stage, f"{made.label}, stage {stage['stage']}") for stage in stages(one["run"])])
+                yield tasks.put_out(made, beam, one.get("control"))
+                if "control" not in one["run"]:
+                    yield ranked(one["run"], probe)
+                elif part == "main" and one["run"]["control"]["form"] == INJECTED:  # which heads have come to matter
+                    yield ranked(one["run"], probe, None, one["run"]["control"])
 
 
-def _job(name: str, chosen: Mapping[str, Any], rows: Mapping[str, dict], needs: Sequence[str] = ()) -> dict[str, Any]:
-    return {"name": name, "beam": chosen["beam"], "rows": dict(rows), "needs": list(needs)}
-
-
-def _cost(one: Mapping[str, Any]) -> int:
-    """Steps that a row takes by itself; what only writes takes a few."""
-    return 40 + (0 if "control" in one else one["run"]["training"]["steps"])
+def stages(spec: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
+    """A run and the runs that it starts from, the latest first."""
+    while "stage" in spec:
+        yield spec
+        spec = spec.get("start", {})
 
 
 # --- links of a corpus -----------------------------------------------------------------------------------------------
@@ -370,7 +339,7 @@ def clusters_of(folder: Path, split: str, by: str) -> list[tuple[dialogues.Clust
 @lru_cache(maxsize=8)
 def _encoded(folder: Path, split: str, checkpoint: str, corpus: str) -> list[tuple[list[int], list[int]]]:
     """Of each text of a split its token ids, and of each token its word."""
-    side, pairs = _task(corpus, checkpoint).source, corpora.read_pairs(folder / f"{split}.jsonl")
+    side, pairs = tasks.of(json.loads(corpus), checkpoint).source, corpora.read_pairs(folder / f"{split}.jsonl")
     ids = side.encode_all([pair.source for pair in pairs])
     return [(row, side.word_ids(pair.source, pair.words)) for row, pair in zip(ids, pairs, strict=True)]
 
@@ -394,9 +363,8 @@ def _linked(folder: Path, split: str, matrix: str, span: str, by: str, checkpoin
 
 def links_of(spec: Mapping[str, Any], control: Mapping[str, Any], splits: Iterable[str]) -> tuple[coreference.Links, int]:
     """The links of some splits of a run's corpus, and how many mentions were lost where its texts are cut."""
-    of, start = task(spec), _origin(spec)
-    links, dropped = coreference.Links(), 0
-    names = (json.dumps(start, sort_keys=True), json.dumps(spec["corpus"], sort_keys=True))
+    of, (links, dropped) = task(spec), (coreference.Links(), 0)
+    names = (tasks.origin(spec).get("pretrained", ""), json.dumps(spec["corpus"], sort_keys=True))
     for split in splits:
         found, lost = _linked(of.folder, split, control["matrix"], control["span"], control["links"], *names)
         dropped += lost
@@ -408,52 +376,22 @@ def links_of(spec: Mapping[str, Any], control: Mapping[str, Any], splits: Iterab
 # --- making a run ----------------------------------------------------------------------------------------------------
 
 
-def made(spec: Mapping[str, Any], label: str = "coreference") -> Path:
-    """Make a run, or find it made.
-
-    Returns
-    -------
-    pathlib.Path
-        A folder with model/ (`helpers.heads.load`), history.csv, and where there is a control: heads.csv.
-    """
-    for needed in (spec.get("start", {}), spec.get("control", {}).get("heads", {}).get("ranking", {})):
-        if "stage" in needed:
-            made(needed, label)  # before anything is drawn for this run
-    folder = study.make(study.runs(), "injection", dict(spec), lambda folder: _build(spec, folder, label))
-    (_work(spec) / "checkpoint.pt").unlink(missing_ok=True)
-    return folder
+def run(spec: Mapping[str, Any], label: str = "coreference") -> study.Recipe:
+    """The recipe of a run: among its results history.csv, and where there is a control heads.csv."""
+    return INJECTION.of(spec, label)
 
 
 def load(spec: Mapping[str, Any]):
-    """The model of a run, or of a pretrained start, in evaluation mode, on the GPU if there is one."""
-    if "stage" not in spec:
-        return copy.deepcopy(subjects.of(spec, "").model)
-    return heads.load(made(spec) / "model").to(models.device())
-
-
-def _work(spec: Mapping[str, Any]) -> Path:
-    return study.runs() / "work" / study.key(spec)
-
-
-def _origin(spec: Mapping[str, Any]) -> Mapping[str, Any] | None:
-    """The pretrained model that a run goes back to, if it does."""
-    while "stage" in spec:
-        spec = spec.get("start", {})
-    return spec or None
+    """The model of a run, or of a pretrained start, in evaluation mode, on the device in use."""
+    return training.stored(run(spec)) if "stage" in spec else subjects.of(spec, "").model
 
 
 def task(spec: Mapping[str, Any]) -> tasks.Task:
     """The task of a run."""
-    return _task(json.dumps(spec["corpus"], sort_keys=True), json.dumps(_origin(spec), sort_keys=True))
+    return tasks.task_of(spec)
 
 
-@lru_cache(maxsize=4)
-def _task(corpus: str, checkpoint: str) -> tasks.Task:
-    start = json.loads(checkpoint)
-    return tasks.of(json.loads(corpus), subjects.of(start, "") if start else None)
-
-
-def _build(spec: Mapping[str, Any], folder: Path, label: str) -> None:
+def _build(spec: Mapping[str, Any], place: study.Place) -> None:
     of, plan = task(spec), dict(spec["training"])
     model = _start(spec, of)
     dev = of.held_out(4 * plan["batch_tokens"], None, model.device)
@@ -461,11 +399,41 @@ def _build(spec: Mapping[str, Any], folder: Path, label: str) -> None:
     if "holes" in spec:
         batches, dev = _holed(spec, of, model.device)
     with applied(model, spec, spec.get("control"), ("train", "dev")) as chosen:
-        history = training.fit(model, batches, dev, plan, _work(spec), spec["seed"], None, label)
+        history = training.fit(model, batches, dev, plan, place.work, spec["seed"], None, place.label)
     if chosen:
-        pd.DataFrame(chosen, columns=list(ADDRESS)).to_csv(folder / "heads.csv", index=False)
-    history.to_csv(folder / "history.csv", index=False)
-    heads.save(model, folder / "model")
+        pd.DataFrame(chosen, columns=list(ADDRESS)).to_csv(place.results / "heads.csv", index=False)
+    history.to_csv(place.results / "history.csv", index=False)
+    training.keep(model, place)
+
+
+def _needs(spec: Mapping[str, Any]) -> Iterator[study.Recipe | study.Need]:
+    yield corpora.recipe(spec["corpus"])
+    if start := spec.get("start", {}):
+        yield from [study.Need(run(start), weights=True)] if "stage" in start else subjects.needs(start)
+    if control := spec.get("control"):
+        if ranking := control.get("heads", {}).get("ranking"):
+            heads_of = control["heads"]
+            links = {name: heads_of[name] for name in ("matrix", "span", "links")} if heads_of["by"] == "probing" else None
+            yield ranked(ranking, heads_of["probe"], links)
+        if "links" in control:
+            yield from links_needs(spec, control, spec.get("splits", ("train", "dev")))
+
+
+def links_needs(spec: Mapping[str, Any], links: Mapping[str, Any], splits: Iterable[str]) -> Iterator[study.Recipe]:
+    """What the links of some splits of a run's dialogues are read from, where a resolver has to find them."""
+    by = links["links"].partition("+")[0]
+    if links["matrix"] != "arcs" and by not in ("none", "gold"):
+        yield from (dialogues.clusters(spec["corpus"], split, by) for split in splits)
+
+
+@contextmanager
+def _opened(spec: Mapping[str, Any], splits: tuple[str, ...], control: Mapping[str, Any] | None) -> Iterator[Any]:
+    model = load(spec)
+    with applied(model, spec, control if control is not None else spec.get("control"), splits):
+        yield model
+
+
+INJECTION = study.Kind("injected", 1, _build, _needs, opened=_opened)
 
 
 def _holed(spec: Mapping[str, Any], of: tasks.Task, device: torch.device):
@@ -575,61 +543,43 @@ def ranking(
         On (kind, layer, head): importance (Michel et al. 2019, per example, divided by the norm of its layer), nats (the same
         undivided), loss (rise of the mean loss with the head off, nats a token) with low and high; with `links` probing.
     """
+    return pd.read_csv(ranked(spec, probe, links, control).results / "heads.csv", index_col=list(ADDRESS))
+
+
+def ranked(
+    spec: Mapping[str, Any], probe: int, links: Mapping[str, Any] | None = None, control: Mapping[str, Any] | None = None
+) -> study.Recipe:
+    """The recipe of `ranking`."""
     described = {"run": dict(spec), "probe": probe, "links": dict(links or {}), "control": dict(control or {})}
-    described["code"] = study.code_version(
-        "measures/importance", "heads/controls", "methods/injection:ranking",
-        "methods/coreference:_Cosine,probing,sparse,_full,_adjacent,_previous,_LINKED,arcs,_weighted,_checked,batched,tokens_of,Links",
-    )  # fmt: skip
+    return RANKING.of(described, "ranking of heads")
 
-    def build(folder: Path) -> None:
-        model, of = load(spec), task(spec)
-        batches = of.held_out(4096, probe, model.device)
-        with applied(model, spec, control, ("dev",)):
-            raw = importance(model, batches, "encoder", norm=None)
-            alone = leave_one_out(model, batches, "encoder")
-        size = raw.pow(2).groupby(level=["kind", "layer"]).transform("sum").pow(0.5)
-        table = pd.DataFrame({"importance": raw / size.where(size > 0, 1.0), "nats": raw}).join(alone)
-        if links:
-            table["probing"] = coreference.probing(model, batches, links_of(spec, links, ("dev",))[0])
-        table.to_csv(folder / "heads.csv")
 
-    folder = study.make(study.runs(), "rankings", described, build)
-    return pd.read_csv(folder / "heads.csv", index_col=list(ADDRESS))
+def _rank(described: Mapping[str, Any], place: study.Place) -> None:
+    spec, links = described["run"], described["links"]
+    model, of = load(spec), task(spec)
+    batches = of.held_out(4096, described["probe"], model.device)
+    with applied(model, spec, described["control"] or None, ("dev",)):
+        raw = importance(model, batches, "encoder", norm=None)
+        alone = leave_one_out(model, batches, "encoder")
+    size = raw.pow(2).groupby(level=["kind", "layer"]).transform("sum").pow(0.5)
+    table = pd.DataFrame({"importance": raw / size.where(size > 0, 1.0), "nats": raw}).join(alone)
+    if links:
+        table["probing"] = coreference.probing(model, batches, links_of(spec, links, ("dev",))[0])
+    table.to_csv(place.results / "heads.csv")
+
+
+def _rank_needs(described: Mapping[str, Any]) -> Iterator[study.Recipe | study.Need]:
+    spec, links, control = (described[name] for name in ("run", "links", "control"))
+    yield from [study.Need(run(spec), weights=True)] if "stage" in spec else subjects.needs(spec)
+    if control:
+        yield from _needs({"corpus": spec["corpus"], "control": control, "splits": ("dev",)})
+    if links:
+        yield from links_needs(spec, links, ("dev",))
+
+
+RANKING = study.Kind("ranking", 1, _rank, _rank_needs, light=True)
 
 
 def outputs(one: Mapping[str, Any], split: str, beam: int) -> list[str]:
-    """What the model of a row writes of a test set, from the store where it is there already."""
-    spec = one["run"]
-    control = one.get("control", spec.get("control"))
-    described = {"injection": study.key(spec)}
-    if "control" in one:
-        resolved = ["corpora/resolving"] if control.get("links", "none") != "none" else []
-        described |= {"control": dict(control), "by": study.code_version(*_MADE_BY, *resolved)}
-    with ExitStack() as under:
-
-        def controlled():
-            model = load(spec)
-            under.enter_context(applied(model, spec, control, (split,)))
-            return model
-
-        return task(spec).outputs(described, controlled, split, beam)
-
-
-# --- the command -----------------------------------------------------------------------------------------------------
-
-
-def make(job: Mapping[str, Any]) -> None:
-    """Make what is missing of a job, row after row; a job that was killed goes on where its run last saved."""
-    for name, one in job["rows"].items():
-        made(one["run"], f"{job['name']}: {name}")
-        for split in task(one["run"]).tests:
-            outputs(one, split, job["beam"])
-
-
-def main(arguments: Iterable[str] | None = None) -> None:
-    """Make every row of a job file that is not in the store yet."""
-    study.run_file(make, "job", "helpers.methods.injection.jobs", ("name", "beam", "rows"), arguments)
-
-
-if __name__ == "__main__":
-    main(sys.argv[1:])
+    """What the model of a row writes of a test set (`helpers.tasks.outputs`)."""
+    return tasks.outputs(run(one["run"]), split, beam, one.get("control"))

@@ -1,17 +1,16 @@
 """Pruning runs: what is trained once heads are gated or gone, where it lies, and how it is scored.
 
 A *run* is described by a spec: a converged model (the spec of its training), the attention kinds in question, a method, a
-training plan. Its result is a model whose heads are removed for good, stored under the spec's key. A *sweep* is all runs that
-start from one model; `python -m helpers.methods.pruning SWEEP.json` makes those that are missing, in order.
+training plan. It leaves a model whose heads are removed for good. A *sweep* is all runs that start from one model.
 """
 
 from __future__ import annotations
 
 import copy
 import json
-import sys
-from collections.abc import Iterator, Mapping, Sequence
-from functools import lru_cache
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -19,22 +18,13 @@ import numpy as np
 import pandas as pd
 import torch
 
-from helpers import heads, models, study, subjects, training
+from helpers import heads, measures, models, study, subjects, tasks, training
 from helpers.corpora import tokens
 from helpers.heads.sites import ADDRESS, KINDS
+from helpers.measures.importance import leave_one_out
 from helpers.methods import l0
 from helpers.study import StudyError
 
-_MADE_BY = (
-    "heads/controls:gate,_apply_gate,_gate_factor,_checked_gate,_spread,_fit_batch",
-    "heads/surgery",
-    "methods/l0",
-    "methods/pruning:_build,_start,_removed,_train_only,worth,least",
-)
-_SCORED_BY = (
-    "measures/confidence", "measures/one_pass", "measures/importance", "measures/relevance/__init__",
-    "measures/relevance/layout", "measures/relevance/alpha_beta", "methods/pruning:_score",
-)  # fmt: skip
 METHODS = ("l0", "none", "floor", "cut", "gradual", "scratch")
 RANDOM = "random"  # the only criterion that is drawn and not measured
 CRITERIA = (
@@ -61,7 +51,8 @@ def run_spec(settings: Mapping[str, Any], start: Mapping[str, Any], kinds: Seque
         ``{"name": "none"}``: further training with all heads, the control;
         ``{"name": "floor"}``: all heads removed, then training;
         ``{"name": "cut", "like": SPEC, "by": CRITERION, "draw", "few"}``: as many heads removed as that run removed, those of
-        least worth by a criterion (`worth`), then training;
+        least worth by a criterion (`worth`), then training; with "table" (spec of a recipe "head table") in place of "draw"
+        and "few" the criterion is a column of that table;
         ``{"name": "gradual", "like": SPEC}``: as many, one after another by gradient importance while training;
         ``{"name": "scratch", "like": SPEC}``: the very heads of that run removed from random weights, which are trained as
         long as the converged model and its further training together (Table 2).
@@ -80,7 +71,7 @@ def run_spec(settings: Mapping[str, Any], start: Mapping[str, Any], kinds: Seque
     if not isinstance(price, int | float):
         raise StudyError(f"The price of an open gate (lambda) must be a number from 0, not {price!r}.")
     l0.check_penalty(price)
-    if method.get("by", RANDOM) not in (RANDOM, *CRITERIA):
+    if "table" not in method and method.get("by", RANDOM) not in (RANDOM, *CRITERIA):
         raise StudyError(f"There is no way {method['by']!r} to choose heads: write one of {', '.join((RANDOM, *CRITERIA))}.")
     chosen = settings["pruning"]
     if method["name"] == "scratch":
@@ -91,12 +82,11 @@ def run_spec(settings: Mapping[str, Any], start: Mapping[str, Any], kinds: Seque
         plan |= {"clip": 0.0, "patience": 0, "average": 1}  # the last weights, whose gates have settled
     return {
         "start": dict(start), "kinds": list(kinds), "method": method, "training": plan, "dev": chosen["dev"], "seed": seed,
-        "code": study.code_version(*_MADE_BY, *(_SCORED_BY if "by" in method else ())),
     }  # fmt: skip
 
 
 def sweep(settings: Mapping[str, Any], name: str, start: Mapping[str, Any], kinds: Sequence[str], seed: int) -> dict[str, Any]:
-    """All runs from one model: what the command takes, as JSON.
+    """All runs from one model.
 
     Parameters
     ----------
@@ -170,48 +160,71 @@ def _named(method: str, penalty: float, number: int = 0) -> str:
     return f"{method} {penalty:g}" + (f" #{number + 1}" if number else "")
 
 
+def recipes(sweep: Mapping[str, Any], at_once: bool = True) -> Iterator[study.Recipe]:
+    """What is read of a sweep: every run and what its model puts out, and heads removed at once.
+
+    Parameters
+    ----------
+    at_once : bool
+        Whether heads are also removed at once by every criterion, which notebook 03 shows of its own sweeps.
+    """
+    for name, spec in sweep["runs"].items():
+        made = run(spec, f"{title(sweep)}: {name}")
+        yield from (made, tasks.put_out(made, sweep["settings"]["pruning"]["beam"]))
+    if at_once and list(sweep["kinds"]) == ["encoder"] and sweep["settings"]["pruning"]["compared"]:
+        yield from (scored(sweep["start"], sweep["settings"]["relevance"]), removed_at_once(sweep))
+
+
+def title(sweep: Mapping[str, Any]) -> str:
+    """A sweep in words."""
+    which = "encoder heads" if list(sweep["kinds"]) == ["encoder"] else "all kinds"
+    return f"{sweep['name']}, seed {sweep['seed']}, {which}"
+
+
 # --- making a run ----------------------------------------------------------------------------------------------------
 
 
-def made(spec: Mapping[str, Any], label: str = "pruning") -> Path:
-    """Make a run, or find it made.
+def run(spec: Mapping[str, Any], label: str = "pruning") -> study.Recipe:
+    """The recipe of a run.
 
-    Returns
-    -------
-    pathlib.Path
-        A folder with model/ (`helpers.heads.load`), history.csv, and for gates trace.csv (log alpha of every head after
-        every step).
+    Among its results are heads.json (`helpers.training.kept`), losses.json (dev loss of the stored model; of gates that with
+    soft ones too), history.csv, and for gates trace.csv (log alpha of every head after every step).
     """
-    folder = study.make(study.runs(), "pruned", dict(spec), lambda folder: _build(spec, folder, label))
-    (_work(spec) / "checkpoint.pt").unlink(missing_ok=True)
-    return folder
+    return PRUNED.of(spec, label)
 
 
 def load(spec: Mapping[str, Any]):
     """The model that a run left, in evaluation mode, its heads removed."""
-    return heads.load(made(spec) / "model").to(models.device())
+    return training.stored(run(spec))
 
 
 def retained(spec: Mapping[str, Any]) -> dict[tuple[str, int], list[int]]:
     """Heads that a run kept, in the numbering of the model that it started from: (kind, layer) -> heads."""
-    return heads.kept(load(spec))
+    return training.kept(run(spec))
 
 
-def _work(spec: Mapping[str, Any]) -> Path:
-    return study.runs() / "work" / study.key(spec)
+def subject_of(start: Mapping[str, Any]) -> subjects.Subject:
+    """The model that runs start from, with its text."""
+    return _subject(json.dumps(start, sort_keys=True))[0]
+
+
+def train_of(start: Mapping[str, Any]) -> tokens.Encoded:
+    """Its training text as ids."""
+    return _subject(json.dumps(start, sort_keys=True))[1]()
 
 
 @lru_cache(maxsize=1)
-def _subject(start: str) -> tuple[subjects.Subject, tokens.Encoded]:
-    """The model that the runs of a sweep start from (spec as JSON) with its text, and the training text as ids."""
+def _subject(start: str) -> tuple[subjects.Subject, Callable[[], tokens.Encoded]]:
+    """The model that the runs of a sweep start from (spec as JSON) with its text, and what gives the training text as ids."""
     subject = subjects.of(json.loads(start), "")
-    limit = subject.model.config.max_position_embeddings
-    return subject, tokens.encode(subject.pairs("train"), subject.source, subject.target, limit)
+    encoded = cache(lambda: tokens.encode(subject.pairs("train"), subject.source, subject.target, subject.longest))
+    return subject, encoded
 
 
-def _build(spec: Mapping[str, Any], folder: Path, label: str) -> None:
+def _build(spec: Mapping[str, Any], place: study.Place) -> None:
     method, plan, kinds = spec["method"], dict(spec["training"]), tuple(spec["kinds"])
-    subject, text = _subject(json.dumps(spec["start"], sort_keys=True))
+    subject, train = _subject(json.dumps(spec["start"], sort_keys=True))
+    text = train()
     torch.manual_seed(spec["seed"])
     model, objective = _start(spec, subject), None
     trainee = model
@@ -229,16 +242,18 @@ def _build(spec: Mapping[str, Any], folder: Path, label: str) -> None:
         for rows in tokens.batches(text, subject.source.pad, plan["batch_tokens"], spec["seed"] * 1000 + number):
             yield {n: t.to(model.device) for n, t in tokens.collate(text, rows, subject.source.pad).items()}
 
-    dev = subject.batches(4 * plan["batch_tokens"], spec["dev"])
-    history = training.fit(trainee, epoch, dev, plan, _work(spec), spec["seed"], objective, label)
+    dev, losses = subject.batches(4 * plan["batch_tokens"], spec["dev"]), {}
+    history = training.fit(trainee, epoch, dev, plan, place.work, spec["seed"], objective, place.label)
     if method["name"] == "l0":
-        trainee.trace().round(4).to_csv(folder / "trace.csv")
+        trainee.trace().round(4).to_csv(place.results / "trace.csv")
         trainee.binary = False
-        history.loc[history.index[-1], "soft_dev_loss"] = training.dev_loss(trainee, dev)
+        losses["soft_dev_loss"] = training.dev_loss(trainee, dev)
     if trainee is not model:
         heads.remove(model, trainee.closed())
-    history.to_csv(folder / "history.csv", index=False)
-    heads.save(model.requires_grad_(True), folder / "model")
+    history.to_csv(place.results / "history.csv", index=False)
+    training.keep(model.requires_grad_(True), place)
+    stored = heads.load(place.weights, torch.float32).to(models.device())
+    study.write_json(place.results / "losses.json", losses | {"dev_loss": training.dev_loss(stored, dev)})
 
 
 def _start(spec: Mapping[str, Any], subject: subjects.Subject):
@@ -252,7 +267,10 @@ def _start(spec: Mapping[str, Any], subject: subjects.Subject):
         return heads.remove(model, heads.index(model, tuple(spec["kinds"])))
     if method["name"] == "cut":
         count = len(_removed(model, method["like"]))
-        worths = worth(start, method["few"], method["by"], method["draw"], tuple(spec["kinds"]))
+        if "table" in method:
+            worths = column(study.kind("head table").of(method["table"]), tuple(spec["kinds"]), method["by"])
+        else:
+            worths = worth(start, method["few"], method["by"], method["draw"], tuple(spec["kinds"]))
         return heads.remove(model, least(worths, count))
     return model
 
@@ -274,15 +292,31 @@ def _train_only(model, kinds: tuple[str, ...]) -> None:
             parameter.requires_grad_("embed" not in name)
 
 
-def translations(spec: Mapping[str, Any], split: str, beam: int) -> list[str]:
-    """Translations of a test set by the model that a run left, from the store where they are there already."""
-    described = {"pruned": study.key(spec), "split": split, "beam": beam, "code": training.translation_code()}
-    subject, _ = _subject(json.dumps(spec["start"], sort_keys=True))
-    sources = [pair.source for pair in subject.pairs(split)]
-    return training.stored_translations(described, lambda: load(spec), sources, subject.source, subject.target, beam)
+def _needs(spec: Mapping[str, Any]) -> Iterator[study.Recipe | study.Need]:
+    yield from subjects.needs(spec["start"])
+    method = spec["method"]
+    if "like" in method:
+        yield run(method["like"])
+    if "table" in method:
+        yield study.kind("head table").of(method["table"])
+    elif method["name"] == "cut" and method["by"] != RANDOM:
+        yield scored(spec["start"], method["few"])
+
+
+@contextmanager
+def _opened(spec: Mapping[str, Any], splits: tuple[str, ...], control: Mapping[str, Any] | None) -> Iterator[Any]:
+    yield load(spec)
+
+
+PRUNED = study.Kind("pruned", 1, _build, _needs, opened=_opened)
 
 
 # --- other ways to choose heads --------------------------------------------------------------------------------------
+
+
+def scored(start: Mapping[str, Any], few: int) -> study.Recipe:
+    """The recipe of `scores`."""
+    return SCORES.of({"start": dict(start), "few": few}, "scores of heads")
 
 
 def scores(start: Mapping[str, Any], few: int) -> pd.DataFrame:
@@ -290,16 +324,11 @@ def scores(start: Mapping[str, Any], few: int) -> pd.DataFrame:
 
     Measured on dev sentences: the `few` first for relevance, gradients and leave-one-out, all for confidence.
     """
-    described = {"start": dict(start), "few": few, "code": study.code_version(*_SCORED_BY)}
-    folder = study.make(study.runs(), "scores", described, lambda folder: _score(described, folder))
-    return pd.read_csv(folder / "heads.csv", index_col=list(ADDRESS))
+    return pd.read_csv(scored(start, few).results / "heads.csv", index_col=list(ADDRESS))
 
 
-def _score(described: Mapping[str, Any], folder: Path) -> None:
-    from helpers import measures
-    from helpers.measures.importance import leave_one_out
-
-    subject, _ = _subject(json.dumps(described["start"], sort_keys=True))
+def _score(described: Mapping[str, Any], place: study.Place) -> None:
+    subject = subject_of(described["start"])
     few = subject.batches(4096, described["few"])
     columns = {
         "confidence": measures.confidence(subject.model, subject.batches()),
@@ -309,7 +338,25 @@ def _score(described: Mapping[str, Any], folder: Path) -> None:
     for per in ("example", "token"):
         columns[f"gradient, {per}"] = measures.importance(subject.model, few, per=per, norm=None)
         columns[f"gradient, {per}, by layer"] = measures.importance(subject.model, few, per=per, norm="layer")
-    pd.DataFrame(columns)[list(CRITERIA)].to_csv(folder / "heads.csv")
+    pd.DataFrame(columns)[list(CRITERIA)].to_csv(place.results / "heads.csv")
+
+
+SCORES = study.Kind("scores", 1, _score, lambda spec: subjects.needs(spec["start"]))
+
+
+def column(table: study.Recipe, kinds: Sequence[str], by: str) -> pd.Series:
+    """What heads are worth by a column of a head table (`helpers.methods.comparison`); unmeasured ones are worth least.
+
+    Raises
+    ------
+    StudyError
+        If the table has no such column.
+    """
+    found = pd.read_csv(table.results / "heads.csv", index_col=list(ADDRESS), keep_default_na=False, na_values=["nan"])
+    found = found[found.index.isin(kinds, level="kind")]
+    if by not in found:
+        raise StudyError(f"The head table has no column {by!r} to choose heads by: write one of {', '.join(found)}.")
+    return found[by].astype(float).fillna(-np.inf)
 
 
 def worth(start: Mapping[str, Any], few: int, by: str, draw: int, kinds: tuple[str, ...]) -> pd.Series:
@@ -322,16 +369,31 @@ def worth(start: Mapping[str, Any], few: int, by: str, draw: int, kinds: tuple[s
     """
     if by != RANDOM and by not in CRITERIA:
         raise StudyError(f"There is no way {by!r} to choose heads: write one of {', '.join((RANDOM, *CRITERIA))}.")
-    table = scores(start, few)
-    table = table[table.index.isin(kinds, level="kind")]
     if by == RANDOM:
-        return pd.Series(np.random.default_rng([start.get("seed", 0), draw]).random(len(table)), table.index)
-    return table[by]
+        return drawn(start, heads.index(subject_of(start).model, kinds), draw)
+    table = scores(start, few)
+    return table[table.index.isin(kinds, level="kind")][by]
+
+
+def drawn(start: Mapping[str, Any], index: pd.MultiIndex, draw: int) -> pd.Series:
+    """Random numbers on the heads of a model, the same for the same draw."""
+    return pd.Series(np.random.default_rng([start.get("seed", 0), draw]).random(len(index)), index)
 
 
 def least(worth: pd.Series, count: int) -> list[tuple[str, int, int]]:
     """The `count` heads of least worth; of equal ones those that stand first."""
     return list(worth.sort_values(kind="stable").index[:count])
+
+
+def removed_at_once(sweep: Mapping[str, Any]) -> study.Recipe:
+    """The recipe of `one_shot`."""
+    settings = sweep["settings"]
+    described = {
+        "start": sweep["start"], "kinds": list(sweep["kinds"]), "few": settings["relevance"], "dev": settings["pruning"]["dev"],
+        "draws": settings["pruning"]["draws"], "beam": settings["pruning"]["beam"],
+        "like": [run for run in sweep["runs"].values() if run["method"]["name"] == "l0"],
+    }  # fmt: skip
+    return ONE_SHOT.of(described, f"{title(sweep)}: heads removed at once")
 
 
 def one_shot(sweep: Mapping[str, Any]) -> pd.DataFrame:
@@ -342,33 +404,36 @@ def one_shot(sweep: Mapping[str, Any]) -> pd.DataFrame:
     pandas.DataFrame
         A row each (by, draw, heads): dev_loss, translations ({test set: list}).
     """
-    settings, counts = sweep["settings"], set()
-    for run in sweep["runs"].values():
-        if run["method"]["name"] == "l0":
-            counts.add(sum(len(left) for (kind, _), left in retained(run).items() if kind in sweep["kinds"]))
-    described = {
-        "start": sweep["start"], "kinds": sweep["kinds"], "few": settings["relevance"], "dev": settings["pruning"]["dev"],
-        "draws": settings["pruning"]["draws"], "counts": sorted(counts), "beam": settings["pruning"]["beam"],
-        "code": study.code_version("heads/surgery", "methods/pruning:_shoot,_scored,worth,least", *_SCORED_BY),
-        "translated_by": training.translation_code(),
-    }  # fmt: skip
-    folder = study.make(study.runs(), "one_shot", described, lambda folder: _shoot(described, folder))
-    return pd.DataFrame(json.loads((folder / "one_shot.json").read_text(encoding="utf-8")))
+    return pd.DataFrame(study.read_json(removed_at_once(sweep).results / "one_shot.json"))
 
 
-def _shoot(described: Mapping[str, Any], folder: Path) -> None:
-    subject, _ = _subject(json.dumps(described["start"], sort_keys=True))
+def counts(runs: Iterable[Mapping[str, Any]], kinds: Sequence[str]) -> list[int]:
+    """How many heads of some kinds runs kept, each number once."""
+    return sorted({sum(len(left) for (kind, _), left in retained(run).items() if kind in kinds) for run in runs})
+
+
+def _shoot(described: Mapping[str, Any], place: study.Place) -> None:
+    subject = subject_of(described["start"])
     dev, kinds = list(subject.batches(first=described["dev"])), tuple(described["kinds"])
     rows, known = [], {}  # several criteria may leave the same heads
     ways = [(by, draw) for by in (*CRITERIA, RANDOM) for draw in range(described["draws"] if by == RANDOM else 1)]
     for by, draw in study.progress(ways, "removing at once"):
         worths = worth(described["start"], described["few"], by, draw, kinds)
-        for left in described["counts"]:
+        for left in counts(described["like"], kinds):
             gone = frozenset(least(worths, len(worths) - left))
             if gone not in known:
                 known[gone] = _scored(subject, heads.remove(copy.deepcopy(subject.model), gone), dev, described["beam"])
             rows.append({"by": by, "draw": draw, "heads": left, **known[gone]})
-    study.write_json(folder / "one_shot.json", rows)
+    study.write_json(place.results / "one_shot.json", rows)
+
+
+def _shot_needs(spec: Mapping[str, Any]) -> Iterator[study.Recipe | study.Need]:
+    yield from subjects.needs(spec["start"])
+    yield scored(spec["start"], spec["few"])
+    yield from map(run, spec["like"])
+
+
+ONE_SHOT = study.Kind("removed at once", 1, _shoot, _shot_needs)
 
 
 def _scored(subject: subjects.Subject, model, dev: Sequence[Mapping[str, Any]], beam: int) -> dict[str, Any]:
@@ -378,29 +443,3 @@ def _scored(subject: subjects.Subject, model, dev: Sequence[Mapping[str, Any]], 
         texts = [pair.source for pair in subject.pairs(split)]
         found["translations"][split] = training.translate(model, texts, subject.source, subject.target, beam)
     return found
-
-
-# --- the command -----------------------------------------------------------------------------------------------------
-
-
-def make(sweep: Mapping[str, Any]) -> None:
-    """Make what is missing of a sweep, run after run; a sweep that was killed goes on at its first missing run.
-
-    A run that imitates another one makes that first.
-    """
-    subject, _ = _subject(json.dumps(sweep["start"], sort_keys=True))
-    for name, spec in sweep["runs"].items():
-        made(spec, f"{sweep['name']}: {name}")
-        for split in subject.tests:
-            translations(spec, split, sweep["settings"]["pruning"]["beam"])
-    if sweep["kinds"] == ["encoder"] and sweep["settings"]["pruning"]["compared"]:
-        one_shot(sweep)
-
-
-def main(arguments: list[str] | None = None) -> None:
-    """Make every run of a sweep file that is not in the store yet."""
-    study.run_file(make, "sweep", "helpers.methods.pruning.sweep", ("name", "kinds", "settings", "start", "runs"), arguments)
-
-
-if __name__ == "__main__":
-    main(sys.argv[1:])

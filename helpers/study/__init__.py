@@ -4,24 +4,26 @@ Nothing here knows about heads, models or corpora; every other module may import
 """
 
 # ruff: noqa: F401
+from helpers.study.code import code_version
 from helpers.study.errors import StudyError, one_sentence, progress
 from helpers.study.provenance import LIBRARIES, ROOT, hardware, portable, provenance, threads
+from helpers.study.recipe import KINDS, Kind, Need, Place, Recipe, at, kind, make
 from helpers.study.run import PARAMETERS, Run, begin, save_figure
-from helpers.study.settings import OPTIONAL, PROFILES, parse_overrides, settings
+from helpers.study.settings import parse_overrides, profiles, settings
 from helpers.study.store import (
-    code_version,
     data,
     data_root,
+    device,
     digest,
     key,
-    made,
-    make,
-    place,
+    read_json,
     read_spec,
-    run_file,
+    room_for,
     runs,
+    say,
+    use,
     whole,
     write_bytes,
     write_json,
     write_text,
-)  # fmt: skip
+)

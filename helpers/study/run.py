@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
 import os
-import pickle
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -14,11 +14,12 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from helpers.study import store
+from helpers.study import recipe
+from helpers.study.code import code_version
 from helpers.study.errors import StudyError
 from helpers.study.provenance import ROOT, portable, provenance
 from helpers.study.settings import parse_overrides, settings
-from helpers.study.store import code_version, data, runs, write_bytes, write_json, write_text
+from helpers.study.store import read_spec, runs, use, write_bytes, write_json, write_text
 
 
 def _seeds(spec: Any) -> set[int]:
@@ -32,13 +33,13 @@ def _seeds(spec: Any) -> set[int]:
 
 
 def _described(folder: Path) -> dict[str, Any]:
-    """What a provenance file says of a thing in the store; of data also how it was made and the digest of every file."""
-    manifest = json.loads((folder / "made.json").read_text(encoding="utf-8"))
-    spec, files = manifest.get("spec", {}), manifest["files"]
-    found = {"kind": folder.parent.name, "key": folder.name, "seeds": sorted(_seeds(spec)), "code": spec.get("code", "")}
+    """What a provenance file says of a thing in the store; of text also how it was made and the digest of every file."""
+    manifest = read_spec(folder / "made.json")
+    spec, files = manifest["spec"], manifest["files"]
+    found = {"kind": manifest["kind"], "key": folder.name, "version": manifest["version"], "seeds": sorted(_seeds(spec))}
     found["sha256"] = hashlib.sha256(json.dumps(files, sort_keys=True).encode()).hexdigest()  # of all digests
-    found |= {name: manifest[name] for name in ("commit", "time", "seconds") if name in manifest}
-    return found | ({"spec": portable(spec), "files": files} if folder.parents[1] == data() else {})
+    found |= {name: manifest[name] for name in ("commit", "time", "seconds", "published") if name in manifest}
+    return found | ({"spec": portable(spec), "files": files} if recipe.kind(manifest["kind"]).text else {})
 
 
 def save_figure(figure, folder: Path, name: str) -> Path:
@@ -82,7 +83,7 @@ class Run:
     folder: Path
     started: float
     code: str = ""
-    _since: int = field(default_factory=lambda: len(store._READ), repr=False)
+    _since: int = field(default_factory=lambda: len(recipe.read_since(0)), repr=False)
     _things: dict[Path, dict[str, Any]] = field(default_factory=dict, repr=False)
     _last: float = field(default_factory=time.time, repr=False)
 
@@ -104,7 +105,7 @@ class Run:
 
     def read(self) -> list[dict[str, Any]]:
         """What was read from the store since the run began, in that order."""
-        for folder in store._READ[self._since :]:
+        for folder in recipe.read_since(self._since):
             if folder not in self._things:
                 self._things[folder] = _described(folder)
         return list(self._things.values())
@@ -133,7 +134,7 @@ class Run:
         said = {
             **every,
             "run": shared,
-            "data": {_what(thing): thing["sha256"] for thing in things if thing["kind"] == "corpora"},
+            "data": {_what(thing): thing["sha256"] for thing in things if "spec" in thing},
             "read": {kind: kinds.count(kind) for kind in kinds},
             "seconds": {"since the start": round(now - self.started, 1), "since the last figure": round(now - self._last, 1)},
         }
@@ -145,19 +146,22 @@ class Run:
         """Save a matplotlib figure or animation with its sidecar and what it was drawn from, and show it."""
         from IPython.display import Image, display
 
-        folder, inputs = self.folder / "figures", self.folder / "inputs" / f"{name}.pickle"
+        from helpers.study import values  # here: it loads pandas
+
+        folder, inputs = self.folder / "figures", self.folder / "inputs" / f"{name}.json.gz"
         shown = save_figure(figure, folder, name)
         described = {"figure": name, "redraw": f"python -m helpers.redraw {self._place()} {name}", **self.facts(**facts)}
-        try:
-            drawn_by = figure.drawn_by
-            stored = pickle.dumps(drawn_by)
-        except (AttributeError, TypeError, ValueError, RuntimeError, pickle.PicklingError):  # as classes of others see fit
+        drawn_by, stored = getattr(figure, "drawn_by", None), b""
+        if drawn_by:
+            function = f"{drawn_by.func.__module__}.{drawn_by.func.__name__}"
+            with contextlib.suppress(StudyError):  # said in the sidecar
+                stored = values.packed({"function": function, "args": list(drawn_by.args), "kwargs": drawn_by.keywords})
+        if stored:
+            write_bytes(inputs, stored)
+            described["inputs"] = {"function": function, "sha256": hashlib.sha256(stored).hexdigest()}
+        else:
             inputs.unlink(missing_ok=True)
             described["redraw"] = f"not by itself, its inputs cannot be stored: {self.command}"
-        else:
-            write_bytes(inputs, stored)
-            function = f"{drawn_by.func.__module__}.{drawn_by.func.__name__}"
-            described["inputs"] = {"function": function, "sha256": hashlib.sha256(stored).hexdigest()}
         write_json(folder / f"{name}.json", described)
         self._last = time.time()
         display(Image(filename=shown))
@@ -192,8 +196,10 @@ class Run:
 
 def _what(thing: Mapping[str, Any]) -> str:
     """A corpus in words, with its key."""
-    names = ("corpus", "task", "name", "language", "register")
-    return " ".join(str(part) for part in (*(thing["spec"][name] for name in names if name in thing["spec"]), thing["key"]))
+    names, spec = ("task", "name", "language", "register", "split"), thing["spec"]
+    of = spec["corpus"] if isinstance(spec.get("corpus"), dict) else {}
+    told = [(of | spec)[name] for name in names if name in of | spec]
+    return " ".join(map(str, (thing["kind"], *told, thing["key"])))
 
 
 PARAMETERS = {
@@ -238,5 +244,6 @@ def begin(name: str, namespace: Mapping[str, Any]) -> Run:
         raise StudyError(f"There is no corpus {chosen['corpus']!r}: choose controlled or natural.")
     if parameters["data_root"]:
         os.environ["HEADS_DATA_ROOT"] = str(Path(parameters["data_root"]).expanduser().resolve())
+    use(chosen)
     folder = Path(parameters["output"] or runs() / f"{parameters['profile']}-{chosen['corpus']}").resolve()
     return Run(name, parameters, chosen, folder, time.time(), code_version("."))

@@ -31,7 +31,7 @@ RATIOS = [common.row("step", "2 layers", "ratio", [1, 1, 1]), common.row("step, 
 def test_the_notebook_reads_the_benchmarks_that_there_are():
     assert costs.BENCHMARKS == common.NAMES
     assert tuple(common.COLUMNS) == costs.COLUMNS
-    assert set(costs.SIZES) == set(study.PROFILES) and set(costs.SIZES.values()) == set(common.SIZES)
+    assert set(costs.SIZES) == set(study.profiles()) and set(costs.SIZES.values()) == set(common.SIZES)
 
 
 def test_results_are_what_was_kept_with_its_sidecar():

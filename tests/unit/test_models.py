@@ -84,7 +84,7 @@ def test_seed_decides_the_weights():
 
 
 def test_every_profile_can_be_built():
-    for profile in study.PROFILES:
+    for profile in study.profiles():
         shape = study.settings(profile)["model"]
         with torch.device("meta"):
             model = models.build(shape, 100, 100, 1)
@@ -460,7 +460,7 @@ def test_seed_decides_the_weights_of_a_bart():
 
 
 def test_every_profile_s_bart_can_be_built():
-    for profile in study.PROFILES:
+    for profile in study.profiles():
         shape = study.settings(profile)["coreference"]["summarization"]["model"]
         with torch.device("meta"):
             model = models.build_bart(shape, 100, 1)

@@ -7,13 +7,17 @@ import json
 import re
 import subprocess
 import sys
+import types
 
 import matplotlib.pyplot as plt
+import numpy as np
 import pandas as pd
 import pytest
+import torch
 
-from helpers import figures, grouped_figures, injection_figures, redraw, study
-from helpers.study import StudyError
+from helpers import comparison_figures, cost_figures, figures, grouped_figures, injection_figures, redraw, study
+from helpers.methods.l0 import HardConcrete
+from helpers.study import StudyError, values
 
 CURVES = {"one": pd.DataFrame({"step": [1, 2], "dev_loss": [3.0, 2.5], "heads": [8, 4]})}
 GATES = {0.1: pd.DataFrame({("encoder", 0, 0): [0.1, 0.9], ("encoder", 0, 1): [0.1, 0.2]}, [0, 5])}
@@ -38,15 +42,20 @@ def files(folder):
     return {path.name: path.read_bytes() for path in folder.iterdir() if path.suffix in (".png", ".pdf", ".gif")}
 
 
-@pytest.mark.parametrize("module", [figures, grouped_figures, injection_figures])
+MODULES = [comparison_figures, cost_figures, figures, grouped_figures, injection_figures]
+
+
+@pytest.mark.parametrize("module", MODULES, ids=lambda module: module.__name__)
 def test_every_figure_function_is_redrawable(module):
     public = {
         name: value
         for name, value in vars(module).items()
         if inspect.isfunction(value) and value.__module__ == module.__name__ and not name.startswith("_")
     }
-    left = {name for name, value in public.items() if not hasattr(value, "__wrapped__")}
-    assert left <= {"style", "hard_concrete_slider"} and len(public) > 8
+    left = {name for name, value in public.items() if not hasattr(value, "redrawable")}
+    assert left <= {"style", "hard_concrete_slider"} and len(public) > 5
+    for name in set(public) - left:
+        assert redraw.figure_function(f"{module.__name__}.{name}") is public[name]
 
 
 def test_another_process_draws_the_same_bytes_and_imports_nothing_that_trains(run, tmp_path):
@@ -82,7 +91,37 @@ def test_the_sidecar_names_the_function_and_the_command(run):
     facts = read(run.folder / "figures" / "curves.json")
     assert facts["redraw"] == "python -m helpers.redraw run curves"
     assert facts["inputs"]["function"] == "helpers.figures.learning_curves"
-    assert facts["inputs"]["sha256"] == study.digest(run.folder / "inputs" / "curves.pickle")
+    assert facts["inputs"]["sha256"] == study.digest(run.folder / "inputs" / "curves.json.gz")
+
+
+FACTS = {("encoder", layer, head): 0.1 * layer + 0.3 * head for layer in (0, 1) for head in (0, 1)}
+HEADS = pd.Series(FACTS, name="relevance").rename_axis(["kind", "layer", "head"])
+SITES = {("encoder", 0): np.eye(2), ("cross", 1): np.full((2, 2), 0.5)}
+CONSTRAINT = pd.DataFrame({"step": [1, 2, 3], "homogeneity": [0.1, 0.2, float("nan")], "diversity": [0.5, 0.4, 0.3]})
+CONSTRAINT.attrs["vote"] = 2
+DRAWN = {
+    "series on heads, all defaults": lambda: figures.head_maps({"one": HEADS, "two": HEADS * 0.5}),
+    "keywords, tuples and None": lambda: figures.head_maps({"one": HEADS}, "encoder", {"one": -HEADS}, limits=None, label="x"),
+    "lists in cells": lambda: figures.function_map({"one": pd.Series([[], [("rare", "rare")], [], []], HEADS.index)}),
+    "arrays of torch": lambda: figures.attention(
+        [{"title": "a", "rows": ["x"], "columns": ("y", "z"), "weights": torch.tensor([[0.25, 0.75]]), "arcs": [(0, 1)]}]
+    ),
+    "distributions": lambda: figures.hard_concrete([HardConcrete(torch.tensor(a), 0.33) for a in (0.0, 2.0)]),
+    "numbers as keys": lambda: figures.gate_paths(GATES, {0.1: 1}),
+    "facts with a table": lambda: grouped_figures.constraint_over_training({"GHT": CONSTRAINT}),
+    "sites as keys": lambda: grouped_figures.similarity(
+        SITES, SITES, {site: [0, 1] for site in SITES}, {site: np.array([0, 0]) for site in SITES}, ("before", "after"),
+        {("encoder", 0): [1], ("cross", 1): (0,)},
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", DRAWN)
+def test_every_kind_of_input_is_drawn_again_with_the_same_bytes(run, tmp_path, name):
+    run.figure(DRAWN[name](), "other")
+    assert redraw.redraw(run.folder, ["other"], tmp_path / "again") == [tmp_path / "again" / "other.png"]
+    again, before = files(tmp_path / "again"), files(run.folder / "figures")
+    assert sorted(again) == ["other.pdf", "other.png"] and again.items() <= before.items()
 
 
 def test_the_outer_of_two_figure_functions_is_stored():
@@ -93,13 +132,19 @@ def test_the_outer_of_two_figure_functions_is_stored():
 
 
 @pytest.mark.parametrize(
-    "figure", [lambda: plt.figure(), lambda: redraw.redrawable(lambda _: plt.figure())(lambda: None)],
-    ids=["drawn by no figure function", "inputs that cannot be stored"],
-)  # fmt: skip
+    "figure",
+    [
+        plt.figure,
+        lambda: redraw.redrawable(lambda: plt.figure())(),
+        lambda: redraw.redrawable(lambda: figures.learning_curves(CURVES))(),
+        lambda: figures.learning_curves(types.MappingProxyType(CURVES)),
+    ],
+    ids=["no figure function", "function of others", "function of others around ours", "inputs that cannot be stored"],
+)
 def test_a_figure_that_cannot_be_drawn_alone_says_so(run, figure, capsys):
     run.figure(figure(), "curves")  # again, under the name of a figure with inputs
     facts = read(run.folder / "figures" / "curves.json")
-    assert "inputs" not in facts and not (run.folder / "inputs" / "curves.pickle").exists()
+    assert "inputs" not in facts and not (run.folder / "inputs" / "curves.json.gz").exists()
     assert facts["redraw"] == f"not by itself, its inputs cannot be stored: {run.command}"
     with pytest.raises(StudyError, match=re.escape(f"curves has no stored inputs: run its notebook again ({run.command}).")):
         redraw.redraw(run.folder, ["curves"])
@@ -110,7 +155,7 @@ def test_a_figure_that_cannot_be_drawn_alone_says_so(run, figure, capsys):
 
 @pytest.mark.parametrize("damage", ["cut", "changed", "gone", "of another figure"])
 def test_damaged_inputs_are_refused_before_anything_is_drawn(run, tmp_path, damage, capsys):
-    path = run.folder / "inputs" / "gates.pickle"
+    path = run.folder / "inputs" / "gates.json.gz"
     if damage == "cut":
         path.write_bytes(path.read_bytes()[:-10])
     elif damage == "changed":
@@ -118,7 +163,7 @@ def test_damaged_inputs_are_refused_before_anything_is_drawn(run, tmp_path, dama
     elif damage == "gone":
         path.unlink()
     else:
-        path.write_bytes((run.folder / "inputs" / "curves.pickle").read_bytes())
+        path.write_bytes((run.folder / "inputs" / "curves.json.gz").read_bytes())
     with pytest.raises(SystemExit) as caught:
         redraw.main([str(run.folder), "--output", str(tmp_path / "again")])
     said = "are missing" if damage == "gone" else "are damaged or belong to another figure"
@@ -129,12 +174,43 @@ def test_damaged_inputs_are_refused_before_anything_is_drawn(run, tmp_path, dama
 
 def test_code_that_changed_since_is_named(run, monkeypatch):
     monkeypatch.delattr(figures, "learning_curves")
-    with pytest.raises(StudyError, match="need code that is gone") as caught:
+    with pytest.raises(StudyError, match=r"helpers\.figures\.learning_curves") as caught:
         redraw.redraw(run.folder, ["curves"])
     assert run.command in str(caught.value)
-    monkeypatch.setattr(figures, "learning_curves", lambda: None, raising=False)
+    monkeypatch.setattr(figures, "learning_curves", figures.relevance_by_function, raising=False)  # takes three
     with pytest.raises(StudyError, match="cannot be drawn from its stored inputs"):
         redraw.redraw(run.folder, ["curves"])
+
+
+CALLS = {
+    "a function of another package": {"function": "os.system", "args": ["touch called"], "kwargs": {}},
+    "a module of ours that others are in": {
+        "function": "helpers.study.store.os.system",
+        "args": ["touch called"],
+        "kwargs": {},
+    },
+    "a function of others in a module of ours": {"function": "helpers.figures.plt", "args": [], "kwargs": {}},
+    "a function that draws no figure": {"function": "helpers.study.write_text", "args": ["called", ""], "kwargs": {}},
+    "the undecorated function": {"function": "helpers.figures.learning_curves.__wrapped__", "args": [CURVES], "kwargs": {}},
+    "no function": {"function": "helpers", "args": [], "kwargs": {}},
+    "a module that is not there": {"function": "helpers.gone.learning_curves", "args": [], "kwargs": {}},
+    "a number": {"function": 3, "args": [], "kwargs": {}},
+    "no call": ["helpers.figures.learning_curves"],
+    "no arguments": {"function": "helpers.figures.learning_curves"},
+    "numbers as arguments": {"function": "helpers.figures.learning_curves", "args": 3, "kwargs": 4},
+}
+
+
+@pytest.mark.parametrize("call", CALLS)
+def test_inputs_call_figure_functions_only(run, tmp_path, monkeypatch, call):
+    monkeypatch.chdir(tmp_path)
+    path, facts = run.folder / "inputs" / "curves.json.gz", read(run.folder / "figures" / "curves.json")
+    values.write(path, CALLS[call])
+    study.write_json(run.folder / "figures" / "curves.json", facts | {"inputs": {"sha256": study.digest(path)}})
+    with pytest.raises(StudyError) as caught:
+        redraw.redraw(run.folder, ["curves"], tmp_path / "again")
+    assert run.command in str(caught.value)
+    assert not (tmp_path / "called").exists() and not (tmp_path / "again").exists()
 
 
 def test_unknown_runs_and_figures(run, tmp_path):

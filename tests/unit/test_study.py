@@ -1,4 +1,4 @@
-"""Settings, keys, the store, and the start of a run."""
+"""Keys, the store, and the start of a run."""
 
 from __future__ import annotations
 
@@ -15,73 +15,6 @@ import pytest
 
 from helpers import study
 from helpers.study import StudyError
-
-# --- settings --------------------------------------------------------------------------------------------------------
-
-
-def test_profiles_have_the_same_names():
-    names = {profile: set(study.settings_names(table)) - set(study.OPTIONAL) for profile, table in study.PROFILES.items()}
-    assert all(found == names["laptop"] for found in names.values())
-
-
-def test_optional_settings_can_be_given_in_every_profile():
-    for profile in study.PROFILES:
-        assert study.settings(profile, {"model.decoder_layers": 2})["model"]["decoder_layers"] == 2
-    with pytest.raises(StudyError, match="decoder_heads' takes a int"):
-        study.settings("tiny", {"model.decoder_heads": "two"})
-
-
-def test_overrides_change_what_they_name_and_nothing_else():
-    chosen = study.settings("laptop", {"beam": 4, "training.steps": 7, "training.learning_rate": 1})
-    assert (chosen["beam"], chosen["training"]["steps"]) == (4, 7)
-    assert chosen["training"]["learning_rate"] == 1.0
-    assert type(chosen["training"]["learning_rate"]) is float
-    steps, rate = (study.PROFILES["laptop"]["training"][name] for name in ("steps", "learning_rate"))
-    chosen["training"] |= {"steps": steps, "learning_rate": rate}
-    assert chosen | {"beam": study.PROFILES["laptop"]["beam"]} == study.settings("laptop") == study.PROFILES["laptop"]
-    other = study.settings("laptop", {"training.steps": 7})
-    other["training"]["betas"].append(0)
-    assert study.settings("laptop")["training"] == study.PROFILES["laptop"]["training"]
-
-
-@pytest.mark.parametrize("profile", ["huge", "", "Laptop", 3, None])
-def test_unknown_profile_names_the_profiles(profile):
-    with pytest.raises(StudyError, match=re.escape(f"{profile!r}: choose one of tiny, laptop, natural, paper.")):
-        study.settings(profile)
-
-
-@pytest.mark.parametrize("name", ["stepz", "training.stepz", "training", "model", "training.steps.more", "a.b.c", "", "."])
-def test_unknown_setting_names_the_settings(name):
-    with pytest.raises(StudyError) as caught:
-        study.settings("tiny", {name: 1})
-    assert repr(name) in str(caught.value)
-    for known in ("beam", "training.steps", "model.heads"):
-        assert known in str(caught.value)
-
-
-@pytest.mark.parametrize(
-    ("name", "value"),
-    [("beam", "4"), ("beam", 4.5), ("beam", True), ("beam", None), ("corpus", 1), ("training.clip", "1"),
-     ("training.clip", True), ("training.betas", 0.9), ("training.steps", 1e3)],
-)  # fmt: skip
-def test_value_of_another_type_names_the_right_type(name, value):
-    place = study.settings("tiny")
-    for part in name.split("."):
-        place = place[part]
-    with pytest.raises(
-        StudyError, match=re.escape(f"{name!r} takes a {type(place).__name__} such as {place!r}, not {value!r}")
-    ):
-        study.settings("tiny", {name: value})
-
-
-def test_parse_overrides():
-    assert study.parse_overrides("") == {}
-    assert study.parse_overrides(' training.steps=200  beam=4 corpus=natural training.betas=[0.9,0.98] a="b=c" d=') == {
-        "training.steps": 200, "beam": 4, "corpus": "natural", "training.betas": [0.9, 0.98], "a": "b=c", "d": "",
-    }  # fmt: skip
-    with pytest.raises(StudyError, match="Cannot read the setting 'beam': write NAME=VALUE"):
-        study.parse_overrides("training.steps=3 beam")
-
 
 # --- keys and code versions ------------------------------------------------------------------------------------------
 

@@ -15,6 +15,7 @@ from helpers.corpora.controlled.sampler import REGISTERS, mentions, sample, sens
 from helpers.study import StudyError
 
 LANGUAGES = {"de": "german", "fr": "french", "ru": "russian"}
+VERSIONS = dict.fromkeys(LANGUAGES, 1)  # of the text in each language: raise it when a sentence or its translation changes
 BLOCK = 256  # sentences drawn from one seed
 LENGTHS = {"news": (5, 32), "subtitles": (2, 20)}  # words of a sentence, shortest and longest
 

@@ -1,0 +1,338 @@
+"""Recipes: everything that takes time, known by a key of what its numbers depend on, made whole or not at all.
+
+A *kind* is a sort of thing that is made: a text, a training, a score. A *recipe* is a kind with a spec. Its key is a digest of
+the kind, the kind's version, the spec, the keys of what it needs, and the precision and class of the device: of everything
+that decides its numbers, and of no code. The version is a number that whoever changes numbers must raise; the fingerprint tests
+fail where somebody did not.
+
+What a recipe leaves has two parts: *results* (small: scores, translations, tables, maps of heads) and *weights* (large: a model
+in half precision). Whoever reads results needs no weights.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import random
+import shutil
+import sys
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cache, cached_property
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import filelock
+
+from helpers.study import published, store
+from helpers.study.errors import StudyError
+from helpers.study.provenance import provenance
+
+RESULTS, WEIGHTS, MANIFEST = "results", "weights", "made.json"
+
+
+class Place(NamedTuple):
+    """Where a recipe being made puts what.
+
+    Attributes
+    ----------
+    results, weights : pathlib.Path
+        Folders of the two parts, which are there and empty.
+    work : pathlib.Path
+        Folder of checkpoints: it outlives a process that is killed, and goes when the recipe is made.
+    label : str
+        For a progress bar.
+    """
+
+    results: Path
+    weights: Path
+    work: Path
+    label: str
+
+
+class Need(NamedTuple):
+    """A recipe that another one reads, and whether it reads weights."""
+
+    recipe: Recipe
+    weights: bool = False
+
+
+@dataclass(frozen=True, eq=False)
+class Kind:
+    """A sort of recipe.
+
+    Attributes
+    ----------
+    name : str
+        In plain words; also the folder in the store.
+    version : int or callable
+        A number, or what gives it for a spec. Raise it with whatever changes the numbers of this kind.
+    build : callable
+        (spec, `Place`): makes what is described.
+    needs : callable
+        spec -> recipes, or `Need`s, that `build` may read. Their keys are part of the key.
+    text : bool
+        Text lies among the data; no device has a part in it, and it is never published.
+    light : bool
+        A matter of seconds: it is made in the job of what it reads.
+    opened : callable, optional
+        Of a kind that leaves a model: (spec, test sets, control) -> context of the model as it writes (`helpers.tasks`).
+    """
+
+    name: str
+    version: int | Callable[[Mapping[str, Any]], int]
+    build: Callable[[Mapping[str, Any], Place], None]
+    needs: Callable[[Mapping[str, Any]], Iterable[Recipe | Need]] = lambda spec: ()
+    text: bool = False
+    light: bool = False
+    opened: Callable[..., Any] | None = None
+
+    def __post_init__(self) -> None:
+        KINDS[self.name] = self
+
+    def of(self, spec: Mapping[str, Any], label: str = "") -> Recipe:
+        """The recipe of a spec; the label is for people alone."""
+        return Recipe(self, spec, label or self.name)
+
+
+KINDS: dict[str, Kind] = {}  # by name: what a job's file, or a manifest, speaks of
+
+
+def kind(name: str) -> Kind:
+    """The kind of a name.
+
+    Raises
+    ------
+    StudyError
+        If there is none.
+    """
+    if name not in KINDS:
+        raise StudyError(f"There is no recipe of kind {name!r}: choose from {', '.join(KINDS)}.")
+    return KINDS[name]
+
+
+@dataclass(frozen=True, eq=False)
+class Recipe:
+    """Something to be made: two of the same key are the same."""
+
+    kind: Kind
+    spec: Mapping[str, Any]
+    label: str = field(default="", repr=False)
+
+    @cached_property
+    def key(self) -> str:
+        """16 hexadecimal digits."""
+        return _key(self.kind.name, json.dumps(self.spec, sort_keys=True), "" if self.kind.text else store.device())
+
+    @cached_property
+    def what(self) -> str:
+        """Digest of kind and spec alone: the same for another version, or on another device."""
+        return store.key([self.kind.name, self.spec])
+
+    @property
+    def version(self) -> int:
+        """The kind's version for this spec."""
+        return _version(self.kind, self.spec)
+
+    @cached_property
+    def needs(self) -> tuple[Need, ...]:
+        """What it may read, each once."""
+        found = (one if isinstance(one, Need) else Need(one) for one in self.kind.needs(self.spec))
+        merged: dict[Recipe, bool] = {}
+        for need in found:
+            merged[need.recipe] = merged.get(need.recipe, False) or need.weights
+        return tuple(Need(*one) for one in merged.items())
+
+    @property
+    def folder(self) -> Path:
+        """Where it lies or will lie."""
+        return (store.data() if self.kind.text else store.runs()) / self.kind.name / self.key
+
+    @property
+    def results(self) -> Path:
+        """The folder of its results; made, or taken from what is published, if they are not there."""
+        return make(self) / RESULTS
+
+    @property
+    def weights(self) -> Path:
+        """The folder of its weights, likewise."""
+        return make(self, weights=True) / WEIGHTS
+
+    def made(self, weights: bool = False) -> bool:
+        """Whether it can be read without making it: from the store, or from what is published. Files are not checked."""
+        return _there(self.folder, weights) or published.offers(self, weights)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Recipe) and (self.kind.name, self.key) == (other.kind.name, other.key)
+
+    def __hash__(self) -> int:
+        return hash(self.key)
+
+
+@cache
+def _key(name: str, spec: str, device: str) -> str:
+    recipe = KINDS[name].of(json.loads(spec))
+    needed = [need.recipe.key for need in recipe.needs]
+    on = [device, store.precision()] if device else []
+    return store.key([name, recipe.version, recipe.spec, needed, on])
+
+
+def _version(kind: Kind, spec: Mapping[str, Any]) -> int:
+    return kind.version(spec) if callable(kind.version) else kind.version
+
+
+def at(folder: Path) -> Recipe:
+    """The recipe of which `folder` is a part, or all, in the store.
+
+    Raises
+    ------
+    StudyError
+        If it is none.
+    """
+    for place in (folder, folder.parent):
+        if (place / MANIFEST).is_file():
+            manifest = store.read_spec(place / MANIFEST)
+            return kind(manifest.get("kind", "")).of(manifest["spec"])
+    raise StudyError(f"{folder} is no folder of the store: there is no {MANIFEST}.")
+
+
+# --- making ----------------------------------------------------------------------------------------------------------
+
+_READ: list[Path] = []  # every folder that `make` returned in this process: only here can it be seen what a run reads
+
+
+def make(recipe: Recipe, weights: bool = False, build: Callable[[Mapping[str, Any], Place], None] | None = None) -> Path:
+    """The recipe's folder in the store: as it is, filled from what is published, or made now.
+
+    Two processes that want the same wait for one another. What a killed one left behind is never read.
+
+    Parameters
+    ----------
+    weights : bool
+        Whether the weights are wanted too.
+    build : callable, optional
+        What makes it in place of the kind's own `build`, with the same numbers.
+
+    Raises
+    ------
+    StudyError
+        If a file was cut off or changed since it was made, the disk is full, or as the kind's `build`.
+    """
+    folder = recipe.folder
+    if not _checked(folder, weights):
+        with _alone(recipe):
+            if not _checked(folder, weights) and not published.fetch(recipe, weights):
+                _build(recipe, build or recipe.kind.build)
+        if not _checked(folder, weights):
+            raise StudyError(f"What was made could not be put into {folder}: check that it can be written and is no file.")
+    _READ.append(folder)
+    return folder
+
+
+def read_since(count: int) -> list[Path]:
+    """The folders that were read in this process after the first `count` ones."""
+    return _READ[count:]
+
+
+def _there(folder: Path, weights: bool) -> bool:
+    """Whether a finished thing lies in the folder, with weights if they are wanted; files are not checked."""
+    if not (folder / MANIFEST).exists():
+        return False
+    if not published.ignored() and (not weights or (folder / WEIGHTS).exists()):
+        return True
+    manifest = _read(folder)
+    if published.ignored() and manifest.get("published"):
+        return False
+    return not weights or (folder / WEIGHTS).exists() or not any(name.startswith(WEIGHTS) for name in manifest["files"])
+
+
+def _read(folder: Path) -> dict[str, Any]:
+    try:
+        manifest = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
+        return manifest | {"files": dict(manifest["files"])}
+    except (OSError, ValueError, KeyError, TypeError):
+        path = folder / MANIFEST
+        raise StudyError(f"The stored file {path} is damaged: delete the folder {folder} to make it anew.") from None
+
+
+def _checked(folder: Path, weights: bool) -> bool:
+    """`_there`, with every file held to its digest."""
+    if not _there(folder, weights):
+        return False
+    manifest = _read(folder)
+    parts = [part for part in (RESULTS, WEIGHTS) if part == RESULTS or (folder / part).exists()]
+    spoilt = store.damaged(folder, {name: told for name, told in manifest["files"].items() if name.partition("/")[0] in parts})
+    if spoilt and manifest.get("published"):
+        store.say(f"The stored file {folder / spoilt} is damaged: it is taken anew from the published runs.")
+        shutil.rmtree(folder, ignore_errors=True)
+        return False
+    if spoilt:
+        raise StudyError(f"The stored file {folder / spoilt} is damaged: delete the folder {folder} to make it anew.")
+    return True
+
+
+@contextlib.contextmanager
+def _alone(recipe: Recipe) -> Iterator[None]:
+    """Hold the recipe's lock; the system frees it however the process ends."""
+    path = store.runs() / "locks" / f"{recipe.key}.lock"
+    with store.room_for(path):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        lock = filelock.FileLock(path)
+        try:
+            lock.acquire(timeout=0)
+        except filelock.Timeout:
+            store.say(f"{recipe.label} is being made by another run: waiting for it.")
+            lock.acquire()
+    try:
+        yield
+    finally:
+        lock.release()
+
+
+def _build(recipe: Recipe, build: Callable[[Mapping[str, Any], Place], None]) -> None:
+    folder, work = recipe.folder, store.runs() / "work" / recipe.key
+    for left in folder.parent.glob(f".{folder.name}.*"):  # of killed builds: the lock is ours
+        shutil.rmtree(left, ignore_errors=True)
+    scratch, old = (folder.with_name(f".{folder.name}.{os.getpid()}{end}") for end in ("", ".old"))
+    place = Place(scratch / RESULTS, scratch / WEIGHTS, work, recipe.label)
+    try:
+        started = time.time()
+        with store.room_for(folder), _own_draws():
+            place.results.mkdir(parents=True)
+            place.weights.mkdir()
+            build(recipe.spec, place)
+            if not any(place.weights.iterdir()):
+                place.weights.rmdir()
+            store.write_json(scratch / MANIFEST, _manifest(recipe, scratch, time.time() - started))
+            with contextlib.suppress(OSError):
+                os.rename(folder, old)  # results without their weights, or published ones that are not wanted
+            with contextlib.suppress(OSError):
+                os.rename(scratch, folder)
+    finally:
+        shutil.rmtree(scratch, ignore_errors=True)
+        shutil.rmtree(old, ignore_errors=True)
+    shutil.rmtree(work, ignore_errors=True)
+
+
+def _manifest(recipe: Recipe, scratch: Path, seconds: float) -> dict[str, Any]:
+    return {
+        "kind": recipe.kind.name, "version": recipe.version, "spec": recipe.spec, "label": recipe.label, "what": recipe.what,
+        "needs": [need.recipe.key for need in recipe.needs], "files": store.digests(scratch), "seconds": round(seconds, 1),
+        **provenance(),
+    }  # fmt: skip
+
+
+@contextlib.contextmanager
+def _own_draws() -> Iterator[None]:
+    """Random draws inside the block change none outside: a recipe may be made while another one is."""
+    torch, numpy = sys.modules.get("torch"), sys.modules.get("numpy")
+    plain, drawn = random.getstate(), numpy.random.get_state() if numpy else None
+    with torch.random.fork_rng() if torch else contextlib.nullcontext():
+        try:
+            yield
+        finally:
+            random.setstate(plain)
+            if numpy:
+                numpy.random.set_state(drawn)

@@ -1,0 +1,343 @@
+"""The schema of all settings: what each is, its unit, its default, and which values make sense.
+
+Defaults are what profiles (`helpers.study.settings`) have in common. What is refused is told in one sentence each.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from typing import Annotated, Any, Literal
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
+from pydantic.fields import FieldInfo
+
+# --- kinds of values -------------------------------------------------------------------------------------------------
+
+Count = Annotated[int, Field(ge=1)]
+Amount = Annotated[int, Field(ge=0)]  # where a description says what 0 means
+Share = Annotated[float, Field(ge=0, le=1)]
+Weight = Annotated[float, Field(ge=0)]
+Positive = Annotated[float, Field(gt=0)]
+
+
+def _price(value: float) -> float:
+    if not 0 <= value < math.inf:
+        raise ValueError(f"The price of an open gate (lambda) must be a number from 0, not {value}.")
+    return value
+
+
+def _among(said: str, *names: str) -> Any:
+    """Text that is one of some names; `said` is the beginning of the sentence on any other."""
+
+    def check(value: str) -> str:
+        if value not in names:
+            raise ValueError(f"{said.format(repr(value))} {', '.join(names)}.")
+        return value
+
+    return Annotated[str, AfterValidator(check)]
+
+
+Price = Annotated[float, Field(allow_inf_nan=True), AfterValidator(_price)]
+Criterion = _among(
+    "There is no way {} to choose heads: write one of", "random", "confidence", "relevance", "gradient, example",
+    "gradient, token", "gradient, example, by layer", "gradient, token, by layer", "leave-one-out",
+)  # fmt: skip
+FeatureMap = _among("There is no feature map {}: choose from", "V", "A", "O")
+GroupRows = _among("There are no rows {} of grouped heads: choose from", "peers", "ablations", "numbers", "strengths")
+Matrix = _among("There is no coreference matrix {}: choose from", "full", "adjacent", "previous")
+Span = _among("A mention is not linked by its {} subword(s): choose from", "first", "whole")
+Layers = _among("There is no part {} of the layers: choose from", "all", "lower", "middle", "upper")
+InjectedRows = _among(
+    "There are no rows {} of coreference: choose from", "selection", "where", "matrices", "quality", "inference", "training",
+    "masks",
+)  # fmt: skip
+
+
+class Block(BaseModel):
+    """Settings that belong together; numbers keep their type, and a name that is not there is an error."""
+
+    model_config = ConfigDict(extra="forbid", strict=True, allow_inf_nan=False)
+
+
+# --- the schema ------------------------------------------------------------------------------------------------------
+
+
+class Model(Block):
+    """Shape of a model that starts from random weights."""
+
+    layers: Count = Field(3, description="Layers of the encoder, and of the decoder where decoder_layers does not say.")
+    width: Count = Field(128, description="Numbers in a token's representation, split evenly over the heads.")
+    heads: Count = Field(8, description="Heads of an attention of each layer.")
+    feed_forward: Count = Field(512, description="Hidden units of each feed-forward layer.")
+    dropout: Share = Field(0.1, description="Probability with which a hidden unit is dropped in training.")
+    decoder_layers: Count | None = Field(None, description="Layers of the decoder; as the encoder's if not set.")
+    decoder_heads: Count | None = Field(None, description="Heads of a decoder's attention; as the encoder's if not set.")
+
+
+class Training(Block):
+    """Training of the translation models; what other trainings do not set themselves is as here."""
+
+    steps: Count = Field(1000, description="Training steps.")
+    batch_tokens: Count = Field(2048, description="Tokens of a batch at most: source, target and padding.")
+    learning_rate: Positive = Field(2e-3, description="Learning rate of Adam at its peak, the end of the warm-up.")
+    warmup: Amount = Field(200, description="Steps over which the learning rate rises; 0 is as 1.")
+    cooldown: Share = Field(0.0, description="Share of the steps, the last, over which the learning rate goes to zero.")
+    betas: list[Share] = Field([0.9, 0.98], min_length=2, max_length=2, description="Decay of Adam's two moments, a step.")
+    label_smoothing: Share = Field(0.1, description="Share of a target token's probability that is spread over all tokens.")
+    clip: Weight = Field(1.0, description="Norm of the gradient at most; 0 for any.")
+    evaluate_every: Count = Field(200, description="Steps between two measurements of the dev loss.")
+    patience: Amount = Field(0, description="Dev losses without a better one after which training ends; 0 for never.")
+    average: Amount = Field(0, description="How many of the last evaluated weights are averaged; 0 keeps the best ones.")
+
+
+class Pruning(Block):
+    """Further training with gates or with heads gone (section 6 of Voita et al.): all runs of a model alike."""
+
+    steps: Count = Field(250, description="Steps of further training.")
+    learning_rate: Positive = Field(5e-4, description="Learning rate at its peak.")
+    warmup: Amount = Field(50, description="Steps over which the learning rate rises; 0 is as 1.")
+    cooldown: Share = Field(0.3, description="Share of the steps, the last, over which the learning rate goes to zero.")
+    evaluate_every: Count = Field(50, description="Steps between two measurements of the dev loss.")
+    dev: Count = Field(200, description="Dev sentences, the first, on which it is measured.")
+    start: float = Field(2.0, description="Log alpha at which gates start: 2 is almost open.")
+    gate_rate: Positive = Field(0.3, description="Learning rate of the gates at its peak.")
+    temperature: Positive = Field(0.33, description="Temperature of the gates' Hard Concrete distribution.")
+    penalties: list[Price] = Field(
+        [0.001, 0.0025, 0.006, 0.015, 0.04], description="Prices of an open gate (lambda, nats a token), encoder heads alone."
+    )
+    penalties_all: list[Price] = Field([0.003, 0.01, 0.03], description="The same, heads of all kinds.")
+    compared: list[Price] = Field([0.015], description="Prices at whose head counts heads are chosen in other ways too.")
+    scratch: list[Price] = Field([0.01], description="Prices whose head maps are trained from random weights too (Table 2).")
+    criteria: list[Criterion] = Field(
+        ["random", "confidence", "relevance", "gradient, example", "leave-one-out"],
+        description="Other ways to choose heads, each followed by further training.",
+    )
+    draws: Amount = Field(3, description="Random draws of heads; 0 for none.")
+    variants: bool = Field(True, description="Whether gates also start half-open, and with a temperature of 0.5.")
+    beam: Count = Field(1, description="Beams in translating; 1 is greedy.")
+    seeds: Count = Field(1, description="Seeds of the runs with gates.")
+    languages: Count = Field(1, description="Models of each register, the first, whose encoder heads are pruned.")
+    all_kinds: Amount = Field(1, description="Models in all, the first, whose heads of all kinds are pruned; 0 for none.")
+    deep_steps: Amount = Field(0, description="Training steps of a model with a deep decoder; 0 for as many as training.steps.")
+
+
+class Task(Block):
+    """A text and the training of a model on it."""
+
+    text: str = Field("", description="Name of the text: LANGUAGE-REGISTER in translation, else one of helpers/corpora.")
+    train: Amount = Field(0, description="Training examples; 0 for all there are, of a natural text.")
+    dev: Amount = Field(500, description="Dev examples; 0 for all there are, of a natural text.")
+    test: Amount = Field(500, description="Test examples; 0 for all there are, of a natural text.")
+    vocabulary: Count = Field(1000, description="Subwords of a vocabulary, at most.")
+    longest: Amount = Field(
+        64,
+        description="Words kept of a document to be summarized, subwords of a dialogue (0 for all); tokens of an example of a "
+        "language model.",
+    )
+    steps: int = Field(1500, description="Training steps; 0 leaves the task out.")  # below 0: refused by the methods
+    batch_tokens: Count = Field(512, description="Tokens of a batch at most: source, target and padding.")
+    learning_rate: Positive = Field(8e-3, description="Learning rate at its peak.")
+    warmup: Amount = Field(200, description="Steps over which the learning rate rises; 0 is as 1.")
+    model: Model = Field(
+        default_factory=lambda: Model(layers=2, width=64, feed_forward=256, dropout=0.0), description="Shape of the model."
+    )
+
+
+class GroupedTask(Task):
+    """A task of grouped heads; both stages together take its steps. Counts are checked by helpers.methods.grouped."""
+
+    groups: int = Field(2, description="Groups that the heads of a layer are put into; as many heads stay.")
+    votes: int = Field(0, description="Batches that vote for the heads that stay; 0 for an epoch.")
+
+
+class InjectedTask(Task):
+    """A task of coreference; all its rows start from one model. Counts are checked by helpers.methods.injection."""
+
+    links: str = Field("gold", description="Whose clusters are injected: a resolver of helpers/corpora/resolving.py.")
+    checkpoint: str = Field("", description='Pretrained model to start from, by Hub name or folder; "" for none.')
+    denoising: Amount = Field(1000, description="Steps of a warm-up that fills holes in the texts; 0 for none.")
+    piece: int = Field(40, description="Tokens of a piece of text in which holes are filled.")
+    further: int = Field(400, description="Steps of further training, which every row takes from there.")
+    rate: Positive = Field(2e-3, description="Learning rate of further training at its peak.")
+    betas: list[Share] = Field([0.9, 0.98], min_length=2, max_length=2, description="Decay of Adam's two moments, a step.")
+
+
+class Gates(Block):
+    """Gates of the row of grouped translation whose heads L0 chooses."""
+
+    rate: Positive = Field(0.3, description="Learning rate of the gates.")
+    penalty: Price = Field(0.01, description="Price of an open gate (lambda, nats a token).")
+
+
+class Grouping(Block):
+    """Grouped heads (Ni et al.): trained from random weights in two stages, with votes for the heads that stay in between."""
+
+    translation: GroupedTask = Field(
+        default_factory=lambda: GroupedTask(text="de-subtitles", train=20_000), description="Translation."
+    )
+    summarization: GroupedTask = Field(
+        default_factory=lambda: GroupedTask(text="reports", train=12_000, longest=100), description="Summarization."
+    )
+    language: GroupedTask = Field(
+        default_factory=lambda: GroupedTask(text="stories", train=8000), description="Language modelling."
+    )
+    first: float = Field(0.6, description="Share of the steps that stage 1 takes, above 0 and below 1.")
+    alpha: Weight = Field(0.5, description="Weight of homogenisation: heads close to the centre of their group.")
+    beta: Weight = Field(0.5, description="Weight of diversification: centres of groups apart.")
+    which: FeatureMap = Field("V", description="What heads are compared by: value vectors (V), attention (A) or outputs (O).")
+    weight: Weight = Field(0.01, description="Weight of the group constraint beside the cross-entropy.")
+    settled: Weight = Field(0.4, description="Shift of the centres below which groups count as settled (rho of algorithm 1).")
+    gates: Gates = Field(default_factory=Gates, description="The row whose heads L0 chooses.")
+    numbers: list[Count] = Field([1, 2, 4, 8], description="Numbers of groups that are tried.")
+    strengths: list[Weight] = Field([0.1, 10.0, 100.0], description="Factors on the constraint's weight that are tried.")
+    probe: int = Field(16, description="Dev examples on which heads are compared while training.")
+    shots: int = Field(20, description="How often in a stage they are compared.")
+    parts: list[GroupRows] = Field(
+        ["peers", "ablations", "numbers", "strengths"], description="Rows of translation beside the main ones."
+    )
+    jobs: Count = Field(2, description="Jobs that the rows of translation are split into, to run side by side.")
+    seeds: Count = Field(1, description="Seeds of the main rows.")
+    beam: Count = Field(1, description="Beams in writing test sets; 1 is greedy.")
+    converged: Amount = Field(1, description="Whether a converged translation model is grouped too: 1, or 0 for no.")
+    converged_steps: Count = Field(150, description="Steps of each of its two stages.")
+    converged_rate: Positive = Field(5e-4, description="Its learning rate at its peak.")
+    converged_votes: Amount = Field(200, description="Batches that vote for its heads; 0 for an epoch.")
+
+
+def _dialogues(**other: Any) -> InjectedTask:
+    shape = Model(layers=3, width=64, feed_forward=256, dropout=0.0)
+    usual = {"text": "dialogues", "train": 12_000, "dev": 300, "longest": 256, "batch_tokens": 1024, "learning_rate": 3e-3}
+    return InjectedTask(**usual, model=shape, **other)
+
+
+class Coreference(Block):
+    """Coreference in the heads that matter least (Liu et al.)."""
+
+    summarization: InjectedTask = Field(default_factory=_dialogues, description="Summaries of dialogues.")
+    translation: InjectedTask = Field(
+        default_factory=lambda: _dialogues(steps=0), description="Translation with syntactic arcs instead; left out if not set."
+    )
+    matrix: Matrix = Field("full", description="Which mentions of a cluster attend to which.")
+    span: Span = Field("first", description="Subwords by which a mention is linked: its first, or the whole.")
+    probe: int = Field(200, description="Dev texts on which heads are ranked.")
+    draws: Count = Field(2, description="Random draws of heads that are injected.")
+    heads: list[Count] = Field([1, 2, 4], description="Numbers of injected heads of a layer that are tried.")
+    mixed: list[Layers] = Field(["upper", "all"], description="Layers after which the matrix stands in a layer of its own.")
+    most: Amount = Field(0, description="Heads of a pretrained model's layer masked at most; 0: summarization.model.heads.")
+    rates: list[Share] = Field([0.1, 0.3, 0.6, 1.0], description="Rates of errors in the clusters that are tried.")
+    resolvers: list[str] = Field(["rule"], description="Resolvers whose clusters are used in training and in writing.")
+    written: list[str] = Field(["rule"], description="Resolvers whose clusters are used in writing alone.")
+    orders: Amount = Field(1, description="Further orders of the training text in which heads are ranked; 0 for none.")
+    paces: list[Positive] = Field([0.3, 3.0], description="Factors on the rate of further training in which heads are ranked.")
+    lengths: list[Positive] = Field([0.5], description="Factors on the steps of further training in which heads are ranked.")
+    masks: Amount = Field(3, description="Random draws of each number of heads that are off; 0 for none.")
+    parts: list[InjectedRows] = Field(
+        ["selection", "where", "matrices", "quality", "inference", "training", "masks"],
+        description="Rows of summarization beside the main ones.",
+    )
+    jobs: Count = Field(2, description="Jobs that the rows of summarization are split into, to run side by side.")
+    seeds: Count = Field(1, description="Seeds of the main rows.")
+    alone: Amount = Field(2, description="Seeds of the plain row, if more than of the main ones.")
+    beam: Count = Field(1, description="Beams in writing test sets; 1 is greedy.")
+
+
+class L1(Block):
+    """Gates under an L1 price on a model whose weights are frozen."""
+
+    steps: Count = Field(100, description="Training steps of the gates.")
+    rate: Positive = Field(0.02, description="Learning rate of the gates.")
+    penalty: Weight = Field(0.01, description="Price of a gate's size, nats a token.")
+    batch_tokens: Count = Field(1024, description="Tokens of a batch at most: source, target and padding.")
+
+
+class Comparison(Block):
+    """Notebook 06: all measures of all models, and heads removed by each at equal numbers."""
+
+    votes: Count = Field(512, description="Tokens of a batch that votes for the heads that stay.")
+    l1: L1 = Field(default_factory=L1, description="Gates under an L1 price.")
+    criteria: list[str] = Field(
+        ["attnlrp", "cp", "votes", "L1 gates", "syntactic", "positional"],
+        description="Columns of the head table by which heads are removed, beside pruning.criteria.",
+    )
+    dialogues: Count = Field(60, description="Dev dialogues on which a summarizer's heads are measured.")
+    matched: Count = Field(80, description="Dev sentences on which heads of two seeds are matched.")
+
+
+class Settings(Block):
+    """All settings of a study."""
+
+    device: Literal["cpu", "auto"] = Field(
+        "auto",
+        description='Where numbers are computed: "cpu" even where there is a GPU, so that stored and published runs of this '
+        'profile are found everywhere; "auto": the GPU if torch sees one.',
+    )
+    corpus: Literal["controlled", "natural"] = Field(
+        "controlled", description="Text of the translation models: generated, or of a local folder or the Hub."
+    )
+    train: Amount = Field(55_000, description="Training pairs; 0 for all there are, of a natural corpus.")
+    dev: Count = Field(1000, description="Dev pairs.")
+    test: Amount = Field(500, description="Pairs of a test set; 0 for all there are, of a natural corpus.")
+    vocabulary: Count = Field(2000, description="Subwords of each language's vocabulary, at most.")
+    beam: Count = Field(1, description="Beams in translating test sets; 1 is greedy.")
+    bootstrap: Count = Field(1000, description="Resamples of a bootstrap interval.")
+    relevance: Count = Field(250, description="Dev sentences, the first, whose translation is explained.")
+    truth: Amount = Field(200, description="Dev sentences, the first, that are translated without each head; 0 for none.")
+    seeds: Count = Field(1, description="Seeds of the models that notebook 06 compares.")
+    model: Model = Field(default_factory=Model, description="Shape of the translation models.")
+    training: Training = Field(default_factory=Training, description="Their training.")
+    pruning: Pruning = Field(default_factory=Pruning, description="Their heads pruned.")
+    grouping: Grouping = Field(default_factory=Grouping, description="Grouped heads.")
+    coreference: Coreference = Field(default_factory=Coreference, description="Coreference in heads.")
+    comparison: Comparison = Field(default_factory=Comparison, description="All measures compared.")
+
+    @model_validator(mode="after")
+    def _agrees(self) -> Settings:
+        if said := next(_contradictions(self), ""):
+            raise ValueError(said)
+        return self
+
+
+def _contradictions(chosen: Settings) -> Iterator[str]:
+    """Of each contradiction between settings a sentence."""
+    grouping, coreference, injected = chosen.grouping, chosen.coreference, chosen.coreference.summarization
+    grouped = {f"grouping.{name}": getattr(grouping, name) for name in ("translation", "summarization", "language")}
+    tasks = grouped | {"coreference.summarization": injected, "coreference.translation": coreference.translation}
+    for place, shape in {"model": chosen.model, **{f"{name}.model": task.model for name, task in tasks.items()}}.items():
+        for heads in filter(None, (shape.heads, shape.decoder_heads)):
+            if shape.width % heads:
+                yield f"A width of {shape.width} cannot be split over {heads} heads: choose a multiple for {place}.width."
+    for name in ("train", "test") if chosen.corpus == "controlled" else ():
+        if not getattr(chosen, name):
+            yield f"The setting {name!r} must be 1 or more, not 0: generated text has no end."
+    for place, task in grouped.items():
+        if not task.steps:
+            continue
+        heads, tried = min(task.model.heads, task.model.decoder_heads or task.model.heads), [(f"{place}.groups", task.groups)]
+        if place == "grouping.translation" and "numbers" in grouping.parts:
+            tried += [("grouping.numbers", groups) for groups in grouping.numbers]
+        for name, groups in tried:
+            if groups > heads:
+                yield f"There cannot be {groups} groups of {heads} heads: lower {name}."
+        if not 0 < round(task.steps * grouping.first) < task.steps:
+            yield (
+                f"Of {task.steps} steps, a share of {grouping.first:g} in stage 1 leaves a stage without any: change "
+                f"{place}.steps or grouping.first."
+            )
+    if not coreference.mixed:
+        yield "The setting 'mixed' of coreference is empty: name a part of the layers, such as upper."
+    for task in (injected, coreference.translation):
+        if task.denoising and task.piece < 2:
+            yield f"Holes cannot be made in pieces of {task.piece} tokens: raise 'piece' to 2 or more."
+    most = max(coreference.heads, default=0)
+    if injected.steps and not injected.checkpoint and "where" in coreference.parts and most > injected.model.heads:
+        yield f"A layer of {injected.model.heads} heads has no {most} to be injected: lower coreference.heads."
+
+
+def fields(block: type[Block] = Settings, prefix: str = "") -> Iterator[tuple[str, FieldInfo]]:
+    """All settings by their dotted names, with what the schema says of each."""
+    for name, field in block.model_fields.items():
+        if isinstance(field.annotation, type) and issubclass(field.annotation, Block):
+            yield from fields(field.annotation, f"{prefix}{name}.")
+        else:
+            yield prefix + name, field

@@ -1,0 +1,253 @@
+"""Values in files: trees of plain values, arrays, tensors and tables as compressed JSON, exact and without code in them.
+
+None, bool, int, str, list and finite float are what JSON calls so. Everything else is a JSON object with one name, its kind:
+`{"tuple": [1, 2]}`. Numbers in arrays are kept as their bytes, tables with order, types, names and `attrs`.
+"""
+
+from __future__ import annotations
+
+import base64
+import dataclasses
+import gzip
+import importlib
+import json
+import math
+import re
+import sys
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from helpers.study.errors import StudyError
+from helpers.study.store import write_bytes
+
+_FORMAT = "values 1"
+_PLAIN = (type(None), bool, int, str)
+_BYTES = "biufcSU"  # kinds of numpy's types whose bytes are the value
+
+
+def write(path: Path, value: Any) -> None:
+    """Write a tree of values, whole or not at all; the same tree gives the same bytes.
+
+    Parameters
+    ----------
+    path : pathlib.Path
+    value
+        None, bool, int, float, str, list, tuple, set, frozenset, dict, scalars and arrays of numpy, tensors (as copies on the
+        CPU), DataFrame, Series, Index and Categorical of pandas, and dataclasses of this project; in any depth.
+
+    Raises
+    ------
+    StudyError
+        If the tree holds anything else, or the disk is full.
+    """
+    write_bytes(path, packed(value))
+
+
+def packed(value: Any) -> bytes:
+    """What `write` writes.
+
+    Raises
+    ------
+    StudyError
+        If the tree holds what cannot be stored.
+    """
+    try:
+        text = json.dumps({"format": _FORMAT, "value": _pack(value, "value")}, allow_nan=False, separators=(",", ":"))
+    except RecursionError:
+        raise StudyError("A value that lies too deep in itself cannot be stored: give one without circles.") from None
+    return gzip.compress(text.encode("ascii"), 6, mtime=0)
+
+
+def read(path: Path) -> Any:
+    """What `write` was given.
+
+    Raises
+    ------
+    StudyError
+        If the file is missing, damaged or not by `write`, or needs a class that is no dataclass of this project.
+    """
+    try:
+        found = json.loads(gzip.decompress(path.read_bytes()))
+        if found["format"] != _FORMAT:
+            raise ValueError(f"its format is not {_FORMAT!r}")
+        return _unpack(found["value"])
+    except Exception as error:  # whatever a damaged file makes of it
+        reason = str(error) if isinstance(error, StudyError) else f"{type(error).__name__} {error}"
+        raise StudyError(f"Cannot read the values {path} ({' '.join(reason.split()).rstrip('.')}): make them anew.") from None
+
+
+# --- to JSON ---------------------------------------------------------------------------------------------------------
+
+
+def _pack(value: Any, where: str) -> Any:
+    """The JSON value of a value that stands at `where` in its tree."""
+    kind = type(value)
+    if kind in _PLAIN:
+        return value
+    if kind is float:
+        return value if math.isfinite(value) else {"float": repr(value)}
+    if kind is list:
+        return _all(value, where)
+    if kind is tuple:
+        return {"tuple": _all(value, where)}
+    if kind in (set, frozenset):
+        return {kind.__name__: sorted(_all(value, where), key=json.dumps)}
+    if kind is dict:
+        return {"dict": [[_pack(key, f"a key of {where}"), _pack(part, f"{where}[{key!r}]")] for key, part in value.items()]}
+    name, parts = _parts(value, where)
+    return {name: {part: _pack(inside, f"{where}.{part}") for part, inside in parts.items()}}
+
+
+def _all(values: Iterable[Any], where: str) -> list[Any]:
+    return [part if type(part) in _PLAIN else _pack(part, f"{where}[{i}]") for i, part in enumerate(values)]
+
+
+def _parts(value: Any, where: str) -> tuple[str, dict[str, Any]]:
+    """What kind of thing a value is and the simpler values that it is made of: what `_MADE` takes."""
+    kind = type(value)
+    if kind is np.ndarray and value.dtype == object:
+        return "objects", {"shape": list(value.shape), "cells": list(value.flat)}
+    if (kind is np.ndarray or isinstance(value, np.generic)) and value.dtype.kind in _BYTES:
+        order = "F" if value.flags.fnc else "C"
+        parts = {"shape": list(value.shape), "dtype": value.dtype.str, "order": order}
+        return "array" if kind is np.ndarray else "scalar", parts | {"content": _text(value.tobytes(order))}
+    if kind is pd.DataFrame:
+        return "frame", {"cells": _columns(value), "index": value.index, "columns": value.columns, "attrs": value.attrs}
+    if kind is pd.Series:
+        return "series", {"cells": _cells(value), "index": value.index, "name": value.name, "attrs": value.attrs}
+    if kind is pd.RangeIndex:
+        return "range", {"start": value.start, "stop": value.stop, "step": value.step, "name": value.name}
+    if kind is pd.MultiIndex:
+        return "multi", {"levels": list(value.levels), "codes": list(value.codes), "names": list(value.names)}
+    if kind in (pd.Index, pd.CategoricalIndex):
+        return "index", {"cells": _cells(value), "name": value.name}
+    if kind is pd.Categorical:
+        return "categorical", {"codes": value.codes, "categories": value.categories, "ordered": value.ordered}
+    if isinstance(value, pd.api.extensions.ExtensionArray) and isinstance(value.dtype, pd.StringDtype):
+        cells, missing = value.to_numpy(object, na_value=None).tolist(), "NA" if value.dtype.na_value is pd.NA else "nan"
+        return "strings", {"cells": cells, "storage": value.dtype.storage, "missing": missing}
+    if (torch := sys.modules.get("torch")) and kind is torch.Tensor and value.layout is torch.strided:
+        flat = value.detach().cpu().resolve_conj().resolve_neg().reshape(-1).contiguous()
+        dtype, content = str(value.dtype).removeprefix("torch."), flat.view(torch.uint8).numpy().tobytes()
+        return "tensor", {"shape": list(value.shape), "dtype": dtype, "content": _text(content)}
+    if dataclasses.is_dataclass(kind) and _class(kind.__module__, kind.__qualname__) is kind:
+        fields = {part.name: getattr(value, part.name) for part in dataclasses.fields(value)}
+        return "dataclass", {"module": kind.__module__, "name": kind.__qualname__, "fields": fields}
+    what = f"{kind.__module__}.{kind.__qualname__}" + (f" of {value.dtype}" if hasattr(value, "dtype") else "")
+    raise StudyError(f"{what} cannot be stored (at {where}): give plain values, arrays, tensors or tables instead.")
+
+
+def _text(content: bytes) -> str:
+    return base64.b64encode(content).decode("ascii")
+
+
+def _cells(values: pd.Series | pd.Index) -> Any:
+    return values.to_numpy() if isinstance(values.dtype, np.dtype) else values.array
+
+
+def _columns(frame: pd.DataFrame) -> Any:
+    """Numbers of one type as one array, which also keeps how they lie in memory; anything else column by column."""
+    kinds = set(frame.dtypes)
+    if len(kinds) == 1 and isinstance(kind := kinds.pop(), np.dtype) and kind.kind in _BYTES:
+        return frame.to_numpy()
+    return [_cells(frame.iloc[:, i]) for i in range(frame.shape[1])]
+
+
+def _class(module: str, name: str) -> type | None:
+    """The dataclass of this project that is defined under this name in this module, if there is one."""
+    found = importlib.import_module(module) if re.fullmatch(r"helpers(\.\w+)+", module) else None
+    for part in name.split("."):
+        found = getattr(found, part, None)
+    known = isinstance(found, type) and dataclasses.is_dataclass(found)
+    return found if known and (found.__module__, found.__qualname__) == (module, name) else None
+
+
+# --- and back --------------------------------------------------------------------------------------------------------
+
+
+def _unpack(tree: Any) -> Any:
+    if isinstance(tree, list):
+        return [_unpack(part) for part in tree]
+    if not isinstance(tree, dict):
+        return tree
+    ((kind, content),) = tree.items()
+    if kind == "float":
+        return float(content)
+    if kind in _OF_LISTS:
+        return _OF_LISTS[kind](map(_unpack, content))
+    if kind == "dataclass":
+        return _instance(**content)
+    return _MADE[kind](**{name: _unpack(part) for name, part in content.items()})
+
+
+_OF_LISTS = {"tuple": tuple, "set": set, "frozenset": frozenset, "dict": dict}
+
+
+def _instance(module: str, name: str, fields: Mapping[str, Any]) -> Any:
+    if (made_by := _class(module, name)) is None:  # before its fields are made: its module loads torch for them
+        raise StudyError(f"{module}.{name} is no dataclass of this project")
+    given = _unpack(fields)
+    late = {part.name: given.pop(part.name) for part in dataclasses.fields(made_by) if not part.init}
+    made = made_by(**given)
+    for field, value in late.items():
+        object.__setattr__(made, field, value)  # of a frozen one, too
+    return made
+
+
+def _objects(shape: list[int], cells: list[Any]) -> np.ndarray:
+    flat = np.empty(len(cells), object)
+    for i, cell in enumerate(cells):  # one by one: numpy would take lists apart
+        flat[i] = cell
+    return flat.reshape(shape)
+
+
+def _array(shape: list[int], dtype: str, order: str, content: str) -> np.ndarray:
+    if np.dtype(dtype).kind not in _BYTES:
+        raise ValueError(f"there is no array of {dtype!r}")
+    return np.ndarray(shape, dtype, bytearray(base64.b64decode(content)), order=order)
+
+
+def _strings(cells: list[str | None], storage: str, missing: str) -> Any:
+    return pd.array(cells, dtype=pd.StringDtype(storage, na_value={"NA": pd.NA, "nan": np.nan}[missing]))
+
+
+def _tensor(shape: list[int], dtype: str, content: str) -> Any:
+    if not (torch := sys.modules.get("torch")):
+        raise StudyError("they hold a tensor and torch is not imported")
+    kind, found = getattr(torch, dtype), bytearray(base64.b64decode(content))
+    return torch.frombuffer(found, dtype=kind).reshape(shape) if found else torch.empty(shape, dtype=kind)
+
+
+def _series(cells: Any, index: pd.Index, name: Any, attrs: dict[Any, Any]) -> pd.Series:
+    series = pd.Series(cells, index, cells.dtype, name, copy=False)
+    series.attrs = attrs
+    return series
+
+
+def _frame(cells: Any, index: pd.Index, columns: pd.Index, attrs: dict[Any, Any]) -> pd.DataFrame:
+    if isinstance(cells, list):
+        frame = pd.DataFrame({i: _series(column, index, None, {}) for i, column in enumerate(cells)}, index)
+        frame.columns = columns
+    else:
+        frame = pd.DataFrame(cells, index, columns, copy=False)
+    frame.attrs = attrs
+    return frame
+
+
+_MADE: dict[str, Callable[..., Any]] = {
+    "objects": _objects,
+    "array": _array,
+    "scalar": lambda **parts: _array(**parts)[()],
+    "strings": _strings,
+    "tensor": _tensor,
+    "categorical": pd.Categorical.from_codes,
+    "range": pd.RangeIndex,
+    "multi": pd.MultiIndex,
+    "index": lambda cells, name: pd.Index(cells, cells.dtype, name=name, tupleize_cols=False),
+    "series": _series,
+    "frame": _frame,
+}

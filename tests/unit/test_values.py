@@ -1,0 +1,391 @@
+"""Values in files: what was written is read again, and nothing but values is."""
+
+from __future__ import annotations
+
+import dataclasses
+import datetime
+import gzip
+import json
+import math
+import subprocess
+import sys
+import types
+from collections import Counter
+from pathlib import PurePath
+
+import numpy as np
+import pandas as pd
+import pytest
+import torch
+
+from helpers import study
+from helpers.corpora import Pair
+from helpers.methods.l0 import HardConcrete
+from helpers.study import StudyError, values
+
+NAN = float("nan")
+
+
+@pytest.fixture
+def path(tmp_path):
+    return tmp_path / "of" / "values.json.gz"
+
+
+def again(path, value):
+    values.write(path, value)
+    return values.read(path)
+
+
+def handmade(path, tree):
+    """A file as `write` leaves it, of a tree that it would not write."""
+    path.parent.mkdir(exist_ok=True)
+    path.write_bytes(gzip.compress(json.dumps({"format": "values 1", "value": tree}).encode()))
+    return path
+
+
+# --- plain values ----------------------------------------------------------------------------------------------------
+
+PLAIN = [
+    None, True, False, 0, -3, 2**70, 0.1, -0.0, 1.0, 5e-324, 1.7976931348623157e308, "", "naïve 'α'\n\x00 \ud800",
+    [], [1, [2, [None]]], (), (1,), ((1, 2), [3]), set(), {1, "a", (2, None)}, frozenset({1.5}),
+    {}, {"b": 1, "a": 2}, {("encoder", 0): {"x": (1, 2)}},
+    {None: 1, True: 2, 2.5: 3, frozenset({1}): 4, "": 5}, {"tuple": [1, 2]}, [{"float": "nan"}], {"format": {"dict": []}},
+]  # fmt: skip
+
+
+def same(one, two):
+    """Whether two plain values are alike in every part, with types and order."""
+    if type(one) is not type(two):
+        return False
+    if isinstance(one, dict):
+        return same(list(one.items()), list(two.items()))
+    if isinstance(one, list | tuple):
+        return len(one) == len(two) and all(map(same, one, two))
+    return repr(one) == repr(two) if isinstance(one, float) else one == two
+
+
+@pytest.mark.parametrize("value", PLAIN, ids=repr)
+def test_plain_values(path, value):
+    assert same(again(path, value), value)
+    assert same(again(path, {"in": [(value,)]}), {"in": [(value,)]})
+
+
+def test_floats_that_json_does_not_know(path):
+    found = again(path, [NAN, math.inf, -math.inf, {NAN: (-math.inf,)}])
+    assert same(found, [NAN, math.inf, -math.inf, {NAN: (-math.inf,)}])
+
+
+# --- arrays and tensors ----------------------------------------------------------------------------------------------
+
+ARRAYS = {
+    "floats": np.random.default_rng(1).normal(size=(3, 4, 2)),
+    "not numbers": np.array([NAN, math.inf, -0.0]),
+    "halves": np.array([1 / 3], np.float16),
+    "small whole numbers": np.arange(6, dtype=np.int8).reshape(2, 3),
+    "big end first": np.arange(4, dtype=">u4"),
+    "a step": np.arange(10)[::3],
+    "by columns": np.asfortranarray(np.arange(6.0).reshape(2, 3)),
+    "bool": np.array([[True], [False]]),
+    "complex": np.array([1 + 2j]),
+    "text": np.array([["a", "long"]]),
+    "none": np.zeros((0, 3), np.float32),
+    "one": np.array(2.5),
+    "objects": np.array([[None, "a"], [(1, 2), 0.5]], dtype=object),
+}
+
+
+@pytest.mark.parametrize("name", ARRAYS)
+def test_arrays(path, name):
+    array = ARRAYS[name]
+    found = again(path, [array])[0]
+    assert type(found) is np.ndarray and found.dtype == array.dtype and found.shape == array.shape
+    assert found.flags.fnc == array.flags.fnc and found.flags.writeable
+    assert found.tolist() == array.tolist() if array.dtype == object else found.tobytes() == array.tobytes()
+
+
+def test_lists_in_cells_stay_lists(path):
+    array = np.empty(3, object)
+    array[:] = [[1, 2], [3, 4], {"a": NAN}]
+    found = again(path, array)
+    assert found.shape == (3,) and same(found.tolist(), array.tolist())
+
+
+@pytest.mark.parametrize(
+    "scalar", [np.float64(0.1), np.float32(NAN), np.int16(-3), np.bool_(True), np.str_("é"), np.str_("")], ids=repr
+)
+def test_scalars(path, scalar):
+    found = again(path, (scalar,))[0]
+    assert type(found) is type(scalar) and repr(found) == repr(scalar)
+
+
+@pytest.mark.parametrize(
+    "tensor",
+    [
+        torch.tensor(2.0), torch.zeros(0, 3), torch.arange(6).view(2, 3).T, torch.tensor([True, False]),
+        torch.tensor([1 / 3]).bfloat16(),
+    ],
+    ids=lambda tensor: f"{tensor.dtype} {list(tensor.shape)}",
+)  # fmt: skip
+def test_tensors(path, tensor):
+    (found,) = again(path, [tensor])
+    assert type(found) is torch.Tensor and found.dtype == tensor.dtype and torch.equal(found, tensor)
+
+
+def test_a_tensor_that_learns_comes_back_as_a_copy(path):
+    tensor = torch.tensor([1.0, 2.0], requires_grad=True)
+    found = again(path, tensor)
+    assert found.tolist() == [1, 2] and not found.requires_grad
+
+
+def test_tensors_need_torch_and_tables_do_not_load_it(path):
+    values.write(path, torch.ones(2))
+    other = path.with_name("table")
+    values.write(other, pd.Series([1.0]))
+    code = f"""if True:
+        import sys
+        from pathlib import Path
+        from helpers.study import StudyError, values
+        print(values.read(Path({str(other)!r})).iloc[0], "torch" in sys.modules)
+        try:
+            values.read(Path({str(path)!r}))
+        except StudyError as error:
+            print(error)
+    """
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=study.ROOT)
+    first, second = done.stdout.splitlines()
+    assert first == "1.0 False" and "torch" in second, done.stderr
+
+
+# --- tables ----------------------------------------------------------------------------------------------------------
+
+HEADS = pd.MultiIndex.from_tuples(
+    [("encoder", 0, 0), ("encoder", 0, 0), ("cross", 1, 3), ("cross", 1, None)], names=["kind", None, ("a", 1)]
+)
+MIXED = pd.DataFrame(
+    {
+        "whole": pd.array([1, 2, 3, 4], "int32"), "part": [0.1, NAN, -0.0, math.inf], "is": [True, False, True, True],
+        "text": ["a", None, "", "ü"], "cells": [[("a", 1)], (), None, {"x": 0.5}], "of": pd.Categorical(["b", "a", None, "b"]),
+        "order": pd.Categorical([2, 1, 2, 1], [1, 2], ordered=True), 3: [1, 2.5, "x", None], ("t", 1): np.float32([1, 2, 3, 4]),
+        "objects": pd.Series(["a", "b", "c", "d"], dtype=object), "missing": pd.array(["a", None, "c", "d"], "string"),
+    }
+)  # fmt: skip
+FRAMES = {
+    "mixed": MIXED,
+    "numbers": pd.DataFrame(np.random.default_rng(1).normal(size=(5, 3)), columns=list("abc")),
+    "on heads": MIXED.set_index(HEADS),
+    "twice in the index": MIXED.set_index(pd.Index(["x", "x", "y", "x"], name="row")),
+    "columns of heads": pd.DataFrame(np.ones((2, 4), np.float32), [0, 500], HEADS),
+    "a column twice": pd.DataFrame([[1, "a", 2.5]], columns=pd.Index(["x", "y", "x"], name="which")),
+    "counted columns": pd.DataFrame([[1.0, 2.0]]),
+    "levels that are not used": MIXED.set_index(HEADS).iloc[2:],
+    "groups": MIXED.set_index("of")[["whole", "text"]],
+    "no rows": MIXED[:0],
+    "no columns": pd.DataFrame(index=pd.Index([1.5, 2.5])),
+    "nothing": pd.DataFrame(),
+}
+EXACT = {"check_exact": True, "check_index_type": "exact", "check_freq": True}
+
+
+@pytest.mark.parametrize("name", FRAMES)
+def test_frames(path, name):
+    frame = FRAMES[name].copy()
+    frame.attrs = {"references": {"a": ("b", 1)}}
+    found = again(path, {"of": frame})["of"]
+    pd.testing.assert_frame_equal(found, frame, check_column_type="exact", **EXACT)
+    assert found.attrs == frame.attrs and found.dtypes.tolist() == frame.dtypes.tolist()
+    for index, other in ((found.index, frame.index), (found.columns, frame.columns)):
+        assert type(index) is type(other) and list(index.names) == list(other.names)
+        assert [level.dtype for level in getattr(index, "levels", [])] == [
+            level.dtype for level in getattr(other, "levels", [])
+        ]
+    assert all(same(a, b) for a, b in zip(found.get("cells", []), frame.get("cells", []), strict=True))
+
+
+def test_a_frame_that_was_read_can_be_changed(path):
+    found = again(path, FRAMES["numbers"])
+    found.iloc[0, 0] = 7
+    found["new"] = "x"
+    assert found.a[0] == 7 and again(path, found).new.tolist() == ["x"] * 5
+
+
+@pytest.mark.parametrize("name", ["row", None, ("a", 1)], ids=str)
+@pytest.mark.parametrize("cells", [[1, 2, 3, 4], ["a", None, "b", "b"], [[1], [], None, (2,)]], ids=str)
+def test_series(path, cells, name):
+    series = pd.Series(cells, HEADS, name=name)
+    series.attrs = {"seconds": 1.5}
+    found = again(path, series)
+    pd.testing.assert_series_equal(found, series, **EXACT)
+    assert found.attrs == series.attrs and same(found.tolist(), series.tolist())
+
+
+INDEXES = [
+    HEADS, HEADS[:0], pd.RangeIndex(2, 9, 3, name="step"), pd.Index([2, 5, 8]), pd.Index([True, False]),
+    pd.Index([("a", 1), ("b", 2)], tupleize_cols=False), pd.Index([1, "a", None]),
+    pd.Index(["a", "b"], name=("x", 0)), pd.Index([], dtype="int8"),
+    pd.CategoricalIndex(["x", "y", "x"], ["y", "x"], ordered=True),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("index", INDEXES, ids=repr)
+def test_indexes(path, index):
+    found = again(path, index)
+    pd.testing.assert_index_equal(found, index, exact=True)
+    assert type(found) is type(index) and found.dtype == index.dtype
+
+
+# --- dataclasses -----------------------------------------------------------------------------------------------------
+
+
+def test_dataclasses_of_the_project(path):
+    pair = Pair("a b", "c", ("a", "b"), (1, -1), ("x", "root"))
+    gate = HardConcrete(torch.tensor([0.5, -2.0]), 0.5)
+    found, other = again(path, {"both": (pair, gate)})["both"]
+    assert found == pair and type(found) is Pair
+    assert torch.equal(other.log_alpha, gate.log_alpha) and (other.temperature, other.low) == (0.5, -0.1)
+
+
+@dataclasses.dataclass
+class Own:
+    """Of the tests, not of the project."""
+
+    part: int = 1
+
+
+@pytest.mark.parametrize(
+    ("module", "name"),
+    [
+        ("pathlib", "PurePath"), ("os", "system"), ("helpers.study.store", "Path"), ("helpers.study.store", "os.PathLike"),
+        ("helpers.study", "StudyError"), ("helpers.corpora", "arcs_of"), ("helpers.methods.curves", "l0.HardConcrete"),
+        ("helpers.gone", "Pair"), ("helpers.corpora", "Gone"), ("helpers", "study"), ("helpers..study", "Run"),
+        (Own.__module__, "Own"),
+    ],
+)  # fmt: skip
+def test_other_classes_are_not_made(path, module, name):
+    tree = {"dataclass": {"module": module, "name": name, "fields": {"dict": []}}}
+    with pytest.raises(StudyError, match="Cannot read"):
+        values.read(handmade(path, tree))
+
+
+def test_a_dataclass_checks_what_it_is_given(path):
+    tree = {
+        "module": "helpers.methods.l0",
+        "name": "HardConcrete",
+        "fields": {"dict": [["log_alpha", 0.0], ["temperature", -1]]},
+    }
+    with pytest.raises(StudyError, match="temperature"):
+        values.read(handmade(path, {"dataclass": tree}))
+
+
+# --- what is refused -------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("value", "name"),
+    [
+        (lambda: None, "function"), (Own(), "Own"), (Own, "type"), (b"bytes", "bytes"), (Counter("a"), "Counter"),
+        ({"a": 1}.keys(), "dict_keys"), (range(3), "range"), (types.SimpleNamespace(), "SimpleNamespace"),
+        (PurePath("a"), "Path"), (datetime.date(2020, 1, 1), "date"), (np.array(["2020-01-01"], "M8[D]"), "datetime64"),
+        (np.zeros(2, [("a", "f8")]), "f8"), (np.ma.array([1]), "Masked"), (pd.NA, "NA"),
+        (pd.Series(pd.array([1, None], "Int64")), "Integer"), (pd.period_range("2020", periods=2), "Period"),
+        (torch.nn.Linear(1, 1), "Linear"), (torch.nn.Parameter(torch.ones(1)), "Parameter"),
+    ],
+    ids=lambda value: type(value).__name__ if not isinstance(value, str) else value,
+)  # fmt: skip
+def test_other_types_are_named_with_their_place(path, value, name):
+    with pytest.raises(StudyError, match=name) as caught:
+        values.write(path, {"one": [1, (2, value)]})
+    assert "value['one'][1][1]" in str(caught.value) and str(caught.value).count("\n") == 0
+    assert not path.exists()
+
+
+def test_cells_names_and_keys_are_looked_into(path):
+    for value in (pd.Series([1, Own()]), pd.DataFrame({Own: [1]}), {Own: 1}, np.array([Own()]), HardConcrete(Own(), 0.5)):
+        with pytest.raises(StudyError, match="cannot be stored"):
+            values.write(path, value)
+
+
+def test_a_circle_is_refused(path):
+    circle = []
+    circle.append(circle)
+    with pytest.raises(StudyError, match="circles"):
+        values.write(path, circle)
+
+
+@pytest.mark.parametrize(
+    "damage", ["cut", "changed", "gone", "empty", "a folder", "no gzip", "no JSON", "other JSON", "other format"]
+)
+def test_damaged_and_foreign_files(path, damage):
+    values.write(path, {"a": [np.arange(3), pd.Series([1.0])]})
+    content = path.read_bytes()
+    middle = len(content) // 2
+    changed = {
+        "cut": content[:-9], "changed": content[:middle] + bytes([content[middle] ^ 255]) + content[middle + 1 :], "empty": b"",
+        "no gzip": b'{"format": "values 1", "value": 1}', "no JSON": gzip.compress(b"\xff"),
+        "other JSON": gzip.compress(b"[1, 2]"),
+        "other format": gzip.compress(b'{"format": "values 0", "value": 1}'),
+    }  # fmt: skip
+    if damage in changed:
+        path.write_bytes(changed[damage])
+    else:
+        path.unlink()
+    if damage == "a folder":
+        path.mkdir()
+    with pytest.raises(StudyError, match="Cannot read") as caught:
+        values.read(path)
+    assert str(path) in str(caught.value) and "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "tree",
+    [
+        {"unknown": 1}, {"tuple": 3}, {"tuple": [], "set": []}, {}, {"set": [[1]]}, {"dict": [[1, 2, 3]]}, {"float": "one"},
+        {"array": {"shape": [9], "dtype": "<f8", "order": "C", "content": "AAAA"}},
+        {"array": {"shape": [1], "dtype": "|O", "order": "C", "content": "AAAAAAAAAAA="}},
+        {"objects": {"shape": [3], "cells": [1]}}, {"tensor": {"shape": [1], "dtype": "load", "content": "AAAA"}},
+        {"range": {"start": 0, "stop": 1, "step": 0, "name": None}}, {"multi": {"levels": [], "codes": [], "names": []}},
+        {"series": {"cells": [1], "index": None, "name": None, "attrs": None}}, {"frame": {}},
+        {"dataclass": {"module": 1, "name": 2, "fields": 3}},
+    ],
+    ids=repr,
+)  # fmt: skip
+def test_trees_that_nothing_wrote(path, tree):
+    with pytest.raises(StudyError, match="Cannot read"):
+        values.read(handmade(path, tree))
+
+
+def test_a_tree_of_another_depth(path):
+    path.parent.mkdir()
+    path.write_bytes(gzip.compress(b'{"format": "values 1", "value": ' + b"[" * 100000 + b"]" * 100000 + b"}"))
+    with pytest.raises(StudyError, match="Cannot read"):
+        values.read(path)
+
+
+# --- bytes -----------------------------------------------------------------------------------------------------------
+
+
+def test_the_same_values_give_the_same_bytes_in_every_process(path):
+    code = f"""if True:
+        import sys
+        from pathlib import Path
+        from helpers.study import values
+        words = set("the quick brown fox jumps over a lazy dog".split())
+        values.write(Path({str(path.parent)!r}) / sys.argv[1], {{"a": words, "b": frozenset([(1, 2), None, "x"])}})
+    """
+    for seed in ("1", "2"):
+        subprocess.run([sys.executable, "-c", code, seed], check=True, cwd=study.ROOT, env={"PYTHONHASHSEED": seed})
+    one, two = ((path.parent / seed).read_bytes() for seed in ("1", "2"))
+    assert one == two
+    values.write(path, values.read(path.parent / "1"))
+    assert path.read_bytes() == one == values.packed(values.read(path))
+
+
+def test_a_written_value_replaces_the_old_one_as_a_whole(path):
+    values.write(path, {"a": 1})
+    with pytest.raises(StudyError):
+        values.write(path, {"a": object()})
+    assert values.read(path) == {"a": 1} and [file.name for file in path.parent.iterdir()] == [path.name]
+
+
+def test_tables_are_stored_in_little_more_than_their_numbers(path):
+    values.write(path, pd.DataFrame(np.random.default_rng(1).normal(size=(10000, 20))))
+    assert path.stat().st_size < 1.1 * 8 * 10000 * 20
