@@ -1,6 +1,6 @@
 """What a study has to make, in which order, and what that will cost.
 
-Notebooks read recipes; recipes need recipes. A *job* makes one recipe, with the light ones that read nothing else that is
+Notebooks read recipes; recipes need recipes. A *job* makes one recipe, with what takes seconds and reads nothing else that is
 missing; the workflow runs jobs side by side, the longest chains first. What is made already, or published, is no job.
 
 `python -m helpers.plan` lists what is missing; with `--make FILE` it makes a job.
@@ -22,12 +22,13 @@ from typing import Any
 import torch
 
 from helpers import corpora, study, subjects, tasks, training
-from helpers.methods import comparison, grouped, injection, pruning
+from helpers.measures import report
+from helpers.methods import comparison, comparison_tables, curves, grouped, grouped_tables, injection, pruning
 from helpers.study import Need, Recipe, published
 
 FAR = math.log(100)  # a run of a hundredth of the work says nothing: most of it went into starting
 STATED = 1e-10  # seconds a weight and token in training, one core: six operations at sixty thousand million a second
-SHARED = 12  # light recipes in one job
+SHARED = 12  # recipes in one job, at most
 COSTLY = ("model", "pruned", "grouped", "injected")  # kinds that train
 
 
@@ -59,17 +60,22 @@ def goals(settings: Mapping[str, Any], names: Sequence[str], seed: int) -> dict[
     sweeps = pruning.sweeps(settings, names, seed)
     swept = [Need(recipe) for sweep in sweeps for recipe in pruning.recipes(sweep)]
     starts = [Need(training.trained(sweep["start"], f"{sweep['name']}, seed {seed}")) for sweep in sweeps]
+    own_models = {name: training.trained(subjects.spec(settings, name, seed), f"{name}, seed {seed}") for name in names}
+    explained = [Need(recipe) for recipe in report.relevance_recipes(settings, list(own_models.values()))]
+    functions = [Need(recipe) for recipe in report.function_recipes(settings, list(own_models.values()))]
+    retained = [Need(recipe) for sweep in sweeps for recipe in curves.recipes(sweep)]
     late = grouped.start(settings, names, seed)
     jobs, own = comparison.jobs(settings, names, seed), {study.key(sweep) for sweep in sweeps}
+    prints = [Need(recipe) for recipe in comparison_tables.print_recipes(settings, jobs)]
     once = [(job, "sweep" in job and study.key(job["sweep"]) in own) for job in jobs]
     return {  # but for notebook 07, which make bench runs
         "00_your_own_model": [*models(names[:1], weights=True)],
-        "01_relevance_and_confidence": [*models(names, weights=True), *models(none)],
-        "02_head_functions": [*models(names, weights=True)],
-        "03_l0_pruning": [*models(none), *starts, *swept],
-        "04_grouped_heads": [*map(Need, grouped.recipes(settings, seed, late))],
+        "01_relevance_and_confidence": [*models(names), *models(none), *explained],
+        "02_head_functions": [*models(names), *functions],
+        "03_l0_pruning": [*models(none), *starts, *swept, *retained],
+        "04_grouped_heads": [*map(Need, grouped_tables.recipes(settings, seed, late))],
         "05_coreference_injection": [*map(Need, injection.recipes(settings, seed))],
-        "06_do_measures_agree": [Need(recipe) for job, first in once for recipe in comparison.recipes(job, first)],
+        "06_do_measures_agree": [Need(recipe) for job, first in once for recipe in comparison.recipes(job, first)] + prints,
     }
 
 
@@ -155,7 +161,7 @@ class Job:
     Attributes
     ----------
     made : tuple of Need
-        The recipe that is made, and light ones that read it, in order.
+        The recipe that is made, and others that are made with it, in order.
     needs : tuple of str
         Ids of the jobs to be done before.
     """
@@ -182,7 +188,7 @@ class Job:
 def jobs(wanted: Mapping[Recipe, bool]) -> dict[str, Job]:
     """The jobs that make what is `missing`, by id, those that others wait for before them.
 
-    A light recipe is made in the job of the one thing that it waits for; those that wait for the same several share jobs.
+    What takes seconds is made in the job of the one thing that it waits for; what waits for the same shares jobs.
     """
     made: dict[Recipe, list[Need]] = {}  # by the recipe that names the job
     owner: dict[Recipe, Recipe] = {}
@@ -191,9 +197,9 @@ def jobs(wanted: Mapping[Recipe, bool]) -> dict[str, Job]:
     for recipe, weights in wanted.items():
         before = dict.fromkeys(owner[need.recipe] for need in recipe.needs if need.recipe in owner)
         costly, own = frozenset(one for one in before if not one.kind.text), recipe
-        if recipe.kind.light and len(costly) == 1:
+        if recipe.kind.job == "with" and len(costly) == 1:
             (own,) = costly
-        elif recipe.kind.light:
+        elif recipe.kind.job != "own":
             own = open_to.get(costly, recipe)
             own = recipe if len(made.get(own, ())) >= SHARED else own
             open_to[costly] = own
@@ -202,14 +208,8 @@ def jobs(wanted: Mapping[Recipe, bool]) -> dict[str, Job]:
         waits.setdefault(own, {}).update({one: None for one in before if one != own})
     ids = {recipe: Job(tuple(needs), ()).id for recipe, needs in made.items()}
     found = {recipe: Job(tuple(needs), tuple(ids[one] for one in waits[recipe])) for recipe, needs in made.items()}
-    return {ids[recipe]: job for recipe, job in found.items()}
-
-
-def with_needs(found: Mapping[str, Job], ids: Iterable[str]) -> Iterator[str]:
-    """Jobs by id, and what they wait for; some more than once."""
-    for name in ids:
-        yield name
-        yield from with_needs(found, found[name].needs)
+    first = sorted(found, key=lambda recipe: not recipe.kind.text)  # a light recipe may read a text that its job does not
+    return {ids[recipe]: found[recipe] for recipe in first}
 
 
 def of_notebooks(found: Mapping[str, Job], notebooks: Mapping[str, Sequence[Need]]) -> dict[str, list[str]]:
@@ -318,7 +318,8 @@ class Rates:
                 else:
                     self._plain.setdefault(made["kind"], []).append(made["seconds"])
         for entry in published.index().values():
-            self._plain.setdefault(entry["kind"], []).append(entry["seconds"])
+            if entry["kind"] not in COSTLY:  # of these the index does not tell the work
+                self._plain.setdefault(entry["kind"], []).append(entry["seconds"])
 
     def estimate(self, recipe: Recipe) -> tuple[float | None, str]:
         """Seconds that making a recipe will take on one core, and what that rests on; None where nothing tells."""
@@ -376,7 +377,15 @@ def counted(needs: Iterable[Need]) -> str:
     return f"{len(whole)} training runs: {told or 'none'}" + ("; none made here" if taken == len(whole) else "")
 
 
-def report(notebooks: Mapping[str, Sequence[Need]], cores: int) -> str:
+def sources(run: study.Run) -> str:
+    """`counted` of what a notebook reads, for its first cell."""
+    if run.parameters["pretrained"]:
+        return f"on {run.parameters['pretrained']}: nothing of it is published, what is missing is made now"
+    names = subjects.names(run.settings, run.parameters["models"])
+    return counted(goals(run.settings, names, run.parameters["seed"])[run.name])
+
+
+def listed(notebooks: Mapping[str, Sequence[Need]], cores: int) -> str:
     """What is missing, by the first notebook that needs it, with core minutes and totals; without the notebooks themselves."""
     found = jobs(missing(need for needs in notebooks.values() for need in needs))
     costs = rows(found, Rates())
@@ -436,7 +445,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         if told.cores != "all" and not (told.cores.isdigit() and int(told.cores)):
             raise study.StudyError(f"Cores must be a number from 1, or all, not {told.cores!r}.")
         cores = len(os.sched_getaffinity(0)) if told.cores == "all" else int(told.cores)
-        print(report(asked(told), cores))
+        print(listed(asked(told), cores))
 
 
 if __name__ == "__main__":

@@ -275,7 +275,7 @@ def _read_by(spec: Mapping[str, Any]) -> Iterator[study.Recipe | study.Need]:
         yield from kind.needs({**spec["run"], "control": spec["control"], "splits": ("test",)})
 
 
-OUTPUTS = study.Kind("outputs", 1, _write_out, _read_by, light=True)
+OUTPUTS = study.Kind("outputs", 1, _write_out, _read_by, job="with")
 
 
 def block_losses(model, blocks: list[list[int]], rows: int = 64) -> list[tuple[float, int]]:

@@ -16,6 +16,7 @@ from torch.nn import functional as F
 
 from helpers.corpora import tokens
 from helpers.heads import Site, record
+from helpers.measures.analysis import Analysis
 from helpers.measures.one_pass import evaluating
 from helpers.models import inputs
 from helpers.study import StudyError
@@ -49,7 +50,7 @@ def fingerprints(subject, pairs: Sequence) -> dict[tuple[str, int], np.ndarray]:
     if not pairs or not all(pair.words and pair.target.split() for pair in pairs):
         raise StudyError("Heads are matched on sentences that have words and a translation: give at least one, parsed.")
     model = subject.model
-    encoded = tokens.encode(pairs, subject.source, subject.target, model.config.max_position_embeddings)
+    encoded = tokens.encode(pairs, subject.source, subject.target, subject.longest)
     kept: dict[tuple[str, int], list[torch.Tensor]] = {}
     with evaluating(model), torch.no_grad():
         for number, pair in enumerate(pairs):
@@ -135,3 +136,11 @@ def carried(column: pd.Series, matched: pd.DataFrame) -> pd.Series:
     """A column of the other training on the heads of the one that they are matched with."""
     places = [(kind, layer, row.other) for (kind, layer, _), row in matched.iterrows()]
     return pd.Series(column.reindex(pd.MultiIndex.from_tuples(places, names=matched.index.names)).to_numpy(), matched.index)
+
+
+def _prints(studied, sentences: int) -> dict[tuple[str, int], np.ndarray]:
+    own, first = studied if isinstance(studied, list) else (studied, studied)
+    return fingerprints(own.subject, [pair for pair in first.subject.dev if pair.words][:sentences])
+
+
+FINGERPRINTS = Analysis("where heads look", 1, _prints)  # of a model, on dev sentences of a second one

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import torch
 
-from helpers.heads import Site, record
+from helpers import study, training
+from helpers.heads import Site, index, record
 from helpers.measures.agreement import correlations
-from helpers.measures.confidence import Confidence
+from helpers.measures.analysis import Analysis
+from helpers.measures.confidence import Confidence, confidence
 from helpers.measures.functions import (
     DIRECTIONS,
     LABELS,
@@ -26,7 +28,9 @@ from helpers.measures.functions import (
     roles,
     to_words,
 )  # fmt: skip
+from helpers.measures.importance import importance, leave_one_out, leave_one_out_bleu
 from helpers.measures.one_pass import one_pass
+from helpers.measures.relevance import RULES, Explained, conservation, explain
 from helpers.models import inputs
 
 # Table 1 of the paper, EN-RU, %: best head and offset baseline on WMT, then on OpenSubtitles
@@ -65,8 +69,8 @@ def confidence_and_functions(subject, repeats: int = 1000, model=None) -> tuple[
     """
     reducers = Confidence(), Positional(), Syntactic(arcs_of(subject.dev)), Rare(subject.counts)
     heads = one_pass(model or subject.model, subject.batches(), *reducers, label=f"confidence {subject.title}")
-    confidence, *functions = (reducer.frame(heads, repeats) for reducer in reducers)
-    return confidence, roles(*functions)
+    confident, *functions = (reducer.frame(heads, repeats) for reducer in reducers)
+    return confident, roles(*functions)
 
 
 def relevance_columns(explained: Mapping[str, Any]) -> pd.DataFrame:
@@ -269,3 +273,90 @@ def _rare_words(subject) -> list[list[tuple[int, int]]]:
         rare = list(dict.fromkeys(w for _, w in ranked[:2])) if ranked and ranked[0][0] < border else []
         frames.append([(row, w) for w in rare for row in range(len(pair.words))])
     return frames
+
+
+# --- analyses: what notebooks 01 and 02 read -------------------------------------------------------------------------
+
+
+def _explained(studied, rule: str, first: int, untrained: bool = False) -> Explained:
+    subject = studied.subject
+    model, more = (subject.untrained(), ", random weights") if untrained else (subject.model, "")
+    return explain(model, subject.batches(2048, first), rule, label=f"{rule} {subject.title}{more}")
+
+
+def _conserved(studied, rule: str, first: int) -> Any:
+    return conservation(studied.subject.model, studied.subject.batches(2048, first), rule)
+
+
+def _functions(studied, repeats: int) -> dict[str, Any]:
+    table, functions = confidence_and_functions(studied.subject, repeats)
+    return {"confidence": table, "functions": functions}
+
+
+def _scored(studied, repeats: int, untrained: bool = False) -> dict[str, pd.DataFrame]:
+    subject = studied.subject
+    return measure(subject, subject.untrained() if untrained else subject.model, repeats)
+
+
+def _examples(studied, repeats: int) -> list[dict[str, Any]]:
+    return examples(studied.subject, SCORED.of(studied.subject, repeats=repeats))
+
+
+def _diffuse(studied) -> pd.Series:
+    return confidence(studied.subject.untrained(), studied.subject.batches())
+
+
+def _without(studied, first: int) -> pd.DataFrame:
+    return leave_one_out(studied.subject.model, studied.subject.batches(4096, first), label=f"without {studied.subject.title}")
+
+
+def _without_bleu(studied, first: int, repeats: int) -> pd.DataFrame:
+    subject = studied.subject
+    held = subject.dev[:first]
+    sources, references = [pair.source for pair in held], [pair.target for pair in held]
+
+    def translate(model) -> list[str]:
+        return training.translate(model, sources, subject.source, subject.target, 1)
+
+    return leave_one_out_bleu(subject.model, translate, references, index(subject.model), repeats)
+
+
+def _gradient(studied, first: int) -> pd.Series:
+    return importance(studied.subject.model, studied.subject.batches(4096, first), norm=None)
+
+
+EXPLAINED = Analysis("relevance", 1, _explained)  # of `first` dev sentences by a rule
+CONSERVED = Analysis("conservation", 1, _conserved)
+FUNCTIONS = Analysis("confidence and functions", 1, _functions)  # `confidence_and_functions` by name
+SCORED = Analysis("scores of functions", 1, _scored)  # `measure`
+EXAMPLES = Analysis("attention examples", 1, _examples)  # `examples`
+DIFFUSE = Analysis("confidence of random weights", 1, _diffuse)
+WITHOUT = Analysis("leave one out", 1, _without)
+WITHOUT_BLEU = Analysis("leave one out, BLEU", 1, _without_bleu)
+GRADIENT = Analysis("gradient importance", 1, _gradient)
+
+
+def relevance_recipes(settings: Mapping[str, Any], runs: Sequence[study.Recipe]) -> Iterator[study.Recipe]:
+    """The analyses of models that notebook 01 reads, the first of them with random weights beside."""
+    few, repeats, truth = settings["relevance"], settings["bootstrap"], settings["truth"]
+    for number, run in enumerate(runs):
+        for rule in RULES:
+            yield EXPLAINED.recipe(run, rule=rule, first=few)
+            yield CONSERVED.recipe(run, rule=rule, first=min(few, 20))
+            if not number:
+                yield EXPLAINED.recipe(run, rule=rule, first=min(few, 50), untrained=True)
+        yield FUNCTIONS.recipe(run, repeats=repeats)
+        yield WITHOUT.recipe(run, first=few)
+        yield GRADIENT.recipe(run, first=few)
+        if not number:
+            yield DIFFUSE.recipe(run)
+            yield from [WITHOUT_BLEU.recipe(run, first=truth, repeats=repeats)] if truth else []
+
+
+def function_recipes(settings: Mapping[str, Any], runs: Sequence[study.Recipe]) -> Iterator[study.Recipe]:
+    """The analyses of models that notebook 02 reads."""
+    for number, run in enumerate(runs):
+        yield SCORED.recipe(run, repeats=settings["bootstrap"])
+        yield SCORED.recipe(run, repeats=settings["bootstrap"], untrained=True)
+        if not number:
+            yield EXAMPLES.recipe(run, repeats=settings["bootstrap"])

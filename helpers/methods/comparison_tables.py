@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import combinations
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from helpers import intervals, scoring, subjects, tasks
+from helpers import intervals, scoring, study, subjects, tasks, training
 from helpers.heads.sites import KINDS
 from helpers.measures.agreement import correlation, rank_agreement
-from helpers.measures.matching import carried, fingerprints, match
+from helpers.measures.matching import FINGERPRINTS, carried, match
 from helpers.measures.table import TRUTH, numeric
 from helpers.methods import comparison, curves, pruning
 
@@ -139,11 +139,21 @@ def matches(studied: Mapping[Trained, subjects.Subject], sentences: int) -> dict
         seeds = sorted(seed for other, seed in studied if other == name)
         if len(seeds) < 2:
             continue
-        pairs = [pair for pair in studied[name, seeds[0]].dev if pair.words][:sentences]
-        prints = {seed: fingerprints(studied[name, seed], pairs) for seed in seeds}
+        made = {seed: training.trained(studied[name, seed].spec, name) for seed in seeds}
+        prints = {seed: FINGERPRINTS.read(one, made[seeds[0]], sentences=sentences) for seed, one in made.items()}
         for one, other in combinations(seeds, 2):
             found[(name, one), (name, other)] = match(prints[one], prints[other])
     return found
+
+
+def print_recipes(settings: Mapping[str, Any], jobs: Iterable[Mapping[str, Any]]) -> Iterator[study.Recipe]:
+    """The analyses that `matches` reads."""
+    starts: dict[str, dict[int, study.Recipe]] = {}
+    for job in (job for job in jobs if "sweep" in job):
+        starts.setdefault(job["name"], {})[job["seed"]] = training.trained(job["sweep"]["start"], job["name"])
+    for made in starts.values():
+        for run in made.values() if len(made) > 1 else ():
+            yield FINGERPRINTS.recipe(run, made[min(made)], sentences=settings["comparison"]["matched"])
 
 
 def stability(tables: Mapping[Trained, pd.DataFrame], matched: Mapping[tuple[Trained, Trained], pd.DataFrame]) -> pd.DataFrame:

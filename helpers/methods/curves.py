@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,9 +12,10 @@ import numpy as np
 import pandas as pd
 import torch
 
-from helpers import heads, models, scoring, study, subjects, tasks
+from helpers import heads, models, scoring, study, subjects, tasks, training
 from helpers.heads.sites import ADDRESS, KINDS
 from helpers.measures import report
+from helpers.measures.analysis import Analysis
 from helpers.methods import l0, pruning
 from helpers.models import inputs
 
@@ -348,12 +349,15 @@ def retained_functions(sweep: Mapping[str, Any], subject: subjects.Subject) -> d
         pruning, lists of (function, label).
     """
     found = {}
-    for run in (None, *l0_runs(sweep)):
-        model = subject.model if run is None else pruning.load(run)
-        kept = heads.kept(model)
+    for made in (None, *map(pruning.run, l0_runs(sweep))):
+        kept = subject.kept if made is None else training.kept(made)
         if not any(kept[kind, layer] for kind, layer in kept if kind == "encoder"):
             continue  # no encoder heads, no functions
-        roles = report.confidence_and_functions(subject, 1, model)[1].xs("encoder", drop_level=False)
+        if made is None:
+            roles = report.FUNCTIONS.of(subject, repeats=1)["functions"]
+        else:
+            roles = report.FUNCTIONS.read(made, parser=subject.parser, repeats=1)["functions"]
+        roles = roles.xs("encoder", drop_level=False)
         old = [(kind, layer, kept[kind, layer][head]) for kind, layer, head in roles.index]
         roles.index = pd.MultiIndex.from_tuples(old, names=ADDRESS)
         found.setdefault(len(roles), roles)  # two prices that keep as many heads: the first
@@ -426,3 +430,19 @@ def removal(run: Mapping[str, Any], subject: subjects.Subject) -> pd.DataFrame:
 def _logits(model, batch: Mapping[str, Any]) -> torch.Tensor:
     with torch.no_grad():
         return model(**batch, use_cache=False).logits
+
+
+def _removed(studied) -> pd.DataFrame:
+    return removal(studied.run.spec, pruning.subject_of(studied.run.spec["start"]))
+
+
+REMOVED = Analysis("removed for good", 1, _removed)  # `removal` of a pruned run
+
+
+def recipes(sweep: Mapping[str, Any]) -> Iterator[study.Recipe]:
+    """The analyses of a sweep's runs that notebook 03 reads: functions of encoder heads, or what removal means."""
+    if list(sweep["kinds"]) == ["encoder"]:
+        yield report.FUNCTIONS.recipe(training.trained(sweep["start"], sweep["name"]), repeats=1)
+    for run in l0_runs(sweep):
+        made = pruning.run(run, f"{pruning.title(sweep)}: lambda {run['method']['penalty']:g}")
+        yield report.FUNCTIONS.recipe(made, repeats=1) if list(sweep["kinds"]) == ["encoder"] else REMOVED.recipe(made)

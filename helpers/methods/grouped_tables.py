@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import torch
 
-from helpers import heads, measures, models, scoring, tasks
+from helpers import heads, models, scoring, study, tasks, training
 from helpers.corpora import tokens
 from helpers.heads.sites import ADDRESS
 from helpers.measures import report
+from helpers.measures.analysis import FILE, Analysis
 from helpers.methods import grouped, grouping
 from helpers.methods.grouped import (
     AT_START,
@@ -34,7 +35,9 @@ from helpers.methods.grouped import (
     VANILLA,
 )
 from helpers.models import inputs
+from helpers.study import values
 
+EXPLAINED = 100  # dev examples that relevance is measured on
 LENGTH, NEW = 30, 10  # tokens of an input, as the paper counts FLOPs; tokens that are generated when speed is measured
 # Tables 1 and 2: BLEU on IWSLT de-en, it-en, en-de, en-it, en-fr and WMT en-de, en-fr; parameters and FLOPs in millions, and
 # sentences a second between them
@@ -136,15 +139,20 @@ def costs(runs: Runs) -> pd.DataFrame:
 
     FLOPs are those of the paper's setting, one example of 30 tokens a side, as torch counts products of matrices.
     """
-    rows = {}
-    for name, spec in runs.items():
-        model, task = grouped.load(spec), grouped.task(spec)
-        ids = torch.full((1, LENGTH), 3, device=model.device)
-        batch = {"input_ids": ids, "attention_mask": torch.ones_like(ids), "labels": ids}
-        parameters, flops = models.size(model, batch if task.kind != tasks.LANGUAGE else {"input_ids": ids})
-        kept = sum(map(len, heads.kept(model).values()))
-        rows[name] = {"heads": kept, "parameters": parameters / 1e6, "FLOPs": flops / 1e6}
+    rows = {name: COST.read(grouped.run(spec)) for name, spec in runs.items()}
     return pd.DataFrame.from_dict(rows, orient="index").rename_axis("row")
+
+
+def _cost(studied) -> dict[str, float]:
+    model = studied.model
+    ids = torch.full((1, LENGTH), 3, device=model.device)
+    batch = {"input_ids": ids, "attention_mask": torch.ones_like(ids), "labels": ids}
+    parameters, flops = models.size(model, batch if studied.task.kind != tasks.LANGUAGE else {"input_ids": ids})
+    kept = sum(map(len, heads.kept(model).values()))
+    return {"heads": kept, "parameters": parameters / 1e6, "FLOPs": flops / 1e6}
+
+
+COST = Analysis("size", 1, _cost)
 
 
 def speed(runs: Runs, rows: int = 64, repeats: int = 15, reference: str = VANILLA) -> pd.DataFrame:
@@ -157,9 +165,19 @@ def speed(runs: Runs, rows: int = 64, repeats: int = 15, reference: str = VANILL
     pandas.DataFrame
         On row: rate (median), ratio to the reference's of the same round (median), low, high (quartiles).
     """
+    return values.read(speeds(runs, rows, repeats, reference).results / FILE)
+
+
+def speeds(runs: Runs, rows: int = 64, repeats: int = 15, reference: str = VANILLA) -> study.Recipe:
+    """The recipe of `speed`."""
+    made = [grouped.run(spec) for spec in runs.values()]
+    return SPEED.recipe(*made, names=list(runs), rows=rows, repeats=repeats, reference=reference)
+
+
+def _speed(studied, names: Sequence[str], rows: int, repeats: int, reference: str) -> pd.DataFrame:
     works, sizes = {}, {}
-    for name, spec in runs.items():
-        works[name], sizes[name] = _work(grouped.load(spec), grouped.task(spec), rows)
+    for name, one in zip(names, studied if isinstance(studied, list) else [studied], strict=True):
+        works[name], sizes[name] = _work(one.model, one.task, rows)
     threads = torch.get_num_threads()
     torch.set_num_threads(1)
     try:
@@ -172,6 +190,9 @@ def speed(runs: Runs, rows: int = 64, repeats: int = 15, reference: str = VANILL
     ratio = rates.div(rates[reference], axis=0)
     table = {"rate": rates.median(), "ratio": ratio.median(), "low": ratio.quantile(0.25), "high": ratio.quantile(0.75)}
     return pd.DataFrame(table).rename_axis("row")
+
+
+SPEED = Analysis("speed", 1, _speed)
 
 
 def _work(model, task: tasks.Task, rows: int) -> tuple[Callable[[], Any], int]:
@@ -294,7 +315,7 @@ def trace(spec: Mapping[str, Any]) -> dict[str, np.ndarray]:
 
 def sites(spec: Mapping[str, Any]) -> list[tuple[str, int]]:
     """(kind, layer) of every attention of a run's model that has heads."""
-    return [(site.kind, site.layer) for site in heads.sites(grouped.load(spec)) if site.heads]
+    return [place for place, left in training.kept(grouped.run(spec)).items() if left]
 
 
 def _grams(seen: Mapping[str, np.ndarray]) -> list[np.ndarray]:
@@ -433,7 +454,16 @@ def padding(spec: Mapping[str, Any], groups: int, which: str = "V", batches: int
         padding), regrouped (share of heads whose group differs), cosine (mean absolute difference of the cosine of a head with
         its centre).
     """
-    model, task = grouped.load(spec), grouped.task(spec)
+    return values.read(paddings(spec, groups, which, batches, rows).results / FILE)
+
+
+def paddings(spec: Mapping[str, Any], groups: int, which: str = "V", batches: int = 20, rows: int = 32) -> study.Recipe:
+    """The recipe of `padding`."""
+    return PADDING.recipe(grouped.run(spec), groups=groups, which=which, batches=batches, rows=rows)
+
+
+def _padding(studied, groups: int, which: str, batches: int, rows: int) -> pd.DataFrame:
+    model, task = studied.model, studied.task
     data, found = task.dev, {}
     order = np.random.default_rng(0).permutation(len(data.source))
     by_length = sorted(order, key=lambda row: (len(data.source[row]), len(data.target[row])))
@@ -444,6 +474,9 @@ def padding(spec: Mapping[str, Any], groups: int, which: str = "V", batches: int
         measured = [_with_padding(model, {n: t.to(model.device) for n, t in batch.items()}, groups, which) for batch in fed]
         found[name] = pd.DataFrame(measured).mean()
     return pd.DataFrame(found).T.rename_axis("batches of")
+
+
+PADDING = Analysis("padding counted", 1, _padding)
 
 
 def _with_padding(model, batch: Mapping[str, torch.Tensor], groups: int, which: str) -> dict[str, float]:
@@ -486,7 +519,9 @@ def remaining(spec: Mapping[str, Any]) -> dict[tuple[str, int], list[int]]:
     return found
 
 
-def pillars(runs: Runs, start: Mapping[str, Any], parser: str = "spacy", repeats: int = 1, first: int = 100) -> pd.DataFrame:
+def pillars(
+    runs: Runs, start: Mapping[str, Any], parser: str = "spacy", repeats: int = 1, first: int = EXPLAINED
+) -> pd.DataFrame:
     """Heads of one stage 1 with what they do, how relevant they are and which rows that start from it keep them.
 
     Parameters
@@ -501,12 +536,9 @@ def pillars(runs: Runs, start: Mapping[str, Any], parser: str = "spacy", repeats
     pandas.DataFrame
         kind, layer, head, method, kept, relevance, functions (as `helpers.grouped_figures.kept_heads` takes it).
     """
-    model, task = grouped.load(start), grouped.task(start)
-    subject = task.subject(model)
-    subject.parser = parser
-    roles = report.confidence_and_functions(subject, repeats)[1]
-    relevance = measures.relevance(model, subject.batches(2048, first))
-    parts = []
+    made, parts = grouped.run(start), []
+    roles = report.FUNCTIONS.read(made, parser=parser, repeats=repeats)["functions"]
+    relevance = report.EXPLAINED.read(made, parser=parser, rule="alpha_beta", first=first).series()
     for name, spec in runs.items():
         table = pd.DataFrame({"kept": kept(spec), "relevance": relevance})
         said = [", ".join(sorted({function for function, _ in cell})) for cell in roles.reindex(table.index)]
@@ -574,3 +606,38 @@ def over_seeds(frame: pd.DataFrame) -> pd.DataFrame:
     table = pd.DataFrame.from_dict(rows, orient="index")
     table.index = pd.MultiIndex.from_tuples(table.index, names=["panel", "method"])
     return table
+
+
+# --- what notebook 04 reads ------------------------------------------------------------------------------------------
+
+METHODS = {grouped.NO_CONSTRAINT: "votes", grouped.L0: "L0", grouped.GRADIENT: "gradient importance"}
+
+
+def of_table_1(rows: Runs) -> dict[str, Mapping[str, Any]]:
+    """The rows of translation that stand in the papers' Tables 1, 2 and 5, or beside them."""
+    return {name: spec for name, spec in rows.items() if name in (*PRINTED, grouped.LITE, grouped.GRADIENT)}
+
+
+def ways(rows: Runs) -> dict[str, dict[str, Mapping[str, Any]]]:
+    """Rows that choose among the heads of one model, with the constraint and without: name -> method -> spec."""
+    plain = {method: rows[name] for name, method in METHODS.items() if name in rows}
+    return {"constraint": {PS: rows[PS]}} | ({"plain": plain} if plain else {})
+
+
+def recipes(settings: Mapping[str, Any], seed: int, start: Mapping[str, Any] | None = None) -> Iterator[study.Recipe]:
+    """Every run of grouped heads with what it puts out, then sizes, speeds, padding, functions and relevance."""
+    yield from grouped.recipes(settings, seed, start)
+    plan = settings["grouping"]
+    for kind in tasks.METRICS:
+        rows = grouped.rows_of(settings, kind, seed)
+        if not rows:
+            continue
+        shown = of_table_1(rows) if kind == tasks.TRANSLATION else {name: rows[name] for name in (VANILLA, GHT, PS)}
+        yield from (COST.recipe(grouped.run(spec)) for spec in shown.values())
+        yield speeds(shown)
+        if kind == tasks.TRANSLATION:
+            yield paddings(rows[GHT], plan["translation"]["groups"], plan["which"])
+            for methods in ways(rows).values():
+                made = grouped.run(grouped.stages(next(iter(methods.values())))[0])
+                yield report.FUNCTIONS.recipe(made, repeats=1)
+                yield report.EXPLAINED.recipe(made, rule="alpha_beta", first=EXPLAINED)

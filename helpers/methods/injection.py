@@ -577,7 +577,7 @@ def _rank_needs(described: Mapping[str, Any]) -> Iterator[study.Recipe | study.N
         yield from links_needs(spec, links, ("dev",))
 
 
-RANKING = study.Kind("ranking", 1, _rank, _rank_needs, light=True)
+RANKING = study.Kind("ranking", 1, _rank, _rank_needs, job="with")
 
 
 def outputs(one: Mapping[str, Any], split: str, beam: int) -> list[str]:

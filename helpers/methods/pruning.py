@@ -161,16 +161,19 @@ def _named(method: str, penalty: float, number: int = 0) -> str:
 
 
 def recipes(sweep: Mapping[str, Any], at_once: bool = True) -> Iterator[study.Recipe]:
-    """What is read of a sweep: every run and what its model puts out, and heads removed at once.
+    """What is read of a sweep: what the model that it starts from puts out, every run with the same, and heads removed at once.
 
     Parameters
     ----------
     at_once : bool
         Whether heads are also removed at once by every criterion, which notebook 03 shows of its own sweeps.
     """
+    beam = sweep["settings"]["pruning"]["beam"]
+    if "pretrained" not in sweep["start"]:
+        yield tasks.put_out(training.trained(sweep["start"], f"{sweep['name']}, seed {sweep['seed']}"), beam)
     for name, spec in sweep["runs"].items():
         made = run(spec, f"{title(sweep)}: {name}")
-        yield from (made, tasks.put_out(made, sweep["settings"]["pruning"]["beam"]))
+        yield from (made, tasks.put_out(made, beam))
     if at_once and list(sweep["kinds"]) == ["encoder"] and sweep["settings"]["pruning"]["compared"]:
         yield from (scored(sweep["start"], sweep["settings"]["relevance"]), removed_at_once(sweep))
 

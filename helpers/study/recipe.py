@@ -75,8 +75,9 @@ class Kind:
         spec -> recipes, or `Need`s, that `build` may read. Their keys are part of the key.
     text : bool
         Text lies among the data; no device has a part in it, and it is never published.
-    light : bool
-        A matter of seconds: it is made in the job of what it reads.
+    job : str
+        "own": made in a job of its own; "with": a matter of seconds, in the job of what it reads; "shared": in one job with
+        others that wait for the same.
     opened : callable, optional
         Of a kind that leaves a model: (spec, test sets, control) -> context of the model as it writes (`helpers.tasks`).
     """
@@ -86,7 +87,7 @@ class Kind:
     build: Callable[[Mapping[str, Any], Place], None]
     needs: Callable[[Mapping[str, Any]], Iterable[Recipe | Need]] = lambda spec: ()
     text: bool = False
-    light: bool = False
+    job: str = "own"
     opened: Callable[..., Any] | None = None
 
     def __post_init__(self) -> None:

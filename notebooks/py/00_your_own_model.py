@@ -49,9 +49,10 @@ output = ""  # where figures and tables go; empty: runs/PROFILE-CORPUS
 
 # %%
 from helpers import study
+from helpers.plan import sources
 
 run = study.begin("00_your_own_model", globals())
-print(run.summary())
+print(run.summary(), sources(run), sep="\n")
 
 # %%
 import copy

@@ -39,19 +39,19 @@ output = ""  # where figures and tables go; empty: runs/PROFILE-CORPUS
 
 # %%
 from helpers import study
+from helpers.plan import sources
 
 run = study.begin("01_relevance_and_confidence", globals())
-print(run.summary())
+print(run.summary(), sources(run), sep="\n")
 
 # %%
 import pandas as pd
 from IPython.display import display
 
-from helpers import figures, measures, scoring, subjects, training
+from helpers import figures, scoring, subjects, training
 from helpers.corpora.describe import describe
 from helpers.measures import agreement, report
-from helpers.measures.importance import leave_one_out, leave_one_out_bleu
-from helpers.measures.relevance import RULES, conservation, explain
+from helpers.measures.relevance import RULES
 
 figures.style()
 studied = subjects.study_models(run)
@@ -102,7 +102,7 @@ for subject in studied:
     scored, accuracy[subject.title] = subjects.quality(subject, beam, resamples)
     bleu.append(scored)
     if subject.spec:
-        histories[subject.title] = pd.read_csv(training.place(subject.spec) / "history.csv")
+        histories[subject.title] = pd.read_csv(training.trained(subject.spec).results / "history.csv")
 
 # %% [markdown]
 # **Does the task need its heads?** (controlled corpus) A control without any encoder self-attention (every encoder head
@@ -115,7 +115,7 @@ if studied[0].spec and run.corpus == "controlled":
     title = f"{studied[0].title}, no encoder heads"
     scored, accuracy[title] = subjects.quality(control, beam, resamples, title)
     bleu.append(scored)
-    histories[title] = pd.read_csv(training.place(control.spec) / "history.csv")
+    histories[title] = pd.read_csv(training.trained(control.spec).results / "history.csv")
 bleu = pd.concat(bleu).set_index(["model", "test set"])
 print(bleu.signature.iloc[0])
 run.table(bleu, "bleu", beam=beam).drop(columns="signature").style.format("{:.1f}", subset=["bleu", "low", "high"])
@@ -157,10 +157,8 @@ if histories:
 few = run.settings["relevance"]
 explained, kept = {}, {}
 for subject in studied:
-    explained[subject.title] = {
-        rule: explain(subject.model, subject.batches(2048, few), rule, label=f"{rule} {subject.title}") for rule in RULES
-    }
-    parts = {rule: conservation(subject.model, subject.batches(2048, min(few, 20)), rule) for rule in RULES}
+    explained[subject.title] = {rule: report.EXPLAINED.of(subject, rule=rule, first=few) for rule in RULES}
+    parts = {rule: report.CONSERVED.of(subject, rule=rule, first=min(few, 20)) for rule in RULES}
     kept[subject.title] = pd.DataFrame(parts).T
 kept = run.table(pd.concat(kept).rename_axis(["model", "rule"]), "conservation", sentences=min(few, 20))
 (kept[["source", "target", "attention", "bias", "eps"]].round(6) + 0.0).style.format("{:.1%}", na_rep="")  # no minus zero
@@ -174,8 +172,7 @@ kept = run.table(pd.concat(kept).rename_axis(["model", "rule"]), "conservation",
 # tokens, `largest` is the largest magnitude that one normalised value takes (a share of a positive rule is at most 1):
 
 # %%
-fresh, some = studied[0].untrained(), studied[0].batches(2048, min(few, 50))
-untrained = {rule: explain(fresh, some, rule, label=f"{rule}, random weights") for rule in RULES}
+untrained = {rule: report.EXPLAINED.of(studied[0], rule=rule, first=min(few, 50), untrained=True) for rule in RULES}
 conditioned = run.table(report.conditioning(explained | {"random weights": untrained}), "conditioning", sentences=few)
 report.worst_conditioning(conditioned, "random weights").style.format(
     {"negative": "{:.1%}", "near_zero": "{:.2%}", "largest": "{:,.1f}"}
@@ -195,7 +192,7 @@ report.worst_conditioning(conditioned, "random weights").style.format(
 # %%
 tables, functions = {}, {}
 for subject in studied:
-    confident, functions[subject.title] = report.confidence_and_functions(subject, run.settings["bootstrap"])
+    confident, functions[subject.title] = report.FUNCTIONS.of(subject, repeats=run.settings["bootstrap"]).values()
     shown = explained[subject.title]["alpha_beta"].frame("step", run.settings["bootstrap"])
     tables[subject.title] = (
         confident.add_prefix("confidence_")
@@ -239,7 +236,7 @@ confident = pd.DataFrame(
         for title, frame in tables.items()
     }
 ).T
-diffuse = measures.confidence(fresh, studied[0].batches()).xs("encoder")
+diffuse = report.DIFFUSE.of(studied[0]).xs("encoder")
 confident.loc["random weights"] = [len(diffuse), int((diffuse > 0.8).sum()), diffuse.median(), diffuse.max(), float("nan")]
 run.table(confident, "confident_heads", split="dev").style.format(
     "{:.2f}", subset=["median", "largest", "widest interval"], na_rep=""
@@ -308,21 +305,17 @@ run.figure(figures.settling(settled), "settling", explained=few)
 # pass.
 
 # %%
-truths = {s.title: leave_one_out(s.model, s.batches(4096, few), label=f"without {s.title}") for s in studied}
+truths = {subject.title: report.WITHOUT.of(subject, first=few) for subject in studied}
 measured = {
-    subject.title: tables[subject.title][columns].assign(
-        **{"activation x gradient": measures.importance(subject.model, subject.batches(4096, few), norm=None)}
-    )
+    subject.title: tables[subject.title][columns].assign(**{"activation x gradient": report.GRADIENT.of(subject, first=few)})
     for subject in studied
 }
 run.table(pd.concat(truths, names=["model"]), "leave_one_out", explained=few)
 agreed = {"loss, all models": report.truth_agreement({title: frame.loss for title, frame in truths.items()}, measured)}
-subject, held = studied[0], studied[0].dev[: run.settings["truth"]]
+subject, held = studied[0], run.settings["truth"]
 if held:
-    sources, references = [pair.source for pair in held], [pair.target for pair in held]
-    translate = lambda model: training.translate(model, sources, subject.source, subject.target, 1)  # noqa: E731
-    without = leave_one_out_bleu(subject.model, translate, references, truths[subject.title].index, resamples)
-    run.table(without, "leave_one_out_bleu", sentences=len(held))
+    without = report.WITHOUT_BLEU.of(subject, first=held, repeats=resamples)
+    run.table(without, "leave_one_out_bleu", sentences=held)
     agreed[f"loss, {subject.title}"] = report.truth_agreement({subject.title: truths[subject.title].loss}, measured)
     agreed[f"BLEU, {subject.title}"] = report.truth_agreement({subject.title: without.bleu}, measured)
     display(without.join(truths[subject.title].loss).sort_values("loss", ascending=False).head(12).style.format("{:.3f}"))

@@ -33,9 +33,10 @@ output = ""  # where figures and tables go; empty: runs/PROFILE-CORPUS
 
 # %%
 from helpers import study
+from helpers.plan import sources
 
 run = study.begin("02_head_functions", globals())
-print(run.summary())
+print(run.summary(), sources(run), sep="\n")
 
 # %%
 import pandas as pd
@@ -59,8 +60,8 @@ repeats = run.settings["bootstrap"]
 # %%
 found, untrained = {}, {}
 for subject in studied:
-    found[subject.title] = report.measure(subject, subject.model, repeats)
-    untrained[subject.title] = report.measure(subject, subject.untrained(), repeats)
+    found[subject.title] = report.SCORED.of(subject, repeats=repeats)
+    untrained[subject.title] = report.SCORED.of(subject, repeats=repeats, untrained=True)
     for name, frame in found[subject.title].items():
         run.table(frame, f"{name}_{subject.name}", split="dev", sentences=len(subject.dev))
 
@@ -154,7 +155,7 @@ run.figure(
 # (or the two rarest words).
 
 # %%
-run.figure(figures.attention(report.examples(studied[0], found[studied[0].title])), "attention_examples", split="dev")
+run.figure(figures.attention(report.EXAMPLES.of(studied[0], repeats=repeats)), "attention_examples", split="dev")
 
 # %% [markdown]
 # ## What we see, and what differs from the paper

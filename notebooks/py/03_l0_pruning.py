@@ -37,9 +37,10 @@ output = ""  # where figures and tables go; empty: runs/PROFILE-CORPUS
 
 # %%
 from helpers import study
+from helpers.plan import sources
 
 run = study.begin("03_l0_pruning", globals())
-print(run.summary())
+print(run.summary(), sources(run), sep="\n")
 
 # %%
 import pandas as pd
@@ -53,8 +54,6 @@ from helpers.methods import curves, l0, pruning
 figures.style()
 names, repeats = subjects.names(run.settings, models), run.settings["bootstrap"]
 sweeps = pruning.sweeps(run.settings, names, seed, pretrained)
-for sweep in sweeps:
-    pruning.make(sweep)  # what is in the store already is read, what is missing is trained now
 studied = [subjects.of(sweep["start"], sweep["name"], parser) for sweep in sweeps]
 encoder = [(sweep, subject) for sweep, subject in zip(sweeps, studied, strict=True) if sweep["kinds"] == ["encoder"]]
 every = [(sweep, subject) for sweep, subject in zip(sweeps, studied, strict=True) if sweep["kinds"] != ["encoder"]]
@@ -302,7 +301,7 @@ for penalty in plan["compared"][:1]:
 
 # %%
 sweep, subject = every[0]
-removed = pd.concat([curves.removal(spec, subject) for spec in curves.l0_runs(sweep)])
+removed = pd.concat([curves.REMOVED.read(pruning.run(spec)) for spec in curves.l0_runs(sweep)])
 differences, shares = ["removed minus masked", "reloaded minus removed"], ["FLOPs, share", "speed-up at most"]
 run.table(removed, "removed_for_good", model=sweep["name"]).style.format("{:,.0f}").format("{:.2f}", subset=shares).format(
     "{:.1e}", subset=differences

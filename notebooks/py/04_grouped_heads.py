@@ -39,9 +39,10 @@ output = ""  # where figures and tables go; empty: runs/PROFILE-CORPUS
 
 # %%
 from helpers import study
+from helpers.plan import sources
 
 run = study.begin("04_grouped_heads", globals())
-print(run.summary())
+print(run.summary(), sources(run), sep="\n")
 
 # %%
 import pandas as pd
@@ -56,8 +57,6 @@ from helpers.methods.grouped import GHT, PS, VANILLA
 figures.style()
 plan, repeats = run.settings["grouping"], run.settings["bootstrap"]
 start = grouped.start(run.settings, subjects.names(run.settings, models), seed, pretrained)
-for job in grouped.jobs(run.settings, seed, start):
-    grouped.make(job)  # what is in the store already is read, what is missing is trained now
 rows = {kind: grouped.rows_of(run.settings, kind, seed) for kind in tasks.METRICS}
 rows = {kind: found for kind, found in rows.items() if found}
 counted = {kind: tables.statistics(found, plan["beam"]) for kind, found in rows.items()}
@@ -111,7 +110,7 @@ pd.DataFrame(facts)
 
 # %%
 table = scored[tasks.TRANSLATION]
-chosen = {name: spec for name, spec in translation.items() if name in (*tables.PRINTED, grouped.LITE, grouped.GRADIENT)}
+chosen = tables.of_table_1(translation)
 cost, fast = tables.costs(chosen), run.table(tables.speed(chosen), "grouped_speed")
 table_1 = run.table(
     tables.table_1(table[table.index.isin(chosen, level="row")], cost, fast), "grouped_table_1", resamples=repeats
@@ -217,11 +216,8 @@ run.figure(drawn.votes(tables.votes(translation[PS])), "grouped_votes")
 # the very same heads.
 
 # %%
-names = {grouped.NO_CONSTRAINT: "votes", grouped.L0: "L0", grouped.GRADIENT: "gradient importance"}
-ways = {"constraint": {PS: translation[PS]}}
-ways["plain"] = {method: translation[name] for name, method in names.items() if name in translation}
-ways, found = {name: methods for name, methods in ways.items() if methods}, {}
-for name, methods in ways.items():
+found = {}
+for name, methods in tables.ways(translation).items():
     found[name] = tables.pillars(methods, grouped.stages(next(iter(methods.values())))[0], parser)
     run.figure(drawn.kept_heads(found[name]), f"grouped_pillars_{name}", split="dev")
 shared = pd.concat({name: tables.overlap(table) for name, table in found.items()}, names=["model"])

@@ -45,9 +45,10 @@ output = ""  # where figures and tables go; empty: runs/PROFILE-CORPUS
 
 # %%
 from helpers import study
+from helpers.plan import sources
 
 run = study.begin("05_coreference_injection", globals())
-print(run.summary())
+print(run.summary(), sources(run), sep="\n")
 
 # %%
 import pandas as pd
@@ -62,8 +63,6 @@ from helpers.methods.injection import MAIN, PLAIN
 
 figures.style()
 plan, repeats = run.settings["coreference"], run.settings["bootstrap"]
-for job in injection.jobs(run.settings, seed, pretrained):
-    injection.make(job)  # what is in the store already is read, what is missing is trained now
 parts = injection.rows_of(run.settings, tasks.SUMMARIZATION, seed, pretrained)
 boards = tables.boards(run.settings, parts, seed)
 board = boards[seed]

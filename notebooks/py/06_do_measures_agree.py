@@ -32,9 +32,10 @@ output = ""  # where figures and tables go; empty: runs/PROFILE-CORPUS
 
 # %%
 from helpers import study
+from helpers.plan import sources
 
 run = study.begin("06_do_measures_agree", globals())
-print(run.summary())
+print(run.summary(), sources(run), sep="\n")
 
 # %%
 import pandas as pd
@@ -46,8 +47,6 @@ from helpers.methods import comparison, comparison_tables
 figures.style()
 names, repeats = subjects.names(run.settings, models), run.settings["bootstrap"]
 jobs = comparison.jobs(run.settings, names, seed, pretrained)
-for job in jobs:
-    comparison.make(job)  # what is in the store already is read, what is missing is made now
 swept = [job for job in jobs if "sweep" in job]
 studied = comparison_tables.collected(swept, lambda job: subjects.of(job["sweep"]["start"], job["name"], parser))
 

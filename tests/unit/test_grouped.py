@@ -1,14 +1,10 @@
-"""Runs of grouped heads: what they depend on, what they train and keep, the same again, killed and resumed, and bad input."""
+"""Runs of grouped heads: what they depend on, what they train and keep, the same again, and bad input."""
 
 from __future__ import annotations
 
 import copy
 import json
-import os
 import shutil
-import signal
-import subprocess
-import sys
 
 import numpy as np
 import pandas as pd
@@ -81,20 +77,21 @@ def elsewhere(tmp_path, monkeypatch):
 
 def chain(spec):
     """A row's runs, the last first."""
-    found = [spec]
-    while "stage" in found[-1].get("start", {}):
-        found.append(found[-1]["start"])
-    return found
+    return grouped.stages(spec)[::-1]
 
 
-def every():
+def every(changes=None):
     """All rows by task and name."""
-    found = {f"{kind}: {name}": spec for kind in tasks.METRICS for name, spec in tiny_groups.rows(kind).items()}
-    return found | {f"converged: {name}": spec for name, spec in tiny_groups.from_converged().items()}
+    found = grouped.rows_by_task(tiny_groups.settings(changes), tiny_groups.SEED, tiny_groups.start(changes))
+    return {f"{kind}: {name}": spec for kind, rows in found.items() for name, spec in rows.items()}
+
+
+def results(spec):
+    return grouped.run(spec).results
 
 
 def ballot_of(spec):
-    return pd.read_csv(grouped.made(spec) / "ballot.csv", index_col=list(ADDRESS))
+    return pd.read_csv(results(spec) / "ballot.csv", index_col=list(ADDRESS))
 
 
 def stays(spec):
@@ -103,11 +100,11 @@ def stays(spec):
     return set(table.index[table.kept])
 
 
-def files_of(folder):
+def files_of(spec):
     """What a run left, wall-clock times aside."""
-    names = sorted(str(f.relative_to(folder)) for f in folder.rglob("*") if f.is_file() and f.name != "made.json")
-    found = {name: (folder / name).read_bytes() for name in names if name != "history.csv"}
-    return found | {"history.csv": pd.read_csv(folder / "history.csv").drop(columns="seconds").to_csv()}
+    folder = study.make(grouped.run(spec), weights=True)
+    found = {str(f.relative_to(folder)): f.read_bytes() for f in folder.rglob("*") if f.is_file() and f.name != "made.json"}
+    return found | {"results/history.csv": pd.read_csv(folder / "results" / "history.csv").drop(columns="seconds").to_csv()}
 
 
 def logits(model, batch):
@@ -144,7 +141,7 @@ def test_more_seeds_are_the_main_rows_on_the_same_text():
 def test_all_rows_train_for_as_many_steps():
     for name, spec in every().items():
         steps = [run["training"]["steps"] for run in chain(spec)]
-        wanted = [6, 6] if name.startswith("converged") else [4, 4, 12] if name.endswith(": L0") else [8, 12]
+        wanted = [6, 6] if "converged" in name else [4, 4, 12] if name.endswith(": L0") else [8, 12]
         assert steps == wanted, name
         assert [run["stage"] for run in chain(spec)] == ([2, 2, 1] if name.endswith(": L0") else [2, 1])
 
@@ -215,13 +212,6 @@ def test_smaller_models_have_as_many_weights_as_two_heads_a_layer(layers, width,
     assert grouped.weights(thinner) == pytest.approx(wanted, rel=0.005)
 
 
-def keys(changes=None):
-    """Keys of all rows by task and name."""
-    found = {f"{kind}: {name}": spec for kind in tasks.METRICS for name, spec in tiny_groups.rows(kind, changes).items()}
-    found |= {f"converged: {name}": spec for name, spec in tiny_groups.from_converged(changes).items()}
-    return {name: study.key(spec) for name, spec in found.items()}
-
-
 def rows_but(*others):
     return lambda name: name.split(": ")[1] not in (*PLAIN, FURTHER, *others)
 
@@ -229,7 +219,7 @@ def rows_but(*others):
 @pytest.mark.parametrize(
     ("changes", "depends"),
     [
-        ({"bootstrap": 7, "truth": 1, "grouping.beam": 2, "grouping.jobs": 1, "grouping.seeds": 2}, lambda _: False),
+        ({"bootstrap": 7, "truth": 1, "grouping.beam": 2, "grouping.seeds": 2}, lambda _: False),
         ({"grouping.numbers": [4], "grouping.strengths": [10.0], "grouping.parts": []}, lambda _: False),
         ({"test": 9, "model.layers": 1}, lambda name: "converged" in name),
         ({"grouping.settled": 0.2}, lambda name: name.endswith("votes once settled")),
@@ -251,105 +241,29 @@ def rows_but(*others):
     ids=lambda value: " ".join(value) if isinstance(value, dict) else "",
 )  # fmt: skip
 def test_keys_change_with_what_a_run_depends_on(changes, depends):
-    before, after = keys(), keys(changes)
+    before, after = ({name: grouped.run(spec).key for name, spec in every(changed).items()} for changed in (None, changes))
     assert len(set(before.values())) == len(before)
     for name in before.keys() & after.keys():
         if not name.endswith(DISAGREE) or "grouping.weight" in changes:  # it has no alpha and a beta of its own
             assert (before[name] != after[name]) == depends(name), name
 
 
-def test_keys_change_with_the_code(tmp_path, monkeypatch):
-    shutil.copytree(study.ROOT / "helpers", tmp_path / "helpers")
-    monkeypatch.setattr(study, "ROOT", tmp_path)
-
-    def run():
-        return study.key(tiny_groups.rows()[GHT])
-
-    plain = run()
-    assert run() == plain
-
-    def edit(module, old="", new="MORE = 1\n"):
-        """Whether the key changes."""
-        file = tmp_path / "helpers" / module
-        text = file.read_text(encoding="utf-8")
-        assert old in text
-        file.write_text(text.replace(old, new, 1) if old else text + new, encoding="utf-8")
-        try:
-            return run() != plain
-        finally:
-            file.write_text(text, encoding="utf-8")
-
-    assert edit("methods/grouping.py", "beta * apart - alpha * near", "beta * apart + alpha * near")
-    assert edit("methods/grouping.py", "table.double() for table", "table.float() for table") and edit("heads/surgery.py")
-    assert edit("methods/grouped.py", "2 * spec[", "3 * spec[") and edit(
-        "tasks.py", "labels[:, 0] = -100", "labels[:, 1] = -100"
-    )
-    assert not edit("methods/grouping.py", new="# a comment")
-    for module in (
-        "methods/grouped_tables.py",
-        "grouped_figures.py",
-        "scoring.py",
-        "methods/grouped.py",
-        "methods/grouping.py",
-    ):
-        assert not edit(module), module
-
-
-@pytest.mark.parametrize(
-    ("row", "module", "old", "new"),
-    [
-        (L0, "methods/l0.py", "(s * (self.high - self.low) + self.low)", "(s * (self.high - self.low))"),
-        (GRADIENT, "measures/importance.py", "slopes.double().abs().sum(0)", "slopes.double().sum(0)"),
-        ("GHT, map A", "heads/controls.py", '**options, "dropout": 0.0', '**options, "dropout": 0.5'),
-    ],
-)
-def test_keys_change_with_the_code_of_what_a_row_alone_uses(tmp_path, monkeypatch, row, module, old, new):
-    shutil.copytree(study.ROOT / "helpers", tmp_path / "helpers")
-    monkeypatch.setattr(study, "ROOT", tmp_path)
-    before = study.key(tiny_groups.rows()[row])
-    file = tmp_path / "helpers" / module
-    text = file.read_text(encoding="utf-8")
-    assert old in text
-    file.write_text(text.replace(old, new, 1), encoding="utf-8")
-    assert study.key(tiny_groups.rows()[row]) != before
-
-
-def test_jobs_hold_every_row_once():
-    jobs = tiny_groups.jobs()
-    assert [job["name"] for job in jobs] == [
-        "grouping 1",
-        "grouping 2",
-        "summarization",
-        "language modelling",
-        "from converged",
-    ]
-    assert json.loads(json.dumps(jobs)) == jobs and all(job["beam"] == 1 for job in jobs)
-    wanted = sorted((name.split(": ")[1], study.key(spec)) for name, spec in every().items())
-    assert sorted((name, study.key(spec)) for job in jobs for name, spec in job["runs"].items()) == wanted
-    assert len(grouped.jobs(tiny_groups.settings({"grouping.jobs": 1}), 1)) == 3
-    main = tiny_groups.settings({"grouping.parts": []})
-    assert [list(job["runs"]) for job in grouped.jobs(main, 1)] == [[GHT, PS], [VANILLA], MAIN, MAIN]
-
-
 def test_a_task_of_no_steps_has_no_rows():
     none = {"grouping.summarization.steps": 0, "grouping.language.steps": 0}
     assert list(tiny_groups.rows(tasks.LANGUAGE, none)) == []
-    assert [job["name"] for job in tiny_groups.jobs(none)] == ["grouping 1", "grouping 2", "from converged"]
+    kept = [spec for name, spec in every().items() if name.startswith((tasks.TRANSLATION, grouped.CONVERGED))]
+    assert {*tiny_groups.recipes(none)} == read(kept)
 
 
-@pytest.mark.parametrize("number", [2, 3, 5])
-def test_jobs_of_translation_share_no_stage_and_take_as_long(number):
-    jobs = tiny_groups.jobs({"grouping.jobs": number})[:number]
-    stages = [
-        {study.key(run): run["training"]["steps"] for spec in job["runs"].values() for run in chain(spec)} for job in jobs
-    ]
-    assert sum(map(len, stages)) == len(set().union(*stages))
-    parts = {}  # what starts from one stage 1 stays together
-    for spec in tiny_groups.rows().values():
-        *_, first = runs = {study.key(run): run["training"]["steps"] for run in chain(spec)}
-        parts.setdefault(first, {}).update(runs)
-    steps = [sum(stage.values()) for stage in stages]
-    assert max(steps) - min(steps) <= max(sum(part.values()) for part in parts.values())
+def read(specs):
+    """What there is to read of rows."""
+    made = {grouped.run(run) for spec in specs for run in chain(spec)}
+    return made | {tasks.put_out(grouped.run(spec), 1) for spec in specs}
+
+
+@pytest.mark.parametrize("changes", [None, {"grouping.seeds": 2, "grouping.parts": ["peers"], "grouping.converged": 0}])
+def test_every_stage_of_every_row_is_read_and_what_it_puts_out(changes):
+    assert {*tiny_groups.recipes(changes)} == read(every(changes).values())
 
 
 def test_where_rows_come_from():
@@ -435,7 +349,7 @@ def test_shared_stages_are_made_once(made):
 def test_histories_end_with_the_loss_of_the_stored_model(made):
     for name, spec in every().items():
         dev = grouped.task(spec).held_out(4 * spec["training"]["batch_tokens"], None, torch.device("cpu"))
-        history = pd.read_csv(grouped.made(spec) / "history.csv")
+        history = pd.read_csv(results(spec) / "history.csv")
         assert name.endswith("settled") or history.step.iloc[-1] == spec["training"]["steps"], name
         model = grouped.load(spec)
         assert not model.training
@@ -448,13 +362,13 @@ def test_training_helps(made, kind):
     for name, spec in tiny_groups.rows(kind).items():
         task, first = grouped.task(spec), chain(spec)[-1]
         dev = task.held_out(4000, None, torch.device("cpu"))
-        loss = pd.read_csv(grouped.made(spec) / "history.csv").dev_loss.iloc[-1]
+        loss = pd.read_csv(results(spec) / "history.csv").dev_loss.iloc[-1]
         assert loss < training.dev_loss(grouping.Grouped(task.build(first["shape"], 1), None), dev) - 0.1, name
 
 
 def test_the_constraint_does_what_it_says(made):
     plain, tight, strong = (
-        dict(np.load(grouped.made(made[name]["start"]) / "trace.npz")) for name in (VANILLA, GHT, "GHT, weight x 10")
+        dict(np.load(results(made[name]["start"]) / "trace.npz")) for name in (VANILLA, GHT, "GHT, weight x 10")
     )
     assert np.isnan(plain["terms"]).all() and tight["terms"].shape == (12, 2) and np.isfinite(tight["terms"]).all()
     assert tight["terms"][-1, 0] > tight["terms"][0, 0] + 0.05 and tight["terms"][-1, 1] < tight["terms"][0, 1] - 0.05
@@ -521,7 +435,7 @@ def test_heads_that_go_are_really_gone(made, kind):
     gone = sum(p.numel() for p in whole.parameters()) - sum(p.numel() for p in small.parameters())
     sites = len(heads.sites(whole))
     assert gone == sites * 2 * (4 * 16 * 4 + 3 * 4)  # half of four matrices and of three biases of each layer
-    sizes = [(grouped.made(spec) / "model" / "model.safetensors").stat().st_size for spec in (rows[PS], rows[PS]["start"])]
+    sizes = [(results(spec) / "model" / "model.safetensors").stat().st_size for spec in (rows[PS], rows[PS]["start"])]
     assert sizes[1] - sizes[0] > 3 * gone
 
 
@@ -570,7 +484,7 @@ def test_votes_at_the_start_are_those_of_the_untrained_model(made):
     first = made[AT_START]["start"]
     torch.manual_seed(0)
     ballot, _ = recount(first, grouped.task(first).build(first["shape"], 1))
-    assert stays(first) == set(grouping.stay(ballot)) and not (grouped.made(made[AT_START]) / "ballot.csv").exists()
+    assert stays(first) == set(grouping.stay(ballot)) and not (results(made[AT_START]) / "ballot.csv").exists()
     assert heads.kept(grouped.load(first)) == heads.kept(grouped.load(made[AT_START]))
 
 
@@ -604,10 +518,10 @@ def test_gradient_importance_keeps_the_most_important_heads_of_the_model(made):
 
 def test_gates_keep_the_heads_of_largest_log_alpha(made):
     spec = made[L0]
-    gates = pd.read_csv(grouped.made(spec["start"]) / "gates.csv", index_col=list(ADDRESS)).log_alpha
+    gates = pd.read_csv(results(spec["start"]) / "gates.csv", index_col=list(ADDRESS)).log_alpha
     assert list(gates.index) == list(heads.index(grouped.load(spec["start"]))) and gates.nunique() > 12
     assert stays(spec) == set(gates.nlargest(12).index)
-    assert not (grouped.made(spec["start"]) / "trace.npz").exists()
+    assert not (results(spec["start"]) / "trace.npz").exists()
     assert heads.kept(grouped.load(spec["start"])) == heads.kept(grouped.load(made[VANILLA]["start"]))
 
 
@@ -627,13 +541,13 @@ def test_masking_heads_gives_what_removing_them_gives(made, kind):
 
 def test_votes_once_settled_take_the_rest_of_stage_1_for_stage_2(made, monkeypatch):
     spec = made["votes once settled"]
-    trace = np.load(grouped.made(spec["start"]) / "trace.npz")
+    trace = np.load(results(spec["start"]) / "trace.npz")
     done = int(trace["step"][np.flatnonzero(np.nan_to_num(trace["shift"], nan=9) < 0.5)[0]])
     assert 3 < done < 12, "choose a threshold that is reached between two looks: the tests need it"
     early = copy.deepcopy(spec["start"])
     early["training"]["steps"] = done
     assert (study.place(study.runs(), "grouped", early) / "made.json").exists()
-    assert pd.read_csv(grouped.made(spec) / "history.csv").step.iloc[-1] == tiny_groups.STEPS - done
+    assert pd.read_csv(results(spec) / "history.csv").step.iloc[-1] == tiny_groups.STEPS - done
     ballot, _ = recount(spec, grouped.load(early))
     assert stays(spec) == set(grouping.stay(ballot))
     seen, fit = {}, training._evaluate

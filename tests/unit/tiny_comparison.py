@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from helpers import study
 from helpers.methods import comparison
 from tests.unit import tiny_sweep
 
@@ -35,5 +36,6 @@ def go_to(base: Path, patch) -> None:
 def make() -> dict[str, Any]:
     """The job, after what is missing of it in the store was made."""
     made = job()
-    comparison.make(made)
+    for recipe in comparison.recipes(made):
+        study.make(recipe, weights=True)
     return made

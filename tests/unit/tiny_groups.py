@@ -20,7 +20,7 @@ CHANGED = {  # groups that are settled before stage 1 ends, but not at the first
     **{f"grouping.{task}.{name}": v for task in ("translation", "summarization", "language") for name, v in _TASK.items()},
     "grouping.first": 0.6, "grouping.alpha": 0.5, "grouping.beta": 0.3, "grouping.which": "V",
     "grouping.weight": 1.0, "grouping.settled": 0.5, "grouping.numbers": [1, 2, 4], "grouping.strengths": [10.0],
-    "grouping.probe": 8, "grouping.shots": 4, "grouping.jobs": 2, "grouping.seeds": 1,
+    "grouping.probe": 8, "grouping.shots": 4, "grouping.seeds": 1,
     "grouping.beam": 1, "grouping.converged": 1, "grouping.converged_steps": 6, "grouping.gates.rate": 0.3,
 }  # fmt: skip
 
@@ -45,9 +45,9 @@ def from_converged(changes: dict[str, Any] | None = None) -> dict[str, dict[str,
     return grouped.from_converged(settings(changes), start(changes), SEED)
 
 
-def jobs(changes: dict[str, Any] | None = None) -> list[dict[str, Any]]:
-    """All rows as jobs."""
-    return grouped.jobs(settings(changes), SEED, start(changes))
+def recipes(changes: dict[str, Any] | None = None) -> list[study.Recipe]:
+    """What the study reads of all rows."""
+    return list(grouped.recipes(settings(changes), SEED, start(changes)))
 
 
 def go_to(base: Path, patch) -> None:
@@ -57,7 +57,7 @@ def go_to(base: Path, patch) -> None:
 
 
 def make() -> dict[str, dict[str, Any]]:
-    """The rows of translation, after what is missing of all jobs in the store was made."""
-    for job in jobs():
-        grouped.make(job)
+    """The rows of translation, after what is missing of all rows in the store was made."""
+    for recipe in recipes():
+        study.make(recipe)
     return rows()

@@ -27,7 +27,7 @@ CHANGED = {  # heads whose attention is not uniform after so few steps, texts th
     **{f"coreference.summarization.{name}": value for name, value in _DIALOGUES.items()},
     **{f"coreference.translation.{name}": value for name, value in _SENTENCES.items()},
     "coreference.probe": 6, "coreference.heads": [1, 2], "coreference.rates": [0.5], "coreference.paces": [3.0],
-    "coreference.lengths": [2.0], "coreference.masks": 2, "coreference.jobs": 2, "coreference.seeds": 2, "coreference.alone": 3,
+    "coreference.lengths": [2.0], "coreference.masks": 2, "coreference.seeds": 2, "coreference.alone": 3,
 }  # fmt: skip
 
 
@@ -56,7 +56,7 @@ def make() -> dict[str, dict]:
     """The main rows of summarization, after what is missing of the first three's runs in the store was trained."""
     found = rows()["main"]
     for name in (injection.PLAIN, "masked, lowest", injection.MAIN):
-        injection.made(found[name]["run"])
+        study.make(injection.run(found[name]["run"]))
     return found
 
 

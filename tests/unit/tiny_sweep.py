@@ -38,5 +38,6 @@ def make() -> dict[str, dict[str, Any]]:
     """The sweeps, after what is missing of them in the store was made."""
     made = sweeps()
     for sweep in made.values():
-        pruning.make(sweep)
+        for recipe in pruning.recipes(sweep):
+            study.make(recipe, weights=True)
     return made
