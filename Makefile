@@ -15,7 +15,8 @@ EXECUTOR ?= local
 PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
-RUNS := $(or $(HEADS_RUNS),runs)
+STORE := $(or $(HEADS_RUNS),runs)
+RUNS ?= 5
 
 # large blocks stay with the process: fewer page faults in training (must be set before Python starts)
 export GLIBC_TUNABLES := glibc.malloc.mmap_threshold=4294967296:glibc.malloc.trim_threshold=8589934592:glibc.malloc.top_pad=268435456
@@ -26,12 +27,13 @@ export HEADS_DEVICE := $(DEVICE)
 export HEADS_FRESH := $(FRESH)
 export PYTHONUNBUFFERED := 1
 
-.PHONY: study plan test bench report lint reference clean help
+.PHONY: study plan test bench report lint reference publish verify clean help
 
 help:
 	@sed -n 's/^## //p' $(MAKEFILE_LIST)
 
-## make study      environment, corpora, training, notebooks, figures and head tables (in runs/); SEEDS=5, ONLY=03, EXECUTOR=slurm
+## make study      environment, published runs or training, notebooks, figures and head tables (in runs/); FRESH=1 makes every run
+##                 anew, PROFILE=quick a small version of everything; SEEDS=5, ONLY=03, EXECUTOR=slurm
 study: $(VENV)/ready $(if $(filter-out local,$(EXECUTOR)),$(VENV)/cluster)
 	HEADS_PROGRESS=lines $(if $(filter local,$(EXECUTOR)),$(BIN)/python workflow/interruptible.py) $(BIN)/snakemake --snakefile workflow/Snakefile --nolock --rerun-incomplete --keep-going --quiet host \
 	  $(if $(filter-out local,$(EXECUTOR)),--profile workflow/profiles/$(EXECUTOR),--cores $(CORES)) \
@@ -50,16 +52,16 @@ test: $(VENV)/ready
 ##                 SIZES="laptop base" also at the papers' size, which takes hours
 bench: $(VENV)/bench
 	for size in $(SIZES); do $(BIN)/python -m benchmarks --size $$size || exit 1; done
-	$(BIN)/python -m helpers.costs $(RUNS)/laptop-controlled
-	mkdir -p $(RUNS)/laptop-controlled/logs
-	$(BIN)/papermill notebooks/07_what_it_costs.ipynb $(RUNS)/laptop-controlled/logs/07_what_it_costs.ipynb --log-output \
+	$(BIN)/python -m helpers.costs $(STORE)/laptop-controlled
+	mkdir -p $(STORE)/laptop-controlled/logs
+	$(BIN)/papermill notebooks/07_what_it_costs.ipynb $(STORE)/laptop-controlled/logs/07_what_it_costs.ipynb --log-output \
 	  -r profile laptop -r corpus '' -r models '' -p seed 1 -r overrides '$(SET)'
-	mv $(RUNS)/laptop-controlled/logs/07_what_it_costs.ipynb $(RUNS)/laptop-controlled/07_what_it_costs.ipynb
+	mv $(STORE)/laptop-controlled/logs/07_what_it_costs.ipynb $(STORE)/laptop-controlled/07_what_it_costs.ipynb
 
 RUN ?= laptop-controlled
 ## make report     a site to read: the notebooks of a run, the results, a head explorer (RUN=laptop-controlled; in runs/report)
 report: $(VENV)/ready
-	$(BIN)/python -m helpers.site --run $(RUNS)/$(RUN)
+	$(BIN)/python -m helpers.site --run $(STORE)/$(RUN)
 
 lint: $(VENV)/ready
 	$(BIN)/ruff check .
@@ -67,7 +69,16 @@ lint: $(VENV)/ready
 
 ## make reference  put a run's figures and tables (RUN=laptop-controlled: its executed notebooks too) where they are committed
 reference: $(VENV)/ready
-	$(BIN)/python -m helpers.reference $(RUNS)/$(RUN) $(if $(filter-out laptop-controlled,$(RUN)),--figures)
+	$(BIN)/python -m helpers.reference $(STORE)/$(RUN) $(if $(filter-out laptop-controlled,$(RUN)),--figures)
+
+ASKED = --profile $(PROFILE) --corpus "$(CORPUS)" --overrides "$(SET)" $(if $(SEEDS),--seeds $(SEEDS))
+## make publish    put what make study made into data/published, from where everybody's make study takes it
+publish: $(VENV)/ready
+	$(BIN)/python -m helpers.publishing publish $(ASKED)
+
+## make verify     make some published runs anew (RUNS=5) and compare their results with those published
+verify: $(VENV)/ready
+	OMP_NUM_THREADS=1 $(BIN)/python -m helpers.publishing verify --runs $(RUNS) $(ASKED)
 
 ## make clean      remove what is trained, generated and executed (not the environment)
 clean:

@@ -1,0 +1,37 @@
+"""Numbers do not move without a version: a tiny run of every kind of recipe, held to the fingerprint that is kept."""
+
+from __future__ import annotations
+
+import pytest
+
+from helpers import study
+from tests.unit import fingerprint
+
+NAMES = list(fingerprint.recipes())
+
+
+@pytest.fixture(autouse=True)
+def one_store(tmp_path_factory, monkeypatch):
+    """All fingerprints of a session share a store: most start from the same few runs."""
+    base = tmp_path_factory.getbasetemp() / "fingerprints"
+    for name in ("runs", "data"):
+        monkeypatch.setenv(f"HEADS_{name.upper()}", str(base / name))
+    monkeypatch.setenv("HEADS_DEVICE", "cpu")
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_numbers_are_those_of_the_version(name):
+    was, now = fingerprint.stored(name), fingerprint.taken(fingerprint.recipes()[name]())
+    assert was, f"{name} has no fingerprint: python -m tests.unit.fingerprint"
+    assert was["version"] == now["version"], f"version {now['version']} of {name} has no fingerprint: write it"
+    assert fingerprint.moved(was, now) == [], f"the numbers of {name} moved: raise the version of its kind"
+
+
+def test_every_kind_has_a_fingerprint():
+    known = {fingerprint.recipes()[name]().kind.name for name in NAMES}
+    assert set(study.KINDS) - known == {"parses"}  # a parser's, whose version is the library's
+
+
+def test_every_analysis_has_a_fingerprint():
+    known = {recipe().spec["what"] for name, recipe in fingerprint.recipes().items() if name.startswith("analysis")}
+    assert known == set(fingerprint.analysis.ANALYSES)
