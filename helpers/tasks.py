@@ -226,10 +226,14 @@ def origin(run: Mapping[str, Any]) -> Mapping[str, Any]:
 
 def task_of(run: Mapping[str, Any]) -> Task:
     """The task of a run by its spec; where it starts from a pretrained model, in that model's subwords."""
-    corpus = run
-    while "corpus" not in corpus:
-        corpus = corpus["start"]
-    return of(corpus["corpus"], origin(run).get("pretrained", ""))
+    return of(corpus_of(run), origin(run).get("pretrained", ""))
+
+
+def corpus_of(run: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The corpus spec of a run, or of what it starts from."""
+    while "corpus" not in run:
+        run = run["start"]
+    return run["corpus"]
 
 
 # --- what models put out ---------------------------------------------------------------------------------------------

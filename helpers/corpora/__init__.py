@@ -205,6 +205,13 @@ def parsed(folder: Path, split: str, parser: str = "spacy") -> list[Pair]:
     return read_pairs(PARSES.of(described, f"parses of {split}").results / f"{split}.jsonl")
 
 
+def parses(corpus: Mapping[str, Any], split: str = "dev", parser: str = "spacy") -> list[study.Recipe]:
+    """What `parsed` reads of a corpus beside its pairs: nothing where these carry their trees."""
+    if corpus["corpus"] == "controlled" or "task" in corpus:
+        return []
+    return [PARSES.of({"corpus": dict(corpus), "split": split, "parser": parser}, f"parses of {split}")]
+
+
 def _parse(spec: Mapping[str, Any], place: study.Place) -> None:
     from helpers.corpora import parsing
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from helpers import study, subjects, tasks, training
+from helpers import corpora, study, subjects, tasks, training
 from helpers.study import values
 
 FILE = "value.json.gz"
@@ -97,9 +97,10 @@ def _analyse(spec: Mapping[str, Any], place: study.Place) -> None:
     values.write(place.results / FILE, value)
 
 
-def _needs(spec: Mapping[str, Any]) -> Iterator[study.Need]:
+def _needs(spec: Mapping[str, Any]) -> Iterator[study.Recipe | study.Need]:
     for kind, run in spec["runs"]:
         yield study.Need(study.kind(kind).of(run), weights=True)
+        yield from corpora.parses(tasks.corpus_of(run), parser=spec["parser"])
 
 
 def _version(spec: Mapping[str, Any]) -> int:

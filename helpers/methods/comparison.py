@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 import torch
 
-from helpers import heads, measures, study, subjects, tasks, training
+from helpers import corpora, heads, measures, study, subjects, tasks, training
 from helpers.corpora import tokens
 from helpers.heads.sites import ADDRESS, KINDS
 from helpers.measures.functions import arcs_of
@@ -163,6 +163,7 @@ def _tabulate(described: Mapping[str, Any], place: study.Place) -> None:
 def _table_needs(described: Mapping[str, Any]) -> Iterator[study.Recipe | study.Need]:
     if "start" in described:
         yield from subjects.needs(described["start"])
+        yield from corpora.parses(described["start"]["corpus"])
     else:
         yield study.Need(injection.run(described["run"]), weights=True)
         yield from injection.links_needs(described["run"], described["links"], ("dev",))

@@ -12,7 +12,7 @@ import pandas as pd
 from helpers import intervals, scoring, study, subjects, tasks, training
 from helpers.heads.sites import KINDS
 from helpers.measures.agreement import correlation, rank_agreement
-from helpers.measures.matching import FINGERPRINTS, carried, match
+from helpers.measures.matching import FINGERPRINTS, Prints, carried, fingerprints, match
 from helpers.measures.table import TRUTH, numeric
 from helpers.methods import comparison, curves, pruning
 
@@ -139,11 +139,18 @@ def matches(studied: Mapping[Trained, subjects.Subject], sentences: int) -> dict
         seeds = sorted(seed for other, seed in studied if other == name)
         if len(seeds) < 2:
             continue
-        made = {seed: training.trained(studied[name, seed].spec, name) for seed in seeds}
-        prints = {seed: FINGERPRINTS.read(one, made[seeds[0]], sentences=sentences) for seed, one in made.items()}
+        prints = {seed: _prints(studied[name, seed], studied[name, seeds[0]], sentences) for seed in seeds}
         for one, other in combinations(seeds, 2):
             found[(name, one), (name, other)] = match(prints[one], prints[other])
     return found
+
+
+def _prints(subject: subjects.Subject, first: subjects.Subject, sentences: int) -> Prints:
+    """Fingerprints of a model on dev sentences of a second one: of models of our own from the store."""
+    if subject.spec is None or first.spec is None:
+        return fingerprints(subject, [pair for pair in first.dev if pair.words][:sentences])
+    made = (training.trained(one.spec, one.name) for one in (subject, first))
+    return FINGERPRINTS.read(*made, parser=first.parser, sentences=sentences)
 
 
 def print_recipes(settings: Mapping[str, Any], jobs: Iterable[Mapping[str, Any]]) -> Iterator[study.Recipe]:

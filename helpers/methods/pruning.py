@@ -296,8 +296,9 @@ def _train_only(model, kinds: tuple[str, ...]) -> None:
 
 
 def _needs(spec: Mapping[str, Any]) -> Iterator[study.Recipe | study.Need]:
-    yield from subjects.needs(spec["start"])
     method = spec["method"]
+    scratch = method["name"] == "scratch"  # from random weights: only the shape of the start counts
+    yield from (need[0] if scratch and isinstance(need, study.Need) else need for need in subjects.needs(spec["start"]))
     if "like" in method:
         yield run(method["like"])
     if "table" in method:

@@ -247,7 +247,7 @@ _MADE: dict[str, Callable[..., Any]] = {
     "categorical": pd.Categorical.from_codes,
     "range": pd.RangeIndex,
     "multi": pd.MultiIndex,
-    "index": lambda cells, name: pd.Index(cells, cells.dtype, name=name, tupleize_cols=False),
+    "index": lambda cells, name: pd.Index(cells, cells.dtype, name=name),
     "series": _series,
     "frame": _frame,
 }

@@ -10,11 +10,12 @@ import pandas as pd
 import pytest
 import torch
 
-from helpers import heads, measures, study, subjects, training
+from helpers import corpora, heads, measures, plan, study, subjects, tasks, training
 from helpers.corpora import tokens
 from helpers.methods import comparison, comparison_tables, coreference, curves, grouping, injection, pruning
 from helpers.methods.comparison import CLOSES, SUMMARIZER, SURVIVAL, l1_gates, voted
 from helpers.study import StudyError
+from helpers.study.recipe import read_since
 from tests.unit import tiny_comparison, tiny_injection, tiny_sweep
 from tests.unit.tiny_comparison import PRICE, SEED
 from tests.unit.tiny_models import tiny_batch, tiny_model
@@ -43,10 +44,14 @@ def subject(job):
     return subjects.of(job["sweep"]["start"], job["name"])
 
 
-def column(values):
-    """Values of the encoder's heads."""
-    index = [("encoder", layer, head) for layer in range(2) for head in range(4)]
-    return pd.Series(values, pd.MultiIndex.from_tuples(index, names=["kind", "layer", "head"]))
+def table_of(job):
+    """The recipe of a job's head table."""
+    return next(comparison.recipes(job))
+
+
+def encoder_heads(kept):
+    """Addresses of the encoder heads among those that were kept."""
+    return {(kind, layer, head) for (kind, layer), left in kept.items() for head in left if kind == "encoder"}
 
 
 # --- what there is to do ---------------------------------------------------------------------------------------------
@@ -60,9 +65,8 @@ def every(changes=None):
 
 
 def keys(job):
-    """Keys of everything that a job makes."""
-    runs = job["sweep"]["runs"] | {f"contest: {name}": run for name, run in comparison.contest(job).items()}
-    return {"table": study.key(comparison._described(job))} | {name: study.key(run) for name, run in runs.items()}
+    """Keys of everything that is read of a job."""
+    return [recipe.key for recipe in comparison.recipes(job)]
 
 
 def test_jobs_of_several_seeds():
@@ -75,17 +79,13 @@ def test_jobs_of_several_seeds():
             assert job["run"]["seed"] == seed and "sweep" not in job
         else:
             assert job["sweep"]["seed"] == seed and job["sweep"]["start"] == subjects.spec(study.settings("tiny"), name, seed)
-    assert found["ru-news", 1, 2]["cost"] > found["ru-subtitles", 1, 2]["cost"] > 0
 
 
 def test_the_first_seed_is_the_same_however_many_there_are():
     one, three = every({"seeds": 1}), every({"seeds": 3})
     assert list(one) == [place for place in three if place[2] == SEED]
     for place, job in one.items():
-        if "sweep" in job:
-            assert keys(job) == keys(three[place]), place
-        else:
-            assert study.key(comparison._described(job)) == study.key(comparison._described(three[place]))
+        assert keys(job) == keys(three[place]), place
 
 
 def test_the_sweeps_of_the_first_seed_are_those_of_notebook_3():
@@ -112,13 +112,40 @@ def test_the_summarizer_can_be_left_out():
 
 def test_keys_of_head_tables_change_with_what_they_depend_on():
     def table(**changes):
-        return study.key(comparison._described(tiny_comparison.job({f"comparison.{name}": v for name, v in changes.items()})))
+        return table_of(tiny_comparison.job({name.replace("_", "."): value for name, value in changes.items()})).key
 
     plain = table()
-    assert table(criteria=["cp"], matched=3, dialogues=2) == plain
-    changed = {table(votes=300), study.key(comparison._described(tiny_comparison.job({"relevance": 5})))}
-    changed.add(study.key(comparison._described(tiny_comparison.job({"comparison.l1.steps": 7}))))
-    assert len(changed | {plain}) == 4
+    assert table(comparison_criteria=["cp"], comparison_matched=3, comparison_dialogues=2, pruning_steps=9) == plain
+    changed = [table(comparison_votes=300), table(relevance=5), table(comparison_l1_steps=7), table(training_steps=151)]
+    assert len({plain, *changed}) == 5
+
+
+def test_what_is_read_of_a_job():
+    """Its head table, all that is read of its sweep, the runs of its contest with what they put out, heads removed at once."""
+    job = tiny_comparison.job()
+    found, sweep = list(comparison.recipes(job)), list(pruning.recipes(job["sweep"]))
+    contest = [pruning.run(run) for run in comparison.contest(job).values()]
+    assert set(found) == {
+        table_of(job), comparison.removed_at_once(job), *sweep, *contest, *(tasks.put_out(run, 1) for run in contest)
+    }  # fmt: skip
+    assert len(found) == len(set(found)) == len(sweep) + 6
+    once = {pruning.removed_at_once(job["sweep"]), pruning.scored(job["sweep"]["start"], 4)}
+    assert set(found) - set(comparison.recipes(job, at_once=False)) == once
+    (summarizer,) = comparison.recipes(every()[SUMMARIZER, 0, SEED])
+    assert summarizer.kind == comparison.TABLE
+
+
+def test_what_contests_need():
+    job = tiny_comparison.job()
+    start, gated = job["sweep"]["start"], [pruning.run(run) for run in curves.l0_runs(job["sweep"])]
+    model = {corpora.recipe(start["corpus"]): False, training.trained(start): True}
+    assert dict(table_of(job).needs) == model
+    like = pruning.run(job["sweep"]["runs"][f"L0 {PRICE:g}"])
+    for run in comparison.contest(job).values():
+        assert dict(pruning.run(run).needs) == model | {like: False, table_of(job): False}
+    assert dict(comparison.removed_at_once(job).needs) == model | {table_of(job): False} | dict.fromkeys(gated, False)
+    summarizer = every()[SUMMARIZER, 0, SEED]
+    assert dict(table_of(summarizer).needs)[injection.run(summarizer["run"])] is True
 
 
 def test_contest_runs_train_as_the_runs_of_the_sweep():
@@ -169,15 +196,14 @@ def test_what_a_sweep_says_of_heads(job):
 def test_a_gate_that_opens_again_closes_at_the_higher_price(tmp_path, monkeypatch):
     """Closed at every price above, not only at one below."""
     monkeypatch.setenv("HEADS_RUNS", str(tmp_path / "runs"))
-    values = {0.2: [-5, 5, 5, -5, 5], 0.3: [-5, -5, -5, -5, 5], 0.1: [-5, -5, 5, -5, 5]}
+    values = {0.1: [-5, -5, 5, -5, 5], 0.2: [-5, 5, 5, -5, 5], 0.3: [-5, -5, -5, -5, 5]}
+    sweep = tiny_comparison.job({"pruning.penalties": list(values), "pruning.compared": []})["sweep"]
     columns = pd.MultiIndex.from_tuples([("encoder", 0, head) for head in range(5)], names=["kind", "layer", "head"])
-    usual, runs = {"start": 2.0, "temperature": 0.33}, {}
     for price, last in values.items():
         trace = pd.DataFrame([[5.0] * 5, last], columns=columns)
-        run = {"method": {"name": "l0", "penalty": price, **usual}, "seed": 1}
-        study.make(study.runs(), "pruned", run, lambda folder, trace=trace: trace.to_csv(folder / "trace.csv"))
-        runs[f"L0 {price}"] = run
-    found = comparison.closes_at({"runs": runs, "seed": 1, "settings": {"pruning": usual}})
+        build = lambda spec, place, trace=trace: trace.to_csv(place.results / "trace.csv")  # noqa: E731
+        study.make(pruning.run(sweep["runs"][f"L0 {price}"]), build=build)
+    found = comparison.closes_at(sweep)
     assert found.to_dict() == dict(zip(columns, [0.1, 0.3, 0.3, 0.1, np.inf], strict=True)) and found.name == CLOSES
 
 
@@ -187,7 +213,6 @@ def test_head_table_of_a_summarizer(tmp_path, monkeypatch):
     changes = {"seeds": 1, "comparison.dialogues": 5}
     job = comparison.jobs(tiny_injection.settings(changes), [tiny_sweep.NAME], SEED)[-1]
     assert job["name"] == SUMMARIZER and comparison_tables.called(job) == "dialogue summarizer"
-    comparison.make(job)
     table, halves, seconds = comparison.tables(job)
     model, task = injection.load(job["run"]), injection.task(job["run"])
     assert job["run"] == injection.Rows(tiny_injection.settings(), injection.tasks.SUMMARIZATION, SEED).plain()
@@ -316,9 +341,9 @@ def test_gates_that_cannot_be_trained():
     model = tiny_model("marian")
     flags = [parameter.requires_grad for parameter in model.parameters()]
     for steps in (0, -1):
-        with pytest.raises(StudyError, match=f"Gates need 1 training step or more, not {steps}: raise comparison.l1"):
+        with pytest.raises(StudyError, match="training step"):
             l1_gates(model, one_batch, steps, 0.1, 0.01)
-    with pytest.raises(StudyError, match="no batches to train gates on"):
+    with pytest.raises(StudyError, match="no batches"):
         l1_gates(model, lambda number: [], 3, 0.1, 0.01)
     assert [parameter.requires_grad for parameter in model.parameters()] == flags, "it trains after an error as before"
 
@@ -326,35 +351,25 @@ def test_gates_that_cannot_be_trained():
 # --- heads removed by every criterion --------------------------------------------------------------------------------
 
 
-def test_worth_is_the_column_of_the_head_table(job):
-    described, table = comparison._described(job), comparison.tables(job)[0]
+def test_columns_of_the_head_table(job):
+    made, table = table_of(job), comparison.tables(job)[0]
     encoder = table.index.isin(ENCODER, level="kind")
     for by in ("votes", "L1 gates", "leave-one-out"):
-        assert comparison.worth(described, ENCODER, by).equals(table[by][encoder])
-    alignment = comparison.worth(described, heads.KINDS, "alignment")
+        assert pruning.column(made, ENCODER, by).equals(table[by][encoder])
+    alignment = pruning.column(made, heads.KINDS, "alignment")
     cross = alignment.index.isin(["cross"], level="kind")
     assert np.isneginf(alignment[~cross]).all() and alignment[cross].equals(table.alignment[cross])
-
-
-def test_random_draws(job):
-    described = comparison._described(job)
-    draws = [comparison.worth(described, ENCODER, "random", draw) for draw in (0, 1, 0)]
-    assert draws[0].equals(draws[2]) and not np.isclose(draws[0], draws[1]).any() and draws[0].nunique() == 8
-
-
-def test_a_column_that_there_is_not(job):
-    said = "The head table has no column 'luck' to choose heads by: write one of alpha_beta, attnlrp, cp, .*votes, L1 gates"
-    with pytest.raises(StudyError, match=said):
-        comparison.worth(comparison._described(job), ENCODER, "luck")
+    with pytest.raises(StudyError, match="luck"):
+        pruning.column(made, ENCODER, "luck")
 
 
 def test_removed_at_once(job, subject):
-    found, described = comparison.at_once(job), comparison._described(job)
+    found = comparison.at_once(job)
     assert list(found) == ["criterion", "draw", "heads", "change"]
     numbers = sorted({len(encoder_heads(pruning.retained(run))) for run in curves.l0_runs(job["sweep"])})
     assert len(numbers) == 3
     ways = found.groupby(["criterion", "draw"], sort=False)
-    columns = measures.table.numeric(comparison.measured(described)[0])
+    columns = measures.table.numeric(comparison.measured(table_of(job).spec)[0])
     shown = [name for name in columns if columns.loc[["encoder"], name].nunique() > 1]
     assert list(ways.groups) == [*((name, 0) for name in shown), ("random", 0), ("random", 1)]
     assert {"votes", "L1 gates", "syntactic"} <= set(shown) and not {"alignment", "rare"} & set(shown)
@@ -362,37 +377,68 @@ def test_removed_at_once(job, subject):
     whole = training.dev_loss(subject.model, dev)
     for (by, draw), rows in ways:
         assert rows["heads"].tolist() == numbers
-        worth = comparison.worth(described, ENCODER, by, draw)
+        if by == "random":
+            worth = pruning.drawn(job["sweep"]["start"], heads.index(subject.model, ENCODER), draw)
+        else:
+            worth = pruning.column(table_of(job), ENCODER, by)
         for row in rows.itertuples():
             with heads.gate(subject.model, dict.fromkeys(worth.sort_values(kind="stable").index[: 8 - row.heads], 0.0)):
                 assert row.change == pytest.approx(training.dev_loss(subject.model, dev) - whole, abs=1e-5), (by, row)
     assert found.change.nunique() > 8
 
 
-def test_heads_removed_at_once_are_the_least_by_a_given_column(job, subject):
-    given = column([5.0, 3, 8, 1, 7, 2, 6, 4]).to_frame("given").reindex(heads.index(subject.model))
-    own = {**job, "few": "by hand"}
+@pytest.fixture
+def given(job, subject):
+    """The job with a head table made by hand: of encoder heads alone, and what the sweep's random runs draw."""
+    encoder = heads.index(subject.model, ENCODER)
+    columns = {
+        "given": pd.Series([5.0, 3, 8, 1, 7, 2, 6, 4], encoder),
+        "some": pd.Series([2.0, np.nan, 3, 4, 5, 6, np.nan, 1], encoder),
+        "drawn": pruning.drawn(job["sweep"]["start"], encoder, 0),
+    }
+    table = pd.DataFrame(columns).reindex(heads.index(subject.model))
+    own = {**job, "few": "by hand", "criteria": list(columns)}
 
-    def put(folder):
-        given.to_csv(folder / "heads.csv", na_rep="nan")
-        pd.concat({0: given}, names=["half"]).to_csv(folder / "halves.csv")
-        study.write_json(folder / "seconds.json", {})
+    def put(spec, place):
+        table.to_csv(place.results / "heads.csv", na_rep="nan")
+        pd.concat({0: table}, names=["half"]).to_csv(place.results / "halves.csv")
+        study.write_json(place.results / "seconds.json", {})
 
-    study.make(study.runs(), "tables", comparison._described(own), put)
-    found = comparison.at_once(own)
-    assert found.criterion.tolist() == ["given"] * 3 + ["random"] * 6
-    dev, order = list(subject.batches(first=16)), given.given.dropna().sort_values().index
+    study.make(table_of(own), build=put)
+    return own
+
+
+def test_heads_removed_at_once_are_the_least_by_a_given_column(given, subject):
+    found = comparison.at_once(given)
+    assert found.criterion.tolist() == ["given"] * 3 + ["some"] * 3 + ["drawn"] * 3 + ["random"] * 6
+    dev, order = list(subject.batches(first=16)), [("encoder", *divmod(number, 4)) for number in (3, 5, 1, 7, 0, 6, 4, 2)]
     whole = training.dev_loss(subject.model, dev)
-    assert list(order[:2]) == [("encoder", 0, 3), ("encoder", 1, 1)]
     for row in found[found.criterion == "given"].itertuples():
         removed = heads.remove(deepcopy(subject.model), order[: 8 - row.heads])
         assert row.change == pytest.approx(training.dev_loss(removed, dev) - whole, abs=1e-6)
     assert found.change[:3].nunique() == 3
 
 
-def encoder_heads(kept):
-    """Addresses of the encoder heads among those that were kept."""
-    return {(kind, layer, head) for (kind, layer), left in kept.items() for head in left if kind == "encoder"}
+def test_a_run_that_is_cut_by_a_column_loses_the_heads_of_least_worth(given, subject):
+    """Those that were not measured first."""
+    runs, every_head = comparison.contest(given), encoder_heads(heads.kept(subject.model))
+    least = {"given": (3, 5, 1, 7, 0, 6, 4, 2), "some": (1, 6, 7, 0, 2, 3, 4, 5)}
+    for by, order in least.items():
+        kept = pruning.retained(runs[f"{by} {PRICE:g}"])
+        gone = every_head - encoder_heads(kept)
+        assert 0 < len(gone) < 8 and gone == {("encoder", *divmod(number, 4)) for number in order[: len(gone)]}, by
+        assert all(kept[kind, layer] == [0, 1, 2, 3] for kind, layer in kept if kind != "encoder")
+
+
+def test_contest_runs_train_to_the_letter_as_those_of_the_sweep(given, job):
+    """Which heads are removed is all that there is between them."""
+    own, other = (
+        pruning.run(run) for run in (comparison.contest(given)[f"drawn {PRICE:g}"], job["sweep"]["runs"][f"random {PRICE:g}"])
+    )
+    for name in ("losses.json", "heads.json"):
+        assert (own.results / name).read_bytes() == (other.results / name).read_bytes()
+    assert (own.weights / "model.safetensors").read_bytes() == (other.weights / "model.safetensors").read_bytes()
+    assert tasks.outputs(own, "test", 1) == tasks.outputs(other, "test", 1)
 
 
 def test_contest_runs_remove_as_many_heads_as_l0_and_train(job, subject):
@@ -400,61 +446,14 @@ def test_contest_runs_remove_as_many_heads_as_l0_and_train(job, subject):
     like = encoder_heads(pruning.retained(job["sweep"]["runs"][f"L0 {PRICE:g}"]))
     assert 0 < len(like) < 8
     for name, run in comparison.contest(job).items():
-        folder = comparison.made(run)
-        model = heads.load(folder / "model")
-        kept = encoder_heads(heads.kept(model))
-        worth = comparison.worth(comparison._described(job), ENCODER, run["method"]["by"])
+        made = pruning.run(run)
+        model, kept = training.stored(made), encoder_heads(training.kept(made))
+        worth = pruning.column(table_of(job), ENCODER, run["method"]["by"])
         assert len(kept) == len(like), name
         assert every_head - kept == set(worth.sort_values(kind="stable").index[: 8 - len(like)]), name
-        history = pd.read_csv(folder / "history.csv")
-        assert history.step.tolist() == list(range(1, 9))
-        dev = list(subject.batches(4 * 1024, 16))
-        assert training.dev_loss(model, dev) == pytest.approx(history.dev_loss.iloc[-1], abs=2e-5)
         cut = heads.remove(deepcopy(subject.model), every_head - kept)
         trained = {n for n, p in cut.named_parameters() if not torch.equal(p, model.get_parameter(n))}
         assert trained and all(name.startswith("model.encoder.layer") for name in trained)  # all else is frozen
-        assert all(p.requires_grad or "embed_positions" in n for n, p in model.named_parameters())
-        wanted = training.translate(model, [p.source for p in subject.pairs("test")], subject.source, subject.target, 1)
-        assert comparison.translations(run, "test", 1) == wanted
-
-
-def test_contest_runs_train_to_the_letter_as_those_of_the_sweep(job):
-    """The random draw of both removes the same heads: what is trained then is the same model."""
-    run = next(iter(comparison.contest(job).values()))
-    run = run | {"method": run["method"] | {"by": "random"}}
-    like = job["sweep"]["runs"][f"random {PRICE:g}"]
-    own, other = (pd.read_csv(folder / "history.csv") for folder in (comparison.made(run), pruning.made(like)))
-    assert own.drop(columns="seconds").equals(other.drop(columns="seconds"))
-    model, wanted = heads.load(comparison.made(run) / "model"), pruning.load(like)
-    assert heads.kept(model) == heads.kept(wanted)
-    assert all(torch.equal(value, wanted.state_dict()[name]) for name, value in model.state_dict().items())
-
-
-def test_a_made_job_is_only_read(job, monkeypatch):
-    def files():
-        return {file: file.stat().st_mtime_ns for file in study.runs().rglob("*") if file.is_file()}
-
-    before = files()
-    assert sum(file.parent.parent.name == "contest" and file.name == "made.json" for file in before) >= 2
-    for name in ("fit", "translate"):
-        monkeypatch.setattr(training, name, None)
-    comparison.make(job)
-    again = tiny_comparison.job({"comparison.matched": 3})
-    comparison.make(again)
-    assert files() == before
-
-
-def test_the_command_takes_a_job_file(job, tmp_path, capsys):
-    before = {file: file.stat().st_mtime_ns for file in study.runs().rglob("made.json")}
-    study.write_json(tmp_path / "job.json", job)
-    comparison.main([str(tmp_path / "job.json")])
-    assert {file: file.stat().st_mtime_ns for file in study.runs().rglob("made.json")} == before
-    for name in ("name", "few", "votes"):
-        study.write_json(tmp_path / "part.json", {key: value for key, value in job.items() if key != name})
-        with pytest.raises(SystemExit) as caught:
-            comparison.main([str(tmp_path / "part.json")])
-        said = capsys.readouterr().err
-        assert caught.value.code == 2 and f"lacks '{name}': write it with helpers.methods.comparison.jobs" in said
 
 
 # --- the contest as a table ------------------------------------------------------------------------------------------
@@ -472,7 +471,7 @@ def test_trained_on(job, subject):
     np.testing.assert_allclose(found.change, found.bleu - control, atol=1e-9)
     assert (found["heads"] == quality["heads"]["L0 0.03", "test"]).all() and (found.low <= found.change).all()
     for row, run in zip(found.iloc[4:].itertuples(), comparison.contest(job).values(), strict=True):
-        hypotheses, pairs = comparison.translations(run, "test", 1), subject.pairs("test")
+        hypotheses, pairs = tasks.outputs(pruning.run(run), "test", 1), subject.pairs("test")
         assert row.bleu == pytest.approx(comparison_tables.scoring.bleu(hypotheses, [p.target for p in pairs], 1)["bleu"])
     none = tiny_comparison.job({"pruning.compared": []})
     empty = comparison_tables.trained_on(none, subject, 50)
@@ -480,7 +479,8 @@ def test_trained_on(job, subject):
 
 
 def test_what_one_job_gives_the_tables(job, subject):
-    """The tables of notebook 6 on a real job: nothing is nan that one training can say."""
+    """The tables of notebook 6 on a real job: nothing is nan that one training can say, nothing is read that is not listed."""
+    before = len(read_since(0))
     table, halves, seconds = comparison.tables(job)
     trained = (comparison_tables.called(job), job["seed"])
     assert trained == ("EN-RU subtitles", 1) and list(comparison_tables.removed([job])) == [trained]
@@ -493,3 +493,5 @@ def test_what_one_job_gives_the_tables(job, subject):
     assert set(comparison_tables.reliability({trained: halves}).kind) == set(heads.KINDS)
     headline = comparison_tables.headline(job, subject, 20)
     assert headline.run.tolist() == ["start", "control", "floor", "L0 0.003", "L0 0.03", "L0 1"]
+    listed = {recipe.folder for recipe in plan.closure(map(study.Need, comparison.recipes(job)))}
+    assert set(read_since(before)) <= listed

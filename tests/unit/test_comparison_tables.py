@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
 import pytest
 from scipy.stats import spearmanr, t, ttest_1samp
 
-from helpers import study
+from helpers import corpora, study, subjects, training
+from helpers.corpora import tokens
 from helpers.heads.sites import KINDS
 from helpers.methods import comparison, comparison_tables
 from helpers.methods.comparison_tables import (
@@ -28,12 +29,13 @@ from helpers.methods.comparison_tables import (
     over_models,
     over_seeds,
     predictors,
+    print_recipes,
     reliability,
     stability,
     stored_as,
 )
-from helpers.subjects import Subject
-from tests.unit.test_matching import PAIRS, permuted, subject
+from tests.unit.test_matching import permuted
+from tests.unit.tiny_models import tiny_model
 
 ONE, TWO = ("EN-RU news", 1), ("EN-RU news", 2)
 ADDRESS = ["kind", "layer", "head"]
@@ -208,21 +210,44 @@ def test_reliability_of_two_halves():
     assert "votes" not in found.index.unique("measure") and "decoder" not in found.index.unique("kind")
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture
 def studied():
-    """A tiny model, a copy with its heads in another order as its second seed, and a model of which there is one seed."""
-    one = subject()
-    model, orders = permuted(one.model)
-    seeds = {ONE: one, TWO: Subject("permuted", model, one.source, one.target, Path(), None), ("alone", 1): subject(90)}
-    for each in seeds.values():
-        each.dev = [PAIRS[0], type(PAIRS[0])("not parsed", "nicht"), *PAIRS[1:]]
+    """A tiny model of random weights, a copy with its heads in another order as its second seed, and a model of one seed."""
+    start = subjects.spec(study.settings("tiny"), "ru-news", 1)
+    source, target = tokens.sides(corpora.prepare(start["corpus"]))
+    model = tiny_model("marian", vocab_size=source.size + target.size)
+    second, orders = permuted(model)
+    seeds = {}
+    for place, weights in ((ONE, model), (TWO, second), (("alone", 1), model)):
+        spec = start | {"seed": place[1]}
+        study.make(training.trained(spec), build=lambda spec, place, kept=weights: training.keep(kept, place))
+        seeds[place] = subjects.of(spec, place[0])
     return seeds, orders
+
+
+def test_heads_of_two_seeds_are_matched(studied):
+    seeds, orders = studied
+    matched = matches(seeds, 3)
+    assert list(matched) == [(ONE, TWO)]
+    for (kind, layer), order in orders.items():
+        assert [order[row] for row in matched[ONE, TWO].other.xs((kind, layer), level=("kind", "layer"))] == [0, 1, 2, 3]
+    jobs = [{"name": name, "seed": seed, "sweep": {"start": one.spec}} for (name, seed), one in seeds.items()]
+    listed = print_recipes({"comparison": {"matched": 3}}, jobs)
+    assert {one.folder for one in listed} == set((study.runs() / "analysis").glob("*"))
+
+
+def test_models_of_others_are_matched_alike(studied):
+    """What is not of our own is not in the store."""
+    others = {place: replace(one, spec=None) for place, one in studied[0].items()}
+    first = others[ONE]
+    first.dev = [replace(first.dev[0], words=()), *first.dev]  # not parsed: passed over
+    mine, theirs = (matches(given, 3)[ONE, TWO] for given in (studied[0], others))
+    pd.testing.assert_frame_equal(mine, theirs)
 
 
 def test_ranks_are_stable_on_matched_heads_alone(studied):
     seeds, orders = studied
     matched = matches(seeds, 3)
-    assert list(matched) == [(ONE, TWO)]
     heads = index(encoder=[4, 4], decoder=[4, 4], cross=[4, 4])
     mine = table(0, heads)
     theirs = mine.copy()

@@ -10,9 +10,10 @@ import pandas as pd
 import pytest
 import torch
 
-from helpers import figures, heads, scoring, study, subjects, training
+from helpers import figures, heads, plan, scoring, study, subjects, tasks, training
 from helpers.heads import KINDS
 from helpers.methods import curves, l0, pruning
+from helpers.study.recipe import read_since
 from tests.unit import tiny_sweep
 
 REPEATS = 50
@@ -97,35 +98,40 @@ def test_a_row_for_each_run_and_test_set(swept):
             number = {kind: sum(len(left) for (k, _), left in kept.items() if k == kind) for kind in KINDS}
             assert {kind: row[kind] for kind in KINDS} == number
             assert row.heads == sum(number[kind] for kind in sweep["kinds"]) and row.total == 8 * len(sweep["kinds"])
-            hypotheses = subject.translations(split, 1) if run is None else pruning.translations(run, split, 1)
+            hypotheses = subject.translations(split, 1) if run is None else tasks.outputs(pruning.run(run), split, 1)
             wanted = scoring.bleu(hypotheses, [pair.target for pair in subject.pairs(split)], 1)["bleu"]
             assert row.bleu == pytest.approx(wanted) and row.low <= row.bleu <= row.high
             if run is None:
                 assert math.isnan(row.dev_loss)
             else:
                 dev = subject.batches(4 * 1024, 16)
-                assert row.dev_loss == pytest.approx(training.dev_loss(pruning.load(run), dev), abs=2e-5)
+                assert row.dev_loss == pytest.approx(training.dev_loss(pruning.load(run), dev), abs=1e-6)
 
 
-@pytest.mark.parametrize(("name", "kept"), [("scratch 0.03", "best"), ("control", "last")])
-def test_dev_loss_is_that_of_the_weights_that_are_kept(swept, tmp_path, monkeypatch, name, kept):
-    sweep, subject, table = swept["all"]
-    history = pd.read_csv(pruning.made(sweep["runs"][name]) / "history.csv")
-    history["dev_loss"] = [2.0, 1.0, *[3.0] * (len(history) - 2)]
-    history.to_csv(tmp_path / "history.csv")
-    made = pruning.made
-    monkeypatch.setattr(pruning, "retained", lambda run: {})
-    monkeypatch.setattr(pruning, "made", lambda run: tmp_path if run == sweep["runs"][name] else made(run))
-    found = curves.quality(sweep, subject, 2).dev_loss
-    assert found[name, "test"] == {"best": 1.0, "last": 3.0}[kept]
-    assert found.drop(name, level="run").equals(table.dev_loss.drop(name, level="run"))
+def test_tables_read_what_is_listed(swept):
+    for sweep, subject, _ in swept.values():
+        before = len(read_since(0))
+        curves.quality(sweep, subject, 2)
+        curves.against_scratch(sweep, subject, 2)
+        curves.closings(sweep)
+        curves.kept_by_layer(sweep)
+        if sweep["kinds"] == ["encoder"]:
+            curves.one_shot_quality(sweep, subject, 2)
+            curves.learning_curves(sweep, 0.03)
+            curves.retained_functions(sweep, subject)
+        else:
+            for run in curves.l0_runs(sweep):
+                pd.testing.assert_frame_equal(curves.REMOVED.read(pruning.run(run)), curves.removal(run, subject))
+        wanted = (*pruning.recipes(sweep), *curves.recipes(sweep))
+        listed = {recipe.folder for recipe in plan.closure(map(study.Need, wanted))}
+        assert set(read_since(before)) <= listed
 
 
 def test_changes_are_paired_with_control_and_start(swept):
     for sweep, subject, table in swept.values():
         references = [pair.target for pair in subject.pairs("test")]
         sides = {"start": subject.translations("test", 1)}
-        sides |= {name: pruning.translations(run, "test", 1) for name, run in sweep["runs"].items()}
+        sides |= {name: tasks.outputs(pruning.run(run), "test", 1) for name, run in sweep["runs"].items()}
         sides = {name: scoring.bleu_statistics(made, references) for name, made in sides.items()}
         for part, other in (("change", "control"), ("from_start", "start")):
             columns = [part, f"{part}_low", f"{part}_high"]
@@ -158,10 +164,10 @@ def test_undecided_gates(swept):
             if run is None or run["method"]["name"] != "l0":
                 assert math.isnan(row.undecided) and math.isnan(row.soft_dev_loss)
                 continue
-            trace = pd.read_csv(pruning.made(run) / "trace.csv", index_col=0, header=[0, 1, 2])
+            trace = pd.read_csv(pruning.run(run).results / "trace.csv", index_col=0, header=[0, 1, 2])
             closed = 1 / (1 + np.exp(trace.iloc[-1].to_numpy() - run["method"]["temperature"] * math.log(0.1 / 1.1)))
             assert row.undecided == ((closed >= 0.05) & (closed <= 0.95)).sum()
-            assert row.soft_dev_loss == pd.read_csv(pruning.made(run) / "history.csv").soft_dev_loss.iloc[-1]
+            assert row.soft_dev_loss == study.read_json(pruning.run(run).results / "losses.json")["soft_dev_loss"]
         found = curves.settled(table)
         assert list(found.index) == [name for name, run in sweep["runs"].items() if run["method"]["name"] == "l0"]
         assert list(found) == ["penalty", "heads", "total", "undecided", "dev_loss", "soft_dev_loss"]
@@ -393,14 +399,14 @@ def test_learning_curves(swept):
     found, left = curves.learning_curves(sweep, 0.03), table.heads["L0 0.03", "test"]
     assert list(found) == ["L0", "gradual, gradient importance", "further training, all heads"]
     for (name, frame), run in zip(found.items(), ("L0 0.03", "gradual 0.03", "control"), strict=True):
-        history = pd.read_csv(pruning.made(sweep["runs"][run]) / "history.csv")
+        history = pd.read_csv(pruning.run(sweep["runs"][run]).results / "history.csv")
         assert list(frame) == ["step", "dev_loss", "heads"] and frame.step.tolist() == list(range(1, 9)), name
         assert frame.dev_loss.tolist() == history.dev_loss.tolist()
         assert frame.heads.iloc[-1] == table.heads[run, "test"]
     trace = curves.gates(sweep["runs"]["L0 0.03"])[1]
     assert found["L0"].heads.tolist() == (trace.loc[1:] > 0).sum(axis=1).tolist()
     # as heads were closed in truth: the same training anew, with an eye on the gates
-    gradual = l0.Gradual(training.load(sweep["start"]), ("encoder",), int(left), round(0.6 * 8))
+    gradual = l0.Gradual(training.stored(training.trained(sweep["start"])), ("encoder",), int(left), round(0.6 * 8))
     batch, opened = next(iter(subject.batches(first=4))), []
     for _ in range(8):
         training.cross_entropy(gradual.train(), batch, 0.0).backward()
@@ -504,4 +510,4 @@ def test_removal_of_a_whole_kind(swept):
     sweep, subject, _ = swept["encoder"]
     row = curves.removal(sweep["runs"]["L0 1"], subject)
     assert row.index.tolist() == [16] and row["removed minus masked"].iloc[0] < 1e-5
-    assert (row["reloaded minus removed"] == 0).all() and study.runs().exists()
+    assert (row["reloaded minus removed"] == 0).all()

@@ -16,7 +16,9 @@ def subject(tmp_path_factory):
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("HEADS_RUNS", str(folder / "runs"))
         patch.setenv("HEADS_DATA", str(folder / "data"))
-        yield subjects.load(study.settings("tiny"), "ru-news", 1)
+        found = subjects.load(study.settings("tiny"), "ru-news", 1)
+        assert not found.model.training  # read here: tests have stores of their own
+        yield found
 
 
 @pytest.fixture(scope="module")
@@ -51,7 +53,7 @@ def test_only_the_first_sentences_are_read(subject):
 
 
 def test_shares_and_worths_that_make_no_sense_are_refused(subject, worth):
-    with pytest.raises(StudyError, match=r"between 0 and 1: 0\.5, 1 do not all"):
+    with pytest.raises(StudyError, match="between 0 and 1"):
         removal.quality(subject, worth, "test", shares=(0.5, 1))
-    with pytest.raises(StudyError, match="not of this model's heads"):
+    with pytest.raises(StudyError, match="head table"):
         removal.quality(subject, pd.Series({("encoder", 0, 0): 1.0}), "test")

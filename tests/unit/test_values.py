@@ -262,8 +262,14 @@ class Own:
 )  # fmt: skip
 def test_other_classes_are_not_made(path, module, name):
     tree = {"dataclass": {"module": module, "name": name, "fields": {"dict": []}}}
-    with pytest.raises(StudyError, match="Cannot read"):
+    with pytest.raises(StudyError, match=r"no dataclass|No module"):
         values.read(handmade(path, tree))
+
+
+def test_a_class_under_the_name_of_another_is_refused(path):
+    other = dataclasses.make_dataclass("Pair", ["source"], namespace={"__module__": "helpers.corpora"})
+    with pytest.raises(StudyError, match=r"helpers\.corpora\.Pair"):
+        values.write(path, other("a"))
 
 
 def test_a_dataclass_checks_what_it_is_given(path):
