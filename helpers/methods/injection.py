@@ -289,7 +289,11 @@ def rows_of(settings: Mapping[str, Any], kind: str, seed: int, checkpoint: str =
 
 
 def recipes(settings: Mapping[str, Any], seed: int, checkpoint: str = "") -> Iterator[study.Recipe]:
-    """What is read of injection: every stage of every row, what the rows' models put out, and rankings of the plain ones."""
+    """What is read of injection: every stage of every row, what the rows' models put out, and rankings of heads.
+
+    Those are the ones that heads are chosen by, and of summarization those of all models without a control and, under their
+    own, of the main ones that inject.
+    """
     beam, probe = settings["coreference"]["beam"], settings["coreference"]["probe"]
     for kind in TASKS:
         for part, rows in rows_of(settings, kind, seed, checkpoint if kind == tasks.SUMMARIZATION else "").items():
@@ -297,10 +301,13 @@ def recipes(settings: Mapping[str, Any], seed: int, checkpoint: str = "") -> Ite
                 made = run(one["run"], f"{kind}: {name}, {part}")
                 yield from reversed([run(stage, f"{made.label}, stage {stage['stage']}") for stage in stages(one["run"])])
                 yield tasks.put_out(made, beam, one.get("control"))
-                if "control" not in one["run"]:
+                own = one["run"].get("control")
+                if "heads" in (control := one.get("control", own) or {}):
+                    yield ranked_for(control["heads"])
+                if kind == tasks.SUMMARIZATION and not own:
                     yield ranked(one["run"], probe)
-                elif part == "main" and one["run"]["control"]["form"] == INJECTED:  # which heads have come to matter
-                    yield ranked(one["run"], probe, None, one["run"]["control"])
+                elif kind == tasks.SUMMARIZATION and part == "main" and own["form"] == INJECTED:  # have these come to matter?
+                    yield ranked(one["run"], probe, None, own)
 
 
 def stages(spec: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
@@ -408,13 +415,11 @@ def _build(spec: Mapping[str, Any], place: study.Place) -> None:
 
 def _needs(spec: Mapping[str, Any]) -> Iterator[study.Recipe | study.Need]:
     yield corpora.recipe(spec["corpus"])
-    if start := spec.get("start", {}):
+    if (start := spec.get("start", {})) and "splits" not in spec:  # else it is a control's needs that are asked for
         yield from [study.Need(run(start), weights=True)] if "stage" in start else subjects.needs(start)
     if control := spec.get("control"):
-        if ranking := control.get("heads", {}).get("ranking"):
-            heads_of = control["heads"]
-            links = {name: heads_of[name] for name in ("matrix", "span", "links")} if heads_of["by"] == "probing" else None
-            yield ranked(ranking, heads_of["probe"], links)
+        if "ranking" in control.get("heads", {}):
+            yield ranked_for(control["heads"])
         if "links" in control:
             yield from links_needs(spec, control, spec.get("splits", ("train", "dev")))
 
@@ -518,8 +523,7 @@ def addresses(wanted: Mapping[str, Any]) -> list[tuple[str, int, int]]:
         return [(kind, int(layer), int(head)) for kind, layer, head in wanted["heads"]]
     if by not in ("importance", "probing"):
         raise StudyError(f"Heads are not chosen by {by!r}: write importance, probing or given.")
-    links = {name: wanted[name] for name in ("matrix", "span", "links")} if by == "probing" else None
-    scores = ranking(wanted["ranking"], wanted["probe"], links)[by]
+    scores = _read(ranked_for(wanted))[by]
     return coreference.choose(scores, wanted["count"], wanted["order"], wanted["part"], wanted["draw"])
 
 
@@ -543,7 +547,11 @@ def ranking(
         On (kind, layer, head): importance (Michel et al. 2019, per example, divided by the norm of its layer), nats (the same
         undivided), loss (rise of the mean loss with the head off, nats a token) with low and high; with `links` probing.
     """
-    return pd.read_csv(ranked(spec, probe, links, control).results / "heads.csv", index_col=list(ADDRESS))
+    return _read(ranked(spec, probe, links, control))
+
+
+def _read(ranking: study.Recipe) -> pd.DataFrame:
+    return pd.read_csv(ranking.results / "heads.csv", index_col=list(ADDRESS))
 
 
 def ranked(
@@ -552,6 +560,12 @@ def ranked(
     """The recipe of `ranking`."""
     described = {"run": dict(spec), "probe": probe, "links": dict(links or {}), "control": dict(control or {})}
     return RANKING.of(described, "ranking of heads")
+
+
+def ranked_for(wanted: Mapping[str, Any]) -> study.Recipe:
+    """The recipe of the ranking that heads are chosen by, as `addresses` takes them."""
+    links = {name: wanted[name] for name in ("matrix", "span", "links")} if wanted["by"] == "probing" else None
+    return ranked(wanted["ranking"], wanted["probe"], links)
 
 
 def _rank(described: Mapping[str, Any], place: study.Place) -> None:
