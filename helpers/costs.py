@@ -19,7 +19,7 @@ from typing import Any
 import pandas as pd
 
 from helpers import study, subjects
-from helpers.study import StudyError
+from helpers.study import StudyError, published
 
 BENCHMARKS = (
     "heads_overhead", "removed_heads", "relevance_speed", "importance_speed", "head_statistics", "growth", "generator_speed",
@@ -213,24 +213,23 @@ def wall_times(settings: Mapping[str, Any], names: Sequence[str], seed: int, exe
     Returns
     -------
     pandas.DataFrame
-        On notebook: executing (seconds of the notebook itself), training (core seconds of the stored runs that it is the first
-        to need; 0 if it needs none), runs (how many of them are stored), missing (how many are not), second (seconds of a
-        second run); nan where nothing is recorded.
+        On notebook: executing (seconds of the notebook itself), training (core seconds of what it is the first to need, as far
+        as that is stored or published; 0 if it needs nothing), runs (how many these are), missing (how many it still waits
+        for), second (seconds of a second run); nan where nothing is recorded.
     """
     from helpers import plan
 
-    jobs, notebooks = plan.jobs(settings, names, seed)
     second = study.read_spec(executed / "second_run.json") if (executed / "second_run.json").exists() else {}
     rows, counted = {}, set()
-    for notebook, needed in notebooks.items():
-        things = {thing.folder for job in plan.with_needs(jobs, needed) for thing in jobs[job].makes} - counted
+    for notebook, needs in plan.goals(settings, names, seed).items():
+        things = plan.closure(needs).keys() - counted
         counted |= things
-        recorded = [json.loads((place / "made.json").read_text(encoding="utf-8")) for place in things if made(place)]
+        seconds = [took for took in map(_making, things) if took is not None]
         rows[notebook] = {
             "executing": _executing(executed, notebook),
-            "training": sum(record["seconds"] for record in recorded) if recorded or not things else float("nan"),
-            "runs": len(recorded),
-            "missing": len(things) - len(recorded),
+            "training": sum(seconds) if seconds or not things else float("nan"),
+            "runs": len(seconds),
+            "missing": len(things & plan.missing(needs).keys()),
             "second": float(second.get(notebook, "nan")),
         }
     return pd.DataFrame.from_dict(rows, orient="index").rename_axis(index="notebook")
@@ -299,9 +298,11 @@ def recorded(profile: str, settings: Mapping[str, Any], models: str, seed: int, 
     return pd.concat(tables, names=["profile"])
 
 
-def made(place: Path) -> bool:
-    """Whether a finished thing lies there; its files are not checked."""
-    return (place / "made.json").exists()
+def _making(recipe: study.Recipe) -> float | None:
+    """Seconds that making a recipe took, by the store or, where it is published, by the index; None where it is neither."""
+    if (recipe.folder / "made.json").exists():
+        return study.read_spec(recipe.folder / "made.json")["seconds"]
+    return published.index()[recipe.key]["seconds"] if published.offers(recipe, weights=False) else None
 
 
 def _executing(executed: Path, notebook: str) -> float:

@@ -146,6 +146,7 @@ def stored(name: str, facts: Mapping[str, Any]) -> tuple[subjects.Subject | None
     parser = re.search(r'-p parser "([^"]+)"', facts["command"])
     name, seed = facts.get("model", name), facts.get("of_seed", int(seed[1]))
     try:
+        study.use(settings)
         subjects.names(settings, name)
         spec = subjects.spec(settings, name, seed)
         swept = pruning.sweeps(settings, [name.removesuffix(subjects.DEEP)], seed)

@@ -275,8 +275,8 @@ def _write_out(spec: Mapping[str, Any], place: study.Place) -> None:
 def _read_by(spec: Mapping[str, Any]) -> Iterator[study.Recipe | study.Need]:
     kind = study.kind(spec["of"])
     yield study.Need(kind.of(spec["run"]), weights=True)
-    if "control" in spec:  # what the control is made from
-        yield from kind.needs({**spec["run"], "control": spec["control"], "splits": ("test",)})
+    if control := spec.get("control", spec["run"].get("control")):  # what the control is made from
+        yield from kind.needs({**spec["run"], "control": control, "splits": ("test",)})
 
 
 OUTPUTS = study.Kind("outputs", 1, _write_out, _read_by, job="with")

@@ -244,9 +244,13 @@ def closed_gates(model, closed: Iterable[str]):
     return heads.gate(model, dict.fromkeys(heads.index(model, kinds=tuple(closed)), 0.0)) if closed else nullcontext()
 
 
+@torch.no_grad()
 def keep(model, place: study.Place) -> None:
-    """Leave a trained model: its weights in half precision, and among the results heads.json (`kept`)."""
+    """Leave a trained model: its weights in half precision, to which it is rounded, and heads.json (`kept`)."""
     heads.save(model, place.weights, HALF)
+    for values in model.state_dict().values():
+        if values.is_floating_point():
+            values.copy_(values.to(HALF))
     left = [(kind, layer, numbers) for (kind, layer), numbers in heads.kept(model).items()]
     study.write_json(place.results / "heads.json", left)
 

@@ -12,15 +12,16 @@ import torch
 os.environ["HF_HUB_OFFLINE"] = "1"  # read when the library is imported
 os.environ["TOKENIZERS_PARALLELISM"] = "false"
 os.environ["OMP_NUM_THREADS"] = "1"  # for the processes that tests start
-for name in ("HEADS_DATA_ROOT", "HEADS_PROGRESS"):
+UNSET = ("HEADS_DATA_ROOT", "HEADS_PROGRESS", "HEADS_DEVICE", "HEADS_FRESH")
+for name in UNSET:
     os.environ.pop(name, None)
 
 
 @pytest.fixture(autouse=True, scope="session")
 def session(tmp_path_factory):
-    """What fixtures of a module or session make lies in a folder of this session."""
+    """What fixtures of a module or session make lies in a folder of this session; nothing is published."""
     with pytest.MonkeyPatch.context() as patch:
-        for name in ("HEADS_RUNS", "HEADS_DATA"):
+        for name in ("HEADS_RUNS", "HEADS_DATA", "HEADS_PUBLISHED"):
             patch.setenv(name, str(tmp_path_factory.mktemp(name.lower())))
         threads = torch.get_num_threads()
         torch.set_num_threads(1)
@@ -31,9 +32,9 @@ def session(tmp_path_factory):
 @pytest.fixture(autouse=True)
 def isolated(tmp_path, monkeypatch, session):
     """What a test makes lies in a folder of this test."""
-    monkeypatch.setenv("HEADS_RUNS", str(tmp_path / "runs"))
-    monkeypatch.setenv("HEADS_DATA", str(tmp_path / "data"))
-    for name in ("HEADS_DATA_ROOT", "HEADS_PROGRESS"):
+    for name in ("runs", "data", "published"):
+        monkeypatch.setenv(f"HEADS_{name.upper()}", str(tmp_path / name))
+    for name in UNSET:
         monkeypatch.setenv(name, "")  # so that what a test sets is undone
         monkeypatch.delenv(name)
     random.seed(0)

@@ -4,6 +4,7 @@ What trains saves where it is and goes on from there; nothing else leaves anythi
 """
 
 import contextlib
+import os
 import signal
 import subprocess
 import sys
@@ -23,14 +24,16 @@ def end(process: psutil.Process) -> None:
     for one in left:
         with contextlib.suppress(psutil.NoSuchProcess):
             one.kill()
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(process.pid, signal.SIGKILL)  # whose parents had gone before, or that were started meanwhile
 
 
 def main(command: list[str]) -> int:
     """Run the command; its exit code, or 130 if it was stopped."""
-    process = subprocess.Popen(command, start_new_session=True)  # a Ctrl-C reaches this process alone
     asked: list[int] = []
     for sign in (signal.SIGINT, signal.SIGTERM):
         signal.signal(sign, lambda number, frame: asked.append(number))
+    process = subprocess.Popen(command, start_new_session=True)  # a Ctrl-C reaches this process alone
     while process.poll() is None and not asked:
         try:
             process.wait(0.2)

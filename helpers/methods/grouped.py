@@ -352,8 +352,9 @@ def rows_of(settings: Mapping[str, Any], kind: str, seed: int) -> dict[str, dict
 def run(spec: Mapping[str, Any], label: str = "grouping") -> study.Recipe:
     """The recipe of a run.
 
-    Among its results are history.csv, heads.json (`helpers.training.kept`), and where there were such: trace.npz (heads
-    compared while training), ballot.csv (votes, groups, which heads stay; numbered as in the start), gates.csv.
+    Among its results are history.csv, heads.json (`helpers.training.kept`), losses.json (dev loss of the stored model), and
+    where there were such: trace.npz (heads compared while training), ballot.csv (votes, groups, which heads stay; numbered as in
+    the start), gates.csv.
     """
     return GROUPED.of(spec, label)
 
@@ -389,6 +390,7 @@ def _build(spec: Mapping[str, Any], place: study.Place) -> None:
         np.savez_compressed(place.results / "trace.npz", **trainee.trace())
     history.to_csv(place.results / "history.csv", index=False)
     training.keep(model, place)
+    study.write_json(place.results / "losses.json", {"dev_loss": training.dev_loss(trainee, dev)})
 
 
 def _needs(spec: Mapping[str, Any]) -> Iterator[study.Recipe | study.Need]:

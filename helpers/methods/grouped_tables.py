@@ -97,7 +97,7 @@ def scores(runs: Runs, counted: Counted, reference: str = VANILLA, repeats: int 
     """
     task, rows = grouped.task(next(iter(runs.values()))), {}
     for name, spec in runs.items():
-        history = pd.read_csv(grouped.run(spec).results / "history.csv")
+        losses = study.read_json(grouped.run(spec).results / "losses.json")
         again = "".join(name.partition(", seed ")[1:])
         for split in task.tests:
             own, other = counted[name, split], counted[reference + again, split]
@@ -110,7 +110,7 @@ def scores(runs: Runs, counted: Counted, reference: str = VANILLA, repeats: int 
                     **dict(zip(("value", "low", "high"), value[metric], strict=True)),
                     **dict(zip(("change", "change_low", "change_high"), change[metric], strict=True)),
                     "gain": percent * change[metric][0], "gain_low": gain[0], "gain_high": gain[1],
-                    "dev_loss": history.dev_loss.iloc[-1],
+                    **losses,
                 }  # fmt: skip
     table = pd.DataFrame.from_dict(rows, orient="index")
     table.index = pd.MultiIndex.from_tuples(table.index, names=["row", "test set", "metric"])

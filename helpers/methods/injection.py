@@ -297,6 +297,8 @@ def recipes(settings: Mapping[str, Any], seed: int, checkpoint: str = "") -> Ite
     beam, probe = settings["coreference"]["beam"], settings["coreference"]["probe"]
     for kind in TASKS:
         for part, rows in rows_of(settings, kind, seed, checkpoint if kind == tasks.SUMMARIZATION else "").items():
+            if kind == tasks.TRANSLATION and part != "main":
+                continue  # nobody reads further seeds of it
             for name, one in rows.items():
                 made = run(one["run"], f"{kind}: {name}, {part}")
                 yield from reversed([run(stage, f"{made.label}, stage {stage['stage']}") for stage in stages(one["run"])])
@@ -427,7 +429,9 @@ def _needs(spec: Mapping[str, Any]) -> Iterator[study.Recipe | study.Need]:
 def links_needs(spec: Mapping[str, Any], links: Mapping[str, Any], splits: Iterable[str]) -> Iterator[study.Recipe]:
     """What the links of some splits of a run's dialogues are read from, where a resolver has to find them."""
     by = links["links"].partition("+")[0]
-    if links["matrix"] != "arcs" and by not in ("none", "gold"):
+    if links["matrix"] == "arcs":
+        yield from (need for split in splits for need in corpora.parses(spec["corpus"], split))
+    elif by not in ("none", "gold"):
         yield from (dialogues.clusters(spec["corpus"], split, by) for split in splits)
 
 

@@ -255,8 +255,7 @@ def _build(spec: Mapping[str, Any], place: study.Place) -> None:
         heads.remove(model, trainee.closed())
     history.to_csv(place.results / "history.csv", index=False)
     training.keep(model.requires_grad_(True), place)
-    stored = heads.load(place.weights, torch.float32).to(models.device())
-    study.write_json(place.results / "losses.json", losses | {"dev_loss": training.dev_loss(stored, dev)})
+    study.write_json(place.results / "losses.json", losses | {"dev_loss": training.dev_loss(model, dev)})
 
 
 def _start(spec: Mapping[str, Any], subject: subjects.Subject):

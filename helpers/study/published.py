@@ -7,8 +7,10 @@ store, and from then on read there.
 
 from __future__ import annotations
 
+import contextlib
 import io
 import json
+import lzma
 import os
 import shutil
 import tarfile
@@ -33,9 +35,10 @@ def folder() -> Path:
     return Path(os.environ.get("HEADS_PUBLISHED") or ROOT / "data" / "published")
 
 
-def ignored() -> bool:
-    """Whether everything is to be made anew (`HEADS_FRESH`)."""
-    return os.environ.get("HEADS_FRESH", "") not in ("", "0")
+def ignored(key: str = "") -> bool:
+    """Whether a run is to be made anew although it is published: `HEADS_FRESH` is 1 for all, or keys between commas."""
+    fresh = os.environ.get("HEADS_FRESH", "")
+    return fresh not in ("", "0") and (fresh == "1" or key in fresh.split(","))
 
 
 def index() -> dict[str, dict[str, Any]]:
@@ -47,20 +50,27 @@ def index() -> dict[str, dict[str, Any]]:
         If the index cannot be read.
     """
     path = folder() / "index.json"
-    return _read_index(path, path.stat().st_mtime_ns) if path.exists() else {}
+    if not path.exists():
+        return {}
+    told = path.stat()
+    found = _read_index(path, (told.st_mtime_ns, told.st_ino, told.st_size))
+    if found is None and not ignored():
+        raise StudyError(f"The index {path} is damaged: take it from the project's history, or set FRESH=1.")
+    return found or {}
 
 
 @lru_cache(maxsize=1)
-def _read_index(path: Path, changed: int) -> dict[str, dict[str, Any]]:
-    found = store.read_spec(path).get("runs")
-    if not isinstance(found, dict):
-        raise StudyError(f"The index {path} is damaged: take it from the project's history, or set FRESH=1.")
-    return found
+def _read_index(path: Path, changed: tuple[int, ...]) -> dict[str, dict[str, Any]] | None:
+    try:
+        runs = json.loads(path.read_text(encoding="utf-8"))["runs"]
+        return runs if all({*TOLD, "trains", "parts"} <= set(entry) for entry in runs.values()) else None
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        return None
 
 
 def offers(recipe: Recipe, weights: bool) -> bool:
     """Whether a run is published, with weights if they are wanted; its archives are not checked."""
-    entry = {} if ignored() or recipe.kind.text else index().get(recipe.key, {})
+    entry = {} if ignored(recipe.key) or recipe.kind.text else index().get(recipe.key, {})
     parts = entry.get("parts", {})
     return bool(parts) and (not weights or "weights" in parts or not entry.get("trains", False))
 
@@ -73,13 +83,11 @@ def fetch(recipe: Recipe, weights: bool) -> bool:
     bool
         Whether it is there now. Where an archive is missing or damaged, or the run is of another version, a sentence says so.
     """
-    if ignored() or recipe.kind.text:
+    if ignored(recipe.key) or recipe.kind.text:
         return False
     if not offers(recipe, weights):
-        others = {entry["version"] for entry in index().values() if entry["what"] == recipe.what}
-        if others - {recipe.version}:
-            told = ", ".join(map(str, sorted(others)))
-            store.say(f"{recipe.label} is published in version {told}, today's is {recipe.version}: it is made anew.")
+        if why := _why_not(recipe):
+            store.say(f"{recipe.label} is published {why}: it is made anew.")
         return False
     entry, target = index()[recipe.key], recipe.folder
     for part, told in entry["parts"].items():
@@ -100,26 +108,60 @@ def fetch(recipe: Recipe, weights: bool) -> bool:
             manifest = store.read_spec(scratch / "made.json")
             store.write_json(scratch / "made.json", manifest | {"published": True})
             shutil.rmtree(target, ignore_errors=True)
-            os.rename(scratch, target)
+            with contextlib.suppress(OSError):  # said by who asked for it
+                os.rename(scratch, target)
     finally:
         shutil.rmtree(scratch, ignore_errors=True)
     return True
 
 
+def _why_not(recipe: Recipe) -> str:
+    """In what way a run is published that is not the one wanted, "" if it is not published at all."""
+    if recipe.key in index():
+        return "without its weights"
+    versions = {entry["version"] for entry in index().values() if entry["what"] == recipe.what}
+    if recipe.version in versions:
+        return "as made on another device, or from another version of what it needs"
+    return f"in version {', '.join(map(str, sorted(versions)))}, today's is {recipe.version}" if versions else ""
+
+
 def pack(made: Path, weights: bool) -> dict[str, Any]:
-    """Put a finished thing of the store into archives of `folder`; returns its entry for the index."""
+    """Put a finished thing of the store into archives of `folder`; returns its entry for the index.
+
+    Raises
+    ------
+    StudyError
+        If a file of it is missing or damaged.
+    """
     manifest = store.read_spec(made / "made.json")
-    trains = any(name.startswith("weights") for name in manifest["files"])
-    parts = {"results": [made / "made.json", *sorted((made / "results").rglob("*"))]}
-    if weights and trains:
-        parts["weights"] = sorted((made / "weights").rglob("*"))
+    files = {part: {n: d for n, d in manifest["files"].items() if n.partition("/")[0] == part} for part in PARTS}
+    trains = bool(files["weights"])
     entry = {name: manifest.get(name) for name in TOLD} | {"trains": trains, "parts": {}}
-    for part, files in parts.items():
+    for part in PARTS if weights and trains else PARTS[:1]:
+        if spoilt := store.damaged(made, files[part]):
+            raise StudyError(f"{made / spoilt} is missing or damaged: make it anew before it is published.")
         name = f"{manifest['kind']}/{made.name}.{part}.tar.xz"
-        content = _archive(made, [file for file in files if file.is_file()])
+        members = [made / file for file in sorted(files[part])]
+        content = _archive(made, [made / "made.json", *members] if part == "results" else members)
         store.write_bytes(folder() / name, content)
         entry["parts"][part] = {"file": name, "sha256": store.digest(folder() / name), "bytes": len(content)}
     return entry
+
+
+def unpacked(key: str, target: Path) -> dict[str, Any]:
+    """Unpack the results of a published run into a folder; returns its manifest.
+
+    Raises
+    ------
+    StudyError
+        If the archive is missing or damaged.
+    """
+    told = index()[key]["parts"]["results"]
+    archive = folder() / told["file"]
+    if not archive.is_file() or store.digest(archive) != told["sha256"]:
+        raise StudyError(f"The published archive {archive} is missing or damaged: take it from the project's history.")
+    _unpack(archive, target)
+    return store.read_spec(target / "made.json")
 
 
 def write_index(entries: Mapping[str, Mapping[str, Any]]) -> None:
@@ -155,5 +197,5 @@ def _unpack(archive: Path, target: Path) -> None:
     try:
         with tarfile.open(archive, "r:xz") as packed:
             packed.extractall(target, filter="data")
-    except (tarfile.TarError, EOFError, ValueError) as error:
+    except (tarfile.TarError, lzma.LZMAError, EOFError, ValueError) as error:
         raise StudyError(f"The published archive {archive} cannot be unpacked ({error}): set FRESH=1 to do without.") from None

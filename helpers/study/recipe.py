@@ -175,7 +175,7 @@ class Recipe:
 @cache
 def _key(name: str, spec: str, device: str) -> str:
     recipe = KINDS[name].of(json.loads(spec))
-    needed = [need.recipe.key for need in recipe.needs]
+    needed = sorted(need.recipe.key for need in recipe.needs)
     on = [device, store.precision()] if device else []
     return store.key([name, recipe.version, recipe.spec, needed, on])
 
@@ -193,9 +193,10 @@ def at(folder: Path) -> Recipe:
         If it is none.
     """
     for place in (folder, folder.parent):
-        if (place / MANIFEST).is_file():
-            manifest = store.read_spec(place / MANIFEST)
-            return kind(manifest.get("kind", "")).of(manifest["spec"])
+        if manifest := _read(place):
+            return kind(manifest["kind"]).of(manifest["spec"])
+        if (place / MANIFEST).exists():
+            raise _damaged(place, MANIFEST)
     raise StudyError(f"{folder} is no folder of the store: there is no {MANIFEST}.")
 
 
@@ -222,11 +223,11 @@ def make(recipe: Recipe, weights: bool = False, build: Callable[[Mapping[str, An
         If a file was cut off or changed since it was made, the disk is full, or as the kind's `build`.
     """
     folder = recipe.folder
-    if not _checked(folder, weights):
-        with _alone(recipe):
-            if not _checked(folder, weights) and not published.fetch(recipe, weights):
+    if _found(folder, weights) != (True, ""):
+        with _alone(recipe):  # nobody else changes now what lies there
+            if not _usable(recipe, weights) and not published.fetch(recipe, weights):
                 _build(recipe, build or recipe.kind.build)
-        if not _checked(folder, weights):
+        if _found(folder, weights) != (True, ""):
             raise StudyError(f"What was made could not be put into {folder}: check that it can be written and is no file.")
     _READ.append(folder)
     return folder
@@ -241,52 +242,68 @@ def _there(folder: Path, weights: bool) -> bool:
     """Whether a finished thing lies in the folder, with weights if they are wanted; files are not checked."""
     if not (folder / MANIFEST).exists():
         return False
-    if not published.ignored() and (not weights or (folder / WEIGHTS).exists()):
-        return True
     manifest = _read(folder)
-    if published.ignored() and manifest.get("published"):
+    if published.ignored(folder.name) and manifest.get("published"):
         return False
-    return not weights or (folder / WEIGHTS).exists() or not any(name.startswith(WEIGHTS) for name in manifest["files"])
+    return not weights or (folder / WEIGHTS).exists() or not any(map(_of_weights, manifest.get("files", ())))
+
+
+def _of_weights(name: str) -> bool:
+    return name.partition("/")[0] == WEIGHTS
 
 
 def _read(folder: Path) -> dict[str, Any]:
+    """The manifest in a folder, empty if it is missing or damaged."""
     try:
         manifest = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
-        return manifest | {"files": dict(manifest["files"])}
+        return manifest | {"kind": manifest["kind"], "spec": dict(manifest["spec"]), "files": dict(manifest["files"])}
     except (OSError, ValueError, KeyError, TypeError):
-        path = folder / MANIFEST
-        raise StudyError(f"The stored file {path} is damaged: delete the folder {folder} to make it anew.") from None
+        return {}
 
 
-def _checked(folder: Path, weights: bool) -> bool:
-    """`_there`, with every file held to its digest."""
+def _found(folder: Path, weights: bool) -> tuple[bool, str]:
+    """`_there`, and the first file of the wanted parts that does not fit its digest, "" if all do."""
     if not _there(folder, weights):
-        return False
+        return False, ""
     manifest = _read(folder)
-    parts = [part for part in (RESULTS, WEIGHTS) if part == RESULTS or (folder / part).exists()]
-    spoilt = store.damaged(folder, {name: told for name, told in manifest["files"].items() if name.partition("/")[0] in parts})
-    if spoilt and manifest.get("published"):
-        store.say(f"The stored file {folder / spoilt} is damaged: it is taken anew from the published runs.")
-        shutil.rmtree(folder, ignore_errors=True)
-        return False
+    wanted = {name: told for name, told in manifest.get("files", {}).items() if weights or not _of_weights(name)}
+    return True, store.damaged(folder, wanted) if manifest else MANIFEST
+
+
+def _usable(recipe: Recipe, weights: bool) -> bool:
+    """Whether what lies in the store is there and whole; what is damaged and published is to be taken anew."""
+    there, spoilt = _found(recipe.folder, weights)
+    if spoilt and not published.offers(recipe, weights):
+        raise _damaged(recipe.folder, spoilt)
     if spoilt:
-        raise StudyError(f"The stored file {folder / spoilt} is damaged: delete the folder {folder} to make it anew.")
-    return True
+        store.say(f"The stored file {recipe.folder / spoilt} is damaged: it is taken anew from the published runs.")
+    return there and not spoilt
+
+
+def _damaged(folder: Path, name: str) -> StudyError:
+    return StudyError(f"The stored file {folder / name} is damaged: delete the folder {folder} to make it anew.")
 
 
 @contextlib.contextmanager
 def _alone(recipe: Recipe) -> Iterator[None]:
-    """Hold the recipe's lock; the system frees it however the process ends."""
-    path = store.runs() / "locks" / f"{recipe.key}.lock"
-    with store.room_for(path):
-        path.parent.mkdir(parents=True, exist_ok=True)
-        lock = filelock.FileLock(path)
-        try:
-            lock.acquire(timeout=0)
-        except filelock.Timeout:
-            store.say(f"{recipe.label} is being made by another run: waiting for it.")
-            lock.acquire()
+    """Hold the recipe's lock, which the system frees however the process ends, with nothing left of those that were killed."""
+    root = recipe.folder.parents[1]
+    path = root / "locks" / f"{recipe.key}.lock"
+    lock = filelock.FileLock(path)
     try:
+        with store.room_for(path):
+            path.parent.mkdir(parents=True, exist_ok=True)
+            try:
+                lock.acquire(timeout=0)
+            except filelock.Timeout:
+                store.say(f"{recipe.label} is being made by another run: waiting for it.")
+                lock.acquire()
+    except OSError as error:
+        why = error.strerror or error
+        raise StudyError(f"Nothing can be written to {root} ({why}): set HEADS_RUNS and HEADS_DATA to folders.") from None
+    try:
+        for left in recipe.folder.parent.glob(f".{recipe.key}.*"):
+            shutil.rmtree(left, ignore_errors=True)
         yield
     finally:
         lock.release()
@@ -294,8 +311,7 @@ def _alone(recipe: Recipe) -> Iterator[None]:
 
 def _build(recipe: Recipe, build: Callable[[Mapping[str, Any], Place], None]) -> None:
     folder, work = recipe.folder, store.runs() / "work" / recipe.key
-    for left in folder.parent.glob(f".{folder.name}.*"):  # of killed builds: the lock is ours
-        shutil.rmtree(left, ignore_errors=True)
+    spec = json.loads(json.dumps(recipe.spec, sort_keys=True))  # as a job's file gives it: of the same order and types
     scratch, old = (folder.with_name(f".{folder.name}.{os.getpid()}{end}") for end in ("", ".old"))
     place = Place(scratch / RESULTS, scratch / WEIGHTS, work, recipe.label)
     try:
@@ -303,12 +319,12 @@ def _build(recipe: Recipe, build: Callable[[Mapping[str, Any], Place], None]) ->
         with store.room_for(folder), _own_draws():
             place.results.mkdir(parents=True)
             place.weights.mkdir()
-            build(recipe.spec, place)
+            build(spec, place)
             if not any(place.weights.iterdir()):
                 place.weights.rmdir()
             store.write_json(scratch / MANIFEST, _manifest(recipe, scratch, time.time() - started))
-            with contextlib.suppress(OSError):
-                os.rename(folder, old)  # results without their weights, or published ones that are not wanted
+            if folder.is_dir():  # results without their weights, or published ones that are not wanted
+                os.rename(folder, old)
             with contextlib.suppress(OSError):
                 os.rename(scratch, folder)
     finally:
@@ -330,7 +346,7 @@ def _own_draws() -> Iterator[None]:
     """Random draws inside the block change none outside: a recipe may be made while another one is."""
     torch, numpy = sys.modules.get("torch"), sys.modules.get("numpy")
     plain, drawn = random.getstate(), numpy.random.get_state() if numpy else None
-    with torch.random.fork_rng() if torch else contextlib.nullcontext():
+    with torch.random.fork_rng(range(torch.cuda.device_count())) if torch else contextlib.nullcontext():
         try:
             yield
         finally:

@@ -174,4 +174,7 @@ def damaged(folder: Path, files: Mapping[str, str]) -> str:
 
 
 def _same(path: Path, wanted: str) -> bool:
-    return path.is_file() and digest(path) == wanted
+    try:
+        return digest(path) == wanted
+    except (FileNotFoundError, IsADirectoryError, NotADirectoryError):
+        return False

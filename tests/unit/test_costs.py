@@ -17,7 +17,7 @@ import pytest
 from benchmarks import common
 from helpers import cost_figures as drawn
 from helpers import costs, plan, study, subjects
-from helpers.study import StudyError
+from helpers.study import StudyError, published
 
 
 def keep(name, size, rows):
@@ -124,12 +124,10 @@ def recorded(tmp_path):
     """Some runs of notebooks 01 and 04 with made-up seconds; executed notebooks 01 and 02 in their two forms."""
     settings = study.settings("tiny")
     names = subjects.names(settings)
-    jobs, notebooks = plan.jobs(settings, names, 1)
+    notebooks = plan.goals(settings, names, 1)
     for notebook, seconds in (("01_relevance_and_confidence", 10.0), ("04_grouped_heads", 5.0)):
-        for job in (jobs[name] for name in notebooks[notebook]):
-            for thing in job.makes:
-                if not (thing.folder / "made.json").exists():
-                    study.write_json(thing.folder / "made.json", {"seconds": seconds})
+        for recipe in plan.missing(notebooks[notebook]):
+            study.write_json(recipe.folder / "made.json", {"seconds": seconds, "files": {}})
     executed = tmp_path / "executed"
     study.write_json(executed / "01_relevance_and_confidence.ipynb", {"metadata": {"papermill": {"duration": 61.5}}})
     study.write_text(executed / "times" / "02_head_functions.tsv", "s\th:m:s\n33.25\t0:00:33\n")
@@ -140,17 +138,24 @@ def recorded(tmp_path):
 def test_wall_times_count_every_run_once_for_the_first_notebook_that_needs_it(recorded):
     settings, names, executed = recorded
     table = costs.wall_times(settings, names, 1, executed)
-    jobs, notebooks = plan.jobs(settings, names, 1)
-    first = table.loc["01_relevance_and_confidence"]
-    own = len(set(notebooks["01_relevance_and_confidence"]) - set(notebooks["00_your_own_model"]))
+    reads = {notebook[:2]: set(plan.closure(needs)) for notebook, needs in plan.goals(settings, names, 1).items()}
+    own = len(reads["01"] - reads["00"])
+    first, second, fourth = (table.loc[name] for name in table.index[[1, 2, 4]])
     assert (first.executing, first.second, first.training, first.runs) == (61.5, 4.5, 10.0 * own, own)
-    second = table.loc["02_head_functions"]
-    assert second.executing == 33.25 and second.runs == second.training == 0  # the models of notebook 01
-    runs = {thing.folder for name in notebooks["04_grouped_heads"] for thing in jobs[name].makes} - {
-        thing.folder for name in notebooks["01_relevance_and_confidence"] for thing in jobs[name].makes
-    }
-    assert table.training["04_grouped_heads"] == 5.0 * len({place for place in runs if place.is_relative_to(study.runs())})
+    assert second.executing == 33.25 and second.missing == len(reads["02"] - reads["01"])
+    shared = len(reads["04"] & reads["01"])
+    assert shared and fourth.training == 5.0 * (len(reads["04"]) - shared) and fourth.missing == 0
     assert table.missing["03_l0_pruning"] > 0 and np.isnan(table.executing["03_l0_pruning"])
+
+
+def test_what_is_published_counts_as_recorded(tmp_path):
+    settings = study.settings("tiny")
+    table = costs.wall_times(settings, ["ru-news"], 1, tmp_path).loc["00_your_own_model"]
+    (model,) = (one for one in plan.closure(plan.goals(settings, ["ru-news"], 1)["00_your_own_model"]) if one.kind.opened)
+    entry = {"kind": "model", "version": 1, "seconds": 7.0, "trains": True, "parts": {"results": {}, "weights": {}}}
+    study.write_json(published.folder() / "index.json", {"runs": {model.key: dict.fromkeys(published.TOLD) | entry}})
+    again = costs.wall_times(settings, ["ru-news"], 1, tmp_path).loc["00_your_own_model"]
+    assert (again.training, again.runs, again.missing) == (7.0, 1, table.missing - 1)
 
 
 def test_wall_times_are_drawn_where_nothing_is_recorded(tmp_path):

@@ -26,8 +26,17 @@ def spec(**more):
     return subjects.spec(study.settings("tiny", sizes | PLAN | more), "de-subtitles", 1)
 
 
+def made(described):
+    """The folder of a model that a single process trained."""
+    return study.make(training.trained(described), weights=True)
+
+
 def history(folder):
-    return pd.read_csv(folder / "history.csv").drop(columns="seconds")
+    return pd.read_csv(folder / "results" / "history.csv").drop(columns="seconds")
+
+
+def names(folder):
+    return {str(path.relative_to(folder)) for path in folder.rglob("*")}
 
 
 def port():
@@ -67,9 +76,9 @@ def train(rank, described, step=0):
 
     if step:
         training.SAVE_EVERY, training._save = -1, save_and_die  # of this process, which is about to end
-    folder = distributed.trained(described)
-    assert folder == distributed.trained(described) == training.place(described)
-    assert study.made(folder)
+    folder, recipe = distributed.trained(described), training.trained(described)
+    assert folder == distributed.trained(described) == recipe.folder
+    assert recipe.made(weights=True)
 
 
 # --- shares ----------------------------------------------------------------------------------------------------------
@@ -112,17 +121,17 @@ def test_three_processes_train_what_one_does(tmp_path, closed):
     described = spec() | {"closed": list(closed)}
     rows = [len(batch["labels"]) for batch in tasks.of(described["corpus"]).epoch(112, 1, torch.device("cpu"))(0)]
     assert min(rows) < 3 < max(rows)  # a process has nothing to do in some batches
-    alone = training.trained(described)
+    alone = made(described)
     assert together(3, train, described, HEADS_RUNS=str(tmp_path / "three")) == [0, 0, 0]
-    folder = tmp_path / "three" / "models" / study.key(described)
+    folder = tmp_path / "three" / "model" / alone.name
     pd.testing.assert_frame_equal(history(folder), history(alone), check_exact=False, rtol=RTOL)
-    assert {f.name for f in folder.iterdir()} == {f.name for f in alone.iterdir()}
-    assert [f.name for f in (tmp_path / "three").rglob("*") if f.name.startswith(".")] == []
+    assert names(folder) == names(alone)
+    assert not list((tmp_path / "three").rglob(".*"))
 
 
 def test_what_is_trained_already_is_found(monkeypatch):
     described = spec(**{"training.steps": 4})
-    training.trained(described)
+    made(described)
     monkeypatch.setattr(training, "fit", None)
     assert together(2, train, described) == [0, 0]
 
@@ -133,21 +142,22 @@ def test_a_killed_run_ends_with_the_same_numbers(tmp_path):
     first, second = together(2, train, described, 13)
     assert first == -signal.SIGKILL
     assert second != 0
-    checkpoint = study.runs() / "work" / study.key(described) / "checkpoint.pt"
-    assert torch.load(checkpoint, weights_only=False)["state"]["step"] == 13
-    assert not study.made(training.place(described))
+    recipe = training.trained(described)
+    checkpoint = study.runs() / "work" / recipe.key / "checkpoint.pt"
+    assert torch.load(checkpoint, weights_only=True)["state"]["step"] == 13
+    assert not recipe.made()
     assert together(2, train, described) == [0, 0]
-    whole = tmp_path / "whole" / "models" / study.key(described)
-    pd.testing.assert_frame_equal(history(training.place(described)), history(whole), check_exact=True)
+    whole = tmp_path / "whole" / "model" / recipe.key
+    pd.testing.assert_frame_equal(history(recipe.folder), history(whole), check_exact=True)
     assert not checkpoint.exists()
 
 
 def test_a_killed_run_goes_on_in_one_process(tmp_path, monkeypatch):
     described = spec()
     assert together(2, train, described, 13)[0] == -signal.SIGKILL
-    resumed = training.trained(described)
+    resumed = made(described)
     monkeypatch.setenv("HEADS_RUNS", str(tmp_path / "whole"))
-    pd.testing.assert_frame_equal(history(resumed), history(training.trained(described)), check_exact=False, rtol=RTOL)
+    pd.testing.assert_frame_equal(history(resumed), history(made(described)), check_exact=False, rtol=RTOL)
 
 
 def noise(rank, described, folder):
@@ -186,16 +196,16 @@ def test_the_command_on_two_processes(tmp_path, monkeypatch):
     described = spec()
     path = tmp_path / "spec.json"
     study.write_json(path, described)
-    made = launched(path, "-m", "torch.distributed.run", "--nproc-per-node=2", f"--master-port={port()}")
-    assert made.returncode == 0, made.stderr
-    folder = training.place(described)
-    assert made.stdout.splitlines() == [str(folder)]
+    done = launched(path, "-m", "torch.distributed.run", "--nproc-per-node=2", f"--master-port={port()}")
+    assert done.returncode == 0, done.stderr
+    folder = training.trained(described).folder
+    assert done.stdout.splitlines() == [str(folder)]
     several = history(folder)
     with monkeypatch.context() as untrainable:
         untrainable.setattr(training, "fit", None)
-        assert training.trained(described) == folder
+        assert made(described) == folder
     monkeypatch.setenv("HEADS_RUNS", str(tmp_path / "one"))
-    pd.testing.assert_frame_equal(several, history(training.trained(described)), check_exact=False, rtol=RTOL)
+    pd.testing.assert_frame_equal(several, history(made(described)), check_exact=False, rtol=RTOL)
 
 
 def test_the_command_alone_is_one_process(tmp_path, monkeypatch):
@@ -208,9 +218,9 @@ def test_the_command_alone_is_one_process(tmp_path, monkeypatch):
         distributed.main([str(path)])
 
     assert together(1, alone) == [0]
-    made = history(training.place(described))
+    launched = history(training.trained(described).folder)
     monkeypatch.setenv("HEADS_RUNS", str(tmp_path / "one"))
-    pd.testing.assert_frame_equal(made, history(training.trained(described)), check_exact=True)
+    pd.testing.assert_frame_equal(launched, history(made(described)), check_exact=True)
 
 
 def test_a_spec_that_lacks_something(tmp_path, capsys):
@@ -219,4 +229,5 @@ def test_a_spec_that_lacks_something(tmp_path, capsys):
     with pytest.raises(SystemExit) as ended:
         distributed.main([str(path)])
     assert ended.value.code == 2
-    assert capsys.readouterr().err == f"error: The spec {path} lacks 'training': write it with helpers.training.spec.\n"
+    said = capsys.readouterr().err
+    assert str(path) in said and "'training'" in said and said.count("\n") == 1

@@ -248,17 +248,17 @@ def test_keys_change_with_what_a_run_depends_on(changes, depends):
             assert (before[name] != after[name]) == depends(name), name
 
 
+def read(specs):
+    """What there is to read of rows."""
+    made = {grouped.run(run) for spec in specs for run in chain(spec)}
+    return made | {tasks.put_out(grouped.run(spec), 1) for spec in specs}
+
+
 def test_a_task_of_no_steps_has_no_rows():
     none = {"grouping.summarization.steps": 0, "grouping.language.steps": 0}
     assert list(tiny_groups.rows(tasks.LANGUAGE, none)) == []
     kept = [spec for name, spec in every().items() if name.startswith((tasks.TRANSLATION, grouped.CONVERGED))]
     assert {*tiny_groups.recipes(none)} == read(kept)
-
-
-def read(specs):
-    """What there is to read of rows."""
-    made = {grouped.run(run) for spec in specs for run in chain(spec)}
-    return made | {tasks.put_out(grouped.run(spec), 1) for spec in specs}
 
 
 @pytest.mark.parametrize("changes", [None, {"grouping.seeds": 2, "grouping.parts": ["peers"], "grouping.converged": 0}])
@@ -338,14 +338,6 @@ def test_gradients_of_the_constraint_reach_every_layer(made, kind, form, which):
 # --- what a run trains -----------------------------------------------------------------------------------------------
 
 
-def test_shared_stages_are_made_once(made):
-    wanted = {study.key(run) for spec in every().values() for run in chain(spec)}
-    found = {folder.name for folder in (study.runs() / "grouped").iterdir()}
-    settled = found - wanted  # stage 1 up to where its groups are settled
-    assert wanted < found and len(settled) == 1
-    assert not list((study.runs() / "work").rglob("checkpoint.pt"))
-
-
 def test_histories_end_with_the_loss_of_the_stored_model(made):
     for name, spec in every().items():
         dev = grouped.task(spec).held_out(4 * spec["training"]["batch_tokens"], None, torch.device("cpu"))
@@ -354,7 +346,7 @@ def test_histories_end_with_the_loss_of_the_stored_model(made):
         model = grouped.load(spec)
         assert not model.training
         loss = training.dev_loss(grouping.Grouped(model, None), dev)
-        assert loss == pytest.approx(history.dev_loss.iloc[-1], abs=2e-5), name
+        assert loss == pytest.approx(history.dev_loss.iloc[-1], abs=1e-3), name  # before it was rounded
 
 
 @pytest.mark.parametrize("kind", tasks.METRICS)
@@ -384,17 +376,16 @@ def test_the_constraint_does_what_it_says(made):
         assert not np.allclose(plain[f"grams_{site}"][3], tight[f"grams_{site}"][3])
 
 
-def test_stage_2_sees_the_text_in_another_order(made, monkeypatch):
+def test_stage_2_sees_the_text_in_another_order(made, elsewhere, monkeypatch):
     orders, epoch = [], tasks.Task.epoch
     monkeypatch.setattr(
         tasks.Task, "epoch", lambda self, budget, seed, device: orders.append(seed) or epoch(self, budget, seed, device)
     )
-    monkeypatch.setenv("HEADS_RUNS", os.environ["HEADS_RUNS"] + "-orders")
     rows = {
         seed: tiny_groups.rows(tasks.LANGUAGE, {"grouping.seeds": 2})[name] for seed, name in ((1, PS), (2, PS + ", seed 2"))
     }
     for spec in rows.values():
-        grouped.make({"name": "", "beam": 1, "runs": {PS: spec}})
+        study.make(grouped.run(spec))
     assert len(orders) == 6 and len(set(orders[:3])) == len(set(orders[3:])) == 3 and orders[::3] != orders[1::3]
 
 
@@ -435,8 +426,8 @@ def test_heads_that_go_are_really_gone(made, kind):
     gone = sum(p.numel() for p in whole.parameters()) - sum(p.numel() for p in small.parameters())
     sites = len(heads.sites(whole))
     assert gone == sites * 2 * (4 * 16 * 4 + 3 * 4)  # half of four matrices and of three biases of each layer
-    sizes = [(results(spec) / "model" / "model.safetensors").stat().st_size for spec in (rows[PS], rows[PS]["start"])]
-    assert sizes[1] - sizes[0] > 3 * gone
+    files = [grouped.run(spec).weights / "model.safetensors" for spec in (rows[PS], rows[PS]["start"])]
+    assert files[1].stat().st_size - files[0].stat().st_size > 1.5 * gone  # of two bytes each
 
 
 @pytest.mark.parametrize("name", [*MAPS[1::2], CLASSES[2], "continuous votes", "GHT-PS, 1 groups", SECOND, BOTH, NO_CONSTRAINT])
@@ -451,7 +442,6 @@ def test_a_part_of_an_epoch_may_vote(made):
     spec = tiny_groups.rows(tasks.LANGUAGE, {"grouping.language.votes": 3})[PS]
     table, model, task = ballot_of(spec), grouped.load(spec["start"]), grouped.task(spec)
     first = list(task.epoch(400, 2, torch.device("cpu"))(0))[:3]
-    shutil.rmtree(grouped.made(spec))
     ballot = grouping.ballot(model, first, "V", 2)
     np.testing.assert_array_equal(table.votes, torch.cat(ballot.votes))
     assert (table.batches == 3).all() and table.votes.sum() == 3 * 2 * 2
@@ -476,7 +466,6 @@ def test_rule_count_and_measure_of_votes_are_those_that_are_asked_for(made):
         ballot, _ = recount(spec, model, spec["cut"]["measure"])
         found.append(frozenset(stays(spec)))
         assert found[-1] == set(grouping.stay(ballot, spec["cut"]["rule"], spec["cut"]["count"]))
-        shutil.rmtree(grouped.made(spec))
     assert len(set(found)) == 4, "take other text or another seed: the test needs heads on which the ways differ"
 
 
@@ -546,7 +535,7 @@ def test_votes_once_settled_take_the_rest_of_stage_1_for_stage_2(made, monkeypat
     assert 3 < done < 12, "choose a threshold that is reached between two looks: the tests need it"
     early = copy.deepcopy(spec["start"])
     early["training"]["steps"] = done
-    assert (study.place(study.runs(), "grouped", early) / "made.json").exists()
+    assert grouped.run(early).made()
     assert pd.read_csv(results(spec) / "history.csv").step.iloc[-1] == tiny_groups.STEPS - done
     ballot, _ = recount(spec, grouped.load(early))
     assert stays(spec) == set(grouping.stay(ballot))
@@ -560,17 +549,27 @@ def test_votes_once_settled_take_the_rest_of_stage_1_for_stage_2(made, monkeypat
     monkeypatch.setattr(training, "_evaluate", kept)
     longer = copy.deepcopy(spec["start"])
     longer["training"]["evaluate_every"] = 1
-    grouped.made(longer)
-    shutil.rmtree(grouped.made(longer))
+    study.make(grouped.run(longer))
     stored = grouped.load(early).state_dict()
-    assert stored.keys() <= seen.keys() and all(torch.equal(stored[name], seen[name]) for name in stored)
+    assert stored.keys() <= seen.keys() and all(torch.equal(stored[name], seen[name].half().float()) for name in stored)
+
+
+def test_votes_once_settled_need_only_the_results_of_their_start(made, elsewhere, tmp_path_factory, monkeypatch):
+    spec = made["votes once settled"]
+    start, here = grouped.run(spec["start"]), study.runs()
+    assert [need.weights for need in grouped.run(spec).needs if need.recipe == start] == [False]
+    assert [need.weights for need in grouped.run(made[PS]).needs if need.recipe == start] == [True]
+    tiny_groups.go_to(tmp_path_factory.getbasetemp(), monkeypatch)
+    files, there = files_of(spec), study.runs()
+    monkeypatch.setenv("HEADS_RUNS", str(here))
+    shutil.copytree(there / "grouped" / start.key, start.folder, ignore=shutil.ignore_patterns("weights"))
+    assert files_of(spec) == files and not (start.folder / "weights").exists()
 
 
 def test_votes_of_groups_that_never_settle_are_taken_at_the_end(made):
     spec = copy.deepcopy(made["votes once settled"])
     spec["cut"]["settled"] = 1e-9
-    assert files_of(grouped.made(spec)) == files_of(grouped.made(made[PS]))
-    shutil.rmtree(grouped.made(spec))
+    assert files_of(spec) == files_of(made[PS])
 
 
 def test_further_training_starts_from_the_converged_model(made):
@@ -584,7 +583,6 @@ def test_further_training_starts_from_the_converged_model(made):
     still["training"] |= {"learning_rate": 0.0, "steps": 1, "evaluate_every": 1}
     batch = batch_of(grouped.task(still))
     assert torch.equal(logits(grouped.load(still), batch), logits(subject.model, batch))
-    shutil.rmtree(grouped.made(still))
     assert not torch.allclose(logits(grouped.load(rows[FURTHER]), batch), logits(subject.model, batch), atol=1e-3)
     assert len(stays(rows[PS])) == len(stays(rows[NO_CONSTRAINT])) == 12
 
@@ -599,35 +597,26 @@ def test_a_pretrained_model_can_be_grouped(made, elsewhere, tmp_path):
     settings = tiny_groups.settings()
     start = grouped.start(settings, [tiny_groups.NAME], 1, str(tmp_path / "marian"))
     assert start["pretrained"] == str(tmp_path / "marian") and start["corpus"] == tiny_groups.start()["corpus"]
-    job = grouped.jobs(settings, 1, start)[-1]
-    assert job["name"] == "from converged" and all(grouped.origin(spec) == start for spec in job["runs"].values())
-    grouped.make({**job, "runs": {PS: job["runs"][PS]}})
-    model = grouped.load(job["runs"][PS])
+    rows = grouped.rows_by_task(settings, 1, start)[grouped.CONVERGED]
+    assert all(grouped.origin(spec) == start for spec in rows.values())
+    model = grouped.load(rows[PS])
     assert type(model) is MarianMTModel and all(site.heads == 2 for site in heads.sites(model))
-    task = grouped.task(job["runs"][PS])
-    assert task.source.size == len(tokenizer) and len(grouped.outputs(job["runs"][PS], "test", 1)) == 32
+    assert grouped.task(rows[PS]).source.size == len(tokenizer) and len(grouped.outputs(rows[PS], "test", 1)) == 32
 
 
 # --- the same again --------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("name", [PS, L0, "GHT, equation 4A", MEMBER])
-def test_runs_are_functions_of_their_specs(made, elsewhere, tmp_path, tmp_path_factory, monkeypatch, name):
-    folder = grouped.made(made[name])  # its stage 1 is missing and is made on the way
-    assert tmp_path in folder.parents
-    assert json.loads((folder / "made.json").read_text(encoding="utf-8"))["spec"] == made[name]
-    again = [files_of(grouped.made(run)) for run in chain(made[name])]
-    tiny_groups.go_to(tmp_path_factory.getbasetemp(), monkeypatch)
-    for run, files in zip(chain(made[name]), again, strict=True):
-        assert files_of(grouped.made(run)) == files, f"stage {run['stage']}"
-
-
-def test_runs_do_not_depend_on_what_was_made_before(made, tmp_path, monkeypatch):
-    spec = tiny_groups.rows(changes={"grouping.translation.model.dropout": 0.3})["GHT, equation 4A"]
+def test_a_run_made_while_another_is_being_made_draws_as_if_made_before(made, tmp_path, monkeypatch, name):
+    spec = tiny_groups.rows(changes={"grouping.translation.model.dropout": 0.3})[name]
     found = []
-    for order in ([spec["start"], spec], [spec]):
-        monkeypatch.setenv("HEADS_RUNS", str(tmp_path / f"runs {len(order)}"))
-        found.append([files_of(grouped.made(run)) for run in order][-1])
+    for first in (grouped.stages(spec), [spec]):
+        monkeypatch.setenv("HEADS_RUNS", str(tmp_path / f"runs {len(first)}"))
+        torch.manual_seed(len(first))  # nor does it matter what was drawn outside
+        for run in first:
+            study.make(grouped.run(run))
+        found.append([files_of(run) for run in chain(spec)])
     assert found[0] == found[1]
 
 
@@ -638,163 +627,44 @@ def test_other_seeds_are_other_runs(made, elsewhere):
     assert not any("proj" in name or "embed_tokens" in name for name in same)
 
 
-def test_made_jobs_are_only_read(made, monkeypatch):
-    def files():
-        return {file: file.stat().st_mtime_ns for file in study.runs().rglob("*") if file.is_file()}
-
-    before = files()
-    for name in ("fit", "translate"):
-        monkeypatch.setattr(training, name, None)
-    monkeypatch.setattr(tasks, "block_losses", None)
-    for job in tiny_groups.jobs():
-        grouped.make(job)
-    assert files() == before
-
-
-KILLED = """
-import os, signal
-from helpers import training
-from helpers.methods import grouped
-
-save = training._save
-
-def save_and_die(path, model, optimiser, state):
-    save(path, model, optimiser, state)
-    if (path.parent.name, state["step"]) == ({key!r}, {step}):
-        os.kill(os.getpid(), signal.SIGKILL)
-
-training.SAVE_EVERY, training._save = -1, save_and_die
-grouped.main([{job!r}, "--threads", "1"])
-"""
-
-
-def test_a_killed_job_goes_on_where_it_last_saved(made, elsewhere, tmp_path, tmp_path_factory, monkeypatch):
-    rows = {name: made[name] for name in (GHT, "GHT, equation 4A", VANILLA)}
-    file = tmp_path / "job.json"
-    study.write_json(file, {"name": "some", "beam": 1, "runs": rows})
-    key = study.key(rows["GHT, equation 4A"])
-    code = KILLED.format(key=key, step=5, job=str(file))
-    died = subprocess.run([sys.executable, "-c", code], cwd=study.ROOT, env=os.environ, capture_output=True, timeout=120)
-    assert died.returncode == -signal.SIGKILL, died.stderr.decode()
-    finished = {path: path.stat().st_mtime_ns for path in (study.runs() / "grouped").glob("[!.]*/*") if path.is_file()}
-    names = list(study.read_spec(file)["runs"])
-    runs = [run for name in names[: names.index("GHT, equation 4A")] for run in chain(rows[name])]
-    before = {study.key(run) for run in (*runs, rows["GHT, equation 4A"]["start"])}
-    assert {path.parent.name for path in finished} == before and len(before) > 1
-    checkpoint = study.runs() / "work" / key / "checkpoint.pt"
-    assert torch.load(checkpoint, weights_only=False)["state"]["step"] == 5
-    steps, objective = [], grouping.objective
-
-    def counted(trainee, *more):
-        steps.append((trainee.form, int(trainee.taken)))
-        return objective(trainee, *more)
-
-    monkeypatch.setattr(grouping, "objective", counted)
-    grouped.main([str(file)])
-    assert steps[:3] == [("class", step) for step in (5, 6, 7)]  # those behind the checkpoint
-    assert len(steps) == 3 + 12 + 8  # and the row after it
-    assert {path: path.stat().st_mtime_ns for path in finished} == finished
-    assert not checkpoint.exists()
-    runs = [run for spec in rows.values() for run in chain(spec)]
-    again = [files_of(grouped.made(run)) for run in runs]
-    said = [grouped.outputs(spec, "test", 1) for spec in rows.values()]
-    tiny_groups.go_to(tmp_path_factory.getbasetemp(), monkeypatch)
-    assert [files_of(grouped.made(run)) for run in runs] == again
-    assert [grouped.outputs(spec, "test", 1) for spec in rows.values()] == said
-
-
 # --- bad input -------------------------------------------------------------------------------------------------------
-
-
-def refused(capsys, *arguments):
-    """What the command says on standard error, in one sentence."""
-    with pytest.raises(SystemExit) as caught:
-        grouped.main(list(map(str, arguments)))
-    assert caught.value.code == 2
-    said = capsys.readouterr().err.rpartition("error: ")[2]
-    assert said.endswith(".\n") and said.count("\n") == 1
-    return said
-
-
-def test_job_files_that_are_not_whole(tmp_path, capsys):
-    path, job = tmp_path / "job.json", tiny_groups.jobs()[0]
-    assert f"Cannot read the spec {path}" in refused(capsys, path)
-    study.write_json(path, job)
-    text = path.read_text(encoding="utf-8")
-    for cut in ("", text[: len(text) // 2]):
-        path.write_text(cut, encoding="utf-8")
-        assert f"Cannot read the spec {path}" in refused(capsys, path)
-    for name in ("name", "beam", "runs"):
-        study.write_json(path, {key: value for key, value in job.items() if key != name})
-        assert f"lacks '{name}': write it with helpers.methods.grouped.jobs" in refused(capsys, path)
-    path.write_text("[]", encoding="utf-8")
-    assert "lacks 'name'" in refused(capsys, path)
-
-
-def test_a_run_that_was_damaged_in_the_store(made, tmp_path, monkeypatch, capsys):
-    runs = tmp_path / "runs"
-    shutil.copytree(study.runs() / "grouped", runs / "grouped")
-    monkeypatch.setenv("HEADS_RUNS", str(runs))
-    folder = grouped.made(made[GHT]["start"])
-    path = folder / "trace.npz"
-    path.write_bytes(path.read_bytes()[:1000])
-    study.write_json(tmp_path / "job.json", {"name": "some", "beam": 1, "runs": {GHT: made[GHT]}})
-    assert f"The stored file {path} is damaged: delete the folder {folder}" in refused(capsys, tmp_path / "job.json")
-
-
-@pytest.mark.parametrize("name", [VANILLA, GHT])
-def test_a_loss_that_is_not_a_number(made, elsewhere, tmp_path, monkeypatch, capsys, name):
-    spec = copy.deepcopy(made[name]["start"])
-    spec["training"] |= {"learning_rate": 1e30, "warmup": 1, "clip": 0.0}
-    monkeypatch.setattr(training, "SAVE_EVERY", -1)
-    study.write_json(tmp_path / "job.json", {"name": "some", "beam": 1, "runs": {name: spec}})
-    said = refused(capsys, tmp_path / "job.json")
-    checkpoint = study.runs() / "work" / study.key(spec) / "checkpoint.pt"
-    assert said == f"The loss of step 2 is nan: lower the learning rate ({checkpoint} is kept).\n"
-    assert torch.load(checkpoint, weights_only=False)["state"]["step"] == 1
-    assert not list((study.runs() / "grouped").glob("*"))
 
 
 @pytest.mark.parametrize(
     ("changes", "said"),
     [
-        ({"grouping.translation.groups": 5}, "There cannot be 5 groups of 4 heads: lower grouping.translation.groups"),
-        ({"grouping.translation.groups": 0}, "setting 'groups' of grouped heads must be 1 or more"),
-        ({"grouping.translation.groups": 1}, "One group has no other to differ from: set beta to 0, not 0.3"),
-        ({"grouping.which": "Z"}, "There is no feature map 'Z'"),
-        ({"grouping.translation.votes": -1}, "setting 'votes' of grouped heads must be 0 or more"),
-        ({"grouping.shots": 0}, "setting 'shots' of grouped heads must be 1 or more"),
-        ({"grouping.probe": 0}, "setting 'probe' of grouped heads must be 1 or more"),
-        ({"grouping.parts": ["tables"]}, "There are no rows 'tables' of grouped heads: choose from peers, ablations"),
-        ({"grouping.first": 0.0}, "leaves a stage without any: change grouping.translation.steps or grouping.first"),
+        ({"grouping.translation.groups": 5}, "5 groups"),
+        ({"grouping.translation.groups": 0}, "groups"),
+        ({"grouping.translation.groups": 1}, "beta"),
+        ({"grouping.which": "Z"}, "'Z'"),
+        ({"grouping.translation.votes": -1}, "votes"),
+        ({"grouping.shots": 0}, "shots"),
+        ({"grouping.probe": 0}, "probe"),
+        ({"grouping.parts": ["tables"]}, "'tables'"),
+        ({"grouping.first": 0.0}, "grouping.first"),
     ],
 )
 def test_groups_that_make_no_sense(made, elsewhere, changes, said):
     with pytest.raises(StudyError, match=said):
-        grouped.make({"name": "", "beam": 1, "runs": {GHT: tiny_groups.rows(changes=changes)[GHT]}})
+        study.make(grouped.run(tiny_groups.rows(changes=changes)[GHT]))
 
 
 def test_a_way_to_choose_heads_that_there_is_not(made):
     rows = grouped.Rows(tiny_groups.settings(), tasks.TRANSLATION, 1)
-    spec = rows.second(made[GHT]["start"], None, rows.cut("luck"))
-    with pytest.raises(
-        StudyError, match="There is no way 'luck' to choose heads: write votes, member, random, gradient or gates"
-    ):
-        grouped.made(spec)
-    spec = rows.second(made[GHT]["start"], None, rows.cut(rule="best"))
-    with pytest.raises(StudyError, match="by rule 'group' or 'total'"):
-        grouped.made(spec)
+    for cut in (rows.cut("luck"), rows.cut(rule="best")):
+        with pytest.raises(StudyError, match=r"luck|rule"):
+            study.make(grouped.run(rows.second(made[GHT]["start"], None, cut)))
 
 
 @pytest.mark.parametrize(
     ("task", "text", "said"),
     [
-        ("translation", "xx-news", "There is no language 'xx'"),
-        ("translation", "de-poems", "There is no register 'poems'"),
-        ("summarization", "poems", "There is no text 'poems': choose one of"),
-        ("language", "poems", "There is no text 'poems': choose one of"),
+        ("translation", "xx-news", "language 'xx'"),
+        ("translation", "de-poems", "register 'poems'"),
+        ("summarization", "poems", "text 'poems'"),
+        ("language", "poems", "text 'poems'"),
     ],
 )
 def test_texts_that_there_are_not(task, text, said):
     with pytest.raises(StudyError, match=said):
-        tiny_groups.jobs({f"grouping.{task}.text": text})
+        tiny_groups.recipes({f"grouping.{task}.text": text})

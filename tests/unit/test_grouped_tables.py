@@ -11,7 +11,7 @@ import torch
 from scipy import stats
 from scipy.spatial.distance import pdist, squareform
 
-from helpers import heads, models, scoring, tasks
+from helpers import heads, models, scoring, study, tasks
 from helpers.corpora import tokens
 from helpers.heads.sites import ADDRESS
 from helpers.methods import grouped, grouping
@@ -34,6 +34,7 @@ from helpers.methods.grouped import (
     SECOND,
     VANILLA,
 )
+from helpers.study import recipe
 from tests.unit import tiny_groups
 
 CPU = torch.device("cpu")
@@ -116,7 +117,7 @@ def test_scores_of_translation_by_hand(made, scored):
         assert line.change == pytest.approx(bleu[name] - bleu[VANILLA])
         assert line.gain == pytest.approx(100 * (bleu[name] / bleu[VANILLA] - 1))
         np.testing.assert_allclose([line.gain_low, line.gain_high], 100 * line[["change_low", "change_high"]] / bleu[VANILLA])
-        assert line.dev_loss == pd.read_csv(grouped.made(made[name]) / "history.csv").dev_loss.iloc[-1]
+        assert line.dev_loss == pd.read_csv(grouped.run(made[name]).results / "history.csv").dev_loss.iloc[-1]
     changes = table.loc[VANILLA].filter(regex="change|gain")
     assert (changes == 0).all(axis=None)  # the reference against itself
     assert bleu[GHT] > bleu[PS] > bleu[VANILLA] and table.loc[GHT, TEST, "BLEU"].gain_low > 0
@@ -561,9 +562,27 @@ def test_means_over_seeds_by_scipy():
     assert table.loc["q", GHT].seeds == 1 and np.isnan(table.loc["q", GHT].low) and table.loc["q", GHT]["mean"] == 5
 
 
-def test_a_reference_that_scores_nothing_has_no_gain_in_percent(made):
-    runs = {VANILLA: made[VANILLA]}
-    missed = np.array([1, 1, 0, 0, 0, 0, 1, 1, 1, 1])  # lengths and n-grams as they were, none of them right
-    counted = {key: found * missed for key, found in tables.statistics(runs, 1).items()}
-    row = tables.scores(runs, counted, repeats=10).iloc[0]
-    assert row.value == 0 and np.isnan([row.gain, row.gain_low, row.gain_high]).all()
+# --- what is read ----------------------------------------------------------------------------------------------------
+
+
+def test_tables_read_only_what_the_study_makes(made):
+    settings, start, late = tiny_groups.settings(), tiny_groups.start(), tiny_groups.from_converged()
+    wanted = {recipe.folder for recipe in tables.recipes(settings, tiny_groups.SEED, start)}
+    first, since = made[PS]["start"], len(recipe.read_since(0))
+    for runs, reference in (*((tiny_groups.rows(kind), VANILLA) for kind in tasks.METRICS), (late, grouped.FURTHER)):
+        scored = tables.scores(runs, tables.statistics(runs, 1), reference, 0)
+        if reference == VANILLA:
+            shown = tables.of_table_1(runs)
+            assert tables.speeds(shown).folder in wanted
+            tables.costs(shown)
+        if runs == made:
+            tables.compactness(made, scored, {VANILLA: 0.0, "GHT, weight x 10": 10.0}, 2)
+            tables.both_stages(made[GHT], 2)
+    for spec in (first, made[VANILLA]["start"]):
+        tables.similarity(spec, 2)
+    tables.map_of_heads(first, 2, tables.remaining(made[PS]))
+    tables.padding(made[GHT], 2, settings["grouping"]["which"])
+    for methods in tables.ways(made).values():
+        tables.pillars(methods, grouped.stages(next(iter(methods.values())))[0])
+    found = {folder for folder in recipe.read_since(since) if study.runs() in folder.parents}
+    assert found <= wanted, [folder.parent.name for folder in found - wanted]

@@ -1,14 +1,8 @@
-"""Runs of injection: what they depend on, what they train and write under which control, killed and resumed, and bad input."""
+"""Runs of injection: what they depend on, what they train and write under which control, the same again, and bad input."""
 
 from __future__ import annotations
 
 import json
-import os
-import re
-import shutil
-import signal
-import subprocess
-import sys
 from contextlib import nullcontext
 from pathlib import Path
 
@@ -74,10 +68,14 @@ def elsewhere(tmp_path, monkeypatch):
     torch.manual_seed(99)  # whatever came before must not matter
 
 
-def refused(sentence, call, *arguments):
-    with pytest.raises(StudyError, match=re.escape(sentence)) as caught:
+def refused(word, call, *arguments):
+    with pytest.raises(StudyError, match=word) as caught:
         call(*arguments)
     assert "\n" not in str(caught.value) and str(caught.value).endswith(".")
+
+
+def results(run):
+    return injection.run(run).results
 
 
 def fed(of, first=6):
@@ -130,24 +128,28 @@ def as_links(texts):
     return links
 
 
-def files_of(folder):
-    """What a run left, wall-clock times aside."""
-    names = sorted(str(f.relative_to(folder)) for f in folder.rglob("*") if f.is_file() and f.name != "made.json")
-    found = {name: (folder / name).read_bytes() for name in names if name != "history.csv"}
-    return found | {"history.csv": pd.read_csv(folder / "history.csv").drop(columns="seconds").to_csv()}
+def files_of(recipe):
+    """What a recipe left, wall-clock times aside."""
+    folder = study.make(recipe, weights=True)
+    found = {str(f.relative_to(folder)): f.read_bytes() for f in folder.rglob("*") if f.is_file() and f.name != "made.json"}
+    if history := found.pop("results/history.csv", b""):
+        found["history"] = [line.rpartition(b",")[0] for line in history.splitlines()]
+    return found
 
 
-def same_history(folder, history):
-    stored = pd.read_csv(folder / "history.csv")
+def same_history(run, history):
+    stored = pd.read_csv(results(run) / "history.csv")
     pd.testing.assert_frame_equal(stored.drop(columns="seconds"), history.drop(columns="seconds"))
+
+
+def rounded(model):
+    """The weights of a model as they are stored."""
+    return {name: value.half().float() for name, value in model.state_dict().items()}
 
 
 def chain(run):
     """A run and those it goes back to, the last first."""
-    found = [run]
-    while "stage" in found[-1].get("start", {}):
-        found.append(found[-1]["start"])
-    return found
+    return list(injection.stages(run))
 
 
 def without(run, *names):
@@ -190,8 +192,8 @@ def test_translation_has_main_rows_alone():
 def test_main_rows_differ_in_their_control_alone():
     for kind in injection.TASKS:
         main = {name: one["run"] for name, one in tiny_injection.rows(kind=kind)["main"].items()}
-        assert all(without(run, "control", "code") == without(main[PLAIN], "code") for run in main.values())
-        assert len({study.key(run) for run in main.values()}) == 6 and "control" not in main[PLAIN]
+        assert all(without(run, "control") == main[PLAIN] for run in main.values())
+        assert len({injection.run(run) for run in main.values()}) == 6 and "control" not in main[PLAIN]
         heads_of = {name: run["control"].get("heads") for name, run in main.items() if name != PLAIN}
         assert heads_of[MASKED] == heads_of[MAIN] and heads_of[MIXED] is None
         assert main[MIXED]["control"]["form"] == "mixed" and main[MIXED]["control"]["part"] == "upper"
@@ -210,7 +212,7 @@ def test_all_rows_share_base_and_plain_model():
             assert one["run"]["start"] == wanted["start"], name
             controls = [one["run"].get("control"), one.get("control")]
             ranked = [control["heads"]["ranking"] for control in controls if control and "heads" in control]
-            assert all(study.key(run) == study.key(wanted) for run in ranked), name
+            assert all(run == wanted for run in ranked), name
     for name, one in rows["inference"].items():
         assert one["run"] == (rows["main"][MAIN]["run"] if name.startswith(MAIN) else plain) and "control" in one
     assert all(one["run"] == plain and one["control"]["form"] == "masked" for one in rows["masks"].values())
@@ -284,14 +286,14 @@ def test_stages_of_a_run():
 
 def changed(changes):
     """Which of the main rows have other keys."""
-    before, after = tiny_injection.rows(), tiny_injection.rows(changes)
-    return {name for name in MAIN_ROWS if study.key(before["main"][name]["run"]) != study.key(after["main"][name]["run"])}
+    before, after = (tiny_injection.rows(given)["main"] for given in (None, changes))
+    return {name for name in MAIN_ROWS if injection.run(before[name]["run"]) != injection.run(after[name]["run"])}
 
 
 @pytest.mark.parametrize(
     ("changes", "depend"),
     [
-        ({"bootstrap": 7, "coreference.beam": 2, "coreference.jobs": 1, "coreference.seeds": 1, "coreference.masks": 1}, set()),
+        ({"bootstrap": 7, "coreference.beam": 2, "coreference.seeds": 1, "coreference.masks": 1}, set()),
         ({"coreference.draws": 5, "coreference.rates": [0.1], "coreference.translation.rate": 1e-3}, set()),
         ({"coreference.probe": 5}, {*MAIN_ROWS} - {PLAIN, MIXED}),
         ({"coreference.matrix": "adjacent"}, {*MAIN_ROWS} - {PLAIN, MASKED}),
@@ -308,43 +310,21 @@ def test_keys_change_with_what_a_run_depends_on(changes, depend):
     assert changed(changes) == depend
 
 
-def test_every_row_is_in_one_job():
-    settings = tiny_injection.settings()
-    found = {kind: tiny_injection.rows(kind=kind) for kind in injection.TASKS}
-    wanted = [json.dumps(one, sort_keys=True) for parts in found.values() for named in parts.values() for one in named.values()]
-    jobs = injection.jobs(settings, SEED)
-    given = [json.dumps(one, sort_keys=True) for job in jobs for one in job["rows"].values()]
-    assert sorted(given) == sorted(wanted) and len(set(given)) == len(given)
-    names = ["plain, main", "plain, seed 2", "plain, seed 3", "translation", "injection 1", "injection 2"]
-    assert [job["name"] for job in jobs] == names and all(job["beam"] == 1 for job in jobs)
-    assert list(jobs[0]["rows"]) == ["plain, main", *found[tasks.SUMMARIZATION]["training"]]
-    longest = [sum(40 + (0 if "control" in one else FURTHER) for one in job["rows"].values()) for job in jobs[-2:]]
-    assert abs(longest[0] - longest[1]) <= 40 + FURTHER
-    assert len(injection.jobs(tiny_injection.settings({"coreference.jobs": 99}), SEED)) == 4 + len(given) - 3 - 3 - 12
-
-
-def test_jobs_that_need_a_ranking_name_those_that_make_its_model():
-    jobs = injection.jobs(tiny_injection.settings(), SEED)
-    keys = {study.key(job): job for job in jobs}
-    for job in jobs:
-        before = {study.key(one["run"]) for key in job["needs"] for one in keys[key]["rows"].values()}
-        if not job["name"].startswith("injection"):
-            assert not job["needs"]
-            continue
-        assert before
-        for one in job["rows"].values():
-            for control in (one["run"].get("control"), one.get("control")):
-                if control and "heads" in control:
-                    assert study.key(control["heads"]["ranking"]) in before
-
-
 def test_a_task_of_no_steps_has_no_rows():
     without = {f"coreference.{kind}.steps": 0 for kind in ("translation", "summarization")}
     for kind, setting in zip(injection.TASKS, ("summarization", "translation"), strict=True):
         assert tiny_injection.rows({f"coreference.{setting}.steps": 0}, kind) == {}
-    assert injection.jobs(tiny_injection.settings(without), SEED) == []
-    only = injection.jobs(tiny_injection.settings({"coreference.summarization.steps": 0}), SEED)
-    assert [job["name"] for job in only] == ["translation"]
+    assert not list(injection.recipes(tiny_injection.settings(without), SEED))
+
+
+def test_every_stage_of_every_row_is_read_and_what_the_row_writes():
+    found = list(injection.recipes(tiny_injection.settings(), SEED))
+    rows = [one for kind in injection.TASKS for named in tiny_injection.rows(kind=kind).values() for one in named.values()]
+    assert {recipe for recipe in found if recipe.kind is injection.INJECTION} == {
+        injection.run(run) for one in rows for run in chain(one["run"])
+    }
+    written = {tasks.put_out(injection.run(one["run"]), 1, one.get("control")) for one in rows}
+    assert {recipe for recipe in found if recipe.kind is tasks.OUTPUTS} == written and len(written) == len(rows)
 
 
 @pytest.mark.parametrize(
@@ -353,20 +333,20 @@ def test_a_task_of_no_steps_has_no_rows():
         (
             {"coreference.parts": ["tables"]},
             "summarization",
-            "There are no rows 'tables' of coreference: choose from",
+            "tables",
         ),
-        ({}, "language modelling", "Nothing is injected in 'language modelling': choose from summarization, translation."),
+        ({}, "language modelling", "language modelling"),
         (
             {"coreference.summarization.steps": -1},
             "summarization",
-            "The setting 'steps' of coreference must be 1 or more, not",
+            "steps",
         ),
-        ({"coreference.summarization.further": 0}, "summarization", "The setting 'further' of coreference must be 1 or more"),
-        ({"coreference.probe": 0}, "summarization", "The setting 'probe' of coreference must be 1 or more, not 0."),
-        ({"coreference.summarization.text": "poems"}, "summarization", "There are no dialogues 'poems': choose one of"),
-        ({"coreference.summarization.test": 0}, "summarization", "The size 'test' of dialogues is 0"),
-        ({"coreference.translation.text": "xx-news"}, "translation", "There is no language 'xx'"),
-        ({"coreference.translation.text": "de-poems"}, "translation", "There is no register 'poems'"),
+        ({"coreference.summarization.further": 0}, "summarization", "further"),
+        ({"coreference.probe": 0}, "summarization", "probe"),
+        ({"coreference.summarization.text": "poems"}, "summarization", "poems"),
+        ({"coreference.summarization.test": 0}, "summarization", "test"),
+        ({"coreference.translation.text": "xx-news"}, "translation", "language"),
+        ({"coreference.translation.text": "de-poems"}, "translation", "register"),
     ],
 )
 def test_rows_that_make_no_sense(changes, kind, said):
@@ -446,10 +426,10 @@ def test_without_links_a_head_attends_to_itself_alone(plan):
 @pytest.mark.parametrize(
     ("links", "said"),
     [
-        ("gold+turned", "Clusters cannot be changed by 'turned': write +shuffled or +corrupt:RATE."),
-        ("gold+corrupt:1.5", "The rate of corruption must be from 0 to 1, not 1.5."),
-        ("gold+corrupt:-1", "The rate of corruption must be from 0 to 1"),
-        ("guess", "There is no resolver 'guess': choose one of"),
+        ("gold+turned", "turned"),
+        ("gold+corrupt:1.5", "rate"),
+        ("gold+corrupt:-1", "rate"),
+        ("guess", "guess"),
     ],
 )
 def test_clusters_that_there_are_not(plan, links, said):
@@ -461,13 +441,13 @@ def test_clusters_that_there_are_not(plan, links, said):
 @pytest.mark.parametrize(
     ("control", "said"),
     [
-        ({"form": "turned"}, "There is no control 'turned': write masked, injected or mixed."),
-        ({"form": "masked", "heads": {"by": "luck"}}, "Heads are not chosen by 'luck': write importance, probing or given."),
-        (INJECTED | {"matrix": "all"}, "There is no coreference matrix 'all': choose from full, adjacent, previous."),
-        (INJECTED | {"span": "last"}, "A mention is linked by its 'first' or 'whole' subword(s), not by 'last': choose one."),
-        ({"form": "mixed", "part": "outer", **LINKS}, "There is no part 'outer' of the layers"),
-        (INJECTED | {"heads": {"by": "given", "heads": [["encoder", 0, 9]]}}, "no head ('encoder', 0, 9)"),
-        (INJECTED | {"heads": {"by": "given", "heads": [["decoder", 0, 1]]}}, "not decoder attention: choose other heads."),
+        ({"form": "turned"}, "turned"),
+        ({"form": "masked", "heads": {"by": "luck"}}, "luck"),
+        (INJECTED | {"matrix": "all"}, "matrix"),
+        (INJECTED | {"span": "last"}, "last"),
+        ({"form": "mixed", "part": "outer", **LINKS}, "outer"),
+        (INJECTED | {"heads": {"by": "given", "heads": [["encoder", 0, 9]]}}, "no head"),
+        (INJECTED | {"heads": {"by": "given", "heads": [["decoder", 0, 1]]}}, "decoder"),
     ],
 )
 def test_controls_that_there_are_not(plan, control, said):
@@ -475,7 +455,7 @@ def test_controls_that_there_are_not(plan, control, said):
 
 
 def test_more_heads_than_a_layer_has_cannot_be_chosen(plan):
-    refused("Layer 0 has 4 heads, 5 cannot be chosen: give 1 to 4.", under, plan.plain(), plan.masked(count=5))
+    refused("4 heads", under, plan.plain(), plan.masked(count=5))
 
 
 def test_a_text_without_links_is_an_error(plan):
@@ -483,7 +463,7 @@ def test_a_text_without_links_is_an_error(plan):
     model, of = injection.load(run), injection.task(run)
     pair = of.pairs("test")[0]
     with applied(model, run, INJECTED, ("dev",)):
-        refused("There are no links for text 0 of a batch", logits, model, fed_pair(of, pair))
+        refused("text 0", logits, model, fed_pair(of, pair))
     with applied(model, run, INJECTED, ("dev", "test")):
         assert logits(model, fed_pair(of, pair)).isfinite().all()
 
@@ -536,7 +516,7 @@ def test_rankings_under_a_control(plan):
 
 def test_rankings_are_stored(plan, monkeypatch):
     run = plan.plain()
-    table, folder = injection.ranking(run, 6), injection.made(run)
+    table, folder = injection.ranking(run, 6), injection.run(run).folder
     before = {file: file.stat().st_mtime_ns for file in study.runs().rglob("*") if file.is_file()}
     aside = folder.with_name("aside")
     folder.rename(aside)
@@ -604,15 +584,14 @@ def test_a_run_trains_under_its_control(plan, rows, tmp_path, name):
     steps = of.epoch(400, 3 * SEED + 2, CPU), of.held_out(1600, None, CPU)
     with block_by_hand(model, run, control, ("train", "dev")) if control else nullcontext():
         history = training.fit(model, *steps, run["training"], tmp_path / "work", SEED)
-    folder = injection.made(run)
-    stored = heads.load(folder / "model").state_dict()
-    assert all(torch.equal(value, stored[key]) for key, value in model.state_dict().items())
-    same_history(folder, history)
+    stored = injection.load(run).state_dict()
+    assert all(torch.equal(value, stored[key]) for key, value in rounded(model).items())
+    same_history(run, history)
     if name in (MASKED, MAIN):
-        table = pd.read_csv(folder / "heads.csv")
+        table = pd.read_csv(results(run) / "heads.csv")
         assert list(table) == list(ADDRESS) and list(table.itertuples(index=False, name=None)) == lowest(rows[PLAIN]["run"])
     else:
-        assert not (folder / "heads.csv").exists()
+        assert not (results(run) / "heads.csv").exists()
 
 
 @pytest.mark.parametrize("name", [MASKED, MAIN])
@@ -623,7 +602,7 @@ def test_controlled_heads_learn_no_queries_and_keys(plan, rows, name):
         learnt = {}
         for which in "qkv":
             parts = [site.projection(which).weight.unflatten(0, (4, 8)) for site in (before, after)]
-            learnt[which] = (parts[0] != parts[1]).flatten(1).any(1).tolist()
+            learnt[which] = (parts[0].half() != parts[1]).flatten(1).any(1).tolist()  # as it is stored
         still = [head != lowest(rows[PLAIN]["run"])[layer][2] for head in range(4)]
         assert learnt["q"] == learnt["k"] == still and learnt["v"] == (still if name == MASKED else [True] * 4)
 
@@ -636,7 +615,7 @@ def written_by_hand(of, model):
 @pytest.mark.parametrize("name", [PLAIN, MASKED, MAIN, MIXED])
 def test_rows_write_under_their_control(rows, name):
     run = rows[name]["run"]
-    of, model = injection.task(run), heads.load(injection.made(run) / "model")
+    of, model = injection.task(run), injection.load(run)
     said = injection.outputs(rows[name], "test", 1)
     with block_by_hand(model, run, run["control"], ("test",)) if name != PLAIN else nullcontext():
         assert written_by_hand(of, model) == said
@@ -646,23 +625,32 @@ def test_rows_write_under_their_control(rows, name):
 
 def test_a_control_at_inference_alone_leaves_the_model_as_it_was(plan, rows):
     one, own = plan.inference()["injected at inference"], rows[MAIN]
-    plain = injection.made(one["run"])
-    before = files_of(plain)
-    said = injection.outputs(one, "test", 1)
-    model = heads.load(plain / "model")
+    plain = injection.run(one["run"])
+    before, said, model = files_of(plain), injection.outputs(one, "test", 1), injection.load(one["run"])
     with block_by_hand(model, one["run"], one["control"], ("test",)):
         assert written_by_hand(injection.task(one["run"]), model) == said
     assert said != injection.outputs(own, "test", 1)
-    assert files_of(plain) == before and injection.made(one["run"]) == plain
-    others = [plan.inference()[f"{MAIN}, {what}"] for what in ("written with none", "heads off at inference")]
+    assert files_of(plain) == before and said != injection.outputs(rows[PLAIN], "test", 1)
+    others = [own, *(plan.inference()[f"{MAIN}, {what}"] for what in ("written with none", "heads off at inference"))]
     assert all(other["run"] == own["run"] for other in others)
-    texts = [injection.outputs(other, "test", 1) for other in (own, *others)]
+    texts = [injection.outputs(other, "test", 1) for other in others]
     assert texts[0] != texts[1] != texts[2] != texts[0]
+    written = [tasks.put_out(injection.run(other["run"]), 1, other.get("control")) for other in (rows[PLAIN], one, *others)]
+    assert len({recipe.key for recipe in written}) == 5
+
+
+def test_what_is_written_under_a_control_needs_its_links_and_the_one_model():
+    plan = tiny_injection.plan()
+    one = plan.inference()[f"{MAIN}, written with rule"]
+    run = injection.run(one["run"])
+    needs = {need.recipe: need.weights for need in tasks.put_out(run, 1, one["control"]).needs}
+    links = dialogues.clusters(plan.corpus, "test", "rule")
+    assert needs == {run: True, corpora.recipe(plan.corpus): False, injection.ranked(plan.plain(), 6): False, links: False}
 
 
 def test_outputs_come_from_the_store_the_second_time(plan, rows):
     for one in (rows[MAIN], plan.inference()["injected at inference"]):
-        said, folder = injection.outputs(one, "test", 1), injection.made(one["run"])
+        said, folder = injection.outputs(one, "test", 1), injection.run(one["run"]).folder
         before = {file: file.stat().st_mtime_ns for file in study.runs().rglob("*") if file.is_file()}
         aside = folder.with_name("aside")
         folder.rename(aside)
@@ -690,7 +678,7 @@ def test_a_start_that_there_is_not(tmp_path):
     (tmp_path / "empty").mkdir()
     for folder in (tmp_path / "empty", tmp_path / "missing"):
         run = tiny_injection.plan(start=str(folder)).plain()
-        refused(f"Cannot load the tokenizer '{folder}'", injection.made, run)
+        refused("tokenizer", study.make, injection.run(run))
 
 
 def by_hand_stage(run, tmp_path):
@@ -710,9 +698,9 @@ def by_hand_stage(run, tmp_path):
 def test_each_stage_goes_on_from_the_one_before(made, tmp_path, stage):
     run = chain(made[PLAIN]["run"])[2 - stage]
     model, history = by_hand_stage(run, tmp_path)
-    found, wanted = injection.load(run).state_dict(), model.state_dict()
-    same_history(injection.made(run), history)
-    assert not (injection.made(run) / "heads.csv").exists()
+    found, wanted = injection.load(run).state_dict(), rounded(model)
+    same_history(run, history)
+    assert not (results(run) / "heads.csv").exists()
     assert found.keys() == wanted.keys() and all(torch.equal(found[name], wanted[name]) for name in wanted)
 
 
@@ -720,10 +708,10 @@ def test_without_a_warm_up_the_base_starts_from_random_weights(made, elsewhere):
     base = tiny_injection.plan({"coreference.summarization.denoising": 0}).base()
     still = base | {"training": base["training"] | {"learning_rate": 0.0, "steps": 1, "evaluate_every": 1}}
     found, of = injection.load(still), injection.task(still)
-    fresh = models.build_bart(base["shape"], of.source.size, SEED).state_dict()
+    fresh = rounded(models.build_bart(base["shape"], of.source.size, SEED))
     assert all(torch.equal(value, fresh[name]) for name, value in found.state_dict().items())
     assert (found.config.encoder_layers, found.config.decoder_layers, found.config.d_model) == (3, 1, 24)
-    assert [path.name for path in (study.runs() / "injection").iterdir()] == [study.key(still)]
+    assert [path.name for path in (study.runs() / "injected").iterdir()] == [injection.run(still).key]
 
 
 def test_in_translation_every_word_is_linked_with_its_head(made):
@@ -746,115 +734,30 @@ def test_in_translation_every_word_is_linked_with_its_head(made):
     torch.testing.assert_close(under(run, run["control"], model), wanted)
     assert not torch.allclose(under(run, None, model), wanted, atol=1e-5)
     assert type(model).__name__ == "PegasusForConditionalGeneration" and run["start"] == plain["start"]
-    table = pd.read_csv(injection.made(run) / "heads.csv")
+    table = pd.read_csv(results(run) / "heads.csv")
     assert list(table.itertuples(index=False, name=None)) == lowest(plain) and len(table) == 2
     assert len(injection.outputs(rows[MAIN], "test", 1)) == 8
-    assert len(list((study.runs() / "injection").glob(study.key(plain["start"])))) == 1
 
 
 # --- the same again --------------------------------------------------------------------------------------------------
 
 
-def test_runs_are_functions_of_their_specs(made, elsewhere, tmp_path, tmp_path_factory, monkeypatch):
-    run = made[MASKED]["run"]
-    folder = injection.made(run)  # the stages before, the plain model and its ranking are made on the way
-    assert tmp_path in folder.parents and json.loads((folder / "made.json").read_text("utf-8"))["spec"] == run
-    runs = [*chain(run), made[PLAIN]["run"]]
-    assert {path.name for path in folder.parent.iterdir()} == {study.key(one) for one in runs}
-    again = [files_of(injection.made(one)) for one in runs]
-    tiny_injection.go_to(tmp_path_factory.getbasetemp(), monkeypatch)
-    assert [files_of(injection.made(one)) for one in runs] == again
-    assert "model/model.safetensors" in again[0]
+def test_a_run_made_while_another_is_being_made_draws_as_if_made_before(made, tmp_path, monkeypatch):
+    """With dropout: the plain model is trained, and its heads ranked, in the midst of a run or before it."""
+    plan = tiny_injection.plan({"coreference.summarization.model.dropout": 0.4})
+    run, found = injection.run(plan.tuned(plan.injected())), []
+    before = [*map(injection.run, chain(plan.plain())[::-1]), injection.ranked(plan.plain(), 6)]
+    for first in (before, []):
+        monkeypatch.setenv("HEADS_RUNS", str(tmp_path / f"runs {len(first)}"))
+        torch.manual_seed(len(first))  # nor does it matter what was drawn outside
+        for recipe in (*first, run):
+            study.make(recipe)
+        assert {path.parent.name for path in study.runs().glob("[ir]*/*/made.json")} == {one.key for one in (*before, run)}
+        found.append([files_of(recipe) for recipe in (*before, run)])
+    assert found[0] == found[1]
 
 
-def test_heads_are_ranked_before_anything_is_drawn(made, elsewhere):
-    """With dropout, whose draws would be others if the plain model were trained in the midst of a run."""
-    plan = tiny_injection.plan({"coreference.summarization.model.dropout": 0.4, "coreference.summarization.denoising": 0})
-    run = plan.tuned(plan.masked())
-    alone = files_of(injection.made(run))
-    shutil.rmtree(injection.made(run))
-    injection.ranking(plan.plain(), 6)
-    torch.rand(7)
-    assert files_of(injection.made(run)) == alone
-
-
-KILLED = """
-import os, signal
-from helpers import training
-from helpers.methods import injection
-
-save = training._save
-
-def save_and_die(path, model, optimiser, state):
-    save(path, model, optimiser, state)
-    if (path.parent.name, state["step"]) == ({key!r}, {step}):
-        os.kill(os.getpid(), signal.SIGKILL)
-
-training.SAVE_EVERY, training._save = -1, save_and_die
-injection.main([{job!r}, "--threads", "1"])
-"""
-
-
-def test_a_killed_job_goes_on_where_it_last_saved(made, elsewhere, tmp_path, tmp_path_factory, monkeypatch):
-    rows = {name: made[name] for name in (MAIN, PLAIN)}
-    file, key = tmp_path / "job.json", study.key(made[MAIN]["run"])
-    study.write_json(file, {"name": "some", "beam": 1, "rows": rows, "needs": []})
-    code = KILLED.format(key=key, step=2, job=str(file))
-    died = subprocess.run([sys.executable, "-c", code], cwd=study.ROOT, env=os.environ, capture_output=True, timeout=120)
-    assert died.returncode == -signal.SIGKILL, died.stderr.decode()
-    runs = study.runs() / "injection"
-    finished = {path: path.stat().st_mtime_ns for path in runs.glob("[!.]*/*") if path.is_file()}
-    before = chain(made[PLAIN]["run"])
-    assert {path.parent.name for path in finished} == {study.key(run) for run in before}
-    checkpoint = study.runs() / "work" / key / "checkpoint.pt"
-    assert torch.load(checkpoint, weights_only=False)["state"]["step"] == 2
-    steps, losses = [], training.cross_entropy
-
-    def counted(*given):
-        steps.append(given[0].training)
-        return losses(*given)
-
-    monkeypatch.setattr(training, "cross_entropy", counted)
-    injection.main([str(file)])
-    assert sum(steps) == FURTHER - 2  # what lies behind the checkpoint
-    assert {path: path.stat().st_mtime_ns for path in finished} == finished and not checkpoint.exists()
-    again = [files_of(injection.made(run)) for run in (made[MAIN]["run"], *before)]
-    assert len(list((study.runs() / "translations").iterdir())) == 2
-    said = [injection.outputs(one, "test", 1) for one in rows.values()]
-    tiny_injection.go_to(tmp_path_factory.getbasetemp(), monkeypatch)
-    assert [files_of(injection.made(run)) for run in (made[MAIN]["run"], *before)] == again
-    assert [injection.outputs(one, "test", 1) for one in rows.values()] == said
-
-
-# --- the command -----------------------------------------------------------------------------------------------------
-
-
-def test_the_command_makes_what_is_missing_and_reads_the_rest(made, tmp_path):
-    file = tmp_path / "job.json"
-    study.write_json(file, {"name": "some", "beam": 1, "rows": {PLAIN: made[PLAIN]}, "needs": []})
-    injection.main([str(file)])
-    before = {path: path.stat().st_mtime_ns for path in study.runs().rglob("*") if path.is_file()}
-    command = [sys.executable, "-m", "helpers.methods.injection", str(file), "--threads", "1"]
-    done = subprocess.run(command, cwd=study.ROOT, env=os.environ, capture_output=True, timeout=120)
-    assert done.returncode == 0, done.stderr.decode()
-    assert {path: path.stat().st_mtime_ns for path in study.runs().rglob("*") if path.is_file()} == before
-
-
-def test_job_files_that_are_not_whole(tmp_path, capsys):
-    def said():
-        with pytest.raises(SystemExit) as caught:
-            injection.main([str(path)])
-        text = capsys.readouterr().err.removeprefix("error: ")
-        assert caught.value.code == 2 and text.endswith(".\n") and text.count("\n") == 1
-        return text
-
-    path, job = tmp_path / "job.json", injection.jobs(tiny_injection.settings(), SEED)[0]
-    assert f"Cannot read the spec {path}" in said()
-    for name in ("name", "beam", "rows"):
-        study.write_json(path, without(job, name))
-        assert f"The job {path} lacks '{name}': write it with helpers.methods.injection.jobs." in said()
-    path.write_text(json.dumps(job)[:200], encoding="utf-8")
-    assert f"Cannot read the spec {path}" in said()
+# --- bad input -------------------------------------------------------------------------------------------------------
 
 
 def test_what_a_row_is():
@@ -866,15 +769,13 @@ def test_what_a_row_is():
 
 
 @pytest.mark.parametrize(
-    ("changes", "sentence"),
-    [({"coreference.summarization.piece": 0}, "Holes cannot be made in pieces of 0 tokens: raise 'piece' to 2 or more."),
-     ({"coreference.mixed": []}, "The setting 'mixed' of coreference is empty"),
-     ({"coreference.matrix": "arcs"}, "There is no coreference matrix 'arcs': choose from full, adjacent, previous."),
-     ({"coreference.written": ["gold+corrupt:x"]}, "Clusters cannot be changed by 'corrupt:x'"),
-     ({"coreference.resolvers": ["gold+corrupt:1.5"]}, "Clusters cannot be changed by 'corrupt:1.5'"),
-     ({"coreference.summarization.links": "gold+shuffle"}, "Clusters cannot be changed by 'shuffle'")],
+    ("changes", "word"),
+    [({"coreference.summarization.piece": 0}, "piece"),
+     ({"coreference.mixed": []}, "mixed"),
+     ({"coreference.matrix": "arcs"}, "arcs"),
+     ({"coreference.written": ["gold+corrupt:x"]}, "corrupt:x"),
+     ({"coreference.resolvers": ["gold+corrupt:1.5"]}, "corrupt:1.5"),
+     ({"coreference.summarization.links": "gold+shuffle"}, "shuffle")],
 )  # fmt: skip
-def test_settings_that_make_no_sense_are_refused_before_anything_is_made(changes, sentence):
-    with pytest.raises(StudyError) as caught:
-        tiny_injection.plan(changes)
-    assert sentence in str(caught.value)
+def test_settings_that_make_no_sense_are_refused_before_anything_is_made(changes, word):
+    refused(word, tiny_injection.plan, changes)

@@ -12,7 +12,7 @@ import pytest
 import torch
 from scipy import stats
 
-from helpers import corpora, scoring, tasks
+from helpers import corpora, scoring, study, tasks
 from helpers.coreference_scores import coreference_scores
 from helpers.corpora import conversations, dialogues, resolving
 from helpers.corpora.dialogues import Dialogue, Event
@@ -21,6 +21,7 @@ from helpers.measures.agreement import rank_agreement
 from helpers.methods import coreference, injection
 from helpers.methods import injection_tables as tables
 from helpers.methods.injection import MAIN, PLAIN
+from helpers.study import recipe
 from tests.unit import tiny_injection
 from tests.unit.tiny_injection import SEED
 
@@ -263,19 +264,25 @@ COUNTED = [
 ]  # fmt: skip
 
 
-def write(folder):
-    dialogues.write_dialogues(folder / "dialogues" / "test.jsonl", COUNTED)
-    return folder
+@pytest.fixture
+def two():
+    """The folder of a corpus of these."""
+
+    def build(spec, place):
+        dialogues.write_dialogues(place.results / "dialogues" / "test.jsonl", COUNTED)
+
+    text = dialogues.DIALOGUES.of({"name": "two"})
+    return study.make(text, build=build) / "results"
 
 
-def test_text_is_counted(tmp_path):
-    (line,) = tables.text_statistics(write(tmp_path), ["test"], "gold").to_dict("records")
+def test_text_is_counted(two):
+    (line,) = tables.text_statistics(two, ["test"], "gold").to_dict("records")
     assert line == {
         "split": "test", "dialogues": 2, "words": 9.5, "longest": 15, "turns": 1.5, "speakers": 1.5, "summary words": 4.0,
         "events": 0.5, "clusters": 1.5, "mentions a cluster": pytest.approx(7 / 3),
         "linked words, %": pytest.approx(100 * 8 / 19),
     }  # fmt: skip
-    (line,) = tables.text_statistics(tmp_path, ["test"], "rule").to_dict("records")
+    (line,) = tables.text_statistics(two, ["test"], "rule").to_dict("records")
     rule = resolving.resolver("rule")(COUNTED)
     assert line["clusters"] == sum(map(len, rule)) / 2 and line["words"] == 9.5
 
@@ -307,7 +314,7 @@ def test_resolvers_are_scored_against_gold(parts):
     assert other.against.tolist() == ["rule"]
 
 
-def test_stored_links_are_compared_by_first_words(tmp_path):
+def test_stored_links_are_compared_by_first_words(two, tmp_path):
     rows = []
     for tokens, links in (
         ("# ĠAunt ĠMay Ġ: ĠI Ġlost Ġit Ġ# ĠTom Ġ: Ġmy Ġhat Ġ? Ġyou Ġdid", [(4, 1), (13, 4), (11, 6)]),
@@ -318,7 +325,7 @@ def test_stored_links_are_compared_by_first_words(tmp_path):
             " ##### ".join((tokens, str(list(range(size))), *(str(list(side)) for side in zip(*links, strict=True)), str(size)))
         )
     (tmp_path / "links").write_text("\n".join(rows) + "\n", encoding="utf-8")
-    table = tables.resolver_scores(write(tmp_path), "test", [f"stored:{tmp_path / 'links'}"])
+    table = tables.resolver_scores(two, "test", [f"stored:{tmp_path / 'links'}"])
     assert table.CoNLL.tolist() == [100]  # though gold has "Aunt May"
 
 
@@ -370,13 +377,12 @@ def test_resolvers_of_a_profile(parts, tmp_path, monkeypatch):
     assert ruled.clusters.tolist() == ["rule+corrupt:0.5", "rule+shuffled", "rule"] and ruled.against[0] == "rule"
 
 
-def test_mentions_are_marked_by_their_cluster(tmp_path):
-    write(tmp_path)
-    assert tables.marked(tmp_path, "test", "gold", 0).split("\n") == [
+def test_mentions_are_marked_by_their_cluster(two):
+    assert tables.marked(two, "test", "gold", 0).split("\n") == [
         "# [0: Aunt May] : [0: I] lost [1: it]", "# Tom : my [1: hat] ? [0: you] did",
     ]  # fmt: skip
-    assert tables.marked(tmp_path, "test", "gold", 1) == "# [0: Tom] : [0: yes]"
-    assert tables.marked(tmp_path, "test", "gold+corrupt:0", 1) == "# [0: Tom] : [0: yes]"
+    assert tables.marked(two, "test", "gold", 1) == "# [0: Tom] : [0: yes]"
+    assert tables.marked(two, "test", "gold+corrupt:0", 1) == "# [0: Tom] : [0: yes]"
 
 
 def test_shown_matrices_are_those_of_the_text(parts):
@@ -540,3 +546,24 @@ def test_mentions_beyond_the_cut_are_counted(parts):
     starts = [(start, size) for row, size in zip(clusters, sizes, strict=True) for cluster in row for start, _ in cluster]
     assert table.mentions == len(starts) and table["beyond the cut"] == sum(start >= size for start, size in starts) > 0
     assert table.percent == pytest.approx(100 * table["beyond the cut"] / len(starts))
+
+
+# --- what is read ----------------------------------------------------------------------------------------------------
+
+
+def test_tables_read_only_what_the_study_makes_and_every_ranking_of_it(parts):
+    """Of both tasks, with heads chosen by importance and by probing, and as few rows as show it."""
+    changes = {"coreference.parts": ["selection", "training"], "coreference.draws": 1, "coreference.seeds": 1}
+    changes |= {"coreference.alone": 2, "coreference.paces": [], "coreference.lengths": []}
+    settings = tiny_injection.settings(changes)
+    rows, others = (injection.rows_of(settings, kind, SEED) for kind in injection.TASKS)
+    boards, since = tables.boards(settings, rows, SEED), len(recipe.read_since(0))
+    tables.scores(boards[SEED])
+    tables.scores(tables.Board(settings, others["main"]))
+    tables.rankings(rows["training"], 6)
+    tables.against_ablation(tables.ablation({seed: one.rows[PLAIN] for seed, one in boards.items()}, 6), boards, 6)
+    tables.before_after(rows["main"], [MAIN, "injected, random", "injected, highest"], 6)
+    found = {folder for folder in recipe.read_since(since) if study.runs() in folder.parents}
+    wanted = list(injection.recipes(settings, SEED))
+    assert found <= {one.folder for one in wanted}
+    assert {one.folder for one in wanted if one.kind is injection.RANKING} <= found

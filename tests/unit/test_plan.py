@@ -3,120 +3,255 @@
 from __future__ import annotations
 
 import json
+import shutil
+from collections import Counter
 
 import pytest
 
-from helpers import corpora, plan, study, subjects
+from helpers import plan, study, subjects, training
 from helpers.methods import grouped
-from helpers.study import StudyError
+from helpers.study import Kind, Need, StudyError, published
 
 
-def jobs_of(text="", seed=1, profile="tiny"):
+def write(spec, place):
+    (place.results / "n.txt").write_text(str(spec["n"]))
+
+
+def train(spec, place):
+    write(spec, place)
+    (place.weights / "w.txt").write_text((TEXT.of({"n": 0}).results / "n.txt").read_text())
+
+
+def measure(spec, place):
+    write({"n": [(run.weights / "w.txt").read_text() for run in runs(spec["reads"])]}, place)
+
+
+def read(spec):
+    return [*(Need(run, weights=True) for run in runs(spec["reads"])), *(TEXT.of({"n": n}) for n in spec.get("texts", ()))]
+
+
+def runs(numbers):
+    return [RUN.of({"n": n}) for n in numbers]
+
+
+TEXT = Kind("plan text", 1, write, text=True)
+RUN = Kind("plan run", 1, train, lambda spec: [TEXT.of({"n": 0})])
+SCORE = Kind("plan score", 1, measure, read, job="with")
+TABLE = Kind("plan table", 1, measure, read, job="shared")
+
+
+def score(n, *reads, **more):
+    return SCORE.of({"n": n, "reads": list(reads), **more})
+
+
+def jobs_for(*recipes):
+    """Jobs by what they make, in words: "plan run 1"."""
+    found = plan.jobs(plan.missing(map(Need, recipes)))
+    return {tuple(f"{need.recipe.kind.name[5:]} {need.recipe.spec['n']}" for need in job.made): job for job in found.values()}
+
+
+def publish(*recipes, weights=False):
+    """Make recipes, put them among the published ones and empty the store."""
+    entries = {recipe.key: published.pack(study.make(recipe, weights), weights) for recipe in recipes}
+    published.write_index({**published.index(), **entries})
+    shutil.rmtree(study.runs())
+
+
+def offer(*recipes, seconds=1.0):
+    """Let the index name runs whose archives nobody opens."""
+    for recipe in recipes:
+        told = {"kind": recipe.kind.name, "version": 1, "seconds": seconds, "trains": True, "parts": {"results": {"file": ""}}}
+        published.write_index({**published.index(), recipe.key: dict.fromkeys(published.TOLD) | told})
+
+
+def goals(text="", profile="tiny"):
     settings = study.settings(profile, study.parse_overrides(text))
-    return plan.jobs(settings, subjects.names(settings), seed)
+    return plan.goals(settings, subjects.names(settings), 1)
 
 
-def run(steps=100, store="models", width=32, **more):
-    """A thing to be trained."""
+def together(notebooks):
+    return [need for needs in notebooks.values() for need in needs]
+
+
+def run(steps=100, kind="model", width=32, **more):
+    """Something to be trained."""
     shape = {"layers": 2, "width": width, "heads": 4, "feed_forward": 64}
-    corpus = {"corpus": "controlled", "vocabulary": 300}
-    spec = {"corpus": corpus, "model": shape, "training": {"steps": steps, "batch_tokens": 50}, "seed": 1}
-    return plan.Thing("a run", store, spec | more)
+    corpus = {"corpus": "controlled", "language": "ru", "vocabulary": 300}
+    spec = {"corpus": corpus, "model": shape, "training": {"steps": steps, "batch_tokens": 50}, "seed": 1, "closed": []}
+    return study.kind(kind).of(spec | more)
 
 
-def put(thing, seconds, hardware=None):
-    """Let a thing lie in the store, made in so many seconds."""
-    made = {"spec": thing.spec, "seconds": seconds, "hardware": hardware or study.hardware(), "files": {}}
-    study.write_json(thing.folder / "made.json", made)
+def text(train, corpus="controlled"):
+    return study.kind("pairs").of({"corpus": corpus, "language": "ru", "train": train})
 
 
-# --- jobs ------------------------------------------------------------------------------------------------------------
+def put(recipe, seconds, hardware=None):
+    """Let a recipe lie in the store, made in so many seconds."""
+    made = {"kind": recipe.kind.name, "spec": recipe.spec, "seconds": seconds, "hardware": hardware or study.hardware()}
+    study.write_json(recipe.folder / "made.json", made | {"files": {}})
 
 
-def test_more_seeds_need_all_that_one_seed_needs_and_more():
-    one, three = (jobs_of(plan.with_seeds("", seeds))[0] for seeds in (1, 3))
-    split = {id for id, job in one.items() if job.kind in ("corpus", "model", "pruning", "comparison")}
-    assert split <= set(three)
-    folders = [{thing.folder for job in jobs.values() for thing in job.makes} for jobs in (one, three)]
-    assert folders[0] < folders[1]
+# --- what notebooks read ---------------------------------------------------------------------------------------------
 
 
-def test_each_further_seed_needs_as_much_as_the_one_before():
-    counted = []
-    for seeds in (2, 3, 4):
-        jobs, _ = jobs_of(plan.with_seeds("", seeds))
-        counted.append([sum(job.kind == kind for job in jobs.values()) for kind in plan.COMMANDS])
-    assert all(b - a == c - b for a, b, c in zip(*counted, strict=True))
-    assert all(b > a for kind, a, b in zip(plan.COMMANDS, *counted[:2], strict=True) if kind != "grouped")
+def test_more_seeds_read_all_that_one_seed_reads_and_each_further_one_as_much_as_the_one_before():
+    found = [set(plan.closure(together(goals(plan.with_seeds("", seeds))))) for seeds in (1, 2, 3, 4)]
+    assert found[0] < found[1] < found[2] < found[3]
+    counts = [Counter(recipe.kind.name for recipe in recipes) for recipes in found[1:]]
+    assert {kind: b - counts[0][kind] for kind, b in counts[1].items()} == {k: c - counts[1][k] for k, c in counts[2].items()}
+    assert all(counts[1][kind] > counts[0][kind] for kind in plan.COSTLY)
 
 
 def test_explicit_overrides_win_over_seeds():
     asked = study.parse_overrides(plan.with_seeds("grouping.seeds=2 beam=3", 5))
     assert asked == {"seeds": 5, "grouping.seeds": 2, "coreference.seeds": 5, "beam": 3}
-    with pytest.raises(StudyError, match="There must be one seed or more, not 0"):
+    with pytest.raises(StudyError, match="one seed or more"):
         plan.with_seeds("", 0)
 
 
-def test_jobs_come_after_what_they_need_and_every_notebook_finds_its_own():
-    jobs, notebooks = jobs_of()
-    seen = set()
-    for id, job in jobs.items():
-        assert set(job.needs) <= seen and job.kind in plan.COMMANDS
-        seen.add(id)
-    assert list(notebooks) == sorted(notebooks) and all(set(ids) <= seen for ids in notebooks.values())
-    assert seen == set(plan.with_needs(jobs, [id for ids in notebooks.values() for id in ids])), "none is in vain"
-
-
 def test_some_notebooks_by_name_or_number():
-    _, notebooks = jobs_of()
-    assert list(plan.chosen(notebooks, "")) == list(notebooks)
-    assert list(plan.chosen(notebooks, None)) == list(notebooks)
+    notebooks = goals()
+    assert list(notebooks) == sorted(notebooks)
+    assert plan.chosen(notebooks, "") == plan.chosen(notebooks, None) == notebooks
     assert list(plan.chosen(notebooks, "03 02_head_functions")) == ["02_head_functions", "03_l0_pruning"]
     assert list(plan.chosen(notebooks, 3)) == ["03_l0_pruning"]
-    with pytest.raises(StudyError, match="no notebook '09' in the workflow: choose from 00_your_own_model, 01_"):
+    with pytest.raises(StudyError, match="no notebook '09'"):
         plan.chosen(notebooks, "09")
 
 
-def test_runs_that_start_from_a_model_wait_for_it():
-    jobs, _ = jobs_of()
-    models = {id: job.described for id, job in jobs.items() if job.kind == "model"}
-    waiting = 0
-    for job in jobs.values():
-        starts = [grouped.origin(spec) for spec in job.described.get("runs", {}).values()] if job.kind == "grouped" else []
-        starts += [job.described["run"]["start"]] if job.kind == "pruning" and "run" in job.described else []
-        starts += [job.described["sweep"]["start"]] if "sweep" in job.described else []
-        for start in filter(None, starts):
-            waiting += 1
-            assert start in [models[id] for id in job.needs if id in models]
-    assert waiting > 20
-
-
-def test_natural_text_has_no_control_without_encoder_attention(tmp_path, monkeypatch):
+def test_only_controlled_text_has_a_control_without_encoder_attention():
+    closed = [recipe.label for recipe in plan.closure(together(goals())) if recipe.spec.get("closed")]
+    assert closed and all("+none" in label for label in closed)
     with pytest.raises(StudyError, match="HEADS_DATA_ROOT"):
-        jobs_of(profile="natural")
-    assert any("+none" in job.name for job in jobs_of()[0].values())
+        goals(profile="natural")
+    natural = plan.goals(study.settings("tiny", {"corpus": "natural"}), ["ru-subtitles"], 1)
+    assert not [recipe for recipe in plan.closure(together(natural)) if recipe.spec.get("closed")]
+
+
+def test_the_first_notebook_looks_into_its_model():
+    found = plan.closure(goals()["00_your_own_model"])
+    assert [weights for recipe, weights in found.items() if recipe.kind.name == "model"] == [True]
+
+
+# --- jobs ------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("seeds", [1, 3])
+def test_every_missing_recipe_is_made_by_one_job_after_all_that_it_needs(seeds):
+    notebooks = goals(plan.with_seeds("", seeds))
+    missing = plan.missing(together(notebooks))
+    assert set(missing) == set(plan.closure(together(notebooks))), "nothing is made yet"
+    jobs, owner, before = plan.jobs(missing), {}, set()
+    for id, job in jobs.items():
+        assert id == job.id and set(job.needs) <= before and id not in job.needs
+        before.add(id)
+        for place, need in enumerate(job.made):
+            assert need.recipe not in owner and need.weights == missing[need.recipe]
+            owner[need.recipe] = id
+            for other in need.recipe.needs:
+                assert owner[other.recipe] in job.needs or other.recipe in [one.recipe for one in job.made[:place]]
+            assert place == 0 or need.recipe.kind.job != "own"
+            kind, spec, label, weights = json.loads(json.dumps(job.described[place]))
+            assert study.kind(kind).of(spec, label) == need.recipe and (label, weights) == (need.recipe.label, need.weights)
+        waits = {owner[other.recipe] for need in job.made for other in need.recipe.needs}
+        assert waits - {id} == set(job.needs), "for none in vain"
+    assert set(owner) == set(missing)
+    of_notebooks = plan.of_notebooks(jobs, notebooks)
+    assert list(of_notebooks) == list(notebooks) and set(jobs) == {id for ids in of_notebooks.values() for id in ids}
+    for name, needs in notebooks.items():
+        assert set(of_notebooks[name]) == {owner[recipe] for recipe in plan.closure(needs)}
+
+
+def test_what_takes_seconds_is_made_in_the_job_of_what_it_reads():
+    found = jobs_for(score(1, 1), score(2, 1, 2), score(3, 2), score(4, 1, 2), score(5, 2, texts=[7]))
+    assert list(found) == [
+        ("text 0",), ("text 7",), ("run 1", "score 1"), ("run 2", "score 3", "score 5"), ("score 2", "score 4"),
+    ]  # fmt: skip
+    text, other, one, two, shared = found.values()
+    assert one.needs == (text.id,) and set(two.needs) == {text.id, other.id} and shared.needs == (one.id, two.id)
+    assert shared.id == f"plan_score-{score(2, 1, 2).key}" and len({job.id for job in found.values()}) == 5
+
+
+def test_what_waits_for_the_same_shares_jobs_that_are_not_too_large():
+    tables = [TABLE.of({"n": n, "reads": [1 + n % 2]}) for n in range(4)]
+    made = [("text 0",), ("run 1",), ("table 0", "table 2"), ("run 2",), ("table 1", "table 3")]
+    assert list(jobs_for(*tables)) == made, "but has them for itself"
+    for run in runs([1, 2]):
+        study.make(run, weights=True)
+    assert list(jobs_for(*tables)) == [("table 0", "table 1", "table 2", "table 3")]
+    assert [len(made) for made in jobs_for(*(score(n, 1, 2) for n in range(plan.SHARED + 3)))] == [plan.SHARED, 3]
+    assert len(jobs_for(*runs([3, 4, 5]))) == 3
+
+
+def test_what_is_made_or_published_is_no_job():
+    first, whole = score(1, 1), score(2, 1, 2)
+    assert list(jobs_for(first, whole))[-1] == ("score 2",)
+    study.make(first)
+    assert jobs_for(first) == {} and list(jobs_for(whole)) == [("run 2", "score 2")]
+    publish(first)
+    assert not study.runs().exists() and jobs_for(first) == {}, "its run is not wanted"
+    assert list(jobs_for(first, whole)) == [("run 1",), ("run 2",), ("score 2",)], "another score wants the run"
+
+
+def test_published_results_without_weights_are_enough_for_who_reads_no_weights():
+    (run,) = runs([1])
+    publish(run)
+    assert plan.missing([Need(run)]) == {} and plan.missing([Need(run), Need(run, weights=True)]) == {run: True}
+    publish(run, weights=True)
+    assert plan.missing([Need(run, weights=True)]) == {} and plan.closure([Need(run), Need(run, True)])[run]
+
+
+def test_a_plan_is_written_with_what_makes_its_jobs(tmp_path, capsys):
+    first, second = score(1, 1), score(2, 2)
+    wanted = {"01_a": [Need(first)], "02_b": [Need(second), Need(runs([1])[0], weights=True)]}
+    found = plan.jobs(plan.missing(together(wanted)))
+    for name in (*found, "plan_run-of_old"):
+        study.write_text(tmp_path / "stamps" / name, "")
+    plan.write(tmp_path / "plan.json", wanted, tmp_path / "stamps")
+    said = study.read_json(tmp_path / "plan.json")
+    assert [path.name for path in (tmp_path / "stamps").iterdir()] == ["plan_run-of_old"], "what is to be made has no stamp"
+    assert list(said["notebooks"]) == ["01_a", "02_b"] and said["jobs"].keys() == found.keys()
+    assert {id for ids in said["notebooks"].values() for id in ids} == found.keys()
+    assert all(job["needs"] == list(found[id].needs) and job["chain"] >= 0 for id, job in said["jobs"].items())
+    assert "training runs" in capsys.readouterr().err
+    for id, job in said["jobs"].items():  # as the workflow does
+        study.write_json(tmp_path / f"{id}.json", job["made"])
+        plan.main(["--make", str(tmp_path / f"{id}.json")])
+        assert all(need.recipe.made(need.weights) for need in found[id].made)
+    assert plan.missing(together(wanted)) == {}
+
+
+@pytest.mark.parametrize(
+    ("held", "said"),
+    [("{}", "job.json"), ("[1]", "job.json"), ('[["plan run", {"n": 1}]]', "job.json"), ("no json", "job.json"),
+     ('[["nothing", {}, "", false]]', "'nothing'")],
+)  # fmt: skip
+def test_a_file_that_holds_no_job(held, said, tmp_path, capsys):
+    (tmp_path / "job.json").write_text(held)
+    with pytest.raises(SystemExit) as stopped:
+        plan.main(["--make", str(tmp_path / "job.json")])
+    assert stopped.value.code == 2 and said in capsys.readouterr().err
 
 
 # --- what it costs ---------------------------------------------------------------------------------------------------
 
 
 def test_work_grows_with_steps_tokens_and_weights():
-    units = plan.work("models", run().spec)
-    shape = run().spec["model"]
-    assert units == 100 * 50 * (grouped.weights(shape) + 32 * 300)
-    assert plan.work("models", run(200).spec) == 2 * units
-    assert plan.work("models", run(width=64).spec) > 2 * units
-    started = {"training": run().spec["training"], "start": {"start": run().spec}}
-    assert plan.work("injection", started) == units, "the shape is that of what the run starts from"
-    assert plan.work("injection", {"training": {}, "corpus": {"corpus": "natural"}, "start": {"pretrained": "x"}}) is None
+    spec = run().spec
+    units = plan.work("model", spec)
+    assert units == 100 * 50 * (grouped.weights(spec["model"]) + 32 * 300)
+    assert plan.work("model", run(200).spec) == 2 * units
+    assert plan.work("model", run(width=64).spec) > 2 * units
+    started = {"training": spec["training"], "start": {"start": spec}}
+    assert plan.work("injected", started) == units, "the shape is that of what the run starts from"
+    assert plan.work("injected", {"training": {}, "corpus": {"corpus": "natural"}, "start": {"pretrained": "x"}}) is None
+    assert plan.work("outputs", {"run": spec}) is None
 
 
 def test_estimates_are_in_proportion_to_runs_alike():
-    put(run(50), 10.0)
-    put(run(50, seed=2), 14.0)
-    put(run(50, seed=3), 90.0)
-    seconds, basis = plan.Rates().estimate(run(500))
-    assert seconds == pytest.approx(140.0) and basis == "3 recorded"
+    for seed, seconds in enumerate((10.0, 14.0, 90.0)):
+        put(run(50, seed=seed), seconds)
+    assert plan.Rates().estimate(run(500)) == (pytest.approx(140.0), "3 recorded")
 
 
 def test_estimates_rest_on_the_five_runs_nearest_in_work():
@@ -130,69 +265,71 @@ def test_estimates_rest_on_the_five_runs_nearest_in_work():
 def test_tiny_runs_say_nothing_about_large_ones():
     put(run(2), 20.0)
     assert plan.Rates().estimate(run(190)) == (pytest.approx(1900.0), "1 recorded")
-    stated = plan.work("models", run(400).spec) * plan.STATED
-    assert plan.Rates().estimate(run(400)) == (stated, "stated rate")
-    text = plan.Thing("", "corpora", {"corpus": "controlled", "train": 10_000})
-    put(plan.Thing("", "corpora", {"corpus": "controlled", "train": 10}), 1.0)
-    assert plan.Rates().estimate(text) == (None, "not known")
+    assert plan.Rates().estimate(run(400)) == (plan.work("model", run(400).spec) * plan.STATED, "stated rate")
+    put(text(10), 1.0)
+    assert plan.Rates().estimate(text(10_000)) == (None, "not known")
 
 
-def test_other_methods_and_stores_are_not_alike_and_other_machines_are_the_second_choice():
-    floor = {"method": {"name": "floor"}, "start": run().spec}
-    put(run(store="pruned", **floor), 9.0)
-    put(run(store="pruned", method={"name": "l0"}, start=run().spec), 7.0, "another machine")
+def test_other_methods_and_kinds_are_not_alike_and_other_machines_are_the_second_choice():
+    floor, gates = {"method": {"name": "floor"}, "start": run().spec}, {"method": {"name": "l0"}, "start": run().spec}
+    put(run(kind="pruned", **floor), 9.0)
+    put(run(kind="pruned", **gates), 7.0, "another machine")
     rates = plan.Rates()
-    stated = plan.work("models", run().spec) * plan.STATED
-    assert rates.estimate(run()) == (stated, "stated rate")
-    assert rates.estimate(run(store="pruned", **floor)) == (pytest.approx(9.0), "1 recorded")
-    gated = run(store="pruned", method={"name": "l0"}, start=run().spec, seed=2)
-    assert rates.estimate(gated) == (pytest.approx(7.0), "1 recorded elsewhere")
+    assert rates.estimate(run())[1] == "stated rate"
+    assert rates.estimate(run(kind="pruned", **floor)) == (pytest.approx(9.0), "1 recorded")
+    assert rates.estimate(run(kind="pruned", seed=2, **gates)) == (pytest.approx(7.0), "1 recorded elsewhere")
 
 
-def test_translations_count_as_part_of_their_run():
-    put(run(), 10.0)
-    for split in ("one", "two"):
-        put(plan.Thing("", "translations", {"model": study.key(run().spec), "split": split}), 3.0)
-    assert plan.Rates().estimate(run(200))[0] == pytest.approx(32.0)
+def test_what_tells_no_work_costs_the_median_of_its_kind_stored_or_published():
+    for n, seconds in enumerate((1.0, 2.0, 9.0)):
+        offer(TABLE.of({"n": n, "reads": []}), seconds=seconds)
+    put(TABLE.of({"n": 4, "reads": []}), 5.0)
+    assert plan.Rates().estimate(TABLE.of({"n": 5, "reads": []})) == (3.5, "4 recorded")
 
 
 def test_a_text_like_none_before_and_a_pretrained_model_are_of_unknown_cost():
-    text = plan.Thing("", "corpora", {"corpus": "natural", "train": 0})
-    assert plan.Rates().estimate(text) == (None, "not known")
-    put(plan.Thing("", "corpora", {"corpus": "controlled", "train": 100, "seed": 2}), 4.0)
-    assert plan.Rates().estimate(plan.Thing("", "corpora", {"corpus": "controlled", "train": 200})) == (8.0, "1 recorded")
-
-
-def chain(*links):
-    """Jobs by id, of (name, what it needs)."""
-    jobs = {}
-    for name, needs in links:
-        job = plan.Job("model", name, {"name": name}, tuple(jobs[other].id for other in needs), ())
-        jobs[name] = job
-    return {job.id: job for job in jobs.values()}, {name: job.id for name, job in jobs.items()}
+    assert plan.Rates().estimate(text(0, "natural")) == (None, "not known")
+    put(text(100), 4.0)
+    assert plan.Rates().estimate(text(200)) == (8.0, "1 recorded")
+    start = {"pretrained": "x", "corpus": text(9).spec}
+    pretrained = study.kind("pruned").of({"start": start, "training": {}, "method": {"name": "floor"}})
+    offer(run(kind="pruned", method={"name": "floor"}, start=run().spec), seconds=9.0)  # of a model of any size
+    assert plan.Rates().estimate(pretrained) == (None, "not known")
 
 
 def test_chains_are_a_job_and_the_longest_of_what_waits_for_it():
-    jobs, ids = chain(("text", []), ("short", ["text"]), ("long", ["text"]), ("last", ["short", "long"]), ("alone", []))
+    links = {"text": [], "short": ["text"], "long": ["text"], "last": ["short", "long"], "alone": []}
+    recipes = {name: TEXT.of({"n": name}) for name in links}
+    ids = {name: f"plan_text-{recipe.key}" for name, recipe in recipes.items()}
+    found = {ids[n]: plan.Job((Need(recipes[n]),), tuple(ids[one] for one in needs)) for n, needs in links.items()}
+    assert all(id == job.id for id, job in found.items())
     costs = {"text": 1.0, "short": 2.0, "long": 5.0, "last": 3.0, "alone": 8.5}
-    rows = [plan.Row(run(), ids[name], seconds, "") for name, seconds in costs.items()]
-    found = plan.chains(jobs, rows)
-    assert {name: found[id] for name, id in ids.items()} == {
-        "text": 9.0, "short": 5.0, "long": 8.0, "last": 3.0, "alone": 8.5,
-    }  # fmt: skip
+    rows = [plan.Row(recipes[name], ids[name], seconds, "") for name, seconds in costs.items()]
+    assert list(plan.chains(found, rows).values()) == [9.0, 5.0, 8.0, 3.0, 8.5]
 
 
-def test_what_is_made_is_not_listed_as_missing_and_counts_nothing():
-    jobs, notebooks = jobs_of()
-    before = plan.missing(jobs, plan.Rates())
-    assert len({row.thing.folder for row in before}) == len(before)
-    text = next(job for job in jobs.values() if job.kind == "corpus")
-    corpora.prepare(text.described)
-    after = plan.missing(jobs, plan.Rates())
-    assert [row.thing for row in before if row.thing not in [row.thing for row in after]] == list(text.makes)
-    told = plan.report(jobs, notebooks, 1).splitlines()
-    assert told[-1].startswith(f"made 1, missing {len(after)} runs and texts, ")
-    assert sum(line.startswith("  ") for line in told) == len(after)
+def test_what_is_made_is_not_listed_as_missing():
+    notebooks = goals()
+    before = plan.rows(plan.jobs(plan.missing(together(notebooks))), plan.Rates())
+    made = next(row.recipe for row in before if row.recipe.kind.text)
+    study.make(made)
+    after = plan.rows(plan.jobs(plan.missing(together(notebooks))), plan.Rates())
+    assert {row.recipe for row in before} - {row.recipe for row in after} == {made} and len(after) == len(before) - 1
+    told = plan.listed(notebooks, 1).splitlines()
+    assert sum(line.startswith("  ") for line in told) == len(after) and f"{len(after)} runs" in told[-1]
+    assert [line.partition(":")[0] for line in told if not line.startswith("  ")][:-2] == list(notebooks)
+
+
+def test_it_is_said_where_training_runs_come_from():
+    models = [training.trained(run(seed=seed).spec) for seed in (1, 2, 3)]
+    assert plan.counted(map(Need, models)).startswith("3 training runs: 3 still")
+    put(models[0], 1.0)
+    said = plan.counted(map(Need, models))
+    assert "1 made here" in said and "2 still" in said
+    offer(*models[1:])
+    said = plan.counted(map(Need, models))
+    assert "1 made here" in said and "2 published" in said and "still" not in said
+    assert "none made here" in plan.counted(map(Need, models[1:]))
 
 
 # --- the command -----------------------------------------------------------------------------------------------------
@@ -208,22 +345,13 @@ def test_the_command_says_the_totals_and_makes_nothing(capsys, tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["--profile", "huge"], "There is no profile 'huge'"),
-        (["--cores", "0"], "Cores must be a number from 1, or all, not '0'."),
-        (["--seeds", "0"], "There must be one seed or more, not 0"),
-        (["--profile", "tiny", "--overrides", "pruning.stps=1"], "There is no setting 'pruning.stps'"),
+        (["--profile", "huge"], "no profile 'huge'"),
+        (["--cores", "0"], "not '0'"),
+        (["--seeds", "0"], "one seed or more"),
+        (["--profile", "tiny", "--overrides", "pruning.stps=1"], "no setting 'pruning.stps'"),
     ],
 )
 def test_bad_input_is_one_sentence(arguments, said, capsys):
     with pytest.raises(SystemExit) as stopped:
         plan.main(arguments)
     assert stopped.value.code == 2 and said in capsys.readouterr().err
-
-
-def test_job_files_are_what_their_commands_take():
-    jobs, _ = jobs_of()
-    for kind in plan.COMMANDS:
-        job = next(job for job in jobs.values() if job.kind == kind)
-        said = plan.command(job, "FILE", 1)
-        assert said.split()[0] == "-m" and " FILE" in said
-        json.dumps(job.described)

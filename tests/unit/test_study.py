@@ -1,37 +1,20 @@
-"""Keys, the store, and the start of a run."""
+"""Code versions, files, what a user sees, the start of a run and what it says of itself."""
 
 from __future__ import annotations
 
 import json
 import os
 import re
-import signal
 import subprocess
 import sys
-import textwrap
 import time
 
 import pytest
 
 from helpers import study
-from helpers.study import StudyError
+from helpers.study import StudyError, published
 
-# --- keys and code versions ------------------------------------------------------------------------------------------
-
-
-def test_key_is_the_same_in_every_order_and_process():
-    spec = {"b": 1, "a": {"y": [1, 2.5], "x": "ж"}}
-    turned = {"a": {"x": "ж", "y": (1, 2.5)}, "b": 1}
-    assert study.key(spec) == study.key(turned) == study.key(json.loads(json.dumps(spec)))
-    assert study.key(spec) != study.key(spec | {"b": 2})
-    code = "import sys, json; from helpers import study; print(study.key(json.loads(sys.argv[1])))"
-    for seed in ("1", "2"):
-        done = subprocess.run(
-            [sys.executable, "-c", code, json.dumps(turned)], capture_output=True, text=True, check=True, cwd=study.ROOT,
-            env=os.environ | {"PYTHONHASHSEED": seed},
-        )  # fmt: skip
-        assert done.stdout.strip() == study.key(spec)
-
+# --- code versions ---------------------------------------------------------------------------------------------------
 
 CODE = '''
 """Module."""
@@ -56,7 +39,7 @@ def other():
 @pytest.fixture
 def version(tmp_path, monkeypatch):
     """Text of a module -> its code version."""
-    monkeypatch.setattr(study, "ROOT", tmp_path)
+    monkeypatch.setattr(study.code, "ROOT", tmp_path)
     (tmp_path / "helpers" / "folder").mkdir(parents=True)
 
     def measure(text, *names):
@@ -96,117 +79,7 @@ def test_code_version_of_the_study_itself():
     assert study.code_version("study") == study.code_version("study")
 
 
-# --- the store -------------------------------------------------------------------------------------------------------
-
-
-def write(folder):
-    (folder / "inner").mkdir()
-    (folder / "inner" / "a.txt").write_text("alpha " * 100, encoding="utf-8")
-    (folder / "b.bin").write_bytes(bytes(1000))
-
-
-def refuse(folder):
-    raise AssertionError("built again")
-
-
-def test_make_builds_once(tmp_path):
-    spec = {"n": 1}
-    assert not study.made(study.place(tmp_path, "things", spec))
-    folder = study.make(tmp_path, "things", spec, write)
-    assert folder == study.place(tmp_path, "things", spec)
-    assert study.made(folder)
-    assert study.make(tmp_path, "things", dict(spec), refuse) == folder
-    manifest = json.loads((folder / "made.json").read_text(encoding="utf-8"))
-    assert manifest["spec"] == spec
-    assert sorted(manifest["files"]) == ["b.bin", os.path.join("inner", "a.txt")]
-    assert {"time", "commit", "hardware", "libraries", "python", "seconds"} <= set(manifest)
-    assert [f.name for f in folder.parent.iterdir()] == [folder.name]
-
-
-def test_a_build_that_raises_leaves_nothing(tmp_path):
-    def build(folder):
-        write(folder)
-        raise RuntimeError("no")
-
-    with pytest.raises(RuntimeError, match="no"):
-        study.make(tmp_path, "things", {}, build)
-    assert list((tmp_path / "things").iterdir()) == []
-    assert study.made(study.make(tmp_path, "things", {}, write))
-
-
-def test_a_killed_build_is_never_read(tmp_path):
-    code = """
-        import sys, time
-        from pathlib import Path
-        from helpers import study
-
-        def build(folder):
-            (folder / "half.txt").write_text("half")
-            print("writing", flush=True)
-            time.sleep(60)
-
-        study.make(Path(sys.argv[1]), "things", {}, build)
-    """
-    with subprocess.Popen(
-        [sys.executable, "-c", textwrap.dedent(code), str(tmp_path)], stdout=subprocess.PIPE, text=True, cwd=study.ROOT
-    ) as process:
-        assert process.stdout.readline() == "writing\n"
-        process.send_signal(signal.SIGKILL)
-    assert list((tmp_path / "things").rglob("half.txt"))
-    assert not study.made(study.place(tmp_path, "things", {}))
-    folder = study.make(tmp_path, "things", {}, write)
-    assert not (folder / "half.txt").exists()
-    assert study.made(folder)
-
-
-def test_a_folder_without_manifest_is_built_anew(tmp_path):
-    folder = study.place(tmp_path, "things", {})
-    folder.mkdir(parents=True)
-    (folder / "half.txt").write_text("half")
-    assert not study.made(folder)
-    assert study.make(tmp_path, "things", {}, write) == folder
-    assert study.made(folder)
-    assert not (folder / "half.txt").exists()
-
-
-@pytest.mark.parametrize("name", ["inner/a.txt", "b.bin", "made.json"])
-@pytest.mark.parametrize("damage", ["cut", "changed", "gone"])
-def test_damage_is_named(tmp_path, name, damage):
-    folder = study.make(tmp_path, "things", {}, write)
-    path = folder / name
-    if damage == "cut":
-        path.write_bytes(path.read_bytes()[: path.stat().st_size // 2])
-    elif damage == "changed" or name == "made.json":  # a folder without a manifest is unfinished, not damaged
-        path.write_text('{"spec": {}}')
-    else:
-        path.unlink()
-    for attempt in (lambda: study.made(folder), lambda: study.make(tmp_path, "things", {}, refuse)):
-        with pytest.raises(StudyError) as caught:
-            attempt()
-        assert str(path) in str(caught.value)
-        assert f"delete the folder {folder}" in str(caught.value)
-
-
-def test_two_runs_that_make_the_same_thing_at_once(tmp_path):
-    def slow(folder):
-        write(folder)
-        scratch = folder.with_name(folder.name + "other")  # as another process would be: made first
-        scratch.mkdir()
-        write(scratch)
-        files = {str(f.relative_to(scratch)): study.digest(f) for f in scratch.rglob("*") if f.is_file()}
-        study.write_json(scratch / "made.json", {"files": files, "first": True})
-        scratch.rename(study.place(tmp_path, "things", {}))
-
-    folder = study.make(tmp_path, "things", {}, slow)
-    assert json.loads((folder / "made.json").read_text())["first"]
-    assert [f.name for f in folder.parent.iterdir()] == [folder.name]
-
-
-def test_a_thing_that_cannot_be_put_in_place(tmp_path):
-    (tmp_path / "things").mkdir()
-    study.place(tmp_path, "things", {}).write_text("a file where the folder shall be")
-    with pytest.raises(StudyError, match="could not be put into"):
-        study.make(tmp_path, "things", {}, write)
+# --- files -----------------------------------------------------------------------------------------------------------
 
 
 def test_write_text_is_whole_or_not_at_all(tmp_path, monkeypatch):
@@ -220,10 +93,47 @@ def test_write_text_is_whole_or_not_at_all(tmp_path, monkeypatch):
     def killed(*_):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(study.os, "replace", killed)
+    monkeypatch.setattr(os, "replace", killed)
     with pytest.raises(KeyboardInterrupt):
         study.write_json(path, {"a": 1})
-    assert path.read_text(encoding="utf-8") == "ä\n"
+    assert path.read_text(encoding="utf-8") == "ä\n" and list(path.parent.iterdir()) == [path]
+
+
+def test_files_that_hold_no_json(tmp_path):
+    for name, content in (("gone", None), ("cut", b'{"a": '), ("latin", '{"ä": 1}'.encode("latin1"))):
+        path = tmp_path / name
+        if content is not None:
+            path.write_bytes(content)
+        with pytest.raises(StudyError, match=name):
+            study.read_json(path)
+
+
+@pytest.mark.parametrize(("asked", "gpu", "found"), [("", False, "cpu"), ("auto", False, "cpu"), ("auto", True, "cuda"),
+                                                     ("cpu", True, "cpu"), ("cuda", True, "cuda")])  # fmt: skip
+def test_the_device_is_as_asked_for(asked, gpu, found, monkeypatch):
+    monkeypatch.setattr("torch.cuda.is_available", lambda: gpu)
+    monkeypatch.setenv("HEADS_DEVICE", asked)
+    assert study.device() == found
+
+
+def test_a_device_that_is_not_there(monkeypatch):
+    monkeypatch.setattr("torch.cuda.is_available", lambda: False)
+    for name in ("cuda", "tpu"):
+        monkeypatch.setenv("HEADS_DEVICE", name)
+        with pytest.raises(StudyError, match="HEADS_DEVICE"):
+            study.device()
+
+
+def test_a_profile_says_where_numbers_are_computed_unless_a_user_does(monkeypatch):
+    monkeypatch.setattr("torch.cuda.is_available", lambda: True)
+    study.use({"device": "cpu"})
+    assert study.device() == "cpu"
+    monkeypatch.setenv("HEADS_DEVICE", "cuda")
+    study.use({"device": "cpu"})
+    assert study.device() == "cuda"
+    monkeypatch.setenv("HEADS_DEVICE", "")
+    study.begin("01_x", {"profile": "tiny"})
+    assert study.device() == study.settings("tiny")["device"] == "cpu"
 
 
 def test_folders_follow_the_environment(tmp_path, monkeypatch):
@@ -247,13 +157,13 @@ def test_one_sentence_ends_with_code_2(capsys):
         _ = 1 / 0
 
 
-@pytest.mark.parametrize("module", ["helpers.corpora", "helpers.training"])
-def test_commands_say_one_sentence(module, tmp_path):
+@pytest.mark.parametrize("command", [["helpers.corpora"], ["helpers.plan", "--make"]])
+def test_commands_say_one_sentence(command, tmp_path):
     spec = tmp_path / "spec.json"
     spec.write_text('{"cut": ')
-    done = subprocess.run([sys.executable, "-m", module, str(spec)], capture_output=True, text=True, cwd=study.ROOT)
+    done = subprocess.run([sys.executable, "-m", *command, str(spec)], capture_output=True, text=True, cwd=study.ROOT)
     assert done.returncode == 2
-    assert re.fullmatch(r"error: Cannot read the spec .*\.\n", done.stderr)
+    assert re.fullmatch(r"error: [^\n]*\.\n", done.stderr)
     assert str(spec) in done.stderr
 
 
@@ -359,48 +269,70 @@ def test_tables_come_with_a_sidecar(tmp_path):
 CORPUS = {"corpus": "controlled", "language": "ru", "register": "news", "seed": 1}
 
 
+def write(spec, place):
+    study.write_text(place.results / "inner" / "a.txt", spec.get("text", "alpha"))
+
+
+@pytest.fixture
+def kinds(monkeypatch):
+    """A text, and something that is no text."""
+    monkeypatch.setattr(study.recipe, "KINDS", {})
+    text = study.Kind("text", 3, write, text=True)
+    return text, study.Kind("model", 2, write, lambda spec: [text.of(CORPUS)])
+
+
 def shared(run):
     return json.loads((run.folder / "provenance" / f"{run.name}.json").read_text(encoding="utf-8"))
 
 
-def test_a_sidecar_leads_to_everything_that_was_read(tmp_path):
-    study.make(study.data(), "corpora", {"seed": 9}, write)  # by no run
+def test_a_sidecar_leads_to_everything_that_was_read(kinds, tmp_path):
+    text, model = kinds
+    study.make(text.of({"seed": 9}))  # by no run
     run = study.begin("01_x", {"profile": "tiny", "output": str(tmp_path / "out")})
     assert (run.facts()["data"], run.facts()["read"], run.facts()["seeds"]) == ({}, {}, [1])
-    corpus = study.make(study.data(), "corpora", CORPUS | {"code": "c"}, write)
-    model = study.make(study.runs(), "models", {"seed": 2, "code": "m", "start": [{"seed": 5}]}, write)
-    study.make(study.data(), "corpora", CORPUS | {"code": "c"}, refuse)
+    corpus = text.of(CORPUS)
+    made = model.of({"seed": 2, "start": [{"seed": 5}]})
+    assert corpus.results and made.results and corpus.results
     facts = run.facts()
-    assert facts["read"] == {"corpora": 1, "models": 1}
+    assert facts["read"] == {"text": 1, "model": 1}
     assert facts["seeds"] == [1, 2, 5]
     first, second = shared(run)["read"]
-    assert (first["kind"], first["key"], first["seeds"], first["code"]) == ("corpora", corpus.name, [1], "c")
-    assert (second["kind"], second["key"], second["seeds"], second["code"]) == ("models", model.name, [2, 5], "m")
-    assert first["files"] == {name: study.digest(corpus / name) for name in ("b.bin", "inner/a.txt")}
-    assert first["spec"] == CORPUS | {"code": "c"}
-    assert facts["data"] == {f"controlled ru news {corpus.name}": first["sha256"]}
+    assert (first["kind"], first["key"], first["seeds"], first["version"]) == ("text", corpus.key, [1], 3)
+    assert (second["kind"], second["key"], second["seeds"], second["version"]) == ("model", made.key, [2, 5], 2)
+    assert first["files"] == {"results/inner/a.txt": study.digest(corpus.results / "inner" / "a.txt")}
+    assert first["spec"] == CORPUS and "spec" not in second
+    assert facts["data"] == {f"text ru news {corpus.key}": first["sha256"]}
     assert first["sha256"] == second["sha256"]  # of the same files
-    other = study.make(study.data(), "corpora", {"seed": 3}, lambda folder: (folder / "c.txt").write_text("c"))
-    assert run.facts()["data"][other.name] != first["sha256"]
-    study.make(study.data(), "corpora", {"seed": 9}, refuse)  # was there before the run
+    other = text.of({"seed": 3, "text": "other"})
+    assert other.results and run.facts()["data"][f"text {other.key}"] != first["sha256"]
+    assert text.of({"seed": 9}).results  # was there before the run
     assert run.facts()["seeds"] == [1, 2, 3, 5, 9] and len(run.facts()["data"]) == 3
     assert {"settings", "commit", "code", "libraries", "hardware", "threads"} <= set(shared(run))
     assert shared(run)["started"] == facts["started"]
 
 
-def test_what_one_run_read_is_no_other_runs(tmp_path):
+def test_a_sidecar_says_what_was_published(kinds, tmp_path, monkeypatch):
+    _, model = kinds
+    made = model.of({"seed": 2})
+    published.write_index({made.key: published.pack(study.make(made), False)})
+    monkeypatch.setenv("HEADS_RUNS", str(tmp_path / "other"))
+    run = study.begin("01_x", {"profile": "tiny", "output": str(tmp_path / "out")})
+    assert made.results and [thing["published"] for thing in run.read()] == [True]
+
+
+def test_what_one_run_read_is_no_other_runs(kinds, tmp_path):
     one = study.begin("01_x", {"profile": "tiny", "output": str(tmp_path / "out")})
-    study.make(study.data(), "corpora", CORPUS, write)
+    study.make(kinds[0].of(CORPUS))
     other = study.begin("02_x", {"profile": "tiny", "output": str(tmp_path / "out")})
     assert (len(one.read()), len(other.read())) == (1, 0)
 
 
-def test_sidecars_hold_no_path_of_the_machine(tmp_path):
+def test_sidecars_hold_no_path_of_the_machine(kinds, tmp_path):
     given = {"profile": "tiny", "data_root": str(tmp_path / "texts"), "pretrained": f"{tmp_path}/models/marian",
              "parser": f"{tmp_path}/parses/dev.conllu", "overrides": f"grouping.language.text={tmp_path}/novels beam=2",
              "output": str(tmp_path / "out")}  # fmt: skip
     run = study.begin("01_x", given)
-    study.make(study.data(), "parses", {"parser": given["parser"], "corpus": "facebook/bart-large"}, write)
+    study.make(kinds[0].of({"parser": given["parser"], "corpus": "facebook/bart-large"}))
     facts = run.facts()
     assert str(tmp_path) not in json.dumps(facts) + json.dumps(shared(run))
     assert facts["command"] == (

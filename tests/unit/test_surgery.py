@@ -427,6 +427,44 @@ def test_other_task_heads(family, class_name, tmp_path):
         assert type(loaded) is type(model) and torch.equal(loaded(**batch)[0], model(**batch)[0])
 
 
+@families
+def test_a_file_in_half_precision(family, tmp_path):
+    model, batch = three_layers(family), tiny_batch(family)
+    remove(model, some_heads(model, 0))
+    before = {name: tensor.clone() for name, tensor in model.state_dict().items()}
+    config, expected = model.config.to_dict(), logits(model, batch)
+    save(model, tmp_path / "half", torch.float16)
+    save(model, tmp_path / "whole")
+    assert all(torch.equal(tensor, before[name]) for name, tensor in model.state_dict().items())
+    assert torch.equal(logits(model, batch), expected) and model.dtype == torch.float32
+    assert model.config.to_dict() == config | {name: model.config.to_dict()[name] for name in ("architectures", "dtype")}
+
+    stored = load_file(tmp_path / "half" / "model.safetensors")
+    assert all(tensor.dtype == torch.float16 for tensor in stored.values() if tensor.is_floating_point())
+    sizes = [(tmp_path / name / "model.safetensors").stat().st_size for name in ("half", "whole")]
+    assert 0.4 < sizes[0] / sizes[1] < 0.7
+    found, same = load(tmp_path / "half", torch.float32), load(tmp_path / "half")
+    assert (found.dtype, same.dtype) == (torch.float32, torch.float16) and kept(found) == kept(same) == kept(model)
+    for name, tensor in found.state_dict().items():
+        assert torch.equal(tensor, before[name].half().float()), name
+    close(logits(found, batch), expected, 2e-2)
+    save(found, tmp_path / "again", torch.float16)  # what was rounded once is not rounded again
+    again = load_file(tmp_path / "again" / "model.safetensors")
+    assert all(torch.equal(tensor, again[name]) for name, tensor in stored.items())
+
+
+def test_numbers_too_large_for_a_number_type_are_refused(tmp_path):
+    model = tiny_model("opt")
+    with torch.no_grad():
+        model.get_parameter("model.decoder.layers.1.fc1.weight")[2, 3] = -70_000
+    with pytest.raises(StudyError, match=r"layers\.1\.fc1\.weight .* wider"):
+        save(model, tmp_path / "model", torch.float16)
+    assert not list(tmp_path.iterdir())
+    save(model, tmp_path / "model", torch.bfloat16)  # as wide as single precision
+    with pytest.raises(StudyError, match=r"layers\.1\.fc1\.weight .* wider"):
+        load(tmp_path / "model", torch.float16)
+
+
 def test_saving_again_replaces_the_model_and_keeps_other_files(tmp_path, monkeypatch):
     model, folder, batch = tiny_model("opt"), tmp_path / "model", tiny_batch("opt")
     folder.mkdir()

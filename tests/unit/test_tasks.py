@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import itertools
+import shutil
+from contextlib import contextmanager
 
 import numpy as np
 import pytest
 import torch
 from transformers import OPTForCausalLM, PegasusForConditionalGeneration
 
-from helpers import corpora, scoring, study, subjects, tasks
+from helpers import corpora, scoring, study, subjects, tasks, training
 from helpers.corpora import texts
 from helpers.study import StudyError
 from helpers.tasks import LANGUAGE, SUMMARIZATION, TRANSLATION
@@ -175,24 +177,31 @@ def test_fresh_models(made, kind):
     assert max(int(batch["input_ids"].max()), int(batch["labels"].max())) < size
 
 
+def build(spec, place):
+    training.keep(tasks.task_of(spec).build(SHAPE, spec["seed"]), place)
+
+
+@contextmanager
+def opened(spec, splits, control):
+    yield training.stored(RUN.of(spec))
+
+
+RUN = study.Kind("task run", 1, build, lambda spec: [corpora.recipe(spec["corpus"])], opened=opened)
+
+
 @pytest.mark.parametrize("kind", tasks.METRICS)
-def test_outputs_are_stored_once(made, kind, tmp_path, monkeypatch):
+def test_outputs_are_stored_once_and_read_without_the_model(made, kind, tmp_path, monkeypatch):
     monkeypatch.setenv("HEADS_RUNS", str(tmp_path / "runs"))
-    task, calls = made[kind], []
-
-    def load():
-        calls.append(1)
-        return task.build(SHAPE, 3).eval()
-
-    first = task.outputs({"model": "a"}, load, "test", 1)
-    assert task.outputs({"model": "a"}, load, "test", 1) == first and calls == [1]
-    task.outputs({"model": "b"}, load, "test", 1)
-    task.outputs({"model": "a"}, load, "test", 2)
-    assert len(calls) == 3
-    if kind == LANGUAGE:
-        assert [list(row) for row in tasks.block_losses(load(), task._encoded("test"))] == first
-    else:
-        assert len(first) == 10 and all(isinstance(text, str) for text in first)
+    task, run = made[kind], RUN.of({"corpus": made[kind].corpus, "seed": 3})
+    first = tasks.outputs(run, "test", 1)
+    own = task.put_out(training.stored(run), "test", 1)
+    assert first == [list(row) if kind == LANGUAGE else row for row in own] and len(first) > 4
+    shutil.rmtree(run.folder)
+    assert tasks.outputs(run, "test", 1) == first and not run.made()
+    others = [tasks.put_out(run, 2), tasks.put_out(run, 1, {"form": "x"}), tasks.put_out(RUN.of(run.spec | {"seed": 4}), 1)]
+    assert len({recipe.key for recipe in [tasks.put_out(run, 1), *others]}) == 4
+    with pytest.raises(StudyError, match="'news'"):
+        tasks.outputs(run, "news", 1)
 
 
 def test_block_losses_are_the_models_own(made):
@@ -256,14 +265,20 @@ def test_scores_of_language_models_are_perplexity(made):
     assert np.isnan(task.interval(own, None, 0)["perplexity"][1:]).all()
 
 
-# --- with a converged model ------------------------------------------------------------------------------------------
+# --- as the measures take it -----------------------------------------------------------------------------------------
 
 
-def test_a_converged_model_brings_its_vocabularies(made):
-    start = tiny_groups.start()
-    subject = subjects.of(start, "ru")
-    task = tasks.of(start["corpus"], subject)
-    assert (task.source, task.target) == (subject.source, subject.target) and task.kind == TRANSLATION
-    seen = task.subject(subject.model)
-    assert seen.model is subject.model and seen.folder == study.data() / "corpora" / study.key(start["corpus"])
+def test_a_translation_model_with_a_tasks_text_is_a_subject(made):
+    task = made[TRANSLATION]
+    model = task.build(SHAPE, 1)
+    seen = subjects.of_task(task, model)
+    assert seen.model is model and seen.folder == corpora.prepare(task.corpus)
     assert [pair.source for pair in seen.dev] == [pair.source for pair in task.pairs("dev")] and seen.dev[0].heads
+
+
+def test_a_subject_reads_its_model_only_when_it_is_asked_for(made, tmp_path, monkeypatch):
+    monkeypatch.setenv("HEADS_RUNS", str(tmp_path / "runs"))
+    spec = tiny_groups.start()
+    subject = subjects.of(spec, "ru")
+    assert subject.dev and list(subject.batches(first=4)) and subject.counts.sum() > 0 and subject.links
+    assert not training.trained(spec).made()

@@ -6,16 +6,15 @@ import json
 import math
 import os
 import signal
-import subprocess
-import sys
-import time
+import threading
 from itertools import pairwise
 
 import pandas as pd
 import pytest
 import torch
+from safetensors.torch import load_file
 
-from helpers import corpora, heads, models, study, subjects, training
+from helpers import corpora, heads, models, study, subjects, tasks, training
 from helpers.corpora import Pair, tokens
 from helpers.study import StudyError
 
@@ -238,6 +237,52 @@ def test_a_resumed_run_does_not_repeat_its_steps(tmp_path, monkeypatch):
     fit(tmp_path, objective=count)
     assert len(calls) == 20 - 12
     assert torch.equal(calls[0], list(epochs(1))[5]["input_ids"])  # step 13 is the sixth batch of the second epoch
+
+
+def signalled_at(step, sign):
+    """The usual objective, during which a run is asked to end."""
+    calls = []
+
+    def objective(model, batch):
+        calls.append(1)
+        if len(calls) == step:
+            os.kill(os.getpid(), sign)
+        return training.cross_entropy(model, batch, 0.1)
+
+    return objective
+
+
+@pytest.mark.parametrize("sign", [signal.SIGTERM, signal.SIGINT])
+@pytest.mark.parametrize("step", [1, 5, 7, 8])  # the first one, one that is evaluated, the last of an epoch, the first of one
+def test_a_run_that_is_asked_to_end_saves_at_once(sign, step, tmp_path):
+    whole, history = fit(tmp_path / "whole")
+    before = signal.getsignal(sign)
+    with pytest.raises(KeyboardInterrupt):
+        fit(tmp_path / "work", objective=signalled_at(step, sign))
+    assert signal.getsignal(sign) is before
+    assert torch.load(tmp_path / "work" / "checkpoint.pt", weights_only=True)["state"]["step"] == step
+    resumed, again = fit(tmp_path / "work")
+    pd.testing.assert_frame_equal(without_seconds(again), without_seconds(history), check_exact=True)
+    assert same_weights(resumed, whole)
+
+
+def test_a_run_that_is_asked_to_end_in_its_last_step_is_done(tmp_path):
+    whole, _ = fit(tmp_path / "whole")
+    assert same_weights(fit(tmp_path / "work", objective=signalled_at(20, signal.SIGTERM))[0], whole)
+    assert not (tmp_path / "work").exists()
+
+
+def test_a_run_in_another_thread_leaves_signals_alone(tmp_path):
+    before, found = signal.getsignal(signal.SIGTERM), []
+
+    def look(model, batch):
+        found.append(signal.getsignal(signal.SIGTERM))
+        return training.cross_entropy(model, batch, 0.1)
+
+    thread = threading.Thread(target=fit, args=(tmp_path, None, look))
+    thread.start()
+    thread.join()
+    assert found == [before] * 20
 
 
 def test_a_loss_that_is_no_number(tmp_path, monkeypatch):
@@ -467,59 +512,39 @@ def tiny_spec(**more):
     return subjects.spec(settings, "de-subtitles", 1)
 
 
-def command(spec, tmp_path, **more):
-    path = tmp_path / "spec.json"
-    path.write_text(json.dumps(spec), encoding="utf-8")
-    code = f"from helpers import training; training.SAVE_EVERY = 0; training.main([{str(path)!r}, '--threads', '1'])"
-    return subprocess.Popen(
-        [sys.executable, "-c", code], cwd=study.ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-        env=os.environ | {name: str(value) for name, value in more.items()},
-    )  # fmt: skip
-
-
-def test_a_killed_process_is_resumed_to_the_same_model(tmp_path):
-    spec = tiny_spec(**{"training.steps": 60, "training.evaluate_every": 20})
-    whole = training.trained(spec)
-    elsewhere = tmp_path / "elsewhere"
-    place = elsewhere / "models" / study.key(spec)
-    checkpoint = elsewhere / "work" / study.key(spec) / "checkpoint.pt"
-    with command(spec, tmp_path, HEADS_RUNS=elsewhere) as process:
-        while not checkpoint.exists() and process.poll() is None:
-            time.sleep(0.005)
-        process.send_signal(signal.SIGKILL)
-    assert process.returncode == -signal.SIGKILL
-    assert not study.made(place)
-    step = torch.load(checkpoint, weights_only=False)["state"]["step"]
-    assert 0 < step < 60
-    with command(spec, tmp_path, HEADS_RUNS=elsewhere) as process:
-        out, err = process.communicate(timeout=120)
-    assert process.returncode == 0, err
-    assert out.strip() == str(place)
-    digests = [json.loads((folder / "made.json").read_text())["files"]["model.safetensors"] for folder in (whole, place)]
-    assert digests[0] == digests[1]
-    histories = [without_seconds(pd.read_csv(folder / "history.csv")) for folder in (whole, place)]
-    pd.testing.assert_frame_equal(*histories, check_exact=True)
-    assert not checkpoint.exists()
-
-
-def test_a_model_is_trained_once_and_loaded(monkeypatch):
-    spec = tiny_spec(**{"training.steps": 4})
-    assert json.loads(json.dumps(spec)) == spec
-    folder = training.trained(spec)
-    assert folder == training.place(spec) == study.place(study.runs(), "models", spec)
-    assert {"model.safetensors", "config.json", "history.csv", "made.json"} <= {f.name for f in folder.iterdir()}
+def test_a_model_is_trained_once_and_read(monkeypatch):
+    made = training.trained(tiny_spec(**{"training.steps": 4}), "a label")
+    assert json.loads(json.dumps(made.spec)) == made.spec and (made.kind, made.label) == (training.MODEL, "a label")
+    assert {f.name for f in made.results.iterdir()} == {"history.csv", "heads.json"}
+    assert {"model.safetensors", "config.json"} <= {f.name for f in made.weights.iterdir()}
+    assert pd.read_csv(made.results / "history.csv").step.tolist()[-1] == 4
     monkeypatch.setattr(training, "fit", None)
-    assert training.trained(spec) == folder
-    model = training.load(spec)
-    assert not model.training
-    found = training.translations(spec, "test", 1)
+    model = training.stored(training.trained(made.spec))
+    assert not model.training and model.device == models.device()
+    found = tasks.outputs(made, "test", 1)
+    assert len(found) == 4 and found == tasks.task_of(made.spec).put_out(model, "test", 1)
     monkeypatch.setattr(training, "translate", None)
-    assert training.translations(spec, "test", 1) == found
-    assert len(found) == 4
-    path = folder / "model.safetensors"
-    path.write_bytes(path.read_bytes()[:1000])
-    with pytest.raises(StudyError, match="is damaged: delete the folder"):
-        training.load(spec)
+    assert tasks.outputs(made, "test", 1) == found
+    with pytest.raises(StudyError, match="no test set 'tset'"):
+        tasks.outputs(made, "tset", 1)
+
+
+def test_a_model_is_what_was_stored_of_it(monkeypatch):
+    monkeypatch.setattr(study.recipe, "KINDS", {})
+    model = build(width=32)
+    heads.remove(model, [("encoder", 0, 1), ("cross", 0, 0)])
+    left = heads.kept(model)
+
+    def leave(spec, place):
+        training.keep(model, place)
+
+    made = study.Kind("thing", 1, leave).of({})
+    found = training.stored(made)
+    states = model.state_dict(), found.state_dict()
+    assert {value.dtype for value in states[1].values() if value.is_floating_point()} == {torch.float32}
+    assert all(torch.equal(value.half().float(), states[1][name]) for name, value in states[0].items())
+    assert training.kept(made) == heads.kept(found) == left
+    assert load_file(made.weights / "model.safetensors")["model.encoder.layers.0.fc1.weight"].dtype == torch.float16
 
 
 def test_a_control_without_encoder_heads(monkeypatch):
@@ -528,15 +553,15 @@ def test_a_control_without_encoder_heads(monkeypatch):
     assert (plain["closed"], control["closed"]) == ([], ["encoder"])
     assert study.key(plain) != study.key(control)
     assert study.key(plain["corpus"]) == study.key(control["corpus"])
-    model = training.load(control)
+    model = training.stored(training.trained(control))
     source, target = tokens.sides(corpora.prepare(control["corpus"]))
     built = models.build(control["model"], source.size, target.size, control["seed"])
     for layer, fresh in zip(model.model.encoder.layers, built.model.encoder.layers, strict=True):
-        assert torch.equal(layer.self_attn.q_proj.weight, fresh.self_attn.q_proj.weight)
+        assert torch.equal(layer.self_attn.q_proj.weight, fresh.self_attn.q_proj.weight.half().float())
     seen = []
     monkeypatch.setattr(training, "translate", lambda model, texts, *more: seen.append(heads_open(model)) or ["x"] * len(texts))
-    training.translations(control, "test", 1)
-    training.translations(plain, "test", 1)
+    for spec in (control, plain):
+        tasks.outputs(training.trained(spec), "test", 1)
     assert seen == [False, True]
 
 
@@ -547,13 +572,3 @@ def heads_open(model):
         plain = model(**batch).logits
         with heads.gate(model, dict.fromkeys(heads.index(model, kinds=("encoder",)), 0.0)):
             return not torch.equal(model(**batch).logits, plain)
-
-
-def test_specs_that_lack_something(tmp_path, capsys):
-    path = tmp_path / "spec.json"
-    for text in ("[]", "{}", '{"corpus": {}, "model": {}, "training": {}, "closed": []}'):
-        path.write_text(text)
-        with pytest.raises(SystemExit) as caught:
-            training.main([str(path)])
-        assert caught.value.code == 2
-        assert "lacks '" in capsys.readouterr().err

@@ -1,11 +1,16 @@
 """The workflow plans what the study needs, on one seed or several, and refuses what it does not know."""
 
+import signal
 import subprocess
 import sys
+import time
+from collections import Counter
 
+import psutil
 import pytest
 
-from helpers import study
+from helpers import plan as planned
+from helpers import study, subjects
 
 
 def plan(*config, options=("--cores", "1")):
@@ -18,43 +23,29 @@ def counts(done):
     said = done.stdout + done.stderr
     assert done.returncode == 0, said
     rows = [line.split() for line in said.splitlines()]
-    return {row[0]: int(row[1]) for row in rows if row[1:] and row[1].isdigit()}
+    return {row[0]: int(row[1]) for row in rows if len(row) == 2 and row[0].isidentifier() and row[1].isdigit()}
 
 
-@pytest.mark.parametrize("seeds", [1, 2])
-def test_plan_of_the_whole_study(seeds):
-    found = counts(plan("profile=tiny", f"seeds={seeds}"))
-    # four corpora, and one for each of the three tasks of grouped heads, and dialogues; four models and the control without
-    # encoder attention; of a model of each register the runs with encoder heads, their scores and the heads removed at once,
-    # of one all kinds; grouped heads: rows of translation in as many jobs as the profile says, of the two other tasks and of
-    # a converged model, which is one of the four; dialogues, whose plain models of each seed come before as many jobs of
-    # injection as the profile says, and a translation model; the comparison of each swept model and of the summarizer
-    settings = study.settings("tiny")
-    wanted = {
-        "corpus": 4 + 3 + 1, "model": 4 + 1, "pruning": 2 * (9 + 2) + 3, "grouped": settings["grouping"]["jobs"] + 3,
-        "injection": max(seeds, settings["coreference"]["alone"]) + settings["coreference"]["jobs"] + 1,
-        "comparison": (2 + 1 + 1) * seeds, "notebook": 7, "all": 1,
-    }  # fmt: skip
-    if seeds == 2:  # the models compared once more, on text of their own: no variants, other criteria on the first alone
-        wanted |= {"corpus": wanted["corpus"] + 2, "model": wanted["model"] + 2, "pruning": wanted["pruning"] + 7 + 1 + 4 + 2}
-    assert {name: found[name] for name in wanted} == wanted
+def test_a_dry_run_has_every_job_of_the_plan():
+    found = counts(plan("profile=tiny", "seeds=2"))
+    settings = study.settings("tiny", study.parse_overrides(planned.with_seeds("", 2)))
+    notebooks = planned.goals(settings, subjects.names(settings), 1)
+    jobs = planned.jobs(planned.missing(need for needs in notebooks.values() for need in needs)).values()
+    wanted = Counter(job.first.kind.name.replace(" ", "_") for job in jobs) | {"notebook": len(notebooks), "all": 1}
+    assert found == wanted | {"total": sum(wanted.values())}
 
 
-@pytest.mark.parametrize("only", ["02", "00"])
-def test_one_notebook_by_its_number(only):
-    found = counts(plan("profile=tiny", f"only={only}"))  # which the command line makes an integer
-    assert found["notebook"] == 1 and "pruning" not in found
+def test_one_notebook_by_its_number():
+    found = counts(plan("profile=tiny", "only=00"))  # which the command line makes an integer
+    assert found["notebook"] == 1 and "model" in found and "pruned" not in found
 
 
-def test_unknown_profile_and_setting_and_a_price_below_zero():
-    for config, said in (
-        ("profile=huge", "no profile 'huge'"),
-        ("overrides=training.stps=3", "no setting 'training.stps'"),
-        ("overrides=pruning.penalties=[-1]", "The price of an open gate (lambda) must be a number from 0, not -1."),
-        ("seeds=0", "There must be one seed or more, not 0"),
-    ):
-        done = plan(config)
-        assert done.returncode != 0 and said in done.stderr and "Traceback" not in done.stderr
+@pytest.mark.parametrize(
+    ("config", "said"), [("overrides=training.stps=3", "no setting 'training.stps'"), ("seeds=0", "one seed or more")]
+)
+def test_bad_input_is_one_sentence(config, said):
+    done = plan(config)
+    assert done.returncode != 0 and "error: " in done.stderr and said in done.stderr and "Traceback" not in done.stderr
 
 
 def test_a_command_waits_for_a_gpu_that_is_taken(tmp_path):
@@ -80,3 +71,45 @@ def test_without_a_gpu_a_command_that_needs_one_is_refused(tmp_path):
     environment = {"PATH": "/usr/bin:/bin", "TMPDIR": str(tmp_path), "CUDA_VISIBLE_DEVICES": ""}
     done = subprocess.run(command, cwd=study.ROOT, env=environment, capture_output=True, text=True)
     assert done.returncode == 1 and "There is no GPU on this machine: run make study with GPU=0." in done.stderr
+
+
+# --- ending a run ----------------------------------------------------------------------------------------------------
+
+TREE = """
+import os, pathlib, signal, subprocess, sys, time
+how, depth, folder = sys.argv[1], int(sys.argv[2]), pathlib.Path(sys.argv[3])
+if how == "deaf" and not depth:
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
+(folder / f"{depth}.part").write_text(str(os.getpid()))
+(folder / f"{depth}.part").rename(folder / f"{depth}.pid")
+if depth:
+    subprocess.Popen([sys.executable, sys.argv[0], how, str(depth - 1), folder])
+if how != "orphan" or depth != 1:
+    time.sleep(120)
+"""
+
+
+def interruptible(*command):
+    command = [sys.executable, study.ROOT / "workflow" / "interruptible.py", *command]
+    return subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
+
+
+@pytest.mark.parametrize(
+    ("sign", "how"), [("SIGTERM", "hears"), ("SIGINT", "hears"), ("SIGTERM", "deaf"), ("SIGTERM", "orphan")]
+)
+def test_a_signal_ends_a_command_with_all_that_it_started(sign, how, tmp_path):
+    (tmp_path / "tree.py").write_text(TREE)
+    whole = interruptible(sys.executable, tmp_path / "tree.py", how, "2", tmp_path)
+    while len(pids := list(tmp_path.glob("*.pid"))) < 3:
+        assert whole.poll() is None
+        time.sleep(0.1)
+    family = [psutil.Process(pid) for path in pids if psutil.pid_exists(pid := int(path.read_text()))]
+    started = time.monotonic()
+    whole.send_signal(getattr(signal, sign))
+    assert whole.wait(60) == 130 and "goes on where it was" in whole.stderr.read()
+    assert not psutil.wait_procs(family, 5)[1] and time.monotonic() - started < 20
+
+
+@pytest.mark.parametrize("code", [0, 7])
+def test_a_command_that_ends_by_itself_keeps_its_exit_code(code):
+    assert interruptible("sh", "-c", f"exit {code}").wait(60) == code

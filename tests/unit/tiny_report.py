@@ -23,7 +23,7 @@ def make(folder: Path) -> tuple[subjects.Subject, pd.DataFrame, dict[str, Any]]:
     subject = subjects.load(settings, NAME, 1)
     sweep = pruning.sweep(settings, NAME, subject.spec, ("encoder",), 1)
     for run in curves.l0_runs(sweep):
-        pruning.made(run)
+        study.make(pruning.run(run))
     table = measures.confidence(subject.model, subject.batches()).to_frame()
     table = table.join(
         measures.importance(subject.model, subject.batches(), per="example", norm=None).rename("gradient, example")

@@ -1,0 +1,977 @@
+"""The store of all recipes: keys, whole or not at all, two runs at once, kills, full disks, damage, published runs."""
+
+from __future__ import annotations
+
+import ast
+import contextlib
+import gc
+import hashlib
+import json
+import multiprocessing
+import os
+import random
+import re
+import resource
+import shutil
+import signal
+import subprocess
+import sys
+import time
+import types
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+import torch
+
+from helpers import corpora, plan, study, subjects, tasks, training
+from helpers.corpora import controlled
+from helpers.study import StudyError, published
+from helpers.study import recipe as recipes
+
+
+@pytest.fixture(autouse=True)
+def own_kinds():
+    """Kinds that a test makes are forgotten, with their keys."""
+    before = dict(study.KINDS)
+    yield
+    study.KINDS.clear()
+    study.KINDS.update(before)
+    recipes._key.cache_clear()
+
+
+class Thing:
+    """A kind that leaves a result in a folder, and weights, if it shall; `built` counts how often it was made."""
+
+    def __init__(self, name="thing", version=1, needs=(), weights=1000, results=100, **more):
+        self.built, self.sizes = 0, (results, weights)
+        recipes._key.cache_clear()  # of another kind of this name
+        self.kind = study.Kind(name, version, self.build, lambda spec: needs, **more)
+
+    def build(self, spec, place):
+        self.built += 1
+        study.write_text(place.results / "inner" / "a.txt", json.dumps(spec) + "a" * self.sizes[0])
+        study.write_text(place.results / "b.txt", "b")
+        if self.sizes[1]:
+            (place.weights / "w.bin").write_bytes(bytes(self.sizes[1]))
+
+    def of(self, **spec):
+        return self.kind.of(spec, "a thing")
+
+
+def files(folder):
+    """What lies in a folder: digest by path."""
+    return {str(path.relative_to(folder)): study.digest(path) for path in sorted(folder.rglob("*")) if path.is_file()}
+
+
+def left_over():
+    """Scratch names in the store."""
+    return [path for side in (study.runs(), study.data()) for path in side.rglob(".*")]
+
+
+def sentence(said):
+    """One sentence, in one line."""
+    assert re.fullmatch(r"[^\n]+[^.\n]\.\n?", str(said)), said
+    return str(said)
+
+
+def refused(attempt):
+    with pytest.raises(StudyError) as caught:
+        attempt()
+    return sentence(caught.value)
+
+
+def forked(work, *given):
+    """A process of its own, with all that this one has imported and made."""
+    process = multiprocessing.get_context("fork").Process(target=work, args=given)
+    process.start()
+    return process
+
+
+def wait_until(true, process):
+    late = time.time() + 240
+    while not true() and process.is_alive() and time.time() < late:
+        time.sleep(0.002)
+    assert true()
+
+
+def lines(path):
+    return path.read_text(encoding="utf-8").splitlines() if path.exists() else []
+
+
+# --- keys ------------------------------------------------------------------------------------------------------------
+
+
+def modules():
+    """Names of the modules that hold the kinds of the study."""
+    return {kind.name: kind.build.__module__ for kind in study.KINDS.values() if kind.build.__module__.startswith("helpers.")}
+
+
+@pytest.fixture(scope="module")
+def real():
+    """Every recipe of a study."""
+    settings = study.settings("tiny")
+    goals = plan.goals(settings, subjects.names(settings), 1)
+    parses = corpora.PARSES.of({"corpus": corpora.spec(settings, "de", "news", 1), "split": "dev", "parser": "spacy"})
+    found = [*plan.closure(need for needs in goals.values() for need in needs), parses]
+    assert {recipe.kind.name for recipe in found} == set(modules())
+    return found
+
+
+def one_of_each(found):
+    """The last recipe of each kind: that with the longest way to the texts."""
+    return {recipe.kind.name: recipe for recipe in found}
+
+
+def by_hand(recipe, known):
+    """A key by its definition: kind, version, spec, keys of what is needed, device and precision, and nothing else."""
+    name = recipe.kind.name, json.dumps(recipe.spec, sort_keys=True)
+    if name not in known:
+        needed = {by_hand(need.recipe, known) for need in recipe.needs}
+        device = [] if recipe.kind.text else ["cpu", "float32"]
+        parts = [json.dumps(part, sort_keys=True) for part in (recipe.kind.name, recipe.version, recipe.spec)]
+        parts += [json.dumps(sorted(needed)), json.dumps(device)]
+        known[name] = hashlib.sha256(f"[{', '.join(parts)}]".encode()).hexdigest()[:16]
+    return known[name]
+
+
+def test_keys_are_what_they_say_they_are(real, monkeypatch):
+    monkeypatch.setenv("HEADS_DEVICE", "cpu")
+    known = {}
+    assert [recipe.key for recipe in real] == [by_hand(recipe, known) for recipe in real]
+    assert len({recipe.key for recipe in real}) == len(real) > 100
+
+
+def first_local(function):
+    """The first name that is given a value in a function and nowhere else taken for another thing."""
+    named = {arg.arg for node in ast.walk(function) if isinstance(node, ast.arguments) for arg in ast.walk(node)
+             if isinstance(arg, ast.arg)}  # fmt: skip
+    if any(isinstance(node, ast.Global | ast.Nonlocal) for node in ast.walk(function)):
+        return None
+    given = (target for node in function.body if isinstance(node, ast.Assign) for target in node.targets)
+    return next((target.id for target in given if isinstance(target, ast.Name) and target.id not in named), None)
+
+
+def renamed_locals(tree):
+    for function in tree.body:
+        if isinstance(function, ast.FunctionDef) and (local := first_local(function)):
+            for node in ast.walk(function):
+                if isinstance(node, ast.Name) and node.id == local:
+                    node.id += "_with_another_name"
+
+
+def reworded_messages(tree):
+    for node in ast.walk(tree):
+        for text in ast.walk(node) if isinstance(node, ast.Raise) else ():
+            if isinstance(text, ast.Constant) and isinstance(text.value, str):
+                text.value += " In other words."
+
+
+def without_annotations(tree):
+    for node in ast.walk(tree):
+        if isinstance(node, ast.FunctionDef):
+            node.returns = None
+        if isinstance(node, ast.arg):
+            node.annotation = None
+
+
+def moved_functions(tree):
+    plain = [node for node in tree.body if not isinstance(node, ast.FunctionDef)]
+    at_once = {name.id for node in plain for name in ast.walk(node) if isinstance(name, ast.Name)}
+    late = [node for node in tree.body if isinstance(node, ast.FunctionDef) and node.name not in at_once]
+    tree.body = [node for node in tree.body if node not in late] + late[::-1]
+
+
+def other_docstrings(tree):
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef) and ast.get_docstring(node):
+            node.body[0].value.value += "\n\n    In other words."
+
+
+def other_labels(tree):
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "of" and node.args[1:]:
+            node.args[1] = ast.Constant("another label")
+
+
+def raised_versions(tree):
+    calls = [n for n in ast.walk(tree) if isinstance(n, ast.Call) and isinstance(n.func, ast.Attribute)]
+    for call in calls:
+        if call.func.attr == "Kind" and isinstance(call.args[1], ast.Constant):
+            call.args[1].value += 1
+
+
+def keys_after(change, real):
+    """Keys of the same recipes once the source of every module that holds kinds is changed."""
+    changed = 0
+    for name in set(modules().values()):
+        module = sys.modules[name]
+        tree = ast.parse(Path(module.__file__).read_text(encoding="utf-8"))
+        before = ast.dump(tree)
+        change(tree)
+        changed += before != ast.dump(tree)
+        again = types.ModuleType(name)
+        exec(compile(ast.fix_missing_locations(tree), module.__file__, "exec"), again.__dict__)  # names its kinds anew
+        for register, old in vars(module).items():
+            if register.isupper() and isinstance(old, dict):  # other modules write into it
+                vars(again)[register].update({key: old[key] for key in old.keys() - vars(again)[register].keys()})
+    assert changed > 3
+    recipes._key.cache_clear()
+    return {kind: study.kind(kind).of(recipe.spec).key for kind, recipe in one_of_each(real).items()}
+
+
+@pytest.mark.parametrize(
+    "change",
+    [renamed_locals, reworded_messages, without_annotations, moved_functions, other_docstrings, other_labels],
+    ids=lambda change: change.__name__,
+)
+def test_a_change_of_code_that_changes_no_number_changes_no_key(change, real):
+    before = {kind: recipe.key for kind, recipe in one_of_each(real).items()}
+    old = dict(study.KINDS)
+    assert keys_after(change, real) == before
+    assert all(study.KINDS[name].build is not old[name].build for name in modules())
+
+
+def test_a_raised_version_changes_the_keys_of_its_kind_and_of_what_is_made_from_it(real):
+    before = {kind: recipe.key for kind, recipe in one_of_each(real).items()}
+    after = keys_after(raised_versions, real)
+    assert {kind for kind in before if before[kind] == after[kind]} == {"pairs"}  # its version stands elsewhere
+
+
+def test_a_german_word_changes_no_key_of_a_russian_model(monkeypatch):
+    settings = study.settings("tiny")
+
+    def keys():
+        recipes._key.cache_clear()
+        models = {name: training.trained(subjects.spec(settings, name, 1)) for name in ("ru-news", "de-news", "ru-subtitles")}
+        return {name: (corpora.recipe(made.spec["corpus"]).key, made.key, tasks.put_out(made, 2).key)
+                for name, made in models.items()}  # fmt: skip
+
+    before = keys()
+    monkeypatch.setitem(controlled.VERSIONS, "de", controlled.VERSIONS["de"] + 1)
+    after = keys()
+    assert {name for name in before if before[name] == after[name]} == {"ru-news", "ru-subtitles"}
+    assert not set(before["de-news"]) & set(after["de-news"])
+
+
+def test_what_a_key_depends_on(monkeypatch):
+    def chain(first=1, second=1, third=1, spec=1, name="thing"):
+        """The key of a thing that needs another one, which needs a third."""
+        recipes._key.cache_clear()
+        needs = [Thing("text", first, text=True).of(n=1)]
+        needs = [Thing("middle", second, needs).of(n=1)]
+        return Thing(name, third, needs).of(n=spec).key
+
+    keys = [chain(), chain(first=2), chain(second=2), chain(third=2), chain(spec=2), chain(name="other")]
+    assert len(set(keys)) == len(keys) and chain() == keys[0]
+    of_a_spec = Thing("other", lambda spec: spec["n"] // 10)
+    assert of_a_spec.of(n=11).version == 1
+    text = Thing("text", text=True).of(n=1).key
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+    monkeypatch.setenv("HEADS_DEVICE", "cuda")
+    assert chain() not in keys and Thing("text", text=True).of(n=1).key == text
+
+
+def test_what_a_key_does_not_depend_on(tmp_path, monkeypatch):
+    needs = [Thing(name, text=True).of(n=1) for name in ("one", "two")]
+    made = Thing(needs=needs).kind.of({"a": [1, 2], "b": {"x": 1.5, "y": "ж"}}, "a label")
+    key = made.key
+    recipes._key.cache_clear()
+    again = Thing(needs=[study.Need(needs[1], weights=True), *needs]).kind.of({"b": {"y": "ж", "x": 1.5}, "a": (1, 2)})
+    assert again == made and hash(again) == hash(made) and again.key == key
+    for name in ("HEADS_RUNS", "HEADS_DATA", "HEADS_PUBLISHED", "HEADS_FRESH", "OMP_NUM_THREADS"):
+        monkeypatch.setenv(name, "1")
+    recipes._key.cache_clear()
+    assert made.kind.of(made.spec, "another").key == key
+    code = "import sys, json; from helpers import study; study.Kind('one', 1, print, text=True)\n"
+    code += "print(study.kind('one').of(json.loads(sys.argv[1])).key)"
+    for seed in ("1", "2"):
+        done = subprocess.run([sys.executable, "-c", code, '{"n": 1}'], capture_output=True, text=True, check=True,
+                              cwd=study.ROOT, env=os.environ | {"PYTHONHASHSEED": seed})  # fmt: skip
+        assert done.stdout.strip() == needs[0].key
+
+
+def test_what_differs_but_in_version_and_device_is_the_same_thing(monkeypatch):
+    one, two = ((made.key, made.what) for made in (Thing(version=version).of(n=1) for version in (1, 2)))
+    assert one[0] != two[0] and one[1] == two[1] != Thing().of(n=2).what
+
+
+def test_kinds_and_folders_are_found_again():
+    made = Thing().of(n=1)
+    folder = study.make(made)
+    assert study.at(folder) == study.at(made.results) == study.at(made.weights) == made
+    with pytest.raises(StudyError, match="no folder of the store"):
+        study.at(folder.parent)
+    with pytest.raises(StudyError, match="no recipe of kind"):
+        study.kind("thign")
+    (folder / "made.json").write_text('{"kind": "thing"}')
+    assert "delete the folder" in refused(lambda: study.at(folder))
+
+
+# --- whole or not at all ---------------------------------------------------------------------------------------------
+
+
+def test_a_thing_is_made_once():
+    thing = Thing()
+    made = thing.of(n=1)
+    assert not made.made() and made.folder == study.runs() / "thing" / made.key
+    assert made.results == made.folder / "results" and made.weights == made.folder / "weights"
+    assert made.made() and made.made(weights=True) and thing.built == 1
+    manifest = study.read_json(made.folder / "made.json")
+    assert sorted(manifest["files"]) == ["results/b.txt", "results/inner/a.txt", "weights/w.bin"]
+    assert (manifest["kind"], manifest["version"], manifest["spec"]) == ("thing", 1, {"n": 1})
+    assert {"needs", "what", "time", "commit", "hardware", "libraries", "seconds"} <= set(manifest)
+    assert [path.name for path in made.folder.parent.iterdir()] == [made.key]
+    assert thing.of(n=1).results.exists() and thing.built == 1
+    assert thing.of(n=2).results.exists() and thing.built == 2
+
+
+def test_what_leaves_no_weights():
+    thing = Thing(weights=0)
+    made = thing.of(n=1)
+    assert study.make(made, weights=True) == made.folder and not (made.folder / "weights").exists()
+    assert made.made(weights=True) and study.make(made, weights=True) and thing.built == 1
+
+
+def test_texts_lie_among_the_data():
+    made = Thing(text=True).of(n=1)
+    assert made.results == study.data() / "thing" / made.key / "results"
+    assert sorted(path.name for path in study.data().iterdir()) == ["locks", "thing"] and not study.runs().exists()
+
+
+def test_what_is_built_sees_its_spec_as_a_job_gives_it():
+    seen = []
+    given = {"b": (1, 2), "a": {"y": 1, "x": 2}}
+    made = study.Kind("thing", 1, lambda spec, place: seen.append(json.dumps(spec))).of(given)
+    study.make(made)
+    assert seen == [json.dumps({"a": {"x": 2, "y": 1}, "b": [1, 2]})] == [json.dumps(study.at(made.folder).spec)]
+
+
+def test_a_build_that_raises_leaves_nothing():
+    thing = Thing()
+    made = thing.of(n=1)
+    broken = [RuntimeError("no"), KeyboardInterrupt(), StudyError("No: do this.")]
+    for error in broken:
+
+        def build(spec, place, error=error):
+            thing.build(spec, place)
+            raise error
+
+        with pytest.raises(type(error)):
+            study.make(made, build=build)
+        assert list(made.folder.parent.iterdir()) == [] and not made.made()
+    assert made.weights.exists() and made.made()
+
+
+def test_a_killed_build_is_never_read():
+    thing = Thing()
+    made = thing.of(n=1)
+
+    def build(spec, place):
+        thing.build(spec, place)
+        study.write_text(place.results / "half.txt", "half")
+        time.sleep(60)
+
+    process = forked(lambda: study.make(made, build=build))
+    wait_until(lambda: list(study.runs().rglob("half.txt")), process)
+    process.kill()
+    process.join()
+    assert process.exitcode == -signal.SIGKILL and left_over()
+    assert not made.made()
+    assert thing.built == 0 and made.weights.exists() and thing.built == 1
+    assert not left_over() and not list(study.runs().rglob("half.txt"))
+
+
+def test_a_folder_without_a_manifest_is_made_anew():
+    thing = Thing()
+    made = thing.of(n=1)
+    study.write_text(made.folder / "results" / "half.txt", "half")
+    assert not made.made()
+    assert [path.name for path in made.results.iterdir()] == ["b.txt", "inner"] and not left_over()
+
+
+def test_a_store_that_cannot_be_written(tmp_path, monkeypatch):
+    made, file = Thing().of(n=1), tmp_path / "file"
+    study.write_text(made.folder, "a file where the folder shall be")
+    assert str(made.folder) in refused(lambda: study.make(made))
+    assert made.folder.is_file() and not left_over()
+    file.touch()
+    for store in (file, file / "below"):
+        monkeypatch.setenv("HEADS_RUNS", str(store))
+        assert str(store) in refused(lambda: study.make(made))
+
+
+def test_unpaired_names_are_not_swept_away():
+    """Only what was left of the same thing goes."""
+    thing = Thing()
+    one, other = thing.of(n=1), thing.of(n=2)
+    for made in (one, other):
+        study.write_text(made.folder.with_name(f".{made.key}.12") / "half.txt", "half")
+    study.make(one)
+    assert [path.name for path in left_over()] == [f".{other.key}.12"]
+
+
+# --- damage ----------------------------------------------------------------------------------------------------------
+
+
+def spoil(path, damage):
+    if damage == "cut":
+        os.truncate(path, path.stat().st_size // 2)
+    elif damage == "changed" or path.name == "made.json":  # a folder without a manifest is unfinished, not damaged
+        path.write_text('{"spec": {}}')
+    else:
+        path.unlink()
+
+
+@pytest.mark.parametrize("name", ["results/inner/a.txt", "results/b.txt", "weights/w.bin", "made.json"])
+@pytest.mark.parametrize("damage", ["cut", "changed", "gone"])
+def test_damage_is_named(name, damage):
+    thing = Thing()
+    made = thing.of(n=1)
+    folder = study.make(made, weights=True)
+    spoil(folder / name, damage)
+    for _ in range(2):
+        said = refused(lambda: made.weights)
+        assert str(folder / name) in said and f"delete the folder {folder}" in said
+    assert thing.built == 1
+    shutil.rmtree(folder)
+    assert made.weights.exists() and thing.built == 2
+
+
+def test_damaged_weights_are_no_matter_for_results():
+    made = Thing().of(n=1)
+    spoil(made.weights / "w.bin", "cut")
+    assert made.results.exists()
+
+
+def test_results_without_weights():
+    thing = Thing()
+    made = thing.of(n=1)
+    shutil.rmtree(made.weights)
+    assert made.made() and not made.made(weights=True)
+    assert made.results.exists() and thing.built == 1
+    assert made.weights.exists() and thing.built == 2 and made.made(weights=True)
+    assert not left_over()
+
+
+# --- full disks ------------------------------------------------------------------------------------------------------
+
+
+@contextlib.contextmanager
+def files_up_to(size):
+    """No file can grow beyond so many bytes: writing fails as on a full disk, with another number."""
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size, before[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+
+
+@contextlib.contextmanager
+def tmpfs(folder, size):
+    """A disk of so many bytes."""
+    folder.mkdir()
+    if os.geteuid() or shutil.which("mount") is None:
+        pytest.skip("mounting a small disk needs root")
+    done = subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={size}", "tmpfs", folder], capture_output=True, text=True)
+    if done.returncode:
+        pytest.skip(f"a small disk cannot be mounted: {done.stderr.strip()}")
+    try:
+        yield
+    finally:
+        subprocess.run(["umount", "--lazy", folder], check=True)  # a file that was being written may still be open
+
+
+@pytest.mark.parametrize("sizes", [{"results": 5000}, {"weights": 5000}, {"results": 1, "weights": 1}],
+                         ids=["result", "weight", "manifest"])  # fmt: skip
+def test_no_room_for_a_file(sizes):
+    thing = Thing(**{"results": 10, "weights": 10} | sizes)
+    made = thing.of(n=1)
+    with files_up_to(4000 if max(sizes.values()) > 1 else 300):
+        for _ in range(2):  # the second time as the first: nothing piles up
+            said = refused(lambda: made.weights)
+            assert str(study.runs()) in said and "free" in said
+            assert not left_over() and not made.made()
+    assert made.weights.exists() and made.made(weights=True)
+
+
+# --- two runs at once ------------------------------------------------------------------------------------------------
+
+
+class Twins:
+    """Processes that want the same thing, which is done when it may be; each leaves what it said and read."""
+
+    def __init__(self, folder):
+        self.folder, self.begun, self.go = folder, folder / "begun", folder / "go"
+        self.made = study.Kind("thing", 1, self.build).of({"n": 1}, "a thing")
+
+    def build(self, spec, place):
+        with self.begun.open("a") as file:
+            file.write("begun\n")
+        while not self.go.exists():
+            time.sleep(0.002)
+        study.write_text(place.results / "a.txt", "made")
+
+    def run(self, name):
+        with (self.folder / f"{name}.err").open("w", buffering=1) as file, contextlib.redirect_stderr(file):
+            study.write_text(self.folder / f"{name}.out", (self.made.results / "a.txt").read_text())
+
+    def start(self, name, until):
+        process = forked(self.run, name)
+        wait_until(until, process)
+        return process
+
+
+def test_two_runs_of_which_one_makes_and_the_other_waits_and_reads(tmp_path):
+    twins = Twins(tmp_path)
+    one = twins.start("one", lambda: lines(twins.begun))
+    two = twins.start("two", lambda: lines(tmp_path / "two.err"))
+    assert Thing("other").of(n=1).results.exists()  # nobody waits for another thing
+    assert one.is_alive() and two.is_alive()
+    twins.go.touch()
+    for process in (one, two):
+        process.join(240)
+    assert (one.exitcode, two.exitcode) == (0, 0)
+    assert lines(twins.begun) == ["begun"] and not left_over()
+    assert [(tmp_path / f"{name}.out").read_text() for name in ("one", "two")] == ["made", "made"]
+    assert not lines(tmp_path / "one.err")
+    (said,) = lines(tmp_path / "two.err")
+    assert "a thing" in sentence(said)
+
+
+def test_two_runs_of_which_the_one_that_makes_is_killed(tmp_path):
+    twins = Twins(tmp_path)
+    one = twins.start("one", lambda: lines(twins.begun))
+    two = twins.start("two", lambda: lines(tmp_path / "two.err"))
+    one.kill()
+    one.join()
+    wait_until(lambda: len(lines(twins.begun)) == 2, two)
+    twins.go.touch()
+    two.join(240)
+    assert (one.exitcode, two.exitcode) == (-signal.SIGKILL, 0)
+    assert (tmp_path / "two.out").read_text() == "made" and not left_over()
+
+
+def test_a_text_is_made_once_for_two_stores(tmp_path, monkeypatch):
+    twins = Twins(tmp_path)
+    twins.made = study.Kind("text", 1, twins.build, text=True).of({"n": 1}, "a text")
+    one = twins.start("one", lambda: lines(twins.begun))
+    monkeypatch.setenv("HEADS_RUNS", str(tmp_path / "other"))
+    two = twins.start("two", lambda: lines(tmp_path / "two.err"))
+    twins.go.touch()
+    for process in (one, two):
+        process.join(240)
+    assert (one.exitcode, two.exitcode) == (0, 0) and lines(twins.begun) == ["begun"]
+
+
+# --- draws -----------------------------------------------------------------------------------------------------------
+
+
+def drawn():
+    return random.random(), np.random.random(), torch.rand(()).item(), torch.randperm(9).tolist()
+
+
+def seeded(number):
+    random.seed(number)
+    np.random.seed(number)
+    torch.manual_seed(number)
+
+
+def test_draws_outside_are_untouched_by_a_build():
+    def build(spec, place):
+        seeded(7)
+        study.write_json(place.results / "a.json", drawn())
+        if spec["n"] == 2:
+            raise RuntimeError
+
+    seeded(3)
+    expected = [drawn() for _ in range(3)]
+    kind = study.Kind("thing", 1, build)
+    seeded(3)
+    found = [drawn()]
+    kind.of({"n": 1}).results  # noqa: B018
+    found.append(drawn())
+    with pytest.raises(RuntimeError):
+        study.make(kind.of({"n": 2}))
+    assert [*found, drawn()] == expected
+
+
+def test_what_is_built_does_not_hang_on_what_is_built_on_the_way():
+    def inner(spec, place):
+        seeded(7)
+
+    def outer(spec, place):
+        seeded(5)
+        first = drawn()
+        study.make(other)
+        study.write_json(place.results / "a.json", [first, drawn()])
+
+    other = study.Kind("inner", 1, inner).of({})
+    made = study.Kind("outer", 1, outer).of({})
+    found = []
+    for there in (False, True):
+        assert other.made() == there
+        found.append((made.results / "a.json").read_text())
+        shutil.rmtree(made.folder)
+    assert found[0] == found[1]
+
+
+# --- trainings -------------------------------------------------------------------------------------------------------
+
+STEPS = 12
+
+
+@pytest.fixture
+def no_bars_left():
+    """Bars of trainings that ended early are open until they are collected, and would move those of later tests."""
+    yield
+    gc.collect()
+
+
+@pytest.fixture(scope="module")
+def model():
+    """A tiny model's recipe."""
+    sizes = {"train": 60, "dev": 8, "test": 4, "vocabulary": 120, "training.batch_tokens": 256}
+    settings = study.settings("tiny", sizes | {"training.steps": STEPS, "training.evaluate_every": 4})
+    return training.trained(subjects.spec(settings, "de-subtitles", 1), "a model")
+
+
+def trained(made):
+    """Everything that a training left, by its bytes, but for seconds."""
+    found = files(study.make(made, weights=True))
+    assert "weights/model.safetensors" in found and found.pop("made.json") and found.pop("results/history.csv")
+    assert not (study.runs() / "work" / made.key).exists() and not left_over()
+    return found, pd.read_csv(made.results / "history.csv").drop(columns="seconds").to_csv()
+
+
+@pytest.fixture(scope="module")
+def undisturbed(model):
+    """What an undisturbed training leaves."""
+    return trained(model)
+
+
+def train(made, steps, every=None, halt=0):
+    """Train in a process of its own, with a line for each step, and wait in one of them until there is a file "go".
+
+    Parameters
+    ----------
+    every : float, optional
+        Seconds between checkpoints, if not the usual ones.
+    """
+    entropy, done = training.cross_entropy, []
+
+    def told(model, batch, smoothing):
+        if model.training:
+            done.append(1)
+            with steps.open("a") as file:
+                file.write("step\n")
+            while len(done) == halt and not steps.with_name("go").exists():
+                time.sleep(0.002)
+        return entropy(model, batch, smoothing)
+
+    training.cross_entropy = told
+    if every is not None:
+        training.SAVE_EVERY = every
+    with Path(os.devnull).open("w") as file, contextlib.redirect_stderr(file):
+        study.make(made, weights=True)
+
+
+def checkpoint(made):
+    return study.runs() / "work" / made.key / "checkpoint.pt"
+
+
+def test_a_training_that_is_killed_ends_with_the_same_bytes(model, undisturbed, tmp_path):
+    steps = tmp_path / "steps"
+    for halt, done in ((4, 4), (3, 4 + 3)):
+        process = forked(train, model, steps, 0.0, halt)
+        wait_until(lambda done=done: len(lines(steps)) == done, process)
+        process.kill()
+        process.join()
+        assert process.exitcode == -signal.SIGKILL and checkpoint(model).exists() and not model.made()
+    process = forked(train, model, steps)
+    process.join(240)
+    assert process.exitcode == 0 and len(lines(steps)) == STEPS + 2  # the steps of the kills are done again
+    assert model.made(weights=True) and trained(model) == undisturbed
+
+
+@pytest.mark.parametrize("sign", [signal.SIGTERM, signal.SIGINT])
+def test_a_training_that_is_asked_to_end_saves_at_once_and_goes_on_at_the_same_step(sign, model, undisturbed, tmp_path):
+    steps = tmp_path / "steps"
+    process = forked(train, model, steps, None, 5)  # which would save after 20 seconds
+    wait_until(lambda: len(lines(steps)) == 5, process)
+    os.kill(process.pid, sign)
+    (tmp_path / "go").touch()
+    process.join(240)
+    assert process.exitcode not in (0, None) and len(lines(steps)) == 5
+    assert not model.made() and not left_over()
+    assert torch.load(checkpoint(model), weights_only=True)["state"]["step"] == 5
+    process = forked(train, model, steps)
+    process.join(240)
+    assert process.exitcode == 0 and len(lines(steps)) == STEPS
+    assert trained(model) == undisturbed
+
+
+def test_two_trainings_at_once_are_one(model, undisturbed, tmp_path):
+    both = [forked(train, model, tmp_path / "steps") for _ in range(2)]
+    for process in both:
+        process.join(240)
+    assert [process.exitcode for process in both] == [0, 0]
+    assert len(lines(tmp_path / "steps")) == STEPS and trained(model) == undisturbed
+
+
+def sizes(made):
+    """Bytes of the checkpoint and of the weights of a training that is done, roughly."""
+    weights = (made.weights / "model.safetensors").stat().st_size
+    return 6 * weights, weights  # weights twice as wide, and two numbers of the optimiser for each of them
+
+
+@pytest.mark.parametrize("what", ["checkpoint", "weights", "text"])
+def test_no_room_for_a_training(what, model, undisturbed, monkeypatch, no_bars_left):
+    whole, weights = sizes(model)
+    shutil.rmtree(study.runs())
+    if what == "checkpoint":
+        monkeypatch.setattr(training, "SAVE_EVERY", 0)
+    if what == "text":
+        shutil.rmtree(study.data())
+    with files_up_to({"checkpoint": whole // 2, "weights": weights // 2, "text": 2000}[what]):
+        said = refused(lambda: model.weights)
+    assert str(study.data() if what == "text" else study.runs()) in said and "free" in said
+    assert not left_over() and not model.made()
+    assert trained(model) == undisturbed
+
+
+@pytest.mark.parametrize("what", ["checkpoint", "second checkpoint", "weights"])
+def test_a_training_on_a_full_disk(what, model, undisturbed, tmp_path, monkeypatch, no_bars_left):
+    whole, weights = sizes(model)
+    if what != "weights":
+        monkeypatch.setattr(training, "SAVE_EVERY", 0)
+    disk = tmp_path / "disk"
+    monkeypatch.setenv("HEADS_RUNS", str(disk))
+    with tmpfs(disk, {"checkpoint": whole // 2, "second checkpoint": whole * 3 // 2, "weights": weights // 2}[what]):
+        for _ in range(2):  # the second time as the first: nothing piles up
+            said = refused(lambda: model.weights)
+            assert str(disk) in said and "free" in said
+            assert not left_over() and not model.made()
+        subprocess.run(["mount", "-o", "remount,size=16m", disk], check=True)
+        assert trained(model) == undisturbed
+
+
+# --- published runs --------------------------------------------------------------------------------------------------
+
+
+def publish(*made, weights=True):
+    """Let some things be all that is published."""
+    published.write_index({one.key: published.pack(study.make(one, weights), weights) for one in made})
+
+
+@pytest.fixture
+def away(tmp_path, monkeypatch):
+    """Go to an empty store."""
+    count = iter(range(100))
+    return lambda: monkeypatch.setenv("HEADS_RUNS", str(tmp_path / f"store {next(count)}"))
+
+
+def archive(made, part="results"):
+    return published.folder() / published.index()[made.key]["parts"][part]["file"]
+
+
+def test_published_things_come_back_as_they_were(away, capsys):
+    thing = Thing()
+    made, other = thing.of(n=1), thing.of(n=2)
+    publish(made, other)
+    before = study.make(made, weights=True)
+    away()
+    assert made.made() and made.made(weights=True) and not made.folder.exists()
+    assert not (made.results.parent / "weights").exists()  # not wanted yet
+    assert made.weights.exists() and not other.folder.exists()
+    there, here = files(before), files(made.folder)
+    assert (there.pop("made.json"), here.pop("made.json")) and here == there
+    manifests = [study.read_json(folder / "made.json") for folder in (before, made.folder)]
+    assert manifests[1] == manifests[0] | {"published": True}
+    assert thing.built == 2 and not capsys.readouterr().err and not left_over()
+    assert study.at(made.folder) == made
+    assert published.size() == sum(path.stat().st_size for path in published.folder().glob("*/*.tar.xz"))
+
+
+def test_a_published_model_is_not_trained(model, undisturbed, away):
+    outputs = tasks.put_out(model, 1)
+    publish(model, outputs)
+    written = tasks.outputs(model, "test", 1)
+    away()
+    assert training.kept(model)["encoder", 0] and not (model.folder / "weights").exists()
+    assert tasks.outputs(model, "test", 1) == written and not (model.folder / "weights").exists()
+    assert trained(model) == undisturbed and study.read_json(model.folder / "made.json")["published"]
+    assert not training.stored(model).training
+
+
+def test_the_same_things_are_packed_to_the_same_bytes(away, tmp_path, monkeypatch):
+    thing = Thing()
+    publish(thing.of(n=1), thing.of(n=2))
+    before = files(published.folder())
+    packed = [thing.of(n=1), thing.of(n=2)]
+    publish(*packed[::-1])
+    assert files(published.folder()) == before
+    away()
+    for made in packed:  # what was unpacked
+        assert made.weights.exists()
+    folders = [made.folder for made in packed]
+    monkeypatch.setenv("HEADS_PUBLISHED", str(tmp_path / "again"))
+    published.write_index({folder.name: published.pack(folder, True) for folder in folders})
+    assert files(published.folder()) == before and thing.built == 2
+
+
+def test_archives_that_the_index_does_not_name_are_dropped():
+    thing = Thing()
+    publish(thing.of(n=1), thing.of(n=2))
+    publish(thing.of(n=1), weights=False)
+    (kept,) = published.folder().glob("*/*.tar.xz")
+    assert kept == archive(thing.of(n=1)) and list(published.index()) == [thing.of(n=1).key]
+
+
+@pytest.mark.parametrize("part", ["results", "weights"])
+@pytest.mark.parametrize("damage", ["cut", "changed", "gone"])
+def test_an_archive_that_is_not_whole(part, damage, away, capsys):
+    thing = Thing()
+    made = thing.of(n=1)
+    publish(made)
+    spoil(archive(made, part), damage)
+    away()
+    if part == "weights":
+        assert made.results.exists() and thing.built == 1 and not capsys.readouterr().err
+    assert made.weights.exists() and thing.built == 2
+    assert str(archive(made, part)) in sentence(capsys.readouterr().err)
+    assert "published" not in study.read_json(made.folder / "made.json")
+
+
+def test_weights_that_are_not_published(away, capsys):
+    thing, plain = Thing(), Thing("plain", weights=0)
+    made, small = thing.of(n=1), plain.of(n=1)
+    publish(made, small, weights=False)
+    away()
+    assert made.made() and not made.made(weights=True) and small.made(weights=True)
+    assert made.results.exists() and study.make(small, weights=True) and (thing.built, plain.built) == (1, 1)
+    assert not capsys.readouterr().err
+    assert made.weights.exists() and thing.built == 2 and made.made(weights=True)
+    assert "weights" in sentence(capsys.readouterr().err)
+
+
+def test_a_foreign_version(away, capsys):
+    publish(Thing(version=3).of(n=1))
+    away()
+    recipes._key.cache_clear()
+    thing = Thing(version=4)
+    assert not thing.of(n=1).made()
+    assert thing.of(n=1).results.exists() and thing.built == 1
+    assert re.search("version 3.*4", sentence(capsys.readouterr().err))
+    assert thing.of(n=2).results.exists() and not capsys.readouterr().err  # of which nothing is published
+
+
+def test_a_foreign_version_of_what_it_needs(away, capsys):
+    publish(Thing(needs=[Thing("text", 1, text=True).of(n=1)]).of(n=1))
+    away()
+    recipes._key.cache_clear()
+    thing = Thing(needs=[Thing("text", 2, text=True).of(n=1)])
+    assert thing.of(n=1).results.exists() and thing.built == 1
+    assert "needs" in sentence(capsys.readouterr().err)
+
+
+def test_one_thing_can_be_made_anew(away, monkeypatch):
+    thing = Thing()
+    made, other = thing.of(n=1), thing.of(n=2)
+    publish(made, other)
+    away()
+    monkeypatch.setenv("HEADS_FRESH", f"0123456789abcdef,{made.key}")
+    assert not made.made() and made.weights.exists() and thing.built == 3
+    assert other.made() and other.weights.exists() and thing.built == 3
+
+
+def test_everything_can_be_made_anew(away, capsys, monkeypatch):
+    thing = Thing()
+    made, unpacked = thing.of(n=1), thing.of(n=2)
+    publish(made, unpacked)
+    away()
+    assert unpacked.weights.exists() and thing.built == 2
+    monkeypatch.setenv("HEADS_FRESH", "1")
+    for number, one in enumerate((made, unpacked), 3):
+        assert not one.made() and one.weights.exists() and thing.built == number and one.made(weights=True)
+        assert one.results.exists() and thing.built == number
+    assert not capsys.readouterr().err and not left_over()
+    monkeypatch.setenv("HEADS_FRESH", "0")
+    away()
+    assert made.results.exists() and thing.built == 4
+
+
+@pytest.mark.parametrize("name", ["results/b.txt", "weights/w.bin", "made.json"])
+@pytest.mark.parametrize("damage", ["cut", "changed", "gone"])
+def test_a_damaged_unpacked_thing_is_taken_anew(name, damage, away, capsys):
+    thing = Thing()
+    made = thing.of(n=1)
+    publish(made)
+    away()
+    whole = files(study.make(made, weights=True))
+    spoil(made.folder / name, damage)
+    assert files(study.make(made, weights=True)) == whole and thing.built == 1
+    assert str(made.folder / name) in sentence(capsys.readouterr().err) and not left_over()
+
+
+def test_a_damaged_unpacked_thing_that_is_published_no_longer(away):
+    made = Thing().of(n=1)
+    publish(made)
+    away()
+    spoil(made.results / "b.txt", "cut")
+    publish()
+    assert f"delete the folder {made.folder}" in refused(lambda: made.results)
+
+
+@pytest.mark.parametrize("content", ["", "[]", "{}", '{"runs": []}', '{"runs": {"0": {"what": "0"}}}'])
+def test_a_damaged_index(content, away, monkeypatch):
+    thing = Thing()
+    publish(thing.of(n=1))
+    path = published.folder() / "index.json"
+    path.write_text(content)
+    away()
+    assert str(path) in refused(lambda: thing.of(n=1).results)
+    monkeypatch.setenv("HEADS_FRESH", "1")
+    assert thing.of(n=1).results.exists() and published.index() == {}
+
+
+def test_an_archive_that_was_never_one(away):
+    made = Thing().of(n=1)
+    publish(made)
+    away()
+    for content in (b"", b"no archive", archive(made).read_bytes()[:100]):
+        path, entry = archive(made), published.index()[made.key]
+        path.write_bytes(content)
+        entry["parts"]["results"]["sha256"] = study.digest(path)
+        published.write_index({made.key: entry})
+        assert str(path) in refused(lambda: made.results)
+        assert not left_over() and not made.folder.exists()
+
+
+def test_no_room_for_what_is_unpacked(away):
+    thing = Thing(weights=100_000)
+    made = thing.of(n=1)
+    publish(made)
+    away()
+    with files_up_to(50_000):
+        assert str(made.folder) in refused(lambda: made.weights)
+    assert not left_over() and not made.folder.exists()
+    assert made.weights.exists() and thing.built == 1
+
+
+def test_only_whole_things_are_published():
+    made = Thing().of(n=1)
+    spoil(made.weights / "w.bin", "cut")
+    assert published.pack(made.folder, False)["trains"]
+    assert str(made.folder / "weights" / "w.bin") in refused(lambda: published.pack(made.folder, True))
+    shutil.rmtree(made.folder / "weights")
+    refused(lambda: published.pack(made.folder, True))
+
+
+def test_texts_are_not_taken_from_what_is_published(monkeypatch, tmp_path):
+    text = Thing("text", text=True)
+    publish(text.of(n=1), weights=False)
+    monkeypatch.setenv("HEADS_DATA", str(tmp_path / "other"))
+    assert not text.of(n=1).made() and text.of(n=1).results.exists() and text.built == 2
