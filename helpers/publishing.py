@@ -1,7 +1,7 @@
 """Published runs: fill them from the store, or make some anew and compare.
 
-`python -m helpers.publishing publish` packs what the notebooks of a study read into `data/published`, with the weights of those
-models that notebooks themselves use; `python -m helpers.publishing verify --runs 5` makes some published runs anew.
+`python -m helpers.publishing publish` packs what the notebooks of a study read into `data/published`, with the weights of the
+translation models that it is about; `python -m helpers.publishing verify --runs 5` makes some published runs anew.
 """
 
 from __future__ import annotations
@@ -22,10 +22,11 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from helpers import plan, study
+from helpers import plan, study, training
 from helpers.study import Need, Recipe, published, values
 
 LIMIT = 80  # MB of all published runs
+OF_MODELS = "02_head_functions"  # a notebook about the models whose weights are published
 TIMED = {"seconds", "rate", "ratio", "speed"}  # columns, and files, of times: they are never the same
 TOLERANCE = 0.05  # relative, of losses and scores of runs that were made on other hardware
 STEADY = 0.8  # rank correlation of other numbers that were
@@ -48,7 +49,7 @@ def publish(notebooks: Mapping[str, Sequence[Need]], limit: float = LIMIT) -> st
         If it would be more than `limit` MB: nothing is dropped or added then.
     """
     needs = [need for found in notebooks.values() for need in found]
-    weighty = {need.recipe for need in needs if need.weights}
+    weighty = {need.recipe for need in notebooks.get(OF_MODELS, ()) if need.recipe.kind is training.MODEL}
     before, entries, absent = published.index(), {}, 0
     for recipe in study.progress(list(plan.closure(needs)), "publishing"):
         if recipe.kind.text:

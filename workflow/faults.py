@@ -1,9 +1,10 @@
 """Kill the study at random moments, start it again, and compare its tables with those of an undisturbed run.
 
-`python workflow/faults.py --kills 20 --mean 60 --reference runs/laptop-controlled --scratch FOLDER --without models,pruned`
-runs `make study` in a store of its own below FOLDER. What is finished beside the reference is there from the start, as hard
-links, but for what `--without` names; what was made from that (translations, scores) stays unless it is named too. Where the
-study is done before all kills have happened, its tables are compared and it begins again from the same start.
+`python workflow/faults.py --profile quick --kills 20 --mean 60 --reference runs/quick-controlled --scratch FOLDER --without all`
+runs `make study PROFILE=quick FRESH=1` in a store of its own below FOLDER: everything is made there, and nothing is needed of
+the reference but its tables. `--without model,pruned` lets what is finished beside the reference be there from the start, as
+hard links, but for what it names; what was made from that (outputs, scores) stays unless it is named too. Where the study is
+done before all kills have happened, its tables are compared and it begins again from the same start.
 FOLDER/report.json says what happened, FOLDER/logs holds what every start wrote.
 """
 
@@ -32,11 +33,6 @@ from helpers import study
 from helpers.study import StudyError
 
 MARK = "HEADS_FAULTS"  # environment variable by which the processes of a start are known, whatever session they are in
-RULES = {
-    "helpers.corpora": "corpus", "helpers.training": "model", "helpers.methods.pruning_jobs": "pruning",
-    "helpers.methods.grouped": "grouped", "helpers.methods.injection": "injection",
-    "helpers.methods.comparison": "comparison", "papermill": "notebook",
-}  # fmt: skip
 TIMED = {"rate": ("rate", "ratio", "low", "high"), "speed": ("speed",), "seconds": ("seconds",)}  # if there: left out
 COMPLAINT = re.compile(r"Traceback \(most recent call last\)|^\s*(\w+Error|Exception|error)\b.*:|^\s*Error in rule|DeadKernel")
 
@@ -86,12 +82,14 @@ def kill(mark: str) -> dict[int, list[str]]:
 
 
 def rules(commands: Iterable[Sequence[str]]) -> list[str]:
-    """Which rules of the workflow command lines belong to, notebooks with their names."""
+    """Which rules of the workflow command lines belong to: kinds that jobs make, notebooks by their names."""
     found = set()
     for command in commands:
-        for module, following in pairwise([*command, ""]):
-            if module in RULES:
-                found.add(f"notebook {Path(following).stem}" if module == "papermill" else RULES[module])
+        for part, following in pairwise(command):
+            if part == "papermill":
+                found.add(f"notebook {Path(following).stem}")
+            elif part == "--make":  # of a file KIND-KEY.json
+                found.add(Path(following).stem.rpartition("-")[0].replace("_", " "))
     return sorted(found)
 
 
@@ -128,6 +126,8 @@ def start(command: Sequence[str], environment: Mapping[str, str], log: Path, sec
 def fill(store: Path, target: Path, without: Iterable[str]) -> dict[str, int]:
     """Put hard links to everything finished in a store into another one, but for the given kinds and keys.
 
+    What was published counts as made there, so that it is not made anew.
+
     Returns
     -------
     dict
@@ -138,6 +138,9 @@ def fill(store: Path, target: Path, without: Iterable[str]) -> dict[str, int]:
         kind, key = manifest.parts[-3:-1]
         if kind not in without and key not in without:
             shutil.copytree(manifest.parent, target / kind / key, copy_function=os.link)
+            told = study.read_spec(manifest)
+            if told.pop("published", False):
+                study.write_json(target / kind / key / manifest.name, told)
             linked[kind] = linked.get(kind, 0) + 1
     return linked
 
@@ -208,10 +211,10 @@ def disturb(chosen: argparse.Namespace) -> dict[str, Any]:
     wanted = study.settings(chosen.profile, study.parse_overrides(chosen.set))["corpus"]
     reference, scratch, without = chosen.reference.resolve(), chosen.scratch.resolve(), chosen.without.split(",")
     run, stores = scratch / "runs" / f"{chosen.profile}-{wanted}", {"runs": reference.parent, "data": study.data()}
-    known = {part for store in stores.values() for made in store.glob("*/*/made.json") for part in made.parts[-3:-1]}
-    unknown = [part for part in without if part not in known | {"", "all"}]
-    if unknown:
-        raise StudyError(f"There is no kind or key {unknown[0]!r} beside {reference}: write kinds such as models, or all.")
+    if "all" not in without:
+        known = {part for store in stores.values() for made in store.glob("*/*/made.json") for part in made.parts[-3:-1]}
+        if unknown := [part for part in without if part not in known | {""}]:
+            raise StudyError(f"There is no kind or key {unknown[0]!r} beside {reference}: write kinds such as model, or all.")
     if not any((reference / "tables").glob("*.csv")):
         raise StudyError(f"There are no tables in {reference}: name the folder of a finished run.")
     if scratch.exists() and any(scratch.iterdir()):
@@ -219,7 +222,7 @@ def disturb(chosen: argparse.Namespace) -> dict[str, Any]:
     environment = {f"HEADS_{side.upper()}": str(scratch / side) for side in stores}
     venv = Path(sys.prefix)
     command = ["make", "-o", f"{venv / 'ready'}", "study", f"VENV={venv}", f"PROFILE={chosen.profile}", f"SET={chosen.set}"]
-    command += [f"CORES={chosen.cores}", f"ONLY={chosen.only}"]
+    command += [f"CORES={chosen.cores}", f"ONLY={chosen.only}", "FRESH=1"]
     draw, began, anew = random.Random(chosen.seed), time.time(), True
     report: dict[str, Any] = {"command": command, "settings": {k: str(v) for k, v in vars(chosen).items()}, "kills": []}
     report |= {"starts": [], "done": 0, "differences": []}

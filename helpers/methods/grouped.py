@@ -353,8 +353,8 @@ def run(spec: Mapping[str, Any], label: str = "grouping") -> study.Recipe:
     """The recipe of a run.
 
     Among its results are history.csv, heads.json (`helpers.training.kept`), losses.json (dev loss of the stored model), and
-    where there were such: trace.npz (heads compared while training), ballot.csv (votes, groups, which heads stay; numbered as in
-    the start), gates.csv.
+    where there were such: trace.npz (heads compared while training), ballot.csv (votes, groups, which heads stay; numbered as
+    in the start), gates.csv.
     """
     return GROUPED.of(spec, label)
 

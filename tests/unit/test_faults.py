@@ -1,69 +1,25 @@
-"""What goes wrong outside the study: full disks, cut files, kills, two runs at once, dying kernels, an unreachable Hub."""
+"""What goes wrong outside the study: a dying kernel, an unreachable Hub; and the tool that kills the whole study.
+
+What the store does about full disks, cut files, kills and two runs at once is held in `test_recipe`.
+"""
 
 from __future__ import annotations
 
 import argparse
-import gc
-import json
 import os
 import re
-import resource
 import shutil
-import signal
 import subprocess
 import sys
 import textwrap
-import time
-from contextlib import contextmanager
 from pathlib import Path
 
 import nbformat
 import pytest
 
-from helpers import study, subjects, training
+from helpers import study
+from helpers.study import published
 from workflow import faults
-
-CHECKPOINT, MODEL = 850_000, 280_000  # bytes, roughly
-
-
-@pytest.fixture(autouse=True)
-def no_bars_left():
-    """Bars of trainings that ended early are open until they are collected, and would move those of later tests."""
-    yield
-    gc.collect()
-
-
-@pytest.fixture(scope="module")
-def spec():
-    settings = study.settings(
-        "tiny", {"train": 60, "dev": 8, "test": 4, "vocabulary": 120, "training.batch_tokens": 256, "training.steps": 20,
-                 "training.evaluate_every": 10},
-    )  # fmt: skip
-    return subjects.spec(settings, "de-subtitles", 1)
-
-
-@pytest.fixture(scope="module")
-def weights(spec):
-    """Digest of the weights that an undisturbed run gives."""
-    return study.digest(training.trained(spec) / "model.safetensors")
-
-
-def train(spec, folder):
-    """Train by the command, in this process."""
-    path = folder / "spec.json"
-    path.write_text(json.dumps(spec), encoding="utf-8")
-    training.main([str(path)])
-
-
-def refused(capsys, spec, folder):
-    """The one sentence in which the command ends."""
-    capsys.readouterr()
-    with pytest.raises(SystemExit) as caught:
-        train(spec, folder)
-    said = without_bars(capsys.readouterr().err)
-    assert caught.value.code == 2
-    assert re.fullmatch(r"error: [^\n]*\.", said), said
-    return said
 
 
 def without_bars(said):
@@ -75,180 +31,6 @@ def without_bars(said):
 def scratch(folder):
     """What lies under a scratch name."""
     return list(folder.rglob(".*"))
-
-
-def check(spec, weights):
-    """The store holds the model, whole and equal to the undisturbed one, and no checkpoint of it."""
-    place = training.place(spec)
-    assert study.made(place)
-    assert study.digest(place / "model.safetensors") == weights
-    assert not (study.runs() / "work" / place.name / "checkpoint.pt").exists()
-
-
-# --- full disks ------------------------------------------------------------------------------------------------------
-
-
-@contextmanager
-def files_up_to(size):
-    """No file can grow beyond so many bytes: writing fails as on a full disk, with another number."""
-    before = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (size, before[1]))
-    try:
-        yield
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, before)
-
-
-@contextmanager
-def tmpfs(folder, size):
-    """A disk of so many bytes."""
-    folder.mkdir()
-    if os.geteuid() or shutil.which("mount") is None:
-        pytest.skip("mounting a small disk needs root")
-    done = subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={size}", "tmpfs", folder], capture_output=True, text=True)
-    if done.returncode:
-        pytest.skip(f"a small disk cannot be mounted: {done.stderr.strip()}")
-    try:
-        yield
-    finally:
-        subprocess.run(["umount", "--lazy", folder], check=True)  # a file that was being written may still be open
-
-
-@pytest.mark.parametrize(("what", "size"), [("checkpoint", CHECKPOINT // 2), ("model", MODEL // 2), ("corpus", 2000)])
-def test_no_room_for_a_file(what, size, spec, weights, tmp_path, capsys, monkeypatch):
-    if what == "checkpoint":
-        monkeypatch.setattr(training, "SAVE_EVERY", 0)
-    if what != "corpus":
-        training.corpora.prepare(spec["corpus"])
-    with files_up_to(size):
-        said = refused(capsys, spec, tmp_path)
-    assert str(study.data() if what == "corpus" else study.runs()) in said
-    assert re.search(r"no room|full", said) and "free" in said
-    assert not scratch(study.runs()) and not scratch(study.data())
-    train(spec, tmp_path)
-    check(spec, weights)
-
-
-@pytest.mark.parametrize(("what", "size"), [("checkpoint", CHECKPOINT // 2), ("second checkpoint", CHECKPOINT * 3 // 2),
-                                            ("model", MODEL // 2)])  # fmt: skip
-def test_a_full_disk(what, size, spec, weights, tmp_path, capsys, monkeypatch):
-    if what != "model":
-        monkeypatch.setattr(training, "SAVE_EVERY", 0)
-    disk = tmp_path / "disk"
-    monkeypatch.setenv("HEADS_RUNS", str(disk))
-    with tmpfs(disk, size):
-        for _ in range(2):  # the second time as the first: nothing piles up
-            said = refused(capsys, spec, tmp_path)
-            assert str(disk) in said
-            assert re.search(r"no room|full", said) and "free" in said
-            assert not scratch(disk)
-            assert not study.made(training.place(spec))
-        subprocess.run(["mount", "-o", "remount,size=8m", disk], check=True)
-        train(spec, tmp_path)
-        check(spec, weights)
-
-
-# --- damaged files ---------------------------------------------------------------------------------------------------
-
-
-class Stopped(Exception):
-    pass
-
-
-@pytest.mark.parametrize("size", [0, CHECKPOINT // 2])
-def test_a_checkpoint_cut_short(size, spec, weights, tmp_path, capsys, monkeypatch):
-    def stop(*_):
-        raise Stopped
-
-    with monkeypatch.context() as patch, pytest.raises(Stopped):
-        patch.setattr(training, "SAVE_EVERY", 0)
-        patch.setattr(training, "_evaluate", stop)
-        train(spec, tmp_path)
-    path = study.runs() / "work" / study.key(spec) / "checkpoint.pt"
-    os.truncate(path, size)
-    for _ in range(2):
-        assert re.search(rf"The checkpoint {path} cannot be read \(.*\): delete it", refused(capsys, spec, tmp_path))
-    path.unlink()
-    train(spec, tmp_path)
-    check(spec, weights)
-
-
-@pytest.mark.parametrize(("name", "size"), [("made.json", 100), ("model.safetensors", 100), ("config.json", 0)])
-def test_a_stored_file_cut_short(name, size, spec, weights, tmp_path, capsys):
-    place = training.trained(spec)
-    os.truncate(place / name, size)
-    for _ in range(2):
-        said = refused(capsys, spec, tmp_path)
-        assert said == f"error: The stored file {place / name} is damaged: delete the folder {place} to make it anew."
-    shutil.rmtree(place)
-    train(spec, tmp_path)
-    check(spec, weights)
-
-
-def test_a_corpus_cut_short(spec, weights, tmp_path, capsys):
-    place = training.corpora.prepare(spec["corpus"])
-    os.truncate(place / "train.jsonl", 100)
-    assert f"{place / 'train.jsonl'} is damaged: delete the folder {place} to" in refused(capsys, spec, tmp_path)
-    shutil.rmtree(place)
-    train(spec, tmp_path)
-    check(spec, weights)
-
-
-# --- two runs at once ------------------------------------------------------------------------------------------------
-
-
-def two(spec, folder):
-    """Two processes that begin to train the same model, with a checkpoint after every step."""
-    path = folder / "spec.json"
-    path.write_text(json.dumps(spec), encoding="utf-8")
-    code = f"from helpers import training; training.SAVE_EVERY = 0; training.main([{str(path)!r}, '--threads', '1'])"
-    command = [sys.executable, "-c", code]
-    return [
-        subprocess.Popen(command, cwd=study.ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) for _ in range(2)
-    ]
-
-
-def test_two_runs_at_once(spec, weights, tmp_path):
-    for process in (runs := two(spec, tmp_path)):
-        out, err = process.communicate(timeout=300)
-        assert (process.returncode, without_bars(err)) == (0, "")
-        assert out.strip() == str(training.place(spec))
-    assert len(runs) == 2
-    check(spec, weights)
-    assert not scratch(study.runs()) and not scratch(study.data())
-    assert [path.name for path in (study.runs() / "models").iterdir()] == [study.key(spec)]
-
-
-def test_two_runs_at_once_of_which_one_is_killed(spec, weights, tmp_path):
-    longer = spec | {"training": spec["training"] | {"steps": 60}}
-    killed, survivor = two(longer, tmp_path)
-    place = training.place(longer)
-    both = [place.with_name(f".{place.name}.{process.pid}") for process in (killed, survivor)]
-    while not all(folder.exists() for folder in both) and killed.poll() is None is survivor.poll():
-        time.sleep(0.005)
-    killed.send_signal(signal.SIGKILL)
-    killed.communicate()
-    _, err = survivor.communicate(timeout=300)
-    assert (killed.returncode, survivor.returncode, without_bars(err)) == (-signal.SIGKILL, 0, "")
-    assert set(scratch(study.runs() / "models")) <= {both[0]}
-    found = study.digest(place / "model.safetensors")
-    shutil.rmtree(study.runs())
-    assert found == study.digest(training.trained(longer) / "model.safetensors") != weights
-
-
-def test_a_checkpoint_that_another_run_removes_while_it_is_opened(spec, weights, tmp_path, monkeypatch):
-    path = study.runs() / "work" / study.key(spec) / "checkpoint.pt"
-    path.parent.mkdir(parents=True)
-    path.write_bytes(b"")
-    resume = training._resume
-
-    def late(*given):
-        path.unlink()  # as `trained` does in the other process
-        resume(*given)
-
-    monkeypatch.setattr(training, "_resume", late)
-    train(spec, tmp_path)
-    check(spec, weights)
 
 
 # --- a kernel that dies ----------------------------------------------------------------------------------------------
@@ -348,29 +130,49 @@ def test_a_start_that_ends_by_itself(tmp_path):
 
 def test_rules_of_command_lines():
     commands = (
-        ["python", "-m", "helpers.methods.pruning_jobs", "a.json"],
+        ["python", "-m", "helpers.plan", "--make", "/a-b/specs/removed_at_once-0123456789abcdef.json"],
         ["python", "-m", "papermill", "notebooks/02_b.ipynb", "c"],
     )
-    assert faults.rules([*commands, ["bash", "-c", "python -m helpers.training"], []]) == ["notebook 02_b", "pruning"]
+    assert faults.rules([*commands, ["bash", "-c", "python -m helpers.plan --make a.json"], []]) == [
+        "notebook 02_b", "removed at once",
+    ]  # fmt: skip
     assert faults.rules([["make", "study"]]) == []
 
 
-def thing(store, kind, number):
-    return study.make(store, kind, {"n": number}, lambda folder: (folder / "a.txt").write_text(f"{kind} {number}"))
+def test_fill_links_what_is_finished(tmp_path, monkeypatch):
+    monkeypatch.setattr(study.recipe, "KINDS", {})
 
+    def write(spec, place):
+        study.write_text(place.results / "a.txt", str(spec))
+        study.write_text(place.weights / "b.txt", str(spec))
 
-def test_fill_links_what_is_finished(tmp_path):
-    store, other = tmp_path / "store", tmp_path / "other"
-    models = [thing(store, "models", n) for n in range(2)]
-    pruned = thing(store, "pruned", 0)
-    (store / "models" / ".half.12").mkdir()
-    (store / "models" / ".half.12" / "made.json").write_text("{}")
+    model, pruned = (study.Kind(name, 1, write) for name in ("model", "pruned"))
+    models = [model.of({"n": n}) for n in range(3)]
+    for made in (*models, pruned.of({"n": 0})):
+        study.make(made)
+    store, other = study.runs(), tmp_path / "other"
+    published.write_index({models[0].key: published.pack(models[0].folder, True)})
+    shutil.rmtree(models[0].folder)
+    assert models[0].weights  # unpacked
+    study.write_text(store / "model" / ".half.12" / "made.json", "{}")
     study.write_text(store / "stamps" / "model-1", "")
-    assert faults.fill(store, other, ["pruned", models[1].name]) == {"models": 1}
-    assert sorted(path.name for path in other.rglob("*") if path.is_file()) == ["a.txt", "made.json"]
-    assert (other / "models" / models[0].name / "a.txt").samefile(models[0] / "a.txt")
-    assert study.made(other / "models" / models[0].name)
-    assert faults.fill(store, tmp_path / "all", [""]) == {"models": 2, "pruned": 1} and study.made(pruned)
+    assert faults.fill(store, other, ["pruned", models[1].key]) == {"model": 2}
+    assert sorted(path.name for path in other.rglob("*.*") if path.is_file()) == sorted(2 * ["a.txt", "b.txt", "made.json"])
+    assert (other / "model" / models[0].key / "results" / "a.txt").samefile(models[0].results / "a.txt")
+    assert faults.fill(store, tmp_path / "all", [""]) == {"model": 3, "pruned": 1}
+    assert study.read_spec(models[0].folder / "made.json")["published"]
+    monkeypatch.setenv("HEADS_RUNS", str(other))
+    monkeypatch.setenv("HEADS_FRESH", "1")
+    assert [made.made(weights=True) for made in models] == [True, False, True]
+    assert models[0].weights.is_relative_to(other)
+
+
+def test_what_killed_processes_were_making(tmp_path):
+    for path in ("runs/pruned/.aa.12/results/a", "runs/removed at once/.bb.13/a", "data/pairs/.cc.12/results/a",
+                 "runs/pruned/.dd.14/a", "runs/model/ee/results/a", "runs/work/aa/checkpoint.pt"):  # fmt: skip
+        study.write_text(tmp_path / path, "a")
+    assert faults.building(tmp_path, [12, 13]) == (["pairs/cc", "pruned/aa", "removed at once/bb"], ["pruned/aa"])
+    assert len(faults.rubbish(tmp_path)) == 4
 
 
 def test_differences_name_the_cell_and_leave_out_speeds(tmp_path):
@@ -419,14 +221,18 @@ def test_a_study_is_killed_and_started_until_it_is_done(value, passed, tmp_path,
     assert (tmp_path / "scratch" / "runs" / "starts").read_text().count("start") > 1  # each goes on where the last one was
     assert report["starts"][-1]["code"] == 0 and report["tables"] == ["a.csv"]
     assert report["differences"] == [] if passed else report["differences"] == ["a.csv, row 1, 'value': 1 became 2"]
-    assert report["passed"] == passed
+    assert report["passed"] == passed and "FRESH=1" in report["command"]
     with pytest.raises(study.StudyError, match="is not empty: name another one"):
         faults.disturb(chosen)
 
 
 @pytest.mark.parametrize(
     ("changed", "said"),
-    [({"without": "modles"}, "no kind or key 'modles'"), ({"reference": Path("/nowhere")}, "There are no tables in /nowhere")],
+    [
+        ({"without": "modles"}, "no kind or key 'modles'"),
+        ({"reference": Path("/nowhere")}, "There are no tables in /nowhere"),
+        ({"reference": Path("/nowhere"), "without": "all"}, "There are no tables in /nowhere"),
+    ],
 )
 def test_what_cannot_be_compared_is_refused(changed, said, tmp_path):
     study.write_text(tmp_path / "run" / "tables" / "a.csv", "n\n")
