@@ -29,6 +29,7 @@ from helpers.study import Need, Recipe, published
 FAR = math.log(100)  # a run of a hundredth of the work says nothing: most of it went into starting
 STATED = 1e-10  # seconds a weight and token in training, one core: six operations at sixty thousand million a second
 SHARED = 12  # recipes in one job, at most
+CLOSE = 4  # in one that others may wait for
 COSTLY = ("model", "pruned", "grouped", "injected")  # kinds that train
 
 
@@ -197,7 +198,7 @@ def jobs(wanted: Mapping[Recipe, bool]) -> dict[str, Job]:
     for recipe, weights in wanted.items():
         before = dict.fromkeys(owner[need.recipe] for need in recipe.needs if need.recipe in owner)
         costly, own = frozenset(one for one in before if not one.kind.text), recipe
-        if recipe.kind.job == "with" and len(costly) == 1:
+        if recipe.kind.job == "with" and len(costly) == 1 and len(made[next(iter(costly))]) < CLOSE:
             (own,) = costly
         elif recipe.kind.job != "own":
             own = open_to.get(costly, recipe)

@@ -240,8 +240,6 @@ def begin(name: str, namespace: Mapping[str, Any]) -> Run:
     if parameters["corpus"]:
         overrides["corpus"] = parameters["corpus"]
     chosen = settings(parameters["profile"], overrides)
-    if chosen["corpus"] not in ("controlled", "natural"):
-        raise StudyError(f"There is no corpus {chosen['corpus']!r}: choose controlled or natural.")
     if parameters["data_root"]:
         os.environ["HEADS_DATA_ROOT"] = str(Path(parameters["data_root"]).expanduser().resolve())
     use(chosen)

@@ -37,7 +37,7 @@
 # `models` names. It asks one question of the result: is the table worth more than removing heads at random?
 
 # %% tags=["parameters"]
-profile = "laptop"  # tiny, laptop, natural or paper: sizes only, every one can be overridden below
+profile = "laptop"  # tiny, quick, laptop, natural or paper: sizes only, every one can be overridden below
 corpus = ""  # "controlled" or "natural"; empty: the profile's own
 models = ""  # the model, or the text that yours is studied on, e.g. "de-news"; empty: the corpus's first
 pretrained = ""  # your model: a checkpoint (Hub name or folder)

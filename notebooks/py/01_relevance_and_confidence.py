@@ -27,7 +27,7 @@
 # rules agree, how many sentences are enough, and does any of these measures tell what happens when a head is taken away?
 
 # %% tags=["parameters"]
-profile = "laptop"  # tiny, laptop, natural or paper: sizes only, every one can be overridden below
+profile = "laptop"  # tiny, quick, laptop, natural or paper: sizes only, every one can be overridden below
 corpus = ""  # "controlled" or "natural"; empty: the profile's own
 models = ""  # e.g. "ru-news de-news"; empty: the corpus's own
 pretrained = ""  # a Marian or BART checkpoint (Hub name or folder) to study instead

@@ -21,7 +21,7 @@
 # *rarest tokens* of the sentence. The picture is alike for three target languages and two registers.
 
 # %% tags=["parameters"]
-profile = "laptop"  # tiny, laptop, natural or paper: sizes only, every one can be overridden below
+profile = "laptop"  # tiny, quick, laptop, natural or paper: sizes only, every one can be overridden below
 corpus = ""  # "controlled" or "natural"; empty: the profile's own
 models = ""  # e.g. "ru-news de-news"; empty: the corpus's own
 pretrained = ""  # a Marian or BART checkpoint (Hub name or folder) to study instead

@@ -25,7 +25,7 @@
 # price; no encoder attention at all), asks whether other ways of choosing heads do as well, and removes heads physically.
 
 # %% tags=["parameters"]
-profile = "laptop"  # tiny, laptop, natural or paper: sizes only, every one can be overridden below
+profile = "laptop"  # tiny, quick, laptop, natural or paper: sizes only, every one can be overridden below
 corpus = ""  # "controlled" or "natural"; empty: the profile's own
 models = ""  # e.g. "ru-news de-news"; empty: the corpus's own
 pretrained = ""  # a Marian or BART checkpoint (Hub name or folder) to study instead

@@ -27,7 +27,7 @@
 # would keep.
 
 # %% tags=["parameters"]
-profile = "laptop"  # tiny, laptop, natural or paper: sizes only, every one can be overridden below
+profile = "laptop"  # tiny, quick, laptop, natural or paper: sizes only, every one can be overridden below
 corpus = ""  # "controlled" or "natural"; empty: the profile's own
 models = ""  # of which the first is grouped after it has converged; empty: the corpus's own
 pretrained = ""  # a Marian or BART checkpoint (Hub name or folder) to group instead

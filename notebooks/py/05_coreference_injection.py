@@ -33,7 +33,7 @@
 # paper's own tables are not public, so that nothing but its relative gains can be set beside ours.
 
 # %% tags=["parameters"]
-profile = "laptop"  # tiny, laptop, natural or paper: sizes only, every one can be overridden below
+profile = "laptop"  # tiny, quick, laptop, natural or paper: sizes only, every one can be overridden below
 corpus = ""  # the texts are settings of their own (coreference.summarization.text); kept for the notebooks' common face
 models = ""  # as corpus
 pretrained = ""  # a BART checkpoint (Hub name or folder) to start from instead

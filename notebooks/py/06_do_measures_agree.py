@@ -20,7 +20,7 @@
 # to prune by. This notebook does: one table per model with every column that the study can compute, over seeds and models.
 
 # %% tags=["parameters"]
-profile = "laptop"  # tiny, laptop, natural or paper: sizes only, every one can be overridden below
+profile = "laptop"  # tiny, quick, laptop, natural or paper: sizes only, every one can be overridden below
 corpus = ""  # "controlled" or "natural"; empty: the profile's own
 models = ""  # e.g. "ru-news de-news"; empty: the corpus's own
 pretrained = ""  # a Marian or BART checkpoint (Hub name or folder) to study instead

@@ -30,7 +30,7 @@
 # belong to one machine, named below; ratios travel better.
 
 # %% tags=["parameters"]
-profile = "laptop"  # tiny, laptop, natural or paper: the size of the models, and the run whose wall times are shown
+profile = "laptop"  # tiny, quick, laptop, natural or paper: the size of the models, and the run whose wall times are shown
 corpus = ""  # "controlled" or "natural"; empty: the profile's own
 models = ""  # of the run whose wall times are shown; empty: the corpus's own
 pretrained = ""  # of no use here; kept for the notebooks' common face
