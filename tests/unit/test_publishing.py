@@ -1,0 +1,104 @@
+"""Published runs are filled from the store, and made anew they come out the same."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from helpers import publishing, study, subjects, tasks, training
+from helpers.study import Need, StudyError, published, values
+
+CHANGED = {
+    "train": 60, "dev": 8, "test": 4, "vocabulary": 120, "model.layers": 1, "model.width": 16, "model.heads": 2,
+    "model.feed_forward": 16, "training.steps": 6, "training.evaluate_every": 3, "training.warmup": 2,
+}  # fmt: skip
+
+
+@pytest.fixture
+def made(tmp_path, monkeypatch):
+    """A trained model and what it puts out, in a store, and an empty folder of published runs."""
+    monkeypatch.setenv("HEADS_PUBLISHED", str(tmp_path / "published"))
+    monkeypatch.setenv("HEADS_DEVICE", "cpu")
+    model = training.trained(subjects.spec(study.settings("tiny", CHANGED), "ru-news", 1), "a model")
+    put_out = tasks.put_out(model, 1)
+    study.make(put_out)
+    return model, put_out
+
+
+def test_what_is_published_is_read_in_an_empty_store_without_training(made, tmp_path, monkeypatch):
+    model, put_out = made
+    said = publishing.publish({publishing.OF_MODELS: [Need(model)], "other": [Need(put_out)]})
+    assert said.startswith("2 published") and published.size() > 0
+    before = {file.name: file.read_bytes() for recipe in made for file in recipe.results.iterdir()}
+    weights = study.digest(model.weights / "model.safetensors")
+    monkeypatch.setenv("HEADS_RUNS", str(tmp_path / "elsewhere"))
+    assert put_out.made() and model.made(weights=True)
+    assert {file.name: file.read_bytes() for recipe in made for file in recipe.results.iterdir()} == before
+    assert study.digest(model.weights / "model.safetensors") == weights
+    assert not (tmp_path / "elsewhere" / "work").exists()
+
+
+def test_weights_are_published_of_the_models_that_the_study_is_about_alone(made):
+    model, _ = made
+    publishing.publish({"other": [Need(model)]})
+    assert list(published.index()[model.key]["parts"]) == ["results"]
+    publishing.publish({publishing.OF_MODELS: [Need(model)]})
+    assert set(published.index()[model.key]["parts"]) == {"results", "weights"}
+
+
+def test_what_notebooks_no_longer_read_is_dropped_and_too_much_changes_nothing(made):
+    model, put_out = made
+    publishing.publish({"one": [Need(put_out)]})
+    with pytest.raises(StudyError, match="MB"):
+        publishing.publish({publishing.OF_MODELS: [Need(model)]}, limit=1e-4)
+    assert set(published.index()) == {model.key, put_out.key}
+    publishing.publish({"one": [Need(model)]})
+    assert set(published.index()) == {model.key}
+    assert {file.name.split(".")[0] for file in published.folder().glob("*/*.xz")} == {model.key}
+
+
+def test_a_run_made_anew_is_the_published_one_to_the_last_digit(made):
+    publishing.publish({"one": [Need(recipe) for recipe in made]})
+    table = publishing.verify(2)
+    assert len(table) == 2 and table.equal.all() and table.passed.all() and (table.hardware == "the same").all()
+
+
+def test_a_run_that_comes_out_otherwise_is_told(made):
+    model, _ = made
+    losses = model.folder / "results" / "history.csv"
+    losses.write_text(losses.read_text().replace("0.", "1."), encoding="utf-8")
+    manifest = json.loads((model.folder / "made.json").read_text(encoding="utf-8"))
+    manifest["files"]["results/history.csv"] = study.digest(losses)
+    study.write_json(model.folder / "made.json", manifest)
+    publishing.publish({"one": [Need(recipe) for recipe in made]})
+    table = publishing.verify(1, keys=[model.key])
+    assert not table.passed.any() and "history.csv" in table.note.iloc[0]
+
+
+def test_nothing_published_and_an_unknown_key_are_refused(made):
+    with pytest.raises(StudyError, match="publish"):
+        publishing.verify(1)
+    publishing.publish({"one": [Need(made[1])]})
+    with pytest.raises(StudyError, match="0123"):
+        publishing.verify(1, keys=["0123"])
+
+
+@pytest.mark.parametrize(
+    ("name", "write", "near", "far"),
+    [("history.csv", lambda path, x: pd.DataFrame({"loss": [2.0, x], "seconds": [x, x]}).to_csv(path), 1.01, 2.0),
+     ("losses.json", lambda path, x: study.write_json(path, {"dev_loss": x}), 1.01, 2.0),
+     ("trace.npz", lambda path, x: np.savez(path, a=np.arange(1.0, 10.0) ** x), 1.01, -1.0),
+     ("value.json.gz", lambda path, x: values.write(path, {"a": pd.Series(np.arange(1.0, 10.0) ** x)}), 1.01, -1.0)],
+)  # fmt: skip
+def test_differences_are_told_from_times_and_small_ones_pass(tmp_path, name, write, near, far):
+    folders = {x: tmp_path / str(x) for x in (1.0, near, far)}
+    for x, folder in folders.items():
+        folder.mkdir()
+        write(folder / name, x)
+        study.write_json(folder / "seconds.json", {"cp": x})
+    assert publishing.differences(folders[1.0], folders[1.0]) == {}
+    assert publishing.differences(folders[near], folders[1.0])[name][1]
+    assert not publishing.differences(folders[far], folders[1.0])[name][1]
