@@ -442,7 +442,11 @@ def main(arguments: Sequence[str] | None = None) -> None:
     with study.one_sentence():
         if told.make:
             torch.set_num_threads(int(os.environ.get("OMP_NUM_THREADS") or 1))
-            return make(read_job(told.make))
+            try:
+                return make(read_job(told.make))
+            except KeyboardInterrupt:
+                study.say("stopped: the same command goes on where it was")
+                raise SystemExit(130) from None
         if told.cores != "all" and not (told.cores.isdigit() and int(told.cores)):
             raise study.StudyError(f"Cores must be a number from 1, or all, not {told.cores!r}.")
         cores = len(os.sched_getaffinity(0)) if told.cores == "all" else int(told.cores)

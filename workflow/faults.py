@@ -1,6 +1,6 @@
 """Kill the study at random moments, start it again, and compare its tables with those of an undisturbed run.
 
-`python workflow/faults.py --profile quick --kills 20 --mean 60 --reference runs/quick-controlled --scratch FOLDER --without all`
+`python workflow/faults.py --profile quick --kills 20 --reference runs/quick-controlled --scratch FOLDER --without all`
 runs `make study PROFILE=quick FRESH=1` in a store of its own below FOLDER: everything is made there, and nothing is needed of
 the reference but its tables. `--without model,pruned` lets what is finished beside the reference be there from the start, as
 hard links, but for what it names; what was made from that (outputs, scores) stays unless it is named too. Where the study is

@@ -37,16 +37,17 @@ TIMES = ("seconds", "rate", "ratio", "low", "high")  # of the analysis "speed"; 
 SEED = 1
 
 _MODEL = {"layers": 2, "width": 32, "heads": 4, "feed_forward": 48}
-_SHAPE = {f"{block}.model.{name}": value for block in ("grouping.translation", "grouping.language") for name, value in
-          {"layers": 1, "width": 32, "heads": 8, "feed_forward": 32}.items()}  # fmt: skip
+_TASKS = ("translation", "summarization", "language")
+_SHAPE = {f"grouping.{task}.model.{name}": value for task in _TASKS for name, value in
+          {"layers": 1, "width": 32, "heads": 16, "feed_forward": 32}.items()}  # fmt: skip
 SETTINGS = {
     "train": 150, "dev": 12, "test": 6, "vocabulary": 150, "relevance": 6, "bootstrap": 50, "truth": 3, "seeds": 1,
     **{f"model.{name}": value for name, value in _MODEL.items()},
     "training.steps": 40, "training.learning_rate": 1e-2, "training.batch_tokens": 400, "training.evaluate_every": 20,
     "pruning.steps": 8, "pruning.penalties": [0.05, 0.2], "pruning.compared": [0.2], "pruning.criteria": ["relevance"],
     "pruning.penalties_all": [0.1], "pruning.scratch": [0.1], "pruning.dev": 6, "pruning.variants": False,
-    **_SHAPE, **{f"grouping.{task}.{name}": value for task in ("translation", "summarization", "language") for name, value in
-                 {"train": 60, "dev": 8, "test": 6, "vocabulary": 150, "steps": 10, "groups": 3, "longest": 32,
+    **_SHAPE, **{f"grouping.{task}.{name}": value for task in _TASKS for name, value in
+                 {"train": 60, "dev": 8, "test": 6, "vocabulary": 150, "steps": 10, "groups": 5, "longest": 32,
                   "batch_tokens": 300}.items()},
     "coreference.summarization.train": 60, "coreference.summarization.dev": 8, "coreference.summarization.test": 4,
     "coreference.translation.steps": 0, "coreference.probe": 6, "coreference.resolvers": ["rule"],

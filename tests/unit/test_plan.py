@@ -180,6 +180,7 @@ def test_what_waits_for_the_same_shares_jobs_that_are_not_too_large():
         study.make(run, weights=True)
     assert list(jobs_for(*tables)) == [("table 0", "table 1", "table 2", "table 3")]
     assert [len(made) for made in jobs_for(*(score(n, 1, 2) for n in range(plan.SHARED + 3)))] == [plan.SHARED, 3]
+    assert [len(made) for made in jobs_for(*(score(n, 3) for n in range(6)))] == [plan.CLOSE, 7 - plan.CLOSE]
     assert len(jobs_for(*runs([3, 4, 5]))) == 3
 
 

@@ -6,6 +6,7 @@ import ast
 import json
 import re
 import subprocess
+import tarfile
 import tomllib
 from importlib import metadata
 from pathlib import Path
@@ -18,6 +19,7 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
 from helpers import study
+from helpers.study import published
 
 ROOT = study.ROOT
 NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
@@ -169,15 +171,23 @@ def test_notebooks_are_small_and_whole(path):
 def test_no_machine_paths():
     found = []
     for path in committed():
-        if path.suffix in (".png", ".pdf", ".gif", ".parquet", ".safetensors"):
+        if path.suffix in (".png", ".pdf", ".gif", ".parquet", ".safetensors") or path.name.endswith("weights.tar.xz"):
             continue
-        text = path.read_text(encoding="utf-8")
-        if path.suffix == ".ipynb":  # pictures are long words that may spell anything
-            text = re.sub(r'"image/(?:png|jpeg)": "[^"]*"', "", text)
-        for number, line in enumerate(text.splitlines(), 1):
-            if MACHINE_PATH.search(line):
-                found.append(f"{path.relative_to(ROOT)}:{number}: {line.strip()[:100]}")
+        for text in archived(path) if path.suffix == ".xz" else [path.read_text(encoding="utf-8")]:
+            if path.suffix == ".ipynb":  # pictures are long words that may spell anything
+                text = re.sub(r'"image/(?:png|jpeg)": "[^"]*"', "", text)
+            for number, line in enumerate(text.splitlines(), 1):
+                if MACHINE_PATH.search(line):
+                    found.append(f"{path.relative_to(ROOT)}:{number}: {line.strip()[:100]}")
     assert found == []
+
+
+def archived(path):
+    """The texts in an archive."""
+    with tarfile.open(path) as archive:
+        for member in archive:
+            if member.name.endswith((".json", ".csv")):
+                yield archive.extractfile(member).read().decode("utf-8")
 
 
 @pytest.mark.parametrize("path", ["@home/me/x", "in @root/.cache", '"@Users/me/x"', "file://@tmp/x", "C:~Users~me", "=@work/x"])
@@ -195,9 +205,20 @@ def test_other_paths_are_not(path):
 def test_what_is_made_is_not_committed():
     files = [str(path.relative_to(ROOT)) for path in committed()]
     assert [name for name in files if name.startswith(("runs/", ".venv/", ".snakemake/"))] == []
-    assert [name for name in files if name.startswith("data/")] in (["data/README.md"], [])
+    assert [name for name in files if re.match("data/(?!README.md$|published/)", name)] == []
     assert [name for name in files if Path(name).suffix in (".pt", ".safetensors", ".pyc")] == []
-    assert [name for name in files if (ROOT / name).stat().st_size > 2_000_000] == []
+    large = [name for name in files if (ROOT / name).stat().st_size > 2_000_000]
+    assert [name for name in large if not name.startswith("data/published/")] == []
+
+
+def test_what_is_published_is_whole(monkeypatch):
+    monkeypatch.delenv("HEADS_PUBLISHED")
+    found = [part for entry in published.index().values() for part in entry["parts"].values()]
+    for part in found:
+        file = published.folder() / part["file"]
+        assert (study.digest(file), file.stat().st_size) == (part["sha256"], part["bytes"]), file
+    held = {str(path.relative_to(published.folder())) for path in published.folder().glob("*/*")}
+    assert {part["file"] for part in found} == held
 
 
 def test_every_notebook_carries_its_outputs():
