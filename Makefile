@@ -82,7 +82,7 @@ verify: $(VENV)/ready
 
 ## make clean      remove what is trained, generated and executed (not the environment)
 clean:
-	rm -rf runs data/corpora .snakemake
+	rm -rf runs .snakemake $(addprefix data/,pairs texts dialogues parses clusters locks)
 
 $(VENV)/ready: requirements.lock requirements-spacy.lock pyproject.toml
 	$(PYTHON) -c 'import sys; sys.exit(0 if sys.version_info >= (3, 11) else "Python 3.11 or newer is needed: set PYTHON=...")'

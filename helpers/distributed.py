@@ -1,7 +1,7 @@
 """One training run on several processes: GPUs, or processors where there are none.
 
-`accelerate launch --num_processes N -m helpers.distributed SPEC.json` makes the run of `python -m helpers.training SPEC.json`,
-under the same key, on N GPUs; without GPUs it is `torchrun --nproc-per-node N`, as `accelerate launch` then starts one process.
+`accelerate launch --num_processes N -m helpers.distributed SPEC.json` makes the recipe `helpers.training.trained` of a spec,
+under the same key, on N GPUs; without GPUs it is `torchrun --nproc-per-node N`, as `accelerate launch` then starts one.
 
 The first process runs `helpers.training.fit` as it is: corpus, optimiser, dev loss, early stop, checkpoint and store are its
 own, so a run that was killed goes on with any number of processes. At every step the others get its weights and the batch, of

@@ -30,7 +30,7 @@ from helpers.measures.functions import (
 )  # fmt: skip
 from helpers.measures.importance import importance, leave_one_out, leave_one_out_bleu
 from helpers.measures.one_pass import one_pass
-from helpers.measures.relevance import RULES, Explained, conservation, explain
+from helpers.measures.relevance import RULES, BySentence, conservation, explain
 from helpers.models import inputs
 
 # Table 1 of the paper, EN-RU, %: best head and offset baseline on WMT, then on OpenSubtitles
@@ -278,10 +278,10 @@ def _rare_words(subject) -> list[list[tuple[int, int]]]:
 # --- analyses: what notebooks 01 and 02 read -------------------------------------------------------------------------
 
 
-def _explained(studied, rule: str, first: int, untrained: bool = False) -> Explained:
+def _explained(studied, rule: str, first: int, untrained: bool = False) -> BySentence:
     subject = studied.subject
     model, more = (subject.untrained(), ", random weights") if untrained else (subject.model, "")
-    return explain(model, subject.batches(2048, first), rule, label=f"{rule} {subject.title}{more}")
+    return explain(model, subject.batches(2048, first), rule, label=f"{rule} {subject.title}{more}").by_sentence()
 
 
 def _conserved(studied, rule: str, first: int) -> Any:
@@ -325,7 +325,7 @@ def _gradient(studied, first: int) -> pd.Series:
     return importance(studied.subject.model, studied.subject.batches(4096, first), norm=None)
 
 
-EXPLAINED = Analysis("relevance", 1, _explained)  # of `first` dev sentences by a rule
+EXPLAINED = Analysis("relevance", 1, _explained)  # of `first` dev sentences by a rule: `BySentence`
 CONSERVED = Analysis("conservation", 1, _conserved)
 FUNCTIONS = Analysis("confidence and functions", 1, _functions)  # `confidence_and_functions` by name
 SCORED = Analysis("scores of functions", 1, _scored)  # `measure`

@@ -10,14 +10,12 @@ import threading
 import time
 from dataclasses import replace
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
-from pathlib import Path
 
 import pandas as pd
 import pytest
 
 from helpers import corpora, study
 from helpers.corpora import texts
-from helpers.corpora.__main__ import main
 from helpers.corpora.natural import normalise
 from helpers.corpora.texts import Text
 from helpers.study import StudyError
@@ -193,14 +191,6 @@ def test_one_vocabulary_serves_documents_and_summaries():
     pair = corpora.read_pairs(folder / "train.jsonl")[0]
     assert len(pair.source.split()) == 1
     assert subwords.decode_all(subwords.encode_all([pair.target]))[0].replace(" ", "") == pair.target.replace(" ", "")
-
-
-def test_the_command_prepares_texts_too(tmp_path, capsys):
-    spec = texts.spec(SIZES | {"train": 20}, "stories", 1)
-    study.write_json(tmp_path / "spec.json", spec)
-    main([str(tmp_path / "spec.json")])
-    folder = Path(capsys.readouterr().out.strip())
-    assert folder == texts.prepare(spec) == corpora.prepare(spec) and len(texts.read_texts(folder / "train.jsonl")) == 20
 
 
 # --- dialogues -------------------------------------------------------------------------------------------------------

@@ -41,8 +41,30 @@ NORMALISE = ("step", "ratio", None)
 MEMORY = 2.0  # GiB
 
 
+class _Sums:
+    """What both forms of found relevance make of their sums per sentence."""
+
+    def series(self, normalise: str | None = "step") -> pd.Series:
+        """The column of the head table, see `relevance`."""
+        numerators, denominators = (part.sum(0) for part in self.per_sentence(normalise))
+        ratio = np.divide(numerators, denominators, out=np.zeros_like(numerators), where=denominators != 0)
+        return pd.Series(ratio, self.heads, name="relevance")
+
+    def frame(self, normalise: str | None = "step", repeats: int = 1000) -> pd.DataFrame:
+        """Columns relevance, low, high: with its 95 % bootstrap interval over sentences."""
+        _, low, high = ratio_interval(*self.per_sentence(normalise), repeats)
+        return pd.DataFrame({"relevance": self.series(normalise), "low": low, "high": high}, self.heads)
+
+    def _of_layer(self, values: np.ndarray) -> np.ndarray:
+        """Sum over the heads of a head's layer, repeated for each of them."""
+        codes = self.heads.droplevel("head").factorize()[0]
+        sums = np.zeros((len(values), codes.max() + 1))
+        np.add.at(sums.T, codes, values.T)
+        return sums[:, codes]
+
+
 @dataclass(frozen=True)
-class Explained:
+class Explained(_Sums):
     """Relevance of every head for every explained target token.
 
     Attributes
@@ -64,14 +86,7 @@ class Explained:
     def normalised(self) -> np.ndarray:
         """Each target's relevance divided by its sum over the heads of a layer (the paper's generation step)."""
         total = self._of_layer(self.values)
-        return np.divide(self.values, total, out=np.zeros_like(self.values), where=total != 0)
-
-    def _of_layer(self, values: np.ndarray) -> np.ndarray:
-        """Sum over the heads of a head's layer, repeated for each of them."""
-        codes = self.heads.droplevel("head").factorize()[0]
-        sums = np.zeros((len(values), codes.max() + 1))
-        np.add.at(sums.T, codes, values.T)
-        return sums[:, codes]
+        return np.divide(self.values, total, out=np.zeros_like(total), where=total != 0)
 
     def per_sentence(self, normalise: str | None = "step") -> tuple[np.ndarray, np.ndarray]:
         """Sums per sentence whose ratio is the column: numerators and denominators [sentences, heads]."""
@@ -83,17 +98,6 @@ class Explained:
         np.add.at(sums[0], sentences, values)
         np.add.at(sums[1], sentences, weights)
         return sums[0], sums[1]
-
-    def series(self, normalise: str | None = "step") -> pd.Series:
-        """The column of the head table, see `relevance`."""
-        numerators, denominators = (part.sum(0) for part in self.per_sentence(normalise))
-        ratio = np.divide(numerators, denominators, out=np.zeros_like(numerators), where=denominators != 0)
-        return pd.Series(ratio, self.heads, name="relevance")
-
-    def frame(self, normalise: str | None = "step", repeats: int = 1000) -> pd.DataFrame:
-        """Columns relevance, low, high: with its 95 % bootstrap interval over sentences."""
-        _, low, high = ratio_interval(*self.per_sentence(normalise), repeats)
-        return pd.DataFrame({"relevance": self.series(normalise), "low": low, "high": high}, self.heads)
 
     def sums(self, small: float = 0.01) -> pd.DataFrame:
         """How well the division by a layer's sum is conditioned, a row each (kind, layer).
@@ -117,6 +121,48 @@ class Explained:
         """Only the targets of these sentences."""
         kept = np.isin(self.sentence, np.fromiter(sentences, dtype=self.sentence.dtype))
         return replace(self, values=self.values[kept], sentence=self.sentence[kept])
+
+    def by_sentence(self) -> BySentence:
+        """The same with one row a sentence."""
+        (step, targets), (raw, _) = (self.per_sentence(way) for way in ("step", None))
+        return BySentence(self.heads, step, raw, targets[:, 0], self.sums(), self.rule)
+
+
+@dataclass(frozen=True)
+class BySentence(_Sums):
+    """Relevance of every head in every sentence: `Explained` where single targets do not count any more.
+
+    Attributes
+    ----------
+    heads : pandas.MultiIndex
+        Rows of the head table, (kind, layer, head).
+    step, raw : arrays [sentences, heads]
+        Sums over a sentence's targets of relevance divided by the layer's sum, and of relevance as it is.
+    targets : array [sentences]
+        How many targets a sentence has.
+    conditioned : pandas.DataFrame
+        `Explained.sums`.
+    rule : str
+    """
+
+    heads: pd.MultiIndex
+    step: np.ndarray
+    raw: np.ndarray
+    targets: np.ndarray
+    conditioned: pd.DataFrame
+    rule: str
+
+    def per_sentence(self, normalise: str | None = "step") -> tuple[np.ndarray, np.ndarray]:
+        """As `Explained.per_sentence`."""
+        _known(normalise, NORMALISE, "normalisation")
+        if normalise == "ratio":
+            return self.raw, self._of_layer(self.raw)
+        values = self.step if normalise == "step" else self.raw
+        return values, np.broadcast_to(self.targets[:, None], values.shape)
+
+    def sums(self) -> pd.DataFrame:
+        """As `Explained.sums`."""
+        return self.conditioned
 
 
 def relevance(
