@@ -35,7 +35,8 @@ help:
 ## make study      environment, published runs or training, notebooks, figures and head tables (in runs/); FRESH=1 makes every run
 ##                 anew, PROFILE=quick a small version of everything; SEEDS=5, ONLY=03, EXECUTOR=slurm
 study: $(VENV)/ready $(if $(filter-out local,$(EXECUTOR)),$(VENV)/cluster)
-	HEADS_PROGRESS=lines $(if $(filter local,$(EXECUTOR)),$(BIN)/python workflow/interruptible.py) $(BIN)/snakemake --snakefile workflow/Snakefile --nolock --rerun-incomplete --keep-going --quiet host \
+	HEADS_PROGRESS=lines $(if $(filter local,$(EXECUTOR)),$(BIN)/python workflow/interruptible.py) $(BIN)/snakemake --snakefile workflow/Snakefile --nolock \
+	  --rerun-incomplete --rerun-triggers mtime params --keep-going --quiet host \
 	  $(if $(filter-out local,$(EXECUTOR)),--profile workflow/profiles/$(EXECUTOR),--cores $(CORES)) \
 	  --config profile=$(PROFILE) corpus="$(CORPUS)" seeds="$(SEEDS)" gpu="$(GPU)" executor=$(EXECUTOR) only="$(ONLY)" overrides="$(SET)"
 

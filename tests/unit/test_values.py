@@ -64,7 +64,7 @@ def same(one, two):
     return repr(one) == repr(two) if isinstance(one, float) else one == two
 
 
-@pytest.mark.parametrize("value", PLAIN, ids=repr)
+@pytest.mark.parametrize("value", PLAIN, ids=[str(number) for number in range(len(PLAIN))])
 def test_plain_values(path, value):
     assert same(again(path, value), value)
     assert same(again(path, {"in": [(value,)]}), {"in": [(value,)]})
