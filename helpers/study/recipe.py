@@ -313,7 +313,7 @@ def _build(recipe: Recipe, build: Callable[[Mapping[str, Any], Place], None]) ->
     folder, work = recipe.folder, store.runs() / "work" / recipe.key
     spec = json.loads(json.dumps(recipe.spec, sort_keys=True))  # as a job's file gives it: of the same order and types
     scratch, old = (folder.with_name(f".{folder.name}.{os.getpid()}{end}") for end in ("", ".old"))
-    place = Place(scratch / RESULTS, scratch / WEIGHTS, work, recipe.label)
+    place, read = Place(scratch / RESULTS, scratch / WEIGHTS, work, recipe.label), len(_READ)
     try:
         started = time.time()
         with store.room_for(folder), _own_draws():
@@ -328,6 +328,7 @@ def _build(recipe: Recipe, build: Callable[[Mapping[str, Any], Place], None]) ->
             with contextlib.suppress(OSError):
                 os.rename(scratch, folder)
     finally:
+        del _READ[read:]  # what a build reads is no reading of who asked for it
         shutil.rmtree(scratch, ignore_errors=True)
         shutil.rmtree(old, ignore_errors=True)
     shutil.rmtree(work, ignore_errors=True)

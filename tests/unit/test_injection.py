@@ -319,7 +319,9 @@ def test_a_task_of_no_steps_has_no_rows():
 
 def test_every_stage_of_every_row_is_read_and_what_the_row_writes():
     found = list(injection.recipes(tiny_injection.settings(), SEED))
-    rows = [one for kind in injection.TASKS for named in tiny_injection.rows(kind=kind).values() for one in named.values()]
+    parts = {kind: tiny_injection.rows(kind=kind) for kind in injection.TASKS}
+    parts[tasks.TRANSLATION] = {"main": parts[tasks.TRANSLATION]["main"]}  # nobody reads its further seeds
+    rows = [one for named in parts.values() for part in named.values() for one in part.values()]
     assert {recipe for recipe in found if recipe.kind is injection.INJECTION} == {
         injection.run(run) for one in rows for run in chain(one["run"])
     }

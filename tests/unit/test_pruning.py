@@ -211,7 +211,7 @@ def test_what_runs_need():
     assert dict(pruning.removed_at_once(sweeps["encoder"]).needs) == whole | scores | gated and len(gated) == 5
     assert dict(pruning.scored(start, 4).needs) == whole
     scratch = sweeps["all"]["runs"]["scratch 0.03"]
-    assert dict(pruning.run(scratch).needs) == whole | {pruning.run(scratch["method"]["like"]): False}
+    assert dict(pruning.run(scratch).needs) == dict.fromkeys(whole, False) | {pruning.run(scratch["method"]["like"]): False}
 
 
 # --- what a run trains -----------------------------------------------------------------------------------------------
