@@ -34,7 +34,8 @@
 # ```
 #
 # This notebook does the same on a small model of the study (`models`), or on yours: `-p pretrained NAME` with the text that
-# `models` names. It asks one question of the result: is the table worth more than removing heads at random?
+# `models` names. It asks one question of the result: is the table worth more than removing heads at random? It works on a
+# model and so needs its weights; all other notebooks read results.
 
 # %% tags=["parameters"]
 profile = "laptop"  # tiny, quick, laptop, natural or paper: sizes only, every one can be overridden below
