@@ -13,7 +13,7 @@ import math
 import os
 import statistics
 import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -111,11 +111,23 @@ def with_seeds(overrides: str, seeds: int) -> str:
     return " ".join([f"{name}={seeds}" for name in ("seeds", "grouping.seeds", "coreference.seeds")] + overrides.split())
 
 
-def closure(needs: Iterable[Need]) -> dict[Recipe, bool]:
-    """Recipes with all that they need, each once and what others need before them; whether weights are wanted."""
+def closure(needs: Iterable[Need], there: Callable[[Need], bool] = lambda need: False) -> dict[Recipe, bool]:
+    """Recipes with all that they need, each once and what others need before them; whether weights are wanted.
+
+    Parameters
+    ----------
+    there : callable
+        Whether a need is met: it is left out then, with what it needs itself.
+    """
     found: dict[Recipe, bool] = {}
+    met: dict[Need, bool] = {}
 
     def walk(need: Need) -> None:
+        if need in met:
+            return
+        met[need] = there(need)
+        if met[need]:
+            return
         if need.recipe not in found:
             for more in need.recipe.needs:
                 walk(more)
@@ -128,28 +140,8 @@ def closure(needs: Iterable[Need]) -> dict[Recipe, bool]:
 
 
 def missing(needs: Iterable[Need]) -> dict[Recipe, bool]:
-    """What is still to be made for some recipes to be there, what others need before them; whether weights are wanted.
-
-    What a recipe needs counts only where that recipe is to be made itself.
-    """
-    found: dict[Recipe, bool] = {}
-    known: dict[Need, bool] = {}
-
-    def walk(need: Need) -> None:
-        if need in known:
-            return
-        known[need] = need.recipe.made(need.weights)
-        if known[need]:
-            return
-        if need.recipe not in found:
-            for more in need.recipe.needs:
-                walk(more)
-            found[need.recipe] = False
-        found[need.recipe] |= need.weights
-
-    for need in needs:
-        walk(need)
-    return found
+    """`closure` of what is neither in the store nor published."""
+    return closure(needs, lambda need: need.recipe.made(need.weights))
 
 
 # --- jobs ------------------------------------------------------------------------------------------------------------
