@@ -189,9 +189,9 @@ def of(start: Mapping[str, Any], name: str, parser: str = "spacy") -> Subject:
     return Subject(name, lambda: training.stored(trained), *tokens.sides(folder), folder, dict(start), parser)
 
 
-def of_task(task: tasks.Task, model, name: str = "") -> Subject:
-    """A translation model with a task's text, as the measures of notebooks 01 and 02 take it."""
-    return Subject(name, lambda: model, task.source, task.target, task.folder, None)
+def of_task(task: tasks.Task, opened: Callable[[], Any], name: str = "", parser: str = "spacy") -> Subject:
+    """A translation model, which `opened` gives, with a task's text, as the measures of notebooks 01 and 02 take it."""
+    return Subject(name, opened, task.source, task.target, task.folder, None, parser)
 
 
 def needs(start: Mapping[str, Any]) -> list[study.Recipe | study.Need]:

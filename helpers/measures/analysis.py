@@ -40,8 +40,7 @@ class Studied:
         """Model and text as measures take them (translation)."""
         if self.run.kind is training.MODEL:
             return subjects.of(self.run.spec, self.run.label, self.parser)
-        sides = self.task.source, self.task.target
-        return subjects.Subject(self.run.label, lambda: self.model, *sides, self.task.folder, None, self.parser)
+        return subjects.of_task(self.task, lambda: self.model, self.run.label, self.parser)
 
 
 @dataclass(frozen=True)

@@ -271,7 +271,7 @@ def test_scores_of_language_models_are_perplexity(made):
 def test_a_translation_model_with_a_tasks_text_is_a_subject(made):
     task = made[TRANSLATION]
     model = task.build(SHAPE, 1)
-    seen = subjects.of_task(task, model)
+    seen = subjects.of_task(task, lambda: model)
     assert seen.model is model and seen.folder == corpora.prepare(task.corpus)
     assert [pair.source for pair in seen.dev] == [pair.source for pair in task.pairs("dev")] and seen.dev[0].heads
 
