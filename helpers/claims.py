@@ -1,0 +1,409 @@
+"""The claims ledger: what the papers and this study say, and what the tables answer. No verdict is typed anywhere.
+
+`claims.toml` holds, for every claim, its sentence, the printed number, the rule that decides it and the table rows that answer it
+on each track; `judge` reads the rows and computes the verdict. The order of what decides is fixed:
+
+1. *not testable* where a control is missing that the rule needs (`missing`), the table is not there, what the claim is about is
+   worth too little in this model on this text (`worth`: hollow), or there are fewer trainings than the rule needs;
+2. each row is held against its threshold: with an interval, by a two-sided test at 5 % with Holm's correction over all such rows of
+   a paper on a track; without one, by its value;
+3. *seen* if at least `share` of the rows (default: all) are on the claim's side, *no* if none is and at least one is on the other
+   side, *partly* in between, and *not testable* where no row can tell.
+
+`python -m helpers.claims [RUN]` prints the verdicts of the committed tables, or of a run.
+"""
+
+from __future__ import annotations
+
+import argparse
+import tomllib
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+from typing import Any, Literal
+
+import pandas as pd
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from helpers import study
+from helpers.intervals import holm, p_value
+from helpers.study import StudyError, layout
+
+LEDGER = study.ROOT / "claims.toml"
+TRACKS = ("controlled", "natural")
+VERDICTS = ("seen", "partly", "no", "not testable")
+LEVEL = 0.05  # of the tests, after Holm's correction
+Verdict = Literal["seen", "partly", "no", "not testable"]
+
+
+class _Strict(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class Rows(_Strict):
+    """Rows of a table: `table` is CHAPTER/NAME; `where` gives columns their values, or lists of them."""
+
+    table: str
+    where: dict[str, Any] = {}
+    value: str = "value"
+
+
+class Worth(Rows):
+    """The hollowness check: what all of that attention is worth here, and how much it must at least be."""
+
+    scale: float = 1.0
+    least: float
+    unit: str
+
+
+class Evidence(Rows):
+    """What answers a claim on one track.
+
+    `threshold` is a number, a column of the same row, or the largest value among other rows (`baseline`), `by` columns they
+    share with it; `margin` is added to it. `scale` multiplies what is shown, and `margin` is in shown units.
+    """
+
+    low: str | None = None
+    high: str | None = None
+    over: str = ""  # what the interval is over, or the column that says it
+    label: list[str] = []  # columns that name a row
+    side: Literal["above", "below"] = "above"
+    threshold: float | str = 0.0
+    baseline: Rows | None = None
+    by: list[str] = []
+    margin: float = 0.0
+    share: float = 1.0  # of rows that have to be on the claim's side for "seen"
+    trainings: int | str = 1  # behind the rows: a number, or the column that says it; "rows": each row is a training
+    needs: int = 1  # trainings without which there is no verdict
+    headline: dict[str, Any] = {}  # the row whose number is shown; without it "k of n" where there are several rows
+    scale: float = 1.0
+    format: str = ".1f"
+    unit: str = ""
+    worth: Worth | None = None
+
+
+class Missing(_Strict):
+    """A track on which the rule cannot be held against anything yet, and what is missing."""
+
+    missing: str
+    shows: Evidence | None = None  # the number that there is
+
+
+class Claim(_Strict):
+    """A claim, what was printed, the rule that decides it, and the evidence on each track."""
+
+    id: str
+    paper: str
+    section: str
+    chapter: str
+    claim: str
+    printed: str
+    rule: str
+    limits: str = ""  # where it does not hold, or what the verdict does not say
+    board: bool = True  # on the scoreboard
+    controlled: Evidence | Missing
+    natural: Evidence | Missing
+
+
+class _Ledger(_Strict):
+    claim: list[Claim] = Field(min_length=1)
+
+
+@dataclass(frozen=True)
+class Row:
+    """One row of evidence: value, low and high in shown units, low and high nan where there is no interval."""
+
+    label: str
+    value: float
+    low: float
+    high: float
+    threshold: float
+    p: float  # nan without interval
+    holm: float
+    side: Literal["for", "against", "open"]
+
+
+@dataclass(frozen=True)
+class Judged:
+    """A claim's verdict on a track, and why."""
+
+    claim: Claim
+    track: str
+    verdict: Verdict
+    why: str
+    number: str  # one number, with its interval if it has one
+    over: str = ""
+    hollow: bool = False
+    rows: list[Row] = field(default_factory=list)
+
+
+Tables = Callable[[str], pd.DataFrame | None]
+
+
+@cache
+def ledger(path: Path = LEDGER) -> tuple[Claim, ...]:
+    """The claims, in their order.
+
+    Raises
+    ------
+    StudyError
+        If the file is missing, is no TOML, or a claim in it has an unknown or missing field or the name of another one.
+    """
+    try:
+        found = _Ledger.model_validate(tomllib.loads(path.read_text(encoding="utf-8"))).claim
+    except OSError:
+        raise StudyError(f"There is no ledger at {path}: it comes with the project.") from None
+    except tomllib.TOMLDecodeError as error:
+        raise StudyError(f"The ledger {path.name} is no TOML: {error}.") from None
+    except ValidationError as error:
+        first = error.errors()[0]
+        place = ".".join(str(part) for part in first["loc"])
+        raise StudyError(f"In the ledger {path.name} {place} is wrong: {first['msg'].lower()}.") from None
+    names = [claim.id for claim in found]
+    if twice := sorted({name for name in names if names.count(name) > 1}):
+        raise StudyError(f"Two claims in {path.name} are called {twice[0]!r}: give each its own id.")
+    return tuple(found)
+
+
+def tables_in(folder: Path) -> Tables:
+    """What reads the table CHAPTER/NAME of a run, or of `figures/TRACK`; None where there is no such table."""
+
+    @cache
+    def read(name: str) -> pd.DataFrame | None:
+        chapter, _, own = name.partition("/")
+        path = layout.Chapter(folder / chapter).table(layout.tidy(own))
+        return pd.read_csv(path) if path.exists() else None
+
+    return read
+
+
+def published(track: str) -> Tables:
+    """The committed tables of a track."""
+    return tables_in(study.ROOT / "figures" / track)
+
+
+def _chosen(frame: pd.DataFrame, where: Mapping[str, Any], name: str) -> pd.DataFrame:
+    """Rows in which every column has its value, or one of its values."""
+    for column, value in where.items():
+        if column not in frame:
+            raise StudyError(f"The table {name} has no column {column!r}: the ledger asks for it.")
+        frame = frame[frame[column].isin(value if isinstance(value, list) else [value])]
+    return frame
+
+
+def _rows(rows: Rows, tables: Tables) -> pd.DataFrame | None:
+    """The rows that are asked for and have a value; None if there is no such table or row."""
+    frame = tables(rows.table)
+    if frame is None:
+        return None
+    found = _chosen(frame, rows.where, rows.table)
+    if rows.value not in found:
+        raise StudyError(f"The table {rows.table} has no column {rows.value!r}: the ledger asks for it.")
+    found = found[found[rows.value].notna()]
+    return found if len(found) else None
+
+
+def _thresholds(evidence: Evidence, found: pd.DataFrame, tables: Tables) -> pd.Series | None:
+    """The threshold of every row in the table's own units, without margin."""
+    if evidence.baseline is None:
+        told = evidence.threshold
+        return found[told] if isinstance(told, str) else pd.Series(told / evidence.scale, index=found.index)
+    other = _rows(evidence.baseline, tables)
+    if other is None:
+        return None
+    if not evidence.by:
+        return pd.Series(other[evidence.baseline.value].max(), index=found.index)
+    best = other.groupby(evidence.by)[evidence.baseline.value].max()
+    keys = found[evidence.by].itertuples(index=False, name=None)
+    return pd.Series([best.get(key if len(key) > 1 else key[0]) for key in keys], index=found.index, dtype=float)
+
+
+def _trainings(evidence: Evidence, found: pd.DataFrame) -> int:
+    told = evidence.trainings
+    if isinstance(told, int):
+        return told
+    return len(found) if told == "rows" else int(found[told].min())
+
+
+def evidence_rows(evidence: Evidence, tables: Tables) -> list[Row] | None:
+    """The rows that answer a claim, not yet corrected; None if the table, its rows or those of its baseline are not there."""
+    found = _rows(evidence, tables)
+    limits = None if found is None else _thresholds(evidence, found, tables)
+    if found is None or limits is None or limits.isna().any():
+        return None
+    made = []
+    trainings = _trainings(evidence, found) if evidence.trainings != "rows" else 1
+    for (_, row), limit in zip(found.iterrows(), limits, strict=True):
+        value = row[evidence.value] * evidence.scale
+        low, high = (row[c] * evidence.scale if c and pd.notna(row[c]) else float("nan") for c in (evidence.low, evidence.high))
+        bar = limit * evidence.scale + evidence.margin
+        p = float(p_value(value, low, high, bar, trainings if trainings > 1 else None))
+        label = ", ".join(str(row[column]) for column in evidence.label)
+        made.append(Row(label, value, low, high, bar, p, float("nan"), "open"))
+    return made
+
+
+def _decided(row: Row, corrected: float, side: str) -> Row:
+    """A row with its corrected p and the side on which it is."""
+    favours = row.value >= row.threshold if side == "above" else row.value <= row.threshold
+    sure = corrected != corrected or corrected < LEVEL
+    told = ("for" if favours else "against") if sure else "open"
+    return Row(row.label, row.value, row.low, row.high, row.threshold, row.p, corrected, told)
+
+
+def number(evidence: Evidence, rows: Sequence[Row], labels: Sequence[str] = ()) -> str:
+    """What a cell of the scoreboard shows: one value with its interval, or how many rows are on the claim's side."""
+    if len(rows) > 1 and not labels:
+        return f"{sum(row.side == 'for' for row in rows)} of {len(rows)}"
+    row = next((row for row in rows if row.label in labels), rows[0])
+    shown = f"{row.value:{evidence.format}}"
+    if row.low == row.low:
+        shown += f" [{row.low:{evidence.format}}, {row.high:{evidence.format}}]"
+    return f"{shown} {evidence.unit}".strip()
+
+
+def _headline(evidence: Evidence, tables: Tables) -> list[str]:
+    """The label of the row whose number is shown, if the ledger names one."""
+    if not evidence.headline:
+        return []
+    found = _rows(evidence, tables)
+    chosen = _chosen(found, evidence.headline, evidence.table)
+    return [", ".join(str(row[column]) for column in evidence.label) for _, row in chosen.iterrows()]
+
+
+def _verdict(evidence: Evidence, rows: Sequence[Row]) -> tuple[Verdict, str]:
+    """The verdict of decided rows, and what it rests on."""
+    count = {side: sum(row.side == side for row in rows) for side in ("for", "against", "open")}
+    said = f"{count['for']} of {len(rows)} on the claim's side, {count['against']} against it, {count['open']} cannot tell"
+    if count["for"] >= evidence.share * len(rows):
+        return "seen", said
+    if count["for"]:
+        return "partly", said
+    return ("no", said) if count["against"] else ("not testable", f"cannot tell: {said}")
+
+
+def _hollow(evidence: Evidence, tables: Tables) -> str | None:
+    """Why the claim cannot be tested in this model on this text; empty if it can; None if nothing says what it is worth."""
+    if evidence.worth is None:
+        return ""
+    found = _rows(evidence.worth, tables)
+    if found is None:
+        return None
+    worth = (found[evidence.worth.value] * evidence.worth.scale).min()
+    least, unit = evidence.worth.least, evidence.worth.unit
+    return "" if worth >= least else f"hollow: all of that attention is worth {worth:.1f} {unit} here, at least {least:g} are needed"
+
+
+def judge(track: str, tables: Tables | None = None, claims: Iterable[Claim] | None = None) -> list[Judged]:
+    """The verdict of every claim on a track.
+
+    Parameters
+    ----------
+    track : str
+        "controlled" or "natural".
+    tables : callable, optional
+        Name of a table (CHAPTER/NAME) -> its frame, or None; the committed ones by default.
+    claims : iterable of Claim, optional
+        The whole ledger by default. Holm's correction is over what is given, paper by paper.
+
+    Raises
+    ------
+    StudyError
+        For an unknown track, or a table without a column that the ledger asks for.
+    """
+    if track not in TRACKS:
+        raise StudyError(f"There is no track {track!r}: choose from {', '.join(TRACKS)}.")
+    tables, claims = tables or published(track), list(ledger() if claims is None else claims)
+    told = [getattr(claim, track) for claim in claims]
+    found = [evidence_rows(one, tables) if isinstance(one, Evidence) else None for one in told]
+    corrected: dict[tuple[int, int], float] = {}
+    for paper in dict.fromkeys(claim.paper for claim in claims):
+        places = [
+            (i, j) for i, claim in enumerate(claims) if claim.paper == paper for j, row in enumerate(found[i] or ()) if row.p == row.p
+        ]
+        corrected |= dict(zip(places, holm([found[i][j].p for i, j in places]).tolist(), strict=True))
+    judged = []
+    for i, (claim, one) in enumerate(zip(claims, told, strict=True)):
+        rows = [
+            _decided(row, corrected.get((i, j), float("nan")), one.side) for j, row in enumerate(found[i] or ())
+        ]
+        judged.append(_judged(claim, track, one, rows, tables))
+    return judged
+
+
+def _judged(claim: Claim, track: str, told: Evidence | Missing, rows: list[Row], tables: Tables) -> Judged:
+    """One claim's verdict from its decided rows."""
+    if isinstance(told, Missing):
+        shown = evidence_rows(told.shows, tables) if told.shows else None
+        said = number(told.shows, shown, _headline(told.shows, tables) or [shown[0].label]) if shown else ""
+        return Judged(claim, track, "not testable", f"not yet: {told.missing}", said)
+    if not rows:
+        return Judged(claim, track, "not testable", "not yet: not measured in this run", "")
+    shown = number(told, rows, _headline(told, tables))
+    over = told.over
+    hollow = _hollow(told, tables)
+    if hollow is None:
+        return Judged(claim, track, "not testable", "not yet: nothing says what all of that attention is worth", shown, over, False, rows)
+    if hollow:
+        return Judged(claim, track, "not testable", hollow, shown, over, True, rows)
+    trainings = _trainings(told, _rows(told, tables))
+    if trainings < told.needs:
+        few = "one training" if trainings == 1 else f"{trainings} trainings"
+        return Judged(claim, track, "not testable", f"not yet: {few}, the rule needs {told.needs}", shown, over, False, rows)
+    verdict, why = _verdict(told, rows)
+    return Judged(claim, track, verdict, why, shown, over, False, rows)
+
+
+# --- for readers -----------------------------------------------------------------------------------------------------
+
+
+def box(judged: Sequence[Judged]) -> str:
+    """Verdicts of one notebook's claims as Markdown: claim, printed, number, verdict, why."""
+    if not judged:
+        return "*No claim is answered in this notebook.*"
+    head = "| claim | printed | here | verdict |\n|---|---|---|---|\n"
+    lines = []
+    for one in judged:
+        over = f" ({one.over})" if one.over and one.number else ""
+        limits = f" *{one.claim.limits}*" if one.claim.limits else ""
+        lines.append(
+            f"| {one.claim.claim} ({one.claim.section}){limits} | {one.claim.printed} | {one.number or '–'}{over} "
+            f"| **{one.verdict}**: {one.why} |"
+        )
+    return head + "\n".join(lines)
+
+
+class Box:
+    """The verdict box on top of a notebook: shown empty where it is made, filled from the run's own tables at the end."""
+
+    def __init__(self, run: study.Run) -> None:
+        from IPython.display import Markdown, display
+
+        self._run = run
+        self._handle = display(Markdown("*The verdicts stand here when the notebook has run to its end.*"), display_id=True)
+
+    def fill(self) -> None:
+        """Compute the verdicts of this run's tables and show them on top."""
+        from IPython.display import Markdown
+
+        tables = tables_in(self._run.folder)
+        told = [one for one in judge(self._run.corpus, tables) if one.claim.chapter == self._run.name]
+        profile = self._run.parameters["profile"]
+        said = f"**Verdicts of this run** (profile {profile}, {self._run.corpus} text; computed from its tables by `claims.toml`)"
+        self._handle.update(Markdown(f"{said}\n\n{box(told)}"))
+
+
+def main(arguments: list[str] | None = None) -> None:
+    parser = argparse.ArgumentParser(prog="python -m helpers.claims", description=__doc__.splitlines()[0])
+    parser.add_argument("run", nargs="?", type=Path, help="folder of a run (default: the committed tables of both tracks)")
+    chosen = parser.parse_args(arguments)
+    with study.one_sentence():
+        tracks = TRACKS if chosen.run is None else [chosen.run.name.rpartition("-")[2]]
+        for track in tracks:
+            for one in judge(track, tables_in(chosen.run) if chosen.run else None):
+                print(f"{track:<11} {one.verdict:<12} {one.claim.id:<28} {one.number:<26} {one.why}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,105 @@
+"""The scoreboard: every claim, what was printed, and the computed verdicts on both tracks, in one picture."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Sequence
+from typing import Any
+
+import matplotlib.pyplot as plt
+from matplotlib.patches import Patch, Rectangle
+
+from helpers import claims
+from helpers.redraw import redrawable
+from helpers.study import StudyError
+
+# Okabe-Ito; the word of the verdict stands in every cell, so that colour is never the only sign
+LOOKS = {
+    "seen": ("#0072B2", "white"), "partly": ("#9BD0F0", "black"), "no": ("#D55E00", "white"), "not testable": ("#E4E4E4", "black"),
+}  # fmt: skip
+_COLUMNS = {"claim": 0.0, "printed": 3.22, "controlled": 4.62, "natural": 5.78}  # inches from the left
+_WIDTH, _LINE, _PAD = 6.94, 0.118, 0.07
+_CHARS = {"claim": 61, "printed": 25, "controlled": 20, "natural": 20}
+
+
+def rows(judged: Sequence[Sequence[claims.Judged]]) -> list[dict[str, Any]]:
+    """What the scoreboard draws, a row a claim on the board, from the verdicts of both tracks.
+
+    Raises
+    ------
+    StudyError
+        If no claim is on the board.
+    """
+    made = []
+    for both in zip(*judged, strict=True):
+        claim = both[0].claim
+        if claim.board:
+            told = {one.track: {"verdict": one.verdict, "number": one.number, "hollow": one.hollow} for one in both}
+            made.append({"paper": claim.paper, "claim": claim.claim, "printed": claim.printed} | told)
+    if not made:
+        raise StudyError("No claim is on the scoreboard: set board in claims.toml.")
+    return made
+
+
+def _wrapped(text: str, column: str) -> list[str]:
+    return textwrap.wrap(text, _CHARS[column]) or [""]
+
+
+def _cell(axis, left: float, top: float, width: float, height: float, told: dict[str, Any]) -> None:
+    """A verdict: its colour, its word, the number below; hatched where the test is hollow."""
+    ground, ink = LOOKS[told["verdict"]]
+    hatch = "////" if told["hollow"] else None
+    frame = Rectangle((left, top + 0.02), width, height - 0.04, facecolor=ground, edgecolor="#9A9A9A", hatch=hatch, linewidth=0)
+    axis.add_patch(frame)
+    lines = [told["verdict"], *(_wrapped(told["number"], "natural") if told["number"] else [])]
+    ground = {"facecolor": ground, "edgecolor": "none", "pad": 0.6} if told["hollow"] else None
+    for number, line in enumerate(lines):
+        middle = top + height / 2 + (number - (len(lines) - 1) / 2) * _LINE
+        weight = "bold" if not number else "normal"
+        axis.text(left + width / 2, middle, line, ha="center", va="center", color=ink, fontsize=7, weight=weight, bbox=ground)
+
+
+@redrawable
+def scoreboard(board: Sequence[dict[str, Any]]) -> plt.Figure:
+    """Claims by paper: printed, controlled and natural verdicts with one number each.
+
+    Parameters
+    ----------
+    board : sequence of dict
+        As `rows` makes them: paper, claim, printed, controlled and natural (verdict, number, hollow).
+    """
+    places, y, last = [], 0.3, None
+    for row in board:
+        if row["paper"] != last:
+            last = row["paper"]
+            places.append((y + 0.06, None, last))
+            y += 0.26
+        cells = [1 + len(_wrapped(row[track]["number"], track)) for track in claims.TRACKS if row[track]["number"]]
+        lines = max(len(_wrapped(row["claim"], "claim")), len(_wrapped(row["printed"], "printed")), 1, *cells, 1)
+        height = lines * _LINE + _PAD
+        places.append((y, height, row))
+        y += height
+    figure = plt.figure(figsize=(_WIDTH, y + 0.36), layout="none")
+    axis = figure.add_axes((0, 0, 1, 1))
+    axis.set(xlim=(-0.02, _WIDTH), ylim=(y + 0.36, 0))
+    axis.set_axis_off()
+    widths = {"controlled": 1.12, "natural": 1.12}
+    for column, left in _COLUMNS.items():
+        middle = left + widths[column] / 2 if column in widths else left
+        axis.text(middle, 0.16, column, ha="center" if column in widths else "left", va="center", fontsize=8, color="#555555")
+    for top, height, row in places:
+        if height is None:
+            axis.text(0, top + 0.09, row, va="center", fontsize=8.5, weight="bold")
+            axis.plot([0, _WIDTH - 0.04], [top - 0.02] * 2, color="#BBBBBB", linewidth=0.6)
+            continue
+        for column in ("claim", "printed"):
+            told = _wrapped(row[column], column)
+            for number, line in enumerate(told):
+                middle = top + height / 2 + (number - (len(told) - 1) / 2) * _LINE
+                axis.text(_COLUMNS[column], middle, line, va="center", fontsize=7.2)
+        for track in claims.TRACKS:
+            _cell(axis, _COLUMNS[track], top, widths[track], height, row[track])
+    keys = [Patch(facecolor=ground, label=name) for name, (ground, _) in LOOKS.items()]
+    keys.append(Patch(facecolor=LOOKS["not testable"][0], edgecolor="#9A9A9A", hatch="////", label="hollow: attention is worth too little"))
+    figure.legend(handles=keys, loc="lower left", ncols=5, fontsize=7, frameon=False, bbox_to_anchor=(0, 0), handlelength=1.4)
+    return figure

@@ -1,0 +1,133 @@
+"""Verdicts follow from the tables, by the rules of the ledger, and from nothing else."""
+
+import pandas as pd
+import pytest
+
+from helpers import claims
+from helpers.study import StudyError
+
+BASE = {
+    "id": "a", "paper": "one", "section": "section 1", "chapter": "03_l0_pruning", "claim": "Heads can go.", "printed": "10 of 48",
+    "rule": "The change is above 0.", "natural": {"missing": "a model"},
+}  # fmt: skip
+EVIDENCE = {"table": "03_l0_pruning/t", "value": "change", "low": "low", "high": "high", "label": ["model"]}
+
+
+def claim(**evidence):
+    own = {name: evidence.pop(name) for name in ("id", "paper") if name in evidence}
+    return claims.Claim.model_validate(BASE | own | {"controlled": EVIDENCE | evidence})
+
+
+def frame(*rows):
+    return pd.DataFrame(rows, columns=["model", "change", "low", "high"])
+
+
+def judged(table, *given, **others):
+    tables = {"03_l0_pruning/t": table} | others
+    return claims.judge("controlled", tables.get, given)
+
+
+@pytest.mark.parametrize(
+    ("rows", "verdict"),
+    [
+        ([("x", 2.0, 1.0, 3.0), ("y", 3.0, 2.0, 4.0)], "seen"),
+        ([("x", 2.0, 1.0, 3.0), ("y", -2.0, -3.0, -1.0)], "partly"),
+        ([("x", 2.0, 1.0, 3.0), ("y", 0.1, -1.0, 1.2)], "partly"),
+        ([("x", -2.0, -3.0, -1.0), ("y", 0.1, -1.0, 1.2)], "no"),
+        ([("x", 0.2, -1.0, 1.4), ("y", 0.1, -1.0, 1.2)], "not testable"),
+    ],
+)
+def test_a_verdict_follows_from_where_the_intervals_lie(rows, verdict):
+    assert judged(frame(*rows), claim())[0].verdict == verdict
+
+
+def test_rows_without_interval_count_by_their_value():
+    table = frame(("x", 0.3, None, None), ("y", 0.1, None, None))
+    assert judged(table, claim(threshold=0.2))[0].verdict == "partly"
+    assert judged(table, claim(threshold=0.2, share=0.5))[0].verdict == "seen"
+    assert judged(table, claim(threshold=0.2, side="below"))[0].number == "1 of 2"
+
+
+def test_holm_is_over_all_rows_of_a_paper():
+    alone, more = claim(), [claim(id=name) for name in "bcd"]
+    near = frame(("x", 1.0, 0.1, 1.9))  # p about .03
+    assert judged(near, alone)[0].verdict == "seen"
+    assert judged(near, alone, *more)[0].verdict == "not testable"
+    others = [claim(id=name, paper="two") for name in "bcd"]
+    assert judged(near, alone, *others)[0].verdict == "seen"
+
+
+def test_an_interval_over_few_trainings_is_a_t_interval():
+    # p .013 if normal, .10 with three trainings
+    table = frame(("x", 1.27, 0.27, 2.27))
+    assert judged(table, claim())[0].verdict == "seen"
+    assert judged(table.assign(seeds=3), claim(trainings="seeds", threshold=-0.5))[0].verdict == "seen"
+    assert judged(table.assign(change=1.0, low=-0.4, high=2.4, seeds=3), claim(trainings="seeds"))[0].verdict == "not testable"
+
+
+def test_thresholds_are_numbers_columns_or_the_best_of_other_rows():
+    table = frame(("x", 2.0, 1.8, 2.2), ("y", 1.0, 0.8, 1.2)).assign(offset=[1.0, 1.5], rule=["p", "q"], group="main")
+    assert [row.side for row in judged(table, claim(threshold="offset"))[0].rows] == ["for", "against"]
+    assert [row.side for row in judged(table, claim(threshold="offset", margin=1.5))[0].rows] == ["against", "against"]
+    random = pd.DataFrame({"rule": ["p", "p", "q"], "change": [0.1, 2.5, 0.2]})
+    baseline = {"table": "03_l0_pruning/random", "value": "change"}
+    by_rule = judged(table, claim(baseline=baseline, by=["rule"]), **{"03_l0_pruning/random": random})[0]
+    assert [row.threshold for row in by_rule.rows] == [2.5, 0.2]
+    assert [row.side for row in by_rule.rows] == ["against", "for"]
+    of_all = judged(table, claim(baseline=baseline), **{"03_l0_pruning/random": random})[0]
+    assert [row.threshold for row in of_all.rows] == [2.5, 2.5]
+
+
+def test_what_is_hollow_or_was_trained_too_seldom_is_not_testable_whatever_its_rows_say():
+    table = frame(("x", 2.0, 1.0, 3.0), ("floor", -1.5, -2.0, -1.0))
+    worth = {"table": "03_l0_pruning/t", "where": {"model": "floor"}, "value": "change", "scale": -1, "least": 5, "unit": "BLEU"}
+    one = judged(table, claim(where={"model": "x"}, worth=worth))[0]
+    assert (one.verdict, one.hollow) == ("not testable", True) and "1.5 BLEU" in one.why and "2.0 [1.0, 3.0]" in one.number
+    assert judged(table, claim(where={"model": "x"}, worth=worth | {"least": 1}))[0].verdict == "seen"
+    few = judged(table, claim(where={"model": "x"}, needs=3))[0]
+    assert few.verdict == "not testable" and "one training" in few.why and not few.hollow
+
+
+def test_what_is_missing_is_not_testable_yet_and_shows_the_number_there_is():
+    table = frame(("x", 2.0, 1.0, 3.0))
+    missing = claims.Claim.model_validate(BASE | {"controlled": {"missing": "a control", "shows": EVIDENCE | {"unit": "BLEU"}}})
+    one = judged(table, missing)[0]
+    assert one.verdict == "not testable" and "a control" in one.why and one.number == "2.0 [1.0, 3.0] BLEU"
+    gone = claims.judge("controlled", {}.get, [claim()])[0]
+    assert gone.verdict == "not testable" and "not measured" in gone.why
+    none = judged(table, claim(where={"model": "z"}))[0]
+    assert none.verdict == "not testable" and "not measured" in none.why
+
+
+def test_a_headline_is_shown_with_its_interval_and_many_rows_as_a_count():
+    table = frame(("x", 0.021, 0.011, 0.031), ("y", -0.02, -0.03, -0.01))
+    assert judged(table, claim())[0].number == "1 of 2"
+    one = judged(table, claim(headline={"model": "x"}, scale=100, unit="%"))[0]
+    assert one.number == "2.1 [1.1, 3.1] %"
+
+
+def test_a_ledger_that_does_not_fit_is_refused(tmp_path):
+    path = tmp_path / "claims.toml"
+    with pytest.raises(StudyError, match=r"claims\.toml"):
+        claims.ledger(path)
+    for text in ("claim = 3", "[[claim]\n", '[[claim]]\nid = "a"\n'):
+        path = path.with_name(f"{len(text)}.toml")
+        path.write_text(text)
+        with pytest.raises(StudyError):
+            claims.ledger(path)
+    with pytest.raises(StudyError, match="'weight'"):
+        judged(frame(("x", 1.0, 0.5, 1.5)), claim(where={"weight": 1}))
+
+
+def test_the_ledger_holds_every_paper_and_gives_every_verdict_a_reason():
+    ledger = claims.ledger()
+    assert len({one.paper for one in ledger}) == 4 and sum(one.board for one in ledger) >= 15
+    for track in claims.TRACKS:
+        for one in claims.judge(track):
+            assert one.verdict in claims.VERDICTS and one.why
+
+
+def test_committed_tables_answer_every_claim_for_which_the_ledger_names_rows():
+    for track in claims.TRACKS:
+        lost = [one.claim.id for one in claims.judge(track) if "not measured" in one.why or "nothing says" in one.why]
+        assert not lost, f"{track}: the tables named in claims.toml are not there for {lost}"
