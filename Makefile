@@ -27,7 +27,7 @@ export HEADS_DEVICE := $(DEVICE)
 export HEADS_FRESH := $(FRESH)
 export PYTHONUNBUFFERED := 1
 
-.PHONY: study plan test bench report lint reference publish verify clean help
+.PHONY: study plan test bench report docs lint reference publish verify clean help
 
 help:
 	@sed -n 's/^## //p' $(MAKEFILE_LIST)
@@ -63,6 +63,10 @@ RUN ?= laptop-controlled
 ## make report     a site to read: the notebooks of a run, the results, a head explorer (RUN=laptop-controlled; in runs/report)
 report: $(VENV)/ready
 	$(BIN)/python -m helpers.site --run $(STORE)/$(RUN)
+
+## make docs       the README and the pages of docs/ from their templates, numbers from figures/ and data/published
+docs: $(VENV)/ready
+	$(BIN)/python -m helpers.pages
 
 lint: $(VENV)/ready
 	$(BIN)/ruff check .
