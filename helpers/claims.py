@@ -16,6 +16,7 @@ on each track; `judge` reads the rows and computes the verdict. The order of wha
 from __future__ import annotations
 
 import argparse
+import math
 import tomllib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -42,10 +43,11 @@ class _Strict(BaseModel):
 
 
 class Rows(_Strict):
-    """Rows of a table: `table` is CHAPTER/NAME; `where` gives columns their values, or lists of them."""
+    """Rows of a table: `table` is CHAPTER/NAME; `where` gives columns their values, or lists of them; `but` leaves rows out."""
 
     table: str
     where: dict[str, Any] = {}
+    but: dict[str, Any] = {}
     value: str = "value"
 
 
@@ -60,8 +62,8 @@ class Worth(Rows):
 class Evidence(Rows):
     """What answers a claim on one track.
 
-    `threshold` is a number, a column of the same row, or the largest value among other rows (`baseline`), `by` columns they
-    share with it; `margin` is added to it. `scale` multiplies what is shown, and `margin` is in shown units.
+    `threshold` is a number in shown units, a column of the same row `times` something, or the largest value among other rows
+    (`baseline`) which are alike in the columns `by`. `scale` turns the table's units into shown ones.
     """
 
     low: str | None = None
@@ -72,7 +74,8 @@ class Evidence(Rows):
     threshold: float | str = 0.0
     baseline: Rows | None = None
     by: list[str] = []
-    margin: float = 0.0
+    times: float = 1.0
+    tells: bool = True  # whether a row on the other side speaks against the claim; a large p does not
     share: float = 1.0  # of rows that have to be on the claim's side for "seen"
     trainings: int | str = 1  # behind the rows: a number, or the column that says it; "rows": each row is a training
     needs: int = 1  # trainings without which there is no verdict
@@ -198,6 +201,8 @@ def _rows(rows: Rows, tables: Tables) -> pd.DataFrame | None:
     if frame is None:
         return None
     found = _chosen(frame, rows.where, rows.table)
+    if rows.but:
+        found = found.drop(_chosen(found, rows.but, rows.table).index)
     if rows.value not in found:
         raise StudyError(f"The table {rows.table} has no column {rows.value!r}: the ledger asks for it.")
     found = found[found[rows.value].notna()]
@@ -208,7 +213,7 @@ def _thresholds(evidence: Evidence, found: pd.DataFrame, tables: Tables) -> pd.S
     """The threshold of every row in the table's own units, without margin."""
     if evidence.baseline is None:
         told = evidence.threshold
-        return found[told] if isinstance(told, str) else pd.Series(told / evidence.scale, index=found.index)
+        return found[told] * evidence.times if isinstance(told, str) else pd.Series(told / evidence.scale, index=found.index)
     other = _rows(evidence.baseline, tables)
     if other is None:
         return None
@@ -237,17 +242,17 @@ def evidence_rows(evidence: Evidence, tables: Tables) -> list[Row] | None:
     for (_, row), limit in zip(found.iterrows(), limits, strict=True):
         value = row[evidence.value] * evidence.scale
         low, high = (row[c] * evidence.scale if c and pd.notna(row[c]) else float("nan") for c in (evidence.low, evidence.high))
-        bar = limit * evidence.scale + evidence.margin
+        bar = limit * evidence.scale
         p = float(p_value(value, low, high, bar, trainings if trainings > 1 else None))
         label = ", ".join(str(row[column]) for column in evidence.label)
         made.append(Row(label, value, low, high, bar, p, float("nan"), "open"))
     return made
 
 
-def _decided(row: Row, corrected: float, side: str) -> Row:
+def _decided(row: Row, corrected: float, evidence: Evidence) -> Row:
     """A row with its corrected p and the side on which it is."""
-    favours = row.value >= row.threshold if side == "above" else row.value <= row.threshold
-    sure = corrected != corrected or corrected < LEVEL
+    favours = row.value >= row.threshold if evidence.side == "above" else row.value <= row.threshold
+    sure = (math.isnan(corrected) or corrected < LEVEL) and (favours or evidence.tells)
     told = ("for" if favours else "against") if sure else "open"
     return Row(row.label, row.value, row.low, row.high, row.threshold, row.p, corrected, told)
 
@@ -258,7 +263,7 @@ def number(evidence: Evidence, rows: Sequence[Row], labels: Sequence[str] = ()) 
         return f"{sum(row.side == 'for' for row in rows)} of {len(rows)}"
     row = next((row for row in rows if row.label in labels), rows[0])
     shown = f"{row.value:{evidence.format}}"
-    if row.low == row.low:
+    if not math.isnan(row.low):
         shown += f" [{row.low:{evidence.format}}, {row.high:{evidence.format}}]"
     return f"{shown} {evidence.unit}".strip()
 
@@ -320,13 +325,13 @@ def judge(track: str, tables: Tables | None = None, claims: Iterable[Claim] | No
     corrected: dict[tuple[int, int], float] = {}
     for paper in dict.fromkeys(claim.paper for claim in claims):
         places = [
-            (i, j) for i, claim in enumerate(claims) if claim.paper == paper for j, row in enumerate(found[i] or ()) if row.p == row.p
+            (i, j) for i, claim in enumerate(claims) if claim.paper == paper for j, row in enumerate(found[i] or ()) if not math.isnan(row.p)
         ]
         corrected |= dict(zip(places, holm([found[i][j].p for i, j in places]).tolist(), strict=True))
     judged = []
     for i, (claim, one) in enumerate(zip(claims, told, strict=True)):
         rows = [
-            _decided(row, corrected.get((i, j), float("nan")), one.side) for j, row in enumerate(found[i] or ())
+            _decided(row, corrected.get((i, j), float("nan")), one) for j, row in enumerate(found[i] or ())
         ]
         judged.append(_judged(claim, track, one, rows, tables))
     return judged

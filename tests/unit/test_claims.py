@@ -46,6 +46,8 @@ def test_rows_without_interval_count_by_their_value():
     assert judged(table, claim(threshold=0.2))[0].verdict == "partly"
     assert judged(table, claim(threshold=0.2, share=0.5))[0].verdict == "seen"
     assert judged(table, claim(threshold=0.2, side="below"))[0].number == "1 of 2"
+    assert judged(table, claim(threshold=0.5))[0].verdict == "no"
+    assert judged(table, claim(threshold=0.5, tells=False))[0].verdict == "not testable"
 
 
 def test_holm_is_over_all_rows_of_a_paper():
@@ -68,7 +70,7 @@ def test_an_interval_over_few_trainings_is_a_t_interval():
 def test_thresholds_are_numbers_columns_or_the_best_of_other_rows():
     table = frame(("x", 2.0, 1.8, 2.2), ("y", 1.0, 0.8, 1.2)).assign(offset=[1.0, 1.5], rule=["p", "q"], group="main")
     assert [row.side for row in judged(table, claim(threshold="offset"))[0].rows] == ["for", "against"]
-    assert [row.side for row in judged(table, claim(threshold="offset", margin=1.5))[0].rows] == ["against", "against"]
+    assert [row.side for row in judged(table, claim(threshold="offset", times=2.5))[0].rows] == ["against", "against"]
     random = pd.DataFrame({"rule": ["p", "p", "q"], "change": [0.1, 2.5, 0.2]})
     baseline = {"table": "03_l0_pruning/random", "value": "change"}
     by_rule = judged(table, claim(baseline=baseline, by=["rule"]), **{"03_l0_pruning/random": random})[0]
@@ -95,6 +97,7 @@ def test_what_is_missing_is_not_testable_yet_and_shows_the_number_there_is():
     assert one.verdict == "not testable" and "a control" in one.why and one.number == "2.0 [1.0, 3.0] BLEU"
     gone = claims.judge("controlled", {}.get, [claim()])[0]
     assert gone.verdict == "not testable" and "not measured" in gone.why
+    assert judged(table, claim(but={"model": "x"}))[0].verdict == "not testable"
     none = judged(table, claim(where={"model": "z"}))[0]
     assert none.verdict == "not testable" and "not measured" in none.why
 
