@@ -14,6 +14,11 @@
 # %% [markdown]
 # # 0 · Heads of your own model
 #
+# [notebook 1, relevance and confidence →](01_relevance_and_confidence.ipynb) · [all claims](../docs/results.md) ·
+# [figures](../figures/README.md) · functions: [table.py](../helpers/measures/table.py),
+# [importance.py](../helpers/measures/importance.py), [removal.py](../helpers/methods/removal.py),
+# [surgery.py](../helpers/heads/surgery.py)
+#
 # The notebooks that follow tell the story of three papers on models of their own. What they measure and do works on any
 # Marian, BART, mBART, Pegasus or T5 model, fresh from the Hub or fine-tuned in a folder. Five lines are enough:
 #
@@ -82,8 +87,9 @@ pd.Series({(site.kind, site.layer): site.heads for site in heads.sites(model)}).
 # ## The head table
 #
 # One row a head, indexed by (kind, layer, head); each column is one measure (`helpers.measures.head_table` explains them).
-# Costly ones look at fewer sentences. `leave-one-out` is the plainest: how much the loss rises (nats a target token) when that
-# head alone is switched off. It is measured on dev sentences; everything below is scored on test sentences.
+# The index counts layers and heads from zero, as the code does; everything drawn counts layers from one. Costly measures
+# look at fewer sentences. `leave-one-out` is the plainest: how much the loss rises (nats a target token) when that head
+# alone is switched off. It is measured on dev sentences; everything below is scored on test sentences.
 
 # %%
 few = run.settings["relevance"]
@@ -92,8 +98,8 @@ run.table(table, "own_head_table", sentences=few)
 table.sort_values("leave-one-out", ascending=False).head(12).style.format(precision=3)
 
 # %% [markdown]
-# As a picture: each panel is a measure, each cell a head, coloured by its rank among the heads of its layer (1: the largest).
-# All panels keep the order of `leave-one-out`, so one that agrees with it fades from left to right.
+# As a picture: each panel is a measure, each cell a head, coloured by its rank among the heads of its layer (the largest is
+# one). All panels keep the order of `leave-one-out`, so one that agrees with it fades from left to right.
 
 # %%
 shown = ["leave-one-out", "gradient, example", "alpha_beta", "confidence"]
@@ -106,9 +112,9 @@ for kind in table.index.unique("kind"):
 # %% [markdown]
 # ## Which heads can go?
 #
-# A quarter, half and three quarters of all heads are removed at once, those of the smallest `leave-one-out` first, without any
-# further training. The baseline that every such choice has to beat is removing as many heads at random, in several draws: from
-# all heads, and as many of each kind as the choice took, which tells what it knows beyond which kind matters.
+# A quarter, half and three quarters of all heads are removed at once, those of the smallest `leave-one-out` first, without
+# any further training. The baseline that every such choice has to beat is removing as many heads at random, in several
+# draws: from all heads, and as many of each kind as the choice took.
 
 # %%
 split, beam, total = subject.tests[0], run.settings["beam"], len(table)
@@ -122,8 +128,12 @@ points.loc[points.method != "least important", ["low", "high"]] = np.nan
 run.figure(figures.pruning_curves(points), "own_removed", split=split, beam=beam)
 
 # %% [markdown]
-# Every point of a *random* line is a draw, the line goes through their mean; intervals of the other are 95 % bootstraps over
-# test sentences, `change` in the table is paired with the whole model. All of it is one model and one seed.
+# Every point of a *random* line is a draw, the line goes through their mean. The interval of the other line is a bootstrap
+# over test sentences; `change` in the table is paired with the whole model.
+#
+# Here is the answer to the question on top. If the line of the least important heads lies above *random*, the table knows
+# something. If it lies above *random, same kinds* as well, it knows more than which kind of attention the model can spare.
+# If it only reaches that line, the choice is worth no more than keeping the numbers of each kind.
 #
 # ## Save, load, the same model
 #
@@ -149,3 +159,11 @@ pd.Series({f"{kind} {layer + 1}": left for (kind, layer), left in heads.kept(aga
 # `heads.load` gives a model of its own class that trains, generates and is measured like any other. To look before cutting,
 # `heads.gate(model, {("encoder", 0, 3): 0.0})` switches a head off inside a `with` block. Whether heads should be chosen by
 # this column, by a price on gates or by others is the matter of notebooks 3 and 6.
+#
+# ## What limits this
+#
+# All of it is one model and one training; another training gives other heads (notebook 6). Leave-one-out takes heads one at
+# a time: two heads that can stand in for each other both look idle, and are missed when both are gone. Removal without
+# further training asks more than pruning does, which lets the rest adapt (notebook 3). With few random draws the baseline's
+# own spread is known roughly. Unless you bring a checkpoint, the model is small, its encoder self-attention starts from an
+# output of zero while other attention does not, and its text is generated unless the run says natural.

@@ -14,10 +14,21 @@
 # %% [markdown]
 # # 6 · Do the measures agree? One head table, every measure, several seeds
 #
-# The three papers rank heads in different ways: by relevance and confidence (Voita et al. 2019), by what a price on gates
-# leaves open (the same), by votes (Ni et al. 2023), by gradient importance (Liu & Chen 2023). None of them asks whether these
-# rankings agree, whether a ranking would be the same had the model been trained with another seed, or which is the best one
-# to prune by. This notebook does: one table per model with every column that the study can compute, over seeds and models.
+# [← notebook 5, coreference injection](05_coreference_injection.ipynb) · [notebook 7, what it costs
+# →](07_what_it_costs.ipynb) · [all claims](../docs/results.md) · [figures](../figures/README.md) · functions:
+# [table.py](../helpers/measures/table.py), [comparison.py](../helpers/methods/comparison.py),
+# [matching.py](../helpers/measures/matching.py), [intervals.py](../helpers/intervals.py)
+#
+# The three papers (Voita et al. 2019, [arXiv 1905.09418](https://arxiv.org/abs/1905.09418); Ni et al. 2023, [arXiv
+# 2305.14380](https://arxiv.org/abs/2305.14380); Liu & Chen 2023, [arXiv 2312.09541](https://arxiv.org/abs/2312.09541)) rank
+# heads in different ways: by relevance and confidence, by what a price on gates leaves open, by votes, by gradient
+# importance. None of them asks whether these rankings agree, whether a ranking would be the same had the model been trained
+# with another seed, or which is the best one to prune by. This notebook does: one table per model with every column that the
+# study can compute, over models and, where the setting `seeds` asks for them, over seeds.
+#
+# **Claims put to the test** are this study's own: gradient importance and relevance rank heads alike; gradient importance,
+# or confidence, predicts the loss without a head; a head's rank survives another seed; L0 chooses the heads to keep better
+# than cheap measures do.
 
 # %% tags=["parameters"]
 profile = "laptop"  # tiny, quick, laptop, natural or paper: sizes only, every one can be overridden below
@@ -41,7 +52,7 @@ print(run.summary(), sources(run), sep="\n")
 import pandas as pd
 from IPython.display import display
 
-from helpers import comparison_figures, figures, subjects
+from helpers import claims, comparison_figures, figures, subjects
 from helpers.methods import comparison, comparison_tables
 
 figures.style()
@@ -49,6 +60,9 @@ names, repeats = subjects.names(run.settings, models), run.settings["bootstrap"]
 jobs = comparison.jobs(run.settings, names, seed, pretrained)
 swept = [job for job in jobs if "sweep" in job]
 studied = comparison_tables.collected(swept, lambda job: subjects.of(job["sweep"]["start"], job["name"], parser))
+
+# %%
+verdicts = claims.Box(run)
 
 # %% [markdown]
 # ## The head table
@@ -91,9 +105,11 @@ run.figure(
 # ## Do they agree?
 #
 # Rank correlation (Spearman) of each two measures on ranks within layers, one matrix a kind of attention: the mean over
-# trainings and, below it, its 95 % interval (over seeds within each model where there are several seeds, otherwise over
-# models). Layers of fewer than four heads are left out, so that decoder and cross attention come from the model with a deep
-# decoder and from the summarizer.
+# trainings and, below it, its interval (over seeds within each model where there are several seeds, otherwise over models).
+# Layers of fewer than four heads are left out, so that where the translation models have a shallow decoder, decoder and
+# cross attention come from the model with a deep decoder and from the summarizer. Measures of one family stand together as a
+# block of high values: the two gradients are nearly one formula, and so are the two signed rules. What is new is agreement
+# between families.
 
 # %%
 agreement = comparison_tables.agreement(tables)
@@ -102,10 +118,15 @@ matrices = {kind: part.drop(columns="kind") for kind, part in agreement.groupby(
 run.figure(comparison_figures.agreement_matrix(matrices), "measures_agreement")
 
 # %% [markdown]
-# ## Which cheap measure foretells what happens?
+# ## Which cheap measure predicts what happens?
 #
 # Two truths that are dear to know: the loss without the head, and how long L0 keeps it. Behind each measure stands what it
 # costs, in units of gradient importance per example (one forward and one backward pass over a few hundred sentences).
+#
+# Gradient importance is the first-order term of leave-one-out (its size, example by example): that it predicts this truth is
+# in part arithmetic, and the question is rather what beats it, or comes near it for less. Measures whose intervals overlap
+# are level, and of those the cheaper one is the better buy. Where few heads have an effect that differs from zero, as in
+# models whose encoder attention is worth little, there is nothing to predict and the correlations mean nothing.
 
 # %%
 predictors = comparison_tables.predictors(tables, seconds)
@@ -122,11 +143,19 @@ run.table(best, "best_predictors").style.format("{:.2f}", subset=["rho", "low", 
 # %% [markdown]
 # ## Is a head's rank stable?
 #
-# Three questions in one picture. Does a measure agree with itself on *other texts* (two halves of the sentences, same model)?
-# Does it agree on *the same number of head* of a model trained with another seed? It should not: numbers mean nothing across
-# seeds. And on heads that *do the same*: heads of two seeds are matched one to one within each layer by where they look on
-# the same sentences (the cosine of their word-level attention), then ranks are compared. Bars of other seeds are the least
-# and the largest of all pairs of seeds.
+# Three questions in one picture. Does a measure agree with itself on *other texts* (two halves of the sentences, same
+# model)? Does it agree on *the same number of head* of a model trained with another seed? It should not: numbers mean
+# nothing across seeds. And on heads that *do the same*: heads of two seeds are matched one to one within each layer by where
+# they look on the same sentences (the cosine of their word-level attention), then ranks are compared. Bars of other seeds
+# are the least and the largest of all pairs of seeds.
+#
+# The first question bounds all others. The correlation of two halves is the reliability of a measure on *half* of the
+# sentences; the Spearman-Brown formula, $2r / (1 + r)$, gives that on all of them. Its root bounds how well anything,
+# however good, can correlate with the measure (if errors are independent; for ranks roughly). So a truth that agrees with
+# itself poorly can be predicted only so far, but further than its halves agree with each other.
+#
+# A rank survives another seed if *matched heads* agree well above *same number*. How alike the matched heads are at all says
+# the table below: heads that only resemble each other cannot carry a rank over.
 
 # %%
 matched = comparison_tables.matches(studied, run.settings["comparison"]["matched"])
@@ -159,7 +188,8 @@ run.figure(comparison_figures.contest(drawn), "removed_at_once")
 # ## The contest, trained on
 #
 # At the number of heads that L0 leaves at one price, with the same further training for every criterion (notebook 3's plan):
-# BLEU minus that of the control, which trained as long with all heads.
+# BLEU minus that of the control, which trained as long with all heads. L0 chooses while it trains and the others train a
+# fixed choice from the first step, so that a criterion above L0 may owe it to that and not to its choice.
 
 # %%
 contests = {
@@ -180,7 +210,8 @@ if contests:
 
 # %% [markdown]
 # Each criterion against L0 and against random draws over seeds: the mean difference of runs with the same seed, and the
-# probability that a run of this criterion is the better one.
+# probability that a run of this criterion is the better one. Many criteria are compared with one: before one of them counts
+# as better, its difference has to survive a correction for their number.
 
 # %%
 if contests:
@@ -190,7 +221,8 @@ if contests:
 # %% [markdown]
 # ## The first paper's headlines, over seeds
 #
-# What notebook 3 shows for one seed: BLEU against the control by price, and which kinds of heads stay.
+# What notebook 3 shows for one seed: BLEU against the control by price, and which kinds of heads stay. The order of kinds is
+# open to the doubt that notebook 3 names: encoder self-attention starts from an output of zero.
 
 # %%
 headlines = comparison_tables.headlines(
@@ -201,77 +233,39 @@ run.table(headlines, "headlines").style.format("{:.1f}", na_rep="")
 # %% [markdown]
 # ## The questions that the papers leave open
 #
-# The three papers, and summaries of them, end with questions. Each with our answer and where it comes from, or with *not
-# answered* and why. (Controlled corpus, profile `laptop`; intervals are 95 %.)
+# The three papers, and summaries of them, end with questions. Each with the place that answers it here, a section and the
+# claim's id in `claims.toml` where it is one, or with *not answered* and why.
 #
-# - **How does L0 pruning compare with other ways to compress a translation model? (Voita et al., conclusion)** Other ways to
-#   choose heads do as well or better. With 9 of 24 encoder heads and the same further training (three seeds) LRP relevance
-#   ends 1.3 BLEU above L0 [-0.6, 3.1], L1 gates 1.1 [0.3, 2.0], gradient importance 0.9 [0.6, 1.1], gradual pruning 0.6
-#   [-0.5, 1.8]; random heads are 1.4 below [-0.8, 3.6], confidence 1.7 [0.2, 3.2]. At equal size fewer layers (43.9 BLEU) or
-#   narrower ones (42.8) beat heads pruned by L0 (42.2), and the same head map trained from scratch beats the pruned model by
-#   3.3 [1.8, 4.8]. *This notebook; notebooks 3 and 4.*
-# - **How does importance compare with L1 or random pruning, in size and quality? (on Liu & Chen)** They are level, and both
-#   better than random: gradient importance -3.4 BLEU [-3.7, -3.2] against the control at 9 of 24 encoder heads, L1 gates -3.1
-#   [-4.0, -2.2], random -5.6 [-7.7, -3.5]. Removed at once, from all kinds of attention of the deep model, the loss rises by
-#   .19 nats with L1 gates, .23 with gradient importance, 1.07 with random heads (means over numbers of heads and seeds). L1
-#   gates take 12 times as long as the gradient. *This notebook.*
+# - **How does L0 pruning compare with other ways to compress a translation model? (Voita et al., conclusion)** Other choices
+#   of heads: the contests above (`l0-chooses`) and [notebook 3](03_l0_pruning.ipynb), *Other ways to choose heads*; fewer or
+#   narrower layers: [notebook 4](04_grouped_heads.ipynb), *Translation*; the same map from scratch: notebook 3, *All kinds
+#   of attention* (`beats-scratch`). Distillation and quantization: *not answered*, not in the study.
+# - **How does importance compare with L1 or random pruning, in size and quality? (on Liu & Chen)** The contests above; what
+#   they cost: *Which cheap measure predicts what happens*.
 # - **Does injection help other tasks, translation or classification, and how does it compare with other ways to inject? (on
-#   Liu & Chen)** Translation with gold syntax: no effect (-0.4 BLEU [-1.2, 0.4]). Against H ← 0.7 H + 0.3 M H after every
-#   layer: less (events +5.3 points against +9.9). Classification: *not answered*, the study has no such task. *Notebook 5.*
-# - **How does the choice of the coreference resolver matter? (on Liu & Chen)** Very: events +5.3 points with gold clusters,
-#   +2.8 at CoNLL 92, +0.9 at 76, -0.6 at 56. Trained with the links of our rules (93): -0.5. *Notebook 5.*
-# - **Which heads of which layers? All heads one by one; random and highest beside lowest (on Liu & Chen)** 21 and 17 of 24
-#   heads of a summarizer cost nothing alone (two seeds). Injected, random heads do as well as the lowest (+5.0, +3.4 against
-#   +5.3), the highest a little worse (+3.1); upper layers better than lower ones. *Notebook 5.*
-# - **How does the best number of groups vary with architecture and task? (on Ni et al.)** In part. Translation: the
-#   constraint is level from 1 to 8 groups of 8 heads; after the vote more groups are better all the way (27.6, 39.4, 45.8,
-#   50.5 BLEU); natural text: 4 groups better than 2 (43.0, 40.3). Other sizes of models and other tasks: *not answered*, one
-#   size and one number each. *Notebook 4.*
-# - **Which part of the constraint matters? (on Ni et al.)** None helps here: without it translation is better (+3.2 BLEU
-#   [0.8, 5.7]); the votes matter (random members -2.3 [-4.4, -0.3]). *Notebook 4.*
-# - **Does grouping work on pretrained models such as BERT or GPT? (on Ni et al.)** In part: on a translation model that has
-#   converged the constraint is harmless (+0.1 BLEU [-0.1, 0.4]) and the vote costs 20 BLEU in 150 further steps. BERT and
-#   GPT: *not answered*, no such checkpoint was at hand. *Notebook 4.*
+#   Liu & Chen)** Translation, with syntax: [notebook 5](05_coreference_injection.ipynb), *Does it carry over to
+#   translation?* Other ways: *Where, how many, which matrix, or a layer of its own?* there. Classification: *not answered*,
+#   no such task.
+# - **How does the choice of the coreference resolver matter? (on Liu & Chen)** Notebook 5, *How good must the clusters be?*
+#   (`resolver-links`) and *At inference alone*.
+# - **Which heads of which layers? All heads one by one; random and highest beside lowest (on Liu & Chen)** Notebook 5,
+#   *Masking curves* (one by one; `masking-free`), *Injection* (`importance-chooses`), *Where, how many*.
+# - **How does the best number of groups vary with architecture and task? (on Ni et al.)** Translation alone: notebook 4,
+#   *How many groups?* Other sizes and tasks: *not answered*, one size and one number of groups each.
+# - **Which part of the constraint matters? (on Ni et al.)** Notebook 4, *What each part brings* (`parts-needed`).
+# - **Does grouping work on models that are trained already, such as BERT or GPT? (on Ni et al.)** A translation model:
+#   notebook 4, *Does it work on a model that is trained already?* BERT and GPT: *not answered*, no such checkpoint was at
+#   hand.
 # - **Does it work beyond language, in vision? (on Ni et al.)** *Not answered*: the study has no images and no vision models.
 #
-# ## What we see
+# ## What limits this
 #
-# In the committed run (profile `laptop`, controlled corpus, three seeds each of four models: EN-RU news and subtitles with a
-# shallow decoder, EN-RU news with a deep one, the dialogue summarizer; correlations are of ranks within layers, intervals 95
-# % over trainings):
-#
-# - **Most measures agree, in two families.** In encoders LRP by `alpha_beta` and gradient importance rank heads much alike
-#   (.84 [.75, .90]), per example and per token are nearly one measure (.93). The signed LRP rules are a family of their own
-#   (.92 with each other, .35 to .57 with the rest). Confidence goes with relevance (.56 [.48, .64] in encoders, .76 [.67,
-#   .83] in decoders, .70 [.38, .87] in cross-attention): the first paper's claim holds in all kinds of attention. Votes and
-#   what heads do agree weakly with everything, probing for coreference with nothing (-.39 to .07, but .45 with position).
-# - **Gradient importance foretells best, and is the cheapest.** With the loss without the head: .57 [.37, .71] in encoders,
-#   .60 in decoders, .80 [.74, .85] in cross-attention (per token .53, .69, .84). With how long L0 keeps a head: .71 [.55,
-#   .83], .48, .61. Only L1 gates do as well in encoders (.58, .66), for twelve times the price, and `alpha_beta` in decoders
-#   (.63, .70), for forty. Confidence reaches .32 and .35 in encoders, the signed rules .26 to .45. Over all heads, layers
-#   compared too, the order is the same and correlations are higher (.64 to .92).
-# - **The truth itself is noisy.** Leave-one-out agrees with itself on the other half of the sentences to .41 in encoders, .62
-#   in decoders, .76 in cross-attention, where relevance does to .98, .99, .96 and gradients to .82, .70, .71. No measure can
-#   foretell it better than that.
-# - **A head's rank does not carry over to another seed.** Heads of the same number are unrelated (-.15 to .18, as they must
-#   be). Matched by where they look, the ranks of two trainings correlate by .17 to .44 in encoders, .09 to .57 in decoders,
-#   .07 to .57 in cross-attention. The heads themselves are only distant relatives: a matched pair's attention has a cosine of
-#   .14 to .38 where any pair has .00.
-# - **The contest, at once.** In the deep model with all kinds of attention the choice matters a great deal: L1 gates .19,
-#   leave-one-out .22, gradients .23 and .27 nats on average, `alpha_beta` .55, votes .88, confidence 1.07, just as random
-#   heads (1.07). Dividing a gradient by its layer's norm, as two of the papers do, makes it worse (.43 and .45): it throws
-#   away which layer and kind matters. In encoders alone all but confidence, *rare* and *syntactic* are close (.08 to .11
-#   against .18).
-# - **The contest, trained on.** At 9 of 24 encoder heads everything that measures use is level: -3.0 (`alpha_beta`), -3.1 (L1
-#   gates), -3.4 (gradient), -3.6 (`attnlrp`, gradual), -3.7 (leave-one-out), -3.9 (`cp`), -4.0 (votes) BLEU; L0 itself -4.3;
-#   random -5.6; *confidence* (-6.0) and *syntactic* (-6.1) are no better than random. Heads with nameable functions are not
-#   those that a pruned model needs.
-# - **Headlines over three seeds.** The numbers of notebook 3 hold: 16.0 heads cost 1.8 BLEU [-0.1, 3.7] in news, 14.0 cost
-#   1.2 [0.5, 1.9] in subtitles, all of them 19.3 [17.4, 21.2] and 17.0 [10.6, 23.3]. Encoder heads go first (8.3, 2.3, 0.7 of
-#   24 left), decoder heads next (23.0, 18.7, 11.0), decoder-encoder heads last (23.7, 22.0, 16.3).
-#
-# What limits this: small models, generated text, three seeds, other seeds drawing other text too; matching by attention on 80
-# sentences; the contest with further training on encoder heads at one number of heads, on subtitles with one seed. Costs are
-# of one busy machine: read them as orders of magnitude. On natural text (`figures/natural-natural/`, EN-FR, three seeds of
-# one small model) the picture is the same, with intervals too wide to say more: gradient importance .36, .60, .55 with the
-# loss without the head, relevance .33, .56, .68.
+# Outside profile `paper` models are small and trained briefly, on generated text unless the run says natural; in profiles
+# `quick` and `laptop` without dropout, and with greedy search. Encoder self-attention starts from an output of zero, other
+# attention does not. With one seed, intervals are over few models, or over test sentences, and nothing is said of seeds;
+# with several, another seed of a translation model also draws other text. Heads are matched by attention on few sentences.
+# The contest with further training has encoder heads and one number of heads. Costs are those of one machine: orders of
+# magnitude. A model of a hollow task says nothing on which measure to trust.
+
+# %%
+verdicts.fill()

@@ -14,6 +14,9 @@
 # %% [markdown]
 # # 7 · What does it cost?
 #
+# [← notebook 6, do the measures agree](06_do_measures_agree.ipynb) · [all claims](../docs/results.md) ·
+# [figures](../figures/README.md) · functions: [costs.py](../helpers/costs.py), [common.py](../benchmarks/common.py)
+#
 # Every measure of a head has a price, and so has every way to change one. A measure that takes a backward pass for every
 # target token will not be used on a whole corpus; a constraint that doubles the training time must gain more than twice the
 # training would; and heads that are masked are not heads that are saved. This notebook draws what each part of the study
@@ -21,13 +24,14 @@
 #
 # **How it is measured.** Speeds of two ways are compared as *ratios from one run*. All variants run once in every repeat, in
 # random order, and the ratio is taken within the repeat, so that a slow spell of the machine hits both sides; the figures
-# show the median over repeats and the quartiles. Where a variant stands there *once more*, its ratio shows what is noise.
-# Nothing is timed before a *correctness gate*: the fast way and the obvious one must give the same numbers, and the first
-# table says how far they were apart. Models have random weights; that is the same arithmetic as with trained ones.
+# show the median over repeats and the quartiles. Where a variant stands there *once more*, its ratio shows what is noise: a
+# difference inside that spread is none. Nothing is timed before a *correctness gate*: the fast way and the obvious one must
+# give the same numbers, and the first table says how far they were apart. Models have random weights; that is the same
+# arithmetic as with trained ones.
 #
-# The sizes: *laptop* is 3 + 3 layers of 8 heads at width 128, as the models of this study; *base* is 6 + 6 layers at width
-# 512, as the papers' Transformer-base; *tiny* only shows that everything runs, its times mean nothing. Absolute numbers
-# belong to one machine, named below; ratios travel better.
+# The sizes: *laptop* is `3 + 3` layers of `8` heads at width `128`, as the models of profile `laptop`; *base* is `6 + 6`
+# layers at width `512`, as the papers' Transformer-base; *tiny* only shows that everything runs, its times mean nothing.
+# Absolute numbers belong to one machine, named below; ratios travel better.
 
 # %% tags=["parameters"]
 profile = "laptop"  # tiny, quick, laptop, natural or paper: the size of the models, and the run whose wall times are shown
@@ -60,12 +64,13 @@ display(run.table(costs.facts(found), "costs_benchmarks").drop(columns="command"
 # %% [markdown]
 # ## Relevance: how many target tokens a second?
 #
-# Relevance (notebook 01) explains one target token at a time: what did each head contribute to this word? The *obvious*
-# protocol takes it literally, a batch of one, one pass forward and one back for each token; *lean* is the same with gradients
-# of the heads alone. *Fast* is what the study does: all target tokens of a batch share a forward pass, and the signed rules
-# (`attnlrp`, `cp`) are replayed from the targets down or from the heads up, *reverse* and *forward*, whichever is cheaper.
-# `alpha_beta` splits every product by sign and knows the reverse mode only. *Captum* is a control: gradient times activation
-# of an established library under the same rules. The *floor* is one forward and one backward pass, which explains nothing.
+# Relevance (notebook 1) explains one target token at a time: what did each head contribute to this word? The *obvious*
+# protocol takes it literally, a batch of one, one pass forward and one back for each token; *lean* is the same with
+# gradients of the heads alone. *Fast* is what the study does: all target tokens of a batch share a forward pass, and the
+# signed rules (`attnlrp`, `cp`) are replayed from the targets down or from the heads up, *reverse* and *forward*, whichever
+# is cheaper. `alpha_beta` splits every product by sign and knows the reverse mode only. *Captum* is a control: gradient
+# times activation of an established library under the same rules. The *floor* is one forward and one backward pass, which
+# explains nothing: its distance to *fast* is the price of an explanation.
 
 # %%
 speeds = run.table(costs.of(found, "relevance_speed", "target tokens/s"), "costs_relevance")
@@ -81,7 +86,8 @@ display(remarks)
 # ## Importance: one pass for all heads, or one for each?
 #
 # Gradient importance takes one backward pass a batch, per example or per token alike. The *obvious* way has batches of one.
-# *Leave one out*, which the gradient approximates, takes a forward pass for every head.
+# *Leave one out*, which the gradient approximates, takes a forward pass for every head. The floor asks for the gradients of
+# all weights, importance for those of the gates alone, so that it may lie above its floor.
 
 # %%
 speeds = run.table(costs.of(found, "importance_speed", "examples/s"), "costs_importance")
@@ -90,8 +96,9 @@ run.figure(drawn.speeds(speeds), "costs_importance")
 # %% [markdown]
 # ## Head statistics: must attention maps be kept?
 #
-# Confidence, positional and syntactic scores (notebooks 01 and 02) are sums over attention maps. *One pass* keeps the sums
-# while the model runs; the other way writes all maps to disk, as most studies do, and reads them again.
+# Confidence, positional and syntactic scores (notebooks 1 and 2) are sums over attention maps. *One pass* keeps the sums
+# while the model runs; the other way writes all maps to disk, as most studies do, and reads them again. Two things can be
+# saved, time and room: the first figure shows the one, the second the other.
 
 # %%
 speeds = run.table(costs.of(found, "head_statistics", "tokens/s"), "costs_statistics")
@@ -105,8 +112,8 @@ run.figure(drawn.bytes_kept(kept), "costs_statistics_kept")
 # ## Growth: what if everything is larger?
 #
 # Seconds against the length of sentences, the number of heads and of layers, and the size of the corpus, one of them at a
-# time. The exponent is the slope on two logarithmic axes: 1 means twice as large costs twice as much, 2 four times. At small
-# sizes most of the time goes into calling things at all, and exponents are near 0.
+# time. The exponent is the slope on two logarithmic axes: at one, twice as large costs twice as much, at two, four times. At
+# small sizes most of the time goes into calling things at all, and exponents are near zero.
 
 # %%
 slopes, points = costs.growth(found["growth"][found["growth"]["size"] == costs.SIZES[profile]])
@@ -118,9 +125,9 @@ slopes.pivot(index="what", columns="axis", values="value").round(2)
 # %% [markdown]
 # ## What does it add to a training step?
 #
-# Gates and records (notebook 03), the group constraint (notebook 04; the *obvious protocol* is that of the public code,
-# K-means from scratch in every module) and injected coreference (notebook 05), each as a ratio to the plain step of the same
-# model.
+# Gates and records (notebook 3), the group constraint (notebook 4; the *obvious protocol* is that of the public code,
+# K-means from scratch in every module) and injected coreference (notebook 5), each as a ratio to the plain step of the same
+# model. The plain step *once more* says how far from one a ratio must be to count.
 
 # %%
 added = run.table(costs.of(found, costs.OVERHEADS, "ratio"), "costs_overheads")
@@ -151,7 +158,7 @@ run.figure(drawn.overheads(ratios, "times as fast as the Trainer"), "costs_train
 # %% [markdown]
 # ## Masked or removed?
 #
-# A gate of 0 takes a head out of what the model computes, but not out of what the machine computes. Removing the head cuts
+# A closed gate takes a head out of what the model computes, but not out of what the machine computes. Removing the head cuts
 # its columns and rows out of the weights. The black mark is the *ceiling*: operations of the full model over those of the
 # smaller one. What is measured beyond it is caches, threads and noise, and is not claimed.
 
@@ -182,38 +189,10 @@ for name, part in times.groupby(level="profile", sort=False):
 (times[["executing", "second", "training"]] / 60).round(1).join(times[["runs", "missing"]])
 
 # %% [markdown]
-# ## What we see
+# ## What limits this
 #
-# In the committed run (profile `laptop`, two cores that did nothing else, no GPU; medians and, in brackets, quartiles):
-#
-# - **Relevance.** `cp` explains 1,930 target tokens a second, `attnlrp` 1,300, `alpha_beta` 153. That is 62 [60, 64], 51 [50,
-#   53] and 48 [47, 48] times the obvious protocol, 45 and 35 times its lean form, and 19 and 15 times Captum, which gives the
-#   same values. It is not free: in the time that one target token takes, a forward and a backward pass take in 4, 6 and 52.
-#   For the signed rules pushing heads up does nearly all of the saving; pulling targets down alone is 1.6 times slower.
-#   `alpha_beta` cannot be pushed, and remains the one measure that must be rationed. No library for LRP ran: zennit asks for
-#   torchvision, lxt for a function that transformers no longer has.
-# - **Importance** takes 270 to 280 examples a second, nine times the obvious way and thirty times leaving out each of the 72
-#   heads. It beats even its floor, since gradients of gates alone are asked for, not those of all weights.
-# - **Head statistics.** The pass that keeps sums is no faster than maps on disk (0.97 [0.93, 1.04]); what it saves is room, 5
-#   MiB kept instead of 104. A plain forward pass is 1.7 times as fast as either.
-# - **Growth.** Twice the length costs relevance 2.2 to 3.0 times, and four times at the long end of `alpha_beta`; statistics
-#   and importance 1.4 times at these lengths. More heads of the same width cost nothing (exponents 0.01 to 0.14), more layers
-#   and sentences what one would think (0.7 to 1.2, 0.9 to 1.1).
-# - **A training step** with a gate on every head takes 1.01 [1.00, 1.03] times a plain one, with Hard Concrete gates and
-#   their price 1.02 [0.99, 1.06], with one head a layer injected 1.02 to 1.04, where the same step once more takes 1.00
-#   [0.98, 1.05]. A forward pass that records attention takes 1.21 [1.19, 1.24]: its output stays that of SDPA bit for bit,
-#   and the weights are formed besides; the same model with eager attention and `output_attentions` takes 0.93 at this size.
-#   The group constraint (4B on V) takes 1.22 [1.14, 1.30] at width 64 and 1.04 [1.03, 1.06] at width 128, the public code's
-#   protocol 1.33 and 1.18; on A 1.28 and 1.16. Coreference in one head a layer takes 1.11 [1.06, 1.13] and 1.04 [0.98, 1.05],
-#   in four 1.19 and 1.11. In memory gates add 5 MiB to 183, the constraint 16 to 669 (the public protocol 77), injection 5 to
-#   343.
-# - **The loop** trains as fast as `Seq2SeqTrainer`: 1.02 [0.98, 1.04], and once more 0.98 [0.97, 1.02].
-# - **Removed heads** save what arithmetic allows once there is enough to compute, 1.3 to 1.5 in an encoder pass over 64
-#   sentences (ceilings 1.30 to 1.44; what lies beyond is not claimed), and 0.99 to 1.16 with one sentence at a time. Gates of
-#   0 save nothing, 0.94 to 1.07.
-# - **The whole study** took 74 minutes from nothing, `tiny` 8, and some seconds when asked for once more. Its trained runs
-#   are 98 core minutes, translations and measures that are kept the rest. The notebooks take 12 minutes, and 10 when all they
-#   read is made: what they do is measure, which is not kept.
-#
-# What limits this: a small model on two cores. Times of calls of a few milliseconds are mostly the cost of calling. On a GPU
-# the balance will be another one; nothing here was run on one.
+# Small models on one machine, named in the first table; with `laptop` sizes, times of calls of a few milliseconds are mostly
+# the cost of calling, so that exponents and overheads are not those of larger models. Where base sizes were measured they
+# stand beside. On a GPU the balance is another one; what ran on which device the table says. Medians and quartiles are over
+# few repeats of one process, with random weights. A library that could not run on the pinned versions is no comparison, and
+# the remarks name it. Wall times of the whole study depend on what was found made and on what ran beside it.
