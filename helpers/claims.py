@@ -138,6 +138,7 @@ class Judged:
     number: str  # one number, with its interval if it has one
     over: str = ""
     hollow: bool = False
+    worth: str = ""  # of all attention that the claim is about, where the ledger asks for it
     rows: list[Row] = field(default_factory=list)
 
 
@@ -288,16 +289,10 @@ def _verdict(evidence: Evidence, rows: Sequence[Row]) -> tuple[Verdict, str]:
     return ("no", said) if count["against"] else ("not testable", f"cannot tell: {said}")
 
 
-def _hollow(evidence: Evidence, tables: Tables) -> str | None:
-    """Why the claim cannot be tested in this model on this text; empty if it can; None if nothing says what it is worth."""
-    if evidence.worth is None:
-        return ""
-    found = _rows(evidence.worth, tables)
-    if found is None:
-        return None
-    worth = (found[evidence.worth.value] * evidence.worth.scale).min()
-    least, unit = evidence.worth.least, evidence.worth.unit
-    return "" if worth >= least else f"hollow: all of that attention is worth {worth:.1f} {unit} here, at least {least:g} are needed"
+def _worth(evidence: Evidence, tables: Tables) -> float | None:
+    """What all of the attention is worth, the least of the rows; None if nothing says it, or the ledger does not ask."""
+    found = _rows(evidence.worth, tables) if evidence.worth else None
+    return None if found is None else float((found[evidence.worth.value] * evidence.worth.scale).min())
 
 
 def judge(track: str, tables: Tables | None = None, claims: Iterable[Claim] | None = None) -> list[Judged]:
@@ -345,19 +340,20 @@ def _judged(claim: Claim, track: str, told: Evidence | Missing, rows: list[Row],
         return Judged(claim, track, "not testable", f"not yet: {told.missing}", said)
     if not rows:
         return Judged(claim, track, "not testable", "not yet: not measured in this run", "")
-    shown = number(told, rows, _headline(told, tables))
-    over = told.over
-    hollow = _hollow(told, tables)
-    if hollow is None:
-        return Judged(claim, track, "not testable", "not yet: nothing says what all of that attention is worth", shown, over, False, rows)
-    if hollow:
-        return Judged(claim, track, "not testable", hollow, shown, over, True, rows)
+    worth, unit = _worth(told, tables), told.worth.unit if told.worth else ""
+    said = "" if worth is None else f"{worth:.1f} {unit}"
     trainings = _trainings(told, _rows(told, tables))
-    if trainings < told.needs:
+    verdict, why, hollow = "not testable", "", False
+    if told.worth and worth is None:
+        why = "not yet: nothing says what all of that attention is worth"
+    elif told.worth and worth < told.worth.least:
+        why, hollow = f"hollow: all of that attention is worth {said} here, at least {told.worth.least:g} are needed", True
+    elif trainings < told.needs:
         few = "one training" if trainings == 1 else f"{trainings} trainings"
-        return Judged(claim, track, "not testable", f"not yet: {few}, the rule needs {told.needs}", shown, over, False, rows)
-    verdict, why = _verdict(told, rows)
-    return Judged(claim, track, verdict, why, shown, over, False, rows)
+        why = f"not yet: {few}, the rule needs {told.needs}"
+    else:
+        verdict, why = _verdict(told, rows)
+    return Judged(claim, track, verdict, why, number(told, rows, _headline(told, tables)), told.over, hollow, said, rows)
 
 
 # --- for readers -----------------------------------------------------------------------------------------------------

@@ -380,6 +380,40 @@ def claims(paper: str = "", track: str = "") -> list[dict[str, Any]]:
     return found
 
 
+def claim(name: str) -> dict[str, Any]:
+    """One claim of the ledger by its id, as `claims` gives it.
+
+    Raises
+    ------
+    StudyError
+        If there is no such claim.
+    """
+    found = {one["id"]: one for one in claims()}
+    if name not in found:
+        raise StudyError(f"The ledger has no claim {name!r}: it has {', '.join(found)}.")
+    return found[name]
+
+
+def tally(track: str) -> dict[str, int]:
+    """How many claims of the ledger have which verdict on a track, and "all" of them."""
+    told = [one[track].verdict for one in claims(track=track)]
+    return {verdict: told.count(verdict) for verdict in _ledger().VERDICTS} | {"all": len(told)}
+
+
+def listing(name: str, root: Path = study.ROOT) -> str:
+    """The text of a file of the project, for a fenced block.
+
+    Raises
+    ------
+    StudyError
+        If there is no such file.
+    """
+    path = root / name
+    if not path.is_file():
+        raise StudyError(f"There is no file {name}: a template lists it.")
+    return path.read_text(encoding="utf-8").rstrip("\n")
+
+
 def printed(name: str) -> str:
     """What a paper printed, by the id of the claim.
 
@@ -407,14 +441,14 @@ def expressions(root: Path = study.ROOT, page: str = "docs/page.md") -> dict[str
         `csv` (track, table) and `folder` (track, chapter): links from the page.
     """
     up = "../" * page.count("/")
-    of_root = (cell, interval, span, table, store, measured, measurements)
+    of_root = (cell, interval, span, table, store, measured, measurements, listing)
 
     def linked(path: Path) -> str:
         return f"{up}{path.relative_to(root).as_posix()}".replace(" ", "%20")
 
     return {
         **{one.__name__: functools.partial(one, root=root) for one in of_root},
-        **{one.__name__: one for one in (setting, ledger, claims, printed)},
+        **{one.__name__: one for one in (setting, ledger, claims, claim, tally, printed)},
         "csv": lambda track, name: linked(find(track, name, root)),
         "folder": lambda track, name: linked(chapter(track, name, root)),
     }
