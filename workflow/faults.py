@@ -33,7 +33,7 @@ from helpers import study
 from helpers.study import StudyError
 
 MARK = "HEADS_FAULTS"  # environment variable by which the processes of a start are known, whatever session they are in
-TIMED = {"rate": ("rate", "ratio", "low", "high"), "speed": ("speed",), "seconds": ("seconds",)}  # if there: left out
+TIMED = {"rate": ("rate", "ratio", "low", "high"), "speed": ("speed",), "seconds": ("seconds",), "cost": ("cost",)}  # if there: left out
 COMPLAINT = re.compile(r"Traceback \(most recent call last\)|^\s*(\w+Error|Exception|error)\b.*:|^\s*Error in rule|DeadKernel")
 
 
@@ -252,6 +252,7 @@ def disturb(chosen: argparse.Namespace) -> dict[str, Any]:
             report["differences"] += [line for line in found if not (chosen.only and line.endswith(other))]
             if len(report["kills"]) >= chosen.kills:
                 break
+        study.write_json(scratch / "report.json", report)  # what is known so far, should this one be killed itself
     left, tables = rubbish(scratch), sorted((run / "tables").glob("*.csv"))
     report |= {
         "seconds": round(time.time() - began, 1),
