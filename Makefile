@@ -85,18 +85,18 @@ verify: $(VENV)/ready
 clean:
 	rm -rf runs .snakemake $(addprefix data/,pairs texts dialogues parses clusters locks)
 
-$(VENV)/ready: requirements.lock requirements-spacy.lock pyproject.toml
+$(VENV)/ready: requirements/base.lock requirements/spacy.lock pyproject.toml
 	$(PYTHON) -c 'import sys; sys.exit(0 if sys.version_info >= (3, 11) else "Python 3.11 or newer is needed: set PYTHON=...")'
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/pip install --progress-bar off -r requirements.lock
-	$(BIN)/pip install --progress-bar off --no-deps --require-hashes -r requirements-spacy.lock
+	$(BIN)/pip install --progress-bar off -r requirements/base.lock
+	$(BIN)/pip install --progress-bar off --no-deps --require-hashes -r requirements/spacy.lock
 	$(BIN)/pip install --progress-bar off --no-deps --no-build-isolation -e .
 	touch $@
 
-$(VENV)/cluster: $(VENV)/ready requirements-cluster.lock
-	$(BIN)/pip install --progress-bar off -r requirements-cluster.lock
+$(VENV)/cluster: $(VENV)/ready requirements/cluster.lock
+	$(BIN)/pip install --progress-bar off -r requirements/cluster.lock
 	touch $@
 
-$(VENV)/bench: $(VENV)/ready requirements-bench.lock
-	$(BIN)/pip install --progress-bar off --no-deps -r requirements-bench.lock
+$(VENV)/bench: $(VENV)/ready requirements/bench.lock
+	$(BIN)/pip install --progress-bar off --no-deps -r requirements/bench.lock
 	touch $@
