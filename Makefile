@@ -27,7 +27,7 @@ export HEADS_DEVICE := $(DEVICE)
 export HEADS_FRESH := $(FRESH)
 export PYTHONUNBUFFERED := 1
 
-.PHONY: study plan test bench report lint reference publish verify clean help
+.PHONY: study plan test bench report lint reference figures publish verify clean help
 
 help:
 	@sed -n 's/^## //p' $(MAKEFILE_LIST)
@@ -68,9 +68,14 @@ lint: $(VENV)/ready
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 
-## make reference  put a run's figures and tables (RUN=laptop-controlled: its executed notebooks too) where they are committed
+## make reference  put a run's figures and tables (RUN=laptop-controlled: its executed notebooks too) where they are committed:
+##                 figures/controlled or figures/natural
 reference: $(VENV)/ready
 	$(BIN)/python -m helpers.reference $(STORE)/$(RUN) $(if $(filter-out laptop-controlled,$(RUN)),--figures)
+
+## make figures    draw every committed figure that has stored inputs again, in its place, and write their index
+figures: $(VENV)/ready
+	$(BIN)/python -m helpers.gallery
 
 ASKED = --profile $(PROFILE) --corpus "$(CORPUS)" --overrides "$(SET)" $(if $(SEEDS),--seeds $(SEEDS))
 ## make publish    put what make study made into data/published, from where everybody's make study takes it

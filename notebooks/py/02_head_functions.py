@@ -76,7 +76,14 @@ for subject in studied:
 
 # %%
 roles = {title: functions.roles(f["positional"], f["syntactic"], f["rare"]) for title, f in found.items()}
-run.figure(figures.function_map(roles), "function_map", split="dev")
+run.figure(
+    figures.function_map(roles),
+    "fig1_function_map",
+    caption="What each encoder head does: positional, syntactic and rare-token heads.",
+    answers="Voita et al., figure 1",
+    table="function_counts",
+    split="dev",
+)
 
 # %%
 random_roles = {title: functions.roles(f["positional"], f["syntactic"], f["rare"]) for title, f in untrained.items()}
@@ -109,8 +116,14 @@ best.style.format("{:.3f}", subset=["score", "low", "high", "of_all"])
 
 # %%
 heads = report.best_of_all(studied, found, untrained)
-run.table(heads, "best_syntactic_heads", split="dev")
-run.figure(figures.syntactic_bars(heads), "syntactic_heads", split="dev")
+run.table(heads, "fig4_syntactic_heads", split="dev")
+run.figure(
+    figures.syntactic_bars(heads),
+    "fig4_syntactic_heads",
+    caption="How often the best head of each relation looks at the right word, beside the offset baseline.",
+    answers="Voita et al., figure 4",
+    split="dev",
+)
 
 # %% [markdown]
 # The same numbers in the shape of the paper's Table 1 (EN-RU, best head / offset baseline, %). The printed numbers are for
@@ -118,7 +131,7 @@ run.figure(figures.syntactic_bars(heads), "syntactic_heads", split="dev")
 # `held out` chooses the head on one half of the sentences and scores it on the other, free of the luck of the best of many.
 
 # %%
-run.table(report.table_1(heads), "table_1", split="dev").style.format("{:.0f}", na_rep="")
+run.table(report.table_1(heads), "table1_syntactic_heads", split="dev").style.format("{:.0f}", na_rep="")
 
 # %% [markdown]
 # ## Rare tokens (section 5.3)
@@ -130,7 +143,12 @@ run.table(report.table_1(heads), "table_1", split="dev").style.format("{:.0f}", 
 rare = report.rare_table(found, untrained)
 run.table(rare, "rare_tokens", split="dev")
 display(rare.style.format("{:.2f}", subset=[c for c in rare if rare[c].dtype == float]))
-run.figure(figures.rare_shares({title: f["rare"] for title, f in found.items()}), "rare_tokens", split="dev")
+run.figure(
+    figures.rare_shares({title: f["rare"] for title, f in found.items()}),
+    "rare_tokens",
+    caption="How often every encoder head looks at the rarest tokens of a sentence.",
+    split="dev",
+)
 
 # %% [markdown]
 # ## Decoder and cross heads
@@ -139,12 +157,18 @@ run.figure(figures.rare_shares({title: f["rare"] for title, f in found.items()})
 # source token that the row *predicts* (the next target token), or at that of the token just *fed in*?
 
 # %%
-run.figure(figures.function_map({t: functions.roles(f["positional"]) for t, f in found.items()}, "decoder"), "decoder_map")
+run.figure(
+    figures.function_map({t: functions.roles(f["positional"]) for t, f in found.items()}, "decoder"),
+    "decoder_map",
+    caption="Positional heads of the decoder's self-attention.",
+)
 aligned = pd.concat({title: f["alignment"] for title, f in found.items()}, names=["model"])
 run.table(aligned, "alignment", split="dev")
 run.figure(
     figures.head_maps({t: f["alignment"].predicted for t, f in found.items()}, "cross", label="share aligned"),
     "alignment_predicted",
+    caption="How often a decoder-encoder head looks at the source word of the next target word.",
+    table="alignment",
     split="dev",
 )
 
@@ -155,7 +179,12 @@ run.figure(
 # (or the two rarest words).
 
 # %%
-run.figure(figures.attention(report.EXAMPLES.of(studied[0], repeats=repeats)), "attention_examples", split="dev")
+run.figure(
+    figures.attention(report.EXAMPLES.of(studied[0], repeats=repeats)),
+    "attention_examples",
+    caption="Attention of the best head of each function on one sentence.",
+    split="dev",
+)
 
 # %% [markdown]
 # ## What we see, and what differs from the paper

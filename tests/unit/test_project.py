@@ -18,7 +18,7 @@ import yaml
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
-from helpers import study
+from helpers import gallery, study
 from helpers.study import published
 
 ROOT = study.ROOT
@@ -115,6 +115,8 @@ def test_the_citation_names_the_papers():
     assert said["license"] == "MIT" and (ROOT / "LICENSE").read_text(encoding="utf-8").startswith("MIT License")
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     assert said["version"] == project["version"]
+    papers = [paper["identifiers"][0]["value"] for paper in said["references"]]
+    assert papers == [f"arXiv:{number}" for number in gallery.PAPERS.values()]
     assert all(author["family-names"] and author["given-names"] for paper in said["references"] for author in paper["authors"])
 
 
