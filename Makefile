@@ -27,7 +27,7 @@ export HEADS_DEVICE := $(DEVICE)
 export HEADS_FRESH := $(FRESH)
 export PYTHONUNBUFFERED := 1
 
-.PHONY: study plan test bench report docs lint reference publish verify clean help
+.PHONY: study plan test bench report docs lint reference figures publish verify clean help
 
 help:
 	@sed -n 's/^## //p' $(MAKEFILE_LIST)
@@ -72,9 +72,14 @@ lint: $(VENV)/ready
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 
-## make reference  put a run's figures and tables (RUN=laptop-controlled: its executed notebooks too) where they are committed
+## make reference  put a run's figures and tables (RUN=laptop-controlled: its executed notebooks too) where they are committed:
+##                 figures/controlled or figures/natural
 reference: $(VENV)/ready
 	$(BIN)/python -m helpers.reference $(STORE)/$(RUN) $(if $(filter-out laptop-controlled,$(RUN)),--figures)
+
+## make figures    draw every committed figure that has stored inputs again, in its place, and write their index
+figures: $(VENV)/ready
+	$(BIN)/python -m helpers.gallery
 
 ASKED = --profile $(PROFILE) --corpus "$(CORPUS)" --overrides "$(SET)" $(if $(SEEDS),--seeds $(SEEDS))
 ## make publish    put what make study made into data/published, from where everybody's make study takes it
@@ -89,18 +94,18 @@ verify: $(VENV)/ready
 clean:
 	rm -rf runs .snakemake $(addprefix data/,pairs texts dialogues parses clusters locks)
 
-$(VENV)/ready: requirements.lock requirements-spacy.lock pyproject.toml
+$(VENV)/ready: requirements/base.lock requirements/spacy.lock pyproject.toml
 	$(PYTHON) -c 'import sys; sys.exit(0 if sys.version_info >= (3, 11) else "Python 3.11 or newer is needed: set PYTHON=...")'
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/pip install --progress-bar off -r requirements.lock
-	$(BIN)/pip install --progress-bar off --no-deps --require-hashes -r requirements-spacy.lock
+	$(BIN)/pip install --progress-bar off -r requirements/base.lock
+	$(BIN)/pip install --progress-bar off --no-deps --require-hashes -r requirements/spacy.lock
 	$(BIN)/pip install --progress-bar off --no-deps --no-build-isolation -e .
 	touch $@
 
-$(VENV)/cluster: $(VENV)/ready requirements-cluster.lock
-	$(BIN)/pip install --progress-bar off -r requirements-cluster.lock
+$(VENV)/cluster: $(VENV)/ready requirements/cluster.lock
+	$(BIN)/pip install --progress-bar off -r requirements/cluster.lock
 	touch $@
 
-$(VENV)/bench: $(VENV)/ready requirements-bench.lock
-	$(BIN)/pip install --progress-bar off --no-deps -r requirements-bench.lock
+$(VENV)/bench: $(VENV)/ready requirements/bench.lock
+	$(BIN)/pip install --progress-bar off --no-deps -r requirements/bench.lock
 	touch $@

@@ -20,7 +20,7 @@ from helpers.measures import functions
 from helpers.measures.matching import between_words
 from helpers.methods import curves, pruning
 from helpers.models import inputs
-from helpers.study import StudyError
+from helpers.study import StudyError, layout
 
 WORDS = (7, 12)  # of an example sentence: enough to see something, few enough to read
 STEPS = 60  # of a gate's curve, at most
@@ -54,15 +54,15 @@ _BOUNDS = ("_low", "_high")
 # --- what a run knows of its models ------------------------------------------------------------------------------------
 
 
-def tables(folder: Path) -> dict[str, pd.DataFrame]:
-    """Head tables of a run, by model.
+def tables(run: Path) -> dict[str, pd.DataFrame]:
+    """Head tables of a run, by model and, where it is not the first, seed: "ru-news", "ru-news seed 2".
 
     Parameters
     ----------
-    folder : pathlib.Path
-        Tables of a run. ``head_table_MODEL.csv`` is read as it is; without one, ``heads_MODEL.csv`` is joined with what the
-        run's other tables say of that model: the loss and BLEU without each head, gradient importances, survival under L0, and
-        functions from the verdicts.
+    run : pathlib.Path
+        Folder of a run. ``head_table_MODEL.csv`` of its chapters is read as it is; without one, ``heads_MODEL.csv`` is joined
+        with what the run's other tables say of that model: the loss and BLEU without each head, gradient importances, survival
+        under L0, and functions from the verdicts.
 
     Returns
     -------
@@ -71,9 +71,10 @@ def tables(folder: Path) -> dict[str, pd.DataFrame]:
         the run's settings.
     """
     found = {}
-    listed = [path for path in sorted(folder.glob("heads_*.csv")) if set(ADDRESS) <= set(pd.read_csv(path, nrows=0))]
-    for path in [*sorted(folder.glob("head_table_*.csv")), *listed]:  # "heads_matched" is no head table
-        name = re.sub("^(head_table|heads)_", "", path.stem)
+    listed = [path for path in layout.tables(run, "heads_*") if set(ADDRESS) <= set(pd.read_csv(path, nrows=0))]
+    for path in [*layout.tables(run, "head_table_*"), *listed]:  # "heads_matched" is no head table
+        facts = _facts(run, path)
+        name = _name(re.sub("^(head_table|heads)_", "", path.stem), facts.get("model", ""))
         if name in found:
             continue
         table = _read(path)
@@ -84,21 +85,34 @@ def tables(folder: Path) -> dict[str, pd.DataFrame]:
                 ("worth_of_heads", {}),
                 ("leave_one_out_bleu", {"change": "BLEU", "low": "BLEU_low", "high": "BLEU_high"}),
             ):
-                more = _of_model(folder / f"{other}.csv", title).rename(columns=renamed)
+                more = _of_model(_first(run, other), title).rename(columns=renamed)
                 table = table.join(more[[column for column in more if column not in table]])
-            table = table.join(_verdicts(folder, name))
-        table.attrs["facts"] = _facts(path)
+            table = table.join(_verdicts(run, name))
+        table.attrs["facts"] = facts
         found[name] = table
     return found
 
 
-def _facts(path: Path) -> dict[str, Any]:
+def _name(stored: str, model: str) -> str:
+    """What a table is of: the model's own name where its sidecar says it, and what follows it in the file's name."""
+    tidied = layout.tidy(model) if model else ""
+    if not tidied or not stored.startswith(tidied):
+        return stored
+    return f"{model} {stored.removeprefix(tidied).strip('-').replace('-', ' ')}".strip()
+
+
+def _first(run: Path, name: str) -> Path | None:
+    """The first table of this name in a run, if there is one."""
+    return next(iter(layout.tables(run, layout.tidy(name))), None)
+
+
+def _facts(run: Path, path: Path) -> dict[str, Any]:
     """A table's sidecar, with the settings that it may share with others of its notebook."""
-    facts = path.with_suffix(".json")
+    facts = layout.table_sidecar(path)
     if not facts.exists():
         return {}
     own = json.loads(facts.read_text(encoding="utf-8"))
-    shared = path.parent.parent / own.get("run", "")
+    shared = run / own.get("run", "")
     return json.loads(shared.read_text(encoding="utf-8")) | own if shared.is_file() else own
 
 
@@ -109,19 +123,19 @@ def _read(path: Path) -> pd.DataFrame:
     return table.set_index(list(ADDRESS))
 
 
-def _of_model(path: Path, title: str) -> pd.DataFrame:
+def _of_model(path: Path | None, title: str) -> pd.DataFrame:
     """The rows of a table of several models that are about one; none if there is no such table."""
     empty = pd.DataFrame(index=pd.MultiIndex.from_arrays([[], [], []], names=ADDRESS))
-    table = _read(path) if path.exists() else empty
+    table = _read(path) if path else empty
     return table[table.model == title].drop(columns="model") if "model" in table else empty
 
 
-def _verdicts(folder: Path, name: str) -> pd.DataFrame:
+def _verdicts(run: Path, name: str) -> pd.DataFrame:
     """The column of functions, from notebook 02's tables; no column where there are none."""
-    paths = {kind: folder / f"{kind}_{name}.csv" for kind in ("positional", "syntactic", "rare")}
-    if not paths["positional"].exists():
+    paths = {kind: _first(run, f"{kind}_{name}") for kind in ("positional", "syntactic", "rare")}
+    if not paths["positional"]:
         return pd.DataFrame(index=pd.MultiIndex.from_arrays([[], [], []], names=ADDRESS))
-    frames = {kind: _read(path) for kind, path in paths.items() if path.exists()}
+    frames = {kind: _read(path) for kind, path in paths.items() if path}
     if "syntactic" in frames:
         frames["syntactic"] = frames["syntactic"].set_index(["relation", "direction"], append=True)
     return functions.roles(**frames).to_frame("functions")

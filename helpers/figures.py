@@ -360,7 +360,7 @@ def relevance_by_function(relevance: Mapping[str, pd.Series], functions: Mapping
     counts = dict.fromkeys(order, 0)
     for (title, column), marker in zip(relevance.items(), "osD^vP", strict=False):
         for address, value in relative(column.xs("encoder", drop_level=False)).items():
-            for name in {function for function, _ in functions[title][address]} or {"none"}:
+            for name in dict.fromkeys(function for function, _ in functions[title][address]) or ["none"]:  # a set has no order
                 counts[name] += 1
                 at = order.index(name) + rng.uniform(-0.25, 0.25)
                 axis.plot(at, value, marker, ms=4.5, color=COLOURS[name], mec="black", mew=0.4)

@@ -1,8 +1,8 @@
 """Put a run's notebooks, figures and tables where the reference results are committed.
 
-`python -m helpers.reference runs/laptop-controlled` fills the outputs of `notebooks/*.ipynb` from the executed ones and copies
-figures and tables to `figures/laptop-controlled/`, with their sidecars and what these share (provenance/), but not the stored
-inputs of figures. `--figures` leaves the notebooks alone.
+`python -m helpers.reference runs/laptop-controlled` fills the outputs of `notebooks/*.ipynb` from the executed ones, copies the
+chapters of the run, as they are, to `figures/controlled/` (the track), and writes the index of figures anew. Chapters that the
+run lacks stay. `--figures` leaves the notebooks alone.
 """
 
 from __future__ import annotations
@@ -11,8 +11,8 @@ import argparse
 import shutil
 from pathlib import Path
 
-from helpers import study
-from helpers.study import StudyError
+from helpers import gallery, study
+from helpers.study import StudyError, layout
 
 
 def fill(paired, executed):
@@ -45,16 +45,13 @@ def publish(run: Path, notebooks: bool = True) -> Path:
     import jupytext
     import nbformat
 
-    if not (run / "figures").is_dir():
+    if not layout.chapters(run):
         raise StudyError(f"There is no finished run in {run}: name a folder such as runs/laptop-controlled.")
-    folder = study.ROOT / "figures" / run.name
-    shutil.rmtree(folder, ignore_errors=True)
-    for part in ("figures", "tables", "provenance"):
-        target = folder if part == "figures" else folder / part
-        target.mkdir(parents=True, exist_ok=True)
-        for file in sorted((run / part).glob("*")):
-            if not file.name.startswith("."):
-                shutil.copy(file, target / file.name)
+    folder = study.ROOT / "figures" / layout.track(run)
+    for chapter in layout.chapters(run):
+        shutil.rmtree(folder / chapter.name, ignore_errors=True)
+        shutil.copytree(chapter.folder, folder / chapter.name, ignore=shutil.ignore_patterns(".*"))
+    gallery.write(folder.parent)
     for path in sorted(run.glob("*.ipynb")) if notebooks else ():
         paired = study.ROOT / "notebooks" / path.name
         made = jupytext.read(study.ROOT / "notebooks" / "py" / f"{path.stem}.py")

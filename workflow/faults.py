@@ -30,10 +30,12 @@ from typing import Any
 import psutil
 
 from helpers import study
-from helpers.study import StudyError
+from helpers.study import StudyError, layout
 
 MARK = "HEADS_FAULTS"  # environment variable by which the processes of a start are known, whatever session they are in
-TIMED = {"rate": ("rate", "ratio", "low", "high"), "speed": ("speed",), "seconds": ("seconds",), "cost": ("cost",)}  # if there: left out
+TIMED = {
+    "rate": ("rate", "ratio", "low", "high"), "speed": ("speed",), "seconds": ("seconds",), "cost": ("cost",),
+}  # if there: left out  # fmt: skip
 COMPLAINT = re.compile(r"Traceback \(most recent call last\)|^\s*(\w+Error|Exception|error)\b.*:|^\s*Error in rule|DeadKernel")
 
 
@@ -162,6 +164,11 @@ def rubbish(scratch: Path) -> list[Path]:
 # --- tables ----------------------------------------------------------------------------------------------------------
 
 
+def tables(run: Path) -> list[str]:
+    """Tables of all chapters of a run, as paths in it."""
+    return [str(path.relative_to(run)) for path in layout.tables(run)]
+
+
 def rows(path: Path) -> tuple[list[list[str]], list[str]]:
     """The cells of a CSV file as text, without columns that hold times or speeds, and the names of these."""
     with path.open(encoding="utf-8", newline="") as file:
@@ -180,9 +187,9 @@ def _same(one: str, other: str) -> bool:
 
 
 def differences(reference: Path, folder: Path) -> list[str]:
-    """Where the tables of two folders differ, a line for each table that is missing and each cell that is not the same."""
+    """Where the tables of two runs differ, a line for each table that is missing and each cell that is not the same."""
     found = []
-    names = {side: {path.name for path in side.glob("*.csv")} for side in (reference, folder)}
+    names = {side: set(tables(side)) for side in (reference, folder)}
     for name in sorted(names[reference] | names[folder]):
         if name not in names[reference] & names[folder]:
             found.append(f"{name}: only in {reference if name in names[reference] else folder}")
@@ -215,7 +222,7 @@ def disturb(chosen: argparse.Namespace) -> dict[str, Any]:
         known = {part for store in stores.values() for made in store.glob("*/*/made.json") for part in made.parts[-3:-1]}
         if unknown := [part for part in without if part not in known | {""}]:
             raise StudyError(f"There is no kind or key {unknown[0]!r} beside {reference}: write kinds such as model, or all.")
-    if not any((reference / "tables").glob("*.csv")):
+    if not tables(reference):
         raise StudyError(f"There are no tables in {reference}: name the folder of a finished run.")
     if scratch.exists() and any(scratch.iterdir()):
         raise StudyError(f"The folder {scratch} is not empty: name another one.")
@@ -247,19 +254,19 @@ def disturb(chosen: argparse.Namespace) -> dict[str, Any]:
             break
         else:
             report["done"] += 1
-            found = differences(reference / "tables", run / "tables")
-            other = f"only in {reference / 'tables'}"  # tables of other notebooks
+            found = differences(reference, run)
+            other = f"only in {reference}"  # tables of other notebooks
             report["differences"] += [line for line in found if not (chosen.only and line.endswith(other))]
             if len(report["kills"]) >= chosen.kills:
                 break
         study.write_json(scratch / "report.json", report)  # what is known so far, should this one be killed itself
-    left, tables = rubbish(scratch), sorted((run / "tables").glob("*.csv"))
+    left, written = rubbish(scratch), tables(run)
     report |= {
         "seconds": round(time.time() - began, 1),
         "resumes": sum(len(kill["resumed"]) for kill in report["kills"]),
         "complaints": [line for one in report["starts"] for line in one["complaints"]],
-        "tables": [path.name for path in tables],
-        "left out": {path.name: rows(path)[1] for path in tables if rows(path)[1]},
+        "tables": written,
+        "left out": {name: timed for name in written if (timed := rows(run / name)[1])},
         "left behind": {"files": len(left), "bytes": sum(file.stat().st_size for file in left)},
     }
     report["passed"] = ended["code"] == 0 and not report["differences"] and not report["complaints"]

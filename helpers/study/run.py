@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
+import inspect
 import json
 import os
 import time
@@ -14,7 +14,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from helpers.study import recipe
+from helpers.study import layout, recipe
 from helpers.study.code import code_version
 from helpers.study.errors import StudyError
 from helpers.study.provenance import ROOT, portable, provenance
@@ -86,6 +86,12 @@ class Run:
     _since: int = field(default_factory=lambda: len(recipe.read_since(0)), repr=False)
     _things: dict[Path, dict[str, Any]] = field(default_factory=dict, repr=False)
     _last: float = field(default_factory=time.time, repr=False)
+    _inputs: dict[str, str] = field(default_factory=dict, repr=False)
+
+    @property
+    def chapter(self) -> layout.Chapter:
+        """Where the figures and tables of the notebook go."""
+        return layout.Chapter(self.folder / self.name)
 
     @property
     def corpus(self) -> str:
@@ -111,7 +117,7 @@ class Run:
         return list(self._things.values())
 
     def facts(self, **more: Any) -> dict[str, Any]:
-        """What a sidecar says; leaves what all sidecars of the notebook share in provenance/NOTEBOOK.json.
+        """What a sidecar says; leaves what all sidecars of the notebook share in `chapter.shared`.
 
         Data are corpora with one digest over those of their files; `read` counts the things that were read from the store until
         now, by kind. The shared file lists them in the order in which they were read, with digests, seeds and code, beside all
@@ -122,18 +128,18 @@ class Run:
         StudyError
             If a fact has the name of one that every sidecar says.
         """
-        things, now, shared = self.read(), time.time(), f"provenance/{self.name}.json"
+        things, now, shared = self.read(), time.time(), self.chapter.shared
         started = datetime.fromtimestamp(self.started, UTC).isoformat(timespec="seconds")
         every = {
             "notebook": self.name, "command": self.command, "parameters": self.given,
             "started": started, "code": self.code,
             "seeds": sorted({self.parameters["seed"]}.union(*(thing["seeds"] for thing in things))), **provenance(),
         }  # fmt: skip
-        write_json(self.folder / shared, {**every, "settings": portable(self.settings), "read": things})
+        write_json(shared, {**every, "settings": portable(self.settings), "read": things})
         kinds = [thing["kind"] for thing in things]
         said = {
             **every,
-            "run": shared,
+            "run": str(shared.relative_to(self.folder)),
             "data": {_what(thing): thing["sha256"] for thing in things if "spec" in thing},
             "read": {kind: kinds.count(kind) for kind in kinds},
             "seconds": {"since the start": round(now - self.started, 1), "since the last figure": round(now - self._last, 1)},
@@ -142,39 +148,66 @@ class Run:
             raise StudyError(f"Every sidecar says its {hidden[0]!r} of its own: give that fact another name.")
         return said | more
 
-    def figure(self, figure, name: str, **facts: Any) -> None:
-        """Save a matplotlib figure or animation with its sidecar and what it was drawn from, and show it."""
+    def figure(self, figure, name: str, caption: str = "", answers: str = "", table: str = "", **facts: Any) -> None:
+        """Save a matplotlib figure or animation with its sidecar and what it was drawn from, and show it.
+
+        Parameters
+        ----------
+        figure : matplotlib.figure.Figure or matplotlib.animation.Animation
+        name : str
+            As `helpers.study.layout.tidy` takes it.
+        caption : str
+            What it shows, in one sentence: for the index of figures.
+        answers : str
+            What in a paper it answers, such as "Voita et al., figure 7".
+        table : str
+            The table of the chapter that holds its numbers, if that is not the one of the same name.
+        **facts
+            More for the sidecar.
+        """
         from IPython.display import Image, display
 
-        from helpers.study import values  # here: it loads pandas
-
-        folder, inputs = self.folder / "figures", self.folder / "inputs" / f"{name}.json.gz"
-        shown = save_figure(figure, folder, name)
-        described = {"figure": name, "redraw": f"python -m helpers.redraw {self._place()} {name}", **self.facts(**facts)}
-        drawn_by, stored = getattr(figure, "drawn_by", None), b""
-        if drawn_by:
-            function = f"{drawn_by.func.__module__}.{drawn_by.func.__name__}"
-            with contextlib.suppress(StudyError):  # said in the sidecar
-                stored = values.packed({"function": function, "args": list(drawn_by.args), "kwargs": drawn_by.keywords})
-        if stored:
-            write_bytes(inputs, stored)
-            described["inputs"] = {"function": function, "sha256": hashlib.sha256(stored).hexdigest()}
-        else:
-            inputs.unlink(missing_ok=True)
-            described["redraw"] = f"not by itself, its inputs cannot be stored: {self.command}"
-        write_json(folder / f"{name}.json", described)
+        name = layout.tidy(name)
+        shown = save_figure(figure, self.chapter.folder, name)
+        told = {"caption": caption, "answers": answers, "table": layout.tidy(table) if table else ""}
+        told = {key: value for key, value in told.items() if value}
+        described = {"figure": name, **told, **self.facts(**facts)}
+        inputs = self._store_inputs(figure, name)
+        again = f"python -m helpers.redraw {self._place()} {self.name}/{name}"
+        described["redraw"] = again if inputs else f"not by itself, its inputs cannot be stored: {self.command}"
+        write_json(self.chapter.sidecar(name), described | ({"inputs": inputs} if inputs else {}))
         self._last = time.time()
         display(Image(filename=shown))
 
-    def animation(self, animation, name: str, **facts: Any) -> None:
+    def _store_inputs(self, figure, name: str) -> dict[str, str]:
+        """Store what a figure was drawn from, once for all that were drawn from the same; what its sidecar says of that."""
+        from helpers.study import values  # here: it loads pandas
+
+        drawn_by, path = getattr(figure, "drawn_by", None), self.chapter.inputs(name)
+        path.unlink(missing_ok=True)
+        if not drawn_by:
+            return {}
+        given = inspect.signature(drawn_by.func).bind(*drawn_by.args, **drawn_by.keywords).arguments
+        try:
+            stored = values.packed(given)  # by name: figures that take the same things share one file
+        except StudyError:  # said in the sidecar
+            return {}
+        digest = hashlib.sha256(stored).hexdigest()
+        if digest not in self._inputs:
+            write_bytes(path, stored)
+            self._inputs[digest] = name
+        function = f"{drawn_by.func.__module__}.{drawn_by.func.__name__}"
+        return {"function": function, "of": self._inputs[digest], "sha256": digest}
+
+    def animation(self, animation, name: str, caption: str = "", answers: str = "", table: str = "", **facts: Any) -> None:
         """`figure` of a matplotlib animation."""
-        self.figure(animation, name, **facts)
+        self.figure(animation, name, caption, answers, table, **facts)
 
     def table(self, frame, name: str, **facts: Any):
         """Save a table as CSV with its sidecar; returns it."""
-        folder = self.folder / "tables"
-        write_text(folder / f"{name}.csv", frame.to_csv())
-        write_json(folder / f"{name}.json", {"table": name, **self.facts(**facts)})
+        name = layout.tidy(name)
+        write_text(self.chapter.table(name), frame.to_csv())
+        write_json(self.chapter.table_sidecar(name), {"table": name, **self.facts(**facts)})
         return frame
 
     def _place(self) -> str:

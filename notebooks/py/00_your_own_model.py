@@ -94,7 +94,7 @@ pd.Series({(site.kind, site.layer): site.heads for site in heads.sites(model)}).
 # %%
 few = run.settings["relevance"]
 table = measures.head_table(model, removal.batches(subject, "dev"), explained=removal.batches(subject, "dev", few))
-run.table(table, "own_head_table", sentences=few)
+run.table(table, "head_table", sentences=few)
 table.sort_values("leave-one-out", ascending=False).head(12).style.format(precision=3)
 
 # %% [markdown]
@@ -107,7 +107,13 @@ ranks = table[shown].groupby(["kind", "layer"]).rank(pct=True)
 for kind in table.index.unique("kind"):
     columns = {measure: ranks[measure] for measure in shown}
     order = dict.fromkeys(shown, table["leave-one-out"])
-    run.figure(figures.head_maps(columns, kind, order, "rank in its layer"), f"own_heads_{kind}", sentences=few)
+    run.figure(
+        figures.head_maps(columns, kind, order, "rank in its layer"),
+        f"heads_{kind}",
+        caption=f"Measures of every {figures.KIND_TITLES[kind]}-attention head, as ranks within its layer.",
+        table="head_table",
+        sentences=few,
+    )
 
 # %% [markdown]
 # ## Which heads can go?
@@ -120,12 +126,18 @@ for kind in table.index.unique("kind"):
 split, beam, total = subject.tests[0], run.settings["beam"], len(table)
 worth = table["leave-one-out"]
 results = removal.quality(subject, worth, split, beam, run.settings["bootstrap"])
-run.table(results, "own_removed", split=split, beam=beam).drop_duplicates(["heads", "change"]).style.format(precision=2)
+run.table(results, "removed", split=split, beam=beam).drop_duplicates(["heads", "change"]).style.format(precision=2)
 
 # %%
 points = results.assign(model=subject.title, total=total)
 points.loc[points.method != "least important", ["low", "high"]] = np.nan
-run.figure(figures.pruning_curves(points), "own_removed", split=split, beam=beam)
+run.figure(
+    figures.pruning_curves(points),
+    "removed",
+    caption="BLEU after the least important heads of the model are removed, beside random heads.",
+    split=split,
+    beam=beam,
+)
 
 # %% [markdown]
 # Every point of a *random* line is a draw, the line goes through their mean. The interval of the other line is a bootstrap

@@ -87,14 +87,26 @@ facts = pd.DataFrame({register: parts["facts"] for register, parts in described.
 run.table(facts, "corpus", split="dev").style.format("{:,.2f}")
 
 # %%
-run.figure(figures.corpus_overview(described), "corpus_overview", split="dev")
+run.figure(
+    figures.corpus_overview(described),
+    "corpus_overview",
+    caption="Lengths, vocabulary, persons of subjects and relations of the text that the models read.",
+    table="corpus",
+    split="dev",
+)
 
 # %% [markdown]
 # The dotted line marks the `500` most frequent words, the paper's border of "rare". Where the partner of a word stands (the
 # paper's Fig. 3) decides what a head gains by looking at one fixed offset, the baseline of notebook 2:
 
 # %%
-run.figure(figures.offsets(described), "offsets", split="dev")
+run.figure(
+    figures.offsets(described),
+    "fig3_offsets",
+    caption="Where the partner of a word stands, relation by relation.",
+    answers="Voita et al., figure 3",
+    split="dev",
+)
 
 # %% [markdown]
 # ## How well the models translate
@@ -143,7 +155,11 @@ if run.corpus == "controlled":
 
 # %%
 if histories:
-    run.figure(figures.training_curves(histories), "training_curves")
+    run.figure(
+        figures.training_curves(histories),
+        "training_curves",
+        caption="Loss on the dev set over the training of every model.",
+    )
 
 # %% [markdown]
 # ## Relevance (section 4, appendix A)
@@ -221,10 +237,24 @@ for subject in studied:
             ]
         )
     )
-    run.table(tables[subject.title], f"heads_{subject.name}", split="dev", sentences=len(subject.dev), explained=few)
+    run.table(
+        tables[subject.title],
+        f"heads_{subject.name}",
+        model=subject.name,
+        split="dev",
+        sentences=len(subject.dev),
+        explained=few,
+    )
 confidence = {title: table.confidence for title, table in tables.items()}
 relevance = {title: table.relevance for title, table in tables.items()}
-run.figure(figures.relevance_and_confidence(relevance, confidence), "relevance_and_confidence", split="dev", explained=few)
+run.figure(
+    figures.relevance_and_confidence(relevance, confidence),
+    "fig1_relevance_and_confidence",
+    caption="Relevance and confidence of every encoder head, heads sorted by relevance within each layer.",
+    answers="Voita et al., figures 1 and 2",
+    split="dev",
+    explained=few,
+)
 
 # %% [markdown]
 # The paper's pair of maps: each row is a layer; within it heads are sorted by *relevance* in both (`#` is the head's
@@ -246,7 +276,12 @@ run.table(dominant, "dominance", split="dev", explained=few).style.format("{:.2f
 
 # %%
 run.figure(
-    figures.confidence_against_relevance(relevance, confidence), "confidence_against_relevance", split="dev", explained=few
+    figures.confidence_against_relevance(relevance, confidence),
+    "confidence_against_relevance",
+    caption="Confidence against relevance, a dot a head.",
+    table="confident_heads",
+    split="dev",
+    explained=few,
 )
 
 # %%
@@ -280,7 +315,13 @@ run.table(confident, "confident_heads", split="dev").style.format(
 # %%
 follows = agreement.follows_function(relevance, functions)
 run.table(pd.DataFrame([follows]), "follows_function", explained=few)
-run.figure(figures.relevance_by_function(relevance, functions, follows), "relevance_by_function", explained=few)
+run.figure(
+    figures.relevance_by_function(relevance, functions, follows),
+    "relevance_by_function",
+    caption="How relevant the heads of each function are.",
+    table="follows_function",
+    explained=few,
+)
 
 # %% [markdown]
 # ## Do the rules agree?
@@ -293,7 +334,12 @@ run.figure(figures.relevance_by_function(relevance, functions, follows), "releva
 columns = [*report.relevance_columns(explained[studied[0].title]).columns, "confidence"]
 matrices = {title: agreement.rank_agreement(table[columns]) for title, table in tables.items()}
 run.table(pd.concat(matrices).rename_axis(["model", "measure"]), "rule_agreement", explained=few)
-run.figure(figures.agreement(matrices), "rule_agreement", explained=few)
+run.figure(
+    figures.agreement(matrices),
+    "rule_agreement",
+    caption="How far the rules of relevance, confidence and gradients rank heads alike.",
+    explained=few,
+)
 
 # %% [markdown]
 # ## Decoder heads
@@ -303,7 +349,13 @@ run.figure(figures.agreement(matrices), "rule_agreement", explained=few)
 # %%
 for kind in ("decoder", "cross"):
     pair = figures.relevance_and_confidence(relevance, confidence, kind)
-    run.figure(pair, f"relevance_and_confidence_{kind}", split="dev", explained=few)
+    run.figure(
+        pair,
+        f"relevance_and_confidence_{kind}",
+        caption=f"Relevance and confidence of every {figures.KIND_TITLES[kind]}-attention head.",
+        split="dev",
+        explained=few,
+    )
 
 # %% [markdown]
 # ## How many sentences are enough?
@@ -325,7 +377,12 @@ settled = {
 }
 rows = {(title, rule): frame.set_index("n") for title, by_rule in settled.items() for rule, frame in by_rule.items()}
 run.table(pd.concat(rows, names=["model", "rule"]), "settling", explained=few)
-run.figure(figures.settling(settled), "settling", explained=few)
+run.figure(
+    figures.settling(settled),
+    "settling",
+    caption="How many sentences each rule needs before its ranking of heads settles.",
+    explained=few,
+)
 
 # %% [markdown]
 # ## The truth: what happens without the head?
@@ -355,7 +412,12 @@ if held:
     agreed[f"BLEU, {subject.title}"] = report.truth_agreement({subject.title: without.bleu}, measured)
     display(without.join(truths[subject.title].loss).sort_values("loss", ascending=False).head(12).style.format("{:.3f}"))
 run.table(pd.concat(agreed).rename_axis(["truth", "measure"]), "truth_agreement", explained=few)
-run.figure(figures.rank_correlations(agreed), "truth_agreement", explained=few)
+run.figure(
+    figures.rank_correlations(agreed),
+    "truth_agreement",
+    caption="How well each measure foretells what happens without a head.",
+    explained=few,
+)
 
 # %% [markdown]
 # ## What limits this

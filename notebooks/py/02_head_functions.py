@@ -89,7 +89,14 @@ for subject in studied:
 
 # %%
 roles = {title: functions.roles(f["positional"], f["syntactic"], f["rare"]) for title, f in found.items()}
-run.figure(figures.function_map(roles), "function_map", split="dev")
+run.figure(
+    figures.function_map(roles),
+    "fig1_function_map",
+    caption="What each encoder head does: positional, syntactic and rare-token heads.",
+    answers="Voita et al., figure 1",
+    table="function_counts",
+    split="dev",
+)
 
 # %%
 random_roles = {title: functions.roles(f["positional"], f["syntactic"], f["rare"]) for title, f in untrained.items()}
@@ -128,8 +135,14 @@ best.style.format("{:.3f}", subset=["score", "low", "high", "of_all"])
 
 # %%
 heads = report.best_of_all(studied, found, untrained)
-run.table(heads, "best_syntactic_heads", split="dev")
-run.figure(figures.syntactic_bars(heads), "syntactic_heads", split="dev")
+run.table(heads, "fig4_syntactic_heads", split="dev")
+run.figure(
+    figures.syntactic_bars(heads),
+    "fig4_syntactic_heads",
+    caption="How often the best head of each relation looks at the right word, beside the offset baseline.",
+    answers="Voita et al., figure 4",
+    split="dev",
+)
 
 # %% [markdown]
 # The same numbers in the shape of the paper's Table 1 (EN-RU, best head and offset baseline, percent). The printed ones are
@@ -137,7 +150,7 @@ run.figure(figures.syntactic_bars(heads), "syntactic_heads", split="dev")
 # chooses the head on one half of the sentences and scores it on the other, free of the luck of the best of many.
 
 # %%
-run.table(report.table_1(heads), "table_1", split="dev").style.format("{:.0f}", na_rep="")
+run.table(report.table_1(heads), "table1_syntactic_heads", split="dev").style.format("{:.0f}", na_rep="")
 
 # %% [markdown]
 # ## Rare tokens (section 5.3)
@@ -151,7 +164,12 @@ run.table(report.table_1(heads), "table_1", split="dev").style.format("{:.0f}", 
 rare = report.rare_table(found, untrained)
 run.table(rare, "rare_tokens", split="dev")
 display(rare.style.format("{:.2f}", subset=[c for c in rare if rare[c].dtype == float]))
-run.figure(figures.rare_shares({title: f["rare"] for title, f in found.items()}), "rare_tokens", split="dev")
+run.figure(
+    figures.rare_shares({title: f["rare"] for title, f in found.items()}),
+    "rare_tokens",
+    caption="How often every encoder head looks at the rarest tokens of a sentence.",
+    split="dev",
+)
 
 # %% [markdown]
 # ## Decoder and cross heads
@@ -161,12 +179,18 @@ run.figure(figures.rare_shares({title: f["rare"] for title, f in found.items()})
 # a large share in one of the two. The first map shows positional heads of the decoder; all of it may be grey.
 
 # %%
-run.figure(figures.function_map({t: functions.roles(f["positional"]) for t, f in found.items()}, "decoder"), "decoder_map")
+run.figure(
+    figures.function_map({t: functions.roles(f["positional"]) for t, f in found.items()}, "decoder"),
+    "decoder_map",
+    caption="Positional heads of the decoder's self-attention.",
+)
 aligned = pd.concat({title: f["alignment"] for title, f in found.items()}, names=["model"])
 run.table(aligned, "alignment", split="dev")
 run.figure(
     figures.head_maps({t: f["alignment"].predicted for t, f in found.items()}, "cross", label="share aligned"),
     "alignment_predicted",
+    caption="How often a decoder-encoder head looks at the source word of the next target word.",
+    table="alignment",
     split="dev",
 )
 
@@ -177,7 +201,12 @@ run.figure(
 # the two rarest words). The best head is shown whether or not it passes its test: the function map above says which do.
 
 # %%
-run.figure(figures.attention(report.EXAMPLES.of(studied[0], repeats=repeats)), "attention_examples", split="dev")
+run.figure(
+    figures.attention(report.EXAMPLES.of(studied[0], repeats=repeats)),
+    "attention_examples",
+    caption="Attention of the best head of each function on one sentence.",
+    split="dev",
+)
 
 # %% [markdown]
 # ## What limits this

@@ -82,7 +82,12 @@ verdicts = claims.Box(run)
 # %%
 locations = (0.0, 2.0, -3.0)
 distributions = [l0.HardConcrete(torch.tensor(a), t) for t in (0.5, 0.33) for a in locations]
-run.figure(figures.hard_concrete(distributions), "hard_concrete")
+run.figure(
+    figures.hard_concrete(distributions),
+    "fig6_hard_concrete",
+    caption="The Hard Concrete distribution at several locations and temperatures.",
+    answers="Voita et al., figure 6",
+)
 pd.DataFrame(
     {
         (d.temperature, float(d.log_alpha)): {
@@ -123,7 +128,7 @@ quality = {}
 for title, sweep, subject in zip(titles, sweeps, studied, strict=True):
     kinds = "encoder" if sweep["kinds"] == ["encoder"] else "all_kinds"
     quality[title] = curves.quality(sweep, subject, repeats)
-    run.table(quality[title], f"pruning_{kinds}_{sweep['name'].replace('+', '_')}", resamples=repeats)
+    run.table(quality[title], f"{kinds}_{sweep['name']}", resamples=repeats)
 of_encoder = {subject.title: quality[title] for title, (_, subject) in zip(titles, encoder, strict=False)}
 
 # %% [markdown]
@@ -136,13 +141,29 @@ of_encoder = {subject.title: quality[title] for title, (_, subject) in zip(title
 # %%
 sweep, subject = encoder[0]
 traces, kept = curves.closings(sweep)
-run.figure(figures.gate_closing(traces, kept), "gate_closing", model=sweep["name"])
+run.figure(
+    figures.gate_closing(traces, kept),
+    "gate_closing",
+    caption="Gates of encoder heads close while the penalty acts, step by step.",
+    model=sweep["name"],
+)
 
 # %%
-run.animation(figures.gate_closing_animation(traces, kept=kept), "gate_closing_animation", model=sweep["name"])
+run.animation(
+    figures.gate_closing_animation(traces, kept=kept),
+    "gate_closing_animation",
+    caption="Gates of encoder heads close while the penalty acts, as an animation.",
+    model=sweep["name"],
+)
 
 # %%
-run.figure(figures.gate_paths(traces, kept), "gate_paths", model=sweep["name"])
+run.figure(
+    figures.gate_paths(traces, kept),
+    "gate_paths",
+    caption="How likely each gate is closed over training, a line a gate.",
+    table="gates_settled",
+    model=sweep["name"],
+)
 settled = pd.concat({title: curves.settled(table) for title, table in quality.items()}, names=["model"])
 run.table(settled, "gates_settled").style.format("{:.0f}", subset=["heads", "total", "undecided"]).format(
     "{:.4f}", subset=["dev_loss", "soft_dev_loss"]
@@ -165,7 +186,14 @@ run.table(settled, "gates_settled").style.format("{:.0f}", subset=["heads", "tot
 # has not adapted: a model that never had encoder heads (notebook 1's control) shows by how much.
 
 # %%
-run.figure(figures.pruning_curves(curves.curve_points(of_encoder)), "pruning_curves", resamples=repeats)
+run.figure(
+    figures.pruning_curves(curves.curve_points(of_encoder)),
+    "fig7_bleu_by_heads",
+    caption="BLEU by the number of encoder heads that L0 pruning keeps.",
+    answers="Voita et al., figure 7",
+    table=f"encoder_{encoder[0][0]['name']}",
+    resamples=repeats,
+)
 
 # %% [markdown]
 # The same as *differences* to the control, both models scored on the same resampled sentences, which is what a claim about a
@@ -174,7 +202,13 @@ run.figure(figures.pruning_curves(curves.curve_points(of_encoder)), "pruning_cur
 
 # %%
 changes = figures.pruning_curves(curves.curve_points(of_encoder, "change"), unit="BLEU minus control")
-run.figure(changes, "pruning_changes", resamples=repeats)
+run.figure(
+    changes,
+    "bleu_changes_by_heads",
+    caption="Change of BLEU against the unpruned control by the number of encoder heads kept.",
+    table="largest_pruning",
+    resamples=repeats,
+)
 
 # %%
 within = {title: curves.largest_pruning(table) for title, table in quality.items()}
@@ -196,7 +230,7 @@ run.table(pd.concat(within, names=["model"]), "largest_pruning", loss=curves.LOS
 
 # %%
 of_all = {subject.title: quality[title] for title, (_, subject) in zip(titles[len(encoder) :], every, strict=True)}
-display(run.table(curves.table_2(of_all), "table_2", resamples=repeats).style.format("{:.2f}", na_rep=""))
+display(run.table(curves.table_2(of_all), "table2_all_kinds", resamples=repeats).style.format("{:.2f}", na_rep=""))
 scratch = {subject.title: curves.against_scratch(sweep, subject, repeats) for sweep, subject in every}
 run.table(pd.concat(scratch, names=["model"]), "trained_minus_scratch", resamples=repeats).style.format("{:+.2f}")
 
@@ -207,7 +241,13 @@ run.table(pd.concat(scratch, names=["model"]), "trained_minus_scratch", resample
 # the map does not hold; below zero may be the schedule alone. Only runs with one schedule for both can decide the claim.
 
 # %%
-run.figure(figures.pruning_curves(curves.curve_points(of_all)), "pruning_curves_all_kinds", resamples=repeats)
+run.figure(
+    figures.pruning_curves(curves.curve_points(of_all)),
+    "bleu_by_heads_all_kinds",
+    caption="BLEU by the number of heads kept where gates act on all kinds of attention.",
+    table="table2_all_kinds",
+    resamples=repeats,
+)
 
 # %% [markdown]
 # ### Which kind goes first? (Fig. 9), and from which decoder layers? (Fig. 10)
@@ -219,13 +259,23 @@ run.figure(figures.pruning_curves(curves.curve_points(of_all)), "pruning_curves_
 
 # %%
 by_kind = pd.concat([curves.kept_by_kind(*pair).assign(model=pair[1].title) for pair in every], ignore_index=True)
-run.table(by_kind.set_index(["model", "penalty"]), "kept_by_kind")
-run.figure(figures.kept_by_kind(by_kind), "kept_by_kind")
+run.table(by_kind.set_index(["model", "penalty"]), "fig9_heads_by_kind")
+run.figure(
+    figures.kept_by_kind(by_kind),
+    "fig9_heads_by_kind",
+    caption="How many heads of each kind of attention stay as pruning grows.",
+    answers="Voita et al., figure 9",
+)
 
 # %%
 by_layer = pd.concat({subject.title: curves.kept_by_layer(sweep) for sweep, subject in every}, names=["model"]).to_frame()
-run.table(by_layer, "kept_by_layer")
-run.figure(figures.kept_by_layer(by_layer), "kept_by_layer")
+run.table(by_layer, "fig10_heads_by_layer")
+run.figure(
+    figures.kept_by_layer(by_layer),
+    "fig10_heads_by_layer",
+    caption="In which decoder layers heads stay as pruning grows.",
+    answers="Voita et al., figure 10",
+)
 
 # %% [markdown]
 # ## What the retained encoder heads do (Fig. 8)
@@ -242,7 +292,14 @@ columns = {
     for title, by_count in functions.items()
 }
 totals = {title: max(by_count) for title, by_count in functions.items()}
-run.figure(figures.retained_functions(columns, totals), "retained_functions", split="dev")
+run.figure(
+    figures.retained_functions(columns, totals),
+    "fig8_functions_of_retained_heads",
+    caption="What the encoder heads do that pruning keeps.",
+    answers="Voita et al., figure 8",
+    table="function_drift",
+    split="dev",
+)
 
 # %%
 drift = pd.concat({title: curves.drift(by_count) for title, by_count in functions.items()}, names=["model"])
@@ -263,7 +320,13 @@ if plan["compared"]:
     run.table(pd.concat(shots, names=["model"]), "at_once", resamples=repeats)
     equal = pd.concat([curves.equal_heads(of_encoder[title], shot, title) for title, shot in shots.items()])
     at_once = equal[equal.panel.str.contains("at once")]
-    run.figure(figures.methods_at_equal_heads(at_once), "at_equal_heads", resamples=repeats)
+    run.figure(
+        figures.methods_at_equal_heads(at_once),
+        "at_equal_heads",
+        caption="L0 pruning beside other ways to choose as many heads.",
+        table="at_once",
+        resamples=repeats,
+    )
 else:
     print("Not in this run: the setting pruning.compared names no price.")
 
@@ -296,7 +359,7 @@ worths = {
 run.table(pd.concat(worths, names=["model"]), "worth_of_heads", split="dev")
 matrices = {title: agreement.rank_agreement(table) for title, table in worths.items()}
 run.table(pd.concat(matrices, names=["model", "criterion"]), "criteria_agreement")
-run.figure(figures.agreement(matrices), "criteria_agreement")
+run.figure(figures.agreement(matrices), "criteria_agreement", caption="How far criteria of pruning rank heads alike.")
 
 # %%
 truths = {
@@ -305,7 +368,11 @@ truths = {
     for truth in ("leave-one-out", "kept by L0")
 }
 run.table(pd.concat(truths, names=["truth", "criterion"]), "criteria_against_truths")
-run.figure(figures.rank_correlations(truths), "criteria_against_truths")
+run.figure(
+    figures.rank_correlations(truths),
+    "criteria_against_truths",
+    caption="How well each criterion foretells the loss without a head and how long L0 keeps it.",
+)
 
 # %% [markdown]
 # ### L0 against gradual pruning
@@ -319,7 +386,12 @@ sweep, subject = encoder[0]
 for penalty in plan["compared"][:1]:
     learned = curves.learning_curves(sweep, penalty)
     run.table(pd.concat(learned, names=["method", "row"]), "learning_curves", model=sweep["name"])
-    run.figure(figures.learning_curves(learned), "learning_curves", model=sweep["name"])
+    run.figure(
+        figures.learning_curves(learned),
+        "learning_curves",
+        caption="Loss and heads over training: L0 pruning beside gradual pruning.",
+        model=sweep["name"],
+    )
 
 # %% [markdown]
 # ## Heads removed for good

@@ -67,7 +67,7 @@ rows = {kind: found for kind, found in rows.items() if found}
 counted = {kind: tables.statistics(found, plan["beam"]) for kind, found in rows.items()}
 scored = {kind: tables.scores(found, counted[kind], repeats=repeats) for kind, found in rows.items()}
 for kind, table in scored.items():
-    run.table(table, f"grouped_{tasks.setting(kind)}", resamples=repeats)
+    run.table(table, f"{tasks.setting(kind)}", resamples=repeats)
 translation = rows[tasks.TRANSLATION]
 
 # %%
@@ -125,14 +125,21 @@ pd.DataFrame(facts)
 # %%
 table = scored[tasks.TRANSLATION]
 chosen = tables.of_table_1(translation)
-cost, fast = tables.costs(chosen), run.table(tables.speed(chosen), "grouped_speed")
+cost, fast = tables.costs(chosen), run.table(tables.speed(chosen), "speed")
 table_1 = run.table(
-    tables.table_1(table[table.index.isin(chosen, level="row")], cost, fast), "grouped_table_1", resamples=repeats
+    tables.table_1(table[table.index.isin(chosen, level="row")], cost, fast), "table1_translation", resamples=repeats
 )
 table_1.style.format("{:.2f}", na_rep="").format("{:.0f}", subset=["heads"])
 
 # %%
-run.figure(drawn.quality_against_cost(tables.against_cost(table_1, "translation")), "grouped_cost", resamples=repeats)
+run.figure(
+    drawn.quality_against_cost(tables.against_cost(table_1, "translation")),
+    "cost",
+    caption="Translation quality against parameters and speed, grouped models beside controls of equal size.",
+    answers="Ni et al., tables 1 and 2",
+    table="table1_translation",
+    resamples=repeats,
+)
 
 # %% [markdown]
 # Speed is measured on the removed models, greedy, ten new tokens for each of `64` examples, on one thread, as ratio to
@@ -144,18 +151,20 @@ run.figure(drawn.quality_against_cost(tables.against_cost(table_1, "translation"
 
 # %%
 others = {kind: found for kind, found in scored.items() if kind != tasks.TRANSLATION}
-run.table(tables.table_others(others), "grouped_tables_4_and_6", resamples=repeats).style.format("{:.2f}", na_rep="")
+run.table(tables.table_others(others), "table4_table6_other_tasks", resamples=repeats).style.format("{:.2f}", na_rep="")
 
 # %%
 compared = tables.gains(scored)
-run.table(compared.set_index(["task", "method"]), "grouped_gains", resamples=repeats)
-run.figure(drawn.gains(compared), "grouped_gains", resamples=repeats)
+run.table(compared.set_index(["task", "method"]), "gains", resamples=repeats)
+run.figure(
+    drawn.gains(compared), "gains", caption="What grouped training changes on each of the three tasks.", resamples=repeats
+)
 
 # %%
 for kind in others:
     found = {name: rows[kind][name] for name in (VANILLA, GHT, PS)}
     kept = tables.costs(found).join(tables.speed(found))
-    display(run.table(kept, f"grouped_cost_{tasks.setting(kind)}").style.format("{:.2f}").set_caption(kind))
+    display(run.table(kept, f"cost_{tasks.setting(kind)}").style.format("{:.2f}").set_caption(kind))
 
 # %% [markdown]
 # What the summarizer writes, first examples of the test set:
@@ -178,8 +187,13 @@ groups = plan["translation"]["groups"]
 strong = max(plan["strengths"][:-1], default=0)
 tight = f"GHT, weight x {strong:g}"  # a constraint that is felt, and does not yet ruin the model
 followed = {name: tables.both_stages(translation[name], groups) for name in (VANILLA, GHT, tight) if name in translation}
-run.table(pd.concat(followed, names=["row", "look"]), "grouped_constraint")
-run.figure(drawn.constraint_over_training(followed), "grouped_constraint")
+run.table(pd.concat(followed, names=["row", "look"]), "fig4_constraint")
+run.figure(
+    drawn.constraint_over_training(followed),
+    "fig4_constraint",
+    caption="Both terms of the group constraint over training, with and without it.",
+    answers="Ni et al., figure 4",
+)
 
 # %% [markdown]
 # Cosines between the heads of each layer (value vectors) before training and at the end of the first stage, heads sorted by
@@ -190,17 +204,29 @@ run.figure(drawn.constraint_over_training(followed), "grouped_constraint")
 first = grouped.stages(translation[PS])[0]
 remain = tables.remaining(translation[PS])
 titles = ("random weights", "after GHT, stage 1")
-run.figure(drawn.similarity(*tables.similarity(first, groups), titles, remain), "grouped_similarity")
+run.figure(
+    drawn.similarity(*tables.similarity(first, groups), titles, remain),
+    "similarity",
+    caption="Cosines between the heads of each layer before and after training with the group constraint.",
+)
 
 # %%
 if tight in translation:
     parts = tables.similarity(grouped.stages(translation[tight])[0], groups)
-    run.figure(drawn.similarity(*parts, ("random weights", f"{tight}, stage 1")), "grouped_similarity_tight")
+    run.figure(
+        drawn.similarity(*parts, ("random weights", f"{tight}, stage 1")),
+        "similarity_tight",
+        caption="Cosines between the heads of each layer before and after training with a tighter constraint.",
+    )
 
 # %%
 plain = grouped.stages(translation[VANILLA])[0]
 titles = ("random weights", "after plain training, stage 1")
-run.figure(drawn.similarity(*tables.similarity(plain, groups), titles), "grouped_similarity_vanilla")
+run.figure(
+    drawn.similarity(*tables.similarity(plain, groups), titles),
+    "similarity_vanilla",
+    caption="Cosines between the heads of each layer before and after plain training.",
+)
 
 # %% [markdown]
 # A map of the heads over the first stage: classical scaling of `1 - cosine`, each look turned onto the next.
@@ -208,17 +234,19 @@ run.figure(drawn.similarity(*tables.similarity(plain, groups), titles), "grouped
 # %%
 moved = tables.map_of_heads(first, groups, remain)
 shown = moved[moved.site.isin(["encoder 1", "encoder 2", "cross 1", "decoder 1"])]
-run.figure(drawn.head_maps_over_training(shown), "grouped_map")
+run.figure(
+    drawn.head_maps_over_training(shown), "map", caption="Heads move as they are grouped: a map of their outputs over training."
+)
 
 # %%
-run.animation(drawn.head_map_animation(shown), "grouped_map_animation")
+run.animation(drawn.head_map_animation(shown), "map_animation", caption="Heads move as they are grouped, as an animation.")
 
 # %% [markdown]
 # The public code counts padded positions among a head's vector. What that changes for the GHT model, in batches of sentences of
 # like length, as training has them, and of any length:
 
 # %%
-run.table(tables.padding(translation[GHT], groups, plan["which"]), "grouped_padding", split="dev").style.format("{:.4f}")
+run.table(tables.padding(translation[GHT], groups, plan["which"]), "padding", split="dev").style.format("{:.4f}")
 
 # %% [markdown]
 # ## Who stays, and what are they?
@@ -226,7 +254,9 @@ run.table(tables.padding(translation[GHT], groups, plan["which"]), "grouped_padd
 # Share of batches in which a head was the best of its group; outlined heads stay.
 
 # %%
-run.figure(drawn.votes(tables.votes(translation[PS])), "grouped_votes")
+run.figure(
+    drawn.votes(tables.votes(translation[PS])), "votes", caption="The share of votes that each head won, and which heads stay."
+)
 
 # %% [markdown]
 # Functions (notebook 2) and LRP relevance (notebook 1) of all heads of the model that votes, and which heads Voting-to-Stay
@@ -236,11 +266,18 @@ run.figure(drawn.votes(tables.votes(translation[PS])), "grouped_votes")
 
 # %%
 found = {}
+constrained = {"constraint": "with the group constraint", "plain": "without the group constraint"}
 for name, methods in tables.ways(translation).items():
     found[name] = tables.pillars(methods, grouped.stages(next(iter(methods.values())))[0], parser)
-    run.figure(drawn.kept_heads(found[name]), f"grouped_pillars_{name}", split="dev")
+    run.figure(
+        drawn.kept_heads(found[name]),
+        f"pillars_{name}",
+        caption=f"Relevance and functions of the heads of a model trained {constrained[name]}, and which of them stay.",
+        table="overlap",
+        split="dev",
+    )
 shared = pd.concat({name: tables.overlap(table) for name, table in found.items()}, names=["model"])
-run.table(shared, "grouped_overlap", split="dev").style.format("{:.2f}", na_rep="")
+run.table(shared, "overlap", split="dev").style.format("{:.2f}", na_rep="")
 
 # %% [markdown]
 # ## What each part brings (Table 3)
@@ -256,8 +293,15 @@ if "ablations" in plan["parts"]:
     parts = grouped.Rows(run.settings, tasks.TRANSLATION, seed)
     picked = {name: translation[name] for name in (*parts.main(), *parts.ablations())}
     ablated = tables.ablation(picked, counted[tasks.TRANSLATION], repeats)
-    run.table(ablated.set_index(["model", "row"]), "grouped_ablation", resamples=repeats)
-    run.figure(drawn.ablation(ablated[ablated.row != grouped.PRINTED_4A]), "grouped_ablation", resamples=repeats)
+    run.table(ablated.set_index(["model", "row"]), "table3_ablation", resamples=repeats)
+    run.figure(
+        drawn.ablation(ablated[ablated.row != grouped.PRINTED_4A]),
+        "ablation",
+        caption="What each part of grouped training brings, left out one at a time.",
+        answers="Ni et al., table 3",
+        table="table3_ablation",
+        resamples=repeats,
+    )
 else:
     print("Not in this run: the setting grouping.parts does not ask for it.")
 
@@ -267,7 +311,7 @@ else:
 
 # %%
 settled = tables.constraint_terms(first, groups)
-run.table(settled.set_index("step"), "grouped_settling").style.format("{:.3f}", na_rep="")
+run.table(settled.set_index("step"), "settling").style.format("{:.3f}", na_rep="")
 
 # %% [markdown]
 # ## How many groups? (Fig. 3) And how tight? (Fig. 2)
@@ -280,8 +324,14 @@ run.table(settled.set_index("step"), "grouped_settling").style.format("{:.3f}", 
 # %%
 if "numbers" in plan["parts"]:
     numbers = tables.by_groups(table, groups, plan["translation"]["model"]["heads"])
-    run.table(numbers.set_index(["panel", "method", "groups"]), "grouped_numbers", resamples=repeats)
-    run.figure(drawn.score_by_groups(numbers), "grouped_numbers", resamples=repeats)
+    run.table(numbers.set_index(["panel", "method", "groups"]), "fig3_number_of_groups", resamples=repeats)
+    run.figure(
+        drawn.score_by_groups(numbers),
+        "fig3_number_of_groups",
+        caption="Quality by the number of groups.",
+        answers="Ni et al., figure 3",
+        resamples=repeats,
+    )
 
 # %%
 if {"ablations", "strengths"} <= set(plan["parts"]):
@@ -289,8 +339,14 @@ if {"ablations", "strengths"} <= set(plan["parts"]):
     strengths |= {f"GHT, weight x {factor:g}": factor * plan["weight"] for factor in plan["strengths"]}
     strengths |= {grouped.NO_HOMOGENISATION: plan["weight"] / 2, grouped.NO_DIVERSIFICATION: plan["weight"] / 2}
     compact = tables.compactness(translation, table, strengths, groups)
-    run.table(compact.set_index("label"), "grouped_compactness", resamples=repeats)
-    run.figure(drawn.score_by_compactness(compact), "grouped_compactness", resamples=repeats)
+    run.table(compact.set_index("label"), "fig2_compactness", resamples=repeats)
+    run.figure(
+        drawn.score_by_compactness(compact),
+        "fig2_compactness",
+        caption="Quality against how tight and how separate the groups of heads are.",
+        answers="Ni et al., figure 2",
+        resamples=repeats,
+    )
 
 # %% [markdown]
 # ## Does it work on a model that is trained already? (the paper's open question)
@@ -304,7 +360,7 @@ if start:
     late = grouped.from_converged(run.settings, start, seed)
     again = tables.statistics(late, plan["beam"])
     later = tables.scores(late, again, grouped.FURTHER, repeats)
-    run.table(later, "grouped_converged", resamples=repeats, model=subjects.names(run.settings, models)[0])
+    run.table(later, "converged", resamples=repeats, model=subjects.names(run.settings, models)[0])
     display(later.style.format("{:.2f}"))
 else:
     print("Not in this run: the setting grouping.converged is 0.")
@@ -318,8 +374,8 @@ else:
 # %%
 if plan["seeds"] > 1:
     every = tables.per_seed(scored, seed=seed)
-    run.table(tables.over_seeds(every), "grouped_seeds")
-    run.figure(drawn.seeds(every), "grouped_seeds")
+    run.table(tables.over_seeds(every), "seeds")
+    run.figure(drawn.seeds(every), "seeds", caption="Each method's score over trainings of several seeds.")
     display(tables.over_seeds(every).style.format("{:.2f}"))
 else:
     print("One seed in this run: the intervals above are over test examples, not over trainings.")

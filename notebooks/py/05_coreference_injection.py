@@ -83,9 +83,9 @@ verdicts = claims.Box(run)
 print(tables.marked(folder, board.split, links, 0), "\n\n=>", board.task.pairs(board.split)[0].target)
 
 # %%
-display(run.table(tables.text_statistics(folder, ["train", "dev", board.split], links), "coreference_text").round(1))
-display(run.table(pd.read_csv(folder / "report.csv"), "coreference_report"))
-display(run.table(tables.lost(parts["main"][MAIN]["run"], ["train", "dev", board.split]), "coreference_lost").round(1))
+display(run.table(tables.text_statistics(folder, ["train", "dev", board.split], links), "text").round(1))
+display(run.table(pd.read_csv(folder / "report.csv"), "report"))
+display(run.table(tables.lost(parts["main"][MAIN]["run"], ["train", "dev", board.split]), "lost").round(1))
 
 # %% [markdown]
 # **Who resolves them?** Gold clusters come with the controlled dialogues. A rule resolver of our own reads names, genders,
@@ -95,8 +95,8 @@ display(run.table(tables.lost(parts["main"][MAIN]["run"], ["train", "dev", board
 
 # %%
 scored = tables.resolvers(run.settings, folder, board.split)
-run.table(scored, "coreference_resolvers")
-run.figure(drawn.resolvers(scored), "coreference_resolvers")
+run.table(scored, "resolvers")
+run.figure(drawn.resolvers(scored), "resolvers", caption="How good the resolvers' clusters are.")
 
 # %% [markdown]
 # Read the bars from the shuffled clusters upwards: these know the mentions and the sizes of the clusters and nothing else,
@@ -111,7 +111,7 @@ run.figure(drawn.resolvers(scored), "coreference_resolvers")
 
 # %%
 words, matrices = tables.shown_matrices(parts["main"][PLAIN]["run"], board.split, links, plan["span"], 0, 36)
-run.figure(drawn.matrices(words, matrices), "coreference_matrices")
+run.figure(drawn.matrices(words, matrices), "matrices", caption="The coreference matrices of one dialogue.")
 
 # %% [markdown]
 # ## The summarizer
@@ -126,12 +126,12 @@ print({**facts, **plan["summarization"]["model"]})
 quality = tables.scores(board, [PLAIN])
 if board.known_events:
     quality = pd.concat([quality, tables.baselines(board)])
-run.table(quality, "coreference_quality", resamples=repeats)
+run.table(quality, "quality", resamples=repeats)
 quality.pivot(index="row", columns="metric", values="value").round(1)
 
 # %%
 if board.known_events:
-    display(run.table(tables.events_told(board, [PLAIN, MAIN]), "coreference_events").round(1))
+    display(run.table(tables.events_told(board, [PLAIN, MAIN]), "events").round(1))
 shown = tables.examples(board, [PLAIN, MAIN], 3)
 display(shown.style.set_properties(**{"text-align": "left", "white-space": "pre-wrap"}))
 
@@ -151,13 +151,17 @@ display(shown.style.set_properties(**{"text-align": "left", "white-space": "pre-
 settings_of = {PLAIN: parts["main"][PLAIN], **parts.get("training", {})}
 settings_of |= {name: named[PLAIN] for name, named in parts.items() if name.startswith("seed")}
 ranked = tables.rankings(settings_of, plan["probe"])
-run.table(ranked, "coreference_importance")
-run.figure(drawn.importance_maps(ranked), "coreference_importance")
+run.table(ranked, "importance")
+run.figure(
+    drawn.importance_maps(ranked),
+    "importance",
+    caption="Importance of encoder heads after several trainings, the lowest of each layer marked.",
+)
 
 # %%
-agreement = run.table(rank_agreement(ranked), "coreference_rank_agreement")
-run.figure(drawn.agreement(agreement), "coreference_rank_agreement")
-run.table(tables.same_lowest(ranked, PLAIN), "coreference_same_lowest").round(2)
+agreement = run.table(rank_agreement(ranked), "rank_agreement")
+run.figure(drawn.agreement(agreement), "rank_agreement", caption="How far trainings agree on the ranking of heads.")
+run.table(tables.same_lowest(ranked, PLAIN), "same_lowest").round(2)
 
 # %% [markdown]
 # If some heads are underused *in any training setting*, the settings correlate far more with each other than with the model
@@ -172,8 +176,13 @@ run.table(tables.same_lowest(ranked, PLAIN), "coreference_same_lowest").round(2)
 
 # %%
 if "masks" in parts:
-    curves = run.table(tables.masking(board, parts["masks"]), "coreference_masking", resamples=repeats)
-    run.figure(drawn.masking_curves(curves), "coreference_masking", resamples=repeats)
+    curves = run.table(tables.masking(board, parts["masks"]), "masking", resamples=repeats)
+    run.figure(
+        drawn.masking_curves(curves),
+        "masking",
+        caption="What masking the lowest, the highest or random heads of each layer costs.",
+        resamples=repeats,
+    )
     shown = curves[curves.number.isin([1, 2])]
     display(shown.pivot_table(index=["number", "order"], columns="metric", values="percent").round(1))
 
@@ -185,9 +194,9 @@ if "masks" in parts:
 
 # %%
 alone = tables.ablation({number: one.rows[PLAIN] for number, one in boards.items()}, plan["probe"])
-run.table(pd.concat(alone, names=["seed"]), "coreference_ablation")
-run.figure(drawn.ablation(alone), "coreference_ablation")
-run.table(tables.against_ablation(alone, boards, plan["probe"]), "coreference_importance_and_ablation").round(2)
+run.table(pd.concat(alone, names=["seed"]), "ablation")
+run.figure(drawn.ablation(alone), "ablation", caption="How much the loss rises with one head off.")
+run.table(tables.against_ablation(alone, boards, plan["probe"]), "importance_and_ablation").round(2)
 
 # %% [markdown]
 # A head costs nothing alone where the interval of its rise reaches zero; the table counts such heads, and says how well
@@ -201,15 +210,24 @@ run.table(tables.against_ablation(alone, boards, plan["probe"]), "coreference_im
 # %%
 names = [name for part in ("main", "selection") for name in parts.get(part, {})]
 table = tables.scores(board, names)
-run.table(table, "coreference_injection", resamples=repeats)
-run.figure(drawn.changes(table[table.row != PLAIN]), "coreference_injection", resamples=repeats)
+run.table(table, "injection", resamples=repeats)
+run.figure(
+    drawn.changes(table[table.row != PLAIN]),
+    "injection",
+    caption="What coreference in chosen heads changes, beside masking and other choices of heads.",
+    resamples=repeats,
+)
 table.pivot(index="row", columns="metric", values="percent").loc[names].round(1)
 
 # %%
 trained = {number: one for number, one in boards.items() if MAIN in one.rows}
 if len(trained) > 1:
-    over = run.table(tables.over_seeds(trained, list(parts["main"])), "coreference_seeds")
-    run.figure(drawn.changes(over[over.row != PLAIN]), "coreference_seeds")
+    over = run.table(tables.over_seeds(trained, list(parts["main"])), "seeds")
+    run.figure(
+        drawn.changes(over[over.row != PLAIN]),
+        "seeds",
+        caption="What coreference injection changes, over trainings of several seeds.",
+    )
     display(over.round(2))
 
 # %% [markdown]
@@ -225,8 +243,13 @@ if len(trained) > 1:
 # %%
 grouped = tables.by_group(board, {"heads and layers": parts.get("where", {}), "matrices": parts.get("matrices", {})})
 if len(grouped):
-    run.table(grouped, "coreference_where", resamples=repeats)
-    run.figure(drawn.changes(grouped), "coreference_where", resamples=repeats)
+    run.table(grouped, "where", resamples=repeats)
+    run.figure(
+        drawn.changes(grouped),
+        "where",
+        caption="In which layers, in how many heads and with which matrix injection helps.",
+        resamples=repeats,
+    )
 
 # %% [markdown]
 # If higher layers worked better, the rows of lower, middle and upper layers would rise in that order, beyond their
@@ -239,8 +262,8 @@ if len(grouped):
 
 # %%
 chosen = [name for name in (MAIN, "injected, random", "injected, highest") if name in board.rows]
-moved = run.table(tables.before_after(board.rows, chosen, plan["probe"]), "coreference_before_after")
-run.figure(drawn.before_after(moved), "coreference_before_after")
+moved = run.table(tables.before_after(board.rows, chosen, plan["probe"]), "before_after")
+run.figure(drawn.before_after(moved), "before_after", caption="Importance of the injected heads before and after training.")
 moved.groupby("row", sort=False)[["before", "after", "rank_before", "rank_after", "loss_before", "loss_after"]].mean().round(3)
 
 # %% [markdown]
@@ -253,9 +276,11 @@ moved.groupby("row", sort=False)[["before", "after", "rank_before", "rank_after"
 
 # %%
 if "quality" in parts:
-    curve = run.table(tables.quality_curve(board, parts["quality"]), "coreference_clusters", resamples=repeats)
-    run.figure(drawn.quality(curve), "coreference_clusters", resamples=repeats)
-    display(run.table(tables.gained(curve), "coreference_gained").round(2))
+    curve = run.table(tables.quality_curve(board, parts["quality"]), "clusters", resamples=repeats)
+    run.figure(
+        drawn.quality(curve), "clusters", caption="How good the clusters must be for injection to help.", resamples=repeats
+    )
+    display(run.table(tables.gained(curve), "gained").round(2))
 
 # %% [markdown]
 # If the quality of the clusters is what counts, the gain falls with their CoNLL score, down to that of shuffled clusters.
@@ -270,8 +295,13 @@ if "quality" in parts:
 # %%
 if "inference" in parts:
     table = tables.scores(board, [MAIN, *parts["inference"]])
-    run.table(table, "coreference_inference", resamples=repeats)
-    run.figure(drawn.changes(table), "coreference_inference", resamples=repeats)
+    run.table(table, "inference", resamples=repeats)
+    run.figure(
+        drawn.changes(table),
+        "inference",
+        caption="What the matrix does at inference, with and without training on it.",
+        resamples=repeats,
+    )
 
 # %% [markdown]
 # If the matrix at inference alone does nothing, it takes training to use it. How much a trained model loses with other
@@ -289,8 +319,13 @@ others = injection.rows_of(run.settings, tasks.TRANSLATION, seed)
 if others:
     translation = tables.Board(run.settings, others["main"])
     table = tables.scores(translation)
-    run.table(table, "coreference_translation", resamples=repeats)
-    run.figure(drawn.changes(table[table.row != PLAIN]), "coreference_translation", resamples=repeats)
+    run.table(table, "translation", resamples=repeats)
+    run.figure(
+        drawn.changes(table[table.row != PLAIN]),
+        "translation",
+        caption="Injection of syntax into a translation model.",
+        resamples=repeats,
+    )
     display(table.round(2))
 
 # %% [markdown]

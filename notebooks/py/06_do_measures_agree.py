@@ -96,8 +96,12 @@ first = next(iter(tables))
 shown = [name for name in comparison_tables.SHOWN if name in tables[first] and tables[first][name].notna().any()]
 run.figure(
     comparison_figures.head_table_map(comparison_tables.large(tables[first], "encoder"), shown),
-    "head_table", model=first[0], seed=first[1],
-)  # fmt: skip
+    "head_table",
+    caption="One model's head table: every measure of every encoder head, as ranks within the layer.",
+    table=comparison_tables.stored_as(jobs[0], seed),
+    model=first[0],
+    seed=first[1],
+)
 
 # %% [markdown]
 # Encoder heads of one model; colours are ranks within a layer. Columns that agree would look alike.
@@ -113,9 +117,11 @@ run.figure(
 
 # %%
 agreement = comparison_tables.agreement(tables)
-run.table(agreement, "measures_agreement")
+run.table(agreement, "agreement")
 matrices = {kind: part.drop(columns="kind") for kind, part in agreement.groupby("kind", sort=False)}
-run.figure(comparison_figures.agreement_matrix(matrices), "measures_agreement")
+run.figure(
+    comparison_figures.agreement_matrix(matrices), "agreement", caption="How far all measures rank heads alike, kind by kind."
+)
 
 # %% [markdown]
 # ## Which cheap measure predicts what happens?
@@ -130,9 +136,13 @@ run.figure(comparison_figures.agreement_matrix(matrices), "measures_agreement")
 
 # %%
 predictors = comparison_tables.predictors(tables, seconds)
-run.table(predictors, "measures_as_predictors")
+run.table(predictors, "predictors")
 within = predictors[predictors["heads"] == "within layers"].drop(columns="heads")
-run.figure(comparison_figures.predictors(within, per="gradient importance"), "measures_as_predictors")
+run.figure(
+    comparison_figures.predictors(within, per="gradient importance"),
+    "predictors",
+    caption="How well each measure foretells the loss without a head and how long L0 keeps it.",
+)
 
 # %%
 best = comparison_tables.best(predictors)
@@ -161,8 +171,12 @@ run.table(best, "best_predictors").style.format("{:.2f}", subset=["rho", "low", 
 matched = comparison_tables.matches(studied, run.settings["comparison"]["matched"])
 parts = [comparison_tables.reliability(halves), comparison_tables.stability(tables, matched)]
 stability = pd.concat([part for part in parts if len(part)], ignore_index=True)
-run.table(stability, "measures_stability")
-run.figure(comparison_figures.stability(stability), "measures_stability")
+run.table(stability, "stability")
+run.figure(
+    comparison_figures.stability(stability),
+    "stability",
+    caption="How far each measure agrees with itself between halves of the text and between trainings.",
+)
 
 # %%
 if matched:
@@ -182,7 +196,11 @@ removed = comparison_tables.removed(swept)
 run.table(pd.concat(removed, names=["model", "seed", "row"]), "removed_at_once")
 at_once = comparison_tables.along(removed).assign(further=False, unit="dev loss, nats a token")
 drawn = at_once[~at_once.criterion.str.endswith("by layer") & (at_once.criterion != "rare")]  # what fits a picture
-run.figure(comparison_figures.contest(drawn), "removed_at_once")
+run.figure(
+    comparison_figures.contest(drawn),
+    "removed_at_once",
+    caption="Loss after heads are removed at once, by the measure that chose them.",
+)
 
 # %% [markdown]
 # ## The contest, trained on
@@ -206,7 +224,12 @@ else:
 # %%
 if contests:
     ranked = ranked.assign(model=ranked.model + ", " + ranked["test set"])
-    run.figure(comparison_figures.ranking(ranked, "BLEU minus control"), "contest", resamples=repeats)
+    run.figure(
+        comparison_figures.ranking(ranked, "BLEU minus control"),
+        "contest",
+        caption="BLEU of models pruned by each criterion to as many heads and trained on.",
+        resamples=repeats,
+    )
 
 # %% [markdown]
 # Each criterion against L0 and against random draws over seeds: the mean difference of runs with the same seed, and the

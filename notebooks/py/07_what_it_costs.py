@@ -59,7 +59,7 @@ from helpers import costs, figures
 figures.style()
 costs.measure(costs.SIZES[profile])  # tiny ones alone; the others come from `make bench`
 found = costs.gathered(profile)
-display(run.table(costs.facts(found), "costs_benchmarks").drop(columns="command").round(8))
+display(run.table(costs.facts(found), "benchmarks").drop(columns="command").round(8))
 
 # %% [markdown]
 # ## Relevance: how many target tokens a second?
@@ -73,11 +73,11 @@ display(run.table(costs.facts(found), "costs_benchmarks").drop(columns="command"
 # explains nothing: its distance to *fast* is the price of an explanation.
 
 # %%
-speeds = run.table(costs.of(found, "relevance_speed", "target tokens/s"), "costs_relevance")
-run.figure(drawn.speeds(speeds), "costs_relevance")
+speeds = run.table(costs.of(found, "relevance_speed", "target tokens/s"), "relevance")
+run.figure(drawn.speeds(speeds), "relevance", caption="Target tokens a second of each way to compute relevance.")
 
 # %%
-ratios = run.table(costs.of(found, "relevance_speed", "ratio"), "costs_relevance_ratios")
+ratios = run.table(costs.of(found, "relevance_speed", "ratio"), "relevance_ratios")
 display(ratios[["group", "what", "value", "low", "high"]].round(2))
 remarks = costs.remarks(found)
 display(remarks)
@@ -90,8 +90,8 @@ display(remarks)
 # all weights, importance for those of the gates alone, so that it may lie above its floor.
 
 # %%
-speeds = run.table(costs.of(found, "importance_speed", "examples/s"), "costs_importance")
-run.figure(drawn.speeds(speeds), "costs_importance")
+speeds = run.table(costs.of(found, "importance_speed", "examples/s"), "importance")
+run.figure(drawn.speeds(speeds), "importance", caption="Examples a second of each way to compute gradient importance.")
 
 # %% [markdown]
 # ## Head statistics: must attention maps be kept?
@@ -101,12 +101,14 @@ run.figure(drawn.speeds(speeds), "costs_importance")
 # saved, time and room: the first figure shows the one, the second the other.
 
 # %%
-speeds = run.table(costs.of(found, "head_statistics", "tokens/s"), "costs_statistics")
-run.figure(drawn.speeds(speeds), "costs_statistics")
+speeds = run.table(costs.of(found, "head_statistics", "tokens/s"), "statistics")
+run.figure(
+    drawn.speeds(speeds), "statistics", caption="Tokens a second of head statistics, with and without keeping attention maps."
+)
 
 # %%
-kept = run.table(costs.of(found, "head_statistics", "bytes"), "costs_statistics_kept")
-run.figure(drawn.bytes_kept(kept), "costs_statistics_kept")
+kept = run.table(costs.of(found, "head_statistics", "bytes"), "statistics_kept")
+run.figure(drawn.bytes_kept(kept), "statistics_kept", caption="Bytes that each way to compute head statistics keeps.")
 
 # %% [markdown]
 # ## Growth: what if everything is larger?
@@ -117,9 +119,9 @@ run.figure(drawn.bytes_kept(kept), "costs_statistics_kept")
 
 # %%
 slopes, points = costs.growth(found["growth"][found["growth"]["size"] == costs.SIZES[profile]])
-run.table(slopes, "costs_growth")
-run.table(points, "costs_growth_points")
-run.figure(drawn.growth(slopes, points), "costs_growth")
+run.table(slopes, "growth")
+run.table(points, "growth_points")
+run.figure(drawn.growth(slopes, points), "growth", caption="How the time of each measure grows with the size of everything.")
 slopes.pivot(index="what", columns="axis", values="value").round(2)
 
 # %% [markdown]
@@ -130,16 +132,21 @@ slopes.pivot(index="what", columns="axis", values="value").round(2)
 # model. The plain step *once more* says how far from one a ratio must be to count.
 
 # %%
-added = run.table(costs.of(found, costs.OVERHEADS, "ratio"), "costs_overheads")
+added = run.table(costs.of(found, costs.OVERHEADS, "ratio"), "overheads")
 for name in costs.OVERHEADS:
-    run.figure(drawn.overheads(added[added.benchmark == name]), f"costs_{name}")
+    run.figure(
+        drawn.overheads(added[added.benchmark == name]),
+        f"{name}",
+        caption=f"Time of a training step against the plain one: {name.replace('_', ' ')}.",
+        table="overheads",
+    )
 
 # %% [markdown]
 # And in memory: the peak of two training steps beyond what was there before them, in a process of its own.
 
 # %%
-peaks = run.table(costs.of(found, (*costs.OVERHEADS, "training_speed"), "bytes"), "costs_memory")
-run.figure(drawn.memory(peaks), "costs_memory")
+peaks = run.table(costs.of(found, (*costs.OVERHEADS, "training_speed"), "bytes"), "memory")
+run.figure(drawn.memory(peaks), "memory", caption="Peak memory of training steps with and without what the study adds.")
 
 # %% [markdown]
 # ## The training loop against the usual one
@@ -150,10 +157,14 @@ run.figure(drawn.memory(peaks), "costs_memory")
 # with the study's loss, so that the loop's share can be told.
 
 # %%
-speeds = run.table(costs.of(found, "training_speed", "tokens/s"), "costs_training")
-run.figure(drawn.speeds(speeds), "costs_training")
-ratios = run.table(costs.of(found, "training_speed", "ratio"), "costs_training_ratios")
-run.figure(drawn.overheads(ratios, "times as fast as the Trainer"), "costs_training_ratios")
+speeds = run.table(costs.of(found, "training_speed", "tokens/s"), "training")
+run.figure(drawn.speeds(speeds), "training", caption="Tokens a second of the study's training loop and of the usual one.")
+ratios = run.table(costs.of(found, "training_speed", "ratio"), "training_ratios")
+run.figure(
+    drawn.overheads(ratios, "times as fast as the Trainer"),
+    "training_ratios",
+    caption="How many times as fast as the usual training loop the study's is.",
+)
 
 # %% [markdown]
 # ## Masked or removed?
@@ -163,15 +174,15 @@ run.figure(drawn.overheads(ratios, "times as fast as the Trainer"), "costs_train
 # smaller one. What is measured beyond it is caches, threads and noise, and is not claimed.
 
 # %%
-saved = run.table(costs.savings(found["removed_heads"]), "costs_removed")
-run.figure(drawn.removed(saved), "costs_removed")
+saved = run.table(costs.savings(found["removed_heads"]), "removed")
+run.figure(drawn.removed(saved), "removed", caption="What removed and masked heads save in time.")
 
 # %% [markdown]
 # ## The generated text
 
 # %%
-speeds = run.table(costs.of(found, "generator_speed", "pairs/s"), "costs_generator")
-run.figure(drawn.speeds(speeds), "costs_generator")
+speeds = run.table(costs.of(found, "generator_speed", "pairs/s"), "generator")
+run.figure(drawn.speeds(speeds), "generator", caption="Sentence pairs a second of the text generator.")
 
 # %% [markdown]
 # ## The whole study
@@ -182,10 +193,15 @@ run.figure(drawn.speeds(speeds), "costs_generator")
 # waits.
 
 # %%
-times = run.table(costs.recorded(profile, run.settings, models, seed, run.folder), "costs_wall_times")
+times = run.table(costs.recorded(profile, run.settings, models, seed, run.folder), "wall_times")
 for name, part in times.groupby(level="profile", sort=False):
     print(f"profile {name}")
-    run.figure(drawn.wall_times(part.droplevel("profile")), f"costs_wall_times_{name}")
+    run.figure(
+        drawn.wall_times(part.droplevel("profile")),
+        f"wall_times_{name}",
+        caption=f"Minutes of each notebook in profile {name}.",
+        table="wall_times",
+    )
 (times[["executing", "second", "training"]] / 60).round(1).join(times[["runs", "missing"]])
 
 # %% [markdown]

@@ -1,6 +1,6 @@
 """The report in a real browser, from files: no errors, heads by mouse and by keyboard, other measures and models, phones.
 
-Skipped where there is no selenium (requirements-browser.lock) or no Chromium with its driver.
+Skipped where there is no selenium (requirements/browser.lock) or no Chromium with its driver.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import pytest
 from helpers import site, study
 from tests.unit import tiny_report
 
-webdriver = pytest.importorskip("selenium.webdriver", reason="needs selenium: pip install -r requirements-browser.lock")
+webdriver = pytest.importorskip("selenium.webdriver", reason="needs selenium: pip install -r requirements/browser.lock")
 from selenium.webdriver.common.by import By  # noqa: E402
 from selenium.webdriver.common.keys import Keys  # noqa: E402
 from selenium.webdriver.support.ui import Select, WebDriverWait  # noqa: E402

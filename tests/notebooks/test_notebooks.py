@@ -13,6 +13,7 @@ import nbformat
 import pytest
 
 from helpers import plan, redraw, study, subjects
+from helpers.study import layout
 
 NOTEBOOKS = sorted((study.ROOT / "notebooks").glob("*.ipynb"))
 
@@ -68,21 +69,24 @@ def test_every_cell_ran_without_error(executed):
 
 
 def test_figures_and_tables_are_there_with_sidecars(executed):
-    _, notebook, folder = executed
-    figures = sorted((folder / "figures").glob("*.png"))
+    path, notebook, folder = executed
+    chapter = layout.Chapter(folder / path.stem)
+    figures = sorted(chapter.folder.glob("*.png"))
     assert figures
     assert {figure.stem for figure in figures} >= set(named(notebook, "figure"))
     for figure in figures:
         assert figure.read_bytes().startswith(b"\x89PNG")
         assert figure.with_suffix(".pdf").read_bytes().startswith(b"%PDF")
-        assert json.loads(figure.with_suffix(".json").read_text(encoding="utf-8"))["figure"] == figure.stem
-    tables = sorted((folder / "tables").glob("*.csv"))
+        facts = json.loads(chapter.sidecar(figure.stem).read_text(encoding="utf-8"))
+        assert facts["figure"] == figure.stem and facts["caption"]
+        assert "table" not in facts or chapter.table(facts["table"]).exists()
+    tables = layout.tables(folder)
     assert {table.stem for table in tables} >= set(named(notebook, "table"))
     for table in tables:
         rows = list(csv.reader(table.open(encoding="utf-8")))
         assert len(rows) > 1
         assert len({len(row) for row in rows}) == 1
-        assert json.loads(table.with_suffix(".json").read_text(encoding="utf-8"))["table"] == table.stem
+        assert json.loads(layout.table_sidecar(table).read_text(encoding="utf-8"))["table"] == table.stem
     endings = (".png", ".pdf", ".gif", ".json", ".csv", ".ipynb", ".gz")
     left = [f for f in folder.rglob("*") if f.is_file() and f.suffix not in endings]
     assert left == []
@@ -90,7 +94,7 @@ def test_figures_and_tables_are_there_with_sidecars(executed):
 
 def test_sidecars_lead_to_every_fact(executed, store):
     path, _, folder = executed
-    run = json.loads((folder / "provenance" / f"{path.stem}.json").read_text(encoding="utf-8"))
+    run = json.loads(layout.Chapter(folder / path.stem).shared.read_text(encoding="utf-8"))
     assert run["settings"] == study.settings("tiny")
     assert run["read"] or path.stem == "07_what_it_costs"  # which reads what benchmarks kept
     assert all(thing["commit"] and thing["version"] for thing in run["read"])
@@ -99,13 +103,14 @@ def test_sidecars_lead_to_every_fact(executed, store):
         manifest = json.loads((root / "made.json").read_text(encoding="utf-8"))
         assert thing.get("files", manifest["files"]) == manifest["files"]
     corpora = {thing["key"]: thing["sha256"] for thing in run["read"] if study.kind(thing["kind"]).text}
-    sidecars = [*(folder / "figures").glob("*.json"), *(folder / "tables").glob("*.json")]
+    chapter = layout.Chapter(folder / path.stem)
+    sidecars = [*map(chapter.sidecar, chapter.figures()), *map(layout.table_sidecar, layout.tables(folder))]
     assert sidecars
     for sidecar in sidecars:
         text = sidecar.read_text(encoding="utf-8")
         assert len(text) < 6000 and str(store) not in text and str(study.ROOT) not in text
         facts = json.loads(text)
-        assert facts["notebook"] == path.stem and facts["run"] == f"provenance/{path.stem}.json"
+        assert facts["notebook"] == path.stem and facts["run"] == f"{path.stem}/sidecars/run.json"
         assert '-p profile "tiny"' in facts["command"] and facts["parameters"]["profile"] == "tiny"
         assert 1 in facts["seeds"] and set(facts["seeds"]) <= set(run["seeds"])
         assert {name.split()[-1]: digest for name, digest in facts["data"].items()}.items() <= corpora.items()
@@ -118,14 +123,15 @@ def test_sidecars_lead_to_every_fact(executed, store):
 
 
 def test_every_figure_can_be_drawn_again(executed, tmp_path):
-    _, _, folder = executed
-    sidecars = {path.stem: json.loads(path.read_text(encoding="utf-8")) for path in (folder / "figures").glob("*.json")}
-    for name, facts in sidecars.items():
-        assert facts["redraw"] == f"python -m helpers.redraw {folder.name} {name}"
-        assert facts["inputs"]["sha256"] == study.digest(folder / "inputs" / f"{name}.json.gz")
-    first = min(path.stem for path in (folder / "figures").glob("*.png"))
-    (drawn,) = redraw.redraw(folder, [first], tmp_path)
-    assert drawn.read_bytes() == (folder / "figures" / f"{first}.png").read_bytes()
+    path, _, folder = executed
+    chapter = layout.Chapter(folder / path.stem)
+    for name in chapter.figures():
+        facts = json.loads(chapter.sidecar(name).read_text(encoding="utf-8"))
+        assert facts["redraw"] == f"python -m helpers.redraw {folder.name} {path.stem}/{name}"
+        assert facts["inputs"]["sha256"] == study.digest(chapter.inputs(facts["inputs"]["of"]))
+    first = min(chapter.folder.glob("*.png"))
+    (drawn,) = redraw.redraw(folder, [first.stem], tmp_path)
+    assert drawn.read_bytes() == first.read_bytes()
 
 
 def test_the_first_output_says_what_the_run_is(executed):
@@ -138,9 +144,9 @@ def test_the_first_output_says_what_the_run_is(executed):
 
 
 def test_figures_are_shown(executed):
-    _, notebook, folder = executed
+    path, notebook, folder = executed
     shown = sum("image/png" in output.get("data", {}) for cell in notebook.cells for output in cell.get("outputs", []))
-    assert shown == len(list((folder / "figures").glob("*.png")))
+    assert shown == len(list((folder / path.stem).glob("*.png")))
 
 
 @pytest.mark.parametrize(
@@ -161,5 +167,5 @@ def test_notebooks_read_what_is_planned_for_them(executed, store):
     path, _, folder = executed
     settings = study.settings("tiny")
     planned = plan.closure(plan.goals(settings, subjects.names(settings), 1).get(path.stem, []))
-    read = json.loads((folder / "provenance" / f"{path.stem}.json").read_text(encoding="utf-8"))["read"]
+    read = json.loads(layout.Chapter(folder / path.stem).shared.read_text(encoding="utf-8"))["read"]
     assert {(thing["kind"], thing["key"]) for thing in read} <= {(recipe.kind.name, recipe.key) for recipe in planned}

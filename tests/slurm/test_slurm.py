@@ -1,7 +1,7 @@
 """The workflow on a real SLURM: opt-in, `pytest -m slurm tests/slurm` where a cluster answers.
 
 For one on this machine alone: workflow/slurm/one_node.sh start FOLDER (then stop FOLDER). The plugin is in
-requirements-cluster.lock.
+requirements/cluster.lock.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ pytestmark = [pytest.mark.slurm, pytest.mark.timeout(1200)]
 def cluster():
     """A reason to skip where there is no SLURM."""
     if not find_spec("snakemake_executor_plugin_slurm"):
-        pytest.skip("the plugin is not installed: pip install -r requirements-cluster.lock")
+        pytest.skip("the plugin is not installed: pip install -r requirements/cluster.lock")
     if not shutil.which("sinfo") or subprocess.run(["sinfo"], capture_output=True, timeout=60).returncode:
         pytest.skip("no SLURM answers: sinfo fails")
 

@@ -392,12 +392,12 @@ def test_names():
     summarizer = {"name": comparison.SUMMARIZER, "seed": 1, "run": {}}
     cases = [
         ({"name": "ru-news", "seed": 1, "sweep": encoder}, "EN-RU news", "head_table_ru-news"),
-        ({"name": "ru-news", "seed": 3, "sweep": encoder}, "EN-RU news", "head_table_ru-news seed 3"),
-        ({"name": "ru-news", "seed": 1, "sweep": every}, "EN-RU news, all kinds", "head_table_ru-news all kinds"),
-        ({"name": "ru-news", "seed": 2, "sweep": every}, "EN-RU news, all kinds", "head_table_ru-news all kinds seed 2"),
-        ({"name": "ru-news+deep", "seed": 1, "sweep": every}, "EN-RU news, deep decoder, all kinds", "head_table_ru-news+deep"),
+        ({"name": "ru-news", "seed": 3, "sweep": encoder}, "EN-RU news", "head_table_ru-news-seed-3"),
+        ({"name": "ru-news", "seed": 1, "sweep": every}, "EN-RU news, all kinds", "head_table_ru-news-all-kinds"),
+        ({"name": "ru-news", "seed": 2, "sweep": every}, "EN-RU news, all kinds", "head_table_ru-news-all-kinds-seed-2"),
+        ({"name": "ru-news+deep", "seed": 1, "sweep": every}, "EN-RU news, deep decoder, all kinds", "head_table_ru-news-deep"),
         (summarizer, "dialogue summarizer", "head_table_dialogues"),
-        (summarizer | {"seed": 2}, "dialogue summarizer", "head_table_dialogues seed 2"),
+        (summarizer | {"seed": 2}, "dialogue summarizer", "head_table_dialogues-seed-2"),
     ]
     for job, name, file in cases:
         assert (called(job), stored_as(job, 1)) == (name, file)

@@ -177,21 +177,26 @@ def test_what_killed_processes_were_making(tmp_path):
 
 def test_differences_name_the_cell_and_leave_out_speeds(tmp_path):
     one, two = tmp_path / "one", tmp_path / "two"
-    study.write_text(one / "a.csv", "row,rate,ratio,low,high,heads\nx,1.0,1.0,1,1,4\ny,2.0,2.0,1,3,2\n")
-    study.write_text(two / "a.csv", "row,rate,ratio,low,high,heads\nx,1.5,1.0,1,1,4\ny,2.5,1.7,1,4,2\n")
-    study.write_text(one / "b.csv", "row,value,low\nx,1.0,1\n")
-    study.write_text(two / "b.csv", "row,value,low\nx,1.0000000000000002,1\n")
+    study.write_text(one / "x" / "tables" / "a.csv", "row,rate,ratio,low,high,heads\nx,1.0,1.0,1,1,4\ny,2.0,2.0,1,3,2\n")
+    study.write_text(two / "x" / "tables" / "a.csv", "row,rate,ratio,low,high,heads\nx,1.5,1.0,1,1,4\ny,2.5,1.7,1,4,2\n")
+    study.write_text(one / "x" / "tables" / "b.csv", "row,value,low\nx,1.0,1\n")
+    study.write_text(two / "x" / "tables" / "b.csv", "row,value,low\nx,1.0000000000000002,1\n")
     assert faults.differences(one, two) == [], "the last digit of a sum does not count"
-    assert faults.rows(one / "a.csv") == ([["row", "heads"], ["x", "4"], ["y", "2"]], ["high", "low", "rate", "ratio"])
-    study.write_text(two / "a.csv", "row,rate,ratio,low,high,heads\nx,1.5,1.0,1,1,4\ny,2.5,1.7,1,4,3\n")
-    study.write_text(two / "b.csv", "row,value,low\nx,1.000001,2\n")
-    study.write_text(two / "c.csv", "row\n")
+    assert faults.rows(one / "x" / "tables" / "a.csv") == (
+        [["row", "heads"], ["x", "4"], ["y", "2"]],
+        ["high", "low", "rate", "ratio"],
+    )
+    study.write_text(two / "x" / "tables" / "a.csv", "row,rate,ratio,low,high,heads\nx,1.5,1.0,1,1,4\ny,2.5,1.7,1,4,3\n")
+    study.write_text(two / "x" / "tables" / "b.csv", "row,value,low\nx,1.000001,2\n")
+    study.write_text(two / "y" / "tables" / "c.csv", "row\n")
     assert faults.differences(one, two) == [
-        "a.csv, row 2, 'heads': 2 became 3", "b.csv, row 1, 'value': 1.0 became 1.000001", "b.csv, row 1, 'low': 1 became 2",
-        f"c.csv: only in {two}",
-    ]  # fmt: skip
-    study.write_text(two / "b.csv", "row,value,low\n")
-    assert "b.csv: 2 rows of 3 columns became 1 of 3" in faults.differences(one, two)
+        "x/tables/a.csv, row 2, 'heads': 2 became 3",
+        "x/tables/b.csv, row 1, 'value': 1.0 became 1.000001",
+        "x/tables/b.csv, row 1, 'low': 1 became 2",
+        f"y/tables/c.csv: only in {two}",
+    ]
+    study.write_text(two / "x" / "tables" / "b.csv", "row,value,low\n")
+    assert "x/tables/b.csv: 2 rows of 3 columns became 1 of 3" in faults.differences(one, two)
 
 
 TOY = """
@@ -201,7 +206,7 @@ study:
 	runs = pathlib.Path(os.environ["HEADS_RUNS"]); \\
 	work = runs / "work"; work.mkdir(parents=True, exist_ok=True); \\
 	[(time.sleep(0.1), (work / str(n)).touch()) for n in range(20) if not (work / str(n)).exists()]; \\
-	tables = runs / "tiny-controlled" / "tables"; tables.mkdir(parents=True, exist_ok=True); \\
+	tables = runs / "tiny-controlled" / "01_x" / "tables"; tables.mkdir(parents=True, exist_ok=True); \\
 	(tables / "a.csv").write_text("n,value\\n0,{value}\\n")'
 """
 
@@ -211,7 +216,7 @@ def test_a_study_is_killed_and_started_until_it_is_done(value, passed, tmp_path,
     (tmp_path / "Makefile").write_text(TOY.format(python=sys.executable, value=value))
     monkeypatch.setattr(study, "ROOT", tmp_path)
     reference = tmp_path / "whole" / "tiny-controlled"
-    study.write_text(reference / "tables" / "a.csv", "n,value\n0,1\n")
+    study.write_text(reference / "01_x" / "tables" / "a.csv", "n,value\n0,1\n")
     chosen = argparse.Namespace(
         profile="tiny", set="", only="", cores="1", kills=4, mean=0.4, draw="uniform", seed=1, reference=reference,
         scratch=tmp_path / "scratch", without="all",
@@ -219,8 +224,8 @@ def test_a_study_is_killed_and_started_until_it_is_done(value, passed, tmp_path,
     report = faults.disturb(chosen)
     assert len(report["kills"]) == 4 and len(report["starts"]) == 5 and report["done"] == 1
     assert (tmp_path / "scratch" / "runs" / "starts").read_text().count("start") > 1  # each goes on where the last one was
-    assert report["starts"][-1]["code"] == 0 and report["tables"] == ["a.csv"]
-    assert report["differences"] == [] if passed else report["differences"] == ["a.csv, row 1, 'value': 1 became 2"]
+    assert report["starts"][-1]["code"] == 0 and report["tables"] == ["01_x/tables/a.csv"]
+    assert report["differences"] == [] if passed else report["differences"] == ["01_x/tables/a.csv, row 1, 'value': 1 became 2"]
     assert report["passed"] == passed and "FRESH=1" in report["command"]
     with pytest.raises(study.StudyError, match="is not empty: name another one"):
         faults.disturb(chosen)
@@ -235,7 +240,7 @@ def test_a_study_is_killed_and_started_until_it_is_done(value, passed, tmp_path,
     ],
 )
 def test_what_cannot_be_compared_is_refused(changed, said, tmp_path):
-    study.write_text(tmp_path / "run" / "tables" / "a.csv", "n\n")
+    study.write_text(tmp_path / "run" / "01_x" / "tables" / "a.csv", "n\n")
     given = {"profile": "tiny", "set": "", "reference": tmp_path / "run", "scratch": tmp_path / "scratch", "without": ""}
     with pytest.raises(study.StudyError, match=said):
         faults.disturb(argparse.Namespace(**given | changed))

@@ -244,7 +244,7 @@ def test_unknown_parser():
 @pytest.fixture(scope="module")
 def spacy_parser():
     if not any(importlib.util.find_spec(name) for name in parsing.SPACY_MODELS):
-        pytest.skip(f"neither {' nor '.join(parsing.SPACY_MODELS)} is installed: see requirements-spacy.lock")
+        pytest.skip(f"neither {' nor '.join(parsing.SPACY_MODELS)} is installed: see requirements/spacy.lock")
     return parsing.parser("spacy")
 
 
@@ -295,7 +295,7 @@ def test_heads_pass_over_whitespace(spacy_parser):
 
 def test_a_spacy_model_that_is_not_there():
     with fails(
-        "There is no spaCy model en_core_web_xx: run `pip install --no-deps -r requirements-spacy.lock` "
+        "There is no spaCy model en_core_web_xx: run `pip install --no-deps -r requirements/spacy.lock` "
         "or `python -m spacy download en_core_web_sm`."
     ):
         parsing.SpacyParser("en_core_web_xx")

@@ -18,7 +18,7 @@ import yaml
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
-from helpers import study
+from helpers import gallery, study
 from helpers.study import published
 
 ROOT = study.ROOT
@@ -27,7 +27,7 @@ MACHINE_PATH = re.compile(r"(?<![\w.~%)}\]-])/(?:root|home|Users|work|mnt|media|
 
 
 def pins():
-    lines = (ROOT / "requirements.lock").read_text(encoding="utf-8").splitlines()
+    lines = (ROOT / "requirements" / "base.lock").read_text(encoding="utf-8").splitlines()
     return [line for line in lines if line and not line.startswith("#")]
 
 
@@ -56,7 +56,7 @@ def test_environment_is_thin():
     assert set(environment) == {"name", "channels", "dependencies"}
     *conda, pip = environment["dependencies"]
     assert [re.split("[=<>]", name)[0] for name in conda] == ["python", "pip"]
-    assert pip == {"pip": ["-r requirements.lock"]}
+    assert pip == {"pip": ["-r requirements/base.lock"]}
 
 
 def test_every_pin_is_exact_and_there_once():
@@ -88,7 +88,7 @@ def test_the_pins_are_closed():
 
 
 def test_the_parser_model_is_held_by_its_digest():
-    text = (ROOT / "requirements-spacy.lock").read_text(encoding="utf-8")
+    text = (ROOT / "requirements" / "spacy.lock").read_text(encoding="utf-8")
     assert re.fullmatch(r"(?:#.*\n)*(?:[\w.-]+==[\w.]+ \\\n    --hash=sha256:[0-9a-f]{64}\n)+", text)
 
 
@@ -101,6 +101,23 @@ def test_ci_runs_make_test():
     commands = [line for line in lines if line and not line.startswith("#")]
     assert commands == ["set -euo pipefail", 'cd "$(dirname "$0")/.."', "make test"]
     assert (ROOT / ".ci" / "run").stat().st_mode & 0o111
+
+
+def test_the_top_level_is_short():
+    allowed = {"README.md", "LICENSE", "CITATION.cff", "claims.toml", "Makefile", "environment.yml", "pyproject.toml"}
+    allowed |= {"requirements", "docs", "notebooks", "helpers", "data", "figures", "tests", "benchmarks", "workflow"}
+    found = {path.relative_to(ROOT).parts[0] for path in committed()}
+    assert {name for name in found if not name.startswith(".")} - allowed == set()
+
+
+def test_the_citation_names_the_papers():
+    said = yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))
+    assert said["license"] == "MIT" and (ROOT / "LICENSE").read_text(encoding="utf-8").startswith("MIT License")
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    assert said["version"] == project["version"]
+    papers = [paper["identifiers"][0]["value"] for paper in said["references"]]
+    assert papers == [f"arXiv:{number}" for number in gallery.PAPERS.values()]
+    assert all(author["family-names"] and author["given-names"] for paper in said["references"] for author in paper["authors"])
 
 
 def test_every_verb_of_the_makefile_is_explained():

@@ -341,13 +341,13 @@ def test_animation_is_small_and_kept_with_a_sidecar(tmp_path, monkeypatch):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         run.animation(animation, "gates", split="dev")
-    assert sorted(path.name for path in (tmp_path / "figures").iterdir()) == ["gates.gif", "gates.json"]
-    file = tmp_path / "figures" / "gates.gif"
+    assert not run.chapter.picture("gates", "png").exists()
+    file = run.chapter.picture("gates", "gif")
     assert file.stat().st_size < 400_000
     with Image.open(file) as picture:
         size, frames = picture.size, picture.n_frames
     assert frames == 30 and size == tuple((figure.get_size_inches() * dpi).astype(int))
-    sidecar = json.loads((tmp_path / "figures" / "gates.json").read_text())
+    sidecar = json.loads(run.chapter.sidecar("gates").read_text())
     assert sidecar["figure"] == "gates" and sidecar["split"] == "dev" and sidecar["notebook"] == "03_l0_pruning"
     assert not plt.fignum_exists(figure.number)
     (image,) = shown
@@ -378,7 +378,7 @@ def test_figures_of_runs_are_still_kept(tmp_path, monkeypatch):
     monkeypatch.setattr("IPython.display.display", shown.append)
     figure = figures.hard_concrete([HardConcrete(torch.tensor(0.0))])
     study.begin("01_x", {"profile": "tiny", "output": str(tmp_path)}).figure(figure, "gate")
-    assert sorted(path.name for path in (tmp_path / "figures").iterdir()) == ["gate.json", "gate.pdf", "gate.png"]
+    assert sorted(path.name for path in (tmp_path / "01_x").iterdir()) == ["gate.pdf", "gate.png", "sidecars"]
     assert list(shown[0]._repr_mimebundle_()[0]) == ["image/png"] and not plt.fignum_exists(figure.number)
 
 

@@ -17,7 +17,7 @@ import torch
 
 from helpers import comparison_figures, cost_figures, figures, grouped_figures, injection_figures, redraw, study
 from helpers.methods.l0 import HardConcrete
-from helpers.study import StudyError, values
+from helpers.study import StudyError, layout, values
 
 CURVES = {"one": pd.DataFrame({"step": [1, 2], "dev_loss": [3.0, 2.5], "heads": [8, 4]})}
 GATES = {0.1: pd.DataFrame({("encoder", 0, 0): [0.1, 0.9], ("encoder", 0, 1): [0.1, 0.2]}, [0, 5])}
@@ -69,29 +69,35 @@ def test_another_process_draws_the_same_bytes_and_imports_nothing_that_trains(ru
     """
     done = subprocess.run([sys.executable, "-c", inspect.cleandoc(code)], capture_output=True, text=True, cwd=study.ROOT)
     assert done.returncode == 0, done.stderr
-    assert done.stdout.split() == [str(tmp_path / "again" / name) for name in ("curves.png", "gates.gif")]
-    assert files(tmp_path / "again") == files(run.folder / "figures")
-    assert sorted(files(tmp_path / "again")) == ["curves.pdf", "curves.png", "gates.gif"]
-    before, after = (read(folder / "curves.json") for folder in (run.folder / "figures", tmp_path / "again"))
-    assert after.pop("redrawn").keys() == {"time", "commit", "code"}
-    assert after == before
+    assert done.stdout.split() == [str(tmp_path / "again" / run.name / name) for name in ("curves.png", "gates.gif")]
+    assert files(tmp_path / "again" / run.name) == files(run.chapter.folder)
+    assert sorted(files(tmp_path / "again" / run.name)) == ["curves.pdf", "curves.png", "gates.gif"]
+    again = layout.Chapter(tmp_path / "again" / run.name)
+    assert read(again.sidecar("curves")) == read(run.chapter.sidecar("curves"))
 
 
 def test_a_change_of_style_reaches_the_chosen_figures_in_their_places(run, monkeypatch):
-    before = files(run.folder / "figures")
+    before = files(run.chapter.folder)
     monkeypatch.setitem(figures.STYLE, "font.size", 14)
     monkeypatch.setitem(figures.STYLE, "axes.labelsize", 14)
-    assert redraw.redraw(run.folder, ["curves"]) == [run.folder / "figures" / "curves.png"]
-    after = files(run.folder / "figures")
+    assert redraw.redraw(run.folder, ["curves"]) == [run.chapter.picture("curves", "png")]
+    after = files(run.chapter.folder)
     assert {name for name in before if before[name] != after[name]} == {"curves.png", "curves.pdf"}
+    assert read(run.chapter.sidecar("curves"))["redrawn"].keys() == {"time", "commit", "code"}
     assert not plt.get_fignums()
 
 
+def test_figures_that_stay_as_they_were_change_no_file(run):
+    before = {path: path.read_bytes() for path in run.folder.rglob("*") if path.is_file()}
+    assert len(redraw.redraw(run.folder)) == 2
+    assert {path: path.read_bytes() for path in run.folder.rglob("*") if path.is_file()} == before
+
+
 def test_the_sidecar_names_the_function_and_the_command(run):
-    facts = read(run.folder / "figures" / "curves.json")
-    assert facts["redraw"] == "python -m helpers.redraw run curves"
+    facts = read(run.chapter.sidecar("curves"))
+    assert facts["redraw"] == "python -m helpers.redraw run 03_l0_pruning/curves"
     assert facts["inputs"]["function"] == "helpers.figures.learning_curves"
-    assert facts["inputs"]["sha256"] == study.digest(run.folder / "inputs" / "curves.json.gz")
+    assert facts["inputs"]["sha256"] == study.digest(run.chapter.inputs("curves"))
 
 
 FACTS = {("encoder", layer, head): 0.1 * layer + 0.3 * head for layer in (0, 1) for head in (0, 1)}
@@ -119,8 +125,8 @@ DRAWN = {
 @pytest.mark.parametrize("name", DRAWN)
 def test_every_kind_of_input_is_drawn_again_with_the_same_bytes(run, tmp_path, name):
     run.figure(DRAWN[name](), "other")
-    assert redraw.redraw(run.folder, ["other"], tmp_path / "again") == [tmp_path / "again" / "other.png"]
-    again, before = files(tmp_path / "again"), files(run.folder / "figures")
+    assert redraw.redraw(run.folder, ["other"], tmp_path / "again") == [tmp_path / "again" / run.name / "other.png"]
+    again, before = files(tmp_path / "again" / run.name), files(run.chapter.folder)
     assert sorted(again) == ["other.pdf", "other.png"] and again.items() <= before.items()
 
 
@@ -143,19 +149,24 @@ def test_the_outer_of_two_figure_functions_is_stored():
 )
 def test_a_figure_that_cannot_be_drawn_alone_says_so(run, figure, capsys):
     run.figure(figure(), "curves")  # again, under the name of a figure with inputs
-    facts = read(run.folder / "figures" / "curves.json")
-    assert "inputs" not in facts and not (run.folder / "inputs" / "curves.json.gz").exists()
+    facts = read(run.chapter.sidecar("curves"))
+    assert "inputs" not in facts and not run.chapter.inputs("curves").exists()
     assert facts["redraw"] == f"not by itself, its inputs cannot be stored: {run.command}"
-    with pytest.raises(StudyError, match=re.escape(f"curves has no stored inputs: run its notebook again ({run.command}).")):
+    with pytest.raises(
+        StudyError, match=re.escape(f"{run.name}/curves has no stored inputs: run its notebook again ({run.command}).")
+    ):
         redraw.redraw(run.folder, ["curves"])
     redraw.main([str(run.folder)])
-    said = [str(run.folder / "figures" / "gates.gif"), f"not redrawn: curves, which its notebook draws: {run.command}"]
+    said = [
+        str(run.chapter.picture("gates", "gif")),
+        f"not redrawn: {run.name}/curves, which its notebook draws: {run.command}",
+    ]
     assert capsys.readouterr().out.splitlines() == said
 
 
 @pytest.mark.parametrize("damage", ["cut", "changed", "gone", "of another figure"])
 def test_damaged_inputs_are_refused_before_anything_is_drawn(run, tmp_path, damage, capsys):
-    path = run.folder / "inputs" / "gates.json.gz"
+    path = run.chapter.inputs("gates")
     if damage == "cut":
         path.write_bytes(path.read_bytes()[:-10])
     elif damage == "changed":
@@ -163,7 +174,7 @@ def test_damaged_inputs_are_refused_before_anything_is_drawn(run, tmp_path, dama
     elif damage == "gone":
         path.unlink()
     else:
-        path.write_bytes((run.folder / "inputs" / "curves.json.gz").read_bytes())
+        path.write_bytes(run.chapter.inputs("curves").read_bytes())
     with pytest.raises(SystemExit) as caught:
         redraw.main([str(run.folder), "--output", str(tmp_path / "again")])
     said = "are missing" if damage == "gone" else "are damaged or belong to another figure"
@@ -182,39 +193,62 @@ def test_code_that_changed_since_is_named(run, monkeypatch):
         redraw.redraw(run.folder, ["curves"])
 
 
+ARGUMENTS = {"histories": CURVES}
 CALLS = {
-    "a function of another package": {"function": "os.system", "args": ["touch called"], "kwargs": {}},
-    "a module of ours that others are in": {
-        "function": "helpers.study.store.os.system",
-        "args": ["touch called"],
-        "kwargs": {},
-    },
-    "a function of others in a module of ours": {"function": "helpers.figures.plt", "args": [], "kwargs": {}},
-    "a function that draws no figure": {"function": "helpers.study.write_text", "args": ["called", ""], "kwargs": {}},
-    "the undecorated function": {"function": "helpers.figures.learning_curves.__wrapped__", "args": [CURVES], "kwargs": {}},
-    "no function": {"function": "helpers", "args": [], "kwargs": {}},
-    "a module that is not there": {"function": "helpers.gone.learning_curves", "args": [], "kwargs": {}},
-    "a number": {"function": 3, "args": [], "kwargs": {}},
-    "no call": ["helpers.figures.learning_curves"],
-    "no arguments": {"function": "helpers.figures.learning_curves"},
-    "numbers as arguments": {"function": "helpers.figures.learning_curves", "args": 3, "kwargs": 4},
+    "a function of another package": ("os.system", {"command": "touch called"}),
+    "a module of ours that others are in": ("helpers.study.store.os.system", {"command": "touch called"}),
+    "a function of others in a module of ours": ("helpers.figures.plt", {}),
+    "a function that draws no figure": ("helpers.study.write_text", {"path": "called", "text": ""}),
+    "the undecorated function": ("helpers.figures.learning_curves.__wrapped__", ARGUMENTS),
+    "no function": ("helpers", {}),
+    "a module that is not there": ("helpers.gone.learning_curves", ARGUMENTS),
+    "a number": (3, {}),
+    "a list as arguments": ("helpers.figures.learning_curves", [CURVES]),
+    "numbers as names of arguments": ("helpers.figures.learning_curves", {1: CURVES}),
 }
 
 
 @pytest.mark.parametrize("call", CALLS)
 def test_inputs_call_figure_functions_only(run, tmp_path, monkeypatch, call):
     monkeypatch.chdir(tmp_path)
-    path, facts = run.folder / "inputs" / "curves.json.gz", read(run.folder / "figures" / "curves.json")
-    values.write(path, CALLS[call])
-    study.write_json(run.folder / "figures" / "curves.json", facts | {"inputs": {"sha256": study.digest(path)}})
+    path, facts = run.chapter.inputs("curves"), read(run.chapter.sidecar("curves"))
+    function, arguments = CALLS[call]
+    values.write(path, arguments)
+    told = {"function": function, "of": "curves", "sha256": study.digest(path)}
+    study.write_json(run.chapter.sidecar("curves"), facts | {"inputs": told})
     with pytest.raises(StudyError) as caught:
         redraw.redraw(run.folder, ["curves"], tmp_path / "again")
     assert run.command in str(caught.value)
     assert not (tmp_path / "called").exists() and not (tmp_path / "again").exists()
 
 
+def test_figures_that_show_the_same_share_their_inputs(run):
+    run.figure(figures.gate_paths(GATES), "paths")
+    run.figure(figures.gate_closing(GATES, {0.1: 1}), "closing")
+    stored = sorted(path.name for path in (run.chapter.folder / "sidecars").glob("*.gz"))
+    assert stored == ["closing.inputs.json.gz", "curves.inputs.json.gz", "gates.inputs.json.gz", "paths.inputs.json.gz"]
+    run.figure(figures.gate_closing(GATES), "closing")  # of what "paths" shows
+    assert read(run.chapter.sidecar("closing"))["inputs"]["of"] == "paths"
+    assert not run.chapter.inputs("closing").exists()
+    before = files(run.chapter.folder)
+    redraw.redraw(run.folder, ["closing", "paths"])
+    assert files(run.chapter.folder) == before
+
+
+def test_a_name_in_two_chapters_must_be_whole(run, monkeypatch):
+    other = study.begin("04_grouped_heads", {"profile": "tiny", "output": str(run.folder)})
+    other.figure(figures.learning_curves(CURVES), "curves")
+    with pytest.raises(StudyError, match=r"Several figures .*: choose from 03_l0_pruning/curves, 04_grouped_heads/curves\."):
+        redraw.redraw(run.folder, ["curves"])
+    (drawn,) = redraw.redraw(run.folder, ["04_grouped_heads/curves"])
+    assert drawn == other.chapter.picture("curves", "png")
+
+
 def test_unknown_runs_and_figures(run, tmp_path):
-    with pytest.raises(StudyError, match=re.escape("There is no figure 'curve' in") + ".*: choose from curves, gates\\."):
+    with pytest.raises(
+        StudyError,
+        match=re.escape("There is no figure 'curve' in") + ".*: choose from 03_l0_pruning/curves, 03_l0_pruning/gates\\.",
+    ):
         redraw.redraw(run.folder, ["curve"])
     with pytest.raises(StudyError, match=re.escape(f"There is no figure in {tmp_path}: name the folder of a run")):
         redraw.redraw(tmp_path)

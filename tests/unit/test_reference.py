@@ -1,9 +1,12 @@
 """Publishing a run: outputs go into the paired notebooks, and nothing of the machine with them."""
 
 import nbformat.v4 as nb
+import pandas as pd
 import pytest
+import torch
 
-from helpers import reference, study
+from helpers import figures, reference, study
+from helpers.methods.l0 import HardConcrete
 from helpers.study import StudyError
 
 
@@ -44,16 +47,26 @@ def test_no_run_to_publish(tmp_path):
         reference.publish(tmp_path)
 
 
-def test_figures_are_replaced_as_a_whole(tmp_path, monkeypatch):
+def test_chapters_are_copied_whole_and_others_stay(tmp_path, monkeypatch):
     monkeypatch.setattr(study, "ROOT", tmp_path)
-    run = tmp_path / "runs" / "tiny-controlled"
-    for part in ("figures", "tables", "provenance", "inputs"):
-        (run / part).mkdir(parents=True)
-        (run / part / f"{part}.json").write_text("{}")
-    old = tmp_path / "figures" / "tiny-controlled"
-    old.mkdir(parents=True)
-    (old / "stale.png").write_text("")
-    assert reference.publish(run) == old
-    assert sorted(str(f.relative_to(old)) for f in old.rglob("*.*")) == [
-        "figures.json", "provenance/provenance.json", "tables/tables.json",
-    ]  # fmt: skip
+    monkeypatch.setattr("IPython.display.display", lambda _: None)
+    run = study.begin("03_l0_pruning", {"profile": "tiny", "output": str(tmp_path / "runs" / "tiny-controlled")})
+    run.figure(figures.hard_concrete([HardConcrete(torch.tensor(0.0))]), "gate", caption="A gate.")
+    run.table(pd.DataFrame({"a": [1]}), "numbers")
+    old = tmp_path / "figures" / "controlled"
+    study.write_text(old / "03_l0_pruning" / "stale.png", "")
+    study.write_text(old / "07_what_it_costs" / "tables" / "kept.csv", "")
+    assert reference.publish(run.folder, notebooks=False) == old
+
+    def files(folder):
+        return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*.*") if path.is_file()}
+
+    assert files(old / "03_l0_pruning") == files(run.chapter.folder)
+    assert (old / "07_what_it_costs" / "tables" / "kept.csv").exists()
+    assert "A gate." in (tmp_path / "figures" / "README.md").read_text(encoding="utf-8")
+
+
+def test_a_run_of_no_track(tmp_path):
+    study.write_text(tmp_path / "mine" / "03_l0_pruning" / "sidecars" / "run.json", "{}")
+    with pytest.raises(StudyError, match="belongs to no track"):
+        reference.publish(tmp_path / "mine")

@@ -244,7 +244,7 @@ def test_summary_and_facts_say_what_the_run_is(tmp_path):
     assert f"figures and tables in {os.path.relpath(tmp_path / 'out', study.ROOT)}" in text
     facts = run.facts(split="dev")
     assert facts["split"] == "dev"
-    assert facts["run"] == "provenance/01_x.json"
+    assert facts["run"] == "01_x/sidecars/run.json"
     assert json.loads((run.folder / facts["run"]).read_text())["settings"]["beam"] == 3
     assert facts["command"].startswith('papermill notebooks/01_x.ipynb out.ipynb -p profile "tiny"')
     assert facts["command"].endswith('-p seed 3 -p overrides "beam=3"')
@@ -259,8 +259,8 @@ def test_tables_come_with_a_sidecar(tmp_path):
     run = study.begin("01_x", {"profile": "tiny", "output": str(tmp_path / "out")})
     frame = pd.DataFrame({"a": [1.5]}, index=pd.Index(["x"], name="name"))
     assert run.table(frame, "numbers", split="dev") is frame
-    assert (tmp_path / "out" / "tables" / "numbers.csv").read_text() == "name,a\nx,1.5\n"
-    sidecar = json.loads((tmp_path / "out" / "tables" / "numbers.json").read_text())
+    assert (tmp_path / "out" / "01_x" / "tables" / "numbers.csv").read_text() == "name,a\nx,1.5\n"
+    sidecar = json.loads((tmp_path / "out" / "01_x" / "sidecars" / "tables" / "numbers.json").read_text())
     assert {"table", "command", "run", "notebook", "split", "time", "commit", "hardware"} <= set(sidecar)
 
 
@@ -282,7 +282,7 @@ def kinds(monkeypatch):
 
 
 def shared(run):
-    return json.loads((run.folder / "provenance" / f"{run.name}.json").read_text(encoding="utf-8"))
+    return json.loads(run.chapter.shared.read_text(encoding="utf-8"))
 
 
 def test_a_sidecar_leads_to_everything_that_was_read(kinds, tmp_path):
@@ -360,7 +360,7 @@ def test_times_since_the_start_and_the_last_figure(tmp_path, monkeypatch):
     run._last -= 60
     for name in ("one", "two"):
         run.figure(pyplot.figure(figsize=(1, 1)), name)
-    one, two = (json.loads((run.folder / "figures" / f"{name}.json").read_text())["seconds"] for name in ("one", "two"))
+    one, two = (json.loads(run.chapter.sidecar(name).read_text())["seconds"] for name in ("one", "two"))
     assert 60 <= one["since the last figure"] < 90 and 0 <= two["since the last figure"] < 30
     assert 100 <= one["since the start"] <= two["since the start"] < 130
 
