@@ -47,7 +47,7 @@ import pandas as pd
 import torch
 from IPython.display import display
 
-from helpers import figures, subjects
+from helpers import figures, intervals, subjects
 from helpers.measures import agreement
 from helpers.methods import curves, l0, pruning
 
@@ -113,7 +113,8 @@ pd.concat([curves.prices(*pair) for pair in zip(sweeps, studied, strict=True)], 
 quality = {}
 for title, sweep, subject in zip(titles, sweeps, studied, strict=True):
     kinds = "encoder" if sweep["kinds"] == ["encoder"] else "all_kinds"
-    quality[title] = curves.quality(sweep, subject, repeats)
+    worth = curves.worth(sweep, subject, curves.without_attention(sweep, names[0]), repeats)
+    quality[title] = curves.quality(sweep, subject, repeats).join(worth)
     run.table(quality[title], f"pruning_{kinds}_{sweep['name'].replace('+', '_')}", resamples=repeats)
 of_encoder = {subject.title: quality[title] for title, (_, subject) in zip(titles, encoder, strict=False)}
 
@@ -161,7 +162,7 @@ run.figure(changes, "pruning_changes", resamples=repeats)
 
 # %%
 within = {title: curves.largest_pruning(table) for title, table in quality.items()}
-run.table(pd.concat(within, names=["model"]), "largest_pruning", loss=curves.LOSS).style.format(
+run.table(pd.concat(within, names=["model"]), "largest_pruning", loss=curves.LOSS, over=intervals.SENTENCES).style.format(
     "{:+.2f}", subset=["change", "low", "high"], na_rep=""
 )
 
@@ -179,9 +180,11 @@ run.table(pd.concat(within, names=["model"]), "largest_pruning", loss=curves.LOS
 
 # %%
 of_all = {subject.title: quality[title] for title, (_, subject) in zip(titles[len(encoder) :], every, strict=True)}
-display(run.table(curves.table_2(of_all), "table_2", resamples=repeats).style.format("{:.2f}", na_rep=""))
+table_2 = run.table(curves.table_2(of_all), "table_2", resamples=repeats)
+display(table_2.style.format("{:.2f}", subset=table_2.select_dtypes("number").columns, na_rep="").format(na_rep=""))
 scratch = {subject.title: curves.against_scratch(sweep, subject, repeats) for sweep, subject in every}
-run.table(pd.concat(scratch, names=["model"]), "trained_minus_scratch", resamples=repeats).style.format("{:+.2f}")
+scratch = pd.concat(scratch, names=["model"])
+run.table(scratch, "trained_minus_scratch", resamples=repeats, over=intervals.SENTENCES).style.format("{:+.2f}")
 
 # %% [markdown]
 # The last table is "pruned from the trained model minus the same map from scratch", paired. Printed: +0.15 to +0.55 on WMT,
@@ -221,6 +224,7 @@ run.figure(figures.retained_functions(columns, totals), "retained_functions", sp
 # %%
 drift = pd.concat({title: curves.drift(by_count) for title, by_count in functions.items()}, names=["model"])
 run.table(drift, "function_drift", split="dev")
+run.table(curves.retained_more_than_chance(functions), "retained_more_than_chance", split="dev").style.format(precision=3)
 
 # %% [markdown]
 # ## Other ways to choose heads, at equal numbers
@@ -233,7 +237,7 @@ run.table(drift, "function_drift", split="dev")
 # %%
 if plan["compared"]:
     shots = {subject.title: curves.one_shot_quality(sweep, subject, repeats) for sweep, subject in encoder}
-    run.table(pd.concat(shots, names=["model"]), "at_once", resamples=repeats)
+    run.table(pd.concat(shots, names=["model"]), "at_once", resamples=repeats, over=intervals.SENTENCES)
     equal = pd.concat([curves.equal_heads(of_encoder[title], shot, title) for title, shot in shots.items()])
     at_once = equal[equal.panel.str.contains("at once")]
     run.figure(figures.methods_at_equal_heads(at_once), "at_equal_heads", resamples=repeats)
@@ -246,7 +250,7 @@ else:
 # %%
 for penalty in plan["compared"]:
     trained = pd.concat({t: curves.trained_on(table, penalty) for t, table in of_encoder.items()}, names=["model"])
-    run.table(trained, f"trained_on_{penalty:g}", resamples=repeats)
+    run.table(trained, f"trained_on_{penalty:g}", resamples=repeats, over=intervals.SENTENCES)
     numbers = {name: "{:.4f}" if name == "dev_loss" else "{:.2f}" for name in trained if name != "heads"}
     display(trained.style.format(numbers).set_caption(f"at the head count of λ = {penalty:g}"))
 
@@ -274,7 +278,7 @@ truths = {
     for title, table in worths.items()
     for truth in ("leave-one-out", "kept by L0")
 }
-run.table(pd.concat(truths, names=["truth", "criterion"]), "criteria_against_truths")
+run.table(pd.concat(truths, names=["truth", "criterion"]), "criteria_against_truths", over=intervals.HEADS)
 run.figure(figures.rank_correlations(truths), "criteria_against_truths")
 
 # %% [markdown]

@@ -268,7 +268,7 @@ def test_a_p_value_over_sentences_is_normal():
 def test_p_values_of_several_rows():
     found = intervals.p_value([1.0, 1.0, NAN, 0.0, 2.0], [0, NAN, NAN, 0, 2], [2, NAN, NAN, 0, 2], trainings=[NAN, 1, 1, 3, 3])
     assert found == pytest.approx([intervals.p_value(1, 0, 2), NAN, NAN, 1, 0], nan_ok=True)
-    assert intervals.p_value(1, 0, 2, trainings=3) > intervals.p_value(1, 0, 2, trainings=30) > intervals.p_value(1, 0, 2)
+    assert intervals.p_value(2, 1, 3, trainings=3) > intervals.p_value(2, 1, 3, trainings=30) > intervals.p_value(2, 1, 3)
     with pytest.raises(StudyError, match="two trainings"):
         intervals.p_value(1, 0, 2, trainings=1)
 
