@@ -68,6 +68,8 @@ def goals(settings: Mapping[str, Any], names: Sequence[str], seed: int) -> dict[
     late = grouped.start(settings, names, seed)
     jobs, own = comparison.jobs(settings, names, seed), {study.key(sweep) for sweep in sweeps}
     prints = [Need(recipe) for recipe in comparison_tables.print_recipes(settings, jobs)]
+    studied = comparison_tables.studied_runs(settings, names, jobs, seed).values()
+    effects = [Need(recipe) for recipe in comparison_tables.effect_recipes(studied, settings["relevance"])]
     once = [(job, "sweep" in job and study.key(job["sweep"]) in own) for job in jobs]
     return {  # but for notebook 07, which make bench runs
         "00_your_own_model": [*models(names[:1], weights=True)],
@@ -76,7 +78,9 @@ def goals(settings: Mapping[str, Any], names: Sequence[str], seed: int) -> dict[
         "03_l0_pruning": [*models(none, beam=settings["pruning"]["beam"]), *starts, *swept, *retained],
         "04_grouped_heads": [*map(Need, grouped_tables.recipes(settings, seed, late))],
         "05_coreference_injection": [*map(Need, injection.recipes(settings, seed))],
-        "06_do_measures_agree": [Need(recipe) for job, first in once for recipe in comparison.recipes(job, first)] + prints,
+        "06_do_measures_agree": [Need(recipe) for job, first in once for recipe in comparison.recipes(job, first)]
+        + prints
+        + effects,
     }
 
 

@@ -48,7 +48,7 @@ print(run.summary(), sources(run), sep="\n")
 import pandas as pd
 from IPython.display import display
 
-from helpers import figures, subjects, tasks
+from helpers import figures, intervals, subjects, tasks
 from helpers import grouped_figures as drawn
 from helpers.methods import grouped
 from helpers.methods import grouped_tables as tables
@@ -111,11 +111,11 @@ pd.DataFrame(facts)
 # %%
 table = scored[tasks.TRANSLATION]
 chosen = tables.of_table_1(translation)
-cost, fast = tables.costs(chosen), run.table(tables.speed(chosen), "grouped_speed")
+cost, fast = tables.costs(chosen), run.table(tables.speed(chosen), "grouped_speed", over=intervals.ROUNDS)
 table_1 = run.table(
     tables.table_1(table[table.index.isin(chosen, level="row")], cost, fast), "grouped_table_1", resamples=repeats
 )
-table_1.style.format("{:.2f}", na_rep="").format("{:.0f}", subset=["heads"])
+table_1.style.format(precision=2, na_rep="").format("{:.0f}", subset=["heads"])
 
 # %%
 run.figure(drawn.quality_against_cost(tables.against_cost(table_1, "translation")), "grouped_cost", resamples=repeats)
@@ -128,7 +128,7 @@ run.figure(drawn.quality_against_cost(tables.against_cost(table_1, "translation"
 
 # %%
 others = {kind: found for kind, found in scored.items() if kind != tasks.TRANSLATION}
-run.table(tables.table_others(others), "grouped_tables_4_and_6", resamples=repeats).style.format("{:.2f}", na_rep="")
+run.table(tables.table_others(others), "grouped_tables_4_and_6", resamples=repeats).style.format(precision=2, na_rep="")
 
 # %%
 compared = tables.gains(scored)
@@ -139,7 +139,9 @@ run.figure(drawn.gains(compared), "grouped_gains", resamples=repeats)
 for kind in others:
     found = {name: rows[kind][name] for name in (VANILLA, GHT, PS)}
     kept = tables.costs(found).join(tables.speed(found))
-    display(run.table(kept, f"grouped_cost_{tasks.setting(kind)}").style.format("{:.2f}").set_caption(kind))
+    display(
+        run.table(kept, f"grouped_cost_{tasks.setting(kind)}", over=intervals.ROUNDS).style.format("{:.2f}").set_caption(kind)
+    )
 
 # %% [markdown]
 # What the summarizer writes, first examples of the test set:
@@ -277,7 +279,7 @@ if start:
     again = tables.statistics(late, plan["beam"])
     later = tables.scores(late, again, grouped.FURTHER, repeats)
     run.table(later, "grouped_converged", resamples=repeats, model=subjects.names(run.settings, models)[0])
-    display(later.style.format("{:.2f}"))
+    display(later.style.format(precision=2))
 else:
     print("Not in this run: the setting grouping.converged is 0.")
 
@@ -289,7 +291,7 @@ if plan["seeds"] > 1:
     every = tables.per_seed(scored, seed=seed)
     run.table(tables.over_seeds(every), "grouped_seeds")
     run.figure(drawn.seeds(every), "grouped_seeds")
-    display(tables.over_seeds(every).style.format("{:.2f}"))
+    display(tables.over_seeds(every).style.format(precision=2))
 else:
     print("One seed in this run: the intervals above are over test examples, not over trainings.")
 

@@ -54,9 +54,10 @@ print(run.summary(), sources(run), sep="\n")
 import pandas as pd
 from IPython.display import display
 
-from helpers import figures, tasks
+from helpers import figures, intervals, tasks
 from helpers import injection_figures as drawn
 from helpers.measures.agreement import rank_agreement
+from helpers.measures.report import from_one
 from helpers.methods import injection
 from helpers.methods import injection_tables as tables
 from helpers.methods.injection import MAIN, PLAIN
@@ -178,7 +179,7 @@ if "masks" in parts:
 
 # %%
 alone = tables.ablation({number: one.rows[PLAIN] for number, one in boards.items()}, plan["probe"])
-run.table(pd.concat(alone, names=["seed"]), "coreference_ablation")
+run.table(pd.concat(alone, names=["seed"]), "coreference_ablation", over=intervals.SENTENCES)
 run.figure(drawn.ablation(alone), "coreference_ablation")
 run.table(tables.against_ablation(alone, boards, plan["probe"]), "coreference_importance_and_ablation").round(2)
 
@@ -193,7 +194,7 @@ run.table(tables.against_ablation(alone, boards, plan["probe"]), "coreference_im
 # %%
 names = [name for part in ("main", "selection") for name in parts.get(part, {})]
 table = tables.scores(board, names)
-run.table(table, "coreference_injection", resamples=repeats)
+run.table(tables.beside_baselines(table, board), "coreference_injection", resamples=repeats)
 run.figure(drawn.changes(table[table.row != PLAIN]), "coreference_injection", resamples=repeats)
 table.pivot(index="row", columns="metric", values="percent").loc[names].round(1)
 
@@ -232,8 +233,8 @@ if len(grouped):
 # ## Do injected heads come to matter?
 
 # %%
-chosen = [name for name in (MAIN, "injected, random", "injected, highest") if name in board.rows]
-moved = run.table(tables.before_after(board.rows, chosen, plan["probe"]), "coreference_before_after")
+moved = tables.before_after(board.rows, list(injection.moved(parts)), plan["probe"])
+run.table(from_one(moved), "coreference_before_after")
 run.figure(drawn.before_after(moved), "coreference_before_after")
 moved.groupby("row", sort=False)[["before", "after", "rank_before", "rank_after", "loss_before", "loss_after"]].mean().round(3)
 
@@ -246,7 +247,8 @@ moved.groupby("row", sort=False)[["before", "after", "rank_before", "rank_after"
 
 # %%
 if "quality" in parts:
-    curve = run.table(tables.quality_curve(board, parts["quality"]), "coreference_clusters", resamples=repeats)
+    curve = tables.quality_curve(board, parts["quality"])
+    run.table(tables.beside_baselines(curve, board), "coreference_clusters", resamples=repeats)
     run.figure(drawn.quality(curve), "coreference_clusters", resamples=repeats)
     display(run.table(tables.gained(curve), "coreference_gained").round(2))
 
