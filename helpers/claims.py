@@ -1,14 +1,14 @@
 """The claims ledger: what the papers and this study say, and what the tables answer. No verdict is typed anywhere.
 
-`claims.toml` holds, for every claim, its sentence, the printed number, the rule that decides it and the table rows that answer it
-on each track; `judge` reads the rows and computes the verdict. The order of what decides is fixed:
+`claims.toml` holds, for every claim, its sentence, the printed number, the rule that decides it and the table rows that answer
+it on each track; `judge` reads the rows and computes the verdict. The order of what decides is fixed:
 
-1. *not testable* where a control is missing that the rule needs (`missing`), the table is not there, what the claim is about is
-   worth too little in this model on this text (`worth`: hollow), or there are fewer trainings than the rule needs;
-2. each row is held against its threshold: with an interval, by a two-sided test at 5 % with Holm's correction over all such rows of
-   a paper on a track; without one, by its value;
-3. *seen* if at least `share` of the rows (default: all) are on the claim's side, *no* if none is and at least one is on the other
-   side, *partly* in between, and *not testable* where no row can tell.
+1. *not testable* where a control is missing that the rule needs (`missing`), the table is not there, what the claim is about
+   is worth too little in this model on this text (`worth`: hollow), or there are fewer trainings than the rule needs;
+2. each row is held against its threshold: with an interval, by a two-sided test at 5 % with Holm's correction over all such
+   rows of a paper on a track; without one, by its value;
+3. *seen* if at least `share` of the rows (default: all) are on the claim's side, *no* if none is and at least one is on the
+   other side, *partly* in between, and *not testable* where no row can tell.
 
 `python -m helpers.claims [RUN]` prints the verdicts of the committed tables, or of a run.
 """
@@ -320,14 +320,16 @@ def judge(track: str, tables: Tables | None = None, claims: Iterable[Claim] | No
     corrected: dict[tuple[int, int], float] = {}
     for paper in dict.fromkeys(claim.paper for claim in claims):
         places = [
-            (i, j) for i, claim in enumerate(claims) if claim.paper == paper for j, row in enumerate(found[i] or ()) if not math.isnan(row.p)
+            (i, j)
+            for i, claim in enumerate(claims)
+            if claim.paper == paper
+            for j, row in enumerate(found[i] or ())
+            if not math.isnan(row.p)
         ]
         corrected |= dict(zip(places, holm([found[i][j].p for i, j in places]).tolist(), strict=True))
     judged = []
     for i, (claim, one) in enumerate(zip(claims, told, strict=True)):
-        rows = [
-            _decided(row, corrected.get((i, j), float("nan")), one) for j, row in enumerate(found[i] or ())
-        ]
+        rows = [_decided(row, corrected.get((i, j), float("nan")), one) for j, row in enumerate(found[i] or ())]
         judged.append(_judged(claim, track, one, rows, tables))
     return judged
 
@@ -391,7 +393,9 @@ class Box:
         tables = tables_in(self._run.folder)
         told = [one for one in judge(self._run.corpus, tables) if one.claim.chapter == self._run.name]
         profile = self._run.parameters["profile"]
-        said = f"**Verdicts of this run** (profile {profile}, {self._run.corpus} text; computed from its tables by `claims.toml`)"
+        said = (
+            f"**Verdicts of this run** (profile {profile}, {self._run.corpus} text; computed from its tables by `claims.toml`)"
+        )
         self._handle.update(Markdown(f"{said}\n\n{box(told)}"))
 
 

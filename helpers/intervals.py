@@ -17,6 +17,16 @@ from helpers.study import StudyError
 
 Statistic = Callable[[np.ndarray], np.ndarray]
 
+# what the intervals of a table are over: a column `over`, or a fact of its sidecar
+SENTENCES = "sentences of one training"
+TRAININGS = "trainings (t)"
+TEXTS = "trainings, each with its own text (t)"
+TOKENS = "tokens"
+HEADS = "heads, drawn anew within layers"
+MODELS = "models (t)"
+SEEDS = "least and largest of pairs of trainings"
+ROUNDS = "quartiles of rounds"
+
 
 def stratified(
     scores, statistic: str | Statistic = "mean", repeats: int = 2000, level: float = 0.95, seed: int = 0,
@@ -215,6 +225,94 @@ def paired(one, other, repeats: int = 2000, level: float = 0.95, seed: int = 0) 
     difference, low, high, runs = over_runs(one - other, level)
     _, *drawn = stratified(one - other, "mean", repeats, level, seed)
     return {"difference": difference, "low": low, "high": high, "drawn_low": drawn[0], "drawn_high": drawn[1], "runs": runs}
+
+
+# --- p-values --------------------------------------------------------------------------------------------------------
+
+
+def p_value(estimate, low, high, null: float = 0, trainings=None, level: float = 0.95):
+    """Two-sided p-value of an estimate from its interval, which is taken to be symmetric: half its width gives the error.
+
+    Parameters
+    ----------
+    estimate, low, high : array-like [...]
+    null : float
+        What the estimate is held to.
+    trainings : array-like [...], optional
+        Of a t interval over so many trainings (`over_runs`): t with one degree of freedom less. Without it, or where it is
+        nan, the interval is a bootstrap's over sentences: normal.
+    level : float
+        Of the interval.
+
+    Returns
+    -------
+    float, or float array [...]
+        nan where a number is missing; of an interval of no width 1 where the estimate is `null`, else 0.
+
+    Raises
+    ------
+    StudyError
+        If an interval over trainings is of fewer than two, or the level is not between 0 and 1.
+    """
+    estimate, low, high = np.broadcast_arrays(*(np.asarray(part, float) for part in (estimate, low, high)))
+    tail, apart = _tail(level), np.abs(estimate - null)
+    freedom = np.asarray(np.inf if trainings is None else trainings, float) - 1
+    freedom, known = np.where(np.isnan(freedom), np.inf, freedom), ~np.isnan(estimate + low + high)
+    if (known & (freedom < 1)).any():
+        raise StudyError("An interval over trainings needs two trainings or more: train another seed.")
+    with np.errstate(invalid="ignore", divide="ignore"):
+        distance = np.where(apart == 0, 0.0, apart / ((high - low) / 2) * stats.t.ppf(1 - tail, freedom))
+    return np.where(known, 2 * stats.t.sf(distance, freedom), np.nan)[()]
+
+
+def holm(p) -> np.ndarray:
+    """p-values corrected for their number by Holm's step-down method (1979, Scandinavian Journal of Statistics 6).
+
+    Parameters
+    ----------
+    p : array-like [comparisons]
+        nan for what is no comparison: it stays nan and does not count.
+
+    Returns
+    -------
+    float array [comparisons]
+
+    Raises
+    ------
+    StudyError
+        If a value is not between 0 and 1.
+    """
+    p = np.asarray(p, float)
+    known = np.flatnonzero(~np.isnan(p))
+    if ((p[known] < 0) | (p[known] > 1)).any():
+        raise StudyError("A p-value lies between 0 and 1: check what is to be corrected.")
+    order, found = known[p[known].argsort(kind="stable")], np.full(p.shape, np.nan)
+    found[order] = np.minimum(np.maximum.accumulate(p[order] * np.arange(len(order), 0, -1)), 1.0)
+    return found
+
+
+def corrected(
+    table: pd.DataFrame, value: str = "change", ends: Sequence[str] = (), trainings=None, compared=True
+) -> pd.DataFrame:
+    """A table of comparisons with p-values against zero and what is left of them after Holm's correction.
+
+    Parameters
+    ----------
+    table : pandas.DataFrame
+        A row a comparison: `value` with the two columns `ends` of its interval, "VALUE_low" and "VALUE_high" if not given.
+    trainings : array-like [rows], optional
+        As in `p_value`.
+    compared : array-like of bool [rows]
+        Which rows are comparisons; one with itself is none.
+
+    Returns
+    -------
+    pandas.DataFrame
+        The table with p, p_holm and family (how many comparisons were corrected for).
+    """
+    low, high = ends or (f"{value}_low", f"{value}_high")
+    found = np.where(compared, p_value(table[value], table[low], table[high], trainings=trainings), np.nan)
+    return table.assign(p=found, p_holm=holm(found), family=int((~np.isnan(found)).sum()))
 
 
 # --- aggregates of [..., runs, tasks] --------------------------------------------------------------------------------

@@ -49,12 +49,12 @@ def goals(settings: Mapping[str, Any], names: Sequence[str], seed: int) -> dict[
         The first seed.
     """
 
-    def models(chosen: Iterable[str], weights: bool = False) -> Iterator[Need]:
+    def models(chosen: Iterable[str], weights: bool = False, beam: int = settings["beam"]) -> Iterator[Need]:
         for name in chosen:
             made = training.trained(subjects.spec(settings, name, seed), f"{name}, seed {seed}")
             yield Need(corpora.recipe(made.spec["corpus"]))
             yield Need(made, weights)
-            yield Need(tasks.put_out(made, settings["beam"]))
+            yield Need(tasks.put_out(made, beam))
 
     # no encoder attention from the start
     none = [names[0] + subjects.NONE] if settings["corpus"] == "controlled" else []
@@ -68,15 +68,19 @@ def goals(settings: Mapping[str, Any], names: Sequence[str], seed: int) -> dict[
     late = grouped.start(settings, names, seed)
     jobs, own = comparison.jobs(settings, names, seed), {study.key(sweep) for sweep in sweeps}
     prints = [Need(recipe) for recipe in comparison_tables.print_recipes(settings, jobs)]
+    studied = comparison_tables.studied_runs(settings, names, jobs, seed).values()
+    effects = [Need(recipe) for recipe in comparison_tables.effect_recipes(studied, settings["relevance"])]
     once = [(job, "sweep" in job and study.key(job["sweep"]) in own) for job in jobs]
     return {  # but for notebook 07, which make bench runs
         "00_your_own_model": [*models(names[:1], weights=True)],
         "01_relevance_and_confidence": [*models(names), *models(none), *explained],
         "02_head_functions": [*models(names), *functions],
-        "03_l0_pruning": [*models(none), *starts, *swept, *retained],
+        "03_l0_pruning": [*models(none, beam=settings["pruning"]["beam"]), *starts, *swept, *retained],
         "04_grouped_heads": [*map(Need, grouped_tables.recipes(settings, seed, late))],
         "05_coreference_injection": [*map(Need, injection.recipes(settings, seed))],
-        "06_do_measures_agree": [Need(recipe) for job, first in once for recipe in comparison.recipes(job, first)] + prints,
+        "06_do_measures_agree": [Need(recipe) for job, first in once for recipe in comparison.recipes(job, first)]
+        + prints
+        + effects,
     }
 
 

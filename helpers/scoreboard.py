@@ -15,8 +15,11 @@ from helpers.study import StudyError
 
 # Okabe-Ito; the word of the verdict stands in every cell, so that colour is never the only sign
 LOOKS = {
-    "seen": ("#0072B2", "white"), "partly": ("#9BD0F0", "black"), "no": ("#D55E00", "white"), "not testable": ("#E4E4E4", "black"),
-}  # fmt: skip
+    "seen": ("#0072B2", "white"),
+    "partly": ("#9BD0F0", "black"),
+    "no": ("#D55E00", "white"),
+    "not testable": ("#E4E4E4", "black"),
+}
 _COLUMNS = {"claim": 0.0, "printed": 3.22, "controlled": 4.62, "natural": 5.78}  # inches from the left
 _WIDTH, _LINE, _PAD = 6.94, 0.118, 0.07
 _CHARS = {"claim": 61, "printed": 25, "controlled": 20, "natural": 20}
@@ -100,6 +103,7 @@ def scoreboard(board: Sequence[dict[str, Any]]) -> plt.Figure:
         for track in claims.TRACKS:
             _cell(axis, _COLUMNS[track], top, widths[track], height, row[track])
     keys = [Patch(facecolor=ground, label=name) for name, (ground, _) in LOOKS.items()]
-    keys.append(Patch(facecolor=LOOKS["not testable"][0], edgecolor="#9A9A9A", hatch="////", label="hollow: attention is worth too little"))
+    hollow = "hollow: attention is worth too little"
+    keys.append(Patch(facecolor=LOOKS["not testable"][0], edgecolor="#9A9A9A", hatch="////", label=hollow))
     figure.legend(handles=keys, loc="lower left", ncols=5, fontsize=7, frameon=False, bbox_to_anchor=(0, 0), handlelength=1.4)
     return figure

@@ -78,6 +78,22 @@ def bleu_interval(statistics: np.ndarray, other: np.ndarray | None = None, repea
     return float(value), float(low), float(high)
 
 
+def bleu_draws(statistics: np.ndarray, repeats: int = 1000) -> np.ndarray:
+    """BLEU of `bleu_statistics` [sentences, 10], then that of each resample of the sentences: array [1 + repeats].
+
+    Of as many sentences the resamples are the same: what is computed draw by draw from several systems is paired.
+    """
+    weights = resamples(len(statistics), repeats if len(statistics) > 1 else 0)
+    return bleu_of(np.concatenate([statistics.sum(0, keepdims=True), weights @ statistics]))
+
+
+def of_draws(draws: np.ndarray) -> tuple[float, float, float]:
+    """The first of an array [1 + repeats] with the 95 % percentile interval of the others; nan without them."""
+    drawn = draws[1:][np.isfinite(draws[1:])]
+    low, high = np.quantile(drawn, [0.025, 0.975]) if len(drawn) else (np.nan, np.nan)
+    return float(draws[0]), float(low), float(high)
+
+
 def _check_pairs(hypotheses: Sequence[str], references: Sequence[str]) -> None:
     if not hypotheses or len(hypotheses) != len(references):
         raise StudyError(f"BLEU needs as many references as hypotheses, not {len(hypotheses)} and {len(references)}.")
@@ -226,9 +242,14 @@ def phenomena(hypotheses: Sequence[str], marks: Iterable[Sequence[tuple[str, str
     return out
 
 
+def enough(table: pd.DataFrame, least: int = 30) -> pd.DataFrame:
+    """`phenomena` without the rates of what has fewer than `least` marks: one of three is no result. n stays."""
+    return table.where(table.n >= least).assign(n=table.n)
+
+
 def gap(full: pd.DataFrame, without: pd.DataFrame) -> pd.DataFrame:
-    """Two models' `phenomena` side by side, in percent, with what the second lacks: of marks, and of whole sentences."""
-    table = {}
+    """Two models' `phenomena` side by side, in percent, with what the second lacks: of marks (n), and of whole sentences."""
+    table = {"n": full.n}
     for column, unit in (("accuracy", "marks"), ("sentences", "sentences")):
         table |= {f"{unit}, all heads": 100 * full[column], f"{unit}, without": 100 * without[column]}
         table[f"{unit}, gap"] = 100 * (full[column] - without[column])

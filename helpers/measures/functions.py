@@ -173,6 +173,37 @@ class Syntactic(Reducer):
         frame["verdict"] = frame.score - frame.baseline > MARGIN - 1e-9  # shares of equal value differ in their last digit
         return frame
 
+    def held_out(self, heads: pd.MultiIndex, repeats: int = 1000) -> pd.DataFrame:
+        """The best head of each relation, chosen on even sentences and scored on odd ones, beside the best offset, likewise.
+
+        Returns
+        -------
+        pandas.DataFrame
+            Indexed by (relation, direction): layer, head; accuracy and baseline (of the offset), and gain (accuracy minus
+            baseline), each on odd sentences, accuracy and gain with low and high (bootstrap over sentences, paired); offset;
+            n (odd arcs), heads (among which the head is the best). Relations that a half has no arcs of are left out.
+        """
+        hits, totals, order = self.per_sentence(), self.totals(), sorted(self.order)
+        heads = heads[heads.get_level_values("kind") == "encoder"]
+        even, rows = ratio(hits[::2], totals[::2, None, :]), {}
+        for place, key in enumerate((relation, direction) for relation in RELATIONS for direction in DIRECTIONS):
+            if not totals[::2, place].any() or not totals[1::2, place].any():
+                continue
+            best = int(even[:, place].argmax())
+            base = offset_baseline([self.arcs[i] for i in order[::2]]).offset[key]
+            toward = 1 if key[1] == DIRECTIONS[0] else -1  # an arc's offset is the dependent's or the head's
+            guessed = [
+                sum(r == key[0] and toward * (d - h) == base for d, h, r in self.arcs[sentence]) for sentence in order[1::2]
+            ]
+            mine, theirs, count = hits[1::2, best, place], np.array(guessed, np.float32), totals[1::2, place]
+            row = dict(zip(("accuracy", "low", "high"), ratio_interval(mine, count, repeats), strict=True))
+            row |= {"baseline": ratio(theirs, count), "offset": int(base)}
+            row |= dict(zip(("gain", "gain_low", "gain_high"), ratio_interval(mine - theirs, count, repeats), strict=True))
+            found = {"layer": heads[best][1], "head": heads[best][2], **{name: float(x) for name, x in row.items()}}
+            rows[key] = found | {"n": int(count.sum()), "heads": len(heads)}
+        index = pd.MultiIndex.from_tuples(rows, names=["relation", "direction"])
+        return pd.DataFrame(list(rows.values()), index)
+
 
 def offset_baseline(arcs: Iterable[Sequence[Arc]]) -> pd.DataFrame:
     """Accuracy of always guessing a relation's most frequent relative offset, in words.

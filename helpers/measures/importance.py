@@ -7,6 +7,7 @@ from contextlib import ExitStack
 from functools import partial
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import torch
 from torch.nn import functional as F
@@ -66,6 +67,41 @@ def leave_one_out(
     tokens = torch.cat([(labels != -100).sum(-1, keepdim=True) for _, labels in held])
     loss, low, high = scoring.ratio_interval(torch.stack(columns, -1).cpu().numpy(), tokens.cpu().numpy(), repeats)
     return pd.DataFrame({"loss": loss, "low": low, "high": high}, index=heads)
+
+
+def kinds_off(model, batches: Batches, repeats: int = 1000) -> pd.DataFrame:
+    """How much the loss rises when all heads of a kind of attention are off at once, without any training.
+
+    Parameters
+    ----------
+    batches, repeats
+        As of `leave_one_out`.
+
+    Returns
+    -------
+    pandas.DataFrame
+        On kind: heads; whole (loss with all heads, nats a target token); loss (its rise), low and high (95 % interval).
+
+    Raises
+    ------
+    StudyError
+        As `leave_one_out`.
+    """
+    held, addresses, rows = _prepared(model, batches), index(model), {}
+    tokens = torch.cat([(labels != -100).sum(-1) for _, labels in held]).cpu().numpy()
+
+    def losses() -> np.ndarray:
+        return torch.cat([_losses(model(**fed, use_cache=False).logits, labels) for fed, labels in held]).cpu().numpy()
+
+    with evaluating(model), torch.no_grad():
+        plain = losses()
+        for kind in addresses.unique("kind"):
+            chosen = [address for address in addresses if address[0] == kind]
+            with gate(model, dict.fromkeys(chosen, 0.0)):
+                rise = scoring.ratio_interval(losses() - plain, tokens, repeats)
+            ends = dict(zip(("loss", "low", "high"), map(float, rise), strict=True))
+            rows[kind] = {"heads": len(chosen), "whole": float(plain.sum() / tokens.sum()), **ends}
+    return pd.DataFrame.from_dict(rows, orient="index").rename_axis("kind")
 
 
 def leave_one_out_bleu(

@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import torch
 
-from helpers import study, training
+from helpers import intervals, scoring, study, tasks, training
 from helpers.heads import Site, index, record
-from helpers.measures.agreement import correlations
-from helpers.measures.analysis import Analysis
+from helpers.measures.agreement import correlation, correlations
+from helpers.measures.analysis import Analysis, Studied
 from helpers.measures.confidence import Confidence, confidence
 from helpers.measures.functions import (
     DIRECTIONS,
     LABELS,
+    MARGIN,
     RELATIONS,
     Alignment,
     Positional,
@@ -28,7 +29,7 @@ from helpers.measures.functions import (
     roles,
     to_words,
 )  # fmt: skip
-from helpers.measures.importance import importance, leave_one_out, leave_one_out_bleu
+from helpers.measures.importance import importance, kinds_off, leave_one_out, leave_one_out_bleu
 from helpers.measures.one_pass import one_pass
 from helpers.measures.relevance import RULES, BySentence, conservation, explain
 from helpers.models import inputs
@@ -100,27 +101,103 @@ def worst_conditioning(table: pd.DataFrame, untrained: str) -> pd.DataFrame:
     return table.groupby(groups, sort=False).agg({"negative": "mean", "near_zero": "mean", "largest": "max"})
 
 
-def dominance(columns: Mapping[str, pd.Series], kind: str = "encoder") -> pd.DataFrame:
-    """Do a few heads dominate their layer? A row each (model, layer) of shares that sum to 1 in a layer.
+def dominance(explained: Mapping[str, Mapping[str, Any]], untrained: Mapping[str, Any], repeats: int = 1000) -> pd.DataFrame:
+    """Do a few encoder heads dominate their layer? Shares of magnitudes, which are safe for signed rules too.
+
+    A head's share is the magnitude of its mean relevance over the sum of the layer's magnitudes: for a positive rule its share
+    of relevance, and for a signed one never negative and at most 1.
+
+    Parameters
+    ----------
+    explained : mapping of title -> mapping of rule -> helpers.measures.relevance.Explained
+    untrained : mapping of rule -> Explained
+        Of a model of the same shape with random weights: what the largest of as many shares comes to by chance.
 
     Returns
     -------
     pandas.DataFrame
-        heads; largest and two_largest: shares; even: 1 / heads; effective: exp of the entropy, the number of equal heads that
-        would be as spread.
+        On (model, layer, rule), layers from 1: heads (among which `largest` is the largest); largest, low and high (of that
+        head's share, sentences drawn anew), two_largest; even: 1 / heads; effective: exp of the entropy, the number of equal
+        heads that would be as spread; at random: the largest share with random weights; gap, gap_low, gap_high: largest minus
+        that; over.
     """
-    rows = {}
-    for title, column in columns.items():
-        for layer, shares in column.xs(kind, level="kind").groupby(level="layer"):
-            ordered = shares.sort_values(ascending=False).to_numpy()
-            positive = ordered[ordered > 0]
-            rows[title, layer + 1] = {
-                "heads": len(ordered), "largest": ordered[0], "two_largest": ordered[:2].sum(), "even": 1 / len(ordered),
-                "effective": float(np.exp(-(positive * np.log(positive)).sum())),
-            }  # fmt: skip
-    table = pd.DataFrame.from_dict(rows, orient="index")
-    table.index = pd.MultiIndex.from_tuples(table.index, names=["model", "layer"])
-    return table
+    random, rows = {rule: _shares(found, repeats) for rule, found in untrained.items()}, {}
+    for title, by_rule in explained.items():
+        for rule, found in by_rule.items():
+            for layer, drawn in _shares(found, repeats).items():
+                ordered, best = np.sort(drawn[0])[::-1], int(drawn[0].argmax())
+                row = {"heads": len(ordered)} | _named("largest", "", scoring.of_draws(drawn[:, best]))
+                positive = ordered[ordered > 0]
+                row |= {"two_largest": ordered[:2].sum(), "even": 1 / len(ordered)}
+                row["effective"] = float(np.exp(-(positive * np.log(positive)).sum()))
+                if layer in random[rule]:
+                    chance = random[rule][layer]
+                    chance = chance[:, int(chance[0].argmax())]
+                    row["at random"] = chance[0]
+                    row |= _named("gap", "gap_", scoring.of_draws(drawn[:, best] - chance))
+                rows[title, layer + 1, rule] = row | {"over": intervals.SENTENCES}
+    index = pd.MultiIndex.from_tuples(rows, names=["model", "layer", "rule"])
+    return pd.DataFrame(list(rows.values()), index)
+
+
+def _named(value: str, ends: str, found: tuple[float, float, float]) -> dict[str, float]:
+    return dict(zip((value, f"{ends}low", f"{ends}high"), found, strict=True))
+
+
+def _shares(explained, repeats: int) -> dict[int, np.ndarray]:
+    """Of each encoder layer the heads' shares of magnitude, then those of resampled sentences: arrays [1 + repeats, heads]."""
+    sums = explained.per_sentence(None)[0]
+    weights = scoring.resamples(len(sums), repeats)
+    drawn, places = (
+        np.concatenate([sums.sum(0, keepdims=True), weights @ sums]),
+        pd.Series(range(sums.shape[1]), explained.heads),
+    )
+    found = {}
+    for layer, part in places.xs("encoder", level="kind").groupby(level="layer"):
+        size = np.abs(drawn[:, part.to_numpy()])
+        found[layer] = size / size.sum(1, keepdims=True)
+    return found
+
+
+def relevance_and_confidence(
+    explained: Mapping[str, Mapping[str, Any]],
+    confidence: Mapping[str, pd.Series],
+    untrained: Mapping[str, Any],
+    diffuse: pd.Series,
+    repeats: int = 2000,
+) -> pd.DataFrame:
+    """How relevance goes with confidence, by every rule, with trained and with random weights.
+
+    Parameters
+    ----------
+    explained, confidence : mapping of title -> mapping of rule -> Explained; mapping of title -> Series
+        Of trained models.
+    untrained, diffuse : mapping of rule -> Explained; Series
+        Of one model with random weights.
+
+    Returns
+    -------
+    pandas.DataFrame
+        A row each (model, or "all models" for the heads of all trained ones together; kind; rule; normalised: "step", as in the
+        paper, or "ratio", see `relevance_columns`): measure, weights (trained, random), rho (Spearman, ranks within layers),
+        low, high, heads, over.
+    """
+    rows, tables = [], {title: relevance_columns(by_rule) for title, by_rule in explained.items()}
+    sides = [(title, "trained", confidence[title], table) for title, table in tables.items()]
+    if len(tables) > 1:
+        together = {
+            name: pooled({title: table[name] for title, table in tables.items()}) for name in next(iter(tables.values()))
+        }
+        sides.append(("all models", "trained", pooled(confidence), pd.DataFrame(together)))
+    sides.append((next(iter(tables)), "random", diffuse, relevance_columns(untrained)))
+    for title, weights, sure, table in sides:
+        for kind in sure.index.unique("kind"):
+            for name, column in table.items():
+                rule, _, way = name.partition(" ")
+                found = correlation(sure, column, kind, within_layer=True, repeats=repeats)
+                rows.append({"model": title, "kind": kind, "rule": rule, "normalised": way or "step", "weights": weights,
+                             "measure": "relevance with confidence", **found, "over": intervals.HEADS})  # fmt: skip
+    return pd.DataFrame(rows)
 
 
 def pooled(columns: Mapping[str, pd.Series]) -> pd.Series:
@@ -152,6 +229,44 @@ def truth_agreement(
     return correlations(pooled(truths), columns, kinds=kind, within_layer=True)
 
 
+def effects_that_differ(frames: Mapping[tuple[str, int], pd.DataFrame]) -> pd.DataFrame:
+    """How many heads change the loss by their absence at all: what no measure can predict is not there.
+
+    Parameters
+    ----------
+    frames : mapping of (model, seed) -> `helpers.measures.importance.leave_one_out`
+
+    Returns
+    -------
+    pandas.DataFrame
+        On (model, seed, kind): heads; differ (whose interval excludes zero); differ_holm (whose p-value corrected for all heads
+        of the kind is below .05); share (differ over heads); shown (whether that is half or more: correlations with fewer are
+        mostly with noise); over.
+    """
+    rows = {}
+    for (model, seed), frame in frames.items():
+        for kind, part in frame.groupby(level="kind", sort=False):
+            differ = int(((part.low > 0) | (part.high < 0)).sum())
+            p = intervals.holm(intervals.p_value(part.loss, part.low, part.high))
+            row = {"heads": len(part), "differ": differ, "differ_holm": int((p < 0.05).sum()), "share": differ / len(part)}
+            rows[model, seed, kind] = row | {"shown": 2 * differ >= len(part), "over": intervals.SENTENCES}
+    return pd.DataFrame(list(rows.values()), pd.MultiIndex.from_tuples(rows, names=["model", "seed", "kind"]))
+
+
+def shown(differ: pd.DataFrame, kind: str, models: Sequence[str] | None = None) -> bool:
+    """Whether half of the heads of a kind, of some models or all, differ from zero (`effects_that_differ`)."""
+    part = differ[differ.index.isin([kind], level="kind")]
+    part = part[part.index.isin(models, level="model")] if models is not None else part
+    return bool(2 * part.differ.sum() >= part.heads.sum())
+
+
+def from_one(table: pd.DataFrame) -> pd.DataFrame:
+    """A table as people read it: layers and heads counted from 1, in its index or its columns."""
+    names, flat = table.index.names, table.reset_index()
+    flat = flat.assign(**{name: flat[name] + 1 for name in ("layer", "head") if name in flat})
+    return flat.set_index(names) if names != [None] else flat.drop(columns="index")
+
+
 def count_roles(roles: Mapping[str, pd.Series]) -> pd.DataFrame:
     """How many encoder heads of each model have each function; a head with several counts in each."""
     counts = {}
@@ -171,9 +286,90 @@ def best_of_all(subjects: Sequence[Any], found: Mapping, untrained: Mapping) -> 
     for subject in subjects:
         best = best_heads(found[subject.title]["syntactic"])
         best["untrained"] = best_heads(untrained[subject.title]["syntactic"]).score
+        best["heads"], best["over"] = found[subject.title]["syntactic"].groupby(["layer", "head"]).ngroups, intervals.SENTENCES
         best["chance"] = chance(subject.dev).reindex(best.index.get_level_values("relation")).to_numpy()
         parts.append(best.reset_index().assign(model=subject.title))
     return pd.concat(parts, ignore_index=True)
+
+
+def positional_table(found: Mapping, untrained: Mapping) -> pd.DataFrame:
+    """The best positional head of every model and kind of attention, beside the best with random weights.
+
+    Returns
+    -------
+    pandas.DataFrame
+        On (model, kind): layer and head (from 1), offset, score, low, high, of_all, verdict; best at random (the best of
+        as many heads with random weights), heads, over.
+    """
+    rows = {}
+    for title, frames in found.items():
+        for kind, frame in frames["positional"].groupby(level="kind", sort=False):
+            address = frame.score.idxmax()
+            row = {"layer": address[1] + 1, "head": address[2] + 1, **frame.loc[address]}
+            random = untrained[title]["positional"].xs(kind, level="kind").score.max()
+            rows[title, kind] = row | {"best at random": random, "heads": len(frame), "over": intervals.SENTENCES}
+    return pd.DataFrame(list(rows.values()), pd.MultiIndex.from_tuples(rows, names=["model", "kind"]))
+
+
+def syntactic_relations(found: Mapping[str, pd.DataFrame], untrained: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
+    """Every relation and direction of every model, none left out, held to the paper's own rule and beside its Table 1.
+
+    Parameters
+    ----------
+    found, untrained : mapping of title -> `helpers.measures.functions.Syntactic.held_out`
+        Of the model, and of one of its shape with random weights.
+
+    Returns
+    -------
+    pandas.DataFrame
+        A row each (model, relation, direction): layer and head (from 1) of the best head, heads (of how many); accuracy held
+        out, low, high; offset baseline; above offset, with low and high (paired); passes +10, below offset; best at random; n;
+        printed accuracy and offset (WMT, OpenSubtitles; shares); over.
+    """
+    parts = []
+    for title, frame in found.items():
+        table = frame.assign(model=title, layer=frame.layer + 1, head=frame["head"] + 1)
+        table["passes +10"] = frame.gain >= MARGIN - 1e-9
+        table["below offset"] = frame.gain < -1e-9
+        table["best at random"] = untrained[title].accuracy.reindex(frame.index)
+        for place, text in ((0, "WMT"), (2, "OpenSubtitles")):
+            for shift, what in ((0, "accuracy"), (1, "offset")):
+                table[f"printed {what}, {text}"] = [PRINTED[key][place + shift] / 100 for key in frame.index]
+        parts.append(table.reset_index())
+    called = {"accuracy": "accuracy held out", "baseline": "offset baseline", "gain": "above offset",
+              "gain_low": "above offset, low", "gain_high": "above offset, high"}  # fmt: skip
+    whole = pd.concat(parts, ignore_index=True).rename(columns=called).assign(over=intervals.SENTENCES)
+    return whole[
+        ["model", "relation", "direction", *[name for name in whole if name not in ("model", "relation", "direction")]]
+    ]
+
+
+def syntactic_counts(table: pd.DataFrame) -> pd.DataFrame:
+    """How many of a model's relations and directions pass the paper's rule, and how many lie below the offset: a row a model.
+
+    Parameters
+    ----------
+    table : pandas.DataFrame
+        `syntactic_relations`.
+
+    Returns
+    -------
+    pandas.DataFrame
+        of, pass +10, pass surely (the whole interval), below offset, below surely; then "all models", and the paper's Table 1.
+    """
+    rows = {}
+    for title, part in [*table.groupby("model", sort=False), ("all models", table)]:
+        rows[title] = {
+            "of": len(part), "pass +10": int(part["passes +10"].sum()),
+            "pass surely": int((part["above offset, low"] >= MARGIN - 1e-9).sum()),
+            "below offset": int(part["below offset"].sum()), "below surely": int((part["above offset, high"] < 0).sum()),
+        }  # fmt: skip
+    for place, text in ((0, "WMT"), (2, "OpenSubtitles")):
+        above = [row[place] - row[place + 1] for row in PRINTED.values()]
+        rows[f"printed, {text}"] = {
+            "of": len(above), "pass +10": sum(x >= 100 * MARGIN for x in above), "below offset": sum(x < 0 for x in above)
+        }  # fmt: skip
+    return pd.DataFrame.from_dict(rows, orient="index").rename_axis("model").astype("Int64")
 
 
 def table_1(best: pd.DataFrame) -> pd.DataFrame:
@@ -192,18 +388,20 @@ def table_1(best: pd.DataFrame) -> pd.DataFrame:
 
 
 def rare_table(found: Mapping, untrained: Mapping) -> pd.DataFrame:
-    """The best rare-token head of every model beside the best of random weights and chance."""
+    """The best rare-token head of every model (layers and heads from 1) beside the best of random weights and chance."""
     rows = {}
     for title, frames in found.items():
         frame, random = frames["rare"], untrained[title]["rare"]
         best = frame.two_rarest.fillna(0).idxmax()
         row = frame.loc[best]
         rows[title] = {
-            "layer": best[1] + 1, "head": best[2], "rarest": row.rarest, "two rarest": row.two_rarest,
-            "low": row.two_rarest_low, "high": row.two_rarest_high, "untrained, two rarest": random.two_rarest.max(),
+            "layer": best[1] + 1, "head": best[2] + 1, "heads": len(frame), "rarest": row.rarest, "two rarest": row.two_rarest,
+            "low": row.two_rarest_low, "high": row.two_rarest_high, "best at random": random.two_rarest.max(),
             "chance": row.chance, "chance, two": row.chance_two, "tokens": row.tokens, "sentences": row.sentences,
+            "over": intervals.SENTENCES,
         }  # fmt: skip
-    return pd.DataFrame(rows).T.infer_objects().astype({"layer": int, "head": int, "tokens": int, "sentences": int})
+    whole = dict.fromkeys(("layer", "head", "heads", "tokens", "sentences"), int)
+    return pd.DataFrame(rows).T.infer_objects().astype(whole)
 
 
 class _Keep:
@@ -298,6 +496,28 @@ def _scored(studied, repeats: int, untrained: bool = False) -> dict[str, pd.Data
     return measure(subject, subject.untrained() if untrained else subject.model, repeats)
 
 
+def _held(studied, repeats: int, untrained: bool = False) -> pd.DataFrame:
+    subject = studied.subject
+    model, reducer = subject.untrained() if untrained else subject.model, Syntactic(arcs_of(subject.dev))
+    return reducer.held_out(one_pass(model, subject.batches(), reducer, label=f"held out {subject.title}"), repeats)
+
+
+def _spoken(studied) -> bool:
+    """Whether the model is no translation model, which a subject stands for."""
+    return isinstance(studied, Studied) and studied.task.kind != tasks.TRANSLATION
+
+
+def _first(studied, first: int) -> Iterable[Mapping[str, torch.Tensor]]:
+    """The first dev examples in batches."""
+    if _spoken(studied):
+        return studied.task.held_out(4096, first, studied.model.device)
+    return studied.subject.batches(4096, first)
+
+
+def _kinds_off(studied, first: int) -> pd.DataFrame:
+    return kinds_off(studied.model, _first(studied, first))
+
+
 def _examples(studied, repeats: int) -> list[dict[str, Any]]:
     return examples(studied.subject, SCORED.of(studied.subject, repeats=repeats))
 
@@ -307,7 +527,8 @@ def _diffuse(studied) -> pd.Series:
 
 
 def _without(studied, first: int) -> pd.DataFrame:
-    return leave_one_out(studied.subject.model, studied.subject.batches(4096, first), label=f"without {studied.subject.title}")
+    of = "" if _spoken(studied) else f" {studied.subject.title}"
+    return leave_one_out(studied.model, _first(studied, first), label=f"without{of}")
 
 
 def _without_bleu(studied, first: int, repeats: int) -> pd.DataFrame:
@@ -329,6 +550,8 @@ EXPLAINED = Analysis("relevance", 1, _explained)  # of `first` dev sentences by 
 CONSERVED = Analysis("conservation", 1, _conserved)
 FUNCTIONS = Analysis("confidence and functions", 1, _functions)  # `confidence_and_functions` by name
 SCORED = Analysis("scores of functions", 1, _scored)  # `measure`
+HELD = Analysis("syntactic heads held out", 1, _held)  # `Syntactic.held_out`
+KINDS_OFF = Analysis("kinds off", 1, _kinds_off)  # `kinds_off` on `first` dev examples
 EXAMPLES = Analysis("attention examples", 1, _examples)  # `examples`
 DIFFUSE = Analysis("confidence of random weights", 1, _diffuse)
 WITHOUT = Analysis("leave one out", 1, _without)
@@ -358,5 +581,7 @@ def function_recipes(settings: Mapping[str, Any], runs: Sequence[study.Recipe]) 
     for number, run in enumerate(runs):
         yield SCORED.recipe(run, repeats=settings["bootstrap"])
         yield SCORED.recipe(run, repeats=settings["bootstrap"], untrained=True)
+        yield HELD.recipe(run, repeats=settings["bootstrap"])
+        yield HELD.recipe(run, repeats=settings["bootstrap"], untrained=True)
         if not number:
             yield EXAMPLES.recipe(run, repeats=settings["bootstrap"])

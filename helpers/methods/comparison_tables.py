@@ -1,4 +1,4 @@
-"""Tables of notebook 06: do the measures agree, which foretells what, how stable are ranks, how is it best to choose heads."""
+"""Tables of notebook 06: do the measures agree, which predicts what, how stable are ranks, how is it best to choose heads."""
 
 from __future__ import annotations
 
@@ -11,16 +11,18 @@ import pandas as pd
 
 from helpers import intervals, scoring, study, subjects, tasks, training
 from helpers.heads.sites import KINDS
+from helpers.measures import report
 from helpers.measures.agreement import correlation, rank_agreement
 from helpers.measures.matching import FINGERPRINTS, Prints, carried, fingerprints, match
 from helpers.measures.table import TRUTH, numeric
-from helpers.methods import comparison, curves, pruning
+from helpers.methods import comparison, curves, injection, pruning
 from helpers.study import layout
 
 Trained = tuple[str, int]  # a model's name and seed
 SMALL = 4  # heads of a layer, fewer of which are no ranking
 SURE = 0.995  # a larger correlation counts as this one, where Fisher's z has no end
 TRUTHS = (TRUTH, comparison.SURVIVAL)
+EVERY = ", all kinds"  # the ending of a model's name whose heads of all kinds are in question
 SHOWN = (
     "alpha_beta", "attnlrp", "cp", "confidence", "gradient, example", "gradient, token", "leave-one-out", "kept by L0",
     "L1 gates", "votes", "positional", "syntactic", "rare", "alignment", "probing",
@@ -48,24 +50,38 @@ def over_models(values: Mapping[Trained, float]) -> dict[str, float]:
     Returns
     -------
     dict
-        rho, low, high, models (trainings).
+        rho, low, high, models (trainings), over.
     """
     found = pd.Series(values, dtype=float).dropna()
     if found.empty:
-        return {"rho": np.nan, "low": np.nan, "high": np.nan, "models": 0}
+        return {"rho": np.nan, "low": np.nan, "high": np.nan, "models": 0, "over": intervals.MODELS}
     grid = np.arctanh(found.clip(-SURE, SURE)).unstack(0)  # seeds in rows, models in columns
     several = grid.count().min() > 1
     ends = intervals.over_runs(grid.to_numpy() if several else grid.to_numpy().ravel())[:3]
-    return dict(zip(("rho", "low", "high"), map(float, np.tanh(ends)), strict=True)) | {"models": len(found)}
+    return dict(zip(("rho", "low", "high"), map(float, np.tanh(ends)), strict=True)) | {
+        "models": len(found),
+        "over": _over(several),
+    }
 
 
-def agreement(tables: Mapping[Trained, pd.DataFrame]) -> pd.DataFrame:
+def _over(several: bool) -> str:
+    """What t intervals of `over_models` are over: seeds, each of which has a text of its own, or models."""
+    return intervals.TEXTS if several else intervals.MODELS
+
+
+def agreement(tables: Mapping[Trained, pd.DataFrame], differ: pd.DataFrame | None = None) -> pd.DataFrame:
     """Rank correlation within layers of every two measures, by kind of attention: mean over trainings with interval.
+
+    Parameters
+    ----------
+    differ : pandas.DataFrame, optional
+        `helpers.measures.report.effects_that_differ` of these models.
 
     Returns
     -------
     pandas.DataFrame
-        kind, one, other, rho, low, high, models.
+        kind, one, other, rho, low, high, models, over; shown: False for correlations with the loss without a head where less
+        than half of the heads have an effect that differs from zero.
     """
     rows, tables = [], distinct(tables)
     for kind in KINDS:
@@ -77,18 +93,37 @@ def agreement(tables: Mapping[Trained, pd.DataFrame]) -> pd.DataFrame:
         for one, other in combinations(SHOWN, 2):
             found = {t: m.loc[one, other] for t, m in matrices.items() if one in m and other in m}
             if found:
-                rows.append({"kind": kind, "one": one, "other": other, **over_models(found)})
+                carried_by = _shown(differ, kind, found) if TRUTH in (one, other) else True
+                rows.append({"kind": kind, "one": one, "other": other, **over_models(found), "shown": carried_by})
     return pd.DataFrame(rows)
 
 
-def predictors(tables: Mapping[Trained, pd.DataFrame], seconds: Mapping[Trained, Mapping[str, float]]) -> pd.DataFrame:
-    """How well each measure foretells the loss without a head, and how long L0 keeps it.
+def _shown(differ: pd.DataFrame | None, kind: str, trainings: Iterable[Trained]) -> bool:
+    """Whether a correlation with the loss without a head has something to go with, over all trainings that it is of."""
+    if differ is None:
+        return True
+    models = [(model.removesuffix(EVERY), seed) for model, seed in trainings]  # one model may be swept twice
+    part = differ[differ.index.droplevel("kind").isin(models)]
+    return report.shown(part, kind)
+
+
+def predictors(
+    tables: Mapping[Trained, pd.DataFrame],
+    seconds: Mapping[Trained, Mapping[str, float]],
+    differ: pd.DataFrame | None = None,
+) -> pd.DataFrame:
+    """How well each measure predicts the loss without a head, and how long L0 keeps it.
+
+    Parameters
+    ----------
+    differ : pandas.DataFrame, optional
+        As of `agreement`.
 
     Returns
     -------
     pandas.DataFrame
         kind, truth, heads ("within layers" or "all heads"), measure, rho, low, high, models; cost: seconds that the measure
-        took, in units of what gradient importance per example took for the same model (mean).
+        took, in units of what gradient importance per example took for the same model (mean); over; shown, as of `agreement`.
     """
     rows, tables = [], distinct(tables)
     for kind in KINDS:
@@ -107,7 +142,8 @@ def predictors(tables: Mapping[Trained, pd.DataFrame], seconds: Mapping[Trained,
                     spent = [s[measure] / s["gradient, example"] for t, s in seconds.items() if t in values and measure in s]
                     row = {"kind": kind, "truth": truth, "heads": "within layers" if within else "all heads"}
                     cost = float(np.mean(spent)) if spent else np.nan
-                    rows.append(row | {"measure": measure, **over_models(values), "cost": cost})
+                    told = {"cost": cost, "shown": truth != TRUTH or _shown(differ, kind, values)}
+                    rows.append(row | {"measure": measure, **over_models(values), **told})
     return pd.DataFrame(rows)
 
 
@@ -117,7 +153,9 @@ def reliability(halves: Mapping[Trained, pd.DataFrame]) -> pd.DataFrame:
     Returns
     -------
     pandas.DataFrame
-        kind, measure, compared, rho, low, high, models.
+        kind, measure, compared, rho, low, high, models, over; of the whole set of texts, which is twice as large as a half:
+        reliability with reliability_low and reliability_high (`stepped_up`), and bound, its root: no correlation of the measure
+        with anything measured on other texts can be larger but by chance (Spearman 1904).
     """
     rows, halves = [], distinct(halves)
     for kind in KINDS:
@@ -129,8 +167,18 @@ def reliability(halves: Mapping[Trained, pd.DataFrame]) -> pd.DataFrame:
                     rho = correlation(one[measure], other[measure], kind, within_layer=True, repeats=1)["rho"]
                     found.setdefault(measure, {})[trained] = rho
         for measure, values in found.items():
-            rows.append({"measure": measure, "kind": kind, "compared": "other texts, same model", **over_models(values)})
+            found_rho = over_models(values)
+            row = {"measure": measure, "kind": kind, "compared": "other texts, same model", **found_rho}
+            for name, end in (("reliability", "rho"), ("reliability_low", "low"), ("reliability_high", "high")):
+                row[name] = float(stepped_up(found_rho[end]))
+            rows.append(row | {"bound": float(np.sqrt(max(row["reliability"], 0.0)))})
     return pd.DataFrame(rows)
+
+
+def stepped_up(rho, times: float = 2) -> np.ndarray:
+    """Reliability of a measure `times` as long as those that correlate by `rho` (Spearman 1910, Brown 1910)."""
+    rho = np.asarray(rho, float)
+    return times * rho / (1 + (times - 1) * rho)
 
 
 def matches(studied: Mapping[Trained, subjects.Subject], sentences: int) -> dict[tuple[Trained, Trained], pd.DataFrame]:
@@ -170,7 +218,8 @@ def stability(tables: Mapping[Trained, pd.DataFrame], matched: Mapping[tuple[Tra
     Returns
     -------
     pandas.DataFrame
-        kind, measure, compared, rho (mean over pairs of seeds), low, high (the least and the largest of them), models (pairs).
+        kind, measure, compared, rho (mean over pairs of seeds), low, high (the least and the largest of them), models (pairs),
+        over.
     """
     found: dict[tuple[str, str, str], list[float]] = {}
     for (one, other), heads in matched.items():
@@ -185,10 +234,10 @@ def stability(tables: Mapping[Trained, pd.DataFrame], matched: Mapping[tuple[Tra
                     found.setdefault((measure, kind, compared), []).append(rho)
     rows = [
         {"measure": measure, "kind": kind, "compared": compared, "rho": np.mean(values), "low": min(values),
-         "high": max(values), "models": len(values)}
+         "high": max(values), "models": len(values), "over": intervals.SEEDS}
         for (measure, kind, compared), values in found.items()
     ]  # fmt: skip
-    return pd.DataFrame(rows, columns=["measure", "kind", "compared", "rho", "low", "high", "models"])
+    return pd.DataFrame(rows, columns=["measure", "kind", "compared", "rho", "low", "high", "models", "over"])
 
 
 def likeness(matched: Mapping[tuple[Trained, Trained], pd.DataFrame]) -> pd.DataFrame:
@@ -198,7 +247,7 @@ def likeness(matched: Mapping[tuple[Trained, Trained], pd.DataFrame]) -> pd.Data
 
 
 def best(predictors: pd.DataFrame, many: int = 3) -> pd.DataFrame:
-    """The measures that foretell each truth best, by kind and by which heads are compared; the truths themselves left out.
+    """The measures that predict each truth best, by kind and by which heads are compared; the truths themselves left out.
 
     Returns
     -------
@@ -220,12 +269,14 @@ def trained_on(job: Mapping[str, Any], subject: subjects.Subject, repeats: int) 
     Returns
     -------
     pandas.DataFrame
-        A row each (criterion, draw, test set): heads, bleu, change, low, high (paired bootstrap over sentences).
+        A row each (criterion, draw, test set): heads, bleu, change, low, high (paired bootstrap over sentences); above, with
+        above_low and above_high: what it is above L0's own run (likewise).
     """
     sweep, rows = job["sweep"], []
     prices = sweep["settings"]["pruning"]["compared"]
     if list(sweep["kinds"]) != ["encoder"] or not prices:
-        return pd.DataFrame(columns=["criterion", "draw", "test set", "heads", "bleu", "change", "low", "high"])
+        columns = ["criterion", "draw", "test set", "heads", "bleu", "change", "low", "high"]
+        return pd.DataFrame(columns=[*columns, "above", "above_low", "above_high"])
     quality = curves.quality(sweep, subject, repeats).reset_index()
     known = quality[(quality.penalty == prices[0]) & ~quality.method.str.startswith("L0,")]
     for number, (_, row) in enumerate(known.iterrows()):
@@ -233,19 +284,51 @@ def trained_on(job: Mapping[str, Any], subject: subjects.Subject, repeats: int) 
         ends = {"low": row.change_low, "high": row.change_high}
         rows.append({"criterion": CALLED.get(row.method, row.method), "draw": draw, "test set": row["test set"],
                      "heads": row["heads"], "bleu": row.bleu, "change": row.change, **ends})  # fmt: skip
-    left, beam = known.heads.iloc[0], sweep["settings"]["pruning"]["beam"]
+        rows[-1] |= _above(job, subject, sweep["runs"][row.run], row["test set"], repeats)
+    left = known.heads.iloc[0]
     for run in comparison.contest(job).values():
         for split in subject.tests:
-            references = [pair.target for pair in subject.pairs(split)]
-            own, control = (
-                scoring.bleu_statistics(tasks.outputs(pruning.run(spec), split, beam), references)
-                for spec in (run, sweep["runs"]["control"])
-            )
+            own, control = (_counted(job, subject, spec, split) for spec in (run, sweep["runs"]["control"]))
             change, low, high = scoring.bleu_interval(own, control, repeats)
             bleu = scoring.bleu_interval(own, None, 1)[0]
             rows.append({"criterion": run["method"]["by"], "draw": 0, "test set": split, "heads": left, "bleu": bleu,
                          "change": change, "low": low, "high": high})  # fmt: skip
+            rows[-1] |= _above(job, subject, run, split, repeats)
     return pd.DataFrame(rows)
+
+
+def _counted(job: Mapping[str, Any], subject: subjects.Subject, spec: Mapping[str, Any], split: str) -> np.ndarray:
+    """What BLEU of a run's translations is computed from."""
+    hypotheses = tasks.outputs(pruning.run(spec), split, job["sweep"]["settings"]["pruning"]["beam"])
+    return scoring.bleu_statistics(hypotheses, [pair.target for pair in subject.pairs(split)])
+
+
+def _above(job, subject: subjects.Subject, spec: Mapping[str, Any], split: str, repeats: int) -> dict[str, float]:
+    """What a run is above L0's at the price that is compared."""
+    runs, price = job["sweep"]["runs"], job["sweep"]["settings"]["pruning"]["compared"][0]
+    sides = (_counted(job, subject, one, split) for one in (spec, runs[f"L0 {price:g}"]))
+    return dict(zip(("above", "above_low", "above_high"), scoring.bleu_interval(*sides, repeats), strict=True))
+
+
+def against_l0(parts: Mapping[Trained, pd.DataFrame]) -> pd.DataFrame:
+    """Every criterion of a contest against L0 in each model, with p-values corrected for all of them.
+
+    Parameters
+    ----------
+    parts : mapping of (model, seed) -> `trained_on`
+
+    Returns
+    -------
+    pandas.DataFrame
+        model, criterion, test set, heads; value (BLEU above L0's run, mean over seeds, several draws of a seed counting once),
+        low, high, seeds, over (seeds where there are several, else sentences; several draws of one seed have no interval);
+        p, p_holm, family. L0 itself is no comparison.
+    """
+    frames = {place: part.assign(change=part.above, low=part.above_low, high=part.above_high) for place, part in parts.items()}
+    table = over_seeds(frames, ("criterion", "test set"))
+    table = table[table.criterion != CALLED["L0"]].reset_index(drop=True)
+    trainings = table.seeds.where(table.seeds > 1).to_numpy(float)
+    return intervals.corrected(table, "value", ("low", "high"), trainings)
 
 
 def over_seeds(parts: Mapping[Trained, pd.DataFrame], by: Sequence[str]) -> pd.DataFrame:
@@ -254,7 +337,7 @@ def over_seeds(parts: Mapping[Trained, pd.DataFrame], by: Sequence[str]) -> pd.D
     Returns
     -------
     pandas.DataFrame
-        model, `by`, heads (mean), value, low, high, seeds.
+        model, `by`, heads (mean), value, low, high, seeds, over.
     """
     whole = pd.concat([part.assign(model=name, seed=seed) for (name, seed), part in parts.items()], ignore_index=True)
     rows = []
@@ -264,7 +347,8 @@ def over_seeds(parts: Mapping[Trained, pd.DataFrame], by: Sequence[str]) -> pd.D
         if runs == 1 and len(part) == 1 and "low" in part:
             low, high = part.low.iloc[0], part.high.iloc[0]
         row = dict(zip(("model", *by), chosen, strict=True)) | {"heads": part["heads"].mean()}
-        rows.append(row | {"value": value, "low": low, "high": high, "seeds": runs})
+        over = intervals.TEXTS if runs > 1 else intervals.SENTENCES
+        rows.append(row | {"value": value, "low": low, "high": high, "seeds": runs, "over": over})
     return pd.DataFrame(rows)
 
 
@@ -314,7 +398,7 @@ def called(job: Mapping[str, Any]) -> str:
     """A job's model as tables and figures name it."""
     if "run" in job:
         return "dialogue summarizer"
-    every = "" if list(job["sweep"]["kinds"]) == ["encoder"] else ", all kinds"
+    every = "" if list(job["sweep"]["kinds"]) == ["encoder"] else EVERY
     return subjects.title(job["name"]) + every
 
 
@@ -346,15 +430,59 @@ def along(parts: Mapping[Trained, pd.DataFrame], points: int = 8) -> pd.DataFram
     return pd.DataFrame(rows)
 
 
+# --- what heads of a kind are worth ------------------------------------------------------------------------------------
+
+
+def studied_runs(
+    settings: Mapping[str, Any], names: Sequence[str], jobs: Iterable[Mapping[str, Any]], seed: int
+) -> dict[Trained, study.Recipe]:
+    """The trained models of our own that are compared, once each: those of notebook 01, then those of jobs."""
+    found = {}
+    for name in names:
+        found[subjects.title(name), seed] = training.trained(subjects.spec(settings, name, seed), f"{name}, seed {seed}")
+    for job in jobs:
+        if "run" in job:
+            found[called(job), job["seed"]] = injection.run(job["run"], f"{job['name']}, seed {job['seed']}")
+        elif "pretrained" not in job["sweep"]["start"]:
+            label = f"{job['name']}, seed {job['seed']}"
+            found.setdefault((subjects.title(job["name"]), job["seed"]), training.trained(job["sweep"]["start"], label))
+    return found
+
+
+def effect_recipes(runs: Iterable[study.Recipe], few: int) -> Iterator[study.Recipe]:
+    """The analyses that `worth_of_kinds` and `effects` read."""
+    for run in runs:
+        yield report.KINDS_OFF.recipe(run, first=few)
+        yield report.WITHOUT.recipe(run, first=few)
+
+
+def worth_of_kinds(runs: Mapping[Trained, study.Recipe], few: int) -> pd.DataFrame:
+    """The rise of the loss with all heads of a kind off at once, without any training.
+
+    Returns
+    -------
+    pandas.DataFrame
+        On (model, seed, kind): heads, whole (loss with all heads, nats a token), loss (its rise), low, high, over.
+    """
+    parts = {place: report.KINDS_OFF.read(run, first=few) for place, run in runs.items()}
+    return pd.concat(parts, names=["model", "seed"]).assign(over=intervals.SENTENCES)
+
+
+def effects(runs: Mapping[Trained, study.Recipe], few: int) -> pd.DataFrame:
+    """`helpers.measures.report.effects_that_differ` of models of our own."""
+    return report.effects_that_differ({place: report.WITHOUT.read(run, first=few) for place, run in runs.items()})
+
+
 # --- headline numbers of the first paper over seeds -------------------------------------------------------------------
 
 
 def headline(job: Mapping[str, Any], subject: subjects.Subject, repeats: int) -> pd.DataFrame:
-    """BLEU of a model and of its L0 runs, heads of each kind that stay: a row each (run, test set)."""
-    quality = curves.quality(job["sweep"], subject, repeats).reset_index()
+    """BLEU of a model and of its L0 runs, heads of each kind that stay, and `curves.worth`: a row each (run, test set)."""
+    quality = curves.quality(job["sweep"], subject, repeats).join(curves.worth(job["sweep"], subject, repeats=1))
+    quality = quality.reset_index()
     shown = quality[quality.run.isin(["start", "control", "floor"]) | (quality.method == "L0")]
-    columns = ["run", "test set", "heads", "encoder", "decoder", "cross", "bleu", "low", "high", "change", "from_start"]
-    return shown[columns].reset_index(drop=True)
+    columns = ["run", "test set", "heads", *KINDS, "bleu", "low", "high", "change", "from_start", "worth", "share"]
+    return shown.reindex(columns=columns).reset_index(drop=True)
 
 
 def headlines(parts: Mapping[Trained, pd.DataFrame]) -> pd.DataFrame:
@@ -364,10 +492,11 @@ def headlines(parts: Mapping[Trained, pd.DataFrame]) -> pd.DataFrame:
     for place, part in whole.groupby(["model", "test set", "run"], sort=False):
         row: dict[str, Any] = {"seeds": part.seed.nunique()}
         row |= {name: part[name].mean() for name in ("heads", "encoder", "decoder", "cross")}
-        for name in ("bleu", "change"):
-            mean, low, high, _ = intervals.over_runs(part[name].to_numpy())
+        for name in ("bleu", "change", "worth", "share"):
+            known = name in part and part[name].notna().all()  # without encoder heads in question there is no floor
+            mean, low, high, _ = intervals.over_runs(part[name].to_numpy()) if known else (np.nan,) * 4
             row |= {name: mean, f"{name}, low": low, f"{name}, high": high}
-        rows[place] = row
+        rows[place] = row | {"over": intervals.TEXTS}
     table = pd.DataFrame.from_dict(rows, orient="index")
     table.index = pd.MultiIndex.from_tuples(table.index, names=["model", "test set", "run"])
     return table

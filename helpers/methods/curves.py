@@ -11,8 +11,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import torch
+from scipy.stats import hypergeom
 
-from helpers import heads, models, scoring, study, subjects, tasks, training
+from helpers import heads, intervals, models, scoring, study, subjects, tasks, training
 from helpers.heads.sites import ADDRESS, KINDS
 from helpers.measures import report
 from helpers.measures.analysis import Analysis
@@ -47,7 +48,8 @@ def quality(sweep: Mapping[str, Any], subject: subjects.Subject, repeats: int = 
         A row each (run, test set), first the model before further training ("start"): method; penalty; encoder, decoder,
         cross (heads kept); heads (kept, of the kinds in question), total; bleu, low, high; change against the control that
         trained as long with all heads, and from_start against "start", both with low and high (paired bootstrap); dev_loss;
-        soft_dev_loss (with the public code's soft gates); undecided (gates).
+        soft_dev_loss (with the public code's soft gates); undecided (gates); steps and schedule (`schedule`); over (what
+        intervals are over).
     """
     everything = subject.kept
     runs = {"start": None} | dict(sweep["runs"])
@@ -60,6 +62,7 @@ def quality(sweep: Mapping[str, Any], subject: subjects.Subject, repeats: int = 
     for name, run in runs.items():
         row = _counts(everything if run is None else pruning.retained(run), sweep["kinds"])
         row |= {"total": _counts(everything, sweep["kinds"])["heads"], "method": _method(name, run)}
+        row |= dict(zip(("steps", "schedule"), schedule(sweep["start"], run), strict=True))
         row |= dict.fromkeys(("penalty", "dev_loss", "soft_dev_loss", "undecided"), np.nan)
         if run:
             row |= {"penalty": _penalty(run)} | study.read_json(pruning.run(run).results / "losses.json")
@@ -72,10 +75,77 @@ def quality(sweep: Mapping[str, Any], subject: subjects.Subject, repeats: int = 
             for part, other in parts.items():
                 names = (part, f"{part}_low", f"{part}_high") if part else ("bleu", "low", "high")
                 scored |= zip(names, scoring.bleu_interval(own, other, repeats), strict=True)
-            rows[name, split] = row | scored
+            rows[name, split] = row | scored | {"over": intervals.SENTENCES}
     table = pd.DataFrame.from_dict(rows, orient="index")
     table.index = pd.MultiIndex.from_tuples(table.index, names=["run", "test set"])
     return table
+
+
+def schedule(start: Mapping[str, Any], run: Mapping[str, Any] | None = None) -> tuple[int, str]:
+    """How many steps a run was trained for in all, and in words at which highest learning rates, one phase after another.
+
+    Parameters
+    ----------
+    start : mapping
+        Spec of the model that runs start from; of a pretrained one the steps are not known and do not count.
+    run : mapping, optional
+        Without it those of the start.
+    """
+    plans = [start["training"]] if "training" in start else []
+    if run:
+        plans = [*([] if run["method"]["name"] == "scratch" else plans), run["training"]]
+    said = [f"{plan['steps']:,} at {plan['learning_rate']:g}" for plan in plans]
+    if "training" not in start:
+        said.insert(0, "pretrained")
+    return sum(plan["steps"] for plan in plans), ", then ".join(said)
+
+
+WORTH = ("worth", "share", "floor gap", "worth from the start", "share from the start")
+
+
+def worth(
+    sweep: Mapping[str, Any], subject: subjects.Subject, none: subjects.Subject | None = None, repeats: int = 1000
+) -> pd.DataFrame:
+    """What encoder attention is worth in BLEU, and which share of that every run of a sweep keeps.
+
+    There are two floors: all encoder heads removed from the trained model, which is then trained on as every run is; and none
+    from the first step of all on. The gap between them is what such a short training cannot make up for, and no worth of heads.
+
+    Parameters
+    ----------
+    none : helpers.subjects.Subject, optional
+        The model without encoder attention from the start.
+
+    Returns
+    -------
+    pandas.DataFrame
+        On (run, test set), each with low and high (paired bootstrap over sentences): worth (control minus floor); share ((run
+        minus floor) / worth); and where there is a model without from the start, floor gap (it minus floor), worth from the
+        start (control minus it) and share from the start ((run minus it) / that). Empty where a sweep has no floor.
+    """
+    rows, runs, beam = {}, {"start": None, **sweep["runs"]}, sweep["settings"]["pruning"]["beam"]
+    for split in subject.tests if "floor" in runs else ():
+        drawn = {name: scoring.bleu_draws(_statistics(subject, run, split, beam), repeats) for name, run in runs.items()}
+        control, floor = drawn["control"], drawn["floor"]
+        without = scoring.bleu_draws(_statistics(none, None, split, beam), repeats) if none else None
+        for name, own in drawn.items():
+            with np.errstate(invalid="ignore", divide="ignore"):
+                parts = [control - floor, (own - floor) / (control - floor)]
+                if without is not None:
+                    parts += [without - floor, control - without, (own - without) / (control - without)]
+            found = dict(zip(WORTH, map(scoring.of_draws, parts), strict=False))
+            named = {part: (part, f"{part}_low", f"{part}_high") for part in found}
+            rows[name, split] = {column: x for part in found for column, x in zip(named[part], found[part], strict=True)}
+    index = pd.MultiIndex.from_tuples(rows, names=["run", "test set"])
+    return pd.DataFrame(list(rows.values()), index)
+
+
+def without_attention(sweep: Mapping[str, Any], first: str) -> subjects.Subject | None:
+    """The model of a sweep without encoder attention from the start: there is one of the `first` model on controlled text."""
+    settings, own = sweep["settings"], sweep["name"] == first and list(sweep["kinds"]) == ["encoder"]
+    if not own or settings["corpus"] != "controlled" or "pretrained" in sweep["start"]:
+        return None
+    return subjects.load(settings, first + subjects.NONE, sweep["seed"])
 
 
 def _statistics(subject: subjects.Subject, run: Mapping[str, Any] | None, split: str, beam: int) -> np.ndarray:
@@ -147,30 +217,39 @@ def table_2(tables: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
     Returns
     -------
     pandas.DataFrame
-        On (text, heads as "encoder/decoder/cross"): pruned and from scratch (BLEU), each with low and high. The first row of a
-        text is the control with all heads; it stands under "from scratch", as in the paper.
+        On (text, heads as "encoder/decoder/cross"): pruned, trained further (control) and from scratch (BLEU), each with low,
+        high and schedule (steps and highest learning rates), and over. In the first row of a text, that of all heads, "from
+        scratch" is the one plain training that the paper starts from; the control has the further training of the pruned models
+        too, with all heads, and does not stand in the paper. A pruned model and its twin from scratch train as many steps, but
+        at other rates.
     """
     rows = []
     for title, table in tables.items():
         for split, part in table.groupby(level="test set", sort=False):
             text, part = f"{title}, {split}", part.droplevel("test set")
-            rows.append({"text": text, "heads": _map(part.loc["control"]), **_renamed(part.loc["control"], "from scratch")})
+            whole = _renamed(part.loc["control"], CONTROL) | _renamed(part.loc["start"], SCRATCH)
+            rows.append({"text": text, "heads": _map(part.loc["control"]), **whole})
             scratch = part[part.method == NAMES["scratch"]].set_index("penalty")
             for name, row in part[part.method == "L0"].sort_values("heads", ascending=False).iterrows():
                 rows.append({"text": text, "heads": _map(row), **_renamed(row, "pruned")})
                 if row.penalty in scratch.index and "#" not in name:  # the map of the first seed
-                    rows[-1] |= _renamed(scratch.loc[row.penalty], "from scratch")
+                    rows[-1] |= _renamed(scratch.loc[row.penalty], SCRATCH)
+    for row in rows:
+        row["over"] = intervals.SENTENCES
     for text, lines in PRINTED.items():
         rows += [
-            {"text": f"printed, EN-RU {text}", "heads": "/".join(map(str, kept)), "pruned": pruned, "from scratch": scratch}
+            {"text": f"printed, EN-RU {text}", "heads": "/".join(map(str, kept)), "pruned": pruned, SCRATCH: scratch}
             for kept, pruned, scratch in lines
         ]
-    order = [f"{name}{part}" for name in ("pruned", "from scratch") for part in ("", ", low", ", high")]
-    return pd.DataFrame(rows).set_index(["text", "heads"]).reindex(columns=order)
+    order = [f"{name}{part}" for name in ("pruned", CONTROL, SCRATCH) for part in ("", ", low", ", high", ", schedule")]
+    return pd.DataFrame(rows).set_index(["text", "heads"]).reindex(columns=[*order, "over"])
 
 
-def _renamed(row: pd.Series, name: str) -> dict[str, float]:
-    return {name: row.bleu, f"{name}, low": row.low, f"{name}, high": row.high}
+CONTROL, SCRATCH = "trained further (control)", "from scratch"
+
+
+def _renamed(row: pd.Series, name: str) -> dict[str, Any]:
+    return {name: row.bleu, f"{name}, low": row.low, f"{name}, high": row.high, f"{name}, schedule": row.schedule}
 
 
 def _map(row: pd.Series) -> str:
@@ -384,6 +463,36 @@ def drift(functions: Mapping[int, pd.Series]) -> pd.DataFrame:
             "other": sum(was != now and not was < now and not now < was for was, now in pairs),
         }  # fmt: skip
     return pd.DataFrame.from_dict(rows, orient="index").rename_axis("heads")
+
+
+def retained_more_than_chance(functions: Mapping[str, Mapping[int, pd.Series]]) -> pd.DataFrame:
+    """Do heads with a function stay more often than others? By the hypergeometric distribution, as if heads went at random.
+
+    Parameters
+    ----------
+    functions : mapping of title -> `retained_functions`
+
+    Returns
+    -------
+    pandas.DataFrame
+        A row each (model, heads kept, function before pruning, "any" for any): of (all heads), had (those with the function),
+        stay (of them), expected (at random), p (one-sided: as many or more), p_holm and family (all rows). Where no head went
+        there is no row.
+    """
+    rows = []
+    for title, by_count in functions.items():
+        before = next(iter(by_count.values())).map(lambda cell: {name for name, _ in cell})
+        known = ["any", *sorted(set().union(*before))]
+        for count, roles in by_count.items():
+            for name in known if count < len(before) else ():
+                has = before.map(lambda cell, name=name: bool(cell) if name == "any" else name in cell)
+                had, stay = int(has.sum()), int(has[roles.index].sum())
+                row = {"model": title, "heads": count, "function": name, "of": len(before), "had": had, "stay": stay}
+                expected = had * count / len(before)
+                rows.append(row | {"expected": expected, "p": hypergeom.sf(stay - 1, len(before), had, count)})
+    columns = ["model", "heads", "function", "of", "had", "stay", "expected", "p"]
+    table = pd.DataFrame(rows, columns=columns)
+    return table.assign(p_holm=intervals.holm(table.p), family=len(table))
 
 
 def l0_runs(sweep: Mapping[str, Any]) -> list[Mapping[str, Any]]:

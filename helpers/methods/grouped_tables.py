@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 import torch
 
-from helpers import heads, models, scoring, study, tasks, training
+from helpers import heads, intervals, models, scoring, study, tasks, training
 from helpers.corpora import tokens
 from helpers.heads.sites import ADDRESS
 from helpers.measures import report
@@ -93,7 +93,8 @@ def scores(runs: Runs, counted: Counted, reference: str = VANILLA, repeats: int 
     -------
     pandas.DataFrame
         On (row, test set, metric): value, low, high; change, change_low, change_high against the reference (paired bootstrap);
-        gain, gain_low, gain_high, the same in percent of the reference, positive = better; dev_loss (nats a token).
+        gain, gain_low, gain_high, the same in percent of the reference, positive = better; dev_loss (nats a token); over; p,
+        p_holm and family (`helpers.intervals.corrected`, of the changes of all rows but the references).
     """
     task, rows = grouped.task(next(iter(runs.values()))), {}
     for name, spec in runs.items():
@@ -110,11 +111,11 @@ def scores(runs: Runs, counted: Counted, reference: str = VANILLA, repeats: int 
                     **dict(zip(("value", "low", "high"), value[metric], strict=True)),
                     **dict(zip(("change", "change_low", "change_high"), change[metric], strict=True)),
                     "gain": percent * change[metric][0], "gain_low": gain[0], "gain_high": gain[1],
-                    **losses,
+                    **losses, "over": intervals.TOKENS if metric == "perplexity" else intervals.SENTENCES,
                 }  # fmt: skip
     table = pd.DataFrame.from_dict(rows, orient="index")
     table.index = pd.MultiIndex.from_tuples(table.index, names=["row", "test set", "metric"])
-    return table
+    return intervals.corrected(table, compared=[name.partition(", seed ")[0] != reference for name, *_ in table.index])
 
 
 def _better(metric: str) -> int:
@@ -217,7 +218,8 @@ def table_1(scored: pd.DataFrame, cost: pd.DataFrame, fast: pd.DataFrame) -> pd.
     Printed columns: BLEU on IWSLT en-de; gain over vanilla in percent of the sum over all seven sets; parameters, sentences a
     second and FLOPs.
     """
-    ours = first_scores(scored)[["value", "low", "high", "gain", "gain_low", "gain_high"]]
+    ours = first_scores(scored)[["value", "low", "high", "gain", "gain_low", "gain_high", "over"]]
+    ours = intervals.corrected(ours, "gain", compared=ours.index != VANILLA)
     ours = ours.join(cost).join(fast[["ratio"]].rename(columns={"ratio": "speed"}))
     base = PRINTED[VANILLA]
     printed = {
@@ -250,8 +252,8 @@ def gains(scored: Mapping[str, pd.DataFrame], rows: Sequence[str] = (GHT, PS)) -
         for (row, split, metric), line in table[table.index.isin(rows, level="row")].iterrows():
             name = f"{task}, {metric}" + (f", {split}" if many else "")
             gain = {"gain": line.gain, "low": line.gain_low, "high": line.gain_high}
-            found.append({"task": name, "method": row, **gain, "printed": printed_gain(row, metric)})
-    return pd.DataFrame(found)
+            found.append({"task": name, "method": row, **gain, "printed": printed_gain(row, metric), "over": line.over})
+    return intervals.corrected(pd.DataFrame(found), "gain", ("low", "high"))
 
 
 def against_cost(table: pd.DataFrame, title: str, unit: str = "BLEU") -> pd.DataFrame:
@@ -267,7 +269,8 @@ def ablation(runs: Runs, counted: Counted, repeats: int = 1000) -> pd.DataFrame:
     -------
     pandas.DataFrame
         row, model (family), value, low, high, change, change_low, change_high (against the family's reference), printed (mean
-        change over the paper's five sets); ``attrs["references"]``.
+        change over the paper's five sets), dev_loss; over; p, p_holm and family, of both models together; shares: the other
+        rows with the same stage 1 and the same heads cut from it, no further observations; ``attrs["references"]``.
     """
     families = {PS: {}, GHT: {}}
     for name, spec in runs.items():
@@ -284,24 +287,37 @@ def ablation(runs: Runs, counted: Counted, repeats: int = 1000) -> pd.DataFrame:
         mean[row] - mean[family] if row in mean and row != family else np.nan
         for row, family in zip(frame.row, frame.model, strict=True)
     ]
-    columns = ["row", "model", "value", "low", "high", "change", "change_low", "change_high", "printed", "dev_loss"]
-    frame = frame[columns]
+    columns = ["row", "model", "value", "low", "high", "change", "change_low", "change_high", "printed", "dev_loss", "over"]
+    frame = intervals.corrected(frame[columns], compared=frame.row != frame.model)
+    frame = frame.assign(shares=[_sharing(runs, name) for name in frame.row])
     frame.attrs["references"] = {GHT: GHT, PS: PS}
     return frame
 
 
+def _sharing(runs: Runs, name: str) -> str:
+    """The other rows that start from the same stage 1 and cut the same heads."""
+    own = runs[name]
+    if "cut" not in own:
+        return ""
+    same = [other for other, spec in runs.items() if all(spec.get(part) == own.get(part) for part in ("start", "cut"))]
+    return "; ".join(other for other in same if other != name)
+
+
 def by_groups(scored: pd.DataFrame, groups: int, heads_a_layer: int) -> pd.DataFrame:
-    """Scores by number of groups (Fig. 3), for `helpers.grouped_figures.score_by_groups`."""
+    """Scores by number of groups (Fig. 3) for `helpers.grouped_figures.score_by_groups`, with changes and their p-values."""
     rows = []
     for (name, split, metric), line in scored.iterrows():
         method, comma, rest = name.partition(", ")
         if method not in (VANILLA, GHT, PS) or (comma and not rest.endswith(" groups")):
             continue
         number = int(rest.split()[0]) if comma else groups
-        rows.append({"panel": split, "method": method, "groups": number, "unit": metric, **line[["value", "low", "high"]]})
+        row = {"panel": split, "method": method, "groups": number, "unit": metric, **line[["value", "low", "high"]]}
+        rows.append(row | dict(line[["change", "change_low", "change_high", "over"]]))
         if method == GHT and number == heads_a_layer:
             rows.append({**rows[-1], "method": PS})  # every head is a group of its own and stays
-    return pd.DataFrame(rows)
+    table = pd.DataFrame(rows)
+    twice = table.duplicated([name for name in table if name != "method"])  # the same run is one comparison
+    return intervals.corrected(table, compared=(table.method != VANILLA) & ~twice)
 
 
 # --- groups ----------------------------------------------------------------------------------------------------------
@@ -372,7 +388,8 @@ def compactness(runs: Runs, scored: pd.DataFrame, strengths: Mapping[str, float]
              for grams in _grams(trace(runs[name]))]
         ).mean()  # fmt: skip
         line = first.loc[name, ["value", "low", "high"]]
-        rows.append({"label": name, "strength": strength, **found, **line, "unit": metric})
+        told = {"unit": metric, "over": intervals.SENTENCES}
+        rows.append({"label": name, "strength": strength, **found, **line, **told})
     return pd.DataFrame(rows)
 
 
@@ -593,7 +610,7 @@ def per_seed(scored: Mapping[str, pd.DataFrame], rows: Sequence[str] = (VANILLA,
 
 
 def over_seeds(frame: pd.DataFrame) -> pd.DataFrame:
-    """Mean over seeds with its 95 % t-interval, and the paired change against vanilla, from `per_seed`."""
+    """Mean over seeds with its 95 % t-interval, and the paired change against vanilla with p-values, from `per_seed`."""
     rows = {}
     for (panel, method), part in frame.groupby(["panel", "method"], sort=False):
         base = frame[(frame.panel == panel) & (frame.method == VANILLA)].set_index("seed").value
@@ -602,10 +619,11 @@ def over_seeds(frame: pd.DataFrame) -> pd.DataFrame:
         for name, these in (("", values), ("change_", values - base.reindex(values.index))):
             half = scoring.t_half(these)
             row |= {f"{name}mean": these.mean(), f"{name}low": these.mean() - half, f"{name}high": these.mean() + half}
-        rows[panel, method] = row
+        rows[panel, method] = row | {"over": intervals.TRAININGS}
     table = pd.DataFrame.from_dict(rows, orient="index")
     table.index = pd.MultiIndex.from_tuples(table.index, names=["panel", "method"])
-    return table
+    compared, ends = table.index.get_level_values("method") != VANILLA, ("change_low", "change_high")
+    return intervals.corrected(table, "change_mean", ends, table.seeds, compared)
 
 
 # --- what notebook 04 reads ------------------------------------------------------------------------------------------

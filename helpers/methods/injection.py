@@ -288,15 +288,30 @@ def rows_of(settings: Mapping[str, Any], kind: str, seed: int, checkpoint: str =
     return found
 
 
+def moved(parts: Mapping[str, Mapping[str, Mapping[str, Any]]]) -> dict[str, Mapping[str, Any]]:
+    """Rows of `rows_of` whose injected heads are ranked in the trained model too, by name.
+
+    The main ones, and as controls for the lowest heads those with a matrix that says nothing: shuffled links, or none at all
+    (each token itself).
+    """
+    found = {name: one for name, one in parts["main"].items() if (one["run"].get("control") or {}).get("form") == INJECTED}
+    for name, one in {**parts.get("quality", {}), **parts.get("matrices", {})}.items():
+        if one["run"]["control"]["links"] == "none" or one["run"]["control"]["links"].endswith("+shuffled"):
+            found[name] = one
+    return found
+
+
 def recipes(settings: Mapping[str, Any], seed: int, checkpoint: str = "") -> Iterator[study.Recipe]:
     """What is read of injection: every stage of every row, what the rows' models put out, and rankings of heads.
 
     Those are the ones that heads are chosen by, and of summarization those of all models without a control and, under their
-    own, of the main ones that inject.
+    own, of those that `moved` says.
     """
     beam, probe = settings["coreference"]["beam"], settings["coreference"]["probe"]
     for kind in TASKS:
-        for part, rows in rows_of(settings, kind, seed, checkpoint if kind == tasks.SUMMARIZATION else "").items():
+        parts = rows_of(settings, kind, seed, checkpoint if kind == tasks.SUMMARIZATION else "")
+        ranked_after = moved(parts) if kind == tasks.SUMMARIZATION and parts else {}
+        for part, rows in parts.items():
             if kind == tasks.TRANSLATION and part != "main":
                 continue  # nobody reads further seeds of it
             for name, one in rows.items():
@@ -308,7 +323,7 @@ def recipes(settings: Mapping[str, Any], seed: int, checkpoint: str = "") -> Ite
                     yield ranked_for(control["heads"])
                 if kind == tasks.SUMMARIZATION and not own:
                     yield ranked(one["run"], probe)
-                elif kind == tasks.SUMMARIZATION and part == "main" and own["form"] == INJECTED:  # have these come to matter?
+                elif name in ranked_after and not part.startswith("seed"):  # have these come to matter?
                     yield ranked(one["run"], probe, None, own)
 
 

@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 from scipy import stats
 
-from helpers import scoring, study, tasks
+from helpers import intervals, scoring, study, tasks
 from helpers.coreference_scores import conll_f1, coreference_scores
 from helpers.corpora import conversations, dialogues, resolving
 from helpers.measures import agreement
@@ -106,7 +106,7 @@ def scores(board: Board, names: Iterable[str] | None = None, against: str = inje
     -------
     pandas.DataFrame
         row, metric; value, low, high (95 % bootstrap over texts); change, change_low, change_high (paired); percent (the change
-        in percent of the other's value); heads (how many are masked or injected).
+        in percent of the other's value); heads (how many are masked or injected); over.
     """
     found = []
     for name in names or board.rows:
@@ -117,7 +117,7 @@ def scores(board: Board, names: Iterable[str] | None = None, against: str = inje
             whole = base[metric][0]
             row = {"row": name, "metric": metric, "value": value, "low": low, "high": high, **more}
             row |= {"percent": 100 * more["change"] / whole if whole else np.nan, "heads": heads_of(board.rows[name])}
-            found.append(row)
+            found.append(row | {"over": intervals.SENTENCES})
     return pd.DataFrame(found)
 
 
@@ -133,7 +133,7 @@ def over_seeds(boards: Mapping[int, Board], names: Sequence[str], against: str =
     Returns
     -------
     pandas.DataFrame
-        row, metric, seeds; value and change are means over trainings, with 95 % t-intervals (nan for one training).
+        row, metric, seeds; value and change are means over trainings, with 95 % t-intervals (nan for one training); over.
     """
     parts = pd.concat([scores(board, names, against).assign(seed=seed) for seed, board in boards.items()])
     found = []
@@ -142,18 +142,31 @@ def over_seeds(boards: Mapping[int, Board], names: Sequence[str], against: str =
         for column, start in (("value", ""), ("change", "change_")):
             mean, half = group[column].mean(), scoring.t_half(group[column])
             row |= {column: mean, f"{start}low": mean - half, f"{start}high": mean + half}
-        found.append(row | {"percent": group.percent.mean()})
+        found.append(row | {"percent": group.percent.mean(), "over": intervals.TRAININGS})
     return pd.DataFrame(found)
 
 
-def baselines(board: Board, seed: int = 0) -> pd.DataFrame:
-    """Scores of summaries that tell the right events of the wrong people: columns as the first of `scores`."""
-    found = []
-    for name, way in (("random people", "random"), ("the speaker", "speaker"), ("the nearest name", "nearest")):
+def baselines(board: Board, seed: int = 0, against: str = injection.PLAIN) -> pd.DataFrame:
+    """Scores of summaries that tell the right events of guessed people: columns as of `scores`, rows "baseline: ..."."""
+    found, base = [], board.statistics(against)
+    for name, way in (("random people", "random"), ("the speaker", "speaker"), ("nearest name", "nearest")):
         guessed = board.count(conversations.guesses(board.dialogues, way, seed))
+        change = board.interval(guessed, base)
         for metric, (value, low, high) in board.interval(guessed).items():
-            found.append({"row": f"reference with {name}", "metric": metric, "value": value, "low": low, "high": high})
+            row = {"row": f"baseline: {name}", "metric": metric, "value": value, "low": low, "high": high}
+            row |= dict(zip(("change", "change_low", "change_high"), change[metric], strict=True))
+            whole = value - row["change"]
+            row |= {"percent": 100 * row["change"] / whole if whole else np.nan, "heads": 0}
+            found.append(row | {"over": intervals.SENTENCES})
     return pd.DataFrame(found)
+
+
+def beside_baselines(table: pd.DataFrame, board: Board, against: str = injection.PLAIN) -> pd.DataFrame:
+    """A table of scores with what guessed people come to in `EVENTS`, the metric that asks for people, where they are known."""
+    if not board.known_events:
+        return table
+    known = baselines(board, against=against)
+    return pd.concat([table, known[known.metric == EVENTS]], ignore_index=True)
 
 
 def examples(board: Board, names: Sequence[str], count: int) -> pd.DataFrame:
@@ -237,7 +250,8 @@ def same_lowest(table: pd.DataFrame, reference: str) -> pd.DataFrame:
 def masking(board: Board, rows: Named) -> pd.DataFrame:
     """The masking curves: order, number (heads a layer that are off), and the columns of `scores` against the plain model.
 
-    Random draws are told apart by `draw`.
+    Random draws are told apart by `draw`. "all off" is the change with all encoder heads off, "share of all" the change in
+    units of that: where all heads together cost next to nothing, no masking of some can show what they are worth.
     """
     table, found = scores(board, [injection.PLAIN, *rows]), []
     most = max(one["control"]["heads"]["count"] for one in rows.values())
@@ -250,7 +264,10 @@ def masking(board: Board, rows: Named) -> pd.DataFrame:
         found.append(row | {"order": heads["order"], "number": heads["count"], "draw": heads["draw"]})
         if heads["count"] == most and len(last) == 1:  # all heads are the same heads in any order
             found += [found[-1] | {"order": order} for order in coreference.ORDERS[1:]]
-    return pd.DataFrame(found)
+    curves, full = pd.DataFrame(found), len(last) == 1
+    every = curves[(curves.number == most) & full].drop_duplicates("metric").set_index("metric").change
+    curves["all off"] = curves.metric.map(every)
+    return curves.assign(**{"share of all": curves.change / curves["all off"].replace(0, np.nan)})
 
 
 def before_after(rows: Named, names: Sequence[str], probe: int, plain: str = injection.PLAIN) -> pd.DataFrame:
@@ -314,7 +331,7 @@ def ablation(plain: Mapping[int, Mapping[str, Any]], probe: int) -> dict[str, pd
 
 
 def against_ablation(alone: Mapping[str, pd.DataFrame], known: Mapping[int, Board], probe: int) -> pd.DataFrame:
-    """Whether importance foretells what a head's absence costs: Spearman correlations over all heads and within layers."""
+    """Whether importance predicts what a head's absence costs: Spearman correlations over all heads and within layers."""
     found = []
     for (name, frame), board in zip(alone.items(), known.values(), strict=True):
         scored = injection.ranking(board.rows[injection.PLAIN]["run"], probe)

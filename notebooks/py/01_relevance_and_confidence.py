@@ -54,7 +54,7 @@ print(run.summary(), sources(run), sep="\n")
 import pandas as pd
 from IPython.display import display
 
-from helpers import claims, figures, scoring, subjects, training
+from helpers import claims, figures, intervals, scoring, subjects, training
 from helpers.corpora.describe import describe
 from helpers.measures import agreement, report
 from helpers.measures.relevance import RULES
@@ -141,17 +141,20 @@ if studied[0].spec and run.corpus == "controlled":
     histories[title] = pd.read_csv(training.trained(control.spec).results / "history.csv")
 bleu = pd.concat(bleu).set_index(["model", "test set"])
 print(bleu.signature.iloc[0])
-run.table(bleu, "bleu", beam=beam).drop(columns="signature").style.format("{:.1f}", subset=["bleu", "low", "high"])
+run.table(bleu, "bleu", beam=beam, over=intervals.SENTENCES).drop(columns="signature").style.format(
+    "{:.1f}", subset=["bleu", "low", "high"]
+)
 
 # %%
 if run.corpus == "controlled":
-    by_phenomenon = run.table(pd.concat(accuracy, names=["model"]), "phenomena", beam=beam)
+    counted = {title: scoring.enough(table) for title, table in accuracy.items()}
+    by_phenomenon = run.table(pd.concat(counted, names=["model"]), "phenomena", beam=beam)
     shown = 100 * by_phenomenon.accuracy.unstack("phenomenon")
-    display(shown.style.format("{:.1f}", na_rep="").set_caption("% of marks met"))
+    display(shown.style.format("{:.1f}", na_rep="").set_caption("% of marks met, of 30 or more"))
     if studied[0].spec:
-        gap = run.table(scoring.gap(accuracy[studied[0].title], accuracy[title]), "needs_its_heads", beam=beam)
+        gap = run.table(scoring.gap(counted[studied[0].title], counted[title]), "needs_its_heads", beam=beam)
         caption = f"{studied[0].title}, %: marks met, and sentences with all their marks met"
-        display(gap.style.format("{:.1f}").set_caption(caption))
+        display(gap.style.format("{:.1f}", na_rep="").format("{:.0f}", subset="n").set_caption(caption))
 
 # %%
 if histories:
@@ -244,6 +247,7 @@ for subject in studied:
         split="dev",
         sentences=len(subject.dev),
         explained=few,
+        over=intervals.SENTENCES,
     )
 confidence = {title: table.confidence for title, table in tables.items()}
 relevance = {title: table.relevance for title, table in tables.items()}
@@ -271,8 +275,8 @@ run.figure(
 # where the paper's positional heads lie), beside random weights.
 
 # %%
-dominant = report.dominance(relevance | {"random weights": untrained["alpha_beta"].series()})
-run.table(dominant, "dominance", split="dev", explained=few).style.format("{:.2f}").format("{:.0f}", subset=["heads"])
+dominant = run.table(report.dominance(explained, untrained, resamples), "dominance", split="dev", explained=few)
+dominant.drop(columns="over").style.format("{:.2f}", na_rep="").format("{:.0f}", subset=["heads"])
 
 # %%
 run.figure(
@@ -297,11 +301,18 @@ confident = pd.DataFrame(
         for title, frame in tables.items()
     }
 ).T
-diffuse = report.DIFFUSE.of(studied[0]).xs("encoder")
+random_confidence = report.DIFFUSE.of(studied[0])
+diffuse = random_confidence.xs("encoder")
 confident.loc["random weights"] = [len(diffuse), int((diffuse > 0.8).sum()), diffuse.median(), diffuse.max(), float("nan")]
 run.table(confident, "confident_heads", split="dev").style.format(
     "{:.2f}", subset=["median", "largest", "widest interval"], na_rep=""
 ).format("{:.0f}", subset=["heads", "above 0.8"])
+
+# %%
+together = report.relevance_and_confidence(explained, confidence, untrained, random_confidence)
+run.table(together, "relevance_and_confidence", split="dev", explained=few)
+shown = together[(together.kind == "encoder") & ((together.rule == "alpha_beta") | (together.normalised == "ratio"))]
+shown.pivot(index=["model", "weights"], columns="rule", values="rho").style.format("{:.2f}")
 
 # %% [markdown]
 # ## Does importance follow function?
@@ -314,7 +325,7 @@ run.table(confident, "confident_heads", split="dev").style.format(
 
 # %%
 follows = agreement.follows_function(relevance, functions)
-run.table(pd.DataFrame([follows]), "follows_function", explained=few)
+run.table(pd.DataFrame([follows]), "follows_function", explained=few, over=intervals.HEADS)
 run.figure(
     figures.relevance_by_function(relevance, functions, follows),
     "relevance_by_function",
@@ -376,7 +387,7 @@ settled = {
     for title, by_rule in explained.items()
 }
 rows = {(title, rule): frame.set_index("n") for title, by_rule in settled.items() for rule, frame in by_rule.items()}
-run.table(pd.concat(rows, names=["model", "rule"]), "settling", explained=few)
+run.table(pd.concat(rows, names=["model", "rule"]), "settling", explained=few, over="draws of sentences")
 run.figure(
     figures.settling(settled),
     "settling",
@@ -402,20 +413,24 @@ measured = {
     subject.title: tables[subject.title][columns].assign(**{"activation x gradient": report.GRADIENT.of(subject, first=few)})
     for subject in studied
 }
-run.table(pd.concat(truths, names=["model"]), "leave_one_out", explained=few)
+run.table(pd.concat(truths, names=["model"]), "leave_one_out", explained=few, over=intervals.SENTENCES)
 agreed = {"loss, all models": report.truth_agreement({title: frame.loss for title, frame in truths.items()}, measured)}
 subject, held = studied[0], run.settings["truth"]
 if held:
     without = report.WITHOUT_BLEU.of(subject, first=held, repeats=resamples)
-    run.table(without, "leave_one_out_bleu", sentences=held)
+    run.table(without, "leave_one_out_bleu", sentences=held, over=intervals.SENTENCES)
     agreed[f"loss, {subject.title}"] = report.truth_agreement({subject.title: truths[subject.title].loss}, measured)
     agreed[f"BLEU, {subject.title}"] = report.truth_agreement({subject.title: without.bleu}, measured)
-    display(without.join(truths[subject.title].loss).sort_values("loss", ascending=False).head(12).style.format("{:.3f}"))
-run.table(pd.concat(agreed).rename_axis(["truth", "measure"]), "truth_agreement", explained=few)
+    shown = without.join(truths[subject.title].loss).sort_values("loss", ascending=False).head(12)
+    display(report.from_one(shown).style.format("{:.3f}"))
+differ = report.effects_that_differ({(title, seed): frame for title, frame in truths.items()})
+run.table(differ, "effects_that_differ", explained=few)
+told = pd.concat(agreed).rename_axis(["truth", "measure"])
+run.table(told.assign(shown=report.shown(differ, "encoder")), "truth_agreement", explained=few, over=intervals.HEADS)
 run.figure(
     figures.rank_correlations(agreed),
     "truth_agreement",
-    caption="How well each measure foretells what happens without a head.",
+    caption="How well each measure predicts what happens without a head.",
     explained=few,
 )
 

@@ -52,7 +52,7 @@ import pandas as pd
 import torch
 from IPython.display import display
 
-from helpers import claims, figures, subjects
+from helpers import claims, figures, intervals, subjects
 from helpers.measures import agreement
 from helpers.methods import curves, l0, pruning
 
@@ -127,7 +127,8 @@ pd.concat([curves.prices(*pair) for pair in zip(sweeps, studied, strict=True)], 
 quality = {}
 for title, sweep, subject in zip(titles, sweeps, studied, strict=True):
     kinds = "encoder" if sweep["kinds"] == ["encoder"] else "all_kinds"
-    quality[title] = curves.quality(sweep, subject, repeats)
+    worth = curves.worth(sweep, subject, curves.without_attention(sweep, names[0]), repeats)
+    quality[title] = curves.quality(sweep, subject, repeats).join(worth)
     run.table(quality[title], f"{kinds}_{sweep['name']}", resamples=repeats)
 of_encoder = {subject.title: quality[title] for title, (_, subject) in zip(titles, encoder, strict=False)}
 
@@ -186,12 +187,12 @@ run.table(settled, "gates_settled").style.format("{:.0f}", subset=["heads", "tot
 # has not adapted: a model that never had encoder heads (notebook 1's control) shows by how much.
 
 # %%
+run.table(pd.concat(of_encoder, names=["model"]), "fig7_bleu_by_heads", resamples=repeats)
 run.figure(
     figures.pruning_curves(curves.curve_points(of_encoder)),
     "fig7_bleu_by_heads",
     caption="BLEU by the number of encoder heads that L0 pruning keeps.",
     answers="Voita et al., figure 7",
-    table=f"encoder_{encoder[0][0]['name']}",
     resamples=repeats,
 )
 
@@ -212,7 +213,7 @@ run.figure(
 
 # %%
 within = {title: curves.largest_pruning(table) for title, table in quality.items()}
-run.table(pd.concat(within, names=["model"]), "largest_pruning", loss=curves.LOSS).style.format(
+run.table(pd.concat(within, names=["model"]), "largest_pruning", loss=curves.LOSS, over=intervals.SENTENCES).style.format(
     "{:+.2f}", subset=["change", "low", "high"], na_rep=""
 )
 
@@ -230,9 +231,11 @@ run.table(pd.concat(within, names=["model"]), "largest_pruning", loss=curves.LOS
 
 # %%
 of_all = {subject.title: quality[title] for title, (_, subject) in zip(titles[len(encoder) :], every, strict=True)}
-display(run.table(curves.table_2(of_all), "table2_all_kinds", resamples=repeats).style.format("{:.2f}", na_rep=""))
+table_2 = run.table(curves.table_2(of_all), "table2_all_kinds", resamples=repeats)
+display(table_2.style.format("{:.2f}", subset=table_2.select_dtypes("number").columns, na_rep="").format(na_rep=""))
 scratch = {subject.title: curves.against_scratch(sweep, subject, repeats) for sweep, subject in every}
-run.table(pd.concat(scratch, names=["model"]), "trained_minus_scratch", resamples=repeats).style.format("{:+.2f}")
+scratch = pd.concat(scratch, names=["model"])
+run.table(scratch, "trained_minus_scratch", resamples=repeats, over=intervals.SENTENCES).style.format("{:+.2f}")
 
 # %% [markdown]
 # The last table is "pruned from the trained model minus the same map from scratch", paired. The two have as many steps, but
@@ -304,6 +307,7 @@ run.figure(
 # %%
 drift = pd.concat({title: curves.drift(by_count) for title, by_count in functions.items()}, names=["model"])
 run.table(drift, "function_drift", split="dev")
+run.table(curves.retained_more_than_chance(functions), "retained_more_than_chance", split="dev").style.format(precision=3)
 
 # %% [markdown]
 # ## Other ways to choose heads, at equal numbers
@@ -317,7 +321,7 @@ run.table(drift, "function_drift", split="dev")
 # %%
 if plan["compared"]:
     shots = {subject.title: curves.one_shot_quality(sweep, subject, repeats) for sweep, subject in encoder}
-    run.table(pd.concat(shots, names=["model"]), "at_once", resamples=repeats)
+    run.table(pd.concat(shots, names=["model"]), "at_once", resamples=repeats, over=intervals.SENTENCES)
     equal = pd.concat([curves.equal_heads(of_encoder[title], shot, title) for title, shot in shots.items()])
     at_once = equal[equal.panel.str.contains("at once")]
     run.figure(
@@ -339,7 +343,7 @@ else:
 # %%
 for penalty in plan["compared"]:
     trained = pd.concat({t: curves.trained_on(table, penalty) for t, table in of_encoder.items()}, names=["model"])
-    run.table(trained, f"trained_on_{penalty:g}", resamples=repeats)
+    run.table(trained, f"trained_on_{penalty:g}", resamples=repeats, over=intervals.SENTENCES)
     numbers = {name: "{:.4f}" if name == "dev_loss" else "{:.2f}" for name in trained if name != "heads"}
     display(trained.style.format(numbers).set_caption(f"at the head count of λ = {penalty:g}"))
 
@@ -367,11 +371,11 @@ truths = {
     for title, table in worths.items()
     for truth in ("leave-one-out", "kept by L0")
 }
-run.table(pd.concat(truths, names=["truth", "criterion"]), "criteria_against_truths")
+run.table(pd.concat(truths, names=["truth", "criterion"]), "criteria_against_truths", over=intervals.HEADS)
 run.figure(
     figures.rank_correlations(truths),
     "criteria_against_truths",
-    caption="How well each criterion foretells the loss without a head and how long L0 keeps it.",
+    caption="How well each criterion predicts the loss without a head and how long L0 keeps it.",
 )
 
 # %% [markdown]

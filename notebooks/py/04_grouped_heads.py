@@ -53,7 +53,7 @@ print(run.summary(), sources(run), sep="\n")
 import pandas as pd
 from IPython.display import display
 
-from helpers import claims, figures, subjects, tasks
+from helpers import claims, figures, intervals, subjects, tasks
 from helpers import grouped_figures as drawn
 from helpers.methods import grouped
 from helpers.methods import grouped_tables as tables
@@ -125,11 +125,11 @@ pd.DataFrame(facts)
 # %%
 table = scored[tasks.TRANSLATION]
 chosen = tables.of_table_1(translation)
-cost, fast = tables.costs(chosen), run.table(tables.speed(chosen), "speed")
+cost, fast = tables.costs(chosen), run.table(tables.speed(chosen), "speed", over=intervals.ROUNDS)
 table_1 = run.table(
     tables.table_1(table[table.index.isin(chosen, level="row")], cost, fast), "table1_translation", resamples=repeats
 )
-table_1.style.format("{:.2f}", na_rep="").format("{:.0f}", subset=["heads"])
+table_1.style.format(precision=2, na_rep="").format("{:.0f}", subset=["heads"])
 
 # %%
 run.figure(
@@ -151,7 +151,7 @@ run.figure(
 
 # %%
 others = {kind: found for kind, found in scored.items() if kind != tasks.TRANSLATION}
-run.table(tables.table_others(others), "table4_table6_other_tasks", resamples=repeats).style.format("{:.2f}", na_rep="")
+run.table(tables.table_others(others), "table4_table6_other_tasks", resamples=repeats).style.format(precision=2, na_rep="")
 
 # %%
 compared = tables.gains(scored)
@@ -164,7 +164,7 @@ run.figure(
 for kind in others:
     found = {name: rows[kind][name] for name in (VANILLA, GHT, PS)}
     kept = tables.costs(found).join(tables.speed(found))
-    display(run.table(kept, f"cost_{tasks.setting(kind)}").style.format("{:.2f}").set_caption(kind))
+    display(run.table(kept, f"cost_{tasks.setting(kind)}", over=intervals.ROUNDS).style.format("{:.2f}").set_caption(kind))
 
 # %% [markdown]
 # What the summarizer writes, first examples of the test set:
@@ -361,7 +361,7 @@ if start:
     again = tables.statistics(late, plan["beam"])
     later = tables.scores(late, again, grouped.FURTHER, repeats)
     run.table(later, "converged", resamples=repeats, model=subjects.names(run.settings, models)[0])
-    display(later.style.format("{:.2f}"))
+    display(later.style.format(precision=2))
 else:
     print("Not in this run: the setting grouping.converged is 0.")
 
@@ -376,7 +376,7 @@ if plan["seeds"] > 1:
     every = tables.per_seed(scored, seed=seed)
     run.table(tables.over_seeds(every), "seeds")
     run.figure(drawn.seeds(every), "seeds", caption="Each method's score over trainings of several seeds.")
-    display(tables.over_seeds(every).style.format("{:.2f}"))
+    display(tables.over_seeds(every).style.format(precision=2))
 else:
     print("One seed in this run: the intervals above are over test examples, not over trainings.")
 

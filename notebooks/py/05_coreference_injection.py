@@ -55,9 +55,10 @@ print(run.summary(), sources(run), sep="\n")
 import pandas as pd
 from IPython.display import display
 
-from helpers import claims, figures, tasks
+from helpers import claims, figures, intervals, tasks
 from helpers import injection_figures as drawn
 from helpers.measures.agreement import rank_agreement
+from helpers.measures.report import from_one
 from helpers.methods import injection
 from helpers.methods import injection_tables as tables
 from helpers.methods.injection import MAIN, PLAIN
@@ -194,7 +195,7 @@ if "masks" in parts:
 
 # %%
 alone = tables.ablation({number: one.rows[PLAIN] for number, one in boards.items()}, plan["probe"])
-run.table(pd.concat(alone, names=["seed"]), "ablation")
+run.table(pd.concat(alone, names=["seed"]), "ablation", over=intervals.SENTENCES)
 run.figure(drawn.ablation(alone), "ablation", caption="How much the loss rises with one head off.")
 run.table(tables.against_ablation(alone, boards, plan["probe"]), "importance_and_ablation").round(2)
 
@@ -210,7 +211,7 @@ run.table(tables.against_ablation(alone, boards, plan["probe"]), "importance_and
 # %%
 names = [name for part in ("main", "selection") for name in parts.get(part, {})]
 table = tables.scores(board, names)
-run.table(table, "injection", resamples=repeats)
+run.table(tables.beside_baselines(table, board), "injection", resamples=repeats)
 run.figure(
     drawn.changes(table[table.row != PLAIN]),
     "injection",
@@ -261,8 +262,8 @@ if len(grouped):
 # ## Do injected heads come to matter?
 
 # %%
-chosen = [name for name in (MAIN, "injected, random", "injected, highest") if name in board.rows]
-moved = run.table(tables.before_after(board.rows, chosen, plan["probe"]), "before_after")
+moved = tables.before_after(board.rows, list(injection.moved(parts)), plan["probe"])
+run.table(from_one(moved), "before_after")
 run.figure(drawn.before_after(moved), "before_after", caption="Importance of the injected heads before and after training.")
 moved.groupby("row", sort=False)[["before", "after", "rank_before", "rank_after", "loss_before", "loss_after"]].mean().round(3)
 
@@ -276,7 +277,8 @@ moved.groupby("row", sort=False)[["before", "after", "rank_before", "rank_after"
 
 # %%
 if "quality" in parts:
-    curve = run.table(tables.quality_curve(board, parts["quality"]), "clusters", resamples=repeats)
+    curve = tables.quality_curve(board, parts["quality"])
+    run.table(tables.beside_baselines(curve, board), "clusters", resamples=repeats)
     run.figure(
         drawn.quality(curve), "clusters", caption="How good the clusters must be for injection to help.", resamples=repeats
     )

@@ -52,7 +52,7 @@ print(run.summary(), sources(run), sep="\n")
 import pandas as pd
 from IPython.display import display
 
-from helpers import claims, comparison_figures, figures, subjects
+from helpers import claims, comparison_figures, figures, intervals, subjects
 from helpers.methods import comparison, comparison_tables
 
 figures.style()
@@ -91,6 +91,20 @@ pd.DataFrame(
     ]
 ).set_index(["model", "seed"])
 
+# %% [markdown]
+# What there is to predict: how much the loss rises with all heads of a kind off at once, and how many single heads change it
+# by their absence at all. Where fewer than half do, a correlation with the loss without a head is one with noise (`shown` is
+# False).
+
+# %%
+own, few = comparison_tables.studied_runs(run.settings, [] if pretrained else names, jobs, seed), run.settings["relevance"]
+differ = None
+if own:
+    worth = run.table(comparison_tables.worth_of_kinds(own, few), "worth_of_kinds", split="dev", sentences=few)
+    display(worth.drop(columns="over").style.format("{:.2f}").format("{:.0f}", subset=["heads"]))
+    differ = run.table(comparison_tables.effects(own, few), "effects_of_heads", split="dev", sentences=few)
+    display(differ.drop(columns="over").style.format("{:.2f}", subset=["share"]))
+
 # %%
 first = next(iter(tables))
 shown = [name for name in comparison_tables.SHOWN if name in tables[first] and tables[first][name].notna().any()]
@@ -116,7 +130,7 @@ run.figure(
 # between families.
 
 # %%
-agreement = comparison_tables.agreement(tables)
+agreement = comparison_tables.agreement(tables, differ)
 run.table(agreement, "agreement")
 matrices = {kind: part.drop(columns="kind") for kind, part in agreement.groupby("kind", sort=False)}
 run.figure(
@@ -135,13 +149,13 @@ run.figure(
 # models whose encoder attention is worth little, there is nothing to predict and the correlations mean nothing.
 
 # %%
-predictors = comparison_tables.predictors(tables, seconds)
+predictors = comparison_tables.predictors(tables, seconds, differ)
 run.table(predictors, "predictors")
 within = predictors[predictors["heads"] == "within layers"].drop(columns="heads")
 run.figure(
     comparison_figures.predictors(within, per="gradient importance"),
     "predictors",
-    caption="How well each measure foretells the loss without a head and how long L0 keeps it.",
+    caption="How well each measure predicts the loss without a head and how long L0 keeps it.",
 )
 
 # %%
@@ -215,7 +229,7 @@ contests = {
 }
 contests = {place: part for place, part in contests.items() if len(part)}
 if contests:
-    run.table(pd.concat(contests, names=["model", "seed", "row"]), "removed_and_trained_on")
+    run.table(pd.concat(contests, names=["model", "seed", "row"]), "removed_and_trained_on", over=intervals.SENTENCES)
     ranked = comparison_tables.over_seeds(contests, ("criterion", "test set"))
     run.table(ranked, "contest").style.format("{:.2f}", subset=["heads", "value", "low", "high"], na_rep="")
 else:
@@ -239,7 +253,9 @@ if contests:
 # %%
 if contests:
     against = comparison_tables.against(contests)
-    display(run.table(against, "contest_paired").style.format("{:.2f}", na_rep=""))
+    display(run.table(against, "contest_paired", over=intervals.TEXTS).style.format("{:.2f}", na_rep=""))
+    corrected = run.table(comparison_tables.against_l0(contests), "contest_against_l0", resamples=repeats)
+    display(corrected.drop(columns="over").style.format(precision=2, na_rep=""))
 
 # %% [markdown]
 # ## The first paper's headlines, over seeds
@@ -251,7 +267,7 @@ if contests:
 headlines = comparison_tables.headlines(
     {place: comparison_tables.headline(job, studied[place], repeats) for place, job in zip(studied, swept, strict=True)}
 )
-run.table(headlines, "headlines").style.format("{:.1f}", na_rep="")
+run.table(headlines, "headlines").style.format(precision=1, na_rep="")
 
 # %% [markdown]
 # ## The questions that the papers leave open

@@ -87,3 +87,10 @@ def at(x: Sequence[float], y: Sequence[float], where: float) -> float:
         if left < where < right:
             return low + (high - low) * (where - left) / (right - left)
     return math.nan
+
+
+def holm(p: Sequence[float]) -> list[float]:
+    """The closed test by definition: of each p the largest Bonferroni value of any family that it is in."""
+    every = range(len(p))
+    families = [family for size in range(1, len(p) + 1) for family in itertools.combinations(every, size)]
+    return [max(min(1.0, len(f) * min(p[i] for i in f)) for f in families if one in f) for one in every]

@@ -120,6 +120,8 @@ def recipes() -> dict[str, Callable[[], Recipe]]:
         "leave one out": {"first": few},
         "leave one out, BLEU": {"first": 3, "repeats": 50},
         "gradient importance": {"first": few},
+        "syntactic heads held out": {"repeats": 50},
+        "kinds off": {"first": few},
     }
     for name, told in options.items():
         found[f"analysis, {name}"] = lambda name=name, told=told: analysis.ANALYSES[name].recipe(model, **told)

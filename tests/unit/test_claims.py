@@ -7,8 +7,8 @@ from helpers import claims
 from helpers.study import StudyError
 
 BASE = {
-    "id": "a", "paper": "one", "section": "section 1", "chapter": "03_l0_pruning", "claim": "Heads can go.", "printed": "10 of 48",
-    "rule": "The change is above 0.", "natural": {"missing": "a model"},
+    "id": "a", "paper": "one", "section": "section 1", "chapter": "03_l0_pruning", "claim": "Heads can go.",
+    "printed": "10 of 48", "rule": "The change is above 0.", "natural": {"missing": "a model"},
 }  # fmt: skip
 EVIDENCE = {"table": "03_l0_pruning/t", "value": "change", "low": "low", "high": "high", "label": ["model"]}
 
@@ -82,7 +82,14 @@ def test_thresholds_are_numbers_columns_or_the_best_of_other_rows():
 
 def test_what_is_hollow_or_was_trained_too_seldom_is_not_testable_whatever_its_rows_say():
     table = frame(("x", 2.0, 1.0, 3.0), ("floor", -1.5, -2.0, -1.0))
-    worth = {"table": "03_l0_pruning/t", "where": {"model": "floor"}, "value": "change", "scale": -1, "least": 5, "unit": "BLEU"}
+    worth = {
+        "table": "03_l0_pruning/t",
+        "where": {"model": "floor"},
+        "value": "change",
+        "scale": -1,
+        "least": 5,
+        "unit": "BLEU",
+    }
     one = judged(table, claim(where={"model": "x"}, worth=worth))[0]
     assert (one.verdict, one.hollow) == ("not testable", True) and "1.5 BLEU" in one.why and "2.0 [1.0, 3.0]" in one.number
     assert judged(table, claim(where={"model": "x"}, worth=worth | {"least": 1}))[0].verdict == "seen"

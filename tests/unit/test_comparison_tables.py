@@ -7,9 +7,9 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
-from scipy.stats import spearmanr, t, ttest_1samp
+from scipy.stats import norm, spearmanr, t, ttest_1samp
 
-from helpers import corpora, study, subjects, training
+from helpers import corpora, intervals, study, subjects, training
 from helpers.corpora import tokens
 from helpers.heads.sites import KINDS
 from helpers.methods import comparison, comparison_tables
@@ -17,6 +17,7 @@ from helpers.methods.comparison_tables import (
     SMALL,
     SURE,
     against,
+    against_l0,
     agreement,
     along,
     best,
@@ -32,6 +33,7 @@ from helpers.methods.comparison_tables import (
     print_recipes,
     reliability,
     stability,
+    stepped_up,
     stored_as,
 )
 from tests.unit.test_matching import permuted
@@ -99,7 +101,7 @@ def test_seeds_within_models():
     freedom = parts.sum() ** 2 / (parts[0] ** 2 / 2 + parts[1] ** 2 / 1)
     mean, half = (a.mean() + b.mean()) / 2, t.ppf(0.975, freedom) * np.sqrt(parts.sum())
     assert found == {"rho": pytest.approx(np.tanh(mean)), "low": pytest.approx(np.tanh(mean - half)),
-                     "high": pytest.approx(np.tanh(mean + half)), "models": 5}  # fmt: skip
+                     "high": pytest.approx(np.tanh(mean + half)), "models": 5, "over": intervals.TEXTS}  # fmt: skip
 
 
 def test_one_seed_of_several_models():
@@ -207,7 +209,36 @@ def test_reliability_of_two_halves():
     values = [rho(part.xs(0, level="half").confidence, part.xs(1, level="half").confidence) for part in halves.values()]
     row = found.loc[("encoder", "confidence")]
     assert [row.rho, row.low, row.high] == pytest.approx(fisher(values))
+    whole = [2 * value / (1 + value) for value in fisher(values)]
+    assert row[["reliability", "reliability_low", "reliability_high"]].tolist() == pytest.approx(whole)
+    assert row.bound == pytest.approx(np.sqrt(max(whole[0], 0))) and found.bound["encoder", "cp"] > 0.99
     assert "votes" not in found.index.unique("measure") and "decoder" not in found.index.unique("kind")
+
+
+def test_twice_as_many_texts_are_as_reliable_as_the_formula_says():
+    """Measured on simulated heads: the same value on every text, and noise of its own on each."""
+    rng = np.random.default_rng(0)
+    truth = rng.normal(size=40_000)
+    noise = rng.normal(size=(4, 40_000))  # of four sets of texts
+    measured = truth + noise
+    half = np.corrcoef(measured[0], measured[1])[0, 1]
+    whole = np.corrcoef(measured[:2].mean(0), measured[2:].mean(0))[0, 1]
+    assert stepped_up(half) == pytest.approx(whole, abs=0.01) and stepped_up(half, 1) == pytest.approx(half)
+    # and its root is how far the measure goes with what it measures
+    assert np.sqrt(stepped_up(half)) == pytest.approx(np.corrcoef(measured[:2].mean(0), truth)[0, 1], abs=0.01)
+
+
+def test_correlations_with_noise_are_not_shown():
+    tables = {ONE: table(), ("EN-RU news, all kinds", 2): table(1)}
+    kinds = pd.MultiIndex.from_tuples(
+        [(*place, kind) for place in (ONE, TWO) for kind in ("encoder", "cross")], names=["model", "seed", "kind"]
+    )
+    differ = pd.DataFrame({"heads": [16, 6, 16, 6], "differ": [9, 1, 7, 4]}, kinds)  # half in the encoder, 5 of 12 in cross
+    found = predictors(tables, {}, differ)
+    assert found.shown[found.kind == "encoder"].all() and not found.shown[found.kind == "cross"].any()
+    assert predictors(tables, {}).shown.all()
+    pairs = agreement(tables, differ).set_index(["kind", "one", "other"]).shown
+    assert not pairs["cross", "confidence", "leave-one-out"] and pairs["cross", "alpha_beta", "confidence"]
 
 
 @pytest.fixture
@@ -278,7 +309,7 @@ def test_stability_over_pairs_of_seeds():
 
 
 def test_stability_without_pairs():
-    assert list(stability({ONE: table()}, {})) == ["measure", "kind", "compared", "rho", "low", "high", "models"]
+    assert list(stability({ONE: table()}, {})) == ["measure", "kind", "compared", "rho", "low", "high", "models", "over"]
 
 
 def test_likeness():
@@ -318,6 +349,18 @@ def test_one_seed_keeps_its_own_interval():
     assert found.value["random"] == 2 and np.isnan(found.low["random"]) and np.isnan(found.high["random"])
     without = over_seeds({ONE: contest(cp=4.0).drop(columns=["low", "high"])}, ("criterion",))
     assert without.low.isna().all() and without.value.tolist() == [4]
+
+
+def test_every_criterion_against_l0_is_one_family():
+    one = contest(**{"L0 (trained)": 0.0, "cp": 2.0, "random": [1.0, 3.0]})
+    one = one.assign(above=one.change, above_low=one.low, above_high=one.high)
+    found = against_l0({ONE: one}).set_index("criterion")
+    assert found.index.tolist() == ["random", "cp"] or found.index.tolist() == ["cp", "random"]
+    assert found.family.eq(1).all() and np.isnan(found.p["random"])  # several draws of one seed have no interval
+    assert found.p["cp"] == pytest.approx(2 * norm.sf(2 / (1.5 / norm.ppf(0.975)))) == found.p_holm["cp"]
+    seeds = {("EN-RU news", n): one.assign(above=one.change + n) for n in (1, 2, 4)}
+    found = against_l0(seeds).set_index("criterion")
+    assert found.p["cp"] == pytest.approx(ttest_1samp([3.0, 4.0, 6.0], 0).pvalue) and found.family.eq(2).all()
 
 
 def test_models_are_not_mixed():

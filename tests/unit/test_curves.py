@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 
 import matplotlib.pyplot as plt
@@ -193,6 +194,31 @@ def test_quality_at_once(swept):
         assert row.low <= row.bleu <= row.high
 
 
+def test_what_encoder_attention_is_worth(swept):
+    sweep, subject, table = swept["encoder"]
+    found = curves.worth(sweep, subject, repeats=REPEATS)
+    bleu = table.bleu.xs("test", level="test set")
+    for name in bleu.index:
+        row, whole = found.loc[(name, "test")], bleu.control - bleu.floor
+        assert row.worth == pytest.approx(whole) and row.share == pytest.approx((bleu[name] - bleu.floor) / whole)
+    assert (found.worth_low <= found.worth).all() and "floor gap" not in found
+    # the control keeps all and the floor nothing, whatever sentences are drawn
+    ends = ["share", "share_low", "share_high"]
+    assert found.loc[("control", "test"), ends].eq(1).all() and found.loc[("floor", "test"), ends].eq(0).all()
+    assert curves.worth(*swept["all"][:2]).empty
+
+
+def test_the_gap_of_the_two_floors(swept):
+    sweep, subject, table = swept["encoder"]
+    found = curves.worth(sweep, subject, subject, REPEATS)  # as if the start were the model without from the start
+    bleu = table.bleu.xs("test", level="test set")
+    sides = [curves._statistics(subject, run, "test", 1) for run in (None, sweep["runs"]["floor"])]
+    gap = found.loc[("L0 0.03", "test"), ["floor gap", "floor gap_low", "floor gap_high"]]
+    assert gap.tolist() == pytest.approx(scoring.bleu_interval(*sides, REPEATS))
+    wanted = (bleu["L0 0.03"] - bleu.start) / (bleu.control - bleu.start)
+    assert found.loc[("L0 0.03", "test"), "share from the start"] == pytest.approx(wanted)
+
+
 # --- tables made by hand ---------------------------------------------------------------------------------------------
 
 
@@ -204,7 +230,7 @@ def by_hand(*rows, split="test", total=24):
         records[name, split] = dict(zip(KINDS, kept, strict=True)) | {
             "heads": sum(kept), "total": total, "method": method, "penalty": penalty, "bleu": bleu, "low": bleu - 1,
             "high": bleu + 2, "change": change[0], "change_low": change[1], "change_high": change[2], "dev_loss": 9 - bleu / 10,
-            "soft_dev_loss": np.nan, "undecided": np.nan,
+            "soft_dev_loss": np.nan, "undecided": np.nan, "steps": 10, "schedule": f"10 at {name}",
         }  # fmt: skip
     table = pd.DataFrame.from_dict(records, orient="index")
     table.index = pd.MultiIndex.from_tuples(table.index, names=["run", "test set"])
@@ -256,10 +282,15 @@ OpenSubtitles | 6/9/13 | 32.27 | 31.84
 def test_table_2():
     found = curves.table_2({"EN-RU": HAND, "EN-DE": HAND.drop(["scratch 0.3"], level="run")})
     assert found.index.names == ["text", "heads"]
-    assert list(found) == ["pruned", "pruned, low", "pruned, high", "from scratch", "from scratch, low", "from scratch, high"]
+    names = ("pruned", curves.CONTROL, curves.SCRATCH)
+    assert list(found) == [f"{name}{x}" for name in names for x in ("", ", low", ", high", ", schedule")] + ["over"]
+    whole = found.loc["EN-RU, test"].iloc[0]  # one plain training, as in the paper; what trained on is a column of its own
+    assert (whole[curves.SCRATCH], whole[f"{curves.SCRATCH}, schedule"]) == (20, "10 at start")
+    assert (whole[curves.CONTROL], whole[f"{curves.CONTROL}, schedule"]) == (21, "10 at control")
+    assert found[curves.CONTROL].notna().sum() == 2
     ours = found[~found.index.get_level_values("text").str.startswith("printed")]
     nan = np.nan
-    wanted = [("8/8/8", nan, 21.0), ("7/7/7", 21.5, nan), ("4/5/6", 20.9, nan), ("3/4/5", 20.75, 18.5),
+    wanted = [("8/8/8", nan, 20.0), ("7/7/7", 21.5, nan), ("4/5/6", 20.9, nan), ("3/4/5", 20.75, 18.5),
               ("2/4/6", 20.95, nan), ("1/1/1", 19.0, nan)]  # fmt: skip
     for text, scratch in (("EN-RU, test", 18.5), ("EN-DE, test", nan)):
         part = ours.loc[text]
@@ -268,7 +299,7 @@ def test_table_2():
             assert own == heads_kept
             numbers[1] = scratch if numbers[1] == 18.5 else numbers[1]
             np.testing.assert_array_equal([pruned, trained], numbers)
-        # whole first, then ever fewer heads; control under "from scratch", as in the paper
+        # whole first, then ever fewer heads
         numbers = [sum(map(int, row.split("/"))) for row in part.index]
         assert numbers == sorted(numbers, reverse=True) and numbers[0] == 24
         for name in ("pruned", "from scratch"):
@@ -289,8 +320,19 @@ def test_table_2_of_a_sweep(swept):
     like, scratch = (table.loc[(name, "test")] for name in ("L0 0.03", "scratch 0.03"))
     row = found.loc["/".join(str(int(like[kind])) for kind in KINDS)]
     assert (row["pruned"], row["from scratch"]) == (like.bleu, scratch.bleu)
-    assert found.iloc[0].isna().tolist() == [True] * 3 + [False] * 3 and len(found) == 3
-    assert found.iloc[0]["from scratch"] == table.bleu["control", "test"]
+    assert found.iloc[0].isna().tolist() == [True] * 4 + [False] * 9 and len(found) == 3
+    assert found.iloc[0]["from scratch"] == table.bleu["start", "test"]
+    assert found.iloc[0][curves.CONTROL] == table.bleu["control", "test"]
+    # as many steps, at other rates
+    plan = swept["all"][0]["runs"]["L0 0.03"]["training"]
+    assert row["pruned, schedule"] == f"150 at 0.01, then {plan['steps']} at {plan['learning_rate']:g}"
+    assert row["from scratch, schedule"] == f"{150 + plan['steps']} at 0.01" and like.steps == scratch.steps
+
+
+def test_a_pretrained_model_has_no_schedule_of_its_own():
+    run = {"method": {"name": "none"}, "training": {"steps": 1250, "learning_rate": 5e-4}}
+    assert curves.schedule({"pretrained": "folder"}) == (0, "pretrained")
+    assert curves.schedule({"pretrained": "folder"}, run) == (1250, "pretrained, then 1,250 at 0.0005")
 
 
 def test_pruned_against_scratch(swept):
@@ -475,6 +517,20 @@ def test_drift_does_not_mind_labels():
     index = pd.MultiIndex.from_tuples([("encoder", 0, 0)], names=["kind", "layer", "head"])
     found = curves.drift({2: pd.Series([[("syntactic", "nsubj")]], index), 1: pd.Series([[("syntactic", "dobj")]], index)})
     assert found.same.tolist() == [1, 1]  # the function is the same, its relation another
+
+
+def test_whether_functions_stay_against_all_draws():
+    index = pd.MultiIndex.from_tuples([("encoder", 0, head) for head in range(6)], names=["kind", "layer", "head"])
+    before = pd.Series([[("rare", "")], [("rare", ""), ("dobj", "")], [("dobj", "")], [], [], []], index)
+    found = curves.retained_more_than_chance({"a": {6: before, 3: before.iloc[[0, 2, 5]]}}).set_index("function")
+    assert found["heads"].eq(3).all() and found.family.eq(3).all() and list(found.index) == ["any", "dobj", "rare"]
+    drawn = [set(heads) for heads in itertools.combinations(range(6), 3)]
+    for name, had, stay in (("any", {0, 1, 2}, 2), ("dobj", {1, 2}, 1), ("rare", {0, 1}, 1)):
+        row = found.loc[name]
+        assert (row.had, row.stay) == (len(had), stay)
+        assert row.p == pytest.approx(np.mean([len(heads & had) >= stay for heads in drawn]))
+        assert row.expected == pytest.approx(np.mean([len(heads & had) for heads in drawn]))
+    assert found.p_holm["any"] == pytest.approx(3 * found.p["any"] if 3 * found.p["any"] < 1 else 1)
 
 
 # --- removed for good ------------------------------------------------------------------------------------------------

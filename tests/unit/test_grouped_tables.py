@@ -11,7 +11,7 @@ import torch
 from scipy import stats
 from scipy.spatial.distance import pdist, squareform
 
-from helpers import heads, models, scoring, study, tasks
+from helpers import heads, intervals, models, scoring, study, tasks
 from helpers.corpora import tokens
 from helpers.heads.sites import ADDRESS
 from helpers.methods import grouped, grouping
@@ -293,6 +293,12 @@ def test_ablations_are_against_the_model_they_are_of(made):
             assert np.isnan([line.change, line.change_low, line.change_high]).all()
         else:
             assert line.change == pytest.approx(line.value - table.value[line.model]) and line.change_low <= line.change_high
+    assert table.family.eq(11).all() and table.p.isna().sum() == 2  # both references
+    changed = table.drop([GHT, PS])
+    assert changed.p_holm.tolist() == pytest.approx(intervals.holm(changed.p)) and (changed.p_holm >= changed.p).all()
+    assert (table.shares[PS], table.shares[BOTH]) == (BOTH, PS)  # the same heads, whatever is done with them afterwards
+    assert (table.shares[NO_CONSTRAINT], table.shares[SECOND]) == (SECOND, NO_CONSTRAINT)
+    assert (table.shares.drop([PS, BOTH, NO_CONSTRAINT, SECOND]) == "").all()
     assert table.printed[NO_DIVERSIFICATION] == pytest.approx(np.mean([-0.7, -1.0, -0.6, -0.9, -0.8]))
     assert table.printed[SECOND] == pytest.approx(np.mean([-2.0, -0.9, -0.8, -0.8, -1.1]))
     assert table.printed[table.printed.isna()].index.tolist() == [GHT, "GHT, map O", PS, "votes once settled", "GHT-PS, map O"]
@@ -309,6 +315,17 @@ def test_scores_by_number_of_groups(made):
     values = table.value.droplevel(["test set", "metric"])
     assert found.value.tolist() == [*values[names[:6]], values["GHT, 4 groups"]]  # a group each: nothing goes
     assert (found.panel == TEST).all() and (found.unit == "BLEU").all()
+    assert found.change.tolist() == [*table.change.droplevel(["test set", "metric"])[names[:6]], found.change.iloc[5]]
+
+
+def test_comparisons_by_number_of_groups_are_one_family(made):
+    names = [VANILLA, GHT, PS, "GHT, 1 groups", "GHT, 4 groups"]
+    runs = {name: made[name] for name in names}
+    table = tables.scores(runs, counted(runs, dict(zip(names, range(3, 8), strict=True))), repeats=30)
+    found = tables.by_groups(table, 2, 4)
+    # neither vanilla nor the run that stands in both columns is a comparison of its own
+    assert found.family.eq(4).all() and found.p.isna().tolist() == [True, False, False, False, False, True]
+    assert found.p_holm.iloc[1:5].tolist() == pytest.approx(intervals.holm(found.p.iloc[1:5]))
 
 
 # --- groups ----------------------------------------------------------------------------------------------------------

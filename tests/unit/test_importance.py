@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import math
 import warnings
 from functools import partial
@@ -14,7 +15,7 @@ from transformers.models.t5.modeling_t5 import T5LayerNorm
 from transformers.pytorch_utils import prune_linear_layer
 
 from helpers import heads, measures, scoring
-from helpers.measures.importance import importance, leave_one_out, leave_one_out_bleu
+from helpers.measures.importance import importance, kinds_off, leave_one_out, leave_one_out_bleu
 from helpers.study import StudyError
 from tests.reference import importance as slow
 from tests.unit.tiny_models import PAD, SEQ2SEQ, tiny_batch, tiny_model
@@ -115,6 +116,21 @@ def test_leaving_a_head_out_is_cutting_it(family):
     ratios = change[drawn].sum(1) / tokens[drawn].sum(1)[:, None]
     np.testing.assert_allclose(found.low, np.quantile(ratios, 0.025, axis=0), atol=1e-5)
     np.testing.assert_allclose(found.high, np.quantile(ratios, 0.975, axis=0), atol=1e-5)
+
+
+@families
+def test_all_heads_of_a_kind_off_are_all_heads_removed(family):
+    model = tiny_model(family)
+    found, every = kinds_off(model, batches(family)), heads.index(model)
+    count = sum(targets(family, one) for one in examples(family))
+    whole = sum(loss_sum(model, family, one) for one in examples(family)) / count
+    assert found.index.tolist() == list(every.unique("kind"))
+    for kind, row in found.iterrows():
+        gone = [address for address in every if address[0] == kind]
+        cut = heads.remove(copy.deepcopy(model), gone)
+        rise = sum(loss_sum(cut, family, one) for one in examples(family)) / count - whole
+        assert (row["heads"], row.whole) == (len(gone), pytest.approx(whole, rel=1e-5))
+        assert row.loss == pytest.approx(rise, abs=1e-4) and row.low <= row.loss <= row.high
 
 
 @pytest.mark.parametrize("kinds, runs", [(None, 1 + 8), ("encoder", 1 + 8), (("decoder", "cross"), 1)])

@@ -27,7 +27,7 @@ from tests.unit.tiny_injection import SEED
 
 MASKED, MIXED = "masked, lowest", "layer of its own, upper"
 ROUGE = ["ROUGE-1", "ROUGE-2", "ROUGE-L"]
-COLUMNS = ["row", "metric", "value", "low", "high", "change", "change_low", "change_high", "percent", "heads"]
+COLUMNS = ["row", "metric", "value", "low", "high", "change", "change_low", "change_high", "percent", "heads", "over"]
 
 
 @pytest.fixture(scope="module")
@@ -210,14 +210,18 @@ def test_events_that_rows_tell(board):
 
 def test_baselines_tell_the_right_events_of_guessed_people(board):
     table = tables.baselines(board, 3).set_index(["row", "metric"])
-    names = [f"reference with {name}" for name in ("random people", "the speaker", "the nearest name")]
-    assert list(table.index.unique("row")) == names and list(table) == ["value", "low", "high"]
+    names = [f"baseline: {name}" for name in ("random people", "the speaker", "nearest name")]
+    assert list(table.index.unique("row")) == names and list(table) == COLUMNS[2:]
+    plain = tables.scores(board, [PLAIN]).set_index("metric")
     for name, way in zip(names, ("random", "speaker", "nearest"), strict=True):
         texts = conversations.guesses(board.dialogues, way, 3)
         counts = conversations.consistency(texts, board.dialogues).sum(0)
         assert table.loc[(name, "events"), "value"] == pytest.approx(100 * counts[2] / counts[0])
         own = scoring.rouge_statistics(texts, [pair.target for pair in board.task.pairs("test")]).mean(0)
         np.testing.assert_allclose(table.loc[name].value[:3], own)
+        np.testing.assert_allclose(table.loc[name].change, table.loc[name].value - plain.value)
+    beside = tables.beside_baselines(tables.scores(board, [PLAIN]), board)
+    assert beside.row.tolist() == [PLAIN] * 4 + names and (beside.metric[4:] == "events").all()
     assert table.loc[(names[0], "events"), "value"] < 50 and (table.low <= table.value).all()
 
 
@@ -451,6 +455,10 @@ def test_masking_curves_begin_at_the_plain_model_and_end_at_no_heads(parts):
         assert rouge_1.value[order, 3, 0] == pytest.approx(values["lowest, 3 a layer"])
     assert rouge_1.value["random", 1, 1] == pytest.approx(values["random 2, 1 a layer"])
     assert rouge_1["heads"]["lowest"].tolist() == [0, 3, 9]
+    assert rouge_1["all off"].eq(rouge_1.change["lowest", 3, 0]).all() and rouge_1["share of all"]["lowest"].tolist()[::2] == [
+        0,
+        1,
+    ]
     assert rouge_1.change["lowest", 1, 0] == pytest.approx(values["lowest, 1 a layer"] - values[PLAIN])
 
 
@@ -553,7 +561,7 @@ def test_mentions_beyond_the_cut_are_counted(parts):
 
 def test_tables_read_only_what_the_study_makes_and_every_ranking_of_it(parts):
     """Of both tasks, with heads chosen by importance and by probing, and as few rows as show it."""
-    changes = {"coreference.parts": ["selection", "training"], "coreference.draws": 1, "coreference.seeds": 1}
+    changes = {"coreference.parts": ["selection", "training", "matrices"], "coreference.draws": 1, "coreference.seeds": 1}
     changes |= {"coreference.alone": 2, "coreference.paces": [], "coreference.lengths": []}
     settings = tiny_injection.settings(changes)
     rows, others = (injection.rows_of(settings, kind, SEED) for kind in injection.TASKS)
@@ -562,7 +570,9 @@ def test_tables_read_only_what_the_study_makes_and_every_ranking_of_it(parts):
     tables.scores(tables.Board(settings, others["main"]))
     tables.rankings(rows["training"], 6)
     tables.against_ablation(tables.ablation({seed: one.rows[PLAIN] for seed, one in boards.items()}, 6), boards, 6)
-    tables.before_after(rows["main"], [MAIN, "injected, random", "injected, highest"], 6)
+    after = injection.moved(rows)
+    assert list(after) == [MAIN, "injected, random", "injected, highest", "injected, lowest, no links"]
+    tables.before_after(boards[SEED].rows, list(after), 6)
     found = {folder for folder in recipe.read_since(since) if study.runs() in folder.parents}
     wanted = list(injection.recipes(settings, SEED))
     assert found <= {one.folder for one in wanted}

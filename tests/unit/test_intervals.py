@@ -246,3 +246,48 @@ def test_refusals(call, said):
     with pytest.raises(StudyError, match=said) as caught:
         call()
     assert str(caught.value).count(". ") == 0 and str(caught.value).endswith(".")
+
+
+# -------------------- p-values
+
+
+@pytest.mark.parametrize("null", [0.0, 1.5])
+def test_a_p_value_over_trainings_is_that_of_the_t_test(null):
+    values = np.random.default_rng(3).normal(2, 1, 5)
+    mean, low, high, runs = intervals.over_runs(values)
+    assert intervals.p_value(mean, low, high, null, runs) == pytest.approx(stats.ttest_1samp(values, null).pvalue)
+
+
+def test_a_p_value_over_sentences_is_normal():
+    error = 0.7
+    low, high = (1.2 + sign * stats.norm.ppf(0.975) * error for sign in (-1, 1))
+    assert intervals.p_value(1.2, low, high) == pytest.approx(2 * stats.norm.sf(1.2 / error))
+    assert intervals.p_value(stats.norm.ppf(0.975), 0, 2 * stats.norm.ppf(0.975)) == pytest.approx(0.05)  # it just reaches zero
+
+
+def test_p_values_of_several_rows():
+    found = intervals.p_value([1.0, 1.0, NAN, 0.0, 2.0], [0, NAN, NAN, 0, 2], [2, NAN, NAN, 0, 2], trainings=[NAN, 1, 1, 3, 3])
+    assert found == pytest.approx([intervals.p_value(1, 0, 2), NAN, NAN, 1, 0], nan_ok=True)
+    assert intervals.p_value(2, 1, 3, trainings=3) > intervals.p_value(2, 1, 3, trainings=30) > intervals.p_value(2, 1, 3)
+    with pytest.raises(StudyError, match="two trainings"):
+        intervals.p_value(1, 0, 2, trainings=1)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_holm_is_the_closed_test_of_bonferroni(seed):
+    p = np.random.default_rng(seed).random(5) ** 4
+    assert intervals.holm(p) == pytest.approx(slow.holm(p.tolist()))
+
+
+def test_holm_leaves_out_what_is_no_comparison():
+    assert intervals.holm([0.01, NAN, 0.03, 0.02]) == pytest.approx([0.03, NAN, 0.04, 0.04], nan_ok=True)
+    assert intervals.holm([0.6, 0.5]).tolist() == [1, 1] and not len(intervals.holm([]))
+    with pytest.raises(StudyError, match="between 0 and 1"):
+        intervals.holm([1.2])
+
+
+def test_a_family_of_comparisons():
+    table = pd.DataFrame({"change": [0.0, 1.0, 3.0, 2.0], "change_low": [0, -1, 2, NAN], "change_high": [0, 3, 4, NAN]})
+    found = intervals.corrected(table, compared=[False, True, True, True])
+    assert found.family.eq(2).all() and found.p.isna().tolist() == [True, False, False, True]
+    assert found.p_holm[2] == pytest.approx(2 * found.p[2]) and found.p_holm[1] == found.p[1]

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 import random
 import warnings
+from collections import Counter
 from types import SimpleNamespace
 
 import numpy as np
@@ -34,7 +36,7 @@ from helpers.measures.functions import (
     to_words,
 )
 from helpers.measures.one_pass import Reducer, one_pass, view
-from helpers.measures.relevance import Explained
+from helpers.measures.relevance import BySentence, Explained
 from helpers.study import StudyError
 from tests.reference import measures as slow
 from tests.unit.tiny_models import EOS, FAMILIES, PAD, SEQ2SEQ, VOCABULARY, tiny_model
@@ -873,6 +875,60 @@ def test_the_best_head_where_arcs_are_few():
     assert nothing.empty and "held_out" in nothing
 
 
+def test_relations_are_held_out_with_their_offset():
+    rng = random.Random(2)
+    source = sentences([rng.randrange(4, 9) for _ in range(12)], 3)
+    words = [[*range(len(row) - 1), -1] for row in source]
+    arcs = [[(d, (d + rng.choice([1, 1, 1, 2])) % (len(row) - 1), "nsubj") for d in range(len(row) - 1)] for row in words]
+    reducer = Syntactic(arcs)
+    model = tiny_model("marian")
+    heads_of = one_pass(model, [collate(source, sentences([2] * 12, 4), list(range(12)), words)], reducer)
+    found = reducer.held_out(heads_of, 300)
+    assert found.index.tolist() == [("nsubj", DOWN), ("nsubj", UP)] and found.heads.eq(8).all()
+    hits = reducer.per_sentence()
+    for place, (direction, sign) in enumerate(((DOWN, 1), (UP, -1))):
+        row = found.loc["nsubj", direction]
+        rates = [sum(hits[i, head, place] for i in range(0, 12, 2)) / sum(map(len, arcs[::2])) for head in range(8)]
+        best = int(np.argmax(rates))
+        assert (row.layer, row["head"]) == heads_of[best][1:]
+        odd, count = range(1, 12, 2), sum(map(len, arcs[1::2]))
+        ways = Counter(sign * (d - h) for sentence in arcs[::2] for d, h, _ in sentence)
+        guessed = [sum(sign * (d - h) == row.offset for d, h, _ in arcs[i]) for i in odd]
+        assert ways[row.offset] == max(ways.values()) and row.n == count
+        assert row.accuracy == pytest.approx(sum(hits[i, best, place] for i in odd) / count)
+        assert row.baseline == pytest.approx(sum(guessed) / count) and row.gain == pytest.approx(row.accuracy - row.baseline)
+        draws = [rng.choices(range(6), k=6) for _ in range(2000)]
+        gains = [float(hits[i, best, place]) - guess for i, guess in zip(odd, guessed, strict=True)]
+        ends = slow.bootstrap(gains, [len(arcs[i]) for i in odd], draws)
+        assert (row.gain_low, row.gain_high) == pytest.approx(ends, abs=0.06) and row.low < row.accuracy < row.high
+
+
+def test_every_relation_is_held_to_the_papers_rule():
+    index = pd.MultiIndex.from_tuples([("nsubj", DOWN), ("amod", UP)], names=["relation", "direction"])
+    frame = pd.DataFrame({"layer": [0, 1], "head": [3, 0], "accuracy": [0.5, 0.7], "low": 0.4, "high": 0.9,
+                          "baseline": [0.4, 0.75], "offset": 1, "gain": [0.1, -0.05], "gain_low": [0.05, -0.1],
+                          "gain_high": [0.15, -0.01], "n": 20, "heads": 8}, index)  # fmt: skip
+    table = report.syntactic_relations({"a": frame, "b": frame}, {t: frame.assign(accuracy=0.2) for t in "ab"})
+    assert table.model.tolist() == ["a", "a", "b", "b"] and table["best at random"].eq(0.2).all()
+    assert table[["layer", "head"]].to_numpy().tolist() == [[1, 4], [2, 1]] * 2
+    assert table["passes +10"].tolist() == [True, False] * 2 and table["below offset"].tolist() == [False, True] * 2
+    names = [f"printed {what}, {text}" for text in ("WMT", "OpenSubtitles") for what in ("accuracy", "offset")]
+    assert table.loc[0, names].tolist() == [0.45, 0.35, 0.77, 0.45]
+    counts = report.syntactic_counts(table)
+    assert counts.loc["all models"].tolist() == [4, 2, 0, 2, 2]
+    assert counts.loc["printed, WMT", ["of", "pass +10", "below offset"]].tolist() == [8, 5, 0]
+    assert counts.loc["printed, OpenSubtitles", "pass +10"] == 4  # nine of sixteen in all
+
+
+def test_the_best_positional_head_of_each_kind():
+    index = pd.MultiIndex.from_tuples([("encoder", 0, 0), ("encoder", 1, 2), ("cross", 0, 1)], names=["kind", "layer", "head"])
+    frame = pd.DataFrame({"offset": 1, "score": [0.3, 0.8, 0.5], "low": 0.2, "high": 0.9}, index)
+    table = report.positional_table({"a": {"positional": frame}}, {"a": {"positional": frame.assign(score=[0.2, 0.1, 0.4])}})
+    row = table.loc["a", "encoder"]
+    assert (row.layer, row["head"], row.score, row["best at random"], row.heads) == (2, 3, 0.8, 0.2, 2)
+    assert table.loc["a", "cross"]["best at random"] == 0.4
+
+
 def test_one_sentence_has_no_held_out_half():
     batch = collate(sentences([3], 1), sentences([2], 2), [0], [[0, 1, 2, -1]])
     frame = measures.syntactic(tiny_model("marian"), [batch], [[(0, 1, "nsubj")]], 10)
@@ -918,8 +974,8 @@ def test_table_1_prints_the_papers_numbers():
 def test_the_table_of_rare_heads():
     found = {"a": {"rare": rare_frame_of([0.2, 0.7, 0.1, 0.3])}, "b": {"rare": rare_frame_of([math.nan] * 4)}}
     table = report.rare_table(found, {title: {"rare": rare_frame_of([0.2, 0.25, 0.1, 0.0])} for title in found})
-    assert table.loc["a", ["layer", "head", "two rarest", "untrained, two rarest", "chance, two"]].tolist() == [
-        1, 1, 0.7, 0.25, 0.2
+    assert table.loc["a", ["layer", "head", "two rarest", "best at random", "chance, two"]].tolist() == [
+        1, 2, 0.7, 0.25, 0.2
     ]  # fmt: skip
     assert table.loc["b", "layer"] == 1 and math.isnan(table.loc["b", "two rarest"])
     assert table[["layer", "head", "tokens", "sentences"]].dtypes.eq("int64").all()
@@ -1042,11 +1098,59 @@ def test_conditioning():
     assert short.loc[("fresh", "cp", "encoder")].tolist() == pytest.approx([0, 0, 0.75])
 
 
-def test_dominance():
-    table = report.dominance({"a": shares([0.25] * 4, [0.1, 0.6, 0.0, 0.3])})
-    assert table.loc[("a", 1)].tolist() == pytest.approx([4, 0.25, 0.5, 0.25, 4])
-    entropy = -(0.1 * math.log(0.1) + 0.6 * math.log(0.6) + 0.3 * math.log(0.3))
-    assert table.loc[("a", 2)].tolist() == pytest.approx([4, 0.6, 0.9, 0.25, math.exp(entropy)])
+def by_sentence(values: list[list[float]], heads: pd.MultiIndex, rule: str) -> BySentence:
+    """Relevance of each sentence, which has one target."""
+    raw = np.array(values)
+    return BySentence(heads, raw, raw, np.ones(len(raw)), pd.DataFrame(), rule)
+
+
+def test_dominance_is_of_magnitudes():
+    heads = shares([0.0] * 2, [0.0] * 2).index
+    signed = by_sentence([[1.0, -2.0, 3.0, 3.0], [0.0, -1.0, 1.0, 1.0], [2.0, 3.0, 1.0, 2.0]], heads, "cp")
+    random = by_sentence([[1.0, 3.0, 1.0, 1.0]], heads, "cp")
+    table = report.dominance({"a": {"cp": signed}}, {"cp": random}, repeats=200)
+    assert table.index.tolist() == [("a", 1, "cp"), ("a", 2, "cp")]  # magnitudes of the sums 3 and 0, 5 and 6
+    columns = ["heads", "largest", "two_largest", "even", "effective", "at random", "gap"]
+    assert table.loc[("a", 1, "cp"), columns].tolist() == pytest.approx([2, 1, 1, 0.5, 1, 0.75, 0.25])
+    entropy = -(5 / 11 * math.log(5 / 11) + 6 / 11 * math.log(6 / 11))
+    wanted = [2, 6 / 11, 1, 0.5, math.exp(entropy), 0.5, 6 / 11 - 0.5]
+    assert table.loc[("a", 2, "cp"), columns].tolist() == pytest.approx(wanted)
+    drawn = [np.abs(np.array(rows).sum(0)) for rows in itertools.product(signed.raw, repeat=3)]
+    every = [row[3] / (row[2] + row[3]) for row in drawn]
+    row = table.loc["a", 2, "cp"]
+    assert min(every) <= row.low <= row.largest <= row.high <= max(every) and row.low < row.high
+    assert row.gap_low == pytest.approx(row.low - 0.5)  # one sentence of the other has no draws that differ
+
+
+def test_relevance_goes_with_confidence_by_every_rule():
+    heads = shares([0.0] * 4).index
+    up, down = [[1.0, 2.0, 3.0, 4.0]], [[4.0, 3.0, 2.0, 1.0]]
+    explained = {t: {r: by_sentence(up, heads, r) for r in ("alpha_beta", "cp")} for t in ("a", "b")}
+    sure = {"a": shares([0.1, 0.2, 0.3, 0.4]), "b": shares([0.4, 0.3, 0.2, 0.1])}
+    untrained = {rule: by_sentence(down, heads, rule) for rule in ("alpha_beta", "cp")}
+    table = report.relevance_and_confidence(explained, sure, untrained, sure["a"], repeats=20)
+    found = table.set_index(["model", "weights", "rule", "normalised"]).rho.sort_index()
+    assert set(found.index.droplevel([0, 1])) == {("alpha_beta", "step"), ("cp", "step"), ("cp", "ratio")} and len(found) == 12
+    assert found["a", "trained"].eq(1).all() and found["b", "trained"].eq(-1).all() and found["a", "random"].eq(-1).all()
+    assert found["all models", "trained"].tolist() == pytest.approx([0] * 3) and set(table.kind) == {"encoder"}
+    assert table.heads.tolist() == [4] * 6 + [8] * 3 + [4] * 3
+
+
+def test_effects_that_differ_from_zero():
+    heads = shares([0.0] * 4).index
+    frame = pd.DataFrame({"loss": [3.0, -3.0, 2.1, 0.5], "low": [1, -4, 0.1, -0.5], "high": [5, -2, 4.1, 1.5]}, heads)
+    found = report.effects_that_differ({("a", 1): frame, ("b", 1): frame.assign(low=-9.0, high=9.0)})
+    row = found.loc[("a", 1, "encoder")]
+    assert (row.heads, row.differ, row.differ_holm, row.share, row.shown) == (4, 3, 2, 0.75, True)
+    assert found.loc[("b", 1, "encoder"), ["differ", "shown"]].tolist() == [0, False]
+    assert report.shown(found, "encoder", ["a"]) and not report.shown(found, "encoder")
+
+
+def test_people_count_from_one():
+    table = shares([0.1, 0.2], [0.3]).to_frame("value")
+    assert report.from_one(table).index.tolist() == [("encoder", 1, 1), ("encoder", 1, 2), ("encoder", 2, 1)]
+    flat = report.from_one(pd.DataFrame({"layer": [0], "head": [3], "count": [5]}))
+    assert flat.to_dict("records") == [{"layer": 1, "head": 4, "count": 5}]
 
 
 def test_truth_is_compared_within_layers_over_all_models():
