@@ -187,11 +187,17 @@ def published(track: str) -> Tables:
     return tables_in(study.ROOT / "figures" / track)
 
 
-def _chosen(frame: pd.DataFrame, where: Mapping[str, Any], name: str) -> pd.DataFrame:
-    """Rows in which every column has its value, or one of its values."""
-    for column, value in where.items():
+def _asked(frame: pd.DataFrame, columns: Iterable[str], name: str) -> None:
+    """Refuse a table that lacks a column."""
+    for column in columns:
         if column not in frame:
             raise StudyError(f"The table {name} has no column {column!r}: the ledger asks for it.")
+
+
+def _chosen(frame: pd.DataFrame, where: Mapping[str, Any], name: str) -> pd.DataFrame:
+    """Rows in which every column has its value, or one of its values."""
+    _asked(frame, where, name)
+    for column, value in where.items():
         frame = frame[frame[column].isin(value if isinstance(value, list) else [value])]
     return frame
 
@@ -204,8 +210,7 @@ def _rows(rows: Rows, tables: Tables) -> pd.DataFrame | None:
     found = _chosen(frame, rows.where, rows.table)
     if rows.but:
         found = found.drop(_chosen(found, rows.but, rows.table).index)
-    if rows.value not in found:
-        raise StudyError(f"The table {rows.table} has no column {rows.value!r}: the ledger asks for it.")
+    _asked(found, [rows.value], rows.table)
     found = found[found[rows.value].notna()]
     return found if len(found) else None
 
@@ -235,6 +240,10 @@ def _trainings(evidence: Evidence, found: pd.DataFrame) -> int:
 def evidence_rows(evidence: Evidence, tables: Tables) -> list[Row] | None:
     """The rows that answer a claim, not yet corrected; None if the table, its rows or those of its baseline are not there."""
     found = _rows(evidence, tables)
+    if found is not None:
+        named = (evidence.low, evidence.high, evidence.threshold, evidence.trainings)
+        columns = [name for name in named if isinstance(name, str) and name != "rows"]
+        _asked(found, [*columns, *evidence.label, *evidence.by], evidence.table)
     limits = None if found is None else _thresholds(evidence, found, tables)
     if found is None or limits is None or limits.isna().any():
         return None

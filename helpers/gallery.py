@@ -1,7 +1,7 @@
 """Draw the committed figures again, and write their index.
 
-`python -m helpers.gallery` draws every figure in figures/ that has stored inputs anew, in its place, and writes
-figures/README.md. `--index` writes the index alone. Captions come from the figures' sidecars: notebooks say them.
+`python -m helpers.gallery` draws every figure in figures/ that has stored inputs anew, in its place, then the scoreboard, and
+writes figures/README.md. `--index` writes the index alone. Captions come from the figures' sidecars: notebooks say them.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import html
 from pathlib import Path
 from typing import Any
 
-from helpers import redraw, study
+from helpers import redraw, scoreboard, study
 from helpers.study import StudyError, layout
 
 PAPERS = {"Voita et al.": "1905.09418", "Ni et al.": "2305.14380", "Liu & Chen": "2312.09541"}
@@ -70,7 +70,7 @@ def _row(figures: Path, chapter: layout.Chapter, name: str) -> str:
 def index(figures: Path) -> str:
     """The index of the figures in a folder of tracks, as Markdown."""
     about = "Each track of the study, chapter by chapter. A figure that answers a paper's figure starts with its number."
-    lines = ["# Figures", "", about]
+    lines = ["# Figures", "", about, "", "![Every claim and its verdicts](scoreboard.png)"]
     for track in filter(lambda track: (figures / track).is_dir(), layout.TRACKS):
         chapters = layout.chapters(figures / track)
         drawn = redraw.with_inputs(figures / track)
@@ -99,6 +99,7 @@ def main(arguments: list[str] | None = None) -> None:
         for track in layout.TRACKS if not chosen.index else ():
             if (figures / track).is_dir() and (names := redraw.with_inputs(figures / track)):
                 print(f"{len(redraw.redraw(figures / track, names))} figures of track {track}")
+        print(scoreboard.write(figures))
         print(write(figures))
 
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import matplotlib.pyplot as plt
 from matplotlib.patches import Patch, Rectangle
 
-from helpers import claims
+from helpers import claims, study
 from helpers.redraw import redrawable
 from helpers.study import StudyError
 
@@ -107,3 +108,33 @@ def scoreboard(board: Sequence[dict[str, Any]]) -> plt.Figure:
     keys.append(Patch(facecolor=LOOKS["not testable"][0], edgecolor="#9A9A9A", hatch="////", label=hollow))
     figure.legend(handles=keys, loc="lower left", ncols=5, fontsize=7, frameon=False, bbox_to_anchor=(0, 0), handlelength=1.4)
     return figure
+
+
+class Board:
+    """The scoreboard on top of a notebook: an empty place where it is made, drawn from the run's own tables at the end."""
+
+    def __init__(self, run: study.Run) -> None:
+        from IPython.display import Markdown, display
+
+        self._run = run
+        self._handle = display(Markdown("*The scoreboard stands here when the notebook has run to its end.*"), display_id=True)
+
+    def fill(self) -> None:
+        """Draw the run's track from its own tables, the other one from the committed ones; save it and show it on top."""
+        from IPython.display import Image
+
+        own = {self._run.corpus: claims.tables_in(self._run.folder)}
+        judged = [claims.judge(track, own.get(track)) for track in claims.TRACKS]
+        said = "Every claim, what was printed, and the computed verdicts on both tracks."
+        self._run.figure(scoreboard(rows(judged)), "scoreboard", caption=said)
+        self._handle.update(Image(filename=self._run.chapter.picture("scoreboard", "png")))
+
+
+def write(figures: Path) -> Path:
+    """Draw the scoreboard of the committed tables, beside the rows that it shows; returns the picture."""
+    from helpers.figures import style
+
+    style()
+    board = rows([claims.judge(track) for track in claims.TRACKS])
+    study.write_json(figures / "scoreboard.json", {"rows": board})
+    return study.save_figure(scoreboard(board), figures, "scoreboard")

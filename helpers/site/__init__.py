@@ -36,7 +36,7 @@ from helpers.study import StudyError, layout
 
 SITE = "The story of heads"
 ASSETS = ("style.css", "page.js", "explorer.js")
-LEFT_OUT, LAST = ("The notebooks", "The library"), ("Two commands",)  # of the README's sections on the front page
+LEFT_OUT, LAST = ("More",), ("Two commands", "Five lines")  # of the README's sections on the front page
 NAMES = {"nsubj": "subject", "dobj": "object", "amod": "adjective", "advmod": "adverb", "rare": "rare tokens", "none": "none"}
 _PICTURES = {"image/png": "png", "image/jpeg": "jpg", "image/gif": "gif", "image/svg+xml": "svg"}
 
@@ -310,14 +310,17 @@ class _Frame:
 
 
 def _front(links: Mapping[str, str], pictures: Path) -> dict[str, Any]:
-    """The README's story and results; what it says of the library stays there."""
+    """The README's story, and every claim with its verdict from docs/results.md."""
     text = (study.ROOT / "README.md").read_text(encoding="utf-8")
+    results = (study.ROOT / "docs" / "results.md").read_text(encoding="utf-8")
+    text += "\n" + re.sub(r"^#(?=#* )", "##", results, flags=re.MULTILINE)
     shown = dict(links)
-    for url in re.findall(r"!\[[^]]*\]\(([^)]+)\)", text):
+    for url in {*re.findall(r"!\[[^]]*\]\(([^)]+)\)", text), *re.findall(r'<img src="([^"]+)"', text)}:
         if (study.ROOT / url).exists():
             pictures.mkdir(parents=True, exist_ok=True)
-            shutil.copy(study.ROOT / url, pictures / Path(url).name)
-            shown[url] = f"images/{Path(url).name}"
+            shown[url] = f"images/{'-'.join(Path(url).parts[1:])}"
+            shutil.copy(study.ROOT / url, pictures.parent / shown[url])
+            text = text.replace(f'<img src="{url}"', f'<img src="{shown[url]}"')
     intro, *sections = re.split(r"^(?=## )", text, flags=re.MULTILINE)
     title = {section: section.splitlines()[0].removeprefix("## ").strip() for section in sections}
     kept = [section for section in sections if title[section] not in LEFT_OUT]

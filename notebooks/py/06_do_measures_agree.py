@@ -52,7 +52,7 @@ print(run.summary(), sources(run), sep="\n")
 import pandas as pd
 from IPython.display import display
 
-from helpers import claims, comparison_figures, figures, intervals, subjects
+from helpers import claims, comparison_figures, figures, intervals, scoreboard, subjects
 from helpers.methods import comparison, comparison_tables
 
 figures.style()
@@ -62,7 +62,7 @@ swept = [job for job in jobs if "sweep" in job]
 studied = comparison_tables.collected(swept, lambda job: subjects.of(job["sweep"]["start"], job["name"], parser))
 
 # %%
-verdicts = claims.Box(run)
+board, verdicts = scoreboard.Board(run), claims.Box(run)
 
 # %% [markdown]
 # ## The head table
@@ -308,3 +308,4 @@ run.table(headlines, "headlines").style.format(precision=1, na_rep="")
 
 # %%
 verdicts.fill()
+board.fill()
