@@ -50,7 +50,7 @@ print(run.summary())
 from IPython.display import display
 
 from helpers import cost_figures as drawn
-from helpers import costs, figures
+from helpers import costs, figures, intervals
 
 figures.style()
 costs.measure(costs.SIZES[profile])  # tiny ones alone; the others come from `make bench`
@@ -68,11 +68,11 @@ display(run.table(costs.facts(found), "costs_benchmarks").drop(columns="command"
 # of an established library under the same rules. The *floor* is one forward and one backward pass, which explains nothing.
 
 # %%
-speeds = run.table(costs.of(found, "relevance_speed", "target tokens/s"), "costs_relevance")
+speeds = run.table(costs.of(found, "relevance_speed", "target tokens/s"), "costs_relevance", over=intervals.ROUNDS)
 run.figure(drawn.speeds(speeds), "costs_relevance")
 
 # %%
-ratios = run.table(costs.of(found, "relevance_speed", "ratio"), "costs_relevance_ratios")
+ratios = run.table(costs.of(found, "relevance_speed", "ratio"), "costs_relevance_ratios", over=intervals.ROUNDS)
 display(ratios[["group", "what", "value", "low", "high"]].round(2))
 remarks = costs.remarks(found)
 display(remarks)
@@ -84,7 +84,7 @@ display(remarks)
 # *Leave one out*, which the gradient approximates, takes a forward pass for every head.
 
 # %%
-speeds = run.table(costs.of(found, "importance_speed", "examples/s"), "costs_importance")
+speeds = run.table(costs.of(found, "importance_speed", "examples/s"), "costs_importance", over=intervals.ROUNDS)
 run.figure(drawn.speeds(speeds), "costs_importance")
 
 # %% [markdown]
@@ -94,11 +94,11 @@ run.figure(drawn.speeds(speeds), "costs_importance")
 # while the model runs; the other way writes all maps to disk, as most studies do, and reads them again.
 
 # %%
-speeds = run.table(costs.of(found, "head_statistics", "tokens/s"), "costs_statistics")
+speeds = run.table(costs.of(found, "head_statistics", "tokens/s"), "costs_statistics", over=intervals.ROUNDS)
 run.figure(drawn.speeds(speeds), "costs_statistics")
 
 # %%
-kept = run.table(costs.of(found, "head_statistics", "bytes"), "costs_statistics_kept")
+kept = run.table(costs.of(found, "head_statistics", "bytes"), "costs_statistics_kept", over=intervals.ROUNDS)
 run.figure(drawn.bytes_kept(kept), "costs_statistics_kept")
 
 # %% [markdown]
@@ -110,8 +110,8 @@ run.figure(drawn.bytes_kept(kept), "costs_statistics_kept")
 
 # %%
 slopes, points = costs.growth(found["growth"][found["growth"]["size"] == costs.SIZES[profile]])
-run.table(slopes, "costs_growth")
-run.table(points, "costs_growth_points")
+run.table(slopes, "costs_growth", over=intervals.ROUNDS)
+run.table(points, "costs_growth_points", over=intervals.ROUNDS)
 run.figure(drawn.growth(slopes, points), "costs_growth")
 slopes.pivot(index="what", columns="axis", values="value").round(2)
 
@@ -123,7 +123,7 @@ slopes.pivot(index="what", columns="axis", values="value").round(2)
 # model.
 
 # %%
-added = run.table(costs.of(found, costs.OVERHEADS, "ratio"), "costs_overheads")
+added = run.table(costs.of(found, costs.OVERHEADS, "ratio"), "costs_overheads", over=intervals.ROUNDS)
 for name in costs.OVERHEADS:
     run.figure(drawn.overheads(added[added.benchmark == name]), f"costs_{name}")
 
@@ -131,7 +131,7 @@ for name in costs.OVERHEADS:
 # And in memory: the peak of two training steps beyond what was there before them, in a process of its own.
 
 # %%
-peaks = run.table(costs.of(found, (*costs.OVERHEADS, "training_speed"), "bytes"), "costs_memory")
+peaks = run.table(costs.of(found, (*costs.OVERHEADS, "training_speed"), "bytes"), "costs_memory", over=intervals.ROUNDS)
 run.figure(drawn.memory(peaks), "costs_memory")
 
 # %% [markdown]
@@ -143,9 +143,9 @@ run.figure(drawn.memory(peaks), "costs_memory")
 # with the study's loss, so that the loop's share can be told.
 
 # %%
-speeds = run.table(costs.of(found, "training_speed", "tokens/s"), "costs_training")
+speeds = run.table(costs.of(found, "training_speed", "tokens/s"), "costs_training", over=intervals.ROUNDS)
 run.figure(drawn.speeds(speeds), "costs_training")
-ratios = run.table(costs.of(found, "training_speed", "ratio"), "costs_training_ratios")
+ratios = run.table(costs.of(found, "training_speed", "ratio"), "costs_training_ratios", over=intervals.ROUNDS)
 run.figure(drawn.overheads(ratios, "times as fast as the Trainer"), "costs_training_ratios")
 
 # %% [markdown]
@@ -156,14 +156,14 @@ run.figure(drawn.overheads(ratios, "times as fast as the Trainer"), "costs_train
 # smaller one. What is measured beyond it is caches, threads and noise, and is not claimed.
 
 # %%
-saved = run.table(costs.savings(found["removed_heads"]), "costs_removed")
+saved = run.table(costs.savings(found["removed_heads"]), "costs_removed", over=intervals.ROUNDS)
 run.figure(drawn.removed(saved), "costs_removed")
 
 # %% [markdown]
 # ## The generated text
 
 # %%
-speeds = run.table(costs.of(found, "generator_speed", "pairs/s"), "costs_generator")
+speeds = run.table(costs.of(found, "generator_speed", "pairs/s"), "costs_generator", over=intervals.ROUNDS)
 run.figure(drawn.speeds(speeds), "costs_generator")
 
 # %% [markdown]
