@@ -111,7 +111,7 @@ def scores(runs: Runs, counted: Counted, reference: str = VANILLA, repeats: int 
                     **dict(zip(("value", "low", "high"), value[metric], strict=True)),
                     **dict(zip(("change", "change_low", "change_high"), change[metric], strict=True)),
                     "gain": percent * change[metric][0], "gain_low": gain[0], "gain_high": gain[1],
-                    **losses, "over": intervals.TOKENS if metric == "perplexity" else intervals.SENTENCES,
+                    **losses, "over": intervals.BLOCKS if metric == "perplexity" else intervals.SENTENCES,
                 }  # fmt: skip
     table = pd.DataFrame.from_dict(rows, orient="index")
     table.index = pd.MultiIndex.from_tuples(table.index, names=["row", "test set", "metric"])

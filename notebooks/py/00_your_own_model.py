@@ -69,7 +69,7 @@ import numpy as np
 import pandas as pd
 import torch
 
-from helpers import figures, heads, measures, subjects
+from helpers import figures, heads, intervals, measures, subjects
 from helpers.methods import removal
 from helpers.models import inputs, parameters
 
@@ -126,7 +126,8 @@ for kind in table.index.unique("kind"):
 split, beam, total = subject.tests[0], run.settings["beam"], len(table)
 worth = table["leave-one-out"]
 results = removal.quality(subject, worth, split, beam, run.settings["bootstrap"])
-run.table(results, "removed", split=split, beam=beam).drop_duplicates(["heads", "change"]).style.format(precision=2)
+run.table(results, "removed", split=split, beam=beam, over=intervals.SENTENCES)
+results.drop_duplicates(["heads", "change"]).style.format(precision=2)
 
 # %%
 points = results.assign(model=subject.title, total=total)

@@ -54,7 +54,7 @@ print(run.summary())
 from IPython.display import display
 
 from helpers import cost_figures as drawn
-from helpers import costs, figures
+from helpers import costs, figures, intervals
 
 figures.style()
 costs.measure(costs.SIZES[profile])  # tiny ones alone; the others come from `make bench`
@@ -73,11 +73,11 @@ display(run.table(costs.facts(found), "benchmarks").drop(columns="command").roun
 # explains nothing: its distance to *fast* is the price of an explanation.
 
 # %%
-speeds = run.table(costs.of(found, "relevance_speed", "target tokens/s"), "relevance")
+speeds = run.table(costs.of(found, "relevance_speed", "target tokens/s"), "relevance", over=intervals.ROUNDS)
 run.figure(drawn.speeds(speeds), "relevance", caption="Target tokens a second of each way to compute relevance.")
 
 # %%
-ratios = run.table(costs.of(found, "relevance_speed", "ratio"), "relevance_ratios")
+ratios = run.table(costs.of(found, "relevance_speed", "ratio"), "relevance_ratios", over=intervals.ROUNDS)
 display(ratios[["group", "what", "value", "low", "high"]].round(2))
 remarks = costs.remarks(found)
 display(remarks)
@@ -90,7 +90,7 @@ display(remarks)
 # all weights, importance for those of the gates alone, so that it may lie above its floor.
 
 # %%
-speeds = run.table(costs.of(found, "importance_speed", "examples/s"), "importance")
+speeds = run.table(costs.of(found, "importance_speed", "examples/s"), "importance", over=intervals.ROUNDS)
 run.figure(drawn.speeds(speeds), "importance", caption="Examples a second of each way to compute gradient importance.")
 
 # %% [markdown]
@@ -101,13 +101,13 @@ run.figure(drawn.speeds(speeds), "importance", caption="Examples a second of eac
 # saved, time and room: the first figure shows the one, the second the other.
 
 # %%
-speeds = run.table(costs.of(found, "head_statistics", "tokens/s"), "statistics")
+speeds = run.table(costs.of(found, "head_statistics", "tokens/s"), "statistics", over=intervals.ROUNDS)
 run.figure(
     drawn.speeds(speeds), "statistics", caption="Tokens a second of head statistics, with and without keeping attention maps."
 )
 
 # %%
-kept = run.table(costs.of(found, "head_statistics", "bytes"), "statistics_kept")
+kept = run.table(costs.of(found, "head_statistics", "bytes"), "statistics_kept", over=intervals.ROUNDS)
 run.figure(drawn.bytes_kept(kept), "statistics_kept", caption="Bytes that each way to compute head statistics keeps.")
 
 # %% [markdown]
@@ -119,8 +119,8 @@ run.figure(drawn.bytes_kept(kept), "statistics_kept", caption="Bytes that each w
 
 # %%
 slopes, points = costs.growth(found["growth"][found["growth"]["size"] == costs.SIZES[profile]])
-run.table(slopes, "growth")
-run.table(points, "growth_points")
+run.table(slopes, "growth", over=intervals.ROUNDS)
+run.table(points, "growth_points", over=intervals.ROUNDS)
 run.figure(drawn.growth(slopes, points), "growth", caption="How the time of each measure grows with the size of everything.")
 slopes.pivot(index="what", columns="axis", values="value").round(2)
 
@@ -132,7 +132,7 @@ slopes.pivot(index="what", columns="axis", values="value").round(2)
 # model. The plain step *once more* says how far from one a ratio must be to count.
 
 # %%
-added = run.table(costs.of(found, costs.OVERHEADS, "ratio"), "overheads")
+added = run.table(costs.of(found, costs.OVERHEADS, "ratio"), "overheads", over=intervals.ROUNDS)
 for name in costs.OVERHEADS:
     run.figure(
         drawn.overheads(added[added.benchmark == name]),
@@ -145,7 +145,7 @@ for name in costs.OVERHEADS:
 # And in memory: the peak of two training steps beyond what was there before them, in a process of its own.
 
 # %%
-peaks = run.table(costs.of(found, (*costs.OVERHEADS, "training_speed"), "bytes"), "memory")
+peaks = run.table(costs.of(found, (*costs.OVERHEADS, "training_speed"), "bytes"), "memory", over=intervals.ROUNDS)
 run.figure(drawn.memory(peaks), "memory", caption="Peak memory of training steps with and without what the study adds.")
 
 # %% [markdown]
@@ -157,9 +157,9 @@ run.figure(drawn.memory(peaks), "memory", caption="Peak memory of training steps
 # with the study's loss, so that the loop's share can be told.
 
 # %%
-speeds = run.table(costs.of(found, "training_speed", "tokens/s"), "training")
+speeds = run.table(costs.of(found, "training_speed", "tokens/s"), "training", over=intervals.ROUNDS)
 run.figure(drawn.speeds(speeds), "training", caption="Tokens a second of the study's training loop and of the usual one.")
-ratios = run.table(costs.of(found, "training_speed", "ratio"), "training_ratios")
+ratios = run.table(costs.of(found, "training_speed", "ratio"), "training_ratios", over=intervals.ROUNDS)
 run.figure(
     drawn.overheads(ratios, "times as fast as the Trainer"),
     "training_ratios",
@@ -174,14 +174,14 @@ run.figure(
 # smaller one. What is measured beyond it is caches, threads and noise, and is not claimed.
 
 # %%
-saved = run.table(costs.savings(found["removed_heads"]), "removed")
+saved = run.table(costs.savings(found["removed_heads"]), "removed", over=intervals.ROUNDS)
 run.figure(drawn.removed(saved), "removed", caption="What removed and masked heads save in time.")
 
 # %% [markdown]
 # ## The generated text
 
 # %%
-speeds = run.table(costs.of(found, "generator_speed", "pairs/s"), "generator")
+speeds = run.table(costs.of(found, "generator_speed", "pairs/s"), "generator", over=intervals.ROUNDS)
 run.figure(drawn.speeds(speeds), "generator", caption="Sentence pairs a second of the text generator.")
 
 # %% [markdown]

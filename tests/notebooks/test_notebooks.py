@@ -68,6 +68,15 @@ def test_every_cell_ran_without_error(executed):
     assert "Traceback (most recent call last)" not in text
 
 
+def test_intervals_say_what_they_are_over(executed):
+    _, _, folder = executed
+    for table in sorted((folder / "tables").glob("*.csv")):
+        columns = next(csv.reader(table.open(encoding="utf-8")))
+        if any(name.replace(",", " ").replace("_", " ").split()[-1:] == ["low"] for name in columns):
+            facts = json.loads(table.with_suffix(".json").read_text(encoding="utf-8"))
+            assert "over" in columns or "over" in facts, f"{table.name} has an interval: say what it is over"
+
+
 def test_figures_and_tables_are_there_with_sidecars(executed):
     path, notebook, folder = executed
     chapter = layout.Chapter(folder / path.stem)

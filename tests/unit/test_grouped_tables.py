@@ -116,7 +116,9 @@ def test_scores_of_translation_by_hand(made, scored):
         assert line.value == pytest.approx(bleu[name]) and line.low <= line.value <= line.high
         assert line.change == pytest.approx(bleu[name] - bleu[VANILLA])
         assert line.gain == pytest.approx(100 * (bleu[name] / bleu[VANILLA] - 1))
-        np.testing.assert_allclose([line.gain_low, line.gain_high], 100 * line[["change_low", "change_high"]] / bleu[VANILLA])
+        np.testing.assert_allclose(
+            [line.gain_low, line.gain_high], 100 * line[["change_low", "change_high"]].astype(float) / bleu[VANILLA]
+        )
         assert line.dev_loss == study.read_json(grouped.run(made[name]).results / "losses.json")["dev_loss"]
     changes = table.loc[VANILLA].filter(regex="change|gain")
     assert (changes == 0).all(axis=None)  # the reference against itself
