@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import html
+import re
 from pathlib import Path
 from typing import Any
 
@@ -67,6 +68,11 @@ def _row(figures: Path, chapter: layout.Chapter, name: str) -> str:
     return f"| {' | '.join(cells)} |"
 
 
+def _by_number(name: str) -> list[str | int]:
+    """Sorts "fig10" behind "fig9"."""
+    return [int(part) if part.isdigit() else part for part in re.split(r"(\d+)", name)]
+
+
 def index(figures: Path) -> str:
     """The index of the figures in a folder of tracks, as Markdown."""
     about = "Each track of the study, chapter by chapter. A figure that answers a paper's figure starts with its number."
@@ -79,7 +85,7 @@ def index(figures: Path) -> str:
             number, _, title = chapter.name.partition("_")
             lines += ["", f"### {number} · {title.replace('_', ' ')}", ""]
             lines += ["| figure | what it shows | answers | more |", "|---|---|---|---|"]
-            lines += [_row(figures, chapter, name) for name in chapter.figures()]
+            lines += [_row(figures, chapter, name) for name in sorted(chapter.figures(), key=_by_number)]
     return "\n".join(lines) + "\n"
 
 

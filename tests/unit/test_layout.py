@@ -150,6 +150,9 @@ def test_the_index_shows_every_figure():
     for link in {one or other for one, other in links}:
         assert link.startswith("https://arxiv.org/abs/") or (FIGURES / link).exists(), link
     shown = re.findall(r'src="([^"]+)" width="220"', text)
+    assert shown.index("controlled/03_l0_pruning/fig9_heads_by_kind.png") < shown.index(
+        "controlled/03_l0_pruning/fig10_heads_by_layer.png"
+    )
     files = [path for track in TRACKS for path in track.glob("*/*") if path.suffix in (".png", ".gif")]
     assert sorted(shown) == sorted(str(path.relative_to(FIGURES)) for path in files)
 
