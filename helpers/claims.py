@@ -90,6 +90,7 @@ class Missing(_Strict):
     """A track on which the rule cannot be held against anything yet, and what is missing."""
 
     missing: str
+    brief: str = "no control"
     shows: Evidence | None = None  # the number that there is
 
 
@@ -105,8 +106,8 @@ class Claim(_Strict):
     rule: str
     limits: str = ""  # where it does not hold, or what the verdict does not say
     board: bool = True  # on the scoreboard
-    controlled: Evidence | Missing
-    natural: Evidence | Missing
+    controlled: Evidence | Missing | list[Evidence]  # of several the first whose table is there
+    natural: Evidence | Missing | list[Evidence]
 
 
 class _Ledger(_Strict):
@@ -129,12 +130,13 @@ class Row:
 
 @dataclass(frozen=True)
 class Judged:
-    """A claim's verdict on a track, and why."""
+    """A claim's verdict on a track, and why: in a sentence, and in a word or two where it is not testable."""
 
     claim: Claim
     track: str
     verdict: Verdict
     why: str
+    brief: str
     number: str  # one number, with its interval if it has one
     over: str = ""
     hollow: bool = False
@@ -324,7 +326,7 @@ def judge(track: str, tables: Tables | None = None, claims: Iterable[Claim] | No
     if track not in TRACKS:
         raise StudyError(f"There is no track {track!r}: choose from {', '.join(TRACKS)}.")
     tables, claims = tables or published(track), list(ledger() if claims is None else claims)
-    told = [getattr(claim, track) for claim in claims]
+    told = [_first(getattr(claim, track), tables) for claim in claims]
     found = [evidence_rows(one, tables) if isinstance(one, Evidence) else None for one in told]
     corrected: dict[tuple[int, int], float] = {}
     for paper in dict.fromkeys(claim.paper for claim in claims):
@@ -343,28 +345,37 @@ def judge(track: str, tables: Tables | None = None, claims: Iterable[Claim] | No
     return judged
 
 
+def _first(told: Evidence | Missing | list[Evidence], tables: Tables) -> Evidence | Missing:
+    """Of several the evidence whose rows are there; the last if there are none."""
+    if not isinstance(told, list):
+        return told
+    return next((one for one in told if _rows(one, tables) is not None), told[-1])
+
+
 def _judged(claim: Claim, track: str, told: Evidence | Missing, rows: list[Row], tables: Tables) -> Judged:
     """One claim's verdict from its decided rows."""
     if isinstance(told, Missing):
         shown = evidence_rows(told.shows, tables) if told.shows else None
         said = number(told.shows, shown, _headline(told.shows, tables) or [shown[0].label]) if shown else ""
-        return Judged(claim, track, "not testable", f"not yet: {told.missing}", said)
+        return Judged(claim, track, "not testable", f"not yet: {told.missing}", told.brief, said)
     if not rows:
-        return Judged(claim, track, "not testable", "not yet: not measured in this run", "")
+        return Judged(claim, track, "not testable", "not yet: not measured in this run", "not measured", "")
     worth, unit = _worth(told, tables), told.worth.unit if told.worth else ""
     said = "" if worth is None else f"{worth:.1f} {unit}"
     trainings = _trainings(told, _rows(told, tables))
-    verdict, why, hollow = "not testable", "", False
+    verdict, brief, hollow = "not testable", "", False
     if told.worth and worth is None:
-        why = "not yet: nothing says what all of that attention is worth"
+        why, brief = "not yet: nothing says what all of that attention is worth", "no control"
     elif told.worth and worth < told.worth.least:
-        why, hollow = f"hollow: all of that attention is worth {said} here, at least {told.worth.least:g} are needed", True
+        why = f"hollow: all of that attention is worth {said} here, at least {told.worth.least:g} are needed"
+        brief, hollow = "hollow", True
     elif trainings < told.needs:
-        few = "one training" if trainings == 1 else f"{trainings} trainings"
-        why = f"not yet: {few}, the rule needs {told.needs}"
+        brief = "one training" if trainings == 1 else f"{trainings} trainings"
+        why = f"not yet: {brief}, the rule needs {told.needs}"
     else:
         verdict, why = _verdict(told, rows)
-    return Judged(claim, track, verdict, why, number(told, rows, _headline(told, tables)), told.over, hollow, said, rows)
+        brief = "cannot tell" if verdict == "not testable" else ""
+    return Judged(claim, track, verdict, why, brief, number(told, rows, _headline(told, tables)), told.over, hollow, said, rows)
 
 
 # --- for readers -----------------------------------------------------------------------------------------------------

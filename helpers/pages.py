@@ -21,46 +21,29 @@ import jinja2
 import pandas as pd
 
 from helpers import study
-from helpers.study import StudyError
+from helpers.study import StudyError, layout
 
 WIDEST = 7  # columns of a table on a page
 LISTED = 12  # rows that an error names
 NOTHING = "–"
 SCALES = {"MiB": 2**20, "min": 60}  # endings of a format: bytes in MiB, seconds in minutes
 MEASURED = ("value", "unit", "what", "command", "hardware", "date", "commit")
-BEFORE = {"controlled": "laptop-controlled", "natural": "natural-natural"}  # figures' folders that are not by chapter yet,
-PREFIXES = {  # in which names of tables began so,
-    "03_l0_pruning": ("", "pruning_"),
-    "04_grouped_heads": ("grouped_",),
-    "05_coreference_injection": ("coreference_",),
-    "06_do_measures_agree": ("", "measures_"),
-    "07_what_it_costs": ("costs_",),
-}
-RENAMED = {  # or were others
-    "06_do_measures_agree/predictors": "measures_as_predictors",
-    "02_head_functions/fig4_syntactic_heads": "best_syntactic_heads",
-    "03_l0_pruning/fig9_heads_by_kind": "kept_by_kind",
-    "04_grouped_heads/table1_translation": "grouped_table_1",
-    "04_grouped_heads/table4_summarization_and_language": "grouped_tables_4_and_6",
-    "04_grouped_heads/fig3_number_of_groups": "grouped_numbers",
-}
 
 
 # --- tables ----------------------------------------------------------------------------------------------------------
 
 
 def chapter(track: str, name: str, root: Path = study.ROOT) -> Path:
-    """The folder of a chapter's figures; that of the whole track where figures are not by chapter yet.
+    """The folder of a chapter's figures.
 
     Raises
     ------
     StudyError
         If there is no such track or chapter.
     """
-    if track not in BEFORE:
-        raise StudyError(f"There is no track {track!r}: choose from {', '.join(BEFORE)}.")
+    if track not in layout.TRACKS:
+        raise StudyError(f"There is no track {track!r}: choose from {', '.join(layout.TRACKS)}.")
     found = root / "figures" / track / name
-    found = found if found.is_dir() else root / "figures" / BEFORE[track]
     if not found.is_dir():
         raise StudyError(f"There are no figures of chapter {name!r} on the {track} track: run make reference.")
     return found
@@ -81,14 +64,11 @@ def find(track: str, name: str, root: Path = study.ROOT) -> Path:
         If there is none.
     """
     of, _, table = name.partition("/")
-    tables = chapter(track, of, root) / "tables"
-    names = [table]
-    if tables.parent.name != of:  # not by chapter yet
-        names = [RENAMED.get(name, ""), *(f"{start}{table}" for start in PREFIXES.get(of, ("",)))]
-    for found in names:
-        if (tables / f"{found}.csv").is_file():
-            return tables / f"{found}.csv"
-    raise StudyError(f"There is no table {name!r} of the {track} track in {tables.relative_to(root)}: check its name.")
+    found = layout.Chapter(chapter(track, of, root)).table(table)
+    if not found.is_file():
+        place = found.parent.relative_to(root)
+        raise StudyError(f"There is no table {name!r} of the {track} track in {place}: check its name.")
+    return found
 
 
 def read(track: str, name: str, root: Path = study.ROOT) -> pd.DataFrame:
@@ -361,19 +341,19 @@ def claims(paper: str = "", track: str = "") -> list[dict[str, Any]]:
     Returns
     -------
     list of dict
-        id, paper, section, chapter, claim, printed, and by track what `helpers.claims.judge` says: verdict, number, why.
+        id, paper, section, chapter, claim, printed, rule, limits, and by track what `helpers.claims.judge` says: verdict, number, why.
 
     Raises
     ------
     StudyError
         If there is no ledger, or none of its claims is of that paper; as `judge`.
     """
-    told = {name: _ledger().judge(name) for name in ([track] if track else BEFORE)}
+    told = {name: _ledger().judge(name) for name in ([track] if track else layout.TRACKS)}
     found = []
     for judged in zip(*told.values(), strict=True):
         claim = judged[0].claim
         if claim.paper.startswith(paper):
-            known = {name: getattr(claim, name) for name in ("id", "paper", "section", "chapter", "claim", "printed")}
+            known = {name: getattr(claim, name) for name in ("id", "paper", "section", "chapter", "claim", "printed", "rule", "limits")}
             found.append(known | dict(zip(told, judged, strict=True)))
     if not found:
         raise StudyError(f"The ledger has no claims of a paper {paper!r}: write the beginning of its name.")

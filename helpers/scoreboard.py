@@ -21,9 +21,9 @@ LOOKS = {
     "no": ("#D55E00", "white"),
     "not testable": ("#E4E4E4", "black"),
 }
-_COLUMNS = {"claim": 0.0, "printed": 3.22, "controlled": 4.62, "natural": 5.78}  # inches from the left
-_WIDTH, _LINE, _PAD = 6.94, 0.118, 0.07
-_CHARS = {"claim": 61, "printed": 25, "controlled": 20, "natural": 20}
+_COLUMNS = {"claim": 0.0, "printed": 2.5, "controlled": 3.74, "natural": 5.36}  # inches from the left
+_WIDTH, _CELL, _LINE, _PAD = 6.94, 1.57, 0.112, 0.05
+_CHARS = {"claim": 46, "printed": 23, "controlled": 32, "natural": 32}
 
 
 def rows(judged: Sequence[Sequence[claims.Judged]]) -> list[dict[str, Any]]:
@@ -38,7 +38,10 @@ def rows(judged: Sequence[Sequence[claims.Judged]]) -> list[dict[str, Any]]:
     for both in zip(*judged, strict=True):
         claim = both[0].claim
         if claim.board:
-            told = {one.track: {"verdict": one.verdict, "number": one.number, "hollow": one.hollow} for one in both}
+            told = {
+                one.track: {"verdict": one.verdict, "brief": one.brief, "number": one.number, "hollow": one.hollow}
+                for one in both
+            }
             made.append({"paper": claim.paper, "claim": claim.claim, "printed": claim.printed} | told)
     if not made:
         raise StudyError("No claim is on the scoreboard: set board in claims.toml.")
@@ -55,7 +58,8 @@ def _cell(axis, left: float, top: float, width: float, height: float, told: dict
     hatch = "////" if told["hollow"] else None
     frame = Rectangle((left, top + 0.02), width, height - 0.04, facecolor=ground, edgecolor="#9A9A9A", hatch=hatch, linewidth=0)
     axis.add_patch(frame)
-    lines = [told["verdict"], *(_wrapped(told["number"], "natural") if told["number"] else [])]
+    word = f"{told['verdict']}: {told['brief']}" if told["brief"] else told["verdict"]
+    lines = [word, *(_wrapped(told["number"], "natural") if told["number"] else [])]
     ground = {"facecolor": ground, "edgecolor": "none", "pad": 0.6} if told["hollow"] else None
     for number, line in enumerate(lines):
         middle = top + height / 2 + (number - (len(lines) - 1) / 2) * _LINE
@@ -70,14 +74,14 @@ def scoreboard(board: Sequence[dict[str, Any]]) -> plt.Figure:
     Parameters
     ----------
     board : sequence of dict
-        As `rows` makes them: paper, claim, printed, controlled and natural (verdict, number, hollow).
+        As `rows` makes them: paper, claim, printed, controlled and natural (verdict, brief, number, hollow).
     """
     places, y, last = [], 0.3, None
     for row in board:
         if row["paper"] != last:
             last = row["paper"]
-            places.append((y + 0.06, None, last))
-            y += 0.26
+            places.append((y + 0.04, None, last))
+            y += 0.22
         cells = [1 + len(_wrapped(row[track]["number"], track)) for track in claims.TRACKS if row[track]["number"]]
         lines = max(len(_wrapped(row["claim"], "claim")), len(_wrapped(row["printed"], "printed")), 1, *cells, 1)
         height = lines * _LINE + _PAD
@@ -87,7 +91,7 @@ def scoreboard(board: Sequence[dict[str, Any]]) -> plt.Figure:
     axis = figure.add_axes((0, 0, 1, 1))
     axis.set(xlim=(-0.02, _WIDTH), ylim=(y + 0.36, 0))
     axis.set_axis_off()
-    widths = {"controlled": 1.12, "natural": 1.12}
+    widths = {"controlled": _CELL, "natural": _CELL}
     for column, left in _COLUMNS.items():
         middle = left + widths[column] / 2 if column in widths else left
         axis.text(middle, 0.16, column, ha="center" if column in widths else "left", va="center", fontsize=8, color="#555555")
@@ -126,7 +130,7 @@ class Board:
         own = {self._run.corpus: claims.tables_in(self._run.folder)}
         judged = [claims.judge(track, own.get(track)) for track in claims.TRACKS]
         said = "Every claim, what was printed, and the computed verdicts on both tracks."
-        self._run.figure(scoreboard(rows(judged)), "scoreboard", caption=said)
+        self._run.figure(scoreboard(rows(judged)), "scoreboard", caption=said, show=False)
         self._handle.update(Image(filename=self._run.chapter.picture("scoreboard", "png")))
 
 

@@ -148,7 +148,9 @@ class Run:
             raise StudyError(f"Every sidecar says its {hidden[0]!r} of its own: give that fact another name.")
         return said | more
 
-    def figure(self, figure, name: str, caption: str = "", answers: str = "", table: str = "", **facts: Any) -> None:
+    def figure(
+        self, figure, name: str, caption: str = "", answers: str = "", table: str = "", show: bool = True, **facts: Any
+    ) -> None:
         """Save a matplotlib figure or animation with its sidecar and what it was drawn from, and show it.
 
         Parameters
@@ -162,6 +164,8 @@ class Run:
             What in a paper it answers, such as "Voita et al., figure 7".
         table : str
             The table of the chapter that holds its numbers, if that is not the one of the same name.
+        show : bool
+            Whether to show it where this is called.
         **facts
             More for the sidecar.
         """
@@ -177,7 +181,8 @@ class Run:
         described["redraw"] = again if inputs else f"not by itself, its inputs cannot be stored: {self.command}"
         write_json(self.chapter.sidecar(name), described | ({"inputs": inputs} if inputs else {}))
         self._last = time.time()
-        display(Image(filename=shown))
+        if show:
+            display(Image(filename=shown))
 
     def _store_inputs(self, figure, name: str) -> dict[str, str]:
         """Store what a figure was drawn from, once for all that were drawn from the same; what its sidecar says of that."""
