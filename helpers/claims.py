@@ -106,8 +106,8 @@ class Claim(_Strict):
     rule: str
     limits: str = ""  # where it does not hold, or what the verdict does not say
     board: bool = True  # on the scoreboard
-    controlled: Evidence | Missing | list[Evidence]  # of several the first whose table is there
-    natural: Evidence | Missing | list[Evidence]
+    controlled: Evidence | Missing | list[Evidence | Missing]  # of several the first whose table is there
+    natural: Evidence | Missing | list[Evidence | Missing]
 
 
 class _Ledger(_Strict):
@@ -345,11 +345,11 @@ def judge(track: str, tables: Tables | None = None, claims: Iterable[Claim] | No
     return judged
 
 
-def _first(told: Evidence | Missing | list[Evidence], tables: Tables) -> Evidence | Missing:
+def _first(told: Evidence | Missing | list[Evidence | Missing], tables: Tables) -> Evidence | Missing:
     """Of several the evidence whose rows are there; the last if there are none."""
     if not isinstance(told, list):
         return told
-    return next((one for one in told if _rows(one, tables) is not None), told[-1])
+    return next((one for one in told if isinstance(one, Missing) or _rows(one, tables) is not None), told[-1])
 
 
 def _judged(claim: Claim, track: str, told: Evidence | Missing, rows: list[Row], tables: Tables) -> Judged:

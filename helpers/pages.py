@@ -9,7 +9,6 @@ from __future__ import annotations
 import argparse
 import csv
 import functools
-import importlib
 import json
 import re
 import tomllib
@@ -21,6 +20,7 @@ import jinja2
 import pandas as pd
 
 from helpers import study
+from helpers.claims import VERDICTS, Judged, judge, ledger
 from helpers.study import StudyError, layout
 
 WIDEST = 7  # columns of a table on a page
@@ -317,15 +317,9 @@ def measurements(root: Path = study.ROOT) -> str:
     return _markdown(("what", "value", "command", "hardware", "date", "commit"), body)
 
 
-def ledger() -> bool:
-    """Whether there is a ledger of claims (helpers/claims.py)."""
-    return Path(__file__).with_name("claims.py").exists()
-
-
-def _ledger() -> Any:
-    if not ledger():
-        raise StudyError("Claims are read from the ledger, and there is no helpers/claims.py: write it first.")
-    return importlib.import_module("helpers.claims")
+@functools.cache
+def _verdicts(track: str) -> list[Judged]:
+    return judge(track)
 
 
 def claims(paper: str = "", track: str = "") -> list[dict[str, Any]]:
@@ -341,19 +335,23 @@ def claims(paper: str = "", track: str = "") -> list[dict[str, Any]]:
     Returns
     -------
     list of dict
-        id, paper, section, chapter, claim, printed, rule, limits, and by track what `helpers.claims.judge` says: verdict, number, why.
+        id, paper, section, chapter, claim, printed, rule, limits, and by track what `helpers.claims.judge` says: verdict,
+        number, why.
 
     Raises
     ------
     StudyError
-        If there is no ledger, or none of its claims is of that paper; as `judge`.
+        If none of its claims is of that paper; as `judge`.
     """
-    told = {name: _ledger().judge(name) for name in ([track] if track else layout.TRACKS)}
+    told = {name: _verdicts(name) for name in ([track] if track else layout.TRACKS)}
     found = []
     for judged in zip(*told.values(), strict=True):
         claim = judged[0].claim
         if claim.paper.startswith(paper):
-            known = {name: getattr(claim, name) for name in ("id", "paper", "section", "chapter", "claim", "printed", "rule", "limits")}
+            known = {
+                name: getattr(claim, name)
+                for name in ("id", "paper", "section", "chapter", "claim", "printed", "rule", "limits")
+            }
             found.append(known | dict(zip(told, judged, strict=True)))
     if not found:
         raise StudyError(f"The ledger has no claims of a paper {paper!r}: write the beginning of its name.")
@@ -377,7 +375,7 @@ def claim(name: str) -> dict[str, Any]:
 def tally(track: str) -> dict[str, int]:
     """How many claims of the ledger have which verdict on a track, and "all" of them."""
     told = [one[track].verdict for one in claims(track=track)]
-    return {verdict: told.count(verdict) for verdict in _ledger().VERDICTS} | {"all": len(told)}
+    return {verdict: told.count(verdict) for verdict in VERDICTS} | {"all": len(told)}
 
 
 def listing(name: str, root: Path = study.ROOT) -> str:
@@ -400,9 +398,9 @@ def printed(name: str) -> str:
     Raises
     ------
     StudyError
-        If there is no ledger, or no such claim in it.
+        If there is no such claim.
     """
-    known = {claim.id: claim.printed for claim in _ledger().ledger()}
+    known = {claim.id: claim.printed for claim in ledger()}
     if name not in known:
         raise StudyError(f"The ledger has no claim {name!r}: it has {', '.join(known)}.")
     return known[name]
@@ -417,8 +415,8 @@ def expressions(root: Path = study.ROOT, page: str = "docs/page.md") -> dict[str
     Returns
     -------
     dict
-        `cell`, `interval`, `span`, `table`, `setting`, `store`, `measured`, `measurements`; `claims`, `printed` and `ledger`;
-        `csv` (track, table) and `folder` (track, chapter): links from the page.
+        `cell`, `interval`, `span`, `table`, `setting`, `store`, `measured`, `measurements`, `listing`; `claims`, `claim`,
+        `tally`, `printed`; `csv` (track, table) and `folder` (track, chapter): links from the page.
     """
     up = "../" * page.count("/")
     of_root = (cell, interval, span, table, store, measured, measurements, listing)
@@ -428,7 +426,7 @@ def expressions(root: Path = study.ROOT, page: str = "docs/page.md") -> dict[str
 
     return {
         **{one.__name__: functools.partial(one, root=root) for one in of_root},
-        **{one.__name__: one for one in (setting, ledger, claims, claim, tally, printed)},
+        **{one.__name__: one for one in (setting, claims, claim, tally, printed)},
         "csv": lambda track, name: linked(find(track, name, root)),
         "folder": lambda track, name: linked(chapter(track, name, root)),
     }
