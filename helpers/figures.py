@@ -160,7 +160,7 @@ def _head_map(
     table = pd.DataFrame([column.xs(layer).reindex(heads).tolist() for layer, heads in rows.items()]).to_numpy(float)
     text = np.full(table.shape, "", dtype=object)
     for i, heads in enumerate(rows.values()):
-        text[i, : len(heads)] = [f"{_short(v, digits)}\n#{h}" for v, h in zip(table[i], heads, strict=False)]
+        text[i, : len(heads)] = [f"{_short(v, digits)}\n#{h + 1}" for v, h in zip(table[i], heads, strict=False)]
     low, high = limits or (None, None)
     sns.heatmap(
         table[::-1], ax=axis, cmap="viridis", vmin=low, vmax=high, annot=text[::-1], fmt="", linewidths=0.5,
@@ -201,7 +201,7 @@ def function_map(functions: Mapping[str, pd.Series], kind: str = "encoder"):
                 axis.text(head + 0.5, y + height / 2, label, ha="center", va="center", fontsize=6.5 if len(shown) < 4 else 5,
                           color="white" if dark else "black")  # fmt: skip
         axis.set(xlim=(0, heads), ylim=(0, layers), title=title, xlabel="head", ylabel="layer" if _left(axis) else "")
-        axis.set_xticks(np.arange(heads) + 0.5, range(heads))
+        axis.set_xticks(np.arange(heads) + 0.5, range(1, heads + 1))
         axis.set_yticks(np.arange(layers) + 0.5, range(1, layers + 1))
         axis.tick_params(length=0)
         sns.despine(ax=axis, left=True, bottom=True)
@@ -332,7 +332,7 @@ def confidence_against_relevance(relevance: Mapping[str, pd.Series], confidence:
         x, y = first.confidence[head], first.relevance[head]
         if x < first.confidence.median():
             axis.scatter(x, y, s=70, fc="none", ec=MODELS[1], lw=1.2)
-            axis.annotate(f"L1 #{head}", (x, y), (0, 6), textcoords="offset points", fontsize=7, color=MODELS[1], ha="center")
+            axis.annotate(f"L1 #{head + 1}", (x, y), (0, 6), textcoords="offset points", fontsize=7, color=MODELS[1], ha="center")
         axis.set(title=title, xlabel="confidence", ylabel="relevance (share of layer)" if _left(axis) else "")
         axis.margins(0.08, 0.12)
     handles = [

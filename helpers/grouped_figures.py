@@ -247,8 +247,8 @@ def _similarity(axis, cosines: np.ndarray, labels: np.ndarray, site: Site):
     axis.set_axis_on()
     axis.spines[:].set_visible(False)
     few = len(order) <= 8
-    axis.set_xticks(range(len(order)), order, fontsize=6 if few else 4.5, rotation=0 if few else 90)
-    axis.set_yticks(range(len(order)), order, fontsize=6 if few else 4.5)
+    axis.set_xticks(range(len(order)), order + 1, fontsize=6 if few else 4.5, rotation=0 if few else 90)
+    axis.set_yticks(range(len(order)), order + 1, fontsize=6 if few else 4.5)
     axis.tick_params(length=0, pad=1)
     return drawn
 
@@ -343,7 +343,7 @@ def _map_heads(axis, part: pd.DataFrame, colours: Mapping[Hashable, Any], size: 
         colour = colours[head.group]
         face, ink = (colour, _ink(colour)) if head.kept else ("white", colour)
         drawn.append(axis.scatter(head.x, head.y, s=size, color=face, ec=colour, lw=1, zorder=2))
-        number = axis.text(head.x, head.y, head.head, fontsize=0.76 * size**0.5, color=ink, zorder=2)
+        number = axis.text(head.x, head.y, head.head + 1, fontsize=0.76 * size**0.5, color=ink, zorder=2)
         number.set(ha="center", va="center_baseline")
         drawn.append(number)
     return drawn
@@ -559,7 +559,7 @@ def kept_heads(frame: pd.DataFrame):
         above.yaxis.set_major_locator(MaxNLocator(2))
         above.annotate(KIND_TITLES[kind], (0, 1), (-4, 12), "axes fraction", "offset points", ha="right", fontsize=10)
         _kept_cells(below, shown, looks)
-        below.set_xticks(part["at"], part["head"], fontsize=5.5 if crowded else 6.5, rotation=90 if crowded else 0)
+        below.set_xticks(part["at"], part["head"] + 1, fontsize=5.5 if crowded else 6.5, rotation=90 if crowded else 0)
         layers = part.groupby("layer")["at"].mean()
         below.set_xticks(layers, [f"layer {layer + 1}" for layer in layers.index], minor=True, fontsize=8)
         below.xaxis.remove_overlapping_locs = False  # a layer's name may stand below a head's number
@@ -602,7 +602,7 @@ def votes(frame: pd.DataFrame):
         edges = ["black" if kept else "none" for kept in rows.kept]
         axis.bar(range(len(rows)), rows.share, 0.8, color=[colours[group] for group in rows.group], ec=edges, lw=1.6)
         few = len(rows) <= 8
-        axis.set_xticks(range(len(rows)), rows["head"], fontsize=7 if few else 5.5, rotation=0 if few else 90)
+        axis.set_xticks(range(len(rows)), rows["head"] + 1, fontsize=7 if few else 5.5, rotation=0 if few else 90)
         axis.set(title=_site((kind, layer)), ylim=(0, 1.05), yticks=[0, 0.5, 1])
         axis.set_ylabel("share of batches" if number % across == 0 else "")
         axis.set_xlabel("head" if number >= len(sites) - across else "")

@@ -132,7 +132,7 @@ def _head_maps(columns: Mapping[str, pd.Series], label: str, **more: Any):
         shown[title] = table = table.loc[sites[title]]
         alone = len({kind for kind, _ in sites[title]}) == 1
         names = [layer + 1 if alone else _site((kind, layer)) for kind, layer in sites[title]]
-        sns.heatmap(table, ax=axis, cbar=False, linewidths=0.4, xticklabels=list(table.columns), yticklabels=names, **more)
+        sns.heatmap(table, ax=axis, cbar=False, linewidths=0.4, xticklabels=[head + 1 for head in table.columns], yticklabels=names, **more)
         axis.set(xlabel="head" if number >= len(shown) - across else "", ylabel="layer" if number % across == 0 else "")
         axis.set_title(fill(str(title), 27), fontsize=8.5)
         axis.tick_params(length=0, pad=2, labelsize=7 if table.shape[1] <= 12 else 5.5, rotation=0)
@@ -374,7 +374,7 @@ def before_after(frame: pd.DataFrame):
             ends, colour = [head.before, head.after], colours[head.layer]
             axis.plot([0, 1], ends, marker="o", ms=4, lw=1.3, color=colour, mec="white", mew=0.4)
             axis.plot([1.05, 1.2], [head.after, place], lw=0.6, color=colour)
-            said = f"L{head.layer + 1} #{head.head}: {head.rank_before:g} → {head.rank_after:g} of {head.heads}"
+            said = f"L{head.layer + 1} #{head.head + 1}: {head.rank_before:g} → {head.rank_after:g} of {head.heads}"
             axis.text(1.23, place, said, va="center", fontsize=7)
         axis.set(title=title, xlim=(-0.15, 2.5), ylim=(-0.03, 1.06))
         axis.set_xticks([0, 1], ["before", "after"])

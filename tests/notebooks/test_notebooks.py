@@ -12,7 +12,7 @@ import sys
 import nbformat
 import pytest
 
-from helpers import plan, redraw, study, subjects
+from helpers import claims, plan, redraw, study, subjects
 from helpers.study import layout
 
 NOTEBOOKS = sorted((study.ROOT / "notebooks").glob("*.ipynb"))
@@ -66,6 +66,17 @@ def test_every_cell_ran_without_error(executed):
             assert [o for o in cell.outputs if o.output_type == "error"] == []
     text = json.dumps(notebook)
     assert "Traceback (most recent call last)" not in text
+
+
+def test_the_verdict_box_is_filled_from_the_run_s_own_tables(executed):
+    path, notebook, folder = executed
+    own = [one for one in claims.judge("controlled", claims.tables_in(folder)) if one.claim.chapter == path.stem]
+    boxes = [cell for cell in notebook.cells if cell.cell_type == "code" and "claims.Box(run)" in cell.source]
+    assert len(boxes) == bool(own)
+    for cell in boxes:
+        text = "".join(str(output.get("data", {}).get("text/markdown", "")) for output in cell.outputs)
+        for one in own:
+            assert one.claim.claim in text and f"**{one.verdict}**: {one.why}" in text
 
 
 def test_intervals_say_what_they_are_over(executed):

@@ -68,7 +68,7 @@ def test_relevance_stands_above_confidence(shape, kind):
             assert [label.get_text() for label in axis.get_yticklabels()] == [str(n) for n in range(len(SHAPES[shape]), 0, -1)]
             for layer, shown in enumerate(cells(axis)):
                 ranked = relevance[title][kind][layer].sort_values(ascending=False).index.tolist()
-                assert [head for _, head in shown] == ranked  # by relevance, in both rows
+                assert [head - 1 for _, head in shown] == ranked  # by relevance, in both rows
                 values = columns[title][kind][layer][ranked]
                 np.testing.assert_allclose([value for value, _ in shown], values, atol=0.0051)
             limit = max(part[kind].max() for part in relevance.values()) if row == 0 else 1
@@ -83,7 +83,7 @@ def test_head_maps_sort_by_their_own_or_another_column():
         for axis, title in zip(figure.axes, confidence, strict=False):
             for layer, shown in enumerate(cells(axis)):
                 rank = (order or confidence)[title]["encoder"][layer].sort_values(ascending=False)
-                assert [head for _, head in shown] == rank.index.tolist()
+                assert [head - 1 for _, head in shown] == rank.index.tolist()
         assert figure.axes[-1].get_ylabel() == "confidence" and len(figure.axes) == 3
 
 
@@ -110,7 +110,7 @@ def test_the_papers_exception_is_marked():
         confidence[title]["encoder", 1, 2] = 0.01
     figure = figures.confidence_against_relevance(relevance, confidence)
     draw(figure)
-    assert [marks(axis) for axis in figure.axes] == [["L1 #3"], []]
+    assert [marks(axis) for axis in figure.axes] == [["L1 #4"], []]
     assert [axis.get_title() for axis in figure.axes] == [one, other]
     for axis, title in zip(figure.axes, relevance, strict=True):
         assert axis.get_xlabel() == "confidence"

@@ -175,7 +175,7 @@ def test_similar_heads_stand_together(layers):
         for axis, site in zip(axes, order, strict=True):
             np.testing.assert_array_equal(axis.images[0].get_array(), matrices[site][np.ix_(heads, heads)])
             assert axis.images[0].get_clim() == (-1, 1)
-            assert ticks(axis) == [text.get_text() for text in axis.get_yticklabels()] == list(map(str, heads))
+            assert ticks(axis) == [text.get_text() for text in axis.get_yticklabels()] == [str(head + 1) for head in heads]
             drawn = lines(axis, (0, 0, 0))
             assert sorted(line[0, 0] for line in drawn if line[0, 0] == line[0, 1]) == edges
             assert sorted(line[1, 0] for line in drawn if line[1, 0] == line[1, 1]) == edges
@@ -225,11 +225,11 @@ def test_maps_of_heads_at_a_few_steps():
             centres, dots = crosses_and_dots(axis)
             assert centres == {BLUE: (step + 0.5, 2 * step + 0.5), ORANGE: (step + 5, 2 * step + 2)}
             heads = [(0, BLUE, True), (1, BLUE, step < 4), (5, ORANGE, True)]
-            assert dots == {str(n): (x + step, 2 * step + n, kept, colour) for n, (x, colour, kept) in enumerate(heads)}
+            assert dots == {str(n + 1): (x + step, 2 * step + n, kept, colour) for n, (x, colour, kept) in enumerate(heads)}
             low, high = axis.get_xlim()
             assert low < 0 and high > 9
         _, dots = crosses_and_dots(row[-1])
-        assert next(iter(dots)) == "1"  # below the kept heads
+        assert next(iter(dots)) == "2"  # below the kept heads
     figure = grouped_figures.head_maps_over_training(points[points.step == 0])
     assert len(figure.axes) == 2 and legend(figure) == ["group a", "group b", "centre"]
 
@@ -247,7 +247,7 @@ def test_heads_move_in_the_animation(tmp_path):
         for axis in (one, other):
             centres, dots = crosses_and_dots(axis)
             assert len(axis.collections) == 5 and len(centres) == 2 and len(axis.texts) == len(dots) == 3
-            assert dots["2"] == (5 + step / 10, 2 * step / 10 + 2, True, ORANGE) and dots["1"][2] == (step < 30)
+            assert dots["3"] == (5 + step / 10, 2 * step / 10 + 2, True, ORANGE) and dots["2"][2] == (step < 30)
     animation.save(tmp_path / "map.gif", writer="pillow", dpi=figure.dpi)
     with Image.open(tmp_path / "map.gif") as saved:
         assert saved.n_frames == 4 and (tmp_path / "map.gif").stat().st_size < 500_000
@@ -379,7 +379,7 @@ def test_cells_are_filled_where_a_head_is_kept():
     for (above, below), kind, places in zip(blocks, SHAPES, ([0, 1, 2, 3.7], [0, 1]), strict=True):
         found = [address for address in addresses(SHAPES) if address[0] == kind]
         assert figures.KIND_TITLES[kind] in [text.get_text() for text in above.texts]
-        assert ticks(below) == [str(head) for *_, head in found]
+        assert ticks(below) == [str(head + 1) for *_, head in found]
         named = [text.get_text() for text in below.get_xticklabels(minor=True)]
         assert named == [f"layer {layer + 1}" for layer in range(len(SHAPES[kind]))]
         bars = {round(bar.get_x() + 0.41, 6): bar.get_height() for bar in above.patches}
@@ -405,7 +405,7 @@ def test_votes_of_heads_by_group():
     assert legend(figure) == ["group 0", "group 1", "stays"]
     assert [axis.get_title() for axis in figure.axes if axis.get_title()] == ["enc 1", "enc 2", "cross 1"]
     first, second = figure.axes[:2]
-    assert ticks(first) == ["1", "0", "2"] and ticks(second) == ["0"]  # group 0 is head 1
+    assert ticks(first) == ["2", "1", "3"] and ticks(second) == ["1"]  # group 0 is head 2
     np.testing.assert_allclose([bar.get_height() for bar in first.patches], [0.3, 0.1, 0.5])
     assert [to_rgb(bar.get_facecolor()) for bar in first.patches] == [BLUE, ORANGE, ORANGE]
     assert [bar.get_edgecolor()[3] for bar in first.patches] == [0, 0, 1]

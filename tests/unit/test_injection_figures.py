@@ -129,7 +129,7 @@ def test_the_lowest_head_of_each_layer_is_marked():
     for axis, column, lowest in zip(panels, values, ([0, 1], [1, 2]), strict=True):
         np.testing.assert_array_equal(shown(axis), values[column].to_numpy().reshape(2, 3)[::-1])
         assert axis.collections[0].get_clim() == (0, 0.9)
-        assert names(axis, "y") == ["2", "1"] and names(axis, "x") == ["0", "1", "2"]
+        assert names(axis, "y") == ["2", "1"] and names(axis, "x") == ["1", "2", "3"]
         (marks,) = axis.lines
         assert marks.get_xdata().tolist() == [head + 0.5 for head in lowest] and marks.get_ydata().tolist() == [0.5, 1.5]
     several = pd.concat([values, values.set_axis(heads_of(2, 3, "cross"))])
@@ -292,8 +292,8 @@ def test_importance_before_and_after():
     assert lines(lowest, first)[0].tolist() == [[0, 1], [0.1, 0.8]]
     assert lines(lowest, second)[0].tolist() == [[0, 1], [0.2, 0.5]]
     assert not lines(highest, first) and lines(highest, second)[0].tolist() == [[0, 1], [0.7, 0.6]]
-    assert {text.get_text() for text in lowest.texts} == {"L1 #3: 4 → 1 of 4", "L2 #2: 3.5 → 2 of 4"}
-    assert [text.get_text() for text in highest.texts] == ["L2 #0: 1 → 1 of 4"]
+    assert {text.get_text() for text in lowest.texts} == {"L1 #4: 4 → 1 of 4", "L2 #3: 3.5 → 2 of 4"}
+    assert [text.get_text() for text in highest.texts] == ["L2 #1: 1 → 1 of 4"]
     for axis in figure.axes:
         (level,) = (line for line in axis.lines if line.get_linestyle() == "--")
         assert list(level.get_ydata()) == [0.5, 0.5]

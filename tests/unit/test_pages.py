@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
 import re
+import subprocess
+import sys
 from pathlib import Path
 from urllib.parse import unquote
 
@@ -284,3 +287,18 @@ def test_every_relative_link_leads_to_a_file(page):
         pytest.skip(f"there is no {page}")
     text = (ROOT / page).read_text(encoding="utf-8")
     assert [target for target in linked(text) if not ((ROOT / page).parent / target).exists()] == []
+
+
+def test_the_readme_is_short():
+    assert len((ROOT / "README.md").read_text(encoding="utf-8").split()) <= 1200
+
+
+def test_the_five_lines_print_what_the_readme_says(tmp_path):
+    environment = os.environ | {"HEADS_RUNS": str(tmp_path / "runs"), "HEADS_DATA": str(tmp_path / "data"), "HEADS_FRESH": ""}
+    command = [sys.executable, str(ROOT / "docs" / "five_lines.py")]
+    done = subprocess.run(command, cwd=ROOT, env=environment | {"PYTHONPATH": str(ROOT)}, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr[-2000:]
+    said = (ROOT / "docs" / "five_lines.txt").read_text(encoding="utf-8")
+    number = re.compile(r"-?\d+\.\d+")
+    assert number.sub("", done.stdout).split() == number.sub("", said).split()
+    assert [float(x) for x in number.findall(done.stdout)] == pytest.approx([float(x) for x in number.findall(said)], abs=2e-3)

@@ -1,0 +1,63 @@
+"""The scoreboard shows every claim of the ledger once, with its verdict on both tracks, on one page."""
+
+import json
+
+import matplotlib.pyplot as plt
+import pytest
+from matplotlib.patches import Rectangle
+
+from helpers import claims, scoreboard, study
+from helpers.study import StudyError
+
+
+@pytest.fixture(scope="module")
+def judged():
+    return [claims.judge(track) for track in claims.TRACKS]
+
+
+def test_every_claim_on_the_board_has_a_row_with_both_verdicts(judged):
+    board = scoreboard.rows(judged)
+    wanted = [one for one in claims.ledger() if one.board]
+    assert [row["claim"] for row in board] == [one.claim for one in wanted]
+    for row, controlled, natural in zip(board, *([one for one in side if one.claim.board] for side in judged), strict=True):
+        assert (row["controlled"]["verdict"], row["natural"]["verdict"]) == (controlled.verdict, natural.verdict)
+    with pytest.raises(StudyError):
+        scoreboard.rows([[], []])
+
+
+def test_the_picture_fits_a_page_says_every_verdict_and_hatches_what_is_hollow(judged):
+    board = scoreboard.rows(judged)
+    figure = scoreboard.scoreboard(board)
+    width, height = figure.get_size_inches()
+    assert width <= 7.2 and height <= 9.7
+    (axis,) = figure.axes
+    words = [text.get_text() for text in axis.texts]
+    for verdict in claims.VERDICTS:
+        shown = sum(word == verdict or word.startswith(f"{verdict}: ") for word in words)
+        assert shown == sum(row[track]["verdict"] == verdict for row in board for track in claims.TRACKS)
+    hatched = [patch for patch in axis.patches if isinstance(patch, Rectangle) and patch.get_hatch()]
+    assert len(hatched) == sum(row[track]["hollow"] for row in board for track in claims.TRACKS)
+    assert all(text.get_fontsize() >= 7 for text in axis.texts)
+    plt.close(figure)
+
+
+def test_texts_of_a_cell_stay_inside_it(judged):
+    figure = scoreboard.scoreboard(scoreboard.rows(judged))
+    (axis,), renderer = figure.axes, figure.canvas.get_renderer()
+    boxes = [patch.get_window_extent(renderer) for patch in axis.patches if isinstance(patch, Rectangle)]
+    for text in axis.texts:
+        extent = text.get_window_extent(renderer)
+        inside = [
+            box for box in boxes if box.y0 <= (extent.y0 + extent.y1) / 2 <= box.y1 and box.x0 - 1 <= extent.x1 <= box.x1 + 90
+        ]
+        for box in inside:
+            if box.x0 < (extent.x0 + extent.x1) / 2 < box.x1:
+                assert box.x0 - 1 <= extent.x0 and extent.x1 <= box.x1 + 1, text.get_text()
+            else:
+                assert extent.x1 <= box.x0 + 1, text.get_text()
+    plt.close(figure)
+
+
+def test_the_committed_picture_shows_today_s_verdicts(judged):
+    drawn = json.loads((study.ROOT / "figures" / "scoreboard.json").read_text(encoding="utf-8"))
+    assert drawn["rows"] == json.loads(json.dumps(scoreboard.rows(judged))), "stale: run make figures"
