@@ -332,7 +332,9 @@ def confidence_against_relevance(relevance: Mapping[str, pd.Series], confidence:
         x, y = first.confidence[head], first.relevance[head]
         if x < first.confidence.median():
             axis.scatter(x, y, s=70, fc="none", ec=MODELS[1], lw=1.2)
-            axis.annotate(f"L1 #{head + 1}", (x, y), (0, 6), textcoords="offset points", fontsize=7, color=MODELS[1], ha="center")
+            axis.annotate(
+                f"L1 #{head + 1}", (x, y), (0, 6), textcoords="offset points", fontsize=7, color=MODELS[1], ha="center"
+            )
         axis.set(title=title, xlabel="confidence", ylabel="relevance (share of layer)" if _left(axis) else "")
         axis.margins(0.08, 0.12)
     handles = [

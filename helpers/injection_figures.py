@@ -132,7 +132,15 @@ def _head_maps(columns: Mapping[str, pd.Series], label: str, **more: Any):
         shown[title] = table = table.loc[sites[title]]
         alone = len({kind for kind, _ in sites[title]}) == 1
         names = [layer + 1 if alone else _site((kind, layer)) for kind, layer in sites[title]]
-        sns.heatmap(table, ax=axis, cbar=False, linewidths=0.4, xticklabels=[head + 1 for head in table.columns], yticklabels=names, **more)
+        sns.heatmap(
+            table,
+            ax=axis,
+            cbar=False,
+            linewidths=0.4,
+            xticklabels=[head + 1 for head in table.columns],
+            yticklabels=names,
+            **more,
+        )
         axis.set(xlabel="head" if number >= len(shown) - across else "", ylabel="layer" if number % across == 0 else "")
         axis.set_title(fill(str(title), 27), fontsize=8.5)
         axis.tick_params(length=0, pad=2, labelsize=7 if table.shape[1] <= 12 else 5.5, rotation=0)

@@ -138,13 +138,6 @@ def test_a_measurement_says_where_it_comes_from(project):
         pages.measured("all", root=project)
 
 
-def test_without_a_ledger_a_claim_is_an_error_that_says_so(project, monkeypatch):
-    monkeypatch.setattr(pages, "ledger", lambda: False)
-    (project / "docs/templates/one.md").write_text("\n{{ claims(paper='Ni') }}\n")
-    with pytest.raises(StudyError, match=r"one\.md, line 2: .*helpers/claims\.py"):
-        pages.pages(project)
-
-
 def test_claims_are_those_of_the_ledger_with_both_tracks():
     of_ni = pages.claims(paper="Ni")
     assert {row["paper"] for row in of_ni} == {"Ni et al. 2023"} and len(of_ni) < len(pages.claims())

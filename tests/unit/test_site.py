@@ -150,8 +150,8 @@ def test_no_machine_paths(folder):
 def test_the_front_page_has_results_and_no_library(pages):
     front = pages["index.html"]
     headings = [tag.get_text() for tag in front.select("h2")]
-    assert "Results in detail" in headings and "The library" not in headings
-    assert headings[-1] == "Two commands"
+    assert "Results, claim by claim" in headings and "More" not in headings
+    assert headings[-2:] == ["Two commands", "Five lines"]
     assert len(front.select("table tbody tr")) > 20
     assert front.select_one("article img")["src"].startswith("images/")
 
