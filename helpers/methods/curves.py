@@ -476,15 +476,15 @@ def retained_more_than_chance(functions: Mapping[str, Mapping[int, pd.Series]]) 
     -------
     pandas.DataFrame
         A row each (model, heads kept, function before pruning, "any" for any): of (all heads), had (those with the function),
-        stay (of them), expected (at random), p (one-sided: as many or more), p_holm and family (all rows). Where no head went
-        there is no row.
+        stay (of them), expected (at random), p (one-sided: as many or more), p_holm and family (all rows). All heads have
+        rows only where no price took any.
     """
     rows = []
     for title, by_count in functions.items():
         before = next(iter(by_count.values())).map(lambda cell: {name for name, _ in cell})
         known = ["any", *sorted(set().union(*before))]
         for count, roles in by_count.items():
-            for name in known if count < len(before) else ():
+            for name in known if count < len(before) or len(by_count) == 1 else ():
                 has = before.map(lambda cell, name=name: bool(cell) if name == "any" else name in cell)
                 had, stay = int(has.sum()), int(has[roles.index].sum())
                 row = {"model": title, "heads": count, "function": name, "of": len(before), "had": had, "stay": stay}

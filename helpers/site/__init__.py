@@ -13,7 +13,7 @@ import io
 import json
 import re
 import shutil
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache, partial
 from pathlib import Path
 from typing import Any
@@ -148,7 +148,7 @@ def _page(path: Path, links: Mapping[str, str], pictures: Path) -> dict[str, Any
             for output in cell.outputs:
                 drawn = sum("<img" in shown for shown in outputs)
                 name = f"{path.stem}-{len(cells):02}-{drawn}"
-                outputs.append(_output(output, pictures / name, alts[min(drawn, len(alts) - 1)], where))
+                outputs.append(_output(output, pictures / name, alts[min(drawn, len(alts) - 1)], where, render))
             code = highlight(cell.source, PythonLexer(), HtmlFormatter(nowrap=True))
             shown = f'<pre tabindex="0"><code>{code}</code></pre>'
             cells.append({"code": shown, "number": number, "outputs": [output for output in outputs if output]})
@@ -179,7 +179,7 @@ def _alts(source: str, modules: Mapping[str, str], where: str) -> list[str]:
     return found or [f"Figure: {where}"]
 
 
-def _output(output: Any, picture: Path, alt: str, where: str) -> str:
+def _output(output: Any, picture: Path, alt: str, where: str, render: Callable[[str], str]) -> str:
     """An output as HTML; "" for what is of no use to a reader (progress bars, warnings)."""
     if output.output_type == "error":
         raise StudyError(f"A cell under {where!r} failed ({output.ename}): run the notebook again.")
@@ -194,6 +194,8 @@ def _output(output: Any, picture: Path, alt: str, where: str) -> str:
     if "text/html" in data:
         shown = re.sub(r"<style scoped>.*?</style>", "", data["text/html"], flags=re.DOTALL).replace(' border="1"', "")
         return _scrolling(shown, "", where)
+    if "text/markdown" in data:
+        return _scrolling(render(data["text/markdown"]), "prose", where)
     return f'<pre tabindex="0">{html.escape(data.get("text/plain", ""))}</pre>'
 
 

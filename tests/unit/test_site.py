@@ -147,6 +147,11 @@ def test_no_machine_paths(folder):
     assert [path.name for path in written if MACHINE_PATH.search(path.read_text(encoding="utf-8"))] == []
 
 
+def test_no_output_is_shown_as_the_name_of_its_class(pages):
+    for name, page in pages.items():
+        assert "object>" not in page.get_text(), name
+
+
 def test_the_front_page_has_results_and_no_library(pages):
     front = pages["index.html"]
     headings = [tag.get_text() for tag in front.select("h2")]
