@@ -31,14 +31,15 @@ def build(shape: Mapping[str, Any], source_size: int, target_size: int, seed: in
     Pre-norm with a final norm on both sides (as the paper's public code), sinusoidal positions, ReLU, scaled embeddings. The
     two vocabularies stand side by side in one table, source first, and no token is in both (the special ones aside), so that
     source and target embeddings are apart as in the paper; the output is tied to the table. Ids: 0 pads and starts the
-    target, 1 ends a sentence. Encoder self-attention starts with an output of zero: training begins with word-by-word
-    representations and adds context to them, which halves the time to a usable model at this size.
+    target, 1 ends a sentence. Unless `start` says otherwise, encoder self-attention starts with an output of zero: training
+    begins with word-by-word representations and adds context to them, which halves the time to a usable model at this size.
 
     Parameters
     ----------
     shape : mapping
         "layers", "heads" (a layer), "width", "feed_forward", "dropout"; "decoder_layers" and "decoder_heads" where the
-        decoder has others than the encoder.
+        decoder has others than the encoder; "start": "zero" (the output of all attention, so that all kinds start alike),
+        "usual" (the class's own start for all), absent (zero in the encoder alone).
 
     Raises
     ------
@@ -74,8 +75,7 @@ def build(shape: Mapping[str, Any], source_size: int, target_size: int, seed: in
         forced_eos_token_id=None,
     )
     model = PegasusForConditionalGeneration(config)
-    for layer in model.model.encoder.layers:
-        torch.nn.init.zeros_(layer.self_attn.out_proj.weight)
+    _start(model.model, shape.get("start"))
     model.generation_config.max_length = MAX_POSITIONS
     return model
 
@@ -126,8 +126,7 @@ def build_bart(shape: Mapping[str, Any], size: int, seed: int):
         init_std=shape["width"] ** -0.5,
     )
     model = BartForConditionalGeneration(config)
-    for layer in model.model.encoder.layers:
-        torch.nn.init.zeros_(layer.self_attn.out_proj.weight)
+    _start(model.model, shape.get("start"))
     for side in (model.model.encoder, model.model.decoder):
         table = side.embed_positions.weight
         angles = torch.arange(len(table)).unsqueeze(1) * 10_000 ** (-torch.arange(0, shape["width"], 2) / shape["width"])
@@ -135,6 +134,15 @@ def build_bart(shape: Mapping[str, Any], size: int, seed: int):
         table.data.copy_(config.init_std * waves)
     model.generation_config.max_length = MAX_POSITIONS
     return model
+
+
+def _start(model, start: str | None) -> None:
+    """Set the outputs of attention to zero with which `start` says that training begins; all random draws are made before."""
+    for layer in model.encoder.layers if start != "usual" else ():
+        torch.nn.init.zeros_(layer.self_attn.out_proj.weight)
+    for layer in model.decoder.layers if start == "zero" else ():
+        torch.nn.init.zeros_(layer.self_attn.out_proj.weight)
+        torch.nn.init.zeros_(layer.encoder_attn.out_proj.weight)
 
 
 def _split(width: int, heads: int) -> None:

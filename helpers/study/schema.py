@@ -73,6 +73,10 @@ class Model(Block):
     dropout: Share = Field(0.1, description="Probability with which a hidden unit is dropped in training.")
     decoder_layers: Count | None = Field(None, description="Layers of the decoder; as the encoder's if not set.")
     decoder_heads: Count | None = Field(None, description="Heads of a decoder's attention; as the encoder's if not set.")
+    start: Literal["zero", "usual"] | None = Field(
+        None,
+        description="Start of attention's outputs: zero or usual (random) in all kinds; zero in the encoder alone if not set.",
+    )
 
 
 class Training(Block):

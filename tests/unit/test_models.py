@@ -77,6 +77,22 @@ def test_normalises_before_each_block():
         assert (len(inputs), len(out)) == (1, 1)
 
 
+@pytest.mark.parametrize("kind", ["translator", "summarizer"])
+@pytest.mark.parametrize(("start", "zero"), [(None, {"encoder"}), ("zero", {"encoder", "decoder", "cross"}), ("usual", set())])
+def test_start_says_which_attention_begins_with_an_output_of_zero(kind, start, zero):
+    shape = SHAPE | ({"start": start} if start else {})
+    build = {
+        "translator": lambda shape: models.build(shape, 20, 30, 1),
+        "summarizer": lambda shape: models.build_bart(shape, 50, 1),
+    }
+    model, plain = build[kind](shape), build[kind](SHAPE)
+    for site in heads.sites(model):
+        assert (site.projection("out").weight == 0).all() == (site.kind in zero)
+    others = [name for name, _ in model.named_parameters() if "attn.out_proj.weight" not in name]
+    for name in others:  # nothing else depends on it
+        torch.testing.assert_close(model.get_parameter(name), plain.get_parameter(name), atol=0, rtol=0)
+
+
 def test_seed_decides_the_weights():
     first, same, other = (models.build(SHAPE, 20, 30, seed).state_dict() for seed in (1, 1, 2))
     assert all(torch.equal(first[name], same[name]) for name in first)
