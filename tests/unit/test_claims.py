@@ -60,17 +60,20 @@ def test_holm_is_over_all_rows_of_a_paper():
 
 
 def test_an_interval_over_few_trainings_is_a_t_interval():
-    # p .013 if normal, .10 with three trainings
-    table = frame(("x", 1.27, 0.27, 2.27))
-    assert judged(table, claim())[0].verdict == "seen"
-    assert judged(table.assign(seeds=3), claim(trainings="seeds", threshold=-0.5))[0].verdict == "seen"
-    assert judged(table.assign(change=1.0, low=-0.4, high=2.4, seeds=3), claim(trainings="seeds"))[0].verdict == "not testable"
+    table = frame(("x", 1.27, 0.27, 2.27)).assign(seeds=3)  # p .013 if normal, .032 by t with two degrees of freedom
+    both = (claim(), claim(id="b"))
+    assert judged(table, *both)[0].verdict == "seen"
+    both = (claim(trainings="seeds"), claim(id="b", trainings="seeds"))
+    assert judged(table, *both)[0].verdict == "not testable"  # .064 after Holm
+    assert judged(table, both[0])[0].verdict == "seen"
 
 
 def test_thresholds_are_numbers_columns_or_the_best_of_other_rows():
     table = frame(("x", 2.0, 1.8, 2.2), ("y", 1.0, 0.8, 1.2)).assign(offset=[1.0, 1.5], rule=["p", "q"], group="main")
     assert [row.side for row in judged(table, claim(threshold="offset"))[0].rows] == ["for", "against"]
     assert [row.side for row in judged(table, claim(threshold="offset", times=2.5))[0].rows] == ["against", "against"]
+    shown = judged(table, claim(threshold="offset", scale=100))[0].rows
+    assert [(row.value, row.threshold, row.side) for row in shown] == [(200, 100, "for"), (100, 150, "against")]
     random = pd.DataFrame({"rule": ["p", "p", "q"], "change": [0.1, 2.5, 0.2]})
     baseline = {"table": "03_l0_pruning/random", "value": "change"}
     by_rule = judged(table, claim(baseline=baseline, by=["rule"]), **{"03_l0_pruning/random": random})[0]
