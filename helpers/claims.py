@@ -52,8 +52,12 @@ class Rows(_Strict):
 
 
 class Worth(Rows):
-    """The hollowness check: what all of that attention is worth here, and how much it must at least be."""
+    """The hollowness check: what all of that attention is worth here, and how much it must at least be.
 
+    The least value of the rows; minus that of other rows of the same table (`less`) where the worth is a difference.
+    """
+
+    less: dict[str, Any] = {}
     scale: float = 1.0
     least: float
     unit: str
@@ -302,8 +306,13 @@ def _verdict(evidence: Evidence, rows: Sequence[Row]) -> tuple[Verdict, str]:
 
 def _worth(evidence: Evidence, tables: Tables) -> float | None:
     """What all of the attention is worth, the least of the rows; None if nothing says it, or the ledger does not ask."""
-    found = _rows(evidence.worth, tables) if evidence.worth else None
-    return None if found is None else float((found[evidence.worth.value] * evidence.worth.scale).min())
+    worth = evidence.worth
+    found = _rows(worth, tables) if worth else None
+    other = _rows(Rows(table=worth.table, where=worth.less, value=worth.value), tables) if worth and worth.less else None
+    if found is None or (worth.less and other is None):
+        return None
+    least = found[worth.value].min() - (0 if other is None else other[worth.value].min())
+    return float(least * worth.scale)
 
 
 def judge(track: str, tables: Tables | None = None, claims: Iterable[Claim] | None = None) -> list[Judged]:

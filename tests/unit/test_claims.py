@@ -96,6 +96,11 @@ def test_what_is_hollow_or_was_trained_too_seldom_is_not_testable_whatever_its_r
     one = judged(table, claim(where={"model": "x"}, worth=worth))[0]
     assert (one.verdict, one.hollow) == ("not testable", True) and "1.5 BLEU" in one.why and "2.0 [1.0, 3.0]" in one.number
     assert judged(table, claim(where={"model": "x"}, worth=worth | {"least": 1}))[0].verdict == "seen"
+    apart = worth | {"where": {"model": "x"}, "less": {"model": "floor"}, "scale": 1, "least": 3.4}
+    assert judged(table, claim(where={"model": "x"}, worth=apart))[0].worth == "3.5 BLEU"
+    assert judged(table, claim(where={"model": "x"}, worth=apart | {"least": 3.6}))[0].hollow
+    nothing = judged(table, claim(where={"model": "x"}, worth=apart | {"less": {"model": "none"}}))[0]
+    assert nothing.verdict == "not testable" and not nothing.hollow
     few = judged(table, claim(where={"model": "x"}, needs=3))[0]
     assert few.verdict == "not testable" and "one training" in few.why and not few.hollow
 
