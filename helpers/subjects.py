@@ -94,9 +94,9 @@ class Subject:
         """The name as figures show it: "EN-RU news"."""
         return title(self.name)
 
-    def pairs(self, split: str) -> list[Pair]:
-        """The pairs of a split."""
-        return corpora.read_pairs(self.folder / f"{split}.jsonl")
+    def pairs(self, split: str, bare: bool = False) -> list[Pair]:
+        """The pairs of a split; `bare` as of `helpers.corpora.read_pairs`."""
+        return corpora.read_pairs(self.folder / f"{split}.jsonl", bare)
 
     @cached_property
     def dev(self) -> list[Pair]:
@@ -129,13 +129,13 @@ class Subject:
     @cached_property
     def counts(self) -> torch.Tensor:
         """How often each source token stands in the training text."""
-        ids = self.source.encode_all([p.source for p in self.pairs("train")])
+        ids = self.source.encode_all([p.source for p in self.pairs("train", bare=True)])
         return tokens.counts(ids, self.source.size + self.target.size if self.spec else self.model.config.vocab_size)
 
     @cached_property
     def links(self) -> list[dict[int, int]]:
         """Alignments of the dev set's tokens (target position -> source position), learned with the training text."""
-        pairs = self.pairs("train")[:20000]
+        pairs = self.pairs("train", bare=True)[:20000]
         train = tokens.encode(pairs, self.source, self.target)
         strip = [
             [row[:-1] for row in side] for side in (self.encoded.source + train.source, self.encoded.target + train.target)

@@ -114,8 +114,7 @@ class Task:
         if self.kind == LANGUAGE:
             ids = self.source.encode_all([text.text for text in texts.read_texts(path)])
             return texts.blocks([row[:-1] for row in ids], self.source.eos, self.block)
-        bare = [Pair(pair.source, pair.target) for pair in corpora.read_pairs(path)]
-        return tokens.encode(bare, self.source, self.target, models.MAX_POSITIONS)
+        return tokens.encode(corpora.read_pairs(path, bare=True), self.source, self.target, models.MAX_POSITIONS)
 
     @cached_property
     def train(self) -> Any:

@@ -271,7 +271,7 @@ def _build(spec: Mapping[str, Any], place: study.Place) -> None:
     model = models.build(spec["model"], source.size, target.size, spec["seed"]).to(models.device())
     plan = spec["training"]
     data = {
-        name: tokens.encode(corpora.read_pairs(corpus / f"{name}.jsonl"), source, target, models.MAX_POSITIONS)
+        name: tokens.encode(corpora.read_pairs(corpus / f"{name}.jsonl", bare=True), source, target, models.MAX_POSITIONS)
         for name in ("train", "dev")
     }
 

