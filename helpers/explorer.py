@@ -163,7 +163,7 @@ def stored(name: str, facts: Mapping[str, Any]) -> tuple[subjects.Subject | None
         study.use(settings)
         subjects.names(settings, name)
         spec = subjects.spec(settings, name, seed)
-        swept = pruning.sweeps(settings, [name.removesuffix(subjects.DEEP)], seed)
+        swept = pruning.sweeps(settings, [name.partition("+")[0]], seed)
     except (StudyError, KeyError):  # a table of another kind of model, or of settings that are no more
         return None, None
     if not (corpora.recipe(spec["corpus"]).made() and training.trained(spec).made(weights=True)):

@@ -271,7 +271,8 @@ def work(kind: str, spec: Mapping[str, Any]) -> float | None:
     if not shape or not corpus:
         return None  # a pretrained model
     size = grouped.weights(shape) + shape["width"] * corpus.get("vocabulary", 0)
-    return float(plan["steps"] * plan["batch_tokens"] * size)
+    steps = plan["steps"] + (spec["start"]["training"]["steps"] if spec.get("method", {}).get("name") == "scratch" else 0)
+    return float(steps * plan["batch_tokens"] * size)
 
 
 def _found(spec: Mapping[str, Any], part: str) -> Mapping[str, Any] | None:

@@ -18,7 +18,6 @@ from helpers.study import StudyError
 CONTROLLED = ("ru-news", "de-news", "fr-news", "ru-subtitles")  # the four models of the paper's section 3
 NATURAL = ("ru-local", "de-local", "fr-local")
 NONE = "+none"  # a name's ending: no encoder self-attention from the start
-DEEP = "+deep"  # a name's ending: a decoder as deep as the encoder, where the profile has a shallow one
 
 
 def names(settings: Mapping[str, Any], chosen: str = "") -> list[str]:
@@ -32,26 +31,49 @@ def names(settings: Mapping[str, Any], chosen: str = "") -> list[str]:
     return wanted
 
 
-def deep(settings: Mapping[str, Any], name: str) -> str:
-    """The name of the same model with a decoder as deep as the encoder: `name` itself where it has one."""
-    return name + DEEP if {"decoder_layers", "decoder_heads"} & set(settings["model"]) else name
+def all_kinds(settings: Mapping[str, Any], name: str) -> str:
+    """The name of the model whose heads of all kinds are pruned in this one's place: a sibling's, or `name` itself."""
+    which = settings["pruning"]["all_kinds_on"]
+    return f"{name}+{which}" if which else name
+
+
+def siblings(settings: Mapping[str, Any], name: str) -> list[str]:
+    """Names of all siblings of a model."""
+    return [f"{name}+{one['name']}" for one in settings["siblings"]]
 
 
 def spec(settings: Mapping[str, Any], name: str, seed: int) -> dict[str, Any]:
-    """The training spec of a model's name, which may end in "+none" or "+deep"."""
-    if name.endswith(DEEP):
-        shape = {key: value for key, value in settings["model"].items() if key not in ("decoder_layers", "decoder_heads")}
-        plan = settings["training"] | {"steps": settings["pruning"]["deep_steps"] or settings["training"]["steps"]}
-        settings = {**settings, "model": shape, "training": plan}
-    closed = ("encoder",) if name.endswith(NONE) else ()
-    return training.spec(settings, name.removesuffix(NONE).removesuffix(DEEP), seed, closed)
+    """The training spec of a model's name, which may end in "+none" or in the name of a sibling.
+
+    Raises
+    ------
+    StudyError
+        If there is no such sibling.
+    """
+    own, *ends = name.split("+")
+    for end in ends:
+        settings = (
+            settings
+            if f"+{end}" == NONE
+            else study.changed(settings, study.parse_overrides(_sibling(settings, end)["changes"]))
+        )
+    return training.spec(settings, own, seed, ("encoder",) if NONE[1:] in ends else ())
+
+
+def _sibling(settings: Mapping[str, Any], name: str) -> Mapping[str, str]:
+    found = [one for one in settings["siblings"] if one["name"] == name]
+    if not found:
+        known = ", ".join(one["name"] for one in settings["siblings"]) or "none"
+        raise StudyError(f"There is no sibling {name!r} of a model: the setting siblings has {known}.")
+    return found[0]
 
 
 def title(name: str) -> str:
     """A model's name as figures show it: "EN-RU news", "EN-RU news, deep decoder"."""
-    language, _, register = name.partition("-")
-    shown = f"EN-{language.upper()} {register.removesuffix(DEEP)}" if language in corpora.LANGUAGES else name
-    return shown + (", deep decoder" if name.endswith(DEEP) else "")
+    own, *ends = name.split("+")
+    language, _, register = own.partition("-")
+    shown = f"EN-{language.upper()} {register}" if language in corpora.LANGUAGES else own
+    return ", ".join([shown, *(end.replace("-", " ") for end in ends if f"+{end}" != NONE)])
 
 
 @dataclass

@@ -6,7 +6,7 @@ import math
 import signal
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import Any
@@ -89,6 +89,8 @@ def fit(
     seed: int,
     objective: Callable[[Any, Mapping[str, Any]], Any] | None = None,
     label: str = "training",
+    look: Callable[[int], None] | None = None,
+    last: int | None = None,
 ) -> pd.DataFrame:
     """Train a model in place; a run that was killed goes on where it last saved and ends with the same numbers.
 
@@ -106,6 +108,10 @@ def fit(
         Folder of the checkpoint; may be deleted once the result is stored.
     objective : callable, optional
         (model, batch) -> loss; label-smoothed cross-entropy by default.
+    look : callable, optional
+        Called with the number of steps done: 0 before the first, then after each. It must change neither weights nor draws.
+    last : int, optional
+        The step after which training ends, on the plan's rates of learning all the same; the plan's own by default.
 
     Returns
     -------
@@ -130,10 +136,13 @@ def fit(
     torch.manual_seed(seed)
     if checkpoint.exists():
         _resume(checkpoint, model, optimiser, state)
+    end, look = last or plan["steps"], look or (lambda step: None)
     precision = torch.autocast("cuda", torch.bfloat16) if device.type == "cuda" else nullcontext()
     model.train()
-    bar = study.progress(None, label, plan["steps"], initial=state["step"], unit="step")
-    started, saved, done = time.time() - state["seconds"], time.time(), state["step"] >= plan["steps"]
+    if not state["step"]:
+        look(0)
+    bar = study.progress(None, label, end, initial=state["step"], unit="step")
+    started, saved, done = time.time() - state["seconds"], time.time(), state["step"] >= end
     with _asked_to_stop() as asked:
         while not done:
             skip, state["row"] = state["row"], 0
@@ -158,7 +167,8 @@ def fit(
                 state["loss"] += loss.item()
                 state["since"] += 1
                 bar.update()
-                done = state["step"] >= plan["steps"]
+                look(state["step"])
+                done = state["step"] >= end
                 if done or state["step"] % plan["evaluate_every"] == 0:
                     state["seconds"] = time.time() - started
                     done |= _evaluate(model, dev, plan, state, rate)
@@ -266,6 +276,26 @@ def stored(recipe: study.Recipe):
 
 
 def _build(spec: Mapping[str, Any], place: study.Place) -> None:
+    model, history = _trained(spec, place)
+    history.to_csv(place.results / "history.csv", index=False)
+    keep(model, place)
+
+
+def follow(spec: Mapping[str, Any], place: study.Place, steps: Sequence[int], look: Callable[[int, Any], None]) -> None:
+    """Train the model of a spec as far as the last of some steps, on the same batches and rates, and look at it at each."""
+
+    def seen(step: int, model) -> None:
+        if step in steps:
+            look(step, model)
+            model.train()
+
+    _trained(spec, place, seen, max(steps))
+
+
+def _trained(
+    spec: Mapping[str, Any], place: study.Place, look: Callable[[int, Any], None] | None = None, last: int | None = None
+) -> tuple[Any, pd.DataFrame]:
+    """The model of a spec, trained, and its learning curve."""
     corpus = corpora.prepare(spec["corpus"])
     source, target = tokens.sides(corpus)
     model = models.build(spec["model"], source.size, target.size, spec["seed"]).to(models.device())
@@ -280,10 +310,10 @@ def _build(spec: Mapping[str, Any], place: study.Place) -> None:
             yield {n: t.to(model.device) for n, t in tokens.collate(data["train"], rows, source.pad).items()}
 
     dev = tokens.Batches(data["dev"], source.pad, 4 * plan["batch_tokens"], model.device)
+    seen = (lambda step: look(step, model)) if look else None
     with closed_gates(model, spec["closed"]):
-        history = fit(model, epoch, dev, plan, place.work, spec["seed"], label=place.label)
-    history.to_csv(place.results / "history.csv", index=False)
-    keep(model, place)
+        history = fit(model, epoch, dev, plan, place.work, spec["seed"], label=place.label, look=seen, last=last)
+    return model, history
 
 
 def trained(spec: Mapping[str, Any], label: str = "training") -> study.Recipe:

@@ -389,7 +389,7 @@ def against(parts: Mapping[Trained, pd.DataFrame], others: Sequence[str] = ("L0 
 
 def stored_as(job: Mapping[str, Any], first: int) -> str:
     """The name under which a job's head table is written: of the first seed "head_table_MODEL", of others with the seed."""
-    every = "sweep" in job and list(job["sweep"]["kinds"]) != ["encoder"] and not job["name"].endswith(subjects.DEEP)
+    every = "sweep" in job and list(job["sweep"]["kinds"]) != ["encoder"] and "+" not in job["name"]
     seed = f" seed {job['seed']}" if job["seed"] != first else ""
     return layout.tidy(f"head_table_{job['name']}" + (" all kinds" if every else "") + seed)
 

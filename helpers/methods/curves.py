@@ -30,7 +30,8 @@ PRINTED = {
                       ((6, 9, 13), 32.27, 31.84)],
 }  # fmt: skip
 NAMES = {
-    "none": "further training", "floor": "no encoder attention", "l0": "L0", "gradual": "gradual", "scratch": "from scratch",
+    "none": "further training", "floor": "no encoder attention", "l0": "L0", "map": "L0's heads", "gradual": "gradual",
+    "scratch": "from scratch",
 }  # fmt: skip
 
 
@@ -93,7 +94,7 @@ def schedule(start: Mapping[str, Any], run: Mapping[str, Any] | None = None) -> 
     """
     plans = [start["training"]] if "training" in start else []
     if run:
-        plans = [*([] if run["method"]["name"] == "scratch" else plans), run["training"]]
+        plans = [*plans, run["training"]]
     said = [f"{plan['steps']:,} at {plan['learning_rate']:g}" for plan in plans]
     if "training" not in start:
         said.insert(0, "pretrained")
@@ -178,7 +179,8 @@ def one_shot_quality(sweep: Mapping[str, Any], subject: subjects.Subject, repeat
     rows = []
     for row in pruning.one_shot(sweep).itertuples():
         for split, hypotheses in row.translations.items():
-            statistics = scoring.bleu_statistics(hypotheses, [pair.target for pair in subject.pairs(split)])
+            references = [pair.target for pair in subject.pairs(split, bare=True)[: len(hypotheses)]]
+            statistics = scoring.bleu_statistics(hypotheses, references)
             interval = scoring.bleu_interval(statistics, None, repeats)
             rows.append((row.by, row.draw, row.heads, split, row.dev_loss, *interval))
     return pd.DataFrame(rows, columns=["by", "draw", "heads", "test set", "dev_loss", "bleu", "low", "high"])

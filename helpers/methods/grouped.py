@@ -304,8 +304,8 @@ def recipes(settings: Mapping[str, Any], seed: int, start: Mapping[str, Any] | N
 
 
 def converged(settings: Mapping[str, Any], names: Sequence[str]) -> list[str]:
-    """The name of the model that `from_converged` starts from, if the profile asks for one: the first, with a deep decoder."""
-    return [subjects.deep(settings, names[0])] if settings["grouping"]["converged"] else []
+    """The name of the model that `from_converged` starts from, if the profile asks for one: that of all kinds of pruning."""
+    return [subjects.all_kinds(settings, names[0])] if settings["grouping"]["converged"] else []
 
 
 def start(settings: Mapping[str, Any], names: Sequence[str], seed: int, checkpoint: str = "") -> dict[str, Any] | None:

@@ -25,7 +25,7 @@ from helpers.measures.importance import leave_one_out
 from helpers.methods import l0
 from helpers.study import StudyError
 
-METHODS = ("l0", "none", "floor", "cut", "gradual", "scratch")
+METHODS = ("l0", "none", "floor", "cut", "map", "gradual", "scratch")
 RANDOM = "random"  # the only criterion that is drawn and not measured
 CRITERIA = (
     "confidence", "relevance", "gradient, example", "gradient, token", "gradient, example, by layer",
@@ -53,9 +53,10 @@ def run_spec(settings: Mapping[str, Any], start: Mapping[str, Any], kinds: Seque
         ``{"name": "cut", "like": SPEC, "by": CRITERION, "draw", "few"}``: as many heads removed as that run removed, those of
         least worth by a criterion (`worth`), then training; with "table" (spec of a recipe "head table") in place of "draw"
         and "few" the criterion is a column of that table;
+        ``{"name": "map", "like": SPEC}``: the very heads that that run removed, removed first, then training;
         ``{"name": "gradual", "like": SPEC}``: as many, one after another by gradient importance while training;
-        ``{"name": "scratch", "like": SPEC}``: the very heads of that run removed from random weights, which are trained as
-        long as the converged model and its further training together (Table 2).
+        ``{"name": "scratch", "like": SPEC}``: the very heads of that run removed from random weights, which are trained as the
+        converged model was and then as every run is (Table 2).
 
     Raises
     ------
@@ -74,12 +75,10 @@ def run_spec(settings: Mapping[str, Any], start: Mapping[str, Any], kinds: Seque
     if "table" not in method and method.get("by", RANDOM) not in (RANDOM, *CRITERIA):
         raise StudyError(f"There is no way {method['by']!r} to choose heads: write one of {', '.join((RANDOM, *CRITERIA))}.")
     chosen = settings["pruning"]
-    if method["name"] == "scratch":
-        plan = start["training"] | {"steps": start["training"]["steps"] + chosen["steps"]}
-    else:
-        names = ("steps", "learning_rate", "warmup", "cooldown", "evaluate_every")
-        plan = settings["training"] | {name: chosen[name] for name in names}
-        plan |= {"clip": 0.0, "patience": 0, "average": 1}  # the last weights, whose gates have settled
+    plan = settings["training"] | {
+        name: chosen[name] for name in ("steps", "learning_rate", "warmup", "cooldown", "evaluate_every")
+    }
+    plan |= {"clip": 0.0, "patience": 0, "average": 1}  # the last weights, whose gates have settled
     return {
         "start": dict(start), "kinds": list(kinds), "method": method, "training": plan, "dev": chosen["dev"], "seed": seed,
     }  # fmt: skip
@@ -100,10 +99,12 @@ def sweep(settings: Mapping[str, Any], name: str, start: Mapping[str, Any], kind
 
 
 def sweeps(settings: Mapping[str, Any], names: Sequence[str], seed: int, checkpoint: str = "") -> list[dict[str, Any]]:
-    """The sweeps of a study: encoder heads alone, then all kinds on models whose decoder is as deep as the encoder.
+    """The sweeps of a study: encoder heads alone, then all kinds.
 
     Of each register the first models are swept, as many as the setting "pruning.languages" says; with all kinds as many as
-    "pruning.all_kinds" says.
+    "pruning.all_kinds" says, of each its sibling "pruning.all_kinds_on". Of the first also the siblings "pruning.siblings".
+    Only the first models, as many as "pruning.rivals" says, have runs that choose heads in other ways or start from random
+    weights.
 
     Parameters
     ----------
@@ -117,9 +118,15 @@ def sweeps(settings: Mapping[str, Any], names: Sequence[str], seed: int, checkpo
     for name in names:
         by_register.setdefault(name.partition("-")[2], []).append(name)
     chosen = [name for same in by_register.values() for name in same[: settings["pruning"]["languages"]]]
-    deep = [subjects.deep(settings, name) for name in chosen[: settings["pruning"]["all_kinds"]]]
-    asked = [(name, ("encoder",)) for name in chosen] + [(name, KINDS) for name in deep]
-    return [sweep(settings, name, subjects.spec(settings, name, seed), kinds, seed) for name, kinds in asked]
+    every = [subjects.all_kinds(settings, name) for name in chosen[: settings["pruning"]["all_kinds"]]]
+    chosen += [f"{chosen[0]}+{which}" for which in settings["pruning"]["siblings"]]
+    alone = {**settings, "pruning": settings["pruning"] | {"compared": [], "scratch": []}}
+    few = settings["pruning"]["rivals"] or len(chosen)
+    return [
+        sweep(settings if number < few else alone, name, subjects.spec(settings, name, seed), kinds, seed)
+        for kinds, names in ((("encoder",), chosen), (KINDS, every))
+        for number, name in enumerate(names)
+    ]
 
 
 def runs(sweep: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
@@ -144,6 +151,7 @@ def runs(sweep: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
         if not encoder:
             found[_named("scratch", penalty)] = spec("scratch", like=like)
             continue
+        found[_named("L0's heads", penalty)] = spec("map", like=like)
         found[_named("gradual", penalty)] = spec("gradual", like=like)
         for by in chosen["criteria"]:
             for draw in range(chosen["draws"] if by == RANDOM else 1):
@@ -174,8 +182,10 @@ def recipes(sweep: Mapping[str, Any], at_once: bool = True) -> Iterator[study.Re
     for name, spec in sweep["runs"].items():
         made = run(spec, f"{title(sweep)}: {name}")
         yield from (made, tasks.put_out(made, beam))
-    if at_once and list(sweep["kinds"]) == ["encoder"] and sweep["settings"]["pruning"]["compared"]:
-        yield from (scored(sweep["start"], sweep["settings"]["relevance"]), removed_at_once(sweep))
+    if at_once and list(sweep["kinds"]) == ["encoder"]:
+        yield scored(sweep["start"], sweep["settings"]["relevance"])
+        if sweep["settings"]["pruning"]["compared"]:
+            yield removed_at_once(sweep)
 
 
 def title(sweep: Mapping[str, Any]) -> str:
@@ -245,8 +255,15 @@ def _build(spec: Mapping[str, Any], place: study.Place) -> None:
         for rows in tokens.batches(text, subject.source.pad, plan["batch_tokens"], spec["seed"] * 1000 + number):
             yield {n: t.to(model.device) for n, t in tokens.collate(text, rows, subject.source.pad).items()}
 
-    dev, losses = subject.batches(4 * plan["batch_tokens"], spec["dev"]), {}
+    dev, losses, before = subject.batches(4 * plan["batch_tokens"], spec["dev"]), {}, []
+    if method["name"] == "scratch":  # first as the whole model was
+        work = place.work / "first"
+        work.mkdir(parents=True, exist_ok=True)
+        before.append(
+            training.fit(model, epoch, dev, spec["start"]["training"], work, spec["start"]["seed"], None, place.label)
+        )
     history = training.fit(trainee, epoch, dev, plan, place.work, spec["seed"], objective, place.label)
+    history = pd.concat([*before, history], ignore_index=True)
     if method["name"] == "l0":
         trainee.trace().round(4).to_csv(place.results / "trace.csv")
         trainee.binary = False
@@ -265,6 +282,8 @@ def _start(spec: Mapping[str, Any], subject: subjects.Subject):
         model = models.build(start["model"], subject.source.size, subject.target.size, start["seed"]).to(models.device())
         return heads.remove(model, _removed(model, method["like"]))
     model = copy.deepcopy(subject.model)
+    if method["name"] == "map":
+        return heads.remove(model, _removed(model, method["like"]))
     if method["name"] == "floor":
         return heads.remove(model, heads.index(model, tuple(spec["kinds"])))
     if method["name"] == "cut":
@@ -396,6 +415,7 @@ def removed_at_once(sweep: Mapping[str, Any]) -> study.Recipe:
         "draws": settings["pruning"]["draws"], "beam": settings["pruning"]["beam"],
         "like": [run for run in sweep["runs"].values() if run["method"]["name"] == "l0"],
     }  # fmt: skip
+    described |= {"first": settings["pruning"]["at_once"]} if settings["pruning"]["at_once"] else {}
     return ONE_SHOT.of(described, f"{title(sweep)}: heads removed at once")
 
 
@@ -405,7 +425,8 @@ def one_shot(sweep: Mapping[str, Any]) -> pd.DataFrame:
     Returns
     -------
     pandas.DataFrame
-        A row each (by, draw, heads): dev_loss, translations ({test set: list}).
+        A row each (by, draw, heads): dev_loss, translations ({test set: list}) of the first sentences (setting
+        "pruning.at_once").
     """
     return pd.DataFrame(study.read_json(removed_at_once(sweep).results / "one_shot.json"))
 
@@ -425,7 +446,8 @@ def _shoot(described: Mapping[str, Any], place: study.Place) -> None:
         for left in counts(described["like"], kinds):
             gone = frozenset(least(worths, len(worths) - left))
             if gone not in known:
-                known[gone] = _scored(subject, heads.remove(copy.deepcopy(subject.model), gone), dev, described["beam"])
+                model = heads.remove(copy.deepcopy(subject.model), gone)
+                known[gone] = _scored(subject, model, dev, described["beam"], described.get("first"))
             rows.append({"by": by, "draw": draw, "heads": left, **known[gone]})
     study.write_json(place.results / "one_shot.json", rows)
 
@@ -439,10 +461,12 @@ def _shot_needs(spec: Mapping[str, Any]) -> Iterator[study.Recipe | study.Need]:
 ONE_SHOT = study.Kind("removed at once", 1, _shoot, _shot_needs)
 
 
-def _scored(subject: subjects.Subject, model, dev: Sequence[Mapping[str, Any]], beam: int) -> dict[str, Any]:
-    """Dev loss of a model, and its translations of all test sets."""
+def _scored(
+    subject: subjects.Subject, model, dev: Sequence[Mapping[str, Any]], beam: int, first: int | None = None
+) -> dict[str, Any]:
+    """Dev loss of a model, and its translations of all test sets, or of the `first` sentences of each."""
     found: dict[str, Any] = {"dev_loss": training.dev_loss(model, dev), "translations": {}}
     for split in subject.tests:
-        texts = [pair.source for pair in subject.pairs(split)]
+        texts = [pair.source for pair in subject.pairs(split, bare=True)[:first]]
         found["translations"][split] = training.translate(model, texts, subject.source, subject.target, beam)
     return found

@@ -9,7 +9,7 @@ from helpers.study.errors import StudyError, one_sentence, progress
 from helpers.study.provenance import LIBRARIES, ROOT, hardware, portable, provenance, threads
 from helpers.study.recipe import KINDS, Kind, Need, Place, Recipe, at, kind, make
 from helpers.study.run import PARAMETERS, Run, begin, save_figure
-from helpers.study.settings import parse_overrides, profiles, settings
+from helpers.study.settings import changed, parse_overrides, profiles, settings
 from helpers.study.store import (
     data,
     data_root,

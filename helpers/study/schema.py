@@ -79,6 +79,13 @@ class Model(Block):
     )
 
 
+class Sibling(Block):
+    """A model beside the first one that differs from it in what is said here: depth, training, vocabulary."""
+
+    name: str = Field(pattern="^[a-z0-9-]+$", description="What it differs in, words joined by hyphens: deep-decoder.")
+    changes: str = Field(description="Settings, NAME=VALUE separated by spaces; null leaves a setting open.")
+
+
 class Training(Block):
     """Training of the translation models; what other trainings do not set themselves is as here."""
 
@@ -123,7 +130,14 @@ class Pruning(Block):
     seeds: Count = Field(1, description="Seeds of the runs with gates.")
     languages: Count = Field(1, description="Models of each register, the first, whose encoder heads are pruned.")
     all_kinds: Amount = Field(1, description="Models in all, the first, whose heads of all kinds are pruned; 0 for none.")
-    deep_steps: Amount = Field(0, description="Training steps of a model with a deep decoder; 0 for as many as training.steps.")
+    all_kinds_on: str = Field(
+        "", description="The sibling whose heads of all kinds are pruned in a model's place; empty: the model itself."
+    )
+    siblings: list[str] = Field([], description="Siblings of the first model whose encoder heads are pruned too.")
+    at_once: Amount = Field(0, description="Test sentences, the first, on which heads removed at once are scored; 0 for all.")
+    rivals: Amount = Field(
+        0, description="Models, the first, whose heads are also chosen in other ways and trained from scratch; 0 for all."
+    )
 
 
 class Task(Block):
@@ -290,6 +304,8 @@ class Settings(Block):
     seeds: Count = Field(1, description="Seeds of the models that notebook 06 compares.")
     model: Model = Field(default_factory=Model, description="Shape of the translation models.")
     training: Training = Field(default_factory=Training, description="Their training.")
+    snapshots: list[Amount] = Field([], description="Training steps of the first model at which its heads are looked at.")
+    siblings: list[Sibling] = Field([], description="Models beside the first that differ in one thing.")
     pruning: Pruning = Field(default_factory=Pruning, description="Their heads pruned.")
     grouping: Grouping = Field(default_factory=Grouping, description="Grouped heads.")
     coreference: Coreference = Field(default_factory=Coreference, description="Coreference in heads.")
@@ -328,6 +344,13 @@ def _contradictions(chosen: Settings) -> Iterator[str]:
                 f"Of {task.steps} steps, a share of {grouping.first:g} in stage 1 leaves a stage without any: change "
                 f"{place}.steps or grouping.first."
             )
+    known = [sibling.name for sibling in chosen.siblings]
+    for place, name in [
+        ("pruning.all_kinds_on", chosen.pruning.all_kinds_on),
+        *(("pruning.siblings", name) for name in chosen.pruning.siblings),
+    ]:
+        if name and name not in known:
+            yield f"There is no sibling {name!r} for {place}: the setting siblings has {', '.join(known) or 'none'}."
     if not coreference.mixed:
         yield "The setting 'mixed' of coreference is empty: name a part of the layers, such as upper."
     for task in (injected, coreference.translation):

@@ -6,6 +6,7 @@ settings; every one can be overridden by its dotted name, such as "training.step
 
 from __future__ import annotations
 
+import copy
 import difflib
 import json
 import tomllib
@@ -48,8 +49,19 @@ def settings(profile: str, overrides: Mapping[str, Any] | None = None) -> dict[s
     """
     if profile not in profiles():
         raise StudyError(f"There is no profile {profile!r}: choose one of {', '.join(profiles())}.")
-    chosen, names = Settings().model_dump(exclude_none=True), [name for name, _ in fields()]
-    for name, value in {**read_profile(FOLDER / f"{profile}.toml"), **(overrides or {})}.items():
+    return changed(Settings().model_dump(exclude_none=True), {**read_profile(FOLDER / f"{profile}.toml"), **(overrides or {})})
+
+
+def changed(settings: Mapping[str, Any], overrides: Mapping[str, Any]) -> dict[str, Any]:
+    """Settings with `overrides`, whose names may be dotted; None leaves a setting open. `settings` stay as they are.
+
+    Raises
+    ------
+    StudyError
+        As `settings`.
+    """
+    chosen, names = copy.deepcopy(dict(settings)), [name for name, _ in fields()]
+    for name, value in overrides.items():
         if name not in names:
             raise StudyError(f"There is no setting {name!r}: {_near(name, names)}.")
         *path, last = name.split(".")

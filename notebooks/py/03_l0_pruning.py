@@ -320,7 +320,8 @@ run.table(curves.retained_more_than_chance(functions), "retained_more_than_chanc
 
 # %%
 if plan["compared"]:
-    shots = {subject.title: curves.one_shot_quality(sweep, subject, repeats) for sweep, subject in encoder}
+    rivalled = [(sweep, subject) for sweep, subject in encoder if sweep["settings"]["pruning"]["compared"]]
+    shots = {subject.title: curves.one_shot_quality(sweep, subject, repeats) for sweep, subject in rivalled}
     run.table(pd.concat(shots, names=["model"]), "at_once", resamples=repeats, over=intervals.SENTENCES)
     equal = pd.concat([curves.equal_heads(of_encoder[title], shot, title) for title, shot in shots.items()])
     at_once = equal[equal.panel.str.contains("at once")]
@@ -342,7 +343,8 @@ else:
 
 # %%
 for penalty in plan["compared"]:
-    trained = pd.concat({t: curves.trained_on(table, penalty) for t, table in of_encoder.items()}, names=["model"])
+    trained = {subject.title: curves.trained_on(of_encoder[subject.title], penalty) for _, subject in rivalled}
+    trained = pd.concat(trained, names=["model"])
     run.table(trained, f"trained_on_{penalty:g}", resamples=repeats, over=intervals.SENTENCES)
     numbers = {name: "{:.4f}" if name == "dev_loss" else "{:.2f}" for name in trained if name != "heads"}
     display(trained.style.format(numbers).set_caption(f"at the head count of λ = {penalty:g}"))

@@ -438,7 +438,11 @@ def test_names():
         ({"name": "ru-news", "seed": 3, "sweep": encoder}, "EN-RU news", "head_table_ru-news-seed-3"),
         ({"name": "ru-news", "seed": 1, "sweep": every}, "EN-RU news, all kinds", "head_table_ru-news-all-kinds"),
         ({"name": "ru-news", "seed": 2, "sweep": every}, "EN-RU news, all kinds", "head_table_ru-news-all-kinds-seed-2"),
-        ({"name": "ru-news+deep", "seed": 1, "sweep": every}, "EN-RU news, deep decoder, all kinds", "head_table_ru-news-deep"),
+        (
+            {"name": "ru-news+deep-decoder", "seed": 1, "sweep": every},
+            "EN-RU news, deep decoder, all kinds",
+            "head_table_ru-news-deep-decoder",
+        ),
         (summarizer, "dialogue summarizer", "head_table_dialogues"),
         (summarizer | {"seed": 2}, "dialogue summarizer", "head_table_dialogues-seed-2"),
     ]

@@ -270,8 +270,8 @@ def test_where_rows_come_from():
     assert all(grouped.origin(spec) is None for spec in tiny_groups.rows().values())
     assert all(grouped.origin(spec) == tiny_groups.start() for spec in tiny_groups.from_converged().values())
     assert tiny_groups.start() == subjects.spec(tiny_groups.settings(), "ru-news", 1)
-    settings = tiny_groups.settings({"model.decoder_layers": 1})
-    assert grouped.converged(settings, ["ru-news", "de-news"]) == ["ru-news+deep"]  # heads of all kinds in all layers
+    settings = study.settings("laptop")
+    assert grouped.converged(settings, ["ru-news", "de-news"]) == ["ru-news+deep-decoder"]  # heads of all kinds in all layers
     none = tiny_groups.settings({"grouping.converged": 0})
     assert grouped.converged(none, ["ru-news"]) == [] and grouped.start(none, ["ru-news"], 1) is None
 

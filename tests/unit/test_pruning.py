@@ -20,7 +20,8 @@ from helpers.methods import pruning
 from helpers.study import StudyError
 from tests.unit import tiny_sweep
 
-ENCODER = ["control", "floor", "L0 0.003", "L0 0.03", "L0 1", "gradual 0.03", "random 0.03", "random 0.03 #2",
+ENCODER = ["control", "floor", "L0 0.003", "L0 0.03", "L0 1", "L0's heads 0.03",
+           "gradual 0.03", "random 0.03", "random 0.03 #2",
            "confidence 0.03", "L0, half-open start, 0.03", "L0, temperature 0.5, 0.03"]  # fmt: skip
 EVERY = ["control", "L0 0.001", "L0 0.03", "scratch 0.03"]
 
@@ -72,7 +73,8 @@ def test_runs_of_a_sweep():
     for name, more in {"random 0.03": {"by": "random", "draw": 0}, "random 0.03 #2": {"by": "random", "draw": 1},
                        "confidence 0.03": {"by": "confidence", "draw": 0}}.items():  # fmt: skip
         assert runs[name]["method"] == {"name": "cut", "like": runs["L0 0.03"], "few": 4} | more
-    assert runs["gradual 0.03"]["method"] == {"name": "gradual", "like": runs["L0 0.03"]}
+    for name, method in (("gradual 0.03", "gradual"), ("L0's heads 0.03", "map")):
+        assert runs[name]["method"] == {"name": method, "like": runs["L0 0.03"]}
     scratch = sweeps["all"]["runs"]["scratch 0.03"]
     assert scratch["method"] == {"name": "scratch", "like": sweeps["all"]["runs"]["L0 0.03"]}
 
@@ -80,12 +82,11 @@ def test_runs_of_a_sweep():
 def test_plans_of_further_training():
     sweeps = tiny_sweep.sweeps()
     start = sweeps["all"]["start"]["training"]
-    for run in sweeps["encoder"]["runs"].values():
+    for run in [*sweeps["encoder"]["runs"].values(), *sweeps["all"]["runs"].values()]:
         assert run["training"] == start | {
             "steps": 8, "learning_rate": 5e-4, "warmup": 2, "cooldown": 0.3, "evaluate_every": 1, "clip": 0.0, "patience": 0,
             "average": 1,
         }  # fmt: skip
-    assert sweeps["all"]["runs"]["scratch 0.03"]["training"] == start | {"steps": 150 + 8}  # Table 2: both phases together
 
 
 def test_seeds_and_variants():
@@ -109,6 +110,9 @@ def test_a_sweep_without_peers():
     assert list(runs["encoder"]["runs"]) == ENCODER[:5] and list(runs["all"]["runs"]) == EVERY[:3]
 
 
+DEEP = "ru-news+deep-decoder"
+
+
 def test_which_models_are_swept():
     names = list(subjects.CONTROLLED)
 
@@ -117,26 +121,35 @@ def test_which_models_are_swept():
         return [(sweep["name"], len(sweep["kinds"])) for sweep in sweeps]
 
     assert swept("tiny") == [("ru-news", 1), ("ru-subtitles", 1), ("ru-news", 3)]
-    assert swept("laptop") == [("ru-news", 1), ("ru-subtitles", 1), ("ru-news+deep", 3)]
+    assert swept("laptop") == [("ru-news", 1), ("ru-subtitles", 1), (DEEP, 3)]
+    few = pruning.sweeps(study.settings("laptop", {"pruning.rivals": 1}), names, 1)
+    assert [any(run["method"]["name"] == "map" for run in sweep["runs"].values()) for sweep in few] == [True, False, False]
+    assert [any(run["method"]["name"] == "scratch" for run in sweep["runs"].values()) for sweep in few] == [False, False, True]
     found = swept("laptop", languages=2, all_kinds=2)
-    assert found == [("ru-news", 1), ("de-news", 1), ("ru-subtitles", 1), ("ru-news+deep", 3), ("de-news+deep", 3)]
+    assert found == [("ru-news", 1), ("de-news", 1), ("ru-subtitles", 1), (DEEP, 3), ("de-news+deep-decoder", 3)]
 
 
-def test_a_deep_decoder():
+def test_siblings():
     laptop, tiny = study.settings("laptop"), study.settings("tiny")
-    assert (subjects.deep(laptop, "ru-news"), subjects.deep(tiny, "ru-news")) == ("ru-news+deep", "ru-news")
-    assert subjects.deep(study.settings("tiny", {"model.decoder_layers": 1}), "ru-news") == "ru-news+deep"
-    assert subjects.title("ru-news+deep") == "EN-RU news, deep decoder" and subjects.title("ru-news") == "EN-RU news"
-    deep, plain = (subjects.spec(laptop, name, 1) for name in ("ru-news+deep", "ru-news"))
+    assert (subjects.all_kinds(laptop, "ru-news"), subjects.all_kinds(tiny, "ru-news")) == (DEEP, "ru-news")
+    assert subjects.siblings(laptop, "ru-news") == [DEEP] and subjects.siblings(tiny, "ru-news") == []
+    assert subjects.title(DEEP) == "EN-RU news, deep decoder" and subjects.title("ru-news") == "EN-RU news"
+    deep, plain = (subjects.spec(laptop, name, 1) for name in (DEEP, "ru-news"))
     assert plain["model"]["decoder_layers"] == 1 and not {"decoder_layers", "decoder_heads"} & set(deep["model"])
     assert (deep["training"]["steps"], plain["training"]["steps"]) == (2000, 3000)
     same = {"corpus": plain["corpus"], "seed": 1, "closed": []}
     assert {name: deep[name] for name in same} == same
     same = {name: value for name, value in plain["training"].items() if name != "steps"}
     assert {name: deep["training"][name] for name in same} == same
-    whole = subjects.spec(study.settings("laptop", {"pruning.deep_steps": 0}), "ru-news+deep", 1)
-    assert whole["training"] == plain["training"]
-    assert subjects.spec(tiny, "ru-news+deep", 1) == subjects.spec(tiny, "ru-news", 1)
+    assert subjects.spec(laptop, f"{DEEP}+none", 1) == deep | {"closed": ["encoder"]}
+    words = {"siblings": [{"name": "few-words", "changes": "vocabulary=200 train=300"}]}
+    assert subjects.spec(study.settings("tiny", words), "ru-news+few-words", 1)["corpus"]["vocabulary"] == 200
+    with pytest.raises(StudyError, match="deep-decoder"):
+        subjects.spec(laptop, "ru-news+shallow", 1)
+    with pytest.raises(StudyError, match="shallow"):
+        study.settings("laptop", {"pruning.siblings": ["shallow"]})
+    swept = pruning.sweeps(study.settings("laptop", {"pruning.siblings": ["deep-decoder"]}), ["ru-news"], 1)
+    assert [(sweep["name"], len(sweep["kinds"])) for sweep in swept] == [("ru-news", 1), (DEEP, 1), (DEEP, 3)]
 
 
 def keys(changes=None):
@@ -149,7 +162,7 @@ def keys(changes=None):
 
 
 OF_HEADS, SHOT = (pruning.SCORES, pruning.ONE_SHOT), "removed at once"
-LIKE = ["gradual", "random", "confidence", "scratch", SHOT]
+LIKE = ["gradual", "L0's heads", "random", "confidence", "scratch", SHOT]
 EACH = ["control", "floor", "L0", *LIKE]
 
 
@@ -338,9 +351,9 @@ def test_losses_are_those_of_the_stored_model(swept):
             folder = pruning.run(run).results
             history, losses = pd.read_csv(folder / "history.csv"), study.read_json(folder / "losses.json")
             scratch, gates = run["method"]["name"] == "scratch", run["method"]["name"] == "l0"
-            assert history.step.tolist() == ([75, 150, 158] if scratch else list(range(1, 9)))
+            assert history.step.tolist() == ([75, 150] * scratch + list(range(1, 9)))
             assert losses["dev_loss"] == pytest.approx(training.dev_loss(pruning.load(run), dev), abs=1e-7), name
-            loss = history.dev_loss.min() if scratch else history.dev_loss.iloc[-1]  # the best weights, as of the whole model
+            loss = history.dev_loss.iloc[-1]
             assert losses["dev_loss"] == pytest.approx(loss, abs=1e-3), name
             rounded.add(abs(losses["dev_loss"] - loss) > 1e-6)
             assert set(losses) == {"dev_loss", *["soft_dev_loss"] * gates}

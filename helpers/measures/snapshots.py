@@ -1,0 +1,178 @@
+"""What heads do while a model is trained, and in models of other depth or text: one description, taken again and again."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import pandas as pd
+import torch
+
+from helpers import corpora, intervals, scoring, study, subjects, tasks, training
+from helpers.measures.analysis import Analysis
+from helpers.measures.confidence import Confidence
+from helpers.measures.functions import RELATIONS, Positional, Rare, Syntactic, arcs_of, best_heads, roles
+from helpers.measures.importance import kinds_off, leave_one_out
+from helpers.measures.one_pass import one_pass
+from helpers.measures.relevance import relevance
+from helpers.study import values
+
+FILE = "snapshots.json.gz"
+FEW = 50  # sentences whose translation is explained
+Description = Mapping[str, Any]  # frames by name, see `describe`
+
+
+def describe(subject, model, first: int, repeats: int = 1000) -> dict[str, Any]:
+    """Everything that is followed over training, of a model on a subject's dev set.
+
+    Parameters
+    ----------
+    subject : helpers.subjects.Subject
+        Whose sentences, trees and frequencies are used.
+    model
+        Its own model, or another one that reads the same text.
+    first : int
+        Dev sentences, the first, on which losses are measured; relevance on `FEW` of them.
+
+    Returns
+    -------
+    dict
+        confidence, positional, syntactic, rare: frames as of `helpers.measures`; relevance (`alpha_beta`); without
+        (`leave_one_out`); kinds (`kinds_off`).
+    """
+    reducers = {
+        "confidence": Confidence(),
+        "positional": Positional(),
+        "syntactic": Syntactic(arcs_of(subject.dev)),
+        "rare": Rare(subject.counts),
+    }
+    heads = one_pass(model, subject.batches(), *reducers.values(), label=f"functions {subject.title}")
+    found = {name: reducer.frame(heads, repeats) for name, reducer in reducers.items()}
+    batches = list(subject.batches(4096, first))
+    found["without"] = leave_one_out(model, batches, label=f"without {subject.title}", repeats=repeats)
+    found["kinds"] = kinds_off(model, batches, repeats)
+    return found | {"relevance": relevance(model, subject.batches(2048, min(first, FEW)))}
+
+
+def summary(described: Description) -> dict[str, float]:
+    """A model in a row of numbers.
+
+    Returns
+    -------
+    dict
+        loss (of the dev set); KIND off (rise of the loss with all heads of a kind off, nats a token, with low and high);
+        confidence, KIND (of the most confident head); positional (share of the best encoder head); RELATION (points of the best
+        encoder head above the most frequent offset, the head chosen on even sentences and scored on odd ones, the better
+        direction); rare (share of the best encoder head on one of the two rarest); relevance (largest share in a layer, mean
+        over encoder layers); with functions, positional heads, syntactic heads, rare heads, heads (numbers of encoder heads);
+        without effect (encoder heads whose absence does not surely change the loss).
+    """
+    kinds, confident = described["kinds"], described["confidence"]
+    row: dict[str, float] = {"loss": float(kinds.whole.iloc[0])}
+    for kind, off in kinds.iterrows():
+        row |= {f"{kind} off": off.loss, f"{kind} off, low": off.low, f"{kind} off, high": off.high}
+        row[f"confidence, {kind}"] = confident.xs(kind, level="kind").iloc[:, 0].max()
+    row["positional"] = described["positional"].xs("encoder", level="kind").score.max()
+    best = best_heads(described["syntactic"])
+    above = (best.held_out - best.baseline).groupby(level="relation").max()
+    row |= {relation: float(above.get(relation, float("nan"))) for relation in RELATIONS}
+    row["rare"] = described["rare"].two_rarest.max()
+    shares = described["relevance"].xs("encoder", level="kind").groupby(level="layer")
+    row["relevance"] = float((shares.max() / shares.sum()).mean())
+    named = roles(described["positional"], described["syntactic"], described["rare"]).xs("encoder", level="kind")
+    does = [{name for name, _ in cell} for cell in named]
+    row |= {"heads": len(does), "with functions": sum(map(bool, does))}
+    row |= {"positional heads": sum("positional" in one for one in does), "rare heads": sum("rare" in one for one in does)}
+    row["syntactic heads"] = sum(bool(one & set(RELATIONS)) for one in does)
+    alone = described["without"].xs("encoder", level="kind")
+    p = intervals.holm(intervals.p_value(alone.loss, alone.low, alone.high))
+    return row | {"without effect": int((p >= 0.05).sum())}
+
+
+# --- while a model is trained ----------------------------------------------------------------------------------------
+
+
+def followed(start: Mapping[str, Any], steps: Sequence[int], first: int, repeats: int) -> study.Recipe:
+    """The recipe of `describe` at some steps of a training, which is made again up to the last of them."""
+    described = {"start": dict(start), "steps": sorted(steps), "first": first, "repeats": repeats}
+    return SNAPSHOTS.of(described, "heads while a model is trained")
+
+
+def _follow(spec: Mapping[str, Any], place: study.Place) -> None:
+    subject = subjects.of(spec["start"], place.label)
+
+    def look(step: int, model) -> None:
+        path = place.work / f"{step}.json.gz"
+        if not path.exists():  # a run that was killed has looked already
+            with torch.random.fork_rng(devices=[]):
+                values.write(path, describe(subject, model.eval(), spec["first"], spec["repeats"]))
+
+    training.follow(spec["start"], place, spec["steps"], look)
+    values.write(place.results / FILE, {step: values.read(place.work / f"{step}.json.gz") for step in spec["steps"]})
+
+
+SNAPSHOTS = study.Kind("snapshots", 1, _follow, lambda spec: [corpora.recipe(spec["start"]["corpus"])])
+DESCRIBED = Analysis("what heads do", 1, lambda studied, **options: describe(studied.subject, studied.subject.model, **options))
+
+
+def over_training(recipe: study.Recipe, last: Description, steps: int) -> pd.DataFrame:
+    """`summary` at every step that was looked at, and of the trained model at the end.
+
+    Parameters
+    ----------
+    recipe : helpers.study.Recipe
+        Of `followed`.
+    last : mapping
+        `describe` of the trained model.
+    steps : int
+        How long it was trained.
+    """
+    found = values.read(recipe.results / FILE) | {steps: last}
+    return pd.DataFrame({step: summary(described) for step, described in found.items()}).T.rename_axis("step")
+
+
+# --- models that differ ----------------------------------------------------------------------------------------------
+
+
+def shape(spec: Mapping[str, Any]) -> dict[str, Any]:
+    """What a model's spec says of it, as a table for people has it."""
+    model = spec["model"]
+    layers, heads = model.get("decoder_layers", model["layers"]), model.get("decoder_heads", model["heads"])
+    return {
+        "encoder": f"{model['layers']} × {model['heads']}",
+        "decoder": f"{layers} × {heads}",
+        "steps": spec["training"]["steps"],
+    }
+
+
+def beside(settings: Mapping[str, Any], names: Sequence[str], seed: int) -> pd.DataFrame:
+    """The regime table: how functions, redundancy and the worth of attention depend on depth, text and training.
+
+    Returns
+    -------
+    pandas.DataFrame
+        On model: encoder, decoder (layers × heads), steps; bleu, low, high; then `summary`.
+    """
+    rows = {}
+    for name in names:
+        subject = subjects.load(settings, name, seed)
+        described = DESCRIBED.of(subject, first=settings["relevance"], repeats=settings["bootstrap"])
+        split = subject.tests[0]
+        references = [pair.target for pair in subject.pairs(split, bare=True)]
+        scored = scoring.bleu(subject.translations(split, settings["beam"]), references, settings["bootstrap"])
+        rows[subject.title] = (
+            shape(subject.spec) | {part: scored[part] for part in ("bleu", "low", "high")} | summary(described)
+        )
+    return pd.DataFrame.from_dict(rows, orient="index").rename_axis("model")
+
+
+def recipes(settings: Mapping[str, Any], names: Sequence[str], seed: int) -> Iterator[study.Recipe | study.Need]:
+    """What notebook 02 reads of the first model and its siblings, and of the first over its training."""
+    options = {"first": settings["relevance"], "repeats": settings["bootstrap"]}
+    for name in [names[0], *subjects.siblings(settings, names[0])]:
+        made = training.trained(subjects.spec(settings, name, seed), f"{name}, seed {seed}")
+        yield from (made, tasks.put_out(made, settings["beam"]), DESCRIBED.recipe(made, **options))
+    if settings["snapshots"]:
+        yield followed(
+            subjects.spec(settings, names[0], seed), settings["snapshots"], settings["relevance"], settings["bootstrap"]
+        )

@@ -1,0 +1,141 @@
+"""What heads do while a model is trained: the same numbers as of a model trained so far and no further, also after a kill."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+import torch
+
+from helpers import corpora, models, snapshot_figures, study, subjects, tasks, training
+from helpers.corpora import tokens
+from helpers.measures import snapshots
+from helpers.study import StudyError, values
+
+CHANGES = {
+    "train": 200, "vocabulary": 150, "training.steps": 6, "training.evaluate_every": 3, "training.warmup": 2,
+    "model.dropout": 0.1, "snapshots": [0, 2, 4], "siblings": [{"name": "flat", "changes": "model.layers=1"}],
+}  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def settings(tmp_path_factory):
+    base = tmp_path_factory.mktemp("snapshots")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("HEADS_RUNS", str(base / "runs"))
+        patch.setenv("HEADS_DATA", str(base / "data"))
+        chosen = study.settings("tiny", CHANGES)
+        study.use(chosen)
+        yield chosen
+
+
+def trained_by_hand(spec, steps):
+    """The model of a spec after some steps, by the plainest loop."""
+    folder = corpora.prepare(spec["corpus"])
+    source, target = tokens.sides(folder)
+    model = models.build(spec["model"], source.size, target.size, spec["seed"])
+    text = tokens.encode(corpora.read_pairs(folder / "train.jsonl"), source, target)
+    plan = spec["training"]
+    groups, epoch = [], 0
+    while len(groups) < steps:
+        groups += tokens.batches(text, source.pad, plan["batch_tokens"], spec["seed"] * 1000 + epoch)
+        epoch += 1
+    optimiser = torch.optim.Adam(model.parameters(), betas=tuple(plan["betas"]), eps=1e-9, fused=True)
+    torch.manual_seed(spec["seed"])
+    model.train()
+    for step, rows in enumerate(groups[:steps], 1):
+        optimiser.param_groups[0]["lr"] = training.learning_rate(step, plan)
+        loss = training.cross_entropy(model, tokens.collate(text, rows, source.pad), plan["label_smoothing"])
+        optimiser.zero_grad()
+        loss.backward()
+        torch.nn.utils.clip_grad_norm_(model.parameters(), plan["clip"])
+        optimiser.step()
+    return model.eval()
+
+
+def test_snapshots_are_of_the_model_trained_so_far(settings):
+    spec = subjects.spec(settings, "ru-news", 1)
+    recipe = snapshots.followed(spec, [4, 0, 2], 8, 20)
+    found = values.read(recipe.results / snapshots.FILE)
+    assert list(found) == [0, 2, 4]
+    subject = subjects.of(spec, "ru-news")
+    for step, described in found.items():
+        wanted = snapshots.describe(subject, trained_by_hand(spec, step), 8, 20)
+        assert list(described) == list(wanted)
+        for name, frame in wanted.items():
+            pd.testing.assert_index_equal(described[name].index, frame.index)
+            columns = [frame] if isinstance(frame, pd.Series) else [frame[c] for c in frame.select_dtypes("number")]
+            told = [described[name]] if isinstance(frame, pd.Series) else [described[name][c.name] for c in columns]
+            for one, other in zip(told, columns, strict=True):
+                np.testing.assert_allclose(one, other, atol=2e-5, err_msg=f"{name} after {step} steps")
+    assert not np.allclose(found[0]["relevance"], found[4]["relevance"], atol=1e-4)
+
+
+def test_a_killed_run_looks_on(settings, monkeypatch):
+    """What was looked at before a kill is not looked at again, and the rest is as without a kill."""
+    spec = subjects.spec(settings, "ru-news", 2)
+    asked, describe = [], snapshots.describe
+    monkeypatch.setattr(training, "SAVE_EVERY", 0.0)
+
+    def stops_once(subject, model, *options):
+        asked.append(model.training)
+        if len(asked) == 2:
+            raise KeyboardInterrupt
+        return describe(subject, model, *options)
+
+    monkeypatch.setattr(snapshots, "describe", stops_once)
+    recipe = snapshots.followed(spec, [0, 2, 4], 4, 10)
+    with pytest.raises(KeyboardInterrupt):
+        study.make(recipe)
+    found = values.read(recipe.results / snapshots.FILE)
+    assert len(asked) == 4 and list(found) == [0, 2, 4]  # step 0 once, step 2 twice, step 4 once
+    monkeypatch.setattr(snapshots, "describe", describe)
+    straight = describe(subjects.of(spec, ""), trained_by_hand(spec, 4), 4, 10)
+    np.testing.assert_allclose(found[4]["relevance"], straight["relevance"], atol=2e-5)
+
+
+def test_the_last_row_is_the_trained_model(settings):
+    spec = subjects.spec(settings, "ru-news", 1)
+    options = {"first": 8, "repeats": 20}
+    last = snapshots.DESCRIBED.read(training.trained(spec), **options)
+    table = snapshots.over_training(snapshots.followed(spec, [0, 2, 4], 8, 20), last, 6)
+    assert table.index.tolist() == [0, 2, 4, 6] and table.index.name == "step"
+    assert table.loss.iloc[-1] < table.loss.iloc[0]
+    row = snapshots.summary(last)
+    assert table.loc[6].to_dict() == pytest.approx(row, nan_ok=True)
+    assert row["cross off"] == pytest.approx(last["kinds"].loss["cross"])
+    assert row["heads"] == 8 and 0 <= row["without effect"] <= 8 and row["with functions"] <= 8
+    best = max(part.score.max() for _, part in last["positional"].xs("encoder").groupby("layer"))
+    assert row["positional"] == best
+    layers = [part / part.sum() for _, part in last["relevance"].xs("encoder").groupby("layer")]
+    assert row["relevance"] == pytest.approx(np.mean([part.max() for part in layers]))
+
+
+def test_models_side_by_side(settings):
+    names = ["ru-news", *subjects.siblings(settings, "ru-news")]
+    table = snapshots.beside(settings, names, 1)
+    assert table.index.tolist() == ["EN-RU news", "EN-RU news, flat"]
+    assert table.encoder.tolist() == ["2 × 4", "1 × 4"] and table.decoder.tolist() == ["2 × 4", "1 × 4"]
+    assert table.heads.tolist() == [8, 4] and (table.low <= table.bleu).all()
+    planned = list(snapshots.recipes(settings, ["ru-news"], 1))
+    for name in names:
+        made = training.trained(subjects.spec(settings, name, 1))
+        assert {made, tasks.put_out(made, settings["beam"])} <= set(planned)
+    assert (
+        snapshots.followed(subjects.spec(settings, "ru-news", 1), [0, 2, 4], settings["relevance"], settings["bootstrap"])
+        in planned
+    )
+    assert len(snapshot_figures.beside(table).axes) == 4
+
+
+def test_the_figure_shows_every_step(settings):
+    steps = [0, 100, 1000, 20_000]
+    last = snapshots.DESCRIBED.read(training.trained(subjects.spec(settings, "ru-news", 1)), first=8, repeats=20)
+    table = pd.DataFrame({step: snapshots.summary(last) for step in steps}).T.rename_axis("step")
+    axes = snapshot_figures.over_training(table).axes
+    assert len(axes) == 8 and all(list(line.get_xdata()) == steps for line in axes[0].get_lines())
+
+
+def test_training_that_is_looked_at_ends_where_it_is_told(settings, tmp_path):
+    with pytest.raises(StudyError, match="evaluate_every"):
+        training.fit(torch.nn.Linear(1, 1), None, [], {"steps": 1, "evaluate_every": 0}, tmp_path, 1)
