@@ -77,7 +77,7 @@ lint: $(VENV)/ready
 reference: $(VENV)/ready
 	$(BIN)/python -m helpers.reference $(STORE)/$(RUN) $(if $(filter-out laptop-controlled,$(RUN)),--figures)
 
-## make figures    draw every committed figure that has stored inputs again, in its place, and write their index
+## make figures    draw every committed figure again, in its place, and write their index
 figures: $(VENV)/ready
 	$(BIN)/python -m helpers.gallery
 

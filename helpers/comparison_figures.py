@@ -390,7 +390,7 @@ def head_table_map(table: pd.DataFrame, columns: Sequence[str]):
     tall = max(len(block) + 0.6 * len(starts[kind]) for kind, block in blocks.items())
     figure, axes = _grid(len(kinds), 3, max(2.0, 0.12 * len(columns) + 0.95), 0.125 * tall + 1.6)
     for axis, (kind, block) in zip(axes, blocks.items(), strict=True):
-        heads, at = block.index.get_level_values("head"), []
+        heads, at = block.index.get_level_values("head") + 1, []
         for layer, rows in block.groupby(level="layer"):
             start = starts[kind][layer]
             at += [start + place + 0.5 for place in range(len(rows))]

@@ -1,7 +1,8 @@
 """Draw the committed figures again, and write their index.
 
 `python -m helpers.gallery` draws every figure in figures/ that has stored inputs anew, in its place, then the scoreboard, and
-writes figures/README.md. `--index` writes the index alone. Captions come from the figures' sidecars: notebooks say them.
+writes figures/README.md; it names figures that have none. `--index` writes the index alone. Captions come from the figures'
+sidecars: notebooks say them.
 """
 
 from __future__ import annotations
@@ -18,8 +19,10 @@ from helpers.study import StudyError, layout
 PAPERS = {"Voita et al.": "1905.09418", "Ni et al.": "2305.14380", "Liu & Chen": "2312.09541"}
 WIDTH = 220  # of a thumbnail, in pixels
 TITLES = {"controlled": "Controlled text", "natural": "Natural text"}
-_INPUTS = "`make figures` draws a figure again from the inputs stored beside its sidecar."
-_NO_INPUTS = "Made by a run that did not keep what its figures were drawn from: they cannot be drawn again without its models."
+ABOUT = (
+    "Each track of the study, chapter by chapter. A figure that answers a paper's figure starts with its number."
+    " `make figures` draws every figure again from the inputs stored beside its sidecar."
+)
 
 
 def paper(answers: str) -> str:
@@ -75,12 +78,10 @@ def _by_number(name: str) -> list[str | int]:
 
 def index(figures: Path) -> str:
     """The index of the figures in a folder of tracks, as Markdown."""
-    about = "Each track of the study, chapter by chapter. A figure that answers a paper's figure starts with its number."
-    lines = ["# Figures", "", about, "", "![Every claim and its verdicts](scoreboard.png)"]
+    lines = ["# Figures", "", ABOUT, "", "![Every claim and its verdicts](scoreboard.png)"]
     for track in filter(lambda track: (figures / track).is_dir(), layout.TRACKS):
         chapters = layout.chapters(figures / track)
-        drawn = redraw.with_inputs(figures / track)
-        lines += ["", f"## {TITLES[track]}", "", _INPUTS if drawn else _NO_INPUTS]
+        lines += ["", f"## {TITLES[track]}"]
         for chapter in chapters:
             number, _, title = chapter.name.partition("_")
             lines += ["", f"### {number} · {title.replace('_', ' ')}", ""]
@@ -103,8 +104,12 @@ def main(arguments: list[str] | None = None) -> None:
     figures = study.ROOT / "figures"
     with study.one_sentence():
         for track in layout.TRACKS if not chosen.index else ():
-            if (figures / track).is_dir() and (names := redraw.with_inputs(figures / track)):
+            if not (figures / track).is_dir():
+                continue
+            if names := redraw.with_inputs(figures / track):
                 print(f"{len(redraw.redraw(figures / track, names))} figures of track {track}")
+            for line in redraw.not_redrawn(figures / track):
+                print(line)
         print(scoreboard.write(figures))
         print(write(figures))
 

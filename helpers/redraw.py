@@ -95,6 +95,16 @@ def with_inputs(run: Path) -> list[str]:
     return [name for name in figures(run) if "inputs" in sidecar(run, name)]
 
 
+def not_redrawn(run: Path) -> list[str]:
+    """What to say of each figure of a run that has no stored inputs: its name, and the command that draws it."""
+    told = {name: sidecar(run, name) for name in figures(run)}
+    return [
+        f"not redrawn: {name}, which its notebook draws: {facts['command']}"
+        for name, facts in told.items()
+        if "inputs" not in facts
+    ]
+
+
 def found(run: Path, name: str) -> str:
     """The figure of a run that a name means: "CHAPTER/NAME", or its last part where that is enough.
 
@@ -194,9 +204,8 @@ def main(arguments: list[str] | None = None) -> None:
     with study.one_sentence():
         for path in redraw(chosen.run, chosen.names, chosen.output):
             print(path)
-        for name in [] if chosen.names else figures(chosen.run):
-            if "inputs" not in (facts := sidecar(chosen.run, name)):
-                print(f"not redrawn: {name}, which its notebook draws: {facts['command']}")
+        for line in [] if chosen.names else not_redrawn(chosen.run):
+            print(line)
 
 
 if __name__ == "__main__":

@@ -382,7 +382,7 @@ def test_heads_are_coloured_by_their_rank_in_the_layer(layers, heads, kinds, col
     whole(figure)
     for axis, kind in zip(figure.axes, KINDS[:kinds], strict=False):
         assert axis.get_title() == figures.KIND_TITLES[kind] and ticks(axis, "x") == named(columns)
-        assert [int(word) for word in ticks(axis)] == list(range(heads)) * layers
+        assert [int(word) for word in ticks(axis)] == list(range(1, heads + 1)) * layers
         assert [text.get_text() for text in axis.get_yticklabels(minor=True)] == [f"layer {n + 1}" for n in range(layers)]
         tops = [image.get_extent()[3] for image in axis.images]
         assert tops == sorted(tops) and len(tops) == layers and axis.get_ylim()[0] > axis.get_ylim()[1]  # layer 1 at the top

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import ast
+import inspect
 import json
 import re
 
 import pytest
 
-from helpers import gallery, redraw, study
+from helpers import gallery, redraw, scoreboard, study
 from helpers.study import StudyError, layout
 
 FIGURES = study.ROOT / "figures"
@@ -120,6 +121,7 @@ SAMPLE = [
     "04_grouped_heads/fig4_constraint",
     "05_coreference_injection/masking",
     "06_do_measures_agree/predictors",
+    "07_what_it_costs/growth",
 ]
 
 
@@ -135,9 +137,13 @@ def test_figures_are_drawn_again_byte_for_byte(tmp_path):
             assert (tmp_path / f"{name}.{ending}").read_bytes() == (track / f"{name}.{ending}").read_bytes(), name
 
 
-def test_stored_inputs_fit_the_code():
-    for name in redraw.with_inputs(TRACKS[0]):
-        redraw.stored(TRACKS[0], name)
+@tracks
+def test_every_figure_has_inputs_that_fit_the_code(track):
+    assert redraw.not_redrawn(track) == []
+    for name in redraw.figures(track):
+        facts, call = redraw.sidecar(track, name), redraw.stored(track, name)
+        inspect.signature(call.func).bind(*call.args, **call.keywords)
+        assert f"{call.func.__module__}.{call.func.__name__}" == facts["inputs"]["function"]
 
 
 # --- the index -------------------------------------------------------------------------------------------------------
@@ -155,6 +161,18 @@ def test_the_index_shows_every_figure():
     )
     files = [path for track in TRACKS for path in track.glob("*/*") if path.suffix in (".png", ".gif")]
     assert sorted(shown) == sorted(str(path.relative_to(FIGURES)) for path in files)
+
+
+def test_figures_without_inputs_are_named(tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(study, "ROOT", tmp_path)
+    monkeypatch.setattr(scoreboard, "write", lambda figures: figures / "scoreboard.png")
+    chapter = layout.Chapter(tmp_path / "figures" / "natural" / "03_x")
+    study.write_json(chapter.sidecar("a"), {"caption": "It shows.", "command": "papermill 03_x"})
+    study.write_text(chapter.picture("a", "png"), "")
+    gallery.main([])
+    first, *paths = capsys.readouterr().out.splitlines()
+    assert first == "not redrawn: 03_x/a, which its notebook draws: papermill 03_x"
+    assert paths == [str(tmp_path / "figures" / name) for name in ("scoreboard.png", "README.md")]
 
 
 def test_captions_of_natural_figures_may_be_those_of_controlled_ones(tmp_path):
