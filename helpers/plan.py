@@ -22,7 +22,7 @@ from typing import Any
 import torch
 
 from helpers import corpora, study, subjects, tasks, training
-from helpers.measures import report
+from helpers.measures import report, snapshots
 from helpers.methods import comparison, comparison_tables, curves, grouped, grouped_tables, injection, pruning
 from helpers.study import Need, Recipe, published
 
@@ -74,7 +74,7 @@ def goals(settings: Mapping[str, Any], names: Sequence[str], seed: int) -> dict[
     return {  # but for notebook 07, which make bench runs
         "00_your_own_model": [*models(names[:1], weights=True)],
         "01_relevance_and_confidence": [*models(names), *models(none), *explained],
-        "02_head_functions": [*models(names), *functions],
+        "02_head_functions": [*models(names), *functions, *map(_need, snapshots.recipes(settings, names, seed))],
         "03_l0_pruning": [*models(none, beam=settings["pruning"]["beam"]), *starts, *swept, *retained],
         "04_grouped_heads": [*map(Need, grouped_tables.recipes(settings, seed, late))],
         "05_coreference_injection": [*map(Need, injection.recipes(settings, seed))],
@@ -82,6 +82,10 @@ def goals(settings: Mapping[str, Any], names: Sequence[str], seed: int) -> dict[
         + prints
         + effects,
     }
+
+
+def _need(one: Recipe | Need) -> Need:
+    return one if isinstance(one, Need) else Need(one)
 
 
 def chosen(notebooks: Mapping[str, list[Need]], only: str | int | None) -> dict[str, list[Need]]:

@@ -166,8 +166,39 @@ def beside(settings: Mapping[str, Any], names: Sequence[str], seed: int) -> pd.D
     return pd.DataFrame.from_dict(rows, orient="index").rename_axis("model")
 
 
+def said_of_training(table: pd.DataFrame) -> str:
+    """In one sentence when the first encoder heads pass the test of a function, and how that goes on (`over_training`)."""
+    first = [
+        f"{name} from step {int(steps[0]):,}" if len(steps := table.index[table[name] > 0]) else f"no {name}" for name in NAMED
+    ]
+    end = table.iloc[-1]
+    least = table.loc[table["without effect"].idxmin()]
+    return (
+        f"Of {int(end.heads)} encoder heads {int(end['with functions'])} have a function in the end ({', '.join(first)}); "
+        f"{int(end['without effect'])} have no sure effect on the loss alone, at step {int(least.name):,} only "
+        f"{int(least['without effect'])}."
+    )
+
+
+NAMED = ("positional heads", "syntactic heads", "rare heads")
+
+
+def said_of_models(table: pd.DataFrame) -> str:
+    """In two sentences which model has most heads with functions, and in which encoder attention is worth most (`beside`)."""
+    most, worth = table["with functions"].idxmax(), table["encoder off"].idxmax()
+    one, other = table.loc[most], table.loc[worth]
+    least = table["encoder off"].idxmin()
+    return (
+        f"Most heads with functions: {most}, {int(one['with functions'])} of {int(one['heads'])} encoder heads. Encoder "
+        f"attention is worth most in {worth}: {other['encoder off']:.2f} nats a token, against "
+        f"{table.loc[least, 'encoder off']:.2f} in {least}."
+    )
+
+
 def recipes(settings: Mapping[str, Any], names: Sequence[str], seed: int) -> Iterator[study.Recipe | study.Need]:
     """What notebook 02 reads of the first model and its siblings, and of the first over its training."""
+    if not (settings["siblings"] or settings["snapshots"]):
+        return
     options = {"first": settings["relevance"], "repeats": settings["bootstrap"]}
     for name in [names[0], *subjects.siblings(settings, names[0])]:
         made = training.trained(subjects.spec(settings, name, seed), f"{name}, seed {seed}")

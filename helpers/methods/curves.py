@@ -401,12 +401,23 @@ def learning_curves(sweep: Mapping[str, Any], penalty: float) -> dict[str, pd.Da
 
 
 def kept_by_kind(sweep: Mapping[str, Any], subject: subjects.Subject) -> pd.DataFrame:
-    """Heads that each L0 run kept (Fig. 9): total_kept, total, and for every kind how many and of how many."""
+    """Heads that each L0 run kept (Fig. 9).
+
+    Returns
+    -------
+    pandas.DataFrame
+        A row a run: penalty, total_kept, total, and for every kind how many and of how many; gap: the least rise of the share
+        kept from encoder to decoder to decoder-encoder attention, above 0 where the paper's order holds; starts alike:
+        whether all kinds of attention begin their training alike (`helpers.models.build`).
+    """
     every, rows = _counts(subject.kept, KINDS), []
+    alike = "pretrained" not in sweep["start"] and sweep["start"]["model"].get("start") is not None
     for run in l0_runs(sweep):
         kept = _counts(pruning.retained(run), KINDS)
         row = {"penalty": _penalty(run), "total_kept": kept["heads"], "total": every["heads"]}
-        rows.append(row | {kind: kept[kind] for kind in KINDS} | {f"{kind}_total": every[kind] for kind in KINDS})
+        row |= {kind: kept[kind] for kind in KINDS} | {f"{kind}_total": every[kind] for kind in KINDS}
+        shares = [kept[kind] / every[kind] if every[kind] else np.nan for kind in KINDS]
+        rows.append(row | {"gap": min(shares[1] - shares[0], shares[2] - shares[1]), "starts alike": alike})
     return pd.DataFrame(rows)
 
 

@@ -49,10 +49,10 @@ print(run.summary(), sources(run), sep="\n")
 
 # %%
 import pandas as pd
-from IPython.display import display
+from IPython.display import Markdown, display
 
-from helpers import claims, figures, intervals, subjects
-from helpers.measures import functions, report
+from helpers import claims, figures, intervals, snapshot_figures, subjects
+from helpers.measures import functions, report, snapshots
 
 figures.style()
 studied = subjects.study_models(run)
@@ -198,6 +198,51 @@ run.figure(
     table="alignment",
     split="dev",
 )
+
+# %% [markdown]
+# ## When do heads appear?
+#
+# The first model, looked at again and again while it is trained, where the run asks for it (setting `snapshots`): its loss,
+# what each kind of attention is worth, the best head of each function, and how many encoder heads have a function or no sure
+# effect of their own. Dashed lines are the tests of the functions.
+
+# %%
+if run.settings["snapshots"] and subject.spec:
+    first = studied[0]
+    recipe = snapshots.followed(first.spec, run.settings["snapshots"], run.settings["relevance"], repeats)
+    last = snapshots.DESCRIBED.of(first, first=run.settings["relevance"], repeats=repeats)
+    over_training = snapshots.over_training(recipe, last, first.spec["training"]["steps"])
+    run.table(over_training, "heads_over_training", split="dev", over=intervals.SENTENCES)
+    run.figure(
+        snapshot_figures.over_training(over_training),
+        "heads_over_training",
+        caption="What encoder heads do, and what each kind of attention is worth, against training steps.",
+        split="dev",
+    )
+    display(Markdown(snapshots.said_of_training(over_training)))
+else:
+    print("Not in this run: the setting snapshots names no steps.")
+
+# %% [markdown]
+# ## Models of other depth and text
+#
+# Siblings of the first model (setting `siblings`) differ from it in one thing each. What the heads of an encoder do, how many
+# can be missed one at a time, and what all of its attention is worth depend on how deep the encoder and the decoder are: a
+# decoder that is deep enough finds the context itself, a shallow one leaves it to the encoder.
+
+# %%
+if run.settings["siblings"] and subject.spec:
+    beside = snapshots.beside(run.settings, [studied[0].name, *subjects.siblings(run.settings, studied[0].name)], seed)
+    run.table(beside, "models_beside", split="dev", over=intervals.SENTENCES)
+    run.figure(
+        snapshot_figures.beside(beside),
+        "models_beside",
+        caption="BLEU, the worth of encoder attention and what encoder heads do, in models that differ in one thing.",
+        split="dev",
+    )
+    display(Markdown(snapshots.said_of_models(beside)))
+else:
+    print("Not in this run: the setting siblings names no models.")
 
 # %% [markdown]
 # ## What it looks like

@@ -224,10 +224,10 @@ run.table(pd.concat(within, names=["model"]), "largest_pruning", loss=curves.LOS
 # %% [markdown]
 # ## All kinds of attention (Table 2)
 #
-# Gates on encoder self-attention, decoder self-attention and decoder-encoder attention together; everything is trained. The
-# models of notebook 1 have a shallow decoder in profiles `quick` and `laptop`, so that this part has a model of its own
-# there whose decoder is as deep as its encoder. Beside each pruned model, where the run asks for it: the same head map from
-# random weights, trained as many steps as both phases together.
+# Gates on encoder self-attention, decoder self-attention and decoder-encoder attention together; everything is trained. Where
+# the first models have a shallow decoder, this part has a sibling of its own whose decoder is as deep as its encoder (setting
+# `pruning.all_kinds_on`). Beside each pruned model, where the run asks for it: the same head map from random weights, trained
+# as the whole model was and then as every run is, so that both have had the same steps at the same rates.
 
 # %%
 of_all = {subject.title: quality[title] for title, (_, subject) in zip(titles[len(encoder) :], every, strict=True)}
@@ -238,10 +238,9 @@ scratch = pd.concat(scratch, names=["model"])
 run.table(scratch, "trained_minus_scratch", resamples=repeats, over=intervals.SENTENCES).style.format("{:+.2f}")
 
 # %% [markdown]
-# The last table is "pruned from the trained model minus the same map from scratch", paired. The two have as many steps, but
-# not the same schedule: from scratch all of them run at the rates of the first training, in the pruned model the last ones
-# at the lower rate of further training, while gates still move. So above zero the trained model hands something down that
-# the map does not hold; below zero may be the schedule alone. Only runs with one schedule for both can decide the claim.
+# The last table is "pruned from the trained model minus the same map from scratch", paired, on equal schedules: above zero
+# the trained model hands something down that the map does not hold. In the pruned model gates still move while it trains, from
+# scratch the map is fixed.
 
 # %%
 run.figure(
@@ -255,10 +254,9 @@ run.figure(
 # %% [markdown]
 # ### Which kind goes first? (Fig. 9), and from which decoder layers? (Fig. 10)
 #
-# In the paper the encoder's curve lies lowest, that of decoder-encoder attention highest. Here encoder self-attention starts
-# training from an output of zero and the other kinds do not, so that an order of kinds may come from that start, or from
-# what each kind is worth in this model, as well as from what L0 finds. Models all of whose attention starts alike would
-# tell.
+# In the paper the encoder's curve lies lowest, that of decoder-encoder attention highest. An order of kinds may come from
+# L0, from what each kind is worth in this model, or from how each kind starts its training: where only encoder attention
+# starts from an output of zero (the column *starts alike* says so) nothing follows.
 
 # %%
 by_kind = pd.concat([curves.kept_by_kind(*pair).assign(model=pair[1].title) for pair in every], ignore_index=True)
@@ -336,10 +334,10 @@ else:
     print("Not in this run: the setting pruning.compared names no price.")
 
 # %% [markdown]
-# Then with the same further training for all, at the head count of one price. Read it with two cautions. L0 chooses and
-# trains in the same steps, the others train a fixed choice from the first, so that a row above L0 may owe it to that; L0's
-# own map, cut first and then trained, would tell. And each interval stands for one comparison: of many criteria against L0
-# one may look better by luck.
+# Then with the same further training for all, at the head count of one price. L0 chooses and trains in the same steps, the
+# others train a fixed choice from the first; the row *L0's heads* removes the very heads that L0 removed and then trains as the
+# others do, so that it and they differ in the choice alone. Each interval stands for one comparison: of many criteria one may
+# look better by luck.
 
 # %%
 for penalty in plan["compared"]:
@@ -418,12 +416,10 @@ run.table(removed, "removed_for_good", model=sweep["name"]).style.format("{:,.0f
 # %% [markdown]
 # ## What limits this
 #
-# One seed; intervals are over test sentences. Outside profile `paper` models are small and not converged, and further
-# training is brief. Text is generated unless the run says natural; a model of a hollow task proves nothing. Source
-# embeddings are frozen in the encoder sweeps, gates start almost open and have a learning rate of their own. Encoder
-# self-attention starts from an output of zero, other attention does not. In profiles `quick` and `laptop` encoder sweeps
-# have a shallow decoder, training has no dropout, search is greedy. Pruned models and their twins from scratch differ in
-# schedule. The row that cuts L0's own map and then trains it is missing.
+# One seed, unless the run has more; intervals are over test sentences. Outside profile `paper` models are small. Text is
+# generated unless the run says natural; a model of a hollow task proves nothing. Source embeddings are frozen in the encoder
+# sweeps, gates start almost open and have a learning rate of their own. Search is greedy; [how the study differs from the
+# papers](../docs/differences.md) says the rest.
 
 # %%
 verdicts.fill()

@@ -469,6 +469,10 @@ def test_what_is_kept_by_kind_and_layer(swept):
     for kind in KINDS:
         assert found[kind].tolist() == [table.loc[(f"L0 {price}", "test"), kind] for price in ("0.001", "0.03")]
         assert (found[f"{kind}_total"] == 8).all()
+    steps = found.decoder - found.encoder, found.cross - found.decoder
+    assert (8 * found.gap).tolist() == pytest.approx(np.minimum(*steps).tolist()) and not found["starts alike"].any()
+    start = sweep["start"] | {"model": sweep["start"]["model"] | {"start": "usual"}}
+    assert curves.kept_by_kind(sweep | {"start": start}, subject)["starts alike"].all()
     layers = curves.kept_by_layer(sweep)
     assert layers.index.names == ["total_kept", "kind", "layer"] and layers.name == "kept"
     for run in curves.l0_runs(sweep):

@@ -132,7 +132,7 @@ def test_which_models_are_swept():
 def test_siblings():
     laptop, tiny = study.settings("laptop"), study.settings("tiny")
     assert (subjects.all_kinds(laptop, "ru-news"), subjects.all_kinds(tiny, "ru-news")) == (DEEP, "ru-news")
-    assert subjects.siblings(laptop, "ru-news") == [DEEP] and subjects.siblings(tiny, "ru-news") == []
+    assert subjects.siblings(laptop, "de-news") == ["de-news+deep-decoder"]
     assert subjects.title(DEEP) == "EN-RU news, deep decoder" and subjects.title("ru-news") == "EN-RU news"
     deep, plain = (subjects.spec(laptop, name, 1) for name in (DEEP, "ru-news"))
     assert plain["model"]["decoder_layers"] == 1 and not {"decoder_layers", "decoder_heads"} & set(deep["model"])
