@@ -193,16 +193,28 @@ def published(track: str) -> Tables:
     return tables_in(study.ROOT / "figures" / track)
 
 
-def _asked(frame: pd.DataFrame, columns: Iterable[str], name: str) -> None:
-    """Refuse a table that lacks a column."""
+def asked(frame: pd.DataFrame, columns: Iterable[str], name: str) -> None:
+    """Refuse a table that lacks a column that is asked for.
+
+    Raises
+    ------
+    StudyError
+        If it lacks one: with the columns that it has.
+    """
     for column in columns:
         if column not in frame:
-            raise StudyError(f"The table {name} has no column {column!r}: the ledger asks for it.")
+            raise StudyError(f"The table {name!r} has no column {column!r}: it has {', '.join(map(repr, frame.columns))}.")
 
 
-def _chosen(frame: pd.DataFrame, where: Mapping[str, Any], name: str) -> pd.DataFrame:
-    """Rows in which every column has its value, or one of its values."""
-    _asked(frame, where, name)
+def chosen(frame: pd.DataFrame, where: Mapping[str, Any], name: str) -> pd.DataFrame:
+    """Rows in which every column of `where` has its value, or one of a list of values.
+
+    Raises
+    ------
+    StudyError
+        As `asked`.
+    """
+    asked(frame, where, name)
     for column, value in where.items():
         frame = frame[frame[column].isin(value if isinstance(value, list) else [value])]
     return frame
@@ -213,10 +225,10 @@ def _rows(rows: Rows, tables: Tables) -> pd.DataFrame | None:
     frame = tables(rows.table)
     if frame is None:
         return None
-    found = _chosen(frame, rows.where, rows.table)
+    found = chosen(frame, rows.where, rows.table)
     if rows.but:
-        found = found.drop(_chosen(found, rows.but, rows.table).index)
-    _asked(found, [rows.value], rows.table)
+        found = found.drop(chosen(found, rows.but, rows.table).index)
+    asked(found, [rows.value], rows.table)
     found = found[found[rows.value].notna()]
     return found if len(found) else None
 
@@ -249,7 +261,7 @@ def evidence_rows(evidence: Evidence, tables: Tables) -> list[Row] | None:
     if found is not None:
         named = (evidence.low, evidence.high, evidence.threshold, evidence.trainings)
         columns = [name for name in named if isinstance(name, str) and name != "rows"]
-        _asked(found, [*columns, *evidence.label, *evidence.by], evidence.table)
+        asked(found, [*columns, *evidence.label, *evidence.by], evidence.table)
     limits = None if found is None else _thresholds(evidence, found, tables)
     if found is None or limits is None or limits.isna().any():
         return None
@@ -289,8 +301,8 @@ def _headline(evidence: Evidence, tables: Tables) -> list[str]:
     if not evidence.headline:
         return []
     found = _rows(evidence, tables)
-    chosen = _chosen(found, evidence.headline, evidence.table)
-    return [", ".join(str(row[column]) for column in evidence.label) for _, row in chosen.iterrows()]
+    picked = chosen(found, evidence.headline, evidence.table)
+    return [", ".join(str(row[column]) for column in evidence.label) for _, row in picked.iterrows()]
 
 
 def _verdict(evidence: Evidence, rows: Sequence[Row]) -> tuple[Verdict, str]:
@@ -311,8 +323,8 @@ def _worth(evidence: Evidence, tables: Tables) -> float | None:
     other = _rows(Rows(table=worth.table, where=worth.less, value=worth.value), tables) if worth and worth.less else None
     if found is None or (worth.less and other is None):
         return None
-    least = found[worth.value].min() - (0 if other is None else other[worth.value].min())
-    return float(least * worth.scale)
+    least = [(rows[worth.value] * worth.scale).min() for rows in (found, other) if rows is not None]
+    return float(least[0] - sum(least[1:]))
 
 
 def judge(track: str, tables: Tables | None = None, claims: Iterable[Claim] | None = None) -> list[Judged]:

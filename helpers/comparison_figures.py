@@ -20,6 +20,7 @@ from helpers.study import StudyError
 RANDOM = "random"  # the criterion that other ones are held against
 _GREY, _DARK = "#C4C4C4", "#555555"
 _HUES = (*MODELS, "#000000", "#5B2A86", "#7A5200")  # no grey, which stands for the others
+_PAGE, _BELOW = (6.9, 9.0), 0.55  # inches; for the scale below a figure that fills a page
 _TOGETHER = 4  # criteria in colour in one panel
 
 
@@ -60,7 +61,10 @@ def _titled(kind: str, models: pd.Series) -> str:
 
 @redrawable
 def agreement_matrix(tables: Mapping[str, pd.DataFrame]):
-    """Rank correlations between measures, a lower triangle a kind of attention; below each its interval in small print.
+    """Rank correlations between measures, a lower triangle a kind of attention, all on one page.
+
+    A measure's name stands left of its row and on top of its column. A line below a number is its interval, on
+    a scale from -1 (left in the cell) to 1 (right); a tick marks zero.
 
     Parameters
     ----------
@@ -77,52 +81,57 @@ def agreement_matrix(tables: Mapping[str, pd.DataFrame]):
         raise StudyError("There is nothing to draw: give a table of correlations of at least one kind of attention.")
     pairs = {kind: _pairs(tables[kind]) for kind in _kinds(tables)}
     size = max(len(matrix) for matrix, _ in pairs.values()) - 1
-    label = 0.058 * max(len(name) for matrix, _ in pairs.values() for name in matrix.index) + 0.25
-    cell = min(0.46, (WIDTH - label) / size)
-    width, height = max(3.2 if len(pairs) == 1 else 2.4, cell * size + label), 0.36 * size + label + 0.5
-    across = min(len(pairs), max(1, int(WIDTH // width)))
-    figure, axes = _grid(len(pairs), across, width, height)
-    for axis, (kind, (matrix, texts)) in zip(axes, pairs.items(), strict=True):
-        last = len(matrix) - 1
+    label = 0.058 * max(len(name) for matrix, _ in pairs.values() for name in matrix.index) + 0.15
+    width, free = max(3.2, min(_PAGE[0], 2 * label + 0.46 * size)), _PAGE[1] - _BELOW - 0.3 * len(pairs)
+    cell = min(0.46, (width - 2 * label) / size)
+    line = min(0.3, free / sum(len(matrix) for matrix, _ in pairs.values()))
+    height = _BELOW + sum(0.3 + line * len(matrix) for matrix, _ in pairs.values())
+    figure, top = plt.figure(figsize=(width, height), layout="none"), height
+    for kind, (matrix, known) in pairs.items():
+        last, tall = len(matrix) - 1, line * len(matrix)
+        top -= 0.3 + tall
+        axis = figure.add_axes((label / width, top / height, 1 - label / width, tall / height))
         drawn = axis.imshow(matrix.iloc[1:, :-1], cmap="RdBu_r", vmin=-1, vmax=1, aspect="auto")
-        for (row, column), (middle, ends) in texts.items():
+        for (row, column), (low, high) in known.items():
             ink = _ink(drawn.cmap(drawn.norm(matrix.iat[row, column])))
-            more = {"ha": "center", "color": ink}
-            two_lines = ends if cell > 0.43 else ends.replace(", ", "\n")
-            up = 0 if not ends else 0.17 if cell > 0.43 else 0.25
-            axis.text(column, row - 1 - up, middle, fontsize=7.5, va="center", **more)
-            axis.text(column, row - 1 + 0.23, two_lines, fontsize=5, va="center", linespacing=0.95, **more)
-        axis.set_xticks(range(last), matrix.columns[:-1], rotation=90, fontsize=7.5)
+            up = 0.12 if np.isfinite(low + high) else 0
+            said = _cell(matrix.iat[row, column])
+            axis.text(column, row - 1 - up, said, fontsize=7, ha="center", va="center", color=ink)
+            if up:
+                axis.plot(
+                    [column + 0.45 * low, column + 0.45 * high], [row - 0.71] * 2, color=ink, lw=0.9, solid_capstyle="butt"
+                )
+                axis.plot([column] * 2, [row - 0.79, row - 0.63], color=ink, lw=0.5)
+        for column, name in enumerate(matrix.columns[:-1]):
+            axis.text(column - 0.45, column - 0.92, name, fontsize=7, va="center", gid="column")
+        axis.set_xticks([])
         axis.set_yticks(range(last), matrix.index[1:], fontsize=7.5)
-        axis.set(xlim=(-0.5, size - 0.5), ylim=(size - 0.5, -0.5))
-        axis.set_title(_titled(kind, tables[kind].models), loc="left", fontsize=9)
+        axis.set(xlim=(-0.5, -0.5 + (width - label) / cell), ylim=(last - 0.5, -1.5))
+        axis.set_title(_titled(kind, tables[kind].models).replace("\n", " "), loc="right", fontsize=9, y=1, pad=2)
         axis.tick_params(length=0)
         axis.spines[:].set_visible(False)
-    wide, tall = figure.get_size_inches()
-    figure.set_figheight(tall + 0.7)
-    figure.colorbar(
-        drawn, ax=axes, label="rank correlation; small: 95 % interval", ticks=[-1, 0, 1], location="bottom",
-        shrink=min(1.0, 2.8 / wide), fraction=0.12 / tall, pad=0.08 / tall, aspect=20,
-    )  # fmt: skip
+    bar = figure.add_axes((0.5 - 1.2 / width, 0.38 / height, 2.4 / width, 0.09 / height))
+    figure.colorbar(drawn, cax=bar, ticks=[-1, 0, 1], orientation="horizontal")
+    bar.set_xlabel("rank correlation; lines: 95 % interval on the same scale", fontsize=7.5, labelpad=1)
+    bar.tick_params(labelsize=7, length=2)
     return figure
 
 
-def _pairs(table: pd.DataFrame) -> tuple[pd.DataFrame, dict[tuple[int, int], tuple[str, str]]]:
-    """Square matrix of correlations, nan but below the diagonal, and what its cells say."""
+def _pairs(table: pd.DataFrame) -> tuple[pd.DataFrame, dict[tuple[int, int], tuple[float, float]]]:
+    """Square matrix of correlations, nan but below the diagonal, and the intervals of its cells."""
     _need(table, "one", "other", "rho", "low", "high", "models")
     table = table[table.one != table.other]
     _need(table)
     names = list(dict.fromkeys(table[["one", "other"]].to_numpy().ravel()))
-    matrix, texts = np.full((len(names), len(names)), np.nan), {}
+    matrix, ends = np.full((len(names), len(names)), np.nan), {}
     for row in table.itertuples():
         column, line = sorted((names.index(row.one), names.index(row.other)))
-        if (line, column) in texts:
+        if (line, column) in ends:
             raise StudyError(f"There is more than one row of {row.one} and {row.other}: give each pair once.")
         matrix[line, column] = row.rho
-        known = np.isfinite(row.low + row.high)
-        texts[line, column] = _cell(row.rho), f"{_cell(row.low)}, {_cell(row.high)}" if known else ""
-    texts = {cell: said for cell, said in texts.items() if np.isfinite(matrix[cell])}
-    return pd.DataFrame(matrix, names, names), texts
+        ends[line, column] = row.low, row.high
+    ends = {cell: known for cell, known in ends.items() if np.isfinite(matrix[cell])}
+    return pd.DataFrame(matrix, names, names), ends
 
 
 def _cell(value: float) -> str:

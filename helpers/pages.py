@@ -20,7 +20,7 @@ import jinja2
 import pandas as pd
 
 from helpers import study
-from helpers.claims import VERDICTS, Judged, judge, ledger
+from helpers.claims import VERDICTS, Judged, asked, chosen, judge, ledger
 from helpers.study import StudyError, layout
 
 WIDEST = 7  # columns of a table on a page
@@ -95,22 +95,12 @@ def rows(track: str, name: str, where: Mapping[str, Any] | None = None, root: Pa
     StudyError
         As `read`; if the table lacks a column.
     """
-    table = read(track, name, root)
-    _has(table, where or {}, name)
-    for column, wanted in (where or {}).items():
-        table = table[table[column].isin(wanted if isinstance(wanted, list) else [wanted])]
-    return table
-
-
-def _has(table: pd.DataFrame, columns: Sequence[str] | Mapping[str, Any], name: str) -> None:
-    for column in columns:
-        if column not in table:
-            raise StudyError(f"The table {name!r} has no column {column!r}: it has {', '.join(map(repr, table.columns))}.")
+    return chosen(read(track, name, root), where or {}, name)
 
 
 def _row(track: str, name: str, where: Mapping[str, Any], columns: Sequence[str], root: Path) -> pd.Series:
     found = rows(track, name, where, root)
-    _has(found, columns, name)
+    asked(found, columns, name)
     if len(found) != 1:
         kept = list(where) or [found.columns[0]]
         there = [" / ".join(map(str, row)) for row in read(track, name, root)[kept].drop_duplicates().itertuples(index=False)]
@@ -177,7 +167,7 @@ def span(
         As `rows`; if no row with a number is picked.
     """
     found = rows(track, name, where, root)
-    _has(found, [column], name)
+    asked(found, [column], name)
     values = found[column].dropna()
     if values.empty:
         raise StudyError(f"No row of {name!r} ({track}) with {dict(where or {})} has a {column!r}: check what is asked for.")
@@ -211,7 +201,7 @@ def table(
     if len(columns) > WIDEST:
         raise StudyError(f"A table of {len(columns)} columns is too wide for a page: show {WIDEST} or fewer of {name!r}.")
     found = rows(track, name, where, root)
-    _has(found, [*columns, *formats, *intervals, *(bound for pair in intervals.values() for bound in pair)], name)
+    asked(found, [*columns, *formats, *intervals, *(bound for pair in intervals.values() for bound in pair)], name)
     if found.empty:
         raise StudyError(f"No row of {name!r} ({track}) has {dict(where or {})}: check what is asked for.")
 

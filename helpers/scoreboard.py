@@ -11,6 +11,7 @@ import matplotlib.pyplot as plt
 from matplotlib.patches import Patch, Rectangle
 
 from helpers import claims, study
+from helpers.figures import style
 from helpers.redraw import redrawable
 from helpers.study import StudyError
 
@@ -136,8 +137,6 @@ class Board:
 
 def write(figures: Path) -> Path:
     """Draw the scoreboard of the committed tables, beside the rows that it shows; returns the picture."""
-    from helpers.figures import style
-
     style()
     board = rows([claims.judge(track) for track in claims.TRACKS])
     study.write_json(figures / "scoreboard.json", {"rows": board})

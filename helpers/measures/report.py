@@ -281,7 +281,7 @@ def count_roles(roles: Mapping[str, pd.Series]) -> pd.DataFrame:
 
 
 def best_of_all(subjects: Sequence[Any], found: Mapping, untrained: Mapping) -> pd.DataFrame:
-    """The best head of every model for each relation and direction, with the random-weight head and chance beside it."""
+    """The best head of every model (layer, head from 1) for each relation and direction, beside random weights and chance."""
     parts = []
     for subject in subjects:
         best = best_heads(found[subject.title]["syntactic"])
@@ -289,7 +289,7 @@ def best_of_all(subjects: Sequence[Any], found: Mapping, untrained: Mapping) -> 
         best["heads"], best["over"] = found[subject.title]["syntactic"].groupby(["layer", "head"]).ngroups, intervals.SENTENCES
         best["chance"] = chance(subject.dev).reindex(best.index.get_level_values("relation")).to_numpy()
         parts.append(best.reset_index().assign(model=subject.title))
-    return pd.concat(parts, ignore_index=True)
+    return from_one(pd.concat(parts, ignore_index=True))
 
 
 def positional_table(found: Mapping, untrained: Mapping) -> pd.DataFrame:
@@ -425,13 +425,13 @@ def examples(subject, frames: Mapping[str, pd.DataFrame], words: tuple[int, int]
         arcs = [
             [(h, d) if direction == DIRECTIONS[0] else (d, h) for d, h, r in s if r == relation] for s in arcs_of(subject.dev)
         ]
-        title = f"{relation} {LABELS[relation, direction]}: layer {int(row.layer) + 1} head {int(row['head'])}"
+        title = f"{relation} {LABELS[relation, direction]}: layer {int(row.layer) + 1} head {int(row['head']) + 1}"
         wanted.append((title, int(row.layer), int(row["head"]), arcs))
     place = frames["positional"].xs("encoder").score.idxmax()
     offset = int(frames["positional"].xs("encoder").offset[place])
-    wanted.insert(0, (f"positional {offset:+d}: layer {place[0] + 1} head {place[1]}", *place, None))
+    wanted.insert(0, (f"positional {offset:+d}: layer {place[0] + 1} head {place[1] + 1}", *place, None))
     place = frames["rare"].xs("encoder").two_rarest.fillna(0).idxmax()
-    wanted.append((f"rare tokens: layer {place[0] + 1} head {place[1]}", *place, _rare_words(subject)))
+    wanted.append((f"rare tokens: layer {place[0] + 1} head {place[1] + 1}", *place, _rare_words(subject)))
     out, used = [], set()
     for title, layer, head, arcs in wanted:
         fits = [
@@ -552,7 +552,7 @@ FUNCTIONS = Analysis("confidence and functions", 1, _functions)  # `confidence_a
 SCORED = Analysis("scores of functions", 1, _scored)  # `measure`
 HELD = Analysis("syntactic heads held out", 1, _held)  # `Syntactic.held_out`
 KINDS_OFF = Analysis("kinds off", 1, _kinds_off)  # `kinds_off` on `first` dev examples
-EXAMPLES = Analysis("attention examples", 1, _examples)  # `examples`
+EXAMPLES = Analysis("attention examples", 2, _examples)  # `examples`
 DIFFUSE = Analysis("confidence of random weights", 1, _diffuse)
 WITHOUT = Analysis("leave one out", 1, _without)
 WITHOUT_BLEU = Analysis("leave one out, BLEU", 1, _without_bleu)

@@ -52,16 +52,20 @@ def over_models(values: Mapping[Trained, float]) -> dict[str, float]:
     dict
         rho, low, high, models (trainings), over.
     """
-    found = pd.Series(values, dtype=float).dropna()
-    if found.empty:
+    clipped = pd.Series(values, dtype=float).clip(-SURE, SURE)
+    found = _over_trainings(np.arctanh(clipped))
+    return found | {name: float(np.tanh(found[name])) for name in ("rho", "low", "high")}
+
+
+def _over_trainings(values: pd.Series) -> dict[str, Any]:
+    """What `over_models` returns, of values on (model, seed) as they are."""
+    values = values.dropna()
+    if values.empty:
         return {"rho": np.nan, "low": np.nan, "high": np.nan, "models": 0, "over": intervals.MODELS}
-    grid = np.arctanh(found.clip(-SURE, SURE)).unstack(0)  # seeds in rows, models in columns
+    grid = values.unstack(0)  # seeds in rows, models in columns
     several = grid.count().min() > 1
-    ends = intervals.over_runs(grid.to_numpy() if several else grid.to_numpy().ravel())[:3]
-    return dict(zip(("rho", "low", "high"), map(float, np.tanh(ends)), strict=True)) | {
-        "models": len(found),
-        "over": _over(several),
-    }
+    mean, low, high, _ = intervals.over_runs(grid.to_numpy() if several else grid.to_numpy().ravel())
+    return {"rho": mean, "low": low, "high": high, "models": len(values), "over": _over(several)}
 
 
 def _over(several: bool) -> str:
@@ -173,6 +177,75 @@ def reliability(halves: Mapping[Trained, pd.DataFrame]) -> pd.DataFrame:
                 row[name] = float(stepped_up(found_rho[end]))
             rows.append(row | {"bound": float(np.sqrt(max(row["reliability"], 0.0)))})
     return pd.DataFrame(rows)
+
+
+SAME, OTHER = "the same sentences", "other sentences"
+
+
+def same_and_other_sentences(halves: Mapping[Trained, pd.DataFrame], differ: pd.DataFrame | None = None) -> pd.DataFrame:
+    """Does a measure go with the loss without a head only where both are measured on the same sentences?
+
+    Rank correlation within layers, on either half of the texts with itself, and on each half with the other; mean of the two
+    ways, then over trainings. Both rest on as many sentences, so that what is left of their difference is owed to sharing them.
+
+    Parameters
+    ----------
+    differ : pandas.DataFrame, optional
+        As of `agreement`.
+
+    Returns
+    -------
+    pandas.DataFrame
+        kind, measure, sentences ("the same sentences" or "other sentences"; "difference": same minus other, each training with
+        itself, its interval plain and not along Fisher's z), rho, low, high, models, over; shown, as of `agreement`.
+    """
+    rows, halves = [], distinct(halves)
+    for kind in KINDS:
+        found: dict[str, dict[Trained, tuple[float, float]]] = {}
+        for trained, table in halves.items():
+            parts = [large(table.xs(half, level="half"), kind) for half in (0, 1)]
+            if not len(parts[0]) or any(part[TRUTH].nunique() < 2 for part in parts):
+                continue
+            for measure in (name for name in SHOWN if name != TRUTH and all(name in part for part in parts)):
+                if all(part[measure].nunique() > 1 for part in parts):
+                    found.setdefault(measure, {})[trained] = _both_ways(parts, measure, kind)
+        for measure, values in found.items():
+            told = {"shown": _shown(differ, kind, values)}
+            same, other = ({trained: pair[at] for trained, pair in values.items()} for at in (0, 1))
+            apart = _over_trainings(pd.Series(same, dtype=float) - pd.Series(other, dtype=float))
+            for name, row in ((SAME, over_models(same)), (OTHER, over_models(other)), ("difference", apart)):
+                rows.append({"kind": kind, "measure": measure, "sentences": name, **row, **told})
+    return pd.DataFrame(rows, columns=["kind", "measure", "sentences", "rho", "low", "high", "models", "over", "shown"])
+
+
+def _both_ways(parts: Sequence[pd.DataFrame], measure: str, kind: str) -> tuple[float, float]:
+    """Mean correlation of a measure with the loss without a head on the same half, and on the other one."""
+
+    def rho(one: int, other: int) -> float:
+        return correlation(parts[one][TRUTH], parts[other][measure], kind, within_layer=True, repeats=1)["rho"]
+
+    return (rho(0, 0) + rho(1, 1)) / 2, (rho(0, 1) + rho(1, 0)) / 2
+
+
+def owed_to_sharing(table: pd.DataFrame) -> str:
+    """In a sentence: by how much sharing sentences raises the correlation of gradient importance and of the other measures.
+
+    Parameters
+    ----------
+    table : pandas.DataFrame
+        `same_and_other_sentences`; what is not `shown` is not counted.
+    """
+    found = table[table.shown.astype(bool)].set_index(["sentences", "kind", "measure"]).rho
+    if found.empty:
+        return "Nothing to compare: too few heads change the loss by their absence."
+    said = []
+    for name, chosen in (("gradient importance", True), ("the other measures", False)):
+        part = found[found.index.get_level_values("measure").str.startswith("gradient") == chosen]
+        if len(part):
+            same, other = (part.loc[one].mean() for one in (SAME, OTHER))
+            said.append(f"{name} {same:.2f} on the same and {other:.2f} on other sentences")
+    kinds = found.index.unique("kind")
+    return f"Mean rank correlation with the loss without a head ({', '.join(kinds)} heads): {'; '.join(said)}."
 
 
 def stepped_up(rho, times: float = 2) -> np.ndarray:

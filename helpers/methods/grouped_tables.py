@@ -212,6 +212,62 @@ def _timed(work: Callable[[], Any]) -> float:
     return time.perf_counter() - started
 
 
+def worth_of_attention(rows: Mapping[str, Runs], beam: int, repeats: int = 1000) -> pd.DataFrame:
+    """What all heads of a kind are worth to the vanilla models of tasks: test scores with all of them off, no training after.
+
+    Parameters
+    ----------
+    rows : mapping of task -> rows by name
+        As `helpers.methods.grouped.rows_of`; every seed of vanilla counts.
+
+    Returns
+    -------
+    pandas.DataFrame
+        On (task, row, kind, test set, metric): heads; whole (score with all heads); change (with the kind off minus whole),
+        low, high (paired bootstrap); percent, percent_low, percent_high (the change in percent of the whole score); over.
+    """
+    read = {
+        (task, name): values.read(recipe.results / FILE)
+        for task, found in rows.items()
+        for name, recipe in attention_off(found, beam, repeats).items()
+    }
+    return pd.concat(read, names=["task", "row"])
+
+
+def attention_off(rows: Runs, beam: int, repeats: int = 1000) -> dict[str, study.Recipe]:
+    """The analyses that `worth_of_attention` reads of a task, by row."""
+    plain = {name: spec for name, spec in rows.items() if name.partition(", seed ")[0] == VANILLA}
+    return {name: OFF.recipe(grouped.run(spec), beam=beam, repeats=repeats) for name, spec in plain.items()}
+
+
+def _off(studied, beam: int, repeats: int) -> pd.DataFrame:
+    model, task, rows = studied.model, studied.task, {}
+    addresses = heads.index(model)
+
+    def counted(split: str) -> np.ndarray:
+        return task.statistics(task.put_out(model, split, beam), split)
+
+    for split in task.tests:
+        whole = counted(split)
+        score = task.interval(whole, None, 0)
+        for kind in addresses.unique("kind"):
+            chosen = [address for address in addresses if address[0] == kind]
+            with heads.gate(model, dict.fromkeys(chosen, 0.0)):
+                change = task.interval(counted(split), whole, repeats)
+            for metric in task.metrics:
+                value = score[metric][0]
+                told = dict(zip(("change", "low", "high"), change[metric], strict=True))
+                shares = {f"percent{end}": 100 * part / (value or np.nan)
+                          for end, part in zip(("", "_low", "_high"), change[metric], strict=True)}  # fmt: skip
+                over = intervals.BLOCKS if metric == "perplexity" else intervals.SENTENCES
+                rows[kind, split, metric] = {"heads": len(chosen), "whole": value, **told, **shares, "over": over}
+    index = pd.MultiIndex.from_tuples(rows, names=["kind", "test set", "metric"])
+    return pd.DataFrame(list(rows.values()), index)
+
+
+OFF = Analysis("test scores with kinds off", 1, _off)
+
+
 def table_1(scored: pd.DataFrame, cost: pd.DataFrame, fast: pd.DataFrame) -> pd.DataFrame:
     """Our rows in the shape of the paper's Tables 1, 2 and 5, the paper's numbers beside them.
 
@@ -643,7 +699,7 @@ def ways(rows: Runs) -> dict[str, dict[str, Mapping[str, Any]]]:
 
 
 def recipes(settings: Mapping[str, Any], seed: int, start: Mapping[str, Any] | None = None) -> Iterator[study.Recipe]:
-    """Every run of grouped heads with what it puts out, then sizes, speeds, padding, functions and relevance."""
+    """Every run of grouped heads with what it puts out, then sizes, speeds, worth, padding, functions and relevance."""
     yield from grouped.recipes(settings, seed, start)
     plan = settings["grouping"]
     for kind in tasks.METRICS:
@@ -653,6 +709,8 @@ def recipes(settings: Mapping[str, Any], seed: int, start: Mapping[str, Any] | N
         shown = of_table_1(rows) if kind == tasks.TRANSLATION else {name: rows[name] for name in (VANILLA, GHT, PS)}
         yield from (COST.recipe(grouped.run(spec)) for spec in shown.values())
         yield speeds(shown)
+        if kind != tasks.TRANSLATION:
+            yield from attention_off(rows, plan["beam"], settings["bootstrap"]).values()
         if kind == tasks.TRANSLATION:
             yield paddings(rows[GHT], plan["translation"]["groups"], plan["which"])
             for methods in ways(rows).values():

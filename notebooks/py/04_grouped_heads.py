@@ -167,6 +167,16 @@ for kind in others:
     display(run.table(kept, f"cost_{tasks.setting(kind)}", over=intervals.ROUNDS).style.format("{:.2f}").set_caption(kind))
 
 # %% [markdown]
+# What is attention worth here at all? The test scores of the vanilla models with all heads of a kind off at once, nothing
+# trained afterwards. Where little is lost, no constraint on these heads can show much, and claims about it are hollow.
+
+# %%
+if others:
+    worth = tables.worth_of_attention({kind: rows[kind] for kind in others}, plan["beam"], repeats)
+    run.table(worth, "worth_of_attention", split="test", resamples=repeats)
+    display(worth.drop(columns="over").style.format("{:.1f}").format("{:.0f}", subset=["heads"]))
+
+# %% [markdown]
 # What the summarizer writes, first examples of the test set:
 
 # %%

@@ -165,6 +165,18 @@ run.table(best, "best_predictors").style.format("{:.2f}", subset=["rho", "low", 
 )
 
 # %% [markdown]
+# A measure and the loss without a head, both taken on the same sentences, share what is peculiar to these. Each is known on
+# either half of the sentences as well: if sharing them were what makes a measure predict, it would predict less well where
+# the measure comes from one half and the loss from the other. `difference` is the same minus other sentences, training by
+# training. Halves hold relevance, gradients, confidence and positional scores.
+
+# %%
+shared = run.table(comparison_tables.same_and_other_sentences(halves, differ), "same_and_other_sentences")
+print(comparison_tables.owed_to_sharing(shared))
+places = shared.pivot(index=["kind", "measure", "models"], columns="sentences", values="rho")
+places.reindex(shared.set_index(["kind", "measure", "models"]).index.unique()).style.format("{:.2f}")
+
+# %% [markdown]
 # ## Is a head's rank stable?
 #
 # Three questions in one picture. Does a measure agree with itself on *other texts* (two halves of the sentences, same

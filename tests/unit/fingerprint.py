@@ -135,6 +135,8 @@ def recipes() -> dict[str, Callable[[], Recipe]]:
     found["analysis, removed for good"] = lambda: curves.REMOVED.recipe(pruning.run(every["runs"]["L0 0.1"]))
     found["analysis, size"] = lambda: grouped_tables.COST.recipe(grouped.run(kept))
     found["analysis, speed"] = lambda: grouped_tables.speeds({grouped.VANILLA: ght}, 4, 1)
+    plain = grouped.run(spoken.first())
+    found["analysis, test scores with kinds off"] = lambda: grouped_tables.OFF.recipe(plain, beam=1, repeats=50)
     found["analysis, padding counted"] = lambda: grouped_tables.paddings(ght, 3, "V", 2, 4)
     return found
 

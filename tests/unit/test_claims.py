@@ -101,6 +101,9 @@ def test_what_is_hollow_or_was_trained_too_seldom_is_not_testable_whatever_its_r
     assert judged(table, claim(where={"model": "x"}, worth=apart | {"least": 3.6}))[0].hollow
     nothing = judged(table, claim(where={"model": "x"}, worth=apart | {"less": {"model": "none"}}))[0]
     assert nothing.verdict == "not testable" and not nothing.hollow
+    every = worth | {"where": {"model": ["floor", "y"]}, "least": 1}  # of two models the one to which it is worth less
+    less = frame(("x", 2.0, 1.0, 3.0), ("floor", -1.5, -2.0, -1.0), ("y", -9.0, -10.0, -8.0))
+    assert judged(less, claim(where={"model": "x"}, worth=every))[0].worth == "1.5 BLEU"
     few = judged(table, claim(where={"model": "x"}, needs=3))[0]
     assert few.verdict == "not testable" and "one training" in few.why and not few.hollow
 
@@ -133,7 +136,7 @@ def test_a_ledger_that_does_not_fit_is_refused(tmp_path):
         path.write_text(text)
         with pytest.raises(StudyError):
             claims.ledger(path)
-    with pytest.raises(StudyError, match="'weight'"):
+    with pytest.raises(StudyError, match=r"The table '03_l0_pruning/t' has no column 'weight': it has 'model', "):
         judged(frame(("x", 1.0, 0.5, 1.5)), claim(where={"weight": 1}))
 
 

@@ -29,9 +29,11 @@ from helpers.methods.comparison_tables import (
     matches,
     over_models,
     over_seeds,
+    owed_to_sharing,
     predictors,
     print_recipes,
     reliability,
+    same_and_other_sentences,
     stability,
     stepped_up,
     stored_as,
@@ -265,6 +267,58 @@ def test_heads_of_two_seeds_are_matched(studied):
     jobs = [{"name": name, "seed": seed, "sweep": {"start": one.spec}} for (name, seed), one in seeds.items()]
     listed = print_recipes({"comparison": {"matched": 3}}, jobs)
     assert {one.folder for one in listed} == set((study.runs() / "analysis").glob("*"))
+
+
+# --- sharing sentences -----------------------------------------------------------------------------------------------
+
+
+LOSS = "leave-one-out"
+
+
+def in_halves(heads, columns):
+    """Head tables of two halves, by columns' values on each."""
+    tables = {half: pd.DataFrame({n: pair[half] for n, pair in columns.items()}, heads, dtype=float) for half in (0, 1)}
+    return pd.concat(tables, names=["half"])
+
+
+def test_the_same_and_other_sentences_by_hand():
+    heads, one, other = index(encoder=[4], decoder=[2]), [1, 2, 3, 4, 0, 0], [1, 2, 4, 3, 0, 0]
+    with_it, against = (in_halves(heads, {"confidence": pair, LOSS: (one, other)}) for pair in ((one, other), (other, one)))
+    found = same_and_other_sentences({ONE: with_it}).set_index("sentences")
+    assert set(found.kind) == {"encoder"} and set(found.measure) == {"confidence"} and found.shown.all()
+    # orders that differ by one exchange of four: 1 - 6 * 2 / (4 * 15)
+    assert found.rho.to_dict() == pytest.approx({"the same sentences": SURE, "other sentences": 0.8, "difference": 0.2})
+    assert (found.models == 1).all() and found.low.isna().all()
+    two = same_and_other_sentences({ONE: with_it, TWO: against}).set_index("sentences")
+    assert two.rho["other sentences"] == pytest.approx(fisher([0.8, SURE])[0]) == pytest.approx(two.rho["the same sentences"])
+    interval = ttest_1samp([0.2, -0.2], 0).confidence_interval()
+    assert two.loc["difference", ["rho", "low", "high"]].tolist() == pytest.approx([0, *interval])
+    assert (two.models == 2).all() and (two.over == intervals.TEXTS).all()
+
+
+def test_sharing_sentences_inflates_where_errors_are_shared_and_not_where_they_are_not():
+    heads, draw = index(encoder=[8] * 40), np.random.default_rng(0).standard_normal
+    signal, errors = draw(len(heads)), [draw(len(heads)) for _ in range(4)]
+    truth, apart = [signal + error for error in errors[:2]], [signal + error for error in errors[2:]]
+    halves = {ONE: in_halves(heads, {"gradient, example": truth, "confidence": apart, LOSS: truth})}
+    found = same_and_other_sentences(halves).set_index(["measure", "sentences"]).rho
+    assert found["gradient, example", "difference"] > 0.4 and abs(found["confidence", "difference"]) < 0.05
+    assert found["gradient, example", "other sentences"] == pytest.approx(found["confidence", "other sentences"], abs=0.1)
+    table = same_and_other_sentences(halves)
+    said = owed_to_sharing(table)
+    for name, start in (("gradient, example", "gradient importance"), ("confidence", "the other measures")):
+        same, other = (found[name, which] for which in ("the same sentences", "other sentences"))
+        assert f"{start} {same:.2f} on the same and {other:.2f} on other sentences" in said
+    assert "(encoder heads)" in said and "Nothing to compare" in owed_to_sharing(table.assign(shown=False))
+
+
+def test_halves_in_which_nothing_varies_are_left_out():
+    heads = index(encoder=[4])
+    some, same = [1, 2, 3, 4], [1, 1, 1, 1]
+    flat = in_halves(heads, {"confidence": (some, same), "cp": (some, some), LOSS: (some, some)})
+    assert set(same_and_other_sentences({ONE: flat}).measure) == {"cp"}
+    none = in_halves(heads, {"confidence": (some, some), LOSS: (same, same)})
+    assert same_and_other_sentences({ONE: none}).empty and "shown" in same_and_other_sentences({ONE: none})
 
 
 def test_models_of_others_are_matched_alike(studied):

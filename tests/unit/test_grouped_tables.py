@@ -103,6 +103,44 @@ def test_statistics_are_those_of_the_stored_outputs(made):
             assert not np.allclose(found[PS, TEST], found[VANILLA, TEST])
 
 
+def test_what_attention_is_worth_is_the_score_of_a_model_that_has_lost_it():
+    """Scores with a kind off are those of a model whose output projections read nothing of these heads."""
+    changes = {"grouping.seeds": 2}
+    rows = {kind: tiny_groups.rows(kind, changes) for kind in (tasks.SUMMARIZATION, tasks.LANGUAGE)}
+    found = tables.worth_of_attention(rows, 1, 20)
+    assert found.index.names == ["task", "row", "kind", "test set", "metric"]
+    assert set(found.index.unique("row")) == {VANILLA, f"{VANILLA}, seed 2"}
+    for task, kinds in ((tasks.SUMMARIZATION, ["encoder", "decoder", "cross"]), (tasks.LANGUAGE, ["decoder"])):
+        spec = rows[task][VANILLA]
+        of, part = grouped.task(spec), found.xs((task, VANILLA), level=("task", "row"))
+        assert part.index.unique("kind").tolist() == kinds and (part["heads"] == 8).all()
+        whole = of.interval(of.statistics(grouped.outputs(spec, TEST, 1), TEST), None, 0)
+        for kind in kinds:
+            model = grouped.load(spec)
+            for site in heads.sites(model):
+                if site.kind == kind:  # what heads add to the stream; their projection's bias stays
+                    site.projection("out").weight.data.zero_()
+            off = of.interval(of.statistics(of.put_out(model, TEST, 1), TEST), None, 0)
+            for metric in of.metrics:
+                line = part.loc[kind, TEST, metric]
+                assert line.whole == pytest.approx(whole[metric][0])
+                assert line.change == pytest.approx(off[metric][0] - whole[metric][0], abs=1e-4)
+                percent = 100 * line.change / line.whole if line.whole else np.nan  # of nothing there is no share
+                assert line.percent == pytest.approx(percent, nan_ok=True)
+                assert line.low <= line.change <= line.high
+    language = found.loc[tasks.LANGUAGE]
+    assert (language.change.abs() > 1e-3).all() and (language.over == intervals.BLOCKS).all()
+    summaries = found.loc[tasks.SUMMARIZATION]
+    assert (summaries.change != 0).any() and (summaries.over == intervals.SENTENCES).all()
+
+
+def test_notebook_4_reads_what_attention_is_worth():
+    every = set(tables.recipes(tiny_groups.settings(), tiny_groups.SEED))
+    for kind, worth in ((tasks.TRANSLATION, False), (tasks.SUMMARIZATION, True), (tasks.LANGUAGE, True)):
+        read = tables.attention_off(tiny_groups.rows(kind), 1, tiny_groups.settings()["bootstrap"])
+        assert list(read) == [VANILLA] and (set(read.values()) <= every) is worth
+
+
 def test_scores_of_translation_by_hand(made, scored):
     table, pairs = scored[tasks.TRANSLATION], grouped.task(made[VANILLA]).pairs(TEST)
     assert table.index.tolist() == [(name, TEST, "BLEU") for name in LOST] and table.index.names == [

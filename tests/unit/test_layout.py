@@ -7,6 +7,7 @@ import inspect
 import json
 import re
 
+import pandas as pd
 import pytest
 
 from helpers import gallery, redraw, scoreboard, study
@@ -105,6 +106,15 @@ def test_names_follow_chapters_and_papers(track):
         answers = gallery.caption(FIGURES, chapter, name).get("answers", "")
         assert bool(numbered) == ("figure" in answers), name
         assert not numbered or re.search(rf", figures? (\d+ and )?{numbered[1]}\b", answers), name
+
+
+@tracks
+def test_tables_that_name_chosen_heads_count_them_from_one(track):
+    """Tables of all heads are on addresses, (kind, layer, head), which count from 0 as in code."""
+    found = {table: pd.read_csv(table) for table in layout.tables(track)}
+    named = {table: part for table, part in found.items() if {"layer", "head"} <= set(part) and "kind" not in part}
+    assert {"fig4_syntactic_heads", "rare_tokens"} <= {table.stem for table in named}
+    assert [table.stem for table, part in named.items() if part[["layer", "head"]].min().min() < 1] == []
 
 
 def test_pictures_are_small():

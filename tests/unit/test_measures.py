@@ -947,7 +947,8 @@ def test_table_1_prints_the_papers_numbers():
     random_frame = syntactic_frame({(0, 1): {(r, d): 0.15 for r in RELATIONS for d in DIRECTIONS}})
     found = {subject.title: {"syntactic": frame} for subject in subjects}
     best = report.best_of_all(subjects, found, {subject.title: {"syntactic": random_frame} for subject in subjects})
-    assert len(best) == 16 and (best.untrained == 0.15).all() and (best["layer"] == 1).all()
+    assert len(best) == 16 and (best.untrained == 0.15).all()
+    assert (best["layer"] == 2).all() and (best["head"] == 1).all()  # as people count
     assert best.set_index(["model", "relation", "direction"]).chance["EN-DE news", "dobj", UP] == 0.25
     table = report.table_1(best)
     assert table.shape == (8, 2 * 3 + 4)
@@ -1051,7 +1052,7 @@ def test_examples(subject):
         layer, head = (int(word) for word in example["title"].replace("head ", "").split("layer ")[1].split())
         sentence = slow.read(subject.model, [tokens.collate(subject.encoded, [number], subject.source.pad)])[0]
         owners = [-1 if token == eos else w for token, w in zip(sentence.source, sentence.words, strict=True)]
-        expected = slow.to_words(sentence.maps["encoder", layer - 1, head], owners, len(example["rows"]))
+        expected = slow.to_words(sentence.maps["encoder", layer - 1, head - 1], owners, len(example["rows"]))
         np.testing.assert_allclose(example["weights"], expected, atol=1e-6)
     # frames mark the pairs of the direction shown, in (looking, looked at) order
     example = next(e for e in shown if e["title"].startswith("nsubj"))
