@@ -38,6 +38,13 @@ STEADY = 0.8  # rank correlation of other numbers that were
 def publish(notebooks: Mapping[str, Sequence[Need]], limit: float = LIMIT) -> str:
     """Publish what notebooks read and the store has; what they no longer read is dropped.
 
+    Weights are published of the models that notebook 02 is about, and of those that something still to be made starts from.
+
+    Parameters
+    ----------
+    notebooks : mapping of name -> what it reads
+        Of several profiles the names have the profile before them.
+
     Returns
     -------
     str
@@ -49,7 +56,9 @@ def publish(notebooks: Mapping[str, Sequence[Need]], limit: float = LIMIT) -> st
         If it would be more than `limit` MB: nothing is dropped or added then.
     """
     needs = [need for found in notebooks.values() for need in found]
-    weighty = {need.recipe for need in notebooks.get(OF_MODELS, ()) if need.recipe.kind is training.MODEL}
+    asked = [need for name, found in notebooks.items() if name.endswith(OF_MODELS) for need in found]
+    asked += [need for recipe in plan.closure(needs) if not recipe.made() for need in recipe.needs if need.weights]
+    weighty = {need.recipe for need in asked if need.recipe.kind is training.MODEL}
     before, entries, absent = published.index(), {}, 0
     for recipe in study.progress(list(plan.closure(needs)), "publishing"):
         if recipe.kind.text:
@@ -57,7 +66,8 @@ def publish(notebooks: Mapping[str, Sequence[Need]], limit: float = LIMIT) -> st
         known, manifest = before.get(recipe.key), recipe.folder / "made.json"
         wanted = recipe in weighty and (recipe.folder / "weights").exists()
         if known and (not wanted or "weights" in known["parts"]):
-            entries[recipe.key] = known
+            parts = {name: part for name, part in known["parts"].items() if name != "weights" or recipe in weighty}
+            entries[recipe.key] = known | {"parts": parts}
         elif manifest.exists():
             entries[recipe.key] = published.pack(recipe.folder, wanted)
         else:
@@ -222,7 +232,11 @@ def main(arguments: Sequence[str] | None = None) -> None:
     chosen = parser.parse_args(arguments)
     with study.one_sentence():
         if chosen.what == "publish":
-            print(publish(plan.asked(chosen), chosen.limit))
+            every = {}
+            for profile in chosen.profile.split():
+                found = plan.asked(argparse.Namespace(**vars(chosen) | {"profile": profile}))
+                every |= {f"{profile} {name}": needs for name, needs in found.items()}
+            print(publish(every, chosen.limit))
             return
         plan.asked(chosen)  # computes where the profile says
         table = verify(chosen.runs, chosen.draw, chosen.keys)

@@ -202,7 +202,7 @@ def recipes(settings: Mapping[str, Any], names: Sequence[str], seed: int) -> Ite
     options = {"first": settings["relevance"], "repeats": settings["bootstrap"]}
     for name in [names[0], *subjects.siblings(settings, names[0])]:
         made = training.trained(subjects.spec(settings, name, seed), f"{name}, seed {seed}")
-        yield from (made, tasks.put_out(made, settings["beam"]), DESCRIBED.recipe(made, **options))
+        yield from (tasks.put_out(made, settings["beam"]), DESCRIBED.recipe(made, **options))
     if settings["snapshots"]:
         yield followed(
             subjects.spec(settings, names[0], seed), settings["snapshots"], settings["relevance"], settings["bootstrap"]

@@ -49,6 +49,20 @@ def test_weights_are_published_of_the_models_that_the_study_is_about_alone(made)
     assert set(published.index()[model.key]["parts"]) == {"results", "weights"}
 
 
+def test_weights_are_published_while_something_is_to_start_from_them(made):
+    """So that what is made in several goes can go on elsewhere; then they are dropped."""
+    model, _ = made
+    other = tasks.put_out(model, 2)
+    publishing.publish({"other": [Need(other)]})
+    assert set(published.index()[model.key]["parts"]) == {"results", "weights"} and other.key not in published.index()
+    study.make(other)
+    publishing.publish({"tiny 02_x": [Need(other)]})
+    assert other.key in published.index() and set(published.index()[model.key]["parts"]) == {"results"}
+    assert len(list(published.folder().glob(f"*/{model.key}*"))) == 1
+    publishing.publish({f"tiny {publishing.OF_MODELS}": [Need(model)]})
+    assert set(published.index()[model.key]["parts"]) == {"results", "weights"}
+
+
 def test_what_notebooks_no_longer_read_is_dropped_and_too_much_changes_nothing(made):
     model, put_out = made
     publishing.publish({"one": [Need(put_out)]})

@@ -120,7 +120,7 @@ def test_models_side_by_side(settings):
     planned = list(snapshots.recipes(settings, ["ru-news"], 1))
     for name in names:
         made = training.trained(subjects.spec(settings, name, 1))
-        assert {made, tasks.put_out(made, settings["beam"])} <= set(planned)
+        assert {tasks.put_out(made, settings["beam"]), snapshots.DESCRIBED.recipe(made, first=16, repeats=100)} <= set(planned)
     assert (
         snapshots.followed(subjects.spec(settings, "ru-news", 1), [0, 2, 4], settings["relevance"], settings["bootstrap"])
         in planned
