@@ -26,7 +26,7 @@ BENCHMARKS = (
     "training_speed", "group_constraint", "coreference_injection",
 )  # fmt: skip
 SIZES = {  # profile -> size of the benchmarks' models
-    "tiny": "tiny", "quick": "laptop", "laptop": "laptop", "natural": "base", "paper": "base",
+    "tiny": "tiny", "quick": "laptop", "laptop": "laptop", "converged": "laptop", "natural": "base", "paper": "base",
 }  # fmt: skip
 COLUMNS = ("what", "group", "quantity", "value", "low", "high", "repeats", "note")
 COSTS = "07_what_it_costs"  # the notebook that shows all this

@@ -81,11 +81,11 @@ def beside(table: pd.DataFrame):
     share = {name: 100 * table[name] / table["heads"] for name in ("with functions", "without effect")}
     panels: Mapping[str, tuple[pd.Series, str | None]] = {
         "BLEU": (table.bleu, ""),
-        "encoder attention off, nats": (table["encoder off"], "encoder off, "),
-        "encoder heads with functions, %": (share["with functions"], None),
-        "encoder heads without effect, %": (share["without effect"], None),
+        "rise of the loss without\nencoder attention, nats": (table["encoder off"], "encoder off, "),
+        "encoder heads\nwith functions, %": (share["with functions"], None),
+        "encoder heads without\nsure effect, %": (share["without effect"], None),
     }
-    figure, axes = plt.subplots(1, len(panels), figsize=(6.9, 0.38 * len(table) + 0.9), sharey=True)
+    figure, axes = plt.subplots(1, len(panels), figsize=(6.9, 0.36 * len(table) + 0.8), sharey=True)
     for axis, (title, (values, ends)) in zip(axes, panels.items(), strict=True):
         for place, (value, colour) in enumerate(zip(values, cycle(MODELS), strict=False)):
             if ends is not None:
@@ -98,5 +98,5 @@ def beside(table: pd.DataFrame):
         if ends is None:
             axis.set_xlim(-4, 104)
     axes[0].set_yticks(range(len(names)), names, fontsize=7)
-    axes[0].invert_yaxis()
+    axes[0].set_ylim(len(names) - 0.5, -0.5)
     return figure

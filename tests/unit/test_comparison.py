@@ -462,7 +462,7 @@ def test_contest_runs_remove_as_many_heads_as_l0_and_train(job, subject):
 def test_trained_on(job, subject):
     found = comparison_tables.trained_on(job, subject, 50)
     quality = curves.quality(job["sweep"], subject, 50)
-    assert found.criterion.tolist() == ["L0 (trained)", "gradual", "random", "random", "votes", "syntactic"]
+    assert found.criterion.tolist() == ["L0 (trained)", "L0's heads", "gradual", "random", "random", "votes", "syntactic"]
     assert found[found.criterion == "random"].draw.nunique() == 2 and set(found["test set"]) == {"test"}
     for criterion, run in (("L0 (trained)", "L0 0.03"), ("gradual", "gradual 0.03")):
         row, wanted = found[found.criterion == criterion].iloc[0], quality.loc[run, "test"]
@@ -470,7 +470,7 @@ def test_trained_on(job, subject):
     control = quality.bleu["control", "test"]
     np.testing.assert_allclose(found.change, found.bleu - control, atol=1e-9)
     assert (found["heads"] == quality["heads"]["L0 0.03", "test"]).all() and (found.low <= found.change).all()
-    for row, run in zip(found.iloc[4:].itertuples(), comparison.contest(job).values(), strict=True):
+    for row, run in zip(found.iloc[5:].itertuples(), comparison.contest(job).values(), strict=True):
         hypotheses, pairs = tasks.outputs(pruning.run(run), "test", 1), subject.pairs("test")
         assert row.bleu == pytest.approx(comparison_tables.scoring.bleu(hypotheses, [p.target for p in pairs], 1)["bleu"])
     none = tiny_comparison.job({"pruning.compared": []})

@@ -186,7 +186,8 @@ def test_padding_and_order_change_nothing(family):
         if family in SEQ2SEQ:
             one["labels"] = batch["labels"][row : row + 1, : TARGETS[row] + 1]
         alone.append(one)  # without an attention mask
-    np.testing.assert_allclose(measures.confidence(model, alone), whole, rtol=0, atol=1e-12)
+    close = 1e-7 if family == "opt" else 1e-12  # OPT's attention takes its softmax in single precision
+    np.testing.assert_allclose(measures.confidence(model, alone), whole, rtol=0, atol=close)
     if family in SEQ2SEQ:
         fed = model.prepare_decoder_input_ids_from_labels(batch["labels"])
         given = measures.confidence(model, [{**batch, "decoder_input_ids": fed}])

@@ -476,7 +476,7 @@ def test_a_pretrained_model_is_known_by_its_files(checkpoint, tmp_path):
 def test_a_pretrained_model_can_be_swept(checkpoint, swept):
     encoder, every = pretrained_sweeps(checkpoint)
     assert [encoder["name"], every["name"]] == [checkpoint.name] * 2
-    assert list(encoder["runs"]) == ["control", "floor", "L0 1", "gradual 1", "confidence 1"]
+    assert list(encoder["runs"]) == ["control", "floor", "L0 1", "L0's heads 1", "gradual 1", "confidence 1"]
     assert list(every["runs"]) == ["control", "L0 1"]  # how it was trained is not known: nothing from scratch
     assert json.loads(json.dumps(encoder)) == encoder
     for recipe in (*pruning.recipes(encoder), *pruning.recipes(every)):
