@@ -28,7 +28,6 @@ def over_training(table: pd.DataFrame):
     """
     kinds = [kind for kind in KINDS if f"{kind} off" in table]
     relations = {relation: 100 * table[relation] for relation in RELATIONS}
-    even = table.heads / table.heads.max()  # one line of ones, scaled below to an even share of a layer
     panels = [
         ("dev loss", "nats a token", {"loss": (table.loss, "#444444")}, None),
         ("rise of the loss with a kind off", "nats a token", {k: (table[f"{k} off"], KINDS[k]) for k in kinds}, None),
@@ -36,7 +35,7 @@ def over_training(table: pd.DataFrame):
         ("best positional head", "% of tokens", {"positional": (100 * table.positional, COLOURS["positional"])}, 90),
         ("best syntactic heads", "points above the offset", {r: (v, COLOURS[r]) for r, v in relations.items()}, 10),
         ("best rare-token head", "% of tokens", {"rare": (100 * table.rare, COLOURS["rare"])}, 50),
-        ("largest relevance in a layer", "% of the layer", {"relevance": (100 * table.relevance * even, "#444444")}, None),
+        ("largest relevance in a layer", "% of the layer", {"relevance": (100 * table.relevance, "#444444")}, None),
         (
             f"encoder heads, of {int(table.heads.max())}", "heads",
             {"with functions": (table["with functions"], "#000000"), "without effect": (table["without effect"], "#999999")},

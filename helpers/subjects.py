@@ -52,11 +52,8 @@ def spec(settings: Mapping[str, Any], name: str, seed: int) -> dict[str, Any]:
     """
     own, *ends = name.split("+")
     for end in ends:
-        settings = (
-            settings
-            if f"+{end}" == NONE
-            else study.changed(settings, study.parse_overrides(_sibling(settings, end)["changes"]))
-        )
+        if f"+{end}" != NONE:
+            settings = study.changed(settings, study.parse_overrides(_sibling(settings, end)["changes"]))
     return training.spec(settings, own, seed, ("encoder",) if NONE[1:] in ends else ())
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import json
 import math
 import shutil
@@ -376,6 +377,19 @@ def test_removing_at_once(swept):
             with heads.gate(subject.model, dict.fromkeys(pruning.least(worth, 24 - left), 0.0)):
                 assert row.dev_loss == pytest.approx(training.dev_loss(subject.model, dev), abs=1e-5)
     assert shot.dev_loss.nunique() > 5
+
+
+def test_l0s_own_heads_are_cut_first_and_those_left_are_trained(swept):
+    run = swept["encoder"]["runs"]["L0's heads 0.03"]
+    like = run["method"]["like"]
+    assert pruning.retained(run) == pruning.retained(like) and 0 < counts(pruning.retained(run), "encoder") < 8
+    model, kept = start_of(swept["encoder"]).model, pruning.retained(like)
+    gone = [(kind, layer, head) for kind, layer, head in heads.index(model) if head not in kept[kind, layer]]
+    cut = heads.remove(copy.deepcopy(model), gone)
+    before, after = cut.state_dict(), pruning.load(run).state_dict()
+    assert before.keys() == after.keys()
+    moved = {name for name in before if not torch.equal(before[name], after[name])}
+    assert moved and all(name.startswith("model.encoder.layer") for name in moved)  # all else is frozen
 
 
 def test_removing_at_once_counts_heads_as_l0_does(swept):
