@@ -13,7 +13,7 @@ from helpers.figures import COLOURS, KIND_TITLES, MODELS, _grid, _legend_below
 from helpers.measures.functions import RELATIONS
 from helpers.redraw import redrawable
 
-KINDS = dict(zip(KIND_TITLES, MODELS, strict=False))
+KINDS = dict(zip(KIND_TITLES, ("#332288", "#882255", "#999933"), strict=True))  # none of a function's colours
 FIRST = 100  # steps up to which the axis is linear: step 0 has no place on a logarithmic one
 
 
