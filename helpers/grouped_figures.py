@@ -108,6 +108,45 @@ def score_by_groups(frame: pd.DataFrame):
 
 
 @redrawable
+def ladder(frame: pd.DataFrame):
+    """Scores by the numbers of a head: on the left as they are, on the right what each method changes against vanilla.
+
+    Parameters
+    ----------
+    frame : pandas.DataFrame
+        Rows: head (its numbers), row (the method), value, low, high, change, change_low, change_high, seeds (more than one is
+        drawn filled, one hollow), unit (of the scores).
+    """
+    _need(frame, "head", "row", "value", "low", "high", "change", "change_low", "change_high", "seeds", "unit")
+    widths, looks = sorted(set(frame["head"])), _methods(frame.row)
+    figure, axes = _grid(2, 2, 3.5, 2.9)
+    for axis, value, prefix in zip(axes, ("value", "change"), ("", "change_"), strict=True):
+        methods = [name for name in looks if value == "value" or name != "vanilla"]
+        for place, method in enumerate(methods):
+            rows = frame[frame.row == method].sort_values("head")
+            at = np.searchsorted(widths, rows["head"]) + 0.11 * (place - (len(methods) - 1) / 2)
+            axis.plot(at, rows[value], lw=0.9, color=looks[method]["color"], zorder=2)
+            error = _interval(rows, value, f"{prefix}low", f"{prefix}high")
+            axis.errorbar(at, rows[value], error, ls="", lw=1.1, capsize=2, color=looks[method]["color"], zorder=2)
+            for x, y, seeds in zip(at, rows[value], rows.seeds, strict=True):
+                fill = {} if seeds > 1 else {"mfc": "white"}
+                axis.plot(x, y, ls="", ms=5.5, mew=1.1, zorder=3, **looks[method], **fill)
+        axis.set_xticks(range(len(widths)), [f"{width:g}" for width in widths])
+        axis.set(xlabel="numbers of a head", xlim=(-0.5, len(widths) - 0.5))
+    unit = frame.unit.iloc[0]
+    axes[0].set_ylabel(f"{unit}, test set")
+    axes[1].set_ylabel(f"{unit} above vanilla")
+    axes[1].axhline(0, color=VANILLA["color"], lw=1.0, ls="--", zorder=1)
+    handles = _keys(looks)
+    if frame.seeds.min() == 1 < frame.seeds.max():
+        handles.append(
+            plt.Line2D([], [], ls="", marker="o", mfc="white", color="#555555", ms=5.5, label="hollow: one training")
+        )
+    _legend_below(figure, handles, 5)
+    return figure
+
+
+@redrawable
 def score_by_compactness(frame: pd.DataFrame):
     """Score against how compact and separate the groups are (Fig. 2): a panel for the Silhouette and one for the Dunn index.
 

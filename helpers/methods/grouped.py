@@ -179,21 +179,29 @@ class Rows:
             DISAGREE: self.whole(self.constraint(form="disagreement", alpha=0.0, beta=1.0)),
         }
 
-    def ablations(self) -> dict[str, dict]:
-        """The eight rows of Table 3, then variants: count, rule and time of votes, feature map, equation 4A."""
+    def few_from_start(self) -> dict[str, Any]:
+        """As many heads as GHT-PS from the start, chosen by votes of random weights."""
+        watched = self._watch(self.plans[0], None)
+        return self.second(run_spec(self.corpus, self.plans[0], self.seed, 1, shape=self.shape, cut=self.cut(), watch=watched))
+
+    def table_3(self) -> dict[str, dict]:
+        """The eight rows of the paper's ablation."""
         grouped, plain, constraint = self.first(self.constraint()), self.first(), self.constraint()
-        opened = run_spec(
-            self.corpus, self.plans[0], self.seed, 1, shape=self.shape, cut=self.cut(), watch=self._watch(self.plans[0], None)
-        )
-        found = {
+        return {
             NO_HOMOGENISATION: self.whole(self.constraint(alpha=0.0)),
             NO_DIVERSIFICATION: self.whole(self.constraint(beta=0.0)),
-            AT_START: self.second(opened),
+            AT_START: self.few_from_start(),
             NO_CONSTRAINT: self.second(plain, None, self.cut()),
             RANDOM: self.second(grouped, None, self.cut("random", draw=0)),
             MEMBER: self.second(grouped, None, self.cut("member", draw=0)),
             SECOND: self.second(plain, constraint, self.cut()),
             BOTH: self.second(grouped, constraint, self.cut()),
+        }
+
+    def ablations(self) -> dict[str, dict]:
+        """Table 3, then variants: count, rule and time of votes, feature map, equation 4A."""
+        grouped = self.first(self.constraint())
+        found = self.table_3() | {
             "continuous votes": self.second(grouped, None, self.cut(count="scores")),
             "votes as in the code": self.second(grouped, None, self.cut(rule="total", measure="distance")),
             "votes once settled": self.second(grouped, None, self.cut(settled=self.chosen["settled"])),
@@ -205,14 +213,23 @@ class Rows:
         found |= {PRINTED_4A: self.whole(form), "GHT, 4A as in the code": self.whole(bounded)}
         return found | {"GHT-PS, 4A as in the code": self.pruned(bounded)}
 
-    def numbers(self) -> dict[str, dict]:
-        """GHT and GHT-PS with other numbers of groups (Fig. 3)."""
-        found = {}
-        for groups in (number for number in self.chosen["numbers"] if number != self.block["groups"]):
+    def numbers(self, *more: int) -> dict[str, dict]:
+        """GHT and GHT-PS with other numbers of groups (Fig. 3), `more` among them."""
+        found, tried = {}, dict.fromkeys((*self.chosen["numbers"], *more))
+        for groups in (number for number in tried if number != self.block["groups"]):
             form = self.constraint(groups=groups, **({"beta": 0.0} if groups == 1 else {}))
             found[f"GHT, {groups} groups"] = self.whole(form)
             if groups < self.shape["heads"]:
                 found[f"GHT-PS, {groups} groups"] = self.pruned(form)
+        return found
+
+    def sweep(self) -> dict[str, dict]:
+        """GHT and GHT-PS with other alpha and beta, one changed at a time."""
+        found = {}
+        for name, tried in self.chosen["sweep"].items():
+            for weight in (weight for weight in tried if weight != self.chosen[name]):
+                form = self.constraint(**{name: weight})
+                found |= {f"GHT, {name} {weight:g}": self.whole(form), f"GHT-PS, {name} {weight:g}": self.pruned(form)}
         return found
 
     def strengths(self) -> dict[str, dict]:
@@ -286,6 +303,60 @@ def rows_by_task(
     return found | ({CONVERGED: from_converged(settings, start, seed)} if start else {})
 
 
+def _translation(settings: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
+    """Settings with other ones of grouped translation."""
+    return study.changed(settings, {f"grouping.translation.{name}": value for name, value in changes.items()})
+
+
+def ladder(settings: Mapping[str, Any], seed: int) -> dict[int, dict[str, dict]]:
+    """Translation's main rows, and as many heads as GHT-PS from the start, by numbers of a head; more seeds as in `rows_of`."""
+    found: dict[int, dict[str, dict]] = {}
+    shape = settings["grouping"]["translation"]["model"]
+    for rung in settings["grouping"]["ladder"]:
+        width = rung["head"] * shape["heads"]
+        changes = {"model.width": width, "model.feed_forward": shape["feed_forward"] * width // shape["width"]}
+        changes |= {name: rung[name] for name in ("learning_rate",) if name in rung}
+        changed, here = _translation(settings, changes), found.setdefault(rung["head"], {})
+        for more in range(rung["seeds"]):
+            rows = Rows(changed, tasks.TRANSLATION, seed + more, seed)
+            here |= _of_seed({**rows.main(), AT_START: rows.few_from_start()}, seed, more)
+    return found
+
+
+def more_heads(settings: Mapping[str, Any], seed: int) -> dict[str, dict]:
+    """Translation with more heads a layer in a model as wide: the main rows, and other numbers of groups (Fig. 3)."""
+    heads = settings["grouping"]["more_heads"]
+    if not heads:
+        return {}
+    rows = Rows(_translation(settings, {"model.heads": heads}), tasks.TRANSLATION, seed)
+    return rows.main() | rows.numbers(heads)
+
+
+def table_3(settings: Mapping[str, Any], seed: int) -> dict[str, dict]:
+    """GHT, GHT-PS and the eight rows of the paper's ablation, of every seed they are trained with."""
+    found: dict[str, dict] = {}
+    for more in range(settings["grouping"]["ablation_seeds"]):
+        rows = Rows(settings, tasks.TRANSLATION, seed + more, seed)
+        found |= _of_seed({**rows.main(), **rows.table_3()}, seed, more)
+    return found
+
+
+def _of_seed(rows: Mapping[str, dict], seed: int, more: int) -> dict[str, dict]:
+    return {f"{name}, seed {seed + more}" if more else name: spec for name, spec in rows.items()}
+
+
+def beside(settings: Mapping[str, Any], seed: int) -> dict[str, dict[str, dict]]:
+    """Rows of translation that stand beside those of `rows_of`, by what they are about and name."""
+    if not settings["grouping"]["translation"]["steps"]:
+        return {}
+    found = {f"heads of {head} numbers": rows for head, rows in ladder(settings, seed).items()}
+    if rows := more_heads(settings, seed):
+        found[f"{settings['grouping']['more_heads']} heads"] = rows
+    if settings["grouping"]["ablation_seeds"] > 1 and "ablations" in settings["grouping"]["parts"]:
+        found["table 3"] = table_3(settings, seed)
+    return found
+
+
 def recipes(settings: Mapping[str, Any], seed: int, start: Mapping[str, Any] | None = None) -> Iterator[study.Recipe]:
     """What is read of grouped heads: every stage of every row, and what the rows' models put out.
 
@@ -294,7 +365,7 @@ def recipes(settings: Mapping[str, Any], seed: int, start: Mapping[str, Any] | N
     start : mapping, optional
         Spec of the converged model that `from_converged` starts from.
     """
-    for kind, rows in rows_by_task(settings, seed, start).items():
+    for kind, rows in (rows_by_task(settings, seed, start) | beside(settings, seed)).items():
         for name, spec in rows.items():
             found = stages(spec)
             for number, stage in enumerate(found, 1):
@@ -335,14 +406,13 @@ def rows_of(settings: Mapping[str, Any], kind: str, seed: int) -> dict[str, dict
         return {}
     rows = Rows(settings, kind, seed)
     found = rows.main()
-    parts = {"peers": rows.peers, "ablations": rows.ablations, "numbers": rows.numbers, "strengths": rows.strengths}
+    parts = {name: getattr(rows, name) for name in ("peers", "ablations", "numbers", "strengths", "sweep")}
     for part in chosen["parts"] if kind == tasks.TRANSLATION else ():
         if part not in parts:
             raise StudyError(f"There are no rows {part!r} of grouped heads: choose from {', '.join(parts)}.")
         found |= parts[part]()
     for more in range(1, chosen["seeds"]):
-        again = Rows(settings, kind, seed + more, seed).main()
-        found |= {f"{name}, seed {seed + more}": spec for name, spec in again.items()}
+        found |= _of_seed(Rows(settings, kind, seed + more, seed).main(), seed, more)
     return found
 
 

@@ -350,6 +350,135 @@ def ablation(runs: Runs, counted: Counted, repeats: int = 1000) -> pd.DataFrame:
     return frame
 
 
+def by_seed(runs: Runs) -> dict[str, dict[str, Mapping[str, Any]]]:
+    """Rows by the end of their names, "" or ", seed N", and then by what stands before it."""
+    found: dict[str, dict[str, Mapping[str, Any]]] = {}
+    for name, spec in runs.items():
+        base, mark, number = name.partition(", seed ")
+        found.setdefault(mark + number, {})[base] = spec
+    return found
+
+
+def ablation_over_seeds(runs: Runs, counted: Counted) -> pd.DataFrame:
+    """Table 3 over trainings: every row against the GHT or GHT-PS of its own seed.
+
+    Parameters
+    ----------
+    runs : mapping of row -> spec
+        Names that end in ", seed N" are those of another seed.
+    counted : `statistics` of them
+
+    Returns
+    -------
+    pandas.DataFrame
+        As `ablation`, values and changes being means over seeds with their t-intervals; seeds.
+    """
+    parts = []
+    for end, rows in by_seed(runs).items():
+        own = {(name, split): counted[name + end, split] for name in rows for split in grouped.task(rows[name]).tests}
+        parts.append(ablation(rows, own, 0))
+    rows = []
+    for (name, model), part in pd.concat(parts).groupby(["row", "model"], sort=False):
+        line = {"row": name, "model": model, **_over("", part.value, "value"), **_over("change_", part.change, "change")}
+        line |= {"printed": part.printed.iloc[0], "dev_loss": part.dev_loss.mean(), "seeds": len(part)}
+        rows.append(line | {"over": intervals.TRAININGS, "shares": part.shares.iloc[0]})
+    frame = pd.DataFrame(rows)
+    ends, compared = ("change_low", "change_high"), (frame.row != frame.model).to_numpy()
+    frame = intervals.corrected(frame, "change", ends, frame.seeds, compared)
+    frame.attrs["references"] = {GHT: GHT, PS: PS}
+    return frame
+
+
+def _over(prefix: str, values: pd.Series, name: str) -> dict[str, float]:
+    """The mean of `values` under its name, and the ends of its 95 % t-interval as PREFIXlow and PREFIXhigh."""
+    mean, half = values.mean(), scoring.t_half(values)
+    return {name: mean, f"{prefix}low": mean - half, f"{prefix}high": mean + half}
+
+
+def ladder(scored: Mapping[int, pd.DataFrame], seed: int = 1) -> pd.DataFrame:
+    """Scores of every training by the width of its heads.
+
+    Parameters
+    ----------
+    scored : mapping of numbers of a head -> `scores` of its rows
+        Rows by name as `helpers.methods.grouped.ladder`.
+    seed : int
+        That of bare names.
+
+    Returns
+    -------
+    pandas.DataFrame
+        On (head, row, seed): value, low, high; change, change_low, change_high against vanilla of the same width and seed
+        (paired bootstrap), gain likewise in percent; dev_loss; over.
+    """
+    parts = {}
+    for head, one in scored.items():
+        table = first_scores(one).reset_index()
+        names = table.row.str.partition(", seed ")
+        parts[head] = table.assign(row=names[0], seed=[int(number or seed) for number in names[2]])
+    table = pd.concat(parts, names=["head", "place"]).reset_index("head").set_index(["head", "row", "seed"])
+    return table.drop(columns=["p", "p_holm", "family"])
+
+
+def ladder_over_seeds(table: pd.DataFrame) -> pd.DataFrame:
+    """`ladder` with one line a width and row: means over trainings with t-intervals, or one training's over its sentences.
+
+    Returns
+    -------
+    pandas.DataFrame
+        On (head, row): seeds, value, low, high, change, change_low, change_high, gain, gain_low, gain_high, over, and p, p_holm
+        and family of the changes of all rows but vanilla.
+    """
+    rows = {}
+    for (head, name), part in table.groupby(["head", "row"], sort=False):
+        line: dict[str, Any] = dict(part.iloc[0])
+        if len(part) > 1:
+            for value, prefix in (("value", ""), ("change", "change_"), ("gain", "gain_")):
+                line |= _over(prefix, part[value], value)
+            line |= {"dev_loss": part.dev_loss.mean(), "over": intervals.TRAININGS}
+        rows[head, name] = {"seeds": len(part), **line}
+    found = pd.DataFrame.from_dict(rows, orient="index")
+    found.index = pd.MultiIndex.from_tuples(found.index, names=["head", "row"])
+    compared = found.index.get_level_values("row") != VANILLA
+    return intervals.corrected(found, "change", ("change_low", "change_high"), found.seeds.where(found.seeds > 1), compared)
+
+
+def chosen_on_dev(table: pd.DataFrame, trainings: pd.DataFrame) -> pd.DataFrame:
+    """What choosing on dev brings: the best GHT and GHT-PS of a sweep beside the best of as many plain trainings as there are.
+
+    Parameters
+    ----------
+    table : pandas.DataFrame
+        `scores` of all rows of a seed.
+    trainings : pandas.DataFrame
+        `ladder`, of the same width: its vanilla rows of several seeds are the control.
+
+    Returns
+    -------
+    pandas.DataFrame
+        On method: row (the one of least dev loss), tried, dev_loss, value, usual (the test score of the usual setting).
+    """
+    first = first_scores(table)
+    found = {}
+    for method in (GHT, PS):
+        swept = [name for name in first.index if name == method or name.startswith(_SWEPT[method])]
+        best = first.loc[swept].dev_loss.idxmin()
+        found[method] = {
+            "row": best,
+            "tried": len(swept),
+            **first.loc[best, ["dev_loss", "value"]],
+            "usual": first.value[method],
+        }
+    plain = trainings.xs(VANILLA, level="row")
+    best = plain.loc[plain.dev_loss.idxmin()]
+    told = {"row": f"seed {plain.dev_loss.idxmin()}", "tried": len(plain), **best[["dev_loss", "value"]]}
+    found[VANILLA] = told | {"usual": first.value[VANILLA]}
+    return pd.DataFrame.from_dict(found, orient="index").rename_axis("method")
+
+
+_SWEPT = {name: tuple(f"{name}, {what} " for what in ("alpha", "beta", "map", "weight x")) for name in (GHT, PS)}
+
+
 def _sharing(runs: Runs, name: str) -> str:
     """The other rows that start from the same stage 1 and cut the same heads."""
     own = runs[name]

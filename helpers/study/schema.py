@@ -44,7 +44,7 @@ Criterion = _among(
     "gradient, token", "gradient, example, by layer", "gradient, token, by layer", "leave-one-out",
 )  # fmt: skip
 FeatureMap = _among("There is no feature map {}: choose from", "V", "A", "O")
-GroupRows = _among("There are no rows {} of grouped heads: choose from", "peers", "ablations", "numbers", "strengths")
+GroupRows = _among("There are no rows {} of grouped heads: choose from", "peers", "ablations", "numbers", "strengths", "sweep")
 Matrix = _among("There is no coreference matrix {}: choose from", "full", "adjacent", "previous")
 Span = _among("A mention is not linked by its {} subword(s): choose from", "first", "whole")
 Layers = _among("There is no part {} of the layers: choose from", "all", "lower", "middle", "upper")
@@ -188,6 +188,21 @@ class Gates(Block):
     penalty: Price = Field(0.01, description="Price of an open gate (lambda, nats a token).")
 
 
+class Sweep(Block):
+    """Weights of the group constraint that are tried one at a time; the best by dev loss is shown beside the usual ones."""
+
+    alpha: list[Weight] = Field([0.3, 0.7, 1.0], description="Weights of homogenisation.")
+    beta: list[Weight] = Field([0.3, 0.7, 1.0], description="Weights of diversification.")
+
+
+class Rung(Block):
+    """A width of heads at which translation's main rows are trained: the model is as wide as its heads together."""
+
+    head: Count = Field(description="Numbers of a head.")
+    learning_rate: Positive | None = Field(None, description="Learning rate at its peak; as the first model's if not set.")
+    seeds: Count = Field(1, description="Seeds.")
+
+
 class Grouping(Block):
     """Grouped heads (Ni et al.): trained from random weights in two stages, with votes for the heads that stay in between."""
 
@@ -209,6 +224,10 @@ class Grouping(Block):
     gates: Gates = Field(default_factory=Gates, description="The row whose heads L0 chooses.")
     numbers: list[Count] = Field([1, 2, 4, 8], description="Numbers of groups that are tried.")
     strengths: list[Weight] = Field([0.1, 10.0, 100.0], description="Factors on the constraint's weight that are tried.")
+    sweep: Sweep = Field(default_factory=Sweep, description="Rows from which alpha, beta and the map are chosen on dev.")
+    ladder: list[Rung] = Field([], description="Widths of a head that the main rows are trained at; empty for none.")
+    more_heads: Amount = Field(0, description="Heads of a model as wide for which numbers of groups are tried too; 0 for none.")
+    ablation_seeds: Count = Field(1, description="Seeds of the eight rows of the paper's ablation.")
     probe: int = Field(16, description="Dev examples on which heads are compared while training.")
     shots: int = Field(20, description="How often in a stage they are compared.")
     parts: list[GroupRows] = Field(

@@ -86,6 +86,12 @@ def every(changes=None):
     return {f"{kind}: {name}": spec for kind, rows in found.items() for name, spec in rows.items()}
 
 
+def beside(changes=None):
+    """The rows of other widths, of more heads and of more seeds of the ablation."""
+    found = grouped.beside(tiny_groups.settings(changes), tiny_groups.SEED)
+    return [spec for rows in found.values() for spec in rows.values()]
+
+
 def results(spec):
     return grouped.run(spec).results
 
@@ -136,6 +142,51 @@ def test_more_seeds_are_the_main_rows_on_the_same_text():
             runs = list(zip(chain(found[f"{name}, seed {seed}"]), chain(found[name]), strict=True))
             assert all((more["seed"], one["seed"]) == (seed, 1) for more, one in runs)
             assert all(more["corpus"] == one["corpus"] for more, one in runs)
+
+
+def test_a_ladder_is_the_main_rows_at_other_widths_of_a_head():
+    rungs = [{"head": 2, "learning_rate": 0.02}, {"head": 4, "seeds": 2}]
+    found = grouped.ladder(tiny_groups.settings({"grouping.ladder": rungs}), 1)
+    assert {head: list(rows) for head, rows in found.items()} == {
+        2: [*MAIN, AT_START], 4: [*MAIN, AT_START, *(f"{name}, seed 2" for name in (*MAIN, AT_START))],
+    }  # fmt: skip
+    usual = tiny_groups.rows()
+    for name in (*MAIN, AT_START):
+        assert found[4][name] == usual[name]  # four heads of four numbers are the usual model
+        narrow = chain(found[2][name])
+        assert narrow[-1]["shape"] == usual[name]["start"]["shape"] | {"width": 8, "feed_forward": 16}
+        assert narrow[-1]["training"]["learning_rate"] == 0.02 and narrow[-1]["corpus"] == usual[name]["corpus"]
+        assert found[4][f"{name}, seed 2"]["seed"] == 2
+
+
+def test_more_heads_are_in_a_model_as_wide():
+    found = grouped.more_heads(tiny_groups.settings(), 1)
+    groups = ["GHT, 1 groups", "GHT-PS, 1 groups", "GHT, 4 groups", "GHT-PS, 4 groups", "GHT, 8 groups"]
+    assert list(found) == MAIN + groups  # of eight groups no head can go
+    shape = tiny_groups.rows()[VANILLA]["start"]["shape"]
+    assert all(chain(spec)[-1]["shape"] == shape | {"heads": 8} for spec in found.values())
+    assert grouped.more_heads(tiny_groups.settings({"grouping.more_heads": 0}), 1) == {}
+
+
+def test_seeds_of_the_ablation_are_its_eight_rows_and_their_references():
+    found = grouped.table_3(tiny_groups.settings(), 1)
+    names = [*MAIN, *TABLE_3]
+    assert list(found) == names + [f"{name}, seed 2" for name in names]
+    usual = tiny_groups.rows()
+    for name in names:
+        assert found[name] == usual[name] and found[f"{name}, seed 2"]["seed"] == 2
+        assert found[f"{name}, seed 2"].get("cut") == usual[name].get("cut")
+
+
+def test_a_sweep_changes_one_weight_at_a_time():
+    changes = {"grouping.parts": ["sweep"], "grouping.sweep.alpha": [0.5, 2.0], "grouping.sweep.beta": [0.0]}
+    found = tiny_groups.rows(changes=changes)
+    assert list(found) == [*MAIN, "GHT, alpha 2", "GHT-PS, alpha 2", "GHT, beta 0", "GHT-PS, beta 0"]
+    usual = found[GHT]["objective"]
+    for name, changed in {"GHT, alpha 2": {"alpha": 2.0}, "GHT, beta 0": {"beta": 0.0}}.items():
+        assert found[name]["objective"] == usual | changed
+        pruned = found[name.replace("GHT", "GHT-PS")]
+        assert pruned["start"] == found[name]["start"] and "objective" not in pruned and pruned["cut"]["by"] == "votes"
 
 
 def test_all_rows_train_for_as_many_steps():
@@ -258,12 +309,13 @@ def test_a_task_of_no_steps_has_no_rows():
     none = {"grouping.summarization.steps": 0, "grouping.language.steps": 0}
     assert list(tiny_groups.rows(tasks.LANGUAGE, none)) == []
     kept = [spec for name, spec in every().items() if name.startswith((tasks.TRANSLATION, grouped.CONVERGED))]
-    assert {*tiny_groups.recipes(none)} == read(kept)
+    assert {*tiny_groups.recipes(none)} == read([*kept, *beside(none)])
+    assert not beside({"grouping.translation.steps": 0})
 
 
 @pytest.mark.parametrize("changes", [None, {"grouping.seeds": 2, "grouping.parts": ["peers"], "grouping.converged": 0}])
 def test_every_stage_of_every_row_is_read_and_what_it_puts_out(changes):
-    assert {*tiny_groups.recipes(changes)} == read(every(changes).values())
+    assert {*tiny_groups.recipes(changes)} == read([*every(changes).values(), *beside(changes)])
 
 
 def test_where_rows_come_from():

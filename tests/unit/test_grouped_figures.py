@@ -105,6 +105,28 @@ def test_the_number_of_groups_is_a_category_and_vanilla_a_band():
     np.testing.assert_allclose(lines(other, BLUE)[0], [[1.93], [5.5]])  # and their mean
 
 
+def test_a_ladder_shows_scores_and_what_each_method_changes():
+    names = "head row value low high change change_low change_high seeds unit"
+    frame = table(
+        names, (8, "vanilla", 80.0, 79, 81, 0, 0, 0, 5, "BLEU"), (32, "vanilla", 88.0, 87, 89, 0, 0, 0, 1, "BLEU"),
+        (32, "GHT-PS", 87.0, 86, 88, -1.0, -1.5, -0.25, 1, "BLEU"), (8, "GHT-PS", 70.0, 69, 72, -10.0, -12, -9, 5, "BLEU"),
+    )  # fmt: skip
+
+    def points(axis, marker):
+        return [line.get_xydata()[0] for line in axis.lines if line.get_marker() == marker]
+
+    figure = grouped_figures.ladder(frame)
+    assert legend(figure) == ["vanilla", "GHT-PS", "hollow: one training"]
+    score, change = figure.axes
+    assert ticks(score) == ticks(change) == ["8", "32"]
+    np.testing.assert_allclose(points(score, "s"), [(0.055, 70), (1.055, 87)])
+    np.testing.assert_allclose(points(change, "s"), [(0, -10), (1, -1)])
+    assert ends(change, 1) == [[(-12, -9), (-1.5, -0.25)]] and not points(change, "h")
+    hollow = [line.get_markerfacecolor() == "white" for line in change.lines if line.get_marker() == "s"]
+    assert sorted(hollow) == [False, True]
+    assert legend(grouped_figures.ladder(frame.assign(seeds=2))) == ["vanilla", "GHT-PS"]
+
+
 def test_scores_by_compactness_are_numbered_in_order_of_strength():
     frame = table(
         "label strength silhouette dunn value low high unit", ("strong", 2.0, 0.6, 0.9, 29.0, 28.0, 30.5, "BLEU"),
@@ -438,7 +460,7 @@ def test_numbers_can_be_read_on_every_colour():
 @pytest.mark.parametrize(
     "name",
     "score_by_groups score_by_compactness head_maps_over_training head_map_animation ablation gains quality_against_cost "
-    "kept_heads votes seeds".split(),
+    "kept_heads votes seeds ladder".split(),
 )
 def test_a_table_without_a_column_is_refused(name):
     with pytest.raises(StudyError, match=r"The table has no column '\w+': it needs"):

@@ -39,6 +39,7 @@ from tests.unit import tiny_groups
 
 CPU = torch.device("cpu")
 TEST = "test"
+CUT = (PS, AT_START, NO_CONSTRAINT, RANDOM, MEMBER, SECOND, BOTH)  # rows of Table 3 that are held against GHT-PS
 
 
 @pytest.fixture(scope="module")
@@ -366,6 +367,82 @@ def test_comparisons_by_number_of_groups_are_one_family(made):
     # neither vanilla nor the run that stands in both columns is a comparison of its own
     assert found.family.eq(4).all() and found.p.isna().tolist() == [True, False, False, False, False, True]
     assert found.p_holm.iloc[1:5].tolist() == pytest.approx(intervals.holm(found.p.iloc[1:5]))
+
+
+# --- several trainings, widths, a choice on dev ----------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def rungs(made):
+    """Rows by width of a head, and their scores, each row losing other words."""
+    found, scored = grouped.ladder(tiny_groups.settings(), tiny_groups.SEED), {}
+    for head, rows in found.items():
+        scored[head] = tables.scores(rows, counted(rows, {name: 3 + place for place, name in enumerate(rows)}), repeats=50)
+    return scored
+
+
+def test_a_ladder_holds_every_training_against_its_own_vanilla(rungs):
+    table = tables.ladder(rungs, tiny_groups.SEED)
+    assert list(table.index) == [
+        (head, row, seed) for head, seeds in ((2, [1]), (4, [1, 2])) for seed in seeds for row in (VANILLA, GHT, PS, AT_START)
+    ]
+    assert table.value.nunique() > 4 and (table.xs(VANILLA, level="row").change == 0).all()
+    for head, row, seed in table.index:
+        line = table.loc[(head, row, seed)]
+        assert line.change == pytest.approx(line.value - table.loc[(head, VANILLA, seed), "value"])
+        assert line.value == tables.first_scores(rungs[head]).value[row + (f", seed {seed}" if seed > 1 else "")]
+
+
+def test_widths_of_several_trainings_have_t_intervals_and_those_of_one_its_sentences(rungs):
+    table = tables.ladder(rungs, tiny_groups.SEED)
+    over = tables.ladder_over_seeds(table)
+    assert over.seeds.tolist() == [1] * 4 + [2] * 4 and (over.family == 6).all()
+    assert over.over.tolist() == [intervals.SENTENCES] * 4 + [intervals.TRAININGS] * 4
+    same = ["value", "low", "high", "change", "change_low", "gain"]
+    assert over.loc[(2, GHT), same].tolist() == table.loc[(2, GHT, 1), same].tolist()
+    for name, ends in (
+        ("value", ("low", "high")),
+        ("change", ("change_low", "change_high")),
+        ("gain", ("gain_low", "gain_high")),
+    ):
+        values = table.loc[4].loc[PS, name]
+        wanted = stats.t.interval(0.95, 1, values.mean(), stats.sem(values))
+        np.testing.assert_allclose(over.loc[(4, PS), [name, *ends]].tolist(), [values.mean(), *wanted])
+
+
+def test_the_ablation_over_seeds_is_the_mean_of_each_seed_against_its_own_reference(made):
+    runs = grouped.table_3(tiny_groups.settings(), tiny_groups.SEED)
+    numbers = counted(runs, {name: 3 + place % 17 for place, name in enumerate(runs)})
+    found = tables.ablation_over_seeds(runs, numbers).set_index("row")
+    changes = []
+    for seed, rows in enumerate(tables.by_seed(runs).values(), 1):
+        assert len(rows) == 11
+        own = {name: numbers[name + (f", seed {seed}" if seed > 1 else ""), TEST] for name in rows}
+        value = {name: grouped.task(rows[name]).interval(one, None, 0)["BLEU"][0] for name, one in own.items()}
+        changes.append(pd.Series({name: value[name] - value[PS if name in CUT else GHT] for name in rows}))
+    apart = pd.concat(changes, axis=1).drop([GHT, PS]).loc[lambda table: table.index != VANILLA]
+    np.testing.assert_allclose(found.change[apart.index], apart.mean(axis=1))
+    ends = stats.t.interval(0.95, 1, apart.mean(axis=1), apart.sem(axis=1))
+    np.testing.assert_allclose(found.loc[apart.index, ["change_low", "change_high"]].T, ends)
+    assert (found.seeds == 2).all() and (found.over == intervals.TRAININGS).all()
+    known = found.p.dropna()
+    assert {*apart.index} <= {*known.index} and {GHT, PS}.isdisjoint(known.index)
+    assert found.p_holm[known.index].tolist() == pytest.approx(intervals.holm(known))
+
+
+def test_choosing_on_dev_never_looks_at_the_test_set():
+    rows = {
+        VANILLA: (1.0, 50.0), GHT: (0.9, 60.0), PS: (1.1, 40.0), "GHT, alpha 2": (0.8, 55.0), "GHT, map A": (0.85, 99.0),
+        "GHT-PS, beta 0": (1.0, 30.0), "GHT, 4 groups": (0.1, 70.0), "GHT-PS, weight x 10": (1.2, 45.0), LITE: (0.2, 80.0),
+    }  # fmt: skip
+    frame = pd.DataFrame.from_dict(rows, orient="index", columns=["dev_loss", "value"])
+    frame.index = pd.MultiIndex.from_tuples([(name, TEST, "BLEU") for name in rows], names=["row", "test set", "metric"])
+    seeds = pd.DataFrame({"dev_loss": [1.0, 0.7, 0.9], "value": [50.0, 52.0, 58.0]})
+    seeds.index = pd.MultiIndex.from_tuples([(VANILLA, seed) for seed in (1, 2, 3)], names=["row", "seed"])
+    found = tables.chosen_on_dev(frame, seeds)
+    assert found.loc[GHT].tolist() == ["GHT, alpha 2", 3, 0.8, 55.0, 60.0]
+    assert found.loc[PS].tolist() == ["GHT-PS, beta 0", 3, 1.0, 30.0, 40.0]
+    assert found.loc[VANILLA].tolist() == ["seed 2", 3, 0.7, 52.0, 50.0]  # the best of as many trainings without a constraint
 
 
 # --- groups ----------------------------------------------------------------------------------------------------------
