@@ -65,6 +65,11 @@ def row(run: Mapping[str, Any], control: Mapping[str, Any] | None = None) -> dic
     return {"run": dict(run)} | ({"control": dict(control)} if control is not None else {})
 
 
+def truth(corpus: Mapping[str, Any], links: str) -> str:
+    """The best clusters that are known of a corpus: gold ones of generated dialogues, else those that are injected."""
+    return "gold" if corpus["corpus"] == "controlled" else links
+
+
 def shown(links: str) -> str:
     """What clusters (`clusters_of`) are called in tables: a resolver's name with that of the file or model that it reads."""
     name, plus, change = links.partition("+")
@@ -102,6 +107,7 @@ class Rows:
             self.corpus = tasks.corpus({**settings, "grouping": self.chosen}, kind, text)
         else:
             self.corpus = dialogues.spec(self.block, self.block["text"], text, self.checkpoint)
+        self.truth = truth(self.corpus, self.block["links"])
         names = ("batch_tokens", "learning_rate", "warmup", "betas")
         plan = settings["training"] | {name: self.block[name] for name in names}
         plan |= {"patience": 0, "average": 1, "cooldown": 0.0}
@@ -214,12 +220,29 @@ class Rows:
         found["injected, lowest, no links"] = row(self.tuned(self.injected({"links": "none"})))
         return found
 
+    def given(self, links: str) -> dict[str, dict]:
+        """Other clusters, in training and writing."""
+        return {f"{MAIN}, {shown(links)}": row(self.tuned(self.injected({"links": links})))}
+
+    def no_links(self) -> dict[str, dict]:
+        """A matrix that says nothing: every token looks at itself."""
+        return {f"{MAIN}, no links": row(self.tuned(self.injected({"links": "none"})))}
+
     def quality(self) -> dict[str, dict]:
-        """Worse clusters, in training and writing: corrupted to several degrees, a resolver's, shuffled."""
+        """Other clusters, in training and writing: the true ones corrupted to several degrees, shuffled ones, a resolver's."""
+        by, found = self.block["links"], {}
+        others = [f"{self.truth}+corrupt:{rate:g}" for rate in self.chosen["rates"]] + [f"{by}+shuffled"]
+        for links in (*others, *(name for name in (*self.chosen["resolvers"], self.truth) if name != by)):
+            found |= self.given(links)
+        return found
+
+    def controls(self) -> dict[str, dict]:
+        """What tells coreference in underused heads from less: shuffled links, none, heads by probing; and the true links."""
         by = self.block["links"]
-        worse = [f"{by}+corrupt:{rate:g}" for rate in self.chosen["rates"]] + [f"{by}+shuffled"]
-        worse += [name for name in self.chosen["resolvers"] if name != by]
-        return {f"{MAIN}, {shown(name)}": row(self.tuned(self.injected({"links": name}))) for name in worse}
+        found = (
+            self.given(f"{by}+shuffled") | self.no_links() | {"injected, probing": row(self.tuned(self.injected(by="probing")))}
+        )
+        return found | (self.given(self.truth) if self.truth != by else {})
 
     def inference(self) -> dict[str, dict]:
         """The matrix at inference alone, in a model trained without, and other clusters for one trained with the usual ones."""
@@ -245,6 +268,17 @@ class Rows:
             found[f"steps x {factor:g}"] = row(self.tuned(**changed))
         return found
 
+    def settings(self) -> dict[str, dict]:
+        """The lowest and the highest heads off at inference in the model of every training setting, by its own ranking."""
+        found = {}
+        for name, one in {PLAIN: row(self.plain()), **self.training()}.items():
+            for order in coreference.ORDERS[:2]:
+                for number in self.chosen["masked"]:
+                    masked = self.masked(order=order, count=number)
+                    masked["heads"] |= {"ranking": one["run"]}
+                    found[f"{name}: {order}, {number} a layer"] = row(one["run"], masked)
+        return found
+
     def masks(self) -> dict[str, dict]:
         """1 to all heads a layer off at inference: the lowest, the highest, random ones."""
         count = self.block["model"]["heads"]
@@ -260,7 +294,7 @@ class Rows:
         return found
 
 
-PARTS = ("selection", "where", "matrices", "quality", "inference", "training", "masks")
+PARTS = ("selection", "where", "matrices", "quality", "inference", "training", "masks", "controls", "settings")
 
 
 def rows_of(settings: Mapping[str, Any], kind: str, seed: int, checkpoint: str = "") -> dict[str, dict[str, dict]]:
@@ -284,7 +318,8 @@ def rows_of(settings: Mapping[str, Any], kind: str, seed: int, checkpoint: str =
     seeds, alone = (settings["coreference"][name] for name in ("seeds", "alone"))
     for more in range(1, max(seeds, alone if kind == tasks.SUMMARIZATION else 0)):
         again = Rows(settings, kind, seed + more, seed, checkpoint)
-        found[f"seed {seed + more}"] = again.main() if more < seeds else {PLAIN: row(again.plain())}
+        main = again.main() | (again.controls() if "controls" in found else {})
+        found[f"seed {seed + more}"] = main if more < seeds else {PLAIN: row(again.plain())}
     return found
 
 
@@ -295,7 +330,8 @@ def moved(parts: Mapping[str, Mapping[str, Mapping[str, Any]]]) -> dict[str, Map
     (each token itself).
     """
     found = {name: one for name, one in parts["main"].items() if (one["run"].get("control") or {}).get("form") == INJECTED}
-    for name, one in {**parts.get("quality", {}), **parts.get("matrices", {})}.items():
+    others = {name: one for part in ("quality", "matrices", "controls") for name, one in parts.get(part, {}).items()}
+    for name, one in others.items():
         if one["run"]["control"]["links"] == "none" or one["run"]["control"]["links"].endswith("+shuffled"):
             found[name] = one
     return found
@@ -323,7 +359,7 @@ def recipes(settings: Mapping[str, Any], seed: int, checkpoint: str = "") -> Ite
                     yield ranked_for(control["heads"])
                 if kind == tasks.SUMMARIZATION and not own:
                     yield ranked(one["run"], probe)
-                elif name in ranked_after and not part.startswith("seed"):  # have these come to matter?
+                elif name in ranked_after:  # have these come to matter?
                     yield ranked(one["run"], probe, None, own)
 
 

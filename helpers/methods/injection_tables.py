@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -294,8 +295,84 @@ def before_after(rows: Named, names: Sequence[str], probe: int, plain: str = inj
     return pd.DataFrame(found)
 
 
-def quality_curve(board: Board, rows: Named, main: str = injection.MAIN) -> pd.DataFrame:
+def before_after_over_seeds(boards: Mapping[int, Board], names: Sequence[str], probe: int) -> pd.DataFrame:
+    """`before_after` of every training that has the rows, with its seed."""
+    parts = [before_after(board.rows, [name for name in names if name in board.rows], probe).assign(seed=seed)
+             for seed, board in boards.items() if injection.MAIN in board.rows]  # fmt: skip
+    return pd.concat(parts, ignore_index=True)
+
+
+def by_cluster_size(board: Board, names: Sequence[str], by: str, parts: int = 3) -> pd.DataFrame:
+    """Changes against the plain model where the largest cluster of a dialogue is small or large.
+
+    Parameters
+    ----------
+    by : str
+        Whose clusters, as `helpers.methods.injection.clusters_of`.
+    parts : int
+        Of about as many dialogues, cut at quantiles of the mentions in a dialogue's largest cluster.
+
+    Returns
+    -------
+    pandas.DataFrame
+        mentions ("4 to 6": of the largest cluster), dialogues, row, metric; value; change, change_low, change_high; over.
+    """
+    clusters = injection.clusters_of(board.task.folder, board.split, by)
+    sizes = np.array([max(map(len, row), default=0) for row in clusters])
+    edges, found = np.unique(np.quantile(sizes, np.linspace(0, 1, parts + 1))), []
+    for low, high in pairwise(edges):
+        chosen = (sizes > low if low > edges[0] else sizes >= low) & (sizes <= high)
+        for name in names:
+            own, base = (board.statistics(one)[chosen] for one in (name, injection.PLAIN))
+            values, changes = board.interval(own), board.interval(own, base)
+            for metric, change in changes.items():
+                told = f"{sizes[chosen].min()} to {sizes[chosen].max()}"
+                row = {
+                    "mentions": told,
+                    "dialogues": int(chosen.sum()),
+                    "row": name,
+                    "metric": metric,
+                    "value": values[metric][0],
+                }
+                row |= dict(zip(("change", "change_low", "change_high"), change, strict=True))
+                found.append(row | {"over": intervals.SENTENCES})
+    return pd.DataFrame(found)
+
+
+def masking_by_setting(board: Board, rows: Named, settings: Named) -> pd.DataFrame:
+    """What masking costs in the model of every training setting, against that model with all heads.
+
+    Parameters
+    ----------
+    rows : mapping of name -> row
+        `helpers.methods.injection.Rows.settings`.
+    settings : mapping of name -> row
+        The models themselves, the plain one among them.
+
+    Returns
+    -------
+    pandas.DataFrame
+        setting, order, number (heads a layer that are off), metric; value, change, change_low, change_high, percent; over.
+    """
+    found = []
+    for name, one in rows.items():
+        setting, heads = name.partition(": ")[0], one["control"]["heads"]
+        if setting not in settings:
+            raise study.StudyError(f"There is no training setting {setting!r}: choose from {', '.join(settings)}.")
+        scored = scores(board, [name], setting)
+        told = scored[["metric", "value", "change", "change_low", "change_high", "percent", "over"]]
+        found.append(told.assign(setting=setting, order=heads["order"], number=heads["count"]))
+    table = pd.concat(found, ignore_index=True)
+    return table[["setting", "order", "number", *(name for name in table if name not in ("setting", "order", "number"))]]
+
+
+def quality_curve(board: Board, rows: Named, main: str = injection.MAIN, truth: str = "") -> pd.DataFrame:
     """Gain over the plain model against the quality of the clusters that the model was given.
+
+    Parameters
+    ----------
+    truth : str
+        The clusters that they are held against; those of the main row if not given.
 
     Returns
     -------
@@ -305,8 +382,8 @@ def quality_curve(board: Board, rows: Named, main: str = injection.MAIN) -> pd.D
     folder, split = board.task.folder, board.split
     table = scores(board, [main, *rows])
     by = {name: board.rows[name]["run"]["control"]["links"] for name in table.row.unique()}
-    truth = injection.clusters_of(folder, split, by[main])
-    given = {name: conll_f1(injection.clusters_of(folder, split, links), truth) for name, links in by.items()}
+    best = injection.clusters_of(folder, split, truth or by[main])
+    given = {name: conll_f1(injection.clusters_of(folder, split, links), best) for name, links in by.items()}
     return table.assign(clusters=table.row.map(by).map(injection.shown), conll=table.row.map(given))
 
 
@@ -345,12 +422,13 @@ def against_ablation(alone: Mapping[str, pd.DataFrame], known: Mapping[int, Boar
     return pd.DataFrame(found)
 
 
-def resolvers(settings: Mapping[str, Any], folder: Path, split: str) -> pd.DataFrame:
-    """`resolver_scores` of what a profile trains or writes with, against its own; and of the rules on GUM if it is there."""
+def resolvers(settings: Mapping[str, Any], folder: Path, split: str, truth: str = "") -> pd.DataFrame:
+    """`resolver_scores` of what a profile trains or writes with, against `truth` or its own; of the rules on GUM if there."""
     chosen, by = settings["coreference"], settings["coreference"]["summarization"]["links"]
-    names = [name for name in dict.fromkeys([*chosen["resolvers"], *chosen["written"]]) if name != by]
-    names += [f"{by}+corrupt:{rate:g}" for rate in chosen["rates"]] + [f"{by}+shuffled"]
-    found = [resolver_scores(folder, split, names, by)]
+    best = truth or by
+    names = [name for name in dict.fromkeys([by, *chosen["resolvers"], *chosen["written"]]) if name != best]
+    names += [f"{best}+corrupt:{rate:g}" for rate in chosen["rates"]] + [f"{by}+shuffled"]
+    found = [resolver_scores(folder, split, names, best)]
     root = study.data_root()
     if root and any(Path(root, "gum").glob("*")):
         found.append(gum_scores(root))

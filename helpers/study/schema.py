@@ -50,7 +50,7 @@ Span = _among("A mention is not linked by its {} subword(s): choose from", "firs
 Layers = _among("There is no part {} of the layers: choose from", "all", "lower", "middle", "upper")
 InjectedRows = _among(
     "There are no rows {} of coreference: choose from", "selection", "where", "matrices", "quality", "inference", "training",
-    "masks",
+    "masks", "controls", "settings",
 )  # fmt: skip
 
 
@@ -269,6 +269,7 @@ class Coreference(Block):
     paces: list[Positive] = Field([0.3, 3.0], description="Factors on the rate of further training in which heads are ranked.")
     lengths: list[Positive] = Field([0.5], description="Factors on the steps of further training in which heads are ranked.")
     masks: Amount = Field(3, description="Random draws of each number of heads that are off; 0 for none.")
+    masked: list[Count] = Field([1, 3], description="Numbers of heads that are off in models of every training setting.")
     parts: list[InjectedRows] = Field(
         ["selection", "where", "matrices", "quality", "inference", "training", "masks"],
         description="Rows of summarization beside the main ones.",

@@ -162,7 +162,9 @@ def without(run, *names):
 def test_rows_of_the_parts():
     found = tiny_injection.rows()
     assert list(found) == ["main", *PARTS, "seed 2", "seed 3"]
-    assert [list(found[part]) for part in ("main", "seed 2", "seed 3")] == [MAIN_ROWS, MAIN_ROWS, [PLAIN]]
+    controls = [f"{MAIN}, gold+shuffled", f"{MAIN}, no links", "injected, probing"]
+    assert list(found["controls"]) == controls  # of true links no better ones are known
+    assert [list(found[part]) for part in ("main", "seed 2", "seed 3")] == [MAIN_ROWS, MAIN_ROWS + controls, [PLAIN]]
     assert list(found["selection"]) == ["injected, probing", "masked, highest", "injected, random 2"]
     assert list(found["where"]) == [
         *(f"{MAIN}, {part} layers" for part in ("lower", "middle", "upper")), f"{MAIN} 2", "layer of its own, all",
@@ -178,7 +180,30 @@ def test_rows_of_the_parts():
     assert list(found["training"]) == ["other order 1", "learning rate x 3", "steps x 2"]
     curves = [f"{order}, {number} a layer" for number in (1, 2) for order in ("lowest", "highest", "random", "random 2")]
     assert list(found["masks"]) == [*curves, "lowest, 3 a layer"]
+    settings = [PLAIN, *found["training"]]
+    assert list(found["settings"]) == [
+        f"{name}: {which}, {n} a layer" for name in settings for which in ("lowest", "highest") for n in (1, 3)
+    ]
     assert json.loads(json.dumps(found)) == found
+
+
+def test_a_resolvers_links_have_true_ones_as_their_ceiling():
+    found = tiny_injection.rows({"coreference.summarization.links": "rule"})
+    assert list(found["controls"]) == [f"{MAIN}, rule+shuffled", f"{MAIN}, no links", "injected, probing", f"{MAIN}, gold"]
+    assert list(found["quality"]) == [f"{MAIN}, {links}" for links in ("gold+corrupt:0.5", "rule+shuffled", "gold")]
+    usual = found["main"][MAIN]["run"]["control"]
+    assert usual["links"] == "rule"
+    assert found["controls"][f"{MAIN}, gold"]["run"]["control"] == usual | {"links": "gold"}
+    assert found["controls"][f"{MAIN}, gold"] == found["quality"][f"{MAIN}, gold"]
+
+
+def test_heads_are_masked_in_every_training_setting_by_its_own_ranking():
+    found = tiny_injection.rows()
+    models = {PLAIN: found["main"][PLAIN], **found["training"]}
+    for name, one in found["settings"].items():
+        run = models[name.partition(": ")[0]]["run"]
+        assert one["run"] == run and one["control"]["heads"]["ranking"] == run and one["control"]["form"] == "masked"
+    assert found["settings"][f"{PLAIN}: lowest, 1 a layer"] == found["masks"]["lowest, 1 a layer"]
 
 
 def test_translation_has_main_rows_alone():
@@ -207,6 +232,8 @@ def test_all_rows_share_base_and_plain_model():
     rows = tiny_injection.rows()
     plain = rows["main"][PLAIN]["run"]
     for part, named in rows.items():
+        if part == "settings":  # models of other trainings
+            continue
         wanted = rows[part][PLAIN]["run"] if part.startswith("seed") else plain
         for name, one in named.items():
             assert one["run"]["start"] == wanted["start"], name
@@ -326,7 +353,8 @@ def test_every_stage_of_every_row_is_read_and_what_the_row_writes():
         injection.run(run) for one in rows for run in chain(one["run"])
     }
     written = {tasks.put_out(injection.run(one["run"]), 1, one.get("control")) for one in rows}
-    assert {recipe for recipe in found if recipe.kind is tasks.OUTPUTS} == written and len(written) == len(rows)
+    assert {recipe for recipe in found if recipe.kind is tasks.OUTPUTS} == written
+    assert len(written) == len({json.dumps(one, sort_keys=True) for one in rows})  # what stands in two parts is one
 
 
 @pytest.mark.parametrize(

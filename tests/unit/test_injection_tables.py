@@ -21,7 +21,7 @@ from helpers.measures.agreement import rank_agreement
 from helpers.methods import coreference, injection
 from helpers.methods import injection_tables as tables
 from helpers.methods.injection import MAIN, PLAIN
-from helpers.study import recipe
+from helpers.study import StudyError, recipe
 from tests.unit import tiny_injection
 from tests.unit.tiny_injection import SEED
 
@@ -484,6 +484,19 @@ def test_injected_heads_before_and_after(parts):
     assert (masked.after == 0).all() and (masked.loss_after == 0).all() and (table[table.row == MAIN].after > 0).all()
 
 
+def test_before_and_after_of_several_trainings(parts):
+    boards = {
+        1: tables.Board(tiny_injection.settings(), parts["main"]),
+        2: tables.Board(tiny_injection.settings(), parts["seed 2"]),
+    }
+    boards[3] = tables.Board(tiny_injection.settings(), parts["seed 3"])  # the plain row alone
+    table = tables.before_after_over_seeds(boards, [MAIN], 6)
+    assert table.seed.tolist() == [1] * 3 + [2] * 3
+    for seed in (1, 2):
+        own = tables.before_after(boards[seed].rows, [MAIN], 6)
+        pd.testing.assert_frame_equal(table[table.seed == seed].drop(columns="seed").reset_index(drop=True), own)
+
+
 def test_gain_against_the_quality_of_clusters(parts):
     quality = parts["quality"]
     board = told_by({name: parts["main"][name] for name in (PLAIN, MAIN)} | quality, 9, 40, 20, 6, 11)
@@ -498,6 +511,48 @@ def test_gain_against_the_quality_of_clusters(parts):
         assert (table.conll[table.row == name] == scored).all()
         np.testing.assert_allclose(table.change[table.row == name][:3], (rouge(board, name) - rouge(board, PLAIN)).mean(0))
     assert (table.conll[table.row == MAIN] == 100).all() and table.conll[table.row != MAIN].max() < 100
+
+
+def test_a_ceiling_can_be_what_clusters_are_held_against(parts):
+    quality = parts["quality"]
+    rows = {name: parts["main"][name] for name in (PLAIN, MAIN)} | quality
+    board = told_by(rows, 9, 40, 20, 6, 11)
+    table = tables.quality_curve(
+        board, {f"{MAIN}, rule": quality[f"{MAIN}, rule"]}, main=f"{MAIN}, gold+shuffled", truth="gold"
+    )
+    scored = tables.resolver_scores(board.task.folder, "test", ["rule", "gold+shuffled"]).set_index("clusters").CoNLL
+    assert table.groupby("clusters").conll.first().to_dict() == scored.to_dict()
+
+
+def test_changes_by_the_size_of_a_dialogues_largest_cluster(parts):
+    rows = {name: parts["main"][name] for name in (PLAIN, MAIN)}
+    board = told_by(rows, 9, 4)
+    table = tables.by_cluster_size(board, [MAIN], "gold", 2)
+    clusters = injection.clusters_of(board.task.folder, "test", "gold")
+    sizes = np.array([max(map(len, row), default=0) for row in clusters])
+    half = sizes <= np.median(sizes)
+    assert table.mentions.unique().tolist() == [f"{sizes[part].min()} to {sizes[part].max()}" for part in (half, ~half)]
+    change = rouge(board, MAIN) - rouge(board, PLAIN)
+    for part, (_, lines) in zip((half, ~half), table.groupby("mentions", sort=False), strict=True):
+        assert (lines.dialogues == part.sum()).all() and 0 < part.sum() < len(sizes)
+        np.testing.assert_allclose(lines.change[:3], change[part].mean(0))
+        assert ((lines.change_low <= lines.change) & (lines.change <= lines.change_high)).all()
+
+
+def test_masking_in_a_training_setting_is_held_against_its_own_model(parts):
+    settings = {PLAIN: parts["main"][PLAIN], **parts["training"]}
+    names = [f"{PLAIN}: lowest, 1 a layer", "steps x 2: lowest, 1 a layer", "steps x 2: highest, 3 a layer"]
+    rows = {name: parts["settings"][name] for name in names}
+    board = told_by({**settings, **rows}, 50, 20, 8, 12, 10, 3, 5)
+    table = tables.masking_by_setting(board, rows, settings)
+    assert table.drop_duplicates(["setting", "order", "number"])[["setting", "order", "number"]].to_numpy().tolist() == [
+        [PLAIN, "lowest", 1], ["steps x 2", "lowest", 1], ["steps x 2", "highest", 3],
+    ]  # fmt: skip
+    lines = table[table.setting == "steps x 2"]
+    for name, (_, part) in zip(names[1:], lines.groupby("order", sort=False), strict=True):
+        np.testing.assert_allclose(part.change[:3], (rouge(board, name) - rouge(board, "steps x 2")).mean(0))
+    with pytest.raises(StudyError, match="There is no training setting 'steps x 2': choose from plain"):
+        tables.masking_by_setting(board, rows, {PLAIN: settings[PLAIN]})
 
 
 def test_whether_better_clusters_gain_more():
