@@ -376,7 +376,7 @@ if {"ablations", "strengths"} <= set(plan["parts"]):
     )
 
 # %% [markdown]
-# With more heads in a model as wide (the paper's Fig. 3 has 16), heads are narrower and groups larger:
+# With more heads in a model as wide, as in the paper's figure, heads are narrower and groups larger:
 
 # %%
 if wider := grouped.more_heads(run.settings, seed):
@@ -396,7 +396,7 @@ if wider := grouped.more_heads(run.settings, seed):
 # ## Capacity or method? Heads of other widths
 #
 # What GHT-PS loses may be room: two narrow heads a layer are little attention. So the main rows are trained at other widths of
-# a head, the model being as wide as its heads together (the paper: 64 numbers a head, 512 in all), beside a model that has
+# a head, the model being as wide as its heads together (as in the paper), beside a model that has
 # as many heads as GHT-PS *from the start*. If it is room, the loss goes as heads grow wider, and the model that never had
 # more heads does no better. If it is the method, GHT-PS stays behind that model, or behind vanilla, at every width.
 
