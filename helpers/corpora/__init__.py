@@ -108,6 +108,7 @@ def spec(settings: Mapping[str, Any], language: str, register: str, seed: int) -
     if chosen["corpus"] == "controlled":
         if register not in REGISTERS:
             raise StudyError(f"There is no register {register!r}: choose one of {', '.join(REGISTERS)}.")
+        chosen |= {"surnames": settings["surnames"]} if settings.get("surnames") else {}
     elif chosen["corpus"] == "natural":
         if register == "local":
             chosen["files"] = _fingerprint(study.data_root(), language)
@@ -180,7 +181,7 @@ def _lower(pair: Pair) -> Pair:
 def _controlled(spec: Mapping[str, Any]) -> dict[str, list[Pair]]:
     from helpers.corpora import controlled
 
-    sizes = {name: spec[name] for name in ("train", "dev", "test")}
+    sizes = {name: spec[name] for name in ("train", "dev", "test")} | {"surnames": spec.get("surnames", 0)}
     return controlled.splits(spec["register"], spec["language"], **sizes, seed=spec["seed"])
 
 

@@ -317,6 +317,7 @@ class Settings(Block):
     dev: Count = Field(1000, description="Dev pairs.")
     test: Amount = Field(500, description="Pairs of a test set; 0 for all there are, of a natural corpus.")
     vocabulary: Count = Field(2000, description="Subwords of each language's vocabulary, at most.")
+    surnames: Amount = Field(0, description="Invented rare surnames beside the usual ones of generated text; 0 for none.")
     beam: Count = Field(1, description="Beams in translating test sets; 1 is greedy.")
     bootstrap: Count = Field(1000, description="Resamples of a bootstrap interval.")
     relevance: Count = Field(250, description="Dev sentences, the first, whose translation is explained.")

@@ -12,7 +12,7 @@ from itertools import islice, pairwise
 import pytest
 
 from helpers.corpora import controlled
-from helpers.corpora.controlled import lexicon, sampler
+from helpers.corpora.controlled import french_words, lexicon, russian_words, sampler
 from helpers.corpora.controlled.english import RELATIONS, realise
 from helpers.corpora.controlled.plan import NP, PP, Adverb, Clause
 from helpers.corpora.describe import describe
@@ -692,3 +692,37 @@ def test_describe_without_pairs_of_a_kind():
     assert tables["offsets"]["dobj"].to_dict() == {-1: 1.0}
     assert tables["offsets"]["amod"].empty
     assert tables["coverage"]["share"].iloc[-1] == pytest.approx(1)
+
+
+# --- further surnames ------------------------------------------------------------------------------------------------
+
+
+def test_further_surnames_are_new_and_spelled_apart_in_every_language():
+    found = lexicon.further_surnames(20_000)
+    assert found[:500] == lexicon.further_surnames(500) and len(set(found)) == 20_000 and not {*found} & {*lexicon.tail()}
+    spelled = {language: {key: spell(key) for key in found} for language, spell in SURNAMES.items()}
+    for words in spelled.values():
+        assert len(set(words.values())) == 20_000
+    assert all(len(word) == len(key) for key, word in spelled["ru"].items())
+    assert russian_words.surname("Bazet").sg[:2] == ("Базет", "Базета") and french_words.surname("Bazet") == "Bazet"
+    usual = next(key for key, word in lexicon.tail().items() if word.kind == "surname")
+    assert russian_words.surname(usual).sg == russian_words.tail_noun(usual).sg
+
+
+SURNAMES = {"ru": lambda key: russian_words.surname(key).sg[0], "fr": french_words.surname}
+
+
+@pytest.mark.parametrize("language", controlled.LANGUAGES)
+def test_further_surnames_are_said_and_translated(language):
+    found, new = list(islice(controlled.pairs("news", language, 1, 5000), 3000)), set(lexicon.further_surnames(5000))
+    told = [(pair, word) for pair in found for word in pair.source.split() if word in new]
+    assert len(told) > 100
+    for pair, key in told:
+        spelled = {"de": key, "fr": key}.get(language) or russian_words.surname(key).sg[0]
+        assert any(word.startswith(spelled) for word in pair.target.split()), (pair.source, pair.target)
+
+
+def test_without_further_surnames_the_text_is_as_before():
+    usual = [pair.source for pair in islice(controlled.pairs("news", "de", 3), 50)]
+    assert usual == [pair.source for pair in islice(controlled.pairs("news", "de", 3, 0), 50)]
+    assert usual != [pair.source for pair in islice(controlled.pairs("news", "de", 3, 5000), 50)]

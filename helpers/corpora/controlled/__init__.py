@@ -20,7 +20,7 @@ BLOCK = 256  # sentences drawn from one seed
 LENGTHS = {"news": (5, 32), "subtitles": (2, 20)}  # words of a sentence, shortest and longest
 
 
-def plans(register: str, seed: int) -> Iterator[tuple[Clause, English]]:
+def plans(register: str, seed: int, surnames: int = 0) -> Iterator[tuple[Clause, English]]:
     """Endless plans with their English, the same for every target language.
 
     Parameters
@@ -28,6 +28,8 @@ def plans(register: str, seed: int) -> Iterator[tuple[Clause, English]]:
     register : str
         "news" or "subtitles".
     seed : int
+    surnames : int
+        Further ones, invented and rare, beside the usual.
 
     Yields
     ------
@@ -45,20 +47,20 @@ def plans(register: str, seed: int) -> Iterator[tuple[Clause, English]]:
     while True:
         rng = random.Random(f"controlled {register} {seed} {block}")
         for _ in range(BLOCK):
-            plan = sample(register, rng)
+            plan = sample(register, rng, surnames)
             english = realise(plan, register)
             if shortest <= len(english.words) <= longest:
                 yield plan, english
         block += 1
 
 
-def pairs(register: str, language: str, seed: int) -> Iterator[Pair]:
+def pairs(register: str, language: str, seed: int, surnames: int = 0) -> Iterator[Pair]:
     """Endless sentence pairs; see `generate`."""
     if language not in LANGUAGES:
         raise StudyError(f"No language {language!r}: the controlled corpus is translated into {', '.join(LANGUAGES)}.")
     translate = importlib.import_module(f"{__name__}.{LANGUAGES[language]}").realise
     origin, rng = f"controlled-{register}", random.Random(f"{language} {register} {seed}")
-    for plan, english in plans(register, seed):
+    for plan, english in plans(register, seed, surnames):
         target = translate(plan, register, rng)
         words = english.words
         yield Pair(
@@ -95,7 +97,9 @@ def generate(register: str, language: str, n: int, seed: int) -> list[Pair]:
     return list(islice(pairs(register, language, seed), n))
 
 
-def splits(register: str, language: str, train: int, dev: int, test: int, seed: int) -> dict[str, list[Pair]]:
+def splits(
+    register: str, language: str, train: int, dev: int, test: int, seed: int, surnames: int = 0
+) -> dict[str, list[Pair]]:  # fmt: skip
     """Make training, development and test pairs in which no English sentence occurs twice.
 
     Test and development pairs are drawn first, so that they stay the same when more training pairs are asked for.
@@ -114,7 +118,7 @@ def splits(register: str, language: str, train: int, dev: int, test: int, seed: 
         if n < 1:
             raise StudyError(f"Cannot make a split of {n} sentences: ask for 1 or more.")
     seen: set[str] = set()
-    fresh = (p for p in pairs(register, language, seed) if not (p.source in seen or seen.add(p.source)))
+    fresh = (p for p in pairs(register, language, seed, surnames) if not (p.source in seen or seen.add(p.source)))
     made = {name: list(islice(fresh, n)) for name, n in (("test", test), ("dev", dev), ("train", train))}
     return {name: made[name] for name in ("train", "dev", "test")}
 

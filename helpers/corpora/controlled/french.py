@@ -255,7 +255,7 @@ def _noun_phrase(t: _Text, np: NP, preposition: str = "", mode: str = "") -> Non
             words.append(lead)
         words.append(french.name(np.noun))
         if np.surname:
-            words.append(french.name(np.surname))
+            words.append(french.surname(np.surname))
     else:
         _common_noun(t, np, noun, lead, mode)
     if np.genitive is not None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from functools import cache
 from typing import NamedTuple
 
+from helpers.corpora.controlled import lexicon
 from helpers.corpora.controlled.lexicon import names, nouns, sense, tail
 
 # key=lemma; ":f" feminine, ":p" plural only; variants have one gender, so that a pronoun can take them up
@@ -167,6 +168,11 @@ def spell(word) -> str:
 def name(key: str) -> str:
     """A forename, surname or town in French."""
     return spell(names()[key])
+
+
+def surname(key: str) -> str:
+    """A surname in French."""
+    return spell(lexicon.surname(key))
 
 
 def _table(text: str) -> dict[str, list[str]]:

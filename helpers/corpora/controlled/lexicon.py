@@ -391,6 +391,31 @@ def tail() -> dict[str, TailWord]:
     return words
 
 
+_LETTERS = dict(zip("abdefgiklmnoprstuvz", "абдефгиклмнопрстувз", strict=True))  # of further surnames, with their Cyrillic
+
+
+@cache
+def further_surnames(count: int) -> tuple[str, ...]:
+    """Surnames beside those of `tail`, most frequent first: the first of a longer list are a shorter one."""
+    rng, found = random.Random("further surnames"), {}
+    while len(found) < count:
+        opened = (rng.choice("bdfgklmnprstvz") + rng.choice("aeiou") for _ in range(rng.choice((2, 2, 3))))
+        spelled = ("".join(opened) + rng.choice("klmnrst")).capitalize()
+        if spelled not in tail():
+            found[spelled] = None
+    return tuple(found)
+
+
+def surname(key: str) -> TailWord:
+    """A surname of `tail`, or of `further_surnames`, which are one piece."""
+    return tail().get(key) or TailWord("surname", (key.lower(),))
+
+
+def cyrillic(syllable: str) -> str:
+    """Cyrillic spelling of a syllable of a rare word, or letter by letter of a further surname."""
+    return OPEN.get(syllable) or CLOSED.get(syllable) or "".join(_LETTERS[letter] for letter in syllable)
+
+
 def spell(word: TailWord) -> str:
     """English spelling of a rare word, singular."""
     stem = "".join(word.syllables)

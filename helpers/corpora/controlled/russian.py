@@ -145,7 +145,7 @@ class _Run:
             arg.column, arg.agree, arg.plural = noun.column, AGREES[noun.column], False
             arg.forms = noun.sg
             if np.surname:
-                last = words.tail_noun(np.surname)
+                last = words.surname(np.surname)
                 # a woman's surname that ends in a consonant does not decline
                 forms = last.sg if noun.column == 0 else (last.sg[0],) * 6
                 arg.forms = tuple([f"{x} {y}" for x, y in zip(noun.sg, forms, strict=True)])

@@ -10,7 +10,7 @@ from __future__ import annotations
 from functools import cache
 
 from helpers.corpora.controlled import lexicon
-from helpers.corpora.controlled.lexicon import CLOSED, OPEN, sense
+from helpers.corpora.controlled.lexicon import sense
 
 # key=lemma,gender[,options]; "|" starts a synonym of the same gender. Genders m f n, p (plural only), a (declines like an
 # adjective), i (neuter, does not decline); a capital is animate. Options: o>oblique stem, p>nominative plural, g>genitive
@@ -408,11 +408,19 @@ def nouns() -> dict[str, Noun]:
 SUFFIX = {"forename_f": "а", "town": "бург", "ite": "ит", "ist": "ист", "logy": "ология", "ium": "иум", "tron": "отрон"}
 
 
-@cache
 def tail_noun(key: str) -> Noun:
     """A rare word, by its syllables and kind."""
-    word = lexicon.tail()[key]
-    text = "".join(OPEN.get(s) or CLOSED[s] for s in word.syllables) + SUFFIX.get(word.kind, "")
+    return _of_tail(lexicon.tail()[key])
+
+
+def surname(key: str) -> Noun:
+    """A surname."""
+    return _of_tail(lexicon.surname(key))
+
+
+@cache
+def _of_tail(word: lexicon.TailWord) -> Noun:
+    text = "".join(map(lexicon.cyrillic, word.syllables)) + SUFFIX.get(word.kind, "")
     if word.kind in ("forename_m", "forename_f", "surname", "town"):
         text = text.capitalize()
     gender = {"forename_m": "M", "forename_f": "F", "surname": "M", "ist": "M", "logy": "f"}.get(word.kind, "m")

@@ -18,6 +18,7 @@ from helpers.corpora.controlled.lexicon import (
     Noun,
     adjectives,
     adverbs,
+    further_surnames,
     names,
     nouns,
     select,
@@ -334,9 +335,11 @@ class World:
     ----------
     register : str
         Key of `REGISTERS`.
+    surnames : int
+        Further ones (`helpers.corpora.controlled.lexicon.further_surnames`).
     """
 
-    def __init__(self, register: str):
+    def __init__(self, register: str, surnames: int = 0):
         self.reg = reg = REGISTERS[register]
         self.random = random.random
         self.clauses = 0  # beyond the main one, in the sentence being drawn
@@ -357,7 +360,8 @@ class World:
             listed.setdefault(word.kind, []).append(key)
         turns = zip(listed["forename_m"], listed["forename_f"], strict=True)
         self.forenames = _table(_ranked([key for turn in turns for key in turn], 2))
-        self.surnames, self.towns = _table(_ranked(listed["surname"], 2)), _table(_ranked(listed["town"], 2))
+        self.surnames = _table(_ranked((*listed["surname"], *further_surnames(surnames)), 2))
+        self.towns = _table(_ranked(listed["town"], 2))
         self.female = FEMALE.union(listed["forename_f"])
         self.manner = {verb: [a for a, keys in MANNER.items() if verb in keys.split()] for verb in self.verbs}
         self.kinds, self.joins, self.tenses = _table(reg.kinds), _table(reg.joins), _table(reg.tenses)
@@ -1141,11 +1145,11 @@ CAPABLE = frozenset(verbs()) - NO_MODAL
 
 
 @cache
-def _world(register: str) -> World:
-    return World(register)
+def _world(register: str, surnames: int) -> World:
+    return World(register, surnames)
 
 
-def sample(register: str, rng: random.Random) -> Clause:
+def sample(register: str, rng: random.Random, surnames: int = 0) -> Clause:
     """Draw one sentence plan.
 
     Parameters
@@ -1154,11 +1158,13 @@ def sample(register: str, rng: random.Random) -> Clause:
         "news" or "subtitles".
     rng : random.Random
         The dice; the same state gives the same plan.
+    surnames : int
+        Further ones (`helpers.corpora.controlled.lexicon.further_surnames`).
 
     Returns
     -------
     Clause
     """
-    world = _world(register)
+    world = _world(register, surnames)
     world.random = rng.random
     return world.sentence()
