@@ -61,7 +61,7 @@ def publish(notebooks: Mapping[str, Sequence[Need]], limit: float = LIMIT) -> st
     weighty = {need.recipe for need in asked if need.recipe.kind is training.MODEL}
     before, entries, absent = published.index(), {}, 0
     for recipe in study.progress(list(plan.closure(needs)), "publishing"):
-        if recipe.kind.text:
+        if recipe.kind.text and not _generated(recipe):
             continue
         known, manifest = before.get(recipe.key), recipe.folder / "made.json"
         wanted = recipe in weighty and (recipe.folder / "weights").exists()
@@ -78,6 +78,12 @@ def publish(notebooks: Mapping[str, Sequence[Need]], limit: float = LIMIT) -> st
         raise study.StudyError(f"Published runs would take {size:.1f} MB of {limit:g}: publish fewer weights.")
     published.write_index(entries)
     return f"{len(entries)} published, {size:.1f} MB; {absent} not made yet"
+
+
+def _generated(text: Recipe) -> bool:
+    """Whether a text, or what is said of one, is of generated sentences: others are not ours to publish."""
+    corpus = text.spec["corpus"]
+    return (corpus if isinstance(corpus, str) else corpus["corpus"]) == "controlled"
 
 
 # --- make anew -------------------------------------------------------------------------------------------------------
@@ -121,7 +127,8 @@ def verify(count: int, seed: int | None = None, keys: Sequence[str] = ()) -> pd.
         raise study.StudyError("Nothing is published: run make publish after make study.")
     if unknown := [key for key in keys if key not in index]:
         raise study.StudyError(f"There is no published run {unknown[0]!r}: take a key of {published.folder() / 'index.json'}.")
-    chosen = list(keys) or random.Random(seed).sample(sorted(index), min(count, len(index)))
+    drawn = [key for key in sorted(index) if not study.kind(index[key]["kind"]).text]  # text lies in another store
+    chosen = list(keys) or random.Random(seed).sample(drawn, min(count, len(drawn)))
     rows = []
     for key in chosen:
         with tempfile.TemporaryDirectory() as folder:

@@ -115,7 +115,7 @@ class Subject:
 
     def pairs(self, split: str, bare: bool = False) -> list[Pair]:
         """The pairs of a split; `bare` as of `helpers.corpora.read_pairs`."""
-        return corpora.read_pairs(self.folder / f"{split}.jsonl", bare)
+        return corpora.read_pairs(corpora.file(self.folder, split), bare)
 
     @cached_property
     def dev(self) -> list[Pair]:

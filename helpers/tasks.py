@@ -107,10 +107,10 @@ class Task:
 
     def pairs(self, split: str) -> list[Pair]:
         """The sentence or document pairs of a split."""
-        return corpora.read_pairs(self.folder / f"{split}.jsonl")
+        return corpora.read_pairs(corpora.file(self.folder, split))
 
     def _encoded(self, split: str) -> Any:
-        path = self.folder / f"{split}.jsonl"
+        path = corpora.file(self.folder, split)
         if self.kind == LANGUAGE:
             ids = self.source.encode_all([text.text for text in texts.read_texts(path)])
             return texts.blocks([row[:-1] for row in ids], self.source.eos, self.block)

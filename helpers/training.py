@@ -301,7 +301,7 @@ def _trained(
     model = models.build(spec["model"], source.size, target.size, spec["seed"]).to(models.device())
     plan = spec["training"]
     data = {
-        name: tokens.encode(corpora.read_pairs(corpus / f"{name}.jsonl", bare=True), source, target, models.MAX_POSITIONS)
+        name: tokens.encode(corpora.read_pairs(corpora.file(corpus, name), bare=True), source, target, models.MAX_POSITIONS)
         for name in ("train", "dev")
     }
 
@@ -328,7 +328,7 @@ def _opened(spec: Mapping[str, Any], splits: tuple[str, ...], control: Mapping[s
         yield model
 
 
-MODEL = study.Kind("model", 1, _build, lambda spec: [corpora.recipe(spec["corpus"])], opened=_opened)
+MODEL = study.Kind("model", 1, _build, lambda spec: [study.Need(corpora.recipe(spec["corpus"]), weights=True)], opened=_opened)
 
 
 def translate(model, texts: list[str], source, target, beam: int = 1, batch: int = 64, label: str = "translating") -> list[str]:

@@ -90,6 +90,25 @@ def read_pairs(path: Path, bare: bool = False) -> list[Pair]:
     return pairs
 
 
+def file(folder: Path, split: str, within: str = "") -> Path:
+    """The file of a split of a prepared corpus, or of what its part `within` says of it.
+
+    Training text lies apart, with what is large: who reads a test set of a published corpus does not wait for it. It is made
+    here if only the rest is there.
+    """
+    whole = folder / within / f"{split}.jsonl"
+    if split != "train" or whole.exists():  # a store may be older than this
+        return whole
+    return study.at(folder).weights / within / whole.name
+
+
+def _part(place: study.Place, split: str, within: str = "") -> Path:
+    """The file that `file` finds, for who makes it."""
+    folder = (place.weights if split == "train" else place.results) / within
+    folder.mkdir(exist_ok=True)
+    return folder / f"{split}.jsonl"
+
+
 def spec(settings: Mapping[str, Any], language: str, register: str, seed: int) -> dict[str, Any]:
     """Everything that a prepared corpus depends on.
 
@@ -142,9 +161,9 @@ def prepare(spec: Mapping[str, Any]) -> Path:
     Returns
     -------
     pathlib.Path
-        A folder with train.jsonl, dev.jsonl, one file a test set, source.json and target.json (vocabularies) and
-        report.csv. Everything is lower-cased, as in the paper's recipe (appendix B.1). Of a spec that names a task it is
-        that of `helpers.corpora.texts.prepare`, of dialogues that of `helpers.corpora.dialogues.prepare`.
+        A folder with dev.jsonl, one file a test set, source.json and target.json (vocabularies) and report.csv; where the
+        training text is says `file`. Everything is lower-cased, as in the paper's recipe (appendix B.1). Of a spec that names
+        a task it is that of `helpers.corpora.texts.prepare`, of dialogues that of `helpers.corpora.dialogues.prepare`.
     """
     return recipe(spec).results
 
@@ -155,7 +174,7 @@ def _build(spec: Mapping[str, Any], place: study.Place) -> None:
     folder = place.results
     splits = _controlled(spec) if spec["corpus"] == "controlled" else _natural(spec, folder)
     for name, pairs in splits.items():
-        write_pairs(folder / f"{name}.jsonl", [_lower(pair) for pair in pairs])
+        write_pairs(_part(place, name), [_lower(pair) for pair in pairs])
     for side in ("source", "target"):
         texts = (getattr(pair, side) for pair in splits["train"])
         tokens.learn_vocabulary(texts, spec["vocabulary"]).save(str(folder / f"{side}.json"))
@@ -207,7 +226,7 @@ def parsed(folder: Path, split: str, parser: str = "spacy") -> list[Pair]:
     parser : str
         For pairs that carry no trees: "spacy", "stanza", or the path of a CoNLL-U file.
     """
-    pairs = read_pairs(folder / f"{split}.jsonl")
+    pairs = read_pairs(file(folder, split))
     if pairs[0].words:
         return pairs
     described = {"corpus": study.at(folder).spec, "split": split, "parser": parser}
@@ -224,7 +243,7 @@ def parses(corpus: Mapping[str, Any], split: str = "dev", parser: str = "spacy")
 def _parse(spec: Mapping[str, Any], place: study.Place) -> None:
     from helpers.corpora import parsing
 
-    pairs = read_pairs(prepare(spec["corpus"]) / f"{spec['split']}.jsonl")
+    pairs = read_pairs(file(prepare(spec["corpus"]), spec["split"]))
     write_pairs(place.results / f"{spec['split']}.jsonl", parsing.annotate(pairs, parsing.parser(spec["parser"])))
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from helpers import study
-from helpers.corpora import Pair, texts, tokens, write_pairs
+from helpers.corpora import Pair, _part, file, texts, tokens, write_pairs
 from helpers.study import StudyError
 
 LAYOUT = "dialogue"
@@ -171,11 +171,12 @@ def prepare(spec: Mapping[str, Any]) -> Path:
     Returns
     -------
     pathlib.Path
-        A folder with train.jsonl, dev.jsonl and test.jsonl: pairs of dialogue, cut to `longest` subwords at a word's end, and
-        summary, with the words; the whole dialogues in dialogues/; vocabulary.json where one is learnt, on dialogues and
-        summaries of train together; and report.csv, one row a split: `rows` read, which are the sum of those `empty`, those
-        whose dialogue stands in a test set, or of train's in dev (`overlap`), those with the dialogue of a row before
-        (`duplicate`), those `over_limit` and those `kept`; `cut` of these are cut, and `mentions_lost` gold mentions with them.
+        A folder with dev.jsonl and test.jsonl (train.jsonl lies apart, as `helpers.corpora.file` says): pairs of dialogue, cut
+        to `longest` subwords at a word's end, and summary, with the words; the whole dialogues in dialogues/; vocabulary.json
+        where one is learnt, on dialogues and summaries of train together; and report.csv, one row a split: `rows` read, which
+        are the sum of those `empty`, those whose dialogue stands in a test set, or of train's in dev (`overlap`), those with
+        the dialogue of a row before (`duplicate`), those `over_limit` and those `kept`; `cut` of these are cut, and
+        `mentions_lost` gold mentions with them.
 
     Raises
     ------
@@ -197,7 +198,7 @@ def _build(spec: Mapping[str, Any], place: study.Place) -> None:
         tokens.learn_vocabulary(train, spec["vocabulary"]).save(str(folder / "vocabulary.json"))
     subwords = vocabulary(spec, folder)
     for (name, rows), counts in zip(splits.items(), report, strict=True):
-        write_dialogues(folder / "dialogues" / f"{name}.jsonl", rows)
+        write_dialogues(_part(place, name, "dialogues"), rows)
         sizes = kept_words(rows, subwords, spec["longest"])
         pairs = []
         for row, size in zip(rows, sizes, strict=True):
@@ -206,7 +207,7 @@ def _build(spec: Mapping[str, Any], place: study.Place) -> None:
             pairs.append(Pair(row.source if whole else " ".join(words), row.target, words, origin=row.origin))
             counts["cut"] += not whole
             counts["mentions_lost"] += sum(stop > size for cluster in row.clusters for _, stop in cluster)
-        write_pairs(folder / f"{name}.jsonl", pairs)
+        write_pairs(_part(place, name), pairs)
     pd.DataFrame(report)[["split", *REPORT]].to_csv(folder / "report.csv", index=False)
 
 
@@ -299,10 +300,12 @@ def resolved(folder: Path, split: str, by: str) -> list[tuple[Cluster, ...]]:
     """
     from helpers.corpora import resolving
 
-    rows = read_dialogues(folder / "dialogues" / f"{split}.jsonl")
+    rows = read_dialogues(file(folder, split, "dialogues"))
     if by == "gold":
         return resolving.resolver(by)(rows)
-    found = study.read_json(clusters(study.at(folder).spec, split, by).results / "clusters.json")
+    made = clusters(study.at(folder).spec, split, by)
+    path = made.results / "clusters.json"
+    found = study.read_json(path if split != "train" or path.exists() else made.weights / path.name)
     return [tuple(tuple(tuple(span) for span in cluster) for cluster in row) for row in found]
 
 
@@ -319,8 +322,11 @@ def clusters(corpus: Mapping[str, Any], split: str, by: str) -> study.Recipe:
 def _resolve(spec: Mapping[str, Any], place: study.Place) -> None:
     from helpers.corpora import resolving
 
-    rows = read_dialogues(prepare(spec["corpus"]) / "dialogues" / f"{spec['split']}.jsonl")
-    study.write_json(place.results / "clusters.json", resolving.resolver(spec["by"])(rows))
+    rows = read_dialogues(file(prepare(spec["corpus"]), spec["split"], "dialogues"))
+    folder = place.weights if spec["split"] == "train" else place.results  # as large as the text
+    study.write_json(folder / "clusters.json", resolving.resolver(spec["by"])(rows))
 
 
-CLUSTERS = study.Kind("clusters", 1, _resolve, lambda spec: [DIALOGUES.of(spec["corpus"])], text=True)
+CLUSTERS = study.Kind(
+    "clusters", 1, _resolve, lambda spec: [study.Need(DIALOGUES.of(spec["corpus"]), spec["split"] == "train")], text=True
+)

@@ -25,7 +25,7 @@ from pathlib import Path
 from typing import Any
 
 from helpers import study
-from helpers.corpora import Pair, parsing, write_pairs
+from helpers.corpora import Pair, _part, parsing, write_pairs
 from helpers.study import StudyError
 
 SUMMARIZATION, MODELLING = "summarization", "language modelling"
@@ -195,8 +195,9 @@ def prepare(spec: Mapping[str, Any]) -> Path:
     Returns
     -------
     pathlib.Path
-        A folder with train.jsonl, dev.jsonl and test.jsonl (and wikitext.jsonl beside novels), all lower-cased: pairs of
-        document and summary, or texts; vocabulary.json, learnt on documents and summaries of train together; and report.csv,
+        A folder with dev.jsonl and test.jsonl (and wikitext.jsonl beside novels; train.jsonl lies apart, as
+        `helpers.corpora.file` says), all lower-cased: pairs of document and summary, or texts; vocabulary.json, learnt on
+        documents and summaries of train together; and report.csv,
         one row a split: `rows` read, which are the sum of those `empty`, those whose document stands in a test set, or of
         train's in dev (`overlap`), those with the document of a row before (`duplicate`), those `over_limit`, and those
         `kept`; `cut` of these are documents cut to `longest` words. Documents count as the same by what is left of them, case,
@@ -221,7 +222,7 @@ def _build(spec: Mapping[str, Any], place: study.Place) -> None:
         if not rows:
             raise StudyError(f"Nothing is left of {spec['name']} in {name}: lower the other splits or take more text.")
         write = write_pairs if spec["task"] == SUMMARIZATION else write_texts
-        write(place.results / f"{name}.jsonl", rows)
+        write(_part(place, name), rows)
     sides = ("source", "target") if spec["task"] == SUMMARIZATION else ("text",)
     texts = (getattr(row, side) for row in splits["train"] for side in sides)
     tokens.learn_vocabulary(texts, spec["vocabulary"]).save(str(place.results / "vocabulary.json"))

@@ -111,7 +111,7 @@ def _follow(spec: Mapping[str, Any], place: study.Place) -> None:
     values.write(place.results / FILE, {step: values.read(place.work / f"{step}.json.gz") for step in spec["steps"]})
 
 
-SNAPSHOTS = study.Kind("snapshots", 1, _follow, lambda spec: [corpora.recipe(spec["start"]["corpus"])])
+SNAPSHOTS = study.Kind("snapshots", 1, _follow, lambda spec: [study.Need(corpora.recipe(spec["start"]["corpus"]), True)])
 DESCRIBED = Analysis("what heads do", 1, lambda studied, **options: describe(studied.subject, studied.subject.model, **options))
 
 

@@ -464,7 +464,7 @@ def _build(spec: Mapping[str, Any], place: study.Place) -> None:
 
 
 def _needs(spec: Mapping[str, Any]) -> Iterator[study.Recipe | study.Need]:
-    yield corpora.recipe(spec["corpus"])
+    yield study.Need(corpora.recipe(spec["corpus"]), weights=True)
     start, settled = spec.get("start", {}), spec.get("cut", {}).get("settled")
     if "stage" in start:  # of a start that has to settle the results say when it had; a shorter one is then made by the way
         yield study.Need(run(start), weights=not settled)

@@ -385,7 +385,7 @@ def clusters_of(folder: Path, split: str, by: str) -> list[tuple[dialogues.Clust
 
     name, _, change = by.partition("+")
     if name == "none":
-        return [()] * len(corpora.read_pairs(folder / f"{split}.jsonl"))
+        return [()] * len(corpora.read_pairs(corpora.file(folder, split)))
     clusters = dialogues.resolved(folder, split, name)
     if change == "shuffled":
         return resolving.shuffled(clusters, 0)
@@ -399,7 +399,7 @@ def clusters_of(folder: Path, split: str, by: str) -> list[tuple[dialogues.Clust
 @lru_cache(maxsize=8)
 def _encoded(folder: Path, split: str, checkpoint: str, corpus: str) -> list[tuple[list[int], list[int]]]:
     """Of each text of a split its token ids, and of each token its word."""
-    side, pairs = tasks.of(json.loads(corpus), checkpoint).source, corpora.read_pairs(folder / f"{split}.jsonl")
+    side, pairs = tasks.of(json.loads(corpus), checkpoint).source, corpora.read_pairs(corpora.file(folder, split))
     ids = side.encode_all([pair.source for pair in pairs])
     return [(row, side.word_ids(pair.source, pair.words)) for row, pair in zip(ids, pairs, strict=True)]
 
@@ -467,7 +467,7 @@ def _build(spec: Mapping[str, Any], place: study.Place) -> None:
 
 
 def _needs(spec: Mapping[str, Any]) -> Iterator[study.Recipe | study.Need]:
-    yield corpora.recipe(spec["corpus"])
+    yield study.Need(corpora.recipe(spec["corpus"]), weights=True)
     if (start := spec.get("start", {})) and "splits" not in spec:  # else it is a control's needs that are asked for
         yield from [study.Need(run(start), weights=True)] if "stage" in start else subjects.needs(start)
     if control := spec.get("control"):
@@ -477,13 +477,15 @@ def _needs(spec: Mapping[str, Any]) -> Iterator[study.Recipe | study.Need]:
             yield from links_needs(spec, control, spec.get("splits", ("train", "dev")))
 
 
-def links_needs(spec: Mapping[str, Any], links: Mapping[str, Any], splits: Iterable[str]) -> Iterator[study.Recipe]:
+def links_needs(
+    spec: Mapping[str, Any], links: Mapping[str, Any], splits: Iterable[str]
+) -> Iterator[study.Recipe | study.Need]:
     """What the links of some splits of a run's dialogues are read from, where a resolver has to find them."""
     by = links["links"].partition("+")[0]
     if links["matrix"] == "arcs":
         yield from (need for split in splits for need in corpora.parses(spec["corpus"], split))
     elif by not in ("none", "gold"):
-        yield from (dialogues.clusters(spec["corpus"], split, by) for split in splits)
+        yield from (study.Need(dialogues.clusters(spec["corpus"], split, by), split == "train") for split in splits)
 
 
 @contextmanager

@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 from scipy import stats
 
-from helpers import intervals, scoring, study, tasks
+from helpers import corpora, intervals, scoring, study, tasks
 from helpers.coreference_scores import conll_f1, coreference_scores
 from helpers.corpora import conversations, dialogues, resolving
 from helpers.measures import agreement
@@ -91,7 +91,7 @@ def boards(settings: Mapping[str, Any], parts: Mapping[str, Named], seed: int) -
 
 @lru_cache(maxsize=4)
 def _dialogues(folder: Path, split: str) -> list[dialogues.Dialogue]:
-    return dialogues.read_dialogues(folder / "dialogues" / f"{split}.jsonl")
+    return dialogues.read_dialogues(corpora.file(folder, split, "dialogues"))
 
 
 def right_people(texts: Sequence[str], told: Sequence[dialogues.Dialogue]) -> np.ndarray:

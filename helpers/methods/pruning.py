@@ -18,7 +18,7 @@ import numpy as np
 import pandas as pd
 import torch
 
-from helpers import heads, measures, models, study, subjects, tasks, training
+from helpers import corpora, heads, measures, models, study, subjects, tasks, training
 from helpers.corpora import tokens
 from helpers.heads.sites import ADDRESS, KINDS
 from helpers.measures.importance import leave_one_out
@@ -316,6 +316,7 @@ def _train_only(model, kinds: tuple[str, ...]) -> None:
 def _needs(spec: Mapping[str, Any]) -> Iterator[study.Recipe | study.Need]:
     method = spec["method"]
     scratch = method["name"] == "scratch"  # from random weights: only the shape of the start counts
+    yield study.Need(corpora.recipe(spec["start"]["corpus"]), weights=True)
     yield from (need[0] if scratch and isinstance(need, study.Need) else need for need in subjects.needs(spec["start"]))
     if "like" in method:
         yield run(method["like"])

@@ -70,7 +70,7 @@ def _read_index(path: Path, changed: tuple[int, ...]) -> dict[str, dict[str, Any
 
 def offers(recipe: Recipe, weights: bool) -> bool:
     """Whether a run is published, with weights if they are wanted; its archives are not checked."""
-    entry = {} if ignored(recipe.key) or recipe.kind.text else index().get(recipe.key, {})
+    entry = {} if ignored(recipe.key) else index().get(recipe.key, {})
     parts = entry.get("parts", {})
     return bool(parts) and (not weights or "weights" in parts or not entry.get("trains", False))
 
@@ -83,7 +83,7 @@ def fetch(recipe: Recipe, weights: bool) -> bool:
     bool
         Whether it is there now. Where an archive is missing or damaged, or the run is of another version, a sentence says so.
     """
-    if ignored(recipe.key) or recipe.kind.text:
+    if ignored(recipe.key):
         return False
     if not offers(recipe, weights):
         if why := _why_not(recipe):

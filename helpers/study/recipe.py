@@ -74,7 +74,8 @@ class Kind:
     needs : callable
         spec -> recipes, or `Need`s, that `build` may read. Their keys are part of the key.
     text : bool
-        Text lies among the data; no device has a part in it, and it is never published.
+        Text lies among the data, and no device has a part in it. Of text generated text alone is published, without what
+        models are trained on.
     job : str
         "own": made in a job of its own; "with": a matter of seconds, in the job of what it reads; "shared": in one job with
         others that wait for the same.

@@ -147,10 +147,11 @@ def recipes() -> dict[str, Callable[[], Recipe]]:
 def taken(recipe: Recipe) -> dict[str, Any]:
     """The fingerprint of a recipe: its version, and of every file and column of its results some numbers, or digests."""
     found: dict[str, Any] = {}
-    for file in sorted(recipe.results.rglob("*")):
+    parts = [recipe.results] + ([recipe.weights] if recipe.kind.text else [])  # training text is a large part of its own
+    for file, part in sorted((file, folder) for folder in parts for file in folder.rglob("*")):
         if file.is_file() and file.name != "seconds.json":
-            for column, part in columns(file):
-                found[f"{file.relative_to(recipe.results)}: {column}"] = summed(part)
+            for column, values_of in columns(file):
+                found[f"{file.relative_to(part)}: {column}"] = summed(values_of)
     if (recipe.folder / "weights" / "model.safetensors").exists():
         for name, tensor in load_file(recipe.folder / "weights" / "model.safetensors").items():
             if not name.endswith(UNSEEN):

@@ -89,11 +89,11 @@ def made(name="dialogues", sizes=SIZES, seed=3, tokenizer=""):
 
 
 def pairs(folder, split):
-    return corpora.read_pairs(folder / f"{split}.jsonl")
+    return corpora.read_pairs(corpora.file(folder, split))
 
 
 def whole(folder, split):
-    return dialogues.read_dialogues(folder / f"dialogues/{split}.jsonl")
+    return dialogues.read_dialogues(corpora.file(folder, split, "dialogues"))
 
 
 def report(folder):
@@ -221,9 +221,11 @@ def test_the_same_spec_makes_the_same_files(store, tmp_path, monkeypatch):
     first = made()
     monkeypatch.setenv("HEADS_DATA", str(tmp_path / "again"))
     again = made()
-    names = {str(path.relative_to(first)) for path in first.rglob("*") if path.is_file()}
-    files = {f"{folder}{split}.jsonl" for split in SPLITS for folder in ("", "dialogues/")}
-    assert names == files | {"report.csv", "vocabulary.json"}
+    first, again = first.parent, again.parent
+    names = {str(path.relative_to(first)) for path in first.rglob("*") if path.is_file() and path.name != "made.json"}
+    parts = {"train": "weights", "dev": "results", "test": "results"}  # training text lies apart
+    files = {f"{part}/{folder}{split}.jsonl" for split, part in parts.items() for folder in ("", "dialogues/")}
+    assert names == files | {"results/report.csv", "results/vocabulary.json"}
     assert first != again and all((first / name).read_bytes() == (again / name).read_bytes() for name in names)
 
 

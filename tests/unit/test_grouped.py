@@ -640,7 +640,7 @@ def test_further_training_starts_from_the_converged_model(made):
 
 
 def test_a_pretrained_model_can_be_grouped(made, elsewhere, tmp_path):
-    pairs = corpora.read_pairs(corpora.prepare(tiny_groups.start()["corpus"]) / "train.jsonl")
+    pairs = corpora.read_pairs(corpora.file(corpora.prepare(tiny_groups.start()["corpus"]), "train"))
     inner = tokens.learn_vocabulary([text for pair in pairs for text in (pair.source, pair.target)], 150)
     inner.post_processor = TemplateProcessing(single="$A </s>", special_tokens=[("</s>", 1)])
     tokenizer = PreTrainedTokenizerFast(tokenizer_object=inner, pad_token="<pad>", eos_token="</s>", unk_token="<unk>")

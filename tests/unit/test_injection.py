@@ -106,7 +106,7 @@ def by_hand(of, splits, form="full", span="first", clusters=None):
     """Of each text its ids and matrix by loops over what is known of the whole dialogues, and how many mentions were lost."""
     found, lost = [], 0
     for split in splits:
-        told = dialogues.read_dialogues(of.folder / "dialogues" / f"{split}.jsonl")
+        told = dialogues.read_dialogues(corpora.file(of.folder, split, "dialogues"))
         for place, (pair, row) in enumerate(zip(of.pairs(split), told, strict=True)):
             words, kept = of.source.word_ids(pair.source, pair.words), []
             for cluster in clusters(split)[place] if clusters else row.clusters:
@@ -405,7 +405,7 @@ def test_mentions_beyond_the_limit_are_dropped_and_counted(plan):
     run = plan.plain()
     of = injection.task(run)
     for split in ("dev", "test"):
-        told = dialogues.read_dialogues(of.folder / "dialogues" / f"{split}.jsonl")
+        told = dialogues.read_dialogues(corpora.file(of.folder, split, "dialogues"))
         kept = [len(pair.words) for pair in of.pairs(split)]
         assert all(size < len(row.words) for size, row in zip(kept, told, strict=True))
         starts = [(mention[0], size) for row, size in zip(told, kept, strict=True) for c in row.clusters for mention in c]

@@ -211,7 +211,8 @@ def test_what_runs_need():
     """The model that they start from with its text, the run whose heads they count, and what heads are chosen by."""
     sweeps = tiny_sweep.sweeps()
     start, runs = sweeps["encoder"]["start"], sweeps["encoder"]["runs"]
-    whole = {corpora.recipe(start["corpus"]): False, training.trained(start): True}
+    whole = {corpora.recipe(start["corpus"]): True, training.trained(start): True}  # with its training text
+    read = {corpora.recipe(start["corpus"]): False, training.trained(start): True}
     like, scores = {pruning.run(runs["L0 0.03"]): False}, {pruning.scored(start, 4): False}
     wanted = {
         **dict.fromkeys(("control", "floor", "L0 0.003", "L0, half-open start, 0.03"), whole),
@@ -222,10 +223,12 @@ def test_what_runs_need():
         assert dict(pruning.run(runs[name]).needs) == needs, name
         assert dict(tasks.put_out(pruning.run(runs[name]), 1).needs) == {pruning.run(runs[name]): True}
     gated = {pruning.run(run): False for run in runs.values() if run["method"]["name"] == "l0"}
-    assert dict(pruning.removed_at_once(sweeps["encoder"]).needs) == whole | scores | gated and len(gated) == 5
-    assert dict(pruning.scored(start, 4).needs) == whole
+    assert dict(pruning.removed_at_once(sweeps["encoder"]).needs) == read | scores | gated and len(gated) == 5
+    assert dict(pruning.scored(start, 4).needs) == read
     scratch = sweeps["all"]["runs"]["scratch 0.03"]
-    assert dict(pruning.run(scratch).needs) == dict.fromkeys(whole, False) | {pruning.run(scratch["method"]["like"]): False}
+    assert dict(pruning.run(scratch).needs) == {**whole, training.trained(start): False} | {
+        pruning.run(scratch["method"]["like"]): False
+    }
 
 
 # --- what a run trains -----------------------------------------------------------------------------------------------
@@ -455,7 +458,7 @@ def checkpoint(swept, tmp_path_factory):
     folder = tmp_path_factory.mktemp("tiny-marian")
     with pytest.MonkeyPatch.context() as patch:
         tiny_sweep.go_to(tmp_path_factory.getbasetemp(), patch)
-        pairs = corpora.read_pairs(corpora.prepare(swept["encoder"]["start"]["corpus"]) / "train.jsonl")
+        pairs = corpora.read_pairs(corpora.file(corpora.prepare(swept["encoder"]["start"]["corpus"]), "train"))
     inner = tokens.learn_vocabulary([text for pair in pairs for text in (pair.source, pair.target)], 200)
     inner.post_processor = TemplateProcessing(single="$A </s>", special_tokens=[("</s>", 1)])
     tokenizer = PreTrainedTokenizerFast(tokenizer_object=inner, pad_token="<pad>", eos_token="</s>", unk_token="<unk>")

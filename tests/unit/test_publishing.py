@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from helpers import publishing, study, subjects, tasks, training
+from helpers import corpora, publishing, study, subjects, tasks, training
 from helpers.study import Need, StudyError, published, values
 
 CHANGED = {
@@ -31,7 +31,7 @@ def made(tmp_path, monkeypatch):
 def test_what_is_published_is_read_in_an_empty_store_without_training(made, tmp_path, monkeypatch):
     model, put_out = made
     said = publishing.publish({publishing.OF_MODELS: [Need(model)], "other": [Need(put_out)]})
-    assert said.startswith("2 published") and published.size() > 0
+    assert said.startswith("3 published")  # with their text and published.size() > 0
     before = {file.name: file.read_bytes() for recipe in made for file in recipe.results.iterdir()}
     weights = study.digest(model.weights / "model.safetensors")
     monkeypatch.setenv("HEADS_RUNS", str(tmp_path / "elsewhere"))
@@ -39,6 +39,29 @@ def test_what_is_published_is_read_in_an_empty_store_without_training(made, tmp_
     assert {file.name: file.read_bytes() for recipe in made for file in recipe.results.iterdir()} == before
     assert study.digest(model.weights / "model.safetensors") == weights
     assert not (tmp_path / "elsewhere" / "work").exists()
+
+
+def test_published_text_is_read_without_what_models_are_trained_on(made, tmp_path, monkeypatch):
+    model, _ = made
+    text = corpora.recipe(model.spec["corpus"])
+    folder, train = text.results, corpora.file(text.results, "train").read_bytes()
+    before = {file.name: file.read_bytes() for file in folder.iterdir()}
+    publishing.publish({"one": [Need(text)]})
+    assert list(published.index()[text.key]["parts"]) == ["results"] and "train.jsonl" not in before
+    monkeypatch.setenv("HEADS_DATA", str(tmp_path / "elsewhere"))
+    assert text.made() and not text.made(weights=True)
+    with monkeypatch.context() as patch:
+        patch.setattr(corpora, "_controlled", lambda spec: pytest.fail("a published text was generated"))
+        assert {file.name: file.read_bytes() for file in corpora.prepare(text.spec).iterdir()} == before
+    assert corpora.file(corpora.prepare(text.spec), "train").read_bytes() == train  # made for who trains
+    assert {file.name: file.read_bytes() for file in text.results.iterdir()} == before
+
+
+def test_natural_text_is_never_published(made):
+    text = study.Recipe(corpora.PAIRS, {"corpus": "natural", "language": "de", "register": "local"})
+    said = study.Recipe(study.kind("clusters"), {"corpus": {"corpus": "natural"}, "split": "test", "by": "rule"})
+    assert not publishing._generated(text) and not publishing._generated(said)
+    assert publishing._generated(corpora.recipe(made[0].spec["corpus"]))
 
 
 def test_weights_are_published_of_the_models_that_the_study_is_about_alone(made):
@@ -68,10 +91,11 @@ def test_what_notebooks_no_longer_read_is_dropped_and_too_much_changes_nothing(m
     publishing.publish({"one": [Need(put_out)]})
     with pytest.raises(StudyError, match="MB"):
         publishing.publish({publishing.OF_MODELS: [Need(model)]}, limit=1e-4)
-    assert set(published.index()) == {model.key, put_out.key}
+    text = corpora.recipe(model.spec["corpus"]).key
+    assert set(published.index()) == {model.key, put_out.key, text}
     publishing.publish({"one": [Need(model)]})
-    assert set(published.index()) == {model.key}
-    assert {file.name.split(".")[0] for file in published.folder().glob("*/*.xz")} == {model.key}
+    assert set(published.index()) == {model.key, text}
+    assert {file.name.split(".")[0] for file in published.folder().glob("*/*.xz")} == {model.key, text}
 
 
 def test_a_run_made_anew_is_the_published_one_to_the_last_digit(made):

@@ -34,7 +34,7 @@ def trained_by_hand(spec, steps):
     folder = corpora.prepare(spec["corpus"])
     source, target = tokens.sides(folder)
     model = models.build(spec["model"], source.size, target.size, spec["seed"])
-    text = tokens.encode(corpora.read_pairs(folder / "train.jsonl"), source, target)
+    text = tokens.encode(corpora.read_pairs(corpora.file(folder, "train")), source, target)
     plan = spec["training"]
     groups, epoch = [], 0
     while len(groups) < steps:

@@ -111,7 +111,7 @@ def test_documents_and_summaries_share_a_vocabulary(made):
 
 def test_batches_of_blocks(made):
     task = made[LANGUAGE]
-    ids = task.source.encode_all([text.text for text in texts.read_texts(task.folder / "train.jsonl")])
+    ids = task.source.encode_all([text.text for text in texts.read_texts(corpora.file(task.folder, "train"))])
     stream = [token for row in ids for token in row][:-1]  # documents with an end of text between each two
     blocks = [tuple(stream[at : at + 32]) for at in range(0, len(stream) - 31, 32)]
     batches = list(task.epoch(400, 5, CPU)(0))

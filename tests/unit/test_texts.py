@@ -161,14 +161,14 @@ def test_no_folder_or_file(root, monkeypatch, tmp_path):
 def test_controlled_splits_are_full_and_share_nothing(name):
     folder = made(name, SIZES)
     read = corpora.read_pairs if name == "reports" else texts.read_texts
-    splits = {split: read(folder / f"{split}.jsonl") for split in ("train", "dev", "test")}
+    splits = {split: read(corpora.file(folder, split)) for split in ("train", "dev", "test")}
     assert {split: len(rows) for split, rows in splits.items()} == {"train": 60, "dev": 10, "test": 10}
     rows = [row for rows in splits.values() for row in rows]
     said = [row.source if name == "reports" else row.text for row in rows]
     assert len(set(said)) == 80 and all(text == text.lower() for text in said)
     assert {row.origin for row in rows} == {f"controlled-{name}"}
     more = made(name, SIZES | {"train": 90})
-    assert read(more / "test.jsonl") == splits["test"] and read(more / "train.jsonl")[:60] == splits["train"]
+    assert read(more / "test.jsonl") == splits["test"] and read(corpora.file(more, "train"))[:60] == splits["train"]
     assert read(made(name, SIZES, 4) / "test.jsonl") != splits["test"]
 
 
@@ -178,7 +178,7 @@ def test_repeated_controlled_text_is_left_out_and_counted(monkeypatch):
     again = (Text(f"Text {number}.", "x") for number in [1, 1, 2, 1, 3, 3, 4, 2, 5, 6])
     monkeypatch.setattr(tales, "stories", lambda seed: again)
     folder = made("stories", SIZES | {"test": 2, "dev": 1, "train": 3})
-    assert [text.text for text in texts.read_texts(folder / "train.jsonl")] == ["text 4.", "text 5.", "text 6."]
+    assert [text.text for text in texts.read_texts(corpora.file(folder, "train"))] == ["text 4.", "text 5.", "text 6."]
     found = report(folder)
     assert found["rows"].tolist() == [3, 2, 5] and found["kept"].tolist() == [2, 1, 3]
     assert found["duplicate"].tolist() == [1, 0, 0] and found["overlap"].tolist() == [0, 1, 2]
@@ -188,7 +188,7 @@ def test_one_vocabulary_serves_documents_and_summaries():
     folder = made("reports", SIZES | {"longest": 1})  # whatever else is learnt can only come from summaries
     subwords = texts.subwords(folder)
     assert 50 < subwords.size <= 300 and (folder / "vocabulary.json").exists()
-    pair = corpora.read_pairs(folder / "train.jsonl")[0]
+    pair = corpora.read_pairs(corpora.file(folder, "train"))[0]
     assert len(pair.source.split()) == 1
     assert subwords.decode_all(subwords.encode_all([pair.target]))[0].replace(" ", "") == pair.target.replace(" ", "")
 
@@ -204,7 +204,7 @@ def test_a_document_of_test_or_dev_is_in_no_other_split(root):
     write_rows(root / "samsum/val.jsonl.xz", [*blue, white[3]])
     write_rows(root / "samsum/test.jsonl.xz", [*white, white[0]])
     folder = made("samsum")
-    keys = {s: [normalise(p.source) for p in corpora.read_pairs(folder / f"{s}.jsonl")] for s in ("train", "dev", "test")}
+    keys = {s: [normalise(p.source) for p in corpora.read_pairs(corpora.file(folder, s))] for s in ("train", "dev", "test")}
     for one, other in itertools.combinations(keys, 2):
         assert not set(keys[one]) & set(keys[other]), (one, other)
     assert len(keys["train"]) == len(set(keys["train"])) == 30 and len(keys["dev"]) == 8 and len(keys["test"]) == 13
@@ -234,7 +234,7 @@ def test_the_first_summary_is_the_reference_where_there_are_three(root):
 
 def test_a_smaller_split_is_part_of_a_larger_one(root):
     def split(name, seed=3, **sizes):
-        return [pair.source for pair in corpora.read_pairs(made("samsum", ALL | sizes, seed) / f"{name}.jsonl")]
+        return [pair.source for pair in corpora.read_pairs(corpora.file(made("samsum", ALL | sizes, seed), name))]
 
     whole, some, few = split("train"), split("train", train=20), split("train", train=5)
     assert len(few) == 5 and some[:5] == few and whole[:20] == some and len(whole) == 30
@@ -290,7 +290,7 @@ def test_damaged_files_are_named(root):
 
 def test_novels_are_split_by_book(root):
     folder = made("novels")
-    books = {s: {text.origin for text in texts.read_texts(folder / f"{s}.jsonl")} for s in ("train", "dev", "test")}
+    books = {s: {text.origin for text in texts.read_texts(corpora.file(folder, s))} for s in ("train", "dev", "test")}
     assert [len(books[split]) for split in ("train", "dev", "test")] == [8, 1, 1]
     assert len(set().union(*books.values())) == 10
     held = {texts.read_texts(made("novels", ALL, seed) / "test.jsonl")[0].origin for seed in range(4)}
@@ -386,7 +386,7 @@ def hub(tmp_path, monkeypatch):
 
 def test_a_hub_set_of_articles(hub):
     folder = made("cnn_dailymail", ALL | {"train": 15})
-    sizes = {split: len(corpora.read_pairs(folder / f"{split}.jsonl")) for split in ("train", "dev", "test")}
+    sizes = {split: len(corpora.read_pairs(corpora.file(folder, split))) for split in ("train", "dev", "test")}
     assert sizes == {"train": 15, "dev": 6, "test": 5} == report(folder)["kept"].to_dict()
     assert report(folder).loc["train", ["rows", "over_limit"]].tolist() == [20, 5]
     assert corpora.read_pairs(folder / "test.jsonl")[0].target == "the teacher is away."
@@ -396,7 +396,7 @@ def test_a_hub_set_of_lines_becomes_articles(hub):
     folder = made("wikitext")
     test = texts.read_texts(folder / "test.jsonl")
     assert test == [Text("= a = white . = = b = = second .", "A"), Text("= c = third white .", "C")]
-    assert len(texts.read_texts(folder / "train.jsonl")) == 2
+    assert len(texts.read_texts(corpora.file(folder, "train"))) == 2
 
 
 def test_a_hub_set_without_the_columns_or_the_configuration(hub, monkeypatch):

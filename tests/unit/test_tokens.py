@@ -453,8 +453,9 @@ def test_prepare_writes_a_lower_cased_corpus_once(monkeypatch):
     assert corpora.prepare(spec) == folder
     assert made == [spec]
     assert sorted(f.name for f in folder.iterdir()) == [
-        "dev.jsonl", "source.json", "target.json", "test.jsonl", "train.jsonl",
+        "dev.jsonl", "source.json", "target.json", "test.jsonl",
     ]  # fmt: skip
+    assert len(corpora.read_pairs(corpora.file(folder, "train"))) == 5 and made == [spec]
     pair = corpora.read_pairs(folder / "dev.jsonl")[0]
     assert (pair.source, pair.target) == ("the cat sees .", "кошка видит .")
     assert (pair.words[1], pair.marks[0][1:]) == ("cat", ("кошка", ("кошку",)))

@@ -65,7 +65,7 @@ def pretrained(base: Path) -> str:
     """A folder with a BART of random weights, so large that what it writes depends on its attention, and a tokenizer."""
     folder = base / "injection" / "bart"
     if not folder.exists():
-        pairs = corpora.read_pairs(corpora.prepare(plan().corpus) / "train.jsonl")
+        pairs = corpora.read_pairs(corpora.file(corpora.prepare(plan().corpus), "train"))
         inner = tokens.learn_vocabulary([text for pair in pairs for text in (pair.source, pair.target)], 500)
         inner.post_processor = TemplateProcessing(single="$A </s>", special_tokens=[("</s>", 1)])
         tokenizer = PreTrainedTokenizerFast(tokenizer_object=inner, pad_token="<pad>", eos_token="</s>", unk_token="<unk>")
