@@ -467,7 +467,7 @@ def _build(spec: Mapping[str, Any], place: study.Place) -> None:
 
 
 def _needs(spec: Mapping[str, Any]) -> Iterator[study.Recipe | study.Need]:
-    yield study.Need(corpora.recipe(spec["corpus"]), weights=True)
+    yield study.Need(corpora.recipe(spec["corpus"]), weights="splits" not in spec)  # else a test set is read
     if (start := spec.get("start", {})) and "splits" not in spec:  # else it is a control's needs that are asked for
         yield from [study.Need(run(start), weights=True)] if "stage" in start else subjects.needs(start)
     if control := spec.get("control"):

@@ -323,7 +323,7 @@ else:
 if "ablations" in plan["parts"] and plan["ablation_seeds"] > 1:
     eight = grouped.table_3(run.settings, seed)
     again = tables.ablation_over_seeds(eight, tables.statistics(eight, plan["beam"]))
-    run.table(again.set_index(["model", "row"]), "table3_seeds", seeds=plan["ablation_seeds"])
+    run.table(again.set_index(["model", "row"]), "table3_seeds")
     run.figure(
         drawn.ablation(again),
         "ablation_seeds",

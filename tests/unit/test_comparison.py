@@ -142,7 +142,8 @@ def test_what_contests_need():
     assert dict(table_of(job).needs) == model
     like = pruning.run(job["sweep"]["runs"][f"L0 {PRICE:g}"])
     for run in comparison.contest(job).values():
-        assert dict(pruning.run(run).needs) == model | {like: False, table_of(job): False}
+        trained = model | {corpora.recipe(start["corpus"]): True}  # with its training text
+        assert dict(pruning.run(run).needs) == trained | {like: False, table_of(job): False}
     assert dict(comparison.removed_at_once(job).needs) == model | {table_of(job): False} | dict.fromkeys(gated, False)
     summarizer = every()[SUMMARIZER, 0, SEED]
     assert dict(table_of(summarizer).needs)[injection.run(summarizer["run"])] is True

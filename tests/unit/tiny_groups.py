@@ -21,6 +21,7 @@ CHANGED = {  # groups that are settled before stage 1 ends, but not at the first
     "grouping.first": 0.6, "grouping.alpha": 0.5, "grouping.beta": 0.3, "grouping.which": "V",
     "grouping.weight": 1.0, "grouping.settled": 0.5, "grouping.numbers": [1, 2, 4], "grouping.strengths": [10.0],
     "grouping.probe": 8, "grouping.shots": 4, "grouping.seeds": 1,
+    "grouping.parts": ["peers", "ablations", "numbers", "strengths"],
     "grouping.ladder": [{"head": 2}, {"head": 4, "seeds": 2}], "grouping.ablation_seeds": 2, "grouping.more_heads": 8,
     "grouping.beam": 1, "grouping.converged": 1, "grouping.converged_steps": 6, "grouping.gates.rate": 0.3,
 }  # fmt: skip
