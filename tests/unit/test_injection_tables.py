@@ -537,6 +537,8 @@ def test_changes_by_the_size_of_a_dialogues_largest_cluster(parts):
         assert (lines.dialogues == part.sum()).all() and 0 < part.sum() < len(sizes)
         np.testing.assert_allclose(lines.change[:3], change[part].mean(0))
         assert ((lines.change_low <= lines.change) & (lines.change <= lines.change_high)).all()
+    finely = tables.by_cluster_size(board, [MAIN], "gold", len(sizes) - 1)  # cut at sizes that there are
+    assert finely.drop_duplicates("mentions").dialogues.sum() == len(sizes)
 
 
 def test_masking_in_a_training_setting_is_held_against_its_own_model(parts):
