@@ -102,7 +102,7 @@ def file(folder: Path, split: str, within: str = "") -> Path:
     return study.at(folder).weights / within / whole.name
 
 
-def _part(place: study.Place, split: str, within: str = "") -> Path:
+def new_file(place: study.Place, split: str, within: str = "") -> Path:
     """The file that `file` finds, for who makes it."""
     folder = (place.weights if split == "train" else place.results) / within
     folder.mkdir(exist_ok=True)
@@ -174,7 +174,7 @@ def _build(spec: Mapping[str, Any], place: study.Place) -> None:
     folder = place.results
     splits = _controlled(spec) if spec["corpus"] == "controlled" else _natural(spec, folder)
     for name, pairs in splits.items():
-        write_pairs(_part(place, name), [_lower(pair) for pair in pairs])
+        write_pairs(new_file(place, name), [_lower(pair) for pair in pairs])
     for side in ("source", "target"):
         texts = (getattr(pair, side) for pair in splits["train"])
         tokens.learn_vocabulary(texts, spec["vocabulary"]).save(str(folder / f"{side}.json"))

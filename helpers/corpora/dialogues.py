@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from helpers import study
-from helpers.corpora import Pair, _part, file, texts, tokens, write_pairs
+from helpers.corpora import Pair, file, new_file, texts, tokens, write_pairs
 from helpers.study import StudyError
 
 LAYOUT = "dialogue"
@@ -198,7 +198,7 @@ def _build(spec: Mapping[str, Any], place: study.Place) -> None:
         tokens.learn_vocabulary(train, spec["vocabulary"]).save(str(folder / "vocabulary.json"))
     subwords = vocabulary(spec, folder)
     for (name, rows), counts in zip(splits.items(), report, strict=True):
-        write_dialogues(_part(place, name, "dialogues"), rows)
+        write_dialogues(new_file(place, name, "dialogues"), rows)
         sizes = kept_words(rows, subwords, spec["longest"])
         pairs = []
         for row, size in zip(rows, sizes, strict=True):
@@ -207,7 +207,7 @@ def _build(spec: Mapping[str, Any], place: study.Place) -> None:
             pairs.append(Pair(row.source if whole else " ".join(words), row.target, words, origin=row.origin))
             counts["cut"] += not whole
             counts["mentions_lost"] += sum(stop > size for cluster in row.clusters for _, stop in cluster)
-        write_pairs(_part(place, name), pairs)
+        write_pairs(new_file(place, name), pairs)
     pd.DataFrame(report)[["split", *REPORT]].to_csv(folder / "report.csv", index=False)
 
 

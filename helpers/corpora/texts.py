@@ -25,7 +25,7 @@ from pathlib import Path
 from typing import Any
 
 from helpers import study
-from helpers.corpora import Pair, _part, parsing, write_pairs
+from helpers.corpora import Pair, new_file, parsing, write_pairs
 from helpers.study import StudyError
 
 SUMMARIZATION, MODELLING = "summarization", "language modelling"
@@ -222,7 +222,7 @@ def _build(spec: Mapping[str, Any], place: study.Place) -> None:
         if not rows:
             raise StudyError(f"Nothing is left of {spec['name']} in {name}: lower the other splits or take more text.")
         write = write_pairs if spec["task"] == SUMMARIZATION else write_texts
-        write(_part(place, name), rows)
+        write(new_file(place, name), rows)
     sides = ("source", "target") if spec["task"] == SUMMARIZATION else ("text",)
     texts = (getattr(row, side) for row in splits["train"] for side in sides)
     tokens.learn_vocabulary(texts, spec["vocabulary"]).save(str(place.results / "vocabulary.json"))

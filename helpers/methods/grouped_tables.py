@@ -802,8 +802,7 @@ def over_seeds(frame: pd.DataFrame) -> pd.DataFrame:
         values = part.set_index("seed").value
         row = {"seeds": len(values)}
         for name, these in (("", values), ("change_", values - base.reindex(values.index))):
-            half = scoring.t_half(these)
-            row |= {f"{name}mean": these.mean(), f"{name}low": these.mean() - half, f"{name}high": these.mean() + half}
+            row |= _over(name, these, f"{name}mean")
         rows[panel, method] = row | {"over": intervals.TRAININGS}
     table = pd.DataFrame.from_dict(rows, orient="index")
     table.index = pd.MultiIndex.from_tuples(table.index, names=["panel", "method"])

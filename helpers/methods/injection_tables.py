@@ -316,24 +316,21 @@ def by_cluster_size(board: Board, names: Sequence[str], by: str, parts: int = 3)
     -------
     pandas.DataFrame
         mentions ("4 to 6": of the largest cluster), dialogues, row, metric; value; change, change_low, change_high; over.
+        `EVENTS` are shares of the events of these dialogues.
     """
     clusters = injection.clusters_of(board.task.folder, board.split, by)
     sizes = np.array([max(map(len, row), default=0) for row in clusters])
+    told = np.array([len(row.events) for row in board.dialogues]) if board.known_events else np.ones(len(sizes))
     edges, found = np.unique(np.quantile(sizes, np.linspace(0, 1, parts + 1))), []
     for low, high in pairwise(edges):
         chosen = (sizes > low if low > edges[0] else sizes >= low) & (sizes <= high)
+        scale = [told.mean() / told[chosen].mean() if metric == EVENTS else 1.0 for metric in board.metrics]
         for name in names:
-            own, base = (board.statistics(one)[chosen] for one in (name, injection.PLAIN))
+            own, base = (board.statistics(one)[chosen] * scale for one in (name, injection.PLAIN))
             values, changes = board.interval(own), board.interval(own, base)
             for metric, change in changes.items():
-                told = f"{sizes[chosen].min()} to {sizes[chosen].max()}"
-                row = {
-                    "mentions": told,
-                    "dialogues": int(chosen.sum()),
-                    "row": name,
-                    "metric": metric,
-                    "value": values[metric][0],
-                }
+                row = {"mentions": f"{sizes[chosen].min()} to {sizes[chosen].max()}", "dialogues": int(chosen.sum())}
+                row |= {"row": name, "metric": metric, "value": values[metric][0]}
                 row |= dict(zip(("change", "change_low", "change_high"), change, strict=True))
                 found.append(row | {"over": intervals.SENTENCES})
     return pd.DataFrame(found)

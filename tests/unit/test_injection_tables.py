@@ -526,7 +526,7 @@ def test_a_ceiling_can_be_what_clusters_are_held_against(parts):
 
 def test_changes_by_the_size_of_a_dialogues_largest_cluster(parts):
     rows = {name: parts["main"][name] for name in (PLAIN, MAIN)}
-    board = told_by(rows, 9, 4)
+    board = told_by(rows, 9, 40)
     table = tables.by_cluster_size(board, [MAIN], "gold", 2)
     clusters = injection.clusters_of(board.task.folder, "test", "gold")
     sizes = np.array([max(map(len, row), default=0) for row in clusters])
@@ -539,6 +539,11 @@ def test_changes_by_the_size_of_a_dialogues_largest_cluster(parts):
         assert ((lines.change_low <= lines.change) & (lines.change <= lines.change_high)).all()
     finely = tables.by_cluster_size(board, [MAIN], "gold", len(sizes) - 1)  # cut at sizes that there are
     assert finely.drop_duplicates("mentions").dialogues.sum() == len(sizes)
+    counts = conversations.consistency(board.texts[MAIN], board.dialogues)
+    for told, lines in finely[finely.metric == "events"].groupby("mentions"):  # shares of the events of these alone
+        low, high = map(int, told.split(" to "))
+        own = counts[(sizes >= low) & (sizes <= high)]
+        assert lines.value.item() == pytest.approx(100 * own[:, 2].sum() / own[:, 0].sum())
 
 
 def test_masking_in_a_training_setting_is_held_against_its_own_model(parts):
