@@ -17,7 +17,8 @@ from helpers import heads, intervals, models, scoring, study, subjects, tasks, t
 from helpers.heads.sites import ADDRESS, KINDS
 from helpers.measures import report
 from helpers.measures.analysis import Analysis
-from helpers.methods import l0, pruning
+from helpers.methods import pruning
+from helpers.methods.l0 import HardConcrete, per_layer_mean
 from helpers.models import inputs
 
 LOSS = 0.25  # BLEU that the paper accepts to lose
@@ -53,14 +54,14 @@ def quality(sweep: Mapping[str, Any], subject: subjects.Subject, repeats: int = 
         intervals are over).
     """
     everything = subject.kept
-    runs = {"start": None} | dict(sweep["runs"])
+    specs = {"start": None} | dict(sweep["runs"])
     statistics = {
         (name, split): _statistics(subject, run, split, sweep["settings"]["pruning"]["beam"])
-        for name, run in runs.items()
+        for name, run in specs.items()
         for split in subject.tests
     }
     rows = {}
-    for name, run in runs.items():
+    for name, run in specs.items():
         row = _counts(everything if run is None else pruning.retained(run), sweep["kinds"])
         row |= {"total": _counts(everything, sweep["kinds"])["heads"], "method": _method(name, run)}
         row |= dict(zip(("steps", "schedule"), schedule(sweep["start"], run), strict=True))
@@ -124,9 +125,9 @@ def worth(
         minus floor) / worth); and where there is a model without from the start, floor gap (it minus floor), worth from the
         start (control minus it) and share from the start ((run minus it) / that). Empty where a sweep has no floor.
     """
-    rows, runs, beam = {}, {"start": None, **sweep["runs"]}, sweep["settings"]["pruning"]["beam"]
-    for split in subject.tests if "floor" in runs else ():
-        drawn = {name: scoring.bleu_draws(_statistics(subject, run, split, beam), repeats) for name, run in runs.items()}
+    rows, specs, beam = {}, {"start": None, **sweep["runs"]}, sweep["settings"]["pruning"]["beam"]
+    for split in subject.tests if "floor" in specs else ():
+        drawn = {name: scoring.bleu_draws(_statistics(subject, run, split, beam), repeats) for name, run in specs.items()}
         control, floor = drawn["control"], drawn["floor"]
         without = scoring.bleu_draws(_statistics(none, None, split, beam), repeats) if none else None
         for name, own in drawn.items():
@@ -334,18 +335,18 @@ def prices(sweep: Mapping[str, Any], subject: subjects.Subject) -> pd.DataFrame:
     """The prices of a sweep, lambda for the sum over heads, and what the public code would call them."""
     layers = sum(kind in sweep["kinds"] for kind, _ in subject.kept)
     found = [run["method"]["penalty"] for run in l0_runs(sweep)]
-    coefficients = [l0.per_layer_mean(penalty, layers) for penalty in found]
+    coefficients = [per_layer_mean(penalty, layers) for penalty in found]
     return pd.DataFrame({"lambda": found, "concrete_coef": coefficients, "gated layers": layers}).set_index("lambda")
 
 
 # --- gates over training ---------------------------------------------------------------------------------------------
 
 
-def gates(run: Mapping[str, Any]) -> tuple[l0.HardConcrete, pd.DataFrame]:
+def gates(run: Mapping[str, Any]) -> tuple[HardConcrete, pd.DataFrame]:
     """The gates of an L0 run after every step, from step 0; log alpha as a frame, rows steps, columns (kind, layer, head)."""
     trace = pd.read_csv(pruning.run(run).results / "trace.csv", index_col=0, header=[0, 1, 2])
     trace.columns = pd.MultiIndex.from_tuples([(k, int(n), int(h)) for k, n, h in trace.columns], names=list(ADDRESS))
-    return l0.HardConcrete(torch.tensor(trace.to_numpy()), run["method"]["temperature"]), trace
+    return HardConcrete(torch.tensor(trace.to_numpy()), run["method"]["temperature"]), trace
 
 
 def closing(run: Mapping[str, Any]) -> pd.DataFrame:
@@ -384,16 +385,16 @@ def survival(sweep: Mapping[str, Any]) -> pd.Series:
 
 def learning_curves(sweep: Mapping[str, Any], penalty: float) -> dict[str, pd.DataFrame]:
     """Dev loss and open heads by step of L0 and of gradual pruning to the same number of heads: step, dev_loss, heads."""
-    runs, found = sweep["runs"], {}
-    distribution, trace = gates(runs[f"L0 {penalty:g}"])
+    specs, found = sweep["runs"], {}
+    distribution, trace = gates(specs[f"L0 {penalty:g}"])
     opened = pd.Series(distribution.value().sum(1).int(), trace.index)
-    history = pd.read_csv(pruning.run(runs[f"L0 {penalty:g}"]).results / "history.csv")
+    history = pd.read_csv(pruning.run(specs[f"L0 {penalty:g}"]).results / "history.csv")
     found["L0"] = history.assign(heads=opened[history.step].to_numpy())
-    history, total = pd.read_csv(pruning.run(runs[f"gradual {penalty:g}"]).results / "history.csv"), trace.shape[1]
+    history, total = pd.read_csv(pruning.run(specs[f"gradual {penalty:g}"]).results / "history.csv"), trace.shape[1]
     left, over = int(found["L0"].heads.iloc[-1]), round(0.6 * history.step.iloc[-1])
     history["heads"] = [total - round((total - left) * min(1.0, (step - 1) / over)) for step in history.step]
     found["gradual, gradient importance"] = history
-    found["further training, all heads"] = pd.read_csv(pruning.run(runs["control"]).results / "history.csv").assign(heads=total)
+    found["further training, all heads"] = pd.read_csv(pruning.run(specs["control"]).results / "history.csv").assign(heads=total)
     return {name: frame[["step", "dev_loss", "heads"]] for name, frame in found.items()}
 
 
@@ -512,8 +513,8 @@ def l0_runs(sweep: Mapping[str, Any]) -> list[Mapping[str, Any]]:
     """The L0 runs of a sweep with the usual start and temperature, of its first seed."""
     usual = sweep["settings"]["pruning"]
     wanted = {"start": usual["start"], "temperature": usual["temperature"]}
-    runs = [run for run in sweep["runs"].values() if run["method"]["name"] == "l0" and run["seed"] == sweep["seed"]]
-    return [run for run in runs if {name: run["method"][name] for name in wanted} == wanted]
+    specs = [run for run in sweep["runs"].values() if run["method"]["name"] == "l0" and run["seed"] == sweep["seed"]]
+    return [run for run in specs if {name: run["method"][name] for name in wanted} == wanted]
 
 
 # --- removed for good ------------------------------------------------------------------------------------------------

@@ -70,22 +70,22 @@ Counted = Mapping[tuple[str, str], np.ndarray]  # (row, test set) -> what its sc
 # --- scores ----------------------------------------------------------------------------------------------------------
 
 
-def statistics(runs: Runs, beam: int) -> Counted:
+def statistics(specs: Runs, beam: int) -> Counted:
     """What scores are computed from, by (row, test set): made once, used by every table."""
     found = {}
-    for name, spec in runs.items():
+    for name, spec in specs.items():
         task = grouped.task(spec)
         for split in task.tests:
             found[name, split] = task.statistics(grouped.outputs(spec, split, beam), split)
     return found
 
 
-def scores(runs: Runs, counted: Counted, reference: str = VANILLA, repeats: int = 1000) -> pd.DataFrame:
+def scores(specs: Runs, counted: Counted, reference: str = VANILLA, repeats: int = 1000) -> pd.DataFrame:
     """Scores of rows and what they are above a reference row.
 
     Parameters
     ----------
-    runs : mapping of row -> spec
+    specs : mapping of row -> spec
         Of one task; a name that ends in ", seed N" is compared with the reference of that seed.
     counted : `statistics` of them
 
@@ -96,8 +96,8 @@ def scores(runs: Runs, counted: Counted, reference: str = VANILLA, repeats: int 
         gain, gain_low, gain_high, the same in percent of the reference, positive = better; dev_loss (nats a token); over; p,
         p_holm and family (`helpers.intervals.corrected`, of the changes of all rows but the references).
     """
-    task, rows = grouped.task(next(iter(runs.values()))), {}
-    for name, spec in runs.items():
+    task, rows = grouped.task(next(iter(specs.values()))), {}
+    for name, spec in specs.items():
         losses = study.read_json(grouped.run(spec).results / "losses.json")
         again = "".join(name.partition(", seed ")[1:])
         for split in task.tests:
@@ -135,12 +135,12 @@ def first_scores(table: pd.DataFrame) -> pd.DataFrame:
     return table.xs((split, metric), level=("test set", "metric"))
 
 
-def costs(runs: Runs) -> pd.DataFrame:
+def costs(specs: Runs) -> pd.DataFrame:
     """What the models of rows cost: heads, parameters without embeddings (millions), FLOPs at input length 30 (millions).
 
     FLOPs are those of the paper's setting, one example of 30 tokens a side, as torch counts products of matrices.
     """
-    rows = {name: COST.read(grouped.run(spec)) for name, spec in runs.items()}
+    rows = {name: COST.read(grouped.run(spec)) for name, spec in specs.items()}
     return pd.DataFrame.from_dict(rows, orient="index").rename_axis("row")
 
 
@@ -156,7 +156,7 @@ def _cost(studied) -> dict[str, float]:
 COST = Analysis("size", 1, _cost)
 
 
-def speed(runs: Runs, rows: int = 64, repeats: int = 15, reference: str = VANILLA) -> pd.DataFrame:
+def speed(specs: Runs, rows: int = 64, repeats: int = 15, reference: str = VANILLA) -> pd.DataFrame:
     """How fast the models of rows work, one after the other in each of `repeats` rounds, on one processor thread (or the GPU).
 
     Examples a second that get 10 new tokens (greedy, as many for every model); for language models tokens a second read.
@@ -166,13 +166,13 @@ def speed(runs: Runs, rows: int = 64, repeats: int = 15, reference: str = VANILL
     pandas.DataFrame
         On row: rate (median), ratio to the reference's of the same round (median), low, high (quartiles).
     """
-    return values.read(speeds(runs, rows, repeats, reference).results / FILE)
+    return values.read(speeds(specs, rows, repeats, reference).results / FILE)
 
 
-def speeds(runs: Runs, rows: int = 64, repeats: int = 15, reference: str = VANILLA) -> study.Recipe:
+def speeds(specs: Runs, rows: int = 64, repeats: int = 15, reference: str = VANILLA) -> study.Recipe:
     """The recipe of `speed`."""
-    made = [grouped.run(spec) for spec in runs.values()]
-    return SPEED.recipe(*made, names=list(runs), rows=rows, repeats=repeats, reference=reference)
+    made = [grouped.run(spec) for spec in specs.values()]
+    return SPEED.recipe(*made, names=list(specs), rows=rows, repeats=repeats, reference=reference)
 
 
 def _speed(studied, names: Sequence[str], rows: int, repeats: int, reference: str) -> pd.DataFrame:
@@ -318,7 +318,7 @@ def against_cost(table: pd.DataFrame, title: str, unit: str = "BLEU") -> pd.Data
     return rows.assign(task=title, unit=unit)[["task", "method", "parameters", "speed", "value", "low", "high", "unit"]]
 
 
-def ablation(runs: Runs, counted: Counted, repeats: int = 1000) -> pd.DataFrame:
+def ablation(specs: Runs, counted: Counted, repeats: int = 1000) -> pd.DataFrame:
     """Table 3 and the variants: every row against GHT or, where heads are gone, against GHT-PS.
 
     Returns
@@ -329,7 +329,7 @@ def ablation(runs: Runs, counted: Counted, repeats: int = 1000) -> pd.DataFrame:
         rows with the same stage 1 and the same heads cut from it, no further observations; ``attrs["references"]``.
     """
     families = {PS: {}, GHT: {}}
-    for name, spec in runs.items():
+    for name, spec in specs.items():
         pruned = "cut" in spec or "cut" in spec.get("start", {})
         families[PS if pruned else GHT][name] = spec
     parts = []
@@ -345,26 +345,26 @@ def ablation(runs: Runs, counted: Counted, repeats: int = 1000) -> pd.DataFrame:
     ]
     columns = ["row", "model", "value", "low", "high", "change", "change_low", "change_high", "printed", "dev_loss", "over"]
     frame = intervals.corrected(frame[columns], compared=frame.row != frame.model)
-    frame = frame.assign(shares=[_sharing(runs, name) for name in frame.row])
+    frame = frame.assign(shares=[_sharing(specs, name) for name in frame.row])
     frame.attrs["references"] = {GHT: GHT, PS: PS}
     return frame
 
 
-def by_seed(runs: Runs) -> dict[str, dict[str, Mapping[str, Any]]]:
+def by_seed(specs: Runs) -> dict[str, dict[str, Mapping[str, Any]]]:
     """Rows by the end of their names, "" or ", seed N", and then by what stands before it."""
     found: dict[str, dict[str, Mapping[str, Any]]] = {}
-    for name, spec in runs.items():
+    for name, spec in specs.items():
         base, mark, number = name.partition(", seed ")
         found.setdefault(mark + number, {})[base] = spec
     return found
 
 
-def ablation_over_seeds(runs: Runs, counted: Counted) -> pd.DataFrame:
+def ablation_over_seeds(specs: Runs, counted: Counted) -> pd.DataFrame:
     """Table 3 over trainings: every row against the GHT or GHT-PS of its own seed.
 
     Parameters
     ----------
-    runs : mapping of row -> spec
+    specs : mapping of row -> spec
         Names that end in ", seed N" are those of another seed.
     counted : `statistics` of them
 
@@ -374,7 +374,7 @@ def ablation_over_seeds(runs: Runs, counted: Counted) -> pd.DataFrame:
         As `ablation`, values and changes being means over seeds with their t-intervals; seeds.
     """
     parts = []
-    for end, rows in by_seed(runs).items():
+    for end, rows in by_seed(specs).items():
         own = {(name, split): counted[name + end, split] for name in rows for split in grouped.task(rows[name]).tests}
         parts.append(ablation(rows, own, 0))
     rows = []
@@ -479,12 +479,12 @@ def chosen_on_dev(table: pd.DataFrame, trainings: pd.DataFrame) -> pd.DataFrame:
 _SWEPT = {name: tuple(f"{name}, {what} " for what in ("alpha", "beta", "map", "weight x")) for name in (GHT, PS)}
 
 
-def _sharing(runs: Runs, name: str) -> str:
+def _sharing(specs: Runs, name: str) -> str:
     """The other rows that start from the same stage 1 and cut the same heads."""
-    own = runs[name]
+    own = specs[name]
     if "cut" not in own:
         return ""
-    same = [other for other, spec in runs.items() if all(spec.get(part) == own.get(part) for part in ("start", "cut"))]
+    same = [other for other, spec in specs.items() if all(spec.get(part) == own.get(part) for part in ("start", "cut"))]
     return "; ".join(other for other in same if other != name)
 
 
@@ -557,7 +557,7 @@ def both_stages(spec: Mapping[str, Any], groups: int) -> pd.DataFrame:
     return pd.concat(parts, ignore_index=True)
 
 
-def compactness(runs: Runs, scored: pd.DataFrame, strengths: Mapping[str, float], groups: int) -> pd.DataFrame:
+def compactness(specs: Runs, scored: pd.DataFrame, strengths: Mapping[str, float], groups: int) -> pd.DataFrame:
     """How compact groups are in the end, beside the score (Fig. 2): for `helpers.grouped_figures.score_by_compactness`.
 
     Parameters
@@ -570,7 +570,7 @@ def compactness(runs: Runs, scored: pd.DataFrame, strengths: Mapping[str, float]
     for name, strength in strengths.items():
         found = pd.DataFrame(
             [grouping.compactness(gram := torch.tensor(grams[_last(grams)]), grouping.clusters(gram, groups))
-             for grams in _grams(trace(runs[name]))]
+             for grams in _grams(trace(specs[name]))]
         ).mean()  # fmt: skip
         line = first.loc[name, ["value", "low", "high"]]
         told = {"unit": metric, "over": intervals.SENTENCES}
@@ -722,13 +722,13 @@ def remaining(spec: Mapping[str, Any]) -> dict[tuple[str, int], list[int]]:
 
 
 def pillars(
-    runs: Runs, start: Mapping[str, Any], parser: str = "spacy", repeats: int = 1, first: int = EXPLAINED
+    specs: Runs, start: Mapping[str, Any], parser: str = "spacy", repeats: int = 1, first: int = EXPLAINED
 ) -> pd.DataFrame:
     """Heads of one stage 1 with what they do, how relevant they are and which rows that start from it keep them.
 
     Parameters
     ----------
-    runs : mapping of method -> spec
+    specs : mapping of method -> spec
         Rows that cut heads of the model of `start`.
     first : int
         Dev examples that relevance is measured on.
@@ -741,20 +741,20 @@ def pillars(
     made, parts = grouped.run(start), []
     roles = report.FUNCTIONS.read(made, parser=parser, repeats=repeats)["functions"]
     relevance = report.EXPLAINED.read(made, parser=parser, rule="alpha_beta", first=first).series()
-    for name, spec in runs.items():
+    for name, spec in specs.items():
         table = pd.DataFrame({"kept": kept(spec), "relevance": relevance})
         said = [", ".join(sorted({function for function, _ in cell})) for cell in roles.reindex(table.index)]
         parts.append(table.assign(functions=said, method=name).reset_index())
     return pd.concat(parts, ignore_index=True)
 
 
-def examples(runs: Runs, beam: int, first: int = 3) -> pd.DataFrame:
+def examples(specs: Runs, beam: int, first: int = 3) -> pd.DataFrame:
     """The first examples of the first test set: the source, the reference, and what each row puts out."""
-    task = grouped.task(next(iter(runs.values())))
+    task = grouped.task(next(iter(specs.values())))
     split = task.tests[0]
     pairs = task.pairs(split)[:first]
     table = {"source": [pair.source for pair in pairs], "reference": [pair.target for pair in pairs]}
-    return pd.DataFrame(table | {name: grouped.outputs(spec, split, beam)[:first] for name, spec in runs.items()}).T
+    return pd.DataFrame(table | {name: grouped.outputs(spec, split, beam)[:first] for name, spec in specs.items()}).T
 
 
 def overlap(table: pd.DataFrame) -> pd.DataFrame:

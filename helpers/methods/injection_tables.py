@@ -14,7 +14,8 @@ from scipy import stats
 
 from helpers import corpora, intervals, scoring, study, tasks
 from helpers.coreference_scores import conll_f1, coreference_scores
-from helpers.corpora import conversations, dialogues, resolving
+from helpers.corpora import conversations, dialogues
+from helpers.corpora.resolving import first_words, gum, resolver, spoken
 from helpers.measures import agreement
 from helpers.methods import coreference, injection
 
@@ -211,17 +212,17 @@ def resolver_scores(folder: Path, split: str, names: Sequence[str], gold: str = 
     for name in names:
         pair = injection.clusters_of(folder, split, name), truth
         if "stored" in name:  # where a mention is its first word
-            pair = tuple([resolving.first_words(row) for row in side] for side in pair)
+            pair = tuple([first_words(row) for row in side] for side in pair)
         found.append({"clusters": injection.shown(name), "against": gold, **coreference_scores(*pair).f1.to_dict()})
     return pd.DataFrame(found)
 
 
 def gum_scores(root: str, names: Sequence[str] = ("rule",)) -> pd.DataFrame:
     """The same on the gold coreference of GUM's conversations and interviews; labels of turns do not count."""
-    told = resolving.gum(root)
+    told = gum(root)
     truth, found = [row.clusters for row in told], []
     for name in names:
-        system = [resolving.spoken(row, one) for row, one in zip(told, resolving.resolver(name)(told), strict=True)]
+        system = [spoken(row, one) for row, one in zip(told, resolver(name)(told), strict=True)]
         scored = coreference_scores(system, truth)
         found.append({"clusters": name, "against": f"GUM, {len(told)} documents", **scored.f1.to_dict()})
     return pd.DataFrame(found)

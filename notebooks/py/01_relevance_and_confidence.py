@@ -409,18 +409,18 @@ run.figure(
 
 # %%
 truths = {subject.title: report.WITHOUT.of(subject, first=few) for subject in studied}
-measured = {
+by_measure = {
     subject.title: tables[subject.title][columns].assign(**{"activation x gradient": report.GRADIENT.of(subject, first=few)})
     for subject in studied
 }
 run.table(pd.concat(truths, names=["model"]), "leave_one_out", explained=few, over=intervals.SENTENCES)
-agreed = {"loss, all models": report.truth_agreement({title: frame.loss for title, frame in truths.items()}, measured)}
+agreed = {"loss, all models": report.truth_agreement({title: frame.loss for title, frame in truths.items()}, by_measure)}
 subject, held = studied[0], run.settings["truth"]
 if held:
     without = report.WITHOUT_BLEU.of(subject, first=held, repeats=resamples)
     run.table(without, "leave_one_out_bleu", sentences=held, over=intervals.SENTENCES)
-    agreed[f"loss, {subject.title}"] = report.truth_agreement({subject.title: truths[subject.title].loss}, measured)
-    agreed[f"BLEU, {subject.title}"] = report.truth_agreement({subject.title: without.bleu}, measured)
+    agreed[f"loss, {subject.title}"] = report.truth_agreement({subject.title: truths[subject.title].loss}, by_measure)
+    agreed[f"BLEU, {subject.title}"] = report.truth_agreement({subject.title: without.bleu}, by_measure)
     shown = without.join(truths[subject.title].loss).sort_values("loss", ascending=False).head(12)
     display(report.from_one(shown).style.format("{:.3f}"))
 differ = report.effects_that_differ({(title, seed): frame for title, frame in truths.items()})

@@ -124,9 +124,9 @@ def test_what_is_read_of_a_job():
     """Its head table, all that is read of its sweep, the runs of its contest with what they put out, heads removed at once."""
     job = tiny_comparison.job()
     found, sweep = list(comparison.recipes(job)), list(pruning.recipes(job["sweep"]))
-    contest = [pruning.run(run) for run in comparison.contest(job).values()]
+    matched = [pruning.run(run) for run in comparison.contest(job).values()]
     assert set(found) == {
-        table_of(job), comparison.removed_at_once(job), *sweep, *contest, *(tasks.put_out(run, 1) for run in contest)
+        table_of(job), comparison.removed_at_once(job), *sweep, *matched, *(tasks.put_out(run, 1) for run in matched)
     }  # fmt: skip
     assert len(found) == len(set(found)) == len(sweep) + 6
     once = {pruning.removed_at_once(job["sweep"]), pruning.scored(job["sweep"]["start"], 4)}

@@ -378,7 +378,7 @@ def test_likeness():
 # --- the contest -----------------------------------------------------------------------------------------------------
 
 
-def contest(**changes):
+def contested(**changes):
     """What `trained_on` gives: changes by criterion and test set."""
     rows = []
     for criterion, values in changes.items():
@@ -389,7 +389,7 @@ def contest(**changes):
 
 
 def test_several_draws_of_a_seed_count_once():
-    parts = {ONE: contest(random=[1.0, 2, 3], cp=4.0), TWO: contest(random=[5.0, 6, 7], cp=4.5).assign(heads=5)}
+    parts = {ONE: contested(random=[1.0, 2, 3], cp=4.0), TWO: contested(random=[5.0, 6, 7], cp=4.5).assign(heads=5)}
     found = over_seeds(parts, ("criterion", "test set")).set_index("criterion")
     row = found.loc["random"]
     half = t.ppf(0.975, 1) * np.std([2, 6], ddof=1) / np.sqrt(2)
@@ -398,15 +398,15 @@ def test_several_draws_of_a_seed_count_once():
 
 
 def test_one_seed_keeps_its_own_interval():
-    found = over_seeds({ONE: contest(random=[1.0, 2, 3], cp=4.0)}, ("criterion", "test set")).set_index("criterion")
+    found = over_seeds({ONE: contested(random=[1.0, 2, 3], cp=4.0)}, ("criterion", "test set")).set_index("criterion")
     assert found.loc["cp", ["value", "low", "high", "seeds"]].tolist() == [4, 3, 6, 1]
     assert found.value["random"] == 2 and np.isnan(found.low["random"]) and np.isnan(found.high["random"])
-    without = over_seeds({ONE: contest(cp=4.0).drop(columns=["low", "high"])}, ("criterion",))
+    without = over_seeds({ONE: contested(cp=4.0).drop(columns=["low", "high"])}, ("criterion",))
     assert without.low.isna().all() and without.value.tolist() == [4]
 
 
 def test_every_criterion_against_l0_is_one_family():
-    one = contest(**{"L0 (trained)": 0.0, "cp": 2.0, "random": [1.0, 3.0]})
+    one = contested(**{"L0 (trained)": 0.0, "cp": 2.0, "random": [1.0, 3.0]})
     one = one.assign(above=one.change, above_low=one.low, above_high=one.high)
     found = against_l0({ONE: one}).set_index("criterion")
     assert found.index.tolist() == ["random", "cp"] or found.index.tolist() == ["cp", "random"]
@@ -418,14 +418,14 @@ def test_every_criterion_against_l0_is_one_family():
 
 
 def test_models_are_not_mixed():
-    found = over_seeds({ONE: contest(cp=4.0), ("b", 1): contest(cp=0.0)}, ("criterion",)).set_index("model")
+    found = over_seeds({ONE: contested(cp=4.0), ("b", 1): contested(cp=0.0)}, ("criterion",)).set_index("model")
     assert found.value.to_dict() == {"EN-RU news": 4, "b": 0} and found.seeds.tolist() == [1, 1]
 
 
 def test_differences_are_paired_by_seed():
     cp, trained, drawn = [1.0, 2.0, 4.0], [0.5, 2.5, 2.0], [[0.0, 2.0], [1.0, 1.0], [5.0, 3.0]]
     parts = {
-        ("a", seed + 1): contest(**{"L0 (trained)": trained[seed], "random": drawn[seed], "cp": cp[seed]}) for seed in range(3)
+        ("a", seed + 1): contested(**{"L0 (trained)": trained[seed], "random": drawn[seed], "cp": cp[seed]}) for seed in range(3)
     }
     found = against(parts)
     assert found.index.tolist() == ["L0 (trained)", "random", "cp"] and found.index.name == "criterion"
@@ -442,7 +442,7 @@ def test_differences_are_paired_by_seed():
 
 
 def test_differences_over_models_and_one_seed():
-    parts = {("a", 1): contest(**{"L0 (trained)": 1.0, "cp": 3.0}), ("b", 1): contest(**{"L0 (trained)": 2.0, "cp": 1.0})}
+    parts = {("a", 1): contested(**{"L0 (trained)": 1.0, "cp": 3.0}), ("b", 1): contested(**{"L0 (trained)": 2.0, "cp": 1.0})}
     row = against(parts).loc["cp"]
     assert row[("L0 (trained)", "difference")] == 0.5 and np.isnan(row[("L0 (trained)", "low")])
     assert row[("L0 (trained)", "probability")] == 0.5 and ("random", "difference") not in row.index
