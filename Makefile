@@ -53,7 +53,7 @@ test: $(VENV)/ready
 ##                 SIZES="laptop base" also at the papers' size, which takes hours
 bench: $(VENV)/bench
 	for size in $(SIZES); do $(BIN)/python -m benchmarks --size $$size || exit 1; done
-	$(BIN)/python -m helpers.costs $(STORE)/laptop-controlled
+	$(BIN)/python -m benchmarks.costs $(STORE)/laptop-controlled
 	mkdir -p $(STORE)/laptop-controlled/logs
 	$(BIN)/papermill notebooks/07_what_it_costs.ipynb $(STORE)/laptop-controlled/logs/07_what_it_costs.ipynb --log-output \
 	  -r profile laptop -r corpus '' -r models '' -p seed 1 -r overrides '$(SET)'
@@ -62,11 +62,11 @@ bench: $(VENV)/bench
 RUN ?= laptop-controlled
 ## make report     a site to read: the notebooks of a run, the results, a head explorer (RUN=laptop-controlled; in runs/report)
 report: $(VENV)/ready
-	$(BIN)/python -m helpers.site --run $(STORE)/$(RUN)
+	$(BIN)/python -m helpers.publish.site --run $(STORE)/$(RUN)
 
 ## make docs       the README and the pages of docs/ from their templates, numbers from figures/ and data/published
 docs: $(VENV)/ready
-	$(BIN)/python -m helpers.pages
+	$(BIN)/python -m helpers.publish.pages
 
 lint: $(VENV)/ready
 	$(BIN)/ruff check .
@@ -75,22 +75,22 @@ lint: $(VENV)/ready
 ## make reference  put a run's figures and tables (RUN=laptop-controlled: its executed notebooks too) where they are committed:
 ##                 figures/controlled or figures/natural
 reference: $(VENV)/ready
-	$(BIN)/python -m helpers.reference $(STORE)/$(RUN) $(if $(filter-out laptop-controlled,$(RUN)),--figures)
+	$(BIN)/python -m helpers.publish.reference $(STORE)/$(RUN) $(if $(filter-out laptop-controlled,$(RUN)),--figures)
 
 ## make figures    draw every committed figure again, in its place, and write their index
 figures: $(VENV)/ready
-	$(BIN)/python -m helpers.gallery
+	$(BIN)/python -m helpers.publish.gallery
 
 ASKED = --profile $(PROFILE) --corpus "$(CORPUS)" --overrides "$(SET)" $(if $(SEEDS),--seeds $(SEEDS))
 PUBLISHED ?= laptop converged
 ## make publish    put what make study made into data/published, from where everybody's make study takes it (PUBLISHED="laptop
 ##                 converged": of these profiles, with what other recipes still need)
 publish: $(VENV)/ready
-	$(BIN)/python -m helpers.publishing publish $(ASKED) --profile "$(PUBLISHED)"
+	$(BIN)/python -m helpers.publish.archives publish $(ASKED) --profile "$(PUBLISHED)"
 
 ## make verify     make some published runs anew (RUNS=5) and compare their results with those published
 verify: $(VENV)/ready
-	OMP_NUM_THREADS=1 $(BIN)/python -m helpers.publishing verify --runs $(RUNS) $(ASKED)
+	OMP_NUM_THREADS=1 $(BIN)/python -m helpers.publish.archives verify --runs $(RUNS) $(ASKED)
 
 ## make clean      remove what is trained, generated and executed (not the environment)
 clean:

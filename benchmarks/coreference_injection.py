@@ -27,11 +27,11 @@ from torch import Tensor
 
 from benchmarks import common
 from benchmarks.group_constraint import Step, quartiles
-from helpers.corpora.conversations import conversations
 from helpers.corpora.tokens import Encoded, Subwords, batches, collate, learn_vocabulary
 from helpers.heads import sites
-from helpers.methods.coreference import Links, injected, mixed, sparse, tokens_of
+from helpers.methods.coreference.matrices import Links, injected, mixed, sparse, tokens_of
 from helpers.models import build_bart
+from helpers.world.conversations import conversations
 
 _SMALL = {"layers": 3, "decoder_layers": 2, "width": 64, "feed_forward": 256, "tokens": 1024, "dropout": 0.0, "texts": 1000}
 MODELS = {  # tokens: of source and target together, padding included, as in training

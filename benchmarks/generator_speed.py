@@ -11,7 +11,8 @@ from collections.abc import Sequence
 import pandas as pd
 
 from benchmarks import common
-from helpers.corpora import LANGUAGES, REGISTERS, controlled
+from helpers import world
+from helpers.corpora import LANGUAGES, REGISTERS
 
 SIZES = {"tiny": 100, "laptop": 5000, "base": 5000}  # pairs
 
@@ -24,7 +25,7 @@ def check(register: str, language: str, count: int) -> None:
     SystemExit
         If it does not.
     """
-    first, second = (controlled.generate(register, language, count, seed=1) for _ in range(2))
+    first, second = (world.generate(register, language, count, seed=1) for _ in range(2))
     if first != second:
         raise SystemExit(f"{language} {register}: the generator made other pairs the second time; nothing was timed.")
 
@@ -40,7 +41,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
             speeds = []
             for repeat in range(repeats):
                 started = time.perf_counter()
-                controlled.generate(register, language, count, seed=2 + repeat)
+                world.generate(register, language, count, seed=2 + repeat)
                 speeds.append(count / (time.perf_counter() - started))
             rows.append(common.row(f"{language} {register}", f"{count} pairs", "pairs/s", speeds))
             print(f"{language} {register:10} pairs/s: median {rows[-1]['value']:7.0f} ({min(speeds):.0f} to {max(speeds):.0f})")

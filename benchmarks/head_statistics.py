@@ -19,7 +19,7 @@ import pandas as pd
 import torch
 
 from benchmarks import common
-from helpers.corpora import controlled
+from helpers import world
 from helpers.corpora.describe import Arc, arcs_of
 from helpers.corpora.tokens import Batches, Subwords, encode, learn_vocabulary
 from helpers.heads import KINDS, sites
@@ -39,7 +39,7 @@ class Text:
     """Generated English with trees and German beside it, in batches; `shape` is a size with the vocabulary that was learnt."""
 
     def __init__(self, size: str, count: int, device: str = "cpu") -> None:
-        pairs = controlled.generate("news", "de", count, seed=1)
+        pairs = world.generate("news", "de", count, seed=1)
         source, target = (
             Subwords(learn_vocabulary((getattr(pair, side) for pair in pairs), 1000), offset=offset)
             for side, offset in (("source", 0), ("target", 1000))

@@ -20,7 +20,7 @@ import transformers
 
 from benchmarks import common
 from helpers.heads import KINDS, gate, index, inject, record, sites
-from helpers.methods.l0 import Gated
+from helpers.methods.l0.gates import Gated
 
 STEP, LEARNED, PENALTY = "training step", "training step, all gates learned", "training step, Hard Concrete gates and penalty"
 SIZES = {  # memory: of what, each in a process of its own

@@ -27,12 +27,12 @@ from torch.utils.data import DataLoader
 from transformers import PrinterCallback, Seq2SeqTrainer, Seq2SeqTrainingArguments
 
 from benchmarks import common
-from helpers.corpora.controlled import generate
 from helpers.corpora.tokens import Encoded, Subwords, batches, collate, encode, learn_vocabulary
 from helpers.models import build
-from helpers.training import cross_entropy, fit, learning_rate
+from helpers.runs.training import cross_entropy, fit, learning_rate
+from helpers.world import generate
 
-OURS, NOISE = "helpers.training.fit", "helpers.training.fit, once more (noise)"
+OURS, NOISE = "helpers.runs.training.fit", "helpers.runs.training.fit, once more (noise)"
 TRAINER, SAME_LOSS = "Seq2SeqTrainer", "Seq2SeqTrainer, the study's loss"
 SIZES = {  # steps: of a timed run, of which the first ones warm up; memory: of what, each in a process of its own
     "tiny": {"vocabulary": 200, "pairs": 300, "tokens": 512, "dropout": 0.0, "steps": 8, "repeats": 3, "memory": ()},
@@ -107,7 +107,7 @@ class Watch:
 
 
 def ours(model, text: Text, plan: Mapping[str, Any]) -> Watch:
-    """A run of `helpers.training.fit`."""
+    """A run of `helpers.runs.training.fit`."""
     seen = Watch()
 
     def epoch(number: int) -> Iterator[dict[str, Tensor]]:

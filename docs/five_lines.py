@@ -1,5 +1,6 @@
-from helpers import heads, measures, study, subjects
+from helpers import heads, measures, study
 from helpers.methods import removal
+from helpers.runs import subjects
 
 subject = subjects.load(study.settings("laptop"), "ru-news", 1)  # the published EN-RU model
 table = measures.head_table(subject.model, removal.batches(subject, "dev", 60), explained=removal.batches(subject, "dev", 4))

@@ -21,15 +21,17 @@ from typing import Any
 
 import torch
 
-from helpers import corpora, study, subjects, tasks, training
-from helpers.measures import report, snapshots
-from helpers.methods import comparison, comparison_tables, curves, grouped, grouped_tables, injection, pruning
+from helpers import corpora, study
+from helpers.measures import measured, snapshots
+from helpers.methods import contest, coreference, grouping, l0
+from helpers.runs import subjects, tasks, training
 from helpers.study import Need, Recipe, published
 
 FAR = math.log(100)  # a run of a hundredth of the work says nothing: most of it went into starting
 STATED = 1e-10  # seconds a weight and token in training, one core: six operations at sixty thousand million a second
 SHARED = 12  # recipes in one job, at most
 CLOSE = 4  # in one that others may wait for
+METHODS = [(method.runs, method.tables) for method in (l0, grouping, coreference, contest)]  # now their recipes are known
 COSTLY = ("model", "pruned", "grouped", "injected")  # kinds that train
 
 
@@ -44,7 +46,7 @@ def goals(settings: Mapping[str, Any], names: Sequence[str], seed: int) -> dict[
     settings : mapping
         As of `helpers.study.settings`.
     names : sequence of str
-        Of the models to study (`helpers.subjects.names`).
+        Of the models to study (`helpers.runs.subjects.names`).
     seed : int
         The first seed.
     """
@@ -58,27 +60,27 @@ def goals(settings: Mapping[str, Any], names: Sequence[str], seed: int) -> dict[
 
     # no encoder attention from the start
     none = [names[0] + subjects.NONE] if settings["corpus"] == "controlled" else []
-    sweeps = pruning.sweeps(settings, names, seed)
-    swept = [Need(recipe) for sweep in sweeps for recipe in pruning.recipes(sweep)]
+    sweeps = l0.runs.sweeps(settings, names, seed)
+    swept = [Need(recipe) for sweep in sweeps for recipe in l0.runs.recipes(sweep)]
     starts = [Need(training.trained(sweep["start"], f"{sweep['name']}, seed {seed}")) for sweep in sweeps]
     own_models = {name: training.trained(subjects.spec(settings, name, seed), f"{name}, seed {seed}") for name in names}
-    explained = [Need(recipe) for recipe in report.relevance_recipes(settings, list(own_models.values()))]
-    functions = [Need(recipe) for recipe in report.function_recipes(settings, list(own_models.values()))]
-    retained = [Need(recipe) for sweep in sweeps for recipe in curves.recipes(sweep)]
-    late = grouped.start(settings, names, seed)
-    jobs, own = comparison.jobs(settings, names, seed), {study.key(sweep) for sweep in sweeps}
-    prints = [Need(recipe) for recipe in comparison_tables.print_recipes(settings, jobs)]
-    studied = comparison_tables.studied_runs(settings, names, jobs, seed).values()
-    effects = [Need(recipe) for recipe in comparison_tables.effect_recipes(studied, settings["relevance"])]
+    explained = [Need(recipe) for recipe in measured.relevance_recipes(settings, list(own_models.values()))]
+    functions = [Need(recipe) for recipe in measured.function_recipes(settings, list(own_models.values()))]
+    retained = [Need(recipe) for sweep in sweeps for recipe in l0.tables.recipes(sweep)]
+    late = grouping.runs.start(settings, names, seed)
+    jobs, own = contest.runs.jobs(settings, names, seed), {study.key(sweep) for sweep in sweeps}
+    prints = [Need(recipe) for recipe in contest.tables.print_recipes(settings, jobs)]
+    studied = contest.tables.studied_runs(settings, names, jobs, seed).values()
+    effects = [Need(recipe) for recipe in contest.tables.effect_recipes(studied, settings["relevance"])]
     once = [(job, "sweep" in job and study.key(job["sweep"]) in own) for job in jobs]
     return {  # but for notebook 07, which make bench runs
         "00_your_own_model": [*models(names[:1], weights=True)],
         "01_relevance_and_confidence": [*models(names), *models(none), *explained],
         "02_head_functions": [*models(names), *functions, *map(_need, snapshots.recipes(settings, names, seed))],
         "03_l0_pruning": [*models(none, beam=settings["pruning"]["beam"]), *starts, *swept, *retained],
-        "04_grouped_heads": [*map(Need, grouped_tables.recipes(settings, seed, late))],
-        "05_coreference_injection": [*map(Need, injection.recipes(settings, seed))],
-        "06_do_measures_agree": [Need(recipe) for job, first in once for recipe in comparison.recipes(job, first)]
+        "04_grouped_heads": [*map(Need, grouping.tables.recipes(settings, seed, late))],
+        "05_coreference_injection": [*map(Need, coreference.runs.recipes(settings, seed))],
+        "06_do_measures_agree": [Need(recipe) for job, first in once for recipe in contest.runs.recipes(job, first)]
         + prints
         + effects,
     }
@@ -263,8 +265,8 @@ def make(described: Iterable[Sequence[Any]]) -> None:
 def work(kind: str, spec: Mapping[str, Any]) -> float | None:
     """How much there is to do for a spec, in units that grow as its seconds do; None where the spec does not tell.
 
-    Of a training run steps x tokens a batch x weights (matrices of `helpers.methods.grouped.weights`, and the output layer);
-    of a text its training examples.
+    Of a training run steps x tokens a batch x weights (matrices of `grouping.runs.weights`, and the output layer); of
+    a text its training examples.
     """
     if kind in ("pairs", "texts", "dialogues"):
         return float(spec["train"]) or None
@@ -274,7 +276,7 @@ def work(kind: str, spec: Mapping[str, Any]) -> float | None:
     shape = _found(spec, "shape") or _found(spec, "model")
     if not shape or not corpus:
         return None  # a pretrained model
-    size = grouped.weights(shape) + shape["width"] * corpus.get("vocabulary", 0)
+    size = grouping.runs.weights(shape) + shape["width"] * corpus.get("vocabulary", 0)
     steps = plan["steps"] + (spec["start"]["training"]["steps"] if spec.get("method", {}).get("name") == "scratch" else 0)
     return float(steps * plan["batch_tokens"] * size)
 

@@ -36,7 +36,7 @@ class Pair:
     relations : tuple of str
         For each word its relation to its head, in the vocabulary of `helpers.corpora.parsing`. Empty until parsed.
     marks : tuple of (phenomenon, wanted, others)
-        What a right translation must show (controlled corpus only), see `helpers.scoring.phenomena`.
+        What a right translation must show (controlled corpus only), see `helpers.scores.scoring.phenomena`.
     origin : str
         Where the pair comes from: a named test set, a file, a generator's register.
     """
@@ -182,9 +182,9 @@ def _build(spec: Mapping[str, Any], place: study.Place) -> None:
 
 def _version(spec: Mapping[str, Any]) -> int:
     """Of a language's text: other languages' keys do not hang on its words."""
-    from helpers.corpora import controlled
+    from helpers import world
 
-    return controlled.VERSIONS[spec["language"]] if spec["corpus"] == "controlled" else NATURAL_VERSION
+    return world.VERSIONS[spec["language"]] if spec["corpus"] == "controlled" else NATURAL_VERSION
 
 
 NATURAL_VERSION = 1
@@ -198,10 +198,10 @@ def _lower(pair: Pair) -> Pair:
 
 
 def _controlled(spec: Mapping[str, Any]) -> dict[str, list[Pair]]:
-    from helpers.corpora import controlled
+    from helpers import world
 
     sizes = {name: spec[name] for name in ("train", "dev", "test")} | {"surnames": spec.get("surnames", 0)}
-    return controlled.splits(spec["register"], spec["language"], **sizes, seed=spec["seed"])
+    return world.splits(spec["register"], spec["language"], **sizes, seed=spec["seed"])
 
 
 def _natural(spec: Mapping[str, Any], folder: Path) -> dict[str, list[Pair]]:

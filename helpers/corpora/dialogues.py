@@ -244,7 +244,7 @@ def _load(spec: Mapping[str, Any]) -> tuple[dict[str, list[Dialogue]], list[dict
     held: set[bytes] = set()  # what stands in an earlier split
     splits, report, endless = {}, [], None
     if controlled:
-        from helpers.corpora import conversations
+        from helpers.world import conversations
 
         endless = conversations.conversations(spec["seed"])
     for split in ("test", "dev", "train"):
@@ -275,11 +275,11 @@ def _load(spec: Mapping[str, Any]) -> tuple[dict[str, list[Dialogue]], list[dict
 
 
 def _read(source: texts.Source, split: str) -> Iterator[Dialogue]:
-    from helpers.corpora import resolving
+    from helpers.corpora import resolvers
 
     pairs = texts._hub(source, split) if source.hub else texts._jsonl(texts._local(source)[split], *source.columns)
     for pair in pairs:
-        yield resolving.from_text(pair.source, " ".join(pair.target.split()), pair.origin)
+        yield resolvers.from_text(pair.source, " ".join(pair.target.split()), pair.origin)
 
 
 # --- who is who ------------------------------------------------------------------------------------------------------
@@ -291,18 +291,18 @@ def resolved(folder: Path, split: str, by: str) -> list[tuple[Cluster, ...]]:
     Parameters
     ----------
     by : str
-        As `helpers.corpora.resolving.resolver`.
+        As `helpers.corpora.resolvers.resolver`.
 
     Raises
     ------
     StudyError
         As the resolver.
     """
-    from helpers.corpora import resolving
+    from helpers.corpora import resolvers
 
     rows = read_dialogues(file(folder, split, "dialogues"))
     if by == "gold":
-        return resolving.resolver(by)(rows)
+        return resolvers.resolver(by)(rows)
     made = clusters(study.at(folder).spec, split, by)
     path = made.results / "clusters.json"
     found = study.read_json(path if split != "train" or path.exists() else made.weights / path.name)
@@ -311,20 +311,20 @@ def resolved(folder: Path, split: str, by: str) -> list[tuple[Cluster, ...]]:
 
 def clusters(corpus: Mapping[str, Any], split: str, by: str) -> study.Recipe:
     """The recipe of a resolver's clusters of a split, of a corpus by its spec."""
-    from helpers.corpora import resolving
+    from helpers.corpora import resolvers
 
     described = {"corpus": dict(corpus), "split": split, "by": by}
     if by.startswith("stored:"):
-        described["file"] = hashlib.sha256(resolving._text(by.removeprefix("stored:")).encode()).hexdigest()[:16]
+        described["file"] = hashlib.sha256(resolvers._text(by.removeprefix("stored:")).encode()).hexdigest()[:16]
     return CLUSTERS.of(described, f"clusters of {split} by {by}")
 
 
 def _resolve(spec: Mapping[str, Any], place: study.Place) -> None:
-    from helpers.corpora import resolving
+    from helpers.corpora import resolvers
 
     rows = read_dialogues(file(prepare(spec["corpus"]), spec["split"], "dialogues"))
     folder = place.weights if spec["split"] == "train" else place.results  # as large as the text
-    study.write_json(folder / "clusters.json", resolving.resolver(spec["by"])(rows))
+    study.write_json(folder / "clusters.json", resolvers.resolver(spec["by"])(rows))
 
 
 CLUSTERS = study.Kind(

@@ -282,7 +282,7 @@ def _load(spec: Mapping[str, Any]) -> tuple[dict[str, list], list[dict[str, Any]
     if source.files and spec["files"] != _fingerprint(source):
         raise StudyError(f"The local files of {spec['name']} are not those that the spec was written for: write the spec anew.")
     if controlled:
-        from helpers.corpora import tales
+        from helpers.world import tales
 
         endless = {"reports": tales.reports, "stories": tales.stories}[spec["name"]](spec["seed"])
         streams: Mapping[str, Iterable] = dict.fromkeys(("test", "dev", "train"), endless)

@@ -11,7 +11,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from helpers import corpora, study, subjects, tasks, training
+from helpers import corpora, study
+from helpers.runs import subjects, tasks, training
 from helpers.study import values
 
 FILE = "value.json.gz"

@@ -10,7 +10,7 @@ import torch
 
 from helpers.heads import Site, index
 from helpers.measures.one_pass import Reducer, View, one_pass
-from helpers.scoring import ratio_interval
+from helpers.scores.scoring import ratio_interval
 
 
 class Confidence(Reducer):

@@ -14,7 +14,7 @@ from helpers.corpora.describe import Arc, arcs_of
 from helpers.corpora.parsing import RELATIONS
 from helpers.heads import Site
 from helpers.measures.one_pass import Reducer, View, one_pass
-from helpers.scoring import ratio, ratio_interval
+from helpers.scores.scoring import ratio, ratio_interval
 from helpers.study import StudyError
 
 DIRECTIONS = ("head to dependent", "dependent to head")  # the verb looks at its subject; the subject looks at its verb

@@ -13,10 +13,11 @@ import torch
 from torch.nn import functional as F
 from transformers.modeling_outputs import BaseModelOutput
 
-from helpers import scoring, study
+from helpers import study
 from helpers.heads import Site, gate, index, sites
 from helpers.heads.sites import ADDRESS
 from helpers.measures.one_pass import evaluating, view
+from helpers.scores import scoring
 from helpers.study import StudyError
 
 Batches = Iterable[Mapping[str, Any]]

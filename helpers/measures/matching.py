@@ -32,7 +32,7 @@ def fingerprints(subject, pairs: Sequence) -> dict[tuple[str, int], np.ndarray]:
 
     Parameters
     ----------
-    subject : helpers.subjects.Subject
+    subject : helpers.runs.subjects.Subject
         A translation model with its vocabularies.
     pairs : sequence of helpers.corpora.Pair
         With words; any sentences, of this or another corpus.

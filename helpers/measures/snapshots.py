@@ -8,13 +8,15 @@ from typing import Any
 import pandas as pd
 import torch
 
-from helpers import corpora, intervals, scoring, study, subjects, tasks, training
+from helpers import corpora, study
 from helpers.measures.analysis import Analysis
 from helpers.measures.confidence import Confidence
 from helpers.measures.functions import RELATIONS, Positional, Rare, Syntactic, arcs_of, best_heads, roles
 from helpers.measures.importance import kinds_off, leave_one_out
 from helpers.measures.one_pass import one_pass
 from helpers.measures.relevance import relevance
+from helpers.runs import subjects, tasks, training
+from helpers.scores import intervals, scoring
 from helpers.study import values
 
 FILE = "snapshots.json.gz"
@@ -27,7 +29,7 @@ def describe(subject, model, first: int, repeats: int = 1000) -> dict[str, Any]:
 
     Parameters
     ----------
-    subject : helpers.subjects.Subject
+    subject : helpers.runs.subjects.Subject
         Whose sentences, trees and frequencies are used.
     model
         Its own model, or another one that reads the same text.

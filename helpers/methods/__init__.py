@@ -1,1 +1,16 @@
-"""What the papers train: gates that close heads, and the runs that prune a model."""
+"""Methods that act on chosen heads, a folder each: its formulas, `runs`, `tables` and `figures`."""
+
+import importlib
+from collections.abc import Callable
+from types import ModuleType
+
+
+def parts(package: str) -> Callable[[str], ModuleType]:
+    """What gives a method's `runs`, `tables` and `figures` when they are first named: its formulas need none of them."""
+
+    def part(name: str) -> ModuleType:
+        if name in ("runs", "tables", "figures"):
+            return importlib.import_module(f"{package}.{name}")
+        raise AttributeError(f"module {package!r} has no attribute {name!r}")
+
+    return part

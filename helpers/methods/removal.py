@@ -7,8 +7,10 @@ import copy
 import numpy as np
 import pandas as pd
 
-from helpers import heads, scoring, training
+from helpers import heads
 from helpers.corpora import tokens
+from helpers.runs import training
+from helpers.scores import scoring
 from helpers.study import StudyError
 
 LEAST, RANDOM, ALIKE = "least important", "random", "random, same kinds"
@@ -37,7 +39,7 @@ def quality(
 
     Parameters
     ----------
-    subject : helpers.subjects.Subject
+    subject : helpers.runs.subjects.Subject
     worth : pandas.Series
         On (kind, layer, head), larger stays longer: any column of the head table.
     split : str

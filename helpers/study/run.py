@@ -177,7 +177,7 @@ class Run:
         told = {key: value for key, value in told.items() if value}
         described = {"figure": name, **told, **self.facts(**facts)}
         inputs = self._store_inputs(figure, name)
-        again = f"python -m helpers.redraw {self._place()} {self.name}/{name}"
+        again = f"python -m helpers.publish.redraw {self._place()} {self.name}/{name}"
         described["redraw"] = again if inputs else f"not by itself, its inputs cannot be stored: {self.command}"
         write_json(self.chapter.sidecar(name), described | ({"inputs": inputs} if inputs else {}))
         self._last = time.time()

@@ -163,16 +163,16 @@ class Task(Block):
 
 
 class GroupedTask(Task):
-    """A task of grouped heads; both stages together take its steps. Counts are checked by helpers.methods.grouped."""
+    """A task of grouped heads; both stages together take its steps. Counts are checked by helpers.methods.grouping.runs."""
 
     groups: int = Field(2, description="Groups that the heads of a layer are put into; as many heads stay.")
     votes: int = Field(0, description="Batches that vote for the heads that stay; 0 for an epoch.")
 
 
 class InjectedTask(Task):
-    """A task of coreference; all its rows start from one model. Counts are checked by helpers.methods.injection."""
+    """A task of coreference; all its rows start from one model. Counts are checked by helpers.methods.coreference.runs."""
 
-    links: str = Field("gold", description="Whose clusters are injected: a resolver of helpers/corpora/resolving.py.")
+    links: str = Field("gold", description="Whose clusters are injected: a resolver of helpers/corpora/resolvers.py.")
     checkpoint: str = Field("", description='Pretrained model to start from, by Hub name or folder; "" for none.')
     denoising: Amount = Field(1000, description="Steps of a warm-up that fills holes in the texts; 0 for none.")
     piece: int = Field(40, description="Tokens of a piece of text in which holes are filled.")

@@ -158,12 +158,13 @@ def _columns(frame: pd.DataFrame) -> Any:
 
 
 def _class(module: str, name: str) -> type | None:
-    """The dataclass of this project that is defined under this name in this module, if there is one."""
+    """The dataclass of this project that this module knows by this name, if there is one; it may be defined in another."""
     found = importlib.import_module(module) if re.fullmatch(r"helpers(\.\w+)+", module) else None
     for part in name.split("."):
         found = getattr(found, part, None)
     known = isinstance(found, type) and dataclasses.is_dataclass(found)
-    return found if known and (found.__module__, found.__qualname__) == (module, name) else None
+    ours = known and found.__module__.startswith("helpers.") and found.__qualname__ == name
+    return found if ours else None
 
 
 # --- and back --------------------------------------------------------------------------------------------------------

@@ -15,9 +15,9 @@
 # # 0 · Heads of your own model
 #
 # [notebook 1, relevance and confidence →](01_relevance_and_confidence.ipynb) · [all claims](../docs/results.md) ·
-# [figures](../figures/README.md) · functions: [table.py](../helpers/measures/table.py),
-# [importance.py](../helpers/measures/importance.py), [removal.py](../helpers/methods/removal.py),
-# [surgery.py](../helpers/heads/surgery.py)
+# [figures](../figures/README.md) · functions: [measures/table.py](../helpers/measures/table.py),
+# [measures/importance.py](../helpers/measures/importance.py), [methods/removal.py](../helpers/methods/removal.py),
+# [heads/surgery.py](../helpers/heads/surgery.py)
 #
 # The notebooks that follow tell the story of three papers on models of their own. What they measure and do works on any
 # Marian, BART, mBART, Pegasus or T5 model, fresh from the Hub or fine-tuned in a folder. Five lines are enough:
@@ -69,11 +69,14 @@ import numpy as np
 import pandas as pd
 import torch
 
-from helpers import figures, heads, intervals, measures, subjects
-from helpers.methods import removal
+from helpers import drawing, heads, measures
+from helpers.measures import figures
+from helpers.methods import l0, removal
 from helpers.models import inputs, parameters
+from helpers.runs import subjects
+from helpers.scores import intervals
 
-figures.style()
+drawing.style()
 name = subjects.names(run.settings, models)[0]
 if pretrained:
     subject = subjects.load_pretrained(run.settings, pretrained, name, seed)
@@ -110,7 +113,7 @@ for kind in table.index.unique("kind"):
     run.figure(
         figures.head_maps(columns, kind, order, "rank in its layer"),
         f"heads_{kind}",
-        caption=f"Measures of every {figures.KIND_TITLES[kind]}-attention head, as ranks within its layer.",
+        caption=f"Measures of every {drawing.KIND_TITLES[kind]}-attention head, as ranks within its layer.",
         table="head_table",
         sentences=few,
     )
@@ -133,7 +136,7 @@ results.drop_duplicates(["heads", "change"]).style.format(precision=2)
 points = results.assign(model=subject.title, total=total)
 points.loc[points.method != "least important", ["low", "high"]] = np.nan
 run.figure(
-    figures.pruning_curves(points),
+    l0.figures.pruning_curves(points),
     "removed",
     caption="BLEU after the least important heads of the model are removed, beside random heads.",
     split=split,

@@ -17,7 +17,7 @@
 # [← notebook 0, your own model](00_your_own_model.ipynb) · [notebook 2, head functions →](02_head_functions.ipynb) · [all
 # claims](../docs/results.md) · [figures](../figures/README.md) · functions:
 # [alpha_beta.py](../helpers/measures/relevance/alpha_beta.py), [signed.py](../helpers/measures/relevance/signed.py),
-# [confidence.py](../helpers/measures/confidence.py), [agreement.py](../helpers/measures/agreement.py)
+# [measures/confidence.py](../helpers/measures/confidence.py), [measures/ranks.py](../helpers/measures/ranks.py)
 #
 # Sections 3 and 4 of Voita, Talbot, Moiseev, Sennrich and Titov (ACL 2019, [arXiv
 # 1905.09418](https://arxiv.org/abs/1905.09418)).
@@ -54,12 +54,15 @@ print(run.summary(), sources(run), sep="\n")
 import pandas as pd
 from IPython.display import display
 
-from helpers import claims, figures, intervals, scoring, subjects, training
+from helpers import drawing
 from helpers.corpora.describe import describe
-from helpers.measures import agreement, report
+from helpers.measures import figures, measured, ranks
 from helpers.measures.relevance import RULES
+from helpers.publish import claims
+from helpers.runs import subjects, training
+from helpers.scores import intervals, scoring
 
-figures.style()
+drawing.style()
 studied = subjects.study_models(run)
 
 # %%
@@ -159,7 +162,7 @@ if run.corpus == "controlled":
 # %%
 if histories:
     run.figure(
-        figures.training_curves(histories),
+        drawing.training_curves(histories),
         "training_curves",
         caption="Loss on the dev set over the training of every model.",
     )
@@ -192,8 +195,8 @@ if histories:
 few = run.settings["relevance"]
 explained, kept = {}, {}
 for subject in studied:
-    explained[subject.title] = {rule: report.EXPLAINED.of(subject, rule=rule, first=few) for rule in RULES}
-    parts = {rule: report.CONSERVED.of(subject, rule=rule, first=min(few, 20)) for rule in RULES}
+    explained[subject.title] = {rule: measured.EXPLAINED.of(subject, rule=rule, first=few) for rule in RULES}
+    parts = {rule: measured.CONSERVED.of(subject, rule=rule, first=min(few, 20)) for rule in RULES}
     kept[subject.title] = pd.DataFrame(parts).T
 kept = run.table(pd.concat(kept).rename_axis(["model", "rule"]), "conservation", sentences=min(few, 20))
 (kept[["source", "target", "attention", "bias", "eps"]].round(6) + 0.0).style.format("{:.1%}", na_rep="")  # no minus zero
@@ -208,9 +211,9 @@ kept = run.table(pd.concat(kept).rename_axis(["model", "rule"]), "conservation",
 # one):
 
 # %%
-untrained = {rule: report.EXPLAINED.of(studied[0], rule=rule, first=min(few, 50), untrained=True) for rule in RULES}
-conditioned = run.table(report.conditioning(explained | {"random weights": untrained}), "conditioning", sentences=few)
-report.worst_conditioning(conditioned, "random weights").style.format(
+untrained = {rule: measured.EXPLAINED.of(studied[0], rule=rule, first=min(few, 50), untrained=True) for rule in RULES}
+conditioned = run.table(measured.conditioning(explained | {"random weights": untrained}), "conditioning", sentences=few)
+measured.worst_conditioning(conditioned, "random weights").style.format(
     {"negative": "{:.1%}", "near_zero": "{:.2%}", "largest": "{:,.1f}"}
 ).set_caption("mean (largest: maximum) over models and layers")
 
@@ -228,7 +231,7 @@ report.worst_conditioning(conditioned, "random weights").style.format(
 # %%
 tables, functions = {}, {}
 for subject in studied:
-    confident, functions[subject.title] = report.FUNCTIONS.of(subject, repeats=run.settings["bootstrap"]).values()
+    confident, functions[subject.title] = measured.FUNCTIONS.of(subject, repeats=run.settings["bootstrap"]).values()
     shown = explained[subject.title]["alpha_beta"].frame("step", run.settings["bootstrap"])
     tables[subject.title] = (
         confident.add_prefix("confidence_")
@@ -236,7 +239,7 @@ for subject in studied:
         .join(
             [
                 shown.rename(columns={"low": "relevance_low", "high": "relevance_high"}),
-                report.relevance_columns(explained[subject.title]),
+                measured.relevance_columns(explained[subject.title]),
             ]
         )
     )
@@ -275,7 +278,7 @@ run.figure(
 # where the paper's positional heads lie), beside random weights.
 
 # %%
-dominant = run.table(report.dominance(explained, untrained, resamples), "dominance", split="dev", explained=few)
+dominant = run.table(measured.dominance(explained, untrained, resamples), "dominance", split="dev", explained=few)
 dominant.drop(columns="over").style.format("{:.2f}", na_rep="").format("{:.0f}", subset=["heads"])
 
 # %%
@@ -301,7 +304,7 @@ confident = pd.DataFrame(
         for title, frame in tables.items()
     }
 ).T
-random_confidence = report.DIFFUSE.of(studied[0])
+random_confidence = measured.DIFFUSE.of(studied[0])
 diffuse = random_confidence.xs("encoder")
 confident.loc["random weights"] = [len(diffuse), int((diffuse > 0.8).sum()), diffuse.median(), diffuse.max(), float("nan")]
 run.table(confident, "confident_heads", split="dev").style.format(
@@ -309,7 +312,7 @@ run.table(confident, "confident_heads", split="dev").style.format(
 ).format("{:.0f}", subset=["heads", "above 0.8"])
 
 # %%
-together = report.relevance_and_confidence(explained, confidence, untrained, random_confidence)
+together = measured.relevance_and_confidence(explained, confidence, untrained, random_confidence)
 run.table(together, "relevance_and_confidence", split="dev", explained=few)
 shown = together[(together.kind == "encoder") & ((together.rule == "alpha_beta") | (together.normalised == "ratio"))]
 shown.pivot(index=["model", "weights"], columns="rule", values="rho").style.format("{:.2f}")
@@ -324,7 +327,7 @@ shown.pivot(index=["model", "weights"], columns="rule", values="rho").style.form
 # most relevant heads have a function: the dots at *none* show how many do not.
 
 # %%
-follows = agreement.follows_function(relevance, functions)
+follows = ranks.follows_function(relevance, functions)
 run.table(pd.DataFrame([follows]), "follows_function", explained=few, over=intervals.HEADS)
 run.figure(
     figures.relevance_by_function(relevance, functions, follows),
@@ -342,8 +345,8 @@ run.figure(
 # shows it, in every model, and more of it than a model with random weights does, since architecture alone gives some.
 
 # %%
-columns = [*report.relevance_columns(explained[studied[0].title]).columns, "confidence"]
-matrices = {title: agreement.rank_agreement(table[columns]) for title, table in tables.items()}
+columns = [*measured.relevance_columns(explained[studied[0].title]).columns, "confidence"]
+matrices = {title: ranks.rank_agreement(table[columns]) for title, table in tables.items()}
 run.table(pd.concat(matrices).rename_axis(["model", "measure"]), "rule_agreement", explained=few)
 run.figure(
     figures.agreement(matrices),
@@ -363,7 +366,7 @@ for kind in ("decoder", "cross"):
     run.figure(
         pair,
         f"relevance_and_confidence_{kind}",
-        caption=f"Relevance and confidence of every {figures.KIND_TITLES[kind]}-attention head.",
+        caption=f"Relevance and confidence of every {drawing.KIND_TITLES[kind]}-attention head.",
         split="dev",
         explained=few,
     )
@@ -380,7 +383,7 @@ for kind in ("decoder", "cross"):
 sizes = [1, 2, 5, 10, 20, 50, 100, 200]
 settled = {
     title: {
-        f"{rule} {way}": agreement.settling(found, sizes, normalise=way)
+        f"{rule} {way}": ranks.settling(found, sizes, normalise=way)
         for rule, found in by_rule.items()
         for way in (("step",) if rule == "alpha_beta" else ("step", "ratio"))
     }
@@ -408,25 +411,25 @@ run.figure(
 # are such, no measure can rank them; notebook 6 asks how far this truth agrees with itself.
 
 # %%
-truths = {subject.title: report.WITHOUT.of(subject, first=few) for subject in studied}
+truths = {subject.title: measured.WITHOUT.of(subject, first=few) for subject in studied}
 by_measure = {
-    subject.title: tables[subject.title][columns].assign(**{"activation x gradient": report.GRADIENT.of(subject, first=few)})
+    subject.title: tables[subject.title][columns].assign(**{"activation x gradient": measured.GRADIENT.of(subject, first=few)})
     for subject in studied
 }
 run.table(pd.concat(truths, names=["model"]), "leave_one_out", explained=few, over=intervals.SENTENCES)
-agreed = {"loss, all models": report.truth_agreement({title: frame.loss for title, frame in truths.items()}, by_measure)}
+agreed = {"loss, all models": measured.truth_agreement({title: frame.loss for title, frame in truths.items()}, by_measure)}
 subject, held = studied[0], run.settings["truth"]
 if held:
-    without = report.WITHOUT_BLEU.of(subject, first=held, repeats=resamples)
+    without = measured.WITHOUT_BLEU.of(subject, first=held, repeats=resamples)
     run.table(without, "leave_one_out_bleu", sentences=held, over=intervals.SENTENCES)
-    agreed[f"loss, {subject.title}"] = report.truth_agreement({subject.title: truths[subject.title].loss}, by_measure)
-    agreed[f"BLEU, {subject.title}"] = report.truth_agreement({subject.title: without.bleu}, by_measure)
+    agreed[f"loss, {subject.title}"] = measured.truth_agreement({subject.title: truths[subject.title].loss}, by_measure)
+    agreed[f"BLEU, {subject.title}"] = measured.truth_agreement({subject.title: without.bleu}, by_measure)
     shown = without.join(truths[subject.title].loss).sort_values("loss", ascending=False).head(12)
-    display(report.from_one(shown).style.format("{:.3f}"))
-differ = report.effects_that_differ({(title, seed): frame for title, frame in truths.items()})
+    display(measured.from_one(shown).style.format("{:.3f}"))
+differ = measured.effects_that_differ({(title, seed): frame for title, frame in truths.items()})
 run.table(differ, "effects_that_differ", explained=few)
 told = pd.concat(agreed).rename_axis(["truth", "measure"])
-run.table(told.assign(shown=report.shown(differ, "encoder")), "truth_agreement", explained=few, over=intervals.HEADS)
+run.table(told.assign(shown=measured.shown(differ, "encoder")), "truth_agreement", explained=few, over=intervals.HEADS)
 run.figure(
     figures.rank_correlations(agreed),
     "truth_agreement",

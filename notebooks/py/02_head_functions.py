@@ -16,8 +16,8 @@
 #
 # [← notebook 1, relevance and confidence](01_relevance_and_confidence.ipynb) · [notebook 3, L0 pruning
 # →](03_l0_pruning.ipynb) · [all claims](../docs/results.md) · [figures](../figures/README.md) · functions:
-# [functions.py](../helpers/measures/functions.py), [one_pass.py](../helpers/measures/one_pass.py),
-# [alignment.py](../helpers/corpora/alignment.py)
+# [measures/functions.py](../helpers/measures/functions.py), [measures/one_pass.py](../helpers/measures/one_pass.py),
+# [corpora/alignment.py](../helpers/corpora/alignment.py)
 #
 # Section 5 of Voita et al. 2019 ([arXiv 1905.09418](https://arxiv.org/abs/1905.09418)).
 #
@@ -51,10 +51,13 @@ print(run.summary(), sources(run), sep="\n")
 import pandas as pd
 from IPython.display import Markdown, display
 
-from helpers import claims, figures, intervals, snapshot_figures, subjects
-from helpers.measures import functions, report, snapshots
+from helpers import drawing
+from helpers.measures import figures, functions, measured, snapshots
+from helpers.publish import claims
+from helpers.runs import subjects
+from helpers.scores import intervals
 
-figures.style()
+drawing.style()
 studied = subjects.study_models(run)
 repeats = run.settings["bootstrap"]
 
@@ -72,8 +75,8 @@ verdicts = claims.Box(run)
 # %%
 found, untrained = {}, {}
 for subject in studied:
-    found[subject.title] = report.SCORED.of(subject, repeats=repeats)
-    untrained[subject.title] = report.SCORED.of(subject, repeats=repeats, untrained=True)
+    found[subject.title] = measured.SCORED.of(subject, repeats=repeats)
+    untrained[subject.title] = measured.SCORED.of(subject, repeats=repeats, untrained=True)
     for name, frame in found[subject.title].items():
         run.table(frame, f"{name}_{subject.name}", split="dev", sentences=len(subject.dev), over=intervals.SENTENCES)
 
@@ -100,7 +103,7 @@ run.figure(
 
 # %%
 random_roles = {title: functions.roles(f["positional"], f["syntactic"], f["rare"]) for title, f in untrained.items()}
-counted = pd.concat({"trained": report.count_roles(roles), "random weights": report.count_roles(random_roles)}, axis=1)
+counted = pd.concat({"trained": measured.count_roles(roles), "random weights": measured.count_roles(random_roles)}, axis=1)
 run.table(counted, "function_counts", split="dev")
 
 # %% [markdown]
@@ -114,7 +117,7 @@ run.table(counted, "function_counts", split="dev")
 # %%
 positional = pd.concat({title: f["positional"][f["positional"].verdict] for title, f in found.items()}, names=["model"])
 print(f"{len(positional)} heads at 90 % or more; the best of each kind:")
-best = run.table(report.positional_table(found, untrained), "positional_heads", split="dev")
+best = run.table(measured.positional_table(found, untrained), "positional_heads", split="dev")
 best.drop(columns="over").style.format("{:.3f}", subset=["score", "low", "high", "of_all", "best at random"])
 
 # %% [markdown]
@@ -128,7 +131,7 @@ best.drop(columns="over").style.format("{:.3f}", subset=["score", "low", "high",
 # word that needs its partner in translation looks at it, and the partner may have no need to look back.
 
 # %%
-heads = report.best_of_all(studied, found, untrained)
+heads = measured.best_of_all(studied, found, untrained)
 run.table(heads, "fig4_syntactic_heads", split="dev")
 run.figure(
     figures.syntactic_bars(heads),
@@ -143,11 +146,11 @@ run.figure(
 # head is chosen on even sentences, it and the offset are scored on odd ones.
 
 # %%
-held = {subject.title: report.HELD.of(subject, repeats=repeats) for subject in studied}
-random_held = {subject.title: report.HELD.of(subject, repeats=repeats, untrained=True) for subject in studied}
-relations = report.syntactic_relations(held, random_held)
+held = {subject.title: measured.HELD.of(subject, repeats=repeats) for subject in studied}
+random_held = {subject.title: measured.HELD.of(subject, repeats=repeats, untrained=True) for subject in studied}
+relations = measured.syntactic_relations(held, random_held)
 run.table(relations.set_index(["model", "relation", "direction"]), "syntactic_relations", split="dev")
-run.table(report.syntactic_counts(relations), "syntactic_counts", split="dev")
+run.table(measured.syntactic_counts(relations), "syntactic_counts", split="dev")
 
 # %% [markdown]
 # The same numbers in the shape of the paper's Table 1 (EN-RU, best head and offset baseline, percent). The printed ones are
@@ -155,7 +158,7 @@ run.table(report.syntactic_counts(relations), "syntactic_counts", split="dev")
 # chooses the head on one half of the sentences and scores it on the other, free of the luck of the best of many.
 
 # %%
-run.table(report.table_1(heads), "table1_syntactic_heads", split="dev").style.format("{:.0f}", na_rep="")
+run.table(measured.table_1(heads), "table1_syntactic_heads", split="dev").style.format("{:.0f}", na_rep="")
 
 # %% [markdown]
 # ## Rare tokens (section 5.3)
@@ -166,7 +169,7 @@ run.table(report.table_1(heads), "table1_syntactic_heads", split="dev").style.fo
 # query tokens; frequencies: subword tokens of the training text.
 
 # %%
-rare = report.rare_table(found, untrained)
+rare = measured.rare_table(found, untrained)
 run.table(rare, "rare_tokens", split="dev")
 display(rare.style.format("{:.2f}", subset=[c for c in rare if rare[c].dtype == float]))
 run.figure(
@@ -214,7 +217,7 @@ if run.settings["snapshots"] and subject.spec:
     over_training = snapshots.over_training(recipe, last, first.spec["training"]["steps"])
     run.table(over_training, "heads_over_training", split="dev", over=intervals.SENTENCES)
     run.figure(
-        snapshot_figures.over_training(over_training),
+        figures.over_training(over_training),
         "heads_over_training",
         caption="What encoder heads do, and what each kind of attention is worth, against training steps.",
         split="dev",
@@ -235,7 +238,7 @@ if run.settings["siblings"] and subject.spec:
     beside = snapshots.beside(run.settings, [studied[0].name, *subjects.siblings(run.settings, studied[0].name)], seed)
     run.table(beside, "models_beside", split="dev", over=intervals.SENTENCES)
     run.figure(
-        snapshot_figures.beside(beside),
+        figures.beside(beside),
         "models_beside",
         caption="BLEU, the worth of encoder attention and what encoder heads do, in models that differ in one thing.",
         split="dev",
@@ -252,7 +255,7 @@ else:
 
 # %%
 run.figure(
-    figures.attention(report.EXAMPLES.of(studied[0], repeats=repeats)),
+    figures.attention(measured.EXAMPLES.of(studied[0], repeats=repeats)),
     "attention_examples",
     caption="Attention of the best head of each function on one sentence.",
     split="dev",

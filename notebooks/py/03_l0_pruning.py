@@ -15,9 +15,9 @@
 # # 3 · Which heads can go? L0 gates, pruning curves, and heads removed for good
 #
 # [← notebook 2, head functions](02_head_functions.ipynb) · [notebook 4, grouped heads →](04_grouped_heads.ipynb) · [all
-# claims](../docs/results.md) · [figures](../figures/README.md) · functions: [l0.py](../helpers/methods/l0.py),
-# [pruning.py](../helpers/methods/pruning.py), [curves.py](../helpers/methods/curves.py),
-# [surgery.py](../helpers/heads/surgery.py)
+# claims](../docs/results.md) · [figures](../figures/README.md) · functions: [l0/gates.py](../helpers/methods/l0/gates.py),
+# [l0/runs.py](../helpers/methods/l0/runs.py), [l0/tables.py](../helpers/methods/l0/tables.py),
+# [heads/surgery.py](../helpers/heads/surgery.py)
 #
 # Section 6 of Voita et al. 2019 ([arXiv 1905.09418](https://arxiv.org/abs/1905.09418)).
 #
@@ -52,13 +52,16 @@ import pandas as pd
 import torch
 from IPython.display import display
 
-from helpers import claims, figures, intervals, subjects
-from helpers.measures import agreement
-from helpers.methods import curves, l0, pruning
+from helpers import drawing
+from helpers.measures import figures, ranks
+from helpers.methods import l0
+from helpers.publish import claims
+from helpers.runs import subjects
+from helpers.scores import intervals
 
-figures.style()
+drawing.style()
 names, repeats = subjects.names(run.settings, models), run.settings["bootstrap"]
-sweeps = pruning.sweeps(run.settings, names, seed, pretrained)
+sweeps = l0.runs.sweeps(run.settings, names, seed, pretrained)
 studied = [subjects.of(sweep["start"], sweep["name"], parser) for sweep in sweeps]
 encoder = [(sweep, subject) for sweep, subject in zip(sweeps, studied, strict=True) if sweep["kinds"] == ["encoder"]]
 every = [(sweep, subject) for sweep, subject in zip(sweeps, studied, strict=True) if sweep["kinds"] != ["encoder"]]
@@ -83,7 +86,7 @@ verdicts = claims.Box(run)
 locations = (0.0, 2.0, -3.0)
 distributions = [l0.HardConcrete(torch.tensor(a), t) for t in (0.5, 0.33) for a in locations]
 run.figure(
-    figures.hard_concrete(distributions),
+    l0.figures.hard_concrete(distributions),
     "fig6_hard_concrete",
     caption="The Hard Concrete distribution at several locations and temperatures.",
     answers="Voita et al., figure 6",
@@ -104,7 +107,7 @@ pd.DataFrame(
 # The same with sliders (in JupyterLab with a running kernel; elsewhere the picture above stands for it):
 
 # %%
-figures.hard_concrete_slider(lambda log_alpha, temperature: l0.HardConcrete(torch.tensor(log_alpha), temperature))
+l0.figures.hard_concrete_slider(lambda log_alpha, temperature: l0.HardConcrete(torch.tensor(log_alpha), temperature))
 
 # %% [markdown]
 # ## What is trained
@@ -121,14 +124,14 @@ figures.hard_concrete_slider(lambda log_alpha, temperature: l0.HardConcrete(torc
 plan = run.settings["pruning"]
 print(f"{plan['steps']} steps, learning rate {plan['learning_rate']:g}, of gates {plan['gate_rate']:g}")
 titles = [f"{subject.title}: {' + '.join(sweep['kinds'])}" for sweep, subject in zip(sweeps, studied, strict=True)]
-pd.concat([curves.prices(*pair) for pair in zip(sweeps, studied, strict=True)], keys=titles, names=["model"])
+pd.concat([l0.tables.prices(*pair) for pair in zip(sweeps, studied, strict=True)], keys=titles, names=["model"])
 
 # %%
 quality = {}
 for title, sweep, subject in zip(titles, sweeps, studied, strict=True):
     kinds = "encoder" if sweep["kinds"] == ["encoder"] else "all_kinds"
-    worth = curves.worth(sweep, subject, curves.without_attention(sweep, names[0]), repeats)
-    quality[title] = curves.quality(sweep, subject, repeats).join(worth)
+    worth = l0.tables.worth(sweep, subject, l0.tables.without_attention(sweep, names[0]), repeats)
+    quality[title] = l0.tables.quality(sweep, subject, repeats).join(worth)
     run.table(quality[title], f"{kinds}_{sweep['name']}", resamples=repeats)
 of_encoder = {subject.title: quality[title] for title, (_, subject) in zip(titles, encoder, strict=False)}
 
@@ -141,9 +144,9 @@ of_encoder = {subject.title: quality[title] for title, (_, subject) in zip(title
 
 # %%
 sweep, subject = encoder[0]
-traces, kept = curves.closings(sweep)
+traces, kept = l0.tables.closings(sweep)
 run.figure(
-    figures.gate_closing(traces, kept),
+    l0.figures.gate_closing(traces, kept),
     "gate_closing",
     caption="Gates of encoder heads close while the penalty acts, step by step.",
     model=sweep["name"],
@@ -151,7 +154,7 @@ run.figure(
 
 # %%
 run.animation(
-    figures.gate_closing_animation(traces, kept=kept),
+    l0.figures.gate_closing_animation(traces, kept=kept),
     "gate_closing_animation",
     caption="Gates of encoder heads close while the penalty acts, as an animation.",
     model=sweep["name"],
@@ -159,13 +162,13 @@ run.animation(
 
 # %%
 run.figure(
-    figures.gate_paths(traces, kept),
+    l0.figures.gate_paths(traces, kept),
     "gate_paths",
     caption="How likely each gate is closed over training, a line a gate.",
     table="gates_settled",
     model=sweep["name"],
 )
-settled = pd.concat({title: curves.settled(table) for title, table in quality.items()}, names=["model"])
+settled = pd.concat({title: l0.tables.settled(table) for title, table in quality.items()}, names=["model"])
 run.table(settled, "gates_settled").style.format("{:.0f}", subset=["heads", "total", "undecided"]).format(
     "{:.4f}", subset=["dev_loss", "soft_dev_loss"]
 ).format("{:g}", subset=["penalty"])
@@ -189,7 +192,7 @@ run.table(settled, "gates_settled").style.format("{:.0f}", subset=["heads", "tot
 # %%
 run.table(pd.concat(of_encoder, names=["model"]), "fig7_bleu_by_heads", resamples=repeats)
 run.figure(
-    figures.pruning_curves(curves.curve_points(of_encoder)),
+    l0.figures.pruning_curves(l0.tables.curve_points(of_encoder)),
     "fig7_bleu_by_heads",
     caption="BLEU by the number of encoder heads that L0 pruning keeps.",
     answers="Voita et al., figure 7",
@@ -202,7 +205,7 @@ run.figure(
 # against the model *before* further training, whatever more training brings would hide part of each loss.
 
 # %%
-changes = figures.pruning_curves(curves.curve_points(of_encoder, "change"), unit="BLEU minus control")
+changes = l0.figures.pruning_curves(l0.tables.curve_points(of_encoder, "change"), unit="BLEU minus control")
 run.figure(
     changes,
     "bleu_changes_by_heads",
@@ -212,8 +215,8 @@ run.figure(
 )
 
 # %%
-within = {title: curves.largest_pruning(table) for title, table in quality.items()}
-run.table(pd.concat(within, names=["model"]), "largest_pruning", loss=curves.LOSS, over=intervals.SENTENCES).style.format(
+within = {title: l0.tables.largest_pruning(table) for title, table in quality.items()}
+run.table(pd.concat(within, names=["model"]), "largest_pruning", loss=l0.tables.LOSS, over=intervals.SENTENCES).style.format(
     "{:+.2f}", subset=["change", "low", "high"], na_rep=""
 )
 
@@ -231,9 +234,9 @@ run.table(pd.concat(within, names=["model"]), "largest_pruning", loss=curves.LOS
 
 # %%
 of_all = {subject.title: quality[title] for title, (_, subject) in zip(titles[len(encoder) :], every, strict=True)}
-table_2 = run.table(curves.table_2(of_all), "table2_all_kinds", resamples=repeats)
+table_2 = run.table(l0.tables.table_2(of_all), "table2_all_kinds", resamples=repeats)
 display(table_2.style.format("{:.2f}", subset=table_2.select_dtypes("number").columns, na_rep="").format(na_rep=""))
-scratch = {subject.title: curves.against_scratch(sweep, subject, repeats) for sweep, subject in every}
+scratch = {subject.title: l0.tables.against_scratch(sweep, subject, repeats) for sweep, subject in every}
 scratch = pd.concat(scratch, names=["model"])
 run.table(scratch, "trained_minus_scratch", resamples=repeats, over=intervals.SENTENCES).style.format("{:+.2f}")
 
@@ -244,7 +247,7 @@ run.table(scratch, "trained_minus_scratch", resamples=repeats, over=intervals.SE
 
 # %%
 run.figure(
-    figures.pruning_curves(curves.curve_points(of_all)),
+    l0.figures.pruning_curves(l0.tables.curve_points(of_all)),
     "bleu_by_heads_all_kinds",
     caption="BLEU by the number of heads kept where gates act on all kinds of attention.",
     table="table2_all_kinds",
@@ -259,20 +262,20 @@ run.figure(
 # starts from an output of zero (the column *starts alike* says so) nothing follows.
 
 # %%
-by_kind = pd.concat([curves.kept_by_kind(*pair).assign(model=pair[1].title) for pair in every], ignore_index=True)
+by_kind = pd.concat([l0.tables.kept_by_kind(*pair).assign(model=pair[1].title) for pair in every], ignore_index=True)
 run.table(by_kind.set_index(["model", "penalty"]), "fig9_heads_by_kind")
 run.figure(
-    figures.kept_by_kind(by_kind),
+    l0.figures.kept_by_kind(by_kind),
     "fig9_heads_by_kind",
     caption="How many heads of each kind of attention stay as pruning grows.",
     answers="Voita et al., figure 9",
 )
 
 # %%
-by_layer = pd.concat({subject.title: curves.kept_by_layer(sweep) for sweep, subject in every}, names=["model"]).to_frame()
+by_layer = pd.concat({subject.title: l0.tables.kept_by_layer(sweep) for sweep, subject in every}, names=["model"]).to_frame()
 run.table(by_layer, "fig10_heads_by_layer")
 run.figure(
-    figures.kept_by_layer(by_layer),
+    l0.figures.kept_by_layer(by_layer),
     "fig10_heads_by_layer",
     caption="In which decoder layers heads stay as pruning grows.",
     answers="Voita et al., figure 10",
@@ -287,14 +290,14 @@ run.figure(
 # drawn at random. With few such heads that cannot be told, whatever the picture suggests.
 
 # %%
-functions = {subject.title: curves.retained_functions(sweep, subject) for sweep, subject in encoder}
+functions = {subject.title: l0.tables.retained_functions(sweep, subject) for sweep, subject in encoder}
 columns = {
     title: [(count, [sorted({name for name, _ in cell}) for cell in roles]) for count, roles in by_count.items()]
     for title, by_count in functions.items()
 }
 totals = {title: max(by_count) for title, by_count in functions.items()}
 run.figure(
-    figures.retained_functions(columns, totals),
+    l0.figures.retained_functions(columns, totals),
     "fig8_functions_of_retained_heads",
     caption="What the encoder heads do that pruning keeps.",
     answers="Voita et al., figure 8",
@@ -303,9 +306,9 @@ run.figure(
 )
 
 # %%
-drift = pd.concat({title: curves.drift(by_count) for title, by_count in functions.items()}, names=["model"])
+drift = pd.concat({title: l0.tables.drift(by_count) for title, by_count in functions.items()}, names=["model"])
 run.table(drift, "function_drift", split="dev")
-run.table(curves.retained_more_than_chance(functions), "retained_more_than_chance", split="dev").style.format(precision=3)
+run.table(l0.tables.retained_more_than_chance(functions), "retained_more_than_chance", split="dev").style.format(precision=3)
 
 # %% [markdown]
 # ## Other ways to choose heads, at equal numbers
@@ -319,12 +322,12 @@ run.table(curves.retained_more_than_chance(functions), "retained_more_than_chanc
 # %%
 if plan["compared"]:
     rivalled = [(sweep, subject) for sweep, subject in encoder if sweep["settings"]["pruning"]["compared"]]
-    shots = {subject.title: curves.one_shot_quality(sweep, subject, repeats) for sweep, subject in rivalled}
+    shots = {subject.title: l0.tables.one_shot_quality(sweep, subject, repeats) for sweep, subject in rivalled}
     run.table(pd.concat(shots, names=["model"]), "at_once", resamples=repeats, over=intervals.SENTENCES)
-    equal = pd.concat([curves.equal_heads(of_encoder[title], shot, title) for title, shot in shots.items()])
+    equal = pd.concat([l0.tables.equal_heads(of_encoder[title], shot, title) for title, shot in shots.items()])
     at_once = equal[equal.panel.str.contains("at once")]
     run.figure(
-        figures.methods_at_equal_heads(at_once),
+        l0.figures.methods_at_equal_heads(at_once),
         "at_equal_heads",
         caption="L0 pruning beside other ways to choose as many heads.",
         table="at_once",
@@ -341,7 +344,7 @@ else:
 
 # %%
 for penalty in plan["compared"]:
-    trained = {subject.title: curves.trained_on(of_encoder[subject.title], penalty) for _, subject in rivalled}
+    trained = {subject.title: l0.tables.trained_on(of_encoder[subject.title], penalty) for _, subject in rivalled}
     trained = pd.concat(trained, names=["model"])
     run.table(trained, f"trained_on_{penalty:g}", resamples=repeats, over=intervals.SENTENCES)
     numbers = {name: "{:.4f}" if name == "dev_loss" else "{:.2f}" for name in trained if name != "heads"}
@@ -355,19 +358,19 @@ for penalty in plan["compared"]:
 
 # %%
 worths = {
-    subject.title: pruning.scores(sweep["start"], run.settings["relevance"])
+    subject.title: l0.runs.scores(sweep["start"], run.settings["relevance"])
     .xs("encoder", drop_level=False)
-    .assign(**{"kept by L0": curves.survival(sweep)})
+    .assign(**{"kept by L0": l0.tables.survival(sweep)})
     for sweep, subject in encoder
 }
 run.table(pd.concat(worths, names=["model"]), "worth_of_heads", split="dev")
-matrices = {title: agreement.rank_agreement(table) for title, table in worths.items()}
+matrices = {title: ranks.rank_agreement(table) for title, table in worths.items()}
 run.table(pd.concat(matrices, names=["model", "criterion"]), "criteria_agreement")
 run.figure(figures.agreement(matrices), "criteria_agreement", caption="How far criteria of pruning rank heads alike.")
 
 # %%
 truths = {
-    f"{truth}, {title}": agreement.correlations(table[truth], dict(table.drop(columns=truth).items()), kinds="encoder")
+    f"{truth}, {title}": ranks.correlations(table[truth], dict(table.drop(columns=truth).items()), kinds="encoder")
     for title, table in worths.items()
     for truth in ("leave-one-out", "kept by L0")
 }
@@ -388,10 +391,10 @@ run.figure(
 # %%
 sweep, subject = encoder[0]
 for penalty in plan["compared"][:1]:
-    learned = curves.learning_curves(sweep, penalty)
+    learned = l0.tables.learning_curves(sweep, penalty)
     run.table(pd.concat(learned, names=["method", "row"]), "learning_curves", model=sweep["name"])
     run.figure(
-        figures.learning_curves(learned),
+        drawing.learning_curves(learned),
         "learning_curves",
         caption="Loss and heads over training: L0 pruning beside gradual pruning.",
         model=sweep["name"],
@@ -407,7 +410,7 @@ for penalty in plan["compared"][:1]:
 
 # %%
 sweep, subject = every[0]
-removed = pd.concat([curves.REMOVED.read(pruning.run(spec)) for spec in curves.l0_runs(sweep)])
+removed = pd.concat([l0.tables.REMOVED.read(l0.runs.run(spec)) for spec in l0.tables.l0_runs(sweep)])
 differences, shares = ["removed minus masked", "reloaded minus removed"], ["FLOPs, share", "speed-up at most"]
 run.table(removed, "removed_for_good", model=sweep["name"]).style.format("{:,.0f}").format("{:.2f}", subset=shares).format(
     "{:.1e}", subset=differences

@@ -16,8 +16,8 @@
 #
 # [← notebook 3, L0 pruning](03_l0_pruning.ipynb) · [notebook 5, coreference injection →](05_coreference_injection.ipynb) ·
 # [all claims](../docs/results.md) · [figures](../figures/README.md) · functions:
-# [grouping.py](../helpers/methods/grouping.py), [grouped.py](../helpers/methods/grouped.py),
-# [grouped_tables.py](../helpers/methods/grouped_tables.py)
+# [grouping/units.py](../helpers/methods/grouping/units.py), [grouping/runs.py](../helpers/methods/grouping/runs.py),
+# [grouping/tables.py](../helpers/methods/grouping/tables.py)
 #
 # Ni et al. 2023 ([arXiv 2305.14380](https://arxiv.org/abs/2305.14380)).
 #
@@ -53,16 +53,18 @@ print(run.summary(), sources(run), sep="\n")
 import pandas as pd
 from IPython.display import display
 
-from helpers import claims, figures, intervals, subjects, tasks
-from helpers import grouped_figures as drawn
-from helpers.methods import grouped
-from helpers.methods import grouped_tables as tables
-from helpers.methods.grouped import GHT, PS, VANILLA
+from helpers import drawing
+from helpers.methods import grouping
+from helpers.methods.grouping import figures, tables
+from helpers.methods.grouping.runs import GHT, PS, VANILLA
+from helpers.publish import claims
+from helpers.runs import subjects, tasks
+from helpers.scores import intervals
 
-figures.style()
+drawing.style()
 plan, repeats = run.settings["grouping"], run.settings["bootstrap"]
-start = grouped.start(run.settings, subjects.names(run.settings, models), seed, pretrained)
-rows = {kind: grouped.rows_of(run.settings, kind, seed) for kind in tasks.METRICS}
+start = grouping.runs.start(run.settings, subjects.names(run.settings, models), seed, pretrained)
+rows = {kind: grouping.runs.rows_of(run.settings, kind, seed) for kind in tasks.METRICS}
 rows = {kind: found for kind, found in rows.items() if found}
 counted = {kind: tables.statistics(found, plan["beam"]) for kind, found in rows.items()}
 scored = {kind: tables.scores(found, counted[kind], repeats=repeats) for kind, found in rows.items()}
@@ -103,7 +105,7 @@ facts = {
     kind: {
         "text": plan[tasks.setting(kind)]["text"], "steps": plan[tasks.setting(kind)]["steps"],
         "groups": plan[tasks.setting(kind)]["groups"], **plan[tasks.setting(kind)]["model"],
-        "test sets": ", ".join(grouped.task(next(iter(found.values()))).tests),
+        "test sets": ", ".join(grouping.runs.task(next(iter(found.values()))).tests),
     }
     for kind, found in rows.items()
 }  # fmt: skip
@@ -133,7 +135,7 @@ table_1.style.format(precision=2, na_rep="").format("{:.0f}", subset=["heads"])
 
 # %%
 run.figure(
-    drawn.quality_against_cost(tables.against_cost(table_1, "translation")),
+    figures.quality_against_cost(tables.against_cost(table_1, "translation")),
     "cost",
     caption="Translation quality against parameters and speed, grouped models beside controls of equal size.",
     answers="Ni et al., tables 1 and 2",
@@ -157,7 +159,7 @@ run.table(tables.table_others(others), "table4_table6_other_tasks", resamples=re
 compared = tables.gains(scored)
 run.table(compared.set_index(["task", "method"]), "gains", resamples=repeats)
 run.figure(
-    drawn.gains(compared), "gains", caption="What grouped training changes on each of the three tasks.", resamples=repeats
+    figures.gains(compared), "gains", caption="What grouped training changes on each of the three tasks.", resamples=repeats
 )
 
 # %%
@@ -199,7 +201,7 @@ tight = f"GHT, weight x {strong:g}"  # a constraint that is felt, and does not y
 followed = {name: tables.both_stages(translation[name], groups) for name in (VANILLA, GHT, tight) if name in translation}
 run.table(pd.concat(followed, names=["row", "look"]), "fig4_constraint")
 run.figure(
-    drawn.constraint_over_training(followed),
+    figures.constraint_over_training(followed),
     "fig4_constraint",
     caption="Both terms of the group constraint over training, with and without it.",
     answers="Ni et al., figure 4",
@@ -211,29 +213,29 @@ run.figure(
 # strong enough to be felt, where the run has one, and for plain training:
 
 # %%
-first = grouped.stages(translation[PS])[0]
+first = grouping.runs.stages(translation[PS])[0]
 remain = tables.remaining(translation[PS])
 titles = ("random weights", "after GHT, stage 1")
 run.figure(
-    drawn.similarity(*tables.similarity(first, groups), titles, remain),
+    figures.similarity(*tables.similarity(first, groups), titles, remain),
     "similarity",
     caption="Cosines between the heads of each layer before and after training with the group constraint.",
 )
 
 # %%
 if tight in translation:
-    parts = tables.similarity(grouped.stages(translation[tight])[0], groups)
+    parts = tables.similarity(grouping.runs.stages(translation[tight])[0], groups)
     run.figure(
-        drawn.similarity(*parts, ("random weights", f"{tight}, stage 1")),
+        figures.similarity(*parts, ("random weights", f"{tight}, stage 1")),
         "similarity_tight",
         caption="Cosines between the heads of each layer before and after training with a tighter constraint.",
     )
 
 # %%
-plain = grouped.stages(translation[VANILLA])[0]
+plain = grouping.runs.stages(translation[VANILLA])[0]
 titles = ("random weights", "after plain training, stage 1")
 run.figure(
-    drawn.similarity(*tables.similarity(plain, groups), titles),
+    figures.similarity(*tables.similarity(plain, groups), titles),
     "similarity_vanilla",
     caption="Cosines between the heads of each layer before and after plain training.",
 )
@@ -245,11 +247,13 @@ run.figure(
 moved = tables.map_of_heads(first, groups, remain)
 shown = moved[moved.site.isin(["encoder 1", "encoder 2", "cross 1", "decoder 1"])]
 run.figure(
-    drawn.head_maps_over_training(shown), "map", caption="Heads move as they are grouped: a map of their outputs over training."
+    figures.head_maps_over_training(shown),
+    "map",
+    caption="Heads move as they are grouped: a map of their outputs over training.",
 )
 
 # %%
-run.animation(drawn.head_map_animation(shown), "map_animation", caption="Heads move as they are grouped, as an animation.")
+run.animation(figures.head_map_animation(shown), "map_animation", caption="Heads move as they are grouped, as an animation.")
 
 # %% [markdown]
 # The public code counts padded positions among a head's vector. What that changes for the GHT model, in batches of sentences of
@@ -265,7 +269,9 @@ run.table(tables.padding(translation[GHT], groups, plan["which"]), "padding", sp
 
 # %%
 run.figure(
-    drawn.votes(tables.votes(translation[PS])), "votes", caption="The share of votes that each head won, and which heads stay."
+    figures.votes(tables.votes(translation[PS])),
+    "votes",
+    caption="The share of votes that each head won, and which heads stay.",
 )
 
 # %% [markdown]
@@ -278,9 +284,9 @@ run.figure(
 found = {}
 constrained = {"constraint": "with the group constraint", "plain": "without the group constraint"}
 for name, methods in tables.ways(translation).items():
-    found[name] = tables.pillars(methods, grouped.stages(next(iter(methods.values())))[0], parser)
+    found[name] = tables.pillars(methods, grouping.runs.stages(next(iter(methods.values())))[0], parser)
     run.figure(
-        drawn.kept_heads(found[name]),
+        figures.kept_heads(found[name]),
         f"pillars_{name}",
         caption=f"Relevance and functions of the heads of a model trained {constrained[name]}, and which of them stay.",
         table="overlap",
@@ -300,12 +306,12 @@ run.table(shared, "overlap", split="dev").style.format("{:.2f}", na_rep="")
 
 # %%
 if "ablations" in plan["parts"]:
-    parts = grouped.Rows(run.settings, tasks.TRANSLATION, seed)
+    parts = grouping.runs.Rows(run.settings, tasks.TRANSLATION, seed)
     picked = {name: translation[name] for name in (*parts.main(), *parts.ablations())}
     ablated = tables.ablation(picked, counted[tasks.TRANSLATION], repeats)
     run.table(ablated.set_index(["model", "row"]), "table3_ablation", resamples=repeats)
     run.figure(
-        drawn.ablation(ablated[ablated.row != grouped.PRINTED_4A]),
+        figures.ablation(ablated[ablated.row != grouping.runs.PRINTED_4A]),
         "ablation",
         caption="What each part of grouped training brings, left out one at a time.",
         answers="Ni et al., table 3",
@@ -321,11 +327,11 @@ else:
 
 # %%
 if "ablations" in plan["parts"] and plan["ablation_seeds"] > 1:
-    eight = grouped.table_3(run.settings, seed)
+    eight = grouping.runs.table_3(run.settings, seed)
     again = tables.ablation_over_seeds(eight, tables.statistics(eight, plan["beam"]))
     run.table(again.set_index(["model", "row"]), "table3_seeds")
     run.figure(
-        drawn.ablation(again),
+        figures.ablation(again),
         "ablation_seeds",
         caption=f"What each part of grouped training brings, over {plan['ablation_seeds']} trainings.",
         answers="Ni et al., table 3",
@@ -353,7 +359,7 @@ if "numbers" in plan["parts"]:
     numbers = tables.by_groups(table, groups, plan["translation"]["model"]["heads"])
     run.table(numbers.set_index(["panel", "method", "groups"]), "fig3_number_of_groups", resamples=repeats)
     run.figure(
-        drawn.score_by_groups(numbers),
+        figures.score_by_groups(numbers),
         "fig3_number_of_groups",
         caption="Quality by the number of groups.",
         answers="Ni et al., figure 3",
@@ -364,11 +370,11 @@ if "numbers" in plan["parts"]:
 if {"ablations", "strengths"} <= set(plan["parts"]):
     strengths = {VANILLA: 0.0, GHT: plan["weight"]}
     strengths |= {f"GHT, weight x {factor:g}": factor * plan["weight"] for factor in plan["strengths"]}
-    strengths |= {grouped.NO_HOMOGENISATION: plan["weight"] / 2, grouped.NO_DIVERSIFICATION: plan["weight"] / 2}
+    strengths |= {grouping.runs.NO_HOMOGENISATION: plan["weight"] / 2, grouping.runs.NO_DIVERSIFICATION: plan["weight"] / 2}
     compact = tables.compactness(translation, table, strengths, groups)
     run.table(compact.set_index("label"), "fig2_compactness", resamples=repeats)
     run.figure(
-        drawn.score_by_compactness(compact),
+        figures.score_by_compactness(compact),
         "fig2_compactness",
         caption="Quality against how tight and how separate the groups of heads are.",
         answers="Ni et al., figure 2",
@@ -379,13 +385,13 @@ if {"ablations", "strengths"} <= set(plan["parts"]):
 # With more heads in a model as wide, as in the paper's figure, heads are narrower and groups larger:
 
 # %%
-if wider := grouped.more_heads(run.settings, seed):
+if wider := grouping.runs.more_heads(run.settings, seed):
     count = plan["more_heads"]
     again = tables.scores(wider, tables.statistics(wider, plan["beam"]), repeats=repeats)
     numbers = tables.by_groups(again, groups, count)
     run.table(numbers.set_index(["panel", "method", "groups"]), "fig3_more_heads", resamples=repeats)
     run.figure(
-        drawn.score_by_groups(numbers.assign(panel=f"{count} heads a layer")),
+        figures.score_by_groups(numbers.assign(panel=f"{count} heads a layer")),
         "fig3_more_heads",
         caption=f"Quality by the number of groups, {count} heads a layer.",
         answers="Ni et al., figure 3",
@@ -401,7 +407,7 @@ if wider := grouped.more_heads(run.settings, seed):
 # more heads does no better. If it is the method, GHT-PS stays behind that model, or behind vanilla, at every width.
 
 # %%
-rungs = grouped.ladder(run.settings, seed)
+rungs = grouping.runs.ladder(run.settings, seed)
 if rungs:
     every = {
         head: tables.scores(found, tables.statistics(found, plan["beam"]), repeats=repeats) for head, found in rungs.items()
@@ -409,9 +415,9 @@ if rungs:
     every = tables.ladder(every, seed)
     run.table(every, "ladder_trainings", resamples=repeats)
     over = run.table(tables.ladder_over_seeds(every), "ladder", resamples=repeats)
-    shown = over.reset_index().replace({"row": {grouped.AT_START: "as many heads from the start"}})
+    shown = over.reset_index().replace({"row": {grouping.runs.AT_START: "as many heads from the start"}})
     run.figure(
-        drawn.ladder(shown.assign(unit="BLEU")),
+        figures.ladder(shown.assign(unit="BLEU")),
         "ladder",
         caption="What grouping changes at several widths of a head, over trainings where there are several.",
         table="ladder",
@@ -444,9 +450,9 @@ if "sweep" in plan["parts"] and width in rungs:
 
 # %%
 if start:
-    late = grouped.from_converged(run.settings, start, seed)
+    late = grouping.runs.from_converged(run.settings, start, seed)
     again = tables.statistics(late, plan["beam"])
-    later = tables.scores(late, again, grouped.FURTHER, repeats)
+    later = tables.scores(late, again, grouping.runs.FURTHER, repeats)
     run.table(later, "converged", resamples=repeats, model=subjects.names(run.settings, models)[0])
     display(later.style.format(precision=2))
 else:
@@ -462,7 +468,7 @@ else:
 if plan["seeds"] > 1:
     every = tables.per_seed(scored, seed=seed)
     run.table(tables.over_seeds(every), "seeds")
-    run.figure(drawn.seeds(every), "seeds", caption="Each method's score over trainings of several seeds.")
+    run.figure(figures.seeds(every), "seeds", caption="Each method's score over trainings of several seeds.")
     display(tables.over_seeds(every).style.format(precision=2))
 else:
     print("One seed in this run: the intervals above are over test examples, not over trainings.")

@@ -16,8 +16,8 @@
 #
 # [← notebook 4, grouped heads](04_grouped_heads.ipynb) · [notebook 6, do the measures agree →](06_do_measures_agree.ipynb) ·
 # [all claims](../docs/results.md) · [figures](../figures/README.md) · functions:
-# [coreference.py](../helpers/methods/coreference.py), [injection.py](../helpers/methods/injection.py),
-# [importance.py](../helpers/measures/importance.py), [resolving.py](../helpers/corpora/resolving.py)
+# [matrices.py](../helpers/methods/coreference/matrices.py), [runs.py](../helpers/methods/coreference/runs.py),
+# [measures/importance.py](../helpers/measures/importance.py), [corpora/resolvers.py](../helpers/corpora/resolvers.py)
 #
 # Liu & Chen 2023 ([arXiv 2312.09541](https://arxiv.org/abs/2312.09541)), after Liu, Shi & Chen 2021.
 #
@@ -55,21 +55,23 @@ print(run.summary(), sources(run), sep="\n")
 import pandas as pd
 from IPython.display import display
 
-from helpers import claims, figures, intervals, tasks
-from helpers import injection_figures as drawn
-from helpers.measures.agreement import rank_agreement
-from helpers.measures.report import from_one
-from helpers.methods import injection
-from helpers.methods import injection_tables as tables
-from helpers.methods.injection import MAIN, PLAIN
+from helpers import drawing
+from helpers.measures.measured import from_one
+from helpers.measures.ranks import rank_agreement
+from helpers.methods import coreference
+from helpers.methods.coreference import figures, tables
+from helpers.methods.coreference.runs import MAIN, PLAIN
+from helpers.publish import claims
+from helpers.runs import tasks
+from helpers.scores import intervals
 
-figures.style()
+drawing.style()
 plan, repeats = run.settings["coreference"], run.settings["bootstrap"]
-parts = injection.rows_of(run.settings, tasks.SUMMARIZATION, seed, pretrained)
+parts = coreference.runs.rows_of(run.settings, tasks.SUMMARIZATION, seed, pretrained)
 boards = tables.boards(run.settings, parts, seed)
 board = boards[seed]
 folder, links = board.task.folder, plan["summarization"]["links"]
-truth = injection.truth(board.task.corpus, links)
+truth = coreference.runs.truth(board.task.corpus, links)
 
 # %%
 verdicts = claims.Box(run)
@@ -91,14 +93,14 @@ display(run.table(tables.lost(parts["main"][MAIN]["run"], ["dev", board.split]),
 
 # %% [markdown]
 # **Who resolves them?** Gold clusters come with the controlled dialogues. A rule resolver of our own reads names, genders,
-# addresses and speakers (its rules: `helpers/corpora/resolving.py`); a file of stored links or a model of the Hub can be
+# addresses and speakers (its rules: `helpers/corpora/resolvers.py`); a file of stored links or a model of the Hub can be
 # named instead. Corrupted clusters are split, merged, and robbed of mentions; *shuffled* ones deal the same mentions out
 # anew. MUC, B-cubed and CEAF-e count links, mentions and clusters; CoNLL is the mean of their F1.
 
 # %%
 scored = tables.resolvers(run.settings, folder, board.split, truth)
 run.table(scored, "resolvers")
-run.figure(drawn.resolvers(scored), "resolvers", caption="How good the resolvers' clusters are.")
+run.figure(figures.resolvers(scored), "resolvers", caption="How good the resolvers' clusters are.")
 
 # %% [markdown]
 # Read the bars from the shuffled clusters upwards: these know the mentions and the sizes of the clusters and nothing else,
@@ -113,7 +115,7 @@ run.figure(drawn.resolvers(scored), "resolvers", caption="How good the resolvers
 
 # %%
 words, matrices = tables.shown_matrices(parts["main"][PLAIN]["run"], board.split, truth, plan["span"], 0, 36)
-run.figure(drawn.matrices(words, matrices), "matrices", caption="The coreference matrices of one dialogue.")
+run.figure(figures.matrices(words, matrices), "matrices", caption="The coreference matrices of one dialogue.")
 
 # %% [markdown]
 # ## The summarizer
@@ -155,14 +157,14 @@ settings_of |= {name: named[PLAIN] for name, named in parts.items() if name.star
 ranked = tables.rankings(settings_of, plan["probe"])
 run.table(ranked, "importance")
 run.figure(
-    drawn.importance_maps(ranked),
+    figures.importance_maps(ranked),
     "importance",
     caption="Importance of encoder heads after several trainings, the lowest of each layer marked.",
 )
 
 # %%
 agreement = run.table(rank_agreement(ranked), "rank_agreement")
-run.figure(drawn.agreement(agreement), "rank_agreement", caption="How far trainings agree on the ranking of heads.")
+run.figure(figures.agreement(agreement), "rank_agreement", caption="How far trainings agree on the ranking of heads.")
 run.table(tables.same_lowest(ranked, PLAIN), "same_lowest").round(2)
 
 # %% [markdown]
@@ -180,7 +182,7 @@ run.table(tables.same_lowest(ranked, PLAIN), "same_lowest").round(2)
 if "masks" in parts:
     curves = run.table(tables.masking(board, parts["masks"]), "masking", resamples=repeats)
     run.figure(
-        drawn.masking_curves(curves),
+        figures.masking_curves(curves),
         "masking",
         caption="What masking the lowest, the highest or random heads of each layer costs.",
         resamples=repeats,
@@ -213,7 +215,7 @@ if "settings" in parts:
 # %%
 alone = tables.ablation({number: one.rows[PLAIN] for number, one in boards.items()}, plan["probe"])
 run.table(pd.concat(alone, names=["seed"]), "ablation", over=intervals.SENTENCES)
-run.figure(drawn.ablation(alone), "ablation", caption="How much the loss rises with one head off.")
+run.figure(figures.ablation(alone), "ablation", caption="How much the loss rises with one head off.")
 run.table(tables.against_ablation(alone, boards, plan["probe"]), "importance_and_ablation").round(2)
 
 # %% [markdown]
@@ -230,7 +232,7 @@ names = list(dict.fromkeys(name for part in ("main", "selection", "controls") fo
 table = tables.scores(board, names)
 run.table(tables.beside_baselines(table, board), "injection", resamples=repeats)
 run.figure(
-    drawn.changes(table[table.row != PLAIN]),
+    figures.changes(table[table.row != PLAIN]),
     "injection",
     caption="What coreference in chosen heads changes, beside masking and other choices of heads.",
     resamples=repeats,
@@ -242,7 +244,7 @@ trained = {number: one for number, one in boards.items() if MAIN in one.rows}
 if len(trained) > 1:
     over = run.table(tables.over_seeds(trained, [*parts["main"], *parts.get("controls", {})]), "seeds")
     run.figure(
-        drawn.changes(over[over.row != PLAIN]),
+        figures.changes(over[over.row != PLAIN]),
         "seeds",
         caption="What coreference injection changes, over trainings of several seeds.",
     )
@@ -263,7 +265,7 @@ grouped = tables.by_group(board, {"heads and layers": parts.get("where", {}), "m
 if len(grouped):
     run.table(grouped, "where", resamples=repeats)
     run.figure(
-        drawn.changes(grouped),
+        figures.changes(grouped),
         "where",
         caption="In which layers, in how many heads and with which matrix injection helps.",
         resamples=repeats,
@@ -285,10 +287,10 @@ shown.pivot_table(index=["metric", "row"], columns=["mentions", "dialogues"], va
 # ## Do injected heads come to matter?
 
 # %%
-every = tables.before_after_over_seeds(boards, list(injection.moved(parts)), plan["probe"])
+every = tables.before_after_over_seeds(boards, list(coreference.runs.moved(parts)), plan["probe"])
 run.table(from_one(every), "before_after")
 moved = every[every.seed == seed]
-run.figure(drawn.before_after(moved), "before_after", caption="Importance of the injected heads before and after training.")
+run.figure(figures.before_after(moved), "before_after", caption="Importance of the injected heads before and after training.")
 every.groupby("row", sort=False)[["before", "after", "rank_before", "rank_after", "loss_before", "loss_after"]].mean().round(3)
 
 # %% [markdown]
@@ -304,7 +306,7 @@ if "quality" in parts:
     curve = tables.quality_curve(board, parts["quality"], truth=truth)
     run.table(tables.beside_baselines(curve, board), "clusters", resamples=repeats)
     run.figure(
-        drawn.quality(curve), "clusters", caption="How good the clusters must be for injection to help.", resamples=repeats
+        figures.quality(curve), "clusters", caption="How good the clusters must be for injection to help.", resamples=repeats
     )
     display(run.table(tables.gained(curve), "gained").round(2))
 
@@ -323,7 +325,7 @@ if "inference" in parts:
     table = tables.scores(board, [MAIN, *parts["inference"]])
     run.table(table, "inference", resamples=repeats)
     run.figure(
-        drawn.changes(table),
+        figures.changes(table),
         "inference",
         caption="What the matrix does at inference, with and without training on it.",
         resamples=repeats,
@@ -341,13 +343,13 @@ if "inference" in parts:
 # is gained: short sentences may leave little for syntax to add.
 
 # %%
-others = injection.rows_of(run.settings, tasks.TRANSLATION, seed)
+others = coreference.runs.rows_of(run.settings, tasks.TRANSLATION, seed)
 if others:
     translation = tables.Board(run.settings, others["main"])
     table = tables.scores(translation)
     run.table(table, "translation", resamples=repeats)
     run.figure(
-        drawn.changes(table[table.row != PLAIN]),
+        figures.changes(table[table.row != PLAIN]),
         "translation",
         caption="Injection of syntax into a translation model.",
         resamples=repeats,

@@ -16,8 +16,8 @@
 #
 # [← notebook 5, coreference injection](05_coreference_injection.ipynb) · [notebook 7, what it costs
 # →](07_what_it_costs.ipynb) · [all claims](../docs/results.md) · [figures](../figures/README.md) · functions:
-# [table.py](../helpers/measures/table.py), [comparison.py](../helpers/methods/comparison.py),
-# [matching.py](../helpers/measures/matching.py), [intervals.py](../helpers/intervals.py)
+# [measures/table.py](../helpers/measures/table.py), [contest/runs.py](../helpers/methods/contest/runs.py),
+# [measures/matching.py](../helpers/measures/matching.py), [scores/intervals.py](../helpers/scores/intervals.py)
 #
 # The three papers (Voita et al. 2019, [arXiv 1905.09418](https://arxiv.org/abs/1905.09418); Ni et al. 2023, [arXiv
 # 2305.14380](https://arxiv.org/abs/2305.14380); Liu & Chen 2023, [arXiv 2312.09541](https://arxiv.org/abs/2312.09541)) rank
@@ -52,14 +52,18 @@ print(run.summary(), sources(run), sep="\n")
 import pandas as pd
 from IPython.display import display
 
-from helpers import claims, comparison_figures, figures, intervals, scoreboard, subjects
-from helpers.methods import comparison, comparison_tables
+from helpers import drawing
+from helpers.methods import contest
+from helpers.methods.contest import figures
+from helpers.publish import claims, scoreboard
+from helpers.runs import subjects
+from helpers.scores import intervals
 
-figures.style()
+drawing.style()
 names, repeats = subjects.names(run.settings, models), run.settings["bootstrap"]
-jobs = comparison.jobs(run.settings, names, seed, pretrained)
+jobs = contest.runs.jobs(run.settings, names, seed, pretrained)
 swept = [job for job in jobs if "sweep" in job]
-studied = comparison_tables.collected(swept, lambda job: subjects.of(job["sweep"]["start"], job["name"], parser))
+studied = contest.tables.collected(swept, lambda job: subjects.of(job["sweep"]["start"], job["name"], parser))
 
 # %%
 board, verdicts = scoreboard.Board(run), claims.Box(run)
@@ -78,12 +82,12 @@ board, verdicts = scoreboard.Board(run), claims.Box(run)
 # tests.
 
 # %%
-measured = comparison_tables.collected(jobs, comparison.tables)
+measured = contest.tables.collected(jobs, contest.runs.tables)
 tables = {trained: found[0] for trained, found in measured.items()}
 halves = {trained: found[1] for trained, found in measured.items()}
 seconds = {trained: found[2] for trained, found in measured.items()}
 for job, table in zip(jobs, tables.values(), strict=True):
-    run.table(table, comparison_tables.stored_as(job, seed), model=job["name"], of_seed=job["seed"])
+    run.table(table, contest.tables.stored_as(job, seed), model=job["name"], of_seed=job["seed"])
 pd.DataFrame(
     [
         {"model": name, "seed": number, "heads": len(table), "columns": table.shape[1]}
@@ -97,22 +101,22 @@ pd.DataFrame(
 # False).
 
 # %%
-own, few = comparison_tables.studied_runs(run.settings, [] if pretrained else names, jobs, seed), run.settings["relevance"]
+own, few = contest.tables.studied_runs(run.settings, [] if pretrained else names, jobs, seed), run.settings["relevance"]
 differ = None
 if own:
-    worth = run.table(comparison_tables.worth_of_kinds(own, few), "worth_of_kinds", split="dev", sentences=few)
+    worth = run.table(contest.tables.worth_of_kinds(own, few), "worth_of_kinds", split="dev", sentences=few)
     display(worth.drop(columns="over").style.format("{:.2f}").format("{:.0f}", subset=["heads"]))
-    differ = run.table(comparison_tables.effects(own, few), "effects_of_heads", split="dev", sentences=few)
+    differ = run.table(contest.tables.effects(own, few), "effects_of_heads", split="dev", sentences=few)
     display(differ.drop(columns="over").style.format("{:.2f}", subset=["share"]))
 
 # %%
 first = next(iter(tables))
-shown = [name for name in comparison_tables.SHOWN if name in tables[first] and tables[first][name].notna().any()]
+shown = [name for name in contest.tables.SHOWN if name in tables[first] and tables[first][name].notna().any()]
 run.figure(
-    comparison_figures.head_table_map(comparison_tables.large(tables[first], "encoder"), shown),
+    figures.head_table_map(contest.tables.large(tables[first], "encoder"), shown),
     "head_table",
     caption="One model's head table: every measure of every encoder head, as ranks within the layer.",
-    table=comparison_tables.stored_as(jobs[0], seed),
+    table=contest.tables.stored_as(jobs[0], seed),
     model=first[0],
     seed=first[1],
 )
@@ -130,12 +134,10 @@ run.figure(
 # between families.
 
 # %%
-agreement = comparison_tables.agreement(tables, differ)
+agreement = contest.tables.agreement(tables, differ)
 run.table(agreement, "agreement")
 matrices = {kind: part.drop(columns="kind") for kind, part in agreement.groupby("kind", sort=False)}
-run.figure(
-    comparison_figures.agreement_matrix(matrices), "agreement", caption="How far all measures rank heads alike, kind by kind."
-)
+run.figure(figures.agreement_matrix(matrices), "agreement", caption="How far all measures rank heads alike, kind by kind.")
 
 # %% [markdown]
 # ## Which cheap measure predicts what happens?
@@ -149,17 +151,17 @@ run.figure(
 # models whose encoder attention is worth little, there is nothing to predict and the correlations mean nothing.
 
 # %%
-predictors = comparison_tables.predictors(tables, seconds, differ)
+predictors = contest.tables.predictors(tables, seconds, differ)
 run.table(predictors, "predictors")
 within = predictors[predictors["heads"] == "within layers"].drop(columns="heads")
 run.figure(
-    comparison_figures.predictors(within, per="gradient importance"),
+    figures.predictors(within, per="gradient importance"),
     "predictors",
     caption="How well each measure predicts the loss without a head and how long L0 keeps it.",
 )
 
 # %%
-best = comparison_tables.best(predictors)
+best = contest.tables.best(predictors)
 run.table(best, "best_predictors").style.format("{:.2f}", subset=["rho", "low", "high"], na_rep="").format(
     "{:.1f}", subset=["cost"], na_rep=""
 )
@@ -171,8 +173,8 @@ run.table(best, "best_predictors").style.format("{:.2f}", subset=["rho", "low", 
 # training. Halves hold relevance, gradients, confidence and positional scores.
 
 # %%
-shared = run.table(comparison_tables.same_and_other_sentences(halves, differ), "same_and_other_sentences")
-print(comparison_tables.owed_to_sharing(shared))
+shared = run.table(contest.tables.same_and_other_sentences(halves, differ), "same_and_other_sentences")
+print(contest.tables.owed_to_sharing(shared))
 places = shared.pivot(index=["kind", "measure", "models"], columns="sentences", values="rho")
 places.reindex(shared.set_index(["kind", "measure", "models"]).index.unique()).style.format("{:.2f}")
 
@@ -194,19 +196,19 @@ places.reindex(shared.set_index(["kind", "measure", "models"]).index.unique()).s
 # the table below: heads that only resemble each other cannot carry a rank over.
 
 # %%
-matched = comparison_tables.matches(studied, run.settings["comparison"]["matched"])
-parts = [comparison_tables.reliability(halves), comparison_tables.stability(tables, matched)]
+matched = contest.tables.matches(studied, run.settings["comparison"]["matched"])
+parts = [contest.tables.reliability(halves), contest.tables.stability(tables, matched)]
 stability = pd.concat([part for part in parts if len(part)], ignore_index=True)
 run.table(stability, "stability")
 run.figure(
-    comparison_figures.stability(stability),
+    figures.stability(stability),
     "stability",
     caption="How far each measure agrees with itself between halves of the text and between trainings.",
 )
 
 # %%
 if matched:
-    alike = comparison_tables.likeness(matched)
+    alike = contest.tables.likeness(matched)
     display(run.table(alike, "heads_matched").style.format("{:.2f}"))
 else:
     print("One seed: heads cannot be matched. Set seeds=2 or more.")
@@ -218,12 +220,12 @@ else:
 # along the number of heads that stay (numbers that L0 left at its prices; with several seeds mean and t interval).
 
 # %%
-removed = comparison_tables.removed(swept)
+removed = contest.tables.removed(swept)
 run.table(pd.concat(removed, names=["model", "seed", "row"]), "removed_at_once")
-at_once = comparison_tables.along(removed).assign(further=False, unit="dev loss, nats a token")
+at_once = contest.tables.along(removed).assign(further=False, unit="dev loss, nats a token")
 drawn = at_once[~at_once.criterion.str.endswith("by layer") & (at_once.criterion != "rare")]  # what fits a picture
 run.figure(
-    comparison_figures.contest(drawn),
+    figures.contest(drawn),
     "removed_at_once",
     caption="Loss after heads are removed at once, by the measure that chose them.",
 )
@@ -236,13 +238,11 @@ run.figure(
 # fixed choice from the first step, so that a criterion above L0 may owe it to that and not to its choice.
 
 # %%
-contests = {
-    place: comparison_tables.trained_on(job, studied[place], repeats) for place, job in zip(studied, swept, strict=True)
-}
+contests = {place: contest.tables.trained_on(job, studied[place], repeats) for place, job in zip(studied, swept, strict=True)}
 contests = {place: part for place, part in contests.items() if len(part)}
 if contests:
     run.table(pd.concat(contests, names=["model", "seed", "row"]), "removed_and_trained_on", over=intervals.SENTENCES)
-    ranked = comparison_tables.over_seeds(contests, ("criterion", "test set"))
+    ranked = contest.tables.over_seeds(contests, ("criterion", "test set"))
     run.table(ranked, "contest").style.format("{:.2f}", subset=["heads", "value", "low", "high"], na_rep="")
 else:
     print("Not in this run: the setting pruning.compared names no price.")
@@ -251,7 +251,7 @@ else:
 if contests:
     ranked = ranked.assign(model=ranked.model + ", " + ranked["test set"])
     run.figure(
-        comparison_figures.ranking(ranked, "BLEU minus control"),
+        figures.ranking(ranked, "BLEU minus control"),
         "contest",
         caption="BLEU of models pruned by each criterion to as many heads and trained on.",
         resamples=repeats,
@@ -264,9 +264,9 @@ if contests:
 
 # %%
 if contests:
-    against = comparison_tables.against(contests)
+    against = contest.tables.against(contests)
     display(run.table(against, "contest_paired", over=intervals.TEXTS).style.format("{:.2f}", na_rep=""))
-    corrected = run.table(comparison_tables.against_l0(contests), "contest_against_l0", resamples=repeats)
+    corrected = run.table(contest.tables.against_l0(contests), "contest_against_l0", resamples=repeats)
     display(corrected.drop(columns="over").style.format(precision=2, na_rep=""))
 
 # %% [markdown]
@@ -276,8 +276,8 @@ if contests:
 # open to the doubt that notebook 3 names: encoder self-attention starts from an output of zero.
 
 # %%
-headlines = comparison_tables.headlines(
-    {place: comparison_tables.headline(job, studied[place], repeats) for place, job in zip(studied, swept, strict=True)}
+headlines = contest.tables.headlines(
+    {place: contest.tables.headline(job, studied[place], repeats) for place, job in zip(studied, swept, strict=True)}
 )
 run.table(headlines, "headlines").style.format(precision=1, na_rep="")
 

@@ -15,7 +15,7 @@
 # # 7 · What does it cost?
 #
 # [← notebook 6, do the measures agree](06_do_measures_agree.ipynb) · [all claims](../docs/results.md) ·
-# [figures](../figures/README.md) · functions: [costs.py](../helpers/costs.py), [common.py](../benchmarks/common.py)
+# [figures](../figures/README.md) · functions: [costs.py](../benchmarks/costs.py), [common.py](../benchmarks/common.py)
 #
 # Every measure of a head has a price, and so has every way to change one. A measure that takes a backward pass for every
 # target token will not be used on a whole corpus; a constraint that doubles the training time must gain more than twice the
@@ -53,10 +53,11 @@ print(run.summary())
 # %%
 from IPython.display import display
 
-from helpers import cost_figures as drawn
-from helpers import costs, figures, intervals
+from benchmarks import costs, figures
+from helpers import drawing
+from helpers.scores import intervals
 
-figures.style()
+drawing.style()
 costs.measure(costs.SIZES[profile])  # tiny ones alone; the others come from `make bench`
 found = costs.gathered(profile)
 display(run.table(costs.facts(found), "benchmarks").drop(columns="command").round(8))
@@ -74,7 +75,7 @@ display(run.table(costs.facts(found), "benchmarks").drop(columns="command").roun
 
 # %%
 speeds = run.table(costs.of(found, "relevance_speed", "target tokens/s"), "relevance", over=intervals.ROUNDS)
-run.figure(drawn.speeds(speeds), "relevance", caption="Target tokens a second of each way to compute relevance.")
+run.figure(figures.speeds(speeds), "relevance", caption="Target tokens a second of each way to compute relevance.")
 
 # %%
 ratios = run.table(costs.of(found, "relevance_speed", "ratio"), "relevance_ratios", over=intervals.ROUNDS)
@@ -91,7 +92,7 @@ display(remarks)
 
 # %%
 speeds = run.table(costs.of(found, "importance_speed", "examples/s"), "importance", over=intervals.ROUNDS)
-run.figure(drawn.speeds(speeds), "importance", caption="Examples a second of each way to compute gradient importance.")
+run.figure(figures.speeds(speeds), "importance", caption="Examples a second of each way to compute gradient importance.")
 
 # %% [markdown]
 # ## Head statistics: must attention maps be kept?
@@ -103,12 +104,12 @@ run.figure(drawn.speeds(speeds), "importance", caption="Examples a second of eac
 # %%
 speeds = run.table(costs.of(found, "head_statistics", "tokens/s"), "statistics", over=intervals.ROUNDS)
 run.figure(
-    drawn.speeds(speeds), "statistics", caption="Tokens a second of head statistics, with and without keeping attention maps."
+    figures.speeds(speeds), "statistics", caption="Tokens a second of head statistics, with and without keeping attention maps."
 )
 
 # %%
 kept = run.table(costs.of(found, "head_statistics", "bytes"), "statistics_kept", over=intervals.ROUNDS)
-run.figure(drawn.bytes_kept(kept), "statistics_kept", caption="Bytes that each way to compute head statistics keeps.")
+run.figure(figures.bytes_kept(kept), "statistics_kept", caption="Bytes that each way to compute head statistics keeps.")
 
 # %% [markdown]
 # ## Growth: what if everything is larger?
@@ -121,7 +122,7 @@ run.figure(drawn.bytes_kept(kept), "statistics_kept", caption="Bytes that each w
 slopes, points = costs.growth(found["growth"][found["growth"]["size"] == costs.SIZES[profile]])
 run.table(slopes, "growth", over=intervals.ROUNDS)
 run.table(points, "growth_points", over=intervals.ROUNDS)
-run.figure(drawn.growth(slopes, points), "growth", caption="How the time of each measure grows with the size of everything.")
+run.figure(figures.growth(slopes, points), "growth", caption="How the time of each measure grows with the size of everything.")
 slopes.pivot(index="what", columns="axis", values="value").round(2)
 
 # %% [markdown]
@@ -135,7 +136,7 @@ slopes.pivot(index="what", columns="axis", values="value").round(2)
 added = run.table(costs.of(found, costs.OVERHEADS, "ratio"), "overheads", over=intervals.ROUNDS)
 for name in costs.OVERHEADS:
     run.figure(
-        drawn.overheads(added[added.benchmark == name]),
+        figures.overheads(added[added.benchmark == name]),
         f"{name}",
         caption=f"Time of a training step against the plain one: {name.replace('_', ' ')}.",
         table="overheads",
@@ -146,7 +147,7 @@ for name in costs.OVERHEADS:
 
 # %%
 peaks = run.table(costs.of(found, (*costs.OVERHEADS, "training_speed"), "bytes"), "memory", over=intervals.ROUNDS)
-run.figure(drawn.memory(peaks), "memory", caption="Peak memory of training steps with and without what the study adds.")
+run.figure(figures.memory(peaks), "memory", caption="Peak memory of training steps with and without what the study adds.")
 
 # %% [markdown]
 # ## The training loop against the usual one
@@ -158,10 +159,10 @@ run.figure(drawn.memory(peaks), "memory", caption="Peak memory of training steps
 
 # %%
 speeds = run.table(costs.of(found, "training_speed", "tokens/s"), "training", over=intervals.ROUNDS)
-run.figure(drawn.speeds(speeds), "training", caption="Tokens a second of the study's training loop and of the usual one.")
+run.figure(figures.speeds(speeds), "training", caption="Tokens a second of the study's training loop and of the usual one.")
 ratios = run.table(costs.of(found, "training_speed", "ratio"), "training_ratios", over=intervals.ROUNDS)
 run.figure(
-    drawn.overheads(ratios, "times as fast as the Trainer"),
+    figures.overheads(ratios, "times as fast as the Trainer"),
     "training_ratios",
     caption="How many times as fast as the usual training loop the study's is.",
 )
@@ -175,21 +176,21 @@ run.figure(
 
 # %%
 saved = run.table(costs.savings(found["removed_heads"]), "removed", over=intervals.ROUNDS)
-run.figure(drawn.removed(saved), "removed", caption="What removed and masked heads save in time.")
+run.figure(figures.removed(saved), "removed", caption="What removed and masked heads save in time.")
 
 # %% [markdown]
 # ## The generated text
 
 # %%
 speeds = run.table(costs.of(found, "generator_speed", "pairs/s"), "generator", over=intervals.ROUNDS)
-run.figure(drawn.speeds(speeds), "generator", caption="Sentence pairs a second of the text generator.")
+run.figure(figures.speeds(speeds), "generator", caption="Sentence pairs a second of the text generator.")
 
 # %% [markdown]
 # ## The whole study
 #
 # What a run of this profile took, as far as it recorded it (and a run of profile `tiny`, where one lies beside it): the
-# notebooks themselves, a second run, which finds everything made (`python -m helpers.costs RUN`), and the core minutes of the
-# stored runs that a notebook is the first to need. Runs go side by side, so that core minutes over cores is about what one
+# notebooks themselves, a second run, which finds everything made (`python -m benchmarks.costs RUN`), and the core minutes of
+# the stored runs that a notebook is the first to need. Runs go side by side, so that core minutes over cores is about what one
 # waits.
 
 # %%
@@ -197,7 +198,7 @@ times = run.table(costs.recorded(profile, run.settings, models, seed, run.folder
 for name, part in times.groupby(level="profile", sort=False):
     print(f"profile {name}")
     run.figure(
-        drawn.wall_times(part.droplevel("profile")),
+        figures.wall_times(part.droplevel("profile")),
         f"wall_times_{name}",
         caption=f"Minutes of each notebook in profile {name}.",
         table="wall_times",

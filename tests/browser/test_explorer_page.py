@@ -9,7 +9,8 @@ import shutil
 
 import pytest
 
-from helpers import site, study
+from helpers import study
+from helpers.publish import site
 from tests.unit import tiny_report
 
 webdriver = pytest.importorskip("selenium.webdriver", reason="needs selenium: pip install -r requirements/browser.lock")

@@ -12,7 +12,9 @@ import sys
 import nbformat
 import pytest
 
-from helpers import claims, plan, redraw, study, subjects
+from helpers import plan, study
+from helpers.publish import claims, redraw
+from helpers.runs import subjects
 from helpers.study import layout
 
 NOTEBOOKS = sorted((study.ROOT / "notebooks").glob("*.ipynb"))
@@ -147,7 +149,7 @@ def test_every_figure_can_be_drawn_again(executed, tmp_path):
     chapter = layout.Chapter(folder / path.stem)
     for name in chapter.figures():
         facts = json.loads(chapter.sidecar(name).read_text(encoding="utf-8"))
-        assert facts["redraw"] == f"python -m helpers.redraw {folder.name} {path.stem}/{name}"
+        assert facts["redraw"] == f"python -m helpers.publish.redraw {folder.name} {path.stem}/{name}"
         assert facts["inputs"]["sha256"] == study.digest(chapter.inputs(facts["inputs"]["of"]))
     first = min(chapter.folder.glob("*.png"))
     (drawn,) = redraw.redraw(folder, [first.stem], tmp_path)

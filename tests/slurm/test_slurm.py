@@ -13,7 +13,8 @@ from importlib.util import find_spec
 
 import pytest
 
-from helpers import plan, study, subjects
+from helpers import plan, study
+from helpers.runs import subjects
 
 pytestmark = [pytest.mark.slurm, pytest.mark.timeout(1200)]
 

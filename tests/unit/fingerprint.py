@@ -20,12 +20,13 @@ import pandas as pd
 import torch
 from safetensors.torch import load_file
 
-from helpers import corpora, study, subjects, tasks, training
+from helpers import corpora, study
 from helpers.corpora import dialogues, texts
 from helpers.heads.sites import KINDS
-from helpers.measures import analysis, report, snapshots
+from helpers.measures import analysis, measured, snapshots
 from helpers.measures.matching import FINGERPRINTS
-from helpers.methods import comparison, curves, grouped, grouped_tables, injection, pruning
+from helpers.methods import contest, coreference, grouping, l0
+from helpers.runs import subjects, tasks, training
 from helpers.study import Recipe, values
 
 FOLDER = Path(__file__).resolve().parents[1] / "fingerprints"
@@ -82,37 +83,37 @@ def recipes() -> dict[str, Callable[[], Recipe]]:
     found["model"] = lambda: model
     found["model, no encoder attention"] = lambda: training.trained(subjects.spec(chosen, "ru-news" + subjects.NONE, SEED))
     found["outputs"] = lambda: tasks.put_out(model, 1)
-    sweep = pruning.sweep(chosen, "ru-news", start, ("encoder",), SEED)
-    every = pruning.sweep(chosen, "ru-news", start, KINDS, SEED)
+    sweep = l0.runs.sweep(chosen, "ru-news", start, ("encoder",), SEED)
+    every = l0.runs.sweep(chosen, "ru-news", start, KINDS, SEED)
     for name in ("control", "floor", "L0 0.2", "L0's heads 0.2", "gradual 0.2", "relevance 0.2"):
-        found[f"pruned, {name}"] = lambda name=name: pruning.run(sweep["runs"][name])
+        found[f"pruned, {name}"] = lambda name=name: l0.runs.run(sweep["runs"][name])
     found["snapshots"] = lambda: snapshots.followed(start, [0, 20], few, 50)
-    found["pruned, all kinds"] = lambda: pruning.run(every["runs"]["L0 0.1"])
-    found["pruned, scratch"] = lambda: pruning.run(every["runs"]["scratch 0.1"])
-    found["scores"] = lambda: pruning.scored(start, chosen["relevance"])
-    found["removed at once"] = lambda: pruning.removed_at_once(sweep)
-    job = comparison.jobs(chosen, ["ru-news"], SEED)[0]
-    found["head table"] = lambda: next(comparison.recipes(job))
-    found["measures removed at once"] = lambda: comparison.removed_at_once(job)
+    found["pruned, all kinds"] = lambda: l0.runs.run(every["runs"]["L0 0.1"])
+    found["pruned, scratch"] = lambda: l0.runs.run(every["runs"]["scratch 0.1"])
+    found["scores"] = lambda: l0.runs.scored(start, chosen["relevance"])
+    found["removed at once"] = lambda: l0.runs.removed_at_once(sweep)
+    job = contest.runs.jobs(chosen, ["ru-news"], SEED)[0]
+    found["head table"] = lambda: next(contest.runs.recipes(job))
+    found["measures removed at once"] = lambda: contest.runs.removed_at_once(job)
 
-    rows = grouped.Rows(chosen, tasks.TRANSLATION, SEED)
+    rows = grouping.runs.Rows(chosen, tasks.TRANSLATION, SEED)
     ght, kept = rows.first(rows.constraint()), rows.pruned(rows.constraint())
-    found["grouped, constraint"] = lambda: grouped.run(ght)
-    found["grouped, votes"] = lambda: grouped.run(kept)
-    found["grouped, weights of attention"] = lambda: grouped.run(rows.first(rows.constraint(which="A")))
-    found["grouped, outputs"] = lambda: grouped.run(rows.first(rows.constraint(which="O")))
-    found["grouped, L0"] = lambda: grouped.run(rows.peers()[grouped.L0])
-    found["grouped, gradient"] = lambda: grouped.run(rows.peers()[grouped.GRADIENT])
-    spoken = grouped.Rows(chosen, tasks.LANGUAGE, SEED)
-    found["grouped, language model"] = lambda: grouped.run(spoken.first(spoken.constraint()))
-    found["outputs, language model"] = lambda: tasks.put_out(grouped.run(spoken.first(spoken.constraint())), 1)
+    found["grouped, constraint"] = lambda: grouping.runs.run(ght)
+    found["grouped, votes"] = lambda: grouping.runs.run(kept)
+    found["grouped, weights of attention"] = lambda: grouping.runs.run(rows.first(rows.constraint(which="A")))
+    found["grouped, outputs"] = lambda: grouping.runs.run(rows.first(rows.constraint(which="O")))
+    found["grouped, L0"] = lambda: grouping.runs.run(rows.peers()[grouping.runs.L0])
+    found["grouped, gradient"] = lambda: grouping.runs.run(rows.peers()[grouping.runs.GRADIENT])
+    spoken = grouping.runs.Rows(chosen, tasks.LANGUAGE, SEED)
+    found["grouped, language model"] = lambda: grouping.runs.run(spoken.first(spoken.constraint()))
+    found["outputs, language model"] = lambda: tasks.put_out(grouping.runs.run(spoken.first(spoken.constraint())), 1)
 
-    put = injection.Rows(chosen, tasks.SUMMARIZATION, SEED)
-    found["injected, holes and plain"] = lambda: injection.run(put.plain())
+    put = coreference.runs.Rows(chosen, tasks.SUMMARIZATION, SEED)
+    found["injected, holes and plain"] = lambda: coreference.runs.run(put.plain())
     for name, control in {"masked": put.masked(), "full": put.injected(), "adjacent": put.injected({"matrix": "adjacent"}),
                           "own layer": put.mixed("all"), "rule": put.injected({"links": "rule"})}.items():  # fmt: skip
-        found[f"injected, {name}"] = lambda control=control: injection.run(put.tuned(control))
-    found["ranking"] = lambda: injection.ranked(put.plain(), chosen["coreference"]["probe"], put.links())
+        found[f"injected, {name}"] = lambda control=control: coreference.runs.run(put.tuned(control))
+    found["ranking"] = lambda: coreference.runs.ranked(put.plain(), chosen["coreference"]["probe"], put.links())
 
     options: dict[str, dict[str, Any]] = {
         "confidence and functions": {"repeats": 50},
@@ -130,14 +131,14 @@ def recipes() -> dict[str, Callable[[], Recipe]]:
     for name, told in options.items():
         found[f"analysis, {name}"] = lambda name=name, told=told: analysis.ANALYSES[name].recipe(model, **told)
     for rule in ("alpha_beta", "attnlrp", "cp"):
-        found[f"analysis, relevance, {rule}"] = lambda rule=rule: report.EXPLAINED.recipe(model, rule=rule, first=few)
+        found[f"analysis, relevance, {rule}"] = lambda rule=rule: measured.EXPLAINED.recipe(model, rule=rule, first=few)
     found["analysis, where heads look"] = lambda: FINGERPRINTS.recipe(model, model, sentences=4)
-    found["analysis, removed for good"] = lambda: curves.REMOVED.recipe(pruning.run(every["runs"]["L0 0.1"]))
-    found["analysis, size"] = lambda: grouped_tables.COST.recipe(grouped.run(kept))
-    found["analysis, speed"] = lambda: grouped_tables.speeds({grouped.VANILLA: ght}, 4, 1)
-    plain = grouped.run(spoken.first())
-    found["analysis, test scores with kinds off"] = lambda: grouped_tables.OFF.recipe(plain, beam=1, repeats=50)
-    found["analysis, padding counted"] = lambda: grouped_tables.paddings(ght, 3, "V", 2, 4)
+    found["analysis, removed for good"] = lambda: l0.tables.REMOVED.recipe(l0.runs.run(every["runs"]["L0 0.1"]))
+    found["analysis, size"] = lambda: grouping.tables.COST.recipe(grouping.runs.run(kept))
+    found["analysis, speed"] = lambda: grouping.tables.speeds({grouping.runs.VANILLA: ght}, 4, 1)
+    plain = grouping.runs.run(spoken.first())
+    found["analysis, test scores with kinds off"] = lambda: grouping.tables.OFF.recipe(plain, beam=1, repeats=50)
+    found["analysis, padding counted"] = lambda: grouping.tables.paddings(ght, 3, "V", 2, 4)
     return found
 
 

@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 from scipy.stats import spearmanr
 
-from helpers.measures.agreement import (
+from helpers.measures.ranks import (
     correlation,
     correlations,
     follows_function,

@@ -300,5 +300,5 @@ def test_a_benchmark_that_fails_does_not_stop_the_others(monkeypatch, capfd):
 def test_every_benchmark_that_is_named_is_there():
     folder = study.ROOT / "benchmarks"
     assert len(set(common.NAMES)) == len(common.NAMES)
-    others = {"__init__", "__main__", "common", "parser_scores"}
+    others = {"__init__", "__main__", "common", "parser_scores", "costs", "figures"}
     assert {file.stem for file in folder.glob("*.py")} - others == set(common.NAMES)

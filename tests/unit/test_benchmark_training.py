@@ -118,6 +118,6 @@ def test_the_generator_is_timed_only_if_it_repeats_itself(monkeypatch):
     generator_speed.main(["--size", "tiny", "--repeats", "2"])
     assert len(kept("generator_speed")) == 6
     made = iter(range(10))
-    monkeypatch.setattr(generator_speed.controlled, "generate", lambda *given, **more: next(made))
+    monkeypatch.setattr(generator_speed.world, "generate", lambda *given, **more: next(made))
     with pytest.raises(SystemExit, match="other pairs the second time"):
         generator_speed.check("news", "de", 5)

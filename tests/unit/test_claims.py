@@ -3,7 +3,7 @@
 import pandas as pd
 import pytest
 
-from helpers import claims
+from helpers.publish import claims
 from helpers.study import StudyError
 
 BASE = {

@@ -10,10 +10,11 @@ import pandas as pd
 import pytest
 import torch
 
-from helpers import corpora, heads, measures, plan, study, subjects, tasks, training
+from helpers import corpora, heads, measures, plan, study
 from helpers.corpora import tokens
-from helpers.methods import comparison, comparison_tables, coreference, curves, grouping, injection, pruning
-from helpers.methods.comparison import CLOSES, SUMMARIZER, SURVIVAL, l1_gates, voted
+from helpers.methods import contest, coreference, grouping, l0
+from helpers.methods.contest.runs import CLOSES, SUMMARIZER, SURVIVAL, l1_gates, voted
+from helpers.runs import subjects, tasks, training
 from helpers.study import StudyError
 from helpers.study.recipe import read_since
 from tests.unit import tiny_comparison, tiny_injection, tiny_sweep
@@ -46,7 +47,7 @@ def subject(job):
 
 def table_of(job):
     """The recipe of a job's head table."""
-    return next(comparison.recipes(job))
+    return next(contest.runs.recipes(job))
 
 
 def encoder_heads(kept):
@@ -59,14 +60,14 @@ def encoder_heads(kept):
 
 def every(changes=None):
     """All jobs of two models with everything that profile tiny asks for, by name, kinds and seed."""
-    found = comparison.jobs(study.settings("tiny", changes), NAMES, SEED)
+    found = contest.runs.jobs(study.settings("tiny", changes), NAMES, SEED)
     assert json.loads(json.dumps(found)) == found
     return {(job["name"], len(job.get("sweep", {"kinds": ""})["kinds"]), job["seed"]): job for job in found}
 
 
 def keys(job):
     """Keys of everything that is read of a job."""
-    return [recipe.key for recipe in comparison.recipes(job)]
+    return [recipe.key for recipe in contest.runs.recipes(job)]
 
 
 def test_jobs_of_several_seeds():
@@ -90,7 +91,7 @@ def test_the_first_seed_is_the_same_however_many_there_are():
 
 def test_the_sweeps_of_the_first_seed_are_those_of_notebook_3():
     settings = study.settings("tiny")
-    wanted = {(sweep["name"], len(sweep["kinds"])): sweep["runs"] for sweep in pruning.sweeps(settings, NAMES, SEED)}
+    wanted = {(sweep["name"], len(sweep["kinds"])): sweep["runs"] for sweep in l0.runs.sweeps(settings, NAMES, SEED)}
     assert {place[:2]: job["sweep"]["runs"] for place, job in every().items() if place[2] == SEED and "sweep" in job} == wanted
 
 
@@ -102,8 +103,8 @@ def test_further_seeds_make_less():
     assert list(again) == [name for name in first if not name.startswith("L0,")]  # no variants, but every criterion
     assert list(second) == ["control", "floor", "L0 0.01", "L0 0.2"]
     assert list(found["ru-news", 3, 2]["sweep"]["runs"]) == ["control", "L0 0.2"]  # nothing from scratch
-    assert list(comparison.contest(found["ru-news", 1, 2])) == ["attnlrp 0.2", "L1 gates 0.2"]
-    assert comparison.contest(found["ru-subtitles", 1, 2]) == comparison.contest(found["ru-news", 3, 2]) == {}
+    assert list(contest.runs.contest(found["ru-news", 1, 2])) == ["attnlrp 0.2", "L1 gates 0.2"]
+    assert contest.runs.contest(found["ru-subtitles", 1, 2]) == contest.runs.contest(found["ru-news", 3, 2]) == {}
 
 
 def test_the_summarizer_can_be_left_out():
@@ -123,35 +124,35 @@ def test_keys_of_head_tables_change_with_what_they_depend_on():
 def test_what_is_read_of_a_job():
     """Its head table, all that is read of its sweep, the runs of its contest with what they put out, heads removed at once."""
     job = tiny_comparison.job()
-    found, sweep = list(comparison.recipes(job)), list(pruning.recipes(job["sweep"]))
-    matched = [pruning.run(run) for run in comparison.contest(job).values()]
+    found, sweep = list(contest.runs.recipes(job)), list(l0.runs.recipes(job["sweep"]))
+    matched = [l0.runs.run(run) for run in contest.runs.contest(job).values()]
     assert set(found) == {
-        table_of(job), comparison.removed_at_once(job), *sweep, *matched, *(tasks.put_out(run, 1) for run in matched)
+        table_of(job), contest.runs.removed_at_once(job), *sweep, *matched, *(tasks.put_out(run, 1) for run in matched)
     }  # fmt: skip
     assert len(found) == len(set(found)) == len(sweep) + 6
-    once = {pruning.removed_at_once(job["sweep"]), pruning.scored(job["sweep"]["start"], 4)}
-    assert set(found) - set(comparison.recipes(job, at_once=False)) == once
-    (summarizer,) = comparison.recipes(every()[SUMMARIZER, 0, SEED])
-    assert summarizer.kind == comparison.TABLE
+    once = {l0.runs.removed_at_once(job["sweep"]), l0.runs.scored(job["sweep"]["start"], 4)}
+    assert set(found) - set(contest.runs.recipes(job, at_once=False)) == once
+    (summarizer,) = contest.runs.recipes(every()[SUMMARIZER, 0, SEED])
+    assert summarizer.kind == contest.runs.TABLE
 
 
 def test_what_contests_need():
     job = tiny_comparison.job()
-    start, gated = job["sweep"]["start"], [pruning.run(run) for run in curves.l0_runs(job["sweep"])]
+    start, gated = job["sweep"]["start"], [l0.runs.run(run) for run in l0.tables.l0_runs(job["sweep"])]
     model = {corpora.recipe(start["corpus"]): False, training.trained(start): True}
     assert dict(table_of(job).needs) == model
-    like = pruning.run(job["sweep"]["runs"][f"L0 {PRICE:g}"])
-    for run in comparison.contest(job).values():
+    like = l0.runs.run(job["sweep"]["runs"][f"L0 {PRICE:g}"])
+    for run in contest.runs.contest(job).values():
         trained = model | {corpora.recipe(start["corpus"]): True}  # with its training text
-        assert dict(pruning.run(run).needs) == trained | {like: False, table_of(job): False}
-    assert dict(comparison.removed_at_once(job).needs) == model | {table_of(job): False} | dict.fromkeys(gated, False)
+        assert dict(l0.runs.run(run).needs) == trained | {like: False, table_of(job): False}
+    assert dict(contest.runs.removed_at_once(job).needs) == model | {table_of(job): False} | dict.fromkeys(gated, False)
     summarizer = every()[SUMMARIZER, 0, SEED]
-    assert dict(table_of(summarizer).needs)[injection.run(summarizer["run"])] is True
+    assert dict(table_of(summarizer).needs)[coreference.runs.run(summarizer["run"])] is True
 
 
 def test_contest_runs_train_as_the_runs_of_the_sweep():
     job = tiny_comparison.job()
-    found, like = comparison.contest(job), job["sweep"]["runs"]["random 0.03"]
+    found, like = contest.runs.contest(job), job["sweep"]["runs"]["random 0.03"]
     assert list(found) == ["votes 0.03", "syntactic 0.03"]
     for name, run in found.items():
         assert {part: run[part] for part in ("start", "kinds", "training", "dev", "seed")} == {
@@ -164,7 +165,7 @@ def test_contest_runs_train_as_the_runs_of_the_sweep():
 
 
 def test_head_table_of_a_swept_model(job, subject):
-    table, halves, seconds = comparison.tables(job)
+    table, halves, seconds = contest.runs.tables(job)
     assert table.index.equals(heads.index(subject.model)) and halves.index.names == ["half", "kind", "layer", "head"]
     few = list(subject.batches(2048, 4))
     text = {"arcs": measures.functions.arcs_of(subject.dev), "counts": subject.counts, "links": subject.links}
@@ -181,12 +182,12 @@ def test_head_table_of_a_swept_model(job, subject):
 
 
 def test_what_a_sweep_says_of_heads(job):
-    table = comparison.tables(job)[0]
-    survival = curves.survival(job["sweep"])
+    table = contest.runs.tables(job)[0]
+    survival = l0.tables.survival(job["sweep"])
     assert table[SURVIVAL].dropna().equals(survival) and len(survival) == 8
     closed = {}
-    for run in curves.l0_runs(job["sweep"]):
-        last = curves.gates(run)[1].iloc[-1]
+    for run in l0.tables.l0_runs(job["sweep"]):
+        last = l0.tables.gates(run)[1].iloc[-1]
         closed[run["method"]["penalty"]] = set(last.index[last <= 0])  # log alpha of a gate that is 0 in the end
     for head in survival.index:
         prices = [price for price in sorted(closed) if all(head in closed[p] for p in closed if p >= price)]
@@ -203,8 +204,8 @@ def test_a_gate_that_opens_again_closes_at_the_higher_price(tmp_path, monkeypatc
     for price, last in values.items():
         trace = pd.DataFrame([[5.0] * 5, last], columns=columns)
         build = lambda spec, place, trace=trace: trace.to_csv(place.results / "trace.csv")  # noqa: E731
-        study.make(pruning.run(sweep["runs"][f"L0 {price}"]), build=build)
-    found = comparison.closes_at(sweep)
+        study.make(l0.runs.run(sweep["runs"][f"L0 {price}"]), build=build)
+    found = contest.runs.closes_at(sweep)
     assert found.to_dict() == dict(zip(columns, [0.1, 0.3, 0.3, 0.1, np.inf], strict=True)) and found.name == CLOSES
 
 
@@ -212,12 +213,12 @@ def test_head_table_of_a_summarizer(tmp_path, monkeypatch):
     monkeypatch.setenv("HEADS_RUNS", str(tmp_path / "runs"))
     monkeypatch.setenv("HEADS_DATA", str(tmp_path / "data"))
     changes = {"seeds": 1, "comparison.dialogues": 5}
-    job = comparison.jobs(tiny_injection.settings(changes), [tiny_sweep.NAME], SEED)[-1]
-    assert job["name"] == SUMMARIZER and comparison_tables.called(job) == "dialogue summarizer"
-    table, halves, seconds = comparison.tables(job)
-    model, task = injection.load(job["run"]), injection.task(job["run"])
-    assert job["run"] == injection.Rows(tiny_injection.settings(), injection.tasks.SUMMARIZATION, SEED).plain()
-    few, links = task.held_out(1024, 5, model.device), injection.links_of(job["run"], job["links"], ("dev",))[0]
+    job = contest.runs.jobs(tiny_injection.settings(changes), [tiny_sweep.NAME], SEED)[-1]
+    assert job["name"] == SUMMARIZER and contest.tables.called(job) == "dialogue summarizer"
+    table, halves, seconds = contest.runs.tables(job)
+    model, task = coreference.runs.load(job["run"]), coreference.runs.task(job["run"])
+    assert job["run"] == coreference.runs.Rows(tiny_injection.settings(), coreference.runs.tasks.SUMMARIZATION, SEED).plain()
+    few, links = task.held_out(1024, 5, model.device), coreference.runs.links_of(job["run"], job["links"], ("dev",))[0]
     assert table.index.equals(heads.index(model)) and set(table.index.unique("kind")) == set(heads.KINDS)
     assert not {"syntactic", "rare", "alignment", "L1 gates", SURVIVAL} & set(table) and "probing" in seconds
     probed = coreference.probing(model, few, links)
@@ -353,24 +354,24 @@ def test_gates_that_cannot_be_trained():
 
 
 def test_columns_of_the_head_table(job):
-    made, table = table_of(job), comparison.tables(job)[0]
+    made, table = table_of(job), contest.runs.tables(job)[0]
     encoder = table.index.isin(ENCODER, level="kind")
     for by in ("votes", "L1 gates", "leave-one-out"):
-        assert pruning.column(made, ENCODER, by).equals(table[by][encoder])
-    alignment = pruning.column(made, heads.KINDS, "alignment")
+        assert l0.runs.column(made, ENCODER, by).equals(table[by][encoder])
+    alignment = l0.runs.column(made, heads.KINDS, "alignment")
     cross = alignment.index.isin(["cross"], level="kind")
     assert np.isneginf(alignment[~cross]).all() and alignment[cross].equals(table.alignment[cross])
     with pytest.raises(StudyError, match="luck"):
-        pruning.column(made, ENCODER, "luck")
+        l0.runs.column(made, ENCODER, "luck")
 
 
 def test_removed_at_once(job, subject):
-    found = comparison.at_once(job)
+    found = contest.runs.at_once(job)
     assert list(found) == ["criterion", "draw", "heads", "change"]
-    numbers = sorted({len(encoder_heads(pruning.retained(run))) for run in curves.l0_runs(job["sweep"])})
+    numbers = sorted({len(encoder_heads(l0.runs.retained(run))) for run in l0.tables.l0_runs(job["sweep"])})
     assert len(numbers) == 3
     ways = found.groupby(["criterion", "draw"], sort=False)
-    columns = measures.table.numeric(comparison.measured(table_of(job).spec)[0])
+    columns = measures.table.numeric(contest.runs.measured(table_of(job).spec)[0])
     shown = [name for name in columns if columns.loc[["encoder"], name].nunique() > 1]
     assert list(ways.groups) == [*((name, 0) for name in shown), ("random", 0), ("random", 1)]
     assert {"votes", "L1 gates", "syntactic"} <= set(shown) and not {"alignment", "rare"} & set(shown)
@@ -379,9 +380,9 @@ def test_removed_at_once(job, subject):
     for (by, draw), rows in ways:
         assert rows["heads"].tolist() == numbers
         if by == "random":
-            worth = pruning.drawn(job["sweep"]["start"], heads.index(subject.model, ENCODER), draw)
+            worth = l0.runs.drawn(job["sweep"]["start"], heads.index(subject.model, ENCODER), draw)
         else:
-            worth = pruning.column(table_of(job), ENCODER, by)
+            worth = l0.runs.column(table_of(job), ENCODER, by)
         for row in rows.itertuples():
             with heads.gate(subject.model, dict.fromkeys(worth.sort_values(kind="stable").index[: 8 - row.heads], 0.0)):
                 assert row.change == pytest.approx(training.dev_loss(subject.model, dev) - whole, abs=1e-5), (by, row)
@@ -395,7 +396,7 @@ def given(job, subject):
     columns = {
         "given": pd.Series([5.0, 3, 8, 1, 7, 2, 6, 4], encoder),
         "some": pd.Series([2.0, np.nan, 3, 4, 5, 6, np.nan, 1], encoder),
-        "drawn": pruning.drawn(job["sweep"]["start"], encoder, 0),
+        "drawn": l0.runs.drawn(job["sweep"]["start"], encoder, 0),
     }
     table = pd.DataFrame(columns).reindex(heads.index(subject.model))
     own = {**job, "few": "by hand", "criteria": list(columns)}
@@ -410,7 +411,7 @@ def given(job, subject):
 
 
 def test_heads_removed_at_once_are_the_least_by_a_given_column(given, subject):
-    found = comparison.at_once(given)
+    found = contest.runs.at_once(given)
     assert found.criterion.tolist() == ["given"] * 3 + ["some"] * 3 + ["drawn"] * 3 + ["random"] * 6
     dev, order = list(subject.batches(first=16)), [("encoder", *divmod(number, 4)) for number in (3, 5, 1, 7, 0, 6, 4, 2)]
     whole = training.dev_loss(subject.model, dev)
@@ -422,10 +423,10 @@ def test_heads_removed_at_once_are_the_least_by_a_given_column(given, subject):
 
 def test_a_run_that_is_cut_by_a_column_loses_the_heads_of_least_worth(given, subject):
     """Those that were not measured first."""
-    runs, every_head = comparison.contest(given), encoder_heads(heads.kept(subject.model))
+    runs, every_head = contest.runs.contest(given), encoder_heads(heads.kept(subject.model))
     least = {"given": (3, 5, 1, 7, 0, 6, 4, 2), "some": (1, 6, 7, 0, 2, 3, 4, 5)}
     for by, order in least.items():
-        kept = pruning.retained(runs[f"{by} {PRICE:g}"])
+        kept = l0.runs.retained(runs[f"{by} {PRICE:g}"])
         gone = every_head - encoder_heads(kept)
         assert 0 < len(gone) < 8 and gone == {("encoder", *divmod(number, 4)) for number in order[: len(gone)]}, by
         assert all(kept[kind, layer] == [0, 1, 2, 3] for kind, layer in kept if kind != "encoder")
@@ -434,7 +435,7 @@ def test_a_run_that_is_cut_by_a_column_loses_the_heads_of_least_worth(given, sub
 def test_contest_runs_train_to_the_letter_as_those_of_the_sweep(given, job):
     """Which heads are removed is all that there is between them."""
     own, other = (
-        pruning.run(run) for run in (comparison.contest(given)[f"drawn {PRICE:g}"], job["sweep"]["runs"][f"random {PRICE:g}"])
+        l0.runs.run(run) for run in (contest.runs.contest(given)[f"drawn {PRICE:g}"], job["sweep"]["runs"][f"random {PRICE:g}"])
     )
     for name in ("losses.json", "heads.json"):
         assert (own.results / name).read_bytes() == (other.results / name).read_bytes()
@@ -444,12 +445,12 @@ def test_contest_runs_train_to_the_letter_as_those_of_the_sweep(given, job):
 
 def test_contest_runs_remove_as_many_heads_as_l0_and_train(job, subject):
     every_head = set(heads.index(subject.model, "encoder"))
-    like = encoder_heads(pruning.retained(job["sweep"]["runs"][f"L0 {PRICE:g}"]))
+    like = encoder_heads(l0.runs.retained(job["sweep"]["runs"][f"L0 {PRICE:g}"]))
     assert 0 < len(like) < 8
-    for name, run in comparison.contest(job).items():
-        made = pruning.run(run)
+    for name, run in contest.runs.contest(job).items():
+        made = l0.runs.run(run)
         model, kept = training.stored(made), encoder_heads(training.kept(made))
-        worth = pruning.column(table_of(job), ENCODER, run["method"]["by"])
+        worth = l0.runs.column(table_of(job), ENCODER, run["method"]["by"])
         assert len(kept) == len(like), name
         assert every_head - kept == set(worth.sort_values(kind="stable").index[: 8 - len(like)]), name
         cut = heads.remove(deepcopy(subject.model), every_head - kept)
@@ -461,8 +462,8 @@ def test_contest_runs_remove_as_many_heads_as_l0_and_train(job, subject):
 
 
 def test_trained_on(job, subject):
-    found = comparison_tables.trained_on(job, subject, 50)
-    quality = curves.quality(job["sweep"], subject, 50)
+    found = contest.tables.trained_on(job, subject, 50)
+    quality = l0.tables.quality(job["sweep"], subject, 50)
     assert found.criterion.tolist() == ["L0 (trained)", "L0's heads", "gradual", "random", "random", "votes", "syntactic"]
     assert found[found.criterion == "random"].draw.nunique() == 2 and set(found["test set"]) == {"test"}
     for criterion, run in (("L0 (trained)", "L0 0.03"), ("gradual", "gradual 0.03")):
@@ -471,28 +472,28 @@ def test_trained_on(job, subject):
     control = quality.bleu["control", "test"]
     np.testing.assert_allclose(found.change, found.bleu - control, atol=1e-9)
     assert (found["heads"] == quality["heads"]["L0 0.03", "test"]).all() and (found.low <= found.change).all()
-    for row, run in zip(found.iloc[5:].itertuples(), comparison.contest(job).values(), strict=True):
-        hypotheses, pairs = tasks.outputs(pruning.run(run), "test", 1), subject.pairs("test")
-        assert row.bleu == pytest.approx(comparison_tables.scoring.bleu(hypotheses, [p.target for p in pairs], 1)["bleu"])
+    for row, run in zip(found.iloc[5:].itertuples(), contest.runs.contest(job).values(), strict=True):
+        hypotheses, pairs = tasks.outputs(l0.runs.run(run), "test", 1), subject.pairs("test")
+        assert row.bleu == pytest.approx(contest.tables.scoring.bleu(hypotheses, [p.target for p in pairs], 1)["bleu"])
     none = tiny_comparison.job({"pruning.compared": []})
-    empty = comparison_tables.trained_on(none, subject, 50)
+    empty = contest.tables.trained_on(none, subject, 50)
     assert empty.empty and list(empty) == list(found)
 
 
 def test_what_one_job_gives_the_tables(job, subject):
     """The tables of notebook 6 on a real job: nothing is nan that one training can say, nothing is read that is not listed."""
     before = len(read_since(0))
-    table, halves, seconds = comparison.tables(job)
-    trained = (comparison_tables.called(job), job["seed"])
-    assert trained == ("EN-RU subtitles", 1) and list(comparison_tables.removed([job])) == [trained]
-    agreement = comparison_tables.agreement({trained: table})
+    table, halves, seconds = contest.runs.tables(job)
+    trained = (contest.tables.called(job), job["seed"])
+    assert trained == ("EN-RU subtitles", 1) and list(contest.tables.removed([job])) == [trained]
+    agreement = contest.tables.agreement({trained: table})
     one = agreement.set_index(["kind", "one", "other"]).rho
-    wanted = measures.agreement.correlation(table.confidence, table.votes, "encoder", within_layer=True, repeats=1)["rho"]
+    wanted = measures.ranks.correlation(table.confidence, table.votes, "encoder", within_layer=True, repeats=1)["rho"]
     assert one["encoder", "confidence", "votes"] == pytest.approx(wanted)
-    truths = comparison_tables.predictors({trained: table}, {trained: seconds})
+    truths = contest.tables.predictors({trained: table}, {trained: seconds})
     assert set(truths.truth) == {"leave-one-out", SURVIVAL} and set(truths[truths.truth == SURVIVAL].kind) == {"encoder"}
-    assert set(comparison_tables.reliability({trained: halves}).kind) == set(heads.KINDS)
-    headline = comparison_tables.headline(job, subject, 20)
+    assert set(contest.tables.reliability({trained: halves}).kind) == set(heads.KINDS)
+    headline = contest.tables.headline(job, subject, 20)
     assert headline.run.tolist() == ["start", "control", "floor", "L0 0.003", "L0 0.03", "L0 1"]
-    listed = {recipe.folder for recipe in plan.closure(map(study.Need, comparison.recipes(job)))}
+    listed = {recipe.folder for recipe in plan.closure(map(study.Need, contest.runs.recipes(job)))}
     assert set(read_since(before)) <= listed

@@ -14,9 +14,10 @@ from matplotlib.colors import to_hex, to_rgba
 from matplotlib.patches import Rectangle
 from matplotlib.text import Text
 
-from helpers import comparison_figures, figures
-from helpers.measures.agreement import within_layer_ranks
+from helpers import drawing
 from helpers.measures.functions import DIRECTIONS, LABELS
+from helpers.measures.ranks import within_layer_ranks
+from helpers.methods.contest import figures
 from helpers.study import StudyError
 
 NAN = np.nan
@@ -25,7 +26,7 @@ KINDS = ("encoder", "decoder", "cross")
 
 @pytest.fixture(autouse=True)
 def closed():
-    figures.style()
+    drawing.style()
     yield
     plt.close("all")
 
@@ -57,7 +58,7 @@ def whole(figure):
     """Nothing is cut off, panels and legends do not lie on each other, and the figure fits on a page."""
     draw(figure)
     width, height = figure.get_size_inches() * figure.dpi
-    assert figure.get_figwidth() <= figures.WIDTH + 0.01
+    assert figure.get_figwidth() <= drawing.WIDTH + 0.01
     boxes = [axis.get_tightbbox() for axis in figure.axes if axis.axison] + [one.get_window_extent() for one in figure.legends]
     for box in boxes:
         assert min(box.x0, box.y0, width - box.x1, height - box.y1) >= -2
@@ -107,7 +108,7 @@ def test_the_lower_triangle_holds_each_pair_once():
         PAIRS, ("a", "b", 0.25, 0.1, 0.4, 3), ("c", "a", -0.5, NAN, NAN, 2), ("b", "c", -0.001, -0.2, 0.2, 3),
         ("c", "c", 1, 1, 1, 3),
     )  # fmt: skip
-    figure = comparison_figures.agreement_matrix({"cross": frame, "encoder": frame.iloc[:1]})
+    figure = figures.agreement_matrix({"cross": frame, "encoder": frame.iloc[:1]})
     encoder, cross, bar = figure.axes
     assert [axis.get_title(loc="right") for axis in (encoder, cross)] == [
         "encoder self (3 models)",
@@ -128,7 +129,7 @@ def test_the_lower_triangle_holds_each_pair_once():
 
 @pytest.mark.parametrize("number, kinds", [(2, 1), (3, 3), (7, 2), (16, 1), (16, 3)])
 def test_matrices_of_many_sizes_fit(number, kinds):
-    figure = comparison_figures.agreement_matrix({kind: pairs(number) for kind in KINDS[:kinds]})
+    figure = figures.agreement_matrix({kind: pairs(number) for kind in KINDS[:kinds]})
     whole(figure)
     width, height = figure.get_size_inches()
     assert width <= 6.9 + 1e-9 and height <= 9 + 1e-9
@@ -143,7 +144,7 @@ def test_matrices_of_many_sizes_fit(number, kinds):
 
 def test_words_can_be_read_on_their_cells():
     frame = table(PAIRS, ("a", "b", 0.95, NAN, NAN, 1), ("a", "c", 0.05, NAN, NAN, 1), ("b", "c", -0.95, NAN, NAN, 1))
-    axis = comparison_figures.agreement_matrix({"decoder": frame}).axes[0]
+    axis = figures.agreement_matrix({"decoder": frame}).axes[0]
     assert axis.get_title(loc="right") == "decoder self (1 model)"
     assert {text.get_text(): text.get_color() for text in axis.texts if text.get_gid() is None} == {
         ".95": "white", ".05": "black", "-.95": "white",
@@ -161,7 +162,7 @@ def test_predictors_are_sorted_and_cheap_ones_marked():
         ("encoder", "loss", "middle", 0.4, NAN, NAN, 4, NAN), ("cross", "loss", "high", 0.6, 0.4, 0.7, 2, 90.0),
         ("encoder", "kept", "middle", 0.3, 0.2, 0.4, 3, NAN),
     )  # fmt: skip
-    figure = comparison_figures.predictors(frame)
+    figure = figures.predictors(frame)
     whole(figure)
     loss, loss_cross, kept, kept_cross = figure.axes
     assert [axis.get_ylabel() for axis in figure.axes] == ["loss", "", "kept", ""]
@@ -196,14 +197,14 @@ def test_predictors_are_sorted_and_cheap_ones_marked():
 )
 def test_costs_are_said_in_short(cost, per, said):
     frame = table(PREDICTS, ("encoder", "loss", "a", 0.1, 0.0, 0.2, 1, cost), ("encoder", "loss", "b", 0.0, 0.0, 0.2, 1, 1e6))
-    figure = comparison_figures.predictors(frame, per=per)
+    figure = figures.predictors(frame, per=per)
     assert ticks(figure.axes[0])[0] == f"a ({said})"
     assert ("(×): times x" in texts(figure.legends[0])) == bool(per)
 
 
 def test_without_costs_nothing_is_marked():
     frame = table(PREDICTS, ("decoder", "loss", "a", 0.1, 0.0, 0.2, NAN, NAN))
-    figure = comparison_figures.predictors(frame)
+    figure = figures.predictors(frame)
     whole(figure)
     assert not figure.legends and ticks(figure.axes[0]) == ["a"] and figure.axes[0].get_title() == "decoder self"
 
@@ -217,7 +218,7 @@ def test_stability_is_a_group_of_dots_a_measure():
         STABLE, ("a", "encoder", "same index", 0.1, -0.1, 0.3), ("a", "encoder", "matched", 0.5, 0.4, 0.6),
         ("b", "encoder", "matched", 0.7, NAN, NAN), ("b", "decoder", "same index", -0.4, -0.5, -0.3),
     )  # fmt: skip
-    figure = comparison_figures.stability(frame)
+    figure = figures.stability(frame)
     whole(figure)
     encoder, decoder = figure.axes
     assert [axis.get_title() for axis in figure.axes] == ["encoder self", "decoder self"] and ticks(encoder) == ["a", "b"]
@@ -239,12 +240,12 @@ def test_dots_of_many_measures_fit(measures, kinds, compared):
         (f"measure of heads {m}", kind, said, rho := rng.uniform(), rho - 0.1, rho + 0.1)
         for m in range(measures) for kind in KINDS[:kinds] for said in COMPARED[:compared]
     ]  # fmt: skip
-    figure = comparison_figures.stability(table(STABLE, *rows))
+    figure = figures.stability(table(STABLE, *rows))
     whole(figure)
     assert sum(len(bars(axis)) for axis in figure.axes) == measures * kinds * compared
     frame = pd.DataFrame(rows, columns=STABLE.split()).assign(truth="loss", models=3, cost=np.arange(len(rows)))
     frame = frame.drop_duplicates(["measure", "kind"])
-    figure = comparison_figures.predictors(pd.concat([frame, frame.assign(truth="kept by L0")]), per="gradient importance")
+    figure = figures.predictors(pd.concat([frame, frame.assign(truth="kept by L0")]), per="gradient importance")
     whole(figure)
     assert sum(len(bars(axis)) for axis in figure.axes) == 2 * measures * kinds
 
@@ -272,7 +273,7 @@ def coloured(axis, colour):
 
 def test_few_criteria_share_a_panel():
     frame = contested(2)
-    figure = comparison_figures.contest(frame)
+    figure = figures.contest(frame)
     whole(figure)
     assert [axis.get_title(loc="left") for axis in figure.axes] == [
         "EN-RU, no further training",
@@ -292,7 +293,7 @@ def test_few_criteria_share_a_panel():
 
 def test_random_draws_are_a_dashed_mean_with_a_band():
     frame = contested(1, further=(True,), draws=40)
-    (axis,) = comparison_figures.contest(frame).axes
+    (axis,) = figures.contest(frame).axes
     (line,) = [line for line in axis.lines if line.get_linestyle() == "--"]
     draws = frame[frame.criterion == "random"].groupby("heads").change
     np.testing.assert_allclose(line.get_data(), [draws.mean().index, draws.mean()])
@@ -304,7 +305,7 @@ def test_random_draws_are_a_dashed_mean_with_a_band():
 
 @pytest.mark.parametrize("number, models, columns", [(5, 2, 2), (12, 1, 3), (19, 1, 4)])
 def test_of_many_criteria_some_are_in_colour_and_the_others_grey(number, models, columns):
-    figure = comparison_figures.contest(contested(number, [f"EN-{n}" for n in range(models)]))
+    figure = figures.contest(contested(number, [f"EN-{n}" for n in range(models)]))
     whole(figure)
     panels = np.reshape(figure.axes, (2 * models, columns))
     assert [row[0].get_title(loc="left")[-16:] for row in panels] == ["further training"] * 2 * models
@@ -314,7 +315,7 @@ def test_of_many_criteria_some_are_in_colour_and_the_others_grey(number, models,
     assert len(set(looks)) == number
     for row in panels:
         for axis, names in zip(row, said, strict=True):
-            grey = coloured(axis, comparison_figures._GREY)
+            grey = coloured(axis, figures._GREY)
             assert len(grey) == number - len(names) and {line.get_zorder() for line in grey} == {1}
             assert len([line for line in axis.lines if line.get_marker() not in ("None", "")]) == len(names)
             assert len(axis.collections) == len(names) + 1  # bands of these and of random draws alone
@@ -322,7 +323,7 @@ def test_of_many_criteria_some_are_in_colour_and_the_others_grey(number, models,
 
 
 def test_at_a_single_number_of_heads_dots_stand_side_by_side():
-    figure = comparison_figures.contest(contested(3, further=(False,), heads=(4,)))
+    figure = figures.contest(contested(3, further=(False,), heads=(4,)))
     whole(figure)
     (axis,) = figure.axes
     at = [float(box.lines[0].get_xdata()[0]) for box in axis.containers]
@@ -339,7 +340,7 @@ def test_criteria_are_ranked_against_random_draws():
         *[("random", "EN-RU", value, NAN, NAN) for value in draws],
         ("a", "EN-DE", 1.0, 0.5, 2.0), ("b", "EN-DE", 3.0, 2.5, 3.5), ("random", "EN-DE", 2.0, 1.5, 2.5),
     )  # fmt: skip
-    figure = comparison_figures.ranking(frame, "BLEU minus control")
+    figure = figures.ranking(frame, "BLEU minus control")
     whole(figure)
     russian, german = figure.axes
     assert (ticks(russian), ticks(german)) == (["b", "a", "c"], ["b", "a"])
@@ -359,7 +360,7 @@ def test_criteria_are_ranked_against_random_draws():
 def test_rankings_of_many_criteria_fit(number, models):
     values = np.random.default_rng(0).normal(size=(number, models))
     rows = [(f"criterion number {n}", f"EN-{m}", v, v - 1, v + 1) for (n, m), v in np.ndenumerate(values)]
-    figure = comparison_figures.ranking(table(RANKED, *rows))
+    figure = figures.ranking(table(RANKED, *rows))
     whole(figure)
     assert not figure.legends
     for axis, column in zip(figure.axes, values.T, strict=False):
@@ -380,10 +381,10 @@ def head_table(layers, heads, kinds, columns):
 def test_heads_are_coloured_by_their_rank_in_the_layer(layers, heads, kinds, columns):
     heads_of = head_table(layers, heads, KINDS[:kinds], columns)
     heads_of.iloc[1, 0] = NAN
-    figure = comparison_figures.head_table_map(heads_of.sample(frac=1, random_state=0), named(columns))
+    figure = figures.head_table_map(heads_of.sample(frac=1, random_state=0), named(columns))
     whole(figure)
     for axis, kind in zip(figure.axes, KINDS[:kinds], strict=False):
-        assert axis.get_title() == figures.KIND_TITLES[kind] and ticks(axis, "x") == named(columns)
+        assert axis.get_title() == drawing.KIND_TITLES[kind] and ticks(axis, "x") == named(columns)
         assert [int(word) for word in ticks(axis)] == list(range(1, heads + 1)) * layers
         assert [text.get_text() for text in axis.get_yticklabels(minor=True)] == [f"layer {n + 1}" for n in range(layers)]
         tops = [image.get_extent()[3] for image in axis.images]
@@ -399,11 +400,11 @@ def test_functions_stand_at_the_right_of_their_heads():
     heads_of.loc[("encoder", 0, 1), "functions"] = "-1"
     heads_of.loc[("encoder", 1, 3), "functions"] = "; ".join([LABELS["amod", DIRECTIONS[0]], "rare"])
     heads_of.loc[("cross", 0, 0), "functions"] = NAN
-    figure = comparison_figures.head_table_map(heads_of, named(2))
+    figure = figures.head_table_map(heads_of, named(2))
     whole(figure)
     encoder, cross = figure.axes[:2]
     said = [(text.get_text(), text.xy, to_hex(text.get_color())) for text in encoder.texts]
-    blue, green, pink = (to_hex(figures.COLOURS[name]) for name in ("positional", "amod", "rare"))
+    blue, green, pink = (to_hex(drawing.COLOURS[name]) for name in ("positional", "amod", "rare"))
     rows = dict(zip(range(8), encoder.get_yticks(), strict=True))
     assert [(word, colour) for word, _, colour in said if word == "■"] == [("■", blue), ("■", green), ("■", pink)]
     assert [(word, place[1]) for word, place, _ in said if word != "■"] == [("-1", rows[1]), ("n→adj, rare", rows[7])]
@@ -414,12 +415,12 @@ def test_functions_stand_at_the_right_of_their_heads():
 # -------------------- all
 
 DRAWN = {
-    "agreement_matrix": partial(comparison_figures.agreement_matrix, {"encoder": pairs(3)}),
-    "predictors": partial(comparison_figures.predictors, table(PREDICTS, ("encoder", "loss", "a", 0.1, 0.0, 0.2, 1, NAN))),
-    "stability": partial(comparison_figures.stability, table(STABLE, ("a", "encoder", "same index", 0.1, 0.0, 0.2))),
-    "contest": partial(comparison_figures.contest, contested(1)),
-    "ranking": partial(comparison_figures.ranking, table(RANKED, ("a", "EN-RU", 1.0, 0.5, 1.5))),
-    "head_table_map": partial(comparison_figures.head_table_map, head_table(1, 2, ["encoder"], 1), named(1)),
+    "agreement_matrix": partial(figures.agreement_matrix, {"encoder": pairs(3)}),
+    "predictors": partial(figures.predictors, table(PREDICTS, ("encoder", "loss", "a", 0.1, 0.0, 0.2, 1, NAN))),
+    "stability": partial(figures.stability, table(STABLE, ("a", "encoder", "same index", 0.1, 0.0, 0.2))),
+    "contest": partial(figures.contest, contested(1)),
+    "ranking": partial(figures.ranking, table(RANKED, ("a", "EN-RU", 1.0, 0.5, 1.5))),
+    "head_table_map": partial(figures.head_table_map, head_table(1, 2, ["encoder"], 1), named(1)),
 }
 
 
@@ -432,7 +433,7 @@ def test_figures_know_how_they_were_drawn(name):
 
 @pytest.mark.parametrize("name", [name for name in DRAWN if name != "head_table_map"])
 def test_a_missing_column_and_an_empty_table_are_refused(name):
-    function, frame = getattr(comparison_figures, name), DRAWN[name].args[0]
+    function, frame = getattr(figures, name), DRAWN[name].args[0]
     kind = next(iter(frame)) if isinstance(frame, dict) else None
     frame = frame[kind] if kind else frame
     for column in frame.columns:
@@ -445,18 +446,18 @@ def test_a_missing_column_and_an_empty_table_are_refused(name):
 @pytest.mark.parametrize(
     "call, said",
     [
-        (lambda: comparison_figures.agreement_matrix({}), "at least one kind"),
-        (lambda: comparison_figures.agreement_matrix({"middle": pairs(3)}), "'middle': choose from encoder, decoder, cross"),
-        (lambda: comparison_figures.agreement_matrix({"cross": both_ways()}), "measure 1 and measure 0"),
-        (lambda: comparison_figures.predictors(pd.concat([DRAWN["predictors"].args[0]] * 2)), "one row of encoder, loss, a"),
-        (lambda: comparison_figures.stability(DRAWN["stability"].args[0].assign(kind="all")), "kind of attention 'all'"),
-        (lambda: comparison_figures.ranking(pd.concat([DRAWN["ranking"].args[0]] * 2)), "more than one row of a, EN-RU"),
-        (lambda: comparison_figures.ranking(DRAWN["ranking"].args[0].assign(criterion="random")), "no rows"),
-        (lambda: comparison_figures.head_table_map(head_table(1, 2, ["encoder"], 1), ["relevance"]), "no column 'relevance'"),
-        (lambda: comparison_figures.head_table_map(head_table(1, 2, ["encoder"], 1), []), "at least one column"),
-        (lambda: comparison_figures.head_table_map(head_table(1, 2, ["encoder"], 1)[:0], named(1)), "no rows"),
-        (lambda: comparison_figures.head_table_map(head_table(1, 2, ["encoder"], 1).reset_index(), named(1)), "set this index"),
-        (lambda: comparison_figures.head_table_map(head_table(1, 2, ["all"], 1), named(1)), "kind of attention 'all'"),
+        (lambda: figures.agreement_matrix({}), "at least one kind"),
+        (lambda: figures.agreement_matrix({"middle": pairs(3)}), "'middle': choose from encoder, decoder, cross"),
+        (lambda: figures.agreement_matrix({"cross": both_ways()}), "measure 1 and measure 0"),
+        (lambda: figures.predictors(pd.concat([DRAWN["predictors"].args[0]] * 2)), "one row of encoder, loss, a"),
+        (lambda: figures.stability(DRAWN["stability"].args[0].assign(kind="all")), "kind of attention 'all'"),
+        (lambda: figures.ranking(pd.concat([DRAWN["ranking"].args[0]] * 2)), "more than one row of a, EN-RU"),
+        (lambda: figures.ranking(DRAWN["ranking"].args[0].assign(criterion="random")), "no rows"),
+        (lambda: figures.head_table_map(head_table(1, 2, ["encoder"], 1), ["relevance"]), "no column 'relevance'"),
+        (lambda: figures.head_table_map(head_table(1, 2, ["encoder"], 1), []), "at least one column"),
+        (lambda: figures.head_table_map(head_table(1, 2, ["encoder"], 1)[:0], named(1)), "no rows"),
+        (lambda: figures.head_table_map(head_table(1, 2, ["encoder"], 1).reset_index(), named(1)), "set this index"),
+        (lambda: figures.head_table_map(head_table(1, 2, ["all"], 1), named(1)), "kind of attention 'all'"),
     ],
 )  # fmt: skip
 def test_refusals(call, said):

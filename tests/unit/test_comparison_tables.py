@@ -9,11 +9,11 @@ import pandas as pd
 import pytest
 from scipy.stats import norm, spearmanr, t, ttest_1samp
 
-from helpers import corpora, intervals, study, subjects, training
+from helpers import corpora, study
 from helpers.corpora import tokens
 from helpers.heads.sites import KINDS
-from helpers.methods import comparison, comparison_tables
-from helpers.methods.comparison_tables import (
+from helpers.methods import contest
+from helpers.methods.contest.tables import (
     SMALL,
     SURE,
     against,
@@ -38,6 +38,8 @@ from helpers.methods.comparison_tables import (
     stepped_up,
     stored_as,
 )
+from helpers.runs import subjects, training
+from helpers.scores import intervals
 from tests.unit.test_matching import permuted
 from tests.unit.tiny_models import tiny_model
 
@@ -156,14 +158,14 @@ def test_agreement_where_only_some_models_have_a_measure():
 
 def test_predictors():
     encoder = HEADS.isin(["encoder"], level="kind")
-    tables = {place: table(n, **{comparison.SURVIVAL: (noise(n) ** 2).where(encoder)}) for n, place in enumerate((ONE, TWO))}
+    tables = {place: table(n, **{contest.runs.SURVIVAL: (noise(n) ** 2).where(encoder)}) for n, place in enumerate((ONE, TWO))}
     seconds = {
         ONE: {"confidence": 3.0, "gradient, example": 2.0, "cp": 8.0, "leave-one-out": 40.0},
         TWO: {"confidence": 5.0, "gradient, example": 1.0, "cp": 1.0, "leave-one-out": 60.0},
         ("other", 1): {"confidence": 1000.0, "gradient, example": 1.0},
     }
     found = predictors(tables, seconds).set_index(["kind", "truth", "heads", "measure"])
-    kept, loss, within, pooled = comparison.SURVIVAL, "leave-one-out", "within layers", "all heads"
+    kept, loss, within, pooled = contest.runs.SURVIVAL, "leave-one-out", "within layers", "all heads"
     assert found.rho["encoder", kept, within, "confidence"] == pytest.approx(SURE)
     assert found.rho["encoder", kept, pooled, "cp"] == pytest.approx(-SURE)
     values = [rho(part[loss], part.confidence) for part in tables.values()]
@@ -425,7 +427,8 @@ def test_models_are_not_mixed():
 def test_differences_are_paired_by_seed():
     cp, trained, drawn = [1.0, 2.0, 4.0], [0.5, 2.5, 2.0], [[0.0, 2.0], [1.0, 1.0], [5.0, 3.0]]
     parts = {
-        ("a", seed + 1): contested(**{"L0 (trained)": trained[seed], "random": drawn[seed], "cp": cp[seed]}) for seed in range(3)
+        ("a", seed + 1): contested(**{"L0 (trained)": trained[seed], "random": drawn[seed], "cp": cp[seed]})
+        for seed in range(3)
     }
     found = against(parts)
     assert found.index.tolist() == ["L0 (trained)", "random", "cp"] and found.index.name == "criterion"
@@ -486,7 +489,7 @@ def test_models_have_numbers_of_their_own():
 
 def test_names():
     encoder, every = {"kinds": ["encoder"]}, {"kinds": list(KINDS)}
-    summarizer = {"name": comparison.SUMMARIZER, "seed": 1, "run": {}}
+    summarizer = {"name": contest.runs.SUMMARIZER, "seed": 1, "run": {}}
     cases = [
         ({"name": "ru-news", "seed": 1, "sweep": encoder}, "EN-RU news", "head_table_ru-news"),
         ({"name": "ru-news", "seed": 3, "sweep": encoder}, "EN-RU news", "head_table_ru-news-seed-3"),
@@ -510,7 +513,7 @@ def test_names():
 
 def test_no_two_jobs_share_a_name():
     for profile in ("tiny", "laptop"):
-        jobs = comparison.jobs(study.settings(profile, {"seeds": 2}), ["ru-news", "de-news", "ru-subtitles"], 1)
+        jobs = contest.runs.jobs(study.settings(profile, {"seeds": 2}), ["ru-news", "de-news", "ru-subtitles"], 1)
         assert len(collected(jobs, called)) == len({stored_as(job, 1) for job in jobs}) == len(jobs)
 
 
@@ -525,7 +528,7 @@ def test_headlines_over_seeds():
     half = t.ppf(0.975, 1) * 3
     assert (row.seeds, row["heads"], row.encoder, row.bleu, row.change) == (2, 3.5, 3.5, 43, -7)
     assert [row["bleu, low"], row["change, high"]] == pytest.approx([43 - half, -7 + half])
-    assert alone.bleu == 20 and np.isnan(alone["bleu, low"]) and comparison_tables.TRUTHS == ("leave-one-out", "kept by L0")
+    assert alone.bleu == 20 and np.isnan(alone["bleu, low"]) and contest.tables.TRUTHS == ("leave-one-out", "kept by L0")
 
 
 def test_a_model_of_one_seed_does_not_take_the_interval_from_the_others():
@@ -545,7 +548,7 @@ def test_a_model_of_one_seed_does_not_take_the_interval_from_the_others():
 def test_a_model_that_was_swept_twice_counts_once():
     one, other = table(0), table(3)
     again = one.assign(**{"kept by L0": one["kept by L0"][::-1].to_numpy()}) if "kept by L0" in one else one.copy()
-    found = comparison_tables.distinct({("a", 1): one, ("a, all kinds", 1): again, ("b", 1): other, ("a", 2): one})
+    found = contest.tables.distinct({("a", 1): one, ("a, all kinds", 1): again, ("b", 1): other, ("a", 2): one})
     assert list(found) == [("a, all kinds", 1), ("b", 1), ("a", 2)] and found["a, all kinds", 1] is again
     alone, twice = agreement({("a", 1): one}), agreement({("a", 1): one, ("b", 1): one})
     assert (twice.models == alone.models).all()

@@ -11,12 +11,12 @@ from itertools import islice, pairwise
 
 import pytest
 
-from helpers.corpora import controlled
-from helpers.corpora.controlled import french_words, lexicon, russian_words, sampler
-from helpers.corpora.controlled.english import RELATIONS, realise
-from helpers.corpora.controlled.plan import NP, PP, Adverb, Clause
+from helpers import world
 from helpers.corpora.describe import describe
 from helpers.study import StudyError
+from helpers.world import french_words, lexicon, russian_words, sampler
+from helpers.world.english import RELATIONS, realise
+from helpers.world.plan import NP, PP, Adverb, Clause
 
 # register, plan, and for each word its relation and the position of its head (from 1; 0 for the root)
 EXACT = [
@@ -392,7 +392,7 @@ def test_exact_english(register, plan, wanted):
 @pytest.fixture(scope="module", params=REGISTERS)
 def drawn(request):
     """A register, and plans with their English."""
-    return request.param, list(islice(controlled.plans(request.param, 7), SIZE))
+    return request.param, list(islice(world.plans(request.param, 7), SIZE))
 
 
 def clauses(plan: Clause, depth: int = 0):
@@ -555,7 +555,7 @@ def test_senses_can_be_told(drawn):
 
 def as_pairs(sentences):
     return [
-        controlled.Pair(" ".join(e.words), " ".join(e.words), tuple(e.words), tuple(e.heads), tuple(e.relations))
+        world.Pair(" ".join(e.words), " ".join(e.words), tuple(e.words), tuple(e.heads), tuple(e.relations))
         for _, e in sentences
     ]
 
@@ -593,7 +593,7 @@ def test_distributions(drawn):
 
 @pytest.mark.parametrize("register", REGISTERS)
 def test_senses_are_balanced(register):
-    senses = controlled.count_senses(register, 12000, 3)
+    senses = world.count_senses(register, 12000, 3)
     assert senses.attrs["percent"] >= 15
     assert (senses["count"] > 0).all()
     often = senses[senses.groupby("word")["count"].transform("sum") >= 100]
@@ -603,7 +603,7 @@ def test_senses_are_balanced(register):
 
 def test_relative_positions_vary():
     """No fixed offset finds the subject or object of most verbs, as in natural text (figure 3 of the paper)."""
-    offsets = describe(as_pairs(islice(controlled.plans("news", 2), 3000)))["offsets"]
+    offsets = describe(as_pairs(islice(world.plans("news", 2), 3000)))["offsets"]
     assert offsets["nsubj"].loc[3:].sum() > 0.2
     assert offsets["dobj"].loc[:-4].sum() > 0.12
     assert offsets["advmod"].loc[:-1].sum() > 0.25
@@ -615,16 +615,16 @@ def stub(monkeypatch):
     module = types.ModuleType("stub")
     marks = [("x", "y", ())]
     module.realise = lambda plan, _, rng: types.SimpleNamespace(words=[plan.verb, str(rng.random())], marks=marks)
-    monkeypatch.setitem(sys.modules, "helpers.corpora.controlled.stub", module)
-    monkeypatch.setitem(controlled.LANGUAGES, "xx", "stub")
+    monkeypatch.setitem(sys.modules, "helpers.world.stub", module)
+    monkeypatch.setitem(world.LANGUAGES, "xx", "stub")
 
 
 def test_generate(monkeypatch):
     stub(monkeypatch)
-    pairs = controlled.generate("news", "xx", 600, seed=4)
+    pairs = world.generate("news", "xx", 600, seed=4)
     assert len(pairs) == 600
-    assert controlled.generate("news", "xx", 300, seed=4) == pairs[:300]
-    assert controlled.generate("news", "xx", 300, seed=5) != pairs[:300]
+    assert world.generate("news", "xx", 300, seed=4) == pairs[:300]
+    assert world.generate("news", "xx", 300, seed=5) != pairs[:300]
     first = pairs[0]
     assert first.source == " ".join(first.words)
     assert len(first.words) == len(first.heads) == len(first.relations)
@@ -634,11 +634,11 @@ def test_generate(monkeypatch):
 
 def test_splits(monkeypatch):
     stub(monkeypatch)
-    made = controlled.splits("subtitles", "xx", train=3000, dev=300, test=200, seed=1)
+    made = world.splits("subtitles", "xx", train=3000, dev=300, test=200, seed=1)
     assert {name: len(pairs) for name, pairs in made.items()} == {"train": 3000, "dev": 300, "test": 200}
     sources = [pair.source for pairs in made.values() for pair in pairs]
     assert len(set(sources)) == len(sources)
-    more = controlled.splits("subtitles", "xx", train=4000, dev=300, test=200, seed=1)
+    more = world.splits("subtitles", "xx", train=4000, dev=300, test=200, seed=1)
     assert more["dev"] == made["dev"]
     assert more["test"] == made["test"]
     assert more["train"][:3000] == made["train"]
@@ -646,7 +646,7 @@ def test_splits(monkeypatch):
 
 @pytest.mark.parametrize("register", REGISTERS)
 def test_english_is_the_same_for_every_language(register):
-    made = [controlled.generate(register, language, 300, seed=1) for language in ("de", "fr", "ru")]
+    made = [world.generate(register, language, 300, seed=1) for language in ("de", "fr", "ru")]
     for triple in zip(*made, strict=True):
         assert len({(pair.source, pair.heads, pair.relations) for pair in triple}) == 1
         assert len({pair.target for pair in triple}) == 3
@@ -654,9 +654,9 @@ def test_english_is_the_same_for_every_language(register):
 
 def test_the_same_in_every_process():
     code = (
-        "from itertools import islice; from helpers.corpora import controlled\n"
+        "from itertools import islice; from helpers import world\n"
         "for register in ('news', 'subtitles'):\n"
-        "    for plan, english in islice(controlled.plans(register, 1), 600): print(plan, english)"
+        "    for plan, english in islice(world.plans(register, 1), 600): print(plan, english)"
     )
     digests = set()
     for seed in ("1", "2"):
@@ -670,12 +670,12 @@ def test_the_same_in_every_process():
 @pytest.mark.parametrize(
     ("call", "said"),
     [
-        (lambda: controlled.generate("poems", "de", 1, 1), "poems"),
-        (lambda: controlled.generate("news", "xx", 1, 1), "xx"),
-        (lambda: controlled.generate("news", "de", 0, 1), "0 sentences"),
-        (lambda: controlled.splits("news", "de", 10, 0, 10, 1), "0 sentences"),
-        (lambda: controlled.splits("news", "it", 10, 10, 10, 1), "it"),
-        (lambda: next(controlled.plans("poems", 1)), "poems"),
+        (lambda: world.generate("poems", "de", 1, 1), "poems"),
+        (lambda: world.generate("news", "xx", 1, 1), "xx"),
+        (lambda: world.generate("news", "de", 0, 1), "0 sentences"),
+        (lambda: world.splits("news", "de", 10, 0, 10, 1), "0 sentences"),
+        (lambda: world.splits("news", "it", 10, 10, 10, 1), "it"),
+        (lambda: next(world.plans("poems", 1)), "poems"),
     ],
 )
 def test_errors_are_one_sentence(call, said):
@@ -686,7 +686,7 @@ def test_errors_are_one_sentence(call, said):
 
 def test_describe_without_pairs_of_a_kind():
     """A corpus with no subject and no adjective still has all its tables."""
-    pair = controlled.Pair("close it .", "x", ("close", "it", "."), (-1, 0, 0), ("root", "dobj", "punct"))
+    pair = world.Pair("close it .", "x", ("close", "it", "."), (-1, 0, 0), ("root", "dobj", "punct"))
     tables = describe([pair])
     assert tables["persons"]["percent"].sum() == 0
     assert tables["offsets"]["dobj"].to_dict() == {-1: 1.0}
@@ -712,9 +712,9 @@ def test_further_surnames_are_new_and_spelled_apart_in_every_language():
 SURNAMES = {"ru": lambda key: russian_words.surname(key).sg[0], "fr": french_words.surname}
 
 
-@pytest.mark.parametrize("language", controlled.LANGUAGES)
+@pytest.mark.parametrize("language", world.LANGUAGES)
 def test_further_surnames_are_said_and_translated(language):
-    found, new = list(islice(controlled.pairs("news", language, 1, 5000), 3000)), set(lexicon.further_surnames(5000))
+    found, new = list(islice(world.pairs("news", language, 1, 5000), 3000)), set(lexicon.further_surnames(5000))
     told = [(pair, word) for pair in found for word in pair.source.split() if word in new]
     assert len(told) > 100
     for pair, key in told:
@@ -723,6 +723,6 @@ def test_further_surnames_are_said_and_translated(language):
 
 
 def test_without_further_surnames_the_text_is_as_before():
-    usual = [pair.source for pair in islice(controlled.pairs("news", "de", 3), 50)]
-    assert usual == [pair.source for pair in islice(controlled.pairs("news", "de", 3, 0), 50)]
-    assert usual != [pair.source for pair in islice(controlled.pairs("news", "de", 3, 5000), 50)]
+    usual = [pair.source for pair in islice(world.pairs("news", "de", 3), 50)]
+    assert usual == [pair.source for pair in islice(world.pairs("news", "de", 3, 0), 50)]
+    assert usual != [pair.source for pair in islice(world.pairs("news", "de", 3, 5000), 50)]

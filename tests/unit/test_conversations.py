@@ -10,10 +10,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from helpers.corpora import conversations as talks
-from helpers.corpora.controlled.sampler import World
 from helpers.corpora.dialogues import TURN, Dialogue, Event
 from helpers.study import StudyError
+from helpers.world import conversations as talks
+from helpers.world.sampler import World
 
 ROOT = Path(__file__).parents[2]
 FIRST, SECOND = {"i", "me", "my"}, {"you", "your"}
@@ -85,7 +85,7 @@ def resolved(dialogue, female):
 
 def test_dialogues_depend_on_the_seed_and_not_on_the_process():
     code = (
-        "import hashlib; from itertools import islice; from helpers.corpora.conversations import conversations\n"
+        "import hashlib; from itertools import islice; from helpers.world.conversations import conversations\n"
         "print(hashlib.sha256(repr(list(islice(conversations(7), 50))).encode()).hexdigest())"
     )
     digests = set()

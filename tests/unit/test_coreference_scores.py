@@ -5,7 +5,7 @@ import random
 import numpy as np
 import pytest
 
-from helpers.coreference_scores import METRICS, conll_f1, coreference_scores
+from helpers.scores.coreference import METRICS, conll_f1, coreference_scores
 from helpers.study import StudyError
 from tests.reference import coreference_scores as slow
 

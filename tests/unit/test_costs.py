@@ -14,9 +14,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from benchmarks import common
-from helpers import cost_figures as drawn
-from helpers import costs, plan, study, subjects
+from benchmarks import common, costs
+from benchmarks import figures as drawn
+from helpers import plan, study
+from helpers.runs import subjects
 from helpers.study import StudyError, published
 
 

@@ -11,9 +11,12 @@ import pandas as pd
 import pytest
 import torch
 
-from helpers import figures, heads, plan, scoring, study, subjects, tasks, training
+from helpers import drawing, heads, plan, study
 from helpers.heads import KINDS
-from helpers.methods import curves, l0, pruning
+from helpers.methods import l0
+from helpers.methods.l0 import figures
+from helpers.runs import subjects, tasks, training
+from helpers.scores import scoring
 from helpers.study.recipe import read_since
 from tests.unit import tiny_sweep
 
@@ -27,14 +30,14 @@ def swept(tmp_path_factory):
         tiny_sweep.go_to(tmp_path_factory.getbasetemp(), patch)
         sweeps = tiny_sweep.make()
         subject = subjects.of(sweeps["encoder"]["start"], tiny_sweep.NAME)
-        yield {which: (sweep, subject, curves.quality(sweep, subject, REPEATS)) for which, sweep in sweeps.items()}
+        yield {which: (sweep, subject, l0.tables.quality(sweep, subject, REPEATS)) for which, sweep in sweeps.items()}
 
 
 @pytest.fixture(autouse=True)
 def store(isolated, tmp_path_factory, monkeypatch):
     """Tests look at the store that the sweeps were made in."""
     tiny_sweep.go_to(tmp_path_factory.getbasetemp(), monkeypatch)
-    figures.style()
+    drawing.style()
     yield
     plt.close("all")
 
@@ -95,35 +98,35 @@ def test_a_row_for_each_run_and_test_set(swept):
         assert table.index.names == ["run", "test set"]
         for (name, split), row in table.iterrows():
             run = sweep["runs"].get(name)
-            kept = heads.kept(subject.model if run is None else pruning.load(run))
+            kept = heads.kept(subject.model if run is None else l0.runs.load(run))
             number = {kind: sum(len(left) for (k, _), left in kept.items() if k == kind) for kind in KINDS}
             assert {kind: row[kind] for kind in KINDS} == number
             assert row.heads == sum(number[kind] for kind in sweep["kinds"]) and row.total == 8 * len(sweep["kinds"])
-            hypotheses = subject.translations(split, 1) if run is None else tasks.outputs(pruning.run(run), split, 1)
+            hypotheses = subject.translations(split, 1) if run is None else tasks.outputs(l0.runs.run(run), split, 1)
             wanted = scoring.bleu(hypotheses, [pair.target for pair in subject.pairs(split)], 1)["bleu"]
             assert row.bleu == pytest.approx(wanted) and row.low <= row.bleu <= row.high
             if run is None:
                 assert math.isnan(row.dev_loss)
             else:
                 dev = subject.batches(4 * 1024, 16)
-                assert row.dev_loss == pytest.approx(training.dev_loss(pruning.load(run), dev), abs=1e-6)
+                assert row.dev_loss == pytest.approx(training.dev_loss(l0.runs.load(run), dev), abs=1e-6)
 
 
 def test_tables_read_what_is_listed(swept):
     for sweep, subject, _ in swept.values():
         before = len(read_since(0))
-        curves.quality(sweep, subject, 2)
-        curves.against_scratch(sweep, subject, 2)
-        curves.closings(sweep)
-        curves.kept_by_layer(sweep)
+        l0.tables.quality(sweep, subject, 2)
+        l0.tables.against_scratch(sweep, subject, 2)
+        l0.tables.closings(sweep)
+        l0.tables.kept_by_layer(sweep)
         if sweep["kinds"] == ["encoder"]:
-            curves.one_shot_quality(sweep, subject, 2)
-            curves.learning_curves(sweep, 0.03)
-            curves.retained_functions(sweep, subject)
+            l0.tables.one_shot_quality(sweep, subject, 2)
+            l0.tables.learning_curves(sweep, 0.03)
+            l0.tables.retained_functions(sweep, subject)
         else:
-            for run in curves.l0_runs(sweep):
-                pd.testing.assert_frame_equal(curves.REMOVED.read(pruning.run(run)), curves.removal(run, subject))
-        wanted = (*pruning.recipes(sweep), *curves.recipes(sweep))
+            for run in l0.tables.l0_runs(sweep):
+                pd.testing.assert_frame_equal(l0.tables.REMOVED.read(l0.runs.run(run)), l0.tables.removal(run, subject))
+        wanted = (*l0.runs.recipes(sweep), *l0.tables.recipes(sweep))
         listed = {recipe.folder for recipe in plan.closure(map(study.Need, wanted))}
         assert set(read_since(before)) <= listed
 
@@ -132,7 +135,7 @@ def test_changes_are_paired_with_control_and_start(swept):
     for sweep, subject, table in swept.values():
         references = [pair.target for pair in subject.pairs("test")]
         sides = {"start": subject.translations("test", 1)}
-        sides |= {name: tasks.outputs(pruning.run(run), "test", 1) for name, run in sweep["runs"].items()}
+        sides |= {name: tasks.outputs(l0.runs.run(run), "test", 1) for name, run in sweep["runs"].items()}
         sides = {name: scoring.bleu_statistics(made, references) for name, made in sides.items()}
         for part, other in (("change", "control"), ("from_start", "start")):
             columns = [part, f"{part}_low", f"{part}_high"]
@@ -166,27 +169,27 @@ def test_undecided_gates(swept):
             if run is None or run["method"]["name"] != "l0":
                 assert math.isnan(row.undecided) and math.isnan(row.soft_dev_loss)
                 continue
-            trace = pd.read_csv(pruning.run(run).results / "trace.csv", index_col=0, header=[0, 1, 2])
+            trace = pd.read_csv(l0.runs.run(run).results / "trace.csv", index_col=0, header=[0, 1, 2])
             closed = 1 / (1 + np.exp(trace.iloc[-1].to_numpy() - run["method"]["temperature"] * math.log(0.1 / 1.1)))
             assert row.undecided == ((closed >= 0.05) & (closed <= 0.95)).sum()
-            assert row.soft_dev_loss == study.read_json(pruning.run(run).results / "losses.json")["soft_dev_loss"]
-        found = curves.settled(table)
+            assert row.soft_dev_loss == study.read_json(l0.runs.run(run).results / "losses.json")["soft_dev_loss"]
+        found = l0.tables.settled(table)
         assert list(found.index) == [name for name, run in sweep["runs"].items() if run["method"]["name"] == "l0"]
         assert list(found) == ["penalty", "heads", "total", "undecided", "dev_loss", "soft_dev_loss"]
 
 
 def test_prices_as_the_public_code_calls_them(swept):
     sweep, subject, _ = swept["encoder"]
-    found = curves.prices(sweep, subject)
+    found = l0.tables.prices(sweep, subject)
     assert found.index.tolist() == [0.003, 0.03, 1.0] and found["concrete_coef"].tolist() == pytest.approx([0.006, 0.06, 2.0])
     assert (found["gated layers"] == 2).all()
     sweep, subject, _ = swept["all"]
-    assert curves.prices(sweep, subject)["concrete_coef"].tolist() == pytest.approx([0.006, 0.18])  # six layers
+    assert l0.tables.prices(sweep, subject)["concrete_coef"].tolist() == pytest.approx([0.006, 0.18])  # six layers
 
 
 def test_quality_at_once(swept):
     sweep, subject, _ = swept["encoder"]
-    shot, found = pruning.one_shot(sweep), curves.one_shot_quality(sweep, subject, REPEATS)
+    shot, found = l0.runs.one_shot(sweep), l0.tables.one_shot_quality(sweep, subject, REPEATS)
     assert list(found) == ["by", "draw", "heads", "test set", "dev_loss", "bleu", "low", "high"]
     assert found[["by", "draw", "dev_loss"]].equals(shot[["by", "draw", "dev_loss"]]) and set(found["test set"]) == {"test"}
     references = [pair.target for pair in subject.pairs("test")]
@@ -197,7 +200,7 @@ def test_quality_at_once(swept):
 
 def test_what_encoder_attention_is_worth(swept):
     sweep, subject, table = swept["encoder"]
-    found = curves.worth(sweep, subject, repeats=REPEATS)
+    found = l0.tables.worth(sweep, subject, repeats=REPEATS)
     bleu = table.bleu.xs("test", level="test set")
     for name in bleu.index:
         row, whole = found.loc[(name, "test")], bleu.control - bleu.floor
@@ -206,14 +209,14 @@ def test_what_encoder_attention_is_worth(swept):
     # the control keeps all and the floor nothing, whatever sentences are drawn
     ends = ["share", "share_low", "share_high"]
     assert found.loc[("control", "test"), ends].eq(1).all() and found.loc[("floor", "test"), ends].eq(0).all()
-    assert curves.worth(*swept["all"][:2]).empty
+    assert l0.tables.worth(*swept["all"][:2]).empty
 
 
 def test_the_gap_of_the_two_floors(swept):
     sweep, subject, table = swept["encoder"]
-    found = curves.worth(sweep, subject, subject, REPEATS)  # as if the start were the model without from the start
+    found = l0.tables.worth(sweep, subject, subject, REPEATS)  # as if the start were the model without from the start
     bleu = table.bleu.xs("test", level="test set")
-    sides = [curves._statistics(subject, run, "test", 1) for run in (None, sweep["runs"]["floor"])]
+    sides = [l0.tables._statistics(subject, run, "test", 1) for run in (None, sweep["runs"]["floor"])]
     gap = found.loc[("L0 0.03", "test"), ["floor gap", "floor gap_low", "floor gap_high"]]
     assert gap.tolist() == pytest.approx(scoring.bleu_interval(*sides, REPEATS))
     wanted = (bleu["L0 0.03"] - bleu.start) / (bleu.control - bleu.start)
@@ -255,7 +258,7 @@ HAND = by_hand(
 def test_largest_pruning():
     control = ("control", "further training", np.nan, (8, 0, 0), 1.0, 0.0)
     other = by_hand(("L0 0.1", "L0", 0.1, (4, 0, 0), 1.0, -0.3, -0.4, -0.2), control, split="other", total=8)
-    found = curves.largest_pruning(pd.concat([HAND, other]))
+    found = l0.tables.largest_pruning(pd.concat([HAND, other]))
     # of the two with 12 heads the better one; with its whole interval above, 15
     assert found.loc["test"].to_dict() == {
         "total": 24, "kept": 12, "pruned": 12, "change": -0.05, "low": -0.5, "high": 0.2, "kept_surely": 15,
@@ -263,8 +266,8 @@ def test_largest_pruning():
     none = found.loc["other"]
     assert (none.total, none.kept, none.pruned, none.change, none.kept_surely) == (8, 8, 0, 0, 8) and math.isnan(none.low)
     assert found.index.name == "test set" and found[["total", "kept", "pruned", "kept_surely"]].dtypes.eq(int).all()
-    assert curves.largest_pruning(HAND, 2.0).loc["test", ["kept", "pruned", "kept_surely"]].tolist() == [3, 21, 12]
-    assert curves.largest_pruning(HAND, 0.0).loc["test", ["kept", "kept_surely"]].tolist() == [21, 21]
+    assert l0.tables.largest_pruning(HAND, 2.0).loc["test", ["kept", "pruned", "kept_surely"]].tolist() == [3, 21, 12]
+    assert l0.tables.largest_pruning(HAND, 0.0).loc["test", ["kept", "kept_surely"]].tolist() == [21, 21]
 
 
 PRINTED = """
@@ -281,14 +284,14 @@ OpenSubtitles | 6/9/13 | 32.27 | 31.84
 
 
 def test_table_2():
-    found = curves.table_2({"EN-RU": HAND, "EN-DE": HAND.drop(["scratch 0.3"], level="run")})
+    found = l0.tables.table_2({"EN-RU": HAND, "EN-DE": HAND.drop(["scratch 0.3"], level="run")})
     assert found.index.names == ["text", "heads"]
-    names = ("pruned", curves.CONTROL, curves.SCRATCH)
+    names = ("pruned", l0.tables.CONTROL, l0.tables.SCRATCH)
     assert list(found) == [f"{name}{x}" for name in names for x in ("", ", low", ", high", ", schedule")] + ["over"]
     whole = found.loc["EN-RU, test"].iloc[0]  # one plain training, as in the paper; what trained on is a column of its own
-    assert (whole[curves.SCRATCH], whole[f"{curves.SCRATCH}, schedule"]) == (20, "10 at start")
-    assert (whole[curves.CONTROL], whole[f"{curves.CONTROL}, schedule"]) == (21, "10 at control")
-    assert found[curves.CONTROL].notna().sum() == 2
+    assert (whole[l0.tables.SCRATCH], whole[f"{l0.tables.SCRATCH}, schedule"]) == (20, "10 at start")
+    assert (whole[l0.tables.CONTROL], whole[f"{l0.tables.CONTROL}, schedule"]) == (21, "10 at control")
+    assert found[l0.tables.CONTROL].notna().sum() == 2
     ours = found[~found.index.get_level_values("text").str.startswith("printed")]
     nan = np.nan
     wanted = [("8/8/8", nan, 20.0), ("7/7/7", 21.5, nan), ("4/5/6", 20.9, nan), ("3/4/5", 20.75, 18.5),
@@ -317,13 +320,13 @@ def test_table_2():
 
 def test_table_2_of_a_sweep(swept):
     table = swept["all"][2]
-    found = curves.table_2({"EN-RU": table}).loc["EN-RU, test"]
+    found = l0.tables.table_2({"EN-RU": table}).loc["EN-RU, test"]
     like, scratch = (table.loc[(name, "test")] for name in ("L0 0.03", "scratch 0.03"))
     row = found.loc["/".join(str(int(like[kind])) for kind in KINDS)]
     assert (row["pruned"], row["from scratch"]) == (like.bleu, scratch.bleu)
     assert found.iloc[0].isna().tolist() == [True] * 4 + [False] * 9 and len(found) == 3
     assert found.iloc[0]["from scratch"] == table.bleu["start", "test"]
-    assert found.iloc[0][curves.CONTROL] == table.bleu["control", "test"]
+    assert found.iloc[0][l0.tables.CONTROL] == table.bleu["control", "test"]
     # as many steps at the same rates
     plan = swept["all"][0]["runs"]["L0 0.03"]["training"]
     assert row["pruned, schedule"] == f"150 at 0.01, then {plan['steps']} at {plan['learning_rate']:g}"
@@ -332,29 +335,29 @@ def test_table_2_of_a_sweep(swept):
 
 def test_a_pretrained_model_has_no_schedule_of_its_own():
     run = {"method": {"name": "none"}, "training": {"steps": 1250, "learning_rate": 5e-4}}
-    assert curves.schedule({"pretrained": "folder"}) == (0, "pretrained")
-    assert curves.schedule({"pretrained": "folder"}, run) == (1250, "pretrained, then 1,250 at 0.0005")
+    assert l0.tables.schedule({"pretrained": "folder"}) == (0, "pretrained")
+    assert l0.tables.schedule({"pretrained": "folder"}, run) == (1250, "pretrained, then 1,250 at 0.0005")
 
 
 def test_pruned_against_scratch(swept):
     sweep, subject, table = swept["all"]
-    found = curves.against_scratch(sweep, subject, REPEATS)
+    found = l0.tables.against_scratch(sweep, subject, REPEATS)
     assert list(found.index) == [("scratch 0.03", "test")] and found.index.names == ["run", "test set"]
     assert found.change.iloc[0] == pytest.approx(table.bleu["L0 0.03", "test"] - table.bleu["scratch 0.03", "test"])
     assert found.low.iloc[0] <= found.change.iloc[0] <= found.high.iloc[0]
-    assert curves.against_scratch(swept["encoder"][0], subject, REPEATS).empty
+    assert l0.tables.against_scratch(swept["encoder"][0], subject, REPEATS).empty
 
 
 def test_points_of_the_curves(swept):
-    found = curves.curve_points({"EN-RU": HAND})
+    found = l0.tables.curve_points({"EN-RU": HAND})
     assert list(found) == ["method", "heads", "total", "bleu", "low", "high", "model"]
     assert found.method.tolist() == ["start", "further training", "L0", "L0", "L0", "L0", "L0"]  # neither variants nor peers
     assert found.heads.tolist() == [24, 24, 21, 15, 12, 12, 3] and set(found.model) == {"EN-RU"}
-    changes = curves.curve_points({"EN-RU": HAND}, "change")
+    changes = l0.tables.curve_points({"EN-RU": HAND}, "change")
     assert changes.bleu.tolist() == HAND.change.tolist()[:7] and changes.low.tolist() == HAND.change_low.tolist()[:7]
     two = pd.concat([HAND, by_hand(("L0 0.1", "L0", 0.1, (8, 0, 0), 3.0), split="other")])
-    assert set(curves.curve_points({"EN-RU": two}).model) == {"EN-RU, test", "EN-RU, other"}
-    both = curves.curve_points({"one": swept["encoder"][2], "two": HAND})
+    assert set(l0.tables.curve_points({"EN-RU": two}).model) == {"EN-RU, test", "EN-RU, other"}
+    both = l0.tables.curve_points({"one": swept["encoder"][2], "two": HAND})
     assert set(both.method) == {"start", "further training", "no encoder attention", "L0"}
     draw(figures.pruning_curves(both))
 
@@ -368,7 +371,7 @@ def test_equal_numbers_of_heads(swept):
         ],
         columns=["by", "draw", "heads", "test set", "dev_loss", "bleu", "low", "high"],
     )
-    found = curves.equal_heads(HAND, shot, "EN-RU")
+    found = l0.tables.equal_heads(HAND, shot, "EN-RU")
     assert list(found) == ["panel", "method", "heads", "value", "low", "high", "unit"]
     panels = dict(iter(found.groupby("panel", sort=False)))
     assert list(panels) == ["EN-RU: at once, dev", "EN-RU: at once, a", "EN-RU: at once, b", "EN-RU: trained on, test"]
@@ -378,13 +381,13 @@ def test_equal_numbers_of_heads(swept):
     assert set(trained.method) == {"L0", "random"} and set(trained.unit) == {"BLEU"}
     assert trained.value.tolist() == HAND.bleu[HAND.method.isin(["L0", "random"])].tolist()
     sweep, subject, table = swept["encoder"]
-    both = curves.equal_heads(table, curves.one_shot_quality(sweep, subject, REPEATS), "EN-RU")
+    both = l0.tables.equal_heads(table, l0.tables.one_shot_quality(sweep, subject, REPEATS), "EN-RU")
     assert {"gradual", "confidence", "random", "L0", "L0's heads"} == set(both.method[both.panel == "EN-RU: trained on, test"])
     draw(figures.methods_at_equal_heads(both))
 
 
 def test_trained_on_at_one_price():
-    found = curves.trained_on(HAND, 0.3)
+    found = l0.tables.trained_on(HAND, 0.3)
     assert list(found.index.get_level_values("run")) == ["random 0.3", "L0 0.3 #2", "L0 0.3", "scratch 0.3"]  # best first
     assert list(found) == ["heads", "dev_loss", "bleu", "low", "high", "change", "change_low", "change_high"]
 
@@ -395,25 +398,25 @@ def test_trained_on_at_one_price():
 def test_gates_are_read_as_they_were_written(swept):
     sweep, subject, _ = swept["all"]
     run = sweep["runs"]["L0 0.03"]
-    distribution, trace = curves.gates(run)
+    distribution, trace = l0.tables.gates(run)
     assert trace.shape == (9, 24) and trace.index.tolist() == list(range(9)) and (trace.iloc[0] == 0.5).all()
     assert trace.columns.equals(heads.index(subject.model)) and trace.columns.names == ["kind", "layer", "head"]
     assert distribution.temperature == 0.33 and distribution.log_alpha.tolist() == trace.to_numpy().tolist()
-    closed = curves.closing(run)
+    closed = l0.tables.closing(run)
     np.testing.assert_allclose(closed, 1 / (1 + np.exp(trace + 0.33 * math.log(11))), rtol=1e-9)
     assert closed.columns.equals(trace.columns) and closed.index.equals(trace.index)
     other = swept["encoder"][0]["runs"]["L0, temperature 0.5, 0.03"]
-    last = curves.gates(other)[1].iloc[-1]
-    np.testing.assert_allclose(curves.closing(other).iloc[-1], 1 / (1 + np.exp(last + 0.5 * math.log(11))), rtol=1e-9)
+    last = l0.tables.gates(other)[1].iloc[-1]
+    np.testing.assert_allclose(l0.tables.closing(other).iloc[-1], 1 / (1 + np.exp(last + 0.5 * math.log(11))), rtol=1e-9)
 
 
 def test_closing_by_price(swept):
     for which, prices in (("encoder", [0.003, 0.03, 1.0]), ("all", [0.001, 0.03])):
         sweep, _, table = swept[which]
-        traces, kept = curves.closings(sweep)
+        traces, kept = l0.tables.closings(sweep)
         assert list(traces) == list(kept) == prices
         assert kept == {price: table.heads[f"L0 {price:g}", "test"] for price in prices}
-        pd.testing.assert_frame_equal(traces[0.03], curves.closing(sweep["runs"]["L0 0.03"]))
+        pd.testing.assert_frame_equal(traces[0.03], l0.tables.closing(sweep["runs"]["L0 0.03"]))
         draw(figures.gate_closing(traces, kept))
         draw(figures.gate_paths(traces, kept))
     figures.gate_closing_animation(traces, 3, kept).to_jshtml()
@@ -423,30 +426,30 @@ def test_usual_runs_only():
     """Variants and further seeds stand aside."""
     sweep = tiny_sweep.sweeps({"pruning.seeds": 2})["encoder"]
     assert "L0 0.03 #2" in sweep["runs"] and len([r for r in sweep["runs"].values() if r["method"]["name"] == "l0"]) == 8
-    assert curves.l0_runs(sweep) == [sweep["runs"][f"L0 {price}"] for price in ("0.003", "0.03", "1")]
+    assert l0.tables.l0_runs(sweep) == [sweep["runs"][f"L0 {price}"] for price in ("0.003", "0.03", "1")]
 
 
 def test_how_long_heads_survive(swept):
     for sweep, subject, _ in swept.values():
-        found, runs = curves.survival(sweep), curves.l0_runs(sweep)
+        found, runs = l0.tables.survival(sweep), l0.tables.l0_runs(sweep)
         assert found.index.equals(heads.index(subject.model, tuple(sweep["kinds"])))
-        kept = [pruning.retained(run) for run in runs]
+        kept = [l0.runs.retained(run) for run in runs]
         times = np.array([sum(head in left[kind, layer] for left in kept) for kind, layer, head in found.index])
         assert (np.floor(found) == times).all() and (found > times).all() and (found < times + 1).all()
-        opened = np.mean([1 - curves.closing(run).iloc[-1] for run in runs], axis=0)
+        opened = np.mean([1 - l0.tables.closing(run).iloc[-1] for run in runs], axis=0)
         np.testing.assert_allclose(found - times, 0.99 * opened, rtol=1e-9)
 
 
 def test_learning_curves(swept):
     sweep, subject, table = swept["encoder"]
-    found, left = curves.learning_curves(sweep, 0.03), table.heads["L0 0.03", "test"]
+    found, left = l0.tables.learning_curves(sweep, 0.03), table.heads["L0 0.03", "test"]
     assert list(found) == ["L0", "gradual, gradient importance", "further training, all heads"]
     for (name, frame), run in zip(found.items(), ("L0 0.03", "gradual 0.03", "control"), strict=True):
-        history = pd.read_csv(pruning.run(sweep["runs"][run]).results / "history.csv")
+        history = pd.read_csv(l0.runs.run(sweep["runs"][run]).results / "history.csv")
         assert list(frame) == ["step", "dev_loss", "heads"] and frame.step.tolist() == list(range(1, 9)), name
         assert frame.dev_loss.tolist() == history.dev_loss.tolist()
         assert frame.heads.iloc[-1] == table.heads[run, "test"]
-    trace = curves.gates(sweep["runs"]["L0 0.03"])[1]
+    trace = l0.tables.gates(sweep["runs"]["L0 0.03"])[1]
     assert found["L0"].heads.tolist() == (trace.loc[1:] > 0).sum(axis=1).tolist()
     # as heads were closed in truth: the same training anew, with an eye on the gates
     gradual = l0.Gradual(training.stored(training.trained(sweep["start"])), ("encoder",), int(left), round(0.6 * 8))
@@ -456,7 +459,7 @@ def test_learning_curves(swept):
         opened.append(int(gradual.open.sum()))
     assert found["gradual, gradient importance"].heads.tolist() == opened and opened[7] == left
     assert (found["further training, all heads"].heads == 8).all()
-    draw(figures.learning_curves(found))
+    draw(drawing.learning_curves(found))
 
 
 # --- what is kept ----------------------------------------------------------------------------------------------------
@@ -464,7 +467,7 @@ def test_learning_curves(swept):
 
 def test_what_is_kept_by_kind_and_layer(swept):
     sweep, subject, table = swept["all"]
-    found = curves.kept_by_kind(sweep, subject)
+    found = l0.tables.kept_by_kind(sweep, subject)
     assert found.penalty.tolist() == [0.001, 0.03] and (found.total == 24).all()
     assert found.total_kept.tolist() == [table.heads[f"L0 {price}", "test"] for price in ("0.001", "0.03")]
     for kind in KINDS:
@@ -473,11 +476,11 @@ def test_what_is_kept_by_kind_and_layer(swept):
     steps = found.decoder - found.encoder, found.cross - found.decoder
     assert (8 * found.gap).tolist() == pytest.approx(np.minimum(*steps).tolist()) and not found["starts alike"].any()
     start = sweep["start"] | {"model": sweep["start"]["model"] | {"start": "usual"}}
-    assert curves.kept_by_kind(sweep | {"start": start}, subject)["starts alike"].all()
-    layers = curves.kept_by_layer(sweep)
+    assert l0.tables.kept_by_kind(sweep | {"start": start}, subject)["starts alike"].all()
+    layers = l0.tables.kept_by_layer(sweep)
     assert layers.index.names == ["total_kept", "kind", "layer"] and layers.name == "kept"
-    for run in curves.l0_runs(sweep):
-        kept = pruning.retained(run)
+    for run in l0.tables.l0_runs(sweep):
+        kept = l0.runs.retained(run)
         total = sum(map(len, kept.values()))
         assert layers[total].to_dict() == {place: len(left) for place, left in kept.items()}
     draw(figures.kept_by_kind(found.assign(model="EN-RU")))
@@ -486,14 +489,14 @@ def test_what_is_kept_by_kind_and_layer(swept):
 
 def test_functions_of_retained_heads(swept):
     sweep, subject, table = swept["encoder"]
-    found = curves.retained_functions(sweep, subject)
+    found = l0.tables.retained_functions(sweep, subject)
     numbers = [table.heads[f"L0 {price}", "test"] for price in ("0.003", "0.03")]
     assert list(found) == sorted({8, *numbers}, reverse=True)  # without heads no column
     for count, run in ((n, sweep["runs"][f"L0 {price}"]) for n, price in zip(numbers, ("0.003", "0.03"), strict=True)):
-        kept = {a for a in heads.index(subject.model, "encoder") if a[2] in pruning.retained(run)[a[:2]]}
+        kept = {a for a in heads.index(subject.model, "encoder") if a[2] in l0.runs.retained(run)[a[:2]]}
         assert set(found[count].index) == kept and len(found[count]) == count  # the numbers of the whole model
         assert all(isinstance(roles, list) for roles in found[count])
-    moved = curves.drift(found)
+    moved = l0.tables.drift(found)
     assert moved.index.tolist() == list(found)
     assert (moved[["same", "gained", "lost", "other"]].sum(axis=1) == moved.index).all()
     columns = [(n, [sorted({name for name, _ in cell}) for cell in roles]) for n, roles in found.items()]
@@ -505,7 +508,7 @@ def test_drift():
         index = pd.MultiIndex.from_tuples([("encoder", 0, int(name[1:])) for name in named], names=["kind", "layer", "head"])
         return pd.Series([[(function, f"{function}!") for function in functions] for functions in named.values()], index)
 
-    found = curves.drift(
+    found = l0.tables.drift(
         {
             6: roles(h0=["rare"], h1=["syntactic"], h2=[], h3=["positional"], h4=["positional", "rare"], h5=[]),
             5: roles(h0=["rare"], h1=["syntactic", "rare"], h2=[], h3=["syntactic"], h4=["rare"]),
@@ -520,14 +523,14 @@ def test_drift():
 
 def test_drift_does_not_mind_labels():
     index = pd.MultiIndex.from_tuples([("encoder", 0, 0)], names=["kind", "layer", "head"])
-    found = curves.drift({2: pd.Series([[("syntactic", "nsubj")]], index), 1: pd.Series([[("syntactic", "dobj")]], index)})
+    found = l0.tables.drift({2: pd.Series([[("syntactic", "nsubj")]], index), 1: pd.Series([[("syntactic", "dobj")]], index)})
     assert found.same.tolist() == [1, 1]  # the function is the same, its relation another
 
 
 def test_whether_functions_stay_against_all_draws():
     index = pd.MultiIndex.from_tuples([("encoder", 0, head) for head in range(6)], names=["kind", "layer", "head"])
     before = pd.Series([[("rare", "")], [("rare", ""), ("dobj", "")], [("dobj", "")], [], [], []], index)
-    found = curves.retained_more_than_chance({"a": {6: before, 3: before.iloc[[0, 2, 5]]}}).set_index("function")
+    found = l0.tables.retained_more_than_chance({"a": {6: before, 3: before.iloc[[0, 2, 5]]}}).set_index("function")
     assert found["heads"].eq(3).all() and found.family.eq(3).all() and list(found.index) == ["any", "dobj", "rare"]
     drawn = [set(heads) for heads in itertools.combinations(range(6), 3)]
     for name, had, stay in (("any", {0, 1, 2}, 2), ("dobj", {1, 2}, 1), ("rare", {0, 1}, 1)):
@@ -548,7 +551,7 @@ def test_removal(swept):
     (examples, source), target, width, size = batch["input_ids"].shape, batch["labels"].shape[1], 32, 8
     lengths = {"encoder": (source, source), "decoder": (target, target), "cross": (target, source)}  # of queries, of keys
     for name in ("L0 0.001", "L0 0.03"):
-        run, row = sweep["runs"][name], curves.removal(sweep["runs"][name], subject)
+        run, row = sweep["runs"][name], l0.tables.removal(sweep["runs"][name], subject)
         kept = table.loc[(name, "test")]
         assert row.index.tolist() == [kept.heads] and row.index.name == "heads kept"
         row, gone = row.iloc[0], {kind: 8 - int(kept[kind]) for kind in KINDS}
@@ -562,13 +565,13 @@ def test_removal(swept):
         assert row["FLOPs, share"] == row["FLOPs left"] / row["FLOPs"] < 1
         assert row["speed-up at most"] == pytest.approx(1 / row["FLOPs, share"])
         assert 0 <= row["removed minus masked"] < 1e-5 and row["reloaded minus removed"] == 0
-        assert pruning.retained(run) != heads.kept(subject.model)
+        assert l0.runs.retained(run) != heads.kept(subject.model)
     assert subject.model.config._attn_implementation == "sdpa"
     assert all(torch.equal(value, before[name]) for name, value in subject.model.state_dict().items())  # a copy was cut
 
 
 def test_removal_of_a_whole_kind(swept):
     sweep, subject, _ = swept["encoder"]
-    row = curves.removal(sweep["runs"]["L0 1"], subject)
+    row = l0.tables.removal(sweep["runs"]["L0 1"], subject)
     assert row.index.tolist() == [16] and row["removed minus masked"].iloc[0] < 1e-5
     assert (row["reloaded minus removed"] == 0).all()

@@ -16,12 +16,13 @@ from tokenizers import models as kinds
 from tokenizers.processors import TemplateProcessing
 from transformers import PreTrainedTokenizerFast
 
-from helpers import corpora, heads, models, study, subjects, tasks
-from helpers.corpora import dialogues, resolving, texts, tokens
-from helpers.corpora.conversations import conversations
+from helpers import corpora, heads, models, study
+from helpers.corpora import dialogues, resolvers, texts, tokens
 from helpers.corpora.dialogues import Dialogue, Event
 from helpers.corpora.natural import normalise
+from helpers.runs import subjects, tasks
 from helpers.study import StudyError
+from helpers.world.conversations import conversations
 
 SIZES = {"train": 30, "dev": 6, "test": 8, "vocabulary": 300, "longest": 60}
 ALL = {"train": 0, "dev": 0, "test": 0, "vocabulary": 200, "longest": 0}
@@ -230,7 +231,7 @@ def test_the_same_spec_makes_the_same_files(store, tmp_path, monkeypatch):
 
 
 def test_repeated_generated_dialogues_are_left_out_and_counted(monkeypatch):
-    from helpers.corpora import conversations
+    from helpers.world import conversations
 
     known = list(itertools.islice(conversations.conversations(1), 6))
     again = (replace(known[number], origin="x") for number in [0, 0, 1, 0, 2, 2, 3, 1, 4, 5])
@@ -327,7 +328,7 @@ def test_cut_dialogues_fill_the_limit_and_no_more(store, pretrained, own, longes
 
 
 def test_a_mention_that_is_cut_through_is_lost(monkeypatch):
-    from helpers.corpora import conversations
+    from helpers.world import conversations
 
     words = tuple("# a : the big lamp is a lamp".split())
     row = Dialogue(" ".join(words), "x", words, ((0, 3, 9),), (((1, 2), (8, 9)), ((3, 6), (7, 8))))
@@ -353,7 +354,7 @@ def test_a_dialogue_of_test_or_dev_is_in_no_other_split(root):
     keys = {split: [normalise(row.source) for row in whole(folder, split)] for split in SPLITS}
     assert not any(set(keys[one]) & set(keys[other]) for one, other in itertools.combinations(keys, 2))
     assert len(keys["train"]) == len(set(keys["train"])) == 30 and len(keys["dev"]) == 8
-    sources = [resolving.from_text(row["dialogue"], "", "").source for row in (*white, white[0])]
+    sources = [resolvers.from_text(row["dialogue"], "", "").source for row in (*white, white[0])]
     assert [row.source for row in whole(folder, "test")] == sources  # a test set stays as it is
     found = report(folder)
     assert found.loc["train", ["rows", "empty", "overlap", "duplicate", "kept"]].tolist() == [36, 1, 3, 2, 30]
@@ -377,7 +378,7 @@ def test_natural_dialogues_keep_case_turns_and_words(root):
 
 
 def test_speakers_of_dialogsum_are_called_without_marks(root):
-    row = resolving.from_text("#Person1#: hi\n#Person2#: hello", "", "")
+    row = resolvers.from_text("#Person1#: hi\n#Person2#: hello", "", "")
     assert row.words == ("#", "Person1", ":", "hi", "#", "Person2", ":", "hello") and row.turns == ((0, 3, 4), (4, 7, 8))
     folder = made("dialogsum", ALL)
     names = {" ".join(row.words[at + 1 : speech - 1]) for row in whole(folder, "train") for at, speech, _ in row.turns}
@@ -488,7 +489,7 @@ def test_gold_clusters_are_those_of_the_dialogues(store):
 def test_clusters_of_a_resolver_are_stored_once_a_split(root):
     folder = made("samsum", ALL)
     found = dialogues.resolved(folder, "dev", "rule")
-    assert found == resolving.resolver("rule")(whole(folder, "dev")) and any(found)
+    assert found == resolvers.resolver("rule")(whole(folder, "dev")) and any(found)
     (place,) = clusters_made()
     made_json = json.loads((place / "made.json").read_text())
     altered, file = [[[[0, 1], [2, 4]]]] + [[]] * 7, place / "results" / "clusters.json"

@@ -14,7 +14,8 @@ import pandas as pd
 import pytest
 import torch
 
-from helpers import distributed, study, subjects, tasks, training
+from helpers import study
+from helpers.runs import distributed, subjects, tasks, training
 from helpers.study import StudyError
 
 PLAN = {"training.steps": 24, "training.evaluate_every": 8, "training.batch_tokens": 112, "model.dropout": 0.0}
@@ -187,8 +188,8 @@ def test_processes_draw_noise_of_their_own(tmp_path):
 
 def launched(path, *launcher, **more):
     return subprocess.run(
-        [sys.executable, *launcher, "-m", "helpers.distributed", str(path)], cwd=study.ROOT, capture_output=True, text=True,
-        timeout=400, env=os.environ | more,
+        [sys.executable, *launcher, "-m", "helpers.runs.distributed", str(path)], cwd=study.ROOT, capture_output=True,
+        text=True, timeout=400, env=os.environ | more,
     )  # fmt: skip
 
 

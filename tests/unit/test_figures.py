@@ -10,15 +10,16 @@ import pandas as pd
 import pytest
 from matplotlib.colors import to_rgba
 
-from helpers import figures
-from helpers.measures.agreement import follows_function, relative
+from helpers import drawing
+from helpers.measures import figures
+from helpers.measures.ranks import follows_function, relative
 
 SHAPES = {"laptop": [8, 8, 8], "wide": [16] * 6, "narrow": [2, 2, 2], "ragged": [6, 3, 8, 1]}
 
 
 @pytest.fixture(autouse=True)
 def closed():
-    figures.style()
+    drawing.style()
     yield
     plt.close("all")
 
@@ -89,8 +90,8 @@ def test_head_maps_sort_by_their_own_or_another_column():
 
 def test_numbers_in_cells_are_short_and_right():
     values = {0.126: ".13", -0.126: "-.13", 10.5: "10.50", 1.0: "1.00", 0.999: "1.00", 0.0: ".00"}
-    assert [figures._short(value) for value in values] == list(values.values())
-    assert figures._short(0.4, 0) == "0"
+    assert [drawing.short(value) for value in values] == list(values.values())
+    assert drawing.short(0.4, 0) == "0"
 
 
 # -------------------- relevance
@@ -140,8 +141,8 @@ def test_relevance_by_function():
         if line.get_marker() not in ("None", "", None):
             points.setdefault(round(line.get_xdata()[0]), []).append((line.get_ydata()[0], line.get_color(), line.get_marker()))
     expected = relative(relevance["EN-0"])["encoder", 0, 1]
-    assert points[1] == [(expected, figures.COLOURS["nsubj"], "o")]
-    assert points[5] == [(expected, figures.COLOURS["rare"], "o")] and points[0][0][2] == "s" and len(points[6]) == 14
+    assert points[1] == [(expected, drawing.COLOURS["nsubj"], "o")]
+    assert points[5] == [(expected, drawing.COLOURS["rare"], "o")] and points[0][0][2] == "s" and len(points[6]) == 14
     title = axis.get_title()
     assert f"{summary['difference']:+.2f} [{summary['low']:+.2f}, {summary['high']:+.2f}]" in title
     assert f"{summary['null_low']:+.2f} to {summary['null_high']:+.2f}" in title

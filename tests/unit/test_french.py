@@ -7,8 +7,8 @@ from itertools import pairwise
 
 import pytest
 
-from helpers.corpora.controlled import french, french_words, lexicon, sampler
-from helpers.corpora.controlled.plan import NP, PP, Adverb, Clause
+from helpers.world import french, french_words, lexicon, sampler
+from helpers.world.plan import NP, PP, Adverb, Clause
 
 TAIL = {word.kind: key for key, word in reversed(lexicon.tail().items())}
 

@@ -11,10 +11,11 @@ import pandas as pd
 import pytest
 import torch
 
-from helpers import models, study, training
+from helpers import models, study
 from helpers.heads import KINDS, controls, gate, index, remove, sites
 from helpers.measures import importance
-from helpers.methods.l0 import ALMOST_OPEN, HALF_OPEN, Gated, Gradual, HardConcrete, by_site, objective
+from helpers.methods.l0.gates import ALMOST_OPEN, HALF_OPEN, Gated, Gradual, HardConcrete, by_site, objective
+from helpers.runs import training
 from helpers.study import StudyError
 from tests.unit.tiny_models import tiny_batch, tiny_model
 

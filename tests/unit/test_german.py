@@ -6,9 +6,9 @@ import random
 
 import pytest
 
-from helpers.corpora.controlled import german, lexicon
-from helpers.corpora.controlled.german import ACC, DAT, GEN, NOM, _conjugate, _core, _noun, _verb, realise
-from helpers.corpora.controlled.plan import FORM, NP, ORDER, PP, Adverb, Clause
+from helpers.world import german, lexicon
+from helpers.world.german import ACC, DAT, GEN, NOM, _conjugate, _core, _noun, _verb, realise
+from helpers.world.plan import FORM, NP, ORDER, PP, Adverb, Clause
 
 
 class First:
@@ -428,7 +428,7 @@ def test_hand_plans_both_registers_any_dice(register):
 
 @pytest.mark.parametrize("register", ["news", "subtitles"])
 def test_random_plans(register):
-    sampler = pytest.importorskip("helpers.corpora.controlled.sampler")
+    sampler = pytest.importorskip("helpers.world.sampler")
     rng = random.Random(f"plans {register}")
     sizes = []
     for _ in range(3000):
@@ -444,7 +444,7 @@ def test_random_plans(register):
 
 def test_variation_is_moderate():
     """The usual and a random choice differ in some words, not in most."""
-    sampler = pytest.importorskip("helpers.corpora.controlled.sampler")
+    sampler = pytest.importorskip("helpers.world.sampler")
     rng = random.Random(5)
     same = total = 0
     for _ in range(1500):

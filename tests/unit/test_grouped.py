@@ -13,11 +13,11 @@ import torch
 from tokenizers.processors import TemplateProcessing
 from transformers import MarianMTModel, PreTrainedTokenizerFast
 
-from helpers import corpora, heads, measures, models, study, subjects, tasks, training
+from helpers import corpora, heads, measures, models, study
 from helpers.corpora import tokens
 from helpers.heads.sites import ADDRESS
-from helpers.methods import grouped, grouping
-from helpers.methods.grouped import (
+from helpers.methods import grouping
+from helpers.methods.grouping.runs import (
     AT_START,
     BOTH,
     DISAGREE,
@@ -37,6 +37,7 @@ from helpers.methods.grouped import (
     SECOND,
     VANILLA,
 )
+from helpers.runs import subjects, tasks, training
 from helpers.study import StudyError
 from tests.unit import tiny_groups
 from tests.unit.tiny_models import tiny_model
@@ -77,23 +78,23 @@ def elsewhere(tmp_path, monkeypatch):
 
 def chain(spec):
     """A row's runs, the last first."""
-    return grouped.stages(spec)[::-1]
+    return grouping.runs.stages(spec)[::-1]
 
 
 def every(changes=None):
     """All rows by task and name."""
-    found = grouped.rows_by_task(tiny_groups.settings(changes), tiny_groups.SEED, tiny_groups.start(changes))
+    found = grouping.runs.rows_by_task(tiny_groups.settings(changes), tiny_groups.SEED, tiny_groups.start(changes))
     return {f"{kind}: {name}": spec for kind, rows in found.items() for name, spec in rows.items()}
 
 
 def beside(changes=None):
     """The rows of other widths, of more heads and of more seeds of the ablation."""
-    found = grouped.beside(tiny_groups.settings(changes), tiny_groups.SEED)
+    found = grouping.runs.beside(tiny_groups.settings(changes), tiny_groups.SEED)
     return [spec for rows in found.values() for spec in rows.values()]
 
 
 def results(spec):
-    return grouped.run(spec).results
+    return grouping.runs.run(spec).results
 
 
 def ballot_of(spec):
@@ -108,7 +109,7 @@ def stays(spec):
 
 def files_of(spec):
     """What a run left, wall-clock times aside."""
-    folder = study.make(grouped.run(spec), weights=True)
+    folder = study.make(grouping.runs.run(spec), weights=True)
     found = {str(f.relative_to(folder)): f.read_bytes() for f in folder.rglob("*") if f.is_file() and f.name != "made.json"}
     return found | {"results/history.csv": pd.read_csv(folder / "results" / "history.csv").drop(columns="seconds").to_csv()}
 
@@ -146,7 +147,7 @@ def test_more_seeds_are_the_main_rows_on_the_same_text():
 
 def test_a_ladder_is_the_main_rows_at_other_widths_of_a_head():
     rungs = [{"head": 2, "learning_rate": 0.02}, {"head": 4, "seeds": 2}]
-    found = grouped.ladder(tiny_groups.settings({"grouping.ladder": rungs}), 1)
+    found = grouping.runs.ladder(tiny_groups.settings({"grouping.ladder": rungs}), 1)
     assert {head: list(rows) for head, rows in found.items()} == {
         2: [*MAIN, AT_START], 4: [*MAIN, AT_START, *(f"{name}, seed 2" for name in (*MAIN, AT_START))],
     }  # fmt: skip
@@ -160,16 +161,16 @@ def test_a_ladder_is_the_main_rows_at_other_widths_of_a_head():
 
 
 def test_more_heads_are_in_a_model_as_wide():
-    found = grouped.more_heads(tiny_groups.settings(), 1)
+    found = grouping.runs.more_heads(tiny_groups.settings(), 1)
     groups = ["GHT, 1 groups", "GHT-PS, 1 groups", "GHT, 4 groups", "GHT-PS, 4 groups", "GHT, 8 groups"]
     assert list(found) == MAIN + groups  # of eight groups no head can go
     shape = tiny_groups.rows()[VANILLA]["start"]["shape"]
     assert all(chain(spec)[-1]["shape"] == shape | {"heads": 8} for spec in found.values())
-    assert grouped.more_heads(tiny_groups.settings({"grouping.more_heads": 0}), 1) == {}
+    assert grouping.runs.more_heads(tiny_groups.settings({"grouping.more_heads": 0}), 1) == {}
 
 
 def test_seeds_of_the_ablation_are_its_eight_rows_and_their_references():
-    found = grouped.table_3(tiny_groups.settings(), 1)
+    found = grouping.runs.table_3(tiny_groups.settings(), 1)
     names = [*MAIN, *TABLE_3]
     assert list(found) == names + [f"{name}, seed 2" for name in names]
     usual = tiny_groups.rows()
@@ -250,17 +251,17 @@ def test_smaller_models_have_as_many_weights_as_two_heads_a_layer(layers, width,
     shape = {"layers": layers, "width": width, "heads": 8, "feed_forward": 4 * width, "dropout": 0.0}
     whole = 12 * width**2 * 2 * layers + 4 * width**2 * layers  # four matrices of attention, eight of a feed-forward layer
     wanted = whole - 9 * width**2 * layers  # six of eight heads of three attention layers are gone
-    assert (grouped.weights(shape), grouped.weights(shape, 2)) == (whole, wanted)
-    fewer, thinner = grouped.fewer_layers(shape, 2), grouped.narrower(shape, 2)
+    assert (grouping.runs.weights(shape), grouping.runs.weights(shape, 2)) == (whole, wanted)
+    fewer, thinner = grouping.runs.fewer_layers(shape, 2), grouping.runs.narrower(shape, 2)
     for made in (fewer, thinner):
-        assert grouped.weights(made) == pytest.approx(wanted, rel=0.06)
+        assert grouping.runs.weights(made) == pytest.approx(wanted, rel=0.06)
         if width < 512:
             model = models.build(made, 50, 50, 1)
             matrices = [p.numel() for name, p in model.named_parameters() if p.ndim == 2 and ".layers." in name]
-            assert sum(matrices) == grouped.weights(made)
+            assert sum(matrices) == grouping.runs.weights(made)
     assert (fewer["layers"], fewer["decoder_layers"]) == (encoder, decoder) and fewer["width"] == width
     assert thinner["layers"] == layers and thinner["width"] < width
-    assert grouped.weights(thinner) == pytest.approx(wanted, rel=0.005)
+    assert grouping.runs.weights(thinner) == pytest.approx(wanted, rel=0.005)
 
 
 def rows_but(*others):
@@ -292,7 +293,9 @@ def rows_but(*others):
     ids=lambda value: " ".join(value) if isinstance(value, dict) else "",
 )  # fmt: skip
 def test_keys_change_with_what_a_run_depends_on(changes, depends):
-    before, after = ({name: grouped.run(spec).key for name, spec in every(changed).items()} for changed in (None, changes))
+    before, after = (
+        {name: grouping.runs.run(spec).key for name, spec in every(changed).items()} for changed in (None, changes)
+    )
     assert len(set(before.values())) == len(before)
     for name in before.keys() & after.keys():
         if not name.endswith(DISAGREE) or "grouping.weight" in changes:  # it has no alpha and a beta of its own
@@ -301,14 +304,14 @@ def test_keys_change_with_what_a_run_depends_on(changes, depends):
 
 def read(specs):
     """What there is to read of rows."""
-    made = {grouped.run(run) for spec in specs for run in chain(spec)}
-    return made | {tasks.put_out(grouped.run(spec), 1) for spec in specs}
+    made = {grouping.runs.run(run) for spec in specs for run in chain(spec)}
+    return made | {tasks.put_out(grouping.runs.run(spec), 1) for spec in specs}
 
 
 def test_a_task_of_no_steps_has_no_rows():
     none = {"grouping.summarization.steps": 0, "grouping.language.steps": 0}
     assert list(tiny_groups.rows(tasks.LANGUAGE, none)) == []
-    kept = [spec for name, spec in every().items() if name.startswith((tasks.TRANSLATION, grouped.CONVERGED))]
+    kept = [spec for name, spec in every().items() if name.startswith((tasks.TRANSLATION, grouping.runs.CONVERGED))]
     assert {*tiny_groups.recipes(none)} == read([*kept, *beside(none)])
     assert not beside({"grouping.translation.steps": 0})
 
@@ -319,13 +322,15 @@ def test_every_stage_of_every_row_is_read_and_what_it_puts_out(changes):
 
 
 def test_where_rows_come_from():
-    assert all(grouped.origin(spec) is None for spec in tiny_groups.rows().values())
-    assert all(grouped.origin(spec) == tiny_groups.start() for spec in tiny_groups.from_converged().values())
+    assert all(grouping.runs.origin(spec) is None for spec in tiny_groups.rows().values())
+    assert all(grouping.runs.origin(spec) == tiny_groups.start() for spec in tiny_groups.from_converged().values())
     assert tiny_groups.start() == subjects.spec(tiny_groups.settings(), "ru-news", 1)
     settings = study.settings("laptop")
-    assert grouped.converged(settings, ["ru-news", "de-news"]) == ["ru-news+deep-decoder"]  # heads of all kinds in all layers
+    assert grouping.runs.converged(settings, ["ru-news", "de-news"]) == [
+        "ru-news+deep-decoder"
+    ]  # heads of all kinds in all layers
     none = tiny_groups.settings({"grouping.converged": 0})
-    assert grouped.converged(none, ["ru-news"]) == [] and grouped.start(none, ["ru-news"], 1) is None
+    assert grouping.runs.converged(none, ["ru-news"]) == [] and grouping.runs.start(none, ["ru-news"], 1) is None
 
 
 # --- the trainee -----------------------------------------------------------------------------------------------------
@@ -333,7 +338,7 @@ def test_where_rows_come_from():
 
 def trainee(spec, **options):
     """A model as it is before training, in training mode, and a batch of dev text."""
-    task = grouped.task(spec)
+    task = grouping.runs.task(spec)
     model = task.build(spec["shape"], 1).train()
     for site in heads.sites(model):  # encoder self-attention begins with an output of zero
         torch.nn.init.normal_(site.projection("out").weight, std=0.1)
@@ -392,10 +397,10 @@ def test_gradients_of_the_constraint_reach_every_layer(made, kind, form, which):
 
 def test_histories_end_with_the_loss_of_the_stored_model(made):
     for name, spec in every().items():
-        dev = grouped.task(spec).held_out(4 * spec["training"]["batch_tokens"], None, torch.device("cpu"))
+        dev = grouping.runs.task(spec).held_out(4 * spec["training"]["batch_tokens"], None, torch.device("cpu"))
         history = pd.read_csv(results(spec) / "history.csv")
         assert name.endswith("settled") or history.step.iloc[-1] == spec["training"]["steps"], name
-        model = grouped.load(spec)
+        model = grouping.runs.load(spec)
         assert not model.training
         loss = training.dev_loss(grouping.Grouped(model, None), dev)
         assert loss == pytest.approx(history.dev_loss.iloc[-1], abs=1e-3), name  # before it was rounded
@@ -404,7 +409,7 @@ def test_histories_end_with_the_loss_of_the_stored_model(made):
 @pytest.mark.parametrize("kind", tasks.METRICS)
 def test_training_helps(made, kind):
     for name, spec in tiny_groups.rows(kind).items():
-        task, first = grouped.task(spec), chain(spec)[-1]
+        task, first = grouping.runs.task(spec), chain(spec)[-1]
         dev = task.held_out(4000, None, torch.device("cpu"))
         loss = pd.read_csv(results(spec) / "history.csv").dev_loss.iloc[-1]
         assert loss < training.dev_loss(grouping.Grouped(task.build(first["shape"], 1), None), dev) - 0.1, name
@@ -437,7 +442,7 @@ def test_stage_2_sees_the_text_in_another_order(made, elsewhere, monkeypatch):
         seed: tiny_groups.rows(tasks.LANGUAGE, {"grouping.seeds": 2})[name] for seed, name in ((1, PS), (2, PS + ", seed 2"))
     }
     for spec in rows.values():
-        study.make(grouped.run(spec))
+        study.make(grouping.runs.run(spec))
     assert len(orders) == 6 and len(set(orders[:3])) == len(set(orders[3:])) == 3 and orders[::3] != orders[1::3]
 
 
@@ -446,7 +451,7 @@ def test_stage_2_sees_the_text_in_another_order(made, elsewhere, monkeypatch):
 
 def recount(spec, model, measure="cosine"):
     """The ballot of a row, taken again."""
-    task, cut = grouped.task(spec), spec["cut"]
+    task, cut = grouping.runs.task(spec), spec["cut"]
     batches = list(task.epoch(spec["training"]["batch_tokens"], 2 * spec["seed"], torch.device("cpu"))(0))
     return grouping.ballot(model, batches, cut["which"], cut["groups"], measure=measure), len(batches)
 
@@ -454,7 +459,7 @@ def recount(spec, model, measure="cosine"):
 @pytest.mark.parametrize("kind", tasks.METRICS)
 def test_voting_to_stay_keeps_one_head_of_each_group_in_every_layer(made, kind):
     spec = tiny_groups.rows(kind)[PS]
-    table, whole, model = ballot_of(spec), grouped.load(spec["start"]), grouped.load(spec)
+    table, whole, model = ballot_of(spec), grouping.runs.load(spec["start"]), grouping.runs.load(spec)
     ballot, count = recount(spec, whole)
     assert (table.batches == count).all() and count > 1
     assert list(table.index) == list(heads.index(whole))
@@ -474,25 +479,25 @@ def test_voting_to_stay_keeps_one_head_of_each_group_in_every_layer(made, kind):
 @pytest.mark.parametrize("kind", tasks.METRICS)
 def test_heads_that_go_are_really_gone(made, kind):
     rows = tiny_groups.rows(kind)
-    small, whole = grouped.load(rows[PS]), grouped.load(rows[PS]["start"])
+    small, whole = grouping.runs.load(rows[PS]), grouping.runs.load(rows[PS]["start"])
     gone = sum(p.numel() for p in whole.parameters()) - sum(p.numel() for p in small.parameters())
     sites = len(heads.sites(whole))
     assert gone == sites * 2 * (4 * 16 * 4 + 3 * 4)  # half of four matrices and of three biases of each layer
-    files = [grouped.run(spec).weights / "model.safetensors" for spec in (rows[PS], rows[PS]["start"])]
+    files = [grouping.runs.run(spec).weights / "model.safetensors" for spec in (rows[PS], rows[PS]["start"])]
     assert files[1].stat().st_size - files[0].stat().st_size > 1.5 * gone  # of two bytes each
 
 
 @pytest.mark.parametrize("name", [*MAPS[1::2], CLASSES[2], "continuous votes", "GHT-PS, 1 groups", SECOND, BOTH, NO_CONSTRAINT])
 def test_votes_of_other_rows(made, name):
     spec = made[name]
-    ballot, _ = recount(spec, grouped.load(spec["start"]))
+    ballot, _ = recount(spec, grouping.runs.load(spec["start"]))
     assert stays(spec) == set(grouping.stay(ballot, "group", spec["cut"]["count"]))
     assert len(stays(spec)) == 6 * spec["cut"]["groups"]
 
 
 def test_a_part_of_an_epoch_may_vote(made):
     spec = tiny_groups.rows(tasks.LANGUAGE, {"grouping.language.votes": 3})[PS]
-    table, model, task = ballot_of(spec), grouped.load(spec["start"]), grouped.task(spec)
+    table, model, task = ballot_of(spec), grouping.runs.load(spec["start"]), grouping.runs.task(spec)
     first = list(task.epoch(400, 2, torch.device("cpu"))(0))[:3]
     ballot = grouping.ballot(model, first, "V", 2)
     np.testing.assert_array_equal(table.votes, torch.cat(ballot.votes))
@@ -502,7 +507,7 @@ def test_a_part_of_an_epoch_may_vote(made):
 def test_votes_as_in_the_code(made):
     spec = made["votes as in the code"]
     table = ballot_of(spec)
-    ballot, _ = recount(spec, grouped.load(spec["start"]), "distance")
+    ballot, _ = recount(spec, grouping.runs.load(spec["start"]), "distance")
     np.testing.assert_array_equal(table.votes, torch.cat(ballot.votes))
     for _, site in table.groupby(level=["kind", "layer"]):
         assert set(site.index[site.kept]) == set(site.votes.sort_values(ascending=False, kind="stable").index[:2])
@@ -510,7 +515,7 @@ def test_votes_as_in_the_code(made):
 
 def test_rule_count_and_measure_of_votes_are_those_that_are_asked_for(made):
     plain, found = made[NO_CONSTRAINT], []
-    model = grouped.load(plain["start"])
+    model = grouping.runs.load(plain["start"])
     for other in ({}, {"count": "scores"}, {"rule": "total"}, {"measure": "distance"}):
         spec = copy.deepcopy(plain)
         spec["cut"] |= other
@@ -524,20 +529,20 @@ def test_rule_count_and_measure_of_votes_are_those_that_are_asked_for(made):
 def test_votes_at_the_start_are_those_of_the_untrained_model(made):
     first = made[AT_START]["start"]
     torch.manual_seed(0)
-    ballot, _ = recount(first, grouped.task(first).build(first["shape"], 1))
+    ballot, _ = recount(first, grouping.runs.task(first).build(first["shape"], 1))
     assert stays(first) == set(grouping.stay(ballot)) and not (results(made[AT_START]) / "ballot.csv").exists()
-    assert heads.kept(grouped.load(first)) == heads.kept(grouped.load(made[AT_START]))
+    assert heads.kept(grouping.runs.load(first)) == heads.kept(grouping.runs.load(made[AT_START]))
 
 
 def test_all_ways_keep_as_many_heads(made):
     for name in CUT:
-        kept = heads.kept(grouped.load(made[name]))
+        kept = heads.kept(grouping.runs.load(made[name]))
         assert sum(map(len, kept.values())) == 12, name
         if name not in (GRADIENT, L0):
             assert all(len(left) == 2 for left in kept.values()), name
-    assert all(len(left) == 1 for left in heads.kept(grouped.load(made["GHT-PS, 1 groups"])).values())
+    assert all(len(left) == 1 for left in heads.kept(grouping.runs.load(made["GHT-PS, 1 groups"])).values())
     for name in set(made) - {*CUT, "GHT-PS, 1 groups", FEWER}:
-        assert sum(map(len, heads.kept(grouped.load(made[name])).values())) == 24, name
+        assert sum(map(len, heads.kept(grouping.runs.load(made[name])).values())) == 24, name
 
 
 def test_random_heads_and_random_members(made):
@@ -551,7 +556,7 @@ def test_random_heads_and_random_members(made):
 
 def test_gradient_importance_keeps_the_most_important_heads_of_the_model(made):
     spec = made[GRADIENT]
-    model, task = grouped.load(spec["start"]), grouped.task(spec)
+    model, task = grouping.runs.load(spec["start"]), grouping.runs.task(spec)
     worth = measures.importance(model, task.held_out(4096, 256, torch.device("cpu")))
     np.testing.assert_allclose(ballot_of(spec).worth, worth, rtol=1e-5)
     assert stays(spec) == set(worth.nlargest(12).index)
@@ -560,10 +565,10 @@ def test_gradient_importance_keeps_the_most_important_heads_of_the_model(made):
 def test_gates_keep_the_heads_of_largest_log_alpha(made):
     spec = made[L0]
     gates = pd.read_csv(results(spec["start"]) / "gates.csv", index_col=list(ADDRESS)).log_alpha
-    assert list(gates.index) == list(heads.index(grouped.load(spec["start"]))) and gates.nunique() > 12
+    assert list(gates.index) == list(heads.index(grouping.runs.load(spec["start"]))) and gates.nunique() > 12
     assert stays(spec) == set(gates.nlargest(12).index)
     assert not (results(spec["start"]) / "trace.npz").exists()
-    assert heads.kept(grouped.load(spec["start"])) == heads.kept(grouped.load(made[VANILLA]["start"]))
+    assert heads.kept(grouping.runs.load(spec["start"])) == heads.kept(grouping.runs.load(made[VANILLA]["start"]))
 
 
 @pytest.mark.parametrize("kind", tasks.METRICS)
@@ -571,7 +576,7 @@ def test_masking_heads_gives_what_removing_them_gives(made, kind):
     spec = tiny_groups.rows(kind)[PS]
     still = copy.deepcopy(spec)
     still["training"] |= {"learning_rate": 0.0, "steps": 1, "evaluate_every": 1}
-    removed, whole, batch = grouped.load(still), grouped.load(spec["start"]), batch_of(grouped.task(spec))
+    removed, whole, batch = grouping.runs.load(still), grouping.runs.load(spec["start"]), batch_of(grouping.runs.task(spec))
     table = ballot_of(still)
     with heads.gate(whole, dict.fromkeys(table.index[~table.kept], 0.0)):
         masked = logits(whole, batch)
@@ -587,9 +592,9 @@ def test_votes_once_settled_take_the_rest_of_stage_1_for_stage_2(made, monkeypat
     assert 3 < done < 12, "choose a threshold that is reached between two looks: the tests need it"
     early = copy.deepcopy(spec["start"])
     early["training"]["steps"] = done
-    assert grouped.run(early).made()
+    assert grouping.runs.run(early).made()
     assert pd.read_csv(results(spec) / "history.csv").step.iloc[-1] == tiny_groups.STEPS - done
-    ballot, _ = recount(spec, grouped.load(early))
+    ballot, _ = recount(spec, grouping.runs.load(early))
     assert stays(spec) == set(grouping.stay(ballot))
     seen, fit = {}, training._evaluate
 
@@ -601,16 +606,16 @@ def test_votes_once_settled_take_the_rest_of_stage_1_for_stage_2(made, monkeypat
     monkeypatch.setattr(training, "_evaluate", kept)
     longer = copy.deepcopy(spec["start"])
     longer["training"]["evaluate_every"] = 1
-    study.make(grouped.run(longer))
-    stored = grouped.load(early).state_dict()
+    study.make(grouping.runs.run(longer))
+    stored = grouping.runs.load(early).state_dict()
     assert stored.keys() <= seen.keys() and all(torch.equal(stored[name], seen[name].half().float()) for name in stored)
 
 
 def test_votes_once_settled_need_only_the_results_of_their_start(made, elsewhere, tmp_path_factory, monkeypatch):
     spec = made["votes once settled"]
-    start, here = grouped.run(spec["start"]), study.runs()
-    assert [need.weights for need in grouped.run(spec).needs if need.recipe == start] == [False]
-    assert [need.weights for need in grouped.run(made[PS]).needs if need.recipe == start] == [True]
+    start, here = grouping.runs.run(spec["start"]), study.runs()
+    assert [need.weights for need in grouping.runs.run(spec).needs if need.recipe == start] == [False]
+    assert [need.weights for need in grouping.runs.run(made[PS]).needs if need.recipe == start] == [True]
     tiny_groups.go_to(tmp_path_factory.getbasetemp(), monkeypatch)
     files, there = files_of(spec), study.runs()
     monkeypatch.setenv("HEADS_RUNS", str(here))
@@ -628,14 +633,14 @@ def test_further_training_starts_from_the_converged_model(made):
     rows = tiny_groups.from_converged()
     subject = subjects.of(tiny_groups.start(), "")
     for spec in rows.values():
-        task = grouped.task(spec)
+        task = grouping.runs.task(spec)
         assert task.folder == subject.folder and task.source.size == subject.source.size
         assert task.target.encode("ein") == subject.target.encode("ein")
     still = copy.deepcopy(rows[FURTHER]["start"])
     still["training"] |= {"learning_rate": 0.0, "steps": 1, "evaluate_every": 1}
-    batch = batch_of(grouped.task(still))
-    assert torch.equal(logits(grouped.load(still), batch), logits(subject.model, batch))
-    assert not torch.allclose(logits(grouped.load(rows[FURTHER]), batch), logits(subject.model, batch), atol=1e-3)
+    batch = batch_of(grouping.runs.task(still))
+    assert torch.equal(logits(grouping.runs.load(still), batch), logits(subject.model, batch))
+    assert not torch.allclose(logits(grouping.runs.load(rows[FURTHER]), batch), logits(subject.model, batch), atol=1e-3)
     assert len(stays(rows[PS])) == len(stays(rows[NO_CONSTRAINT])) == 12
 
 
@@ -647,13 +652,13 @@ def test_a_pretrained_model_can_be_grouped(made, elsewhere, tmp_path):
     tokenizer.save_pretrained(tmp_path / "marian")
     tiny_model("marian", vocab_size=len(tokenizer), max_position_embeddings=512).save_pretrained(tmp_path / "marian")
     settings = tiny_groups.settings()
-    start = grouped.start(settings, [tiny_groups.NAME], 1, str(tmp_path / "marian"))
+    start = grouping.runs.start(settings, [tiny_groups.NAME], 1, str(tmp_path / "marian"))
     assert start["pretrained"] == str(tmp_path / "marian") and start["corpus"] == tiny_groups.start()["corpus"]
-    rows = grouped.rows_by_task(settings, 1, start)[grouped.CONVERGED]
-    assert all(grouped.origin(spec) == start for spec in rows.values())
-    model = grouped.load(rows[PS])
+    rows = grouping.runs.rows_by_task(settings, 1, start)[grouping.runs.CONVERGED]
+    assert all(grouping.runs.origin(spec) == start for spec in rows.values())
+    model = grouping.runs.load(rows[PS])
     assert type(model) is MarianMTModel and all(site.heads == 2 for site in heads.sites(model))
-    assert grouped.task(rows[PS]).source.size == len(tokenizer) and len(grouped.outputs(rows[PS], "test", 1)) == 32
+    assert grouping.runs.task(rows[PS]).source.size == len(tokenizer) and len(grouping.runs.outputs(rows[PS], "test", 1)) == 32
 
 
 # --- the same again --------------------------------------------------------------------------------------------------
@@ -663,18 +668,18 @@ def test_a_pretrained_model_can_be_grouped(made, elsewhere, tmp_path):
 def test_a_run_made_while_another_is_being_made_draws_as_if_made_before(made, tmp_path, monkeypatch, name):
     spec = tiny_groups.rows(changes={"grouping.translation.model.dropout": 0.3})[name]
     found = []
-    for first in (grouped.stages(spec), [spec]):
+    for first in (grouping.runs.stages(spec), [spec]):
         monkeypatch.setenv("HEADS_RUNS", str(tmp_path / f"runs {len(first)}"))
         torch.manual_seed(len(first))  # nor does it matter what was drawn outside
         for run in first:
-            study.make(grouped.run(run))
+            study.make(grouping.runs.run(run))
         found.append([files_of(run) for run in chain(spec)])
     assert found[0] == found[1]
 
 
 def test_other_seeds_are_other_runs(made, elsewhere):
     rows = tiny_groups.rows(tasks.LANGUAGE, {"grouping.seeds": 2})
-    one, two = (grouped.load(rows[name]["start"]).state_dict() for name in (GHT, f"{GHT}, seed 2"))
+    one, two = (grouping.runs.load(rows[name]["start"]).state_dict() for name in (GHT, f"{GHT}, seed 2"))
     same = {name for name in one if torch.equal(one[name], two[name])}
     assert not any("proj" in name or "embed_tokens" in name for name in same)
 
@@ -698,14 +703,14 @@ def test_other_seeds_are_other_runs(made, elsewhere):
 )
 def test_groups_that_make_no_sense(made, elsewhere, changes, said):
     with pytest.raises(StudyError, match=said):
-        study.make(grouped.run(tiny_groups.rows(changes=changes)[GHT]))
+        study.make(grouping.runs.run(tiny_groups.rows(changes=changes)[GHT]))
 
 
 def test_a_way_to_choose_heads_that_there_is_not(made):
-    rows = grouped.Rows(tiny_groups.settings(), tasks.TRANSLATION, 1)
+    rows = grouping.runs.Rows(tiny_groups.settings(), tasks.TRANSLATION, 1)
     for cut in (rows.cut("luck"), rows.cut(rule="best")):
         with pytest.raises(StudyError, match=r"luck|rule"):
-            study.make(grouped.run(rows.second(made[GHT]["start"], None, cut)))
+            study.make(grouping.runs.run(rows.second(made[GHT]["start"], None, cut)))
 
 
 @pytest.mark.parametrize(

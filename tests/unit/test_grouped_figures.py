@@ -14,17 +14,18 @@ from matplotlib.patches import Rectangle
 from PIL import Image
 from scipy import stats
 
-from helpers import figures, grouped_figures
+from helpers import drawing
+from helpers.methods.grouping import figures
 from helpers.study import StudyError
 
-BLUE, ORANGE, GREY = (to_rgb(colour) for colour in (*figures.MODELS[:2], grouped_figures.VANILLA["color"]))
+BLUE, ORANGE, GREY = (to_rgb(colour) for colour in (*drawing.MODELS[:2], figures.VANILLA["color"]))
 KINDS = ("encoder", "decoder", "cross")
 NAN = np.nan
 
 
 @pytest.fixture(autouse=True)
 def closed():
-    figures.style()
+    drawing.style()
     yield
     plt.close("all")
 
@@ -89,7 +90,7 @@ def test_the_number_of_groups_is_a_category_and_vanilla_a_band():
         ("one", "GHT", 1, 31.0, 30.5, 32.0, "BLEU"), ("one", "GHT-PS", 2, 32.0, 31.0, 33.0, "BLEU"),
         ("other", "GHT", 4, 5.0, NAN, NAN, "ROUGE"), ("other", "GHT", 4, 6.0, NAN, NAN, "ROUGE"),
     )  # fmt: skip
-    figure = grouped_figures.score_by_groups(frame)
+    figure = figures.score_by_groups(frame)
     assert legend(figure) == ["GHT", "GHT-PS", "vanilla"]
     one, other = figure.axes
     assert [(axis.get_title(), axis.get_ylabel()) for axis in figure.axes] == [("one", "BLEU"), ("other", "ROUGE")]
@@ -115,7 +116,7 @@ def test_a_ladder_shows_scores_and_what_each_method_changes():
     def points(axis, marker):
         return [line.get_xydata()[0] for line in axis.lines if line.get_marker() == marker]
 
-    figure = grouped_figures.ladder(frame)
+    figure = figures.ladder(frame)
     assert legend(figure) == ["vanilla", "GHT-PS", "hollow: one training"]
     score, change = figure.axes
     assert ticks(score) == ticks(change) == ["8", "32"]
@@ -124,7 +125,7 @@ def test_a_ladder_shows_scores_and_what_each_method_changes():
     assert ends(change, 1) == [[(-12, -9), (-1.5, -0.25)]] and not points(change, "h")
     hollow = [line.get_markerfacecolor() == "white" for line in change.lines if line.get_marker() == "s"]
     assert sorted(hollow) == [False, True]
-    assert legend(grouped_figures.ladder(frame.assign(seeds=2))) == ["vanilla", "GHT-PS"]
+    assert legend(figures.ladder(frame.assign(seeds=2))) == ["vanilla", "GHT-PS"]
 
 
 def test_scores_by_compactness_are_numbered_in_order_of_strength():
@@ -132,7 +133,7 @@ def test_scores_by_compactness_are_numbered_in_order_of_strength():
         "label strength silhouette dunn value low high unit", ("strong", 2.0, 0.6, 0.9, 29.0, 28.0, 30.5, "BLEU"),
         ("vanilla", 0.0, 0.1, 0.2, 30.0, 29.0, 31.0, "BLEU"), ("weak", 0.5, 0.4, 0.3, 31.0, 30.0, 32.0, "BLEU"),
     )  # fmt: skip
-    figure = grouped_figures.score_by_compactness(frame)
+    figure = figures.score_by_compactness(frame)
     assert legend(figure) == ["0: vanilla", "1: weak", "2: strong"]
     for axis, x, title in zip(figure.axes, ([0.1, 0.4, 0.6], [0.2, 0.3, 0.9]), ("Silhouette", "Dunn index"), strict=True):
         assert axis.get_xlabel() == title
@@ -142,7 +143,7 @@ def test_scores_by_compactness_are_numbered_in_order_of_strength():
         assert [to_rgb(colour) for colour in dots.get_facecolor()] == [GREY, BLUE, BLUE]
         assert [(text.get_text(), text.get_position()[0]) for text in axis.texts] == list(zip("012", x, strict=True))
         assert ends(axis, 1) == [[(29.0, 31.0), (30.0, 32.0), (28.0, 30.5)]]
-    figure = grouped_figures.score_by_compactness(frame[frame.strength > 0])
+    figure = figures.score_by_compactness(frame[frame.strength > 0])
     assert legend(figure) == ["1: weak", "2: strong"]
 
 
@@ -152,7 +153,7 @@ def test_the_constraint_is_smoothed_and_the_vote_marked():
     voted = pd.DataFrame({"step": steps, "homogeneity": noise, "diversity": 0.5}).mask(lambda f: f.step > 120)
     voted.attrs["vote"] = 120
     frames = {"vanilla": pd.DataFrame({"step": steps, "homogeneity": 0.2, "diversity": -noise}), "GHT-PS": voted}
-    figure = grouped_figures.constraint_over_training(frames)
+    figure = figures.constraint_over_training(frames)
     assert legend(figure) == ["vanilla", "GHT-PS", "vote"]
     left, right = figure.axes
     raw, smooth = lines(left, ORANGE)
@@ -164,7 +165,7 @@ def test_the_constraint_is_smoothed_and_the_vote_marked():
     for axis in figure.axes:
         (vote,) = lines(axis, ORANGE, ":")
         assert vote[0].tolist() == [120, 120] and not lines(axis, GREY, ":")
-    figure = grouped_figures.constraint_over_training({"vanilla": frames["vanilla"]})
+    figure = figures.constraint_over_training({"vanilla": frames["vanilla"]})
     assert legend(figure) == ["vanilla"]
 
 
@@ -182,7 +183,7 @@ def test_similar_heads_stand_together(layers):
     before, after = cosines(sites, 4, 0), cosines(sites, 4, 1)
     one, other = {site: [1, 0, 1, 0] for site in sites}, {site: [0, 1, 2, 0] for site in sites}
     kept = {("encoder", 0): [3, 1]}
-    figure = grouped_figures.similarity(before, after, one, other, ("vanilla", "GHT"), kept)
+    figure = figures.similarity(before, after, one, other, ("vanilla", "GHT"), kept)
     assert legend(figure) == ["head that stays"]
     maps = [axis for axis in figure.axes if axis.images]
     assert len(maps) == 2 * len(sites) and figure.axes[-1].get_ylabel() == "cosine"
@@ -190,7 +191,7 @@ def test_similar_heads_stand_together(layers):
     rows = [maps[:columns], maps[columns : 2 * columns], maps[2 * columns : -(len(sites) - columns)], maps[2 * columns :][3:]]
     order = [(kind, layer) for kind in KINDS for layer in range(layers)]
     uppers, lowers = rows[0] + (rows[2] if layers == 4 else []), rows[1] + (rows[3] if layers == 4 else [])
-    assert [axis.get_title() for axis in uppers] == [f"{figures._SHORT[kind]} {layer + 1}" for kind, layer in order]
+    assert [axis.get_title() for axis in uppers] == [f"{drawing.SHORT_TITLES[kind]} {layer + 1}" for kind, layer in order]
     assert [axis[0].get_ylabel() for axis in (uppers, lowers)] == ["vanilla", "GHT"]
     sides = ((uppers, before, [1, 3, 0, 2], [1.5]), (lowers, after, [0, 3, 1, 2], [1.5, 2.5]))
     for axes, matrices, heads, edges in sides:
@@ -236,7 +237,7 @@ def crosses_and_dots(axis):
 
 def test_maps_of_heads_at_a_few_steps():
     points = moving()
-    figure = grouped_figures.head_maps_over_training(points, steps=3)
+    figure = figures.head_maps_over_training(points, steps=3)
     assert legend(figure) == ["group a", "group b", "centre", "not kept"]
     axes = np.array(figure.axes).reshape(2, 3)
     assert [axis.get_title() for axis in axes[0]] == ["step 0", "step 20", "step 40"]
@@ -252,12 +253,12 @@ def test_maps_of_heads_at_a_few_steps():
             assert low < 0 and high > 9
         _, dots = crosses_and_dots(row[-1])
         assert next(iter(dots)) == "2"  # below the kept heads
-    figure = grouped_figures.head_maps_over_training(points[points.step == 0])
+    figure = figures.head_maps_over_training(points[points.step == 0])
     assert len(figure.axes) == 2 and legend(figure) == ["group a", "group b", "centre"]
 
 
 def test_heads_move_in_the_animation(tmp_path):
-    animation = grouped_figures.head_map_animation(moving(12), frames=4)
+    animation = figures.head_map_animation(moving(12), frames=4)
     figure = animation._fig
     assert legend(figure) == ["group a", "group b", "centre", "not kept"]
     one, other = figure.axes
@@ -291,7 +292,7 @@ def ablation():
 
 
 def test_ablation_shows_scores_and_changes():
-    figure = grouped_figures.ablation(ablation(), unit="chrF")
+    figure = figures.ablation(ablation(), unit="chrF")
     assert legend(figure) == ["GHT", "GHT-PS", "change printed in the paper"]
     scores, changes = figure.axes
     assert "chrF" in scores.get_xlabel() and "chrF" in changes.get_xlabel()
@@ -319,7 +320,7 @@ def test_an_ablation_needs_its_references(references):
     frame = ablation()
     frame.attrs = {} if references is None else {"references": references}
     with pytest.raises(StudyError, match="reference of GHT"):
-        grouped_figures.ablation(frame)
+        figures.ablation(frame)
 
 
 def test_gains_stand_by_task_with_the_papers():
@@ -327,7 +328,7 @@ def test_gains_stand_by_task_with_the_papers():
         "task method gain low high printed", ("sum", "GHT", 2.0, 1.0, 4.0, 3.5), ("sum", "GHT-PS", -1.0, -2.0, 0.5, 4.5),
         ("translation", "GHT-PS", 1.5, 1.0, 2.0, NAN),
     )  # fmt: skip
-    figure = grouped_figures.gains(frame)
+    figure = figures.gains(frame)
     assert legend(figure) == ["GHT", "GHT-PS", "printed in the paper"]
     (axis,) = figure.axes
     assert [text.get_text() for text in axis.get_yticklabels()] == ["sum", "translation"]
@@ -338,7 +339,7 @@ def test_gains_stand_by_task_with_the_papers():
     assert [x for x, _ in marked(axis, ORANGE, hollow=True) if np.isfinite(x)] == [4.5]
     assert ends(axis, 0) == [[(1.0, 4.0)], [(-2.0, 0.5), (1.0, 2.0)]]
     assert any(list(line.get_xdata()) == [0, 0] for line in axis.lines)
-    figure = grouped_figures.gains(frame.assign(printed=NAN))
+    figure = figures.gains(frame.assign(printed=NAN))
     assert legend(figure) == ["GHT", "GHT-PS"]
 
 
@@ -349,7 +350,7 @@ def test_quality_against_both_costs(tasks):
         for n, task in enumerate(tasks)
         for i, method in enumerate(("vanilla", "GHT-PS"))
     ]
-    figure = grouped_figures.quality_against_cost(table("task method parameters flops speed value low high unit", *rows))
+    figure = figures.quality_against_cost(table("task method parameters flops speed value low high unit", *rows))
     assert legend(figure) == ["vanilla", "GHT-PS"]
     for n, (row, task) in enumerate(zip(np.array(figure.axes).reshape(-1, 2), tasks, strict=True)):
         assert row[0].get_title("left") == task and row[0].get_ylabel() == f"unit {n}"
@@ -363,7 +364,7 @@ def test_seeds_are_joined_beside_their_mean():
     values = {"vanilla": [30.0, 31.0, 32.0], "GHT": [33.0, 33.5, 35.0], "GHT-PS": [36.0]}
     rows = [("EN-DE", m, seed, value, "BLEU") for m, column in values.items() for seed, value in enumerate(column)]
     frame = table("panel method seed value unit", *rows)
-    figure = grouped_figures.seeds(frame)
+    figure = figures.seeds(frame)
     assert legend(figure) == ["seed 0", "seed 1", "seed 2", "mean, 95 % t-interval"]
     (axis,) = figure.axes
     assert ticks(axis) == list(values) and axis.get_ylabel() == "BLEU"
@@ -376,7 +377,7 @@ def test_seeds_are_joined_beside_their_mean():
             np.testing.assert_allclose(box.lines[2][0].get_segments()[0][:, 1], expected)
     assert ends(axis, 1)[2] == []  # one seed
     with pytest.raises(StudyError, match=r"Seed 0 of vanilla in EN-DE has more than one row"):
-        grouped_figures.seeds(pd.concat([frame, frame[:1]]))
+        figures.seeds(pd.concat([frame, frame[:1]]))
 
 
 # -------------------- which heads stay
@@ -395,12 +396,12 @@ def test_cells_are_filled_where_a_head_is_kept():
         for method, kept in keep.items()
         for n, address in reversed(list(enumerate(addresses(SHAPES))))
     ]
-    figure = grouped_figures.kept_heads(table("kind layer head method kept relevance functions", *rows))
+    figure = figures.kept_heads(table("kind layer head method kept relevance functions", *rows))
     draw(figure)
     blocks = np.array(figure.axes).reshape(2, 2)
     for (above, below), kind, places in zip(blocks, SHAPES, ([0, 1, 2, 3.7], [0, 1]), strict=True):
         found = [address for address in addresses(SHAPES) if address[0] == kind]
-        assert figures.KIND_TITLES[kind] in [text.get_text() for text in above.texts]
+        assert drawing.KIND_TITLES[kind] in [text.get_text() for text in above.texts]
         assert ticks(below) == [str(head + 1) for *_, head in found]
         named = [text.get_text() for text in below.get_xticklabels(minor=True)]
         assert named == [f"layer {layer + 1}" for layer in range(len(SHAPES[kind]))]
@@ -410,7 +411,7 @@ def test_cells_are_filled_where_a_head_is_kept():
         said = [(text.get_text(), text.get_position()[0]) for text in above.texts if text.get_rotation() == 90]
         assert [text for text in said if text[0]] == ([("prev", 1)] if kind == "encoder" else [])
         cells = {(round(p.get_x() + 0.44, 6), round(p.get_y() + 0.42)): to_rgb(p.get_facecolor()) for p in below.patches}
-        looks = zip(keep.items(), (figures.MODELS[1], figures.MODELS[2]), strict=True)
+        looks = zip(keep.items(), (drawing.MODELS[1], drawing.MODELS[2]), strict=True)
         for row, ((_, kept), colour) in enumerate(looks):
             for at, address in zip(places, found, strict=True):
                 assert (cells.pop((at, row)) == to_rgb(colour)) == (address in kept)
@@ -423,7 +424,7 @@ def test_cells_are_filled_where_a_head_is_kept():
 
 def test_votes_of_heads_by_group():
     rows = [(*address, 1 - address[2] % 2, 0.1 + 0.2 * address[2], address[2] == 2) for address in addresses(SHAPES)]
-    figure = grouped_figures.votes(table("kind layer head group share kept", *rows))
+    figure = figures.votes(table("kind layer head group share kept", *rows))
     assert legend(figure) == ["group 0", "group 1", "stays"]
     assert [axis.get_title() for axis in figure.axes if axis.get_title()] == ["enc 1", "enc 2", "cross 1"]
     first, second = figure.axes[:2]
@@ -435,23 +436,23 @@ def test_votes_of_heads_by_group():
 
 
 def test_nine_groups_differ_from_each_other_and_from_an_outline():
-    colours = {to_rgb(colour) for colour in grouped_figures._groups(range(9)).values()}
+    colours = {to_rgb(colour) for colour in figures._groups(range(9)).values()}
     assert len(colours) == 9 and (0, 0, 0) not in colours
-    assert grouped_figures._groups(range(10))[9] == grouped_figures._groups([0])[0]
+    assert figures._groups(range(10))[9] == figures._groups([0])[0]
 
 
 # -------------------- what is refused
 
 
 def test_methods_keep_their_look():
-    looks = grouped_figures._methods(["L0", "vanilla", "GHT-PS", "L0"])
+    looks = figures._methods(["L0", "vanilla", "GHT-PS", "L0"])
     assert list(looks) == ["L0", "vanilla", "GHT-PS"] and to_rgb(looks["GHT-PS"]["color"]) == ORANGE
-    assert len({look["color"] for look in grouped_figures._methods("abcdef" + "g").values()}) == 7
+    assert len({look["color"] for look in figures._methods("abcdef" + "g").values()}) == 7
 
 
 def test_numbers_can_be_read_on_every_colour():
-    for colour in grouped_figures.GROUPS:
-        ink = grouped_figures._ink(colour)
+    for colour in figures.GROUPS:
+        ink = drawing.ink(colour)
         linear = [part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in to_rgb(colour)]
         bright = np.dot(linear, (0.2126, 0.7152, 0.0722)) + 0.05
         assert (bright / 0.05 if ink == "black" else 1.05 / bright) > 3
@@ -464,24 +465,24 @@ def test_numbers_can_be_read_on_every_colour():
 )
 def test_a_table_without_a_column_is_refused(name):
     with pytest.raises(StudyError, match=r"The table has no column '\w+': it needs"):
-        getattr(grouped_figures, name)(pd.DataFrame({"nothing": [1]}))
+        getattr(figures, name)(pd.DataFrame({"nothing": [1]}))
 
 
 def test_what_cannot_be_drawn_is_refused():
     site = ("encoder", 0)
     two, three = {site: np.eye(2)}, {site: [0, 1, 1]}
     with pytest.raises(StudyError, match=re.escape("enc 1 have the shape (2, 2): 3 heads have groups.")):
-        grouped_figures.similarity(two, two, three, three, ("a", "b"))
+        figures.similarity(two, two, three, three, ("a", "b"))
     for before in ({}, {site: np.eye(2), ("cross", 0): np.eye(2)}):
         with pytest.raises(StudyError, match="needed for the same sites"):
-            grouped_figures.similarity(before, two, two, two, ("a", "b"))
+            figures.similarity(before, two, two, two, ("a", "b"))
     with pytest.raises(StudyError, match=r"Heads \[2\] are said to stay in enc 1: it has 2 heads"):
-        grouped_figures.similarity(two, two, {site: [0, 1]}, {site: [0, 1]}, ("a", "b"), {site: [2]})
+        figures.similarity(two, two, {site: [0, 1]}, {site: [0, 1]}, ("a", "b"), {site: [2]})
     with pytest.raises(StudyError, match="no kind of attention 'self'"):
-        grouped_figures.votes(table("kind layer head group share kept", ("self", 0, 0, 0, 1.0, True)))
+        figures.votes(table("kind layer head group share kept", ("self", 0, 0, 0, 1.0, True)))
     with pytest.raises(StudyError, match="no run to draw"):
-        grouped_figures.constraint_over_training({})
+        figures.constraint_over_training({})
     with pytest.raises(StudyError, match="no column 'diversity'"):
-        grouped_figures.constraint_over_training({"a": table("step homogeneity", (0, 0.5))})
+        figures.constraint_over_training({"a": table("step homogeneity", (0, 0.5))})
     with pytest.raises(StudyError, match="no rows"):
-        grouped_figures.score_by_groups(table(SCORES, ("one", "vanilla", NAN, 30.0, 29.0, 31.5, "BLEU")))
+        figures.score_by_groups(table(SCORES, ("one", "vanilla", NAN, 30.0, 29.0, 31.5, "BLEU")))

@@ -11,12 +11,12 @@ import torch
 from scipy import stats
 from scipy.spatial.distance import pdist, squareform
 
-from helpers import heads, intervals, models, scoring, study, tasks
+from helpers import heads, models, study
 from helpers.corpora import tokens
 from helpers.heads.sites import ADDRESS
-from helpers.methods import grouped, grouping
-from helpers.methods import grouped_tables as tables
-from helpers.methods.grouped import (
+from helpers.methods import grouping
+from helpers.methods.grouping import tables
+from helpers.methods.grouping.runs import (
     AT_START,
     BOTH,
     DISAGREE,
@@ -34,6 +34,8 @@ from helpers.methods.grouped import (
     SECOND,
     VANILLA,
 )
+from helpers.runs import tasks
+from helpers.scores import intervals, scoring
 from helpers.study import recipe
 from tests.unit import tiny_groups
 
@@ -63,7 +65,7 @@ def worse(pairs, every):
 
 def counted(runs, losses):
     """As `tables.statistics`, of outputs of our own: row -> which words are lost (or losses of 31 tokens each)."""
-    task, found = grouped.task(next(iter(runs.values()))), {}
+    task, found = grouping.runs.task(next(iter(runs.values()))), {}
     for name, lost in losses.items():
         outputs = [[loss, 31] for loss in lost] if task.kind == tasks.LANGUAGE else worse(task.pairs(TEST), lost)
         found[name, TEST] = task.statistics(outputs, TEST)
@@ -95,11 +97,11 @@ def test_statistics_are_those_of_the_stored_outputs(made):
         found = tables.statistics(runs, 1)
         assert list(found) == [(VANILLA, TEST), (PS, TEST)]
         for name, spec in runs.items():
-            outputs = grouped.outputs(spec, TEST, 1)
-            np.testing.assert_array_equal(found[name, TEST], grouped.task(spec).statistics(outputs, TEST))
+            outputs = grouping.runs.outputs(spec, TEST, 1)
+            np.testing.assert_array_equal(found[name, TEST], grouping.runs.task(spec).statistics(outputs, TEST))
         if kind == tasks.LANGUAGE:
-            task = grouped.task(runs[PS])
-            wanted = tasks.block_losses(grouped.load(runs[PS]), task._encoded(TEST))
+            task = grouping.runs.task(runs[PS])
+            wanted = tasks.block_losses(grouping.runs.load(runs[PS]), task._encoded(TEST))
             np.testing.assert_allclose(found[PS, TEST], wanted, rtol=1e-5)
             assert not np.allclose(found[PS, TEST], found[VANILLA, TEST])
 
@@ -113,11 +115,11 @@ def test_what_attention_is_worth_is_the_score_of_a_model_that_has_lost_it():
     assert set(found.index.unique("row")) == {VANILLA, f"{VANILLA}, seed 2"}
     for task, kinds in ((tasks.SUMMARIZATION, ["encoder", "decoder", "cross"]), (tasks.LANGUAGE, ["decoder"])):
         spec = rows[task][VANILLA]
-        of, part = grouped.task(spec), found.xs((task, VANILLA), level=("task", "row"))
+        of, part = grouping.runs.task(spec), found.xs((task, VANILLA), level=("task", "row"))
         assert part.index.unique("kind").tolist() == kinds and (part["heads"] == 8).all()
-        whole = of.interval(of.statistics(grouped.outputs(spec, TEST, 1), TEST), None, 0)
+        whole = of.interval(of.statistics(grouping.runs.outputs(spec, TEST, 1), TEST), None, 0)
         for kind in kinds:
-            model = grouped.load(spec)
+            model = grouping.runs.load(spec)
             for site in heads.sites(model):
                 if site.kind == kind:  # what heads add to the stream; their projection's bias stays
                     site.projection("out").weight.data.zero_()
@@ -143,7 +145,7 @@ def test_notebook_4_reads_what_attention_is_worth():
 
 
 def test_scores_of_translation_by_hand(made, scored):
-    table, pairs = scored[tasks.TRANSLATION], grouped.task(made[VANILLA]).pairs(TEST)
+    table, pairs = scored[tasks.TRANSLATION], grouping.runs.task(made[VANILLA]).pairs(TEST)
     assert table.index.tolist() == [(name, TEST, "BLEU") for name in LOST] and table.index.names == [
         "row",
         "test set",
@@ -158,7 +160,7 @@ def test_scores_of_translation_by_hand(made, scored):
         np.testing.assert_allclose(
             [line.gain_low, line.gain_high], 100 * line[["change_low", "change_high"]].astype(float) / bleu[VANILLA]
         )
-        assert line.dev_loss == study.read_json(grouped.run(made[name]).results / "losses.json")["dev_loss"]
+        assert line.dev_loss == study.read_json(grouping.runs.run(made[name]).results / "losses.json")["dev_loss"]
     changes = table.loc[VANILLA].filter(regex="change|gain")
     assert (changes == 0).all(axis=None)  # the reference against itself
     assert bleu[GHT] > bleu[PS] > bleu[VANILLA] and table.loc[GHT, TEST, "BLEU"].gain_low > 0
@@ -167,7 +169,7 @@ def test_scores_of_translation_by_hand(made, scored):
 def test_scores_of_summarization_have_three_metrics(scored):
     table = scored[tasks.SUMMARIZATION]
     assert table.index.tolist() == [(name, TEST, metric) for name in LOST for metric in ("ROUGE-1", "ROUGE-2", "ROUGE-L")]
-    task = grouped.task(tiny_groups.rows(tasks.SUMMARIZATION)[GHT])
+    task = grouping.runs.task(tiny_groups.rows(tasks.SUMMARIZATION)[GHT])
     own, base = (task.statistics(worse(task.pairs(TEST), LOST[name]), TEST).mean(0) for name in (GHT, VANILLA))
     np.testing.assert_allclose(table.loc[GHT].value, own)
     np.testing.assert_allclose(table.loc[GHT].gain, 100 * (own / base - 1))
@@ -205,7 +207,7 @@ def test_a_reference_that_scores_nothing_gives_no_gain(made):
     """As models that were hardly trained do: their gain is not a number, and the table is made."""
     for kind in (tasks.TRANSLATION, tasks.SUMMARIZATION):
         runs = {name: tiny_groups.rows(kind)[name] for name in (VANILLA, GHT)}
-        task = grouped.task(runs[GHT])
+        task = grouping.runs.task(runs[GHT])
         nothing = task.statistics([""] * len(task.pairs(TEST)), TEST)
         table = tables.scores(runs, {(name, TEST): nothing for name in runs}, repeats=10)
         assert (table.value == 0).all() and not np.isfinite(table.gain).any()
@@ -220,7 +222,7 @@ def test_costs_are_those_of_the_models(made, kind):
     table = tables.costs(runs)
     assert list(table.index) == list(runs)
     for name, spec in runs.items():
-        model, ids = grouped.load(spec), torch.full((1, 30), 5)
+        model, ids = grouping.runs.load(spec), torch.full((1, 30), 5)
         batch = {"input_ids": ids} if kind == tasks.LANGUAGE else {"input_ids": ids, "labels": ids}
         parameters, flops = models.size(model, batch)
         assert table.loc[name].tolist() == [sum(s.heads for s in heads.sites(model)), parameters / 1e6, flops / 1e6], name
@@ -228,8 +230,8 @@ def test_costs_are_those_of_the_models(made, kind):
     if LITE in table.index:
         assert (table.loc[LITE, ["parameters", "FLOPs"]] < table.loc[PS, ["parameters", "FLOPs"]]).all()
         wanted, bare = (
-            grouped.weights(made[PS]["start"]["shape"], 2),
-            lambda name: grouped.weights(made[name]["start"]["shape"]),
+            grouping.runs.weights(made[PS]["start"]["shape"], 2),
+            lambda name: grouping.runs.weights(made[name]["start"]["shape"]),
         )
         np.testing.assert_allclose([bare(FEWER), bare(NARROWER)], wanted, rtol=0.06)
 
@@ -375,7 +377,7 @@ def test_comparisons_by_number_of_groups_are_one_family(made):
 @pytest.fixture(scope="module")
 def rungs(made):
     """Rows by width of a head, and their scores, each row losing other words."""
-    found, scored = grouped.ladder(tiny_groups.settings(), tiny_groups.SEED), {}
+    found, scored = grouping.runs.ladder(tiny_groups.settings(), tiny_groups.SEED), {}
     for head, rows in found.items():
         scored[head] = tables.scores(rows, counted(rows, {name: 3 + place for place, name in enumerate(rows)}), repeats=50)
     return scored
@@ -411,14 +413,14 @@ def test_widths_of_several_trainings_have_t_intervals_and_those_of_one_its_sente
 
 
 def test_the_ablation_over_seeds_is_the_mean_of_each_seed_against_its_own_reference(made):
-    runs = grouped.table_3(tiny_groups.settings(), tiny_groups.SEED)
+    runs = grouping.runs.table_3(tiny_groups.settings(), tiny_groups.SEED)
     numbers = counted(runs, {name: 3 + place % 17 for place, name in enumerate(runs)})
     found = tables.ablation_over_seeds(runs, numbers).set_index("row")
     changes = []
     for seed, rows in enumerate(tables.by_seed(runs).values(), 1):
         assert len(rows) == 11
         own = {name: numbers[name + (f", seed {seed}" if seed > 1 else ""), TEST] for name in rows}
-        value = {name: grouped.task(rows[name]).interval(one, None, 0)["BLEU"][0] for name, one in own.items()}
+        value = {name: grouping.runs.task(rows[name]).interval(one, None, 0)["BLEU"][0] for name, one in own.items()}
         changes.append(pd.Series({name: value[name] - value[PS if name in CUT else GHT] for name in rows}))
     apart = pd.concat(changes, axis=1).drop([GHT, PS]).loc[lambda table: table.index != VANILLA]
     np.testing.assert_allclose(found.change[apart.index], apart.mean(axis=1))
@@ -460,8 +462,8 @@ def grams_of(model, task, first=8, which="V"):
 @pytest.mark.parametrize("kind", tasks.METRICS)
 def test_the_first_look_is_at_the_untrained_model(made, kind):
     for name in (VANILLA, GHT):
-        first = grouped.stages(tiny_groups.rows(kind)[name])[0]
-        task, terms = grouped.task(first), tables.constraint_terms(first, 2)
+        first = grouping.runs.stages(tiny_groups.rows(kind)[name])[0]
+        task, terms = grouping.runs.task(first), tables.constraint_terms(first, 2)
         grams = grams_of(task.build(first["shape"], 1), task)
         found = [grouping.group_loss(gram, grouping.clusters(gram, 2), 2, 1.0, 1.0)[1:] for gram in grams]
         assert terms.step.tolist()[:4] == [0, 3, 6, 9]
@@ -504,7 +506,7 @@ def test_both_stages_follow_each_other(made):
     pd.testing.assert_frame_equal(whole[: len(one)], one)
     assert whole.step.tolist() == [*one.step, *(two.step + 12)] and whole.step.is_monotonic_increasing and len(two) > 3
     np.testing.assert_allclose(tables.constraint_terms(made[PS], 2).homogeneity, 1)  # of every group one head is left
-    looked = grams_of(grouped.load(made[GHT]["start"]), grouped.task(made[GHT]))
+    looked = grams_of(grouping.runs.load(made[GHT]["start"]), grouping.runs.task(made[GHT]))
     whole_stage_2 = tables.trace(made[GHT])
     for site, gram in enumerate(looked):  # stage 2 begins with the model that stage 1 left
         np.testing.assert_allclose(whole_stage_2[f"grams_{site}"][0], gram, rtol=1e-4, atol=1e-6)
@@ -513,10 +515,10 @@ def test_both_stages_follow_each_other(made):
 def test_similarity_before_and_after(made):
     first = made[GHT]["start"]
     before, after, groups_before, groups_after = tables.similarity(first, 2)
-    model = grouped.task(first).build(first["shape"], 1)
+    model = grouping.runs.task(first).build(first["shape"], 1)
     places = [(site.kind, site.layer) for site in heads.sites(model)]
     assert list(before) == list(after) == list(groups_before) == list(groups_after) == places
-    for site, gram in zip(places, grams_of(model, grouped.task(first)), strict=True):
+    for site, gram in zip(places, grams_of(model, grouping.runs.task(first)), strict=True):
         np.testing.assert_allclose(before[site], grouping.cosines(gram), rtol=1e-3, atol=1e-5)
         np.testing.assert_array_equal(groups_before[site], grouping.clusters(gram, 2))
         np.testing.assert_allclose(np.diag(after[site]), 1)
@@ -532,7 +534,7 @@ def test_map_of_heads(made):
         kept.setdefault((kind, layer), []).extend([head] * stays)
     first = made[PS]["start"]
     table, seen = tables.map_of_heads(first, 2, kept), tables.trace(first)
-    sites = [(site.kind, site.layer) for site in heads.sites(grouped.load(first))]
+    sites = [(site.kind, site.layer) for site in heads.sites(grouping.runs.load(first))]
     steps = sorted(set(table.step))
     assert steps[:4] == [0, 3, 6, 9]
     assert len(table) == len(steps) * 24 and table.step.is_monotonic_increasing
@@ -559,7 +561,7 @@ def test_map_of_heads(made):
 
 def test_names_of_groups_stay_from_look_to_look(made):
     first = made[PS]["start"]
-    kept = {(site.kind, site.layer): [] for site in heads.sites(grouped.load(first))}
+    kept = {(site.kind, site.layer): [] for site in heads.sites(grouping.runs.load(first))}
     table = tables.map_of_heads(first, 2, kept)
     group = table.pivot(index=["site", "head"], columns="step", values="group")
     for one, two in itertools.pairwise(group):
@@ -570,7 +572,7 @@ def test_names_of_groups_stay_from_look_to_look(made):
 
 def test_padding(made):
     spec = made[GHT]
-    model, task = grouped.load(spec), grouped.task(spec)
+    model, task = grouping.runs.load(spec), grouping.runs.task(spec)
     found, data = tables.padding(spec, 2, batches=100, rows=5), task.dev
     order = np.random.default_rng(0).permutation(len(data.source)).tolist()
     by_length = sorted(order, key=lambda row: (len(data.source[row]), len(data.target[row])))
@@ -609,7 +611,7 @@ def test_votes_and_kept_heads(made):
     assert table.share.between(0, 1).all() and table[table.kept].share.min() > 0
     kept = tables.kept(made[PS])
     assert kept.index.names == list(ADDRESS) and kept.tolist() == table.kept.tolist() and kept.sum() == 12
-    stored = heads.kept(grouped.load(made[PS]))
+    stored = heads.kept(grouping.runs.load(made[PS]))
     assert tables.remaining(made[PS]) == stored
     assert sum(map(len, tables.remaining(made[L0]).values())) == 12 and list(tables.remaining(made[L0])) == list(stored)
     assert tables.sites(made[PS]) == list(stored) == tables.sites(made[PS]["start"])
@@ -617,12 +619,12 @@ def test_votes_and_kept_heads(made):
 
 def test_examples(made):
     runs = {name: made[name] for name in (VANILLA, PS)}
-    table, pairs = tables.examples(runs, 1, 2), grouped.task(made[PS]).pairs(TEST)
+    table, pairs = tables.examples(runs, 1, 2), grouping.runs.task(made[PS]).pairs(TEST)
     assert list(table.index) == ["source", "reference", VANILLA, PS] and table.shape == (4, 2)
     assert table.loc["source"].tolist() == [pair.source for pair in pairs[:2]]
     assert table.loc["reference"].tolist() == [pair.target for pair in pairs[:2]]
     for name, spec in runs.items():
-        assert table.loc[name].tolist() == grouped.outputs(spec, TEST, 1)[:2]
+        assert table.loc[name].tolist() == grouping.runs.outputs(spec, TEST, 1)[:2]
 
 
 def test_what_kept_heads_are(made):
@@ -703,7 +705,7 @@ def test_tables_read_only_what_the_study_makes(made):
     settings, start, late = tiny_groups.settings(), tiny_groups.start(), tiny_groups.from_converged()
     wanted = {recipe.folder for recipe in tables.recipes(settings, tiny_groups.SEED, start)}
     first, since = made[PS]["start"], len(recipe.read_since(0))
-    for runs, reference in (*((tiny_groups.rows(kind), VANILLA) for kind in tasks.METRICS), (late, grouped.FURTHER)):
+    for runs, reference in (*((tiny_groups.rows(kind), VANILLA) for kind in tasks.METRICS), (late, grouping.runs.FURTHER)):
         scored = tables.scores(runs, tables.statistics(runs, 1), reference, 0)
         if reference == VANILLA:
             shown = tables.of_table_1(runs)
@@ -717,6 +719,6 @@ def test_tables_read_only_what_the_study_makes(made):
     tables.map_of_heads(first, 2, tables.remaining(made[PS]))
     tables.padding(made[GHT], 2, settings["grouping"]["which"])
     for methods in tables.ways(made).values():
-        tables.pillars(methods, grouped.stages(next(iter(methods.values())))[0])
+        tables.pillars(methods, grouping.runs.stages(next(iter(methods.values())))[0])
     found = {folder for folder in recipe.read_since(since) if study.runs() in folder.parents}
     assert found <= wanted, [folder.parent.name for folder in found - wanted]

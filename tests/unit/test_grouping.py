@@ -15,7 +15,7 @@ from sklearn.metrics import silhouette_score
 from transformers.models.t5.modeling_t5 import T5LayerNorm
 
 from helpers.heads import KINDS, remove, sites
-from helpers.methods.grouping import (
+from helpers.methods.grouping.units import (
     Ballot,
     ballot,
     class_loss,

@@ -12,12 +12,13 @@ import pytest
 import torch
 from transformers import BartForConditionalGeneration
 
-from helpers import corpora, heads, measures, models, study, tasks, training
-from helpers.corpora import dialogues, infilling, resolving
+from helpers import corpora, heads, measures, models, study
+from helpers.corpora import dialogues, infilling, resolvers
 from helpers.heads.sites import ADDRESS
 from helpers.measures.importance import leave_one_out
-from helpers.methods import coreference, injection
-from helpers.methods.injection import MAIN, PARTS, PLAIN, applied, links_of
+from helpers.methods import coreference
+from helpers.methods.coreference.runs import MAIN, PARTS, PLAIN, applied, links_of
+from helpers.runs import tasks, training
 from helpers.study import StudyError
 from tests.reference import coreference as slow
 from tests.unit import tiny_injection
@@ -75,7 +76,7 @@ def refused(word, call, *arguments):
 
 
 def results(run):
-    return injection.run(run).results
+    return coreference.runs.run(run).results
 
 
 def fed(of, first=6):
@@ -90,14 +91,14 @@ def logits(model, batch):
 
 def under(run, control, model=None):
     """Logits of a run's model under a control."""
-    model = model or injection.load(run)
+    model = model or coreference.runs.load(run)
     with applied(model, run, control, ("dev",)):
-        return logits(model, fed(injection.task(run)))
+        return logits(model, fed(coreference.runs.task(run)))
 
 
 def lowest(run, rank=0):
     """Of each layer the head of this rank, from the least important."""
-    scores = injection.ranking(run, 6).importance
+    scores = coreference.runs.ranking(run, 6).importance
     layers = scores.groupby(level="layer")
     return [tuple(group.sort_values().index[rank]) for _, group in layers]
 
@@ -149,7 +150,7 @@ def rounded(model):
 
 def chain(run):
     """A run and those it goes back to, the last first."""
-    return list(injection.stages(run))
+    return list(coreference.runs.stages(run))
 
 
 def without(run, *names):
@@ -215,10 +216,10 @@ def test_translation_has_main_rows_alone():
 
 
 def test_main_rows_differ_in_their_control_alone():
-    for kind in injection.TASKS:
+    for kind in coreference.runs.TASKS:
         main = {name: one["run"] for name, one in tiny_injection.rows(kind=kind)["main"].items()}
         assert all(without(run, "control") == main[PLAIN] for run in main.values())
-        assert len({injection.run(run) for run in main.values()}) == 6 and "control" not in main[PLAIN]
+        assert len({coreference.runs.run(run) for run in main.values()}) == 6 and "control" not in main[PLAIN]
         heads_of = {name: run["control"].get("heads") for name, run in main.items() if name != PLAIN}
         assert heads_of[MASKED] == heads_of[MAIN] and heads_of[MIXED] is None
         assert main[MIXED]["control"]["form"] == "mixed" and main[MIXED]["control"]["part"] == "upper"
@@ -314,7 +315,7 @@ def test_stages_of_a_run():
 def changed(changes):
     """Which of the main rows have other keys."""
     before, after = (tiny_injection.rows(given)["main"] for given in (None, changes))
-    return {name for name in MAIN_ROWS if injection.run(before[name]["run"]) != injection.run(after[name]["run"])}
+    return {name for name in MAIN_ROWS if coreference.runs.run(before[name]["run"]) != coreference.runs.run(after[name]["run"])}
 
 
 @pytest.mark.parametrize(
@@ -339,20 +340,20 @@ def test_keys_change_with_what_a_run_depends_on(changes, depend):
 
 def test_a_task_of_no_steps_has_no_rows():
     without = {f"coreference.{kind}.steps": 0 for kind in ("translation", "summarization")}
-    for kind, setting in zip(injection.TASKS, ("summarization", "translation"), strict=True):
+    for kind, setting in zip(coreference.runs.TASKS, ("summarization", "translation"), strict=True):
         assert tiny_injection.rows({f"coreference.{setting}.steps": 0}, kind) == {}
-    assert not list(injection.recipes(tiny_injection.settings(without), SEED))
+    assert not list(coreference.runs.recipes(tiny_injection.settings(without), SEED))
 
 
 def test_every_stage_of_every_row_is_read_and_what_the_row_writes():
-    found = list(injection.recipes(tiny_injection.settings(), SEED))
-    parts = {kind: tiny_injection.rows(kind=kind) for kind in injection.TASKS}
+    found = list(coreference.runs.recipes(tiny_injection.settings(), SEED))
+    parts = {kind: tiny_injection.rows(kind=kind) for kind in coreference.runs.TASKS}
     parts[tasks.TRANSLATION] = {"main": parts[tasks.TRANSLATION]["main"]}  # nobody reads its further seeds
     rows = [one for named in parts.values() for part in named.values() for one in part.values()]
-    assert {recipe for recipe in found if recipe.kind is injection.INJECTION} == {
-        injection.run(run) for one in rows for run in chain(one["run"])
+    assert {recipe for recipe in found if recipe.kind is coreference.runs.INJECTION} == {
+        coreference.runs.run(run) for one in rows for run in chain(one["run"])
     }
-    written = {tasks.put_out(injection.run(one["run"]), 1, one.get("control")) for one in rows}
+    written = {tasks.put_out(coreference.runs.run(one["run"]), 1, one.get("control")) for one in rows}
     assert {recipe for recipe in found if recipe.kind is tasks.OUTPUTS} == written
     assert len(written) == len({json.dumps(one, sort_keys=True) for one in rows})  # what stands in two parts is one
 
@@ -390,7 +391,7 @@ def test_rows_that_make_no_sense(changes, kind, said):
 @pytest.mark.parametrize("form", coreference.FORMS)
 def test_links_are_those_of_the_gold_clusters(plan, form, span):
     run = plan.plain()
-    of = injection.task(run)
+    of = coreference.runs.task(run)
     texts, lost = by_hand(of, ("dev", "test"), form, span)
     links, dropped = links_of(run, {"matrix": form, "span": span, "links": "gold"}, ("dev", "test"))
     assert len(links) == 16 and dropped == lost > 16
@@ -403,7 +404,7 @@ def test_links_are_those_of_the_gold_clusters(plan, form, span):
 
 def test_mentions_beyond_the_limit_are_dropped_and_counted(plan):
     run = plan.plain()
-    of = injection.task(run)
+    of = coreference.runs.task(run)
     for split in ("dev", "test"):
         told = dialogues.read_dialogues(corpora.file(of.folder, split, "dialogues"))
         kept = [len(pair.words) for pair in of.pairs(split)]
@@ -411,7 +412,7 @@ def test_mentions_beyond_the_limit_are_dropped_and_counted(plan):
         starts = [(mention[0], size) for row, size in zip(told, kept, strict=True) for c in row.clusters for mention in c]
         assert links_of(run, LINKS, (split,))[1] == sum(start >= size for start, size in starts)
     whole = tiny_injection.plan({"coreference.summarization.longest": 0}).plain()
-    texts, lost = by_hand(injection.task(whole), ("test",))
+    texts, lost = by_hand(coreference.runs.task(whole), ("test",))
     links, dropped = links_of(whole, LINKS, ("test",))
     assert dropped == lost == 0 and len(links) == len(texts)
 
@@ -419,8 +420,8 @@ def test_mentions_beyond_the_limit_are_dropped_and_counted(plan):
 def changes_of(kind):
     return {
         "none": lambda clusters: [()] * len(clusters),
-        "gold+shuffled": lambda clusters: resolving.shuffled(clusters, 0),
-        "gold+corrupt:0.5": lambda clusters: resolving.corrupt(clusters, 0.5, 0),
+        "gold+shuffled": lambda clusters: resolvers.shuffled(clusters, 0),
+        "gold+corrupt:0.5": lambda clusters: resolvers.corrupt(clusters, 0.5, 0),
         "gold+corrupt:0": lambda clusters: clusters,
     }[kind]
 
@@ -428,12 +429,12 @@ def changes_of(kind):
 @pytest.mark.parametrize("links", ["none", "gold+shuffled", "gold+corrupt:0.5", "gold+corrupt:0", "rule", "rule+shuffled"])
 def test_other_clusters_give_other_links(plan, links):
     run = plan.plain()
-    of = injection.task(run)
+    of = coreference.runs.task(run)
     told = dialogues.read_dialogues(of.folder / "dialogues" / "dev.jsonl")
     name, _, change = links.partition("+")
-    clusters = resolving.resolver("rule" if name == "rule" else "gold")(told)
+    clusters = resolvers.resolver("rule" if name == "rule" else "gold")(told)
     clusters = changes_of(f"gold+{change}" if change else name)(clusters) if links != "rule" else clusters
-    assert injection.clusters_of(of.folder, "dev", links) == clusters
+    assert coreference.runs.clusters_of(of.folder, "dev", links) == clusters
     found, dropped = links_of(run, LINKS | {"links": links}, ("dev",))
     texts, lost = by_hand(of, ("dev",), clusters=lambda split: clusters)
     gold, _ = by_hand(of, ("dev",))
@@ -445,7 +446,7 @@ def test_other_clusters_give_other_links(plan, links):
 
 def test_without_links_a_head_attends_to_itself_alone(plan):
     run = plan.plain()
-    model, batch = injection.load(run), fed(injection.task(run))
+    model, batch = coreference.runs.load(run), fed(coreference.runs.task(run))
     eye = torch.eye(batch["input_ids"].shape[1]).expand(6, -1, -1)
     with heads.inject(model, dict.fromkeys(ADDRESSES, lambda *_: eye)):
         alone = logits(model, batch)
@@ -464,7 +465,7 @@ def test_without_links_a_head_attends_to_itself_alone(plan):
 )
 def test_clusters_that_there_are_not(plan, links, said):
     run = plan.plain()
-    refused(said, injection.clusters_of, injection.task(run).folder, "dev", links)
+    refused(said, coreference.runs.clusters_of, coreference.runs.task(run).folder, "dev", links)
     refused(said, under, run, INJECTED | {"links": links})
 
 
@@ -490,7 +491,7 @@ def test_more_heads_than_a_layer_has_cannot_be_chosen(plan):
 
 def test_a_text_without_links_is_an_error(plan):
     run = plan.plain()
-    model, of = injection.load(run), injection.task(run)
+    model, of = coreference.runs.load(run), coreference.runs.task(run)
     pair = of.pairs("test")[0]
     with applied(model, run, INJECTED, ("dev",)):
         refused("text 0", logits, model, fed_pair(of, pair))
@@ -507,51 +508,51 @@ def fed_pair(of, pair):
 
 def test_ranking_is_what_the_measures_say_of_the_first_dev_texts(plan):
     run = plan.plain()
-    model, of = injection.load(run), injection.task(run)
-    table, batch = injection.ranking(run, 6), [fed(of)]
+    model, of = coreference.runs.load(run), coreference.runs.task(run)
+    table, batch = coreference.runs.ranking(run, 6), [fed(of)]
     assert list(table) == ["importance", "nats", "loss", "low", "high"] and list(table.index.names) == list(ADDRESS)
     np.testing.assert_allclose(table.importance, measures.importance(model, batch, "encoder"), rtol=1e-9)
     np.testing.assert_allclose(table.nats, measures.importance(model, batch, "encoder", norm=None), rtol=1e-9)
     pd.testing.assert_frame_equal(table[["loss", "low", "high"]], leave_one_out(model, batch, "encoder"))
     norms = table.importance.pow(2).groupby(level="layer").sum()
     np.testing.assert_allclose(norms, 1, rtol=1e-9)
-    assert not np.allclose(injection.ranking(run, 5).importance, table.importance, rtol=1e-3)
+    assert not np.allclose(coreference.runs.ranking(run, 5).importance, table.importance, rtol=1e-3)
 
 
 def test_probing_is_only_where_links_are_given(plan):
     run = plan.plain()
-    of = injection.task(run)
+    of = coreference.runs.task(run)
     links = {"matrix": "previous", "span": "first", "links": "gold"}
-    found = injection.ranking(run, 6, links)
-    wanted = coreference.probing(injection.load(run), [fed(of)], as_links(by_hand(of, ("dev",), "previous")[0]))
+    found = coreference.runs.ranking(run, 6, links)
+    wanted = coreference.probing(coreference.runs.load(run), [fed(of)], as_links(by_hand(of, ("dev",), "previous")[0]))
     np.testing.assert_allclose(found.probing, wanted, rtol=1e-6)
-    pd.testing.assert_frame_equal(found.drop(columns="probing"), injection.ranking(run, 6))
+    pd.testing.assert_frame_equal(found.drop(columns="probing"), coreference.runs.ranking(run, 6))
     control = plan.injected(by="probing")
     assert control["heads"]["order"] == "highest"
-    probed = injection.ranking(run, 6, LINKS).probing
-    assert injection.addresses(control["heads"]) == [tuple(layer.idxmax()) for _, layer in probed.groupby(level="layer")]
+    probed = coreference.runs.ranking(run, 6, LINKS).probing
+    assert coreference.runs.addresses(control["heads"]) == [tuple(layer.idxmax()) for _, layer in probed.groupby(level="layer")]
 
 
 def test_rankings_under_a_control(plan):
     run = plan.plain()
-    model, of = injection.load(run), injection.task(run)
-    plain, injected = injection.ranking(run, 6), injection.ranking(run, 6, control=INJECTED)
+    model, of = coreference.runs.load(run), coreference.runs.task(run)
+    plain, injected = coreference.runs.ranking(run, 6), coreference.runs.ranking(run, 6, control=INJECTED)
     with coreference.injected(model, ADDRESSES, as_links(by_hand(of, ("dev",))[0])):
         np.testing.assert_allclose(injected.nats, measures.importance(model, [fed(of)], "encoder", norm=None), rtol=1e-6)
     assert not np.allclose(injected.nats, plain.nats, rtol=0.05)
-    masked = injection.ranking(run, 6, control={"form": "masked", "heads": GIVEN})
+    masked = coreference.runs.ranking(run, 6, control={"form": "masked", "heads": GIVEN})
     assert (masked.nats[ADDRESSES] == 0).all() and (masked.loss[ADDRESSES] == 0).all()
     assert (masked.nats.drop(ADDRESSES) > 0).all()
 
 
 def test_rankings_are_stored(plan, monkeypatch):
     run = plan.plain()
-    table, folder = injection.ranking(run, 6), injection.run(run).folder
+    table, folder = coreference.runs.ranking(run, 6), coreference.runs.run(run).folder
     before = {file: file.stat().st_mtime_ns for file in study.runs().rglob("*") if file.is_file()}
     aside = folder.with_name("aside")
     folder.rename(aside)
     try:
-        pd.testing.assert_frame_equal(injection.ranking(run, 6), table)
+        pd.testing.assert_frame_equal(coreference.runs.ranking(run, 6), table)
     finally:
         aside.rename(folder)
     assert {file: file.stat().st_mtime_ns for file in study.runs().rglob("*") if file.is_file()} == before
@@ -559,22 +560,22 @@ def test_rankings_are_stored(plan, monkeypatch):
 
 def test_heads_are_chosen_by_importance_in_the_plain_model(plan):
     def chosen(**more):
-        return injection.addresses(plan.heads(**more))
+        return coreference.runs.addresses(plan.heads(**more))
 
     run = plan.plain()
     assert chosen() == chosen(order="lowest") == lowest(run) and len(chosen()) == 2
     assert chosen(order="highest") == lowest(run, -1)
     assert sorted(chosen(count=2)) == sorted(lowest(run) + lowest(run, 1))
     assert chosen(part="upper") == lowest(run)[1:] and chosen(part="lower") == lowest(run)[:1]
-    assert [injection.addresses(GIVEN)] == [ADDRESSES]
+    assert [coreference.runs.addresses(GIVEN)] == [ADDRESSES]
 
 
 def test_random_heads_of_a_part_are_those_of_the_whole(plan):
-    draws = [injection.addresses(plan.heads(order="random", draw=draw)) for draw in range(12)]
-    assert len(set(map(tuple, draws))) > 4 and draws[0] == injection.addresses(plan.heads(order="random"))
+    draws = [coreference.runs.addresses(plan.heads(order="random", draw=draw)) for draw in range(12)]
+    assert len(set(map(tuple, draws))) > 4 and draws[0] == coreference.runs.addresses(plan.heads(order="random"))
     for draw, whole in enumerate(draws):
         for layer, part in enumerate(("lower", "upper")):
-            assert injection.addresses(plan.heads(order="random", part=part, draw=draw)) == [whole[layer]]
+            assert coreference.runs.addresses(plan.heads(order="random", part=part, draw=draw)) == [whole[layer]]
 
 
 # --- controls --------------------------------------------------------------------------------------------------------
@@ -582,7 +583,7 @@ def test_random_heads_of_a_part_are_those_of_the_whole(plan):
 
 def block_by_hand(model, run, control, splits):
     """A control that was put together in this test."""
-    of, lows = injection.task(run), lowest(control["heads"]["ranking"]) if "heads" in control else []
+    of, lows = coreference.runs.task(run), lowest(control["heads"]["ranking"]) if "heads" in control else []
     if control["form"] == "masked":
         return heads.gate(model, dict.fromkeys(lows, 0.0))
     links = as_links(by_hand(of, splits)[0])
@@ -594,7 +595,7 @@ def block_by_hand(model, run, control, splits):
 @pytest.mark.parametrize("name", [MASKED, MAIN, MIXED])
 def test_a_control_is_in_force_within_its_block_alone(plan, rows, name):
     run, control = plan.plain(), rows[name]["run"]["control"]
-    model, batch = injection.load(run), fed(injection.task(run))
+    model, batch = coreference.runs.load(run), fed(coreference.runs.task(run))
     plain = logits(model, batch)
     with block_by_hand(model, run, control, ("dev",)):
         wanted = logits(model, batch)
@@ -609,12 +610,12 @@ def test_a_control_is_in_force_within_its_block_alone(plan, rows, name):
 @pytest.mark.parametrize("name", [PLAIN, MASKED, MAIN, MIXED])
 def test_a_run_trains_under_its_control(plan, rows, tmp_path, name):
     run = rows[name]["run"]
-    control, of = run.get("control"), injection.task(run)
+    control, of = run.get("control"), coreference.runs.task(run)
     model = BartForConditionalGeneration.from_pretrained(run["start"]["pretrained"])
     steps = of.epoch(400, 3 * SEED + 2, CPU), of.held_out(1600, None, CPU)
     with block_by_hand(model, run, control, ("train", "dev")) if control else nullcontext():
         history = training.fit(model, *steps, run["training"], tmp_path / "work", SEED)
-    stored = injection.load(run).state_dict()
+    stored = coreference.runs.load(run).state_dict()
     assert all(torch.equal(value, stored[key]) for key, value in rounded(model).items())
     same_history(run, history)
     if name in (MASKED, MAIN):
@@ -627,7 +628,7 @@ def test_a_run_trains_under_its_control(plan, rows, tmp_path, name):
 @pytest.mark.parametrize("name", [MASKED, MAIN])
 def test_controlled_heads_learn_no_queries_and_keys(plan, rows, name):
     run = rows[name]["run"]
-    start, model = injection.load(run["start"]), injection.load(run)
+    start, model = coreference.runs.load(run["start"]), coreference.runs.load(run)
     for layer, (before, after) in enumerate(zip(heads.sites(start, "encoder"), heads.sites(model, "encoder"), strict=True)):
         learnt = {}
         for which in "qkv":
@@ -645,8 +646,8 @@ def written_by_hand(of, model):
 @pytest.mark.parametrize("name", [PLAIN, MASKED, MAIN, MIXED])
 def test_rows_write_under_their_control(rows, name):
     run = rows[name]["run"]
-    of, model = injection.task(run), injection.load(run)
-    said = injection.outputs(rows[name], "test", 1)
+    of, model = coreference.runs.task(run), coreference.runs.load(run)
+    said = coreference.runs.outputs(rows[name], "test", 1)
     with block_by_hand(model, run, run["control"], ("test",)) if name != PLAIN else nullcontext():
         assert written_by_hand(of, model) == said
     if name == MAIN:
@@ -655,37 +656,44 @@ def test_rows_write_under_their_control(rows, name):
 
 def test_a_control_at_inference_alone_leaves_the_model_as_it_was(plan, rows):
     one, own = plan.inference()["injected at inference"], rows[MAIN]
-    plain = injection.run(one["run"])
-    before, said, model = files_of(plain), injection.outputs(one, "test", 1), injection.load(one["run"])
+    plain = coreference.runs.run(one["run"])
+    before, said, model = files_of(plain), coreference.runs.outputs(one, "test", 1), coreference.runs.load(one["run"])
     with block_by_hand(model, one["run"], one["control"], ("test",)):
-        assert written_by_hand(injection.task(one["run"]), model) == said
-    assert said != injection.outputs(own, "test", 1)
-    assert files_of(plain) == before and said != injection.outputs(rows[PLAIN], "test", 1)
+        assert written_by_hand(coreference.runs.task(one["run"]), model) == said
+    assert said != coreference.runs.outputs(own, "test", 1)
+    assert files_of(plain) == before and said != coreference.runs.outputs(rows[PLAIN], "test", 1)
     others = [own, *(plan.inference()[f"{MAIN}, {what}"] for what in ("written with none", "heads off at inference"))]
     assert all(other["run"] == own["run"] for other in others)
-    texts = [injection.outputs(other, "test", 1) for other in others]
+    texts = [coreference.runs.outputs(other, "test", 1) for other in others]
     assert texts[0] != texts[1] != texts[2] != texts[0]
-    written = [tasks.put_out(injection.run(other["run"]), 1, other.get("control")) for other in (rows[PLAIN], one, *others)]
+    written = [
+        tasks.put_out(coreference.runs.run(other["run"]), 1, other.get("control")) for other in (rows[PLAIN], one, *others)
+    ]
     assert len({recipe.key for recipe in written}) == 5
 
 
 def test_what_is_written_under_a_control_needs_its_links_and_the_one_model():
     plan = tiny_injection.plan()
     one = plan.inference()[f"{MAIN}, written with rule"]
-    run = injection.run(one["run"])
+    run = coreference.runs.run(one["run"])
     needs = {need.recipe: need.weights for need in tasks.put_out(run, 1, one["control"]).needs}
     links = dialogues.clusters(plan.corpus, "test", "rule")
-    assert needs == {run: True, corpora.recipe(plan.corpus): False, injection.ranked(plan.plain(), 6): False, links: False}
+    assert needs == {
+        run: True,
+        corpora.recipe(plan.corpus): False,
+        coreference.runs.ranked(plan.plain(), 6): False,
+        links: False,
+    }
 
 
 def test_outputs_come_from_the_store_the_second_time(plan, rows):
     for one in (rows[MAIN], plan.inference()["injected at inference"]):
-        said, folder = injection.outputs(one, "test", 1), injection.run(one["run"]).folder
+        said, folder = coreference.runs.outputs(one, "test", 1), coreference.runs.run(one["run"]).folder
         before = {file: file.stat().st_mtime_ns for file in study.runs().rglob("*") if file.is_file()}
         aside = folder.with_name("aside")
         folder.rename(aside)
         try:
-            assert injection.outputs(one, "test", 1) == said and not folder.exists()
+            assert coreference.runs.outputs(one, "test", 1) == said and not folder.exists()
         finally:
             aside.rename(folder)
         assert {file: file.stat().st_mtime_ns for file in study.runs().rglob("*") if file.is_file()} == before
@@ -699,23 +707,23 @@ def test_a_pretrained_start_is_only_read(plan, rows):
     assert (Path(start["pretrained"]) / "config.json").exists() and start == plan.base() and "stage" not in start
     assert start["files"] == [study.digest(Path(start["pretrained"]) / "model.safetensors")]
     for one in rows.values():
-        assert injection.task(one["run"]).source.size == injection.load(start).config.vocab_size
-    injection.load(start).get_encoder().layers[0].fc1.weight.data.zero_()
-    assert injection.load(start).get_encoder().layers[0].fc1.weight.any()
+        assert coreference.runs.task(one["run"]).source.size == coreference.runs.load(start).config.vocab_size
+    coreference.runs.load(start).get_encoder().layers[0].fc1.weight.data.zero_()
+    assert coreference.runs.load(start).get_encoder().layers[0].fc1.weight.any()
 
 
 def test_a_start_that_there_is_not(tmp_path):
     (tmp_path / "empty").mkdir()
     for folder in (tmp_path / "empty", tmp_path / "missing"):
         run = tiny_injection.plan(start=str(folder)).plain()
-        refused("tokenizer", study.make, injection.run(run))
+        refused("tokenizer", study.make, coreference.runs.run(run))
 
 
 def by_hand_stage(run, tmp_path):
     """The model and history that a stage without a control ends with, trained in this test."""
-    of, stage = injection.task(run), run["stage"]
+    of, stage = coreference.runs.task(run), run["stage"]
     batches, dev = of.epoch(400, 3 * SEED + stage, CPU), of.held_out(1600, None, CPU)
-    model = models.build_bart(run["shape"], of.source.size, SEED) if stage == 0 else injection.load(run["start"])
+    model = models.build_bart(run["shape"], of.source.size, SEED) if stage == 0 else coreference.runs.load(run["start"])
     if stage == 0:
         pieces = [infilling.pieces(data.source, 1, 16) for data in (of.train, of.dev)]
         hole = of.source.tokenizer.token_to_id("<unk>")
@@ -728,7 +736,7 @@ def by_hand_stage(run, tmp_path):
 def test_each_stage_goes_on_from_the_one_before(made, tmp_path, stage):
     run = chain(made[PLAIN]["run"])[2 - stage]
     model, history = by_hand_stage(run, tmp_path)
-    found, wanted = injection.load(run).state_dict(), rounded(model)
+    found, wanted = coreference.runs.load(run).state_dict(), rounded(model)
     same_history(run, history)
     assert not (results(run) / "heads.csv").exists()
     assert found.keys() == wanted.keys() and all(torch.equal(found[name], wanted[name]) for name in wanted)
@@ -737,17 +745,17 @@ def test_each_stage_goes_on_from_the_one_before(made, tmp_path, stage):
 def test_without_a_warm_up_the_base_starts_from_random_weights(made, elsewhere):
     base = tiny_injection.plan({"coreference.summarization.denoising": 0}).base()
     still = base | {"training": base["training"] | {"learning_rate": 0.0, "steps": 1, "evaluate_every": 1}}
-    found, of = injection.load(still), injection.task(still)
+    found, of = coreference.runs.load(still), coreference.runs.task(still)
     fresh = rounded(models.build_bart(base["shape"], of.source.size, SEED))
     assert all(torch.equal(value, fresh[name]) for name, value in found.state_dict().items())
     assert (found.config.encoder_layers, found.config.decoder_layers, found.config.d_model) == (3, 1, 24)
-    assert [path.name for path in (study.runs() / "injected").iterdir()] == [injection.run(still).key]
+    assert [path.name for path in (study.runs() / "injected").iterdir()] == [coreference.runs.run(still).key]
 
 
 def test_in_translation_every_word_is_linked_with_its_head(made):
     plan = tiny_injection.plan(kind=tasks.TRANSLATION)
     rows, plain = plan.main(), plan.plain()
-    run, of = rows[MAIN]["run"], injection.task(plain)
+    run, of = rows[MAIN]["run"], coreference.runs.task(plain)
     links, texts = coreference.Links(), corpora.parsed(of.folder, "dev")
     for pair in texts:
         ids = of.source.encode(pair.source)
@@ -758,7 +766,7 @@ def test_in_translation_every_word_is_linked_with_its_head(made):
         np.testing.assert_array_equal(links_of(run, run["control"], ("dev",))[0].matrices(torch.tensor([ids]))[0], matrix)
         links.add(ids, coreference.arcs(pairs, len(ids)))
     assert links_of(run, run["control"], ("dev",))[1] == 0
-    model = injection.load(run)
+    model = coreference.runs.load(run)
     with coreference.injected(model, lowest(plain), links):
         wanted = logits(model, fed(of))
     torch.testing.assert_close(under(run, run["control"], model), wanted)
@@ -766,7 +774,7 @@ def test_in_translation_every_word_is_linked_with_its_head(made):
     assert type(model).__name__ == "PegasusForConditionalGeneration" and run["start"] == plain["start"]
     table = pd.read_csv(results(run) / "heads.csv")
     assert list(table.itertuples(index=False, name=None)) == lowest(plain) and len(table) == 2
-    assert len(injection.outputs(rows[MAIN], "test", 1)) == 8
+    assert len(coreference.runs.outputs(rows[MAIN], "test", 1)) == 8
 
 
 # --- the same again --------------------------------------------------------------------------------------------------
@@ -775,8 +783,8 @@ def test_in_translation_every_word_is_linked_with_its_head(made):
 def test_a_run_made_while_another_is_being_made_draws_as_if_made_before(made, tmp_path, monkeypatch):
     """With dropout: the plain model is trained, and its heads ranked, in the midst of a run or before it."""
     plan = tiny_injection.plan({"coreference.summarization.model.dropout": 0.4})
-    run, found = injection.run(plan.tuned(plan.injected())), []
-    before = [*map(injection.run, chain(plan.plain())[::-1]), injection.ranked(plan.plain(), 6)]
+    run, found = coreference.runs.run(plan.tuned(plan.injected())), []
+    before = [*map(coreference.runs.run, chain(plan.plain())[::-1]), coreference.runs.ranked(plan.plain(), 6)]
     for first in (before, []):
         monkeypatch.setenv("HEADS_RUNS", str(tmp_path / f"runs {len(first)}"))
         torch.manual_seed(len(first))  # nor does it matter what was drawn outside
@@ -792,10 +800,15 @@ def test_a_run_made_while_another_is_being_made_draws_as_if_made_before(made, tm
 
 def test_what_a_row_is():
     run = tiny_injection.plan().plain()
-    assert injection.row(run) == {"run": run} and injection.row(run, INJECTED) == {"run": run, "control": INJECTED}
-    assert injection.row(run, {}) == {"run": run, "control": {}}
-    assert injection.shown("stored:a/b.tar.xz:c/d.source+corrupt:0.5") == "stored (d.source)+corrupt:0.5"
-    assert injection.shown("gold") == "gold" and injection.shown("stored:a.txt") != injection.shown("stored:b.txt")
+    assert coreference.runs.row(run) == {"run": run} and coreference.runs.row(run, INJECTED) == {
+        "run": run,
+        "control": INJECTED,
+    }
+    assert coreference.runs.row(run, {}) == {"run": run, "control": {}}
+    assert coreference.runs.shown("stored:a/b.tar.xz:c/d.source+corrupt:0.5") == "stored (d.source)+corrupt:0.5"
+    assert coreference.runs.shown("gold") == "gold" and coreference.runs.shown("stored:a.txt") != coreference.runs.shown(
+        "stored:b.txt"
+    )
 
 
 @pytest.mark.parametrize(

@@ -12,17 +12,18 @@ import pandas as pd
 import pytest
 from matplotlib.colors import to_rgb
 
-from helpers import figures, injection_figures
+from helpers import drawing
+from helpers.methods.coreference import figures
 from helpers.study import StudyError
 
-BLUE, ORANGE = (to_rgb(colour) for colour in figures.MODELS[:2])
-GREY, BLACK = to_rgb(injection_figures.ORDERS["random"]["color"]), (0, 0, 0)
+BLUE, ORANGE = (to_rgb(colour) for colour in drawing.MODELS[:2])
+GREY, BLACK = to_rgb(figures.ORDERS["random"]["color"]), (0, 0, 0)
 NAN = np.nan
 
 
 @pytest.fixture(autouse=True)
 def closed():
-    figures.style()
+    drawing.style()
     yield
     plt.close("all")
 
@@ -86,7 +87,7 @@ PREVIOUS[3] = [1, 0, 0, 0, 0]
 
 
 def test_links_stand_out_of_the_identity():
-    figure = draw(injection_figures.matrices(WORDS, {"full": FULL, "previous": PREVIOUS}))
+    figure = draw(figures.matrices(WORDS, {"full": FULL, "previous": PREVIOUS}))
     *panels, bar = figure.axes
     assert [axis.get_title() for axis in panels] == ["full", "previous"] and bar.get_ylabel() == "attention weight"
     for axis, matrix, linked in zip(panels, (FULL, PREVIOUS), ([0, 3], [3]), strict=True):
@@ -102,7 +103,7 @@ def test_links_stand_out_of_the_identity():
         dark = [text.get_text() for text in axis.get_xticklabels() if text.get_color() == "black"]
         assert dark == ["Ann", "she"]
     assert names(panels[0], "y") == WORDS and not any(names(panels[1], "y"))
-    alone = injection_figures.matrices(WORDS, {"previous": PREVIOUS}).axes[0]
+    alone = figures.matrices(WORDS, {"previous": PREVIOUS}).axes[0]
     dark = [text.get_text() for text in alone.get_yticklabels() if text.get_color() == "black"]
     assert dark == ["Ann", "she"]  # the first mention has a row of the identity
 
@@ -110,7 +111,7 @@ def test_links_stand_out_of_the_identity():
 @pytest.mark.parametrize("count, across", [(20, 3), (60, 2)])
 def test_many_tokens_stay_readable(count, across):
     words = ["Unbelievably" if place % 7 == 0 else "you" for place in range(count)]
-    figure = draw(injection_figures.matrices(words, {title: np.eye(count) for title in ("full", "adjacent", "previous")}))
+    figure = draw(figures.matrices(words, {title: np.eye(count) for title in ("full", "adjacent", "previous")}))
     panels = figure.axes[:3]
     assert len({round(axis.get_window_extent().y0) for axis in panels}) == -(-3 // across)
     assert [names(axis, "y") == words for axis in panels] == [place % across == 0 for place in range(3)]
@@ -122,7 +123,7 @@ def test_many_tokens_stay_readable(count, across):
 
 def test_the_lowest_head_of_each_layer_is_marked():
     values = pd.DataFrame({"plain": [0.9, 0.1, 0.3, 0.2, 0.2, 0.8], "other": [0.3, 0.2, 0.1, 0.6, 0.4, 0.5]}, heads_of(2, 3))
-    figure = injection_figures.importance_maps(values)
+    figure = figures.importance_maps(values)
     assert legend(figure) == ["lowest of its layer"]
     *panels, bar = figure.axes
     assert [axis.get_title() for axis in panels] == ["plain", "other"] and "normalised by layer" in bar.get_ylabel()
@@ -133,13 +134,13 @@ def test_the_lowest_head_of_each_layer_is_marked():
         (marks,) = axis.lines
         assert marks.get_xdata().tolist() == [head + 0.5 for head in lowest] and marks.get_ydata().tolist() == [0.5, 1.5]
     several = pd.concat([values, values.set_axis(heads_of(2, 3, "cross"))])
-    assert names(injection_figures.importance_maps(several).axes[0], "y") == ["cross 2", "cross 1", "enc 2", "enc 1"]
+    assert names(figures.importance_maps(several).axes[0], "y") == ["cross 2", "cross 1", "enc 2", "enc 1"]
 
 
 def test_many_trainings_wrap_in_rows():
     titles = [f"injected, lowest, {number} adjacent links" for number in range(6)]
     values = pd.DataFrame(np.random.default_rng(0).uniform(size=(24, 6)), heads_of(3, 8), titles)
-    figure = draw(injection_figures.importance_maps(values))
+    figure = draw(figures.importance_maps(values))
     panels = figure.axes[:6]
     assert [axis.get_title().replace("\n", " ") for axis in panels] == titles
     assert [axis.get_ylabel() == "layer" for axis in panels] == [place % 4 == 0 for place in range(6)]
@@ -149,20 +150,20 @@ def test_many_trainings_wrap_in_rows():
 def test_agreement_is_annotated():
     titles = ["plain", "seed 1", "seed 2"]
     matrix = pd.DataFrame([[1, 0.25, -0.5], [0.25, 1, 0], [-0.5, 0, 1]], titles, titles)
-    axis = draw(injection_figures.agreement(matrix)).axes[0]
+    axis = draw(figures.agreement(matrix)).axes[0]
     np.testing.assert_array_equal(shown(axis), matrix)
     assert axis.collections[0].get_clim() == (-1, 1)
     assert [text.get_text() for text in axis.texts] == ["1.00", ".25", "-.50", ".25", "1.00", ".00", "-.50", ".00", "1.00"]
     assert names(axis, "x") == names(axis, "y") == titles
     assert all(text.get_rotation() == 0 for text in axis.get_yticklabels())
     many = [f"injected, random {number}" for number in range(20)]
-    draw(injection_figures.agreement(pd.DataFrame(np.eye(20), many, many)))
+    draw(figures.agreement(pd.DataFrame(np.eye(20), many, many)))
 
 
 def test_loss_of_heads_beside_its_mean():
     one = pd.DataFrame({"loss": [0.01, -0.002, 0.0, 0.004]}, heads_of(2, 2))
     other = pd.DataFrame({"loss": [0.02, 0.003, -0.0301, 0.0]}, heads_of(2, 2)).iloc[::-1]
-    figure = draw(injection_figures.ablation({"seed 0": one, "seed 1": other}))
+    figure = draw(figures.ablation({"seed 0": one, "seed 1": other}))
     *panels, bar = figure.axes
     assert [axis.get_title() for axis in panels] == ["seed 0", "seed 1", "mean"]
     assert bar.get_ylabel() == "rise of the loss,\n0.001 nats a token"
@@ -172,9 +173,9 @@ def test_loss_of_heads_beside_its_mean():
         assert axis.collections[0].get_clim() == pytest.approx((-30.1, 30.1))
     said = {text.get_position(): text.get_text() for text in panels[1].texts}
     assert said == {(0.5, 0.5): "-30", (1.5, 0.5): "0.0", (0.5, 1.5): "20", (1.5, 1.5): "3.0"}
-    figure = injection_figures.ablation({"one": one})
+    figure = figures.ablation({"one": one})
     assert [axis.get_title() for axis in figure.axes[:-1]] == ["one"]
-    figure = draw(injection_figures.ablation({"large": pd.DataFrame({"loss": 0.0}, heads_of(12, 16))}))
+    figure = draw(figures.ablation({"large": pd.DataFrame({"loss": 0.0}, heads_of(12, 16))}))
     assert not figure.axes[0].texts and figure.axes[0].collections[0].get_clim() == (-1, 1)
 
 
@@ -193,7 +194,7 @@ def masking(metric="ROUGE-1"):
 
 
 def test_scores_fall_as_heads_go():
-    figure = injection_figures.masking_curves(masking())
+    figure = figures.masking_curves(masking())
     assert legend(figure) == ["lowest first", "highest first", "random, mean", "one random draw", "plain model"]
     (axis,) = figure.axes
     assert axis.get_title() == "ROUGE-1" and axis.get_xlabel() == "heads off in each layer"
@@ -212,10 +213,10 @@ def test_scores_fall_as_heads_go():
 
 def test_metrics_are_drawn_as_asked():
     frame = pd.concat([masking(metric) for metric in ("ROUGE-1", "ROUGE-2", "ROUGE-L", "events")])
-    figure = draw(injection_figures.masking_curves(frame))
+    figure = draw(figures.masking_curves(frame))
     titles = ["ROUGE-1", "ROUGE-2", "ROUGE-L", "events with the right people, %"]
     assert [axis.get_title() for axis in figure.axes] == titles
-    figure = draw(injection_figures.masking_curves(frame[frame.order == "lowest"], ["events", "ROUGE-1"]))
+    figure = draw(figures.masking_curves(frame[frame.order == "lowest"], ["events", "ROUGE-1"]))
     assert [axis.get_title() for axis in figure.axes] == [titles[3], titles[0]]
     assert legend(figure) == ["lowest first", "plain model"]
 
@@ -228,7 +229,7 @@ def test_changes_stand_in_the_order_of_rows():
         CHANGES, ("masked", "BLEU", -1.24, -2.0, -0.5), ("injected", "BLEU", 0.96, 0.5, 1.5),
         ("masked", "events", 12.0, 10.0, 15.0), ("injected", "events", -0.04, NAN, NAN), ("alone", "BLEU", 0.5, 0.0, 1.0),
     )  # fmt: skip
-    figure = draw(injection_figures.changes(frame, title="dialogues"))
+    figure = draw(figures.changes(frame, title="dialogues"))
     assert figure.get_suptitle() == "dialogues"
     bleu, events = figure.axes
     assert [axis.get_title() for axis in figure.axes] == ["BLEU", "events with the\nright people, %"]
@@ -245,14 +246,14 @@ def test_changes_stand_in_the_order_of_rows():
             zip([y for _, y in points], said, strict=True)
         )
         assert any(list(line.get_xdata()) == [0, 0] for line in axis.lines)
-    figure = injection_figures.changes(frame, ["events"])
+    figure = figures.changes(frame, ["events"])
     assert [axis.get_title() for axis in figure.axes] == ["events with the\nright people, %"] and not figure.get_suptitle()
     assert names(figure.axes[0], "y") == ["masked", "injected", "alone"]
 
 
 def test_changes_are_grouped_below_headings():
     rows = [("a", "BLEU", 1.0, 0.5, 1.5, "main"), ("b", "BLEU", 2.0, 1.5, 2.5, "where"), ("c", "BLEU", 3.0, 2.5, 3.5, "main")]
-    (axis,) = draw(injection_figures.changes(table(f"{CHANGES} group", *rows))).axes
+    (axis,) = draw(figures.changes(table(f"{CHANGES} group", *rows))).axes
     bold = {text.get_text() for text in axis.get_yticklabels() if text.get_fontweight() == "bold"}
     assert names(axis, "y") == ["main", "a", "c", "where", "b"] and bold == {"main", "where"}
     at = dict(zip(names(axis, "y"), axis.get_yticks(), strict=True))
@@ -267,7 +268,7 @@ def test_many_changes_do_not_touch():
          for n in range(25) for metric in ("ROUGE-1", "ROUGE-2", "ROUGE-L", "events")],
         columns=f"{CHANGES} group".split(),
     )  # fmt: skip
-    figure = draw(injection_figures.changes(frame))
+    figure = draw(figures.changes(frame))
     boxes = [text.get_window_extent() for text in figure.axes[0].get_yticklabels()]
     assert len(boxes) == 30 and all(upper.y0 > lower.y1 for upper, lower in pairwise(boxes))
     for left, right in pairwise(figure.axes):
@@ -283,12 +284,12 @@ def test_importance_before_and_after():
         BEFORE, ("lowest", "encoder", 0, 3, 0.1, 0.8, 4.0, 1.0, 4), ("lowest", "encoder", 1, 2, 0.2, 0.5, 3.5, 2.0, 4),
         ("highest", "encoder", 1, 0, 0.7, 0.6, 1.0, 1.0, 4),
     )  # fmt: skip
-    figure = injection_figures.before_after(frame)
+    figure = figures.before_after(frame)
     assert legend(figure) == ["all heads of a layer alike"]
     lowest, highest = figure.axes
     assert [axis.get_title() for axis in figure.axes] == ["lowest", "highest"]
     assert lowest.get_ylabel() == "importance,\nnormalised by layer" and names(lowest, "x") == ["before", "after"]
-    first, second = (to_rgb(colour) for colour in figures._layer_colours(2))
+    first, second = (to_rgb(colour) for colour in drawing.layer_colours(2))
     assert lines(lowest, first)[0].tolist() == [[0, 1], [0.1, 0.8]]
     assert lines(lowest, second)[0].tolist() == [[0, 1], [0.2, 0.5]]
     assert not lines(highest, first) and lines(highest, second)[0].tolist() == [[0, 1], [0.7, 0.6]]
@@ -304,7 +305,7 @@ def test_ranks_can_be_read_where_heads_are_alike():
         (row, "encoder", layer, head, 0.1, 1.0 if row == "top" else 0.0, 16.0, 1.0, 16)
         for row in ("top", "bottom", "other") for layer in range(12) for head in range(2)
     ]  # fmt: skip
-    figure = draw(injection_figures.before_after(table(BEFORE, *rows)))
+    figure = draw(figures.before_after(table(BEFORE, *rows)))
     for axis in figure.axes:
         boxes = sorted((text.get_window_extent() for text in axis.texts), key=lambda box: box.y0)
         assert len(boxes) == 24 and boxes[-1].y1 < axis.get_window_extent().y1 + 10
@@ -322,7 +323,7 @@ def test_change_by_the_quality_of_clusters():
         ("ROUGE-1", "gold+shuffled", 5.0, -0.5, -1.0, 0.0), ("ROUGE-1", "stored:neural", 75.0, 2.5, 2.0, 3.0),
         ("events", "gold", 100.0, 9.0, 8.0, 10.0),
     )  # fmt: skip
-    figure = injection_figures.quality(frame)
+    figure = figures.quality(frame)
     assert legend(figure) == ["gold, corrupted", "gold", "gold+shuffled", "stored:neural"]
     rouge, events = figure.axes
     assert [axis.get_title() for axis in figure.axes] == ["ROUGE-1", "events with the right people, %"]
@@ -343,7 +344,7 @@ def test_change_by_the_quality_of_clusters():
     (only,) = events.containers
     assert only.lines[0].get_marker() == looks["gold"].get_marker() and only.lines[0].get_ydata().tolist() == [9]
     assert all(any(list(line.get_ydata()) == [0, 0] for line in axis.lines) for axis in figure.axes)
-    figure = injection_figures.quality(frame, ["events"])
+    figure = figures.quality(frame, ["events"])
     assert [axis.get_title() for axis in figure.axes] == ["events with the right people, %"]
 
 
@@ -352,7 +353,7 @@ def test_resolvers_are_scored_against_each_truth():
         "clusters against MUC B-cubed CEAF-e CoNLL", ("rule", "gold", 80.0, 70.0, 60.0, 70.0),
         ("rule", "GUM, 2 documents", 50.0, 40.0, 30.0, 40.04), ("none", "gold", 0.0, 0.0, 0.0, 0.0),
     )  # fmt: skip
-    figure = injection_figures.resolvers(frame)
+    figure = figures.resolvers(frame)
     assert legend(figure) == ["MUC", "B-cubed", "CEAF-e", "CoNLL"]
     gold, gum = figure.axes
     assert [axis.get_title("left") for axis in figure.axes] == ["against gold", "against GUM, 2 documents"]
@@ -375,14 +376,14 @@ def test_resolvers_are_scored_against_each_truth():
 @pytest.mark.parametrize("name", "masking_curves changes before_after quality resolvers".split())
 def test_a_table_without_a_column_is_refused(name):
     with pytest.raises(StudyError, match=r"The table has no column '\w+': it needs"):
-        getattr(injection_figures, name)(pd.DataFrame({"nothing": [1]}))
+        getattr(figures, name)(pd.DataFrame({"nothing": [1]}))
 
 
 @pytest.mark.parametrize("name", "importance_maps agreement masking_curves changes before_after quality resolvers".split())
 def test_a_table_without_rows_is_refused(name):
     columns = f"{MASKING} {CHANGES} {BEFORE} {QUALITY} against MUC B-cubed CEAF-e CoNLL".split()
     with pytest.raises(StudyError, match="The table has no rows"):
-        getattr(injection_figures, name)(pd.DataFrame(columns=list(dict.fromkeys(columns))))
+        getattr(figures, name)(pd.DataFrame(columns=list(dict.fromkeys(columns))))
 
 
 @pytest.mark.parametrize(
@@ -395,39 +396,39 @@ def test_a_table_without_rows_is_refused(name):
 )
 def test_unknown_metrics_and_double_points_are_refused(name, frame):
     with pytest.raises(StudyError, match=r"The table has no metric 'BLEU': choose from ROUGE-1\."):
-        getattr(injection_figures, name)(frame, ["ROUGE-1", "BLEU"])
+        getattr(figures, name)(frame, ["ROUGE-1", "BLEU"])
     with pytest.raises(StudyError, match=r"The table has more than one row for .*ROUGE-1.*: give one value a point\."):
-        getattr(injection_figures, name)(pd.concat([frame, frame[:1]]))
+        getattr(figures, name)(pd.concat([frame, frame[:1]]))
 
 
 def test_what_cannot_be_drawn_is_refused():
     with pytest.raises(StudyError, match=re.escape("The matrix of full has the shape (5, 5): there are 2 tokens.")):
-        injection_figures.matrices(["a", "b"], {"full": FULL})
+        figures.matrices(["a", "b"], {"full": FULL})
     for words, tables in (([], {"full": FULL}), (WORDS, {})):
         with pytest.raises(StudyError, match="nothing to draw"):
-            injection_figures.matrices(words, tables)
+            figures.matrices(words, tables)
     losses = pd.DataFrame({"loss": 0.1}, heads_of(2, 2))
     with pytest.raises(StudyError, match="no table to draw"):
-        injection_figures.ablation({})
+        figures.ablation({})
     with pytest.raises(StudyError, match="no column 'loss'"):
-        injection_figures.ablation({"a": losses.rename(columns={"loss": "rise"})})
+        figures.ablation({"a": losses.rename(columns={"loss": "rise"})})
     with pytest.raises(StudyError, match="a loss of the same heads"):
-        injection_figures.ablation({"a": losses, "b": losses[1:]})
+        figures.ablation({"a": losses, "b": losses[1:]})
     with pytest.raises(StudyError, match="not indexed by kind, layer and head"):
-        injection_figures.importance_maps(losses.reset_index("kind", drop=True))
+        figures.importance_maps(losses.reset_index("kind", drop=True))
     with pytest.raises(StudyError, match=re.escape("more than one row for the head ('encoder', 0, 1)")):
-        injection_figures.importance_maps(losses.iloc[[0, 1, 1, 2]])
+        figures.importance_maps(losses.iloc[[0, 1, 1, 2]])
     with pytest.raises(StudyError, match="no kind of attention 'self'"):
-        injection_figures.importance_maps(pd.DataFrame({"a": 0.1}, heads_of(1, 2, "self")))
+        figures.importance_maps(pd.DataFrame({"a": 0.1}, heads_of(1, 2, "self")))
     with pytest.raises(StudyError, match="rows of the table are not its columns"):
-        injection_figures.agreement(pd.DataFrame(np.eye(2), ["a", "b"], ["a", "c"]))
+        figures.agreement(pd.DataFrame(np.eye(2), ["a", "b"], ["a", "c"]))
     with pytest.raises(StudyError, match="no ROUGE-1 of the plain model"):
-        injection_figures.masking_curves(masking()[lambda frame: frame.number > 0])
+        figures.masking_curves(masking()[lambda frame: frame.number > 0])
     with pytest.raises(StudyError, match="no order 'probing' of heads: choose from lowest, highest, random"):
-        injection_figures.masking_curves(masking().replace({"order": {"random": "probing"}}))
+        figures.masking_curves(masking().replace({"order": {"random": "probing"}}))
     twice = table(BEFORE, *[("lowest", "encoder", 0, 3, 0.1, 0.8, 4.0, 1.0, 4)] * 2)
     with pytest.raises(StudyError, match="row lowest, kind encoder, layer 0, head 3"):
-        injection_figures.before_after(twice)
+        figures.before_after(twice)
     twice = table("clusters against MUC B-cubed CEAF-e CoNLL", *[("rule", "gold", 80.0, 70.0, 60.0, 70.0)] * 2)
     with pytest.raises(StudyError, match="clusters rule, against gold"):
-        injection_figures.resolvers(twice)
+        figures.resolvers(twice)

@@ -12,16 +12,19 @@ import pytest
 import torch
 from scipy import stats
 
-from helpers import corpora, scoring, study, tasks
-from helpers.coreference_scores import coreference_scores
-from helpers.corpora import conversations, dialogues, resolving
+from helpers import corpora, study
+from helpers.corpora import dialogues, resolvers
 from helpers.corpora.dialogues import Dialogue, Event
 from helpers.heads.sites import ADDRESS
-from helpers.measures.agreement import rank_agreement
-from helpers.methods import coreference, injection
-from helpers.methods import injection_tables as tables
-from helpers.methods.injection import MAIN, PLAIN
+from helpers.measures.ranks import rank_agreement
+from helpers.methods import coreference
+from helpers.methods.coreference import tables
+from helpers.methods.coreference.runs import MAIN, PLAIN
+from helpers.runs import tasks
+from helpers.scores import scoring
+from helpers.scores.coreference import coreference_scores
 from helpers.study import StudyError, recipe
+from helpers.world import conversations
 from tests.unit import tiny_injection
 from tests.unit.tiny_injection import SEED
 
@@ -63,7 +66,7 @@ def lossy(pairs, every):
 
 def told_by(rows, *lost):
     """A board whose rows lost each so manieth word of every reference."""
-    pairs = injection.task(next(iter(rows.values()))["run"]).pairs("test")
+    pairs = coreference.runs.task(next(iter(rows.values()))["run"]).pairs("test")
     return Told(rows, [lossy(pairs, every) for every in lost])
 
 
@@ -93,7 +96,7 @@ def heads_by(values, layers=2, kind="encoder"):
 
 def test_a_board_scores_what_is_in_the_store(parts):
     board = tables.Board(tiny_injection.settings(), parts["main"])
-    assert board.written(MAIN) == injection.outputs(parts["main"][MAIN], "test", 1)
+    assert board.written(MAIN) == coreference.runs.outputs(parts["main"][MAIN], "test", 1)
     assert board.split == "test" and board.metrics == [*ROUGE, "events"] and board.known_events
     folder = board.task.folder
     assert board.dialogues == dialogues.read_dialogues(folder / "dialogues" / "test.jsonl")
@@ -122,7 +125,9 @@ def test_natural_dialogues_have_no_events(parts, tmp_path):
     rows = [Dialogue(row.source, row.target, row.words, row.turns) for row in board.dialogues]
     dialogues.write_dialogues(tmp_path / "dialogues" / "test.jsonl", rows)
     board.task = tasks.Task(board.task.kind, board.task.corpus, tmp_path, board.task.source, board.task.target)
-    (tmp_path / "test.jsonl").write_bytes((injection.task(parts["main"][PLAIN]["run"]).folder / "test.jsonl").read_bytes())
+    (tmp_path / "test.jsonl").write_bytes(
+        (coreference.runs.task(parts["main"][PLAIN]["run"]).folder / "test.jsonl").read_bytes()
+    )
     assert board.metrics == ROUGE and not board.known_events and board.statistics(PLAIN).shape == (8, 3)
     assert list(tables.scores(board).metric) == ROUGE
 
@@ -287,7 +292,7 @@ def test_text_is_counted(two):
         "linked words, %": pytest.approx(100 * 8 / 19),
     }  # fmt: skip
     (line,) = tables.text_statistics(two, ["test"], "rule").to_dict("records")
-    rule = resolving.resolver("rule")(COUNTED)
+    rule = resolvers.resolver("rule")(COUNTED)
     assert line["clusters"] == sum(map(len, rule)) / 2 and line["words"] == 9.5
 
 
@@ -300,14 +305,14 @@ def test_a_speaker_counts_once(tmp_path):
 
 
 def test_resolvers_are_scored_against_gold(parts):
-    of = injection.task(parts["main"][PLAIN]["run"])
+    of = coreference.runs.task(parts["main"][PLAIN]["run"])
     names = ["rule", "gold+shuffled", "gold+corrupt:0.5", "gold"]
     table = tables.resolver_scores(of.folder, "test", names).set_index("clusters")
     told = dialogues.read_dialogues(of.folder / "dialogues" / "test.jsonl")
     gold = [row.clusters for row in told]
     systems = {
-        "rule": resolving.resolver("rule")(told), "gold+shuffled": resolving.shuffled(gold, 0),
-        "gold+corrupt:0.5": resolving.corrupt(gold, 0.5, 0), "gold": gold,
+        "rule": resolvers.resolver("rule")(told), "gold+shuffled": resolvers.shuffled(gold, 0),
+        "gold+corrupt:0.5": resolvers.corrupt(gold, 0.5, 0), "gold": gold,
     }  # fmt: skip
     assert list(table) == ["against", "MUC", "B-cubed", "CEAF-e", "CoNLL"] and (table.against == "gold").all()
     for name, system in systems.items():
@@ -358,9 +363,9 @@ def pack(root):
 def test_rules_are_scored_on_what_is_said_in_gum(tmp_path):
     root = pack(tmp_path)
     table = tables.gum_scores(root)
-    (told,) = resolving.gum(root)
+    (told,) = resolvers.gum(root)
     assert told.clusters == (((3, 4), (10, 11)), ((5, 7), (12, 13)))
-    (system,) = resolving.resolver("rule")([told])
+    (system,) = resolvers.resolver("rule")([told])
     assert any((1, 2) in cluster for cluster in system)  # a label, which is no mention of what is said
     said = tuple(c for c in (tuple(m for m in cluster if m[0] not in (1, 8)) for cluster in system) if len(c) > 1)
     wanted = {"clusters": "rule", "against": "GUM, 1 documents", **coreference_scores([said], [told.clusters]).f1.to_dict()}
@@ -369,7 +374,7 @@ def test_rules_are_scored_on_what_is_said_in_gum(tmp_path):
 
 def test_resolvers_of_a_profile(parts, tmp_path, monkeypatch):
     settings = tiny_injection.settings({"coreference.rates": [0.5, 1.0], "coreference.written": ["rule", "gold+corrupt:0.2"]})
-    folder = injection.task(parts["main"][PLAIN]["run"]).folder
+    folder = coreference.runs.task(parts["main"][PLAIN]["run"]).folder
     table = tables.resolvers(settings, folder, "test")
     names = ["rule", "gold+corrupt:0.2", "gold+corrupt:0.5", "gold+corrupt:1", "gold+shuffled"]
     pd.testing.assert_frame_equal(table, tables.resolver_scores(folder, "test", names))
@@ -391,14 +396,14 @@ def test_mentions_are_marked_by_their_cluster(two):
 
 def test_shown_matrices_are_those_of_the_text(parts):
     run = parts["main"][PLAIN]["run"]
-    of = injection.task(run)
+    of = coreference.runs.task(run)
     shown = {}
     for span, place in itertools.product(coreference.SPANS, range(4)):
         words, found = tables.shown_matrices(run, "test", "gold", span, place, 30)
         ids = of.source.encode(of.pairs("test")[place].source)
         assert list(found) == ["full link", "adjacent link", "previous link"] and words == of.source.pieces(ids)[:30]
         for form, title in zip(coreference.FORMS, found, strict=True):
-            links, _ = injection.links_of(run, {"matrix": form, "span": span, "links": "gold"}, ("test",))
+            links, _ = coreference.runs.links_of(run, {"matrix": form, "span": span, "links": "gold"}, ("test",))
             np.testing.assert_array_equal(found[title], links.matrices(torch.tensor([ids]))[0][:30, :30])
             assert (found[title] != np.eye(30)).any()
         shown[span, place] = found["full link"]
@@ -413,7 +418,7 @@ def test_rankings_are_a_column_a_row(parts):
     table = tables.rankings(rows, 6)
     assert list(table) == [PLAIN, MAIN] and len(table) == 9
     for name, one in rows.items():
-        assert table[name].equals(injection.ranking(one["run"], 6).importance)
+        assert table[name].equals(coreference.runs.ranking(one["run"], 6).importance)
 
 
 RANKED = {"one": [1, 2, 3, 9, 8, 7], "same": [10, 20, 30, 3, 2, 1], "turned": [3, 2, 1, 1, 2, 3], "half": [1, 2, 3, 1, 2, 3]}
@@ -465,13 +470,15 @@ def test_masking_curves_begin_at_the_plain_model_and_end_at_no_heads(parts):
 def test_injected_heads_before_and_after(parts):
     rows = parts["main"]
     table = tables.before_after(rows, [MAIN, MASKED], 6)
-    before = injection.ranking(rows[PLAIN]["run"], 6)
+    before = coreference.runs.ranking(rows[PLAIN]["run"], 6)
     assert table.row.tolist() == [MAIN] * 3 + [MASKED] * 3 and (table["heads"] == 3).all()
     for name in (MAIN, MASKED):
         run = rows[name]["run"]
-        after = injection.ranking(run, 6, control=run["control"])
+        after = coreference.runs.ranking(run, 6, control=run["control"])
         lines = table[table.row == name]
-        assert list(zip(lines.kind, lines.layer, lines["head"], strict=True)) == injection.addresses(run["control"]["heads"])
+        assert list(zip(lines.kind, lines.layer, lines["head"], strict=True)) == coreference.runs.addresses(
+            run["control"]["heads"]
+        )
         for line in lines.itertuples():
             for when, scores in (("before", before), ("after", after)):
                 own = scores.loc[line.kind, line.layer]
@@ -505,9 +512,9 @@ def test_gain_against_the_quality_of_clusters(parts):
     links = {MAIN: "gold"} | {name: name.removeprefix(f"{MAIN}, ") for name in quality}
     assert dict(zip(table.row, table.clusters, strict=True)) == links
     folder = board.task.folder
-    gold = injection.clusters_of(folder, "test", "gold")
+    gold = coreference.runs.clusters_of(folder, "test", "gold")
     for name, by in links.items():
-        scored = coreference_scores(injection.clusters_of(folder, "test", by), gold).f1["CoNLL"]
+        scored = coreference_scores(coreference.runs.clusters_of(folder, "test", by), gold).f1["CoNLL"]
         assert (table.conll[table.row == name] == scored).all()
         np.testing.assert_allclose(table.change[table.row == name][:3], (rouge(board, name) - rouge(board, PLAIN)).mean(0))
     assert (table.conll[table.row == MAIN] == 100).all() and table.conll[table.row != MAIN].max() < 100
@@ -528,7 +535,7 @@ def test_changes_by_the_size_of_a_dialogues_largest_cluster(parts):
     rows = {name: parts["main"][name] for name in (PLAIN, MAIN)}
     board = told_by(rows, 9, 40)
     table = tables.by_cluster_size(board, [MAIN], "gold", 2)
-    clusters = injection.clusters_of(board.task.folder, "test", "gold")
+    clusters = coreference.runs.clusters_of(board.task.folder, "test", "gold")
     sizes = np.array([max(map(len, row), default=0) for row in clusters])
     half = sizes <= np.median(sizes)
     assert table.mentions.unique().tolist() == [f"{sizes[part].min()} to {sizes[part].max()}" for part in (half, ~half)]
@@ -586,12 +593,12 @@ def test_what_a_heads_absence_costs(parts):
     alone = tables.ablation(rows, 6)
     assert list(alone) == ["seed 1", "seed 2"]
     for seed, one in rows.items():
-        pd.testing.assert_frame_equal(alone[f"seed {seed}"], injection.ranking(one["run"], 6)[["loss", "low", "high"]])
+        pd.testing.assert_frame_equal(alone[f"seed {seed}"], coreference.runs.ranking(one["run"], 6)[["loss", "low", "high"]])
 
 
 def test_importance_against_what_a_heads_absence_costs(parts):
     board = tables.Board(tiny_injection.settings(), {PLAIN: parts["main"][PLAIN]})
-    scored = injection.ranking(parts["main"][PLAIN]["run"], 6)
+    scored = coreference.runs.ranking(parts["main"][PLAIN]["run"], 6)
     orders = scored.importance.groupby(level="layer").rank(), -scored.nats.rank()
     for loss, within, over in zip(orders, (1, -1), (None, -1), strict=True):
         frame = pd.DataFrame({"loss": loss / 100, "low": loss / 100 - 0.015, "high": 1.0})
@@ -608,10 +615,10 @@ def test_importance_against_what_a_heads_absence_costs(parts):
 
 def test_mentions_beyond_the_cut_are_counted(parts):
     run = parts["main"][MAIN]["run"]
-    folder = injection.task(run).folder
+    folder = coreference.runs.task(run).folder
     table = tables.lost(run, ["dev"]).iloc[0]
     pairs = corpora.read_pairs(folder / "dev.jsonl")
-    clusters = injection.clusters_of(folder, "dev", "gold")
+    clusters = coreference.runs.clusters_of(folder, "dev", "gold")
     sizes = [len(pair.words) for pair in pairs]
     starts = [(start, size) for row, size in zip(clusters, sizes, strict=True) for cluster in row for start, _ in cluster]
     assert table.mentions == len(starts) and table["beyond the cut"] == sum(start >= size for start, size in starts) > 0
@@ -626,16 +633,16 @@ def test_tables_read_only_what_the_study_makes_and_every_ranking_of_it(parts):
     changes = {"coreference.parts": ["selection", "training", "matrices"], "coreference.draws": 1, "coreference.seeds": 1}
     changes |= {"coreference.alone": 2, "coreference.paces": [], "coreference.lengths": []}
     settings = tiny_injection.settings(changes)
-    rows, others = (injection.rows_of(settings, kind, SEED) for kind in injection.TASKS)
+    rows, others = (coreference.runs.rows_of(settings, kind, SEED) for kind in coreference.runs.TASKS)
     boards, since = tables.boards(settings, rows, SEED), len(recipe.read_since(0))
     tables.scores(boards[SEED])
     tables.scores(tables.Board(settings, others["main"]))
     tables.rankings(rows["training"], 6)
     tables.against_ablation(tables.ablation({seed: one.rows[PLAIN] for seed, one in boards.items()}, 6), boards, 6)
-    after = injection.moved(rows)
+    after = coreference.runs.moved(rows)
     assert list(after) == [MAIN, "injected, random", "injected, highest", "injected, lowest, no links"]
     tables.before_after(boards[SEED].rows, list(after), 6)
     found = {folder for folder in recipe.read_since(since) if study.runs() in folder.parents}
-    wanted = list(injection.recipes(settings, SEED))
+    wanted = list(coreference.runs.recipes(settings, SEED))
     assert found <= {one.folder for one in wanted}
-    assert {one.folder for one in wanted if one.kind is injection.RANKING} <= found
+    assert {one.folder for one in wanted if one.kind is coreference.runs.RANKING} <= found

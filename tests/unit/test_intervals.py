@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 from scipy import stats
 
-from helpers import intervals, scoring
+from helpers.scores import intervals, scoring
 from helpers.study import StudyError
 from tests.reference import intervals as slow
 

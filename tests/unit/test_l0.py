@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import torch
 
-from helpers.methods.l0 import HardConcrete, penalty_per_head, per_layer_mean
+from helpers.methods.l0.gates import HardConcrete, penalty_per_head, per_layer_mean
 from helpers.study import StudyError
 from tests.reference import l0 as slow
 

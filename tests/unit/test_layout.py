@@ -10,7 +10,8 @@ import re
 import pandas as pd
 import pytest
 
-from helpers import gallery, redraw, scoreboard, study
+from helpers import study
+from helpers.publish import gallery, redraw, scoreboard
 from helpers.study import StudyError, layout
 
 FIGURES = study.ROOT / "figures"

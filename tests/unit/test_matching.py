@@ -14,8 +14,8 @@ import torch
 from helpers import heads, measures
 from helpers.corpora import Pair, tokens
 from helpers.measures.matching import carried, fingerprints, match
+from helpers.runs.subjects import Subject
 from helpers.study import StudyError
-from helpers.subjects import Subject
 from tests.reference import matching as slow
 from tests.unit.tiny_models import tiny_model
 

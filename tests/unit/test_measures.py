@@ -16,9 +16,9 @@ import torch
 import transformers as hf
 from transformers.pytorch_utils import prune_linear_layer
 
-from helpers import heads, measures, models, subjects
+from helpers import heads, measures, models
 from helpers.corpora import Pair, tokens
-from helpers.measures import report
+from helpers.measures import measured
 from helpers.measures.confidence import Confidence
 from helpers.measures.functions import (
     DIRECTIONS,
@@ -37,6 +37,7 @@ from helpers.measures.functions import (
 )
 from helpers.measures.one_pass import Reducer, one_pass, view
 from helpers.measures.relevance import BySentence, Explained
+from helpers.runs import subjects
 from helpers.study import StudyError
 from tests.reference import measures as slow
 from tests.unit.tiny_models import EOS, FAMILIES, PAD, SEQ2SEQ, VOCABULARY, tiny_model
@@ -842,7 +843,7 @@ def test_roles_of_heads_and_their_counts():
     assert [roles(positional_frame({})).to_dict()[a] for a in head_index()] == [[]] * 8
     one_each = roles(positional_frame(dict.fromkeys(head_index(), 1)))
     assert all(cell == [("positional", "+1")] for cell in one_each)
-    counted = report.count_roles({"a": found, "b": roles(positional_frame({}))})
+    counted = measured.count_roles({"a": found, "b": roles(positional_frame({}))})
     assert counted["a"].to_dict() == {
         "positional": 1, "nsubj": 1, "dobj": 1, "amod": 0, "advmod": 0, "rare": 1, "none": 1, "heads": 4
     }  # fmt: skip
@@ -909,13 +910,13 @@ def test_every_relation_is_held_to_the_papers_rule():
     frame = pd.DataFrame({"layer": [0, 1], "head": [3, 0], "accuracy": [0.5, 0.7], "low": 0.4, "high": 0.9,
                           "baseline": [0.4, 0.75], "offset": 1, "gain": [0.1, -0.05], "gain_low": [0.05, -0.1],
                           "gain_high": [0.15, -0.01], "n": 20, "heads": 8}, index)  # fmt: skip
-    table = report.syntactic_relations({"a": frame, "b": frame}, {t: frame.assign(accuracy=0.2) for t in "ab"})
+    table = measured.syntactic_relations({"a": frame, "b": frame}, {t: frame.assign(accuracy=0.2) for t in "ab"})
     assert table.model.tolist() == ["a", "a", "b", "b"] and table["best at random"].eq(0.2).all()
     assert table[["layer", "head"]].to_numpy().tolist() == [[1, 4], [2, 1]] * 2
     assert table["passes +10"].tolist() == [True, False] * 2 and table["below offset"].tolist() == [False, True] * 2
     names = [f"printed {what}, {text}" for text in ("WMT", "OpenSubtitles") for what in ("accuracy", "offset")]
     assert table.loc[0, names].tolist() == [0.45, 0.35, 0.77, 0.45]
-    counts = report.syntactic_counts(table)
+    counts = measured.syntactic_counts(table)
     assert counts.loc["all models"].tolist() == [4, 2, 0, 2, 2]
     assert counts.loc["printed, WMT", ["of", "pass +10", "below offset"]].tolist() == [8, 5, 0]
     assert counts.loc["printed, OpenSubtitles", "pass +10"] == 4  # nine of sixteen in all
@@ -924,7 +925,7 @@ def test_every_relation_is_held_to_the_papers_rule():
 def test_the_best_positional_head_of_each_kind():
     index = pd.MultiIndex.from_tuples([("encoder", 0, 0), ("encoder", 1, 2), ("cross", 0, 1)], names=["kind", "layer", "head"])
     frame = pd.DataFrame({"offset": 1, "score": [0.3, 0.8, 0.5], "low": 0.2, "high": 0.9}, index)
-    table = report.positional_table({"a": {"positional": frame}}, {"a": {"positional": frame.assign(score=[0.2, 0.1, 0.4])}})
+    table = measured.positional_table({"a": {"positional": frame}}, {"a": {"positional": frame.assign(score=[0.2, 0.1, 0.4])}})
     row = table.loc["a", "encoder"]
     assert (row.layer, row["head"], row.score, row["best at random"], row.heads) == (2, 3, 0.8, 0.2, 2)
     assert table.loc["a", "cross"]["best at random"] == 0.4
@@ -947,11 +948,11 @@ def test_table_1_prints_the_papers_numbers():
     frame = syntactic_frame({(1, 0): {(r, d): 0.75 for r in RELATIONS for d in DIRECTIONS}})
     random_frame = syntactic_frame({(0, 1): {(r, d): 0.15 for r in RELATIONS for d in DIRECTIONS}})
     found = {subject.title: {"syntactic": frame} for subject in subjects}
-    best = report.best_of_all(subjects, found, {subject.title: {"syntactic": random_frame} for subject in subjects})
+    best = measured.best_of_all(subjects, found, {subject.title: {"syntactic": random_frame} for subject in subjects})
     assert len(best) == 16 and (best.untrained == 0.15).all()
     assert (best["layer"] == 2).all() and (best["head"] == 1).all()  # as people count
     assert best.set_index(["model", "relation", "direction"]).chance["EN-DE news", "dobj", UP] == 0.25
-    table = report.table_1(best)
+    table = measured.table_1(best)
     assert table.shape == (8, 2 * 3 + 4)
     assert table.index.tolist() == [(r, LABELS[r, d]) for r in RELATIONS for d in DIRECTIONS]
     assert table["EN-RU news"].columns.tolist() == ["best", "held out", "base"]
@@ -970,12 +971,12 @@ def test_table_1_prints_the_papers_numbers():
     for key, row in printed.items():
         assert tuple(table.loc[key].iloc[-4:].astype(int)) == row
     # a relation that no model has is no row
-    assert report.table_1(best[best.relation != "dobj"]).shape == (6, 10)
+    assert measured.table_1(best[best.relation != "dobj"]).shape == (6, 10)
 
 
 def test_the_table_of_rare_heads():
     found = {"a": {"rare": rare_frame_of([0.2, 0.7, 0.1, 0.3])}, "b": {"rare": rare_frame_of([math.nan] * 4)}}
-    table = report.rare_table(found, {title: {"rare": rare_frame_of([0.2, 0.25, 0.1, 0.0])} for title in found})
+    table = measured.rare_table(found, {title: {"rare": rare_frame_of([0.2, 0.25, 0.1, 0.0])} for title in found})
     assert table.loc["a", ["layer", "head", "two rarest", "best at random", "chance, two"]].tolist() == [
         1, 2, 0.7, 0.25, 0.2
     ]  # fmt: skip
@@ -1018,7 +1019,7 @@ def subject():
 
 
 def test_one_pass_over_a_subject(subject):
-    found = report.measure(subject, subject.model, 20)
+    found = measured.measure(subject, subject.model, 20)
     assert set(found) == {"positional", "syntactic", "rare", "alignment"}
     assert len(found["positional"]) == 12 and len(found["rare"]) == 4 and len(found["alignment"]) == 4
     assert len(found["syntactic"]) == 4 * 8
@@ -1034,14 +1035,14 @@ def test_one_pass_over_a_subject(subject):
     one_pass(subject.model, batches, lengths)
     words = [len(row) - 1 for row in subject.encoded.source]
     assert lengths.per_sentence(("encoder",))[:, 0, :, 0].sum(-1).tolist() == words
-    untrained = report.measure(subject, subject.untrained, 20)
-    best = report.best_of_all([subject], {subject.title: found}, {subject.title: untrained})
-    assert report.table_1(best).shape == (8, 7)
+    untrained = measured.measure(subject, subject.untrained, 20)
+    best = measured.best_of_all([subject], {subject.title: found}, {subject.title: untrained})
+    assert measured.table_1(best).shape == (8, 7)
 
 
 def test_examples(subject):
-    found = report.measure(subject, subject.model, 5)
-    shown = report.examples(subject, found, words=(7, 12))
+    found = measured.measure(subject, subject.model, 5)
+    shown = measured.examples(subject, found, words=(7, 12))
     titles = [example["title"].split()[0] for example in shown]
     assert titles[0] == "positional" and sorted(titles[1:-1]) == sorted(RELATIONS) and titles[-1] == "rare"
     eos = subject.model.config.eos_token_id
@@ -1064,10 +1065,10 @@ def test_examples(subject):
 
 
 def test_confidence_and_functions_in_one_pass(subject):
-    confident, functions = report.confidence_and_functions(subject, 20)
+    confident, functions = measured.confidence_and_functions(subject, 20)
     alone = measures.confidence(subject.model, subject.batches())
     pd.testing.assert_series_equal(confident.confidence, alone)
-    found = report.measure(subject, subject.model, 5)
+    found = measured.measure(subject, subject.model, 5)
     assert functions.tolist() == roles(*(found[name] for name in ("positional", "syntactic", "rare"))).tolist()
 
 
@@ -1083,7 +1084,7 @@ def test_relevance_columns_normalise_each_rule_in_its_ways():
     heads = shares([0, 0]).index
     values = np.array([[1.0, 3.0], [2.0, -1.0]])
     found = {rule: Explained(heads, values, np.array([0, 0]), rule) for rule in ("alpha_beta", "cp")}
-    columns = report.relevance_columns(found)
+    columns = measured.relevance_columns(found)
     assert list(columns) == ["alpha_beta", "cp step", "cp ratio"]
     assert columns["cp step"].tolist() == pytest.approx([(0.25 + 2) / 2, (0.75 - 1) / 2])
     assert columns["cp ratio"].tolist() == pytest.approx([3 / 5, 2 / 5])
@@ -1093,9 +1094,9 @@ def test_conditioning():
     heads = shares([0, 0], [0, 0]).index
     bad = Explained(heads, np.array([[1.0, -3.0, 1.0, 1.0], [1.0, 1.0, 2.0, -1.999]]), np.array([0, 1]), "cp")
     good = Explained(heads, np.array([[1.0, 3.0, 1.0, 1.0]]), np.array([0]), "cp")
-    table = report.conditioning({"a": {"cp": bad}, "b": {"cp": good}, "fresh": {"cp": good}})
+    table = measured.conditioning({"a": {"cp": bad}, "b": {"cp": good}, "fresh": {"cp": good}})
     assert table.loc[("a", "cp", "encoder", 0)].tolist() == pytest.approx([0.5, 0, 1.5, 2])
-    short = report.worst_conditioning(table, "fresh")
+    short = measured.worst_conditioning(table, "fresh")
     assert short.loc[("trained models", "cp", "encoder")].tolist() == pytest.approx([0.5 / 4, 0.5 / 4, 2000])
     assert short.loc[("fresh", "cp", "encoder")].tolist() == pytest.approx([0, 0, 0.75])
 
@@ -1110,7 +1111,7 @@ def test_dominance_is_of_magnitudes():
     heads = shares([0.0] * 2, [0.0] * 2).index
     signed = by_sentence([[1.0, -2.0, 3.0, 3.0], [0.0, -1.0, 1.0, 1.0], [2.0, 3.0, 1.0, 2.0]], heads, "cp")
     random = by_sentence([[1.0, 3.0, 1.0, 1.0]], heads, "cp")
-    table = report.dominance({"a": {"cp": signed}}, {"cp": random}, repeats=200)
+    table = measured.dominance({"a": {"cp": signed}}, {"cp": random}, repeats=200)
     assert table.index.tolist() == [("a", 1, "cp"), ("a", 2, "cp")]  # magnitudes of the sums 3 and 0, 5 and 6
     columns = ["heads", "largest", "two_largest", "even", "effective", "at random", "gap"]
     assert table.loc[("a", 1, "cp"), columns].tolist() == pytest.approx([2, 1, 1, 0.5, 1, 0.75, 0.25])
@@ -1130,7 +1131,7 @@ def test_relevance_goes_with_confidence_by_every_rule():
     explained = {t: {r: by_sentence(up, heads, r) for r in ("alpha_beta", "cp")} for t in ("a", "b")}
     sure = {"a": shares([0.1, 0.2, 0.3, 0.4]), "b": shares([0.4, 0.3, 0.2, 0.1])}
     untrained = {rule: by_sentence(down, heads, rule) for rule in ("alpha_beta", "cp")}
-    table = report.relevance_and_confidence(explained, sure, untrained, sure["a"], repeats=20)
+    table = measured.relevance_and_confidence(explained, sure, untrained, sure["a"], repeats=20)
     found = table.set_index(["model", "weights", "rule", "normalised"]).rho.sort_index()
     assert set(found.index.droplevel([0, 1])) == {("alpha_beta", "step"), ("cp", "step"), ("cp", "ratio")} and len(found) == 12
     assert found["a", "trained"].eq(1).all() and found["b", "trained"].eq(-1).all() and found["a", "random"].eq(-1).all()
@@ -1141,33 +1142,33 @@ def test_relevance_goes_with_confidence_by_every_rule():
 def test_effects_that_differ_from_zero():
     heads = shares([0.0] * 4).index
     frame = pd.DataFrame({"loss": [3.0, -3.0, 2.1, 0.5], "low": [1, -4, 0.1, -0.5], "high": [5, -2, 4.1, 1.5]}, heads)
-    found = report.effects_that_differ({("a", 1): frame, ("b", 1): frame.assign(low=-9.0, high=9.0)})
+    found = measured.effects_that_differ({("a", 1): frame, ("b", 1): frame.assign(low=-9.0, high=9.0)})
     row = found.loc[("a", 1, "encoder")]
     assert (row.heads, row.differ, row.differ_holm, row.share, row.shown) == (4, 3, 2, 0.75, True)
     assert found.loc[("b", 1, "encoder"), ["differ", "shown"]].tolist() == [0, False]
-    assert report.shown(found, "encoder", ["a"]) and not report.shown(found, "encoder")
+    assert measured.shown(found, "encoder", ["a"]) and not measured.shown(found, "encoder")
 
 
 def test_people_count_from_one():
     table = shares([0.1, 0.2], [0.3]).to_frame("value")
-    assert report.from_one(table).index.tolist() == [("encoder", 1, 1), ("encoder", 1, 2), ("encoder", 2, 1)]
-    flat = report.from_one(pd.DataFrame({"layer": [0], "head": [3], "count": [5]}))
+    assert measured.from_one(table).index.tolist() == [("encoder", 1, 1), ("encoder", 1, 2), ("encoder", 2, 1)]
+    flat = measured.from_one(pd.DataFrame({"layer": [0], "head": [3], "count": [5]}))
     assert flat.to_dict("records") == [{"layer": 1, "head": 4, "count": 5}]
 
 
 def test_truth_is_compared_within_layers_over_all_models():
     truths = {"a": shares([1.0, 2.0, 3.0], [30.0, 10.0, 20.0]), "b": shares([5.0, 4.0, 6.0])}
     same = {title: pd.DataFrame({"same": 2 * truth, "against": -truth}) for title, truth in truths.items()}
-    table = report.truth_agreement(truths, same)
+    table = measured.truth_agreement(truths, same)
     assert table.rho.to_dict() == pytest.approx({"same": 1, "against": -1})
     assert table.heads.tolist() == [9, 9]
-    one = report.truth_agreement({"b": truths["b"]}, same)  # measures of models without a truth do not count
+    one = measured.truth_agreement({"b": truths["b"]}, same)  # measures of models without a truth do not count
     assert one.heads.tolist() == [3, 3]
     shifted = {
         title: table + np.where(table.index.get_level_values("layer") == 1, -100.0, 0.0)[:, None]
         for title, table in same.items()
     }
-    assert report.truth_agreement(truths, shifted).rho["same"] == pytest.approx(1)  # the level of a layer does not count
+    assert measured.truth_agreement(truths, shifted).rho["same"] == pytest.approx(1)  # the level of a layer does not count
 
 
 def test_no_dev_sentences_to_measure_on_is_one_sentence():

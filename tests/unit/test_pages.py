@@ -12,7 +12,8 @@ from urllib.parse import unquote
 
 import pytest
 
-from helpers import pages, study
+from helpers import study
+from helpers.publish import pages
 from helpers.study import StudyError
 
 ROOT = study.ROOT

@@ -8,8 +8,9 @@ from collections import Counter
 
 import pytest
 
-from helpers import plan, study, subjects, training
-from helpers.methods import grouped
+from helpers import plan, study
+from helpers.methods import grouping
+from helpers.runs import subjects, training
 from helpers.study import Kind, Need, StudyError, published
 
 
@@ -240,7 +241,7 @@ def test_a_file_that_holds_no_job(held, said, tmp_path, capsys):
 def test_work_grows_with_steps_tokens_and_weights():
     spec = run().spec
     units = plan.work("model", spec)
-    assert units == 100 * 50 * (grouped.weights(spec["model"]) + 32 * 300)
+    assert units == 100 * 50 * (grouping.runs.weights(spec["model"]) + 32 * 300)
     assert plan.work("model", run(200).spec) == 2 * units
     assert plan.work("model", run(width=64).spec) > 2 * units
     started = {"training": spec["training"], "start": {"start": spec}}

@@ -19,7 +19,8 @@ import yaml
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
-from helpers import gallery, study
+from helpers import study
+from helpers.publish import gallery
 from helpers.study import published
 
 ROOT = study.ROOT

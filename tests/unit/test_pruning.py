@@ -14,10 +14,11 @@ import torch
 from tokenizers.processors import TemplateProcessing
 from transformers import MarianConfig, MarianMTModel, PreTrainedTokenizerFast
 
-from helpers import corpora, heads, measures, study, subjects, tasks, training
+from helpers import corpora, heads, measures, study
 from helpers.corpora import tokens
 from helpers.heads import KINDS
-from helpers.methods import pruning
+from helpers.methods import l0
+from helpers.runs import subjects, tasks, training
 from helpers.study import StudyError
 from tests.unit import tiny_sweep
 
@@ -51,7 +52,7 @@ def counts(kept, kind):
 
 def removed_of(run, whole):
     """Addresses of the heads that a run removed."""
-    kept = pruning.retained(run)
+    kept = l0.runs.retained(run)
     return {address for address in heads.index(whole) if address[2] not in kept[address[:2]]}
 
 
@@ -118,12 +119,12 @@ def test_which_models_are_swept():
     names = list(subjects.CONTROLLED)
 
     def swept(profile, **changes):
-        sweeps = pruning.sweeps(study.settings(profile, {f"pruning.{k}": v for k, v in changes.items()}), names, 1)
+        sweeps = l0.runs.sweeps(study.settings(profile, {f"pruning.{k}": v for k, v in changes.items()}), names, 1)
         return [(sweep["name"], len(sweep["kinds"])) for sweep in sweeps]
 
     assert swept("tiny") == [("ru-news", 1), ("ru-subtitles", 1), ("ru-news", 3)]
     assert swept("laptop") == [("ru-news", 1), ("ru-subtitles", 1), (DEEP, 3)]
-    few = pruning.sweeps(study.settings("laptop", {"pruning.rivals": 1}), names, 1)
+    few = l0.runs.sweeps(study.settings("laptop", {"pruning.rivals": 1}), names, 1)
     assert [any(run["method"]["name"] == "map" for run in sweep["runs"].values()) for sweep in few] == [True, False, False]
     assert [any(run["method"]["name"] == "scratch" for run in sweep["runs"].values()) for sweep in few] == [False, False, True]
     found = swept("laptop", languages=2, all_kinds=2)
@@ -149,7 +150,7 @@ def test_siblings():
         subjects.spec(laptop, "ru-news+shallow", 1)
     with pytest.raises(StudyError, match="shallow"):
         study.settings("laptop", {"pruning.siblings": ["shallow"]})
-    swept = pruning.sweeps(study.settings("laptop", {"pruning.siblings": ["deep-decoder"]}), ["ru-news"], 1)
+    swept = l0.runs.sweeps(study.settings("laptop", {"pruning.siblings": ["deep-decoder"]}), ["ru-news"], 1)
     assert [(sweep["name"], len(sweep["kinds"])) for sweep in swept] == [("ru-news", 1), (DEEP, 1), (DEEP, 3)]
 
 
@@ -157,12 +158,12 @@ def keys(changes=None):
     """Keys of what is read of both sweeps by name, but for what models put out."""
     found = {}
     for which, sweep in tiny_sweep.sweeps(changes).items():
-        found |= {f"{which}: {name}": pruning.run(run).key for name, run in sweep["runs"].items()}
-        found |= {f"{which}: {one.kind.name}": one.key for one in pruning.recipes(sweep) if one.kind in OF_HEADS}
+        found |= {f"{which}: {name}": l0.runs.run(run).key for name, run in sweep["runs"].items()}
+        found |= {f"{which}: {one.kind.name}": one.key for one in l0.runs.recipes(sweep) if one.kind in OF_HEADS}
     return found
 
 
-OF_HEADS, SHOT = (pruning.SCORES, pruning.ONE_SHOT), "removed at once"
+OF_HEADS, SHOT = (l0.runs.SCORES, l0.runs.ONE_SHOT), "removed at once"
 LIKE = ["gradual", "L0's heads", "random", "confidence", "scratch", SHOT]
 EACH = ["control", "floor", "L0", *LIKE]
 
@@ -198,13 +199,13 @@ def test_keys_change_with_what_a_run_depends_on(changes, changed):
 def test_what_is_read_of_a_sweep():
     """Every run, what its model and the one before pruning put out, and of encoder heads what is removed at once."""
     for which, sweep in tiny_sweep.sweeps().items():
-        found = list(pruning.recipes(sweep))
-        runs = [one.spec for one in found if one.kind == pruning.PRUNED]
+        found = list(l0.runs.recipes(sweep))
+        runs = [one.spec for one in found if one.kind == l0.runs.PRUNED]
         assert runs == list(sweep["runs"].values())
         assert [one.spec["run"] for one in found if one.kind == tasks.OUTPUTS] == [sweep["start"], *runs]
         more = OF_HEADS if which == "encoder" else ()
-        assert tuple(one.kind for one in found if one.kind not in (pruning.PRUNED, tasks.OUTPUTS)) == more
-        assert list(pruning.recipes(sweep, at_once=False)) == found[: len(found) - len(more)]
+        assert tuple(one.kind for one in found if one.kind not in (l0.runs.PRUNED, tasks.OUTPUTS)) == more
+        assert list(l0.runs.recipes(sweep, at_once=False)) == found[: len(found) - len(more)]
 
 
 def test_what_runs_need():
@@ -213,21 +214,21 @@ def test_what_runs_need():
     start, runs = sweeps["encoder"]["start"], sweeps["encoder"]["runs"]
     whole = {corpora.recipe(start["corpus"]): True, training.trained(start): True}  # with its training text
     read = {corpora.recipe(start["corpus"]): False, training.trained(start): True}
-    like, scores = {pruning.run(runs["L0 0.03"]): False}, {pruning.scored(start, 4): False}
+    like, scores = {l0.runs.run(runs["L0 0.03"]): False}, {l0.runs.scored(start, 4): False}
     wanted = {
         **dict.fromkeys(("control", "floor", "L0 0.003", "L0, half-open start, 0.03"), whole),
         **dict.fromkeys(("gradual 0.03", "random 0.03", "random 0.03 #2"), whole | like),
         "confidence 0.03": whole | like | scores,
     }
     for name, needs in wanted.items():
-        assert dict(pruning.run(runs[name]).needs) == needs, name
-        assert dict(tasks.put_out(pruning.run(runs[name]), 1).needs) == {pruning.run(runs[name]): True}
-    gated = {pruning.run(run): False for run in runs.values() if run["method"]["name"] == "l0"}
-    assert dict(pruning.removed_at_once(sweeps["encoder"]).needs) == read | scores | gated and len(gated) == 5
-    assert dict(pruning.scored(start, 4).needs) == read
+        assert dict(l0.runs.run(runs[name]).needs) == needs, name
+        assert dict(tasks.put_out(l0.runs.run(runs[name]), 1).needs) == {l0.runs.run(runs[name]): True}
+    gated = {l0.runs.run(run): False for run in runs.values() if run["method"]["name"] == "l0"}
+    assert dict(l0.runs.removed_at_once(sweeps["encoder"]).needs) == read | scores | gated and len(gated) == 5
+    assert dict(l0.runs.scored(start, 4).needs) == read
     scratch = sweeps["all"]["runs"]["scratch 0.03"]
-    assert dict(pruning.run(scratch).needs) == {**whole, training.trained(start): False} | {
-        pruning.run(scratch["method"]["like"]): False
+    assert dict(l0.runs.run(scratch).needs) == {**whole, training.trained(start): False} | {
+        l0.runs.run(scratch["method"]["like"]): False
     }
 
 
@@ -236,7 +237,7 @@ def test_what_runs_need():
 
 @pytest.mark.parametrize("name", ENCODER)
 def test_encoder_runs_leave_everything_but_the_encoders_layers_as_it_was(swept, name):
-    before, after = start_of(swept["encoder"]).model.state_dict(), pruning.load(swept["encoder"]["runs"][name]).state_dict()
+    before, after = start_of(swept["encoder"]).model.state_dict(), l0.runs.load(swept["encoder"]["runs"][name]).state_dict()
     assert before.keys() == after.keys()
     trained = {n for n in before if before[n].shape != after[n].shape or not torch.equal(before[n], after[n])}
     layers = {n for n in before if n.startswith(("model.encoder.layers.", "model.encoder.layer_norm."))}
@@ -248,7 +249,7 @@ def test_encoder_runs_leave_everything_but_the_encoders_layers_as_it_was(swept, 
 
 @pytest.mark.parametrize("name", EVERY)
 def test_runs_over_all_kinds_train_everything(swept, name):
-    before, model = start_of(swept["all"]).model.state_dict(), pruning.load(swept["all"]["runs"][name])
+    before, model = start_of(swept["all"]).model.state_dict(), l0.runs.load(swept["all"]["runs"][name])
     trained = {n for n, p in model.named_parameters() if before[n].shape != p.shape or not torch.equal(before[n], p)}
     learned = {n for n, _ in model.named_parameters() if "embed_positions" not in n and not n.endswith("k_proj.bias")}
     assert learned <= trained and "model.shared.weight" in learned  # positions are sines, which nobody learns
@@ -258,11 +259,11 @@ def test_runs_over_all_kinds_train_everything(swept, name):
 def test_stored_models_are_ready_to_use(swept):
     for sweep in swept.values():
         for name, run in sweep["runs"].items():
-            model = pruning.load(run)
+            model = l0.runs.load(run)
             assert not model.training and all(p.requires_grad or "embed_positions" in n for n, p in model.named_parameters())
             # gates are gone and leave nothing behind
             assert not any("scaled" in n or "kept" in n or "open" in n for n in model.state_dict()), name
-            assert pruning.retained(run) == heads.kept(model), name
+            assert l0.runs.retained(run) == heads.kept(model), name
 
 
 # --- which heads are left --------------------------------------------------------------------------------------------
@@ -272,7 +273,7 @@ def test_heads_that_are_left(swept):
     whole = start_of(swept["encoder"]).model
     for sweep in swept.values():
         runs, every = sweep["runs"], len(heads.index(whole, tuple(sweep["kinds"])))
-        kept = {name: pruning.retained(run) for name, run in runs.items()}
+        kept = {name: l0.runs.retained(run) for name, run in runs.items()}
         assert kept["control"] == heads.kept(whole)
         number = {name: sum(counts(left, kind) for kind in sweep["kinds"]) for name, left in kept.items()}
         assert 0 < number["L0 0.03"] < every, "choose a price that closes some heads: the tests need it"
@@ -294,7 +295,7 @@ def test_l0_removes_the_heads_whose_gates_closed(swept):
         whole = start_of(sweep).model
         for name, run in sweep["runs"].items():
             if run["method"]["name"] == "l0":
-                trace = pd.read_csv(pruning.run(run).results / "trace.csv", index_col=0, header=[0, 1, 2])
+                trace = pd.read_csv(l0.runs.run(run).results / "trace.csv", index_col=0, header=[0, 1, 2])
                 assert trace.index.tolist() == list(range(9)), name
                 last = {(kind, int(layer), int(head)): a for (kind, layer, head), a in trace.iloc[-1].items()}
                 assert list(last) == list(heads.index(whole, tuple(run["kinds"])))
@@ -310,29 +311,29 @@ def test_cut_runs_remove_the_heads_of_least_worth(swept):
     count = len(removed_of(runs["L0 0.03"], whole))
     for name in ("random 0.03", "random 0.03 #2", "confidence 0.03"):
         method = runs[name]["method"]
-        worth = pruning.worth(sweep["start"], 4, method["by"], method["draw"], ("encoder",))
+        worth = l0.runs.worth(sweep["start"], 4, method["by"], method["draw"], ("encoder",))
         assert list(worth.index) == list(heads.index(whole, ("encoder",)))
-        assert removed_of(runs[name], whole) == set(pruning.least(worth, count)) == set(worth.nsmallest(count).index)
-    assert pruning.retained(runs["random 0.03"]) != pruning.retained(runs["random 0.03 #2"])
+        assert removed_of(runs[name], whole) == set(l0.runs.least(worth, count)) == set(worth.nsmallest(count).index)
+    assert l0.runs.retained(runs["random 0.03"]) != l0.runs.retained(runs["random 0.03 #2"])
 
 
 def test_random_draws(swept):
     start = swept["encoder"]["start"]
-    draws = [pruning.worth(start, 4, "random", draw, KINDS) for draw in (0, 0, 1)]
+    draws = [l0.runs.worth(start, 4, "random", draw, KINDS) for draw in (0, 0, 1)]
     assert draws[0].equals(draws[1]) and draws[0].nunique() == 24 and not np.isclose(draws[0], draws[2]).any()
-    few = pruning.worth(start, 4, "random", 0, ("encoder", "cross"))
+    few = l0.runs.worth(start, 4, "random", 0, ("encoder", "cross"))
     assert list(few.index) == [address for address in draws[0].index if address[0] != "decoder"]
 
 
 def test_of_equals_the_first_heads_go():
     table = pd.Series([1.0, 0.0, 2.0, 0.0, 1.0, 0.0], pd.MultiIndex.from_product([["encoder"], [0, 1], [0, 1, 2]]))
-    assert pruning.least(table, 0) == []
-    assert pruning.least(table, 4) == [("encoder", 0, 1), ("encoder", 1, 0), ("encoder", 1, 2), ("encoder", 0, 0)]
+    assert l0.runs.least(table, 0) == []
+    assert l0.runs.least(table, 4) == [("encoder", 0, 1), ("encoder", 1, 0), ("encoder", 1, 2), ("encoder", 0, 0)]
 
 
 def test_scores_are_those_of_the_measures(swept):
-    subject, found = start_of(swept["encoder"]), pruning.scores(swept["encoder"]["start"], 4)
-    assert list(found) == list(pruning.CRITERIA) and list(found.index) == list(heads.index(subject.model))
+    subject, found = start_of(swept["encoder"]), l0.runs.scores(swept["encoder"]["start"], 4)
+    assert list(found) == list(l0.runs.CRITERIA) and list(found.index) == list(heads.index(subject.model))
     assert np.isfinite(found).all(axis=None)
     few = subject.batches(4096, 4)
     wanted = {
@@ -352,11 +353,11 @@ def test_losses_are_those_of_the_stored_model(swept):
     for sweep in swept.values():
         dev, rounded = start_of(sweep).batches(4 * 1024, 16), set()
         for name, run in sweep["runs"].items():
-            folder = pruning.run(run).results
+            folder = l0.runs.run(run).results
             history, losses = pd.read_csv(folder / "history.csv"), study.read_json(folder / "losses.json")
             scratch, gates = run["method"]["name"] == "scratch", run["method"]["name"] == "l0"
             assert history.step.tolist() == ([75, 150] * scratch + list(range(1, 9)))
-            assert losses["dev_loss"] == pytest.approx(training.dev_loss(pruning.load(run), dev), abs=1e-7), name
+            assert losses["dev_loss"] == pytest.approx(training.dev_loss(l0.runs.load(run), dev), abs=1e-7), name
             loss = history.dev_loss.iloc[-1]
             assert losses["dev_loss"] == pytest.approx(loss, abs=1e-3), name
             rounded.add(abs(losses["dev_loss"] - loss) > 1e-6)
@@ -367,17 +368,17 @@ def test_losses_are_those_of_the_stored_model(swept):
 
 def test_removing_at_once(swept):
     sweep = swept["encoder"]
-    subject, shot = start_of(sweep), pruning.one_shot(sweep)
+    subject, shot = start_of(sweep), l0.runs.one_shot(sweep)
     ways = shot.groupby(["by", "draw"], sort=False).size()
-    assert list(ways.index) == [(by, 0) for by in pruning.CRITERIA] + [("random", 0), ("random", 1)]
-    kept = {sum(map(len, pruning.retained(run).values())) for run in sweep["runs"].values() if run["method"]["name"] == "l0"}
+    assert list(ways.index) == [(by, 0) for by in l0.runs.CRITERIA] + [("random", 0), ("random", 1)]
+    kept = {sum(map(len, l0.runs.retained(run).values())) for run in sweep["runs"].values() if run["method"]["name"] == "l0"}
     assert set(ways) == {len(kept)}
     dev = list(subject.batches(first=16))
     for (by, draw), rows in shot.groupby(["by", "draw"]):
-        worth = pruning.worth(sweep["start"], 4, by, draw, ("encoder",))
+        worth = l0.runs.worth(sweep["start"], 4, by, draw, ("encoder",))
         for row, left in zip(rows.itertuples(), sorted(kept), strict=True):
             assert list(row.translations) == ["test"] and len(row.translations["test"]) == 32
-            with heads.gate(subject.model, dict.fromkeys(pruning.least(worth, 24 - left), 0.0)):
+            with heads.gate(subject.model, dict.fromkeys(l0.runs.least(worth, 24 - left), 0.0)):
                 assert row.dev_loss == pytest.approx(training.dev_loss(subject.model, dev), abs=1e-5)
     assert shot.dev_loss.nunique() > 5
 
@@ -385,25 +386,25 @@ def test_removing_at_once(swept):
 def test_l0s_own_heads_are_cut_first_and_those_left_are_trained(swept):
     run = swept["encoder"]["runs"]["L0's heads 0.03"]
     like = run["method"]["like"]
-    assert pruning.retained(run) == pruning.retained(like) and 0 < counts(pruning.retained(run), "encoder") < 8
-    model, kept = start_of(swept["encoder"]).model, pruning.retained(like)
+    assert l0.runs.retained(run) == l0.runs.retained(like) and 0 < counts(l0.runs.retained(run), "encoder") < 8
+    model, kept = start_of(swept["encoder"]).model, l0.runs.retained(like)
     gone = [(kind, layer, head) for kind, layer, head in heads.index(model) if head not in kept[kind, layer]]
     cut = heads.remove(copy.deepcopy(model), gone)
-    before, after = cut.state_dict(), pruning.load(run).state_dict()
+    before, after = cut.state_dict(), l0.runs.load(run).state_dict()
     assert before.keys() == after.keys()
     moved = {name for name in before if not torch.equal(before[name], after[name])}
     assert moved and all(name.startswith("model.encoder.layer") for name in moved)  # all else is frozen
 
 
 def test_removing_at_once_counts_heads_as_l0_does(swept):
-    """Of the kinds in question, as `helpers.methods.curves.quality` counts them: both stand on one axis."""
+    """Of the kinds in question, as `helpers.methods.l0.tables.quality` counts them: both stand on one axis."""
     sweep = swept["encoder"]
-    wanted = {counts(pruning.retained(run), "encoder") for run in sweep["runs"].values() if run["method"]["name"] == "l0"}
-    assert set(pruning.one_shot(sweep).heads) == wanted
+    wanted = {counts(l0.runs.retained(run), "encoder") for run in sweep["runs"].values() if run["method"]["name"] == "l0"}
+    assert set(l0.runs.one_shot(sweep).heads) == wanted
 
 
 def test_what_models_put_out(swept):
-    run, subject = pruning.run(swept["encoder"]["runs"]["L0 1"]), start_of(swept["encoder"])
+    run, subject = l0.runs.run(swept["encoder"]["runs"]["L0 1"]), start_of(swept["encoder"])
     sources = [pair.source for pair in subject.pairs("test")]
     wanted = training.translate(training.stored(run), sources, subject.source, subject.target, 1)
     assert tasks.outputs(run, "test", 1) == wanted != subject.translations("test", 1)
@@ -411,7 +412,7 @@ def test_what_models_put_out(swept):
 
 def test_other_seeds_are_other_runs(swept):
     run = swept["encoder"]["runs"]["L0 0.03"]
-    first, other = ((pruning.run(one).results / "trace.csv").read_bytes() for one in (run, run | {"seed": 1001}))
+    first, other = ((l0.runs.run(one).results / "trace.csv").read_bytes() for one in (run, run | {"seed": 1001}))
     assert first != other
 
 
@@ -428,23 +429,23 @@ def test_prices_below_zero(penalty):
 @pytest.mark.parametrize("penalty", ["a", None, [0.1]])
 def test_prices_that_are_no_numbers(penalty):
     with pytest.raises(StudyError, match="price of an open gate"):
-        pruning.run_spec(tiny_sweep.settings(), {"training": {}}, ("encoder",), {"name": "l0", "penalty": penalty}, 1)
+        l0.runs.run_spec(tiny_sweep.settings(), {"training": {}}, ("encoder",), {"name": "l0", "penalty": penalty}, 1)
 
 
 def test_a_method_that_there_is_not():
     with pytest.raises(StudyError, match="magic"):
-        pruning.run_spec(tiny_sweep.settings(), {"training": {}}, ("encoder",), {"name": "magic"}, 1)
+        l0.runs.run_spec(tiny_sweep.settings(), {"training": {}}, ("encoder",), {"name": "magic"}, 1)
 
 
 def test_kinds_that_there_are_not():
     for kinds, said in ((("encoders",), "'encoders'"), (("encoder", "self"), "'self'"), ((), "''")):
         with pytest.raises(StudyError, match=f"attention kind {said}"):
-            pruning.run_spec(tiny_sweep.settings(), {"training": {}}, kinds, {"name": "none"}, 1)
+            l0.runs.run_spec(tiny_sweep.settings(), {"training": {}}, kinds, {"name": "none"}, 1)
 
 
 def test_a_criterion_that_there_is_not(swept):
     with pytest.raises(StudyError, match="luck"):
-        pruning.worth(swept["encoder"]["start"], 4, "luck", 0, ("encoder",))
+        l0.runs.worth(swept["encoder"]["start"], 4, "luck", 0, ("encoder",))
     with pytest.raises(StudyError, match="luck"):  # before anything is trained
         tiny_sweep.sweeps({"pruning.criteria": ["luck"]})
 
@@ -474,7 +475,7 @@ def checkpoint(swept, tmp_path_factory):
 def pretrained_sweeps(checkpoint):
     few = {"pruning.penalties": [1.0], "pruning.penalties_all": [1.0], "pruning.compared": [1.0],
            "pruning.criteria": ["confidence"], "pruning.variants": False}  # fmt: skip
-    return pruning.sweeps(tiny_sweep.settings(few), [tiny_sweep.NAME], 1, str(checkpoint))
+    return l0.runs.sweeps(tiny_sweep.settings(few), [tiny_sweep.NAME], 1, str(checkpoint))
 
 
 def test_a_pretrained_model_is_known_by_its_files(checkpoint, tmp_path):
@@ -496,16 +497,16 @@ def test_a_pretrained_model_can_be_swept(checkpoint, swept):
     assert list(encoder["runs"]) == ["control", "floor", "L0 1", "L0's heads 1", "gradual 1", "confidence 1"]
     assert list(every["runs"]) == ["control", "L0 1"]  # how it was trained is not known: nothing from scratch
     assert json.loads(json.dumps(encoder)) == encoder
-    for recipe in (*pruning.recipes(encoder), *pruning.recipes(every)):
+    for recipe in (*l0.runs.recipes(encoder), *l0.runs.recipes(every)):
         assert recipe.kind is tasks.OUTPUTS or corpora.recipe(encoder["start"]["corpus"]) in dict(recipe.needs)
         study.make(recipe)
     subject = subjects.of(encoder["start"], encoder["name"])
     assert type(subject.model) is MarianMTModel and subject.spec is None and subject.name == checkpoint.name
     assert subject.source.size == subject.model.config.vocab_size and subject.target.target
     assert len(subject.pairs("test")) == 32
-    assert counts(pruning.retained(encoder["runs"]["L0 1"]), "encoder") == 0
-    assert sum(map(len, pruning.retained(every["runs"]["L0 1"]).values())) == 0
-    before, after = subject.model.state_dict(), pruning.load(encoder["runs"]["control"]).state_dict()
+    assert counts(l0.runs.retained(encoder["runs"]["L0 1"]), "encoder") == 0
+    assert sum(map(len, l0.runs.retained(every["runs"]["L0 1"]).values())) == 0
+    before, after = subject.model.state_dict(), l0.runs.load(encoder["runs"]["control"]).state_dict()
     changed = {n for n in before if not torch.equal(before[n].half().float(), after[n])}
     assert changed and all("encoder.layers" in name for name in changed)
-    assert set(pruning.one_shot(encoder).by) == {*pruning.CRITERIA, "random"}
+    assert set(l0.runs.one_shot(encoder).by) == {*l0.runs.CRITERIA, "random"}

@@ -16,8 +16,9 @@ from matplotlib.colors import to_rgb
 from matplotlib.patches import Rectangle
 from PIL import Image
 
-from helpers import figures, study
-from helpers.methods.l0 import HardConcrete
+from helpers import drawing, study
+from helpers.methods.l0 import figures
+from helpers.methods.l0.gates import HardConcrete
 from helpers.study import StudyError
 
 POINTS = ["model", "method", "heads", "total", "bleu", "low", "high"]
@@ -29,7 +30,7 @@ SHAPES = {
 
 @pytest.fixture(autouse=True)
 def closed():
-    figures.style()
+    drawing.style()
     yield
     plt.close("all")
 
@@ -191,7 +192,7 @@ def test_functions_of_retained_heads():
     first, second = figure.axes
     assert [text.get_text() for text in first.get_xticklabels()] == ["4", "1", "0"]  # most at the left
     assert [axis.get_ylim() for axis in figure.axes] == [(0, 24), (0, 48)]
-    shown, colour = columns(first), {name: to_rgb(value) for name, value in figures.COLOURS.items()}
+    shown, colour = columns(first), {name: to_rgb(value) for name, value in drawing.COLOURS.items()}
     expected = {"positional": 1 / 3, "nsubj": 1, "amod": 0.5 + 1 / 3, "rare": 0.5 + 1 / 3, "none": 1}
     assert {name: shown[colour[name]][0][0] for name in expected} == pytest.approx(expected)
     assert sum(places[0][0] for places in shown.values() if 0 in places) == pytest.approx(4)  # a column is all its heads
@@ -281,7 +282,7 @@ def test_gates_close(name):
     depth = max(map(len, shape.values()))
     assert [text.get_text() for text in panels[3].get_yticklabels()] == [str(n + 1) for n in range(depth)]
     kinds = list(shape) if len(shape) > 1 else []
-    assert [text.get_text() for text in panels[3].get_xticklabels()] == [figures._SHORT[kind] for kind in kinds]
+    assert [text.get_text() for text in panels[3].get_xticklabels()] == [drawing.SHORT_TITLES[kind] for kind in kinds]
     boxes = [text.get_window_extent() for text in panels[3].get_xticklabels()]
     assert all(one.x1 < other.x0 for one, other in pairwise(boxes))
     for axis, (value, step) in zip(panels, [(v, s) for v in traces for s in (0, 30, 60)], strict=True):
@@ -427,7 +428,7 @@ def test_learning_curves(number):
     steps = np.arange(0, 60, 10)
     first = pd.DataFrame({"step": steps, "dev_loss": 3 - steps / 50, "heads": 24})
     curves = {f"method {n}": first.add([0, n, -n]) for n in range(number)}
-    figure = figures.learning_curves(curves)
+    figure = drawing.learning_curves(curves)
     draw(figure)
     above, below = figure.axes
     assert sorted(labels(figure)) == sorted(curves) and below.get_xlabel() == "step" and above.get_xlim() == below.get_xlim()
@@ -450,7 +451,7 @@ def test_learning_curves(number):
         (lambda: figures.retained_functions({"a": [(1, [["verb"]])]}, {"a": 4}), "There is no function 'verb': choose"),
         (lambda: figures.gate_paths({0.1: trace(SHAPES["one"]).iloc[:0]}), "There is no trace of gates: give"),
         (lambda: figures.gate_closing({}), "There is no trace of gates"),
-        (lambda: figures.learning_curves({"a": pd.DataFrame({"step": [1], "dev_loss": [2.0]})}), "The table has no column"),
+        (lambda: drawing.learning_curves({"a": pd.DataFrame({"step": [1], "dev_loss": [2.0]})}), "The table has no column"),
     ],
 )  # fmt: skip
 def test_bad_input_is_refused(call, sentence):

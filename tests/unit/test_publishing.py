@@ -8,7 +8,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from helpers import corpora, publishing, study, subjects, tasks, training
+from helpers import corpora, study
+from helpers.publish import archives
+from helpers.runs import subjects, tasks, training
 from helpers.study import Need, StudyError, published, values
 
 CHANGED = {
@@ -30,7 +32,7 @@ def made(tmp_path, monkeypatch):
 
 def test_what_is_published_is_read_in_an_empty_store_without_training(made, tmp_path, monkeypatch):
     model, put_out = made
-    said = publishing.publish({publishing.OF_MODELS: [Need(model)], "other": [Need(put_out)]})
+    said = archives.publish({archives.OF_MODELS: [Need(model)], "other": [Need(put_out)]})
     assert said.startswith("3 published")  # with their text and published.size() > 0
     before = {file.name: file.read_bytes() for recipe in made for file in recipe.results.iterdir()}
     weights = study.digest(model.weights / "model.safetensors")
@@ -46,7 +48,7 @@ def test_published_text_is_read_without_what_models_are_trained_on(made, tmp_pat
     text = corpora.recipe(model.spec["corpus"])
     folder, train = text.results, corpora.file(text.results, "train").read_bytes()
     before = {file.name: file.read_bytes() for file in folder.iterdir()}
-    publishing.publish({"one": [Need(text)]})
+    archives.publish({"one": [Need(text)]})
     assert list(published.index()[text.key]["parts"]) == ["results"] and "train.jsonl" not in before
     monkeypatch.setenv("HEADS_DATA", str(tmp_path / "elsewhere"))
     assert text.made() and not text.made(weights=True)
@@ -60,15 +62,15 @@ def test_published_text_is_read_without_what_models_are_trained_on(made, tmp_pat
 def test_natural_text_is_never_published(made):
     text = study.Recipe(corpora.PAIRS, {"corpus": "natural", "language": "de", "register": "local"})
     said = study.Recipe(study.kind("clusters"), {"corpus": {"corpus": "natural"}, "split": "test", "by": "rule"})
-    assert not publishing._generated(text) and not publishing._generated(said)
-    assert publishing._generated(corpora.recipe(made[0].spec["corpus"]))
+    assert not archives._generated(text) and not archives._generated(said)
+    assert archives._generated(corpora.recipe(made[0].spec["corpus"]))
 
 
 def test_weights_are_published_of_the_models_that_the_study_is_about_alone(made):
     model, _ = made
-    publishing.publish({"other": [Need(model)]})
+    archives.publish({"other": [Need(model)]})
     assert list(published.index()[model.key]["parts"]) == ["results"]
-    publishing.publish({publishing.OF_MODELS: [Need(model)]})
+    archives.publish({archives.OF_MODELS: [Need(model)]})
     assert set(published.index()[model.key]["parts"]) == {"results", "weights"}
 
 
@@ -76,31 +78,31 @@ def test_weights_are_published_while_something_is_to_start_from_them(made):
     """So that what is made in several goes can go on elsewhere; then they are dropped."""
     model, _ = made
     other = tasks.put_out(model, 2)
-    publishing.publish({"other": [Need(other)]})
+    archives.publish({"other": [Need(other)]})
     assert set(published.index()[model.key]["parts"]) == {"results", "weights"} and other.key not in published.index()
     study.make(other)
-    publishing.publish({"tiny 02_x": [Need(other)]})
+    archives.publish({"tiny 02_x": [Need(other)]})
     assert other.key in published.index() and set(published.index()[model.key]["parts"]) == {"results"}
     assert len(list(published.folder().glob(f"*/{model.key}*"))) == 1
-    publishing.publish({f"tiny {publishing.OF_MODELS}": [Need(model)]})
+    archives.publish({f"tiny {archives.OF_MODELS}": [Need(model)]})
     assert set(published.index()[model.key]["parts"]) == {"results", "weights"}
 
 
 def test_what_notebooks_no_longer_read_is_dropped_and_too_much_changes_nothing(made):
     model, put_out = made
-    publishing.publish({"one": [Need(put_out)]})
+    archives.publish({"one": [Need(put_out)]})
     with pytest.raises(StudyError, match="MB"):
-        publishing.publish({publishing.OF_MODELS: [Need(model)]}, limit=1e-4)
+        archives.publish({archives.OF_MODELS: [Need(model)]}, limit=1e-4)
     text = corpora.recipe(model.spec["corpus"]).key
     assert set(published.index()) == {model.key, put_out.key, text}
-    publishing.publish({"one": [Need(model)]})
+    archives.publish({"one": [Need(model)]})
     assert set(published.index()) == {model.key, text}
     assert {file.name.split(".")[0] for file in published.folder().glob("*/*.xz")} == {model.key, text}
 
 
 def test_a_run_made_anew_is_the_published_one_to_the_last_digit(made):
-    publishing.publish({"one": [Need(recipe) for recipe in made]})
-    table = publishing.verify(2)
+    archives.publish({"one": [Need(recipe) for recipe in made]})
+    table = archives.verify(2)
     assert len(table) == 2 and table.equal.all() and table.passed.all() and (table.hardware == "the same").all()
 
 
@@ -111,17 +113,17 @@ def test_a_run_that_comes_out_otherwise_is_told(made):
     manifest = json.loads((model.folder / "made.json").read_text(encoding="utf-8"))
     manifest["files"]["results/history.csv"] = study.digest(losses)
     study.write_json(model.folder / "made.json", manifest)
-    publishing.publish({"one": [Need(recipe) for recipe in made]})
-    table = publishing.verify(1, keys=[model.key])
+    archives.publish({"one": [Need(recipe) for recipe in made]})
+    table = archives.verify(1, keys=[model.key])
     assert not table.passed.any() and "history.csv" in table.note.iloc[0]
 
 
 def test_nothing_published_and_an_unknown_key_are_refused(made):
     with pytest.raises(StudyError, match="publish"):
-        publishing.verify(1)
-    publishing.publish({"one": [Need(made[1])]})
+        archives.verify(1)
+    archives.publish({"one": [Need(made[1])]})
     with pytest.raises(StudyError, match="0123"):
-        publishing.verify(1, keys=["0123"])
+        archives.verify(1, keys=["0123"])
 
 
 @pytest.mark.parametrize(
@@ -137,6 +139,6 @@ def test_differences_are_told_from_times_and_small_ones_pass(tmp_path, name, wri
         folder.mkdir()
         write(folder / name, x)
         study.write_json(folder / "seconds.json", {"cp": x})
-    assert publishing.differences(folders[1.0], folders[1.0]) == {}
-    assert publishing.differences(folders[near], folders[1.0])[name][1]
-    assert not publishing.differences(folders[far], folders[1.0])[name][1]
+    assert archives.differences(folders[1.0], folders[1.0]) == {}
+    assert archives.differences(folders[near], folders[1.0])[name][1]
+    assert not archives.differences(folders[far], folders[1.0])[name][1]

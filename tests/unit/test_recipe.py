@@ -25,8 +25,8 @@ import pandas as pd
 import pytest
 import torch
 
-from helpers import corpora, plan, study, subjects, tasks, training
-from helpers.corpora import controlled
+from helpers import corpora, plan, study, world
+from helpers.runs import subjects, tasks, training
 from helpers.study import StudyError, published
 from helpers.study import recipe as recipes
 
@@ -249,7 +249,7 @@ def test_a_german_word_changes_no_key_of_a_russian_model(monkeypatch):
                 for name, made in models.items()}  # fmt: skip
 
     before = keys()
-    monkeypatch.setitem(controlled.VERSIONS, "de", controlled.VERSIONS["de"] + 1)
+    monkeypatch.setitem(world.VERSIONS, "de", world.VERSIONS["de"] + 1)
     after = keys()
     assert {name for name in before if before[name] == after[name]} == {"ru-news", "ru-subtitles"}
     assert not set(before["de-news"]) & set(after["de-news"])

@@ -15,8 +15,12 @@ import pandas as pd
 import pytest
 import torch
 
-from helpers import comparison_figures, cost_figures, figures, grouped_figures, injection_figures, redraw, study
+from benchmarks import figures as cost_figures
+from helpers import drawing, study
+from helpers.measures import figures as measure_figures
+from helpers.methods import contest, coreference, grouping, l0
 from helpers.methods.l0 import HardConcrete
+from helpers.publish import redraw
 from helpers.study import StudyError, layout, values
 
 CURVES = {"one": pd.DataFrame({"step": [1, 2], "dev_loss": [3.0, 2.5], "heads": [8, 4]})}
@@ -27,10 +31,10 @@ GATES = {0.1: pd.DataFrame({("encoder", 0, 0): [0.1, 0.9], ("encoder", 0, 1): [0
 def run(tmp_path, monkeypatch):
     """A run of a notebook with the figures "curves" and "gates" (an animation)."""
     monkeypatch.setattr("IPython.display.display", lambda _: None)
-    figures.style()
+    drawing.style()
     run = study.begin("03_l0_pruning", {"profile": "tiny", "output": str(tmp_path / "run")})
-    run.figure(figures.learning_curves(CURVES), "curves", split="dev")
-    run.animation(figures.gate_closing_animation(GATES, frames=2), "gates")
+    run.figure(drawing.learning_curves(CURVES), "curves", split="dev")
+    run.animation(l0.figures.gate_closing_animation(GATES, frames=2), "gates")
     return run
 
 
@@ -42,7 +46,7 @@ def files(folder):
     return {path.name: path.read_bytes() for path in folder.iterdir() if path.suffix in (".png", ".pdf", ".gif")}
 
 
-MODULES = [comparison_figures, cost_figures, figures, grouped_figures, injection_figures]
+MODULES = [contest.figures, cost_figures, coreference.figures, drawing, grouping.figures, l0.figures, measure_figures]
 
 
 @pytest.mark.parametrize("module", MODULES, ids=lambda module: module.__name__)
@@ -53,7 +57,8 @@ def test_every_figure_function_is_redrawable(module):
         if inspect.isfunction(value) and value.__module__ == module.__name__ and not name.startswith("_")
     }
     left = {name for name, value in public.items() if not hasattr(value, "redrawable")}
-    assert left <= {"style", "hard_concrete_slider"} and len(public) > 5
+    assert module is drawing or left <= {"hard_concrete_slider"}
+    assert len(public) > 5
     for name in set(public) - left:
         assert redraw.figure_function(f"{module.__name__}.{name}") is public[name]
 
@@ -62,10 +67,10 @@ def test_another_process_draws_the_same_bytes_and_imports_nothing_that_trains(ru
     code = f"""
         import sys
         from pathlib import Path
-        from helpers import redraw
+        from helpers.publish import redraw
 
         redraw.main([{str(run.folder)!r}, "--output", {str(tmp_path / "again")!r}])
-        assert not [name for name in sys.modules if name in ("helpers.training", "helpers.subjects", "helpers.models")]
+        assert not {{"helpers.runs.training", "helpers.runs.subjects", "helpers.models"}} & set(sys.modules)
     """
     done = subprocess.run([sys.executable, "-c", inspect.cleandoc(code)], capture_output=True, text=True, cwd=study.ROOT)
     assert done.returncode == 0, done.stderr
@@ -78,8 +83,8 @@ def test_another_process_draws_the_same_bytes_and_imports_nothing_that_trains(ru
 
 def test_a_change_of_style_reaches_the_chosen_figures_in_their_places(run, monkeypatch):
     before = files(run.chapter.folder)
-    monkeypatch.setitem(figures.STYLE, "font.size", 14)
-    monkeypatch.setitem(figures.STYLE, "axes.labelsize", 14)
+    monkeypatch.setitem(drawing.STYLE, "font.size", 14)
+    monkeypatch.setitem(drawing.STYLE, "axes.labelsize", 14)
     assert redraw.redraw(run.folder, ["curves"]) == [run.chapter.picture("curves", "png")]
     after = files(run.chapter.folder)
     assert {name for name in before if before[name] != after[name]} == {"curves.png", "curves.pdf"}
@@ -95,8 +100,8 @@ def test_figures_that_stay_as_they_were_change_no_file(run):
 
 def test_the_sidecar_names_the_function_and_the_command(run):
     facts = read(run.chapter.sidecar("curves"))
-    assert facts["redraw"] == "python -m helpers.redraw run 03_l0_pruning/curves"
-    assert facts["inputs"]["function"] == "helpers.figures.learning_curves"
+    assert facts["redraw"] == "python -m helpers.publish.redraw run 03_l0_pruning/curves"
+    assert facts["inputs"]["function"] == "helpers.drawing.learning_curves"
     assert facts["inputs"]["sha256"] == study.digest(run.chapter.inputs("curves"))
 
 
@@ -106,16 +111,18 @@ SITES = {("encoder", 0): np.eye(2), ("cross", 1): np.full((2, 2), 0.5)}
 CONSTRAINT = pd.DataFrame({"step": [1, 2, 3], "homogeneity": [0.1, 0.2, float("nan")], "diversity": [0.5, 0.4, 0.3]})
 CONSTRAINT.attrs["vote"] = 2
 DRAWN = {
-    "series on heads, all defaults": lambda: figures.head_maps({"one": HEADS, "two": HEADS * 0.5}),
-    "keywords, tuples and None": lambda: figures.head_maps({"one": HEADS}, "encoder", {"one": -HEADS}, limits=None, label="x"),
-    "lists in cells": lambda: figures.function_map({"one": pd.Series([[], [("rare", "rare")], [], []], HEADS.index)}),
-    "arrays of torch": lambda: figures.attention(
+    "series on heads, all defaults": lambda: measure_figures.head_maps({"one": HEADS, "two": HEADS * 0.5}),
+    "keywords, tuples and None": lambda: measure_figures.head_maps(
+        {"one": HEADS}, "encoder", {"one": -HEADS}, limits=None, label="x"
+    ),
+    "lists in cells": lambda: measure_figures.function_map({"one": pd.Series([[], [("rare", "rare")], [], []], HEADS.index)}),
+    "arrays of torch": lambda: measure_figures.attention(
         [{"title": "a", "rows": ["x"], "columns": ("y", "z"), "weights": torch.tensor([[0.25, 0.75]]), "arcs": [(0, 1)]}]
     ),
-    "distributions": lambda: figures.hard_concrete([HardConcrete(torch.tensor(a), 0.33) for a in (0.0, 2.0)]),
-    "numbers as keys": lambda: figures.gate_paths(GATES, {0.1: 1}),
-    "facts with a table": lambda: grouped_figures.constraint_over_training({"GHT": CONSTRAINT}),
-    "sites as keys": lambda: grouped_figures.similarity(
+    "distributions": lambda: l0.figures.hard_concrete([HardConcrete(torch.tensor(a), 0.33) for a in (0.0, 2.0)]),
+    "numbers as keys": lambda: l0.figures.gate_paths(GATES, {0.1: 1}),
+    "facts with a table": lambda: grouping.figures.constraint_over_training({"GHT": CONSTRAINT}),
+    "sites as keys": lambda: grouping.figures.similarity(
         SITES, SITES, {site: [0, 1] for site in SITES}, {site: np.array([0, 0]) for site in SITES}, ("before", "after"),
         {("encoder", 0): [1], ("cross", 1): (0,)},
     ),
@@ -132,8 +139,8 @@ def test_every_kind_of_input_is_drawn_again_with_the_same_bytes(run, tmp_path, n
 
 def test_the_outer_of_two_figure_functions_is_stored():
     table = pd.DataFrame([[1.0, 0.5], [0.5, 1.0]], ["a", "b"], ["a", "b"])
-    figure = injection_figures.agreement(table)
-    assert figure.drawn_by.func is injection_figures.agreement
+    figure = coreference.figures.agreement(table)
+    assert figure.drawn_by.func is coreference.figures.agreement
     plt.close(figure)
 
 
@@ -141,9 +148,9 @@ def test_the_outer_of_two_figure_functions_is_stored():
     "figure",
     [
         plt.figure,
-        lambda: redraw.redrawable(lambda: plt.figure())(),
-        lambda: redraw.redrawable(lambda: figures.learning_curves(CURVES))(),
-        lambda: figures.learning_curves(types.MappingProxyType(CURVES)),
+        lambda: drawing.redrawable(lambda: plt.figure())(),
+        lambda: drawing.redrawable(lambda: drawing.learning_curves(CURVES))(),
+        lambda: drawing.learning_curves(types.MappingProxyType(CURVES)),
     ],
     ids=["no figure function", "function of others", "function of others around ours", "inputs that cannot be stored"],
 )
@@ -184,11 +191,11 @@ def test_damaged_inputs_are_refused_before_anything_is_drawn(run, tmp_path, dama
 
 
 def test_code_that_changed_since_is_named(run, monkeypatch):
-    monkeypatch.delattr(figures, "learning_curves")
-    with pytest.raises(StudyError, match=r"helpers\.figures\.learning_curves") as caught:
+    monkeypatch.delattr(drawing, "learning_curves")
+    with pytest.raises(StudyError, match=r"helpers\.drawing\.learning_curves") as caught:
         redraw.redraw(run.folder, ["curves"])
     assert run.command in str(caught.value)
-    monkeypatch.setattr(figures, "learning_curves", figures.relevance_by_function, raising=False)  # takes three
+    monkeypatch.setattr(drawing, "learning_curves", measure_figures.relevance_by_function, raising=False)  # takes three
     with pytest.raises(StudyError, match="cannot be drawn from its stored inputs"):
         redraw.redraw(run.folder, ["curves"])
 
@@ -197,14 +204,14 @@ ARGUMENTS = {"histories": CURVES}
 CALLS = {
     "a function of another package": ("os.system", {"command": "touch called"}),
     "a module of ours that others are in": ("helpers.study.store.os.system", {"command": "touch called"}),
-    "a function of others in a module of ours": ("helpers.figures.plt", {}),
+    "a function of others in a module of ours": ("helpers.drawing.plt", {}),
     "a function that draws no figure": ("helpers.study.write_text", {"path": "called", "text": ""}),
-    "the undecorated function": ("helpers.figures.learning_curves.__wrapped__", ARGUMENTS),
+    "the undecorated function": ("helpers.drawing.learning_curves.__wrapped__", ARGUMENTS),
     "no function": ("helpers", {}),
     "a module that is not there": ("helpers.gone.learning_curves", ARGUMENTS),
     "a number": (3, {}),
-    "a list as arguments": ("helpers.figures.learning_curves", [CURVES]),
-    "numbers as names of arguments": ("helpers.figures.learning_curves", {1: CURVES}),
+    "a list as arguments": ("helpers.drawing.learning_curves", [CURVES]),
+    "numbers as names of arguments": ("helpers.drawing.learning_curves", {1: CURVES}),
 }
 
 
@@ -223,11 +230,11 @@ def test_inputs_call_figure_functions_only(run, tmp_path, monkeypatch, call):
 
 
 def test_figures_that_show_the_same_share_their_inputs(run):
-    run.figure(figures.gate_paths(GATES), "paths")
-    run.figure(figures.gate_closing(GATES, {0.1: 1}), "closing")
+    run.figure(l0.figures.gate_paths(GATES), "paths")
+    run.figure(l0.figures.gate_closing(GATES, {0.1: 1}), "closing")
     stored = sorted(path.name for path in (run.chapter.folder / "sidecars").glob("*.gz"))
     assert stored == ["closing.inputs.json.gz", "curves.inputs.json.gz", "gates.inputs.json.gz", "paths.inputs.json.gz"]
-    run.figure(figures.gate_closing(GATES), "closing")  # of what "paths" shows
+    run.figure(l0.figures.gate_closing(GATES), "closing")  # of what "paths" shows
     assert read(run.chapter.sidecar("closing"))["inputs"]["of"] == "paths"
     assert not run.chapter.inputs("closing").exists()
     before = files(run.chapter.folder)
@@ -237,7 +244,7 @@ def test_figures_that_show_the_same_share_their_inputs(run):
 
 def test_a_name_in_two_chapters_must_be_whole(run, monkeypatch):
     other = study.begin("04_grouped_heads", {"profile": "tiny", "output": str(run.folder)})
-    other.figure(figures.learning_curves(CURVES), "curves")
+    other.figure(drawing.learning_curves(CURVES), "curves")
     with pytest.raises(StudyError, match=r"Several figures .*: choose from 03_l0_pruning/curves, 04_grouped_heads/curves\."):
         redraw.redraw(run.folder, ["curves"])
     (drawn,) = redraw.redraw(run.folder, ["04_grouped_heads/curves"])

@@ -5,8 +5,10 @@ import pandas as pd
 import pytest
 import torch
 
-from helpers import figures, reference, study
-from helpers.methods.l0 import HardConcrete
+from helpers import study
+from helpers.methods.l0 import figures
+from helpers.methods.l0.gates import HardConcrete
+from helpers.publish import reference
 from helpers.study import StudyError
 
 

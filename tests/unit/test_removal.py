@@ -5,8 +5,10 @@ import copy
 import pandas as pd
 import pytest
 
-from helpers import heads, measures, scoring, study, subjects, training
+from helpers import heads, measures, study
 from helpers.methods import removal
+from helpers.runs import subjects, training
+from helpers.scores import scoring
 from helpers.study import StudyError
 
 

@@ -7,11 +7,11 @@ from itertools import islice, pairwise
 
 import pytest
 
-from helpers.coreference_scores import conll_f1
-from helpers.corpora import resolving
-from helpers.corpora.conversations import conversations
+from helpers.corpora import resolvers
 from helpers.corpora.dialogues import TURN
+from helpers.scores.coreference import conll_f1
 from helpers.study import StudyError
+from helpers.world.conversations import conversations
 
 
 def fails(sentence):
@@ -25,8 +25,8 @@ def said(dialogue, clusters):
 
 def ruled(text):
     """What `rule` finds: each cluster as its mentions' words in text order."""
-    dialogue = resolving.from_text(text, "", "here")
-    (clusters,) = resolving.resolver("rule")([dialogue])
+    dialogue = resolvers.from_text(text, "", "here")
+    (clusters,) = resolvers.resolver("rule")([dialogue])
     return [[" ".join(dialogue.words[start:stop]) for start, stop in cluster] for cluster in clusters]
 
 
@@ -46,11 +46,11 @@ def ruled(text):
     ],
 )
 def test_words_and_marks(text, words):
-    assert resolving.split(text) == words.split()
+    assert resolvers.split(text) == words.split()
 
 
 def test_turns_of_natural_text():
-    dialogue = resolving.from_text(
+    dialogue = resolvers.from_text(
         "Anna: Hi Tom!\r\nhow are you\nMr. Tom :fine\nTom: at 10:30: ok\n\nor not\nAnna:", "They talk.", "a set"
     )
     assert dialogue.source == "# Anna : Hi Tom ! how are you Mr . Tom : fine # Tom : at 10 : 30 : ok or not # Anna :"
@@ -67,13 +67,13 @@ def test_turns_of_natural_text():
 
 
 def test_labels_of_several_words_and_unknown_speakers():
-    dialogue = resolving.from_text("well then\n#Person1#: yes\nAunt May: no", "", "")
+    dialogue = resolvers.from_text("well then\n#Person1#: yes\nAunt May: no", "", "")
     assert dialogue.source == "# ? : well then # Person1 : yes # Aunt May : no"
     assert dialogue.turns == ((0, 3, 5), (5, 8, 9), (9, 13, 14))
 
 
 def test_a_dialogue_without_words_has_no_turns():
-    empty = resolving.from_text(" \n\n", "Nothing.", "samsum")
+    empty = resolvers.from_text(" \n\n", "Nothing.", "samsum")
     assert (empty.source, empty.words, empty.turns) == ("", (), ())
 
 
@@ -81,11 +81,11 @@ def test_a_dialogue_without_words_has_no_turns():
 
 
 def test_checked_clusters_are_in_order_and_of_two_mentions_or_more():
-    assert resolving.checked([[(6, 7), (4, 5)], [(9, 10)], [[3, 4], (0, 2)]], 10, "here") == (
+    assert resolvers.checked([[(6, 7), (4, 5)], [(9, 10)], [[3, 4], (0, 2)]], 10, "here") == (
         ((0, 2), (3, 4)),
         ((4, 5), (6, 7)),
     )
-    assert resolving.checked([], 0, "here") == ()
+    assert resolvers.checked([], 0, "here") == ()
 
 
 @pytest.mark.parametrize(
@@ -105,17 +105,17 @@ def test_checked_clusters_are_in_order_and_of_two_mentions_or_more():
 )
 def test_bad_clusters_are_refused(clusters, reason):
     with fails(reason):
-        resolving.checked(clusters, 10, "row 12 of samsum test")
+        resolvers.checked(clusters, 10, "row 12 of samsum test")
 
 
 def test_labels_are_no_mentions_of_what_is_spoken():
-    dialogue = resolving.from_text("Aunt May: I see\nTom: you do", "", "")
+    dialogue = resolvers.from_text("Aunt May: I see\nTom: you do", "", "")
     clusters = (((1, 3), (4, 5), (9, 10)), ((7, 8), (10, 11)))
-    assert resolving.spoken(dialogue, clusters) == (((4, 5), (9, 10)),)
+    assert resolvers.spoken(dialogue, clusters) == (((4, 5), (9, 10)),)
 
 
 def test_first_words_of_mentions():
-    assert resolving.first_words([((0, 3), (5, 6))]) == (((0, 1), (5, 6)),)
+    assert resolvers.first_words([((0, 3), (5, 6))]) == (((0, 1), (5, 6)),)
 
 
 def many(count=60):
@@ -124,29 +124,29 @@ def many(count=60):
 
 def test_corruption_lowers_the_score_steadily():
     gold = many()
-    assert resolving.corrupt(gold, 0, 1) == gold
-    scores = [conll_f1(resolving.corrupt(gold, rate / 10, 1), gold) for rate in range(11)]
+    assert resolvers.corrupt(gold, 0, 1) == gold
+    scores = [conll_f1(resolvers.corrupt(gold, rate / 10, 1), gold) for rate in range(11)]
     assert scores[0] == pytest.approx(100) and 20 < scores[-1] < 40
     assert all(3 < before - after < 12 for before, after in pairwise(scores))
 
 
 def test_corruption_is_drawn_by_seed_and_place():
     gold = many()
-    first = resolving.corrupt(gold, 0.5, 1)
-    assert first == resolving.corrupt(gold, 0.5, 1) != resolving.corrupt(gold, 0.5, 2)
-    assert resolving.corrupt(gold[:7], 0.5, 1) == first[:7]
-    alike = resolving.corrupt([gold[0]] * 20, 0.5, 1)
+    first = resolvers.corrupt(gold, 0.5, 1)
+    assert first == resolvers.corrupt(gold, 0.5, 1) != resolvers.corrupt(gold, 0.5, 2)
+    assert resolvers.corrupt(gold[:7], 0.5, 1) == first[:7]
+    alike = resolvers.corrupt([gold[0]] * 20, 0.5, 1)
     assert len(set(alike)) > 15
 
 
 def test_corruption_cuts_drops_and_joins_as_often_as_it_says():
     pairs = [(((0, 1), (1, 2), (2, 3), (3, 4)),)] * 4000
-    done = resolving.corrupt(pairs, 0.4, 3)
+    done = resolvers.corrupt(pairs, 0.4, 3)
     kept = {mention for cluster in done[0] for mention in cluster}
     assert kept <= set(pairs[0][0])
     far = [(((0, 1), (1, 2), (2, 3), (3, 4)), tuple((m, m + 1) for m in range(9, 29)))] * 4000
     # a cut of the long cluster with two mentions of it in different clusters, none in one with the short cluster's
-    long = [[cluster for cluster in clusters if cluster[-1][0] >= 9] for clusters in resolving.corrupt(far, 0.4, 3)]
+    long = [[cluster for cluster in clusters if cluster[-1][0] >= 9] for clusters in resolvers.corrupt(far, 0.4, 3)]
     mentions = [sum(m[0] >= 9 for cluster in clusters for m in cluster) for clusters in long]
     assert sum(mentions) / 4000 / 20 == pytest.approx(0.8, abs=0.02)
     joined = sum(any(c[0][0] < 9 and c[-1][0] >= 9 for c in clusters) for clusters in long) / 4000
@@ -156,24 +156,24 @@ def test_corruption_cuts_drops_and_joins_as_often_as_it_says():
 
 
 def test_mentions_of_a_corrupted_dialogue_stand_once_and_in_order():
-    for clusters in resolving.corrupt(many(), 0.7, 5):
-        assert resolving.checked(clusters, 50, "here") == clusters
+    for clusters in resolvers.corrupt(many(), 0.7, 5):
+        assert resolvers.checked(clusters, 50, "here") == clusters
 
 
 @pytest.mark.parametrize("rate", [-0.1, 1.1, float("nan")])
 def test_bad_rates_are_refused(rate):
     with fails("rate of corruption must be from 0 to 1"):
-        resolving.corrupt(many(1), rate, 1)
+        resolvers.corrupt(many(1), rate, 1)
 
 
 def test_shuffled_mentions_keep_their_dialogue_and_sizes():
     gold = many()
-    done = resolving.shuffled(gold, 1)
-    assert done == resolving.shuffled(gold, 1) != resolving.shuffled(gold, 2)
+    done = resolvers.shuffled(gold, 1)
+    assert done == resolvers.shuffled(gold, 1) != resolvers.shuffled(gold, 2)
     for ours, theirs in zip(done, gold, strict=True):
         assert sorted(map(len, ours)) == sorted(map(len, theirs))
         assert sorted(m for c in ours for m in c) == sorted(m for c in theirs for m in c)
-        assert resolving.checked(ours, 50, "here") == ours
+        assert resolvers.checked(ours, 50, "here") == ours
     assert conll_f1(done, gold) < 50
 
 
@@ -253,16 +253,16 @@ def test_a_word_of_kinship_before_a_name_is_that_person():
 
 def test_resolved_mentions_never_share_words_and_unknown_speakers_are_nobody():
     assert ruled("I am here\nAnn: me too, me") == [["Ann", "me", "me"]]
-    dialogues = [resolving.from_text("Ann: Her mom's friend, the King of my Old Town, the This\nB: #!\n\nAnn: “", "", "")]
-    assert len(resolving.resolver("rule")(dialogues)[0]) == 1  # `checked` on odd text
+    dialogues = [resolvers.from_text("Ann: Her mom's friend, the King of my Old Town, the This\nB: #!\n\nAnn: “", "", "")]
+    assert len(resolvers.resolver("rule")(dialogues)[0]) == 1  # `checked` on odd text
 
 
 def test_the_rule_resolves_most_of_a_controlled_dialogue():
     dialogues = list(islice(conversations(3), 60))
-    gold = resolving.resolver("gold")(dialogues)
+    gold = resolvers.resolver("gold")(dialogues)
     assert gold == [dialogue.clusters for dialogue in dialogues]
-    found = resolving.resolver("rule")(dialogues)
-    assert conll_f1(found, gold) > 85 > 60 > conll_f1(resolving.shuffled(gold, 1), gold)
+    found = resolvers.resolver("rule")(dialogues)
+    assert conll_f1(found, gold) > 85 > 60 > conll_f1(resolvers.shuffled(gold, 1), gold)
 
 
 # --- other resolvers -------------------------------------------------------------------------------------------------
@@ -270,40 +270,40 @@ def test_the_rule_resolves_most_of_a_controlled_dialogue():
 
 def test_gold_clusters_that_are_not_there_are_refused():
     with fails("There are no gold clusters in dialogue 0 of samsum"):
-        resolving.resolver("gold")([resolving.from_text("Ann: hi", "", "samsum")])
+        resolvers.resolver("gold")([resolvers.from_text("Ann: hi", "", "samsum")])
 
 
 @pytest.mark.parametrize("name", ["", "silver", "stored", "stored:", "rule:x", "gold:1", "fastcoref:", "stanza:"])
 def test_unknown_resolvers_are_refused(name):
     with fails(f"There is no resolver {name!r}: choose one of gold, rule, stored:PATH"):
-        resolving.resolver(name)
+        resolvers.resolver(name)
 
 
 def test_stanza_without_its_model_is_one_sentence(tmp_path):
     with fails(f"Stanza's coreference model cannot be loaded from {tmp_path}"):
-        resolving.resolver(f"stanza:{tmp_path}")
+        resolvers.resolver(f"stanza:{tmp_path}")
 
 
 def test_fastcoref_without_package_or_model_is_one_sentence(tmp_path):
     with fails("or choose the resolver rule."):
-        resolving.resolver(f"fastcoref:{tmp_path}")
+        resolvers.resolver(f"fastcoref:{tmp_path}")
 
 
 def test_places_in_turns_become_places_in_the_dialogue():
-    dialogue = resolving.from_text("Ann: hi you\nBob: me", "", "")
+    dialogue = resolvers.from_text("Ann: hi you\nBob: me", "", "")
     chains = [[(0, 0, 1)], [(0, 3, 4), (1, 0, 1), (1, (1, 1), (1, 1)), (1, 2, 3)], [(0, (1, 1), (1, 1))]]
-    assert said(dialogue, resolving.from_stanza(chains, dialogue)) == [{"1 Ann"}, {"4 you", "6 Bob", "8 me"}]
+    assert said(dialogue, resolvers.from_stanza(chains, dialogue)) == [{"1 Ann"}, {"4 you", "6 Bob", "8 me"}]
 
 
 def test_characters_become_words():
-    dialogue = resolving.from_text("Ann: my old hat\nBob: it's", "", "")
-    text, places = resolving.plain(dialogue)
+    dialogue = resolvers.from_text("Ann: my old hat\nBob: it's", "", "")
+    text, places = resolvers.plain(dialogue)
     assert text == "Ann : my old hat\nBob : it 's\n"
     assert [(dialogue.words[word], text[start:end]) for word, start, end in places] == [
         (word, word) for word in ("Ann", ":", "my", "old", "hat", "Bob", ":", "it", "'s")
     ]
     spans = [[(6, 16), (23, 25)], [(0, 3), (3, 4)], [(5, 6)], [(9, 11), (17, 19)]]  # whole; between words; parts of words
-    assert resolving.from_characters(spans, places) == [[(3, 6), (9, 10)], [(1, 2)], [(4, 5), (7, 8)]]
+    assert resolvers.from_characters(spans, places) == [[(3, 6), (9, 10)], [(1, 2)], [(4, 5), (7, 8)]]
 
 
 # --- stored links ----------------------------------------------------------------------------------------------------
@@ -321,8 +321,8 @@ def row(links, tokens=TOKENS):
 def links(tmp_path, *rows, texts=(TEXT,)):
     path = tmp_path / "links.source"
     path.write_text("\n".join(rows) + "\n", "utf-8")
-    dialogues = [resolving.from_text(text, "", "") for text in texts]
-    return dialogues[0], resolving.resolver(f"stored:{path}")(dialogues)
+    dialogues = [resolvers.from_text(text, "", "") for text in texts]
+    return dialogues[0], resolvers.resolver(f"stored:{path}")(dialogues)
 
 
 def test_stored_links_become_clusters_of_first_words(tmp_path):
@@ -352,21 +352,21 @@ def test_links_are_read_from_an_archive_below_the_data_root(tmp_path, monkeypatc
     _, plain = links(tmp_path, row([(19, 6)]))
     with tarfile.open(tmp_path / "sub" / "a.tar.xz", "w:xz") as archive:
         archive.add(tmp_path / "links.source", "data/test.source")
-    dialogues = [resolving.from_text(TEXT, "", "")]
-    assert resolving.stored(dialogues, f"{tmp_path}/sub/a.tar.xz:data/test.source") == plain
+    dialogues = [resolvers.from_text(TEXT, "", "")]
+    assert resolvers.stored(dialogues, f"{tmp_path}/sub/a.tar.xz:data/test.source") == plain
     with fails("cannot be read: No such file"):
-        resolving.stored(dialogues, "sub/a.tar.xz:data/test.source")
+        resolvers.stored(dialogues, "sub/a.tar.xz:data/test.source")
     monkeypatch.setenv("HEADS_DATA_ROOT", str(tmp_path))
-    assert resolving.stored(dialogues, "sub/a.tar.xz:data/test.source") == plain
+    assert resolvers.stored(dialogues, "sub/a.tar.xz:data/test.source") == plain
     with fails("There is no file data/val.source in"):
-        resolving.stored(dialogues, "sub/a.tar.xz:data/val.source")
+        resolvers.stored(dialogues, "sub/a.tar.xz:data/val.source")
     damaged = tmp_path / "b.tar.xz"
     damaged.write_bytes((tmp_path / "sub" / "a.tar.xz").read_bytes()[:150])
     with fails("is damaged or cut off"):
-        resolving.stored(dialogues, f"{damaged}:data/test.source")
+        resolvers.stored(dialogues, f"{damaged}:data/test.source")
     (tmp_path / "latin").write_bytes(b"\xe9")
     with fails("is not UTF-8"):
-        resolving.stored(dialogues, str(tmp_path / "latin"))
+        resolvers.stored(dialogues, str(tmp_path / "latin"))
 
 
 @pytest.mark.parametrize(
@@ -436,7 +436,7 @@ def pack(path, **texts):
 
 def test_gum_dialogues_and_their_nested_gold(tmp_path):
     root = pack(tmp_path / "gum" / "gum.tar.xz", interview_b=GUM, conversation_a=GUM, news_c="no table")
-    first, second = resolving.gum(root)
+    first, second = resolvers.gum(root)
     assert (first.origin, second.origin) == ("GUM_conversation_a", "GUM_interview_b")
     assert first.target == "Two people (at home) talk."
     assert (
@@ -448,10 +448,10 @@ def test_gum_dialogues_and_their_nested_gold(tmp_path):
     spans = {((7, 12), (17, 18)), ((10, 11), (13, 14)), ((10, 12), (19, 20)), ((20, 25), (26, 28)), ((32, 36), (33, 35))}
     assert set(first.clusters) == spans
     assert first.clusters == tuple(sorted(first.clusters))
-    found = resolving.resolver("rule")([first])[0]
-    assert conll_f1([resolving.spoken(first, found)], [first.clusters]) > 20
+    found = resolvers.resolver("rule")([first])[0]
+    assert conll_f1([resolvers.spoken(first, found)], [first.clusters]) > 20
     with fails("share a word"):
-        resolving.resolver("gold")([first])
+        resolvers.resolver("gold")([first])
 
 
 def test_gum_in_a_folder(tmp_path):
@@ -459,16 +459,16 @@ def test_gum_in_a_folder(tmp_path):
     folder.mkdir(parents=True)
     (folder / "GUM_interview_x.conllu").write_text(GUM, "utf-8")
     (folder / "GUM_news_x.conllu").write_text("", "utf-8")
-    assert [dialogue.origin for dialogue in resolving.gum(tmp_path)] == ["GUM_interview_x"]
+    assert [dialogue.origin for dialogue in resolvers.gum(tmp_path)] == ["GUM_interview_x"]
 
 
 def test_gum_that_is_missing_or_damaged_is_named(tmp_path):
     with fails("gum.tar.xz cannot be read: No such file"):
-        resolving.gum(tmp_path)
+        resolvers.gum(tmp_path)
     path = tmp_path / "gum" / "gum.tar.xz"
     pack(path, news_c="")
     with fails("no conversation or interview of GUM"):
-        resolving.gum(tmp_path)
+        resolvers.gum(tmp_path)
     for text, reason in (
         (GUM.replace("1\tsaw\t", "1\tsaw "), "of GUM_interview_b has 9 columns"),
         (
@@ -481,8 +481,8 @@ def test_gum_that_is_missing_or_damaged_is_named(tmp_path):
     ):
         pack(path, interview_b=text)
         with fails(reason):
-            resolving.gum(tmp_path)
+            resolvers.gum(tmp_path)
     pack(path, interview_b=GUM)
     path.write_bytes(path.read_bytes()[:150])
     with fails("gum.tar.xz is damaged or cut off"):
-        resolving.gum(tmp_path)
+        resolvers.gum(tmp_path)

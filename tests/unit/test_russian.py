@@ -6,8 +6,8 @@ import random
 
 import pytest
 
-from helpers.corpora.controlled import lexicon, russian, russian_words, sampler
-from helpers.corpora.controlled.plan import NP, ORDER, PP, Adverb, Clause
+from helpers.world import lexicon, russian, russian_words, sampler
+from helpers.world.plan import NP, ORDER, PP, Adverb, Clause
 
 
 class Dice(random.Random):

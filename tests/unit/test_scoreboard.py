@@ -6,7 +6,8 @@ import matplotlib.pyplot as plt
 import pytest
 from matplotlib.patches import Rectangle
 
-from helpers import claims, scoreboard, study
+from helpers import study
+from helpers.publish import claims, scoreboard
 from helpers.study import StudyError
 
 

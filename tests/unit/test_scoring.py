@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 import sacrebleu
 
-from helpers.scoring import (
+from helpers.scores.scoring import (
     ORDER,
     bleu,
     bleu_of,

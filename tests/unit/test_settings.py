@@ -9,7 +9,7 @@ import re
 import pytest
 
 from helpers import study
-from helpers.methods import coreference, grouping, injection, pruning
+from helpers.methods import coreference, grouping, l0
 from helpers.study import StudyError, schema
 from helpers.study import settings as read
 from helpers.study.settings import FOLDER, read_profile
@@ -52,9 +52,9 @@ def test_names_in_lists_are_those_that_the_methods_know():
         wrong = ["?"] if isinstance(leaves(read("tiny"))[name], list) else "?"
         return re.split("choose from |write one of ", refused("tiny", {name: wrong}, "'?'"))[1].rstrip(".")
 
-    assert known("pruning.criteria") == ", ".join((pruning.RANDOM, *pruning.CRITERIA))
+    assert known("pruning.criteria") == ", ".join((l0.runs.RANDOM, *l0.runs.CRITERIA))
     assert known("grouping.which") == ", ".join(grouping.MAPS)
-    assert known("coreference.parts") == ", ".join(injection.PARTS)
+    assert known("coreference.parts") == ", ".join(coreference.runs.PARTS)
     assert known("coreference.matrix") == ", ".join(coreference.FORMS)
     assert known("coreference.span") == ", ".join(coreference.SPANS)
     assert known("coreference.mixed") == ", ".join(coreference.PARTS)

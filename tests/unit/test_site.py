@@ -18,11 +18,12 @@ from bs4 import BeautifulSoup
 from PIL import Image
 from test_project import MACHINE_PATH
 
-from helpers import explorer, site, study
+from helpers import study
 from helpers.corpora import Pair, tokens
-from helpers.methods import curves, pruning
+from helpers.methods import l0
 from helpers.models import inputs
-from helpers.site import __main__ as command
+from helpers.publish import explorer, site
+from helpers.publish.site import __main__ as command
 from helpers.study import StudyError
 from tests.unit import tiny_report
 
@@ -303,13 +304,13 @@ def test_a_decoder_head_sees_only_what_was_written(tiny):
 
 def test_gates_are_those_of_the_runs(tiny, store):
     _, _, table, sweep, found = tiny
-    gated = curves.l0_runs(sweep)
+    gated = l0.tables.l0_runs(sweep)
     prices = found["gates"]["prices"]
     assert [price["penalty"] for price in prices] == [0.0, 1.0]
     assert prices[0]["kept"] > prices[1]["kept"]
-    assert prices[0]["kept"] == sum(len(left) for (kind, _), left in pruning.retained(gated[0]).items() if kind == "encoder")
+    assert prices[0]["kept"] == sum(len(left) for (kind, _), left in l0.runs.retained(gated[0]).items() if kind == "encoder")
     for run, price in zip(gated, prices, strict=True):
-        closed = curves.closing(run)
+        closed = l0.tables.closing(run)
         for i, address in enumerate(table.index):
             if address[0] == "encoder":
                 assert price["closed"][i] == pytest.approx(closed[address].tolist(), abs=6e-4)

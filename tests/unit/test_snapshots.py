@@ -7,9 +7,10 @@ import pandas as pd
 import pytest
 import torch
 
-from helpers import corpora, models, snapshot_figures, study, subjects, tasks, training
+from helpers import corpora, models, study
 from helpers.corpora import tokens
-from helpers.measures import snapshots
+from helpers.measures import figures, snapshots
+from helpers.runs import subjects, tasks, training
 from helpers.study import StudyError, values
 
 CHANGES = {
@@ -125,14 +126,14 @@ def test_models_side_by_side(settings):
         snapshots.followed(subjects.spec(settings, "ru-news", 1), [0, 2, 4], settings["relevance"], settings["bootstrap"])
         in planned
     )
-    assert len(snapshot_figures.beside(table).axes) == 4
+    assert len(figures.beside(table).axes) == 4
 
 
 def test_the_figure_shows_every_step(settings):
     steps = [0, 100, 1000, 20_000]
     last = snapshots.DESCRIBED.read(training.trained(subjects.spec(settings, "ru-news", 1)), first=8, repeats=20)
     table = pd.DataFrame({step: snapshots.summary(last) for step in steps}).T.rename_axis("step")
-    axes = snapshot_figures.over_training(table).axes
+    axes = figures.over_training(table).axes
     assert len(axes) == 8 and all(list(line.get_xdata()) == steps for line in axes[0].get_lines())
 
 

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from helpers.corpora import tales
-from helpers.corpora.controlled.lexicon import names, nouns, verbs
+from helpers.world import tales
+from helpers.world.lexicon import names, nouns, verbs
 
 ROOT = Path(__file__).parents[2]
 HE, SHE = {"he", "him"}, {"she", "her"}
@@ -49,7 +49,7 @@ def hero(report):
 
 def test_text_depends_on_the_seed_and_not_on_the_process():
     code = (
-        "import hashlib; from itertools import islice; from helpers.corpora import tales\n"
+        "import hashlib; from itertools import islice; from helpers.world import tales\n"
         "made = [list(islice(make(7), 50)) for make in (tales.reports, tales.stories)]\n"
         "print(hashlib.sha256(repr(made).encode()).hexdigest())"
     )

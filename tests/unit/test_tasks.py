@@ -11,10 +11,12 @@ import pytest
 import torch
 from transformers import OPTForCausalLM, PegasusForConditionalGeneration
 
-from helpers import corpora, scoring, study, subjects, tasks, training
+from helpers import corpora, study
 from helpers.corpora import texts
+from helpers.runs import subjects, tasks, training
+from helpers.runs.tasks import LANGUAGE, SUMMARIZATION, TRANSLATION
+from helpers.scores import scoring
 from helpers.study import StudyError
-from helpers.tasks import LANGUAGE, SUMMARIZATION, TRANSLATION
 from tests.unit import tiny_groups
 
 CPU = torch.device("cpu")

@@ -173,7 +173,7 @@ def test_controlled_splits_are_full_and_share_nothing(name):
 
 
 def test_repeated_controlled_text_is_left_out_and_counted(monkeypatch):
-    from helpers.corpora import tales
+    from helpers.world import tales
 
     again = (Text(f"Text {number}.", "x") for number in [1, 1, 2, 1, 3, 3, 4, 2, 5, 6])
     monkeypatch.setattr(tales, "stories", lambda seed: again)

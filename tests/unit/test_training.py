@@ -14,8 +14,9 @@ import pytest
 import torch
 from safetensors.torch import load_file
 
-from helpers import corpora, heads, models, study, subjects, tasks, training
+from helpers import corpora, heads, models, study
 from helpers.corpora import Pair, tokens
+from helpers.runs import subjects, tasks, training
 from helpers.study import StudyError
 
 SHAPE = {"layers": 1, "width": 16, "heads": 2, "feed_forward": 16, "dropout": 0.1}

@@ -20,7 +20,7 @@ import torch
 
 from helpers import study
 from helpers.corpora import Pair
-from helpers.methods.l0 import HardConcrete
+from helpers.methods.l0.gates import HardConcrete
 from helpers.study import StudyError, values
 
 NAN = float("nan")
@@ -255,7 +255,7 @@ class Own:
     ("module", "name"),
     [
         ("pathlib", "PurePath"), ("os", "system"), ("helpers.study.store", "Path"), ("helpers.study.store", "os.PathLike"),
-        ("helpers.study", "StudyError"), ("helpers.corpora", "arcs_of"), ("helpers.methods.curves", "l0.HardConcrete"),
+        ("helpers.study", "StudyError"), ("helpers.corpora", "arcs_of"), ("helpers.methods.l0.tables", "l0.HardConcrete"),
         ("helpers.gone", "Pair"), ("helpers.corpora", "Gone"), ("helpers", "study"), ("helpers..study", "Run"),
         (Own.__module__, "Own"),
     ],

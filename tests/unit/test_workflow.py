@@ -10,7 +10,8 @@ import psutil
 import pytest
 
 from helpers import plan as planned
-from helpers import study, subjects
+from helpers import study
+from helpers.runs import subjects
 
 
 def plan(*config, options=("--cores", "1")):

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from helpers import study
-from helpers.methods import comparison
+from helpers.methods import contest
 from tests.unit import tiny_sweep
 
 SEED, PRICE = 1, 0.03
@@ -24,7 +24,7 @@ def settings(changes: dict[str, Any] | None = None) -> dict[str, Any]:
 
 def job(changes: dict[str, Any] | None = None) -> dict[str, Any]:
     """The one job that these settings ask for."""
-    (found,) = comparison.jobs(settings(changes), [tiny_sweep.NAME], SEED)
+    (found,) = contest.runs.jobs(settings(changes), [tiny_sweep.NAME], SEED)
     return found
 
 
@@ -36,6 +36,6 @@ def go_to(base: Path, patch) -> None:
 def make() -> dict[str, Any]:
     """The job, after what is missing of it in the store was made."""
     made = job()
-    for recipe in comparison.recipes(made):
+    for recipe in contest.runs.recipes(made):
         study.make(recipe, weights=True)
     return made

@@ -5,8 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from helpers import study, tasks
-from helpers.methods import grouped
+from helpers import study
+from helpers.methods import grouping
+from helpers.runs import tasks
 
 NAME, SEED, STEPS = "ru-news", 1, 20
 _TASK = {
@@ -34,22 +35,22 @@ def settings(changes: dict[str, Any] | None = None) -> dict[str, Any]:
 
 def rows(kind: str = tasks.TRANSLATION, changes: dict[str, Any] | None = None) -> dict[str, dict[str, Any]]:
     """The rows of a task."""
-    return grouped.rows_of(settings(changes), kind, SEED)
+    return grouping.runs.rows_of(settings(changes), kind, SEED)
 
 
 def start(changes: dict[str, Any] | None = None) -> dict[str, Any]:
     """The spec of the converged model."""
-    return grouped.start(settings(changes), [NAME], SEED)
+    return grouping.runs.start(settings(changes), [NAME], SEED)
 
 
 def from_converged(changes: dict[str, Any] | None = None) -> dict[str, dict[str, Any]]:
     """The rows that start from it."""
-    return grouped.from_converged(settings(changes), start(changes), SEED)
+    return grouping.runs.from_converged(settings(changes), start(changes), SEED)
 
 
 def recipes(changes: dict[str, Any] | None = None) -> list[study.Recipe]:
     """What the study reads of all rows."""
-    return list(grouped.recipes(settings(changes), SEED, start(changes)))
+    return list(grouping.runs.recipes(settings(changes), SEED, start(changes)))
 
 
 def go_to(base: Path, patch) -> None:

@@ -8,9 +8,10 @@ from typing import Any
 from tokenizers.processors import TemplateProcessing
 from transformers import PreTrainedTokenizerFast
 
-from helpers import corpora, study, tasks
+from helpers import corpora, study
 from helpers.corpora import tokens
-from helpers.methods import injection
+from helpers.methods import coreference
+from helpers.runs import tasks
 from tests.unit.tiny_models import tiny_model
 
 SEED, FIRST, FURTHER, WARM = 1, 6, 3, 3  # steps of the base, of the rows, of filling holes
@@ -28,7 +29,7 @@ CHANGED = {  # heads whose attention is not uniform after so few steps, texts th
     **{f"coreference.translation.{name}": value for name, value in _SENTENCES.items()},
     "coreference.probe": 6, "coreference.heads": [1, 2], "coreference.rates": [0.5], "coreference.paces": [3.0],
     "coreference.lengths": [2.0], "coreference.masks": 2, "coreference.seeds": 2, "coreference.alone": 3,
-    "coreference.parts": [*injection.PARTS], "coreference.masked": [1, 3],
+    "coreference.parts": [*coreference.runs.PARTS], "coreference.masked": [1, 3],
 }  # fmt: skip
 
 
@@ -39,12 +40,12 @@ def settings(changes: dict[str, Any] | None = None) -> dict[str, Any]:
 
 def rows(changes: dict[str, Any] | None = None, kind: str = tasks.SUMMARIZATION) -> dict[str, dict[str, dict]]:
     """The rows of a task by part and name."""
-    return injection.rows_of(settings(changes), kind, SEED)
+    return coreference.runs.rows_of(settings(changes), kind, SEED)
 
 
-def plan(changes: dict[str, Any] | None = None, kind: str = tasks.SUMMARIZATION, start: str = "") -> injection.Rows:
+def plan(changes: dict[str, Any] | None = None, kind: str = tasks.SUMMARIZATION, start: str = "") -> coreference.runs.Rows:
     """What describes these rows."""
-    return injection.Rows(settings(changes), kind, SEED, checkpoint=start)
+    return coreference.runs.Rows(settings(changes), kind, SEED, checkpoint=start)
 
 
 def go_to(base: Path, patch) -> None:
@@ -56,8 +57,8 @@ def go_to(base: Path, patch) -> None:
 def make() -> dict[str, dict]:
     """The main rows of summarization, after what is missing of the first three's runs in the store was trained."""
     found = rows()["main"]
-    for name in (injection.PLAIN, "masked, lowest", injection.MAIN):
-        study.make(injection.run(found[name]["run"]))
+    for name in (coreference.runs.PLAIN, "masked, lowest", coreference.runs.MAIN):
+        study.make(coreference.runs.run(found[name]["run"]))
     return found
 
 

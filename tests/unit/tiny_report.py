@@ -7,8 +7,9 @@ from typing import Any
 
 import pandas as pd
 
-from helpers import measures, study, subjects
-from helpers.methods import curves, pruning
+from helpers import measures, study
+from helpers.methods import l0
+from helpers.runs import subjects
 
 NAME, ABSENT = "ru-subtitles", "de-news"
 CHANGED = {
@@ -21,9 +22,9 @@ def make(folder: Path) -> tuple[subjects.Subject, pd.DataFrame, dict[str, Any]]:
     """A tiny model, its head table and its sweep; the table lies in `folder`, beside one of a model that nobody trained."""
     settings = study.settings("tiny", CHANGED)
     subject = subjects.load(settings, NAME, 1)
-    sweep = pruning.sweep(settings, NAME, subject.spec, ("encoder",), 1)
-    for run in curves.l0_runs(sweep):
-        study.make(pruning.run(run))
+    sweep = l0.runs.sweep(settings, NAME, subject.spec, ("encoder",), 1)
+    for run in l0.tables.l0_runs(sweep):
+        study.make(l0.runs.run(run))
     table = measures.confidence(subject.model, subject.batches()).to_frame()
     table = table.join(
         measures.importance(subject.model, subject.batches(), per="example", norm=None).rename("gradient, example")

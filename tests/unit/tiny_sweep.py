@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from helpers import study
-from helpers.methods import pruning
+from helpers.methods import l0
 
 NAME, SEED = "ru-subtitles", 1
 CHANGED = {  # trained for long enough to have something to lose; some prices close all gates, others only some
@@ -25,7 +25,7 @@ def settings(changes: dict[str, Any] | None = None) -> dict[str, Any]:
 
 def sweeps(changes: dict[str, Any] | None = None) -> dict[str, dict[str, Any]]:
     """The sweep over encoder heads, and that over all kinds."""
-    return dict(zip(("encoder", "all"), pruning.sweeps(settings(changes), [NAME], SEED), strict=True))
+    return dict(zip(("encoder", "all"), l0.runs.sweeps(settings(changes), [NAME], SEED), strict=True))
 
 
 def go_to(base: Path, patch) -> None:
@@ -38,6 +38,6 @@ def make() -> dict[str, dict[str, Any]]:
     """The sweeps, after what is missing of them in the store was made."""
     made = sweeps()
     for sweep in made.values():
-        for recipe in pruning.recipes(sweep):
+        for recipe in l0.runs.recipes(sweep):
             study.make(recipe, weights=True)
     return made

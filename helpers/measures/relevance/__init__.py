@@ -33,7 +33,7 @@ from helpers.heads import KINDS, index, sites
 from helpers.measures.one_pass import evaluating, view
 from helpers.measures.relevance import alpha_beta, signed
 from helpers.measures.relevance.layout import Attention, layout, play
-from helpers.scoring import ratio_interval
+from helpers.scores.scoring import ratio_interval
 from helpers.study import StudyError
 
 RULES = ("alpha_beta", "attnlrp", "cp")

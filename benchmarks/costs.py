@@ -1,0 +1,329 @@
+"""What the study costs, as tables: the results that benchmarks kept, and how long a whole run takes.
+
+`python -m benchmarks.costs runs/laptop-controlled` runs the notebooks of a finished run once more and keeps how long that took.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from helpers import study
+from helpers.runs import subjects
+from helpers.study import StudyError, published
+
+BENCHMARKS = (
+    "heads_overhead", "removed_heads", "relevance_speed", "importance_speed", "head_statistics", "growth", "generator_speed",
+    "training_speed", "group_constraint", "coreference_injection",
+)  # fmt: skip
+SIZES = {  # profile -> size of the benchmarks' models
+    "tiny": "tiny", "quick": "laptop", "laptop": "laptop", "converged": "laptop", "natural": "base", "paper": "base",
+}  # fmt: skip
+COLUMNS = ("what", "group", "quantity", "value", "low", "high", "repeats", "note")
+COSTS = "07_what_it_costs"  # the notebook that shows all this
+OVERHEADS = ("heads_overhead", "group_constraint", "coreference_injection")
+
+
+# --- benchmarks ------------------------------------------------------------------------------------------------------
+
+
+def folder(size: str) -> Path:
+    """Where benchmarks of a size keep their results."""
+    return study.runs() / "benchmarks" / size
+
+
+def measure(size: str, names: Iterable[str] = BENCHMARKS, repeats: int = 2) -> None:
+    """Run the benchmarks that are not kept, if their models are tiny: as many at once as there are cores.
+
+    Other sizes take from minutes to hours and want a machine of their own: `results` asks for `make bench`.
+
+    Raises
+    ------
+    StudyError
+        If a benchmark fails.
+    """
+    missing = [name for name in names if not (folder(size) / f"{name}.csv").exists()]
+    if size == "tiny" and missing:
+        with ThreadPoolExecutor(os.cpu_count()) as pool:
+            list(pool.map(lambda name: _measure(name, size, repeats), missing))
+
+
+def _measure(name: str, size: str, repeats: int) -> None:
+    told = ["--size", size, "--repeats", str(repeats), "--threads", "1"]
+    command = [sys.executable, "-m", f"benchmarks.{name}", *told]
+    done = subprocess.run(command, cwd=study.ROOT, env={**os.environ, "OMP_NUM_THREADS": "1"}, capture_output=True, text=True)
+    if done.returncode:
+        said = (done.stderr.strip().splitlines() or ["nothing was said"])[-1].rstrip(".")
+        raise StudyError(f"The benchmark {name} failed ({said}): run python -m benchmarks.{name} {' '.join(told)} to see why.")
+
+
+def results(size: str, names: Iterable[str] = BENCHMARKS) -> dict[str, pd.DataFrame]:
+    """What benchmarks of a size kept.
+
+    Returns
+    -------
+    dict of name -> DataFrame
+        what, group, quantity, value (median), low, high (quartiles), repeats, note, and size.
+
+    Raises
+    ------
+    StudyError
+        If a benchmark kept nothing, or something else.
+    """
+    found = {}
+    for name in names:
+        path = folder(size) / f"{name}.csv"
+        if not path.exists():
+            raise StudyError(f"The benchmark {name} has no results of size {size}: run make bench first.")
+        frame = pd.read_csv(path, keep_default_na=False, na_values={name: [""] for name in ("value", "low", "high")})
+        if tuple(frame) != COLUMNS:
+            raise StudyError(f"The results in {path} are not those of a benchmark: delete the file and run make bench.")
+        found[name] = frame.assign(size=size)
+    return found
+
+
+def gathered(profile: str) -> dict[str, pd.DataFrame]:
+    """`results` of a profile's size; beside a laptop's those of the base size that are kept.
+
+    Raises
+    ------
+    StudyError
+        If the profile is unknown, or as `results`.
+    """
+    if profile not in SIZES:
+        raise StudyError(f"There is no profile {profile!r}: choose one of {', '.join(SIZES)}.")
+    found = results(SIZES[profile])
+    if profile == "laptop":
+        more = results("base", [name for name in found if (folder("base") / f"{name}.csv").exists()])
+        found |= {name: pd.concat([found[name], frame], ignore_index=True) for name, frame in more.items()}
+    return found
+
+
+def facts(found: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
+    """What the sidecars of results say: a row a benchmark and size.
+
+    Returns
+    -------
+    pandas.DataFrame
+        On (benchmark, size): difference (largest that the correctness gate found), bound, repeats, threads, device, minutes,
+        hardware, commit, command.
+
+    Raises
+    ------
+    StudyError
+        If a sidecar is missing or cannot be read.
+    """
+    rows = {}
+    for name, frame in found.items():
+        for size in frame["size"].unique():
+            said = study.read_spec(folder(size) / f"{name}.json")
+            try:
+                row = {
+                    "difference": said["gate"]["difference"],
+                    "bound": said["gate"]["bound"],
+                    "minutes": said["seconds"] / 60,
+                }
+                row |= {fact: said[fact] for fact in ("repeats", "threads", "device", "hardware", "commit", "command")}
+            except KeyError as error:
+                raise StudyError(
+                    f"The sidecar of {name}, size {size}, does not say its {error}: run make bench again."
+                ) from None
+            rows[name, size] = row
+    return pd.DataFrame.from_dict(rows, orient="index").rename_axis(index=["benchmark", "size"])
+
+
+def of(found: Mapping[str, pd.DataFrame], names: str | Sequence[str], quantity: str) -> pd.DataFrame:
+    """The rows of one quantity that some benchmarks kept, with the benchmark's name; notes without a number are left out."""
+    names = [names] if isinstance(names, str) else names
+    frame = pd.concat([found[name].assign(benchmark=name) for name in names], ignore_index=True)
+    frame = frame[(frame.quantity == quantity) & frame.value.notna()].reset_index(drop=True)
+    if frame.empty:
+        raise StudyError(f"The benchmarks {', '.join(names)} kept no {quantity!r}: run make bench again.")
+    return frame
+
+
+def remarks(found: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
+    """What was tried and gave no number, with what it said."""
+    frame = pd.concat([frame.assign(benchmark=name) for name, frame in found.items()], ignore_index=True)
+    return frame.loc[frame.value.isna(), ["benchmark", "what", "group", "note"]].reset_index(drop=True)
+
+
+def growth(frame: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Exponents and points of the benchmark `growth`.
+
+    Returns
+    -------
+    exponents : pandas.DataFrame
+        what, axis, value, low, high.
+    points : pandas.DataFrame
+        what, axis, at (size along the axis), value, low, high (seconds).
+    """
+    slopes = frame[frame.quantity == "exponent"].rename(columns={"group": "axis"})
+    points = frame[frame.quantity == "seconds"].copy()
+    points[["axis", "at"]] = points.group.str.split(" = ", expand=True)
+    points["at"] = points["at"].astype(float)
+    return (
+        slopes[["what", "axis", "value", "low", "high"]].reset_index(drop=True),
+        points[["what", "axis", "at", "value", "low", "high"]].reset_index(drop=True),
+    )
+
+
+def savings(frame: pd.DataFrame) -> pd.DataFrame:
+    """Speed-ups of the benchmark `removed_heads` by case.
+
+    Returns
+    -------
+    pandas.DataFrame
+        map (which heads go), form (removed, masked, ceiling), model, call, length, batch, value, low, high.
+    """
+    frame = frame[frame.quantity == "speed-up"]
+    named = frame["what"].str.rsplit(", ", n=1, expand=True).set_axis(["map", "form"], axis=1)
+    place = frame["group"].str.extract(r"^(?P<model>.*); (?P<call>.*), length (?P<length>\d+), batch (?P<batch>\d+)$")
+    place = place.astype({"length": int, "batch": int})
+    return pd.concat([named, place, frame[["value", "low", "high"]]], axis=1).reset_index(drop=True)
+
+
+# --- whole runs ------------------------------------------------------------------------------------------------------
+
+
+def wall_times(settings: Mapping[str, Any], names: Sequence[str], seed: int, executed: Path) -> pd.DataFrame:
+    """How long each notebook of a study takes, as far as it is recorded.
+
+    Parameters
+    ----------
+    settings : mapping
+        As of `helpers.study.settings`.
+    names : sequence of str
+        Of the models to study (`helpers.runs.subjects.names`).
+    seed : int
+        The first seed.
+    executed : pathlib.Path
+        Folder of the executed notebooks: their metadata say how long they took, and times/NOTEBOOK.tsv of the workflow where
+        they do not; second_run.json is what `again` kept there.
+
+    Returns
+    -------
+    pandas.DataFrame
+        On notebook: executing (seconds of the notebook itself), training (core seconds of what it is the first to need, as far
+        as that is stored or published; 0 if it needs nothing), runs (how many these are), missing (how many it still waits
+        for), second (seconds of a second run); nan where nothing is recorded.
+    """
+    from helpers import plan
+
+    second = study.read_spec(executed / "second_run.json") if (executed / "second_run.json").exists() else {}
+    rows, counted = {}, set()
+    for notebook, needs in plan.goals(settings, names, seed).items():
+        things = plan.closure(needs).keys() - counted
+        counted |= things
+        seconds = [took for took in map(_making, things) if took is not None]
+        rows[notebook] = {
+            "executing": _executing(executed, notebook),
+            "training": sum(seconds) if seconds or not things else float("nan"),
+            "runs": len(seconds),
+            "missing": len(things & plan.missing(needs).keys()),
+            "second": float(second.get(notebook, "nan")),
+        }
+    return pd.DataFrame.from_dict(rows, orient="index").rename_axis(index="notebook")
+
+
+def again(executed: Path) -> dict[str, float]:
+    """Run the notebooks of a finished run once more, with its parameters, and keep how long each took when all was made.
+
+    Parameters
+    ----------
+    executed : pathlib.Path
+        Folder of the executed notebooks; second_run.json is written there. Figures and tables of the second run are dropped.
+
+    Returns
+    -------
+    dict of notebook -> seconds
+
+    Raises
+    ------
+    StudyError
+        If there is no executed notebook, or one fails.
+    """
+    import papermill
+
+    seconds = {}
+    notebooks = sorted(path for path in executed.glob("*.ipynb") if path.stem != COSTS)
+    if not notebooks:
+        raise StudyError(f"There is no executed notebook in {executed}: run make study first.")
+    for path in study.progress(notebooks, "second run"):
+        given = json.loads(path.read_text(encoding="utf-8"))["metadata"].get("papermill", {}).get("parameters", {})
+        with tempfile.TemporaryDirectory() as scratch:
+            out = Path(scratch) / path.name
+            try:
+                done = papermill.execute_notebook(
+                    study.ROOT / "notebooks" / path.name, out, given | {"output": str(out.parent)}, progress_bar=False
+                )
+            except (papermill.PapermillException, OSError) as error:
+                said = str(error).strip().splitlines()[-1].rstrip(".")
+                raise StudyError(f"The notebook {path.stem} failed in its second run ({said}): run make study first.") from None
+        seconds[path.stem] = round(done.metadata.papermill.duration, 1)
+    study.write_json(executed / "second_run.json", seconds)
+    return seconds
+
+
+def recorded(profile: str, settings: Mapping[str, Any], models: str, seed: int, executed: Path) -> pd.DataFrame:
+    """`wall_times` of a run, and of a run of profile tiny that lies beside it.
+
+    Parameters
+    ----------
+    profile, models, seed
+        As a notebook's parameters.
+    settings : mapping
+        Of the profile.
+    executed : pathlib.Path
+        Folder of the executed notebooks.
+
+    Returns
+    -------
+    pandas.DataFrame
+        As `wall_times`, on (profile, notebook).
+    """
+    tables = {profile: wall_times(settings, subjects.names(settings, models), seed, executed)}
+    tiny, beside = study.settings("tiny"), executed.with_name("tiny-controlled")
+    if profile != "tiny" and beside.is_dir():
+        tables = {"tiny": wall_times(tiny, subjects.names(tiny), 1, beside)} | tables
+    return pd.concat(tables, names=["profile"])
+
+
+def _making(recipe: study.Recipe) -> float | None:
+    """Seconds that making a recipe took, by the store or, where it is published, by the index; None where it is neither."""
+    if (recipe.folder / "made.json").exists():
+        return study.read_spec(recipe.folder / "made.json")["seconds"]
+    return published.index()[recipe.key]["seconds"] if published.offers(recipe, weights=False) else None
+
+
+def _executing(executed: Path, notebook: str) -> float:
+    """Seconds that a notebook took, by its own metadata or the workflow's; nan where neither is there."""
+    path, times = executed / f"{notebook}.ipynb", executed / "times" / f"{notebook}.tsv"
+    if path.exists():
+        said = json.loads(path.read_text(encoding="utf-8"))["metadata"].get("papermill", {})
+        if said.get("duration"):
+            return float(said["duration"])
+    return float(pd.read_csv(times, sep="\t")["s"].iloc[-1]) if times.exists() else float("nan")
+
+
+def main(arguments: list[str] | None = None) -> None:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.costs", description=__doc__)
+    parser.add_argument("run", type=Path, help="folder of a finished run")
+    chosen = parser.parse_args(arguments)
+    with study.one_sentence():
+        for notebook, seconds in again(chosen.run).items():
+            print(f"{notebook}: {seconds:.0f} s")
+
+
+if __name__ == "__main__":
+    main()

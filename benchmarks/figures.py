@@ -1,0 +1,293 @@
+"""Figures of what things cost: one function per kind of figure, in the style of `helpers.drawing`."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
+from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
+
+from helpers import drawing
+from helpers.drawing import MODELS, WIDTH, redrawable
+from helpers.study import StudyError
+
+LEVEL = {"color": "black", "lw": 0.9, "ls": "--", "zorder": 1}
+FORMS = {
+    "ceiling": {"color": "black", "marker": "|", "ms": 11, "mew": 1.6}, "removed": {"color": MODELS[0], "marker": "o", "ms": 5},
+    "masked": {"color": MODELS[1], "marker": "s", "ms": 4},
+}  # fmt: skip
+MARKERS = "osD^vP"
+
+
+def _short(value: float, _=None) -> str:
+    """A number in as few figures as tell it: 0.05, 3, 120, 4k."""
+    return f"{value / 1000:g}k" if value >= 1000 else f"{value:g}"
+
+
+def _three(value: float) -> str:
+    """A number in three figures or more: 3.23, 86.2, 1,930."""
+    digits = max(0, 2 - math.floor(math.log10(abs(value)))) if value else 0
+    return f"{float(f'{value:.3g}'):,.{digits}f}"
+
+
+def _log(axis, low: float, high: float) -> None:
+    """A logarithmic x axis over these values, with readable ticks; one from 0 where they lie near each other."""
+    if high / low < 5:
+        axis.set_xlim(0, 1.08 * high)
+        axis.xaxis.set_major_formatter(FuncFormatter(_short))
+        return
+    axis.set_xscale("log")
+    axis.set_xlim(low / 1.6, high * 1.6)
+    wide = high / low > 60
+    axis.xaxis.set_major_locator(LogLocator(10, subs=(1.0,) if wide else (1.0, 2.0, 5.0)))
+    axis.xaxis.set_major_formatter(FuncFormatter(_short))
+    axis.xaxis.set_minor_formatter(NullFormatter())
+
+
+def _error(rows: pd.DataFrame) -> list[np.ndarray]:
+    """Distances from the median down to low and up to high."""
+    return [np.maximum(0, rows.value - rows.low), np.maximum(0, rows.high - rows.value)]
+
+
+def _rows(axis, rows: pd.DataFrame, colours: Mapping[str, str], said: Callable[[float], str]) -> None:
+    """A row a line of the table, its first at the top: median, quartiles, and the number at the right."""
+    for place, (label, one) in enumerate(zip(rows["what"], rows.itertuples(), strict=True)):
+        error = [[max(0, one.value - one.low)], [max(0, one.high - one.value)]]
+        axis.errorbar(one.value, place, xerr=error, fmt="o", ms=4.5, lw=1.2, color=colours[label], mec="white", mew=0.4)
+        axis.annotate(said(one.value), (1.01, place), xycoords=("axes fraction", "data"), va="center", fontsize=7)
+    axis.set_yticks(range(len(rows)), rows["what"])
+    axis.set_ylim(len(rows) - 0.5, -0.5)
+    axis.tick_params(axis="y", length=0)
+    axis.grid(axis="x", color="#E6E6E6", lw=0.6)
+    axis.set_axisbelow(True)
+
+
+def _stacked(frame: pd.DataFrame, label: str, said: Callable[[float], str], level: float | None = None, log: bool = False):
+    """A panel a group, one below the other, with rows as `_rows`."""
+    drawing.need(frame, "what", "group", "value", "low", "high")
+    if frame.duplicated(["group", "what"]).any():
+        twice = frame[frame.duplicated(["group", "what"])].iloc[0]
+        raise StudyError(f"The table has {twice['what']!r} twice in {twice.group!r}: give one value a row.")
+    groups = dict(iter(frame.groupby("group", sort=False)))
+    counts = [len(rows) for rows in groups.values()]
+    size = (WIDTH, 0.2 * sum(counts) + 0.45 * len(groups) + 0.5)
+    figure, axes = plt.subplots(len(groups), 1, figsize=size, sharex=True, squeeze=False, height_ratios=counts)
+    for axis, (title, rows) in zip(axes.flat, groups.items(), strict=True):
+        families = list(dict.fromkeys(rows["what"].str.split(",").str[0]))
+        several = len(families) < min(5, len(rows))  # else colours tell nothing
+        colours = {what: MODELS[several * families.index(what.split(",")[0]) % len(MODELS)] for what in rows["what"]}
+        _rows(axis, rows, colours, said)
+        axis.set_title(title, loc="left", fontsize=8.5)
+        if level is not None:
+            axis.axvline(level, **LEVEL)
+    if log:
+        _log(axes[0, 0], frame.low.min(), frame.high.max())
+    axes[-1, 0].set_xlabel(label)
+    return figure
+
+
+@redrawable
+def speeds(frame: pd.DataFrame, unit: str = ""):
+    """Speeds on a logarithmic axis (from 0 where they are alike): a panel a group, a row a way to do it; quartiles as lines.
+
+    Parameters
+    ----------
+    frame : pandas.DataFrame
+        what, group, quantity, value, low, high. Ways whose names start alike, up to a comma, share a colour.
+    unit : str
+        Of the axis; the table's quantity by default.
+
+    Raises
+    ------
+    StudyError
+        If a column is missing, a row is twice in a group, or a speed is not above zero.
+    """
+    drawing.need(frame, "what", "group", "quantity", "value", "low", "high")
+    if not (frame[["value", "low", "high"]] > 0).all(axis=None):
+        raise StudyError("A speed is not above zero: give speeds that were measured.")
+    return _stacked(frame, unit or frame.quantity.iloc[0], _three, log=True)
+
+
+@redrawable
+def overheads(frame: pd.DataFrame, label: str = "times the plain variant"):
+    """Ratios with their quartiles, a panel a group, with a line at 1.
+
+    Parameters
+    ----------
+    frame : pandas.DataFrame
+        what, group, value, low, high.
+
+    Raises
+    ------
+    StudyError
+        If a column is missing, or a row is twice in a group.
+    """
+    return _stacked(frame, label, "{:.2f}".format, level=1.0)
+
+
+@redrawable
+def removed(frame: pd.DataFrame):
+    """What removed and masked heads save beside the ceiling of FLOPs: a panel a map of heads and model, a row a case.
+
+    Parameters
+    ----------
+    frame : pandas.DataFrame
+        As `benchmarks.costs.savings` returns it.
+
+    Raises
+    ------
+    StudyError
+        If a column is missing.
+    """
+    drawing.need(frame, "map", "form", "model", "call", "length", "batch", "value", "low", "high")
+    panels = list(dict.fromkeys(zip(frame.model, frame["map"], strict=True)))
+    cases = frame.drop_duplicates(["model", "call", "length", "batch"]).groupby("model").size().max()
+    figure, axes = drawing.grid(len(panels), 2, WIDTH / 2, 0.19 * cases + 0.9, sharex=True)
+    for number, (axis, (model, which)) in enumerate(zip(axes, panels, strict=True)):
+        part = frame[(frame.model == model) & (frame["map"] == which)]
+        labels = [f"{call}, length {n}, batch {b}" for call, n, b in zip(part.call, part.length, part.batch, strict=True)]
+        order = list(dict.fromkeys(labels))
+        places = pd.Series(labels, part.index).map(order.index)
+        axis.axvline(1, **LEVEL)
+        for shift, (form, look) in zip((0.0, -0.14, 0.14), FORMS.items(), strict=True):
+            rows = part[part.form == form]
+            error = None if form == "ceiling" else _error(rows)
+            axis.errorbar(rows.value, places[rows.index] + shift, xerr=error, ls="", elinewidth=1.1, **look)
+        axis.set_yticks(range(len(order)), order if drawing.left(axis) else [""] * len(order), fontsize=7.5)
+        axis.set_ylim(len(order) - 0.5, -0.5)
+        axis.set_title(f"{model}: {which}", fontsize=9)
+        axis.tick_params(axis="y", length=0)
+        axis.set_xlabel("times as fast as the full model" if number >= len(panels) - 2 else "")
+        axis.set_xlim(0, 1.25 * max(1.0, frame.value.max()))  # a quartile of a call of a millisecond may lie anywhere
+    shown = {"removed": "heads removed", "masked": "gates of 0", "ceiling": "ceiling: FLOPs full over removed"}
+    handles = [plt.Line2D([], [], ls="", label=shown[form], **look) for form, look in FORMS.items()]
+    drawing.legend_below(figure, [*handles, plt.Line2D([], [], **LEVEL, label="full model")], 4)
+    return figure
+
+
+@redrawable
+def growth(exponents: pd.DataFrame, points: pd.DataFrame):
+    """Seconds against size, both logarithmic: a panel an axis of growth, a line a measure, its exponent in the legend.
+
+    Parameters
+    ----------
+    exponents, points : pandas.DataFrame
+        As `benchmarks.costs.growth` returns them.
+
+    Raises
+    ------
+    StudyError
+        If a column is missing.
+    """
+    drawing.need(exponents, "what", "axis", "value", "low", "high")
+    drawing.need(points, "what", "axis", "at", "value", "low", "high")
+    names = list(dict.fromkeys(points["what"]))
+    axes_of = list(dict.fromkeys(points.axis))
+    figure, panels = drawing.grid(len(axes_of), 2, WIDTH / 2, 3.4)
+    for axis, grown in zip(panels, axes_of, strict=True):
+        slopes = exponents[exponents.axis == grown].set_index("what")
+        for number, name in enumerate(names):
+            rows = points[(points.axis == grown) & (points["what"] == name)].sort_values("at")
+            slope = slopes.loc[name]
+            label = f"{name}: {slope.value:.2f} [{slope.low:.2f}, {slope.high:.2f}]"
+            look = {"color": MODELS[number % len(MODELS)], "marker": MARKERS[number % len(MARKERS)], "ms": 4, "lw": 1.2}
+            axis.errorbar(rows["at"], rows.value, _error(rows), label=label, **look)
+        sizes = sorted(points["at"][points.axis == grown].unique())
+        axis.set(xscale="log", yscale="log", xlabel=grown, ylabel="seconds")
+        axis.set_xticks(sizes, [f"{size:g}" for size in sizes])
+        axis.xaxis.set_minor_formatter(NullFormatter())
+        axis.legend(fontsize=6.5, title="exponent [quartiles]", title_fontsize=7, loc="upper left", bbox_to_anchor=(0, 1.0))
+        axis.set_ylim(top=axis.get_ylim()[1] * 30)
+    return figure
+
+
+@redrawable
+def memory(frame: pd.DataFrame):
+    """Peak memory in MiB, a panel a benchmark and group, a bar a variant.
+
+    Parameters
+    ----------
+    frame : pandas.DataFrame
+        benchmark, what, group, value (bytes).
+
+    Raises
+    ------
+    StudyError
+        If a column is missing.
+    """
+    drawing.need(frame, "benchmark", "what", "group", "value")
+    parts = dict(iter(frame.groupby(["benchmark", "group"], sort=False)))
+    counts = [len(part) for part in parts.values()]
+    size = (WIDTH, 0.24 * sum(counts) + 0.5 * len(parts) + 0.5)
+    figure, axes = plt.subplots(len(parts), 1, figsize=size, squeeze=False, height_ratios=counts)
+    for axis, ((benchmark, group), part) in zip(axes.flat, parts.items(), strict=True):
+        bars = axis.barh(range(len(part)), part.value / 2**20, 0.7, color=["#9A9A9A", *[MODELS[0]] * (len(part) - 1)])
+        axis.bar_label(bars, fmt="{:,.0f}", fontsize=7.5, padding=2)
+        axis.set_yticks(range(len(part)), part["what"])
+        axis.set_ylim(len(part) - 0.5, -0.5)
+        axis.set_xlim(0, max(1.0, 1.12 * part.value.max() / 2**20))
+        axis.set_title(f"{benchmark.replace('_', ' ')}: {group}", loc="left", fontsize=8.5)
+        axis.tick_params(axis="y", length=0)
+    axes[-1, 0].set_xlabel("MiB beyond what was there before")
+    return figure
+
+
+@redrawable
+def wall_times(frame: pd.DataFrame):
+    """Minutes of each notebook: itself, a second run, and the core minutes of the runs that it is the first to need.
+
+    Parameters
+    ----------
+    frame : pandas.DataFrame
+        As `benchmarks.costs.wall_times` returns it; what is not recorded is said, not drawn.
+
+    Raises
+    ------
+    StudyError
+        If a column is missing.
+    """
+    drawing.need(frame, "executing", "training", "second", "missing")
+    shown = {"executing": "the notebook itself", "second": "a second run", "training": "its runs, core minutes"}
+    figure, axes = plt.subplots(1, 3, figsize=(WIDTH, 0.3 * len(frame) + 0.9), sharey=True)
+    for axis, (column, title), colour in zip(axes, shown.items(), MODELS, strict=False):
+        minutes = frame[column] / 60
+        bars = axis.barh(range(len(frame)), minutes.fillna(0), 0.65, color=colour)
+        said = ["not recorded" if np.isnan(value) else f"{value:.1f}" for value in minutes]
+        if column == "training":
+            said = [f"{text}, {gone:.0f} missing" if gone else text for text, gone in zip(said, frame.missing, strict=True)]
+        axis.bar_label(bars, said, fontsize=7, padding=2)
+        axis.set(title=title, xlim=(0, 1.6 * max(0.01, minutes.max() if minutes.notna().any() else 0.01)), xlabel="minutes")
+        axis.tick_params(axis="y", length=0)
+    axes[0].set_yticks(range(len(frame)), [str(name).replace("_", " ") for name in frame.index])
+    axes[0].set_ylim(len(frame) - 0.5, -0.5)
+    return figure
+
+
+@redrawable
+def bytes_kept(frame: pd.DataFrame):
+    """Bytes: a panel a group, a bar a way.
+
+    Parameters
+    ----------
+    frame : pandas.DataFrame
+        what, group, value (bytes).
+
+    Raises
+    ------
+    StudyError
+        If a column is missing.
+    """
+    drawing.need(frame, "what", "group", "value")
+    groups = dict(iter(frame.groupby("group", sort=False)))
+    figure, axes = drawing.grid(len(groups), 2, WIDTH / 2, 1.5)
+    for axis, (title, rows) in zip(axes, groups.items(), strict=True):
+        bars = axis.barh(range(len(rows)), rows.value / 2**20, 0.6, color=[MODELS[n] for n in range(len(rows))])
+        axis.bar_label(bars, fmt=_three, fontsize=7.5, padding=2)
+        axis.set_yticks(range(len(rows)), rows["what"])
+        axis.set(xlabel="MiB kept", title=title, xlim=(0, 1.2 * rows.value.max() / 2**20))
+        axis.invert_yaxis()
+        axis.tick_params(axis="y", length=0)
+    return figure

@@ -1,0 +1,589 @@
+"""Tables and examples of Voita et al. 2019, section 5, from what the measures found."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import torch
+
+from helpers import study
+from helpers.heads import Site, index, record
+from helpers.measures.analysis import Analysis, Studied
+from helpers.measures.confidence import Confidence, confidence
+from helpers.measures.functions import (
+    DIRECTIONS,
+    LABELS,
+    MARGIN,
+    RELATIONS,
+    Alignment,
+    Positional,
+    Rare,
+    Syntactic,
+    arcs_of,
+    best_heads,
+    chance,
+    roles,
+    to_words,
+)  # fmt: skip
+from helpers.measures.importance import importance, kinds_off, leave_one_out, leave_one_out_bleu
+from helpers.measures.one_pass import one_pass
+from helpers.measures.ranks import correlation, correlations
+from helpers.measures.relevance import RULES, BySentence, conservation, explain
+from helpers.models import inputs
+from helpers.runs import tasks, training
+from helpers.scores import intervals, scoring
+
+# Table 1 of the paper, EN-RU, %: best head and offset baseline on WMT, then on OpenSubtitles
+PRINTED = {
+    ("nsubj", DIRECTIONS[0]): (45, 35, 77, 45), ("nsubj", DIRECTIONS[1]): (52, 35, 70, 45),
+    ("dobj", DIRECTIONS[0]): (78, 41, 61, 46), ("dobj", DIRECTIONS[1]): (73, 41, 84, 46),
+    ("amod", DIRECTIONS[0]): (74, 72, 81, 80), ("amod", DIRECTIONS[1]): (82, 72, 81, 80),
+    ("advmod", DIRECTIONS[0]): (48, 46, 38, 33), ("advmod", DIRECTIONS[1]): (52, 46, 42, 33),
+}  # fmt: skip
+
+
+def measure(subject, model, repeats: int = 1000) -> dict[str, pd.DataFrame]:
+    """Positional, syntactic, rare-token and alignment scores of a model in one pass over the subject's dev set.
+
+    Parameters
+    ----------
+    subject : helpers.runs.subjects.Subject
+        Whose sentences, trees, frequencies and alignments are used.
+    model
+        The subject's own model, or another one (random weights) to compare with.
+    """
+    reducers = {
+        "positional": Positional(),
+        "syntactic": Syntactic(arcs_of(subject.dev)),
+        "rare": Rare(subject.counts),
+        "alignment": Alignment(subject.links),
+    }
+    heads = one_pass(model, subject.batches(), *reducers.values(), label=f"functions {subject.title}")
+    return {name: reducer.frame(heads, repeats) for name, reducer in reducers.items()}
+
+
+def confidence_and_functions(subject, repeats: int = 1000, model=None) -> tuple[pd.DataFrame, pd.Series]:
+    """Confidence of every head with its interval, and the functions of every head (`roles`), in one pass over the dev set.
+
+    Of the subject's own model, or of another one that reads the same text (one with heads removed).
+    """
+    reducers = Confidence(), Positional(), Syntactic(arcs_of(subject.dev)), Rare(subject.counts)
+    heads = one_pass(model or subject.model, subject.batches(), *reducers, label=f"confidence {subject.title}")
+    confident, *functions = (reducer.frame(heads, repeats) for reducer in reducers)
+    return confident, roles(*functions)
+
+
+def relevance_columns(explained: Mapping[str, Any]) -> pd.DataFrame:
+    """Relevance of every head by every rule as columns: a positive rule normalised per step, a signed one both ways.
+
+    Parameters
+    ----------
+    explained : mapping of rule -> helpers.measures.relevance.Explained
+    """
+    columns = {}
+    for rule, found in explained.items():
+        ways = ("step",) if rule == "alpha_beta" else ("step", "ratio")
+        columns |= {rule if len(ways) == 1 else f"{rule} {way}": found.series(way) for way in ways}
+    return pd.DataFrame(columns)
+
+
+def conditioning(explained: Mapping[str, Mapping[str, Any]]) -> pd.DataFrame:
+    """How well divisions by a layer's sum are conditioned: `Explained.sums` by (model, rule, kind, layer)."""
+    tables = {(title, rule): found.sums() for title, by_rule in explained.items() for rule, found in by_rule.items()}
+    return pd.concat(tables, names=["model", "rule"])
+
+
+def worst_conditioning(table: pd.DataFrame, untrained: str) -> pd.DataFrame:
+    """`conditioning` in short, trained models apart from the `untrained` one: means of shares and the largest value."""
+    random = table.index.get_level_values("model") == untrained
+    groups = [pd.Index(np.where(random, untrained, "trained models"), name="models"), "rule", "kind"]
+    return table.groupby(groups, sort=False).agg({"negative": "mean", "near_zero": "mean", "largest": "max"})
+
+
+def dominance(explained: Mapping[str, Mapping[str, Any]], untrained: Mapping[str, Any], repeats: int = 1000) -> pd.DataFrame:
+    """Do a few encoder heads dominate their layer? Shares of magnitudes, which are safe for signed rules too.
+
+    A head's share is the magnitude of its mean relevance over the sum of the layer's magnitudes: for a positive rule its share
+    of relevance, and for a signed one never negative and at most 1.
+
+    Parameters
+    ----------
+    explained : mapping of title -> mapping of rule -> helpers.measures.relevance.Explained
+    untrained : mapping of rule -> Explained
+        Of a model of the same shape with random weights: what the largest of as many shares comes to by chance.
+
+    Returns
+    -------
+    pandas.DataFrame
+        On (model, layer, rule), layers from 1: heads (among which `largest` is the largest); largest, low and high (of that
+        head's share, sentences drawn anew), two_largest; even: 1 / heads; effective: exp of the entropy, the number of equal
+        heads that would be as spread; at random: the largest share with random weights; gap, gap_low, gap_high: largest minus
+        that; over.
+    """
+    random, rows = {rule: _shares(found, repeats) for rule, found in untrained.items()}, {}
+    for title, by_rule in explained.items():
+        for rule, found in by_rule.items():
+            for layer, drawn in _shares(found, repeats).items():
+                ordered, best = np.sort(drawn[0])[::-1], int(drawn[0].argmax())
+                row = {"heads": len(ordered)} | _named("largest", "", scoring.of_draws(drawn[:, best]))
+                positive = ordered[ordered > 0]
+                row |= {"two_largest": ordered[:2].sum(), "even": 1 / len(ordered)}
+                row["effective"] = float(np.exp(-(positive * np.log(positive)).sum()))
+                if layer in random[rule]:
+                    chance = random[rule][layer]
+                    chance = chance[:, int(chance[0].argmax())]
+                    row["at random"] = chance[0]
+                    row |= _named("gap", "gap_", scoring.of_draws(drawn[:, best] - chance))
+                rows[title, layer + 1, rule] = row | {"over": intervals.SENTENCES}
+    index = pd.MultiIndex.from_tuples(rows, names=["model", "layer", "rule"])
+    return pd.DataFrame(list(rows.values()), index)
+
+
+def _named(value: str, ends: str, found: tuple[float, float, float]) -> dict[str, float]:
+    return dict(zip((value, f"{ends}low", f"{ends}high"), found, strict=True))
+
+
+def _shares(explained, repeats: int) -> dict[int, np.ndarray]:
+    """Of each encoder layer the heads' shares of magnitude, then those of resampled sentences: arrays [1 + repeats, heads]."""
+    sums = explained.per_sentence(None)[0]
+    weights = scoring.resamples(len(sums), repeats)
+    drawn, places = (
+        np.concatenate([sums.sum(0, keepdims=True), weights @ sums]),
+        pd.Series(range(sums.shape[1]), explained.heads),
+    )
+    found = {}
+    for layer, part in places.xs("encoder", level="kind").groupby(level="layer"):
+        size = np.abs(drawn[:, part.to_numpy()])
+        found[layer] = size / size.sum(1, keepdims=True)
+    return found
+
+
+def relevance_and_confidence(
+    explained: Mapping[str, Mapping[str, Any]],
+    confidence: Mapping[str, pd.Series],
+    untrained: Mapping[str, Any],
+    diffuse: pd.Series,
+    repeats: int = 2000,
+) -> pd.DataFrame:
+    """How relevance goes with confidence, by every rule, with trained and with random weights.
+
+    Parameters
+    ----------
+    explained, confidence : mapping of title -> mapping of rule -> Explained; mapping of title -> Series
+        Of trained models.
+    untrained, diffuse : mapping of rule -> Explained; Series
+        Of one model with random weights.
+
+    Returns
+    -------
+    pandas.DataFrame
+        A row each (model, or "all models" for the heads of all trained ones together; kind; rule; normalised: "step", as in the
+        paper, or "ratio", see `relevance_columns`): measure, weights (trained, random), rho (Spearman, ranks within layers),
+        low, high, heads, over.
+    """
+    rows, tables = [], {title: relevance_columns(by_rule) for title, by_rule in explained.items()}
+    sides = [(title, "trained", confidence[title], table) for title, table in tables.items()]
+    if len(tables) > 1:
+        together = {
+            name: pooled({title: table[name] for title, table in tables.items()}) for name in next(iter(tables.values()))
+        }
+        sides.append(("all models", "trained", pooled(confidence), pd.DataFrame(together)))
+    sides.append((next(iter(tables)), "random", diffuse, relevance_columns(untrained)))
+    for title, weights, sure, table in sides:
+        for kind in sure.index.unique("kind"):
+            for name, column in table.items():
+                rule, _, way = name.partition(" ")
+                found = correlation(sure, column, kind, within_layer=True, repeats=repeats)
+                rows.append({"model": title, "kind": kind, "rule": rule, "normalised": way or "step", "weights": weights,
+                             "measure": "relevance with confidence", **found, "over": intervals.HEADS})  # fmt: skip
+    return pd.DataFrame(rows)
+
+
+def pooled(columns: Mapping[str, pd.Series]) -> pd.Series:
+    """Columns of several models as one, whose layers are "MODEL LAYER": for comparisons within layers over all models."""
+    parts = []
+    for title, column in columns.items():
+        renamed = [(kind, f"{title} {layer}", head) for kind, layer, head in column.index]
+        parts.append(column.set_axis(pd.MultiIndex.from_tuples(renamed, names=column.index.names)))
+    return pd.concat(parts)
+
+
+def truth_agreement(
+    truths: Mapping[str, pd.Series], measures: Mapping[str, pd.DataFrame], kind: str = "encoder"
+) -> pd.DataFrame:
+    """Rank correlation of every measure with a truth, on ranks within layers pooled over models.
+
+    Parameters
+    ----------
+    truths : mapping of title -> Series on (kind, layer, head), larger = matters more
+    measures : mapping of title -> table on the same index with a column a measure
+
+    Returns
+    -------
+    pandas.DataFrame
+        A row a measure: rho, low, high, heads (`helpers.measures.ranks.correlation`).
+    """
+    names = next(iter(measures.values())).columns
+    columns = {name: pooled({title: table[name] for title, table in measures.items() if title in truths}) for name in names}
+    return correlations(pooled(truths), columns, kinds=kind, within_layer=True)
+
+
+def effects_that_differ(frames: Mapping[tuple[str, int], pd.DataFrame]) -> pd.DataFrame:
+    """How many heads change the loss by their absence at all: what no measure can predict is not there.
+
+    Parameters
+    ----------
+    frames : mapping of (model, seed) -> `helpers.measures.importance.leave_one_out`
+
+    Returns
+    -------
+    pandas.DataFrame
+        On (model, seed, kind): heads; differ (whose interval excludes zero); differ_holm (whose p-value corrected for all heads
+        of the kind is below .05); share (differ over heads); shown (whether that is half or more: correlations with fewer are
+        mostly with noise); over.
+    """
+    rows = {}
+    for (model, seed), frame in frames.items():
+        for kind, part in frame.groupby(level="kind", sort=False):
+            differ = int(((part.low > 0) | (part.high < 0)).sum())
+            p = intervals.holm(intervals.p_value(part.loss, part.low, part.high))
+            row = {"heads": len(part), "differ": differ, "differ_holm": int((p < 0.05).sum()), "share": differ / len(part)}
+            rows[model, seed, kind] = row | {"shown": 2 * differ >= len(part), "over": intervals.SENTENCES}
+    return pd.DataFrame(list(rows.values()), pd.MultiIndex.from_tuples(rows, names=["model", "seed", "kind"]))
+
+
+def shown(differ: pd.DataFrame, kind: str, models: Sequence[str] | None = None) -> bool:
+    """Whether half of the heads of a kind, of some models or all, differ from zero (`effects_that_differ`)."""
+    part = differ[differ.index.isin([kind], level="kind")]
+    part = part[part.index.isin(models, level="model")] if models is not None else part
+    return bool(2 * part.differ.sum() >= part.heads.sum())
+
+
+def from_one(table: pd.DataFrame) -> pd.DataFrame:
+    """A table as people read it: layers and heads counted from 1, in its index or its columns."""
+    names, flat = table.index.names, table.reset_index()
+    flat = flat.assign(**{name: flat[name] + 1 for name in ("layer", "head") if name in flat})
+    return flat.set_index(names) if names != [None] else flat.drop(columns="index")
+
+
+def count_roles(roles: Mapping[str, pd.Series]) -> pd.DataFrame:
+    """How many encoder heads of each model have each function; a head with several counts in each."""
+    counts = {}
+    for title, column in roles.items():
+        column = column.xs("encoder", level="kind")
+        names = [name for cell in column for name in sorted({function for function, _ in cell})]
+        counts[title] = pd.Series(names, dtype=object).value_counts()
+        counts[title]["none"] = sum(not cell for cell in column)
+        counts[title]["heads"] = len(column)
+    order = ["positional", *RELATIONS, "rare", "none", "heads"]
+    return pd.DataFrame(counts).reindex(order).fillna(0).astype(int)
+
+
+def best_of_all(subjects: Sequence[Any], found: Mapping, untrained: Mapping) -> pd.DataFrame:
+    """The best head of every model (layer, head from 1) for each relation and direction, beside random weights and chance."""
+    parts = []
+    for subject in subjects:
+        best = best_heads(found[subject.title]["syntactic"])
+        best["untrained"] = best_heads(untrained[subject.title]["syntactic"]).score
+        best["heads"], best["over"] = found[subject.title]["syntactic"].groupby(["layer", "head"]).ngroups, intervals.SENTENCES
+        best["chance"] = chance(subject.dev).reindex(best.index.get_level_values("relation")).to_numpy()
+        parts.append(best.reset_index().assign(model=subject.title))
+    return from_one(pd.concat(parts, ignore_index=True))
+
+
+def positional_table(found: Mapping, untrained: Mapping) -> pd.DataFrame:
+    """The best positional head of every model and kind of attention, beside the best with random weights.
+
+    Returns
+    -------
+    pandas.DataFrame
+        On (model, kind): layer and head (from 1), offset, score, low, high, of_all, verdict; best at random (the best of
+        as many heads with random weights), heads, over.
+    """
+    rows = {}
+    for title, frames in found.items():
+        for kind, frame in frames["positional"].groupby(level="kind", sort=False):
+            address = frame.score.idxmax()
+            row = {"layer": address[1] + 1, "head": address[2] + 1, **frame.loc[address]}
+            random = untrained[title]["positional"].xs(kind, level="kind").score.max()
+            rows[title, kind] = row | {"best at random": random, "heads": len(frame), "over": intervals.SENTENCES}
+    return pd.DataFrame(list(rows.values()), pd.MultiIndex.from_tuples(rows, names=["model", "kind"]))
+
+
+def syntactic_relations(found: Mapping[str, pd.DataFrame], untrained: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
+    """Every relation and direction of every model, none left out, held to the paper's own rule and beside its Table 1.
+
+    Parameters
+    ----------
+    found, untrained : mapping of title -> `helpers.measures.functions.Syntactic.held_out`
+        Of the model, and of one of its shape with random weights.
+
+    Returns
+    -------
+    pandas.DataFrame
+        A row each (model, relation, direction): layer and head (from 1) of the best head, heads (of how many); accuracy held
+        out, low, high; offset baseline; above offset, with low and high (paired); passes +10, below offset; best at random; n;
+        printed accuracy and offset (WMT, OpenSubtitles; shares); over.
+    """
+    parts = []
+    for title, frame in found.items():
+        table = frame.assign(model=title, layer=frame.layer + 1, head=frame["head"] + 1)
+        table["passes +10"] = frame.gain >= MARGIN - 1e-9
+        table["below offset"] = frame.gain < -1e-9
+        table["best at random"] = untrained[title].accuracy.reindex(frame.index)
+        for place, text in ((0, "WMT"), (2, "OpenSubtitles")):
+            for shift, what in ((0, "accuracy"), (1, "offset")):
+                table[f"printed {what}, {text}"] = [PRINTED[key][place + shift] / 100 for key in frame.index]
+        parts.append(table.reset_index())
+    called = {"accuracy": "accuracy held out", "baseline": "offset baseline", "gain": "above offset",
+              "gain_low": "above offset, low", "gain_high": "above offset, high"}  # fmt: skip
+    whole = pd.concat(parts, ignore_index=True).rename(columns=called).assign(over=intervals.SENTENCES)
+    return whole[
+        ["model", "relation", "direction", *[name for name in whole if name not in ("model", "relation", "direction")]]
+    ]
+
+
+def syntactic_counts(table: pd.DataFrame) -> pd.DataFrame:
+    """How many of a model's relations and directions pass the paper's rule, and how many lie below the offset: a row a model.
+
+    Parameters
+    ----------
+    table : pandas.DataFrame
+        `syntactic_relations`.
+
+    Returns
+    -------
+    pandas.DataFrame
+        of, pass +10, pass surely (the whole interval), below offset, below surely; then "all models", and the paper's Table 1.
+    """
+    rows = {}
+    for title, part in [*table.groupby("model", sort=False), ("all models", table)]:
+        rows[title] = {
+            "of": len(part), "pass +10": int(part["passes +10"].sum()),
+            "pass surely": int((part["above offset, low"] >= MARGIN - 1e-9).sum()),
+            "below offset": int(part["below offset"].sum()), "below surely": int((part["above offset, high"] < 0).sum()),
+        }  # fmt: skip
+    for place, text in ((0, "WMT"), (2, "OpenSubtitles")):
+        above = [row[place] - row[place + 1] for row in PRINTED.values()]
+        rows[f"printed, {text}"] = {
+            "of": len(above), "pass +10": sum(x >= 100 * MARGIN for x in above), "below offset": sum(x < 0 for x in above)
+        }  # fmt: skip
+    return pd.DataFrame.from_dict(rows, orient="index").rename_axis("model").astype("Int64")
+
+
+def table_1(best: pd.DataFrame) -> pd.DataFrame:
+    """Our best heads in the shape of the paper's Table 1, in %, the printed numbers last."""
+    columns = {}
+    for model, part in best.groupby("model", sort=False):
+        part = part.set_index(["relation", "direction"])
+        for name in ("score", "held_out", "baseline"):
+            columns[model, {"score": "best", "held_out": "held out", "baseline": "base"}[name]] = 100 * part[name]
+    table = pd.DataFrame(columns)
+    table = table.loc[[key for key in PRINTED if key in table.index]]
+    for i, (text, what) in enumerate([("WMT", "best"), ("WMT", "base"), ("OpenSub", "best"), ("OpenSub", "base")]):
+        table[f"printed EN-RU {text}", what] = [PRINTED[key][i] for key in table.index]
+    table.index = pd.MultiIndex.from_tuples([(r, LABELS[r, d]) for r, d in table.index], names=["relation", "direction"])
+    return table
+
+
+def rare_table(found: Mapping, untrained: Mapping) -> pd.DataFrame:
+    """The best rare-token head of every model (layers and heads from 1) beside the best of random weights and chance."""
+    rows = {}
+    for title, frames in found.items():
+        frame, random = frames["rare"], untrained[title]["rare"]
+        best = frame.two_rarest.fillna(0).idxmax()
+        row = frame.loc[best]
+        rows[title] = {
+            "layer": best[1] + 1, "head": best[2] + 1, "heads": len(frame), "rarest": row.rarest, "two rarest": row.two_rarest,
+            "low": row.two_rarest_low, "high": row.two_rarest_high, "best at random": random.two_rarest.max(),
+            "chance": row.chance, "chance, two": row.chance_two, "tokens": row.tokens, "sentences": row.sentences,
+            "over": intervals.SENTENCES,
+        }  # fmt: skip
+    whole = dict.fromkeys(("layer", "head", "heads", "tokens", "sentences"), int)
+    return pd.DataFrame(rows).T.infer_objects().astype(whole)
+
+
+class _Keep:
+    """Word-level maps of one batch: for a handful of example sentences only."""
+
+    def __init__(self, word_ids: torch.Tensor) -> None:
+        self.word_ids, self.maps = word_ids, {}
+
+    def __call__(self, site: Site, weights: torch.Tensor) -> None:
+        self.maps[site.layer] = to_words(weights, self.word_ids).cpu().numpy()
+
+
+def examples(subject, frames: Mapping[str, pd.DataFrame], words: tuple[int, int] = (7, 12)) -> list[dict[str, Any]]:
+    """Word-level attention of the best head of each function on one dev sentence each, for `figures.attention`.
+
+    The sentence is the first of readable length that shows the function (holds the relation; has a rare token).
+    """
+    best = best_heads(frames["syntactic"]).sort_values("score", ascending=False, kind="stable")
+    wanted = []
+    for (relation, direction), row in best.groupby(level="relation", sort=False).head(1).iterrows():
+        arcs = [
+            [(h, d) if direction == DIRECTIONS[0] else (d, h) for d, h, r in s if r == relation] for s in arcs_of(subject.dev)
+        ]
+        title = f"{relation} {LABELS[relation, direction]}: layer {int(row.layer) + 1} head {int(row['head']) + 1}"
+        wanted.append((title, int(row.layer), int(row["head"]), arcs))
+    place = frames["positional"].xs("encoder").score.idxmax()
+    offset = int(frames["positional"].xs("encoder").offset[place])
+    wanted.insert(0, (f"positional {offset:+d}: layer {place[0] + 1} head {place[1] + 1}", *place, None))
+    place = frames["rare"].xs("encoder").two_rarest.fillna(0).idxmax()
+    wanted.append((f"rare tokens: layer {place[0] + 1} head {place[1] + 1}", *place, _rare_words(subject)))
+    out, used = [], set()
+    for title, layer, head, arcs in wanted:
+        fits = [
+            i
+            for i, pair in enumerate(subject.dev)
+            if words[0] <= len(pair.words) <= words[1] and i not in used and (arcs is None or arcs[i])
+        ] or [i for i, pair in enumerate(subject.dev) if arcs is None or arcs[i]]
+        if not fits:
+            continue
+        used.add(fits[0])
+        out.append(_example(subject, fits[0], title, layer, head, arcs[fits[0]] if arcs else ()))
+    return out
+
+
+def _example(subject, sentence: int, title: str, layer: int, head: int, arcs) -> dict[str, Any]:
+    batch = _single(subject, sentence)
+    keep = _Keep(batch["word_ids"])
+    with torch.no_grad(), record(subject.model, keep, kinds=("encoder",)):
+        subject.model(**inputs(batch), use_cache=False)
+    words = subject.dev[sentence].words
+    return {"title": title, "rows": words, "columns": words, "weights": keep.maps[layer][0, head], "arcs": arcs}
+
+
+def _single(subject, sentence: int) -> dict[str, torch.Tensor]:
+    from helpers.corpora.tokens import collate
+
+    device = next(subject.model.parameters()).device
+    return {name: value.to(device) for name, value in collate(subject.encoded, [sentence], subject.source.pad).items()}
+
+
+def _rare_words(subject) -> list[list[tuple[int, int]]]:
+    """For each sentence whose rarest token is rare: a frame around the columns of the words with its two rarest tokens."""
+    border = int(subject.counts.sort(descending=True).values[min(500, len(subject.counts) - 1)])
+    frames = []
+    for ids, owners, pair in zip(subject.encoded.source, subject.encoded.words, subject.dev, strict=True):
+        ranked = sorted((int(subject.counts[t]), w) for t, w in zip(ids, owners, strict=True) if w >= 0)
+        rare = list(dict.fromkeys(w for _, w in ranked[:2])) if ranked and ranked[0][0] < border else []
+        frames.append([(row, w) for w in rare for row in range(len(pair.words))])
+    return frames
+
+
+# --- analyses: what notebooks 01 and 02 read -------------------------------------------------------------------------
+
+
+def _explained(studied, rule: str, first: int, untrained: bool = False) -> BySentence:
+    subject = studied.subject
+    model, more = (subject.untrained(), ", random weights") if untrained else (subject.model, "")
+    return explain(model, subject.batches(2048, first), rule, label=f"{rule} {subject.title}{more}").by_sentence()
+
+
+def _conserved(studied, rule: str, first: int) -> Any:
+    return conservation(studied.subject.model, studied.subject.batches(2048, first), rule)
+
+
+def _functions(studied, repeats: int) -> dict[str, Any]:
+    table, functions = confidence_and_functions(studied.subject, repeats)
+    return {"confidence": table, "functions": functions}
+
+
+def _scored(studied, repeats: int, untrained: bool = False) -> dict[str, pd.DataFrame]:
+    subject = studied.subject
+    return measure(subject, subject.untrained() if untrained else subject.model, repeats)
+
+
+def _held(studied, repeats: int, untrained: bool = False) -> pd.DataFrame:
+    subject = studied.subject
+    model, reducer = subject.untrained() if untrained else subject.model, Syntactic(arcs_of(subject.dev))
+    return reducer.held_out(one_pass(model, subject.batches(), reducer, label=f"held out {subject.title}"), repeats)
+
+
+def _spoken(studied) -> bool:
+    """Whether the model is no translation model, which a subject stands for."""
+    return isinstance(studied, Studied) and studied.task.kind != tasks.TRANSLATION
+
+
+def _first(studied, first: int) -> Iterable[Mapping[str, torch.Tensor]]:
+    """The first dev examples in batches."""
+    if _spoken(studied):
+        return studied.task.held_out(4096, first, studied.model.device)
+    return studied.subject.batches(4096, first)
+
+
+def _kinds_off(studied, first: int) -> pd.DataFrame:
+    return kinds_off(studied.model, _first(studied, first))
+
+
+def _examples(studied, repeats: int) -> list[dict[str, Any]]:
+    return examples(studied.subject, SCORED.of(studied.subject, repeats=repeats))
+
+
+def _diffuse(studied) -> pd.Series:
+    return confidence(studied.subject.untrained(), studied.subject.batches())
+
+
+def _without(studied, first: int) -> pd.DataFrame:
+    of = "" if _spoken(studied) else f" {studied.subject.title}"
+    return leave_one_out(studied.model, _first(studied, first), label=f"without{of}")
+
+
+def _without_bleu(studied, first: int, repeats: int) -> pd.DataFrame:
+    subject = studied.subject
+    held = subject.dev[:first]
+    sources, references = [pair.source for pair in held], [pair.target for pair in held]
+
+    def translate(model) -> list[str]:
+        return training.translate(model, sources, subject.source, subject.target, 1)
+
+    return leave_one_out_bleu(subject.model, translate, references, index(subject.model), repeats)
+
+
+def _gradient(studied, first: int) -> pd.Series:
+    return importance(studied.subject.model, studied.subject.batches(4096, first), norm=None)
+
+
+EXPLAINED = Analysis("relevance", 1, _explained)  # of `first` dev sentences by a rule: `BySentence`
+CONSERVED = Analysis("conservation", 1, _conserved)
+FUNCTIONS = Analysis("confidence and functions", 1, _functions)  # `confidence_and_functions` by name
+SCORED = Analysis("scores of functions", 1, _scored)  # `measure`
+HELD = Analysis("syntactic heads held out", 1, _held)  # `Syntactic.held_out`
+KINDS_OFF = Analysis("kinds off", 1, _kinds_off)  # `kinds_off` on `first` dev examples
+EXAMPLES = Analysis("attention examples", 2, _examples)  # `examples`
+DIFFUSE = Analysis("confidence of random weights", 1, _diffuse)
+WITHOUT = Analysis("leave one out", 1, _without)
+WITHOUT_BLEU = Analysis("leave one out, BLEU", 1, _without_bleu)
+GRADIENT = Analysis("gradient importance", 1, _gradient)
+
+
+def relevance_recipes(settings: Mapping[str, Any], runs: Sequence[study.Recipe]) -> Iterator[study.Recipe]:
+    """The analyses of models that notebook 01 reads, the first of them with random weights beside."""
+    few, repeats, truth = settings["relevance"], settings["bootstrap"], settings["truth"]
+    for number, run in enumerate(runs):
+        for rule in RULES:
+            yield EXPLAINED.recipe(run, rule=rule, first=few)
+            yield CONSERVED.recipe(run, rule=rule, first=min(few, 20))
+            if not number:
+                yield EXPLAINED.recipe(run, rule=rule, first=min(few, 50), untrained=True)
+        yield FUNCTIONS.recipe(run, repeats=repeats)
+        yield WITHOUT.recipe(run, first=few)
+        yield GRADIENT.recipe(run, first=few)
+        if not number:
+            yield DIFFUSE.recipe(run)
+            yield from [WITHOUT_BLEU.recipe(run, first=truth, repeats=repeats)] if truth else []
+
+
+def function_recipes(settings: Mapping[str, Any], runs: Sequence[study.Recipe]) -> Iterator[study.Recipe]:
+    """The analyses of models that notebook 02 reads."""
+    for number, run in enumerate(runs):
+        yield SCORED.recipe(run, repeats=settings["bootstrap"])
+        yield SCORED.recipe(run, repeats=settings["bootstrap"], untrained=True)
+        yield HELD.recipe(run, repeats=settings["bootstrap"])
+        yield HELD.recipe(run, repeats=settings["bootstrap"], untrained=True)
+        if not number:
+            yield EXAMPLES.recipe(run, repeats=settings["bootstrap"])

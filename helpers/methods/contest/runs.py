@@ -1,0 +1,347 @@
+"""Do the measures agree? Head tables of every model and seed, and heads removed by each measure at equal numbers.
+
+The unit is a *job*: one trained model, its head table, and its contest of criteria.
+"""
+
+from __future__ import annotations
+
+import copy
+import time
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import torch
+
+from helpers import corpora, heads, measures, study
+from helpers.corpora import tokens
+from helpers.heads.sites import ADDRESS, KINDS
+from helpers.measures.functions import arcs_of
+from helpers.measures.one_pass import evaluating
+from helpers.methods import coreference, grouping, l0
+from helpers.runs import subjects, tasks, training
+from helpers.study import StudyError
+
+SUMMARIZER = "dialogues"  # the name of the summarization model among the models
+SURVIVAL, CLOSES = "kept by L0", "closes at"
+
+
+# --- what there is to do ---------------------------------------------------------------------------------------------
+
+
+def sweeps(settings: Mapping[str, Any], names: Sequence[str], seed: int, checkpoint: str = "") -> list[dict[str, Any]]:
+    """The pruning sweeps that are compared: those of notebook 03, then for each further seed what the comparison needs of them.
+
+    Of further seeds there are no variants and nothing from scratch, and other criteria on the first model alone.
+    """
+    found = l0.runs.sweeps(settings, names, seed, checkpoint)
+    for more in range(1, settings["seeds"]):
+        plan = settings["pruning"] | {"variants": False, "scratch": []}
+        again = l0.runs.sweeps({**settings, "pruning": plan}, names, seed + more, checkpoint)
+        bare = {**settings, "pruning": plan | {"compared": []}}
+        for number, sweep in enumerate(again):
+            rest = l0.runs.sweep(bare, sweep["name"], sweep["start"], sweep["kinds"], sweep["seed"])
+            found.append(sweep if number == 0 else rest)
+    return found
+
+
+def jobs(settings: Mapping[str, Any], names: Sequence[str], seed: int, checkpoint: str = "") -> list[dict[str, Any]]:
+    """All jobs: one for each sweep, and one for the summarizer of every seed.
+
+    Returns
+    -------
+    list of dict
+        name, seed, and "sweep" (`helpers.methods.l0.runs.sweep`) or "run" (a run of `helpers.methods.coreference.runs`), with
+        the settings that its table depends on.
+    """
+    chosen, found = settings["comparison"], []
+    for sweep in sweeps(settings, names, seed, checkpoint):
+        described = {"few": settings["relevance"], **{name: chosen[name] for name in ("votes", "l1", "criteria")}}
+        found.append({"name": sweep["name"], "seed": sweep["seed"], "sweep": sweep, **described})
+    block = settings["coreference"]["summarization"]
+    if block["steps"] and not checkpoint:
+        for more in range(settings["seeds"]):
+            run = coreference.runs.Rows(settings, coreference.runs.tasks.SUMMARIZATION, seed + more, seed).plain()
+            links = {name: settings["coreference"][name] for name in ("matrix", "span")} | {"links": block["links"]}
+            described = {"few": chosen["dialogues"], "votes": chosen["votes"], "links": links}
+            found.append({"name": SUMMARIZER, "seed": seed + more, "run": run, **described})
+    return found
+
+
+def contest(job: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
+    """Runs with further training that a job adds to its sweep's own: a spec by "CRITERION PENALTY".
+
+    Each removes as many encoder heads as L0 did at one price, those of least worth by a column of the head table, then trains
+    as the sweep's runs do.
+    """
+    sweep, found = job["sweep"], {}
+    prices = sweep["settings"]["pruning"]["compared"] if list(sweep["kinds"]) == ["encoder"] else []
+    plan = l0.runs.run_spec(sweep["settings"], sweep["start"], sweep["kinds"], {"name": "none"}, sweep["seed"])
+    for price in prices:
+        for by in job["criteria"]:
+            method = {"name": "cut", "like": sweep["runs"][f"L0 {price:g}"], "by": by, "table": _described(job)}
+            found[f"{by} {price:g}"] = plan | {"method": method}
+    return found
+
+
+def recipes(job: Mapping[str, Any], at_once: bool = True) -> Iterator[study.Recipe]:
+    """What is read of a job: its sweep, its head table, its contest and heads removed at once.
+
+    Parameters
+    ----------
+    at_once : bool
+        As `helpers.methods.l0.runs.recipes`, of its sweep.
+    """
+    yield tabled(_described(job), f"{job['name']}, seed {job['seed']}: head table")
+    if "sweep" not in job:
+        return
+    sweep = job["sweep"]
+    yield from l0.runs.recipes(sweep, at_once)
+    for name, spec in contest(job).items():
+        made = l0.runs.run(spec, f"{l0.runs.title(sweep)}: {name}")
+        yield from (made, tasks.put_out(made, sweep["settings"]["pruning"]["beam"]))
+    yield removed_at_once(job)
+
+
+# --- head tables -----------------------------------------------------------------------------------------------------
+
+
+def tables(job: Mapping[str, Any]) -> tuple[pd.DataFrame, pd.DataFrame, dict[str, float]]:
+    """The head table of a job's model, from the store where it is there already.
+
+    Returns
+    -------
+    table : pandas.DataFrame
+        `helpers.measures.head_table` with further columns: ``votes`` (share of batches in which the head was nearest to the
+        centre of its group, two groups a layer: Voting-to-Stay on a model that was never grouped); ``L1 gates`` (what is left
+        of a gate under an L1 price); ``probing`` (for coreference, of a summarizer's encoder); of swept models ``kept by L0``
+        (`helpers.methods.l0.tables.survival`) and ``closes at`` (`closes_at`).
+    halves : pandas.DataFrame
+        The same measures on either half of the few texts, on (half, kind, layer, head): how much a measure agrees with itself.
+    seconds : dict
+        What each column cost.
+    """
+    table, halves, seconds = measured(_described(job))
+    if "sweep" in job and l0.tables.l0_runs(job["sweep"]):
+        table[SURVIVAL], table[CLOSES] = l0.tables.survival(job["sweep"]), closes_at(job["sweep"])
+    return table, halves, seconds
+
+
+def _described(job: Mapping[str, Any]) -> dict[str, Any]:
+    """What the measured part of a job's table depends on."""
+    described = {name: job[name] for name in ("few", "votes", "l1", "links") if name in job}
+    return described | ({"start": job["sweep"]["start"]} if "sweep" in job else {"run": job["run"]})
+
+
+def tabled(described: Mapping[str, Any], label: str = "head table") -> study.Recipe:
+    """The recipe of `measured`."""
+    return TABLE.of(described, label)
+
+
+def measured(described: Mapping[str, Any]) -> tuple[pd.DataFrame, pd.DataFrame, dict[str, float]]:
+    """What `tables` returns, but for the columns that come from a sweep."""
+    folder = tabled(described).results
+    table = pd.read_csv(folder / "heads.csv", index_col=list(ADDRESS), keep_default_na=False, na_values=["nan"])
+    halves = pd.read_csv(folder / "halves.csv", index_col=["half", *ADDRESS])
+    return table, halves, study.read_json(folder / "seconds.json")
+
+
+def _tabulate(described: Mapping[str, Any], place: study.Place) -> None:
+    model, batches, few, parts, more = (_translator if "start" in described else _summarizer)(described)
+    table = measures.head_table(model, batches, few, **more.pop("text"))
+    seconds = table.attrs["seconds"]
+    for name, make in {"votes": lambda model: voted(model, batches), **more}.items():
+        started = time.perf_counter()
+        table[name] = make(model)
+        seconds[name] = round(time.perf_counter() - started, 2)
+    halves = {half: measures.table.numeric(measures.head_table(model, part)) for half, part in enumerate(parts)}
+    table.to_csv(place.results / "heads.csv", na_rep="nan")
+    pd.concat(halves, names=["half"]).to_csv(place.results / "halves.csv")
+    study.write_json(place.results / "seconds.json", seconds)
+
+
+def _table_needs(described: Mapping[str, Any]) -> Iterator[study.Recipe | study.Need]:
+    if "start" in described:
+        yield from subjects.needs(described["start"])
+        yield from corpora.parses(described["start"]["corpus"])
+    else:
+        yield study.Need(coreference.runs.run(described["run"]), weights=True)
+        yield from coreference.runs.links_needs(described["run"], described["links"], ("dev",))
+
+
+TABLE = study.Kind("head table", 1, _tabulate, _table_needs)
+
+
+def _translator(described: Mapping[str, Any]):
+    """A translation model, batches of its dev set, the few, those in halves, and what else its table is made from."""
+    subject, text = l0.runs.subject_of(described["start"]), l0.runs.train_of(described["start"])
+    size = min(described["few"], len(subject.dev))
+    parts = [_half(subject, range(half, size, 2) or range(size)) for half in (0, 1)]
+    plan = described["l1"]
+
+    def train(number: int) -> Iterator[dict[str, torch.Tensor]]:
+        for rows in tokens.batches(text, subject.source.pad, plan["batch_tokens"], number):
+            yield {n: t.to(subject.model.device) for n, t in tokens.collate(text, rows, subject.source.pad).items()}
+
+    known = {"arcs": arcs_of(subject.dev), "counts": subject.counts, "links": subject.links}
+    more = {"text": known, "L1 gates": lambda model: l1_gates(model, train, plan["steps"], plan["rate"], plan["penalty"])}
+    return subject.model, list(subject.batches(described["votes"])), list(subject.batches(2048, size)), parts, more
+
+
+def _half(subject, rows: Iterable[int]) -> list[dict[str, torch.Tensor]]:
+    """Some dev sentences of a subject in batches."""
+    rows, whole = list(rows), subject.encoded
+    part = tokens.Encoded(*([side[i] for i in rows] for side in (whole.source, whole.target, whole.words)))
+    return list(tokens.Batches(part, subject.source.pad, 2048, subject.model.device))
+
+
+def _summarizer(described: Mapping[str, Any]):
+    """The same of a summarizer of dialogues, whose heads are probed for coreference too."""
+    run = described["run"]
+    model, task = coreference.runs.load(run), coreference.runs.task(run)
+    few = task.held_out(1024, described["few"], model.device)
+    parts = [few[half::2] or few for half in (0, 1)]
+    links = coreference.runs.links_of(run, described["links"], ("dev",))[0]
+    more = {"text": {}, "probing": lambda model: coreference.probing(model, few, links)}
+    return model, task.held_out(described["votes"], None, model.device), few, parts, more
+
+
+def voted(model, batches: Iterable[Mapping[str, Any]], groups: int = 2) -> pd.Series:
+    """Share of batches in which a head was nearest to the centre of its group (Ni et al. 2023, section 3.2).
+
+    nan for kinds with layers of no more heads than groups: they have nothing to vote on.
+    """
+    counts = {(site.kind, site.layer): site.heads for site in heads.sites(model)}
+    kinds = [kind for kind in KINDS if any(k == kind for k, _ in counts)]
+    large = tuple(kind for kind in kinds if min(n for (k, _), n in counts.items() if k == kind) > groups)
+    votes = pd.Series(np.nan, heads.index(model), name="votes")
+    if large:
+        ballot = grouping.ballot(model, batches, "V", groups, large)
+        for site, won in zip(ballot.places, ballot.votes, strict=True):
+            votes.loc[[(site.kind, site.layer, head) for head in range(site.heads)]] = won.cpu().numpy() / ballot.batches
+    return votes
+
+
+def l1_gates(model, epoch, steps: int, rate: float, penalty: float) -> pd.Series:
+    """What is left of a gate on each head that costs `penalty` times its size while the model's weights stay as they are.
+
+    Weights that could learn would make up for small gates; frozen, a gate's size says what the head is worth.
+
+    Parameters
+    ----------
+    epoch : callable
+        Epoch number -> batches with `labels`.
+    rate : float
+        Of Adam, which starts from gates of 1.
+
+    Returns
+    -------
+    pandas.Series
+        On (kind, layer, head): magnitudes of the gates.
+
+    Raises
+    ------
+    StudyError
+        If there are no steps, or no batches.
+    """
+    if steps < 1:
+        raise StudyError(f"Gates need 1 training step or more, not {steps}: raise comparison.l1.")
+    addresses, places = heads.index(model), heads.sites(model)
+    gates = torch.ones(len(addresses), device=model.device, requires_grad=True)
+    optimiser, done, number = torch.optim.Adam([gates], lr=rate), 0, 0
+    frozen = {name: p.requires_grad for name, p in model.named_parameters()}
+    model.requires_grad_(False)
+    bar = study.progress(None, "L1 gates", steps)
+    try:
+        with evaluating(model):
+            while done < steps:
+                before = done
+                for batch in epoch(number):
+                    with heads.gate(model, l0.by_site(places, gates)):
+                        loss = training.cross_entropy(model, batch, 0.0) + penalty * gates.abs().sum()
+                    optimiser.zero_grad()
+                    loss.backward()
+                    optimiser.step()
+                    done += 1
+                    bar.update()
+                    if done == steps:
+                        break
+                if done == before:
+                    raise StudyError("There are no batches to train gates on: check the corpus.")
+                number += 1
+    finally:
+        bar.close()
+        for name, parameter in model.named_parameters():
+            parameter.requires_grad_(frozen[name])
+    return pd.Series(gates.detach().abs().cpu().numpy(), addresses, name="L1 gates")
+
+
+def closes_at(sweep: Mapping[str, Any]) -> pd.Series:
+    """The least price (lambda) from which on L0 leaves a head closed at every higher one; inf where it never does."""
+    runs = sorted(l0.tables.l0_runs(sweep), key=lambda run: -run["method"]["penalty"])
+    found, closed = None, None
+    for run in runs:
+        distribution, trace = l0.tables.gates(run)
+        shut = pd.Series(distribution.value()[-1].numpy() == 0, trace.columns)
+        closed = shut if closed is None else closed & shut
+        found = pd.Series(np.inf, trace.columns) if found is None else found
+        found[closed] = run["method"]["penalty"]
+    return found.rename(CLOSES)
+
+
+# --- heads removed by every criterion --------------------------------------------------------------------------------
+
+
+def removed_at_once(job: Mapping[str, Any]) -> study.Recipe:
+    """The recipe of `at_once`."""
+    sweep = job["sweep"]
+    settings = sweep["settings"]["pruning"]
+    described = {
+        "table": _described(job), "kinds": list(sweep["kinds"]), "dev": settings["dev"], "draws": settings["draws"],
+        "like": l0.tables.l0_runs(sweep),
+    }  # fmt: skip
+    return AT_ONCE.of(described, f"{l0.runs.title(sweep)}: heads removed at once by every measure")
+
+
+def at_once(job: Mapping[str, Any]) -> pd.DataFrame:
+    """Rise of the dev loss when heads are removed by each column of the head table, without further training.
+
+    Returns
+    -------
+    pandas.DataFrame
+        A row each (criterion, draw, heads): change, nats a token, against the whole model; at the numbers of heads of L0.
+    """
+    return pd.read_csv(removed_at_once(job).results / "at_once.csv")
+
+
+def _shoot(described: Mapping[str, Any], place: study.Place) -> None:
+    start, table, kinds = described["table"]["start"], tabled(described["table"]), tuple(described["kinds"])
+    subject = l0.runs.subject_of(start)
+    dev = list(subject.batches(first=described["dev"]))
+    whole, rows, known = training.dev_loss(subject.model, dev), [], {}
+    ways = [(by, 0) for by in measures.table.numeric(measured(described["table"])[0])]
+    ways += [(l0.runs.RANDOM, draw) for draw in range(described["draws"])]
+    for by, draw in study.progress(ways, "removing at once"):
+        if by == l0.runs.RANDOM:
+            column = l0.runs.drawn(start, heads.index(subject.model, kinds), draw)
+        else:
+            column = l0.runs.column(table, kinds, by)
+        if column.nunique() < 2:
+            continue  # a measure that these heads do not have
+        for left in l0.runs.counts(described["like"], kinds):
+            out = frozenset(l0.runs.least(column, len(column) - left))
+            if out not in known:
+                known[out] = training.dev_loss(heads.remove(copy.deepcopy(subject.model), out), dev) - whole
+            rows.append({"criterion": by, "draw": draw, "heads": left, "change": known[out]})
+    columns = ["criterion", "draw", "heads", "change"]
+    pd.DataFrame(rows, columns=columns).to_csv(place.results / "at_once.csv", index=False)
+
+
+def _shot_needs(spec: Mapping[str, Any]) -> Iterator[study.Recipe | study.Need]:
+    yield from subjects.needs(spec["table"]["start"])
+    yield tabled(spec["table"])
+    yield from map(l0.runs.run, spec["like"])
+
+
+AT_ONCE = study.Kind("measures removed at once", 1, _shoot, _shot_needs)

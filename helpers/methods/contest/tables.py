@@ -1,0 +1,583 @@
+"""Tables of notebook 06: do the measures agree, which predicts what, how stable are ranks, how is it best to choose heads."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from helpers import study
+from helpers.heads.sites import KINDS
+from helpers.measures import measured
+from helpers.measures.matching import FINGERPRINTS, Prints, carried, fingerprints, match
+from helpers.measures.ranks import correlation, rank_agreement
+from helpers.measures.table import TRUTH, numeric
+from helpers.methods import coreference, l0
+from helpers.methods.contest import runs
+from helpers.runs import subjects, tasks, training
+from helpers.scores import intervals, scoring
+from helpers.study import layout
+
+Trained = tuple[str, int]  # a model's name and seed
+SMALL = 4  # heads of a layer, fewer of which are no ranking
+SURE = 0.995  # a larger correlation counts as this one, where Fisher's z has no end
+TRUTHS = (TRUTH, runs.SURVIVAL)
+EVERY = ", all kinds"  # the ending of a model's name whose heads of all kinds are in question
+SHOWN = (
+    "alpha_beta", "attnlrp", "cp", "confidence", "gradient, example", "gradient, token", "leave-one-out", "kept by L0",
+    "L1 gates", "votes", "positional", "syntactic", "rare", "alignment", "probing",
+)  # fmt: skip
+CALLED = {"relevance": "alpha_beta", "L0": "L0 (trained)"}
+
+
+def large(table: pd.DataFrame, kind: str) -> pd.DataFrame:
+    """The heads of a kind in layers that have enough of them to be ranked; none if there are no such layers."""
+    part = table[table.index.isin([kind], level="kind")]
+    return part[part.groupby(level=["kind", "layer"])[part.columns[0]].transform("size") >= SMALL]
+
+
+def distinct(tables: Mapping[Trained, pd.DataFrame]) -> dict[Trained, pd.DataFrame]:
+    """Each trained model once: of several sweeps from one model, whose measured columns are the same, the last counts."""
+    found: dict[tuple, Trained] = {}
+    for (name, seed), table in tables.items():
+        found[seed, *table[TRUTH]] = name, seed
+    return {trained: tables[trained] for trained in found.values()}
+
+
+def over_models(values: Mapping[Trained, float]) -> dict[str, float]:
+    """Mean over trainings with its t interval: over seeds within each model where there are several, else over models.
+
+    Returns
+    -------
+    dict
+        rho, low, high, models (trainings), over.
+    """
+    clipped = pd.Series(values, dtype=float).clip(-SURE, SURE)
+    found = _over_trainings(np.arctanh(clipped))
+    return found | {name: float(np.tanh(found[name])) for name in ("rho", "low", "high")}
+
+
+def _over_trainings(values: pd.Series) -> dict[str, Any]:
+    """What `over_models` returns, of values on (model, seed) as they are."""
+    values = values.dropna()
+    if values.empty:
+        return {"rho": np.nan, "low": np.nan, "high": np.nan, "models": 0, "over": intervals.MODELS}
+    grid = values.unstack(0)  # seeds in rows, models in columns
+    several = grid.count().min() > 1
+    mean, low, high, _ = intervals.over_runs(grid.to_numpy() if several else grid.to_numpy().ravel())
+    return {"rho": mean, "low": low, "high": high, "models": len(values), "over": _over(several)}
+
+
+def _over(several: bool) -> str:
+    """What t intervals of `over_models` are over: seeds, each of which has a text of its own, or models."""
+    return intervals.TEXTS if several else intervals.MODELS
+
+
+def agreement(tables: Mapping[Trained, pd.DataFrame], differ: pd.DataFrame | None = None) -> pd.DataFrame:
+    """Rank correlation within layers of every two measures, by kind of attention: mean over trainings with interval.
+
+    Parameters
+    ----------
+    differ : pandas.DataFrame, optional
+        `helpers.measures.measured.effects_that_differ` of these models.
+
+    Returns
+    -------
+    pandas.DataFrame
+        kind, one, other, rho, low, high, models, over; shown: False for correlations with the loss without a head where less
+        than half of the heads have an effect that differs from zero.
+    """
+    rows, tables = [], distinct(tables)
+    for kind in KINDS:
+        matrices = {}
+        for trained, table in tables.items():
+            part = large(numeric(table), kind).dropna(axis=1, how="all")
+            if len(part):
+                matrices[trained] = rank_agreement(part, kind)
+        for one, other in combinations(SHOWN, 2):
+            found = {t: m.loc[one, other] for t, m in matrices.items() if one in m and other in m}
+            if found:
+                carried_by = _shown(differ, kind, found) if TRUTH in (one, other) else True
+                rows.append({"kind": kind, "one": one, "other": other, **over_models(found), "shown": carried_by})
+    return pd.DataFrame(rows)
+
+
+def _shown(differ: pd.DataFrame | None, kind: str, trainings: Iterable[Trained]) -> bool:
+    """Whether a correlation with the loss without a head has something to go with, over all trainings that it is of."""
+    if differ is None:
+        return True
+    models = [(model.removesuffix(EVERY), seed) for model, seed in trainings]  # one model may be swept twice
+    part = differ[differ.index.droplevel("kind").isin(models)]
+    return measured.shown(part, kind)
+
+
+def predictors(
+    tables: Mapping[Trained, pd.DataFrame],
+    seconds: Mapping[Trained, Mapping[str, float]],
+    differ: pd.DataFrame | None = None,
+) -> pd.DataFrame:
+    """How well each measure predicts the loss without a head, and how long L0 keeps it.
+
+    Parameters
+    ----------
+    differ : pandas.DataFrame, optional
+        As of `agreement`.
+
+    Returns
+    -------
+    pandas.DataFrame
+        kind, truth, heads ("within layers" or "all heads"), measure, rho, low, high, models; cost: seconds that the measure
+        took, in units of what gradient importance per example took for the same model (mean); over; shown, as of `agreement`.
+    """
+    rows, tables = [], distinct(tables)
+    for kind in KINDS:
+        for truth in TRUTHS:
+            for within in (True, False):
+                found: dict[str, dict[Trained, float]] = {}
+                for trained, table in tables.items():
+                    part = large(numeric(table), kind)
+                    if not len(part) or truth not in part or part[truth].nunique() < 2:
+                        continue
+                    for measure in SHOWN:
+                        if measure != truth and measure in part and part[measure].nunique() > 1:
+                            one = correlation(part[truth], part[measure], kind, within_layer=within, repeats=1)["rho"]
+                            found.setdefault(measure, {})[trained] = one
+                for measure, values in found.items():
+                    spent = [s[measure] / s["gradient, example"] for t, s in seconds.items() if t in values and measure in s]
+                    row = {"kind": kind, "truth": truth, "heads": "within layers" if within else "all heads"}
+                    cost = float(np.mean(spent)) if spent else np.nan
+                    told = {"cost": cost, "shown": truth != TRUTH or _shown(differ, kind, values)}
+                    rows.append(row | {"measure": measure, **over_models(values), **told})
+    return pd.DataFrame(rows)
+
+
+def reliability(halves: Mapping[Trained, pd.DataFrame]) -> pd.DataFrame:
+    """How much each measure agrees with itself on other texts: rank correlation within layers of two halves.
+
+    Returns
+    -------
+    pandas.DataFrame
+        kind, measure, compared, rho, low, high, models, over; of the whole set of texts, which is twice as large as a half:
+        reliability with reliability_low and reliability_high (`stepped_up`), and bound, its root: no correlation of the measure
+        with anything measured on other texts can be larger but by chance (Spearman 1904).
+    """
+    rows, halves = [], distinct(halves)
+    for kind in KINDS:
+        found: dict[str, dict[Trained, float]] = {}
+        for trained, table in halves.items():
+            one, other = (large(table.xs(half, level="half"), kind) for half in (0, 1))
+            for measure in (name for name in SHOWN if name in one and len(one)):
+                if one[measure].nunique() > 1 and other[measure].nunique() > 1:
+                    rho = correlation(one[measure], other[measure], kind, within_layer=True, repeats=1)["rho"]
+                    found.setdefault(measure, {})[trained] = rho
+        for measure, values in found.items():
+            found_rho = over_models(values)
+            row = {"measure": measure, "kind": kind, "compared": "other texts, same model", **found_rho}
+            for name, end in (("reliability", "rho"), ("reliability_low", "low"), ("reliability_high", "high")):
+                row[name] = float(stepped_up(found_rho[end]))
+            rows.append(row | {"bound": float(np.sqrt(max(row["reliability"], 0.0)))})
+    return pd.DataFrame(rows)
+
+
+SAME, OTHER = "the same sentences", "other sentences"
+
+
+def same_and_other_sentences(halves: Mapping[Trained, pd.DataFrame], differ: pd.DataFrame | None = None) -> pd.DataFrame:
+    """Does a measure go with the loss without a head only where both are measured on the same sentences?
+
+    Rank correlation within layers, on either half of the texts with itself, and on each half with the other; mean of the two
+    ways, then over trainings. Both rest on as many sentences, so that what is left of their difference is owed to sharing them.
+
+    Parameters
+    ----------
+    differ : pandas.DataFrame, optional
+        As of `agreement`.
+
+    Returns
+    -------
+    pandas.DataFrame
+        kind, measure, sentences ("the same sentences" or "other sentences"; "difference": same minus other, each training with
+        itself, its interval plain and not along Fisher's z), rho, low, high, models, over; shown, as of `agreement`.
+    """
+    rows, halves = [], distinct(halves)
+    for kind in KINDS:
+        found: dict[str, dict[Trained, tuple[float, float]]] = {}
+        for trained, table in halves.items():
+            parts = [large(table.xs(half, level="half"), kind) for half in (0, 1)]
+            if not len(parts[0]) or any(part[TRUTH].nunique() < 2 for part in parts):
+                continue
+            for measure in (name for name in SHOWN if name != TRUTH and all(name in part for part in parts)):
+                if all(part[measure].nunique() > 1 for part in parts):
+                    found.setdefault(measure, {})[trained] = _both_ways(parts, measure, kind)
+        for measure, values in found.items():
+            told = {"shown": _shown(differ, kind, values)}
+            same, other = ({trained: pair[at] for trained, pair in values.items()} for at in (0, 1))
+            apart = _over_trainings(pd.Series(same, dtype=float) - pd.Series(other, dtype=float))
+            for name, row in ((SAME, over_models(same)), (OTHER, over_models(other)), ("difference", apart)):
+                rows.append({"kind": kind, "measure": measure, "sentences": name, **row, **told})
+    return pd.DataFrame(rows, columns=["kind", "measure", "sentences", "rho", "low", "high", "models", "over", "shown"])
+
+
+def _both_ways(parts: Sequence[pd.DataFrame], measure: str, kind: str) -> tuple[float, float]:
+    """Mean correlation of a measure with the loss without a head on the same half, and on the other one."""
+
+    def rho(one: int, other: int) -> float:
+        return correlation(parts[one][TRUTH], parts[other][measure], kind, within_layer=True, repeats=1)["rho"]
+
+    return (rho(0, 0) + rho(1, 1)) / 2, (rho(0, 1) + rho(1, 0)) / 2
+
+
+def owed_to_sharing(table: pd.DataFrame) -> str:
+    """In a sentence: by how much sharing sentences raises the correlation of gradient importance and of the other measures.
+
+    Parameters
+    ----------
+    table : pandas.DataFrame
+        `same_and_other_sentences`; what is not `shown` is not counted.
+    """
+    found = table[table.shown.astype(bool)].set_index(["sentences", "kind", "measure"]).rho
+    if found.empty:
+        return "Nothing to compare: too few heads change the loss by their absence."
+    said = []
+    for name, chosen in (("gradient importance", True), ("the other measures", False)):
+        part = found[found.index.get_level_values("measure").str.startswith("gradient") == chosen]
+        if len(part):
+            same, other = (part.loc[one].mean() for one in (SAME, OTHER))
+            said.append(f"{name} {same:.2f} on the same and {other:.2f} on other sentences")
+    kinds = found.index.unique("kind")
+    return f"Mean rank correlation with the loss without a head ({', '.join(kinds)} heads): {'; '.join(said)}."
+
+
+def stepped_up(rho, times: float = 2) -> np.ndarray:
+    """Reliability of a measure `times` as long as those that correlate by `rho` (Spearman 1910, Brown 1910)."""
+    rho = np.asarray(rho, float)
+    return times * rho / (1 + (times - 1) * rho)
+
+
+def matches(studied: Mapping[Trained, subjects.Subject], sentences: int) -> dict[tuple[Trained, Trained], pd.DataFrame]:
+    """`helpers.measures.matching.match` of every two seeds of a model, on dev sentences of its first seed."""
+    found = {}
+    for name in dict.fromkeys(name for name, _ in studied):
+        seeds = sorted(seed for other, seed in studied if other == name)
+        if len(seeds) < 2:
+            continue
+        prints = {seed: _prints(studied[name, seed], studied[name, seeds[0]], sentences) for seed in seeds}
+        for one, other in combinations(seeds, 2):
+            found[(name, one), (name, other)] = match(prints[one], prints[other])
+    return found
+
+
+def _prints(subject: subjects.Subject, first: subjects.Subject, sentences: int) -> Prints:
+    """Fingerprints of a model on dev sentences of a second one: of models of our own from the store."""
+    if subject.spec is None or first.spec is None:
+        return fingerprints(subject, [pair for pair in first.dev if pair.words][:sentences])
+    made = (training.trained(one.spec, one.name) for one in (subject, first))
+    return FINGERPRINTS.read(*made, parser=first.parser, sentences=sentences)
+
+
+def print_recipes(settings: Mapping[str, Any], jobs: Iterable[Mapping[str, Any]]) -> Iterator[study.Recipe]:
+    """The analyses that `matches` reads."""
+    starts: dict[str, dict[int, study.Recipe]] = {}
+    for job in (job for job in jobs if "sweep" in job):
+        starts.setdefault(job["name"], {})[job["seed"]] = training.trained(job["sweep"]["start"], job["name"])
+    for made in starts.values():
+        for run in made.values() if len(made) > 1 else ():
+            yield FINGERPRINTS.recipe(run, made[min(made)], sentences=settings["comparison"]["matched"])
+
+
+def stability(tables: Mapping[Trained, pd.DataFrame], matched: Mapping[tuple[Trained, Trained], pd.DataFrame]) -> pd.DataFrame:
+    """How stable a head's rank is between seeds: rank correlation within layers of heads that look alike, and of equal numbers.
+
+    Returns
+    -------
+    pandas.DataFrame
+        kind, measure, compared, rho (mean over pairs of seeds), low, high (the least and the largest of them), models (pairs),
+        over.
+    """
+    found: dict[tuple[str, str, str], list[float]] = {}
+    for (one, other), heads in matched.items():
+        for kind in KINDS:
+            mine, theirs = large(numeric(tables[one]), kind), large(numeric(tables[other]), kind)
+            for measure in (name for name in SHOWN if name in mine and len(mine) and name in theirs):
+                if min(mine[measure].nunique(), theirs[measure].nunique()) < 2:
+                    continue
+                alike = carried(theirs[measure], heads[heads.index.isin([kind], level="kind")])
+                for compared, column in (("matched heads, other seed", alike), ("same number, other seed", theirs[measure])):
+                    rho = correlation(mine[measure], column, kind, within_layer=True, repeats=1)["rho"]
+                    found.setdefault((measure, kind, compared), []).append(rho)
+    rows = [
+        {"measure": measure, "kind": kind, "compared": compared, "rho": np.mean(values), "low": min(values),
+         "high": max(values), "models": len(values), "over": intervals.SEEDS}
+        for (measure, kind, compared), values in found.items()
+    ]  # fmt: skip
+    return pd.DataFrame(rows, columns=["measure", "kind", "compared", "rho", "low", "high", "models", "over"])
+
+
+def likeness(matched: Mapping[tuple[Trained, Trained], pd.DataFrame]) -> pd.DataFrame:
+    """How alike matched heads are: mean cosine of matched heads and of any two of a layer, by model and kind of attention."""
+    whole = pd.concat(matched.values(), keys=[pair[0][0] for pair in matched], names=["model"])
+    return whole.groupby(level=["model", "kind"], sort=False)[["cosine", "average"]].mean()
+
+
+def best(predictors: pd.DataFrame, many: int = 3) -> pd.DataFrame:
+    """The measures that predict each truth best, by kind and by which heads are compared; the truths themselves left out.
+
+    Returns
+    -------
+    pandas.DataFrame
+        On (truth, heads, kind, rank): measure, rho, low, high, models, cost.
+    """
+    cheap = predictors[~predictors.measure.isin(TRUTHS)].sort_values("rho", ascending=False, kind="stable")
+    groups = cheap.groupby(["truth", "heads", "kind"], sort=True)
+    ranked = cheap.assign(rank=groups.cumcount() + 1)
+    return ranked[ranked["rank"] <= many].set_index(["truth", "heads", "kind", "rank"]).sort_index()
+
+
+# --- the contest -----------------------------------------------------------------------------------------------------
+
+
+def trained_on(job: Mapping[str, Any], subject: subjects.Subject, repeats: int) -> pd.DataFrame:
+    """Every way to choose heads at one number of heads, all trained on alike: BLEU against the control.
+
+    Returns
+    -------
+    pandas.DataFrame
+        A row each (criterion, draw, test set): heads, bleu, change, low, high (paired bootstrap over sentences); above, with
+        above_low and above_high: what it is above L0's own run (likewise).
+    """
+    sweep, rows = job["sweep"], []
+    prices = sweep["settings"]["pruning"]["compared"]
+    if list(sweep["kinds"]) != ["encoder"] or not prices:
+        columns = ["criterion", "draw", "test set", "heads", "bleu", "change", "low", "high"]
+        return pd.DataFrame(columns=[*columns, "above", "above_low", "above_high"])
+    quality = l0.tables.quality(sweep, subject, repeats).reset_index()
+    known = quality[(quality.penalty == prices[0]) & ~quality.method.str.startswith("L0,")]
+    for number, (_, row) in enumerate(known.iterrows()):
+        draw = number if row.method == l0.runs.RANDOM else 0
+        ends = {"low": row.change_low, "high": row.change_high}
+        rows.append({"criterion": CALLED.get(row.method, row.method), "draw": draw, "test set": row["test set"],
+                     "heads": row["heads"], "bleu": row.bleu, "change": row.change, **ends})  # fmt: skip
+        rows[-1] |= _above(job, subject, sweep["runs"][row.run], row["test set"], repeats)
+    left = known.heads.iloc[0]
+    for run in runs.contest(job).values():
+        for split in subject.tests:
+            own, control = (_counted(job, subject, spec, split) for spec in (run, sweep["runs"]["control"]))
+            change, low, high = scoring.bleu_interval(own, control, repeats)
+            bleu = scoring.bleu_interval(own, None, 1)[0]
+            rows.append({"criterion": run["method"]["by"], "draw": 0, "test set": split, "heads": left, "bleu": bleu,
+                         "change": change, "low": low, "high": high})  # fmt: skip
+            rows[-1] |= _above(job, subject, run, split, repeats)
+    return pd.DataFrame(rows)
+
+
+def _counted(job: Mapping[str, Any], subject: subjects.Subject, spec: Mapping[str, Any], split: str) -> np.ndarray:
+    """What BLEU of a run's translations is computed from."""
+    hypotheses = tasks.outputs(l0.runs.run(spec), split, job["sweep"]["settings"]["pruning"]["beam"])
+    return scoring.bleu_statistics(hypotheses, [pair.target for pair in subject.pairs(split)])
+
+
+def _above(job, subject: subjects.Subject, spec: Mapping[str, Any], split: str, repeats: int) -> dict[str, float]:
+    """What a run is above L0's at the price that is compared."""
+    runs, price = job["sweep"]["runs"], job["sweep"]["settings"]["pruning"]["compared"][0]
+    sides = (_counted(job, subject, one, split) for one in (spec, runs[f"L0 {price:g}"]))
+    return dict(zip(("above", "above_low", "above_high"), scoring.bleu_interval(*sides, repeats), strict=True))
+
+
+def against_l0(parts: Mapping[Trained, pd.DataFrame]) -> pd.DataFrame:
+    """Every criterion of a contest against L0 in each model, with p-values corrected for all of them.
+
+    Parameters
+    ----------
+    parts : mapping of (model, seed) -> `trained_on`
+
+    Returns
+    -------
+    pandas.DataFrame
+        model, criterion, test set, heads; value (BLEU above L0's run, mean over seeds, several draws of a seed counting once),
+        low, high, seeds, over (seeds where there are several, else sentences; several draws of one seed have no interval);
+        p, p_holm, family. L0 itself is no comparison.
+    """
+    frames = {place: part.assign(change=part.above, low=part.above_low, high=part.above_high) for place, part in parts.items()}
+    table = over_seeds(frames, ("criterion", "test set"))
+    table = table[table.criterion != CALLED["L0"]].reset_index(drop=True)
+    trainings = table.seeds.where(table.seeds > 1).to_numpy(float)
+    return intervals.corrected(table, "value", ("low", "high"), trainings)
+
+
+def over_seeds(parts: Mapping[Trained, pd.DataFrame], by: Sequence[str]) -> pd.DataFrame:
+    """Mean change over seeds by model and the columns `by`, with its t interval; a single seed keeps its own interval.
+
+    Returns
+    -------
+    pandas.DataFrame
+        model, `by`, heads (mean), value, low, high, seeds, over.
+    """
+    whole = pd.concat([part.assign(model=name, seed=seed) for (name, seed), part in parts.items()], ignore_index=True)
+    rows = []
+    for chosen, part in whole.groupby(["model", *by], sort=False):
+        seeds = part.groupby("seed").change.mean()  # several draws of one seed count once
+        value, low, high, runs = intervals.over_runs(seeds.to_numpy())
+        if runs == 1 and len(part) == 1 and "low" in part:
+            low, high = part.low.iloc[0], part.high.iloc[0]
+        row = dict(zip(("model", *by), chosen, strict=True)) | {"heads": part["heads"].mean()}
+        over = intervals.TEXTS if runs > 1 else intervals.SENTENCES
+        rows.append(row | {"value": value, "low": low, "high": high, "seeds": runs, "over": over})
+    return pd.DataFrame(rows)
+
+
+def removed(jobs: Iterable[Mapping[str, Any]]) -> dict[Trained, pd.DataFrame]:
+    """`helpers.methods.contest.runs.at_once` of the sweeps among jobs, by what they are called with their kinds, and seed."""
+    return {(called(job), job["seed"]): runs.at_once(job) for job in jobs if "sweep" in job}
+
+
+def against(parts: Mapping[Trained, pd.DataFrame], others: Sequence[str] = ("L0 (trained)", l0.runs.RANDOM)) -> pd.DataFrame:
+    """Every criterion against some of them, over seeds, test sets and models as tasks: those with several seeds, if any has.
+
+    Returns
+    -------
+    pandas.DataFrame
+        On criterion, columns by the other one: difference (BLEU, paired by seed), low, high (its t interval; nan for one seed),
+        probability (that a run of the criterion is better than one of the other).
+    """
+    whole = pd.concat([part.assign(model=name, seed=seed) for (name, seed), part in parts.items()], ignore_index=True)
+    means = whole.groupby(["criterion", "seed", "model", "test set"]).change.mean().unstack(["model", "test set"])
+    rows = {}
+    for criterion in dict.fromkeys(whole.criterion):
+        row = {}
+        for other in others:
+            if criterion == other or other not in means.index:
+                continue
+            both = means.loc[criterion].notna() & means.loc[other].notna()
+            if not both.to_numpy().any():
+                continue
+            tasks = both.sum()
+            tasks = tasks[tasks > 1] if (tasks > 1).any() else tasks[tasks > 0]  # a single seed has no interval
+            one, two = (means.loc[name, tasks.index].where(both[tasks.index]).to_numpy() for name in (criterion, other))
+            difference = intervals.paired(one, two)
+            row |= {(other, name): difference[name] for name in ("difference", "low", "high")}
+            row[other, "probability"] = intervals.improvement(one, two)[0]
+        rows[criterion] = row
+    return pd.DataFrame.from_dict(rows, orient="index").rename_axis("criterion")
+
+
+def stored_as(job: Mapping[str, Any], first: int) -> str:
+    """The name under which a job's head table is written: of the first seed "head_table_MODEL", of others with the seed."""
+    every = "sweep" in job and list(job["sweep"]["kinds"]) != ["encoder"] and "+" not in job["name"]
+    seed = f" seed {job['seed']}" if job["seed"] != first else ""
+    return layout.tidy(f"head_table_{job['name']}" + (" all kinds" if every else "") + seed)
+
+
+def called(job: Mapping[str, Any]) -> str:
+    """A job's model as tables and figures name it."""
+    if "run" in job:
+        return "dialogue summarizer"
+    every = "" if list(job["sweep"]["kinds"]) == ["encoder"] else EVERY
+    return subjects.title(job["name"]) + every
+
+
+def along(parts: Mapping[Trained, pd.DataFrame], points: int = 8) -> pd.DataFrame:
+    """Rise of the loss along the number of heads left, by model and criterion, as curves over seeds.
+
+    L0 keeps other numbers of heads at every seed: each seed's curve is interpolated onto common numbers.
+
+    Returns
+    -------
+    pandas.DataFrame
+        model, criterion, heads, change, low, high (t interval over seeds; nan for one seed).
+    """
+    rows = []
+    for model in dict.fromkeys(model for model, _ in parts):
+        own = {seed: part for (name, seed), part in parts.items() if name == model}
+        least, most = max(p["heads"].min() for p in own.values()), min(p["heads"].max() for p in own.values())
+        grid = np.unique(np.linspace(least, most, points).round()) if most > least else np.array([least])
+        for criterion in dict.fromkeys(name for part in own.values() for name in part.criterion):
+            lines = []
+            for part in own.values():
+                line = part[part.criterion == criterion].groupby("heads").change.mean()
+                if len(line):
+                    lines.append(intervals.at(line.index.to_numpy(float), line.to_numpy(), grid))
+            band = intervals.curve(np.array(lines)[:, None], grid, intervals.over_runs)
+            for row in band.itertuples():
+                rows.append({"model": model, "criterion": criterion, "heads": row.point, "change": row.value,
+                             "low": row.low, "high": row.high})  # fmt: skip
+    return pd.DataFrame(rows)
+
+
+# --- what heads of a kind are worth ------------------------------------------------------------------------------------
+
+
+def studied_runs(
+    settings: Mapping[str, Any], names: Sequence[str], jobs: Iterable[Mapping[str, Any]], seed: int
+) -> dict[Trained, study.Recipe]:
+    """The trained models of our own that are compared, once each: those of notebook 01, then those of jobs."""
+    found = {}
+    for name in names:
+        found[subjects.title(name), seed] = training.trained(subjects.spec(settings, name, seed), f"{name}, seed {seed}")
+    for job in jobs:
+        if "run" in job:
+            found[called(job), job["seed"]] = coreference.runs.run(job["run"], f"{job['name']}, seed {job['seed']}")
+        elif "pretrained" not in job["sweep"]["start"]:
+            label = f"{job['name']}, seed {job['seed']}"
+            found.setdefault((subjects.title(job["name"]), job["seed"]), training.trained(job["sweep"]["start"], label))
+    return found
+
+
+def effect_recipes(runs: Iterable[study.Recipe], few: int) -> Iterator[study.Recipe]:
+    """The analyses that `worth_of_kinds` and `effects` read."""
+    for run in runs:
+        yield measured.KINDS_OFF.recipe(run, first=few)
+        yield measured.WITHOUT.recipe(run, first=few)
+
+
+def worth_of_kinds(runs: Mapping[Trained, study.Recipe], few: int) -> pd.DataFrame:
+    """The rise of the loss with all heads of a kind off at once, without any training.
+
+    Returns
+    -------
+    pandas.DataFrame
+        On (model, seed, kind): heads, whole (loss with all heads, nats a token), loss (its rise), low, high, over.
+    """
+    parts = {place: measured.KINDS_OFF.read(run, first=few) for place, run in runs.items()}
+    return pd.concat(parts, names=["model", "seed"]).assign(over=intervals.SENTENCES)
+
+
+def effects(runs: Mapping[Trained, study.Recipe], few: int) -> pd.DataFrame:
+    """`helpers.measures.measured.effects_that_differ` of models of our own."""
+    return measured.effects_that_differ({place: measured.WITHOUT.read(run, first=few) for place, run in runs.items()})
+
+
+# --- headline numbers of the first paper over seeds -------------------------------------------------------------------
+
+
+def headline(job: Mapping[str, Any], subject: subjects.Subject, repeats: int) -> pd.DataFrame:
+    """BLEU of a model and of its L0 runs, heads of each kind that stay, and `l0.tables.worth`: a row each (run, test set)."""
+    quality = l0.tables.quality(job["sweep"], subject, repeats).join(l0.tables.worth(job["sweep"], subject, repeats=1))
+    quality = quality.reset_index()
+    shown = quality[quality.run.isin(["start", "control", "floor"]) | (quality.method == "L0")]
+    columns = ["run", "test set", "heads", *KINDS, "bleu", "low", "high", "change", "from_start", "worth", "share"]
+    return shown.reindex(columns=columns).reset_index(drop=True)
+
+
+def headlines(parts: Mapping[Trained, pd.DataFrame]) -> pd.DataFrame:
+    """`headline` over seeds: mean with its t interval of every number, by model, run and test set."""
+    whole = pd.concat([part.assign(model=name, seed=seed) for (name, seed), part in parts.items()], ignore_index=True)
+    rows = {}
+    for place, part in whole.groupby(["model", "test set", "run"], sort=False):
+        row: dict[str, Any] = {"seeds": part.seed.nunique()}
+        row |= {name: part[name].mean() for name in ("heads", "encoder", "decoder", "cross")}
+        for name in ("bleu", "change", "worth", "share"):
+            known = name in part and part[name].notna().all()  # without encoder heads in question there is no floor
+            mean, low, high, _ = intervals.over_runs(part[name].to_numpy()) if known else (np.nan,) * 4
+            row |= {name: mean, f"{name}, low": low, f"{name}, high": high}
+        rows[place] = row | {"over": intervals.TEXTS}
+    table = pd.DataFrame.from_dict(rows, orient="index")
+    table.index = pd.MultiIndex.from_tuples(table.index, names=["model", "test set", "run"])
+    return table
+
+
+def collected(jobs: Iterable[Mapping[str, Any]], make: Callable[[Mapping[str, Any]], Any]) -> dict[Trained, Any]:
+    """What `make` gives for each job, by model and seed."""
+    return {(called(job), job["seed"]): make(job) for job in jobs}

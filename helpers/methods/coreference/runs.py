@@ -1,0 +1,657 @@
+"""Runs of coreference injection: what is trained with which heads masked, injected or left alone, and where the result lies.
+
+A *run* is described by a spec: what it starts from (random weights, another run, a pretrained model), a training plan, and a
+*control*: what stands in the place of which heads while it trains and writes. A *row* of a table is a run with the control
+under which it writes: its own, or another at inference alone.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, nullcontext
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import torch
+
+from helpers import corpora, heads, models, study
+from helpers.corpora import dialogues, infilling
+from helpers.heads.sites import ADDRESS
+from helpers.measures.importance import importance, leave_one_out
+from helpers.methods.coreference import matrices
+from helpers.runs import subjects, tasks, training
+from helpers.study import StudyError
+
+PLAIN = "plain"
+MASKED, INJECTED, MIXED = "masked", "injected", "mixed"
+MAIN = "injected, lowest"
+TASKS = (tasks.SUMMARIZATION, tasks.TRANSLATION)
+
+
+# --- what there is to do ---------------------------------------------------------------------------------------------
+
+
+def run_spec(
+    corpus: Mapping[str, Any], plan: Mapping[str, Any], seed: int, stage: int, *, shape: Mapping[str, Any] | None = None,
+    start: Mapping[str, Any] | None = None, control: Mapping[str, Any] | None = None, holes: Mapping[str, Any] | None = None,
+) -> dict[str, Any]:  # fmt: skip
+    """Everything that a run depends on.
+
+    Parameters
+    ----------
+    plan : mapping
+        As `helpers.runs.training.fit` takes it.
+    stage : int
+        Each stage sees the training text in an order of its own.
+    shape : mapping, optional
+        Of a model with random weights; or else
+    start : mapping, optional
+        A run, or a pretrained model (`helpers.runs.subjects.checkpoint_spec`).
+    control : mapping, optional
+        As `applied`.
+    holes : mapping, optional
+        ``{"share", "length"}``: to fill holes in pieces of the source texts (`helpers.corpora.infilling`) instead of the task.
+    """
+    known = {"corpus": dict(corpus), "training": dict(plan), "seed": seed, "stage": stage}
+    given = {"shape": shape, "start": start, "control": control, "holes": holes}
+    return known | {name: dict(value) for name, value in given.items() if value}
+
+
+def row(run: Mapping[str, Any], control: Mapping[str, Any] | None = None) -> dict[str, Any]:
+    """A row of a table: a run, and the control under which it writes if that is not its own."""
+    return {"run": dict(run)} | ({"control": dict(control)} if control is not None else {})
+
+
+def truth(corpus: Mapping[str, Any], links: str) -> str:
+    """The best clusters that are known of a corpus: gold ones of generated dialogues, else those that are injected."""
+    return "gold" if corpus["corpus"] == "controlled" else links
+
+
+def shown(links: str) -> str:
+    """What clusters (`clusters_of`) are called in tables: a resolver's name with that of the file or model that it reads."""
+    name, plus, change = links.partition("+")
+    kind, colon, detail = name.partition(":")
+    return kind + (f" ({Path(detail.rpartition(':')[2]).name})" if colon else "") + plus + change
+
+
+class Rows:
+    """The rows of a task by part and name.
+
+    Parameters
+    ----------
+    settings : mapping
+        A profile's settings.
+    kind : str
+        "summarization", or "translation" (syntactic arcs in the place of coreference).
+    seed : int
+        Of weights and of the order of text.
+    text : int, optional
+        Seed of the corpus; the same by default.
+    checkpoint : str
+        A pretrained model to start from, by Hub name or folder; "" for the profile's.
+    """
+
+    def __init__(
+        self, settings: Mapping[str, Any], kind: str, seed: int, text: int | None = None, checkpoint: str = ""
+    ) -> None:
+        if kind not in TASKS:
+            raise StudyError(f"Nothing is injected in {kind!r}: choose from {', '.join(TASKS)}.")
+        self.chosen, self.kind, self.seed = settings["coreference"], kind, seed
+        self.block = self.chosen[tasks.setting(kind)]
+        self.checkpoint = checkpoint or self.block["checkpoint"]
+        text = seed if text is None else text
+        if kind == tasks.TRANSLATION:
+            self.corpus = tasks.corpus({**settings, "grouping": self.chosen}, kind, text)
+        else:
+            self.corpus = dialogues.spec(self.block, self.block["text"], text, self.checkpoint)
+        self.truth = truth(self.corpus, self.block["links"])
+        names = ("batch_tokens", "learning_rate", "warmup", "betas")
+        plan = settings["training"] | {name: self.block[name] for name in names}
+        plan |= {"patience": 0, "average": 1, "cooldown": 0.0}
+        steps, more = self.block["steps"], self.block["further"]
+        for name, value in (("steps", steps), ("further", more), ("probe", self.chosen["probe"])):
+            if value < 1:
+                raise StudyError(f"The setting {name!r} of coreference must be 1 or more, not {value}.")
+        if self.block["denoising"] and self.block["piece"] < 2:
+            raise StudyError(f"Holes cannot be made in pieces of {self.block['piece']} tokens: raise 'piece' to 2 or more.")
+        if not self.chosen["mixed"]:
+            raise StudyError("The setting 'mixed' of coreference is empty: name a part of the layers, such as upper.")
+        if self.chosen["matrix"] not in matrices.FORMS:
+            known = ", ".join(matrices.FORMS)
+            raise StudyError(f"There is no coreference matrix {self.chosen['matrix']!r}: choose from {known}.")
+        for links in (self.block["links"], *self.chosen["resolvers"], *self.chosen["written"]):
+            change = links.partition("+")[2]
+            if change not in ("", "shuffled") and not re.fullmatch(r"corrupt:(0|1|0?\.\d+|[01]\.0*)", change):
+                raise StudyError(f"Clusters cannot be changed by {change!r}: write +shuffled or +corrupt:RATE, from 0 to 1.")
+        self.first = plan | {"steps": steps, "evaluate_every": max(1, steps // 3)}
+        self.further = plan | {"learning_rate": self.block["rate"], "steps": more, "warmup": max(1, more // 10)}
+        self.further |= {"evaluate_every": max(1, more // 2), "cooldown": 0.5}
+
+    def base(self) -> dict[str, Any]:
+        """What all rows start from: a pretrained model, or one trained on the task after a denoising warm-up, if any."""
+        if self.checkpoint:
+            return subjects.checkpoint_spec(self.checkpoint, self.corpus, self.seed)
+        before, shape = self.block["denoising"], self.block["model"]
+        if not before:
+            return run_spec(self.corpus, self.first, self.seed, 1, shape=shape)
+        holes = {"share": 0.3, "length": self.block["piece"]}
+        plan = self.first | {"steps": before, "evaluate_every": max(1, before // 3)}
+        warm = run_spec(self.corpus, plan, self.seed, 0, shape=shape, holes=holes)
+        return run_spec(self.corpus, self.first, self.seed, 1, start=warm)
+
+    def tuned(self, control: Mapping[str, Any] | None = None, seed: int | None = None, **plan: Any) -> dict[str, Any]:
+        """A run of further training, all alike but for the control, and for what is given of the plan."""
+        plan = self.further | plan
+        return run_spec(self.corpus, plan, self.seed if seed is None else seed, 2, start=self.base(), control=control)
+
+    def plain(self) -> dict[str, Any]:
+        """Further training without a control: on it heads are ranked."""
+        return self.tuned()
+
+    def heads(self, by: str = "importance", order: str = "lowest", **more: Any) -> dict[str, Any]:
+        """Which heads: by rank in the plain model."""
+        usual = {"by": by, "order": order, "count": 1, "part": "all", "draw": 0}
+        if by == "probing":
+            usual |= {"order": "highest", **self.links()}
+        return usual | more | {"ranking": self.plain(), "probe": self.chosen["probe"]}
+
+    def links(self, **other: Any) -> dict[str, Any]:
+        """Which matrix, of whose clusters."""
+        if self.kind == tasks.TRANSLATION:
+            return {"matrix": "arcs", "span": "first", "links": "gold"} | other
+        return {name: self.chosen[name] for name in ("matrix", "span")} | {"links": self.block["links"]} | other
+
+    def masked(self, **heads: Any) -> dict[str, Any]:
+        """Heads off."""
+        return {"form": MASKED, "heads": self.heads(**heads)}
+
+    def injected(self, links: Mapping[str, Any] | None = None, **heads: Any) -> dict[str, Any]:
+        """Heads that attend by the matrix."""
+        return {"form": INJECTED, "heads": self.heads(**heads), **self.links(**(links or {}))}
+
+    def mixed(self, part: str, **links: Any) -> dict[str, Any]:
+        """The matrix in a layer of its own after each layer of a part of the encoder."""
+        return {"form": MIXED, "part": part, **self.links(**links)}
+
+    def main(self) -> dict[str, dict]:
+        """The comparison that the paper's claim needs, and the one with a layer of its own, which it lacks."""
+        own = self.chosen["mixed"][0]
+        return {
+            PLAIN: row(self.plain()),
+            "masked, lowest": row(self.tuned(self.masked())),
+            MAIN: row(self.tuned(self.injected())),
+            "injected, random": row(self.tuned(self.injected(order="random"))),
+            "injected, highest": row(self.tuned(self.injected(order="highest"))),
+            f"layer of its own, {own}": row(self.tuned(self.mixed(own))),
+        }
+
+    def selection(self) -> dict[str, dict]:
+        """Other heads: chosen by probing as in 2021, further random draws, the same heads masked."""
+        found = {"injected, probing": row(self.tuned(self.injected(by="probing")))}
+        found |= {"masked, highest": row(self.tuned(self.masked(order="highest")))}
+        for draw in range(1, self.chosen["draws"]):
+            found[f"injected, random {draw + 1}"] = row(self.tuned(self.injected(order="random", draw=draw)))
+        return found
+
+    def where(self) -> dict[str, dict]:
+        """Lower, middle and upper layers; more heads a layer; layers of their own elsewhere."""
+        found = {}
+        for part in matrices.PARTS[1:]:
+            found[f"injected, lowest, {part} layers"] = row(self.tuned(self.injected(part=part)))
+        for count in self.chosen["heads"]:
+            if count > 1:
+                found[f"injected, lowest {count}"] = row(self.tuned(self.injected(count=count)))
+        for part in self.chosen["mixed"][1:]:
+            found[f"layer of its own, {part}"] = row(self.tuned(self.mixed(part)))
+        return found
+
+    def matrices(self) -> dict[str, dict]:
+        """Other matrices from the same clusters, and matrices that say nothing: everyone alone, shuffled mentions."""
+        found = {}
+        for form in matrices.FORMS:
+            if form != self.chosen["matrix"]:
+                found[f"injected, lowest, {form} links"] = row(self.tuned(self.injected({"matrix": form})))
+        for span in matrices.SPANS:
+            if span != self.chosen["span"]:
+                found[f"injected, lowest, {span} spans"] = row(self.tuned(self.injected({"span": span})))
+        found["injected, lowest, no links"] = row(self.tuned(self.injected({"links": "none"})))
+        return found
+
+    def given(self, links: str) -> dict[str, dict]:
+        """Other clusters, in training and writing."""
+        return {f"{MAIN}, {shown(links)}": row(self.tuned(self.injected({"links": links})))}
+
+    def no_links(self) -> dict[str, dict]:
+        """A matrix that says nothing: every token looks at itself."""
+        return {f"{MAIN}, no links": row(self.tuned(self.injected({"links": "none"})))}
+
+    def quality(self) -> dict[str, dict]:
+        """Other clusters, in training and writing: the true ones corrupted to several degrees, shuffled ones, a resolver's."""
+        by, found = self.block["links"], {}
+        others = [f"{self.truth}+corrupt:{rate:g}" for rate in self.chosen["rates"]] + [f"{by}+shuffled"]
+        for links in (*others, *(name for name in (*self.chosen["resolvers"], self.truth) if name != by)):
+            found |= self.given(links)
+        return found
+
+    def controls(self) -> dict[str, dict]:
+        """What tells coreference in underused heads from less: shuffled links, none, heads by probing; and the true links."""
+        by = self.block["links"]
+        found = (
+            self.given(f"{by}+shuffled") | self.no_links() | {"injected, probing": row(self.tuned(self.injected(by="probing")))}
+        )
+        return found | (self.given(self.truth) if self.truth != by else {})
+
+    def inference(self) -> dict[str, dict]:
+        """The matrix at inference alone, in a model trained without, and other clusters for one trained with the usual ones."""
+        found = {"injected at inference": row(self.plain(), self.injected())}
+        found["injected at inference, highest"] = row(self.plain(), self.injected(order="highest"))
+        tuned = self.tuned(self.injected())
+        by = self.block["links"]
+        for name in (f"{by}+shuffled", "none", *self.chosen["written"]):
+            found[f"{MAIN}, written with {shown(name)}"] = row(tuned, self.injected({"links": name}))
+        found[f"{MAIN}, heads off at inference"] = row(tuned, self.masked())
+        return found
+
+    def training(self) -> dict[str, dict]:
+        """Other training settings: is the ranking of heads the same?"""
+        found = {}
+        for seed in range(1, self.chosen["orders"] + 1):
+            found[f"other order {seed}"] = row(self.tuned(seed=1000 * self.seed + seed))
+        for factor in self.chosen["paces"]:
+            found[f"learning rate x {factor:g}"] = row(self.tuned(learning_rate=factor * self.further["learning_rate"]))
+        for factor in self.chosen["lengths"]:
+            steps = max(1, round(factor * self.further["steps"]))
+            changed = {"steps": steps, "warmup": max(1, steps // 10), "evaluate_every": max(1, steps // 2)}
+            found[f"steps x {factor:g}"] = row(self.tuned(**changed))
+        return found
+
+    def settings(self) -> dict[str, dict]:
+        """The lowest and the highest heads off at inference in the model of every training setting, by its own ranking."""
+        found = {}
+        for name, one in {PLAIN: row(self.plain()), **self.training()}.items():
+            for order in matrices.ORDERS[:2]:
+                for number in self.chosen["masked"]:
+                    masked = self.masked(order=order, count=number)
+                    masked["heads"] |= {"ranking": one["run"]}
+                    found[f"{name}: {order}, {number} a layer"] = row(one["run"], masked)
+        return found
+
+    def masks(self) -> dict[str, dict]:
+        """1 to all heads a layer off at inference: the lowest, the highest, random ones."""
+        count = self.block["model"]["heads"]
+        if self.checkpoint:
+            count = self.chosen["most"] or count
+        plain, found = self.plain(), {}
+        for number in range(1, count + 1):
+            for order in matrices.ORDERS:
+                for draw in range(self.chosen["masks"] if order == "random" else 1):
+                    name = f"{order}{f' {draw + 1}' if draw else ''}, {number} a layer"
+                    if number < count or self.checkpoint or (order == "lowest" and not draw):  # all heads are all heads
+                        found[name] = row(plain, self.masked(order=order, count=number, draw=draw))
+        return found
+
+
+PARTS = ("selection", "where", "matrices", "quality", "inference", "training", "masks", "controls", "settings")
+
+
+def rows_of(settings: Mapping[str, Any], kind: str, seed: int, checkpoint: str = "") -> dict[str, dict[str, dict]]:
+    """The rows of a task by part and name: "main", the profile's parts, and as "seed N" the main or plain ones of more seeds.
+
+    There are none of a task with "steps" 0.
+
+    Raises
+    ------
+    StudyError
+        If there is no such part, or a setting makes no sense.
+    """
+    if not settings["coreference"][tasks.setting(kind)]["steps"]:
+        return {}
+    rows = Rows(settings, kind, seed, checkpoint=checkpoint)
+    found = {"main": rows.main()}
+    for part in settings["coreference"]["parts"] if kind == tasks.SUMMARIZATION else ():
+        if part not in PARTS:
+            raise StudyError(f"There are no rows {part!r} of coreference: choose from {', '.join(PARTS)}.")
+        found[part] = getattr(rows, part)()
+    seeds, alone = (settings["coreference"][name] for name in ("seeds", "alone"))
+    for more in range(1, max(seeds, alone if kind == tasks.SUMMARIZATION else 0)):
+        again = Rows(settings, kind, seed + more, seed, checkpoint)
+        main = again.main() | (again.controls() if "controls" in found else {})
+        found[f"seed {seed + more}"] = main if more < seeds else {PLAIN: row(again.plain())}
+    return found
+
+
+def moved(parts: Mapping[str, Mapping[str, Mapping[str, Any]]]) -> dict[str, Mapping[str, Any]]:
+    """Rows of `rows_of` whose injected heads are ranked in the trained model too, by name.
+
+    The main ones, and as controls for the lowest heads those with a matrix that says nothing: shuffled links, or none at all
+    (each token itself).
+    """
+    found = {name: one for name, one in parts["main"].items() if (one["run"].get("control") or {}).get("form") == INJECTED}
+    others = {name: one for part in ("quality", "matrices", "controls") for name, one in parts.get(part, {}).items()}
+    for name, one in others.items():
+        if one["run"]["control"]["links"] == "none" or one["run"]["control"]["links"].endswith("+shuffled"):
+            found[name] = one
+    return found
+
+
+def recipes(settings: Mapping[str, Any], seed: int, checkpoint: str = "") -> Iterator[study.Recipe]:
+    """What is read of injection: every stage of every row, what the rows' models put out, and rankings of heads.
+
+    Those are the ones that heads are chosen by, and of summarization those of all models without a control and, under their
+    own, of those that `moved` says.
+    """
+    beam, probe = settings["coreference"]["beam"], settings["coreference"]["probe"]
+    for kind in TASKS:
+        parts = rows_of(settings, kind, seed, checkpoint if kind == tasks.SUMMARIZATION else "")
+        ranked_after = moved(parts) if kind == tasks.SUMMARIZATION and parts else {}
+        for part, rows in parts.items():
+            if kind == tasks.TRANSLATION and part != "main":
+                continue  # nobody reads further seeds of it
+            for name, one in rows.items():
+                made = run(one["run"], f"{kind}: {name}, {part}")
+                yield from reversed([run(stage, f"{made.label}, stage {stage['stage']}") for stage in stages(one["run"])])
+                yield tasks.put_out(made, beam, one.get("control"))
+                own = one["run"].get("control")
+                if "heads" in (control := one.get("control", own) or {}):
+                    yield ranked_for(control["heads"])
+                if kind == tasks.SUMMARIZATION and not own:
+                    yield ranked(one["run"], probe)
+                elif name in ranked_after:  # have these come to matter?
+                    yield ranked(one["run"], probe, None, own)
+
+
+def stages(spec: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
+    """A run and the runs that it starts from, the latest first."""
+    while "stage" in spec:
+        yield spec
+        spec = spec.get("start", {})
+
+
+# --- links of a corpus -----------------------------------------------------------------------------------------------
+
+
+def clusters_of(folder: Path, split: str, by: str) -> list[tuple[dialogues.Cluster, ...]]:
+    """Clusters of a split's dialogues.
+
+    Parameters
+    ----------
+    by : str
+        "none", or a resolver (`helpers.corpora.resolvers.resolver`), which may be followed by "+shuffled" or "+corrupt:RATE".
+    """
+    from helpers.corpora import resolvers
+
+    name, _, change = by.partition("+")
+    if name == "none":
+        return [()] * len(corpora.read_pairs(corpora.file(folder, split)))
+    clusters = dialogues.resolved(folder, split, name)
+    if change == "shuffled":
+        return resolvers.shuffled(clusters, 0)
+    if change.startswith("corrupt:"):
+        return resolvers.corrupt(clusters, float(change.removeprefix("corrupt:")), 0)
+    if change:
+        raise StudyError(f"Clusters cannot be changed by {change!r}: write +shuffled or +corrupt:RATE.")
+    return clusters
+
+
+@lru_cache(maxsize=8)
+def _encoded(folder: Path, split: str, checkpoint: str, corpus: str) -> list[tuple[list[int], list[int]]]:
+    """Of each text of a split its token ids, and of each token its word."""
+    side, pairs = tasks.of(json.loads(corpus), checkpoint).source, corpora.read_pairs(corpora.file(folder, split))
+    ids = side.encode_all([pair.source for pair in pairs])
+    return [(row, side.word_ids(pair.source, pair.words)) for row, pair in zip(ids, pairs, strict=True)]
+
+
+@lru_cache(maxsize=4)
+def _linked(folder: Path, split: str, matrix: str, span: str, by: str, checkpoint: str, corpus: str):
+    """Token ids and sparse matrix of each text of a split, and how many mentions were beyond the text's cut."""
+    texts, found, dropped = _encoded(folder, split, checkpoint, corpus), [], 0
+    if matrix == "arcs":
+        for pair, (ids, word_ids) in zip(corpora.parsed(folder, split), texts, strict=True):
+            first = {word: place for place, word in reversed(list(enumerate(word_ids)))}
+            arcs = ((first[word], first[head]) for word, head in enumerate(pair.heads) if head >= 0)
+            found.append((ids, matrices.arcs(arcs, len(ids))))
+        return found, 0
+    for clusters, (ids, word_ids) in zip(clusters_of(folder, split, by), texts, strict=True):
+        mentions, lost = matrices.tokens_of(clusters, word_ids, span)
+        found.append((ids, matrices.sparse(mentions, len(ids), matrix)))
+        dropped += lost
+    return found, dropped
+
+
+def links_of(spec: Mapping[str, Any], control: Mapping[str, Any], splits: Iterable[str]) -> tuple[matrices.Links, int]:
+    """The links of some splits of a run's corpus, and how many mentions were lost where its texts are cut."""
+    of, (links, dropped) = task(spec), (matrices.Links(), 0)
+    names = (tasks.origin(spec).get("pretrained", ""), json.dumps(spec["corpus"], sort_keys=True))
+    for split in splits:
+        found, lost = _linked(of.folder, split, control["matrix"], control["span"], control["links"], *names)
+        dropped += lost
+        for ids, sparse in found:
+            links.add(ids, sparse)
+    return links, dropped
+
+
+# --- making a run ----------------------------------------------------------------------------------------------------
+
+
+def run(spec: Mapping[str, Any], label: str = "coreference") -> study.Recipe:
+    """The recipe of a run: among its results history.csv, and where there is a control heads.csv."""
+    return INJECTION.of(spec, label)
+
+
+def load(spec: Mapping[str, Any]):
+    """The model of a run, or of a pretrained start, in evaluation mode, on the device in use."""
+    return training.stored(run(spec)) if "stage" in spec else subjects.of(spec, "").model
+
+
+def task(spec: Mapping[str, Any]) -> tasks.Task:
+    """The task of a run."""
+    return tasks.task_of(spec)
+
+
+def _build(spec: Mapping[str, Any], place: study.Place) -> None:
+    of, plan = task(spec), dict(spec["training"])
+    model = _start(spec, of)
+    dev = of.held_out(4 * plan["batch_tokens"], None, model.device)
+    batches = of.epoch(plan["batch_tokens"], 3 * spec["seed"] + spec["stage"], model.device)
+    if "holes" in spec:
+        batches, dev = _holed(spec, of, model.device)
+    with applied(model, spec, spec.get("control"), ("train", "dev")) as chosen:
+        history = training.fit(model, batches, dev, plan, place.work, spec["seed"], None, place.label)
+    if chosen:
+        pd.DataFrame(chosen, columns=list(ADDRESS)).to_csv(place.results / "heads.csv", index=False)
+    history.to_csv(place.results / "history.csv", index=False)
+    training.keep(model, place)
+
+
+def _needs(spec: Mapping[str, Any]) -> Iterator[study.Recipe | study.Need]:
+    yield study.Need(corpora.recipe(spec["corpus"]), weights="splits" not in spec)  # else a test set is read
+    if (start := spec.get("start", {})) and "splits" not in spec:  # else it is a control's needs that are asked for
+        yield from [study.Need(run(start), weights=True)] if "stage" in start else subjects.needs(start)
+    if control := spec.get("control"):
+        if "ranking" in control.get("heads", {}):
+            yield ranked_for(control["heads"])
+        if "links" in control:
+            yield from links_needs(spec, control, spec.get("splits", ("train", "dev")))
+
+
+def links_needs(
+    spec: Mapping[str, Any], links: Mapping[str, Any], splits: Iterable[str]
+) -> Iterator[study.Recipe | study.Need]:
+    """What the links of some splits of a run's dialogues are read from, where a resolver has to find them."""
+    by = links["links"].partition("+")[0]
+    if links["matrix"] == "arcs":
+        yield from (need for split in splits for need in corpora.parses(spec["corpus"], split))
+    elif by not in ("none", "gold"):
+        yield from (study.Need(dialogues.clusters(spec["corpus"], split, by), split == "train") for split in splits)
+
+
+@contextmanager
+def _opened(spec: Mapping[str, Any], splits: tuple[str, ...], control: Mapping[str, Any] | None) -> Iterator[Any]:
+    model = load(spec)
+    with applied(model, spec, control if control is not None else spec.get("control"), splits):
+        yield model
+
+
+INJECTION = study.Kind("injected", 1, _build, _needs, opened=_opened)
+
+
+def _holed(spec: Mapping[str, Any], of: tasks.Task, device: torch.device):
+    """Batches of an epoch, and of dev text, with holes to be filled."""
+    holes, budget = spec["holes"], spec["training"]["batch_tokens"]
+
+    def epochs(data: Any, seed: int):
+        texts = infilling.pieces(data.source, of.source.eos, holes["length"])
+        return infilling.epochs(
+            texts, of.source.pad, of.source.eos, infilling.mask(of.source), budget, seed, device, holes["share"]
+        )
+
+    return epochs(of.train, spec["seed"]), list(epochs(of.dev, 0)(0))
+
+
+def _start(spec: Mapping[str, Any], of: tasks.Task):
+    """The model that a run begins with."""
+    if "start" in spec:
+        return load(spec["start"])
+    if of.kind == tasks.TRANSLATION:
+        return of.build(spec["shape"], spec["seed"]).to(models.device())
+    return models.build_bart(spec["shape"], of.source.size, spec["seed"]).to(models.device())
+
+
+@contextmanager
+def applied(
+    model, spec: Mapping[str, Any], control: Mapping[str, Any] | None, splits: Sequence[str]
+) -> Iterator[list[tuple[str, int, int]]]:
+    """A model under a control, reading texts of some splits of a run's corpus.
+
+    Parameters
+    ----------
+    control : mapping or None
+        ``{"form": "masked", "heads"}``, ``{"form": "injected", "heads", "matrix", "span", "links"}`` or
+        ``{"form": "mixed", "part", "matrix", "span", "links"}``; `heads` as `addresses`, `links` as `clusters_of`.
+
+    Yields
+    ------
+    list of (kind, layer, head)
+        The heads.
+
+    Raises
+    ------
+    StudyError
+        If there is no such control; or as what it asks for.
+    """
+    form = control["form"] if control else None
+    if form not in (None, MASKED, INJECTED, MIXED):
+        raise StudyError(f"There is no control {form!r}: write {MASKED}, {INJECTED} or {MIXED}.")
+    chosen = addresses(control["heads"]) if form in (MASKED, INJECTED) else []
+    block = nullcontext()
+    if form == MASKED:
+        block = heads.gate(model, dict.fromkeys(chosen, 0.0))
+    elif form:
+        links, _ = links_of(spec, control, splits)
+        if form == INJECTED:
+            block = matrices.injected(model, chosen, links)
+        else:
+            layers = len({site.layer for site in heads.sites(model, "encoder")})
+            block = matrices.mixed(model, matrices.layers_of(layers, control["part"]), links)
+    with block:
+        yield chosen
+
+
+def addresses(wanted: Mapping[str, Any]) -> list[tuple[str, int, int]]:
+    """The heads that a control is for.
+
+    Parameters
+    ----------
+    wanted : mapping
+        ``{"by": "importance" | "probing", "order", "count", "part", "draw", "ranking", "probe"}``, `ranking` being the run
+        whose heads are ranked on `probe` dev texts, with "matrix", "span" and "links" for probing; or
+        ``{"by": "given", "heads"}``.
+
+    Raises
+    ------
+    StudyError
+        If there is no such way; or as `helpers.methods.coreference.choose`.
+    """
+    by = wanted["by"]
+    if by == "given":
+        return [(kind, int(layer), int(head)) for kind, layer, head in wanted["heads"]]
+    if by not in ("importance", "probing"):
+        raise StudyError(f"Heads are not chosen by {by!r}: write importance, probing or given.")
+    scores = _read(ranked_for(wanted))[by]
+    return matrices.choose(scores, wanted["count"], wanted["order"], wanted["part"], wanted["draw"])
+
+
+def ranking(
+    spec: Mapping[str, Any], probe: int, links: Mapping[str, Any] | None = None, control: Mapping[str, Any] | None = None
+) -> pd.DataFrame:
+    """Scores of a run's encoder heads on dev texts, from the store where they are there already.
+
+    Parameters
+    ----------
+    probe : int
+        The first so many dev texts.
+    links : mapping, optional
+        ``{"matrix", "span", "links"}`` to probe for.
+    control : mapping, optional
+        Under which importance is measured.
+
+    Returns
+    -------
+    pandas.DataFrame
+        On (kind, layer, head): importance (Michel et al. 2019, per example, divided by the norm of its layer), nats (the same
+        undivided), loss (rise of the mean loss with the head off, nats a token) with low and high; with `links` probing.
+    """
+    return _read(ranked(spec, probe, links, control))
+
+
+def _read(ranking: study.Recipe) -> pd.DataFrame:
+    return pd.read_csv(ranking.results / "heads.csv", index_col=list(ADDRESS))
+
+
+def ranked(
+    spec: Mapping[str, Any], probe: int, links: Mapping[str, Any] | None = None, control: Mapping[str, Any] | None = None
+) -> study.Recipe:
+    """The recipe of `ranking`."""
+    described = {"run": dict(spec), "probe": probe, "links": dict(links or {}), "control": dict(control or {})}
+    return RANKING.of(described, "ranking of heads")
+
+
+def ranked_for(wanted: Mapping[str, Any]) -> study.Recipe:
+    """The recipe of the ranking that heads are chosen by, as `addresses` takes them."""
+    links = {name: wanted[name] for name in ("matrix", "span", "links")} if wanted["by"] == "probing" else None
+    return ranked(wanted["ranking"], wanted["probe"], links)
+
+
+def _rank(described: Mapping[str, Any], place: study.Place) -> None:
+    spec, links = described["run"], described["links"]
+    model, of = load(spec), task(spec)
+    batches = of.held_out(4096, described["probe"], model.device)
+    with applied(model, spec, described["control"] or None, ("dev",)):
+        raw = importance(model, batches, "encoder", norm=None)
+        alone = leave_one_out(model, batches, "encoder")
+    size = raw.pow(2).groupby(level=["kind", "layer"]).transform("sum").pow(0.5)
+    table = pd.DataFrame({"importance": raw / size.where(size > 0, 1.0), "nats": raw}).join(alone)
+    if links:
+        table["probing"] = matrices.probing(model, batches, links_of(spec, links, ("dev",))[0])
+    table.to_csv(place.results / "heads.csv")
+
+
+def _rank_needs(described: Mapping[str, Any]) -> Iterator[study.Recipe | study.Need]:
+    spec, links, control = (described[name] for name in ("run", "links", "control"))
+    yield from [study.Need(run(spec), weights=True)] if "stage" in spec else subjects.needs(spec)
+    if control:
+        yield from _needs({"corpus": spec["corpus"], "control": control, "splits": ("dev",)})
+    if links:
+        yield from links_needs(spec, links, ("dev",))
+
+
+RANKING = study.Kind("ranking", 1, _rank, _rank_needs, job="with")
+
+
+def outputs(one: Mapping[str, Any], split: str, beam: int) -> list[str]:
+    """What the model of a row writes of a test set (`helpers.runs.tasks.outputs`)."""
+    return tasks.outputs(run(one["run"]), split, beam, one.get("control"))

@@ -1,0 +1,485 @@
+"""Tables of coreference injection (Liu & Chen 2023): what runs of `helpers.methods.coreference.runs` come to."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from functools import lru_cache
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from scipy import stats
+
+from helpers import corpora, study
+from helpers.corpora import dialogues
+from helpers.corpora.resolvers import first_words, gum, resolver, spoken
+from helpers.measures import ranks
+from helpers.methods.coreference import matrices, runs
+from helpers.runs import tasks
+from helpers.scores import intervals, scoring
+from helpers.scores.coreference import conll_f1, coreference_scores
+from helpers.world import conversations
+
+EVENTS = "events"  # factual consistency: share of the reference's events told with the right people, in percent
+Named = Mapping[str, Mapping[str, Any]]
+
+
+class Board:
+    """Scores of rows on the one test set of their task.
+
+    Parameters
+    ----------
+    settings : mapping
+        A profile's settings.
+    rows : mapping of name -> row
+        As `helpers.methods.coreference.runs.row` makes them, all of one task and test set.
+    """
+
+    def __init__(self, settings: Mapping[str, Any], rows: Named) -> None:
+        self.settings, self.rows = settings, dict(rows)
+        self.task = runs.task(next(iter(self.rows.values()))["run"])
+        self.split = self.task.tests[0]
+        self._known: dict[str, np.ndarray] = {}
+
+    @property
+    def known_events(self) -> bool:
+        """Whether it is known who does what in the texts."""
+        return bool(self.dialogues and self.dialogues[0].events)
+
+    @property
+    def dialogues(self) -> list[dialogues.Dialogue]:
+        """The dialogues of the test set; none where the task has other texts."""
+        if self.task.kind != tasks.SUMMARIZATION:
+            return []
+        return _dialogues(self.task.folder, self.split)
+
+    @property
+    def metrics(self) -> list[str]:
+        """The task's scores, and `EVENTS` where events are known."""
+        return [*self.task.metrics, *([EVENTS] if self.known_events else [])]
+
+    def written(self, name: str) -> list[str]:
+        """What the model of a row writes of the test set."""
+        return runs.outputs(self.rows[name], self.split, self.settings["coreference"]["beam"])
+
+    def statistics(self, name: str) -> np.ndarray:
+        """Per text what scores are computed from: of summaries [texts, metrics] in percent, whose means are the scores."""
+        if name not in self._known:
+            self._known[name] = self.count(self.written(name))
+        return self._known[name]
+
+    def count(self, texts: Sequence[str]) -> np.ndarray:
+        """`statistics` of any summaries."""
+        found = self.task.statistics(texts, self.split)
+        return np.column_stack([found, right_people(texts, self.dialogues)]) if self.known_events else found
+
+    def interval(self, own: np.ndarray, other: np.ndarray | None = None) -> dict[str, tuple[float, float, float]]:
+        """Scores with their 95 % bootstrap interval, or how much they are above others' (paired), by metric."""
+        repeats = self.settings["bootstrap"]
+        if self.task.kind == tasks.TRANSLATION:
+            return self.task.interval(own, other, repeats)
+        columns = zip(*scoring.mean_interval(own, other, repeats), strict=True)
+        return dict(zip(self.metrics, (tuple(map(float, row)) for row in columns), strict=True))
+
+
+def boards(settings: Mapping[str, Any], parts: Mapping[str, Named], seed: int) -> dict[int, Board]:
+    """A board for each training seed of `helpers.methods.coreference.runs.rows_of`; the first holds the rows of all parts."""
+    found = {seed: {}}
+    for part, named in parts.items():
+        first, _, number = part.partition(" ")
+        found.setdefault(int(number) if first == "seed" else seed, {}).update(named)
+    return {number: Board(settings, rows) for number, rows in found.items()}
+
+
+@lru_cache(maxsize=4)
+def _dialogues(folder: Path, split: str) -> list[dialogues.Dialogue]:
+    return dialogues.read_dialogues(corpora.file(folder, split, "dialogues"))
+
+
+def right_people(texts: Sequence[str], told: Sequence[dialogues.Dialogue]) -> np.ndarray:
+    """Events that each summary tells with the right people, such that the mean over texts is their share of all, percent."""
+    counts = conversations.consistency(texts, told)
+    return 100 * counts[:, 2] / counts[:, 0].mean()
+
+
+def scores(board: Board, names: Iterable[str] | None = None, against: str = runs.PLAIN) -> pd.DataFrame:
+    """Scores of rows, and how they differ from one of them.
+
+    Returns
+    -------
+    pandas.DataFrame
+        row, metric; value, low, high (95 % bootstrap over texts); change, change_low, change_high (paired); percent (the change
+        in percent of the other's value); heads (how many are masked or injected); over.
+    """
+    found = []
+    for name in names or board.rows:
+        own, base = board.interval(board.statistics(name)), board.interval(board.statistics(against))
+        change = board.interval(board.statistics(name), board.statistics(against))
+        for metric, (value, low, high) in own.items():
+            more = dict(zip(("change", "change_low", "change_high"), change[metric], strict=True))
+            whole = base[metric][0]
+            row = {"row": name, "metric": metric, "value": value, "low": low, "high": high, **more}
+            row |= {"percent": 100 * more["change"] / whole if whole else np.nan, "heads": heads_of(board.rows[name])}
+            found.append(row | {"over": intervals.SENTENCES})
+    return pd.DataFrame(found)
+
+
+def heads_of(one: Mapping[str, Any]) -> int:
+    """How many heads are masked or injected in a row."""
+    control = one.get("control", one["run"].get("control")) or {}
+    return len(runs.addresses(control["heads"])) if "heads" in control else 0
+
+
+def over_seeds(boards: Mapping[int, Board], names: Sequence[str], against: str = runs.PLAIN) -> pd.DataFrame:
+    """Scores and changes over several trainings, each from weights of its own.
+
+    Returns
+    -------
+    pandas.DataFrame
+        row, metric, seeds; value and change are means over trainings, with 95 % t-intervals (nan for one training); over.
+    """
+    parts = pd.concat([scores(board, names, against).assign(seed=seed) for seed, board in boards.items()])
+    found = []
+    for (name, metric), group in parts.groupby(["row", "metric"], sort=False):
+        row = {"row": name, "metric": metric, "seeds": len(group)}
+        for column, start in (("value", ""), ("change", "change_")):
+            mean, half = group[column].mean(), scoring.t_half(group[column])
+            row |= {column: mean, f"{start}low": mean - half, f"{start}high": mean + half}
+        found.append(row | {"percent": group.percent.mean(), "over": intervals.TRAININGS})
+    return pd.DataFrame(found)
+
+
+def baselines(board: Board, seed: int = 0, against: str = runs.PLAIN) -> pd.DataFrame:
+    """Scores of summaries that tell the right events of guessed people: columns as of `scores`, rows "baseline: ..."."""
+    found, base = [], board.statistics(against)
+    for name, way in (("random people", "random"), ("the speaker", "speaker"), ("nearest name", "nearest")):
+        guessed = board.count(conversations.guesses(board.dialogues, way, seed))
+        change = board.interval(guessed, base)
+        for metric, (value, low, high) in board.interval(guessed).items():
+            row = {"row": f"baseline: {name}", "metric": metric, "value": value, "low": low, "high": high}
+            row |= dict(zip(("change", "change_low", "change_high"), change[metric], strict=True))
+            whole = value - row["change"]
+            row |= {"percent": 100 * row["change"] / whole if whole else np.nan, "heads": 0}
+            found.append(row | {"over": intervals.SENTENCES})
+    return pd.DataFrame(found)
+
+
+def beside_baselines(table: pd.DataFrame, board: Board, against: str = runs.PLAIN) -> pd.DataFrame:
+    """A table of scores with what guessed people come to in `EVENTS`, the metric that asks for people, where they are known."""
+    if not board.known_events:
+        return table
+    known = baselines(board, against=against)
+    return pd.concat([table, known[known.metric == EVENTS]], ignore_index=True)
+
+
+def examples(board: Board, names: Sequence[str], count: int) -> pd.DataFrame:
+    """The first test dialogues with their reference and what rows write of them."""
+    texts = {name: board.written(name) for name in names}
+    found = []
+    for place, pair in enumerate(board.task.pairs(board.split)[:count]):
+        found.append({"dialogue": pair.source, "reference": pair.target} | {name: texts[name][place] for name in names})
+    return pd.DataFrame(found)
+
+
+# --- text and resolvers ----------------------------------------------------------------------------------------------
+
+
+def text_statistics(folder: Path, splits: Sequence[str], by: str) -> pd.DataFrame:
+    """What is in dialogues and their clusters, a row a split."""
+    found = []
+    for split in splits:
+        told, clusters = _dialogues(folder, split), dialogues.resolved(folder, split, by)
+        sizes = [len(cluster) for row in clusters for cluster in row]
+        linked = [sum(stop - start for cluster in row for start, stop in cluster) for row in clusters]
+        found.append({
+            "split": split, "dialogues": len(told), "words": np.mean([len(row.words) for row in told]),
+            "longest": max(len(row.words) for row in told), "turns": np.mean([len(row.turns) for row in told]),
+            "speakers": np.mean([len(_speakers(row)) for row in told]),
+            "summary words": np.mean([len(row.target.split()) for row in told]),
+            "events": np.mean([len(row.events) for row in told]), "clusters": np.mean([len(row) for row in clusters]),
+            "mentions a cluster": np.mean(sizes) if sizes else np.nan,
+            "linked words, %": 100 * sum(linked) / sum(len(row.words) for row in told),
+        })  # fmt: skip
+    return pd.DataFrame(found)
+
+
+def _speakers(row: dialogues.Dialogue) -> set[tuple[str, ...]]:
+    return {row.words[start + 1 : speech - 1] for start, speech, _ in row.turns}
+
+
+def resolver_scores(folder: Path, split: str, names: Sequence[str], gold: str = "gold") -> pd.DataFrame:
+    """MUC, B-cubed, CEAF-e and CoNLL F1 of clusters against others, percent: a row for each name (`runs.clusters_of`)."""
+    truth, found = runs.clusters_of(folder, split, gold), []
+    for name in names:
+        pair = runs.clusters_of(folder, split, name), truth
+        if "stored" in name:  # where a mention is its first word
+            pair = tuple([first_words(row) for row in side] for side in pair)
+        found.append({"clusters": runs.shown(name), "against": gold, **coreference_scores(*pair).f1.to_dict()})
+    return pd.DataFrame(found)
+
+
+def gum_scores(root: str, names: Sequence[str] = ("rule",)) -> pd.DataFrame:
+    """The same on the gold coreference of GUM's conversations and interviews; labels of turns do not count."""
+    told = gum(root)
+    truth, found = [row.clusters for row in told], []
+    for name in names:
+        system = [spoken(row, one) for row, one in zip(told, resolver(name)(told), strict=True)]
+        scored = coreference_scores(system, truth)
+        found.append({"clusters": name, "against": f"GUM, {len(told)} documents", **scored.f1.to_dict()})
+    return pd.DataFrame(found)
+
+
+# --- heads -----------------------------------------------------------------------------------------------------------
+
+
+def rankings(rows: Named, probe: int) -> pd.DataFrame:
+    """Importance of encoder heads (normalised by layer) in the model of each row: a column a row."""
+    return pd.DataFrame({name: runs.ranking(one["run"], probe).importance for name, one in rows.items()})
+
+
+def same_lowest(table: pd.DataFrame, reference: str) -> pd.DataFrame:
+    """How often the lowest head of a layer in one column is the lowest, or among the lower half, in each other one."""
+    found = []
+    lowest = matrices.choose(table[reference])
+    for name in table:
+        ranks = table[name].groupby(level=["kind", "layer"]).rank(method="first")
+        half = table.groupby(level=["kind", "layer"])[name].transform("size") // 2
+        own = [(ranks[address] == 1, ranks[address] <= half[address]) for address in lowest]
+        same, lower = np.mean(own, axis=0)
+        found.append({"row": name, "same head": same, "in the lower half": lower})
+    return pd.DataFrame(found)
+
+
+def masking(board: Board, rows: Named) -> pd.DataFrame:
+    """The masking curves: order, number (heads a layer that are off), and the columns of `scores` against the plain model.
+
+    Random draws are told apart by `draw`. "all off" is the change with all encoder heads off, "share of all" the change in
+    units of that: where all heads together cost next to nothing, no masking of some can show what they are worth.
+    """
+    table, found = scores(board, [runs.PLAIN, *rows]), []
+    most = max(one["control"]["heads"]["count"] for one in rows.values())
+    last = {one["control"]["heads"]["order"] for one in rows.values() if one["control"]["heads"]["count"] == most}
+    for row in table.to_dict("records"):
+        if row["row"] == runs.PLAIN:
+            found += [row | {"order": order, "number": 0, "draw": 0} for order in matrices.ORDERS]
+            continue
+        heads = board.rows[row["row"]]["control"]["heads"]
+        found.append(row | {"order": heads["order"], "number": heads["count"], "draw": heads["draw"]})
+        if heads["count"] == most and len(last) == 1:  # all heads are the same heads in any order
+            found += [found[-1] | {"order": order} for order in matrices.ORDERS[1:]]
+    curves, full = pd.DataFrame(found), len(last) == 1
+    every = curves[(curves.number == most) & full].drop_duplicates("metric").set_index("metric").change
+    curves["all off"] = curves.metric.map(every)
+    return curves.assign(**{"share of all": curves.change / curves["all off"].replace(0, np.nan)})
+
+
+def before_after(rows: Named, names: Sequence[str], probe: int, plain: str = runs.PLAIN) -> pd.DataFrame:
+    """Importance of the heads that each row injects: where they were chosen, and in the model trained with the matrix.
+
+    Returns
+    -------
+    pandas.DataFrame
+        row, kind, layer, head; before, after (normalised by layer), rank_before and rank_after (1 is the most important of its
+        layer), loss_before and loss_after (rise of the loss with the head off, nats a token), heads (of the layer).
+    """
+    found = []
+    before = runs.ranking(rows[plain]["run"], probe)
+    for name in names:
+        run = rows[name]["run"]
+        after = runs.ranking(run, probe, control=run["control"])
+        places = [table.importance.groupby(level=["kind", "layer"]).rank(ascending=False) for table in (before, after)]
+        for address in runs.addresses(run["control"]["heads"]):
+            row = {"row": name, **dict(zip(("kind", "layer", "head"), address, strict=True))}
+            row |= {"before": before.importance[address], "after": after.importance[address]}
+            row |= {"rank_before": places[0][address], "rank_after": places[1][address]}
+            row |= {"loss_before": before.loss[address], "loss_after": after.loss[address]}
+            found.append(row | {"heads": int((before.index.get_level_values("layer") == address[1]).sum())})
+    return pd.DataFrame(found)
+
+
+def before_after_over_seeds(boards: Mapping[int, Board], names: Sequence[str], probe: int) -> pd.DataFrame:
+    """`before_after` of every training that has the rows, with its seed."""
+    parts = [before_after(board.rows, [name for name in names if name in board.rows], probe).assign(seed=seed)
+             for seed, board in boards.items() if runs.MAIN in board.rows]  # fmt: skip
+    return pd.concat(parts, ignore_index=True)
+
+
+def by_cluster_size(board: Board, names: Sequence[str], by: str, parts: int = 3) -> pd.DataFrame:
+    """Changes against the plain model where the largest cluster of a dialogue is small or large.
+
+    Parameters
+    ----------
+    by : str
+        Whose clusters, as `helpers.methods.coreference.runs.clusters_of`.
+    parts : int
+        Of about as many dialogues, cut at quantiles of the mentions in a dialogue's largest cluster.
+
+    Returns
+    -------
+    pandas.DataFrame
+        mentions ("4 to 6": of the largest cluster), dialogues, row, metric; value; change, change_low, change_high; over.
+        `EVENTS` are shares of the events of these dialogues.
+    """
+    clusters = runs.clusters_of(board.task.folder, board.split, by)
+    sizes = np.array([max(map(len, row), default=0) for row in clusters])
+    told = np.array([len(row.events) for row in board.dialogues]) if board.known_events else np.ones(len(sizes))
+    edges, found = np.unique(np.quantile(sizes, np.linspace(0, 1, parts + 1))), []
+    for low, high in pairwise(edges):
+        chosen = (sizes > low if low > edges[0] else sizes >= low) & (sizes <= high)
+        scale = [told.mean() / told[chosen].mean() if metric == EVENTS else 1.0 for metric in board.metrics]
+        for name in names:
+            own, base = (board.statistics(one)[chosen] * scale for one in (name, runs.PLAIN))
+            values, changes = board.interval(own), board.interval(own, base)
+            for metric, change in changes.items():
+                row = {"mentions": f"{sizes[chosen].min()} to {sizes[chosen].max()}", "dialogues": int(chosen.sum())}
+                row |= {"row": name, "metric": metric, "value": values[metric][0]}
+                row |= dict(zip(("change", "change_low", "change_high"), change, strict=True))
+                found.append(row | {"over": intervals.SENTENCES})
+    return pd.DataFrame(found)
+
+
+def masking_by_setting(board: Board, rows: Named, settings: Named) -> pd.DataFrame:
+    """What masking costs in the model of every training setting, against that model with all heads.
+
+    Parameters
+    ----------
+    rows : mapping of name -> row
+        `helpers.methods.coreference.runs.Rows.settings`.
+    settings : mapping of name -> row
+        The models themselves, the plain one among them.
+
+    Returns
+    -------
+    pandas.DataFrame
+        setting, order, number (heads a layer that are off), metric; value, change, change_low, change_high, percent; over.
+    """
+    found = []
+    for name, one in rows.items():
+        setting, heads = name.partition(": ")[0], one["control"]["heads"]
+        if setting not in settings:
+            raise study.StudyError(f"There is no training setting {setting!r}: choose from {', '.join(settings)}.")
+        scored = scores(board, [name], setting)
+        told = scored[["metric", "value", "change", "change_low", "change_high", "percent", "over"]]
+        found.append(told.assign(setting=setting, order=heads["order"], number=heads["count"]))
+    table = pd.concat(found, ignore_index=True)
+    return table[["setting", "order", "number", *(name for name in table if name not in ("setting", "order", "number"))]]
+
+
+def quality_curve(board: Board, rows: Named, main: str = runs.MAIN, truth: str = "") -> pd.DataFrame:
+    """Gain over the plain model against the quality of the clusters that the model was given.
+
+    Parameters
+    ----------
+    truth : str
+        The clusters that they are held against; those of the main row if not given.
+
+    Returns
+    -------
+    pandas.DataFrame
+        As `scores`, with `clusters` (what was given) and `conll` (their CoNLL F1 on the test set, percent).
+    """
+    folder, split = board.task.folder, board.split
+    table = scores(board, [main, *rows])
+    by = {name: board.rows[name]["run"]["control"]["links"] for name in table.row.unique()}
+    best = runs.clusters_of(folder, split, truth or by[main])
+    given = {name: conll_f1(runs.clusters_of(folder, split, links), best) for name, links in by.items()}
+    return table.assign(clusters=table.row.map(by).map(runs.shown), conll=table.row.map(given))
+
+
+def gained(table: pd.DataFrame) -> pd.DataFrame:
+    """Spearman correlation of gain and CoNLL F1 over the points of a `quality_curve`, by metric."""
+    rows = []
+    for metric, group in table.groupby("metric", sort=False):
+        value = stats.spearmanr(group.conll, group.change).statistic if len(group) > 2 else np.nan
+        rows.append({"metric": metric, "points": len(group), "rank correlation of gain and CoNLL F1": value})
+    return pd.DataFrame(rows)
+
+
+def by_group(board: Board, groups: Mapping[str, Named]) -> pd.DataFrame:
+    """`scores` of the main row and those of several groups, which "group" tells apart."""
+    found = [scores(board, [runs.MAIN, *named]).assign(group=group) for group, named in groups.items() if named]
+    return pd.concat(found, ignore_index=True) if found else pd.DataFrame()
+
+
+def ablation(plain: Mapping[int, Mapping[str, Any]], probe: int) -> dict[str, pd.DataFrame]:
+    """Rise of the dev loss with each encoder head off, for the plain model of each training seed: by its name."""
+    return {f"seed {seed}": runs.ranking(one["run"], probe)[["loss", "low", "high"]] for seed, one in plain.items()}
+
+
+def against_ablation(alone: Mapping[str, pd.DataFrame], known: Mapping[int, Board], probe: int) -> pd.DataFrame:
+    """Whether importance predicts what a head's absence costs: Spearman correlations over all heads and within layers."""
+    found = []
+    for (name, frame), board in zip(alone.items(), known.values(), strict=True):
+        scored = runs.ranking(board.rows[runs.PLAIN]["run"], probe)
+        whole = ranks.correlation(frame.loss, scored.nats, repeats=0)["rho"]
+        within = ranks.correlation(frame.loss, scored.importance, within_layer=True, repeats=0)["rho"]
+        found.append({
+            "model": name, "heads": len(frame), "all heads (nats)": whole, "within layers": within,
+            "largest rise": frame.loss.max(),
+            "heads that cost nothing": int((frame.low <= 0).sum()),
+        })  # fmt: skip
+    return pd.DataFrame(found)
+
+
+def resolvers(settings: Mapping[str, Any], folder: Path, split: str, truth: str = "") -> pd.DataFrame:
+    """`resolver_scores` of what a profile trains or writes with, against `truth` or its own; of the rules on GUM if there."""
+    chosen, by = settings["coreference"], settings["coreference"]["summarization"]["links"]
+    best = truth or by
+    names = [name for name in dict.fromkeys([by, *chosen["resolvers"], *chosen["written"]]) if name != best]
+    names += [f"{best}+corrupt:{rate:g}" for rate in chosen["rates"]] + [f"{by}+shuffled"]
+    found = [resolver_scores(folder, split, names, best)]
+    root = study.data_root()
+    if root and any(Path(root, "gum").glob("*")):
+        found.append(gum_scores(root))
+    return pd.concat(found, ignore_index=True)
+
+
+def marked(folder: Path, split: str, by: str, place: int) -> str:
+    """A dialogue with its clusters, as "[number: mention]", a line a turn."""
+    row, clusters = _dialogues(folder, split)[place], runs.clusters_of(folder, split, by)[place]
+    words = list(row.words)
+    for number, cluster in enumerate(clusters):
+        for start, stop in cluster:
+            words[start] = f"[{number}: {words[start]}"
+            words[stop - 1] += "]"
+    return "\n".join(" ".join(words[start:stop]) for start, _, stop in row.turns)
+
+
+def shown_matrices(
+    spec: Mapping[str, Any], split: str, by: str, span: str, place: int, most: int
+) -> tuple[list[str], dict[str, np.ndarray]]:
+    """The first `most` tokens of a text, and the part of each coreference matrix that joins them."""
+    of, tables = runs.task(spec), {}
+    pair = of.pairs(split)[place]
+    ids = of.source.encode(pair.source)
+    mentions, _ = matrices.tokens_of(
+        runs.clusters_of(of.folder, split, by)[place], of.source.word_ids(pair.source, pair.words), span
+    )
+    for form in matrices.FORMS:
+        whole = matrices.batched([matrices.sparse(mentions, len(ids), form)], len(ids))[0]
+        tables[f"{form} link"] = whole[:most, :most].numpy()
+    return of.source.pieces(ids[:most]), tables
+
+
+def events_told(board: Board, names: Sequence[str]) -> pd.DataFrame:
+    """Of all events those told at all, those of the right people, and those right in full (time too), percent: a row each."""
+    rows = {"reference": [pair.target for pair in board.task.pairs(board.split)]} | {
+        name: board.written(name) for name in names
+    }
+    counts = {name: conversations.consistency(texts, board.dialogues).sum(0) for name, texts in rows.items()}
+    shares = {name: 100 * found[1:] / found[0] for name, found in counts.items()}
+    return pd.DataFrame.from_dict(shares, "index", columns=["told", "of the right people", "right in full"])
+
+
+def lost(spec: Mapping[str, Any], splits: Sequence[str]) -> pd.DataFrame:
+    """What a run's links lose where its dialogues are cut to the length that the model takes: mentions, a row a split."""
+    of, found = runs.task(spec), []
+    for split in splits:
+        clusters = runs.clusters_of(of.folder, split, spec["control"]["links"])
+        mentions = sum(len(cluster) for row in clusters for cluster in row)
+        _, dropped = runs.links_of(spec, spec["control"], [split])
+        share = 100 * dropped / mentions if mentions else 0.0
+        found.append({"split": split, "mentions": mentions, "beyond the cut": dropped, "percent": share})
+    return pd.DataFrame(found)

@@ -1,0 +1,560 @@
+"""Runs of Grouped Head Attention: what is trained under which constraint, which heads stay, where the result lies.
+
+A *run* is described by a spec: what it starts from (random weights, another run, a converged model), which heads are cut first,
+the objective, a training plan. Every row of a table is two runs: stage 1 (before voting) and stage 2 (after it, section 3.2).
+All rows train for as many steps; rows that share their stage 1 share its run.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import torch
+
+from helpers import corpora, heads, measures, models, study
+from helpers.heads.sites import ADDRESS, KINDS
+from helpers.methods import l0
+from helpers.methods.grouping import units
+from helpers.runs import subjects, tasks, training
+from helpers.study import StudyError
+
+VANILLA, GHT, PS, LITE = "vanilla", "GHT", "GHT-PS", "GHT-PS-LITE"
+FEWER, NARROWER, DISAGREE, L0, GRADIENT = "fewer layers", "narrower", "disagreement", "L0", "gradient importance"
+NO_HOMOGENISATION, NO_DIVERSIFICATION = "GHT w/o homogenisation", "GHT w/o diversification"
+FURTHER = "further training"
+AT_START, NO_CONSTRAINT = "V2S at the start", "V2S without constraint"
+RANDOM, MEMBER = "random heads off", "random member stays"
+SECOND, BOTH = "constraint in stage 2 only", "constraint in both stages"
+PRINTED_4A = "GHT, equation 4A"
+CONVERGED = "from converged"  # a model that was trained without the constraint
+
+
+# --- what there is to do ---------------------------------------------------------------------------------------------
+
+
+def run_spec(
+    corpus: Mapping[str, Any], plan: Mapping[str, Any], seed: int, stage: int, *, shape: Mapping[str, Any] | None = None,
+    start: Mapping[str, Any] | None = None, cut: Mapping[str, Any] | None = None, objective: Mapping[str, Any] | None = None,
+    watch: Mapping[str, Any] | None = None,
+) -> dict[str, Any]:  # fmt: skip
+    """Everything that a run depends on.
+
+    Parameters
+    ----------
+    plan : mapping
+        As `helpers.runs.training.fit` takes it.
+    stage : int
+        1 or 2: each sees the training text in an order of its own.
+    shape : mapping, optional
+        Of a model with random weights; or else
+    start : mapping, optional
+        A run, or the spec of a converged model (`helpers.runs.subjects.spec` or `pretrained`).
+    cut : mapping, optional
+        ``{"by": "votes", "rule", "count", "measure"}`` (Voting-to-Stay), ``{"by": "member", "draw"}`` (a random head of each
+        group), ``{"by": "random", "draw"}`` (random heads of each layer), ``{"by": "gradient"}``, ``{"by": "gates"}`` (of a
+        start that trained them), each with "groups", "which", "kinds". All keep as many heads; the last two anywhere. The first
+        two look at "batches" of training text, 0 for an epoch.
+        With "settled" (a threshold) votes are taken as soon as the hidden units of the start are settled.
+    objective : mapping, optional
+        Arguments of `helpers.methods.grouping.Grouped`, or ``{"form": "l0", "penalty", "rate", "start", "temperature"}``.
+    watch : mapping, optional
+        "which", "groups", "probe" (dev examples) and "every" (steps): when heads are compared without a constraint too.
+    """
+    known = {"corpus": dict(corpus), "training": dict(plan), "seed": seed, "stage": stage}
+    given = {"shape": shape, "start": start, "cut": cut, "objective": objective, "watch": watch}
+    return known | {name: dict(value) for name, value in given.items() if value}
+
+
+def plans(settings: Mapping[str, Any], kind: str) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Training plans of the two stages of a task: one schedule, whose second part warms up again and then cools down."""
+    name = tasks.setting(kind)
+    block, share = settings["grouping"][name], settings["grouping"]["first"]
+    first = round(block["steps"] * share)
+    if not 0 < first < block["steps"]:
+        raise StudyError(
+            f"Of {block['steps']} steps, a share of {share:g} in stage 1 leaves a stage without any: change "
+            f"grouping.{name}.steps or grouping.first."
+        )
+    names = ("batch_tokens", "learning_rate", "warmup")
+    plan = settings["training"] | {name: block[name] for name in names} | {"patience": 0, "average": 1, "cooldown": 0.0}
+    one = plan | {"steps": first, "evaluate_every": max(1, first // 3)}
+    return one, _second(plan, first, block["steps"] - first)
+
+
+def _second(plan: Mapping[str, Any], done: int, steps: int) -> dict[str, Any]:
+    """The plan of stage 2 after `done` steps of stage 1: it goes on at the rate that was reached."""
+    rate = training.learning_rate(done, {**plan, "cooldown": 0.0})
+    more = {"steps": steps, "learning_rate": rate, "warmup": max(1, steps // 5), "cooldown": 0.5}
+    return {**plan, **more, "evaluate_every": max(1, steps // 3)}
+
+
+class Rows:
+    """The rows of a task by name, each the spec of its second stage.
+
+    Parameters
+    ----------
+    settings : mapping
+        A profile's settings.
+    kind : str
+        The task.
+    seed : int
+        Of weights, order of text and draws.
+    text : int, optional
+        Seed of the corpus; the same by default.
+    """
+
+    def __init__(self, settings: Mapping[str, Any], kind: str, seed: int, text: int | None = None) -> None:
+        self.settings, self.chosen, self.kind, self.seed = settings, settings["grouping"], kind, seed
+        self.block = self.chosen[tasks.setting(kind)]
+        self.corpus, self.shape = tasks.corpus(settings, kind, seed if text is None else text), self.block["model"]
+        self.plans = plans(settings, kind)
+        least = {"groups": self.block["groups"], "shots": self.chosen["shots"], "probe": self.chosen["probe"]}
+        for name, value in {**least, "votes": self.block["votes"] + 1}.items():
+            if value < 1:
+                raise StudyError(f"The setting {name!r} of grouped heads must be {int(name != 'votes')} or more.")
+        if self.block["groups"] > self.shape["heads"]:
+            wanted = f"{self.block['groups']} groups of {self.shape['heads']} heads"
+            raise StudyError(f"There cannot be {wanted}: lower grouping.{tasks.setting(kind)}.groups.")
+
+    def constraint(self, **other: Any) -> dict[str, Any]:
+        """The objective of GHT."""
+        names = ("alpha", "beta", "which", "weight")
+        return {"form": "cosine", "groups": self.block["groups"], **{name: self.chosen[name] for name in names}, **other}
+
+    def cut(self, by: str = "votes", **other: Any) -> dict[str, Any]:
+        """Which heads stay."""
+        usual = {"groups": self.block["groups"], "which": self.chosen["which"]}
+        more = {"rule": "group", "count": "votes", "measure": "cosine"} if by == "votes" else {}
+        more |= {"batches": self.block["votes"]} if by in ("votes", "member") else {}
+        return {"by": by, **usual, **more, **other}
+
+    def first(self, objective: Mapping[str, Any] | None = None, shape: Mapping[str, Any] | None = None, **more: Any) -> dict:
+        """A stage 1 from random weights."""
+        given = {"shape": shape or self.shape, "objective": objective, "watch": self._watch(self.plans[0], objective)}
+        return run_spec(self.corpus, self.plans[0], self.seed, 1, **given, **more)
+
+    def second(self, start: Mapping[str, Any], objective: Mapping[str, Any] | None = None, cut=None) -> dict[str, Any]:
+        """A stage 2 after it."""
+        watched = self._watch(self.plans[1], objective)
+        return run_spec(self.corpus, self.plans[1], self.seed, 2, start=start, objective=objective, cut=cut, watch=watched)
+
+    def _watch(self, plan: Mapping[str, Any], objective: Mapping[str, Any] | None) -> dict[str, Any]:
+        names = {"which": self.chosen["which"], "groups": self.block["groups"]}
+        names |= {name: value for name, value in (objective or {}).items() if name in names}
+        return names | {"probe": self.chosen["probe"], "every": max(1, plan["steps"] // self.chosen["shots"])}
+
+    def whole(self, objective: Mapping[str, Any] | None = None, shape: Mapping[str, Any] | None = None) -> dict[str, Any]:
+        """Both stages alike, all heads kept."""
+        return self.second(self.first(objective, shape), objective)
+
+    def pruned(self, objective: Mapping[str, Any], shape: Mapping[str, Any] | None = None, **cut: Any) -> dict[str, Any]:
+        """The constraint in stage 1, Voting-to-Stay by its map and groups, stage 2 without constraint."""
+        where = {name: objective[name] for name in ("groups", "which")}
+        return self.second(self.first(objective, shape), None, self.cut(**{**where, **cut}))
+
+    def main(self) -> dict[str, dict]:
+        """Vanilla, GHT and GHT-PS."""
+        return {VANILLA: self.whole(), GHT: self.whole(self.constraint()), PS: self.pruned(self.constraint())}
+
+    def peers(self) -> dict[str, dict]:
+        """The paper's controls (Tables 1, 2 and 5): as large as GHT-PS, but smaller otherwise or with other heads."""
+        lite = self.shape | {"feed_forward": self.shape["feed_forward"] // 2}
+        plain, half = self.first(), self.plans[1]["steps"] // 2
+        gates = {"form": "l0", "start": l0.ALMOST_OPEN, "temperature": 0.33} | self.chosen["gates"]
+        whole, train = self.plans
+        open_plan = {**train, "steps": half, "evaluate_every": half}
+        opened = run_spec(self.corpus, open_plan, self.seed, 2, start=plain, objective=gates)
+        rest = _second({**whole, "cooldown": 0.0}, whole["steps"] + half, train["steps"] - half)
+        return {
+            LITE: self.pruned(self.constraint(), lite),
+            FEWER: self.whole(shape=fewer_layers(self.shape, self.block["groups"])),
+            NARROWER: self.whole(shape=narrower(self.shape, self.block["groups"])),
+            L0: run_spec(self.corpus, rest, self.seed, 2, start=opened, cut=self.cut("gates")),
+            GRADIENT: self.second(plain, None, self.cut("gradient")),
+            DISAGREE: self.whole(self.constraint(form="disagreement", alpha=0.0, beta=1.0)),
+        }
+
+    def few_from_start(self) -> dict[str, Any]:
+        """As many heads as GHT-PS from the start, chosen by votes of random weights."""
+        watched = self._watch(self.plans[0], None)
+        return self.second(run_spec(self.corpus, self.plans[0], self.seed, 1, shape=self.shape, cut=self.cut(), watch=watched))
+
+    def table_3(self) -> dict[str, dict]:
+        """The eight rows of the paper's ablation."""
+        grouped, plain, constraint = self.first(self.constraint()), self.first(), self.constraint()
+        return {
+            NO_HOMOGENISATION: self.whole(self.constraint(alpha=0.0)),
+            NO_DIVERSIFICATION: self.whole(self.constraint(beta=0.0)),
+            AT_START: self.few_from_start(),
+            NO_CONSTRAINT: self.second(plain, None, self.cut()),
+            RANDOM: self.second(grouped, None, self.cut("random", draw=0)),
+            MEMBER: self.second(grouped, None, self.cut("member", draw=0)),
+            SECOND: self.second(plain, constraint, self.cut()),
+            BOTH: self.second(grouped, constraint, self.cut()),
+        }
+
+    def ablations(self) -> dict[str, dict]:
+        """Table 3, then variants: count, rule and time of votes, feature map, equation 4A."""
+        grouped = self.first(self.constraint())
+        found = self.table_3() | {
+            "continuous votes": self.second(grouped, None, self.cut(count="scores")),
+            "votes as in the code": self.second(grouped, None, self.cut(rule="total", measure="distance")),
+            "votes once settled": self.second(grouped, None, self.cut(settled=self.chosen["settled"])),
+        }
+        for which in (name for name in units.MAPS if name != self.chosen["which"]):
+            found[f"GHT, map {which}"] = self.whole(self.constraint(which=which))
+            found[f"GHT-PS, map {which}"] = self.pruned(self.constraint(which=which))
+        form, bounded = self.constraint(form="class"), self.constraint(form="class", beta=0.0)
+        found |= {PRINTED_4A: self.whole(form), "GHT, 4A as in the code": self.whole(bounded)}
+        return found | {"GHT-PS, 4A as in the code": self.pruned(bounded)}
+
+    def numbers(self, *more: int) -> dict[str, dict]:
+        """GHT and GHT-PS with other numbers of groups (Fig. 3), `more` among them."""
+        found, tried = {}, dict.fromkeys((*self.chosen["numbers"], *more))
+        for groups in (number for number in tried if number != self.block["groups"]):
+            form = self.constraint(groups=groups, **({"beta": 0.0} if groups == 1 else {}))
+            found[f"GHT, {groups} groups"] = self.whole(form)
+            if groups < self.shape["heads"]:
+                found[f"GHT-PS, {groups} groups"] = self.pruned(form)
+        return found
+
+    def sweep(self) -> dict[str, dict]:
+        """GHT and GHT-PS with other alpha and beta, one changed at a time."""
+        found = {}
+        for name, tried in self.chosen["sweep"].items():
+            for weight in (weight for weight in tried if weight != self.chosen[name]):
+                form = self.constraint(**{name: weight})
+                found |= {f"GHT, {name} {weight:g}": self.whole(form), f"GHT-PS, {name} {weight:g}": self.pruned(form)}
+        return found
+
+    def strengths(self) -> dict[str, dict]:
+        """GHT and GHT-PS with weaker and stronger constraints (Fig. 2), by the factor on the usual weight."""
+        found = {}
+        for factor in self.chosen["strengths"]:
+            form = self.constraint(weight=factor * self.chosen["weight"])
+            found |= {f"GHT, weight x {factor:g}": self.whole(form), f"GHT-PS, weight x {factor:g}": self.pruned(form)}
+        return found
+
+
+def from_converged(settings: Mapping[str, Any], start: Mapping[str, Any], seed: int) -> dict[str, dict]:
+    """The paper's open question: the constraint on a model that has converged without it (translation).
+
+    Parameters
+    ----------
+    start : mapping
+        Spec of the model (`helpers.runs.subjects.spec` or `pretrained`).
+    """
+    chosen, rows = settings["grouping"], Rows(settings, tasks.TRANSLATION, seed)
+    rate, steps = chosen["converged_rate"], chosen["converged_steps"]
+    names = {"learning_rate": rate, "warmup": max(1, steps // 5), "patience": 0, "average": 1, "cooldown": 0.0}
+    one = settings["training"] | names | {"steps": steps, "evaluate_every": steps}
+    rows.plans, rows.corpus = (one, one | {"cooldown": 0.5}), start["corpus"]
+    constraint, vote = rows.constraint(), rows.cut(batches=chosen["converged_votes"])
+
+    def first(objective: Mapping[str, Any] | None) -> dict[str, Any]:
+        watched = rows._watch(one, objective)
+        return run_spec(rows.corpus, one, seed, 1, start=start, objective=objective, watch=watched)
+
+    return {
+        FURTHER: rows.second(first(None)),
+        GHT: rows.second(first(constraint), constraint),
+        PS: rows.second(first(constraint), None, vote),
+        NO_CONSTRAINT: rows.second(first(None), None, vote),
+    }
+
+
+def weights(shape: Mapping[str, Any], groups: int | None = None) -> int:
+    """Numbers in the weight matrices of an encoder-decoder, biases, norms and embeddings aside; with `groups` heads a layer."""
+    width, decoder = shape["width"], shape.get("decoder_layers", shape["layers"])
+    attention = 4 * width * width * (groups / shape["heads"] if groups else 1)
+    return round(attention * (shape["layers"] + 2 * decoder) + 2 * width * shape["feed_forward"] * (shape["layers"] + decoder))
+
+
+def fewer_layers(shape: Mapping[str, Any], groups: int) -> dict[str, Any]:
+    """The paper's Lite1: as many weights as GHT-PS in fewer layers; of those within 5 % the one of most even depth."""
+    wanted, found = weights(shape, groups), []
+    for layers in range(1, shape["layers"] + 1):
+        for decoder in range(1, shape["layers"] + 1):
+            made = {**shape, "layers": layers, "decoder_layers": decoder}
+            off = abs(weights(made) / wanted - 1)
+            found.append((off > 0.05, abs(layers - decoder) if off <= 0.05 else 0, off, layers, made))
+    return min(found, key=lambda one: one[:4])[-1]
+
+
+def narrower(shape: Mapping[str, Any], groups: int) -> dict[str, Any]:
+    """The paper's Lite2: as many weights as GHT-PS in layers less wide, feed-forward layers taking up what is left."""
+    wanted, step = weights(shape, groups), shape["heads"] * 2 if shape["width"] // shape["heads"] % 2 == 0 else shape["heads"]
+    width = max(step, round(shape["width"] * math.sqrt(wanted / weights(shape)) / step) * step)
+    bare = {**shape, "width": width, "feed_forward": 0}
+    layers = shape["layers"] + shape.get("decoder_layers", shape["layers"])
+    return {**bare, "feed_forward": max(1, round((wanted - weights(bare)) / (2 * width * layers)))}
+
+
+def rows_by_task(
+    settings: Mapping[str, Any], seed: int, start: Mapping[str, Any] | None = None
+) -> dict[str, dict[str, dict[str, Any]]]:
+    """All rows of a study by task and name; with `start`, the spec of a converged model, also those of `from_converged`."""
+    found = {kind: rows_of(settings, kind, seed) for kind in (tasks.TRANSLATION, tasks.SUMMARIZATION, tasks.LANGUAGE)}
+    return found | ({CONVERGED: from_converged(settings, start, seed)} if start else {})
+
+
+def _translation(settings: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
+    """Settings with other ones of grouped translation."""
+    return study.changed(settings, {f"grouping.translation.{name}": value for name, value in changes.items()})
+
+
+def ladder(settings: Mapping[str, Any], seed: int) -> dict[int, dict[str, dict]]:
+    """Translation's main rows, and as many heads as GHT-PS from the start, by numbers of a head; more seeds as in `rows_of`."""
+    found: dict[int, dict[str, dict]] = {}
+    shape = settings["grouping"]["translation"]["model"]
+    for rung in settings["grouping"]["ladder"]:
+        width = rung["head"] * shape["heads"]
+        changes = {"model.width": width, "model.feed_forward": shape["feed_forward"] * width // shape["width"]}
+        changes |= {name: rung[name] for name in ("learning_rate",) if name in rung}
+        changed, here = _translation(settings, changes), found.setdefault(rung["head"], {})
+        for more in range(rung["seeds"]):
+            rows = Rows(changed, tasks.TRANSLATION, seed + more, seed)
+            here |= _of_seed({**rows.main(), AT_START: rows.few_from_start()}, seed, more)
+    return found
+
+
+def more_heads(settings: Mapping[str, Any], seed: int) -> dict[str, dict]:
+    """Translation with more heads a layer in a model as wide: the main rows, and other numbers of groups (Fig. 3)."""
+    heads = settings["grouping"]["more_heads"]
+    if not heads:
+        return {}
+    rows = Rows(_translation(settings, {"model.heads": heads}), tasks.TRANSLATION, seed)
+    return rows.main() | rows.numbers(heads)
+
+
+def table_3(settings: Mapping[str, Any], seed: int) -> dict[str, dict]:
+    """GHT, GHT-PS and the eight rows of the paper's ablation, of every seed they are trained with."""
+    found: dict[str, dict] = {}
+    for more in range(settings["grouping"]["ablation_seeds"]):
+        rows = Rows(settings, tasks.TRANSLATION, seed + more, seed)
+        found |= _of_seed({**rows.main(), **rows.table_3()}, seed, more)
+    return found
+
+
+def _of_seed(rows: Mapping[str, dict], seed: int, more: int) -> dict[str, dict]:
+    return {f"{name}, seed {seed + more}" if more else name: spec for name, spec in rows.items()}
+
+
+def beside(settings: Mapping[str, Any], seed: int) -> dict[str, dict[str, dict]]:
+    """Rows of translation that stand beside those of `rows_of`, by what they are about and name."""
+    if not settings["grouping"]["translation"]["steps"]:
+        return {}
+    found = {f"heads of {head} numbers": rows for head, rows in ladder(settings, seed).items()}
+    if rows := more_heads(settings, seed):
+        found[f"{settings['grouping']['more_heads']} heads"] = rows
+    if settings["grouping"]["ablation_seeds"] > 1 and "ablations" in settings["grouping"]["parts"]:
+        found["table 3"] = table_3(settings, seed)
+    return found
+
+
+def recipes(settings: Mapping[str, Any], seed: int, start: Mapping[str, Any] | None = None) -> Iterator[study.Recipe]:
+    """What is read of grouped heads: every stage of every row, and what the rows' models put out.
+
+    Parameters
+    ----------
+    start : mapping, optional
+        Spec of the converged model that `from_converged` starts from.
+    """
+    for kind, rows in (rows_by_task(settings, seed, start) | beside(settings, seed)).items():
+        for name, spec in rows.items():
+            found = stages(spec)
+            for number, stage in enumerate(found, 1):
+                made = run(stage, f"{kind}: {name}, {number} of {len(found)}")
+                yield made
+            yield tasks.put_out(made, settings["grouping"]["beam"])
+
+
+def converged(settings: Mapping[str, Any], names: Sequence[str]) -> list[str]:
+    """The name of the model that `from_converged` starts from, if the profile asks for one: that of all kinds of pruning."""
+    return [subjects.all_kinds(settings, names[0])] if settings["grouping"]["converged"] else []
+
+
+def start(settings: Mapping[str, Any], names: Sequence[str], seed: int, checkpoint: str = "") -> dict[str, Any] | None:
+    """The spec of the model that `from_converged` starts from: a pretrained checkpoint, or as `converged`; None for none."""
+    if checkpoint:
+        return subjects.pretrained(settings, checkpoint, names[0], seed)
+    return next((subjects.spec(settings, name, seed) for name in converged(settings, names)), None)
+
+
+def stages(spec: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    """The runs that lead to a row, the first of them first and the row's own last."""
+    found = [spec]
+    while "stage" in found[0].get("start", {}):
+        found.insert(0, found[0]["start"])
+    return found
+
+
+def origin(spec: Mapping[str, Any]) -> Mapping[str, Any] | None:
+    """The spec of the converged model that a row starts from, None where it starts from random weights."""
+    return stages(spec)[0].get("start")
+
+
+def rows_of(settings: Mapping[str, Any], kind: str, seed: int) -> dict[str, dict]:
+    """The rows of a task by name: of translation all, of the other tasks the main ones; more seeds as "NAME, seed N"."""
+    chosen = settings["grouping"]
+    if not chosen[tasks.setting(kind)]["steps"]:
+        return {}
+    rows = Rows(settings, kind, seed)
+    found = rows.main()
+    parts = {name: getattr(rows, name) for name in ("peers", "ablations", "numbers", "strengths", "sweep")}
+    for part in chosen["parts"] if kind == tasks.TRANSLATION else ():
+        if part not in parts:
+            raise StudyError(f"There are no rows {part!r} of grouped heads: choose from {', '.join(parts)}.")
+        found |= parts[part]()
+    for more in range(1, chosen["seeds"]):
+        found |= _of_seed(Rows(settings, kind, seed + more, seed).main(), seed, more)
+    return found
+
+
+# --- making a run ----------------------------------------------------------------------------------------------------
+
+
+def run(spec: Mapping[str, Any], label: str = "grouping") -> study.Recipe:
+    """The recipe of a run.
+
+    Among its results are history.csv, heads.json (`helpers.runs.training.kept`), losses.json (dev loss of the stored model),
+    and where there were such: trace.npz (heads compared while training), ballot.csv (votes, groups, which heads stay; numbered
+    as in the start), gates.csv.
+    """
+    return GROUPED.of(spec, label)
+
+
+def load(spec: Mapping[str, Any]):
+    """The model that a run left, in evaluation mode, on the device in use."""
+    return training.stored(run(spec))
+
+
+def task(spec: Mapping[str, Any]) -> tasks.Task:
+    """The task of a run."""
+    return tasks.task_of(spec)
+
+
+def _build(spec: Mapping[str, Any], place: study.Place) -> None:
+    of, plan = task(spec), dict(spec["training"])
+    start = spec.get("start")
+    if start and spec.get("cut", {}).get("settled"):
+        start, plan = _until_settled(start, plan, spec["cut"]["settled"])
+    torch.manual_seed(spec["seed"])
+    model = _start(spec, of, start)
+    if "cut" in spec:
+        kept = _cut(spec, of, model, start, place.results)
+        heads.remove(model, [address for address in heads.index(model) if address not in kept])
+    trainee, objective = _trainee(spec, of, model, plan)
+    dev = of.held_out(4 * plan["batch_tokens"], None, model.device)
+    batches = of.epoch(plan["batch_tokens"], 2 * spec["seed"] + spec["stage"], model.device)
+    history = training.fit(trainee, batches, dev, plan, place.work, spec["seed"], objective, place.label)
+    if isinstance(trainee, l0.Gated):
+        gates = pd.Series(trainee.gates.log_alpha.detach().cpu().numpy(), trainee.heads, name="log_alpha")
+        gates.to_csv(place.results / "gates.csv")
+    else:
+        np.savez_compressed(place.results / "trace.npz", **trainee.trace())
+    history.to_csv(place.results / "history.csv", index=False)
+    training.keep(model, place)
+    study.write_json(place.results / "losses.json", {"dev_loss": training.dev_loss(trainee, dev)})
+
+
+def _needs(spec: Mapping[str, Any]) -> Iterator[study.Recipe | study.Need]:
+    yield study.Need(corpora.recipe(spec["corpus"]), weights=True)
+    start, settled = spec.get("start", {}), spec.get("cut", {}).get("settled")
+    if "stage" in start:  # of a start that has to settle the results say when it had; a shorter one is then made by the way
+        yield study.Need(run(start), weights=not settled)
+    elif start:
+        yield from subjects.needs(start)
+
+
+@contextmanager
+def _opened(spec: Mapping[str, Any], splits: tuple[str, ...], control: Mapping[str, Any] | None) -> Iterator[Any]:
+    yield load(spec)
+
+
+GROUPED = study.Kind("grouped", 1, _build, _needs, opened=_opened)
+
+
+def _until_settled(start: Mapping[str, Any], plan: Mapping[str, Any], threshold: float) -> tuple[dict, dict]:
+    """The start until its centres shift less than `threshold` (rho of algorithm 1) or to its end, and a plan for the rest."""
+    trace, whole = np.load(run(start).results / "trace.npz"), start["training"]["steps"]
+    below = trace["step"][np.nan_to_num(trace["shift"], nan=np.inf) < threshold]
+    done = min(int(below[0]), whole) if len(below) else whole
+    return {**start, "training": start["training"] | {"steps": done}}, {**plan, "steps": plan["steps"] + whole - done}
+
+
+def _start(spec: Mapping[str, Any], of: tasks.Task, start: Mapping[str, Any] | None):
+    """The model that a run begins with."""
+    if not start:
+        return of.build(spec["shape"], spec["seed"]).to(models.device())
+    return load(start) if "stage" in start else subjects.of(start, "").model
+
+
+def _cut(spec: Mapping[str, Any], of: tasks.Task, model, start, folder: Path) -> set[tuple[str, int, int]]:
+    """The heads that stay; writes ballot.csv."""
+    cut, index = spec["cut"], heads.index(model)
+    groups, kinds = cut["groups"], cut.get("kinds")
+    sites = [site for site in heads.sites(model, tuple(kinds) if kinds else None) if site.heads]
+    others = {(s.kind, s.layer, h) for s in heads.sites(model) for h in range(s.heads)}
+    others -= {(s.kind, s.layer, h) for s in sites for h in range(s.heads)}
+    table = pd.DataFrame(index=index)
+    if cut["by"] in ("votes", "member"):
+        epoch = of.epoch(spec["training"]["batch_tokens"], 2 * spec["seed"], model.device)(0)
+        batches = islice(epoch, cut["batches"] or None)
+        ballot = units.ballot(model, batches, cut["which"], groups, kinds, measure=cut.get("measure", "cosine"))
+        for name in ("votes", "scores", "labels"):
+            rows = zip(ballot.places, getattr(ballot, name), strict=True)
+            table[name] = pd.Series({(s.kind, s.layer, h): v for s, row in rows for h, v in enumerate(row.tolist())})
+        table["batches"] = ballot.batches
+    if cut["by"] == "votes":
+        kept = units.stay(ballot, cut["rule"], cut["count"])
+    elif cut["by"] in ("member", "random"):
+        rng, kept = np.random.default_rng([spec["seed"], cut["draw"]]), []
+        for number, site in enumerate(sites):
+            if cut["by"] == "random":
+                chosen = rng.choice(site.heads, min(groups, site.heads), replace=False)
+            else:
+                labels = ballot.labels[number].cpu().numpy()
+                chosen = [rng.choice(np.flatnonzero(labels == group)) for group in range(groups)]
+            kept += [(site.kind, site.layer, int(head)) for head in chosen]
+    elif cut["by"] in ("gradient", "gates"):
+        if cut["by"] == "gradient":
+            table["worth"] = measures.importance(model, of.held_out(4096, 256, model.device))
+        else:
+            table["worth"] = pd.read_csv(run(start).results / "gates.csv", index_col=list(ADDRESS)).log_alpha
+        worth = table.worth[[address not in others for address in index]]
+        kept = list(worth.sort_values(ascending=False, kind="stable").index[: sum(min(groups, site.heads) for site in sites)])
+    else:
+        raise StudyError(f"There is no way {cut['by']!r} to choose heads: write votes, member, random, gradient or gates.")
+    kept = set(kept) | others
+    table["kept"] = [address in kept for address in index]
+    table.to_csv(folder / "ballot.csv")
+    return kept
+
+
+def _trainee(spec: Mapping[str, Any], of: tasks.Task, model, plan: Mapping[str, Any]):
+    """What is trained, and its objective."""
+    given, watch = dict(spec.get("objective", {})), spec.get("watch", {})
+    if given.get("form") == "l0":
+        kinds = tuple(kind for kind in KINDS if any(site.kind == kind for site in heads.sites(model)))
+        rate = given["rate"] / plan["learning_rate"]
+        trainee = l0.Gated(model, kinds, given["start"], rate, given["temperature"], steps=plan["steps"])
+        return trainee, lambda gated, batch: l0.objective(gated, batch, plan["label_smoothing"], given["penalty"])
+    if not given:
+        given = {"form": None, "which": watch.get("which", "V"), "groups": watch.get("groups", 1)}
+    probe = of.held_out(10**9, watch["probe"], model.device)[0] if watch else None
+    shots = {"probe": probe, "every": watch.get("every", 0), "steps": plan["steps"] if watch else 0}
+    trainee = units.Grouped(model, **given, **shots)
+    return trainee, lambda grouped, batch: units.objective(grouped, batch, plan["label_smoothing"])
+
+
+def outputs(spec: Mapping[str, Any], split: str, beam: int) -> list:
+    """What the model of a run puts out on a test set (`helpers.runs.tasks.outputs`)."""
+    return tasks.outputs(run(spec), split, beam)

@@ -1,0 +1,689 @@
+"""Grouped Head Attention: hidden units, group constraint, Voting-to-Stay (Ni et al. 2023, arXiv 2305.14380).
+
+Every head of a layer is one very long vector, its feature map over all real tokens of a batch. Distances, K-means, centres,
+cosines and the constraint all follow from the inner products of these vectors, a [heads, heads] Gram matrix: one product of
+matrices a layer and batch, and the rest is arithmetic on tiny tables. Grams of several batches add up to the Gram of all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from helpers import study
+from helpers.heads import record, sites
+from helpers.heads.sites import Site
+from helpers.measures.one_pass import evaluating
+from helpers.models import inputs
+from helpers.study import StudyError
+
+MAPS = {"V": "value vectors", "A": "attention weights", "O": "head outputs"}  # feature maps, section 3.1
+FORMS = ("cosine", "class", "disagreement")  # equation 4B, equation 4A, Li et al. 2018
+ROUNDS = 100  # of K-means, at most
+_TINY = 1e-30
+
+
+# --- hidden units: K-means on Gram matrices --------------------------------------------------------------------------
+
+
+def starts(heads: int, groups: int, seed: int = 0) -> list[int]:
+    """Heads whose vectors are the first centres of K-means: `groups` distinct ones, drawn by the seed.
+
+    Raises
+    ------
+    StudyError
+        If there are fewer heads than groups, or no group.
+    """
+    if not 1 <= groups <= heads:
+        raise StudyError(f"{heads} heads cannot be put into {groups} groups: choose from 1 to {heads}.")
+    return np.random.default_rng(seed).choice(heads, groups, replace=False).tolist()
+
+
+def clusters(gram: Tensor, groups: int, seed: int = 0) -> Tensor:
+    """Groups of heads by K-means (HUDS, equation 3), from inner products alone.
+
+    Lloyd's algorithm with Euclidean distances until the assignment stays. An empty group takes the head that is farthest from
+    its own centre. Groups are numbered by their first head, so that numbers mean the same from batch to batch.
+
+    Parameters
+    ----------
+    gram : tensor [..., heads, heads]
+        Inner products of the heads' vectors, for any number of layers at once.
+
+    Returns
+    -------
+    int64 tensor [..., heads]
+
+    Raises
+    ------
+    StudyError
+        As `starts`.
+    """
+    first = starts(gram.shape[-1], groups, seed)
+    table = gram.detach().double().flatten(0, -3) if gram.ndim > 3 else gram.detach().double().view(-1, *gram.shape[-2:])
+    square = table.diagonal(dim1=-2, dim2=-1)
+    far = square[:, None, first] - 2 * table[:, :, first]  # squared distance to each centre, less the head's own square
+    labels = _filled(far, square, groups)
+    for _ in range(ROUNDS):
+        share = _shares(labels, groups, table)
+        inner = table @ share
+        far = (share * inner).sum(-2, keepdim=True) - 2 * inner
+        before, labels = labels, _filled(far, square, groups)
+        if torch.equal(before, labels):
+            break
+    member = F.one_hot(labels, groups)
+    rank = member.argmax(-2).argsort(-1).argsort(-1)
+    return rank.gather(-1, labels).view(gram.shape[:-1])
+
+
+def _filled(far: Tensor, square: Tensor, groups: int) -> Tensor:
+    """The nearest centre of each head [layers, heads]; groups left empty take the heads farthest from their centres."""
+    labels = far.argmin(-1)
+    counts = F.one_hot(labels, groups).sum(-2)
+    for layer in (counts == 0).any(-1).nonzero()[:, 0].tolist():
+        own = square[layer] + far[layer].gather(-1, labels[layer][:, None])[:, 0]
+        for group in (counts[layer] == 0).nonzero()[:, 0].tolist():
+            free = counts[layer][labels[layer]] > 1  # a group's only member stays
+            head = int(own.masked_fill(~free, -torch.inf).argmax())
+            counts[layer, labels[layer, head]] -= 1
+            counts[layer, group] += 1
+            labels[layer, head], own[head] = group, -torch.inf
+    return labels
+
+
+def _shares(labels: Tensor, groups: int, like: Tensor) -> Tensor:
+    """What each head adds to the centre of each group [..., heads, groups]: 1 / members in its own group, else 0."""
+    member = F.one_hot(labels, groups).to(like)
+    return member / member.sum(-2, keepdim=True)
+
+
+def hidden_units(features: Tensor, groups: int, seed: int = 0) -> tuple[Tensor, Tensor]:
+    """Hidden-unit discovery (HUDS, section 3.1, equation 3): groups of heads and their centres.
+
+    Parameters
+    ----------
+    features : tensor [heads, dim]
+        The feature map of each head of a layer, as one vector.
+    groups : int
+        C of the paper.
+    seed : int
+        Of the heads that K-means starts from.
+
+    Returns
+    -------
+    labels : int64 tensor [heads]
+        Group of each head; groups are numbered by their first head.
+    centres : tensor [groups, dim]
+        Mean vector of each group, its hidden unit; carries the features' gradient.
+
+    Raises
+    ------
+    StudyError
+        If there are fewer heads than groups, or no group.
+    """
+    labels = clusters(features @ features.mT, groups, seed)
+    return labels, _shares(labels, groups, features).mT @ features
+
+
+# --- group constraint ------------------------------------------------------------------------------------------------
+
+
+def closeness(gram: Tensor, labels: Tensor, groups: int) -> tuple[Tensor, Tensor]:
+    """Cosines of heads with the centre of their group, and of centres with each other.
+
+    The centres are means of live vectors: gradient flows through them, as in the public code.
+
+    Parameters
+    ----------
+    gram : tensor [..., heads, heads]
+    labels : int64 tensor [..., heads]
+
+    Returns
+    -------
+    to_centre : tensor [..., heads]
+    between : tensor [..., groups, groups]
+    """
+    share = _shares(labels, groups, gram)
+    inner = gram @ share  # head . centre
+    centres = share.mT @ inner
+    norms = centres.diagonal(dim1=-2, dim2=-1).clamp_min(_TINY).sqrt()
+    own = inner.gather(-1, labels.unsqueeze(-1)).squeeze(-1)
+    length = gram.diagonal(dim1=-2, dim2=-1).clamp_min(_TINY).sqrt()
+    return own / (length * norms.gather(-1, labels)), centres / (norms.unsqueeze(-1) * norms.unsqueeze(-2))
+
+
+def group_loss(gram: Tensor, labels: Tensor, groups: int, alpha: float, beta: float) -> tuple[Tensor, Tensor, Tensor]:
+    """Group constraint with continuous hidden units (equation 4B) of each layer.
+
+    -alpha * mean cosine of heads with their centre + beta * mean cosine of pairs of centres. The paper's phi is read as the
+    negative cosine: as printed, with the cosine, members of a group would be pushed apart; the public code has these signs.
+
+    Parameters
+    ----------
+    gram : tensor [..., heads, heads]
+    labels : int64 tensor [..., heads]
+    alpha, beta : float
+        Weights of homogenisation and of diversification.
+
+    Returns
+    -------
+    loss, homogeneity, diversity : tensors [...]
+        The loss, and its two mean cosines (detached).
+
+    Raises
+    ------
+    StudyError
+        If a head's vector is zero, so that it has no cosine, or there is one group and a weight on pairs of groups.
+    """
+    if groups == 1 and beta:
+        raise StudyError(f"One group has no other to differ from: set beta to 0, not {beta}, or take more groups.")
+    square = gram.detach().diagonal(dim1=-2, dim2=-1)
+    if not bool((square != 0).all()):
+        *layer, head = (square == 0).nonzero()[0].tolist()
+        where = f" in layer {layer[0]} of those given" if layer else ""
+        raise StudyError(f"The feature map of head {head}{where} is all zero, so it is in no group: leave removed heads out.")
+    own, between = closeness(gram, labels, groups)
+    pairs = torch.triu_indices(groups, groups, 1, device=gram.device)
+    apart = between[..., pairs[0], pairs[1]]
+    near, apart = own.mean(-1), apart.mean(-1) if groups > 1 else own.new_zeros(own.shape[:-1])
+    return beta * apart - alpha * near, near.detach(), apart.detach()
+
+
+def class_loss(logits: Tensor, labels: Tensor, alpha: float, beta: float) -> Tensor:
+    """Group constraint with categorical hidden units (equation 4A) of each layer.
+
+    -alpha / k * sum of log p(own group) + beta / ((C - 1) k) * sum of log p(other groups). The second sum has no lower bound.
+
+    Parameters
+    ----------
+    logits : tensor [..., heads, groups]
+        Of a classifier on each head's feature map.
+    labels : int64 tensor [..., heads]
+
+    Returns
+    -------
+    tensor [...]
+
+    Raises
+    ------
+    StudyError
+        If there is one group and a weight on other groups.
+    """
+    groups = logits.shape[-1]
+    if groups == 1 and beta:
+        raise StudyError(f"One group has no other to differ from: set beta to 0, not {beta}, or take more groups.")
+    log = logits.log_softmax(-1)
+    own = log.gather(-1, labels.unsqueeze(-1)).squeeze(-1)
+    others = (log.sum(-1) - own).mean(-1) / max(1, groups - 1)
+    return beta * others - alpha * own.mean(-1)
+
+
+def disagreement(gram: Tensor) -> Tensor:
+    """Mean cosine of all pairs of heads of a layer, each with itself included (Li et al. 2018), to be made small.
+
+    Parameters
+    ----------
+    gram : tensor [..., heads, heads]
+
+    Returns
+    -------
+    tensor [...]
+    """
+    return cosines(gram).mean((-2, -1))
+
+
+def cosines(gram: Tensor) -> Tensor:
+    """Cosines of heads with each other, from inner products: [..., heads, heads]."""
+    length = gram.diagonal(dim1=-2, dim2=-1).clamp_min(_TINY).sqrt()
+    return gram / (length.unsqueeze(-1) * length.unsqueeze(-2))
+
+
+def compactness(gram: Tensor, labels: Tensor) -> dict[str, float]:
+    """How compact and how far apart the groups of one layer are (Fig. 2).
+
+    Parameters
+    ----------
+    gram : tensor [heads, heads]
+    labels : int64 tensor [heads]
+
+    Returns
+    -------
+    dict
+        "silhouette" (mean over heads, -1 to 1) and "dunn" (least distance between groups by largest inside one), both with
+        Euclidean distances and larger where groups are clearer; nan with one group or with single heads only.
+    """
+    from sklearn.metrics import silhouette_score
+
+    gram, groups = gram.detach().double(), len(labels.unique())
+    if not 1 < groups < len(labels):
+        return {"silhouette": float("nan"), "dunn": float("nan")}
+    square = gram.diagonal()
+    distance = (square[:, None] + square - 2 * gram).clamp_min(0).sqrt().fill_diagonal_(0)
+    same = labels[:, None] == labels
+    widest = float(distance[same].max())
+    dunn = float(distance[~same].min()) / widest if widest else float("nan")
+    return {"silhouette": float(silhouette_score(distance.cpu(), labels.cpu(), metric="precomputed")), "dunn": dunn}
+
+
+# --- feature maps ----------------------------------------------------------------------------------------------------
+
+
+def gram(vectors: Tensor, site: Site) -> Tensor:
+    """Inner products of heads: vectors [heads, dim] -> [heads, heads]."""
+    return vectors @ vectors.mT
+
+
+@dataclass
+class Watched:
+    """What the last forward pass showed of the feature maps; `feed` says beforehand which tokens are real."""
+
+    model: Any
+    places: list[Site]
+    reduce: Callable[[Tensor, Site], Any]
+    padding: bool = False
+    found: dict[tuple[str, int], Any] = field(default_factory=dict)
+    real: tuple[Tensor, Tensor] | None = None
+
+    def feed(self, batch: Mapping[str, Any]) -> None:
+        """Take the masks of the batch that the next forward pass is given.
+
+        Parameters
+        ----------
+        batch : mapping
+            `input_ids`, `attention_mask` (all real if absent), and for an encoder-decoder `labels` (-100 where padded).
+        """
+        if self.model.config.is_encoder_decoder and "labels" not in batch:
+            raise StudyError("The batch has no labels, so that nothing says which target tokens are real: add them.")
+        ids = batch["input_ids"]
+        source = batch["attention_mask"].bool() if "attention_mask" in batch else torch.ones_like(ids, dtype=torch.bool)
+        target = batch["labels"] != -100 if self.model.config.is_encoder_decoder else source
+        if self.padding:
+            source, target = torch.ones_like(source), torch.ones_like(target)
+        self.real, self.found = (source, target), {}
+
+    def _fed(self) -> tuple[Tensor, Tensor]:
+        """Real source and target tokens."""
+        if self.real is None:
+            raise StudyError("Nothing says which tokens are real: call feed(batch) before the forward pass.")
+        return self.real
+
+    @property
+    def grams(self) -> list[Tensor]:
+        """The results of all sites in the order of `helpers.heads.sites`."""
+        return [self.found[site.kind, site.layer] for site in self.places]
+
+    def _rows(self, site: Site, hidden: Tensor, of_source: bool) -> None:
+        """Keep what the map [batch, tokens, heads * head_dim] says of the heads."""
+        real = self._fed()[0 if of_source else 1]
+        rows = hidden[real].unflatten(-1, (site.heads, site.head_dim))  # [real tokens, heads, head_dim]
+        self.found[site.kind, site.layer] = self.reduce(rows.transpose(0, 1).flatten(1), site)
+
+    def _value(self, site: Site, module: nn.Module, args: tuple, out: Tensor) -> None:
+        self._rows(site, out, site.kind != "decoder")
+
+    def _output(self, site: Site, module: nn.Module, args: tuple) -> None:
+        self._rows(site, args[0], site.kind == "encoder")
+
+    def _weights(self, site: Site, weights: Tensor) -> None:
+        source, target = self._fed()
+        query = source if site.kind == "encoder" else target
+        key = target if site.kind == "decoder" else source
+        real = query[:, :, None] & key[:, None]
+        self.found[site.kind, site.layer] = self.reduce(weights.transpose(0, 1)[:, real], site)
+
+
+@contextmanager
+def watch(
+    model, which: str = "V", kinds: Sequence[str] | None = None, reduce: Callable[[Tensor, Site], Any] = gram,
+    padding: bool = False,
+) -> Iterator[Watched]:  # fmt: skip
+    """See the feature maps of a forward pass: of each head one vector, over all real tokens of the batch.
+
+    ``with watch(model, "V") as watched: watched.feed(batch); model(**inputs(batch)); watched.grams``
+
+    Parameters
+    ----------
+    which : str
+        "V", value vectors (of keys); "A", attention weights (query x key); "O", head outputs before the output projection
+        (of queries); section 3.1.
+    kinds : sequence of str, optional
+        Attention kinds; all that the model has when omitted.
+    reduce : callable
+        What is kept of a layer: f(vectors [heads, dim], site); their Gram matrix by default.
+    padding : bool
+        Count padded tokens too, as the public code does.
+
+    Raises
+    ------
+    StudyError
+        For an unknown map, or one that the architecture does not show.
+    """
+    if which not in MAPS:
+        raise StudyError(f"There is no feature map {which!r}: choose from {', '.join(MAPS)}.")
+    places = [site for site in sites(model, tuple(kinds) if kinds else None) if site.heads]
+    watched = Watched(model, places, reduce, padding)
+    with ExitStack() as undo:
+        if which == "A":
+            undo.enter_context(record(model, watched._weights, kinds=tuple(kinds) if kinds else None))
+        for site in places if which != "A" else ():
+            module = site.projection("v" if which == "V" else "out")
+            if module is None:
+                raise StudyError(
+                    f"{type(model).__name__} has no value projection of its own, so no feature map V: choose A or O."
+                )
+            if which == "V":
+                undo.callback(module.register_forward_hook(partial(watched._value, site)).remove)
+            else:
+                undo.callback(module.register_forward_pre_hook(partial(watched._output, site)).remove)
+        yield watched
+
+
+def stacked(tables: Sequence[Tensor]) -> Iterator[tuple[list[int], Tensor]]:
+    """Tables of layers with as many heads, put together: (positions in the list, tensor [layers, heads, ...])."""
+    by_size: dict[int, list[int]] = {}
+    for place, table in enumerate(tables):
+        by_size.setdefault(len(table), []).append(place)
+    for places in by_size.values():
+        yield places, torch.stack([tables[place] for place in places])
+
+
+# --- Voting-to-Stay --------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Ballot:
+    """The votes of one epoch, a tensor [heads] a layer.
+
+    Attributes
+    ----------
+    places : list of Site
+    votes : list of int64 tensor
+        Batches in which a head was the best of its group.
+    scores : list of float64 tensor
+        Sum over batches of eta, the head's cosine with the centre of its group.
+    labels : list of int64 tensor
+        Groups of the whole epoch: K-means on the vectors of all batches together.
+    grams : list of float64 tensor [heads, heads]
+        Of the whole epoch.
+    batches : int
+    groups : int
+    """
+
+    places: list[Site]
+    votes: list[Tensor]
+    scores: list[Tensor]
+    labels: list[Tensor]
+    grams: list[Tensor]
+    batches: int
+    groups: int
+
+
+def ballot(
+    model, batches: Iterable[Mapping[str, Any]], which: str = "V", groups: int = 2, kinds: Sequence[str] | None = None,
+    seed: int = 0, measure: str = "cosine", padding: bool = False, label: str = "voting",
+) -> Ballot:  # fmt: skip
+    """Let every batch vote for the heads that are closest to their hidden units (Voting-to-Stay, section 3.2, algorithm 1).
+
+    The model is frozen: nothing is trained, no dropout. In each batch the heads are grouped anew.
+
+    Parameters
+    ----------
+    batches : iterable of batches
+        One epoch of training text.
+    which, kinds, padding
+        As in `watch`.
+    measure : str
+        What makes a head the best of its group: "cosine" with its centre (paper) or least "distance" (public code).
+
+    Raises
+    ------
+    StudyError
+        If there are no batches, or more groups than heads somewhere.
+    """
+    votes: list[Tensor] = []
+    scores: list[Tensor] = []
+    total: list[Tensor] = []
+    if measure not in ("cosine", "distance"):
+        raise StudyError(f"The best head of a group is found by 'cosine' or by 'distance', not by {measure!r}.")
+    count = 0
+    with evaluating(model), torch.no_grad(), watch(model, which, kinds, padding=padding) as watched:
+        for batch in study.progress(batches, label):
+            watched.feed(batch)
+            model(**inputs(batch), use_cache=False)
+            grams = [table.double() for table in watched.grams]
+            if not count:
+                votes = [torch.zeros(len(table), dtype=torch.long, device=table.device) for table in grams]
+                scores, total = [torch.zeros_like(table[0]) for table in grams], [torch.zeros_like(t) for t in grams]
+            for places, together in stacked(grams):
+                labels = clusters(together, groups, seed)
+                eta = closeness(together, labels, groups)[0]
+                best = _best(eta if measure == "cosine" else -_distances(together, labels, groups), labels, groups)
+                for place, won, own in zip(places, best, eta, strict=True):
+                    votes[place] += won
+                    scores[place] += own
+            for place, table in enumerate(grams):
+                total[place] += table
+            count += 1
+    if not count:
+        raise StudyError("There were no batches to vote on: give Voting-to-Stay at least one batch of training text.")
+    labels = [clusters(table, groups, seed) for table in total]
+    return Ballot(watched.places, votes, scores, labels, total, count, groups)
+
+
+def _distances(table: Tensor, labels: Tensor, groups: int) -> Tensor:
+    """Squared distance of each head to its centre [..., heads]."""
+    share = _shares(labels, groups, table)
+    inner = table @ share
+    centre = (share * inner).sum(-2)
+    own = inner.gather(-1, labels.unsqueeze(-1)).squeeze(-1)
+    return table.diagonal(dim1=-2, dim2=-1) - 2 * own + centre.gather(-1, labels)
+
+
+def _best(worth: Tensor, labels: Tensor, groups: int) -> Tensor:
+    """1 for the head of most worth in each group, the first of equal ones, else 0: int64 [..., heads]."""
+    member = F.one_hot(labels, groups).bool()
+    best = worth.unsqueeze(-1).masked_fill(~member, -torch.inf).argmax(-2)
+    return F.one_hot(best, worth.shape[-1]).sum(-2)
+
+
+def stay(ballot: Ballot, rule: str = "group", by: str = "votes") -> list[tuple[str, int, int]]:
+    """The heads that the votes keep, one a group or as many as groups.
+
+    Parameters
+    ----------
+    rule : str
+        "group", the best head of each group of the epoch (paper); "total", the best C heads of the layer whatever their groups
+        (public code).
+    by : str
+        "votes" (discrete) or "scores" (continuous, footnote 5). Of equal heads the first stays.
+
+    Returns
+    -------
+    list of (kind, layer, head)
+
+    Raises
+    ------
+    StudyError
+        For an unknown rule or count.
+    """
+    if rule not in ("group", "total") or by not in ("votes", "scores"):
+        raise StudyError(f"Heads stay by rule 'group' or 'total' and by 'votes' or 'scores', not by {rule!r} and {by!r}.")
+    kept = []
+    for site, worth, labels in zip(ballot.places, getattr(ballot, by), ballot.labels, strict=True):
+        if rule == "group":
+            chosen = _best(worth.double(), labels, ballot.groups).nonzero()[:, 0]
+        else:
+            chosen = worth.argsort(descending=True, stable=True)[: ballot.groups].sort().values
+        kept += [(site.kind, site.layer, head) for head in chosen.tolist()]
+    return kept
+
+
+# --- group-constraint training ---------------------------------------------------------------------------------------
+
+
+class Grouped(nn.Module):
+    """A model trained under the group constraint, as one module; with `form` None a plain model that is watched now and then.
+
+    In training a forward pass leaves the constraint of its batch in `term`, which `objective` adds to the cross-entropy. The
+    model itself is not changed. Logits of a decoder-only model are moved by one, so that they stand at the token they predict.
+
+    Parameters
+    ----------
+    model : transformers.PreTrainedModel
+    form : str or None
+        "cosine" (equation 4B), "class" (4A, with a linear classifier on the mean vector of each head, maps V and O only) or
+        "disagreement" (Li et al. 2018).
+    alpha, beta : float
+        Weights of homogenisation and diversification; disagreement has beta alone.
+    which, groups, kinds, seed
+        As in `watch` and `clusters`.
+    weight : float
+        Of the constraint, a mean over layers (paper; the public code sums them), against cross-entropy a token. The public code
+        adds it to a sum over tokens: its weight a token is layers / tokens of a batch.
+    probe : batch, optional
+        Text on which heads are compared at step 0, `every` and so on, up to `steps`.
+    """
+
+    def __init__(
+        self, model, form: str | None = "cosine", alpha: float = 0.5, beta: float = 0.5, which: str = "V", groups: int = 2,
+        kinds: Sequence[str] | None = None, weight: float = 1.0, seed: int = 0, probe: Mapping[str, Tensor] | None = None,
+        every: int = 0, steps: int = 0,
+    ) -> None:  # fmt: skip
+        super().__init__()
+        if form is not None and form not in FORMS:
+            raise StudyError(f"There is no group constraint {form!r}: choose from {', '.join(FORMS)}.")
+        if form == "class" and which == "A":
+            raise StudyError("Equation 4A classifies vectors of one size, and attention weights have none: choose map V or O.")
+        if form == "cosine" and groups == 1 and beta:
+            raise StudyError(f"One group has no other to differ from: set beta to 0, not {beta}, or take more groups.")
+        self.model, self.form, self.alpha, self.beta, self.which, self.groups = model, form, alpha, beta, which, groups
+        self.kinds, self.weight, self.seed = tuple(kinds) if kinds else None, weight, seed
+        self.every, self.probe, self.term = every, probe, None
+        self.places = [site for site in sites(model, self.kinds) if site.heads]
+        for site in self.places if form in ("cosine", "class") else ():
+            if not 1 <= groups <= site.heads:
+                raise StudyError(
+                    f"The {site.heads} heads of {site.kind} layer {site.layer} cannot be put into {groups} groups: choose from "
+                    f"1 to {site.heads}."
+                )
+        device = next(model.parameters()).device
+        if form == "class":
+            self.classifiers = nn.ModuleList(nn.Linear(site.head_dim, groups) for site in self.places).to(device)
+        self.register_buffer("taken", torch.zeros((), dtype=torch.long))
+        self.register_buffer("terms", torch.full((steps, 2), torch.nan, device=device))  # homogeneity, diversity
+        shots = steps // every + 1 if probe is not None and every else 0
+        self.register_buffer("shift", torch.full((shots,), torch.nan, dtype=torch.float64))
+        self.shots: list[str] = []
+        for number, vectors in enumerate(self._seen() if shots else ()):
+            heads, dim = vectors.shape
+            self.shots.append(f"grams_{number}")
+            self.register_buffer(self.shots[-1], torch.full((shots, heads, heads), torch.nan, dtype=torch.float64))
+            self.register_buffer(f"centres_{number}", torch.zeros(min(groups, heads), dim, device=device))
+
+    def forward(self, **fed: Any):
+        """What the model gives; in training with the constraint of the batch in `term`."""
+        self.term, step = None, int(self.taken)
+        if self.training and self.shots and step % self.every == 0:
+            self._shoot(step // self.every)
+        batch, decoder_only = dict(fed), not self.model.config.is_encoder_decoder
+        fed |= {"use_cache": False}
+        labels = fed.pop("labels", None)  # without them the model spares a loss of its own
+        if labels is not None and not decoder_only and "decoder_input_ids" not in fed:
+            fed["decoder_input_ids"] = self.model.prepare_decoder_input_ids_from_labels(labels=labels)
+        if self.training and self.form:
+            reduce = _gram_and_mean if self.form == "class" else gram
+            with watch(self.model, self.which, self.kinds, reduce) as watched:
+                watched.feed(batch)
+                out = self.model(**fed)
+            self.term = self.weight * self._constraint(watched.grams)
+        else:
+            out = self.model(**fed)
+        if self.training:
+            self.taken += 1
+        if decoder_only:
+            out.logits = F.pad(out.logits[:, :-1], (0, 0, 1, 0))
+        return out
+
+    def _constraint(self, found: list) -> Tensor:
+        """The constraint, mean over layers; keeps its two cosines."""
+        grams = [table for table, _ in found] if self.form == "class" else found
+        near, apart, terms = 0.0, 0.0, 0.0
+        for places, together in stacked(grams):
+            if self.form == "disagreement":
+                values = self.beta * disagreement(together)
+                near, apart = near + torch.nan, apart + (values / (self.beta or 1)).detach().sum()
+            else:
+                labels = clusters(together, self.groups, self.seed)
+                usual = 0.0 if self.groups == 1 else self.beta
+                values, close, far = group_loss(together, labels, self.groups, self.alpha, usual)
+                near, apart = near + close.sum(), apart + far.sum()
+                if self.form == "class":
+                    logits = torch.stack([self.classifiers[place](found[place][1]) for place in places])
+                    values = class_loss(logits, labels, self.alpha, usual)
+            terms = terms + values.sum()
+        if int(self.taken) < len(self.terms):
+            self.terms[int(self.taken)] = torch.tensor([float(near), float(apart)]) / len(grams)
+        return terms / len(grams)
+
+    def _seen(self) -> list[Tensor]:
+        """Vectors [heads, dim] of the probe, a layer each."""
+        explicit = watch(self.model, self.which, self.kinds, lambda vectors, site: vectors)
+        with evaluating(self.model), torch.no_grad(), explicit as watched:
+            watched.feed(self.probe)
+            self.model(**inputs(self.probe), use_cache=False)
+        return watched.grams
+
+    def _shoot(self, number: int) -> None:
+        """Compare the heads on the probe, and their centres with those of the last time."""
+        if number >= len(self.shift):
+            return
+        moved = []
+        for place, vectors in enumerate(self._seen()):
+            self.get_buffer(f"grams_{place}")[number] = (vectors @ vectors.mT).double()
+            last = self.get_buffer(f"centres_{place}")
+            _, centres = hidden_units(vectors, len(last), self.seed)
+            moved.append(centre_shift(last, centres))
+            last.copy_(centres)
+        if number:
+            self.shift[number] = sum(moved) / len(moved)
+
+    def settled(self, threshold: float) -> int | None:
+        """The first step at which the centres' shift since the last look is below `threshold` (rho of algorithm 1)."""
+        below = (self.shift < threshold).nonzero()[:, 0]
+        return int(below[0]) * self.every if len(below) else None
+
+    def trace(self) -> dict[str, np.ndarray]:
+        """What was watched: "terms" [steps, 2], "shift" and "step" [shots], and of each layer "grams_N" [shots, H, H]."""
+        shots = {name: self.get_buffer(name).cpu().numpy() for name in self.shots}
+        steps = np.arange(len(self.shift)) * self.every
+        return {"terms": self.terms.cpu().numpy(), "shift": self.shift.cpu().numpy(), "step": steps, **shots}
+
+
+def _gram_and_mean(vectors: Tensor, site: Site) -> tuple[Tensor, Tensor]:
+    """Inner products of heads, and the mean vector of each over tokens [heads, head_dim]."""
+    return vectors @ vectors.mT, vectors.unflatten(1, (-1, site.head_dim)).mean(1)
+
+
+def centre_shift(before: Tensor, after: Tensor) -> float:
+    """How far centres [groups, dim] moved, relative to their length; groups are paired so that it is least."""
+    from scipy.optimize import linear_sum_assignment
+
+    cost = torch.cdist(before.double(), after.double()) ** 2
+    rows, columns = linear_sum_assignment(cost.cpu().numpy())
+    return float((cost[rows, columns].sum() / before.double().square().sum().clamp_min(_TINY)).sqrt())
+
+
+def objective(grouped: Grouped, batch: Mapping[str, Any], smoothing: float) -> Tensor:
+    """Label-smoothed cross-entropy (mean over target tokens) plus the group constraint (L = L_t + L_z, section 3.1)."""
+    from helpers.runs.training import cross_entropy
+
+    loss = cross_entropy(grouped, batch, smoothing)
+    return loss if grouped.term is None else loss + grouped.term

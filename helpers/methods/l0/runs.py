@@ -1,0 +1,474 @@
+"""Pruning runs: what is trained once heads are gated or gone, where it lies, and how it is scored.
+
+A *run* is described by a spec: a converged model (the spec of its training), the attention kinds in question, a method, a
+training plan. It leaves a model whose heads are removed for good. A *sweep* is all runs that start from one model.
+"""
+
+from __future__ import annotations
+
+import copy
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from functools import cache, lru_cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import torch
+
+from helpers import corpora, heads, measures, models, study
+from helpers.corpora import tokens
+from helpers.heads.sites import ADDRESS, KINDS
+from helpers.measures.importance import leave_one_out
+from helpers.methods.l0 import gates
+from helpers.runs import subjects, tasks, training
+from helpers.study import StudyError
+
+METHODS = ("l0", "none", "floor", "cut", "map", "gradual", "scratch")
+RANDOM = "random"  # the only criterion that is drawn and not measured
+CRITERIA = (
+    "confidence", "relevance", "gradient, example", "gradient, token", "gradient, example, by layer",
+    "gradient, token, by layer", "leave-one-out",
+)  # fmt: skip
+
+
+# --- what there is to do ---------------------------------------------------------------------------------------------
+
+
+def run_spec(settings: Mapping[str, Any], start: Mapping[str, Any], kinds: Sequence[str], method: dict, seed: int) -> dict:
+    """Everything that a pruning run depends on.
+
+    Parameters
+    ----------
+    start : mapping
+        Spec of the converged model (`helpers.runs.subjects.spec` or `pretrained`).
+    kinds : sequence of str
+        Attention kinds whose heads are in question. With the encoder alone its layers are trained and all else is frozen
+        (section 6.2); otherwise everything is trained.
+    method : dict
+        ``{"name": "l0", "penalty", "start", "rate", "temperature"}``: gates and their price (section 6.1);
+        ``{"name": "none"}``: further training with all heads, the control;
+        ``{"name": "floor"}``: all heads removed, then training;
+        ``{"name": "cut", "like": SPEC, "by": CRITERION, "draw", "few"}``: as many heads removed as that run removed, those of
+        least worth by a criterion (`worth`), then training; with "table" (spec of a recipe "head table") in place of "draw"
+        and "few" the criterion is a column of that table;
+        ``{"name": "map", "like": SPEC}``: the very heads that that run removed, removed first, then training;
+        ``{"name": "gradual", "like": SPEC}``: as many, one after another by gradient importance while training;
+        ``{"name": "scratch", "like": SPEC}``: the very heads of that run removed from random weights, which are trained as the
+        converged model was and then as every run is (Table 2).
+
+    Raises
+    ------
+    StudyError
+        If the penalty is negative or no number, or a kind, a method or a criterion is unknown.
+    """
+    unknown = [kind for kind in kinds if kind not in KINDS]
+    if unknown or not kinds:
+        raise StudyError(f"There is no attention kind {(*unknown, '')[0]!r}: choose from {', '.join(KINDS)}.")
+    if method["name"] not in METHODS:
+        raise StudyError(f"There is no pruning method {method['name']!r}: choose from {', '.join(METHODS)}.")
+    price = method.get("penalty", 0.0)
+    if not isinstance(price, int | float):
+        raise StudyError(f"The price of an open gate (lambda) must be a number from 0, not {price!r}.")
+    gates.check_penalty(price)
+    if "table" not in method and method.get("by", RANDOM) not in (RANDOM, *CRITERIA):
+        raise StudyError(f"There is no way {method['by']!r} to choose heads: write one of {', '.join((RANDOM, *CRITERIA))}.")
+    chosen = settings["pruning"]
+    plan = settings["training"] | {
+        name: chosen[name] for name in ("steps", "learning_rate", "warmup", "cooldown", "evaluate_every")
+    }
+    plan |= {"clip": 0.0, "patience": 0, "average": 1}  # the last weights, whose gates have settled
+    return {
+        "start": dict(start), "kinds": list(kinds), "method": method, "training": plan, "dev": chosen["dev"], "seed": seed,
+    }  # fmt: skip
+
+
+def sweep(settings: Mapping[str, Any], name: str, start: Mapping[str, Any], kinds: Sequence[str], seed: int) -> dict[str, Any]:
+    """All runs from one model.
+
+    Parameters
+    ----------
+    name : str
+        The model's name, for figures and progress bars.
+    start, kinds
+        As in `run_spec`.
+    """
+    described = {"name": name, "kinds": list(kinds), "seed": seed, "settings": dict(settings), "start": dict(start)}
+    return described | {"runs": runs(described)}
+
+
+def sweeps(settings: Mapping[str, Any], names: Sequence[str], seed: int, checkpoint: str = "") -> list[dict[str, Any]]:
+    """The sweeps of a study: encoder heads alone, then all kinds.
+
+    Of each register the first models are swept, as many as the setting "pruning.languages" says; with all kinds as many as
+    "pruning.all_kinds" says, of each its sibling "pruning.all_kinds_on". Of the first also the siblings "pruning.siblings".
+    Only the first models, as many as "pruning.rivals" says, have runs that choose heads in other ways or start from random
+    weights.
+
+    Parameters
+    ----------
+    checkpoint : str
+        A pretrained model to sweep instead, on the text of the first name.
+    """
+    if checkpoint:
+        start, name = subjects.pretrained(settings, checkpoint, names[0], seed), Path(checkpoint).name
+        return [sweep(settings, name, start, kinds, seed) for kinds in (("encoder",), KINDS)]
+    by_register: dict[str, list[str]] = {}
+    for name in names:
+        by_register.setdefault(name.partition("-")[2], []).append(name)
+    chosen = [name for same in by_register.values() for name in same[: settings["pruning"]["languages"]]]
+    every = [subjects.all_kinds(settings, name) for name in chosen[: settings["pruning"]["all_kinds"]]]
+    chosen += [f"{chosen[0]}+{which}" for which in settings["pruning"]["siblings"]]
+    alone = {**settings, "pruning": settings["pruning"] | {"compared": [], "scratch": []}}
+    few = settings["pruning"]["rivals"] or len(chosen)
+    return [
+        sweep(settings if number < few else alone, name, subjects.spec(settings, name, seed), kinds, seed)
+        for kinds, names in ((("encoder",), chosen), (KINDS, every))
+        for number, name in enumerate(names)
+    ]
+
+
+def runs(sweep: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
+    """The specs of a sweep by name: "METHOD" or "METHOD PENALTY", with "#NUMBER" where there are several."""
+    settings, start, kinds = sweep["settings"], sweep["start"], tuple(sweep["kinds"])
+    chosen, encoder = settings["pruning"], kinds == ("encoder",)
+
+    def spec(name: str, more: int = 0, **method: Any) -> dict[str, Any]:
+        return run_spec(settings, start, kinds, {"name": name, **method}, sweep["seed"] + 1000 * more)
+
+    def gated(penalty: float, more: int = 0, **other: Any) -> dict[str, Any]:
+        usual = {"start": chosen["start"], "rate": chosen["gate_rate"], "temperature": chosen["temperature"]}
+        return spec("l0", more, penalty=penalty, **usual | other)
+
+    imitated = chosen["compared"] if encoder else chosen["scratch"] if "training" in start else []
+    penalties = dict.fromkeys([*(chosen["penalties"] if encoder else chosen["penalties_all"]), *imitated])
+    found = {"control": spec("none")} | ({"floor": spec("floor")} if encoder else {})
+    for more in range(chosen["seeds"]):
+        found |= {_named("L0", penalty, more): gated(penalty, more) for penalty in penalties}
+    for penalty in imitated:
+        like = gated(penalty)
+        if not encoder:
+            found[_named("scratch", penalty)] = spec("scratch", like=like)
+            continue
+        found[_named("L0's heads", penalty)] = spec("map", like=like)
+        found[_named("gradual", penalty)] = spec("gradual", like=like)
+        for by in chosen["criteria"]:
+            for draw in range(chosen["draws"] if by == RANDOM else 1):
+                cut = {"like": like, "by": by, "draw": draw, "few": settings["relevance"]}
+                found[_named(by, penalty, draw)] = spec("cut", **cut)
+    if encoder and chosen["variants"] and imitated:
+        middle = imitated[0]
+        found[_named("L0, half-open start,", middle)] = gated(middle, start=list(gates.HALF_OPEN))
+        found[_named("L0, temperature 0.5,", middle)] = gated(middle, temperature=0.5)
+    return found
+
+
+def _named(method: str, penalty: float, number: int = 0) -> str:
+    return f"{method} {penalty:g}" + (f" #{number + 1}" if number else "")
+
+
+def recipes(sweep: Mapping[str, Any], at_once: bool = True) -> Iterator[study.Recipe]:
+    """What is read of a sweep: what the model that it starts from puts out, every run with the same, and heads removed at once.
+
+    Parameters
+    ----------
+    at_once : bool
+        Whether heads are also removed at once by every criterion, which notebook 03 shows of its own sweeps.
+    """
+    beam = sweep["settings"]["pruning"]["beam"]
+    if "pretrained" not in sweep["start"]:
+        yield tasks.put_out(training.trained(sweep["start"], f"{sweep['name']}, seed {sweep['seed']}"), beam)
+    for name, spec in sweep["runs"].items():
+        made = run(spec, f"{title(sweep)}: {name}")
+        yield from (made, tasks.put_out(made, beam))
+    if at_once and list(sweep["kinds"]) == ["encoder"]:
+        yield scored(sweep["start"], sweep["settings"]["relevance"])
+        if sweep["settings"]["pruning"]["compared"]:
+            yield removed_at_once(sweep)
+
+
+def title(sweep: Mapping[str, Any]) -> str:
+    """A sweep in words."""
+    which = "encoder heads" if list(sweep["kinds"]) == ["encoder"] else "all kinds"
+    return f"{sweep['name']}, seed {sweep['seed']}, {which}"
+
+
+# --- making a run ----------------------------------------------------------------------------------------------------
+
+
+def run(spec: Mapping[str, Any], label: str = "pruning") -> study.Recipe:
+    """The recipe of a run.
+
+    Among its results are heads.json (`helpers.runs.training.kept`), losses.json (dev loss of the stored model; of gates that
+    with soft ones too), history.csv, and for gates trace.csv (log alpha of every head after every step).
+    """
+    return PRUNED.of(spec, label)
+
+
+def load(spec: Mapping[str, Any]):
+    """The model that a run left, in evaluation mode, its heads removed."""
+    return training.stored(run(spec))
+
+
+def retained(spec: Mapping[str, Any]) -> dict[tuple[str, int], list[int]]:
+    """Heads that a run kept, in the numbering of the model that it started from: (kind, layer) -> heads."""
+    return training.kept(run(spec))
+
+
+def subject_of(start: Mapping[str, Any]) -> subjects.Subject:
+    """The model that runs start from, with its text."""
+    return _subject(json.dumps(start, sort_keys=True))[0]
+
+
+def train_of(start: Mapping[str, Any]) -> tokens.Encoded:
+    """Its training text as ids."""
+    return _subject(json.dumps(start, sort_keys=True))[1]()
+
+
+@lru_cache(maxsize=1)
+def _subject(start: str) -> tuple[subjects.Subject, Callable[[], tokens.Encoded]]:
+    """The model that the runs of a sweep start from (spec as JSON) with its text, and what gives the training text as ids."""
+    subject = subjects.of(json.loads(start), "")
+    encoded = cache(lambda: tokens.encode(subject.pairs("train", bare=True), subject.source, subject.target, subject.longest))
+    return subject, encoded
+
+
+def _build(spec: Mapping[str, Any], place: study.Place) -> None:
+    method, plan, kinds = spec["method"], dict(spec["training"]), tuple(spec["kinds"])
+    subject, train = _subject(json.dumps(spec["start"], sort_keys=True))
+    text = train()
+    torch.manual_seed(spec["seed"])
+    model, objective = _start(spec, subject), None
+    trainee = model
+    if method["name"] == "l0":
+        first = tuple(method["start"]) if isinstance(method["start"], list) else method["start"]
+        rate = method["rate"] / plan["learning_rate"]
+        trainee = gates.Gated(model, kinds, first, rate, method["temperature"], steps=plan["steps"])
+        objective = lambda gated, batch: gates.objective(gated, batch, plan["label_smoothing"], method["penalty"])  # noqa: E731
+    elif method["name"] == "gradual":
+        left = len(heads.index(model, kinds)) - len(_removed(model, method["like"]))
+        trainee = gates.Gradual(model, kinds, left, round(plan["steps"] * 0.6))
+    _train_only(model, kinds if method["name"] != "scratch" else KINDS)
+
+    def epoch(number: int) -> Iterator[dict[str, torch.Tensor]]:
+        for rows in tokens.batches(text, subject.source.pad, plan["batch_tokens"], spec["seed"] * 1000 + number):
+            yield {n: t.to(model.device) for n, t in tokens.collate(text, rows, subject.source.pad).items()}
+
+    dev, losses, before = subject.batches(4 * plan["batch_tokens"], spec["dev"]), {}, []
+    if method["name"] == "scratch":  # first as the whole model was
+        work = place.work / "first"
+        work.mkdir(parents=True, exist_ok=True)
+        before.append(
+            training.fit(model, epoch, dev, spec["start"]["training"], work, spec["start"]["seed"], None, place.label)
+        )
+    history = training.fit(trainee, epoch, dev, plan, place.work, spec["seed"], objective, place.label)
+    history = pd.concat([*before, history], ignore_index=True)
+    if method["name"] == "l0":
+        trainee.trace().round(4).to_csv(place.results / "trace.csv")
+        trainee.binary = False
+        losses["soft_dev_loss"] = training.dev_loss(trainee, dev)
+    if trainee is not model:
+        heads.remove(model, trainee.closed())
+    history.to_csv(place.results / "history.csv", index=False)
+    training.keep(model.requires_grad_(True), place)
+    study.write_json(place.results / "losses.json", losses | {"dev_loss": training.dev_loss(model, dev)})
+
+
+def _start(spec: Mapping[str, Any], subject: subjects.Subject):
+    """The model that a run trains, without the heads that its method removes beforehand."""
+    method, start = spec["method"], spec["start"]
+    if method["name"] == "scratch":
+        model = models.build(start["model"], subject.source.size, subject.target.size, start["seed"]).to(models.device())
+        return heads.remove(model, _removed(model, method["like"]))
+    model = copy.deepcopy(subject.model)
+    if method["name"] == "map":
+        return heads.remove(model, _removed(model, method["like"]))
+    if method["name"] == "floor":
+        return heads.remove(model, heads.index(model, tuple(spec["kinds"])))
+    if method["name"] == "cut":
+        count = len(_removed(model, method["like"]))
+        if "table" in method:
+            worths = column(study.kind("head table").of(method["table"]), tuple(spec["kinds"]), method["by"])
+        else:
+            worths = worth(start, method["few"], method["by"], method["draw"], tuple(spec["kinds"]))
+        return heads.remove(model, least(worths, count))
+    return model
+
+
+def _removed(model, like: Mapping[str, Any]) -> list[tuple[str, int, int]]:
+    """The heads of a whole model that another run removed."""
+    kept = retained(like)
+    return [(kind, layer, head) for kind, layer, head in heads.index(model) if head not in kept[kind, layer]]
+
+
+def _train_only(model, kinds: tuple[str, ...]) -> None:
+    """With encoder heads alone in question train the encoder's layers and freeze the rest (section 6.2).
+
+    The embeddings stay frozen too (the paper trains the source's): the output layer is tied to their table.
+    """
+    if kinds == ("encoder",):
+        model.requires_grad_(False)
+        for name, parameter in model.get_encoder().named_parameters():
+            parameter.requires_grad_("embed" not in name)
+
+
+def _needs(spec: Mapping[str, Any]) -> Iterator[study.Recipe | study.Need]:
+    method = spec["method"]
+    scratch = method["name"] == "scratch"  # from random weights: only the shape of the start counts
+    yield study.Need(corpora.recipe(spec["start"]["corpus"]), weights=True)
+    yield from (need[0] if scratch and isinstance(need, study.Need) else need for need in subjects.needs(spec["start"]))
+    if "like" in method:
+        yield run(method["like"])
+    if "table" in method:
+        yield study.kind("head table").of(method["table"])
+    elif method["name"] == "cut" and method["by"] != RANDOM:
+        yield scored(spec["start"], method["few"])
+
+
+@contextmanager
+def _opened(spec: Mapping[str, Any], splits: tuple[str, ...], control: Mapping[str, Any] | None) -> Iterator[Any]:
+    yield load(spec)
+
+
+PRUNED = study.Kind("pruned", 1, _build, _needs, opened=_opened)
+
+
+# --- other ways to choose heads --------------------------------------------------------------------------------------
+
+
+def scored(start: Mapping[str, Any], few: int) -> study.Recipe:
+    """The recipe of `scores`."""
+    return SCORES.of({"start": dict(start), "few": few}, "scores of heads")
+
+
+def scores(start: Mapping[str, Any], few: int) -> pd.DataFrame:
+    """The head table of a model with a column for each of `CRITERIA`: what heads may be chosen by.
+
+    Measured on dev sentences: the `few` first for relevance, gradients and leave-one-out, all for confidence.
+    """
+    return pd.read_csv(scored(start, few).results / "heads.csv", index_col=list(ADDRESS))
+
+
+def _score(described: Mapping[str, Any], place: study.Place) -> None:
+    subject = subject_of(described["start"])
+    few = subject.batches(4096, described["few"])
+    columns = {
+        "confidence": measures.confidence(subject.model, subject.batches()),
+        "relevance": measures.relevance(subject.model, few),
+        "leave-one-out": leave_one_out(subject.model, few, repeats=1).loss,
+    }
+    for per in ("example", "token"):
+        columns[f"gradient, {per}"] = measures.importance(subject.model, few, per=per, norm=None)
+        columns[f"gradient, {per}, by layer"] = measures.importance(subject.model, few, per=per, norm="layer")
+    pd.DataFrame(columns)[list(CRITERIA)].to_csv(place.results / "heads.csv")
+
+
+SCORES = study.Kind("scores", 1, _score, lambda spec: subjects.needs(spec["start"]))
+
+
+def column(table: study.Recipe, kinds: Sequence[str], by: str) -> pd.Series:
+    """What heads are worth by a column of a head table (`helpers.methods.contest.runs`); unmeasured ones are worth least.
+
+    Raises
+    ------
+    StudyError
+        If the table has no such column.
+    """
+    found = pd.read_csv(table.results / "heads.csv", index_col=list(ADDRESS), keep_default_na=False, na_values=["nan"])
+    found = found[found.index.isin(kinds, level="kind")]
+    if by not in found:
+        raise StudyError(f"The head table has no column {by!r} to choose heads by: write one of {', '.join(found)}.")
+    return found[by].astype(float).fillna(-np.inf)
+
+
+def worth(start: Mapping[str, Any], few: int, by: str, draw: int, kinds: tuple[str, ...]) -> pd.Series:
+    """What heads are worth by a criterion: a column of `scores`, or random numbers of a seeded draw.
+
+    Raises
+    ------
+    StudyError
+        If there is no such criterion.
+    """
+    if by != RANDOM and by not in CRITERIA:
+        raise StudyError(f"There is no way {by!r} to choose heads: write one of {', '.join((RANDOM, *CRITERIA))}.")
+    if by == RANDOM:
+        return drawn(start, heads.index(subject_of(start).model, kinds), draw)
+    table = scores(start, few)
+    return table[table.index.isin(kinds, level="kind")][by]
+
+
+def drawn(start: Mapping[str, Any], index: pd.MultiIndex, draw: int) -> pd.Series:
+    """Random numbers on the heads of a model, the same for the same draw."""
+    return pd.Series(np.random.default_rng([start.get("seed", 0), draw]).random(len(index)), index)
+
+
+def least(worth: pd.Series, count: int) -> list[tuple[str, int, int]]:
+    """The `count` heads of least worth; of equal ones those that stand first."""
+    return list(worth.sort_values(kind="stable").index[:count])
+
+
+def removed_at_once(sweep: Mapping[str, Any]) -> study.Recipe:
+    """The recipe of `one_shot`."""
+    settings = sweep["settings"]
+    described = {
+        "start": sweep["start"], "kinds": list(sweep["kinds"]), "few": settings["relevance"], "dev": settings["pruning"]["dev"],
+        "draws": settings["pruning"]["draws"], "beam": settings["pruning"]["beam"],
+        "like": [run for run in sweep["runs"].values() if run["method"]["name"] == "l0"],
+    }  # fmt: skip
+    described |= {"first": settings["pruning"]["at_once"]} if settings["pruning"]["at_once"] else {}
+    return ONE_SHOT.of(described, f"{title(sweep)}: heads removed at once")
+
+
+def one_shot(sweep: Mapping[str, Any]) -> pd.DataFrame:
+    """What is left of a model when heads are removed by each criterion, without further training, at the head counts of L0.
+
+    Returns
+    -------
+    pandas.DataFrame
+        A row each (by, draw, heads): dev_loss, translations ({test set: list}) of the first sentences (setting
+        "pruning.at_once").
+    """
+    return pd.DataFrame(study.read_json(removed_at_once(sweep).results / "one_shot.json"))
+
+
+def counts(runs: Iterable[Mapping[str, Any]], kinds: Sequence[str]) -> list[int]:
+    """How many heads of some kinds runs kept, each number once."""
+    return sorted({sum(len(left) for (kind, _), left in retained(run).items() if kind in kinds) for run in runs})
+
+
+def _shoot(described: Mapping[str, Any], place: study.Place) -> None:
+    subject = subject_of(described["start"])
+    dev, kinds = list(subject.batches(first=described["dev"])), tuple(described["kinds"])
+    rows, known = [], {}  # several criteria may leave the same heads
+    ways = [(by, draw) for by in (*CRITERIA, RANDOM) for draw in range(described["draws"] if by == RANDOM else 1)]
+    for by, draw in study.progress(ways, "removing at once"):
+        worths = worth(described["start"], described["few"], by, draw, kinds)
+        for left in counts(described["like"], kinds):
+            gone = frozenset(least(worths, len(worths) - left))
+            if gone not in known:
+                model = heads.remove(copy.deepcopy(subject.model), gone)
+                known[gone] = _scored(subject, model, dev, described["beam"], described.get("first"))
+            rows.append({"by": by, "draw": draw, "heads": left, **known[gone]})
+    study.write_json(place.results / "one_shot.json", rows)
+
+
+def _shot_needs(spec: Mapping[str, Any]) -> Iterator[study.Recipe | study.Need]:
+    yield from subjects.needs(spec["start"])
+    yield scored(spec["start"], spec["few"])
+    yield from map(run, spec["like"])
+
+
+ONE_SHOT = study.Kind("removed at once", 1, _shoot, _shot_needs)
+
+
+def _scored(
+    subject: subjects.Subject, model, dev: Sequence[Mapping[str, Any]], beam: int, first: int | None = None
+) -> dict[str, Any]:
+    """Dev loss of a model, and its translations of all test sets, or of the `first` sentences of each."""
+    found: dict[str, Any] = {"dev_loss": training.dev_loss(model, dev), "translations": {}}
+    for split in subject.tests:
+        texts = [pair.source for pair in subject.pairs(split, bare=True)[:first]]
+        found["translations"][split] = training.translate(model, texts, subject.source, subject.target, beam)
+    return found

@@ -1,0 +1,573 @@
+"""Tables of Voita et al. 2019, section 6, from the runs of a sweep: quality, what is kept, what the kept heads do."""
+
+from __future__ import annotations
+
+import copy
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import torch
+from scipy.stats import hypergeom
+
+from helpers import heads, models, study
+from helpers.heads.sites import ADDRESS, KINDS
+from helpers.measures import measured
+from helpers.measures.analysis import Analysis
+from helpers.methods.l0 import runs
+from helpers.methods.l0.gates import HardConcrete, per_layer_mean
+from helpers.models import inputs
+from helpers.runs import subjects, tasks, training
+from helpers.scores import intervals, scoring
+
+LOSS = 0.25  # BLEU that the paper accepts to lose
+UNDECIDED = (0.05, 0.95)  # P(g = 0) of a gate that is neither open nor closed
+# Table 2 of the paper: heads kept (encoder, decoder, cross), BLEU pruned from the trained model, BLEU of the same from scratch
+PRINTED = {
+    "WMT": [((48, 48, 48), None, 29.6), ((14, 31, 30), 29.62, 29.47), ((12, 21, 25), 29.36, 28.95), ((8, 13, 15), 29.06, 28.56),
+            ((5, 9, 12), 28.90, 28.41)],
+    "OpenSubtitles": [((48, 48, 48), None, 32.4), ((27, 31, 46), 32.24, 32.23), ((13, 17, 31), 32.23, 31.98),
+                      ((6, 9, 13), 32.27, 31.84)],
+}  # fmt: skip
+NAMES = {
+    "none": "further training", "floor": "no encoder attention", "l0": "L0", "map": "L0's heads", "gradual": "gradual",
+    "scratch": "from scratch",
+}  # fmt: skip
+
+
+def quality(sweep: Mapping[str, Any], subject: subjects.Subject, repeats: int = 1000) -> pd.DataFrame:
+    """How well every run of a sweep translates, and with how many heads.
+
+    Parameters
+    ----------
+    subject : helpers.runs.subjects.Subject
+        The model that the sweep starts from, with its text.
+
+    Returns
+    -------
+    pandas.DataFrame
+        A row each (run, test set), first the model before further training ("start"): method; penalty; encoder, decoder,
+        cross (heads kept); heads (kept, of the kinds in question), total; bleu, low, high; change against the control that
+        trained as long with all heads, and from_start against "start", both with low and high (paired bootstrap); dev_loss;
+        soft_dev_loss (with the public code's soft gates); undecided (gates); steps and schedule (`schedule`); over (what
+        intervals are over).
+    """
+    everything = subject.kept
+    specs = {"start": None} | dict(sweep["runs"])
+    statistics = {
+        (name, split): _statistics(subject, run, split, sweep["settings"]["pruning"]["beam"])
+        for name, run in specs.items()
+        for split in subject.tests
+    }
+    rows = {}
+    for name, run in specs.items():
+        row = _counts(everything if run is None else runs.retained(run), sweep["kinds"])
+        row |= {"total": _counts(everything, sweep["kinds"])["heads"], "method": _method(name, run)}
+        row |= dict(zip(("steps", "schedule"), schedule(sweep["start"], run), strict=True))
+        row |= dict.fromkeys(("penalty", "dev_loss", "soft_dev_loss", "undecided"), np.nan)
+        if run:
+            row |= {"penalty": _penalty(run)} | study.read_json(runs.run(run).results / "losses.json")
+            if run["method"]["name"] == "l0":
+                row["undecided"] = int(closing(run).iloc[-1].between(*UNDECIDED).sum())
+        for split in subject.tests:
+            own = statistics[name, split]
+            parts = {"": None, "change": statistics["control", split], "from_start": statistics["start", split]}
+            scored = {}
+            for part, other in parts.items():
+                names = (part, f"{part}_low", f"{part}_high") if part else ("bleu", "low", "high")
+                scored |= zip(names, scoring.bleu_interval(own, other, repeats), strict=True)
+            rows[name, split] = row | scored | {"over": intervals.SENTENCES}
+    table = pd.DataFrame.from_dict(rows, orient="index")
+    table.index = pd.MultiIndex.from_tuples(table.index, names=["run", "test set"])
+    return table
+
+
+def schedule(start: Mapping[str, Any], run: Mapping[str, Any] | None = None) -> tuple[int, str]:
+    """How many steps a run was trained for in all, and in words at which highest learning rates, one phase after another.
+
+    Parameters
+    ----------
+    start : mapping
+        Spec of the model that runs start from; of a pretrained one the steps are not known and do not count.
+    run : mapping, optional
+        Without it those of the start.
+    """
+    plans = [start["training"]] if "training" in start else []
+    if run:
+        plans = [*plans, run["training"]]
+    said = [f"{plan['steps']:,} at {plan['learning_rate']:g}" for plan in plans]
+    if "training" not in start:
+        said.insert(0, "pretrained")
+    return sum(plan["steps"] for plan in plans), ", then ".join(said)
+
+
+WORTH = ("worth", "share", "floor gap", "worth from the start", "share from the start")
+
+
+def worth(
+    sweep: Mapping[str, Any], subject: subjects.Subject, none: subjects.Subject | None = None, repeats: int = 1000
+) -> pd.DataFrame:
+    """What encoder attention is worth in BLEU, and which share of that every run of a sweep keeps.
+
+    There are two floors: all encoder heads removed from the trained model, which is then trained on as every run is; and none
+    from the first step of all on. The gap between them is what such a short training cannot make up for, and no worth of heads.
+
+    Parameters
+    ----------
+    none : helpers.runs.subjects.Subject, optional
+        The model without encoder attention from the start.
+
+    Returns
+    -------
+    pandas.DataFrame
+        On (run, test set), each with low and high (paired bootstrap over sentences): worth (control minus floor); share ((run
+        minus floor) / worth); and where there is a model without from the start, floor gap (it minus floor), worth from the
+        start (control minus it) and share from the start ((run minus it) / that). Empty where a sweep has no floor.
+    """
+    rows, specs, beam = {}, {"start": None, **sweep["runs"]}, sweep["settings"]["pruning"]["beam"]
+    for split in subject.tests if "floor" in specs else ():
+        drawn = {name: scoring.bleu_draws(_statistics(subject, run, split, beam), repeats) for name, run in specs.items()}
+        control, floor = drawn["control"], drawn["floor"]
+        without = scoring.bleu_draws(_statistics(none, None, split, beam), repeats) if none else None
+        for name, own in drawn.items():
+            with np.errstate(invalid="ignore", divide="ignore"):
+                parts = [control - floor, (own - floor) / (control - floor)]
+                if without is not None:
+                    parts += [without - floor, control - without, (own - without) / (control - without)]
+            found = dict(zip(WORTH, map(scoring.of_draws, parts), strict=False))
+            named = {part: (part, f"{part}_low", f"{part}_high") for part in found}
+            rows[name, split] = {column: x for part in found for column, x in zip(named[part], found[part], strict=True)}
+    index = pd.MultiIndex.from_tuples(rows, names=["run", "test set"])
+    return pd.DataFrame(list(rows.values()), index)
+
+
+def without_attention(sweep: Mapping[str, Any], first: str) -> subjects.Subject | None:
+    """The model of a sweep without encoder attention from the start: there is one of the `first` model on controlled text."""
+    settings, own = sweep["settings"], sweep["name"] == first and list(sweep["kinds"]) == ["encoder"]
+    if not own or settings["corpus"] != "controlled" or "pretrained" in sweep["start"]:
+        return None
+    return subjects.load(settings, first + subjects.NONE, sweep["seed"])
+
+
+def _statistics(subject: subjects.Subject, run: Mapping[str, Any] | None, split: str, beam: int) -> np.ndarray:
+    hypotheses = tasks.outputs(runs.run(run), split, beam) if run else subject.translations(split, beam)
+    return scoring.bleu_statistics(hypotheses, [pair.target for pair in subject.pairs(split)])
+
+
+def _method(name: str, run: Mapping[str, Any] | None) -> str:
+    if run is None:
+        return "start"
+    known = run["method"]["name"]
+    if known == "cut":
+        return run["method"]["by"]
+    return name.rpartition(" ")[0].rstrip(",") if name.startswith("L0,") else NAMES[known]
+
+
+def _penalty(run: Mapping[str, Any]) -> float:
+    """The price of gates of a run, or of the run that it imitates."""
+    method = run["method"]
+    return method.get("penalty", method.get("like", {"method": {}})["method"].get("penalty", np.nan))
+
+
+def _counts(kept: Mapping[tuple[str, int], Sequence[int]], kinds: Sequence[str]) -> dict[str, int]:
+    counts = {kind: sum(len(left) for (k, _), left in kept.items() if k == kind) for kind in KINDS}
+    return counts | {"heads": sum(counts[kind] for kind in kinds)}
+
+
+def one_shot_quality(sweep: Mapping[str, Any], subject: subjects.Subject, repeats: int = 1000) -> pd.DataFrame:
+    """`helpers.methods.l0.runs.one_shot` with BLEU: a row each (by, draw, heads, test set), dev_loss, bleu, low, high."""
+    rows = []
+    for row in runs.one_shot(sweep).itertuples():
+        for split, hypotheses in row.translations.items():
+            references = [pair.target for pair in subject.pairs(split, bare=True)[: len(hypotheses)]]
+            statistics = scoring.bleu_statistics(hypotheses, references)
+            interval = scoring.bleu_interval(statistics, None, repeats)
+            rows.append((row.by, row.draw, row.heads, split, row.dev_loss, *interval))
+    return pd.DataFrame(rows, columns=["by", "draw", "heads", "test set", "dev_loss", "bleu", "low", "high"])
+
+
+def largest_pruning(table: pd.DataFrame, loss: float = LOSS) -> pd.DataFrame:
+    """The L0 run with the fewest heads that loses at most `loss` BLEU against the control, by test set.
+
+    Returns
+    -------
+    pandas.DataFrame
+        A row a test set: total, kept (fewest heads by the change itself), pruned, change, low, high; kept_surely (fewest heads
+        whose whole interval is above minus `loss`). All heads where no run qualifies.
+    """
+    rows = {}
+    for split, part in table[table.method == "L0"].groupby(level="test set"):
+        total = int(part.total.iloc[0])
+        within = part[part.change >= -loss].sort_values(["heads", "change"], ascending=[True, False])
+        surely = part[part.change_low >= -loss].heads
+        best = within.iloc[0] if len(within) else pd.Series({"heads": total, "change": 0.0})
+        rows[split] = {
+            "total": total, "kept": int(best.heads), "pruned": total - int(best.heads), "change": best.change,
+            "low": best.get("change_low", np.nan), "high": best.get("change_high", np.nan),
+            "kept_surely": int(surely.min()) if len(surely) else total,
+        }  # fmt: skip
+    return pd.DataFrame.from_dict(rows, orient="index").rename_axis("test set")
+
+
+def table_2(tables: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
+    """Our rows in the shape of the paper's Table 2, its own last: pruned from the trained model, same head map from scratch.
+
+    Parameters
+    ----------
+    tables : mapping of title -> `quality`
+
+    Returns
+    -------
+    pandas.DataFrame
+        On (text, heads as "encoder/decoder/cross"): pruned, trained further (control) and from scratch (BLEU), each with low,
+        high and schedule (steps and highest learning rates), and over. In the first row of a text, that of all heads, "from
+        scratch" is the one plain training that the paper starts from; the control has the further training of the pruned models
+        too, with all heads, and does not stand in the paper. A pruned model and its twin from scratch train as many steps, but
+        at other rates.
+    """
+    rows = []
+    for title, table in tables.items():
+        for split, part in table.groupby(level="test set", sort=False):
+            text, part = f"{title}, {split}", part.droplevel("test set")
+            whole = _renamed(part.loc["control"], CONTROL) | _renamed(part.loc["start"], SCRATCH)
+            rows.append({"text": text, "heads": _map(part.loc["control"]), **whole})
+            scratch = part[part.method == NAMES["scratch"]].set_index("penalty")
+            for name, row in part[part.method == "L0"].sort_values("heads", ascending=False).iterrows():
+                rows.append({"text": text, "heads": _map(row), **_renamed(row, "pruned")})
+                if row.penalty in scratch.index and "#" not in name:  # the map of the first seed
+                    rows[-1] |= _renamed(scratch.loc[row.penalty], SCRATCH)
+    for row in rows:
+        row["over"] = intervals.SENTENCES
+    for text, lines in PRINTED.items():
+        rows += [
+            {"text": f"printed, EN-RU {text}", "heads": "/".join(map(str, kept)), "pruned": pruned, SCRATCH: scratch}
+            for kept, pruned, scratch in lines
+        ]
+    order = [f"{name}{part}" for name in ("pruned", CONTROL, SCRATCH) for part in ("", ", low", ", high", ", schedule")]
+    return pd.DataFrame(rows).set_index(["text", "heads"]).reindex(columns=[*order, "over"])
+
+
+CONTROL, SCRATCH = "trained further (control)", "from scratch"
+
+
+def _renamed(row: pd.Series, name: str) -> dict[str, Any]:
+    return {name: row.bleu, f"{name}, low": row.low, f"{name}, high": row.high, f"{name}, schedule": row.schedule}
+
+
+def _map(row: pd.Series) -> str:
+    return "/".join(str(int(row[kind])) for kind in KINDS)
+
+
+def against_scratch(sweep: Mapping[str, Any], subject: subjects.Subject, repeats: int = 1000) -> pd.DataFrame:
+    """Pruned from the trained model minus the same head map from scratch, by run and test set: BLEU with a paired bootstrap."""
+    rows = {}
+    for name, run in sweep["runs"].items():
+        if run["method"]["name"] == "scratch":
+            for split in subject.tests:
+                beam, pair = sweep["settings"]["pruning"]["beam"], (run["method"]["like"], run)
+                both = [_statistics(subject, one, split, beam) for one in pair]
+                rows[name, split] = dict(zip(("change", "low", "high"), scoring.bleu_interval(*both, repeats), strict=True))
+    table = pd.DataFrame.from_dict(rows, orient="index", columns=["change", "low", "high"])
+    table.index = pd.MultiIndex.from_tuples(table.index, names=["run", "test set"])
+    return table
+
+
+def curve_points(tables: Mapping[str, pd.DataFrame], value: str = "bleu") -> pd.DataFrame:
+    """Points of the pruning curves (Fig. 7) from `quality` of several models, a title each.
+
+    Parameters
+    ----------
+    value : str
+        "bleu", with its own interval, or "change" (against the control, paired).
+
+    Returns
+    -------
+    pandas.DataFrame
+        model (title, with the test set where there are several), method, heads, total, bleu (the value), low, high.
+    """
+    parts, drawn = [], ("start", NAMES["none"], NAMES["l0"], NAMES["floor"])
+    for title, table in tables.items():
+        names = ("bleu", "low", "high") if value == "bleu" else (value, f"{value}_low", f"{value}_high")
+        for split, part in table.groupby(level="test set", sort=False):
+            shown = part.loc[part.method.isin(drawn), ["method", "heads", "total", *names]]
+            shown = shown.rename(columns=dict(zip(names, ("bleu", "low", "high"), strict=True)))
+            several = table.index.get_level_values("test set").nunique() > 1
+            parts.append(shown.assign(model=f"{title}, {split}" if several else title))
+    return pd.concat(parts, ignore_index=True)
+
+
+def equal_heads(table: pd.DataFrame, shot: pd.DataFrame, title: str) -> pd.DataFrame:
+    """L0 and other ways to choose heads at the same numbers of heads, as `figures.methods_at_equal_heads` takes them.
+
+    Parameters
+    ----------
+    table, shot : pandas.DataFrame
+        `quality` and `one_shot_quality` of a sweep.
+
+    Returns
+    -------
+    pandas.DataFrame
+        Panels "at once" by dev loss and by BLEU (no further training), then "trained on" by BLEU.
+    """
+    parts, loss = [], "dev loss (nats a token)"
+    once = shot.rename(columns={"by": "method"})
+    first = once[once["test set"] == once["test set"].iloc[0]].assign(value=lambda t: t.dev_loss, low=np.nan, high=np.nan)
+    parts.append(first.assign(panel=f"{title}: at once, dev", unit=loss))
+    for split, part in once.groupby("test set", sort=False):
+        parts.append(part.assign(value=part.bleu, panel=f"{title}: at once, {split}", unit="BLEU"))
+    trained = table[~table.method.isin(["start", NAMES["none"], NAMES["floor"], NAMES["scratch"]]) & table.penalty.notna()]
+    trained = trained[~trained.method.str.startswith("L0,")].reset_index()
+    for split, part in trained.groupby("test set", sort=False):
+        parts.append(part.assign(value=part.bleu, panel=f"{title}: trained on, {split}", unit="BLEU"))
+    columns = ["panel", "method", "heads", "value", "low", "high", "unit"]
+    return pd.concat([part[columns] for part in parts], ignore_index=True)
+
+
+def trained_on(table: pd.DataFrame, penalty: float) -> pd.DataFrame:
+    """Ways to choose heads at the head count of one price, all trained on alike: `quality` rows, best first."""
+    part = table[(table.penalty == penalty) & ~table.method.str.startswith("L0,")]
+    columns = ["heads", "dev_loss", "bleu", "low", "high", "change", "change_low", "change_high"]
+    return part.sort_values("bleu", ascending=False)[columns]
+
+
+def prices(sweep: Mapping[str, Any], subject: subjects.Subject) -> pd.DataFrame:
+    """The prices of a sweep, lambda for the sum over heads, and what the public code would call them."""
+    layers = sum(kind in sweep["kinds"] for kind, _ in subject.kept)
+    found = [run["method"]["penalty"] for run in l0_runs(sweep)]
+    coefficients = [per_layer_mean(penalty, layers) for penalty in found]
+    return pd.DataFrame({"lambda": found, "concrete_coef": coefficients, "gated layers": layers}).set_index("lambda")
+
+
+# --- gates over training ---------------------------------------------------------------------------------------------
+
+
+def gates(run: Mapping[str, Any]) -> tuple[HardConcrete, pd.DataFrame]:
+    """The gates of an L0 run after every step, from step 0; log alpha as a frame, rows steps, columns (kind, layer, head)."""
+    trace = pd.read_csv(runs.run(run).results / "trace.csv", index_col=0, header=[0, 1, 2])
+    trace.columns = pd.MultiIndex.from_tuples([(k, int(n), int(h)) for k, n, h in trace.columns], names=list(ADDRESS))
+    return HardConcrete(torch.tensor(trace.to_numpy()), run["method"]["temperature"]), trace
+
+
+def closing(run: Mapping[str, Any]) -> pd.DataFrame:
+    """P(g = 0) of every gate after every step of an L0 run, from step 0: rows are steps, columns (kind, layer, head)."""
+    distribution, trace = gates(run)
+    return pd.DataFrame(distribution.p_closed().numpy(), index=trace.index, columns=trace.columns)
+
+
+def closings(sweep: Mapping[str, Any]) -> tuple[dict[float, pd.DataFrame], dict[float, int]]:
+    """`closing` of the L0 runs of a sweep by price, and how many heads each keeps."""
+    found = {run["method"]["penalty"]: run for run in l0_runs(sweep)}
+    kept = {price: int(gates(run)[0].value()[-1].sum()) for price, run in found.items()}
+    return {price: closing(run) for price, run in found.items()}, kept
+
+
+def settled(table: pd.DataFrame) -> pd.DataFrame:
+    """How far the gates of L0 runs settled: price, heads, undecided gates, dev loss with binary and with soft gates."""
+    part = table[table.undecided.notna()]
+    part = part.xs(part.index.get_level_values("test set")[0], level="test set")
+    return part[["penalty", "heads", "total", "undecided", "dev_loss", "soft_dev_loss"]]
+
+
+def survival(sweep: Mapping[str, Any]) -> pd.Series:
+    """How long L0 keeps every head: at how many prices, plus less than 1 for how likely its gate is open in the end.
+
+    Returns
+    -------
+    pandas.Series
+        On (kind, layer, head), larger = stays longer.
+    """
+    found = [gates(run) for run in l0_runs(sweep)]
+    kept = sum(distribution.value()[-1] for distribution, _ in found)
+    likely = sum(distribution.p_open()[-1] for distribution, _ in found) / len(found)
+    return pd.Series((kept + 0.99 * likely).numpy(), found[0][1].columns)
+
+
+def learning_curves(sweep: Mapping[str, Any], penalty: float) -> dict[str, pd.DataFrame]:
+    """Dev loss and open heads by step of L0 and of gradual pruning to the same number of heads: step, dev_loss, heads."""
+    specs, found = sweep["runs"], {}
+    distribution, trace = gates(specs[f"L0 {penalty:g}"])
+    opened = pd.Series(distribution.value().sum(1).int(), trace.index)
+    history = pd.read_csv(runs.run(specs[f"L0 {penalty:g}"]).results / "history.csv")
+    found["L0"] = history.assign(heads=opened[history.step].to_numpy())
+    history, total = pd.read_csv(runs.run(specs[f"gradual {penalty:g}"]).results / "history.csv"), trace.shape[1]
+    left, over = int(found["L0"].heads.iloc[-1]), round(0.6 * history.step.iloc[-1])
+    history["heads"] = [total - round((total - left) * min(1.0, (step - 1) / over)) for step in history.step]
+    found["gradual, gradient importance"] = history
+    found["further training, all heads"] = pd.read_csv(runs.run(specs["control"]).results / "history.csv").assign(heads=total)
+    return {name: frame[["step", "dev_loss", "heads"]] for name, frame in found.items()}
+
+
+# --- what is kept, and what it does ----------------------------------------------------------------------------------
+
+
+def kept_by_kind(sweep: Mapping[str, Any], subject: subjects.Subject) -> pd.DataFrame:
+    """Heads that each L0 run kept (Fig. 9).
+
+    Returns
+    -------
+    pandas.DataFrame
+        A row a run: penalty, total_kept, total, and for every kind how many and of how many; gap: the least rise of the share
+        kept from encoder to decoder to decoder-encoder attention, above 0 where the paper's order holds; starts alike:
+        whether all kinds of attention begin their training alike (`helpers.models.build`).
+    """
+    every, rows = _counts(subject.kept, KINDS), []
+    alike = "pretrained" not in sweep["start"] and sweep["start"]["model"].get("start") is not None
+    for run in l0_runs(sweep):
+        kept = _counts(runs.retained(run), KINDS)
+        row = {"penalty": _penalty(run), "total_kept": kept["heads"], "total": every["heads"]}
+        row |= {kind: kept[kind] for kind in KINDS} | {f"{kind}_total": every[kind] for kind in KINDS}
+        shares = [kept[kind] / every[kind] if every[kind] else np.nan for kind in KINDS]
+        rows.append(row | {"gap": min(shares[1] - shares[0], shares[2] - shares[1]), "starts alike": alike})
+    return pd.DataFrame(rows)
+
+
+def kept_by_layer(sweep: Mapping[str, Any]) -> pd.Series:
+    """Heads that each L0 run kept in every layer (Fig. 10), on (total_kept, kind, layer)."""
+    rows = {}
+    for run in l0_runs(sweep):
+        kept = runs.retained(run)
+        total = sum(map(len, kept.values()))
+        rows |= {(total, kind, layer): len(left) for (kind, layer), left in kept.items()}
+    return pd.Series(rows, name="kept").rename_axis(["total_kept", "kind", "layer"])
+
+
+def retained_functions(sweep: Mapping[str, Any], subject: subjects.Subject) -> dict[int, pd.Series]:
+    """What the retained encoder heads do at each sparsity (Fig. 8), measured on the pruned models.
+
+    Returns
+    -------
+    dict of int -> Series
+        Heads kept, most first (the model before pruning leads) -> on (kind, layer, head) in the numbering of the model before
+        pruning, lists of (function, label).
+    """
+    found = {}
+    for made in (None, *map(runs.run, l0_runs(sweep))):
+        kept = subject.kept if made is None else training.kept(made)
+        if not any(kept[kind, layer] for kind, layer in kept if kind == "encoder"):
+            continue  # no encoder heads, no functions
+        if made is None:
+            roles = measured.FUNCTIONS.of(subject, repeats=1)["functions"]
+        else:
+            roles = measured.FUNCTIONS.read(made, parser=subject.parser, repeats=1)["functions"]
+        roles = roles.xs("encoder", drop_level=False)
+        old = [(kind, layer, kept[kind, layer][head]) for kind, layer, head in roles.index]
+        roles.index = pd.MultiIndex.from_tuples(old, names=ADDRESS)
+        found.setdefault(len(roles), roles)  # two prices that keep as many heads: the first
+    return dict(sorted(found.items(), reverse=True))
+
+
+def drift(functions: Mapping[int, pd.Series]) -> pd.DataFrame:
+    """How functions of retained heads differ from those that the same heads had before pruning, by heads kept.
+
+    Returns
+    -------
+    pandas.DataFrame
+        A row a sparsity: heads; functional (heads with a function), functional_before (the same heads, in the whole model);
+        same, gained, lost, other (heads whose set of functions is unchanged, only grew, only shrank, changed otherwise).
+    """
+    before = next(iter(functions.values()))
+    rows = {}
+    for count, roles in functions.items():
+        pairs = [({f for f, _ in before[address]}, {f for f, _ in now}) for address, now in roles.items()]
+        rows[count] = {
+            "functional": sum(bool(now) for _, now in pairs), "functional_before": sum(bool(was) for was, _ in pairs),
+            "same": sum(was == now for was, now in pairs), "gained": sum(was < now for was, now in pairs),
+            "lost": sum(now < was for was, now in pairs),
+            "other": sum(was != now and not was < now and not now < was for was, now in pairs),
+        }  # fmt: skip
+    return pd.DataFrame.from_dict(rows, orient="index").rename_axis("heads")
+
+
+def retained_more_than_chance(functions: Mapping[str, Mapping[int, pd.Series]]) -> pd.DataFrame:
+    """Do heads with a function stay more often than others? By the hypergeometric distribution, as if heads went at random.
+
+    Parameters
+    ----------
+    functions : mapping of title -> `retained_functions`
+
+    Returns
+    -------
+    pandas.DataFrame
+        A row each (model, heads kept, function before pruning, "any" for any): of (all heads), had (those with the function),
+        stay (of them), expected (at random), p (one-sided: as many or more), p_holm and family (all rows). All heads have
+        rows only where no price took any.
+    """
+    rows = []
+    for title, by_count in functions.items():
+        before = next(iter(by_count.values())).map(lambda cell: {name for name, _ in cell})
+        known = ["any", *sorted(set().union(*before))]
+        for count, roles in by_count.items():
+            for name in known if count < len(before) or len(by_count) == 1 else ():
+                has = before.map(lambda cell, name=name: bool(cell) if name == "any" else name in cell)
+                had, stay = int(has.sum()), int(has[roles.index].sum())
+                row = {"model": title, "heads": count, "function": name, "of": len(before), "had": had, "stay": stay}
+                expected = had * count / len(before)
+                rows.append(row | {"expected": expected, "p": hypergeom.sf(stay - 1, len(before), had, count)})
+    columns = ["model", "heads", "function", "of", "had", "stay", "expected", "p"]
+    table = pd.DataFrame(rows, columns=columns)
+    return table.assign(p_holm=intervals.holm(table.p), family=len(table))
+
+
+def l0_runs(sweep: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    """The L0 runs of a sweep with the usual start and temperature, of its first seed."""
+    usual = sweep["settings"]["pruning"]
+    wanted = {"start": usual["start"], "temperature": usual["temperature"]}
+    specs = [run for run in sweep["runs"].values() if run["method"]["name"] == "l0" and run["seed"] == sweep["seed"]]
+    return [run for run in specs if {name: run["method"][name] for name in wanted} == wanted]
+
+
+# --- removed for good ------------------------------------------------------------------------------------------------
+
+
+def removal(run: Mapping[str, Any], subject: subjects.Subject) -> pd.DataFrame:
+    """What it means to remove the heads that a run closed from the model that it started from: one row.
+
+    Returns
+    -------
+    pandas.DataFrame
+        By heads kept: parameters (without embeddings) and FLOPs of a forward pass over a dev batch, before and after; FLOPs
+        left as a share, and the speed-up that this allows at most; largest difference between the logits of the removed and
+        of the masked model, relative to the largest logit, and between removed, saved, loaded again and removed.
+    """
+    kept, model = runs.retained(run), copy.deepcopy(subject.model)
+    gone = [address for address in heads.index(model) if address[2] not in kept[address[:2]]]
+    batch = inputs(next(iter(subject.batches(first=64))))
+    with heads.gate(model, dict.fromkeys(gone, 0.0)):
+        masked = _logits(model, batch)
+    full = models.size(model, batch)
+    left = models.size(heads.remove(model, gone), batch)
+    with tempfile.TemporaryDirectory() as folder:
+        heads.save(model, Path(folder) / "model")
+        again = heads.load(Path(folder) / "model").to(models.device())
+    logits = _logits(model, batch)
+    row = {
+        "parameters": full[0], "parameters left": left[0], "FLOPs": full[1], "FLOPs left": left[1],
+        "FLOPs, share": left[1] / full[1], "speed-up at most": full[1] / left[1],
+        "removed minus masked": float((logits - masked).abs().max() / masked.abs().max()),
+        "reloaded minus removed": float((_logits(again, batch) - logits).abs().max()),
+    }  # fmt: skip
+    return pd.DataFrame([row], index=pd.Index([sum(map(len, kept.values()))], name="heads kept"))
+
+
+def _logits(model, batch: Mapping[str, Any]) -> torch.Tensor:
+    with torch.no_grad():
+        return model(**batch, use_cache=False).logits
+
+
+def _removed(studied) -> pd.DataFrame:
+    return removal(studied.run.spec, runs.subject_of(studied.run.spec["start"]))
+
+
+REMOVED = Analysis("removed for good", 1, _removed)  # `removal` of a pruned run
+
+
+def recipes(sweep: Mapping[str, Any]) -> Iterator[study.Recipe]:
+    """The analyses of a sweep's runs that notebook 03 reads: functions of encoder heads, or what removal means."""
+    if list(sweep["kinds"]) == ["encoder"]:
+        yield measured.FUNCTIONS.recipe(training.trained(sweep["start"], sweep["name"]), repeats=1)
+    for run in l0_runs(sweep):
+        made = runs.run(run, f"{runs.title(sweep)}: lambda {run['method']['penalty']:g}")
+        yield measured.FUNCTIONS.recipe(made, repeats=1) if list(sweep["kinds"]) == ["encoder"] else REMOVED.recipe(made)

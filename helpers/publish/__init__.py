@@ -1,0 +1,1 @@
+"""What readers get: claims and their verdicts, pages, the report, published runs."""

@@ -1,0 +1,257 @@
+"""Published runs: fill them from the store, or make some anew and compare.
+
+`python -m helpers.publish.archives publish` packs what the notebooks of a study read into `data/published`, with the weights
+of the translation models that it is about; `python -m helpers.publish.archives verify --runs 5` makes some published runs anew.
+"""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import json
+import math
+import os
+import random
+import sys
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from helpers import plan, study
+from helpers.runs import training
+from helpers.study import Need, Recipe, published, values
+
+LIMIT = 80  # MB of all published runs
+OF_MODELS = "02_head_functions"  # a notebook about the models whose weights are published
+TIMED = {"seconds", "rate", "ratio", "speed"}  # columns, and files, of times: they are never the same
+TOLERANCE = 0.05  # relative, of losses and scores of runs that were made on other hardware
+STEADY = 0.8  # rank correlation of other numbers that were
+
+
+# --- fill ------------------------------------------------------------------------------------------------------------
+
+
+def publish(notebooks: Mapping[str, Sequence[Need]], limit: float = LIMIT) -> str:
+    """Publish what notebooks read and the store has; what they no longer read is dropped.
+
+    Weights are published of the models that notebook 02 is about, and of those that something still to be made starts from.
+
+    Parameters
+    ----------
+    notebooks : mapping of name -> what it reads
+        Of several profiles the names have the profile before them.
+
+    Returns
+    -------
+    str
+        In words how much there is now.
+
+    Raises
+    ------
+    StudyError
+        If it would be more than `limit` MB: nothing is dropped or added then.
+    """
+    needs = [need for found in notebooks.values() for need in found]
+    asked = [need for name, found in notebooks.items() if name.endswith(OF_MODELS) for need in found]
+    asked += [need for recipe in plan.closure(needs) if not recipe.made() for need in recipe.needs if need.weights]
+    weighty = {need.recipe for need in asked if need.recipe.kind is training.MODEL}
+    before, entries, absent = published.index(), {}, 0
+    for recipe in study.progress(list(plan.closure(needs)), "publishing"):
+        if recipe.kind.text and not _generated(recipe):
+            continue
+        known, manifest = before.get(recipe.key), recipe.folder / "made.json"
+        wanted = recipe in weighty and (recipe.folder / "weights").exists()
+        if known and (not wanted or "weights" in known["parts"]):
+            parts = {name: part for name, part in known["parts"].items() if name != "weights" or recipe in weighty}
+            entries[recipe.key] = known | {"parts": parts}
+        elif manifest.exists():
+            entries[recipe.key] = published.pack(recipe.folder, wanted)
+        else:
+            absent += 1
+    size = sum(part["bytes"] for entry in entries.values() for part in entry["parts"].values()) / 1e6
+    if size > limit:
+        published.write_index(before)
+        raise study.StudyError(f"Published runs would take {size:.1f} MB of {limit:g}: publish fewer weights.")
+    published.write_index(entries)
+    return f"{len(entries)} published, {size:.1f} MB; {absent} not made yet"
+
+
+def _generated(text: Recipe) -> bool:
+    """Whether a text, or what is said of one, is of generated sentences: others are not ours to publish."""
+    corpus = text.spec["corpus"]
+    return (corpus if isinstance(corpus, str) else corpus["corpus"]) == "controlled"
+
+
+# --- make anew -------------------------------------------------------------------------------------------------------
+
+
+@contextmanager
+def _scratch(keys: Sequence[str]) -> Iterator[None]:
+    """A store of its own, in which runs of some keys are made although they are published."""
+    names = ("HEADS_RUNS", "HEADS_FRESH")
+    before = {name: os.environ.get(name) for name in names}
+    with tempfile.TemporaryDirectory() as folder:
+        os.environ.update(zip(names, (folder, ",".join(keys)), strict=True))
+        try:
+            yield
+        finally:
+            for name, value in before.items():
+                os.environ.pop(name) if value is None else os.environ.__setitem__(name, value)
+
+
+def verify(count: int, seed: int | None = None, keys: Sequence[str] = ()) -> pd.DataFrame:
+    """Make some published runs anew and compare their results with those that are published.
+
+    Parameters
+    ----------
+    count : int
+        How many, by a draw of `seed`; or those of `keys`.
+
+    Returns
+    -------
+    pandas.DataFrame
+        On key: run (its label), hardware ("the same" or the published one's), equal (whether all results are, to the last
+        digit), passed, note (what is different).
+
+    Raises
+    ------
+    StudyError
+        If nothing is published, or a key is not.
+    """
+    index = published.index()
+    if not index:
+        raise study.StudyError("Nothing is published: run make publish after make study.")
+    if unknown := [key for key in keys if key not in index]:
+        raise study.StudyError(f"There is no published run {unknown[0]!r}: take a key of {published.folder() / 'index.json'}.")
+    drawn = [key for key in sorted(index) if not study.kind(index[key]["kind"]).text]  # text lies in another store
+    chosen = list(keys) or random.Random(seed).sample(drawn, min(count, len(drawn)))
+    rows = []
+    for key in chosen:
+        with tempfile.TemporaryDirectory() as folder:
+            manifest = published.unpacked(key, Path(folder))
+            recipe = study.kind(manifest["kind"]).of(manifest["spec"], manifest["label"])
+            with _scratch([key]):
+                if recipe.key == key:
+                    rows.append(_compared(recipe, recipe.results, Path(folder) / "results", index[key]))
+                else:
+                    rows.append({"run": recipe.label, "key": key, "passed": True, "note": "of another version or device"})
+    return pd.DataFrame(rows).set_index("key")
+
+
+def _compared(recipe: Recipe, made: Path, stored: Path, entry: Mapping[str, Any]) -> dict[str, Any]:
+    found = differences(made, stored)
+    here = entry["hardware"] == study.hardware()
+    equal = not found
+    passed = equal or (not here and all(alike for _, alike in found.values()))
+    note = "; ".join(f"{name}: {said}" for name, (said, _) in found.items())
+    hardware = "the same" if here else entry["hardware"]
+    return {"run": recipe.label, "key": recipe.key, "hardware": hardware, "equal": equal, "passed": passed, "note": note}
+
+
+def differences(one: Path, other: Path) -> dict[str, tuple[str, bool]]:
+    """Files of two folders of results that are not the same: what is different, and whether it is within the tolerance.
+
+    Times are left out. The tolerance, for runs on other hardware: losses within `TOLERANCE`; other numbers, and texts by their
+    words, so that they correlate with `STEADY` at least.
+    """
+    found = {}
+    names = {file.name for folder in (one, other) for file in folder.iterdir()}
+    for name in sorted(name for name in names if name.partition(".")[0] not in TIMED):
+        if not ((one / name).exists() and (other / name).exists()):
+            found[name] = ("only on one side", False)
+            continue
+        mine, theirs = (_numbers(folder / name) for folder in (one, other))
+        if mine != theirs:
+            found[name] = _likeness(name, mine, theirs)
+    return found
+
+
+def _numbers(path: Path) -> list[Any]:
+    """What a file holds, as a list of numbers and texts in a fixed order."""
+    if path.suffix == ".csv":
+        table = pd.read_csv(path)
+        return table[[name for name in table if name not in TIMED]].to_csv(index=False).replace("\n", ",").split(",")
+    if path.suffix == ".npz":
+        with np.load(path) as arrays:
+            return [repr(float(number)) for name in sorted(arrays) for number in np.asarray(arrays[name], float).ravel()]
+    if path.name.endswith(".json.gz"):
+        return list(_leaves(values.read(path)))
+    return list(_leaves(json.loads(path.read_text(encoding="utf-8"))))
+
+
+def _leaves(tree: Any) -> Iterator[Any]:
+    """Numbers and texts of a tree of values, tables included, without times."""
+    if dataclasses.is_dataclass(tree):
+        tree = vars(tree)
+    if isinstance(tree, pd.DataFrame):
+        tree = {name: column.tolist() for name, column in tree.items()}
+    if isinstance(tree, dict):
+        for name, part in tree.items():
+            if name not in TIMED:
+                yield from _leaves(part)
+    elif isinstance(tree, list | tuple):
+        for part in tree:
+            yield from _leaves(part)
+    elif isinstance(tree, pd.Series | pd.Index | np.ndarray):
+        yield from _leaves(tree.tolist())
+    else:
+        yield tree
+
+
+def _likeness(name: str, mine: Sequence[Any], theirs: Sequence[Any]) -> tuple[str, bool]:
+    if len(mine) != len(theirs):
+        return f"{len(mine)} values instead of {len(theirs)}", False
+    pairs = [(_number(a), _number(b)) for a, b in zip(mine, theirs, strict=True)]
+    known = np.array([pair for pair in pairs if None not in pair and all(map(math.isfinite, pair))], float).reshape(-1, 2)
+    same = float(np.mean([a == b for a, b in zip(mine, theirs, strict=True)]))
+    if not len(known):
+        return f"{same:.0%} of the texts are the same", same >= STEADY / 2
+    worst = float(np.max(np.abs(known[:, 0] - known[:, 1]) / np.maximum(np.abs(known).max(1), 1e-6)))
+    if "loss" in name or name == "history.csv":
+        return f"largest difference {worst:.1%}", worst <= TOLERANCE
+    rank = float(pd.DataFrame(known).corr("spearman").iloc[0, 1])
+    return f"rank correlation {rank:.3f}, largest difference {worst:.1%}", rank >= STEADY or worst <= TOLERANCE
+
+
+def _number(value: Any) -> float | None:
+    try:
+        return float(value)
+    except (TypeError, ValueError):
+        return None
+
+
+# --- the command -----------------------------------------------------------------------------------------------------
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Publish the runs of a study, or make some published ones anew and compare."""
+    parser = argparse.ArgumentParser(prog="python -m helpers.publish.archives", description=main.__doc__)
+    parser.add_argument("what", choices=("publish", "verify"))
+    plan.options(parser)
+    parser.add_argument("--limit", type=float, default=LIMIT, help="MB of all published runs")
+    parser.add_argument("--runs", type=int, default=5, help="how many are made anew")
+    parser.add_argument("--keys", nargs="*", default=[], help="just these")
+    parser.add_argument("--draw", type=int, help="seed of the draw (default: another one each time)")
+    chosen = parser.parse_args(arguments)
+    with study.one_sentence():
+        if chosen.what == "publish":
+            every = {}
+            for profile in chosen.profile.split():
+                found = plan.asked(argparse.Namespace(**vars(chosen) | {"profile": profile}))
+                every |= {f"{profile} {name}": needs for name, needs in found.items()}
+            print(publish(every, chosen.limit))
+            return
+        plan.asked(chosen)  # computes where the profile says
+        table = verify(chosen.runs, chosen.draw, chosen.keys)
+        print(table.to_string())
+        if not table.passed.all():
+            raise study.StudyError(f"{(~table.passed).sum()} of {len(table)} runs came out otherwise: read the table above.")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

@@ -1,0 +1,455 @@
+"""The claims ledger: what the papers and this study say, and what the tables answer. No verdict is typed anywhere.
+
+`claims.toml` holds, for every claim, its sentence, the printed number, the rule that decides it and the table rows that answer
+it on each track; `judge` reads the rows and computes the verdict. The order of what decides is fixed:
+
+1. *not testable* where a control is missing that the rule needs (`missing`), the table is not there, what the claim is about
+   is worth too little in this model on this text (`worth`: hollow), or there are fewer trainings than the rule needs;
+2. each row is held against its threshold: with an interval, by a two-sided test at 5 % with Holm's correction over all such
+   rows of a paper on a track; without one, by its value;
+3. *seen* if at least `share` of the rows (default: all) are on the claim's side, *no* if none is and at least one is on the
+   other side, *partly* in between, and *not testable* where no row can tell.
+
+`python -m helpers.publish.claims [RUN]` prints the verdicts of the committed tables, or of a run.
+"""
+
+from __future__ import annotations
+
+import argparse
+import math
+import tomllib
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+from typing import Any, Literal
+
+import pandas as pd
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from helpers import study
+from helpers.scores.intervals import holm, p_value
+from helpers.study import StudyError, layout
+
+LEDGER = study.ROOT / "claims.toml"
+TRACKS = ("controlled", "natural")
+VERDICTS = ("seen", "partly", "no", "not testable")
+LEVEL = 0.05  # of the tests, after Holm's correction
+Verdict = Literal["seen", "partly", "no", "not testable"]
+
+
+class _Strict(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class Rows(_Strict):
+    """Rows of a table: `table` is CHAPTER/NAME; `where` gives columns their values, or lists of them; `but` leaves rows out."""
+
+    table: str
+    where: dict[str, Any] = {}
+    but: dict[str, Any] = {}
+    value: str = "value"
+
+
+class Worth(Rows):
+    """The hollowness check: what all of that attention is worth here, and how much it must at least be.
+
+    The least value of the rows; minus that of other rows of the same table (`less`) where the worth is a difference.
+    """
+
+    less: dict[str, Any] = {}
+    scale: float = 1.0
+    least: float
+    unit: str
+
+
+class Evidence(Rows):
+    """What answers a claim on one track.
+
+    `threshold` is a number in shown units, a column of the same row `times` something, or the largest value among other rows
+    (`baseline`) which are alike in the columns `by`; it counts as exact. `scale` turns the table's units into shown ones.
+    """
+
+    low: str | None = None
+    high: str | None = None
+    over: str = ""  # what the interval is over, or the column that says it
+    label: list[str] = []  # columns that name a row
+    side: Literal["above", "below"] = "above"
+    threshold: float | str = 0.0
+    baseline: Rows | None = None
+    by: list[str] = []
+    times: float = 1.0
+    tells: bool = True  # whether a row on the other side speaks against the claim; a large p does not
+    share: float = 1.0  # of rows that have to be on the claim's side for "seen"
+    trainings: int | str = 1  # behind the rows: a number, or the column that says it; "rows": each row is a training
+    needs: int = 1  # trainings without which there is no verdict
+    headline: dict[str, Any] = {}  # the row whose number is shown; without it "k of n" where there are several rows
+    scale: float = 1.0
+    format: str = ".1f"
+    unit: str = ""
+    worth: Worth | None = None
+
+
+class Missing(_Strict):
+    """A track on which the rule cannot be held against anything yet, and what is missing."""
+
+    missing: str
+    brief: str = "no control"
+    shows: Evidence | None = None  # the number that there is
+
+
+class Claim(_Strict):
+    """A claim, what was printed, the rule that decides it, and the evidence on each track."""
+
+    id: str
+    paper: str
+    section: str
+    chapter: str
+    claim: str
+    printed: str
+    rule: str
+    limits: str = ""  # where it does not hold, or what the verdict does not say
+    board: bool = True  # on the scoreboard
+    controlled: Evidence | Missing | list[Evidence | Missing]  # of several the first whose table is there
+    natural: Evidence | Missing | list[Evidence | Missing]
+
+
+class _Ledger(_Strict):
+    claim: list[Claim] = Field(min_length=1)
+
+
+@dataclass(frozen=True)
+class Row:
+    """One row of evidence: value, low and high in shown units, low and high nan where there is no interval."""
+
+    label: str
+    value: float
+    low: float
+    high: float
+    threshold: float
+    p: float  # nan without interval
+    holm: float
+    side: Literal["for", "against", "open"]
+
+
+@dataclass(frozen=True)
+class Judged:
+    """A claim's verdict on a track, and why: in a sentence, and in a word or two where it is not testable."""
+
+    claim: Claim
+    track: str
+    verdict: Verdict
+    why: str
+    brief: str
+    number: str  # one number, with its interval if it has one
+    over: str = ""
+    hollow: bool = False
+    worth: str = ""  # of all attention that the claim is about, where the ledger asks for it
+    rows: list[Row] = field(default_factory=list)
+
+
+Tables = Callable[[str], pd.DataFrame | None]
+
+
+@cache
+def ledger(path: Path = LEDGER) -> tuple[Claim, ...]:
+    """The claims, in their order.
+
+    Raises
+    ------
+    StudyError
+        If the file is missing, is no TOML, or a claim in it has an unknown or missing field or the name of another one.
+    """
+    try:
+        found = _Ledger.model_validate(tomllib.loads(path.read_text(encoding="utf-8"))).claim
+    except OSError:
+        raise StudyError(f"There is no ledger at {path}: it comes with the project.") from None
+    except tomllib.TOMLDecodeError as error:
+        raise StudyError(f"The ledger {path.name} is no TOML: {error}.") from None
+    except ValidationError as error:
+        first = error.errors()[0]
+        place = ".".join(str(part) for part in first["loc"])
+        raise StudyError(f"In the ledger {path.name} {place} is wrong: {first['msg'].lower()}.") from None
+    names = [claim.id for claim in found]
+    if twice := sorted({name for name in names if names.count(name) > 1}):
+        raise StudyError(f"Two claims in {path.name} are called {twice[0]!r}: give each its own id.")
+    return tuple(found)
+
+
+def tables_in(folder: Path) -> Tables:
+    """What reads the table CHAPTER/NAME of a run, or of `figures/TRACK`; None where there is no such table."""
+
+    @cache
+    def read(name: str) -> pd.DataFrame | None:
+        chapter, _, own = name.partition("/")
+        path = layout.Chapter(folder / chapter).table(layout.tidy(own))
+        return pd.read_csv(path) if path.exists() else None
+
+    return read
+
+
+def published(track: str) -> Tables:
+    """The committed tables of a track."""
+    return tables_in(study.ROOT / "figures" / track)
+
+
+def asked(frame: pd.DataFrame, columns: Iterable[str], name: str) -> None:
+    """Refuse a table that lacks a column that is asked for.
+
+    Raises
+    ------
+    StudyError
+        If it lacks one: with the columns that it has.
+    """
+    for column in columns:
+        if column not in frame:
+            raise StudyError(f"The table {name!r} has no column {column!r}: it has {', '.join(map(repr, frame.columns))}.")
+
+
+def chosen(frame: pd.DataFrame, where: Mapping[str, Any], name: str) -> pd.DataFrame:
+    """Rows in which every column of `where` has its value, or one of a list of values.
+
+    Raises
+    ------
+    StudyError
+        As `asked`.
+    """
+    asked(frame, where, name)
+    for column, value in where.items():
+        frame = frame[frame[column].isin(value if isinstance(value, list) else [value])]
+    return frame
+
+
+def _rows(rows: Rows, tables: Tables) -> pd.DataFrame | None:
+    """The rows that are asked for and have a value; None if there is no such table or row."""
+    frame = tables(rows.table)
+    if frame is None:
+        return None
+    found = chosen(frame, rows.where, rows.table)
+    if rows.but:
+        found = found.drop(chosen(found, rows.but, rows.table).index)
+    asked(found, [rows.value], rows.table)
+    found = found[found[rows.value].notna()]
+    return found if len(found) else None
+
+
+def _thresholds(evidence: Evidence, found: pd.DataFrame, tables: Tables) -> pd.Series | None:
+    """The threshold of every row in the table's own units, without margin."""
+    if evidence.baseline is None:
+        told = evidence.threshold
+        return found[told] * evidence.times if isinstance(told, str) else pd.Series(told / evidence.scale, index=found.index)
+    other = _rows(evidence.baseline, tables)
+    if other is None:
+        return None
+    if not evidence.by:
+        return pd.Series(other[evidence.baseline.value].max(), index=found.index)
+    best = other.groupby(evidence.by)[evidence.baseline.value].max()
+    keys = found[evidence.by].itertuples(index=False, name=None)
+    return pd.Series([best.get(key if len(key) > 1 else key[0]) for key in keys], index=found.index, dtype=float)
+
+
+def _trainings(evidence: Evidence, found: pd.DataFrame) -> int:
+    told = evidence.trainings
+    if isinstance(told, int):
+        return told
+    return len(found) if told == "rows" else int(found[told].min())
+
+
+def evidence_rows(evidence: Evidence, tables: Tables) -> list[Row] | None:
+    """The rows that answer a claim, not yet corrected; None if the table, its rows or those of its baseline are not there."""
+    found = _rows(evidence, tables)
+    if found is not None:
+        named = (evidence.low, evidence.high, evidence.threshold, evidence.trainings)
+        columns = [name for name in named if isinstance(name, str) and name != "rows"]
+        asked(found, [*columns, *evidence.label, *evidence.by], evidence.table)
+    limits = None if found is None else _thresholds(evidence, found, tables)
+    if found is None or limits is None or limits.isna().any():
+        return None
+    made = []
+    trainings = _trainings(evidence, found) if evidence.trainings != "rows" else 1
+    for (_, row), limit in zip(found.iterrows(), limits, strict=True):
+        value = row[evidence.value] * evidence.scale
+        low, high = (row[c] * evidence.scale if c and pd.notna(row[c]) else float("nan") for c in (evidence.low, evidence.high))
+        bar = limit * evidence.scale
+        p = float(p_value(value, low, high, bar, trainings if trainings > 1 else None))
+        label = ", ".join(str(row[column]) for column in evidence.label)
+        made.append(Row(label, value, low, high, bar, p, float("nan"), "open"))
+    return made
+
+
+def _decided(row: Row, corrected: float, evidence: Evidence) -> Row:
+    """A row with its corrected p and the side on which it is."""
+    favours = row.value >= row.threshold if evidence.side == "above" else row.value <= row.threshold
+    sure = (math.isnan(corrected) or corrected < LEVEL) and (favours or evidence.tells)
+    told = ("for" if favours else "against") if sure else "open"
+    return Row(row.label, row.value, row.low, row.high, row.threshold, row.p, corrected, told)
+
+
+def number(evidence: Evidence, rows: Sequence[Row], labels: Sequence[str] = ()) -> str:
+    """What a cell of the scoreboard shows: one value with its interval, or how many rows are on the claim's side."""
+    if len(rows) > 1 and not labels:
+        return f"{sum(row.side == 'for' for row in rows)} of {len(rows)}"
+    row = next((row for row in rows if row.label in labels), rows[0])
+    shown = f"{row.value:{evidence.format}}"
+    if not math.isnan(row.low):
+        shown += f" [{row.low:{evidence.format}}, {row.high:{evidence.format}}]"
+    return f"{shown} {evidence.unit}".strip()
+
+
+def _headline(evidence: Evidence, tables: Tables) -> list[str]:
+    """The label of the row whose number is shown, if the ledger names one."""
+    if not evidence.headline:
+        return []
+    found = _rows(evidence, tables)
+    picked = chosen(found, evidence.headline, evidence.table)
+    return [", ".join(str(row[column]) for column in evidence.label) for _, row in picked.iterrows()]
+
+
+def _verdict(evidence: Evidence, rows: Sequence[Row]) -> tuple[Verdict, str]:
+    """The verdict of decided rows, and what it rests on."""
+    count = {side: sum(row.side == side for row in rows) for side in ("for", "against", "open")}
+    said = f"{count['for']} of {len(rows)} on the claim's side, {count['against']} against it, {count['open']} cannot tell"
+    if count["for"] >= evidence.share * len(rows):
+        return "seen", said
+    if count["for"]:
+        return "partly", said
+    return ("no", said) if count["against"] else ("not testable", f"cannot tell: {said}")
+
+
+def _worth(evidence: Evidence, tables: Tables) -> float | None:
+    """What all of the attention is worth, the least of the rows; None if nothing says it, or the ledger does not ask."""
+    worth = evidence.worth
+    found = _rows(worth, tables) if worth else None
+    other = _rows(Rows(table=worth.table, where=worth.less, value=worth.value), tables) if worth and worth.less else None
+    if found is None or (worth.less and other is None):
+        return None
+    least = [(rows[worth.value] * worth.scale).min() for rows in (found, other) if rows is not None]
+    return float(least[0] - sum(least[1:]))
+
+
+def judge(track: str, tables: Tables | None = None, claims: Iterable[Claim] | None = None) -> list[Judged]:
+    """The verdict of every claim on a track.
+
+    Parameters
+    ----------
+    track : str
+        "controlled" or "natural".
+    tables : callable, optional
+        Name of a table (CHAPTER/NAME) -> its frame, or None; the committed ones by default.
+    claims : iterable of Claim, optional
+        The whole ledger by default. Holm's correction is over what is given, paper by paper.
+
+    Raises
+    ------
+    StudyError
+        For an unknown track, or a table without a column that the ledger asks for.
+    """
+    if track not in TRACKS:
+        raise StudyError(f"There is no track {track!r}: choose from {', '.join(TRACKS)}.")
+    tables, claims = tables or published(track), list(ledger() if claims is None else claims)
+    told = [_first(getattr(claim, track), tables) for claim in claims]
+    found = [evidence_rows(one, tables) if isinstance(one, Evidence) else None for one in told]
+    corrected: dict[tuple[int, int], float] = {}
+    for paper in dict.fromkeys(claim.paper for claim in claims):
+        places = [
+            (i, j)
+            for i, claim in enumerate(claims)
+            if claim.paper == paper
+            for j, row in enumerate(found[i] or ())
+            if not math.isnan(row.p)
+        ]
+        corrected |= dict(zip(places, holm([found[i][j].p for i, j in places]).tolist(), strict=True))
+    judged = []
+    for i, (claim, one) in enumerate(zip(claims, told, strict=True)):
+        rows = [_decided(row, corrected.get((i, j), float("nan")), one) for j, row in enumerate(found[i] or ())]
+        judged.append(_judged(claim, track, one, rows, tables))
+    return judged
+
+
+def _first(told: Evidence | Missing | list[Evidence | Missing], tables: Tables) -> Evidence | Missing:
+    """Of several the evidence whose rows are there; the last if there are none."""
+    if not isinstance(told, list):
+        return told
+    return next((one for one in told if isinstance(one, Missing) or _rows(one, tables) is not None), told[-1])
+
+
+def _judged(claim: Claim, track: str, told: Evidence | Missing, rows: list[Row], tables: Tables) -> Judged:
+    """One claim's verdict from its decided rows."""
+    if isinstance(told, Missing):
+        shown = evidence_rows(told.shows, tables) if told.shows else None
+        said = number(told.shows, shown, _headline(told.shows, tables) or [shown[0].label]) if shown else ""
+        return Judged(claim, track, "not testable", f"not yet: {told.missing}", told.brief, said)
+    if not rows:
+        return Judged(claim, track, "not testable", "not yet: not measured in this run", "not measured", "")
+    worth, unit = _worth(told, tables), told.worth.unit if told.worth else ""
+    said = "" if worth is None else f"{worth:.1f} {unit}"
+    trainings = _trainings(told, _rows(told, tables))
+    verdict, brief, hollow = "not testable", "", False
+    if told.worth and worth is None:
+        why, brief = "not yet: nothing says what all of that attention is worth", "no control"
+    elif told.worth and worth < told.worth.least:
+        why = f"hollow: all of that attention is worth {said} here, at least {told.worth.least:g} are needed"
+        brief, hollow = "hollow", True
+    elif trainings < told.needs:
+        brief = "one training" if trainings == 1 else f"{trainings} trainings"
+        why = f"not yet: {brief}, the rule needs {told.needs}"
+    else:
+        verdict, why = _verdict(told, rows)
+        brief = "cannot tell" if verdict == "not testable" else ""
+    return Judged(claim, track, verdict, why, brief, number(told, rows, _headline(told, tables)), told.over, hollow, said, rows)
+
+
+# --- for readers -----------------------------------------------------------------------------------------------------
+
+
+def box(judged: Sequence[Judged]) -> str:
+    """Verdicts of one notebook's claims as Markdown: claim, printed, number, verdict, why."""
+    if not judged:
+        return "*No claim is answered in this notebook.*"
+    head = "| claim | printed | here | verdict |\n|---|---|---|---|\n"
+    lines = []
+    for one in judged:
+        over = f" ({one.over})" if one.over and one.number else ""
+        limits = f" *{one.claim.limits}*" if one.claim.limits else ""
+        lines.append(
+            f"| {one.claim.claim} ({one.claim.section}){limits} | {one.claim.printed} | {one.number or '–'}{over} "
+            f"| **{one.verdict}**: {one.why} |"
+        )
+    return head + "\n".join(lines)
+
+
+class Box:
+    """The verdict box on top of a notebook: shown empty where it is made, filled from the run's own tables at the end."""
+
+    def __init__(self, run: study.Run) -> None:
+        from IPython.display import Markdown, display
+
+        self._run = run
+        self._handle = display(Markdown("*The verdicts stand here when the notebook has run to its end.*"), display_id=True)
+
+    def fill(self) -> None:
+        """Compute the verdicts of this run's tables and show them on top."""
+        from IPython.display import Markdown
+
+        tables = tables_in(self._run.folder)
+        told = [one for one in judge(self._run.corpus, tables) if one.claim.chapter == self._run.name]
+        profile = self._run.parameters["profile"]
+        said = (
+            f"**Verdicts of this run** (profile {profile}, {self._run.corpus} text; computed from its tables by `claims.toml`)"
+        )
+        self._handle.update(Markdown(f"{said}\n\n{box(told)}"))
+
+
+def main(arguments: list[str] | None = None) -> None:
+    parser = argparse.ArgumentParser(prog="python -m helpers.publish.claims", description=__doc__.splitlines()[0])
+    parser.add_argument("run", nargs="?", type=Path, help="folder of a run (default: the committed tables of both tracks)")
+    chosen = parser.parse_args(arguments)
+    with study.one_sentence():
+        tracks = TRACKS if chosen.run is None else [chosen.run.name.rpartition("-")[2]]
+        for track in tracks:
+            for one in judge(track, tables_in(chosen.run) if chosen.run else None):
+                print(f"{track:<11} {one.verdict:<12} {one.claim.id:<28} {one.number:<26} {one.why}")
+
+
+if __name__ == "__main__":
+    main()

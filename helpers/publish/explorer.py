@@ -1,0 +1,363 @@
+"""The data of the head explorer: head table, functions, gates and attention of one model, small enough to lie beside a page."""
+
+from __future__ import annotations
+
+import ast
+import json
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import torch
+
+from helpers import corpora, study
+from helpers.heads import Site, record
+from helpers.heads.sites import ADDRESS
+from helpers.measures import functions
+from helpers.measures.matching import between_words
+from helpers.methods import l0
+from helpers.models import inputs
+from helpers.runs import subjects, training
+from helpers.study import StudyError, layout
+
+WORDS = (7, 12)  # of an example sentence: enough to see something, few enough to read
+STEPS = 60  # of a gate's curve, at most
+MEASURES = {  # a column of a head table: its name on the page, what it is
+    "relevance": ("relevance, LRP αβ", "share of the layer's relevance, divided at each target token (sums to 1 in a layer)"),
+    "alpha_beta": ("relevance, LRP αβ", "share of the layer's relevance, divided at each target token (sums to 1 in a layer)"),
+    "attnlrp": ("relevance, AttnLRP", "share of the layer's signed relevance, divided after summing"),
+    "attnlrp ratio": ("relevance, AttnLRP", "share of the layer's signed relevance, divided after summing"),
+    "attnlrp step": ("relevance, AttnLRP, each token", "as the paper divides, at each target token: ill-conditioned"),
+    "cp": ("relevance, conservative", "share of the layer's signed relevance (Ali et al. 2022), divided after summing"),
+    "cp ratio": ("relevance, conservative", "share of the layer's signed relevance (Ali et al. 2022), divided after summing"),
+    "cp step": ("relevance, conservative, each token", "as the paper divides, at each target token: ill-conditioned"),
+    "confidence": ("confidence", "mean of a head's largest attention weight"),
+    "gradient, example": ("gradient, each example", "mean of |loss gradient at the head's gate| over examples (nats)"),
+    "gradient, token": ("gradient, each token", "mean of |loss gradient at the head's gate| over tokens (nats)"),
+    "gradient, example, by layer": ("gradient, each example, by layer", "the same, divided by the layer's norm"),
+    "gradient, token, by layer": ("gradient, each token, by layer", "the same, divided by the layer's norm"),
+    "leave-one-out": ("loss without the head", "how much the loss rises when this head alone is left out (nats a token)"),
+    "BLEU": ("BLEU without the head", "change of BLEU when this head alone is left out"),
+    "kept by L0": ("how long L0 keeps it", "number of prices at which the gate stays open, plus how likely it is open"),
+    "votes": ("votes", "share of votes to stay (section 3 of Ni et al. 2023)"),
+    "positional": ("positional", "share of tokens whose largest weight lies at the head's best offset"),
+    "syntactic": ("syntactic", "accuracy of the best relation above its offset baseline"),
+    "rare": ("rare tokens", "share of tokens that look at one of the sentence's two rarest tokens"),
+    "alignment": ("alignment", "share of target tokens that look at the aligned source token"),
+}  # fmt: skip
+_LABELS = {label: relation for (relation, _), label in functions.LABELS.items()}
+_BOUNDS = ("_low", "_high")
+
+
+# --- what a run knows of its models ------------------------------------------------------------------------------------
+
+
+def tables(run: Path) -> dict[str, pd.DataFrame]:
+    """Head tables of a run, by model and, where it is not the first, seed: "ru-news", "ru-news seed 2".
+
+    Parameters
+    ----------
+    run : pathlib.Path
+        Folder of a run. ``head_table_MODEL.csv`` of its chapters is read as it is; without one, ``heads_MODEL.csv`` is joined
+        with what the run's other tables say of that model: the loss and BLEU without each head, gradient importances, survival
+        under L0, and functions from the verdicts.
+
+    Returns
+    -------
+    dict of str -> DataFrame
+        On (kind, layer, head): numeric columns, and "functions" where known. `attrs["facts"]` is the table's sidecar with
+        the run's settings.
+    """
+    found = {}
+    listed = [path for path in layout.tables(run, "heads_*") if set(ADDRESS) <= set(pd.read_csv(path, nrows=0))]
+    for path in [*layout.tables(run, "head_table_*"), *listed]:  # "heads_matched" is no head table
+        facts = _facts(run, path)
+        name = _name(re.sub("^(head_table|heads)_", "", path.stem), facts.get("model", ""))
+        if name in found:
+            continue
+        table = _read(path)
+        if path.stem.startswith("heads_"):
+            title = subjects.title(name)
+            for other, renamed in (
+                ("leave_one_out", {"loss": "leave-one-out", "low": "leave-one-out_low", "high": "leave-one-out_high"}),
+                ("worth_of_heads", {}),
+                ("leave_one_out_bleu", {"change": "BLEU", "low": "BLEU_low", "high": "BLEU_high"}),
+            ):
+                more = _of_model(_first(run, other), title).rename(columns=renamed)
+                table = table.join(more[[column for column in more if column not in table]])
+            table = table.join(_verdicts(run, name))
+        table.attrs["facts"] = facts
+        found[name] = table
+    return found
+
+
+def _name(stored: str, model: str) -> str:
+    """What a table is of: the model's own name where its sidecar says it, and what follows it in the file's name."""
+    tidied = layout.tidy(model) if model else ""
+    if not tidied or not stored.startswith(tidied):
+        return stored
+    return f"{model} {stored.removeprefix(tidied).strip('-').replace('-', ' ')}".strip()
+
+
+def _first(run: Path, name: str) -> Path | None:
+    """The first table of this name in a run, if there is one."""
+    return next(iter(layout.tables(run, layout.tidy(name))), None)
+
+
+def _facts(run: Path, path: Path) -> dict[str, Any]:
+    """A table's sidecar, with the settings that it may share with others of its notebook."""
+    facts = layout.table_sidecar(path)
+    if not facts.exists():
+        return {}
+    own = json.loads(facts.read_text(encoding="utf-8"))
+    shared = run / own.get("run", "")
+    return json.loads(shared.read_text(encoding="utf-8")) | own if shared.is_file() else own
+
+
+def _read(path: Path) -> pd.DataFrame:
+    table = pd.read_csv(path, keep_default_na=True)
+    if missing := [level for level in ADDRESS if level not in table]:
+        raise StudyError(f"The head table {path.name} lacks the column {missing[0]!r}: write it with Run.table.")
+    return table.set_index(list(ADDRESS))
+
+
+def _of_model(path: Path | None, title: str) -> pd.DataFrame:
+    """The rows of a table of several models that are about one; none if there is no such table."""
+    empty = pd.DataFrame(index=pd.MultiIndex.from_arrays([[], [], []], names=ADDRESS))
+    table = _read(path) if path else empty
+    return table[table.model == title].drop(columns="model") if "model" in table else empty
+
+
+def _verdicts(run: Path, name: str) -> pd.DataFrame:
+    """The column of functions, from notebook 02's tables; no column where there are none."""
+    paths = {kind: _first(run, f"{kind}_{name}") for kind in ("positional", "syntactic", "rare")}
+    if not paths["positional"]:
+        return pd.DataFrame(index=pd.MultiIndex.from_arrays([[], [], []], names=ADDRESS))
+    frames = {kind: _read(path) for kind, path in paths.items() if path}
+    if "syntactic" in frames:
+        frames["syntactic"] = frames["syntactic"].set_index(["relation", "direction"], append=True)
+    return functions.roles(**frames).to_frame("functions")
+
+
+def stored(name: str, facts: Mapping[str, Any]) -> tuple[subjects.Subject | None, dict[str, Any] | None]:
+    """A model of a run with its sweep, if the store has them; nothing is trained.
+
+    Parameters
+    ----------
+    facts : mapping
+        A table's sidecar, which says with which settings the model was made.
+
+    Returns
+    -------
+    subject, sweep
+        None where the store lacks the model, or has no gates that started from it.
+    """
+    settings, seed = facts.get("settings"), re.search(r"-p seed (\d+)", facts.get("command", ""))
+    if not settings or not seed or "-p pretrained" in facts["command"]:
+        return None, None
+    parser = re.search(r'-p parser "([^"]+)"', facts["command"])
+    name, seed = facts.get("model", name), facts.get("of_seed", int(seed[1]))
+    try:
+        study.use(settings)
+        subjects.names(settings, name)
+        spec = subjects.spec(settings, name, seed)
+        swept = l0.runs.sweeps(settings, [name.partition("+")[0]], seed)
+    except (StudyError, KeyError):  # a table of another kind of model, or of settings that are no more
+        return None, None
+    if not (corpora.recipe(spec["corpus"]).made() and training.trained(spec).made(weights=True)):
+        return None, None
+    subject = subjects.of(spec, name, parser[1] if parser else "spacy")
+    swept = [sweep for sweep in swept if sweep["name"] == name and _gated(sweep)]
+    return subject, max(swept, key=lambda sweep: len(sweep["kinds"]), default=None)  # gates on all heads rather than some
+
+
+def _gated(sweep: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    """The runs with gates of a sweep that are in the store."""
+    return [run for run in l0.tables.l0_runs(sweep) if l0.runs.run(run).made()]
+
+
+# --- export ------------------------------------------------------------------------------------------------------------
+
+
+def export(
+    subject: subjects.Subject | str, table: pd.DataFrame, sweep: Mapping[str, Any] | None = None, sentences: int = 4
+) -> dict[str, Any]:
+    """All that the explorer shows of one model.
+
+    Parameters
+    ----------
+    subject : helpers.runs.subjects.Subject or str
+        The model with its text; its name alone where it is not at hand, then there are no attention maps.
+    table : pandas.DataFrame
+        On (kind, layer, head). Numeric columns are measures, those ending in "_low" and "_high" their intervals; a column
+        equal to an earlier one is left out. "functions", optional: lists of names or of (function, label), or labels
+        separated by semicolons.
+    sweep : mapping, optional
+        `helpers.methods.l0.runs.sweep` from this model; of its runs those with gates that are in the store are read.
+    sentences : int
+        Dev sentences whose attention is shown.
+
+    Returns
+    -------
+    dict
+        JSON-able. name; title; heads: addresses [kind, layer, head]; measures: name, label, about, values, low, high (a
+        number a head, None where there is none); functions: for each head [function, label] pairs, or None; gates: steps,
+        and for each price penalty, kept, and closed, P(g = 0) by head and step; sentences: source, target and arcs
+        [row, column, label]; attention: for each head a matrix a sentence in per cent, rows look (decoder, cross: the word
+        that is predicted), columns are looked at (decoder: the start, then the words written), the last column being the
+        sentence's end (not in decoder self-attention).
+
+    Raises
+    ------
+    StudyError
+        If the table is not on (kind, layer, head), has no numeric column, or has heads that the model lacks.
+    """
+    if list(table.index.names) != list(ADDRESS):
+        raise StudyError(f"A head table must be on {', '.join(ADDRESS)}, not on {', '.join(map(str, table.index.names))}.")
+    heads = [(kind, int(layer), int(head)) for kind, layer, head in table.index]
+    measured = _measures(table)
+    if not measured:
+        raise StudyError("The head table has no numeric column: give it at least one measure.")
+    found = {
+        "name": subject if isinstance(subject, str) else subject.name,
+        "title": subjects.title(subject) if isinstance(subject, str) else subject.title,
+        "heads": heads, "measures": measured, "functions": None, "gates": None, "sentences": [], "attention": None, "notes": [],
+    }  # fmt: skip
+    if "functions" in table:
+        found["functions"] = [_roles(cell) for cell in table["functions"]]
+    if sweep and _gated(sweep):
+        found["gates"] = _gates(_gated(sweep), heads)
+    else:
+        found["notes"].append("No pruning run with gates started from this model.")
+    if isinstance(subject, str):
+        found["notes"].append("The model is not in the store of this machine, so that there are no attention maps.")
+    else:
+        found["sentences"], found["attention"] = _attention(subject, heads, sentences)
+    return found
+
+
+def _measures(table: pd.DataFrame) -> list[dict[str, Any]]:
+    numbers, shown = table.select_dtypes("number"), {}
+    for name, column in numbers.items():
+        known = [numbers[other] for other in shown]
+        bound = name.endswith(_BOUNDS) and re.sub("_(low|high)$", "", name) in numbers
+        if not bound and column.notna().any() and not any(np.allclose(column, k, 1e-4, equal_nan=True) for k in known):
+            label, about = MEASURES.get(name, (name, ""))
+            shown[name] = {"name": name, "label": label, "about": about, "values": _rounded(column)}
+            bounds = {end[1:]: _rounded(numbers[name + end]) for end in _BOUNDS if name + end in numbers}
+            shown[name] |= bounds if len(bounds) == 2 else {}
+    return list(shown.values())
+
+
+def _rounded(values: Iterable[float]) -> list[float | None]:
+    """Four digits that count; None for nan and infinity."""
+    return [float(f"{value:.4g}") if np.isfinite(value) else None for value in values]
+
+
+def _roles(cell: Any) -> list[list[str]]:
+    """The functions of a head as [function, label] pairs, however the table holds them."""
+    if isinstance(cell, str):
+        cell = ast.literal_eval(cell) if cell.startswith("[") else [label.strip() for label in cell.split(";") if label.strip()]
+    elif not isinstance(cell, list | tuple | set):
+        cell = []  # read from a file where there was nothing
+    return [list(role) if not isinstance(role, str) else [_function(role), role] for role in cell]
+
+
+def _function(label: str) -> str:
+    return "positional" if re.fullmatch(r"[+-]\d+", label) else _LABELS.get(label, label)
+
+
+def _gates(runs: Sequence[Mapping[str, Any]], heads: Sequence[tuple]) -> dict[str, Any]:
+    """P(g = 0) of every head over training, at `STEPS` steps or less; a head without a gate has no line."""
+    steps, prices = [], []
+    for run in sorted(runs, key=lambda run: run["method"]["penalty"]):
+        closed = l0.tables.closing(run)
+        closed = closed.iloc[np.unique(np.linspace(0, len(closed) - 1, STEPS).round().astype(int))]
+        steps, kept = closed.index.tolist(), sum(map(len, _kept(run)))
+        lines = [[round(p, 3) for p in closed[head]] if head in closed.columns else None for head in heads]
+        prices.append({"penalty": run["method"]["penalty"], "kept": kept, "closed": lines})
+    return {"steps": steps, "prices": prices}
+
+
+def _kept(run: Mapping[str, Any]) -> list[Sequence[int]]:
+    return [left for (kind, _), left in l0.runs.retained(run).items() if kind in run["kinds"]]
+
+
+# --- attention ---------------------------------------------------------------------------------------------------------
+
+
+def _attention(subject: subjects.Subject, heads: Sequence[tuple], count: int) -> tuple[list[dict], list[list | None]]:
+    """Example sentences, and for each head of the table a matrix a sentence."""
+    chosen = examples(subject.dev, count)
+    shown, maps = [], []
+    for number in chosen:
+        pair = subject.dev[number]
+        target = pair.target.split()
+        arcs = [arc for dependent, head, relation in _arcs(pair) for arc in _both(dependent, head, relation)]
+        shown.append({"source": list(pair.words), "target": target, "arcs": arcs})
+        maps.append(_maps(subject, number, target))
+    missing = [head for head in heads if head not in maps[0]] if maps else []
+    if missing:
+        raise StudyError(f"The head table has a head {missing[0]} that the model lacks: it is another model's table.")
+    return shown, [[found[head] for found in maps] for head in heads]
+
+
+def examples(pairs: Sequence[corpora.Pair], count: int) -> list[int]:
+    """Numbers of `count` sentences of readable length: those that show a relation not seen before, then the first others."""
+    fit = [i for i, pair in enumerate(pairs) if WORDS[0] <= len(pair.words) <= WORDS[1]] or list(range(len(pairs)))
+    seen: set[str] = set()
+    new = []
+    for i in fit:
+        relations = {relation for _, _, relation in _arcs(pairs[i])}
+        if relations - seen:
+            new.append(i)
+        seen |= relations
+    return sorted(dict.fromkeys([*new, *fit]), key=lambda i: i not in new)[:count]
+
+
+def _arcs(pair: corpora.Pair) -> list[tuple[int, int, str]]:
+    return functions.arcs_of([pair])[0]
+
+
+def _both(dependent: int, head: int, relation: str) -> list[list]:
+    """An arc as [row, column, label] for heads that follow it to the dependent, and for those that follow it back."""
+    there, back = (functions.LABELS.get((relation, way)) for way in functions.DIRECTIONS)
+    return [[head, dependent, there], [dependent, head, back]] if there else []
+
+
+def _maps(subject: subjects.Subject, number: int, target: Sequence[str]) -> dict[tuple, list[list[int]]]:
+    """Word-level attention of every head on one sentence, the reference fed in, in per cent."""
+    from helpers.corpora.tokens import collate
+
+    device = next(subject.model.parameters()).device
+    batch = {name: value.to(device) for name, value in collate(subject.encoded, [number], subject.source.pad).items()}
+    source = _owners(batch["word_ids"][0].tolist())
+    written = _owners(subject.target.word_ids(subject.dev[number].target, target))
+    fed = [0, *(word + 1 for word in written[:-1])]  # a position of the decoder is fed the token before: first the start
+    sides = {"encoder": (source, source), "decoder": (written, fed), "cross": (written, source)}
+    found = {}
+
+    def keep(site: Site, weights: torch.Tensor) -> None:
+        rows, columns = (torch.tensor(words, device=weights.device) for words in sides[site.kind])
+        for head, map_ in enumerate(between_words(weights[0], rows, columns, 1 + int(rows.max()), 1 + int(columns.max()))):
+            found[site.kind, site.layer, head] = (100 * map_[:-1]).round().int().tolist()  # no row for the sentence's end
+
+    with torch.no_grad(), record(subject.model, keep):
+        subject.model(**inputs(batch), use_cache=False)
+    return found
+
+
+def _owners(words: Sequence[int]) -> list[int]:
+    """The word of each token, where tokens of no word (the sentence's end) are a word of their own after the others."""
+    return [word if word >= 0 else max(words) + 1 for word in words]
+
+
+def write(folder: Path, exported: Mapping[str, Any]) -> Path:
+    """Write a model's data as a script that a page can load without a server: FOLDER/NAME.js."""
+    text = json.dumps(exported, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+    path = folder / f"{re.sub(r'[^A-Za-z0-9._-]', '-', exported['name'])}.js"
+    study.write_text(path, f"(window.HEADS ??= {{}})[{json.dumps(exported['name'])}] = {text};\n")
+    return path

@@ -1,0 +1,76 @@
+"""Put a run's notebooks, figures and tables where the reference results are committed.
+
+`python -m helpers.publish.reference runs/laptop-controlled` fills the outputs of `notebooks/*.ipynb` from the executed ones,
+copies the chapters of the run, as they are, to `figures/controlled/` (the track), and writes the index of figures anew.
+Chapters that the run lacks stay. `--figures` leaves the notebooks alone.
+"""
+
+from __future__ import annotations
+
+import argparse
+import shutil
+from pathlib import Path
+
+from helpers import study
+from helpers.publish import gallery
+from helpers.study import StudyError, layout
+
+
+def fill(paired, executed):
+    """A notebook with the cells of its pair and the outputs of an executed copy.
+
+    Injected parameters, the runner's metadata, progress bars and what went to stderr (warnings with local paths) stay out.
+
+    Raises
+    ------
+    StudyError
+        If the executed copy has other cells, or a cell that failed or never ran.
+    """
+    done = [c for c in executed.cells if c.cell_type == "code" and "injected-parameters" not in c.metadata.get("tags", [])]
+    cells = [c for c in paired.cells if c.cell_type == "code"]
+    if [c.source for c in done] != [c.source for c in cells]:
+        raise StudyError("The executed notebook has other cells than its pair: run it again.")
+    for cell, ran in zip(cells, done, strict=True):
+        if ran.execution_count is None or any(o.output_type == "error" for o in ran.outputs):
+            raise StudyError("The executed notebook has a cell that failed or did not run: run it again.")
+        bars = "application/vnd.jupyter.widget-view+json"
+        cell.outputs = [o for o in ran.outputs if o.get("name") != "stderr" and bars not in o.get("data", {})]
+        for output in cell.outputs:
+            output.pop("transient", None)
+        cell.execution_count = ran.execution_count
+    return paired
+
+
+def publish(run: Path, notebooks: bool = True) -> Path:
+    """Publish the run in the folder `run`; returns the folder of its figures."""
+    import jupytext
+    import nbformat
+
+    if not layout.chapters(run):
+        raise StudyError(f"There is no finished run in {run}: name a folder such as runs/laptop-controlled.")
+    folder = study.ROOT / "figures" / layout.track(run)
+    for chapter in layout.chapters(run):
+        shutil.rmtree(folder / chapter.name, ignore_errors=True)
+        shutil.copytree(chapter.folder, folder / chapter.name, ignore=shutil.ignore_patterns(".*"))
+    gallery.write(folder.parent)
+    for path in sorted(run.glob("*.ipynb")) if notebooks else ():
+        paired = study.ROOT / "notebooks" / path.name
+        made = jupytext.read(study.ROOT / "notebooks" / "py" / f"{path.stem}.py")
+        old = nbformat.read(paired, 4) if paired.exists() else made
+        for cell, before in zip(made.cells, old.cells, strict=False):
+            cell["id"] = before.get("id", cell.get("id"))  # keeps differences between runs small
+        study.write_text(paired, nbformat.writes(fill(made, nbformat.read(path, 4))) + "\n")
+    return folder
+
+
+def main(arguments: list[str] | None = None) -> None:
+    parser = argparse.ArgumentParser(prog="python -m helpers.publish.reference", description=__doc__)
+    parser.add_argument("run", type=Path, help="folder of a finished run")
+    parser.add_argument("--figures", action="store_true", help="figures and tables only")
+    chosen = parser.parse_args(arguments)
+    with study.one_sentence():
+        print(publish(chosen.run, not chosen.figures))
+
+
+if __name__ == "__main__":
+    main()

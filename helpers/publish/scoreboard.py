@@ -1,0 +1,143 @@
+"""The scoreboard: every claim, what was printed, and the computed verdicts on both tracks, in one picture."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import matplotlib.pyplot as plt
+from matplotlib.patches import Patch, Rectangle
+
+from helpers import drawing, study
+from helpers.drawing import redrawable
+from helpers.publish import claims
+from helpers.study import StudyError
+
+# Okabe-Ito; the word of the verdict stands in every cell, so that colour is never the only sign
+LOOKS = {
+    "seen": ("#0072B2", "white"),
+    "partly": ("#9BD0F0", "black"),
+    "no": ("#D55E00", "white"),
+    "not testable": ("#E4E4E4", "black"),
+}
+_COLUMNS = {"claim": 0.0, "printed": 2.5, "controlled": 3.74, "natural": 5.36}  # inches from the left
+_WIDTH, _CELL, _LINE, _PAD = 6.94, 1.57, 0.112, 0.05
+_CHARS = {"claim": 46, "printed": 23, "controlled": 32, "natural": 32}
+
+
+def rows(judged: Sequence[Sequence[claims.Judged]]) -> list[dict[str, Any]]:
+    """What the scoreboard draws, a row a claim on the board, from the verdicts of both tracks.
+
+    Raises
+    ------
+    StudyError
+        If no claim is on the board.
+    """
+    made = []
+    for both in zip(*judged, strict=True):
+        claim = both[0].claim
+        if claim.board:
+            told = {
+                one.track: {"verdict": one.verdict, "brief": one.brief, "number": one.number, "hollow": one.hollow}
+                for one in both
+            }
+            made.append({"paper": claim.paper, "claim": claim.claim, "printed": claim.printed} | told)
+    if not made:
+        raise StudyError("No claim is on the scoreboard: set board in claims.toml.")
+    return made
+
+
+def _wrapped(text: str, column: str) -> list[str]:
+    return textwrap.wrap(text, _CHARS[column]) or [""]
+
+
+def _cell(axis, left: float, top: float, width: float, height: float, told: dict[str, Any]) -> None:
+    """A verdict: its colour, its word, the number below; hatched where the test is hollow."""
+    ground, ink = LOOKS[told["verdict"]]
+    hatch = "////" if told["hollow"] else None
+    frame = Rectangle((left, top + 0.02), width, height - 0.04, facecolor=ground, edgecolor="#9A9A9A", hatch=hatch, linewidth=0)
+    axis.add_patch(frame)
+    word = f"{told['verdict']}: {told['brief']}" if told["brief"] else told["verdict"]
+    lines = [word, *(_wrapped(told["number"], "natural") if told["number"] else [])]
+    ground = {"facecolor": ground, "edgecolor": "none", "pad": 0.6} if told["hollow"] else None
+    for number, line in enumerate(lines):
+        middle = top + height / 2 + (number - (len(lines) - 1) / 2) * _LINE
+        weight = "bold" if not number else "normal"
+        axis.text(left + width / 2, middle, line, ha="center", va="center", color=ink, fontsize=7, weight=weight, bbox=ground)
+
+
+@redrawable
+def scoreboard(board: Sequence[dict[str, Any]]) -> plt.Figure:
+    """Claims by paper: printed, controlled and natural verdicts with one number each.
+
+    Parameters
+    ----------
+    board : sequence of dict
+        As `rows` makes them: paper, claim, printed, controlled and natural (verdict, brief, number, hollow).
+    """
+    places, y, last = [], 0.3, None
+    for row in board:
+        if row["paper"] != last:
+            last = row["paper"]
+            places.append((y + 0.04, None, last))
+            y += 0.22
+        cells = [1 + len(_wrapped(row[track]["number"], track)) for track in claims.TRACKS if row[track]["number"]]
+        lines = max(len(_wrapped(row["claim"], "claim")), len(_wrapped(row["printed"], "printed")), 1, *cells, 1)
+        height = lines * _LINE + _PAD
+        places.append((y, height, row))
+        y += height
+    figure = plt.figure(figsize=(_WIDTH, y + 0.36), layout="none")
+    axis = figure.add_axes((0, 0, 1, 1))
+    axis.set(xlim=(-0.02, _WIDTH), ylim=(y + 0.36, 0))
+    axis.set_axis_off()
+    widths = {"controlled": _CELL, "natural": _CELL}
+    for column, left in _COLUMNS.items():
+        middle = left + widths[column] / 2 if column in widths else left
+        axis.text(middle, 0.16, column, ha="center" if column in widths else "left", va="center", fontsize=8, color="#555555")
+    for top, height, row in places:
+        if height is None:
+            axis.text(0, top + 0.09, row, va="center", fontsize=8.5, weight="bold")
+            axis.plot([0, _WIDTH - 0.04], [top - 0.02] * 2, color="#BBBBBB", linewidth=0.6)
+            continue
+        for column in ("claim", "printed"):
+            told = _wrapped(row[column], column)
+            for number, line in enumerate(told):
+                middle = top + height / 2 + (number - (len(told) - 1) / 2) * _LINE
+                axis.text(_COLUMNS[column], middle, line, va="center", fontsize=7.2)
+        for track in claims.TRACKS:
+            _cell(axis, _COLUMNS[track], top, widths[track], height, row[track])
+    keys = [Patch(facecolor=ground, label=name) for name, (ground, _) in LOOKS.items()]
+    hollow = "hollow: attention is worth too little"
+    keys.append(Patch(facecolor=LOOKS["not testable"][0], edgecolor="#9A9A9A", hatch="////", label=hollow))
+    figure.legend(handles=keys, loc="lower left", ncols=5, fontsize=7, frameon=False, bbox_to_anchor=(0, 0), handlelength=1.4)
+    return figure
+
+
+class Board:
+    """The scoreboard on top of a notebook: an empty place where it is made, drawn from the run's own tables at the end."""
+
+    def __init__(self, run: study.Run) -> None:
+        from IPython.display import Markdown, display
+
+        self._run = run
+        self._handle = display(Markdown("*The scoreboard stands here when the notebook has run to its end.*"), display_id=True)
+
+    def fill(self) -> None:
+        """Draw the run's track from its own tables, the other one from the committed ones; save it and show it on top."""
+        from IPython.display import Image
+
+        own = {self._run.corpus: claims.tables_in(self._run.folder)}
+        judged = [claims.judge(track, own.get(track)) for track in claims.TRACKS]
+        said = "Every claim, what was printed, and the computed verdicts on both tracks."
+        self._run.figure(scoreboard(rows(judged)), "scoreboard", caption=said, show=False)
+        self._handle.update(Image(filename=self._run.chapter.picture("scoreboard", "png")))
+
+
+def write(figures: Path) -> Path:
+    """Draw the scoreboard of the committed tables, beside the rows that it shows; returns the picture."""
+    drawing.style()
+    board = rows([claims.judge(track) for track in claims.TRACKS])
+    study.write_json(figures / "scoreboard.json", {"rows": board})
+    return study.save_figure(scoreboard(board), figures, "scoreboard")

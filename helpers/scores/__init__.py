@@ -1,0 +1,1 @@
+"""Scores of text and of clusters, and what intervals they have."""
