@@ -122,6 +122,33 @@ def test_batched_equals_single(name, rule, dtype):
         assert gap(whole.take([row]).values, alone) < (1e-5 if dtype == torch.float32 else 1e-10)
 
 
+@pytest.mark.parametrize("rule", RULES)
+@pytest.mark.parametrize("name", ["marian", "pegasus", "t5", "opt"])
+def test_gates_of_nested_blocks_multiply(name, rule):
+    model, batch, kind = small(name), batch_for(name), sites(small(name))[0].kind
+    places = [(kind, 0, 1), (kind, 1, 0), (kind, 1, 3)]
+    # some are open again in the inner block, some only there are closed
+    outer, inner = dict(zip(places, (0.0, -0.7, 0.5), strict=True)), dict(zip(places, (0.6, 2.0, 0.0), strict=True))
+    with gate(model, {place: outer[place] * inner[place] for place in places}):
+        expected = explain(model, [batch], rule).values
+    for first, second in ((outer, inner), (inner, outer)):
+        with gate(model, first), gate(model, second):
+            assert gap(explain(model, [batch], rule).values, expected) < tolerance(name)
+
+
+@pytest.mark.parametrize("rule", RULES)
+@pytest.mark.parametrize("name", ["marian", "opt"])
+def test_a_copy_has_the_relevance_of_its_model(name, rule):
+    model, batch, kind = small(name), batch_for(name), sites(small(name))[0].kind
+    matrix = torch.eye(batch["input_ids"].shape[1], dtype=torch.float64)
+    plain = explain(model, [batch], rule).values
+    with gate(model, {(kind, 0, 1): 0.0, (kind, 1, 2): 0.5}), inject(model, {(kind, 1, 0): matrix}):
+        copied, expected = copy.deepcopy(model), explain(model, [batch], rule).values
+        assert gap(explain(copied, [batch], rule).values, expected) == 0
+    assert gap(explain(copied, [batch], rule).values, plain) == 0
+    assert gap(expected, plain) > 0.01
+
+
 def test_gates_for_each_example_are_those_examples_own():
     model, batch = small("marian"), batch_for("marian")
     gates = torch.rand(3, 4, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
