@@ -215,7 +215,8 @@ def explain(
     Parameters
     ----------
     memory : float
-        GiB that may be used beyond the model: batches are split, and targets explained in chunks, to stay below it.
+        GiB that may be used beyond the model: batches are split, and targets explained in chunks, to stay below it. Buffers
+        of ``alpha_beta`` whose size does not depend on the text, some 0.2 GiB in single precision at most, are not in it.
     """
     heads = index(model, kinds)
     kinds = tuple(kind for kind in KINDS if kind in heads.unique("kind"))
