@@ -22,7 +22,7 @@ from torch import Tensor, nn
 from transformers import PreTrainedModel
 
 from helpers.heads import compat
-from helpers.heads.gates import fit_batch, hooked, open_hooks
+from helpers.heads.gates import ended_state, fit_batch, hooked, open_hooks
 from helpers.heads.sites import Site, locate, sites
 from helpers.study import StudyError
 
@@ -119,6 +119,8 @@ class Watch:
 
     def __deepcopy__(self, memo: dict) -> Watch:
         return self
+
+    __getstate__ = ended_state
 
     @property
     def open(self) -> bool:

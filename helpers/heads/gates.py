@@ -71,6 +71,19 @@ def standing_gates(site: Site, hidden: Tensor) -> Tensor | None:
     return product
 
 
+def ended_state(hook) -> dict[str, Any]:
+    """What pickle may take of a hook such as `Gate`.
+
+    Raises
+    ------
+    StudyError
+        If its block is open: what pickle makes of the hook would never know that the block has ended.
+    """
+    if hook.open:
+        raise StudyError("a model cannot be pickled inside an open block of gate, record or inject: leave it first.")
+    return vars(hook)
+
+
 class Gate:
     """The gates that one block sets on one site: a forward pre-hook of its output projection.
 
@@ -86,6 +99,8 @@ class Gate:
 
     def __deepcopy__(self, memo: dict) -> Gate:
         return self
+
+    __getstate__ = ended_state
 
     @property
     def open(self) -> bool:

@@ -717,6 +717,8 @@ def test_a_copy_does_what_its_model_does_and_no_longer(family, attention):
                 outer.enter_context(gate(model, {(site.kind, 0, 0): -0.4, (site.kind, 1, 3): 0.0}))
             with block():
                 inside, copied = logits(model, batch), copy.deepcopy(model)
+                with pytest.raises(StudyError, match="pickled inside an open block"):
+                    pickle.dumps(model)
                 again = copy.deepcopy(copied)
                 assert not torch.equal(inside, plain), name
                 for other in (copied, again):
