@@ -24,6 +24,7 @@ import platform
 import warnings
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
+from functools import partial
 from importlib import metadata
 
 import numpy as np
@@ -31,11 +32,9 @@ import pandas as pd
 import torch
 import transformers
 from torch import nn
-from transformers import AttentionInterface
-from transformers.masking_utils import AttentionMaskInterface, eager_mask
 
 from benchmarks import common
-from helpers.heads import KINDS, gate, sites
+from helpers.heads import KINDS, compat, gate, sites
 from helpers.measures.relevance import RULES, explain, signed
 from helpers.measures.relevance.layout import layout, play
 
@@ -70,8 +69,7 @@ def _scaled(x: torch.Tensor) -> torch.Tensor:
 
 
 for _rule in ("cp", "attnlrp"):
-    AttentionInterface.register(f"obvious_{_rule}", lambda *a, _rule=_rule, **k: _attention(_rule, *a, **k))
-    AttentionMaskInterface.register(f"obvious_{_rule}", eager_mask)
+    compat.register(f"obvious_{_rule}", partial(_attention, _rule), "eager")
 
 
 def _norm(module: nn.LayerNorm, args: tuple, out: torch.Tensor) -> torch.Tensor:
@@ -83,7 +81,7 @@ def _norm(module: nn.LayerNorm, args: tuple, out: torch.Tensor) -> torch.Tensor:
 @contextmanager
 def detached(model, rule: str) -> Iterator[None]:
     """The model with the rule's constants detached, so that a gradient times its activation is a relevance."""
-    plain = model.config._attn_implementation
+    plain = compat.implementation(model)
     with ExitStack() as undo:
         for module in model.modules():
             if isinstance(module, nn.LayerNorm):

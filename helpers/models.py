@@ -11,6 +11,7 @@ from torch.nn import functional as F
 from torch.utils.flop_counter import FlopCounterMode
 
 from helpers import study
+from helpers.heads import KINDS, compat, sites
 from helpers.study import StudyError
 
 MAX_POSITIONS = 512
@@ -57,8 +58,7 @@ def build(shape: Mapping[str, Any], source_size: int, target_size: int, seed: in
 
     decoder_heads = shape.get("decoder_heads", shape["heads"])
     for heads in (shape["heads"], decoder_heads):
-        if heads < 1 or shape["width"] % heads:
-            raise StudyError(f"A width of {shape['width']} cannot be split over {heads} heads: choose a multiple.")
+        _split(shape["width"], heads)
     torch.manual_seed(seed)
     config = PegasusConfig(
         vocab_size=source_size + target_size,
@@ -82,7 +82,7 @@ def build(shape: Mapping[str, Any], source_size: int, target_size: int, seed: in
         forced_eos_token_id=None,
     )
     model = PegasusForConditionalGeneration(config)
-    _start(model.model, shape.get("start"))
+    _start(model, shape.get("start"))
     model.generation_config.max_length = MAX_POSITIONS
     return model
 
@@ -133,9 +133,9 @@ def build_bart(shape: Mapping[str, Any], size: int, seed: int):
         init_std=shape["width"] ** -0.5,
     )
     model = BartForConditionalGeneration(config)
-    _start(model.model, shape.get("start"))
+    _start(model, shape.get("start"))
     for side in (model.model.encoder, model.model.decoder):
-        table = side.embed_positions.weight
+        table = compat.position_table(side)
         angles = torch.arange(len(table)).unsqueeze(1) * 10_000 ** (-torch.arange(0, shape["width"], 2) / shape["width"])
         waves = torch.stack([angles.sin(), angles.cos()], -1).flatten(1)[:, : shape["width"]]
         table.data.copy_(config.init_std * waves)
@@ -145,11 +145,9 @@ def build_bart(shape: Mapping[str, Any], size: int, seed: int):
 
 def _start(model, start: str | None) -> None:
     """Set the outputs of attention to zero with which `start` says that training begins; all random draws are made before."""
-    for layer in model.encoder.layers if start != "usual" else ():
-        torch.nn.init.zeros_(layer.self_attn.out_proj.weight)
-    for layer in model.decoder.layers if start == "zero" else ():
-        torch.nn.init.zeros_(layer.self_attn.out_proj.weight)
-        torch.nn.init.zeros_(layer.encoder_attn.out_proj.weight)
+    kinds = {"zero": KINDS, "usual": ()}.get(start, ("encoder",))
+    for site in sites(model, kinds) if kinds else ():
+        torch.nn.init.zeros_(site.projection("out").weight)
 
 
 def _split(width: int, heads: int) -> None:
@@ -178,8 +176,7 @@ def build_decoder(shape: Mapping[str, Any], size: int, seed: int):
     """
     from transformers import OPTConfig, OPTForCausalLM
 
-    if shape["heads"] < 1 or shape["width"] % shape["heads"]:
-        raise StudyError(f"A width of {shape['width']} cannot be split over {shape['heads']} heads: choose a multiple.")
+    _split(shape["width"], shape["heads"])
     torch.manual_seed(seed)
     config = OPTConfig(
         vocab_size=size,
@@ -219,7 +216,7 @@ def flops(model, call: Callable[[], Any]) -> int:
     Both products of attention are of all queries with all keys, what masks hide included. Nothing else is counted: softmax,
     norms, activations, embeddings.
     """
-    plain = model.config._attn_implementation
+    plain = compat.implementation(model)
     model.set_attn_implementation("eager")  # whose two products the counter sees; on CPU it does not know SDPA
     try:
         with torch.no_grad(), FlopCounterMode(display=False) as counter:

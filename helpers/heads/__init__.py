@@ -1,6 +1,7 @@
 """The instrument: where the heads of a Hugging Face model are, and what can be done to them while it runs."""
 
-from helpers.heads.controls import gate, inject, record
+from helpers.heads.attention import inject, record
+from helpers.heads.gates import gate
 from helpers.heads.sites import KINDS, Site, index, locate, sites
 from helpers.heads.surgery import kept, load, remove, save
 

@@ -19,12 +19,11 @@ import transformers
 from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
-from transformers import EncoderDecoderCache, GenerationConfig, PreTrainedModel
-from transformers.cache_utils import DynamicLayer
-from transformers.models.marian.modeling_marian import MarianAttention
-from transformers.models.opt.modeling_opt import OPTAttention, eager_attention_forward  # noqa: F401 (HeadlessOPTAttention)
+from transformers import GenerationConfig, PreTrainedModel
 
-from helpers.heads.controls import _GATED, _WATCHED
+from helpers.heads import compat
+from helpers.heads.attention import Watch
+from helpers.heads.gates import Gate, open_hooks
 from helpers.heads.sites import ADDRESS, Site, locate, sites
 from helpers.study import StudyError
 
@@ -70,7 +69,8 @@ def remove(model: PreTrainedModel, heads: Iterable[tuple[str, int, int]]) -> Pre
             raise StudyError(f"{(site.kind, site.layer)} names a whole layer: name each of its heads, {ADDRESS}.")
         if any(type(site.projection(which)) is not nn.Linear for which in ("q", "k", "v", "out")):
             raise StudyError(f"the projections of {site.name} are not plain linear layers: merge or unwrap them first.")
-        if _GATED.get(site.module) or _WATCHED.get(site.module):
+    for site in sites(model) if found else ():
+        if open_hooks(site.projection("out"), Gate) or open_hooks(site.module, Watch):
             raise StudyError("heads cannot be removed inside an open block of gate, record or inject: leave it first.")
     for site, named in found:
         stay = [head for head in range(site.heads) if head not in named]
@@ -108,7 +108,6 @@ def kept(model: PreTrainedModel) -> dict[tuple[str, int], list[int]]:
 
 def _cut(site: Site, stay: list[int]) -> None:
     """Leave only the heads `stay` (numbers as they are now) in one attention module."""
-    module = site.module
     width, device = site.head_dim, site.projection("out").weight.device
     columns = torch.tensor([head * width + i for head in stay for i in range(width)], dtype=torch.long, device=device)
     for which in ("q", "k", "v"):
@@ -117,19 +116,7 @@ def _cut(site: Site, stay: list[int]) -> None:
         projection.out_features = len(columns)
     _select(site.projection("out"), 1, columns)
     site.projection("out").in_features = len(columns)
-    for name, size in (("num_heads", len(stay)), ("n_heads", len(stay)), ("inner_dim", len(columns))):
-        if hasattr(module, name):
-            setattr(module, name, size)
-    if hasattr(module, "relative_attention_num_buckets"):  # T5
-        if not hasattr(module, "kept_heads"):
-            module.kept_heads = list(range(site.heads))
-            module.register_forward_pre_hook(_take_own_bias, with_kwargs=True)
-            module.register_forward_hook(_hand_on_whole_bias)
-        module.kept_heads = [module.kept_heads[head] for head in stay]
-    if not stay and site.heads:
-        module.register_forward_hook(_keep_length, with_kwargs=True)
-        if type(module) is OPTAttention:
-            module.__class__ = HeadlessOPTAttention
+    compat.resize(site.module, site.heads, width, stay)
 
 
 def _select(projection: nn.Linear, dim: int, numbers: Tensor) -> None:
@@ -139,56 +126,6 @@ def _select(projection: nn.Linear, dim: int, numbers: Tensor) -> None:
         if old is not None:
             new = old.detach().index_select(dim, numbers)
             setattr(projection, name, nn.Parameter(new, requires_grad=old.requires_grad))
-
-
-# -------------------- what the library would get wrong with ragged layers: hooks of single modules, copied with them
-
-
-def _take_own_bias(module: nn.Module, args: tuple, kwargs: dict) -> tuple:
-    """T5 computes position biases [1, heads, query, key] once a stack and hands them on: take those of own heads."""
-    whole = kwargs.get("position_bias")
-    if kwargs.get("key_value_states") is not None:
-        return args, {**kwargs, "position_bias": None}  # cross-attention has none: zeros in its own size
-    if whole is None:
-        hidden, cache = kwargs.get("hidden_states", args[0] if args else None), kwargs.get("past_key_values")
-        seen, keys = 0, hidden.shape[1]
-        if cache is not None:
-            seen, (keys, _) = cache.get_seq_length(module.layer_idx), cache.get_mask_sizes(keys, module.layer_idx)
-        whole = module.compute_bias(hidden.shape[1], keys, hidden.device, seen)
-    own = whole[:, module.kept_heads]
-    own.whole = whole
-    return args, {**kwargs, "position_bias": own}
-
-
-def _hand_on_whole_bias(module: nn.Module, args: tuple, output: tuple) -> tuple:
-    """Later layers get the biases of all heads again, or none and make their own zeros (cross-attention)."""
-    return output[0], getattr(output[1], "whole", None), *output[2:]
-
-
-class _HeadlessCache(DynamicLayer):
-    """Keys and values [batch, 0, length, head_dim]: no numbers, but a length, which positions are counted from."""
-
-    def get_seq_length(self) -> int:
-        return self.keys.shape[-2] if self.is_initialized else 0
-
-
-def _keep_length(module: nn.Module, args: tuple, kwargs: dict, output: tuple) -> None:
-    """The library's cache takes a layer without numbers for an empty one: let it tell its length."""
-    cache = kwargs.get("past_key_values")
-    if isinstance(cache, EncoderDecoderCache):
-        crossed = kwargs.get("key_value_states") is not None
-        cache = cache.cross_attention_cache if crossed else cache.self_attention_cache
-    if cache is not None and type(cache.layers[module.layer_idx]) is DynamicLayer:
-        cache.layers[module.layer_idx].__class__ = _HeadlessCache
-
-
-class HeadlessOPTAttention(OPTAttention):
-    """OPT's attention once it has no head left: its own reshaping cannot tell a length from no numbers.
-
-    `record` looks for ``eager_attention_forward`` in the file of an attention's class: hence its import above.
-    """
-
-    forward = MarianAttention.forward  # the same computation, but reads the length from the hidden states
 
 
 # -------------------- save and load
@@ -282,9 +219,8 @@ def load(folder: str | Path, dtype: torch.dtype | None = None) -> PreTrainedMode
             if len(left[site.kind, site.layer]) < site.heads:
                 _cut(site, left[site.kind, site.layer])
     wanted = _tensors(model)
-    for name in set(model._keys_to_ignore_on_save or ()) & wanted.keys() - tensors.keys():  # by save_pretrained, not by save
-        positions = model.get_submodule(name.removesuffix(".weight")).create_weight()  # Marian's sines
-        tensors[name] = positions.to(next(iter(tensors.values())).dtype)
+    for name, tensor in compat.unsaved(model, wanted.keys() - tensors.keys()).items():
+        tensors[name] = tensor.to(next(iter(tensors.values())).dtype)
     for names, what in ((wanted.keys() - tensors.keys(), "lacks"), (tensors.keys() - wanted.keys(), "has surplus")):
         if names:
             raise StudyError(f"{folder / WEIGHTS} {what} tensors of {model_class.__name__}: {', '.join(sorted(names)[:3])}.")

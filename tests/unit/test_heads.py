@@ -2,6 +2,12 @@
 
 from __future__ import annotations
 
+import copy
+import pickle
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -12,7 +18,7 @@ from transformers.masking_utils import AttentionMaskInterface
 from transformers.models.t5.modeling_t5 import T5LayerNorm
 from transformers.pytorch_utils import prune_linear_layer
 
-from helpers.heads import KINDS, controls, gate, index, inject, locate, record, sites
+from helpers.heads import KINDS, gate, index, inject, locate, record, sites
 from helpers.study import StudyError
 from tests.unit.tiny_models import FAMILIES, LENGTHS, SEQ2SEQ, TARGETS, tiny_batch, tiny_model
 
@@ -119,7 +125,6 @@ def trace(model):
         [(len(module._forward_hooks), len(module._forward_pre_hooks)) for module in model.modules()],
         [sorted(vars(module)) for module in model.modules()],
         list(model.state_dict()),
-        sum(site.module in controls._WATCHED for site in sites(model)),
     )
 
 
@@ -427,9 +432,10 @@ def test_without_our_mask_function_these_tests_would_fail(family, monkeypatch):
     other = {**batch, "input_ids": batch["input_ids"].masked_fill(batch["attention_mask"] == 0, 17)}
     rows = real(batch)
     with record(model, lambda site, weights: None):
+        name = model.config._attn_implementation
         kept, changed = logits(model, batch)[rows], logits(model, other)[rows]
     torch.testing.assert_close(kept, changed, atol=1e-5, rtol=0)  # what stands at padding does not matter
-    monkeypatch.delitem(AttentionMaskInterface._global_mapping, controls._NAMES["sdpa"])
+    monkeypatch.delitem(AttentionMaskInterface._global_mapping, name)
     with record(model, lambda site, weights: None):
         lost = logits(model, batch)[rows]
     assert (lost - kept).abs().max() > 1e-2
@@ -690,6 +696,93 @@ def test_two_models_at_once_do_not_meet(family):
         assert torch.equal(logits(one, batch), plain_one)
     assert {id(module) for module in seen} == {id(s.module) for s in sites(one)}
     assert one.config._attn_implementation == two.config._attn_implementation == "sdpa"
+
+
+@families
+@pytest.mark.parametrize("attention", ["sdpa", "eager"])
+def test_a_copy_does_what_its_model_does_and_no_longer(family, attention):
+    model, batch = tiny_model(family, attention=attention), tiny_batch(family)
+    site, plain = sites(model)[-1], logits(model, batch)
+    leaf = torch.full((4,), 0.5, requires_grad=True)
+    learnt = leaf * 1  # what is no leaf cannot be copied
+    blocks = {
+        "numbers": lambda: gate(model, {(site.kind, 0, 1): 0.0, (site.kind, 1, 2): 0.3}),
+        "tensors": lambda: gate(model, {(site.kind, 0): learnt, (site.kind, 1, 0): torch.tensor(0.2)}),
+        "nested": lambda: gate(model, {(site.kind, 0, 0): 0.7}),
+        "inject": lambda: inject(model, {(site.kind, site.layer, 1): matrix_for(batch, site)}),
+    }
+    for name, block in blocks.items():
+        with ExitStack() as outer:
+            if name == "nested":
+                outer.enter_context(gate(model, {(site.kind, 0, 0): -0.4, (site.kind, 1, 3): 0.0}))
+            with block():
+                inside, copied = logits(model, batch), copy.deepcopy(model)
+                with pytest.raises(StudyError, match="pickled inside an open block"):
+                    pickle.dumps(model)
+                again = copy.deepcopy(copied)
+                assert not torch.equal(inside, plain), name
+                for other in (copied, again):
+                    assert torch.equal(logits(other, batch), inside), name
+            assert torch.equal(logits(copied, batch), logits(model, batch)), name  # with what an outer block left
+        for other in (model, copied, again, copy.deepcopy(copied)):
+            assert torch.equal(logits(other, batch), plain), name
+        pickle.loads(pickle.dumps(copied))  # nothing that the block was given is left in it
+
+
+def test_gradients_of_a_copy_reach_the_gates():
+    model, batch = tiny_model("marian", dropout=0.0), tiny_batch("marian")
+    gates = torch.full((4,), 0.5, requires_grad=True)
+    with gate(model, {("encoder", 0): gates}):
+        (own,) = torch.autograd.grad(model(**batch).loss, gates)
+        (copied,) = torch.autograd.grad(copy.deepcopy(model)(**batch).loss, gates)
+    assert own.abs().sum() > 0 and torch.equal(own, copied)
+
+
+def test_a_copy_is_recorded_with_its_own_modules():
+    model, batch, seen = tiny_model("t5"), tiny_batch("t5"), []
+    with record(model, lambda site, weights: seen.append(site)):
+        copied = copy.deepcopy(model)
+        logits(copied, batch)
+    logits(copied, batch)
+    with record(copied, lambda site, weights: seen.append(site)):
+        logits(copied, batch)
+        logits(model, batch)
+    own = {(site.kind, site.layer): site for site in sites(copied)}
+    assert len(seen) == 2 * len(own) and all(own[site.kind, site.layer] == site for site in seen)
+
+
+def test_a_copy_outlives_a_block_that_fails():
+    model, batch = tiny_model("opt"), tiny_batch("opt")
+    plain = logits(model, batch)
+    with pytest.raises(RuntimeError, match="stop"), gate(model, {("decoder", 0): torch.zeros(4)}):
+        copied = copy.deepcopy(model)
+        raise RuntimeError("stop")
+    assert torch.equal(logits(model, batch), plain) and torch.equal(logits(copied, batch), plain)
+
+
+def test_threads_that_run_other_models_are_not_touched():
+    batch, models = tiny_batch("marian"), [tiny_model("marian", seed=seed) for seed in range(3)]
+    matrix = matrix_for(batch, sites(models[0])[0])
+    plain = [logits(model, batch) for model in models]
+    ready = threading.Barrier(len(models), timeout=60)
+
+    def work(number):
+        model, seen = models[number], []
+        blocks = (
+            lambda: gate(model, {("cross", 1, number): 0.0}),
+            lambda: inject(model, {("encoder", 0, number): matrix}),
+            lambda: record(model, lambda site, weights: seen.append(site.module)),
+        )
+        ready.wait()
+        for turn in range(6):
+            with blocks[(number + turn) % 3]():
+                inside = logits(model, batch)
+            assert torch.equal(inside, plain[number]) == ((number + turn) % 3 == 2)
+            assert torch.equal(logits(model, batch), plain[number])
+        assert set(seen) == {site.module for site in sites(model)} and len(seen) == 2 * len(set(seen))
+
+    with ThreadPoolExecutor(len(models)) as pool:
+        list(pool.map(work, range(len(models))))
 
 
 @families

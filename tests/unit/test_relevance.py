@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import weakref
 from contextlib import ExitStack
 from functools import cache
 
@@ -11,6 +12,8 @@ import pandas as pd
 import pytest
 import torch
 from torch import nn
+from torch.utils._python_dispatch import TorchDispatchMode
+from torch.utils._pytree import tree_leaves
 
 from helpers import measures
 from helpers.heads import gate, index, inject, remove, sites
@@ -122,6 +125,33 @@ def test_batched_equals_single(name, rule, dtype):
         assert gap(whole.take([row]).values, alone) < (1e-5 if dtype == torch.float32 else 1e-10)
 
 
+@pytest.mark.parametrize("rule", RULES)
+@pytest.mark.parametrize("name", ["marian", "pegasus", "t5", "opt"])
+def test_gates_of_nested_blocks_multiply(name, rule):
+    model, batch, kind = small(name), batch_for(name), sites(small(name))[0].kind
+    places = [(kind, 0, 1), (kind, 1, 0), (kind, 1, 3)]
+    # some are open again in the inner block, some only there are closed
+    outer, inner = dict(zip(places, (0.0, -0.7, 0.5), strict=True)), dict(zip(places, (0.6, 2.0, 0.0), strict=True))
+    with gate(model, {place: outer[place] * inner[place] for place in places}):
+        expected = explain(model, [batch], rule).values
+    for first, second in ((outer, inner), (inner, outer)):
+        with gate(model, first), gate(model, second):
+            assert gap(explain(model, [batch], rule).values, expected) < tolerance(name)
+
+
+@pytest.mark.parametrize("rule", RULES)
+@pytest.mark.parametrize("name", ["marian", "opt"])
+def test_a_copy_has_the_relevance_of_its_model(name, rule):
+    model, batch, kind = small(name), batch_for(name), sites(small(name))[0].kind
+    matrix = torch.eye(batch["input_ids"].shape[1], dtype=torch.float64)
+    plain = explain(model, [batch], rule).values
+    with gate(model, {(kind, 0, 1): 0.0, (kind, 1, 2): 0.5}), inject(model, {(kind, 1, 0): matrix}):
+        copied, expected = copy.deepcopy(model), explain(model, [batch], rule).values
+        assert gap(explain(copied, [batch], rule).values, expected) == 0
+    assert gap(explain(copied, [batch], rule).values, plain) == 0
+    assert gap(expected, plain) > 0.01
+
+
 def test_gates_for_each_example_are_those_examples_own():
     model, batch = small("marian"), batch_for("marian")
     gates = torch.rand(3, 4, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
@@ -186,22 +216,98 @@ def test_pulling_pushing_and_both_are_the_same(name, rule):
             torch.testing.assert_close(other[place], values, rtol=1e-9, atol=1e-9)
 
 
+class Held(TorchDispatchMode):
+    """Counts the bytes of all tensors made while it is on: those held now, and the most at any time."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.now, self.peak, self.known = 0, 0, {}
+
+    def __torch_dispatch__(self, function, types, args=(), kwargs=None):
+        made = function(*args, **(kwargs or {}))
+        given = {self.place(tensor) for tensor in tree_leaves((args, kwargs)) if isinstance(tensor, torch.Tensor)}
+        for tensor in tree_leaves(made):
+            if isinstance(tensor, torch.Tensor) and self.place(tensor) not in self.known.keys() | given:
+                place, storage = self.place(tensor), tensor.untyped_storage()
+                self.now += storage.nbytes()
+                self.known[place] = weakref.finalize(storage, self.let_go, place, storage.nbytes())
+        self.peak = max(self.peak, self.now)
+        return made
+
+    @staticmethod
+    def place(tensor: torch.Tensor) -> int:
+        return tensor.untyped_storage()._cdata
+
+    def let_go(self, place: int, size: int) -> None:
+        self.now -= size
+        del self.known[place]
+
+
+class Taken(Exception):
+    """A sentence is being explained, so it fits into the memory."""
+
+
+def least_memory(model, batch, rule) -> float:
+    """The least GiB with which sentences of this size are explained, to a thousandth."""
+
+    def take(*_) -> None:
+        raise Taken
+
+    low, high, hook = 0.0, 1.0, model.register_forward_pre_hook(take)
+    try:
+        while high - low > 1e-3 * high:
+            middle = (low + high) / 2
+            try:
+                explain(model, [batch], rule, memory=middle)
+            except Taken:
+                high = middle
+            except StudyError as error:
+                assert "GiB" in str(error)
+                low = middle
+    finally:
+        hook.remove()
+    return high
+
+
 @pytest.mark.parametrize("rule", RULES)
 @pytest.mark.parametrize("name", ["marian", "opt"])
 def test_little_memory_means_smaller_chunks_and_the_same_values(name, rule):
     model, batch = small(name), batch_for(name)
     whole = explain(model, [batch], rule).values
-    needed = next(m for m in np.geomspace(1e-5, 1, 60) if _fits(model, batch, rule, m))
-    assert gap(explain(model, [batch], rule, memory=1.05 * needed).values, whole) < 1e-10
+    assert gap(explain(model, [batch], rule, memory=1.05 * least_memory(model, batch, rule)).values, whole) < 1e-10
 
 
-def _fits(model, batch, rule, memory) -> bool:
-    try:
-        explain(model, [batch], rule, memory=memory)
-    except StudyError as error:
-        assert "GiB" in str(error)
-        return False
-    return True
+def long_batch(name, length) -> dict[str, torch.Tensor]:
+    """Three texts of so many tokens, of a short source each where there is one."""
+    tokens = torch.randint(2, 60, (3, length), generator=torch.Generator().manual_seed(0))
+    return {"input_ids": tokens if name == "opt" else tokens[:, : length // 4], "labels": tokens}
+
+
+@pytest.mark.parametrize("rule", RULES)
+@pytest.mark.parametrize("name", ["marian", "opt"])
+def test_as_many_sentences_are_read_at_once_as_fit(name, rule):
+    model, batch, seen = small(name), long_batch(name, 12), []
+    least = least_memory(model, batch, rule)
+    hook = model.register_forward_pre_hook(lambda _, args, fed: seen.append(len(fed["input_ids"])), with_kwargs=True)
+    for times, rows in ((1.01, [1, 1, 1]), (2.5, [2, 1]), (3.01, [3]), (9, [3])):
+        seen.clear()
+        explain(model, [batch], rule, memory=times * least)
+        assert seen == rows
+    hook.remove()
+
+
+@pytest.mark.parametrize("rule", ["cp", "attnlrp"])  # alpha_beta has buffers of fixed size beside, larger than a tiny model
+@pytest.mark.parametrize("name", ["marian", "opt"])
+def test_no_more_is_held_than_the_memory_allows(name, rule):
+    model, batch = small(name, torch.float32), long_batch(name, 40)
+    least = least_memory(model, batch, rule)
+    for times in (1.01, 2.5):
+        with Held() as held:
+            explain(model, [batch], rule, memory=times * least)
+        assert held.peak <= times * least * 2**30
+    with Held() as held:
+        explain(model, [{part: values[:1] for part, values in batch.items()}], rule)
+    assert held.peak > 1.01 * least * 2**30  # all targets of a single sentence at once would be too much
 
 
 @pytest.mark.parametrize("rule", RULES)
@@ -264,6 +370,21 @@ def test_where_the_relevance_goes(name, rule):
         assert 0 < found["eps"] < 2e-3
     else:  # counted term by term by the slow relprop
         assert found["bias"] == pytest.approx(total["bias"] / total["start"], abs=1e-6 if name.startswith("opt") else 1e-10)
+
+
+@pytest.mark.parametrize("rule", ["cp", "attnlrp"])
+@pytest.mark.parametrize("name", ["marian", "pegasus"])
+def test_biases_may_take_relevance_away(name, rule):
+    model, batch = copy.deepcopy(small(name)), batch_for(name)
+    before, live = conservation(model, [batch], rule), batch["labels"] != -100
+    with torch.no_grad():
+        starts = model(**batch).logits.max(-1).values[live]
+    left = (1 - before["bias"]) / 3  # the same for all tokens, so that what starts is so much of what it was
+    model.final_logits_bias += (left - 1) * starts.mean()
+    found = conservation(model, [batch], rule)
+    assert found["bias"] == pytest.approx(-2, abs=1e-9)
+    for part in ("source", "target", "attention"):
+        assert found[part] == pytest.approx(before[part] / left, abs=1e-9)
 
 
 @pytest.mark.parametrize("name", ["marian", "pegasus", "t5", "opt"])

@@ -300,8 +300,13 @@ def test_what_cannot_be_removed_is_refused_and_nothing_is_cut():
         with pytest.raises(StudyError, match=message):
             remove(model, heads)
     for block in (gate(model, {one: 0.5}), inject(model, {one: torch.eye(7)}), record(model, print)):
-        with block, pytest.raises(StudyError, match="inside an open block"):
-            remove(model, [one])
+        with block:
+            copied = copy.deepcopy(model)
+            for other in (model, copied, copy.deepcopy(copied)):
+                for head in (one, ("cross", 1, 3)):  # wherever in the model the block is at work
+                    with pytest.raises(StudyError, match="inside an open block"):
+                        remove(other, [head])
+        assert kept(remove(copied, [one]))["encoder", 0] == [1, 2, 3]
     model.get_submodule("model.encoder.layers.0.self_attn").q_proj = nn.Sequential(nn.Linear(32, 32))
     with pytest.raises(StudyError, match="not plain linear layers"):
         remove(model, [("encoder", 1, 0), one])

@@ -29,7 +29,7 @@ import torch
 from torch import Tensor
 
 from helpers import study
-from helpers.heads import KINDS, index, sites
+from helpers.heads import KINDS, compat, index, sites
 from helpers.measures.one_pass import evaluating, view
 from helpers.measures.relevance import alpha_beta, signed
 from helpers.measures.relevance.layout import Attention, layout, play
@@ -215,7 +215,8 @@ def explain(
     Parameters
     ----------
     memory : float
-        GiB that may be used beyond the model: batches are split, and targets explained in chunks, to stay below it.
+        GiB that may be used beyond the model: batches are split, and targets explained in chunks, to stay below it. Buffers
+        of ``alpha_beta`` whose size does not depend on the text, some 0.2 GiB in single precision at most, are not in it.
     """
     heads = index(model, kinds)
     kinds = tuple(kind for kind in KINDS if kind in heads.unique("kind"))
@@ -308,8 +309,8 @@ class _Job:
         tape = play(model, plan, fed)
         targets = int(live.any(0).nonzero().max()) + 1
         if self.rule == "alpha_beta":
-            bias = getattr(model, "final_logits_bias", None)
-            bias = tape.start.new_zeros(plan.head.out_features) if bias is None else bias.flatten()
+            bias = compat.logits_bias(model)
+            bias = tape.start.new_zeros(plan.head.out_features) if bias is None else bias
             bias = bias if plan.head.bias is None else bias + plan.head.bias
             replay = alpha_beta.Replay(plan, tape, self.kinds, bias, carries, self.full)
         else:

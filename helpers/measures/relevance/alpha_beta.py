@@ -16,7 +16,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor, nn
 
-from helpers.heads import Site
+from helpers.heads import Site, compat
 from helpers.measures.relevance.layout import Attention, FeedForward, Layout, Norm, Stack, Tape
 from helpers.study import StudyError
 
@@ -356,7 +356,7 @@ class Replay:
         if not site.heads:  # removed for good
             return [relevance.new_zeros(batch, *size, 0) for size in (relevance.shape[1:3], *2 * [(keys, targets)])]
         q, k, v = (tape.heads(site, which).flatten(0, 1) for which in "qkv")
-        q, k, v = q[:, places.rows] * site.module.scaling, k[:, :keys], v[:, :keys]
+        q, k, v = q[:, places.rows] * compat.scaling(site.module), k[:, :keys], v[:, :keys]
         weights = tape.weights[where][:, :, places.rows, :keys].flatten(0, 1)
         constant = tape.constant(site)
         r = relevance.permute(0, 3, 1, 2, 4).flatten(0, 1)  # [B * heads, n, C, head_dim]

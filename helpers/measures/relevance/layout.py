@@ -10,8 +10,9 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from helpers.heads import Site, record, sites
-from helpers.heads.controls import standing_gates, standing_injections
+from helpers.heads import Site, compat, record, sites
+from helpers.heads.attention import standing_injections
+from helpers.heads.gates import standing_gates
 from helpers.study import StudyError
 
 # block -> (its norm, its attention or feed-forward inner and outer maps and activation), inside one layer
@@ -188,8 +189,8 @@ def _inside(module: nn.Module, path: str) -> nn.Module | None:
 def _norm(module: nn.Module, names: Mapping) -> Norm:
     if type(module).forward is nn.LayerNorm.forward:
         return Norm(module, True, module.eps)
-    if type(module).__name__ == "T5LayerNorm":
-        return Norm(module, False, module.variance_epsilon)
+    if (eps := compat.rms_eps(module)) is not None:
+        return Norm(module, False, eps)
     raise _uncovered(module, names)
 
 

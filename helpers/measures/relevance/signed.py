@@ -12,6 +12,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
+from helpers.heads import compat
 from helpers.measures.relevance.layout import Attention, FeedForward, Layout, Norm, Tape
 
 CELLS = 1 << 21  # numbers of a feed-forward block that one chunk of targets may hold: beyond the cache it only gets slower
@@ -119,7 +120,7 @@ class _Attention:
             constant = tape.constant(site)[:, None, None]
             # half of a head's relevance goes to its weights (not to injected ones), and half of that to queries, half to keys
             self.to_value = torch.where(constant, 1.0, 0.5).to(q)
-            self.q, self.k = (t * site.module.scaling * 0.5 for t in (q, k))
+            self.q, self.k = (t * compat.scaling(site.module) * 0.5 for t in (q, k))
             self.v = torch.where(constant, 0.0, 0.5).to(q) * v
         self.cost = folded.out.numel() * (4 if half else 2)
 

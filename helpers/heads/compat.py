@@ -1,0 +1,179 @@
+"""Every use of what the libraries do not promise to keep, in one place: after an upgrade, mend it here.
+
+For each there is a canary in ``tests/unit/test_compat.py``, which says what is gone. What the parts of a model family are
+called is data, and stands in `helpers.heads.sites` and `helpers.measures.relevance.layout`.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from transformers import AttentionInterface, EncoderDecoderCache, PreTrainedModel
+from transformers.cache_utils import DynamicLayer
+from transformers.integrations.sdpa_attention import sdpa_attention_forward
+from transformers.masking_utils import AttentionMaskInterface, eager_mask, sdpa_mask
+from transformers.models.marian.modeling_marian import MarianAttention
+from transformers.models.opt.modeling_opt import OPTAttention, eager_attention_forward  # noqa: F401 (HeadlessOPTAttention)
+
+MASKS = {"sdpa": sdpa_mask, "eager": eager_mask}
+
+
+# --- hooks -----------------------------------------------------------------------------------------------------------
+
+
+def pre_hooks(module: nn.Module) -> list[Callable]:
+    """The forward pre-hooks of a module, in the order in which they run."""
+    return list(module._forward_pre_hooks.values())
+
+
+# --- attention functions ---------------------------------------------------------------------------------------------
+
+
+def implementation(part: nn.Module) -> str:
+    """Name of the attention function that a model or an attention module runs."""
+    return part.config._attn_implementation
+
+
+def register(name: str, function: Callable, plain: str) -> None:
+    """Make an attention function known under a name, for models to run; its masks are those of ``sdpa`` or ``eager``.
+
+    Parameters
+    ----------
+    function : callable
+        Of (module, query [batch, heads, query, head_dim], key and value [batch, heads, key, head_dim], mask, **options);
+        returns ([batch, query, heads, head_dim], weights [batch, heads, query, key] or None).
+    """
+    AttentionInterface.register(name, function)
+    # without a mask function of the same name, transformers drops every mask and says nothing
+    AttentionMaskInterface.register(name, MASKS[plain])
+
+
+def eager_attention(module: nn.Module) -> Callable:
+    """The attention function that forms the weights: each family's modelling file has its own."""
+    return sys.modules[type(module).__module__].eager_attention_forward
+
+
+def plain_attention(module: nn.Module, plain: str) -> Callable:
+    """The library's own attention function of a module, ``sdpa`` or ``eager``."""
+    return sdpa_attention_forward if plain == "sdpa" else eager_attention(module)
+
+
+def additive_mask(module: nn.Module, query: Tensor, key: Tensor, mask: Tensor | None, options: dict) -> Tensor | None:
+    """The mask that SDPA was given, spelled out as eager attention adds it: 0 or the least number of the type."""
+    if mask is None:
+        causal = options.get("is_causal")
+        if not (module.is_causal if causal is None else causal) or query.shape[2] == 1:
+            return None
+        mask = torch.ones(query.shape[2], key.shape[2], dtype=torch.bool, device=query.device).tril()
+    if mask.dtype == torch.bool:
+        mask = torch.where(mask, query.new_zeros(()), torch.finfo(query.dtype).min)
+    return mask
+
+
+def scaling(module: nn.Module) -> float:
+    """What an attention module multiplies the products of queries and keys by."""
+    return module.scaling
+
+
+def checkpointing(model: PreTrainedModel) -> bool:
+    """Whether any layer of a model would be computed again for its gradient."""
+    return any(getattr(module, "gradient_checkpointing", False) for module in model.modules())
+
+
+# --- other parts of models -------------------------------------------------------------------------------------------
+
+
+def logits_bias(model: PreTrainedModel) -> Tensor | None:
+    """What Marian, BART, mBART and Pegasus add to their logits beside the output layer's own bias [vocabulary]."""
+    bias = getattr(model, "final_logits_bias", None)
+    return None if bias is None else bias.flatten()
+
+
+def rms_eps(norm: nn.Module) -> float | None:
+    """What T5's norm, an RMSNorm without bias, adds to the variance; None for any other module."""
+    return norm.variance_epsilon if type(norm).__name__ == "T5LayerNorm" else None
+
+
+def position_table(side: nn.Module) -> nn.Parameter:
+    """Learned or sinusoidal positions of a BART encoder or decoder [positions, d]."""
+    return side.embed_positions.weight
+
+
+def unsaved(model: PreTrainedModel, missing: set[str]) -> dict[str, Tensor]:
+    """Of tensors that are missing those that ``save_pretrained`` leaves out, as they are always the same: Marian's sines."""
+    names = missing & set(model._keys_to_ignore_on_save or ())
+    return {name: model.get_submodule(name.removesuffix(".weight")).create_weight() for name in names}
+
+
+# --- attention modules with fewer heads: what the library would get wrong with ragged layers -------------------------
+
+
+def resize(module: nn.Module, heads: int, width: int, stay: list[int]) -> None:
+    """Tell an attention module that of its `heads` heads, each `width` numbers wide, only `stay` are left.
+
+    The hooks that this needs belong to the module and are copied with it.
+    """
+    for name, size in (("num_heads", len(stay)), ("n_heads", len(stay)), ("inner_dim", len(stay) * width)):
+        if hasattr(module, name):
+            setattr(module, name, size)
+    if hasattr(module, "relative_attention_num_buckets"):  # T5
+        if not hasattr(module, "kept_heads"):
+            module.kept_heads = list(range(heads))
+            module.register_forward_pre_hook(_take_own_bias, with_kwargs=True)
+            module.register_forward_hook(_hand_on_whole_bias)
+        module.kept_heads = [module.kept_heads[head] for head in stay]
+    if not stay and heads:
+        module.register_forward_hook(_keep_length, with_kwargs=True)
+        if type(module) is OPTAttention:
+            module.__class__ = HeadlessOPTAttention
+
+
+def _take_own_bias(module: nn.Module, args: tuple, kwargs: dict) -> tuple[tuple, dict[str, Any]]:
+    """T5 computes position biases [1, heads, query, key] once a stack and hands them on: take those of own heads."""
+    whole = kwargs.get("position_bias")
+    if kwargs.get("key_value_states") is not None:
+        return args, {**kwargs, "position_bias": None}  # cross-attention has none: zeros in its own size
+    if whole is None:
+        hidden, cache = kwargs.get("hidden_states", args[0] if args else None), kwargs.get("past_key_values")
+        seen, keys = 0, hidden.shape[1]
+        if cache is not None:
+            seen, (keys, _) = cache.get_seq_length(module.layer_idx), cache.get_mask_sizes(keys, module.layer_idx)
+        whole = module.compute_bias(hidden.shape[1], keys, hidden.device, seen)
+    own = whole[:, module.kept_heads]
+    own.whole = whole
+    return args, {**kwargs, "position_bias": own}
+
+
+def _hand_on_whole_bias(module: nn.Module, args: tuple, output: tuple) -> tuple:
+    """Later layers get the biases of all heads again, or none and make their own zeros (cross-attention)."""
+    return output[0], getattr(output[1], "whole", None), *output[2:]
+
+
+class _HeadlessCache(DynamicLayer):
+    """Keys and values [batch, 0, length, head_dim]: no numbers, but a length, which positions are counted from."""
+
+    def get_seq_length(self) -> int:
+        return self.keys.shape[-2] if self.is_initialized else 0
+
+
+def _keep_length(module: nn.Module, args: tuple, kwargs: dict, output: tuple) -> None:
+    """The library's cache takes a layer without numbers for an empty one: let it tell its length."""
+    cache = kwargs.get("past_key_values")
+    if isinstance(cache, EncoderDecoderCache):
+        crossed = kwargs.get("key_value_states") is not None
+        cache = cache.cross_attention_cache if crossed else cache.self_attention_cache
+    if cache is not None and type(cache.layers[module.layer_idx]) is DynamicLayer:
+        cache.layers[module.layer_idx].__class__ = _HeadlessCache
+
+
+class HeadlessOPTAttention(OPTAttention):
+    """OPT's attention once it has no head left: its own reshaping cannot tell a length from no numbers.
+
+    `eager_attention` looks for ``eager_attention_forward`` in the file of an attention's class: hence its import above.
+    """
+
+    forward = MarianAttention.forward  # the same computation, but reads the length from the hidden states

@@ -1,0 +1,183 @@
+"""Gates on the heads of an unmodified model, for as long as a ``with`` block lasts.
+
+`gate` multiplies what a head hands to the output projection, by a hook on that projection: attention itself is not
+touched. The hook *is* the gate: who wants to know what gates a module has looks through its hooks, so a copy of the model
+made inside the block is gated as the model is. Copies share the hook: when the block ends, it ends for all of them.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from typing import Any
+
+import pandas as pd
+import torch
+from torch import Tensor, nn
+from transformers import PreTrainedModel
+
+from helpers.heads import compat
+from helpers.heads.sites import Site, locate
+from helpers.study import StudyError
+
+
+@contextmanager
+def gate(model: PreTrainedModel, values: Mapping[tuple, Any] | pd.Series) -> Iterator[None]:
+    """Multiply heads by gates before the output projection (Voita et al. 2019, section 6.1).
+
+    Blocks nest, also with `record` and `inject`; gates of nested blocks multiply. Everything is undone when the block ends,
+    also on an exception. With gradient checkpointing, run ``backward`` inside the block: layers are computed again there.
+
+    Parameters
+    ----------
+    model : transformers.PreTrainedModel
+        Any model that `sites` accepts. Copies made of it inside the block are gated too, until the block ends.
+    values : mapping or pandas.Series
+        ``{(kind, layer, head): float or 0-dim tensor}``, a Series on the head index, or ``{(kind, layer): tensor}`` of
+        shape [heads], or [batch, heads] for gates per example. Heads not named keep gate 1. Tensors are read at every
+        forward pass, so they may change in place; gradients reach those that require them. Gates of n examples serve
+        a batch of n * m rows, example by example (beam search repeats each example m times in a row).
+
+    Raises
+    ------
+    StudyError
+        On entry for an unknown address, a value that is no finite number or a tensor of the wrong shape; in the forward
+        pass if gates per example do not fit the batch.
+    """
+    factors = [(site, _factor(site, given)) for site, given in locate(model, values)]
+    gates = [(site.projection("out"), Gate(site, factor)) for site, factor in factors if factor is not None]
+    with hooked(gates):
+        yield
+
+
+def standing_gates(site: Site, hidden: Tensor) -> Tensor | None:
+    """What open `gate` blocks multiply the heads of a site by now.
+
+    Parameters
+    ----------
+    hidden : tensor [batch, query, heads * head_dim]
+        What the output projection is given: for the size of the batch, the type and the device.
+
+    Returns
+    -------
+    tensor [batch, heads] or [1, heads], or None
+        The product over nested blocks; None if no block gates this site.
+    """
+    product = None
+    for hook in open_hooks(site.projection("out"), Gate):
+        gates = hook.values(hidden)
+        product = gates if product is None else product * gates
+    return product
+
+
+def ended_state(hook) -> dict[str, Any]:
+    """What pickle may take of a hook such as `Gate`.
+
+    Raises
+    ------
+    StudyError
+        If its block is open: what pickle makes of the hook would never know that the block has ended.
+    """
+    if hook.open:
+        raise StudyError("a model cannot be pickled inside an open block of gate, record or inject: leave it first.")
+    return vars(hook)
+
+
+class Gate:
+    """The gates that one block sets on one site: a forward pre-hook of its output projection.
+
+    Parameters
+    ----------
+    factor : callable
+        From what the output projection is given to gates [heads] or [batch, heads] of its type, on its device.
+    """
+
+    def __init__(self, site: Site, factor: Callable[[Tensor], Tensor]) -> None:
+        self.where, self.head_dim = f"{site.kind} layer {site.layer}", site.head_dim
+        self.factor: Callable[[Tensor], Tensor] | None = factor
+
+    def __deepcopy__(self, memo: dict) -> Gate:
+        return self
+
+    __getstate__ = ended_state
+
+    @property
+    def open(self) -> bool:
+        """Whether the block has not ended."""
+        return self.factor is not None
+
+    def end(self) -> None:
+        """Let go of the gates: from now on copies compute what they did without."""
+        self.factor = None
+
+    def values(self, hidden: Tensor) -> Tensor:
+        """Gates [batch, heads], or [1, heads] for all examples, of what the output projection is given."""
+        gates = self.factor(hidden)
+        return gates.unsqueeze(0) if gates.ndim == 1 else fit_batch(gates, hidden.shape[0], f"gates of {self.where}")
+
+    def __call__(self, module: nn.Module, args: tuple) -> tuple | None:
+        if not self.open:
+            return None
+        hidden = args[0]
+        gates = self.values(hidden).unsqueeze(-1)
+        gates = gates.expand(*gates.shape[:-1], self.head_dim).flatten(-2)  # each over the numbers of its head
+        return hidden * gates.unsqueeze(1), *args[1:]
+
+
+@contextmanager
+def hooked(hooks: Iterable[tuple[nn.Module, Any]]) -> Iterator[None]:
+    """Keep hooks such as `Gate` at their modules until the block ends."""
+    with ExitStack() as undo:
+        for module, hook in hooks:
+            undo.callback(hook.end)
+            undo.callback(module.register_forward_pre_hook(hook).remove)
+        yield
+
+
+def open_hooks(module: nn.Module, kind: type) -> list:
+    """Hooks of one class that open blocks keep at a module, the outermost block's first."""
+    return [hook for hook in compat.pre_hooks(module) if isinstance(hook, kind) and hook.open]
+
+
+def fit_batch(rows: Tensor, batch: int, what: str) -> Tensor:
+    """Repeat each of n rows batch / n times in place, as beam search does with its inputs.
+
+    Raises
+    ------
+    StudyError
+        If n does not divide the batch; `what` says of what.
+    """
+    if rows.shape[0] == 0 or batch % rows.shape[0]:
+        raise StudyError(f"{what} are for {rows.shape[0]} examples, which do not fit a batch of {batch} rows.")
+    return rows if rows.shape[0] == batch else rows.repeat_interleave(batch // rows.shape[0], 0)
+
+
+def _factor(site: Site, given: dict) -> Callable[[Tensor], Tensor] | None:
+    """A function from the hidden states to gates [(batch,) heads]; None if all of them are 1."""
+    where = f"{site.kind} layer {site.layer}"
+    if None in given:
+        gates = given[None]
+        if len(given) > 1:
+            raise StudyError(f"gates of {where} are given twice, for the layer and for heads in it: choose one.")
+        if not isinstance(gates, Tensor) or gates.ndim not in (1, 2) or gates.shape[-1] != site.heads:
+            shape = tuple(gates.shape) if isinstance(gates, Tensor) else type(gates).__name__
+            raise StudyError(f"gates of {where} must be a tensor [{site.heads}] or [batch, {site.heads}], not {shape}.")
+        return gates.to
+    parts = [_checked_gate(given.get(head, 1.0), f"{where} head {head}") for head in range(site.heads)]
+    if any(isinstance(part, Tensor) for part in parts):
+        parts = [part if isinstance(part, Tensor) else torch.tensor(part, dtype=torch.float64) for part in parts]
+        return lambda hidden: torch.stack([part.to(hidden) for part in parts])
+    return None if all(part == 1.0 for part in parts) else torch.tensor(parts, dtype=torch.float64).to
+
+
+def _checked_gate(value: Any, where: str) -> Tensor | float:
+    if isinstance(value, Tensor) and value.ndim == 0:
+        return value
+    try:
+        number = math.nan if isinstance(value, Tensor) else float(value)
+    except (TypeError, ValueError):
+        number = math.nan
+    if not math.isfinite(number):
+        raise StudyError(f"the gate of {where} must be a finite number or a 0-dim tensor, not {value!r}.")
+    return number
