@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from helpers.world.lexicon import FEMALE, PREPOSITIONS, adjectives, adverbs, names, nouns, sense, verbs
+from helpers.world.lexicon import PREPOSITIONS, adjectives, adverbs, female, names, nouns, sense, verbs
 from helpers.world.plan import NP, PP, Clause
 
 RELATIONS = frozenset(
@@ -42,8 +42,7 @@ class English:
         return len(self.words) - 1
 
 
-_FEMALE = FEMALE.union(key for key, word in names().items() if word.kind == "forename_f")
-_NOUNS, _VERBS = nouns(), verbs()
+_NOUNS, _VERBS, _FEMALE = nouns(), verbs(), female()
 _WORDS = {key: sense(key) for key in (*adjectives(), *adverbs(), *_VERBS)}
 _KINDS = {key: entry.kind for key, entry in adverbs().items()}
 _PREPOSITIONS = {key: entry[0].split() for key, entry in PREPOSITIONS.items()}

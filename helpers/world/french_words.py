@@ -130,17 +130,6 @@ DETERMINERS = {  # masculine, feminine, plural; articles are made by `article`
 }  # fmt: skip
 
 # ------------------------------------------------------------------------------------------------------------- spelling
-# syllables of the tail that French spells its own way
-_SYLLABLES = {
-    "ka": "ca", "ko": "co", "su": "sou", "du": "dou", "ru": "rou", "te": "té", "se": "sé", "ve": "vé", "pe": "pé", "be": "bé",
-    "zo": "so", "rek": "rec", "bur": "bour", "kol": "col", "tov": "tof", "lub": "loub", "ket": "quet", "vin": "vain",
-    "lan": "lant", "zin": "zain",
-}  # fmt: skip
-# spelled so before a vowel (the ending)
-_OPENED = {
-    "rek": "rék", "lan": "lann", "vin": "vin", "zin": "zin", "tel": "tell", "nis": "niss", "pan": "pann", "tov": "tov",
-    "ser": "sér", "fed": "féd", "ket": "két", "vas": "vass", "dan": "dann",
-}  # fmt: skip
 _ENDINGS = {
     "forename_f": "a", "ite": "ite", "ist": "iste", "logy": "ologie", "ium": "ium", "tron": "otron", "town": "bourg",
 }  # fmt: skip
@@ -154,13 +143,17 @@ def vowel(word: str) -> bool:
     return word[0] in _VOWELS and word not in _ASPIRATE
 
 
+def _syllable(syllable: str, column: str = "french") -> str:
+    spelled = lexicon.SYLLABLES.get(syllable, {}).get(column, "")
+    return spelled or (syllable if column == "french" else "")
+
+
 def spell(word) -> str:
     """French spelling of a rare word, singular."""
     *first, last = word.syllables
     ending = _ENDINGS.get(word.kind, "")
-    opened = _OPENED.get(last) if ending and word.kind != "town" else None
-    last = opened or _SYLLABLES.get(last, last)
-    text = "".join(_SYLLABLES.get(s, s) for s in first) + last + ending
+    opened = _syllable(last, "french_before_vowel") if ending and word.kind != "town" else ""
+    text = "".join(_syllable(s) for s in first) + (opened or _syllable(last)) + ending
     return text.capitalize() if word.kind in ("forename_m", "forename_f", "surname", "town") else text
 
 

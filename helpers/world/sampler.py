@@ -13,11 +13,11 @@ from dataclasses import dataclass
 from functools import cache
 
 from helpers.world.lexicon import (
-    FEMALE,
     PREPOSITIONS,
     Noun,
     adjectives,
     adverbs,
+    female,
     further_surnames,
     names,
     nouns,
@@ -362,7 +362,7 @@ class World:
         self.forenames = _table(_ranked([key for turn in turns for key in turn], 2))
         self.surnames = _table(_ranked((*listed["surname"], *further_surnames(surnames)), 2))
         self.towns = _table(_ranked(listed["town"], 2))
-        self.female = FEMALE.union(listed["forename_f"])
+        self.female = female()
         self.manner = {verb: [a for a, keys in MANNER.items() if verb in keys.split()] for verb in self.verbs}
         self.kinds, self.joins, self.tenses = _table(reg.kinds), _table(reg.joins), _table(reg.tenses)
         self.lasting = _table({t: w for t, w in reg.tenses.items() if t in ("past", "present")})
@@ -615,7 +615,7 @@ class World:
         noun = self.common(subject)
         many = subject.number == "pl" or subject.coordinate is not None
         if noun in self.people and not many and random() < 0.22:
-            gender = "f" if noun in FEMALE else "m"
+            gender = "f" if noun in self.female else "m"
             kin = random() < 0.4
             key = self.pick(self.attributes("kin" if kin else "trade", gender))
             if not kin:
@@ -644,7 +644,8 @@ class World:
         if found is None:
             found = self.cache[kind, gender] = _table({
                 k: w for k, w in self.noun_weights.items()
-                if k in self.people and (k in FEMALE) == (gender == "f") and k not in ROLE and (k in KIN) == (kind == "kin")
+                if k in self.people and (k in self.female) == (gender == "f") and k not in ROLE
+                and (k in KIN) == (kind == "kin")
             })  # fmt: skip
         return found
 
