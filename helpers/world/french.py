@@ -16,7 +16,6 @@ from helpers.world.french_words import (
     ADVERBS,
     COORDINATORS,
     DETERMINERS,
-    LIAISON,
     MODALS,
     PREPOSITIONS,
     SUBORDINATORS,
@@ -169,9 +168,9 @@ def _core(
         spots.append((len(words), adjective, sense))
         words += adjective.forms[form].split(" ")
     if form == 0:
-        for place, _, _ in spots:
-            if place < at and words[place] in LIAISON and words[place + 1] != "et" and vowel(words[place + 1]):
-                words[place] = LIAISON[words[place]]
+        for place, adjective, _ in spots:
+            if adjective.before_vowel and place < at and words[place + 1] != "et" and vowel(words[place + 1]):
+                words[place] = adjective.before_vowel
     for place, adjective, sense in spots:
         word, forms = words[place], adjective.forms
         if forms[0] != forms[1] or forms[0] != forms[2]:
@@ -204,17 +203,17 @@ def _adjective(key: str, noun: str, attributive: bool, degree: bool) -> tuple[Ad
     """Translations of an adjective with a noun."""
     cls = _CLASSES.get(noun, "person")
     if key == "big" and attributive and cls in ("animal", "thing", "vehicle"):
-        key = "big.thing"
+        key = "big:thing"
     elif key == "dark" and cls == "garment":
-        key = "dark.garment"
+        key = "dark:garment"
     elif key == "tall" and noun == "tower":
-        key = "tall.tower"
+        key = "tall:tower"
     elif key == "wrong" and attributive:
-        key = "wrong.noun"
+        key = "wrong:noun"
     elif key == "new" and degree:
-        key = "new.recent"
+        key = "new:recent"
     elif key == "new" and not attributive and cls in ("thing", "vehicle", "garment", "instrument"):
-        key = "new.unused"
+        key = "new:unused"
     return _ADJECTIVES[key]
 
 

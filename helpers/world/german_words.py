@@ -212,7 +212,7 @@ def _by_key(rows: list[dict[str, str]], column: str) -> dict[str, tuple[str, ...
 NOUNS: dict[str, tuple[Noun, ...]] = {}
 for _row in read(
     "german_nouns", "key noun gender plural", "genitive weak feminine profession", lexicon.nouns(),
-    gender="m f n", weak="yes", profession="yes",
+    same="gender", gender="m f n", weak="yes", profession="yes",
 ):  # fmt: skip
     NOUNS[_row["key"]] = (*NOUNS.get(_row["key"], ()), _declined(_row))
 TAIL = {  # ending, gender, and the plural's

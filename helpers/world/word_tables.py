@@ -15,7 +15,8 @@ FOLDER = Path(__file__).with_name("words")
 
 
 def read(
-    name: str, required: str, optional: str = "", keys: Collection[str] | None = None, once: bool = False, **allowed: str
+    name: str, required: str, optional: str = "", keys: Collection[str] | None = None, once: bool = False,
+    same: str = "", **allowed: str
 ) -> list[dict[str, str]]:  # fmt: skip
     """Read and check one table.
 
@@ -29,6 +30,8 @@ def read(
         What the first column may hold.
     once : bool
         Whether every row has a first cell of its own.
+    same : str
+        Column in which all rows with the same first cell agree.
     **allowed : str
         By column, what its cells may hold (where they are not empty).
 
@@ -45,29 +48,33 @@ def read(
     path = FOLDER / f"{name}.tsv"
     columns, filled = (*required.split(), *optional.split()), required.split()
     choices = {column: tuple(text.split()) for column, text in allowed.items()}
-    lines = [(f"{path.name}, line {number}", line) for number, line in enumerate(path.read_text("utf-8").splitlines(), 1)]
-    lines = [(where, line.split("\t")) for where, line in lines if line.strip() and not line.startswith("#")]
-    if not lines or tuple(lines[0][1]) != columns:
-        raise StudyError(f"{lines[0][0] if lines else path.name}: the columns must be {', '.join(columns)}, parted by tabs.")
-    rows, seen = [], {}
-    for where, cells in lines[1:]:
-        row = _row(where, columns, cells)
+    (where, header), *lines = _lines(path)
+    if tuple(header) != columns:
+        raise StudyError(f"{where}: the columns must be {', '.join(columns)}, parted by tabs.")
+    rows, seen, shared = [], {}, {}
+    for where, cells in lines:
+        if len(cells) > len(columns):
+            raise StudyError(f"{where}: {len(cells)} cells for {len(columns)} columns; take out a tab.")
+        key, row = cells[0], dict(zip(columns, cells + [""] * (len(columns) - len(cells)), strict=True))
         for column in filled:
             if not row[column]:
                 raise StudyError(f"{where}: fill the column {column!r}.")
         for column, words in choices.items():
             if row[column] and row[column] not in words:
                 raise StudyError(f"{where}: {column} is {row[column]!r}; use one of {', '.join(words)}.")
-        if keys is not None and row[columns[0]] not in keys:
-            raise StudyError(f"{where}: {row[columns[0]]!r} is no key of the English words; correct it or take out the row.")
-        first = seen.setdefault(cells[0].strip() if once else tuple(row.values()), where)
+        if keys is not None and key not in keys:
+            raise StudyError(f"{where}: {key!r} is no key of the English words; correct it or take out the row.")
+        first = seen.setdefault(key if once else tuple(row.values()), where)
         if first is not where:
-            raise StudyError(f"{where}: {cells[0]!r} is told again as in {first}; take one out.")
+            raise StudyError(f"{where}: {key!r} is told again as in {first}; take one out.")
+        if same and shared.setdefault(key, row[same]) != row[same]:
+            raise StudyError(f"{where}: {same} is not that of the word above for {key!r}; choose one that has it.")
         rows.append(row | {"where": where})
     return rows
 
 
-def _row(where: str, columns: tuple[str, ...], cells: list[str]) -> dict[str, str]:
-    if len(cells) > len(columns):
-        raise StudyError(f"{where}: {len(cells)} cells for {len(columns)} columns; take out a tab.")
-    return dict(zip(columns, [cell.strip() for cell in cells] + [""] * (len(columns) - len(cells)), strict=True))
+def _lines(path: Path) -> list[tuple[str, list[str]]]:
+    """File and line, and cells, of all but comments and empty lines."""
+    lines = enumerate(path.read_text("utf-8-sig").splitlines(), 1)
+    found = [(f"{path.name}, line {n}", line.split("\t")) for n, line in lines if line.strip() and not line.startswith("#")]
+    return [(where, [cell.strip() for cell in cells]) for where, cells in found] or [(path.name, [])]
