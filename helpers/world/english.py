@@ -36,10 +36,11 @@ class English:
 
     def add(self, word: str, relation: str, head: int = -1) -> int:
         """Append a word and return its position; a head not known yet is set later."""
-        self.words.append(word)
+        words = self.words
+        words.append(word)
         self.heads.append(head)
         self.relations.append(relation)
-        return len(self.words) - 1
+        return len(words) - 1
 
 
 _NOUNS, _VERBS, _FEMALE = nouns(), verbs(), female()
@@ -263,11 +264,15 @@ class _Speaker:
     ) -> int:  # fmt: skip
         """Add the verb group with negation, medial adverbs and an inverted subject; return the position of the verb."""
         add, negated, (finite, middle, form) = self.add, c.negated, group
-        medial = [a.adverb for a in c.adverbs if a.position == "medial"]
-        early = [a for a in medial if negated and _KINDS[a] == "sentence" and a != "really"]
-        late = [a for a in medial if _KINDS[a] == "manner"]
+        early = between = late = ()
+        if c.adverbs:
+            medial = [a.adverb for a in c.adverbs if a.position == "medial"]
+            early = [a for a in medial if negated and _KINDS[a] == "sentence" and a != "really"]
+            late = [a for a in medial if _KINDS[a] == "manner"]
+            between = [a for a in medial if a not in early and a not in late]
         contracted = negated and self.register == "subtitles" and "am" not in (finite, form)
-        to_verb += [add(_WORDS[adverb], "advmod") for adverb in early]
+        for adverb in early:
+            to_verb.append(add(_WORDS[adverb], "advmod"))
         place = -1
         if finite:
             passive = c.passive and not middle and not c.modal and c.tense != "perfect"
@@ -281,9 +286,12 @@ class _Speaker:
             to_verb.append(self.noun_phrase(*subject, -1, 0))
         if negated and not contracted:
             to_verb.append(add("not", "neg"))
-        to_verb += [add(_WORDS[adverb], "advmod") for adverb in medial if adverb not in early and adverb not in late]
-        to_verb += [add(word, "auxpass") for word in middle]
-        to_verb += [add(_WORDS[adverb], "advmod") for adverb in late]
+        for adverb in between:
+            to_verb.append(add(_WORDS[adverb], "advmod"))
+        for word in middle:
+            to_verb.append(add(word, "auxpass"))
+        for adverb in late:
+            to_verb.append(add(_WORDS[adverb], "advmod"))
         return add(form, *verb) if place < 0 else place
 
     def wanted(self, c: Clause, entry, verb: int) -> int:
@@ -316,7 +324,7 @@ class _Speaker:
 
     def rest(self, c: Clause, entry, verb: int) -> None:
         """Add what follows the verb: objects, attribute, agent, adverbs, places."""
-        add, passive, final = self.add, c.passive, [a.adverb for a in c.adverbs if a.position == "final"]
+        add, passive = self.add, c.passive
         obj, recipient = (None if passive else c.object), c.recipient
         if obj is not None and not entry.at:
             if recipient is not None and not obj.pronoun and (recipient.pronoun or _short(recipient)):
@@ -337,11 +345,11 @@ class _Speaker:
         if passive and c.subject is not None:
             self.noun_phrase(c.subject, "pobj", add("by", "agent", verb))
         times = None
-        for adverb in final:
-            if _KINDS[adverb] in ("manner", "place"):
-                add(_WORDS[adverb], "advmod", verb)
-            else:
-                times = adverb
+        for item in c.adverbs:
+            if item.position == "final" and _KINDS[item.adverb] in ("manner", "place"):
+                add(_WORDS[item.adverb], "advmod", verb)
+            elif item.position == "final":
+                times = item.adverb
         if entry.at and obj is not None:
             self.noun_phrase(obj, "pobj", add(entry.at, "prep", verb))
         for pp in c.places:
