@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from helpers.world.lexicon import FEMALE, PREPOSITIONS, adjectives, adverbs, names, nouns, sense, verbs
+from helpers.world.lexicon import PREPOSITIONS, adjectives, adverbs, female, names, nouns, sense, verbs
 from helpers.world.plan import NP, PP, Clause
 
 RELATIONS = frozenset(
@@ -36,14 +36,14 @@ class English:
 
     def add(self, word: str, relation: str, head: int = -1) -> int:
         """Append a word and return its position; a head not known yet is set later."""
-        self.words.append(word)
+        words = self.words
+        words.append(word)
         self.heads.append(head)
         self.relations.append(relation)
-        return len(self.words) - 1
+        return len(words) - 1
 
 
-_FEMALE = FEMALE.union(key for key, word in names().items() if word.kind == "forename_f")
-_NOUNS, _VERBS = nouns(), verbs()
+_NOUNS, _VERBS, _FEMALE = nouns(), verbs(), female()
 _WORDS = {key: sense(key) for key in (*adjectives(), *adverbs(), *_VERBS)}
 _KINDS = {key: entry.kind for key, entry in adverbs().items()}
 _PREPOSITIONS = {key: entry[0].split() for key, entry in PREPOSITIONS.items()}
@@ -86,6 +86,26 @@ def _finite(entry, tense: str, person: int, plural: bool) -> str:
     return entry.third if person == 3 and not plural else entry.lemma
 
 
+def _group(c: Clause, entry, person: int, plural: bool, inverted: bool) -> tuple[str, tuple[str, ...], str]:
+    """The finite verb ("" if it is the verb itself), the words before the verb, and the verb's form."""
+    lemma, tense, alone = entry.lemma, c.tense, not (c.negated or inverted)
+    do = "did" if tense == "past" else "do" if plural or person != 3 else "does"
+    if c.imperative:
+        return "do" if c.negated else "", (), lemma
+    if c.modal == "want":
+        return ("", (), _finite(_WANT, tense, person, plural)) if alone else (do, (), "want")
+    if c.modal or tense == "future":
+        finite = "could" if c.modal == "can" and tense == "past" else c.modal or "will"
+        return (finite, ("be",), entry.participle) if c.passive else (finite, (), lemma)
+    if tense == "perfect":
+        return "have" if plural or person != 3 else "has", ("been",) if c.passive else (), entry.participle
+    if c.progressive or c.passive:
+        return _finite(_BE, tense, person, plural), (), entry.ing if c.progressive else entry.participle
+    if alone or lemma == "be":
+        return "", (), _finite(entry, tense, person, plural)
+    return do, (), lemma
+
+
 @dataclass(frozen=True, slots=True)
 class _Want:
     lemma: str = "want"
@@ -109,47 +129,16 @@ class _Speaker:
     # -- noun phrases
     def noun_phrase(self, np: NP, relation: str, head: int = -1, form: int = 1) -> int:
         """Add a noun phrase; `form` is 0 for the subject's pronoun, 1 for the object's."""
-        add, words, heads = self.add, self.words, self.heads
+        add = self.add
         if np.pronoun:
             return add(_pronoun(np, form), relation, head)
-        noun = _NOUNS.get(np.noun)
-        if noun is None:
-            if np.surname:
-                first = add(np.noun, "compound")
-                top = add(np.surname, relation, head)
-                heads[first] = top
-            else:
-                top = add(np.noun, relation, head)
+        if np.noun in _NOUNS:
+            top = self.common(np, relation, head)
+        elif np.surname:
+            first = add(np.noun, "compound")
+            top = self.heads[first] = add(np.surname, relation, head)
         else:
-            start, possessor, article = len(words), np.genitive, -1
-            if possessor is not None and not self.saxon(np, possessor):
-                possessor = None
-            if possessor is not None:
-                owner = self.noun_phrase(possessor, "poss")
-                add("'" if words[owner].endswith("s") and possessor.number == "pl" else "'s", "case", owner)
-                loose = [owner]
-            elif np.determiner and not (np.determiner == "a" and np.number == "pl"):
-                article = add(np.determiner, _DETERMINERS[np.determiner])
-                if np.determiner == "this" and np.number == "pl":
-                    words[article] = "these"
-                loose = [article]
-            else:
-                loose = []
-            degree = add(np.degree, "advmod") if np.degree and np.adjectives else -1
-            for adjective in np.adjectives:
-                place = add(_WORDS[adjective], "amod")
-                loose.append(place)
-                if degree >= 0:
-                    heads[degree], degree = place, -1
-            top = add(noun.plural if np.number == "pl" else noun.singular, relation, head)
-            for place in loose:
-                heads[place] = top
-            if article >= 0 and np.determiner == "a":
-                following = words[start + 1]
-                if (following[0] in "aeiou" and following[:3] != "uni") or following == "honest":
-                    words[article] = "an"
-            if np.genitive is not None and possessor is None:
-                self.noun_phrase(np.genitive, "pobj", add("of", "prep", top))
+            top = add(np.noun, relation, head)
         if np.place is not None:
             self.prepositional(np.place, top)
         if np.relative is not None:
@@ -157,6 +146,35 @@ class _Speaker:
         if np.coordinate is not None:
             add("and", "cc", top)
             self.noun_phrase(np.coordinate, "conj", top, form)
+        return top
+
+    def common(self, np: NP, relation: str, head: int) -> int:
+        """Add a common noun with possessor or determiner, degree and adjectives; return its position."""
+        add, words, heads, noun = self.add, self.words, self.heads, _NOUNS[np.noun]
+        start, article, loose, saxon = len(words), -1, [], False
+        if np.genitive is not None and self.saxon(np, np.genitive):
+            saxon, owner = True, self.noun_phrase(np.genitive, "poss")
+            add("'" if words[owner].endswith("s") and np.genitive.number == "pl" else "'s", "case", owner)
+            loose.append(owner)
+        elif np.determiner and not (np.determiner == "a" and np.number == "pl"):
+            word = "these" if np.determiner == "this" and np.number == "pl" else np.determiner
+            article = add(word, _DETERMINERS[np.determiner])
+            loose.append(article)
+        degree = add(np.degree, "advmod") if np.degree and np.adjectives else -1
+        for adjective in np.adjectives:
+            place = add(_WORDS[adjective], "amod")
+            loose.append(place)
+            if degree >= 0:
+                heads[degree], degree = place, -1
+        top = add(noun.plural if np.number == "pl" else noun.singular, relation, head)
+        for place in loose:
+            heads[place] = top
+        if article >= 0 and np.determiner == "a":
+            following = words[start + 1]
+            if (following[0] in "aeiou" and following[:3] != "uni") or following == "honest":
+                words[article] = "an"
+        if np.genitive is not None and not saxon:
+            self.noun_phrase(np.genitive, "pobj", add("of", "prep", top))
         return top
 
     def saxon(self, np: NP, possessor: NP) -> bool:
@@ -200,147 +218,113 @@ class _Speaker:
         agreement : tuple of (int, bool) or None
             Of a relative pronoun: person, and whether plural.
         """
-        add, heads, relations = self.add, self.heads, self.out.relations
-        entry = _VERBS[c.verb]
-        question, gap, passive = c.question, c.gap, c.passive
-        to_verb, to_lexical = [], []  # words before the verb that depend on it
-        subordinate = c.subordinate
-        first = -1
-        if subordinate is not None and subordinate[2]:
-            first = self.subordinate(subordinate)
-            to_verb += [first, add(",", "punct")]
-        if question and question not in ("polar", "who"):
-            place = add(question, "dobj" if question == "what" else "advmod")
-            (to_lexical if question in ("what", "where") else to_verb).append(place)
-        medial, final = [], []
+        add, heads, entry = self.add, self.heads, _VERBS[c.verb]
+        to_verb, to_lexical = self.opening(c)
+        subject, role = (c.object, "nsubjpass") if c.passive else (c.subject, "nsubj")
+        if fronted >= 0 and c.gap == "subject":
+            self.out.relations[fronted] = role
+            to_verb.append(fronted)
+        else:
+            if fronted >= 0:
+                to_lexical.append(fronted)
+            agreement = _agreement(subject)
+        inverted = c.question not in ("", "who")
+        if c.question == "who":
+            to_verb.append(add("who", role))
+        elif subject is not None and not inverted:
+            to_verb.append(self.noun_phrase(subject, role, -1, 0))
+        group = _group(c, entry, *agreement, inverted)
+        verb = self.verbs(c, group, (subject if inverted else None, role), (relation, head), to_verb)
+        lexical = self.wanted(c, entry, verb) if c.modal == "want" else verb
+        for place in to_verb:
+            heads[place] = verb
+        for place in to_lexical:
+            heads[place] = lexical
+        self.rest(c, entry, lexical)
+        self.join(c, verb, lexical)
+        return verb
+
+    def opening(self, c: Clause) -> tuple[list[int], list[int]]:
+        """Add a clause that comes first, a question word, initial adverbs; what depends on the finite, on the lexical verb."""
+        add, to_verb, to_lexical = self.add, [], []
+        if c.subordinate is not None and c.subordinate[2]:
+            to_verb += [self.subordinate(c.subordinate), add(",", "punct")]
+        if c.question and c.question not in ("polar", "who"):
+            place = add(c.question, "dobj" if c.question == "what" else "advmod")
+            (to_lexical if c.question in ("what", "where") else to_verb).append(place)
         for adverb in c.adverbs:
             if adverb.position == "initial":
                 to_verb.append(add(_WORDS[adverb.adverb], "advmod"))
                 if adverb.adverb in _COMMA_AFTER:
                     to_verb.append(add(",", "punct"))
-            else:
-                (medial if adverb.position == "medial" else final).append(adverb.adverb)
+        return to_verb, to_lexical
 
-        # the subject
-        subject = c.object if passive else c.subject
-        role = "nsubjpass" if passive else "nsubj"
-        if fronted >= 0:
-            if gap == "subject":
-                relations[fronted] = role
-                to_verb.append(fronted)
-                person, plural = agreement
-            else:
-                to_lexical.append(fronted)
-                person, plural = _agreement(subject)
-        else:
-            person, plural = _agreement(subject)
-        inverted = question not in ("", "who")
-        said = subject is None
-        if question == "who":
-            to_verb.append(add("who", role))
-        elif subject is not None and not inverted:
-            to_verb.append(self.noun_phrase(subject, role, -1, 0))
-            said = True
-
-        # the verb group: words before the lexical verb and its form
-        want, tense, modal = c.modal == "want", c.tense, c.modal
-        negated, lemma = c.negated, entry.lemma
-        finite, middle, form = "", (), lemma
-        if c.imperative:
-            if negated:
-                finite = "do"
-        elif want:
-            form = _finite(_WANT, tense, person, plural)
-            if negated or inverted:
-                finite, form = "did" if tense == "past" else "do" if plural or person != 3 else "does", "want"
-        else:
-            if modal:
-                finite = "could" if modal == "can" and tense == "past" else modal
-                if passive:
-                    middle, form = ("be",), entry.participle
-            elif tense == "future":
-                finite = "will"
-                if passive:
-                    middle, form = ("be",), entry.participle
-            elif tense == "perfect":
-                finite, form = "have" if plural or person != 3 else "has", entry.participle
-                if passive:
-                    middle = ("been",)
-            elif c.progressive:
-                finite, form = _finite(_BE, tense, person, plural), entry.ing
-            elif passive:
-                finite, form = _finite(_BE, tense, person, plural), entry.participle
-            elif lemma == "be":
-                form = _finite(_BE, tense, person, plural)
-            elif negated or inverted:
-                finite = "did" if tense == "past" else "do" if plural or person != 3 else "does"
-            else:
-                form = _finite(entry, tense, person, plural)
-        simple_be = lemma == "be" and not finite and not want
+    def verbs(
+        self, c: Clause, group: tuple, subject: tuple[NP | None, str], verb: tuple[str, int], to_verb: list[int]
+    ) -> int:  # fmt: skip
+        """Add the verb group with negation, medial adverbs and an inverted subject; return the position of the verb."""
+        add, negated, (finite, middle, form) = self.add, c.negated, group
+        early = between = late = ()
+        if c.adverbs:
+            medial = [a.adverb for a in c.adverbs if a.position == "medial"]
+            early = [a for a in medial if negated and _KINDS[a] == "sentence" and a != "really"]
+            late = [a for a in medial if _KINDS[a] == "manner"]
+            between = [a for a in medial if a not in early and a not in late]
         contracted = negated and self.register == "subtitles" and "am" not in (finite, form)
-        finite_role = "auxpass" if passive and not middle and not modal and tense != "perfect" else "aux"
-        early = [a for a in medial if negated and _KINDS[a] == "sentence" and a != "really"] if medial else medial
-        late = [a for a in medial if _KINDS[a] == "manner"] if medial else medial
         for adverb in early:
             to_verb.append(add(_WORDS[adverb], "advmod"))
-        verb = -1
-        if simple_be:
-            verb = add(form, relation, head)
-        elif finite:
-            to_verb.append(add(_CONTRACTED.get(finite, finite) if contracted else finite, finite_role))
+        place = -1
+        if finite:
+            passive = c.passive and not middle and not c.modal and c.tense != "perfect"
+            word = _CONTRACTED.get(finite, finite) if contracted else finite
+            to_verb.append(add(word, "auxpass" if passive else "aux"))
+        elif c.verb == "be" and c.modal != "want":
+            place = add(form, *verb)
         if contracted:
             to_verb.append(add("n't", "neg"))
-        if inverted and not said:
-            to_verb.append(self.noun_phrase(subject, role, -1, 0))
+        if subject[0] is not None:
+            to_verb.append(self.noun_phrase(*subject, -1, 0))
         if negated and not contracted:
             to_verb.append(add("not", "neg"))
-        if medial:
-            for adverb in medial:
-                if adverb not in early and adverb not in late:
-                    to_verb.append(add(_WORDS[adverb], "advmod"))
+        for adverb in between:
+            to_verb.append(add(_WORDS[adverb], "advmod"))
         for word in middle:
             to_verb.append(add(word, "auxpass"))
         for adverb in late:
             to_verb.append(add(_WORDS[adverb], "advmod"))
-        if verb < 0:
-            verb = add(form, relation, head)
-        lexical = verb
-        if want:
-            to = add("to", "aux")
-            be = add("be", "auxpass") if passive else -1
-            lexical = add(entry.participle if passive else lemma, "xcomp", verb)
-            heads[to] = lexical
-            if be >= 0:
-                heads[be] = lexical
-        for place in to_verb:
-            heads[place] = verb
-        for place in to_lexical:
-            heads[place] = lexical
-        if first >= 0:
-            heads[first] = verb
+        return add(form, *verb) if place < 0 else place
 
-        self.rest(c, entry, lexical, final, passive)
+    def wanted(self, c: Clause, entry, verb: int) -> int:
+        """Add what is wanted, "to read"; return the position of the lexical verb."""
+        to = self.add("to", "aux")
+        be = self.add("be", "auxpass") if c.passive else to
+        lexical = self.add(entry.participle if c.passive else entry.lemma, "xcomp", verb)
+        self.heads[to] = self.heads[be] = lexical
+        return lexical
+
+    def join(self, c: Clause, verb: int, lexical: int) -> None:
+        """Add the clauses behind: complement, subordinate, coordinate."""
+        add, heads = self.add, self.heads
         if c.complement is not None:
             mark = add("that", "mark")
             heads[mark] = self.clause(c.complement, "ccomp", lexical)
-        if subordinate is not None and not subordinate[2]:
-            if subordinate[0] == "although":
+        if c.subordinate is not None and not c.subordinate[2]:
+            if c.subordinate[0] == "although":
                 add(",", "punct", verb)
-            heads[self.subordinate(subordinate)] = verb
+            heads[self.subordinate(c.subordinate)] = verb
         if c.coordinate is not None:
             add(",", "punct", verb)
             add(c.coordinate[0], "cc", verb)
             self.clause(c.coordinate[1], "conj", verb)
-        return verb
 
     def subordinate(self, subordinate: tuple) -> int:
         mark = self.add(subordinate[0], "advmod" if subordinate[0] == "when" else "mark")
         verb = self.heads[mark] = self.clause(subordinate[1], "advcl")
         return verb
 
-    def rest(self, c: Clause, entry, verb: int, final: list[str], passive: bool) -> None:
+    def rest(self, c: Clause, entry, verb: int) -> None:
         """Add what follows the verb: objects, attribute, agent, adverbs, places."""
-        add = self.add
+        add, passive = self.add, c.passive
         obj, recipient = (None if passive else c.object), c.recipient
         if obj is not None and not entry.at:
             if recipient is not None and not obj.pronoun and (recipient.pronoun or _short(recipient)):
@@ -361,11 +345,11 @@ class _Speaker:
         if passive and c.subject is not None:
             self.noun_phrase(c.subject, "pobj", add("by", "agent", verb))
         times = None
-        for adverb in final:
-            if _KINDS[adverb] in ("manner", "place"):
-                add(_WORDS[adverb], "advmod", verb)
-            else:
-                times = adverb
+        for item in c.adverbs:
+            if item.position == "final" and _KINDS[item.adverb] in ("manner", "place"):
+                add(_WORDS[item.adverb], "advmod", verb)
+            elif item.position == "final":
+                times = item.adverb
         if entry.at and obj is not None:
             self.noun_phrase(obj, "pobj", add(entry.at, "prep", verb))
         for pp in c.places:

@@ -16,7 +16,6 @@ from helpers.world.french_words import (
     ADVERBS,
     COORDINATORS,
     DETERMINERS,
-    LIAISON,
     MODALS,
     PREPOSITIONS,
     SUBORDINATORS,
@@ -149,7 +148,6 @@ def _core(
         one, two = (item[0].forms[0] for item in front)
         joined = one != "nouveau" and (one in _UNSTACKED or two in _UNSTACKED or (one, two) == ("mauvais", "vieux"))
     words: list[str] = []
-    marks: list[tuple] = []
     spots: list[tuple[int, Adjective, str]] = []
     for adjective, sense, with_degree in front:
         if words and joined:
@@ -169,28 +167,32 @@ def _core(
         spots.append((len(words), adjective, sense))
         words += adjective.forms[form].split(" ")
     if form == 0:
-        for place, _, _ in spots:
-            if place < at and words[place] in LIAISON and words[place + 1] != "et" and vowel(words[place + 1]):
-                words[place] = LIAISON[words[place]]
-    for place, adjective, sense in spots:
-        word, forms = words[place], adjective.forms
-        if forms[0] != forms[1] or forms[0] != forms[2]:
-            others = sorted({f for f in forms if f != word})
-            if place == at - 1:
-                marks.append(("agreement", place, at + 1, tuple(f"{other} {words[at]}" for other in others)))
-            elif place == end:
-                marks.append(("agreement", at, place + 1, tuple(" ".join((*words[at:end], other)) for other in others)))
-            else:
-                marks.append(("agreement", place, place + 1, tuple(others)))
-        if len(forms[form].split(" ")) == 1:
-            marks.append(("adjective position", *((place, at) if place < at else (at, place)), None))
-        others = _sense_forms(sense, form, word)
-        if others:
-            marks.append(("word sense", place, place + 1, others))
+        for place, adjective, _ in spots:
+            if adjective.before_vowel and place < at and words[place + 1] != "et" and vowel(words[place + 1]):
+                words[place] = adjective.before_vowel
+    marks = [mark for spot in spots for mark in _adjective_marks(words, *spot, form, at, end)]
     if siblings(key):
         others = {v[plural] for other in siblings(key) for v in _NOUNS[other].variants} - {noun}
         marks.append(("word sense", at, end, tuple(sorted(others))))
     return tuple(words), tuple(marks), vowel(words[0]), bool(front)
+
+
+def _adjective_marks(words: list[str], place: int, adjective: Adjective, sense: str, form: int, at: int, end: int):
+    """Marks of an adjective's agreement, position and sense; its noun stands from `at` to `end`."""
+    word, forms = words[place], adjective.forms
+    if forms[0] != forms[1] or forms[0] != forms[2]:
+        others = sorted({f for f in forms if f != word})
+        if place == at - 1:
+            yield "agreement", place, at + 1, tuple(f"{other} {words[at]}" for other in others)
+        elif place == end:
+            yield "agreement", at, place + 1, tuple(" ".join((*words[at:end], other)) for other in others)
+        else:
+            yield "agreement", place, place + 1, tuple(others)
+    if len(forms[form].split(" ")) == 1:
+        yield "adjective position", *((place, at) if place < at else (at, place)), None
+    others = _sense_forms(sense, form, word)
+    if others:
+        yield "word sense", place, place + 1, others
 
 
 @lru_cache(maxsize=1024)
@@ -204,17 +206,17 @@ def _adjective(key: str, noun: str, attributive: bool, degree: bool) -> tuple[Ad
     """Translations of an adjective with a noun."""
     cls = _CLASSES.get(noun, "person")
     if key == "big" and attributive and cls in ("animal", "thing", "vehicle"):
-        key = "big.thing"
+        key = "big:thing"
     elif key == "dark" and cls == "garment":
-        key = "dark.garment"
+        key = "dark:garment"
     elif key == "tall" and noun == "tower":
-        key = "tall.tower"
+        key = "tall:tower"
     elif key == "wrong" and attributive:
-        key = "wrong.noun"
+        key = "wrong:noun"
     elif key == "new" and degree:
-        key = "new.recent"
+        key = "new:recent"
     elif key == "new" and not attributive and cls in ("thing", "vehicle", "garment", "instrument"):
-        key = "new.unused"
+        key = "new:unused"
     return _ADJECTIVES[key]
 
 
@@ -292,7 +294,7 @@ def _common_noun(t: _Text, np: NP, noun: french.Noun, lead: str, mode: str) -> N
     words += core
 
 
-def _place(t: _Text, pp: PP, verb: str, goal: bool = False) -> None:
+def _place(t: _Text, pp: PP, verb: str) -> None:
     """Add a prepositional phrase."""
     key, np = pp.preposition, pp.np
     preposition, mode, determiner = PREPOSITIONS[key], "", np.determiner
@@ -302,19 +304,12 @@ def _place(t: _Text, pp: PP, verb: str, goal: bool = False) -> None:
     elif key in _OTHER_WORDS:
         if t.random() > _USUAL and np.noun not in _TOWNS:
             preposition = _OTHER_WORDS[key]
-    elif key in ("in", "at", "to") and np.noun in _TOWNS:
-        preposition = "pour" if verb == "fly.person" and key == "to" else "jusqu' à" if verb in _TO_PLACE else "à"
+    elif key == "to":
+        preposition = _toward(np, verb, definite)
+    elif key in ("in", "at") and np.noun in _TOWNS:
+        preposition = "jusqu' à" if verb in _TO_PLACE else "à"
     elif key == "at":
         preposition = "sur" if np.noun == "bridge" else "à" if definite else "dans"
-    elif key == "to":
-        if verb == "fly.person":
-            preposition = "pour"
-        elif verb in _TO_PLACE:
-            preposition = "jusqu' à"
-        elif np.noun == "island":
-            preposition = "sur"
-        elif not definite or (np.noun in ("house", "city") and (determiner != "the" or np.noun == "city")):
-            preposition = "dans"
     elif key == "from":
         preposition = "depuis" if verb in _TO_PLACE else "de"
     elif key == "in_time":
@@ -325,6 +320,18 @@ def _place(t: _Text, pp: PP, verb: str, goal: bool = False) -> None:
     elif key == "without" and determiner in ("a", "") and not np.adjectives and not np.relative and not np.coordinate:
         mode = "none"
     _noun_phrase(t, np, preposition, mode)
+
+
+def _toward(np: NP, verb: str, definite: bool) -> str:
+    """The preposition of a goal."""
+    if verb == "fly.person":
+        return "pour"
+    if verb in _TO_PLACE:
+        return "jusqu' à"
+    if np.noun == "island":
+        return "sur"
+    inside = not definite or np.noun == "city" or (np.noun == "house" and np.determiner != "the")
+    return "dans" if inside and np.noun not in _TOWNS else "à"
 
 
 # ---------------------------------------------------------------------------------------------------------------- verbs
@@ -484,104 +491,299 @@ def _clause(t: _Text, c: Clause, role: str = "main", main: str = "", subjunctive
     head : NP or None
         What a relative clause is about.
     """
-    words, marks = t.words, t.marks
-    question, passive, subject, obj, places = c.question, c.passive, c.subject, c.object, c.places
-    gap = c.gap
-    object_key = _key_of(obj) or (_key_of(head) if gap == "object" else "")
-    key = _verb_key(c, object_key)
-    # "apercevoir" is to see at a glance
-    verb: Verb = t.pick(_VERBS[key]) if key != "see" or not c.adverbs else _VERBS[key][0]
-    if passive and verb.preposition:  # no passive in French: somebody does it
-        passive = False
-        if subject is None and question != "who" and gap != "subject":
-            subject = _ONE
-    agent = None
-    if passive:
-        subject, obj, agent = obj, None, subject
-        gap = gap and "subject"
+    said = _Clause(t, c, role, main, subjunctive, head)
+    said.open()
+    said.ask()
+    said.say_subject()
+    said.clitics, said.agreeing, left = _clitics(t, c, said.verb, None if said.passive else said.obj, said.index)
+    if said.gap == "object" and not said.passive and said.verb.preposition == "" and head is not None:
+        said.agreeing = _form(*_features(NP(head.noun, number=head.number)))
+    said.say_verb()
+    recipient = said.say_object()
+    for preposition, np in left:
+        _noun_phrase(t, np, preposition)
+    said.say_rest(recipient)
+    said.join()
 
-    # the subject's features
-    if c.imperative:
-        index, feminine = 1, False
-    elif gap == "subject" and head is not None:
-        index, feminine = _features(NP(head.noun, number=head.number))
-    elif subject is None or subject is _ONE:
-        index, feminine = 2, False
-    else:
-        index, feminine = _features(subject)
-    form = 2 * (index > 2) + feminine
 
-    if role.startswith("infinitive"):
-        tense, compound, rival = "infinitive", role != "infinitive" or c.tense == "perfect", None
-    else:
-        tense, compound, rival = _tense(c, role, main, c.verb in _STATES, subjunctive)
-    attribute = c.attribute
+def _form(index: int, feminine: bool) -> int:
+    """Which of the four forms of an adjective or participle agrees."""
+    return 2 * (index > 2) + feminine
 
-    # the clause before, adverbs and phrases at the start
-    subordinate = c.subordinate
-    if subordinate is not None and subordinate[2]:
-        _subordinate(t, subordinate, c)
-        words.append(",")
-    free = role in ("main", "second") and not question and not c.imperative
-    start, medial, inner, late, final = _adverbs(t, c, free, passive) if c.adverbs else ((), (), (), (), ())
-    for key_, text in start:
-        words += ("peut-être", "que") if key_ == "perhaps" else text.split(" ")
-        if key_ in _WITH_COMMA:
+
+class _Clause:
+    """One clause on its way: its verb and tense, the features of its subject, its adverbs by place, its clitics."""
+
+    __slots__ = (
+        "agent", "agreeing", "auxiliary", "base", "c", "clitics", "compound", "feminine", "final", "finite_verb", "form",
+        "gap", "head", "index", "infinitive", "inner", "inverted", "key", "late", "lead", "medial", "obj", "passive", "places",
+        "presents", "rival", "role", "start", "subject", "subjunctive", "t", "tense", "trade", "verb", "with_be",
+    )  # fmt: skip
+
+    def __init__(self, t: _Text, c: Clause, role: str, main: str, subjunctive: bool, head: NP | None):
+        self.t, self.c, self.role, self.head, self.subjunctive = t, c, role, head, subjunctive
+        self.key = _verb_key(c, _key_of(c.object) or (_key_of(head) if c.gap == "object" else ""))
+        options = _VERBS[self.key]
+        # "apercevoir" is to see at a glance
+        self.verb: Verb = t.pick(options) if self.key != "see" or not c.adverbs else options[0]
+        self.take_roles()
+        self.index, self.feminine = self.features()
+        self.form = _form(self.index, self.feminine)
+        if role.startswith("infinitive"):
+            self.tense, self.compound, self.rival = "infinitive", role != "infinitive" or c.tense == "perfect", None
+        else:
+            self.tense, self.compound, self.rival = _tense(c, role, main, c.verb in _STATES, subjunctive)
+        noun = isinstance(c.attribute, NP)
+        self.trade = noun and _is_trade(c.attribute)
+        # "c' est un bon médecin", not "il est"
+        plain = noun and not (self.trade or c.modal or self.compound or self.tense == "infinitive")
+        self.presents = plain and self.subject is not None and self.subject.pronoun and self.subject.person == 3
+
+    def take_roles(self) -> None:
+        """The passive's object is subject; what French has no passive for is active: somebody does it."""
+        c = self.c
+        self.passive, self.gap = c.passive, c.gap
+        self.subject, self.obj, self.agent = c.subject, c.object, None
+        if c.passive and self.verb.preposition:
+            self.passive = False
+            if c.subject is None and c.question != "who" and c.gap != "subject":
+                self.subject = _ONE
+        elif c.passive:
+            self.subject, self.obj, self.agent = c.object, None, c.subject
+            self.gap = c.gap and "subject"
+
+    def features(self) -> tuple[int, bool]:
+        """Of what the verb agrees with: person and number as one of six, and whether feminine."""
+        if self.c.imperative:
+            return 1, False
+        if self.gap == "subject" and self.head is not None:
+            return _features(NP(self.head.noun, number=self.head.number))
+        if self.subject is None or self.subject is _ONE:
+            return 2, False
+        return _features(self.subject)
+
+    # -- before the verb
+    def open(self) -> None:
+        """The clause before, adverbs and phrases at the start."""
+        t, c, words = self.t, self.c, self.t.words
+        before = c.subordinate is not None and c.subordinate[2]
+        if before:
+            _subordinate(t, c.subordinate, c)
             words.append(",")
-    if free and places and role == "main" and not (start or c.complement or (subordinate and subordinate[2])):
-        places = _time_first(t, c, places)
-    trade = isinstance(attribute, NP) and _is_trade(attribute)
-    presents = (  # "c' est un bon médecin", not "il est"
-        isinstance(attribute, NP)
-        and not (trade or c.modal or compound or tense == "infinitive")
-        and subject is not None
-        and subject.pronoun
-        and subject.person == 3
-    )
+        free = self.role in ("main", "second") and not c.question and not c.imperative
+        sorted_ = _adverbs(t, c, free, self.passive) if c.adverbs else ((), (), (), (), ())
+        self.start, self.medial, self.inner, self.late, self.final = sorted_
+        for key, text in self.start:
+            words += ("peut-être", "que") if key == "perhaps" else text.split(" ")
+            if key in _WITH_COMMA:
+                words.append(",")
+        self.places = c.places
+        if free and c.places and self.role == "main" and not (self.start or c.complement or before):
+            self.places = _time_first(t, c, c.places)
 
-    # question words, relative pronouns and the subject
-    inverted = ""
-    asks = question == "who" and not passive  # for the subject
-    if question:
-        open_ = index not in (0, 3) and not presents and subject is not _ONE
-        if question in ("polar", "where", "when", "why") and t.news and open_:
-            inverted = _SUBJECTS[feminine][index]
-        _question(words, question, passive, verb.preposition, inverted != "")
-    elif role == "relative":
-        _relative_pronoun(t, gap, verb, head)
-    if subject is not None and not (c.imperative or asks or presents or tense == "infinitive"):
+    def ask(self) -> None:
+        """The question word or the relative pronoun; whether the subject follows the verb."""
+        question, self.inverted = self.c.question, ""
+        if question:
+            free = self.index not in (0, 3) and not self.presents and self.subject is not _ONE
+            if question in ("polar", "where", "when", "why") and self.t.news and free:
+                self.inverted = _SUBJECTS[self.feminine][self.index]
+            _question(self.t.words, question, self.passive, self.verb.preposition, self.inverted != "")
+        elif self.role == "relative":
+            _relative_pronoun(self.t, self.gap, self.verb, self.head)
+
+    def say_subject(self) -> None:
+        t, c, subject, words = self.t, self.c, self.subject, self.t.words
+        asked = c.question == "who" and not self.passive
+        if subject is None or c.imperative or asked or self.presents or self.tense == "infinitive":
+            return
         if subject is _ONE:
             words.append("on")
         elif not subject.pronoun:
-            general = c.verb == "be" or (c.tense == "present" and not c.progressive and not passive)
+            general = c.verb == "be" or (c.tense == "present" and not c.progressive and not self.passive)
             _noun_phrase(t, subject, "", "generic" if general and subject.determiner in ("", "a") else "")
-        elif not inverted:
+        elif not self.inverted:
             at, forms = len(words), ("il", "elle", "ils", "elles")
-            words.append(_SUBJECTS[feminine][index])
-            if index % 3 == 2:
-                marks.append(("agreement", at, at + 1, tuple([w for w in forms if w != words[at]])))
+            words.append(_SUBJECTS[self.feminine][self.index])
+            if self.index % 3 == 2:
+                t.marks.append(("agreement", at, at + 1, tuple([w for w in forms if w != words[at]])))
 
-    # the verb
-    clitics, agreeing, left = _clitics(t, c, verb, None if passive else obj, index)
-    if gap == "object" and not passive and verb.preposition == "" and head is not None:
-        which, fem = _features(NP(head.noun, number=head.number))
-        agreeing = 2 * (which > 2) + fem
-    _verb_group(
-        t, c, key, verb, passive, index, form, (tense, compound, rival), clitics, agreeing, medial, inner, role, inverted,
-        presents, subjunctive,
-    )  # fmt: skip
+    # -- the verb
+    def say_verb(self) -> None:
+        """Add the verb with its negation, clitics, auxiliaries and the adverbs among them."""
+        c, verb = self.c, self.verb
+        self.base = "être" if self.passive else verb.infinitive
+        self.with_be = not self.passive and (verb.reflexive or verb.infinitive in WITH_BE)
+        if c.imperative:
+            _command(self.t, c, verb, self.clitics, self.medial, self.inner)
+        elif self.tense == "infinitive":
+            self.say_infinitive()
+        else:
+            self.say_finite()
 
-    # what follows
-    heavy = False
-    recipient = c.recipient if c.recipient is not None and not c.recipient.pronoun else None
-    said = obj if not passive and obj is not None and not obj.pronoun else None
-    if said is not None:
-        heavy = said.relative is not None or said.place is not None or said.genitive is not None or said.coordinate is not None
+    def adverbs(self, adverbs) -> None:
+        for key, text in adverbs:
+            _adverb(self.t, key, text)
+
+    def say_infinitive(self) -> None:
+        """ "sans le voir", "après l' avoir vu"."""
+        t, words, spots = self.t, self.t.words, []
+        words += ("ne", "pas") if self.c.negated else ()
+        _add_clitics(t, self.clitics, spots)
+        if spots:
+            _order(t, spots, len(words))
+        if self.compound:
+            words.append("être" if self.with_be else "avoir")
+            self.adverbs((*self.medial, *self.inner))
+            words.append(participle(self.base)[self.form if self.with_be else max(self.agreeing, 0)])
+        else:
+            words.append(self.base)
+            self.adverbs((*self.medial, *self.inner))
+        words += self.verb.fixed
+
+    def paraphrase(self) -> None:
+        """What is finite: the verb, its modal, at times "aller" for the future or "être en train de"; its auxiliary."""
+        t, c, modal = self.t, self.c, MODALS[self.c.modal] if self.c.modal else ""
+        self.finite_verb, self.infinitive, self.lead = modal or self.base, modal != "", ()
+        plain = self.role == "main" and not modal and not self.presents
+        if plain and not self.rival and self.tense == "future" and not self.compound and not t.news:
+            if t.random() < 0.3:
+                self.finite_verb, self.tense, self.infinitive = "aller", "present", True
+        elif (
+            c.progressive and self.role == "main" and not (self.subjunctive or c.negated or c.question or self.inverted)
+            and not self.inner and not self.medial and t.random() < 0.12
+        ):  # fmt: skip
+            self.finite_verb, self.infinitive, self.lead, self.rival = "être", True, ("en", "train", "de"), None
+        self.auxiliary = ""
+        if self.compound:
+            self.auxiliary = "être" if self.with_be and not modal else "avoir"
+
+    def say_finite(self) -> None:
+        t, c, words, spots = self.t, self.c, self.t.words, []
+        self.paraphrase()
+        finite = conjugate(self.auxiliary or self.finite_verb, self.tense)[self.index]
+        if self.presents:
+            words.append(_THAT if c.negated or finite[0] not in "eé" else "c'")
+        if c.negated:
+            words.append("ne")
+        if self.clitics and not self.infinitive:
+            _add_clitics(t, self.clitics, spots)
+        at = len(words)
+        words.append(finite)
+        if self.inverted:
+            words.append(("-t-" if finite[-1] in "ae" else "-") + self.inverted)
+        self.say_medial()
+        if self.compound and c.modal:
+            words.append(participle(self.finite_verb)[0])
+        if self.infinitive:
+            slot, index, place = self.say_dependent(spots)
+        else:
+            slot, index, place = self.say_participle(at)
+            if spots:
+                _order(t, spots, at)
+        words += self.verb.fixed
+        self.mark_agreement(finite, at, slot, place)
+        self.mark_tense(finite, at, place)
+        if siblings(c.verb) and not c.verb.startswith("play"):
+            others = _other_verbs(c.verb, self.passive, slot, index, words[place])
+            if others:
+                t.marks.append(("word sense", place, place + 1, others))
+
+    def say_medial(self) -> None:
+        """Adverbs after the finite verb, before or after "pas"; "already" denied is "pas encore"."""
+        words = self.t.words
+        if self.c.negated:
+            for key, text in self.medial:
+                if key in _BEFORE_NOT:
+                    words += text.split(" ")
+            words.append("pas")
+        for key, text in self.medial:
+            if not self.c.negated:
+                words += text.split(" ")
+            elif key not in _BEFORE_NOT:
+                words += ("encore" if key == "already" else text).split(" ")
+
+    def say_dependent(self, spots: list[int]) -> tuple[str, int, int]:
+        """The infinitive after a modal; the form, its index and the place of the word that tells the verb's sense."""
+        t, words = self.t, self.t.words
+        words += self.lead
+        early = [a for a in self.inner if a[1] in ("bien", "mal", "volontiers")]
+        if self.c.modal and self.finite_verb != "devoir":
+            early = []
+        self.adverbs(early)
+        _add_clitics(t, self.clitics, spots)
+        words.append(self.base)
+        place = len(words) - 1
+        if spots:
+            _order(t, spots, place)
+        self.adverbs(a for a in self.inner if a not in early)
+        if not self.passive:
+            return "infinitive", self.index, place
+        words.append(participle(self.verb.infinitive)[self.form])
+        return "participle", self.form, len(words) - 1
+
+    def say_participle(self, at: int) -> tuple[str, int, int]:
+        """The participle of a compound tense or passive; as `say_dependent`."""
+        words = self.t.words
+        if self.compound and self.passive:
+            words.append("été")
+        self.adverbs(self.inner)
+        if not (self.compound or self.passive):
+            return self.tense, self.index, at
+        which = self.form if self.passive or self.with_be else max(self.agreeing, 0)
+        words.append(participle(self.verb.infinitive)[which])
+        return "participle", which, len(words) - 1
+
+    def mark_agreement(self, finite: str, at: int, slot: str, place: int) -> None:
+        """Marks of the finite verb's number and of the participle's form."""
+        words, marks, index = self.t.words, self.t.marks, self.index
+        other = conjugate(self.auxiliary or self.finite_verb, self.tense)[(index + 3) % 6 if index % 3 == 2 else 2]
+        if other != finite:
+            if self.alone(at, place):
+                marks.append(("agreement", at, place + 1, (f"{other} {words[place]}",)))
+            else:
+                marks.append(("agreement", at, at + 1, (other,)))
+        if (self.passive or self.with_be or self.agreeing > 0) and slot == "participle":
+            others = tuple({f: 0 for f in participle(self.verb.infinitive) if f != words[place]})
+            marks.append(("agreement", place, place + 1, others))
+
+    def alone(self, at: int, place: int) -> bool:
+        """Whether finite verb and participle stand side by side."""
+        return place == at + 1 and not self.infinitive
+
+    def mark_tense(self, finite: str, at: int, place: int) -> None:
+        """A mark of the tense where another is near, or of the auxiliary."""
+        words, marks, index = self.t.words, self.t.marks, self.index
+        helper, alone = "être" if self.with_be else "avoir", self.alone(at, place)
+        if self.rival is None:
+            if self.with_be and alone:
+                marks.append(("tense", at, place + 1, (f"{conjugate('avoir', self.tense)[index]} {words[place]}",)))
+            return
+        if self.infinitive:
+            return
+        rival, rival_compound = self.rival
+        if rival_compound == self.compound:
+            other = conjugate(helper if self.compound else self.finite_verb, rival)[index]
+            if other != finite:
+                marks.append(("tense", at, at + 1, (other,)))
+        elif rival_compound:
+            done = "été" if self.passive else participle(self.verb.infinitive)[self.form if self.with_be else 0]
+            marks.append(("tense", at, at + 1, (f"{conjugate(helper, rival)[index]} {done}",)))
+        elif not self.passive and alone:
+            marks.append(("tense", at, place + 1, (conjugate(self.verb.infinitive, rival)[index],)))
+
+    # -- behind the verb
+    def say_object(self) -> NP | None:
+        """Add the object, behind short adverbs or before them; return the recipient if it is still to be said."""
+        t, c, words, said = self.t, self.c, self.t.words, self.obj
+        recipient = c.recipient if c.recipient is not None and not c.recipient.pronoun else None
+        if said is None or said.pronoun:
+            return recipient
+        heavy = (said.relative or said.place or said.genitive or said.coordinate) is not None
         if heavy or said.adjectives:  # an adverb does not wait for a long object
-            for key_, text in late:
-                if heavy or _KINDS[key_] == "manner":
-                    _adverb(t, key_, text)
-            late = [] if heavy else [item for item in late if _KINDS[item[0]] != "manner"]
+            early = [item for item in self.late if heavy or _KINDS[item[0]] == "manner"]
+            self.adverbs(early)
+            self.late = [item for item in self.late if item not in early]
             if recipient is not None and said.relative is not None:
                 _noun_phrase(t, recipient, "à")
                 recipient = None
@@ -589,45 +791,48 @@ def _clause(t: _Text, c: Clause, role: str = "main", main: str = "", subjunctive
         if said.determiner in ("", "a"):
             if c.verb in _GENERIC_OBJECT:
                 mode = "generic"
-            elif c.negated and not verb.preposition and said.coordinate is None:
+            elif c.negated and not self.verb.preposition and said.coordinate is None:
                 mode = "not"
         at = len(words)
-        _noun_phrase(t, said, verb.preposition, mode)
-        if c.verb == "play.game" or c.verb == "play.music":
+        _noun_phrase(t, said, self.verb.preposition, mode)
+        if c.verb in ("play.game", "play.music"):
             run = words[at : at + 3] if words[at + 1] in ("l'", "la") else words[at : at + 2]
-            marks.append(("word sense", at, at + len(run), _other_play(tuple(run))))
-    for preposition, np in left:
-        _noun_phrase(t, np, preposition)
-    if attribute is not None:
-        if isinstance(attribute, str):
-            _predicate(t, attribute, c.degree, _key_of(head if gap == "subject" else subject), form)
-        else:
-            _noun_phrase(t, attribute, "", "none" if trade else "")
-    if recipient is not None:
-        _noun_phrase(t, recipient, "à")
-    if agent is not None:
-        _noun_phrase(t, agent, "par")
-    for key_, text in late:
-        _adverb(t, key_, text)
-    for pp in places:
-        _place(t, pp, c.verb)
-    for key_, text in final:
-        _adverb(t, key_, text)
+            t.marks.append(("word sense", at, at + len(run), _other_play(tuple(run))))
+        return recipient
 
-    if c.complement is not None:
-        words.append("que")
-        doubt = c.verb in ("think", "believe", "hope") and (c.negated or (question != "" and c.verb != "hope"))
-        _clause(t, c.complement, "that", c.tense, doubt)
-    if subordinate is not None and not subordinate[2]:
-        if subordinate[0] == "although":
-            words.append(",")
-        _subordinate(t, subordinate, c)
-    if c.coordinate is not None:
-        word, second = c.coordinate
-        if word == "but" or t.news:
-            words.append(",")
-        words.append(COORDINATORS[word])
-        _clause(t, second, "second")
+    def say_rest(self, recipient: NP | None) -> None:
+        """Predicate, recipient, agent, late adverbs, places, last adverbs."""
+        t, c, attribute = self.t, self.c, self.c.attribute
+        if isinstance(attribute, str):
+            _predicate(t, attribute, c.degree, _key_of(self.head if self.gap == "subject" else self.subject), self.form)
+        elif attribute is not None:
+            _noun_phrase(t, attribute, "", "none" if self.trade else "")
+        if recipient is not None:
+            _noun_phrase(t, recipient, "à")
+        if self.agent is not None:
+            _noun_phrase(t, self.agent, "par")
+        self.adverbs(self.late)
+        for pp in self.places:
+            _place(t, pp, c.verb)
+        self.adverbs(self.final)
+
+    def join(self) -> None:
+        """The clauses behind: complement, subordinate, coordinate."""
+        t, c, words = self.t, self.c, self.t.words
+        if c.complement is not None:
+            words.append("que")
+            doubt = c.verb in ("think", "believe", "hope") and (c.negated or (c.question != "" and c.verb != "hope"))
+            _clause(t, c.complement, "that", c.tense, doubt)
+        if c.subordinate is not None and not c.subordinate[2]:
+            if c.subordinate[0] == "although":
+                words.append(",")
+            _subordinate(t, c.subordinate, c)
+        if c.coordinate is not None:
+            word, second = c.coordinate
+            if word == "but" or t.news:
+                words.append(",")
+            words.append(COORDINATORS[word])
+            _clause(t, second, "second")
 
 
 def _time_first(t: _Text, c: Clause, places: tuple[PP, ...]) -> tuple[PP, ...]:
@@ -755,139 +960,6 @@ def _relative_pronoun(t: _Text, gap: str, verb: Verb, head: NP) -> None:
         at = len(words)
         words += text.split(" ")
         t.marks.append(("agreement", at, len(words), tuple(w for w in _LEQUEL if w != text)))
-
-
-def _verb_group(
-    t: _Text, c: Clause, key: str, verb: Verb, passive: bool, index: int, form: int, tense: tuple, clitics: list,
-    agreeing: int, medial: list, inner: list, role: str, inverted: str, presents: bool, subjunctive: bool,
-) -> None:  # fmt: skip
-    """Add the verb with its negation, clitics, auxiliaries and the adverbs among them."""
-    words, marks, negated = t.words, t.marks, c.negated
-    name, compound, rival = tense
-    base = "être" if passive else verb.infinitive
-    with_be = not passive and (verb.reflexive or verb.infinitive in WITH_BE)
-    modal = MODALS[c.modal] if c.modal else ""
-    spots: list[int] = []
-    if c.imperative:
-        _command(t, c, verb, clitics, medial, inner)
-        return
-    if name == "infinitive":
-        words += ("ne", "pas") if negated else ()
-        _add_clitics(t, clitics, spots)
-        if spots:
-            _order(t, spots, len(words))
-        if compound:
-            words.append("être" if with_be else "avoir")
-        for key_, text in (*medial, *inner) if compound else ():
-            _adverb(t, key_, text)
-        words.append(participle(base)[form if with_be else max(agreeing, 0)] if compound else base)
-        for key_, text in (*medial, *inner) if not compound else ():
-            _adverb(t, key_, text)
-        words += verb.fixed
-        return
-    lead: tuple[str, ...] = ()  # between the finite verb and an infinitive
-    infinitive = bool(modal)
-    finite_verb = modal or base
-    if not modal and not presents and not rival and name == "future" and not compound and role == "main" and not t.news:
-        if t.random() < 0.3:
-            finite_verb, name, infinitive = "aller", "present", True
-    elif (
-        c.progressive and not subjunctive and role == "main" and not negated and not inner and not inverted
-        and not c.question and not medial and t.random() < 0.12
-    ):  # fmt: skip
-        finite_verb, infinitive, lead = "être", True, ("en", "train", "de")
-        rival = None
-    auxiliary = ""
-    if compound:
-        auxiliary = "être" if with_be and not modal else "avoir"
-    finite = conjugate(auxiliary or finite_verb, name)[index]
-    if presents:
-        words.append(_THAT if negated or finite[0] not in "eé" else "c'")
-    if negated:
-        words.append("ne")
-    if clitics and not infinitive:
-        _add_clitics(t, clitics, spots)
-    at = len(words)
-    words.append(finite)
-    if inverted:
-        words.append(("-t-" if finite[-1] in "ae" else "-") + inverted)
-    if negated:
-        rest = []
-        for key_, text in medial:
-            if key_ in _BEFORE_NOT:
-                words += text.split(" ")
-            elif key_ == "already":
-                rest.append((key_, "encore"))
-            else:
-                rest.append((key_, text))
-        words.append("pas")
-        medial = rest
-    for _, text in medial:
-        words += text.split(" ")
-    sense_slot, sense_index, sense_at = name, index, at
-    if compound and modal:
-        words.append(participle(modal)[0])
-    if infinitive:
-        words += lead
-        early = [a for a in inner if a[1] in ("bien", "mal", "volontiers")] if modal in ("", "devoir") else ()
-        for key_, text in early:
-            _adverb(t, key_, text)
-        _add_clitics(t, clitics, spots)
-        inner = [a for a in inner if a not in early]
-        words.append(base)
-        sense_slot, sense_at = "infinitive", len(words) - 1
-        if spots:
-            _order(t, spots, sense_at)
-        for key_, text in inner:
-            _adverb(t, key_, text)
-        if passive:
-            sense_slot, sense_index, sense_at = "participle", form, len(words)
-            words.append(participle(verb.infinitive)[form])
-    else:
-        if compound and passive:
-            words.append("été")
-        for key_, text in inner:
-            _adverb(t, key_, text)
-        if compound or passive:
-            which = form if passive or with_be else max(agreeing, 0)
-            sense_slot, sense_index, sense_at = "participle", which, len(words)
-            words.append(participle(verb.infinitive)[which])
-        if spots:
-            _order(t, spots, at)
-    words += verb.fixed
-    end = sense_at + 1
-
-    # marks: agreement of the finite verb and the participle, tense, auxiliary, sense
-    other = conjugate(auxiliary or finite_verb, name)[(index + 3) % 6 if index % 3 == 2 else 2]
-    alone = end == at + 2 and not infinitive  # finite verb and participle side by side
-    if other != finite:
-        if alone:
-            marks.append(("agreement", at, end, (f"{other} {words[sense_at]}",)))
-        else:
-            marks.append(("agreement", at, at + 1, (other,)))
-    if (passive or with_be or agreeing > 0) and sense_slot == "participle":
-        others = tuple({f: 0 for f in participle(verb.infinitive) if f != words[sense_at]})
-        marks.append(("agreement", sense_at, end, others))
-    if rival is not None and not infinitive:
-        rival_name, rival_compound = rival
-        helper = "être" if with_be else "avoir"
-        if rival_compound == compound:
-            other = conjugate(helper if compound else finite_verb, rival_name)[index]
-            if other != finite:
-                marks.append(("tense", at, at + 1, (other,)))
-        elif rival_compound and not passive:
-            other = f"{conjugate(helper, rival_name)[index]} {participle(verb.infinitive)[form if with_be else 0]}"
-            marks.append(("tense", at, at + 1, (other,)))
-        elif rival_compound:
-            marks.append(("tense", at, at + 1, (f"{conjugate('avoir', rival_name)[index]} été",)))
-        elif not passive and alone:
-            marks.append(("tense", at, end, (conjugate(verb.infinitive, rival_name)[index],)))
-    elif with_be and alone:
-        marks.append(("tense", at, end, (f"{conjugate('avoir', name)[index]} {words[sense_at]}",)))
-    if siblings(c.verb) and not c.verb.startswith("play"):
-        others = _other_verbs(c.verb, passive, sense_slot, sense_index, words[sense_at])
-        if others:
-            marks.append(("word sense", sense_at, end, others))
 
 
 def _order(t: _Text, spots: list[int], verb: int) -> None:

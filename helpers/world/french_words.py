@@ -1,7 +1,4 @@
-"""French words of the small world: lemmas by key, and how nouns, adjectives and verbs inflect.
-
-In the tables "/" separates translations of one sense (the first is the usual one), "_" stands for a space.
-"""
+"""French words of the small world: translations by key, the usual one first, and how verbs inflect."""
 
 from __future__ import annotations
 
@@ -9,108 +6,12 @@ from functools import cache
 from typing import NamedTuple
 
 from helpers.world import lexicon
-from helpers.world.lexicon import names, nouns, sense, tail
+from helpers.world.lexicon import adjectives, names, nouns, sense, tail, verbs
+from helpers.world.word_tables import read
 
-# key=lemma; ":f" feminine, ":p" plural only; variants have one gender, so that a pronoun can take them up
-_NOUNS = """
-man=homme woman=femme:f child=enfant doctor=médecin/docteur teacher=professeur/enseignant student=étudiant friend=ami
-neighbour=voisin worker=ouvrier/travailleur soldier=soldat/militaire driver=chauffeur/conducteur
-farmer=agriculteur/fermier nurse=infirmière:f lawyer=avocat judge=juge/magistrat writer=écrivain/auteur
-singer=chanteur painter=peintre cook=cuisinier baker=boulanger guest=invité customer=client owner=propriétaire
-girl=fillette:f boy=garçon mother=mère:f father=père brother=frère sister=sœur:f daughter=fille:f son=fils
-wife=épouse:f husband=mari/époux king=roi queen=reine:f thief=voleur/cambrioleur hunter=chasseur sailor=marin/matelot
-pilot=pilote/aviateur engineer=ingénieur manager=directeur/gérant minister=ministre president=président
-officer=policier/agent_de_police witness=témoin prisoner=prisonnier/détenu tourist=touriste
-scientist=scientifique/chercheur journalist=journaliste/reporter musician=musicien player=joueur gardener=jardinier
-butcher=boucher servant=serviteur/domestique
-dog=chien cat=chat horse=cheval bird=oiseau cow=vache:f sheep=mouton bear=ours wolf=loup fox=renard mouse=souris:f
-rabbit=lapin goat=chèvre:f duck=canard bat.animal=chauve-souris:f bee=abeille:f
-key=clé/clef:f table=table:f box=boîte/caisse:f bag=sac chair=chaise:f lamp=lampe:f window=fenêtre:f door=porte:f
-knife=couteau cup=tasse:f bottle=bouteille:f clock=horloge/pendule:f mirror=miroir basket=panier rope=corde:f
-hammer=marteau bat.club=batte:f ring=bague:f wheel=roue:f mast=mât umbrella=parapluie phone=téléphone
-computer=ordinateur camera=caméra:f picture=image/illustration:f flag=drapeau
-book=livre/ouvrage report=rapport letter.mail=lettre:f newspaper=journal article=article story=histoire:f poem=poème
-contract=contrat song=chanson:f map=carte:f list=liste:f
-bread=pain apple=pomme:f cheese=fromage cake=gâteau soup=soupe:f meat=viande:f egg=œuf potato=pomme_de_terre:f
-fish=poisson salad=salade:f
-water=eau:f coffee=café tea=thé milk=lait wine=vin beer=bière:f juice=jus
-car=voiture/automobile:f train=train bus=bus/autobus ship=navire/paquebot boat=bateau bicycle=vélo plane=avion
-truck=camion
-house=maison:f city=ville:f school=école:f village=village station=gare:f hospital=hôpital church=église:f
-museum=musée factory=usine/fabrique:f office=bureau market=marché garden=jardin park=parc kitchen=cuisine:f
-room=pièce/chambre:f street=rue:f bridge=pont forest=forêt:f river=rivière:f mountain=montagne:f island=île:f
-castle=château hotel=hôtel theatre=théâtre library=bibliothèque:f prison=prison:f harbour=port tower=tour:f field=champ
-bank.river=rive/berge:f
-company=entreprise/société:f government=gouvernement team=équipe:f bank.money=banque:f party=parti army=armée:f
-court=tribunal university=université:f club=club agency=agence:f
-meeting=réunion:f war=guerre:f game.match=match concert=concert election=élection:f wedding=mariage journey=voyage/trajet
-exam=examen trial=procès strike=grève:f
-problem=problème question=question:f plan=plan/projet idea=idée:f decision=décision:f answer=réponse:f
-mistake=erreur/faute:f price=prix/tarif law=loi:f secret=secret rule=règle:f reason=raison:f promise=promesse:f
-truth=vérité:f danger=danger
-football=football chess=échecs:p tennis=tennis poker=poker
-piano=piano guitar=guitare:f violin=violon flute=flûte:f drum=tambour
-coat=manteau hat=chapeau shirt=chemise:f dress=robe:f shoe=chaussure:f
-morning=matin evening=soir week=semaine:f month=mois year=année:f summer=été winter=hiver night=nuit:f
-"""
-_PLURALS = {"œil": "yeux", "bus": "bus", "autobus": "autobus", "chauve-souris": "chauves-souris"}
-
-# key=lemma; "<" stands before the noun; the sense by noun is chosen in `french`
-_ADJECTIVES = """
-old.person=âgé old.thing=<vieux/ancien young=<jeune new=<nouveau big=<grand small=<petit good=<bon bad=<mauvais
-beautiful=<beau ugly=laid rich=riche poor.money=pauvre poor.quality=médiocre famous=célèbre/connu strong.body=fort
-strong.taste=corsé weak.body=faible weak.taste=léger heavy=lourd light.weight=léger light.colour=clair dark=sombre
-hard.difficult=difficile hard.firm=dur easy=facile/simple short.body=<petit short.time=<bref short.text=court long=<long
-tall=grand right.correct=correct wrong=incorrect sharp.blade=tranchant sharp.mind=perspicace cold.thing=froid
-cold.heart=distant warm=chaud red=rouge blue=bleu green=vert white=blanc black=noir clean=propre dirty=sale
-happy=heureux/content sad=triste tired=fatigué/épuisé sick=malade/souffrant clever=intelligent/astucieux
-stupid=stupide/idiot honest=honnête brave=courageux dangerous=dangereux expensive=cher/coûteux cheap=bon_marché
-important=important secret=secret empty=vide full=plein slow=lent fast=rapide modern=moderne
-big.thing=<grand/<gros dark.garment=foncé tall.tower=<haut wrong.noun=<mauvais new.unused=neuf new.recent=récent
-"""
-_FEMININES = {
-    "vieux": "vieille", "beau": "belle", "nouveau": "nouvelle", "bon": "bonne", "long": "longue", "bref": "brève",
-    "gros": "grosse", "blanc": "blanche", "secret": "secrète", "ancien": "ancienne", "neuf": "neuve",
-    "bon marché": "bon marché",
-}  # fmt: skip
-LIAISON = {"vieux": "vieil", "beau": "bel", "nouveau": "nouvel"}
-
-# key=[se_]verb[+fixed words][>preposition of the object]; a key with ":" is chosen by the object or the construction
-_VERBS = """
-be=être see=voir/apercevoir say=dire/déclarer know.fact=savoir know.person=connaître think=penser believe=croire
-hope=espérer hear=entendre+dire find=trouver take=prendre give=donner/offrir buy=acheter sell=vendre
-send=envoyer/expédier show=montrer/présenter write=écrire/rédiger read=lire eat.person=manger eat.animal=dévorer
-drink.person=boire drink.animal=laper play.game=jouer>à play.music=jouer>de run.go=courir run.manage=diriger/gérer
-go=aller come=venir fly.bird=voler fly.person=prendre+l'avion sleep=dormir work.person=travailler
-work.machine=fonctionner/marcher live=vivre live:place=habiter/vivre wait=attendre look=regarder/contempler help=aider
-thank=remercier follow=suivre meet=rencontrer/croiser love=aimer visit=visiter visit:person=rendre+visite>à
-leave.place=quitter leave.thing=laisser miss.person=regretter miss.vehicle=rater/manquer catch.animal=attraper
-catch.thief=arrêter/capturer save.person=sauver save.computer=sauvegarder/enregistrer fire.dismiss=licencier/renvoyer
-open.thing=ouvrir open.place=inaugurer open.place:event=entamer close=fermer break.thing=casser/briser
-break.rule=enfreindre break.rule:promise=rompre raise.child=élever raise.price=augmenter raise.question=soulever
-draw.picture=dessiner draw.attract=attirer hold.thing=tenir hold.event=organiser order.food=demander
-order.thing=commander change=modifier/changer build=construire/bâtir paint=peindre repair=réparer wash=laver/nettoyer
-wash:person=laver carry=porter/transporter lose=perdre win=gagner/remporter forget=oublier remember=se_souvenir>de
-understand=comprendre discuss=discuter>de discuss:passive=discuter accept=accepter/approuver answer=répondre>à
-use=utiliser/employer need=avoir+besoin>de watch=observer watch:event=regarder attack=attaquer fear=craindre/redouter
-trust=faire+confiance>à cry.weep=pleurer/sangloter laugh=rire sing=chanter smile=sourire arrive=arriver
-die=mourir/décéder grow.animal=grandir grow.plant=cultiver begin=commencer/débuter end.finish=se_terminer/s'achever
-surprise=surprendre/étonner belong=appartenir>à dream=rêver>de
-"""
-
-ADVERBS = {  # key: translations
-    "quickly": ("rapidement", "vite"), "slowly": ("lentement", "sans hâte"), "carefully": ("soigneusement", "avec soin"),
-    "quietly": ("discrètement", "sans bruit"), "well": ("bien",), "badly.skill": ("mal",), "badly.much": ("terriblement",),
-    "secretly": ("secrètement", "en secret"), "happily": ("joyeusement", "gaiement"), "angrily": ("furieusement",
-    "avec colère"), "immediately": ("immédiatement", "aussitôt"), "gladly": ("volontiers",), "patiently": ("patiemment",
-    "avec patience"), "often": ("souvent", "fréquemment"), "always": ("toujours",), "sometimes": ("parfois", "quelquefois"),
-    "usually": ("généralement", "habituellement"), "rarely": ("rarement",), "yesterday": ("hier",),
-    "recently": ("récemment", "dernièrement"), "suddenly": ("soudain", "tout à coup"), "finally": ("finalement", "enfin"),
-    "today": ("aujourd'hui",), "now": ("maintenant", "à présent"), "tomorrow": ("demain",), "soon": ("bientôt",),
-    "perhaps": ("peut-être",), "probably": ("probablement", "sans doute"), "fortunately": ("heureusement", "par chance"),
-    "really": ("vraiment",), "already": ("déjà",), "very": ("très",), "too": ("trop",), "quite": ("assez", "plutôt"),
-    "extremely": ("extrêmement",), "here": ("ici",), "there": ("là-bas", "là"),
-}  # fmt: skip
+ADVERBS: dict[str, tuple[str, ...]] = {}  # key: translations
+for _row in read("french_adverbs", "key adverb", "", lexicon.adverbs()):
+    ADVERBS[_row["key"]] = (*ADVERBS.get(_row["key"], ()), _row["adverb"])
 PREPOSITIONS = {
     "in": "dans", "at": "à", "near": "près de", "behind": "derrière", "in_front_of": "devant", "on": "sur", "under": "sous",
     "to": "à", "from": "de", "with": "avec", "without": "sans", "during": "pendant", "after": "après", "before": "avant",
@@ -130,17 +31,6 @@ DETERMINERS = {  # masculine, feminine, plural; articles are made by `article`
 }  # fmt: skip
 
 # ------------------------------------------------------------------------------------------------------------- spelling
-# syllables of the tail that French spells its own way
-_SYLLABLES = {
-    "ka": "ca", "ko": "co", "su": "sou", "du": "dou", "ru": "rou", "te": "té", "se": "sé", "ve": "vé", "pe": "pé", "be": "bé",
-    "zo": "so", "rek": "rec", "bur": "bour", "kol": "col", "tov": "tof", "lub": "loub", "ket": "quet", "vin": "vain",
-    "lan": "lant", "zin": "zain",
-}  # fmt: skip
-# spelled so before a vowel (the ending)
-_OPENED = {
-    "rek": "rék", "lan": "lann", "vin": "vin", "zin": "zin", "tel": "tell", "nis": "niss", "pan": "pann", "tov": "tov",
-    "ser": "sér", "fed": "féd", "ket": "két", "vas": "vass", "dan": "dann",
-}  # fmt: skip
 _ENDINGS = {
     "forename_f": "a", "ite": "ite", "ist": "iste", "logy": "ologie", "ium": "ium", "tron": "otron", "town": "bourg",
 }  # fmt: skip
@@ -154,13 +44,17 @@ def vowel(word: str) -> bool:
     return word[0] in _VOWELS and word not in _ASPIRATE
 
 
+def _syllable(syllable: str, column: str = "french") -> str:
+    spelled = lexicon.SYLLABLES.get(syllable, {}).get(column, "")
+    return spelled or (syllable if column == "french" else "")
+
+
 def spell(word) -> str:
     """French spelling of a rare word, singular."""
     *first, last = word.syllables
     ending = _ENDINGS.get(word.kind, "")
-    opened = _OPENED.get(last) if ending and word.kind != "town" else None
-    last = opened or _SYLLABLES.get(last, last)
-    text = "".join(_SYLLABLES.get(s, s) for s in first) + last + ending
+    opened = _syllable(last, "french_before_vowel") if ending and word.kind != "town" else ""
+    text = "".join(_syllable(s) for s in first) + (opened or _syllable(last)) + ending
     return text.capitalize() if word.kind in ("forename_m", "forename_f", "surname", "town") else text
 
 
@@ -175,10 +69,6 @@ def surname(key: str) -> str:
     return spell(lexicon.surname(key))
 
 
-def _table(text: str) -> dict[str, list[str]]:
-    return {key: value.split("/") for key, value in (item.split("=") for item in text.split())}
-
-
 # ---------------------------------------------------------------------------------------------------------------- nouns
 class Noun(NamedTuple):
     """A noun: translations as (singular, plural), grammatical gender ("m", "f"), class, and whether plural only."""
@@ -186,37 +76,21 @@ class Noun(NamedTuple):
     variants: tuple[tuple[str, str], ...]
     gender: str
     cls: str
-    plural_only: bool
-
-
-def _plural(noun: str) -> str:
-    head, space, rest = noun.partition(" ")
-    if head in _PLURALS:
-        head = _PLURALS[head]
-    elif head.endswith("al"):
-        head = head[:-2] + "aux"
-    elif head.endswith(("eau", "eu")):
-        head += "x"
-    elif not head.endswith(("s", "x", "z")):
-        head += "s"
-    return head + space + rest
+    plural_only: bool = False
 
 
 @cache
 def noun_table() -> dict[str, Noun]:
     """Nouns by key, those of the tail too."""
-    table = {}
-    for item in _NOUNS.split():
-        key, lemma = item.split("=")
-        lemma, _, flag = lemma.partition(":")
-        variants = tuple((v, _plural(v)) for v in lemma.replace("_", " ").split("/"))
-        if key in nouns():
-            table[key] = Noun(variants, "f" if flag == "f" else "m", nouns()[key].cls, flag == "p")
+    table: dict[str, Noun] = {}
+    known = {"gender": "m f", "plural_only": "yes"}
+    for row in read("french_nouns", "key noun gender plural", "plural_only", nouns(), same="gender", **known):
+        usual = table.get(row["key"], Noun((), row["gender"], nouns()[row["key"]].cls, row["plural_only"] != ""))
+        table[row["key"]] = usual._replace(variants=(*usual.variants, (row["noun"], row["plural"])))
     for key, noun in nouns().items():
         if noun.tail:
             lemma = spell(noun.tail)
-            gender = "f" if noun.tail.kind in _FEMININE_TAIL else "m"
-            table[key] = Noun(((lemma, _plural(lemma)),), gender, noun.cls, False)
+            table[key] = Noun(((lemma, lemma + "s"),), "f" if noun.tail.kind in _FEMININE_TAIL else "m", noun.cls)
     return table
 
 
@@ -229,42 +103,31 @@ def gender(key: str) -> str:
     return "f" if key in tail() and tail()[key].kind in _FEMININE_TAIL else "m"
 
 
+def _used(row: dict[str, str]) -> str:
+    return f"{row['key']}:{row['use']}" if row["use"] else row["key"]
+
+
 # ----------------------------------------------------------------------------------------------------------- adjectives
 class Adjective(NamedTuple):
-    """An adjective: masculine, feminine, masculine plural, feminine plural, and whether it stands before the noun."""
+    """An adjective: masculine, feminine, their plurals; whether before the noun; the masculine before a vowel, if another."""
 
-    forms: tuple[str, str, str, str]
+    forms: tuple[str, ...]
     before: bool
-
-
-@cache
-def agreeing(masculine: str) -> tuple[str, str, str, str]:
-    """The four forms of an adjective or participle: masculine, feminine, and their plurals."""
-    feminine = _FEMININES.get(masculine)
-    if feminine is None:
-        if masculine.endswith("e"):
-            feminine = masculine
-        elif masculine.endswith("eux"):
-            feminine = masculine[:-1] + "se"
-        elif masculine.endswith("er"):
-            feminine = masculine[:-2] + "ère"
-        elif masculine == "dû":
-            return "dû", "due", "dus", "dues"
-        else:
-            feminine = masculine + "e"
-    if feminine == masculine and " " in masculine:
-        return (masculine,) * 4
-    many = masculine if masculine[-1] in "sx" else masculine + ("x" if masculine.endswith("eau") else "s")
-    return masculine, feminine, many, feminine + "s"
+    before_vowel: str
 
 
 @cache
 def adjective_table() -> dict[str, tuple[Adjective, ...]]:
-    """Translations of adjectives by key."""
-    return {
-        key: tuple(Adjective(agreeing(v.lstrip("<").replace("_", " ")), v[0] == "<") for v in values)
-        for key, values in _table(_ADJECTIVES).items()
-    }
+    """Translations of adjectives by key, or "key:use" where something asks for another word."""
+    table: dict[str, tuple[Adjective, ...]] = {}
+    for row in read(
+        "french_adjectives", "key masculine feminine masculine_plural feminine_plural", "use before before_vowel",
+        adjectives(), before="yes", use="thing garment tower noun unused recent",
+    ):  # fmt: skip
+        key = _used(row)
+        forms = tuple(row[column] for column in ("masculine", "feminine", "masculine_plural", "feminine_plural"))
+        table[key] = (*table.get(key, ()), Adjective(forms, row["before"] != "", row["before_vowel"]))
+    return table
 
 
 # ---------------------------------------------------------------------------------------------------------------- verbs
@@ -279,55 +142,22 @@ class Verb(NamedTuple):
 
 @cache
 def verb_table() -> dict[str, tuple[Verb, ...]]:
-    """Translations of verbs by key."""
-    table = {}
-    for key, values in _table(_VERBS).items():
-        options = []
-        for value in values:
-            value, _, preposition = value.partition(">")
-            value, *fixed = value.replace("l'avion", "l'+avion").split("+")
-            infinitive = value.removeprefix("se_").removeprefix("s'")
-            options.append(Verb(infinitive, tuple(fixed), preposition, infinitive != value))
-        table[key] = tuple(options)
+    """Translations of verbs by key, or "key:use" where the object or the construction asks for another word."""
+    table: dict[str, tuple[Verb, ...]] = {}
+    for row in read(
+        "french_verbs", "key verb", "use reflexive fixed preposition", verbs(),
+        use="place person event promise passive", reflexive="yes", preposition="à de",
+    ):  # fmt: skip
+        verb = Verb(row["verb"], tuple(row["fixed"].split()), row["preposition"], row["reflexive"] != "")
+        table[_used(row)] = (*table.get(_used(row), ()), verb)
     return table
 
 
 WITH_BE = frozenset(("aller", "venir", "arriver", "partir", "mourir", "décéder"))
-# infinitive: first and third person singular, stem of "nous", third person plural, stem of the future, participle
+_PRINCIPAL = "je il nous_stem ils future_stem participle"
 _IRREGULAR = {
-    line.split()[0]: line.split()[1:]
-    for line in """
-    apercevoir aperçois aperçoit apercev aperçoivent apercevr aperçu
-    boire bois boit buv boivent boir bu
-    connaître connais connaît connaiss connaissent connaîtr connu
-    construire construis construit construis construisent construir construit
-    courir cours court cour courent courr couru
-    craindre crains craint craign craignent craindr craint
-    croire crois croit croy croient croir cru
-    devoir dois doit dev doivent devr dû
-    dire dis dit dis disent dir dit
-    dormir dors dort dorm dorment dormir dormi
-    enfreindre enfreins enfreint enfreign enfreignent enfreindr enfreint
-    faire fais fait fais font fer fait
-    lire lis lit lis lisent lir lu
-    mourir meurs meurt mour meurent mourr mort
-    offrir offre offre offr offrent offrir offert
-    ouvrir ouvre ouvre ouvr ouvrent ouvrir ouvert
-    partir pars part part partent partir parti
-    peindre peins peint peign peignent peindr peint
-    pouvoir peux peut pouv peuvent pourr pu
-    prendre prends prend pren prennent prendr pris
-    rire ris rit ri rient rir ri
-    rompre romps rompt romp rompent rompr rompu
-    savoir sais sait sav savent saur su
-    suivre suis suit suiv suivent suivr suivi
-    tenir tiens tient ten tiennent tiendr tenu
-    venir viens vient ven viennent viendr venu
-    vivre vis vit viv vivent vivr vécu
-    voir vois voit voy voient verr vu
-    vouloir veux veut voul veulent voudr voulu
-    écrire écris écrit écriv écrivent écrir écrit
-    """.strip().splitlines()
+    row["infinitive"]: [row[column] for column in _PRINCIPAL.split()]
+    for row in read("french_irregular_verbs", f"infinitive {_PRINCIPAL}", once=True)
 }
 _PREFIXED = {
     "découvrir": "ouvrir", "comprendre": "prendre", "surprendre": "prendre", "appartenir": "tenir", "souvenir": "venir",
@@ -415,7 +245,9 @@ def conjugate(infinitive: str, tense: str) -> tuple[str, ...]:
 @cache
 def participle(infinitive: str) -> tuple[str, str, str, str]:
     """The past participle: masculine, feminine, and their plurals."""
-    return agreeing(_principal(infinitive)[3])
+    form = _principal(infinitive)[3]
+    stem = "du" if form == "dû" else form
+    return form, stem + "e", stem if stem.endswith("s") else stem + "s", stem + "es"
 
 
 @cache

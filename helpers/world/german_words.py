@@ -1,292 +1,332 @@
-"""German words of the small world: nouns with gender and plural, verbs with government and principal parts, the rest.
+"""German words of the small world and their inflection: nouns, verbs with what they govern, the rest.
 
-Dense text tables only; `german` turns them into forms. "/" parts a word from its second translation (always of the same
-gender), which the realiser takes now and then.
+Cases are nominative, accusative, dative, genitive (0 to 3); genders masculine, feminine, neuter (0 to 2), then the plural (3).
+A word's translations are a tuple: the usual one, then the rarer one.
 """
 
-# key:nominative:gender:plural; gender "w" is the weak masculine (n-declension: Student, Junge, Nachbar);
-# plural "=" like the singular, "+x" adds x, "" follows from the weak declension
-NOUNS = """
-man:Mann:m:Männer woman:Frau:f:+en child:Kind:n:+er doctor:Arzt:m:Ärzte/Mediziner:m:= teacher:Lehrer:m:=
-student:Student:w:
-friend:Freund:m:+e neighbour:Nachbar:w: worker:Arbeiter:m:= soldier:Soldat:w: driver:Fahrer:m:=/Chauffeur:m:+e
-farmer:Bauer:w:/Landwirt:m:+e
-nurse:Krankenschwester:f:+n/Pflegerin:f:+nen lawyer:Anwalt:m:Anwälte/Rechtsanwalt:m:Rechtsanwälte judge:Richter:m:=
-writer:Schriftsteller:m:=/Autor:m:+en singer:Sänger:m:= painter:Maler:m:= cook:Koch:m:Köche baker:Bäcker:m:=
-guest:Gast:m:Gäste/Besucher:m:= customer:Kunde:w: owner:Besitzer:m:=/Eigentümer:m:= girl:Mädchen:n:= boy:Junge:w:
-mother:Mutter:f:Mütter
-father:Vater:m:Väter brother:Bruder:m:Brüder sister:Schwester:f:+n daughter:Tochter:f:Töchter son:Sohn:m:Söhne
-wife:Ehefrau:f:+en/Gattin:f:+nen husband:Ehemann:m:Ehemänner/Gatte:w: king:König:m:+e queen:Königin:f:+nen
-thief:Dieb:m:+e hunter:Jäger:m:=
-sailor:Matrose:w:/Seemann:m:Seeleute pilot:Pilot:w: engineer:Ingenieur:m:+e manager:Manager:m:=/Geschäftsführer:m:=
-minister:Minister:m:=
-president:Präsident:w: officer:Polizist:w: witness:Zeuge:w: prisoner:Häftling:m:+e tourist:Tourist:w:
-scientist:Wissenschaftler:m:=/Forscher:m:= journalist:Journalist:w: musician:Musiker:m:= player:Spieler:m:=
-gardener:Gärtner:m:= butcher:Metzger:m:=/Fleischer:m:= servant:Diener:m:=
-dog:Hund:m:+e cat:Katze:f:+n horse:Pferd:n:+e bird:Vogel:m:Vögel cow:Kuh:f:Kühe sheep:Schaf:n:+e bear:Bär:w:
-wolf:Wolf:m:Wölfe fox:Fuchs:m:Füchse mouse:Maus:f:Mäuse rabbit:Kaninchen:n:= goat:Ziege:f:+n duck:Ente:f:+n
-bat.animal:Fledermaus:f:Fledermäuse bee:Biene:f:+n
-key:Schlüssel:m:= table:Tisch:m:+e box:Kiste:f:+n/Schachtel:f:+n bag:Tasche:f:+n chair:Stuhl:m:Stühle/Sessel:m:=
-lamp:Lampe:f:+n/Leuchte:f:+n
-window:Fenster:n:= door:Tür:f:+en knife:Messer:n:= cup:Tasse:f:+n bottle:Flasche:f:+n clock:Uhr:f:+en mirror:Spiegel:m:=
-basket:Korb:m:Körbe rope:Seil:n:+e/Tau:n:+e hammer:Hammer:m:Hämmer bat.club:Schläger:m:= ring:Ring:m:+e
-wheel:Rad:n:Räder
-mast:Mast:m:+en umbrella:Regenschirm:m:+e/Schirm:m:+e phone:Telefon:n:+e computer:Computer:m:=/Rechner:m:=
-camera:Kamera:f:+s
-picture:Bild:n:+er/Gemälde:n:= flag:Fahne:f:+n/Flagge:f:+n
-book:Buch:n:Bücher letter.mail:Brief:m:+e report:Bericht:m:+e newspaper:Zeitung:f:+en
-article:Artikel:m:=/Beitrag:m:Beiträge
-story:Geschichte:f:+n/Erzählung:f:+en poem:Gedicht:n:+e contract:Vertrag:m:Verträge song:Lied:n:+er
-map:Karte:f:+n/Landkarte:f:+n
-list:Liste:f:+n
-bread:Brot:n:+e apple:Apfel:m:Äpfel cheese:Käse:m:= soup:Suppe:f:+n cake:Kuchen:m:= meat:Fleisch:n:= egg:Ei:n:+er
-potato:Kartoffel:f:+n fish:Fisch:m:+e salad:Salat:m:+e
-water:Wasser:n:= coffee:Kaffee:m:+s tea:Tee:m:+s milk:Milch:f:= wine:Wein:m:+e beer:Bier:n:+e juice:Saft:m:Säfte
-car:Auto:n:+s train:Zug:m:Züge bus:Bus:m:Busse ship:Schiff:n:+e boat:Boot:n:+e bicycle:Fahrrad:n:Fahrräder
-plane:Flugzeug:n:+e truck:Lastwagen:m:=/Laster:m:=
-house:Haus:n:Häuser city:Stadt:f:Städte school:Schule:f:+n village:Dorf:n:Dörfer station:Bahnhof:m:Bahnhöfe
-hospital:Krankenhaus:n:Krankenhäuser church:Kirche:f:+n museum:Museum:n:Museen factory:Fabrik:f:+en
-office:Büro:n:+s
-market:Markt:m:Märkte garden:Garten:m:Gärten park:Park:m:+s kitchen:Küche:f:+n room:Zimmer:n:= street:Straße:f:+n
-bridge:Brücke:f:+n forest:Wald:m:Wälder river:Fluss:m:Flüsse mountain:Berg:m:+e island:Insel:f:+n
-castle:Schloss:n:Schlösser
-hotel:Hotel:n:+s theatre:Theater:n:= library:Bibliothek:f:+en/Bücherei:f:+en prison:Gefängnis:n:Gefängnisse
-harbour:Hafen:m:Häfen tower:Turm:m:Türme field:Feld:n:+er bank.river:Ufer:n:=
-company:Firma:f:Firmen/Gesellschaft:f:+en government:Regierung:f:+en team:Mannschaft:f:+en bank.money:Bank:f:+en
-party:Partei:f:+en
-army:Armee:f:+n court:Gericht:n:+e university:Universität:f:+en/Hochschule:f:+n club:Verein:m:+e/Klub:m:+s
-agency:Agentur:f:+en
-meeting:Sitzung:f:+en/Besprechung:f:+en war:Krieg:m:+e game.match:Spiel:n:+e concert:Konzert:n:+e election:Wahl:f:+en
-wedding:Hochzeit:f:+en/Trauung:f:+en journey:Reise:f:+n/Fahrt:f:+en exam:Prüfung:f:+en trial:Prozess:m:+e
-strike:Streik:m:+s
-problem:Problem:n:+e question:Frage:f:+n plan:Plan:m:Pläne/Entwurf:m:Entwürfe idea:Idee:f:+n
-decision:Entscheidung:f:+en answer:Antwort:f:+en
-mistake:Fehler:m:=/Irrtum:m:Irrtümer price:Preis:m:+e law:Gesetz:n:+e secret:Geheimnis:n:Geheimnisse rule:Regel:f:+n
-reason:Grund:m:Gründe promise:Versprechen:n:= truth:Wahrheit:f:+en danger:Gefahr:f:+en
-football:Fußball:m:Fußbälle chess:Schach:n:= tennis:Tennis:n:= poker:Poker:n:=
-piano:Klavier:n:+e guitar:Gitarre:f:+n violin:Geige:f:+n/Violine:f:+n flute:Flöte:f:+n drum:Trommel:f:+n
-coat:Mantel:m:Mäntel hat:Hut:m:Hüte shirt:Hemd:n:+en dress:Kleid:n:+er shoe:Schuh:m:+e
-morning:Morgen:m:= evening:Abend:m:+e week:Woche:f:+n month:Monat:m:+e year:Jahr:n:+e summer:Sommer:m:=
-winter:Winter:m:=
-night:Nacht:f:Nächte
-"""
-GENITIVES = {
-    "Bus": "Busses",
-    "Park": "Parks",
-    "Streik": "Streiks",
-    "Klub": "Klubs",
-    "Tennis": "Tennis",
-    "Jahr": "Jahres",
-    "Tee": "Tees",
-}
-FEMININE = {  # "she is a doctor"; all other masculine professions add -in
-    "Arzt": "Ärztin", "Koch": "Köchin", "Anwalt": "Anwältin", "Rechtsanwalt": "Rechtsanwältin", "Bauer": "Bäuerin",
-    "Seemann": "Seefrau", "Gast": "Gast", "Häftling": "Häftling",
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache, lru_cache
+from typing import NamedTuple
+
+from helpers.world import lexicon
+from helpers.world.word_tables import read
+
+NOM, ACC, DAT, GEN = range(4)
+CASES = {"": ACC, "acc": ACC, "dat": DAT, "gen": GEN}
+PLURAL = 3  # after the genders
+
+# endings by gender or plural, then case
+STRONG = ("er en em en", "e e er er", "es es em en", "e e en er")
+WEAK = ("e en en en", "e e en en", "e e en en", "en en en en")
+MIXED = ("er en en en", "e e en en", "es es en en", "en en en en")
+STRONG, WEAK, MIXED = (tuple(tuple(row.split()) for row in rows) for rows in (STRONG, WEAK, MIXED))
+DER = tuple(tuple(r.split()) for r in ("der den dem des", "die die der der", "das das dem des", "die die den der"))
+DIES = (("er", "en", "em", "es"), ("e", "e", "er", "er"), ("es", "es", "em", "es"), ("e", "e", "en", "er"))
+EIN = (("", "en", "em", "es"), ("e", "e", "er", "er"), ("", "", "em", "es"), ("e", "e", "en", "er"))
+DETERMINERS = {  # stem, its endings, the adjective's
+    "the": None, "a": ("ein", EIN, MIXED), "no": ("kein", EIN, MIXED), "this": ("dies", DIES, WEAK),
+    "every": ("jed", DIES, WEAK), "my": ("mein", EIN, MIXED), "your": ("dein", EIN, MIXED), "his": ("sein", EIN, MIXED),
+    "her": ("ihr", EIN, MIXED), "our": ("unser", EIN, MIXED), "their": ("ihr", EIN, MIXED), "many": ("viel", DIES, STRONG),
+    "two": None, "three": None, "": None,
 }  # fmt: skip
-NOT_FEMININE = "man boy father brother son husband king".split()
-# nouns that are no profession: "er ist ein Junge" keeps its article, "er ist Arzt" does not
-NO_PROFESSION = (
-    "man woman child girl boy friend neighbour guest owner mother father brother sister daughter son wife husband "
-    "thief prisoner witness player customer hunter king queen person driver servant tourist"
-).split()
-
-# key | in news | in subtitles where it differs; a verb is [particle|]infinitive[/s for "ist ..."] [sich] [case or
-# preposition:case], "," parts the rarer second choice
-VERBS = """
-be | sein
-see | sehen
-say | sagen, erklären | sagen
-know.fact | wissen
-know.person | kennen
-think | denken, meinen
-believe | glauben
-hope | hoffen
-hear | hören
-find | finden, entdecken
-take | nehmen, mit|nehmen
-give | geben
-buy | kaufen, erwerben | kaufen
-sell | verkaufen
-send | schicken, senden
-show | zeigen
-write | schreiben
-read | lesen
-eat.person | essen
-eat.animal | fressen
-drink.person | trinken
-drink.animal | saufen
-play.game | spielen
-play.music | spielen auf:dat
-run.go | laufen/s, rennen/s
-run.manage | leiten, führen
-go | gehen/s
-come | kommen/s
-fly.bird | fliegen/s
-fly.person | fliegen/s
-sleep | schlafen
-work.person | arbeiten
-work.machine | funktionieren
-live | leben
-wait | warten auf:acc
-look | an|sehen, betrachten | an|sehen, an|schauen
-help | helfen dat, unterstützen
-thank | danken dat
-follow | folgen/s dat
-meet | treffen, begegnen/s dat | treffen
-love | lieben
-visit | besuchen, auf|suchen | besuchen
-leave.place | verlassen
-leave.thing | zurück|lassen
-miss.person | vermissen
-miss.vehicle | verpassen, versäumen
-catch.animal | fangen
-catch.thief | fassen, fest|nehmen | erwischen, fassen
-save.person | retten
-save.computer | speichern
-fire.dismiss | entlassen | entlassen, feuern
-open.thing | öffnen | auf|machen, öffnen
-open.place | eröffnen
-close | schließen | zu|machen, schließen
-break.thing | zerbrechen | kaputt|machen, zerbrechen
-break.rule | brechen
-raise.child | auf|ziehen | groß|ziehen
-raise.price | erhöhen, an|heben
-raise.question | auf|werfen
-draw.picture | zeichnen
-draw.attract | an|locken, an|ziehen | an|locken
-hold.thing | halten, fest|halten
-hold.event | veranstalten
-order.food | bestellen
-order.thing | ordern
-change | ändern, verändern
-build | bauen, errichten
-paint | streichen, an|streichen
-repair | reparieren, instand|setzen
-wash | waschen
-carry | tragen, schleppen
-lose | verlieren
-win | gewinnen
-forget | vergessen
-remember | erinnern sich an:acc
-understand | verstehen, begreifen | verstehen
-discuss | besprechen, erörtern | besprechen
-accept | an|nehmen, akzeptieren | akzeptieren, an|nehmen
-answer | beantworten
-use | benutzen, verwenden
-need | brauchen, benötigen
-watch | beobachten
-attack | an|greifen, überfallen
-fear | fürchten
-trust | vertrauen dat, trauen dat
-cry.weep | weinen
-laugh | lachen
-sing | singen
-smile | lächeln
-arrive | an|kommen/s, ein|treffen/s | an|kommen/s
-die | sterben/s
-grow.animal | wachsen/s
-grow.plant | an|bauen
-begin | beginnen, an|fangen | an|fangen, beginnen
-end.finish | enden, auf|hören
-surprise | überraschen, verblüffen
-belong | gehören dat
-dream | träumen von:dat
-"""
-# another verb with these objects (or goals): noun or class -> verb
-BY_OBJECT = {
-    "hold.event": {
-        "war": "führen", "trial": "führen", "wedding": "feiern", "meeting": "ab|halten", "election": "ab|halten",
-        "exam": "ab|halten", "strike": "durch|führen", "journey": "unternehmen", "game.match": "aus|tragen",
-    },
-    "wash": {"cup": "spülen", "window": "putzen"},
-    "watch": {"event": "verfolgen"},
-    "use": {"law": "an|wenden", "rule": "an|wenden", "idea": "nutzen"},
-    "go": dict.fromkeys("city village island mountain town".split(), "fahren/s"),
-    "raise.question": {"question": "auf|werfen", "problem": "auf|werfen", "price": "erhöhen", "idea": "an|sprechen"},
-    "take": {"decision": "treffen"},
-    "build": {"vehicle": "bauen"},
-    "answer": {"": "antworten"},
-    "look": {"": "schauen"},
-}  # fmt: skip
-
-# infinitive, third person present ("-" regular), preterite, participle
-STRONG = """
-sehen sieht sah gesehen;kennen - kannte gekannt;denken - dachte gedacht;senden - sandte gesandt;finden - fand gefunden
-nehmen nimmt nahm genommen;geben gibt gab gegeben;schreiben - schrieb geschrieben;lesen liest las gelesen
-essen isst aß gegessen;fressen frisst fraß gefressen;trinken - trank getrunken;saufen säuft soff gesoffen
-laufen läuft lief gelaufen;rennen - rannte gerannt;gehen - ging gegangen;fahren fährt fuhr gefahren
-kommen - kam gekommen;fliegen - flog geflogen;schlafen schläft schlief geschlafen;helfen hilft half geholfen
-treffen trifft traf getroffen;lassen lässt ließ gelassen;verlassen verlässt verließ verlassen
-entlassen entlässt entließ entlassen;fangen fängt fing gefangen;schließen - schloss geschlossen
-brechen bricht brach gebrochen;zerbrechen zerbricht zerbrach zerbrochen;ziehen - zog gezogen
-werfen wirft warf geworfen;halten hält hielt gehalten;streichen - strich gestrichen;waschen wäscht wusch gewaschen
-tragen trägt trug getragen;verlieren - verlor verloren;gewinnen - gewann gewonnen;vergessen vergisst vergaß vergessen
-verstehen - verstand verstanden;begreifen - begriff begriffen;besprechen bespricht besprach besprochen
-sprechen spricht sprach gesprochen
-greifen - griff gegriffen;singen - sang gesungen;sterben stirbt starb gestorben;wachsen wächst wuchs gewachsen
-beginnen - begann begonnen;unternehmen unternimmt unternahm unternommen;erwerben erwirbt erwarb erworben
-heben - hob gehoben
-überfallen überfällt überfiel überfallen
-"""
-
-ADJECTIVES = """
-old.person betagt;old.thing alt;young jung;new neu;big groß;small klein;good gut;bad schlecht;beautiful schön
-ugly hässlich;rich reich/wohlhabend;poor.money arm;poor.quality mangelhaft/dürftig;famous berühmt/bekannt
-strong.body stark
-strong.taste kräftig;weak.body schwach/kraftlos;weak.taste dünn;heavy schwer;light.weight leicht;light.colour hell
-dark dunkel
-hard.difficult schwierig/kompliziert;hard.firm hart;easy einfach;short.body klein;short.time kurz;short.text knapp
-long lang;tall groß
-right.correct richtig/korrekt;wrong falsch;sharp.blade scharf;sharp.mind scharfsinnig;cold.thing kalt
-cold.heart kaltherzig/gefühllos
-warm warm;red rot;blue blau;green grün;white weiß;black schwarz;clean sauber;dirty schmutzig/dreckig;happy glücklich
-sad traurig/betrübt;tired müde/erschöpft;sick krank;clever klug/schlau;stupid dumm;honest ehrlich/aufrichtig
-brave mutig/tapfer
-dangerous gefährlich;expensive teuer/kostspielig;cheap billig/günstig;important wichtig/bedeutend;secret geheim
-empty leer;full voll
-slow langsam;fast schnell;modern modern
-"""
-BY_VERB = {  # another word for an adverb with these verbs
-    "badly.much": {"dringend": "need"},
-    "carefully": {
-        "aufmerksam": "read look watch follow",
-        "sorgfältig": "write draw.picture paint repair build raise.child change",
-    },
+NUMERALS = {"two": "zwei", "three": "drei"}
+RELATIVE = (
+    ("der", "den", "dem", "dessen"), ("die", "die", "der", "deren"), ("das", "das", "dem", "dessen"),
+    ("die", "die", "denen", "deren"),
+)  # fmt: skip
+PRONOUNS = {  # by person and number; third singular by gender
+    1: (("ich", "mich", "mir"), ("wir", "uns", "uns")),
+    2: (("du", "dich", "dir"), ("ihr", "euch", "euch")),
 }
-STEMS = {"dunkel": "dunkl", "teuer": "teur", "müde": "müd", "hoch": "hoh"}
-ADVERBS = """
-quickly schnell/rasch;slowly langsam;carefully vorsichtig/behutsam;quietly leise;well gut;badly.skill schlecht
-badly.much sehr;secretly heimlich;happily fröhlich;angrily wütend/zornig;immediately sofort/unverzüglich;gladly gern
-patiently geduldig;often oft/häufig;always immer;sometimes manchmal;usually normalerweise/gewöhnlich;rarely selten
-yesterday gestern;recently kürzlich/neulich;suddenly plötzlich;finally schließlich/endlich;today heute;now jetzt/nun
-tomorrow morgen;soon bald;perhaps vielleicht;probably wahrscheinlich/vermutlich;fortunately glücklicherweise/zum Glück
-really wirklich;already schon/bereits;very sehr;too zu;quite ziemlich/recht;extremely äußerst/extrem
-here hier;there dort
-"""
-# key | case | preposition; then "preposition: nouns that take another one" ("town" is a name of a town)
-PREPOSITIONS = """
-in | dat | in | auf: street island
-at | dat | an | auf: market | in: city village house hospital museum office hotel theatre library
-near | gen | in der Nähe |
-behind | dat | hinter |
-in_front_of | dat | vor |
-on | dat | auf | an: bank.river
-under | dat | unter |
-to | acc | in | auf: island market mountain field street bridge | nach: town
-from | dat | aus | von: station castle island market mountain bridge person organisation
-with | dat | mit |
-without | acc | ohne |
-during | gen | während |
-after | dat | nach |
-before | dat | vor |
-in_time | dat | an | in: summer winter night year month week
-about | acc | über |
-for | acc | für |
-"""
-TO_ZU = "house station castle harbour church court river tower bank.river".split()  # "zu" with the dative, not "in"
+THIRD = (("er", "ihn", "ihm"), ("sie", "sie", "ihr"), ("es", "es", "ihm"), ("sie", "sie", "ihnen"))
+REFLEXIVE = ("mich", "dich", "sich", "uns", "euch", "sich")
+CONTRACTED = {
+    ("in", "dem"): "im", ("in", "das"): "ins", ("an", "dem"): "am", ("an", "das"): "ans", ("von", "dem"): "vom",
+    ("zu", "dem"): "zum", ("zu", "der"): "zur", ("bei", "dem"): "beim",
+}  # fmt: skip
 SUBORDINATORS = {
     "because": "weil", "when": "als", "although": "obwohl", "if": "wenn", "while": "während", "before": "bevor",
     "after": "nachdem",
 }  # fmt: skip
 NEWS_SUBORDINATORS = {"because": "da", "if": "falls", "although": "obgleich", "before": "ehe"}  # as rarer choices
 COORDINATORS = {"and": "und", "but": "aber", "or": "oder"}
+
+
+# ------------------------------------------------------------------------------------------------------------------ verbs
+class Verb(NamedTuple):
+    """A verb's forms without its particle, joined non-finite forms, and what it governs."""
+
+    present: tuple[str, ...]  # ich, du, er, wir, ihr, sie
+    past: tuple[str, ...]
+    infinitive: str
+    participle: str
+    imperative: str
+    particle: str
+    sein: bool
+    reflexive: bool
+    preposition: str
+    case: int
+
+
+_STRONG_VERBS = {row["infinitive"]: row for row in read("german_strong_verbs", "infinitive preterite participle", "third")}
+_INSEPARABLE = ("be", "er", "ver", "zer", "gehör", "überr", "unter")
+
+
+def _needs_e(stem: str) -> bool:
+    """Whether an "e" parts the stem from an ending in t or s (wartet, öffnet)."""
+    if stem[-1] in "td":
+        return True
+    return stem[-1] in "mn" and (stem[-3:-1] == "ch" or stem[-2] not in "aeiouäöülrhmn")
+
+
+def _weak_past(stem: str) -> tuple[str, ...]:
+    return tuple(stem + e for e in ("", "st", "", "n", "t", "n"))
+
+
+@cache
+def conjugate(infinitive: str) -> tuple[tuple[str, ...], tuple[str, ...], str, str]:
+    """Present, past, participle and imperative of a verb without particle."""
+    if infinitive == "sein":
+        return tuple("bin bist ist sind seid sind".split()), tuple("war warst war waren wart waren".split()), "gewesen", "sei"
+    if infinitive == "wissen":
+        present = tuple("weiß weißt weiß wissen wisst wissen".split())
+        return present, _weak_past("wusste"), "gewusst", "wisse"
+    stem = infinitive[:-2] if infinitive.endswith("en") else infinitive[:-1]
+    e = "e" if _needs_e(stem) else ""
+    light = infinitive.endswith(("eln", "ern"))
+    ich = (stem[:-2] + "l" if light and stem.endswith("el") else stem) + "e"
+    du, er = stem + ("t" if stem[-1] in "sßzx" else e + "st"), stem + e + "t"
+    imperative = ich if e or light or stem.endswith(("ier", "ig", "tz")) else stem
+    ihr = er
+    if infinitive in _STRONG_VERBS:
+        row = _STRONG_VERBS[infinitive]
+        past, participle = _strong_past(row["preterite"]), row["participle"]
+        if row["third"]:
+            er = row["third"]
+            base = er if stem[-1] == "t" else er[:-1]
+            du = base + ("t" if base[-1] in "sßzx" else "st")
+            if "e" in stem and "ä" not in er:
+                imperative = base
+    else:
+        past = _weak_past(er + "e")
+        plain = infinitive.endswith("ieren") or infinitive.startswith(_INSEPARABLE)
+        participle = ("" if plain else "ge") + er
+    return (ich, du, er, infinitive, ihr, infinitive), past, participle, imperative
+
+
+def _strong_past(past: str) -> tuple[str, ...]:
+    if past.endswith("te"):
+        return _weak_past(past)
+    e = "e" if past[-1] in "tdsß" else ""
+    return past, past + e + "st", past, past + "en", past + ("e" if past[-1] in "td" else "") + "t", past + "en"
+
+
+@cache
+def verb(word: str, auxiliary: str = "", reflexive: str = "", preposition: str = "", case: str = "") -> Verb:
+    """A verb as its row of the table tells it; a bar follows a particle that is set apart ("an|kommen")."""
+    particle, _, infinitive = word.rpartition("|")
+    present, past, participle, imperative = conjugate(infinitive)
+    return Verb(
+        present, past, particle + infinitive, particle + participle, imperative, particle,
+        auxiliary == "sein" or infinitive == "sein", reflexive != "", preposition, CASES[case],
+    )  # fmt: skip
+
+
+def _verbs() -> tuple[dict[str, tuple[tuple[Verb, ...], ...]], dict[str, dict[str, Verb]]]:
+    """Translations by key, in news and in subtitles; and those that certain objects ask for, by key and object."""
+    usual: dict[str, tuple[list[Verb], list[Verb]]] = {}
+    special: dict[str, dict[str, Verb]] = {}
+    options = "objects register auxiliary reflexive preposition case"
+    allowed = {"register": "news subtitles", "auxiliary": "sein", "reflexive": "yes", "case": "acc dat"}
+    for row in read("german_verbs", "key verb", options, lexicon.verbs(), **allowed):
+        key, one = row["key"], verb(*(row[column] for column in "verb auxiliary reflexive preposition case".split()))
+        news, subtitles = usual.setdefault(key, ([], []))
+        if row["objects"]:
+            special.setdefault(key, {}).update((noun.strip("-"), one) for noun in row["objects"].split())
+            continue
+        if row["register"] != "subtitles":
+            news.append(one)
+        if row["register"] != "news":
+            subtitles.append(one)
+    return {key: tuple(map(tuple, both)) for key, both in usual.items()}, special
+
+
+VERBS, BY_OBJECT = _verbs()
+
+
+def _modal(present: str, past: str) -> dict[str, tuple[str, ...]]:
+    return {"present": tuple(present.split()), "past": _weak_past(past)}
+
+
+MODALS = {
+    "can": _modal("kann kannst kann können könnt können", "konnte"),
+    "must": _modal("muss musst muss müssen müsst müssen", "musste"),
+    "want": _modal("will willst will wollen wollt wollen", "wollte"),
+    "should": {"present": _weak_past("sollte"), "past": _weak_past("sollte")},
+    "must not": _modal("darf darfst darf dürfen dürft dürfen", "durfte"),
+}
+WERDEN = {
+    "present": tuple("werde wirst wird werden werdet werden".split()),
+    "past": tuple("wurde wurdest wurde wurden wurdet wurden".split()),
+}
+HABEN = {"present": tuple("habe hast hat haben habt haben".split()), "past": _weak_past("hatte")}
+SEIN = {"present": conjugate("sein")[0], "past": conjugate("sein")[1]}
+
+
+# ------------------------------------------------------------------------------------------------------------------ nouns
+@dataclass(frozen=True, slots=True)
+class Noun:
+    """A noun: gender, singular and plural by case, the word for a woman ("" if none), whether said without article."""
+
+    gender: int
+    singular: tuple[str, ...]
+    plural: tuple[str, ...]
+    feminine: str = ""
+    profession: bool = False
+
+    def forms(self, plural: bool) -> tuple[str, ...]:
+        """By case."""
+        return self.plural if plural else self.singular
+
+
+def _declined(row: dict[str, str]) -> Noun:
+    word, plural, gender = row["noun"], row["plural"], "mfn".index(row["gender"])
+    if row["weak"]:
+        singular, plurals = (word, plural, plural, plural), (plural,) * 4
+    else:
+        dative = plural + "n" if plural.endswith(("e", "er", "el")) else plural
+        singular, plurals = (word, word, word, row["genitive"] or word), (plural, plural, dative, plural)
+    return Noun(gender, singular, plurals, row["feminine"], row["profession"] != "")
+
+
+def _by_key(rows: list[dict[str, str]], column: str) -> dict[str, tuple[str, ...]]:
+    """Translations by key, the usual one first."""
+    table: dict[str, tuple[str, ...]] = {}
+    for row in rows:
+        table[row["key"]] = (*table.get(row["key"], ()), row[column])
+    return table
+
+
+NOUNS: dict[str, tuple[Noun, ...]] = {}
+for _row in read(
+    "german_nouns", "key noun gender plural", "genitive weak feminine profession", lexicon.nouns(),
+    same="gender", gender="m f n", weak="yes", profession="yes",
+):  # fmt: skip
+    NOUNS[_row["key"]] = (*NOUNS.get(_row["key"], ()), _declined(_row))
+TAIL = {  # ending, gender, and the plural's
+    "ite": ("it", 0, "ite"), "ist": ("ist", 0, "isten"), "logy": ("ologie", 1, "ologien"), "ium": ("ium", 2, "ien"),
+    "tron": ("otron", 2, "otrone"),
+}  # fmt: skip
+
+
+@cache
+def _rare(key: str) -> Noun:
+    """A word of the tail; its persons are professions and weak."""
+    word = lexicon.nouns()[key].tail
+    ending, gender, plural = TAIL[word.kind]
+    stem = "".join(word.syllables).capitalize()
+    person = word.kind == "ist"
+    row = {
+        "noun": stem + ending, "gender": "mfn"[gender], "plural": stem + plural, "weak": "yes" if person else "",
+        "genitive": "" if gender == 1 else stem + ending + "s", "feminine": stem + "istin" if person else "",
+        "profession": "yes" if person else "",
+    }  # fmt: skip
+    return _declined(row)
+
+
+def noun(key: str, which: int = 0) -> Noun:
+    """A common noun's first or second translation."""
+    return NOUNS[key][which] if key in NOUNS else _rare(key)
+
+
+@cache
+def noun_class(key: str) -> str:
+    """Class of a noun, "town" or "name" of a name, "" of none."""
+    entry = lexicon.nouns().get(key)
+    if entry is not None:
+        return entry.cls
+    name = lexicon.names().get(key)
+    return "" if name is None else "town" if name.kind == "town" else "name"
+
+
+@cache
+def gender(key: str) -> int:
+    """Gender of the pronoun for a noun or name: the noun's own, a girl's natural one."""
+    if key == "girl":
+        return 1
+    kind = noun_class(key)
+    if kind == "town":
+        return 2
+    if kind == "name":
+        return 1 if lexicon.names()[key].kind == "forename_f" else 0
+    return noun(key).gender if key else 0
+
+
+# ------------------------------------------------------------------------------------------------------------- the others
+_ADJECTIVE_ROWS = read("german_adjectives", "key adjective", "stem nouns", lexicon.adjectives())
+ADJECTIVES = _by_key([row for row in _ADJECTIVE_ROWS if not row["nouns"]], "adjective")
+ADJECTIVE_OF = {
+    (row["key"], noun): (row["adjective"],) for row in _ADJECTIVE_ROWS for noun in lexicon.select(row["nouns"], row["where"])
+}
+_STEMS = {row["adjective"]: row["stem"] for row in _ADJECTIVE_ROWS if row["stem"]}
+_ADVERB_ROWS = read("german_adverbs", "key adverb", "verbs", lexicon.adverbs())
+ADVERBS = _by_key([row for row in _ADVERB_ROWS if not row["verbs"]], "adverb")
+ADVERB_OF = {(row["key"], verb): row["adverb"] for row in _ADVERB_ROWS for verb in row["verbs"].split()}
+PREPOSITIONS: dict[str, dict[str, tuple[str, int]]] = {}  # word and case, by key and noun or class of nouns ("" for any)
+for _row in read("german_prepositions", "key preposition case", "nouns", lexicon.PREPOSITIONS, case="acc dat gen"):
+    _said = _row["preposition"], CASES[_row["case"]]
+    PREPOSITIONS.setdefault(_row["key"], {}).update(dict.fromkeys(_row["nouns"].split() or ("",), _said))
+
+
+def inflected(adjective: str, ending: str) -> str:
+    """An adjective with its ending: "dunkler"."""
+    return _STEMS.get(adjective, adjective) + ending
+
+
+@lru_cache(maxsize=1 << 18)
+def declined(
+    key: str, which: int, plural: bool, determiner: str, adjectives: tuple[str, ...], degree: str, feminine: bool = False
+) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Determiner, adjectives and noun by case as strings; and the adjectives' endings by case."""
+    entry = noun(key, which)
+    row, nouns = PLURAL if plural else entry.gender, entry.forms(plural)
+    if feminine:
+        row, nouns = PLURAL if plural else 1, (entry.feminine,) * 4
+    kind = DETERMINERS[determiner]
+    if determiner == "the":
+        heads, endings = DER[row], WEAK[row]
+    elif kind is None or (determiner == "a" and plural):
+        heads, endings = (NUMERALS.get(determiner, ""),) * 4, STRONG[row]
+    else:
+        stem, tails, adjective = kind
+        heads, endings = tuple(stem + tail for tail in tails[row]), adjective[row]
+    degrees = (degree,) if degree and adjectives else ()
+    out = []
+    for head, ending, form in zip(heads, endings, nouns, strict=True):
+        words = (head, *degrees, *(inflected(a, ending) for a in adjectives), form)
+        out.append(" ".join(word for word in words if word))
+    return tuple(out), endings
+
+
+def _senses(keys) -> dict[str, tuple[str, ...]]:
+    """Each ambiguous key and the other senses of its English word."""
+    groups: dict[str, list[str]] = {}
+    for key in keys:
+        groups.setdefault(lexicon.sense(key), []).append(key)
+    return {k: tuple(o for o in group if o != k) for group in groups.values() if len(group) > 1 for k in group}
+
+
+SENSES = {part: _senses(getattr(lexicon, part)()) for part in ("nouns", "verbs", "adjectives", "adverbs")}
+
+
+def missing() -> list[str]:
+    """Keys of the lexicon without a German word."""
+    wanted = (
+        (lexicon.verbs(), VERBS), (lexicon.adjectives(), ADJECTIVES), (lexicon.adverbs(), ADVERBS),
+        (lexicon.PREPOSITIONS, PREPOSITIONS), (lexicon.SUBORDINATORS, SUBORDINATORS),
+        (lexicon.COORDINATORS, COORDINATORS), (lexicon.DETERMINERS, DETERMINERS), (lexicon.MODALS, MODALS),
+        ([key for key, noun in lexicon.nouns().items() if noun.tail is None], NOUNS), (lexicon.TAIL_CLASS, TAIL),
+    )  # fmt: skip
+    return [key for keys, words in wanted for key in keys if key not in words]

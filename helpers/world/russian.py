@@ -6,7 +6,7 @@ import random
 
 from helpers.world import lexicon
 from helpers.world import russian_words as words
-from helpers.world.plan import NP, PP, Clause, Words
+from helpers.world.plan import NP, PP, Adverb, Clause, Words
 from helpers.world.russian_words import ACC, ADVERBS, AGREES, COLUMN, DAT, GEN, INS, NOM, PRE, VOWELS
 
 VARIED = 0.35  # chance of another translation where a word has one
@@ -34,9 +34,9 @@ _DECLINED = {
     "every": words.adjective_forms("каждый"), "many": words.adjective_forms("многий"),
 }  # fmt: skip
 _FIXED = {"his": ("его",) * 6, "her": ("ее",) * 6, "their": ("их",) * 6}
-_COUNTED = {  # by whether feminine, and for what has no singular
-    "two": ("два", "две", "двое", "двух двум двух двумя двух"),
-    "three": ("три", "три", "трое", "трех трем трех тремя трех"),
+_COUNTED = {  # nominative by whether feminine, and for what has no singular; genitive, dative, instrumental, prepositional
+    "two": ("два", "две", "двое", ("двух", "двум", "двумя", "двух")),
+    "three": ("три", "три", "трое", ("трех", "трем", "тремя", "трех")),
 }
 _PRONOUNS = {  # by person and gender or number
     (1, 0): "я меня мне меня мной мне", (1, 3): "мы нас нам нас нами нас", (2, 0): "ты тебя тебе тебя тобой тебе",
@@ -102,6 +102,21 @@ class _Arg:
         "senses", "short",
     )  # fmt: skip
 
+    def __init__(self, np: NP):
+        self.np, self.person = np, np.person
+        self.after = self.second = None  # forms after a preposition; the second member
+        self.rest = self.loc = self.direct = ""  # what follows; locative; accusative of "many"
+        self.senses, self.indefinite, self.short, self.na = [], False, True, False
+
+
+def _counted(forms: tuple[str, ...], nominative: str, column: int) -> tuple[str, ...]:
+    """Forms by case after "two" or "three", whose nominative is another."""
+    return (nominative, *forms[1:3], forms[1] if column == 4 else nominative, *forms[4:])
+
+
+def _noun(key: str) -> words.Noun:
+    return _NOUNS.get(key) or words.tail_noun(key)
+
 
 class _Run:
     """Puts one sentence into words and collects its marks."""
@@ -127,98 +142,99 @@ class _Run:
     # -- noun phrases
     def phrase(self, np: NP, own: str = "") -> _Arg:
         """Choose the words of a noun phrase; `own` is the possessive that points to the clause's subject."""
-        arg = _Arg()
-        arg.np, arg.person, arg.loc, arg.after, arg.direct, arg.second = np, np.person, "", None, "", None
-        arg.rest, arg.senses, arg.indefinite, arg.short, arg.na = "", (), False, False, False
-        key, plural = np.noun, np.number == "pl"
-        noun = (_NOUNS.get(key) or words.tail_noun(key)) if key else None
+        arg = _Arg(np)
         if np.pronoun:
-            if np.person < 3:
-                arg.agree, arg.column = (3, 4) if plural else (0, 0)
-            else:
-                arg.column = noun.many if plural else noun.column
-                arg.agree = AGREES[arg.column]
-            who = np.person, arg.agree
-            arg.forms, arg.after, arg.plural, arg.short = _PRONOUNS[who], _AFTER[who], arg.agree == 3, True
+            self.pronoun(arg)
             return arg
-        if key not in _CLASS:
-            arg.column, arg.agree, arg.plural = noun.column, AGREES[noun.column], False
-            arg.forms = noun.sg
-            if np.surname:
-                last = words.surname(np.surname)
-                # a woman's surname that ends in a consonant does not decline
-                forms = last.sg if noun.column == 0 else (last.sg[0],) * 6
-                arg.forms = tuple([f"{x} {y}" for x, y in zip(noun.sg, forms, strict=True)])
-            arg.short = True
-            self.coordinate(arg, np, own)
-            return arg
-        det = np.determiner
-        counted = _COUNTED.get(det)
-        plural = plural or counted is not None or det == "many"
+        if np.noun in _CLASS:
+            self.common(arg, own)
+            self.modifiers(arg, own)
+        else:
+            self.name(arg)
+        self.coordinate(arg, np, own)
+        return arg
+
+    def pronoun(self, arg: _Arg) -> None:
+        np, plural = arg.np, arg.np.number == "pl"
+        if np.person < 3:
+            arg.agree, arg.column = (3, 4) if plural else (0, 0)
+        else:
+            noun = _noun(np.noun)
+            arg.column = noun.many if plural else noun.column
+            arg.agree = AGREES[arg.column]
+        who = np.person, arg.agree
+        arg.forms, arg.after, arg.plural = _PRONOUNS[who], _AFTER[who], arg.agree == 3
+
+    def name(self, arg: _Arg) -> None:
+        noun = _noun(arg.np.noun)
+        arg.column, arg.agree, arg.plural, arg.forms = noun.column, AGREES[noun.column], False, noun.sg
+        if arg.np.surname:
+            last = words.surname(arg.np.surname)
+            # a woman's surname that ends in a consonant does not decline
+            forms = last.sg if noun.column == 0 else (last.sg[0],) * 6
+            arg.forms = tuple([f"{x} {y}" for x, y in zip(noun.sg, forms, strict=True)])
+
+    def common(self, arg: _Arg, own: str) -> None:
+        """Determiner, adjectives and common noun."""
+        np, det, key = arg.np, arg.np.determiner, arg.np.noun
+        counted, noun = _COUNTED.get(det), _noun(key)
+        plural = np.number == "pl" or counted is not None or det == "many"
         if key == "potato" and plural and counted is None and det not in ("many", "every"):
             noun, plural = _NOUNS["potato.mass"], False
         if noun.synonyms:
             noun = self.choose((noun, *noun.synonyms))
-        column = noun.many if plural else noun.column
         tantum = noun.column == 5
-        if tantum:
-            column, plural = 5, True
-        arg.column, arg.plural, arg.agree, arg.na = column, plural, AGREES[column], noun.na
+        plural = plural or tantum
+        arg.column = column = 5 if tantum else noun.many if plural else noun.column
+        arg.plural, arg.agree, arg.na = plural, AGREES[column], noun.na
         arg.indefinite = det == "a" or (det == "" and not np.genitive)
-        parts = []
-        if det:
-            if counted is not None:
-                nominative = counted[2] if tantum else counted[noun.column == 2]
-                gen, dat, pre, ins, _ = counted[3].split()
-                parts.append((nominative, gen, dat, gen if column == 4 else nominative, ins, pre))
-            elif det == own:
-                parts.append(_OWN[column])
-            elif det in _FIXED:
-                parts.append(_FIXED[det])
-            elif det in _DECLINED:
-                parts.append(_DECLINED[det][column])
-        senses = []
-        if np.adjectives:
-            degree = np.degree
-            for name in np.adjectives:
-                adjective = _ADJECTIVES[name]
-                if key in adjective.at:
-                    adjective = adjective.at[key]
-                elif adjective.synonyms:
-                    adjective = self.choose((adjective, *adjective.synonyms))
-                forms = adjective.forms[column]
-                if counted is not None:
-                    first = forms[0] if noun.column == 2 else forms[1]
-                    forms = (first, *forms[1:3], forms[1] if column == 4 else first, *forms[4:])
-                if adjective.rivals:
-                    senses.append((forms, [r.forms[column] for r in adjective.rivals]))
-                if degree:
-                    parts.append((self.choose(ADVERBS[degree]),) * 6)
-                    degree = ""
-                parts.append(forms)
+        parts = [*_determined(det, own, column, noun), *self.adjectives(arg, noun)]
         forms = noun.pl if plural else noun.sg
         if counted is not None:
-            first = forms[1] if tantum else noun.count
-            forms = (first, *forms[1:3], forms[1] if column == 4 else first, *forms[4:])
+            forms = _counted(forms, forms[1] if tantum else noun.count, column)
         if _SENSES.get(key):
-            senses.append((forms, [(n.pl if plural else n.sg) for n in map(_NOUNS.get, _SENSES[key])]))
+            rivals = [_NOUNS[other] for other in _SENSES[key]]
+            arg.senses.append((forms, [rival.pl if plural else rival.sg for rival in rivals]))
         parts.append(forms)
-        arg.senses = senses
         arg.forms = forms if len(parts) == 1 else tuple([" ".join(x) for x in zip(*parts, strict=True)])
         if noun.loc and not plural:
             arg.loc = " ".join([*[x[PRE] for x in parts[:-1]], noun.loc])
         if det == "many":
             arg.direct = " ".join(["много", *[x[GEN] for x in parts[1:]]])
+
+    def adjectives(self, arg: _Arg, noun: words.Noun) -> list[tuple[str, ...]]:
+        """Forms of the adjectives by case, a degree before the first."""
+        parts, np, column, degree = [], arg.np, arg.column, arg.np.degree
+        for name in np.adjectives:
+            adjective = self.adjective(name, np.noun)
+            forms = adjective.forms[column]
+            if np.determiner in _COUNTED:
+                forms = _counted(forms, forms[0] if noun.column == 2 else forms[1], column)
+            if adjective.rivals:
+                arg.senses.append((forms, [r.forms[column] for r in adjective.rivals]))
+            if degree:
+                parts.append((self.choose(ADVERBS[degree]),) * 6)
+                degree = ""
+            parts.append(forms)
+        return parts
+
+    def adjective(self, key: str, noun: str) -> words.Adjective:
+        adjective = _ADJECTIVES[key]
+        if noun in adjective.at:
+            return adjective.at[noun]
+        return self.choose((adjective, *adjective.synonyms)) if adjective.synonyms else adjective
+
+    def modifiers(self, arg: _Arg, own: str) -> None:
+        """What follows a common noun: possessor, place, relative clause."""
+        np = arg.np
         arg.short = not (np.genitive or np.place or np.relative)
         if np.genitive is not None:
             inner = self.phrase(np.genitive, own)
-            arg.rest = " " + (self.put(inner, GEN, "от") if key == "key" else self.put(inner, GEN))
+            arg.rest = " " + (self.put(inner, GEN, "от") if np.noun == "key" else self.put(inner, GEN))
         if np.place is not None:
             arg.rest += " " + self.place(np.place, own, "")[0]
         if np.relative is not None:
             arg.rest += " , " + self.full(np.relative, "relative", arg) + " ,"
-        self.coordinate(arg, np, own)
-        return arg
 
     def coordinate(self, arg: _Arg, np: NP, own: str) -> None:
         if np.coordinate is not None:
@@ -307,245 +323,8 @@ class _Run:
         return self.choose((verb, *verb.synonyms)) if verb.synonyms else verb
 
     def clause(self, c: Clause, role: str, head: _Arg | None, shift: bool, lasting: bool) -> str:
-        key, modal, negated, question, passive = c.verb, c.modal, c.negated, c.question, c.passive
-        tense = "past" if c.tense == "perfect" else c.tense
-        if shift and tense == "present" and not modal:
-            tense = "future"
-        main = role == "main" and not question and not c.imperative
-        verb = self.verb(c, head)
-
-        # adverbs: at the start, before the verb, next to the verb, at the end
-        start, before, near, end, frequent, sudden, goal = [], [], [], [], False, False, False
-        for item in c.adverbs:
-            name, kind = item.adverb, _KINDS[item.adverb]
-            word = self.choose(ADVERBS[name])
-            if name == "badly.much" and key != "need":
-                word = "сильно"
-            elif negated and name in ("often", "always") and not c.imperative:
-                # what is denied is how often, not what happens
-                word, negated = "не " + word, False
-            sudden = sudden or name in _SUDDEN
-            if kind == "manner":
-                near.append(word)
-            elif kind == "place":
-                if key in _ARRIVING:
-                    word, goal = {"here": "сюда", "there": "туда"}[name], True
-                end.append(word)
-            elif kind == "sentence" and name != "really":
-                if item.position == "initial":
-                    start.append(word + " ,")
-                else:
-                    before.append(f", {word} ,")
-            elif item.position == "initial" or (
-                item.position == "final" and main and kind == "time" and name != "soon" and self.random() >= LATE
-            ):
-                start.append(word)
-                frequent = frequent or kind == "frequency"
-            else:
-                before.append(word)
-                frequent = frequent or kind == "frequency"
-
-        # who takes part
-        agent_np = c.subject
-        subject = None
-        own = ""
-        patient = c.object if passive else agent_np
-        if c.gap == "subject" and not passive:
-            subject, own = head, _pointing(head.np)
-        elif c.imperative:
-            own = "your"
-        elif question == "who":
-            own = "his"
-        elif patient is not None:
-            own = _pointing(patient)
-        if key == "be" or key in ("know.person", "need"):
-            return self.copular(c, role, head, tense, own, negated, start, before, near, end, frequent)
-
-        # aspect and the way of going
-        local = companion = False
-        places, later = [], []
-        for pp in c.places:
-            kind = _KIND_OF[pp.preposition]
-            if kind in ("goal", "source") or (kind == "place" and key in _ARRIVING):
-                goal = True
-            elif kind == "place":
-                local = True
-            elif kind == "companion":
-                companion = True
-        toward = question == "where" and (key in _ARRIVING or key in _MOVING)
-        goal = goal or toward
-        aspect = _aspect(c, verb, tense, frequent, sudden, lasting)
-        form = verb.p if aspect == "p" else verb.i
-        if verb.fro is not None:
-            to_and_fro = frequent or (aspect == "i" and not c.progressive and not lasting)
-            if key in _MOVING:
-                if not goal and not c.imperative:
-                    single = key == "run.go" and not (modal or companion)
-                    to_and_fro = to_and_fro or local or not (c.progressive or single)
-            elif key == "carry":
-                to_and_fro = frequent or (tense == "present" and not (c.progressive or modal or c.imperative))
-            else:
-                to_and_fro = frequent or (c.imperative and negated)
-            if to_and_fro:
-                form, aspect = verb.fro, "i"
-        other = verb.i if aspect == "p" else verb.p
-
-        # a participle where there is one and the event is single; else the object comes first and the verb stays active
-        participle = passive and aspect == "p" and form.participle is not None and (tense != "present" or modal)
-        if participle and modal == "should" and agent_np is None:
-            participle = False
-        if passive and not participle:
-            own = ""
-        obj = None
-        if c.gap == "object":
-            obj = head
-        elif c.object is not None:
-            obj = self.phrase(c.object, "" if passive else own)
-        agent = None
-        if agent_np is not None:
-            agent = self.phrase(agent_np, own if participle else "")
-        elif c.gap == "subject":
-            agent = head
-        subject = obj if participle else agent
-        recipient = self.phrase(c.recipient, own) if c.recipient is not None else None
-        for pp in c.places:
-            text, kind = self.place(pp, own, key)
-            if kind == "time" and main and not start and self.random() < LATE:
-                start.append(text)
-            else:
-                places.append(text)
-                later.append(kind)
-
-        # who the verb agrees with
-        dative = modal == "should" and not participle
-        if participle and obj is None:
-            person, agree = 2, 2  # what
-        elif passive and not participle and agent is None:
-            person, agree = 5, 3
-        elif subject is None:
-            person, agree = (1, 0) if c.imperative else (2, 0)
-        else:
-            person, agree = subject.person - 1 + 3 * subject.plural, subject.agree
-        if dative and passive and agent is not None:
-            dative, modal = False, "must"
-
-        # the finite word and what follows it
-        no = "не " if negated else ""
-        rest: list[str] = []
-        if c.imperative:
-            finite = form.imperative
-            self.told(verb, form, other, "imperative", 0, aspect)
-        elif participle:
-            rest = [form.participle[agree]]
-            self.mark("agreement", rest[0], form.participle)
-            self.told(verb, form, None, "participle", agree, aspect)
-            finite = self.copula(tense if c.tense != "perfect" or negated else "present", modal, person, agree)
-            if modal == "should":
-                finite = _MUST[agree]
-            if modal:
-                rest.insert(0, "быть")
-        elif modal:
-            rest = [form.infinitive]
-            self.told(verb, form, other, "infinitive", 0, aspect)
-            finite = "следует" if dative else self.modal(modal, tense, person, agree, shift)
-        elif tense == "future" and aspect == "i":
-            finite, rest = _BE.i.present[person], [form.infinitive]
-            self.mark("agreement", finite, _BE.i.present_others[person])
-            self.told(verb, form, other, "infinitive", 0, aspect)
-        elif tense == "past":
-            finite = form.past[agree]
-            self.mark("agreement", finite, form.past_others[agree])
-            self.told(verb, form, other, "past", agree, aspect)
-        else:
-            finite = form.present[person]
-            self.mark("agreement", finite, form.present_others[person])
-            self.told(verb, form, other, "present", person, aspect)
-        if finite == "":
-            rest[0] = no + rest[0]
-        else:
-            finite = no + finite
-        # a manner adverb stands before what it describes, after a negated verb
-        if rest and (rest[0] != "быть" or len(rest) == 1):
-            group = [finite, *near, *rest]
-        elif rest:
-            group = [finite, rest[0], *near, *rest[1:]]
-        elif negated:
-            late = obj is not None and obj.np.pronoun
-            group, end = [finite, *([] if late else near)], [*near, *end] if late else end
-        else:
-            group = [*near, finite]
-        if verb.extra:
-            group.insert(group.index(rest[-1] if rest else finite) + 1, verb.extra)
-
-        # the object's case
-        case, preposition = verb.case, verb.preposition
-        if negated and obj is not None and case == ACC and not preposition and obj.indefinite and obj is not head:
-            case = ACC if _CLASS[obj.np.noun] in ("person", "animal") else GEN
-        front, text_subject, objects, after = "", "", [], []
-        if c.gap == "subject":
-            front = self.which(head, DAT if dative else NOM)
-            if passive:
-                front = self.which(head, INS if participle else NOM)
-        elif question == "who":
-            front = "кому" if dative else "кто"
-        if c.gap == "object":
-            front = self.which(head, NOM) if participle else self.which(head, case, preposition)
-        elif question == "what":
-            word = "что" if participle else _WHAT[case]
-            front = f"{preposition} {word}" if preposition and not participle else word
-        elif question in _WHY:
-            front = "куда" if toward else _WHY[question]
-        if agent is not None and c.gap != "subject":
-            if participle:
-                after.append(self.put(agent, INS))
-            else:
-                text_subject = self.put(agent, DAT if dative else NOM)
-        if obj is not None and c.gap != "object" and question != "what":
-            if participle:
-                text_subject = self.put(obj, NOM)
-            else:
-                objects.append(self.put(obj, case, preposition))
-                if key in _PLAYED:
-                    other = _PLAYED[key]
-                    forms = obj.forms if obj.after is None else obj.after
-                    self.mark("word sense", f"{preposition} {forms[case]}", (f"{other[0]} {forms[other[1]]}",))
-        if recipient is not None:
-            text = self.put(recipient, DAT)
-            swap = obj is None or passive or (obj.short and not recipient.short) or c.gap == "object"
-            if (obj is not None and obj.np.pronoun) or (not swap and self.random() < LATE and recipient.short):
-                swap = True
-            objects = [*objects, text] if swap else [text, *objects]
-        if c.complement is not None:
-            inner = self.full(c.complement, "complement", None)
-            places.append(f", что {inner} ,")
-        tail = [*after, *end, *places]
-
-        if passive and not participle:
-            fronted = objects[0] if obj is not None and c.gap != "object" else ""
-            others = objects[1:] if fronted else objects
-            if fronted and len(group) == 1 and not negated:
-                self.orders.append((obj.forms[verb.case].split()[-1], finite))
-            return " ".join([*start, front, fronted, *before, *group, text_subject, *others, *tail])
-        if question in ("what", "where", "when") and subject is not None and not subject.np.pronoun and not dative:
-            simple = len(group) == 1 and not before and not participle
-            if simple and (not objects and (subject.short or not places)):
-                if not negated:
-                    self.orders.append((finite, subject.forms[NOM].split()[-1]))
-                return " ".join([front, finite, text_subject, *tail])
-        if (
-            question == "polar" and not negated and not dative and not participle and subject is not None and not before
-            and self.random() < 0.3 and not (near and obj is not None and obj.np.pronoun)
-        ):  # fmt: skip
-            group.remove(finite)
-            return " ".join([*start, finite, "ли", text_subject, *group, *objects, *tail])
-        if (
-            key in _APPEARING and main and not modal and not negated and agent.indefinite and "companion" not in later
-            and not agent.np.pronoun and tense == "past"
-        ):  # fmt: skip
-            if len(group) == 1:
-                self.orders.append((finite, agent.forms[NOM].split()[-1]))
-            return " ".join([*start, *places, *before, *group, *end, text_subject])
-        return " ".join([*start, front, text_subject, *before, *group, *objects, *tail])
+        said = _Clause(self, c, role, head, shift, lasting)
+        return said.copular() if c.verb in ("be", "know.person", "need") else said.verbal()
 
     def told(self, verb, form, other, slot: str, index: int, aspect: str) -> None:
         """Marks of aspect and sense for a verb's form."""
@@ -603,116 +382,451 @@ class _Run:
         self.mark("case", word, _WHICH[column])
         return f"{sound(preposition, word)} {word}" if preposition else word
 
-    def copular(self, c, role, head, tense, own, negated, start, before, near, end, frequent) -> str:
-        """Clauses whose predicate is an adjective or a noun: "be", "know" (be acquainted with), "need" (be necessary to)."""
-        key, modal, question = c.verb, c.modal, c.question
-        no = "не " if negated else ""
-        attribute = c.attribute
-        subject = head if c.gap == "subject" else self.phrase(c.subject) if c.subject is not None else None
-        obj = head if c.gap == "object" else self.phrase(c.object, own if key != "need" else "") if c.object else None
-        need = key == "need"
-        dative = need or modal == "should"
-        control = obj if need else subject
-        if control is None:
-            person, agree, column = (1, 0, 0) if c.imperative else (2, 2 if need else 0, 3 if need else 0)
+
+def _determined(det: str, own: str, column: int, noun: words.Noun) -> list[tuple[str, ...]]:
+    """Forms of a determiner by case; of an article none."""
+    counted = _COUNTED.get(det)
+    if counted is not None:
+        nominative = counted[2] if noun.column == 5 else counted[noun.column == 2]
+        gen, dat, ins, pre = counted[3]
+        return [(nominative, gen, dat, gen if column == 4 else nominative, ins, pre)]
+    if det and det == own:
+        return [_OWN[column]]
+    if det in _FIXED:
+        return [_FIXED[det]]
+    return [_DECLINED[det][column]] if det in _DECLINED else []
+
+
+class _Clause:
+    """One clause on its way: adverbials by place, who takes part, the finite verb and what goes with it."""
+
+    __slots__ = (
+        "after", "agent", "agree", "aspect", "before", "c", "column", "dative", "end", "finite", "form", "frequent", "goal",
+        "head", "kinds", "lasting", "main", "modal", "near", "negated", "obj", "own", "participle", "person", "places",
+        "recipient", "role", "run", "shift", "start", "subject", "sudden", "tense", "verb",
+    )  # fmt: skip
+
+    def __init__(self, run: _Run, c: Clause, role: str, head: _Arg | None, shift: bool, lasting: bool):
+        self.run, self.c, self.role, self.head, self.shift, self.lasting = run, c, role, head, shift, lasting
+        self.modal, self.negated = c.modal, c.negated
+        self.tense = "past" if c.tense == "perfect" else c.tense
+        if shift and self.tense == "present" and not c.modal:
+            self.tense = "future"
+        self.main = role == "main" and not c.question and not c.imperative
+        self.verb = run.verb(c, head)
+        self.start, self.before, self.near, self.end = [], [], [], []
+        self.frequent = self.sudden = self.goal = False
+        for item in c.adverbs:
+            self.adverb(item)
+        patient = c.object if c.passive else c.subject
+        if c.gap == "subject" and not c.passive:
+            self.own = _pointing(head.np)
+        elif c.imperative or c.question == "who":
+            self.own = "your" if c.imperative else "his"
         else:
-            person, agree = control.person - 1 + 3 * control.plural, control.agree
-            column = COLUMN[agree] if control.second is not None else control.column
-            if need and control.direct:  # "many" as what is needed: нужно много
-                person, agree = 2, 2
-        rest, after = [], []
+            self.own = "" if patient is None else _pointing(patient)
+
+    def adverb(self, item: Adverb) -> None:
+        """Put an adverb at the start, before the verb, next to it, or at the end."""
+        name, kind, c = item.adverb, _KINDS[item.adverb], self.c
+        word = self.run.choose(ADVERBS[name])
+        if name == "badly.much" and c.verb != "need":
+            word = "сильно"
+        elif self.negated and name in ("often", "always") and not c.imperative:
+            # what is denied is how often, not what happens
+            word, self.negated = "не " + word, False
+        self.sudden = self.sudden or name in _SUDDEN
+        if kind == "manner":
+            self.near.append(word)
+        elif kind == "place":
+            if c.verb in _ARRIVING:
+                word, self.goal = {"here": "сюда", "there": "туда"}[name], True
+            self.end.append(word)
+        elif kind == "sentence" and name != "really":
+            if item.position == "initial":
+                self.start.append(word + " ,")
+            else:
+                self.before.append(f", {word} ,")
+        else:
+            self.frequent = self.frequent or kind == "frequency"
+            late = item.position == "final" and self.main and kind == "time" and name != "soon"
+            first = item.position == "initial" or (late and self.run.random() >= LATE)
+            (self.start if first else self.before).append(word)
+
+    # -- clauses with a full verb
+    def verbal(self) -> str:
+        """The words of a clause with a full verb."""
+        self.choose_aspect()
+        self.take_part()
+        self.choose_agreement()
+        group = self.group()
+        case = self.object_case()
+        front, subject, objects = self.front(case), self.said_subject(), self.objects(case)
+        if self.c.complement is not None:
+            self.places.append(f", что {self.run.full(self.c.complement, 'complement', None)} ,")
+        return " ".join(self.ordered(front, subject, group, objects))
+
+    def choose_aspect(self) -> None:
+        """The aspect and the way of going; a passive by participle, where there is one and the event is single."""
+        c, verb = self.c, self.verb
+        kinds = {_KIND_OF[pp.preposition] for pp in c.places}
+        toward = c.question == "where" and (c.verb in _ARRIVING or c.verb in _MOVING)
+        arriving = c.verb in _ARRIVING and "place" in kinds
+        self.goal = self.goal or toward or arriving or not kinds.isdisjoint(("goal", "source"))
+        self.aspect = _aspect(c, verb, self.tense, self.frequent, self.sudden, self.lasting)
+        self.form = verb.p if self.aspect == "p" else verb.i
+        if verb.fro is not None and self.to_and_fro(kinds):
+            self.form, self.aspect = verb.fro, "i"
+        single = self.aspect == "p" and self.form.participle is not None and (self.tense != "present" or self.modal != "")
+        self.participle = c.passive and single and not (self.modal == "should" and c.subject is None)
+        if c.passive and not self.participle:  # the object comes first and the verb stays active
+            self.own = ""
+
+    def to_and_fro(self, kinds: set[str]) -> bool:
+        """Whether a verb of motion has no one direction ("ходить", "носить")."""
+        c = self.c
+        if c.verb == "carry":
+            return self.frequent or (self.tense == "present" and not (c.progressive or self.modal or c.imperative))
+        if c.verb not in _MOVING:
+            return self.frequent or (c.imperative and self.negated)
+        if self.frequent or (self.aspect == "i" and not c.progressive and not self.lasting):
+            return True
+        if self.goal or c.imperative:
+            return False
+        once = c.progressive or (c.verb == "run.go" and not (self.modal or "companion" in kinds))
+        return not once or ("place" in kinds and c.verb not in _ARRIVING)
+
+    def take_part(self) -> None:
+        """Choose the words for all who take part, and for places and times."""
+        c, run = self.c, self.run
+        self.obj = self.agent = None
+        if c.gap == "object":
+            self.obj = self.head
+        elif c.object is not None:
+            self.obj = run.phrase(c.object, "" if c.passive else self.own)
+        if c.subject is not None:
+            self.agent = run.phrase(c.subject, self.own if self.participle else "")
+        elif c.gap == "subject":
+            self.agent = self.head
+        self.subject = self.obj if self.participle else self.agent
+        self.recipient = run.phrase(c.recipient, self.own) if c.recipient is not None else None
+        self.places, self.kinds = [], []
+        for pp in c.places:
+            text, kind = run.place(pp, self.own, c.verb)
+            if kind == "time" and self.main and not self.start and run.random() < LATE:
+                self.start.append(text)
+            else:
+                self.places.append(text)
+                self.kinds.append(kind)
+
+    def choose_agreement(self) -> None:
+        """Person and gender of the finite verb; whether the subject is a dative ("мне следует")."""
+        subject = self.subject
+        self.dative = self.modal == "should" and not self.participle
+        if self.participle and self.obj is None:
+            self.person, self.agree = 2, 2  # what
+        elif self.c.passive and not self.participle and self.agent is None:
+            self.person, self.agree = 5, 3
+        elif subject is None:
+            self.person, self.agree = (1, 0) if self.c.imperative else (2, 0)
+        else:
+            self.person, self.agree = subject.person - 1 + 3 * subject.plural, subject.agree
+        if self.dative and self.c.passive and self.agent is not None:
+            self.dative, self.modal = False, "must"
+
+    def told(self, slot: str, index: int) -> None:
+        other = None if self.participle else self.verb.i if self.aspect == "p" else self.verb.p
+        self.run.told(self.verb, self.form, other, slot, index, self.aspect)
+
+    def finite_verb(self) -> tuple[str, list[str]]:
+        """The finite word ("" if there is none) and the words that go with it."""
+        run, form, person = self.run, self.form, self.person
+        if self.c.imperative:
+            self.told("imperative", 0)
+            return form.imperative, []
+        if self.participle:
+            return self.passive()
+        if self.modal:
+            self.told("infinitive", 0)
+            finite = "следует" if self.dative else run.modal(self.modal, self.tense, person, self.agree, self.shift)
+            return finite, [form.infinitive]
+        if self.tense == "future" and self.aspect == "i":
+            run.mark("agreement", _BE.i.present[person], _BE.i.present_others[person])
+            self.told("infinitive", 0)
+            return _BE.i.present[person], [form.infinitive]
+        if self.tense == "past":
+            finite = form.past[self.agree]
+            run.mark("agreement", finite, form.past_others[self.agree])
+            self.told("past", self.agree)
+        else:
+            finite = form.present[person]
+            run.mark("agreement", finite, form.present_others[person])
+            self.told("present", person)
+        return finite, []
+
+    def passive(self) -> tuple[str, list[str]]:
+        """A short participle and its copula."""
+        word, agree = self.form.participle[self.agree], self.agree
+        self.run.mark("agreement", word, self.form.participle)
+        self.told("participle", agree)
+        tense = "present" if self.c.tense == "perfect" and not self.negated else self.tense
+        finite = self.run.copula(tense, self.modal, self.person, agree)
+        if self.modal == "should":
+            finite = _MUST[agree]
+        return finite, ["быть", word] if self.modal else [word]
+
+    def group(self) -> list[str]:
+        """The verb's words in order: manner stands before what it describes, and after a negated verb."""
+        finite, rest = self.finite_verb()
+        near = self.near
+        if self.negated and finite:
+            finite = "не " + finite
+        elif self.negated:
+            rest[0] = "не " + rest[0]
+        self.finite = finite
+        if rest and (rest[0] != "быть" or len(rest) == 1):
+            group = [finite, *near, *rest]
+        elif rest:
+            group = [finite, rest[0], *near, *rest[1:]]
+        elif not self.negated:
+            group = [*near, finite]
+        elif self.obj is not None and self.obj.np.pronoun:
+            group, self.end = [finite], [*near, *self.end]
+        else:
+            group = [finite, *near]
+        if self.verb.extra:
+            group.insert(group.index(rest[-1] if rest else finite) + 1, self.verb.extra)
+        return group
+
+    def object_case(self) -> int:
+        """What the verb governs; of an indefinite thing that is denied, the genitive."""
+        obj, case = self.obj, self.verb.case
+        if not self.negated or obj is None or obj is self.head or not obj.indefinite:
+            return case
+        if case != ACC or self.verb.preposition or _CLASS[obj.np.noun] in ("person", "animal"):
+            return case
+        return GEN
+
+    def front(self, case: int) -> str:
+        """The relative pronoun or the question word."""
+        c, run, preposition = self.c, self.run, self.verb.preposition
+        if c.gap == "subject":
+            passive = INS if self.participle else NOM
+            return run.which(self.head, passive if c.passive else DAT if self.dative else NOM)
+        if c.gap == "object":
+            return run.which(self.head, NOM) if self.participle else run.which(self.head, case, preposition)
+        if c.question == "who":
+            return "кому" if self.dative else "кто"
+        if c.question == "what":
+            if self.participle:
+                return "что"
+            return f"{preposition} {_WHAT[case]}" if preposition else _WHAT[case]
+        if c.question == "where" and (c.verb in _ARRIVING or c.verb in _MOVING):
+            return "куда"
+        return _WHY.get(c.question, "")
+
+    def said_subject(self) -> str:
+        """The subject's words; the agent of a participle stands later, in the instrumental."""
+        c, run = self.c, self.run
+        self.after, text = [], ""
+        if self.agent is not None and c.gap != "subject":
+            if self.participle:
+                self.after.append(run.put(self.agent, INS))
+            else:
+                text = run.put(self.agent, DAT if self.dative else NOM)
+        if self.participle and self.obj is not None and c.gap != "object" and c.question != "what":
+            text = run.put(self.obj, NOM)
+        return text
+
+    def objects(self, case: int) -> list[str]:
+        """Object and recipient: what is short or a pronoun comes first."""
+        c, run, obj, recipient, preposition = self.c, self.run, self.obj, self.recipient, self.verb.preposition
+        said = []
+        if obj is not None and not self.participle and c.gap != "object" and c.question != "what":
+            said.append(run.put(obj, case, preposition))
+            if c.verb in _PLAYED:
+                other, other_case = _PLAYED[c.verb]
+                forms = obj.forms if obj.after is None else obj.after
+                run.mark("word sense", f"{preposition} {forms[case]}", (f"{other} {forms[other_case]}",))
+        if recipient is None:
+            return said
+        text = run.put(recipient, DAT)
+        behind = obj is None or c.passive or (obj.short and not recipient.short) or c.gap == "object"
+        if not behind:
+            behind = obj.np.pronoun or (run.random() < LATE and recipient.short)
+        return [*said, text] if behind else [text, *said]
+
+    def ordered(self, front: str, subject: str, group: list[str], objects: list[str]) -> list[str]:
+        """All words in order; now and then, and for what appears or is asked about, another order than the usual."""
+        c, run, finite = self.c, self.run, self.finite
+        tail, asked = [*self.after, *self.end, *self.places], self.subject
+        if c.passive and not self.participle:
+            return self.object_first(front, subject, group, objects, tail)
+        plain = not self.participle and not self.before
+        noun = asked is not None and not asked.np.pronoun and not self.dative
+        light = plain and noun and len(group) == 1 and not objects and (asked.short or not self.places)
+        if light and c.question in ("what", "where", "when"):
+            if not self.negated:
+                run.orders.append((finite, asked.forms[NOM].split()[-1]))
+            return [front, finite, subject, *tail]
+        direct = c.question == "polar" and not self.negated and not self.dative and plain and asked is not None
+        if direct and run.random() < 0.3 and not (self.near and self.obj is not None and self.obj.np.pronoun):
+            group.remove(finite)
+            return [*self.start, finite, "ли", subject, *group, *objects, *tail]
+        if self.appears():
+            if len(group) == 1:
+                run.orders.append((finite, self.agent.forms[NOM].split()[-1]))
+            return [*self.start, *self.places, *self.before, *group, *self.end, subject]
+        return [*self.start, front, subject, *self.before, *group, *objects, *tail]
+
+    def object_first(
+        self, front: str, subject: str, group: list[str], objects: list[str], tail: list[str]
+    ) -> list[str]:  # fmt: skip
+        """A passive without participle: an active verb whose object comes first."""
+        first = objects[0] if self.obj is not None and self.c.gap != "object" else ""
+        if first and len(group) == 1 and not self.negated:
+            self.run.orders.append((self.obj.forms[self.verb.case].split()[-1], self.finite))
+        return [*self.start, front, first, *self.before, *group, subject, *(objects[1:] if first else objects), *tail]
+
+    def appears(self) -> bool:
+        """Whether somebody new comes on the scene and is named last."""
+        if self.c.verb not in _APPEARING or not self.main or self.modal or self.negated or self.tense != "past":
+            return False
+        return self.agent.indefinite and "companion" not in self.kinds and not self.agent.np.pronoun
+
+    # -- clauses whose predicate is an adjective or a noun
+    def copular(self) -> str:
+        """The words of a clause with "be", "know" (be acquainted with) or "need" (be necessary to)."""
+        c, run, head = self.c, self.run, self.head
+        need = c.verb == "need"
+        self.subject = head if c.gap == "subject" else run.phrase(c.subject) if c.subject is not None else None
+        self.obj = head if c.gap == "object" else run.phrase(c.object, "" if need else self.own) if c.object else None
+        self.dative = need or self.modal == "should"
+        self.control(need)
         # what will be needed once is said by a verb of its own
-        future = need and tense == "future" and not (frequent or modal or near)
-        if need or key == "know.person":
-            forms = _NEEDED if need else _KNOWN
-            rest = [forms[agree]]
-            if future:
-                rest = []
-            else:
-                self.mark("agreement", forms[agree], forms)
-            if not need:
-                self.mark("word sense", rest[0], (_KNOW.i.infinitive, _KNOW.i.present[person], _KNOW.i.past[agree]))
-        elif isinstance(attribute, str):
-            adjective = _ADJECTIVES[attribute]
-            noun = subject.np.noun if subject is not None else ""
-            if noun in adjective.at:
-                adjective = adjective.at[noun]
-            elif adjective.synonyms:
-                adjective = self.choose((adjective, *adjective.synonyms))
-            if modal or c.imperative or (adjective.short is None and tense != "present"):
-                word = adjective.forms[column][INS]
-                rivals = [r.forms[column][INS] for r in adjective.rivals]
-                self.mark("case", word, adjective.forms[column])
-                self.mark("agreement", word, [adjective.forms[x][INS] for x in (0, 2, 4)])
-            elif adjective.short is not None:
-                word = adjective.short[agree]
-                rivals = [r.short[agree] if r.short else r.forms[column][NOM] for r in adjective.rivals]
-                self.mark("agreement", word, adjective.short)
-            else:
-                word = adjective.forms[column][NOM]
-                rivals = [r.forms[column][NOM] for r in adjective.rivals]
-                self.mark("agreement", word, [adjective.forms[x][NOM] for x in (0, 2, 3, 4)])
-            self.mark("word sense", word, rivals)
-            rest = [self.choose(ADVERBS[c.degree]), word] if c.degree else [word]
-        elif attribute is not None:
-            predicate = self.phrase(attribute)
-            case = INS if modal or c.imperative or tense != "present" or role == "relative" else NOM
-            rest = [self.put(predicate, case)]
-        # the finite word
-        finite = ""
-        if c.imperative:
-            finite = "будь"
-        elif modal == "should":
-            finite = "следует"
-        elif future:
-            finite = _NEED_SOON.p.present[person]
-            self.mark("agreement", finite, _NEED_SOON.p.present_others[person])
-        elif isinstance(attribute, NP) and tense == "present" and not modal and role == "relative":
-            finite = "являются" if subject.plural else "является"
-        else:
-            finite = self.copula(tense, modal, person, agree)
-        if modal:
+        soon = need and self.tense == "future" and not (self.frequent or self.modal or self.near)
+        rest = self.acquainted(need, soon) if need or c.verb == "know.person" else self.predicate()
+        finite = self.copula(soon)
+        dash = isinstance(c.attribute, NP) and not (finite or self.negated or self.before or self.role == "relative")
+        dash = dash and not c.question and self.subject is not None and not self.subject.np.pronoun
+        if self.modal:
             rest.insert(0, "быть")
+        near, no = self.near, "не " if self.negated else ""
         if finite:
             finite = no + finite
-        elif near and negated:
+        elif near and self.negated:
             # "не очень нужен", "не очень хорошо знаком"
             near = [no + ("очень хорошо" if near[0] == "хорошо" else near[0]), *near[1:]]
         elif rest:
             rest[0] = no + rest[0]
-        dash = (
-            isinstance(attribute, NP) and not finite and not negated and not before and role != "relative" and not question
-            and subject is not None and not subject.np.pronoun
-        )  # fmt: skip
-        objects, front, text = [], "", ""
-        if c.gap == "subject":
-            front = self.which(head, DAT if dative else NOM)
-        elif question == "who":
-            front = "кому" if dative else "кто"
-        elif subject is not None:
-            text = self.put(subject, DAT if dative else NOM)
-        if c.gap == "object":
-            front = self.which(head, NOM) if need else self.which(head, INS, "с")
-        elif obj is not None:
-            if need and obj.np.pronoun and text:
-                # what is known already comes first: "он мне нужен", "он нужен врачу"
-                front, objects = obj.forms[NOM], [] if subject.np.pronoun else [text]
-                text = text if subject.np.pronoun else ""
-            elif need:
-                objects = [obj.direct + obj.rest if obj.direct else self.put(obj, NOM)]
-                if not obj.np.pronoun:
-                    self.mark("case", obj.direct or obj.forms[NOM], obj.forms)
-            else:
-                objects = [self.put(obj, INS, "с")]
-        elif question == "what":
-            front = "что" if need else "с кем"
-        elif question in _WHY:
-            front = _WHY[question]
-        places = [self.place(pp, own, key)[0] for pp in c.places]
-        group = [finite, *near, *rest]
+        group = [*(["—"] if dash else []), finite, *near, *rest]
+        front, text, objects = self.needed() if need else self.known()
+        places = [run.place(pp, self.own, c.verb)[0] for pp in c.places]
         if c.gap == "object" and need and text:
-            return " ".join([front, *before, *group, text, *end, *places])
-        return " ".join([*start, front, text, *before, *(["—"] if dash else []), *group, *objects, *after, *end, *places])
+            return " ".join([front, *self.before, *group, text, *self.end, *places])
+        return " ".join([*self.start, front, text, *self.before, *group, *objects, *self.end, *places])
+
+    def control(self, need: bool) -> None:
+        """Person, gender and column of what the predicate agrees with: of what is needed, else of the subject."""
+        control = self.obj if need else self.subject
+        if control is None and self.c.imperative:
+            self.person, self.agree, self.column = 1, 0, 0
+        elif control is None:
+            self.person, self.agree, self.column = (2, 2, 3) if need else (2, 0, 0)
+        else:
+            self.person, self.agree = control.person - 1 + 3 * control.plural, control.agree
+            self.column = COLUMN[self.agree] if control.second is not None else control.column
+            if need and control.direct:  # "many" as what is needed: нужно много
+                self.person, self.agree = 2, 2
+
+    def acquainted(self, need: bool, soon: bool) -> list[str]:
+        """ "нужен" or "знаком"."""
+        forms, agree = _NEEDED if need else _KNOWN, self.agree
+        if soon:
+            return []
+        self.run.mark("agreement", forms[agree], forms)
+        if not need:
+            self.run.mark("word sense", forms[agree], (_KNOW.i.infinitive, _KNOW.i.present[self.person], _KNOW.i.past[agree]))
+        return [forms[agree]]
+
+    def predicate(self) -> list[str]:
+        """Adjective or noun after "be": short forms where usual, the instrumental beside a finite "be"."""
+        c, run, attribute, column, agree = self.c, self.run, self.c.attribute, self.column, self.agree
+        if attribute is None:
+            return []
+        oblique = self.modal != "" or c.imperative
+        if not isinstance(attribute, str):
+            phrase = run.phrase(attribute)
+            return [run.put(phrase, INS if oblique or self.tense != "present" or self.role == "relative" else NOM)]
+        adjective = run.adjective(attribute, self.subject.np.noun if self.subject is not None else "")
+        if oblique or (adjective.short is None and self.tense != "present"):
+            word = adjective.forms[column][INS]
+            rivals = [r.forms[column][INS] for r in adjective.rivals]
+            run.mark("case", word, adjective.forms[column])
+            run.mark("agreement", word, [adjective.forms[x][INS] for x in (0, 2, 4)])
+        elif adjective.short is not None:
+            word = adjective.short[agree]
+            rivals = [r.short[agree] if r.short else r.forms[column][NOM] for r in adjective.rivals]
+            run.mark("agreement", word, adjective.short)
+        else:
+            word = adjective.forms[column][NOM]
+            rivals = [r.forms[column][NOM] for r in adjective.rivals]
+            run.mark("agreement", word, [adjective.forms[x][NOM] for x in (0, 2, 3, 4)])
+        run.mark("word sense", word, rivals)
+        return [run.choose(ADVERBS[c.degree]), word] if c.degree else [word]
+
+    def copula(self, soon: bool) -> str:
+        """The finite word, "" for the present of "be"."""
+        if self.c.imperative:
+            return "будь"
+        if self.modal == "should":
+            return "следует"
+        if soon:
+            form = _NEED_SOON.p
+            self.run.mark("agreement", form.present[self.person], form.present_others[self.person])
+            return form.present[self.person]
+        noun = isinstance(self.c.attribute, NP) and self.role == "relative"
+        if noun and self.tense == "present" and not self.modal:
+            return "являются" if self.subject.plural else "является"
+        return self.run.copula(self.tense, self.modal, self.person, self.agree)
+
+    def known(self) -> tuple[str, str, list[str]]:
+        """Relative pronoun or question word, subject and object of "be" and "know"."""
+        c, run = self.c, self.run
+        front = text = ""
+        if c.gap == "subject":
+            front = run.which(self.head, DAT if self.dative else NOM)
+        elif c.question == "who":
+            front = "кому" if self.dative else "кто"
+        elif self.subject is not None:
+            text = run.put(self.subject, DAT if self.dative else NOM)
+        if c.gap == "object":
+            return run.which(self.head, INS, "с"), text, []
+        if self.obj is not None:
+            return front, text, [run.put(self.obj, INS, "с")]
+        return "с кем" if c.question == "what" else _WHY.get(c.question, front), text, []
+
+    def needed(self) -> tuple[str, str, list[str]]:
+        """Relative pronoun or question word, who needs (a dative), and what is needed (a nominative)."""
+        c, run, subject, obj = self.c, self.run, self.subject, self.obj
+        front = text = ""
+        if c.gap == "subject":
+            front = run.which(self.head, DAT)
+        elif c.question == "who":
+            front = "кому"
+        elif subject is not None:
+            text = run.put(subject, DAT)
+        if c.gap == "object":
+            return run.which(self.head, NOM), text, []
+        if obj is None:
+            return "что" if c.question == "what" else _WHY.get(c.question, front), text, []
+        if obj.np.pronoun and text:
+            # what is known already comes first: "он мне нужен", "он нужен врачу"
+            return obj.forms[NOM], text if subject.np.pronoun else "", [] if subject.np.pronoun else [text]
+        said = obj.direct + obj.rest if obj.direct else run.put(obj, NOM)
+        if not obj.np.pronoun:
+            run.mark("case", obj.direct or obj.forms[NOM], obj.forms)
+        return front, text, [said]
 
 
 def _pointing(np: NP) -> str:
@@ -726,7 +840,7 @@ def _pointing(np: NP) -> str:
     cls = _CLASS.get(np.noun)
     if cls is not None and cls != "person":
         return ""
-    return "her" if (_NOUNS.get(np.noun) or words.tail_noun(np.noun)).column == 2 else "his"
+    return "her" if _noun(np.noun).column == 2 else "his"
 
 
 def _aspect(c: Clause, verb: words.Verb, tense: str, frequent: bool, sudden: bool, lasting: bool) -> str:

@@ -13,11 +13,11 @@ from dataclasses import dataclass
 from functools import cache
 
 from helpers.world.lexicon import (
-    FEMALE,
     PREPOSITIONS,
     Noun,
     adjectives,
     adverbs,
+    female,
     further_surnames,
     names,
     nouns,
@@ -266,6 +266,7 @@ WHAT = _set("see find buy sell give send show take eat.person eat.animal drink.p
             "change wash carry forget remember understand discuss accept build paint repair")  # fmt: skip
 AGENT_DECIDES = _set("eat.person eat.animal drink.person drink.animal draw.attract")  # no passive without "by"
 TIMES = _set("during after before in_time")
+DOUBTED = _set("know.person believe love need understand trust be think fear")  # with "really": "does n't really know"
 
 
 # ---------------------------------------------------------------------------------------------------- tables of chances
@@ -362,7 +363,7 @@ class World:
         self.forenames = _table(_ranked([key for turn in turns for key in turn], 2))
         self.surnames = _table(_ranked((*listed["surname"], *further_surnames(surnames)), 2))
         self.towns = _table(_ranked(listed["town"], 2))
-        self.female = FEMALE.union(listed["forename_f"])
+        self.female = female()
         self.manner = {verb: [a for a, keys in MANNER.items() if verb in keys.split()] for verb in self.verbs}
         self.kinds, self.joins, self.tenses = _table(reg.kinds), _table(reg.joins), _table(reg.tenses)
         self.lasting = _table({t: w for t, w in reg.tenses.items() if t in ("past", "present")})
@@ -372,7 +373,8 @@ class World:
 
     # -- chances
     def pick(self, table: Table):
-        return table[0][bisect(table[1], self.random())]
+        keys, chances = table
+        return keys[bisect(chances, self.random())]
 
     def _noun_weights(self) -> dict[str, float]:
         weights: dict[str, float] = {}
@@ -615,7 +617,7 @@ class World:
         noun = self.common(subject)
         many = subject.number == "pl" or subject.coordinate is not None
         if noun in self.people and not many and random() < 0.22:
-            gender = "f" if noun in FEMALE else "m"
+            gender = "f" if noun in self.female else "m"
             kin = random() < 0.4
             key = self.pick(self.attributes("kin" if kin else "trade", gender))
             if not kin:
@@ -644,7 +646,8 @@ class World:
         if found is None:
             found = self.cache[kind, gender] = _table({
                 k: w for k, w in self.noun_weights.items()
-                if k in self.people and (k in FEMALE) == (gender == "f") and k not in ROLE and (k in KIN) == (kind == "kin")
+                if k in self.people and (k in self.female) == (gender == "f") and k not in ROLE
+                and (k in KIN) == (kind == "kin")
             })  # fmt: skip
         return found
 
@@ -804,48 +807,45 @@ class World:
 
     def adverb_table(self, verb, tense, progressive, modal, negated, passive, question, imperative, role, temporary) -> Table:
         """Adverbs and their places that a clause of this form can have."""
+        statement = not question and not imperative
+        timeless = verb in TIMELESS and not (verb == "be" and temporary)
+        kinds = {  # whether a clause of this form takes any
+            "manner": question in ("", "polar", "who"),
+            "frequency": tense in ("past", "present") and not progressive and not modal and verb not in ONCE | LASTING
+            and role != "time" and question in ("", "polar", "why", "who") and (verb != "be" or temporary),
+            "time": not imperative and question != "when" and role != "time" and not timeless,
+            "place": verb in ACTING and question != "where" and role != "relative" and not passive,
+            "sentence": statement and role not in ("relative", "time"),
+            "degree": False,
+        }  # fmt: skip
+        event = not negated and question in ("", "polar") and not progressive and verb not in MENTAL and not modal
+        onset = event and not question and role in ("main", "complement") and verb not in DURING
+        limits = {  # and what some adverbs ask for besides
+            "often": not imperative, "always": not (imperative and negated), "usually": not negated and not imperative,
+            "sometimes": statement and not negated, "rarely": statement and not negated,
+            "recently": event, "already": event, "soon": event, "suddenly": onset, "finally": onset,
+            "today": not modal and (tense in ("past", "future") or progressive or temporary),
+            "now": progressive or temporary or modal in ("can", "must"),
+            "yesterday": not modal, "tomorrow": not modal, "fortunately": tense in ("past", "perfect"),
+        }  # fmt: skip
+        doubted = verb in DOUBTED and (negated or question == "polar")
+        closed = {  # places that are not open
+            kind: ("initial",) * (not statement or role != "main")
+            + ("medial",) * (kind == "manner" and (negated or not statement or modal == "want"))
+            for kind in kinds
+        }
+        manners = self.manner[verb]
         weights = {("", ""): 6.0}  # none
         for adverb, entry in self.adverbs.items():
-            kind, places = entry.kind, list(entry.positions)
-            if kind == "degree":
+            kind = entry.kind
+            if not (doubted if adverb == "really" else kinds[kind] and limits.get(adverb, True)):
                 continue
-            if "initial" in places and (question or imperative or role != "main"):
-                places.remove("initial")
-            if kind == "manner":
-                fits = adverb in self.manner[verb] and (not passive or adverb in PASSIVE_MANNER)
-                fits = fits and question in ("", "polar", "who")
-                if "medial" in places and (negated or question or imperative or modal == "want"):
-                    places.remove("medial")
-            elif kind == "frequency":
-                fits = tense in ("past", "present") and not progressive and not modal and verb not in ONCE | LASTING
-                fits = fits and role != "time"
-                fits = fits and question in ("", "polar", "why", "who") and (verb != "be" or temporary)
-                fits = fits and not (negated and adverb in ("sometimes", "rarely", "usually"))
-                fits = fits and (not imperative or (adverb == "always" and not negated))
-                fits = fits and not (question and adverb in ("sometimes", "rarely"))
-            elif kind == "time":
-                fits = not imperative and question != "when" and role != "time" and (not modal or adverb == "now")
-                fits = fits and entry.tense in ("any", tense) and (verb not in TIMELESS or (verb == "be" and temporary))
-                if adverb in ("recently", "suddenly", "finally", "already", "soon"):
-                    fits = fits and not negated and question in ("", "polar") and not progressive and verb not in MENTAL
-                if adverb in ("suddenly", "finally"):
-                    fits = fits and not question and role in ("main", "complement") and verb not in DURING
-                if adverb == "today":
-                    fits = fits and (tense in ("past", "future") or progressive or temporary)
-                if adverb == "now":
-                    fits = fits and (progressive or temporary or modal in ("can", "must"))
-            elif kind == "place":
-                fits = verb in ACTING and question != "where" and role != "relative" and not passive
-            else:
-                fits = not question and not imperative and role not in ("relative", "time")
-                if adverb == "really":
-                    fits = (negated or question == "polar") and verb in (
-                        "know.person", "believe", "love", "need", "understand", "trust", "be", "think", "fear"
-                    )  # fmt: skip
-                elif adverb == "fortunately":
-                    fits = fits and tense in ("past", "perfect")
-            if fits and places:
-                for place in places:
+            if kind == "manner" and (adverb not in manners or (passive and adverb not in PASSIVE_MANNER)):
+                continue
+            if kind == "time" and entry.tense not in ("any", tense):
+                continue
+            for place in entry.positions:
+                if place not in closed[kind]:
                     weights[adverb, place] = ADVERB_WEIGHT[adverb] * (1.4 if place == "final" else 0.7)
         return _table(weights)
 

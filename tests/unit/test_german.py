@@ -6,8 +6,9 @@ import random
 
 import pytest
 
-from helpers.world import german, lexicon
-from helpers.world.german import ACC, DAT, GEN, NOM, _conjugate, _core, _noun, _verb, realise
+from helpers.world import german_words, lexicon, sampler
+from helpers.world.german import realise
+from helpers.world.german_words import ACC, DAT, GEN, NOM, conjugate, declined, noun, verb
 from helpers.world.plan import FORM, NP, ORDER, PP, Adverb, Clause
 
 
@@ -262,7 +263,7 @@ def test_subtitles(clause, text):
 
 
 def test_every_key_has_a_word():
-    assert german.missing() == []
+    assert german_words.missing() == []
 
 
 NOUN_FORMS = """
@@ -278,7 +279,7 @@ car Auto Auto Auto Autos Autos Autos;house Haus Haus Haus Hauses Häuser Häuser
 @pytest.mark.parametrize("line", [x for x in NOUN_FORMS.split(";") if x.count(" ") > 4])
 def test_noun_paradigms(line):
     key, *forms = line.split()
-    _, singular, plural = _noun(key)
+    singular, plural = noun(key).singular, noun(key).plural
     assert [*singular, plural[NOM], plural[DAT]] == forms
 
 
@@ -293,7 +294,7 @@ def test_noun_paradigms(line):
 def test_tail_nouns(kind, forms):
     for key, word in lexicon.tail().items():
         if word.kind == kind:
-            _, singular, plural = _noun(key)
+            singular, plural = noun(key).singular, noun(key).plural
             stem = "".join(word.syllables).capitalize()
             assert (singular[NOM], singular[GEN], plural[NOM], plural[DAT]) == tuple(stem + f for f in forms)
 
@@ -322,11 +323,11 @@ def test_tail_names(kind):
     ],
 )
 def test_declension(key, determiner, plural, wanted):
-    assert _core(key, 0, plural, determiner, ("gut",), "")[0] == tuple(wanted.split(";"))
+    assert declined(key, 0, plural, determiner, ("gut",), "")[0] == tuple(wanted.split(";"))
 
 
 def test_adjective_stems():
-    forms = [_core("coat", 0, False, "the", (a,), "")[0][ACC] for a in ("dunkel", "teuer", "hoch", "müde")]
+    forms = [declined("coat", 0, False, "the", (a,), "")[0][ACC] for a in ("dunkel", "teuer", "hoch", "müde")]
     assert forms == ["den dunklen Mantel", "den teuren Mantel", "den hohen Mantel", "den müden Mantel"]
 
 
@@ -348,30 +349,30 @@ def test_adjective_stems():
 )  # fmt: skip
 def test_conjugation(line):
     infinitive, *forms = line.split()
-    present, past, participle, imperative = _conjugate(infinitive)
+    present, past, participle, imperative = conjugate(infinitive)
     assert [present[0], present[1], present[2], present[4], past[0], past[1], participle, imperative] == forms
 
 
 def test_participles():
-    for spec, wanted in {
-        "an|kommen/s": "angekommen", "verlassen": "verlassen", "zurück|lassen": "zurückgelassen", "auf|machen": "aufgemacht",
+    for word, wanted in {
+        "an|kommen": "angekommen", "verlassen": "verlassen", "zurück|lassen": "zurückgelassen", "auf|machen": "aufgemacht",
         "überraschen": "überrascht", "überfallen": "überfallen", "unterstützen": "unterstützt", "kennen": "gekannt",
     }.items():  # fmt: skip
-        assert _verb(spec).participle == wanted
+        assert verb(word).participle == wanted
 
 
 def test_senses_differ():
     """Two senses of an English word are two words (but birds and people both "fliegen", meetings and books both "kurz")."""
-    for part, words in (("adjectives", german.ADJECTIVES), ("adverbs", german.ADVERBS)):
-        for key, others in german.SENSES[part].items():
+    for part, words in (("adjectives", german_words.ADJECTIVES), ("adverbs", german_words.ADVERBS)):
+        for key, others in german_words.SENSES[part].items():
             assert not any(set(words[key]) & set(words[other]) for other in others), key
-    for key, others in german.SENSES["verbs"].items():
+    for key, others in german_words.SENSES["verbs"].items():
         if key not in ("fly.bird", "fly.person"):
             for register in (0, 1):
-                mine = set(german.VERBS[key][register])
-                assert not any(mine & set(german.VERBS[other][register]) for other in others), key
-    for key, others in german.SENSES["nouns"].items():
-        assert not any(_noun(key)[1][NOM] == _noun(other)[1][NOM] for other in others), key
+                mine = set(german_words.VERBS[key][register])
+                assert not any(mine & set(german_words.VERBS[other][register]) for other in others), key
+    for key, others in german_words.SENSES["nouns"].items():
+        assert not any(noun(key).singular[NOM] == noun(other).singular[NOM] for other in others), key
 
 
 def marks_of(clause: Clause, register: str = "news") -> list:
@@ -428,7 +429,6 @@ def test_hand_plans_both_registers_any_dice(register):
 
 @pytest.mark.parametrize("register", ["news", "subtitles"])
 def test_random_plans(register):
-    sampler = pytest.importorskip("helpers.world.sampler")
     rng = random.Random(f"plans {register}")
     sizes = []
     for _ in range(3000):
@@ -444,7 +444,6 @@ def test_random_plans(register):
 
 def test_variation_is_moderate():
     """The usual and a random choice differ in some words, not in most."""
-    sampler = pytest.importorskip("helpers.world.sampler")
     rng = random.Random(5)
     same = total = 0
     for _ in range(1500):

@@ -1,0 +1,80 @@
+"""Reads the word tables in `words/`, which a speaker of the language can correct: one word a row, columns parted by tabs.
+
+A line that starts with "#" is a comment; the first other line names the columns. Empty cells at the end of a row may be
+left out. Where a table says so, the order of its rows decides how often a word is drawn.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from pathlib import Path
+
+from helpers.study import StudyError
+
+FOLDER = Path(__file__).with_name("words")
+
+
+def read(
+    name: str, required: str, optional: str = "", keys: Collection[str] | None = None, once: bool = False,
+    same: str = "", **allowed: str
+) -> list[dict[str, str]]:  # fmt: skip
+    """Read and check one table.
+
+    Parameters
+    ----------
+    name : str
+        Of the file, without ".tsv".
+    required, optional : str
+        Columns that every row fills, and those that may be empty, in the order of the header.
+    keys : collection of str, optional
+        What the first column may hold.
+    once : bool
+        Whether every row has a first cell of its own.
+    same : str
+        Column in which all rows with the same first cell agree.
+    **allowed : str
+        By column, what its cells may hold (where they are not empty).
+
+    Returns
+    -------
+    list of dict
+        Cells by column, in the order of the rows; what is left out is "". "where" tells file and line.
+
+    Raises
+    ------
+    StudyError
+        If the table lacks a column or a cell, repeats a row, or holds what it may not.
+    """
+    path = FOLDER / f"{name}.tsv"
+    columns, filled = (*required.split(), *optional.split()), required.split()
+    choices = {column: tuple(text.split()) for column, text in allowed.items()}
+    (where, header), *lines = _lines(path)
+    if tuple(header) != columns:
+        raise StudyError(f"{where}: the columns must be {', '.join(columns)}, parted by tabs.")
+    rows, seen, shared = [], {}, {}
+    for where, cells in lines:
+        if len(cells) > len(columns):
+            raise StudyError(f"{where}: {len(cells)} cells for {len(columns)} columns; take out a tab.")
+        key, row = cells[0], dict(zip(columns, cells + [""] * (len(columns) - len(cells)), strict=True))
+        for column in filled:
+            if not row[column]:
+                raise StudyError(f"{where}: fill the column {column!r}.")
+        for column, words in choices.items():
+            if row[column] and row[column] not in words:
+                raise StudyError(f"{where}: {column} is {row[column]!r}; use one of {', '.join(words)}.")
+        if keys is not None and key not in keys:
+            raise StudyError(f"{where}: {key!r} is no key of the English words; correct it or take out the row.")
+        first = seen.setdefault(key if once else tuple(row.values()), where)
+        if first is not where:
+            raise StudyError(f"{where}: {key!r} is told again as in {first}; take one out.")
+        if same and shared.setdefault(key, row[same]) != row[same]:
+            raise StudyError(f"{where}: {same} is not that of the word above for {key!r}; choose one that has it.")
+        rows.append(row | {"where": where})
+    return rows
+
+
+def _lines(path: Path) -> list[tuple[str, list[str]]]:
+    """File and line, and cells, of all but comments and empty lines."""
+    lines = enumerate(path.read_text("utf-8-sig").splitlines(), 1)
+    found = [(f"{path.name}, line {n}", line.split("\t")) for n, line in lines if line.strip() and not line.startswith("#")]
+    return [(where, [cell.strip() for cell in cells]) for where, cells in found] or [(path.name, [])]

@@ -1,0 +1,113 @@
+"""Word tables: a speaker's correction reaches the text, and a wrong row is told by file and line."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from helpers.study import StudyError
+from helpers.world import word_tables
+
+ROOT = Path(__file__).parents[2]
+NAMES = sorted(path.stem for path in word_tables.FOLDER.glob("*.tsv"))
+
+
+def write(folder: Path, *lines: str) -> None:
+    (folder / "nouns.tsv").write_text("\n".join(lines) + "\n", encoding="utf-8")
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch) -> Path:
+    monkeypatch.setattr(word_tables, "FOLDER", tmp_path)
+    return tmp_path
+
+
+def nouns() -> list[dict[str, str]]:
+    return word_tables.read("nouns", "key noun gender", "plural", ("dog", "cat"), same="gender", gender="m f")
+
+
+def test_rows_keep_their_order_and_may_end_early(folder):
+    write(folder, "# words", "", "key\tnoun\tgender\tplural", "dog\tHund\tm", "cat\tKatze\tf\tKatzen", "dog\tRüde\tm")
+    assert [(row["key"], row["noun"], row["plural"]) for row in nouns()] == [
+        ("dog", "Hund", ""), ("cat", "Katze", "Katzen"), ("dog", "Rüde", ""),
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("row", "said"),
+    [
+        ("dog\tHund\tx", "gender"),
+        ("dog\t\tm", "noun"),
+        ("dog Hund m", "noun"),
+        ("cow\tKuh\tf", "cow"),
+        ("dog\tHund\tm\tHunde\tgroß", "5 cells"),
+        ("cat\tKatze\tf", "line 2"),
+        ("cat\tKater\tm", "gender"),
+    ],
+)
+def test_a_wrong_row_is_told_by_file_and_line(folder, row, said):
+    write(folder, "key\tnoun\tgender\tplural", "cat\tKatze\tf", row)
+    with pytest.raises(StudyError, match=rf"nouns\.tsv, line 3: .*{said}") as caught:
+        nouns()
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("lines", [("dog\tHund\tm",), ("key\tnoun",), ("# nothing",)])
+def test_a_table_without_its_columns(folder, lines):
+    write(folder, *lines)
+    with pytest.raises(StudyError, match=r"nouns\.tsv.*columns must be key, noun, gender, plural"):
+        nouns()
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_table_begins_by_telling_what_it_holds(name):
+    lines = (word_tables.FOLDER / f"{name}.tsv").read_text(encoding="utf-8").splitlines()
+    assert lines[0].startswith("# ") and not lines[-1].startswith("#")
+
+
+# --- a correction in a copy of the project ------------------------------------------------------------------------------
+
+SAY = """
+from itertools import islice
+from helpers import world
+for language in world.LANGUAGES:
+    for pair in islice(world.pairs('news', language, 1), 150): print(language, pair.source, '=', pair.target)
+"""
+
+
+@pytest.fixture(scope="module")
+def project(tmp_path_factory) -> Path:
+    copy = tmp_path_factory.mktemp("project")
+    shutil.copytree(ROOT / "helpers", copy / "helpers", ignore=shutil.ignore_patterns("__pycache__"))
+    return copy
+
+
+def said(project: Path, table: str = "", row: str = "", corrected: str = "") -> subprocess.CompletedProcess:
+    path = project / "helpers" / "world" / "words" / f"{table}.tsv"
+    text = path.read_text(encoding="utf-8") if table else ""
+    assert text.count(f"\n{row}\n") == 1 or not table
+    try:
+        if table:
+            path.write_text(text.replace(f"\n{row}\n", f"\n{corrected}\n"), encoding="utf-8")
+        return subprocess.run([sys.executable, "-c", SAY], cwd=project, capture_output=True, text=True)
+    finally:
+        if table:
+            path.write_text(text, encoding="utf-8")
+
+
+def test_a_corrected_row_changes_the_text_and_nothing_else(project):
+    before = said(project).stdout.splitlines()
+    after = said(
+        project, "german_nouns", "company\tGesellschaft\tf\tGesellschaften", "company\tUnternehmung\tf\tUnternehmungen"
+    ).stdout.splitlines()
+    changed = [(one, two) for one, two in zip(before, after, strict=True) if one != two]
+    assert changed and all(one.startswith("de") and one.replace("Gesellschaft", "Unternehmung") == two for one, two in changed)
+
+
+def test_a_class_that_is_none_is_told_by_file_and_line(project):
+    run = said(project, "adjectives", "wrong\tanswer decision key door", "wrong\tanswers")
+    assert run.returncode and "StudyError: adjectives.tsv, line " in run.stderr and "'answers'" in run.stderr
