@@ -16,6 +16,12 @@ from helpers.publish import gallery
 from helpers.study import StudyError, layout
 
 
+def for_readers(outputs):
+    """Of a cell's outputs those that are for readers: no progress bars, and not what went to stderr."""
+    bars = "application/vnd.jupyter.widget-view+json"
+    return [output for output in outputs if output.get("name") != "stderr" and bars not in output.get("data", {})]
+
+
 def fill(paired, executed):
     """A notebook with the cells of its pair and the outputs of an executed copy.
 
@@ -33,8 +39,7 @@ def fill(paired, executed):
     for cell, ran in zip(cells, done, strict=True):
         if ran.execution_count is None or any(o.output_type == "error" for o in ran.outputs):
             raise StudyError("The executed notebook has a cell that failed or did not run: run it again.")
-        bars = "application/vnd.jupyter.widget-view+json"
-        cell.outputs = [o for o in ran.outputs if o.get("name") != "stderr" and bars not in o.get("data", {})]
+        cell.outputs = for_readers(ran.outputs)
         for output in cell.outputs:
             output.pop("transient", None)
         cell.execution_count = ran.execution_count

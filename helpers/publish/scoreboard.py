@@ -132,7 +132,7 @@ class Board:
         judged = [claims.judge(track, own.get(track)) for track in claims.TRACKS]
         said = "Every claim, what was printed, and the computed verdicts on both tracks."
         self._run.figure(scoreboard(rows(judged)), "scoreboard", caption=said, show=False)
-        self._handle.update(Image(filename=self._run.chapter.picture("scoreboard", "png")))
+        self._handle.update(Image(filename=self._run.chapter.picture("scoreboard", "png"), alt=said))
 
 
 def write(figures: Path) -> Path:
