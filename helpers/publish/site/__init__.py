@@ -238,22 +238,17 @@ def build(run: Path, output: Path) -> Path:
     filled = {
         "index.html": {"title": SITE, **_front(links, output)},
         **read,
-        "explorer.html": {
-            "title": "Head explorer",
-            "models": _models(results, output / "heads"),
-            "look": json.dumps(look),
-            "toc": [],
-        },
+        "explorer.html": {"title": "Head explorer", "models": models, "look": json.dumps(look), "toc": []},
     }
     environment = jinja2.Environment(
         loader=jinja2.FileSystemLoader(HERE), undefined=jinja2.StrictUndefined, autoescape=True, trim_blocks=True,
         lstrip_blocks=True,
     )  # fmt: skip
-    around = [None, *pages, None]
+    around, about = [None, *pages, None], _about(run, results)
     for at, (file, parts) in enumerate(filled.items()):
-        template = environment.get_template({"index.html": "front.html"}.get(file, file if file not in read else "page.html"))
-        common = {"site": SITE, "pages": pages, "about": _about(run, results), "file": file}
-        study.write_text(output / file, template.render(before=around[at], after=around[at + 2], **common, **parts))
+        template = environment.get_template({"index.html": "front.html", "explorer.html": file}.get(file, "page.html"))
+        common = {"site": SITE, "pages": pages, "about": about, "file": file, "before": around[at], "after": around[at + 2]}
+        study.write_text(output / file, template.render(**common, **parts))
     for name in ASSETS:
         shutil.copy(HERE / name, output / name)
     return output / "index.html"
