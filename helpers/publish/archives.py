@@ -73,7 +73,7 @@ def publish(notebooks: Mapping[str, Sequence[Need]], limit: float = LIMIT) -> st
             entries[recipe.key] = published.pack(recipe.folder, wanted)
         else:
             absent += 1
-    size = sum(part["bytes"] for entry in entries.values() for part in entry["parts"].values()) / 1e6
+    size = published.megabytes(entries)
     if size > limit:
         published.write_index(before)
         raise study.StudyError(f"Published runs would take {size:.1f} MB of {limit:g}: publish fewer weights.")

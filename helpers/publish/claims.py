@@ -19,7 +19,7 @@ import argparse
 import math
 import tomllib
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
 from typing import Any, Literal
@@ -32,7 +32,6 @@ from helpers.scores.intervals import holm, p_value
 from helpers.study import StudyError, layout
 
 LEDGER = study.ROOT / "claims.toml"
-TRACKS = ("controlled", "natural")
 VERDICTS = ("seen", "partly", "no", "not testable")
 LEVEL = 0.05  # of the tests, after Holm's correction
 Verdict = Literal["seen", "partly", "no", "not testable"]
@@ -188,11 +187,6 @@ def tables_in(folder: Path) -> Tables:
     return read
 
 
-def published(track: str) -> Tables:
-    """The committed tables of a track."""
-    return tables_in(study.ROOT / "figures" / track)
-
-
 def asked(frame: pd.DataFrame, columns: Iterable[str], name: str) -> None:
     """Refuse a table that lacks a column that is asked for.
 
@@ -282,7 +276,7 @@ def _decided(row: Row, corrected: float, evidence: Evidence) -> Row:
     favours = row.value >= row.threshold if evidence.side == "above" else row.value <= row.threshold
     sure = (math.isnan(corrected) or corrected < LEVEL) and (favours or evidence.tells)
     told = ("for" if favours else "against") if sure else "open"
-    return Row(row.label, row.value, row.low, row.high, row.threshold, row.p, corrected, told)
+    return replace(row, holm=corrected, side=told)
 
 
 def number(evidence: Evidence, rows: Sequence[Row], labels: Sequence[str] = ()) -> str:
@@ -344,20 +338,15 @@ def judge(track: str, tables: Tables | None = None, claims: Iterable[Claim] | No
     StudyError
         For an unknown track, or a table without a column that the ledger asks for.
     """
-    if track not in TRACKS:
-        raise StudyError(f"There is no track {track!r}: choose from {', '.join(TRACKS)}.")
-    tables, claims = tables or published(track), list(ledger() if claims is None else claims)
+    if track not in layout.TRACKS:
+        raise StudyError(f"There is no track {track!r}: choose from {', '.join(layout.TRACKS)}.")
+    tables, claims = tables or tables_in(study.ROOT / "figures" / track), list(ledger() if claims is None else claims)
     told = [_first(getattr(claim, track), tables) for claim in claims]
     found = [evidence_rows(one, tables) if isinstance(one, Evidence) else None for one in told]
     corrected: dict[tuple[int, int], float] = {}
     for paper in dict.fromkeys(claim.paper for claim in claims):
-        places = [
-            (i, j)
-            for i, claim in enumerate(claims)
-            if claim.paper == paper
-            for j, row in enumerate(found[i] or ())
-            if not math.isnan(row.p)
-        ]
+        own = [i for i, claim in enumerate(claims) if claim.paper == paper]
+        places = [(i, j) for i in own for j, row in enumerate(found[i] or ()) if not math.isnan(row.p)]
         corrected |= dict(zip(places, holm([found[i][j].p for i, j in places]).tolist(), strict=True))
     judged = []
     for i, (claim, one) in enumerate(zip(claims, told, strict=True)):
@@ -445,7 +434,7 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("run", nargs="?", type=Path, help="folder of a run (default: the committed tables of both tracks)")
     chosen = parser.parse_args(arguments)
     with study.one_sentence():
-        tracks = TRACKS if chosen.run is None else [chosen.run.name.rpartition("-")[2]]
+        tracks = layout.TRACKS if chosen.run is None else [chosen.run.name.rpartition("-")[2]]
         for track in tracks:
             for one in judge(track, tables_in(chosen.run) if chosen.run else None):
                 print(f"{track:<11} {one.verdict:<12} {one.claim.id:<28} {one.number:<26} {one.why}")

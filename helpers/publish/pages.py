@@ -21,8 +21,8 @@ import jinja2
 import pandas as pd
 
 from helpers import study
-from helpers.publish.claims import VERDICTS, Judged, asked, chosen, judge, ledger
-from helpers.study import StudyError, layout
+from helpers.publish.claims import VERDICTS, Judged, asked, chosen, judge
+from helpers.study import StudyError, layout, published
 
 WIDEST = 7  # columns of a table on a page
 LISTED = 12  # rows that an error names
@@ -254,12 +254,12 @@ def store(what: str, root: Path = study.ROOT) -> str:
     StudyError
         For any other word.
     """
-    entries = json.loads((root / "data" / "published" / "index.json").read_text(encoding="utf-8"))["runs"].values()
+    entries = json.loads((root / "data" / "published" / "index.json").read_text(encoding="utf-8"))["runs"]
     counts = {
         "recipes": len(entries),
-        "trainings": sum(entry["trains"] for entry in entries),
-        "weights": sum("weights" in entry["parts"] for entry in entries),
-        "megabytes": round(sum(part["bytes"] for entry in entries for part in entry["parts"].values()) / 1e6),
+        "trainings": sum(entry["trains"] for entry in entries.values()),
+        "weights": sum("weights" in entry["parts"] for entry in entries.values()),
+        "megabytes": round(published.megabytes(entries)),
     }
     if what not in counts:
         raise StudyError(f"The store has no count {what!r}: choose from {', '.join(counts)}.")
@@ -383,20 +383,6 @@ def listing(name: str, root: Path = study.ROOT) -> str:
     return path.read_text(encoding="utf-8").rstrip("\n")
 
 
-def printed(name: str) -> str:
-    """What a paper printed, by the id of the claim.
-
-    Raises
-    ------
-    StudyError
-        If there is no such claim.
-    """
-    known = {claim.id: claim.printed for claim in ledger()}
-    if name not in known:
-        raise StudyError(f"The ledger has no claim {name!r}: it has {', '.join(known)}.")
-    return known[name]
-
-
 # --- rendering -------------------------------------------------------------------------------------------------------
 
 
@@ -407,7 +393,7 @@ def expressions(root: Path = study.ROOT, page: str = "docs/page.md") -> dict[str
     -------
     dict
         `cell`, `interval`, `span`, `table`, `setting`, `store`, `measured`, `measurements`, `listing`; `claims`, `claim`,
-        `tally`, `printed`; `csv` (track, table) and `folder` (track, chapter): links from the page.
+        `tally`; `csv` (track, table) and `folder` (track, chapter): links from the page.
     """
     up = "../" * page.count("/")
     of_root = (cell, interval, span, table, store, measured, measurements, listing)
@@ -417,7 +403,7 @@ def expressions(root: Path = study.ROOT, page: str = "docs/page.md") -> dict[str
 
     return {
         **{one.__name__: functools.partial(one, root=root) for one in of_root},
-        **{one.__name__: one for one in (setting, claims, claim, tally, printed)},
+        **{one.__name__: one for one in (setting, claims, claim, tally)},
         "csv": lambda track, name: linked(find(track, name, root)),
         "folder": lambda track, name: linked(chapter(track, name, root)),
     }

@@ -173,9 +173,9 @@ def write_index(entries: Mapping[str, Mapping[str, Any]]) -> None:
             archive.unlink()
 
 
-def size() -> int:
-    """Bytes of everything published."""
-    return sum(part["bytes"] for entry in index().values() for part in entry["parts"].values())
+def megabytes(entries: Mapping[str, Mapping[str, Any]]) -> float:
+    """Size of the archives of an index."""
+    return sum(part["bytes"] for entry in entries.values() for part in entry["parts"].values()) / 1e6
 
 
 def _archive(root: Path, files: Iterable[Path]) -> bytes:

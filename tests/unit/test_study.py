@@ -66,19 +66,6 @@ def test_code_version_sees_code(version, change):
     assert version(CODE.replace(*change), "folder") != version(CODE, "folder")
 
 
-def test_code_version_of_chosen_functions(version):
-    changed = CODE.replace("a + b", "a - b")
-    assert version(changed, "module:other") == version(CODE, "module:other")
-    assert version(changed, "module:Thing,other") != version(CODE, "module:Thing,other")
-    with pytest.raises(StudyError, match="no definition 'gone'"):
-        version(CODE, "module:Thing,gone")
-
-
-def test_code_version_of_the_study_itself():
-    assert study.code_version("study") != study.code_version("models")
-    assert study.code_version("study") == study.code_version("study")
-
-
 # --- files -----------------------------------------------------------------------------------------------------------
 
 
