@@ -17,7 +17,6 @@ from __future__ import annotations
 
 import argparse
 import math
-import tomllib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
@@ -25,7 +24,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 import pandas as pd
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field
 
 from helpers import study
 from helpers.scores.intervals import holm, p_value
@@ -159,16 +158,7 @@ def ledger(path: Path = LEDGER) -> tuple[Claim, ...]:
     StudyError
         If the file is missing, is no TOML, or a claim in it has an unknown or missing field or the name of another one.
     """
-    try:
-        found = _Ledger.model_validate(tomllib.loads(path.read_text(encoding="utf-8"))).claim
-    except OSError:
-        raise StudyError(f"There is no ledger at {path}: it comes with the project.") from None
-    except tomllib.TOMLDecodeError as error:
-        raise StudyError(f"The ledger {path.name} is no TOML: {error}.") from None
-    except ValidationError as error:
-        first = error.errors()[0]
-        place = ".".join(str(part) for part in first["loc"])
-        raise StudyError(f"In the ledger {path.name} {place} is wrong: {first['msg'].lower()}.") from None
+    found = study.read_toml(path, _Ledger).claim
     names = [claim.id for claim in found]
     if twice := sorted({name for name in names if names.count(name) > 1}):
         raise StudyError(f"Two claims in {path.name} are called {twice[0]!r}: give each its own id.")

@@ -14,6 +14,7 @@ import pandas as pd
 import torch
 
 from helpers import corpora, study
+from helpers.corpora.tokens import collate
 from helpers.heads import Site, record
 from helpers.heads.sites import ADDRESS
 from helpers.measures import functions
@@ -330,8 +331,6 @@ def _both(dependent: int, head: int, relation: str) -> list[list]:
 
 def _maps(subject: subjects.Subject, number: int, target: Sequence[str]) -> dict[tuple, list[list[int]]]:
     """Word-level attention of every head on one sentence, the reference fed in, in per cent."""
-    from helpers.corpora.tokens import collate
-
     device = next(subject.model.parameters()).device
     batch = {name: value.to(device) for name, value in collate(subject.encoded, [number], subject.source.pad).items()}
     source = _owners(batch["word_ids"][0].tolist())

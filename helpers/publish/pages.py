@@ -9,16 +9,17 @@ from __future__ import annotations
 
 import argparse
 import csv
+import datetime
 import functools
 import json
 import re
-import tomllib
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import jinja2
 import pandas as pd
+from pydantic import BaseModel
 
 from helpers import study
 from helpers.publish.claims import VERDICTS, Judged, asked, chosen, judge
@@ -28,7 +29,6 @@ WIDEST = 7  # columns of a table on a page
 LISTED = 12  # rows that an error names
 NOTHING = "–"
 SCALES = {"MiB": 2**20, "min": 60}  # endings of a format: bytes in MiB, seconds in minutes
-MEASURED = ("value", "unit", "what", "command", "hardware", "date", "commit")
 
 
 # --- tables ----------------------------------------------------------------------------------------------------------
@@ -266,16 +266,21 @@ def store(what: str, root: Path = study.ROOT) -> str:
     return _listed(counts[what])
 
 
-def _kept(root: Path) -> dict[str, dict[str, Any]]:
+class Measurement(BaseModel, extra="forbid", frozen=True):
+    """What was measured once: its value with its unit, and where it comes from."""
+
+    value: int | float | str | list
+    unit: str
+    what: str
+    command: str
+    hardware: str
+    date: datetime.date
+    commit: str
+
+
+def _kept(root: Path) -> dict[str, Measurement]:
     """What was measured once, by name, from docs/measured.toml."""
-    try:
-        kept = tomllib.loads((root / "docs" / "measured.toml").read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        raise StudyError(f"docs/measured.toml cannot be read ({error}): correct the file.") from None
-    for name, entry in kept.items():
-        if set(entry) != set(MEASURED):
-            raise StudyError(f"The measurement {name!r} of docs/measured.toml must say {', '.join(MEASURED)}, no more or less.")
-    return kept
+    return study.read_toml(root / "docs" / "measured.toml", dict[str, Measurement])
 
 
 def measured(name: str, what: str = "", root: Path = study.ROOT) -> str:
@@ -289,22 +294,17 @@ def measured(name: str, what: str = "", root: Path = study.ROOT) -> str:
     kept = _kept(root)
     if name not in kept:
         raise StudyError(f"There is no measurement {name!r}: docs/measured.toml has {', '.join(kept)}.")
-    entry = {part: _listed(value) for part, value in kept[name].items()}
-    if what:
-        if what not in entry:
-            raise StudyError(f"A measurement says {', '.join(MEASURED)}, not {what!r}.")
-        return entry[what]
-    return f"{entry['value']} {entry['unit']}".strip()
+    if what and what not in Measurement.model_fields:
+        raise StudyError(f"A measurement says {', '.join(Measurement.model_fields)}, not {what!r}.")
+    return _listed(getattr(kept[name], what)) if what else f"{_listed(kept[name].value)} {kept[name].unit}".strip()
 
 
 def measurements(root: Path = study.ROOT) -> str:
     """All of docs/measured.toml as a Markdown table."""
-    kept = _kept(root)
     body = [
-        [entry["what"], measured(name, root=root), f"`{entry['command']}`", entry["hardware"], str(entry["date"]),
-         f"`{entry['commit']}`"]
-        for name, entry in kept.items()
-    ]  # fmt: skip
+        [one.what, measured(name, root=root), f"`{one.command}`", one.hardware, str(one.date), f"`{one.commit}`"]
+        for name, one in _kept(root).items()
+    ]
     return _markdown(("what", "value", "command", "hardware", "date", "commit"), body)
 
 

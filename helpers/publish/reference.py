@@ -11,6 +11,9 @@ import argparse
 import shutil
 from pathlib import Path
 
+import jupytext
+import nbformat
+
 from helpers import study
 from helpers.publish import gallery
 from helpers.study import StudyError, layout
@@ -48,9 +51,6 @@ def fill(paired, executed):
 
 def publish(run: Path, notebooks: bool = True) -> Path:
     """Publish the run in the folder `run`; returns the folder of its figures."""
-    import jupytext
-    import nbformat
-
     if not layout.chapters(run):
         raise StudyError(f"There is no finished run in {run}: name a folder such as runs/laptop-controlled.")
     folder = study.ROOT / "figures" / layout.track(run)
