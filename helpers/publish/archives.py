@@ -242,11 +242,11 @@ def main(arguments: Sequence[str] | None = None) -> None:
         if chosen.what == "publish":
             every = {}
             for profile in chosen.profile.split():
-                found = plan.asked(argparse.Namespace(**vars(chosen) | {"profile": profile}))
+                found = plan.needs_of(argparse.Namespace(**vars(chosen) | {"profile": profile}))
                 every |= {f"{profile} {name}": needs for name, needs in found.items()}
             print(publish(every, chosen.limit))
             return
-        plan.asked(chosen)  # computes where the profile says
+        plan.needs_of(chosen)  # computes where the profile says
         table = verify(chosen.runs, chosen.draw, chosen.keys)
         print(table.to_string())
         if not table.passed.all():

@@ -177,7 +177,7 @@ def tables_in(folder: Path) -> Tables:
     return read
 
 
-def asked(frame: pd.DataFrame, columns: Iterable[str], name: str) -> None:
+def require(frame: pd.DataFrame, columns: Iterable[str], name: str) -> None:
     """Refuse a table that lacks a column that is asked for.
 
     Raises
@@ -190,15 +190,15 @@ def asked(frame: pd.DataFrame, columns: Iterable[str], name: str) -> None:
             raise StudyError(f"The table {name!r} has no column {column!r}: it has {', '.join(map(repr, frame.columns))}.")
 
 
-def chosen(frame: pd.DataFrame, where: Mapping[str, Any], name: str) -> pd.DataFrame:
+def matching(frame: pd.DataFrame, where: Mapping[str, Any], name: str) -> pd.DataFrame:
     """Rows in which every column of `where` has its value, or one of a list of values.
 
     Raises
     ------
     StudyError
-        As `asked`.
+        As `require`.
     """
-    asked(frame, where, name)
+    require(frame, where, name)
     for column, value in where.items():
         frame = frame[frame[column].isin(value if isinstance(value, list) else [value])]
     return frame
@@ -209,10 +209,10 @@ def _rows(rows: Rows, tables: Tables) -> pd.DataFrame | None:
     frame = tables(rows.table)
     if frame is None:
         return None
-    found = chosen(frame, rows.where, rows.table)
+    found = matching(frame, rows.where, rows.table)
     if rows.but:
-        found = found.drop(chosen(found, rows.but, rows.table).index)
-    asked(found, [rows.value], rows.table)
+        found = found.drop(matching(found, rows.but, rows.table).index)
+    require(found, [rows.value], rows.table)
     found = found[found[rows.value].notna()]
     return found if len(found) else None
 
@@ -245,7 +245,7 @@ def evidence_rows(evidence: Evidence, tables: Tables) -> list[Row] | None:
     if found is not None:
         named = (evidence.low, evidence.high, evidence.threshold, evidence.trainings)
         columns = [name for name in named if isinstance(name, str) and name != "rows"]
-        asked(found, [*columns, *evidence.label, *evidence.by], evidence.table)
+        require(found, [*columns, *evidence.label, *evidence.by], evidence.table)
     limits = None if found is None else _thresholds(evidence, found, tables)
     if found is None or limits is None or limits.isna().any():
         return None
@@ -285,7 +285,7 @@ def _headline(evidence: Evidence, tables: Tables) -> list[str]:
     if not evidence.headline:
         return []
     found = _rows(evidence, tables)
-    picked = chosen(found, evidence.headline, evidence.table)
+    picked = matching(found, evidence.headline, evidence.table)
     return [", ".join(str(row[column]) for column in evidence.label) for _, row in picked.iterrows()]
 
 

@@ -56,7 +56,7 @@ _BOUNDS = ("_low", "_high")
 # --- what a run knows of its models ------------------------------------------------------------------------------------
 
 
-def tables(run: Path) -> dict[str, pd.DataFrame]:
+def head_tables(run: Path) -> dict[str, pd.DataFrame]:
     """Head tables of a run, by model and, where it is not the first, seed: "ru-news", "ru-news seed 2".
 
     Parameters
@@ -143,7 +143,7 @@ def _verdicts(run: Path, name: str) -> pd.DataFrame:
     return functions.roles(**frames).to_frame("functions")
 
 
-def stored(name: str, facts: Mapping[str, Any]) -> tuple[subjects.Subject | None, dict[str, Any] | None]:
+def in_store(name: str, facts: Mapping[str, Any]) -> tuple[subjects.Subject | None, dict[str, Any] | None]:
     """A model of a run with its sweep, if the store has them; nothing is trained.
 
     Parameters

@@ -22,7 +22,7 @@ import pandas as pd
 from pydantic import BaseModel
 
 from helpers import study
-from helpers.publish.claims import VERDICTS, Judged, asked, chosen, judge
+from helpers.publish.claims import VERDICTS, Judged, judge, matching, require
 from helpers.study import StudyError, layout, published
 
 WIDEST = 7  # columns of a table on a page
@@ -96,12 +96,12 @@ def rows(track: str, name: str, where: Mapping[str, Any] | None = None, root: Pa
     StudyError
         As `read`; if the table lacks a column.
     """
-    return chosen(read(track, name, root), where or {}, name)
+    return matching(read(track, name, root), where or {}, name)
 
 
 def _row(track: str, name: str, where: Mapping[str, Any], columns: Sequence[str], root: Path) -> pd.Series:
     found = rows(track, name, where, root)
-    asked(found, columns, name)
+    require(found, columns, name)
     if len(found) != 1:
         kept = list(where) or [found.columns[0]]
         there = [" / ".join(map(str, row)) for row in read(track, name, root)[kept].drop_duplicates().itertuples(index=False)]
@@ -168,7 +168,7 @@ def span(
         As `rows`; if no row with a number is picked.
     """
     found = rows(track, name, where, root)
-    asked(found, [column], name)
+    require(found, [column], name)
     values = found[column].dropna()
     if values.empty:
         raise StudyError(f"No row of {name!r} ({track}) with {dict(where or {})} has a {column!r}: check what is asked for.")
@@ -202,7 +202,7 @@ def table(
     if len(columns) > WIDEST:
         raise StudyError(f"A table of {len(columns)} columns is too wide for a page: show {WIDEST} or fewer of {name!r}.")
     found = rows(track, name, where, root)
-    asked(found, [*columns, *formats, *intervals, *(bound for pair in intervals.values() for bound in pair)], name)
+    require(found, [*columns, *formats, *intervals, *(bound for pair in intervals.values() for bound in pair)], name)
     if found.empty:
         raise StudyError(f"No row of {name!r} ({track}) has {dict(where or {})}: check what is asked for.")
 

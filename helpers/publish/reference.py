@@ -49,8 +49,8 @@ def fill(paired, executed):
     return paired
 
 
-def publish(run: Path, notebooks: bool = True) -> Path:
-    """Publish the run in the folder `run`; returns the folder of its figures."""
+def place(run: Path, notebooks: bool = True) -> Path:
+    """Put the run in the folder `run` where it is committed; returns the folder of its figures."""
     if not layout.chapters(run):
         raise StudyError(f"There is no finished run in {run}: name a folder such as runs/laptop-controlled.")
     folder = study.ROOT / "figures" / layout.track(run)
@@ -74,7 +74,7 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--figures", action="store_true", help="figures and tables only")
     chosen = parser.parse_args(arguments)
     with study.one_sentence():
-        print(publish(chosen.run, not chosen.figures))
+        print(place(chosen.run, not chosen.figures))
 
 
 if __name__ == "__main__":

@@ -152,7 +152,7 @@ def test_figures_are_drawn_again_byte_for_byte(tmp_path):
 def test_every_figure_has_inputs_that_fit_the_code(track):
     assert redraw.not_redrawn(track) == []
     for name in redraw.figures(track):
-        facts, call = redraw.sidecar(track, name), redraw.stored(track, name)
+        facts, call = redraw.sidecar(track, name), redraw.drawing_of(track, name)
         inspect.signature(call.func).bind(*call.args, **call.keywords)
         assert f"{call.func.__module__}.{call.func.__name__}" == facts["inputs"]["function"]
 

@@ -46,7 +46,7 @@ def test_what_is_not_published(ran, said):
 
 def test_no_run_to_publish(tmp_path):
     with pytest.raises(StudyError, match="no finished run"):
-        reference.publish(tmp_path)
+        reference.place(tmp_path)
 
 
 def test_chapters_are_copied_whole_and_others_stay(tmp_path, monkeypatch):
@@ -58,7 +58,7 @@ def test_chapters_are_copied_whole_and_others_stay(tmp_path, monkeypatch):
     old = tmp_path / "figures" / "controlled"
     study.write_text(old / "03_l0_pruning" / "stale.png", "")
     study.write_text(old / "07_what_it_costs" / "tables" / "kept.csv", "")
-    assert reference.publish(run.folder, notebooks=False) == old
+    assert reference.place(run.folder, notebooks=False) == old
 
     def files(folder):
         return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*.*") if path.is_file()}
@@ -71,4 +71,4 @@ def test_chapters_are_copied_whole_and_others_stay(tmp_path, monkeypatch):
 def test_a_run_of_no_track(tmp_path):
     study.write_text(tmp_path / "mine" / "03_l0_pruning" / "sidecars" / "run.json", "{}")
     with pytest.raises(StudyError, match="belongs to no track"):
-        reference.publish(tmp_path / "mine")
+        reference.place(tmp_path / "mine")

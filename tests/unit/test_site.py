@@ -338,9 +338,9 @@ def test_what_is_no_head_table(tiny):
 def test_a_model_that_was_not_trained_has_no_maps(tiny, store):
     run, *_ = tiny
     before = sorted(study.runs().rglob("*"))
-    tables = explorer.tables(run)
+    tables = explorer.head_tables(run)
     assert set(tables) == {tiny_report.NAME, tiny_report.ABSENT}
-    assert explorer.stored(tiny_report.ABSENT, tables[tiny_report.ABSENT].attrs["facts"]) == (None, None)
+    assert explorer.in_store(tiny_report.ABSENT, tables[tiny_report.ABSENT].attrs["facts"]) == (None, None)
     found = explorer.export(tiny_report.ABSENT, tables[tiny_report.ABSENT])
     assert found["attention"] is None and any("not in the store" in note for note in found["notes"])
     assert sorted(study.runs().rglob("*")) == before
@@ -348,15 +348,15 @@ def test_a_model_that_was_not_trained_has_no_maps(tiny, store):
 
 def test_the_store_knows_the_model_of_a_table(tiny, store):
     run, subject, table, sweep, _ = tiny
-    read = explorer.tables(run)[tiny_report.NAME]
+    read = explorer.head_tables(run)[tiny_report.NAME]
     pd.testing.assert_series_equal(read.confidence, table.confidence)
-    again, swept = explorer.stored(tiny_report.NAME, read.attrs["facts"])
+    again, swept = explorer.in_store(tiny_report.NAME, read.attrs["facts"])
     assert again.spec == subject.spec
     assert [r for r in swept["runs"] if r.startswith("L0")] == [r for r in sweep["runs"] if r.startswith("L0")]
 
 
 def test_committed_tables_are_joined(folder):
-    tables = explorer.tables(study.ROOT / "figures" / "controlled")
+    tables = explorer.head_tables(study.ROOT / "figures" / "controlled")
     table = tables["ru-news"]
     worth = pd.read_csv(study.ROOT / "figures" / "controlled" / "03_l0_pruning" / "tables" / "worth_of_heads.csv")
     worth = worth[worth.model == "EN-RU news"].set_index(["kind", "layer", "head"])["kept by L0"]

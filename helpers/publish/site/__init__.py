@@ -298,10 +298,10 @@ def _colours(name: str) -> list[str]:
 def _models(results: Path, folder: Path) -> list[dict[str, str]]:
     """Write the explorer's data of every model that has a head table."""
     models = []
-    found = explorer.tables(results)
+    found = explorer.head_tables(results)
     for name in study.progress(found, "head explorer"):
         facts = found[name].attrs["facts"]
-        subject, sweep = explorer.stored(name, facts)
+        subject, sweep = explorer.in_store(name, facts)
         model = facts.get("model", name)
         more = name.removeprefix(model).strip()  # of another seed
         said = {"name": name, "title": subjects.title(model) + (f", {more}" if more else "")}
