@@ -130,7 +130,7 @@ def test_nothing_published_and_an_unknown_key_are_refused(made):
     ("name", "write", "near", "far"),
     [("history.csv", lambda path, x: pd.DataFrame({"loss": [2.0, x], "seconds": [x, x]}).to_csv(path), 1.01, 2.0),
      ("losses.json", lambda path, x: study.write_json(path, {"dev_loss": x}), 1.01, 2.0),
-     ("trace.npz", lambda path, x: np.savez(path, a=np.arange(1.0, 10.0) ** x), 1.01, -1.0),
+     ("trace.npz", lambda path, x: np.savez(path, a=np.array([np.nan, *np.arange(1.0, 10.0) ** x])), 1.01, -1.0),
      ("value.json.gz", lambda path, x: values.write(path, {"a": pd.Series(np.arange(1.0, 10.0) ** x)}), 1.01, -1.0)],
 )  # fmt: skip
 def test_differences_are_told_from_times_and_small_ones_pass(tmp_path, name, write, near, far):

@@ -190,7 +190,7 @@ def test_begin_takes_what_a_notebook_holds(tmp_path):
 
 @pytest.mark.parametrize("value", ["tiny", 1, 1.5, True, None, [1], {"a": 1}])
 def test_unknown_parameter_is_an_error(value):
-    with pytest.raises(StudyError, match="There is no parameter 'profil': 01_x takes profile, corpus, models,"):
+    with pytest.raises(StudyError, match="'profil'"):
         study.begin("01_x", {"profile": "tiny", "profil": value})
 
 
@@ -201,19 +201,16 @@ def test_unknown_parameter_is_an_error(value):
      ("overrides", None, "text"), ("output", 3, "text"), ("data_root", 1.0, "text"), ("pretrained", None, "text")],
 )  # fmt: skip
 def test_parameter_of_another_type(name, value, kind):
-    with pytest.raises(StudyError, match=re.escape(f"The parameter {name!r} takes {kind}, not {value!r}.")):
+    with pytest.raises(StudyError, match=f"{name!r}.*{kind}"):
         study.begin("01_x", {"profile": "tiny", name: value})
 
 
 @pytest.mark.parametrize(
-    ("more", "sentence"),
-    [({"corpus": "wmt"}, "There is no corpus 'wmt': choose controlled or natural."),
-     ({"profile": "big"}, "There is no profile 'big'"),
-     ({"overrides": "stepz=3"}, "There is no setting 'stepz'"),
-     ({"overrides": "beam"}, "Cannot read the setting 'beam'")],
-)  # fmt: skip
-def test_begin_refuses(more, sentence):
-    with pytest.raises(StudyError, match=re.escape(sentence)):
+    ("more", "said"),
+    [({"corpus": "wmt"}, "wmt"), ({"profile": "big"}, "big"), ({"overrides": "stepz=3"}, "stepz"), ({"overrides": "x"}, "'x'")],
+)
+def test_begin_refuses(more, said):
+    with pytest.raises(StudyError, match=said):
         study.begin("01_x", {"profile": "tiny"} | more)
 
 
