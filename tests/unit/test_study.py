@@ -335,15 +335,17 @@ def test_paths_are_shown_by_their_last_part(text, shown):
     assert study.portable({"a": [text, 1]}) == {"a": [shown, 1]}
 
 
-def test_times_since_the_start_and_the_last_figure(tmp_path, monkeypatch):
+def test_figures_have_words_and_times_since_the_start_and_the_last_one(tmp_path, monkeypatch):
     from matplotlib import pyplot
 
-    monkeypatch.setattr("IPython.display.display", lambda _: None)
+    shown = []
+    monkeypatch.setattr("IPython.display.display", shown.append)
     run = study.begin("01_x", {"profile": "tiny", "output": str(tmp_path / "out")})
     run.started -= 100
     run._last -= 60
     for name in ("one", "two"):
-        run.figure(pyplot.figure(figsize=(1, 1)), name)
+        run.figure(pyplot.figure(figsize=(1, 1)), name, caption=f"It shows {name}.")
+    assert [image.alt for image in shown] == ["It shows one.", "It shows two."]
     one, two = (json.loads(run.chapter.sidecar(name).read_text())["seconds"] for name in ("one", "two"))
     assert 60 <= one["since the last figure"] < 90 and 0 <= two["since the last figure"] < 30
     assert 100 <= one["since the start"] <= two["since the start"] < 130
