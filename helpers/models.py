@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
+from torch.nn import functional as F
 from torch.utils.flop_counter import FlopCounterMode
 
 from helpers import study
@@ -23,6 +24,12 @@ def device() -> torch.device:
 def inputs(batch: Mapping[str, Any]) -> dict[str, Any]:
     """The part of a batch that a model takes."""
     return {name: batch[name] for name in ("input_ids", "attention_mask", "labels", "decoder_input_ids") if name in batch}
+
+
+def cross_entropy(model, batch: Mapping[str, Any], smoothing: float) -> torch.Tensor:
+    """Label-smoothed cross-entropy, mean over target tokens."""
+    logits = model(**inputs(batch), use_cache=False).logits
+    return F.cross_entropy(logits.flatten(0, 1), batch["labels"].flatten(), label_smoothing=smoothing)
 
 
 def build(shape: Mapping[str, Any], source_size: int, target_size: int, seed: int):

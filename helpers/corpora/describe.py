@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from helpers.corpora import Pair
 from helpers.corpora.parsing import RELATIONS
+from helpers.records import Pair
 
 Arc = tuple[int, int, str]
 

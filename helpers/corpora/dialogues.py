@@ -3,125 +3,38 @@
 from __future__ import annotations
 
 import hashlib
-import json
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from helpers import study
-from helpers.corpora import Pair, file, new_file, texts, tokens, write_pairs
+import pandas as pd
+
+from helpers import models, study
+from helpers.corpora import resolvers, sources, texts, tokens, turns
+from helpers.corpora.files import file, new_file, read_dialogues, text_of, write
+from helpers.corpora.sources import Source
+from helpers.records import Cluster, Dialogue, Pair
 from helpers.study import StudyError
+from helpers.world import conversations
 
 LAYOUT = "dialogue"
 KINDS = (".json", ".txt", ".model")  # files of a pretrained tokenizer
 LEAST = 8  # subwords that a dialogue may be cut to
 REPORT = ("rows", "empty", "overlap", "duplicate", "over_limit", "kept", "cut", "mentions_lost")
 SOURCES = {
-    "dialogues": texts.Source(texts.SUMMARIZATION, "controlled", "generated dialogues of the small world with their summaries"),
+    "dialogues": Source(texts.SUMMARIZATION, "controlled", "generated dialogues of the small world with their summaries"),
     "samsum": texts.SOURCES["samsum"],
     "dialogsum": texts.SOURCES["dialogsum"],
-    "samsum-hub": texts.Source(
+    "samsum-hub": Source(
         texts.SUMMARIZATION, "natural", "SAMSum: chats with summaries (Gliwa et al. 2019), from the Hub",
         columns=("dialogue", "summary"), hub="knkarthick/samsum", config="default",
     ),
-    "dialogsum-hub": texts.Source(
+    "dialogsum-hub": Source(
         texts.SUMMARIZATION, "natural", "DialogSum: spoken dialogues with summaries (Chen et al. 2021), from the Hub",
         columns=("dialogue", "summary"), hub="knkarthick/dialogsum", config="default",
     ),
 }  # fmt: skip
-
-Span = tuple[int, int]  # a mention: its first word, and the word after its last
-Cluster = tuple[Span, ...]  # all mentions of one person or thing, in text order
-TURN = "#"  # stands before every turn, as in the code of 2021
-
-
-@dataclass(slots=True)
-class Event:
-    """One fact of a summary.
-
-    Attributes
-    ----------
-    verb, agent : str
-        What is done, and by whom (a name).
-    thing, receiver, time : str
-        To what, for or to whom (a name), and when; "" where the fact has none.
-    """
-
-    verb: str
-    agent: str
-    thing: str = ""
-    receiver: str = ""
-    time: str = ""
-
-
-@dataclass(slots=True)
-class Dialogue:
-    """One dialogue.
-
-    Attributes
-    ----------
-    source, target : str
-        Turns joined as a model reads them, "# Anna : hello . # Tom : ...", and the reference summary.
-    words : tuple of str
-        The words and marks of `source` in text order; each occurs in it after the one before.
-    turns : tuple of (start, speech, stop)
-        Of each turn its first word (`TURN`), its first spoken word, and the word after its last. What stands between `TURN` and
-        the colon before `speech` names the speaker.
-    clusters : tuple of Cluster
-        Gold coreference: clusters of two mentions or more, by first mention; none where it is not known.
-    events : tuple of Event
-        The facts that the summary tells, in its order; none where they are not known.
-    origin : str
-        Where the dialogue comes from: a generator, a named set.
-    """
-
-    source: str
-    target: str
-    words: tuple[str, ...]
-    turns: tuple[tuple[int, int, int], ...]
-    clusters: tuple[Cluster, ...] = ()
-    events: tuple[Event, ...] = ()
-    origin: str = ""
-
-
-# --- files of dialogues ----------------------------------------------------------------------------------------------
-
-
-def write_dialogues(path: Path, dialogues: Iterable[Dialogue]) -> None:
-    """Write dialogues as JSON lines."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with path.open("w", encoding="utf-8") as file:
-        for dialogue in dialogues:
-            row = {name: value for name, value in asdict(dialogue).items() if value or name in ("source", "target")}
-            file.write(json.dumps(row, ensure_ascii=False) + "\n")
-
-
-def read_dialogues(path: Path) -> list[Dialogue]:
-    """Read what `write_dialogues` wrote.
-
-    Raises
-    ------
-    StudyError
-        If the file is missing, empty, or a line is broken.
-    """
-    if not path.exists():
-        raise StudyError(f"There is no file {path}: prepare the corpus of dialogues first.")
-    found = []
-    with path.open("rb") as file:  # bytes: a cut may go through a letter
-        for number, line in enumerate(file, 1):
-            try:
-                row = json.loads(line)
-                row["clusters"] = tuple(tuple(tuple(span) for span in cluster) for cluster in row.get("clusters", ()))
-                row["turns"] = tuple(tuple(turn) for turn in row["turns"])
-                row["events"] = tuple(Event(**event) for event in row.get("events", ()))
-                found.append(Dialogue(**row | {"words": tuple(row["words"])}))
-            except (ValueError, TypeError, KeyError, AttributeError) as error:
-                raise StudyError(f"Line {number} of {path} is not a dialogue ({error}): prepare the corpus anew.") from None
-    if not found:
-        raise StudyError(f"The file {path} holds no dialogues: prepare the corpus anew.")
-    return found
 
 
 # --- specs and prepared corpora --------------------------------------------------------------------------------------
@@ -159,7 +72,7 @@ def spec(settings: Mapping[str, int], name: str, seed: int, tokenizer: str = "")
     chosen = {"task": texts.SUMMARIZATION, "layout": LAYOUT, "name": name, "corpus": source.corpus}
     chosen |= {size: settings[size] for size in texts.SIZES} | {"seed": seed, "tokenizer": tokenizer}
     if source.files:
-        chosen["files"] = texts._fingerprint(source)
+        chosen["files"] = sources.digest(source)
     if tokenizer and Path(tokenizer).is_dir():
         chosen["tokenizer_files"] = [study.digest(file) for file in sorted(Path(tokenizer).glob("*")) if file.suffix in KINDS]
     return chosen
@@ -187,8 +100,6 @@ def prepare(spec: Mapping[str, Any]) -> Path:
 
 
 def _build(spec: Mapping[str, Any], place: study.Place) -> None:
-    import pandas as pd
-
     folder, (splits, report) = place.results, _load(spec)
     for name, rows in splits.items():
         if not rows:
@@ -198,7 +109,7 @@ def _build(spec: Mapping[str, Any], place: study.Place) -> None:
         tokens.learn_vocabulary(train, spec["vocabulary"]).save(str(folder / "vocabulary.json"))
     subwords = vocabulary(spec, folder)
     for (name, rows), counts in zip(splits.items(), report, strict=True):
-        write_dialogues(new_file(place, name, "dialogues"), rows)
+        write(new_file(place, name, "dialogues"), rows)
         sizes = kept_words(rows, subwords, spec["longest"])
         pairs = []
         for row, size in zip(rows, sizes, strict=True):
@@ -207,7 +118,7 @@ def _build(spec: Mapping[str, Any], place: study.Place) -> None:
             pairs.append(Pair(row.source if whole else " ".join(words), row.target, words, origin=row.origin))
             counts["cut"] += not whole
             counts["mentions_lost"] += sum(stop > size for cluster in row.clusters for _, stop in cluster)
-        write_pairs(new_file(place, name), pairs)
+        write(new_file(place, name), pairs)
     pd.DataFrame(report)[["split", *REPORT]].to_csv(folder / "report.csv", index=False)
 
 
@@ -216,11 +127,8 @@ DIALOGUES = study.Kind("dialogues", 1, _build, text=True)
 
 def vocabulary(spec: Mapping[str, Any], folder: Path) -> tokens.Subwords:
     """The subwords of a prepared corpus, the same for dialogues and summaries."""
-    if not spec["tokenizer"]:
-        return texts.subwords(folder)
-    from helpers import models
-
-    return tokens.Subwords(models.load_tokenizer(spec["tokenizer"]))
+    name = spec["tokenizer"]
+    return tokens.Subwords(models.load_tokenizer(name)) if name else texts.subwords(folder)
 
 
 def kept_words(rows: Sequence[Dialogue], subwords: tokens.Subwords, longest: int) -> list[int]:
@@ -239,20 +147,18 @@ def kept_words(rows: Sequence[Dialogue], subwords: tokens.Subwords, longest: int
 def _load(spec: Mapping[str, Any]) -> tuple[dict[str, list[Dialogue]], list[dict[str, Any]]]:
     """Splits by name, and the rows of the report."""
     source, controlled = SOURCES[spec["name"]], spec["corpus"] == "controlled"
-    if source.files and spec["files"] != texts._fingerprint(source):
+    if source.files and spec["files"] != sources.digest(source):
         raise StudyError(f"The local files of {spec['name']} are not those that the spec was written for: write the spec anew.")
     held: set[bytes] = set()  # what stands in an earlier split
     splits, report, endless = {}, [], None
     if controlled:
-        from helpers.world import conversations
-
         endless = conversations.conversations(spec["seed"])
     for split in ("test", "dev", "train"):
         counts, kept, own, limit = Counter(), [], set(), spec[split]
         rows = endless or _read(source, split)
         for row in study.progress(rows, f"{spec['name']}, {split}", total=limit if controlled else None):
             counts["rows"] += 1
-            key = texts._key(row.source)
+            key = sources.key(row.source)
             if not row.turns or not row.target:
                 counts["empty"] += 1
             elif key in held:
@@ -266,7 +172,7 @@ def _load(spec: Mapping[str, Any]) -> tuple[dict[str, list[Dialogue]], list[dict
                 break
         chosen = kept
         if not controlled and (split == "train" or 0 < limit < len(kept)):  # by a hash, so that fewer are a part of more
-            chosen = sorted(kept, key=lambda row: texts._rank(spec["seed"], row.source))[: limit or None]
+            chosen = sorted(kept, key=lambda row: sources.rank(spec["seed"], row.source))[: limit or None]
         held |= own
         splits[split] = chosen
         counts |= {"over_limit": len(kept) - len(chosen), "kept": len(chosen)}
@@ -274,12 +180,10 @@ def _load(spec: Mapping[str, Any]) -> tuple[dict[str, list[Dialogue]], list[dict
     return splits, report
 
 
-def _read(source: texts.Source, split: str) -> Iterator[Dialogue]:
-    from helpers.corpora import resolvers
-
-    pairs = texts._hub(source, split) if source.hub else texts._jsonl(texts._local(source)[split], *source.columns)
+def _read(source: Source, split: str) -> Iterator[Dialogue]:
+    pairs = texts.from_hub(source, split) if source.hub else sources.jsonl(sources.local(source)[split], *source.columns)
     for pair in pairs:
-        yield resolvers.from_text(pair.source, " ".join(pair.target.split()), pair.origin)
+        yield turns.from_text(pair.source, " ".join(pair.target.split()), pair.origin)
 
 
 # --- who is who ------------------------------------------------------------------------------------------------------
@@ -298,8 +202,6 @@ def resolved(folder: Path, split: str, by: str) -> list[tuple[Cluster, ...]]:
     StudyError
         As the resolver.
     """
-    from helpers.corpora import resolvers
-
     rows = read_dialogues(file(folder, split, "dialogues"))
     if by == "gold":
         return resolvers.resolver(by)(rows)
@@ -311,17 +213,13 @@ def resolved(folder: Path, split: str, by: str) -> list[tuple[Cluster, ...]]:
 
 def clusters(corpus: Mapping[str, Any], split: str, by: str) -> study.Recipe:
     """The recipe of a resolver's clusters of a split, of a corpus by its spec."""
-    from helpers.corpora import resolvers
-
     described = {"corpus": dict(corpus), "split": split, "by": by}
     if by.startswith("stored:"):
-        described["file"] = hashlib.sha256(resolvers._text(by.removeprefix("stored:")).encode()).hexdigest()[:16]
+        described["file"] = hashlib.sha256(text_of(by.removeprefix("stored:")).encode()).hexdigest()[:16]
     return CLUSTERS.of(described, f"clusters of {split} by {by}")
 
 
 def _resolve(spec: Mapping[str, Any], place: study.Place) -> None:
-    from helpers.corpora import resolvers
-
     rows = read_dialogues(file(prepare(spec["corpus"]), spec["split"], "dialogues"))
     folder = place.weights if spec["split"] == "train" else place.results  # as large as the text
     study.write_json(folder / "clusters.json", resolvers.resolver(spec["by"])(rows))

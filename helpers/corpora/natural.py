@@ -20,8 +20,6 @@ import hashlib
 import lzma
 import os
 import random
-import re
-import unicodedata
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -30,8 +28,12 @@ from typing import NamedTuple
 
 import pandas as pd
 
-from helpers.corpora import LANGUAGES, Pair
+from helpers.corpora import sources
+from helpers.corpora.sources import normalise
+from helpers.records import Pair
 from helpers.study import StudyError, progress
+
+LANGUAGES = {"ru": "Russian", "de": "German", "fr": "French"}
 
 
 @dataclass(frozen=True)
@@ -267,19 +269,10 @@ def _cells(path: Path, columns: int) -> Iterator[tuple[int, list[str]]]:
 
 def _hub(hub: HubSet, language: str, revision: str, seed: int, most: int | None) -> Iterator[_Row]:
     """Rows of a Hub set: a seeded sample of at most `hub.pairs` training rows, and the test set whole."""
-    import datasets
-
-    if not Path(hub.id).is_dir() and not datasets.config.HF_HUB_OFFLINE:
-        _reach(hub.id, revision)
+    instead = "give another revision, or set data_root or HEADS_DATA_ROOT to a local folder"
     where = f"{hub.id} ({hub.config})"
     for split, origin in filter(None, (("train", where), hub.test)):
-        try:
-            data = datasets.load_dataset(hub.id, hub.config, split=split, revision=revision)
-        except (OSError, ValueError, RuntimeError, datasets.exceptions.DatasetsError) as error:
-            raise StudyError(
-                f"The Hub set {where}, split {split}, cannot be loaded ({_first_line(error)}): "
-                "give another revision, or set data_root to a local folder."
-            ) from None
+        data = sources.hub_split(hub.id, hub.config, split, revision, instead)
         wanted = min(len(data), hub.pairs, most or hub.pairs)
         if split == "train" and wanted < len(data):
             data = data.select(sorted(random.Random(f"{seed}").sample(range(len(data)), wanted)))
@@ -295,36 +288,7 @@ def _hub(hub: HubSet, language: str, revision: str, seed: int, most: int | None)
                 yield _Row(origin, role, english or "", target or "")
 
 
-def _reach(name: str, revision: str) -> None:
-    """Ask the Hub once whether it has a set, so that a missing network costs seconds and not retries."""
-    import huggingface_hub
-    from huggingface_hub.errors import HfHubHTTPError
-
-    try:
-        huggingface_hub.HfApi().dataset_info(name, revision=revision, timeout=10)
-    except HfHubHTTPError as error:
-        raise StudyError(
-            f"The Hub does not give {name} at revision {revision} ({_first_line(error)}): give another revision, or set "
-            "data_root or HEADS_DATA_ROOT to a local folder."
-        ) from None
-    except Exception as error:  # the network libraries below it share no error class
-        raise StudyError(
-            f"The Hub cannot be reached for {name} ({_first_line(error)}): set HF_HUB_OFFLINE=1 if it is in the cache, "
-            "or set data_root or HEADS_DATA_ROOT to a local folder."
-        ) from None
-
-
-def _first_line(error: Exception) -> str:
-    return (str(error).strip() or type(error).__name__).splitlines()[0]
-
-
 # --- splitting -------------------------------------------------------------------------------------------------------
-
-
-def normalise(sentence: str) -> str:
-    """Form of an English sentence under which two count as the same: no case, spacing or punctuation."""
-    plain = unicodedata.normalize("NFKC", sentence).casefold()
-    return re.sub(r"[\W_]+", " ", plain).strip() or plain.strip()
 
 
 def _rank(seed: int, *texts: str) -> bytes:

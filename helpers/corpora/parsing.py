@@ -19,7 +19,6 @@ Conventions of the study
 
 from __future__ import annotations
 
-import lzma
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -27,7 +26,8 @@ from typing import Protocol
 
 import pandas as pd
 
-from helpers.corpora import Pair
+from helpers.corpora.files import numbered_lines
+from helpers.records import Pair
 from helpers.study import StudyError, progress
 
 RELATIONS = ("nsubj", "dobj", "amod", "advmod")
@@ -185,7 +185,7 @@ def read_conllu(source: str | Path | Iterable[str], copula: str = "verb", name: 
     """
     if isinstance(source, str | Path):
         name = str(source)
-        lines = _lines(Path(source))
+        lines = numbered_lines(Path(source))
     else:
         lines = enumerate(source, 1)
     parses, rows, text, number = [], [], "", 0
@@ -211,21 +211,6 @@ def read_conllu(source: str | Path | Iterable[str], copula: str = "verb", name: 
     if not parses:
         raise StudyError(f"There is no sentence in {name}: it should be CoNLL-U.")
     return parses
-
-
-def _lines(path: Path) -> Iterator[tuple[int, str]]:
-    number = 0
-    try:
-        with lzma.open(path) if path.suffix == ".xz" else path.open("rb") as file:
-            for raw in file:
-                number += 1
-                yield number, raw.decode("utf-8")
-    except UnicodeDecodeError:
-        raise StudyError(f"Line {number} of {path} is not UTF-8 text.") from None
-    except (lzma.LZMAError, EOFError):
-        raise StudyError(f"The file {path} is damaged or cut off after line {number}: fetch it again.") from None
-    except OSError as error:
-        raise StudyError(f"The file {path} cannot be read: {error.strerror}.") from None
 
 
 def _tree(rows: list[tuple], text: str, copula: str, where: str) -> Parse:

@@ -12,71 +12,31 @@ What differs from the papers must be said beside every number from these corpora
 
 from __future__ import annotations
 
-import hashlib
-import json
 import lzma
 import re
 import tarfile
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
 from itertools import chain
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
+
 from helpers import study
-from helpers.corpora import Pair, new_file, parsing, write_pairs
+from helpers.corpora import sources, tokens
+from helpers.corpora.files import new_file, numbered_lines, write
+from helpers.corpora.sources import Source
+from helpers.records import Pair, Text
 from helpers.study import StudyError
+from helpers.world import tales
 
 SUMMARIZATION, MODELLING = "summarization", "language modelling"
 SIZES = ("train", "dev", "test", "vocabulary", "longest")
 PASSAGE = 400  # words of a passage, at least, but for a book's last
 HELD = 0.05  # share of the books in dev, and as many in test
 REPORT = ("rows", "empty", "overlap", "duplicate", "over_limit", "kept", "cut")
-
-
-@dataclass(slots=True)
-class Text:
-    """One document of running text.
-
-    Attributes
-    ----------
-    text : str
-        As a model reads it.
-    origin : str
-        Where it comes from: a generator, a book, an article.
-    """
-
-    text: str
-    origin: str = ""
-
-
-@dataclass(frozen=True)
-class Source:
-    """Where a corpus comes from.
-
-    Attributes
-    ----------
-    task, corpus : str
-        "summarization" or "language modelling"; "controlled" or "natural".
-    what : str
-        In words.
-    files : mapping
-        Of a local set: split -> file below the data root; a file whose split is no part of train, dev and test may be absent.
-    columns : tuple of str
-        (document, summary, another name of the summary), or (text,).
-    hub, config, revision : str
-        Of a set of the Hugging Face Hub: its id, configuration and commit.
-    """
-
-    task: str
-    corpus: str
-    what: str
-    files: Mapping[str, str] = field(default_factory=dict)
-    columns: tuple[str, ...] = ()
-    hub: str = ""
-    config: str = ""
-    revision: str = "main"
+INSTEAD = "choose a controlled text or one of a local folder instead"
 
 
 def _dialogues(folder: str, dev: str) -> dict[str, str]:
@@ -112,39 +72,6 @@ SOURCES = {
 }  # fmt: skip
 
 
-# --- files of texts --------------------------------------------------------------------------------------------------
-
-
-def write_texts(path: Path, texts: Sequence[Text]) -> None:
-    """Write texts as JSON lines."""
-    with path.open("w", encoding="utf-8") as file:
-        for text in texts:
-            row = {k: v for k, v in asdict(text).items() if v or k == "text"}
-            file.write(json.dumps(row, ensure_ascii=False) + "\n")
-
-
-def read_texts(path: Path) -> list[Text]:
-    """Read what `write_texts` wrote.
-
-    Raises
-    ------
-    StudyError
-        If the file is missing, empty, or a line is broken.
-    """
-    if not path.exists():
-        raise StudyError(f"There is no file {path}: prepare the corpus first.")
-    texts = []
-    with path.open("rb") as file:  # bytes: a cut may go through a letter
-        for number, line in enumerate(file, 1):
-            try:
-                texts.append(Text(**json.loads(line)))
-            except (ValueError, TypeError) as error:
-                raise StudyError(f"Line {number} of {path} is not a text ({error}): prepare it anew.") from None
-    if not texts:
-        raise StudyError(f"The file {path} holds no texts: prepare the corpus anew.")
-    return texts
-
-
 # --- specs and prepared corpora --------------------------------------------------------------------------------------
 
 
@@ -177,16 +104,8 @@ def spec(settings: Mapping[str, int], name: str, seed: int) -> dict[str, Any]:
     chosen = {"task": source.task, "name": name, "corpus": source.corpus} | {size: settings[size] for size in SIZES}
     chosen["seed"] = seed
     if source.files:
-        chosen["files"] = _fingerprint(source)
+        chosen["files"] = sources.digest(source)
     return chosen
-
-
-def _fingerprint(source: Source) -> str:
-    """Digest of a source's local files."""
-    digest = hashlib.sha256()
-    for split, path in _local(source).items():
-        digest.update(f"{split} {study.digest(path)}\n".encode())
-    return digest.hexdigest()[:16]
 
 
 def prepare(spec: Mapping[str, Any]) -> Path:
@@ -213,15 +132,10 @@ def prepare(spec: Mapping[str, Any]) -> Path:
 
 
 def _build(spec: Mapping[str, Any], place: study.Place) -> None:
-    import pandas as pd
-
-    from helpers.corpora import tokens
-
     splits, report = _load(spec)
     for name, rows in splits.items():
         if not rows:
             raise StudyError(f"Nothing is left of {spec['name']} in {name}: lower the other splits or take more text.")
-        write = write_pairs if spec["task"] == SUMMARIZATION else write_texts
         write(new_file(place, name), rows)
     sides = ("source", "target") if spec["task"] == SUMMARIZATION else ("text",)
     texts = (getattr(row, side) for row in splits["train"] for side in sides)
@@ -232,10 +146,8 @@ def _build(spec: Mapping[str, Any], place: study.Place) -> None:
 TEXTS = study.Kind("texts", 1, _build, text=True)
 
 
-def subwords(folder: Path):
-    """The one vocabulary of a prepared corpus, for documents and summaries alike: a `helpers.corpora.tokens.Subwords`."""
-    from helpers.corpora import tokens
-
+def subwords(folder: Path) -> tokens.Subwords:
+    """The one vocabulary of a prepared corpus, for documents and summaries alike."""
     return tokens.Subwords.load(folder / "vocabulary.json")
 
 
@@ -279,19 +191,17 @@ def blocks(ids: Sequence[Sequence[int]], eos: int, length: int) -> list[list[int
 def _load(spec: Mapping[str, Any]) -> tuple[dict[str, list], list[dict[str, Any]]]:
     """Splits by name, lower-cased, and the rows of the report."""
     source, controlled = SOURCES[spec["name"]], spec["corpus"] == "controlled"
-    if source.files and spec["files"] != _fingerprint(source):
+    if source.files and spec["files"] != sources.digest(source):
         raise StudyError(f"The local files of {spec['name']} are not those that the spec was written for: write the spec anew.")
     if controlled:
-        from helpers.world import tales
-
         endless = {"reports": tales.reports, "stories": tales.stories}[spec["name"]](spec["seed"])
         streams: Mapping[str, Iterable] = dict.fromkeys(("test", "dev", "train"), endless)
     elif source.hub:
-        streams = {split: _hub(source, split) for split in ("test", "dev", "train")}
+        streams = {split: from_hub(source, split) for split in ("test", "dev", "train")}
     elif source.columns:
-        streams = {split: _jsonl(_local(source)[split], *source.columns) for split in ("test", "dev", "train")}
+        streams = {split: sources.jsonl(sources.local(source)[split], *source.columns) for split in ("test", "dev", "train")}
     else:
-        streams = _novels(_local(source), spec["seed"])
+        streams = _novels(sources.local(source), spec["seed"])
     held: set[bytes] = set()  # what stands in an earlier split
     splits, report = {}, []
     for split, stream in streams.items():
@@ -301,7 +211,7 @@ def _load(spec: Mapping[str, Any]) -> tuple[dict[str, list], list[dict[str, Any]
             counts["rows"] += 1
             row, cut = _cut(row, spec["longest"])
             document = row.source if isinstance(row, Pair) else row.text
-            key = _key(document)
+            key = sources.key(document)
             if not document or (isinstance(row, Pair) and not row.target):
                 counts["empty"] += 1
             elif key in held:
@@ -335,77 +245,24 @@ def _chosen(rows: list[tuple], limit: int, seed: int, shuffled: bool) -> list[tu
     if not shuffled and not 0 < limit < len(rows):
         return rows
     texts = [row.source if isinstance(row, Pair) else row.text for row, _ in rows]
-    places = sorted(range(len(rows)), key=lambda place: _rank(seed, texts[place]))[: limit or None]
+    places = sorted(range(len(rows)), key=lambda place: sources.rank(seed, texts[place]))[: limit or None]
     return [rows[place] for place in (places if shuffled else sorted(places))]
 
 
-def _rank(seed: int, text: str) -> bytes:
-    return hashlib.sha256(f"{seed}\t{text}".encode()).digest()
-
-
-def _key(document: str) -> bytes:
-    from helpers.corpora.natural import normalise
-
-    return hashlib.sha256(normalise(document).encode()).digest()[:16]
-
-
-# --- local files -----------------------------------------------------------------------------------------------------
-
-
-def _local(source: Source) -> dict[str, Path]:
-    """The local files of a source by split; plain ones will do. Those of WikiText may be absent."""
-    root = study.data_root()
-    if not root:
-        raise StudyError("No folder of natural text is set: set HEADS_DATA_ROOT, see data/README.md.")
-    if not Path(root).is_dir():
-        raise StudyError(f"There is no folder {root}: set HEADS_DATA_ROOT to one, see data/README.md.")
-    found = {}
-    for split, name in source.files.items():
-        path = Path(root) / name
-        path = path if path.exists() else path.with_suffix("")
-        if path.exists():
-            found[split] = path
-        elif not name.startswith("wikitext"):
-            raise StudyError(f"There is no file {Path(root) / name}: fetch it, see data/README.md, or choose another text.")
-    return found
-
-
-def _lines(path: Path) -> Iterator[tuple[int, str]]:
-    """Lines of a text file with their numbers, read as a stream; at least one."""
-    number = 0
-    for number, line in parsing._lines(path):
-        yield number, line
-    if not number:
-        raise StudyError(f"The file {path} is empty: fetch it again.")
-
-
-def _jsonl(path: Path, document: str, summary: str, *others: str) -> Iterator[Pair]:
-    """Pairs of a file of JSON lines; `others` are names that the summary goes by instead."""
-    origin = path.parent.name
-    for number, line in _lines(path):
-        try:
-            row = json.loads(line)
-            pair = row[document], row[next((name for name in others if name in row), summary)]
-        except KeyError as error:
-            raise StudyError(f"Line {number} of {path} has no field {error}: it has {', '.join(row)}.") from None
-        except (ValueError, TypeError, IndexError) as error:
-            raise StudyError(f"Line {number} of {path} is not a JSON object ({error}): fetch the file again.") from None
-        if not all(isinstance(side, str) for side in pair):
-            raise StudyError(f"Line {number} of {path} holds no text in {document!r} or {summary!r}: fetch the file again.")
-        yield Pair(*pair, origin=origin)
+# --- novels, articles and sets of the Hub -----------------------------------------------------------------------------
 
 
 def _novels(files: Mapping[str, Path], seed: int) -> dict[str, Iterator[Text]]:
     """Passages of books by split, books told apart by a hash of their names; WikiText where it is there."""
     books = _books(files["novels"])
-    order = sorted(books, key=lambda name: _rank(seed, name))
+    order = sorted(books, key=lambda name: sources.rank(seed, name))
     held = max(1, round(HELD * len(order)))
     if len(order) < 2 * held + 1:
         raise StudyError(f"The file {files['novels']} holds {len(order)} books, fewer than 3: fetch it again.")
     parts = {"test": order[:held], "wikitext": [], "dev": order[held : 2 * held], "train": order[2 * held :]}
     streams = {split: chain.from_iterable(_passages(books[n], n) for n in sorted(names)) for split, names in parts.items()}
     wiki = [files[split] for split in ("valid", "test") if split in files]
-    streams["wikitext"] = chain.from_iterable(_wikitext(line for _, line in _lines(path)) for path in wiki)
+    streams["wikitext"] = chain.from_iterable(_wikitext(line for _, line in numbered_lines(path)) for path in wiki)
     return streams if wiki else {split: stream for split, stream in streams.items() if split != "wikitext"}
 
 
@@ -459,54 +316,15 @@ def _passages(paragraphs: Iterable[str], origin: str) -> Iterator[Text]:
         yield Text(" ".join(words), origin)
 
 
-# --- Hub -------------------------------------------------------------------------------------------------------------
-
-
-def _hub(source: Source, split: str) -> Iterator[Pair | Text]:
+def from_hub(source: Source, split: str) -> Iterator[Pair | Text]:
     """Examples of a Hub set's split."""
-    import datasets
-
-    _reach(source)
-    where = f"{source.hub} ({source.config})"
-    split = {"dev": "validation"}.get(split, split)
-    try:
-        data = datasets.load_dataset(source.hub, source.config, split=split, revision=source.revision)
-    except (OSError, ValueError, RuntimeError, datasets.exceptions.DatasetsError) as error:
-        raise StudyError(f"The Hub set {where}, split {split}, cannot be loaded ({_first_line(error)}): {_INSTEAD}.") from None
-    missing = [column for column in source.columns if column not in data.column_names]
-    if missing:
-        raise StudyError(f"The Hub set {where} has no column {missing[0]!r}: it has {', '.join(data.column_names)}.")
+    data = sources.hub_split(source.hub, source.config, {"dev": "validation"}.get(split, split), source.revision, INSTEAD)
+    if missing := [column for column in source.columns if column not in data.column_names]:
+        found = ", ".join(data.column_names)
+        raise StudyError(f"The Hub set {source.hub} ({source.config}) has no column {missing[0]!r}: it has {found}.")
     rows = (row for batch in data.iter(batch_size=1000) for row in zip(*(batch[c] for c in source.columns), strict=True))
     if source.task == MODELLING:
         yield from _wikitext(text or "" for (text,) in rows)
     else:
         for document, summary in rows:
             yield Pair(document or "", summary or "", origin=source.hub)
-
-
-_INSTEAD = "choose a controlled text or one of a local folder instead"
-
-
-def _reach(source: Source) -> None:
-    """Ask the Hub once whether it has a set, so that a missing network costs seconds and not retries."""
-    import datasets
-    import huggingface_hub
-    from huggingface_hub.errors import HfHubHTTPError
-
-    if Path(source.hub).is_dir() or datasets.config.HF_HUB_OFFLINE:
-        return
-    try:
-        huggingface_hub.HfApi().dataset_info(source.hub, revision=source.revision, timeout=10)
-    except HfHubHTTPError as error:
-        raise StudyError(
-            f"The Hub does not give {source.hub} at revision {source.revision} ({_first_line(error)}): {_INSTEAD}."
-        ) from None
-    except Exception as error:  # the network libraries below it share no error class
-        raise StudyError(
-            f"The Hub cannot be reached for {source.hub} ({_first_line(error)}): set HF_HUB_OFFLINE=1 if it is in the cache, "
-            f"or {_INSTEAD}."
-        ) from None
-
-
-def _first_line(error: Exception) -> str:
-    return (str(error).strip() or type(error).__name__).splitlines()[0]

@@ -15,7 +15,7 @@ import numpy as np
 import torch
 from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers, trainers
 
-from helpers.corpora import Pair
+from helpers.records import Pair
 from helpers.study import StudyError
 
 PAD = "<pad>"

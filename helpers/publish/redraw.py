@@ -15,7 +15,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from helpers import study
+from helpers import drawing, study
 from helpers.study import StudyError, layout, values
 
 
@@ -151,8 +151,6 @@ def redraw(run: Path, names: Iterable[str] = (), output: Path | None = None) -> 
     StudyError
         As `full_name` and `drawing_of`, before anything is drawn; or if a function does not take its stored inputs any longer.
     """
-    from helpers import drawing
-
     wanted = [full_name(run, name) for name in names] or with_inputs(run)
     if not wanted:
         raise StudyError(f"No figure in {run} has stored inputs: run its notebooks again.")

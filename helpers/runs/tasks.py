@@ -114,7 +114,7 @@ class Task:
     def _encoded(self, split: str) -> Any:
         path = corpora.file(self.folder, split)
         if self.kind == LANGUAGE:
-            ids = self.source.encode_all([text.text for text in texts.read_texts(path)])
+            ids = self.source.encode_all([text.text for text in corpora.read_texts(path)])
             return texts.blocks([row[:-1] for row in ids], self.source.eos, self.block)
         return tokens.encode(corpora.read_pairs(path, bare=True), self.source, self.target, models.MAX_POSITIONS)
 

@@ -17,6 +17,7 @@ from torch.nn import functional as F
 
 from helpers import corpora, heads, models, study
 from helpers.corpora import tokens
+from helpers.models import cross_entropy
 from helpers.study import StudyError
 
 HALF = torch.float16  # number type of stored weights: a model *is* what was stored
@@ -57,12 +58,6 @@ def learning_rate(step: int, plan: Mapping[str, Any]) -> float:
     rate = plan["learning_rate"] * min(step / warm, math.sqrt(warm / step))
     last = round(plan["cooldown"] * plan["steps"])
     return rate * min(1.0, (plan["steps"] - step + 1) / (last + 1)) if last else rate
-
-
-def cross_entropy(model, batch: Mapping[str, Any], smoothing: float):
-    """Label-smoothed cross-entropy, mean over target tokens."""
-    logits = model(**models.inputs(batch), use_cache=False).logits
-    return F.cross_entropy(logits.flatten(0, 1), batch["labels"].flatten(), label_smoothing=smoothing)
 
 
 def dev_loss(model, batches: Iterable[Mapping[str, Any]]) -> float:
@@ -336,8 +331,6 @@ def translate(model, texts: list[str], source, target, beam: int = 1, batch: int
 
     Beam search as in the paper where beam > 1 (length penalty 0.6); at most 2 n + 10 tokens for n source tokens.
     """
-    from helpers.corpora import tokens
-
     encoded = tokens.encode([corpora.Pair(t, "") for t in texts], source, target, model.config.max_position_embeddings)
     order = sorted(range(len(texts)), key=lambda i: len(encoded.source[i]))
     found: dict[int, str] = {}

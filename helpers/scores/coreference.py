@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 from scipy.optimize import linear_sum_assignment
 
-from helpers.corpora.dialogues import Cluster, Span
+from helpers.records import Cluster, Span
 from helpers.study import StudyError
 
 METRICS = ("MUC", "B-cubed", "CEAF-e")

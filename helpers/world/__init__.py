@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Iterator
 from itertools import islice
 
-from helpers.corpora import Pair
+from helpers.records import Pair
 from helpers.study import StudyError
 from helpers.world.english import English, realise
 from helpers.world.plan import Clause

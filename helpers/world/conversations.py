@@ -28,7 +28,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from helpers.corpora.dialogues import TURN, Dialogue, Event, Span
+from helpers.records import TURN, Dialogue, Event, Span
 from helpers.study import StudyError
 from helpers.world.lexicon import verbs
 from helpers.world.sampler import World

@@ -15,8 +15,7 @@ import random
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
-from helpers.corpora import Pair
-from helpers.corpora.texts import Text
+from helpers.records import Pair, Text
 from helpers.world.english import realise
 from helpers.world.plan import NP, PP, Adverb, Clause
 from helpers.world.sampler import WHEN, World

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from helpers.corpora.dialogues import TURN, Dialogue, Event
+from helpers.records import TURN, Dialogue, Event
 from helpers.study import StudyError
 from helpers.world import conversations as talks
 from helpers.world.sampler import World

@@ -17,9 +17,9 @@ from tokenizers.processors import TemplateProcessing
 from transformers import PreTrainedTokenizerFast
 
 from helpers import corpora, heads, models, study
-from helpers.corpora import dialogues, resolvers, texts, tokens
-from helpers.corpora.dialogues import Dialogue, Event
-from helpers.corpora.natural import normalise
+from helpers.corpora import dialogues, resolvers, texts, tokens, turns
+from helpers.corpora.sources import normalise
+from helpers.records import TURN, Dialogue, Event
 from helpers.runs import subjects, tasks
 from helpers.study import StudyError
 from helpers.world.conversations import conversations
@@ -94,7 +94,7 @@ def pairs(folder, split):
 
 
 def whole(folder, split):
-    return dialogues.read_dialogues(corpora.file(folder, split, "dialogues"))
+    return corpora.read_dialogues(corpora.file(folder, split, "dialogues"))
 
 
 def report(folder):
@@ -121,8 +121,8 @@ def test_dialogues_are_read_as_they_were_written(tmp_path):
         Dialogue("# A : hi", "", ("#", "A", ":", "hi"), ((0, 3, 4),)),
     ]  # fmt: skip
     path = tmp_path / "a" / "b.jsonl"
-    dialogues.write_dialogues(path, iter(written))
-    assert dialogues.read_dialogues(path) == written
+    corpora.write(path, iter(written))
+    assert corpora.read_dialogues(path) == written
     lines = path.read_text(encoding="utf-8").split("\n")
     assert len(lines) == 3 and "Zoë" in lines[0] and "clusters" not in lines[1]
 
@@ -136,14 +136,14 @@ def test_dialogues_are_read_as_they_were_written(tmp_path):
 def test_a_broken_line_of_dialogues_is_named(tmp_path, line):
     path = tmp_path / "x.jsonl"
     path.write_bytes(json.dumps(ROW).encode() + b"\n" + line.encode().removesuffix(b"\xbc"))  # half a letter
-    refused(f"Line 2 of {path} is not a dialogue (", dialogues.read_dialogues, path)
+    refused(f"Line 2 of {path} is not a dialogue (", corpora.read_dialogues, path)
 
 
 def test_files_without_dialogues(tmp_path):
     path = tmp_path / "x.jsonl"
-    refused(f"There is no file {path}: prepare the corpus of dialogues first.", dialogues.read_dialogues, path)
+    refused(f"There is no file {path}: prepare the corpus first.", corpora.read_dialogues, path)
     path.write_text("")
-    refused(f"The file {path} holds no dialogues: prepare the corpus anew.", dialogues.read_dialogues, path)
+    refused(f"The file {path} holds no dialogues: prepare the corpus anew.", corpora.read_dialogues, path)
 
 
 # --- specs -----------------------------------------------------------------------------------------------------------
@@ -266,7 +266,7 @@ def test_words_of_pairs_stand_in_their_source(store):
     for pair, row in zip(pairs(folder, "train"), whole(folder, "train"), strict=True):
         assert (pair.source, pair.words, pair.target) == (row.source, row.words, row.target)
         assert pair.source == " ".join(pair.words) and pair.origin == row.origin == "controlled-dialogues"
-        assert row.turns[-1][2] == len(row.words) and all(row.words[start] == dialogues.TURN for start, _, _ in row.turns)
+        assert row.turns[-1][2] == len(row.words) and all(row.words[start] == TURN for start, _, _ in row.turns)
         assert row.clusters and row.events
     assert not report(folder)[["cut", "mentions_lost"]].any().any()
 
@@ -354,7 +354,7 @@ def test_a_dialogue_of_test_or_dev_is_in_no_other_split(root):
     keys = {split: [normalise(row.source) for row in whole(folder, split)] for split in SPLITS}
     assert not any(set(keys[one]) & set(keys[other]) for one, other in itertools.combinations(keys, 2))
     assert len(keys["train"]) == len(set(keys["train"])) == 30 and len(keys["dev"]) == 8
-    sources = [resolvers.from_text(row["dialogue"], "", "").source for row in (*white, white[0])]
+    sources = [turns.from_text(row["dialogue"], "", "").source for row in (*white, white[0])]
     assert [row.source for row in whole(folder, "test")] == sources  # a test set stays as it is
     found = report(folder)
     assert found.loc["train", ["rows", "empty", "overlap", "duplicate", "kept"]].tolist() == [36, 1, 3, 2, 30]
@@ -378,7 +378,7 @@ def test_natural_dialogues_keep_case_turns_and_words(root):
 
 
 def test_speakers_of_dialogsum_are_called_without_marks(root):
-    row = resolvers.from_text("#Person1#: hi\n#Person2#: hello", "", "")
+    row = turns.from_text("#Person1#: hi\n#Person2#: hello", "", "")
     assert row.words == ("#", "Person1", ":", "hi", "#", "Person2", ":", "hello") and row.turns == ((0, 3, 4), (4, 7, 8))
     folder = made("dialogsum", ALL)
     names = {" ".join(row.words[at + 1 : speech - 1]) for row in whole(folder, "train") for at, speech, _ in row.turns}
@@ -532,7 +532,7 @@ def test_clusters_that_cannot_be_had_leave_nothing_behind(root):
     refused("There are no gold clusters in dialogue 0 of samsum: choose", dialogues.resolved, folder, "dev", "gold")
     assert not clusters_made()
     missing = folder / "dialogues/valid.jsonl"
-    refused(f"There is no file {missing}: prepare the corpus of dialogues first.", dialogues.resolved, folder, "valid", "rule")
+    refused(f"There is no file {missing}: prepare the corpus first.", dialogues.resolved, folder, "valid", "rule")
 
 
 # --- pretrained models on dialogues ------------------------------------------------------------------------------------

@@ -13,6 +13,7 @@ import torch
 from transformers import BartForConditionalGeneration
 
 from helpers import corpora, heads, measures, models, study
+from helpers.corpora import clusters as clustering
 from helpers.corpora import dialogues, infilling, resolvers
 from helpers.heads.sites import ADDRESS
 from helpers.measures.importance import leave_one_out
@@ -107,7 +108,7 @@ def by_hand(of, splits, form="full", span="first", clusters=None):
     """Of each text its ids and matrix by loops over what is known of the whole dialogues, and how many mentions were lost."""
     found, lost = [], 0
     for split in splits:
-        told = dialogues.read_dialogues(corpora.file(of.folder, split, "dialogues"))
+        told = corpora.read_dialogues(corpora.file(of.folder, split, "dialogues"))
         for place, (pair, row) in enumerate(zip(of.pairs(split), told, strict=True)):
             words, kept = of.source.word_ids(pair.source, pair.words), []
             for cluster in clusters(split)[place] if clusters else row.clusters:
@@ -406,7 +407,7 @@ def test_mentions_beyond_the_limit_are_dropped_and_counted(plan):
     run = plan.plain()
     of = coreference.runs.task(run)
     for split in ("dev", "test"):
-        told = dialogues.read_dialogues(corpora.file(of.folder, split, "dialogues"))
+        told = corpora.read_dialogues(corpora.file(of.folder, split, "dialogues"))
         kept = [len(pair.words) for pair in of.pairs(split)]
         assert all(size < len(row.words) for size, row in zip(kept, told, strict=True))
         starts = [(mention[0], size) for row, size in zip(told, kept, strict=True) for c in row.clusters for mention in c]
@@ -420,8 +421,8 @@ def test_mentions_beyond_the_limit_are_dropped_and_counted(plan):
 def changes_of(kind):
     return {
         "none": lambda clusters: [()] * len(clusters),
-        "gold+shuffled": lambda clusters: resolvers.shuffled(clusters, 0),
-        "gold+corrupt:0.5": lambda clusters: resolvers.corrupt(clusters, 0.5, 0),
+        "gold+shuffled": lambda clusters: clustering.shuffled(clusters, 0),
+        "gold+corrupt:0.5": lambda clusters: clustering.corrupt(clusters, 0.5, 0),
         "gold+corrupt:0": lambda clusters: clusters,
     }[kind]
 
@@ -430,7 +431,7 @@ def changes_of(kind):
 def test_other_clusters_give_other_links(plan, links):
     run = plan.plain()
     of = coreference.runs.task(run)
-    told = dialogues.read_dialogues(of.folder / "dialogues" / "dev.jsonl")
+    told = corpora.read_dialogues(of.folder / "dialogues" / "dev.jsonl")
     name, _, change = links.partition("+")
     clusters = resolvers.resolver("rule" if name == "rule" else "gold")(told)
     clusters = changes_of(f"gold+{change}" if change else name)(clusters) if links != "rule" else clusters

@@ -13,13 +13,14 @@ import torch
 from scipy import stats
 
 from helpers import corpora, study
-from helpers.corpora import dialogues, resolvers
-from helpers.corpora.dialogues import Dialogue, Event
+from helpers.corpora import clusters as clustering
+from helpers.corpora import dialogues, gum, resolvers
 from helpers.heads.sites import ADDRESS
 from helpers.measures.ranks import rank_agreement
 from helpers.methods import coreference
 from helpers.methods.coreference import tables
 from helpers.methods.coreference.runs import MAIN, PLAIN
+from helpers.records import Dialogue, Event
 from helpers.runs import tasks
 from helpers.scores import scoring
 from helpers.scores.coreference import coreference_scores
@@ -99,7 +100,7 @@ def test_a_board_scores_what_is_in_the_store(parts):
     assert board.written(MAIN) == coreference.runs.outputs(parts["main"][MAIN], "test", 1)
     assert board.split == "test" and board.metrics == [*ROUGE, "events"] and board.known_events
     folder = board.task.folder
-    assert board.dialogues == dialogues.read_dialogues(folder / "dialogues" / "test.jsonl")
+    assert board.dialogues == corpora.read_dialogues(folder / "dialogues" / "test.jsonl")
     np.testing.assert_array_equal(board.statistics(MAIN), board.count(board.written(MAIN)))
     assert board.statistics(MAIN).shape == (8, 4)
 
@@ -123,7 +124,7 @@ def test_of_translation_there_are_no_events(parts):
 def test_natural_dialogues_have_no_events(parts, tmp_path):
     board = told_by({PLAIN: parts["main"][PLAIN]}, 7)
     rows = [Dialogue(row.source, row.target, row.words, row.turns) for row in board.dialogues]
-    dialogues.write_dialogues(tmp_path / "dialogues" / "test.jsonl", rows)
+    corpora.write(tmp_path / "dialogues" / "test.jsonl", rows)
     board.task = tasks.Task(board.task.kind, board.task.corpus, tmp_path, board.task.source, board.task.target)
     (tmp_path / "test.jsonl").write_bytes(
         (coreference.runs.task(parts["main"][PLAIN]["run"]).folder / "test.jsonl").read_bytes()
@@ -278,7 +279,7 @@ def two():
     """The folder of a corpus of these."""
 
     def build(spec, place):
-        dialogues.write_dialogues(place.results / "dialogues" / "test.jsonl", COUNTED)
+        corpora.write(place.results / "dialogues" / "test.jsonl", COUNTED)
 
     text = dialogues.DIALOGUES.of({"name": "two"})
     return study.make(text, build=build) / "results"
@@ -299,7 +300,7 @@ def test_text_is_counted(two):
 def test_a_speaker_counts_once(tmp_path):
     words = "# Tom : a # Sue : b # Tom : c"
     row = Dialogue(words, "x", tuple(words.split()), ((0, 3, 4), (4, 7, 8), (8, 11, 12)), (((1, 2), (9, 10)),))
-    dialogues.write_dialogues(tmp_path / "dialogues" / "dev.jsonl", [row])
+    corpora.write(tmp_path / "dialogues" / "dev.jsonl", [row])
     table = tables.text_statistics(tmp_path, ["dev"], "gold")
     assert table.loc[0, ["turns", "speakers"]].tolist() == [3, 2]
 
@@ -308,11 +309,11 @@ def test_resolvers_are_scored_against_gold(parts):
     of = coreference.runs.task(parts["main"][PLAIN]["run"])
     names = ["rule", "gold+shuffled", "gold+corrupt:0.5", "gold"]
     table = tables.resolver_scores(of.folder, "test", names).set_index("clusters")
-    told = dialogues.read_dialogues(of.folder / "dialogues" / "test.jsonl")
+    told = corpora.read_dialogues(of.folder / "dialogues" / "test.jsonl")
     gold = [row.clusters for row in told]
     systems = {
-        "rule": resolvers.resolver("rule")(told), "gold+shuffled": resolvers.shuffled(gold, 0),
-        "gold+corrupt:0.5": resolvers.corrupt(gold, 0.5, 0), "gold": gold,
+        "rule": resolvers.resolver("rule")(told), "gold+shuffled": clustering.shuffled(gold, 0),
+        "gold+corrupt:0.5": clustering.corrupt(gold, 0.5, 0), "gold": gold,
     }  # fmt: skip
     assert list(table) == ["against", "MUC", "B-cubed", "CEAF-e", "CoNLL"] and (table.against == "gold").all()
     for name, system in systems.items():
@@ -363,7 +364,7 @@ def pack(root):
 def test_rules_are_scored_on_what_is_said_in_gum(tmp_path):
     root = pack(tmp_path)
     table = tables.gum_scores(root)
-    (told,) = resolvers.gum(root)
+    (told,) = gum.gum(root)
     assert told.clusters == (((3, 4), (10, 11)), ((5, 7), (12, 13)))
     (system,) = resolvers.resolver("rule")([told])
     assert any((1, 2) in cluster for cluster in system)  # a label, which is no mention of what is said

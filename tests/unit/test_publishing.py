@@ -60,7 +60,7 @@ def test_published_text_is_read_without_what_models_are_trained_on(made, tmp_pat
 
 
 def test_natural_text_is_never_published(made):
-    text = study.Recipe(corpora.PAIRS, {"corpus": "natural", "language": "de", "register": "local"})
+    text = study.Recipe(corpora.pairs.PAIRS, {"corpus": "natural", "language": "de", "register": "local"})
     said = study.Recipe(study.kind("clusters"), {"corpus": {"corpus": "natural"}, "split": "test", "by": "rule"})
     assert not archives._generated(text) and not archives._generated(said)
     assert archives._generated(corpora.recipe(made[0].spec["corpus"]))

@@ -111,7 +111,7 @@ def real():
     """Every recipe of a study."""
     settings = study.settings("tiny")
     goals = plan.goals(settings, subjects.names(settings), 1)
-    parses = corpora.PARSES.of({"corpus": corpora.spec(settings, "de", "news", 1), "split": "dev", "parser": "spacy"})
+    parses = corpora.pairs.PARSES.of({"corpus": corpora.spec(settings, "de", "news", 1), "split": "dev", "parser": "spacy"})
     found = [*plan.closure(need for needs in goals.values() for need in needs), parses]
     assert {recipe.kind.name for recipe in found} == set(modules())
     return found

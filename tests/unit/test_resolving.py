@@ -7,8 +7,9 @@ from itertools import islice, pairwise
 
 import pytest
 
-from helpers.corpora import resolvers
-from helpers.corpora.dialogues import TURN
+from helpers.corpora import clusters as clustering
+from helpers.corpora import gum, resolvers, turns
+from helpers.records import TURN
 from helpers.scores.coreference import conll_f1
 from helpers.study import StudyError
 from helpers.world.conversations import conversations
@@ -25,7 +26,7 @@ def said(dialogue, clusters):
 
 def ruled(text):
     """What `rule` finds: each cluster as its mentions' words in text order."""
-    dialogue = resolvers.from_text(text, "", "here")
+    dialogue = turns.from_text(text, "", "here")
     (clusters,) = resolvers.resolver("rule")([dialogue])
     return [[" ".join(dialogue.words[start:stop]) for start, stop in cluster] for cluster in clusters]
 
@@ -46,11 +47,11 @@ def ruled(text):
     ],
 )
 def test_words_and_marks(text, words):
-    assert resolvers.split(text) == words.split()
+    assert turns.split(text) == words.split()
 
 
 def test_turns_of_natural_text():
-    dialogue = resolvers.from_text(
+    dialogue = turns.from_text(
         "Anna: Hi Tom!\r\nhow are you\nMr. Tom :fine\nTom: at 10:30: ok\n\nor not\nAnna:", "They talk.", "a set"
     )
     assert dialogue.source == "# Anna : Hi Tom ! how are you Mr . Tom : fine # Tom : at 10 : 30 : ok or not # Anna :"
@@ -67,13 +68,13 @@ def test_turns_of_natural_text():
 
 
 def test_labels_of_several_words_and_unknown_speakers():
-    dialogue = resolvers.from_text("well then\n#Person1#: yes\nAunt May: no", "", "")
+    dialogue = turns.from_text("well then\n#Person1#: yes\nAunt May: no", "", "")
     assert dialogue.source == "# ? : well then # Person1 : yes # Aunt May : no"
     assert dialogue.turns == ((0, 3, 5), (5, 8, 9), (9, 13, 14))
 
 
 def test_a_dialogue_without_words_has_no_turns():
-    empty = resolvers.from_text(" \n\n", "Nothing.", "samsum")
+    empty = turns.from_text(" \n\n", "Nothing.", "samsum")
     assert (empty.source, empty.words, empty.turns) == ("", (), ())
 
 
@@ -81,11 +82,11 @@ def test_a_dialogue_without_words_has_no_turns():
 
 
 def test_checked_clusters_are_in_order_and_of_two_mentions_or_more():
-    assert resolvers.checked([[(6, 7), (4, 5)], [(9, 10)], [[3, 4], (0, 2)]], 10, "here") == (
+    assert clustering.checked([[(6, 7), (4, 5)], [(9, 10)], [[3, 4], (0, 2)]], 10, "here") == (
         ((0, 2), (3, 4)),
         ((4, 5), (6, 7)),
     )
-    assert resolvers.checked([], 0, "here") == ()
+    assert clustering.checked([], 0, "here") == ()
 
 
 @pytest.mark.parametrize(
@@ -105,17 +106,17 @@ def test_checked_clusters_are_in_order_and_of_two_mentions_or_more():
 )
 def test_bad_clusters_are_refused(clusters, reason):
     with fails(reason):
-        resolvers.checked(clusters, 10, "row 12 of samsum test")
+        clustering.checked(clusters, 10, "row 12 of samsum test")
 
 
 def test_labels_are_no_mentions_of_what_is_spoken():
-    dialogue = resolvers.from_text("Aunt May: I see\nTom: you do", "", "")
+    dialogue = turns.from_text("Aunt May: I see\nTom: you do", "", "")
     clusters = (((1, 3), (4, 5), (9, 10)), ((7, 8), (10, 11)))
-    assert resolvers.spoken(dialogue, clusters) == (((4, 5), (9, 10)),)
+    assert clustering.spoken(dialogue, clusters) == (((4, 5), (9, 10)),)
 
 
 def test_first_words_of_mentions():
-    assert resolvers.first_words([((0, 3), (5, 6))]) == (((0, 1), (5, 6)),)
+    assert clustering.first_words([((0, 3), (5, 6))]) == (((0, 1), (5, 6)),)
 
 
 def many(count=60):
@@ -124,29 +125,29 @@ def many(count=60):
 
 def test_corruption_lowers_the_score_steadily():
     gold = many()
-    assert resolvers.corrupt(gold, 0, 1) == gold
-    scores = [conll_f1(resolvers.corrupt(gold, rate / 10, 1), gold) for rate in range(11)]
+    assert clustering.corrupt(gold, 0, 1) == gold
+    scores = [conll_f1(clustering.corrupt(gold, rate / 10, 1), gold) for rate in range(11)]
     assert scores[0] == pytest.approx(100) and 20 < scores[-1] < 40
     assert all(3 < before - after < 12 for before, after in pairwise(scores))
 
 
 def test_corruption_is_drawn_by_seed_and_place():
     gold = many()
-    first = resolvers.corrupt(gold, 0.5, 1)
-    assert first == resolvers.corrupt(gold, 0.5, 1) != resolvers.corrupt(gold, 0.5, 2)
-    assert resolvers.corrupt(gold[:7], 0.5, 1) == first[:7]
-    alike = resolvers.corrupt([gold[0]] * 20, 0.5, 1)
+    first = clustering.corrupt(gold, 0.5, 1)
+    assert first == clustering.corrupt(gold, 0.5, 1) != clustering.corrupt(gold, 0.5, 2)
+    assert clustering.corrupt(gold[:7], 0.5, 1) == first[:7]
+    alike = clustering.corrupt([gold[0]] * 20, 0.5, 1)
     assert len(set(alike)) > 15
 
 
 def test_corruption_cuts_drops_and_joins_as_often_as_it_says():
     pairs = [(((0, 1), (1, 2), (2, 3), (3, 4)),)] * 4000
-    done = resolvers.corrupt(pairs, 0.4, 3)
+    done = clustering.corrupt(pairs, 0.4, 3)
     kept = {mention for cluster in done[0] for mention in cluster}
     assert kept <= set(pairs[0][0])
     far = [(((0, 1), (1, 2), (2, 3), (3, 4)), tuple((m, m + 1) for m in range(9, 29)))] * 4000
     # a cut of the long cluster with two mentions of it in different clusters, none in one with the short cluster's
-    long = [[cluster for cluster in clusters if cluster[-1][0] >= 9] for clusters in resolvers.corrupt(far, 0.4, 3)]
+    long = [[cluster for cluster in clusters if cluster[-1][0] >= 9] for clusters in clustering.corrupt(far, 0.4, 3)]
     mentions = [sum(m[0] >= 9 for cluster in clusters for m in cluster) for clusters in long]
     assert sum(mentions) / 4000 / 20 == pytest.approx(0.8, abs=0.02)
     joined = sum(any(c[0][0] < 9 and c[-1][0] >= 9 for c in clusters) for clusters in long) / 4000
@@ -156,24 +157,24 @@ def test_corruption_cuts_drops_and_joins_as_often_as_it_says():
 
 
 def test_mentions_of_a_corrupted_dialogue_stand_once_and_in_order():
-    for clusters in resolvers.corrupt(many(), 0.7, 5):
-        assert resolvers.checked(clusters, 50, "here") == clusters
+    for clusters in clustering.corrupt(many(), 0.7, 5):
+        assert clustering.checked(clusters, 50, "here") == clusters
 
 
 @pytest.mark.parametrize("rate", [-0.1, 1.1, float("nan")])
 def test_bad_rates_are_refused(rate):
     with fails("rate of corruption must be from 0 to 1"):
-        resolvers.corrupt(many(1), rate, 1)
+        clustering.corrupt(many(1), rate, 1)
 
 
 def test_shuffled_mentions_keep_their_dialogue_and_sizes():
     gold = many()
-    done = resolvers.shuffled(gold, 1)
-    assert done == resolvers.shuffled(gold, 1) != resolvers.shuffled(gold, 2)
+    done = clustering.shuffled(gold, 1)
+    assert done == clustering.shuffled(gold, 1) != clustering.shuffled(gold, 2)
     for ours, theirs in zip(done, gold, strict=True):
         assert sorted(map(len, ours)) == sorted(map(len, theirs))
         assert sorted(m for c in ours for m in c) == sorted(m for c in theirs for m in c)
-        assert resolvers.checked(ours, 50, "here") == ours
+        assert clustering.checked(ours, 50, "here") == ours
     assert conll_f1(done, gold) < 50
 
 
@@ -253,7 +254,7 @@ def test_a_word_of_kinship_before_a_name_is_that_person():
 
 def test_resolved_mentions_never_share_words_and_unknown_speakers_are_nobody():
     assert ruled("I am here\nAnn: me too, me") == [["Ann", "me", "me"]]
-    dialogues = [resolvers.from_text("Ann: Her mom's friend, the King of my Old Town, the This\nB: #!\n\nAnn: “", "", "")]
+    dialogues = [turns.from_text("Ann: Her mom's friend, the King of my Old Town, the This\nB: #!\n\nAnn: “", "", "")]
     assert len(resolvers.resolver("rule")(dialogues)[0]) == 1  # `checked` on odd text
 
 
@@ -262,7 +263,7 @@ def test_the_rule_resolves_most_of_a_controlled_dialogue():
     gold = resolvers.resolver("gold")(dialogues)
     assert gold == [dialogue.clusters for dialogue in dialogues]
     found = resolvers.resolver("rule")(dialogues)
-    assert conll_f1(found, gold) > 85 > 60 > conll_f1(resolvers.shuffled(gold, 1), gold)
+    assert conll_f1(found, gold) > 85 > 60 > conll_f1(clustering.shuffled(gold, 1), gold)
 
 
 # --- other resolvers -------------------------------------------------------------------------------------------------
@@ -270,7 +271,7 @@ def test_the_rule_resolves_most_of_a_controlled_dialogue():
 
 def test_gold_clusters_that_are_not_there_are_refused():
     with fails("There are no gold clusters in dialogue 0 of samsum"):
-        resolvers.resolver("gold")([resolvers.from_text("Ann: hi", "", "samsum")])
+        resolvers.resolver("gold")([turns.from_text("Ann: hi", "", "samsum")])
 
 
 @pytest.mark.parametrize("name", ["", "silver", "stored", "stored:", "rule:x", "gold:1", "fastcoref:", "stanza:"])
@@ -290,13 +291,13 @@ def test_fastcoref_without_package_or_model_is_one_sentence(tmp_path):
 
 
 def test_places_in_turns_become_places_in_the_dialogue():
-    dialogue = resolvers.from_text("Ann: hi you\nBob: me", "", "")
+    dialogue = turns.from_text("Ann: hi you\nBob: me", "", "")
     chains = [[(0, 0, 1)], [(0, 3, 4), (1, 0, 1), (1, (1, 1), (1, 1)), (1, 2, 3)], [(0, (1, 1), (1, 1))]]
     assert said(dialogue, resolvers.from_stanza(chains, dialogue)) == [{"1 Ann"}, {"4 you", "6 Bob", "8 me"}]
 
 
 def test_characters_become_words():
-    dialogue = resolvers.from_text("Ann: my old hat\nBob: it's", "", "")
+    dialogue = turns.from_text("Ann: my old hat\nBob: it's", "", "")
     text, places = resolvers.plain(dialogue)
     assert text == "Ann : my old hat\nBob : it 's\n"
     assert [(dialogue.words[word], text[start:end]) for word, start, end in places] == [
@@ -321,7 +322,7 @@ def row(links, tokens=TOKENS):
 def links(tmp_path, *rows, texts=(TEXT,)):
     path = tmp_path / "links.source"
     path.write_text("\n".join(rows) + "\n", "utf-8")
-    dialogues = [resolvers.from_text(text, "", "") for text in texts]
+    dialogues = [turns.from_text(text, "", "") for text in texts]
     return dialogues[0], resolvers.resolver(f"stored:{path}")(dialogues)
 
 
@@ -352,7 +353,7 @@ def test_links_are_read_from_an_archive_below_the_data_root(tmp_path, monkeypatc
     _, plain = links(tmp_path, row([(19, 6)]))
     with tarfile.open(tmp_path / "sub" / "a.tar.xz", "w:xz") as archive:
         archive.add(tmp_path / "links.source", "data/test.source")
-    dialogues = [resolvers.from_text(TEXT, "", "")]
+    dialogues = [turns.from_text(TEXT, "", "")]
     assert resolvers.stored(dialogues, f"{tmp_path}/sub/a.tar.xz:data/test.source") == plain
     with fails("cannot be read: No such file"):
         resolvers.stored(dialogues, "sub/a.tar.xz:data/test.source")
@@ -436,7 +437,7 @@ def pack(path, **texts):
 
 def test_gum_dialogues_and_their_nested_gold(tmp_path):
     root = pack(tmp_path / "gum" / "gum.tar.xz", interview_b=GUM, conversation_a=GUM, news_c="no table")
-    first, second = resolvers.gum(root)
+    first, second = gum.gum(root)
     assert (first.origin, second.origin) == ("GUM_conversation_a", "GUM_interview_b")
     assert first.target == "Two people (at home) talk."
     assert (
@@ -449,7 +450,7 @@ def test_gum_dialogues_and_their_nested_gold(tmp_path):
     assert set(first.clusters) == spans
     assert first.clusters == tuple(sorted(first.clusters))
     found = resolvers.resolver("rule")([first])[0]
-    assert conll_f1([resolvers.spoken(first, found)], [first.clusters]) > 20
+    assert conll_f1([clustering.spoken(first, found)], [first.clusters]) > 20
     with fails("share a word"):
         resolvers.resolver("gold")([first])
 
@@ -459,16 +460,16 @@ def test_gum_in_a_folder(tmp_path):
     folder.mkdir(parents=True)
     (folder / "GUM_interview_x.conllu").write_text(GUM, "utf-8")
     (folder / "GUM_news_x.conllu").write_text("", "utf-8")
-    assert [dialogue.origin for dialogue in resolvers.gum(tmp_path)] == ["GUM_interview_x"]
+    assert [dialogue.origin for dialogue in gum.gum(tmp_path)] == ["GUM_interview_x"]
 
 
 def test_gum_that_is_missing_or_damaged_is_named(tmp_path):
     with fails("gum.tar.xz cannot be read: No such file"):
-        resolvers.gum(tmp_path)
+        gum.gum(tmp_path)
     path = tmp_path / "gum" / "gum.tar.xz"
     pack(path, news_c="")
     with fails("no conversation or interview of GUM"):
-        resolvers.gum(tmp_path)
+        gum.gum(tmp_path)
     for text, reason in (
         (GUM.replace("1\tsaw\t", "1\tsaw "), "of GUM_interview_b has 9 columns"),
         (
@@ -481,8 +482,8 @@ def test_gum_that_is_missing_or_damaged_is_named(tmp_path):
     ):
         pack(path, interview_b=text)
         with fails(reason):
-            resolvers.gum(tmp_path)
+            gum.gum(tmp_path)
     pack(path, interview_b=GUM)
     path.write_bytes(path.read_bytes()[:150])
     with fails("gum.tar.xz is damaged or cut off"):
-        resolvers.gum(tmp_path)
+        gum.gum(tmp_path)

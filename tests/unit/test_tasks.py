@@ -12,7 +12,6 @@ import torch
 from transformers import OPTForCausalLM, PegasusForConditionalGeneration
 
 from helpers import corpora, study
-from helpers.corpora import texts
 from helpers.runs import subjects, tasks, training
 from helpers.runs.tasks import LANGUAGE, SUMMARIZATION, TRANSLATION
 from helpers.scores import scoring
@@ -113,7 +112,7 @@ def test_documents_and_summaries_share_a_vocabulary(made):
 
 def test_batches_of_blocks(made):
     task = made[LANGUAGE]
-    ids = task.source.encode_all([text.text for text in texts.read_texts(corpora.file(task.folder, "train"))])
+    ids = task.source.encode_all([text.text for text in corpora.read_texts(corpora.file(task.folder, "train"))])
     stream = [token for row in ids for token in row][:-1]  # documents with an end of text between each two
     blocks = [tuple(stream[at : at + 32]) for at in range(0, len(stream) - 31, 32)]
     batches = list(task.epoch(400, 5, CPU)(0))
@@ -157,7 +156,7 @@ def test_held_out_text(made, kind):
 
 def test_texts_longer_than_a_model_reads_are_refused(made, tmp_path):
     task = made[SUMMARIZATION]
-    corpora.write_pairs(tmp_path / "train.jsonl", [corpora.Pair("a " * 600, "a")])
+    corpora.write(tmp_path / "train.jsonl", [corpora.Pair("a " * 600, "a")])
     with pytest.raises(StudyError, match="longer than the model's 512"):
         _ = tasks.Task(SUMMARIZATION, task.corpus, tmp_path, task.source, task.target).train
 

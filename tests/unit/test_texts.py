@@ -16,8 +16,8 @@ import pytest
 
 from helpers import corpora, study
 from helpers.corpora import texts
-from helpers.corpora.natural import normalise
-from helpers.corpora.texts import Text
+from helpers.corpora.sources import normalise
+from helpers.records import Text
 from helpers.study import StudyError
 
 SIZES = {"train": 60, "dev": 10, "test": 10, "vocabulary": 300, "longest": 50}
@@ -94,8 +94,8 @@ def refused(sentence, call, *arguments):
 
 def test_texts_are_read_as_they_were_written(tmp_path):
     written = [Text("Ein Tür\u2028zu.", "a book"), Text("two")]
-    texts.write_texts(tmp_path / "x.jsonl", written)
-    assert texts.read_texts(tmp_path / "x.jsonl") == written
+    corpora.write(tmp_path / "x.jsonl", written)
+    assert corpora.read_texts(tmp_path / "x.jsonl") == written
     assert len((tmp_path / "x.jsonl").read_text(encoding="utf-8").split("\n")) == 3
 
 
@@ -103,14 +103,14 @@ def test_texts_are_read_as_they_were_written(tmp_path):
 def test_a_broken_line_of_texts_is_named(tmp_path, line):
     path = tmp_path / "x.jsonl"
     path.write_bytes(b'{"text": "fine"}\n' + line.encode().removesuffix(b"\xbc"))  # half a letter
-    refused(f"Line 2 of {path} is not a text (", texts.read_texts, path)
+    refused(f"Line 2 of {path} is not a text (", corpora.read_texts, path)
 
 
 def test_files_without_texts(tmp_path):
     path = tmp_path / "x.jsonl"
-    refused(f"There is no file {path}: prepare the corpus first.", texts.read_texts, path)
+    refused(f"There is no file {path}: prepare the corpus first.", corpora.read_texts, path)
     path.write_text("")
-    refused(f"The file {path} holds no texts: prepare the corpus anew.", texts.read_texts, path)
+    refused(f"The file {path} holds no texts: prepare the corpus anew.", corpora.read_texts, path)
 
 
 # --- specs -----------------------------------------------------------------------------------------------------------
@@ -160,7 +160,7 @@ def test_no_folder_or_file(root, monkeypatch, tmp_path):
 @pytest.mark.parametrize("name", ["reports", "stories"])
 def test_controlled_splits_are_full_and_share_nothing(name):
     folder = made(name, SIZES)
-    read = corpora.read_pairs if name == "reports" else texts.read_texts
+    read = corpora.read_pairs if name == "reports" else corpora.read_texts
     splits = {split: read(corpora.file(folder, split)) for split in ("train", "dev", "test")}
     assert {split: len(rows) for split, rows in splits.items()} == {"train": 60, "dev": 10, "test": 10}
     rows = [row for rows in splits.values() for row in rows]
@@ -178,7 +178,7 @@ def test_repeated_controlled_text_is_left_out_and_counted(monkeypatch):
     again = (Text(f"Text {number}.", "x") for number in [1, 1, 2, 1, 3, 3, 4, 2, 5, 6])
     monkeypatch.setattr(tales, "stories", lambda seed: again)
     folder = made("stories", SIZES | {"test": 2, "dev": 1, "train": 3})
-    assert [text.text for text in texts.read_texts(corpora.file(folder, "train"))] == ["text 4.", "text 5.", "text 6."]
+    assert [text.text for text in corpora.read_texts(corpora.file(folder, "train"))] == ["text 4.", "text 5.", "text 6."]
     found = report(folder)
     assert found["rows"].tolist() == [3, 2, 5] and found["kept"].tolist() == [2, 1, 3]
     assert found["duplicate"].tolist() == [1, 0, 0] and found["overlap"].tolist() == [0, 1, 2]
@@ -290,23 +290,23 @@ def test_damaged_files_are_named(root):
 
 def test_novels_are_split_by_book(root):
     folder = made("novels")
-    books = {s: {text.origin for text in texts.read_texts(corpora.file(folder, s))} for s in ("train", "dev", "test")}
+    books = {s: {text.origin for text in corpora.read_texts(corpora.file(folder, s))} for s in ("train", "dev", "test")}
     assert [len(books[split]) for split in ("train", "dev", "test")] == [8, 1, 1]
     assert len(set().union(*books.values())) == 10
-    held = {texts.read_texts(made("novels", ALL, seed) / "test.jsonl")[0].origin for seed in range(4)}
+    held = {corpora.read_texts(made("novels", ALL, seed) / "test.jsonl")[0].origin for seed in range(4)}
     assert len(held) > 1
 
 
 def test_novels_are_split_alike_whatever_their_order_in_the_archive(root):
-    before = {text.origin for text in texts.read_texts(made("novels") / "test.jsonl")}
+    before = {text.origin for text in corpora.read_texts(made("novels") / "test.jsonl")}
     books = {f"{i}_{noun}.txt": book(noun, 11) for i, noun in reversed(list(enumerate(NOUNS)))}
     write_archive(root / "litbank/litbank_original_novels.tar.xz", books)
-    assert {text.origin for text in texts.read_texts(made("novels") / "test.jsonl")} == before
+    assert {text.origin for text in corpora.read_texts(made("novels") / "test.jsonl")} == before
 
 
 def test_passages_are_whole_paragraphs(root):
     """Twelve paragraphs of 105 words: passages of four, as three do not make 400 words."""
-    rows = texts.read_texts(made("novels") / "dev.jsonl")
+    rows = corpora.read_texts(made("novels") / "dev.jsonl")
     assert [len(row.text.split()) for row in rows] == [4 * 105] * 3
     assert [row.text.split()[:2] for row in rows] == [["chapter", "0"], ["chapter", "4"], ["chapter", "8"]]
     short = [text.text for text in texts._passages(["one two", "three"], "x")]
@@ -314,7 +314,7 @@ def test_passages_are_whole_paragraphs(root):
 
 
 def test_wikitext_is_a_further_test_beside_novels(root):
-    rows = texts.read_texts(made("novels", ALL | {"test": 1}) / "wikitext.jsonl")
+    rows = corpora.read_texts(made("novels", ALL | {"test": 1}) / "wikitext.jsonl")
     body = "= the {} lobster = it is 0.7 cm , by-passing . = = food = = fish ."
     assert [row.text for row in rows] == [body.format("valid"), "= b = end .", body.format("test"), "= b = end ."]
     assert [row.origin for row in rows] == ["The valid lobster", "B", "The test lobster", "B"]
@@ -394,9 +394,9 @@ def test_a_hub_set_of_articles(hub):
 
 def test_a_hub_set_of_lines_becomes_articles(hub):
     folder = made("wikitext")
-    test = texts.read_texts(folder / "test.jsonl")
+    test = corpora.read_texts(folder / "test.jsonl")
     assert test == [Text("= a = white . = = b = = second .", "A"), Text("= c = third white .", "C")]
-    assert len(texts.read_texts(corpora.file(folder, "train"))) == 2
+    assert len(corpora.read_texts(corpora.file(folder, "train"))) == 2
 
 
 def test_a_hub_set_without_the_columns_or_the_configuration(hub, monkeypatch):

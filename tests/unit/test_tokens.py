@@ -382,7 +382,7 @@ PAIRS = [
 
 def test_pairs_are_written_and_read(tmp_path):
     path = tmp_path / "train.jsonl"
-    corpora.write_pairs(path, PAIRS)
+    corpora.write(path, PAIRS)
     assert corpora.read_pairs(path) == PAIRS
     assert len(path.read_bytes().split(b"\n")) == len(PAIRS) + 1
     assert "кошка" in path.read_text(encoding="utf-8")
@@ -398,13 +398,13 @@ def test_pairs_that_cannot_be_read(tmp_path):
     for line in ("3", "[]", '"text"', "null", "{}", '{"source": "x"}', '{"source": "x", "target": "y", "colour": 1}', "",
                  '{"source": "x", "target": "y", "marks": [["case"]]}'):  # fmt: skip
         path.write_text('{"source": "x", "target": "y"}\n' + line + "\n")
-        with pytest.raises(StudyError, match=r"Line 2 of .*train.jsonl is not a sentence pair .*: prepare it anew"):
+        with pytest.raises(StudyError, match=r"Line 2 of .*train.jsonl is not a sentence pair "):
             corpora.read_pairs(path)
 
 
 def test_every_cut_through_the_last_line_is_noticed(tmp_path):
     path = tmp_path / "train.jsonl"
-    corpora.write_pairs(path, PAIRS[:1] * 2)
+    corpora.write(path, PAIRS[:1] * 2)
     raw = path.read_bytes()
     begin = raw.index(b"\n") + 1
     for end in range(begin + 1, len(raw) - 1):  # some cuts go through a letter
@@ -447,7 +447,7 @@ def test_prepare_writes_a_lower_cased_corpus_once(monkeypatch):
         pair = Pair("The Cat sees .", "Кошка видит .", words, (1, 2, -1, 2), relations, marks, "controlled-news")
         return {"train": [pair] * 5, "dev": [pair], "test": [pair, pair]}
 
-    monkeypatch.setattr(corpora, "_controlled", splits)
+    monkeypatch.setattr(corpora.pairs, "_controlled", splits)
     spec = corpora.spec(study.settings("tiny"), "ru", "news", 1)
     folder = corpora.prepare(spec)
     assert corpora.prepare(spec) == folder

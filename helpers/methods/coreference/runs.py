@@ -20,9 +20,11 @@ import torch
 
 from helpers import corpora, heads, models, study
 from helpers.corpora import dialogues, infilling
+from helpers.corpora.clusters import corrupt, shuffled
 from helpers.heads.sites import ADDRESS
 from helpers.measures.importance import importance, leave_one_out
 from helpers.methods.coreference import matrices
+from helpers.records import Cluster
 from helpers.runs import subjects, tasks, training
 from helpers.study import StudyError
 
@@ -374,7 +376,7 @@ def stages(spec: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
 # --- links of a corpus -----------------------------------------------------------------------------------------------
 
 
-def clusters_of(folder: Path, split: str, by: str) -> list[tuple[dialogues.Cluster, ...]]:
+def clusters_of(folder: Path, split: str, by: str) -> list[tuple[Cluster, ...]]:
     """Clusters of a split's dialogues.
 
     Parameters
@@ -382,16 +384,14 @@ def clusters_of(folder: Path, split: str, by: str) -> list[tuple[dialogues.Clust
     by : str
         "none", or a resolver (`helpers.corpora.resolvers.resolver`), which may be followed by "+shuffled" or "+corrupt:RATE".
     """
-    from helpers.corpora import resolvers
-
     name, _, change = by.partition("+")
     if name == "none":
         return [()] * len(corpora.read_pairs(corpora.file(folder, split)))
     clusters = dialogues.resolved(folder, split, name)
     if change == "shuffled":
-        return resolvers.shuffled(clusters, 0)
+        return shuffled(clusters, 0)
     if change.startswith("corrupt:"):
-        return resolvers.corrupt(clusters, float(change.removeprefix("corrupt:")), 0)
+        return corrupt(clusters, float(change.removeprefix("corrupt:")), 0)
     if change:
         raise StudyError(f"Clusters cannot be changed by {change!r}: write +shuffled or +corrupt:RATE.")
     return clusters

@@ -14,9 +14,12 @@ from scipy import stats
 
 from helpers import corpora, study
 from helpers.corpora import dialogues
-from helpers.corpora.resolvers import first_words, gum, resolver, spoken
+from helpers.corpora.clusters import first_words, spoken
+from helpers.corpora.gum import gum
+from helpers.corpora.resolvers import resolver
 from helpers.measures import ranks
 from helpers.methods.coreference import matrices, runs
+from helpers.records import Dialogue
 from helpers.runs import tasks
 from helpers.scores import intervals, scoring
 from helpers.scores.coreference import conll_f1, coreference_scores
@@ -49,7 +52,7 @@ class Board:
         return bool(self.dialogues and self.dialogues[0].events)
 
     @property
-    def dialogues(self) -> list[dialogues.Dialogue]:
+    def dialogues(self) -> list[Dialogue]:
         """The dialogues of the test set; none where the task has other texts."""
         if self.task.kind != tasks.SUMMARIZATION:
             return []
@@ -94,11 +97,11 @@ def boards(settings: Mapping[str, Any], parts: Mapping[str, Named], seed: int) -
 
 
 @lru_cache(maxsize=4)
-def _dialogues(folder: Path, split: str) -> list[dialogues.Dialogue]:
-    return dialogues.read_dialogues(corpora.file(folder, split, "dialogues"))
+def _dialogues(folder: Path, split: str) -> list[Dialogue]:
+    return corpora.read_dialogues(corpora.file(folder, split, "dialogues"))
 
 
-def right_people(texts: Sequence[str], told: Sequence[dialogues.Dialogue]) -> np.ndarray:
+def right_people(texts: Sequence[str], told: Sequence[Dialogue]) -> np.ndarray:
     """Events that each summary tells with the right people, such that the mean over texts is their share of all, percent."""
     counts = conversations.consistency(texts, told)
     return 100 * counts[:, 2] / counts[:, 0].mean()
@@ -205,7 +208,7 @@ def text_statistics(folder: Path, splits: Sequence[str], by: str) -> pd.DataFram
     return pd.DataFrame(found)
 
 
-def _speakers(row: dialogues.Dialogue) -> set[tuple[str, ...]]:
+def _speakers(row: Dialogue) -> set[tuple[str, ...]]:
     return {row.words[start + 1 : speech - 1] for start, speech, _ in row.turns}
 
 

@@ -22,7 +22,7 @@ from helpers import study
 from helpers.heads import record, sites
 from helpers.heads.sites import Site
 from helpers.measures.one_pass import evaluating
-from helpers.models import inputs
+from helpers.models import cross_entropy, inputs
 from helpers.study import StudyError
 
 MAPS = {"V": "value vectors", "A": "attention weights", "O": "head outputs"}  # feature maps, section 3.1
@@ -683,7 +683,5 @@ def centre_shift(before: Tensor, after: Tensor) -> float:
 
 def objective(grouped: Grouped, batch: Mapping[str, Any], smoothing: float) -> Tensor:
     """Label-smoothed cross-entropy (mean over target tokens) plus the group constraint (L = L_t + L_z, section 3.1)."""
-    from helpers.runs.training import cross_entropy
-
     loss = cross_entropy(grouped, batch, smoothing)
     return loss if grouped.term is None else loss + grouped.term

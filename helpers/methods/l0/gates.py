@@ -17,6 +17,7 @@ import torch
 from torch import Tensor, nn
 
 from helpers.heads import gate, index, sites
+from helpers.models import cross_entropy
 from helpers.study import StudyError
 
 ALMOST_OPEN = 2.0  # log alpha at which a gate is open with 94 %, fully with 77 %
@@ -255,8 +256,6 @@ def objective(gated: Gated, batch: Mapping[str, Any], smoothing: float, penalty:
     StudyError
         If the penalty is negative.
     """
-    from helpers.runs.training import cross_entropy
-
     check_penalty(penalty)
     return cross_entropy(gated, batch, smoothing) + penalty * gated.gates.expected()
 

@@ -1,0 +1,124 @@
+"""Clusters of mentions: checked, made flat, cut, corrupted, shuffled.
+
+A mention is a half-open span of words, a cluster two mentions or more (`helpers.records.Dialogue`).
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterable, Sequence
+from itertools import accumulate, pairwise
+
+from helpers.records import Cluster, Dialogue, Span
+from helpers.study import StudyError
+
+
+def checked(clusters: Iterable[Iterable[Span]], length: int, where: str) -> tuple[Cluster, ...]:
+    """Clusters in text order, those of one mention left out.
+
+    Parameters
+    ----------
+    clusters : iterable of iterables of (start, stop)
+    length : int
+        Words of the dialogue.
+    where : str
+        What errors call the dialogue, "row 12 of samsum test".
+
+    Raises
+    ------
+    StudyError
+        If a cluster has no mention, a mention no word or a word outside of the text, or two mentions share a word.
+    """
+    done = sorted(tuple(sorted((int(start), int(stop)) for start, stop in cluster)) for cluster in clusters)
+    if () in done:
+        raise StudyError(f"A cluster in {where} has no mention: leave it out.")
+    before = (0, 0)
+    for start, stop in sorted(mention for cluster in done for mention in cluster):
+        if start < 0 or stop > length:
+            raise StudyError(f"The mention {(start, stop)} in {where} is outside of its {length} words: correct the clusters.")
+        if start >= stop:
+            raise StudyError(f"The mention {(start, stop)} in {where} has no word: correct the clusters.")
+        if start < before[1]:
+            raise StudyError(f"The mentions {before} and {(start, stop)} in {where} share a word: keep one of them.")
+        before = start, stop
+    return tuple(cluster for cluster in done if len(cluster) > 1)
+
+
+def flat(clusters: Iterable[Iterable[Span]]) -> list[list[Span]]:
+    """Clusters without mentions that share a word with a shorter one, or with one as long that comes before."""
+    clusters = [list(dict.fromkeys(cluster)) for cluster in clusters]
+    ranked = sorted((stop - start, start, place) for place, cluster in enumerate(clusters) for start, stop in cluster)
+    taken: set[int] = set()
+    kept: list[list[Span]] = [[] for _ in clusters]
+    for size, start, place in ranked:
+        if taken.isdisjoint(range(start, start + size)):
+            taken.update(range(start, start + size))
+            kept[place].append((start, start + size))
+    return [cluster for cluster in kept if cluster]
+
+
+def first_words(clusters: Iterable[Cluster]) -> tuple[Cluster, ...]:
+    """Clusters whose mentions are cut to their first word, as stored links have them."""
+    return tuple(tuple((start, start + 1) for start, _ in cluster) for cluster in clusters)
+
+
+def spoken(dialogue: Dialogue, clusters: Iterable[Cluster]) -> tuple[Cluster, ...]:
+    """Clusters without the mentions in speakers' labels; those left with one mention are dropped.
+
+    For comparison with gold that marks what is said alone, such as GUM's.
+    """
+    said = {word for _, speech, stop in dialogue.turns for word in range(speech, stop)}
+    cut = (tuple(mention for mention in cluster if mention[0] in said) for cluster in clusters)
+    return tuple(cluster for cluster in cut if len(cluster) > 1)
+
+
+def corrupt(all_clusters: Sequence[Sequence[Cluster]], rate: float, seed: int) -> list[tuple[Cluster, ...]]:
+    """Clusters with errors, more of them the higher the rate.
+
+    In this order: each cluster is cut in two, between two of its mentions drawn at random, with probability `rate`; each
+    mention is dropped with probability `rate` / 2; each cluster that there is now, but the last, is joined to the next with
+    probability `rate` / 2, second parts coming after all others. What is left with one mention is dropped. The draws
+    do not depend on the rate: a higher one only adds cuts, drops and joins.
+
+    Parameters
+    ----------
+    all_clusters : sequence of sequences of Cluster
+        Of each dialogue; a dialogue's draws come from the seed and its place here.
+    rate : float
+        From 0 (nothing changes) to 1.
+
+    Raises
+    ------
+    StudyError
+        If the rate is not from 0 to 1.
+    """
+    if not 0 <= rate <= 1:
+        raise StudyError(f"The rate of corruption must be from 0 to 1, not {rate}.")
+    done = []
+    for place, clusters in enumerate(all_clusters):
+        draw, firsts, seconds = random.Random(f"corrupt {seed} {place}"), [], []
+        for cluster in clusters:
+            cut, where, *joins = draw.random(), draw.randrange(1, max(2, len(cluster))), draw.random(), draw.random()
+            kept = [draw.random() >= rate / 2 for _ in cluster]
+            edge = where if cut < rate else len(cluster)
+            for parts, part, join in zip((firsts, seconds), (range(edge), range(edge, len(cluster))), joins, strict=True):
+                if part:
+                    parts.append(([cluster[mention] for mention in part if kept[mention]], join < rate / 2))
+        joined, follows = [], False
+        for part, join in firsts + seconds:
+            joined = [*joined[:-1], joined[-1] + part] if follows else [*joined, part]
+            follows = join
+        done.append(tuple(sorted(tuple(sorted(cluster)) for cluster in joined if len(cluster) > 1)))
+    return done
+
+
+def shuffled(all_clusters: Sequence[Sequence[Cluster]], seed: int) -> list[tuple[Cluster, ...]]:
+    """A control: every dialogue keeps its mentions and the sizes of its clusters, but mentions are dealt out at random."""
+    done = []
+    for place, clusters in enumerate(all_clusters):
+        mentions = [mention for cluster in clusters for mention in cluster]
+        random.Random(f"shuffle {seed} {place}").shuffle(mentions)
+        ends = list(accumulate((len(cluster) for cluster in clusters), initial=0))
+        dealt = (tuple(sorted(mentions[start:stop])) for start, stop in pairwise(ends))
+        done.append(tuple(sorted(dealt)))
+    return done

@@ -1,0 +1,124 @@
+"""Corpora of sentence pairs: generated ones, with gold trees, and natural ones; their parses."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from helpers import study, world
+from helpers.corpora import natural, parsing, tokens
+from helpers.corpora.files import file, new_file, read_pairs, write
+from helpers.records import Pair
+from helpers.study import StudyError
+
+LANGUAGES = natural.LANGUAGES
+REGISTERS = world.REGISTERS
+NATURAL_VERSION = 1
+
+
+def spec(settings: Mapping[str, Any], language: str, register: str, seed: int) -> dict[str, Any]:
+    """Everything that a prepared corpus depends on.
+
+    Parameters
+    ----------
+    settings : mapping
+        A profile's settings (`helpers.study.settings`).
+    language, register : str
+        Target language; for the natural track the register is "local" (a folder, `HEADS_DATA_ROOT`) or a Hub set of
+        `helpers.corpora.natural`.
+    """
+    if language not in LANGUAGES:
+        raise StudyError(f"There is no language {language!r}: choose one of {', '.join(LANGUAGES)}.")
+    chosen = {name: settings[name] for name in ("corpus", "train", "dev", "test", "vocabulary")}
+    chosen |= {"language": language, "register": register, "seed": seed}
+    if chosen["corpus"] == "controlled":
+        if register not in REGISTERS:
+            raise StudyError(f"There is no register {register!r}: choose one of {', '.join(REGISTERS)}.")
+        chosen |= {"surnames": settings["surnames"]} if settings.get("surnames") else {}
+    elif chosen["corpus"] == "natural":
+        if register == "local":
+            chosen["files"] = _fingerprint(study.data_root(), language)
+    else:
+        raise StudyError(f"There is no corpus {chosen['corpus']!r}: choose controlled or natural.")
+    return chosen
+
+
+def _fingerprint(root: str, language: str) -> str:
+    """Digest of the local files that hold a language's pairs."""
+    digest = hashlib.sha256()
+    for path in natural.files(language, root):
+        digest.update(path.name.encode() + path.read_bytes())
+    return digest.hexdigest()[:16]
+
+
+def _build(spec: Mapping[str, Any], place: study.Place) -> None:
+    folder = place.results
+    splits = _controlled(spec) if spec["corpus"] == "controlled" else _natural(spec, folder)
+    for name, pairs in splits.items():
+        write(new_file(place, name), [_lower(pair) for pair in pairs])
+    for side in ("source", "target"):
+        texts = (getattr(pair, side) for pair in splits["train"])
+        tokens.learn_vocabulary(texts, spec["vocabulary"]).save(str(folder / f"{side}.json"))
+
+
+def _version(spec: Mapping[str, Any]) -> int:
+    """Of a language's text: other languages' keys do not hang on its words."""
+    return world.VERSIONS[spec["language"]] if spec["corpus"] == "controlled" else NATURAL_VERSION
+
+
+PAIRS = study.Kind("pairs", _version, _build, text=True)
+
+
+def _lower(pair: Pair) -> Pair:
+    marks = tuple((p, w.lower(), tuple(o.lower() for o in others)) for p, w, others in pair.marks)
+    words = tuple(w.lower() for w in pair.words)
+    return Pair(pair.source.lower(), pair.target.lower(), words, pair.heads, pair.relations, marks, pair.origin)
+
+
+def _controlled(spec: Mapping[str, Any]) -> dict[str, list[Pair]]:
+    sizes = {name: spec[name] for name in ("train", "dev", "test")} | {"surnames": spec.get("surnames", 0)}
+    return world.splits(spec["register"], spec["language"], **sizes, seed=spec["seed"])
+
+
+def _natural(spec: Mapping[str, Any], folder: Path) -> dict[str, list[Pair]]:
+    loaded = natural.load(
+        spec["language"], study.data_root(), dev=spec["dev"], seed=spec["seed"], limit=spec["train"] or None,
+        source=spec["register"],
+    )  # fmt: skip
+    loaded.report.to_csv(folder / "report.csv", index=False)
+    limit = spec["test"] or None
+    return {name: pairs if name in ("train", "dev") else pairs[:limit] for name, pairs in loaded.splits.items()}
+
+
+def parsed(folder: Path, split: str, parser: str = "spacy") -> list[Pair]:
+    """The pairs of a split with words and dependencies: those of the corpus, or a parser's, which are stored.
+
+    Parameters
+    ----------
+    folder : pathlib.Path
+        A prepared corpus.
+    parser : str
+        For pairs that carry no trees: "spacy", "stanza", or the path of a CoNLL-U file.
+    """
+    pairs = read_pairs(file(folder, split))
+    if pairs[0].words:
+        return pairs
+    described = {"corpus": study.at(folder).spec, "split": split, "parser": parser}
+    return read_pairs(PARSES.of(described, f"parses of {split}").results / f"{split}.jsonl")
+
+
+def parses(corpus: Mapping[str, Any], split: str = "dev", parser: str = "spacy") -> list[study.Recipe]:
+    """What `parsed` reads of a corpus beside its pairs: nothing where these carry their trees."""
+    if corpus["corpus"] == "controlled" or "task" in corpus:
+        return []
+    return [PARSES.of({"corpus": dict(corpus), "split": split, "parser": parser}, f"parses of {split}")]
+
+
+def _parse(spec: Mapping[str, Any], place: study.Place) -> None:
+    pairs = read_pairs(file(PAIRS.of(spec["corpus"]).results, spec["split"]))
+    write(place.results / f"{spec['split']}.jsonl", parsing.annotate(pairs, parsing.parser(spec["parser"])))
+
+
+PARSES = study.Kind("parses", 1, _parse, lambda spec: [PAIRS.of(spec["corpus"])], text=True)

@@ -1,0 +1,271 @@
+"""A coreference resolver by rules, for people and things in dialogues: no model, no download."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from helpers.records import Dialogue, Span
+
+_I, _YOU = {*"i im me my mine myself".split()}, {*"you your yours yourself u ur ya".split()}
+_PRONOUNS = dict.fromkeys("he him his himself".split(), "m") | dict.fromkeys("she her hers herself".split(), "f")
+_QUOTES = {'"': None, "“": True, "”": False}
+_IT, _POSSESSIVES = {*"it its itself".split()}, {*"my your his her its our their".split()}
+_KIN = dict.fromkeys(
+    "brother father dad daddy son husband uncle nephew grandfather grandpa boyfriend man boy guy".split(), "m"
+) | dict.fromkeys(
+    "sister mother mom mum mommy mummy daughter wife aunt niece grandmother grandma girlfriend woman girl lady".split(), "f"
+) | dict.fromkeys(
+    "friend boss teacher doctor neighbour neighbor baby child kid cousin colleague partner parent professor dentist".split(), ""
+)  # fmt: skip
+_TITLES = {"mr": "m", "mister": "m", "sir": "m", "mrs": "f", "ms": "f", "miss": "f", "madam": "f", "dr": "", "prof": ""}
+_MEN = {
+    *"""adam alan alex andrew anthony ben bill bob brian charles charlie chris dan daniel dave david dick ed edward
+    eric frank fred gary george greg harry henry ian jack jacob jake james jason jeff jerry jim joe john jonathan josh
+    joshua justin keith kevin larry luke mark martin matt matthew max michael mike nathan nick oliver oscar patrick
+    paul pete peter phil ralph richard rob robert ron ryan sam scott simon stephen steve steven ted thomas tim todd
+    tom tony victor vincent walter william""".split()
+}
+_WOMEN = {
+    *"""abby agnes alice alison amy angie ann anne annie ashley becky beth betty carol caroline catherine charlotte
+    chloe christine claire daisy diane doris ellen elizabeth emily emma erin esther eve gail hannah heather helen
+    irene jane janet jean jennifer jenny jess jill joan joyce judy julie june karen kate katherine kathy kelly kim
+    kitty laurie linda lily liz lucy lynn margaret marie mary meg megan molly nancy nicole pam peggy rachel rosie ruth
+    sally sarah sharon sherry sophie sue susan suzanne tracy vivian wendy zoe""".split()
+}
+_STOP = {
+    *"""a about above after again ago all also always am an and another any anyone anything are around as ask at away
+    back be because been before being both but by call called came can can't cannot could did didn't do does doesn't
+    doing don't done down each else even ever every everyone everything few for from gave get getting give go goes
+    going gone gonna got had has have having hello her here hers hey hi him his how i if in into is isn't it its just
+    know last later let like lot many may maybe me mean might mine more most much must my need never next no nobody
+    not nothing now of off oh ok okay on once one only or other our out over own please really said same saw say see
+    she should since so some someone something soon sorry still such take tell than thank thanks that the their them
+    then there these they thing things think this those though through till time to today told tomorrow tonight too
+    two um uh under until up us very wait want wanted was way we well went were what when where which while who whole
+    whose why will with without won't would wow yeah yep yes yesterday yet you your yours morning afternoon evening
+    night day weekend week month year u ur ya im myself yourself himself herself itself""".split()
+}  # fmt: skip
+_DATES = {
+    *"monday tuesday wednesday thursday friday saturday sunday january february march april june july august september".split(),
+    *"october november december christmas easter english french german american british lol omg".split(),
+}
+_ADJECTIVES = {
+    *"""bad beautiful best better big black blue brown cheap cold cool cute different easy entire expensive fancy
+    favorite favourite fine first free full funny good great green grey happy hard hot huge important large little
+    long lovely main nice old older only perfect poor pretty real red rich second short silly small special strange
+    stupid sweet tall terrible tiny warm weird white whole wrong yellow young younger""".split()
+}
+_DETERMINERS = {*"the a an this that these those".split()}
+_PARENTS = {*"mom mum mommy mummy dad daddy grandma grandpa".split()}
+_GREETINGS = {*"hi hello hey dear thanks ok okay yes no sorry bye please morning".split()}
+
+
+@dataclass(eq=False)
+class _Entity:
+    """Somebody (also whatever has a name) or something spoken of."""
+
+    person: bool
+    gender: str = ""
+    noun: str = ""
+    owner: _Entity | None = None
+    mentions: list[Span] = field(default_factory=list)
+
+
+def rule(dialogue: Dialogue) -> list[list[Span]]:
+    """A small resolver that knows speakers, turns, gender and repeated words; it needs no model.
+
+    1. A label is the speaker; "?" is nobody.
+    2. "I", "me", "my" are the speaker of the turn; "you", "your" whom the turn has last addressed (rule 4), else the speaker
+       of the nearest turn before, or else after, by another. Both are left inside quotation marks, as is the "you" of "you
+       know" before a mark.
+    3. A word of a speaker's name is the speaker. Other names are capitalised words that do not begin a sentence, are no date
+       or function word, and stand in lower case nowhere; a known forename, or such a name, may begin a sentence too. In a
+       dialogue without capitals they are known forenames, and words right after one of kinship ("my brother") that do not end
+       in -s, -ed or -ing; others are missed. Neighbouring names are one; those that share a word are the same.
+    4. A speaker's name is an address if it follows a greeting or comma before a mark, or follows a mark before a comma or
+       "!".
+    5. Gender is that of words of kinship, titles, some 170 forenames, and any other name on -a (a woman); for others it is
+       that of the first pronoun that takes them.
+    6. "he", "she" are the person last spoken of whose gender fits, leaving out the speaker and "you", labels and addresses;
+       if there is none, somebody new.
+    7. A noun phrase is a determiner or possessive, adjectives, and a noun; its mention begins after a possessive, which is
+       one of its own. It is what was last called by that noun with the same owner, or with none on one side; with "a", "an"
+       always something new. A word of kinship is a person; before a name it is no mention, and a new name is the person it
+       means.
+    8. "it", "its" are the thing last spoken of, if there is one. "we", "they" and single "this", "that" are left.
+
+    Returns
+    -------
+    list of list of (start, stop)
+        Clusters, also of one mention, no two of which share a word.
+    """
+    return _Reader(dialogue).read()
+
+
+class _Reader:
+    """What `rule` knows while it reads a dialogue."""
+
+    def __init__(self, dialogue: Dialogue):
+        self.turns, self.written = dialogue.turns, dialogue.words
+        self.words = [word.lower() for word in dialogue.words]
+        self.entities: list[_Entity] = []
+        self.recent: list[_Entity] = []  # the one last spoken of at the end
+        self.named: dict[str, _Entity] = {}  # by every word of a name
+        self.speakers: dict[tuple[str, ...], _Entity] = {}
+        self.by_turn = [self._speaker(tuple(self.words[start + 1 : speech - 1])) for start, speech, _ in self.turns]
+        self.capitals, self.names = self._names()
+
+    def read(self) -> list[list[Span]]:
+        """The mentions of every entity."""
+        for number, (start, speech, stop) in enumerate(self.turns):
+            self.stop, self.quoted = stop, False
+            self.me, self.you = self.by_turn[number], self._other(number)
+            self.owned, self.owner, self.kin = False, None, None  # what a word before says of a noun, or of a name
+            if self.me:
+                self.me.mentions.append((start + 1, speech - 1))
+            place = speech
+            while place < stop:
+                entity, end = self._at(place)
+                if entity:
+                    entity.mentions.append((place, end))
+                place = end
+        return [entity.mentions for entity in self.entities if entity.mentions]
+
+    def _at(self, place: int) -> tuple[_Entity | None, int]:
+        """Who or what is mentioned from a place on, and where the mention ends."""
+        word = self.words[place]
+        owned, owner, kin = self.owned, self.owner, self.kin
+        self.owned, self.owner, self.kin = False, None, None
+        if self._is_name(place):
+            return self._name(place, kin)
+        if owned or word in _DETERMINERS or word in _PARENTS:
+            entity, end = self._phrase(place, owner if owned else self.me if word in _PARENTS else None)
+            if entity and self.kin and end < self.stop and self._is_name(end):
+                return None, end
+            if entity:
+                return self._spoken_of(entity), end
+        entity = None
+        if word in _I or word in _YOU:
+            filler = word == "you" and self._word(place + 1) == "know" and not self._word(place + 2).isalnum()
+            entity = None if self.quoted or filler else self.me if word in _I else self.you
+        elif word in _PRONOUNS:
+            entity = self._spoken_of(self._person(_PRONOUNS[word]))
+        elif word in _IT:
+            entity = next((thing for thing in reversed(self.recent) if not thing.person), None)
+        elif word in _QUOTES:
+            self.quoted = not self.quoted if word == '"' else _QUOTES[word]
+        self.owned, self.owner = word in _POSSESSIVES, entity
+        return entity, place + 1
+
+    def _word(self, place: int) -> str:
+        return self.words[place] if place < self.stop else "."
+
+    def _new(self, *facts) -> _Entity:
+        self.entities.append(_Entity(*facts))
+        return self.entities[-1]
+
+    def _spoken_of(self, entity: _Entity) -> _Entity:
+        self.recent.append(entity)
+        return entity
+
+    # -------------------- speakers and names
+
+    def _speaker(self, name: tuple[str, ...]) -> _Entity | None:
+        if name == ("?",):
+            return None
+        if name not in self.speakers:
+            self.speakers[name] = self._new(True, _gender(name))
+            for part in name:
+                if len(part) > 1 and part not in _STOP and part not in _TITLES:
+                    self.named.setdefault(part, self.speakers[name])
+        return self.speakers[name]
+
+    def _other(self, number: int) -> _Entity | None:
+        """The speaker of the nearest turn before, or else after, by another."""
+        near = (*reversed(self.by_turn[:number]), *self.by_turn[number + 1 :])
+        return next((other for other in near if other and other is not self.by_turn[number]), None)
+
+    def _names(self) -> tuple[bool, set[str]]:
+        """Whether what is said has words in capitals, and words (in lower case) that are names."""
+        said = [place for _, speech, stop in self.turns for place in range(speech, stop)]
+        capital = [place for place in said if self.written[place][0].isupper() and not self.written[place].isupper()]
+        if not capital:
+            after = {self.words[place] for place in said if self.words[place - 1] in _KIN}
+            after = {word for word in after if word.isalpha() and not word.endswith(("s", "ed", "ing"))}
+            return False, (after | (_MEN | _WOMEN) & {self.words[place] for place in said}) - _STOP
+        lower = {self.words[place] for place in said if self.written[place].islower()}
+        inside = (place for place in capital if self._before(place)[-1].isalnum() or self._before(place) == ",")
+        names = {self.words[place] for place in inside} | {self.words[place] for place in capital} & (_MEN | _WOMEN)
+        return True, names - lower - _STOP - _DATES - set(_TITLES)
+
+    def _before(self, place: int) -> str:
+        """The word before, the point of a title being passed over."""
+        point = self.words[place - 1] == "." and self.words[place - 2] in _TITLES
+        return self.words[place - 2 if point else place - 1]
+
+    def _is_name(self, place: int) -> bool:
+        word = self.words[place]
+        if word not in self.names and word not in self.named:
+            return False
+        return not self.capitals or self.written[place][0].isupper() or (word in self.named and word in _MEN | _WOMEN)
+
+    def _name(self, place: int, kin: _Entity | None) -> tuple[_Entity | None, int]:
+        end = place + 1
+        while end < self.stop and self._is_name(end):
+            end += 1
+        parts = self.words[place:end]
+        entity = next((self.named[part] for part in parts if part in self.named), None)
+        if entity is None and kin:
+            entity = kin
+        elif entity is None:
+            entity = self._new(True, _TITLES.get(self._before(place)) or _gender(parts))
+        if kin and not entity.gender:
+            entity.gender = kin.gender
+        for part in parts:
+            self.named.setdefault(part, entity)
+        if entity in self.speakers.values() and self._addressed(place, end):
+            self.you = entity
+        else:
+            self._spoken_of(entity)
+        return entity, end
+
+    def _addressed(self, place: int, end: int) -> bool:
+        before, after = self.words[place - 1], self._word(end)
+        if before in _GREETINGS or before == ",":
+            return not after[-1].isalnum()
+        return not before[-1].isalnum() and after in (",", "!")
+
+    # -------------------- pronouns and noun phrases
+
+    def _person(self, gender: str) -> _Entity:
+        for entity in reversed(self.recent):
+            if entity.person and entity.gender in ("", gender) and entity not in (self.me, self.you):
+                entity.gender = gender
+                return entity
+        return self._new(True, gender)
+
+    def _phrase(self, place: int, owner: _Entity | None) -> tuple[_Entity | None, int]:
+        """The noun phrase at a place: with its determiner, or right after a possessive."""
+        at = place + (self.words[place] in _DETERMINERS)
+        while self._word(at) in _ADJECTIVES:
+            at += 1
+        noun = self._word(at)
+        if not noun.isalpha() or noun in _STOP or self._is_name(at):
+            return None, place + 1
+        entity = None
+        if self.words[place] not in ("a", "an"):
+            same = (e for e in reversed(self.entities) if e.noun == noun and (e.owner is owner or not (e.owner and owner)))
+            entity = next(same, None)
+        entity = entity or self._new(noun in _KIN, _KIN.get(noun, ""), noun, owner)
+        self.kin = entity if entity.person else None
+        return entity, at + 1
+
+
+def _gender(name: Sequence[str]) -> str:
+    """Of a name, "" if its words say nothing."""
+    for part in name:
+        for said, parts in (("m", _MEN), ("f", _WOMEN)):
+            if part in parts or _TITLES.get(part, _KIN.get(part)) == said:
+                return said
+    return "f" if name[0].endswith("a") and len(name[0]) > 1 else ""

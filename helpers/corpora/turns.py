@@ -1,0 +1,59 @@
+"""Natural dialogues from their text: turns, speakers, words."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+
+from helpers.records import TURN, Dialogue
+
+_CLITIC = r"['’](?:s|m|d|re|ve|ll)(?![^\W_])"
+WORD = re.compile(rf"(?<=[^\W_]){_CLITIC}|[^\W_]+(?:(?!{_CLITIC})['’-][^\W_]+)*|\S", re.IGNORECASE)
+_LABEL = re.compile(r"\s*([^:]{1,40}?)\s*:(?=\s|$)")
+
+
+def split(text: str) -> list[str]:
+    """Words and marks of natural text.
+
+    A word is a run of letters and digits, with the hyphens and apostrophes inside ("don't", "stand-up"); 's, 'm, 'd, 're, 've
+    and 'll are words of their own. Every other mark stands alone, so that emoticons fall apart.
+    """
+    return WORD.findall(text)
+
+
+def from_text(dialogue: str, summary: str, origin: str) -> Dialogue:
+    """A natural dialogue, case kept, without gold clusters.
+
+    Parameters
+    ----------
+    dialogue : str
+        A turn a line, "Name: speech". A line without a name continues the turn before; the first one's speaker is "?".
+    summary : str
+        The target.
+
+    Returns
+    -------
+    Dialogue
+        One without turns if there is no word in `dialogue`.
+    """
+    turns: list[tuple[list[str], list[str]]] = []
+    for line in dialogue.splitlines():
+        found = _LABEL.match(line)
+        name = split(found[1].strip("# ")) if found else []
+        if name:
+            turns.append((name, split(line[found.end() :])))
+        elif turns:
+            turns[-1][1].extend(split(line))
+        elif line.strip():
+            turns.append((["?"], split(line)))
+    return joined(turns, summary, origin)
+
+
+def joined(turns: Iterable[tuple[Sequence[str], Sequence[str]]], summary: str, origin: str) -> Dialogue:
+    """A dialogue of turns (words of the speaker's name, words of the speech)."""
+    words, places = [], []
+    for name, speech in turns:
+        start = len(words)
+        words += [TURN, *name, ":", *speech]
+        places.append((start, start + len(name) + 2, len(words)))
+    return Dialogue(" ".join(words), summary, tuple(words), tuple(places), origin=origin)
