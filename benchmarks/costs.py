@@ -18,18 +18,14 @@ from typing import Any
 
 import pandas as pd
 
-from helpers import study
+from benchmarks.common import COLUMNS, NAMES
+from helpers import plan, study
 from helpers.runs import subjects
 from helpers.study import StudyError, published
 
-BENCHMARKS = (
-    "heads_overhead", "removed_heads", "relevance_speed", "importance_speed", "head_statistics", "growth", "generator_speed",
-    "training_speed", "group_constraint", "coreference_injection",
-)  # fmt: skip
 SIZES = {  # profile -> size of the benchmarks' models
     "tiny": "tiny", "quick": "laptop", "laptop": "laptop", "converged": "laptop", "natural": "base", "paper": "base",
 }  # fmt: skip
-COLUMNS = ("what", "group", "quantity", "value", "low", "high", "repeats", "note")
 COSTS = "07_what_it_costs"  # the notebook that shows all this
 OVERHEADS = ("heads_overhead", "group_constraint", "coreference_injection")
 
@@ -42,7 +38,7 @@ def folder(size: str) -> Path:
     return study.runs() / "benchmarks" / size
 
 
-def measure(size: str, names: Iterable[str] = BENCHMARKS, repeats: int = 2) -> None:
+def measure(size: str, names: Iterable[str] = NAMES, repeats: int = 2) -> None:
     """Run the benchmarks that are not kept, if their models are tiny: as many at once as there are cores.
 
     Other sizes take from minutes to hours and want a machine of their own: `results` asks for `make bench`.
@@ -67,7 +63,7 @@ def _measure(name: str, size: str, repeats: int) -> None:
         raise StudyError(f"The benchmark {name} failed ({said}): run python -m benchmarks.{name} {' '.join(told)} to see why.")
 
 
-def results(size: str, names: Iterable[str] = BENCHMARKS) -> dict[str, pd.DataFrame]:
+def results(size: str, names: Iterable[str] = NAMES) -> dict[str, pd.DataFrame]:
     """What benchmarks of a size kept.
 
     Returns
@@ -86,7 +82,7 @@ def results(size: str, names: Iterable[str] = BENCHMARKS) -> dict[str, pd.DataFr
         if not path.exists():
             raise StudyError(f"The benchmark {name} has no results of size {size}: run make bench first.")
         frame = pd.read_csv(path, keep_default_na=False, na_values={name: [""] for name in ("value", "low", "high")})
-        if tuple(frame) != COLUMNS:
+        if list(frame) != COLUMNS:
             raise StudyError(f"The results in {path} are not those of a benchmark: delete the file and run make bench.")
         found[name] = frame.assign(size=size)
     return found
@@ -128,11 +124,7 @@ def facts(found: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
         for size in frame["size"].unique():
             said = study.read_spec(folder(size) / f"{name}.json")
             try:
-                row = {
-                    "difference": said["gate"]["difference"],
-                    "bound": said["gate"]["bound"],
-                    "minutes": said["seconds"] / 60,
-                }
+                row = {**said["gate"], "minutes": said["seconds"] / 60}
                 row |= {fact: said[fact] for fact in ("repeats", "threads", "device", "hardware", "commit", "command")}
             except KeyError as error:
                 raise StudyError(
@@ -218,8 +210,6 @@ def wall_times(settings: Mapping[str, Any], names: Sequence[str], seed: int, exe
         as that is stored or published; 0 if it needs nothing), runs (how many these are), missing (how many it still waits
         for), second (seconds of a second run); nan where nothing is recorded.
     """
-    from helpers import plan
-
     second = study.read_spec(executed / "second_run.json") if (executed / "second_run.json").exists() else {}
     rows, counted = {}, set()
     for notebook, needs in plan.goals(settings, names, seed).items():

@@ -416,7 +416,7 @@ def _minutes(seconds: float | None) -> str:
     return "?" if seconds is None else f"{seconds / 60:,.1f}"
 
 
-def asked(arguments: argparse.Namespace) -> dict[str, list[Need]]:
+def needs_of(arguments: argparse.Namespace) -> dict[str, list[Need]]:
     """What the notebooks of a command's settings read."""
     text = arguments.overrides if arguments.seeds is None else with_seeds(arguments.overrides, arguments.seeds)
     more = {"corpus": arguments.corpus} if arguments.corpus else {}
@@ -453,7 +453,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         if told.cores != "all" and not (told.cores.isdigit() and int(told.cores)):
             raise study.StudyError(f"Cores must be a number from 1, or all, not {told.cores!r}.")
         cores = len(os.sched_getaffinity(0)) if told.cores == "all" else int(told.cores)
-        print(listed(asked(told), cores))
+        print(listed(needs_of(told), cores))
 
 
 if __name__ == "__main__":

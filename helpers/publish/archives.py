@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import argparse
 import dataclasses
-import json
 import math
 import os
 import random
@@ -73,7 +72,7 @@ def publish(notebooks: Mapping[str, Sequence[Need]], limit: float = LIMIT) -> st
             entries[recipe.key] = published.pack(recipe.folder, wanted)
         else:
             absent += 1
-    size = sum(part["bytes"] for entry in entries.values() for part in entry["parts"].values()) / 1e6
+    size = published.megabytes(entries)
     if size > limit:
         published.write_index(before)
         raise study.StudyError(f"Published runs would take {size:.1f} MB of {limit:g}: publish fewer weights.")
@@ -165,45 +164,40 @@ def differences(one: Path, other: Path) -> dict[str, tuple[str, bool]]:
         if not ((one / name).exists() and (other / name).exists()):
             found[name] = ("only on one side", False)
             continue
-        mine, theirs = (_numbers(folder / name) for folder in (one, other))
+        mine, theirs = (_content(folder / name) for folder in (one, other))
         if mine != theirs:
             found[name] = _likeness(name, mine, theirs)
     return found
 
 
-def _numbers(path: Path) -> list[Any]:
-    """What a file holds, as a list of numbers and texts in a fixed order."""
+def _content(path: Path) -> list[str]:
+    """What a file holds, as a list of numbers and texts in a fixed order, without times."""
     if path.suffix == ".csv":
-        table = pd.read_csv(path)
-        return table[[name for name in table if name not in TIMED]].to_csv(index=False).replace("\n", ",").split(",")
+        return list(_leaves(pd.read_csv(path)))
     if path.suffix == ".npz":
         with np.load(path) as arrays:
-            return [repr(float(number)) for name in sorted(arrays) for number in np.asarray(arrays[name], float).ravel()]
-    if path.name.endswith(".json.gz"):
-        return list(_leaves(values.read(path)))
-    return list(_leaves(json.loads(path.read_text(encoding="utf-8"))))
+            return list(_leaves({name: arrays[name] for name in sorted(arrays)}))
+    return list(_leaves(values.read(path) if path.name.endswith(".json.gz") else study.read_json(path)))
 
 
-def _leaves(tree: Any) -> Iterator[Any]:
-    """Numbers and texts of a tree of values, tables included, without times."""
+def _leaves(tree: Any) -> Iterator[str]:
+    """Numbers and texts of a tree of values, tables included, as Python writes them, so that nan is nan."""
     if dataclasses.is_dataclass(tree):
         tree = vars(tree)
-    if isinstance(tree, pd.DataFrame):
-        tree = {name: column.tolist() for name, column in tree.items()}
-    if isinstance(tree, dict):
+    if isinstance(tree, pd.DataFrame | dict):
         for name, part in tree.items():
             if name not in TIMED:
                 yield from _leaves(part)
+    elif isinstance(tree, pd.Series | pd.Index | np.ndarray):
+        yield from _leaves(tree.tolist())
     elif isinstance(tree, list | tuple):
         for part in tree:
             yield from _leaves(part)
-    elif isinstance(tree, pd.Series | pd.Index | np.ndarray):
-        yield from _leaves(tree.tolist())
     else:
-        yield tree
+        yield repr(tree)
 
 
-def _likeness(name: str, mine: Sequence[Any], theirs: Sequence[Any]) -> tuple[str, bool]:
+def _likeness(name: str, mine: Sequence[str], theirs: Sequence[str]) -> tuple[str, bool]:
     if len(mine) != len(theirs):
         return f"{len(mine)} values instead of {len(theirs)}", False
     pairs = [(_number(a), _number(b)) for a, b in zip(mine, theirs, strict=True)]
@@ -218,10 +212,10 @@ def _likeness(name: str, mine: Sequence[Any], theirs: Sequence[Any]) -> tuple[st
     return f"rank correlation {rank:.3f}, largest difference {worst:.1%}", rank >= STEADY or worst <= TOLERANCE
 
 
-def _number(value: Any) -> float | None:
+def _number(value: str) -> float | None:
     try:
         return float(value)
-    except (TypeError, ValueError):
+    except ValueError:
         return None
 
 
@@ -242,11 +236,11 @@ def main(arguments: Sequence[str] | None = None) -> None:
         if chosen.what == "publish":
             every = {}
             for profile in chosen.profile.split():
-                found = plan.asked(argparse.Namespace(**vars(chosen) | {"profile": profile}))
+                found = plan.needs_of(argparse.Namespace(**vars(chosen) | {"profile": profile}))
                 every |= {f"{profile} {name}": needs for name, needs in found.items()}
             print(publish(every, chosen.limit))
             return
-        plan.asked(chosen)  # computes where the profile says
+        plan.needs_of(chosen)  # computes where the profile says
         table = verify(chosen.runs, chosen.draw, chosen.keys)
         print(table.to_string())
         if not table.passed.all():

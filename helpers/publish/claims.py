@@ -17,22 +17,20 @@ from __future__ import annotations
 
 import argparse
 import math
-import tomllib
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
 from typing import Any, Literal
 
 import pandas as pd
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field
 
 from helpers import study
 from helpers.scores.intervals import holm, p_value
 from helpers.study import StudyError, layout
 
 LEDGER = study.ROOT / "claims.toml"
-TRACKS = ("controlled", "natural")
 VERDICTS = ("seen", "partly", "no", "not testable")
 LEVEL = 0.05  # of the tests, after Holm's correction
 Verdict = Literal["seen", "partly", "no", "not testable"]
@@ -160,16 +158,7 @@ def ledger(path: Path = LEDGER) -> tuple[Claim, ...]:
     StudyError
         If the file is missing, is no TOML, or a claim in it has an unknown or missing field or the name of another one.
     """
-    try:
-        found = _Ledger.model_validate(tomllib.loads(path.read_text(encoding="utf-8"))).claim
-    except OSError:
-        raise StudyError(f"There is no ledger at {path}: it comes with the project.") from None
-    except tomllib.TOMLDecodeError as error:
-        raise StudyError(f"The ledger {path.name} is no TOML: {error}.") from None
-    except ValidationError as error:
-        first = error.errors()[0]
-        place = ".".join(str(part) for part in first["loc"])
-        raise StudyError(f"In the ledger {path.name} {place} is wrong: {first['msg'].lower()}.") from None
+    found = study.read_toml(path, _Ledger).claim
     names = [claim.id for claim in found]
     if twice := sorted({name for name in names if names.count(name) > 1}):
         raise StudyError(f"Two claims in {path.name} are called {twice[0]!r}: give each its own id.")
@@ -188,12 +177,7 @@ def tables_in(folder: Path) -> Tables:
     return read
 
 
-def published(track: str) -> Tables:
-    """The committed tables of a track."""
-    return tables_in(study.ROOT / "figures" / track)
-
-
-def asked(frame: pd.DataFrame, columns: Iterable[str], name: str) -> None:
+def require(frame: pd.DataFrame, columns: Iterable[str], name: str) -> None:
     """Refuse a table that lacks a column that is asked for.
 
     Raises
@@ -206,15 +190,15 @@ def asked(frame: pd.DataFrame, columns: Iterable[str], name: str) -> None:
             raise StudyError(f"The table {name!r} has no column {column!r}: it has {', '.join(map(repr, frame.columns))}.")
 
 
-def chosen(frame: pd.DataFrame, where: Mapping[str, Any], name: str) -> pd.DataFrame:
+def matching(frame: pd.DataFrame, where: Mapping[str, Any], name: str) -> pd.DataFrame:
     """Rows in which every column of `where` has its value, or one of a list of values.
 
     Raises
     ------
     StudyError
-        As `asked`.
+        As `require`.
     """
-    asked(frame, where, name)
+    require(frame, where, name)
     for column, value in where.items():
         frame = frame[frame[column].isin(value if isinstance(value, list) else [value])]
     return frame
@@ -225,10 +209,10 @@ def _rows(rows: Rows, tables: Tables) -> pd.DataFrame | None:
     frame = tables(rows.table)
     if frame is None:
         return None
-    found = chosen(frame, rows.where, rows.table)
+    found = matching(frame, rows.where, rows.table)
     if rows.but:
-        found = found.drop(chosen(found, rows.but, rows.table).index)
-    asked(found, [rows.value], rows.table)
+        found = found.drop(matching(found, rows.but, rows.table).index)
+    require(found, [rows.value], rows.table)
     found = found[found[rows.value].notna()]
     return found if len(found) else None
 
@@ -261,7 +245,7 @@ def evidence_rows(evidence: Evidence, tables: Tables) -> list[Row] | None:
     if found is not None:
         named = (evidence.low, evidence.high, evidence.threshold, evidence.trainings)
         columns = [name for name in named if isinstance(name, str) and name != "rows"]
-        asked(found, [*columns, *evidence.label, *evidence.by], evidence.table)
+        require(found, [*columns, *evidence.label, *evidence.by], evidence.table)
     limits = None if found is None else _thresholds(evidence, found, tables)
     if found is None or limits is None or limits.isna().any():
         return None
@@ -282,7 +266,7 @@ def _decided(row: Row, corrected: float, evidence: Evidence) -> Row:
     favours = row.value >= row.threshold if evidence.side == "above" else row.value <= row.threshold
     sure = (math.isnan(corrected) or corrected < LEVEL) and (favours or evidence.tells)
     told = ("for" if favours else "against") if sure else "open"
-    return Row(row.label, row.value, row.low, row.high, row.threshold, row.p, corrected, told)
+    return replace(row, holm=corrected, side=told)
 
 
 def number(evidence: Evidence, rows: Sequence[Row], labels: Sequence[str] = ()) -> str:
@@ -301,7 +285,7 @@ def _headline(evidence: Evidence, tables: Tables) -> list[str]:
     if not evidence.headline:
         return []
     found = _rows(evidence, tables)
-    picked = chosen(found, evidence.headline, evidence.table)
+    picked = matching(found, evidence.headline, evidence.table)
     return [", ".join(str(row[column]) for column in evidence.label) for _, row in picked.iterrows()]
 
 
@@ -344,20 +328,15 @@ def judge(track: str, tables: Tables | None = None, claims: Iterable[Claim] | No
     StudyError
         For an unknown track, or a table without a column that the ledger asks for.
     """
-    if track not in TRACKS:
-        raise StudyError(f"There is no track {track!r}: choose from {', '.join(TRACKS)}.")
-    tables, claims = tables or published(track), list(ledger() if claims is None else claims)
+    if track not in layout.TRACKS:
+        raise StudyError(f"There is no track {track!r}: choose from {', '.join(layout.TRACKS)}.")
+    tables, claims = tables or tables_in(study.ROOT / "figures" / track), list(ledger() if claims is None else claims)
     told = [_first(getattr(claim, track), tables) for claim in claims]
     found = [evidence_rows(one, tables) if isinstance(one, Evidence) else None for one in told]
     corrected: dict[tuple[int, int], float] = {}
     for paper in dict.fromkeys(claim.paper for claim in claims):
-        places = [
-            (i, j)
-            for i, claim in enumerate(claims)
-            if claim.paper == paper
-            for j, row in enumerate(found[i] or ())
-            if not math.isnan(row.p)
-        ]
+        own = [i for i, claim in enumerate(claims) if claim.paper == paper]
+        places = [(i, j) for i in own for j, row in enumerate(found[i] or ()) if not math.isnan(row.p)]
         corrected |= dict(zip(places, holm([found[i][j].p for i, j in places]).tolist(), strict=True))
     judged = []
     for i, (claim, one) in enumerate(zip(claims, told, strict=True)):
@@ -445,7 +424,7 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("run", nargs="?", type=Path, help="folder of a run (default: the committed tables of both tracks)")
     chosen = parser.parse_args(arguments)
     with study.one_sentence():
-        tracks = TRACKS if chosen.run is None else [chosen.run.name.rpartition("-")[2]]
+        tracks = layout.TRACKS if chosen.run is None else [chosen.run.name.rpartition("-")[2]]
         for track in tracks:
             for one in judge(track, tables_in(chosen.run) if chosen.run else None):
                 print(f"{track:<11} {one.verdict:<12} {one.claim.id:<28} {one.number:<26} {one.why}")

@@ -14,6 +14,7 @@ import pandas as pd
 import torch
 
 from helpers import corpora, study
+from helpers.corpora.tokens import collate
 from helpers.heads import Site, record
 from helpers.heads.sites import ADDRESS
 from helpers.measures import functions
@@ -55,7 +56,7 @@ _BOUNDS = ("_low", "_high")
 # --- what a run knows of its models ------------------------------------------------------------------------------------
 
 
-def tables(run: Path) -> dict[str, pd.DataFrame]:
+def head_tables(run: Path) -> dict[str, pd.DataFrame]:
     """Head tables of a run, by model and, where it is not the first, seed: "ru-news", "ru-news seed 2".
 
     Parameters
@@ -142,7 +143,7 @@ def _verdicts(run: Path, name: str) -> pd.DataFrame:
     return functions.roles(**frames).to_frame("functions")
 
 
-def stored(name: str, facts: Mapping[str, Any]) -> tuple[subjects.Subject | None, dict[str, Any] | None]:
+def in_store(name: str, facts: Mapping[str, Any]) -> tuple[subjects.Subject | None, dict[str, Any] | None]:
     """A model of a run with its sweep, if the store has them; nothing is trained.
 
     Parameters
@@ -330,8 +331,6 @@ def _both(dependent: int, head: int, relation: str) -> list[list]:
 
 def _maps(subject: subjects.Subject, number: int, target: Sequence[str]) -> dict[tuple, list[list[int]]]:
     """Word-level attention of every head on one sentence, the reference fed in, in per cent."""
-    from helpers.corpora.tokens import collate
-
     device = next(subject.model.parameters()).device
     batch = {name: value.to(device) for name, value in collate(subject.encoded, [number], subject.source.pad).items()}
     source = _owners(batch["word_ids"][0].tolist())

@@ -9,26 +9,26 @@ from __future__ import annotations
 
 import argparse
 import csv
+import datetime
 import functools
 import json
 import re
-import tomllib
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import jinja2
 import pandas as pd
+from pydantic import BaseModel
 
 from helpers import study
-from helpers.publish.claims import VERDICTS, Judged, asked, chosen, judge, ledger
-from helpers.study import StudyError, layout
+from helpers.publish.claims import VERDICTS, Judged, judge, matching, require
+from helpers.study import StudyError, layout, published
 
 WIDEST = 7  # columns of a table on a page
 LISTED = 12  # rows that an error names
 NOTHING = "–"
 SCALES = {"MiB": 2**20, "min": 60}  # endings of a format: bytes in MiB, seconds in minutes
-MEASURED = ("value", "unit", "what", "command", "hardware", "date", "commit")
 
 
 # --- tables ----------------------------------------------------------------------------------------------------------
@@ -96,12 +96,12 @@ def rows(track: str, name: str, where: Mapping[str, Any] | None = None, root: Pa
     StudyError
         As `read`; if the table lacks a column.
     """
-    return chosen(read(track, name, root), where or {}, name)
+    return matching(read(track, name, root), where or {}, name)
 
 
 def _row(track: str, name: str, where: Mapping[str, Any], columns: Sequence[str], root: Path) -> pd.Series:
     found = rows(track, name, where, root)
-    asked(found, columns, name)
+    require(found, columns, name)
     if len(found) != 1:
         kept = list(where) or [found.columns[0]]
         there = [" / ".join(map(str, row)) for row in read(track, name, root)[kept].drop_duplicates().itertuples(index=False)]
@@ -168,7 +168,7 @@ def span(
         As `rows`; if no row with a number is picked.
     """
     found = rows(track, name, where, root)
-    asked(found, [column], name)
+    require(found, [column], name)
     values = found[column].dropna()
     if values.empty:
         raise StudyError(f"No row of {name!r} ({track}) with {dict(where or {})} has a {column!r}: check what is asked for.")
@@ -202,7 +202,7 @@ def table(
     if len(columns) > WIDEST:
         raise StudyError(f"A table of {len(columns)} columns is too wide for a page: show {WIDEST} or fewer of {name!r}.")
     found = rows(track, name, where, root)
-    asked(found, [*columns, *formats, *intervals, *(bound for pair in intervals.values() for bound in pair)], name)
+    require(found, [*columns, *formats, *intervals, *(bound for pair in intervals.values() for bound in pair)], name)
     if found.empty:
         raise StudyError(f"No row of {name!r} ({track}) has {dict(where or {})}: check what is asked for.")
 
@@ -254,28 +254,33 @@ def store(what: str, root: Path = study.ROOT) -> str:
     StudyError
         For any other word.
     """
-    entries = json.loads((root / "data" / "published" / "index.json").read_text(encoding="utf-8"))["runs"].values()
+    entries = json.loads((root / "data" / "published" / "index.json").read_text(encoding="utf-8"))["runs"]
     counts = {
         "recipes": len(entries),
-        "trainings": sum(entry["trains"] for entry in entries),
-        "weights": sum("weights" in entry["parts"] for entry in entries),
-        "megabytes": round(sum(part["bytes"] for entry in entries for part in entry["parts"].values()) / 1e6),
+        "trainings": sum(entry["trains"] for entry in entries.values()),
+        "weights": sum("weights" in entry["parts"] for entry in entries.values()),
+        "megabytes": round(published.megabytes(entries)),
     }
     if what not in counts:
         raise StudyError(f"The store has no count {what!r}: choose from {', '.join(counts)}.")
     return _listed(counts[what])
 
 
-def _kept(root: Path) -> dict[str, dict[str, Any]]:
+class Measurement(BaseModel, extra="forbid", frozen=True):
+    """What was measured once: its value with its unit, and where it comes from."""
+
+    value: int | float | str | list
+    unit: str
+    what: str
+    command: str
+    hardware: str
+    date: datetime.date
+    commit: str
+
+
+def _kept(root: Path) -> dict[str, Measurement]:
     """What was measured once, by name, from docs/measured.toml."""
-    try:
-        kept = tomllib.loads((root / "docs" / "measured.toml").read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        raise StudyError(f"docs/measured.toml cannot be read ({error}): correct the file.") from None
-    for name, entry in kept.items():
-        if set(entry) != set(MEASURED):
-            raise StudyError(f"The measurement {name!r} of docs/measured.toml must say {', '.join(MEASURED)}, no more or less.")
-    return kept
+    return study.read_toml(root / "docs" / "measured.toml", dict[str, Measurement])
 
 
 def measured(name: str, what: str = "", root: Path = study.ROOT) -> str:
@@ -289,22 +294,17 @@ def measured(name: str, what: str = "", root: Path = study.ROOT) -> str:
     kept = _kept(root)
     if name not in kept:
         raise StudyError(f"There is no measurement {name!r}: docs/measured.toml has {', '.join(kept)}.")
-    entry = {part: _listed(value) for part, value in kept[name].items()}
-    if what:
-        if what not in entry:
-            raise StudyError(f"A measurement says {', '.join(MEASURED)}, not {what!r}.")
-        return entry[what]
-    return f"{entry['value']} {entry['unit']}".strip()
+    if what and what not in Measurement.model_fields:
+        raise StudyError(f"A measurement says {', '.join(Measurement.model_fields)}, not {what!r}.")
+    return _listed(getattr(kept[name], what)) if what else f"{_listed(kept[name].value)} {kept[name].unit}".strip()
 
 
 def measurements(root: Path = study.ROOT) -> str:
     """All of docs/measured.toml as a Markdown table."""
-    kept = _kept(root)
     body = [
-        [entry["what"], measured(name, root=root), f"`{entry['command']}`", entry["hardware"], str(entry["date"]),
-         f"`{entry['commit']}`"]
-        for name, entry in kept.items()
-    ]  # fmt: skip
+        [one.what, measured(name, root=root), f"`{one.command}`", one.hardware, str(one.date), f"`{one.commit}`"]
+        for name, one in _kept(root).items()
+    ]
     return _markdown(("what", "value", "command", "hardware", "date", "commit"), body)
 
 
@@ -383,20 +383,6 @@ def listing(name: str, root: Path = study.ROOT) -> str:
     return path.read_text(encoding="utf-8").rstrip("\n")
 
 
-def printed(name: str) -> str:
-    """What a paper printed, by the id of the claim.
-
-    Raises
-    ------
-    StudyError
-        If there is no such claim.
-    """
-    known = {claim.id: claim.printed for claim in ledger()}
-    if name not in known:
-        raise StudyError(f"The ledger has no claim {name!r}: it has {', '.join(known)}.")
-    return known[name]
-
-
 # --- rendering -------------------------------------------------------------------------------------------------------
 
 
@@ -407,7 +393,7 @@ def expressions(root: Path = study.ROOT, page: str = "docs/page.md") -> dict[str
     -------
     dict
         `cell`, `interval`, `span`, `table`, `setting`, `store`, `measured`, `measurements`, `listing`; `claims`, `claim`,
-        `tally`, `printed`; `csv` (track, table) and `folder` (track, chapter): links from the page.
+        `tally`; `csv` (track, table) and `folder` (track, chapter): links from the page.
     """
     up = "../" * page.count("/")
     of_root = (cell, interval, span, table, store, measured, measurements, listing)
@@ -417,7 +403,7 @@ def expressions(root: Path = study.ROOT, page: str = "docs/page.md") -> dict[str
 
     return {
         **{one.__name__: functools.partial(one, root=root) for one in of_root},
-        **{one.__name__: one for one in (setting, claims, claim, tally, printed)},
+        **{one.__name__: one for one in (setting, claims, claim, tally)},
         "csv": lambda track, name: linked(find(track, name, root)),
         "folder": lambda track, name: linked(chapter(track, name, root)),
     }

@@ -89,7 +89,7 @@ def not_redrawn(run: Path) -> list[str]:
     ]
 
 
-def found(run: Path, name: str) -> str:
+def full_name(run: Path, name: str) -> str:
     """The figure of a run that a name means: "CHAPTER/NAME", or its last part where that is enough.
 
     Raises
@@ -106,7 +106,7 @@ def found(run: Path, name: str) -> str:
     return meant[0]
 
 
-def stored(run: Path, name: str) -> Callable[[], Any]:
+def drawing_of(run: Path, name: str) -> Callable[[], Any]:
     """What draws the figure "CHAPTER/NAME" again when it is called.
 
     Raises
@@ -137,7 +137,7 @@ def redraw(run: Path, names: Iterable[str] = (), output: Path | None = None) -> 
     run : pathlib.Path
         Folder of a run.
     names : iterable of str
-        Figures, as `found` takes them; all that have stored inputs if there are none.
+        Figures, as `full_name` takes them; all that have stored inputs if there are none.
     output : pathlib.Path, optional
         Where their chapters go; in their old places by default.
 
@@ -149,12 +149,12 @@ def redraw(run: Path, names: Iterable[str] = (), output: Path | None = None) -> 
     Raises
     ------
     StudyError
-        As `found` and `stored`, before anything is drawn; or if a function does not take its stored inputs any longer.
+        As `full_name` and `drawing_of`, before anything is drawn; or if a function does not take its stored inputs any longer.
     """
-    wanted = [found(run, name) for name in names] or with_inputs(run)
+    wanted = [full_name(run, name) for name in names] or with_inputs(run)
     if not wanted:
         raise StudyError(f"No figure in {run} has stored inputs: run its notebooks again.")
-    calls = {name: stored(run, name) for name in wanted}
+    calls = {name: drawing_of(run, name) for name in wanted}
     code, made, drawn = study.code_version("."), study.provenance(), []
     redrawn = {"time": made["time"], "commit": made["commit"], "code": code}
     drawing.style()

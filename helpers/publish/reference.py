@@ -11,9 +11,18 @@ import argparse
 import shutil
 from pathlib import Path
 
+import jupytext
+import nbformat
+
 from helpers import study
 from helpers.publish import gallery
 from helpers.study import StudyError, layout
+
+
+def for_readers(outputs):
+    """Of a cell's outputs those that are for readers: no progress bars, and not what went to stderr."""
+    bars = "application/vnd.jupyter.widget-view+json"
+    return [output for output in outputs if output.get("name") != "stderr" and bars not in output.get("data", {})]
 
 
 def fill(paired, executed):
@@ -33,19 +42,15 @@ def fill(paired, executed):
     for cell, ran in zip(cells, done, strict=True):
         if ran.execution_count is None or any(o.output_type == "error" for o in ran.outputs):
             raise StudyError("The executed notebook has a cell that failed or did not run: run it again.")
-        bars = "application/vnd.jupyter.widget-view+json"
-        cell.outputs = [o for o in ran.outputs if o.get("name") != "stderr" and bars not in o.get("data", {})]
+        cell.outputs = for_readers(ran.outputs)
         for output in cell.outputs:
             output.pop("transient", None)
         cell.execution_count = ran.execution_count
     return paired
 
 
-def publish(run: Path, notebooks: bool = True) -> Path:
-    """Publish the run in the folder `run`; returns the folder of its figures."""
-    import jupytext
-    import nbformat
-
+def place(run: Path, notebooks: bool = True) -> Path:
+    """Put the run in the folder `run` where it is committed; returns the folder of its figures."""
     if not layout.chapters(run):
         raise StudyError(f"There is no finished run in {run}: name a folder such as runs/laptop-controlled.")
     folder = study.ROOT / "figures" / layout.track(run)
@@ -69,7 +74,7 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--figures", action="store_true", help="figures and tables only")
     chosen = parser.parse_args(arguments)
     with study.one_sentence():
-        print(publish(chosen.run, not chosen.figures))
+        print(place(chosen.run, not chosen.figures))
 
 
 if __name__ == "__main__":

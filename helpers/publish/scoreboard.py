@@ -13,7 +13,7 @@ from matplotlib.patches import Patch, Rectangle
 from helpers import drawing, study
 from helpers.drawing import redrawable
 from helpers.publish import claims
-from helpers.study import StudyError
+from helpers.study import StudyError, layout
 
 # Okabe-Ito; the word of the verdict stands in every cell, so that colour is never the only sign
 LOOKS = {
@@ -83,7 +83,7 @@ def scoreboard(board: Sequence[dict[str, Any]]) -> plt.Figure:
             last = row["paper"]
             places.append((y + 0.04, None, last))
             y += 0.22
-        cells = [1 + len(_wrapped(row[track]["number"], track)) for track in claims.TRACKS if row[track]["number"]]
+        cells = [1 + len(_wrapped(row[track]["number"], track)) for track in layout.TRACKS if row[track]["number"]]
         lines = max(len(_wrapped(row["claim"], "claim")), len(_wrapped(row["printed"], "printed")), 1, *cells, 1)
         height = lines * _LINE + _PAD
         places.append((y, height, row))
@@ -106,7 +106,7 @@ def scoreboard(board: Sequence[dict[str, Any]]) -> plt.Figure:
             for number, line in enumerate(told):
                 middle = top + height / 2 + (number - (len(told) - 1) / 2) * _LINE
                 axis.text(_COLUMNS[column], middle, line, va="center", fontsize=7.2)
-        for track in claims.TRACKS:
+        for track in layout.TRACKS:
             _cell(axis, _COLUMNS[track], top, widths[track], height, row[track])
     keys = [Patch(facecolor=ground, label=name) for name, (ground, _) in LOOKS.items()]
     hollow = "hollow: attention is worth too little"
@@ -129,15 +129,15 @@ class Board:
         from IPython.display import Image
 
         own = {self._run.corpus: claims.tables_in(self._run.folder)}
-        judged = [claims.judge(track, own.get(track)) for track in claims.TRACKS]
+        judged = [claims.judge(track, own.get(track)) for track in layout.TRACKS]
         said = "Every claim, what was printed, and the computed verdicts on both tracks."
         self._run.figure(scoreboard(rows(judged)), "scoreboard", caption=said, show=False)
-        self._handle.update(Image(filename=self._run.chapter.picture("scoreboard", "png")))
+        self._handle.update(Image(filename=self._run.chapter.picture("scoreboard", "png"), alt=said))
 
 
 def write(figures: Path) -> Path:
     """Draw the scoreboard of the committed tables, beside the rows that it shows; returns the picture."""
     drawing.style()
-    board = rows([claims.judge(track) for track in claims.TRACKS])
+    board = rows([claims.judge(track) for track in layout.TRACKS])
     study.write_json(figures / "scoreboard.json", {"rows": board})
     return study.save_figure(scoreboard(board), figures, "scoreboard")

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 import pandas as pd
+from sacrebleu.metrics import BLEU
 from scipy import stats
 
 from helpers.study import StudyError
@@ -22,9 +23,7 @@ def bleu(hypotheses: Sequence[str], references: Sequence[str], resamples: int = 
     dict
         "bleu"; "low" and "high" (95 % interval, nan with fewer than two sentences or no resamples); "signature".
     """
-    from sacrebleu.metrics import BLEU
-
-    _check_pairs(hypotheses, references)
+    _check_sizes("BLEU needs as many references as hypotheses", len(hypotheses), len(references))
     metric = BLEU()
     score = metric.corpus_score(list(hypotheses), [list(references)], n_bootstrap=resamples if len(hypotheses) > 1 else 1)
     centre, half = (score._mean, score._ci) if resamples > 1 and len(hypotheses) > 1 else (float("nan"),) * 2
@@ -44,9 +43,7 @@ def bleu_statistics(hypotheses: Sequence[str], references: Sequence[str]) -> np.
     int array [sentences, 10]
         Length of hypothesis and reference in tokens; matched n-grams and all n-grams of the hypothesis, n = 1 to 4.
     """
-    from sacrebleu.metrics import BLEU
-
-    _check_pairs(hypotheses, references)
+    _check_sizes("BLEU needs as many references as hypotheses", len(hypotheses), len(references))
     metric = BLEU()
     scores = [metric.corpus_score([ours], [[theirs]]) for ours, theirs in zip(hypotheses, references, strict=True)]
     return np.array([[s.sys_len, s.ref_len, *s.counts, *s.totals] for s in scores])
@@ -54,8 +51,6 @@ def bleu_statistics(hypotheses: Sequence[str], references: Sequence[str]) -> np.
 
 def bleu_of(statistics: np.ndarray) -> np.ndarray:
     """BLEU of summed `bleu_statistics` [..., 10], as `bleu` scores them: array [...]."""
-    from sacrebleu.metrics import BLEU
-
     rows = np.rint(statistics).astype(int).reshape(-1, 10).tolist()
     scores = [BLEU.compute_bleu(row[2:6], row[6:], row[0], row[1], smooth_method="exp").score for row in rows]
     return np.array(scores).reshape(statistics.shape[:-1])
@@ -70,12 +65,8 @@ def bleu_interval(statistics: np.ndarray, other: np.ndarray | None = None, repea
         With the 95 % percentile bootstrap over sentences (paired where there are two sides); nan without resamples or with
         fewer than two sentences.
     """
-    weights = resamples(len(statistics), repeats if len(statistics) > 1 else 0)
-    value, drawn = bleu_of(statistics.sum(0)), bleu_of(weights @ statistics)
-    if other is not None:
-        value, drawn = value - bleu_of(other.sum(0)), drawn - bleu_of(weights @ other)
-    low, high = np.quantile(drawn, [0.025, 0.975]) if len(drawn) else (np.nan, np.nan)
-    return float(value), float(low), float(high)
+    draws = bleu_draws(statistics, repeats)
+    return of_draws(draws if other is None else draws - bleu_draws(other, repeats))
 
 
 def bleu_draws(statistics: np.ndarray, repeats: int = 1000) -> np.ndarray:
@@ -92,11 +83,6 @@ def of_draws(draws: np.ndarray) -> tuple[float, float, float]:
     drawn = draws[1:][np.isfinite(draws[1:])]
     low, high = np.quantile(drawn, [0.025, 0.975]) if len(drawn) else (np.nan, np.nan)
     return float(draws[0]), float(low), float(high)
-
-
-def _check_pairs(hypotheses: Sequence[str], references: Sequence[str]) -> None:
-    if not hypotheses or len(hypotheses) != len(references):
-        raise StudyError(f"BLEU needs as many references as hypotheses, not {len(hypotheses)} and {len(references)}.")
 
 
 def rouge_statistics(hypotheses: Sequence[str], references: Sequence[str]) -> np.ndarray:
@@ -149,7 +135,9 @@ def mean_interval(
     _check_sizes("A mean needs as many values on both sides", *(side.shape for side in sides))
     values = sides[0] if other is None else sides[0] - sides[1]
     weights = resamples(len(values), repeats if len(values) > 1 else 0)
-    return values.mean(0), *_middle(weights @ values / len(values))
+    drawn = weights @ values / len(values)
+    ends = np.quantile(drawn, [0.025, 0.975], axis=0) if len(drawn) else np.full((2, *drawn.shape[1:]), np.nan)
+    return values.mean(0), *ends
 
 
 def t_half(values: pd.Series) -> float:
@@ -186,17 +174,8 @@ def perplexity_interval(
     if (tokens < 1).any():
         raise StudyError("Perplexity needs at least one token in every document: leave out those without.")
     weights = resamples(len(tokens), repeats if len(tokens) > 1 else 0)
-    values = [np.exp(side.sum() / tokens.sum()) for side in losses]
-    drawn = [np.exp(weights @ side / (weights @ tokens)) for side in losses]
-    if other_loss is not None:
-        values, drawn = [values[0] - values[1]], [drawn[0] - drawn[1]]
-    low, high = _middle(drawn[0])
-    return float(values[0]), float(low), float(high)
-
-
-def _middle(drawn: np.ndarray) -> np.ndarray:
-    """What the middle 95 % of draws [draws, ...] lie between, [2, ...]; nan without draws."""
-    return np.quantile(drawn, [0.025, 0.975], axis=0) if len(drawn) else np.full((2, *drawn.shape[1:]), np.nan)
+    draws = [np.exp(np.append(side.sum() / tokens.sum(), weights @ side / (weights @ tokens))) for side in losses]
+    return of_draws(draws[0] if other_loss is None else draws[0] - draws[1])
 
 
 def _check_sizes(needed: str, *sizes: int | tuple[int, ...]) -> None:

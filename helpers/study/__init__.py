@@ -18,6 +18,7 @@ from helpers.study.store import (
     key,
     read_json,
     read_spec,
+    read_toml,
     room_for,
     runs,
     say,

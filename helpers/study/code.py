@@ -7,7 +7,6 @@ import hashlib
 from functools import cache
 from pathlib import Path
 
-from helpers.study.errors import StudyError
 from helpers.study.provenance import ROOT
 
 
@@ -17,42 +16,21 @@ def code_version(*names: str) -> str:
     Parameters
     ----------
     *names : str
-        "module", a path below `helpers` without ".py" (a folder stands for all modules in it), or
-        "module:name,name" for some of its functions, classes and constants alone.
-
-    Raises
-    ------
-    StudyError
-        If a name is not defined in its module.
+        Paths below `helpers` without ".py"; a folder stands for all modules in it.
     """
     digest = hashlib.sha256()
     for name in names:
-        module, _, wanted = name.partition(":")
-        path = ROOT / "helpers" / module
+        path = ROOT / "helpers" / name
         for file in sorted(path.rglob("*.py")) if path.is_dir() else [path.with_suffix(".py")]:
-            digest.update(_meaning(file, file.stat().st_mtime_ns, wanted).encode())
+            digest.update(_meaning(file, file.stat().st_mtime_ns).encode())
     return digest.hexdigest()[:16]
 
 
 @cache
-def _meaning(file: Path, changed: int, wanted: str) -> str:
-    """A module's code, or some of its top-level definitions, without docstrings and layout."""
+def _meaning(file: Path, changed: int) -> str:
+    """A module's code without docstrings and layout."""
     tree = ast.parse(file.read_text(encoding="utf-8"))
-    if wanted:
-        found = {}
-        for node in tree.body:
-            targets = node.targets if isinstance(node, ast.Assign) else [node]
-            found |= {getattr(target, "name", getattr(target, "id", "")): node for target in targets}
-        missing = [name for name in wanted.split(",") if name not in found]
-        if missing:
-            raise StudyError(f"There is no definition {missing[0]!r} in {file.name}: correct the code version's names.")
-        tree.body = [found[name] for name in wanted.split(",")]
     for node in ast.walk(tree):
-        body = getattr(node, "body", None)
-        if isinstance(node, ast.Module | ast.FunctionDef | ast.ClassDef) and body and _is_text(body[0]):
-            body[:1] = [] if len(body) > 1 or isinstance(node, ast.Module) else [ast.Pass()]
+        if isinstance(node, ast.Module | ast.FunctionDef | ast.ClassDef) and ast.get_docstring(node, clean=False) is not None:
+            node.body[:1] = [] if len(node.body) > 1 or isinstance(node, ast.Module) else [ast.Pass()]
     return ast.unparse(tree)
-
-
-def _is_text(node: ast.stmt) -> bool:
-    return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str)

@@ -17,17 +17,33 @@ import tarfile
 from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 from helpers.study import store
 from helpers.study.errors import StudyError
 from helpers.study.provenance import ROOT
 
-if TYPE_CHECKING:
-    from helpers.study.recipe import Recipe
-
 TOLD = ("kind", "version", "what", "label", "commit", "hardware", "seconds", "time")  # of a manifest, in the index
 PARTS = ("results", "weights")
+
+
+class Wanted(Protocol):
+    """What is asked of a recipe here (`helpers.study.recipe.Recipe`, which reads what is published)."""
+
+    @property
+    def key(self) -> str: ...
+
+    @property
+    def what(self) -> str: ...
+
+    @property
+    def label(self) -> str: ...
+
+    @property
+    def version(self) -> int: ...
+
+    @property
+    def folder(self) -> Path: ...
 
 
 def folder() -> Path:
@@ -68,14 +84,14 @@ def _read_index(path: Path, changed: tuple[int, ...]) -> dict[str, dict[str, Any
         return None
 
 
-def offers(recipe: Recipe, weights: bool) -> bool:
+def offers(recipe: Wanted, weights: bool) -> bool:
     """Whether a run is published, with weights if they are wanted; its archives are not checked."""
     entry = {} if ignored(recipe.key) else index().get(recipe.key, {})
     parts = entry.get("parts", {})
     return bool(parts) and (not weights or "weights" in parts or not entry.get("trains", False))
 
 
-def fetch(recipe: Recipe, weights: bool) -> bool:
+def fetch(recipe: Wanted, weights: bool) -> bool:
     """Unpack a published run into the store, if it is one and its archives are whole; its lock must be held.
 
     Returns
@@ -115,7 +131,7 @@ def fetch(recipe: Recipe, weights: bool) -> bool:
     return True
 
 
-def _why_not(recipe: Recipe) -> str:
+def _why_not(recipe: Wanted) -> str:
     """In what way a run is published that is not the one wanted, "" if it is not published at all."""
     if recipe.key in index():
         return "without its weights"
@@ -173,9 +189,9 @@ def write_index(entries: Mapping[str, Mapping[str, Any]]) -> None:
             archive.unlink()
 
 
-def size() -> int:
-    """Bytes of everything published."""
-    return sum(part["bytes"] for entry in index().values() for part in entry["parts"].values())
+def megabytes(entries: Mapping[str, Mapping[str, Any]]) -> float:
+    """Size of the archives of an index."""
+    return sum(part["bytes"] for entry in entries.values() for part in entry["parts"].values()) / 1e6
 
 
 def _archive(root: Path, files: Iterable[Path]) -> bytes:

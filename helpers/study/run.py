@@ -182,7 +182,7 @@ class Run:
         write_json(self.chapter.sidecar(name), described | ({"inputs": inputs} if inputs else {}))
         self._last = time.time()
         if show:
-            display(Image(filename=shown))
+            display(Image(filename=shown, alt=caption or name))
 
     def _store_inputs(self, figure, name: str) -> dict[str, str]:
         """Store what a figure was drawn from, once for all that were drawn from the same; what its sidecar says of that."""

@@ -341,10 +341,13 @@ class Settings(Block):
 
 def _contradictions(chosen: Settings) -> Iterator[str]:
     """Of each contradiction between settings a sentence."""
-    grouping, coreference, injected = chosen.grouping, chosen.coreference, chosen.coreference.summarization
+    grouping, coreference = chosen.grouping, chosen.coreference
     grouped = {f"grouping.{name}": getattr(grouping, name) for name in ("translation", "summarization", "language")}
-    tasks = grouped | {"coreference.summarization": injected, "coreference.translation": coreference.translation}
-    for place, shape in {"model": chosen.model, **{f"{name}.model": task.model for name, task in tasks.items()}}.items():
+    injected = {f"coreference.{name}": getattr(coreference, name) for name in ("summarization", "translation")}
+    for place, shape in {
+        "model": chosen.model,
+        **{f"{n}.model": task.model for n, task in (grouped | injected).items()},
+    }.items():
         for heads in filter(None, (shape.heads, shape.decoder_heads)):
             if shape.width % heads:
                 yield f"A width of {shape.width} cannot be split over {heads} heads: choose a multiple for {place}.width."
@@ -352,34 +355,40 @@ def _contradictions(chosen: Settings) -> Iterator[str]:
         if not getattr(chosen, name):
             yield f"The setting {name!r} must be 1 or more, not 0: generated text has no end."
     for place, task in grouped.items():
-        if not task.steps:
-            continue
-        heads, tried = min(task.model.heads, task.model.decoder_heads or task.model.heads), [(f"{place}.groups", task.groups)]
-        if place == "grouping.translation" and "numbers" in grouping.parts:
-            tried += [("grouping.numbers", groups) for groups in grouping.numbers]
-        for name, groups in tried:
-            if groups > heads:
-                yield f"There cannot be {groups} groups of {heads} heads: lower {name}."
-        if not 0 < round(task.steps * grouping.first) < task.steps:
-            yield (
-                f"Of {task.steps} steps, a share of {grouping.first:g} in stage 1 leaves a stage without any: change "
-                f"{place}.steps or grouping.first."
-            )
+        if task.steps:
+            yield from _of_groups(grouping, place, task)
     known = [sibling.name for sibling in chosen.siblings]
-    for place, name in [
-        ("pruning.all_kinds_on", chosen.pruning.all_kinds_on),
-        *(("pruning.siblings", name) for name in chosen.pruning.siblings),
-    ]:
+    pruned = {"pruning.all_kinds_on": [chosen.pruning.all_kinds_on], "pruning.siblings": chosen.pruning.siblings}
+    for place, name in ((place, name) for place, names in pruned.items() for name in names):
         if name and name not in known:
             yield f"There is no sibling {name!r} for {place}: the setting siblings has {', '.join(known) or 'none'}."
+    yield from _of_coreference(coreference)
+
+
+def _of_groups(grouping: Grouping, place: str, task: GroupedTask) -> Iterator[str]:
+    heads, tried = min(task.model.heads, task.model.decoder_heads or task.model.heads), [(f"{place}.groups", task.groups)]
+    if place == "grouping.translation" and "numbers" in grouping.parts:
+        tried += [("grouping.numbers", groups) for groups in grouping.numbers]
+    for name, groups in tried:
+        if groups > heads:
+            yield f"There cannot be {groups} groups of {heads} heads: lower {name}."
+    if not 0 < round(task.steps * grouping.first) < task.steps:
+        yield (
+            f"Of {task.steps} steps, a share of {grouping.first:g} in stage 1 leaves a stage without any: change "
+            f"{place}.steps or grouping.first."
+        )
+
+
+def _of_coreference(coreference: Coreference) -> Iterator[str]:
     if not coreference.mixed:
         yield "The setting 'mixed' of coreference is empty: name a part of the layers, such as upper."
-    for task in (injected, coreference.translation):
-        if task.denoising and task.piece < 2:
-            yield f"Holes cannot be made in pieces of {task.piece} tokens: raise 'piece' to 2 or more."
+    task = coreference.summarization
+    for one in (task, coreference.translation):
+        if one.denoising and one.piece < 2:
+            yield f"Holes cannot be made in pieces of {one.piece} tokens: raise 'piece' to 2 or more."
     most = max(coreference.heads, default=0)
-    if injected.steps and not injected.checkpoint and "where" in coreference.parts and most > injected.model.heads:
-        yield f"A layer of {injected.model.heads} heads has no {most} to be injected: lower coreference.heads."
+    if task.steps and not task.checkpoint and "where" in coreference.parts and most > task.model.heads:
+        yield f"A layer of {task.model.heads} heads has no {most} to be injected: lower coreference.heads."
 
 
 def fields(block: type[Block] = Settings, prefix: str = "") -> Iterator[tuple[str, FieldInfo]]:

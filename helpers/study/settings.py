@@ -9,8 +9,7 @@ from __future__ import annotations
 import copy
 import difflib
 import json
-import tomllib
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +17,7 @@ from pydantic import ValidationError
 
 from helpers.study.errors import StudyError
 from helpers.study.schema import Settings, fields
+from helpers.study.store import read_toml
 
 FOLDER = Path(__file__).with_name("profiles")
 _WANTED = {  # by pydantic's name of what is wrong
@@ -49,7 +49,9 @@ def settings(profile: str, overrides: Mapping[str, Any] | None = None) -> dict[s
     """
     if profile not in profiles():
         raise StudyError(f"There is no profile {profile!r}: choose one of {', '.join(profiles())}.")
-    return changed(Settings().model_dump(exclude_none=True), {**read_profile(FOLDER / f"{profile}.toml"), **(overrides or {})})
+    return changed(
+        Settings().model_dump(exclude_none=True), {**dotted(read_toml(FOLDER / f"{profile}.toml")), **(overrides or {})}
+    )
 
 
 def changed(settings: Mapping[str, Any], overrides: Mapping[str, Any]) -> dict[str, Any]:
@@ -75,26 +77,12 @@ def changed(settings: Mapping[str, Any], overrides: Mapping[str, Any]) -> dict[s
         raise StudyError(_sentence(error.errors()[0])) from None
 
 
-def read_profile(path: Path) -> dict[str, Any]:
-    """What a profile's file sets, by dotted names.
-
-    Raises
-    ------
-    StudyError
-        If it is not TOML.
-    """
-    try:
-        return dict(_flat(tomllib.loads(path.read_text(encoding="utf-8"))))
-    except (OSError, ValueError) as error:
-        raise StudyError(f"The profile {path.name} cannot be read ({error}): correct the file.") from None
-
-
-def _flat(table: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
+def dotted(table: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
+    """Nested settings by their dotted names."""
+    found = {}
     for name, value in table.items():
-        if isinstance(value, dict):
-            yield from _flat(value, f"{prefix}{name}.")
-        else:
-            yield prefix + name, value
+        found |= dotted(value, f"{prefix}{name}.") if isinstance(value, dict) else {prefix + name: value}
+    return found
 
 
 def _near(name: str, names: list[str]) -> str:

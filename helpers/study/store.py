@@ -9,9 +9,12 @@ import json
 import os
 import re
 import sys
+import tomllib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
+
+from pydantic import TypeAdapter, ValidationError
 
 from helpers.study.errors import StudyError
 from helpers.study.provenance import ROOT
@@ -143,6 +146,24 @@ def read_json(path: Path) -> Any:
         return json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
         raise StudyError(f"Cannot read {path} ({error}).") from None
+
+
+def read_toml(path: Path, kind: Any = dict[str, Any]) -> Any:
+    """Read a TOML file as a type that pydantic knows.
+
+    Raises
+    ------
+    StudyError
+        If it is missing or no TOML, or a field in it is unknown, missing or wrong: with its place.
+    """
+    try:
+        return TypeAdapter(kind).validate_python(tomllib.loads(path.read_text(encoding="utf-8")))
+    except ValidationError as error:
+        first = error.errors()[0]
+        place = ".".join(map(str, first["loc"]))
+        raise StudyError(f"In {path.name} {place} is wrong ({first['msg'].lower()}): correct the file.") from None
+    except (OSError, ValueError) as error:
+        raise StudyError(f"Cannot read {path} ({error}): correct the file.") from None
 
 
 def read_spec(path: Path) -> dict[str, Any]:

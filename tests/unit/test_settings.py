@@ -12,18 +12,10 @@ from helpers import study
 from helpers.methods import coreference, grouping, l0
 from helpers.study import StudyError, schema
 from helpers.study import settings as read
-from helpers.study.settings import FOLDER, read_profile
+from helpers.study.settings import FOLDER, dotted
 
 PROFILES = study.profiles()
 OPTIONAL = ("decoder_layers", "decoder_heads")
-
-
-def leaves(table, prefix=""):
-    """Dotted names and values."""
-    found = {}
-    for name, value in table.items():
-        found |= leaves(value, f"{prefix}{name}.") if isinstance(value, dict) else {prefix + name: value}
-    return found
 
 
 def refused(profile, overrides, *parts):
@@ -40,7 +32,7 @@ def refused(profile, overrides, *parts):
 
 def test_every_setting_and_every_block_is_described():
     names = dict(schema.fields())
-    assert len(names) > 100 and set(leaves(read("laptop"))) <= set(names)
+    assert len(names) > 100 and set(dotted(read("laptop"))) <= set(names)
     blocks = [kind for kind in vars(schema).values() if isinstance(kind, type) and issubclass(kind, schema.Block)]
     for field in (*names.values(), *(field for block in blocks for field in block.model_fields.values())):
         assert field.description and field.description[0].isupper() and field.description.endswith(".")
@@ -49,7 +41,7 @@ def test_every_setting_and_every_block_is_described():
 
 def test_names_in_lists_are_those_that_the_methods_know():
     def known(name):
-        wrong = ["?"] if isinstance(leaves(read("tiny"))[name], list) else "?"
+        wrong = ["?"] if isinstance(dotted(read("tiny"))[name], list) else "?"
         return re.split("choose from |write one of ", refused("tiny", {name: wrong}, "'?'"))[1].rstrip(".")
 
     assert known("pruning.criteria") == ", ".join((l0.runs.RANDOM, *l0.runs.CRITERIA))
@@ -70,16 +62,16 @@ def test_there_are_these_profiles():
 @pytest.mark.parametrize("profile", PROFILES)
 def test_a_profile_gives_every_setting_as_plain_values(profile):
     found = read(profile)
-    assert json.loads(json.dumps(found)) == found and None not in leaves(found).values()
+    assert json.loads(json.dumps(found)) == found and None not in dotted(found).values()
     required = {name for name, _ in schema.fields() if not name.endswith((*OPTIONAL, "model.start"))}
-    assert {name for name in leaves(found) if not name.endswith((*OPTIONAL, "model.start"))} == required
-    assert list(leaves(found)) == [name for name, _ in schema.fields() if name in leaves(found)], "in the schema's order"
+    assert {name for name in dotted(found) if not name.endswith((*OPTIONAL, "model.start"))} == required
+    assert list(dotted(found)) == [name for name, _ in schema.fields() if name in dotted(found)], "in the schema's order"
 
 
 @pytest.mark.parametrize("profile", PROFILES)
 def test_a_profile_holds_only_what_differs(profile):
-    usual = leaves(schema.Settings().model_dump())
-    assert [name for name, value in read_profile(FOLDER / f"{profile}.toml").items() if usual[name] == value] == []
+    usual = dotted(schema.Settings().model_dump())
+    assert [name for name, value in dotted(study.read_toml(FOLDER / f"{profile}.toml")).items() if usual[name] == value] == []
 
 
 def test_stored_runs_of_small_profiles_are_found_beside_a_gpu():
@@ -93,7 +85,7 @@ def test_quick_is_a_small_laptop():
     for block in ("grouping", "coreference"):
         for name, task in quick[block].items():
             assert not isinstance(task, dict) or task.get("model") == laptop[block][name].get("model")
-    few, many = leaves(quick), leaves(laptop)
+    few, many = dotted(quick), dotted(laptop)
     for name, value in few.items():
         if isinstance(value, list) and name not in ("training.betas", "siblings"):
             assert len(value) <= len(many[name]) and set(value) <= set(many[name]), name
@@ -119,8 +111,8 @@ def test_a_broken_profile(tmp_path, text):
     path = tmp_path / "broken.toml"
     path.write_bytes(text if isinstance(text, bytes) else text.encode())
     for file in (path, tmp_path / "none.toml"):
-        with pytest.raises(StudyError, match=f"The profile {file.name} cannot be read") as caught:
-            read_profile(file)
+        with pytest.raises(StudyError, match=file.name) as caught:
+            study.read_toml(file)
         assert "\n" not in str(caught.value)
 
 
@@ -129,7 +121,7 @@ def test_a_broken_profile(tmp_path, text):
 
 def test_overrides_change_what_they_name_and_nothing_else():
     before, after = read("laptop"), read("laptop", {"beam": 4, "training.steps": 7, "training.learning_rate": 1})
-    changed = {name: value for name, value in leaves(after).items() if leaves(before)[name] != value}
+    changed = {name: value for name, value in dotted(after).items() if dotted(before)[name] != value}
     assert changed == {"beam": 4, "training.steps": 7, "training.learning_rate": 1.0}
 
 
@@ -142,7 +134,7 @@ def test_a_whole_number_for_a_number_becomes_one():
 @pytest.mark.parametrize("profile", PROFILES)
 def test_settings_that_a_profile_leaves_open_can_be_given(profile):
     for place in ("model", "coreference.summarization.model", "coreference.translation.model", "grouping.translation.model"):
-        found = leaves(read(profile, {f"{place}.decoder_layers": 2, f"{place}.decoder_heads": 8}))
+        found = dotted(read(profile, {f"{place}.decoder_layers": 2, f"{place}.decoder_heads": 8}))
         assert [found[f"{place}.{name}"] for name in OPTIONAL] == [2, 8]
     assert not set(OPTIONAL) & set(read("laptop", {f"model.{name}": None for name in OPTIONAL})["model"])
 
@@ -152,7 +144,7 @@ def test_parse_overrides():
     assert study.parse_overrides(' training.steps=200  beam=4 corpus=natural training.betas=[0.9,0.98] a="b=c" d=') == {
         "training.steps": 200, "beam": 4, "corpus": "natural", "training.betas": [0.9, 0.98], "a": "b=c", "d": "",
     }  # fmt: skip
-    with pytest.raises(StudyError, match="'beam': write NAME=VALUE"):
+    with pytest.raises(StudyError, match="NAME=VALUE"):
         study.parse_overrides("training.steps=3 beam")
 
 
@@ -200,7 +192,7 @@ def test_values_out_of_range(name, value):
      "pruning.all_kinds", "grouping.converged"],
 )  # fmt: skip
 def test_zero_where_it_means_none(name):
-    assert leaves(read("laptop", {name: 0}))[name] == 0
+    assert dotted(read("laptop", {name: 0}))[name] == 0
 
 
 @pytest.mark.parametrize(

@@ -27,15 +27,8 @@ from helpers.publish.site import __main__ as command
 from helpers.study import StudyError
 from tests.unit import tiny_report
 
-LOADS = {
-    "img": "src",
-    "script": "src",
-    "link": "href",
-    "source": "srcset",
-    "iframe": "src",
-    "video": "src",
-    "option": "data-file",
-}
+LOADS = {"img": "src", "script": "src", "link": "href", "source": "srcset", "iframe": "src", "video": "src"}
+LOADS["option"] = "data-file"
 
 
 @pytest.fixture(scope="module")
@@ -99,6 +92,7 @@ def test_every_link_leads_somewhere(folder, pages):
                 wrong.append((name, url))
         assert len(given) > 10
     assert wrong == []
+    assert pages["03_l0_pruning.html"].select('.cell a[href="04_grouped_heads.html"]')  # notebooks link to one another
 
 
 def test_nothing_is_loaded_from_elsewhere(folder, pages):
@@ -143,14 +137,10 @@ def test_code_is_closed_and_tables_scroll_by_themselves(pages):
             assert all(th.get("scope") for th in table.find_all("th"))
 
 
-def test_no_machine_paths(folder):
+def test_no_machine_paths_and_no_names_of_classes(folder, pages):
     written = [path for path in folder.rglob("*") if path.suffix in (".html", ".js", ".css")]
     assert [path.name for path in written if MACHINE_PATH.search(path.read_text(encoding="utf-8"))] == []
-
-
-def test_no_output_is_shown_as_the_name_of_its_class(pages):
-    for name, page in pages.items():
-        assert "object>" not in page.get_text(), name
+    assert [name for name, page in pages.items() if "object>" in page.get_text()] == []
 
 
 def test_the_front_page_has_results_and_no_library(pages):
@@ -169,9 +159,6 @@ def test_formulas_are_drawn_in_the_text_colour(pages):
     assert r"\lambda" in drawn["aria-label"]
     assert drawn.path["fill"] == "currentColor" and len(drawn.path["d"]) > 1000
 
-
-def test_a_formula_that_cannot_be_drawn():
-    assert "<path" in site.formula(r"\frac{a}{b}", 16)
     with pytest.raises(StudyError, match="cannot be drawn"):
         site.formula(r"\begin{array}", 16)
 
@@ -214,13 +201,10 @@ def test_an_animation_can_stand_still(tmp_path):
     assert made.select_one("picture img")["src"].endswith(".gif")
 
 
-def test_headings_of_one_name_have_two_addresses(tmp_path):
+def test_a_run_comes_before_the_committed_notebooks(tmp_path):
     made = text(notebook(tmp_path / "run", picture(), title="# 1 · A\n\n## Same\n\n## Same"), tmp_path / "out")
     assert 'id="same"' in made and 'id="same-2"' in made and 'href="#same-2"' in made
-
-
-def test_the_run_comes_before_the_committed_notebooks(tmp_path):
-    site.build(notebook(tmp_path / "run", picture()), tmp_path / "out")
+    assert 'alt="Same: figure"' in made  # a picture without a caption
     assert sorted(path.name for path in (tmp_path / "out").glob("*.html")) == ["01_one.html", "explorer.html", "index.html"]
     assert "no head table" in (tmp_path / "out" / "explorer.html").read_text()
 
@@ -229,7 +213,7 @@ def test_the_run_comes_before_the_committed_notebooks(tmp_path):
     ("title", "output", "said"),
     [
         ("# 1 · A", nb.new_output("error", ename="KeyError", evalue="", traceback=[]), "failed"),
-        ("## no title", nb.new_output("stream", text="x"), "one heading of the first level"),
+        ("## no title", nb.new_output("stream", text="x"), "heading"),
     ],
 )
 def test_what_is_no_page(tmp_path, title, output, said):
@@ -243,7 +227,7 @@ def test_nothing_was_executed(tmp_path, monkeypatch, capsys):
     with pytest.raises(SystemExit) as stopped:
         command.main(["--run", str(run), "--output", str(tmp_path / "out")])
     assert stopped.value.code == 2
-    assert re.fullmatch(r"error: There is no executed notebook in \S+: run `make study` first\.\n", capsys.readouterr().err)
+    assert re.fullmatch(r"error: .*executed notebook.*\n", capsys.readouterr().err)
     assert not (tmp_path / "out").exists()
 
 
@@ -320,11 +304,10 @@ def test_gates_are_those_of_the_runs(tiny, store):
 
 
 def test_functions_in_words_and_in_lists(tiny):
-    found = tiny[-1]
-    assert found["functions"][:3] == [[["nsubj", "v→s"], ["positional", "+1"]], [["rare", "rare"]], []]
-    assert explorer._roles([("amod", "adj→n")]) == [["amod", "adj→n"]]
-    assert explorer._roles("[('amod', 'adj→n')]") == [["amod", "adj→n"]]
-    assert explorer._roles(["-1"]) == [["positional", "-1"]]
+    assert tiny[-1]["functions"][:3] == [[["nsubj", "v→s"], ["positional", "+1"]], [["rare", "rare"]], []]
+    cells = [[("amod", "adj→n")], "[('amod', 'adj→n')]", ["-1"]]
+    found = [explorer.export("x", heads(a=[1, 2], functions=[cell, ""]))["functions"][0] for cell in cells]
+    assert found == [[["amod", "adj→n"]], [["amod", "adj→n"]], [["positional", "-1"]]]
 
 
 def heads(**columns):
@@ -344,20 +327,20 @@ def test_intervals_go_with_their_measure_and_twins_go():
 
 def test_what_is_no_head_table(tiny):
     _, subject, table, _, _ = tiny
-    with pytest.raises(StudyError, match="must be on kind, layer, head"):
+    with pytest.raises(StudyError, match="kind, layer, head"):
         explorer.export("x", table.reset_index())
-    with pytest.raises(StudyError, match="no numeric column"):
+    with pytest.raises(StudyError, match="numeric"):
         explorer.export("x", table[["functions"]])
-    with pytest.raises(StudyError, match="another model's table"):
+    with pytest.raises(StudyError, match="another model"):
         explorer.export(subject, table.rename({1: 7}, level="layer"))
 
 
 def test_a_model_that_was_not_trained_has_no_maps(tiny, store):
     run, *_ = tiny
     before = sorted(study.runs().rglob("*"))
-    tables = explorer.tables(run)
+    tables = explorer.head_tables(run)
     assert set(tables) == {tiny_report.NAME, tiny_report.ABSENT}
-    assert explorer.stored(tiny_report.ABSENT, tables[tiny_report.ABSENT].attrs["facts"]) == (None, None)
+    assert explorer.in_store(tiny_report.ABSENT, tables[tiny_report.ABSENT].attrs["facts"]) == (None, None)
     found = explorer.export(tiny_report.ABSENT, tables[tiny_report.ABSENT])
     assert found["attention"] is None and any("not in the store" in note for note in found["notes"])
     assert sorted(study.runs().rglob("*")) == before
@@ -365,15 +348,15 @@ def test_a_model_that_was_not_trained_has_no_maps(tiny, store):
 
 def test_the_store_knows_the_model_of_a_table(tiny, store):
     run, subject, table, sweep, _ = tiny
-    read = explorer.tables(run)[tiny_report.NAME]
+    read = explorer.head_tables(run)[tiny_report.NAME]
     pd.testing.assert_series_equal(read.confidence, table.confidence)
-    again, swept = explorer.stored(tiny_report.NAME, read.attrs["facts"])
+    again, swept = explorer.in_store(tiny_report.NAME, read.attrs["facts"])
     assert again.spec == subject.spec
     assert [r for r in swept["runs"] if r.startswith("L0")] == [r for r in sweep["runs"] if r.startswith("L0")]
 
 
 def test_committed_tables_are_joined(folder):
-    tables = explorer.tables(study.ROOT / "figures" / "controlled")
+    tables = explorer.head_tables(study.ROOT / "figures" / "controlled")
     table = tables["ru-news"]
     worth = pd.read_csv(study.ROOT / "figures" / "controlled" / "03_l0_pruning" / "tables" / "worth_of_heads.csv")
     worth = worth[worth.model == "EN-RU news"].set_index(["kind", "layer", "head"])["kept by L0"]

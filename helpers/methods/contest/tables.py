@@ -456,9 +456,8 @@ def against(parts: Mapping[Trained, pd.DataFrame], others: Sequence[str] = ("L0 
             tasks = both.sum()
             tasks = tasks[tasks > 1] if (tasks > 1).any() else tasks[tasks > 0]  # a single seed has no interval
             one, two = (means.loc[name, tasks.index].where(both[tasks.index]).to_numpy() for name in (criterion, other))
-            difference = intervals.paired(one, two)
-            row |= {(other, name): difference[name] for name in ("difference", "low", "high")}
-            row[other, "probability"] = intervals.improvement(one, two)[0]
+            row |= zip(((other, name) for name in ("difference", "low", "high")), intervals.paired(one, two), strict=False)
+            row[other, "probability"] = intervals.improvement(one, two)
         rows[criterion] = row
     return pd.DataFrame.from_dict(rows, orient="index").rename_axis("criterion")
 
@@ -499,7 +498,7 @@ def along(parts: Mapping[Trained, pd.DataFrame], points: int = 8) -> pd.DataFram
                 line = part[part.criterion == criterion].groupby("heads").change.mean()
                 if len(line):
                     lines.append(intervals.at(line.index.to_numpy(float), line.to_numpy(), grid))
-            band = intervals.curve(np.array(lines)[:, None], grid, intervals.over_runs)
+            band = intervals.curve(np.array(lines)[:, None], grid)
             for row in band.itertuples():
                 rows.append({"model": model, "criterion": criterion, "heads": row.point, "change": row.value,
                              "low": row.low, "high": row.high})  # fmt: skip

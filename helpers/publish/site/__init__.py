@@ -7,84 +7,88 @@ outputs.
 
 from __future__ import annotations
 
-import ast
 import base64
 import html
-import importlib
 import io
 import json
 import re
 import shutil
-from collections.abc import Callable, Mapping, Sequence
-from functools import cache, partial
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import jinja2
 import matplotlib
-import mistune
 import nbformat
+from bs4 import BeautifulSoup
 from matplotlib.colors import to_hex
 from matplotlib.font_manager import FontProperties
 from matplotlib.path import Path as Outline
 from matplotlib.textpath import TextPath
+from nbconvert.exporters import HTMLExporter
+from nbconvert.filters.markdown_mistune import IPythonRenderer, MarkdownWithMath
+from nbconvert.preprocessors import ExtractOutputPreprocessor, TagRemovePreprocessor
 from PIL import Image
-from pygments import highlight
-from pygments.formatters import HtmlFormatter
-from pygments.lexers import PythonLexer
+from traitlets.config import Config
 
 from helpers import drawing, study
-from helpers.publish import explorer
+from helpers.publish import explorer, reference
 from helpers.runs import subjects
 from helpers.study import StudyError, layout
 
+HERE = Path(__file__).parent
 SITE = "The story of heads"
 ASSETS = ("style.css", "page.js", "explorer.js")
 LEFT_OUT, LAST = ("More",), ("Two commands", "Five lines")  # of the README's sections on the front page
 NAMES = {"nsubj": "subject", "dobj": "object", "amod": "adjective", "advmod": "adverb", "rare": "rare tokens", "none": "none"}
-_PICTURES = {"image/png": "png", "image/jpeg": "jpg", "image/gif": "gif", "image/svg+xml": "svg"}
+PICTURES = ("image/svg+xml", "image/png", "image/jpeg", "image/gif")
+SHOWN = (*PICTURES, "text/html", "text/markdown", "text/plain")  # of an output the first that it has
+HEADINGS = ["h1", "h2", "h3", "h4", "h5", "h6"]
 
 
 # --- text --------------------------------------------------------------------------------------------------------------
 
 
-class _Text(mistune.HTMLRenderer):
-    """Markdown as HTML: headings with names for a table of contents, formulas as pictures of glyphs, links within the site."""
+class _Text(IPythonRenderer):
+    """nbconvert's Markdown, with formulas as pictures of glyphs: nothing has to be loaded for them."""
 
-    def __init__(self, links: Mapping[str, str]) -> None:
-        super().__init__(escape=False)
-        self.links, self.toc = links, []
+    def block_math(self, body: str) -> str:
+        return f'<span class="formula" tabindex="0">{formula(body, 20)}</span>'
 
-    def heading(self, text: str, level: int, **attributes: Any) -> str:
-        plain = html.unescape(re.sub("<[^>]+>", "", text))
+    def inline_math(self, body: str) -> str:
+        return formula(body, 17)
+
+
+def _markdown(text: str) -> str:
+    return MarkdownWithMath(renderer=_Text(escape=False, exclude_anchor_links=True)).render(text)
+
+
+def _finished(text: str, links: Mapping[str, str]) -> tuple[str, list[dict[str, Any]]]:
+    """HTML with names for its headings, links within the site and tables that scroll by themselves; and its headings."""
+    page, toc = BeautifulSoup(text, "html.parser"), []
+    for style in page("style", scoped=True):
+        style.decompose()
+    for heading in page(HEADINGS):
+        plain, known = heading.get_text(), {entry["id"] for entry in toc}
         name = re.sub(r"\W+", "-", plain.lower()).strip("-") or "section"
-        known = {entry["id"] for entry in self.toc}
-        name = next(n for n in [name, *(f"{name}-{i}" for i in range(2, len(known) + 3))] if n not in known)
-        self.toc.append({"id": name, "text": plain, "level": level})
-        return f'<h{level} id="{name}">{text}</h{level}>\n'
-
-    def link(self, text: str, url: str, title: str | None = None) -> str:
-        outside = re.match(r"[a-z]+:|#", url)
-        there = url if outside else self.links.get(url.partition("#")[0])
-        return f'<a href="{html.escape(there)}">{text}</a>' if there else text  # a file that is no page: its name
-
-    def image(self, text: str, url: str, title: str | None = None) -> str:
-        if url not in self.links:
-            raise StudyError(f"The picture {url} of the README is not there: run `make reference`, or correct the README.")
-        return f'<img src="{self.links[url]}" alt="{html.escape(text)}">'
-
-    def block_code(self, code: str, info: str | None = None) -> str:
-        return f'<pre tabindex="0"><code>{html.escape(code)}</code></pre>\n'
-
-    def block_math(self, text: str) -> str:
-        return f'<div class="formula" tabindex="0">{formula(text, 20)}</div>\n'
-
-    def inline_math(self, text: str) -> str:
-        return formula(text, 17)
-
-
-def _markdown(renderer: _Text):
-    return mistune.create_markdown(renderer=renderer, plugins=["table", "math", "strikethrough"])
+        heading["id"] = next(n for n in [name, *(f"{name}-{i}" for i in range(2, len(known) + 3))] if n not in known)
+        toc.append({"id": heading["id"], "text": plain, "level": int(heading.name[1])})
+    for link in page("a", href=lambda url: not re.match(r"[a-z]+:|#|images/", url)):
+        if there := links.get(Path(link["href"].partition("#")[0]).name):
+            link["href"] = there
+        else:
+            link.unwrap()  # a file that is no page: its name
+    for table in page("table"):
+        del table["border"]
+        for cell in table.select(":is(thead, tbody) th"):
+            cell["scope"] = "col" if cell.find_parent("thead") else "row"
+        above = table.find_previous(HEADINGS)
+        label = f"Table: {above.get_text()}" if above else "Table"
+        kind = "scroll" if table.get("class") or table.get("id") else "scroll prose"  # of pandas, or of Markdown
+        table.wrap(page.new_tag("div", attrs={"class": kind, "role": "region", "tabindex": "0", "aria-label": label}))
+    for code in page("pre"):
+        code["tabindex"] = "0"
+    return str(page), toc
 
 
 def formula(tex: str, size: float) -> str:
@@ -136,108 +140,58 @@ def _executed(path: Path) -> bool:
     return any(cell.cell_type == "code" and cell.outputs for cell in cells)
 
 
-def _page(path: Path, links: Mapping[str, str], pictures: Path) -> dict[str, Any]:
-    """A notebook's cells as HTML, with its table of contents; its pictures are written to `pictures`."""
-    renderer = _Text(links)
-    render, cells = _markdown(renderer), []
-    read = nbformat.read(path, as_version=4).cells
-    known = _figure_modules(read)
-    for cell in read:
-        if cell.cell_type == "markdown":
-            cells.append({"text": _scrolling(render(cell.source), "prose")})
-        elif cell.cell_type == "code" and "injected-parameters" not in cell.metadata.get("tags", []):
-            where, number = renderer.toc[-1]["text"] if renderer.toc else path.stem, cell.execution_count or ""
-            alts = _alts(cell.source, known, where)
-            outputs = []
-            for output in cell.outputs:
-                drawn = sum("<img" in shown for shown in outputs)
-                name = f"{path.stem}-{len(cells):02}-{drawn}"
-                outputs.append(_output(output, pictures / name, alts[min(drawn, len(alts) - 1)], where, render))
-            code = highlight(cell.source, PythonLexer(), HtmlFormatter(nowrap=True))
-            shown = f'<pre tabindex="0"><code>{code}</code></pre>'
-            cells.append({"code": shown, "number": number, "outputs": [output for output in outputs if output]})
-    if [entry["level"] for entry in renderer.toc].count(1) != 1:
+def _page(path: Path, links: Mapping[str, str], output: Path) -> dict[str, Any]:
+    """A notebook as HTML, with its title and table of contents; its pictures are written below `output`."""
+    notebook = nbformat.read(path, as_version=4)
+    for cell in notebook.cells:
+        cell.outputs = reference.for_readers(cell.get("outputs", []))
+    _describe(notebook.cells, path.stem)
+    preprocessors = [
+        TagRemovePreprocessor(enabled=True, remove_cell_tags={"injected-parameters"}),
+        ExtractOutputPreprocessor(enabled=True, extract_output_types=set(PICTURES)),
+    ]
+    exporter = HTMLExporter(
+        Config({"NbConvertBase": {"display_data_priority": list(SHOWN)}}), extra_template_paths=[str(HERE)],
+        template_file="cells.html.j2", filters={"markdown2html": _markdown}, preprocessors=preprocessors,
+    )  # fmt: skip
+    body, found = exporter.from_notebook_node(notebook, {"unique_key": path.stem, "output_files_dir": "images"})
+    for name, content in found["outputs"].items():
+        study.write_bytes(output / name, base64.b64decode(content) if name.endswith(".gif") else content)
+    body, toc = _finished(_sized(body, output), links)
+    if [entry["level"] for entry in toc].count(1) != 1:
         raise StudyError(f"The notebook {path.name} must have one heading of the first level: it is the page's title.")
-    title, *toc = renderer.toc
-    return {"cells": cells, "title": title["text"], "toc": [entry for entry in toc if entry["level"] < 4]}
+    title, *toc = toc
+    return {"body": body, "title": title["text"], "toc": [entry for entry in toc if entry["level"] < 4]}
 
 
-def _figure_modules(cells: Sequence[Any]) -> dict[str, str]:
-    """Modules that draw figures, by the expression with which a notebook names them."""
-    found = {}
+def _describe(cells: Sequence[Any], where: str) -> None:
+    """Give every picture of a notebook words, where it was shown without: its caption, or the heading that it stands below."""
     for cell in cells:
-        for node in ast.walk(ast.parse(cell.source)) if cell.cell_type == "code" else ():
-            for part in node.names if isinstance(node, ast.ImportFrom) else ():
-                name, module = part.asname or part.name, f"{node.module}.{part.name}"
-                if part.name in ("drawing", "figures"):
-                    found[name] = module
-                elif node.module == "helpers.methods":
-                    found[f"{name}.figures"] = f"{module}.figures"
-    return found
+        if cell.cell_type == "markdown":
+            where = next(iter(re.findall(r"^#+ (.*)", cell.source, re.MULTILINE)[-1:]), where)
+        captions = re.findall(r'caption=f?"([^"]+)"', cell.source) or ["figure"]
+        if failed := [output for output in cell.outputs if output.output_type == "error"]:
+            raise StudyError(f"A cell under {where!r} failed ({failed[0].ename}): run the notebook again.")
+        drawn = [(output, kind) for output in cell.outputs for kind in PICTURES if kind in output.get("data", {})]
+        for number, (output, kind) in enumerate(drawn):
+            said = re.sub(r"\{[^}]*\}", "…", captions[min(number, len(captions) - 1)])
+            output.metadata.setdefault(kind, {}).setdefault("alt", f"{where}: {said}")
 
 
-def _alts(source: str, modules: Mapping[str, str], where: str) -> list[str]:
-    """What the figures of a cell show: the first lines of what draws them; otherwise the section's heading."""
-    found = []
-    for module, name in re.findall(r"(?<![\w.])([\w.]+)\.(\w+)\(", source):
-        function = getattr(importlib.import_module(modules[module]), name, None) if module in modules else None
-        if getattr(function, "redrawable", False):
-            found.append(f"{where}: {function.__doc__.splitlines()[0].replace('`', '')}")
-    return found or [f"Figure: {where}"]
-
-
-def _output(output: Any, picture: Path, alt: str, where: str, render: Callable[[str], str]) -> str:
-    """An output as HTML; "" for what is of no use to a reader (progress bars, warnings)."""
-    if output.output_type == "error":
-        raise StudyError(f"A cell under {where!r} failed ({output.ename}): run the notebook again.")
-    if output.output_type == "stream":
-        return "" if output.name == "stderr" else f'<pre tabindex="0">{html.escape(output.text)}</pre>'
-    data = output.get("data", {})
-    if "application/vnd.jupyter.widget-view+json" in data:
-        return ""
-    for kind, ending in _PICTURES.items():
-        if kind in data:
-            return _picture(data[kind], picture.with_name(f"{picture.name}.{ending}"), alt)
-    if "text/html" in data:
-        shown = re.sub(r"<style scoped>.*?</style>", "", data["text/html"], flags=re.DOTALL).replace(' border="1"', "")
-        return _scrolling(shown, "", where)
-    if "text/markdown" in data:
-        return _scrolling(render(data["text/markdown"]), "prose", where)
-    return f'<pre tabindex="0">{html.escape(data.get("text/plain", ""))}</pre>'
-
-
-def _picture(data: str, path: Path, alt: str) -> str:
-    """Write a picture; an animation gets its last frame beside it, for readers who want nothing to move."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    if path.suffix == ".svg":
-        path.write_text(data, encoding="utf-8")
-        size = ""
-    else:
-        path.write_bytes(base64.b64decode(data))
+def _sized(body: str, output: Path) -> str:
+    """Pictures with their sizes; an animation gets its last frame beside it, for readers who want nothing to move."""
+    page = BeautifulSoup(body, "html.parser")
+    for image in page.select("figure img:not([src$='.svg'])"):
+        path = output / image["src"]
         with Image.open(io.BytesIO(path.read_bytes())) as opened:
-            size = f' width="{opened.width}" height="{opened.height}"'
-            if still := path.with_suffix(".still.png") if path.suffix == ".gif" else None:
+            image["width"], image["height"] = opened.size
+            if path.suffix == ".gif":
                 opened.seek(opened.n_frames - 1)
-                opened.convert("RGB").save(still)
-    shown = f'<img src="{_beside(path)}" alt="{html.escape(alt)}"{size} loading="lazy">'
-    if path.suffix == ".gif":
-        quiet = f'<source srcset="{_beside(still)}" media="(prefers-reduced-motion: reduce), print">'
-        shown = f"<picture>{quiet}{shown}</picture>"
-    return f'<figure><a href="{_beside(path)}">{shown}</a></figure>'
-
-
-def _beside(path: Path) -> str:
-    return f"{path.parent.name}/{path.name}"
-
-
-def _scrolling(text: str, kind: str, label: str = "") -> str:
-    """Tables in boxes that scroll by themselves, with header cells that say of what."""
-    for part, scope in (("thead", "col"), ("tbody", "row")):
-        scoped = partial(re.sub, r"<th(?=[ >])", f'<th scope="{scope}"')
-        text = re.sub(f"<{part}>.*?</{part}>", lambda found, scoped=scoped: scoped(found[0]), text, flags=re.DOTALL)
-    label = html.escape(f"Table: {label}" if label else "Table")
-    box = f'<div class="scroll {kind}" role="region" tabindex="0" aria-label="{label}">'
-    return re.sub(r"<table.*?</table>", lambda table: f"{box}{table[0]}</div>", text, flags=re.DOTALL)
+                opened.convert("RGB").save(path.with_suffix(".still.png"))
+                still = image["src"].removesuffix("gif") + "still.png"
+                quiet = page.new_tag("source", srcset=still, media="(prefers-reduced-motion: reduce), print")
+                image.wrap(page.new_tag("picture")).insert(0, quiet)
+    return str(page)
 
 
 # --- the site ----------------------------------------------------------------------------------------------------------
@@ -264,80 +218,62 @@ def build(run: Path, output: Path) -> Path:
     StudyError
         If no notebook was executed, or one of them failed.
     """
-    paths = notebooks(run)
-    pictures = output / "images"
-    output.mkdir(parents=True, exist_ok=True)
+    made = {f"{path.stem}.html": path for path in notebooks(run)}
+    (output / "images").mkdir(parents=True, exist_ok=True)
     results = _results(run)
+    links = {path.name: file for file, path in made.items()}
+    read = {file: _page(path, links, output) for file, path in made.items()}
     pages = [{"file": "index.html", "number": "", "name": "The study", "about": ""}]
-    for path in paths:
+    for file, path in made.items():
         number, _, name = path.stem.partition("_")
-        pages.append({"file": f"{path.stem}.html", "number": number, "name": name[:1].upper() + name[1:].replace("_", " ")})
+        about = read[file]["title"].partition("·")[2].strip()
+        pages.append({"file": file, "number": number, "name": name[:1].upper() + name[1:].replace("_", " "), "about": about})
     every = "Every head of every model: measures, functions, gates, attention on example sentences"
     pages.append({"file": "explorer.html", "number": "", "name": "Head explorer", "about": every})
-    links = {f"notebooks/{path.name}": f"{path.stem}.html" for path in paths}
-    made = {f"{path.stem}.html": _page(path, links, pictures) for path in paths}
-    for page in pages[1:-1]:
-        page["about"] = made[page["file"]]["title"].partition("·")[2].strip()
-    frame = _Frame(output, pages, _about(run, results))
-    front = _front(links, pictures)
-    frame.write("index.html", "front.html", title=SITE, **front)
-    for path in paths:
-        frame.write(f"{path.stem}.html", "notebook.html", **made[f"{path.stem}.html"])
     look = {
         "scale": _colours("viridis"), "lines": _colours("plasma")[2:7],
         "colours": drawing.COLOURS, "kinds": drawing.KIND_TITLES, "names": NAMES,
     }  # fmt: skip
     models = _models(results, output / "heads")
-    frame.write("explorer.html", "explorer.html", title="Head explorer", models=models, look=json.dumps(look), toc=[])
+    filled = {
+        "index.html": {"title": SITE, **_front(links, output)},
+        **read,
+        "explorer.html": {"title": "Head explorer", "models": models, "look": json.dumps(look), "toc": []},
+    }
+    environment = jinja2.Environment(
+        loader=jinja2.FileSystemLoader(HERE), undefined=jinja2.StrictUndefined, autoescape=True, trim_blocks=True,
+        lstrip_blocks=True,
+    )  # fmt: skip
+    around, about = [None, *pages, None], _about(run, results)
+    for at, (file, parts) in enumerate(filled.items()):
+        template = environment.get_template({"index.html": "front.html", "explorer.html": file}.get(file, "page.html"))
+        common = {"site": SITE, "pages": pages, "about": about, "file": file, "before": around[at], "after": around[at + 2]}
+        study.write_text(output / file, template.render(**common, **parts))
     for name in ASSETS:
-        shutil.copy(Path(__file__).parent / name, output / name)
+        shutil.copy(HERE / name, output / name)
     return output / "index.html"
 
 
-@cache
-def _templates() -> jinja2.Environment:
-    loader = jinja2.FileSystemLoader(Path(__file__).parent)
-    strict = {"undefined": jinja2.StrictUndefined, "autoescape": True}
-    return jinja2.Environment(loader=loader, trim_blocks=True, lstrip_blocks=True, **strict)
-
-
-class _Frame:
-    """What all pages have in common."""
-
-    def __init__(self, output: Path, pages: Sequence[Mapping[str, str]], about: str) -> None:
-        self.output, self.pages = output, pages
-        self.common = {"site": SITE, "pages": pages, "about": about}
-
-    def write(self, file: str, template: str, **parts: Any) -> None:
-        """Fill a template for one of `pages`, with links to its neighbours."""
-        order = [page["file"] for page in self.pages]
-        at = order.index(file)
-        before, after = self.pages[max(at - 1, 0) : at][-1:], self.pages[at + 1 : at + 2]
-        around = {"before": before[0] if before else None, "after": after[0] if after else None}
-        text = _templates().get_template(template).render(file=file, **around, **self.common, **parts)
-        study.write_text(self.output / file, text)
-
-
-def _front(links: Mapping[str, str], pictures: Path) -> dict[str, Any]:
+def _front(links: Mapping[str, str], output: Path) -> dict[str, Any]:
     """The README's story, and every claim with its verdict from docs/results.md."""
     text = (study.ROOT / "README.md").read_text(encoding="utf-8")
     results = (study.ROOT / "docs" / "results.md").read_text(encoding="utf-8")
     text += "\n" + re.sub(r"^#(?=#* )", "##", results, flags=re.MULTILINE)
-    shown = dict(links)
-    for url in {*re.findall(r"!\[[^]]*\]\(([^)]+)\)", text), *re.findall(r'<img src="([^"]+)"', text)}:
-        if (study.ROOT / url).exists():
-            pictures.mkdir(parents=True, exist_ok=True)
-            shown[url] = f"images/{'-'.join(Path(url).parts[1:])}"
-            shutil.copy(study.ROOT / url, pictures.parent / shown[url])
-            text = text.replace(f'<img src="{url}"', f'<img src="{shown[url]}"')
     intro, *sections = re.split(r"^(?=## )", text, flags=re.MULTILINE)
-    title = {section: section.splitlines()[0].removeprefix("## ").strip() for section in sections}
-    kept = [section for section in sections if title[section] not in LEFT_OUT]
-    kept.sort(key=lambda section: title[section] in LAST)
-    renderer = _Text(shown)
-    render = _markdown(renderer)
-    parts = {"intro": render(intro), "body": _scrolling(render("\n".join(kept)), "prose")}
-    return parts | {"toc": [entry for entry in renderer.toc if 1 < entry["level"] < 4]}
+    titled = [(section.splitlines()[0].removeprefix("## ").strip(), section) for section in sections]
+    kept = sorted((one for one in titled if one[0] not in LEFT_OUT), key=lambda one: one[0] in LAST)
+    page = BeautifulSoup(_markdown("\n".join([intro, "<main></main>\n", *(section for _, section in kept)])), "html.parser")
+    for image in page("img"):
+        picture = study.ROOT / image["src"]
+        if not picture.is_file():
+            raise StudyError(
+                f"The picture {image['src']} of the README is not there: run `make reference`, or correct the README."
+            )
+        image["src"] = f"images/{'-'.join(Path(image['src']).parts[1:])}"
+        shutil.copy(picture, output / image["src"])
+    shown, toc = _finished(str(page), links)
+    intro, _, body = shown.partition("<main></main>")  # the notebooks' cards stand between them
+    return {"intro": intro, "body": body, "toc": [entry for entry in toc if 1 < entry["level"] < 4]}
 
 
 def _results(run: Path) -> Path:
@@ -362,14 +298,14 @@ def _colours(name: str) -> list[str]:
 def _models(results: Path, folder: Path) -> list[dict[str, str]]:
     """Write the explorer's data of every model that has a head table."""
     models = []
-    found = explorer.tables(results)
+    found = explorer.head_tables(results)
     for name in study.progress(found, "head explorer"):
         facts = found[name].attrs["facts"]
-        subject, sweep = explorer.stored(name, facts)
+        subject, sweep = explorer.in_store(name, facts)
         model = facts.get("model", name)
         more = name.removeprefix(model).strip()  # of another seed
         said = {"name": name, "title": subjects.title(model) + (f", {more}" if more else "")}
         path = explorer.write(folder, explorer.export(subject or name, found[name], sweep) | said)
-        models.append({**said, "file": _beside(path)})
+        models.append({**said, "file": f"{path.parent.name}/{path.name}"})
     first = list(found)
     return sorted(models, key=lambda model: [*subjects.CONTROLLED, *first].index(model["name"]))

@@ -1,4 +1,4 @@
-// The head explorer: draws window.HEADS[model] (helpers/explorer.py) with the colours of window.LOOK.
+// The head explorer: draws window.HEADS[model] (helpers/publish/explorer.py) with the colours of window.LOOK.
 "use strict";
 {
   const KINDS = LOOK.kinds, FUNCTIONS = "functions";
