@@ -14,7 +14,8 @@ from helpers.heads.sites import KINDS
 from helpers.measures import measured
 from helpers.measures.matching import FINGERPRINTS, Prints, carried, fingerprints, match
 from helpers.measures.ranks import correlation, rank_agreement
-from helpers.measures.table import TRUTH, numeric
+from helpers.measures.removal import RANDOM
+from helpers.measures.table import TRUTH, compared, numeric
 from helpers.methods import coreference, l0
 from helpers.methods.contest import runs
 from helpers.runs import subjects, tasks, training
@@ -26,11 +27,7 @@ SMALL = 4  # heads of a layer, fewer of which are no ranking
 SURE = 0.995  # a larger correlation counts as this one, where Fisher's z has no end
 TRUTHS = (TRUTH, runs.SURVIVAL)
 EVERY = ", all kinds"  # the ending of a model's name whose heads of all kinds are in question
-SHOWN = (
-    "alpha_beta", "attnlrp", "cp", "confidence", "gradient, example", "gradient, token", "leave-one-out", "kept by L0",
-    "L1 gates", "votes", "positional", "syntactic", "rare", "alignment", "probing",
-)  # fmt: skip
-CALLED = {"relevance": "alpha_beta", "L0": "L0 (trained)"}
+TRAINED = "L0 (trained)"  # the choice that L0 makes while it trains
 
 
 def large(table: pd.DataFrame, kind: str) -> pd.DataFrame:
@@ -97,7 +94,7 @@ def agreement(tables: Mapping[Trained, pd.DataFrame], differ: pd.DataFrame | Non
             part = large(numeric(table), kind).dropna(axis=1, how="all")
             if len(part):
                 matrices[trained] = rank_agreement(part, kind)
-        for one, other in combinations(SHOWN, 2):
+        for one, other in combinations(compared(name for matrix in matrices.values() for name in matrix), 2):
             found = {t: m.loc[one, other] for t, m in matrices.items() if one in m and other in m}
             if found:
                 carried_by = _shown(differ, kind, found) if TRUTH in (one, other) else True
@@ -141,8 +138,8 @@ def predictors(
                     part = large(numeric(table), kind)
                     if not len(part) or truth not in part or part[truth].nunique() < 2:
                         continue
-                    for measure in SHOWN:
-                        if measure != truth and measure in part and part[measure].nunique() > 1:
+                    for measure in compared(part):
+                        if measure != truth and part[measure].nunique() > 1:
                             one = correlation(part[truth], part[measure], kind, within_layer=within, repeats=1)["rho"]
                             found.setdefault(measure, {})[trained] = one
                 for measure, values in found.items():
@@ -169,7 +166,7 @@ def reliability(halves: Mapping[Trained, pd.DataFrame]) -> pd.DataFrame:
         found: dict[str, dict[Trained, float]] = {}
         for trained, table in halves.items():
             one, other = (large(table.xs(half, level="half"), kind) for half in (0, 1))
-            for measure in (name for name in SHOWN if name in one and len(one)):
+            for measure in (name for name in compared(one) if len(one)):
                 if one[measure].nunique() > 1 and other[measure].nunique() > 1:
                     rho = correlation(one[measure], other[measure], kind, within_layer=True, repeats=1)["rho"]
                     found.setdefault(measure, {})[trained] = rho
@@ -209,7 +206,7 @@ def same_and_other_sentences(halves: Mapping[Trained, pd.DataFrame], differ: pd.
             parts = [large(table.xs(half, level="half"), kind) for half in (0, 1)]
             if not len(parts[0]) or any(part[TRUTH].nunique() < 2 for part in parts):
                 continue
-            for measure in (name for name in SHOWN if name != TRUTH and all(name in part for part in parts)):
+            for measure in (name for name in compared(parts[0]) if name != TRUTH and name in parts[1]):
                 if all(part[measure].nunique() > 1 for part in parts):
                     found.setdefault(measure, {})[trained] = _both_ways(parts, measure, kind)
         for measure, values in found.items():
@@ -301,13 +298,13 @@ def stability(tables: Mapping[Trained, pd.DataFrame], matched: Mapping[tuple[Tra
     for (one, other), heads in matched.items():
         for kind in KINDS:
             mine, theirs = large(numeric(tables[one]), kind), large(numeric(tables[other]), kind)
-            for measure in (name for name in SHOWN if name in mine and len(mine) and name in theirs):
+            for measure in (name for name in compared(mine) if len(mine) and name in theirs):
                 if min(mine[measure].nunique(), theirs[measure].nunique()) < 2:
                     continue
                 alike = carried(theirs[measure], heads[heads.index.isin([kind], level="kind")])
-                for compared, column in (("matched heads, other seed", alike), ("same number, other seed", theirs[measure])):
+                for how, column in (("matched heads, other seed", alike), ("same number, other seed", theirs[measure])):
                     rho = correlation(mine[measure], column, kind, within_layer=True, repeats=1)["rho"]
-                    found.setdefault((measure, kind, compared), []).append(rho)
+                    found.setdefault((measure, kind, how), []).append(rho)
     rows = [
         {"measure": measure, "kind": kind, "compared": compared, "rho": np.mean(values), "low": min(values),
          "high": max(values), "models": len(values), "over": intervals.SEEDS}
@@ -356,9 +353,10 @@ def trained_on(job: Mapping[str, Any], subject: subjects.Subject, repeats: int) 
     quality = l0.tables.quality(sweep, subject, repeats).reset_index()
     known = quality[(quality.penalty == prices[0]) & ~quality.method.str.startswith("L0,")]
     for number, (_, row) in enumerate(known.iterrows()):
-        draw = number if row.method == l0.runs.RANDOM else 0
+        draw = number if row.method == RANDOM else 0
         ends = {"low": row.change_low, "high": row.change_high}
-        rows.append({"criterion": CALLED.get(row.method, row.method), "draw": draw, "test set": row["test set"],
+        criterion = TRAINED if row.method == l0.tables.NAMES["l0"] else row.method
+        rows.append({"criterion": criterion, "draw": draw, "test set": row["test set"],
                      "heads": row["heads"], "bleu": row.bleu, "change": row.change, **ends})  # fmt: skip
         rows[-1] |= _above(job, subject, sweep["runs"][row.run], row["test set"], repeats)
     left = known.heads.iloc[0]
@@ -402,7 +400,7 @@ def against_l0(parts: Mapping[Trained, pd.DataFrame]) -> pd.DataFrame:
     """
     frames = {place: part.assign(change=part.above, low=part.above_low, high=part.above_high) for place, part in parts.items()}
     table = over_seeds(frames, ("criterion", "test set"))
-    table = table[table.criterion != CALLED["L0"]].reset_index(drop=True)
+    table = table[table.criterion != TRAINED].reset_index(drop=True)
     trainings = table.seeds.where(table.seeds > 1).to_numpy(float)
     return intervals.corrected(table, "value", ("low", "high"), trainings)
 
@@ -433,7 +431,7 @@ def removed(jobs: Iterable[Mapping[str, Any]]) -> dict[Trained, pd.DataFrame]:
     return {(called(job), job["seed"]): runs.at_once(job) for job in jobs if "sweep" in job}
 
 
-def against(parts: Mapping[Trained, pd.DataFrame], others: Sequence[str] = ("L0 (trained)", l0.runs.RANDOM)) -> pd.DataFrame:
+def against(parts: Mapping[Trained, pd.DataFrame], others: Sequence[str] = (TRAINED, RANDOM)) -> pd.DataFrame:
     """Every criterion against some of them, over seeds, test sets and models as tasks: those with several seeds, if any has.
 
     Returns
