@@ -520,7 +520,8 @@ def test_no_two_jobs_share_a_name():
 def test_headlines_over_seeds():
     def part(bleu, heads):
         row = {"run": "L0 0.1", "test set": "test", "heads": heads, "encoder": heads, "decoder": 8, "cross": 8, "bleu": bleu}
-        return pd.DataFrame([row | {"low": 0, "high": 0, "change": bleu - 50, "from_start": 0}])
+        worth = {"worth": 20.0, "share": np.nan if heads == 4 else 0.5}
+        return pd.DataFrame([row | {"low": 0, "high": 0, "change": bleu - 50, "from_start": 0} | worth])
 
     found = headlines({ONE: part(40.0, 3), TWO: part(46.0, 4), ("b", 1): part(20.0, 8)})
     assert found.index.tolist() == [("EN-RU news", "test", "L0 0.1"), ("b", "test", "L0 0.1")]
@@ -528,6 +529,7 @@ def test_headlines_over_seeds():
     half = t.ppf(0.975, 1) * 3
     assert (row.seeds, row["heads"], row.encoder, row.bleu, row.change) == (2, 3.5, 3.5, 43, -7)
     assert [row["bleu, low"], row["change, high"]] == pytest.approx([43 - half, -7 + half])
+    assert row.worth == row["worth, high"] == 20 and np.isnan(row.share) and alone.share == 0.5  # not told of every seed
     assert alone.bleu == 20 and np.isnan(alone["bleu, low"]) and contest.tables.TRUTHS == ("leave-one-out", "kept by L0")
 
 

@@ -11,7 +11,7 @@ import pandas as pd
 
 from helpers import study
 from helpers.heads.sites import KINDS
-from helpers.measures import measured
+from helpers.measures import measured, trainings
 from helpers.measures.matching import FINGERPRINTS, Prints, carried, fingerprints, match
 from helpers.measures.ranks import correlation, rank_agreement
 from helpers.measures.removal import RANDOM
@@ -413,17 +413,14 @@ def over_seeds(parts: Mapping[Trained, pd.DataFrame], by: Sequence[str]) -> pd.D
     pandas.DataFrame
         model, `by`, heads (mean), value, low, high, seeds, over.
     """
-    whole = pd.concat([part.assign(model=name, seed=seed) for (name, seed), part in parts.items()], ignore_index=True)
-    rows = []
-    for chosen, part in whole.groupby(["model", *by], sort=False):
-        seeds = part.groupby("seed").change.mean()  # several draws of one seed count once
-        value, low, high, runs = intervals.over_runs(seeds.to_numpy())
-        if runs == 1 and len(part) == 1 and "low" in part:
-            low, high = part.low.iloc[0], part.high.iloc[0]
-        row = dict(zip(("model", *by), chosen, strict=True)) | {"heads": part["heads"].mean()}
-        over = intervals.TEXTS if runs > 1 else intervals.SENTENCES
-        rows.append(row | {"value": value, "low": low, "high": high, "seeds": runs, "over": over})
-    return pd.DataFrame(rows)
+    found = trainings.over_seeds(_stacked(parts), ("model", *by), {"change": ("value", "low", "high")}, ("heads",), keep=True)
+    found["over"] = np.where(found.seeds > 1, intervals.TEXTS, intervals.SENTENCES)
+    return found.reset_index()[["model", *by, "heads", "value", "low", "high", "seeds", "over"]]
+
+
+def _stacked(parts: Mapping[Trained, pd.DataFrame]) -> pd.DataFrame:
+    """Tables of several trainings below one another, with columns model and seed."""
+    return pd.concat([part.assign(model=name, seed=seed) for (name, seed), part in parts.items()], ignore_index=True)
 
 
 def removed(jobs: Iterable[Mapping[str, Any]]) -> dict[Trained, pd.DataFrame]:
@@ -440,7 +437,7 @@ def against(parts: Mapping[Trained, pd.DataFrame], others: Sequence[str] = (TRAI
         On criterion, columns by the other one: difference (BLEU, paired by seed), low, high (its t interval; nan for one seed),
         probability (that a run of the criterion is better than one of the other).
     """
-    whole = pd.concat([part.assign(model=name, seed=seed) for (name, seed), part in parts.items()], ignore_index=True)
+    whole = _stacked(parts)
     means = whole.groupby(["criterion", "seed", "model", "test set"]).change.mean().unstack(["model", "test set"])
     rows = {}
     for criterion in dict.fromkeys(whole.criterion):
@@ -561,19 +558,11 @@ def headline(job: Mapping[str, Any], subject: subjects.Subject, repeats: int) ->
 
 def headlines(parts: Mapping[Trained, pd.DataFrame]) -> pd.DataFrame:
     """`headline` over seeds: mean with its t interval of every number, by model, run and test set."""
-    whole = pd.concat([part.assign(model=name, seed=seed) for (name, seed), part in parts.items()], ignore_index=True)
-    rows = {}
-    for place, part in whole.groupby(["model", "test set", "run"], sort=False):
-        row: dict[str, Any] = {"seeds": part.seed.nunique()}
-        row |= {name: part[name].mean() for name in ("heads", "encoder", "decoder", "cross")}
-        for name in ("bleu", "change", "worth", "share"):
-            known = name in part and part[name].notna().all()  # without encoder heads in question there is no floor
-            mean, low, high, _ = intervals.over_runs(part[name].to_numpy()) if known else (np.nan,) * 4
-            row |= {name: mean, f"{name}, low": low, f"{name}, high": high}
-        rows[place] = row | {"over": intervals.TEXTS}
-    table = pd.DataFrame.from_dict(rows, orient="index")
-    table.index = pd.MultiIndex.from_tuples(table.index, names=["model", "test set", "run"])
-    return table
+    values = {name: (name, f"{name}, low", f"{name}, high") for name in ("bleu", "change", "worth", "share")}
+    counts = ("heads", "encoder", "decoder", "cross")
+    found = trainings.over_seeds(_stacked(parts), ("model", "test set", "run"), values, counts)
+    shown = ["seeds", *counts, *(column for names in values.values() for column in names)]
+    return found[shown].assign(over=intervals.TEXTS)
 
 
 def collected(jobs: Iterable[Mapping[str, Any]], make: Callable[[Mapping[str, Any]], Any]) -> dict[Trained, Any]:

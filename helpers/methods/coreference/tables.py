@@ -15,7 +15,7 @@ from scipy import stats
 from helpers import corpora, study
 from helpers.corpora import dialogues
 from helpers.corpora.resolvers import first_words, gum, resolver, spoken
-from helpers.measures import ranks
+from helpers.measures import ranks, trainings
 from helpers.methods.coreference import matrices, runs
 from helpers.runs import tasks
 from helpers.scores import intervals, scoring
@@ -141,14 +141,9 @@ def over_seeds(boards: Mapping[int, Board], names: Sequence[str], against: str =
         row, metric, seeds; value and change are means over trainings, with 95 % t-intervals (nan for one training); over.
     """
     parts = pd.concat([scores(board, names, against).assign(seed=seed) for seed, board in boards.items()])
-    found = []
-    for (name, metric), group in parts.groupby(["row", "metric"], sort=False):
-        row = {"row": name, "metric": metric, "seeds": len(group)}
-        for column, start in (("value", ""), ("change", "change_")):
-            mean, half = group[column].mean(), scoring.t_half(group[column])
-            row |= {column: mean, f"{start}low": mean - half, f"{start}high": mean + half}
-        found.append(row | {"percent": group.percent.mean(), "over": intervals.TRAININGS})
-    return pd.DataFrame(found)
+    values = {"value": ("value", "low", "high"), "change": ("change", "change_low", "change_high")}
+    found = trainings.over_seeds(parts, ("row", "metric"), values, ("percent",))
+    return found.reset_index().assign(over=intervals.TRAININGS)
 
 
 def baselines(board: Board, seed: int = 0, against: str = runs.PLAIN) -> pd.DataFrame:
