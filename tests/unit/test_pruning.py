@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import json
 import math
 import shutil
@@ -369,36 +368,23 @@ def test_removing_at_once(swept):
     subject, shot = start_of(sweep), l0.runs.one_shot(sweep)
     ways = shot.groupby(["by", "draw"], sort=False).size()
     assert list(ways.index) == [(l0.runs.called(by), 0) for by in l0.runs.CRITERIA] + [("random", 0), ("random", 1)]
-    kept = {sum(map(len, l0.runs.retained(run).values())) for run in sweep["runs"].values() if run["method"]["name"] == "l0"}
-    assert set(ways) == {len(kept)}
+    # counted of the kinds in question, as `helpers.methods.l0.tables.quality` counts them: both stand on one axis
+    kept = {counts(l0.runs.retained(run), "encoder") for run in sweep["runs"].values() if run["method"]["name"] == "l0"}
+    assert set(ways) == {len(kept)} and set(shot.heads) == kept
     dev = list(subject.batches(first=16))
     for (by, draw), rows in shot.groupby(["by", "draw"]):
         worth = l0.runs.worth(sweep["start"], 4, by, draw, ("encoder",))
         for row, left in zip(rows.itertuples(), sorted(kept), strict=True):
             assert list(row.translations) == ["test"] and len(row.translations["test"]) == 32
-            with heads.gate(subject.model, dict.fromkeys(removal.least(worth, 24 - left), 0.0)):
+            with heads.gate(subject.model, dict.fromkeys(removal.least(worth, 8 - left), 0.0)):
                 assert row.dev_loss == pytest.approx(training.dev_loss(subject.model, dev), abs=1e-5)
     assert shot.dev_loss.nunique() > 5
 
 
-def test_l0s_own_heads_are_cut_first_and_those_left_are_trained(swept):
+def test_l0s_own_heads_are_cut(swept):
     run = swept["encoder"]["runs"]["L0's heads 0.03"]
     like = run["method"]["like"]
     assert l0.runs.retained(run) == l0.runs.retained(like) and 0 < counts(l0.runs.retained(run), "encoder") < 8
-    model, kept = start_of(swept["encoder"]).model, l0.runs.retained(like)
-    gone = [(kind, layer, head) for kind, layer, head in heads.index(model) if head not in kept[kind, layer]]
-    cut = heads.remove(copy.deepcopy(model), gone)
-    before, after = cut.state_dict(), l0.runs.load(run).state_dict()
-    assert before.keys() == after.keys()
-    moved = {name for name in before if not torch.equal(before[name], after[name])}
-    assert moved and all(name.startswith("model.encoder.layer") for name in moved)  # all else is frozen
-
-
-def test_removing_at_once_counts_heads_as_l0_does(swept):
-    """Of the kinds in question, as `helpers.methods.l0.tables.quality` counts them: both stand on one axis."""
-    sweep = swept["encoder"]
-    wanted = {counts(l0.runs.retained(run), "encoder") for run in sweep["runs"].values() if run["method"]["name"] == "l0"}
-    assert set(l0.runs.one_shot(sweep).heads) == wanted
 
 
 def test_what_models_put_out(swept):

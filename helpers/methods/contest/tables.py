@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from itertools import combinations
+from itertools import combinations, product
 from typing import Any
 
 import numpy as np
@@ -15,7 +15,7 @@ from helpers.measures import measured, trainings
 from helpers.measures.matching import FINGERPRINTS, Prints, carried, fingerprints, match
 from helpers.measures.ranks import correlation, rank_agreement
 from helpers.measures.removal import RANDOM
-from helpers.measures.table import TRUTH, compared, numeric
+from helpers.measures.table import TRUTH, compared
 from helpers.methods import coreference, l0
 from helpers.methods.contest import runs
 from helpers.runs import subjects, tasks, training
@@ -34,6 +34,15 @@ def large(table: pd.DataFrame, kind: str) -> pd.DataFrame:
     """The heads of a kind in layers that have enough of them to be ranked; none if there are no such layers."""
     part = table[table.index.isin([kind], level="kind")]
     return part[part.groupby(level=["kind", "layer"])[part.columns[0]].transform("size") >= SMALL]
+
+
+def _varied(*parts: pd.DataFrame) -> list[str]:
+    """The measures to compare that some tables all have, and that vary in each; none of no heads."""
+    return [name for name in compared(parts[0]) if all(name in part and part[name].nunique() > 1 for part in parts)]
+
+
+def _within_layers(one: pd.Series, other: pd.Series, kind: str) -> float:
+    return correlation(one, other, kind, within_layer=True, repeats=1)["rho"]
 
 
 def distinct(tables: Mapping[Trained, pd.DataFrame]) -> dict[Trained, pd.DataFrame]:
@@ -91,7 +100,7 @@ def agreement(tables: Mapping[Trained, pd.DataFrame], differ: pd.DataFrame | Non
     for kind in KINDS:
         matrices = {}
         for trained, table in tables.items():
-            part = large(numeric(table), kind).dropna(axis=1, how="all")
+            part = large(table[compared(table)], kind).dropna(axis=1, how="all")
             if len(part):
                 matrices[trained] = rank_agreement(part, kind)
         for one, other in combinations(compared(name for matrix in matrices.values() for name in matrix), 2):
@@ -130,24 +139,20 @@ def predictors(
         took, in units of what gradient importance per example took for the same model (mean); over; shown, as of `agreement`.
     """
     rows, tables = [], distinct(tables)
-    for kind in KINDS:
-        for truth in TRUTHS:
-            for within in (True, False):
-                found: dict[str, dict[Trained, float]] = {}
-                for trained, table in tables.items():
-                    part = large(numeric(table), kind)
-                    if not len(part) or truth not in part or part[truth].nunique() < 2:
-                        continue
-                    for measure in compared(part):
-                        if measure != truth and part[measure].nunique() > 1:
-                            one = correlation(part[truth], part[measure], kind, within_layer=within, repeats=1)["rho"]
-                            found.setdefault(measure, {})[trained] = one
-                for measure, values in found.items():
-                    spent = [s[measure] / s["gradient, example"] for t, s in seconds.items() if t in values and measure in s]
-                    row = {"kind": kind, "truth": truth, "heads": "within layers" if within else "all heads"}
-                    cost = float(np.mean(spent)) if spent else np.nan
-                    told = {"cost": cost, "shown": truth != TRUTH or _shown(differ, kind, values)}
-                    rows.append(row | {"measure": measure, **over_models(values), **told})
+    for kind, truth, within in product(KINDS, TRUTHS, (True, False)):
+        found: dict[str, dict[Trained, float]] = {}
+        for trained, table in tables.items():
+            part = large(table, kind)
+            names = _varied(part)
+            for measure in (name for name in names if truth in names and name != truth):
+                one = correlation(part[truth], part[measure], kind, within_layer=within, repeats=1)["rho"]
+                found.setdefault(measure, {})[trained] = one
+        for measure, values in found.items():
+            spent = [s[measure] / s["gradient, example"] for t, s in seconds.items() if t in values and measure in s]
+            row = {"kind": kind, "truth": truth, "heads": "within layers" if within else "all heads", "measure": measure}
+            cost = float(np.mean(spent)) if spent else np.nan
+            told = {"cost": cost, "shown": truth != TRUTH or _shown(differ, kind, values)}
+            rows.append(row | over_models(values) | told)
     return pd.DataFrame(rows)
 
 
@@ -166,10 +171,8 @@ def reliability(halves: Mapping[Trained, pd.DataFrame]) -> pd.DataFrame:
         found: dict[str, dict[Trained, float]] = {}
         for trained, table in halves.items():
             one, other = (large(table.xs(half, level="half"), kind) for half in (0, 1))
-            for measure in (name for name in compared(one) if len(one)):
-                if one[measure].nunique() > 1 and other[measure].nunique() > 1:
-                    rho = correlation(one[measure], other[measure], kind, within_layer=True, repeats=1)["rho"]
-                    found.setdefault(measure, {})[trained] = rho
+            for measure in _varied(one, other):
+                found.setdefault(measure, {})[trained] = _within_layers(one[measure], other[measure], kind)
         for measure, values in found.items():
             found_rho = over_models(values)
             row = {"measure": measure, "kind": kind, "compared": "other texts, same model", **found_rho}
@@ -204,11 +207,9 @@ def same_and_other_sentences(halves: Mapping[Trained, pd.DataFrame], differ: pd.
         found: dict[str, dict[Trained, tuple[float, float]]] = {}
         for trained, table in halves.items():
             parts = [large(table.xs(half, level="half"), kind) for half in (0, 1)]
-            if not len(parts[0]) or any(part[TRUTH].nunique() < 2 for part in parts):
-                continue
-            for measure in (name for name in compared(parts[0]) if name != TRUTH and name in parts[1]):
-                if all(part[measure].nunique() > 1 for part in parts):
-                    found.setdefault(measure, {})[trained] = _both_ways(parts, measure, kind)
+            names = _varied(*parts)
+            for measure in (name for name in names if TRUTH in names and name != TRUTH):
+                found.setdefault(measure, {})[trained] = _both_ways(parts, measure, kind)
         for measure, values in found.items():
             told = {"shown": _shown(differ, kind, values)}
             same, other = ({trained: pair[at] for trained, pair in values.items()} for at in (0, 1))
@@ -222,7 +223,7 @@ def _both_ways(parts: Sequence[pd.DataFrame], measure: str, kind: str) -> tuple[
     """Mean correlation of a measure with the loss without a head on the same half, and on the other one."""
 
     def rho(one: int, other: int) -> float:
-        return correlation(parts[one][TRUTH], parts[other][measure], kind, within_layer=True, repeats=1)["rho"]
+        return _within_layers(parts[one][TRUTH], parts[other][measure], kind)
 
     return (rho(0, 0) + rho(1, 1)) / 2, (rho(0, 1) + rho(1, 0)) / 2
 
@@ -297,14 +298,11 @@ def stability(tables: Mapping[Trained, pd.DataFrame], matched: Mapping[tuple[Tra
     found: dict[tuple[str, str, str], list[float]] = {}
     for (one, other), heads in matched.items():
         for kind in KINDS:
-            mine, theirs = large(numeric(tables[one]), kind), large(numeric(tables[other]), kind)
-            for measure in (name for name in compared(mine) if len(mine) and name in theirs):
-                if min(mine[measure].nunique(), theirs[measure].nunique()) < 2:
-                    continue
+            mine, theirs = large(tables[one], kind), large(tables[other], kind)
+            for measure in _varied(mine, theirs):
                 alike = carried(theirs[measure], heads[heads.index.isin([kind], level="kind")])
                 for how, column in (("matched heads, other seed", alike), ("same number, other seed", theirs[measure])):
-                    rho = correlation(mine[measure], column, kind, within_layer=True, repeats=1)["rho"]
-                    found.setdefault((measure, kind, how), []).append(rho)
+                    found.setdefault((measure, kind, how), []).append(_within_layers(mine[measure], column, kind))
     rows = [
         {"measure": measure, "kind": kind, "compared": compared, "rho": np.mean(values), "low": min(values),
          "high": max(values), "models": len(values), "over": intervals.SEEDS}
@@ -345,43 +343,34 @@ def trained_on(job: Mapping[str, Any], subject: subjects.Subject, repeats: int) 
         A row each (criterion, draw, test set): heads, bleu, change, low, high (paired bootstrap over sentences); above, with
         above_low and above_high: what it is above L0's own run (likewise).
     """
-    sweep, rows = job["sweep"], []
+    sweep = job["sweep"]
+    columns = ["criterion", "draw", "test set", "heads", "bleu", "change", "low", "high", "above", "above_low", "above_high"]
     prices = sweep["settings"]["pruning"]["compared"]
     if list(sweep["kinds"]) != ["encoder"] or not prices:
-        columns = ["criterion", "draw", "test set", "heads", "bleu", "change", "low", "high"]
-        return pd.DataFrame(columns=[*columns, "above", "above_low", "above_high"])
-    quality = l0.tables.quality(sweep, subject, repeats).reset_index()
+        return pd.DataFrame(columns=columns)
+    quality = l0.tables.quality(sweep, subject, 1).reset_index()
     known = quality[(quality.penalty == prices[0]) & ~quality.method.str.startswith("L0,")]
-    for number, (_, row) in enumerate(known.iterrows()):
-        draw = number if row.method == RANDOM else 0
-        ends = {"low": row.change_low, "high": row.change_high}
-        criterion = TRAINED if row.method == l0.tables.NAMES["l0"] else row.method
-        rows.append({"criterion": criterion, "draw": draw, "test set": row["test set"],
-                     "heads": row["heads"], "bleu": row.bleu, "change": row.change, **ends})  # fmt: skip
-        rows[-1] |= _above(job, subject, sweep["runs"][row.run], row["test set"], repeats)
-    left = known.heads.iloc[0]
-    for run in runs.contest(job).values():
-        for split in subject.tests:
-            own, control = (_counted(job, subject, spec, split) for spec in (run, sweep["runs"]["control"]))
-            change, low, high = scoring.bleu_interval(own, control, repeats)
-            bleu = scoring.bleu_interval(own, None, 1)[0]
-            rows.append({"criterion": run["method"]["by"], "draw": 0, "test set": split, "heads": left, "bleu": bleu,
-                         "change": change, "low": low, "high": high})  # fmt: skip
-            rows[-1] |= _above(job, subject, run, split, repeats)
-    return pd.DataFrame(rows)
+    chosen = []
+    for number, row in enumerate(known.to_dict("records")):
+        criterion = TRAINED if row["method"] == l0.tables.NAMES["l0"] else row["method"]
+        draw = number if criterion == RANDOM else 0
+        chosen.append((criterion, draw, row["test set"], row["heads"], sweep["runs"][row["run"]]))
+    further, left = runs.contest(job).values(), known["heads"].iloc[0]
+    chosen += [(spec["method"]["by"], 0, split, left, spec) for spec in further for split in subject.tests]
 
+    def counted(spec: Mapping[str, Any], split: str) -> np.ndarray:
+        hypotheses = tasks.outputs(l0.runs.run(spec), split, sweep["settings"]["pruning"]["beam"])
+        return scoring.bleu_statistics(hypotheses, [pair.target for pair in subject.pairs(split)])
 
-def _counted(job: Mapping[str, Any], subject: subjects.Subject, spec: Mapping[str, Any], split: str) -> np.ndarray:
-    """What BLEU of a run's translations is computed from."""
-    hypotheses = tasks.outputs(l0.runs.run(spec), split, job["sweep"]["settings"]["pruning"]["beam"])
-    return scoring.bleu_statistics(hypotheses, [pair.target for pair in subject.pairs(split)])
-
-
-def _above(job, subject: subjects.Subject, spec: Mapping[str, Any], split: str, repeats: int) -> dict[str, float]:
-    """What a run is above L0's at the price that is compared."""
-    runs, price = job["sweep"]["runs"], job["sweep"]["settings"]["pruning"]["compared"][0]
-    sides = (_counted(job, subject, one, split) for one in (spec, runs[f"L0 {price:g}"]))
-    return dict(zip(("above", "above_low", "above_high"), scoring.bleu_interval(*sides, repeats), strict=True))
+    others = [sweep["runs"][name] for name in ("control", f"L0 {prices[0]:g}")]
+    held_against = {split: [counted(spec, split) for spec in others] for split in subject.tests}
+    rows = []
+    for criterion, draw, split, heads, spec in chosen:
+        own = counted(spec, split)
+        bleu = scoring.bleu_interval(own, None, 1)[0]
+        change, above = (scoring.bleu_interval(own, other, repeats) for other in held_against[split])
+        rows.append((criterion, draw, split, heads, bleu, *change, *above))
+    return pd.DataFrame(rows, columns=columns)
 
 
 def against_l0(parts: Mapping[Trained, pd.DataFrame]) -> pd.DataFrame:

@@ -9,6 +9,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import torch
+from scipy.linalg import orthogonal_procrustes
+from scipy.optimize import linear_sum_assignment
 
 from helpers import heads, models, study
 from helpers.corpora import tokens
@@ -605,9 +607,6 @@ def map_of_heads(spec: Mapping[str, Any], groups: int, kept: Mapping[tuple[str, 
     pandas.DataFrame
         step, site (its title), head, x, y, group, kept.
     """
-    from scipy.linalg import orthogonal_procrustes
-    from scipy.optimize import linear_sum_assignment
-
     seen, rows = trace(spec), []
     for (kind, layer), grams in zip(sites(spec), _grams(seen), strict=True):
         target, named = None, None
