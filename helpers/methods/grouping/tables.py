@@ -388,7 +388,7 @@ def ablation_over_seeds(specs: Runs, counted: Counted) -> pd.DataFrame:
     found["shares"] = whole.drop_duplicates(["row", "model"]).shares.to_numpy()
     columns = ["row", "model", *(name for names in CHANGES.values() for name in names), "printed", "dev_loss", "seeds"]
     compared = (found.row != found.model).to_numpy()
-    frame = found[[*columns, "shares"]].assign(over=intervals.TRAININGS)
+    frame = found[columns].assign(over=intervals.TRAININGS, shares=found.shares)
     frame = intervals.corrected(frame, "change", ("change_low", "change_high"), frame.seeds, compared)
     frame.attrs["references"] = {GHT: GHT, PS: PS}
     return frame
