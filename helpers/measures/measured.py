@@ -10,6 +10,7 @@ import pandas as pd
 import torch
 
 from helpers import study
+from helpers.corpora.tokens import collate
 from helpers.heads import Site, index, record
 from helpers.measures.analysis import Analysis, Studied
 from helpers.measures.confidence import Confidence, confidence
@@ -45,8 +46,11 @@ PRINTED = {
 }  # fmt: skip
 
 
-def measure(subject, model, repeats: int = 1000) -> dict[str, pd.DataFrame]:
-    """Positional, syntactic, rare-token and alignment scores of a model in one pass over the subject's dev set.
+FUNCTIONAL = ("positional", "syntactic", "rare")
+
+
+def measure(subject, model, repeats: int = 1000, names: Sequence[str] = (*FUNCTIONAL, "alignment")) -> dict[str, pd.DataFrame]:
+    """Confidence, positional, syntactic, rare-token or alignment scores of a model in one pass over the subject's dev set.
 
     Parameters
     ----------
@@ -54,13 +58,14 @@ def measure(subject, model, repeats: int = 1000) -> dict[str, pd.DataFrame]:
         Whose sentences, trees, frequencies and alignments are used.
     model
         The subject's own model, or another one (random weights) to compare with.
+    names : sequence of str
+        Of "confidence", "positional", "syntactic", "rare" and "alignment".
     """
-    reducers = {
-        "positional": Positional(),
-        "syntactic": Syntactic(arcs_of(subject.dev)),
-        "rare": Rare(subject.counts),
-        "alignment": Alignment(subject.links),
-    }
+    made = {
+        "confidence": Confidence, "positional": Positional, "syntactic": lambda: Syntactic(arcs_of(subject.dev)),
+        "rare": lambda: Rare(subject.counts), "alignment": lambda: Alignment(subject.links),
+    }  # fmt: skip
+    reducers = {name: made[name]() for name in names}
     heads = one_pass(model, subject.batches(), *reducers.values(), label=f"functions {subject.title}")
     return {name: reducer.frame(heads, repeats) for name, reducer in reducers.items()}
 
@@ -70,10 +75,8 @@ def confidence_and_functions(subject, repeats: int = 1000, model=None) -> tuple[
 
     Of the subject's own model, or of another one that reads the same text (one with heads removed).
     """
-    reducers = Confidence(), Positional(), Syntactic(arcs_of(subject.dev)), Rare(subject.counts)
-    heads = one_pass(model or subject.model, subject.batches(), *reducers, label=f"confidence {subject.title}")
-    confident, *functions = (reducer.frame(heads, repeats) for reducer in reducers)
-    return confident, roles(*functions)
+    found = measure(subject, model or subject.model, repeats, ("confidence", *FUNCTIONAL))
+    return found["confidence"], roles(*(found[name] for name in FUNCTIONAL))
 
 
 def relevance_columns(explained: Mapping[str, Any]) -> pd.DataFrame:
@@ -458,8 +461,6 @@ def _example(subject, sentence: int, title: str, layer: int, head: int, arcs) ->
 
 
 def _single(subject, sentence: int) -> dict[str, torch.Tensor]:
-    from helpers.corpora.tokens import collate
-
     device = next(subject.model.parameters()).device
     return {name: value.to(device) for name, value in collate(subject.encoded, [sentence], subject.source.pad).items()}
 

@@ -10,10 +10,9 @@ import torch
 
 from helpers import corpora, study
 from helpers.measures.analysis import Analysis
-from helpers.measures.confidence import Confidence
-from helpers.measures.functions import RELATIONS, Positional, Rare, Syntactic, arcs_of, best_heads, roles
+from helpers.measures.functions import RELATIONS, best_heads, roles
 from helpers.measures.importance import kinds_off, leave_one_out
-from helpers.measures.one_pass import one_pass
+from helpers.measures.measured import FUNCTIONAL, measure
 from helpers.measures.relevance import relevance
 from helpers.runs import subjects, tasks, training
 from helpers.scores import intervals, scoring
@@ -42,14 +41,7 @@ def describe(subject, model, first: int, repeats: int = 1000) -> dict[str, Any]:
         confidence, positional, syntactic, rare: frames as of `helpers.measures`; relevance (`alpha_beta`); without
         (`leave_one_out`); kinds (`kinds_off`).
     """
-    reducers = {
-        "confidence": Confidence(),
-        "positional": Positional(),
-        "syntactic": Syntactic(arcs_of(subject.dev)),
-        "rare": Rare(subject.counts),
-    }
-    heads = one_pass(model, subject.batches(), *reducers.values(), label=f"functions {subject.title}")
-    found = {name: reducer.frame(heads, repeats) for name, reducer in reducers.items()}
+    found: dict[str, Any] = measure(subject, model, repeats, ("confidence", *FUNCTIONAL))
     batches = list(subject.batches(4096, first))
     found["without"] = leave_one_out(model, batches, label=f"without {subject.title}", repeats=repeats)
     found["kinds"] = kinds_off(model, batches, repeats)
@@ -81,7 +73,7 @@ def summary(described: Description) -> dict[str, float]:
     row["rare"] = described["rare"].two_rarest.max()
     shares = described["relevance"].xs("encoder", level="kind").groupby(level="layer")
     row["relevance"] = float((shares.max() / shares.sum()).mean())
-    named = roles(described["positional"], described["syntactic"], described["rare"]).xs("encoder", level="kind")
+    named = roles(*(described[name] for name in FUNCTIONAL)).xs("encoder", level="kind")
     does = [{name for name, _ in cell} for cell in named]
     row |= {"heads": len(does), "with functions": sum(map(bool, does))}
     row |= {"positional heads": sum("positional" in one for one in does), "rare heads": sum("rare" in one for one in does)}

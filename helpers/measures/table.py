@@ -1,25 +1,137 @@
-"""The head table: what all measures say of the heads of one model, side by side."""
+"""The head table: what all measures say of the heads of one model, side by side; and the register of these measures."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import torch
 
-from helpers.heads import index
+from helpers.heads import KINDS, index
 from helpers.measures.confidence import Confidence
 from helpers.measures.functions import Alignment, Positional, Rare, Syntactic, roles
 from helpers.measures.importance import importance, leave_one_out
-from helpers.measures.one_pass import one_pass
+from helpers.measures.one_pass import Reducer, one_pass
 from helpers.measures.relevance import RULES, explain
 from helpers.study import StudyError
 
 TRUTH = "leave-one-out"
 FUNCTIONS = "functions"  # the one column of text
+
+
+@dataclass(frozen=True)
+class Measure:
+    """A line of the register: a measure of heads, and how it fills its column.
+
+    Attributes
+    ----------
+    name : str
+        Of the column.
+    title, about : str
+        What people call it, and what it is, in a line.
+    larger : str
+        What a larger value says of a head. Heads of least value are removed first.
+    find : callable
+        Gives a Series on (kind, layer, head): of what the measure `needs`, in that order; of the frame of its `reducer`; or of
+        the column that it is a form `of`.
+    needs : tuple of str
+        What must be given for there to be a column: such as "model", "batches", "explained", "arcs", "counts" or "links"
+        (`head_table`), "sweep". Of a reducer what it is made from, besides model and batches.
+    reducer : type, optional
+        A `helpers.measures.one_pass.Reducer`: all of them share one pass over the batches.
+    of : str
+        The measure that this one is another form of, and whose cost it shares.
+    kinds : tuple of str
+        Of the attention that it is defined on; nan elsewhere.
+    compared : bool
+        False where it ranks heads within a layer much as another one does, so that comparisons leave it out.
+    """
+
+    name: str
+    title: str
+    about: str
+    larger: str
+    find: Callable[..., pd.Series]
+    needs: tuple[str, ...] = ()
+    reducer: type[Reducer] | None = None
+    of: str = ""
+    kinds: tuple[str, ...] = KINDS
+    compared: bool = True
+
+
+MEASURES: dict[str, Measure] = {}
+
+
+def register(measure: Measure) -> None:
+    """Make a measure a column of every head table that is given what it needs.
+
+    Raises
+    ------
+    StudyError
+        If its name is taken.
+    """
+    if measure.name in MEASURES or measure.name == FUNCTIONS:
+        raise StudyError(f"There is a measure {measure.name!r} already: give yours a name of its own.")
+    MEASURES[measure.name] = measure
+
+
+def by_layer(column: pd.Series) -> pd.Series:
+    """A column divided by its l2 norm over the heads of each layer (Michel et al. 2019, section 4.1); 0 where all are 0."""
+    size = column.pow(2).groupby(level=["kind", "layer"]).transform("sum").pow(0.5)
+    return column / size.where(size > 0, 1.0)
+
+
+def _relevance(rule: str, normalise: str) -> Callable[..., pd.Series]:
+    return lambda model, explained: explain(model, explained, rule).series(normalise)
+
+
+def _gradient(per: str) -> Callable[..., pd.Series]:
+    return lambda model, explained: importance(model, explained, per=per, norm=None)
+
+
+def _without(model, explained) -> pd.Series:
+    return leave_one_out(model, explained, repeats=1).loss
+
+
+def _best_relation(frame: pd.DataFrame) -> pd.Series:
+    return (frame.score - frame.baseline).groupby(level=["kind", "layer", "head"]).max()
+
+
+_FEW = ("model", "explained")
+_THROUGH, _DEPENDS = "more of the prediction comes through the head", "the loss depends more on the head"
+for _measure in (
+    Measure("alpha_beta", "relevance, LRP αβ", "share of its layer's relevance, divided at each target token (sums to 1)",
+            _THROUGH, _relevance("alpha_beta", "step"), _FEW),
+    Measure("attnlrp", "relevance, AttnLRP", "share of the layer's signed relevance, divided after summing",
+            _THROUGH, _relevance("attnlrp", "ratio"), _FEW),
+    Measure("cp", "relevance, conservative", "share of the layer's signed relevance (Ali et al. 2022), divided after summing",
+            _THROUGH, _relevance("cp", "ratio"), _FEW),
+    Measure("gradient, example", "gradient, each example", "mean of |loss gradient at the head's gate| over examples (nats)",
+            _DEPENDS, _gradient("example"), _FEW),
+    Measure("gradient, example, by layer", "gradient, each example, by layer", "the same, divided by the layer's norm",
+            _DEPENDS, by_layer, of="gradient, example", compared=False),
+    Measure("gradient, token", "gradient, each token", "mean of |loss gradient at the head's gate| over tokens (nats)",
+            _DEPENDS, _gradient("token"), _FEW),
+    Measure("gradient, token, by layer", "gradient, each token, by layer", "the same, divided by the layer's norm",
+            _DEPENDS, by_layer, of="gradient, token", compared=False),
+    Measure(TRUTH, "loss without the head", "how much the loss rises when this head alone is left out (nats a token)",
+            "the model needs the head more", _without, _FEW),
+    Measure("confidence", "confidence", "mean of a head's largest attention weight",
+            "the head looks at one token at a time", lambda frame: frame.confidence, reducer=Confidence),
+    Measure("positional", "positional", "share of tokens whose largest weight lies at the head's best offset",
+            "the head keeps to one offset", lambda frame: frame.score, reducer=Positional),
+    Measure("syntactic", "syntactic", "accuracy of the best relation above its offset baseline",
+            "the head follows a relation", _best_relation, ("arcs",), Syntactic, kinds=("encoder",)),
+    Measure("rare", "rare tokens", "share of tokens that look at one of the sentence's two rarest tokens",
+            "the head looks at rare tokens", lambda frame: frame.two_rarest, ("counts",), Rare, kinds=("encoder",)),
+    Measure("alignment", "alignment", "share of target tokens that look at the aligned source token",
+            "the head aligns target and source", lambda frame: frame.predicted, ("links",), Alignment, kinds=("cross",)),
+):  # fmt: skip
+    register(_measure)
 
 
 def head_table(
@@ -30,6 +142,7 @@ def head_table(
     counts: torch.Tensor | None = None,
     links: Sequence[Mapping[int, int]] | None = None,
     rules: Sequence[str] = RULES,
+    **known: Any,
 ) -> pd.DataFrame:
     """Every measure of every head of a model, as far as the text allows.
 
@@ -46,72 +159,95 @@ def head_table(
         For the syntactic, rare-token and alignment columns (`helpers.measures.functions`); without them these are missing.
     rules : sequence of str
         Of relevance.
+    **known
+        What measures need that others have registered, by the names in their `needs`.
 
     Returns
     -------
     pandas.DataFrame
-        On (kind, layer, head): ``alpha_beta`` (share of its layer, divided at each target), ``attnlrp``, ``cp`` (signed, so
-        divided after summing); ``confidence``; ``gradient, example`` and ``gradient, token`` (nats), the same ``by layer``;
-        ``leave-one-out`` (rise of the loss, nats a token); ``positional`` (share of tokens at the head's best offset),
-        ``syntactic`` (best relation's accuracy above its offset baseline), ``rare`` (share on the two rarest tokens),
-        ``alignment``, each nan for kinds that it is not defined on; ``functions``, in words, "" where a head has none.
-        `attrs["seconds"]`: what each column cost, passes that serve several columns under each of them.
+        On (kind, layer, head): a column for each of `MEASURES` that is given what it needs, nan for kinds that it is not
+        defined on; ``functions``, in words, "" where a head has none. `attrs["seconds"]`: what each column cost, passes that
+        serve several columns under each of them.
 
     Raises
     ------
     StudyError
-        As the measures do; if there are no batches.
+        As the measures do; if there are no batches, or there is no such rule.
     """
     batches = list(batches)
     few = batches if explained is None else list(explained)
     if not batches or not few:
         raise StudyError("There are no batches to measure heads on: give at least one.")
-    columns: dict[str, pd.Series] = {}
+    if unknown := [rule for rule in rules if rule not in RULES]:
+        raise StudyError(f"There is no rule {unknown[0]!r} of relevance: choose from {', '.join(RULES)}.")
+    given = {
+        "model": model,
+        "batches": batches,
+        "explained": few,
+        "arcs": arcs or None,
+        "counts": counts,
+        "links": links or None,
+    }
+    return columns(given | known, [name for name in MEASURES if name not in RULES or name in rules])
+
+
+def columns(given: Mapping[str, Any], names: Iterable[str] | None = None) -> pd.DataFrame:
+    """The columns of a head table that what is given allows, or those of some names among them, and what heads do.
+
+    Parameters
+    ----------
+    given : mapping
+        By the names that measures need it by; None is not given. Functions are told where `positional` is asked for.
+    """
+    given = {name: value for name, value in given.items() if value is not None}
+    wanted = MEASURES if names is None else set(names)
+    chosen = [m for m in MEASURES.values() if m.name in wanted and _all_needs(m) <= given.keys()]
+    found: dict[str, pd.Series] = {}
     seconds: dict[str, float] = {}
 
     def timed(names: Sequence[str], make: Callable[[], Mapping[str, pd.Series]]) -> None:
         started = time.perf_counter()
-        columns.update(make())
+        found.update(make())
         seconds.update(dict.fromkeys(names, round(time.perf_counter() - started, 2)))
 
-    for rule in rules:
-        way = "step" if rule == "alpha_beta" else "ratio"
-        timed([rule], lambda rule=rule, way=way: {rule: explain(model, few, rule).series(way)})
-    for per in ("example", "token"):
-        name = f"gradient, {per}"
-        timed([name], lambda per=per, name=name: {name: importance(model, few, per=per, norm=None)})
-        size = columns[name].pow(2).groupby(level=["kind", "layer"]).transform("sum").pow(0.5)
-        columns[f"{name}, by layer"] = columns[name] / size.where(size > 0, 1.0)
-        seconds[f"{name}, by layer"] = seconds[name]
-    timed([TRUTH], lambda: {TRUTH: leave_one_out(model, few, repeats=1).loss})
-    seen = ["confidence", "positional", *(["syntactic"] if arcs else []), *(["rare"] if counts is not None else [])]
-    timed([*seen, *(["alignment"] if links else [])], lambda: _functions(model, batches, arcs, counts, links))
-    table = pd.DataFrame(columns).reindex(index(model))
+    for m in chosen:
+        if not (m.reducer or m.of):
+            timed([m.name], lambda m=m: {m.name: m.find(*(given[name] for name in m.needs))})
+    for m in (m for m in chosen if m.of):
+        found[m.name], seconds[m.name] = m.find(found[m.of]), seconds[m.of]
+    if read := [m for m in chosen if m.reducer]:
+        timed([m.name for m in read], lambda: _in_one_pass(read, given))
+    for m in chosen:
+        found[m.name] = found[m.name][found[m.name].index.isin(m.kinds, level="kind")]
+    table = pd.DataFrame({m.name: found.pop(m.name) for m in chosen} | found)
+    table = table.reindex(index(given["model"])) if "model" in given else table
     table.attrs["seconds"] = seconds
     return table
 
 
-def _functions(model, batches, arcs, counts, links) -> dict[str, pd.Series]:
-    """Confidence and what heads do, in one pass."""
-    reducers: dict[str, Any] = {"confidence": Confidence(), "positional": Positional()}
-    reducers |= {"syntactic": Syntactic(arcs)} if arcs else {}
-    reducers |= {"rare": Rare(counts)} if counts is not None else {}
-    reducers |= {"alignment": Alignment(links)} if links else {}
-    heads = one_pass(model, batches, *reducers.values(), label="functions")
+def _all_needs(measure: Measure) -> set[str]:
+    own = {*measure.needs, *(("model", "batches") if measure.reducer else ())}
+    return own | (_all_needs(MEASURES[measure.of]) if measure.of else set())
+
+
+def _in_one_pass(read: Sequence[Measure], given: Mapping[str, Any]) -> dict[str, pd.Series]:
+    """The columns of measures that read attention, and what heads do in words."""
+    reducers = {m.name: m.reducer(*(given[name] for name in m.needs)) for m in read}
+    heads = one_pass(given["model"], given["batches"], *reducers.values(), label="functions")
     frames = {name: reducer.frame(heads, 1) for name, reducer in reducers.items()}
-    columns = {"confidence": frames["confidence"].confidence, "positional": frames["positional"].score}
-    if arcs:
-        above = frames["syntactic"].score - frames["syntactic"].baseline
-        columns["syntactic"] = above.groupby(level=["kind", "layer", "head"]).max()
-    if counts is not None:
-        columns["rare"] = frames["rare"].two_rarest
-    if links:
-        columns["alignment"] = frames["alignment"].predicted
-    named = roles(frames["positional"], frames.get("syntactic"), frames.get("rare"))
-    columns[FUNCTIONS] = named.map(lambda found: "; ".join(dict.fromkeys(label for _, label in found)))
-    return columns
+    found = {m.name: m.find(frames[m.name]) for m in read}
+    if "positional" in frames:
+        named = roles(frames["positional"], frames.get("syntactic"), frames.get("rare"))
+        found[FUNCTIONS] = named.map(lambda does: "; ".join(dict.fromkeys(label for _, label in does)))
+    return found
 
 
 def numeric(table: pd.DataFrame) -> pd.DataFrame:
     """The columns of a head table that rank heads."""
     return table.select_dtypes(np.number)
+
+
+def compared(names: Iterable[str]) -> list[str]:
+    """Of some columns those that comparisons of measures show, in the order of the register."""
+    found = set(names)
+    return [name for name, measure in MEASURES.items() if measure.compared and name in found]

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-import copy
+from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from helpers import heads
 from helpers.corpora import tokens
+from helpers.measures.removal import RANDOM, at_once, drawn, least
 from helpers.runs import training
 from helpers.scores import scoring
 from helpers.study import StudyError
 
-LEAST, RANDOM, ALIKE = "least important", "random", "random, same kinds"
+LEAST, ALIKE = "least important", "random, same kinds"
+SCORES = ("loss", "bleu", "low", "high", "change", "change low", "change high")
 
 
 def batches(subject, split: str, first: int | None = None, budget: int = 2048) -> tokens.Batches:
@@ -21,15 +24,6 @@ def batches(subject, split: str, first: int | None = None, budget: int = 2048) -
     pairs = subject.pairs(split)[:first]
     encoded = tokens.encode(pairs, subject.source, subject.target, subject.model.config.max_position_embeddings)
     return tokens.Batches(encoded, subject.source.pad, budget, next(subject.model.parameters()).device)
-
-
-def drawn(worth: pd.Series, count: int, draw: int, like: pd.MultiIndex | None = None) -> list[tuple[str, int, int]]:
-    """`count` heads by a seeded draw; with `like`, as many of each kind of attention as there are in it."""
-    random = np.random.default_rng(draw)
-    if like is None:
-        return list(worth.sample(count, random_state=random).index)
-    counts = like.get_level_values("kind").value_counts()
-    return [head for kind in counts.index for head in worth.loc[[kind]].sample(counts[kind], random_state=random).index]
 
 
 def quality(
@@ -65,25 +59,28 @@ def quality(
     if set(worth.index) != set(heads.index(subject.model)):
         raise StudyError("The worth of heads is not of this model's heads: take a column of its own head table.")
     texts, references = ([getattr(pair, side) for pair in subject.pairs(split)] for side in ("source", "target"))
-    unseen, total, ordered = list(batches(subject, split)), len(worth), worth.sort_values(kind="stable").index
+    unseen, total = list(batches(subject, split)), len(worth)
 
-    def scored(model) -> tuple[float, np.ndarray]:
+    def counted(model) -> tuple[float, np.ndarray]:
         translations = training.translate(model, texts, subject.source, subject.target, beam)
         return training.dev_loss(model, unseen), scoring.bleu_statistics(translations, references)
 
-    def row(method: str, draw: int, left: int, loss: float, counts: np.ndarray) -> dict[str, float | str]:
-        found = {"method": method, "draw": draw, "heads": left, "loss": loss}
-        found |= zip(("bleu", "low", "high"), scoring.bleu_interval(counts, None, repeats), strict=True)
-        return found | dict(
-            zip(("change", "change low", "change high"), scoring.bleu_interval(counts, whole, repeats), strict=True)
-        )
+    _, whole = known = counted(subject.model)
 
-    loss, whole = scored(subject.model)
-    rows = [row(method, 0, total, loss, whole) for method in (LEAST, RANDOM, ALIKE)]
-    for count in dict.fromkeys(round(total * share) for share in shares):
-        chosen = [(LEAST, 0, list(ordered[:count]))]
-        for draw in range(draws):
-            chosen += [(RANDOM, draw, drawn(worth, count, draw)), (ALIKE, draw, drawn(worth, count, draw, ordered[:count]))]
-        for method, draw, gone in chosen:
-            rows.append(row(method, draw, total - count, *scored(heads.remove(copy.deepcopy(subject.model), gone))))
-    return pd.DataFrame(rows)
+    def scored(model) -> dict[str, float]:
+        loss, own = known if model is subject.model else counted(model)
+        intervals = (*scoring.bleu_interval(own, None, repeats), *scoring.bleu_interval(own, whole, repeats))
+        return dict(zip(SCORES, (loss, *intervals), strict=True))
+
+    def choices() -> Iterator[tuple[dict[str, Any], list]]:
+        for method in (LEAST, RANDOM, ALIKE):
+            yield {"method": method, "draw": 0, "heads": total}, []
+        for count in dict.fromkeys(round(total * share) for share in shares):
+            gone = least(worth, count)
+            yield {"method": LEAST, "draw": 0, "heads": total - count}, gone
+            for draw in range(draws):
+                yield {"method": RANDOM, "draw": draw, "heads": total - count}, drawn(worth, count, draw)
+                like = pd.MultiIndex.from_tuples(gone, names=worth.index.names)
+                yield {"method": ALIKE, "draw": draw, "heads": total - count}, drawn(worth, count, draw, like)
+
+    return pd.DataFrame(at_once(subject.model, choices(), scored))

@@ -13,12 +13,15 @@ import numpy as np
 import pandas as pd
 import torch
 
+import helpers.methods.contest.runs  # noqa: F401  whose measures it registers
 from helpers import corpora, study
 from helpers.corpora.tokens import collate
 from helpers.heads import Site, record
 from helpers.heads.sites import ADDRESS
 from helpers.measures import functions
 from helpers.measures.matching import between_words
+from helpers.measures.relevance import RULES
+from helpers.measures.table import MEASURES
 from helpers.methods import l0
 from helpers.models import inputs
 from helpers.runs import subjects, training
@@ -26,29 +29,7 @@ from helpers.study import StudyError, layout
 
 WORDS = (7, 12)  # of an example sentence: enough to see something, few enough to read
 STEPS = 60  # of a gate's curve, at most
-MEASURES = {  # a column of a head table: its name on the page, what it is
-    "relevance": ("relevance, LRP αβ", "share of the layer's relevance, divided at each target token (sums to 1 in a layer)"),
-    "alpha_beta": ("relevance, LRP αβ", "share of the layer's relevance, divided at each target token (sums to 1 in a layer)"),
-    "attnlrp": ("relevance, AttnLRP", "share of the layer's signed relevance, divided after summing"),
-    "attnlrp ratio": ("relevance, AttnLRP", "share of the layer's signed relevance, divided after summing"),
-    "attnlrp step": ("relevance, AttnLRP, each token", "as the paper divides, at each target token: ill-conditioned"),
-    "cp": ("relevance, conservative", "share of the layer's signed relevance (Ali et al. 2022), divided after summing"),
-    "cp ratio": ("relevance, conservative", "share of the layer's signed relevance (Ali et al. 2022), divided after summing"),
-    "cp step": ("relevance, conservative, each token", "as the paper divides, at each target token: ill-conditioned"),
-    "confidence": ("confidence", "mean of a head's largest attention weight"),
-    "gradient, example": ("gradient, each example", "mean of |loss gradient at the head's gate| over examples (nats)"),
-    "gradient, token": ("gradient, each token", "mean of |loss gradient at the head's gate| over tokens (nats)"),
-    "gradient, example, by layer": ("gradient, each example, by layer", "the same, divided by the layer's norm"),
-    "gradient, token, by layer": ("gradient, each token, by layer", "the same, divided by the layer's norm"),
-    "leave-one-out": ("loss without the head", "how much the loss rises when this head alone is left out (nats a token)"),
-    "BLEU": ("BLEU without the head", "change of BLEU when this head alone is left out"),
-    "kept by L0": ("how long L0 keeps it", "number of prices at which the gate stays open, plus how likely it is open"),
-    "votes": ("votes", "share of votes to stay (section 3 of Ni et al. 2023)"),
-    "positional": ("positional", "share of tokens whose largest weight lies at the head's best offset"),
-    "syntactic": ("syntactic", "accuracy of the best relation above its offset baseline"),
-    "rare": ("rare tokens", "share of tokens that look at one of the sentence's two rarest tokens"),
-    "alignment": ("alignment", "share of target tokens that look at the aligned source token"),
-}  # fmt: skip
+BLEU = ("BLEU without the head", "change of BLEU when this head alone is left out")
 _LABELS = {label: relation for (relation, _), label in functions.LABELS.items()}
 _BOUNDS = ("_low", "_high")
 
@@ -84,7 +65,7 @@ def head_tables(run: Path) -> dict[str, pd.DataFrame]:
             title = subjects.title(name)
             for other, renamed in (
                 ("leave_one_out", {"loss": "leave-one-out", "low": "leave-one-out_low", "high": "leave-one-out_high"}),
-                ("worth_of_heads", {}),
+                ("worth_of_heads", l0.runs.CALLED),
                 ("leave_one_out_bleu", {"change": "BLEU", "low": "BLEU_low", "high": "BLEU_high"}),
             ):
                 more = _of_model(_first(run, other), title).rename(columns=renamed)
@@ -246,11 +227,23 @@ def _measures(table: pd.DataFrame) -> list[dict[str, Any]]:
         known = [numbers[other] for other in shown]
         bound = name.endswith(_BOUNDS) and re.sub("_(low|high)$", "", name) in numbers
         if not bound and column.notna().any() and not any(np.allclose(column, k, 1e-4, equal_nan=True) for k in known):
-            label, about = MEASURES.get(name, (name, ""))
+            label, about = _told(name)
             shown[name] = {"name": name, "label": label, "about": about, "values": _rounded(column)}
             bounds = {end[1:]: _rounded(numbers[name + end]) for end in _BOUNDS if name + end in numbers}
             shown[name] |= bounds if len(bounds) == 2 else {}
     return list(shown.values())
+
+
+def _told(name: str) -> tuple[str, str]:
+    """What a measure is called, and what it is."""
+    name = l0.runs.called(name)
+    rule, _, way = name.rpartition(" ")
+    if name == "BLEU":
+        return BLEU
+    if rule in RULES and way == "step":
+        return f"{MEASURES[rule].title}, each token", "as the paper divides, at each target token: ill-conditioned"
+    known = MEASURES.get(name.removesuffix(" ratio"))
+    return (known.title, f"{known.about}; larger: {known.larger}") if known else (name, "")
 
 
 def _rounded(values: Iterable[float]) -> list[float | None]:

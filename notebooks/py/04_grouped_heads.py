@@ -467,9 +467,9 @@ else:
 # %%
 if plan["seeds"] > 1:
     every = tables.per_seed(scored, seed=seed)
-    run.table(tables.over_seeds(every), "seeds")
+    run.table(tables.means_over_seeds(every), "seeds")
     run.figure(figures.seeds(every), "seeds", caption="Each method's score over trainings of several seeds.")
-    display(tables.over_seeds(every).style.format(precision=2))
+    display(tables.means_over_seeds(every).style.format(precision=2))
 else:
     print("One seed in this run: the intervals above are over test examples, not over trainings.")
 

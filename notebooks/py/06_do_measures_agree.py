@@ -53,6 +53,7 @@ import pandas as pd
 from IPython.display import display
 
 from helpers import drawing
+from helpers.measures.table import compared
 from helpers.methods import contest
 from helpers.methods.contest import figures
 from helpers.publish import claims, scoreboard
@@ -111,7 +112,7 @@ if own:
 
 # %%
 first = next(iter(tables))
-shown = [name for name in contest.tables.SHOWN if name in tables[first] and tables[first][name].notna().any()]
+shown = [name for name in compared(tables[first]) if tables[first][name].notna().any()]
 run.figure(
     figures.head_table_map(contest.tables.large(tables[first], "encoder"), shown),
     "head_table",

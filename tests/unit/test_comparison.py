@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from copy import deepcopy
 
 import numpy as np
 import pandas as pd
@@ -170,7 +169,7 @@ def test_head_table_of_a_swept_model(job, subject):
     few = list(subject.batches(2048, 4))
     text = {"arcs": measures.functions.arcs_of(subject.dev), "counts": subject.counts, "links": subject.links}
     wanted = measures.head_table(subject.model, list(subject.batches(400)), few, **text)
-    assert list(table) == [*wanted, "votes", "L1 gates", SURVIVAL, CLOSES]
+    assert sorted(table) == sorted([*wanted, "votes", "L1 gates", SURVIVAL, CLOSES])
     pd.testing.assert_frame_equal(table[list(wanted)], wanted, check_dtype=False, rtol=1e-6)
     assert set(seconds) == {*measures.table.numeric(wanted), "votes", "L1 gates"}
     pd.testing.assert_series_equal(table.votes, voted(subject.model, subject.batches(400)), rtol=1e-6)
@@ -360,7 +359,7 @@ def test_columns_of_the_head_table(job):
         assert l0.runs.column(made, ENCODER, by).equals(table[by][encoder])
     alignment = l0.runs.column(made, heads.KINDS, "alignment")
     cross = alignment.index.isin(["cross"], level="kind")
-    assert np.isneginf(alignment[~cross]).all() and alignment[cross].equals(table.alignment[cross])
+    assert alignment[~cross].isna().all() and alignment[cross].equals(table.alignment[cross])
     with pytest.raises(StudyError, match="luck"):
         l0.runs.column(made, ENCODER, "luck")
 
@@ -410,17 +409,6 @@ def given(job, subject):
     return own
 
 
-def test_heads_removed_at_once_are_the_least_by_a_given_column(given, subject):
-    found = contest.runs.at_once(given)
-    assert found.criterion.tolist() == ["given"] * 3 + ["some"] * 3 + ["drawn"] * 3 + ["random"] * 6
-    dev, order = list(subject.batches(first=16)), [("encoder", *divmod(number, 4)) for number in (3, 5, 1, 7, 0, 6, 4, 2)]
-    whole = training.dev_loss(subject.model, dev)
-    for row in found[found.criterion == "given"].itertuples():
-        removed = heads.remove(deepcopy(subject.model), order[: 8 - row.heads])
-        assert row.change == pytest.approx(training.dev_loss(removed, dev) - whole, abs=1e-6)
-    assert found.change[:3].nunique() == 3
-
-
 def test_a_run_that_is_cut_by_a_column_loses_the_heads_of_least_worth(given, subject):
     """Those that were not measured first."""
     runs, every_head = contest.runs.contest(given), encoder_heads(heads.kept(subject.model))
@@ -441,21 +429,6 @@ def test_contest_runs_train_to_the_letter_as_those_of_the_sweep(given, job):
         assert (own.results / name).read_bytes() == (other.results / name).read_bytes()
     assert (own.weights / "model.safetensors").read_bytes() == (other.weights / "model.safetensors").read_bytes()
     assert tasks.outputs(own, "test", 1) == tasks.outputs(other, "test", 1)
-
-
-def test_contest_runs_remove_as_many_heads_as_l0_and_train(job, subject):
-    every_head = set(heads.index(subject.model, "encoder"))
-    like = encoder_heads(l0.runs.retained(job["sweep"]["runs"][f"L0 {PRICE:g}"]))
-    assert 0 < len(like) < 8
-    for name, run in contest.runs.contest(job).items():
-        made = l0.runs.run(run)
-        model, kept = training.stored(made), encoder_heads(training.kept(made))
-        worth = l0.runs.column(table_of(job), ENCODER, run["method"]["by"])
-        assert len(kept) == len(like), name
-        assert every_head - kept == set(worth.sort_values(kind="stable").index[: 8 - len(like)]), name
-        cut = heads.remove(deepcopy(subject.model), every_head - kept)
-        trained = {n for n, p in cut.named_parameters() if not torch.equal(p, model.get_parameter(n))}
-        assert trained and all(name.startswith("model.encoder.layer") for name in trained)  # all else is frozen
 
 
 # --- the contest as a table ------------------------------------------------------------------------------------------

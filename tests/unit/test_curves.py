@@ -216,7 +216,9 @@ def test_the_gap_of_the_two_floors(swept):
     sweep, subject, table = swept["encoder"]
     found = l0.tables.worth(sweep, subject, subject, REPEATS)  # as if the start were the model without from the start
     bleu = table.bleu.xs("test", level="test set")
-    sides = [l0.tables._statistics(subject, run, "test", 1) for run in (None, sweep["runs"]["floor"])]
+    references = [pair.target for pair in subject.pairs("test")]
+    both = subject.translations("test", 1), tasks.outputs(l0.runs.run(sweep["runs"]["floor"]), "test", 1)
+    sides = [scoring.bleu_statistics(made, references) for made in both]
     gap = found.loc[("L0 0.03", "test"), ["floor gap", "floor gap_low", "floor gap_high"]]
     assert gap.tolist() == pytest.approx(scoring.bleu_interval(*sides, REPEATS))
     wanted = (bleu["L0 0.03"] - bleu.start) / (bleu.control - bleu.start)

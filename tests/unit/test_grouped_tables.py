@@ -684,7 +684,7 @@ def test_means_over_seeds_by_scipy():
     rows += [("q", name, 0, 5.0, "BLEU") for name in (VANILLA, GHT)]
     rows = [rows[place] for place in np.random.default_rng(0).permutation(len(rows))]  # paired by seed, not by place
     frame = pd.DataFrame(rows, columns=["panel", "method", "seed", "value", "unit"])
-    table = tables.over_seeds(frame)
+    table = tables.means_over_seeds(frame)
     assert table.index.names == ["panel", "method"] and set(table.index) == {(p, m) for p in "pq" for m in (VANILLA, GHT)}
     line = table.loc["p", GHT]
     assert (line.seeds, line["mean"]) == (4, pytest.approx(np.mean(other)))

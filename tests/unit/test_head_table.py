@@ -5,15 +5,18 @@ from __future__ import annotations
 import random
 
 import numpy as np
+import pandas as pd
 import pytest
 import torch
 
 from helpers import heads, measures
+from helpers.measures import removal
+from helpers.measures import table as table_module
 from helpers.measures.functions import DIRECTIONS, Alignment, roles
 from helpers.measures.importance import importance, leave_one_out
-from helpers.measures.one_pass import one_pass
+from helpers.measures.one_pass import Reducer, one_pass
 from helpers.measures.relevance import RULES, relevance
-from helpers.measures.table import FUNCTIONS, TRUTH, head_table, numeric
+from helpers.measures.table import FUNCTIONS, MEASURES, TRUTH, Measure, compared, head_table, numeric, register
 from helpers.study import StudyError
 from tests.unit.tiny_models import EOS, LENGTHS, TARGETS, tiny_batch, tiny_model
 
@@ -167,6 +170,52 @@ def test_the_model_stays_as_it_was():
     head_table(model, batches()[:1], rules=("cp",))
     assert [name for name, p in model.named_parameters() if p.requires_grad] == ["model.shared.weight"]
     assert all(torch.equal(value, before[name]) for name, value in model.state_dict().items()) and not model.training
+
+
+# -------------------- a measure of one's own
+
+
+class Straight(Reducer):
+    """Weight on the position of the query's own number, summed over queries."""
+
+    def reduce(self, site, weights, view):
+        return torch.diagonal(weights, dim1=-2, dim2=-1).sum(-1, keepdim=True)
+
+    def frame(self, heads, repeats):
+        return pd.DataFrame({"straight": self.per_sentence()[..., 0].sum(0)}, heads)
+
+
+@pytest.fixture
+def registered(monkeypatch):
+    """Two measures more: a number of a head's own, for who names it, and what a reducer sees."""
+    monkeypatch.setattr(table_module, "MEASURES", dict(table_module.MEASURES))
+    number = lambda model, start: pd.Series(range(start, start + len(heads.index(model))), heads.index(model)) % 7  # noqa: E731
+    register(Measure("number", "number", "its number", "it comes late", number, ("model", "start")))
+    register(
+        Measure("straight", "straight", "weight on itself", "it looks at itself", lambda frame: frame.straight, (), Straight)
+    )
+
+
+def test_a_registered_measure_is_a_column_and_a_criterion(registered):
+    model = tiny_model("marian", vocab_size=SIZE)
+    assert "number" not in head_table(model, batches()[:1], rules=())
+    table = head_table(model, batches()[:1], rules=(), start=3)
+    assert table.number.tolist() == [(3 + place) % 7 for place in range(24)]
+    assert {"number", "straight"} <= set(compared(numeric(table))) and {"number", "straight"} <= set(table.attrs["seconds"])
+    assert table.straight.nunique() > 6 and not np.allclose(table.straight, table.positional)
+    for name in ("number", "straight"):
+        choices = removal.by_columns([(name, 0, table[name])], [20])
+        (row,) = removal.at_once(model, choices, lambda left: {"kept": heads.kept(left)})
+        kept = [(kind, layer, head) for (kind, layer), left in row["kept"].items() for head in left]
+        assert row["criterion"] == name and row["heads"] == 20
+        assert set(heads.index(model)) - set(kept) == set(sorted(table.index, key=table[name].get)[:4])
+
+
+def test_the_register_says_what_each_measure_is():
+    assert all(m.title and m.about and m.larger for m in MEASURES.values())
+    assert [name for name, m in MEASURES.items() if name in TEXT and m.kinds != ("encoder",)] == ["alignment"]
+    with pytest.raises(StudyError, match="'confidence'"):
+        register(MEASURES["confidence"])
 
 
 # -------------------- bad input

@@ -164,12 +164,12 @@ def test_models_of_other_shapes_and_other_sentences(both):
     shallow = {place: part for place, part in prints.items() if place[1] == 0}
     for other in (fewer, shallow, fingerprints(subject(), PAIRS[:2])):
         for pair in ((prints, other), (other, prints)):
-            with pytest.raises(StudyError, match="models of one shape on the same sentences: take two seeds of one model"):
+            with pytest.raises(StudyError, match="one shape"):
                 match(*pair)
 
 
 def test_no_sentences():
-    with pytest.raises(StudyError, match="matched on sentences that have words and a translation: give at least one"):
+    with pytest.raises(StudyError, match="give at least one"):
         fingerprints(subject(), [])
 
 

@@ -650,7 +650,7 @@ def test_ten_points_above_the_baseline_are_enough(base, n):
 
 
 def test_unknown_relation():
-    with pytest.raises(StudyError, match="no relation 'obj' in this study: choose from nsubj, dobj, amod, advmod"):
+    with pytest.raises(StudyError, match="'obj'"):
         Syntactic([[(0, 1, "nsubj")], [(2, 1, "obj")]])
 
 
@@ -1172,5 +1172,5 @@ def test_truth_is_compared_within_layers_over_all_models():
 
 
 def test_no_dev_sentences_to_measure_on_is_one_sentence():
-    with pytest.raises(StudyError, match="There must be at least one dev sentence to measure on, not 0"):
+    with pytest.raises(StudyError, match="at least one dev sentence"):
         subjects.Subject("ru-news", None, None, None, None, None).batches(2048, 0)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import json
 import math
 import shutil
@@ -17,6 +16,7 @@ from transformers import MarianConfig, MarianMTModel, PreTrainedTokenizerFast
 from helpers import corpora, heads, measures, study
 from helpers.corpora import tokens
 from helpers.heads import KINDS
+from helpers.measures import removal
 from helpers.methods import l0
 from helpers.runs import subjects, tasks, training
 from helpers.study import StudyError
@@ -311,9 +311,9 @@ def test_cut_runs_remove_the_heads_of_least_worth(swept):
     count = len(removed_of(runs["L0 0.03"], whole))
     for name in ("random 0.03", "random 0.03 #2", "confidence 0.03"):
         method = runs[name]["method"]
-        worth = l0.runs.worth(sweep["start"], 4, method["by"], method["draw"], ("encoder",))
+        worth = l0.runs.worth(sweep["start"], 4, l0.runs.called(method["by"]), method["draw"], ("encoder",))
         assert list(worth.index) == list(heads.index(whole, ("encoder",)))
-        assert removed_of(runs[name], whole) == set(l0.runs.least(worth, count)) == set(worth.nsmallest(count).index)
+        assert removed_of(runs[name], whole) == set(removal.least(worth, count)) == set(worth.nsmallest(count).index)
     assert l0.runs.retained(runs["random 0.03"]) != l0.runs.retained(runs["random 0.03 #2"])
 
 
@@ -325,19 +325,16 @@ def test_random_draws(swept):
     assert list(few.index) == [address for address in draws[0].index if address[0] != "decoder"]
 
 
-def test_of_equals_the_first_heads_go():
-    table = pd.Series([1.0, 0.0, 2.0, 0.0, 1.0, 0.0], pd.MultiIndex.from_product([["encoder"], [0, 1], [0, 1, 2]]))
-    assert l0.runs.least(table, 0) == []
-    assert l0.runs.least(table, 4) == [("encoder", 0, 1), ("encoder", 1, 0), ("encoder", 1, 2), ("encoder", 0, 0)]
-
-
 def test_scores_are_those_of_the_measures(swept):
     subject, found = start_of(swept["encoder"]), l0.runs.scores(swept["encoder"]["start"], 4)
-    assert list(found) == list(l0.runs.CRITERIA) and list(found.index) == list(heads.index(subject.model))
+    assert list(found) == [l0.runs.called(name) for name in l0.runs.CRITERIA] and list(found.index) == list(
+        heads.index(subject.model)
+    )
     assert np.isfinite(found).all(axis=None)
     few = subject.batches(4096, 4)
     wanted = {
         "confidence": measures.confidence(subject.model, subject.batches()),
+        "alpha_beta": measures.relevance(subject.model, few),
         "gradient, token": measures.importance(subject.model, few, per="token", norm=None),
         "gradient, example, by layer": measures.importance(subject.model, few, per="example", norm="layer"),
     }
@@ -370,37 +367,24 @@ def test_removing_at_once(swept):
     sweep = swept["encoder"]
     subject, shot = start_of(sweep), l0.runs.one_shot(sweep)
     ways = shot.groupby(["by", "draw"], sort=False).size()
-    assert list(ways.index) == [(by, 0) for by in l0.runs.CRITERIA] + [("random", 0), ("random", 1)]
-    kept = {sum(map(len, l0.runs.retained(run).values())) for run in sweep["runs"].values() if run["method"]["name"] == "l0"}
-    assert set(ways) == {len(kept)}
+    assert list(ways.index) == [(l0.runs.called(by), 0) for by in l0.runs.CRITERIA] + [("random", 0), ("random", 1)]
+    # counted of the kinds in question, as `helpers.methods.l0.tables.quality` counts them: both stand on one axis
+    kept = {counts(l0.runs.retained(run), "encoder") for run in sweep["runs"].values() if run["method"]["name"] == "l0"}
+    assert set(ways) == {len(kept)} and set(shot.heads) == kept
     dev = list(subject.batches(first=16))
     for (by, draw), rows in shot.groupby(["by", "draw"]):
         worth = l0.runs.worth(sweep["start"], 4, by, draw, ("encoder",))
         for row, left in zip(rows.itertuples(), sorted(kept), strict=True):
             assert list(row.translations) == ["test"] and len(row.translations["test"]) == 32
-            with heads.gate(subject.model, dict.fromkeys(l0.runs.least(worth, 24 - left), 0.0)):
+            with heads.gate(subject.model, dict.fromkeys(removal.least(worth, 8 - left), 0.0)):
                 assert row.dev_loss == pytest.approx(training.dev_loss(subject.model, dev), abs=1e-5)
     assert shot.dev_loss.nunique() > 5
 
 
-def test_l0s_own_heads_are_cut_first_and_those_left_are_trained(swept):
+def test_l0s_own_heads_are_cut(swept):
     run = swept["encoder"]["runs"]["L0's heads 0.03"]
     like = run["method"]["like"]
     assert l0.runs.retained(run) == l0.runs.retained(like) and 0 < counts(l0.runs.retained(run), "encoder") < 8
-    model, kept = start_of(swept["encoder"]).model, l0.runs.retained(like)
-    gone = [(kind, layer, head) for kind, layer, head in heads.index(model) if head not in kept[kind, layer]]
-    cut = heads.remove(copy.deepcopy(model), gone)
-    before, after = cut.state_dict(), l0.runs.load(run).state_dict()
-    assert before.keys() == after.keys()
-    moved = {name for name in before if not torch.equal(before[name], after[name])}
-    assert moved and all(name.startswith("model.encoder.layer") for name in moved)  # all else is frozen
-
-
-def test_removing_at_once_counts_heads_as_l0_does(swept):
-    """Of the kinds in question, as `helpers.methods.l0.tables.quality` counts them: both stand on one axis."""
-    sweep = swept["encoder"]
-    wanted = {counts(l0.runs.retained(run), "encoder") for run in sweep["runs"].values() if run["method"]["name"] == "l0"}
-    assert set(l0.runs.one_shot(sweep).heads) == wanted
 
 
 def test_what_models_put_out(swept):
@@ -509,4 +493,4 @@ def test_a_pretrained_model_can_be_swept(checkpoint, swept):
     before, after = subject.model.state_dict(), l0.runs.load(encoder["runs"]["control"]).state_dict()
     changed = {n for n in before if not torch.equal(before[n].half().float(), after[n])}
     assert changed and all("encoder.layers" in name for name in changed)
-    assert set(l0.runs.one_shot(encoder).by) == {*l0.runs.CRITERIA, "random"}
+    assert set(l0.runs.one_shot(encoder).by) == {*map(l0.runs.called, l0.runs.CRITERIA), "random"}

@@ -2,10 +2,12 @@
 
 import copy
 
+import numpy as np
 import pandas as pd
 import pytest
 
 from helpers import heads, measures, study
+from helpers.measures.removal import at_once, by_columns, least
 from helpers.methods import removal
 from helpers.runs import subjects, training
 from helpers.scores import scoring
@@ -48,6 +50,27 @@ def test_draws_differ_and_are_the_same_at_every_call(worth):
     like = worth.loc[["encoder"]].index[:3].append(worth.loc[["cross"]].index[:2])
     kinds = [kind for kind, _, _ in removal.drawn(worth, 5, 0, like)]
     assert sorted(kinds) == ["cross"] * 2 + ["encoder"] * 3
+
+
+def test_of_equals_the_first_heads_go_and_unmeasured_ones_before_all():
+    column = pd.Series([1.0, 0.0, 2.0, 0.0, np.nan, 0.0], pd.MultiIndex.from_product([["encoder"], [0, 1], [0, 1, 2]]))
+    assert least(column, 0) == []
+    assert least(column, 4) == [("encoder", 1, 1), ("encoder", 0, 1), ("encoder", 1, 0), ("encoder", 1, 2)]
+
+
+def test_choices_of_the_same_heads_are_scored_once(subject, worth):
+    columns = [("one", 0, worth), ("again", 0, 2 * worth), ("other", 0, -worth)]
+    seen = []
+
+    def score(model) -> dict[str, int]:
+        seen.append(model)
+        return {"left": len(heads.index(model)) if model is subject.model else sum(map(len, heads.kept(model).values()))}
+
+    rows = list(at_once(subject.model, by_columns(columns, [len(worth), 5]), score))
+    assert [(row["criterion"], row["heads"], row["left"]) for row in rows] == [
+        (name, count, count) for name, _, _ in columns for count in (len(worth), 5)
+    ]
+    assert len(seen) == 3 and seen[0] is subject.model, "the whole model needs no copy"
 
 
 def test_only_the_first_sentences_are_read(subject):

@@ -5,8 +5,6 @@ The unit is a *job*: one trained model, its head table, and its contest of crite
 
 from __future__ import annotations
 
-import copy
-import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -17,14 +15,17 @@ import torch
 from helpers import corpora, heads, measures, study
 from helpers.corpora import tokens
 from helpers.heads.sites import ADDRESS, KINDS
+from helpers.measures import removal
 from helpers.measures.functions import arcs_of
 from helpers.measures.one_pass import evaluating
+from helpers.measures.table import Measure, register
 from helpers.methods import coreference, grouping, l0
 from helpers.runs import subjects, tasks, training
 from helpers.study import StudyError
 
 SUMMARIZER = "dialogues"  # the name of the summarization model among the models
 SURVIVAL, CLOSES = "kept by L0", "closes at"
+GROUPS = 2  # a layer, in which heads vote
 
 
 # --- what there is to do ---------------------------------------------------------------------------------------------
@@ -113,10 +114,7 @@ def tables(job: Mapping[str, Any]) -> tuple[pd.DataFrame, pd.DataFrame, dict[str
     Returns
     -------
     table : pandas.DataFrame
-        `helpers.measures.head_table` with further columns: ``votes`` (share of batches in which the head was nearest to the
-        centre of its group, two groups a layer: Voting-to-Stay on a model that was never grouped); ``L1 gates`` (what is left
-        of a gate under an L1 price); ``probing`` (for coreference, of a summarizer's encoder); of swept models ``kept by L0``
-        (`helpers.methods.l0.tables.survival`) and ``closes at`` (`closes_at`).
+        `helpers.measures.head_table` with the columns that are registered below; of swept models those of the sweep too.
     halves : pandas.DataFrame
         The same measures on either half of the few texts, on (half, kind, layer, head): how much a measure agrees with itself.
     seconds : dict
@@ -124,7 +122,7 @@ def tables(job: Mapping[str, Any]) -> tuple[pd.DataFrame, pd.DataFrame, dict[str
     """
     table, halves, seconds = measured(_described(job))
     if "sweep" in job and l0.tables.l0_runs(job["sweep"]):
-        table[SURVIVAL], table[CLOSES] = l0.tables.survival(job["sweep"]), closes_at(job["sweep"])
+        table = table.join(measures.table.columns({"sweep": job["sweep"]}))
     return table, halves, seconds
 
 
@@ -148,17 +146,12 @@ def measured(described: Mapping[str, Any]) -> tuple[pd.DataFrame, pd.DataFrame, 
 
 
 def _tabulate(described: Mapping[str, Any], place: study.Place) -> None:
-    model, batches, few, parts, more = (_translator if "start" in described else _summarizer)(described)
-    table = measures.head_table(model, batches, few, **more.pop("text"))
-    seconds = table.attrs["seconds"]
-    for name, make in {"votes": lambda model: voted(model, batches), **more}.items():
-        started = time.perf_counter()
-        table[name] = make(model)
-        seconds[name] = round(time.perf_counter() - started, 2)
+    model, batches, few, parts, known = (_translator if "start" in described else _summarizer)(described)
+    table = measures.head_table(model, batches, few, **known)
     halves = {half: measures.table.numeric(measures.head_table(model, part)) for half, part in enumerate(parts)}
     table.to_csv(place.results / "heads.csv", na_rep="nan")
     pd.concat(halves, names=["half"]).to_csv(place.results / "halves.csv")
-    study.write_json(place.results / "seconds.json", seconds)
+    study.write_json(place.results / "seconds.json", table.attrs["seconds"])
 
 
 def _table_needs(described: Mapping[str, Any]) -> Iterator[study.Recipe | study.Need]:
@@ -184,9 +177,9 @@ def _translator(described: Mapping[str, Any]):
         for rows in tokens.batches(text, subject.source.pad, plan["batch_tokens"], number):
             yield {n: t.to(subject.model.device) for n, t in tokens.collate(text, rows, subject.source.pad).items()}
 
-    known = {"arcs": arcs_of(subject.dev), "counts": subject.counts, "links": subject.links}
-    more = {"text": known, "L1 gates": lambda model: l1_gates(model, train, plan["steps"], plan["rate"], plan["penalty"])}
-    return subject.model, list(subject.batches(described["votes"])), list(subject.batches(2048, size)), parts, more
+    known = {"arcs": arcs_of(subject.dev), "counts": subject.counts, "links": subject.links, "groups": GROUPS}
+    known |= {"epoch": train, "plan": plan}
+    return subject.model, list(subject.batches(described["votes"])), list(subject.batches(2048, size)), parts, known
 
 
 def _half(subject, rows: Iterable[int]) -> list[dict[str, torch.Tensor]]:
@@ -202,12 +195,11 @@ def _summarizer(described: Mapping[str, Any]):
     model, task = coreference.runs.load(run), coreference.runs.task(run)
     few = task.held_out(1024, described["few"], model.device)
     parts = [few[half::2] or few for half in (0, 1)]
-    links = coreference.runs.links_of(run, described["links"], ("dev",))[0]
-    more = {"text": {}, "probing": lambda model: coreference.probing(model, few, links)}
-    return model, task.held_out(described["votes"], None, model.device), few, parts, more
+    known = {"groups": GROUPS, "mentions": coreference.runs.links_of(run, described["links"], ("dev",))[0]}
+    return model, task.held_out(described["votes"], None, model.device), few, parts, known
 
 
-def voted(model, batches: Iterable[Mapping[str, Any]], groups: int = 2) -> pd.Series:
+def voted(model, batches: Iterable[Mapping[str, Any]], groups: int = GROUPS) -> pd.Series:
     """Share of batches in which a head was nearest to the centre of its group (Ni et al. 2023, section 3.2).
 
     nan for kinds with layers of no more heads than groups: they have nothing to vote on.
@@ -290,6 +282,23 @@ def closes_at(sweep: Mapping[str, Any]) -> pd.Series:
     return found.rename(CLOSES)
 
 
+for _measure in (
+    Measure("votes", "votes", "share of votes to stay (section 3 of Ni et al. 2023), on a model that was never grouped",
+            "the head is nearer to the centre of its group", voted, ("model", "batches", "groups")),
+    Measure("L1 gates", "L1 gates", "what is left of a gate under a price on its size, all weights fixed",
+            "the loss would pay more for the head",
+            lambda model, epoch, plan: l1_gates(model, epoch, plan["steps"], plan["rate"], plan["penalty"]),
+            ("model", "epoch", "plan")),
+    Measure("probing", "probing", "how far encoder attention follows coreference (Liu & Chen 2023)",
+            "the head links mentions", coreference.probing, ("model", "explained", "mentions"), kinds=("encoder",)),
+    Measure(SURVIVAL, "how long L0 keeps it", "number of prices at which the gate stays open, plus how likely it is open",
+            "the head stays longer", l0.tables.survival, ("sweep",)),
+    Measure(CLOSES, "closes at", "the least price from which on L0 leaves the head closed", "the head stays longer",
+            closes_at, ("sweep",), compared=False),
+):  # fmt: skip
+    register(_measure)
+
+
 # --- heads removed by every criterion --------------------------------------------------------------------------------
 
 
@@ -316,24 +325,16 @@ def at_once(job: Mapping[str, Any]) -> pd.DataFrame:
 
 
 def _shoot(described: Mapping[str, Any], place: study.Place) -> None:
-    start, table, kinds = described["table"]["start"], tabled(described["table"]), tuple(described["kinds"])
+    start, kinds = described["table"]["start"], tuple(described["kinds"])
     subject = l0.runs.subject_of(start)
     dev = list(subject.batches(first=described["dev"]))
-    whole, rows, known = training.dev_loss(subject.model, dev), [], {}
-    ways = [(by, 0) for by in measures.table.numeric(measured(described["table"])[0])]
-    ways += [(l0.runs.RANDOM, draw) for draw in range(described["draws"])]
-    for by, draw in study.progress(ways, "removing at once"):
-        if by == l0.runs.RANDOM:
-            column = l0.runs.drawn(start, heads.index(subject.model, kinds), draw)
-        else:
-            column = l0.runs.column(table, kinds, by)
-        if column.nunique() < 2:
-            continue  # a measure that these heads do not have
-        for left in l0.runs.counts(described["like"], kinds):
-            out = frozenset(l0.runs.least(column, len(column) - left))
-            if out not in known:
-                known[out] = training.dev_loss(heads.remove(copy.deepcopy(subject.model), out), dev) - whole
-            rows.append({"criterion": by, "draw": draw, "heads": left, "change": known[out]})
+    whole = training.dev_loss(subject.model, dev)
+    table, index = measures.table.numeric(measured(described["table"])[0]), heads.index(subject.model, kinds)
+    found = {(by, 0): column for by, column in table.loc[index].items() if column.nunique(dropna=False) > 1}
+    found |= {(removal.RANDOM, draw): l0.runs.drawn(start, index, draw) for draw in range(described["draws"])}
+    ways = study.progress([(*way, column) for way, column in found.items()], "removing at once")
+    choices = removal.by_columns(ways, l0.runs.counts(described["like"], kinds))
+    rows = removal.at_once(subject.model, choices, lambda model: {"change": training.dev_loss(model, dev) - whole})
     columns = ["criterion", "draw", "heads", "change"]
     pd.DataFrame(rows, columns=columns).to_csv(place.results / "at_once.csv", index=False)
 

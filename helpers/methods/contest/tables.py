@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from itertools import combinations
+from itertools import combinations, product
 from typing import Any
 
 import numpy as np
@@ -11,10 +11,11 @@ import pandas as pd
 
 from helpers import study
 from helpers.heads.sites import KINDS
-from helpers.measures import measured
+from helpers.measures import measured, trainings
 from helpers.measures.matching import FINGERPRINTS, Prints, carried, fingerprints, match
 from helpers.measures.ranks import correlation, rank_agreement
-from helpers.measures.table import TRUTH, numeric
+from helpers.measures.removal import RANDOM
+from helpers.measures.table import TRUTH, compared
 from helpers.methods import coreference, l0
 from helpers.methods.contest import runs
 from helpers.runs import subjects, tasks, training
@@ -26,17 +27,22 @@ SMALL = 4  # heads of a layer, fewer of which are no ranking
 SURE = 0.995  # a larger correlation counts as this one, where Fisher's z has no end
 TRUTHS = (TRUTH, runs.SURVIVAL)
 EVERY = ", all kinds"  # the ending of a model's name whose heads of all kinds are in question
-SHOWN = (
-    "alpha_beta", "attnlrp", "cp", "confidence", "gradient, example", "gradient, token", "leave-one-out", "kept by L0",
-    "L1 gates", "votes", "positional", "syntactic", "rare", "alignment", "probing",
-)  # fmt: skip
-CALLED = {"relevance": "alpha_beta", "L0": "L0 (trained)"}
+TRAINED = "L0 (trained)"  # the choice that L0 makes while it trains
 
 
 def large(table: pd.DataFrame, kind: str) -> pd.DataFrame:
     """The heads of a kind in layers that have enough of them to be ranked; none if there are no such layers."""
     part = table[table.index.isin([kind], level="kind")]
     return part[part.groupby(level=["kind", "layer"])[part.columns[0]].transform("size") >= SMALL]
+
+
+def _varied(*parts: pd.DataFrame) -> list[str]:
+    """The measures to compare that some tables all have, and that vary in each; none of no heads."""
+    return [name for name in compared(parts[0]) if all(name in part and part[name].nunique() > 1 for part in parts)]
+
+
+def _within_layers(one: pd.Series, other: pd.Series, kind: str) -> float:
+    return correlation(one, other, kind, within_layer=True, repeats=1)["rho"]
 
 
 def distinct(tables: Mapping[Trained, pd.DataFrame]) -> dict[Trained, pd.DataFrame]:
@@ -94,10 +100,10 @@ def agreement(tables: Mapping[Trained, pd.DataFrame], differ: pd.DataFrame | Non
     for kind in KINDS:
         matrices = {}
         for trained, table in tables.items():
-            part = large(numeric(table), kind).dropna(axis=1, how="all")
+            part = large(table[compared(table)], kind).dropna(axis=1, how="all")
             if len(part):
                 matrices[trained] = rank_agreement(part, kind)
-        for one, other in combinations(SHOWN, 2):
+        for one, other in combinations(compared(name for matrix in matrices.values() for name in matrix), 2):
             found = {t: m.loc[one, other] for t, m in matrices.items() if one in m and other in m}
             if found:
                 carried_by = _shown(differ, kind, found) if TRUTH in (one, other) else True
@@ -133,24 +139,20 @@ def predictors(
         took, in units of what gradient importance per example took for the same model (mean); over; shown, as of `agreement`.
     """
     rows, tables = [], distinct(tables)
-    for kind in KINDS:
-        for truth in TRUTHS:
-            for within in (True, False):
-                found: dict[str, dict[Trained, float]] = {}
-                for trained, table in tables.items():
-                    part = large(numeric(table), kind)
-                    if not len(part) or truth not in part or part[truth].nunique() < 2:
-                        continue
-                    for measure in SHOWN:
-                        if measure != truth and measure in part and part[measure].nunique() > 1:
-                            one = correlation(part[truth], part[measure], kind, within_layer=within, repeats=1)["rho"]
-                            found.setdefault(measure, {})[trained] = one
-                for measure, values in found.items():
-                    spent = [s[measure] / s["gradient, example"] for t, s in seconds.items() if t in values and measure in s]
-                    row = {"kind": kind, "truth": truth, "heads": "within layers" if within else "all heads"}
-                    cost = float(np.mean(spent)) if spent else np.nan
-                    told = {"cost": cost, "shown": truth != TRUTH or _shown(differ, kind, values)}
-                    rows.append(row | {"measure": measure, **over_models(values), **told})
+    for kind, truth, within in product(KINDS, TRUTHS, (True, False)):
+        found: dict[str, dict[Trained, float]] = {}
+        for trained, table in tables.items():
+            part = large(table, kind)
+            names = _varied(part)
+            for measure in (name for name in names if truth in names and name != truth):
+                one = correlation(part[truth], part[measure], kind, within_layer=within, repeats=1)["rho"]
+                found.setdefault(measure, {})[trained] = one
+        for measure, values in found.items():
+            spent = [s[measure] / s["gradient, example"] for t, s in seconds.items() if t in values and measure in s]
+            row = {"kind": kind, "truth": truth, "heads": "within layers" if within else "all heads", "measure": measure}
+            cost = float(np.mean(spent)) if spent else np.nan
+            told = {"cost": cost, "shown": truth != TRUTH or _shown(differ, kind, values)}
+            rows.append(row | over_models(values) | told)
     return pd.DataFrame(rows)
 
 
@@ -169,10 +171,8 @@ def reliability(halves: Mapping[Trained, pd.DataFrame]) -> pd.DataFrame:
         found: dict[str, dict[Trained, float]] = {}
         for trained, table in halves.items():
             one, other = (large(table.xs(half, level="half"), kind) for half in (0, 1))
-            for measure in (name for name in SHOWN if name in one and len(one)):
-                if one[measure].nunique() > 1 and other[measure].nunique() > 1:
-                    rho = correlation(one[measure], other[measure], kind, within_layer=True, repeats=1)["rho"]
-                    found.setdefault(measure, {})[trained] = rho
+            for measure in _varied(one, other):
+                found.setdefault(measure, {})[trained] = _within_layers(one[measure], other[measure], kind)
         for measure, values in found.items():
             found_rho = over_models(values)
             row = {"measure": measure, "kind": kind, "compared": "other texts, same model", **found_rho}
@@ -207,11 +207,9 @@ def same_and_other_sentences(halves: Mapping[Trained, pd.DataFrame], differ: pd.
         found: dict[str, dict[Trained, tuple[float, float]]] = {}
         for trained, table in halves.items():
             parts = [large(table.xs(half, level="half"), kind) for half in (0, 1)]
-            if not len(parts[0]) or any(part[TRUTH].nunique() < 2 for part in parts):
-                continue
-            for measure in (name for name in SHOWN if name != TRUTH and all(name in part for part in parts)):
-                if all(part[measure].nunique() > 1 for part in parts):
-                    found.setdefault(measure, {})[trained] = _both_ways(parts, measure, kind)
+            names = _varied(*parts)
+            for measure in (name for name in names if TRUTH in names and name != TRUTH):
+                found.setdefault(measure, {})[trained] = _both_ways(parts, measure, kind)
         for measure, values in found.items():
             told = {"shown": _shown(differ, kind, values)}
             same, other = ({trained: pair[at] for trained, pair in values.items()} for at in (0, 1))
@@ -225,7 +223,7 @@ def _both_ways(parts: Sequence[pd.DataFrame], measure: str, kind: str) -> tuple[
     """Mean correlation of a measure with the loss without a head on the same half, and on the other one."""
 
     def rho(one: int, other: int) -> float:
-        return correlation(parts[one][TRUTH], parts[other][measure], kind, within_layer=True, repeats=1)["rho"]
+        return _within_layers(parts[one][TRUTH], parts[other][measure], kind)
 
     return (rho(0, 0) + rho(1, 1)) / 2, (rho(0, 1) + rho(1, 0)) / 2
 
@@ -300,14 +298,11 @@ def stability(tables: Mapping[Trained, pd.DataFrame], matched: Mapping[tuple[Tra
     found: dict[tuple[str, str, str], list[float]] = {}
     for (one, other), heads in matched.items():
         for kind in KINDS:
-            mine, theirs = large(numeric(tables[one]), kind), large(numeric(tables[other]), kind)
-            for measure in (name for name in SHOWN if name in mine and len(mine) and name in theirs):
-                if min(mine[measure].nunique(), theirs[measure].nunique()) < 2:
-                    continue
+            mine, theirs = large(tables[one], kind), large(tables[other], kind)
+            for measure in _varied(mine, theirs):
                 alike = carried(theirs[measure], heads[heads.index.isin([kind], level="kind")])
-                for compared, column in (("matched heads, other seed", alike), ("same number, other seed", theirs[measure])):
-                    rho = correlation(mine[measure], column, kind, within_layer=True, repeats=1)["rho"]
-                    found.setdefault((measure, kind, compared), []).append(rho)
+                for how, column in (("matched heads, other seed", alike), ("same number, other seed", theirs[measure])):
+                    found.setdefault((measure, kind, how), []).append(_within_layers(mine[measure], column, kind))
     rows = [
         {"measure": measure, "kind": kind, "compared": compared, "rho": np.mean(values), "low": min(values),
          "high": max(values), "models": len(values), "over": intervals.SEEDS}
@@ -348,42 +343,34 @@ def trained_on(job: Mapping[str, Any], subject: subjects.Subject, repeats: int) 
         A row each (criterion, draw, test set): heads, bleu, change, low, high (paired bootstrap over sentences); above, with
         above_low and above_high: what it is above L0's own run (likewise).
     """
-    sweep, rows = job["sweep"], []
+    sweep = job["sweep"]
+    columns = ["criterion", "draw", "test set", "heads", "bleu", "change", "low", "high", "above", "above_low", "above_high"]
     prices = sweep["settings"]["pruning"]["compared"]
     if list(sweep["kinds"]) != ["encoder"] or not prices:
-        columns = ["criterion", "draw", "test set", "heads", "bleu", "change", "low", "high"]
-        return pd.DataFrame(columns=[*columns, "above", "above_low", "above_high"])
-    quality = l0.tables.quality(sweep, subject, repeats).reset_index()
+        return pd.DataFrame(columns=columns)
+    quality = l0.tables.quality(sweep, subject, 1).reset_index()
     known = quality[(quality.penalty == prices[0]) & ~quality.method.str.startswith("L0,")]
-    for number, (_, row) in enumerate(known.iterrows()):
-        draw = number if row.method == l0.runs.RANDOM else 0
-        ends = {"low": row.change_low, "high": row.change_high}
-        rows.append({"criterion": CALLED.get(row.method, row.method), "draw": draw, "test set": row["test set"],
-                     "heads": row["heads"], "bleu": row.bleu, "change": row.change, **ends})  # fmt: skip
-        rows[-1] |= _above(job, subject, sweep["runs"][row.run], row["test set"], repeats)
-    left = known.heads.iloc[0]
-    for run in runs.contest(job).values():
-        for split in subject.tests:
-            own, control = (_counted(job, subject, spec, split) for spec in (run, sweep["runs"]["control"]))
-            change, low, high = scoring.bleu_interval(own, control, repeats)
-            bleu = scoring.bleu_interval(own, None, 1)[0]
-            rows.append({"criterion": run["method"]["by"], "draw": 0, "test set": split, "heads": left, "bleu": bleu,
-                         "change": change, "low": low, "high": high})  # fmt: skip
-            rows[-1] |= _above(job, subject, run, split, repeats)
-    return pd.DataFrame(rows)
+    chosen = []
+    for number, row in enumerate(known.to_dict("records")):
+        criterion = TRAINED if row["method"] == l0.tables.NAMES["l0"] else row["method"]
+        draw = number if criterion == RANDOM else 0
+        chosen.append((criterion, draw, row["test set"], row["heads"], sweep["runs"][row["run"]]))
+    further, left = runs.contest(job).values(), known["heads"].iloc[0]
+    chosen += [(spec["method"]["by"], 0, split, left, spec) for spec in further for split in subject.tests]
 
+    def counted(spec: Mapping[str, Any], split: str) -> np.ndarray:
+        hypotheses = tasks.outputs(l0.runs.run(spec), split, sweep["settings"]["pruning"]["beam"])
+        return scoring.bleu_statistics(hypotheses, [pair.target for pair in subject.pairs(split)])
 
-def _counted(job: Mapping[str, Any], subject: subjects.Subject, spec: Mapping[str, Any], split: str) -> np.ndarray:
-    """What BLEU of a run's translations is computed from."""
-    hypotheses = tasks.outputs(l0.runs.run(spec), split, job["sweep"]["settings"]["pruning"]["beam"])
-    return scoring.bleu_statistics(hypotheses, [pair.target for pair in subject.pairs(split)])
-
-
-def _above(job, subject: subjects.Subject, spec: Mapping[str, Any], split: str, repeats: int) -> dict[str, float]:
-    """What a run is above L0's at the price that is compared."""
-    runs, price = job["sweep"]["runs"], job["sweep"]["settings"]["pruning"]["compared"][0]
-    sides = (_counted(job, subject, one, split) for one in (spec, runs[f"L0 {price:g}"]))
-    return dict(zip(("above", "above_low", "above_high"), scoring.bleu_interval(*sides, repeats), strict=True))
+    others = [sweep["runs"][name] for name in ("control", f"L0 {prices[0]:g}")]
+    held_against = {split: [counted(spec, split) for spec in others] for split in subject.tests}
+    rows = []
+    for criterion, draw, split, heads, spec in chosen:
+        own = counted(spec, split)
+        bleu = scoring.bleu_interval(own, None, 1)[0]
+        change, above = (scoring.bleu_interval(own, other, repeats) for other in held_against[split])
+        rows.append((criterion, draw, split, heads, bleu, *change, *above))
+    return pd.DataFrame(rows, columns=columns)
 
 
 def against_l0(parts: Mapping[Trained, pd.DataFrame]) -> pd.DataFrame:
@@ -402,7 +389,7 @@ def against_l0(parts: Mapping[Trained, pd.DataFrame]) -> pd.DataFrame:
     """
     frames = {place: part.assign(change=part.above, low=part.above_low, high=part.above_high) for place, part in parts.items()}
     table = over_seeds(frames, ("criterion", "test set"))
-    table = table[table.criterion != CALLED["L0"]].reset_index(drop=True)
+    table = table[table.criterion != TRAINED].reset_index(drop=True)
     trainings = table.seeds.where(table.seeds > 1).to_numpy(float)
     return intervals.corrected(table, "value", ("low", "high"), trainings)
 
@@ -415,17 +402,14 @@ def over_seeds(parts: Mapping[Trained, pd.DataFrame], by: Sequence[str]) -> pd.D
     pandas.DataFrame
         model, `by`, heads (mean), value, low, high, seeds, over.
     """
-    whole = pd.concat([part.assign(model=name, seed=seed) for (name, seed), part in parts.items()], ignore_index=True)
-    rows = []
-    for chosen, part in whole.groupby(["model", *by], sort=False):
-        seeds = part.groupby("seed").change.mean()  # several draws of one seed count once
-        value, low, high, runs = intervals.over_runs(seeds.to_numpy())
-        if runs == 1 and len(part) == 1 and "low" in part:
-            low, high = part.low.iloc[0], part.high.iloc[0]
-        row = dict(zip(("model", *by), chosen, strict=True)) | {"heads": part["heads"].mean()}
-        over = intervals.TEXTS if runs > 1 else intervals.SENTENCES
-        rows.append(row | {"value": value, "low": low, "high": high, "seeds": runs, "over": over})
-    return pd.DataFrame(rows)
+    found = trainings.over_seeds(_stacked(parts), ("model", *by), {"change": ("value", "low", "high")}, ("heads",), keep=True)
+    found["over"] = np.where(found.seeds > 1, intervals.TEXTS, intervals.SENTENCES)
+    return found.reset_index()[["model", *by, "heads", "value", "low", "high", "seeds", "over"]]
+
+
+def _stacked(parts: Mapping[Trained, pd.DataFrame]) -> pd.DataFrame:
+    """Tables of several trainings below one another, with columns model and seed."""
+    return pd.concat([part.assign(model=name, seed=seed) for (name, seed), part in parts.items()], ignore_index=True)
 
 
 def removed(jobs: Iterable[Mapping[str, Any]]) -> dict[Trained, pd.DataFrame]:
@@ -433,7 +417,7 @@ def removed(jobs: Iterable[Mapping[str, Any]]) -> dict[Trained, pd.DataFrame]:
     return {(called(job), job["seed"]): runs.at_once(job) for job in jobs if "sweep" in job}
 
 
-def against(parts: Mapping[Trained, pd.DataFrame], others: Sequence[str] = ("L0 (trained)", l0.runs.RANDOM)) -> pd.DataFrame:
+def against(parts: Mapping[Trained, pd.DataFrame], others: Sequence[str] = (TRAINED, RANDOM)) -> pd.DataFrame:
     """Every criterion against some of them, over seeds, test sets and models as tasks: those with several seeds, if any has.
 
     Returns
@@ -442,7 +426,7 @@ def against(parts: Mapping[Trained, pd.DataFrame], others: Sequence[str] = ("L0 
         On criterion, columns by the other one: difference (BLEU, paired by seed), low, high (its t interval; nan for one seed),
         probability (that a run of the criterion is better than one of the other).
     """
-    whole = pd.concat([part.assign(model=name, seed=seed) for (name, seed), part in parts.items()], ignore_index=True)
+    whole = _stacked(parts)
     means = whole.groupby(["criterion", "seed", "model", "test set"]).change.mean().unstack(["model", "test set"])
     rows = {}
     for criterion in dict.fromkeys(whole.criterion):
@@ -562,19 +546,11 @@ def headline(job: Mapping[str, Any], subject: subjects.Subject, repeats: int) ->
 
 def headlines(parts: Mapping[Trained, pd.DataFrame]) -> pd.DataFrame:
     """`headline` over seeds: mean with its t interval of every number, by model, run and test set."""
-    whole = pd.concat([part.assign(model=name, seed=seed) for (name, seed), part in parts.items()], ignore_index=True)
-    rows = {}
-    for place, part in whole.groupby(["model", "test set", "run"], sort=False):
-        row: dict[str, Any] = {"seeds": part.seed.nunique()}
-        row |= {name: part[name].mean() for name in ("heads", "encoder", "decoder", "cross")}
-        for name in ("bleu", "change", "worth", "share"):
-            known = name in part and part[name].notna().all()  # without encoder heads in question there is no floor
-            mean, low, high, _ = intervals.over_runs(part[name].to_numpy()) if known else (np.nan,) * 4
-            row |= {name: mean, f"{name}, low": low, f"{name}, high": high}
-        rows[place] = row | {"over": intervals.TEXTS}
-    table = pd.DataFrame.from_dict(rows, orient="index")
-    table.index = pd.MultiIndex.from_tuples(table.index, names=["model", "test set", "run"])
-    return table
+    values = {name: (name, f"{name}, low", f"{name}, high") for name in ("bleu", "change", "worth", "share")}
+    counts = ("heads", "encoder", "decoder", "cross")
+    found = trainings.over_seeds(_stacked(parts), ("model", "test set", "run"), values, counts)
+    shown = ["seeds", *counts, *(column for names in values.values() for column in names)]
+    return found[shown].assign(over=intervals.TEXTS)
 
 
 def collected(jobs: Iterable[Mapping[str, Any]], make: Callable[[Mapping[str, Any]], Any]) -> dict[Trained, Any]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from itertools import pairwise
 from pathlib import Path
@@ -17,7 +17,7 @@ from helpers.corpora import dialogues
 from helpers.corpora.clusters import first_words, spoken
 from helpers.corpora.gum import gum
 from helpers.corpora.resolvers import resolver
-from helpers.measures import ranks
+from helpers.measures import ranks, trainings
 from helpers.methods.coreference import matrices, runs
 from helpers.records import Dialogue
 from helpers.runs import tasks
@@ -118,15 +118,19 @@ def scores(board: Board, names: Iterable[str] | None = None, against: str = runs
     """
     found = []
     for name in names or board.rows:
-        own, base = board.interval(board.statistics(name)), board.interval(board.statistics(against))
-        change = board.interval(board.statistics(name), board.statistics(against))
-        for metric, (value, low, high) in own.items():
-            more = dict(zip(("change", "change_low", "change_high"), change[metric], strict=True))
-            whole = base[metric][0]
-            row = {"row": name, "metric": metric, "value": value, "low": low, "high": high, **more}
-            row |= {"percent": 100 * more["change"] / whole if whole else np.nan, "heads": heads_of(board.rows[name])}
-            found.append(row | {"over": intervals.SENTENCES})
+        found += _compared(board, name, board.statistics(name), against, heads_of(board.rows[name]))
     return pd.DataFrame(found)
+
+
+def _compared(board: Board, name: str, own: np.ndarray, against: str, heads: int = 0) -> Iterator[dict[str, Any]]:
+    """Rows of `scores` from what they are computed from, one a metric."""
+    other = board.statistics(against)
+    values, base, changes = board.interval(own), board.interval(other), board.interval(own, other)
+    for metric, value in values.items():
+        row = {"row": name, "metric": metric, **dict(zip(("value", "low", "high"), value, strict=True))}
+        row |= dict(zip(("change", "change_low", "change_high"), changes[metric], strict=True))
+        whole = base[metric][0]
+        yield row | {"percent": 100 * row["change"] / whole if whole else np.nan, "heads": heads, "over": intervals.SENTENCES}
 
 
 def heads_of(one: Mapping[str, Any]) -> int:
@@ -144,28 +148,18 @@ def over_seeds(boards: Mapping[int, Board], names: Sequence[str], against: str =
         row, metric, seeds; value and change are means over trainings, with 95 % t-intervals (nan for one training); over.
     """
     parts = pd.concat([scores(board, names, against).assign(seed=seed) for seed, board in boards.items()])
-    found = []
-    for (name, metric), group in parts.groupby(["row", "metric"], sort=False):
-        row = {"row": name, "metric": metric, "seeds": len(group)}
-        for column, start in (("value", ""), ("change", "change_")):
-            mean, half = group[column].mean(), scoring.t_half(group[column])
-            row |= {column: mean, f"{start}low": mean - half, f"{start}high": mean + half}
-        found.append(row | {"percent": group.percent.mean(), "over": intervals.TRAININGS})
-    return pd.DataFrame(found)
+    values = {"value": ("value", "low", "high"), "change": ("change", "change_low", "change_high")}
+    found = trainings.over_seeds(parts, ("row", "metric"), values, ("percent",))
+    return found.reset_index().assign(over=intervals.TRAININGS)
 
 
 def baselines(board: Board, seed: int = 0, against: str = runs.PLAIN) -> pd.DataFrame:
     """Scores of summaries that tell the right events of guessed people: columns as of `scores`, rows "baseline: ..."."""
-    found, base = [], board.statistics(against)
-    for name, way in (("random people", "random"), ("the speaker", "speaker"), ("nearest name", "nearest")):
+    ways = {"random people": "random", "the speaker": "speaker", "nearest name": "nearest"}
+    found = []
+    for name, way in ways.items():
         guessed = board.count(conversations.guesses(board.dialogues, way, seed))
-        change = board.interval(guessed, base)
-        for metric, (value, low, high) in board.interval(guessed).items():
-            row = {"row": f"baseline: {name}", "metric": metric, "value": value, "low": low, "high": high}
-            row |= dict(zip(("change", "change_low", "change_high"), change[metric], strict=True))
-            whole = value - row["change"]
-            row |= {"percent": 100 * row["change"] / whole if whole else np.nan, "heads": 0}
-            found.append(row | {"over": intervals.SENTENCES})
+        found += _compared(board, f"baseline: {name}", guessed, against)
     return pd.DataFrame(found)
 
 

@@ -9,12 +9,15 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import torch
+from scipy.linalg import orthogonal_procrustes
+from scipy.optimize import linear_sum_assignment
 
 from helpers import heads, models, study
 from helpers.corpora import tokens
 from helpers.heads.sites import ADDRESS
 from helpers.measures import measured
 from helpers.measures.analysis import FILE, Analysis
+from helpers.measures.trainings import over_seeds
 from helpers.methods.grouping import runs, units
 from helpers.methods.grouping.runs import (
     AT_START,
@@ -36,7 +39,7 @@ from helpers.methods.grouping.runs import (
 )
 from helpers.models import inputs
 from helpers.runs import tasks, training
-from helpers.scores import intervals, scoring
+from helpers.scores import intervals
 from helpers.study import values
 
 EXPLAINED = 100  # dev examples that relevance is measured on
@@ -65,6 +68,7 @@ PRINTED_OTHERS = {  # Tables 4 and 6
     "ROUGE-1": {VANILLA: 38.45, GHT: 40.00, PS: 40.01}, "ROUGE-2": {VANILLA: 17.97, GHT: 21.10, PS: 21.31},
     "ROUGE-L": {VANILLA: 36.03, GHT: 37.51, PS: 37.62}, "perplexity": {VANILLA: 19.14, GHT: 18.60, PS: 18.59},
 }  # fmt: skip
+CHANGES = {"value": ("value", "low", "high"), "change": ("change", "change_low", "change_high")}  # means and their ends
 Runs = Mapping[str, Mapping[str, Any]]  # row -> spec of its second stage
 Counted = Mapping[tuple[str, str], np.ndarray]  # (row, test set) -> what its scores are computed from
 
@@ -376,25 +380,18 @@ def ablation_over_seeds(specs: Runs, counted: Counted) -> pd.DataFrame:
         As `ablation`, values and changes being means over seeds with their t-intervals; seeds.
     """
     parts = []
-    for end, rows in by_seed(specs).items():
+    for number, (end, rows) in enumerate(by_seed(specs).items()):
         own = {(name, split): counted[name + end, split] for name in rows for split in runs.task(rows[name]).tests}
-        parts.append(ablation(rows, own, 0))
-    rows = []
-    for (name, model), part in pd.concat(parts).groupby(["row", "model"], sort=False):
-        line = {"row": name, "model": model, **_over("", part.value, "value"), **_over("change_", part.change, "change")}
-        line |= {"printed": part.printed.iloc[0], "dev_loss": part.dev_loss.mean(), "seeds": len(part)}
-        rows.append(line | {"over": intervals.TRAININGS, "shares": part.shares.iloc[0]})
-    frame = pd.DataFrame(rows)
-    ends, compared = ("change_low", "change_high"), (frame.row != frame.model).to_numpy()
-    frame = intervals.corrected(frame, "change", ends, frame.seeds, compared)
+        parts.append(ablation(rows, own, 0).assign(seed=number))
+    whole = pd.concat(parts)
+    found = over_seeds(whole, ("row", "model"), CHANGES, ("printed", "dev_loss")).reset_index()
+    found["shares"] = whole.drop_duplicates(["row", "model"]).shares.to_numpy()
+    columns = ["row", "model", *(name for names in CHANGES.values() for name in names), "printed", "dev_loss", "seeds"]
+    compared = (found.row != found.model).to_numpy()
+    frame = found[columns].assign(over=intervals.TRAININGS, shares=found.shares)
+    frame = intervals.corrected(frame, "change", ("change_low", "change_high"), frame.seeds, compared)
     frame.attrs["references"] = {GHT: GHT, PS: PS}
     return frame
-
-
-def _over(prefix: str, values: pd.Series, name: str) -> dict[str, float]:
-    """The mean of `values` under its name, and the ends of its 95 % t-interval as PREFIXlow and PREFIXhigh."""
-    mean, half = values.mean(), scoring.t_half(values)
-    return {name: mean, f"{prefix}low": mean - half, f"{prefix}high": mean + half}
 
 
 def ladder(scored: Mapping[int, pd.DataFrame], seed: int = 1) -> pd.DataFrame:
@@ -431,16 +428,10 @@ def ladder_over_seeds(table: pd.DataFrame) -> pd.DataFrame:
         On (head, row): seeds, value, low, high, change, change_low, change_high, gain, gain_low, gain_high, over, and p, p_holm
         and family of the changes of all rows but vanilla.
     """
-    rows = {}
-    for (head, name), part in table.groupby(["head", "row"], sort=False):
-        line: dict[str, Any] = dict(part.iloc[0])
-        if len(part) > 1:
-            for value, prefix in (("value", ""), ("change", "change_"), ("gain", "gain_")):
-                line |= _over(prefix, part[value], value)
-            line |= {"dev_loss": part.dev_loss.mean(), "over": intervals.TRAININGS}
-        rows[head, name] = {"seeds": len(part), **line}
-    found = pd.DataFrame.from_dict(rows, orient="index")
-    found.index = pd.MultiIndex.from_tuples(found.index, names=["head", "row"])
+    values = CHANGES | {"gain": ("gain", "gain_low", "gain_high")}
+    found = over_seeds(table.reset_index(), ("head", "row"), values, ("dev_loss",), keep=True)
+    alone = table.groupby(["head", "row"], sort=False).over.first().to_numpy()
+    found["over"] = np.where(found.seeds > 1, intervals.TRAININGS, alone)
     compared = found.index.get_level_values("row") != VANILLA
     return intervals.corrected(found, "change", ("change_low", "change_high"), found.seeds.where(found.seeds > 1), compared)
 
@@ -616,9 +607,6 @@ def map_of_heads(spec: Mapping[str, Any], groups: int, kept: Mapping[tuple[str, 
     pandas.DataFrame
         step, site (its title), head, x, y, group, kept.
     """
-    from scipy.linalg import orthogonal_procrustes
-    from scipy.optimize import linear_sum_assignment
-
     seen, rows = trace(spec), []
     for (kind, layer), grams in zip(sites(spec), _grams(seen), strict=True):
         target, named = None, None
@@ -796,18 +784,12 @@ def per_seed(scored: Mapping[str, pd.DataFrame], rows: Sequence[str] = (VANILLA,
     return pd.DataFrame(found)
 
 
-def over_seeds(frame: pd.DataFrame) -> pd.DataFrame:
+def means_over_seeds(frame: pd.DataFrame) -> pd.DataFrame:
     """Mean over seeds with its 95 % t-interval, and the paired change against vanilla with p-values, from `per_seed`."""
-    rows = {}
-    for (panel, method), part in frame.groupby(["panel", "method"], sort=False):
-        base = frame[(frame.panel == panel) & (frame.method == VANILLA)].set_index("seed").value
-        values = part.set_index("seed").value
-        row = {"seeds": len(values)}
-        for name, these in (("", values), ("change_", values - base.reindex(values.index))):
-            row |= _over(name, these, f"{name}mean")
-        rows[panel, method] = row | {"over": intervals.TRAININGS}
-    table = pd.DataFrame.from_dict(rows, orient="index")
-    table.index = pd.MultiIndex.from_tuples(table.index, names=["panel", "method"])
+    base = frame[frame.method == VANILLA].set_index(["panel", "seed"]).value
+    frame = frame.assign(change=frame.value - base.reindex(pd.MultiIndex.from_frame(frame[["panel", "seed"]])).to_numpy())
+    values = {"value": ("mean", "low", "high"), "change": ("change_mean", "change_low", "change_high")}
+    table = over_seeds(frame, ("panel", "method"), values).assign(over=intervals.TRAININGS)
     compared, ends = table.index.get_level_values("method") != VANILLA, ("change_low", "change_high")
     return intervals.corrected(table, "change_mean", ends, table.seeds, compared)
 

@@ -14,24 +14,29 @@ from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pandas as pd
 import torch
 
 from helpers import corpora, heads, measures, models, study
 from helpers.corpora import tokens
 from helpers.heads.sites import ADDRESS, KINDS
-from helpers.measures.importance import leave_one_out
+from helpers.measures import removal
+from helpers.measures.removal import RANDOM
 from helpers.methods.l0 import gates
 from helpers.runs import subjects, tasks, training
 from helpers.study import StudyError
 
 METHODS = ("l0", "none", "floor", "cut", "map", "gradual", "scratch")
-RANDOM = "random"  # the only criterion that is drawn and not measured
 CRITERIA = (
     "confidence", "relevance", "gradient, example", "gradient, token", "gradient, example, by layer",
     "gradient, token, by layer", "leave-one-out",
 )  # fmt: skip
+CALLED = {"relevance": "alpha_beta"}  # what settings, specs and stored tables call by another name -> the measure
+
+
+def called(criterion: str) -> str:
+    """The measure that a criterion of settings and specs is, or "random"."""
+    return CALLED.get(criterion, criterion)
 
 
 # --- what there is to do ---------------------------------------------------------------------------------------------
@@ -292,8 +297,8 @@ def _start(spec: Mapping[str, Any], subject: subjects.Subject):
         if "table" in method:
             worths = column(study.kind("head table").of(method["table"]), tuple(spec["kinds"]), method["by"])
         else:
-            worths = worth(start, method["few"], method["by"], method["draw"], tuple(spec["kinds"]))
-        return heads.remove(model, least(worths, count))
+            worths = worth(start, method["few"], called(method["by"]), method["draw"], tuple(spec["kinds"]))
+        return heads.remove(model, removal.least(worths, count))
     return model
 
 
@@ -344,32 +349,26 @@ def scored(start: Mapping[str, Any], few: int) -> study.Recipe:
 
 
 def scores(start: Mapping[str, Any], few: int) -> pd.DataFrame:
-    """The head table of a model with a column for each of `CRITERIA`: what heads may be chosen by.
+    """The head table of a model with the measures of `CRITERIA`: what heads may be chosen by.
 
     Measured on dev sentences: the `few` first for relevance, gradients and leave-one-out, all for confidence.
     """
-    return pd.read_csv(scored(start, few).results / "heads.csv", index_col=list(ADDRESS))
+    return pd.read_csv(scored(start, few).results / "heads.csv", index_col=list(ADDRESS)).rename(columns=CALLED)
 
 
 def _score(described: Mapping[str, Any], place: study.Place) -> None:
     subject = subject_of(described["start"])
-    few = subject.batches(4096, described["few"])
-    columns = {
-        "confidence": measures.confidence(subject.model, subject.batches()),
-        "relevance": measures.relevance(subject.model, few),
-        "leave-one-out": leave_one_out(subject.model, few, repeats=1).loss,
-    }
-    for per in ("example", "token"):
-        columns[f"gradient, {per}"] = measures.importance(subject.model, few, per=per, norm=None)
-        columns[f"gradient, {per}, by layer"] = measures.importance(subject.model, few, per=per, norm="layer")
-    pd.DataFrame(columns)[list(CRITERIA)].to_csv(place.results / "heads.csv")
+    given = {"model": subject.model, "batches": subject.batches(), "explained": subject.batches(4096, described["few"])}
+    found = measures.table.columns(given, map(called, CRITERIA))
+    stored = {called(name): name for name in CRITERIA}
+    found.rename(columns=stored)[list(CRITERIA)].to_csv(place.results / "heads.csv")
 
 
 SCORES = study.Kind("scores", 1, _score, lambda spec: subjects.needs(spec["start"]))
 
 
 def column(table: study.Recipe, kinds: Sequence[str], by: str) -> pd.Series:
-    """What heads are worth by a column of a head table (`helpers.methods.contest.runs`); unmeasured ones are worth least.
+    """What heads are worth by a column of a head table (`helpers.methods.contest.runs`).
 
     Raises
     ------
@@ -380,33 +379,28 @@ def column(table: study.Recipe, kinds: Sequence[str], by: str) -> pd.Series:
     found = found[found.index.isin(kinds, level="kind")]
     if by not in found:
         raise StudyError(f"The head table has no column {by!r} to choose heads by: write one of {', '.join(found)}.")
-    return found[by].astype(float).fillna(-np.inf)
+    return found[by].astype(float)
 
 
 def worth(start: Mapping[str, Any], few: int, by: str, draw: int, kinds: tuple[str, ...]) -> pd.Series:
-    """What heads are worth by a criterion: a column of `scores`, or random numbers of a seeded draw.
+    """What heads are worth by a measure of `CRITERIA`, a column of `scores`, or by random numbers of a seeded draw.
 
     Raises
     ------
     StudyError
         If there is no such criterion.
     """
-    if by != RANDOM and by not in CRITERIA:
-        raise StudyError(f"There is no way {by!r} to choose heads: write one of {', '.join((RANDOM, *CRITERIA))}.")
     if by == RANDOM:
         return drawn(start, heads.index(subject_of(start).model, kinds), draw)
+    if by not in map(called, CRITERIA):
+        raise StudyError(f"There is no way {by!r} to choose heads: write one of {', '.join((RANDOM, *map(called, CRITERIA)))}.")
     table = scores(start, few)
     return table[table.index.isin(kinds, level="kind")][by]
 
 
 def drawn(start: Mapping[str, Any], index: pd.MultiIndex, draw: int) -> pd.Series:
     """Random numbers on the heads of a model, the same for the same draw."""
-    return pd.Series(np.random.default_rng([start.get("seed", 0), draw]).random(len(index)), index)
-
-
-def least(worth: pd.Series, count: int) -> list[tuple[str, int, int]]:
-    """The `count` heads of least worth; of equal ones those that stand first."""
-    return list(worth.sort_values(kind="stable").index[:count])
+    return removal.shuffled(index, start.get("seed", 0), draw)
 
 
 def removed_at_once(sweep: Mapping[str, Any]) -> study.Recipe:
@@ -430,7 +424,7 @@ def one_shot(sweep: Mapping[str, Any]) -> pd.DataFrame:
         A row each (by, draw, heads): dev_loss, translations ({test set: list}) of the first sentences (setting
         "pruning.at_once").
     """
-    return pd.DataFrame(study.read_json(removed_at_once(sweep).results / "one_shot.json"))
+    return pd.DataFrame(study.read_json(removed_at_once(sweep).results / "one_shot.json")).replace({"by": CALLED})
 
 
 def counts(runs: Iterable[Mapping[str, Any]], kinds: Sequence[str]) -> list[int]:
@@ -441,17 +435,14 @@ def counts(runs: Iterable[Mapping[str, Any]], kinds: Sequence[str]) -> list[int]
 def _shoot(described: Mapping[str, Any], place: study.Place) -> None:
     subject = subject_of(described["start"])
     dev, kinds = list(subject.batches(first=described["dev"])), tuple(described["kinds"])
-    rows, known = [], {}  # several criteria may leave the same heads
     ways = [(by, draw) for by in (*CRITERIA, RANDOM) for draw in range(described["draws"] if by == RANDOM else 1)]
-    for by, draw in study.progress(ways, "removing at once"):
-        worths = worth(described["start"], described["few"], by, draw, kinds)
-        for left in counts(described["like"], kinds):
-            gone = frozenset(least(worths, len(worths) - left))
-            if gone not in known:
-                model = heads.remove(copy.deepcopy(subject.model), gone)
-                known[gone] = _scored(subject, model, dev, described["beam"], described.get("first"))
-            rows.append({"by": by, "draw": draw, "heads": left, **known[gone]})
-    study.write_json(place.results / "one_shot.json", rows)
+    columns = ((by, draw, worth(described["start"], described["few"], called(by), draw, kinds)) for by, draw in ways)
+    choices = removal.by_columns(study.progress(columns, "removing at once", len(ways)), counts(described["like"], kinds), "by")
+
+    def score(model) -> dict[str, Any]:
+        return _scored(subject, model, dev, described["beam"], described.get("first"))
+
+    study.write_json(place.results / "one_shot.json", list(removal.at_once(subject.model, choices, score)))
 
 
 def _shot_needs(spec: Mapping[str, Any]) -> Iterator[study.Recipe | study.Need]:

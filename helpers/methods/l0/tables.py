@@ -162,7 +162,7 @@ def _method(name: str, run: Mapping[str, Any] | None) -> str:
         return "start"
     known = run["method"]["name"]
     if known == "cut":
-        return run["method"]["by"]
+        return runs.called(run["method"]["by"])
     return name.rpartition(" ")[0].rstrip(",") if name.startswith("L0,") else NAMES[known]
 
 

@@ -1,0 +1,79 @@
+"""Which heads go by a column of the head table, and what is left of a model when they are removed at once."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from helpers import heads
+
+Address = tuple[str, int, int]
+RANDOM = "random"  # the only criterion that is drawn and not measured
+
+
+def least(column: pd.Series, count: int) -> list[Address]:
+    """The `count` heads of least worth by a column; of equal ones those that stand first, and unmeasured ones before all."""
+    return list(column.fillna(-np.inf).sort_values(kind="stable").index[:count])
+
+
+def shuffled(index: pd.MultiIndex, *seed: int) -> pd.Series:
+    """A column of random numbers, the same for the same seeds: with it `least` draws heads."""
+    return pd.Series(np.random.default_rng(seed).random(len(index)), index)
+
+
+def drawn(column: pd.Series, count: int, draw: int, like: pd.MultiIndex | None = None) -> list[Address]:
+    """`count` heads by a seeded draw; with `like`, as many of each kind of attention as there are in it."""
+    random = np.random.default_rng(draw)
+    if like is None:
+        return list(column.sample(count, random_state=random).index)
+    counts = like.get_level_values("kind").value_counts()
+    return [head for kind in counts.index for head in column.loc[[kind]].sample(counts[kind], random_state=random).index]
+
+
+def at_once(
+    model, choices: Iterable[tuple[Mapping[str, Any], Iterable[Address]]], score: Callable[[Any], Mapping[str, Any]]
+) -> Iterator[dict[str, Any]]:
+    """What is left of a model without each choice of heads, with no further training.
+
+    Parameters
+    ----------
+    model
+        Stays as it is.
+    choices : iterable of (what a choice is called, its heads)
+    score : callable
+        A model without heads -> what is said of it. Choices of the same heads are scored once.
+
+    Yields
+    ------
+    dict
+        What a choice is called, and its score.
+    """
+    known: dict[frozenset[Address], Mapping[str, Any]] = {}
+    for called, out in choices:
+        out = frozenset(out)
+        if out not in known:
+            known[out] = score(heads.remove(copy.deepcopy(model), out) if out else model)
+        yield {**called, **known[out]}
+
+
+def by_columns(
+    columns: Iterable[tuple[str, int, pd.Series]], left: Iterable[int], name: str = "criterion"
+) -> Iterator[tuple[dict[str, Any], list[Address]]]:
+    """Choices of heads for `at_once`: those of least worth by each column, such that so many heads are left.
+
+    Parameters
+    ----------
+    columns : iterable of (criterion, draw, column)
+    left : iterable of int
+        Numbers of heads.
+    name : str
+        Under which rows tell the criterion, beside "draw" and "heads".
+    """
+    left = list(left)
+    for criterion, draw, column in columns:
+        for count in left:
+            yield {name: criterion, "draw": draw, "heads": count}, least(column, len(column) - count)

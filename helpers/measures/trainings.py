@@ -1,0 +1,49 @@
+"""What several trainings of one thing come to: one mean over seeds, with one interval."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+import pandas as pd
+
+from helpers.scores import intervals
+
+
+def over_seeds(
+    table: pd.DataFrame,
+    by: Sequence[str],
+    values: Mapping[str, tuple[str, str, str]],
+    means: Sequence[str] = (),
+    keep: bool = False,
+) -> pd.DataFrame:
+    """Means over trainings with 95 % t intervals, by some columns.
+
+    Parameters
+    ----------
+    table : pandas.DataFrame
+        With a column seed; of several rows of one seed (draws) the mean counts once.
+    by : sequence of str
+        Columns of what is told apart.
+    values : mapping of column -> names of its mean and of both ends of the interval
+        All nan where a training has no value; the ends are nan for one training.
+    means : sequence of str
+        Columns of which the mean alone is told, over all rows.
+    keep : bool
+        Whether a single row keeps the ends that it has itself under these names.
+
+    Returns
+    -------
+    pandas.DataFrame
+        On `by`, in the order of the table: seeds (how many), `values`, `means`.
+    """
+    rows = {}
+    for place, part in table.groupby(list(by), sort=False):
+        row = {"seeds": part.seed.nunique()}
+        for column, names in values.items():
+            each = part.groupby("seed")[column].mean()
+            found = intervals.over_runs(each.to_numpy())[:3] if each.notna().all() else (np.nan,) * 3
+            row |= dict(zip(names, found, strict=True))
+            row |= {end: part[end].iloc[0] for end in names[1:] if keep and len(part) == 1 and end in part}
+        rows[place] = row | {name: part[name].mean() for name in means}
+    return pd.DataFrame(list(rows.values()), pd.MultiIndex.from_tuples(rows, names=list(by)))
