@@ -1,4 +1,7 @@
-"""Figures of what things cost: one function per kind of figure, in the style of `helpers.drawing`."""
+"""Figures of what things cost: one function per kind of figure, in the style of `helpers.drawing`.
+
+Each refuses, in one sentence, a table that is empty, lacks a column or has a row twice.
+"""
 
 from __future__ import annotations
 
@@ -50,8 +53,9 @@ def _stacked(frame: pd.DataFrame, label: str, said: Callable[[float], str], leve
     drawing.need(frame, "what", "group", "value", "low", "high", once=("group", "what"))
     table = frame.drop(columns="group").assign(panel=frame.group, row=frame["what"], said=frame.value.map(said))
     table["series"] = table["row"].str.split(",").str[0]
-    families = dict.fromkeys(table.series)
-    looks = {name: look | {"marker": "o"} for name, look in drawing.looks(families).items()}
+    families = list(dict.fromkeys(table.series))
+    several = len(families) < min(5, len(table))  # else colours tell nothing
+    looks = {name: {"color": MODELS[several * n % len(MODELS)]} for n, name in enumerate(families)}
     figure, axes = drawing.dot_panels(table, looks, level, label, columns=1, shared=False, sharex=True, told=False)
     return figure, next(iter(axes.values()))
 
@@ -88,11 +92,6 @@ def overheads(frame: pd.DataFrame, label: str = "times the plain variant"):
     ----------
     frame : pandas.DataFrame
         what, group, value, low, high.
-
-    Raises
-    ------
-    StudyError
-        If a column is missing, or a row is twice in a group.
     """
     return _stacked(frame, label, "{:.2f}".format, level=1.0)[0]
 
@@ -105,11 +104,6 @@ def removed(frame: pd.DataFrame):
     ----------
     frame : pandas.DataFrame
         As `benchmarks.costs.savings` returns it.
-
-    Raises
-    ------
-    StudyError
-        If a column is missing.
     """
     drawing.need(frame, "map", "form", "model", "call", "length", "batch", "value", "low", "high")
     forms = dict(zip(("ceiling", "removed", "masked"), FORMS, strict=True))
@@ -129,11 +123,6 @@ def growth(exponents: pd.DataFrame, points: pd.DataFrame):
     ----------
     exponents, points : pandas.DataFrame
         As `benchmarks.costs.growth` returns them.
-
-    Raises
-    ------
-    StudyError
-        If a column is missing.
     """
     drawing.need(exponents, "what", "axis", "value", "low", "high")
     drawing.need(points, "what", "axis", "at", "value", "low", "high")
@@ -163,11 +152,6 @@ def memory(frame: pd.DataFrame):
     ----------
     frame : pandas.DataFrame
         benchmark, what, group, value (bytes).
-
-    Raises
-    ------
-    StudyError
-        If a column is missing.
     """
     drawing.need(frame, "benchmark", "what", "group", "value")
     parts = dict(iter(frame.groupby(["benchmark", "group"], sort=False)))
@@ -194,11 +178,6 @@ def wall_times(frame: pd.DataFrame):
     ----------
     frame : pandas.DataFrame
         As `benchmarks.costs.wall_times` returns it; what is not recorded is said, not drawn.
-
-    Raises
-    ------
-    StudyError
-        If a column is missing.
     """
     drawing.need(frame, "executing", "training", "second", "missing")
     shown = {"executing": "the notebook itself", "second": "a second run", "training": "its runs, core minutes"}
@@ -225,11 +204,6 @@ def bytes_kept(frame: pd.DataFrame):
     ----------
     frame : pandas.DataFrame
         what, group, value (bytes).
-
-    Raises
-    ------
-    StudyError
-        If a column is missing.
     """
     drawing.need(frame, "what", "group", "value")
     groups = dict(iter(frame.groupby("group", sort=False)))

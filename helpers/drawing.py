@@ -17,6 +17,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import seaborn as sns
+from matplotlib.animation import FuncAnimation
 from matplotlib.colors import to_rgb
 from matplotlib.ticker import MaxNLocator
 
@@ -410,6 +411,13 @@ def retained(axis, most: float, label: str = "heads retained") -> None:
     """The paper's x axis: all heads at the left, none at the right."""
     axis.set(xlim=(1.04 * most, -0.04 * most), xlabel=label)
     axis.xaxis.set_major_locator(MaxNLocator(6, integer=True))
+
+
+def animate(figure, show: Callable[[int], list[Any]], steps: Sequence[int]) -> FuncAnimation:
+    """What `show` draws at each step, nothing else moves; the end stays for a while."""
+    figure.draw_without_rendering()
+    figure.set_layout_engine("none")
+    return FuncAnimation(figure, show, [*steps, *steps[-1:] * 8], init_func=lambda: show(steps[0]), interval=150)
 
 
 # --- training --------------------------------------------------------------------------------------------------------

@@ -74,7 +74,8 @@ def _head_map(axis, column: pd.Series, rank: pd.Series, kind: str, limits: tuple
     table = pd.DataFrame([column.xs(layer).reindex(heads).tolist() for layer, heads in rows.items()])
     said = np.full(table.shape, "", dtype=object)
     for i, heads in enumerate(rows.values()):
-        said[i, : len(heads)] = [f"{drawing.short(v, digits)}\n#{h + 1}" for v, h in zip(table.loc[i], heads, strict=False)]
+        for place, (value, head) in enumerate(zip(table.loc[i], heads, strict=False)):
+            said[i, place] = f"{drawing.short(value, digits - (abs(value) > 0.99))}\n#{head + 1}"  # "1.0" is as wide as ".99"
     drawn = drawing.heat(axis, table[::-1], said[::-1], limits=limits)
     axis.set_xticks([])
     axis.set_yticks(range(len(rows)), [layer + 1 for layer in rows][::-1])
@@ -86,7 +87,7 @@ def _size(columns: Mapping[str, pd.Series], kind: str) -> tuple[float, float]:
     layers, heads = (
         max(c.xs(kind).index.get_level_values(name).max() for c in columns.values()) + 1 for name in ("layer", "head")
     )
-    across = max(1, min(len(columns), int((WIDTH - 0.7) / max(1.3, 0.18 * heads + 0.1))))
+    across = max(1, min(len(columns), int((WIDTH - 0.7) / max(1.3, 0.25 * heads + 0.3))))
     return min(3.0, (WIDTH - 0.7) / across), max(1.1, 0.32 * layers + 0.55)
 
 
@@ -117,6 +118,7 @@ def head_maps(
     for axis, (title, column) in zip(axes, columns.items(), strict=True):
         drawn = _head_map(axis, column, (order or columns)[title], kind, limits, digits)
         axis.set(title=title, xlabel="heads, sorted", ylabel="layer" if left(axis) else "")
+    figure.set_figwidth(figure.get_figwidth() + 0.7)
     drawing.bar(figure, drawn, axes, label)
     return figure
 

@@ -146,7 +146,7 @@ def said(axis):
 
 @pytest.mark.parametrize("shape, kind", [("laptop", "encoder"), ("wide", "encoder"), ("ragged", "cross")])
 def test_relevance_stands_above_confidence(shape, kind):
-    relevance, confidence = models(SHAPES[shape], 1 if shape == "wide" else 3)
+    relevance, confidence = models(SHAPES[shape], 1 if shape == "wide" else 2)
     figure = whole(figures.relevance_and_confidence(relevance, confidence, kind))
     assert [axis.get_ylabel() for axis in figure.axes[-2:]] == ["relevance", "confidence"]
     assert titles(figure) == list(relevance)

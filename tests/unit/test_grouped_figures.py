@@ -10,7 +10,6 @@ import pandas as pd
 import pytest
 from matplotlib.colors import to_rgb
 from matplotlib.patches import Rectangle
-from PIL import Image
 from scipy import stats
 
 from helpers import drawing
@@ -192,23 +191,18 @@ def test_maps_of_heads_at_a_few_steps():
     assert len(figure.axes) == 2 and legend(figure) == ["group a", "group b", "centre"]
 
 
-def test_heads_move_in_the_animation(tmp_path):
+def test_heads_move_in_the_animation():
     animation = figures.head_map_animation(moving(12), frames=4)
     figure = animation._fig
-    assert legend(figure) == ["group a", "group b", "centre", "not kept"]
-    one, other = figure.axes
-    assert [axis.get_title() for axis in (one, other)] == ["encoder 1", "cross 2"]
-    assert list(animation.new_frame_seq()) == [0, 40, 70, 110] + [110] * 8
+    assert legend(figure) == ["group a", "group b", "centre", "not kept"] and titles(figure) == ["encoder 1", "cross 2"]
+    assert list(animation.new_frame_seq()) == [0, 40, 70, 110] + [110] * 8  # the end stays for a while
     for step in (110, 0, 40):
         animation._func(step)
         assert figure.get_suptitle() == f"step {step}"
-        for axis in (one, other):
+        for axis in figure.axes:
             centres, dots = crosses_and_dots(axis)
             assert len(axis.collections) == 5 and len(centres) == 2 and len(axis.texts) == len(dots) == 3
             assert dots["3"] == (5 + step / 10, 2 * step / 10 + 2, True, ORANGE) and dots["2"][2] == (step < 30)
-    animation.save(tmp_path / "map.gif", writer="pillow", dpi=figure.dpi)
-    with Image.open(tmp_path / "map.gif") as saved:
-        assert saved.n_frames == 4
 
 
 # -------------------- comparisons
@@ -315,30 +309,21 @@ def test_cells_are_filled_where_a_head_is_kept():
         for method, kept in keep.items()
         for n, address in reversed(list(enumerate(addresses(SHAPES))))
     ]
-    figure = figures.kept_heads(table("kind layer head method kept relevance functions", *rows))
-    whole(figure)
+    figure = whole(figures.kept_heads(table("kind layer head method kept relevance functions", *rows)))
     blocks = np.array(figure.axes).reshape(2, 2)
     for (above, below), kind, places in zip(blocks, SHAPES, ([0, 1, 2, 3.7], [0, 1]), strict=True):
         found = [address for address in addresses(SHAPES) if address[0] == kind]
         assert drawing.KIND_TITLES[kind] in [text.get_text() for text in above.texts]
-        assert ticks(below, "x") == [str(head + 1) for *_, head in found]
-        named = [text.get_text() for text in below.get_xticklabels(minor=True)]
-        assert named == [f"layer {layer + 1}" for layer in range(len(SHAPES[kind]))]
+        assert ticks(below, "x") == [str(head + 1) for *_, head in found] and ticks(below) == list(keep)
         bars = {round(bar.get_x() + 0.41, 6): bar.get_height() for bar in above.patches}
-        numbers = [addresses(SHAPES).index(address) for address in found]
-        assert bars == {at: pytest.approx(0.1 * n) for at, n in zip(places, numbers, strict=True)}
-        said = [(text.get_text(), text.get_position()[0]) for text in above.texts if text.get_rotation() == 90]
-        assert [text for text in said if text[0]] == ([("prev", 1)] if kind == "encoder" else [])
-        cells = {(round(p.get_x() + 0.44, 6), round(p.get_y() + 0.42)): to_rgb(p.get_facecolor()) for p in below.patches}
-        looks = zip(keep.items(), (drawing.MODELS[1], drawing.MODELS[2]), strict=True)
-        for row, ((_, kept), colour) in enumerate(looks):
-            for at, address in zip(places, found, strict=True):
-                assert (cells.pop((at, row)) == to_rgb(colour)) == (address in kept)
-        assert not cells
+        assert bars == {at: pytest.approx(0.1 * addresses(SHAPES).index(a)) for at, a in zip(places, found, strict=True)}
+        said = [(text.get_text(), text.get_position()[0]) for text in above.texts if text.get_text() == "prev"]
+        assert said == ([("prev", 1)] if kind == "encoder" else [])
+        cells_of = {(round(p.get_x() + 0.44, 6), round(p.get_y() + 0.42)): p.get_facecolor()[:3] for p in below.patches}
+        filled = {(at, row) for row, kept in enumerate(keep.values()) for at, a in zip(places, found, strict=True) if a in kept}
+        assert {place for place, colour in cells_of.items() if colour != to_rgb("#EDEDED")} == filled
         counts = [text.get_text() for text in below.texts]
         assert counts == [f"{sum(a[0] == kind for a in kept)} of {len(found)}" for kept in keep.values()]
-        assert ticks(below) == list(keep)
-    assert blocks[0, 0].get_ylim() == blocks[1, 0].get_ylim() and blocks[0, 1].get_xlim() == blocks[1, 1].get_xlim()
 
 
 def test_votes_of_heads_by_group():

@@ -295,8 +295,6 @@ def head_map_animation(points: pd.DataFrame, frames: int = 30) -> FuncAnimation:
         axis.set_title(site, fontsize=9)
     heading = figure.suptitle(f"step {chosen[-1]}", fontsize=10, fontweight="bold")
     drawing.legend(figure, _map_keys(points, colours))
-    figure.draw_without_rendering()
-    figure.set_layout_engine("none")  # nothing moves between frames but heads
 
     def show(step: int) -> list[Any]:
         heading.set_text(f"step {step}")
@@ -306,8 +304,7 @@ def head_map_animation(points: pd.DataFrame, frames: int = 30) -> FuncAnimation:
             drawn.extend(_map_heads(axis, part[part.step == step], colours))
         return [heading, *drawn]
 
-    # the end stays for a while
-    return FuncAnimation(figure, show, [*chosen, *chosen[-1:] * 8], init_func=lambda: show(chosen[0]), interval=150)
+    return drawing.animate(figure, show, chosen)
 
 
 def _shown_steps(points: pd.DataFrame, number: int) -> list[int]:

@@ -295,8 +295,6 @@ def gate_closing_animation(traces: Traces, frames: int = 30, kept: Mapping[float
         axis.set_ylabel("layer" if left(axis) else "")
     heading = figure.suptitle(f"step {chosen[-1]}", fontsize=9)
     drawing.bar(figure, drawn[value], axes, "P(closed)", [0, 0.5, 1])
-    figure.draw_without_rendering()
-    figure.set_layout_engine("none")  # nothing moves between frames
 
     def show(step: int) -> list[Any]:
         heading.set_text(f"step {step}")
@@ -304,8 +302,7 @@ def gate_closing_animation(traces: Traces, frames: int = 30, kept: Mapping[float
             cells.set_array(_at(traces[value], step).to_numpy(float))
         return [heading, *drawn.values()]
 
-    # the end stays for a while
-    return FuncAnimation(figure, show, [*chosen, *chosen[-1:] * 8], init_func=lambda: show(chosen[0]), interval=150)
+    return drawing.animate(figure, show, chosen)
 
 
 @redrawable
