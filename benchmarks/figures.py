@@ -1,9 +1,12 @@
-"""Figures of what things cost: one function per kind of figure, in the style of `helpers.drawing`."""
+"""Figures of what things cost: one function per kind of figure, in the style of `helpers.drawing`.
+
+Each refuses, in one sentence, a table that is empty, lacks a column or has a row twice.
+"""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -14,12 +17,10 @@ from helpers import drawing
 from helpers.drawing import MODELS, WIDTH, redrawable
 from helpers.study import StudyError
 
-LEVEL = {"color": "black", "lw": 0.9, "ls": "--", "zorder": 1}
 FORMS = {
-    "ceiling": {"color": "black", "marker": "|", "ms": 11, "mew": 1.6}, "removed": {"color": MODELS[0], "marker": "o", "ms": 5},
-    "masked": {"color": MODELS[1], "marker": "s", "ms": 4},
+    "ceiling: FLOPs full over removed": {"color": "black", "marker": "|", "ms": 11, "mec": "black", "mew": 1.6},
+    "heads removed": {"color": MODELS[0], "marker": "o"}, "gates of 0": {"color": MODELS[1], "marker": "s", "ms": 4},
 }  # fmt: skip
-MARKERS = "osD^vP"
 
 
 def _short(value: float, _=None) -> str:
@@ -47,46 +48,16 @@ def _log(axis, low: float, high: float) -> None:
     axis.xaxis.set_minor_formatter(NullFormatter())
 
 
-def _error(rows: pd.DataFrame) -> list[np.ndarray]:
-    """Distances from the median down to low and up to high."""
-    return [np.maximum(0, rows.value - rows.low), np.maximum(0, rows.high - rows.value)]
-
-
-def _rows(axis, rows: pd.DataFrame, colours: Mapping[str, str], said: Callable[[float], str]) -> None:
-    """A row a line of the table, its first at the top: median, quartiles, and the number at the right."""
-    for place, (label, one) in enumerate(zip(rows["what"], rows.itertuples(), strict=True)):
-        error = [[max(0, one.value - one.low)], [max(0, one.high - one.value)]]
-        axis.errorbar(one.value, place, xerr=error, fmt="o", ms=4.5, lw=1.2, color=colours[label], mec="white", mew=0.4)
-        axis.annotate(said(one.value), (1.01, place), xycoords=("axes fraction", "data"), va="center", fontsize=7)
-    axis.set_yticks(range(len(rows)), rows["what"])
-    axis.set_ylim(len(rows) - 0.5, -0.5)
-    axis.tick_params(axis="y", length=0)
-    axis.grid(axis="x", color="#E6E6E6", lw=0.6)
-    axis.set_axisbelow(True)
-
-
-def _stacked(frame: pd.DataFrame, label: str, said: Callable[[float], str], level: float | None = None, log: bool = False):
-    """A panel a group, one below the other, with rows as `_rows`."""
-    drawing.need(frame, "what", "group", "value", "low", "high")
-    if frame.duplicated(["group", "what"]).any():
-        twice = frame[frame.duplicated(["group", "what"])].iloc[0]
-        raise StudyError(f"The table has {twice['what']!r} twice in {twice.group!r}: give one value a row.")
-    groups = dict(iter(frame.groupby("group", sort=False)))
-    counts = [len(rows) for rows in groups.values()]
-    size = (WIDTH, 0.2 * sum(counts) + 0.45 * len(groups) + 0.5)
-    figure, axes = plt.subplots(len(groups), 1, figsize=size, sharex=True, squeeze=False, height_ratios=counts)
-    for axis, (title, rows) in zip(axes.flat, groups.items(), strict=True):
-        families = list(dict.fromkeys(rows["what"].str.split(",").str[0]))
-        several = len(families) < min(5, len(rows))  # else colours tell nothing
-        colours = {what: MODELS[several * families.index(what.split(",")[0]) % len(MODELS)] for what in rows["what"]}
-        _rows(axis, rows, colours, said)
-        axis.set_title(title, loc="left", fontsize=8.5)
-        if level is not None:
-            axis.axvline(level, **LEVEL)
-    if log:
-        _log(axes[0, 0], frame.low.min(), frame.high.max())
-    axes[-1, 0].set_xlabel(label)
-    return figure
+def _stacked(frame: pd.DataFrame, label: str, said: Callable[[float], str], level: float | None = None):
+    """A panel a group: median, quartiles, and the number at the right; names alike up to a comma share a colour."""
+    drawing.need(frame, "what", "group", "value", "low", "high", once=("group", "what"))
+    table = frame.drop(columns="group").assign(panel=frame.group, row=frame["what"], said=frame.value.map(said))
+    table["series"] = table["row"].str.split(",").str[0]
+    families = list(dict.fromkeys(table.series))
+    several = len(families) < min(5, len(table))  # else colours tell nothing
+    looks = {name: {"color": MODELS[several * n % len(MODELS)]} for n, name in enumerate(families)}
+    figure, axes = drawing.dot_panels(table, looks, level, label, columns=1, shared=False, sharex=True, told=False)
+    return figure, next(iter(axes.values()))
 
 
 @redrawable
@@ -108,7 +79,9 @@ def speeds(frame: pd.DataFrame, unit: str = ""):
     drawing.need(frame, "what", "group", "quantity", "value", "low", "high")
     if not (frame[["value", "low", "high"]] > 0).all(axis=None):
         raise StudyError("A speed is not above zero: give speeds that were measured.")
-    return _stacked(frame, unit or frame.quantity.iloc[0], _three, log=True)
+    figure, axis = _stacked(frame, unit or frame.quantity.iloc[0], _three)
+    _log(axis, frame.low.min(), frame.high.max())
+    return figure
 
 
 @redrawable
@@ -119,13 +92,8 @@ def overheads(frame: pd.DataFrame, label: str = "times the plain variant"):
     ----------
     frame : pandas.DataFrame
         what, group, value, low, high.
-
-    Raises
-    ------
-    StudyError
-        If a column is missing, or a row is twice in a group.
     """
-    return _stacked(frame, label, "{:.2f}".format, level=1.0)
+    return _stacked(frame, label, "{:.2f}".format, level=1.0)[0]
 
 
 @redrawable
@@ -136,35 +104,14 @@ def removed(frame: pd.DataFrame):
     ----------
     frame : pandas.DataFrame
         As `benchmarks.costs.savings` returns it.
-
-    Raises
-    ------
-    StudyError
-        If a column is missing.
     """
     drawing.need(frame, "map", "form", "model", "call", "length", "batch", "value", "low", "high")
-    panels = list(dict.fromkeys(zip(frame.model, frame["map"], strict=True)))
-    cases = frame.drop_duplicates(["model", "call", "length", "batch"]).groupby("model").size().max()
-    figure, axes = drawing.grid(len(panels), 2, WIDTH / 2, 0.19 * cases + 0.9, sharex=True)
-    for number, (axis, (model, which)) in enumerate(zip(axes, panels, strict=True)):
-        part = frame[(frame.model == model) & (frame["map"] == which)]
-        labels = [f"{call}, length {n}, batch {b}" for call, n, b in zip(part.call, part.length, part.batch, strict=True)]
-        order = list(dict.fromkeys(labels))
-        places = pd.Series(labels, part.index).map(order.index)
-        axis.axvline(1, **LEVEL)
-        for shift, (form, look) in zip((0.0, -0.14, 0.14), FORMS.items(), strict=True):
-            rows = part[part.form == form]
-            error = None if form == "ceiling" else _error(rows)
-            axis.errorbar(rows.value, places[rows.index] + shift, xerr=error, ls="", elinewidth=1.1, **look)
-        axis.set_yticks(range(len(order)), order if drawing.left(axis) else [""] * len(order), fontsize=7.5)
-        axis.set_ylim(len(order) - 0.5, -0.5)
-        axis.set_title(f"{model}: {which}", fontsize=9)
-        axis.tick_params(axis="y", length=0)
-        axis.set_xlabel("times as fast as the full model" if number >= len(panels) - 2 else "")
-        axis.set_xlim(0, 1.25 * max(1.0, frame.value.max()))  # a quartile of a call of a millisecond may lie anywhere
-    shown = {"removed": "heads removed", "masked": "gates of 0", "ceiling": "ceiling: FLOPs full over removed"}
-    handles = [plt.Line2D([], [], ls="", label=shown[form], **look) for form, look in FORMS.items()]
-    drawing.legend_below(figure, [*handles, plt.Line2D([], [], **LEVEL, label="full model")], 4)
+    forms = dict(zip(("ceiling", "removed", "masked"), FORMS, strict=True))
+    rows = [f"{call}, length {n}, batch {b}" for call, n, b in zip(frame.call, frame.length, frame.batch, strict=True)]
+    table = frame.assign(row=rows, series=frame.form.map(forms), panel=frame.model + ": " + frame["map"])
+    table.loc[frame.form == "ceiling", ["low", "high"]] = np.nan
+    figure, axes = drawing.dot_panels(table, FORMS, 1.0, "times as fast as the full model", columns=2, sharex=True)
+    next(iter(axes.values())).set_xlim(0, 1.25 * max(1.0, frame.value.max()))  # a quartile of a short call may lie anywhere
     return figure
 
 
@@ -176,30 +123,23 @@ def growth(exponents: pd.DataFrame, points: pd.DataFrame):
     ----------
     exponents, points : pandas.DataFrame
         As `benchmarks.costs.growth` returns them.
-
-    Raises
-    ------
-    StudyError
-        If a column is missing.
     """
     drawing.need(exponents, "what", "axis", "value", "low", "high")
     drawing.need(points, "what", "axis", "at", "value", "low", "high")
-    names = list(dict.fromkeys(points["what"]))
-    axes_of = list(dict.fromkeys(points.axis))
-    figure, panels = drawing.grid(len(axes_of), 2, WIDTH / 2, 3.4)
-    for axis, grown in zip(panels, axes_of, strict=True):
-        slopes = exponents[exponents.axis == grown].set_index("what")
-        for number, name in enumerate(names):
-            rows = points[(points.axis == grown) & (points["what"] == name)].sort_values("at")
-            slope = slopes.loc[name]
-            label = f"{name}: {slope.value:.2f} [{slope.low:.2f}, {slope.high:.2f}]"
-            look = {"color": MODELS[number % len(MODELS)], "marker": MARKERS[number % len(MARKERS)], "ms": 4, "lw": 1.2}
-            axis.errorbar(rows["at"], rows.value, _error(rows), label=label, **look)
-        sizes = sorted(points["at"][points.axis == grown].unique())
+    looks = drawing.looks(points["what"])
+    figure, panels = drawing.grid(points.axis.nunique(), 2, WIDTH / 2, 3.2)
+    for axis, grown in zip(panels, dict.fromkeys(points.axis), strict=True):
+        rows, slopes = points[points.axis == grown], exponents[exponents.axis == grown].set_index("what")
+        drawing.lines(axis, rows, "at", "value", "what", looks)
+        sizes = sorted(rows["at"].unique())
         axis.set(xscale="log", yscale="log", xlabel=grown, ylabel="seconds")
         axis.set_xticks(sizes, [f"{size:g}" for size in sizes])
         axis.xaxis.set_minor_formatter(NullFormatter())
-        axis.legend(fontsize=6.5, title="exponent [quartiles]", title_fontsize=7, loc="upper left", bbox_to_anchor=(0, 1.0))
+        said = {
+            name: "{0.value:.2f} [{0.low:.2f}, {0.high:.2f}]".format(slopes.loc[name]) for name in dict.fromkeys(rows["what"])
+        }
+        handles = [plt.Line2D([], [], **looks[name], ms=4, label=f"{name}: {text}") for name, text in said.items()]
+        axis.legend(handles=handles, fontsize=7, title="exponent [quartiles]", title_fontsize=7, loc="upper left")
         axis.set_ylim(top=axis.get_ylim()[1] * 30)
     return figure
 
@@ -212,11 +152,6 @@ def memory(frame: pd.DataFrame):
     ----------
     frame : pandas.DataFrame
         benchmark, what, group, value (bytes).
-
-    Raises
-    ------
-    StudyError
-        If a column is missing.
     """
     drawing.need(frame, "benchmark", "what", "group", "value")
     parts = dict(iter(frame.groupby(["benchmark", "group"], sort=False)))
@@ -243,11 +178,6 @@ def wall_times(frame: pd.DataFrame):
     ----------
     frame : pandas.DataFrame
         As `benchmarks.costs.wall_times` returns it; what is not recorded is said, not drawn.
-
-    Raises
-    ------
-    StudyError
-        If a column is missing.
     """
     drawing.need(frame, "executing", "training", "second", "missing")
     shown = {"executing": "the notebook itself", "second": "a second run", "training": "its runs, core minutes"}
@@ -274,11 +204,6 @@ def bytes_kept(frame: pd.DataFrame):
     ----------
     frame : pandas.DataFrame
         what, group, value (bytes).
-
-    Raises
-    ------
-    StudyError
-        If a column is missing.
     """
     drawing.need(frame, "what", "group", "value")
     groups = dict(iter(frame.groupby("group", sort=False)))

@@ -1,20 +1,17 @@
-"""Figures of measures: one function per kind of figure."""
+"""Figures of measures: one function per kind of figure, in the style of `helpers.drawing`."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from itertools import cycle
 from typing import Any
 
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import seaborn as sns
-from matplotlib.lines import Line2D
-from matplotlib.patches import Patch
 
 from helpers import drawing
-from helpers.drawing import COLOURS, KIND_TITLES, MODELS, WIDTH, redrawable
+from helpers.drawing import COLOURS, KIND_TITLES, MODELS, WIDTH, left, redrawable
 from helpers.measures.functions import DIRECTIONS, RELATIONS
 from helpers.measures.ranks import relative
 
@@ -27,39 +24,71 @@ def corpus_overview(described: Mapping[str, Mapping[str, Any]]):
     ----------
     described : mapping of title -> `helpers.corpora.describe.describe`
     """
-    figure, axes = drawing.grid(4, 4, 3.0, 2.6)
+    figure, (length, covered, *bars) = drawing.grid(4, 2, WIDTH / 2, 2.3)
     for (title, parts), colour in zip(described.items(), MODELS, strict=False):
-        lengths = parts["lengths"]
-        mean = np.average(lengths.index, weights=lengths["sentences"])
-        share = 100 * lengths["sentences"] / lengths["sentences"].sum()
-        axes[0].plot(share.index, share, color=colour, label=f"{title} (mean {mean:.1f})")
-        coverage = parts["coverage"]
-        axes[1].plot(coverage.index, 100 * coverage["share"], color=colour, label=title)
-    axes[0].set(xlabel="words in the sentence", ylabel="% of sentences", title="Length", xlim=(0, 40))
-    axes[1].set(xscale="log", xlabel="most frequent words", ylabel="% of running words", title="Vocabulary coverage")
-    axes[1].axvline(500, color="grey", lw=0.8, ls=":")
-    for axis, part, label in ((axes[2], "persons", "% of subjects"), (axes[3], "relations", "per 100 sentences")):
-        frame = pd.concat({title: parts[part].iloc[:, 0] for title, parts in described.items()}, axis=1)
+        counts = parts["lengths"]["sentences"]
+        mean = np.average(counts.index, weights=counts)
+        length.plot(counts.index, 100 * counts / counts.sum(), color=colour, label=f"{title} (mean {mean:.1f})")
+        covered.plot(parts["coverage"].index, 100 * parts["coverage"]["share"], color=colour)
+    length.set(xlabel="words in the sentence", ylabel="% of sentences", title="Length", xlim=(0, 40))
+    length.legend()
+    covered.set(xscale="log", xlabel="most frequent words", ylabel="% of running words", title="Vocabulary coverage")
+    covered.axvline(500, **drawing.LEVEL)
+    labels = {"persons": ("Persons of subjects", "% of subjects"), "relations": ("Relations", "per 100 sentences")}
+    for axis, (part, (title, label)) in zip(bars, labels.items(), strict=True):
+        frame = pd.concat({name: parts[part].iloc[:, 0] for name, parts in described.items()}, axis=1)
         frame.plot.bar(ax=axis, color=MODELS[: frame.shape[1]], legend=False, rot=0, width=0.8)
-        axis.set(ylabel=label, xlabel="", title="Persons of subjects" if part == "persons" else "Relations")
-    for axis in axes[:1]:
-        axis.legend(fontsize=7)
+        axis.set(ylabel=label, xlabel="", title=title)
     return figure
 
 
 @redrawable
 def offsets(described: Mapping[str, Mapping[str, Any]], reach: int = 8):
-    """Where the partner of a word stands: histogram of head minus dependent position for the four relations (Fig. 3)."""
-    figure, axes = drawing.grid(4, 4, 3.0, 2.4, sharey=True)
+    """Where the partner of a word stands: histogram of head minus dependent position for the four relations (Fig. 3).
+
+    Parameters
+    ----------
+    described : mapping of title -> `helpers.corpora.describe.describe`
+    reach : int
+        Words to either side.
+    """
+    figure, axes = drawing.grid(4, 2, WIDTH / 2, 2.1, sharey=True)
     for axis, relation in zip(axes, RELATIONS, strict=True):
         width = 0.8 / len(described)
-        for i, (title, parts) in enumerate(described.items()):
+        for i, parts in enumerate(described.values()):
             table = parts["offsets"][relation].reindex(range(-reach, reach + 1), fill_value=0)
-            axis.bar(table.index + (i - (len(described) - 1) / 2) * width, 100 * table, width, color=MODELS[i], label=title)
+            axis.bar(table.index + (i - (len(described) - 1) / 2) * width, 100 * table, width, color=MODELS[i])
         axis.set(title=relation, xlabel="head minus dependent, words", xticks=range(-reach, reach + 1, 2))
-        axis.set_ylabel("% of arcs" if drawing.left(axis) else "")
-    axes[-1].legend(fontsize=7)
+        axis.set_ylabel("% of arcs" if left(axis) else "")
+    drawing.legend(figure, drawing.squares(dict(zip(described, MODELS, strict=False))))
     return figure
+
+
+# --- maps of heads ---------------------------------------------------------------------------------------------------
+
+
+def _head_map(axis, column: pd.Series, rank: pd.Series, kind: str, limits: tuple[float, float], digits: int = 2):
+    """Layers down (1 at the bottom, as in the paper), heads across sorted by `rank`; cells show value and #head."""
+    column, rank = (part.xs(kind, level="kind") for part in (column, rank))
+    rows = {layer: part.xs(layer).sort_values(ascending=False, kind="stable").index for layer, part in rank.groupby("layer")}
+    table = pd.DataFrame([column.xs(layer).reindex(heads).tolist() for layer, heads in rows.items()])
+    said = np.full(table.shape, "", dtype=object)
+    for i, heads in enumerate(rows.values()):
+        for place, (value, head) in enumerate(zip(table.loc[i], heads, strict=False)):
+            said[i, place] = f"{drawing.short(value, digits - (abs(value) > 0.99))}\n#{head + 1}"  # "1.0" is as wide as ".99"
+    drawn = drawing.heat(axis, table[::-1], said[::-1], limits=limits)
+    axis.set_xticks([])
+    axis.set_yticks(range(len(rows)), [layer + 1 for layer in rows][::-1])
+    return drawn
+
+
+def _size(columns: Mapping[str, pd.Series], kind: str) -> tuple[float, float]:
+    """Inches of a panel of `_head_map`: text of 7 points fits its cells."""
+    layers, heads = (
+        max(c.xs(kind).index.get_level_values(name).max() for c in columns.values()) + 1 for name in ("layer", "head")
+    )
+    across = max(1, min(len(columns), int((WIDTH - 0.7) / max(1.3, 0.25 * heads + 0.3))))
+    return min(3.0, (WIDTH - 0.7) / across), max(1.1, 0.32 * layers + 0.55)
 
 
 @redrawable
@@ -67,40 +96,62 @@ def head_maps(
     columns: Mapping[str, pd.Series], kind: str = "encoder", order: Mapping[str, pd.Series] | None = None, label: str = "",
     limits: tuple[float, float] | None = (0, 1), digits: int = 2,
 ):  # fmt: skip
-    """Heat maps of one column of the head table, a panel a model: layers down (1 at the bottom, as in the paper), heads across.
+    """Heat maps of one column of the head table, a panel a model: layers down, heads across, sorted.
 
     Parameters
     ----------
     columns : mapping of title -> Series on (kind, layer, head)
+    kind : str
     order : mapping of title -> Series, optional
         Heads of a layer are sorted by this column, largest first; by the drawn one if absent.
+    label : str
+        Of the colour bar.
+    limits : two floats, optional
+        Of the colours; the smallest and largest value if None.
+    digits : int
+        Of the numbers in the cells.
     """
-    heads = max(column.xs(kind, level="kind").index.get_level_values("head").max() for column in columns.values()) + 1
-    figure, axes = drawing.grid(len(columns), 4, max(1.75, 0.2 * heads + 0.3), 2.0, page=1.1 * WIDTH)
-    for number, (axis, (title, column)) in enumerate(zip(axes, columns.items(), strict=True)):
-        last = axis.get_subplotspec().is_last_col() or number == len(columns) - 1
-        _head_map(axis, column, (order or columns)[title], kind, limits, digits, cbar=last, cbar_kws={"label": label})
-        axis.set(title=title, xlabel="heads, sorted", ylabel="layer" if drawing.left(axis) else "")
+    if limits is None:
+        shown = pd.concat([column.xs(kind) for column in columns.values()])
+        limits = shown.min(), shown.max()
+    figure, axes = drawing.grid(len(columns), 4, *_size(columns, kind))
+    for axis, (title, column) in zip(axes, columns.items(), strict=True):
+        drawn = _head_map(axis, column, (order or columns)[title], kind, limits, digits)
+        axis.set(title=title, xlabel="heads, sorted", ylabel="layer" if left(axis) else "")
+    figure.set_figwidth(figure.get_figwidth() + 0.7)
+    drawing.bar(figure, drawn, axes, label)
     return figure
 
 
-def _head_map(
-    axis, column: pd.Series, rank: pd.Series, kind: str, limits: tuple[float, float] | None, digits: int = 2, **more: Any
-) -> None:
-    """One panel of `head_maps`: a row a layer, its heads sorted by `rank`; cells show value and #head."""
-    column, rank = (part.xs(kind, level="kind") for part in (column, rank))
-    rows = {layer: part.xs(layer).sort_values(ascending=False, kind="stable").index for layer, part in rank.groupby("layer")}
-    table = pd.DataFrame([column.xs(layer).reindex(heads).tolist() for layer, heads in rows.items()]).to_numpy(float)
-    text = np.full(table.shape, "", dtype=object)
-    for i, heads in enumerate(rows.values()):
-        text[i, : len(heads)] = [f"{drawing.short(v, digits)}\n#{h + 1}" for v, h in zip(table[i], heads, strict=False)]
-    low, high = limits or (None, None)
-    sns.heatmap(
-        table[::-1], ax=axis, cmap="viridis", vmin=low, vmax=high, annot=text[::-1], fmt="", linewidths=0.5,
-        annot_kws={"fontsize": 5.5}, **more,
-    )  # fmt: skip
-    axis.set_xticks([])
-    axis.set_yticklabels([layer + 1 for layer in rows][::-1], rotation=0)
+@redrawable
+def relevance_and_confidence(relevance: Mapping[str, pd.Series], confidence: Mapping[str, pd.Series], kind: str = "encoder"):
+    """Relevance above confidence (Fig. 1 and 2), a column a model; heads of a layer are sorted by relevance in both.
+
+    Parameters
+    ----------
+    relevance, confidence : mappings of title -> Series on (kind, layer, head)
+    kind : str
+    """
+    width, height = _size(relevance, kind)
+    titles, across = list(relevance), int(WIDTH / width)
+    rows = [
+        (name, columns, limit, titles[first : first + across])
+        for first in range(0, len(titles), across)
+        for name, columns, limit in (
+            ("relevance", relevance, max(column.xs(kind).max() for column in relevance.values())), ("confidence", confidence, 1)
+        )
+    ]  # fmt: skip
+    across = min(across, len(titles))
+    figure, axes = plt.subplots(len(rows), across, squeeze=False, figsize=(width * across + 0.7, height * len(rows)))
+    for row, (name, columns, limit, named) in zip(axes, rows, strict=True):
+        for axis, title in zip(row, named, strict=False):
+            drawn = _head_map(axis, columns[title], relevance[title], kind, (0, limit))
+            axis.set(title=title if name == "relevance" else "", ylabel="layer" if left(axis) else "")
+            axis.set_xlabel("heads by relevance" if name == "confidence" else "")
+        for axis in row[len(named) :]:
+            axis.set_axis_off()
+        drawing.bar(figure, drawn, row, name)
+    return figure
 
 
 @redrawable
@@ -111,80 +162,29 @@ def function_map(functions: Mapping[str, pd.Series], kind: str = "encoder"):
     ----------
     functions : mapping of title -> Series on (kind, layer, head) of lists of (function, label)
         Functions are keys of `COLOURS`, see `helpers.measures.functions.roles`.
+    kind : str
     """
-    figure, axes = drawing.grid(len(functions), 4, 3.0, 2.2)
+    shown = {title: column.xs(kind, level="kind") for title, column in functions.items()}
+    most = max(1, *(len(roles) for column in shown.values() for roles in column))
+    layers = max(column.index.get_level_values("layer").max() for column in shown.values()) + 1
+    figure, axes = drawing.grid(len(shown), 2, WIDTH / 2, max(0.26, 0.13 * most) * layers + 0.8)
     seen: set[str] = set()
-    for axis, (title, column) in zip(axes, functions.items(), strict=True):
-        column = column.xs(kind, level="kind")
+    for axis, (title, column) in zip(axes, shown.items(), strict=True):
         layers, heads = (int(column.index.get_level_values(n).max()) + 1 for n in ("layer", "head"))
         for (layer, head), roles in column.items():
-            shown = roles or [("none", "")]
-            for i, (function, label) in enumerate(shown):
-                seen.add(function)
-                height = 0.94 / len(shown)
-                y = layer + 0.03 + i * height
-                axis.add_patch(plt.Rectangle((head + 0.03, y), 0.94, height, color=COLOURS[function], lw=0))
-                dark = function in ("positional", "nsubj", "amod")
-                axis.text(head + 0.5, y + height / 2, label, ha="center", va="center", fontsize=6.5 if len(shown) < 4 else 5,
-                          color="white" if dark else "black")  # fmt: skip
-        axis.set(xlim=(0, heads), ylim=(0, layers), title=title, xlabel="head", ylabel="layer" if drawing.left(axis) else "")
+            parts = roles or [("none", "")]
+            seen |= {function for function, _ in parts}
+            height = 0.94 / len(parts)
+            for i, (function, label) in enumerate(parts):
+                y, colour = layer + 0.03 + i * height, COLOURS[function]
+                axis.add_patch(plt.Rectangle((head + 0.03, y), 0.94, height, color=colour, lw=0))
+                axis.text(head + 0.5, y + height / 2, label, ha="center", va="center", fontsize=7, color=drawing.ink(colour))
+        axis.set(xlim=(0, heads), ylim=(0, layers), title=title, xlabel="head", ylabel="layer" if left(axis) else "")
         axis.set_xticks(np.arange(heads) + 0.5, range(1, heads + 1))
         axis.set_yticks(np.arange(layers) + 0.5, range(1, layers + 1))
         axis.tick_params(length=0)
         sns.despine(ax=axis, left=True, bottom=True)
-    handles = [Patch(color=COLOURS[name], label=name) for name in COLOURS if name in seen]
-    drawing.legend_below(figure, handles, 7)
-    return figure
-
-
-@redrawable
-def syntactic_bars(best: pd.DataFrame):
-    """Accuracy of the best head for each relation and direction (Fig. 4), with baselines.
-
-    Parameters
-    ----------
-    best : pandas.DataFrame
-        Rows: model, relation, direction, score, low, high, baseline, untrained, chance (shares).
-    """
-    figure, axes = drawing.grid(4, 4, 3.0, 2.8, sharey=True)
-    models = list(dict.fromkeys(best.model))
-    for axis, relation in zip(axes, RELATIONS, strict=True):
-        for j, direction in enumerate(DIRECTIONS):
-            part = best[(best.relation == relation) & (best.direction == direction)].set_index("model").reindex(models)
-            width = 0.8 / len(models)
-            at = j + (np.arange(len(models)) - (len(models) - 1) / 2) * width
-            error = 100 * np.maximum(0, [part.score - part.low, part.high - part.score])
-            axis.bar(at, 100 * part.score, width * 0.92, color=MODELS[: len(models)], yerr=error, error_kw={"lw": 0.8})
-            for name, marker in (("baseline", "-"), ("untrained", ":"), ("chance", "--")):
-                for x, value in zip(at, part[name], strict=True):
-                    axis.plot([x - width / 2, x + width / 2], [100 * value] * 2, color="black", ls=marker, lw=1.1)
-        arrows = {"nsubj": ("v→s", "s→v"), "dobj": ("v→o", "o→v"), "amod": ("noun→adj", "adj→noun")}
-        axis.set_xticks([0, 1], arrows.get(relation, ("v→adv", "adv→v")))
-        axis.set(title=relation, ylim=(0, 100), ylabel="% of arcs, best head" if drawing.left(axis) else "")
-    handles = [Patch(color=c, label=m) for m, c in zip(models, MODELS, strict=False)]
-    handles += [plt.Line2D([], [], color="black", ls=s, lw=1.1, label=n)
-                for n, s in (("most frequent offset", "-"), ("best untrained head", ":"), ("random word", "--"))]  # fmt: skip
-    drawing.legend_below(figure, handles, 4)
-    return figure
-
-
-@redrawable
-def rare_shares(frames: Mapping[str, pd.DataFrame]):
-    """Share of query tokens on one of the two rarest tokens, every encoder head, by layer; chance as a line."""
-    figure, axes = drawing.grid(len(frames), 4, 2.6, 2.5, sharey=True)
-    for number, (axis, (title, frame)) in enumerate(zip(axes, frames.items(), strict=True)):
-        frame = frame.xs("encoder")
-        layer = frame.index.get_level_values("layer").to_numpy()
-        heads = int(frame.index.get_level_values("head").max()) + 1
-        at = layer + 1 + (frame.index.get_level_values("head").to_numpy() - (heads - 1) / 2) * 0.7 / heads
-        error = np.maximum(0, [frame.two_rarest - frame.two_rarest_low, frame.two_rarest_high - frame.two_rarest])
-        axis.errorbar(at, frame.two_rarest, error, fmt="o", ms=3, lw=0.8, color=COLOURS["rare"], label="two rarest")
-        axis.plot(at, frame.rarest, "_", ms=5, color="black", label="rarest")
-        axis.axhline(frame.chance_two.iloc[0], color="grey", ls=":", lw=0.9, label="chance, two rarest")
-        axis.set(title=title, xlabel="layer", xticks=range(1, layer.max() + 2), ylim=(0, 1))
-        axis.set_ylabel("share of query tokens" if drawing.left(axis) else "")
-        if number == 0:
-            axis.legend(fontsize=7)
+    drawing.legend(figure, drawing.squares({name: colour for name, colour in COLOURS.items() if name in seen}))
     return figure
 
 
@@ -197,41 +197,85 @@ def attention(examples: Sequence[Mapping[str, Any]]):
     examples : sequence of mappings
         "title", "rows" and "columns" (words), "weights" [rows, columns]; "arcs" (row, column) to be framed, optional.
     """
-    figure, axes = drawing.grid(len(examples), 3, 3.4, 3.3)
+    figure, axes = drawing.grid(len(examples), 2, WIDTH / 2, 2.9)
     for axis, example in zip(axes, examples, strict=True):
-        axis.imshow(example["weights"], cmap="Blues", vmin=0, vmax=1, aspect="auto")
-        axis.set_xticks(range(len(example["columns"])), example["columns"], rotation=90, fontsize=7)
-        axis.set_yticks(range(len(example["rows"])), example["rows"], fontsize=7)
+        drawing.heat(axis, example["weights"], cmap="Blues")
+        axis.grid(False, which="minor")
+        axis.set_xticks(range(len(example["columns"])), example["columns"], rotation=90)
+        axis.set_yticks(range(len(example["rows"])), example["rows"])
         for row, column in example.get("arcs", ()):
             axis.add_patch(plt.Rectangle((column - 0.5, row - 0.5), 1, 1, fill=False, ec=COLOURS["nsubj"], lw=1.4))
-        axis.set_title(example["title"], fontsize=8)
-        axis.tick_params(length=0)
+        axis.set_title(example["title"])
+        axis.spines[["left", "bottom"]].set_visible(True)
+    return figure
+
+
+# --- what heads do ---------------------------------------------------------------------------------------------------
+
+
+@redrawable
+def syntactic_bars(best: pd.DataFrame):
+    """Accuracy of the best head for each relation and direction (Fig. 4), with baselines.
+
+    Parameters
+    ----------
+    best : pandas.DataFrame
+        Rows: model, relation, direction, score, low, high, baseline, untrained, chance (shares).
+    """
+    figure, axes = drawing.grid(4, 2, WIDTH / 2, 2.3, sharey=True)
+    models = list(dict.fromkeys(best.model))
+    width = 0.8 / len(models)
+    levels = {
+        "most frequent offset": ("baseline", "-"),
+        "best untrained head": ("untrained", ":"),
+        "random word": ("chance", "--"),
+    }
+    arrows = {"nsubj": ("v→s", "s→v"), "dobj": ("v→o", "o→v"), "amod": ("noun→adj", "adj→noun"), "advmod": ("v→adv", "adv→v")}
+    for axis, relation in zip(axes, RELATIONS, strict=True):
+        for j, direction in enumerate(DIRECTIONS):
+            part = best[(best.relation == relation) & (best.direction == direction)].set_index("model").reindex(models)
+            at = j + (np.arange(len(models)) - (len(models) - 1) / 2) * width
+            error = 100 * drawing.whiskers(part, "score")
+            axis.bar(at, 100 * part.score, width * 0.92, color=MODELS[: len(models)], yerr=error, error_kw={"lw": 0.8})
+            for name, style in levels.values():
+                axis.hlines(100 * part[name], at - width / 2, at + width / 2, color="black", ls=style, lw=1.1)
+        axis.set_xticks([0, 1], arrows[relation])
+        axis.set(title=relation, ylim=(0, 100), ylabel="% of arcs, best head" if left(axis) else "")
+    entries = drawing.squares(dict(zip(models, MODELS, strict=False)))
+    drawing.legend(figure, entries | {name: {"color": "black", "ls": ls, "lw": 1.1} for name, (_, ls) in levels.items()})
     return figure
 
 
 @redrawable
-def relevance_and_confidence(relevance: Mapping[str, pd.Series], confidence: Mapping[str, pd.Series], kind: str = "encoder"):
-    """Relevance above confidence (Fig. 1 and 2), a column a model; heads of a layer are sorted by relevance in both.
+def rare_shares(frames: Mapping[str, pd.DataFrame]):
+    """Share of query tokens on one of the two rarest tokens, every encoder head, by layer; chance as a line.
 
     Parameters
     ----------
-    relevance, confidence : mappings of title -> Series on (kind, layer, head)
+    frames : mapping of title -> DataFrame on (kind, layer, head)
+        two_rarest, two_rarest_low, two_rarest_high, rarest, chance_two (shares).
     """
-    shown = [column.xs(kind, level="kind") for column in relevance.values()]
-    layers, heads = (max(part.index.get_level_values(name).max() for part in shown) + 1 for name in ("layer", "head"))
-    figure, axes = plt.subplots(
-        2, len(shown), squeeze=False, figsize=(max(1.75, 0.2 * heads + 0.3) * len(shown), 2 * max(1.2, 0.34 * layers + 0.6))
+    table = pd.concat({title: frame.xs("encoder") for title, frame in frames.items()}, names=["panel"]).reset_index()
+    wide = 0.7 / (table["head"].max() + 1)
+    table["at"] = table.layer + 1 + (table["head"] - (table["head"].max()) / 2) * wide
+    table = table.rename(columns={"two_rarest_low": "low", "two_rarest_high": "high"})
+    shown = [table.assign(value=table.two_rarest, what="two rarest")]
+    shown.append(table.assign(value=table.rarest, what="rarest", low=np.nan, high=np.nan))
+    entries = {
+        "two rarest": {"color": COLOURS["rare"], "ls": "", "ms": 4},
+        "rarest": {"color": "black", "marker": "_", "ls": "", "mec": "black", "mew": 1},
+    }
+    more = {"two rarest": entries["two rarest"] | {"marker": "o"}, "chance, two rarest": drawing.LEVEL}
+    figure, axes = drawing.line_panels(
+        pd.concat(shown), "at", "value", "what", entries, label="layer", unit="share of query tokens", more=more, sharey=True
     )
-    top = max(part.max() for part in shown)
-    for row, name, columns, limit in zip(axes, ("relevance", "confidence"), (relevance, confidence), (top, 1), strict=True):
-        for axis, (title, rank) in zip(row, relevance.items(), strict=True):
-            _head_map(axis, columns[title], rank, kind, (0, limit), cbar=False)
-            axis.set(title=title if name == "relevance" else "", ylabel="layer" if axis is row[0] else "")
-            axis.set_xlabel("heads by relevance" if name == "confidence" else "")
-        figure.colorbar(
-            row[-1].collections[0], ax=list(row), label=name, aspect=14, pad=0.05 / len(row), fraction=0.15 / len(row)
-        )
+    for title, axis in axes.items():
+        axis.axhline(frames[title].xs("encoder").chance_two.iloc[0], **drawing.LEVEL)
+        axis.set(xticks=range(1, table.layer.max() + 2), ylim=(0, 1))
     return figure
+
+
+# --- relevance -------------------------------------------------------------------------------------------------------
 
 
 @redrawable
@@ -244,28 +288,23 @@ def confidence_against_relevance(relevance: Mapping[str, pd.Series], confidence:
     ----------
     relevance, confidence : mappings of title -> Series on (kind, layer, head)
     """
-    figure, axes = drawing.grid(len(relevance), 4, 2.8, 2.6, sharex=True, sharey=True)
+    figure, axes = drawing.grid(len(relevance), 2, WIDTH / 2, 2.3, sharex=True, sharey=True)
     layers = max(column.xs("encoder").index.get_level_values("layer").max() for column in relevance.values()) + 1
-    colours = sns.color_palette("viridis_r", layers)
+    colours = drawing.layer_colours(layers)
     for axis, (title, column) in zip(axes, relevance.items(), strict=True):
         table = pd.DataFrame({"relevance": column, "confidence": confidence[title]}).xs("encoder")
         for layer, part in table.groupby(level="layer"):
             axis.scatter(part.confidence, part.relevance, s=16, color=colours[layer], ec="black", lw=0.3)
         first = table.xs(table.index.get_level_values("layer").min())
         head = first.relevance.idxmax()
-        x, y = first.confidence[head], first.relevance[head]
-        if x < first.confidence.median():
-            axis.scatter(x, y, s=70, fc="none", ec=MODELS[1], lw=1.2)
-            axis.annotate(
-                f"L1 #{head + 1}", (x, y), (0, 6), textcoords="offset points", fontsize=7, color=MODELS[1], ha="center"
-            )
-        axis.set(title=title, xlabel="confidence", ylabel="relevance (share of layer)" if drawing.left(axis) else "")
+        at = first.confidence[head], first.relevance[head]
+        if at[0] < first.confidence.median():
+            axis.scatter(*at, s=70, fc="none", ec=MODELS[1], lw=1.2)
+            axis.annotate(f"L1 #{head + 1}", at, (0, 6), textcoords="offset points", fontsize=7, color=MODELS[1], ha="center")
+        axis.set(title=title, xlabel="confidence", ylabel="relevance (share of layer)" if left(axis) else "")
         axis.margins(0.08, 0.12)
-    handles = [
-        plt.Line2D([], [], ls="", marker="o", color=c, mec="black", mew=0.3, label=f"layer {i + 1}")
-        for i, c in enumerate(colours)
-    ]
-    drawing.legend_below(figure, handles, 4 * len(axes))
+    dot = {"ls": "", "marker": "o", "mec": "black", "mew": 0.3}
+    drawing.legend(figure, {f"layer {i + 1}": {"color": colour} | dot for i, colour in enumerate(colours)})
     return figure
 
 
@@ -281,16 +320,17 @@ def relevance_by_function(relevance: Mapping[str, pd.Series], functions: Mapping
     summary : mapping
         What `helpers.measures.ranks.follows_function` returns.
     """
-    figure, (axis,) = drawing.grid(1, 1, 6.9, 3.4)
+    figure, (axis,) = drawing.grid(1, 1, WIDTH, 3.2)
     order, rng = list(COLOURS), np.random.default_rng(0)
     counts = dict.fromkeys(order, 0)
-    for (title, column), marker in zip(relevance.items(), "osD^vP", strict=False):
+    markers = dict(zip(relevance, drawing.MARKERS, strict=False))
+    for title, column in relevance.items():
         for address, value in relative(column.xs("encoder", drop_level=False)).items():
             for name in dict.fromkeys(function for function, _ in functions[title][address]) or ["none"]:  # a set has no order
                 counts[name] += 1
                 at = order.index(name) + rng.uniform(-0.25, 0.25)
-                axis.plot(at, value, marker, ms=4.5, color=COLOURS[name], mec="black", mew=0.4)
-    axis.axhline(1, color="grey", lw=0.9, ls=":")
+                axis.plot(at, value, markers[title], ms=4.5, color=COLOURS[name], mec="black", mew=0.4)
+    axis.axhline(1, **drawing.LEVEL)
     axis.set_xticks(range(len(order)), [f"{name}\n({counts[name]})" for name in order])
     axis.set(xlabel="function (heads)", ylabel="relevance / layer's average", xlim=(-0.5, len(order) - 0.5))
     said = "no layer has heads with and heads without a function"
@@ -299,11 +339,13 @@ def relevance_by_function(relevance: Mapping[str, pd.Series], functions: Mapping
             f"with minus without a function: {summary['difference']:+.2f} [{summary['low']:+.2f}, {summary['high']:+.2f}],"
             f" shuffled {summary['null_low']:+.2f} to {summary['null_high']:+.2f} (95 %)"
         )
-    axis.set_title(said, fontsize=9)
-    handles = [plt.Line2D([], [], ls="", marker=m, ms=4.5, color="white", mec="black", mew=0.6, label=title)
-               for title, m in zip(relevance, "osD^vP", strict=False)]  # fmt: skip
-    drawing.legend_below(figure, handles, 5)
+    axis.set_title(said)
+    hollow = {"ls": "", "color": "white", "mec": "black", "mew": 0.6}
+    drawing.legend(figure, {title: hollow | {"marker": marker} for title, marker in markers.items()})
     return figure
+
+
+# --- agreement -------------------------------------------------------------------------------------------------------
 
 
 @redrawable
@@ -314,25 +356,18 @@ def agreement(matrices: Mapping[str, pd.DataFrame]):
     ----------
     matrices : mapping of title -> square DataFrame, see `helpers.measures.ranks.rank_agreement`
     """
-    size = max(len(matrix) for matrix in matrices.values())
-    cell, across = (0.42, 1) if len(matrices) == 1 else (0.31, 2)
-    room = 0.062 * max(len(str(name)) for matrix in matrices.values() for name in matrix.index)  # for the longest name
-    figure, axes = drawing.grid(
-        len(matrices), across, cell * size + 0.1 + (room + 0.9) / across, cell * size + room + 0.4, page=1.1 * WIDTH
-    )
+    size, across = max(map(len, matrices.values())), min(2, len(matrices))
+    room = 0.06 * max(len(str(name)) for matrix in matrices.values() for name in matrix.index)  # for the longest name
+    cell = min(0.42, (WIDTH - 0.6 - room - 0.1 * across) / (size * across))
+    wide, tall = cell * size + 0.1 + (room + 0.6) / across, min(0.34, cell) * size + room + 0.4
+    figure, axes = drawing.grid(len(matrices), across, wide, tall)
     for axis, (title, matrix) in zip(axes, matrices.items(), strict=True):
-        text = matrix.map(drawing.short).to_numpy()
-        sns.heatmap(
-            matrix, ax=axis, cmap="RdBu_r", vmin=-1, vmax=1, annot=text, fmt="", annot_kws={"fontsize": 6.5}, square=True,
-            linewidths=0.5, cbar=False, yticklabels=drawing.left(axis),
-        )  # fmt: skip
-        axis.set(title=title, xlabel="", ylabel="")
-        axis.tick_params(length=0, labelsize=7.5)
-        axis.tick_params(axis="x", rotation=90)
-    figure.colorbar(
-        axes[0].collections[0], ax=axes, label="rank correlation", ticks=[-1, -0.5, 0, 0.5, 1], aspect=14,
-        pad=0.05 / min(2, len(axes)), fraction=0.15 / min(2, len(axes)), shrink=1 / -(-len(axes) // 2),
-    )  # fmt: skip
+        said = matrix.map(drawing.short) if cell > 0.24 else None
+        drawn = drawing.heat(axis, matrix, said, "RdBu_r", (-1, 1))
+        axis.set_title(title)
+        axis.set_xticks(range(len(matrix)), matrix.columns, rotation=90)
+        axis.set_yticks(range(len(matrix)), matrix.index if left(axis) else [""] * len(matrix))
+    drawing.bar(figure, drawn, axes, "rank correlation", [-1, -0.5, 0, 0.5, 1])
     return figure
 
 
@@ -344,18 +379,16 @@ def settling(curves: Mapping[str, Mapping[str, pd.DataFrame]]):
     ----------
     curves : mapping of title -> mapping of rule -> frame with n, rho, low, high, see `helpers.measures.ranks.settling`
     """
-    figure, axes = drawing.grid(len(curves), 4, 2.8, 2.5, sharey=True)
-    rules = list(dict.fromkeys(rule for by_rule in curves.values() for rule in by_rule))
-    for axis, (title, by_rule) in zip(axes, curves.items(), strict=True):
-        for rule, frame in by_rule.items():
-            colour = MODELS[rules.index(rule) % len(MODELS)]
-            axis.fill_between(frame.n, frame.low, frame.high, color=colour, alpha=0.18, lw=0)
-            axis.plot(frame.n, frame.rho, marker=".", color=colour)
-        axis.set(title=title, xscale="log", xlabel="sentences", ylabel="Spearman with other half" if drawing.left(axis) else "")
+    frames = {(title, rule): frame for title, by_rule in curves.items() for rule, frame in by_rule.items()}
+    table = pd.concat(frames, names=["panel", "rule"]).reset_index(["panel", "rule"])
+    figure, axes = drawing.line_panels(
+        table, "n", "rho", "rule", drawing.looks(table.rule), label="sentences", unit="Spearman with other half", band=True,
+        sharey=True,
+    )  # fmt: skip
+    for axis in axes.values():
+        axis.set_xscale("log")
         axis.xaxis.set_major_formatter("{x:g}")
-        axis.axhline(1, color="grey", lw=0.7, ls=":")
-    handles = [plt.Line2D([], [], marker=".", color=MODELS[i % len(MODELS)], label=rule) for i, rule in enumerate(rules)]
-    drawing.legend_below(figure, handles, 3 * len(axes))
+        axis.axhline(1, **drawing.LEVEL)
     return figure
 
 
@@ -367,21 +400,15 @@ def rank_correlations(frames: Mapping[str, pd.DataFrame]):
     ----------
     frames : mapping of title -> frame by measure with rho, low, high, see `helpers.measures.ranks.correlations`
     """
-    measures = list(dict.fromkeys(name for frame in frames.values() for name in frame.index))
-    figure, axes = drawing.grid(len(frames), 4, 3.3, 0.24 * len(measures) + 0.9, sharex=True, sharey=True)
-    for axis, (title, frame) in zip(axes, frames.items(), strict=True):
-        frame = frame.reindex(measures)
-        error = np.maximum(0, [frame.rho - frame.low, frame.high - frame.rho])
-        axis.axvline(0, color="grey", lw=0.9, ls=":")
-        axis.errorbar(frame.rho, range(len(measures)), xerr=error, fmt="o", ms=4, lw=1.1, color=MODELS[0])
-        axis.set_title(title, fontsize=9)
-        axis.set(xlabel="Spearman, 95 %", xlim=(-1.05, 1.05), ylim=(len(measures) - 0.5, -0.5))
-        axis.set_yticks(range(len(measures)), measures)
+    table = pd.concat(frames, names=["panel", "row"]).reset_index().rename(columns={"rho": "value"})
+    figure, axes = drawing.dot_panels(table, label="Spearman, 95 %", columns=2, sharex=True)
+    next(iter(axes.values())).set_xlim(-1.05, 1.05)
     return figure
 
 
+# --- training, models ------------------------------------------------------------------------------------------------
+
 KINDS = dict(zip(KIND_TITLES, ("#332288", "#882255", "#999933"), strict=True))  # none of a function's colours
-FIRST = 100  # steps up to which the axis is linear: step 0 has no place on a logarithmic one
 
 
 @redrawable
@@ -394,43 +421,35 @@ def over_training(table: pd.DataFrame):
         `helpers.measures.snapshots.over_training`: a row a step.
     """
     kinds = [kind for kind in KINDS if f"{kind} off" in table]
-    relations = {relation: 100 * table[relation] for relation in RELATIONS}
-    panels = [
-        ("dev loss", "nats a token", {"loss": (table.loss, "#444444")}, None),
-        ("rise of the loss with a kind off", "nats a token", {k: (table[f"{k} off"], KINDS[k]) for k in kinds}, None),
-        ("most confident head", "confidence", {k: (table[f"confidence, {k}"], KINDS[k]) for k in kinds}, None),
-        ("best positional head", "% of tokens", {"positional": (100 * table.positional, COLOURS["positional"])}, 90),
-        ("best syntactic heads", "points above the offset", {r: (v, COLOURS[r]) for r, v in relations.items()}, 10),
-        ("best rare-token head", "% of tokens", {"rare": (100 * table.rare, COLOURS["rare"])}, 50),
-        ("largest relevance in a layer", "% of the layer", {"relevance": (100 * table.relevance, "#444444")}, None),
-        (
-            f"encoder heads, of {int(table.heads.max())}", "heads",
-            {"with functions": (table["with functions"], "#000000"), "without effect": (table["without effect"], "#999999")},
-            None,
+    colours = (
+        KINDS | COLOURS | {"loss": "#444444", "relevance": "#444444", "with functions": "black", "without effect": "#999999"}
+    )
+    panels = {
+        "dev loss": ("nats a token", {"loss": table.loss}, None),
+        "rise of the loss\nwith a kind off": ("nats a token", {kind: table[f"{kind} off"] for kind in kinds}, None),
+        "most confident head": ("confidence", {kind: table[f"confidence, {kind}"] for kind in kinds}, None),
+        "best positional head": ("% of tokens", {"positional": 100 * table.positional}, 90),
+        "best syntactic heads": ("points above the offset", {name: 100 * table[name] for name in RELATIONS}, 10),
+        "best rare-token head": ("% of tokens", {"rare": 100 * table.rare}, 50),
+        "largest relevance\nin a layer": ("% of the layer", {"relevance": 100 * table.relevance}, None),
+        f"encoder heads, of {int(table.heads.max())}": (
+            "heads", {name: table[name] for name in ("with functions", "without effect")}, None
         ),
-    ]  # fmt: skip
-    figure, axes = drawing.grid(len(panels), 4, 1.8, 1.75)
-    for axis, (title, unit, lines, threshold) in zip(axes, panels, strict=True):
-        for values, colour in lines.values():
-            axis.plot(table.index, values, marker=".", markersize=4, linewidth=1.2, color=colour)
+    }  # fmt: skip
+    figure, axes = drawing.grid(len(panels), 4, WIDTH / 4, 1.9)
+    for axis, (title, (unit, curves, threshold)) in zip(axes, panels.items(), strict=True):
+        for name, values in curves.items():
+            axis.plot(table.index, values, marker=".", ms=4, lw=1.2, color=colours[name])
         if threshold is not None:
-            axis.axhline(threshold, color="#888888", linewidth=0.8, linestyle="--")
-        axis.set_xscale("symlog", linthresh=FIRST)
+            axis.axhline(threshold, color="#888888", lw=0.8, ls="--")
+        axis.set_xscale("symlog", linthresh=100)  # step 0 has no place on a logarithmic axis
         axis.set_xlim(0, table.index.max() * 1.3)
-        axis.set_xticks([0, 100, 1000, 10_000], ["0", "100", "1k", "10k"])
+        axis.set_xticks([0, 100, 1000, 10_000], ["0", "100", "1k", "10k"], fontsize=7)
         axis.set_title(title, fontsize=8)
         axis.set_ylabel(unit, fontsize=7.5)
-        axis.tick_params(labelsize=7)
-    for axis in axes[-4:]:
-        axis.set_xlabel("training steps", fontsize=7.5)
-    handles = [Line2D([], [], color=KINDS[kind], label=KIND_TITLES[kind]) for kind in kinds]
-    handles += [Line2D([], [], color=COLOURS[relation], label=relation) for relation in RELATIONS]
-    handles += [
-        Line2D([], [], color="#000000", label="with functions"),
-        Line2D([], [], color="#999999", label="without effect"),
-    ]
-    handles.append(Line2D([], [], color="#888888", linestyle="--", label="test of the function"))
-    drawing.legend_below(figure, handles, 6)
+        axis.set_xlabel("training steps" if axis in axes[-4:] else "", fontsize=7.5)
+    entries = {KIND_TITLES.get(name, name): {"color": colours[name]} for name in [*kinds, *RELATIONS, *curves]}
+    drawing.legend(figure, entries | {"test of the function": {"color": "#888888", "ls": "--"}})
     return figure
 
 
@@ -443,26 +462,18 @@ def beside(table: pd.DataFrame):
     table : pandas.DataFrame
         `helpers.measures.snapshots.beside`: a row a model.
     """
-    names = [f"{model}\n{row.encoder} + {row.decoder}" for model, row in table.iterrows()]
-    share = {name: 100 * table[name] / table["heads"] for name in ("with functions", "without effect")}
-    panels: Mapping[str, tuple[pd.Series, str | None]] = {
-        "BLEU": (table.bleu, ""),
-        "rise of the loss without\nencoder attention, nats": (table["encoder off"], "encoder off, "),
-        "encoder heads\nwith functions, %": (share["with functions"], None),
-        "encoder heads without\nsure effect, %": (share["without effect"], None),
+    rows = [f"{model}\n{row.encoder} + {row.decoder}" for model, row in table.iterrows()]
+    off = {"value": table["encoder off"], "low": table["encoder off, low"], "high": table["encoder off, high"]}
+    panels = {
+        "BLEU": {"value": table.bleu, "low": table.low, "high": table.high},
+        "rise of the loss without\nencoder attention, nats": off,
+        "encoder heads\nwith functions, %": {"value": 100 * table["with functions"] / table["heads"]},
+        "encoder heads without\nsure effect, %": {"value": 100 * table["without effect"] / table["heads"]},
     }
-    figure, axes = plt.subplots(1, len(panels), figsize=(6.9, 0.36 * len(table) + 0.8), sharey=True)
-    for axis, (title, (values, ends)) in zip(axes, panels.items(), strict=True):
-        for place, (value, colour) in enumerate(zip(values, cycle(MODELS), strict=False)):
-            if ends is not None:
-                low, high = (table[f"{ends}{end}"].iloc[place] for end in ("low", "high"))
-                axis.plot([low, high], [place, place], color=colour, linewidth=1.4)
-            axis.plot(value, place, marker="o", color=colour, markersize=5)
-        axis.set_xlabel(title, fontsize=7.5)
-        axis.tick_params(labelsize=7)
-        axis.grid(axis="x", linewidth=0.4)
-        if ends is None:
+    shown = pd.concat({title: pd.DataFrame(part).assign(row=rows) for title, part in panels.items()}, names=["panel"])
+    figure, axes = drawing.dot_panels(shown.reset_index("panel"), level=None)
+    for title, axis in axes.items():
+        axis.set_title(title, fontsize=7.5)
+        if title.endswith("%"):
             axis.set_xlim(-4, 104)
-    axes[0].set_yticks(range(len(names)), names, fontsize=7)
-    axes[0].set_ylim(len(names) - 0.5, -0.5)
     return figure

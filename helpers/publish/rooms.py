@@ -36,18 +36,18 @@ class Room(NamedTuple):
 ROOMS = (
     Room("helpers/study", "settings, recipes, the store, published runs, values in files, a notebook's run", 2200),
     Room("helpers/records.py", "what text is: a sentence pair, a text, a dialogue", 200),
+    Room("helpers/drawing.py", "one style, and what figures share", 480),
+    Room("helpers/heads", "the instrument: where heads are; gate, record, inject; remove, save, load", 1150),
     Room("helpers/models.py", "the families that are trained, one builder of configurations", 300),
-    Room("helpers/drawing.py", "one style, and what figures share", 300),
-    Room("helpers/heads", "the instrument: where heads are; gate, record, inject; remove, save, load", 950),
-    Room("helpers/world", "the generated corpus: sampler, one file a language, tales, conversations", 8000),
-    Room("helpers/corpora", "text in: pairs, tokens, parsing, dialogues, resolvers", 3400),
-    Room("helpers/scores", "BLEU, ROUGE, perplexity, coreference, intervals", 850),
+    Room("helpers/world", "the generated corpus: sampler, one file a language, tales, conversations", 7200),
+    Room("helpers/corpora", "text in: pairs, tokens, parsing, dialogues, resolvers", 3150),
+    Room("helpers/scores", "BLEU, ROUGE, perplexity, coreference, intervals", 700),
     Room("helpers/runs", "trainings, and the models under study with their text", 1100),
-    Room("helpers/measures", "relevance, confidence, functions, importance; the head table", 4300),
-    Room("helpers/methods", "L0 gates, grouped heads, coreference in heads, the contest of measures", 8500),
+    Room("helpers/measures", "relevance, confidence, functions, importance; the head table", 4500),
+    Room("helpers/methods", "L0 gates, grouped heads, coreference in heads, the contest of measures", 7800),
     Room("helpers/plan.py", "what there is to make, as recipes, and what it costs", 480),
-    Room("helpers/publish", "claims and verdicts, pages, the report, published runs, this map", 2900),
-    Room("benchmarks", "what everything costs, each behind a check that it is right", 3600),
+    Room("helpers/publish", "claims and verdicts, pages, the report, published runs, this map", 2700),
+    Room("benchmarks", "what everything costs, each behind a check that it is right", 3300),
 )
 
 

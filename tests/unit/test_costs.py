@@ -224,7 +224,7 @@ def test_speeds_are_on_one_logarithmic_axis_with_a_panel_a_group():
         for what, v in (("cp, fast", 900), ("floor", 9))
     ]
     figure = drawn.speeds(pd.DataFrame(rows))
-    assert [axis.get_title(loc="left") for axis in figure.axes] == ["small", "large"]
+    assert [axis.get_title() for axis in figure.axes] == ["small", "large"]
     axis = figure.axes[0]
     assert axis.get_xscale() == "log" and figure.axes[1].get_xlabel() == "tokens/s"
     assert [tick.get_text() for tick in axis.get_yticklabels()] == ["cp, fast", "floor"]
@@ -235,10 +235,9 @@ def test_speeds_are_on_one_logarithmic_axis_with_a_panel_a_group():
 
 def test_overheads_stand_beside_a_line_at_1():
     figure = drawn.overheads(pd.DataFrame(RATIOS))
-    lines = [line for line in figure.axes[0].lines if line.get_linestyle() == "--"]
-    assert [list(line.get_xdata()) for line in lines] == [[1.0, 1.0]]
+    assert any(list(line.get_xdata()) == [1.0, 1.0] for line in figure.axes[0].lines)
     assert [text.get_text() for text in figure.axes[0].texts] == ["1.00", "1.20"]
-    with pytest.raises(StudyError, match="twice"):
+    with pytest.raises(StudyError, match="more than one row"):
         drawn.overheads(pd.DataFrame([RATIOS[0], RATIOS[0]]))
 
 

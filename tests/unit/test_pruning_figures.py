@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 import warnings
-from itertools import pairwise
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -20,11 +19,13 @@ from helpers import drawing, study
 from helpers.methods.l0 import figures
 from helpers.methods.l0.gates import HardConcrete
 from helpers.study import StudyError
+from tests.unit.drawn import band, colour_of, drawn, intervals, legend, levels, marked, table, ticks, titles, whole
 
-POINTS = ["model", "method", "heads", "total", "bleu", "low", "high"]
+POINTS = "model method heads total bleu low high"
+NAN = np.nan
 SHAPES = {
-    "laptop": {"encoder": [8, 8, 8]}, "deep": {"encoder": [8] * 6, "decoder": [8] * 6, "cross": [8] * 6},
-    "ragged": {"encoder": [6, 3, 8], "decoder": [2], "cross": [2]}, "wide": {"encoder": [16, 16]}, "one": {"cross": [1]},
+    "laptop": {"encoder": [8, 8, 8]},
+    "ragged": {"encoder": [6, 3, 8], "decoder": [2], "cross": [2]}, "one": {"cross": [1]},
 }  # fmt: skip
 
 
@@ -33,39 +34,6 @@ def closed():
     drawing.style()
     yield
     plt.close("all")
-
-
-def draw(figure):
-    """Draw it whole; a layout that does not fit is a warning."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        figure.canvas.draw()
-
-
-def labels(figure):
-    (legend,) = figure.legends
-    assert legend.get_window_extent().y1 < min(axis.get_window_extent().y0 for axis in figure.axes)
-    return [text.get_text() for text in legend.get_texts()]
-
-
-def colour_of(figure, label):
-    (handle,) = [handle for handle in figure.legends[0].legend_handles if handle.get_label() == label]
-    return to_rgb(handle.get_color() if hasattr(handle, "get_color") else handle.get_facecolor())
-
-
-def marked(axis, colour):
-    """Points with a marker of this colour."""
-    lines = [line for line in axis.lines if line.get_marker() not in ("None", "", None) and to_rgb(line.get_color()) == colour]
-    return sorted((float(x), float(y)) for line in lines for x, y in zip(*line.get_data(), strict=True))
-
-
-def drawn(axis, colour, style="-"):
-    """Data of lines without markers of this colour."""
-    return [
-        np.array(line.get_data(), float)
-        for line in axis.lines
-        if line.get_marker() in ("None", "", None) and to_rgb(line.get_color()) == colour and line.get_linestyle() == style
-    ]
 
 
 def trace(shape, steps=7, seed=0, stride=10):
@@ -79,70 +47,42 @@ def trace(shape, steps=7, seed=0, stride=10):
 
 
 def curves(model="EN-RU", total=24, bleu=50.0):
-    rows = [(model, "start", total, total, bleu - 0.6, np.nan, np.nan),
-            (model, "no encoder attention", 0, total, 30.0, 29.0, 31.0),
-            (model, "further training", total, total, bleu, bleu - 0.5, bleu + 0.5),
-            *((model, "L0", heads, total, bleu - loss, bleu - loss - 0.4, bleu - loss + 0.5)
-              for heads, loss in ((total, 0.1), (total // 2, 0.2), (3, 1.0), (1, 6.0)))]  # fmt: skip
-    return rows
+    losses = ((total, 0.1), (total // 2, 0.2), (3, 1.0), (1, 6.0))
+    return [
+        (model, "start", total, total, bleu - 0.6, NAN, NAN), (model, "no encoder attention", 0, total, 30.0, 29.0, 31.0),
+        (model, "further training", total, total, bleu, bleu - 0.5, bleu + 0.5),
+        *((model, "L0", heads, total, bleu - loss, bleu - loss - 0.4, bleu - loss + 0.5) for heads, loss in losses),
+    ]  # fmt: skip
 
 
 def test_bleu_against_retained_heads():
-    points = pd.DataFrame([*curves(), *curves("EN-DE", 48, 40.0)], columns=POINTS)
-    figure = figures.pruning_curves(points)
-    draw(figure)
-    assert [axis.get_title() for axis in figure.axes] == ["EN-RU", "EN-DE"]
-    shown = ["L0", "further training", "start", "no encoder attention", "further training − 0.25 BLEU"]
-    assert labels(figure) == shown
+    figure = figures.pruning_curves(table(POINTS, *curves(), *curves("EN-DE", 48, 40.0)))
+    assert titles(figure) == ["EN-RU", "EN-DE"]
+    assert legend(figure) == ["L0", "further training", "start", "no encoder attention", "further training − 0.25 BLEU"]
     for axis, total, top in zip(figure.axes, (24, 48), (50.0, 40.0), strict=True):
-        assert axis.get_xlabel() == f"heads retained (of {total})"
-        assert axis.get_ylabel() == ("BLEU" if axis is figure.axes[0] else "")
-        left, right = axis.get_xlim()
-        assert left > total > 0 > right  # all heads at the left
+        assert axis.get_xlabel() == f"heads retained (of {total})" and axis.get_xlim()[0] > total > 0 > axis.get_xlim()[1]
         points = [(1, top - 6), (3, top - 1), (total // 2, top - 0.2), (total, top - 0.1)]
-        np.testing.assert_allclose(marked(axis, colour_of(figure, "L0")), points)
-        (container,) = axis.containers
-        ends = [segment[:, 1] for segment in container.lines[2][0].get_segments()]
-        np.testing.assert_allclose(sorted(map(tuple, ends))[0], [top - 6.4, top - 5.5])
-        (line,) = drawn(axis, colour_of(figure, "L0"))
-        assert line.shape == (2, 4)
-        control = colour_of(figure, "further training")
+        blue, control = colour_of(figure, "L0"), colour_of(figure, "further training")
+        np.testing.assert_allclose(marked(axis, blue), points)
+        np.testing.assert_allclose(drawn(axis, blue)[0].T, points)
+        assert intervals(axis, 1)[blue][top - 6] == (top - 6.4, top - 5.5)
         assert marked(axis, control) == [(total, top)] and marked(axis, colour_of(figure, "start")) == [(total, top - 0.6)]
-        levels = {line.get_linestyle(): line.get_ydata()[0] for line in axis.lines if list(line.get_xdata()) == [0, 1]}
-        assert levels == {"-": top, "-.": top - 0.6, "--": 30.0, ":": top - 0.25}
-        (band,) = [patch for patch in axis.patches if isinstance(patch, Rectangle)]
-        assert (band.get_y(), band.get_height()) == (top - 0.5, 1.0) and to_rgb(band.get_facecolor()) == control
-        low, high = axis.get_ylim()
-        assert low < 30 and high > top
+        assert sorted(levels(axis)) == [30.0, top - 0.6, top - 0.25, top]
+        (shown,) = [patch for patch in axis.patches if isinstance(patch, Rectangle)]
+        assert (shown.get_y(), shown.get_height()) == (top - 0.5, 1.0)
 
 
 def test_seeds_are_all_drawn_and_others_are_curves():
-    rows = [("m", "L0", 9, 24, 20.0, np.nan, np.nan), ("m", "L0", 9, 24, 22.0, np.nan, np.nan),
-            ("m", "L0", 24, 24, 25.0, np.nan, np.nan), ("m", "gradual", 9, 24, 18.0, 17.0, 19.0)]  # fmt: skip
-    figure = figures.pruning_curves(pd.DataFrame(rows, columns=POINTS))
-    draw(figure)
-    assert labels(figure) == ["L0", "gradual"]  # nothing that is not there
+    rows = [("m", "L0", 9, 24, 20.0, NAN, NAN), ("m", "L0", 9, 24, 22.0, NAN, NAN), ("m", "L0", 24, 24, 25.0, NAN, NAN)]
+    figure = figures.pruning_curves(table(POINTS, *rows, ("m", "gradual", 9, 24, 18.0, 17.0, 19.0)), unit="change in BLEU")
+    assert legend(figure) == ["L0", "gradual"]  # nothing that is not there
     (axis,) = figure.axes
-    assert marked(axis, colour_of(figure, "L0")) == [(9, 20), (9, 22), (24, 25)]
+    assert marked(axis, colour_of(figure, "L0")) == [(9, 20), (9, 22), (24, 25)] and axis.get_ylabel() == "change in BLEU"
     np.testing.assert_array_equal(drawn(axis, colour_of(figure, "L0")), [[[9, 24], [21, 25]]])  # through the mean
     assert marked(axis, colour_of(figure, "gradual")) == [(9, 18)]
-    assert colour_of(figure, "gradual") not in {colour_of(figure, "L0"), to_rgb(figures._LEVELS["further training"][0])}
 
 
-def test_another_score():
-    figure = figures.pruning_curves(pd.DataFrame(curves(), columns=POINTS), unit="change in BLEU")
-    draw(figure)
-    assert figure.axes[0].get_ylabel() == "change in BLEU"
-
-
-@pytest.mark.parametrize("total", [24, 48, 5])
-def test_one_point(total):
-    figure = figures.pruning_curves(pd.DataFrame([("m", "L0", 2, total, 9.0, np.nan, np.nan)], columns=POINTS))
-    draw(figure)
-    assert marked(figure.axes[0], colour_of(figure, "L0")) == [(2, 9)]
-
-
-@pytest.mark.parametrize("methods", [1, 5, 9])
+@pytest.mark.parametrize("methods", [1, 9])
 def test_methods_at_equal_heads(methods):
     names = [f"method {n}" for n in range(methods - 1)] + ["random"]
     rows = []
@@ -151,23 +91,17 @@ def test_methods_at_equal_heads(methods):
             for heads in (12, 6):
                 values = np.arange(41) + heads if name == "random" else [n + heads / 10]
                 rows += [(panel, name, heads, float(v), v - 1.0, v + 2.0, unit) for v in values]
-    figure = figures.methods_at_equal_heads(
-        pd.DataFrame(rows, columns=["panel", "method", "heads", "value", "low", "high", "unit"])
-    )
-    draw(figure)
-    assert sorted(labels(figure)) == sorted(names)
-    assert [axis.get_title() for axis in figure.axes] == ["EN-RU, one-shot", "EN-RU, further training"]
+    figure = figures.methods_at_equal_heads(table("panel method heads value low high unit", *rows))
+    assert legend(figure) == names and titles(figure) == ["EN-RU, one-shot", "EN-RU, further training"]
     assert [axis.get_ylabel() for axis in figure.axes] == ["dev loss", "BLEU"]
-    handles = figure.legends[0].legend_handles
-    assert len({to_rgb(handle.get_color()) for handle in handles}) == len({h.get_marker() for h in handles}) == methods
     for axis in figure.axes:
         assert axis.get_xlim()[0] > axis.get_xlim()[1]
         for n, name in enumerate(names[:-1]):
             np.testing.assert_allclose(marked(axis, colour_of(figure, name)), [(6, n + 0.6), (12, n + 1.2)])
-        assert marked(axis, colour_of(figure, "random")) == [(6, 26), (12, 32)]  # means of draws
-        (band,) = [part for part in axis.collections if type(part).__name__ == "FillBetweenPolyCollection"]
-        corners = {tuple(point) for point in band.get_paths()[0].vertices}
-        assert corners == {(6, 7), (6, 45), (12, 13), (12, 51)}  # 95 % of 41 evenly spread draws: one left out at each end
+            assert intervals(axis, 1)[colour_of(figure, name)][n + 1.2] == pytest.approx((n + 0.2, n + 3.2))
+        random = colour_of(figure, "random")
+        assert marked(axis, random) == [(6, 26), (12, 32)]  # means of draws
+        assert band(axis, random, 6) == (7, 45) and band(axis, random, 12) == (13, 51)  # 95 % of 41: one left out at each end
 
 
 # -------------------- what is kept
@@ -178,9 +112,8 @@ def columns(axis):
     heights = {}
     for patch in axis.patches:
         if patch.get_height():
-            heights.setdefault(to_rgb(patch.get_facecolor()), {})[round(patch.get_x() + patch.get_width() / 2)] = (
-                patch.get_height(), patch.get_y(),
-            )  # fmt: skip
+            place = round(patch.get_x() + patch.get_width() / 2)
+            heights.setdefault(to_rgb(patch.get_facecolor()), {})[place] = (patch.get_height(), patch.get_y())
     return heights
 
 
@@ -188,9 +121,8 @@ def test_functions_of_retained_heads():
     roles = [["nsubj", "rare"], [], ["nsubj", "nsubj", "amod"], ["positional", "amod", "rare"]]
     functions = {"EN-RU": [(1, [["rare"]]), (4, roles), (0, [])], "EN-DE": [(4, [[]] * 4), (2, [["nsubj"]] * 2)]}
     figure = figures.retained_functions(functions, {"EN-RU": 24, "EN-DE": 48})
-    draw(figure)
     first, second = figure.axes
-    assert [text.get_text() for text in first.get_xticklabels()] == ["4", "1", "0"]  # most at the left
+    assert ticks(first, "x") == ["4", "1", "0"]  # most at the left
     assert [axis.get_ylim() for axis in figure.axes] == [(0, 24), (0, 48)]
     shown, colour = columns(first), {name: to_rgb(value) for name, value in drawing.COLOURS.items()}
     expected = {"positional": 1 / 3, "nsubj": 1, "amod": 0.5 + 1 / 3, "rare": 0.5 + 1 / 3, "none": 1}
@@ -199,27 +131,16 @@ def test_functions_of_retained_heads():
     assert shown[colour["nsubj"]][0][1] == pytest.approx(1 / 3)  # above the positional ones
     assert [(name, places[1]) for name, places in shown.items() if 1 in places] == [(colour["rare"], (1, 0))]
     assert columns(second) == {colour["none"]: {0: (4, 0)}, colour["nsubj"]: {1: (2, 0)}}
-    assert labels(figure) == ["positional", "nsubj", "amod", "rare", "none"]
-    assert len({round(patch.get_width(), 6) for patch in first.patches}) == 1
-
-
-def test_many_columns_fit():
-    heads = [48, 30, 17, 14, 11, 9, 7, 6, 5, 4, 3, 2, 1]
-    functions = {f"model {n}": [(h, [["rare"]] * h) for h in heads] for n in range(3)}
-    figure = figures.retained_functions(functions, dict.fromkeys(functions, 48))
-    draw(figure)
-    boxes = [text.get_window_extent() for text in figure.axes[0].get_xticklabels()]
-    assert all(one.x1 < other.x0 for one, other in pairwise(boxes))
+    assert legend(figure) == ["positional", "nsubj", "amod", "rare", "none"]
 
 
 def test_shares_of_kinds():
-    table = pd.DataFrame({
+    frame = pd.DataFrame({
         "model": ["a", "a", "b"], "total_kept": [10, 36, 20], "total": [40, 40, 28], "encoder": [4, 22, 20],
         "encoder_total": 24, "decoder": [2, 6, 0], "decoder_total": [8, 8, 0], "cross": [4, 8, 0], "cross_total": [8, 8, 4],
     })  # fmt: skip
-    figure = figures.kept_by_kind(table)
-    draw(figure)
-    assert labels(figure) == ["encoder self", "decoder self", "decoder-encoder", "equal share"]
+    figure = figures.kept_by_kind(frame)
+    assert legend(figure) == ["encoder self", "decoder self", "decoder-encoder", "equal share"]
     first, second = figure.axes
     assert first.get_xlim()[0] > first.get_xlim()[1] and first.get_ylim()[0] < first.get_ylim()[1]
     encoder = [(25, 100 * 4 / 24), (90, 100 * 22 / 24)]
@@ -228,29 +149,25 @@ def test_shares_of_kinds():
     assert marked(first, colour_of(figure, "decoder-encoder")) == [(25, 50), (90, 100)]
     assert marked(second, colour_of(figure, "decoder self")) == []  # it has none
     np.testing.assert_allclose(marked(second, colour_of(figure, "decoder-encoder")), [(100 * 20 / 28, 0)])
-    figure = figures.kept_by_kind(table.drop(columns=["decoder", "decoder_total"]))
-    assert labels(figure) == ["encoder self", "decoder-encoder", "equal share"]
+    figure = figures.kept_by_kind(frame.drop(columns=["decoder", "decoder_total"]))
+    assert legend(figure) == ["encoder self", "decoder-encoder", "equal share"]
 
 
 @pytest.mark.parametrize(
     "layers, names",
-    [(1, ["layer 1"]), (3, ["layer 1", "layer 2", "layer 3"]), (6, ["layers 1 and 2", "layers 3 and 4", "layers 5 and 6"]),
-     (7, ["layers 1 and 2", "layers 3 and 4", "layers 5 and 6", "layer 7"])],
+    [(3, ["layer 1", "layer 2", "layer 3"]), (7, ["layers 1 and 2", "layers 3 and 4", "layers 5 and 6", "layer 7"])],
 )  # fmt: skip
 def test_heads_kept_by_layer(layers, names):
     rows = {
         (model, total, kind, layer): (layer + 1) * (total // 10) + (kind == "cross")
         for model in ("a", "b") for total in (10, 40, 20) for kind in ("decoder", "cross") for layer in range(layers)
     }  # fmt: skip
-    table = pd.Series(rows, name="kept").rename_axis(["model", "total_kept", "kind", "layer"]).to_frame()
-    figure = figures.kept_by_layer(pd.concat([table, table + 2]))  # two seeds
-    draw(figure)
-    assert labels(figure) == names
-    assert [axis.get_title() for axis in figure.axes] == [
-        "a, decoder self", "a, decoder-encoder", "b, decoder self", "b, decoder-encoder",
-    ]  # fmt: skip
+    kept = pd.Series(rows, name="kept").rename_axis(["model", "total_kept", "kind", "layer"]).to_frame()
+    figure = figures.kept_by_layer(pd.concat([kept, kept + 2]))  # two seeds
+    assert legend(figure) == names
+    assert [title.replace("\n", " ") for title in titles(figure)][::3] == ["a, decoder self", "b, decoder-encoder"]
     for axis, kind in zip(figure.axes, 2 * ["decoder", "cross"], strict=True):
-        assert [text.get_text() for text in axis.get_xticklabels()] == ["40", "20", "10"]
+        assert ticks(axis, "x") == ["40", "20", "10"]
         shown = columns(axis)
         for n, name in enumerate(names):
             group = range(n * 2, min(n * 2 + 2, layers)) if layers >= 6 else [n]
@@ -269,22 +186,20 @@ def cell_values(axis):
     return dict(zip(corners, cells.get_array(), strict=True))
 
 
-@pytest.mark.parametrize("name", SHAPES)
+@pytest.mark.parametrize("name", ["laptop", "ragged"])
 def test_gates_close(name):
     shape, traces = SHAPES[name], {0.01: trace(SHAPES[name]), 0.5: trace(SHAPES[name], seed=1)}
     figure = figures.gate_closing(traces, kept={0.01: 1, 0.5: 0}, steps=3)
-    draw(figure)
+    whole(figure)
     heads, panels = traces[0.01].shape[1], figure.axes[:-1]
     assert len(panels) == 6 and figure.axes[-1].get_ylabel() == "P(closed)"
     titles = [axis.get_title(loc="left") for axis in panels]
     assert titles == [f"λ = 0.01, 1 of {heads} kept", "", "", f"λ = 0.5, 0 of {heads} kept", "", ""]
     assert [axis.get_xlabel() for axis in panels] == ["", "", "", "step 0", "step 30", "step 60"]
     depth = max(map(len, shape.values()))
-    assert [text.get_text() for text in panels[3].get_yticklabels()] == [str(n + 1) for n in range(depth)]
+    assert ticks(panels[3]) == [str(n + 1) for n in range(depth)]
     kinds = list(shape) if len(shape) > 1 else []
-    assert [text.get_text() for text in panels[3].get_xticklabels()] == [drawing.SHORT_TITLES[kind] for kind in kinds]
-    boxes = [text.get_window_extent() for text in panels[3].get_xticklabels()]
-    assert all(one.x1 < other.x0 for one, other in pairwise(boxes))
+    assert ticks(panels[3], "x") == [drawing.SHORT_TITLES[kind] for kind in kinds]
     for axis, (value, step) in zip(panels, [(v, s) for v in traces for s in (0, 30, 60)], strict=True):
         shown = cell_values(axis)
         assert len(shown) == heads  # a head that is not there is no open gate
@@ -294,14 +209,14 @@ def test_gates_close(name):
                 for head in range(number):
                     assert shown[left + head, layer] == traces[value].loc[step, (kind, layer, head)]
             left += max(layers) + 1  # a gap
-        assert axis.collections[0].get_clim() == (0, 1) and axis.collections[0].cmap(0.0)[:3] == (1, 1, 1)
+        assert axis.collections[0].get_clim() == (0, 1)
 
 
 def test_steps_and_heads_left_of_uneven_traces():
     gates = pd.DataFrame({("encoder", 0, 0): [0.1, 0.2, 0.31], ("encoder", 0, 1): [0.1, 0.9, 0.32]}, [0, 5, 8])
     other = trace(SHAPES["laptop"], steps=1)
     figure = figures.gate_closing({0.02: gates, 1.0: other}, steps=10)
-    draw(figure)
+    whole(figure)
     panels = figure.axes[:-1]
     assert [axis.get_xlabel() for axis in panels[3:]] == ["step 0", "step 5", "step 8"]
     # P(open) = P(closed) where P(closed) = 0.312: the paper's rule keeps one of the two
@@ -316,9 +231,9 @@ def test_paths_of_gates():
     gates = trace(shape, steps=1000, stride=1)
     gates.iloc[-1] = [0.05, 0.95, 0.06, 0.5, 0.999]
     figure = figures.gate_paths({0.01: gates, 0.1: gates.iloc[:1]})
-    draw(figure)
+    whole(figure)
     first, second = figure.axes
-    assert labels(figure) == ["layer 1", "layer 2", "encoder self", "decoder-encoder"]
+    assert legend(figure) == ["layer 1", "layer 2", "encoder self", "decoder-encoder"]
     assert [text.get_text() for text in first.texts] == ["2 undecided"]
     assert first.get_title() == "λ = 0.01, 2 of 5 kept"
     paths = [line for line in first.lines if len(line.get_xdata()) > 2]
@@ -326,8 +241,6 @@ def test_paths_of_gates():
     assert [line.get_linestyle() for line in paths] == ["-"] * 4 + [":"]
     assert [to_rgb(line.get_color()) for line in paths] == [colour_of(figure, f"layer {n}") for n in (1, 1, 2, 2, 1)]
     assert [line.get_ydata()[-1] for line in paths] == [0.05, 0.95, 0.06, 0.5, 0.999]
-    top = max(line.get_window_extent().y1 for line in paths)
-    assert first.texts[0].get_window_extent().y0 > top  # above all lines
     assert [line.get_marker() for line in second.lines if len(line.get_xdata()) == 1] == ["."] * 5
 
 
@@ -335,52 +248,21 @@ def test_animation_is_small_and_kept_with_a_sidecar(tmp_path, monkeypatch):
     shown = []
     monkeypatch.setattr("IPython.display.display", shown.append)
     traces = {value: trace(SHAPES["laptop"], steps=200, seed=n) for n, value in enumerate((0.01, 0.02, 0.1, 0.5))}
-    animation = figures.gate_closing_animation(traces, frames=30)
-    figure, dpi = animation._fig, animation._fig.dpi
-    titles = [axis.get_title() for axis in figure.axes[:4]]
+    animation = figures.gate_closing_animation(traces, frames=12)
+    figure = animation._fig
     run = study.begin("03_l0_pruning", {"profile": "tiny", "output": str(tmp_path)})
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         run.animation(animation, "gates", split="dev")
-    assert not run.chapter.picture("gates", "png").exists()
     file = run.chapter.picture("gates", "gif")
-    assert file.stat().st_size < 400_000
     with Image.open(file) as picture:
-        size, frames = picture.size, picture.n_frames
-    assert frames == 30 and size == tuple((figure.get_size_inches() * dpi).astype(int))
+        assert picture.n_frames == 12 and file.stat().st_size < 400_000
     sidecar = json.loads(run.chapter.sidecar("gates").read_text())
     assert sidecar["figure"] == "gates" and sidecar["split"] == "dev" and sidecar["notebook"] == "03_l0_pruning"
-    assert not plt.fignum_exists(figure.number)
-    (image,) = shown
-    data, _ = image._repr_mimebundle_()
-    assert list(data) == ["image/gif"]
-    assert all(re.fullmatch(r"λ = [\d.]+, \d+ of 24 kept", title) for title in titles)
-    # the last frame is the end of training
-    assert figure._suptitle.get_text() == "step 1990"
-    for axis, gates in zip(figure.axes, traces.values(), strict=False):
+    assert not plt.fignum_exists(figure.number) and list(shown[0]._repr_mimebundle_()[0]) == ["image/gif"]
+    assert all(re.fullmatch(r"λ = [\d.]+, \d+ of 24 kept", axis.get_title()) for axis in figure.axes[:4])
+    for axis, gates in zip(figure.axes, traces.values(), strict=False):  # the last frame is the end of training
         np.testing.assert_array_equal(axis.collections[0].get_array(), gates.iloc[-1])
-
-
-def test_frames_follow_the_steps():
-    traces = {0.01: trace(SHAPES["ragged"], steps=3)}
-    animation = figures.gate_closing_animation(traces, frames=100)
-    animation._draw_was_started = True
-    frames = list(animation.new_frame_seq())
-    assert frames[:3] == [0, 10, 20] and set(frames[3:]) == {20}
-    axis = animation._fig.axes[0]
-    for step in (10, 0):
-        animation._func(step)
-        assert animation._fig._suptitle.get_text() == f"step {step}"
-        np.testing.assert_array_equal(axis.collections[0].get_array(), traces[0.01].loc[step])
-
-
-def test_figures_of_runs_are_still_kept(tmp_path, monkeypatch):
-    shown = []
-    monkeypatch.setattr("IPython.display.display", shown.append)
-    figure = figures.hard_concrete([HardConcrete(torch.tensor(0.0))])
-    study.begin("01_x", {"profile": "tiny", "output": str(tmp_path)}).figure(figure, "gate")
-    assert sorted(path.name for path in (tmp_path / "01_x").iterdir()) == ["gate.pdf", "gate.png", "sidecars"]
-    assert list(shown[0]._repr_mimebundle_()[0]) == ["image/png"] and not plt.fignum_exists(figure.number)
 
 
 # -------------------- the distribution, training
@@ -389,7 +271,7 @@ def test_figures_of_runs_are_still_kept(tmp_path, monkeypatch):
 def test_hard_concrete_shows_all_its_mass():
     gates = [HardConcrete(torch.tensor(a, requires_grad=True), t) for a, t in ((0.0, 0.5), (-3.0, 0.5), (2.0, 0.33))]
     figure = figures.hard_concrete(gates)
-    draw(figure)
+    whole(figure)
     assert [axis.get_title() for axis in figure.axes] == [
         "log α = 0, temperature 0.5", "log α = −3, temperature 0.5", "log α = 2, temperature 0.33",
     ]  # fmt: skip
@@ -405,33 +287,24 @@ def test_hard_concrete_shows_all_its_mass():
 
 def test_sliders_draw_anew():
     asked = []
-
-    def make(log_alpha, temperature):
-        asked.append((log_alpha, temperature))
-        return HardConcrete(torch.tensor(log_alpha), temperature)
-
-    box = figures.hard_concrete_slider(make)
+    box = figures.hard_concrete_slider(lambda *at: asked.append(at) or HardConcrete(torch.tensor(at[0]), at[1]))
     where, heat, picture = box.children
-    assert (where.min, where.max, heat.min, heat.max) == (-6, 6, 0.1, 1)
     pictures = [bytes(picture.value)]
-    where.value = 2.5
-    pictures.append(bytes(picture.value))
-    heat.value = 0.8
-    pictures.append(bytes(picture.value))
-    assert asked == [(0, 0.33), (2.5, 0.33), (2.5, 0.8)]
+    for slider, value in ((where, 2.5), (heat, 0.8)):
+        slider.value = value
+        pictures.append(bytes(picture.value))
+    assert asked == [(0, 0.33), (2.5, 0.33), (2.5, 0.8)] and plt.get_fignums() == []
     assert len(set(pictures)) == 3 and all(value.startswith(b"\x89PNG") for value in pictures)
-    assert plt.get_fignums() == []
 
 
-@pytest.mark.parametrize("number", [1, 4])
-def test_learning_curves(number):
+def test_learning_curves(number=4):
     steps = np.arange(0, 60, 10)
     first = pd.DataFrame({"step": steps, "dev_loss": 3 - steps / 50, "heads": 24})
     curves = {f"method {n}": first.add([0, n, -n]) for n in range(number)}
     figure = drawing.learning_curves(curves)
-    draw(figure)
+    whole(figure)
     above, below = figure.axes
-    assert sorted(labels(figure)) == sorted(curves) and below.get_xlabel() == "step" and above.get_xlim() == below.get_xlim()
+    assert sorted(legend(figure)) == sorted(curves) and below.get_xlabel() == "step" and above.get_xlim() == below.get_xlim()
     for name, curve in curves.items():
         assert marked(above, colour_of(figure, name)) == [*zip(curve.step, curve.dev_loss, strict=True)]
         assert marked(below, colour_of(figure, name)) == [*zip(curve.step, curve.heads, strict=True)]
@@ -443,8 +316,8 @@ def test_learning_curves(number):
 @pytest.mark.parametrize(
     "call, sentence",
     [
-        (lambda: figures.pruning_curves(pd.DataFrame(columns=POINTS[:-1])), "The table has no column 'high': it needs model"),
-        (lambda: figures.pruning_curves(pd.DataFrame(columns=POINTS)), "The table has no rows: give at least one point"),
+        (lambda: figures.pruning_curves(table(POINTS).drop(columns="high")), "The table has no column 'high': it needs model"),
+        (lambda: figures.pruning_curves(table(POINTS)), "The table has no rows: give at least one point"),
         (lambda: figures.kept_by_kind(pd.DataFrame({"model": ["a"], "cross": [1], "total_kept": [1], "total": [2]})),
          "The table has no column 'cross_total'"),
         (lambda: figures.retained_functions({"a": [(2, [["rare"]])]}, {"a": 4}), "A column of a has 2 heads but functions of"),

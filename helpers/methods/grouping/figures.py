@@ -1,4 +1,7 @@
-"""Figures of grouped heads (Ni et al. 2023): one function per kind of figure, in the style of `helpers.drawing`."""
+"""Figures of grouped heads (Ni et al. 2023): one function per kind of figure, in the style of `helpers.drawing`.
+
+Each refuses, in one sentence, a table that is empty or lacks a column.
+"""
 
 from __future__ import annotations
 
@@ -9,11 +12,11 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 from matplotlib.animation import FuncAnimation
-from matplotlib.patches import Patch
 from matplotlib.ticker import MaxNLocator
+from scipy import stats
 
 from helpers import drawing
-from helpers.drawing import KIND_TITLES, MODELS, WIDTH, redrawable
+from helpers.drawing import KIND_TITLES, MODELS, WIDTH, left, redrawable
 from helpers.study import StudyError
 
 VANILLA = {"color": "#555555", "marker": "h"}
@@ -35,7 +38,10 @@ def _groups(labels: Iterable[Hashable]) -> dict[Hashable, Any]:
     return {group: GROUPS[number % len(GROUPS)] for number, group in enumerate(sorted(set(labels)))}
 
 
-_PRINTED = {"marker": "D", "ls": "", "ms": 5, "mfc": "white", "mew": 1.1, "zorder": 4}
+def _placed(values: pd.Series) -> tuple[pd.Series, list[float]]:
+    """Numbers as categories: the place of each, and the numbers in order."""
+    known = sorted(set(values.dropna()))
+    return values.map({value: place for place, value in enumerate(known)}), known
 
 
 # --- scores and groups -----------------------------------------------------------------------------------------------
@@ -53,27 +59,22 @@ def score_by_groups(frame: pd.DataFrame):
         and the line goes through their mean.
     """
     drawing.need(frame, "panel", "method", "groups", "value", "low", "high", "unit")
-    grouped, looks = frame[frame.method != "vanilla"], _methods(frame.method)
-    drawing.need(grouped)
-    numbers, methods = sorted(set(grouped.groups)), [name for name in looks if name != "vanilla"]
-    panels = list(dict.fromkeys(frame.panel))
-    figure, axes = drawing.grid(len(panels), 2, 3.5, 2.7)
-    for axis, panel in zip(axes, panels, strict=True):
-        part = frame[frame.panel == panel]
-        for row in part[part.method == "vanilla"].itertuples():
-            axis.axhline(row.value, color=VANILLA["color"], lw=1.2, ls="--", zorder=1)
+    vanilla = frame.method == "vanilla"
+    drawing.need(frame[~vanilla])
+    at, numbers = _placed(frame.groups.mask(vanilla))
+    looks = _methods(frame.method[~vanilla])
+    level = {"color": VANILLA["color"], "lw": 1.2, "ls": "--"}
+    figure, axes = drawing.line_panels(
+        frame.assign(at=at), "at", "value", "method", looks, label="groups", dodge=0.14,
+        more={"vanilla": level} if vanilla.any() else {},
+    )  # fmt: skip
+    for title, axis in axes.items():
+        for row in frame[vanilla & (frame.panel == title)].itertuples():
+            axis.axhline(row.value, zorder=1, **level)
             if np.isfinite(row.low + row.high):
                 axis.axhspan(row.low, row.high, color=VANILLA["color"], alpha=0.15, lw=0)
-        for place, method in enumerate(methods):
-            rows = part[part.method == method]
-            at = np.searchsorted(numbers, rows.groups) + 0.14 * (place - (len(methods) - 1) / 2)
-            drawing.points(axis, rows.assign(at=at), "at", "value", **looks[method])
         axis.set_xticks(range(len(numbers)), [f"{number:g}" for number in numbers])
-        axis.set(title=panel, xlabel="groups", ylabel=part.unit.iloc[0], xlim=(-0.5, len(numbers) - 0.5))
-    handles = drawing.keys({name: looks[name] for name in methods})
-    if "vanilla" in looks:
-        handles.append(plt.Line2D([], [], color=VANILLA["color"], lw=1.2, ls="--", label="vanilla"))
-    drawing.legend_below(figure, handles, 3 * len(axes))
+        axis.set_xlim(-0.5, len(numbers) - 0.5)
     return figure
 
 
@@ -88,31 +89,22 @@ def ladder(frame: pd.DataFrame):
         drawn filled, one hollow), unit (of the scores).
     """
     drawing.need(frame, "head", "row", "value", "low", "high", "change", "change_low", "change_high", "seeds", "unit")
-    widths, looks = sorted(set(frame["head"])), _methods(frame.row)
-    figure, axes = drawing.grid(2, 2, 3.5, 2.9)
-    for axis, value, prefix in zip(axes, ("value", "change"), ("", "change_"), strict=True):
-        methods = [name for name in looks if value == "value" or name != "vanilla"]
-        for place, method in enumerate(methods):
-            rows = frame[frame.row == method].sort_values("head")
-            at = np.searchsorted(widths, rows["head"]) + 0.11 * (place - (len(methods) - 1) / 2)
-            axis.plot(at, rows[value], lw=0.9, color=looks[method]["color"], zorder=2)
-            error = drawing.whiskers(rows, value, f"{prefix}low", f"{prefix}high")
-            axis.errorbar(at, rows[value], error, ls="", lw=1.1, capsize=2, color=looks[method]["color"], zorder=2)
-            for x, y, seeds in zip(at, rows[value], rows.seeds, strict=True):
-                fill = {} if seeds > 1 else {"mfc": "white"}
-                axis.plot(x, y, ls="", ms=5.5, mew=1.1, zorder=3, **looks[method], **fill)
-        axis.set_xticks(range(len(widths)), [f"{width:g}" for width in widths])
-        axis.set(xlabel="numbers of a head", xlim=(-0.5, len(widths) - 0.5))
+    at, widths = _placed(frame["head"])
+    frame = frame.assign(at=at, hollow=frame.seeds == 1)
+    changed = frame[frame.row != "vanilla"].drop(columns=["value", "low", "high"])
+    changed.columns = changed.columns.str.removeprefix("change_").str.replace("change", "value")
     unit = frame.unit.iloc[0]
-    axes[0].set_ylabel(f"{unit}, test set")
-    axes[1].set_ylabel(f"{unit} above vanilla")
-    axes[1].axhline(0, color=VANILLA["color"], lw=1.0, ls="--", zorder=1)
-    handles = drawing.keys(looks)
-    if frame.seeds.min() == 1 < frame.seeds.max():
-        handles.append(
-            plt.Line2D([], [], ls="", marker="o", mfc="white", color="#555555", ms=5.5, label="hollow: one training")
-        )
-    drawing.legend_below(figure, handles, 5)
+    both = {f"{unit}, test set": frame, f"{unit} above vanilla": changed}
+    one = {"hollow: one training": {"ls": "", "marker": "o", "mfc": "white", "color": "#555555", "ms": 5.5}}
+    figure, axes = drawing.line_panels(
+        pd.concat(part.assign(panel="", unit=said) for said, part in both.items()).assign(panel=lambda t: t.unit),
+        "at", "value", "row", _methods(frame.row), label="numbers of a head", dodge=0.11,
+        more=one if frame.seeds.min() == 1 < frame.seeds.max() else {},
+    )  # fmt: skip
+    for axis in axes.values():
+        axis.set(title="", xlim=(-0.5, len(widths) - 0.5))
+        axis.set_xticks(range(len(widths)), [f"{width:g}" for width in widths])
+    axis.axhline(0, color=VANILLA["color"], lw=1.0, ls="--", zorder=1)
     return figure
 
 
@@ -132,22 +124,18 @@ def score_by_compactness(frame: pd.DataFrame):
     frame = frame.sort_values("strength", kind="stable")
     numbers = {label: number for number, label in enumerate(dict.fromkeys(frame.label), int(frame.strength.min() > 0))}
     colours = [VANILLA["color"] if strength == 0 else MODELS[0] for strength in frame.strength]
-    figure, axes = drawing.grid(2, 2, 3.5, 3.0, sharey=True)
+    figure, axes = drawing.grid(2, 2, WIDTH / 2, 2.7, sharey=True)
     for axis, index, title in zip(axes, ("silhouette", "dunn"), ("Silhouette", "Dunn index"), strict=True):
         axis.plot(frame[index], frame.value, color="#9A9A9A", lw=0.9, zorder=1)
-        error = drawing.whiskers(frame, "value")
-        axis.errorbar(frame[index], frame.value, error, ls="", ecolor=colours, elinewidth=0.8, zorder=2)
+        axis.errorbar(frame[index], frame.value, drawing.whiskers(frame), ls="", ecolor=colours, elinewidth=0.8, zorder=2)
         axis.scatter(frame[index], frame.value, s=95, c=colours, ec="white", lw=0.6, zorder=3)
         for x, y, label in zip(frame[index], frame.value, frame.label, strict=True):
             axis.text(x, y, numbers[label], fontsize=7, color="white", ha="center", va="center_baseline", zorder=4)
         axis.set(xlabel=title)
         axis.margins(0.1)
     axes[0].set_ylabel(frame.unit.iloc[0])
-    handles = [
-        plt.Line2D([], [], ls="", marker="o", color=colour, label=f"{numbers[label]}: {label}")
-        for label, colour in dict(zip(frame.label, colours, strict=True)).items()
-    ]
-    drawing.legend_below(figure, handles, 4)
+    shown = dict(zip(frame.label, colours, strict=True))
+    drawing.legend(figure, {f"{numbers[k]}: {k}": {"ls": "", "marker": "o", "color": colour} for k, colour in shown.items()})
     return figure
 
 
@@ -160,17 +148,12 @@ def constraint_over_training(frames: Mapping[str, pd.DataFrame]):
     frames : mapping of title -> DataFrame with step, homogeneity, diversity
         Homogeneity: mean cosine of heads and the centre of their group; diversity: mean cosine of two centres. nan where a
         run has none. ``attrs["vote"]``, if there is one, is the step at which the heads were voted on.
-
-    Raises
-    ------
-    StudyError
-        If there is no frame, or one lacks a column or has no rows.
     """
     if not frames:
         raise StudyError("There is no run to draw: give a table of the constraint of at least one.")
-    looks, votes = _methods(frames), {title: frame.attrs.get("vote") for title, frame in frames.items()}
-    panels = {"homogeneity": "a head and its group's centre", "diversity": "centres of two groups"}
-    figure, axes = drawing.grid(2, 2, 3.6, 2.6, sharex=True)
+    looks = {title: look | {"marker": "", "lw": 1.6} for title, look in _methods(frames).items()}
+    panels = {"homogeneity": "homogeneity: a head\nand its group's centre", "diversity": "diversity: centres\nof two groups"}
+    figure, axes = drawing.grid(2, 2, WIDTH / 2, 2.4, sharex=True)
     for axis, (name, said) in zip(axes, panels.items(), strict=True):
         for title, frame in frames.items():
             drawing.need(frame, "step", *panels)
@@ -178,14 +161,11 @@ def constraint_over_training(frames: Mapping[str, pd.DataFrame]):
             smooth = raw.rolling(2 * (len(raw) // 40) + 1, center=True, min_periods=1).mean().where(raw.notna())
             axis.plot(frame.step, raw, color=colour, alpha=0.3, lw=0.7)
             axis.plot(frame.step, smooth, color=colour, lw=1.6, marker="." if len(frame) == 1 else "")
-            if votes[title] is not None:
-                axis.axvline(votes[title], color=colour, lw=1, ls=":")
-        axis.set(title=f"{name}: {said}", xlabel="step")
-    axes[0].set_ylabel("mean cosine")
-    handles = drawing.keys(looks, marker="", lw=1.6)
-    if any(step is not None for step in votes.values()):
-        handles.append(plt.Line2D([], [], color="black", lw=1, ls=":", label="vote"))
-    drawing.legend_below(figure, handles, 6)
+            if "vote" in frame.attrs:
+                axis.axvline(frame.attrs["vote"], color=colour, lw=1, ls=":")
+        axis.set(title=said, xlabel="step", ylabel="mean cosine" if left(axis) else "")
+    vote = {"vote": {"color": "black", "lw": 1, "ls": ":"}} if any("vote" in frame.attrs for frame in frames.values()) else {}
+    drawing.legend(figure, looks | vote)
     return figure
 
 
@@ -202,7 +182,7 @@ def similarity(
     Parameters
     ----------
     before, after : mappings of (kind, layer) -> array [heads, heads]
-        Nine sites stand in a row; more sites go on below.
+        Six sites stand in a row; more sites go on below.
     labels_before, labels_after : mappings of (kind, layer) -> [heads] groups
     titles : two of str
         What the rows show.
@@ -217,52 +197,49 @@ def similarity(
     if not before or any(set(part) != set(before) for part in (after, labels_before, labels_after)):
         raise StudyError("Similarities and groups, before and after, are needed for the same sites: give at least one site.")
     sites = drawing.ordered_sites(before)
-    columns = min(9, len(sites))
-    rows = 2 * -(-len(sites) // columns)
-    side = min(1.8, (WIDTH - 1.0) / columns)
-    figure, axes = plt.subplots(rows, columns, squeeze=False, figsize=(side * columns + 1.0, (side + 0.1) * rows + 0.4))
+    columns = min(6, len(sites))
+    rows, side = 2 * -(-len(sites) // columns), min(1.8, (WIDTH - 0.9) / columns)
+    figure, axes = plt.subplots(rows, columns, squeeze=False, figsize=(side * columns + 0.9, (side + 0.2) * rows + 0.4))
     for axis in axes.flat:
         axis.set_axis_off()
+    mark = {"ls": "", "marker": "o", "ms": 3.5, "mfc": "white", "mec": "black", "mew": 0.7}
     for number, site in enumerate(sites):
-        pair = axes[2 * (number // columns) :, number % columns]
-        for axis, cosines, labels in zip(pair, (before, after), (labels_before, labels_after), strict=False):
-            drawn = _similarity(axis, np.asarray(cosines[site], float), np.asarray(labels[site]), site)
-        pair[0].set_title(drawing.site_name(site), fontsize=8)
+        above, below = axes[2 * (number // columns) :, number % columns][:2]
+        drawn = _similarity(above, before[site], labels_before[site], site)
+        _similarity(below, after[site], labels_after[site], site)
+        above.set_title(drawing.site_name(site), fontsize=8)
+        for axis, title in zip((above, below), titles, strict=True):
+            axis.set_ylabel(title if left(axis) else "", fontsize=8)
         if kept is not None:
             heads, stay = np.argsort(labels_after[site], kind="stable").tolist(), kept.get(site, ())
             if not set(stay) <= set(heads):
-                raise StudyError(
-                    f"Heads {list(stay)} are said to stay in {drawing.site_name(site)}: it has {len(heads)} heads, from 0."
-                )
+                said = f"Heads {list(stay)} are said to stay in {drawing.site_name(site)}"
+                raise StudyError(f"{said}: it has {len(heads)} heads, from 0.")
             at = [heads.index(head) for head in stay]
-            pair[1].plot(at, at, ls="", marker="o", ms=3.5, mfc="white", mec="black", mew=0.7)
-    for number, row in enumerate(axes):
-        row[0].set_ylabel(titles[number % 2], fontsize=8)
-    bar = figure.colorbar(drawn, ax=axes, label="cosine", ticks=[-1, 0, 1], fraction=0.15 / figure.get_figwidth(), pad=0.01)
-    bar.ax.tick_params(labelsize=7)
+            below.plot(at, at, **mark)
+    drawing.bar(figure, drawn, axes, "cosine", [-1, 0, 1])
     if kept is not None:
-        handle = plt.Line2D([], [], ls="", marker="o", ms=4, mfc="white", mec="black", mew=0.7, label="head that stays")
-        drawing.legend_below(figure, [handle], 1)
+        drawing.legend(figure, {"head that stays": mark})
     return figure
 
 
-def _similarity(axis, cosines: np.ndarray, labels: np.ndarray, site: Site):
+def _similarity(axis, cosines: np.ndarray, labels: Sequence[int], site: Site):
     """One matrix of `similarity`."""
+    cosines, labels = np.asarray(cosines, float), np.asarray(labels)
     if cosines.shape != (len(labels), len(labels)):
-        raise StudyError(
-            f"Similarities of {drawing.site_name(site)} have the shape {cosines.shape}: {len(labels)} heads have groups."
-        )
+        said = f"Similarities of {drawing.site_name(site)} have the shape {cosines.shape}"
+        raise StudyError(f"{said}: {len(labels)} heads have groups.")
     order = np.argsort(labels, kind="stable")
-    drawn = axis.imshow(cosines[np.ix_(order, order)], cmap="RdBu_r", vmin=-1, vmax=1)
+    drawn = drawing.heat(axis, cosines[np.ix_(order, order)], cmap="RdBu_r", limits=(-1, 1))
+    axis.grid(False, which="minor")
     for edge in np.flatnonzero(np.diff(labels[order])) + 0.5:
         axis.axhline(edge, color="black", lw=0.8)
         axis.axvline(edge, color="black", lw=0.8)
-    axis.set_axis_on()
-    axis.spines[:].set_visible(False)
     few = len(order) <= 8
-    axis.set_xticks(range(len(order)), order + 1, fontsize=6 if few else 4.5, rotation=0 if few else 90)
-    axis.set_yticks(range(len(order)), order + 1, fontsize=6 if few else 4.5)
-    axis.tick_params(length=0, pad=1)
+    axis.set_xticks(range(len(order)), order + 1, fontsize=7, rotation=0 if few else 90)
+    axis.set_yticks(range(len(order)), order + 1, fontsize=7)
+    axis.set_box_aspect(1)
+    axis.set_axis_on()
     return drawn
 
 
@@ -287,11 +264,11 @@ def head_maps_over_training(points: pd.DataFrame, steps: int = 5):
         part = points[points.site == site]
         for axis, step in zip(row, chosen, strict=True):
             _map_frame(axis, part)
-            _map_heads(axis, part[part.step == step], colours, 62)
+            _map_heads(axis, part[part.step == step], colours)
         row[0].set_ylabel(site)
     for axis, step in zip(axes[0], chosen, strict=True):
         axis.set_title(f"step {step}", fontsize=9)
-    drawing.legend_below(figure, _map_keys(points, colours), 8)
+    drawing.legend(figure, _map_keys(points, colours))
     return figure
 
 
@@ -317,20 +294,17 @@ def head_map_animation(points: pd.DataFrame, frames: int = 30) -> FuncAnimation:
         _map_frame(axis, part)
         axis.set_title(site, fontsize=9)
     heading = figure.suptitle(f"step {chosen[-1]}", fontsize=10, fontweight="bold")
-    drawing.legend_below(figure, _map_keys(points, colours), 8 if len(parts) > 2 else 4)
-    figure.draw_without_rendering()
-    figure.set_layout_engine("none")  # nothing moves between frames but heads
+    drawing.legend(figure, _map_keys(points, colours))
 
     def show(step: int) -> list[Any]:
         heading.set_text(f"step {step}")
         while drawn:
             drawn.pop().remove()
         for axis, part in zip(axes, parts.values(), strict=True):
-            drawn.extend(_map_heads(axis, part[part.step == step], colours, 62 if side > 1.5 else 40))
+            drawn.extend(_map_heads(axis, part[part.step == step], colours))
         return [heading, *drawn]
 
-    # the end stays for a while
-    return FuncAnimation(figure, show, [*chosen, *chosen[-1:] * 8], init_func=lambda: show(chosen[0]), interval=150)
+    return drawing.animate(figure, show, chosen)
 
 
 def _shown_steps(points: pd.DataFrame, number: int) -> list[int]:
@@ -346,28 +320,27 @@ def _map_frame(axis, part: pd.DataFrame) -> None:
     axis.spines[:].set(visible=True, color="#B0B0B0", lw=0.8)
 
 
-def _map_heads(axis, part: pd.DataFrame, colours: Mapping[Hashable, Any], size: float) -> list[Any]:
+def _map_heads(axis, part: pd.DataFrame, colours: Mapping[Hashable, Any]) -> list[Any]:
     """Dots, numbers and centres of one site at one step; kept heads lie on top."""
     drawn = []
     for group, heads in part.groupby("group"):
         centre = heads[["x", "y"]].mean()
-        drawn.append(axis.scatter(*centre, marker="x", s=1.8 * size, color=colours[group], lw=1.5))
+        drawn.append(axis.scatter(*centre, marker="x", s=150, color=colours[group], lw=1.5))
     for head in part.sort_values("kept", kind="stable").itertuples():
         colour = colours[head.group]
         face, ink = (colour, drawing.ink(colour)) if head.kept else ("white", colour)
-        drawn.append(axis.scatter(head.x, head.y, s=size, color=face, ec=colour, lw=1, zorder=2))
-        number = axis.text(head.x, head.y, head.head + 1, fontsize=0.76 * size**0.5, color=ink, zorder=2)
+        drawn.append(axis.scatter(head.x, head.y, s=90, color=face, ec=colour, lw=1, zorder=2))
+        number = axis.text(head.x, head.y, head.head + 1, fontsize=7, color=ink, zorder=2)
         number.set(ha="center", va="center_baseline")
         drawn.append(number)
     return drawn
 
 
-def _map_keys(points: pd.DataFrame, colours: Mapping[Hashable, Any]) -> list[plt.Line2D]:
-    handles = [plt.Line2D([], [], ls="", marker="o", color=colour, label=f"group {group}") for group, colour in colours.items()]
-    handles.append(plt.Line2D([], [], ls="", marker="x", color="black", label="centre"))
-    if not points.kept.all():
-        handles.append(plt.Line2D([], [], ls="", marker="o", mfc="white", mec="black", label="not kept"))
-    return handles
+def _map_keys(points: pd.DataFrame, colours: Mapping[Hashable, Any]) -> dict[str, dict[str, Any]]:
+    dot = {"ls": "", "marker": "o"}
+    entries = {f"group {group}": dot | {"color": colour} for group, colour in colours.items()}
+    entries["centre"] = {"ls": "", "marker": "x", "color": "black"}
+    return entries | ({} if points.kept.all() else {"not kept": dot | {"mfc": "white", "mec": "black"}})
 
 
 # --- comparisons -----------------------------------------------------------------------------------------------------
@@ -393,36 +366,14 @@ def ablation(frame: pd.DataFrame, unit: str = "BLEU"):
     """
     drawing.need(frame, "row", "model", "value", "low", "high", "change", "change_low", "change_high", "printed")
     references, looks = frame.attrs.get("references", {}), _methods(frame.model)
-    places: dict[str, np.ndarray] = {}
-    figure, (scores, changes) = plt.subplots(
-        1, 2, sharey=True, figsize=(WIDTH, 0.27 * len(frame) + 0.3 * len(looks) + 0.9), width_ratios=(1, 1.2)
-    )
-    start, labels, bold = 0.0, [], []
-    for family, look in looks.items():
-        rows = frame[frame.model == family]
-        at = places[family] = start + np.arange(len(rows))
-        start = at[-1] + 1.6
-        labels += rows.row.tolist()
-        bold += (rows.row == references.get(family)).tolist()
-        own = rows[rows.row == references.get(family)]
-        if len(own) != 1:
+    for family in looks:
+        if ((frame.model == family) & (frame.row == references.get(family))).sum() != 1:
             raise StudyError(f"The reference of {family} is not one row: name it in attrs['references'] and give it one row.")
-        more = {"fmt": look["marker"], "ms": 4.5, "lw": 1.1, "color": look["color"], "mec": "white", "mew": 0.4}
-        scores.plot([own.value.iloc[0]] * 2, [at[0] - 0.4, at[-1] + 0.4], color=look["color"], lw=1, ls=":", zorder=1)
-        scores.errorbar(rows.value, at, xerr=drawing.whiskers(rows, "value"), **more)
-        changes.errorbar(rows.change, at - 0.12, xerr=drawing.whiskers(rows, "change", "change_low", "change_high"), **more)
-        changes.plot(rows.printed, at + 0.2, color=look["color"], **_PRINTED)
-    changes.axvline(0, color="grey", lw=0.9, ls=":")
-    every = np.concatenate(list(places.values()))
-    scores.set_yticks(every, labels)
-    for text, is_reference in zip(scores.get_yticklabels(), bold, strict=True):
-        text.set_fontweight("bold" if is_reference else "normal")
-    scores.set(title="score", xlabel=f"{unit}, 95 % interval", ylim=(every[-1] + 0.6, -0.6))
-    changes.set(title="change against the row in bold", xlabel=f"{unit}, 95 % interval, paired")
-    handles = drawing.keys(looks, ls="")
-    if frame.printed.notna().any():
-        handles.append(plt.Line2D([], [], color="black", **_PRINTED, label="change printed in the paper"))
-    drawing.legend_below(figure, handles, 4)
+    frame = frame.assign(series=frame.model, group=frame.model.map(lambda family: f"{family}: against {references[family]}"))
+    changed = frame.assign(value=frame.change, low=frame.change_low, high=frame.change_high, panel=f"change ({unit}, paired)")
+    scores = frame.assign(printed=np.nan, panel=f"score ({unit})")
+    figure, axes = drawing.dot_panels(pd.concat([scores, changed]), looks, level=None, label="95 % interval")
+    axes[changed.panel.iloc[0]].axvline(0, **drawing.LEVEL)
     return figure
 
 
@@ -436,26 +387,8 @@ def gains(frame: pd.DataFrame):
         Rows: task, method, gain, low, high, printed (percent; nan where there is none).
     """
     drawing.need(frame, "task", "method", "gain", "low", "high", "printed")
-    tasks, looks = list(dict.fromkeys(frame.task)), _methods(frame.method)
-    figure, (axis,) = drawing.grid(1, 1, 6.5, (0.2 * len(looks) + 0.25) * len(tasks) + 1.0)
-    axis.axvline(0, color="black", lw=0.9)
-    step = 0.8 / len(looks)
-    for place, (method, look) in enumerate(looks.items()):
-        rows = frame[frame.method == method]
-        at = np.array([tasks.index(task) for task in rows.task]) + (place - (len(looks) - 1) / 2) * step
-        axis.errorbar(rows.gain, at - step / 6, xerr=drawing.whiskers(rows, "gain"), fmt=look["marker"], ms=5.5, lw=1.1,
-                      color=look["color"], mec="white", mew=0.4)  # fmt: skip
-        axis.plot(rows.printed, at + step / 6, color=look["color"], **_PRINTED)
-    for edge in range(1, len(tasks)):
-        axis.axhline(edge - 0.5, color="#D0D0D0", lw=0.7)
-    axis.set_yticks(range(len(tasks)), tasks)
-    axis.tick_params(axis="y", length=0)
-    axis.set(xlabel="gain over vanilla in percent, 95 % interval", ylim=(len(tasks) - 0.5, -0.5))
-    handles = drawing.keys(looks, ls="")
-    if frame.printed.notna().any():
-        handles.append(plt.Line2D([], [], color="black", **_PRINTED, label="printed in the paper"))
-    drawing.legend_below(figure, handles, 4)
-    return figure
+    table = frame.rename(columns={"task": "row", "method": "series", "gain": "value"}).assign(panel="")
+    return drawing.dot_panels(table, _methods(frame.method), label="gain over vanilla in percent, 95 % interval")[0]
 
 
 @redrawable
@@ -469,22 +402,20 @@ def quality_against_cost(frame: pd.DataFrame):
         unit (of the y axis).
     """
     drawing.need(frame, "task", "method", "parameters", "speed", "value", "low", "high", "unit")
-    tasks, looks = list(dict.fromkeys(frame.task)), _methods(frame.method)
+    tasks = list(dict.fromkeys(frame.task))
+    looks = {method: look | {"ls": "", "ms": 5.5} for method, look in _methods(frame.method).items()}
     figure, axes = plt.subplots(len(tasks), 2, squeeze=False, sharey="row", figsize=(WIDTH, 2.2 * len(tasks) + 0.5))
     for row, task in zip(axes, tasks, strict=True):
         part = frame[frame.task == task]
         for axis, cost in zip(row, ("parameters", "speed"), strict=True):
-            for method, look in looks.items():
-                rows = part[part.method == method]
-                axis.errorbar(rows[cost], rows.value, drawing.whiskers(rows, "value"), fmt=look["marker"], ms=5.5, lw=1,
-                              color=look["color"], mec="white", mew=0.4)  # fmt: skip
+            drawing.lines(axis, part, cost, "value", "method", looks)
             axis.margins(x=0.12)
         row[0].set_title(task, loc="left")
         row[0].set_ylabel(part.unit.iloc[0])
-        row[1].axvline(1, color="grey", lw=0.9, ls=":", zorder=1)
+        row[1].axvline(1, **drawing.LEVEL)
     axes[-1, 0].set_xlabel("parameters, millions")
     axes[-1, 1].set_xlabel("speed, vanilla = 1")
-    drawing.legend_below(figure, drawing.keys(looks, ls=""), 6)
+    drawing.legend(figure, looks)
     return figure
 
 
@@ -496,37 +427,20 @@ def seeds(frame: pd.DataFrame):
     ----------
     frame : pandas.DataFrame
         Rows: panel (its title), method, seed, value, unit (of the y axis). With one seed there is no interval.
-
-    Raises
-    ------
-    StudyError
-        If a column is missing, or a method has one seed twice in a panel.
     """
-    from scipy import stats
-
-    drawing.need(frame, "panel", "method", "seed", "value", "unit")
-    twice = frame[frame.duplicated(["panel", "method", "seed"])]
-    if len(twice):
-        panel, method, seed = twice.iloc[0][["panel", "method", "seed"]]
-        raise StudyError(f"Seed {seed} of {method} in {panel} has more than one row: give one value a seed.")
-    panels, methods = list(dict.fromkeys(frame.panel)), list(dict.fromkeys(frame.method))
-    looks = drawing.looks(sorted(set(frame.seed)))
-    width = 0.85 * len(methods) + 0.7
-    figure, axes = drawing.grid(len(panels), max(1, int(WIDTH // width)), max(width, 2.6), 2.8)
-    for axis, panel in zip(axes, panels, strict=True):
-        part = frame[frame.panel == panel]
-        for seed, look in looks.items():
-            values = part[part.seed == seed].set_index("method").value.reindex(methods)
-            axis.plot(np.arange(len(methods)) - 0.12, values, lw=0.8, ms=5, mec="white", mew=0.4, **look)
-        for at, method in enumerate(methods):
-            values = part.value[part.method == method]
-            half = stats.t.ppf(0.975, len(values) - 1) * values.sem() if len(values) > 1 else np.nan
-            axis.errorbar(at + 0.2, values.mean(), half, fmt="_", ms=9, mew=1.6, lw=1.4, color="black", capsize=2.5)
+    drawing.need(frame, "panel", "method", "seed", "value", "unit", once=("panel", "method", "seed"))
+    methods = list(dict.fromkeys(frame.method))
+    table = frame.assign(at=frame.method.map(methods.index) - 0.12, what="seed " + frame.seed.astype(str))
+    groups = frame.groupby(["panel", "method"], sort=False).value
+    half = groups.sem() * stats.t.ppf(0.975, groups.size() - 1)
+    means = pd.DataFrame({"value": groups.mean(), "low": groups.mean() - half, "high": groups.mean() + half}).reset_index()
+    means = means.assign(at=means.method.map(methods.index) + 0.2, what="mean, 95 % t-interval", unit=frame.unit.iloc[0])
+    look = {"color": "black", "marker": "_", "ms": 9, "mec": "black", "mew": 1.6, "ls": ""}
+    entries = drawing.looks(sorted(set(table.what))) | {"mean, 95 % t-interval": look}
+    figure, axes = drawing.line_panels(pd.concat([table, means]), "at", "value", "what", entries)
+    for axis in axes.values():
         axis.set_xticks(range(len(methods)), methods)
-        axis.set(title=panel, ylabel=part.unit.iloc[0], xlim=(-0.5, len(methods) - 0.4))
-    handles = drawing.keys({f"seed {seed}": look for seed, look in looks.items()}, lw=0.8)
-    handles.append(plt.Line2D([], [], color="black", marker="_", ms=9, mew=1.6, ls="", label="mean, 95 % t-interval"))
-    drawing.legend_below(figure, handles, 6 if len(axes) > 1 else 2)
+        axis.set_xlim(-0.5, len(methods) - 0.4)
     return figure
 
 
@@ -546,38 +460,31 @@ def kept_heads(frame: pd.DataFrame):
         and functions of a head are those of its first row. A method without a row for a head has no cell there.
     """
     drawing.need(frame, "kind", "layer", "head", "method", "kept", "relevance", "functions")
-    kinds = list(dict.fromkeys(kind for kind, _ in drawing.ordered_sites(zip(frame.kind, frame.layer, strict=True))))
-    looks = _methods(frame.method)
+    kinds, looks = drawing.kinds(frame.kind), _methods(frame.method)
     heads = frame.drop_duplicates(["kind", "layer", "head"]).sort_values(["layer", "head"])
-    heads = heads.assign(at=0.0)
-    for kind in kinds:
-        part = heads[heads.kind == kind]
-        heads.loc[part.index, "at"] = np.arange(len(part)) + 0.7 * part.layer.rank(method="dense").sub(1)
+    layers = heads.groupby("kind").layer.rank(method="dense")
+    heads = heads.assign(at=heads.groupby("kind").cumcount() + 0.7 * (layers - 1))
     cells = frame.merge(heads[["kind", "layer", "head", "at"]], on=["kind", "layer", "head"])
     low, high, right = min(0.0, heads.relevance.min()), heads.relevance.max(), heads["at"].max()
-    crowded = right > 60
     ratios = [0.55, 0.2 * len(looks)] * len(kinds)
     size = (min(WIDTH, 0.36 * right + 3.0), sum(ratios) + 0.85 * len(kinds) + 0.3)
     figure, axes = plt.subplots(2 * len(kinds), 1, figsize=size, height_ratios=ratios)
     for (above, below), kind in zip(axes.reshape(-1, 2), kinds, strict=True):
-        part, shown = heads[heads.kind == kind], cells[cells.kind == kind]
+        part = heads[heads.kind == kind]
         above.bar(part["at"], part.relevance, 0.82, color="#8C8C8C")
         for at, said in zip(part["at"], part.functions.fillna(""), strict=True):
-            above.text(at, high * 1.08, said, rotation=90, fontsize=5.5 if crowded else 6.5, ha="center", va="bottom")
-        above.set(
-            ylim=(low, high * 1.05),
-            xticks=[],
-        )
+            above.text(at, high * 1.08, said, rotation=90, fontsize=7, ha="center", va="bottom")
+        above.set(ylim=(low, high * 1.05), xticks=[])
         above.set_ylabel("relevance", fontsize=8)
         above.yaxis.set_major_locator(MaxNLocator(2))
-        above.annotate(KIND_TITLES[kind], (0, 1), (-4, 12), "axes fraction", "offset points", ha="right", fontsize=10)
-        _kept_cells(below, shown, looks)
-        below.set_xticks(part["at"], part["head"] + 1, fontsize=5.5 if crowded else 6.5, rotation=90 if crowded else 0)
-        layers = part.groupby("layer")["at"].mean()
-        below.set_xticks(layers, [f"layer {layer + 1}" for layer in layers.index], minor=True, fontsize=8)
+        above.annotate(KIND_TITLES[kind], (0, 1), (-4, 12), "axes fraction", "offset points", ha="right", fontsize=9)
+        _kept_cells(below, cells[cells.kind == kind], looks)
+        below.set_xticks(part["at"], part["head"] + 1, fontsize=7, rotation=90 if right > 40 else 0)
+        named = part.groupby("layer")["at"].mean()
+        below.set_xticks(named, [f"layer {layer + 1}" for layer in named.index], minor=True)
         below.xaxis.remove_overlapping_locs = False  # a layer's name may stand below a head's number
         below.tick_params(length=0, which="both")
-        below.tick_params(axis="x", pad=11, which="minor")
+        below.tick_params(axis="x", pad=12, which="minor")
         for axis in (above, below):
             axis.set_xlim(-0.6, right + 0.6)
             axis.spines[:].set_visible(False)
@@ -594,7 +501,7 @@ def _kept_cells(axis, shown: pd.DataFrame, looks: Mapping[str, Mapping[str, Any]
         said = f"{int(rows.kept.sum())} of {len(rows)}"
         axis.text(1, place, said, transform=axis.get_yaxis_transform(), va="center", fontsize=7)
     axis.set_ylim(len(looks) - 0.5, -0.5)
-    axis.set_yticks(range(len(looks)), looks, fontsize=8)
+    axis.set_yticks(range(len(looks)), looks)
 
 
 @redrawable
@@ -608,17 +515,15 @@ def votes(frame: pd.DataFrame):
     """
     drawing.need(frame, "kind", "layer", "head", "group", "share", "kept")
     sites, colours = drawing.ordered_sites(zip(frame.kind, frame.layer, strict=True)), _groups(frame.group)
-    across = min(6, max(pd.Series([kind for kind, _ in sites]).value_counts()))
-    figure, axes = drawing.grid(len(sites), across, min(3.0, WIDTH / across), max(1.6, 2.2 * across / len(sites)), sharey=True)
-    for number, (axis, (kind, layer)) in enumerate(zip(axes, sites, strict=True)):
-        rows = frame[(frame.kind == kind) & (frame.layer == layer)].sort_values(["group", "head"])
+    across = min(3, max(pd.Series([kind for kind, _ in sites]).value_counts()))
+    figure, axes = drawing.grid(len(sites), across, min(3.0, WIDTH / across), 1.6, sharey=True)
+    for axis, site in zip(axes, sites, strict=True):
+        rows = frame[(frame.kind == site[0]) & (frame.layer == site[1])].sort_values(["group", "head"])
         edges = ["black" if kept else "none" for kept in rows.kept]
         axis.bar(range(len(rows)), rows.share, 0.8, color=[colours[group] for group in rows.group], ec=edges, lw=1.6)
-        few = len(rows) <= 8
-        axis.set_xticks(range(len(rows)), rows["head"] + 1, fontsize=7 if few else 5.5, rotation=0 if few else 90)
-        axis.set(title=drawing.site_name((kind, layer)), ylim=(0, 1.05), yticks=[0, 0.5, 1])
-        axis.set_ylabel("share of batches" if number % across == 0 else "")
-        axis.set_xlabel("head" if number >= len(sites) - across else "")
-    handles = [Patch(color=colour, label=f"group {group}") for group, colour in colours.items()]
-    drawing.legend_below(figure, [*handles, Patch(fc="white", ec="black", lw=1.6, label="stays")], 9)
+        axis.set_xticks(range(len(rows)), rows["head"] + 1, fontsize=7, rotation=0 if len(rows) <= 12 else 90)
+        axis.set(title=drawing.site_name(site), ylim=(0, 1.05), yticks=[0, 0.5, 1], xlabel="head")
+        axis.set_ylabel("share of batches" if left(axis) else "")
+    entries = drawing.squares({f"group {group}": colour for group, colour in colours.items()})
+    drawing.legend(figure, entries | {"stays": {"ls": "", "marker": "s", "ms": 7, "mfc": "white", "mec": "black", "mew": 1.6}})
     return figure

@@ -1,4 +1,4 @@
-"""Figures of pruning by L0 gates: one function per kind of figure."""
+"""Figures of pruning by L0 gates: one function per kind of figure, in the style of `helpers.drawing`."""
 
 from __future__ import annotations
 
@@ -11,14 +11,18 @@ import pandas as pd
 import seaborn as sns
 from matplotlib.animation import FuncAnimation
 from matplotlib.collections import PatchCollection
-from matplotlib.patches import Patch
 from matplotlib.ticker import MaxNLocator
 
 from helpers import drawing
-from helpers.drawing import COLOURS, KIND_TITLES, MODELS, SHORT_TITLES, WIDTH, redrawable
+from helpers.drawing import COLOURS, KIND_TITLES, MODELS, SHORT_TITLES, WIDTH, left, redrawable
 from helpers.study import StudyError
 
-_LEVELS = {"further training": (MODELS[2], "-"), "start": ("#7F7F7F", "-."), "no encoder attention": ("black", "--")}
+CONTROL = "further training"
+_LEVELS = {
+    CONTROL: {"color": MODELS[2], "ls": "-"}, "start": {"color": "#7F7F7F", "ls": "-."},
+    "no encoder attention": {"color": "black", "ls": "--"},
+}  # fmt: skip
+_TOLERANCE = {"color": MODELS[2], "ls": ":", "lw": 1.1}
 _CLOSED = 1 / (1 + 11**0.33)  # P(closed) of a gate that is as often fully open, stretch (-0.1, 1.1), temperature 0.33
 _DASHES = {"encoder": "-", "decoder": "--", "cross": ":"}
 
@@ -38,35 +42,22 @@ def pruning_curves(points: pd.DataFrame, unit: str = "BLEU"):
         Label of the y axis, for another score in column bleu, such as the difference to the control.
     """
     drawing.need(points, "model", "method", "heads", "total", "bleu", "low", "high")
-    titles, methods = list(dict.fromkeys(points.model)), list(dict.fromkeys(points.method))
-    looks = drawing.looks([name for name in methods if name not in _LEVELS])
-    looks |= {name: {"color": colour, "marker": "s", "ls": ls} for name, (colour, ls) in _LEVELS.items() if name in methods}
-    figure, axes = drawing.grid(len(titles), 4, 3.1, 2.7)
-    for axis, title in zip(axes, titles, strict=True):
+    methods = set(points.method)
+    looks = drawing.looks(name for name in points.method if name not in _LEVELS)
+    levels = {name: look for name, look in _LEVELS.items() if name in methods}
+    more = levels | ({f"{CONTROL} − 0.25 BLEU": _TOLERANCE} if CONTROL in methods else {})
+    figure, axes = drawing.line_panels(points, "heads", "bleu", "method", looks, "model", unit=unit, more=more, columns=2)
+    for title, axis in axes.items():
         part = points[points.model == title]
-        for method, look in looks.items():
-            rows = part[part.method == method]
-            if method not in _LEVELS:
-                drawing.points(axis, rows, "heads", "bleu", **look)
-                continue
-            for row in rows.itertuples():
-                axis.axhline(row.bleu, color=look["color"], ls=look["ls"], lw=1.1, zorder=1)
-                if method == "further training" and np.isfinite(row.low + row.high):
-                    axis.axhspan(row.low, row.high, color=look["color"], alpha=0.12, lw=0)
-                if method != "no encoder attention":
-                    axis.plot(row.heads, row.bleu, "s", ms=4.5, color=look["color"], mec="white", mew=0.4)
-        control = part.bleu[part.method == "further training"].mean()
-        if np.isfinite(control):
-            axis.axhline(control - 0.25, color=_LEVELS["further training"][0], ls=":", lw=1.1, zorder=1)
+        for row in part[part.method.isin(levels)].itertuples():
+            axis.axhline(row.bleu, lw=1.1, zorder=1, **levels[row.method])
+            if row.method == CONTROL:
+                axis.axhline(row.bleu - 0.25, zorder=1, **_TOLERANCE)
+                if np.isfinite(row.low + row.high):
+                    axis.axhspan(row.low, row.high, color=_TOLERANCE["color"], alpha=0.12, lw=0)
+            if row.method != "no encoder attention":
+                axis.plot(row.heads, row.bleu, "s", ms=4.5, color=levels[row.method]["color"], mec="white", mew=0.4)
         drawing.retained(axis, part.total.max(), f"heads retained (of {part.total.max()})")
-        axis.set(title=title, ylabel=unit if drawing.left(axis) else "")
-    handles = [
-        plt.Line2D([], [], **({**look, "marker": ""} if name == "no encoder attention" else look), ms=4, label=name)
-        for name, look in looks.items()
-    ]
-    if "further training" in methods:
-        handles.append(plt.Line2D([], [], color=_LEVELS["further training"][0], ls=":", label="further training − 0.25 BLEU"))
-    drawing.legend_below(figure, handles, 3 if len(axes) > 1 else 2)
     return figure
 
 
@@ -82,35 +73,27 @@ def methods_at_equal_heads(points: pd.DataFrame):
         that holds 95 % of them; their own low and high are not shown.
     """
     drawing.need(points, "panel", "method", "heads", "value", "low", "high", "unit")
-    titles, looks = list(dict.fromkeys(points.panel)), drawing.looks(list(dict.fromkeys(points.method)))
-    figure, axes = drawing.grid(len(titles), 4, 3.1, 2.7)
-    for axis, title in zip(axes, titles, strict=True):
-        part = points[points.panel == title]
-        for method, rows in part.groupby("method", sort=False):
-            look, draws = looks[method], rows.groupby("heads")["value"]
-            if (draws.size() > 1).any():
-                ends = draws.quantile([0.025, 0.975]).unstack()
-                axis.fill_between(ends.index, ends[0.025], ends[0.975], color=look["color"], alpha=0.2, lw=0)
-                rows = draws.mean().reset_index()
-            drawing.points(axis, rows, "heads", "value", **look)
-        drawing.retained(axis, part.heads.max())
-        axis.set(title=title, ylabel=part.unit.iloc[0])
-    drawing.legend_below(
-        figure, [plt.Line2D([], [], **look, ms=4, lw=1.2, label=name) for name, look in looks.items()], 2 * len(axes)
-    )
+    drawn = set(points.method[points.duplicated(["panel", "method", "heads"])])
+    means = drawing.summed(points, ["panel", "method", "heads", "unit"], "value")
+    figure, axes = drawing.line_panels(means, "heads", "value", "method", drawing.looks(points.method), band=drawn)
+    for title, axis in axes.items():
+        drawing.retained(axis, points.heads[points.panel == title].max())
     return figure
 
 
-def _stack(axis, columns: Sequence[tuple[int, Mapping[str, float]]], colours: Mapping[str, Any]) -> None:
+# --- what is kept ----------------------------------------------------------------------------------------------------
+
+
+def _stack(axis, columns: Mapping[int, Mapping[str, float]], colours: Mapping[str, Any]) -> None:
     """Stacked columns of equal width, the sparsest at the right; the numbers on the x axis are heads retained."""
-    columns = sorted(columns, key=lambda column: -column[0])
-    bottom = np.zeros(len(columns))
+    heads = sorted(columns, reverse=True)
+    bottom = np.zeros(len(heads))
     for name, colour in colours.items():
-        heights = np.array([parts.get(name, 0) for _, parts in columns], float)
-        axis.bar(range(len(columns)), heights, 0.82, bottom, color=colour, ec="white", lw=0.4, label=name)
+        heights = np.array([columns[number].get(name, 0) for number in heads], float)
+        axis.bar(range(len(heads)), heights, 0.82, bottom, color=colour, ec="white", lw=0.4)
         bottom += heights
-    axis.set_xticks(range(len(columns)), [heads for heads, _ in columns], fontsize=8 if len(columns) < 12 else 6.5)
-    axis.set_xlim(-0.6, len(columns) - 0.4)
+    axis.set_xticks(range(len(heads)), heads, fontsize=8 if len(heads) < 12 else 7)
+    axis.set_xlim(-0.6, len(heads) - 0.4)
     axis.yaxis.set_major_locator(MaxNLocator(6, integer=True))
 
 
@@ -130,26 +113,25 @@ def retained_functions(functions: Mapping[str, Sequence[tuple[int, Sequence[Sequ
     StudyError
         For a function without a colour, or if the number of heads is not that of the lists.
     """
-    figure, axes = drawing.grid(len(functions), 4, 3.1, 2.5)
+    figure, axes = drawing.grid(len(functions), 2, WIDTH / 2, 2.3)
     seen: set[str] = set()
     for axis, (title, pruned) in zip(axes, functions.items(), strict=True):
-        columns = []
+        columns = {}
         for heads, roles in pruned:
             if len(roles) != heads:
                 raise StudyError(f"A column of {title} has {heads} heads but functions of {len(roles)}: give a list a head.")
-            parts = dict.fromkeys(COLOURS, 0.0)
+            columns[heads] = parts = dict.fromkeys(COLOURS, 0.0)
             for names in roles:
                 shown = list(dict.fromkeys(names)) or ["none"]
                 for name in shown:
                     if name not in parts:
                         raise StudyError(f"There is no function {name!r}: choose from {', '.join(COLOURS)}.")
                     parts[name] += 1 / len(shown)
-            columns.append((heads, parts))
             seen |= {name for name, height in parts.items() if height}
         _stack(axis, columns, COLOURS)
-        axis.set(title=title, xlabel=f"heads retained (of {totals[title]})", ylabel="heads" if drawing.left(axis) else "")
+        axis.set(title=title, xlabel=f"heads retained (of {totals[title]})", ylabel="heads" if left(axis) else "")
         axis.set_ylim(0, totals[title])
-    drawing.legend_below(figure, [Patch(color=colour, label=name) for name, colour in COLOURS.items() if name in seen], 7)
+    drawing.legend(figure, drawing.squares({name: colour for name, colour in COLOURS.items() if name in seen}))
     return figure
 
 
@@ -165,22 +147,20 @@ def kept_by_kind(table: pd.DataFrame):
         Rows: model, total_kept, total, and for each kind KIND (kept) and KIND_total; a kind without a column or with total
         0 is not drawn.
     """
-    kinds = [kind for kind in KIND_TITLES if kind in table.columns]
+    kinds = {kind: title for kind, title in KIND_TITLES.items() if kind in table.columns}
     drawing.need(table, "model", "total_kept", "total", *[f"{kind}_total" for kind in kinds])
-    titles = list(dict.fromkeys(table.model))
-    looks = {kind: look for kind, look in drawing.looks(list(KIND_TITLES)).items() if kind in kinds}
-    figure, axes = drawing.grid(len(titles), 4, 3.0, 2.7, sharex=True, sharey=True)
-    for axis, title in zip(axes, titles, strict=True):
-        part = table[table.model == title]
-        axis.plot([0, 100], [0, 100], color="grey", lw=0.9, ls=":")
-        for kind, look in looks.items():
-            rows = part[part[f"{kind}_total"] > 0]
-            shares = pd.DataFrame({"x": 100 * rows.total_kept / rows.total, "y": 100 * rows[kind] / rows[f"{kind}_total"]})
-            drawing.points(axis, shares, "x", "y", **look)
-        axis.set(title=title, xlim=(104, -4), ylim=(-4, 104), xlabel="% of all heads kept")
-        axis.set_ylabel("% of the kind kept" if drawing.left(axis) else "")
-    handles = [plt.Line2D([], [], **look, ms=4, lw=1.2, label=KIND_TITLES[kind]) for kind, look in looks.items()]
-    drawing.legend_below(figure, [*handles, plt.Line2D([], [], color="grey", lw=0.9, ls=":", label="equal share")], 4)
+    share = 100 * table.total_kept / table.total
+    parts = {title: table.assign(x=share, y=100 * table[k] / table[f"{k}_total"].where(table[f"{k}_total"] > 0))
+             for k, title in kinds.items()}  # fmt: skip
+    shown = pd.concat(parts, names=["kind"]).reset_index("kind").dropna(subset="y")
+    looks = {title: look for title, look in drawing.looks(KIND_TITLES.values()).items() if title in parts}
+    figure, axes = drawing.line_panels(
+        shown, "x", "y", "kind", looks, "model", "% of all heads kept", "% of the kind kept", columns=2, sharex=True,
+        sharey=True, more={"equal share": drawing.LEVEL},
+    )  # fmt: skip
+    for axis in axes.values():
+        axis.plot([0, 100], [0, 100], **drawing.LEVEL)
+        axis.set(xlim=(104, -4), ylim=(-4, 104))
     return figure
 
 
@@ -194,38 +174,36 @@ def kept_by_layer(table: pd.DataFrame):
         Indexed by (model, total_kept, kind, layer), column kept. The paper shows the decoder's two kinds. Of several rows
         with one index (seeds) the mean is drawn. From 6 layers on, pairs of layers are one colour, as in the paper.
     """
+    drawing.need(table, "kept")
     kept = table["kept"].groupby(level=[0, 1, 2, 3], sort=False).mean()
-    if kept.empty:
-        raise StudyError("The table has no rows: give at least one pruned model to draw.")
-    titles, found = (list(dict.fromkeys(kept.index.get_level_values(level))) for level in (0, 2))
-    kinds, layers = [kind for kind in KIND_TITLES if kind in found], int(kept.index.get_level_values(3).max()) + 1
+    titles, kinds = dict.fromkeys(kept.index.get_level_values(0)), drawing.kinds(kept.index.get_level_values(2))
+    layers = int(kept.index.get_level_values(3).max()) + 1
     size = 2 if layers >= 6 else 1
     names = [_layer_name(first, min(first + size, layers)) for first in range(0, layers, size)]
     colours = dict(zip(names, drawing.layer_colours(len(names)), strict=True))
+    across = min(3.4, WIDTH / len(kinds)) * len(kinds)
     figure, axes = plt.subplots(
-        len(titles),
-        len(kinds),
-        squeeze=False,
-        sharey="row",
-        figsize=(min(3.4, WIDTH / len(kinds)) * len(kinds), 1.7 * len(titles) + 0.6),
-    )
+        len(titles), len(kinds), squeeze=False, sharey="row", figsize=(across, 1.8 * len(titles) + 0.6)
+    )  # fmt: skip
     for row, title in zip(axes, titles, strict=True):
         for axis, kind in zip(row, kinds, strict=True):
             columns: dict[int, dict[str, float]] = {}
             for (total, layer), heads in kept.xs((title, kind), level=(0, 2)).items():
                 parts = columns.setdefault(total, dict.fromkeys(names, 0.0))
                 parts[names[layer // size]] += heads
-            _stack(axis, list(columns.items()), colours)
-            axis.set_title(f"{title}, {KIND_TITLES[kind]}", fontsize=7)
-            axis.set_xlabel("all heads kept" if title == titles[-1] else "")
+            _stack(axis, columns, colours)
+            axis.set_title(f"{title},\n{KIND_TITLES[kind]}", fontsize=8)
+            axis.set_xlabel("all heads kept" if row is axes[-1] else "")
         row[0].set_ylabel("heads kept")
-    drawing.legend_below(figure, [Patch(color=colour, label=name) for name, colour in colours.items()], 4 * len(kinds))
+    drawing.legend(figure, drawing.squares(colours))
     return figure
 
 
 def _layer_name(first: int, end: int) -> str:
     return f"layer {first + 1}" if end == first + 1 else f"layers {first + 1} and {end}"
 
+
+# --- gates -----------------------------------------------------------------------------------------------------------
 
 Traces = Mapping[float, pd.DataFrame]
 
@@ -261,13 +239,6 @@ def _gate_map(axis, gates: pd.Series) -> PatchCollection:
     return drawn
 
 
-def _gate_bar(figure, drawn: PatchCollection, axes) -> None:
-    """A colour bar 0.15 inches wide beside all panels."""
-    width, height = figure.get_size_inches()
-    more = {"fraction": 0.18 / width, "aspect": height / 0.18, "pad": 0.1 / width}
-    figure.colorbar(drawn, ax=axes, label="P(closed)", ticks=[0, 0.5, 1], **more)
-
-
 @redrawable
 def gate_closing(traces: Traces, kept: Mapping[float, int] | None = None, steps: int = 6):
     """P(closed) of every gate at a few steps of training: a row a penalty, a column a step, a cell a head.
@@ -300,7 +271,7 @@ def gate_closing(traces: Traces, kept: Mapping[float, int] | None = None, steps:
         row[0].set_ylabel("layer")
     for axis, step in zip(axes[-1], chosen, strict=True):
         axis.set_xlabel(f"step {step}")
-    _gate_bar(figure, drawn, axes)
+    drawing.bar(figure, drawn, axes, "P(closed)", [0, 0.5, 1])
     return figure
 
 
@@ -321,11 +292,9 @@ def gate_closing_animation(traces: Traces, frames: int = 30, kept: Mapping[float
     drawn = {value: _gate_map(axis, _at(trace, chosen[0])) for axis, (value, trace) in zip(axes, traces.items(), strict=True)}
     for axis, (value, trace) in zip(axes, traces.items(), strict=True):
         axis.set_title(_penalty(value, trace, kept), fontsize=9)
-        axis.set_ylabel("layer" if drawing.left(axis) else "")
+        axis.set_ylabel("layer" if left(axis) else "")
     heading = figure.suptitle(f"step {chosen[-1]}", fontsize=9)
-    _gate_bar(figure, drawn[value], axes)
-    figure.draw_without_rendering()
-    figure.set_layout_engine("none")  # nothing moves between frames
+    drawing.bar(figure, drawn[value], axes, "P(closed)", [0, 0.5, 1])
 
     def show(step: int) -> list[Any]:
         heading.set_text(f"step {step}")
@@ -333,8 +302,7 @@ def gate_closing_animation(traces: Traces, frames: int = 30, kept: Mapping[float
             cells.set_array(_at(traces[value], step).to_numpy(float))
         return [heading, *drawn.values()]
 
-    # the end stays for a while
-    return FuncAnimation(figure, show, [*chosen, *chosen[-1:] * 8], init_func=lambda: show(chosen[0]), interval=150)
+    return drawing.animate(figure, show, chosen)
 
 
 @redrawable
@@ -347,7 +315,7 @@ def gate_paths(traces: Traces, kept: Mapping[float, int] | None = None):
         As in `gate_closing`. A gate is undecided while 0.05 < P(closed) < 0.95.
     """
     drawing.spread_steps(traces, 1)
-    figure, axes = drawing.grid(len(traces), 2 if len(traces) in (2, 4) else 3, 2.4, 2.0, sharey=True)
+    figure, axes = drawing.grid(len(traces), 2 if len(traces) in (2, 4) else 3, 2.3, 1.9, sharey=True)
     heads = list(dict.fromkeys(address for trace in traces.values() for address in trace.columns))
     colours = drawing.layer_colours(max(layer for _, layer, _ in heads) + 1)
     kinds = [kind for kind in KIND_TITLES if any(address[0] == kind for address in heads)]
@@ -361,11 +329,10 @@ def gate_paths(traces: Traces, kept: Mapping[float, int] | None = None):
         undecided = int(trace.iloc[-1].between(0.05, 0.95, inclusive="neither").sum())
         axis.text(0.02, 0.98, f"{undecided} undecided", transform=axis.transAxes, va="top", fontsize=8)
         axis.set(title=_penalty(value, trace, kept), xlabel="step", ylim=(-0.04, 1.22), yticks=[0, 0.5, 1])
-        axis.set_ylabel("P(closed)" if drawing.left(axis) else "")
-    handles = [plt.Line2D([], [], color=colour, label=_layer_name(i, i + 1)) for i, colour in enumerate(colours)]
-    if len(kinds) > 1:
-        handles += [plt.Line2D([], [], color="black", lw=0.9, ls=_DASHES[kind], label=KIND_TITLES[kind]) for kind in kinds]
-    drawing.legend_below(figure, handles, 3 * len(axes))
+        axis.set_ylabel("P(closed)" if left(axis) else "")
+    entries = {_layer_name(i, i + 1): {"color": colour} for i, colour in enumerate(colours)}
+    dashed = {KIND_TITLES[kind]: {"color": "black", "lw": 0.9, "ls": _DASHES[kind]} for kind in kinds if len(kinds) > 1}
+    drawing.legend(figure, entries | dashed)
     return figure
 
 
@@ -380,7 +347,7 @@ def hard_concrete(distributions: Sequence[Any]):
     """
     import torch
 
-    figure, axes = drawing.grid(len(distributions), 3, 2.4, 2.1, sharex=True, sharey=True)
+    figure, axes = drawing.grid(len(distributions), 3, 2.3, 2.0, sharex=True, sharey=True)
     inside = torch.linspace(0, 1, 201)[1:-1]
     for axis, gate in zip(axes, distributions, strict=True):
         density = gate.density(inside).detach().numpy()
@@ -394,13 +361,9 @@ def hard_concrete(distributions: Sequence[Any]):
             )  # fmt: skip
         title = f"log α = {float(gate.log_alpha.detach()):g}, temperature {float(gate.temperature):g}".replace("-", "−")
         axis.set(title=title, xlabel="gate")
-        axis.set(xlim=(-0.12, 1.12), xticks=[0, 0.5, 1], ylabel="density; probability" if drawing.left(axis) else "")
+        axis.set(xlim=(-0.12, 1.12), xticks=[0, 0.5, 1], ylabel="density; probability" if left(axis) else "")
     axes[0].set_ylim(0, 1.12 * axes[0].get_ylim()[1])
-    handles = [
-        Patch(color=MODELS[1], label="P(gate = 0), P(gate = 1)"),
-        Patch(color=MODELS[0], alpha=0.4, label="density between"),
-    ]
-    drawing.legend_below(figure, handles, 2)
+    drawing.legend(figure, drawing.squares({"P(gate = 0), P(gate = 1)": MODELS[1], "density between": MODELS[0]}))
     return figure
 
 

@@ -1,0 +1,99 @@
+"""What a drawn figure shows, read from its parts; every figure read by `whole` fits its page."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+import pandas as pd
+from matplotlib.colors import to_rgb
+from matplotlib.text import Text
+
+from helpers import drawing
+
+
+def table(columns, *rows, **attrs):
+    frame = pd.DataFrame(rows, columns=columns.split())
+    frame.attrs.update(attrs)
+    return frame
+
+
+def whole(figure):
+    """Draw it: the layout works (else there is a warning), it fits its page, text can be read, legends lie below the panels."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        figure.draw_without_rendering()
+    assert figure.get_figwidth() <= drawing.WIDTH + 0.01
+    assert min(text.get_fontsize() for text in figure.findobj(Text) if text.get_text().strip()) >= 7
+    for legend in figure.legends:
+        box = legend.get_window_extent()
+        assert box.y1 < min(axis.get_window_extent().y0 for axis in figure.axes) + 1
+        assert box.x0 >= -2 and box.x1 <= figure.bbox.width + 2
+    return figure
+
+
+def legend(figure):
+    (below,) = whole(figure).legends
+    return [text.get_text() for text in below.get_texts()]
+
+
+def colour_of(figure, label):
+    (handle,) = [handle for handle in figure.legends[0].legend_handles if handle.get_label() == label]
+    return to_rgb(handle.get_color())
+
+
+def ticks(axis, along="y"):
+    return [text.get_text() for text in getattr(axis, f"get_{along}ticklabels")()]
+
+
+def titles(figure, loc="center"):
+    return [axis.get_title(loc=loc) for axis in figure.axes if axis.get_title(loc=loc)]
+
+
+def intervals(axis, along):
+    """Ends of all intervals along x (0) or y (1), by colour of their dots: {colour: {value: ends}}."""
+    found = {}
+    for box in axis.containers:
+        colour, values = to_rgb(box.lines[0].get_color()), box.lines[0].get_data()[along]
+        segments = box.lines[2][0].get_segments() if box.lines[2] else [()] * len(values)
+        for value, segment in zip(values, segments, strict=True):
+            ends = tuple(np.round(np.asarray(segment)[:, along], 6).tolist()) if len(segment) else None
+            found.setdefault(colour, {})[round(float(value), 6)] = ends
+    return found
+
+
+def marked(axis, colour, hollow=False):
+    """Points with a marker of this colour, filled or white inside."""
+    found = []
+    for line in axis.lines:
+        white = to_rgb(line.get_markerfacecolor()) == (1, 1, 1)
+        if line.get_marker() not in ("None", "", None) and to_rgb(line.get_color()) == colour and white == hollow:
+            found += [tuple(map(float, point)) for point in zip(*line.get_data(), strict=True)]
+    return sorted(point for point in found if np.isfinite(point).all())
+
+
+def drawn(axis, colour, style="-"):
+    """Data [2, points] of lines without markers of this colour."""
+    return [
+        np.array(line.get_data(), float)
+        for line in axis.lines
+        if line.get_marker() in ("None", "", None) and to_rgb(line.get_color()) == colour and line.get_linestyle() == style
+    ]
+
+
+def band(axis, colour, x):
+    """Ends of the band of this colour at x."""
+    (shown,) = [part for part in axis.collections if len(face := part.get_facecolor()) and to_rgb(face[0][:3]) == colour]
+    vertices = shown.get_paths()[0].vertices
+    ends = vertices[np.isclose(vertices[:, 0], x), 1]
+    return ends.min(), ends.max()
+
+
+def levels(axis):
+    """Where horizontal lines over the whole panel stand."""
+    return [line.get_ydata()[0] for line in axis.lines if list(line.get_xdata()) == [0, 1]]
+
+
+def cells(axis):
+    """Values of a heat map, the first row at the top."""
+    return np.ma.filled(axis.images[0].get_array().astype(float), np.nan)
