@@ -22,6 +22,7 @@ import pandas as pd
 from pydantic import BaseModel
 
 from helpers import study
+from helpers.publish import rooms
 from helpers.publish.claims import VERDICTS, Judged, judge, matching, require
 from helpers.study import StudyError, layout, published
 
@@ -393,7 +394,8 @@ def expressions(root: Path = study.ROOT, page: str = "docs/page.md") -> dict[str
     -------
     dict
         `cell`, `interval`, `span`, `table`, `setting`, `store`, `measured`, `measurements`, `listing`; `claims`, `claim`,
-        `tally`; `csv` (track, table) and `folder` (track, chapter): links from the page.
+        `tally`; `csv` (track, table) and `folder` (track, chapter): links from the page; `rooms` and
+        `formula` (module, function): the map of the code.
     """
     up = "../" * page.count("/")
     of_root = (cell, interval, span, table, store, measured, measurements, listing)
@@ -406,7 +408,18 @@ def expressions(root: Path = study.ROOT, page: str = "docs/page.md") -> dict[str
         **{one.__name__: one for one in (setting, claims, claim, tally)},
         "csv": lambda track, name: linked(find(track, name, root)),
         "folder": lambda track, name: linked(chapter(track, name, root)),
+        "rooms": rooms.table,
+        "formula": lambda module, name: f"[`{name}`]({linked(_defined(module, name, root))})",
     }
+
+
+def _defined(module: str, name: str, root: Path) -> Path:
+    """The file of a module that defines a name."""
+    place = root / module.replace(".", "/")
+    path = place / "__init__.py" if place.is_dir() else place.with_suffix(".py")
+    if not path.exists() or not re.search(rf"^(class|def) {name}\b", path.read_text(encoding="utf-8"), re.MULTILINE):
+        raise StudyError(f"{module} defines no {name!r}: name the function where the formula is now.")
+    return path
 
 
 def templates(root: Path = study.ROOT) -> dict[str, Path]:

@@ -7,7 +7,7 @@ file takes a private name of another, and no import stands inside a function to 
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import cache
 from pathlib import Path
 from typing import NamedTuple
@@ -176,18 +176,19 @@ def lines() -> dict[str, int]:
     return found
 
 
-def page() -> str:
-    """The map as Markdown: a row a room, in the order in which they may import each other."""
-    counted, drawn = lines(), arrows()
-    rows = ["| room | what | lines | imports |", "|---|---|---|---|"]
+def table(counted: Mapping[str, int] | None = None) -> str:
+    """The map as Markdown: a row a room, in the order in which they may import each other; lines there are, and at most."""
+    drawn = arrows()
+    rows = ["| room | what | lines, at most | imports |", "| --- | --- | --- | --- |"]
     for one in ROOMS:
         of = ", ".join(f"`{other.place.removeprefix('helpers/')}`" for other in ROOMS if (one.place, other.place) in drawn)
-        rows.append(f"| `{one.place}` | {one.what} | {counted[one.place]:,} of {one.lines:,} | {of or '–'} |")
+        size = f"{counted[one.place]:,} of {one.lines:,}" if counted else f"{one.lines:,}"
+        rows.append(f"| `{one.place}` | {one.what} | {size} | {of or '–'} |")
     return "\n".join(rows)
 
 
 def main() -> None:
-    print(page())
+    print(table(lines()))
     for circle in circles():
         print("circle:", " -> ".join([*circle, circle[0]]))
     for one in backwards():

@@ -53,7 +53,7 @@ def test_published_text_is_read_without_what_models_are_trained_on(made, tmp_pat
     monkeypatch.setenv("HEADS_DATA", str(tmp_path / "elsewhere"))
     assert text.made() and not text.made(weights=True)
     with monkeypatch.context() as patch:
-        patch.setattr(corpora, "_controlled", lambda spec: pytest.fail("a published text was generated"))
+        patch.setattr(corpora.pairs, "_controlled", lambda spec: pytest.fail("a published text was generated"))
         assert {file.name: file.read_bytes() for file in corpora.prepare(text.spec).iterdir()} == before
     assert corpora.file(corpora.prepare(text.spec), "train").read_bytes() == train  # made for who trains
     assert {file.name: file.read_bytes() for file in text.results.iterdir()} == before
