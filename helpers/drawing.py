@@ -376,7 +376,8 @@ def lines(
         if rows.empty:
             continue
         at = rows[x].to_numpy(float) + dodge * (number - (len(entries) - 1) / 2)
-        values, banded = rows[y].to_numpy(float), band is True or (band is not False and name in band)
+        values = rows[y].to_numpy(float)
+        banded = len(rows) > 1 and (band is True or (band is not False and name in band))  # a single dot keeps its interval
         if banded and {"low", "high"} <= {*rows}:
             axis.fill_between(at, rows.low, rows.high, color=look["color"], alpha=0.16, lw=0, zorder=1)
         _marked(axis, at, values, rows, look, yerr=None if banded else whiskers(rows, y))

@@ -72,10 +72,12 @@ def register(measure: Measure) -> None:
     Raises
     ------
     StudyError
-        If its name is taken.
+        If its name is taken, or it is a form of a measure that there is not.
     """
     if measure.name in MEASURES or measure.name == FUNCTIONS:
         raise StudyError(f"There is a measure {measure.name!r} already: give yours a name of its own.")
+    if measure.of and measure.of not in MEASURES:
+        raise StudyError(f"There is no measure {measure.of!r} that {measure.name!r} could be a form of: register it first.")
     MEASURES[measure.name] = measure
 
 
@@ -172,7 +174,7 @@ def head_table(
     Raises
     ------
     StudyError
-        As the measures do; if there are no batches, or there is no such rule.
+        As the measures do; if there are no batches, no such rule, or something is given that no measure needs.
     """
     batches = list(batches)
     few = batches if explained is None else list(explained)
@@ -180,6 +182,9 @@ def head_table(
         raise StudyError("There are no batches to measure heads on: give at least one.")
     if unknown := [rule for rule in rules if rule not in RULES]:
         raise StudyError(f"There is no rule {unknown[0]!r} of relevance: choose from {', '.join(RULES)}.")
+    needed = {name for measure in MEASURES.values() for name in measure.needs}
+    if unknown := [name for name in known if name not in needed]:
+        raise StudyError(f"No measure needs {unknown[0]!r}: register one that does, or leave it out.")
     given = {
         "model": model,
         "batches": batches,
@@ -192,15 +197,18 @@ def head_table(
 
 
 def columns(given: Mapping[str, Any], names: Iterable[str] | None = None) -> pd.DataFrame:
-    """The columns of a head table that what is given allows, or those of some names among them, and what heads do.
+    """The columns of a head table that what is given allows, and what heads do in words where `positional` is one of them.
 
     Parameters
     ----------
     given : mapping
-        By the names that measures need it by; None is not given. Functions are told where `positional` is asked for.
+        By the names that measures need it by; None is not given.
+    names : iterable of str, optional
+        These measures alone, with those that they are forms of.
     """
     given = {name: value for name, value in given.items() if value is not None}
-    wanted = MEASURES if names is None else set(names)
+    wanted = set(MEASURES if names is None else names)
+    wanted |= {MEASURES[name].of for name in wanted if name in MEASURES}
     chosen = [m for m in MEASURES.values() if m.name in wanted and _all_needs(m) <= given.keys()]
     found: dict[str, pd.Series] = {}
     seconds: dict[str, float] = {}

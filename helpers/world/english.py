@@ -241,7 +241,8 @@ class _Speaker:
         for place in to_lexical:
             heads[place] = lexical
         self.rest(c, entry, lexical)
-        self.join(c, verb, lexical)
+        if c.complement or c.subordinate or c.coordinate:
+            self.join(c, verb, lexical)
         return verb
 
     def opening(self, c: Clause) -> tuple[list[int], list[int]]:

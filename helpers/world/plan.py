@@ -16,7 +16,7 @@ class NP:
     Attributes
     ----------
     noun : str
-        Key of `lexicon.NOUNS` or `lexicon.NAMES`; for a pronoun of the third person its antecedent (the realisers take the
+        Key of `lexicon.nouns()` or `lexicon.names()`; for a pronoun of the third person its antecedent (the realisers take the
         pronoun's gender from it), "" for first and second person.
     pronoun : bool
         Realised as a personal pronoun (never with determiner, adjectives or modifiers).
@@ -26,7 +26,7 @@ class NP:
         "the", "a" (nothing in the plural), "this", "my", "your", "his", "her", "our", "their", "two", "three", "many",
         "every" (singular) or "" (names, bare plurals, mass nouns).
     adjectives : tuple of str
-        Keys of `lexicon.ADJECTIVES`, in English order (at most two).
+        Keys of `lexicon.adjectives()`, in English order (at most two).
     degree : str
         Key of a degree adverb ("very") before the first adjective, or "".
     surname : str
@@ -65,7 +65,7 @@ class PP:
 
 @dataclass(slots=True)
 class Adverb:
-    """An adverb of the clause (key of `lexicon.ADVERBS`) and its English place: "initial", "medial" or "final"."""
+    """An adverb of the clause (key of `lexicon.adverbs()`) and its English place: "initial", "medial" or "final"."""
 
     adverb: str
     position: str
@@ -78,7 +78,7 @@ class Clause:
     Attributes
     ----------
     verb : str
-        Key of `lexicon.VERBS`; "be" takes `attribute` instead of an object.
+        Key of `lexicon.verbs()`; "be" takes `attribute` instead of an object.
     subject : NP or None
         None only for the missing agent of a passive, the gap of a relative clause, a questioned role, an imperative.
     object, recipient : NP or None

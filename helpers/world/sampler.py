@@ -11,6 +11,7 @@ from bisect import bisect
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache
+from itertools import accumulate
 
 from helpers.world.lexicon import (
     PREPOSITIONS,
@@ -273,11 +274,8 @@ DOUBTED = _set("know.person believe love need understand trust be think fear")  
 def _table(weights: dict) -> Table:
     """Items and cumulative chances; the last is left out, so that `bisect` never runs over the end."""
     keys = tuple(key for key, weight in weights.items() if weight > 0)
-    total, cumulative, reached = sum(weights[key] for key in keys), [], 0.0
-    for key in keys[:-1]:
-        reached += weights[key] / total
-        cumulative.append(reached)
-    return keys, cumulative
+    total = sum(weights[key] for key in keys)
+    return keys, list(accumulate(weights[key] / total for key in keys[:-1]))
 
 
 WHERE = _table({"in": 50, "at": 14, "near": 14, "behind": 7, "in_front_of": 8, "on": 7, "under": 2})
@@ -348,6 +346,8 @@ class World:
         self.people = frozenset(select("person"))
         self.cache: dict = {}  # tables made when first needed
         self.noun_weights = self._noun_weights()
+        self.rank = {key: rank for rank, key in enumerate(self.noun_weights)}
+        self.subjects = {verb: frozenset(entry.subjects) for verb, entry in self.verbs.items()}
         self.verb_weights = _sensed(self.verbs, "verb")
         weights = _sensed(adjectives(), "adjective")
         self.adjective_weights: dict[str, dict[str, float]] = {key: {} for key in self.nouns}
@@ -396,7 +396,7 @@ class World:
             keys = set(entry.subjects if role == "subject" else entry.objects)
             if {"bat.animal", "bat.club"} <= keys:
                 keys -= {"bat.animal", "bat.club"}
-            found = self.cache[verb, role] = _table({k: w for k, w in self.noun_weights.items() if k in keys})
+            found = self.cache[verb, role] = _table({k: self.noun_weights[k] for k in sorted(keys, key=self.rank.get)})
         return found
 
     def nouns_of(self, classes: str) -> Table:
@@ -415,7 +415,7 @@ class World:
             found = self.cache[key] = _table({
                 verb: self.verb_weights[verb] * (self.reg.that if entry.that else 1)
                 for verb, entry in self.verbs.items()
-                if (not subject or subject in entry.subjects) and (that or not entry.that)
+                if (not subject or subject in self.subjects[verb]) and (that or not entry.that)
                 and (among is None or verb in among)
             })  # fmt: skip
         return found

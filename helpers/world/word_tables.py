@@ -1,7 +1,8 @@
 """Reads the word tables in `words/`, which a speaker of the language can correct: one word a row, columns parted by tabs.
 
 A line that starts with "#" is a comment; the first other line names the columns. Empty cells at the end of a row may be
-left out. Where a table says so, the order of its rows decides how often a word is drawn.
+left out. Where a table says so, the order of its rows decides how often a word is drawn. A correction changes the text:
+raise the language's number in `helpers.world.VERSIONS` with it.
 """
 
 from __future__ import annotations

@@ -103,7 +103,7 @@ run.table(scored, "resolvers")
 run.figure(figures.resolvers(scored), "resolvers", caption="How good the resolvers' clusters are.")
 
 # %% [markdown]
-# Read the bars from the shuffled clusters upwards: these know the mentions and the sizes of the clusters and nothing else,
+# Read the rows from the shuffled clusters upwards: these know the mentions and the sizes of the clusters and nothing else,
 # so that only what lies above them is resolution. A score that is high as a whole can still miss the links that matter for a
 # summary, such as those from a pronoun to a third person's name.
 #

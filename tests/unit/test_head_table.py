@@ -216,6 +216,18 @@ def test_the_register_says_what_each_measure_is():
     assert [name for name, m in MEASURES.items() if name in TEXT and m.kinds != ("encoder",)] == ["alignment"]
     with pytest.raises(StudyError, match="'confidence'"):
         register(MEASURES["confidence"])
+    with pytest.raises(StudyError, match="'nothing'"):
+        register(Measure("mine", "mine", "a form", "more", lambda column: column, of="nothing"))
+    assert "mine" not in MEASURES
+
+
+def test_some_columns_alone_are_those_of_the_whole_table(whole):
+    model, table = whole
+    found = table_module.columns(
+        {"model": model, "batches": None, "explained": batches()}, ["gradient, token, by layer", "rare"]
+    )
+    assert list(found) == ["gradient, token", "gradient, token, by layer"]  # without batches nothing is said of rare tokens
+    same(found["gradient, token, by layer"], table["gradient, token, by layer"])
 
 
 # -------------------- bad input
@@ -233,6 +245,11 @@ def test_no_batches():
 def test_a_family_that_no_rule_covers():
     with pytest.raises(StudyError, match="GPT2LMHeadModel"):
         head_table(tiny_model("gpt2"), [tiny_batch("gpt2")])
+
+
+def test_something_that_no_measure_needs():
+    with pytest.raises(StudyError, match="'arc'"):
+        head_table(tiny_model("marian"), batches(), arc=[])
 
 
 def test_a_rule_that_there_is_not():

@@ -209,7 +209,7 @@ def contest(frame: pd.DataFrame):
         if not alone:
             grey = {name: others for name in criteria if name not in coloured}
             drawing.lines(axis, found.drop(columns=["low", "high"]), "heads", "change", "criterion", grey)
-        shown = {RANDOM: random[RANDOM] | ({"marker": "_", "mec": _DARK} if alone else {})}
+        shown = {RANDOM: random[RANDOM] | ({"marker": "_", "mec": _DARK} if rows.heads.nunique() == 1 else {})}
         shown |= {name: looks[name] for name in coloured}
         drawing.lines(axis, found, "heads", "change", "criterion", shown, band=not alone, dodge=0.15 * alone)
         if number % len(parts) == 0:
