@@ -196,7 +196,7 @@ class Syntactic(Reducer):
                 sum(r == key[0] and toward * (d - h) == base for d, h, r in self.arcs[sentence]) for sentence in order[1::2]
             ]
             mine, theirs, count = hits[1::2, best, place], np.array(guessed, np.float32), totals[1::2, place]
-            row = dict(zip(("accuracy", "low", "high"), ratio_interval(mine, count, repeats), strict=True))
+            row: dict[str, Any] = dict(zip(("accuracy", "low", "high"), ratio_interval(mine, count, repeats), strict=True))
             row |= {"baseline": ratio(theirs, count), "offset": int(base)}
             row |= dict(zip(("gain", "gain_low", "gain_high"), ratio_interval(mine - theirs, count, repeats), strict=True))
             found = {"layer": heads[best][1], "head": heads[best][2], **{name: float(x) for name, x in row.items()}}
@@ -434,7 +434,7 @@ class Alignment(Reducer):
         heads = heads[heads.get_level_values("kind") == "cross"]
         score, low, high = ratio_interval(sums[:, :, 0], sums[:, :, 1], repeats)
         names = ("predicted", "fed")
-        columns = {}
+        columns: dict[str, np.ndarray] = {}
         for i, name in enumerate(names):
             columns |= {name: score[:, i], f"{name}_low": low[:, i], f"{name}_high": high[:, i]}
         return pd.DataFrame(columns, index=heads)

@@ -186,7 +186,7 @@ def importance(
     if norm not in ("layer", None):
         raise StudyError(f"Importance is normalised by 'layer' or not at all (None), not by {norm!r}: choose one of the two.")
     heads, held, places = index(model, kinds), _prepared(model, batches), sites(model, kinds)
-    total, count = 0.0, 0.0
+    total = count = torch.zeros((), dtype=torch.float64)
     with evaluating(model), torch.enable_grad():
         for fed, labels in study.progress(held, label):
             slopes, counted = ways[per](model, fed, labels, places)
@@ -224,7 +224,7 @@ def _slopes_of_tokens(model, fed, labels: torch.Tensor, places: list[Site]) -> t
 
     with ExitStack() as undo:
         for place, site in enumerate(places):
-            hook = site.projection("out").register_forward_pre_hook(partial(keep, place))
+            hook = site.module.get_submodule(site.out).register_forward_pre_hook(partial(keep, place))
             undo.callback(hook.remove)
         loss = _losses(model(**fed, use_cache=False).logits, labels).sum()
         slopes = torch.autograd.grad(loss, [outputs[place] for place in range(len(places))])

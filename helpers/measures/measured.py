@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -30,7 +30,7 @@ from helpers.measures.functions import (
     to_words,
 )  # fmt: skip
 from helpers.measures.importance import importance, kinds_off, leave_one_out, leave_one_out_bleu
-from helpers.measures.one_pass import one_pass
+from helpers.measures.one_pass import Reducer, one_pass
 from helpers.measures.ranks import correlation, correlations
 from helpers.measures.relevance import RULES, BySentence, conservation, explain
 from helpers.models import inputs
@@ -61,7 +61,7 @@ def measure(subject, model, repeats: int = 1000, names: Sequence[str] = (*FUNCTI
     names : sequence of str
         Of "confidence", "positional", "syntactic", "rare" and "alignment".
     """
-    made = {
+    made: dict[str, Callable[[], Reducer]] = {
         "confidence": Confidence, "positional": Positional, "syntactic": lambda: Syntactic(arcs_of(subject.dev)),
         "rare": lambda: Rare(subject.counts), "alignment": lambda: Alignment(subject.links),
     }  # fmt: skip
@@ -86,7 +86,7 @@ def relevance_columns(explained: Mapping[str, Any]) -> pd.DataFrame:
     ----------
     explained : mapping of rule -> helpers.measures.relevance.Explained
     """
-    columns = {}
+    columns: dict[str, pd.Series] = {}
     for rule, found in explained.items():
         ways = ("step",) if rule == "alpha_beta" else ("step", "ratio")
         columns |= {rule if len(ways) == 1 else f"{rule} {way}": found.series(way) for way in ways}
@@ -413,7 +413,8 @@ class _Keep:
     """Word-level maps of one batch: for a handful of example sentences only."""
 
     def __init__(self, word_ids: torch.Tensor) -> None:
-        self.word_ids, self.maps = word_ids, {}
+        self.word_ids = word_ids
+        self.maps: dict[int, np.ndarray] = {}
 
     def __call__(self, site: Site, weights: torch.Tensor) -> None:
         self.maps[site.layer] = to_words(weights, self.word_ids).cpu().numpy()

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import torch
 
 from helpers import study
@@ -88,13 +89,14 @@ def _plain(ids: torch.Tensor, config) -> torch.Tensor:
 class Reducer:
     """Base of all reducers: collects, per sentence, one array for every head.
 
-    Subclasses implement `reduce(site, weights, view) -> tensor [B, heads, ...]`; kinds they do not speak of are skipped.
+    Subclasses implement `reduce(site, weights, view) -> tensor [B, heads, ...]`; kinds they do not speak of are skipped. Those
+    that fill columns of the head table implement `frame(heads, repeats)`, with `repeats` resamples for an interval.
     """
 
     kinds: tuple[str, ...] = ("encoder", "decoder", "cross")
+    view: View  # of the batch at hand, from `start` on
 
     def __init__(self) -> None:
-        self.view: View | None = None
         self._parts: dict[tuple[str, int], list[torch.Tensor]] = {}
         self.order: list[int] = []
 
@@ -111,6 +113,9 @@ class Reducer:
             self._parts.setdefault((site.kind, site.layer), []).append(part)
 
     def reduce(self, site: Site, weights: torch.Tensor, view: View) -> torch.Tensor:
+        raise NotImplementedError
+
+    def frame(self, heads: pd.MultiIndex, repeats: int) -> pd.DataFrame:
         raise NotImplementedError
 
     def per_sentence(self, kinds: tuple[str, ...] | None = None) -> np.ndarray:

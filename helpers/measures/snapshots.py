@@ -149,14 +149,13 @@ def beside(settings: Mapping[str, Any], names: Sequence[str], seed: int) -> pd.D
     """
     rows = {}
     for name in names:
-        subject = subjects.load(settings, name, seed)
+        spec = subjects.spec(settings, name, seed)
+        subject = subjects.of(spec, name)
         described = DESCRIBED.of(subject, first=settings["relevance"], repeats=settings["bootstrap"])
         split = subject.tests[0]
         references = [pair.target for pair in subject.pairs(split, bare=True)]
         scored = scoring.bleu(subject.translations(split, settings["beam"]), references, settings["bootstrap"])
-        rows[subject.title] = (
-            shape(subject.spec) | {part: scored[part] for part in ("bleu", "low", "high")} | summary(described)
-        )
+        rows[subject.title] = shape(spec) | {part: scored[part] for part in ("bleu", "low", "high")} | summary(described)
     return pd.DataFrame.from_dict(rows, orient="index").rename_axis("model")
 
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -213,18 +214,21 @@ def columns(given: Mapping[str, Any], names: Iterable[str] | None = None) -> pd.
     found: dict[str, pd.Series] = {}
     seconds: dict[str, float] = {}
 
-    def timed(names: Sequence[str], make: Callable[[], Mapping[str, pd.Series]]) -> None:
+    @contextmanager
+    def timed(*names: str) -> Iterator[None]:
         started = time.perf_counter()
-        found.update(make())
+        yield
         seconds.update(dict.fromkeys(names, round(time.perf_counter() - started, 2)))
 
     for m in chosen:
         if not (m.reducer or m.of):
-            timed([m.name], lambda m=m: {m.name: m.find(*(given[name] for name in m.needs))})
+            with timed(m.name):
+                found[m.name] = m.find(*(given[name] for name in m.needs))
     for m in (m for m in chosen if m.of):
         found[m.name], seconds[m.name] = m.find(found[m.of]), seconds[m.of]
     if read := [m for m in chosen if m.reducer]:
-        timed([m.name for m in read], lambda: _in_one_pass(read, given))
+        with timed(*(m.name for m in read)):
+            found |= _in_one_pass(read, given)
     for m in chosen:
         found[m.name] = found[m.name][found[m.name].index.isin(m.kinds, level="kind")]
     table = pd.DataFrame({m.name: found.pop(m.name) for m in chosen} | found)
@@ -240,7 +244,7 @@ def _all_needs(measure: Measure) -> set[str]:
 
 def _in_one_pass(read: Sequence[Measure], given: Mapping[str, Any]) -> dict[str, pd.Series]:
     """The columns of measures that read attention, and what heads do in words."""
-    reducers = {m.name: m.reducer(*(given[name] for name in m.needs)) for m in read}
+    reducers = {m.name: m.reducer(*(given[name] for name in m.needs)) for m in read if m.reducer}
     heads = one_pass(given["model"], given["batches"], *reducers.values(), label="functions")
     frames = {name: reducer.frame(heads, 1) for name, reducer in reducers.items()}
     found = {m.name: m.find(frames[m.name]) for m in read}

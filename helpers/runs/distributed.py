@@ -112,8 +112,8 @@ def _build(accelerator, spec: Mapping[str, Any], place: study.Place) -> None:
 
 def _help(accelerator) -> Path:
     """The other processes' part: gradients of their share of every batch, for as long as the first one has any."""
-    for spec, sizes in iter(_tell, None):
-        model = models.build(spec["model"], *sizes, spec["seed"]).to(accelerator.device).train()
+    for spec, (source, target) in iter(_tell, None):
+        model = models.build(spec["model"], source, target, spec["seed"]).to(accelerator.device).train()
         with training.closed_gates(model, spec["closed"]):
             loss = _loss_of_all(accelerator, model, spec["training"]["label_smoothing"])
             for noise, batch in iter(_tell, None):

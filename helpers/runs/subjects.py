@@ -158,10 +158,9 @@ class Subject:
         """Alignments of the dev set's tokens (target position -> source position), learned with the training text."""
         pairs = self.pairs("train", bare=True)[:20000]
         train = tokens.encode(pairs, self.source, self.target)
-        strip = [
-            [row[:-1] for row in side] for side in (self.encoded.source + train.source, self.encoded.target + train.target)
-        ]
-        return alignment.align(*strip)[: len(self.dev)]
+        sources = [row[:-1] for row in self.encoded.source + train.source]
+        targets = [row[:-1] for row in self.encoded.target + train.target]
+        return alignment.align(sources, targets)[: len(self.dev)]
 
     def untrained(self):
         """A model of the same class and size with random weights: a baseline for every score."""

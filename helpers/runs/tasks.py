@@ -192,7 +192,8 @@ class Task:
             second = None if other is None else other[:, 0]
             return {"perplexity": scoring.perplexity_interval(own[:, 0], own[:, 1], second, repeats)}
         columns = zip(*scoring.mean_interval(own, other, repeats), strict=True)
-        return dict(zip(self.metrics, (tuple(map(float, row)) for row in columns), strict=True))
+        rows = ((float(mean), float(low), float(high)) for mean, low, high in columns)
+        return dict(zip(self.metrics, rows, strict=True))
 
 
 def of(corpus: Mapping[str, Any], checkpoint: str = "") -> Task:
@@ -267,8 +268,11 @@ def outputs(run: study.Recipe, split: str, beam: int, control: Mapping[str, Any]
 
 
 def _write_out(spec: Mapping[str, Any], place: study.Place) -> None:
+    opened = study.kind(spec["of"]).opened
+    if opened is None:
+        raise StudyError(f"A recipe of kind {spec['of']!r} leaves no model that could write: choose one that does.")
     task = task_of(spec["run"])
-    with study.kind(spec["of"]).opened(spec["run"], tuple(task.tests), spec.get("control")) as model:
+    with opened(spec["run"], tuple(task.tests), spec.get("control")) as model:
         written = {split: task.put_out(model, split, spec["beam"]) for split in task.tests}
     study.write_json(place.results / "outputs.json", written)
 

@@ -267,7 +267,8 @@ def kept(recipe: study.Recipe) -> dict[tuple[str, int], list[int]]:
 
 def stored(recipe: study.Recipe):
     """The model that a recipe left, on the device in use, in evaluation mode: its stored weights, computed with in float32."""
-    return heads.load(recipe.weights, torch.float32).to(models.device())
+    model = heads.load(recipe.weights, torch.float32)
+    return model.to(models.device())  # type: ignore[arg-type]  # transformers types its wrapper of `to` as unbound
 
 
 def _build(spec: Mapping[str, Any], place: study.Place) -> None:

@@ -152,7 +152,7 @@ def pack(made: Path, weights: bool) -> dict[str, Any]:
     manifest = store.read_spec(made / "made.json")
     files = {part: {n: d for n, d in manifest["files"].items() if n.partition("/")[0] == part} for part in PARTS}
     trains = bool(files["weights"])
-    entry = {name: manifest.get(name) for name in TOLD} | {"trains": trains, "parts": {}}
+    entry: dict[str, Any] = {name: manifest.get(name) for name in TOLD} | {"trains": trains, "parts": {}}
     for part in PARTS if weights and trains else PARTS[:1]:
         if spoilt := store.damaged(made, files[part]):
             raise StudyError(f"{made / spoilt} is missing or damaged: make it anew before it is published.")

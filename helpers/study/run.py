@@ -240,7 +240,7 @@ def _what(thing: Mapping[str, Any]) -> str:
     return " ".join(map(str, (thing["kind"], *told, thing["key"])))
 
 
-PARAMETERS = {
+PARAMETERS: dict[str, Any] = {
     "profile": "laptop", "corpus": "", "models": "", "pretrained": "", "data_root": "", "parser": "spacy", "seed": 1,
     "overrides": "", "output": "",
 }  # fmt: skip

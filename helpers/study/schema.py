@@ -27,31 +27,33 @@ def _price(value: float) -> float:
     return value
 
 
-def _among(said: str, *names: str) -> Any:
-    """Text that is one of some names; `said` is the beginning of the sentence on any other."""
+def _among(said: str, *names: str) -> AfterValidator:
+    """That a text is one of some names; `said` is the beginning of the sentence on any other."""
 
     def check(value: str) -> str:
         if value not in names:
             raise ValueError(f"{said.format(repr(value))} {', '.join(names)}.")
         return value
 
-    return Annotated[str, AfterValidator(check)]
+    return AfterValidator(check)
 
 
 Price = Annotated[float, Field(allow_inf_nan=True), AfterValidator(_price)]
-Criterion = _among(
+Criterion = Annotated[str, _among(
     "There is no way {} to choose heads: write one of", "random", "confidence", "relevance", "gradient, example",
     "gradient, token", "gradient, example, by layer", "gradient, token, by layer", "leave-one-out",
-)  # fmt: skip
-FeatureMap = _among("There is no feature map {}: choose from", "V", "A", "O")
-GroupRows = _among("There are no rows {} of grouped heads: choose from", "peers", "ablations", "numbers", "strengths", "sweep")
-Matrix = _among("There is no coreference matrix {}: choose from", "full", "adjacent", "previous")
-Span = _among("A mention is not linked by its {} subword(s): choose from", "first", "whole")
-Layers = _among("There is no part {} of the layers: choose from", "all", "lower", "middle", "upper")
-InjectedRows = _among(
+)]  # fmt: skip
+FeatureMap = Annotated[str, _among("There is no feature map {}: choose from", "V", "A", "O")]
+GroupRows = Annotated[str, _among(
+    "There are no rows {} of grouped heads: choose from", "peers", "ablations", "numbers", "strengths", "sweep",
+)]  # fmt: skip
+Matrix = Annotated[str, _among("There is no coreference matrix {}: choose from", "full", "adjacent", "previous")]
+Span = Annotated[str, _among("A mention is not linked by its {} subword(s): choose from", "first", "whole")]
+Layers = Annotated[str, _among("There is no part {} of the layers: choose from", "all", "lower", "middle", "upper")]
+InjectedRows = Annotated[str, _among(
     "There are no rows {} of coreference: choose from", "selection", "where", "matrices", "quality", "inference", "training",
     "masks", "controls", "settings",
-)  # fmt: skip
+)]  # fmt: skip
 
 
 class Block(BaseModel):
@@ -66,15 +68,17 @@ class Block(BaseModel):
 class Model(Block):
     """Shape of a model that starts from random weights."""
 
-    layers: Count = Field(3, description="Layers of the encoder, and of the decoder where decoder_layers does not say.")
-    width: Count = Field(128, description="Numbers in a token's representation, split evenly over the heads.")
-    heads: Count = Field(8, description="Heads of an attention of each layer.")
-    feed_forward: Count = Field(512, description="Hidden units of each feed-forward layer.")
-    dropout: Share = Field(0.1, description="Probability with which a hidden unit is dropped in training.")
-    decoder_layers: Count | None = Field(None, description="Layers of the decoder; as the encoder's if not set.")
-    decoder_heads: Count | None = Field(None, description="Heads of a decoder's attention; as the encoder's if not set.")
+    layers: Count = Field(default=3, description="Layers of the encoder, and of the decoder where decoder_layers does not say.")
+    width: Count = Field(default=128, description="Numbers in a token's representation, split evenly over the heads.")
+    heads: Count = Field(default=8, description="Heads of an attention of each layer.")
+    feed_forward: Count = Field(default=512, description="Hidden units of each feed-forward layer.")
+    dropout: Share = Field(default=0.1, description="Probability with which a hidden unit is dropped in training.")
+    decoder_layers: Count | None = Field(default=None, description="Layers of the decoder; as the encoder's if not set.")
+    decoder_heads: Count | None = Field(
+        default=None, description="Heads of a decoder's attention; as the encoder's if not set."
+    )
     start: Literal["zero", "usual"] | None = Field(
-        None,
+        default=None,
         description="Start of attention's outputs: zero or usual (random) in all kinds; zero in the encoder alone if not set.",
     )
 
@@ -89,74 +93,92 @@ class Sibling(Block):
 class Training(Block):
     """Training of the translation models; what other trainings do not set themselves is as here."""
 
-    steps: Count = Field(1000, description="Training steps.")
-    batch_tokens: Count = Field(2048, description="Tokens of a batch at most: source, target and padding.")
-    learning_rate: Positive = Field(2e-3, description="Learning rate of Adam at its peak, the end of the warm-up.")
-    warmup: Amount = Field(200, description="Steps over which the learning rate rises; 0 is as 1.")
-    cooldown: Share = Field(0.0, description="Share of the steps, the last, over which the learning rate goes to zero.")
-    betas: list[Share] = Field([0.9, 0.98], min_length=2, max_length=2, description="Decay of Adam's two moments, a step.")
-    label_smoothing: Share = Field(0.1, description="Share of a target token's probability that is spread over all tokens.")
-    clip: Weight = Field(1.0, description="Norm of the gradient at most; 0 for any.")
-    evaluate_every: Count = Field(200, description="Steps between two measurements of the dev loss.")
-    patience: Amount = Field(0, description="Dev losses without a better one after which training ends; 0 for never.")
-    average: Amount = Field(0, description="How many of the last evaluated weights are averaged; 0 keeps the best ones.")
+    steps: Count = Field(default=1000, description="Training steps.")
+    batch_tokens: Count = Field(default=2048, description="Tokens of a batch at most: source, target and padding.")
+    learning_rate: Positive = Field(default=2e-3, description="Learning rate of Adam at its peak, the end of the warm-up.")
+    warmup: Amount = Field(default=200, description="Steps over which the learning rate rises; 0 is as 1.")
+    cooldown: Share = Field(default=0.0, description="Share of the steps, the last, over which the learning rate goes to zero.")
+    betas: list[Share] = Field(
+        default=[0.9, 0.98], min_length=2, max_length=2, description="Decay of Adam's two moments, a step."
+    )
+    label_smoothing: Share = Field(
+        default=0.1, description="Share of a target token's probability that is spread over all tokens."
+    )
+    clip: Weight = Field(default=1.0, description="Norm of the gradient at most; 0 for any.")
+    evaluate_every: Count = Field(default=200, description="Steps between two measurements of the dev loss.")
+    patience: Amount = Field(default=0, description="Dev losses without a better one after which training ends; 0 for never.")
+    average: Amount = Field(
+        default=0, description="How many of the last evaluated weights are averaged; 0 keeps the best ones."
+    )
 
 
 class Pruning(Block):
     """Further training with gates or with heads gone (section 6 of Voita et al.): all runs of a model alike."""
 
-    steps: Count = Field(250, description="Steps of further training.")
-    learning_rate: Positive = Field(5e-4, description="Learning rate at its peak.")
-    warmup: Amount = Field(50, description="Steps over which the learning rate rises; 0 is as 1.")
-    cooldown: Share = Field(0.3, description="Share of the steps, the last, over which the learning rate goes to zero.")
-    evaluate_every: Count = Field(50, description="Steps between two measurements of the dev loss.")
-    dev: Count = Field(200, description="Dev sentences, the first, on which it is measured.")
-    start: float = Field(2.0, description="Log alpha at which gates start: 2 is almost open.")
-    gate_rate: Positive = Field(0.3, description="Learning rate of the gates at its peak.")
-    temperature: Positive = Field(0.33, description="Temperature of the gates' Hard Concrete distribution.")
+    steps: Count = Field(default=250, description="Steps of further training.")
+    learning_rate: Positive = Field(default=5e-4, description="Learning rate at its peak.")
+    warmup: Amount = Field(default=50, description="Steps over which the learning rate rises; 0 is as 1.")
+    cooldown: Share = Field(default=0.3, description="Share of the steps, the last, over which the learning rate goes to zero.")
+    evaluate_every: Count = Field(default=50, description="Steps between two measurements of the dev loss.")
+    dev: Count = Field(default=200, description="Dev sentences, the first, on which it is measured.")
+    start: float = Field(default=2.0, description="Log alpha at which gates start: 2 is almost open.")
+    gate_rate: Positive = Field(default=0.3, description="Learning rate of the gates at its peak.")
+    temperature: Positive = Field(default=0.33, description="Temperature of the gates' Hard Concrete distribution.")
     penalties: list[Price] = Field(
-        [0.001, 0.0025, 0.006, 0.015, 0.04], description="Prices of an open gate (lambda, nats a token), encoder heads alone."
+        default=[0.001, 0.0025, 0.006, 0.015, 0.04],
+        description="Prices of an open gate (lambda, nats a token), encoder heads alone.",
     )
-    penalties_all: list[Price] = Field([0.003, 0.01, 0.03], description="The same, heads of all kinds.")
-    compared: list[Price] = Field([0.015], description="Prices at whose head counts heads are chosen in other ways too.")
-    scratch: list[Price] = Field([0.01], description="Prices whose head maps are trained from random weights too (Table 2).")
+    penalties_all: list[Price] = Field(default=[0.003, 0.01, 0.03], description="The same, heads of all kinds.")
+    compared: list[Price] = Field(
+        default=[0.015], description="Prices at whose head counts heads are chosen in other ways too."
+    )
+    scratch: list[Price] = Field(
+        default=[0.01], description="Prices whose head maps are trained from random weights too (Table 2)."
+    )
     criteria: list[Criterion] = Field(
-        ["random", "confidence", "relevance", "gradient, example", "leave-one-out"],
+        default=["random", "confidence", "relevance", "gradient, example", "leave-one-out"],
         description="Other ways to choose heads, each followed by further training.",
     )
-    draws: Amount = Field(3, description="Random draws of heads; 0 for none.")
-    variants: bool = Field(True, description="Whether gates also start half-open, and with a temperature of 0.5.")
-    beam: Count = Field(1, description="Beams in translating; 1 is greedy.")
-    seeds: Count = Field(1, description="Seeds of the runs with gates.")
-    languages: Count = Field(1, description="Models of each register, the first, whose encoder heads are pruned.")
-    all_kinds: Amount = Field(1, description="Models in all, the first, whose heads of all kinds are pruned; 0 for none.")
-    all_kinds_on: str = Field(
-        "", description="The sibling whose heads of all kinds are pruned in a model's place; empty: the model itself."
+    draws: Amount = Field(default=3, description="Random draws of heads; 0 for none.")
+    variants: bool = Field(default=True, description="Whether gates also start half-open, and with a temperature of 0.5.")
+    beam: Count = Field(default=1, description="Beams in translating; 1 is greedy.")
+    seeds: Count = Field(default=1, description="Seeds of the runs with gates.")
+    languages: Count = Field(default=1, description="Models of each register, the first, whose encoder heads are pruned.")
+    all_kinds: Amount = Field(
+        default=1, description="Models in all, the first, whose heads of all kinds are pruned; 0 for none."
     )
-    siblings: list[str] = Field([], description="Siblings of the first model whose encoder heads are pruned too.")
-    at_once: Amount = Field(0, description="Test sentences, the first, on which heads removed at once are scored; 0 for all.")
+    all_kinds_on: str = Field(
+        default="", description="The sibling whose heads of all kinds are pruned in a model's place; empty: the model itself."
+    )
+    siblings: list[str] = Field(default=[], description="Siblings of the first model whose encoder heads are pruned too.")
+    at_once: Amount = Field(
+        default=0, description="Test sentences, the first, on which heads removed at once are scored; 0 for all."
+    )
     rivals: Amount = Field(
-        0, description="Models, the first, whose heads are also chosen in other ways and trained from scratch; 0 for all."
+        default=0,
+        description="Models, the first, whose heads are also chosen in other ways and trained from scratch; 0 for all.",
     )
 
 
 class Task(Block):
     """A text and the training of a model on it."""
 
-    text: str = Field("", description="Name of the text: LANGUAGE-REGISTER in translation, else one of helpers/corpora.")
-    train: Amount = Field(0, description="Training examples; 0 for all there are, of a natural text.")
-    dev: Amount = Field(500, description="Dev examples; 0 for all there are, of a natural text.")
-    test: Amount = Field(500, description="Test examples; 0 for all there are, of a natural text.")
-    vocabulary: Count = Field(1000, description="Subwords of a vocabulary, at most.")
+    text: str = Field(
+        default="", description="Name of the text: LANGUAGE-REGISTER in translation, else one of helpers/corpora."
+    )
+    train: Amount = Field(default=0, description="Training examples; 0 for all there are, of a natural text.")
+    dev: Amount = Field(default=500, description="Dev examples; 0 for all there are, of a natural text.")
+    test: Amount = Field(default=500, description="Test examples; 0 for all there are, of a natural text.")
+    vocabulary: Count = Field(default=1000, description="Subwords of a vocabulary, at most.")
     longest: Amount = Field(
-        64,
+        default=64,
         description="Words kept of a document to be summarized, subwords of a dialogue (0 for all); tokens of an example of a "
         "language model.",
     )
-    steps: int = Field(1500, description="Training steps; 0 leaves the task out.")  # below 0: refused by the methods
-    batch_tokens: Count = Field(512, description="Tokens of a batch at most: source, target and padding.")
-    learning_rate: Positive = Field(8e-3, description="Learning rate at its peak.")
-    warmup: Amount = Field(200, description="Steps over which the learning rate rises; 0 is as 1.")
+    steps: int = Field(default=1500, description="Training steps; 0 leaves the task out.")  # below 0: refused by the methods
+    batch_tokens: Count = Field(default=512, description="Tokens of a batch at most: source, target and padding.")
+    learning_rate: Positive = Field(default=8e-3, description="Learning rate at its peak.")
+    warmup: Amount = Field(default=200, description="Steps over which the learning rate rises; 0 is as 1.")
     model: Model = Field(
         default_factory=lambda: Model(layers=2, width=64, feed_forward=256, dropout=0.0), description="Shape of the model."
     )
@@ -165,42 +187,46 @@ class Task(Block):
 class GroupedTask(Task):
     """A task of grouped heads; both stages together take its steps. Counts are checked by helpers.methods.grouping.runs."""
 
-    groups: int = Field(2, description="Groups that the heads of a layer are put into; as many heads stay.")
-    votes: int = Field(0, description="Batches that vote for the heads that stay; 0 for an epoch.")
+    groups: int = Field(default=2, description="Groups that the heads of a layer are put into; as many heads stay.")
+    votes: int = Field(default=0, description="Batches that vote for the heads that stay; 0 for an epoch.")
 
 
 class InjectedTask(Task):
     """A task of coreference; all its rows start from one model. Counts are checked by helpers.methods.coreference.runs."""
 
-    links: str = Field("gold", description="Whose clusters are injected: a resolver of helpers/corpora/resolvers.py.")
-    checkpoint: str = Field("", description='Pretrained model to start from, by Hub name or folder; "" for none.')
-    denoising: Amount = Field(1000, description="Steps of a warm-up that fills holes in the texts; 0 for none.")
-    piece: int = Field(40, description="Tokens of a piece of text in which holes are filled.")
-    further: int = Field(400, description="Steps of further training, which every row takes from there.")
-    rate: Positive = Field(2e-3, description="Learning rate of further training at its peak.")
-    betas: list[Share] = Field([0.9, 0.98], min_length=2, max_length=2, description="Decay of Adam's two moments, a step.")
+    links: str = Field(default="gold", description="Whose clusters are injected: a resolver of helpers/corpora/resolvers.py.")
+    checkpoint: str = Field(default="", description='Pretrained model to start from, by Hub name or folder; "" for none.')
+    denoising: Amount = Field(default=1000, description="Steps of a warm-up that fills holes in the texts; 0 for none.")
+    piece: int = Field(default=40, description="Tokens of a piece of text in which holes are filled.")
+    further: int = Field(default=400, description="Steps of further training, which every row takes from there.")
+    rate: Positive = Field(default=2e-3, description="Learning rate of further training at its peak.")
+    betas: list[Share] = Field(
+        default=[0.9, 0.98], min_length=2, max_length=2, description="Decay of Adam's two moments, a step."
+    )
 
 
 class Gates(Block):
     """Gates of the row of grouped translation whose heads L0 chooses."""
 
-    rate: Positive = Field(0.3, description="Learning rate of the gates.")
-    penalty: Price = Field(0.01, description="Price of an open gate (lambda, nats a token).")
+    rate: Positive = Field(default=0.3, description="Learning rate of the gates.")
+    penalty: Price = Field(default=0.01, description="Price of an open gate (lambda, nats a token).")
 
 
 class Sweep(Block):
     """Weights of the group constraint that are tried one at a time; the best by dev loss is shown beside the usual ones."""
 
-    alpha: list[Weight] = Field([0.3, 0.7, 1.0], description="Weights of homogenisation.")
-    beta: list[Weight] = Field([0.3, 0.7, 1.0], description="Weights of diversification.")
+    alpha: list[Weight] = Field(default=[0.3, 0.7, 1.0], description="Weights of homogenisation.")
+    beta: list[Weight] = Field(default=[0.3, 0.7, 1.0], description="Weights of diversification.")
 
 
 class Rung(Block):
     """A width of heads at which translation's main rows are trained: the model is as wide as its heads together."""
 
     head: Count = Field(description="Numbers of a head.")
-    learning_rate: Positive | None = Field(None, description="Learning rate at its peak; as the first model's if not set.")
-    seeds: Count = Field(1, description="Seeds.")
+    learning_rate: Positive | None = Field(
+        default=None, description="Learning rate at its peak; as the first model's if not set."
+    )
+    seeds: Count = Field(default=1, description="Seeds.")
 
 
 class Grouping(Block):
@@ -215,37 +241,46 @@ class Grouping(Block):
     language: GroupedTask = Field(
         default_factory=lambda: GroupedTask(text="stories", train=8000), description="Language modelling."
     )
-    first: float = Field(0.6, description="Share of the steps that stage 1 takes, above 0 and below 1.")
-    alpha: Weight = Field(0.5, description="Weight of homogenisation: heads close to the centre of their group.")
-    beta: Weight = Field(0.5, description="Weight of diversification: centres of groups apart.")
-    which: FeatureMap = Field("V", description="What heads are compared by: value vectors (V), attention (A) or outputs (O).")
-    weight: Weight = Field(0.01, description="Weight of the group constraint beside the cross-entropy.")
-    settled: Weight = Field(0.4, description="Shift of the centres below which groups count as settled (rho of algorithm 1).")
-    gates: Gates = Field(default_factory=Gates, description="The row whose heads L0 chooses.")
-    numbers: list[Count] = Field([1, 2, 4, 8], description="Numbers of groups that are tried.")
-    strengths: list[Weight] = Field([0.1, 10.0, 100.0], description="Factors on the constraint's weight that are tried.")
-    sweep: Sweep = Field(default_factory=Sweep, description="Rows from which alpha, beta and the map are chosen on dev.")
-    ladder: list[Rung] = Field([], description="Widths of a head that the main rows are trained at; empty for none.")
-    more_heads: Amount = Field(0, description="Heads of a model as wide for which numbers of groups are tried too; 0 for none.")
-    ablation_seeds: Count = Field(1, description="Seeds of the eight rows of the paper's ablation.")
-    probe: int = Field(16, description="Dev examples on which heads are compared while training.")
-    shots: int = Field(20, description="How often in a stage they are compared.")
-    parts: list[GroupRows] = Field(
-        ["peers", "ablations", "numbers", "strengths"], description="Rows of translation beside the main ones."
+    first: float = Field(default=0.6, description="Share of the steps that stage 1 takes, above 0 and below 1.")
+    alpha: Weight = Field(default=0.5, description="Weight of homogenisation: heads close to the centre of their group.")
+    beta: Weight = Field(default=0.5, description="Weight of diversification: centres of groups apart.")
+    which: FeatureMap = Field(
+        default="V", description="What heads are compared by: value vectors (V), attention (A) or outputs (O)."
     )
-    jobs: Count = Field(2, description="Jobs that the rows of translation are split into, to run side by side.")
-    seeds: Count = Field(1, description="Seeds of the main rows.")
-    beam: Count = Field(1, description="Beams in writing test sets; 1 is greedy.")
-    converged: Amount = Field(1, description="Whether a converged translation model is grouped too: 1, or 0 for no.")
-    converged_steps: Count = Field(150, description="Steps of each of its two stages.")
-    converged_rate: Positive = Field(5e-4, description="Its learning rate at its peak.")
-    converged_votes: Amount = Field(200, description="Batches that vote for its heads; 0 for an epoch.")
+    weight: Weight = Field(default=0.01, description="Weight of the group constraint beside the cross-entropy.")
+    settled: Weight = Field(
+        default=0.4, description="Shift of the centres below which groups count as settled (rho of algorithm 1)."
+    )
+    gates: Gates = Field(default_factory=Gates, description="The row whose heads L0 chooses.")
+    numbers: list[Count] = Field(default=[1, 2, 4, 8], description="Numbers of groups that are tried.")
+    strengths: list[Weight] = Field(
+        default=[0.1, 10.0, 100.0], description="Factors on the constraint's weight that are tried."
+    )
+    sweep: Sweep = Field(default_factory=Sweep, description="Rows from which alpha, beta and the map are chosen on dev.")
+    ladder: list[Rung] = Field(default=[], description="Widths of a head that the main rows are trained at; empty for none.")
+    more_heads: Amount = Field(
+        default=0, description="Heads of a model as wide for which numbers of groups are tried too; 0 for none."
+    )
+    ablation_seeds: Count = Field(default=1, description="Seeds of the eight rows of the paper's ablation.")
+    probe: int = Field(default=16, description="Dev examples on which heads are compared while training.")
+    shots: int = Field(default=20, description="How often in a stage they are compared.")
+    parts: list[GroupRows] = Field(
+        default=["peers", "ablations", "numbers", "strengths"], description="Rows of translation beside the main ones."
+    )
+    jobs: Count = Field(default=2, description="Jobs that the rows of translation are split into, to run side by side.")
+    seeds: Count = Field(default=1, description="Seeds of the main rows.")
+    beam: Count = Field(default=1, description="Beams in writing test sets; 1 is greedy.")
+    converged: Amount = Field(default=1, description="Whether a converged translation model is grouped too: 1, or 0 for no.")
+    converged_steps: Count = Field(default=150, description="Steps of each of its two stages.")
+    converged_rate: Positive = Field(default=5e-4, description="Its learning rate at its peak.")
+    converged_votes: Amount = Field(default=200, description="Batches that vote for its heads; 0 for an epoch.")
 
 
 def _dialogues(**other: Any) -> InjectedTask:
     shape = Model(layers=3, width=64, feed_forward=256, dropout=0.0)
-    usual = {"text": "dialogues", "train": 12_000, "dev": 300, "longest": 256, "batch_tokens": 1024, "learning_rate": 3e-3}
-    return InjectedTask(**usual, model=shape, **other)
+    return InjectedTask(
+        text="dialogues", train=12_000, dev=300, longest=256, batch_tokens=1024, learning_rate=3e-3, model=shape, **other
+    )
 
 
 class Coreference(Block):
@@ -255,78 +290,94 @@ class Coreference(Block):
     translation: InjectedTask = Field(
         default_factory=lambda: _dialogues(steps=0), description="Translation with syntactic arcs instead; left out if not set."
     )
-    matrix: Matrix = Field("full", description="Which mentions of a cluster attend to which.")
-    span: Span = Field("first", description="Subwords by which a mention is linked: its first, or the whole.")
-    probe: int = Field(200, description="Dev texts on which heads are ranked.")
-    draws: Count = Field(2, description="Random draws of heads that are injected.")
-    heads: list[Count] = Field([1, 2, 4], description="Numbers of injected heads of a layer that are tried.")
-    mixed: list[Layers] = Field(["upper", "all"], description="Layers after which the matrix stands in a layer of its own.")
-    most: Amount = Field(0, description="Heads of a pretrained model's layer masked at most; 0: summarization.model.heads.")
-    rates: list[Share] = Field([0.1, 0.3, 0.6, 1.0], description="Rates of errors in the clusters that are tried.")
-    resolvers: list[str] = Field(["rule"], description="Resolvers whose clusters are used in training and in writing.")
-    written: list[str] = Field(["rule"], description="Resolvers whose clusters are used in writing alone.")
-    orders: Amount = Field(1, description="Further orders of the training text in which heads are ranked; 0 for none.")
-    paces: list[Positive] = Field([0.3, 3.0], description="Factors on the rate of further training in which heads are ranked.")
-    lengths: list[Positive] = Field([0.5], description="Factors on the steps of further training in which heads are ranked.")
-    masks: Amount = Field(3, description="Random draws of each number of heads that are off; 0 for none.")
-    masked: list[Count] = Field([1, 3], description="Numbers of heads that are off in models of every training setting.")
+    matrix: Matrix = Field(default="full", description="Which mentions of a cluster attend to which.")
+    span: Span = Field(default="first", description="Subwords by which a mention is linked: its first, or the whole.")
+    probe: int = Field(default=200, description="Dev texts on which heads are ranked.")
+    draws: Count = Field(default=2, description="Random draws of heads that are injected.")
+    heads: list[Count] = Field(default=[1, 2, 4], description="Numbers of injected heads of a layer that are tried.")
+    mixed: list[Layers] = Field(
+        default=["upper", "all"], description="Layers after which the matrix stands in a layer of its own."
+    )
+    most: Amount = Field(
+        default=0, description="Heads of a pretrained model's layer masked at most; 0: summarization.model.heads."
+    )
+    rates: list[Share] = Field(default=[0.1, 0.3, 0.6, 1.0], description="Rates of errors in the clusters that are tried.")
+    resolvers: list[str] = Field(default=["rule"], description="Resolvers whose clusters are used in training and in writing.")
+    written: list[str] = Field(default=["rule"], description="Resolvers whose clusters are used in writing alone.")
+    orders: Amount = Field(default=1, description="Further orders of the training text in which heads are ranked; 0 for none.")
+    paces: list[Positive] = Field(
+        default=[0.3, 3.0], description="Factors on the rate of further training in which heads are ranked."
+    )
+    lengths: list[Positive] = Field(
+        default=[0.5], description="Factors on the steps of further training in which heads are ranked."
+    )
+    masks: Amount = Field(default=3, description="Random draws of each number of heads that are off; 0 for none.")
+    masked: list[Count] = Field(
+        default=[1, 3], description="Numbers of heads that are off in models of every training setting."
+    )
     parts: list[InjectedRows] = Field(
-        ["selection", "where", "matrices", "quality", "inference", "training", "masks"],
+        default=["selection", "where", "matrices", "quality", "inference", "training", "masks"],
         description="Rows of summarization beside the main ones.",
     )
-    jobs: Count = Field(2, description="Jobs that the rows of summarization are split into, to run side by side.")
-    seeds: Count = Field(1, description="Seeds of the main rows.")
-    alone: Amount = Field(2, description="Seeds of the plain row, if more than of the main ones.")
-    beam: Count = Field(1, description="Beams in writing test sets; 1 is greedy.")
+    jobs: Count = Field(default=2, description="Jobs that the rows of summarization are split into, to run side by side.")
+    seeds: Count = Field(default=1, description="Seeds of the main rows.")
+    alone: Amount = Field(default=2, description="Seeds of the plain row, if more than of the main ones.")
+    beam: Count = Field(default=1, description="Beams in writing test sets; 1 is greedy.")
 
 
 class L1(Block):
     """Gates under an L1 price on a model whose weights are frozen."""
 
-    steps: Count = Field(100, description="Training steps of the gates.")
-    rate: Positive = Field(0.02, description="Learning rate of the gates.")
-    penalty: Weight = Field(0.01, description="Price of a gate's size, nats a token.")
-    batch_tokens: Count = Field(1024, description="Tokens of a batch at most: source, target and padding.")
+    steps: Count = Field(default=100, description="Training steps of the gates.")
+    rate: Positive = Field(default=0.02, description="Learning rate of the gates.")
+    penalty: Weight = Field(default=0.01, description="Price of a gate's size, nats a token.")
+    batch_tokens: Count = Field(default=1024, description="Tokens of a batch at most: source, target and padding.")
 
 
 class Comparison(Block):
     """Notebook 06: all measures of all models, and heads removed by each at equal numbers."""
 
-    votes: Count = Field(512, description="Tokens of a batch that votes for the heads that stay.")
+    votes: Count = Field(default=512, description="Tokens of a batch that votes for the heads that stay.")
     l1: L1 = Field(default_factory=L1, description="Gates under an L1 price.")
     criteria: list[str] = Field(
-        ["attnlrp", "cp", "votes", "L1 gates", "syntactic", "positional"],
+        default=["attnlrp", "cp", "votes", "L1 gates", "syntactic", "positional"],
         description="Columns of the head table by which heads are removed, beside pruning.criteria.",
     )
-    dialogues: Count = Field(60, description="Dev dialogues on which a summarizer's heads are measured.")
-    matched: Count = Field(80, description="Dev sentences on which heads of two seeds are matched.")
+    dialogues: Count = Field(default=60, description="Dev dialogues on which a summarizer's heads are measured.")
+    matched: Count = Field(default=80, description="Dev sentences on which heads of two seeds are matched.")
 
 
 class Settings(Block):
     """All settings of a study."""
 
     device: Literal["cpu", "auto"] = Field(
-        "auto",
+        default="auto",
         description='Where numbers are computed: "cpu" even where there is a GPU, so that stored and published runs of this '
         'profile are found everywhere; "auto": the GPU if torch sees one.',
     )
     corpus: Literal["controlled", "natural"] = Field(
-        "controlled", description="Text of the translation models: generated, or of a local folder or the Hub."
+        default="controlled", description="Text of the translation models: generated, or of a local folder or the Hub."
     )
-    train: Amount = Field(55_000, description="Training pairs; 0 for all there are, of a natural corpus.")
-    dev: Count = Field(1000, description="Dev pairs.")
-    test: Amount = Field(500, description="Pairs of a test set; 0 for all there are, of a natural corpus.")
-    vocabulary: Count = Field(2000, description="Subwords of each language's vocabulary, at most.")
-    surnames: Amount = Field(0, description="Invented rare surnames beside the usual ones of generated text; 0 for none.")
-    beam: Count = Field(1, description="Beams in translating test sets; 1 is greedy.")
-    bootstrap: Count = Field(1000, description="Resamples of a bootstrap interval.")
-    relevance: Count = Field(250, description="Dev sentences, the first, whose translation is explained.")
-    truth: Amount = Field(200, description="Dev sentences, the first, that are translated without each head; 0 for none.")
-    seeds: Count = Field(1, description="Seeds of the models that notebook 06 compares.")
+    train: Amount = Field(default=55_000, description="Training pairs; 0 for all there are, of a natural corpus.")
+    dev: Count = Field(default=1000, description="Dev pairs.")
+    test: Amount = Field(default=500, description="Pairs of a test set; 0 for all there are, of a natural corpus.")
+    vocabulary: Count = Field(default=2000, description="Subwords of each language's vocabulary, at most.")
+    surnames: Amount = Field(
+        default=0, description="Invented rare surnames beside the usual ones of generated text; 0 for none."
+    )
+    beam: Count = Field(default=1, description="Beams in translating test sets; 1 is greedy.")
+    bootstrap: Count = Field(default=1000, description="Resamples of a bootstrap interval.")
+    relevance: Count = Field(default=250, description="Dev sentences, the first, whose translation is explained.")
+    truth: Amount = Field(
+        default=200, description="Dev sentences, the first, that are translated without each head; 0 for none."
+    )
+    seeds: Count = Field(default=1, description="Seeds of the models that notebook 06 compares.")
     model: Model = Field(default_factory=Model, description="Shape of the translation models.")
     training: Training = Field(default_factory=Training, description="Their training.")
-    snapshots: list[Amount] = Field([], description="Training steps of the first model at which its heads are looked at.")
-    siblings: list[Sibling] = Field([], description="Models beside the first that differ in one thing.")
+    snapshots: list[Amount] = Field(
+        default=[], description="Training steps of the first model at which its heads are looked at."
+    )
+    siblings: list[Sibling] = Field(default=[], description="Models beside the first that differ in one thing.")
     pruning: Pruning = Field(default_factory=Pruning, description="Their heads pruned.")
     grouping: Grouping = Field(default_factory=Grouping, description="Grouped heads.")
     coreference: Coreference = Field(default_factory=Coreference, description="Coreference in heads.")

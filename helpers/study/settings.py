@@ -79,7 +79,7 @@ def changed(settings: Mapping[str, Any], overrides: Mapping[str, Any]) -> dict[s
 
 def dotted(table: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
     """Nested settings by their dotted names."""
-    found = {}
+    found: dict[str, Any] = {}
     for name, value in table.items():
         found |= dotted(value, f"{prefix}{name}.") if isinstance(value, dict) else {prefix + name: value}
     return found

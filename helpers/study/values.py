@@ -16,7 +16,7 @@ import re
 import sys
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
@@ -159,7 +159,7 @@ def _columns(frame: pd.DataFrame) -> Any:
 
 def _class(module: str, name: str) -> type | None:
     """The dataclass of this project that this module knows by this name, if there is one; it may be defined in another."""
-    found = importlib.import_module(module) if re.fullmatch(r"helpers(\.\w+)+", module) else None
+    found: Any = importlib.import_module(module) if re.fullmatch(r"helpers(\.\w+)+", module) else None
     for part in name.split("."):
         found = getattr(found, part, None)
     known = isinstance(found, type) and dataclasses.is_dataclass(found)
@@ -206,7 +206,7 @@ def _objects(shape: list[int], cells: list[Any]) -> np.ndarray:
     return flat.reshape(shape)
 
 
-def _array(shape: list[int], dtype: str, order: str, content: str) -> np.ndarray:
+def _array(shape: list[int], dtype: str, order: Literal["C", "F"], content: str) -> np.ndarray:
     if np.dtype(dtype).kind not in _BYTES:
         raise ValueError(f"there is no array of {dtype!r}")
     return np.ndarray(shape, dtype, bytearray(base64.b64decode(content)), order=order)

@@ -205,6 +205,12 @@ def test_outputs_are_stored_once_and_read_without_the_model(made, kind, tmp_path
         tasks.outputs(run, "news", 1)
 
 
+def test_what_leaves_no_model_puts_nothing_out(made, tmp_path, monkeypatch):
+    monkeypatch.setenv("HEADS_RUNS", str(tmp_path / "runs"))
+    with pytest.raises(StudyError, match="no model"):
+        tasks.outputs(corpora.recipe(made[TRANSLATION].corpus), "test", 1)
+
+
 def test_block_losses_are_the_models_own(made):
     task = made[LANGUAGE]
     model = task.build(SHAPE, 3).eval()
