@@ -71,6 +71,7 @@ docs: $(VENV)/ready
 lint: $(VENV)/ready
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
+	$(BIN)/mypy
 
 ## make reference  put a run's figures and tables (RUN=laptop-controlled: its executed notebooks too) where they are committed:
 ##                 figures/controlled or figures/natural

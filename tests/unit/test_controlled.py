@@ -462,6 +462,24 @@ def test_english_is_well_formed(drawn):
         assert ("n't" in words) <= (register == "subtitles")
 
 
+def check_phrase(np, nouns, adjectives, text):
+    if np.pronoun:
+        assert not (np.determiner or np.adjectives or np.genitive or np.place or np.relative), text
+        return
+    noun = nouns.get(np.noun)
+    assert noun is not None or np.determiner == "", text
+    assert np.determiner in lexicon.DETERMINERS, text
+    assert (np.determiner in ("two", "three", "many")) <= (np.number == "pl"), text
+    assert (np.determiner == "every") <= (np.number == "sg"), text
+    assert all(np.noun in adjectives[key] for key in np.adjectives), text
+    assert len({sampler.GROUP[key] for key in np.adjectives}) == len(np.adjectives), text
+    if noun is not None and noun.mass:
+        assert np.number == "sg", text
+        assert np.determiner not in ("a", "every"), text
+    elif noun is not None and np.number == "sg":
+        assert np.determiner, text
+
+
 def test_every_plan_keeps_the_rules(drawn):
     register, sentences = drawn
     verbs, nouns, adjectives, adverbs = lexicon.verbs(), lexicon.nouns(), lexicon.adjectives(), lexicon.adverbs()
@@ -502,21 +520,7 @@ def test_every_plan_keeps_the_rules(drawn):
                 if entry.kind == "manner":
                     assert clause.verb in sampler.MANNER[adverb.adverb].split(), text
             for np in phrases(clause):
-                if np.pronoun:
-                    assert not (np.determiner or np.adjectives or np.genitive or np.place or np.relative), text
-                    continue
-                noun = nouns.get(np.noun)
-                assert noun is not None or np.determiner == "", text
-                assert np.determiner in lexicon.DETERMINERS, text
-                assert (np.determiner in ("two", "three", "many")) <= (np.number == "pl"), text
-                assert (np.determiner == "every") <= (np.number == "sg"), text
-                assert all(np.noun in adjectives[key] for key in np.adjectives), text
-                assert len({sampler.GROUP[key] for key in np.adjectives}) == len(np.adjectives), text
-                if noun is not None and noun.mass:
-                    assert np.number == "sg", text
-                    assert np.determiner not in ("a", "every"), text
-                elif noun is not None and np.number == "sg":
-                    assert np.determiner, text
+                check_phrase(np, nouns, adjectives, text)
 
 
 def test_things_meant_by_pronouns_are_named_before(drawn):

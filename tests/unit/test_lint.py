@@ -1,0 +1,21 @@
+"""The code as a reader finds it: no lint, one format, functions that can be read, types that hold."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+from helpers import study
+
+
+@pytest.mark.parametrize(
+    "command",
+    [("ruff", "check", "--no-cache"), ("ruff", "format", "--check", "--no-cache"), ("mypy", "--cache-dir")],
+    ids=["lint", "format", "types"],
+)
+def test_the_code_is_clean(command, tmp_path):
+    places = [str(tmp_path)] if command[0] == "mypy" else ["."]
+    done = subprocess.run([sys.executable, "-m", *command, *places], cwd=study.ROOT, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout[-4000:] + done.stderr
