@@ -113,23 +113,20 @@ class Watch:
         ``{head: matrices}``, see `inject`.
     """
 
+    open = True
+
     def __init__(self, site: Site, reducers: tuple[Reducer, ...] = (), matrices: Mapping[int, Matrices] | None = None) -> None:
-        self.site: Site | None = site
-        self.reducers, self.matrices = reducers, matrices or {}
+        self.site, self.reducers, self.matrices = site, reducers, matrices or {}
 
     def __deepcopy__(self, memo: dict) -> Watch:
         return self
 
     __getstate__ = ended_state
 
-    @property
-    def open(self) -> bool:
-        """Whether the block has not ended."""
-        return self.site is not None
-
     def end(self) -> None:
         """Let go of all that was asked."""
-        self.site, self.reducers, self.matrices = None, (), {}
+        self.open = False
+        del self.site, self.reducers, self.matrices
 
     def __call__(self, module: nn.Module, args: tuple) -> None:
         """Leave the input as it is."""
@@ -181,7 +178,8 @@ def _attend(plain: str, module: nn.Module, query: Tensor, key: Tensor, value: Te
     watches = open_hooks(module, Watch)
     if not watches:
         return out, weights
-    matrices, site = {}, replace(watches[0].site, module=module)  # of a copied model, its own module
+    site = replace(watches[0].site, module=module)  # of a copied model, its own module
+    matrices: dict[int, Matrices] = {}
     for watch in watches:
         matrices.update(watch.matrices)
     if matrices:

@@ -19,7 +19,8 @@ from transformers.masking_utils import AttentionMaskInterface, eager_mask, sdpa_
 from transformers.models.marian.modeling_marian import MarianAttention
 from transformers.models.opt.modeling_opt import OPTAttention, eager_attention_forward  # noqa: F401 (HeadlessOPTAttention)
 
-MASKS = {"sdpa": sdpa_mask, "eager": eager_mask}
+MASKS: dict[str, Callable] = {"sdpa": sdpa_mask, "eager": eager_mask}
+Part = Any  # a module with the attributes of its family, all of which torch's annotations take for tensors or modules
 
 
 # --- hooks -----------------------------------------------------------------------------------------------------------
@@ -33,7 +34,7 @@ def pre_hooks(module: nn.Module) -> list[Callable]:
 # --- attention functions ---------------------------------------------------------------------------------------------
 
 
-def implementation(part: nn.Module) -> str:
+def implementation(part: Part) -> str:
     """Name of the attention function that a model or an attention module runs."""
     return part.config._attn_implementation
 
@@ -62,7 +63,7 @@ def plain_attention(module: nn.Module, plain: str) -> Callable:
     return sdpa_attention_forward if plain == "sdpa" else eager_attention(module)
 
 
-def additive_mask(module: nn.Module, query: Tensor, key: Tensor, mask: Tensor | None, options: dict) -> Tensor | None:
+def additive_mask(module: Part, query: Tensor, key: Tensor, mask: Tensor | None, options: dict) -> Tensor | None:
     """The mask that SDPA was given, spelled out as eager attention adds it: 0 or the least number of the type."""
     if mask is None:
         causal = options.get("is_causal")
@@ -74,7 +75,7 @@ def additive_mask(module: nn.Module, query: Tensor, key: Tensor, mask: Tensor | 
     return mask
 
 
-def scaling(module: nn.Module) -> float:
+def scaling(module: Part) -> float:
     """What an attention module multiplies the products of queries and keys by."""
     return module.scaling
 
@@ -93,12 +94,12 @@ def logits_bias(model: PreTrainedModel) -> Tensor | None:
     return None if bias is None else bias.flatten()
 
 
-def rms_eps(norm: nn.Module) -> float | None:
+def rms_eps(norm: Part) -> float | None:
     """What T5's norm, an RMSNorm without bias, adds to the variance; None for any other module."""
     return norm.variance_epsilon if type(norm).__name__ == "T5LayerNorm" else None
 
 
-def position_table(side: nn.Module) -> nn.Parameter:
+def position_table(side: Part) -> nn.Parameter:
     """Learned or sinusoidal positions of a BART encoder or decoder [positions, d]."""
     return side.embed_positions.weight
 
@@ -106,13 +107,14 @@ def position_table(side: nn.Module) -> nn.Parameter:
 def unsaved(model: PreTrainedModel, missing: set[str]) -> dict[str, Tensor]:
     """Of tensors that are missing those that ``save_pretrained`` leaves out, as they are always the same: Marian's sines."""
     names = missing & set(model._keys_to_ignore_on_save or ())
-    return {name: model.get_submodule(name.removesuffix(".weight")).create_weight() for name in names}
+    parts: dict[str, Part] = {name: model.get_submodule(name.removesuffix(".weight")) for name in names}
+    return {name: part.create_weight() for name, part in parts.items()}
 
 
 # --- attention modules with fewer heads: what the library would get wrong with ragged layers -------------------------
 
 
-def resize(module: nn.Module, heads: int, width: int, stay: list[int]) -> None:
+def resize(module: Part, heads: int, width: int, stay: list[int]) -> None:
     """Tell an attention module that of its `heads` heads, each `width` numbers wide, only `stay` are left.
 
     The hooks that this needs belong to the module and are copied with it.
@@ -132,13 +134,14 @@ def resize(module: nn.Module, heads: int, width: int, stay: list[int]) -> None:
             module.__class__ = HeadlessOPTAttention
 
 
-def _take_own_bias(module: nn.Module, args: tuple, kwargs: dict) -> tuple[tuple, dict[str, Any]]:
+def _take_own_bias(module: Part, args: tuple, kwargs: dict) -> tuple[tuple, dict[str, Any]]:
     """T5 computes position biases [1, heads, query, key] once a stack and hands them on: take those of own heads."""
     whole = kwargs.get("position_bias")
     if kwargs.get("key_value_states") is not None:
         return args, {**kwargs, "position_bias": None}  # cross-attention has none: zeros in its own size
     if whole is None:
-        hidden, cache = kwargs.get("hidden_states", args[0] if args else None), kwargs.get("past_key_values")
+        hidden = kwargs["hidden_states"] if "hidden_states" in kwargs else args[0]
+        cache = kwargs.get("past_key_values")
         seen, keys = 0, hidden.shape[1]
         if cache is not None:
             seen, (keys, _) = cache.get_seq_length(module.layer_idx), cache.get_mask_sizes(keys, module.layer_idx)
@@ -157,10 +160,10 @@ class _HeadlessCache(DynamicLayer):
     """Keys and values [batch, 0, length, head_dim]: no numbers, but a length, which positions are counted from."""
 
     def get_seq_length(self) -> int:
-        return self.keys.shape[-2] if self.is_initialized else 0
+        return 0 if self.keys is None else self.keys.shape[-2]
 
 
-def _keep_length(module: nn.Module, args: tuple, kwargs: dict, output: tuple) -> None:
+def _keep_length(module: Part, args: tuple, kwargs: dict, output: tuple) -> None:
     """The library's cache takes a layer without numbers for an empty one: let it tell its length."""
     cache = kwargs.get("past_key_values")
     if isinstance(cache, EncoderDecoderCache):
@@ -176,4 +179,5 @@ class HeadlessOPTAttention(OPTAttention):
     `eager_attention` looks for ``eager_attention_forward`` in the file of an attention's class: hence its import above.
     """
 
-    forward = MarianAttention.forward  # the same computation, but reads the length from the hidden states
+    # the same computation, but reads the length from the hidden states
+    forward = MarianAttention.forward  # type: ignore[assignment]  # takes by name all that OPT's layers give

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
-from typing import Any
+from typing import Any, Protocol, TypeVar
 
 import pandas as pd
 import torch
@@ -71,7 +71,22 @@ def standing_gates(site: Site, hidden: Tensor) -> Tensor | None:
     return product
 
 
-def ended_state(hook) -> dict[str, Any]:
+class Hook(Protocol):
+    """What a block keeps at a module until it ends: a forward pre-hook, shared by the module and its copies."""
+
+    open: bool  # whether the block has not ended
+
+    def end(self) -> None:
+        """Let go of all that was asked, as the block has ended."""
+
+    def __call__(self, module: nn.Module, args: tuple) -> tuple | None:
+        """Change or leave what the module is given."""
+
+
+Kind = TypeVar("Kind", bound=Hook)
+
+
+def ended_state(hook: Hook) -> dict[str, Any]:
     """What pickle may take of a hook such as `Gate`.
 
     Raises
@@ -93,23 +108,20 @@ class Gate:
         From what the output projection is given to gates [heads] or [batch, heads] of its type, on its device.
     """
 
+    open = True
+
     def __init__(self, site: Site, factor: Callable[[Tensor], Tensor]) -> None:
-        self.where, self.head_dim = f"{site.kind} layer {site.layer}", site.head_dim
-        self.factor: Callable[[Tensor], Tensor] | None = factor
+        self.where, self.head_dim, self.factor = f"{site.kind} layer {site.layer}", site.head_dim, factor
 
     def __deepcopy__(self, memo: dict) -> Gate:
         return self
 
     __getstate__ = ended_state
 
-    @property
-    def open(self) -> bool:
-        """Whether the block has not ended."""
-        return self.factor is not None
-
     def end(self) -> None:
         """Let go of the gates: from now on copies compute what they did without."""
-        self.factor = None
+        self.open = False
+        del self.factor
 
     def values(self, hidden: Tensor) -> Tensor:
         """Gates [batch, heads], or [1, heads] for all examples, of what the output projection is given."""
@@ -126,7 +138,7 @@ class Gate:
 
 
 @contextmanager
-def hooked(hooks: Iterable[tuple[nn.Module, Any]]) -> Iterator[None]:
+def hooked(hooks: Iterable[tuple[nn.Module, Hook]]) -> Iterator[None]:
     """Keep hooks such as `Gate` at their modules until the block ends."""
     with ExitStack() as undo:
         for module, hook in hooks:
@@ -135,7 +147,7 @@ def hooked(hooks: Iterable[tuple[nn.Module, Any]]) -> Iterator[None]:
         yield
 
 
-def open_hooks(module: nn.Module, kind: type) -> list:
+def open_hooks(module: nn.Module, kind: type[Kind]) -> list[Kind]:
     """Hooks of one class that open blocks keep at a module, the outermost block's first."""
     return [hook for hook in compat.pre_hooks(module) if isinstance(hook, kind) and hook.open]
 
@@ -166,8 +178,8 @@ def _factor(site: Site, given: dict) -> Callable[[Tensor], Tensor] | None:
         return gates.to
     parts = [_checked_gate(given.get(head, 1.0), f"{where} head {head}") for head in range(site.heads)]
     if any(isinstance(part, Tensor) for part in parts):
-        parts = [part if isinstance(part, Tensor) else torch.tensor(part, dtype=torch.float64) for part in parts]
-        return lambda hidden: torch.stack([part.to(hidden) for part in parts])
+        tensors = [part if isinstance(part, Tensor) else torch.tensor(part, dtype=torch.float64) for part in parts]
+        return lambda hidden: torch.stack([tensor.to(hidden) for tensor in tensors])
     return None if all(part == 1.0 for part in parts) else torch.tensor(parts, dtype=torch.float64).to
 
 

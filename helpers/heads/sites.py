@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal, overload
 
 import pandas as pd
 from torch import nn
@@ -88,6 +88,10 @@ class Site:
     v: str | None
     out: str
 
+    @overload
+    def projection(self, which: Literal["out"]) -> nn.Module: ...
+    @overload
+    def projection(self, which: str) -> nn.Module | None: ...
     def projection(self, which: str) -> nn.Module | None:
         """The submodule behind ``q``, ``k``, ``v`` or ``out``; None where the family has no such module of its own."""
         name = getattr(self, which)

@@ -13,13 +13,14 @@ import shutil
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from pathlib import Path
+from typing import Any
 
 import torch
 import transformers
 from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
-from transformers import GenerationConfig, PreTrainedModel
+from transformers import GenerationConfig, PreTrainedConfig, PreTrainedModel
 
 from helpers.heads import compat
 from helpers.heads.attention import Watch
@@ -67,10 +68,9 @@ def remove(model: PreTrainedModel, heads: Iterable[tuple[str, int, int]]) -> Pre
     for site, named in found:
         if None in named:
             raise StudyError(f"{(site.kind, site.layer)} names a whole layer: name each of its heads, {ADDRESS}.")
-        if any(type(site.projection(which)) is not nn.Linear for which in ("q", "k", "v", "out")):
-            raise StudyError(f"the projections of {site.name} are not plain linear layers: merge or unwrap them first.")
+        _projections(site)
     for site in sites(model) if found else ():
-        if open_hooks(site.projection("out"), Gate) or open_hooks(site.module, Watch):
+        if any([open_hooks(site.projection("out"), Gate), open_hooks(site.module, Watch)]):
             raise StudyError("heads cannot be removed inside an open block of gate, record or inject: leave it first.")
     for site, named in found:
         stay = [head for head in range(site.heads) if head not in named]
@@ -106,16 +106,25 @@ def kept(model: PreTrainedModel) -> dict[tuple[str, int], list[int]]:
     return left
 
 
+def _projections(site: Site) -> list[nn.Linear]:
+    """Those of queries, keys, values and the output, in this order."""
+    found = [site.projection(which) for which in ("q", "k", "v", "out")]
+    plain = [projection for projection in found if type(projection) is nn.Linear]
+    if len(plain) < len(found):
+        raise StudyError(f"the projections of {site.name} are not plain linear layers: merge or unwrap them first.")
+    return plain
+
+
 def _cut(site: Site, stay: list[int]) -> None:
     """Leave only the heads `stay` (numbers as they are now) in one attention module."""
-    width, device = site.head_dim, site.projection("out").weight.device
+    *inner, out = _projections(site)
+    width, device = site.head_dim, out.weight.device
     columns = torch.tensor([head * width + i for head in stay for i in range(width)], dtype=torch.long, device=device)
-    for which in ("q", "k", "v"):
-        projection = site.projection(which)
+    for projection in inner:
         _select(projection, 0, columns)
         projection.out_features = len(columns)
-    _select(site.projection("out"), 1, columns)
-    site.projection("out").in_features = len(columns)
+    _select(out, 1, columns)
+    out.in_features = len(columns)
     compat.resize(site.module, site.heads, width, stay)
 
 
@@ -202,8 +211,8 @@ def load(folder: str | Path, dtype: torch.dtype | None = None) -> PreTrainedMode
         kept heads is malformed or does not fit the weights, or tensors are missing or surplus.
     """
     folder = Path(folder)
-    model_class = _model_class(folder)
-    config = model_class.config_class.from_pretrained(folder)
+    model_class, config_class = _classes(folder)
+    config = config_class.from_pretrained(folder)
     with torch.device("meta"):  # full size, without numbers
         model = model_class(config).eval()
     try:
@@ -262,8 +271,8 @@ def _tensors(model: PreTrainedModel) -> dict[str, Tensor]:
     return {name: state[name] for name in first.values()}
 
 
-def _model_class(folder: Path) -> type[PreTrainedModel]:
-    """The class that a folder's config names."""
+def _classes(folder: Path) -> tuple[type[PreTrainedModel], type[PreTrainedConfig]]:
+    """The class of the model that a folder's config names, and of its config."""
     if not folder.is_dir():
         raise StudyError(f"there is no folder {folder}: give one that save() wrote.")
     try:
@@ -271,11 +280,11 @@ def _model_class(folder: Path) -> type[PreTrainedModel]:
         kind, (name, *_) = settings["model_type"], settings["architectures"]
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise StudyError(f"{folder / CONFIG} is no config of a saved model ({error}): save the model again.") from None
-    found = getattr(transformers, str(name), None)
+    found: Any = getattr(transformers, str(name), None)
     own = found.config_class if isinstance(found, type) and issubclass(found, PreTrainedModel) else None
-    if kind not in REMOVABLE or getattr(own, "model_type", None) != kind:
+    if own is None or kind not in REMOVABLE or own.model_type != kind:
         raise StudyError(f"{folder} holds {name} (model type {kind}); only {', '.join(REMOVABLE)} can be loaded here.")
-    return found
+    return found, own
 
 
 def _read_map(stored: object, counts: Mapping[tuple[str, int], int | None]) -> dict[tuple[str, int], list[int]]:

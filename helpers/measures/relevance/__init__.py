@@ -32,7 +32,7 @@ from helpers import study
 from helpers.heads import KINDS, compat, index, sites
 from helpers.measures.one_pass import evaluating, view
 from helpers.measures.relevance import alpha_beta, signed
-from helpers.measures.relevance.layout import Attention, layout, play
+from helpers.measures.relevance.layout import Attention, Found, layout, play
 from helpers.scores.scoring import ratio_interval
 from helpers.study import StudyError
 
@@ -43,6 +43,12 @@ MEMORY = 2.0  # GiB
 
 class _Sums:
     """What both forms of found relevance make of their sums per sentence."""
+
+    heads: pd.MultiIndex
+
+    def per_sentence(self, normalise: str | None = "step") -> tuple[np.ndarray, np.ndarray]:
+        """Sums per sentence whose ratio is the column: numerators and denominators [sentences, heads]."""
+        raise NotImplementedError
 
     def series(self, normalise: str | None = "step") -> pd.Series:
         """The column of the head table, see `relevance`."""
@@ -285,7 +291,7 @@ class _Job:
         stacks = [stack for stack in (plan.encoder, plan.decoder) if stack and rule != "alpha_beta"]
         self.folded = {block: signed.Folded(block, stack.pre_norm) for stack in stacks for block in stack.blocks}
 
-    def run(self, batches: Iterable, label: str) -> Iterator[tuple[Mapping, dict, Tensor]]:
+    def run(self, batches: Iterable, label: str) -> Iterator[tuple[Mapping, Found, Tensor]]:
         """For each (part of a) batch: the batch, {(kind, layer): [B, n, heads]} and which targets [B, n] are real."""
         if self.model.training:
             warnings.warn("The model was in training mode: relevance is computed without dropout.", stacklevel=4)
@@ -303,11 +309,12 @@ class _Job:
         if not targets:
             raise StudyError("There is no target token to explain: there are no batches, or all labels are ignored (-100).")
 
-    def explain(self, fed: dict[str, Tensor], live: Tensor, carries: dict[str, Tensor]) -> dict:
+    def explain(self, fed: dict[str, Tensor], live: Tensor, carries: dict[str, Tensor]) -> Found:
         """Relevance of all targets of one batch, in chunks of targets: {(kind, layer): [B, n, heads]}, and what `full` adds."""
         model, plan = self.model, self.plan
         tape = play(model, plan, fed)
         targets = int(live.any(0).nonzero().max()) + 1
+        replay: alpha_beta.Replay | signed.Replay
         if self.rule == "alpha_beta":
             bias = compat.logits_bias(model)
             bias = tape.start.new_zeros(plan.head.out_features) if bias is None else bias
@@ -317,7 +324,7 @@ class _Job:
             replay = signed.Replay(plan, self.folded, tape, self.rule, self.kinds, targets, self.full)
         step = self.step(len(live), targets, fed["input_ids"].shape[1])
         chunks = [replay.chunk(first, min(first + step, targets)) for first in range(0, targets, step)]
-        found = {}
+        found: Found = {}
         for place in chunks[0]:
             values = torch.cat([chunk[place] for chunk in chunks], 1)
             found[place] = values.new_zeros(live.shape + values.shape[2:])

@@ -16,8 +16,8 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor, nn
 
-from helpers.heads import Site, compat
-from helpers.measures.relevance.layout import Attention, FeedForward, Layout, Norm, Stack, Tape
+from helpers.heads import compat
+from helpers.measures.relevance.layout import Attention, FeedForward, Found, Layout, Norm, Stack, Tape
 from helpers.study import StudyError
 
 EPS = 1e-5
@@ -118,7 +118,7 @@ class _Norm(_PerToken):
             out += self.bias
 
 
-def joint(q: Tensor, k: Tensor, v: Tensor, weights: Tensor, constant: Tensor, relevance: Tensor, own: bool) -> list[Tensor]:
+def joint(q: Tensor, k: Tensor, v: Tensor, weights: Tensor, constant: Tensor, relevance: Tensor, *, own: bool) -> list[Tensor]:
     """One rule over queries, keys and values of a head at once, from the Jacobian of softmax(q k) v.
 
     Of output (s, d): from v[j, d] comes A[s, j] v[j, d]; from k[j, e] comes a[s, j, d] q[s, e] k[j, e] with
@@ -259,18 +259,19 @@ class Replay:
         self, plan: Layout, tape: Tape, kinds: tuple[str, ...], bias: Tensor, carries: dict[str, Tensor], full: bool = False
     ) -> None:
         self.plan, self.tape, self.bias, self.carries, self.full = plan, tape, bias, carries, full
-        self.below = plan.encoder is not None and "encoder" in kinds
+        self.encoder = plan.encoder if "encoder" in kinds else None
         for stack in (plan.encoder, plan.decoder):
             for block in stack.blocks if stack else ():
                 if isinstance(block, FeedForward) and len(block.inner) > 1:
                     raise StudyError("The rule alpha_beta has no rule for gated feed-forward blocks: choose attnlrp or cp.")
 
-    def chunk(self, first: int, last: int) -> dict:
+    def chunk(self, first: int, last: int) -> Found:
         """Head relevance of targets first to last - 1: {(kind, layer): [B, targets, heads]}.
 
         With `full` also "target" and "source": what arrives at the first layers' inputs [B, targets].
         """
-        plan, tape, found = self.plan, self.tape, {}
+        plan, tape = self.plan, self.tape
+        found: Found = {}
         places = _Places(self.carries["decoder"], slice(first, last), own=True)
         tops = places.tokens(tape.top)
         relevance = plan.head.weight.new_ones(len(tape.top), last - first, 1, 1)
@@ -281,14 +282,14 @@ class Replay:
         places, relevance, memory = self._stack(plan.decoder, places, relevance, found)
         if self.full:
             found["target"] = relevance.sum((1, 3))
-        if self.below:
-            places = _Places(self.carries["encoder"], slice(memory.shape[1]))
-            _, relevance, _ = self._stack(plan.encoder, places, memory, found)
+        if self.encoder is not None and memory is not None:
+            places, relevance = _Places(self.carries["encoder"], slice(memory.shape[1])), memory
+            _, relevance, _ = self._stack(self.encoder, places, relevance, found)
             if self.full:
                 found["source"] = relevance.sum((1, 3))
         return found
 
-    def _stack(self, stack: Stack, places: _Places, relevance: Tensor, found: dict) -> tuple[_Places, Tensor, Tensor | None]:
+    def _stack(self, stack: Stack, places: _Places, relevance: Tensor, found: Found) -> tuple[_Places, Tensor, Tensor | None]:
         """From the top of the encoder or decoder to its bottom; the last is what goes to the encoder's output."""
         memory, tape = None, self.tape
         if stack.final:
@@ -297,13 +298,12 @@ class Replay:
             entered, mass = places, places.mass(relevance)
             if not stack.pre_norm:
                 relevance = self._norm(places, relevance, block.norm)
-            first = block.inner[0] if isinstance(block, FeedForward) else block.site.projection("q")
-            stream = tape.given[block.norm.module] if stack.pre_norm else tape.given[first]
+            stream = tape.given[block.norm.module] if stack.pre_norm else tape.given[block.inner[0]]
             rest, relevance = places.split(relevance, stream, tape.made[block.out])
             below = None
             if isinstance(block, FeedForward):
                 relevance = self._linear(places, relevance, block.out)
-                relevance = self._linear(places, relevance, first)
+                relevance = self._linear(places, relevance, block.inner[0])
             else:
                 last = block is stack.blocks[0] and not self.full
                 places, relevance, below = self._attention(block, places, relevance, found, last)
@@ -324,45 +324,46 @@ class Replay:
         return places, relevance, memory
 
     def _attention(
-        self, block: Attention, places: _Places, relevance: Tensor, found: dict, last: bool
-    ) -> tuple[_Places, Tensor | None, Tensor | None]:
-        """From the output of an attention block to its input, and to the encoder's output for cross-attention."""
+        self, block: Attention, places: _Places, relevance: Tensor, found: Found, last: bool
+    ) -> tuple[_Places, Tensor, Tensor | None]:
+        """From the output of an attention block to its input, with `last` to its heads only; to the encoder's output too."""
         site, tape = block.site, self.tape
         where, cross = (site.kind, site.layer), site.kind == "cross"
-        present = None
-        if tape.gates[where] is not None:
-            open_heads = (tape.gates[where] != 0).repeat_interleave(site.head_dim, -1)[:, None]  # [B or 1, 1, heads * head_dim]
+        gates, present = tape.gates[where], None
+        if gates is not None:
+            open_heads = (gates != 0).repeat_interleave(site.head_dim, -1)[:, None]  # [B or 1, 1, heads * head_dim]
             present = open_heads.expand_as(tape.given[block.out]).to(relevance)
         relevance = self._linear(places, relevance, block.out, present=present)
         by_head = relevance.unflatten(-1, (site.heads, site.head_dim))  # [B, n, C, heads, head_dim]
         found[where] = by_head.sum(-1)[:, :, 0] if places.own else by_head.sum((1, 4))
         if last:
-            return places, None, None
+            return places, relevance, None
         keys = tape.weights[where].shape[-1] if cross else places.rows.stop
-        query, key, value = self._joint(site, places, by_head, keys)
+        query, key, value = self._joint(block, places, by_head, keys)
         if cross:
             memory = _Places(self.carries["encoder"], slice(keys))
-            below = self._linear(memory, torch.cat([key, value], -1), *(site.projection(which) for which in "kv"))
-            return places, self._linear(places, query, site.projection("q")), below
+            below = self._linear(memory, torch.cat([key, value], -1), *block.inner[1:])
+            return places, self._linear(places, query, block.inner[0]), below
         if places.own:
             query, places = places.everywhere(query, keys), _Places(places.carries, slice(keys))
         joined = torch.cat([query, key, value], -1)
-        return places, self._linear(places, joined, *(site.projection(which) for which in "qkv")), None
+        return places, self._linear(places, joined, *block.inner), None
 
-    def _joint(self, site: Site, places: _Places, relevance: Tensor, keys: int) -> list[Tensor]:
+    def _joint(self, block: Attention, places: _Places, relevance: Tensor, keys: int) -> list[Tensor]:
         """The joint rule for all heads; rescaled for each head, then for all of them: [B, n or m, C, heads * head_dim] each."""
-        where, own, tape = (site.kind, site.layer), places.own, self.tape
+        site, own, tape = block.site, places.own, self.tape
         batch, targets = len(relevance), relevance.shape[1 if own else 2]
         if not site.heads:  # removed for good
             return [relevance.new_zeros(batch, *size, 0) for size in (relevance.shape[1:3], *2 * [(keys, targets)])]
-        q, k, v = (tape.heads(site, which).flatten(0, 1) for which in "qkv")
+        q, k, v = (part.flatten(0, 1) for part in tape.heads(block))
         q, k, v = q[:, places.rows] * compat.scaling(site.module), k[:, :keys], v[:, :keys]
-        weights = tape.weights[where][:, :, places.rows, :keys].flatten(0, 1)
+        weights = tape.weights[site.kind, site.layer][:, :, places.rows, :keys].flatten(0, 1)
         constant = tape.constant(site)
         r = relevance.permute(0, 3, 1, 2, 4).flatten(0, 1)  # [B * heads, n, C, head_dim]
         step = max(1, 8 * CELLS // max(1, weights.shape[1] * keys * site.head_dim))
-        parts = [joint(*(t[i : i + step] for t in (q, k, v, weights, constant, r)), own) for i in range(0, len(r), step)]
-        parts = [torch.cat(part) for part in zip(*parts, strict=True)]
+        slices = [slice(i, i + step) for i in range(0, len(r), step)]
+        pieces = [joint(*(t[some] for t in (q, k, v, weights, constant, r)), own=own) for some in slices]
+        parts = [torch.cat(part) for part in zip(*pieces, strict=True)]
         sums = [part.sum((1, 3)) for part in parts]  # [B * heads, targets]
         if own:
             sums[0] = parts[0].sum((2, 3))

@@ -35,13 +35,9 @@ class Norm:
     """A LayerNorm or, where it is not `centred`, an RMSNorm without bias."""
 
     module: nn.Module
+    weight: Tensor | float  # gain [d], or 1 where the norm has none
     centred: bool
     eps: float
-
-    @property
-    def weight(self) -> Tensor | float:
-        """Gain [d], or 1 where the norm has none."""
-        return 1.0 if self.module.weight is None else self.module.weight
 
     def statistics(self, x: Tensor) -> tuple[Tensor, Tensor]:
         """x minus its mean (as it is, for RMSNorm) [..., d] and one over its standard deviation [..., 1]."""
@@ -57,11 +53,8 @@ class Attention:
 
     norm: Norm
     site: Site
-
-    @property
-    def out(self) -> nn.Linear:
-        """The output projection."""
-        return self.site.projection("out")
+    inner: tuple[nn.Linear, nn.Linear, nn.Linear]  # q, k and v
+    out: nn.Linear
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,10 +92,7 @@ class Layout:
             for block in stack.blocks:
                 yield block.norm.module
                 yield block.out
-                if isinstance(block, Attention):
-                    yield from (block.site.projection(which) for which in "qkv")
-                else:
-                    yield from block.inner
+                yield from block.inner
             if stack.final:
                 yield stack.final.module
         if self.project is not None:
@@ -156,20 +146,18 @@ def _blocks(layer: nn.Module, family: tuple, attention: Mapping[nn.Module, Site]
     for norm, inside in family[:-1]:
         module = _inside(layer, inside)
         if module in attention:
-            site = attention[module]
-            blocks.append(Attention(_norm(_inside(layer, norm), names), site))
-            for which in ("q", "k", "v", "out"):
-                _linear(site.projection(which), names)
-    norm, (inner, act, out) = family[-1]
+            site, before = attention[module], _norm(_inside(layer, norm), names)
+            q, k, v, out = (_linear(site.projection(which), names) for which in ("q", "k", "v", "out"))
+            blocks.append(Attention(before, site, (q, k, v), out))
+    norm, (inner, act, outer) = family[-1]
     home = getattr(_inside(layer, "layer.-1"), _T5_FEED) if norm.startswith("layer.") else layer
     inner = tuple(_linear(getattr(home, name), names) for name in inner if hasattr(home, name))
     act = getattr(home, act)
     probe = torch.linspace(-2, 2, 6, device=inner[0].weight.device, dtype=inner[0].weight.dtype)
     if not torch.equal(act(probe)[:2], act(probe[:2])):  # not element by element
         raise _uncovered(act, names)
-    blocks.append(FeedForward(_norm(_inside(layer, norm), names), inner, act, _linear(getattr(home, out), names)))
-    known = {block.norm.module for block in blocks} | {blocks[-1].out, *inner}
-    known |= {block.site.projection(w) for block in blocks[:-1] for w in ("q", "k", "v", "out")}
+    blocks.append(FeedForward(_norm(_inside(layer, norm), names), inner, act, _linear(getattr(home, outer), names)))
+    known = {module for block in blocks for module in (block.norm.module, *block.inner, block.out)}
     for module in layer.modules():
         own = [name for name, _ in module.named_parameters(recurse=False)]
         # T5 adds its relative position bias to the scores: a constant for every rule
@@ -178,7 +166,8 @@ def _blocks(layer: nn.Module, family: tuple, attention: Mapping[nn.Module, Site]
     return blocks
 
 
-def _inside(module: nn.Module, path: str) -> nn.Module | None:
+def _inside(module: Any, path: str) -> Any:
+    """The module at a path below another; None where there is none."""
     for name in path.split("."):
         module = module[int(name)] if name.lstrip("-").isdigit() else getattr(module, name, None)
         if module is None or (isinstance(module, nn.ModuleList) and not len(module)):
@@ -186,15 +175,15 @@ def _inside(module: nn.Module, path: str) -> nn.Module | None:
     return module
 
 
-def _norm(module: nn.Module, names: Mapping) -> Norm:
+def _norm(module: Any, names: Mapping) -> Norm:
     if type(module).forward is nn.LayerNorm.forward:
-        return Norm(module, True, module.eps)
+        return Norm(module, 1.0 if module.weight is None else module.weight, True, module.eps)
     if (eps := compat.rms_eps(module)) is not None:
-        return Norm(module, False, eps)
+        return Norm(module, module.weight, False, eps)
     raise _uncovered(module, names)
 
 
-def _linear(module: nn.Module, names: Mapping) -> nn.Linear:
+def _linear(module: Any, names: Mapping) -> nn.Linear:
     if type(module).forward is not nn.Linear.forward:  # a quantised or wrapped map computes something else
         raise _uncovered(module, names)
     return module
@@ -205,6 +194,10 @@ def _uncovered(module: Any, names: Mapping) -> StudyError:
 
 
 # --- one forward pass ------------------------------------------------------------------------------------------------
+
+
+# relevance [B, targets, heads] by attention (kind, layer); beside it, by name, sums [B, targets] that account for the rest
+Found = dict[tuple[str, int] | str, Tensor]
 
 
 @dataclass
@@ -228,12 +221,13 @@ class Tape:
     weights: dict[tuple[str, int], Tensor] = field(default_factory=dict)
     gates: dict[tuple[str, int], Tensor | None] = field(default_factory=dict)
     injected: dict[tuple[str, int], list[int]] = field(default_factory=dict)
-    top: Tensor | None = None
-    start: Tensor | None = None
+    top: Tensor = field(init=False)
+    start: Tensor = field(init=False)
 
-    def heads(self, site: Site, which: str) -> Tensor:
-        """Queries, keys or values of a site, head by head: [B, heads, positions, head_dim]."""
-        return self.made[site.projection(which)].unflatten(-1, (site.heads, site.head_dim)).transpose(1, 2)
+    def heads(self, block: Attention) -> list[Tensor]:
+        """Queries, keys and values of a block, head by head: [B, heads, positions, head_dim] each."""
+        size = (block.site.heads, block.site.head_dim)
+        return [self.made[linear].unflatten(-1, size).transpose(1, 2) for linear in block.inner]
 
     def constant(self, site: Site) -> Tensor:
         """Whether a head's weights were injected, and do not come from queries and keys: bool [B * heads]."""

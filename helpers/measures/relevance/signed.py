@@ -9,11 +9,13 @@ A norm in front of a linear map is folded into the map, so that a block costs it
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import torch
 from torch import Tensor
 
 from helpers.heads import compat
-from helpers.measures.relevance.layout import Attention, FeedForward, Layout, Norm, Tape
+from helpers.measures.relevance.layout import Attention, FeedForward, Found, Layout, Norm, Tape
 
 CELLS = 1 << 21  # numbers of a feed-forward block that one chunk of targets may hold: beyond the cache it only gets slower
 
@@ -49,7 +51,7 @@ class Folded:
         if isinstance(block, FeedForward):
             self.maps = [self._fold(linear.weight) for linear in block.inner]
         else:
-            query, *memory = (block.site.projection(which).weight for which in "qkv")
+            query, *memory = (linear.weight for linear in block.inner)
             own = block.site.kind == "cross"  # keys and values read the encoder's output as it is
             self.maps = [self._fold(query), *(weight if own else self._fold(weight) for weight in memory)]
 
@@ -63,16 +65,16 @@ class Folded:
 class _FeedForward:
     """A feed-forward block at the positions of one batch."""
 
-    def __init__(self, folded: Folded, tape: Tape, half: bool) -> None:
-        block = folded.block
+    def __init__(self, block: FeedForward, folded: Folded, tape: Tape, half: bool) -> None:
         self.folded = folded
         self.norm = None if folded.pre_norm else _FrozenNorm(block.norm, tape.given[block.norm.module])
         hidden, *linear = (tape.made[inner] for inner in block.inner)
         act = block.act(hidden)
         # the activation passes relevance unchanged: as a linear map it is a factor for each number
-        factors = [torch.where(hidden == 0, 0, act / hidden)]
+        passed = torch.where(hidden == 0, 0, act / hidden)
+        factors: list[Tensor | None] = [passed]
         if linear:  # a product: half to each factor, or all to the linear one while the gate is a constant
-            factors = [0.5 * factors[0] * linear[0], 0.5 * act] if half else [None, act]
+            factors = [0.5 * passed * linear[0], 0.5 * act] if half else [None, act]
         inverse = block.norm.statistics(tape.given[block.norm.module])[1] if folded.pre_norm else None
         self.branches = [
             ((factor if inverse is None else factor * inverse).unsqueeze(1), weight)
@@ -92,8 +94,8 @@ class _FeedForward:
         return g
 
     def push(self, x: Tensor) -> Tensor:
-        inside = sum(x.matmul(weight.T).mul_(factor) for factor, weight in self.branches)
-        x = _add_product(x, inside, self.folded.out.T)
+        first, *rest = (x.matmul(weight.T).mul_(factor) for factor, weight in self.branches)
+        x = _add_product(x, sum(rest, first), self.folded.out.T)
         return self.norm.push(x) if self.norm else x
 
 
@@ -103,8 +105,8 @@ class _Attention:
     account = False
     lost: Tensor
 
-    def __init__(self, folded: Folded, tape: Tape, half: bool) -> None:
-        block, self.folded, self.tape = folded.block, folded, tape
+    def __init__(self, block: Attention, folded: Folded, tape: Tape, half: bool) -> None:
+        self.block, self.folded, self.tape = block, folded, tape
         site = self.site = block.site
         where = site.kind, site.layer
         self.norm = None if folded.pre_norm else _FrozenNorm(block.norm, tape.given[block.norm.module])
@@ -116,7 +118,7 @@ class _Attention:
         self.weights = tape.weights[where].flatten(0, 1)  # [B * heads, n, m]
         self.half = half
         if half:
-            q, k, v = (tape.heads(site, which).flatten(0, 1) for which in "qkv")  # [B * heads, n or m, head_dim]
+            q, k, v = (part.flatten(0, 1) for part in tape.heads(block))  # [B * heads, n or m, head_dim]
             constant = tape.constant(site)[:, None, None]
             # half of a head's relevance goes to its weights (not to injected ones), and half of that to queries, half to keys
             self.to_value = torch.where(constant, 1.0, 0.5).to(q)
@@ -182,12 +184,12 @@ class _Attention:
 
     def _arrived(self, cotangents: dict[str, tuple[Tensor, slice]], own: bool) -> Tensor:
         """Relevance of queries, keys and values: [B, targets]."""
-        found = 0
+        parts, found = dict(zip("qkv", self.tape.heads(self.block), strict=True)), []
         for which, (cotangent, rows) in cotangents.items():
-            x = self.tape.heads(self.site, which).flatten(0, 1)[:, None, rows]
+            x = parts[which].flatten(0, 1)[:, None, rows]
             sums = (cotangent * x).sum((1, 3) if own and which == "q" else (2, 3))
-            found = found + sums.unflatten(0, (len(self.output), self.site.heads)).sum(1)
-        return found
+            found.append(sums.unflatten(0, (len(self.output), self.site.heads)).sum(1))
+        return sum(found[1:], found[0])
 
     def _to_keys(self, weights: Tensor, rows: Tensor, own: bool, weigh: bool = True) -> Tensor:
         """Sum over queries, or not where each query is a target of its own: [B * heads, C, m, head_dim]."""
@@ -207,11 +209,11 @@ class _Attention:
             joined = joined * scale[:, :, rows]
         return joined.matmul(weight) if stream is None else _add_product(stream, joined, weight)
 
-    def push(self, x: Tensor | None) -> Tensor:
+    def push(self, x: Tensor) -> Tensor:
         """Tangents [B, K, n, d] of the block's input to those of its output, and after them the block's own heads."""
         heads, size = self.site.heads, self.site.head_dim
-        parts = [] if heads or x is None else [x]  # without heads a layer adds a constant
-        if heads and x is not None:
+        parts = [] if heads else [x]  # without heads a layer adds a constant
+        if heads and x.shape[1]:
             value = self._split(x, 2)  # [B * heads, n, K * head_dim]
             if self.half:
                 value = value * self.to_value
@@ -274,31 +276,34 @@ class Replay:
         self, plan: Layout, folded: dict, tape: Tape, rule: str, kinds: tuple[str, ...], targets: int, full: bool = False
     ) -> None:
         self.plan, self.tape, self.full = plan, tape, full
-        self.parts, self.final = {}, {}
+        self.parts: dict[str, list[_FeedForward | _Attention]] = {}
+        self.final: dict[str, _FrozenNorm | None] = {}
         for side, stack in (("encoder", plan.encoder), ("decoder", plan.decoder)):
             if stack is not None and (side == "decoder" or "encoder" in kinds):
                 self.parts[side] = [_part(folded[block], tape, rule == "attnlrp") for block in stack.blocks]
-                self.final[side] = stack.final and _FrozenNorm(stack.final, tape.given[stack.final.module])
-        for part in [part for parts in self.parts.values() for part in parts if isinstance(part, _Attention)]:
-            part.account = full
+                final = stack.final
+                self.final[side] = None if final is None else _FrozenNorm(final, tape.given[final.module])
+        for attention in self._attentions():
+            attention.account = full
         if "encoder" in self.parts:
             self.cut = 0 if full else best_cut(self.parts["encoder"], targets)
-            self.tangents = None
+            self.tangents = self._bottom("encoder")[:, :0]  # of no head yet
             for part in self.parts["encoder"][: self.cut]:
                 self.tangents = part.push(self.tangents)
 
-    def chunk(self, first: int, last: int) -> dict[tuple[str, int], Tensor]:
+    def chunk(self, first: int, last: int) -> Found:
         """Head relevance of targets first to last - 1: {(kind, layer): [B, targets, heads]}.
 
         With `full` also "target" and "source", what arrives at the first layers' inputs, and "attention", what is lost
         between a head's output and its queries, keys and values, summed over all heads: [B, targets] each.
         """
-        found, rows = {}, slice(first, last)
+        found: Found = {}
+        rows = slice(first, last)
         g = self.plan.head.weight[self.tape.top[:, rows]].unsqueeze(1) * self.plan.head_scale  # [B, 1, targets, d]
         if self.plan.project is not None:
             g = g.matmul(self.plan.project.weight)
-        if self.final["decoder"]:
-            g = self.final["decoder"].pull(g, rows)
+        if final := self.final["decoder"]:
+            g = final.pull(g, rows)
         own, memory = True, None  # until self-attention spreads it, a target's relevance is at its own position
         parts = self.parts["decoder"]
         lowest = None if self.full else _lowest(parts)
@@ -312,6 +317,8 @@ class Replay:
             g, below, found[part.site.kind, part.site.layer] = part.pull(g, rows, own, keys, stop)
             if part is lowest:
                 break
+            if below is None:  # nobody asks for the encoder
+                continue
             if cross:
                 memory = below if memory is None else memory.add_(below)
             elif own:
@@ -325,33 +332,36 @@ class Replay:
         if memory is not None:
             self._encoder(memory, found)
         if self.full:
-            attention = [part for parts in self.parts.values() for part in parts if isinstance(part, _Attention)]
-            found["attention"] = sum(part.lost for part in attention)
+            top, *rest = (part.lost for part in self._attentions())
+            found["attention"] = sum(rest, top)
         return found
+
+    def _attentions(self) -> Iterator[_Attention]:
+        return (part for parts in self.parts.values() for part in parts if isinstance(part, _Attention))
 
     def _bottom(self, side: str) -> Tensor:
         """The stream that enters the first layer of a side: [B, 1, n, d]."""
         stack = getattr(self.plan, side)
         first = stack.blocks[0]
-        return self.tape.given[first.norm.module if stack.pre_norm else first.site.projection("q")].unsqueeze(1)
+        return self.tape.given[first.norm.module if stack.pre_norm else first.inner[0]].unsqueeze(1)
 
-    def _encoder(self, g: Tensor, found: dict) -> None:
+    def _encoder(self, g: Tensor, found: Found) -> None:
         """Relevance of encoder heads from cotangents of the encoder's output [B, C, m, d]."""
         parts, everywhere = self.parts["encoder"], slice(None)
-        if self.final["encoder"]:
-            g = self.final["encoder"].pull(g, everywhere)
+        if final := self.final["encoder"]:
+            g = final.pull(g, everywhere)
         lowest = None if self.cut or self.full else _lowest(parts)
         for part in reversed(parts[self.cut :]):
             if isinstance(part, _FeedForward):
                 g = part.pull(g, everywhere)
                 continue
             g, below, found["encoder", part.site.layer] = part.pull(g, everywhere, False, part.keys, part is lowest)
-            if part is lowest:
+            if below is None:  # these heads are the lowest
                 return
             g = g.add_(below)
         if self.full:
             found["source"] = (g * self._bottom("encoder")).sum((2, 3))
-        if self.tangents is not None:
+        if self.cut:
             met = g.flatten(2).matmul(self.tangents.flatten(2).mT)  # [B, C, heads below the cut]
             sites = [part.site for part in parts[: self.cut] if isinstance(part, _Attention)]
             for site, relevance in zip(sites, met.split([site.heads for site in sites], -1), strict=True):
@@ -359,7 +369,10 @@ class Replay:
 
 
 def _part(folded: Folded, tape: Tape, half: bool) -> _FeedForward | _Attention:
-    return (_Attention if isinstance(folded.block, Attention) else _FeedForward)(folded, tape, half)
+    block = folded.block
+    if isinstance(block, Attention):
+        return _Attention(block, folded, tape, half)
+    return _FeedForward(block, folded, tape, half)
 
 
 def _lowest(parts: list) -> _Attention:
