@@ -16,13 +16,15 @@ def code_version(*names: str) -> str:
     Parameters
     ----------
     *names : str
-        Paths below `helpers` without ".py"; a folder stands for all modules in it.
+        Paths below `helpers` without ".py"; a folder stands for all modules and tables of words in it.
     """
     digest = hashlib.sha256()
     for name in names:
         path = ROOT / "helpers" / name
         for file in sorted(path.rglob("*.py")) if path.is_dir() else [path.with_suffix(".py")]:
             digest.update(_meaning(file, file.stat().st_mtime_ns).encode())
+        for table in sorted(path.rglob("*.tsv")) if path.is_dir() else ():  # words that text is made of
+            digest.update(table.read_bytes())
     return digest.hexdigest()[:16]
 
 

@@ -66,6 +66,14 @@ def test_code_version_sees_code(version, change):
     assert version(CODE.replace(*change), "folder") != version(CODE, "folder")
 
 
+def test_code_version_sees_a_corrected_word(version, tmp_path):
+    table = tmp_path / "helpers" / "folder" / "nouns.tsv"
+    table.write_text("key\tnoun\nman\tMann\n", encoding="utf-8")
+    before = version(CODE, "folder")
+    table.write_text("key\tnoun\nman\tMensch\n", encoding="utf-8")
+    assert version(CODE, "folder") != before
+
+
 # --- files -----------------------------------------------------------------------------------------------------------
 
 
