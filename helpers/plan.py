@@ -24,7 +24,7 @@ import torch
 from helpers import corpora, study
 from helpers.measures import measured, snapshots
 from helpers.methods import contest, coreference, grouping, l0
-from helpers.runs import subjects, tasks, training
+from helpers.runs import outputs, subjects, training
 from helpers.study import Need, Recipe, published
 
 FAR = math.log(100)  # a run of a hundredth of the work says nothing: most of it went into starting
@@ -56,7 +56,7 @@ def goals(settings: Mapping[str, Any], names: Sequence[str], seed: int) -> dict[
             made = training.trained(subjects.spec(settings, name, seed), f"{name}, seed {seed}")
             yield Need(corpora.recipe(made.spec["corpus"]))
             yield Need(made, weights)
-            yield Need(tasks.put_out(made, beam))
+            yield Need(outputs.recipe(made, beam))
 
     # no encoder attention from the start
     none = [names[0] + subjects.NONE] if settings["corpus"] == "controlled" else []

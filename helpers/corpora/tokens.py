@@ -164,6 +164,11 @@ class Encoded:
     def __len__(self) -> int:
         return len(self.source)
 
+    def part(self, rows: Iterable[int]) -> Encoded:
+        """Some of the pairs."""
+        rows = list(rows)
+        return Encoded(*([side[i] for i in rows] for side in (self.source, self.target, self.words)))
+
 
 def encode(pairs: Sequence[Pair], source: Subwords, target: Subwords, limit: int = 0) -> Encoded:
     """Encode pairs.

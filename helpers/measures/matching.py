@@ -138,9 +138,9 @@ def carried(column: pd.Series, matched: pd.DataFrame) -> pd.Series:
     return pd.Series(column.reindex(pd.MultiIndex.from_tuples(places, names=matched.index.names)).to_numpy(), matched.index)
 
 
-def _prints(studied, sentences: int) -> dict[tuple[str, int], np.ndarray]:
-    own, first = studied if isinstance(studied, list) else (studied, studied)
-    return fingerprints(own.subject, [pair for pair in first.subject.dev if pair.words][:sentences])
+def _prints(subject, sentences: int) -> dict[tuple[str, int], np.ndarray]:
+    own, first = subject if isinstance(subject, list) else (subject, subject)
+    return fingerprints(own, [pair for pair in first.sentences if pair.words][:sentences])
 
 
 FINGERPRINTS = Analysis("where heads look", 1, _prints)  # of a model, on dev sentences of a second one

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -12,7 +12,7 @@ import torch
 from helpers import study
 from helpers.corpora.tokens import collate
 from helpers.heads import Site, index, record
-from helpers.measures.analysis import Analysis, Studied
+from helpers.measures.analysis import Analysis
 from helpers.measures.confidence import Confidence, confidence
 from helpers.measures.functions import (
     DIRECTIONS,
@@ -34,7 +34,7 @@ from helpers.measures.one_pass import Reducer, one_pass
 from helpers.measures.ranks import correlation, correlations
 from helpers.measures.relevance import RULES, BySentence, conservation, explain
 from helpers.models import inputs
-from helpers.runs import tasks, training
+from helpers.runs import training
 from helpers.scores import intervals, scoring
 
 # Table 1 of the paper, EN-RU, %: best head and offset baseline on WMT, then on OpenSubtitles
@@ -62,7 +62,7 @@ def measure(subject, model, repeats: int = 1000, names: Sequence[str] = (*FUNCTI
         Of "confidence", "positional", "syntactic", "rare" and "alignment".
     """
     made: dict[str, Callable[[], Reducer]] = {
-        "confidence": Confidence, "positional": Positional, "syntactic": lambda: Syntactic(arcs_of(subject.dev)),
+        "confidence": Confidence, "positional": Positional, "syntactic": lambda: Syntactic(arcs_of(subject.sentences)),
         "rare": lambda: Rare(subject.counts), "alignment": lambda: Alignment(subject.links),
     }  # fmt: skip
     reducers = {name: made[name]() for name in names}
@@ -285,14 +285,14 @@ def count_roles(roles: Mapping[str, pd.Series]) -> pd.DataFrame:
     return pd.DataFrame(counts).reindex(order).fillna(0).astype(int)
 
 
-def best_of_all(subjects: Sequence[Any], found: Mapping, untrained: Mapping) -> pd.DataFrame:
+def best_of_all(studied: Sequence[Any], found: Mapping, untrained: Mapping) -> pd.DataFrame:
     """The best head of every model (layer, head from 1) for each relation and direction, beside random weights and chance."""
     parts = []
-    for subject in subjects:
+    for subject in studied:
         best = best_heads(found[subject.title]["syntactic"])
         best["untrained"] = best_heads(untrained[subject.title]["syntactic"]).score
         best["heads"], best["over"] = found[subject.title]["syntactic"].groupby(["layer", "head"]).ngroups, intervals.SENTENCES
-        best["chance"] = chance(subject.dev).reindex(best.index.get_level_values("relation")).to_numpy()
+        best["chance"] = chance(subject.sentences).reindex(best.index.get_level_values("relation")).to_numpy()
         parts.append(best.reset_index().assign(model=subject.title))
     return from_one(pd.concat(parts, ignore_index=True))
 
@@ -426,11 +426,9 @@ def examples(subject, frames: Mapping[str, pd.DataFrame], words: tuple[int, int]
     The sentence is the first of readable length that shows the function (holds the relation; has a rare token).
     """
     best = best_heads(frames["syntactic"]).sort_values("score", ascending=False, kind="stable")
-    wanted = []
+    wanted, every = [], arcs_of(subject.sentences)
     for (relation, direction), row in best.groupby(level="relation", sort=False).head(1).iterrows():
-        arcs = [
-            [(h, d) if direction == DIRECTIONS[0] else (d, h) for d, h, r in s if r == relation] for s in arcs_of(subject.dev)
-        ]
+        arcs = [[(h, d) if direction == DIRECTIONS[0] else (d, h) for d, h, r in s if r == relation] for s in every]
         title = f"{relation} {LABELS[relation, direction]}: layer {int(row.layer) + 1} head {int(row['head']) + 1}"
         wanted.append((title, int(row.layer), int(row["head"]), arcs))
     place = frames["positional"].xs("encoder").score.idxmax()
@@ -442,9 +440,9 @@ def examples(subject, frames: Mapping[str, pd.DataFrame], words: tuple[int, int]
     for title, layer, head, arcs in wanted:
         fits = [
             i
-            for i, pair in enumerate(subject.dev)
+            for i, pair in enumerate(subject.sentences)
             if words[0] <= len(pair.words) <= words[1] and i not in used and (arcs is None or arcs[i])
-        ] or [i for i, pair in enumerate(subject.dev) if arcs is None or arcs[i]]
+        ] or [i for i, pair in enumerate(subject.sentences) if arcs is None or arcs[i]]
         if not fits:
             continue
         used.add(fits[0])
@@ -457,7 +455,7 @@ def _example(subject, sentence: int, title: str, layer: int, head: int, arcs) ->
     keep = _Keep(batch["word_ids"])
     with torch.no_grad(), record(subject.model, keep, kinds=("encoder",)):
         subject.model(**inputs(batch), use_cache=False)
-    words = subject.dev[sentence].words
+    words = subject.sentences[sentence].words
     return {"title": title, "rows": words, "columns": words, "weights": keep.maps[layer][0, head], "arcs": arcs}
 
 
@@ -470,7 +468,7 @@ def _rare_words(subject) -> list[list[tuple[int, int]]]:
     """For each sentence whose rarest token is rare: a frame around the columns of the words with its two rarest tokens."""
     border = int(subject.counts.sort(descending=True).values[min(500, len(subject.counts) - 1)])
     frames = []
-    for ids, owners, pair in zip(subject.encoded.source, subject.encoded.words, subject.dev, strict=True):
+    for ids, owners, pair in zip(subject.encoded.source, subject.encoded.words, subject.sentences, strict=True):
         ranked = sorted((int(subject.counts[t]), w) for t, w in zip(ids, owners, strict=True) if w >= 0)
         rare = list(dict.fromkeys(w for _, w in ranked[:2])) if ranked and ranked[0][0] < border else []
         frames.append([(row, w) for w in rare for row in range(len(pair.words))])
@@ -480,64 +478,47 @@ def _rare_words(subject) -> list[list[tuple[int, int]]]:
 # --- analyses: what notebooks 01 and 02 read -------------------------------------------------------------------------
 
 
-def _explained(studied, rule: str, first: int, untrained: bool = False) -> BySentence:
-    subject = studied.subject
+def _explained(subject, rule: str, first: int, untrained: bool = False) -> BySentence:
     model, more = (subject.untrained(), ", random weights") if untrained else (subject.model, "")
     return explain(model, subject.batches(2048, first), rule, label=f"{rule} {subject.title}{more}").by_sentence()
 
 
-def _conserved(studied, rule: str, first: int) -> Any:
-    return conservation(studied.subject.model, studied.subject.batches(2048, first), rule)
+def _conserved(subject, rule: str, first: int) -> Any:
+    return conservation(subject.model, subject.batches(2048, first), rule)
 
 
-def _functions(studied, repeats: int) -> dict[str, Any]:
-    table, functions = confidence_and_functions(studied.subject, repeats)
+def _functions(subject, repeats: int) -> dict[str, Any]:
+    table, functions = confidence_and_functions(subject, repeats)
     return {"confidence": table, "functions": functions}
 
 
-def _scored(studied, repeats: int, untrained: bool = False) -> dict[str, pd.DataFrame]:
-    subject = studied.subject
+def _scored(subject, repeats: int, untrained: bool = False) -> dict[str, pd.DataFrame]:
     return measure(subject, subject.untrained() if untrained else subject.model, repeats)
 
 
-def _held(studied, repeats: int, untrained: bool = False) -> pd.DataFrame:
-    subject = studied.subject
-    model, reducer = subject.untrained() if untrained else subject.model, Syntactic(arcs_of(subject.dev))
+def _held(subject, repeats: int, untrained: bool = False) -> pd.DataFrame:
+    model, reducer = subject.untrained() if untrained else subject.model, Syntactic(arcs_of(subject.sentences))
     return reducer.held_out(one_pass(model, subject.batches(), reducer, label=f"held out {subject.title}"), repeats)
 
 
-def _spoken(studied) -> bool:
-    """Whether the model is no translation model, which a subject stands for."""
-    return isinstance(studied, Studied) and studied.task.kind != tasks.TRANSLATION
+def _kinds_off(subject, first: int) -> pd.DataFrame:
+    return kinds_off(subject.model, subject.batches(4096, first))
 
 
-def _first(studied, first: int) -> Iterable[Mapping[str, torch.Tensor]]:
-    """The first dev examples in batches."""
-    if _spoken(studied):
-        return studied.task.held_out(4096, first, studied.model.device)
-    return studied.subject.batches(4096, first)
+def _examples(subject, repeats: int) -> list[dict[str, Any]]:
+    return examples(subject, SCORED.of(subject, repeats=repeats))
 
 
-def _kinds_off(studied, first: int) -> pd.DataFrame:
-    return kinds_off(studied.model, _first(studied, first))
+def _diffuse(subject) -> pd.Series:
+    return confidence(subject.untrained(), subject.batches())
 
 
-def _examples(studied, repeats: int) -> list[dict[str, Any]]:
-    return examples(studied.subject, SCORED.of(studied.subject, repeats=repeats))
+def _without(subject, first: int) -> pd.DataFrame:
+    return leave_one_out(subject.model, subject.batches(4096, first), label=f"without {subject.title}")
 
 
-def _diffuse(studied) -> pd.Series:
-    return confidence(studied.subject.untrained(), studied.subject.batches())
-
-
-def _without(studied, first: int) -> pd.DataFrame:
-    of = "" if _spoken(studied) else f" {studied.subject.title}"
-    return leave_one_out(studied.model, _first(studied, first), label=f"without{of}")
-
-
-def _without_bleu(studied, first: int, repeats: int) -> pd.DataFrame:
-    subject = studied.subject
-    held = subject.dev[:first]
+def _without_bleu(subject, first: int, repeats: int) -> pd.DataFrame:
+    held = subject.sentences[:first]
     sources, references = [pair.source for pair in held], [pair.target for pair in held]
 
     def translate(model) -> list[str]:
@@ -546,8 +527,8 @@ def _without_bleu(studied, first: int, repeats: int) -> pd.DataFrame:
     return leave_one_out_bleu(subject.model, translate, references, index(subject.model), repeats)
 
 
-def _gradient(studied, first: int) -> pd.Series:
-    return importance(studied.subject.model, studied.subject.batches(4096, first), norm=None)
+def _gradient(subject, first: int) -> pd.Series:
+    return importance(subject.model, subject.batches(4096, first), norm=None)
 
 
 EXPLAINED = Analysis("relevance", 1, _explained)  # of `first` dev sentences by a rule: `BySentence`

@@ -14,7 +14,7 @@ from helpers.measures.functions import RELATIONS, best_heads, roles
 from helpers.measures.importance import kinds_off, leave_one_out
 from helpers.measures.measured import FUNCTIONAL, measure
 from helpers.measures.relevance import relevance
-from helpers.runs import subjects, tasks, training
+from helpers.runs import outputs, subjects, training
 from helpers.scores import intervals, scoring
 from helpers.study import values
 
@@ -42,7 +42,7 @@ def describe(subject, model, first: int, repeats: int = 1000) -> dict[str, Any]:
         (`leave_one_out`); kinds (`kinds_off`).
     """
     found: dict[str, Any] = measure(subject, model, repeats, ("confidence", *FUNCTIONAL))
-    batches = list(subject.batches(4096, first))
+    batches = subject.batches(4096, first)
     found["without"] = leave_one_out(model, batches, label=f"without {subject.title}", repeats=repeats)
     found["kinds"] = kinds_off(model, batches, repeats)
     return found | {"relevance": relevance(model, subject.batches(2048, min(first, FEW)))}
@@ -106,7 +106,7 @@ def _follow(spec: Mapping[str, Any], place: study.Place) -> None:
 
 
 SNAPSHOTS = study.Kind("snapshots", 1, _follow, lambda spec: [study.Need(corpora.recipe(spec["start"]["corpus"]), True)])
-DESCRIBED = Analysis("what heads do", 1, lambda studied, **options: describe(studied.subject, studied.subject.model, **options))
+DESCRIBED = Analysis("what heads do", 1, lambda subject, **options: describe(subject, subject.model, **options))
 
 
 def over_training(recipe: study.Recipe, last: Description, steps: int) -> pd.DataFrame:
@@ -154,7 +154,7 @@ def beside(settings: Mapping[str, Any], names: Sequence[str], seed: int) -> pd.D
         described = DESCRIBED.of(subject, first=settings["relevance"], repeats=settings["bootstrap"])
         split = subject.tests[0]
         references = [pair.target for pair in subject.pairs(split, bare=True)]
-        scored = scoring.bleu(subject.translations(split, settings["beam"]), references, settings["bootstrap"])
+        scored = scoring.bleu(outputs.of(subject, split, settings["beam"]), references, settings["bootstrap"])
         rows[subject.title] = shape(spec) | {part: scored[part] for part in ("bleu", "low", "high")} | summary(described)
     return pd.DataFrame.from_dict(rows, orient="index").rename_axis("model")
 
@@ -195,7 +195,7 @@ def recipes(settings: Mapping[str, Any], names: Sequence[str], seed: int) -> Ite
     options = {"first": settings["relevance"], "repeats": settings["bootstrap"]}
     for name in [names[0], *subjects.siblings(settings, names[0])]:
         made = training.trained(subjects.spec(settings, name, seed), f"{name}, seed {seed}")
-        yield from (tasks.put_out(made, settings["beam"]), DESCRIBED.recipe(made, **options))
+        yield from (outputs.recipe(made, settings["beam"]), DESCRIBED.recipe(made, **options))
     if settings["snapshots"]:
         yield followed(
             subjects.spec(settings, names[0], seed), settings["snapshots"], settings["relevance"], settings["bootstrap"]

@@ -285,10 +285,10 @@ def _kept(run: Mapping[str, Any]) -> list[Sequence[int]]:
 
 def _attention(subject: subjects.Subject, heads: Sequence[tuple], count: int) -> tuple[list[dict], list[list | None]]:
     """Example sentences, and for each head of the table a matrix a sentence."""
-    chosen = examples(subject.dev, count)
+    chosen = examples(subject.sentences, count)
     shown, maps = [], []
     for number in chosen:
-        pair = subject.dev[number]
+        pair = subject.sentences[number]
         target = pair.target.split()
         arcs = [arc for dependent, head, relation in _arcs(pair) for arc in _both(dependent, head, relation)]
         shown.append({"source": list(pair.words), "target": target, "arcs": arcs})
@@ -327,7 +327,7 @@ def _maps(subject: subjects.Subject, number: int, target: Sequence[str]) -> dict
     device = next(subject.model.parameters()).device
     batch = {name: value.to(device) for name, value in collate(subject.encoded, [number], subject.source.pad).items()}
     source = _owners(batch["word_ids"][0].tolist())
-    written = _owners(subject.target.word_ids(subject.dev[number].target, target))
+    written = _owners(subject.target.word_ids(subject.sentences[number].target, target))
     fed = [0, *(word + 1 for word in written[:-1])]  # a position of the decoder is fed the token before: first the start
     sides = {"encoder": (source, source), "decoder": (written, fed), "cross": (written, source)}
     found = {}

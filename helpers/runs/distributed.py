@@ -1,11 +1,11 @@
 """One training run on several processes: GPUs, or processors where there are none.
 
-`accelerate launch --num_processes N -m helpers.runs.distributed SPEC.json` makes the recipe `helpers.runs.training.trained` of a spec,
-under the same key, on N GPUs; without GPUs it is `torchrun --nproc-per-node N`, as `accelerate launch` then starts one.
+`accelerate launch --num_processes N -m helpers.runs.distributed SPEC.json` makes the recipe `helpers.runs.training.trained` of
+a spec, under the same key, on N GPUs; without GPUs it is `torchrun --nproc-per-node N`, as `accelerate launch` then starts one.
 
-The first process runs `helpers.runs.training.fit` as it is: corpus, optimiser, dev loss, early stop, checkpoint and store are its
-own, so a run that was killed goes on with any number of processes. At every step the others get its weights and the batch, of
-which process r of n takes rows r, r + n, ...; DistributedDataParallel averages the gradients. Losses differ from those of a
+The first process runs `helpers.runs.training.fit` as it is: corpus, optimiser, dev loss, early stop, checkpoint and store are
+its own, so a run that was killed goes on with any number of processes. At every step the others get its weights and the batch,
+of which process r of n takes rows r, r + n, ...; DistributedDataParallel averages the gradients. Losses differ from those of a
 single process by float rounding (less than a millionth over some ten steps); dropout draws other noise.
 """
 
@@ -20,7 +20,7 @@ from typing import Any
 import torch
 
 from helpers import models, study
-from helpers.runs import tasks, training
+from helpers.runs import subjects, training
 from helpers.study import StudyError
 
 _PATIENCE = timedelta(days=1)  # others wait while the first process prepares a corpus, or scores and saves
@@ -58,7 +58,7 @@ def share(batch: Mapping[str, torch.Tensor], process: int, processes: int) -> tu
 
 
 def trained(spec: Mapping[str, Any], label: str = "training") -> Path:
-    """Train the model of a spec, or find it trained: the recipe `helpers.runs.training.trained`, on all processes that call this.
+    """Train the model of a spec, or find it trained (`helpers.runs.training.trained`), on all processes that call this.
 
     The spec of the first process counts. A process that is alone makes the recipe as it is.
 
@@ -91,12 +91,12 @@ def _tell(message: Any = None) -> Any:
 
 def _build(accelerator, spec: Mapping[str, Any], place: study.Place) -> None:
     """The first process's part of a run."""
-    task, plan = tasks.of(spec["corpus"]), spec["training"]
-    sizes = task.source.size, task.target.size
+    text, plan = subjects.of_text(spec["corpus"]), spec["training"]
+    sizes = text.source.size, text.target.size
     _tell((dict(spec), sizes))
     model = models.build(spec["model"], *sizes, spec["seed"]).to(accelerator.device)
-    epoch = task.epoch(plan["batch_tokens"], spec["seed"], torch.device("cpu"))
-    dev = task.held_out(4 * plan["batch_tokens"], None, accelerator.device)
+    epoch = text.epoch(plan["batch_tokens"], spec["seed"], torch.device("cpu"))
+    dev = text.held_out(4 * plan["batch_tokens"], None, accelerator.device)
     with training.closed_gates(model, spec["closed"]):
         loss = _loss_of_all(accelerator, model, plan["label_smoothing"])
 

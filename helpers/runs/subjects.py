@@ -1,25 +1,37 @@
-"""The models that a notebook studies, each with the text it is studied on."""
+"""What is studied: a text, what models do with it, and one model, by its name in the study or by its run.
+
+A subject knows its text, builds fresh models, yields batches to train on and to measure on, and scores what a model puts out:
+translation, abstractive summarization, language modelling, behind one face.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from functools import cached_property
+import json
+import random
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Any
 
-import pandas as pd
+import numpy as np
 import torch
 
 from helpers import corpora, heads, models, study
+from helpers.corpora import Pair, alignment, texts, tokens
+from helpers.runs import training
 from helpers.scores import scoring
-from helpers.runs import tasks, training
-from helpers.corpora import Pair, alignment, tokens
 from helpers.study import StudyError
 
 CONTROLLED = ("ru-news", "de-news", "fr-news", "ru-subtitles")  # the four models of the paper's section 3
 NATURAL = ("ru-local", "de-local", "fr-local")
 NONE = "+none"  # a name's ending: no encoder self-attention from the start
+TRANSLATION, SUMMARIZATION, LANGUAGE = "translation", "summarization", "language modelling"
+METRICS = {TRANSLATION: ("BLEU",), SUMMARIZATION: ("ROUGE-1", "ROUGE-2", "ROUGE-L"), LANGUAGE: ("perplexity",)}
+Fed = dict[str, torch.Tensor]
+
+
+# --- names in the study ----------------------------------------------------------------------------------------------
 
 
 def names(settings: Mapping[str, Any], chosen: str = "") -> list[str]:
@@ -75,92 +87,106 @@ def title(name: str) -> str:
     return ", ".join([shown, *(end.replace("-", " ") for end in ends if f"+{end}" != NONE)])
 
 
+def setting(kind: str) -> str:
+    """What a task is called in the settings, where names are one word.
+
+    Raises
+    ------
+    StudyError
+        If there is no such task.
+    """
+    if kind not in METRICS:
+        raise StudyError(f"There is no task {kind!r}: choose from {', '.join(METRICS)}.")
+    return kind.split()[0]
+
+
+def corpus(settings: Mapping[str, Any], kind: str, seed: int) -> dict[str, Any]:
+    """Everything that the text of a task depends on, in the sizes of the profile's block "grouping".
+
+    Parameters
+    ----------
+    kind : str
+        "translation", "summarization" or "language modelling".
+
+    Raises
+    ------
+    StudyError
+        If there is no such task, or the profile's name for its text is unknown.
+    """
+    block = settings["grouping"][setting(kind)]
+    sizes = {name: block[name] for name in ("train", "dev", "test", "vocabulary", "longest")}
+    if kind != TRANSLATION:
+        described = texts.spec(sizes, block["text"], seed)
+        if described["task"] != kind:
+            raise StudyError(f"The text {block['text']!r} is for {described['task']}: choose another for {kind}.")
+        return described
+    language, _, register = block["text"].partition("-")
+    return corpora.spec({**settings, **sizes}, language, register, seed)
+
+
+# --- a text with a model ---------------------------------------------------------------------------------------------
+
+
 @dataclass
 class Subject:
-    """A model under study: the model, its vocabularies, and the sentences it is measured on.
+    """A text, what is done with it, and the model under study, if there is one.
 
     Attributes
     ----------
-    opened : callable
+    kind : str
+        What is done: "translation", "summarization" or "language modelling".
+    corpus : dict
+        Spec of the text.
+    folder : pathlib.Path
+        Where it lies.
+    source, target : Subwords
+        Vocabularies; one and the same but in translation.
+    opened : callable, optional
         Gives the model: it is read when it is first asked for, so that who reads results alone needs no weights.
-    spec : dict or None
-        Of a model of our own.
+    run : helpers.study.Recipe, optional
+        What made the model, if it is one of our own.
+    parser : str
+        What parses natural sentences (`helpers.corpora.parsed`).
     """
 
-    name: str
-    opened: Callable[[], Any]
+    kind: str
+    corpus: Mapping[str, Any]
+    folder: Path
     source: tokens.Subwords
     target: tokens.Subwords
-    folder: Path
-    spec: dict[str, Any] | None
+    name: str = ""
+    opened: Callable[[], Any] | None = None
+    run: study.Recipe | None = None
     parser: str = "spacy"
 
     @cached_property
     def model(self) -> Any:
-        """The model, in evaluation mode, on the device in use."""
+        """The model, in evaluation mode, on the device in use.
+
+        Raises
+        ------
+        StudyError
+            If the subject is a text alone.
+        """
+        if self.opened is None:
+            raise StudyError(f"The text {self.folder.name} has no model: open one with helpers.runs.subjects.of or of_run.")
         return self.opened()
 
     @property
     def kept(self) -> dict[tuple[str, int], list[int]]:
         """`helpers.heads.kept` of the model; of one of our own without reading its weights."""
-        return training.kept(training.trained(self.spec)) if self.spec else heads.kept(self.model)
+        return training.kept(self.run) if self.run else heads.kept(self.model)
 
     @property
     def longest(self) -> int:
-        """Tokens of a sentence at most."""
-        return models.MAX_POSITIONS if self.spec else self.model.config.max_position_embeddings
+        """Tokens of a text at most."""
+        others = self.opened is not None and self.run is None
+        return self.model.config.max_position_embeddings if others else models.MAX_POSITIONS
 
     @property
     def title(self) -> str:
         """The name as figures show it: "EN-RU news"."""
         return title(self.name)
-
-    def pairs(self, split: str, bare: bool = False) -> list[Pair]:
-        """The pairs of a split; `bare` as of `helpers.corpora.read_pairs`."""
-        return corpora.read_pairs(corpora.file(self.folder, split), bare)
-
-    @cached_property
-    def dev(self) -> list[Pair]:
-        """The sentences that heads are measured on, with their dependencies."""
-        return corpora.parsed(self.folder, "dev", self.parser)
-
-    @property
-    def tests(self) -> list[str]:
-        """Names of the test sets."""
-        return sorted(f.stem for f in self.folder.glob("*.jsonl") if f.stem not in ("train", "dev"))
-
-    @cached_property
-    def encoded(self) -> tokens.Encoded:
-        """The dev set as ids."""
-        return tokens.encode(self.dev, self.source, self.target, self.longest)
-
-    def batches(self, budget: int = 8192, first: int | None = None) -> tokens.Batches:
-        """The dev set in batches of `budget` tokens; its `first` sentences only, if given.
-
-        Raises
-        ------
-        StudyError
-            If `first` leaves no sentence.
-        """
-        if first is not None and first < 1:
-            raise StudyError(f"There must be at least one dev sentence to measure on, not {first}: raise the setting.")
-        encoded = tokens.Encoded(*(side[:first] for side in (self.encoded.source, self.encoded.target, self.encoded.words)))
-        return tokens.Batches(encoded, self.source.pad, budget, models.device())
-
-    @cached_property
-    def counts(self) -> torch.Tensor:
-        """How often each source token stands in the training text."""
-        ids = self.source.encode_all([p.source for p in self.pairs("train", bare=True)])
-        return tokens.counts(ids, self.source.size + self.target.size if self.spec else self.model.config.vocab_size)
-
-    @cached_property
-    def links(self) -> list[dict[int, int]]:
-        """Alignments of the dev set's tokens (target position -> source position), learned with the training text."""
-        pairs = self.pairs("train", bare=True)[:20000]
-        train = tokens.encode(pairs, self.source, self.target)
-        sources = [row[:-1] for row in self.encoded.source + train.source]
-        targets = [row[:-1] for row in self.encoded.target + train.target]
-        return alignment.align(sources, targets)[: len(self.dev)]
 
     def untrained(self):
         """A model of the same class and size with random weights: a baseline for every score."""
@@ -168,16 +194,196 @@ class Subject:
         config = type(self.model.config).from_dict(self.model.config.to_dict())
         return type(self.model)(config).to(next(self.model.parameters()).device).eval()
 
-    def translations(self, split: str, beam: int) -> list[str]:
-        """Translations of a test set, stored for our own models."""
-        if self.spec:
-            return tasks.outputs(training.trained(self.spec, self.name), split, beam)
-        return training.translate(self.model, [p.source for p in self.pairs(split)], self.source, self.target, beam)
+    def build(self, shape: Mapping[str, Any], seed: int):
+        """A randomly initialised model: encoder-decoder, or decoder-only for language modelling."""
+        if self.kind == LANGUAGE:
+            return models.build_decoder(shape, self.source.size, seed)
+        return models.build(shape, self.source.size, self.target.size if self.kind == TRANSLATION else 0, seed)
+
+    @property
+    def metrics(self) -> tuple[str, ...]:
+        """Names of its scores."""
+        return METRICS[self.kind]
+
+    @property
+    def block(self) -> int:
+        """Tokens of an example of a language model."""
+        return self.corpus["longest"]
+
+    @property
+    def tests(self) -> list[str]:
+        """Names of the test sets."""
+        return sorted(f.stem for f in self.folder.glob("*.jsonl") if f.stem not in ("train", "dev"))
+
+    def pairs(self, split: str, bare: bool = False) -> list[Pair]:
+        """The sentence or document pairs of a split; `bare` as of `helpers.corpora.read_pairs`."""
+        return corpora.read_pairs(corpora.file(self.folder, split), bare)
+
+    def ids(self, split: str) -> Any:
+        """A split as ids: `helpers.corpora.tokens.Encoded`, or blocks of a language model."""
+        if self.kind == LANGUAGE:
+            rows = self.source.encode_all([text.text for text in corpora.read_texts(corpora.file(self.folder, split))])
+            return texts.blocks([row[:-1] for row in rows], self.source.eos, self.block)
+        return tokens.encode(self.pairs(split, bare=True), self.source, self.target, self.longest)
+
+    @cached_property
+    def train(self) -> Any:
+        """The training text as ids."""
+        return self.ids("train")
+
+    @cached_property
+    def dev(self) -> Any:
+        """The dev text as ids."""
+        return self.ids("dev")
+
+    @cached_property
+    def sentences(self) -> list[Pair]:
+        """The dev sentences with their dependencies: what heads are measured on."""
+        return corpora.parsed(self.folder, "dev", self.parser)
+
+    @cached_property
+    def encoded(self) -> tokens.Encoded:
+        """`sentences` as ids, each token with its word."""
+        return tokens.encode(self.sentences, self.source, self.target, self.longest)
+
+    def batches(self, budget: int = 8192, first: int | None = None, device: torch.device | None = None) -> list[Fed]:
+        """The dev text in batches of `budget` tokens, of a translation with the word of each token (`encoded`).
+
+        Parameters
+        ----------
+        first : int, optional
+            Of the first examples only.
+        device : torch.device, optional
+            Where they lie; the device in use by default.
+
+        Raises
+        ------
+        StudyError
+            If `first` leaves nothing.
+        """
+        return self._batched(self.encoded if self.kind == TRANSLATION else self.dev, budget, first, device)
+
+    def held_out(self, budget: int, first: int | None = None, device: torch.device | None = None) -> list[Fed]:
+        """`batches` without words: what a training run looks at, for which nothing need be parsed."""
+        return self._batched(self.dev, budget, first, device)
+
+    def _batched(self, data: Any, budget: int, first: int | None, device: torch.device | None) -> list[Fed]:
+        if first is not None and first < 1:
+            raise StudyError(f"There must be at least one dev example to measure on, not {first}: raise the setting.")
+        device = device or models.device()
+        if self.kind == LANGUAGE:
+            rows, size = range(len(data))[:first], max(1, budget // self.block)
+            return [self._collated(data, rows[i : i + size], device) for i in range(0, len(rows), size)]
+        return list(tokens.Batches(data.part(range(len(data))[:first]), self.source.pad, budget, device))
+
+    def epoch(self, budget: int, seed: int, device: torch.device) -> Callable[[int], Iterator[Fed]]:
+        """Epoch number -> its batches of at most `budget` tokens, in an order drawn by seed and number."""
+
+        def batches(number: int) -> Iterator[Fed]:
+            order = seed * 1000 + number
+            if self.kind != LANGUAGE:
+                for rows in tokens.batches(self.train, self.source.pad, budget, order):
+                    yield self._collated(self.train, rows, device)
+                return
+            rows = list(range(len(self.train)))
+            random.Random(f"blocks {order}").shuffle(rows)
+            size = max(1, budget // self.block)
+            for first in range(0, len(rows) - size + 1, size):
+                yield self._collated(self.train, rows[first : first + size], device)
+
+        return batches
+
+    @cached_property
+    def counts(self) -> torch.Tensor:
+        """How often each source token stands in the training text."""
+        own = self.source.size + self.target.size if self.source.own else self.model.config.vocab_size
+        return tokens.counts(self.train.source, own)
+
+    @cached_property
+    def links(self) -> list[dict[int, int]]:
+        """Alignments of the dev set's tokens (target position -> source position), learned with the training text."""
+        sources = [row[:-1] for row in self.dev.source + self.train.source[:20_000]]
+        targets = [row[:-1] for row in self.dev.target + self.train.target[:20_000]]
+        return alignment.align(sources, targets)[: len(self.dev)]
+
+    def _collated(self, data: Any, rows, device: torch.device) -> Fed:
+        if self.kind == LANGUAGE:
+            ids = torch.tensor([data[i] for i in rows], device=device)
+            labels = ids.clone()
+            labels[:, 0] = -100  # nothing says what a block begins with
+            return {"input_ids": ids, "attention_mask": torch.ones_like(ids), "labels": labels}
+        return {name: part.to(device) for name, part in tokens.collate(data, rows, self.source.pad).items()}
+
+    def put_out(self, model, split: str, beam: int) -> list:
+        """What a model puts out on a test set: texts; for language modelling `block_losses`."""
+        if self.kind == LANGUAGE:
+            return block_losses(model, self.ids(split))
+        return training.translate(model, [pair.source for pair in self.pairs(split)], self.source, self.target, beam)
+
+    def statistics(self, outputs: Any, split: str) -> np.ndarray:
+        """What the scores of outputs are computed from: an array [examples, ...]."""
+        if self.kind == LANGUAGE:
+            return np.array(outputs, dtype=float)
+        references = [pair.target for pair in self.pairs(split)]
+        count = scoring.bleu_statistics if self.kind == TRANSLATION else scoring.rouge_statistics
+        return count(outputs, references)
+
+    def interval(self, own: np.ndarray, other: np.ndarray | None, repeats: int) -> dict[str, tuple[float, float, float]]:
+        """Scores with their 95 % bootstrap interval, or how much they are above another model's (paired): by metric."""
+        if self.kind == TRANSLATION:
+            return {"BLEU": scoring.bleu_interval(own, other, repeats)}
+        if self.kind == LANGUAGE:
+            second = None if other is None else other[:, 0]
+            return {"perplexity": scoring.perplexity_interval(own[:, 0], own[:, 1], second, repeats)}
+        columns = zip(*scoring.mean_interval(own, other, repeats), strict=True)
+        rows = ((float(mean), float(low), float(high)) for mean, low, high in columns)
+        return dict(zip(self.metrics, rows, strict=True))
 
 
 def load(settings: Mapping[str, Any], name: str, seed: int, parser: str = "spacy") -> Subject:
     """A model of the study by name, trained first if it is not in the store."""
     return of(spec(settings, name, seed), name, parser)
+
+
+def of(start: Mapping[str, Any], name: str, parser: str = "spacy") -> Subject:
+    """The model of a spec (`spec` or `pretrained`) with its text; it is trained, or loaded, when it is asked for."""
+    if "pretrained" not in start:
+        return of_run(training.trained(start, name), parser)
+    text = of_text(start["corpus"], start["pretrained"])
+    return replace(text, name=name, opened=lambda: models.load(start["pretrained"])[0].to(models.device()), parser=parser)
+
+
+def of_run(run: study.Recipe, parser: str = "spacy") -> Subject:
+    """The model that a run leaves, with its text, called by the run's label."""
+    return replace(text_of(run.spec), name=run.label, opened=lambda: training.stored(run), run=run, parser=parser)
+
+
+def of_text(corpus: Mapping[str, Any], checkpoint: str = "") -> Subject:
+    """The text of a corpus spec, without a model; it is prepared first if it is not there.
+
+    Parameters
+    ----------
+    checkpoint : str
+        A pretrained model whose vocabularies are to be used, by Hub name or folder; "" for the corpus's own.
+    """
+    return _of_text(json.dumps(corpus, sort_keys=True), checkpoint)
+
+
+@lru_cache(maxsize=4)
+def _of_text(described: str, checkpoint: str) -> Subject:
+    corpus = json.loads(described)
+    folder, kind = corpora.prepare(corpus), corpus.get("task", TRANSLATION)
+    if checkpoint:
+        tokenizer = models.load_tokenizer(checkpoint)
+        sides = tokens.Subwords(tokenizer), tokens.Subwords(tokenizer, target=True)
+    else:
+        sides = tokens.sides(folder) if kind == TRANSLATION else (texts.subwords(folder),) * 2
+    return Subject(kind, corpus, folder, *sides)
+
+
+def text_of(run: Mapping[str, Any]) -> Subject:
+    """The text of a run by its spec; where it starts from a pretrained model, in that model's subwords."""
+    return of_text(corpus_of(run), origin(run).get("pretrained", ""))
 
 
 def load_pretrained(settings: Mapping[str, Any], checkpoint: str, name: str, seed: int, parser: str = "spacy") -> Subject:
@@ -198,20 +404,18 @@ def checkpoint_spec(checkpoint: str, corpus: Mapping[str, Any], seed: int) -> di
     return described | {"corpus": dict(corpus)}
 
 
-def of(start: Mapping[str, Any], name: str, parser: str = "spacy") -> Subject:
-    """The model of a spec (`spec` or `pretrained`) with its text; it is trained, or loaded, when it is asked for."""
-    folder = corpora.prepare(start["corpus"])
-    if "pretrained" in start:
-        model, tokenizer = models.load(start["pretrained"])
-        sides = tokens.Subwords(tokenizer), tokens.Subwords(tokenizer, target=True)
-        return Subject(name, lambda: model.to(models.device()), *sides, folder, None, parser)
-    trained = training.trained(start, name)
-    return Subject(name, lambda: training.stored(trained), *tokens.sides(folder), folder, dict(start), parser)
+def origin(run: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The spec that a run's starts lead back to: of what begins with random weights, or of a pretrained model."""
+    while "start" in run:
+        run = run["start"]
+    return run
 
 
-def of_task(task: tasks.Task, opened: Callable[[], Any], name: str = "", parser: str = "spacy") -> Subject:
-    """A translation model, which `opened` gives, with a task's text, as the measures of notebooks 01 and 02 take it."""
-    return Subject(name, opened, task.source, task.target, task.folder, None, parser)
+def corpus_of(run: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The corpus spec of a run, or of what it starts from."""
+    while "corpus" not in run:
+        run = run["start"]
+    return run["corpus"]
 
 
 def needs(start: Mapping[str, Any]) -> list[study.Recipe | study.Need]:
@@ -229,21 +433,13 @@ def study_models(run: study.Run) -> list[Subject]:
     return [load(run.settings, name, seed, parser) for name in wanted]
 
 
-def quality(subject: Subject, beam: int, resamples: int, title: str = "") -> tuple[pd.DataFrame, pd.DataFrame | None]:
-    """How well a model translates its test sets.
-
-    Returns
-    -------
-    bleu : pandas.DataFrame
-        A row a test set: model, test set, sentences, bleu, low, high, signature (`helpers.scores.scoring.bleu`).
-    phenomena : pandas.DataFrame or None
-        `helpers.scores.scoring.phenomena` of the last test set whose pairs carry marks.
-    """
-    rows, marked = [], None
-    for split in subject.tests:
-        pairs, hypotheses = subject.pairs(split), subject.translations(split, beam)
-        if any(pair.marks for pair in pairs):
-            marked = scoring.phenomena(hypotheses, [pair.marks for pair in pairs])
-        scored = scoring.bleu(hypotheses, [pair.target for pair in pairs], resamples)
-        rows.append({"model": title or subject.title, "test set": split, "sentences": len(pairs), **scored})
-    return pd.DataFrame(rows), marked
+def block_losses(model, blocks: list[list[int]], rows: int = 64) -> list[tuple[float, int]]:
+    """Summed cross-entropy (nats) and number of predicted tokens of each block of a decoder-only model."""
+    found = []
+    with torch.no_grad():
+        for first in range(0, len(blocks), rows):
+            ids = torch.tensor(blocks[first : first + rows], device=model.device)
+            logits = model(input_ids=ids, use_cache=False).logits[:, :-1].float()
+            loss = torch.nn.functional.cross_entropy(logits.transpose(1, 2), ids[:, 1:], reduction="none")
+            found += [(round(float(row.sum()), 5), row.numel()) for row in loss]
+    return found

@@ -13,7 +13,6 @@ from typing import Any
 
 import pandas as pd
 import torch
-from torch.nn import functional as F
 
 from helpers import corpora, heads, models, study
 from helpers.corpora import tokens

@@ -80,7 +80,7 @@ class Kind:
         "own": made in a job of its own; "with": a matter of seconds, in the job of what it reads; "shared": in one job with
         others that wait for the same.
     opened : callable, optional
-        Of a kind that leaves a model: (spec, test sets, control) -> context of the model as it writes (`helpers.runs.tasks`).
+        Of a kind that leaves a model: (spec, test sets, control) -> context of the model as it writes (`helpers.runs.outputs`).
     """
 
     name: str

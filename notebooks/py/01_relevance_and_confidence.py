@@ -59,7 +59,7 @@ from helpers.corpora.describe import describe
 from helpers.measures import figures, measured, ranks
 from helpers.measures.relevance import RULES
 from helpers.publish import claims
-from helpers.runs import subjects, training
+from helpers.runs import outputs, subjects, training
 from helpers.scores import intervals, scoring
 
 drawing.style()
@@ -81,10 +81,10 @@ registers = {}
 for subject in studied:
     register = subject.title if run.corpus == "natural" else subject.name.partition("-")[2]
     registers.setdefault(register, subject)
-described = {register: describe(subject.dev) for register, subject in registers.items()}
+described = {register: describe(subject.sentences) for register, subject in registers.items()}
 for register, subject in registers.items():
     print(f"\n{register}: dev sentences and their reference")
-    for pair in subject.dev[:4]:
+    for pair in subject.sentences[:4]:
         print(f"  {pair.source}\n    {pair.target}")
 facts = pd.DataFrame({register: parts["facts"] for register, parts in described.items()}).T
 run.table(facts, "corpus", split="dev").style.format("{:,.2f}")
@@ -123,10 +123,10 @@ run.figure(
 beam, resamples = run.settings["beam"], run.settings["bootstrap"]
 bleu, accuracy, histories = [], {}, {}
 for subject in studied:
-    scored, accuracy[subject.title] = subjects.quality(subject, beam, resamples)
+    scored, accuracy[subject.title] = outputs.quality(subject, beam, resamples)
     bleu.append(scored)
-    if subject.spec:
-        histories[subject.title] = pd.read_csv(training.trained(subject.spec).results / "history.csv")
+    if subject.run:
+        histories[subject.title] = pd.read_csv(subject.run.results / "history.csv")
 
 # %% [markdown]
 # **Does the task need its heads?** (controlled corpus) A control without any encoder self-attention (every encoder head
@@ -136,10 +136,10 @@ for subject in studied:
 # what so short a training cannot make up for lies between the two, and is no worth of heads.
 
 # %%
-if studied[0].spec and run.corpus == "controlled":
+if studied[0].run and run.corpus == "controlled":
     control = subjects.load(run.settings, studied[0].name + subjects.NONE, seed)
     title = f"{studied[0].title}, no encoder heads"
-    scored, accuracy[title] = subjects.quality(control, beam, resamples, title)
+    scored, accuracy[title] = outputs.quality(control, beam, resamples, title)
     bleu.append(scored)
     histories[title] = pd.read_csv(training.trained(control.spec).results / "history.csv")
 bleu = pd.concat(bleu).set_index(["model", "test set"])
@@ -154,7 +154,7 @@ if run.corpus == "controlled":
     by_phenomenon = run.table(pd.concat(counted, names=["model"]), "phenomena", beam=beam)
     shown = 100 * by_phenomenon.accuracy.unstack("phenomenon")
     display(shown.style.format("{:.1f}", na_rep="").set_caption("% of marks met, of 30 or more"))
-    if studied[0].spec:
+    if studied[0].run:
         gap = run.table(scoring.gap(counted[studied[0].title], counted[title]), "needs_its_heads", beam=beam)
         caption = f"{studied[0].title}, %: marks met, and sentences with all their marks met"
         display(gap.style.format("{:.1f}", na_rep="").format("{:.0f}", subset="n").set_caption(caption))
@@ -248,7 +248,7 @@ for subject in studied:
         f"heads_{subject.name}",
         model=subject.name,
         split="dev",
-        sentences=len(subject.dev),
+        sentences=len(subject.sentences),
         explained=few,
         over=intervals.SENTENCES,
     )

@@ -78,7 +78,7 @@ for subject in studied:
     found[subject.title] = measured.SCORED.of(subject, repeats=repeats)
     untrained[subject.title] = measured.SCORED.of(subject, repeats=repeats, untrained=True)
     for name, frame in found[subject.title].items():
-        run.table(frame, f"{name}_{subject.name}", split="dev", sentences=len(subject.dev), over=intervals.SENTENCES)
+        run.table(frame, f"{name}_{subject.name}", split="dev", sentences=len(subject.sentences), over=intervals.SENTENCES)
 
 # %% [markdown]
 # ## The function map
@@ -210,11 +210,11 @@ run.figure(
 # effect of their own. Dashed lines are the tests of the functions.
 
 # %%
-if run.settings["snapshots"] and subject.spec:
+if run.settings["snapshots"] and subject.run:
     first = studied[0]
-    recipe = snapshots.followed(first.spec, run.settings["snapshots"], run.settings["relevance"], repeats)
+    recipe = snapshots.followed(first.run.spec, run.settings["snapshots"], run.settings["relevance"], repeats)
     last = snapshots.DESCRIBED.of(first, first=run.settings["relevance"], repeats=repeats)
-    over_training = snapshots.over_training(recipe, last, first.spec["training"]["steps"])
+    over_training = snapshots.over_training(recipe, last, first.run.spec["training"]["steps"])
     run.table(over_training, "heads_over_training", split="dev", over=intervals.SENTENCES)
     run.figure(
         figures.over_training(over_training),
@@ -234,7 +234,7 @@ else:
 # decoder that is deep enough finds the context itself, a shallow one leaves it to the encoder.
 
 # %%
-if run.settings["siblings"] and subject.spec:
+if run.settings["siblings"] and subject.run:
     beside = snapshots.beside(run.settings, [studied[0].name, *subjects.siblings(run.settings, studied[0].name)], seed)
     run.table(beside, "models_beside", split="dev", over=intervals.SENTENCES)
     run.figure(

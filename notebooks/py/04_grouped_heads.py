@@ -58,19 +58,19 @@ from helpers.methods import grouping
 from helpers.methods.grouping import figures, tables
 from helpers.methods.grouping.runs import GHT, PS, VANILLA
 from helpers.publish import claims
-from helpers.runs import subjects, tasks
+from helpers.runs import subjects
 from helpers.scores import intervals
 
 drawing.style()
 plan, repeats = run.settings["grouping"], run.settings["bootstrap"]
 start = grouping.runs.start(run.settings, subjects.names(run.settings, models), seed, pretrained)
-rows = {kind: grouping.runs.rows_of(run.settings, kind, seed) for kind in tasks.METRICS}
+rows = {kind: grouping.runs.rows_of(run.settings, kind, seed) for kind in subjects.METRICS}
 rows = {kind: found for kind, found in rows.items() if found}
 counted = {kind: tables.statistics(found, plan["beam"]) for kind, found in rows.items()}
 scored = {kind: tables.scores(found, counted[kind], repeats=repeats) for kind, found in rows.items()}
 for kind, table in scored.items():
-    run.table(table, f"{tasks.setting(kind)}", resamples=repeats)
-translation = rows[tasks.TRANSLATION]
+    run.table(table, f"{subjects.setting(kind)}", resamples=repeats)
+translation = rows[subjects.TRANSLATION]
 
 # %%
 verdicts = claims.Box(run)
@@ -103,9 +103,9 @@ verdicts = claims.Box(run)
 # %%
 facts = {
     kind: {
-        "text": plan[tasks.setting(kind)]["text"], "steps": plan[tasks.setting(kind)]["steps"],
-        "groups": plan[tasks.setting(kind)]["groups"], **plan[tasks.setting(kind)]["model"],
-        "test sets": ", ".join(grouping.runs.task(next(iter(found.values()))).tests),
+        "text": plan[subjects.setting(kind)]["text"], "steps": plan[subjects.setting(kind)]["steps"],
+        "groups": plan[subjects.setting(kind)]["groups"], **plan[subjects.setting(kind)]["model"],
+        "test sets": ", ".join(subjects.text_of(next(iter(found.values()))).tests),
     }
     for kind, found in rows.items()
 }  # fmt: skip
@@ -125,7 +125,7 @@ pd.DataFrame(facts)
 # were a good way to make a model small, GHT-PS would lie above the rows of its size, *fewer layers* and *narrower* included.
 
 # %%
-table = scored[tasks.TRANSLATION]
+table = scored[subjects.TRANSLATION]
 chosen = tables.of_table_1(translation)
 cost, fast = tables.costs(chosen), run.table(tables.speed(chosen), "speed", over=intervals.ROUNDS)
 table_1 = run.table(
@@ -152,7 +152,7 @@ run.figure(
 # Hollow diamonds are the printed gains. An interval that holds both zero and the diamond cannot tell the two apart.
 
 # %%
-others = {kind: found for kind, found in scored.items() if kind != tasks.TRANSLATION}
+others = {kind: found for kind, found in scored.items() if kind != subjects.TRANSLATION}
 run.table(tables.table_others(others), "table4_table6_other_tasks", resamples=repeats).style.format(precision=2, na_rep="")
 
 # %%
@@ -166,7 +166,7 @@ run.figure(
 for kind in others:
     found = {name: rows[kind][name] for name in (VANILLA, GHT, PS)}
     kept = tables.costs(found).join(tables.speed(found))
-    display(run.table(kept, f"cost_{tasks.setting(kind)}", over=intervals.ROUNDS).style.format("{:.2f}").set_caption(kind))
+    display(run.table(kept, f"cost_{subjects.setting(kind)}", over=intervals.ROUNDS).style.format("{:.2f}").set_caption(kind))
 
 # %% [markdown]
 # What is attention worth here at all? The test scores of the vanilla models with all heads of a kind off at once, nothing
@@ -182,8 +182,8 @@ if others:
 # What the summarizer writes, first examples of the test set:
 
 # %%
-if tasks.SUMMARIZATION in rows:
-    found = rows[tasks.SUMMARIZATION]
+if subjects.SUMMARIZATION in rows:
+    found = rows[subjects.SUMMARIZATION]
     examples = tables.examples({name: found[name] for name in (VANILLA, GHT, PS)}, plan["beam"], 3)
     display(examples.style.set_properties(**{"text-align": "left", "white-space": "pre-wrap"}))
 
@@ -306,9 +306,9 @@ run.table(shared, "overlap", split="dev").style.format("{:.2f}", na_rep="")
 
 # %%
 if "ablations" in plan["parts"]:
-    parts = grouping.runs.Rows(run.settings, tasks.TRANSLATION, seed)
+    parts = grouping.runs.Rows(run.settings, subjects.TRANSLATION, seed)
     picked = {name: translation[name] for name in (*parts.main(), *parts.ablations())}
-    ablated = tables.ablation(picked, counted[tasks.TRANSLATION], repeats)
+    ablated = tables.ablation(picked, counted[subjects.TRANSLATION], repeats)
     run.table(ablated.set_index(["model", "row"]), "table3_ablation", resamples=repeats)
     run.figure(
         figures.ablation(ablated[ablated.row != grouping.runs.PRINTED_4A]),

@@ -62,12 +62,12 @@ from helpers.methods import coreference
 from helpers.methods.coreference import figures, tables
 from helpers.methods.coreference.runs import MAIN, PLAIN
 from helpers.publish import claims
-from helpers.runs import tasks
+from helpers.runs import subjects
 from helpers.scores import intervals
 
 drawing.style()
 plan, repeats = run.settings["coreference"], run.settings["bootstrap"]
-parts = coreference.runs.rows_of(run.settings, tasks.SUMMARIZATION, seed, pretrained)
+parts = coreference.runs.rows_of(run.settings, subjects.SUMMARIZATION, seed, pretrained)
 boards = tables.boards(run.settings, parts, seed)
 board = boards[seed]
 folder, links = board.task.folder, plan["summarization"]["links"]
@@ -343,7 +343,7 @@ if "inference" in parts:
 # is gained: short sentences may leave little for syntax to add.
 
 # %%
-others = coreference.runs.rows_of(run.settings, tasks.TRANSLATION, seed)
+others = coreference.runs.rows_of(run.settings, subjects.TRANSLATION, seed)
 if others:
     translation = tables.Board(run.settings, others["main"])
     table = tables.scores(translation)

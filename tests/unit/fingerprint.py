@@ -26,7 +26,7 @@ from helpers.heads.sites import KINDS
 from helpers.measures import analysis, measured, snapshots
 from helpers.measures.matching import FINGERPRINTS
 from helpers.methods import contest, coreference, grouping, l0
-from helpers.runs import subjects, tasks, training
+from helpers.runs import outputs, subjects, training
 from helpers.study import Recipe, values
 
 FOLDER = Path(__file__).resolve().parents[1] / "fingerprints"
@@ -82,7 +82,7 @@ def recipes() -> dict[str, Callable[[], Recipe]]:
     model = training.trained(start)
     found["model"] = lambda: model
     found["model, no encoder attention"] = lambda: training.trained(subjects.spec(chosen, "ru-news" + subjects.NONE, SEED))
-    found["outputs"] = lambda: tasks.put_out(model, 1)
+    found["outputs"] = lambda: outputs.recipe(model, 1)
     sweep = l0.runs.sweep(chosen, "ru-news", start, ("encoder",), SEED)
     every = l0.runs.sweep(chosen, "ru-news", start, KINDS, SEED)
     for name in ("control", "floor", "L0 0.2", "L0's heads 0.2", "gradual 0.2", "relevance 0.2"):
@@ -96,7 +96,7 @@ def recipes() -> dict[str, Callable[[], Recipe]]:
     found["head table"] = lambda: next(contest.runs.recipes(job))
     found["measures removed at once"] = lambda: contest.runs.removed_at_once(job)
 
-    rows = grouping.runs.Rows(chosen, tasks.TRANSLATION, SEED)
+    rows = grouping.runs.Rows(chosen, subjects.TRANSLATION, SEED)
     ght, kept = rows.first(rows.constraint()), rows.pruned(rows.constraint())
     found["grouped, constraint"] = lambda: grouping.runs.run(ght)
     found["grouped, votes"] = lambda: grouping.runs.run(kept)
@@ -104,11 +104,11 @@ def recipes() -> dict[str, Callable[[], Recipe]]:
     found["grouped, outputs"] = lambda: grouping.runs.run(rows.first(rows.constraint(which="O")))
     found["grouped, L0"] = lambda: grouping.runs.run(rows.peers()[grouping.runs.L0])
     found["grouped, gradient"] = lambda: grouping.runs.run(rows.peers()[grouping.runs.GRADIENT])
-    spoken = grouping.runs.Rows(chosen, tasks.LANGUAGE, SEED)
+    spoken = grouping.runs.Rows(chosen, subjects.LANGUAGE, SEED)
     found["grouped, language model"] = lambda: grouping.runs.run(spoken.first(spoken.constraint()))
-    found["outputs, language model"] = lambda: tasks.put_out(grouping.runs.run(spoken.first(spoken.constraint())), 1)
+    found["outputs, language model"] = lambda: outputs.recipe(grouping.runs.run(spoken.first(spoken.constraint())), 1)
 
-    put = coreference.runs.Rows(chosen, tasks.SUMMARIZATION, SEED)
+    put = coreference.runs.Rows(chosen, subjects.SUMMARIZATION, SEED)
     found["injected, holes and plain"] = lambda: coreference.runs.run(put.plain())
     for name, control in {"masked": put.masked(), "full": put.injected(), "adjacent": put.injected({"matrix": "adjacent"}),
                           "own layer": put.mixed("all"), "rule": put.injected({"links": "rule"})}.items():  # fmt: skip

@@ -13,7 +13,7 @@ from helpers import corpora, heads, measures, plan, study
 from helpers.corpora import tokens
 from helpers.methods import contest, coreference, grouping, l0
 from helpers.methods.contest.runs import CLOSES, SUMMARIZER, SURVIVAL, l1_gates, voted
-from helpers.runs import subjects, tasks, training
+from helpers.runs import outputs, subjects, training
 from helpers.study import StudyError
 from helpers.study.recipe import read_since
 from tests.unit import tiny_comparison, tiny_injection, tiny_sweep
@@ -126,7 +126,7 @@ def test_what_is_read_of_a_job():
     found, sweep = list(contest.runs.recipes(job)), list(l0.runs.recipes(job["sweep"]))
     matched = [l0.runs.run(run) for run in contest.runs.contest(job).values()]
     assert set(found) == {
-        table_of(job), contest.runs.removed_at_once(job), *sweep, *matched, *(tasks.put_out(run, 1) for run in matched)
+        table_of(job), contest.runs.removed_at_once(job), *sweep, *matched, *(outputs.recipe(run, 1) for run in matched)
     }  # fmt: skip
     assert len(found) == len(set(found)) == len(sweep) + 6
     once = {l0.runs.removed_at_once(job["sweep"]), l0.runs.scored(job["sweep"]["start"], 4)}
@@ -167,7 +167,7 @@ def test_head_table_of_a_swept_model(job, subject):
     table, halves, seconds = contest.runs.tables(job)
     assert table.index.equals(heads.index(subject.model)) and halves.index.names == ["half", "kind", "layer", "head"]
     few = list(subject.batches(2048, 4))
-    text = {"arcs": measures.functions.arcs_of(subject.dev), "counts": subject.counts, "links": subject.links}
+    text = {"arcs": measures.functions.arcs_of(subject.sentences), "counts": subject.counts, "links": subject.links}
     wanted = measures.head_table(subject.model, list(subject.batches(400)), few, **text)
     assert sorted(table) == sorted([*wanted, "votes", "L1 gates", SURVIVAL, CLOSES])
     pd.testing.assert_frame_equal(table[list(wanted)], wanted, check_dtype=False, rtol=1e-6)
@@ -215,8 +215,8 @@ def test_head_table_of_a_summarizer(tmp_path, monkeypatch):
     job = contest.runs.jobs(tiny_injection.settings(changes), [tiny_sweep.NAME], SEED)[-1]
     assert job["name"] == SUMMARIZER and contest.tables.called(job) == "dialogue summarizer"
     table, halves, seconds = contest.runs.tables(job)
-    model, task = coreference.runs.load(job["run"]), coreference.runs.task(job["run"])
-    assert job["run"] == coreference.runs.Rows(tiny_injection.settings(), coreference.runs.tasks.SUMMARIZATION, SEED).plain()
+    model, task = coreference.runs.load(job["run"]), subjects.text_of(job["run"])
+    assert job["run"] == coreference.runs.Rows(tiny_injection.settings(), coreference.runs.subjects.SUMMARIZATION, SEED).plain()
     few, links = task.held_out(1024, 5, model.device), coreference.runs.links_of(job["run"], job["links"], ("dev",))[0]
     assert table.index.equals(heads.index(model)) and set(table.index.unique("kind")) == set(heads.KINDS)
     assert not {"syntactic", "rare", "alignment", "L1 gates", SURVIVAL} & set(table) and "probing" in seconds
@@ -428,7 +428,7 @@ def test_contest_runs_train_to_the_letter_as_those_of_the_sweep(given, job):
     for name in ("losses.json", "heads.json"):
         assert (own.results / name).read_bytes() == (other.results / name).read_bytes()
     assert (own.weights / "model.safetensors").read_bytes() == (other.weights / "model.safetensors").read_bytes()
-    assert tasks.outputs(own, "test", 1) == tasks.outputs(other, "test", 1)
+    assert outputs.read(own, "test", 1) == outputs.read(other, "test", 1)
 
 
 # --- the contest as a table ------------------------------------------------------------------------------------------
@@ -446,7 +446,7 @@ def test_trained_on(job, subject):
     np.testing.assert_allclose(found.change, found.bleu - control, atol=1e-9)
     assert (found["heads"] == quality["heads"]["L0 0.03", "test"]).all() and (found.low <= found.change).all()
     for row, run in zip(found.iloc[5:].itertuples(), contest.runs.contest(job).values(), strict=True):
-        hypotheses, pairs = tasks.outputs(l0.runs.run(run), "test", 1), subject.pairs("test")
+        hypotheses, pairs = outputs.read(l0.runs.run(run), "test", 1), subject.pairs("test")
         assert row.bleu == pytest.approx(contest.tables.scoring.bleu(hypotheses, [p.target for p in pairs], 1)["bleu"])
     none = tiny_comparison.job({"pruning.compared": []})
     empty = contest.tables.trained_on(none, subject, 50)

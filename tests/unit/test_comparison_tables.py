@@ -266,7 +266,7 @@ def test_heads_of_two_seeds_are_matched(studied):
     assert list(matched) == [(ONE, TWO)]
     for (kind, layer), order in orders.items():
         assert [order[row] for row in matched[ONE, TWO].other.xs((kind, layer), level=("kind", "layer"))] == [0, 1, 2, 3]
-    jobs = [{"name": name, "seed": seed, "sweep": {"start": one.spec}} for (name, seed), one in seeds.items()]
+    jobs = [{"name": name, "seed": seed, "sweep": {"start": one.run.spec}} for (name, seed), one in seeds.items()]
     listed = print_recipes({"comparison": {"matched": 3}}, jobs)
     assert {one.folder for one in listed} == set((study.runs() / "analysis").glob("*"))
 
@@ -325,9 +325,9 @@ def test_halves_in_which_nothing_varies_are_left_out():
 
 def test_models_of_others_are_matched_alike(studied):
     """What is not of our own is not in the store."""
-    others = {place: replace(one, spec=None) for place, one in studied[0].items()}
+    others = {place: replace(one, run=None) for place, one in studied[0].items()}
     first = others[ONE]
-    first.dev = [replace(first.dev[0], words=()), *first.dev]  # not parsed: passed over
+    first.sentences = [replace(first.sentences[0], words=()), *first.sentences]  # not parsed: passed over
     mine, theirs = (matches(given, 3)[ONE, TWO] for given in (studied[0], others))
     pd.testing.assert_frame_equal(mine, theirs)
 

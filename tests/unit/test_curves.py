@@ -15,7 +15,7 @@ from helpers import drawing, heads, plan, study
 from helpers.heads import KINDS
 from helpers.methods import l0
 from helpers.methods.l0 import figures
-from helpers.runs import subjects, tasks, training
+from helpers.runs import outputs, subjects, training
 from helpers.scores import scoring
 from helpers.study.recipe import read_since
 from tests.unit import tiny_sweep
@@ -102,7 +102,7 @@ def test_a_row_for_each_run_and_test_set(swept):
             number = {kind: sum(len(left) for (k, _), left in kept.items() if k == kind) for kind in KINDS}
             assert {kind: row[kind] for kind in KINDS} == number
             assert row.heads == sum(number[kind] for kind in sweep["kinds"]) and row.total == 8 * len(sweep["kinds"])
-            hypotheses = subject.translations(split, 1) if run is None else tasks.outputs(l0.runs.run(run), split, 1)
+            hypotheses = outputs.of(subject, split, 1) if run is None else outputs.read(l0.runs.run(run), split, 1)
             wanted = scoring.bleu(hypotheses, [pair.target for pair in subject.pairs(split)], 1)["bleu"]
             assert row.bleu == pytest.approx(wanted) and row.low <= row.bleu <= row.high
             if run is None:
@@ -134,8 +134,8 @@ def test_tables_read_what_is_listed(swept):
 def test_changes_are_paired_with_control_and_start(swept):
     for sweep, subject, table in swept.values():
         references = [pair.target for pair in subject.pairs("test")]
-        sides = {"start": subject.translations("test", 1)}
-        sides |= {name: tasks.outputs(l0.runs.run(run), "test", 1) for name, run in sweep["runs"].items()}
+        sides = {"start": outputs.of(subject, "test", 1)}
+        sides |= {name: outputs.read(l0.runs.run(run), "test", 1) for name, run in sweep["runs"].items()}
         sides = {name: scoring.bleu_statistics(made, references) for name, made in sides.items()}
         for part, other in (("change", "control"), ("from_start", "start")):
             columns = [part, f"{part}_low", f"{part}_high"]
@@ -217,7 +217,7 @@ def test_the_gap_of_the_two_floors(swept):
     found = l0.tables.worth(sweep, subject, subject, REPEATS)  # as if the start were the model without from the start
     bleu = table.bleu.xs("test", level="test set")
     references = [pair.target for pair in subject.pairs("test")]
-    both = subject.translations("test", 1), tasks.outputs(l0.runs.run(sweep["runs"]["floor"]), "test", 1)
+    both = outputs.of(subject, "test", 1), outputs.read(l0.runs.run(sweep["runs"]["floor"]), "test", 1)
     sides = [scoring.bleu_statistics(made, references) for made in both]
     gap = found.loc[("L0 0.03", "test"), ["floor gap", "floor gap_low", "floor gap_high"]]
     assert gap.tolist() == pytest.approx(scoring.bleu_interval(*sides, REPEATS))

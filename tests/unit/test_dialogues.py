@@ -20,7 +20,7 @@ from helpers import corpora, heads, models, study
 from helpers.corpora import dialogues, resolvers, texts, tokens, turns
 from helpers.corpora.sources import normalise
 from helpers.records import TURN, Dialogue, Event
-from helpers.runs import subjects, tasks
+from helpers.runs import subjects
 from helpers.study import StudyError
 from helpers.world.conversations import conversations
 
@@ -273,8 +273,8 @@ def test_words_of_pairs_stand_in_their_source(store):
 
 def test_a_task_of_dialogues_encodes_and_batches(store):
     spec = dialogues.spec(SIZES, "dialogues", 3)
-    task = tasks.of(spec)
-    assert (task.kind, task.tests, task.metrics) == ("summarization", ["test"], tasks.METRICS["summarization"])
+    task = subjects.of_text(spec)
+    assert (task.kind, task.tests, task.metrics) == ("summarization", ["test"], subjects.METRICS["summarization"])
     assert task.folder == made() and task.source is task.target and task.corpus == spec
     batches = list(task.epoch(400, 5, torch.device("cpu"))(0))
     assert sorted(torch.cat([batch["index"] for batch in batches]).tolist()) == list(range(30))
@@ -551,7 +551,7 @@ def checkpoint(pretrained, tmp_path_factory):
 def test_a_task_takes_the_vocabulary_of_a_checkpoint(store, checkpoint):
     corpus = dialogues.spec(SIZES, "dialogues", 3, str(checkpoint))
     subject = subjects.of(subjects.checkpoint_spec(str(checkpoint), corpus, 1), "")
-    task = tasks.task_of({"corpus": corpus, "start": {"pretrained": str(checkpoint)}})
+    task = subjects.text_of({"corpus": corpus, "start": {"pretrained": str(checkpoint)}})
     assert task.kind == "summarization" and task.source.encode("a lamp") == subject.source.encode("a lamp")
     assert task.folder == subject.folder == corpora.prepare(corpus) and not (task.folder / "vocabulary.json").exists()
     given = task.held_out(400, 4, torch.device("cpu"))

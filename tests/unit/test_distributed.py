@@ -15,7 +15,7 @@ import pytest
 import torch
 
 from helpers import study
-from helpers.runs import distributed, subjects, tasks, training
+from helpers.runs import distributed, subjects, training
 from helpers.study import StudyError
 
 PLAN = {"training.steps": 24, "training.evaluate_every": 8, "training.batch_tokens": 112, "model.dropout": 0.0}
@@ -120,7 +120,7 @@ def test_a_batch_without_target_tokens():
 @pytest.mark.parametrize("closed", [(), ("encoder",)])
 def test_three_processes_train_what_one_does(tmp_path, closed):
     described = spec() | {"closed": list(closed)}
-    rows = [len(batch["labels"]) for batch in tasks.of(described["corpus"]).epoch(112, 1, torch.device("cpu"))(0)]
+    rows = [len(batch["labels"]) for batch in subjects.of_text(described["corpus"]).epoch(112, 1, torch.device("cpu"))(0)]
     assert min(rows) < 3 < max(rows)  # a process has nothing to do in some batches
     alone = made(described)
     assert together(3, train, described, HEADS_RUNS=str(tmp_path / "three")) == [0, 0, 0]

@@ -37,7 +37,7 @@ from helpers.methods.grouping.runs import (
     SECOND,
     VANILLA,
 )
-from helpers.runs import subjects, tasks, training
+from helpers.runs import outputs, subjects, training
 from helpers.study import StudyError
 from tests.unit import tiny_groups
 from tests.unit.tiny_models import tiny_model
@@ -129,7 +129,7 @@ def batch_of(task, first=6):
 def test_rows_of_the_tasks():
     assert list(tiny_groups.rows()) == MAIN + PEERS + TABLE_3 + VOTES + MAPS + CLASSES + NUMBERS + STRENGTHS
     assert list(tiny_groups.rows(changes={"grouping.parts": []})) == MAIN
-    for kind in (tasks.SUMMARIZATION, tasks.LANGUAGE):
+    for kind in (subjects.SUMMARIZATION, subjects.LANGUAGE):
         assert list(tiny_groups.rows(kind)) == MAIN
     assert list(tiny_groups.from_converged()) == [FURTHER, GHT, PS, NO_CONSTRAINT]
     assert all(json.loads(json.dumps(spec)) == spec for spec in every().values())
@@ -305,13 +305,13 @@ def test_keys_change_with_what_a_run_depends_on(changes, depends):
 def read(specs):
     """What there is to read of rows."""
     made = {grouping.runs.run(run) for spec in specs for run in chain(spec)}
-    return made | {tasks.put_out(grouping.runs.run(spec), 1) for spec in specs}
+    return made | {outputs.recipe(grouping.runs.run(spec), 1) for spec in specs}
 
 
 def test_a_task_of_no_steps_has_no_rows():
     none = {"grouping.summarization.steps": 0, "grouping.language.steps": 0}
-    assert list(tiny_groups.rows(tasks.LANGUAGE, none)) == []
-    kept = [spec for name, spec in every().items() if name.startswith((tasks.TRANSLATION, grouping.runs.CONVERGED))]
+    assert list(tiny_groups.rows(subjects.LANGUAGE, none)) == []
+    kept = [spec for name, spec in every().items() if name.startswith((subjects.TRANSLATION, grouping.runs.CONVERGED))]
     assert {*tiny_groups.recipes(none)} == read([*kept, *beside(none)])
     assert not beside({"grouping.translation.steps": 0})
 
@@ -338,25 +338,25 @@ def test_where_rows_come_from():
 
 def trainee(spec, **options):
     """A model as it is before training, in training mode, and a batch of dev text."""
-    task = grouping.runs.task(spec)
+    task = subjects.text_of(spec)
     model = task.build(spec["shape"], 1).train()
     for site in heads.sites(model):  # encoder self-attention begins with an output of zero
         torch.nn.init.normal_(site.projection("out").weight, std=0.1)
     return model, grouping.Grouped(model, **options), batch_of(task)
 
 
-@pytest.mark.parametrize("kind", tasks.METRICS)
+@pytest.mark.parametrize("kind", subjects.METRICS)
 def test_without_constraint_the_loss_is_that_of_the_model(made, kind):
     model, plain, batch = trainee(tiny_groups.rows(kind)[VANILLA]["start"], form=None)
     loss, own = training.cross_entropy(plain, batch, 0.0), model(**models.inputs(batch), use_cache=False).loss
     torch.testing.assert_close(loss, own)  # a decoder-only model predicts the next token, and so does the loss here
-    if kind != tasks.LANGUAGE:
+    if kind != subjects.LANGUAGE:
         assert torch.equal(loss, training.cross_entropy(model, batch, 0.0))
         assert torch.equal(grouping.objective(plain, batch, 0.1), training.cross_entropy(model, batch, 0.1))
 
 
 def test_a_language_model_is_scored_at_the_tokens_it_predicts(made):
-    model, plain, batch = trainee(tiny_groups.rows(tasks.LANGUAGE)[VANILLA]["start"], form=None)
+    model, plain, batch = trainee(tiny_groups.rows(subjects.LANGUAGE)[VANILLA]["start"], form=None)
     ids, wanted = batch["input_ids"], []
     scores = model(input_ids=ids).logits.log_softmax(-1)
     for row in range(len(ids)):
@@ -364,7 +364,7 @@ def test_a_language_model_is_scored_at_the_tokens_it_predicts(made):
     torch.testing.assert_close(training.cross_entropy(plain, batch, 0.0), torch.stack(wanted).mean())
 
 
-@pytest.mark.parametrize("kind", tasks.METRICS)
+@pytest.mark.parametrize("kind", subjects.METRICS)
 @pytest.mark.parametrize("which", grouping.MAPS)
 def test_the_constraint_is_added_as_a_mean_over_layers(made, kind, which):
     model, tight, batch = trainee(
@@ -374,14 +374,14 @@ def test_the_constraint_is_added_as_a_mean_over_layers(made, kind, which):
         watched.feed(batch)
         model(**models.inputs(batch), use_cache=False)
     losses = [grouping.group_loss(gram, grouping.clusters(gram, 2), 2, 0.7, 0.2)[0] for gram in watched.grams]
-    assert len(losses) == len(heads.sites(model)) == (2 if kind == tasks.LANGUAGE else 6)
+    assert len(losses) == len(heads.sites(model)) == (2 if kind == subjects.LANGUAGE else 6)
     bare = training.cross_entropy(grouping.Grouped(model, None), batch, 0.1)
     torch.testing.assert_close(grouping.objective(tight, batch, 0.1), bare + 3.0 * sum(losses) / len(losses))
     tight.eval()
     torch.testing.assert_close(grouping.objective(tight, batch, 0.1), bare)  # none on held-out text
 
 
-@pytest.mark.parametrize("kind", tasks.METRICS)
+@pytest.mark.parametrize("kind", subjects.METRICS)
 @pytest.mark.parametrize(("form", "which"), [("cosine", "V"), ("cosine", "A"), ("class", "O"), ("disagreement", "V")])
 def test_gradients_of_the_constraint_reach_every_layer(made, kind, form, which):
     model, tight, batch = trainee(tiny_groups.rows(kind)[VANILLA]["start"], form=form, which=which)
@@ -397,7 +397,7 @@ def test_gradients_of_the_constraint_reach_every_layer(made, kind, form, which):
 
 def test_histories_end_with_the_loss_of_the_stored_model(made):
     for name, spec in every().items():
-        dev = grouping.runs.task(spec).held_out(4 * spec["training"]["batch_tokens"], None, torch.device("cpu"))
+        dev = subjects.text_of(spec).held_out(4 * spec["training"]["batch_tokens"], None, torch.device("cpu"))
         history = pd.read_csv(results(spec) / "history.csv")
         assert name.endswith("settled") or history.step.iloc[-1] == spec["training"]["steps"], name
         model = grouping.runs.load(spec)
@@ -406,10 +406,10 @@ def test_histories_end_with_the_loss_of_the_stored_model(made):
         assert loss == pytest.approx(history.dev_loss.iloc[-1], abs=1e-3), name  # before it was rounded
 
 
-@pytest.mark.parametrize("kind", tasks.METRICS)
+@pytest.mark.parametrize("kind", subjects.METRICS)
 def test_training_helps(made, kind):
     for name, spec in tiny_groups.rows(kind).items():
-        task, first = grouping.runs.task(spec), chain(spec)[-1]
+        task, first = subjects.text_of(spec), chain(spec)[-1]
         dev = task.held_out(4000, None, torch.device("cpu"))
         loss = pd.read_csv(results(spec) / "history.csv").dev_loss.iloc[-1]
         assert loss < training.dev_loss(grouping.Grouped(task.build(first["shape"], 1), None), dev) - 0.1, name
@@ -434,12 +434,12 @@ def test_the_constraint_does_what_it_says(made):
 
 
 def test_stage_2_sees_the_text_in_another_order(made, elsewhere, monkeypatch):
-    orders, epoch = [], tasks.Task.epoch
+    orders, epoch = [], subjects.Subject.epoch
     monkeypatch.setattr(
-        tasks.Task, "epoch", lambda self, budget, seed, device: orders.append(seed) or epoch(self, budget, seed, device)
+        subjects.Subject, "epoch", lambda self, budget, seed, device: orders.append(seed) or epoch(self, budget, seed, device)
     )
     rows = {
-        seed: tiny_groups.rows(tasks.LANGUAGE, {"grouping.seeds": 2})[name] for seed, name in ((1, PS), (2, PS + ", seed 2"))
+        seed: tiny_groups.rows(subjects.LANGUAGE, {"grouping.seeds": 2})[name] for seed, name in ((1, PS), (2, PS + ", seed 2"))
     }
     for spec in rows.values():
         study.make(grouping.runs.run(spec))
@@ -451,12 +451,12 @@ def test_stage_2_sees_the_text_in_another_order(made, elsewhere, monkeypatch):
 
 def recount(spec, model, measure="cosine"):
     """The ballot of a row, taken again."""
-    task, cut = grouping.runs.task(spec), spec["cut"]
+    task, cut = subjects.text_of(spec), spec["cut"]
     batches = list(task.epoch(spec["training"]["batch_tokens"], 2 * spec["seed"], torch.device("cpu"))(0))
     return grouping.ballot(model, batches, cut["which"], cut["groups"], measure=measure), len(batches)
 
 
-@pytest.mark.parametrize("kind", tasks.METRICS)
+@pytest.mark.parametrize("kind", subjects.METRICS)
 def test_voting_to_stay_keeps_one_head_of_each_group_in_every_layer(made, kind):
     spec = tiny_groups.rows(kind)[PS]
     table, whole, model = ballot_of(spec), grouping.runs.load(spec["start"]), grouping.runs.load(spec)
@@ -476,7 +476,7 @@ def test_voting_to_stay_keeps_one_head_of_each_group_in_every_layer(made, kind):
     assert heads.kept(model) == kept and all(site.heads == 2 for site in heads.sites(model))
 
 
-@pytest.mark.parametrize("kind", tasks.METRICS)
+@pytest.mark.parametrize("kind", subjects.METRICS)
 def test_heads_that_go_are_really_gone(made, kind):
     rows = tiny_groups.rows(kind)
     small, whole = grouping.runs.load(rows[PS]), grouping.runs.load(rows[PS]["start"])
@@ -496,8 +496,8 @@ def test_votes_of_other_rows(made, name):
 
 
 def test_a_part_of_an_epoch_may_vote(made):
-    spec = tiny_groups.rows(tasks.LANGUAGE, {"grouping.language.votes": 3})[PS]
-    table, model, task = ballot_of(spec), grouping.runs.load(spec["start"]), grouping.runs.task(spec)
+    spec = tiny_groups.rows(subjects.LANGUAGE, {"grouping.language.votes": 3})[PS]
+    table, model, task = ballot_of(spec), grouping.runs.load(spec["start"]), subjects.text_of(spec)
     first = list(task.epoch(400, 2, torch.device("cpu"))(0))[:3]
     ballot = grouping.ballot(model, first, "V", 2)
     np.testing.assert_array_equal(table.votes, torch.cat(ballot.votes))
@@ -529,7 +529,7 @@ def test_rule_count_and_measure_of_votes_are_those_that_are_asked_for(made):
 def test_votes_at_the_start_are_those_of_the_untrained_model(made):
     first = made[AT_START]["start"]
     torch.manual_seed(0)
-    ballot, _ = recount(first, grouping.runs.task(first).build(first["shape"], 1))
+    ballot, _ = recount(first, subjects.text_of(first).build(first["shape"], 1))
     assert stays(first) == set(grouping.stay(ballot)) and not (results(made[AT_START]) / "ballot.csv").exists()
     assert heads.kept(grouping.runs.load(first)) == heads.kept(grouping.runs.load(made[AT_START]))
 
@@ -556,7 +556,7 @@ def test_random_heads_and_random_members(made):
 
 def test_gradient_importance_keeps_the_most_important_heads_of_the_model(made):
     spec = made[GRADIENT]
-    model, task = grouping.runs.load(spec["start"]), grouping.runs.task(spec)
+    model, task = grouping.runs.load(spec["start"]), subjects.text_of(spec)
     worth = measures.importance(model, task.held_out(4096, 256, torch.device("cpu")))
     np.testing.assert_allclose(ballot_of(spec).worth, worth, rtol=1e-5)
     assert stays(spec) == set(worth.nlargest(12).index)
@@ -571,12 +571,12 @@ def test_gates_keep_the_heads_of_largest_log_alpha(made):
     assert heads.kept(grouping.runs.load(spec["start"])) == heads.kept(grouping.runs.load(made[VANILLA]["start"]))
 
 
-@pytest.mark.parametrize("kind", tasks.METRICS)
+@pytest.mark.parametrize("kind", subjects.METRICS)
 def test_masking_heads_gives_what_removing_them_gives(made, kind):
     spec = tiny_groups.rows(kind)[PS]
     still = copy.deepcopy(spec)
     still["training"] |= {"learning_rate": 0.0, "steps": 1, "evaluate_every": 1}
-    removed, whole, batch = grouping.runs.load(still), grouping.runs.load(spec["start"]), batch_of(grouping.runs.task(spec))
+    removed, whole, batch = grouping.runs.load(still), grouping.runs.load(spec["start"]), batch_of(subjects.text_of(spec))
     table = ballot_of(still)
     with heads.gate(whole, dict.fromkeys(table.index[~table.kept], 0.0)):
         masked = logits(whole, batch)
@@ -633,12 +633,12 @@ def test_further_training_starts_from_the_converged_model(made):
     rows = tiny_groups.from_converged()
     subject = subjects.of(tiny_groups.start(), "")
     for spec in rows.values():
-        task = grouping.runs.task(spec)
+        task = subjects.text_of(spec)
         assert task.folder == subject.folder and task.source.size == subject.source.size
         assert task.target.encode("ein") == subject.target.encode("ein")
     still = copy.deepcopy(rows[FURTHER]["start"])
     still["training"] |= {"learning_rate": 0.0, "steps": 1, "evaluate_every": 1}
-    batch = batch_of(grouping.runs.task(still))
+    batch = batch_of(subjects.text_of(still))
     assert torch.equal(logits(grouping.runs.load(still), batch), logits(subject.model, batch))
     assert not torch.allclose(logits(grouping.runs.load(rows[FURTHER]), batch), logits(subject.model, batch), atol=1e-3)
     assert len(stays(rows[PS])) == len(stays(rows[NO_CONSTRAINT])) == 12
@@ -658,7 +658,7 @@ def test_a_pretrained_model_can_be_grouped(made, elsewhere, tmp_path):
     assert all(grouping.runs.origin(spec) == start for spec in rows.values())
     model = grouping.runs.load(rows[PS])
     assert type(model) is MarianMTModel and all(site.heads == 2 for site in heads.sites(model))
-    assert grouping.runs.task(rows[PS]).source.size == len(tokenizer) and len(grouping.runs.outputs(rows[PS], "test", 1)) == 32
+    assert subjects.text_of(rows[PS]).source.size == len(tokenizer) and len(grouping.runs.written(rows[PS], "test", 1)) == 32
 
 
 # --- the same again --------------------------------------------------------------------------------------------------
@@ -678,7 +678,7 @@ def test_a_run_made_while_another_is_being_made_draws_as_if_made_before(made, tm
 
 
 def test_other_seeds_are_other_runs(made, elsewhere):
-    rows = tiny_groups.rows(tasks.LANGUAGE, {"grouping.seeds": 2})
+    rows = tiny_groups.rows(subjects.LANGUAGE, {"grouping.seeds": 2})
     one, two = (grouping.runs.load(rows[name]["start"]).state_dict() for name in (GHT, f"{GHT}, seed 2"))
     same = {name for name in one if torch.equal(one[name], two[name])}
     assert not any("proj" in name or "embed_tokens" in name for name in same)
@@ -707,7 +707,7 @@ def test_groups_that_make_no_sense(made, elsewhere, changes, said):
 
 
 def test_a_way_to_choose_heads_that_there_is_not(made):
-    rows = grouping.runs.Rows(tiny_groups.settings(), tasks.TRANSLATION, 1)
+    rows = grouping.runs.Rows(tiny_groups.settings(), subjects.TRANSLATION, 1)
     for cut in (rows.cut("luck"), rows.cut(rule="best")):
         with pytest.raises(StudyError, match=r"luck|rule"):
             study.make(grouping.runs.run(rows.second(made[GHT]["start"], None, cut)))

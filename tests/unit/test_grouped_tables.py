@@ -34,7 +34,7 @@ from helpers.methods.grouping.runs import (
     SECOND,
     VANILLA,
 )
-from helpers.runs import tasks
+from helpers.runs import subjects
 from helpers.scores import intervals, scoring
 from helpers.study import recipe
 from tests.unit import tiny_groups
@@ -65,9 +65,9 @@ def worse(pairs, every):
 
 def counted(runs, losses):
     """As `tables.statistics`, of outputs of our own: row -> which words are lost (or losses of 31 tokens each)."""
-    task, found = grouping.runs.task(next(iter(runs.values()))), {}
+    task, found = subjects.text_of(next(iter(runs.values()))), {}
     for name, lost in losses.items():
-        outputs = [[loss, 31] for loss in lost] if task.kind == tasks.LANGUAGE else worse(task.pairs(TEST), lost)
+        outputs = [[loss, 31] for loss in lost] if task.kind == subjects.LANGUAGE else worse(task.pairs(TEST), lost)
         found[name, TEST] = task.statistics(outputs, TEST)
     return found
 
@@ -80,10 +80,10 @@ LOSSES = {VANILLA: (60.0, 80.0, 100.0), GHT: (57.0, 79.0, 97.0), PS: (61.0, 82.0
 def scored(made):
     """Scores of the main rows of each task, as if these were their outputs."""
     found = {}
-    for kind in tasks.METRICS:
+    for kind in subjects.METRICS:
         runs = tiny_groups.rows(kind)
         runs = {name: runs[name] for name in LOST}
-        found[kind] = tables.scores(runs, counted(runs, LOSSES if kind == tasks.LANGUAGE else LOST), repeats=100)
+        found[kind] = tables.scores(runs, counted(runs, LOSSES if kind == subjects.LANGUAGE else LOST), repeats=100)
     return found
 
 
@@ -91,17 +91,17 @@ def scored(made):
 
 
 def test_statistics_are_those_of_the_stored_outputs(made):
-    for kind in tasks.METRICS:
+    for kind in subjects.METRICS:
         runs = tiny_groups.rows(kind)
         runs = {name: runs[name] for name in (VANILLA, PS)}
         found = tables.statistics(runs, 1)
         assert list(found) == [(VANILLA, TEST), (PS, TEST)]
         for name, spec in runs.items():
-            outputs = grouping.runs.outputs(spec, TEST, 1)
-            np.testing.assert_array_equal(found[name, TEST], grouping.runs.task(spec).statistics(outputs, TEST))
-        if kind == tasks.LANGUAGE:
-            task = grouping.runs.task(runs[PS])
-            wanted = tasks.block_losses(grouping.runs.load(runs[PS]), task._encoded(TEST))
+            outputs = grouping.runs.written(spec, TEST, 1)
+            np.testing.assert_array_equal(found[name, TEST], subjects.text_of(spec).statistics(outputs, TEST))
+        if kind == subjects.LANGUAGE:
+            task = subjects.text_of(runs[PS])
+            wanted = subjects.block_losses(grouping.runs.load(runs[PS]), task.ids(TEST))
             np.testing.assert_allclose(found[PS, TEST], wanted, rtol=1e-5)
             assert not np.allclose(found[PS, TEST], found[VANILLA, TEST])
 
@@ -109,15 +109,15 @@ def test_statistics_are_those_of_the_stored_outputs(made):
 def test_what_attention_is_worth_is_the_score_of_a_model_that_has_lost_it():
     """Scores with a kind off are those of a model whose output projections read nothing of these heads."""
     changes = {"grouping.seeds": 2}
-    rows = {kind: tiny_groups.rows(kind, changes) for kind in (tasks.SUMMARIZATION, tasks.LANGUAGE)}
+    rows = {kind: tiny_groups.rows(kind, changes) for kind in (subjects.SUMMARIZATION, subjects.LANGUAGE)}
     found = tables.worth_of_attention(rows, 1, 20)
     assert found.index.names == ["task", "row", "kind", "test set", "metric"]
     assert set(found.index.unique("row")) == {VANILLA, f"{VANILLA}, seed 2"}
-    for task, kinds in ((tasks.SUMMARIZATION, ["encoder", "decoder", "cross"]), (tasks.LANGUAGE, ["decoder"])):
+    for task, kinds in ((subjects.SUMMARIZATION, ["encoder", "decoder", "cross"]), (subjects.LANGUAGE, ["decoder"])):
         spec = rows[task][VANILLA]
-        of, part = grouping.runs.task(spec), found.xs((task, VANILLA), level=("task", "row"))
+        of, part = subjects.text_of(spec), found.xs((task, VANILLA), level=("task", "row"))
         assert part.index.unique("kind").tolist() == kinds and (part["heads"] == 8).all()
-        whole = of.interval(of.statistics(grouping.runs.outputs(spec, TEST, 1), TEST), None, 0)
+        whole = of.interval(of.statistics(grouping.runs.written(spec, TEST, 1), TEST), None, 0)
         for kind in kinds:
             model = grouping.runs.load(spec)
             for site in heads.sites(model):
@@ -131,21 +131,21 @@ def test_what_attention_is_worth_is_the_score_of_a_model_that_has_lost_it():
                 percent = 100 * line.change / line.whole if line.whole else np.nan  # of nothing there is no share
                 assert line.percent == pytest.approx(percent, nan_ok=True)
                 assert line.low <= line.change <= line.high
-    language = found.loc[tasks.LANGUAGE]
+    language = found.loc[subjects.LANGUAGE]
     assert (language.change.abs() > 1e-3).all() and (language.over == intervals.BLOCKS).all()
-    summaries = found.loc[tasks.SUMMARIZATION]
+    summaries = found.loc[subjects.SUMMARIZATION]
     assert (summaries.change != 0).any() and (summaries.over == intervals.SENTENCES).all()
 
 
 def test_notebook_4_reads_what_attention_is_worth():
     every = set(tables.recipes(tiny_groups.settings(), tiny_groups.SEED))
-    for kind, worth in ((tasks.TRANSLATION, False), (tasks.SUMMARIZATION, True), (tasks.LANGUAGE, True)):
+    for kind, worth in ((subjects.TRANSLATION, False), (subjects.SUMMARIZATION, True), (subjects.LANGUAGE, True)):
         read = tables.attention_off(tiny_groups.rows(kind), 1, tiny_groups.settings()["bootstrap"])
         assert list(read) == [VANILLA] and (set(read.values()) <= every) is worth
 
 
 def test_scores_of_translation_by_hand(made, scored):
-    table, pairs = scored[tasks.TRANSLATION], grouping.runs.task(made[VANILLA]).pairs(TEST)
+    table, pairs = scored[subjects.TRANSLATION], subjects.text_of(made[VANILLA]).pairs(TEST)
     assert table.index.tolist() == [(name, TEST, "BLEU") for name in LOST] and table.index.names == [
         "row",
         "test set",
@@ -167,16 +167,16 @@ def test_scores_of_translation_by_hand(made, scored):
 
 
 def test_scores_of_summarization_have_three_metrics(scored):
-    table = scored[tasks.SUMMARIZATION]
+    table = scored[subjects.SUMMARIZATION]
     assert table.index.tolist() == [(name, TEST, metric) for name in LOST for metric in ("ROUGE-1", "ROUGE-2", "ROUGE-L")]
-    task = grouping.runs.task(tiny_groups.rows(tasks.SUMMARIZATION)[GHT])
+    task = subjects.text_of(tiny_groups.rows(subjects.SUMMARIZATION)[GHT])
     own, base = (task.statistics(worse(task.pairs(TEST), LOST[name]), TEST).mean(0) for name in (GHT, VANILLA))
     np.testing.assert_allclose(table.loc[GHT].value, own)
     np.testing.assert_allclose(table.loc[GHT].gain, 100 * (own / base - 1))
 
 
 def test_a_lower_perplexity_is_a_gain(scored):
-    table = scored[tasks.LANGUAGE]
+    table = scored[subjects.LANGUAGE]
     values = {name: np.exp(sum(lost) / 93) for name, lost in LOSSES.items()}
     for name, value in values.items():
         line = table.loc[name, TEST, "perplexity"]
@@ -188,7 +188,7 @@ def test_a_lower_perplexity_is_a_gain(scored):
 
 
 def test_more_seeds_are_compared_with_their_own_reference(made):
-    runs = {name: tiny_groups.rows(tasks.LANGUAGE)[name] for name in (VANILLA, GHT)}
+    runs = {name: tiny_groups.rows(subjects.LANGUAGE)[name] for name in (VANILLA, GHT)}
     runs |= {f"{name}, seed 2": spec for name, spec in runs.items()}
     losses = {VANILLA: (60.0,), GHT: (50.0,), f"{VANILLA}, seed 2": (40.0,), f"{GHT}, seed 2": (45.0,)}
     change = tables.scores(runs, counted(runs, losses), repeats=0).change.droplevel(["test set", "metric"])
@@ -205,9 +205,9 @@ def test_another_reference(made):
 
 def test_a_reference_that_scores_nothing_gives_no_gain(made):
     """As models that were hardly trained do: their gain is not a number, and the table is made."""
-    for kind in (tasks.TRANSLATION, tasks.SUMMARIZATION):
+    for kind in (subjects.TRANSLATION, subjects.SUMMARIZATION):
         runs = {name: tiny_groups.rows(kind)[name] for name in (VANILLA, GHT)}
-        task = grouping.runs.task(runs[GHT])
+        task = subjects.text_of(runs[GHT])
         nothing = task.statistics([""] * len(task.pairs(TEST)), TEST)
         table = tables.scores(runs, {(name, TEST): nothing for name in runs}, repeats=10)
         assert (table.value == 0).all() and not np.isfinite(table.gain).any()
@@ -216,14 +216,14 @@ def test_a_reference_that_scores_nothing_gives_no_gain(made):
 # --- costs -----------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("kind", tasks.METRICS)
+@pytest.mark.parametrize("kind", subjects.METRICS)
 def test_costs_are_those_of_the_models(made, kind):
     runs = {name: spec for name, spec in tiny_groups.rows(kind).items() if name in (VANILLA, PS, LITE, FEWER, NARROWER)}
     table = tables.costs(runs)
     assert list(table.index) == list(runs)
     for name, spec in runs.items():
         model, ids = grouping.runs.load(spec), torch.full((1, 30), 5)
-        batch = {"input_ids": ids} if kind == tasks.LANGUAGE else {"input_ids": ids, "labels": ids}
+        batch = {"input_ids": ids} if kind == subjects.LANGUAGE else {"input_ids": ids, "labels": ids}
         parameters, flops = models.size(model, batch)
         assert table.loc[name].tolist() == [sum(s.heads for s in heads.sites(model)), parameters / 1e6, flops / 1e6], name
     assert (table.loc[PS] < table.loc[VANILLA]).all() and table.heads[PS] == table.heads[VANILLA] / 2
@@ -236,7 +236,7 @@ def test_costs_are_those_of_the_models(made, kind):
         np.testing.assert_allclose([bare(FEWER), bare(NARROWER)], wanted, rtol=0.06)
 
 
-@pytest.mark.parametrize("kind", tasks.METRICS)
+@pytest.mark.parametrize("kind", subjects.METRICS)
 def test_speed_is_measured_side_by_side(made, kind):
     runs = {name: tiny_groups.rows(kind)[name] for name in (VANILLA, PS)}
     table = tables.speed(runs, rows=3, repeats=3)
@@ -278,9 +278,9 @@ def test_table_1_has_the_papers_numbers_beside_ours(made, scored):
     runs = {name: made[name] for name in LOST}
     cost = tables.costs(runs)
     fast = pd.DataFrame({"rate": 9.0, "ratio": [1.0, 1.1, 1.2], "low": 0.0, "high": 2.0}, list(LOST))
-    table = tables.table_1(scored[tasks.TRANSLATION], cost, fast)
+    table = tables.table_1(scored[subjects.TRANSLATION], cost, fast)
     assert list(table.index) == list(LOST)
-    np.testing.assert_array_equal(table.value, scored[tasks.TRANSLATION].value)
+    np.testing.assert_array_equal(table.value, scored[subjects.TRANSLATION].value)
     np.testing.assert_array_equal(table.parameters, cost.parameters)
     assert table.speed.tolist() == [1.0, 1.1, 1.2]
     assert table["printed BLEU"].tolist() == [28.0, 29.1, 28.9] and table["printed parameters"].tolist() == [44, 44, 30]
@@ -292,14 +292,14 @@ def test_table_1_has_the_papers_numbers_beside_ours(made, scored):
 
 
 def test_the_other_tasks_have_the_papers_numbers_beside_ours(scored):
-    others = {kind: scored[kind] for kind in (tasks.SUMMARIZATION, tasks.LANGUAGE)}
+    others = {kind: scored[kind] for kind in (subjects.SUMMARIZATION, subjects.LANGUAGE)}
     table = tables.table_others(others)
     assert len(table) == 12 and table.index.names == ["task", "row", "test set", "metric"]
-    assert table.loc[tasks.SUMMARIZATION, PS, TEST, "ROUGE-2"].printed == 21.31
-    assert table.loc[tasks.LANGUAGE, GHT, TEST, "perplexity"].printed == 18.60
+    assert table.loc[subjects.SUMMARIZATION, PS, TEST, "ROUGE-2"].printed == 21.31
+    assert table.loc[subjects.LANGUAGE, GHT, TEST, "perplexity"].printed == 18.60
     gain = table["printed gain"]
-    assert gain[tasks.SUMMARIZATION, GHT, TEST, "ROUGE-1"] == pytest.approx(100 * (40 / 38.45 - 1))
-    assert gain[tasks.LANGUAGE, PS, TEST, "perplexity"] == pytest.approx(100 * (1 - 18.59 / 19.14)) and gain.min() == 0
+    assert gain[subjects.SUMMARIZATION, GHT, TEST, "ROUGE-1"] == pytest.approx(100 * (40 / 38.45 - 1))
+    assert gain[subjects.LANGUAGE, PS, TEST, "perplexity"] == pytest.approx(100 * (1 - 18.59 / 19.14)) and gain.min() == 0
 
 
 def test_gains_of_all_tasks(scored):
@@ -307,7 +307,7 @@ def test_gains_of_all_tasks(scored):
     names = ["translation, BLEU", *(f"summarization, ROUGE-{n}" for n in "12L"), "language modelling, perplexity"]
     assert table.task.unique().tolist() == names and table.groupby("task").method.agg(list).map(set).eq({GHT, PS}).all()
     line = table[(table.task == names[0]) & (table.method == GHT)].iloc[0]
-    ours = scored[tasks.TRANSLATION].loc[GHT, TEST, "BLEU"]
+    ours = scored[subjects.TRANSLATION].loc[GHT, TEST, "BLEU"]
     assert (line.gain, line.low, line.high) == (ours.gain, ours.gain_low, ours.gain_high)
     printed = table.set_index(["task", "method"]).printed
     np.testing.assert_allclose(printed[names[0]][[GHT, PS]], [100 * 8.7 / 231, 100 * 7.5 / 231])
@@ -316,7 +316,7 @@ def test_gains_of_all_tasks(scored):
 
 
 def test_gains_of_several_test_sets_are_told_apart(scored):
-    table = scored[tasks.LANGUAGE]
+    table = scored[subjects.LANGUAGE]
     both = pd.concat([table, table.rename(index={TEST: "wikitext"}, level="test set")])
     assert set(tables.gains({"LM": both}).task) == {"LM, perplexity, test", "LM, perplexity, wikitext"}
 
@@ -420,7 +420,7 @@ def test_the_ablation_over_seeds_is_the_mean_of_each_seed_against_its_own_refere
     for seed, rows in enumerate(tables.by_seed(runs).values(), 1):
         assert len(rows) == 11
         own = {name: numbers[name + (f", seed {seed}" if seed > 1 else ""), TEST] for name in rows}
-        value = {name: grouping.runs.task(rows[name]).interval(one, None, 0)["BLEU"][0] for name, one in own.items()}
+        value = {name: subjects.text_of(rows[name]).interval(one, None, 0)["BLEU"][0] for name, one in own.items()}
         changes.append(pd.Series({name: value[name] - value[PS if name in CUT else GHT] for name in rows}))
     apart = pd.concat(changes, axis=1).drop([GHT, PS]).loc[lambda table: table.index != VANILLA]
     np.testing.assert_allclose(found.change[apart.index], apart.mean(axis=1))
@@ -459,11 +459,11 @@ def grams_of(model, task, first=8, which="V"):
     return [gram.double() for gram in watched.grams]
 
 
-@pytest.mark.parametrize("kind", tasks.METRICS)
+@pytest.mark.parametrize("kind", subjects.METRICS)
 def test_the_first_look_is_at_the_untrained_model(made, kind):
     for name in (VANILLA, GHT):
         first = grouping.runs.stages(tiny_groups.rows(kind)[name])[0]
-        task, terms = grouping.runs.task(first), tables.constraint_terms(first, 2)
+        task, terms = subjects.text_of(first), tables.constraint_terms(first, 2)
         grams = grams_of(task.build(first["shape"], 1), task)
         found = [grouping.group_loss(gram, grouping.clusters(gram, 2), 2, 1.0, 1.0)[1:] for gram in grams]
         assert terms.step.tolist()[:4] == [0, 3, 6, 9]
@@ -506,7 +506,7 @@ def test_both_stages_follow_each_other(made):
     pd.testing.assert_frame_equal(whole[: len(one)], one)
     assert whole.step.tolist() == [*one.step, *(two.step + 12)] and whole.step.is_monotonic_increasing and len(two) > 3
     np.testing.assert_allclose(tables.constraint_terms(made[PS], 2).homogeneity, 1)  # of every group one head is left
-    looked = grams_of(grouping.runs.load(made[GHT]["start"]), grouping.runs.task(made[GHT]))
+    looked = grams_of(grouping.runs.load(made[GHT]["start"]), subjects.text_of(made[GHT]))
     whole_stage_2 = tables.trace(made[GHT])
     for site, gram in enumerate(looked):  # stage 2 begins with the model that stage 1 left
         np.testing.assert_allclose(whole_stage_2[f"grams_{site}"][0], gram, rtol=1e-4, atol=1e-6)
@@ -515,10 +515,10 @@ def test_both_stages_follow_each_other(made):
 def test_similarity_before_and_after(made):
     first = made[GHT]["start"]
     before, after, groups_before, groups_after = tables.similarity(first, 2)
-    model = grouping.runs.task(first).build(first["shape"], 1)
+    model = subjects.text_of(first).build(first["shape"], 1)
     places = [(site.kind, site.layer) for site in heads.sites(model)]
     assert list(before) == list(after) == list(groups_before) == list(groups_after) == places
-    for site, gram in zip(places, grams_of(model, grouping.runs.task(first)), strict=True):
+    for site, gram in zip(places, grams_of(model, subjects.text_of(first)), strict=True):
         np.testing.assert_allclose(before[site], grouping.cosines(gram), rtol=1e-3, atol=1e-5)
         np.testing.assert_array_equal(groups_before[site], grouping.clusters(gram, 2))
         np.testing.assert_allclose(np.diag(after[site]), 1)
@@ -572,7 +572,7 @@ def test_names_of_groups_stay_from_look_to_look(made):
 
 def test_padding(made):
     spec = made[GHT]
-    model, task = grouping.runs.load(spec), grouping.runs.task(spec)
+    model, task = grouping.runs.load(spec), subjects.text_of(spec)
     found, data = tables.padding(spec, 2, batches=100, rows=5), task.dev
     order = np.random.default_rng(0).permutation(len(data.source)).tolist()
     by_length = sorted(order, key=lambda row: (len(data.source[row]), len(data.target[row])))
@@ -619,12 +619,12 @@ def test_votes_and_kept_heads(made):
 
 def test_examples(made):
     runs = {name: made[name] for name in (VANILLA, PS)}
-    table, pairs = tables.examples(runs, 1, 2), grouping.runs.task(made[PS]).pairs(TEST)
+    table, pairs = tables.examples(runs, 1, 2), subjects.text_of(made[PS]).pairs(TEST)
     assert list(table.index) == ["source", "reference", VANILLA, PS] and table.shape == (4, 2)
     assert table.loc["source"].tolist() == [pair.source for pair in pairs[:2]]
     assert table.loc["reference"].tolist() == [pair.target for pair in pairs[:2]]
     for name, spec in runs.items():
-        assert table.loc[name].tolist() == grouping.runs.outputs(spec, TEST, 1)[:2]
+        assert table.loc[name].tolist() == grouping.runs.written(spec, TEST, 1)[:2]
 
 
 def test_what_kept_heads_are(made):
@@ -664,13 +664,13 @@ def test_overlap_by_hand():
 
 
 def test_scores_of_every_seed(scored):
-    table = scored[tasks.LANGUAGE]
+    table = scored[subjects.LANGUAGE]
     more = table.rename(index=lambda name: f"{name}, seed 4", level="row")
     found = tables.per_seed({"LM": pd.concat([table, more])}, rows=(VANILLA, GHT), seed=3)
     assert list(zip(found.method, found.seed, strict=True)) == [(VANILLA, 3), (GHT, 3), (VANILLA, 4), (GHT, 4)]
     assert (found.panel == "LM: test").all() and (found.unit == "perplexity").all()
     assert found.value.tolist() == [*table.value[:2], *table.value[:2]]
-    panels = tables.per_seed({"sums": scored[tasks.SUMMARIZATION]}).panel.unique()
+    panels = tables.per_seed({"sums": scored[subjects.SUMMARIZATION]}).panel.unique()
     assert panels.tolist() == [f"sums: test, ROUGE-{n}" for n in "12L"]
 
 
@@ -705,7 +705,7 @@ def test_tables_read_only_what_the_study_makes(made):
     settings, start, late = tiny_groups.settings(), tiny_groups.start(), tiny_groups.from_converged()
     wanted = {recipe.folder for recipe in tables.recipes(settings, tiny_groups.SEED, start)}
     first, since = made[PS]["start"], len(recipe.read_since(0))
-    for runs, reference in (*((tiny_groups.rows(kind), VANILLA) for kind in tasks.METRICS), (late, grouping.runs.FURTHER)):
+    for runs, reference in (*((tiny_groups.rows(kind), VANILLA) for kind in subjects.METRICS), (late, grouping.runs.FURTHER)):
         scored = tables.scores(runs, tables.statistics(runs, 1), reference, 0)
         if reference == VANILLA:
             shown = tables.of_table_1(runs)

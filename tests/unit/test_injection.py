@@ -19,7 +19,7 @@ from helpers.heads.sites import ADDRESS
 from helpers.measures.importance import leave_one_out
 from helpers.methods import coreference
 from helpers.methods.coreference.runs import MAIN, PARTS, PLAIN, applied, links_of
-from helpers.runs import tasks, training
+from helpers.runs import outputs, subjects, training
 from helpers.study import StudyError
 from tests.reference import coreference as slow
 from tests.unit import tiny_injection
@@ -94,7 +94,7 @@ def under(run, control, model=None):
     """Logits of a run's model under a control."""
     model = model or coreference.runs.load(run)
     with applied(model, run, control, ("dev",)):
-        return logits(model, fed(coreference.runs.task(run)))
+        return logits(model, fed(subjects.text_of(run)))
 
 
 def lowest(run, rank=0):
@@ -209,7 +209,7 @@ def test_heads_are_masked_in_every_training_setting_by_its_own_ranking():
 
 
 def test_translation_has_main_rows_alone():
-    found = tiny_injection.rows(kind=tasks.TRANSLATION)
+    found = tiny_injection.rows(kind=subjects.TRANSLATION)
     assert list(found) == ["main", "seed 2"] and all(list(named) == MAIN_ROWS for named in found.values())
     assert found["main"][MAIN]["run"]["control"] | {"heads": 0} == {
         "form": "injected", "heads": 0, "matrix": "arcs", "span": "first", "links": "gold",
@@ -349,13 +349,13 @@ def test_a_task_of_no_steps_has_no_rows():
 def test_every_stage_of_every_row_is_read_and_what_the_row_writes():
     found = list(coreference.runs.recipes(tiny_injection.settings(), SEED))
     parts = {kind: tiny_injection.rows(kind=kind) for kind in coreference.runs.TASKS}
-    parts[tasks.TRANSLATION] = {"main": parts[tasks.TRANSLATION]["main"]}  # nobody reads its further seeds
+    parts[subjects.TRANSLATION] = {"main": parts[subjects.TRANSLATION]["main"]}  # nobody reads its further seeds
     rows = [one for named in parts.values() for part in named.values() for one in part.values()]
     assert {recipe for recipe in found if recipe.kind is coreference.runs.INJECTION} == {
         coreference.runs.run(run) for one in rows for run in chain(one["run"])
     }
-    written = {tasks.put_out(coreference.runs.run(one["run"]), 1, one.get("control")) for one in rows}
-    assert {recipe for recipe in found if recipe.kind is tasks.OUTPUTS} == written
+    written = {outputs.recipe(coreference.runs.run(one["run"]), 1, one.get("control")) for one in rows}
+    assert {recipe for recipe in found if recipe.kind is outputs.OUTPUTS} == written
     assert len(written) == len({json.dumps(one, sort_keys=True) for one in rows})  # what stands in two parts is one
 
 
@@ -382,7 +382,7 @@ def test_every_stage_of_every_row_is_read_and_what_the_row_writes():
     ],
 )
 def test_rows_that_make_no_sense(changes, kind, said):
-    refused(said, tiny_injection.plan if kind == tasks.LANGUAGE else tiny_injection.rows, changes, kind)
+    refused(said, tiny_injection.plan if kind == subjects.LANGUAGE else tiny_injection.rows, changes, kind)
 
 
 # --- links of a corpus -----------------------------------------------------------------------------------------------
@@ -392,7 +392,7 @@ def test_rows_that_make_no_sense(changes, kind, said):
 @pytest.mark.parametrize("form", coreference.FORMS)
 def test_links_are_those_of_the_gold_clusters(plan, form, span):
     run = plan.plain()
-    of = coreference.runs.task(run)
+    of = subjects.text_of(run)
     texts, lost = by_hand(of, ("dev", "test"), form, span)
     links, dropped = links_of(run, {"matrix": form, "span": span, "links": "gold"}, ("dev", "test"))
     assert len(links) == 16 and dropped == lost > 16
@@ -405,7 +405,7 @@ def test_links_are_those_of_the_gold_clusters(plan, form, span):
 
 def test_mentions_beyond_the_limit_are_dropped_and_counted(plan):
     run = plan.plain()
-    of = coreference.runs.task(run)
+    of = subjects.text_of(run)
     for split in ("dev", "test"):
         told = corpora.read_dialogues(corpora.file(of.folder, split, "dialogues"))
         kept = [len(pair.words) for pair in of.pairs(split)]
@@ -413,7 +413,7 @@ def test_mentions_beyond_the_limit_are_dropped_and_counted(plan):
         starts = [(mention[0], size) for row, size in zip(told, kept, strict=True) for c in row.clusters for mention in c]
         assert links_of(run, LINKS, (split,))[1] == sum(start >= size for start, size in starts)
     whole = tiny_injection.plan({"coreference.summarization.longest": 0}).plain()
-    texts, lost = by_hand(coreference.runs.task(whole), ("test",))
+    texts, lost = by_hand(subjects.text_of(whole), ("test",))
     links, dropped = links_of(whole, LINKS, ("test",))
     assert dropped == lost == 0 and len(links) == len(texts)
 
@@ -430,7 +430,7 @@ def changes_of(kind):
 @pytest.mark.parametrize("links", ["none", "gold+shuffled", "gold+corrupt:0.5", "gold+corrupt:0", "rule", "rule+shuffled"])
 def test_other_clusters_give_other_links(plan, links):
     run = plan.plain()
-    of = coreference.runs.task(run)
+    of = subjects.text_of(run)
     told = corpora.read_dialogues(of.folder / "dialogues" / "dev.jsonl")
     name, _, change = links.partition("+")
     clusters = resolvers.resolver("rule" if name == "rule" else "gold")(told)
@@ -447,7 +447,7 @@ def test_other_clusters_give_other_links(plan, links):
 
 def test_without_links_a_head_attends_to_itself_alone(plan):
     run = plan.plain()
-    model, batch = coreference.runs.load(run), fed(coreference.runs.task(run))
+    model, batch = coreference.runs.load(run), fed(subjects.text_of(run))
     eye = torch.eye(batch["input_ids"].shape[1]).expand(6, -1, -1)
     with heads.inject(model, dict.fromkeys(ADDRESSES, lambda *_: eye)):
         alone = logits(model, batch)
@@ -466,7 +466,7 @@ def test_without_links_a_head_attends_to_itself_alone(plan):
 )
 def test_clusters_that_there_are_not(plan, links, said):
     run = plan.plain()
-    refused(said, coreference.runs.clusters_of, coreference.runs.task(run).folder, "dev", links)
+    refused(said, coreference.runs.clusters_of, subjects.text_of(run).folder, "dev", links)
     refused(said, under, run, INJECTED | {"links": links})
 
 
@@ -492,7 +492,7 @@ def test_more_heads_than_a_layer_has_cannot_be_chosen(plan):
 
 def test_a_text_without_links_is_an_error(plan):
     run = plan.plain()
-    model, of = coreference.runs.load(run), coreference.runs.task(run)
+    model, of = coreference.runs.load(run), subjects.text_of(run)
     pair = of.pairs("test")[0]
     with applied(model, run, INJECTED, ("dev",)):
         refused("text 0", logits, model, fed_pair(of, pair))
@@ -509,7 +509,7 @@ def fed_pair(of, pair):
 
 def test_ranking_is_what_the_measures_say_of_the_first_dev_texts(plan):
     run = plan.plain()
-    model, of = coreference.runs.load(run), coreference.runs.task(run)
+    model, of = coreference.runs.load(run), subjects.text_of(run)
     table, batch = coreference.runs.ranking(run, 6), [fed(of)]
     assert list(table) == ["importance", "nats", "loss", "low", "high"] and list(table.index.names) == list(ADDRESS)
     np.testing.assert_allclose(table.importance, measures.importance(model, batch, "encoder"), rtol=1e-9)
@@ -522,7 +522,7 @@ def test_ranking_is_what_the_measures_say_of_the_first_dev_texts(plan):
 
 def test_probing_is_only_where_links_are_given(plan):
     run = plan.plain()
-    of = coreference.runs.task(run)
+    of = subjects.text_of(run)
     links = {"matrix": "previous", "span": "first", "links": "gold"}
     found = coreference.runs.ranking(run, 6, links)
     wanted = coreference.probing(coreference.runs.load(run), [fed(of)], as_links(by_hand(of, ("dev",), "previous")[0]))
@@ -536,7 +536,7 @@ def test_probing_is_only_where_links_are_given(plan):
 
 def test_rankings_under_a_control(plan):
     run = plan.plain()
-    model, of = coreference.runs.load(run), coreference.runs.task(run)
+    model, of = coreference.runs.load(run), subjects.text_of(run)
     plain, injected = coreference.runs.ranking(run, 6), coreference.runs.ranking(run, 6, control=INJECTED)
     with coreference.injected(model, ADDRESSES, as_links(by_hand(of, ("dev",))[0])):
         np.testing.assert_allclose(injected.nats, measures.importance(model, [fed(of)], "encoder", norm=None), rtol=1e-6)
@@ -584,7 +584,7 @@ def test_random_heads_of_a_part_are_those_of_the_whole(plan):
 
 def block_by_hand(model, run, control, splits):
     """A control that was put together in this test."""
-    of, lows = coreference.runs.task(run), lowest(control["heads"]["ranking"]) if "heads" in control else []
+    of, lows = subjects.text_of(run), lowest(control["heads"]["ranking"]) if "heads" in control else []
     if control["form"] == "masked":
         return heads.gate(model, dict.fromkeys(lows, 0.0))
     links = as_links(by_hand(of, splits)[0])
@@ -596,7 +596,7 @@ def block_by_hand(model, run, control, splits):
 @pytest.mark.parametrize("name", [MASKED, MAIN, MIXED])
 def test_a_control_is_in_force_within_its_block_alone(plan, rows, name):
     run, control = plan.plain(), rows[name]["run"]["control"]
-    model, batch = coreference.runs.load(run), fed(coreference.runs.task(run))
+    model, batch = coreference.runs.load(run), fed(subjects.text_of(run))
     plain = logits(model, batch)
     with block_by_hand(model, run, control, ("dev",)):
         wanted = logits(model, batch)
@@ -611,7 +611,7 @@ def test_a_control_is_in_force_within_its_block_alone(plan, rows, name):
 @pytest.mark.parametrize("name", [PLAIN, MASKED, MAIN, MIXED])
 def test_a_run_trains_under_its_control(plan, rows, tmp_path, name):
     run = rows[name]["run"]
-    control, of = run.get("control"), coreference.runs.task(run)
+    control, of = run.get("control"), subjects.text_of(run)
     model = BartForConditionalGeneration.from_pretrained(run["start"]["pretrained"])
     steps = of.epoch(400, 3 * SEED + 2, CPU), of.held_out(1600, None, CPU)
     with block_by_hand(model, run, control, ("train", "dev")) if control else nullcontext():
@@ -647,8 +647,8 @@ def written_by_hand(of, model):
 @pytest.mark.parametrize("name", [PLAIN, MASKED, MAIN, MIXED])
 def test_rows_write_under_their_control(rows, name):
     run = rows[name]["run"]
-    of, model = coreference.runs.task(run), coreference.runs.load(run)
-    said = coreference.runs.outputs(rows[name], "test", 1)
+    of, model = subjects.text_of(run), coreference.runs.load(run)
+    said = coreference.runs.written(rows[name], "test", 1)
     with block_by_hand(model, run, run["control"], ("test",)) if name != PLAIN else nullcontext():
         assert written_by_hand(of, model) == said
     if name == MAIN:
@@ -658,17 +658,17 @@ def test_rows_write_under_their_control(rows, name):
 def test_a_control_at_inference_alone_leaves_the_model_as_it_was(plan, rows):
     one, own = plan.inference()["injected at inference"], rows[MAIN]
     plain = coreference.runs.run(one["run"])
-    before, said, model = files_of(plain), coreference.runs.outputs(one, "test", 1), coreference.runs.load(one["run"])
+    before, said, model = files_of(plain), coreference.runs.written(one, "test", 1), coreference.runs.load(one["run"])
     with block_by_hand(model, one["run"], one["control"], ("test",)):
-        assert written_by_hand(coreference.runs.task(one["run"]), model) == said
-    assert said != coreference.runs.outputs(own, "test", 1)
-    assert files_of(plain) == before and said != coreference.runs.outputs(rows[PLAIN], "test", 1)
+        assert written_by_hand(subjects.text_of(one["run"]), model) == said
+    assert said != coreference.runs.written(own, "test", 1)
+    assert files_of(plain) == before and said != coreference.runs.written(rows[PLAIN], "test", 1)
     others = [own, *(plan.inference()[f"{MAIN}, {what}"] for what in ("written with none", "heads off at inference"))]
     assert all(other["run"] == own["run"] for other in others)
-    texts = [coreference.runs.outputs(other, "test", 1) for other in others]
+    texts = [coreference.runs.written(other, "test", 1) for other in others]
     assert texts[0] != texts[1] != texts[2] != texts[0]
     written = [
-        tasks.put_out(coreference.runs.run(other["run"]), 1, other.get("control")) for other in (rows[PLAIN], one, *others)
+        outputs.recipe(coreference.runs.run(other["run"]), 1, other.get("control")) for other in (rows[PLAIN], one, *others)
     ]
     assert len({recipe.key for recipe in written}) == 5
 
@@ -677,7 +677,7 @@ def test_what_is_written_under_a_control_needs_its_links_and_the_one_model():
     plan = tiny_injection.plan()
     one = plan.inference()[f"{MAIN}, written with rule"]
     run = coreference.runs.run(one["run"])
-    needs = {need.recipe: need.weights for need in tasks.put_out(run, 1, one["control"]).needs}
+    needs = {need.recipe: need.weights for need in outputs.recipe(run, 1, one["control"]).needs}
     links = dialogues.clusters(plan.corpus, "test", "rule")
     assert needs == {
         run: True,
@@ -689,12 +689,12 @@ def test_what_is_written_under_a_control_needs_its_links_and_the_one_model():
 
 def test_outputs_come_from_the_store_the_second_time(plan, rows):
     for one in (rows[MAIN], plan.inference()["injected at inference"]):
-        said, folder = coreference.runs.outputs(one, "test", 1), coreference.runs.run(one["run"]).folder
+        said, folder = coreference.runs.written(one, "test", 1), coreference.runs.run(one["run"]).folder
         before = {file: file.stat().st_mtime_ns for file in study.runs().rglob("*") if file.is_file()}
         aside = folder.with_name("aside")
         folder.rename(aside)
         try:
-            assert coreference.runs.outputs(one, "test", 1) == said and not folder.exists()
+            assert coreference.runs.written(one, "test", 1) == said and not folder.exists()
         finally:
             aside.rename(folder)
         assert {file: file.stat().st_mtime_ns for file in study.runs().rglob("*") if file.is_file()} == before
@@ -708,7 +708,7 @@ def test_a_pretrained_start_is_only_read(plan, rows):
     assert (Path(start["pretrained"]) / "config.json").exists() and start == plan.base() and "stage" not in start
     assert start["files"] == [study.digest(Path(start["pretrained"]) / "model.safetensors")]
     for one in rows.values():
-        assert coreference.runs.task(one["run"]).source.size == coreference.runs.load(start).config.vocab_size
+        assert subjects.text_of(one["run"]).source.size == coreference.runs.load(start).config.vocab_size
     coreference.runs.load(start).get_encoder().layers[0].fc1.weight.data.zero_()
     assert coreference.runs.load(start).get_encoder().layers[0].fc1.weight.any()
 
@@ -722,7 +722,7 @@ def test_a_start_that_there_is_not(tmp_path):
 
 def by_hand_stage(run, tmp_path):
     """The model and history that a stage without a control ends with, trained in this test."""
-    of, stage = coreference.runs.task(run), run["stage"]
+    of, stage = subjects.text_of(run), run["stage"]
     batches, dev = of.epoch(400, 3 * SEED + stage, CPU), of.held_out(1600, None, CPU)
     model = models.build_bart(run["shape"], of.source.size, SEED) if stage == 0 else coreference.runs.load(run["start"])
     if stage == 0:
@@ -746,7 +746,7 @@ def test_each_stage_goes_on_from_the_one_before(made, tmp_path, stage):
 def test_without_a_warm_up_the_base_starts_from_random_weights(made, elsewhere):
     base = tiny_injection.plan({"coreference.summarization.denoising": 0}).base()
     still = base | {"training": base["training"] | {"learning_rate": 0.0, "steps": 1, "evaluate_every": 1}}
-    found, of = coreference.runs.load(still), coreference.runs.task(still)
+    found, of = coreference.runs.load(still), subjects.text_of(still)
     fresh = rounded(models.build_bart(base["shape"], of.source.size, SEED))
     assert all(torch.equal(value, fresh[name]) for name, value in found.state_dict().items())
     assert (found.config.encoder_layers, found.config.decoder_layers, found.config.d_model) == (3, 1, 24)
@@ -754,9 +754,9 @@ def test_without_a_warm_up_the_base_starts_from_random_weights(made, elsewhere):
 
 
 def test_in_translation_every_word_is_linked_with_its_head(made):
-    plan = tiny_injection.plan(kind=tasks.TRANSLATION)
+    plan = tiny_injection.plan(kind=subjects.TRANSLATION)
     rows, plain = plan.main(), plan.plain()
-    run, of = rows[MAIN]["run"], coreference.runs.task(plain)
+    run, of = rows[MAIN]["run"], subjects.text_of(plain)
     links, texts = coreference.Links(), corpora.parsed(of.folder, "dev")
     for pair in texts:
         ids = of.source.encode(pair.source)
@@ -775,7 +775,7 @@ def test_in_translation_every_word_is_linked_with_its_head(made):
     assert type(model).__name__ == "PegasusForConditionalGeneration" and run["start"] == plain["start"]
     table = pd.read_csv(results(run) / "heads.csv")
     assert list(table.itertuples(index=False, name=None)) == lowest(plain) and len(table) == 2
-    assert len(coreference.runs.outputs(rows[MAIN], "test", 1)) == 8
+    assert len(coreference.runs.written(rows[MAIN], "test", 1)) == 8
 
 
 # --- the same again --------------------------------------------------------------------------------------------------

@@ -21,7 +21,7 @@ from helpers.methods import coreference
 from helpers.methods.coreference import tables
 from helpers.methods.coreference.runs import MAIN, PLAIN
 from helpers.records import Dialogue, Event
-from helpers.runs import tasks
+from helpers.runs import subjects
 from helpers.scores import scoring
 from helpers.scores.coreference import coreference_scores
 from helpers.study import StudyError, recipe
@@ -67,7 +67,7 @@ def lossy(pairs, every):
 
 def told_by(rows, *lost):
     """A board whose rows lost each so manieth word of every reference."""
-    pairs = coreference.runs.task(next(iter(rows.values()))["run"]).pairs("test")
+    pairs = subjects.text_of(next(iter(rows.values()))["run"]).pairs("test")
     return Told(rows, [lossy(pairs, every) for every in lost])
 
 
@@ -97,7 +97,7 @@ def heads_by(values, layers=2, kind="encoder"):
 
 def test_a_board_scores_what_is_in_the_store(parts):
     board = tables.Board(tiny_injection.settings(), parts["main"])
-    assert board.written(MAIN) == coreference.runs.outputs(parts["main"][MAIN], "test", 1)
+    assert board.written(MAIN) == coreference.runs.written(parts["main"][MAIN], "test", 1)
     assert board.split == "test" and board.metrics == [*ROUGE, "events"] and board.known_events
     folder = board.task.folder
     assert board.dialogues == corpora.read_dialogues(folder / "dialogues" / "test.jsonl")
@@ -106,7 +106,7 @@ def test_a_board_scores_what_is_in_the_store(parts):
 
 
 def test_of_translation_there_are_no_events(parts):
-    rows = tiny_injection.rows(kind=tasks.TRANSLATION)["main"]
+    rows = tiny_injection.rows(kind=subjects.TRANSLATION)["main"]
     board = told_by({name: rows[name] for name in (PLAIN, MIXED)}, 7, 9)
     assert board.metrics == ["BLEU"] and board.dialogues == [] and not board.known_events
     table = tables.scores(board)
@@ -125,10 +125,8 @@ def test_natural_dialogues_have_no_events(parts, tmp_path):
     board = told_by({PLAIN: parts["main"][PLAIN]}, 7)
     rows = [Dialogue(row.source, row.target, row.words, row.turns) for row in board.dialogues]
     corpora.write(tmp_path / "dialogues" / "test.jsonl", rows)
-    board.task = tasks.Task(board.task.kind, board.task.corpus, tmp_path, board.task.source, board.task.target)
-    (tmp_path / "test.jsonl").write_bytes(
-        (coreference.runs.task(parts["main"][PLAIN]["run"]).folder / "test.jsonl").read_bytes()
-    )
+    board.task = subjects.Subject(board.task.kind, board.task.corpus, tmp_path, board.task.source, board.task.target)
+    (tmp_path / "test.jsonl").write_bytes((subjects.text_of(parts["main"][PLAIN]["run"]).folder / "test.jsonl").read_bytes())
     assert board.metrics == ROUGE and not board.known_events and board.statistics(PLAIN).shape == (8, 3)
     assert list(tables.scores(board).metric) == ROUGE
 
@@ -306,7 +304,7 @@ def test_a_speaker_counts_once(tmp_path):
 
 
 def test_resolvers_are_scored_against_gold(parts):
-    of = coreference.runs.task(parts["main"][PLAIN]["run"])
+    of = subjects.text_of(parts["main"][PLAIN]["run"])
     names = ["rule", "gold+shuffled", "gold+corrupt:0.5", "gold"]
     table = tables.resolver_scores(of.folder, "test", names).set_index("clusters")
     told = corpora.read_dialogues(of.folder / "dialogues" / "test.jsonl")
@@ -375,7 +373,7 @@ def test_rules_are_scored_on_what_is_said_in_gum(tmp_path):
 
 def test_resolvers_of_a_profile(parts, tmp_path, monkeypatch):
     settings = tiny_injection.settings({"coreference.rates": [0.5, 1.0], "coreference.written": ["rule", "gold+corrupt:0.2"]})
-    folder = coreference.runs.task(parts["main"][PLAIN]["run"]).folder
+    folder = subjects.text_of(parts["main"][PLAIN]["run"]).folder
     table = tables.resolvers(settings, folder, "test")
     names = ["rule", "gold+corrupt:0.2", "gold+corrupt:0.5", "gold+corrupt:1", "gold+shuffled"]
     pd.testing.assert_frame_equal(table, tables.resolver_scores(folder, "test", names))
@@ -397,7 +395,7 @@ def test_mentions_are_marked_by_their_cluster(two):
 
 def test_shown_matrices_are_those_of_the_text(parts):
     run = parts["main"][PLAIN]["run"]
-    of = coreference.runs.task(run)
+    of = subjects.text_of(run)
     shown = {}
     for span, place in itertools.product(coreference.SPANS, range(4)):
         words, found = tables.shown_matrices(run, "test", "gold", span, place, 30)
@@ -616,7 +614,7 @@ def test_importance_against_what_a_heads_absence_costs(parts):
 
 def test_mentions_beyond_the_cut_are_counted(parts):
     run = parts["main"][MAIN]["run"]
-    folder = coreference.runs.task(run).folder
+    folder = subjects.text_of(run).folder
     table = tables.lost(run, ["dev"]).iloc[0]
     pairs = corpora.read_pairs(folder / "dev.jsonl")
     clusters = coreference.runs.clusters_of(folder, "dev", "gold")

@@ -36,7 +36,7 @@ def subject(size: int = 45, seed: int = 0) -> Subject:
     source = tokens.Subwords(tokens.learn_vocabulary([pair.source for pair in PAIRS], size))
     target = tokens.Subwords(tokens.learn_vocabulary([pair.target for pair in PAIRS], size), offset=source.size)
     model = tiny_model("marian", seed, vocab_size=source.size + target.size)
-    return Subject("tiny", lambda: model, source, target, Path(), None)
+    return Subject("translation", {}, Path(), source, target, "tiny", lambda: model)
 
 
 def permuted(model, seed: int = 7):
@@ -62,7 +62,7 @@ def both():
     one = subject()
     model, orders = permuted(one.model)
     assert all(order != sorted(order) for order in orders.values())
-    other = Subject("permuted", lambda: model, one.source, one.target, Path(), None)
+    other = Subject("translation", {}, Path(), one.source, one.target, "permuted", lambda: model)
     return fingerprints(one, PAIRS), fingerprints(other, PAIRS), one.model, model, orders
 
 

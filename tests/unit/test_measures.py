@@ -37,7 +37,6 @@ from helpers.measures.functions import (
 )
 from helpers.measures.one_pass import Reducer, one_pass, view
 from helpers.measures.relevance import BySentence, Explained
-from helpers.runs import subjects
 from helpers.study import StudyError
 from tests.reference import measures as slow
 from tests.unit.tiny_models import EOS, FAMILIES, PAD, SEQ2SEQ, VOCABULARY, tiny_model
@@ -944,7 +943,7 @@ def test_table_1_prints_the_papers_numbers():
         Pair("", "", ("a",), (0,), ("advmod",)),
     ]
     for subject in subjects:
-        subject.dev = pairs
+        subject.sentences = pairs
     frame = syntactic_frame({(1, 0): {(r, d): 0.75 for r in RELATIONS for d in DIRECTIONS}})
     random_frame = syntactic_frame({(0, 1): {(r, d): 0.15 for r in RELATIONS for d in DIRECTIONS}})
     found = {subject.title: {"syntactic": frame} for subject in subjects}
@@ -1004,7 +1003,7 @@ def subject():
     pairs.append(Pair("zebra !", "ZEBRA !", ("zebra", "!"), (-1, 0), ("root", "punct")))
     sides = [tokens.Subwords(tokens.learn_vocabulary([getattr(p, s) for p in pairs], 60)) for s in ("source", "target")]
     shape = {"layers": 2, "width": 16, "heads": 2, "feed_forward": 16, "dropout": 0.1}
-    small = SimpleNamespace(title="EN-RU small", dev=pairs, source=sides[0], target=sides[1])
+    small = SimpleNamespace(title="EN-RU small", sentences=pairs, source=sides[0], target=sides[1])
     small.model = models.build(shape, sides[0].size, sides[1].size, 0).eval()
     small.untrained = models.build(shape, sides[0].size, sides[1].size, 1).eval()
     small.encoded = tokens.encode(pairs, *sides)
@@ -1026,7 +1025,7 @@ def test_one_pass_over_a_subject(subject):
     batches = list(subject.batches())
     assert len(batches) > 3
     seen = slow.read(subject.model, batches)
-    pairs = slow.syntactic(seen, arcs_of(subject.dev))
+    pairs = slow.syntactic(seen, arcs_of(subject.sentences))
     assert_same(found["syntactic"].score, {address: slow.share(pairs[address]) for address in pairs}, 1e-9)
     assert (found["syntactic"].n == 12).all() and (found["rare"].sentences > 3).all()
     # batches are sorted by length, sentences counted in the corpus's order
@@ -1046,7 +1045,7 @@ def test_examples(subject):
     titles = [example["title"].split()[0] for example in shown]
     assert titles[0] == "positional" and sorted(titles[1:-1]) == sorted(RELATIONS) and titles[-1] == "rare"
     eos = subject.model.config.eos_token_id
-    dev = {pair.words: number for number, pair in enumerate(subject.dev)}
+    dev = {pair.words: number for number, pair in enumerate(subject.sentences)}
     for example in shown:
         number = dev[example["rows"]]
         assert 7 <= len(example["rows"]) <= 12
@@ -1169,8 +1168,3 @@ def test_truth_is_compared_within_layers_over_all_models():
         for title, table in same.items()
     }
     assert measured.truth_agreement(truths, shifted).rho["same"] == pytest.approx(1)  # the level of a layer does not count
-
-
-def test_no_dev_sentences_to_measure_on_is_one_sentence():
-    with pytest.raises(StudyError, match="at least one dev sentence"):
-        subjects.Subject("ru-news", None, None, None, None, None).batches(2048, 0)

@@ -18,7 +18,7 @@ from helpers.corpora import tokens
 from helpers.heads import KINDS
 from helpers.measures import removal
 from helpers.methods import l0
-from helpers.runs import subjects, tasks, training
+from helpers.runs import outputs, subjects, training
 from helpers.study import StudyError
 from tests.unit import tiny_sweep
 
@@ -202,9 +202,9 @@ def test_what_is_read_of_a_sweep():
         found = list(l0.runs.recipes(sweep))
         runs = [one.spec for one in found if one.kind == l0.runs.PRUNED]
         assert runs == list(sweep["runs"].values())
-        assert [one.spec["run"] for one in found if one.kind == tasks.OUTPUTS] == [sweep["start"], *runs]
+        assert [one.spec["run"] for one in found if one.kind == outputs.OUTPUTS] == [sweep["start"], *runs]
         more = OF_HEADS if which == "encoder" else ()
-        assert tuple(one.kind for one in found if one.kind not in (l0.runs.PRUNED, tasks.OUTPUTS)) == more
+        assert tuple(one.kind for one in found if one.kind not in (l0.runs.PRUNED, outputs.OUTPUTS)) == more
         assert list(l0.runs.recipes(sweep, at_once=False)) == found[: len(found) - len(more)]
 
 
@@ -222,7 +222,7 @@ def test_what_runs_need():
     }
     for name, needs in wanted.items():
         assert dict(l0.runs.run(runs[name]).needs) == needs, name
-        assert dict(tasks.put_out(l0.runs.run(runs[name]), 1).needs) == {l0.runs.run(runs[name]): True}
+        assert dict(outputs.recipe(l0.runs.run(runs[name]), 1).needs) == {l0.runs.run(runs[name]): True}
     gated = {l0.runs.run(run): False for run in runs.values() if run["method"]["name"] == "l0"}
     assert dict(l0.runs.removed_at_once(sweeps["encoder"]).needs) == read | scores | gated and len(gated) == 5
     assert dict(l0.runs.scored(start, 4).needs) == read
@@ -391,7 +391,7 @@ def test_what_models_put_out(swept):
     run, subject = l0.runs.run(swept["encoder"]["runs"]["L0 1"]), start_of(swept["encoder"])
     sources = [pair.source for pair in subject.pairs("test")]
     wanted = training.translate(training.stored(run), sources, subject.source, subject.target, 1)
-    assert tasks.outputs(run, "test", 1) == wanted != subject.translations("test", 1)
+    assert outputs.read(run, "test", 1) == wanted != outputs.of(subject, "test", 1)
 
 
 def test_other_seeds_are_other_runs(swept):
@@ -482,10 +482,10 @@ def test_a_pretrained_model_can_be_swept(checkpoint, swept):
     assert list(every["runs"]) == ["control", "L0 1"]  # how it was trained is not known: nothing from scratch
     assert json.loads(json.dumps(encoder)) == encoder
     for recipe in (*l0.runs.recipes(encoder), *l0.runs.recipes(every)):
-        assert recipe.kind is tasks.OUTPUTS or corpora.recipe(encoder["start"]["corpus"]) in dict(recipe.needs)
+        assert recipe.kind is outputs.OUTPUTS or corpora.recipe(encoder["start"]["corpus"]) in dict(recipe.needs)
         study.make(recipe)
     subject = subjects.of(encoder["start"], encoder["name"])
-    assert type(subject.model) is MarianMTModel and subject.spec is None and subject.name == checkpoint.name
+    assert type(subject.model) is MarianMTModel and subject.run is None and subject.name == checkpoint.name
     assert subject.source.size == subject.model.config.vocab_size and subject.target.target
     assert len(subject.pairs("test")) == 32
     assert counts(l0.runs.retained(encoder["runs"]["L0 1"]), "encoder") == 0

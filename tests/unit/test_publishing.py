@@ -10,7 +10,7 @@ import pytest
 
 from helpers import corpora, study
 from helpers.publish import archives
-from helpers.runs import subjects, tasks, training
+from helpers.runs import outputs, subjects, training
 from helpers.study import Need, StudyError, published, values
 
 CHANGED = {
@@ -25,7 +25,7 @@ def made(tmp_path, monkeypatch):
     monkeypatch.setenv("HEADS_PUBLISHED", str(tmp_path / "published"))
     monkeypatch.setenv("HEADS_DEVICE", "cpu")
     model = training.trained(subjects.spec(study.settings("tiny", CHANGED), "ru-news", 1), "a model")
-    put_out = tasks.put_out(model, 1)
+    put_out = outputs.recipe(model, 1)
     study.make(put_out)
     return model, put_out
 
@@ -77,7 +77,7 @@ def test_weights_are_published_of_the_models_that_the_study_is_about_alone(made)
 def test_weights_are_published_while_something_is_to_start_from_them(made):
     """So that what is made in several goes can go on elsewhere; then they are dropped."""
     model, _ = made
-    other = tasks.put_out(model, 2)
+    other = outputs.recipe(model, 2)
     archives.publish({"other": [Need(other)]})
     assert set(published.index()[model.key]["parts"]) == {"results", "weights"} and other.key not in published.index()
     study.make(other)

@@ -24,7 +24,7 @@ import pytest
 import torch
 
 from helpers import corpora, plan, study, world
-from helpers.runs import subjects, tasks, training
+from helpers.runs import outputs, subjects, training
 from helpers.study import StudyError, published
 from helpers.study import recipe as recipes
 
@@ -142,7 +142,7 @@ def test_a_german_word_changes_no_key_of_a_russian_model(monkeypatch):
     def keys():
         recipes._key.cache_clear()
         models = {name: training.trained(subjects.spec(settings, name, 1)) for name in ("ru-news", "de-news", "ru-subtitles")}
-        return {name: (corpora.recipe(made.spec["corpus"]).key, made.key, tasks.put_out(made, 2).key)
+        return {name: (corpora.recipe(made.spec["corpus"]).key, made.key, outputs.recipe(made, 2).key)
                 for name, made in models.items()}  # fmt: skip
 
     before = keys()
@@ -658,12 +658,12 @@ def test_published_things_come_back_as_they_were(away, capsys):
 
 
 def test_a_published_model_is_not_trained(model, undisturbed, away):
-    outputs = tasks.put_out(model, 1)
-    publish(model, outputs)
-    written = tasks.outputs(model, "test", 1)
+    written_out = outputs.recipe(model, 1)
+    publish(model, written_out)
+    written = outputs.read(model, "test", 1)
     away()
     assert training.kept(model)["encoder", 0] and not (model.folder / "weights").exists()
-    assert tasks.outputs(model, "test", 1) == written and not (model.folder / "weights").exists()
+    assert outputs.read(model, "test", 1) == written and not (model.folder / "weights").exists()
     assert trained(model) == undisturbed and study.read_json(model.folder / "made.json")["published"]
     assert not training.stored(model).training
 

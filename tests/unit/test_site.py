@@ -236,8 +236,8 @@ def test_nothing_was_executed(tmp_path, monkeypatch, capsys):
 
 def test_attention_is_that_of_the_model(tiny):
     _, subject, _, _, found = tiny
-    number = explorer.examples(subject.dev, 2)[1]
-    pair, batch = subject.dev[number], tokens.collate(subject.encoded, [number], subject.source.pad)
+    number = explorer.examples(subject.sentences, 2)[1]
+    pair, batch = subject.sentences[number], tokens.collate(subject.encoded, [number], subject.source.pad)
     subject.model.set_attn_implementation("eager")
     with torch.no_grad():
         out = subject.model(**inputs(batch), use_cache=False, output_attentions=True)
@@ -267,8 +267,8 @@ def test_attention_is_that_of_the_model(tiny):
 def test_arcs_lead_where_the_label_says(tiny):
     _, subject, _, _, found = tiny
     shown = 0
-    for number, sentence in zip(explorer.examples(subject.dev, 2), found["sentences"], strict=True):
-        pair = subject.dev[number]
+    for number, sentence in zip(explorer.examples(subject.sentences, 2), found["sentences"], strict=True):
+        pair = subject.sentences[number]
         for row, column, label in sentence["arcs"]:
             if label in ("v→s", "s→v"):
                 verb, noun = (row, column) if label == "v→s" else (column, row)
@@ -351,7 +351,7 @@ def test_the_store_knows_the_model_of_a_table(tiny, store):
     read = explorer.head_tables(run)[tiny_report.NAME]
     pd.testing.assert_series_equal(read.confidence, table.confidence)
     again, swept = explorer.in_store(tiny_report.NAME, read.attrs["facts"])
-    assert again.spec == subject.spec
+    assert again.run == subject.run
     assert [r for r in swept["runs"] if r.startswith("L0")] == [r for r in sweep["runs"] if r.startswith("L0")]
 
 

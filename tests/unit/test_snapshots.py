@@ -10,7 +10,7 @@ import torch
 from helpers import corpora, models, study
 from helpers.corpora import tokens
 from helpers.measures import figures, snapshots
-from helpers.runs import subjects, tasks, training
+from helpers.runs import outputs, subjects, training
 from helpers.study import StudyError, values
 
 CHANGES = {
@@ -121,7 +121,7 @@ def test_models_side_by_side(settings):
     planned = list(snapshots.recipes(settings, ["ru-news"], 1))
     for name in names:
         made = training.trained(subjects.spec(settings, name, 1))
-        assert {tasks.put_out(made, settings["beam"]), snapshots.DESCRIBED.recipe(made, first=16, repeats=100)} <= set(planned)
+        assert {outputs.recipe(made, settings["beam"]), snapshots.DESCRIBED.recipe(made, first=16, repeats=100)} <= set(planned)
     assert (
         snapshots.followed(subjects.spec(settings, "ru-news", 1), [0, 2, 4], settings["relevance"], settings["bootstrap"])
         in planned

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import shutil
 from contextlib import contextmanager
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -12,8 +13,8 @@ import torch
 from transformers import OPTForCausalLM, PegasusForConditionalGeneration
 
 from helpers import corpora, study
-from helpers.runs import subjects, tasks, training
-from helpers.runs.tasks import LANGUAGE, SUMMARIZATION, TRANSLATION
+from helpers.runs import outputs, subjects, training
+from helpers.runs.subjects import LANGUAGE, SUMMARIZATION, TRANSLATION
 from helpers.scores import scoring
 from helpers.study import StudyError
 from tests.unit import tiny_groups
@@ -27,7 +28,7 @@ def made(tmp_path_factory):
     """Each task on its prepared text."""
     with pytest.MonkeyPatch.context() as patch:
         tiny_groups.go_to(tmp_path_factory.getbasetemp(), patch)
-        yield {kind: tasks.of(tasks.corpus(tiny_groups.settings(), kind, 1)) for kind in tasks.METRICS}
+        yield {kind: subjects.of_text(subjects.corpus(tiny_groups.settings(), kind, 1)) for kind in subjects.METRICS}
 
 
 @pytest.fixture(autouse=True)
@@ -53,32 +54,32 @@ def test_tasks_know_their_text(made):
     for kind, task in made.items():
         sizes = {"train": 240, "dev": 24, "test": 10, "vocabulary": 150, "seed": 1, "corpus": "controlled"}
         assert task.kind == kind and wanted[kind].items() <= task.corpus.items() and sizes.items() <= task.corpus.items()
-        assert task.folder == corpora.prepare(task.corpus) and task.tests == ["test"] and task.metrics == tasks.METRICS[kind]
+        assert task.folder == corpora.prepare(task.corpus) and task.tests == ["test"] and task.metrics == subjects.METRICS[kind]
     assert [len(made[kind].pairs("dev")) for kind in (TRANSLATION, SUMMARIZATION)] == [24, 24]
     assert max(len(pair.source.split()) for pair in made[SUMMARIZATION].pairs("train")) == 32  # documents are cut
-    assert tasks.corpus(tiny_groups.settings(), LANGUAGE, 2) != made[LANGUAGE].corpus
+    assert subjects.corpus(tiny_groups.settings(), LANGUAGE, 2) != made[LANGUAGE].corpus
 
 
 def test_sizes_are_those_of_the_task_alone():
-    found = {kind: tasks.corpus(tiny_groups.settings({"grouping.language.train": 99}), kind, 1) for kind in tasks.METRICS}
-    assert [found[kind]["train"] for kind in tasks.METRICS] == [240, 240, 99]
+    found = {kind: subjects.corpus(tiny_groups.settings({"grouping.language.train": 99}), kind, 1) for kind in subjects.METRICS}
+    assert [found[kind]["train"] for kind in subjects.METRICS] == [240, 240, 99]
 
 
 def test_a_task_that_there_is_not():
-    for call in (lambda: tasks.setting("parsing"), lambda: tasks.corpus(tiny_groups.settings(), "parsing", 1)):
+    for call in (lambda: subjects.setting("parsing"), lambda: subjects.corpus(tiny_groups.settings(), "parsing", 1)):
         with pytest.raises(
             StudyError, match="There is no task 'parsing': choose from translation, summarization, language mod"
         ):
             call()
-    assert [tasks.setting(kind) for kind in tasks.METRICS] == ["translation", "summarization", "language"]
+    assert [subjects.setting(kind) for kind in subjects.METRICS] == ["translation", "summarization", "language"]
 
 
 @pytest.mark.parametrize(("kind", "text"), [(SUMMARIZATION, "stories"), (LANGUAGE, "reports")])
 def test_the_text_of_another_task_is_refused(kind, text):
     """Else a model of one task would be reported as the other's."""
-    settings = tiny_groups.settings({f"grouping.{tasks.setting(kind)}.text": text})
+    settings = tiny_groups.settings({f"grouping.{subjects.setting(kind)}.text": text})
     with pytest.raises(StudyError, match=text):
-        tasks.corpus(settings, kind, 1)
+        subjects.corpus(settings, kind, 1)
 
 
 # --- batches ---------------------------------------------------------------------------------------------------------
@@ -127,7 +128,7 @@ def test_batches_of_blocks(made):
     assert single["input_ids"].shape == (1, 32)  # never none
 
 
-@pytest.mark.parametrize("kind", tasks.METRICS)
+@pytest.mark.parametrize("kind", subjects.METRICS)
 def test_order_is_drawn_by_seed_and_number(made, kind):
     first, again = made[kind].epoch(400, 5, CPU), made[kind].epoch(400, 5, CPU)
     assert same(list(first(1)), list(again(1))) and same(list(first(1)), list(first(1)))
@@ -137,7 +138,7 @@ def test_order_is_drawn_by_seed_and_number(made, kind):
     assert kind == LANGUAGE or [len(row) for row in rows] == [240] * 3
 
 
-@pytest.mark.parametrize("kind", tasks.METRICS)
+@pytest.mark.parametrize("kind", subjects.METRICS)
 def test_held_out_text(made, kind):
     task = made[kind]
     whole, few = task.held_out(400, None, CPU), task.held_out(10**9, 5, CPU)
@@ -150,7 +151,7 @@ def test_held_out_text(made, kind):
         wanted = {tuple(task.source.encode(pair.source)) for pair in task.pairs("dev")[:5]}
         real = zip(few[0]["input_ids"].tolist(), few[0]["attention_mask"].sum(1).tolist(), strict=True)
         assert {tuple(row[:length]) for row, length in real} == wanted
-    with pytest.raises(StudyError, match="There is no dev text to measure on: raise the setting"):
+    with pytest.raises(StudyError, match="at least one dev example"):
         task.held_out(400, 0, CPU)
 
 
@@ -158,13 +159,13 @@ def test_texts_longer_than_a_model_reads_are_refused(made, tmp_path):
     task = made[SUMMARIZATION]
     corpora.write(tmp_path / "train.jsonl", [corpora.Pair("a " * 600, "a")])
     with pytest.raises(StudyError, match="longer than the model's 512"):
-        _ = tasks.Task(SUMMARIZATION, task.corpus, tmp_path, task.source, task.target).train
+        _ = subjects.Subject(SUMMARIZATION, task.corpus, tmp_path, task.source, task.target).train
 
 
 # --- models and what they put out ------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("kind", tasks.METRICS)
+@pytest.mark.parametrize("kind", subjects.METRICS)
 def test_fresh_models(made, kind):
     task = made[kind]
     one, again, other = (task.build(SHAPE, seed) for seed in (1, 1, 2))
@@ -179,7 +180,7 @@ def test_fresh_models(made, kind):
 
 
 def build(spec, place):
-    training.keep(tasks.task_of(spec).build(SHAPE, spec["seed"]), place)
+    training.keep(subjects.text_of(spec).build(SHAPE, spec["seed"]), place)
 
 
 @contextmanager
@@ -190,25 +191,25 @@ def opened(spec, splits, control):
 RUN = study.Kind("task run", 1, build, lambda spec: [corpora.recipe(spec["corpus"])], opened=opened)
 
 
-@pytest.mark.parametrize("kind", tasks.METRICS)
+@pytest.mark.parametrize("kind", subjects.METRICS)
 def test_outputs_are_stored_once_and_read_without_the_model(made, kind, tmp_path, monkeypatch):
     monkeypatch.setenv("HEADS_RUNS", str(tmp_path / "runs"))
     task, run = made[kind], RUN.of({"corpus": made[kind].corpus, "seed": 3})
-    first = tasks.outputs(run, "test", 1)
+    first = outputs.read(run, "test", 1)
     own = task.put_out(training.stored(run), "test", 1)
     assert first == [list(row) if kind == LANGUAGE else row for row in own] and len(first) > 4
     shutil.rmtree(run.folder)
-    assert tasks.outputs(run, "test", 1) == first and not run.made()
-    others = [tasks.put_out(run, 2), tasks.put_out(run, 1, {"form": "x"}), tasks.put_out(RUN.of(run.spec | {"seed": 4}), 1)]
-    assert len({recipe.key for recipe in [tasks.put_out(run, 1), *others]}) == 4
+    assert outputs.read(run, "test", 1) == first and not run.made()
+    others = [outputs.recipe(run, 2), outputs.recipe(run, 1, {"form": "x"}), outputs.recipe(RUN.of(run.spec | {"seed": 4}), 1)]
+    assert len({recipe.key for recipe in [outputs.recipe(run, 1), *others]}) == 4
     with pytest.raises(StudyError, match="'news'"):
-        tasks.outputs(run, "news", 1)
+        outputs.read(run, "news", 1)
 
 
 def test_what_leaves_no_model_puts_nothing_out(made, tmp_path, monkeypatch):
     monkeypatch.setenv("HEADS_RUNS", str(tmp_path / "runs"))
     with pytest.raises(StudyError, match="no model"):
-        tasks.outputs(corpora.recipe(made[TRANSLATION].corpus), "test", 1)
+        outputs.read(corpora.recipe(made[TRANSLATION].corpus), "test", 1)
 
 
 def test_block_losses_are_the_models_own(made):
@@ -216,9 +217,9 @@ def test_block_losses_are_the_models_own(made):
     model = task.build(SHAPE, 3).eval()
     for weight in model.parameters():  # far from uniform
         torch.nn.init.normal_(weight, std=0.3)
-    blocks = task._encoded("test")
-    found = tasks.block_losses(model, blocks, rows=4)
-    assert len(found) == len(blocks) > 4 and found == tasks.block_losses(model, blocks, rows=1)
+    blocks = task.ids("test")
+    found = subjects.block_losses(model, blocks, rows=4)
+    assert len(found) == len(blocks) > 4 and found == subjects.block_losses(model, blocks, rows=1)
     for block, (loss, count) in zip(blocks, found, strict=True):
         ids = torch.tensor([block])
         with torch.no_grad():
@@ -278,14 +279,14 @@ def test_scores_of_language_models_are_perplexity(made):
 def test_a_translation_model_with_a_tasks_text_is_a_subject(made):
     task = made[TRANSLATION]
     model = task.build(SHAPE, 1)
-    seen = subjects.of_task(task, lambda: model)
+    seen = replace(task, opened=lambda: model)
     assert seen.model is model and seen.folder == corpora.prepare(task.corpus)
-    assert [pair.source for pair in seen.dev] == [pair.source for pair in task.pairs("dev")] and seen.dev[0].heads
+    assert [pair.source for pair in seen.sentences] == [pair.source for pair in task.pairs("dev")] and seen.sentences[0].heads
 
 
 def test_a_subject_reads_its_model_only_when_it_is_asked_for(made, tmp_path, monkeypatch):
     monkeypatch.setenv("HEADS_RUNS", str(tmp_path / "runs"))
     spec = tiny_groups.start()
     subject = subjects.of(spec, "ru")
-    assert subject.dev and list(subject.batches(first=4)) and subject.counts.sum() > 0 and subject.links
+    assert subject.sentences and list(subject.batches(first=4)) and subject.counts.sum() > 0 and subject.links
     assert not training.trained(spec).made()

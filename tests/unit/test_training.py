@@ -16,7 +16,7 @@ from safetensors.torch import load_file
 
 from helpers import corpora, heads, models, study
 from helpers.corpora import Pair, tokens
-from helpers.runs import subjects, tasks, training
+from helpers.runs import outputs, subjects, training
 from helpers.study import StudyError
 
 SHAPE = {"layers": 1, "width": 16, "heads": 2, "feed_forward": 16, "dropout": 0.1}
@@ -522,12 +522,12 @@ def test_a_model_is_trained_once_and_read(monkeypatch):
     monkeypatch.setattr(training, "fit", None)
     model = training.stored(training.trained(made.spec))
     assert not model.training and model.device == models.device()
-    found = tasks.outputs(made, "test", 1)
-    assert len(found) == 4 and found == tasks.task_of(made.spec).put_out(model, "test", 1)
+    found = outputs.read(made, "test", 1)
+    assert len(found) == 4 and found == subjects.text_of(made.spec).put_out(model, "test", 1)
     monkeypatch.setattr(training, "translate", None)
-    assert tasks.outputs(made, "test", 1) == found
+    assert outputs.read(made, "test", 1) == found
     with pytest.raises(StudyError, match="no test set 'tset'"):
-        tasks.outputs(made, "tset", 1)
+        outputs.read(made, "tset", 1)
 
 
 def test_a_model_is_what_was_stored_of_it(monkeypatch):
@@ -562,7 +562,7 @@ def test_a_control_without_encoder_heads(monkeypatch):
     seen = []
     monkeypatch.setattr(training, "translate", lambda model, texts, *more: seen.append(heads_open(model)) or ["x"] * len(texts))
     for spec in (control, plain):
-        tasks.outputs(training.trained(spec), "test", 1)
+        outputs.read(training.trained(spec), "test", 1)
     assert seen == [False, True]
 
 

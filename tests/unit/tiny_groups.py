@@ -7,7 +7,7 @@ from typing import Any
 
 from helpers import study
 from helpers.methods import grouping
-from helpers.runs import tasks
+from helpers.runs import subjects
 
 NAME, SEED, STEPS = "ru-news", 1, 20
 _TASK = {
@@ -33,7 +33,7 @@ def settings(changes: dict[str, Any] | None = None) -> dict[str, Any]:
     return study.settings("tiny", CHANGED | (changes or {}))
 
 
-def rows(kind: str = tasks.TRANSLATION, changes: dict[str, Any] | None = None) -> dict[str, dict[str, Any]]:
+def rows(kind: str = subjects.TRANSLATION, changes: dict[str, Any] | None = None) -> dict[str, dict[str, Any]]:
     """The rows of a task."""
     return grouping.runs.rows_of(settings(changes), kind, SEED)
 

@@ -11,7 +11,7 @@ from transformers import PreTrainedTokenizerFast
 from helpers import corpora, study
 from helpers.corpora import tokens
 from helpers.methods import coreference
-from helpers.runs import tasks
+from helpers.runs import subjects
 from tests.unit.tiny_models import tiny_model
 
 SEED, FIRST, FURTHER, WARM = 1, 6, 3, 3  # steps of the base, of the rows, of filling holes
@@ -38,12 +38,12 @@ def settings(changes: dict[str, Any] | None = None) -> dict[str, Any]:
     return study.settings("tiny", CHANGED | (changes or {}))
 
 
-def rows(changes: dict[str, Any] | None = None, kind: str = tasks.SUMMARIZATION) -> dict[str, dict[str, dict]]:
+def rows(changes: dict[str, Any] | None = None, kind: str = subjects.SUMMARIZATION) -> dict[str, dict[str, dict]]:
     """The rows of a task by part and name."""
     return coreference.runs.rows_of(settings(changes), kind, SEED)
 
 
-def plan(changes: dict[str, Any] | None = None, kind: str = tasks.SUMMARIZATION, start: str = "") -> coreference.runs.Rows:
+def plan(changes: dict[str, Any] | None = None, kind: str = subjects.SUMMARIZATION, start: str = "") -> coreference.runs.Rows:
     """What describes these rows."""
     return coreference.runs.Rows(settings(changes), kind, SEED, checkpoint=start)
 

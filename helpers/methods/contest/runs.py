@@ -20,7 +20,7 @@ from helpers.measures.functions import arcs_of
 from helpers.measures.one_pass import evaluating
 from helpers.measures.table import Measure, register
 from helpers.methods import coreference, grouping, l0
-from helpers.runs import subjects, tasks, training
+from helpers.runs import outputs, subjects, training
 from helpers.study import StudyError
 
 SUMMARIZER = "dialogues"  # the name of the summarization model among the models
@@ -63,7 +63,7 @@ def jobs(settings: Mapping[str, Any], names: Sequence[str], seed: int, checkpoin
     block = settings["coreference"]["summarization"]
     if block["steps"] and not checkpoint:
         for more in range(settings["seeds"]):
-            run = coreference.runs.Rows(settings, coreference.runs.tasks.SUMMARIZATION, seed + more, seed).plain()
+            run = coreference.runs.Rows(settings, coreference.runs.subjects.SUMMARIZATION, seed + more, seed).plain()
             links = {name: settings["coreference"][name] for name in ("matrix", "span")} | {"links": block["links"]}
             described = {"few": chosen["dialogues"], "votes": chosen["votes"], "links": links}
             found.append({"name": SUMMARIZER, "seed": seed + more, "run": run, **described})
@@ -101,7 +101,7 @@ def recipes(job: Mapping[str, Any], at_once: bool = True) -> Iterator[study.Reci
     yield from l0.runs.recipes(sweep, at_once)
     for name, spec in contest(job).items():
         made = l0.runs.run(spec, f"{l0.runs.title(sweep)}: {name}")
-        yield from (made, tasks.put_out(made, sweep["settings"]["pruning"]["beam"]))
+        yield from (made, outputs.recipe(made, sweep["settings"]["pruning"]["beam"]))
     yield removed_at_once(job)
 
 
@@ -168,35 +168,29 @@ TABLE = study.Kind("head table", 1, _tabulate, _table_needs)
 
 def _translator(described: Mapping[str, Any]):
     """A translation model, batches of its dev set, the few, those in halves, and what else its table is made from."""
-    subject, text = l0.runs.subject_of(described["start"]), l0.runs.train_of(described["start"])
-    size = min(described["few"], len(subject.dev))
+    subject = l0.runs.subject_of(described["start"])
+    size = min(described["few"], len(subject.sentences))
     parts = [_half(subject, range(half, size, 2) or range(size)) for half in (0, 1)]
     plan = described["l1"]
 
-    def train(number: int) -> Iterator[dict[str, torch.Tensor]]:
-        for rows in tokens.batches(text, subject.source.pad, plan["batch_tokens"], number):
-            yield {n: t.to(subject.model.device) for n, t in tokens.collate(text, rows, subject.source.pad).items()}
-
-    known = {"arcs": arcs_of(subject.dev), "counts": subject.counts, "links": subject.links, "groups": GROUPS}
-    known |= {"epoch": train, "plan": plan}
-    return subject.model, list(subject.batches(described["votes"])), list(subject.batches(2048, size)), parts, known
+    known = {"arcs": arcs_of(subject.sentences), "counts": subject.counts, "links": subject.links, "groups": GROUPS}
+    known |= {"epoch": subject.epoch(plan["batch_tokens"], 0, subject.model.device), "plan": plan}
+    return subject.model, subject.batches(described["votes"]), subject.batches(2048, size), parts, known
 
 
 def _half(subject, rows: Iterable[int]) -> list[dict[str, torch.Tensor]]:
     """Some dev sentences of a subject in batches."""
-    rows, whole = list(rows), subject.encoded
-    part = tokens.Encoded(*([side[i] for i in rows] for side in (whole.source, whole.target, whole.words)))
-    return list(tokens.Batches(part, subject.source.pad, 2048, subject.model.device))
+    return list(tokens.Batches(subject.encoded.part(rows), subject.source.pad, 2048, subject.model.device))
 
 
 def _summarizer(described: Mapping[str, Any]):
     """The same of a summarizer of dialogues, whose heads are probed for coreference too."""
     run = described["run"]
-    model, task = coreference.runs.load(run), coreference.runs.task(run)
-    few = task.held_out(1024, described["few"], model.device)
+    model, text = coreference.runs.load(run), subjects.text_of(run)
+    few = text.held_out(1024, described["few"])
     parts = [few[half::2] or few for half in (0, 1)]
     known = {"groups": GROUPS, "mentions": coreference.runs.links_of(run, described["links"], ("dev",))[0]}
-    return model, task.held_out(described["votes"], None, model.device), few, parts, known
+    return model, text.held_out(described["votes"]), few, parts, known
 
 
 def voted(model, batches: Iterable[Mapping[str, Any]], groups: int = GROUPS) -> pd.Series:
@@ -327,7 +321,7 @@ def at_once(job: Mapping[str, Any]) -> pd.DataFrame:
 def _shoot(described: Mapping[str, Any], place: study.Place) -> None:
     start, kinds = described["table"]["start"], tuple(described["kinds"])
     subject = l0.runs.subject_of(start)
-    dev = list(subject.batches(first=described["dev"]))
+    dev = subject.batches(first=described["dev"])
     whole = training.dev_loss(subject.model, dev)
     table, index = measures.table.numeric(measured(described["table"])[0]), heads.index(subject.model, kinds)
     found = {(by, 0): column for by, column in table.loc[index].items() if column.nunique(dropna=False) > 1}

@@ -18,7 +18,7 @@ from helpers.measures.removal import RANDOM
 from helpers.measures.table import TRUTH, compared
 from helpers.methods import coreference, l0
 from helpers.methods.contest import runs
-from helpers.runs import subjects, tasks, training
+from helpers.runs import outputs, subjects, training
 from helpers.scores import intervals, scoring
 from helpers.study import layout
 
@@ -270,9 +270,9 @@ def matches(studied: Mapping[Trained, subjects.Subject], sentences: int) -> dict
 
 def _prints(subject: subjects.Subject, first: subjects.Subject, sentences: int) -> Prints:
     """Fingerprints of a model on dev sentences of a second one: of models of our own from the store."""
-    if subject.spec is None or first.spec is None:
-        return fingerprints(subject, [pair for pair in first.dev if pair.words][:sentences])
-    made = (training.trained(one.spec, one.name) for one in (subject, first))
+    if subject.run is None or first.run is None:
+        return fingerprints(subject, [pair for pair in first.sentences if pair.words][:sentences])
+    made = (one.run for one in (subject, first))
     return FINGERPRINTS.read(*made, parser=first.parser, sentences=sentences)
 
 
@@ -359,7 +359,7 @@ def trained_on(job: Mapping[str, Any], subject: subjects.Subject, repeats: int) 
     chosen += [(spec["method"]["by"], 0, split, left, spec) for spec in further for split in subject.tests]
 
     def counted(spec: Mapping[str, Any], split: str) -> np.ndarray:
-        hypotheses = tasks.outputs(l0.runs.run(spec), split, sweep["settings"]["pruning"]["beam"])
+        hypotheses = outputs.read(l0.runs.run(spec), split, sweep["settings"]["pruning"]["beam"])
         return scoring.bleu_statistics(hypotheses, [pair.target for pair in subject.pairs(split)])
 
     others = [sweep["runs"][name] for name in ("control", f"L0 {prices[0]:g}")]

@@ -25,13 +25,13 @@ from helpers.heads.sites import ADDRESS
 from helpers.measures.importance import importance, leave_one_out
 from helpers.methods.coreference import matrices
 from helpers.records import Cluster
-from helpers.runs import subjects, tasks, training
+from helpers.runs import outputs, subjects, training
 from helpers.study import StudyError
 
 PLAIN = "plain"
 MASKED, INJECTED, MIXED = "masked", "injected", "mixed"
 MAIN = "injected, lowest"
-TASKS = (tasks.SUMMARIZATION, tasks.TRANSLATION)
+TASKS = (subjects.SUMMARIZATION, subjects.TRANSLATION)
 
 
 # --- what there is to do ---------------------------------------------------------------------------------------------
@@ -103,11 +103,11 @@ class Rows:
         if kind not in TASKS:
             raise StudyError(f"Nothing is injected in {kind!r}: choose from {', '.join(TASKS)}.")
         self.chosen, self.kind, self.seed = settings["coreference"], kind, seed
-        self.block = self.chosen[tasks.setting(kind)]
+        self.block = self.chosen[subjects.setting(kind)]
         self.checkpoint = checkpoint or self.block["checkpoint"]
         text = seed if text is None else text
-        if kind == tasks.TRANSLATION:
-            self.corpus = tasks.corpus({**settings, "grouping": self.chosen}, kind, text)
+        if kind == subjects.TRANSLATION:
+            self.corpus = subjects.corpus({**settings, "grouping": self.chosen}, kind, text)
         else:
             self.corpus = dialogues.spec(self.block, self.block["text"], text, self.checkpoint)
         self.truth = truth(self.corpus, self.block["links"])
@@ -163,7 +163,7 @@ class Rows:
 
     def links(self, **other: Any) -> dict[str, Any]:
         """Which matrix, of whose clusters."""
-        if self.kind == tasks.TRANSLATION:
+        if self.kind == subjects.TRANSLATION:
             return {"matrix": "arcs", "span": "first", "links": "gold"} | other
         return {name: self.chosen[name] for name in ("matrix", "span")} | {"links": self.block["links"]} | other
 
@@ -310,16 +310,16 @@ def rows_of(settings: Mapping[str, Any], kind: str, seed: int, checkpoint: str =
     StudyError
         If there is no such part, or a setting makes no sense.
     """
-    if not settings["coreference"][tasks.setting(kind)]["steps"]:
+    if not settings["coreference"][subjects.setting(kind)]["steps"]:
         return {}
     rows = Rows(settings, kind, seed, checkpoint=checkpoint)
     found = {"main": rows.main()}
-    for part in settings["coreference"]["parts"] if kind == tasks.SUMMARIZATION else ():
+    for part in settings["coreference"]["parts"] if kind == subjects.SUMMARIZATION else ():
         if part not in PARTS:
             raise StudyError(f"There are no rows {part!r} of coreference: choose from {', '.join(PARTS)}.")
         found[part] = getattr(rows, part)()
     seeds, alone = (settings["coreference"][name] for name in ("seeds", "alone"))
-    for more in range(1, max(seeds, alone if kind == tasks.SUMMARIZATION else 0)):
+    for more in range(1, max(seeds, alone if kind == subjects.SUMMARIZATION else 0)):
         again = Rows(settings, kind, seed + more, seed, checkpoint)
         main = again.main() | (again.controls() if "controls" in found else {})
         found[f"seed {seed + more}"] = main if more < seeds else {PLAIN: row(again.plain())}
@@ -348,19 +348,19 @@ def recipes(settings: Mapping[str, Any], seed: int, checkpoint: str = "") -> Ite
     """
     beam, probe = settings["coreference"]["beam"], settings["coreference"]["probe"]
     for kind in TASKS:
-        parts = rows_of(settings, kind, seed, checkpoint if kind == tasks.SUMMARIZATION else "")
-        ranked_after = moved(parts) if kind == tasks.SUMMARIZATION and parts else {}
+        parts = rows_of(settings, kind, seed, checkpoint if kind == subjects.SUMMARIZATION else "")
+        ranked_after = moved(parts) if kind == subjects.SUMMARIZATION and parts else {}
         for part, rows in parts.items():
-            if kind == tasks.TRANSLATION and part != "main":
+            if kind == subjects.TRANSLATION and part != "main":
                 continue  # nobody reads further seeds of it
             for name, one in rows.items():
                 made = run(one["run"], f"{kind}: {name}, {part}")
                 yield from reversed([run(stage, f"{made.label}, stage {stage['stage']}") for stage in stages(one["run"])])
-                yield tasks.put_out(made, beam, one.get("control"))
+                yield outputs.recipe(made, beam, one.get("control"))
                 own = one["run"].get("control")
                 if "heads" in (control := one.get("control", own) or {}):
                     yield ranked_for(control["heads"])
-                if kind == tasks.SUMMARIZATION and not own:
+                if kind == subjects.SUMMARIZATION and not own:
                     yield ranked(one["run"], probe)
                 elif name in ranked_after:  # have these come to matter?
                     yield ranked(one["run"], probe, None, own)
@@ -400,7 +400,7 @@ def clusters_of(folder: Path, split: str, by: str) -> list[tuple[Cluster, ...]]:
 @lru_cache(maxsize=8)
 def _encoded(folder: Path, split: str, checkpoint: str, corpus: str) -> list[tuple[list[int], list[int]]]:
     """Of each text of a split its token ids, and of each token its word."""
-    side, pairs = tasks.of(json.loads(corpus), checkpoint).source, corpora.read_pairs(corpora.file(folder, split))
+    side, pairs = subjects.of_text(json.loads(corpus), checkpoint).source, corpora.read_pairs(corpora.file(folder, split))
     ids = side.encode_all([pair.source for pair in pairs])
     return [(row, side.word_ids(pair.source, pair.words)) for row, pair in zip(ids, pairs, strict=True)]
 
@@ -424,10 +424,10 @@ def _linked(folder: Path, split: str, matrix: str, span: str, by: str, checkpoin
 
 def links_of(spec: Mapping[str, Any], control: Mapping[str, Any], splits: Iterable[str]) -> tuple[matrices.Links, int]:
     """The links of some splits of a run's corpus, and how many mentions were lost where its texts are cut."""
-    of, (links, dropped) = task(spec), (matrices.Links(), 0)
-    names = (tasks.origin(spec).get("pretrained", ""), json.dumps(spec["corpus"], sort_keys=True))
+    text, (links, dropped) = subjects.text_of(spec), (matrices.Links(), 0)
+    names = (subjects.origin(spec).get("pretrained", ""), json.dumps(spec["corpus"], sort_keys=True))
     for split in splits:
-        found, lost = _linked(of.folder, split, control["matrix"], control["span"], control["links"], *names)
+        found, lost = _linked(text.folder, split, control["matrix"], control["span"], control["links"], *names)
         dropped += lost
         for ids, sparse in found:
             links.add(ids, sparse)
@@ -447,18 +447,13 @@ def load(spec: Mapping[str, Any]):
     return training.stored(run(spec)) if "stage" in spec else subjects.of(spec, "").model
 
 
-def task(spec: Mapping[str, Any]) -> tasks.Task:
-    """The task of a run."""
-    return tasks.task_of(spec)
-
-
 def _build(spec: Mapping[str, Any], place: study.Place) -> None:
-    of, plan = task(spec), dict(spec["training"])
-    model = _start(spec, of)
-    dev = of.held_out(4 * plan["batch_tokens"], None, model.device)
-    batches = of.epoch(plan["batch_tokens"], 3 * spec["seed"] + spec["stage"], model.device)
+    text, plan = subjects.text_of(spec), dict(spec["training"])
+    model = _start(spec, text)
+    dev = text.held_out(4 * plan["batch_tokens"], None, model.device)
+    batches = text.epoch(plan["batch_tokens"], 3 * spec["seed"] + spec["stage"], model.device)
     if "holes" in spec:
-        batches, dev = _holed(spec, of, model.device)
+        batches, dev = _holed(spec, text, model.device)
     with applied(model, spec, spec.get("control"), ("train", "dev")) as chosen:
         history = training.fit(model, batches, dev, plan, place.work, spec["seed"], None, place.label)
     if chosen:
@@ -499,26 +494,26 @@ def _opened(spec: Mapping[str, Any], splits: tuple[str, ...], control: Mapping[s
 INJECTION = study.Kind("injected", 1, _build, _needs, opened=_opened)
 
 
-def _holed(spec: Mapping[str, Any], of: tasks.Task, device: torch.device):
+def _holed(spec: Mapping[str, Any], text: subjects.Subject, device: torch.device):
     """Batches of an epoch, and of dev text, with holes to be filled."""
     holes, budget = spec["holes"], spec["training"]["batch_tokens"]
 
     def epochs(data: Any, seed: int):
-        texts = infilling.pieces(data.source, of.source.eos, holes["length"])
+        texts = infilling.pieces(data.source, text.source.eos, holes["length"])
         return infilling.epochs(
-            texts, of.source.pad, of.source.eos, infilling.mask(of.source), budget, seed, device, holes["share"]
+            texts, text.source.pad, text.source.eos, infilling.mask(text.source), budget, seed, device, holes["share"]
         )
 
-    return epochs(of.train, spec["seed"]), list(epochs(of.dev, 0)(0))
+    return epochs(text.train, spec["seed"]), list(epochs(text.dev, 0)(0))
 
 
-def _start(spec: Mapping[str, Any], of: tasks.Task):
+def _start(spec: Mapping[str, Any], text: subjects.Subject):
     """The model that a run begins with."""
     if "start" in spec:
         return load(spec["start"])
-    if of.kind == tasks.TRANSLATION:
-        return of.build(spec["shape"], spec["seed"]).to(models.device())
-    return models.build_bart(spec["shape"], of.source.size, spec["seed"]).to(models.device())
+    if text.kind == subjects.TRANSLATION:
+        return text.build(spec["shape"], spec["seed"]).to(models.device())
+    return models.build_bart(spec["shape"], text.source.size, spec["seed"]).to(models.device())
 
 
 @contextmanager
@@ -628,8 +623,8 @@ def ranked_for(wanted: Mapping[str, Any]) -> study.Recipe:
 
 def _rank(described: Mapping[str, Any], place: study.Place) -> None:
     spec, links = described["run"], described["links"]
-    model, of = load(spec), task(spec)
-    batches = of.held_out(4096, described["probe"], model.device)
+    model, text = load(spec), subjects.text_of(spec)
+    batches = text.held_out(4096, described["probe"], model.device)
     with applied(model, spec, described["control"] or None, ("dev",)):
         raw = importance(model, batches, "encoder", norm=None)
         alone = leave_one_out(model, batches, "encoder")
@@ -652,6 +647,6 @@ def _rank_needs(described: Mapping[str, Any]) -> Iterator[study.Recipe | study.N
 RANKING = study.Kind("ranking", 1, _rank, _rank_needs, job="with")
 
 
-def outputs(one: Mapping[str, Any], split: str, beam: int) -> list[str]:
-    """What the model of a row writes of a test set (`helpers.runs.tasks.outputs`)."""
-    return tasks.outputs(run(one["run"]), split, beam, one.get("control"))
+def written(one: Mapping[str, Any], split: str, beam: int) -> list[str]:
+    """What the model of a row writes of a test set (`helpers.runs.outputs.read`)."""
+    return outputs.read(run(one["run"]), split, beam, one.get("control"))

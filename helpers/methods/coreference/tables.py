@@ -20,7 +20,7 @@ from helpers.corpora.resolvers import resolver
 from helpers.measures import ranks, trainings
 from helpers.methods.coreference import matrices, runs
 from helpers.records import Dialogue
-from helpers.runs import tasks
+from helpers.runs import subjects
 from helpers.scores import intervals, scoring
 from helpers.scores.coreference import conll_f1, coreference_scores
 from helpers.world import conversations
@@ -42,7 +42,7 @@ class Board:
 
     def __init__(self, settings: Mapping[str, Any], rows: Named) -> None:
         self.settings, self.rows = settings, dict(rows)
-        self.task = runs.task(next(iter(self.rows.values()))["run"])
+        self.task = subjects.text_of(next(iter(self.rows.values()))["run"])
         self.split = self.task.tests[0]
         self._known: dict[str, np.ndarray] = {}
 
@@ -54,7 +54,7 @@ class Board:
     @property
     def dialogues(self) -> list[Dialogue]:
         """The dialogues of the test set; none where the task has other texts."""
-        if self.task.kind != tasks.SUMMARIZATION:
+        if self.task.kind != subjects.SUMMARIZATION:
             return []
         return _dialogues(self.task.folder, self.split)
 
@@ -65,7 +65,7 @@ class Board:
 
     def written(self, name: str) -> list[str]:
         """What the model of a row writes of the test set."""
-        return runs.outputs(self.rows[name], self.split, self.settings["coreference"]["beam"])
+        return runs.written(self.rows[name], self.split, self.settings["coreference"]["beam"])
 
     def statistics(self, name: str) -> np.ndarray:
         """Per text what scores are computed from: of summaries [texts, metrics] in percent, whose means are the scores."""
@@ -81,7 +81,7 @@ class Board:
     def interval(self, own: np.ndarray, other: np.ndarray | None = None) -> dict[str, tuple[float, float, float]]:
         """Scores with their 95 % bootstrap interval, or how much they are above others' (paired), by metric."""
         repeats = self.settings["bootstrap"]
-        if self.task.kind == tasks.TRANSLATION:
+        if self.task.kind == subjects.TRANSLATION:
             return self.task.interval(own, other, repeats)
         columns = zip(*scoring.mean_interval(own, other, repeats), strict=True)
         return dict(zip(self.metrics, (tuple(map(float, row)) for row in columns), strict=True))
@@ -448,16 +448,16 @@ def shown_matrices(
     spec: Mapping[str, Any], split: str, by: str, span: str, place: int, most: int
 ) -> tuple[list[str], dict[str, np.ndarray]]:
     """The first `most` tokens of a text, and the part of each coreference matrix that joins them."""
-    of, tables = runs.task(spec), {}
-    pair = of.pairs(split)[place]
-    ids = of.source.encode(pair.source)
+    text, tables = subjects.text_of(spec), {}
+    pair = text.pairs(split)[place]
+    ids = text.source.encode(pair.source)
     mentions, _ = matrices.tokens_of(
-        runs.clusters_of(of.folder, split, by)[place], of.source.word_ids(pair.source, pair.words), span
+        runs.clusters_of(text.folder, split, by)[place], text.source.word_ids(pair.source, pair.words), span
     )
     for form in matrices.FORMS:
         whole = matrices.batched([matrices.sparse(mentions, len(ids), form)], len(ids))[0]
         tables[f"{form} link"] = whole[:most, :most].numpy()
-    return of.source.pieces(ids[:most]), tables
+    return text.source.pieces(ids[:most]), tables
 
 
 def events_told(board: Board, names: Sequence[str]) -> pd.DataFrame:
@@ -472,9 +472,9 @@ def events_told(board: Board, names: Sequence[str]) -> pd.DataFrame:
 
 def lost(spec: Mapping[str, Any], splits: Sequence[str]) -> pd.DataFrame:
     """What a run's links lose where its dialogues are cut to the length that the model takes: mentions, a row a split."""
-    of, found = runs.task(spec), []
+    text, found = subjects.text_of(spec), []
     for split in splits:
-        clusters = runs.clusters_of(of.folder, split, spec["control"]["links"])
+        clusters = runs.clusters_of(text.folder, split, spec["control"]["links"])
         mentions = sum(len(cluster) for row in clusters for cluster in row)
         _, dropped = runs.links_of(spec, spec["control"], [split])
         share = 100 * dropped / mentions if mentions else 0.0

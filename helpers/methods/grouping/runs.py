@@ -22,7 +22,7 @@ from helpers import corpora, heads, measures, models, study
 from helpers.heads.sites import ADDRESS, KINDS
 from helpers.methods import l0
 from helpers.methods.grouping import units
-from helpers.runs import subjects, tasks, training
+from helpers.runs import outputs, subjects, training
 from helpers.study import StudyError
 
 VANILLA, GHT, PS, LITE = "vanilla", "GHT", "GHT-PS", "GHT-PS-LITE"
@@ -74,7 +74,7 @@ def run_spec(
 
 def plans(settings: Mapping[str, Any], kind: str) -> tuple[dict[str, Any], dict[str, Any]]:
     """Training plans of the two stages of a task: one schedule, whose second part warms up again and then cools down."""
-    name = tasks.setting(kind)
+    name = subjects.setting(kind)
     block, share = settings["grouping"][name], settings["grouping"]["first"]
     first = round(block["steps"] * share)
     if not 0 < first < block["steps"]:
@@ -112,8 +112,8 @@ class Rows:
 
     def __init__(self, settings: Mapping[str, Any], kind: str, seed: int, text: int | None = None) -> None:
         self.settings, self.chosen, self.kind, self.seed = settings, settings["grouping"], kind, seed
-        self.block = self.chosen[tasks.setting(kind)]
-        self.corpus, self.shape = tasks.corpus(settings, kind, seed if text is None else text), self.block["model"]
+        self.block = self.chosen[subjects.setting(kind)]
+        self.corpus, self.shape = subjects.corpus(settings, kind, seed if text is None else text), self.block["model"]
         self.plans = plans(settings, kind)
         least = {"groups": self.block["groups"], "shots": self.chosen["shots"], "probe": self.chosen["probe"]}
         for name, value in {**least, "votes": self.block["votes"] + 1}.items():
@@ -121,7 +121,7 @@ class Rows:
                 raise StudyError(f"The setting {name!r} of grouped heads must be {int(name != 'votes')} or more.")
         if self.block["groups"] > self.shape["heads"]:
             wanted = f"{self.block['groups']} groups of {self.shape['heads']} heads"
-            raise StudyError(f"There cannot be {wanted}: lower grouping.{tasks.setting(kind)}.groups.")
+            raise StudyError(f"There cannot be {wanted}: lower grouping.{subjects.setting(kind)}.groups.")
 
     def constraint(self, **other: Any) -> dict[str, Any]:
         """The objective of GHT."""
@@ -251,7 +251,7 @@ def from_converged(settings: Mapping[str, Any], start: Mapping[str, Any], seed: 
     start : mapping
         Spec of the model (`helpers.runs.subjects.spec` or `pretrained`).
     """
-    chosen, rows = settings["grouping"], Rows(settings, tasks.TRANSLATION, seed)
+    chosen, rows = settings["grouping"], Rows(settings, subjects.TRANSLATION, seed)
     rate, steps = chosen["converged_rate"], chosen["converged_steps"]
     names = {"learning_rate": rate, "warmup": max(1, steps // 5), "patience": 0, "average": 1, "cooldown": 0.0}
     one = settings["training"] | names | {"steps": steps, "evaluate_every": steps}
@@ -301,7 +301,7 @@ def rows_by_task(
     settings: Mapping[str, Any], seed: int, start: Mapping[str, Any] | None = None
 ) -> dict[str, dict[str, dict[str, Any]]]:
     """All rows of a study by task and name; with `start`, the spec of a converged model, also those of `from_converged`."""
-    found = {kind: rows_of(settings, kind, seed) for kind in (tasks.TRANSLATION, tasks.SUMMARIZATION, tasks.LANGUAGE)}
+    found = {kind: rows_of(settings, kind, seed) for kind in (subjects.TRANSLATION, subjects.SUMMARIZATION, subjects.LANGUAGE)}
     return found | ({CONVERGED: from_converged(settings, start, seed)} if start else {})
 
 
@@ -320,7 +320,7 @@ def ladder(settings: Mapping[str, Any], seed: int) -> dict[int, dict[str, dict]]
         changes |= {name: rung[name] for name in ("learning_rate",) if name in rung}
         changed, here = _translation(settings, changes), found.setdefault(rung["head"], {})
         for more in range(rung["seeds"]):
-            rows = Rows(changed, tasks.TRANSLATION, seed + more, seed)
+            rows = Rows(changed, subjects.TRANSLATION, seed + more, seed)
             here |= _of_seed({**rows.main(), AT_START: rows.few_from_start()}, seed, more)
     return found
 
@@ -330,7 +330,7 @@ def more_heads(settings: Mapping[str, Any], seed: int) -> dict[str, dict]:
     heads = settings["grouping"]["more_heads"]
     if not heads:
         return {}
-    rows = Rows(_translation(settings, {"model.heads": heads}), tasks.TRANSLATION, seed)
+    rows = Rows(_translation(settings, {"model.heads": heads}), subjects.TRANSLATION, seed)
     return rows.main() | rows.numbers(heads)
 
 
@@ -338,7 +338,7 @@ def table_3(settings: Mapping[str, Any], seed: int) -> dict[str, dict]:
     """GHT, GHT-PS and the eight rows of the paper's ablation, of every seed they are trained with."""
     found: dict[str, dict] = {}
     for more in range(settings["grouping"]["ablation_seeds"]):
-        rows = Rows(settings, tasks.TRANSLATION, seed + more, seed)
+        rows = Rows(settings, subjects.TRANSLATION, seed + more, seed)
         found |= _of_seed({**rows.main(), **rows.table_3()}, seed, more)
     return found
 
@@ -373,7 +373,7 @@ def recipes(settings: Mapping[str, Any], seed: int, start: Mapping[str, Any] | N
             for number, stage in enumerate(found, 1):
                 made = run(stage, f"{kind}: {name}, {number} of {len(found)}")
                 yield made
-            yield tasks.put_out(made, settings["grouping"]["beam"])
+            yield outputs.recipe(made, settings["grouping"]["beam"])
 
 
 def converged(settings: Mapping[str, Any], names: Sequence[str]) -> list[str]:
@@ -404,12 +404,12 @@ def origin(spec: Mapping[str, Any]) -> Mapping[str, Any] | None:
 def rows_of(settings: Mapping[str, Any], kind: str, seed: int) -> dict[str, dict]:
     """The rows of a task by name: of translation all, of the other tasks the main ones; more seeds as "NAME, seed N"."""
     chosen = settings["grouping"]
-    if not chosen[tasks.setting(kind)]["steps"]:
+    if not chosen[subjects.setting(kind)]["steps"]:
         return {}
     rows = Rows(settings, kind, seed)
     found = rows.main()
     parts = {name: getattr(rows, name) for name in ("peers", "ablations", "numbers", "strengths", "sweep")}
-    for part in chosen["parts"] if kind == tasks.TRANSLATION else ():
+    for part in chosen["parts"] if kind == subjects.TRANSLATION else ():
         if part not in parts:
             raise StudyError(f"There are no rows {part!r} of grouped heads: choose from {', '.join(parts)}.")
         found |= parts[part]()
@@ -436,24 +436,19 @@ def load(spec: Mapping[str, Any]):
     return training.stored(run(spec))
 
 
-def task(spec: Mapping[str, Any]) -> tasks.Task:
-    """The task of a run."""
-    return tasks.task_of(spec)
-
-
 def _build(spec: Mapping[str, Any], place: study.Place) -> None:
-    of, plan = task(spec), dict(spec["training"])
+    text, plan = subjects.text_of(spec), dict(spec["training"])
     start = spec.get("start")
     if start and spec.get("cut", {}).get("settled"):
         start, plan = _until_settled(start, plan, spec["cut"]["settled"])
     torch.manual_seed(spec["seed"])
-    model = _start(spec, of, start)
+    model = _start(spec, text, start)
     if "cut" in spec:
-        kept = _cut(spec, of, model, start, place.results)
+        kept = _cut(spec, text, model, start, place.results)
         heads.remove(model, [address for address in heads.index(model) if address not in kept])
-    trainee, objective = _trainee(spec, of, model, plan)
-    dev = of.held_out(4 * plan["batch_tokens"], None, model.device)
-    batches = of.epoch(plan["batch_tokens"], 2 * spec["seed"] + spec["stage"], model.device)
+    trainee, objective = _trainee(spec, text, model, plan)
+    dev = text.held_out(4 * plan["batch_tokens"], None, model.device)
+    batches = text.epoch(plan["batch_tokens"], 2 * spec["seed"] + spec["stage"], model.device)
     history = training.fit(trainee, batches, dev, plan, place.work, spec["seed"], objective, place.label)
     if isinstance(trainee, l0.Gated):
         gates = pd.Series(trainee.gates.log_alpha.detach().cpu().numpy(), trainee.heads, name="log_alpha")
@@ -490,14 +485,14 @@ def _until_settled(start: Mapping[str, Any], plan: Mapping[str, Any], threshold:
     return {**start, "training": start["training"] | {"steps": done}}, {**plan, "steps": plan["steps"] + whole - done}
 
 
-def _start(spec: Mapping[str, Any], of: tasks.Task, start: Mapping[str, Any] | None):
+def _start(spec: Mapping[str, Any], text: subjects.Subject, start: Mapping[str, Any] | None):
     """The model that a run begins with."""
     if not start:
-        return of.build(spec["shape"], spec["seed"]).to(models.device())
+        return text.build(spec["shape"], spec["seed"]).to(models.device())
     return load(start) if "stage" in start else subjects.of(start, "").model
 
 
-def _cut(spec: Mapping[str, Any], of: tasks.Task, model, start, folder: Path) -> set[tuple[str, int, int]]:
+def _cut(spec: Mapping[str, Any], text: subjects.Subject, model, start, folder: Path) -> set[tuple[str, int, int]]:
     """The heads that stay; writes ballot.csv."""
     cut, index = spec["cut"], heads.index(model)
     groups, kinds = cut["groups"], cut.get("kinds")
@@ -506,7 +501,7 @@ def _cut(spec: Mapping[str, Any], of: tasks.Task, model, start, folder: Path) ->
     others -= {(s.kind, s.layer, h) for s in sites for h in range(s.heads)}
     table = pd.DataFrame(index=index)
     if cut["by"] in ("votes", "member"):
-        epoch = of.epoch(spec["training"]["batch_tokens"], 2 * spec["seed"], model.device)(0)
+        epoch = text.epoch(spec["training"]["batch_tokens"], 2 * spec["seed"], model.device)(0)
         batches = islice(epoch, cut["batches"] or None)
         ballot = units.ballot(model, batches, cut["which"], groups, kinds, measure=cut.get("measure", "cosine"))
         for name in ("votes", "scores", "labels"):
@@ -526,7 +521,7 @@ def _cut(spec: Mapping[str, Any], of: tasks.Task, model, start, folder: Path) ->
             kept += [(site.kind, site.layer, int(head)) for head in chosen]
     elif cut["by"] in ("gradient", "gates"):
         if cut["by"] == "gradient":
-            table["worth"] = measures.importance(model, of.held_out(4096, 256, model.device))
+            table["worth"] = measures.importance(model, text.held_out(4096, 256, model.device))
         else:
             table["worth"] = pd.read_csv(run(start).results / "gates.csv", index_col=list(ADDRESS)).log_alpha
         worth = table.worth[[address not in others for address in index]]
@@ -539,7 +534,7 @@ def _cut(spec: Mapping[str, Any], of: tasks.Task, model, start, folder: Path) ->
     return kept
 
 
-def _trainee(spec: Mapping[str, Any], of: tasks.Task, model, plan: Mapping[str, Any]):
+def _trainee(spec: Mapping[str, Any], text: subjects.Subject, model, plan: Mapping[str, Any]):
     """What is trained, and its objective."""
     given, watch = dict(spec.get("objective", {})), spec.get("watch", {})
     if given.get("form") == "l0":
@@ -549,12 +544,12 @@ def _trainee(spec: Mapping[str, Any], of: tasks.Task, model, plan: Mapping[str, 
         return trainee, lambda gated, batch: l0.objective(gated, batch, plan["label_smoothing"], given["penalty"])
     if not given:
         given = {"form": None, "which": watch.get("which", "V"), "groups": watch.get("groups", 1)}
-    probe = of.held_out(10**9, watch["probe"], model.device)[0] if watch else None
+    probe = text.held_out(10**9, watch["probe"], model.device)[0] if watch else None
     shots = {"probe": probe, "every": watch.get("every", 0), "steps": plan["steps"] if watch else 0}
     trainee = units.Grouped(model, **given, **shots)
     return trainee, lambda grouped, batch: units.objective(grouped, batch, plan["label_smoothing"])
 
 
-def outputs(spec: Mapping[str, Any], split: str, beam: int) -> list:
-    """What the model of a run puts out on a test set (`helpers.runs.tasks.outputs`)."""
-    return tasks.outputs(run(spec), split, beam)
+def written(spec: Mapping[str, Any], split: str, beam: int) -> list:
+    """What the model of a run puts out on a test set (`helpers.runs.outputs.read`)."""
+    return outputs.read(run(spec), split, beam)

@@ -38,7 +38,7 @@ from helpers.methods.grouping.runs import (
     VANILLA,
 )
 from helpers.models import inputs
-from helpers.runs import tasks, training
+from helpers.runs import subjects, training
 from helpers.scores import intervals
 from helpers.study import values
 
@@ -80,9 +80,9 @@ def statistics(specs: Runs, beam: int) -> Counted:
     """What scores are computed from, by (row, test set): made once, used by every table."""
     found = {}
     for name, spec in specs.items():
-        task = runs.task(spec)
+        task = subjects.text_of(spec)
         for split in task.tests:
-            found[name, split] = task.statistics(runs.outputs(spec, split, beam), split)
+            found[name, split] = task.statistics(runs.written(spec, split, beam), split)
     return found
 
 
@@ -102,7 +102,7 @@ def scores(specs: Runs, counted: Counted, reference: str = VANILLA, repeats: int
         gain, gain_low, gain_high, the same in percent of the reference, positive = better; dev_loss (nats a token); over; p,
         p_holm and family (`helpers.scores.intervals.corrected`, of the changes of all rows but the references).
     """
-    task, rows = runs.task(next(iter(specs.values()))), {}
+    task, rows = subjects.text_of(next(iter(specs.values()))), {}
     for name, spec in specs.items():
         losses = study.read_json(runs.run(spec).results / "losses.json")
         again = "".join(name.partition(", seed ")[1:])
@@ -150,11 +150,11 @@ def costs(specs: Runs) -> pd.DataFrame:
     return pd.DataFrame.from_dict(rows, orient="index").rename_axis("row")
 
 
-def _cost(studied) -> dict[str, float]:
-    model = studied.model
+def _cost(subject) -> dict[str, float]:
+    model = subject.model
     ids = torch.full((1, LENGTH), 3, device=model.device)
     batch = {"input_ids": ids, "attention_mask": torch.ones_like(ids), "labels": ids}
-    parameters, flops = models.size(model, batch if studied.task.kind != tasks.LANGUAGE else {"input_ids": ids})
+    parameters, flops = models.size(model, batch if subject.kind != subjects.LANGUAGE else {"input_ids": ids})
     kept = sum(map(len, heads.kept(model).values()))
     return {"heads": kept, "parameters": parameters / 1e6, "FLOPs": flops / 1e6}
 
@@ -181,10 +181,10 @@ def speeds(specs: Runs, rows: int = 64, repeats: int = 15, reference: str = VANI
     return SPEED.recipe(*made, names=list(specs), rows=rows, repeats=repeats, reference=reference)
 
 
-def _speed(studied, names: Sequence[str], rows: int, repeats: int, reference: str) -> pd.DataFrame:
+def _speed(subject, names: Sequence[str], rows: int, repeats: int, reference: str) -> pd.DataFrame:
     works, sizes = {}, {}
-    for name, one in zip(names, studied if isinstance(studied, list) else [studied], strict=True):
-        works[name], sizes[name] = _work(one.model, one.task, rows)
+    for name, one in zip(names, subject if isinstance(subject, list) else [subject], strict=True):
+        works[name], sizes[name] = _work(one, rows)
     threads = torch.get_num_threads()
     torch.set_num_threads(1)
     try:
@@ -202,11 +202,11 @@ def _speed(studied, names: Sequence[str], rows: int, repeats: int, reference: st
 SPEED = Analysis("speed", 1, _speed)
 
 
-def _work(model, task: tasks.Task, rows: int) -> tuple[Callable[[], Any], int]:
+def _work(subject: subjects.Subject, rows: int) -> tuple[Callable[[], Any], int]:
     """A call to be timed, and how many examples or tokens it handles."""
-    batch = task.held_out(10**9, rows, model.device)[0]
+    batch, model = subject.held_out(10**9, rows)[0], subject.model
     fed = {name: batch[name] for name in ("input_ids", "attention_mask")}
-    if task.kind == tasks.LANGUAGE:
+    if subject.kind == subjects.LANGUAGE:
         return torch.no_grad()(lambda: model(**fed, use_cache=False)), batch["input_ids"].numel()
     options = {"min_new_tokens": NEW, "max_new_tokens": NEW, "max_length": None, "do_sample": False, "num_beams": 1}
     return torch.no_grad()(lambda: model.generate(**fed, **options)), len(batch["input_ids"])
@@ -246,21 +246,21 @@ def attention_off(rows: Runs, beam: int, repeats: int = 1000) -> dict[str, study
     return {name: OFF.recipe(runs.run(spec), beam=beam, repeats=repeats) for name, spec in plain.items()}
 
 
-def _off(studied, beam: int, repeats: int) -> pd.DataFrame:
-    model, task, rows = studied.model, studied.task, {}
+def _off(subject, beam: int, repeats: int) -> pd.DataFrame:
+    model, rows = subject.model, {}
     addresses = heads.index(model)
 
     def counted(split: str) -> np.ndarray:
-        return task.statistics(task.put_out(model, split, beam), split)
+        return subject.statistics(subject.put_out(model, split, beam), split)
 
-    for split in task.tests:
+    for split in subject.tests:
         whole = counted(split)
-        score = task.interval(whole, None, 0)
+        score = subject.interval(whole, None, 0)
         for kind in addresses.unique("kind"):
             chosen = [address for address in addresses if address[0] == kind]
             with heads.gate(model, dict.fromkeys(chosen, 0.0)):
-                change = task.interval(counted(split), whole, repeats)
-            for metric in task.metrics:
+                change = subject.interval(counted(split), whole, repeats)
+            for metric in subject.metrics:
                 value = score[metric][0]
                 told = dict(zip(("change", "low", "high"), change[metric], strict=True))
                 shares = {f"percent{end}": 100 * part / (value or np.nan)
@@ -381,7 +381,7 @@ def ablation_over_seeds(specs: Runs, counted: Counted) -> pd.DataFrame:
     """
     parts = []
     for number, (end, rows) in enumerate(by_seed(specs).items()):
-        own = {(name, split): counted[name + end, split] for name in rows for split in runs.task(rows[name]).tests}
+        own = {(name, split): counted[name + end, split] for name in rows for split in subjects.text_of(rows[name]).tests}
         parts.append(ablation(rows, own, 0).assign(seed=number))
     whole = pd.concat(parts)
     found = over_seeds(whole, ("row", "model"), CHANGES, ("printed", "dev_loss")).reset_index()
@@ -654,8 +654,8 @@ def paddings(spec: Mapping[str, Any], groups: int, which: str = "V", batches: in
     return PADDING.recipe(runs.run(spec), groups=groups, which=which, batches=batches, rows=rows)
 
 
-def _padding(studied, groups: int, which: str, batches: int, rows: int) -> pd.DataFrame:
-    model, task = studied.model, studied.task
+def _padding(subject, groups: int, which: str, batches: int, rows: int) -> pd.DataFrame:
+    model, task = subject.model, subject
     data, found = task.dev, {}
     order = np.random.default_rng(0).permutation(len(data.source))
     by_length = sorted(order, key=lambda row: (len(data.source[row]), len(data.target[row])))
@@ -740,11 +740,11 @@ def pillars(
 
 def examples(specs: Runs, beam: int, first: int = 3) -> pd.DataFrame:
     """The first examples of the first test set: the source, the reference, and what each row puts out."""
-    task = runs.task(next(iter(specs.values())))
+    task = subjects.text_of(next(iter(specs.values())))
     split = task.tests[0]
     pairs = task.pairs(split)[:first]
     table = {"source": [pair.source for pair in pairs], "reference": [pair.target for pair in pairs]}
-    return pd.DataFrame(table | {name: runs.outputs(spec, split, beam)[:first] for name, spec in specs.items()}).T
+    return pd.DataFrame(table | {name: runs.written(spec, split, beam)[:first] for name, spec in specs.items()}).T
 
 
 def overlap(table: pd.DataFrame) -> pd.DataFrame:
@@ -814,16 +814,16 @@ def recipes(settings: Mapping[str, Any], seed: int, start: Mapping[str, Any] | N
     """Every run of grouped heads with what it puts out, then sizes, speeds, worth, padding, functions and relevance."""
     yield from runs.recipes(settings, seed, start)
     plan = settings["grouping"]
-    for kind in tasks.METRICS:
+    for kind in subjects.METRICS:
         rows = runs.rows_of(settings, kind, seed)
         if not rows:
             continue
-        shown = of_table_1(rows) if kind == tasks.TRANSLATION else {name: rows[name] for name in (VANILLA, GHT, PS)}
+        shown = of_table_1(rows) if kind == subjects.TRANSLATION else {name: rows[name] for name in (VANILLA, GHT, PS)}
         yield from (COST.recipe(runs.run(spec)) for spec in shown.values())
         yield speeds(shown)
-        if kind != tasks.TRANSLATION:
+        if kind != subjects.TRANSLATION:
             yield from attention_off(rows, plan["beam"], settings["bootstrap"]).values()
-        if kind == tasks.TRANSLATION:
+        if kind == subjects.TRANSLATION:
             yield paddings(rows[GHT], plan["translation"]["groups"], plan["which"])
             for methods in ways(rows).values():
                 made = runs.run(runs.stages(next(iter(methods.values())))[0])

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import copy
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from functools import cache, lru_cache
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -18,12 +18,11 @@ import pandas as pd
 import torch
 
 from helpers import corpora, heads, measures, models, study
-from helpers.corpora import tokens
 from helpers.heads.sites import ADDRESS, KINDS
 from helpers.measures import removal
 from helpers.measures.removal import RANDOM
 from helpers.methods.l0 import gates
-from helpers.runs import subjects, tasks, training
+from helpers.runs import outputs, subjects, training
 from helpers.study import StudyError
 
 METHODS = ("l0", "none", "floor", "cut", "map", "gradual", "scratch")
@@ -184,10 +183,10 @@ def recipes(sweep: Mapping[str, Any], at_once: bool = True) -> Iterator[study.Re
     """
     beam = sweep["settings"]["pruning"]["beam"]
     if "pretrained" not in sweep["start"]:
-        yield tasks.put_out(training.trained(sweep["start"], f"{sweep['name']}, seed {sweep['seed']}"), beam)
+        yield outputs.recipe(training.trained(sweep["start"], f"{sweep['name']}, seed {sweep['seed']}"), beam)
     for name, spec in sweep["runs"].items():
         made = run(spec, f"{title(sweep)}: {name}")
-        yield from (made, tasks.put_out(made, beam))
+        yield from (made, outputs.recipe(made, beam))
     if at_once and list(sweep["kinds"]) == ["encoder"]:
         yield scored(sweep["start"], sweep["settings"]["relevance"])
         if sweep["settings"]["pruning"]["compared"]:
@@ -224,26 +223,17 @@ def retained(spec: Mapping[str, Any]) -> dict[tuple[str, int], list[int]]:
 
 def subject_of(start: Mapping[str, Any]) -> subjects.Subject:
     """The model that runs start from, with its text."""
-    return _subject(json.dumps(start, sort_keys=True))[0]
-
-
-def train_of(start: Mapping[str, Any]) -> tokens.Encoded:
-    """Its training text as ids."""
-    return _subject(json.dumps(start, sort_keys=True))[1]()
+    return _subject(json.dumps(start, sort_keys=True))
 
 
 @lru_cache(maxsize=1)
-def _subject(start: str) -> tuple[subjects.Subject, Callable[[], tokens.Encoded]]:
-    """The model that the runs of a sweep start from (spec as JSON) with its text, and what gives the training text as ids."""
-    subject = subjects.of(json.loads(start), "")
-    encoded = cache(lambda: tokens.encode(subject.pairs("train", bare=True), subject.source, subject.target, subject.longest))
-    return subject, encoded
+def _subject(start: str) -> subjects.Subject:
+    return subjects.of(json.loads(start), "")
 
 
 def _build(spec: Mapping[str, Any], place: study.Place) -> None:
     method, plan, kinds = spec["method"], dict(spec["training"]), tuple(spec["kinds"])
-    subject, train = _subject(json.dumps(spec["start"], sort_keys=True))
-    text = train()
+    subject = subject_of(spec["start"])
     torch.manual_seed(spec["seed"])
     model, objective = _start(spec, subject), None
     trainee = model
@@ -257,10 +247,7 @@ def _build(spec: Mapping[str, Any], place: study.Place) -> None:
         trainee = gates.Gradual(model, kinds, left, round(plan["steps"] * 0.6))
     _train_only(model, kinds if method["name"] != "scratch" else KINDS)
 
-    def epoch(number: int) -> Iterator[dict[str, torch.Tensor]]:
-        for rows in tokens.batches(text, subject.source.pad, plan["batch_tokens"], spec["seed"] * 1000 + number):
-            yield {n: t.to(model.device) for n, t in tokens.collate(text, rows, subject.source.pad).items()}
-
+    epoch = subject.epoch(plan["batch_tokens"], spec["seed"], model.device)
     dev, losses, before = subject.batches(4 * plan["batch_tokens"], spec["dev"]), {}, []
     if method["name"] == "scratch":  # first as the whole model was
         work = place.work / "first"
@@ -323,7 +310,7 @@ def _needs(spec: Mapping[str, Any]) -> Iterator[study.Recipe | study.Need]:
     method = spec["method"]
     scratch = method["name"] == "scratch"  # from random weights: only the shape of the start counts
     yield study.Need(corpora.recipe(spec["start"]["corpus"]), weights=True)
-    yield from (need[0] if scratch and isinstance(need, study.Need) else need for need in subjects.needs(spec["start"]))
+    yield from (need.recipe if scratch and isinstance(need, study.Need) else need for need in subjects.needs(spec["start"]))
     if "like" in method:
         yield run(method["like"])
     if "table" in method:
@@ -434,7 +421,7 @@ def counts(runs: Iterable[Mapping[str, Any]], kinds: Sequence[str]) -> list[int]
 
 def _shoot(described: Mapping[str, Any], place: study.Place) -> None:
     subject = subject_of(described["start"])
-    dev, kinds = list(subject.batches(first=described["dev"])), tuple(described["kinds"])
+    dev, kinds = subject.batches(first=described["dev"]), tuple(described["kinds"])
     ways = [(by, draw) for by in (*CRITERIA, RANDOM) for draw in range(described["draws"] if by == RANDOM else 1)]
     columns = ((by, draw, worth(described["start"], described["few"], called(by), draw, kinds)) for by, draw in ways)
     choices = removal.by_columns(study.progress(columns, "removing at once", len(ways)), counts(described["like"], kinds), "by")

@@ -20,7 +20,7 @@ from helpers.measures.analysis import Analysis
 from helpers.methods.l0 import runs
 from helpers.methods.l0.gates import HardConcrete, per_layer_mean
 from helpers.models import inputs
-from helpers.runs import subjects, tasks, training
+from helpers.runs import outputs, subjects, training
 from helpers.scores import intervals, scoring
 
 LOSS = 0.25  # BLEU that the paper accepts to lose
@@ -153,7 +153,7 @@ def without_attention(sweep: Mapping[str, Any], first: str) -> subjects.Subject 
 
 
 def _statistics(subject: subjects.Subject, run: Mapping[str, Any] | None, split: str, beam: int) -> np.ndarray:
-    hypotheses = tasks.outputs(runs.run(run), split, beam) if run else subject.translations(split, beam)
+    hypotheses = outputs.read(runs.run(run), split, beam) if run else outputs.of(subject, split, beam)
     return scoring.bleu_statistics(hypotheses, [pair.target for pair in subject.pairs(split)])
 
 
@@ -534,7 +534,7 @@ def removal(run: Mapping[str, Any], subject: subjects.Subject) -> pd.DataFrame:
     """
     kept, model = runs.retained(run), copy.deepcopy(subject.model)
     gone = [address for address in heads.index(model) if address[2] not in kept[address[:2]]]
-    batch = inputs(next(iter(subject.batches(first=64))))
+    batch = inputs(subject.batches(first=64)[0])
     with heads.gate(model, dict.fromkeys(gone, 0.0)):
         masked = _logits(model, batch)
     full = models.size(model, batch)
@@ -557,8 +557,8 @@ def _logits(model, batch: Mapping[str, Any]) -> torch.Tensor:
         return model(**batch, use_cache=False).logits
 
 
-def _removed(studied) -> pd.DataFrame:
-    return removal(studied.run.spec, runs.subject_of(studied.run.spec["start"]))
+def _removed(subject) -> pd.DataFrame:
+    return removal(subject.run.spec, runs.subject_of(subject.run.spec["start"]))
 
 
 REMOVED = Analysis("removed for good", 1, _removed)  # `removal` of a pruned run

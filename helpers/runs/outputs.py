@@ -1,0 +1,84 @@
+"""What models put out on their test sets: stored once, read ever after, and scored."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import pandas as pd
+
+from helpers import study
+from helpers.runs import subjects
+from helpers.scores import scoring
+from helpers.study import StudyError
+
+
+def recipe(run: study.Recipe, beam: int, control: Mapping[str, Any] | None = None) -> study.Recipe:
+    """The recipe of what a run's model puts out on all its test sets.
+
+    Parameters
+    ----------
+    control : mapping, optional
+        What the model is under when it writes, if not what it was trained with (`helpers.methods.coreference.runs`).
+    """
+    spec = {"of": run.kind.name, "run": run.spec, "beam": beam}
+    return OUTPUTS.of(spec | ({"control": dict(control)} if control is not None else {}), f"{run.label}, test sets")
+
+
+def read(run: study.Recipe, split: str, beam: int, control: Mapping[str, Any] | None = None) -> list:
+    """What a run's model puts out on a test set, from the store: texts, or of a language model `subjects.block_losses`.
+
+    Raises
+    ------
+    StudyError
+        If there is no such test set.
+    """
+    found = study.read_json(recipe(run, beam, control).results / "outputs.json")
+    if split not in found:
+        raise StudyError(f"There is no test set {split!r}: choose from {', '.join(found)}.")
+    return found[split]
+
+
+def _write_out(spec: Mapping[str, Any], place: study.Place) -> None:
+    opened = study.kind(spec["of"]).opened
+    if opened is None:
+        raise StudyError(f"A recipe of kind {spec['of']!r} leaves no model that could write: choose one that does.")
+    text = subjects.text_of(spec["run"])
+    with opened(spec["run"], tuple(text.tests), spec.get("control")) as model:
+        written = {split: text.put_out(model, split, spec["beam"]) for split in text.tests}
+    study.write_json(place.results / "outputs.json", written)
+
+
+def _read_by(spec: Mapping[str, Any]) -> Iterator[study.Recipe | study.Need]:
+    kind = study.kind(spec["of"])
+    yield study.Need(kind.of(spec["run"]), weights=True)
+    if control := spec.get("control", spec["run"].get("control")):  # what the control is made from
+        yield from kind.needs({**spec["run"], "control": control, "splits": ("test",)})
+
+
+OUTPUTS = study.Kind("outputs", 1, _write_out, _read_by, job="with")
+
+
+def of(subject: subjects.Subject, split: str, beam: int) -> list:
+    """What a subject's model puts out on a test set: read from the store for one of our own, written now for another."""
+    return read(subject.run, split, beam) if subject.run else subject.put_out(subject.model, split, beam)
+
+
+def quality(subject: subjects.Subject, beam: int, resamples: int, title: str = "") -> tuple[pd.DataFrame, pd.DataFrame | None]:
+    """How well a model translates its test sets.
+
+    Returns
+    -------
+    bleu : pandas.DataFrame
+        A row a test set: model, test set, sentences, bleu, low, high, signature (`helpers.scores.scoring.bleu`).
+    phenomena : pandas.DataFrame or None
+        `helpers.scores.scoring.phenomena` of the last test set whose pairs carry marks.
+    """
+    rows, marked = [], None
+    for split in subject.tests:
+        pairs, hypotheses = subject.pairs(split), of(subject, split, beam)
+        if any(pair.marks for pair in pairs):
+            marked = scoring.phenomena(hypotheses, [pair.marks for pair in pairs])
+        scored = scoring.bleu(hypotheses, [pair.target for pair in pairs], resamples)
+        rows.append({"model": title or subject.title, "test set": split, "sentences": len(pairs), **scored})
+    return pd.DataFrame(rows), marked
