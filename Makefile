@@ -62,7 +62,7 @@ bench: $(VENV)/bench
 RUN ?= laptop-controlled
 ## make report     a site to read: the notebooks of a run, the results, a head explorer (RUN=laptop-controlled; in runs/report)
 report: $(VENV)/ready
-	$(BIN)/python -m helpers.publish.site --run $(STORE)/$(RUN)
+	$(BIN)/python -m helpers.publish.report --run $(STORE)/$(RUN)
 
 ## make docs       the README and the pages of docs/ from their templates, numbers from figures/ and data/published
 docs: $(VENV)/ready

@@ -134,7 +134,7 @@ def facts(found: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
     return pd.DataFrame.from_dict(rows, orient="index").rename_axis(index=["benchmark", "size"])
 
 
-def of(found: Mapping[str, pd.DataFrame], names: str | Sequence[str], quantity: str) -> pd.DataFrame:
+def numbers(found: Mapping[str, pd.DataFrame], names: str | Sequence[str], quantity: str) -> pd.DataFrame:
     """The rows of one quantity that some benchmarks kept, with the benchmark's name; notes without a number are left out."""
     names = [names] if isinstance(names, str) else names
     frame = pd.concat([found[name].assign(benchmark=name) for name in names], ignore_index=True)

@@ -28,7 +28,7 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from benchmarks import common
-from helpers.heads.sites import Site
+from helpers.heads.families import Site
 from helpers.methods.grouping.units import MAPS, Grouped, closeness, clusters, group_loss, objective, starts, watch
 from helpers.models import build, flops, inputs
 from helpers.runs.training import cross_entropy

@@ -21,8 +21,8 @@ import pandas as pd
 import torch
 
 from benchmarks import common, head_statistics, importance_speed, relevance_speed
-from helpers.measures.importance import importance
-from helpers.measures.relevance import RULES, explain
+from helpers.measures.lrp import RULES, explain
+from helpers.measures.worth import importance
 
 AXES = {  # "standing": length, and sentences a batch
     "tiny": {"length": (4, 8, 16), "heads": (2, 8), "layers": (1, 3), "sentences": (2, 8), "standing": (4, 2)},

@@ -23,9 +23,8 @@ from helpers import world
 from helpers.corpora.describe import Arc, arcs_of
 from helpers.corpora.tokens import Batches, Subwords, encode, learn_vocabulary
 from helpers.heads import KINDS, sites
-from helpers.measures.confidence import Confidence
-from helpers.measures.functions import Positional, Syntactic
-from helpers.measures.one_pass import Reducer, one_pass, view
+from helpers.measures.functions import Confidence, Positional, Syntactic
+from helpers.measures.reducers import Reducer, one_pass, view
 
 SENTENCES = {"tiny": 16, "laptop": 512, "base": 256}
 BUDGET = 2048  # tokens of source and target a batch, padding included

@@ -20,7 +20,7 @@ from torch.nn import functional as F
 from benchmarks import common
 from benchmarks.head_statistics import Text
 from helpers.heads import gate, sites
-from helpers.measures.importance import importance, leave_one_out
+from helpers.measures.worth import importance, leave_one_out
 from helpers.models import inputs
 
 EXAMPLES = {"tiny": 4, "laptop": 128, "base": 32}

@@ -35,8 +35,8 @@ from torch import nn
 
 from benchmarks import common
 from helpers.heads import KINDS, compat, gate, sites
-from helpers.measures.relevance import RULES, explain, signed
-from helpers.measures.relevance.layout import layout, play
+from helpers.measures.lrp import RULES, explain, signed
+from helpers.measures.lrp.layout import layout, play
 
 SETTINGS = {  # sentences, source and target tokens of each
     "tiny": {"sentences": 2, "length": 6},

@@ -253,7 +253,7 @@ def read_job(path: Path) -> list[list[Any]]:
     return described
 
 
-def make(described: Iterable[Sequence[Any]]) -> None:
+def make_job(described: Iterable[Sequence[Any]]) -> None:
     """Make what a job's file holds."""
     for kind, spec, label, weights in described:
         study.make(study.kind(kind).of(spec, label), weights)
@@ -446,7 +446,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         if told.make:
             torch.set_num_threads(int(os.environ.get("OMP_NUM_THREADS") or 1))
             try:
-                return make(read_job(told.make))
+                return make_job(read_job(told.make))
             except KeyboardInterrupt:
                 study.say("stopped: the same command goes on where it was")
                 raise SystemExit(130) from None

@@ -134,7 +134,7 @@ class _Row(NamedTuple):
     target: str
 
 
-def load(
+def read(
     language: str,
     data_root: str | Path | None = None,
     sets: Sequence[str] | None = None,
@@ -211,7 +211,7 @@ def _root(data_root: str | Path | None) -> Path:
 
 
 def files(language: str, data_root: str | Path | None = None, sets: Sequence[str] | None = None) -> list[Path]:
-    """Files of the local folder that `load` reads for a language, in its order."""
+    """Files of the local folder that `read` takes for a language, in its order."""
     return [path for _, path in _present(language, _root(data_root), sets)]
 
 

@@ -83,7 +83,7 @@ def _controlled(spec: Mapping[str, Any]) -> dict[str, list[Pair]]:
 
 
 def _natural(spec: Mapping[str, Any], folder: Path) -> dict[str, list[Pair]]:
-    loaded = natural.load(
+    loaded = natural.read(
         spec["language"], study.data_root(), dev=spec["dev"], seed=spec["seed"], limit=spec["train"] or None,
         source=spec["register"],
     )  # fmt: skip

@@ -22,8 +22,8 @@ from torch import Tensor, nn
 from transformers import PreTrainedModel
 
 from helpers.heads import compat
+from helpers.heads.families import Site, locate, sites
 from helpers.heads.gates import ended_state, fit_batch, hooked, open_hooks
-from helpers.heads.sites import Site, locate, sites
 from helpers.study import StudyError
 
 Reducer = Callable[[Site, Tensor], Any]

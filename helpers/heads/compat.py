@@ -1,7 +1,7 @@
 """Every use of what the libraries do not promise to keep, in one place: after an upgrade, mend it here.
 
 For each there is a canary in ``tests/unit/test_compat.py``, which says what is gone. What the parts of a model family are
-called is data, and stands in `helpers.heads.sites` and `helpers.measures.relevance.layout`.
+called is data, and stands in `helpers.heads.families` and `helpers.measures.lrp.layout`.
 """
 
 from __future__ import annotations

@@ -18,7 +18,7 @@ from torch import Tensor, nn
 from transformers import PreTrainedModel
 
 from helpers.heads import compat
-from helpers.heads.sites import Site, locate
+from helpers.heads.families import Site, locate
 from helpers.study import StudyError
 
 

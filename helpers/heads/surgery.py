@@ -24,8 +24,8 @@ from transformers import GenerationConfig, PreTrainedConfig, PreTrainedModel
 
 from helpers.heads import compat
 from helpers.heads.attention import Watch
+from helpers.heads.families import ADDRESS, Site, locate, sites
 from helpers.heads.gates import Gate, open_hooks
-from helpers.heads.sites import ADDRESS, Site, locate, sites
 from helpers.study import StudyError
 
 REMOVABLE = ("bart", "marian", "mbart", "opt", "pegasus", "t5")  # model types; elsewhere projections or views are fixed

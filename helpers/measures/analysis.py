@@ -47,7 +47,7 @@ class Analysis:
         """Its value, from the store."""
         return values.read(self.recipe(*runs, parser=parser, **options).results / FILE)
 
-    def of(self, subject: subjects.Subject, **options: Any) -> Any:
+    def value(self, subject: subjects.Subject, **options: Any) -> Any:
         """Its value for a subject: from the store for a model of our own, measured now for another."""
         if subject.run is None:
             return self.measure(subject, **options)

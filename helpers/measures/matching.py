@@ -17,7 +17,7 @@ from torch.nn import functional as F
 from helpers.corpora import tokens
 from helpers.heads import Site, record
 from helpers.measures.analysis import Analysis
-from helpers.measures.one_pass import evaluating
+from helpers.measures.reducers import evaluating
 from helpers.models import inputs
 from helpers.study import StudyError
 

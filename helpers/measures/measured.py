@@ -13,26 +13,27 @@ from helpers import study
 from helpers.corpora.tokens import collate
 from helpers.heads import Site, index, record
 from helpers.measures.analysis import Analysis
-from helpers.measures.confidence import Confidence, confidence
 from helpers.measures.functions import (
     DIRECTIONS,
     LABELS,
     MARGIN,
     RELATIONS,
     Alignment,
+    Confidence,
     Positional,
     Rare,
     Syntactic,
     arcs_of,
     best_heads,
     chance,
+    confidence,
     roles,
     to_words,
 )  # fmt: skip
-from helpers.measures.importance import importance, kinds_off, leave_one_out, leave_one_out_bleu
-from helpers.measures.one_pass import Reducer, one_pass
+from helpers.measures.lrp import RULES, BySentence, conservation, explain
 from helpers.measures.ranks import correlation, correlations
-from helpers.measures.relevance import RULES, BySentence, conservation, explain
+from helpers.measures.reducers import Reducer, one_pass
+from helpers.measures.worth import importance, kinds_off, leave_one_out, leave_one_out_bleu
 from helpers.models import inputs
 from helpers.runs import training
 from helpers.scores import intervals, scoring
@@ -84,7 +85,7 @@ def relevance_columns(explained: Mapping[str, Any]) -> pd.DataFrame:
 
     Parameters
     ----------
-    explained : mapping of rule -> helpers.measures.relevance.Explained
+    explained : mapping of rule -> helpers.measures.lrp.Explained
     """
     columns: dict[str, pd.Series] = {}
     for rule, found in explained.items():
@@ -114,7 +115,7 @@ def dominance(explained: Mapping[str, Mapping[str, Any]], untrained: Mapping[str
 
     Parameters
     ----------
-    explained : mapping of title -> mapping of rule -> helpers.measures.relevance.Explained
+    explained : mapping of title -> mapping of rule -> helpers.measures.lrp.Explained
     untrained : mapping of rule -> Explained
         Of a model of the same shape with random weights: what the largest of as many shares comes to by chance.
 
@@ -239,7 +240,7 @@ def effects_that_differ(frames: Mapping[tuple[str, int], pd.DataFrame]) -> pd.Da
 
     Parameters
     ----------
-    frames : mapping of (model, seed) -> `helpers.measures.importance.leave_one_out`
+    frames : mapping of (model, seed) -> `helpers.measures.worth.leave_one_out`
 
     Returns
     -------
@@ -506,7 +507,7 @@ def _kinds_off(subject, first: int) -> pd.DataFrame:
 
 
 def _examples(subject, repeats: int) -> list[dict[str, Any]]:
-    return examples(subject, SCORED.of(subject, repeats=repeats))
+    return examples(subject, SCORED.value(subject, repeats=repeats))
 
 
 def _diffuse(subject) -> pd.Series:

@@ -97,7 +97,7 @@ def follows_function(relevance: Mapping[str, pd.Series], functions: Mapping[str,
 
 
 def settling(explained, sizes: Iterable[int], draws=30, seed=0, kind="encoder", normalise="step") -> pd.DataFrame:
-    """How the ranking within layers settles with sentences: `settle` for a `helpers.measures.relevance.Explained`."""
+    """How the ranking within layers settles with sentences: `settle` for a `helpers.measures.lrp.Explained`."""
     places = _of_kinds(pd.Series(np.arange(len(explained.heads)), explained.heads), kind)
     numerators, denominators = (part[:, places] for part in explained.per_sentence(normalise))
     return settle(numerators, denominators, _strata(places.index), sizes, draws, seed)

@@ -11,9 +11,9 @@ import torch
 from helpers import corpora, study
 from helpers.measures.analysis import Analysis
 from helpers.measures.functions import RELATIONS, best_heads, roles
-from helpers.measures.importance import kinds_off, leave_one_out
+from helpers.measures.lrp import relevance
 from helpers.measures.measured import FUNCTIONAL, measure
-from helpers.measures.relevance import relevance
+from helpers.measures.worth import kinds_off, leave_one_out
 from helpers.runs import outputs, subjects, training
 from helpers.scores import intervals, scoring
 from helpers.study import values
@@ -93,7 +93,7 @@ def followed(start: Mapping[str, Any], steps: Sequence[int], first: int, repeats
 
 
 def _follow(spec: Mapping[str, Any], place: study.Place) -> None:
-    subject = subjects.of(spec["start"], place.label)
+    subject = subjects.of_spec(spec["start"], place.label)
 
     def look(step: int, model) -> None:
         path = place.work / f"{step}.json.gz"
@@ -150,11 +150,11 @@ def beside(settings: Mapping[str, Any], names: Sequence[str], seed: int) -> pd.D
     rows = {}
     for name in names:
         spec = subjects.spec(settings, name, seed)
-        subject = subjects.of(spec, name)
-        described = DESCRIBED.of(subject, first=settings["relevance"], repeats=settings["bootstrap"])
+        subject = subjects.of_spec(spec, name)
+        described = DESCRIBED.value(subject, first=settings["relevance"], repeats=settings["bootstrap"])
         split = subject.tests[0]
         references = [pair.target for pair in subject.pairs(split, bare=True)]
-        scored = scoring.bleu(outputs.of(subject, split, settings["beam"]), references, settings["bootstrap"])
+        scored = scoring.bleu(outputs.written_by(subject, split, settings["beam"]), references, settings["bootstrap"])
         rows[subject.title] = shape(spec) | {part: scored[part] for part in ("bleu", "low", "high")} | summary(described)
     return pd.DataFrame.from_dict(rows, orient="index").rename_axis("model")
 

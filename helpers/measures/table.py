@@ -13,11 +13,10 @@ import pandas as pd
 import torch
 
 from helpers.heads import KINDS, index
-from helpers.measures.confidence import Confidence
-from helpers.measures.functions import Alignment, Positional, Rare, Syntactic, roles
-from helpers.measures.importance import importance, leave_one_out
-from helpers.measures.one_pass import Reducer, one_pass
-from helpers.measures.relevance import RULES, explain
+from helpers.measures.functions import Alignment, Confidence, Positional, Rare, Syntactic, roles
+from helpers.measures.lrp import RULES, explain
+from helpers.measures.reducers import Reducer, one_pass
+from helpers.measures.worth import importance, leave_one_out
 from helpers.study import StudyError
 
 TRUTH = "leave-one-out"
@@ -43,7 +42,7 @@ class Measure:
         What must be given for there to be a column: such as "model", "batches", "explained", "arcs", "counts" or "links"
         (`head_table`), "sweep". Of a reducer what it is made from, besides model and batches.
     reducer : type, optional
-        A `helpers.measures.one_pass.Reducer`: all of them share one pass over the batches.
+        A `helpers.measures.reducers.Reducer`: all of them share one pass over the batches.
     of : str
         The measure that this one is another form of, and whose cost it shares.
     kinds : tuple of str

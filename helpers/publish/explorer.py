@@ -17,10 +17,10 @@ import helpers.methods.contest.runs  # noqa: F401  whose measures it registers
 from helpers import corpora, study
 from helpers.corpora.tokens import collate
 from helpers.heads import Site, record
-from helpers.heads.sites import ADDRESS
+from helpers.heads.families import ADDRESS
 from helpers.measures import functions
+from helpers.measures.lrp import RULES
 from helpers.measures.matching import between_words
-from helpers.measures.relevance import RULES
 from helpers.measures.table import MEASURES
 from helpers.methods import l0
 from helpers.models import inputs
@@ -151,7 +151,7 @@ def in_store(name: str, facts: Mapping[str, Any]) -> tuple[subjects.Subject | No
         return None, None
     if not (corpora.recipe(spec["corpus"]).made() and training.trained(spec).made(weights=True)):
         return None, None
-    subject = subjects.of(spec, name, parser[1] if parser else "spacy")
+    subject = subjects.of_spec(spec, name, parser[1] if parser else "spacy")
     swept = [sweep for sweep in swept if sweep["name"] == name and _gated(sweep)]
     return subject, max(swept, key=lambda sweep: len(sweep["kinds"]), default=None)  # gates on all heads rather than some
 

@@ -59,7 +59,7 @@ def _read_by(spec: Mapping[str, Any]) -> Iterator[study.Recipe | study.Need]:
 OUTPUTS = study.Kind("outputs", 1, _write_out, _read_by, job="with")
 
 
-def of(subject: subjects.Subject, split: str, beam: int) -> list:
+def written_by(subject: subjects.Subject, split: str, beam: int) -> list:
     """What a subject's model puts out on a test set: read from the store for one of our own, written now for another."""
     return read(subject.run, split, beam) if subject.run else subject.put_out(subject.model, split, beam)
 
@@ -76,7 +76,7 @@ def quality(subject: subjects.Subject, beam: int, resamples: int, title: str = "
     """
     rows, marked = [], None
     for split in subject.tests:
-        pairs, hypotheses = subject.pairs(split), of(subject, split, beam)
+        pairs, hypotheses = subject.pairs(split), written_by(subject, split, beam)
         if any(pair.marks for pair in pairs):
             marked = scoring.phenomena(hypotheses, [pair.marks for pair in pairs])
         scored = scoring.bleu(hypotheses, [pair.target for pair in pairs], resamples)

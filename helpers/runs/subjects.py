@@ -340,12 +340,12 @@ class Subject:
         return dict(zip(self.metrics, rows, strict=True))
 
 
-def load(settings: Mapping[str, Any], name: str, seed: int, parser: str = "spacy") -> Subject:
+def named(settings: Mapping[str, Any], name: str, seed: int, parser: str = "spacy") -> Subject:
     """A model of the study by name, trained first if it is not in the store."""
-    return of(spec(settings, name, seed), name, parser)
+    return of_spec(spec(settings, name, seed), name, parser)
 
 
-def of(start: Mapping[str, Any], name: str, parser: str = "spacy") -> Subject:
+def of_spec(start: Mapping[str, Any], name: str, parser: str = "spacy") -> Subject:
     """The model of a spec (`spec` or `pretrained`) with its text; it is trained, or loaded, when it is asked for."""
     if "pretrained" not in start:
         return of_run(training.trained(start, name), parser)
@@ -386,9 +386,9 @@ def text_of(run: Mapping[str, Any]) -> Subject:
     return of_text(corpus_of(run), origin(run).get("pretrained", ""))
 
 
-def load_pretrained(settings: Mapping[str, Any], checkpoint: str, name: str, seed: int, parser: str = "spacy") -> Subject:
+def checkpoint(settings: Mapping[str, Any], checkpoint: str, name: str, seed: int, parser: str = "spacy") -> Subject:
     """A pretrained checkpoint (Hub name or folder), studied on the text of the model `name`."""
-    return of(pretrained(settings, checkpoint, name, seed), Path(checkpoint).name, parser)
+    return of_spec(pretrained(settings, checkpoint, name, seed), Path(checkpoint).name, parser)
 
 
 def pretrained(settings: Mapping[str, Any], checkpoint: str, name: str, seed: int) -> dict[str, Any]:
@@ -429,8 +429,8 @@ def study_models(run: study.Run) -> list[Subject]:
     wanted = names(run.settings, run.parameters["models"])
     seed, parser = run.parameters["seed"], run.parameters["parser"]
     if run.parameters["pretrained"]:
-        return [load_pretrained(run.settings, run.parameters["pretrained"], wanted[0], seed, parser)]
-    return [load(run.settings, name, seed, parser) for name in wanted]
+        return [checkpoint(run.settings, run.parameters["pretrained"], wanted[0], seed, parser)]
+    return [named(run.settings, name, seed, parser) for name in wanted]
 
 
 def block_losses(model, blocks: list[list[int]], rows: int = 64) -> list[tuple[float, int]]:

@@ -5,11 +5,11 @@ Nothing here knows about heads, models or corpora; every other module may import
 
 # ruff: noqa: F401
 from helpers.study.code import code_version
+from helpers.study.configuration import changed, parse_overrides, profiles, settings
 from helpers.study.errors import StudyError, one_sentence, progress
-from helpers.study.provenance import LIBRARIES, ROOT, hardware, portable, provenance, threads
+from helpers.study.origin import LIBRARIES, ROOT, hardware, portable, provenance, threads
 from helpers.study.recipe import KINDS, Kind, Need, Place, Recipe, at, kind, make
 from helpers.study.run import PARAMETERS, Run, begin, save_figure
-from helpers.study.settings import changed, parse_overrides, profiles, settings
 from helpers.study.store import (
     data,
     data_root,

@@ -7,7 +7,7 @@ import hashlib
 from functools import cache
 from pathlib import Path
 
-from helpers.study.provenance import ROOT
+from helpers.study.origin import ROOT
 
 
 def code_version(*names: str) -> str:

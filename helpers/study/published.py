@@ -21,7 +21,7 @@ from typing import Any, Protocol
 
 from helpers.study import store
 from helpers.study.errors import StudyError
-from helpers.study.provenance import ROOT
+from helpers.study.origin import ROOT
 
 TOLD = ("kind", "version", "what", "label", "commit", "hardware", "seconds", "time")  # of a manifest, in the index
 PARTS = ("results", "weights")

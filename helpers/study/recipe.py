@@ -28,7 +28,7 @@ import filelock
 
 from helpers.study import published, store
 from helpers.study.errors import StudyError
-from helpers.study.provenance import provenance
+from helpers.study.origin import provenance
 
 RESULTS, WEIGHTS, MANIFEST = "results", "weights", "made.json"
 

@@ -16,9 +16,9 @@ from typing import Any
 
 from helpers.study import layout, recipe
 from helpers.study.code import code_version
+from helpers.study.configuration import parse_overrides, settings
 from helpers.study.errors import StudyError
-from helpers.study.provenance import ROOT, portable, provenance
-from helpers.study.settings import parse_overrides, settings
+from helpers.study.origin import ROOT, portable, provenance
 from helpers.study.store import read_spec, runs, use, write_bytes, write_json, write_text
 
 

@@ -17,7 +17,7 @@ from typing import Any
 from pydantic import TypeAdapter, ValidationError
 
 from helpers.study.errors import StudyError
-from helpers.study.provenance import ROOT
+from helpers.study.origin import ROOT
 
 
 def runs() -> Path:

@@ -25,6 +25,7 @@ from helpers.study.errors import StudyError
 from helpers.study.store import write_bytes
 
 _FORMAT = "values 1"
+MOVED = {"helpers.measures.relevance": "helpers.measures.lrp"}  # modules by the names that stored values know
 _PLAIN = (type(None), bool, int, str)
 _BYTES = "biufcSU"  # kinds of numpy's types whose bytes are the value
 
@@ -159,6 +160,7 @@ def _columns(frame: pd.DataFrame) -> Any:
 
 def _class(module: str, name: str) -> type | None:
     """The dataclass of this project that this module knows by this name, if there is one; it may be defined in another."""
+    module = MOVED.get(module, module)
     found: Any = importlib.import_module(module) if re.fullmatch(r"helpers(\.\w+)+", module) else None
     for part in name.split("."):
         found = getattr(found, part, None)

@@ -11,7 +11,7 @@ from itertools import islice
 from helpers.records import Pair
 from helpers.study import StudyError
 from helpers.world.english import English, realise
-from helpers.world.plan import Clause
+from helpers.world.meanings import Clause
 from helpers.world.sampler import REGISTERS, mentions, sample, senses
 
 LANGUAGES = {"de": "german", "fr": "french", "ru": "russian"}

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from helpers.world.lexicon import PREPOSITIONS, adjectives, adverbs, female, names, nouns, sense, verbs
-from helpers.world.plan import NP, PP, Clause
+from helpers.world.meanings import NP, PP, Clause
 
 RELATIONS = frozenset(
     "root nsubj nsubjpass dobj dative attr acomp amod advmod neg aux auxpass det poss case prep pobj agent mark advcl ccomp "

@@ -29,7 +29,7 @@ from helpers.world.french_words import (
     siblings,
     vowel,
 )
-from helpers.world.plan import NP, PP, Clause, Words
+from helpers.world.meanings import NP, PP, Clause, Words
 
 _NOUNS, _ADJECTIVES, _VERBS = french.noun_table(), french.adjective_table(), french.verb_table()
 _KINDS = {key: entry.kind for key, entry in lexicon.adverbs().items()}

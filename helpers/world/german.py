@@ -46,7 +46,7 @@ from helpers.world.german_words import (
     noun_class,
     verb,
 )
-from helpers.world.plan import NP, PP, Adverb, Clause, Words
+from helpers.world.meanings import NP, PP, Adverb, Clause, Words
 
 SECOND = 0.32  # chance of a word's rarer translation
 FRONTED = 0.2  # chance that a time or sentence adverbial opens the clause, where English has it elsewhere

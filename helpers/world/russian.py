@@ -6,7 +6,7 @@ import random
 
 from helpers.world import lexicon
 from helpers.world import russian_words as words
-from helpers.world.plan import NP, PP, Adverb, Clause, Words
+from helpers.world.meanings import NP, PP, Adverb, Clause, Words
 from helpers.world.russian_words import ACC, ADVERBS, AGREES, COLUMN, DAT, GEN, INS, NOM, PRE, VOWELS
 
 VARIED = 0.35  # chance of another translation where a word has one

@@ -26,7 +26,7 @@ from helpers.world.lexicon import (
     sense,
     verbs,
 )
-from helpers.world.plan import NP, PP, Adverb, Clause
+from helpers.world.meanings import NP, PP, Adverb, Clause
 
 Table = tuple[tuple, list[float]]
 

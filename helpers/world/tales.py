@@ -17,7 +17,7 @@ from dataclasses import dataclass
 
 from helpers.records import Pair, Text
 from helpers.world.english import realise
-from helpers.world.plan import NP, PP, Adverb, Clause
+from helpers.world.meanings import NP, PP, Adverb, Clause
 from helpers.world.sampler import WHEN, World
 
 SENTENCES = {"report": (4, 8), "story": (5, 10)}  # fewest and most

@@ -16,7 +16,7 @@
 #
 # [notebook 1, relevance and confidence →](01_relevance_and_confidence.ipynb) · [all claims](../docs/results.md) ·
 # [figures](../figures/README.md) · functions: [measures/table.py](../helpers/measures/table.py),
-# [measures/importance.py](../helpers/measures/importance.py), [methods/removal.py](../helpers/methods/removal.py),
+# [measures/worth.py](../helpers/measures/worth.py), [methods/removal.py](../helpers/methods/removal.py),
 # [heads/surgery.py](../helpers/heads/surgery.py)
 #
 # The notebooks that follow tell the story of three papers on models of their own. What they measure and do works on any
@@ -78,10 +78,7 @@ from helpers.scores import intervals
 
 drawing.style()
 name = subjects.names(run.settings, models)[0]
-if pretrained:
-    subject = subjects.load_pretrained(run.settings, pretrained, name, seed)
-else:
-    subject = subjects.load(run.settings, name, seed)
+subject = subjects.checkpoint(run.settings, pretrained, name, seed) if pretrained else subjects.named(run.settings, name, seed)
 model = subject.model
 print(f"{subject.title}: {type(model).__name__}, {parameters(model):,} parameters without embeddings")
 pd.Series({(site.kind, site.layer): site.heads for site in heads.sites(model)}).unstack().rename_axis("heads by kind and layer")

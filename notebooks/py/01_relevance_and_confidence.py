@@ -16,8 +16,8 @@
 #
 # [← notebook 0, your own model](00_your_own_model.ipynb) · [notebook 2, head functions →](02_head_functions.ipynb) · [all
 # claims](../docs/results.md) · [figures](../figures/README.md) · functions:
-# [alpha_beta.py](../helpers/measures/relevance/alpha_beta.py), [signed.py](../helpers/measures/relevance/signed.py),
-# [measures/confidence.py](../helpers/measures/confidence.py), [measures/ranks.py](../helpers/measures/ranks.py)
+# [alpha_beta.py](../helpers/measures/lrp/alpha_beta.py), [signed.py](../helpers/measures/lrp/signed.py),
+# [measures/functions.py](../helpers/measures/functions.py), [measures/ranks.py](../helpers/measures/ranks.py)
 #
 # Sections 3 and 4 of Voita, Talbot, Moiseev, Sennrich and Titov (ACL 2019, [arXiv
 # 1905.09418](https://arxiv.org/abs/1905.09418)).
@@ -57,7 +57,7 @@ from IPython.display import display
 from helpers import drawing
 from helpers.corpora.describe import describe
 from helpers.measures import figures, measured, ranks
-from helpers.measures.relevance import RULES
+from helpers.measures.lrp import RULES
 from helpers.publish import claims
 from helpers.runs import outputs, subjects, training
 from helpers.scores import intervals, scoring
@@ -137,7 +137,7 @@ for subject in studied:
 
 # %%
 if studied[0].run and run.corpus == "controlled":
-    control = subjects.load(run.settings, studied[0].name + subjects.NONE, seed)
+    control = subjects.named(run.settings, studied[0].name + subjects.NONE, seed)
     title = f"{studied[0].title}, no encoder heads"
     scored, accuracy[title] = outputs.quality(control, beam, resamples, title)
     bleu.append(scored)
@@ -195,8 +195,8 @@ if histories:
 few = run.settings["relevance"]
 explained, kept = {}, {}
 for subject in studied:
-    explained[subject.title] = {rule: measured.EXPLAINED.of(subject, rule=rule, first=few) for rule in RULES}
-    parts = {rule: measured.CONSERVED.of(subject, rule=rule, first=min(few, 20)) for rule in RULES}
+    explained[subject.title] = {rule: measured.EXPLAINED.value(subject, rule=rule, first=few) for rule in RULES}
+    parts = {rule: measured.CONSERVED.value(subject, rule=rule, first=min(few, 20)) for rule in RULES}
     kept[subject.title] = pd.DataFrame(parts).T
 kept = run.table(pd.concat(kept).rename_axis(["model", "rule"]), "conservation", sentences=min(few, 20))
 (kept[["source", "target", "attention", "bias", "eps"]].round(6) + 0.0).style.format("{:.1%}", na_rep="")  # no minus zero
@@ -211,7 +211,7 @@ kept = run.table(pd.concat(kept).rename_axis(["model", "rule"]), "conservation",
 # one):
 
 # %%
-untrained = {rule: measured.EXPLAINED.of(studied[0], rule=rule, first=min(few, 50), untrained=True) for rule in RULES}
+untrained = {rule: measured.EXPLAINED.value(studied[0], rule=rule, first=min(few, 50), untrained=True) for rule in RULES}
 conditioned = run.table(measured.conditioning(explained | {"random weights": untrained}), "conditioning", sentences=few)
 measured.worst_conditioning(conditioned, "random weights").style.format(
     {"negative": "{:.1%}", "near_zero": "{:.2%}", "largest": "{:,.1f}"}
@@ -231,7 +231,7 @@ measured.worst_conditioning(conditioned, "random weights").style.format(
 # %%
 tables, functions = {}, {}
 for subject in studied:
-    confident, functions[subject.title] = measured.FUNCTIONS.of(subject, repeats=run.settings["bootstrap"]).values()
+    confident, functions[subject.title] = measured.FUNCTIONS.value(subject, repeats=run.settings["bootstrap"]).values()
     shown = explained[subject.title]["alpha_beta"].frame("step", run.settings["bootstrap"])
     tables[subject.title] = (
         confident.add_prefix("confidence_")
@@ -304,7 +304,7 @@ confident = pd.DataFrame(
         for title, frame in tables.items()
     }
 ).T
-random_confidence = measured.DIFFUSE.of(studied[0])
+random_confidence = measured.DIFFUSE.value(studied[0])
 diffuse = random_confidence.xs("encoder")
 confident.loc["random weights"] = [len(diffuse), int((diffuse > 0.8).sum()), diffuse.median(), diffuse.max(), float("nan")]
 run.table(confident, "confident_heads", split="dev").style.format(
@@ -411,16 +411,14 @@ run.figure(
 # are such, no measure can rank them; notebook 6 asks how far this truth agrees with itself.
 
 # %%
-truths = {subject.title: measured.WITHOUT.of(subject, first=few) for subject in studied}
-by_measure = {
-    subject.title: tables[subject.title][columns].assign(**{"activation x gradient": measured.GRADIENT.of(subject, first=few)})
-    for subject in studied
-}
+truths = {subject.title: measured.WITHOUT.value(subject, first=few) for subject in studied}
+gradients = {subject.title: measured.GRADIENT.value(subject, first=few) for subject in studied}
+by_measure = {title: tables[title][columns].assign(**{"activation x gradient": found}) for title, found in gradients.items()}
 run.table(pd.concat(truths, names=["model"]), "leave_one_out", explained=few, over=intervals.SENTENCES)
 agreed = {"loss, all models": measured.truth_agreement({title: frame.loss for title, frame in truths.items()}, by_measure)}
 subject, held = studied[0], run.settings["truth"]
 if held:
-    without = measured.WITHOUT_BLEU.of(subject, first=held, repeats=resamples)
+    without = measured.WITHOUT_BLEU.value(subject, first=held, repeats=resamples)
     run.table(without, "leave_one_out_bleu", sentences=held, over=intervals.SENTENCES)
     agreed[f"loss, {subject.title}"] = measured.truth_agreement({subject.title: truths[subject.title].loss}, by_measure)
     agreed[f"BLEU, {subject.title}"] = measured.truth_agreement({subject.title: without.bleu}, by_measure)

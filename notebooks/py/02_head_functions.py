@@ -16,7 +16,7 @@
 #
 # [← notebook 1, relevance and confidence](01_relevance_and_confidence.ipynb) · [notebook 3, L0 pruning
 # →](03_l0_pruning.ipynb) · [all claims](../docs/results.md) · [figures](../figures/README.md) · functions:
-# [measures/functions.py](../helpers/measures/functions.py), [measures/one_pass.py](../helpers/measures/one_pass.py),
+# [measures/functions.py](../helpers/measures/functions.py), [measures/reducers.py](../helpers/measures/reducers.py),
 # [corpora/alignment.py](../helpers/corpora/alignment.py)
 #
 # Section 5 of Voita et al. 2019 ([arXiv 1905.09418](https://arxiv.org/abs/1905.09418)).
@@ -75,8 +75,8 @@ verdicts = claims.Box(run)
 # %%
 found, untrained = {}, {}
 for subject in studied:
-    found[subject.title] = measured.SCORED.of(subject, repeats=repeats)
-    untrained[subject.title] = measured.SCORED.of(subject, repeats=repeats, untrained=True)
+    found[subject.title] = measured.SCORED.value(subject, repeats=repeats)
+    untrained[subject.title] = measured.SCORED.value(subject, repeats=repeats, untrained=True)
     for name, frame in found[subject.title].items():
         run.table(frame, f"{name}_{subject.name}", split="dev", sentences=len(subject.sentences), over=intervals.SENTENCES)
 
@@ -146,8 +146,8 @@ run.figure(
 # head is chosen on even sentences, it and the offset are scored on odd ones.
 
 # %%
-held = {subject.title: measured.HELD.of(subject, repeats=repeats) for subject in studied}
-random_held = {subject.title: measured.HELD.of(subject, repeats=repeats, untrained=True) for subject in studied}
+held = {subject.title: measured.HELD.value(subject, repeats=repeats) for subject in studied}
+random_held = {subject.title: measured.HELD.value(subject, repeats=repeats, untrained=True) for subject in studied}
 relations = measured.syntactic_relations(held, random_held)
 run.table(relations.set_index(["model", "relation", "direction"]), "syntactic_relations", split="dev")
 run.table(measured.syntactic_counts(relations), "syntactic_counts", split="dev")
@@ -213,7 +213,7 @@ run.figure(
 if run.settings["snapshots"] and subject.run:
     first = studied[0]
     recipe = snapshots.followed(first.run.spec, run.settings["snapshots"], run.settings["relevance"], repeats)
-    last = snapshots.DESCRIBED.of(first, first=run.settings["relevance"], repeats=repeats)
+    last = snapshots.DESCRIBED.value(first, first=run.settings["relevance"], repeats=repeats)
     over_training = snapshots.over_training(recipe, last, first.run.spec["training"]["steps"])
     run.table(over_training, "heads_over_training", split="dev", over=intervals.SENTENCES)
     run.figure(
@@ -255,7 +255,7 @@ else:
 
 # %%
 run.figure(
-    figures.attention(measured.EXAMPLES.of(studied[0], repeats=repeats)),
+    figures.attention(measured.EXAMPLES.value(studied[0], repeats=repeats)),
     "attention_examples",
     caption="Attention of the best head of each function on one sentence.",
     split="dev",

@@ -62,7 +62,7 @@ from helpers.scores import intervals
 drawing.style()
 names, repeats = subjects.names(run.settings, models), run.settings["bootstrap"]
 sweeps = l0.runs.sweeps(run.settings, names, seed, pretrained)
-studied = [subjects.of(sweep["start"], sweep["name"], parser) for sweep in sweeps]
+studied = [subjects.of_spec(sweep["start"], sweep["name"], parser) for sweep in sweeps]
 encoder = [(sweep, subject) for sweep, subject in zip(sweeps, studied, strict=True) if sweep["kinds"] == ["encoder"]]
 every = [(sweep, subject) for sweep, subject in zip(sweeps, studied, strict=True) if sweep["kinds"] != ["encoder"]]
 

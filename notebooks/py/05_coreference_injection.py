@@ -17,7 +17,7 @@
 # [← notebook 4, grouped heads](04_grouped_heads.ipynb) · [notebook 6, do the measures agree →](06_do_measures_agree.ipynb) ·
 # [all claims](../docs/results.md) · [figures](../figures/README.md) · functions:
 # [matrices.py](../helpers/methods/coreference/matrices.py), [runs.py](../helpers/methods/coreference/runs.py),
-# [measures/importance.py](../helpers/measures/importance.py), [corpora/resolvers.py](../helpers/corpora/resolvers.py)
+# [measures/worth.py](../helpers/measures/worth.py), [corpora/resolvers.py](../helpers/corpora/resolvers.py)
 #
 # Liu & Chen 2023 ([arXiv 2312.09541](https://arxiv.org/abs/2312.09541)), after Liu, Shi & Chen 2021.
 #

@@ -64,7 +64,7 @@ drawing.style()
 names, repeats = subjects.names(run.settings, models), run.settings["bootstrap"]
 jobs = contest.runs.jobs(run.settings, names, seed, pretrained)
 swept = [job for job in jobs if "sweep" in job]
-studied = contest.tables.collected(swept, lambda job: subjects.of(job["sweep"]["start"], job["name"], parser))
+studied = contest.tables.collected(swept, lambda job: subjects.of_spec(job["sweep"]["start"], job["name"], parser))
 
 # %%
 board, verdicts = scoreboard.Board(run), claims.Box(run)

@@ -74,11 +74,11 @@ display(run.table(costs.facts(found), "benchmarks").drop(columns="command").roun
 # explains nothing: its distance to *fast* is the price of an explanation.
 
 # %%
-speeds = run.table(costs.of(found, "relevance_speed", "target tokens/s"), "relevance", over=intervals.ROUNDS)
+speeds = run.table(costs.numbers(found, "relevance_speed", "target tokens/s"), "relevance", over=intervals.ROUNDS)
 run.figure(figures.speeds(speeds), "relevance", caption="Target tokens a second of each way to compute relevance.")
 
 # %%
-ratios = run.table(costs.of(found, "relevance_speed", "ratio"), "relevance_ratios", over=intervals.ROUNDS)
+ratios = run.table(costs.numbers(found, "relevance_speed", "ratio"), "relevance_ratios", over=intervals.ROUNDS)
 display(ratios[["group", "what", "value", "low", "high"]].round(2))
 remarks = costs.remarks(found)
 display(remarks)
@@ -91,7 +91,7 @@ display(remarks)
 # all weights, importance for those of the gates alone, so that it may lie above its floor.
 
 # %%
-speeds = run.table(costs.of(found, "importance_speed", "examples/s"), "importance", over=intervals.ROUNDS)
+speeds = run.table(costs.numbers(found, "importance_speed", "examples/s"), "importance", over=intervals.ROUNDS)
 run.figure(figures.speeds(speeds), "importance", caption="Examples a second of each way to compute gradient importance.")
 
 # %% [markdown]
@@ -102,13 +102,13 @@ run.figure(figures.speeds(speeds), "importance", caption="Examples a second of e
 # saved, time and room: the first figure shows the one, the second the other.
 
 # %%
-speeds = run.table(costs.of(found, "head_statistics", "tokens/s"), "statistics", over=intervals.ROUNDS)
+speeds = run.table(costs.numbers(found, "head_statistics", "tokens/s"), "statistics", over=intervals.ROUNDS)
 run.figure(
     figures.speeds(speeds), "statistics", caption="Tokens a second of head statistics, with and without keeping attention maps."
 )
 
 # %%
-kept = run.table(costs.of(found, "head_statistics", "bytes"), "statistics_kept", over=intervals.ROUNDS)
+kept = run.table(costs.numbers(found, "head_statistics", "bytes"), "statistics_kept", over=intervals.ROUNDS)
 run.figure(figures.bytes_kept(kept), "statistics_kept", caption="Bytes that each way to compute head statistics keeps.")
 
 # %% [markdown]
@@ -133,7 +133,7 @@ slopes.pivot(index="what", columns="axis", values="value").round(2)
 # model. The plain step *once more* says how far from one a ratio must be to count.
 
 # %%
-added = run.table(costs.of(found, costs.OVERHEADS, "ratio"), "overheads", over=intervals.ROUNDS)
+added = run.table(costs.numbers(found, costs.OVERHEADS, "ratio"), "overheads", over=intervals.ROUNDS)
 for name in costs.OVERHEADS:
     run.figure(
         figures.overheads(added[added.benchmark == name]),
@@ -146,7 +146,7 @@ for name in costs.OVERHEADS:
 # And in memory: the peak of two training steps beyond what was there before them, in a process of its own.
 
 # %%
-peaks = run.table(costs.of(found, (*costs.OVERHEADS, "training_speed"), "bytes"), "memory", over=intervals.ROUNDS)
+peaks = run.table(costs.numbers(found, (*costs.OVERHEADS, "training_speed"), "bytes"), "memory", over=intervals.ROUNDS)
 run.figure(figures.memory(peaks), "memory", caption="Peak memory of training steps with and without what the study adds.")
 
 # %% [markdown]
@@ -158,9 +158,9 @@ run.figure(figures.memory(peaks), "memory", caption="Peak memory of training ste
 # with the study's loss, so that the loop's share can be told.
 
 # %%
-speeds = run.table(costs.of(found, "training_speed", "tokens/s"), "training", over=intervals.ROUNDS)
+speeds = run.table(costs.numbers(found, "training_speed", "tokens/s"), "training", over=intervals.ROUNDS)
 run.figure(figures.speeds(speeds), "training", caption="Tokens a second of the study's training loop and of the usual one.")
-ratios = run.table(costs.of(found, "training_speed", "ratio"), "training_ratios", over=intervals.ROUNDS)
+ratios = run.table(costs.numbers(found, "training_speed", "ratio"), "training_ratios", over=intervals.ROUNDS)
 run.figure(
     figures.overheads(ratios, "times as fast as the Trainer"),
     "training_ratios",
@@ -182,7 +182,7 @@ run.figure(figures.removed(saved), "removed", caption="What removed and masked h
 # ## The generated text
 
 # %%
-speeds = run.table(costs.of(found, "generator_speed", "pairs/s"), "generator", over=intervals.ROUNDS)
+speeds = run.table(costs.numbers(found, "generator_speed", "pairs/s"), "generator", over=intervals.ROUNDS)
 run.figure(figures.speeds(speeds), "generator", caption="Sentence pairs a second of the text generator.")
 
 # %% [markdown]

@@ -10,7 +10,7 @@ import shutil
 import pytest
 
 from helpers import study
-from helpers.publish import site
+from helpers.publish import report
 from tests.unit import tiny_report
 
 webdriver = pytest.importorskip("selenium.webdriver", reason="needs selenium: pip install -r requirements/browser.lock")
@@ -39,7 +39,7 @@ def folder(session, tmp_path_factory):
         patch.setenv("HEADS_DATA", str(base / "data"))
         run = study.runs() / "tiny-controlled"
         tiny_report.make(run)
-        site.build(run, base / "report")
+        report.build(run, base / "report")
     return base / "report"
 
 

@@ -13,7 +13,7 @@ from copy import deepcopy
 
 import torch
 
-from helpers.heads.sites import sites
+from helpers.heads.families import sites
 
 Vectors = Sequence[Sequence[float]]
 

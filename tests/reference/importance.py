@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import torch
 
-from helpers.heads.sites import sites
+from helpers.heads.families import sites
 
 STEP = 1e-5
 

@@ -15,7 +15,7 @@ import torch
 from torch import Tensor, nn
 from torch.autograd.functional import jacobian
 
-from helpers.heads.sites import Site, sites
+from helpers.heads.families import Site, sites
 
 RULES = ("cp", "attnlrp", "alpha_beta")
 EPS = 1e-5  # of alpha_beta: in the generic rule and in rescaling

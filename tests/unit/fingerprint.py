@@ -22,7 +22,7 @@ from safetensors.torch import load_file
 
 from helpers import corpora, study
 from helpers.corpora import dialogues, texts
-from helpers.heads.sites import KINDS
+from helpers.heads.families import KINDS
 from helpers.measures import analysis, measured, snapshots
 from helpers.measures.matching import FINGERPRINTS
 from helpers.methods import contest, coreference, grouping, l0

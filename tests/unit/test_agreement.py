@@ -11,6 +11,7 @@ import pandas as pd
 import pytest
 from scipy.stats import spearmanr
 
+from helpers.measures.lrp import Explained
 from helpers.measures.ranks import (
     correlation,
     correlations,
@@ -20,7 +21,6 @@ from helpers.measures.ranks import (
     settling,
     within_layer_ranks,
 )
-from helpers.measures.relevance import Explained
 from helpers.study import StudyError
 
 ROLE = [("nsubj", "v→s")]

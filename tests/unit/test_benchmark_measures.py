@@ -97,7 +97,7 @@ def test_what_is_kept_says_where_it_comes_from():
     assert said["command"] == "python -m benchmarks.nothing --size tiny --repeats 2"
     assert said["gate"] == {"difference": 1e-7, "bound": 1e-4} and said["batch"] == "small"
     assert {"commit", "hardware", "libraries", "threads", "device", "seconds", "repeats"} <= set(said)
-    assert {"measures/relevance/signed", "../benchmarks/common"} <= set(said["modules"])
+    assert {"measures/lrp/signed", "../benchmarks/common"} <= set(said["modules"])
     assert sorted(file.name for file in path.parent.iterdir()) == ["nothing.csv", "nothing.json"]
 
 

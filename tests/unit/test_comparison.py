@@ -41,7 +41,7 @@ def store(isolated, tmp_path_factory, monkeypatch):
 @pytest.fixture
 def subject(job):
     """The job's model with its text."""
-    return subjects.of(job["sweep"]["start"], job["name"])
+    return subjects.of_spec(job["sweep"]["start"], job["name"])
 
 
 def table_of(job):
@@ -215,7 +215,7 @@ def test_head_table_of_a_summarizer(tmp_path, monkeypatch):
     job = contest.runs.jobs(tiny_injection.settings(changes), [tiny_sweep.NAME], SEED)[-1]
     assert job["name"] == SUMMARIZER and contest.tables.called(job) == "dialogue summarizer"
     table, halves, seconds = contest.runs.tables(job)
-    model, task = coreference.runs.load(job["run"]), subjects.text_of(job["run"])
+    model, task = coreference.runs.opened(job["run"]), subjects.text_of(job["run"])
     assert job["run"] == coreference.runs.Rows(tiny_injection.settings(), coreference.runs.subjects.SUMMARIZATION, SEED).plain()
     few, links = task.held_out(1024, 5, model.device), coreference.runs.links_of(job["run"], job["links"], ("dev",))[0]
     assert table.index.equals(heads.index(model)) and set(table.index.unique("kind")) == set(heads.KINDS)

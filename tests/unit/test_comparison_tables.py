@@ -11,7 +11,7 @@ from scipy.stats import norm, spearmanr, t, ttest_1samp
 
 from helpers import corpora, study
 from helpers.corpora import tokens
-from helpers.heads.sites import KINDS
+from helpers.heads.families import KINDS
 from helpers.methods import contest
 from helpers.methods.contest.tables import (
     SMALL,
@@ -256,7 +256,7 @@ def studied():
     for place, weights in ((ONE, model), (TWO, second), (("alone", 1), model)):
         spec = start | {"seed": place[1]}
         study.make(training.trained(spec), build=lambda spec, place, kept=weights: training.keep(kept, place))
-        seeds[place] = subjects.of(spec, place[0])
+        seeds[place] = subjects.of_spec(spec, place[0])
     return seeds, orders
 
 

@@ -31,7 +31,7 @@ NAMES = [
     ("transformers", "transformers.models.marian.modeling_marian", "MarianAttention", HERE),
     ("transformers", "transformers.models.opt.modeling_opt", "OPTAttention", HERE),
     ("transformers", "transformers.models.opt.modeling_opt", "eager_attention_forward", HERE),
-    ("transformers", "transformers.modeling_outputs", "BaseModelOutput", "helpers/measures/importance.py"),
+    ("transformers", "transformers.modeling_outputs", "BaseModelOutput", "helpers/measures/worth.py"),
     ("transformers", "transformers.convert_slow_tokenizer", "bytes_to_unicode", "helpers/corpora/resolvers.py"),
     ("torch", "torch.utils.flop_counter", "FlopCounterMode", "helpers/models.py, flops"),
 ]
@@ -49,7 +49,7 @@ def compat():
 
 @pytest.fixture
 def sites():
-    return importlib.import_module("helpers.heads.sites").sites
+    return importlib.import_module("helpers.heads.families").sites
 
 
 # --- names -----------------------------------------------------------------------------------------------------------
@@ -174,7 +174,7 @@ def test_the_bias_of_logits(family, compat):
 @families
 def test_norms(family, compat):
     model, x = tiny_model(family), torch.randn(5, 32, generator=torch.Generator().manual_seed(0))
-    where = f"{HERE}, rms_eps, and helpers/measures/relevance/layout.py, Norm"
+    where = f"{HERE}, rms_eps, and helpers/measures/lrp/layout.py, Norm"
     norms = [module for name, module in model.named_modules() if "norm" in name.lower() or "ln_" in name]
     assert norms
     for norm in norms:

@@ -16,7 +16,7 @@ from helpers.corpora.describe import describe
 from helpers.study import StudyError
 from helpers.world import french_words, lexicon, russian_words, sampler
 from helpers.world.english import RELATIONS, realise
-from helpers.world.plan import NP, PP, Adverb, Clause
+from helpers.world.meanings import NP, PP, Adverb, Clause
 
 # register, plan, and for each word its relation and the position of its head (from 1; 0 for the root)
 EXACT = [

@@ -12,7 +12,7 @@ from transformers.modeling_outputs import BaseModelOutput
 from transformers.models.t5.modeling_t5 import T5LayerNorm
 
 from helpers.heads import gate, index, record, sites
-from helpers.measures.importance import importance
+from helpers.measures.worth import importance
 from helpers.methods import coreference
 from helpers.methods.coreference.matrices import (
     FORMS,

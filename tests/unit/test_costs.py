@@ -36,7 +36,7 @@ def test_the_notebook_reads_the_benchmarks_that_there_are():
 def test_results_are_what_was_kept_with_its_sidecar():
     keep("heads_overhead", "tiny", [*RATIOS, common.row("captum", "2 layers", "ratio", float("nan"), "not installed")])
     found = costs.results("tiny", ["heads_overhead"])
-    rows = costs.of(found, "heads_overhead", "ratio")
+    rows = costs.numbers(found, "heads_overhead", "ratio")
     assert rows[["what", "value", "repeats", "note", "size"]].values.tolist() == [
         ["step", 1.0, 3, "", "tiny"], ["step, gates", 1.2, 3, "", "tiny"],
     ]  # fmt: skip
@@ -53,7 +53,7 @@ def test_what_is_missing_is_one_sentence():
     keep("heads_overhead", "tiny", RATIOS)
     found = costs.results("tiny", ["heads_overhead"])
     with pytest.raises(StudyError, match="bytes"):
-        costs.of(found, "heads_overhead", "bytes")
+        costs.numbers(found, "heads_overhead", "bytes")
     (costs.folder("tiny") / "heads_overhead.csv").write_text("a,b\n1,2\n")
     with pytest.raises(StudyError, match=r"heads_overhead\.csv"):
         costs.results("tiny", ["heads_overhead"])

@@ -29,7 +29,7 @@ def swept(tmp_path_factory):
     with pytest.MonkeyPatch.context() as patch:
         tiny_sweep.go_to(tmp_path_factory.getbasetemp(), patch)
         sweeps = tiny_sweep.make()
-        subject = subjects.of(sweeps["encoder"]["start"], tiny_sweep.NAME)
+        subject = subjects.of_spec(sweeps["encoder"]["start"], tiny_sweep.NAME)
         yield {which: (sweep, subject, l0.tables.quality(sweep, subject, REPEATS)) for which, sweep in sweeps.items()}
 
 
@@ -98,18 +98,18 @@ def test_a_row_for_each_run_and_test_set(swept):
         assert table.index.names == ["run", "test set"]
         for (name, split), row in table.iterrows():
             run = sweep["runs"].get(name)
-            kept = heads.kept(subject.model if run is None else l0.runs.load(run))
+            kept = heads.kept(subject.model if run is None else l0.runs.opened(run))
             number = {kind: sum(len(left) for (k, _), left in kept.items() if k == kind) for kind in KINDS}
             assert {kind: row[kind] for kind in KINDS} == number
             assert row.heads == sum(number[kind] for kind in sweep["kinds"]) and row.total == 8 * len(sweep["kinds"])
-            hypotheses = outputs.of(subject, split, 1) if run is None else outputs.read(l0.runs.run(run), split, 1)
+            hypotheses = outputs.written_by(subject, split, 1) if run is None else outputs.read(l0.runs.run(run), split, 1)
             wanted = scoring.bleu(hypotheses, [pair.target for pair in subject.pairs(split)], 1)["bleu"]
             assert row.bleu == pytest.approx(wanted) and row.low <= row.bleu <= row.high
             if run is None:
                 assert math.isnan(row.dev_loss)
             else:
                 dev = subject.batches(4 * 1024, 16)
-                assert row.dev_loss == pytest.approx(training.dev_loss(l0.runs.load(run), dev), abs=1e-6)
+                assert row.dev_loss == pytest.approx(training.dev_loss(l0.runs.opened(run), dev), abs=1e-6)
 
 
 def test_tables_read_what_is_listed(swept):
@@ -134,7 +134,7 @@ def test_tables_read_what_is_listed(swept):
 def test_changes_are_paired_with_control_and_start(swept):
     for sweep, subject, table in swept.values():
         references = [pair.target for pair in subject.pairs("test")]
-        sides = {"start": outputs.of(subject, "test", 1)}
+        sides = {"start": outputs.written_by(subject, "test", 1)}
         sides |= {name: outputs.read(l0.runs.run(run), "test", 1) for name, run in sweep["runs"].items()}
         sides = {name: scoring.bleu_statistics(made, references) for name, made in sides.items()}
         for part, other in (("change", "control"), ("from_start", "start")):
@@ -217,7 +217,7 @@ def test_the_gap_of_the_two_floors(swept):
     found = l0.tables.worth(sweep, subject, subject, REPEATS)  # as if the start were the model without from the start
     bleu = table.bleu.xs("test", level="test set")
     references = [pair.target for pair in subject.pairs("test")]
-    both = outputs.of(subject, "test", 1), outputs.read(l0.runs.run(sweep["runs"]["floor"]), "test", 1)
+    both = outputs.written_by(subject, "test", 1), outputs.read(l0.runs.run(sweep["runs"]["floor"]), "test", 1)
     sides = [scoring.bleu_statistics(made, references) for made in both]
     gap = found.loc[("L0 0.03", "test"), ["floor gap", "floor gap_low", "floor gap_high"]]
     assert gap.tolist() == pytest.approx(scoring.bleu_interval(*sides, REPEATS))

@@ -550,7 +550,7 @@ def checkpoint(pretrained, tmp_path_factory):
 
 def test_a_task_takes_the_vocabulary_of_a_checkpoint(store, checkpoint):
     corpus = dialogues.spec(SIZES, "dialogues", 3, str(checkpoint))
-    subject = subjects.of(subjects.checkpoint_spec(str(checkpoint), corpus, 1), "")
+    subject = subjects.of_spec(subjects.checkpoint_spec(str(checkpoint), corpus, 1), "")
     task = subjects.text_of({"corpus": corpus, "start": {"pretrained": str(checkpoint)}})
     assert task.kind == "summarization" and task.source.encode("a lamp") == subject.source.encode("a lamp")
     assert task.folder == subject.folder == corpora.prepare(corpus) and not (task.folder / "vocabulary.json").exists()

@@ -8,7 +8,7 @@ from itertools import pairwise
 import pytest
 
 from helpers.world import french, french_words, lexicon, sampler
-from helpers.world.plan import NP, PP, Adverb, Clause
+from helpers.world.meanings import NP, PP, Adverb, Clause
 
 TAIL = {word.kind: key for key, word in reversed(lexicon.tail().items())}
 

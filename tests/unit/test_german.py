@@ -9,7 +9,7 @@ import pytest
 from helpers.world import german_words, lexicon, sampler
 from helpers.world.german import realise
 from helpers.world.german_words import ACC, DAT, GEN, NOM, conjugate, declined, noun, verb
-from helpers.world.plan import FORM, NP, ORDER, PP, Adverb, Clause
+from helpers.world.meanings import FORM, NP, ORDER, PP, Adverb, Clause
 
 
 class First:

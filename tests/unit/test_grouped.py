@@ -15,7 +15,7 @@ from transformers import MarianMTModel, PreTrainedTokenizerFast
 
 from helpers import corpora, heads, measures, models, study
 from helpers.corpora import tokens
-from helpers.heads.sites import ADDRESS
+from helpers.heads.families import ADDRESS
 from helpers.methods import grouping
 from helpers.methods.grouping.runs import (
     AT_START,
@@ -400,7 +400,7 @@ def test_histories_end_with_the_loss_of_the_stored_model(made):
         dev = subjects.text_of(spec).held_out(4 * spec["training"]["batch_tokens"], None, torch.device("cpu"))
         history = pd.read_csv(results(spec) / "history.csv")
         assert name.endswith("settled") or history.step.iloc[-1] == spec["training"]["steps"], name
-        model = grouping.runs.load(spec)
+        model = grouping.runs.opened(spec)
         assert not model.training
         loss = training.dev_loss(grouping.Grouped(model, None), dev)
         assert loss == pytest.approx(history.dev_loss.iloc[-1], abs=1e-3), name  # before it was rounded
@@ -459,7 +459,7 @@ def recount(spec, model, measure="cosine"):
 @pytest.mark.parametrize("kind", subjects.METRICS)
 def test_voting_to_stay_keeps_one_head_of_each_group_in_every_layer(made, kind):
     spec = tiny_groups.rows(kind)[PS]
-    table, whole, model = ballot_of(spec), grouping.runs.load(spec["start"]), grouping.runs.load(spec)
+    table, whole, model = ballot_of(spec), grouping.runs.opened(spec["start"]), grouping.runs.opened(spec)
     ballot, count = recount(spec, whole)
     assert (table.batches == count).all() and count > 1
     assert list(table.index) == list(heads.index(whole))
@@ -479,7 +479,7 @@ def test_voting_to_stay_keeps_one_head_of_each_group_in_every_layer(made, kind):
 @pytest.mark.parametrize("kind", subjects.METRICS)
 def test_heads_that_go_are_really_gone(made, kind):
     rows = tiny_groups.rows(kind)
-    small, whole = grouping.runs.load(rows[PS]), grouping.runs.load(rows[PS]["start"])
+    small, whole = grouping.runs.opened(rows[PS]), grouping.runs.opened(rows[PS]["start"])
     gone = sum(p.numel() for p in whole.parameters()) - sum(p.numel() for p in small.parameters())
     sites = len(heads.sites(whole))
     assert gone == sites * 2 * (4 * 16 * 4 + 3 * 4)  # half of four matrices and of three biases of each layer
@@ -490,14 +490,14 @@ def test_heads_that_go_are_really_gone(made, kind):
 @pytest.mark.parametrize("name", [*MAPS[1::2], CLASSES[2], "continuous votes", "GHT-PS, 1 groups", SECOND, BOTH, NO_CONSTRAINT])
 def test_votes_of_other_rows(made, name):
     spec = made[name]
-    ballot, _ = recount(spec, grouping.runs.load(spec["start"]))
+    ballot, _ = recount(spec, grouping.runs.opened(spec["start"]))
     assert stays(spec) == set(grouping.stay(ballot, "group", spec["cut"]["count"]))
     assert len(stays(spec)) == 6 * spec["cut"]["groups"]
 
 
 def test_a_part_of_an_epoch_may_vote(made):
     spec = tiny_groups.rows(subjects.LANGUAGE, {"grouping.language.votes": 3})[PS]
-    table, model, task = ballot_of(spec), grouping.runs.load(spec["start"]), subjects.text_of(spec)
+    table, model, task = ballot_of(spec), grouping.runs.opened(spec["start"]), subjects.text_of(spec)
     first = list(task.epoch(400, 2, torch.device("cpu"))(0))[:3]
     ballot = grouping.ballot(model, first, "V", 2)
     np.testing.assert_array_equal(table.votes, torch.cat(ballot.votes))
@@ -507,7 +507,7 @@ def test_a_part_of_an_epoch_may_vote(made):
 def test_votes_as_in_the_code(made):
     spec = made["votes as in the code"]
     table = ballot_of(spec)
-    ballot, _ = recount(spec, grouping.runs.load(spec["start"]), "distance")
+    ballot, _ = recount(spec, grouping.runs.opened(spec["start"]), "distance")
     np.testing.assert_array_equal(table.votes, torch.cat(ballot.votes))
     for _, site in table.groupby(level=["kind", "layer"]):
         assert set(site.index[site.kept]) == set(site.votes.sort_values(ascending=False, kind="stable").index[:2])
@@ -515,7 +515,7 @@ def test_votes_as_in_the_code(made):
 
 def test_rule_count_and_measure_of_votes_are_those_that_are_asked_for(made):
     plain, found = made[NO_CONSTRAINT], []
-    model = grouping.runs.load(plain["start"])
+    model = grouping.runs.opened(plain["start"])
     for other in ({}, {"count": "scores"}, {"rule": "total"}, {"measure": "distance"}):
         spec = copy.deepcopy(plain)
         spec["cut"] |= other
@@ -531,18 +531,18 @@ def test_votes_at_the_start_are_those_of_the_untrained_model(made):
     torch.manual_seed(0)
     ballot, _ = recount(first, subjects.text_of(first).build(first["shape"], 1))
     assert stays(first) == set(grouping.stay(ballot)) and not (results(made[AT_START]) / "ballot.csv").exists()
-    assert heads.kept(grouping.runs.load(first)) == heads.kept(grouping.runs.load(made[AT_START]))
+    assert heads.kept(grouping.runs.opened(first)) == heads.kept(grouping.runs.opened(made[AT_START]))
 
 
 def test_all_ways_keep_as_many_heads(made):
     for name in CUT:
-        kept = heads.kept(grouping.runs.load(made[name]))
+        kept = heads.kept(grouping.runs.opened(made[name]))
         assert sum(map(len, kept.values())) == 12, name
         if name not in (GRADIENT, L0):
             assert all(len(left) == 2 for left in kept.values()), name
-    assert all(len(left) == 1 for left in heads.kept(grouping.runs.load(made["GHT-PS, 1 groups"])).values())
+    assert all(len(left) == 1 for left in heads.kept(grouping.runs.opened(made["GHT-PS, 1 groups"])).values())
     for name in set(made) - {*CUT, "GHT-PS, 1 groups", FEWER}:
-        assert sum(map(len, heads.kept(grouping.runs.load(made[name])).values())) == 24, name
+        assert sum(map(len, heads.kept(grouping.runs.opened(made[name])).values())) == 24, name
 
 
 def test_random_heads_and_random_members(made):
@@ -556,7 +556,7 @@ def test_random_heads_and_random_members(made):
 
 def test_gradient_importance_keeps_the_most_important_heads_of_the_model(made):
     spec = made[GRADIENT]
-    model, task = grouping.runs.load(spec["start"]), subjects.text_of(spec)
+    model, task = grouping.runs.opened(spec["start"]), subjects.text_of(spec)
     worth = measures.importance(model, task.held_out(4096, 256, torch.device("cpu")))
     np.testing.assert_allclose(ballot_of(spec).worth, worth, rtol=1e-5)
     assert stays(spec) == set(worth.nlargest(12).index)
@@ -565,10 +565,10 @@ def test_gradient_importance_keeps_the_most_important_heads_of_the_model(made):
 def test_gates_keep_the_heads_of_largest_log_alpha(made):
     spec = made[L0]
     gates = pd.read_csv(results(spec["start"]) / "gates.csv", index_col=list(ADDRESS)).log_alpha
-    assert list(gates.index) == list(heads.index(grouping.runs.load(spec["start"]))) and gates.nunique() > 12
+    assert list(gates.index) == list(heads.index(grouping.runs.opened(spec["start"]))) and gates.nunique() > 12
     assert stays(spec) == set(gates.nlargest(12).index)
     assert not (results(spec["start"]) / "trace.npz").exists()
-    assert heads.kept(grouping.runs.load(spec["start"])) == heads.kept(grouping.runs.load(made[VANILLA]["start"]))
+    assert heads.kept(grouping.runs.opened(spec["start"])) == heads.kept(grouping.runs.opened(made[VANILLA]["start"]))
 
 
 @pytest.mark.parametrize("kind", subjects.METRICS)
@@ -576,7 +576,7 @@ def test_masking_heads_gives_what_removing_them_gives(made, kind):
     spec = tiny_groups.rows(kind)[PS]
     still = copy.deepcopy(spec)
     still["training"] |= {"learning_rate": 0.0, "steps": 1, "evaluate_every": 1}
-    removed, whole, batch = grouping.runs.load(still), grouping.runs.load(spec["start"]), batch_of(subjects.text_of(spec))
+    removed, whole, batch = grouping.runs.opened(still), grouping.runs.opened(spec["start"]), batch_of(subjects.text_of(spec))
     table = ballot_of(still)
     with heads.gate(whole, dict.fromkeys(table.index[~table.kept], 0.0)):
         masked = logits(whole, batch)
@@ -594,7 +594,7 @@ def test_votes_once_settled_take_the_rest_of_stage_1_for_stage_2(made, monkeypat
     early["training"]["steps"] = done
     assert grouping.runs.run(early).made()
     assert pd.read_csv(results(spec) / "history.csv").step.iloc[-1] == tiny_groups.STEPS - done
-    ballot, _ = recount(spec, grouping.runs.load(early))
+    ballot, _ = recount(spec, grouping.runs.opened(early))
     assert stays(spec) == set(grouping.stay(ballot))
     seen, fit = {}, training._evaluate
 
@@ -607,7 +607,7 @@ def test_votes_once_settled_take_the_rest_of_stage_1_for_stage_2(made, monkeypat
     longer = copy.deepcopy(spec["start"])
     longer["training"]["evaluate_every"] = 1
     study.make(grouping.runs.run(longer))
-    stored = grouping.runs.load(early).state_dict()
+    stored = grouping.runs.opened(early).state_dict()
     assert stored.keys() <= seen.keys() and all(torch.equal(stored[name], seen[name].half().float()) for name in stored)
 
 
@@ -631,7 +631,7 @@ def test_votes_of_groups_that_never_settle_are_taken_at_the_end(made):
 
 def test_further_training_starts_from_the_converged_model(made):
     rows = tiny_groups.from_converged()
-    subject = subjects.of(tiny_groups.start(), "")
+    subject = subjects.of_spec(tiny_groups.start(), "")
     for spec in rows.values():
         task = subjects.text_of(spec)
         assert task.folder == subject.folder and task.source.size == subject.source.size
@@ -639,8 +639,8 @@ def test_further_training_starts_from_the_converged_model(made):
     still = copy.deepcopy(rows[FURTHER]["start"])
     still["training"] |= {"learning_rate": 0.0, "steps": 1, "evaluate_every": 1}
     batch = batch_of(subjects.text_of(still))
-    assert torch.equal(logits(grouping.runs.load(still), batch), logits(subject.model, batch))
-    assert not torch.allclose(logits(grouping.runs.load(rows[FURTHER]), batch), logits(subject.model, batch), atol=1e-3)
+    assert torch.equal(logits(grouping.runs.opened(still), batch), logits(subject.model, batch))
+    assert not torch.allclose(logits(grouping.runs.opened(rows[FURTHER]), batch), logits(subject.model, batch), atol=1e-3)
     assert len(stays(rows[PS])) == len(stays(rows[NO_CONSTRAINT])) == 12
 
 
@@ -656,7 +656,7 @@ def test_a_pretrained_model_can_be_grouped(made, elsewhere, tmp_path):
     assert start["pretrained"] == str(tmp_path / "marian") and start["corpus"] == tiny_groups.start()["corpus"]
     rows = grouping.runs.rows_by_task(settings, 1, start)[grouping.runs.CONVERGED]
     assert all(grouping.runs.origin(spec) == start for spec in rows.values())
-    model = grouping.runs.load(rows[PS])
+    model = grouping.runs.opened(rows[PS])
     assert type(model) is MarianMTModel and all(site.heads == 2 for site in heads.sites(model))
     assert subjects.text_of(rows[PS]).source.size == len(tokenizer) and len(grouping.runs.written(rows[PS], "test", 1)) == 32
 
@@ -679,7 +679,7 @@ def test_a_run_made_while_another_is_being_made_draws_as_if_made_before(made, tm
 
 def test_other_seeds_are_other_runs(made, elsewhere):
     rows = tiny_groups.rows(subjects.LANGUAGE, {"grouping.seeds": 2})
-    one, two = (grouping.runs.load(rows[name]["start"]).state_dict() for name in (GHT, f"{GHT}, seed 2"))
+    one, two = (grouping.runs.opened(rows[name]["start"]).state_dict() for name in (GHT, f"{GHT}, seed 2"))
     same = {name for name in one if torch.equal(one[name], two[name])}
     assert not any("proj" in name or "embed_tokens" in name for name in same)
 

@@ -13,7 +13,7 @@ from scipy.spatial.distance import pdist, squareform
 
 from helpers import heads, models, study
 from helpers.corpora import tokens
-from helpers.heads.sites import ADDRESS
+from helpers.heads.families import ADDRESS
 from helpers.methods import grouping
 from helpers.methods.grouping import tables
 from helpers.methods.grouping.runs import (
@@ -101,7 +101,7 @@ def test_statistics_are_those_of_the_stored_outputs(made):
             np.testing.assert_array_equal(found[name, TEST], subjects.text_of(spec).statistics(outputs, TEST))
         if kind == subjects.LANGUAGE:
             task = subjects.text_of(runs[PS])
-            wanted = subjects.block_losses(grouping.runs.load(runs[PS]), task.ids(TEST))
+            wanted = subjects.block_losses(grouping.runs.opened(runs[PS]), task.ids(TEST))
             np.testing.assert_allclose(found[PS, TEST], wanted, rtol=1e-5)
             assert not np.allclose(found[PS, TEST], found[VANILLA, TEST])
 
@@ -119,7 +119,7 @@ def test_what_attention_is_worth_is_the_score_of_a_model_that_has_lost_it():
         assert part.index.unique("kind").tolist() == kinds and (part["heads"] == 8).all()
         whole = of.interval(of.statistics(grouping.runs.written(spec, TEST, 1), TEST), None, 0)
         for kind in kinds:
-            model = grouping.runs.load(spec)
+            model = grouping.runs.opened(spec)
             for site in heads.sites(model):
                 if site.kind == kind:  # what heads add to the stream; their projection's bias stays
                     site.projection("out").weight.data.zero_()
@@ -222,7 +222,7 @@ def test_costs_are_those_of_the_models(made, kind):
     table = tables.costs(runs)
     assert list(table.index) == list(runs)
     for name, spec in runs.items():
-        model, ids = grouping.runs.load(spec), torch.full((1, 30), 5)
+        model, ids = grouping.runs.opened(spec), torch.full((1, 30), 5)
         batch = {"input_ids": ids} if kind == subjects.LANGUAGE else {"input_ids": ids, "labels": ids}
         parameters, flops = models.size(model, batch)
         assert table.loc[name].tolist() == [sum(s.heads for s in heads.sites(model)), parameters / 1e6, flops / 1e6], name
@@ -506,7 +506,7 @@ def test_both_stages_follow_each_other(made):
     pd.testing.assert_frame_equal(whole[: len(one)], one)
     assert whole.step.tolist() == [*one.step, *(two.step + 12)] and whole.step.is_monotonic_increasing and len(two) > 3
     np.testing.assert_allclose(tables.constraint_terms(made[PS], 2).homogeneity, 1)  # of every group one head is left
-    looked = grams_of(grouping.runs.load(made[GHT]["start"]), subjects.text_of(made[GHT]))
+    looked = grams_of(grouping.runs.opened(made[GHT]["start"]), subjects.text_of(made[GHT]))
     whole_stage_2 = tables.trace(made[GHT])
     for site, gram in enumerate(looked):  # stage 2 begins with the model that stage 1 left
         np.testing.assert_allclose(whole_stage_2[f"grams_{site}"][0], gram, rtol=1e-4, atol=1e-6)
@@ -534,7 +534,7 @@ def test_map_of_heads(made):
         kept.setdefault((kind, layer), []).extend([head] * stays)
     first = made[PS]["start"]
     table, seen = tables.map_of_heads(first, 2, kept), tables.trace(first)
-    sites = [(site.kind, site.layer) for site in heads.sites(grouping.runs.load(first))]
+    sites = [(site.kind, site.layer) for site in heads.sites(grouping.runs.opened(first))]
     steps = sorted(set(table.step))
     assert steps[:4] == [0, 3, 6, 9]
     assert len(table) == len(steps) * 24 and table.step.is_monotonic_increasing
@@ -561,7 +561,7 @@ def test_map_of_heads(made):
 
 def test_names_of_groups_stay_from_look_to_look(made):
     first = made[PS]["start"]
-    kept = {(site.kind, site.layer): [] for site in heads.sites(grouping.runs.load(first))}
+    kept = {(site.kind, site.layer): [] for site in heads.sites(grouping.runs.opened(first))}
     table = tables.map_of_heads(first, 2, kept)
     group = table.pivot(index=["site", "head"], columns="step", values="group")
     for one, two in itertools.pairwise(group):
@@ -572,7 +572,7 @@ def test_names_of_groups_stay_from_look_to_look(made):
 
 def test_padding(made):
     spec = made[GHT]
-    model, task = grouping.runs.load(spec), subjects.text_of(spec)
+    model, task = grouping.runs.opened(spec), subjects.text_of(spec)
     found, data = tables.padding(spec, 2, batches=100, rows=5), task.dev
     order = np.random.default_rng(0).permutation(len(data.source)).tolist()
     by_length = sorted(order, key=lambda row: (len(data.source[row]), len(data.target[row])))
@@ -611,7 +611,7 @@ def test_votes_and_kept_heads(made):
     assert table.share.between(0, 1).all() and table[table.kept].share.min() > 0
     kept = tables.kept(made[PS])
     assert kept.index.names == list(ADDRESS) and kept.tolist() == table.kept.tolist() and kept.sum() == 12
-    stored = heads.kept(grouping.runs.load(made[PS]))
+    stored = heads.kept(grouping.runs.opened(made[PS]))
     assert tables.remaining(made[PS]) == stored
     assert sum(map(len, tables.remaining(made[L0]).values())) == 12 and list(tables.remaining(made[L0])) == list(stored)
     assert tables.sites(made[PS]) == list(stored) == tables.sites(made[PS]["start"])

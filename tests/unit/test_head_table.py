@@ -13,10 +13,10 @@ from helpers import heads, measures
 from helpers.measures import removal
 from helpers.measures import table as table_module
 from helpers.measures.functions import DIRECTIONS, Alignment, roles
-from helpers.measures.importance import importance, leave_one_out
-from helpers.measures.one_pass import Reducer, one_pass
-from helpers.measures.relevance import RULES, relevance
+from helpers.measures.lrp import RULES, relevance
+from helpers.measures.reducers import Reducer, one_pass
 from helpers.measures.table import FUNCTIONS, MEASURES, TRUTH, Measure, compared, head_table, numeric, register
+from helpers.measures.worth import importance, leave_one_out
 from helpers.study import StudyError
 from tests.unit.tiny_models import EOS, LENGTHS, TARGETS, tiny_batch, tiny_model
 

@@ -14,7 +14,7 @@ from transformers.models.t5.modeling_t5 import T5LayerNorm
 from transformers.pytorch_utils import prune_linear_layer
 
 from helpers import heads, measures
-from helpers.measures.importance import importance, kinds_off, leave_one_out, leave_one_out_bleu
+from helpers.measures.worth import importance, kinds_off, leave_one_out, leave_one_out_bleu
 from helpers.scores import scoring
 from helpers.study import StudyError
 from tests.reference import importance as slow

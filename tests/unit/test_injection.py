@@ -15,8 +15,8 @@ from transformers import BartForConditionalGeneration
 from helpers import corpora, heads, measures, models, study
 from helpers.corpora import clusters as clustering
 from helpers.corpora import dialogues, infilling, resolvers
-from helpers.heads.sites import ADDRESS
-from helpers.measures.importance import leave_one_out
+from helpers.heads.families import ADDRESS
+from helpers.measures.worth import leave_one_out
 from helpers.methods import coreference
 from helpers.methods.coreference.runs import MAIN, PARTS, PLAIN, applied, links_of
 from helpers.runs import outputs, subjects, training
@@ -92,7 +92,7 @@ def logits(model, batch):
 
 def under(run, control, model=None):
     """Logits of a run's model under a control."""
-    model = model or coreference.runs.load(run)
+    model = model or coreference.runs.opened(run)
     with applied(model, run, control, ("dev",)):
         return logits(model, fed(subjects.text_of(run)))
 
@@ -447,7 +447,7 @@ def test_other_clusters_give_other_links(plan, links):
 
 def test_without_links_a_head_attends_to_itself_alone(plan):
     run = plan.plain()
-    model, batch = coreference.runs.load(run), fed(subjects.text_of(run))
+    model, batch = coreference.runs.opened(run), fed(subjects.text_of(run))
     eye = torch.eye(batch["input_ids"].shape[1]).expand(6, -1, -1)
     with heads.inject(model, dict.fromkeys(ADDRESSES, lambda *_: eye)):
         alone = logits(model, batch)
@@ -492,7 +492,7 @@ def test_more_heads_than_a_layer_has_cannot_be_chosen(plan):
 
 def test_a_text_without_links_is_an_error(plan):
     run = plan.plain()
-    model, of = coreference.runs.load(run), subjects.text_of(run)
+    model, of = coreference.runs.opened(run), subjects.text_of(run)
     pair = of.pairs("test")[0]
     with applied(model, run, INJECTED, ("dev",)):
         refused("text 0", logits, model, fed_pair(of, pair))
@@ -509,7 +509,7 @@ def fed_pair(of, pair):
 
 def test_ranking_is_what_the_measures_say_of_the_first_dev_texts(plan):
     run = plan.plain()
-    model, of = coreference.runs.load(run), subjects.text_of(run)
+    model, of = coreference.runs.opened(run), subjects.text_of(run)
     table, batch = coreference.runs.ranking(run, 6), [fed(of)]
     assert list(table) == ["importance", "nats", "loss", "low", "high"] and list(table.index.names) == list(ADDRESS)
     np.testing.assert_allclose(table.importance, measures.importance(model, batch, "encoder"), rtol=1e-9)
@@ -525,7 +525,7 @@ def test_probing_is_only_where_links_are_given(plan):
     of = subjects.text_of(run)
     links = {"matrix": "previous", "span": "first", "links": "gold"}
     found = coreference.runs.ranking(run, 6, links)
-    wanted = coreference.probing(coreference.runs.load(run), [fed(of)], as_links(by_hand(of, ("dev",), "previous")[0]))
+    wanted = coreference.probing(coreference.runs.opened(run), [fed(of)], as_links(by_hand(of, ("dev",), "previous")[0]))
     np.testing.assert_allclose(found.probing, wanted, rtol=1e-6)
     pd.testing.assert_frame_equal(found.drop(columns="probing"), coreference.runs.ranking(run, 6))
     control = plan.injected(by="probing")
@@ -536,7 +536,7 @@ def test_probing_is_only_where_links_are_given(plan):
 
 def test_rankings_under_a_control(plan):
     run = plan.plain()
-    model, of = coreference.runs.load(run), subjects.text_of(run)
+    model, of = coreference.runs.opened(run), subjects.text_of(run)
     plain, injected = coreference.runs.ranking(run, 6), coreference.runs.ranking(run, 6, control=INJECTED)
     with coreference.injected(model, ADDRESSES, as_links(by_hand(of, ("dev",))[0])):
         np.testing.assert_allclose(injected.nats, measures.importance(model, [fed(of)], "encoder", norm=None), rtol=1e-6)
@@ -596,7 +596,7 @@ def block_by_hand(model, run, control, splits):
 @pytest.mark.parametrize("name", [MASKED, MAIN, MIXED])
 def test_a_control_is_in_force_within_its_block_alone(plan, rows, name):
     run, control = plan.plain(), rows[name]["run"]["control"]
-    model, batch = coreference.runs.load(run), fed(subjects.text_of(run))
+    model, batch = coreference.runs.opened(run), fed(subjects.text_of(run))
     plain = logits(model, batch)
     with block_by_hand(model, run, control, ("dev",)):
         wanted = logits(model, batch)
@@ -616,7 +616,7 @@ def test_a_run_trains_under_its_control(plan, rows, tmp_path, name):
     steps = of.epoch(400, 3 * SEED + 2, CPU), of.held_out(1600, None, CPU)
     with block_by_hand(model, run, control, ("train", "dev")) if control else nullcontext():
         history = training.fit(model, *steps, run["training"], tmp_path / "work", SEED)
-    stored = coreference.runs.load(run).state_dict()
+    stored = coreference.runs.opened(run).state_dict()
     assert all(torch.equal(value, stored[key]) for key, value in rounded(model).items())
     same_history(run, history)
     if name in (MASKED, MAIN):
@@ -629,7 +629,7 @@ def test_a_run_trains_under_its_control(plan, rows, tmp_path, name):
 @pytest.mark.parametrize("name", [MASKED, MAIN])
 def test_controlled_heads_learn_no_queries_and_keys(plan, rows, name):
     run = rows[name]["run"]
-    start, model = coreference.runs.load(run["start"]), coreference.runs.load(run)
+    start, model = coreference.runs.opened(run["start"]), coreference.runs.opened(run)
     for layer, (before, after) in enumerate(zip(heads.sites(start, "encoder"), heads.sites(model, "encoder"), strict=True)):
         learnt = {}
         for which in "qkv":
@@ -647,7 +647,7 @@ def written_by_hand(of, model):
 @pytest.mark.parametrize("name", [PLAIN, MASKED, MAIN, MIXED])
 def test_rows_write_under_their_control(rows, name):
     run = rows[name]["run"]
-    of, model = subjects.text_of(run), coreference.runs.load(run)
+    of, model = subjects.text_of(run), coreference.runs.opened(run)
     said = coreference.runs.written(rows[name], "test", 1)
     with block_by_hand(model, run, run["control"], ("test",)) if name != PLAIN else nullcontext():
         assert written_by_hand(of, model) == said
@@ -658,7 +658,7 @@ def test_rows_write_under_their_control(rows, name):
 def test_a_control_at_inference_alone_leaves_the_model_as_it_was(plan, rows):
     one, own = plan.inference()["injected at inference"], rows[MAIN]
     plain = coreference.runs.run(one["run"])
-    before, said, model = files_of(plain), coreference.runs.written(one, "test", 1), coreference.runs.load(one["run"])
+    before, said, model = files_of(plain), coreference.runs.written(one, "test", 1), coreference.runs.opened(one["run"])
     with block_by_hand(model, one["run"], one["control"], ("test",)):
         assert written_by_hand(subjects.text_of(one["run"]), model) == said
     assert said != coreference.runs.written(own, "test", 1)
@@ -708,9 +708,9 @@ def test_a_pretrained_start_is_only_read(plan, rows):
     assert (Path(start["pretrained"]) / "config.json").exists() and start == plan.base() and "stage" not in start
     assert start["files"] == [study.digest(Path(start["pretrained"]) / "model.safetensors")]
     for one in rows.values():
-        assert subjects.text_of(one["run"]).source.size == coreference.runs.load(start).config.vocab_size
-    coreference.runs.load(start).get_encoder().layers[0].fc1.weight.data.zero_()
-    assert coreference.runs.load(start).get_encoder().layers[0].fc1.weight.any()
+        assert subjects.text_of(one["run"]).source.size == coreference.runs.opened(start).config.vocab_size
+    coreference.runs.opened(start).get_encoder().layers[0].fc1.weight.data.zero_()
+    assert coreference.runs.opened(start).get_encoder().layers[0].fc1.weight.any()
 
 
 def test_a_start_that_there_is_not(tmp_path):
@@ -724,7 +724,7 @@ def by_hand_stage(run, tmp_path):
     """The model and history that a stage without a control ends with, trained in this test."""
     of, stage = subjects.text_of(run), run["stage"]
     batches, dev = of.epoch(400, 3 * SEED + stage, CPU), of.held_out(1600, None, CPU)
-    model = models.build_bart(run["shape"], of.source.size, SEED) if stage == 0 else coreference.runs.load(run["start"])
+    model = models.build_bart(run["shape"], of.source.size, SEED) if stage == 0 else coreference.runs.opened(run["start"])
     if stage == 0:
         pieces = [infilling.pieces(data.source, 1, 16) for data in (of.train, of.dev)]
         hole = of.source.tokenizer.token_to_id("<unk>")
@@ -737,7 +737,7 @@ def by_hand_stage(run, tmp_path):
 def test_each_stage_goes_on_from_the_one_before(made, tmp_path, stage):
     run = chain(made[PLAIN]["run"])[2 - stage]
     model, history = by_hand_stage(run, tmp_path)
-    found, wanted = coreference.runs.load(run).state_dict(), rounded(model)
+    found, wanted = coreference.runs.opened(run).state_dict(), rounded(model)
     same_history(run, history)
     assert not (results(run) / "heads.csv").exists()
     assert found.keys() == wanted.keys() and all(torch.equal(found[name], wanted[name]) for name in wanted)
@@ -746,7 +746,7 @@ def test_each_stage_goes_on_from_the_one_before(made, tmp_path, stage):
 def test_without_a_warm_up_the_base_starts_from_random_weights(made, elsewhere):
     base = tiny_injection.plan({"coreference.summarization.denoising": 0}).base()
     still = base | {"training": base["training"] | {"learning_rate": 0.0, "steps": 1, "evaluate_every": 1}}
-    found, of = coreference.runs.load(still), subjects.text_of(still)
+    found, of = coreference.runs.opened(still), subjects.text_of(still)
     fresh = rounded(models.build_bart(base["shape"], of.source.size, SEED))
     assert all(torch.equal(value, fresh[name]) for name, value in found.state_dict().items())
     assert (found.config.encoder_layers, found.config.decoder_layers, found.config.d_model) == (3, 1, 24)
@@ -767,7 +767,7 @@ def test_in_translation_every_word_is_linked_with_its_head(made):
         np.testing.assert_array_equal(links_of(run, run["control"], ("dev",))[0].matrices(torch.tensor([ids]))[0], matrix)
         links.add(ids, coreference.arcs(pairs, len(ids)))
     assert links_of(run, run["control"], ("dev",))[1] == 0
-    model = coreference.runs.load(run)
+    model = coreference.runs.opened(run)
     with coreference.injected(model, lowest(plain), links):
         wanted = logits(model, fed(of))
     torch.testing.assert_close(under(run, run["control"], model), wanted)

@@ -15,7 +15,7 @@ from scipy import stats
 from helpers import corpora, study
 from helpers.corpora import clusters as clustering
 from helpers.corpora import dialogues, gum, resolvers
-from helpers.heads.sites import ADDRESS
+from helpers.heads.families import ADDRESS
 from helpers.measures.ranks import rank_agreement
 from helpers.methods import coreference
 from helpers.methods.coreference import tables

@@ -19,12 +19,12 @@ from transformers.pytorch_utils import prune_linear_layer
 from helpers import heads, measures, models
 from helpers.corpora import Pair, tokens
 from helpers.measures import measured
-from helpers.measures.confidence import Confidence
 from helpers.measures.functions import (
     DIRECTIONS,
     LABELS,
     RELATIONS,
     Alignment,
+    Confidence,
     Positional,
     Rare,
     Syntactic,
@@ -35,8 +35,8 @@ from helpers.measures.functions import (
     roles,
     to_words,
 )
-from helpers.measures.one_pass import Reducer, one_pass, view
-from helpers.measures.relevance import BySentence, Explained
+from helpers.measures.lrp import BySentence, Explained
+from helpers.measures.reducers import Reducer, one_pass, view
 from helpers.study import StudyError
 from tests.reference import measures as slow
 from tests.unit.tiny_models import EOS, FAMILIES, PAD, SEQ2SEQ, VOCABULARY, tiny_model

@@ -62,14 +62,14 @@ def root(tmp_path, monkeypatch):
 
 def refused(sentence, *arguments, **more):
     with pytest.raises(StudyError, match=f"^{re.escape(sentence)}"):
-        natural.load(*arguments, **more)
+        natural.read(*arguments, **more)
 
 
 # --- splits ----------------------------------------------------------------------------------------------------------
 
 
 def test_splits_share_no_english_sentence(root):
-    splits = natural.load("de", root, dev=100).splits
+    splits = natural.read("de", root, dev=100).splits
     keys = {name: {natural.normalise(pair.source) for pair in pairs} for name, pairs in splits.items()}
     assert list(splits) == ["train", "dev", "multi30k_test2016", "newstest2018"]
     for one, other in itertools.combinations(keys, 2):
@@ -78,13 +78,13 @@ def test_splits_share_no_english_sentence(root):
 
 
 def test_test_sets_are_whole_and_in_order(root):
-    splits = natural.load("de", root, dev=10).splits
+    splits = natural.read("de", root, dev=10).splits
     assert [pair.source for pair in splits["newstest2018"]] == sentences("new", 60) + ["The new dog sleeps."] * 2 + [LONG]
     assert [pair.source for pair in splits["multi30k_test2016"]] == sentences("white", 30)
 
 
 def test_other_years_are_training_data_and_the_tatoeba_test_is_not_used(root):
-    loaded = natural.load("de", root, dev=10)
+    loaded = natural.read("de", root, dev=10)
     origins = Counter(pair.origin for name in ("train", "dev") for pair in loaded.splits[name])
     assert origins["newstest2017"] == 60
     report = loaded.report.set_index("origin")
@@ -92,14 +92,14 @@ def test_other_years_are_training_data_and_the_tatoeba_test_is_not_used(root):
 
 
 def test_dev_is_mixed_over_origins_in_proportion(root):
-    dev = Counter(pair.origin for pair in natural.load("de", root, dev=200).splits["dev"])
+    dev = Counter(pair.origin for pair in natural.read("de", root, dev=200).splits["dev"])
     available = {"tatoeba": 200, "multi30k": 150, "multi30k_val": 20, "newstest2017": 60}
     for origin, count in available.items():
         assert abs(dev[origin] - 200 * count / 430) < 15, dev
 
 
 def test_report_accounts_for_every_row(root):
-    loaded = natural.load("de", root, dev=50, limit=300)
+    loaded = natural.read("de", root, dev=50, limit=300)
     report = loaded.report.set_index("origin")
     assert (report.drop(columns="rows").sum(axis=1) == report["rows"]).all()
     assert report.loc["total", "rows"] == 267 + 150 + 20 + 30 + 183 + 31 and len(report) == 9
@@ -119,14 +119,14 @@ def test_filters_are_counted(tmp_path):
         ("Yes.", "Aber ja doch bitte sehr."),
     ]
     write(tmp_path / "tatoeba/en-de.tsv.xz", rows)
-    report = natural.load("de", tmp_path, dev=0, max_words=12).report.set_index("origin").loc["tatoeba"]
+    report = natural.read("de", tmp_path, dev=0, max_words=12).report.set_index("origin").loc["tatoeba"]
     assert report[["duplicate", "empty", "long", "ratio", "train"]].tolist() == [1, 1, 1, 1, 1]
 
 
 def test_result_depends_on_the_seed_and_not_on_the_process(root):
     code = (
         "import hashlib, sys; from helpers.corpora import natural\n"
-        "splits = natural.load('de', sys.argv[1], dev=50, seed=7).splits\n"
+        "splits = natural.read('de', sys.argv[1], dev=50, seed=7).splits\n"
         "print(hashlib.sha256(repr(sorted(splits.items())).encode()).hexdigest())"
     )
     digests = set()
@@ -135,18 +135,18 @@ def test_result_depends_on_the_seed_and_not_on_the_process(root):
         command = [sys.executable, "-c", code, str(root)]
         digests.add(subprocess.run(command, env=environment, capture_output=True, text=True, check=True).stdout)
     assert len(digests) == 1
-    assert natural.load("de", root, dev=50, seed=7).splits != natural.load("de", root, dev=50, seed=8).splits
+    assert natural.read("de", root, dev=50, seed=7).splits != natural.read("de", root, dev=50, seed=8).splits
 
 
 def test_dev_does_not_depend_on_the_order_of_rows(root):
-    before = {pair.source for pair in natural.load("de", root, dev=50).splits["dev"]}
+    before = {pair.source for pair in natural.read("de", root, dev=50).splits["dev"]}
     path = root / "tatoeba/en-de.tsv.xz"
     path.write_bytes(lzma.compress(b"".join(reversed(lzma.decompress(path.read_bytes()).splitlines(keepends=True)))))
-    assert {pair.source for pair in natural.load("de", root, dev=50).splits["dev"]} == before
+    assert {pair.source for pair in natural.read("de", root, dev=50).splits["dev"]} == before
 
 
 def test_a_smaller_limit_is_a_prefix(root):
-    small, large = (natural.load("de", root, dev=50, limit=limit).splits["train"] for limit in (40, 200))
+    small, large = (natural.read("de", root, dev=50, limit=limit).splits["train"] for limit in (40, 200))
     assert len(small) == 40 and large[:40] == small
     assert len({pair.origin for pair in small}) >= 3
 
@@ -161,32 +161,32 @@ def test_normalise_folds_case_spacing_and_punctuation():
 
 def test_the_root_comes_from_the_environment(root, monkeypatch):
     monkeypatch.setenv("HEADS_DATA_ROOT", str(root))
-    assert natural.load("de", dev=10).splits == natural.load("de", root, dev=10).splits
+    assert natural.read("de", dev=10).splits == natural.read("de", root, dev=10).splits
     assert [path.name for path in natural.files("ru", "")] == ["en-ru.tsv.xz"]
 
 
 def test_every_language_finds_its_files(root):
-    assert {pair.origin for pair in natural.load("ru", root, dev=5).splits["train"]} == {"smartool"}
-    french = natural.load("fr", root, dev=5).splits
+    assert {pair.origin for pair in natural.read("ru", root, dev=5).splits["train"]} == {"smartool"}
+    french = natural.read("fr", root, dev=5).splits
     assert list(french) == ["train", "dev", "multi30k_test2016"] and french["train"][0].target.startswith("Le ")
 
 
 def test_sets_chooses(root):
-    loaded = natural.load("de", root, sets=["tatoeba", "multi30k_test2016"], dev=5)
+    loaded = natural.read("de", root, sets=["tatoeba", "multi30k_test2016"], dev=5)
     assert list(loaded.splits) == ["train", "dev", "multi30k_test2016"]
     assert set(loaded.report["origin"]) == {"tatoeba", "multi30k_test2016", "total"}
 
 
 def test_a_plain_file_will_do(tmp_path):
     write(tmp_path / "tatoeba/en-fr.tsv", [("A dog.", "Un chien."), ("A cat.", "Un chat.")])
-    assert len(natural.load("fr", tmp_path, dev=1).splits["train"]) == 1
+    assert len(natural.read("fr", tmp_path, dev=1).splits["train"]) == 1
 
 
 def test_a_set_can_be_added(tmp_path, monkeypatch):
     mine = natural.LocalSet("mine", "mine/{language}.tsv", ("target", "id", "en"))
     monkeypatch.setattr(natural, "LOCAL", (*natural.LOCAL, mine))
     write(tmp_path / "mine/ru.tsv", [("Собака.", "1", "A dog."), ("Кошка.", "2", "A cat.")])
-    train = natural.load("ru", tmp_path, dev=0, sets=["mine"]).splits["train"]
+    train = natural.read("ru", tmp_path, dev=0, sets=["mine"]).splits["train"]
     assert {(pair.source, pair.target, pair.origin) for pair in train} == {
         ("A dog.", "Собака.", "mine"),
         ("A cat.", "Кошка.", "mine"),
@@ -251,7 +251,7 @@ def test_a_cut_off_file(root):
     write(path, rows)
     path.write_bytes(path.read_bytes()[: path.stat().st_size // 2])
     with pytest.raises(StudyError, match=rf"^The file {re.escape(str(path))} is damaged or cut off after line \d+: fetch"):
-        natural.load("de", root)
+        natural.read("de", root)
 
 
 def test_a_file_that_is_not_xz(root):
@@ -303,17 +303,17 @@ def hub(tmp_path, monkeypatch):
 
 
 def test_a_hub_set_is_a_seeded_sample_and_a_whole_test_set(hub):
-    loaded = natural.load("de", source="wmt", dev=20)
+    loaded = natural.read("de", source="wmt", dev=20)
     assert {name: len(pairs) for name, pairs in loaded.splits.items()} == {"train": 130, "dev": 20, "newstest2014": 20}
     assert all(pair.target == german(pair.source) for pairs in loaded.splits.values() for pair in pairs)
-    assert loaded.splits == natural.load("de", source="wmt", dev=20).splits
-    assert loaded.splits["newstest2014"] == natural.load("de", source="wmt", dev=20, seed=1).splits["newstest2014"]
-    small = natural.load("de", source="wmt", dev=2, limit=3).splits
+    assert loaded.splits == natural.read("de", source="wmt", dev=20).splits
+    assert loaded.splits["newstest2014"] == natural.read("de", source="wmt", dev=20, seed=1).splits["newstest2014"]
+    small = natural.read("de", source="wmt", dev=2, limit=3).splits
     assert {name: len(pairs) for name, pairs in small.items()} == {"train": 3, "dev": 2, "newstest2014": 20}
 
 
 def test_a_hub_set_of_two_columns(hub):
-    splits = natural.load("fr", source="opensubtitles", dev=10).splits
+    splits = natural.read("fr", source="opensubtitles", dev=10).splits
     assert len(splits["train"]) == 40 and splits["train"][0].target.startswith("Le ")
 
 
@@ -328,7 +328,7 @@ def test_a_hub_set_without_the_columns_or_the_configuration(hub, monkeypatch):
 def refused_by_the_hub(tmp_path, environment, sentence):
     code = (
         "from helpers.corpora import natural; from helpers.study import one_sentence\n"
-        "with one_sentence(): natural.load('ru', source='wmt')"
+        "with one_sentence(): natural.read('ru', source='wmt')"
     )
     clean = {name: value for name, value in os.environ.items() if not name.startswith("HF_")}
     more = {"PYTHONPATH": str(ROOT), "HF_HOME": str(tmp_path)} | environment

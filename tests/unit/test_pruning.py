@@ -43,7 +43,7 @@ def store(isolated, tmp_path_factory, monkeypatch):
 
 
 def start_of(sweep):
-    return subjects.of(sweep["start"], sweep["name"])
+    return subjects.of_spec(sweep["start"], sweep["name"])
 
 
 def counts(kept, kind):
@@ -237,7 +237,7 @@ def test_what_runs_need():
 
 @pytest.mark.parametrize("name", ENCODER)
 def test_encoder_runs_leave_everything_but_the_encoders_layers_as_it_was(swept, name):
-    before, after = start_of(swept["encoder"]).model.state_dict(), l0.runs.load(swept["encoder"]["runs"][name]).state_dict()
+    before, after = start_of(swept["encoder"]).model.state_dict(), l0.runs.opened(swept["encoder"]["runs"][name]).state_dict()
     assert before.keys() == after.keys()
     trained = {n for n in before if before[n].shape != after[n].shape or not torch.equal(before[n], after[n])}
     layers = {n for n in before if n.startswith(("model.encoder.layers.", "model.encoder.layer_norm."))}
@@ -249,7 +249,7 @@ def test_encoder_runs_leave_everything_but_the_encoders_layers_as_it_was(swept, 
 
 @pytest.mark.parametrize("name", EVERY)
 def test_runs_over_all_kinds_train_everything(swept, name):
-    before, model = start_of(swept["all"]).model.state_dict(), l0.runs.load(swept["all"]["runs"][name])
+    before, model = start_of(swept["all"]).model.state_dict(), l0.runs.opened(swept["all"]["runs"][name])
     trained = {n for n, p in model.named_parameters() if before[n].shape != p.shape or not torch.equal(before[n], p)}
     learned = {n for n, _ in model.named_parameters() if "embed_positions" not in n and not n.endswith("k_proj.bias")}
     assert learned <= trained and "model.shared.weight" in learned  # positions are sines, which nobody learns
@@ -259,7 +259,7 @@ def test_runs_over_all_kinds_train_everything(swept, name):
 def test_stored_models_are_ready_to_use(swept):
     for sweep in swept.values():
         for name, run in sweep["runs"].items():
-            model = l0.runs.load(run)
+            model = l0.runs.opened(run)
             assert not model.training and all(p.requires_grad or "embed_positions" in n for n, p in model.named_parameters())
             # gates are gone and leave nothing behind
             assert not any("scaled" in n or "kept" in n or "open" in n for n in model.state_dict()), name
@@ -354,7 +354,7 @@ def test_losses_are_those_of_the_stored_model(swept):
             history, losses = pd.read_csv(folder / "history.csv"), study.read_json(folder / "losses.json")
             scratch, gates = run["method"]["name"] == "scratch", run["method"]["name"] == "l0"
             assert history.step.tolist() == ([75, 150] * scratch + list(range(1, 9)))
-            assert losses["dev_loss"] == pytest.approx(training.dev_loss(l0.runs.load(run), dev), abs=1e-7), name
+            assert losses["dev_loss"] == pytest.approx(training.dev_loss(l0.runs.opened(run), dev), abs=1e-7), name
             loss = history.dev_loss.iloc[-1]
             assert losses["dev_loss"] == pytest.approx(loss, abs=1e-3), name
             rounded.add(abs(losses["dev_loss"] - loss) > 1e-6)
@@ -391,7 +391,7 @@ def test_what_models_put_out(swept):
     run, subject = l0.runs.run(swept["encoder"]["runs"]["L0 1"]), start_of(swept["encoder"])
     sources = [pair.source for pair in subject.pairs("test")]
     wanted = training.translate(training.stored(run), sources, subject.source, subject.target, 1)
-    assert outputs.read(run, "test", 1) == wanted != outputs.of(subject, "test", 1)
+    assert outputs.read(run, "test", 1) == wanted != outputs.written_by(subject, "test", 1)
 
 
 def test_other_seeds_are_other_runs(swept):
@@ -484,13 +484,13 @@ def test_a_pretrained_model_can_be_swept(checkpoint, swept):
     for recipe in (*l0.runs.recipes(encoder), *l0.runs.recipes(every)):
         assert recipe.kind is outputs.OUTPUTS or corpora.recipe(encoder["start"]["corpus"]) in dict(recipe.needs)
         study.make(recipe)
-    subject = subjects.of(encoder["start"], encoder["name"])
+    subject = subjects.of_spec(encoder["start"], encoder["name"])
     assert type(subject.model) is MarianMTModel and subject.run is None and subject.name == checkpoint.name
     assert subject.source.size == subject.model.config.vocab_size and subject.target.target
     assert len(subject.pairs("test")) == 32
     assert counts(l0.runs.retained(encoder["runs"]["L0 1"]), "encoder") == 0
     assert sum(map(len, l0.runs.retained(every["runs"]["L0 1"]).values())) == 0
-    before, after = subject.model.state_dict(), l0.runs.load(encoder["runs"]["control"]).state_dict()
+    before, after = subject.model.state_dict(), l0.runs.opened(encoder["runs"]["control"]).state_dict()
     changed = {n for n in before if not torch.equal(before[n].half().float(), after[n])}
     assert changed and all("encoder.layers" in name for name in changed)
     assert set(l0.runs.one_shot(encoder).by) == {*map(l0.runs.called, l0.runs.CRITERIA), "random"}

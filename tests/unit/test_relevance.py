@@ -17,8 +17,8 @@ from torch.utils._pytree import tree_leaves
 
 from helpers import measures
 from helpers.heads import gate, index, inject, remove, sites
-from helpers.measures.relevance import RULES, Explained, conservation, explain, signed
-from helpers.measures.relevance.layout import layout, play
+from helpers.measures.lrp import RULES, Explained, conservation, explain, signed
+from helpers.measures.lrp.layout import layout, play
 from helpers.study import StudyError
 from tests.reference import relevance as slow
 from tests.unit.tiny_models import tiny_batch, tiny_model

@@ -7,7 +7,7 @@ import random
 import pytest
 
 from helpers.world import lexicon, russian, russian_words, sampler
-from helpers.world.plan import NP, ORDER, PP, Adverb, Clause
+from helpers.world.meanings import NP, ORDER, PP, Adverb, Clause
 
 
 class Dice(random.Random):

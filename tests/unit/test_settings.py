@@ -12,7 +12,7 @@ from helpers import study
 from helpers.methods import coreference, grouping, l0
 from helpers.study import StudyError, schema
 from helpers.study import settings as read
-from helpers.study.settings import FOLDER, dotted
+from helpers.study.configuration import FOLDER, dotted
 
 PROFILES = study.profiles()
 OPTIONAL = ("decoder_layers", "decoder_heads")

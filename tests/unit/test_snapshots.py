@@ -59,7 +59,7 @@ def test_snapshots_are_of_the_model_trained_so_far(settings):
     recipe = snapshots.followed(spec, [4, 0, 2], 8, 20)
     found = values.read(recipe.results / snapshots.FILE)
     assert list(found) == [0, 2, 4]
-    subject = subjects.of(spec, "ru-news")
+    subject = subjects.of_spec(spec, "ru-news")
     for step, described in found.items():
         wanted = snapshots.describe(subject, trained_by_hand(spec, step), 8, 20)
         assert list(described) == list(wanted)
@@ -91,7 +91,7 @@ def test_a_killed_run_looks_on(settings, monkeypatch):
     found = values.read(recipe.results / snapshots.FILE)
     assert len(asked) == 4 and list(found) == [0, 2, 4]  # step 0 once, step 2 twice, step 4 once
     monkeypatch.setattr(snapshots, "describe", describe)
-    straight = describe(subjects.of(spec, ""), trained_by_hand(spec, 4), 4, 10)
+    straight = describe(subjects.of_spec(spec, ""), trained_by_hand(spec, 4), 4, 10)
     np.testing.assert_allclose(found[4]["relevance"], straight["relevance"], atol=2e-5)
 
 

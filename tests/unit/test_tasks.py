@@ -287,6 +287,6 @@ def test_a_translation_model_with_a_tasks_text_is_a_subject(made):
 def test_a_subject_reads_its_model_only_when_it_is_asked_for(made, tmp_path, monkeypatch):
     monkeypatch.setenv("HEADS_RUNS", str(tmp_path / "runs"))
     spec = tiny_groups.start()
-    subject = subjects.of(spec, "ru")
+    subject = subjects.of_spec(spec, "ru")
     assert subject.sentences and list(subject.batches(first=4)) and subject.counts.sum() > 0 and subject.links
     assert not training.trained(spec).made()

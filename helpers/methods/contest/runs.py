@@ -14,10 +14,10 @@ import torch
 
 from helpers import corpora, heads, measures, study
 from helpers.corpora import tokens
-from helpers.heads.sites import ADDRESS, KINDS
+from helpers.heads.families import ADDRESS, KINDS
 from helpers.measures import removal
 from helpers.measures.functions import arcs_of
-from helpers.measures.one_pass import evaluating
+from helpers.measures.reducers import evaluating
 from helpers.measures.table import Measure, register
 from helpers.methods import coreference, grouping, l0
 from helpers.runs import outputs, subjects, training
@@ -186,7 +186,7 @@ def _half(subject, rows: Iterable[int]) -> list[dict[str, torch.Tensor]]:
 def _summarizer(described: Mapping[str, Any]):
     """The same of a summarizer of dialogues, whose heads are probed for coreference too."""
     run = described["run"]
-    model, text = coreference.runs.load(run), subjects.text_of(run)
+    model, text = coreference.runs.opened(run), subjects.text_of(run)
     few = text.held_out(1024, described["few"])
     parts = [few[half::2] or few for half in (0, 1)]
     known = {"groups": GROUPS, "mentions": coreference.runs.links_of(run, described["links"], ("dev",))[0]}

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from helpers import study
-from helpers.heads.sites import KINDS
+from helpers.heads.families import KINDS
 from helpers.measures import measured, trainings
 from helpers.measures.matching import FINGERPRINTS, Prints, carried, fingerprints, match
 from helpers.measures.ranks import correlation, rank_agreement

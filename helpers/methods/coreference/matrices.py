@@ -19,7 +19,7 @@ import pandas as pd
 import torch
 
 from helpers import heads as instrument
-from helpers.measures.one_pass import Reducer, one_pass
+from helpers.measures.reducers import Reducer, one_pass
 from helpers.study import StudyError
 
 SPANS = ("first", "whole")

@@ -21,8 +21,8 @@ import torch
 from helpers import corpora, heads, models, study
 from helpers.corpora import dialogues, infilling
 from helpers.corpora.clusters import corrupt, shuffled
-from helpers.heads.sites import ADDRESS
-from helpers.measures.importance import importance, leave_one_out
+from helpers.heads.families import ADDRESS
+from helpers.measures.worth import importance, leave_one_out
 from helpers.methods.coreference import matrices
 from helpers.records import Cluster
 from helpers.runs import outputs, subjects, training
@@ -442,9 +442,9 @@ def run(spec: Mapping[str, Any], label: str = "coreference") -> study.Recipe:
     return INJECTION.of(spec, label)
 
 
-def load(spec: Mapping[str, Any]):
+def opened(spec: Mapping[str, Any]):
     """The model of a run, or of a pretrained start, in evaluation mode, on the device in use."""
-    return training.stored(run(spec)) if "stage" in spec else subjects.of(spec, "").model
+    return training.stored(run(spec)) if "stage" in spec else subjects.of_spec(spec, "").model
 
 
 def _build(spec: Mapping[str, Any], place: study.Place) -> None:
@@ -486,7 +486,7 @@ def links_needs(
 
 @contextmanager
 def _opened(spec: Mapping[str, Any], splits: tuple[str, ...], control: Mapping[str, Any] | None) -> Iterator[Any]:
-    model = load(spec)
+    model = opened(spec)
     with applied(model, spec, control if control is not None else spec.get("control"), splits):
         yield model
 
@@ -510,7 +510,7 @@ def _holed(spec: Mapping[str, Any], text: subjects.Subject, device: torch.device
 def _start(spec: Mapping[str, Any], text: subjects.Subject):
     """The model that a run begins with."""
     if "start" in spec:
-        return load(spec["start"])
+        return opened(spec["start"])
     if text.kind == subjects.TRANSLATION:
         return text.build(spec["shape"], spec["seed"]).to(models.device())
     return models.build_bart(spec["shape"], text.source.size, spec["seed"]).to(models.device())
@@ -623,7 +623,7 @@ def ranked_for(wanted: Mapping[str, Any]) -> study.Recipe:
 
 def _rank(described: Mapping[str, Any], place: study.Place) -> None:
     spec, links = described["run"], described["links"]
-    model, text = load(spec), subjects.text_of(spec)
+    model, text = opened(spec), subjects.text_of(spec)
     batches = text.held_out(4096, described["probe"], model.device)
     with applied(model, spec, described["control"] or None, ("dev",)):
         raw = importance(model, batches, "encoder", norm=None)

@@ -19,7 +19,7 @@ import pandas as pd
 import torch
 
 from helpers import corpora, heads, measures, models, study
-from helpers.heads.sites import ADDRESS, KINDS
+from helpers.heads.families import ADDRESS, KINDS
 from helpers.methods import l0
 from helpers.methods.grouping import units
 from helpers.runs import outputs, subjects, training
@@ -431,7 +431,7 @@ def run(spec: Mapping[str, Any], label: str = "grouping") -> study.Recipe:
     return GROUPED.of(spec, label)
 
 
-def load(spec: Mapping[str, Any]):
+def opened(spec: Mapping[str, Any]):
     """The model that a run left, in evaluation mode, on the device in use."""
     return training.stored(run(spec))
 
@@ -471,7 +471,7 @@ def _needs(spec: Mapping[str, Any]) -> Iterator[study.Recipe | study.Need]:
 
 @contextmanager
 def _opened(spec: Mapping[str, Any], splits: tuple[str, ...], control: Mapping[str, Any] | None) -> Iterator[Any]:
-    yield load(spec)
+    yield opened(spec)
 
 
 GROUPED = study.Kind("grouped", 1, _build, _needs, opened=_opened)
@@ -489,7 +489,7 @@ def _start(spec: Mapping[str, Any], text: subjects.Subject, start: Mapping[str, 
     """The model that a run begins with."""
     if not start:
         return text.build(spec["shape"], spec["seed"]).to(models.device())
-    return load(start) if "stage" in start else subjects.of(start, "").model
+    return opened(start) if "stage" in start else subjects.of_spec(start, "").model
 
 
 def _cut(spec: Mapping[str, Any], text: subjects.Subject, model, start, folder: Path) -> set[tuple[str, int, int]]:

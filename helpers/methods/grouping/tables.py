@@ -14,7 +14,7 @@ from scipy.optimize import linear_sum_assignment
 
 from helpers import heads, models, study
 from helpers.corpora import tokens
-from helpers.heads.sites import ADDRESS
+from helpers.heads.families import ADDRESS
 from helpers.measures import measured
 from helpers.measures.analysis import FILE, Analysis
 from helpers.measures.trainings import over_seeds

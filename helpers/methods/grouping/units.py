@@ -20,8 +20,8 @@ from torch.nn import functional as F
 
 from helpers import study
 from helpers.heads import record, sites
-from helpers.heads.sites import Site
-from helpers.measures.one_pass import evaluating
+from helpers.heads.families import Site
+from helpers.measures.reducers import evaluating
 from helpers.models import cross_entropy, inputs
 from helpers.study import StudyError
 
@@ -317,7 +317,7 @@ class Watched:
 
     @property
     def grams(self) -> list[Tensor]:
-        """The results of all sites in the order of `helpers.heads.sites`."""
+        """The results of all sites in the order of `helpers.heads.families`."""
         return [self.found[site.kind, site.layer] for site in self.places]
 
     def _rows(self, site: Site, hidden: Tensor, of_source: bool) -> None:

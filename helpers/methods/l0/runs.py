@@ -18,7 +18,7 @@ import pandas as pd
 import torch
 
 from helpers import corpora, heads, measures, models, study
-from helpers.heads.sites import ADDRESS, KINDS
+from helpers.heads.families import ADDRESS, KINDS
 from helpers.measures import removal
 from helpers.measures.removal import RANDOM
 from helpers.methods.l0 import gates
@@ -100,7 +100,7 @@ def sweep(settings: Mapping[str, Any], name: str, start: Mapping[str, Any], kind
         As in `run_spec`.
     """
     described = {"name": name, "kinds": list(kinds), "seed": seed, "settings": dict(settings), "start": dict(start)}
-    return described | {"runs": runs(described)}
+    return described | {"runs": specs(described)}
 
 
 def sweeps(settings: Mapping[str, Any], names: Sequence[str], seed: int, checkpoint: str = "") -> list[dict[str, Any]]:
@@ -134,7 +134,7 @@ def sweeps(settings: Mapping[str, Any], names: Sequence[str], seed: int, checkpo
     ]
 
 
-def runs(sweep: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
+def specs(sweep: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
     """The specs of a sweep by name: "METHOD" or "METHOD PENALTY", with "#NUMBER" where there are several."""
     settings, start, kinds = sweep["settings"], sweep["start"], tuple(sweep["kinds"])
     chosen, encoder = settings["pruning"], kinds == ("encoder",)
@@ -211,7 +211,7 @@ def run(spec: Mapping[str, Any], label: str = "pruning") -> study.Recipe:
     return PRUNED.of(spec, label)
 
 
-def load(spec: Mapping[str, Any]):
+def opened(spec: Mapping[str, Any]):
     """The model that a run left, in evaluation mode, its heads removed."""
     return training.stored(run(spec))
 
@@ -228,7 +228,7 @@ def subject_of(start: Mapping[str, Any]) -> subjects.Subject:
 
 @lru_cache(maxsize=1)
 def _subject(start: str) -> subjects.Subject:
-    return subjects.of(json.loads(start), "")
+    return subjects.of_spec(json.loads(start), "")
 
 
 def _build(spec: Mapping[str, Any], place: study.Place) -> None:
@@ -321,7 +321,7 @@ def _needs(spec: Mapping[str, Any]) -> Iterator[study.Recipe | study.Need]:
 
 @contextmanager
 def _opened(spec: Mapping[str, Any], splits: tuple[str, ...], control: Mapping[str, Any] | None) -> Iterator[Any]:
-    yield load(spec)
+    yield opened(spec)
 
 
 PRUNED = study.Kind("pruned", 1, _build, _needs, opened=_opened)

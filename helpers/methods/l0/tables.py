@@ -14,7 +14,7 @@ import torch
 from scipy.stats import hypergeom
 
 from helpers import heads, models, study
-from helpers.heads.sites import ADDRESS, KINDS
+from helpers.heads.families import ADDRESS, KINDS
 from helpers.measures import measured
 from helpers.measures.analysis import Analysis
 from helpers.methods.l0 import runs
@@ -149,11 +149,11 @@ def without_attention(sweep: Mapping[str, Any], first: str) -> subjects.Subject 
     settings, own = sweep["settings"], sweep["name"] == first and list(sweep["kinds"]) == ["encoder"]
     if not own or settings["corpus"] != "controlled" or "pretrained" in sweep["start"]:
         return None
-    return subjects.load(settings, first + subjects.NONE, sweep["seed"])
+    return subjects.named(settings, first + subjects.NONE, sweep["seed"])
 
 
 def _statistics(subject: subjects.Subject, run: Mapping[str, Any] | None, split: str, beam: int) -> np.ndarray:
-    hypotheses = outputs.read(runs.run(run), split, beam) if run else outputs.of(subject, split, beam)
+    hypotheses = outputs.read(runs.run(run), split, beam) if run else outputs.written_by(subject, split, beam)
     return scoring.bleu_statistics(hypotheses, [pair.target for pair in subject.pairs(split)])
 
 
@@ -449,7 +449,7 @@ def retained_functions(sweep: Mapping[str, Any], subject: subjects.Subject) -> d
         if not any(kept[kind, layer] for kind, layer in kept if kind == "encoder"):
             continue  # no encoder heads, no functions
         if made is None:
-            roles = measured.FUNCTIONS.of(subject, repeats=1)["functions"]
+            roles = measured.FUNCTIONS.value(subject, repeats=1)["functions"]
         else:
             roles = measured.FUNCTIONS.read(made, parser=subject.parser, repeats=1)["functions"]
         roles = roles.xs("encoder", drop_level=False)

@@ -22,8 +22,8 @@ from helpers import study
 from helpers.corpora import Pair, tokens
 from helpers.methods import l0
 from helpers.models import inputs
-from helpers.publish import explorer, site
-from helpers.publish.site import __main__ as command
+from helpers.publish import explorer, report
+from helpers.publish.report import __main__ as command
 from helpers.study import StudyError
 from tests.unit import tiny_report
 
@@ -35,7 +35,7 @@ LOADS["option"] = "data-file"
 def folder(tmp_path_factory):
     """A report of the committed notebooks: there is no such run here."""
     base = tmp_path_factory.mktemp("report")
-    site.build(base / "runs" / "laptop-controlled", base / "report")
+    report.build(base / "runs" / "laptop-controlled", base / "report")
     return base / "report"
 
 
@@ -68,7 +68,7 @@ def store(tiny, monkeypatch):
 
 def executed():
     """Committed notebooks that carry outputs."""
-    return [path for path in sorted((study.ROOT / "notebooks").glob("*.ipynb")) if site._executed(path)]
+    return [path for path in sorted((study.ROOT / "notebooks").glob("*.ipynb")) if report._executed(path)]
 
 
 def test_a_page_for_each_notebook_in_order(pages):
@@ -160,7 +160,7 @@ def test_formulas_are_drawn_in_the_text_colour(pages):
     assert drawn.path["fill"] == "currentColor" and len(drawn.path["d"]) > 1000
 
     with pytest.raises(StudyError, match="cannot be drawn"):
-        site.formula(r"\begin{array}", 16)
+        report.formula(r"\begin{array}", 16)
 
 
 # --- notebooks ---------------------------------------------------------------------------------------------------------
@@ -181,7 +181,7 @@ def picture(kind="png", frames=1):
 
 
 def text(run, output, name="01_one"):
-    site.build(run, output)
+    report.build(run, output)
     return (output / f"{name}.html").read_text(encoding="utf-8")
 
 
@@ -218,7 +218,7 @@ def test_a_run_comes_before_the_committed_notebooks(tmp_path):
 )
 def test_what_is_no_page(tmp_path, title, output, said):
     with pytest.raises(StudyError, match=said):
-        site.build(notebook(tmp_path / "run", output, title=title), tmp_path / "out")
+        report.build(notebook(tmp_path / "run", output, title=title), tmp_path / "out")
 
 
 def test_nothing_was_executed(tmp_path, monkeypatch, capsys):

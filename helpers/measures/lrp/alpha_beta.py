@@ -17,7 +17,7 @@ import torch
 from torch import Tensor, nn
 
 from helpers.heads import compat
-from helpers.measures.relevance.layout import Attention, FeedForward, Found, Layout, Norm, Stack, Tape
+from helpers.measures.lrp.layout import Attention, FeedForward, Found, Layout, Norm, Stack, Tape
 from helpers.study import StudyError
 
 EPS = 1e-5

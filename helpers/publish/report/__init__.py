@@ -1,6 +1,6 @@
 """A report to read: the executed notebooks, the README's results and the head explorer as pages of a static site.
 
-`python -m helpers.publish.site --run runs/laptop-controlled --output runs/report` writes pages that need no server and load
+`python -m helpers.publish.report --run runs/laptop-controlled --output runs/report` writes pages that need no server and load
 nothing from elsewhere. Notebooks come from the run's folder or, where it has none, from `notebooks/`, which carry a run's
 outputs.
 """

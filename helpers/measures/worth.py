@@ -15,8 +15,8 @@ from transformers.modeling_outputs import BaseModelOutput
 
 from helpers import study
 from helpers.heads import Site, gate, index, sites
-from helpers.heads.sites import ADDRESS
-from helpers.measures.one_pass import evaluating, view
+from helpers.heads.families import ADDRESS
+from helpers.measures.reducers import evaluating, view
 from helpers.scores import scoring
 from helpers.study import StudyError
 

@@ -30,9 +30,9 @@ from torch import Tensor
 
 from helpers import study
 from helpers.heads import KINDS, compat, index, sites
-from helpers.measures.one_pass import evaluating, view
-from helpers.measures.relevance import alpha_beta, signed
-from helpers.measures.relevance.layout import Attention, Found, layout, play
+from helpers.measures.lrp import alpha_beta, signed
+from helpers.measures.lrp.layout import Attention, Found, layout, play
+from helpers.measures.reducers import evaluating, view
 from helpers.scores.scoring import ratio_interval
 from helpers.study import StudyError
 
@@ -201,7 +201,7 @@ def relevance(
     ------
     StudyError
         For an unknown rule, normalisation or kind; a model or layer that no rule covers; half precision; an empty batch,
-        no target to explain, or a sentence too long for the memory; or as `helpers.heads.sites`.
+        no target to explain, or a sentence too long for the memory; or as `helpers.heads.families`.
     """
     _known(normalise, NORMALISE, "normalisation")
     return explain(model, batches, rule, kinds).series(normalise)

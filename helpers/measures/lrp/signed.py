@@ -15,7 +15,7 @@ import torch
 from torch import Tensor
 
 from helpers.heads import compat
-from helpers.measures.relevance.layout import Attention, FeedForward, Found, Layout, Norm, Tape
+from helpers.measures.lrp.layout import Attention, FeedForward, Found, Layout, Norm, Tape
 
 CELLS = 1 << 21  # numbers of a feed-forward block that one chunk of targets may hold: beyond the cache it only gets slower
 

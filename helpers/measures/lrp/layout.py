@@ -106,7 +106,7 @@ def layout(model) -> Layout:
     Raises
     ------
     StudyError
-        For a family, layer or activation that no rule covers, by the module's name; or as `helpers.heads.sites`.
+        For a family, layer or activation that no rule covers, by the module's name; or as `helpers.heads.families`.
     """
     found = sites(model)
     kind, names = model.config.model_type, {module: name for name, module in model.named_modules()}
