@@ -82,7 +82,7 @@ def build(shape: Mapping[str, Any], source_size: int, target_size: int, seed: in
         forced_eos_token_id=None,
     )
     model = PegasusForConditionalGeneration(config)
-    _start(model, shape.get("start"))
+    _set_start(model, shape.get("start"))
     model.generation_config.max_length = MAX_POSITIONS
     return model
 
@@ -133,7 +133,7 @@ def build_bart(shape: Mapping[str, Any], size: int, seed: int):
         init_std=shape["width"] ** -0.5,
     )
     model = BartForConditionalGeneration(config)
-    _start(model, shape.get("start"))
+    _set_start(model, shape.get("start"))
     for side in (model.model.encoder, model.model.decoder):
         table = compat.position_table(side)
         angles = torch.arange(len(table)).unsqueeze(1) * 10_000 ** (-torch.arange(0, shape["width"], 2) / shape["width"])
@@ -143,7 +143,7 @@ def build_bart(shape: Mapping[str, Any], size: int, seed: int):
     return model
 
 
-def _start(model, start: str | None) -> None:
+def _set_start(model, start: str | None) -> None:
     """Set the outputs of attention to zero with which `start` says that training begins; all random draws are made before."""
     kinds = {"zero": KINDS, "usual": ()}.get(start, ("encoder",))
     for site in sites(model, kinds) if kinds else ():

@@ -99,7 +99,7 @@ def prepare(spec: Mapping[str, Any]) -> Path:
     return DIALOGUES.of(spec, f"text {spec['name']}").results
 
 
-def _build(spec: Mapping[str, Any], place: study.Place) -> None:
+def _prepare(spec: Mapping[str, Any], place: study.Place) -> None:
     folder, (splits, report) = place.results, _load(spec)
     for name, rows in splits.items():
         if not rows:
@@ -122,7 +122,7 @@ def _build(spec: Mapping[str, Any], place: study.Place) -> None:
     pd.DataFrame(report)[["split", *REPORT]].to_csv(folder / "report.csv", index=False)
 
 
-DIALOGUES = study.Kind("dialogues", 1, _build, text=True)
+DIALOGUES = study.Kind("dialogues", 1, _prepare, text=True)
 
 
 def vocabulary(spec: Mapping[str, Any], folder: Path) -> tokens.Subwords:

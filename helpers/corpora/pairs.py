@@ -53,7 +53,7 @@ def _fingerprint(root: str, language: str) -> str:
     return digest.hexdigest()[:16]
 
 
-def _build(spec: Mapping[str, Any], place: study.Place) -> None:
+def _prepare(spec: Mapping[str, Any], place: study.Place) -> None:
     folder = place.results
     splits = _controlled(spec) if spec["corpus"] == "controlled" else _natural(spec, folder)
     for name, pairs in splits.items():
@@ -68,7 +68,7 @@ def _version(spec: Mapping[str, Any]) -> int:
     return world.VERSIONS[spec["language"]] if spec["corpus"] == "controlled" else NATURAL_VERSION
 
 
-PAIRS = study.Kind("pairs", _version, _build, text=True)
+PAIRS = study.Kind("pairs", _version, _prepare, text=True)
 
 
 def _lower(pair: Pair) -> Pair:

@@ -131,7 +131,7 @@ def prepare(spec: Mapping[str, Any]) -> Path:
     return TEXTS.of(spec, f"text {spec['name']}").results
 
 
-def _build(spec: Mapping[str, Any], place: study.Place) -> None:
+def _prepare(spec: Mapping[str, Any], place: study.Place) -> None:
     splits, report = _load(spec)
     for name, rows in splits.items():
         if not rows:
@@ -143,7 +143,7 @@ def _build(spec: Mapping[str, Any], place: study.Place) -> None:
     pd.DataFrame(report).to_csv(place.results / "report.csv", index=False)
 
 
-TEXTS = study.Kind("texts", 1, _build, text=True)
+TEXTS = study.Kind("texts", 1, _prepare, text=True)
 
 
 def subwords(folder: Path) -> tokens.Subwords:

@@ -77,7 +77,7 @@ def trained(spec: Mapping[str, Any], label: str = "training") -> Path:
         return _help(accelerator)
     label = f"{label} on {accelerator.num_processes} processes"
     recipe = training.trained(spec, label)
-    folder = study.make(recipe, weights=True, build=lambda spec, place: _build(accelerator, spec, place))
+    folder = study.make(recipe, weights=True, build=lambda spec, place: _lead(accelerator, spec, place))
     _tell(None)
     return _tell(folder)
 
@@ -89,7 +89,7 @@ def _tell(message: Any = None) -> Any:
     return broadcast_object_list([message])[0]
 
 
-def _build(accelerator, spec: Mapping[str, Any], place: study.Place) -> None:
+def _lead(accelerator, spec: Mapping[str, Any], place: study.Place) -> None:
     """The first process's part of a run."""
     text, plan = subjects.of_text(spec["corpus"]), spec["training"]
     sizes = text.source.size, text.target.size

@@ -270,7 +270,7 @@ def stored(recipe: study.Recipe):
     return model.to(models.device())  # type: ignore[arg-type]  # transformers types its wrapper of `to` as unbound
 
 
-def _build(spec: Mapping[str, Any], place: study.Place) -> None:
+def _train(spec: Mapping[str, Any], place: study.Place) -> None:
     model, history = _trained(spec, place)
     history.to_csv(place.results / "history.csv", index=False)
     keep(model, place)
@@ -323,7 +323,7 @@ def _opened(spec: Mapping[str, Any], splits: tuple[str, ...], control: Mapping[s
         yield model
 
 
-MODEL = study.Kind("model", 1, _build, lambda spec: [study.Need(corpora.recipe(spec["corpus"]), weights=True)], opened=_opened)
+MODEL = study.Kind("model", 1, _train, lambda spec: [study.Need(corpora.recipe(spec["corpus"]), weights=True)], opened=_opened)
 
 
 def translate(model, texts: list[str], source, target, beam: int = 1, batch: int = 64, label: str = "translating") -> list[str]:

@@ -447,7 +447,7 @@ def opened(spec: Mapping[str, Any]):
     return training.stored(run(spec)) if "stage" in spec else subjects.of_spec(spec, "").model
 
 
-def _build(spec: Mapping[str, Any], place: study.Place) -> None:
+def _train(spec: Mapping[str, Any], place: study.Place) -> None:
     text, plan = subjects.text_of(spec), dict(spec["training"])
     model = _start(spec, text)
     dev = text.held_out(4 * plan["batch_tokens"], None, model.device)
@@ -491,7 +491,7 @@ def _opened(spec: Mapping[str, Any], splits: tuple[str, ...], control: Mapping[s
         yield model
 
 
-INJECTION = study.Kind("injected", 1, _build, _needs, opened=_opened)
+INJECTION = study.Kind("injected", 1, _train, _needs, opened=_opened)
 
 
 def _holed(spec: Mapping[str, Any], text: subjects.Subject, device: torch.device):

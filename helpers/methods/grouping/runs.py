@@ -436,7 +436,7 @@ def opened(spec: Mapping[str, Any]):
     return training.stored(run(spec))
 
 
-def _build(spec: Mapping[str, Any], place: study.Place) -> None:
+def _train(spec: Mapping[str, Any], place: study.Place) -> None:
     text, plan = subjects.text_of(spec), dict(spec["training"])
     start = spec.get("start")
     if start and spec.get("cut", {}).get("settled"):
@@ -474,7 +474,7 @@ def _opened(spec: Mapping[str, Any], splits: tuple[str, ...], control: Mapping[s
     yield opened(spec)
 
 
-GROUPED = study.Kind("grouped", 1, _build, _needs, opened=_opened)
+GROUPED = study.Kind("grouped", 1, _train, _needs, opened=_opened)
 
 
 def _until_settled(start: Mapping[str, Any], plan: Mapping[str, Any], threshold: float) -> tuple[dict, dict]:

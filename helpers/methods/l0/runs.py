@@ -231,7 +231,7 @@ def _subject(start: str) -> subjects.Subject:
     return subjects.of_spec(json.loads(start), "")
 
 
-def _build(spec: Mapping[str, Any], place: study.Place) -> None:
+def _prune(spec: Mapping[str, Any], place: study.Place) -> None:
     method, plan, kinds = spec["method"], dict(spec["training"]), tuple(spec["kinds"])
     subject = subject_of(spec["start"])
     torch.manual_seed(spec["seed"])
@@ -324,7 +324,7 @@ def _opened(spec: Mapping[str, Any], splits: tuple[str, ...], control: Mapping[s
     yield opened(spec)
 
 
-PRUNED = study.Kind("pruned", 1, _build, _needs, opened=_opened)
+PRUNED = study.Kind("pruned", 1, _prune, _needs, opened=_opened)
 
 
 # --- other ways to choose heads --------------------------------------------------------------------------------------
