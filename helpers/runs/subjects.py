@@ -169,7 +169,7 @@ class Subject:
             If the subject is a text alone.
         """
         if self.opened is None:
-            raise StudyError(f"The text {self.folder.name} has no model: open one with helpers.runs.subjects.of or of_run.")
+            raise StudyError(f"The text {self.folder.name} has no model: open one with helpers.runs.subjects.of_spec or of_run.")
         return self.opened()
 
     @property
@@ -297,13 +297,14 @@ class Subject:
     def counts(self) -> torch.Tensor:
         """How often each source token stands in the training text."""
         own = self.source.size + self.target.size if self.source.own else self.model.config.vocab_size
-        return tokens.counts(self.train.source, own)
+        return tokens.counts(self.source.encode_all([pair.source for pair in self.pairs("train", bare=True)]), own)
 
     @cached_property
     def links(self) -> list[dict[int, int]]:
         """Alignments of the dev set's tokens (target position -> source position), learned with the training text."""
-        sources = [row[:-1] for row in self.dev.source + self.train.source[:20_000]]
-        targets = [row[:-1] for row in self.dev.target + self.train.target[:20_000]]
+        train = tokens.encode(self.pairs("train", bare=True)[:20_000], self.source, self.target)  # of any length
+        sources = [row[:-1] for row in self.dev.source + train.source]
+        targets = [row[:-1] for row in self.dev.target + train.target]
         return alignment.align(sources, targets)[: len(self.dev)]
 
     def _collated(self, data: Any, rows, device: torch.device) -> Fed:
