@@ -53,7 +53,7 @@ def matrices(words: Sequence[str], tables: Mapping[str, np.ndarray]):
     words : sequence of str
         Tokens of the text.
     tables : mapping of title -> array [tokens, tokens]
-        Rows sum to 1. As many stand side by side as leave the tokens readable.
+        Rows sum to 1. Where the tokens are too many to name them all, those with links are named.
 
     Raises
     ------
@@ -73,7 +73,7 @@ def matrices(words: Sequence[str], tables: Mapping[str, np.ndarray]):
     side = min(max(2.2, 0.07 * count), WIDTH - room - 0.7)
     across = min(len(tables), max(1, int((WIDTH - room - 0.7) // side)))
     figure, axes = drawing.grid(len(tables), across, side + (room + 0.7) / across, side + room + 0.4)
-    size = min(7, 68 * side / count)
+    words = words if 72 * side / count >= 7 else [word if linked else "" for word, linked in zip(words, named, strict=True)]
     for axis, (title, table) in zip(axes, tables.items(), strict=True):
         rows = away[title][:, None]
         axis.imshow(np.where(~rows & (table > 0), 0.25, np.nan), cmap="Greys", vmin=0, vmax=1, zorder=1)
@@ -81,8 +81,8 @@ def matrices(words: Sequence[str], tables: Mapping[str, np.ndarray]):
         for place in np.flatnonzero(rows):
             axis.axhline(place, color="#EEEEEE", lw=0.8, zorder=0)
         axis.set_title(title)
-        axis.set_xticks(range(count), words, rotation=90, fontsize=size, parse_math=False)
-        axis.set_yticks(range(count), words if left(axis) else [""] * count, fontsize=size, parse_math=False)
+        axis.set_xticks(range(count), words, rotation=90, fontsize=7, parse_math=False)
+        axis.set_yticks(range(count), words if left(axis) else [""] * count, fontsize=7, parse_math=False)
         axis.tick_params(length=0, pad=2)
         axis.spines[:].set(visible=True, color="#B0B0B0", lw=0.6)
         for labels in (axis.get_xticklabels(), axis.get_yticklabels()):

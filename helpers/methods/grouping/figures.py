@@ -44,6 +44,11 @@ def _placed(values: pd.Series) -> tuple[pd.Series, list[float]]:
     return values.map({value: place for place, value in enumerate(known)}), known
 
 
+def _title(group: Hashable) -> str:
+    """A group in the legend: numbers count from 1, as layers and heads do."""
+    return f"group {group + 1 if isinstance(group, int | np.integer) else group}"
+
+
 # --- scores and groups -----------------------------------------------------------------------------------------------
 
 
@@ -338,7 +343,7 @@ def _map_heads(axis, part: pd.DataFrame, colours: Mapping[Hashable, Any]) -> lis
 
 def _map_keys(points: pd.DataFrame, colours: Mapping[Hashable, Any]) -> dict[str, dict[str, Any]]:
     dot = {"ls": "", "marker": "o"}
-    entries = {f"group {group}": dot | {"color": colour} for group, colour in colours.items()}
+    entries = {_title(group): dot | {"color": colour} for group, colour in colours.items()}
     entries["centre"] = {"ls": "", "marker": "x", "color": "black"}
     return entries | ({} if points.kept.all() else {"not kept": dot | {"mfc": "white", "mec": "black"}})
 
@@ -524,6 +529,6 @@ def votes(frame: pd.DataFrame):
         axis.set_xticks(range(len(rows)), rows["head"] + 1, fontsize=7, rotation=0 if len(rows) <= 12 else 90)
         axis.set(title=drawing.site_name(site), ylim=(0, 1.05), yticks=[0, 0.5, 1], xlabel="head")
         axis.set_ylabel("share of batches" if left(axis) else "")
-    entries = drawing.squares({f"group {group}": colour for group, colour in colours.items()})
+    entries = drawing.squares({_title(group): colour for group, colour in colours.items()})
     drawing.legend(figure, entries | {"stays": {"ls": "", "marker": "s", "ms": 7, "mfc": "white", "mec": "black", "mew": 1.6}})
     return figure
