@@ -56,35 +56,11 @@ def build(shape: Mapping[str, Any], source_size: int, target_size: int, seed: in
     """
     from transformers import PegasusConfig, PegasusForConditionalGeneration
 
-    decoder_heads = shape.get("decoder_heads", shape["heads"])
-    for heads in (shape["heads"], decoder_heads):
-        _split(shape["width"], heads)
-    torch.manual_seed(seed)
+    ids = {"pad_token_id": 0, "eos_token_id": 1, "decoder_start_token_id": 0, "forced_eos_token_id": None}
     config = PegasusConfig(
-        vocab_size=source_size + target_size,
-        max_position_embeddings=MAX_POSITIONS,
-        encoder_layers=shape["layers"],
-        decoder_layers=shape.get("decoder_layers", shape["layers"]),
-        d_model=shape["width"],
-        encoder_attention_heads=shape["heads"],
-        decoder_attention_heads=decoder_heads,
-        encoder_ffn_dim=shape["feed_forward"],
-        decoder_ffn_dim=shape["feed_forward"],
-        activation_function="relu",
-        dropout=shape["dropout"],
-        attention_dropout=shape["dropout"],
-        activation_dropout=shape["dropout"],
-        scale_embedding=True,
-        init_std=shape["width"] ** -0.5,
-        pad_token_id=0,
-        eos_token_id=1,
-        decoder_start_token_id=0,
-        forced_eos_token_id=None,
+        vocab_size=source_size + target_size, activation_function="relu", scale_embedding=True, **ids, **_sized(shape)
     )
-    model = PegasusForConditionalGeneration(config)
-    _set_start(model, shape.get("start"))
-    model.generation_config.max_length = MAX_POSITIONS
-    return model
+    return _begun(PegasusForConditionalGeneration, config, shape, seed)
 
 
 def build_bart(shape: Mapping[str, Any], size: int, seed: int):
@@ -107,47 +83,47 @@ def build_bart(shape: Mapping[str, Any], size: int, seed: int):
     """
     from transformers import BartConfig, BartForConditionalGeneration
 
-    decoder_heads = shape.get("decoder_heads", shape["heads"])
-    for heads in (shape["heads"], decoder_heads):
-        _split(shape["width"], heads)
-    torch.manual_seed(seed)
-    config = BartConfig(
-        vocab_size=size,
-        max_position_embeddings=MAX_POSITIONS,
-        encoder_layers=shape["layers"],
-        decoder_layers=shape.get("decoder_layers", shape["layers"]),
-        d_model=shape["width"],
-        encoder_attention_heads=shape["heads"],
-        decoder_attention_heads=decoder_heads,
-        encoder_ffn_dim=shape["feed_forward"],
-        decoder_ffn_dim=shape["feed_forward"],
-        activation_function="gelu",
-        dropout=shape["dropout"],
-        attention_dropout=shape["dropout"],
-        activation_dropout=shape["dropout"],
-        pad_token_id=0,
-        bos_token_id=1,
-        eos_token_id=1,
-        decoder_start_token_id=0,
-        forced_eos_token_id=None,
-        init_std=shape["width"] ** -0.5,
-    )
-    model = BartForConditionalGeneration(config)
-    _set_start(model, shape.get("start"))
+    ids = {"pad_token_id": 0, "bos_token_id": 1, "eos_token_id": 1, "decoder_start_token_id": 0, "forced_eos_token_id": None}
+    config = BartConfig(vocab_size=size, activation_function="gelu", **ids, **_sized(shape))
+    model = _begun(BartForConditionalGeneration, config, shape, seed)
     for side in (model.model.encoder, model.model.decoder):
         table = compat.position_table(side)
         angles = torch.arange(len(table)).unsqueeze(1) * 10_000 ** (-torch.arange(0, shape["width"], 2) / shape["width"])
         waves = torch.stack([angles.sin(), angles.cos()], -1).flatten(1)[:, : shape["width"]]
         table.data.copy_(config.init_std * waves)
-    model.generation_config.max_length = MAX_POSITIONS
     return model
 
 
-def _set_start(model, start: str | None) -> None:
-    """Set the outputs of attention to zero with which `start` says that training begins; all random draws are made before."""
-    kinds = {"zero": KINDS, "usual": ()}.get(start, ("encoder",))
+def _sized(shape: Mapping[str, Any]) -> dict[str, Any]:
+    """What the configuration of an encoder-decoder says of its size."""
+    decoder_heads = shape.get("decoder_heads", shape["heads"])
+    for heads in (shape["heads"], decoder_heads):
+        _split(shape["width"], heads)
+    return {
+        "max_position_embeddings": MAX_POSITIONS,
+        "encoder_layers": shape["layers"],
+        "decoder_layers": shape.get("decoder_layers", shape["layers"]),
+        "d_model": shape["width"],
+        "encoder_attention_heads": shape["heads"],
+        "decoder_attention_heads": decoder_heads,
+        "encoder_ffn_dim": shape["feed_forward"],
+        "decoder_ffn_dim": shape["feed_forward"],
+        "dropout": shape["dropout"],
+        "attention_dropout": shape["dropout"],
+        "activation_dropout": shape["dropout"],
+        "init_std": shape["width"] ** -0.5,
+    }
+
+
+def _begun(family, config, shape: Mapping[str, Any], seed: int):
+    """A model with random weights, drawn by the seed, whose attention starts as `start` of its shape says."""
+    torch.manual_seed(seed)
+    model = family(config)
+    kinds = {"zero": KINDS, "usual": ()}.get(shape.get("start"), ("encoder",))
     for site in sites(model, kinds) if kinds else ():
         torch.nn.init.zeros_(site.projection("out").weight)
+    model.generation_config.max_length = MAX_POSITIONS
+    return model
 
 
 def _split(width: int, heads: int) -> None:
