@@ -2,7 +2,7 @@ from helpers import heads, measures, study
 from helpers.methods import removal
 from helpers.runs import subjects
 
-subject = subjects.load(study.settings("laptop"), "ru-news", 1)  # the published EN-RU model
+subject = subjects.of_name(study.settings("laptop"), "ru-news", 1)  # the published EN-RU model
 table = measures.head_table(subject.model, removal.batches(subject, "dev", 60), explained=removal.batches(subject, "dev", 4))
 print(table.nsmallest(3, "leave-one-out")[["leave-one-out", "gradient, example", "confidence"]].round(3))
 heads.remove(subject.model, table["leave-one-out"].nsmallest(14).index)  # half of all heads, for good

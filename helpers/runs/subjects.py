@@ -341,7 +341,7 @@ class Subject:
         return dict(zip(self.metrics, rows, strict=True))
 
 
-def named(settings: Mapping[str, Any], name: str, seed: int, parser: str = "spacy") -> Subject:
+def of_name(settings: Mapping[str, Any], name: str, seed: int, parser: str = "spacy") -> Subject:
     """A model of the study by name, trained first if it is not in the store."""
     return of_spec(spec(settings, name, seed), name, parser)
 
@@ -387,7 +387,7 @@ def text_of(run: Mapping[str, Any]) -> Subject:
     return of_text(corpus_of(run), origin(run).get("pretrained", ""))
 
 
-def checkpoint(settings: Mapping[str, Any], checkpoint: str, name: str, seed: int, parser: str = "spacy") -> Subject:
+def of_checkpoint(settings: Mapping[str, Any], checkpoint: str, name: str, seed: int, parser: str = "spacy") -> Subject:
     """A pretrained checkpoint (Hub name or folder), studied on the text of the model `name`."""
     return of_spec(pretrained(settings, checkpoint, name, seed), Path(checkpoint).name, parser)
 
@@ -430,8 +430,8 @@ def study_models(run: study.Run) -> list[Subject]:
     wanted = names(run.settings, run.parameters["models"])
     seed, parser = run.parameters["seed"], run.parameters["parser"]
     if run.parameters["pretrained"]:
-        return [checkpoint(run.settings, run.parameters["pretrained"], wanted[0], seed, parser)]
-    return [named(run.settings, name, seed, parser) for name in wanted]
+        return [of_checkpoint(run.settings, run.parameters["pretrained"], wanted[0], seed, parser)]
+    return [of_name(run.settings, name, seed, parser) for name in wanted]
 
 
 def block_losses(model, blocks: list[list[int]], rows: int = 64) -> list[tuple[float, int]]:

@@ -137,7 +137,7 @@ for subject in studied:
 
 # %%
 if studied[0].run and run.corpus == "controlled":
-    control = subjects.named(run.settings, studied[0].name + subjects.NONE, seed)
+    control = subjects.of_name(run.settings, studied[0].name + subjects.NONE, seed)
     title = f"{studied[0].title}, no encoder heads"
     scored, accuracy[title] = outputs.quality(control, beam, resamples, title)
     bleu.append(scored)

@@ -20,7 +20,7 @@ def subject(tmp_path_factory):
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("HEADS_RUNS", str(folder / "runs"))
         patch.setenv("HEADS_DATA", str(folder / "data"))
-        found = subjects.named(study.settings("tiny"), "ru-news", 1)
+        found = subjects.of_name(study.settings("tiny"), "ru-news", 1)
         assert not found.model.training  # read here: tests have stores of their own
         yield found
 

@@ -21,7 +21,7 @@ CHANGED = {
 def make(folder: Path) -> tuple[subjects.Subject, pd.DataFrame, dict[str, Any]]:
     """A tiny model, its head table and its sweep; the table lies in `folder`, beside one of a model that nobody trained."""
     settings = study.settings("tiny", CHANGED)
-    subject = subjects.named(settings, NAME, 1)
+    subject = subjects.of_name(settings, NAME, 1)
     sweep = l0.runs.sweep(settings, NAME, subject.run.spec, ("encoder",), 1)
     for run in l0.tables.l0_runs(sweep):
         study.make(l0.runs.run(run))

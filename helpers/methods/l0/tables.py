@@ -149,7 +149,7 @@ def without_attention(sweep: Mapping[str, Any], first: str) -> subjects.Subject 
     settings, own = sweep["settings"], sweep["name"] == first and list(sweep["kinds"]) == ["encoder"]
     if not own or settings["corpus"] != "controlled" or "pretrained" in sweep["start"]:
         return None
-    return subjects.named(settings, first + subjects.NONE, sweep["seed"])
+    return subjects.of_name(settings, first + subjects.NONE, sweep["seed"])
 
 
 def _statistics(subject: subjects.Subject, run: Mapping[str, Any] | None, split: str, beam: int) -> np.ndarray:
