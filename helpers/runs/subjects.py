@@ -169,7 +169,7 @@ class Subject:
             If the subject is a text alone.
         """
         if self.opened is None:
-            raise StudyError(f"The text {self.folder.name} has no model: open one with helpers.runs.subjects.of_spec or of_run.")
+            raise StudyError(f"The text {self.folder.name} has no model: open one by subjects.of_spec or of_run.")
         return self.opened()
 
     @property

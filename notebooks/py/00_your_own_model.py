@@ -78,7 +78,9 @@ from helpers.scores import intervals
 
 drawing.style()
 name = subjects.names(run.settings, models)[0]
-subject = subjects.of_checkpoint(run.settings, pretrained, name, seed) if pretrained else subjects.of_name(run.settings, name, seed)
+subject = (
+    subjects.of_checkpoint(run.settings, pretrained, name, seed) if pretrained else subjects.of_name(run.settings, name, seed)
+)
 model = subject.model
 print(f"{subject.title}: {type(model).__name__}, {parameters(model):,} parameters without embeddings")
 pd.Series({(site.kind, site.layer): site.heads for site in heads.sites(model)}).unstack().rename_axis("heads by kind and layer")
