@@ -394,7 +394,7 @@ def expressions(root: Path = study.ROOT, page: str = "docs/page.md") -> dict[str
     -------
     dict
         `cell`, `interval`, `span`, `table`, `setting`, `store`, `measured`, `measurements`, `listing`; `claims`, `claim`,
-        `tally`; `csv` (track, table) and `folder` (track, chapter): links from the page; `rooms` and
+        `tally`; `csv` (track, table) and `folder` (track, chapter): links from the page; `rooms`, `budgets` and
         `formula` (module, function): the map of the code.
     """
     up = "../" * page.count("/")
@@ -409,6 +409,7 @@ def expressions(root: Path = study.ROOT, page: str = "docs/page.md") -> dict[str
         "csv": lambda track, name: linked(find(track, name, root)),
         "folder": lambda track, name: linked(chapter(track, name, root)),
         "rooms": rooms.table,
+        "budgets": rooms.budgets,
         "formula": lambda module, name: f"[`{name}`]({linked(_defined(module, name, root))})",
     }
 

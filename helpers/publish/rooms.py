@@ -51,6 +51,55 @@ ROOMS = (
 )
 
 
+class Budget(NamedTuple):
+    """A kind of code, across rooms.
+
+    Attributes
+    ----------
+    what : str
+        In words.
+    files : tuple of str
+        Which they are, as `pathlib.Path.glob` takes it; a file belongs to the first kind that has it.
+    planned, lines : int
+        How many lines were planned; it may have at most so many, docstrings included.
+    why : str
+        What the difference is spent on.
+    """
+
+    what: str
+    files: tuple[str, ...]
+    planned: int
+    lines: int
+    why: str
+
+
+BUDGETS = (
+    Budget(
+        "tests", ("tests/**/*.py",), 18_000, 30_000,
+        "every formula against a slow twin, on five model families; bad input; the notebooks themselves",
+    ),
+    Budget(
+        "figures", ("helpers/drawing.py", "helpers/**/figures.py"), 1700, 2600,
+        "one function a figure of the papers, each with the columns that it takes",
+    ),
+    Budget(
+        "tables", ("helpers/methods/*/tables.py", "helpers/measures/measured.py"), 1300, 3050,
+        "one function a table of the papers and of our controls, each with its columns and their units",
+    ),
+    Budget("the world", ("helpers/world/*.py",), 4700, 7150, "morphology, agreement and word order of four languages"),
+    Budget("text", ("helpers/corpora/*.py", "helpers/records.py"), 2500, 3350, "parsers and resolvers, checked on gold text"),
+    Budget(
+        "publishing", ("helpers/publish/**/*.py", "helpers/plan.py"), 1200, 3250,
+        "a ledger of claims that computes its verdicts, scoreboard, gallery, head explorer, report, pages, cost estimates",
+    ),
+    Budget(
+        "the core", ("helpers/**/*.py",), 8600, 12_300,
+        "two fifths are docstrings and blank lines; relevance by three rules on five families, a store with a published half, "
+        "a sentence for every wrong setting",
+    ),
+)  # fmt: skip
+
+
 class Import(NamedTuple):
     """One file's import of another.
 
@@ -176,6 +225,24 @@ def lines() -> dict[str, int]:
     return found
 
 
+def spent() -> dict[str, int]:
+    """Lines of every kind of code."""
+    found, seen = {}, set()
+    for budget in BUDGETS:
+        mine = {path for pattern in budget.files for path in ROOT.glob(pattern)} - seen
+        seen |= mine
+        found[budget.what] = sum(path.read_text(encoding="utf-8").count("\n") for path in mine)
+    return found
+
+
+def budgets() -> str:
+    """The budgets as Markdown: a row a kind of code."""
+    rows = [f"| {one.what} | {one.planned:,} | {one.lines:,} | {one.why} |" for one in BUDGETS]
+    return "\n".join(
+        ["| kind of code | planned lines | at most | what the rest is spent on |", "| --- | --- | --- | --- |", *rows]
+    )
+
+
 def table(counted: Mapping[str, int] | None = None) -> str:
     """The map as Markdown: a row a room, in the order in which they may import each other; lines there are, and at most."""
     drawn = arrows()
@@ -189,6 +256,8 @@ def table(counted: Mapping[str, int] | None = None) -> str:
 
 def main() -> None:
     print(table(lines()))
+    for what, number in spent().items():
+        print(f"{what}: {number:,} lines")
     for circle in circles():
         print("circle:", " -> ".join([*circle, circle[0]]))
     for one in backwards():

@@ -24,6 +24,11 @@ def test_rooms_keep_their_sizes():
     assert min(counted.values()) > 0
 
 
+def test_kinds_of_code_keep_their_budgets():
+    spent = rooms.spent()
+    assert {one.what: spent[one.what] for one in rooms.BUDGETS if not 0 < spent[one.what] <= one.lines} == {}
+
+
 def test_every_module_is_in_a_room():
     folders = ("helpers", "benchmarks")
     modules = {path.relative_to(rooms.ROOT).as_posix() for place in folders for path in (rooms.ROOT / place).rglob("*.py")}
