@@ -66,15 +66,8 @@ def test_the_lower_triangle_holds_each_pair_once():
     assert "95 %" in bar.get_xlabel() and ticks(encoder) == ["b"]
 
 
-@pytest.mark.parametrize("number, kinds", [(2, 1), (12, 3)])
-def test_matrices_of_many_sizes_fit(number, kinds):
-    figure = whole(figures.agreement_matrix({kind: pairs(number) for kind in KINDS[:kinds]}))
-    assert figure.get_figheight() <= 9.2
-    for axis in figure.axes[:kinds]:
-        inverse = axis.transData.inverted()
-        for text in (one for one in axis.texts if one.get_gid() is None):  # words stay in their cells
-            (left, top), (right, bottom) = inverse.transform(text.get_window_extent().get_points())
-            assert right - left < 1.05 and abs(top - bottom) < 0.8
+def test_matrices_of_many_measures_fit_a_page():
+    assert whole(figures.agreement_matrix({kind: pairs(12) for kind in KINDS})).get_figheight() <= 9.2
 
 
 # -------------------- predictors and stability
@@ -103,11 +96,10 @@ def test_predictors_are_sorted_and_cheap_ones_marked():
 
 
 def test_costs_are_said_in_short():
-    costs = {"0.25 s": 0.25, "42 s": 42.4, "3.3 min": 200, "2.5 h": 9000, "278 h": 1e6}
-    frame = table(PREDICTS, *(("encoder", "loss", "a" * (n + 1), -n, NAN, NAN, 1, c) for n, c in enumerate(costs.values())))
-    figure = figures.predictors(frame)
-    assert [label.split(" ", 1)[1] for label in ticks(figure.axes[0])] == [f"({said})" for said in costs]
-    assert not any("×" in said for said in legend(figure))
+    frame = table(
+        PREDICTS, *(("encoder", "loss", "a" * n, -n, NAN, NAN, 1, cost) for n, cost in ((1, 0.25), (2, 9000), (3, 1e6)))
+    )
+    assert ticks(figures.predictors(frame).axes[0]) == ["a (0.25 s)", "aa (2.5 h)", "aaa (278 h)"]
     figure = figures.predictors(frame[:2].assign(cost=[0.25, 31.7]), per="x")
     assert ticks(figure.axes[0]) == ["a (0.25×)", "aa (32×)"] and "(×): times x" in legend(figure)
     figure = whole(figures.predictors(frame.assign(cost=NAN, models=NAN)))
@@ -164,11 +156,11 @@ def test_few_criteria_share_a_panel_with_random_draws():
         assert band(axis, grey, 4) == pytest.approx(tuple(draws.get_group(4).quantile([0.025, 0.975])))
 
 
-@pytest.mark.parametrize("number, models, columns", [(9, 1, 3)])
-def test_of_many_criteria_some_are_in_colour_and_the_others_grey(number, models, columns):
-    figure = figures.contest(contested(number, [f"EN-{n}" for n in range(models)]))
+def test_of_many_criteria_some_are_in_colour_and_the_others_grey():
+    number, columns = 5, 2
+    figure = figures.contest(contested(number, heads=(8, 0), draws=2))
     assert legend(figure) == [*named(number), "random", "criteria of the other columns"]
-    for row in np.reshape(figure.axes, (2 * models, columns)):
+    for row in np.reshape(figure.axes, (2, columns)):
         coloured = [len({box.lines[0].get_color() for box in axis.containers} & HUES) for axis in row]
         assert sum(coloured) == number and max(coloured) <= max(4, -(-number // 4))
         assert [len(drawn(axis, GREY)) for axis in row] == [number - count for count in coloured]
@@ -214,7 +206,7 @@ def head_table(layers, heads, kinds, columns):
     return pd.DataFrame(values, index, named(columns)).assign(functions="").sort_index()
 
 
-@pytest.mark.parametrize("layers, heads, kinds, columns", [(1, 4, 1, 1), (2, 8, 3, 3)])
+@pytest.mark.parametrize("layers, heads, kinds, columns", [(1, 4, 1, 1), (2, 4, 3, 2)])
 def test_heads_are_coloured_by_their_rank_in_the_layer(layers, heads, kinds, columns):
     heads_of = head_table(layers, heads, KINDS[:kinds], columns)
     heads_of.iloc[1, 0] = NAN

@@ -35,7 +35,6 @@ from helpers.methods.contest.tables import (
     reliability,
     same_and_other_sentences,
     stability,
-    stepped_up,
     stored_as,
 )
 from helpers.runs import subjects, training
@@ -108,22 +107,14 @@ def test_seeds_within_models():
                      "high": pytest.approx(np.tanh(mean + half)), "models": 5, "over": intervals.TEXTS}  # fmt: skip
 
 
-def test_one_seed_of_several_models():
+def test_one_training_and_one_seed_of_several_models():
     found = over_models({("a", 1): 0.1, ("b", 1): 0.5, ("c", 1): 0.3, ("d", 1): np.nan})
     assert [found["rho"], found["low"], found["high"]] == pytest.approx(fisher([0.1, 0.5, 0.3])) and found["models"] == 3
-
-
-def test_one_training():
     found = over_models({("a", 1): -0.4})
     assert found["rho"] == pytest.approx(-0.4) and found["models"] == 1 and np.isnan([found["low"], found["high"]]).all()
-    for none in ({}, {("a", 1): np.nan}):
-        assert over_models(none)["models"] == 0 and np.isnan(over_models(none)["rho"])
-
-
-def test_perfect_correlations_have_a_mean():
-    found = over_models({("a", 1): 1.0, ("b", 1): 1.0})
-    assert found["rho"] == found["low"] == found["high"] == pytest.approx(SURE)
-    assert over_models({("a", 1): -1.0, ("b", 1): 1.0})["rho"] == pytest.approx(0)
+    assert over_models({})["models"] == over_models({("a", 1): np.nan})["models"] == 0
+    perfect = over_models({("a", 1): 1.0, ("b", 1): 1.0})
+    assert perfect["rho"] == perfect["low"] == perfect["high"] == pytest.approx(SURE)
 
 
 # --- agreement and predictors ----------------------------------------------------------------------------------------
@@ -219,19 +210,6 @@ def test_reliability_of_two_halves():
     assert "votes" not in found.index.unique("measure") and "decoder" not in found.index.unique("kind")
 
 
-def test_twice_as_many_texts_are_as_reliable_as_the_formula_says():
-    """Measured on simulated heads: the same value on every text, and noise of its own on each."""
-    rng = np.random.default_rng(0)
-    truth = rng.normal(size=40_000)
-    noise = rng.normal(size=(4, 40_000))  # of four sets of texts
-    measured = truth + noise
-    half = np.corrcoef(measured[0], measured[1])[0, 1]
-    whole = np.corrcoef(measured[:2].mean(0), measured[2:].mean(0))[0, 1]
-    assert stepped_up(half) == pytest.approx(whole, abs=0.01) and stepped_up(half, 1) == pytest.approx(half)
-    # and its root is how far the measure goes with what it measures
-    assert np.sqrt(stepped_up(half)) == pytest.approx(np.corrcoef(measured[:2].mean(0), truth)[0, 1], abs=0.01)
-
-
 def test_correlations_with_noise_are_not_shown():
     tables = {ONE: table(), ("EN-RU news, all kinds", 2): table(1)}
     kinds = pd.MultiIndex.from_tuples(
@@ -243,32 +221,6 @@ def test_correlations_with_noise_are_not_shown():
     assert predictors(tables, {}).shown.all()
     pairs = agreement(tables, differ).set_index(["kind", "one", "other"]).shown
     assert not pairs["cross", "leave-one-out", "confidence"] and pairs["cross", "alpha_beta", "confidence"]
-
-
-@pytest.fixture
-def studied():
-    """A tiny model of random weights, a copy with its heads in another order as its second seed, and a model of one seed."""
-    start = subjects.spec(study.settings("tiny"), "ru-news", 1)
-    source, target = tokens.sides(corpora.prepare(start["corpus"]))
-    model = tiny_model("marian", vocab_size=source.size + target.size)
-    second, orders = permuted(model)
-    seeds = {}
-    for place, weights in ((ONE, model), (TWO, second), (("alone", 1), model)):
-        spec = start | {"seed": place[1]}
-        study.make(training.trained(spec), build=lambda spec, place, kept=weights: training.keep(kept, place))
-        seeds[place] = subjects.of_spec(spec, place[0])
-    return seeds, orders
-
-
-def test_heads_of_two_seeds_are_matched(studied):
-    seeds, orders = studied
-    matched = matches(seeds, 3)
-    assert list(matched) == [(ONE, TWO)]
-    for (kind, layer), order in orders.items():
-        assert [order[row] for row in matched[ONE, TWO].other.xs((kind, layer), level=("kind", "layer"))] == [0, 1, 2, 3]
-    jobs = [{"name": name, "seed": seed, "sweep": {"start": one.run.spec}} for (name, seed), one in seeds.items()]
-    listed = print_recipes({"comparison": {"matched": 3}}, jobs)
-    assert {one.folder for one in listed} == set((study.runs() / "analysis").glob("*"))
 
 
 # --- sharing sentences -----------------------------------------------------------------------------------------------
@@ -296,22 +248,9 @@ def test_the_same_and_other_sentences_by_hand():
     interval = ttest_1samp([0.2, -0.2], 0).confidence_interval()
     assert two.loc["difference", ["rho", "low", "high"]].tolist() == pytest.approx([0, *interval])
     assert (two.models == 2).all() and (two.over == intervals.TEXTS).all()
-
-
-def test_sharing_sentences_inflates_where_errors_are_shared_and_not_where_they_are_not():
-    heads, draw = index(encoder=[8] * 40), np.random.default_rng(0).standard_normal
-    signal, errors = draw(len(heads)), [draw(len(heads)) for _ in range(4)]
-    truth, apart = [signal + error for error in errors[:2]], [signal + error for error in errors[2:]]
-    halves = {ONE: in_halves(heads, {"gradient, example": truth, "confidence": apart, LOSS: truth})}
-    found = same_and_other_sentences(halves).set_index(["measure", "sentences"]).rho
-    assert found["gradient, example", "difference"] > 0.4 and abs(found["confidence", "difference"]) < 0.05
-    assert found["gradient, example", "other sentences"] == pytest.approx(found["confidence", "other sentences"], abs=0.1)
-    table = same_and_other_sentences(halves)
-    said = owed_to_sharing(table)
-    for name, start in (("gradient, example", "gradient importance"), ("confidence", "the other measures")):
-        same, other = (found[name, which] for which in ("the same sentences", "other sentences"))
-        assert f"{start} {same:.2f} on the same and {other:.2f} on other sentences" in said
-    assert "(encoder heads)" in said and "Nothing to compare" in owed_to_sharing(table.assign(shown=False))
+    said = same_and_other_sentences({ONE: with_it})
+    assert "0.99 on the same and 0.80 on other" in owed_to_sharing(said)
+    assert "Nothing" in owed_to_sharing(said.assign(shown=False))
 
 
 def test_halves_in_which_nothing_varies_are_left_out():
@@ -323,18 +262,29 @@ def test_halves_in_which_nothing_varies_are_left_out():
     assert same_and_other_sentences({ONE: none}).empty and "shown" in same_and_other_sentences({ONE: none})
 
 
-def test_models_of_others_are_matched_alike(studied):
-    """What is not of our own is not in the store."""
-    others = {place: replace(one, run=None) for place, one in studied[0].items()}
-    first = others[ONE]
-    first.sentences = [replace(first.sentences[0], words=()), *first.sentences]  # not parsed: passed over
-    mine, theirs = (matches(given, 3)[ONE, TWO] for given in (studied[0], others))
-    pd.testing.assert_frame_equal(mine, theirs)
-
-
-def test_ranks_are_stable_on_matched_heads_alone(studied):
-    seeds, orders = studied
+def test_heads_of_two_seeds_are_matched_and_their_ranks_stable():
+    """A tiny model of random weights, a copy with its heads in another order as its second seed, and a model of one seed."""
+    start = subjects.spec(study.settings("tiny", {"train": 60, "dev": 8, "test": 8}), "ru-news", 1)
+    source, target = tokens.sides(corpora.prepare(start["corpus"]))
+    model = tiny_model("marian", vocab_size=source.size + target.size)
+    second, orders = permuted(model)
+    seeds = {}
+    for place, weights in ((ONE, model), (TWO, second), (("alone", 1), model)):
+        spec = start | {"seed": place[1]}
+        study.make(training.trained(spec), build=lambda spec, place, kept=weights: training.keep(kept, place))
+        seeds[place] = subjects.of_spec(spec, place[0])
     matched = matches(seeds, 3)
+    assert list(matched) == [(ONE, TWO)]
+    for (kind, layer), order in orders.items():
+        assert [order[row] for row in matched[ONE, TWO].other.xs((kind, layer), level=("kind", "layer"))] == [0, 1, 2, 3]
+    jobs = [{"name": name, "seed": seed, "sweep": {"start": one.run.spec}} for (name, seed), one in seeds.items()]
+    listed = print_recipes({"comparison": {"matched": 3}}, jobs)
+    assert {one.folder for one in listed} == set((study.runs() / "analysis").glob("*"))
+    # what is not of our own is not in the store
+    others = {place: replace(one, run=None) for place, one in seeds.items()}
+    others[ONE].dev = [replace(others[ONE].dev[0], words=()), *others[ONE].dev]  # not parsed: passed over
+    pd.testing.assert_frame_equal(matches(others, 3)[ONE, TWO], matched[ONE, TWO])
+
     heads = index(encoder=[4, 4], decoder=[4, 4], cross=[4, 4])
     mine = table(0, heads)
     theirs = mine.copy()
@@ -362,10 +312,7 @@ def test_stability_over_pairs_of_seeds():
         values = [spearmanr(one, other[list(order)]).statistic for one, other in pairs]
         row = found.loc[(compared, "confidence")]
         assert [row.rho, row.low, row.high] == pytest.approx([np.mean(values), min(values), max(values)])
-
-
-def test_stability_without_pairs():
-    assert list(stability({ONE: table()}, {})) == ["measure", "kind", "compared", "rho", "low", "high", "models", "over"]
+    assert set(stability(tables, {})) == set(found.reset_index())
 
 
 def test_likeness():
@@ -397,6 +344,8 @@ def test_several_draws_of_a_seed_count_once():
     half = t.ppf(0.975, 1) * np.std([2, 6], ddof=1) / np.sqrt(2)
     assert [row.value, row.low, row.high, row.seeds] == pytest.approx([4, 4 - half, 4 + half, 2])
     assert found.heads.tolist() == [4, 4] and found.value["cp"] == 4.25 and found.model.tolist() == ["EN-RU news"] * 2
+    apart = over_seeds({ONE: contested(cp=4.0), ("b", 1): contested(cp=0.0)}, ("criterion",)).set_index("model")
+    assert apart.value.to_dict() == {"EN-RU news": 4, "b": 0} and apart.seeds.tolist() == [1, 1]  # models are not mixed
 
 
 def test_one_seed_keeps_its_own_interval():
@@ -417,11 +366,6 @@ def test_every_criterion_against_l0_is_one_family():
     seeds = {("EN-RU news", n): one.assign(above=one.change + n) for n in (1, 2, 4)}
     found = against_l0(seeds).set_index("criterion")
     assert found.p["cp"] == pytest.approx(ttest_1samp([3.0, 4.0, 6.0], 0).pvalue) and found.family.eq(2).all()
-
-
-def test_models_are_not_mixed():
-    found = over_seeds({ONE: contested(cp=4.0), ("b", 1): contested(cp=0.0)}, ("criterion",)).set_index("model")
-    assert found.value.to_dict() == {"EN-RU news": 4, "b": 0} and found.seeds.tolist() == [1, 1]
 
 
 def test_differences_are_paired_by_seed():
@@ -477,11 +421,6 @@ def test_curves_of_one_seed_with_draws():
     assert found.change["cp", 3] == 0.75 and found["model"].unique().tolist() == ["b"]
     few = along({("b", 1): shot(h3=1.0)})
     assert few[["heads", "change"]].to_numpy().tolist() == [[3, 1]]
-
-
-def test_models_have_numbers_of_their_own():
-    found = along({("a", 1): shot(h0=1.0, h4=0.0), ("b", 1): shot(h8=3.0, h16=1.0)}, points=3)
-    assert found.groupby("model")["heads"].apply(list).to_dict() == {"a": [0, 2, 4], "b": [8, 12, 16]}
 
 
 # --- names, headlines ------------------------------------------------------------------------------------------------

@@ -61,17 +61,6 @@ def under(model, heads, values, batch):
 
 
 @combinations
-def test_open_gates_change_nothing(family, kinds):
-    gated, batch = gated_model(family, kinds), batch_for(family)
-    with torch.no_grad():
-        gated.scaled.fill_(OPEN)
-    plain = logits(gated.model, batch)
-    for training_mode in (True, False):
-        assert torch.equal(logits(gated.train(training_mode), batch), plain)
-        assert gated.model.training is training_mode
-
-
-@combinations
 def test_training_draws_one_gate_a_head_for_the_whole_batch(family, kinds):
     gated, batch = gated_model(family, kinds, 1.0).train(), batch_for(family)
     torch.manual_seed(7)
@@ -128,13 +117,6 @@ def test_ragged_layers_and_layers_without_heads():
     assert torch.equal(logits(gated.train(), batch_for()), logits(gated.model, batch_for()))
 
 
-def test_parts_of_gates_by_site():
-    places, gates = sites(still(), ("encoder", "cross")), torch.arange(32.0).view(2, 16)
-    parts = by_site(places, gates)
-    assert list(parts) == [(site.kind, site.layer) for site in places]
-    assert torch.equal(torch.cat(list(parts.values()), -1), gates)
-
-
 def test_closed_heads_are_those_of_binary_value():
     where = [-3.0, -1e-6, -0.1, 1e-6, 0.4, 5.0, -0.7, 2.0]
     gated = gated_model(log_alpha=where)
@@ -163,8 +145,7 @@ def test_nothing_stays_in_the_model():
 # -------------------- the objective and its gradient
 
 
-@combinations
-@pytest.mark.parametrize("rate", [1.0, 40.0])
+@pytest.mark.parametrize(("family", "kinds", "rate"), [(*COMBINATIONS[0], 40.0), (*COMBINATIONS[3], 1.0)], ids=str)
 def test_objective_is_cross_entropy_and_the_price_of_open_gates(family, kinds, rate):
     gated, batch, price = gated_model(family, kinds, 1.5, rate=rate), batch_for(family), 0.3
     p_open = [1 / (1 + math.exp(-(a - 0.33 * math.log(0.1 / 1.1)))) for a in gated.gates.log_alpha.tolist()]
@@ -196,7 +177,7 @@ def test_objective_is_cross_entropy_and_the_price_of_open_gates(family, kinds, r
     assert slopes[0].abs().max() > 1e-4
 
 
-@pytest.mark.parametrize("rate", [0.5, 1.0, 80.0])
+@pytest.mark.parametrize("rate", [0.5, 80.0])
 def test_gates_learn_at_a_rate_of_their_own(rate):
     """Adam moves log alpha by `rate` times what it moves the model's numbers by."""
     gated, batch, lr = gated_model(kinds=KINDS, log_alpha=1.0, rate=rate).train(), batch_for(), 1e-3
@@ -212,22 +193,6 @@ def test_gates_learn_at_a_rate_of_their_own(rate):
         if parameter.requires_grad and parameter.grad is not None:
             steep = parameter.grad.abs() > 1e-4
             np.testing.assert_allclose((parameter - weights[name]).detach().abs()[steep], lr, rtol=1e-3)
-
-
-def test_the_rate_changes_neither_gates_nor_loss():
-    found = []
-    for rate in (1.0, 40.0):
-        gated = gated_model(kinds=KINDS, log_alpha=1.0, rate=rate).train()
-        torch.manual_seed(3)
-        found.append((gated.gates.log_alpha.detach(), objective(gated, batch_for(), 0.1, 0.2).item()))
-    np.testing.assert_allclose(*(gates for gates, _ in found), rtol=1e-6)
-    assert found[0][1] == pytest.approx(found[1][1], rel=1e-6)
-
-
-@pytest.mark.parametrize("penalty", [-1, -1e-9, math.nan, math.inf])
-def test_a_price_that_is_none(penalty):
-    with pytest.raises(StudyError, match=r"The price of an open gate \(lambda\) must be a number from 0, not"):
-        objective(gated_model(), batch_for(), 0.1, penalty)
 
 
 # -------------------- where gates start, and the way they took
@@ -378,29 +343,25 @@ def test_evaluation_closes_nothing():
 
 # -------------------- bad input
 
-
-def test_kinds_that_a_model_has_not():
-    for build in (Gated, lambda model, kinds: Gradual(model, kinds, 1, 1)):
-        with pytest.raises(StudyError, match=r"OPTForCausalLM has no encoder attention; pass the whole model\."):
-            build(still("opt"), ("encoder",))
-        with pytest.raises(StudyError, match="OPTForCausalLM has no cross attention"):
-            build(still("opt"), ("decoder", "cross"))  # one that is there does not hide one that is not
-        with pytest.raises(StudyError, match="unknown kind of attention 'encoders': choose from encoder, decoder, cross"):
-            build(still(), ("encoders",))
-        with pytest.raises(StudyError, match="Gates need at least one kind of attention: encoder, decoder or cross"):
-            build(still(), ())
-
-
-@pytest.mark.parametrize("rate", [0, -1.0, math.nan])
-def test_a_rate_that_is_none(rate):
-    with pytest.raises(StudyError, match=f"The learning rate of gates must be above 0, not {rate} times the model's"):
-        Gated(still(), rate=rate)
+OPT = still("opt")
+BAD = {
+    "no encoder attention": lambda: Gated(OPT, ("encoder",)),
+    "no cross attention": lambda: Gradual(OPT, ("decoder", "cross"), 1, 1),  # one that is there does not hide one that is not
+    "'encoders'": lambda: Gated(still(), ("encoders",)),
+    "at least one kind": lambda: Gated(still(), ()),
+    "not 0 times": lambda: Gated(still(), rate=0),
+    "not nan times": lambda: Gated(still(), rate=math.nan),
+    "8 heads -1": lambda: Gradual(still(), ("encoder",), -1, 5),
+    "8 heads 9": lambda: Gradual(still(), ("encoder",), 9, 5),
+    "lambda.* not -1": lambda: objective(gated_model(), batch_for(), 0.1, -1),
+    "lambda.* not inf": lambda: objective(gated_model(), batch_for(), 0.1, math.inf),
+}
 
 
-@pytest.mark.parametrize("left", [-1, 9])
-def test_more_heads_than_there_are(left):
-    with pytest.raises(StudyError, match=f"Of 8 heads {left} cannot stay: choose from 0 to 8"):
-        Gradual(still(), ("encoder",), left, 5)
+@pytest.mark.parametrize("said", BAD)
+def test_what_cannot_be_gated_is_refused(said):
+    with pytest.raises(StudyError, match=said):
+        BAD[said]()
 
 
 # -------------------- a model of the study that learned something, one head of which is of no use

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import copy
 import pickle
-import threading
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 
 import numpy as np
 import pandas as pd
@@ -14,24 +12,14 @@ import pytest
 import torch
 import transformers as hf
 from torch import nn
-from transformers.masking_utils import AttentionMaskInterface
 from transformers.models.t5.modeling_t5 import T5LayerNorm
-from transformers.pytorch_utils import prune_linear_layer
 
 from helpers.heads import KINDS, gate, index, inject, locate, record, sites
 from helpers.study import StudyError
 from tests.unit.tiny_models import FAMILIES, LENGTHS, SEQ2SEQ, TARGETS, tiny_batch, tiny_model
 
 families = pytest.mark.parametrize("family", FAMILIES)
-
-
-@pytest.fixture(autouse=True, scope="module")
-def one_thread():
-    """Models this small are fastest on one thread."""
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)
+some = pytest.mark.parametrize("family", ["marian", "t5", "opt", "gpt2"])  # one of each way of building attention
 
 
 # -------------------- helpers of the tests
@@ -40,11 +28,6 @@ def one_thread():
 def logits(model, batch):
     with torch.no_grad():
         return model(**batch).logits
-
-
-def real(batch):
-    """Which rows of the logits belong to real tokens, [batch, length]."""
-    return (batch.get("decoder_attention_mask", batch["attention_mask"])).bool()
 
 
 def recorded(model, batch, kinds=None):
@@ -77,35 +60,24 @@ def scale_columns(model, kind, layer, head, factor):
         weight[columns] *= factor  # GPT-2 stores the transpose
 
 
-class SlowInjection:
-    """Injection written as two hooks and three loops: a head's part of the output projection's input is M @ V_h."""
+@contextmanager
+def slow_injection(site, head, matrix):
+    """Injection written as two hooks: a head's part of what the output projection reads is M @ V_h."""
+    columns, kept = slice(head * site.head_dim, (head + 1) * site.head_dim), []
 
-    def __init__(self, site, head, matrix):
-        self.site, self.head, self.matrix = site, head, matrix
+    def keep(module, args, output):
+        kept.append(output[..., -site.heads * site.head_dim :])  # of GPT-2's fused projection the last third
 
-    def __enter__(self):
-        values = self.site.projection("v") or self.site.module.c_attn  # of GPT-2's fused one, the last third
-        self.hooks = [
-            values.register_forward_hook(self.keep_values),
-            self.site.projection("out").register_forward_pre_hook(self.replace),
-        ]
-
-    def __exit__(self, *error):
-        for hook in self.hooks:
-            hook.remove()
-
-    def keep_values(self, module, args, output):
-        self.values = output[..., -self.site.heads * self.site.head_dim :]
-
-    def replace(self, module, args):
-        hidden, columns = args[0].clone(), slice(self.head * self.site.head_dim, (self.head + 1) * self.site.head_dim)
-        for row in range(hidden.shape[0]):
-            for query in range(hidden.shape[1]):
-                total = torch.zeros(self.site.head_dim)
-                for key in range(self.values.shape[1]):
-                    total = total + self.matrix[row, query, key] * self.values[row, key, columns]
-                hidden[row, query, columns] = total
+    def replace(module, args):
+        hidden = args[0].clone()
+        hidden[..., columns] = matrix @ kept[-1][..., columns]
         return (hidden,)
+
+    first = (site.projection("v") or site.module.c_attn).register_forward_hook(keep)
+    second = site.projection("out").register_forward_pre_hook(replace)
+    yield
+    first.remove()
+    second.remove()
 
 
 def matrix_for(batch, site, seed=3):
@@ -178,24 +150,6 @@ def test_parts_of_families():
     assert {site.kind for site in sites(decoder)} == {"decoder"}
 
 
-@pytest.mark.filterwarnings("ignore:Initializing zero-element tensors")
-def test_ragged_layers_are_counted_from_the_weights():
-    model, batch = tiny_model("marian"), tiny_batch("marian")
-    for site, left in zip(sites(model), (range(8, 32), range(0)), strict=False):
-        keep = torch.tensor(list(left), dtype=torch.long)
-        for name in ("q_proj", "k_proj", "v_proj"):
-            setattr(site.module, name, prune_linear_layer(getattr(site.module, name), keep))
-        site.module.out_proj = prune_linear_layer(site.module.out_proj, keep, dim=1)
-    assert [site.heads for site in sites(model)] == [3, 0, 4, 4, 4, 4]
-    assert index(model, "encoder").tolist() == [("encoder", 0, head) for head in range(3)]
-    plain = logits(model, batch)
-    seen, out = recorded(model, batch)
-    assert torch.equal(out, plain)
-    assert seen["encoder", 0].shape[1] == 3 and seen["encoder", 1].shape[1] == 0
-    with gate(model, dict.fromkeys(index(model), torch.tensor(1.0))):
-        assert torch.equal(logits(model, batch), plain)
-
-
 def test_what_is_not_supported_is_refused_by_name():
     small = {
         "vocab_size": 60,
@@ -263,9 +217,8 @@ def test_open_gates_change_nothing(family):
 
 
 @families
-@pytest.mark.parametrize("factor", [0.0, -1.7])
-def test_a_gate_scales_the_columns_of_its_head(family, factor):
-    batch = tiny_batch(family)
+def test_a_gate_scales_the_columns_of_its_head(family):
+    batch, factor = tiny_batch(family), -1.7
     for kind in KINDS if family in SEQ2SEQ else ("decoder",):
         model, scaled = tiny_model(family), tiny_model(family)
         scale_columns(scaled, kind, 1, 2, factor)
@@ -293,7 +246,7 @@ def test_tensors_are_read_at_call_time():
     assert not torch.equal(moved, plain)
 
 
-@families
+@some
 def test_gradients_reach_every_gate_and_equal_finite_differences(family, monkeypatch):
     # T5 computes its norms in single precision whatever the model, too coarse for differences
     monkeypatch.setattr(T5LayerNorm, "forward", lambda norm, x: norm.weight * x * (x.square().mean(-1, True) + 1e-6) ** -0.5)
@@ -317,23 +270,17 @@ def test_gradients_reach_every_gate_and_equal_finite_differences(family, monkeyp
             torch.testing.assert_close(values.grad[head], slope, atol=1e-8, rtol=1e-5)
 
 
-def test_gradient_of_single_gates_beside_fixed_ones():
-    model, batch = tiny_model("gpt2"), tiny_batch("gpt2")
-    one = torch.tensor(0.5, requires_grad=True)
-    whole = torch.tensor([0.3, 0.5, 1.0, 1.0], requires_grad=True)
-    for values in ({("decoder", 0, 0): 0.3, ("decoder", 0, 1): one}, {("decoder", 0): whole}):
+def test_fixed_gates_beside_learnt_ones_in_the_precision_of_the_model():
+    model, batch = tiny_model("gpt2").double(), tiny_batch("gpt2")
+    one = torch.tensor(0.5, dtype=torch.float64, requires_grad=True)
+    whole = torch.tensor([0.3, 0.5, 1.0, 1.0], dtype=torch.float64, requires_grad=True)
+    outs = []
+    for values in ({("decoder", 0, 0): np.float64(0.3), ("decoder", 0, 1): one}, {("decoder", 0): whole}):
         with gate(model, values):
-            model(**batch).loss.backward()
+            outs.append(model(**batch).logits)
+        outs[-1].square().mean().backward()
+    assert torch.equal(*outs)
     torch.testing.assert_close(one.grad, whole.grad[1])
-
-
-def test_fixed_gates_have_the_precision_of_the_model():
-    model, batch = tiny_model("opt").double(), tiny_batch("opt")
-    with gate(model, {("decoder", 0): torch.tensor([0.3, 1.0, 1.0, 1.0], dtype=torch.float64)}):
-        expected = logits(model, batch)
-    for value in (0.3, np.float64(0.3)):
-        with gate(model, {("decoder", 0, 0): value}):
-            assert torch.equal(logits(model, batch), expected)
 
 
 def test_gates_per_example():
@@ -367,27 +314,24 @@ def test_gates_of_the_wrong_kind_are_refused():
 
 
 @families
-def test_recorded_weights_are_those_of_eager_attention(family):
-    batch = tiny_batch(family)
-    eager = tiny_model(family, attention="eager")
+@pytest.mark.parametrize("padded", [True, False])
+def test_recorded_weights_are_those_of_eager_attention(family, padded):
+    # with nothing padded SDPA is given no mask at all, only the word that it is causal
+    batch = tiny_batch(family) if padded else {name: part[:, :3].contiguous() for name, part in tiny_batch(family).items()}
+    eager, model = tiny_model(family, attention="eager"), tiny_model(family)
     expected = eager_attentions(eager, batch)
     assert max(weights.max() for weights in expected.values()) > 0.9  # far from uniform, so that scales and masks matter
     seen, _ = recorded(eager, batch)
     assert list(seen) == [(s.kind, s.layer) for s in sites(eager) if s.kind == "encoder"] + [
         (kind, layer) for layer in (0, 1) for kind in ("decoder", "cross") if (kind, layer) in expected
     ]
-    for place, weights in expected.items():
-        assert torch.equal(seen[place], weights)
-    # over SDPA the inputs of later layers differ in their last digits
-    for dtype, tolerance in ((torch.float32, 1e-5), (torch.float64, 1e-6)):
-        seen, _ = recorded(tiny_model(family).to(dtype), batch)
-        expected = eager_attentions(eager.to(dtype), batch)
-        for place, weights in expected.items():
-            assert seen[place].dtype == dtype
-            torch.testing.assert_close(seen[place], weights, atol=tolerance, rtol=0)
-    first = ("encoder", 0) if family in SEQ2SEQ else ("decoder", 0)
-    seen, _ = recorded(tiny_model(family), batch)
-    torch.testing.assert_close(seen[first], eager_attentions(eager.float(), batch)[first], atol=1e-6, rtol=0)
+    assert all(torch.equal(seen[place], weights) for place, weights in expected.items())
+    seen, out = recorded(model, batch)
+    assert torch.equal(out, logits(model, batch))  # recording changes nothing
+    doubled, exact = recorded(model.double(), batch)[0], eager_attentions(eager.double(), batch)
+    for place, weights in expected.items():  # inputs of later layers differ in their last digits
+        torch.testing.assert_close(seen[place], weights, atol=1e-5, rtol=0)
+        torch.testing.assert_close(doubled[place], exact[place], atol=1e-6, rtol=0)
 
 
 def test_records_follow_the_scale_of_each_layer():
@@ -398,47 +342,6 @@ def test_records_follow_the_scale_of_each_layer():
         torch.testing.assert_close(seen[place], weights, atol=1e-5, rtol=0)
     usual, _ = recorded(tiny_model("gpt2"), batch)
     assert (usual["decoder", 1] - seen["decoder", 1]).abs().max() > 0.1
-
-
-@families
-@pytest.mark.parametrize("attention", ["sdpa", "eager"])
-def test_recording_changes_nothing_and_masks_hold(family, attention):
-    model, batch = tiny_model(family, attention=attention), tiny_batch(family)
-    seen, out = recorded(model, batch)
-    assert torch.equal(out, logits(model, batch))
-    for (kind, _), weights in seen.items():
-        lengths = TARGETS if kind == "decoder" and family in SEQ2SEQ else LENGTHS
-        for row, length in enumerate(lengths):
-            assert (weights[row, :, :, length:] == 0).all()
-        if kind == "decoder":
-            assert (weights.triu(1) == 0).all()
-        torch.testing.assert_close(weights.sum(-1), torch.ones(weights.shape[:-1]))
-
-
-@families
-def test_records_without_padding_are_causal_too(family):
-    # with nothing padded SDPA is given no mask at all, only the word that it is causal
-    batch = {name: values[:, :3].contiguous() for name, values in tiny_batch(family).items()}
-    seen, _ = recorded(tiny_model(family), batch)
-    for place, weights in eager_attentions(tiny_model(family, attention="eager"), batch).items():
-        torch.testing.assert_close(seen[place], weights, atol=1e-5, rtol=0)
-        assert place[0] != "decoder" or (seen[place].triu(1) == 0).all()
-
-
-@families
-def test_without_our_mask_function_these_tests_would_fail(family, monkeypatch):
-    model = tiny_model(family)
-    batch = tiny_batch(family) if family in SEQ2SEQ else generation_batch(family)  # padding that a causal mask lets by
-    other = {**batch, "input_ids": batch["input_ids"].masked_fill(batch["attention_mask"] == 0, 17)}
-    rows = real(batch)
-    with record(model, lambda site, weights: None):
-        name = model.config._attn_implementation
-        kept, changed = logits(model, batch)[rows], logits(model, other)[rows]
-    torch.testing.assert_close(kept, changed, atol=1e-5, rtol=0)  # what stands at padding does not matter
-    monkeypatch.delitem(AttentionMaskInterface._global_mapping, name)
-    with record(model, lambda site, weights: None):
-        lost = logits(model, batch)[rows]
-    assert (lost - kept).abs().max() > 1e-2
 
 
 def test_record_of_some_kinds_and_several_reducers():
@@ -458,7 +361,7 @@ def test_a_recorded_weight_carries_gradient():
     assert all(site.projection("q").weight.grad.abs().sum() > 0 for site in sites(model, "decoder"))
 
 
-@families
+@some
 def test_dropout_is_the_same_under_open_gates_and_records(family):
     rate = {"t5": "dropout_rate", "gpt2": "attn_pdrop"}.get(family, "attention_dropout")
     model, batch, sums = tiny_model(family, **{rate: 0.3}).train(), tiny_batch(family), []
@@ -493,36 +396,27 @@ def test_record_refuses_what_it_would_get_wrong():
 # -------------------- injection
 
 
-@families
+@some
 @pytest.mark.parametrize("attention", ["sdpa", "eager"])
 def test_injection_equals_the_slow_reference(family, attention):
     model, batch = tiny_model(family, attention=attention), tiny_batch(family)
     plain = logits(model, batch)
     for site in sites(model):
         matrix = matrix_for(batch, site)
-        with SlowInjection(site, 1, matrix):
+        with slow_injection(site, 1, matrix):
             expected = logits(model, batch)
-        assert (expected - plain)[real(batch)].abs().max() > 1e-2
+        mask = batch.get("decoder_attention_mask", batch["attention_mask"]).bool()
+        assert (expected - plain)[mask].abs().max() > 1e-2  # at real tokens
         for given in (matrix, matrix.double(), lambda asked, query, key, rows, matrix=matrix: matrix):
             with inject(model, {(site.kind, site.layer, 1): given}):
                 torch.testing.assert_close(logits(model, batch), expected, atol=2e-5, rtol=0)
-        with SlowInjection(site, 1, matrix[:1].expand(3, -1, -1)):
+        with slow_injection(site, 1, matrix[:1].expand(3, -1, -1)):
             expected = logits(model, batch)
         with inject(model, {(site.kind, site.layer, 1): matrix[0]}):  # one matrix for all examples
             torch.testing.assert_close(logits(model, batch), expected, atol=2e-5, rtol=0)
 
 
-@families
-def test_injecting_its_own_weights_changes_nothing(family):
-    model, batch = tiny_model(family), tiny_batch(family)
-    plain = logits(model, batch)
-    seen, _ = recorded(model, batch)
-    own = {(*place, head): weights[:, head] for place, weights in seen.items() for head in (0, 3)}
-    with inject(model, own):
-        torch.testing.assert_close(logits(model, batch), plain, atol=1e-5, rtol=0)
-
-
-@families
+@pytest.mark.parametrize("family", ["marian", "gpt2"])
 def test_gradient_of_an_injected_head(family):
     model, batch = tiny_model(family), tiny_batch(family)
     site = sites(model)[-1]
@@ -596,10 +490,9 @@ def test_injection_of_the_wrong_size_is_refused():
 # -------------------- all of them
 
 
-@families
-@pytest.mark.parametrize("attention", ["sdpa", "eager"])
-def test_everything_is_undone_also_after_an_error(family, attention):
-    model, batch = tiny_model(family, attention=attention), tiny_batch(family)
+@some
+def test_everything_is_undone_also_after_an_error(family):
+    model, batch = tiny_model(family), tiny_batch(family)
     site = sites(model)[0]
     plain, before = logits(model, batch), trace(model)
     blocks = {
@@ -623,7 +516,7 @@ def test_everything_is_undone_also_after_an_error(family, attention):
     assert torch.equal(logits(model, batch), plain)
 
 
-@families
+@pytest.mark.parametrize("family", ["marian", "gpt2"])
 def test_blocks_nest_in_any_order(family):
     model, batch = tiny_model(family), tiny_batch(family)
     site = sites(model)[-1]
@@ -677,7 +570,7 @@ def test_blocks_that_do_not_close_in_order():
     assert {module.config._attn_implementation for module in model.modules() if hasattr(module, "config")} == {"sdpa"}
 
 
-@families
+@pytest.mark.parametrize("family", ["marian", "gpt2"])
 def test_two_models_at_once_do_not_meet(family):
     batch = tiny_batch(family)
     one = tiny_model(family)
@@ -698,10 +591,9 @@ def test_two_models_at_once_do_not_meet(family):
     assert one.config._attn_implementation == two.config._attn_implementation == "sdpa"
 
 
-@families
-@pytest.mark.parametrize("attention", ["sdpa", "eager"])
-def test_a_copy_does_what_its_model_does_and_no_longer(family, attention):
-    model, batch = tiny_model(family, attention=attention), tiny_batch(family)
+@some
+def test_a_copy_does_what_its_model_does_and_no_longer(family):
+    model, batch = tiny_model(family), tiny_batch(family)
     site, plain = sites(model)[-1], logits(model, batch)
     leaf = torch.full((4,), 0.5, requires_grad=True)
     learnt = leaf * 1  # what is no leaf cannot be copied
@@ -729,15 +621,6 @@ def test_a_copy_does_what_its_model_does_and_no_longer(family, attention):
         pickle.loads(pickle.dumps(copied))  # nothing that the block was given is left in it
 
 
-def test_gradients_of_a_copy_reach_the_gates():
-    model, batch = tiny_model("marian", dropout=0.0), tiny_batch("marian")
-    gates = torch.full((4,), 0.5, requires_grad=True)
-    with gate(model, {("encoder", 0): gates}):
-        (own,) = torch.autograd.grad(model(**batch).loss, gates)
-        (copied,) = torch.autograd.grad(copy.deepcopy(model)(**batch).loss, gates)
-    assert own.abs().sum() > 0 and torch.equal(own, copied)
-
-
 def test_a_copy_is_recorded_with_its_own_modules():
     model, batch, seen = tiny_model("t5"), tiny_batch("t5"), []
     with record(model, lambda site, weights: seen.append(site)):
@@ -749,40 +632,6 @@ def test_a_copy_is_recorded_with_its_own_modules():
         logits(model, batch)
     own = {(site.kind, site.layer): site for site in sites(copied)}
     assert len(seen) == 2 * len(own) and all(own[site.kind, site.layer] == site for site in seen)
-
-
-def test_a_copy_outlives_a_block_that_fails():
-    model, batch = tiny_model("opt"), tiny_batch("opt")
-    plain = logits(model, batch)
-    with pytest.raises(RuntimeError, match="stop"), gate(model, {("decoder", 0): torch.zeros(4)}):
-        copied = copy.deepcopy(model)
-        raise RuntimeError("stop")
-    assert torch.equal(logits(model, batch), plain) and torch.equal(logits(copied, batch), plain)
-
-
-def test_threads_that_run_other_models_are_not_touched():
-    batch, models = tiny_batch("marian"), [tiny_model("marian", seed=seed) for seed in range(3)]
-    matrix = matrix_for(batch, sites(models[0])[0])
-    plain = [logits(model, batch) for model in models]
-    ready = threading.Barrier(len(models), timeout=60)
-
-    def work(number):
-        model, seen = models[number], []
-        blocks = (
-            lambda: gate(model, {("cross", 1, number): 0.0}),
-            lambda: inject(model, {("encoder", 0, number): matrix}),
-            lambda: record(model, lambda site, weights: seen.append(site.module)),
-        )
-        ready.wait()
-        for turn in range(6):
-            with blocks[(number + turn) % 3]():
-                inside = logits(model, batch)
-            assert torch.equal(inside, plain[number]) == ((number + turn) % 3 == 2)
-            assert torch.equal(logits(model, batch), plain[number])
-        assert set(seen) == {site.module for site in sites(model)} and len(seen) == 2 * len(set(seen))
-
-    with ThreadPoolExecutor(len(models)) as pool:
-        list(pool.map(work, range(len(models))))
 
 
 @families
@@ -819,8 +668,8 @@ def test_gradients_under_gradient_checkpointing():
 
 @pytest.mark.parametrize("mixed", [False, True])
 def test_half_precision(mixed):
-    batch = tiny_batch("marian")
-    model = tiny_model("marian") if mixed else tiny_model("marian").bfloat16()
+    model, batch = tiny_model("marian"), tiny_batch("marian")
+    model = model if mixed else model.bfloat16()
     kinds = set()
     with (
         torch.autocast("cpu", torch.bfloat16, enabled=mixed),
@@ -834,25 +683,22 @@ def test_half_precision(mixed):
 
 # -------------------- generation
 
-searches = pytest.mark.parametrize("beams", [1, 4])
 
-
-@families
-@searches
-def test_generation_is_the_same_under_open_gates_and_records(family, beams):
+@some
+def test_generation_is_the_same_under_open_gates_and_records(family):
     model, batch = tiny_model(family), generation_batch(family)
-    plain = generate(model, batch, num_beams=beams)
+    plain = generate(model, batch, num_beams=4)
     assert len(plain.unique()) > 3
     calls = []
     for cache in (True, False):
-        assert torch.equal(generate(model, batch, num_beams=beams, use_cache=cache), plain)
+        assert torch.equal(generate(model, batch, num_beams=4, use_cache=cache), plain)
         open_gates = {(site.kind, site.layer): torch.ones(3, 4) for site in sites(model)}
         with gate(model, open_gates), record(model, lambda s, w: calls.append(w.shape)):
-            assert torch.equal(generate(model, batch, num_beams=beams, use_cache=cache), plain)
+            assert torch.equal(generate(model, batch, num_beams=4, use_cache=cache), plain)
     assert any(shape[2] == 1 for shape in calls)
 
 
-@families
+@some
 @pytest.mark.parametrize("padded", [False, True])
 def test_records_with_a_cache_are_the_last_rows(family, padded):
     batch = {name: values if padded else values[:, :3] for name, values in tiny_batch(family, labels=False).items()}
@@ -869,56 +715,36 @@ def test_records_with_a_cache_are_the_last_rows(family, padded):
     assert steps[True][-1][1].shape[2] == 1
 
 
-@families
-@searches
-def test_generation_under_closed_gates(family, beams):
-    model, scaled, batch = tiny_model(family), tiny_model(family), generation_batch(family)
-    heads = [(site.kind, site.layer, head) for site in sites(model) for head in (0, 3)]
-    for address in heads:
-        scale_columns(scaled, *address, 0.0)
-    expected = generate(scaled, batch, num_beams=beams)
-    assert not torch.equal(generate(model, batch, num_beams=beams), expected)
-    for cache in (True, False):
-        with gate(model, dict.fromkeys(heads, 0.0)):
-            assert torch.equal(generate(model, batch, num_beams=beams, use_cache=cache), expected)
-
-
-@searches
-def test_generation_with_gates_per_example(beams):
+def test_generation_with_gates_per_example():
     model, batch = tiny_model("marian"), generation_batch("marian")
     gates = torch.rand(3, 4, generator=torch.Generator().manual_seed(8)) * 2
     places = [(site.kind, site.layer) for site in sites(model)]
     with gate(model, dict.fromkeys(places, gates)):
-        together = generate(model, batch, num_beams=beams)
+        together = generate(model, batch, num_beams=4)
     for row in range(3):
         single = {name: values[row : row + 1] for name, values in batch.items()}
         with gate(model, dict.fromkeys(places, gates[row])):
-            alone = generate(model, single, num_beams=beams)[0]
+            alone = generate(model, single, num_beams=4)[0]
         assert torch.equal(alone, together[row, : len(alone)]) and (together[row, len(alone) :] <= 1).all()
 
 
-@pytest.mark.parametrize("family", SEQ2SEQ)
-@searches
-def test_generation_with_an_injected_encoder(family, beams):
-    model, batch = tiny_model(family), generation_batch(family)
-    site = sites(model)[1]
-    matrix = matrix_for({**batch, "labels": batch["input_ids"]}, site)
-    with SlowInjection(site, 2, matrix):
-        expected = generate(model, batch, num_beams=beams)
-    for cache in (True, False):
-        with inject(model, {("encoder", 1, 2): matrix}):
-            assert torch.equal(generate(model, batch, num_beams=beams, use_cache=cache), expected)
-
-
-@families
-@searches
-def test_generation_with_an_injected_decoder(family, beams):
+@some
+def test_generation_with_an_injected_decoder(family):
     model, batch = tiny_model(family), generation_batch(family)
     heads = {(s.kind, s.layer, h): uniform for s in sites(model) if s.kind != "encoder" for h in (0, 1)}
     square = {a: lambda s, query, key, rows: uniform(s, key if s.kind == "decoder" else query, key, rows) for a in heads}
     with inject(model, heads):
-        expected = generate(model, batch, num_beams=beams, use_cache=False)
+        expected = generate(model, batch, num_beams=4, use_cache=False)
     for mapping in (heads, square):  # rows of the queries only, or all rows, of which the last are taken
         with inject(model, mapping):
-            assert torch.equal(generate(model, batch, num_beams=beams), expected)
-    assert not torch.equal(generate(model, batch, num_beams=beams), expected)
+            assert torch.equal(generate(model, batch, num_beams=4), expected)
+    assert not torch.equal(generate(model, batch, num_beams=4), expected)
+
+
+def test_with_a_cache_queries_take_the_last_rows_of_a_matrix():
+    model, ids = tiny_model("opt"), tiny_batch("opt")["input_ids"][:1]
+    whole = torch.rand(9, 9, generator=torch.Generator().manual_seed(4)).tril()
+    with torch.no_grad(), inject(model, {("decoder", 1, 0): lambda site, query, key, rows: whole[:key, :key]}):
+        expected = model(input_ids=ids).logits[:, -1:]
+        past = model(input_ids=ids[:, :-1], use_cache=True).past_key_values
+        torch.testing.assert_close(model(input_ids=ids[:, -1:], past_key_values=past).logits, expected, atol=1e-4, rtol=0)

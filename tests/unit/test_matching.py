@@ -150,11 +150,6 @@ def test_what_all_heads_of_a_layer_share_counts_for_nothing():
     np.testing.assert_allclose(found.cosine, 1)
 
 
-def test_a_layer_of_one_head_has_one_match():
-    found = match({("cross", 0): np.ones((1, 3))}, {("cross", 0): np.zeros((1, 3))})
-    assert found.other.tolist() == [0] and found.cosine.tolist() == [0]
-
-
 # -------------------- bad input
 
 
@@ -166,14 +161,6 @@ def test_models_of_other_shapes_and_other_sentences(both):
         for pair in ((prints, other), (other, prints)):
             with pytest.raises(StudyError, match="one shape"):
                 match(*pair)
-
-
-def test_no_sentences():
-    with pytest.raises(StudyError, match="give at least one"):
-        fingerprints(subject(), [])
-
-
-def test_a_sentence_that_is_too_long():
-    long = Pair("the " * 70, "der", ("the",) * 70)
-    with pytest.raises(StudyError, match="longer than the model's 64"):
-        fingerprints(subject(), [long])
+    for pairs, said in (([], "at least one"), ([Pair("the " * 70, "der", ("the",) * 70)], "the model's 64")):
+        with pytest.raises(StudyError, match=said):
+            fingerprints(subject(), pairs)

@@ -13,8 +13,6 @@ import numpy as np
 import pandas as pd
 import pytest
 import torch
-import transformers as hf
-from transformers.pytorch_utils import prune_linear_layer
 
 from helpers import heads, measures, models
 from helpers.corpora import Pair, tokens
@@ -45,15 +43,6 @@ DOWN, UP = DIRECTIONS  # from the head to its dependent, and back
 families = pytest.mark.parametrize("family", FAMILIES)
 seq2seq = pytest.mark.parametrize("family", SEQ2SEQ)
 LENGTHS, TARGETS = (7, 3, 9, 5), (6, 8, 2, 5)  # words of four sentences
-
-
-@pytest.fixture(autouse=True, scope="module")
-def one_thread():
-    """Models this small are fastest on one thread."""
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)
 
 
 @pytest.fixture(autouse=True)
@@ -140,20 +129,6 @@ def one_hot(positions, keys):
     return torch.nn.functional.one_hot(torch.tensor(positions), keys).float()
 
 
-def neighbour(offset):
-    """Attention at a fixed offset; at the edges on the nearest position."""
-
-    def matrix(site, queries, keys, batch):
-        return one_hot([min(max(q + offset, 0), keys - 1) for q in range(queries)], keys)
-
-    return matrix
-
-
-def kept(reducer):
-    """All tensors that a reducer has collected."""
-    return [part for parts in reducer._parts.values() for part in parts]
-
-
 def assert_same(series, expected, tolerance):
     assert sorted(series.index) == sorted(expected)
     for address, value in expected.items():
@@ -164,14 +139,12 @@ def assert_same(series, expected, tolerance):
 
 
 @families
-@pytest.mark.parametrize("dtype, tolerance", [(torch.float64, 1e-12), (torch.float32, 1e-5)])
-def test_confidence_is_the_slow_loop(family, dtype, tolerance):
-    model, batches = tiny_model(family).to(dtype), corpus(family)
+def test_confidence_is_the_slow_loop(family):
+    model, batches = tiny_model(family).double(), corpus(family)
     found = measures.confidence(model, batches)
     assert found.index.equals(heads.index(model)) and found.name == "confidence"
     # OPT's eager attention takes the softmax in float32, whatever the model's own type
-    tolerance = max(tolerance, 1e-6) if family == "opt" else tolerance
-    assert_same(found, slow.confidence(slow.read(model, batches)), tolerance)
+    assert_same(found, slow.confidence(slow.read(model, batches)), 1e-6 if family == "opt" else 1e-12)
     assert found.between(0, 1).all() and found.std() > 0.01
 
 
@@ -197,19 +170,6 @@ def test_padding_and_order_change_nothing(family):
         for row, length in enumerate(LENGTHS):
             left["input_ids"][row, -length - 1 :] = batch["input_ids"][row, : length + 1]
         np.testing.assert_allclose(measures.confidence(model, [left]), whole, rtol=0, atol=1e-6)
-
-
-@seq2seq
-def test_the_end_of_the_sentence_is_no_key(family):
-    model, batch = tiny_model(family), one_batch(family)
-    to_end = one_hot([[n] * max(TARGETS) + [n] for n in LENGTHS], max(LENGTHS) + 1)
-    at_end = one_hot([[n] * (max(LENGTHS) + 1) for n in LENGTHS], max(LENGTHS) + 1)
-    at_start = one_hot([0] * (max(TARGETS) + 1), max(TARGETS) + 1)
-    planted = {("encoder", 0, 1): at_end, ("cross", 1, 2): to_end, ("decoder", 0, 3): at_start}
-    with heads.inject(model, planted):
-        found = measures.confidence(model, [batch])
-    assert (found[list(planted)] == 0).all()  # the start symbol is left out as well
-    assert (found.drop(list(planted)) > 0.05).all()
 
 
 def test_weights_are_not_renormalised_and_uniform_attention_is_one_over_length():
@@ -266,40 +226,38 @@ def test_the_training_mode_is_restored(training):
     assert model.config._attn_implementation == "sdpa" and not any(p.grad is not None for p in model.parameters())
 
 
-def test_nothing_to_measure_is_refused():
-    model, batch = tiny_model("marian"), one_batch("marian")
-    for batches in ([], iter(())):
-        with pytest.raises(StudyError, match="no batches"):
-            measures.confidence(model, batches)
-    with pytest.raises(StudyError, match="holds no sentences"):
-        measures.confidence(model, [{name: values[:0] for name, values in batch.items()}])
-    with pytest.raises(StudyError, match="MarianMTModel needs labels"):
-        measures.confidence(model, [{"input_ids": batch["input_ids"]}])
-    with pytest.raises(StudyError, match="OPTForCausalLM needs input_ids"):
-        measures.confidence(tiny_model("opt"), [{"labels": batch["labels"]}])
-    with pytest.raises(StudyError, match="none of the attention kinds"):
-        measures.rare(tiny_model("opt"), [one_batch("opt")], torch.arange(VOCABULARY))
-    with pytest.raises(StudyError, match="showed no encoder attention"):
-        Rare(torch.arange(VOCABULARY)).per_sentence()
-
-
 def test_ignored_labels():
     model, batch = tiny_model("marian").double(), one_batch("marian")
     nothing = {**batch, "labels": torch.full_like(batch["labels"], -100)}
     found = measures.confidence(model, [nothing])
     assert found[["decoder", "cross"]].isna().all()
-    np.testing.assert_array_equal(found["encoder"], measures.confidence(model, [batch])["encoder"])
+    plain = measures.confidence(model, [batch])
+    np.testing.assert_array_equal(found["encoder"], plain["encoder"])
     # such a batch adds nothing to the decoder's means
-    both = measures.confidence(model, [nothing, batch])
-    np.testing.assert_allclose(both, measures.confidence(model, [batch]), rtol=1e-12)
+    np.testing.assert_allclose(measures.confidence(model, [nothing, batch]), plain, rtol=1e-12)
+    frame = measures.positional(model, [nothing], 10)
+    assert frame.score[["decoder", "cross"]].isna().all() and not frame.verdict[["decoder", "cross"]].any()
 
 
-def test_the_interval_of_confidence():
-    model, reducer = tiny_model("marian"), Confidence()
-    index = one_pass(model, corpus("marian"), reducer)
-    frame = reducer.frame(index, 300)
-    assert frame.columns.tolist() == ["confidence", "low", "high"] and frame.index.equals(index)
-    assert ((frame.low <= frame.confidence) & (frame.confidence <= frame.high) & (frame.low < frame.high)).all()
+BATCH = one_batch("marian")
+RARE = Rare(torch.arange(VOCABULARY))
+BAD = {
+    "no batches": lambda: measures.confidence(tiny_model("marian"), iter(())),
+    "no sentences": lambda: measures.confidence(tiny_model("marian"), [{n: part[:0] for n, part in BATCH.items()}]),
+    "needs labels": lambda: measures.confidence(tiny_model("marian"), [{"input_ids": BATCH["input_ids"]}]),
+    "needs input_ids": lambda: measures.confidence(tiny_model("opt"), [{"labels": BATCH["labels"]}]),
+    "none of the attention kinds": lambda: one_pass(tiny_model("opt"), [one_batch("opt")], RARE),
+    "no encoder attention": lambda: RARE.per_sentence(),
+    "has no count": lambda: measures.rare(tiny_model("marian"), [BATCH], torch.arange(40)),
+    "'obj'": lambda: Syntactic([[(0, 1, "nsubj")], [(2, 1, "obj")]]),
+    "parse the corpus": lambda: measures.syntactic(tiny_model("marian"), corpus("marian"), [[]] * 4),
+}
+
+
+@pytest.mark.parametrize("said", BAD)
+def test_what_cannot_be_measured_is_refused(said):
+    with pytest.raises(StudyError, match=said):
+        BAD[said]()
 
 
 # -------------------- one pass
@@ -307,102 +265,41 @@ def test_the_interval_of_confidence():
 
 def test_several_reducers_see_what_one_sees():
     model, batches = tiny_model("marian"), corpus("marian")
-    alone, reducers = [Confidence(), Positional(), Rare(torch.arange(VOCABULARY), 9)], [
-        Confidence(), Positional(), Rare(torch.arange(VOCABULARY), 9)
-    ]  # fmt: skip
+
+    def made():
+        return [Confidence(), Positional(), Rare(torch.arange(VOCABULARY), 9)]
+
+    alone, together = made(), made()
     for reducer in alone:
         one_pass(model, batches, reducer)
-    index = one_pass(model, batches, *reducers)
-    assert index.equals(heads.index(model))
-    for one, other in zip(alone, reducers, strict=True):
+    assert one_pass(model, batches, *together).equals(heads.index(model))
+    for one, other in zip(alone, together, strict=True):
         np.testing.assert_array_equal(one.per_sentence(), other.per_sentence())
     assert one_pass(model, batches, Rare(torch.arange(VOCABULARY))).equals(heads.index(model, "encoder"))
-    decoder = reducers[0].per_sentence(("decoder",))
-    np.testing.assert_array_equal(decoder, reducers[0].per_sentence()[:, 8:16])
+    np.testing.assert_array_equal(together[0].per_sentence(("decoder",)), together[0].per_sentence()[:, 8:16])
 
 
-def test_parts_of_models():
-    source = one_batch("opt")
-    encoder = hf.T5EncoderModel(FAMILIES["t5"][0](**FAMILIES["t5"][2])).eval()
-    assert measures.confidence(encoder, [source]).between(0, 1).all()
-    decoder = hf.BartForCausalLM(FAMILIES["bart"][0](**FAMILIES["bart"][2])).eval()
-    found = measures.confidence(decoder, [source])
-    assert found.between(0, 1).all() and set(found.index.get_level_values("kind")) == {"decoder"}
-
-
-@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16])
-def test_half_precision(dtype):
-    model, batch = tiny_model("marian"), one_batch("marian")
-    full = measures.confidence(model, [batch])
-    np.testing.assert_allclose(measures.confidence(model.to(dtype), [batch]), full, atol=0.05)
-
-
-def test_gates():
-    """Closing a head changes what later layers attend to as taking its part of the output projection away does."""
-    model, batches = tiny_model("marian").double(), corpus("marian")
-    plain = measures.confidence(model, batches)
-    with heads.gate(model, {("encoder", 0, 1): 0.0, ("decoder", 1, 2): 0.5}):
-        gated = measures.confidence(model, batches)
-        assert len(measures.positional(model, batches, 10)) == 24
-    for kind, layer, head, factor in (("encoder", 0, 1, 0.0), ("decoder", 1, 2, 0.5)):
-        site = next(s for s in heads.sites(model) if (s.kind, s.layer) == (kind, layer))
-        site.projection("out").weight.data[:, head * 8 : head * 8 + 8] *= factor
-    np.testing.assert_allclose(gated, measures.confidence(model, batches), rtol=0, atol=1e-12)
-    np.testing.assert_array_equal(gated.loc["encoder"].loc[0], plain.loc["encoder"].loc[0])
-    assert (gated.loc["encoder"].loc[1] - plain.loc["encoder"].loc[1]).abs().min() > 1e-6
-
-
-@pytest.mark.filterwarnings("ignore:Initializing zero-element tensors")
-def test_removed_heads():
-    """Layers with fewer heads, and with none, keep the order of the head table; removed equals closed."""
+def test_removed_heads_are_heads_that_are_closed():
+    """Layers with fewer heads, and with none, keep the order of the head table."""
     model, batches = tiny_model("marian").double(), corpus("marian", words=True)
     arcs, counts = random_arcs(word_ids(sentences(LENGTHS, 1))), torch.arange(VOCABULARY)
-    gone = {("encoder", 0, 0): 0.0, ("encoder", 0, 2): 0.0, **{("cross", 1, h): 0.0 for h in range(4)}}
-    with heads.gate(model, gone):
+    gone = [("encoder", 0, 0), ("encoder", 0, 2), *(("cross", 1, head) for head in range(4))]
+    with heads.gate(model, dict.fromkeys(gone, 0.0)):
         closed = measures.confidence(model, batches)
-    for site in heads.sites(model):
-        left = [h for h in range(site.heads) if (site.kind, site.layer, h) not in gone]
-        if len(left) < site.heads:
-            keep = torch.tensor([h * 8 + i for h in left for i in range(8)], dtype=torch.long)
-            for name in ("q_proj", "k_proj", "v_proj"):
-                setattr(site.module, name, prune_linear_layer(getattr(site.module, name), keep))
-            site.module.out_proj = prune_linear_layer(site.module.out_proj, keep, dim=1)
-    model.double()  # what was cut is float32 again
-    found = measures.confidence(model, batches)
+    found = measures.confidence(heads.remove(model, gone), batches)
     assert found.index.equals(heads.index(model)) and len(found) == 18
-    np.testing.assert_allclose(found, closed.drop(list(gone)), rtol=0, atol=1e-12)
+    np.testing.assert_allclose(found, closed.drop(gone), rtol=0, atol=1e-12)
     assert measures.positional(model, batches, 10).index.equals(found.index)
     assert len(measures.rare(model, batches, counts, 10)) == 6
     assert len(measures.syntactic(model, batches, arcs, 10)) == 6 * 8
-
-
-def test_no_maps_are_kept():
-    """What reducers keep does not grow with the length of the sentences."""
-    sizes = []
-    for length in (6, 48):
-        source, target = sentences([length] * 3, 1), sentences([length] * 3, 2)
-        words = [[*range(length), -1]] * 3
-        reducers = [
-            Confidence(),
-            Positional(),
-            Rare(torch.arange(VOCABULARY), 5),
-            Syntactic([[(0, 1, "nsubj")]] * 3),
-            Alignment([{0: 0}] * 3),
-        ]
-        one_pass(tiny_model("marian"), [collate(source, target, [0, 1, 2], words)], *reducers)
-        sizes.append([sum(part.untyped_storage().nbytes() for part in kept(reducer)) for reducer in reducers])
-        maps = [v for r in reducers for v in vars(r).values() if isinstance(v, torch.Tensor) and v.ndim >= 3]
-        assert not maps
-    assert sizes[0] == sizes[1] and all(sizes[0])
 
 
 # -------------------- positional heads (section 5.1)
 
 
 @families
-@pytest.mark.parametrize("dtype", [torch.float64, torch.float32])
-def test_offsets_are_the_slow_loop(family, dtype):
-    model, batches, reducer = tiny_model(family).to(dtype), corpus(family), Positional(reach=3)
+def test_offsets_are_the_slow_loop(family):
+    model, batches, reducer = tiny_model(family).double(), corpus(family), Positional(reach=3)
     index = one_pass(model, batches, reducer)
     histogram, possible = np.moveaxis(reducer.per_sentence().sum(0), -1, 0)
     sentences = slow.read(model, batches)
@@ -427,50 +324,24 @@ def test_offsets_are_the_slow_loop(family, dtype):
 
 def test_a_planted_positional_head_is_found():
     model, lengths = tiny_model("marian"), [19, 25, 30]
-    batch = collate(sentences(lengths, 1), sentences(lengths, 2))
-    planted = {
-        ("encoder", 0, 0): -1,
-        ("encoder", 1, 3): 1,
-        ("encoder", 1, 1): -3,
-        ("encoder", 0, 2): -12,
-        ("decoder", 0, 1): -1,
-        ("cross", 1, 2): 0,
-    }
-    with heads.inject(model, {address: neighbour(offset) for address, offset in planted.items()}):
+    batch, size = collate(sentences(lengths, 1), sentences(lengths, 2)), max(lengths) + 1
+    planted = {("encoder", 0, 0): -1, ("encoder", 1, 1): -3, ("decoder", 0, 1): -1, ("cross", 1, 2): 0, ("encoder", 0, 2): -12}
+    neighbours = {a: one_hot([max(query + offset, 0) for query in range(size)], size) for a, offset in planted.items()}
+    with heads.inject(model, neighbours):
         frame = measures.positional(model, [batch], 100)
-    assert frame.index.equals(heads.index(model))
-    assert frame.columns.tolist() == ["offset", "score", "low", "high", "of_all", "verdict"]
     # the first token has none before it: missed of all tokens, not of those that have a neighbour
-    total, edge = sum(lengths), len(lengths)
-    expected = {
-        ("encoder", 0, 0): (-1, 1 - edge / total),
-        ("encoder", 1, 3): (1, 1.0),  # the last word looks at the end of the sentence
-        ("encoder", 1, 1): (-3, 1 - 3 * edge / total),
-        ("decoder", 0, 1): (-1, 1.0),  # the first token fed in looks at the start symbol
-        ("cross", 1, 2): (0, 1.0),
-    }
-    for address, (offset, of_all) in expected.items():
+    edge = {("encoder", 0, 0): 1, ("encoder", 1, 1): 3, ("decoder", 0, 1): 0, ("cross", 1, 2): 0}
+    for address, missed in edge.items():
         row = frame.loc[address]
-        assert (row.offset, row.verdict) == (offset, True)
-        assert row.of_all == pytest.approx(of_all) and row.score == pytest.approx(1.0)
-        assert row.low - 1e-6 <= row.score <= row.high + 1e-6
-    # beyond the reach offsets share a bin and are no single one: only the edge, clipped to the first token, is in sight
-    assert frame.of_all["encoder", 0, 2] == pytest.approx(edge / total) and not frame.verdict["encoder", 0, 2]
-    assert not frame.verdict.drop(list(expected)).any()
-
-
-def test_positional_without_targets():
-    batch = one_batch("marian")
-    batch["labels"] = torch.full_like(batch["labels"], -100)
-    frame = measures.positional(tiny_model("marian"), [batch], 10)
-    assert frame.score[["decoder", "cross"]].isna().all() and not frame.verdict[["decoder", "cross"]].any()
-    assert frame.score["encoder"].notna().all()
+        assert (row.offset, row.verdict) == (planted[address], True) and row.score == pytest.approx(1)
+        assert row.of_all == pytest.approx(1 - 3 * missed / sum(lengths))
+    assert not frame.verdict.drop(list(edge)).any()  # beyond the reach offsets share a bin and are no single one
 
 
 # -------------------- syntactic heads (section 5.2)
 
 
-@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("seed", range(4))
 def test_words_from_subwords(seed):
     rng = random.Random(seed)
     size, batch, count = rng.randint(1, 9), 3, rng.randint(1, 5)
@@ -486,18 +357,9 @@ def test_words_from_subwords(seed):
             np.testing.assert_allclose(found[row, head], expected, rtol=0, atol=1e-12)
 
 
-def test_words_by_hand():
-    weights = torch.tensor([[0.1, 0.2, 0.3, 0.4], [0.5, 0.1, 0.2, 0.2], [0.0, 0.0, 0.6, 0.4], [0.25] * 4])[None, None]
-    found = to_words(weights, torch.tensor([[0, 0, 1, -1]]))
-    torch.testing.assert_close(found[0, 0], torch.tensor([[0.45, 0.25], [0.0, 0.6]]))
-    alone = to_words(weights, torch.tensor([[-1, -1, -1, -1]]))
-    assert not alone.any()
-
-
 @seq2seq
-@pytest.mark.parametrize("dtype", [torch.float64, torch.float32])
-def test_syntactic_accuracy_is_the_slow_loop(family, dtype):
-    model, batches = tiny_model(family).to(dtype), corpus(family, words=True)
+def test_syntactic_accuracy_is_the_slow_loop(family):
+    model, batches = tiny_model(family).double(), corpus(family, words=True)
     arcs = random_arcs(word_ids(sentences(LENGTHS, 1)))
     frame = measures.syntactic(model, batches, arcs, 200)
     found = slow.syntactic(slow.read(model, batches), arcs)
@@ -562,36 +424,12 @@ def test_a_planted_syntactic_head():
     assert frame.n["encoder", 0, 0].tolist() == [2, 2, 0, 0, 1, 1, 1, 1]
 
 
-def test_two_subwords_outweigh_one():
-    """A word's weight is the sum over its subwords: the largest single weight elsewhere does not win."""
-    model = tiny_model("marian")
-    row = torch.tensor([0.4, 0.3, 0.3, 0.0])
-    batch = collate(sentences([3], 1), sentences([2], 2), [0], [[0, 1, 1, -1]])
-    with heads.inject(model, {("encoder", 0, 0): row.expand(4, 4)}):
-        frame = measures.syntactic(model, [batch], [[(1, 0, "dobj")]], 10)
-    assert frame.score["encoder", 0, 0]["dobj"].to_dict() == {DOWN: 1.0, UP: 0.0}
-
-
-def test_the_end_of_the_sentence_is_no_word():
-    """Not even where its position is numbered as one, as query or as key."""
-    model = tiny_model("marian")
-    rows = torch.tensor([[0.3, 0.0, 0.2, 0.5], [0.3, 0.0, 0.2, 0.5], [0.3, 0.2, 0.0, 0.5], [0.0, 1.0, 0.0, 0.0]])
-    batch = collate(sentences([3], 1), sentences([2], 2), [0], [[0, 1, 2, 2]])
-    with heads.inject(model, {("encoder", 0, 0): rows}):
-        frame = measures.syntactic(model, [batch], [[(0, 1, "dobj"), (0, 2, "amod")]], 10)
-    assert frame.score["encoder", 0, 0][["dobj", "amod"]].to_dict() == {
-        ("dobj", DOWN): 1, ("dobj", UP): 0, ("amod", DOWN): 1, ("amod", UP): 0
-    }  # fmt: skip
-
-
 def test_words_without_tokens_hit_nothing():
     model = tiny_model("marian")
     batch = collate(sentences([3], 1), sentences([2], 2), [0], [[0, 2, 2, -1]])  # word 1 has no token
     frame = measures.syntactic(model, [batch], [[(0, 1, "nsubj"), (0, 2, "dobj")]], 10)
     assert (frame.score.xs("nsubj", level="relation") == 0).all()
     assert (frame.n.xs("nsubj", level="relation") == 1).all()
-    with pytest.raises(StudyError, match="parse the corpus first"):
-        measures.syntactic(model, corpus("marian"), [[]] * 4)
 
 
 def test_the_offset_baseline_by_hand():
@@ -626,7 +464,7 @@ def test_arcs_and_chance_by_hand():
     assert math.isnan(found["advmod"])
 
 
-@pytest.mark.parametrize("base, n", [(1, 5), (7, 10), (1, 2), (9, 20), (3, 10), (29, 100)])
+@pytest.mark.parametrize("base, n", [(1, 5), (7, 10), (29, 100)])
 def test_ten_points_above_the_baseline_are_enough(base, n):
     """Exactly baseline + 10 points is syntactic, one arc less is not, whatever binary fractions make of it."""
     size = 40 * n  # arcs, one a sentence
@@ -648,18 +486,12 @@ def test_ten_points_above_the_baseline_are_enough(base, n):
     assert frame.verdict.tolist() == [True, False]
 
 
-def test_unknown_relation():
-    with pytest.raises(StudyError, match="'obj'"):
-        Syntactic([[(0, 1, "nsubj")], [(2, 1, "obj")]])
-
-
 # -------------------- rare tokens (section 5.3)
 
 
 @seq2seq
-@pytest.mark.parametrize("dtype", [torch.float64, torch.float32])
-def test_rare_is_the_slow_loop(family, dtype):
-    model, batches = tiny_model(family).to(dtype), corpus(family)
+def test_rare_is_the_slow_loop(family):
+    model, batches = tiny_model(family).double(), corpus(family)
     rng = random.Random(4)
     counts = [rng.randrange(1, 12) for _ in range(VOCABULARY)]  # many ties
     for frequent in (0, 40, 57):
@@ -707,6 +539,13 @@ def test_a_planted_rare_head():
     assert not row.verdict
 
 
+def test_rare_takes_the_papers_border():
+    batch = one_batch("marian")
+    batch["input_ids"][2, 1], batch["input_ids"][3, 1] = 500, 499  # the 501st and the 500th most frequent
+    frame = measures.rare(tiny_model("marian", vocab_size=600), [batch], torch.arange(600, 0, -1), 10)
+    assert (frame.tokens == LENGTHS[2]).all()
+
+
 def test_rare_ties_and_short_sentences():
     counts = torch.full((VOCABULARY,), 100)
     counts[50:] = 2
@@ -722,24 +561,10 @@ def test_rare_ties_and_short_sentences():
     for rows in ([[50]], [[50], [5, 51, 6]]):
         row = rare_frame(rows, [0] * len(rows), counts, 30)
         assert row.tokens == sum(map(len, rows)) and row.rarest == pytest.approx(1 / row.tokens)
-    with pytest.raises(StudyError, match="Token 50 has no count"):
-        rare_frame([[50]], [0], counts[:45], 30)
     # the end of the sentence is never the rarest
     counts[EOS] = 0
     row = rare_frame([[5, 50, 6]], [1], counts, 30)
     assert row.rarest == 1
-
-
-def test_rare_takes_the_papers_border():
-    counts = torch.arange(VOCABULARY, 0, -1)
-    frame = measures.rare(tiny_model("marian"), corpus("marian"), counts, 10)
-    assert (frame.sentences == 0).all()  # fewer than 500 tokens: none is rare
-    model = tiny_model("marian", vocab_size=600)
-    frame = measures.rare(model, [one_batch("marian")], torch.arange(600, 0, -1), 10)
-    assert (frame.sentences == 0).all()
-    batch = one_batch("marian")
-    batch["input_ids"][2, 1], batch["input_ids"][3, 1] = 500, 499  # the 501st and the 500th most frequent
-    assert (measures.rare(model, [batch], torch.arange(600, 0, -1), 10).tokens == LENGTHS[2]).all()
 
 
 # -------------------- alignment (cross-attention)
@@ -760,23 +585,6 @@ def test_alignment_is_the_slow_loop(family):
     assert_same(frame.fed, {address: two for address, (_, two) in found.items()}, 1e-6)
     assert ((frame.predicted_low <= frame.predicted + 1e-6) & (frame.predicted <= frame.predicted_high + 1e-6)).all()
     assert ((frame.fed_low <= frame.fed + 1e-6) & (frame.fed <= frame.fed_high + 1e-6)).all()
-
-
-def test_planted_alignment_heads():
-    """One head looks at the source of the token it predicts, one at that of the token it is fed."""
-    model, order = tiny_model("marian"), [[3, 1, 0, 2], [1, 2, 0]]
-    batch = collate(sentences([4, 3], 1), sentences([4, 3], 2))
-    links = [dict(enumerate(row)) for row in order]
-    ahead = one_hot([[*row, 4, 4][:5] for row in order], 5)
-    behind = one_hot([[4, *row, 4][:5] for row in order], 5)
-    reducer = Alignment(links)
-    with heads.inject(model, {("cross", 0, 0): ahead, ("cross", 1, 3): behind}):
-        frame = reducer.frame(one_pass(model, [batch], reducer), 50)
-    assert frame.loc["cross", 0, 0][["predicted", "predicted_low", "predicted_high"]].tolist() == [1, 1, 1]
-    assert frame.loc["cross", 1, 3].fed == 1 and frame.loc["cross", 1, 3].predicted == 0
-    assert frame.index.equals(heads.index(model, "cross"))
-    none = Alignment([{}, {}])
-    assert none.frame(one_pass(model, [batch], none), 10).isna().all(axis=None)
 
 
 # -------------------- what each head does, tables
@@ -880,7 +688,11 @@ def test_relations_are_held_out_with_their_offset():
     rng = random.Random(2)
     source = sentences([rng.randrange(4, 9) for _ in range(12)], 3)
     words = [[*range(len(row) - 1), -1] for row in source]
-    arcs = [[(d, (d + rng.choice([1, 1, 1, 2])) % (len(row) - 1), "nsubj") for d in range(len(row) - 1)] for row in words]
+    ways = ([1, 1, 1, 2], [1, 2, 2, 2])  # offsets of even sentences, of odd ones
+    arcs = [
+        [(d, (d + rng.choice(ways[n % 2])) % (len(row) - 1), "nsubj") for d in range(len(row) - 1)]
+        for n, row in enumerate(words)
+    ]
     reducer = Syntactic(arcs)
     model = tiny_model("marian")
     heads_of = one_pass(model, [collate(source, sentences([2] * 12, 4), list(range(12)), words)], reducer)
@@ -921,66 +733,34 @@ def test_every_relation_is_held_to_the_papers_rule():
     assert counts.loc["printed, OpenSubtitles", "pass +10"] == 4  # nine of sixteen in all
 
 
-def test_the_best_positional_head_of_each_kind():
-    index = pd.MultiIndex.from_tuples([("encoder", 0, 0), ("encoder", 1, 2), ("cross", 0, 1)], names=["kind", "layer", "head"])
+def test_tables_of_the_best_heads():
+    """Layers and heads as people count, beside random weights; Table 1 with the printed numbers."""
+    names = ["kind", "layer", "head"]
+    index = pd.MultiIndex.from_tuples([("encoder", 0, 0), ("encoder", 1, 2), ("cross", 0, 1)], names=names)
     frame = pd.DataFrame({"offset": 1, "score": [0.3, 0.8, 0.5], "low": 0.2, "high": 0.9}, index)
     table = measured.positional_table({"a": {"positional": frame}}, {"a": {"positional": frame.assign(score=[0.2, 0.1, 0.4])}})
     row = table.loc["a", "encoder"]
     assert (row.layer, row["head"], row.score, row["best at random"], row.heads) == (2, 3, 0.8, 0.2, 2)
     assert table.loc["a", "cross"]["best at random"] == 0.4
 
-
-def test_one_sentence_has_no_held_out_half():
-    batch = collate(sentences([3], 1), sentences([2], 2), [0], [[0, 1, 2, -1]])
-    frame = measures.syntactic(tiny_model("marian"), [batch], [[(0, 1, "nsubj")]], 10)
-    assert frame.odd.isna().all() and best_heads(frame).held_out.isna().all()
-
-
-def test_table_1_prints_the_papers_numbers():
-    subjects = [SimpleNamespace(title="EN-RU news"), SimpleNamespace(title="EN-DE news")]
-    pairs = [
-        Pair("", "", tuple("abcd"), (1, -1, 1, 1), ("nsubj", "root", "dobj", "amod")),
-        Pair("", "", ("a",), (0,), ("advmod",)),
-    ]
-    for subject in subjects:
-        subject.sentences = pairs
-    frame = syntactic_frame({(1, 0): {(r, d): 0.75 for r in RELATIONS for d in DIRECTIONS}})
-    random_frame = syntactic_frame({(0, 1): {(r, d): 0.15 for r in RELATIONS for d in DIRECTIONS}})
-    found = {subject.title: {"syntactic": frame} for subject in subjects}
-    best = measured.best_of_all(subjects, found, {subject.title: {"syntactic": random_frame} for subject in subjects})
-    assert len(best) == 16 and (best.untrained == 0.15).all()
-    assert (best["layer"] == 2).all() and (best["head"] == 1).all()  # as people count
-    assert best.set_index(["model", "relation", "direction"]).chance["EN-DE news", "dobj", UP] == 0.25
-    table = measured.table_1(best)
-    assert table.shape == (8, 2 * 3 + 4)
-    assert table.index.tolist() == [(r, LABELS[r, d]) for r in RELATIONS for d in DIRECTIONS]
-    assert table["EN-RU news"].columns.tolist() == ["best", "held out", "base"]
-    assert (table["EN-DE news", "best"] == 75).all() and (table["EN-DE news", "base"] == 40).all()
-    # Table 1 of the paper: WMT best and baseline, OpenSubtitles best and baseline
-    printed = {
-        ("nsubj", "v→s"): (45, 35, 77, 45),
-        ("nsubj", "s→v"): (52, 35, 70, 45),
-        ("dobj", "v→o"): (78, 41, 61, 46),
-        ("dobj", "o→v"): (73, 41, 84, 46),
-        ("amod", "n→adj"): (74, 72, 81, 80),
-        ("amod", "adj→n"): (82, 72, 81, 80),
-        ("advmod", "v→adv"): (48, 46, 38, 33),
-        ("advmod", "adv→v"): (52, 46, 42, 33),
-    }
-    for key, row in printed.items():
-        assert tuple(table.loc[key].iloc[-4:].astype(int)) == row
-    # a relation that no model has is no row
-    assert measured.table_1(best[best.relation != "dobj"]).shape == (6, 10)
-
-
-def test_the_table_of_rare_heads():
     found = {"a": {"rare": rare_frame_of([0.2, 0.7, 0.1, 0.3])}, "b": {"rare": rare_frame_of([math.nan] * 4)}}
     table = measured.rare_table(found, {title: {"rare": rare_frame_of([0.2, 0.25, 0.1, 0.0])} for title in found})
-    assert table.loc["a", ["layer", "head", "two rarest", "best at random", "chance, two"]].tolist() == [
-        1, 2, 0.7, 0.25, 0.2
-    ]  # fmt: skip
+    shown = ["layer", "head", "two rarest", "best at random", "chance, two"]
+    assert table.loc["a", shown].tolist() == [1, 2, 0.7, 0.25, 0.2]
     assert table.loc["b", "layer"] == 1 and math.isnan(table.loc["b", "two rarest"])
-    assert table[["layer", "head", "tokens", "sentences"]].dtypes.eq("int64").all()
+
+    pairs = [Pair("", "", tuple("abcd"), (1, -1, 1, 1), ("nsubj", "root", "dobj", "amod"))]
+    subjects = [SimpleNamespace(title=title, dev=pairs) for title in ("EN-RU news", "EN-DE news")]
+    cells = [(relation, direction) for relation in RELATIONS for direction in DIRECTIONS]
+    frames = [syntactic_frame({place: dict.fromkeys(cells, score)}) for place, score in (((1, 0), 0.75), ((0, 1), 0.15))]
+    found, random = ({one.title: {"syntactic": frame} for one in subjects} for frame in frames)
+    best = measured.best_of_all(subjects, found, random)
+    assert len(best) == 16 and (best.untrained == 0.15).all() and (best["layer"] == 2).all() and (best["head"] == 1).all()
+    assert best.set_index(["model", "relation", "direction"]).chance["EN-DE news", "dobj", UP] == 0.25
+    table = measured.table_1(best)
+    assert table.shape == (8, 2 * 3 + 4) and (table["EN-DE news", "best"] == 75).all()
+    assert tuple(table.loc["dobj", LABELS["dobj", DOWN]].iloc[-4:].astype(int)) == (78, 41, 61, 46)  # WMT, OpenSubtitles
+    assert measured.table_1(best[best.relation != "dobj"]).shape == (6, 10)  # what no model has is no row
 
 
 # -------------------- a whole subject
@@ -1061,14 +841,6 @@ def test_examples(subject):
     verb, noun = 3, 2
     expected = (verb, noun) if LABELS["nsubj", DOWN] in example["title"] else (noun, verb)
     assert example["arcs"] == [expected] and words[verb] in ("saw", "chased", "heard")
-
-
-def test_confidence_and_functions_in_one_pass(subject):
-    confident, functions = measured.confidence_and_functions(subject, 20)
-    alone = measures.confidence(subject.model, subject.batches())
-    pd.testing.assert_series_equal(confident.confidence, alone)
-    found = measured.measure(subject, subject.model, 5)
-    assert functions.tolist() == roles(*(found[name] for name in ("positional", "syntactic", "rare"))).tolist()
 
 
 # -------------------- reports on relevance

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import copy
 import weakref
-from contextlib import ExitStack
 from functools import cache
 
 import numpy as np
@@ -36,6 +35,9 @@ VARIANTS = {
     "opt bare": {"layer_norm_elementwise_affine": False, "enable_bias": False},
 }
 COVERED = [(name, rule) for name in VARIANTS for rule in RULES if (name, rule) != ("t5 gated", "alpha_beta")]
+SOME = [(name, rule) for name, rule in COVERED if rule != "alpha_beta" or name in ("marian", "t5", "opt")]  # the rest is slow
+covered = pytest.mark.parametrize(("name", "rule"), COVERED)
+rules = pytest.mark.parametrize("rule", RULES)
 
 
 @cache
@@ -58,9 +60,14 @@ def batch_for(name: str) -> dict[str, torch.Tensor]:
     return batch
 
 
-def slow_values(model, batch, rule: str, heads: pd.MultiIndex, **more) -> np.ndarray:
-    found = [e for row in range(len(batch["input_ids"])) for e in slow.explain(model, batch, row, rule, **more)]
-    return np.array([[e.heads[address] for address in heads] for e in found])
+@cache
+def slow_explained(name: str, rule: str) -> list:
+    """What the slow relprop says of every target of the batch, in double precision."""
+    return [e for row in range(3) for e in slow.explain(small(name), batch_for(name), row, rule)]
+
+
+def values_of(explained, heads: pd.MultiIndex) -> np.ndarray:
+    return np.array([[e.heads[address] for address in heads] for e in explained])
 
 
 def gap(values: np.ndarray, truth: np.ndarray) -> float:
@@ -76,27 +83,32 @@ def tolerance(name: str) -> float:
 # --- the rules -----------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("name", "rule"), COVERED)
-def test_relevance_is_that_of_the_slow_relprop(name, rule):
-    model, batch = small(name), batch_for(name)
-    found = explain(model, [batch], rule)
-    assert gap(found.values, slow_values(model, batch, rule, found.heads)) < tolerance(name)
+@covered
+def test_relevance_and_where_it_goes_are_those_of_the_slow_relprop(name, rule):
+    model, batch, close = small(name), batch_for(name), tolerance(name)
+    found, truth = explain(model, [batch], rule), slow_explained(name, rule)
+    assert gap(found.values, values_of(truth, found.heads)) < close
+    assert rule != "alpha_beta" or found.values.min() >= 0
+    went = conservation(model, [batch], rule)
+    parts = ("start", "source", "target", "bias", "softmax", "position")
+    total = {part: sum(getattr(e, part) for e in truth) for part in parts}
+    expected = {"source": total["source"], "target": total["target"], "attention": total["softmax"] + total["position"]}
+    if rule == "alpha_beta":
+        assert 0 < went["eps"] < 2e-3
+    else:  # counted term by term by the slow relprop
+        expected["bias"] = total["bias"]
+    for part, value in expected.items():
+        assert went[part] == pytest.approx(value / total["start"], abs=max(close, 1e-10))
+    assert went.drop("negative").sum() == pytest.approx(1)
 
 
-@pytest.mark.parametrize(("name", "rule"), [("marian", r) for r in RULES] + [("pegasus", r) for r in RULES] + [("t5", "cp")])
+@pytest.mark.parametrize(("name", "rule"), [("marian", rule) for rule in RULES] + [("pegasus", "alpha_beta"), ("t5", "cp")])
 def test_float32_is_close_to_the_slow_relprop_in_float64(name, rule):
     found = explain(small(name, torch.float32), [batch_for(name)], rule)
-    assert gap(found.values, slow_values(small(name), batch_for(name), rule, found.heads)) < 1e-5
+    assert gap(found.values, values_of(slow_explained(name, rule), found.heads)) < 1e-5
 
 
-def test_another_rule_is_far_off():
-    model, batch = small("marian"), batch_for("marian")
-    found = {rule: explain(model, [batch], rule).values for rule in RULES}
-    assert gap(found["cp"], found["attnlrp"]) > 0.3
-    assert gap(found["alpha_beta"], found["attnlrp"]) > 0.3
-
-
-@pytest.mark.parametrize(("name", "rule"), COVERED)
+@pytest.mark.parametrize(("name", "rule"), SOME)
 def test_gates_and_injected_matrices_count(name, rule):
     model, batch = small(name), batch_for(name)
     first, last = sites(model)[0].kind, sites(model)[-1].kind
@@ -107,26 +119,25 @@ def test_gates_and_injected_matrices_count(name, rule):
     real = batch["attention_mask"][:, None].double()
     with gate(model, gates), inject(model, {address: m * real for address, m in matrices.items()}):
         found = explain(model, [batch], rule)
-    expected = slow_values(model, batch, rule, found.heads, gates=gates, injected=matrices)
+    truth = [e for row in range(3) for e in slow.explain(model, batch, row, rule, gates=gates, injected=matrices)]
+    expected = values_of(truth, found.heads)
     assert gap(found.values, expected) < tolerance(name)
     assert gap(explain(model, [batch], rule).values, expected) > 0.01  # and no more once the blocks are left
 
 
-@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
-@pytest.mark.parametrize(("name", "rule"), COVERED)
-def test_batched_equals_single(name, rule, dtype):
-    model, batch = small(name, dtype), batch_for(name)
+@covered
+def test_batched_equals_single(name, rule):
+    model, batch = small(name), batch_for(name)
     whole = explain(model, [batch], rule)
     for row in range(len(batch["input_ids"])):
         kept = batch["attention_mask"][row].bool()
         labels = batch["labels"][row]
         one = {"input_ids": batch["input_ids"][row][kept][None], "labels": labels[labels != -100][None]}
-        alone = explain(model, [one], rule).values
-        assert gap(whole.take([row]).values, alone) < (1e-5 if dtype == torch.float32 else 1e-10)
+        assert gap(whole.take([row]).values, explain(model, [one], rule).values) < 1e-10
 
 
-@pytest.mark.parametrize("rule", RULES)
-@pytest.mark.parametrize("name", ["marian", "pegasus", "t5", "opt"])
+@rules
+@pytest.mark.parametrize("name", ["marian", "opt"])
 def test_gates_of_nested_blocks_multiply(name, rule):
     model, batch, kind = small(name), batch_for(name), sites(small(name))[0].kind
     places = [(kind, 0, 1), (kind, 1, 0), (kind, 1, 3)]
@@ -137,19 +148,6 @@ def test_gates_of_nested_blocks_multiply(name, rule):
     for first, second in ((outer, inner), (inner, outer)):
         with gate(model, first), gate(model, second):
             assert gap(explain(model, [batch], rule).values, expected) < tolerance(name)
-
-
-@pytest.mark.parametrize("rule", RULES)
-@pytest.mark.parametrize("name", ["marian", "opt"])
-def test_a_copy_has_the_relevance_of_its_model(name, rule):
-    model, batch, kind = small(name), batch_for(name), sites(small(name))[0].kind
-    matrix = torch.eye(batch["input_ids"].shape[1], dtype=torch.float64)
-    plain = explain(model, [batch], rule).values
-    with gate(model, {(kind, 0, 1): 0.0, (kind, 1, 2): 0.5}), inject(model, {(kind, 1, 0): matrix}):
-        copied, expected = copy.deepcopy(model), explain(model, [batch], rule).values
-        assert gap(explain(copied, [batch], rule).values, expected) == 0
-    assert gap(explain(copied, [batch], rule).values, plain) == 0
-    assert gap(expected, plain) > 0.01
 
 
 def test_gates_for_each_example_are_those_examples_own():
@@ -163,8 +161,8 @@ def test_gates_for_each_example_are_those_examples_own():
                 assert gap(whole.take([row]).values, explain(model, [batch], rule).take([row]).values) < 1e-10
 
 
-@pytest.mark.parametrize("name", ["marian", "pegasus", "opt"])
-@pytest.mark.parametrize("rule", RULES)
+@rules
+@pytest.mark.parametrize("name", ["pegasus", "opt"])
 def test_a_planted_head_gets_all(name, rule):
     model = small(name)
     for site in sites(model):
@@ -174,8 +172,10 @@ def test_a_planted_head_gets_all(name, rule):
         assert found.sort_index().loc[site.kind, site.layer].drop(2).abs().max() == 0
 
 
-@pytest.mark.parametrize("bare", [False, True], ids=["ragged", "layers without heads"])
-@pytest.mark.parametrize(("name", "rule"), COVERED)
+BARE = [(name, rule, True) for name in ("marian", "t5", "opt") for rule in RULES]
+
+
+@pytest.mark.parametrize(("name", "rule", "bare"), [*((*one, False) for one in COVERED), *BARE])
 def test_removed_heads_are_heads_gated_to_zero(name, rule, bare):
     model, batch = small(name), batch_for(name)
     places = {(site.kind, site.layer) for site in sites(model)}
@@ -243,38 +243,20 @@ class Held(TorchDispatchMode):
         del self.known[place]
 
 
-class Taken(Exception):
-    """A sentence is being explained, so it fits into the memory."""
-
-
 def least_memory(model, batch, rule) -> float:
     """The least GiB with which sentences of this size are explained, to a thousandth."""
 
     def take(*_) -> None:
-        raise Taken
+        raise KeyError("a sentence is being explained, so it fits into the memory")
 
     low, high, hook = 0.0, 1.0, model.register_forward_pre_hook(take)
-    try:
-        while high - low > 1e-3 * high:
-            middle = (low + high) / 2
-            try:
-                explain(model, [batch], rule, memory=middle)
-            except Taken:
-                high = middle
-            except StudyError as error:
-                assert "GiB" in str(error)
-                low = middle
-    finally:
-        hook.remove()
+    while high - low > 1e-3 * high:
+        middle = (low + high) / 2
+        with pytest.raises((KeyError, StudyError)) as error:
+            explain(model, [batch], rule, memory=middle)
+        low, high = (low, middle) if error.type is KeyError else (middle, high)
+    hook.remove()
     return high
-
-
-@pytest.mark.parametrize("rule", RULES)
-@pytest.mark.parametrize("name", ["marian", "opt"])
-def test_little_memory_means_smaller_chunks_and_the_same_values(name, rule):
-    model, batch = small(name), batch_for(name)
-    whole = explain(model, [batch], rule).values
-    assert gap(explain(model, [batch], rule, memory=1.05 * least_memory(model, batch, rule)).values, whole) < 1e-10
 
 
 def long_batch(name, length) -> dict[str, torch.Tensor]:
@@ -283,21 +265,21 @@ def long_batch(name, length) -> dict[str, torch.Tensor]:
     return {"input_ids": tokens if name == "opt" else tokens[:, : length // 4], "labels": tokens}
 
 
-@pytest.mark.parametrize("rule", RULES)
+@rules
 @pytest.mark.parametrize("name", ["marian", "opt"])
-def test_as_many_sentences_are_read_at_once_as_fit(name, rule):
+def test_as_much_is_explained_at_once_as_fits(name, rule):
     model, batch, seen = small(name), long_batch(name, 12), []
-    least = least_memory(model, batch, rule)
+    least, whole = least_memory(model, batch, rule), explain(model, [batch], rule).values
     hook = model.register_forward_pre_hook(lambda _, args, fed: seen.append(len(fed["input_ids"])), with_kwargs=True)
-    for times, rows in ((1.01, [1, 1, 1]), (2.5, [2, 1]), (3.01, [3]), (9, [3])):
+    for times, rows in ((1.01, [1, 1, 1]), (2.5, [2, 1]), (3.01, [3])):
         seen.clear()
-        explain(model, [batch], rule, memory=times * least)
+        assert gap(explain(model, [batch], rule, memory=times * least).values, whole) < 1e-10
         assert seen == rows
     hook.remove()
 
 
-@pytest.mark.parametrize("rule", ["cp", "attnlrp"])  # alpha_beta has buffers of fixed size beside, larger than a tiny model
-@pytest.mark.parametrize("name", ["marian", "opt"])
+# alpha_beta has buffers of fixed size beside, larger than a tiny model
+@pytest.mark.parametrize(("name", "rule"), [("marian", "attnlrp"), ("opt", "cp")])
 def test_no_more_is_held_than_the_memory_allows(name, rule):
     model, batch = small(name, torch.float32), long_batch(name, 40)
     least = least_memory(model, batch, rule)
@@ -310,14 +292,13 @@ def test_no_more_is_held_than_the_memory_allows(name, rule):
     assert held.peak > 1.01 * least * 2**30  # all targets of a single sentence at once would be too much
 
 
-@pytest.mark.parametrize("rule", RULES)
-@pytest.mark.parametrize("kinds", ["encoder", "decoder", ("decoder", "cross"), ("encoder", "cross")])
+@rules
+@pytest.mark.parametrize("kinds", ["encoder", "decoder", ("encoder", "cross")])
 def test_one_kind_alone_is_the_same(rule, kinds):
     model, batch = small("pegasus"), batch_for("pegasus")
     whole, part = (explain(model, [batch], rule, chosen) for chosen in (None, kinds))
     assert part.heads.equals(index(model, kinds))
-    columns = whole.heads.get_indexer(part.heads)
-    assert gap(part.values, whole.values[:, columns]) < 1e-10
+    assert gap(part.values, whole.values[:, whole.heads.get_indexer(part.heads)]) < 1e-10
 
 
 def test_only_targets_with_a_label_are_explained():
@@ -351,47 +332,6 @@ def test_sentences_count_over_batches_or_carry_their_index():
     assert explain(model, [numbered], "cp").sentence.tolist() == [7] * 5 + [3] * 6 + [5] * 3
 
 
-# --- what is conserved ---------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(("name", "rule"), COVERED)
-def test_where_the_relevance_goes(name, rule):
-    model, batch = small(name), batch_for(name)
-    found = conservation(model, [batch], rule)
-    truth = [e for row in range(3) for e in slow.explain(model, batch, row, rule)]
-    total = {
-        part: sum(getattr(e, part) for e in truth) for part in ("start", "source", "target", "bias", "softmax", "position")
-    }
-    expected = {"source": total["source"], "target": total["target"], "attention": total["softmax"] + total["position"]}
-    for part, value in expected.items():
-        assert found[part] == pytest.approx(value / total["start"], abs=1e-6 if name.startswith("opt") else 1e-10)
-    assert found.drop("negative").sum() == pytest.approx(1)
-    if rule == "alpha_beta":
-        assert 0 < found["eps"] < 2e-3
-    else:  # counted term by term by the slow relprop
-        assert found["bias"] == pytest.approx(total["bias"] / total["start"], abs=1e-6 if name.startswith("opt") else 1e-10)
-
-
-@pytest.mark.parametrize("rule", ["cp", "attnlrp"])
-@pytest.mark.parametrize("name", ["marian", "pegasus"])
-def test_biases_may_take_relevance_away(name, rule):
-    model, batch = copy.deepcopy(small(name)), batch_for(name)
-    before, live = conservation(model, [batch], rule), batch["labels"] != -100
-    with torch.no_grad():
-        starts = model(**batch).logits.max(-1).values[live]
-    left = (1 - before["bias"]) / 3  # the same for all tokens, so that what starts is so much of what it was
-    model.final_logits_bias += (left - 1) * starts.mean()
-    found = conservation(model, [batch], rule)
-    assert found["bias"] == pytest.approx(-2, abs=1e-9)
-    for part in ("source", "target", "attention"):
-        assert found[part] == pytest.approx(before[part] / left, abs=1e-9)
-
-
-@pytest.mark.parametrize("name", ["marian", "pegasus", "t5", "opt"])
-def test_alpha_beta_is_never_negative(name):
-    assert explain(small(name), [batch_for(name)], "alpha_beta").values.min() >= 0
-
-
 # --- normalisation -------------------------------------------------------------------------------------------------------
 
 
@@ -402,122 +342,97 @@ def by_hand() -> Explained:
     return Explained(heads, values, np.array([4, 4, 9]), "cp")
 
 
-def test_the_three_normalisations():
-    found = by_hand()
-    step = [(0.25 + 0.5 + 0) / 3, (0.75 + 0.5 + 0) / 3, (2 / 0.001 - 1 + 0.75) / 3, (-1.999 / 0.001 + 2 + 0.25) / 3]
-    assert found.series("step").tolist() == pytest.approx(step)
-    assert found.series("ratio").tolist() == pytest.approx([3 / 8, 5 / 8, 6 / 3.001, -2.999 / 3.001])
-    assert found.series(None).tolist() == pytest.approx([1, 5 / 3, 2, -2.999 / 3])
+STEP = [(0.25 + 0.5 + 0) / 3, (0.75 + 0.5 + 0) / 3, (2 / 0.001 - 1 + 0.75) / 3, (-1.999 / 0.001 + 2 + 0.25) / 3]
 
 
-@pytest.mark.parametrize("normalise", ["step", "ratio", None])
-def test_sums_per_sentence_give_the_column(normalise):
-    found = by_hand()
-    numerators, denominators = found.per_sentence(normalise)
-    assert numerators.shape == denominators.shape == (2, 4)
-    assert (numerators.sum(0) / denominators.sum(0)).tolist() == pytest.approx(found.series(normalise).tolist())
-    frame = found.frame(normalise, 50)
-    assert (frame.low <= frame.relevance + 1e-6).all()
-    assert (frame.relevance <= frame.high + 1e-6).all()
+@pytest.mark.parametrize(
+    ("normalise", "wanted"),
+    [("step", STEP), ("ratio", [3 / 8, 5 / 8, 6 / 3.001, -2.999 / 3.001]), (None, [1, 5 / 3, 2, -2.999 / 3])],
+)
+def test_the_three_normalisations(normalise, wanted):
+    for found in (by_hand(), by_hand().by_sentence()):
+        assert found.series(normalise).tolist() == pytest.approx(wanted)
+        numerators, denominators = found.per_sentence(normalise)
+        assert numerators.shape == denominators.shape == (2, 4)
+        assert (numerators.sum(0) / denominators.sum(0)).tolist() == pytest.approx(wanted)
+        frame = found.frame(normalise, 50)
+        assert (frame.low <= frame.relevance + 1e-6).all() and (frame.relevance <= frame.high + 1e-6).all()
 
 
 def test_sums_say_how_well_the_division_is_conditioned():
-    table = by_hand().sums()
-    assert table.near_zero.tolist() == pytest.approx([0, 1 / 3])
-    assert table.negative.tolist() == pytest.approx([0, 1 / 3])
-    assert table.largest[("encoder", 1)] == pytest.approx(2000)
-    assert table.targets.tolist() == [3, 3]
-
-
-def test_heads_of_a_layer_share_one():
-    model = small("bart")
-    for normalise in ("step", "ratio"):
-        column = measures.relevance(model, [batch_for("bart")], "alpha_beta", normalise)
-        assert column.index.equals(index(model))
-        assert column.groupby(level=["kind", "layer"]).sum().tolist() == pytest.approx([1] * 6)
+    for found in (by_hand(), by_hand().by_sentence()):
+        table = found.sums()
+        assert table.near_zero.tolist() == table.negative.tolist() == pytest.approx([0, 1 / 3])
+        assert table.largest[("encoder", 1)] == pytest.approx(2000) and table.targets.tolist() == [3, 3]
 
 
 # --- bad input -----------------------------------------------------------------------------------------------------------
 
 
+class Doubled(nn.Linear):
+    def forward(self, x):
+        return 2 * super().forward(x)
+
+
+def spoilt(family: str, path: str, part):
+    """A tiny model with another part at a path, or with the one from another path."""
+    model = tiny_model(family)
+    parent, _, name = path.rpartition(".")
+    setattr(model.get_submodule(parent), name, model.get_submodule(part) if isinstance(part, str) else part)
+    return model
+
+
 @pytest.mark.parametrize(
-    ("name", "change", "sentence"),
+    ("family", "path", "part", "said"),
     [
-        ("marian", {"rule": "gamma"}, "There is no rule 'gamma': choose from 'alpha_beta', 'attnlrp', 'cp'."),
-        ("marian", {"normalise": "layer"}, "There is no normalisation 'layer': choose from 'step', 'ratio', None."),
-        ("marian", {"kinds": "self"}, "unknown kind of attention 'self': choose from encoder, decoder, cross."),
-        ("t5 gated", {"rule": "alpha_beta"}, "The rule alpha_beta has no rule for gated feed-forward blocks"),
+        ("marian", "model.encoder.layers.1.fc1", Doubled(32, 48), r"model\.encoder\.layers\.1\.fc1 \(Doubled"),
+        ("bart", "model.decoder.layers.0.adapter", nn.Linear(32, 32), r"0\.adapter \(Linear"),
+        ("pegasus", "model.decoder.layers.0.activation_fn", nn.Softmax(-1), "Softmax"),
+        ("pegasus", "model.encoder.layers.1.fc2", "model.encoder.layers.0.fc2", r"0\.fc2 .* two places"),
     ],
-)  # fmt: skip
-def test_a_wrong_choice_is_one_sentence(name, change, sentence):
-    with pytest.raises(StudyError) as error:
-        measures.relevance(small(name), [batch_for(name)], **change)
-    assert str(error.value).startswith(sentence)
+)
+def test_a_part_that_no_rule_covers_is_named(family, path, part, said):
+    with pytest.raises(StudyError, match=said):
+        measures.relevance(spoilt(family, path, part), [batch_for(family)])
 
 
-def test_nothing_to_explain_is_one_sentence():
-    model, batch = small("marian"), batch_for("marian")
-    ignored = batch | {"labels": torch.full_like(batch["labels"], -100)}
-    for batches in ([], [ignored]):
-        with pytest.raises(StudyError, match=r"^There is no target token to explain: .*all labels are ignored"):
-            measures.relevance(model, batches)
-    with pytest.raises(StudyError, match="A batch holds no sentences"):
-        measures.relevance(model, [{name: value[:0] for name, value in batch.items()}])
-    with pytest.raises(StudyError, match="needs labels"):
-        measures.relevance(model, [{"input_ids": batch["input_ids"]}])
+BATCH = batch_for("marian")
+IGNORED = BATCH | {"labels": torch.full_like(BATCH["labels"], -100)}
+BAD = {
+    "'gamma'": (lambda: small("marian"), [BATCH], {"rule": "gamma"}),
+    "'layer'": (lambda: small("marian"), [BATCH], {"normalise": "layer"}),
+    "'self'": (lambda: small("marian"), [BATCH], {"kinds": "self"}),
+    "gated feed-forward": (lambda: small("t5 gated"), [BATCH], {}),
+    "no batches": (lambda: small("marian"), [], {}),
+    "all labels are ignored": (lambda: small("marian"), [IGNORED], {}),
+    "no sentences": (lambda: small("marian"), [{name: part[:0] for name, part in BATCH.items()}], {}),
+    "needs labels": (lambda: small("marian"), [{"input_ids": BATCH["input_ids"]}], {}),
+    "not float16": (lambda: tiny_model("bart").half(), [BATCH], {}),
+    "GPT2LMHeadModel": (lambda: tiny_model("gpt2"), [BATCH], {}),
+    "no output layer": (lambda: tiny_model("bart").model, [BATCH], {}),
+}
 
 
-@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
-def test_half_precision_is_refused(dtype):
-    model = tiny_model("bart").to(dtype)
-    with pytest.raises(StudyError, match=f"needs float32 or float64 weights, not {str(dtype)[6:]}"):
-        measures.relevance(model, [batch_for("bart")])
+@pytest.mark.parametrize("said", BAD)
+def test_what_cannot_be_explained_is_refused(said):
+    build, batches, options = BAD[said]
+    with pytest.raises(StudyError, match=said):
+        measures.relevance(build(), batches, **options)
 
 
-def test_a_sentence_that_does_not_fit_is_one_sentence():
-    with pytest.raises(
-        StudyError, match=r"^A sentence of 7 source and 6 target tokens needs about .* GiB to explain, more than"
-    ):
+def test_a_sentence_that_does_not_fit_is_refused():
+    with pytest.raises(StudyError, match=r"7 source and 6 target tokens .* GiB"):
         explain(small("marian"), [batch_for("marian")], "cp", memory=1e-9)
 
 
-@pytest.mark.parametrize("rule", RULES)
-def test_a_decoder_matrix_that_looks_ahead_is_refused(rule):
+def test_a_decoder_matrix_that_looks_ahead_is_refused():
     model, batch = small("opt"), batch_for("opt")
     ahead = torch.full((7, 7), 1 / 7, dtype=torch.float64)
     with (
         inject(model, {("decoder", 1, 2): ahead}),
         pytest.raises(StudyError, match="decoder layer 1 lets a token look at later"),
     ):
-        measures.relevance(model, [batch], rule)
-
-
-def test_what_no_rule_covers_is_named():
-    with pytest.raises(StudyError, match="No relevance rule covers GPT2LMHeadModel"):
-        measures.relevance(tiny_model("gpt2"), [tiny_batch("gpt2")])
-
-    class Doubled(nn.Linear):
-        def forward(self, x):
-            return 2 * super().forward(x)
-
-    model = tiny_model("marian")
-    model.model.encoder.layers[1].fc1 = Doubled(32, 48)
-    with pytest.raises(StudyError, match=r"^No relevance rule covers model\.encoder\.layers\.1\.fc1 \(Doubled\)\.$"):
-        measures.relevance(model, [batch_for("marian")])
-    model = tiny_model("bart")
-    model.model.decoder.layers[0].adapter = nn.Linear(32, 32)
-    with pytest.raises(StudyError, match=r"model\.decoder\.layers\.0\.adapter \(Linear\)"):
-        measures.relevance(model, [batch_for("bart")])
-    model = tiny_model("pegasus")
-    model.model.decoder.layers[0].activation_fn = nn.Softmax(-1)
-    with pytest.raises(StudyError, match=r"model\.decoder\.layers\.0\.activation_fn \(Softmax\)"):
-        measures.relevance(model, [batch_for("pegasus")])
-    model = tiny_model("pegasus")
-    model.model.encoder.layers[1].fc2 = model.model.encoder.layers[0].fc2
-    with pytest.raises(StudyError, match=r"model\.encoder\.layers\.0\.fc2 \(Linear\): it is used in two places"):
-        measures.relevance(model, [batch_for("pegasus")])
-    with pytest.raises(StudyError, match="has no output layer over a vocabulary"):
-        measures.relevance(tiny_model("bart").model, [batch_for("bart")])
+        measures.relevance(model, [batch])
 
 
 def state(model) -> tuple:
@@ -528,26 +443,18 @@ def state(model) -> tuple:
     return hooks, flags, [p.requires_grad for p in model.parameters()], sorted(model.state_dict())
 
 
-@pytest.mark.parametrize("rule", RULES)
-def test_a_model_in_training_is_switched_and_it_is_said(rule):
-    model = tiny_model("marian", dropout=0.5)
-    expected = measures.relevance(model, [batch_for("marian")], rule)
+@rules
+def test_the_model_is_left_as_it_was(rule):
+    model, batch = tiny_model("marian", dropout=0.5), batch_for("marian")
+    expected = measures.relevance(model, [batch], rule)
     model.train()
     model.model.encoder.layers[0].eval()
     before = state(model)
-    with pytest.warns(UserWarning, match="The model was in training mode: relevance is computed without dropout"):
-        found = measures.relevance(model, [batch_for("marian")], rule)
+    with pytest.warns(UserWarning, match="training mode"):  # relevance is computed without dropout
+        found = measures.relevance(model, [batch], rule)
     pd.testing.assert_series_equal(found, expected)
     assert state(model) == before
-
-
-@pytest.mark.parametrize("rule", RULES)
-def test_nothing_stays_patched_after_a_failure(rule):
-    model, batch = tiny_model("marian"), batch_for("marian")
-    before = state(model)
     wrong = batch | {"input_ids": batch["input_ids"] + 1000}
-    with ExitStack() as stack:
-        stack.enter_context(pytest.raises(IndexError))
+    with pytest.raises(IndexError), pytest.warns(UserWarning):
         measures.relevance(model, [batch, wrong], rule)
-    assert state(model) == before
-    assert torch.is_grad_enabled()
+    assert state(model) == before and torch.is_grad_enabled()

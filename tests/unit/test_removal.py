@@ -13,6 +13,8 @@ from helpers.runs import subjects, training
 from helpers.scores import scoring
 from helpers.study import StudyError
 
+SMALL = {"train": 100, "dev": 10, "test": 6, "vocabulary": 150, "training.steps": 4, "model.width": 16}
+
 
 @pytest.fixture(scope="module")
 def subject(tmp_path_factory):
@@ -20,7 +22,7 @@ def subject(tmp_path_factory):
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("HEADS_RUNS", str(folder / "runs"))
         patch.setenv("HEADS_DATA", str(folder / "data"))
-        found = subjects.of_name(study.settings("tiny"), "ru-news", 1)
+        found = subjects.of_name(study.settings("tiny", SMALL), "ru-news", 1)
         assert not found.model.training  # read here: tests have stores of their own
         yield found
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 import copy
 import json
 import random
-import subprocess
-import sys
+import shutil
 from pathlib import Path
 
 import pytest
@@ -17,11 +16,12 @@ from torch import nn
 from transformers.models.t5.modeling_t5 import T5LayerNorm
 
 from helpers.heads import gate, index, inject, kept, load, record, remove, save, sites
-from helpers.study import ROOT, StudyError
+from helpers.study import StudyError
 from tests.unit.tiny_models import FAMILIES, SEQ2SEQ, tiny_batch, tiny_model
 
 REMOVABLE = [family for family in FAMILIES if family != "gpt2"]
 families = pytest.mark.parametrize("family", REMOVABLE)
+some = pytest.mark.parametrize("family", ["marian", "t5", "opt"])
 LAYERS = {
     **{family: {"encoder_layers": 3, "decoder_layers": 3} for family in SEQ2SEQ},
     "t5": {"num_layers": 3, "num_decoder_layers": 3},
@@ -90,12 +90,11 @@ def close(found, expected, tolerance):
 
 
 @families
-@pytest.mark.parametrize("attention", ["sdpa", "eager"])
 @pytest.mark.parametrize("seed", [0, 1])
-def test_outputs_and_gradients_equal_those_of_closed_gates(family, attention, seed, monkeypatch):
+def test_outputs_and_gradients_equal_those_of_closed_gates(family, seed, monkeypatch):
     # T5 computes its norms in single precision whatever the model, too coarse to compare
     monkeypatch.setattr(T5LayerNorm, "forward", lambda norm, x: norm.weight * x * (x.square().mean(-1, True) + 1e-6) ** -0.5)
-    model, batch = three_layers(family, attention=attention).double(), tiny_batch(family)
+    model, batch = three_layers(family, attention="eager" if seed else "sdpa").double(), tiny_batch(family)
     heads = some_heads(model, seed)
     cut = remove(copy.deepcopy(model), heads)
     with closed(model, heads):
@@ -114,20 +113,9 @@ def test_outputs_and_gradients_equal_those_of_closed_gates(family, attention, se
 
 
 @families
-def test_single_precision(family):
-    model, batch = three_layers(family), tiny_batch(family)
-    for seed in (0, 1):
-        heads = some_heads(model, seed)
-        with closed(model, heads):
-            expected = logits(model, batch)
-        close(logits(remove(copy.deepcopy(model), heads), batch), expected, 1e-5)
-
-
-@families
-@pytest.mark.parametrize("seed", [0, 1])
-def test_generation_equals_that_of_closed_gates(family, seed):
+def test_generation_equals_that_of_closed_gates(family):
     model, batch = three_layers(family), prompts(family)
-    heads = some_heads(model, seed)
+    heads = some_heads(model, 0)
     cut = remove(copy.deepcopy(model), heads)
     for beams in (1, 4):
         with closed(model, heads):
@@ -137,7 +125,7 @@ def test_generation_equals_that_of_closed_gates(family, seed):
     assert not torch.equal(generate(model, batch, num_beams=4), expected)
 
 
-@families
+@some
 def test_the_cache_knows_its_length_without_heads(family):
     model, batch = three_layers(family), prompts(family)
     cut = remove(model, [head for head in index(model) if head[0] == "decoder" and head[1] == 0])
@@ -148,7 +136,7 @@ def test_the_cache_knows_its_length_without_heads(family):
     assert out.past_key_values.get_seq_length() == batch["input_ids"].shape[1]
 
 
-@families
+@some
 def test_removing_everything(family):
     model, batch = three_layers(family), tiny_batch(family)
     heads = index(model)
@@ -161,18 +149,10 @@ def test_removing_everything(family):
     assert torch.equal(generate(cut, prompts(family), num_beams=4), text)
 
 
-@families
-def test_no_heads_change_nothing(family):
-    model, batch = tiny_model(family), tiny_batch(family)
-    before, names = logits(model, batch), vars(model.config).copy()
-    assert remove(model, []) is model
-    assert torch.equal(logits(model, batch), before) and vars(model.config) == names
-
-
 # -------------------- what is left
 
 
-@families
+@some
 def test_parameters_fall_by_what_the_heads_had(family):
     model = three_layers(family)
     heads = some_heads(model, 0)
@@ -189,9 +169,10 @@ def test_parameters_fall_by_what_the_heads_had(family):
         assert getattr(site.module, "inner_dim", site.heads * 8) == site.heads * 8
 
 
-@families
+@some
 def test_removals_compose_and_kept_tells_the_original_numbers(family):
     model, batch = three_layers(family), tiny_batch(family)
+    assert remove(model, []) is model and not hasattr(model.config, "kept_heads")
     assert kept(model) == {(site.kind, site.layer): [0, 1, 2, 3] for site in sites(model)}
     at_once = remove(copy.deepcopy(model), [("decoder", 0, 0), ("decoder", 0, 1), ("decoder", 0, 3), ("decoder", 2, 2)])
     cut = remove(model, [("decoder", 0, 1), ("decoder", 2, 2)])
@@ -207,30 +188,11 @@ def test_removals_compose_and_kept_tells_the_original_numbers(family):
     assert torch.equal(logits(copied, batch), logits(cut, batch))
 
 
-@families
-def test_a_map_that_does_not_fit_is_refused(family):
-    model = remove(tiny_model(family), [("decoder", 0, 1)])
+def test_a_map_that_does_not_fit_is_refused():
+    model = remove(tiny_model("marian"), [("decoder", 0, 1)])
     model.config.kept_heads["decoder.0"] = [0, 2]
     with pytest.raises(StudyError, match="2 heads for decoder layer 0, the weights have 3"):
         kept(model)
-
-
-@families
-def test_a_removed_model_trains(family):
-    model, batch = three_layers(family).train(), tiny_batch(family)
-    remove(model, some_heads(model, 0))
-    model.activation_checkpointing_enable({"use_reentrant": False})
-    optimiser = torch.optim.AdamW(model.parameters(), lr=1e-2)
-    losses = []
-    for _ in range(8):
-        torch.manual_seed(0)  # the same dropout in every step
-        loss = model(**batch, use_cache=False).loss
-        loss.backward()
-        assert torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0) > 0
-        optimiser.step()
-        optimiser.zero_grad()
-        losses.append(loss.item())
-    assert losses[-1] < losses[0] and all(parameter.isfinite().all() for parameter in model.parameters())
 
 
 def test_frozen_weights_stay_frozen():
@@ -246,10 +208,9 @@ def test_frozen_weights_stay_frozen():
 
 
 @families
-@pytest.mark.parametrize("seed", [0, 1])
-def test_gate_record_and_inject_on_a_removed_model(family, seed):
+def test_gate_record_and_inject_on_a_removed_model(family):
     model, batch = three_layers(family), tiny_batch(family)
-    cut = remove(copy.deepcopy(model), some_heads(model, seed))
+    cut = remove(copy.deepcopy(model), some_heads(model, 0))
     left = kept(cut)
     original = {(k, i, h): (k, i, number) for (k, i), numbers in left.items() for h, number in enumerate(numbers)}
     assert index(cut).tolist() == list(original)
@@ -317,81 +278,41 @@ def test_what_cannot_be_removed_is_refused_and_nothing_is_cut():
 def test_other_families_are_refused_by_name(tmp_path):
     small = {"vocab_size": 60, "d_model": 32, "d_kv": 8, "d_ff": 48, "num_layers": 1, "num_heads": 4}
     umt5 = hf.UMT5ForConditionalGeneration(hf.UMT5Config(**small))
-    for model, name in ((tiny_model("gpt2"), "GPT2LMHeadModel .*gpt2"), (umt5, "UMT5ForConditionalGeneration .*umt5")):
+    for model, name in ((tiny_model("gpt2"), "GPT2LMHeadModel"), (umt5, "UMT5ForConditionalGeneration")):
         for action in (lambda model=model: remove(model, []), lambda model=model: save(model, tmp_path / "model")):
-            with pytest.raises(StudyError, match=f"heads of {name}.* gate them with 0 instead"):
+            with pytest.raises(StudyError, match=f"{name}.* gate them"):
                 action()
         assert not (tmp_path / "model").exists()
-        model.save_pretrained(tmp_path / name[:4])
-        with pytest.raises(StudyError, match=f"holds {name}.* can be loaded"):
-            load(tmp_path / name[:4])
-    with pytest.raises(StudyError, match="BertModel"):
-        bert = {"hidden_size": 32, "intermediate_size": 48, "num_hidden_layers": 1, "num_attention_heads": 4}
-        remove(hf.BertModel(hf.BertConfig(vocab_size=60, **bert)), [])
+        model.save_pretrained(tmp_path / name)
+        with pytest.raises(StudyError, match=f"holds {name}"):
+            load(tmp_path / name)
 
 
 # -------------------- save and load
 
-READER = """
-import sys, torch
-from helpers.heads import kept, load
-from tests.unit.tiny_models import tiny_batch
-torch.set_num_threads(1)
-found = {}
-for name in sys.argv[2:]:
-    model = load(f"{sys.argv[1]}/{name}")
-    with torch.no_grad():
-        found[name] = {
-            "logits": model(**tiny_batch(name.split("-")[0])).logits,
-            "training": model.training, "kept": kept(model), "class": type(model).__name__,
-            "beams": model.generation_config.num_beams,
-        }
-torch.save(found, f"{sys.argv[1]}/found")
-"""
 
-
-def test_a_fresh_process_reads_what_was_saved(tmp_path):
-    models = {}
-    for family in REMOVABLE:
-        models[family] = three_layers(family)  # never cut
-        for seed in (0, 1):
-            models[f"{family}-{seed}"] = remove(three_layers(family, seed=seed), some_heads(models[family], seed))
-    models["marian-double"] = copy.deepcopy(models["marian-0"]).double()
-    models["t5-half"] = copy.deepcopy(models["t5-0"]).bfloat16()
-    models["opt-everything"] = remove(tiny_model("opt"), index(tiny_model("opt")))
-    for name, model in models.items():
-        model.generation_config.num_beams = 3
-        save(model, tmp_path / name)
-    assert sorted(path.name for path in tmp_path.iterdir()) == sorted(models)  # no scratch folder is left
-    subprocess.run([sys.executable, "-c", READER, tmp_path, *models], check=True, cwd=ROOT)
-    found = torch.load(tmp_path / "found")
-    for name, model in models.items():
-        own = found[name]
-        assert torch.equal(own["logits"], logits(model, tiny_batch(name.split("-")[0]))), name
-        assert own["kept"] == kept(model) and own["class"] == type(model).__name__
-        assert not own["training"] and own["beams"] == 3
-
-
-@families
-def test_a_loaded_model_is_like_the_saved_one(family, tmp_path):
-    model = three_layers(family)
-    remove(model, some_heads(model, 0)).get_input_embeddings().weight.requires_grad_(True)
-    save(model, tmp_path / "deep" / "model")
-    loaded, batch = load(tmp_path / "deep" / "model"), prompts(family)
-    assert torch.equal(generate(loaded, batch, num_beams=4), generate(model, batch, num_beams=4))
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.bfloat16])
+@some
+def test_a_loaded_model_is_like_the_saved_one(family, dtype, tmp_path):
+    model, folder = three_layers(family).to(dtype), tmp_path / "deep" / "model"
+    gone = index(model) if dtype == torch.float64 else some_heads(model, 0)
+    remove(model, gone).get_input_embeddings().weight.requires_grad_(True)
+    model.generation_config.num_beams = 3
+    save(model, folder)
+    assert [path.name for path in folder.parent.iterdir()] == ["model"]  # no scratch folder is left
+    loaded, batch = load(folder), tiny_batch(family)
+    assert type(loaded) is type(model) and not loaded.training and kept(loaded) == kept(model)
+    assert torch.equal(logits(loaded, batch), logits(model, batch))
+    assert torch.equal(generate(loaded, prompts(family)), generate(model, prompts(family)))  # with 3 beams
     # tied weights are one parameter, as before
     assert [name for name, _ in loaded.named_parameters()] == [name for name, _ in model.named_parameters()]
     assert [p.requires_grad for p in loaded.parameters()] == [p.requires_grad for p in model.parameters()]
     assert loaded.get_output_embeddings().weight is loaded.get_input_embeddings().weight
     more = [head for head in index(model) if head[2] == 0]
-    assert torch.equal(logits(remove(loaded, more), batch_of(family)), logits(remove(model, more), batch_of(family)))
+    assert torch.equal(logits(remove(loaded, more), batch), logits(remove(model, more), batch))
 
 
-def batch_of(family):
-    return tiny_batch(family, seed=4)
-
-
-@families
+@some
 def test_the_library_reads_never_cut_models_and_its_own_folders_are_read(family, tmp_path):
     model, batch = tiny_model(family), tiny_batch(family)
     if family == "marian":  # the library leaves positions out of the file, as they are sines
@@ -411,11 +332,8 @@ def test_the_library_reads_never_cut_models_and_its_own_folders_are_read(family,
     ("family", "class_name"),
     [
         ("marian", "MarianModel"),
-        ("bart", "BartForSequenceClassification"),
         ("bart", "BartForCausalLM"),
-        ("t5", "T5EncoderModel"),
         ("t5", "T5ForTokenClassification"),
-        ("opt", "OPTModel"),
     ],
 )
 def test_other_task_heads(family, class_name, tmp_path):
@@ -432,7 +350,7 @@ def test_other_task_heads(family, class_name, tmp_path):
         assert type(loaded) is type(model) and torch.equal(loaded(**batch)[0], model(**batch)[0])
 
 
-@families
+@some
 def test_a_file_in_half_precision(family, tmp_path):
     model, batch = three_layers(family), tiny_batch(family)
     remove(model, some_heads(model, 0))
@@ -540,37 +458,34 @@ def truncate(folder):
     (folder / "model.safetensors").write_bytes(content[: len(content) // 2])
 
 
-QUERY = "model.decoder.layers.1.self_attn.q_proj"
+QUERY, OUT = "model.decoder.layers.1.self_attn.q_proj", "model.encoder.layers.0.self_attn.out_proj.weight"
 BAD = {
-    "weights missing": (lambda folder: (folder / "model.safetensors").unlink(), "has no weights"),
-    "weights truncated": (truncate, "is damaged"),
-    "weights empty": (lambda folder: (folder / "model.safetensors").write_bytes(b""), "is damaged"),
-    "config missing": (lambda folder: (folder / "config.json").unlink(), "no config of a saved model"),
-    "config cut off": (lambda folder: (folder / "config.json").write_text('{"model_'), "no config of a saved model"),
-    "no class": (config(lambda c: c.pop("architectures")), "no config of a saved model"),
-    "unknown class": (config(lambda c: c.update(architectures=["Novel"])), r"holds Novel \(model type marian\)"),
+    "no folder": (shutil.rmtree, "no folder"),
+    "weights missing": (lambda folder: (folder / "model.safetensors").unlink(), "no weights"),
+    "weights truncated": (truncate, "damaged"),
+    "config missing": (lambda folder: (folder / "config.json").unlink(), "no config"),
+    "config cut off": (lambda folder: (folder / "config.json").write_text('{"model_'), "no config"),
+    "no class": (config(lambda c: c.pop("architectures")), "no config"),
+    "unknown class": (config(lambda c: c.update(architectures=["Novel"])), "holds Novel"),
     "class of another type": (config(lambda c: c.update(architectures=["OPTForCausalLM"])), "holds OPTForCausalLM"),
-    "other model type": (config(lambda c: c.update(model_type="bert")), r"model type bert\); only bart, marian"),
-    "no map": (config(lambda c: c.pop("kept_heads")), "no map kept_heads although heads were cut"),
-    "too many heads": (mapped("decoder.1", [0, 2, 3]), "3 heads for decoder layer 1, the weights have 2"),
-    "too few heads": (mapped("decoder.1", [0]), "1 heads for decoder layer 1, the weights have 2"),
-    "head out of range": (mapped("decoder.1", [0, 4]), r"\[0, 4\] for decoder.1, not different heads .* from 0 to 3"),
+    "other model type": (config(lambda c: c.update(model_type="bert")), "model type bert"),
+    "no map": (config(lambda c: c.pop("kept_heads")), "no map"),
+    "too many heads": (mapped("decoder.1", [0, 2, 3]), "3 heads .* have 2"),
+    "too few heads": (mapped("decoder.1", [0]), "1 heads .* have 2"),
+    "head out of range": (mapped("decoder.1", [0, 4]), r"\[0, 4\] for decoder.1"),
     "negative head": (mapped("decoder.1", [-1, 2]), r"\[-1, 2\] for decoder.1"),
     "head twice": (mapped("decoder.1", [2, 2]), r"\[2, 2\] for decoder.1"),
     "heads in disorder": (mapped("decoder.1", [2, 0]), r"\[2, 0\] for decoder.1"),
-    "no list": (mapped("decoder.1", 2), "has 2 for decoder.1"),
+    "no list": (mapped("decoder.1", 2), "2 for decoder.1"),
     "no numbers": (mapped("decoder.1", ["0", "2"]), r"\['0', '2'\] for decoder.1"),
-    "unknown layer": (mapped("decoder.7", [0]), "must name every layer .* see decoder.7"),
-    "layer missing": (config(lambda c: c["kept_heads"].pop("cross.0")), "must name every layer .* see cross.0"),
-    "map malformed": (config(lambda c: c.update(kept_heads=[[0, 2]])), "must name every layer .* see list"),
-    "tensor missing": (tensors(lambda state: state.pop(f"{QUERY}.bias")), f"lacks tensors of MarianMTModel: {QUERY}.bias"),
-    "tensor of the output missing": (
-        tensors(lambda state: state.pop("model.encoder.layers.0.self_attn.out_proj.weight")),
-        "lacks tensors of MarianMTModel: model.encoder.layers.0.self_attn.out_proj.weight",
-    ),
-    "surplus tensor": (tensors(lambda state: state.update(more=torch.ones(1))), "surplus tensors of MarianMTModel: more"),
-    "bias too long": (tensors(lambda state: state.update({f"{QUERY}.bias": torch.ones(32)})), f"{QUERY}.bias .* the size"),
-    "other vocabulary": (config(lambda c: c.update(vocab_size=61)), "has not the size that"),
+    "unknown layer": (mapped("decoder.7", [0]), "see decoder.7"),
+    "layer missing": (config(lambda c: c["kept_heads"].pop("cross.0")), "see cross.0"),
+    "map malformed": (config(lambda c: c.update(kept_heads=[[0, 2]])), "see list"),
+    "tensor missing": (tensors(lambda state: state.pop(f"{QUERY}.bias")), f"lacks .* {QUERY}.bias"),
+    "tensor of the output missing": (tensors(lambda state: state.pop(OUT)), f"lacks .* {OUT}"),
+    "surplus tensor": (tensors(lambda state: state.update(more=torch.ones(1))), "surplus .* more"),
+    "bias too long": (tensors(lambda state: state.update({f"{QUERY}.bias": torch.ones(32)})), f"{QUERY}.bias .* size"),
+    "other vocabulary": (config(lambda c: c.update(vocab_size=61)), "size"),
 }
 
 
@@ -582,19 +497,10 @@ def saved(tmp_path_factory):
 
 
 @pytest.mark.parametrize("case", BAD)
-def test_a_folder_that_is_not_right_is_refused(case, saved):
+def test_a_folder_that_is_not_right_is_refused(case, saved, tmp_path):
     spoil, message = BAD[case]
-    files = {path: path.read_bytes() for path in saved.iterdir()}
-    try:
-        spoil(saved)
-        with pytest.raises(StudyError, match=message):
-            load(saved)
-    finally:
-        for path, content in files.items():
-            path.write_bytes(content)
-    load(saved)
-
-
-def test_a_folder_that_is_not_there_is_refused(tmp_path):
-    with pytest.raises(StudyError, match=r"there is no folder .*nowhere"):
-        load(tmp_path / "nowhere")
+    folder = shutil.copytree(saved, tmp_path / "model")
+    load(folder)
+    spoil(folder)
+    with pytest.raises(StudyError, match=message):
+        load(folder)
