@@ -8,8 +8,8 @@ import warnings
 import pytest
 
 from helpers.corpora.alignment import _one_way, align
-from helpers.study import StudyError
 from tests.reference import measures as slow
+from tests.unit.tiny_text import refused
 
 
 @pytest.fixture(autouse=True)
@@ -19,7 +19,7 @@ def no_warnings():
         yield
 
 
-def dictionary_corpus(pairs, words=60, longest=9, distance=2, seed=0):
+def dictionary_corpus(pairs, words=40, longest=9, distance=2, seed=0):
     """Sentences of distinct words, each translated by its own word, moved by up to `distance` places.
 
     Returns sources, targets and the true target -> source positions.
@@ -42,25 +42,19 @@ def right_and_found(found, truth):
     return sum(a == b for a, b in pairs) / len(pairs), sum(a is not None for a, _ in pairs) / len(pairs)
 
 
-@pytest.mark.parametrize("distance", [0, 2, 5])
+@pytest.mark.parametrize("distance", [0, 5])
 def test_a_reordered_dictionary_corpus_is_recovered(distance):
-    sources, targets, truth = dictionary_corpus(400, distance=distance)
-    assert distance == 0 or sum(t != s for one in truth for t, s in one.items()) > 400
-    right, found = right_and_found(align(sources, targets), truth)
-    assert right > 0.95 and found > 0.95
+    sources, targets, truth = dictionary_corpus(300, distance=distance)
+    assert distance == 0 or sum(t != s for one in truth for t, s in one.items()) > 300
+    assert min(right_and_found(align(sources, targets), truth)) > 0.95
 
 
 def test_articles_without_a_counterpart_stay_alone():
     """A target word that stands in every sentence and translates nothing is linked by neither side."""
-    sources, targets, truth = dictionary_corpus(400)
-    for target, links in zip(targets, truth, strict=True):
-        target.insert(0, 7)
-        moved = {t + 1: s for t, s in links.items()}
-        links.clear()
-        links.update(moved)
-    found = align(sources, targets)
-    assert right_and_found(found, truth)[0] > 0.95
-    assert sum(0 in one for one in found) < 40
+    sources, targets, truth = dictionary_corpus(300)
+    found = align(sources, [[7, *target] for target in targets])
+    moved = [{t + 1: s for t, s in links.items()} for links in truth]
+    assert right_and_found(found, moved)[0] > 0.95 and sum(0 in one for one in found) < 30
 
 
 @pytest.mark.parametrize("rounds", [0, 1, 5])
@@ -77,19 +71,11 @@ def test_it_is_the_slow_loop(rounds):
         assert all(type(s) is int and type(t) is int for t, s in links.items())
 
 
-def test_it_is_deterministic_and_leaves_its_input_alone():
-    sources, targets, _ = dictionary_corpus(60)
-    copies = [list(map(list, side)) for side in (sources, targets)]
-    first = align(sources, targets)
-    assert align(sources, targets) == first and [sources, targets] == copies
-    assert align([tuple(row) for row in sources], [tuple(row) for row in targets]) == first
-
-
 def test_empty_sides():
     sources, targets, _ = dictionary_corpus(20, words=10)
     whole = align(sources, targets)
+    assert align([tuple(row) for row in sources], [tuple(row) for row in targets]) == whole
     with_gaps = align([*sources, [], [3], []], [*targets, [1001], [], []])
     assert with_gaps[:-3] == whole and with_gaps[-3:] == [{}, {}, {}]
     assert align([[1, 2], [3]], [[], []]) == [{}, {}] and align([[]], [[5]]) == [{}] and align([], []) == []
-    with pytest.raises(StudyError, match="as many targets as sources, not 1 and 2"):
-        align([[1], [2]], [[3]])
+    refused("1 and 2", align, [[1], [2]], [[3]])

@@ -1,13 +1,10 @@
 """Controlled dialogues: their facts can be told from the text by its rules alone, and their annotation follows these rules."""
 
-import os
-import subprocess
-import sys
+from __future__ import annotations
+
 from collections import Counter
 from itertools import islice, pairwise
-from pathlib import Path
 
-import numpy as np
 import pytest
 
 from helpers.records import TURN, Dialogue, Event
@@ -15,7 +12,6 @@ from helpers.study import StudyError
 from helpers.world import conversations as talks
 from helpers.world.sampler import World
 
-ROOT = Path(__file__).parents[2]
 FIRST, SECOND = {"i", "me", "my"}, {"you", "your"}
 THIRD = {"he": False, "him": False, "his": False, "she": True, "her": True}  # whether a woman
 LAMP = Event("repair", "supan", "lamp", "belub", "on monday")
@@ -24,7 +20,7 @@ KEY = Event("lose", "ruser", "key")
 
 @pytest.fixture(scope="module")
 def dialogues():
-    return list(islice(talks.conversations(1), 500))
+    return list(islice(talks.conversations(1), 400))
 
 
 @pytest.fixture(scope="module")
@@ -83,30 +79,21 @@ def resolved(dialogue, female):
 # --- dialogues -------------------------------------------------------------------------------------------------------
 
 
-def test_dialogues_depend_on_the_seed_and_not_on_the_process():
-    code = (
-        "import hashlib; from itertools import islice; from helpers.world.conversations import conversations\n"
-        "print(hashlib.sha256(repr(list(islice(conversations(7), 50))).encode()).hexdigest())"
-    )
-    digests = set()
-    for hash_seed in ("0", "1"):
-        environment = os.environ | {"PYTHONHASHSEED": hash_seed, "PYTHONPATH": str(ROOT)}
-        done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True)
-        digests.add(done.stdout)
-    assert len(digests) == 1
-    assert next(talks.conversations(1)) == next(talks.conversations(1)) != next(talks.conversations(2))
-
-
 def test_dialogues_keep_their_bounds(dialogues):
-    def within(sizes, bounds):
-        return min(sizes) == bounds[0] and max(sizes) == bounds[1]
-
-    assert within([len(set(speakers(d))) for d in dialogues], talks.SPEAKERS)
-    assert within([len(d.turns) for d in dialogues], talks.TURNS)
-    assert within([len(d.events) for d in dialogues], (2, 4))
+    for sizes, bounds in (
+        ([len(set(speakers(d))) for d in dialogues], talks.SPEAKERS),
+        ([len(d.turns) for d in dialogues], talks.TURNS),
+        ([len(d.events) for d in dialogues], (2, 4)),
+    ):
+        assert (min(sizes), max(sizes)) == bounds
     sizes = [len(d.words) for d in dialogues]
     assert talks.WORDS[0] <= min(sizes) < 70 and 140 < max(sizes) <= talks.WORDS[1]
     assert {d.origin for d in dialogues} == {"controlled-dialogues"}
+    assert len({d.source for d in dialogues}) == len(dialogues)
+    events = [event for d in dialogues for event in d.events]
+    assert len({event.verb for event in events}) == len(talks.DEEDS) and {e.thing for e in events} == set(talks.THINGS)
+    assert {event.time for event in events} == {"", *talks.AHEAD, *talks.BEFORE}
+    assert next(talks.conversations(1)) == dialogues[0] != next(talks.conversations(2))
 
 
 def test_turns_divide_the_words_and_name_their_speakers(dialogues, female):
@@ -121,17 +108,6 @@ def test_turns_divide_the_words_and_name_their_speakers(dialogues, female):
         assert all(one != other for one, other in pairwise(speakers(dialogue)))  # a turn goes on until another speaks
 
 
-def test_dialogues_differ_and_use_their_names_verbs_and_times_evenly(dialogues, female):
-    assert len({d.source for d in dialogues}) == len(dialogues)
-    names = Counter(name for d in dialogues for name in set(d.words) & female.keys())
-    assert len(names) == talks.NAMES and max(names.values()) < 2.5 * min(names.values())
-    assert sum(female.values()) == talks.NAMES / 2
-    events = [event for d in dialogues for event in d.events]
-    assert len({event.verb for event in events}) == len(talks.DEEDS) and {e.thing for e in events} == set(talks.THINGS)
-    assert {event.time for event in events} == {"", *talks.AHEAD, *talks.BEFORE}
-    assert len({word for d in dialogues for word in d.words}) < 300
-
-
 def test_events_of_a_dialogue_share_no_verb_and_no_thing_and_are_of_its_people(dialogues, female):
     for dialogue in dialogues:
         for part in ("verb", "thing"):
@@ -144,28 +120,21 @@ def test_events_of_a_dialogue_share_no_verb_and_no_thing_and_are_of_its_people(d
 
 def test_a_dialogue_that_runs_out_of_things_ends_and_not_the_generator(monkeypatch):
     monkeypatch.setitem(talks.DEEDS, "wash", ("for", "shirt"))
-    made = list(islice(talks.conversations(1), 300))
-    assert {event.thing for d in made for event in d.events if event.verb == "wash"} == {"shirt"}
-    assert len(made) == 300
+    made = list(islice(talks.conversations(1), 100))
+    assert len(made) == 100 and {event.thing for d in made for event in d.events if event.verb == "wash"} == {"shirt"}
 
 
 # --- coreference -----------------------------------------------------------------------------------------------------
 
 
-def test_clusters_are_in_text_order_and_do_not_overlap(dialogues):
+def test_each_name_and_thing_that_comes_twice_has_one_cluster(dialogues, female):
     for dialogue in dialogues:
         assert [cluster[0] for cluster in dialogue.clusters] == sorted(cluster[0] for cluster in dialogue.clusters)
         assert all(len(cluster) > 1 and list(cluster) == sorted(cluster) for cluster in dialogue.clusters)
         spans = sorted(span for cluster in dialogue.clusters for span in cluster)
-        assert all(start < stop for start, stop in spans) and spans[-1][1] <= len(dialogue.words)
-        assert all(stop <= start for (_, stop), (start, _) in pairwise(spans))
-
-
-def test_each_name_and_thing_that_comes_twice_has_one_cluster(dialogues, female):
-    for dialogue in dialogues:
+        assert all(stop <= start for (_, stop), (start, _) in pairwise(spans)) and spans[-1][1] <= len(dialogue.words)
         found = [name_of(dialogue, cluster, female) for cluster in dialogue.clusters]
         assert len(found) == len(set(found))
-        spans = {span for cluster in dialogue.clusters for span in cluster}
         for place, word in enumerate(dialogue.words):
             if word in female and dialogue.words.count(word) > 1:
                 assert (place, place + 1) in spans
@@ -175,46 +144,32 @@ def test_each_name_and_thing_that_comes_twice_has_one_cluster(dialogues, female)
 
 def test_pronouns_are_annotated_as_the_rules_resolve_them(female):
     seen = Counter()
-    for dialogue in islice(talks.conversations(2), 3000):
+    for dialogue in islice(talks.conversations(2), 600):
         at = mentioned(dialogue)
         for place, meant in resolved(dialogue, female):
             assert meant is not None, (place, dialogue.source)
             assert name_of(dialogue, at[place], female) == meant, (place, dialogue.source)
             seen[dialogue.words[place]] += 1
-    assert seen.keys() == FIRST | SECOND | THIRD.keys() | {"it"} and min(seen.values()) > 10, seen
+    assert seen.keys() == FIRST | SECOND | THIRD.keys() | {"it"} and min(seen.values()) > 2, seen
 
 
-def test_kin_are_somebody_s(dialogues, female):
-    kin = [
-        (d.words[place - 1 : place + 2]) for d in dialogues for place, word in enumerate(d.words) if word in sum(talks.KIN, ())
-    ]
-    assert {owner for owner, _, _ in kin} == {"my", "your", "his", "her"}
-    assert all(who in female and word in talks.KIN[female[who]] for _, word, who in kin)
-
-
-def test_those_who_act_are_mostly_not_named_where_the_event_is_said(dialogues):
-    events = named = clustered = 0
+def test_events_are_said_in_several_ways_mostly_without_a_name(dialogues, female):
+    events = named = 0
+    ways = {}
     for dialogue in dialogues:
         at, words = mentioned(dialogue), dialogue.words
         for event in dialogue.events:
-            said = next(place for place, word in enumerate(words) if word in talks._verbs()[event.verb][:3])
-            start = max(place for place in range(said) if words[place] in ".?!:") + 1
-            stop = next(place for place in range(said, len(words)) if words[place] in ".?!")
-            named += event.agent in words[start:stop]
-            clustered += words.index(event.agent) in at
-            events += 1
-    assert clustered == events and named < 0.06 * events
-
-
-def test_each_event_is_said_in_several_ways(dialogues, female):
-    ways = {}
-    for dialogue in dialogues:
-        for event in dialogue.events:
             forms = talks._verbs()[event.verb][:3]
-            said = next(s for s in dialogue.source.replace("?", ".").split(" . ") if set(forms) & set(s.split()))
-            masked = " ".join("x" if word in female or word == event.thing else word for word in said.split())
-            ways.setdefault(event.verb, set()).add(masked)
-    assert min(len(said) for said in ways.values()) > 12, {verb: len(said) for verb, said in ways.items()}
+            said = next(place for place, word in enumerate(words) if word in forms)
+            start = max(place for place in range(said) if words[place] in ".?!:") + 1
+            sentence = words[start : next(place for place in range(said, len(words)) if words[place] in ".?!")]
+            named += event.agent in sentence
+            events += 1
+            assert words.index(event.agent) in at
+            masked = ("x" if word in female or word == event.thing else word for word in sentence)
+            ways.setdefault(event.verb, set()).add(" ".join(masked))
+    assert named < 0.06 * events
+    assert min(map(len, ways.values())) > 8, {verb: len(said) for verb, said in ways.items()}
 
 
 # --- summaries -------------------------------------------------------------------------------------------------------
@@ -223,6 +178,8 @@ def test_each_event_is_said_in_several_ways(dialogues, female):
 def test_summaries_are_read_back(dialogues):
     for dialogue in dialogues:
         assert talks.facts(dialogue.target) == list(dialogue.events)
+    counts = talks.consistency([d.target for d in dialogues], dialogues)
+    assert counts.tolist() == [[len(d.events)] * 4 for d in dialogues]
     assert talks.render_summary((LAMP, KEY)) == "supan will repair the lamp for belub on monday . ruser has lost the key ."
     gift = Event("give", "dadulana", "book", "sumokola", "yesterday")
     assert talks.render_summary((gift,)) == "dadulana gave the book to sumokola yesterday ."
@@ -236,26 +193,11 @@ def test_sentences_outside_the_grammar_are_skipped():
     )  # fmt: skip
     assert talks.facts(" . ".join(garbled)) == talks.facts(".".join(garbled)) == [KEY]
     assert talks.facts("") == talks.facts(". . the the") == []
-
-
-def test_a_time_that_does_not_fit_the_tense_is_unclear():
-    for sentence in ("ruser has lost the key yesterday .", "ruser lost the key .", "ruser will lose the key yesterday ."):
-        assert talks.facts(sentence) == [Event("lose", "ruser", "key", "", talks.UNCLEAR)]
-
-
-def test_events_outside_the_grammar_are_refused():
-    with pytest.raises(StudyError, match="no verb 'eat'"):
-        talks.render_summary([Event("eat", "supan", "cake")])
-    with pytest.raises(StudyError, match="no time 'soon'"):
-        talks.render_summary([Event("lose", "supan", "key", "", "soon")])
+    for unclear in ("ruser has lost the key yesterday .", "ruser lost the key .", "ruser will lose the key yesterday ."):
+        assert talks.facts(unclear) == [Event("lose", "ruser", "key", "", talks.UNCLEAR)]
 
 
 # --- consistency -----------------------------------------------------------------------------------------------------
-
-
-def test_references_are_consistent(dialogues):
-    counts = talks.consistency([d.target for d in dialogues], dialogues)
-    assert (counts == np.array([[len(d.events)] * 4 for d in dialogues])).all()
 
 
 @pytest.mark.parametrize(
@@ -265,11 +207,8 @@ def test_references_are_consistent(dialogues):
         ("ruser has lost the key . supan will repair the lamp for belub on monday .", [2, 2, 2, 2]),
         ("belub will repair the lamp for supan on monday .", [2, 1, 0, 0]),
         ("supan will repair the lamp for ruser on monday .", [2, 1, 0, 0]),
-        ("supan will repair the lamp on monday .", [2, 1, 0, 0]),
         ("supan will repair the lamp for belub tomorrow .", [2, 1, 1, 0]),
-        ("supan will repair the lamp for belub .", [2, 1, 1, 0]),
         ("supan will repair the clock for belub on monday . supan will wash the lamp on monday .", [2, 0, 0, 0]),
-        ("ruser has lost the key . ruser has lost the key . ruser lost the key yesterday .", [2, 1, 1, 1]),
         ("belub has lost the key . ruser lost the key yesterday . ruser has lost the key .", [2, 1, 1, 1]),
     ],
 )
@@ -283,11 +222,6 @@ def test_two_events_of_one_kind_need_two_sentences():
     assert talks.consistency(["ruser has lost the key . belub has lost the key ."], [twice]).tolist() == [[2, 2, 1, 1]]
 
 
-def test_each_dialogue_needs_a_summary(dialogues):
-    with pytest.raises(StudyError, match="1 for 500"):
-        talks.consistency([""], dialogues)
-
-
 # --- guesses ---------------------------------------------------------------------------------------------------------
 
 
@@ -295,6 +229,9 @@ def test_people_cannot_be_told_without_resolving_pronouns(dialogues):
     for way, bound in (("random", 0.2), ("speaker", 0.3), ("nearest", 0.3)):
         counts = talks.consistency(talks.guesses(dialogues[:300], way, 0), dialogues[:300]).sum(0)
         assert counts[0] == counts[1] and 0.05 < counts[2] / counts[0] < bound, (way, counts)
+    first = talks.guesses(dialogues[:20], "random", 0)
+    assert first == talks.guesses(dialogues[:20], "random", 0) != talks.guesses(dialogues[:20], "random", 1)
+    assert all(event.agent != event.receiver for summary in first for event in talks.facts(summary))
 
 
 def test_guesses_are_what_they_say():
@@ -309,10 +246,15 @@ def test_guesses_are_what_they_say():
     assert talks.guesses([dialogue], "nearest", 0) == ["ruser has shown the key to supan ."]
 
 
-def test_random_guesses_follow_their_seed(dialogues):
-    first = talks.guesses(dialogues[:20], "random", 0)
-    assert first == talks.guesses(dialogues[:20], "random", 0) != talks.guesses(dialogues[:20], "random", 1)
-    people = [{event.agent, event.receiver} - {""} for summary in first for event in talks.facts(summary)]
-    assert all(len(pair) in (1, 2) for pair in people)
-    with pytest.raises(StudyError, match="no way 'last'"):
-        talks.guesses(dialogues[:1], "last", 0)
+@pytest.mark.parametrize(
+    ("call", "said"),
+    [
+        (lambda: talks.render_summary([Event("eat", "supan", "cake")]), "no verb 'eat'"),
+        (lambda: talks.render_summary([Event("lose", "supan", "key", "", "soon")]), "no time 'soon'"),
+        (lambda: talks.consistency([""], []), "1 for 0"),
+        (lambda: talks.guesses([], "last", 0), "no way 'last'"),
+    ],
+)
+def test_what_there_is_not(call, said):
+    with pytest.raises(StudyError, match=said):
+        call()

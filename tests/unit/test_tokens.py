@@ -8,12 +8,13 @@ from itertools import accumulate, pairwise
 import pytest
 import torch
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
+from tokenizers.processors import TemplateProcessing
 from transformers import MarianTokenizer, PreTrainedTokenizerFast
 
 from helpers import corpora, study
 from helpers.corpora import Pair, tokens
 from helpers.corpora.tokens import Subwords
-from helpers.study import StudyError
+from tests.unit.tiny_text import refused
 
 ENGLISH = "abcdefghijklmnopqrstuvwxyz"
 LETTERS = {
@@ -58,8 +59,6 @@ def fast():
     inner.train_from_iterator(
         training_text(), trainers.BpeTrainer(vocab_size=160, special_tokens=["<pad>", "</s>", "<unk>"], show_progress=False)
     )
-    from tokenizers.processors import TemplateProcessing
-
     inner.post_processor = TemplateProcessing(single="$A </s>", special_tokens=[("</s>", 1)])
     return PreTrainedTokenizerFast(tokenizer_object=inner, pad_token="<pad>", eos_token="</s>", unk_token="<unk>")
 
@@ -114,8 +113,7 @@ def test_decoding_undoes_encoding(own, language):
 
 
 def test_text_is_lower_cased_and_composed(own):
-    assert own.encode("KOШКА Über e\u0301te\u0301") == own.encode("koшка über été")
-    assert own.encode("the\u00a0cat") == own.encode("the cat")
+    assert own.encode("KOШКА Über\u00a0e\u0301te\u0301") == own.encode("koшка über été")
 
 
 def test_a_text_that_spells_a_special_token_is_plain_text(own, tmp_path):
@@ -123,16 +121,7 @@ def test_a_text_that_spells_a_special_token_is_plain_text(own, tmp_path):
     for vocabulary in (own, Subwords.load(tmp_path / "v.json")):
         for text in ("the </s> cat", "<pad>", "a<unk>b"):
             ids = vocabulary.encode(text)
-            assert vocabulary.eos not in ids[:-1]
-            assert vocabulary.pad not in ids
-            assert len(ids) > len(text.split()) + 2
-
-
-def test_learning_is_a_function_of_the_text():
-    texts = training_text()
-    first, second = (tokens.learn_vocabulary(iter(texts), 120).to_str() for _ in range(2))
-    assert first == second
-    assert tokens.learn_vocabulary(texts, 120).get_vocab_size() == 120
+            assert vocabulary.eos not in ids[:-1] and vocabulary.pad not in ids and len(ids) > len(text.split()) + 2
 
 
 def test_vocabularies_are_saved_and_read(own, tmp_path):
@@ -141,10 +130,10 @@ def test_vocabularies_are_saved_and_read(own, tmp_path):
     read = Subwords.load(path)
     assert (read.pad, read.eos, read.size) == (0, 1, own.size)
     assert read.encode(TEXTS["ru"][0]) == own.encode(TEXTS["ru"][0])
+    assert tokens.learn_vocabulary(iter(training_text()), 160).to_str() == own.tokenizer.to_str()  # of the text alone
     path.write_bytes(path.read_bytes()[:-200])
     for broken in (path, tmp_path / "nowhere.json"):
-        with pytest.raises(StudyError, match=r"Cannot read the vocabulary .*json .*: delete its folder"):
-            Subwords.load(broken)
+        refused(broken, Subwords.load, broken)
 
 
 def test_the_targets_ids_stand_after_the_sources(own, tmp_path):
@@ -153,24 +142,19 @@ def test_the_targets_ids_stand_after_the_sources(own, tmp_path):
     source, target = tokens.sides(tmp_path)
     text = TEXTS["ru"][0]
     ids, labels = source.encode(text), target.encode(text)
-    assert source.eos == target.eos == labels[-1]
-    assert source.pad == target.pad
-    assert max(ids) < source.size <= min(labels[:-1])
-    assert max(labels) < source.size + target.size
+    assert (source.eos, source.pad) == (target.eos, target.pad) == (labels[-1], 0)
+    assert max(ids) < source.size <= min(labels[:-1]) and max(labels) < source.size + target.size
     plain = Subwords.load(tmp_path / "target.json")
     assert [i - source.size for i in labels[:-1]] == plain.encode(text)[:-1]
     assert target.decode_all([labels, [target.pad, *labels, target.pad], [*ids, *labels]]) == [text] * 3
     assert target.pieces(labels) == plain.pieces(plain.encode(text))
     assert target.word_ids(text, ["кошка"]) == plain.word_ids(text, ["кошка"])
-    for empty in ([], [target.pad, target.eos]):
-        assert target.decode_all([empty]) == [""]
+    assert target.decode_all([[], [target.pad, target.eos]]) == ["", ""]
 
 
 def test_pretrained_vocabularies_have_the_same_face(fast, marian):
     for tokenizer in (fast, marian):
-        vocabulary = Subwords(tokenizer)
-        target = Subwords(tokenizer, target=True)
-        text = TEXTS["ru"][0]
+        vocabulary, target, text = Subwords(tokenizer), Subwords(tokenizer, target=True), TEXTS["ru"][0]
         ids = vocabulary.encode(text)
         assert ids[-1] == vocabulary.eos == target.encode(text)[-1]
         assert vocabulary.decode_all([ids, ids + [vocabulary.pad] * 2]) == [text, text]
@@ -198,10 +182,7 @@ def by_letters(text, words, spans):
 
 @pytest.mark.parametrize(("text", "words"), SENTENCES)
 def test_word_ids_of_our_own_vocabulary(own, text, words):
-    found = own.word_ids(text, words)
-    pieces = own.pieces(own.encode(text))
-    assert len(found) == len(pieces)
-    assert found[-1] == -1  # the end of the sentence
+    pieces, found = own.pieces(own.encode(text)), own.word_ids(text, words)
     assert found == by_letters(text, words, [*own.tokenizer.encode(text).offsets, (0, 0)])
     assert set(found) == {*range(len(words)), -1}
     for number, word in enumerate(words):  # a word's pieces spell the word
@@ -212,18 +193,14 @@ def test_word_ids_of_our_own_vocabulary(own, text, words):
 def test_a_mark_of_its_own_belongs_to_the_word_that_it_starts(own):
     text = "the x-y zz"
     pieces, found = own.pieces(own.encode(text)), own.word_ids(text, ["the", "x-y", "zz"])
-    marks = [w for p, w in zip(pieces, found, strict=True) if p == "▁"]
-    assert marks
-    assert -1 not in marks
+    assert min(w for p, w in zip(pieces, found, strict=True) if p == "▁") >= 0
     assert own.word_ids("the ?", ["the"])[-3:] == [-1, -1, -1]  # mark and sign belong to no word
 
 
 @pytest.mark.parametrize(("text", "words"), SENTENCES)
 def test_surfaces_give_what_offsets_give(fast, text, words):
-    offsets = fast(text, return_offsets_mapping=True)["offset_mapping"]
-    wanted = by_letters(text, words, offsets)
     found = Subwords(fast).word_ids(text, words)
-    assert found == wanted
+    assert found == by_letters(text, words, fast(text, return_offsets_mapping=True)["offset_mapping"])
     slow = Subwords(Slow(fast)).word_ids(text, words)
     unknown = [p == "<unk>" for p in Subwords(fast).pieces(fast(text)["input_ids"])]
     spaces = "  " in text  # each space is a mark there: which of them starts the word is a matter of taste
@@ -235,8 +212,7 @@ def test_surfaces_give_what_offsets_give(fast, text, words):
 def test_word_ids_of_a_sentencepiece_vocabulary(marian, text, words):
     pieces = marian.tokenize(text)
     found = Subwords(marian).word_ids(text, words)
-    assert len(found) == len(marian(text)["input_ids"]) == len(pieces) + 1
-    assert found[-1] == -1
+    assert len(found) == len(marian(text)["input_ids"]) == len(pieces) + 1 and found[-1] == -1
     surfaces = [piece.surface for piece in marian.spm_source.encode(text, return_type="proto").pieces]
     assert "".join(surfaces) == text
     ends = list(accumulate(map(len, surfaces)))
@@ -264,10 +240,9 @@ def test_what_is_lost_of_a_word_does_not_shift_the_others():
     assert list(tokens._find_pieces("", ["</s>"])) == [(0, 0)]
 
 
-def test_words_that_are_not_in_the_text(own):
-    for words in (["dog"], ["cat", "the"], ["the", "the"]):
-        with pytest.raises(StudyError, match=r"The word '\w+' is not in 'the cat' after the words before it"):
-            own.word_ids("the cat", words)
+@pytest.mark.parametrize("words", [["dog"], ["cat", "the"], ["the", "the"]])
+def test_words_that_are_not_in_the_text(own, words):
+    refused("is not in 'the cat'", own.word_ids, "the cat", words)
 
 
 # --- encoded pairs and batches ---------------------------------------------------------------------------------------
@@ -284,11 +259,9 @@ def data(own):
 
 
 def test_encode(own, data):
-    assert len(data) == 60
-    assert all(len(words) == len(ids) for words, ids in zip(data.words, data.source, strict=True))
+    assert len(data) == 60 and all(len(words) == len(ids) for words, ids in zip(data.words, data.source, strict=True))
     assert tokens.encode([Pair("the cat", "кошка")], own, own).words == [[]]
-    with pytest.raises(StudyError, match="no sentence pairs to encode"):
-        tokens.encode([], own, own)
+    refused("no sentence pairs", tokens.encode, [], own, own)
 
 
 @pytest.mark.parametrize("side", ["source", "target"])
@@ -297,144 +270,76 @@ def test_a_sentence_beyond_the_models_positions(own, side):
     length = len(own.encode("the cat"))
     assert len(tokens.encode([pair], own, own, length)) == 1
     setattr(pair, side, "the cat sees it")
-    found = len(own.encode("the cat sees it"))
-    with pytest.raises(StudyError, match=rf"A sentence of {found} tokens is longer than the model's {length} \('the cat"):
-        tokens.encode([pair], own, own, length)
+    refused(f"{len(own.encode('the cat sees it'))} tokens", tokens.encode, [pair], own, own, length)
     assert len(tokens.encode([pair], own, own)) == 1
 
 
-@pytest.mark.parametrize("shuffle", [None, 1, 2])
-@pytest.mark.parametrize("budget", [1, 100, 333, 10_000])
-def test_batches_hold_every_row_once_within_the_budget(data, shuffle, budget):
+@pytest.mark.parametrize("shuffle", [None, 1])
+@pytest.mark.parametrize("budget", [1, 200, 10_000])
+def test_batches_hold_every_row_once_and_are_filled(data, shuffle, budget):
+    def size(rows):
+        return sum(max(len(side[i]) for i in rows) for side in (data.source, data.target)) * len(rows)
+
     groups = tokens.batches(data, 0, budget, shuffle)
     assert sorted(i for group in groups for i in group) == list(range(len(data)))
-    for group in groups:
-        size = sum(max(len(side[i]) for i in group) for side in (data.source, data.target)) * len(group)
-        assert size <= budget or len(group) == 1
+    assert all(size(group) <= budget or len(group) == 1 for group in groups)
     assert groups == tokens.batches(data, 0, budget, shuffle)
-    if budget == 10_000:
-        assert len(groups) == 1
+    if shuffle is None:  # the next row did not fit
+        assert all(size([*left, right[0]]) > budget for left, right in pairwise(groups))
 
 
-def test_batches_are_filled(data):
-    groups = tokens.batches(data, 0, 200)
-    for left, right in pairwise(groups):  # the next row did not fit
-        rows = [*left, right[0]]
-        assert sum(max(len(side[i]) for i in rows) for side in (data.source, data.target)) * len(rows) > 200
-
-
-def test_shuffle_changes_the_order(data):
+def test_shuffle_changes_the_order_and_batches_can_be_read_again(own, data):
     orders = [tokens.batches(data, 0, 200, shuffle) for shuffle in (None, 1, 2)]
     assert orders[0] != orders[1] != orders[2] != orders[0]
-    lengths = [len(data.source[i]) for group in orders[0] for i in group]
-    assert lengths == sorted(lengths)
-    lengths = [len(data.source[i]) for group in orders[1] for i in group]
-    assert lengths != sorted(lengths)
+    lengths = [[len(data.source[i]) for group in order for i in group] for order in orders]
+    assert lengths[0] == sorted(lengths[0]) and lengths[1] != sorted(lengths[1])
+    batches = tokens.Batches(data, own.pad, 200)
+    for _ in range(2):
+        assert [batch["index"].tolist() for batch in batches] == orders[0] and len(batches) == len(orders[0])
 
 
 def test_collate(own, data):
     rows = [3, 11, 40, 5]
     batch = tokens.collate(data, rows, own.pad)
     assert set(batch) == {"input_ids", "attention_mask", "labels", "index", "word_ids"}
-    assert batch["index"].tolist() == rows
-    assert all(t.dtype == torch.long for t in batch.values())
+    assert batch["index"].tolist() == rows and all(t.dtype == torch.long for t in batch.values())
+    width, wide = (max(len(side[i]) for i in rows) for side in (data.source, data.target))
     for row, i in enumerate(rows):
         n, m = len(data.source[i]), len(data.target[i])
-        assert batch["input_ids"][row].tolist() == data.source[i] + [own.pad] * (batch["input_ids"].shape[1] - n)
-        assert batch["attention_mask"][row].tolist() == [1] * n + [0] * (batch["input_ids"].shape[1] - n)
-        assert batch["labels"][row].tolist() == data.target[i] + [-100] * (batch["labels"].shape[1] - m)
-        assert batch["word_ids"][row].tolist() == data.words[i] + [-1] * (batch["input_ids"].shape[1] - n)
-    assert batch["input_ids"].shape[1] == max(len(data.source[i]) for i in rows)
-    unparsed = tokens.encode([Pair("the cat", "кошка")], own, own)
-    assert "word_ids" not in tokens.collate(unparsed, [0], own.pad)
-
-
-def test_a_pad_token_inside_a_sentence_is_not_masked():
-    data = tokens.Encoded([[5, 0, 1], [1]], [[1], [1]], [[], []])
-    assert tokens.collate(data, [0, 1], 0)["attention_mask"].tolist() == [[1, 1, 1], [1, 0, 0]]
-
-
-def test_batches_can_be_read_again(own, data):
-    batches = tokens.Batches(data, own.pad, 200)
-    first, second = list(batches), list(batches)
-    assert len(batches) == len(first) == len(second)
-    for a, b in zip(first, second, strict=True):
-        assert all(torch.equal(a[name], b[name]) for name in a)
-    assert sorted(i for batch in first for i in batch["index"].tolist()) == list(range(len(data)))
+        assert batch["input_ids"][row].tolist() == data.source[i] + [own.pad] * (width - n)
+        assert batch["attention_mask"][row].tolist() == [1] * n + [0] * (width - n)
+        assert batch["labels"][row].tolist() == data.target[i] + [-100] * (wide - m)
+        assert batch["word_ids"][row].tolist() == data.words[i] + [-1] * (width - n)
+    assert "word_ids" not in tokens.collate(tokens.encode([Pair("the cat", "кошка")], own, own), [0], own.pad)
+    inside = tokens.Encoded([[5, 0, 1], [1]], [[1], [1]], [[], []])  # a pad token inside a sentence is not masked
+    assert tokens.collate(inside, [0, 1], 0)["attention_mask"].tolist() == [[1, 1, 1], [1, 0, 0]]
 
 
 def test_counts():
     found = tokens.counts([[1, 2, 2], [5, 2], []], 7)
-    assert found.tolist() == [0, 1, 3, 0, 0, 1, 0]
-    assert found.dtype == torch.long
+    assert found.tolist() == [0, 1, 3, 0, 0, 1, 0] and found.dtype == torch.long
 
 
 # --- prepared pairs --------------------------------------------------------------------------------------------------
 
-PAIRS = [
-    Pair("the cat sees .", "кошка видит .", ("the", "cat", "sees", "."), (1, 2, -1, 2), ("det", "nsubj", "ROOT", "punct"),
-         (("case", "кошка", ("кошку", "кошке")), ("sense", "видит", ())), "controlled-news"),
-    Pair('she said "no"\t\\ \u2028 next', "« non »"),
-    Pair("", ""),
-    Pair("x", "", origin="file"),
-]  # fmt: skip
 
-
-def test_pairs_are_written_and_read(tmp_path):
-    path = tmp_path / "train.jsonl"
-    corpora.write(path, PAIRS)
-    assert corpora.read_pairs(path) == PAIRS
-    assert len(path.read_bytes().split(b"\n")) == len(PAIRS) + 1
-    assert "кошка" in path.read_text(encoding="utf-8")
-
-
-def test_pairs_that_cannot_be_read(tmp_path):
-    path = tmp_path / "train.jsonl"
-    with pytest.raises(StudyError, match=r"There is no file .*train.jsonl: prepare the corpus"):
-        corpora.read_pairs(path)
-    path.write_text("")
-    with pytest.raises(StudyError, match=r"The file .*train.jsonl holds no sentence pairs"):
-        corpora.read_pairs(path)
-    for line in ("3", "[]", '"text"', "null", "{}", '{"source": "x"}', '{"source": "x", "target": "y", "colour": 1}', "",
-                 '{"source": "x", "target": "y", "marks": [["case"]]}'):  # fmt: skip
-        path.write_text('{"source": "x", "target": "y"}\n' + line + "\n")
-        with pytest.raises(StudyError, match=r"Line 2 of .*train.jsonl is not a sentence pair "):
-            corpora.read_pairs(path)
-
-
-def test_every_cut_through_the_last_line_is_noticed(tmp_path):
-    path = tmp_path / "train.jsonl"
-    corpora.write(path, PAIRS[:1] * 2)
-    raw = path.read_bytes()
-    begin = raw.index(b"\n") + 1
-    for end in range(begin + 1, len(raw) - 1):  # some cuts go through a letter
-        path.write_bytes(raw[:end])
-        with pytest.raises(StudyError, match="Line 2 of"):
-            corpora.read_pairs(path)
-
-
-def test_spec_refuses_what_there_is_not():
-    settings = study.settings("tiny")
-    with pytest.raises(StudyError, match="There is no language 'es': choose one of ru, de, fr"):
-        corpora.spec(settings, "es", "news", 1)
-    with pytest.raises(StudyError, match="There is no register 'poems': choose one of news, subtitles"):
-        corpora.spec(settings, "ru", "poems", 1)
-    with pytest.raises(StudyError, match="There is no corpus 'wmt': choose controlled or natural"):
-        corpora.spec(settings | {"corpus": "wmt"}, "ru", "news", 1)
+@pytest.mark.parametrize(
+    ("language", "register", "corpus", "said"),
+    [("es", "news", "controlled", "'es'"), ("ru", "poems", "controlled", "'poems'"), ("ru", "news", "wmt", "'wmt'")],
+)
+def test_spec_refuses_what_there_is_not(language, register, corpus, said):
+    refused(said, corpora.spec, study.settings("tiny") | {"corpus": corpus}, language, register, 1)
 
 
 def test_spec_says_what_a_corpus_depends_on():
     settings = study.settings("tiny")
     spec = corpora.spec(settings, "ru", "news", 1)
-    assert json.loads(json.dumps(spec)) == spec
-    assert spec == corpora.spec(settings | {"beam": 9}, "ru", "news", 1)
-    for other in (
-        corpora.spec(settings, "de", "news", 1),
-        corpora.spec(settings, "ru", "subtitles", 1),
-        corpora.spec(settings, "ru", "news", 2),
-        *(corpora.spec(settings | {name: 77}, "ru", "news", 1) for name in ("train", "dev", "test", "vocabulary")),
-    ):
-        assert study.key(other) != study.key(spec)
+    assert json.loads(json.dumps(spec)) == spec == corpora.spec(settings | {"beam": 9}, "ru", "news", 1)
+    others = [("de", "news", 1), ("ru", "subtitles", 1), ("ru", "news", 2)]
+    keys = {study.key(corpora.spec(settings, *other)) for other in others}
+    for name in ("train", "dev", "test", "vocabulary"):
+        keys.add(study.key(corpora.spec(settings | {name: 77}, "ru", "news", 1)))
+    assert len(keys | {study.key(spec)}) == 8
 
 
 def test_prepare_writes_a_lower_cased_corpus_once(monkeypatch):
@@ -450,12 +355,9 @@ def test_prepare_writes_a_lower_cased_corpus_once(monkeypatch):
     monkeypatch.setattr(corpora.pairs, "_controlled", splits)
     spec = corpora.spec(study.settings("tiny"), "ru", "news", 1)
     folder = corpora.prepare(spec)
-    assert corpora.prepare(spec) == folder
+    assert corpora.prepare(spec) == folder and len(corpora.read_pairs(corpora.file(folder, "train"))) == 5
     assert made == [spec]
-    assert sorted(f.name for f in folder.iterdir()) == [
-        "dev.jsonl", "source.json", "target.json", "test.jsonl",
-    ]  # fmt: skip
-    assert len(corpora.read_pairs(corpora.file(folder, "train"))) == 5 and made == [spec]
+    assert sorted(f.name for f in folder.iterdir()) == ["dev.jsonl", "source.json", "target.json", "test.jsonl"]
     pair = corpora.read_pairs(folder / "dev.jsonl")[0]
     assert (pair.source, pair.target) == ("the cat sees .", "кошка видит .")
     assert (pair.words[1], pair.marks[0][1:]) == ("cat", ("кошка", ("кошку",)))

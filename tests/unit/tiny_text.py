@@ -1,0 +1,63 @@
+"""Small text as it lies in a local folder or on the Hub: chats with summaries, sentence pairs, and what errors say."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import lzma
+import re
+
+import pytest
+
+from helpers.study import StudyError
+
+NOUNS = "teacher sailor baker girl doctor farmer pilot nurse king clerk".split()
+THINGS = "boat house letter garden".split()
+SPLITS = ("train", "dev", "test")
+
+
+def refused(words, call, *arguments, **more):
+    """Whether a call is refused in one line with these words."""
+    with pytest.raises(StudyError, match=re.escape(str(words))) as caught:
+        call(*arguments, **more)
+    assert "\n" not in str(caught.value)
+
+
+def chats(word, count, form="Ann: Where is the {}?\r\nBob: I saw it in the {} {}."):
+    """Distinct dialogues with summaries, told apart from other splits' by a word."""
+    made = itertools.islice(itertools.product(NOUNS, THINGS), count)
+    return [{"id": "1", "dialogue": form.format(n, word, t), "summary": f"The {n} \n is away."} for n, t in made]
+
+
+def write(path, text):
+    """A file of text or bytes, packed where its name says so."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    raw = text if isinstance(text, bytes) else text.encode()
+    path.write_bytes(lzma.compress(raw) if path.suffix == ".xz" else raw)
+
+
+def write_rows(path, rows):
+    write(path, "".join(json.dumps(row) + "\n" for row in rows))
+
+
+def write_chats(folder):
+    """SAMSum as it is fetched, DialogSum as plain files, of 30, 8 and 12 dialogues."""
+    for split, word, count in (("train", "red", 30), ("val", "blue", 8), ("test", "white", 12)):
+        write_rows(folder / f"samsum/{split}.jsonl.xz", chats(word, count))
+        rows = chats(word, count, "#Person1#: Where is the {}?\n#Person2#: In the {} {}, #Person1#.")
+        if split == "test":
+            rows = [{"dialogue": row["dialogue"], "summary1": row["summary"], "summary2": "No."} for row in rows]
+        write_rows(folder / f"dialogsum/{'dev' if split == 'val' else split}.jsonl", rows)
+
+
+def write_hub(folder, configs):
+    """A data set in the Hub's form, on disk: tables by configuration and split."""
+    lines = ["---", "configs:"]
+    for config, tables in configs.items():
+        (folder / config).mkdir(parents=True, exist_ok=True)
+        lines += [f"- config_name: {config}", "  data_files:"]
+        for split, table in tables.items():
+            table.to_parquet(folder / config / f"{split}-0.parquet")
+            lines += [f"  - split: {split}", f"    path: {config}/{split}-*"]
+    (folder / "README.md").write_text("\n".join([*lines, "---", ""]))
+    return folder
