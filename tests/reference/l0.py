@@ -38,14 +38,6 @@ class Gate:
         """The gate from uniform noise."""
         return min(1.0, max(0.0, self.stretched(u)))
 
-    def slope(self, u: float) -> float:
-        """Derivative of the drawn gate in log_alpha, the noise held fixed: 0 where it is clipped."""
-        x = self.stretched(u)
-        if not 0 < x < 1:
-            return 0.0
-        s = (x - self.low) / (self.high - self.low)
-        return (self.high - self.low) * s * (1 - s) / self.temperature
-
     # -------------------- the density
 
     def _density_of_s(self, s: float, rest: float) -> float:

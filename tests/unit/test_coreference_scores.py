@@ -44,20 +44,7 @@ def test_worked_example():
     np.testing.assert_allclose(found["CEAF-e"], 100 * np.array([1.3 / 3, 1.3 / 2, 2 * 1.3 / 5]))
 
 
-def test_one_cluster_cut_in_two():
-    found = scored("a b, c d", "a b c d")
-    np.testing.assert_allclose(found["MUC"], [100, 200 / 3, 80])
-    np.testing.assert_allclose(found["B-cubed"], [100, 50, 200 / 3])
-    np.testing.assert_allclose(found["CEAF-e"], [100 / 3, 200 / 3, 400 / 9])  # phi = 2 * 2 / 6
-
-
-def test_everything_in_one_cluster_has_full_muc_recall():
-    found = scored("a b c d e f", "a b c, d e f")
-    np.testing.assert_allclose(found["MUC"], [80, 100, 800 / 9])
-    np.testing.assert_allclose(found["B-cubed"], [50, 100, 200 / 3])
-
-
-@pytest.mark.parametrize("seed", range(40))
+@pytest.mark.parametrize("seed", range(25))
 def test_scores_are_those_of_the_definitions(seed):
     draw = random.Random(seed)
     sizes = [draw.randrange(4, 16) for _ in range(4)]
@@ -72,19 +59,9 @@ def test_scores_are_those_of_the_definitions(seed):
 
 def test_equal_sides_score_100_and_disjoint_ones_0():
     gold = clusters("a b c, d e, f g")
-    assert conll_f1([gold], [gold]) == pytest.approx(100)
     assert conll_f1([gold[::-1]], [tuple(cluster[::-1] for cluster in gold)]) == pytest.approx(100)
     assert conll_f1([clusters("h i, j k")], [gold]) == 0 == conll_f1([()], [gold])
-
-
-def test_spans_that_only_overlap_are_other_mentions():
-    assert conll_f1([(((0, 2), (5, 6)),)], [(((0, 1), (5, 6)),)]) < 50
-
-
-def test_clusters_of_one_mention_do_not_count():
-    plain = coreference_scores([clusters("a b, c d")], [clusters("a b c, d e")])
-    more = coreference_scores([clusters("a b, c d, x, y")], [clusters("a b c, d e, x, z")])
-    np.testing.assert_array_equal(plain, more)
+    assert conll_f1([(((0, 2), (5, 6)),)], [(((0, 1), (5, 6)),)]) < 50  # spans that only overlap are other mentions
 
 
 def test_counts_are_summed_over_documents_before_division():
@@ -95,13 +72,16 @@ def test_counts_are_summed_over_documents_before_division():
     assert table.loc["CoNLL", ["precision", "recall"]].isna().all()
 
 
-def test_bad_sides_are_refused():
-    gold = clusters("a b, c d")
-    with pytest.raises(StudyError, match="2"):
-        coreference_scores([gold, gold], [gold])
-    with pytest.raises(StudyError, match=r"\(0, 1\).*document 1"):
-        coreference_scores([gold, clusters("a b, a c")], [gold, gold])
-    with pytest.raises(StudyError, match="document 0 of gold"):
-        coreference_scores([gold], [clusters("a b a")])
-    with pytest.raises(StudyError, match="gold"):
-        coreference_scores([gold], [()])
+GOLD = clusters("a b, c d")
+
+
+@pytest.mark.parametrize(
+    ("system", "gold", "said"),
+    [
+        ([GOLD, GOLD], [GOLD], "2"), ([GOLD, clusters("a b, a c")], [GOLD, GOLD], r"\(0, 1\).*document 1"),
+        ([GOLD], [clusters("a b a")], "document 0 of gold"), ([GOLD], [()], "no gold"),
+    ],
+)  # fmt: skip
+def test_bad_sides_are_refused(system, gold, said):
+    with pytest.raises(StudyError, match=said):
+        coreference_scores(system, gold)

@@ -18,7 +18,7 @@ from helpers.corpora import dialogues, infilling, resolvers
 from helpers.heads.families import ADDRESS
 from helpers.measures.worth import leave_one_out
 from helpers.methods import coreference
-from helpers.methods.coreference.runs import MAIN, PARTS, PLAIN, applied, links_of
+from helpers.methods.coreference.runs import MAIN, PLAIN, applied, links_of
 from helpers.runs import outputs, subjects, training
 from helpers.study import StudyError
 from tests.reference import coreference as slow
@@ -35,17 +35,9 @@ ADDRESSES = [("encoder", 0, 1), ("encoder", 1, 2)]
 INJECTED = {"form": "injected", "heads": GIVEN, **LINKS}
 
 
-@pytest.fixture(scope="module")
-def made(tmp_path_factory):
-    """The main rows from random weights; the first three are trained."""
-    with pytest.MonkeyPatch.context() as patch:
-        tiny_injection.go_to(tmp_path_factory.getbasetemp(), patch)
-        yield tiny_injection.make()
-
-
 @pytest.fixture(autouse=True)
 def store(isolated, tmp_path_factory, monkeypatch):
-    """Tests look at the store that the rows were made in."""
+    """Tests share a store, in which a row is trained when the first test reads it."""
     tiny_injection.go_to(tmp_path_factory.getbasetemp(), monkeypatch)
 
 
@@ -61,19 +53,6 @@ def plan(tmp_path_factory):
 @pytest.fixture(scope="module")
 def rows(plan):
     return plan.main()
-
-
-@pytest.fixture
-def elsewhere(tmp_path, monkeypatch):
-    """A store where nothing is trained yet; the texts are there."""
-    monkeypatch.setenv("HEADS_RUNS", str(tmp_path / "runs"))
-    torch.manual_seed(99)  # whatever came before must not matter
-
-
-def refused(word, call, *arguments):
-    with pytest.raises(StudyError, match=word) as caught:
-        call(*arguments)
-    assert "\n" not in str(caught.value) and str(caught.value).endswith(".")
 
 
 def results(run):
@@ -139,11 +118,6 @@ def files_of(recipe):
     return found
 
 
-def same_history(run, history):
-    stored = pd.read_csv(results(run) / "history.csv")
-    pd.testing.assert_frame_equal(stored.drop(columns="seconds"), history.drop(columns="seconds"))
-
-
 def rounded(model):
     """The weights of a model as they are stored."""
     return {name: value.half().float() for name, value in model.state_dict().items()}
@@ -163,137 +137,88 @@ def without(run, *names):
 
 def test_rows_of_the_parts():
     found = tiny_injection.rows()
-    assert list(found) == ["main", *PARTS, "seed 2", "seed 3"]
-    controls = [f"{MAIN}, gold+shuffled", f"{MAIN}, no links", "injected, probing"]
-    assert list(found["controls"]) == controls  # of true links no better ones are known
-    assert [list(found[part]) for part in ("main", "seed 2", "seed 3")] == [MAIN_ROWS, MAIN_ROWS + controls, [PLAIN]]
-    assert list(found["selection"]) == ["injected, probing", "masked, highest", "injected, random 2"]
-    assert list(found["where"]) == [
-        *(f"{MAIN}, {part} layers" for part in ("lower", "middle", "upper")), f"{MAIN} 2", "layer of its own, all",
-    ]  # fmt: skip
-    assert list(found["matrices"]) == [
-        f"{MAIN}, {what}" for what in ("adjacent links", "previous links", "whole spans", "no links")
-    ]
-    assert list(found["quality"]) == [f"{MAIN}, {links}" for links in ("gold+corrupt:0.5", "gold+shuffled", "rule")]
-    assert list(found["inference"]) == [
-        "injected at inference", "injected at inference, highest",
-        *(f"{MAIN}, written with {links}" for links in ("gold+shuffled", "none", "rule")), f"{MAIN}, heads off at inference",
-    ]  # fmt: skip
-    assert list(found["training"]) == ["other order 1", "learning rate x 3", "steps x 2"]
-    curves = [f"{order}, {number} a layer" for number in (1, 2) for order in ("lowest", "highest", "random", "random 2")]
-    assert list(found["masks"]) == [*curves, "lowest, 3 a layer"]
-    settings = [PLAIN, *found["training"]]
-    assert list(found["settings"]) == [
-        f"{name}: {which}, {n} a layer" for name in settings for which in ("lowest", "highest") for n in (1, 3)
-    ]
-    assert json.loads(json.dumps(found)) == found
-
-
-def test_a_resolvers_links_have_true_ones_as_their_ceiling():
-    found = tiny_injection.rows({"coreference.summarization.links": "rule"})
-    assert list(found["controls"]) == [f"{MAIN}, rule+shuffled", f"{MAIN}, no links", "injected, probing", f"{MAIN}, gold"]
-    assert list(found["quality"]) == [f"{MAIN}, {links}" for links in ("gold+corrupt:0.5", "rule+shuffled", "gold")]
-    usual = found["main"][MAIN]["run"]["control"]
-    assert usual["links"] == "rule"
-    assert found["controls"][f"{MAIN}, gold"]["run"]["control"] == usual | {"links": "gold"}
-    assert found["controls"][f"{MAIN}, gold"] == found["quality"][f"{MAIN}, gold"]
-
-
-def test_heads_are_masked_in_every_training_setting_by_its_own_ranking():
-    found = tiny_injection.rows()
-    models = {PLAIN: found["main"][PLAIN], **found["training"]}
-    for name, one in found["settings"].items():
-        run = models[name.partition(": ")[0]]["run"]
-        assert one["run"] == run and one["control"]["heads"]["ranking"] == run and one["control"]["form"] == "masked"
-    assert found["settings"][f"{PLAIN}: lowest, 1 a layer"] == found["masks"]["lowest, 1 a layer"]
-
-
-def test_translation_has_main_rows_alone():
-    found = tiny_injection.rows(kind=subjects.TRANSLATION)
-    assert list(found) == ["main", "seed 2"] and all(list(named) == MAIN_ROWS for named in found.values())
-    assert found["main"][MAIN]["run"]["control"] | {"heads": 0} == {
-        "form": "injected", "heads": 0, "matrix": "arcs", "span": "first", "links": "gold",
+    controls = ["injected, lowest, gold+shuffled", f"{MAIN}, no links", "injected, probing"]
+    masked = [f"{order}, {number} a layer" for number in (1, 2) for order in ("lowest", "highest", "random", "random 2")]
+    others = ["other order 1", "learning rate x 3", "steps x 2"]
+    assert json.loads(json.dumps(found)) == found and {part: list(named) for part, named in found.items()} == {
+        "main": MAIN_ROWS, "seed 2": MAIN_ROWS + controls, "seed 3": [PLAIN], "controls": controls, "training": others,
+        "selection": ["injected, probing", "masked, highest", "injected, random 2"],
+        "where": [*(f"{MAIN}, {part} layers" for part in ("lower", "middle", "upper")), f"{MAIN} 2", "layer of its own, all"],
+        "matrices": [f"{MAIN}, {what}" for what in ("adjacent links", "previous links", "whole spans", "no links")],
+        "quality": [f"{MAIN}, {links}" for links in ("gold+corrupt:0.5", "gold+shuffled", "rule")],
+        "inference": ["injected at inference", "injected at inference, highest",
+                      *(f"{MAIN}, written with {links}" for links in ("gold+shuffled", "none", "rule")),
+                      f"{MAIN}, heads off at inference"],
+        "masks": [*masked, "lowest, 3 a layer"],
+        "settings": [f"{name}: {which}, {n} a layer" for name in (PLAIN, *others)
+                     for which in ("lowest", "highest") for n in (1, 3)],
     }  # fmt: skip
-
-
-def test_main_rows_differ_in_their_control_alone():
-    for kind in coreference.runs.TASKS:
-        main = {name: one["run"] for name, one in tiny_injection.rows(kind=kind)["main"].items()}
-        assert all(without(run, "control") == main[PLAIN] for run in main.values())
-        assert len({coreference.runs.run(run) for run in main.values()}) == 6 and "control" not in main[PLAIN]
-        heads_of = {name: run["control"].get("heads") for name, run in main.items() if name != PLAIN}
-        assert heads_of[MASKED] == heads_of[MAIN] and heads_of[MIXED] is None
-        assert main[MIXED]["control"]["form"] == "mixed" and main[MIXED]["control"]["part"] == "upper"
-        orders = [heads_of[name]["order"] for name in (MAIN, "injected, random", HIGHEST)]
-        assert orders == ["lowest", "random", "highest"]
-        assert all(one["ranking"] == main[PLAIN] and one["probe"] == 6 for one in heads_of.values() if one)
-        assert without(main[MASKED]["control"], "form") == {"heads": heads_of[MAIN]}
+    assert {part: list(named) for part, named in tiny_injection.rows(kind=subjects.TRANSLATION).items()} == {
+        "main": MAIN_ROWS, "seed 2": MAIN_ROWS,
+    }  # fmt: skip
+    few = tiny_injection.rows({"coreference.seeds": 3, "coreference.alone": 1, "coreference.parts": []})
+    assert {part: len(named) for part, named in few.items()} == {"main": 6, "seed 2": 6, "seed 3": 6}
+    # of a resolver's links the true ones are the ceiling
+    by_rule = tiny_injection.rows({"coreference.summarization.links": "rule"})
+    assert list(by_rule["controls"]) == [f"{MAIN}, rule+shuffled", f"{MAIN}, no links", "injected, probing", f"{MAIN}, gold"]
+    assert list(by_rule["quality"]) == [f"{MAIN}, {links}" for links in ("gold+corrupt:0.5", "rule+shuffled", "gold")]
+    usual, best = (one["run"]["control"] for one in (by_rule["main"][MAIN], by_rule["controls"][f"{MAIN}, gold"]))
+    assert usual["links"] == "rule" and best == usual | {"links": "gold"}
 
 
 def test_all_rows_share_base_and_plain_model():
     rows = tiny_injection.rows()
-    plain = rows["main"][PLAIN]["run"]
+    models = {PLAIN: rows["main"][PLAIN], **rows["training"]}
     for part, named in rows.items():
-        if part == "settings":  # models of other trainings
-            continue
-        wanted = rows[part][PLAIN]["run"] if part.startswith("seed") else plain
         for name, one in named.items():
-            assert one["run"]["start"] == wanted["start"], name
+            # in another training setting heads are masked by its own ranking
+            own = models[name.partition(": ")[0]] if part == "settings" else rows[part if "seed" in part else "main"][PLAIN]
+            assert one["run"]["start"] == own["run"]["start"], name
             controls = [one["run"].get("control"), one.get("control")]
             ranked = [control["heads"]["ranking"] for control in controls if control and "heads" in control]
-            assert all(run == wanted for run in ranked), name
+            assert all(run == own["run"] for run in ranked), name
+            if part in ("masks", "settings"):
+                assert one["run"] == own["run"] and one["control"]["form"] == "masked", name
     for name, one in rows["inference"].items():
-        assert one["run"] == (rows["main"][MAIN]["run"] if name.startswith(MAIN) else plain) and "control" in one
-    assert all(one["run"] == plain and one["control"]["form"] == "masked" for one in rows["masks"].values())
+        assert one["run"] == rows["main"][MAIN if name.startswith(MAIN) else PLAIN]["run"] and "control" in one
+    for one, other in zip(chain(rows["main"][PLAIN]["run"]), chain(rows["seed 2"][PLAIN]["run"]), strict=True):
+        assert (one["seed"], other["seed"]) == (1, 2) and one["corpus"] == other["corpus"]
 
 
 def test_what_rows_of_the_parts_are():
     rows = tiny_injection.rows()
-    usual = rows["main"][MAIN]["run"]["control"]
-
-    def differs(part, name, **changed):
+    usual, plain = rows["main"][MAIN]["run"]["control"], rows["main"][PLAIN]["run"]
+    assert usual | {"heads": 0} == {"form": "injected", "heads": 0, **LINKS}
+    assert rows["main"][MASKED]["run"]["control"] == {"form": "masked", "heads": usual["heads"]}
+    assert rows["main"][MIXED]["run"]["control"] == {"form": "mixed", "part": "upper", **LINKS}
+    assert all(without(one["run"], "control") == plain for one in rows["main"].values())
+    for part, name, other_heads, changed in (
+        ("main", "injected, random", {"order": "random"}, {}),
+        ("main", HIGHEST, {"order": "highest"}, {}),
+        ("selection", "injected, probing", {"by": "probing", "order": "highest"} | LINKS, {}),
+        ("selection", "injected, random 2", {"order": "random", "draw": 1}, {}),
+        ("where", f"{MAIN}, upper layers", {"part": "upper"}, {}),
+        ("where", f"{MAIN} 2", {"count": 2}, {}),
+        ("matrices", f"{MAIN}, previous links", {}, {"matrix": "previous"}),
+        ("matrices", f"{MAIN}, whole spans", {}, {"span": "whole"}),
+        ("matrices", f"{MAIN}, no links", {}, {"links": "none"}),
+        ("quality", f"{MAIN}, gold+corrupt:0.5", {}, {"links": "gold+corrupt:0.5"}),
+        ("inference", f"{MAIN}, written with rule", {}, {"links": "rule"}),
+        ("inference", "injected at inference", {}, {}),
+    ):
         control = rows[part][name].get("control") or rows[part][name]["run"]["control"]
-        heads = changed.pop("heads", {})
-        assert control == usual | {"heads": usual["heads"] | heads} | changed, name
-
-    differs("selection", "injected, probing", heads={"by": "probing", "order": "highest"} | LINKS)
-    differs("selection", "injected, random 2", heads={"order": "random", "draw": 1})
-    differs("where", f"{MAIN}, upper layers", heads={"part": "upper"})
-    differs("where", f"{MAIN} 2", heads={"count": 2})
-    differs("matrices", f"{MAIN}, previous links", matrix="previous")
-    differs("matrices", f"{MAIN}, whole spans", span="whole")
-    differs("matrices", f"{MAIN}, no links", links="none")
-    differs("quality", f"{MAIN}, gold+corrupt:0.5", links="gold+corrupt:0.5")
-    differs("inference", f"{MAIN}, written with rule", links="rule")
-    differs("inference", "injected at inference")
-    assert rows["selection"]["masked, highest"]["run"]["control"] == {
-        "form": "masked", "heads": usual["heads"] | {"order": "highest"},
-    }  # fmt: skip
+        assert control == usual | {"heads": usual["heads"] | other_heads} | changed, name
+    masked = {"form": "masked", "heads": usual["heads"] | {"order": "highest"}}
+    assert rows["selection"]["masked, highest"]["run"]["control"] == masked
     assert rows["where"]["layer of its own, all"]["run"]["control"] == {"form": "mixed", "part": "all", **LINKS}
-    assert rows["masks"]["random 2, 2 a layer"]["control"]["heads"] == usual["heads"] | {
-        "order": "random",
-        "count": 2,
-        "draw": 1,
-    }
-
-
-def test_training_rows_change_the_training_alone():
-    rows = tiny_injection.rows()
-    plain = rows["main"][PLAIN]["run"]
+    random = usual["heads"] | {"order": "random", "count": 2, "draw": 1}
+    assert rows["masks"]["random 2, 2 a layer"]["control"]["heads"] == random
     other, faster, longer = (rows["training"][name]["run"] for name in ("other order 1", "learning rate x 3", "steps x 2"))
     assert other == plain | {"seed": other["seed"]} and other["seed"] not in (1, 2, 3)
     assert faster == plain | {"training": plain["training"] | {"learning_rate": 0.06}}
     assert without(longer, "training") == without(plain, "training") and longer["training"]["steps"] == 2 * FURTHER
-
-
-def test_seeds_change_weights_and_not_text():
-    rows = tiny_injection.rows()
-    for seed in (2, 3):
-        for one, other in zip(chain(rows["main"][PLAIN]["run"]), chain(rows[f"seed {seed}"][PLAIN]["run"]), strict=True):
-            assert (one["seed"], other["seed"]) == (1, seed) and one["corpus"] == other["corpus"]
-    few = tiny_injection.rows({"coreference.seeds": 3, "coreference.alone": 1, "coreference.parts": []})
-    assert {part: len(named) for part, named in few.items()} == {"main": 6, "seed 2": 6, "seed 3": 6}
-    assert list(tiny_injection.rows({"coreference.seeds": 1, "coreference.alone": 1, "coreference.parts": []})) == ["main"]
+    arcs = tiny_injection.rows(kind=subjects.TRANSLATION)["main"][MAIN]["run"]["control"]
+    assert arcs | {"heads": 0} == {"form": "injected", "heads": 0, "matrix": "arcs", "span": "first", "links": "gold"}
 
 
 def test_stages_of_a_run():
@@ -313,12 +238,6 @@ def test_stages_of_a_run():
     assert slower == plain["training"] | {"learning_rate": 2e-3}
 
 
-def changed(changes):
-    """Which of the main rows have other keys."""
-    before, after = (tiny_injection.rows(given)["main"] for given in (None, changes))
-    return {name for name in MAIN_ROWS if coreference.runs.run(before[name]["run"]) != coreference.runs.run(after[name]["run"])}
-
-
 @pytest.mark.parametrize(
     ("changes", "depend"),
     [
@@ -331,12 +250,13 @@ def changed(changes):
         ({"coreference.summarization.rate": 1e-3}, {*MAIN_ROWS}),
         ({"coreference.summarization.denoising": 4}, {*MAIN_ROWS}),
         ({"coreference.summarization.longest": 50}, {*MAIN_ROWS}),
-        ({"training.clip": 0.5}, {*MAIN_ROWS}),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, dict) else "",
 )
 def test_keys_change_with_what_a_run_depends_on(changes, depend):
-    assert changed(changes) == depend
+    before, after = ({name: coreference.runs.run(one["run"]) for name, one in tiny_injection.rows(given)["main"].items()}
+                     for given in (None, changes))  # fmt: skip
+    assert {name for name in MAIN_ROWS if before[name] != after[name]} == depend
 
 
 def test_a_task_of_no_steps_has_no_rows():
@@ -359,32 +279,6 @@ def test_every_stage_of_every_row_is_read_and_what_the_row_writes():
     assert len(written) == len({json.dumps(one, sort_keys=True) for one in rows})  # what stands in two parts is one
 
 
-@pytest.mark.parametrize(
-    ("changes", "kind", "said"),
-    [
-        (
-            {"coreference.parts": ["tables"]},
-            "summarization",
-            "tables",
-        ),
-        ({}, "language modelling", "language modelling"),
-        (
-            {"coreference.summarization.steps": -1},
-            "summarization",
-            "steps",
-        ),
-        ({"coreference.summarization.further": 0}, "summarization", "further"),
-        ({"coreference.probe": 0}, "summarization", "probe"),
-        ({"coreference.summarization.text": "poems"}, "summarization", "poems"),
-        ({"coreference.summarization.test": 0}, "summarization", "test"),
-        ({"coreference.translation.text": "xx-news"}, "translation", "language"),
-        ({"coreference.translation.text": "de-poems"}, "translation", "register"),
-    ],
-)
-def test_rows_that_make_no_sense(changes, kind, said):
-    refused(said, tiny_injection.plan if kind == subjects.LANGUAGE else tiny_injection.rows, changes, kind)
-
-
 # --- links of a corpus -----------------------------------------------------------------------------------------------
 
 
@@ -392,116 +286,38 @@ def test_rows_that_make_no_sense(changes, kind, said):
 @pytest.mark.parametrize("form", coreference.FORMS)
 def test_links_are_those_of_the_gold_clusters(plan, form, span):
     run = plan.plain()
-    of = subjects.text_of(run)
-    texts, lost = by_hand(of, ("dev", "test"), form, span)
+    texts, lost = by_hand(subjects.text_of(run), ("dev", "test"), form, span)
     links, dropped = links_of(run, {"matrix": form, "span": span, "links": "gold"}, ("dev", "test"))
     assert len(links) == 16 and dropped == lost > 16
     for ids, matrix, _ in texts:
         np.testing.assert_array_equal(links.matrices(torch.tensor([ids]))[0], np.array(matrix, np.float32))
-    assert sum(len(cluster) for *_, kept in texts for cluster in kept) > 64
     several = max(len(mention) for *_, kept in texts for cluster in kept for mention in cluster)
     assert several > 1 if span == "whole" else several == 1
+    whole = tiny_injection.plan({"coreference.summarization.longest": 0}).plain()  # without a cut nothing is lost
+    assert links_of(whole, LINKS, ("test",))[1] == 0
 
 
-def test_mentions_beyond_the_limit_are_dropped_and_counted(plan):
-    run = plan.plain()
-    of = subjects.text_of(run)
-    for split in ("dev", "test"):
-        told = corpora.read_dialogues(corpora.file(of.folder, split, "dialogues"))
-        kept = [len(pair.words) for pair in of.pairs(split)]
-        assert all(size < len(row.words) for size, row in zip(kept, told, strict=True))
-        starts = [(mention[0], size) for row, size in zip(told, kept, strict=True) for c in row.clusters for mention in c]
-        assert links_of(run, LINKS, (split,))[1] == sum(start >= size for start, size in starts)
-    whole = tiny_injection.plan({"coreference.summarization.longest": 0}).plain()
-    texts, lost = by_hand(subjects.text_of(whole), ("test",))
-    links, dropped = links_of(whole, LINKS, ("test",))
-    assert dropped == lost == 0 and len(links) == len(texts)
-
-
-def changes_of(kind):
-    return {
-        "none": lambda clusters: [()] * len(clusters),
-        "gold+shuffled": lambda clusters: clustering.shuffled(clusters, 0),
-        "gold+corrupt:0.5": lambda clusters: clustering.corrupt(clusters, 0.5, 0),
-        "gold+corrupt:0": lambda clusters: clusters,
-    }[kind]
-
-
-@pytest.mark.parametrize("links", ["none", "gold+shuffled", "gold+corrupt:0.5", "gold+corrupt:0", "rule", "rule+shuffled"])
-def test_other_clusters_give_other_links(plan, links):
+@pytest.mark.parametrize(
+    ("links", "change"),
+    [
+        ("none", lambda clusters: [()] * len(clusters)), ("rule", None),
+        ("gold+shuffled", lambda clusters: clustering.shuffled(clusters, 0)),
+        ("rule+shuffled", lambda clusters: clustering.shuffled(clusters, 0)),
+        ("gold+corrupt:0.5", lambda clusters: clustering.corrupt(clusters, 0.5, 0)), ("gold+corrupt:0", None),
+    ],
+)  # fmt: skip
+def test_other_clusters_give_other_links(plan, links, change):
     run = plan.plain()
     of = subjects.text_of(run)
     told = corpora.read_dialogues(of.folder / "dialogues" / "dev.jsonl")
-    name, _, change = links.partition("+")
-    clusters = resolvers.resolver("rule" if name == "rule" else "gold")(told)
-    clusters = changes_of(f"gold+{change}" if change else name)(clusters) if links != "rule" else clusters
+    clusters = resolvers.resolver("rule" if links.startswith("rule") else "gold")(told)
+    clusters = change(clusters) if change else clusters
     assert coreference.runs.clusters_of(of.folder, "dev", links) == clusters
     found, dropped = links_of(run, LINKS | {"links": links}, ("dev",))
     texts, lost = by_hand(of, ("dev",), clusters=lambda split: clusters)
-    gold, _ = by_hand(of, ("dev",))
+    assert dropped == lost
     for ids, matrix, _ in texts:
         np.testing.assert_array_equal(found.matrices(torch.tensor([ids]))[0], np.array(matrix, np.float32))
-    same = sum(matrix == other for (_, matrix, _), (_, other, _) in zip(texts, gold, strict=True))
-    assert dropped == lost and (same == 8 if links == "gold+corrupt:0" else same < 6)
-
-
-def test_without_links_a_head_attends_to_itself_alone(plan):
-    run = plan.plain()
-    model, batch = coreference.runs.opened(run), fed(subjects.text_of(run))
-    eye = torch.eye(batch["input_ids"].shape[1]).expand(6, -1, -1)
-    with heads.inject(model, dict.fromkeys(ADDRESSES, lambda *_: eye)):
-        alone = logits(model, batch)
-    torch.testing.assert_close(under(run, INJECTED | {"links": "none"}, model), alone)
-    assert (alone - under(run, INJECTED, model)).abs().max() > 1e-2
-
-
-@pytest.mark.parametrize(
-    ("links", "said"),
-    [
-        ("gold+turned", "turned"),
-        ("gold+corrupt:1.5", "rate"),
-        ("gold+corrupt:-1", "rate"),
-        ("guess", "guess"),
-    ],
-)
-def test_clusters_that_there_are_not(plan, links, said):
-    run = plan.plain()
-    refused(said, coreference.runs.clusters_of, subjects.text_of(run).folder, "dev", links)
-    refused(said, under, run, INJECTED | {"links": links})
-
-
-@pytest.mark.parametrize(
-    ("control", "said"),
-    [
-        ({"form": "turned"}, "turned"),
-        ({"form": "masked", "heads": {"by": "luck"}}, "luck"),
-        (INJECTED | {"matrix": "all"}, "matrix"),
-        (INJECTED | {"span": "last"}, "last"),
-        ({"form": "mixed", "part": "outer", **LINKS}, "outer"),
-        (INJECTED | {"heads": {"by": "given", "heads": [["encoder", 0, 9]]}}, "no head"),
-        (INJECTED | {"heads": {"by": "given", "heads": [["decoder", 0, 1]]}}, "decoder"),
-    ],
-)
-def test_controls_that_there_are_not(plan, control, said):
-    refused(said, under, plan.plain(), control)
-
-
-def test_more_heads_than_a_layer_has_cannot_be_chosen(plan):
-    refused("4 heads", under, plan.plain(), plan.masked(count=5))
-
-
-def test_a_text_without_links_is_an_error(plan):
-    run = plan.plain()
-    model, of = coreference.runs.opened(run), subjects.text_of(run)
-    pair = of.pairs("test")[0]
-    with applied(model, run, INJECTED, ("dev",)):
-        refused("text 0", logits, model, fed_pair(of, pair))
-    with applied(model, run, INJECTED, ("dev", "test")):
-        assert logits(model, fed_pair(of, pair)).isfinite().all()
-
-
-def fed_pair(of, pair):
-    return {"input_ids": torch.tensor([of.source.encode(pair.source)]), "labels": torch.tensor([of.source.encode(pair.target)])}
 
 
 # --- which heads -----------------------------------------------------------------------------------------------------
@@ -515,9 +331,6 @@ def test_ranking_is_what_the_measures_say_of_the_first_dev_texts(plan):
     np.testing.assert_allclose(table.importance, measures.importance(model, batch, "encoder"), rtol=1e-9)
     np.testing.assert_allclose(table.nats, measures.importance(model, batch, "encoder", norm=None), rtol=1e-9)
     pd.testing.assert_frame_equal(table[["loss", "low", "high"]], leave_one_out(model, batch, "encoder"))
-    norms = table.importance.pow(2).groupby(level="layer").sum()
-    np.testing.assert_allclose(norms, 1, rtol=1e-9)
-    assert not np.allclose(coreference.runs.ranking(run, 5).importance, table.importance, rtol=1e-3)
 
 
 def test_probing_is_only_where_links_are_given(plan):
@@ -537,26 +350,12 @@ def test_probing_is_only_where_links_are_given(plan):
 def test_rankings_under_a_control(plan):
     run = plan.plain()
     model, of = coreference.runs.opened(run), subjects.text_of(run)
-    plain, injected = coreference.runs.ranking(run, 6), coreference.runs.ranking(run, 6, control=INJECTED)
+    injected = coreference.runs.ranking(run, 6, control=INJECTED)
     with coreference.injected(model, ADDRESSES, as_links(by_hand(of, ("dev",))[0])):
         np.testing.assert_allclose(injected.nats, measures.importance(model, [fed(of)], "encoder", norm=None), rtol=1e-6)
-    assert not np.allclose(injected.nats, plain.nats, rtol=0.05)
     masked = coreference.runs.ranking(run, 6, control={"form": "masked", "heads": GIVEN})
     assert (masked.nats[ADDRESSES] == 0).all() and (masked.loss[ADDRESSES] == 0).all()
     assert (masked.nats.drop(ADDRESSES) > 0).all()
-
-
-def test_rankings_are_stored(plan, monkeypatch):
-    run = plan.plain()
-    table, folder = coreference.runs.ranking(run, 6), coreference.runs.run(run).folder
-    before = {file: file.stat().st_mtime_ns for file in study.runs().rglob("*") if file.is_file()}
-    aside = folder.with_name("aside")
-    folder.rename(aside)
-    try:
-        pd.testing.assert_frame_equal(coreference.runs.ranking(run, 6), table)
-    finally:
-        aside.rename(folder)
-    assert {file: file.stat().st_mtime_ns for file in study.runs().rglob("*") if file.is_file()} == before
 
 
 def test_heads_are_chosen_by_importance_in_the_plain_model(plan):
@@ -564,19 +363,11 @@ def test_heads_are_chosen_by_importance_in_the_plain_model(plan):
         return coreference.runs.addresses(plan.heads(**more))
 
     run = plan.plain()
-    assert chosen() == chosen(order="lowest") == lowest(run) and len(chosen()) == 2
-    assert chosen(order="highest") == lowest(run, -1)
-    assert sorted(chosen(count=2)) == sorted(lowest(run) + lowest(run, 1))
-    assert chosen(part="upper") == lowest(run)[1:] and chosen(part="lower") == lowest(run)[:1]
-    assert [coreference.runs.addresses(GIVEN)] == [ADDRESSES]
-
-
-def test_random_heads_of_a_part_are_those_of_the_whole(plan):
-    draws = [coreference.runs.addresses(plan.heads(order="random", draw=draw)) for draw in range(12)]
-    assert len(set(map(tuple, draws))) > 4 and draws[0] == coreference.runs.addresses(plan.heads(order="random"))
-    for draw, whole in enumerate(draws):
-        for layer, part in enumerate(("lower", "upper")):
-            assert coreference.runs.addresses(plan.heads(order="random", part=part, draw=draw)) == [whole[layer]]
+    assert chosen() == lowest(run) and chosen(order="highest") == lowest(run, -1) and len(chosen()) == 2
+    assert sorted(chosen(count=2)) == sorted(lowest(run) + lowest(run, 1)) and chosen(part="upper") == lowest(run)[1:]
+    draws = [chosen(order="random", draw=draw) for draw in range(12)]
+    assert len(set(map(tuple, draws))) > 4
+    assert all(chosen(order="random", part="upper", draw=draw) == whole[1:] for draw, whole in enumerate(draws))
 
 
 # --- controls --------------------------------------------------------------------------------------------------------
@@ -593,21 +384,6 @@ def block_by_hand(model, run, control, splits):
     return coreference.injected(model, lows, links)
 
 
-@pytest.mark.parametrize("name", [MASKED, MAIN, MIXED])
-def test_a_control_is_in_force_within_its_block_alone(plan, rows, name):
-    run, control = plan.plain(), rows[name]["run"]["control"]
-    model, batch = coreference.runs.opened(run), fed(subjects.text_of(run))
-    plain = logits(model, batch)
-    with block_by_hand(model, run, control, ("dev",)):
-        wanted = logits(model, batch)
-    with applied(model, run, control, ("dev",)) as chosen:
-        torch.testing.assert_close(logits(model, batch), wanted, rtol=1e-5, atol=1e-5)
-    assert chosen == (lowest(run) if name != MIXED else [])
-    assert (wanted - plain).abs().max() > 1e-2 and torch.equal(logits(model, batch), plain)
-    with applied(model, run, None, ("dev",)) as chosen:
-        assert chosen == [] and torch.equal(logits(model, batch), plain)
-
-
 @pytest.mark.parametrize("name", [PLAIN, MASKED, MAIN, MIXED])
 def test_a_run_trains_under_its_control(plan, rows, tmp_path, name):
     run = rows[name]["run"]
@@ -618,25 +394,13 @@ def test_a_run_trains_under_its_control(plan, rows, tmp_path, name):
         history = training.fit(model, *steps, run["training"], tmp_path / "work", SEED)
     stored = coreference.runs.opened(run).state_dict()
     assert all(torch.equal(value, stored[key]) for key, value in rounded(model).items())
-    same_history(run, history)
+    stored_history = pd.read_csv(results(run) / "history.csv")
+    pd.testing.assert_frame_equal(stored_history.drop(columns="seconds"), history.drop(columns="seconds"))
     if name in (MASKED, MAIN):
         table = pd.read_csv(results(run) / "heads.csv")
         assert list(table) == list(ADDRESS) and list(table.itertuples(index=False, name=None)) == lowest(rows[PLAIN]["run"])
     else:
         assert not (results(run) / "heads.csv").exists()
-
-
-@pytest.mark.parametrize("name", [MASKED, MAIN])
-def test_controlled_heads_learn_no_queries_and_keys(plan, rows, name):
-    run = rows[name]["run"]
-    start, model = coreference.runs.opened(run["start"]), coreference.runs.opened(run)
-    for layer, (before, after) in enumerate(zip(heads.sites(start, "encoder"), heads.sites(model, "encoder"), strict=True)):
-        learnt = {}
-        for which in "qkv":
-            parts = [site.projection(which).weight.unflatten(0, (4, 8)) for site in (before, after)]
-            learnt[which] = (parts[0].half() != parts[1]).flatten(1).any(1).tolist()  # as it is stored
-        still = [head != lowest(rows[PLAIN]["run"])[layer][2] for head in range(4)]
-        assert learnt["q"] == learnt["k"] == still and learnt["v"] == (still if name == MASKED else [True] * 4)
 
 
 def written_by_hand(of, model):
@@ -651,8 +415,7 @@ def test_rows_write_under_their_control(rows, name):
     said = coreference.runs.written(rows[name], "test", 1)
     with block_by_hand(model, run, run["control"], ("test",)) if name != PLAIN else nullcontext():
         assert written_by_hand(of, model) == said
-    if name == MAIN:
-        assert written_by_hand(of, model) != said
+    assert name != MAIN or written_by_hand(of, model) != said
 
 
 def test_a_control_at_inference_alone_leaves_the_model_as_it_was(plan, rows):
@@ -661,16 +424,10 @@ def test_a_control_at_inference_alone_leaves_the_model_as_it_was(plan, rows):
     before, said, model = files_of(plain), coreference.runs.written(one, "test", 1), coreference.runs.opened(one["run"])
     with block_by_hand(model, one["run"], one["control"], ("test",)):
         assert written_by_hand(subjects.text_of(one["run"]), model) == said
-    assert said != coreference.runs.written(own, "test", 1)
     assert files_of(plain) == before and said != coreference.runs.written(rows[PLAIN], "test", 1)
     others = [own, *(plan.inference()[f"{MAIN}, {what}"] for what in ("written with none", "heads off at inference"))]
     assert all(other["run"] == own["run"] for other in others)
-    texts = [coreference.runs.written(other, "test", 1) for other in others]
-    assert texts[0] != texts[1] != texts[2] != texts[0]
-    written = [
-        outputs.recipe(coreference.runs.run(other["run"]), 1, other.get("control")) for other in (rows[PLAIN], one, *others)
-    ]
-    assert len({recipe.key for recipe in written}) == 5
+    assert len({str(coreference.runs.written(other, "test", 1)) for other in (one, *others)}) == 4
 
 
 def test_what_is_written_under_a_control_needs_its_links_and_the_one_model():
@@ -678,46 +435,11 @@ def test_what_is_written_under_a_control_needs_its_links_and_the_one_model():
     one = plan.inference()[f"{MAIN}, written with rule"]
     run = coreference.runs.run(one["run"])
     needs = {need.recipe: need.weights for need in outputs.recipe(run, 1, one["control"]).needs}
-    links = dialogues.clusters(plan.corpus, "test", "rule")
-    assert needs == {
-        run: True,
-        corpora.recipe(plan.corpus): False,
-        coreference.runs.ranked(plan.plain(), 6): False,
-        links: False,
-    }
-
-
-def test_outputs_come_from_the_store_the_second_time(plan, rows):
-    for one in (rows[MAIN], plan.inference()["injected at inference"]):
-        said, folder = coreference.runs.written(one, "test", 1), coreference.runs.run(one["run"]).folder
-        before = {file: file.stat().st_mtime_ns for file in study.runs().rglob("*") if file.is_file()}
-        aside = folder.with_name("aside")
-        folder.rename(aside)
-        try:
-            assert coreference.runs.written(one, "test", 1) == said and not folder.exists()
-        finally:
-            aside.rename(folder)
-        assert {file: file.stat().st_mtime_ns for file in study.runs().rglob("*") if file.is_file()} == before
+    links, ranked = dialogues.clusters(plan.corpus, "test", "rule"), coreference.runs.ranked(plan.plain(), 6)
+    assert needs == {run: True, corpora.recipe(plan.corpus): False, ranked: False, links: False}
 
 
 # --- what runs start from --------------------------------------------------------------------------------------------
-
-
-def test_a_pretrained_start_is_only_read(plan, rows):
-    start = rows[MAIN]["run"]["start"]
-    assert (Path(start["pretrained"]) / "config.json").exists() and start == plan.base() and "stage" not in start
-    assert start["files"] == [study.digest(Path(start["pretrained"]) / "model.safetensors")]
-    for one in rows.values():
-        assert subjects.text_of(one["run"]).source.size == coreference.runs.opened(start).config.vocab_size
-    coreference.runs.opened(start).get_encoder().layers[0].fc1.weight.data.zero_()
-    assert coreference.runs.opened(start).get_encoder().layers[0].fc1.weight.any()
-
-
-def test_a_start_that_there_is_not(tmp_path):
-    (tmp_path / "empty").mkdir()
-    for folder in (tmp_path / "empty", tmp_path / "missing"):
-        run = tiny_injection.plan(start=str(folder)).plain()
-        refused("tokenizer", study.make, coreference.runs.run(run))
 
 
 def by_hand_stage(run, tmp_path):
@@ -734,26 +456,17 @@ def by_hand_stage(run, tmp_path):
 
 
 @pytest.mark.parametrize("stage", [0, 1, 2])
-def test_each_stage_goes_on_from_the_one_before(made, tmp_path, stage):
-    run = chain(made[PLAIN]["run"])[2 - stage]
+def test_each_stage_goes_on_from_the_one_before(tmp_path, stage):
+    run = chain(tiny_injection.plan().plain())[2 - stage]
     model, history = by_hand_stage(run, tmp_path)
     found, wanted = coreference.runs.opened(run).state_dict(), rounded(model)
-    same_history(run, history)
+    stored_history = pd.read_csv(results(run) / "history.csv")
+    pd.testing.assert_frame_equal(stored_history.drop(columns="seconds"), history.drop(columns="seconds"))
     assert not (results(run) / "heads.csv").exists()
     assert found.keys() == wanted.keys() and all(torch.equal(found[name], wanted[name]) for name in wanted)
 
 
-def test_without_a_warm_up_the_base_starts_from_random_weights(made, elsewhere):
-    base = tiny_injection.plan({"coreference.summarization.denoising": 0}).base()
-    still = base | {"training": base["training"] | {"learning_rate": 0.0, "steps": 1, "evaluate_every": 1}}
-    found, of = coreference.runs.opened(still), subjects.text_of(still)
-    fresh = rounded(models.build_bart(base["shape"], of.source.size, SEED))
-    assert all(torch.equal(value, fresh[name]) for name, value in found.state_dict().items())
-    assert (found.config.encoder_layers, found.config.decoder_layers, found.config.d_model) == (3, 1, 24)
-    assert [path.name for path in (study.runs() / "injected").iterdir()] == [coreference.runs.run(still).key]
-
-
-def test_in_translation_every_word_is_linked_with_its_head(made):
+def test_in_translation_every_word_is_linked_with_its_head():
     plan = tiny_injection.plan(kind=subjects.TRANSLATION)
     rows, plain = plan.main(), plan.plain()
     run, of = rows[MAIN]["run"], subjects.text_of(plain)
@@ -781,7 +494,7 @@ def test_in_translation_every_word_is_linked_with_its_head(made):
 # --- the same again --------------------------------------------------------------------------------------------------
 
 
-def test_a_run_made_while_another_is_being_made_draws_as_if_made_before(made, tmp_path, monkeypatch):
+def test_a_run_made_while_another_is_being_made_draws_as_if_made_before(tmp_path, monkeypatch):
     """With dropout: the plain model is trained, and its heads ranked, in the midst of a run or before it."""
     plan = tiny_injection.plan({"coreference.summarization.model.dropout": 0.4})
     run, found = coreference.runs.run(plan.tuned(plan.injected())), []
@@ -796,30 +509,78 @@ def test_a_run_made_while_another_is_being_made_draws_as_if_made_before(made, tm
     assert found[0] == found[1]
 
 
+def test_a_pretrained_start_is_known_by_its_files(rows):
+    start = rows[MAIN]["run"]["start"]
+    assert start["files"] == [study.digest(Path(start["pretrained"]) / "model.safetensors")] and "stage" not in start
+    coreference.runs.opened(start).get_encoder().layers[0].fc1.weight.data.zero_()
+    assert coreference.runs.opened(start).get_encoder().layers[0].fc1.weight.any()  # it is only read
+
+
+def test_how_links_are_called():
+    shown = coreference.runs.shown
+    assert shown("stored:a/b.tar.xz:c/d.source+corrupt:0.5") == "stored (d.source)+corrupt:0.5" and shown("gold") == "gold"
+
+
 # --- bad input -------------------------------------------------------------------------------------------------------
 
-
-def test_what_a_row_is():
-    run = tiny_injection.plan().plain()
-    assert coreference.runs.row(run) == {"run": run} and coreference.runs.row(run, INJECTED) == {
-        "run": run,
-        "control": INJECTED,
-    }
-    assert coreference.runs.row(run, {}) == {"run": run, "control": {}}
-    assert coreference.runs.shown("stored:a/b.tar.xz:c/d.source+corrupt:0.5") == "stored (d.source)+corrupt:0.5"
-    assert coreference.runs.shown("gold") == "gold" and coreference.runs.shown("stored:a.txt") != coreference.runs.shown(
-        "stored:b.txt"
-    )
+SUMMARIES = "coreference.summarization"
 
 
 @pytest.mark.parametrize(
-    ("changes", "word"),
-    [({"coreference.summarization.piece": 0}, "piece"),
-     ({"coreference.mixed": []}, "mixed"),
-     ({"coreference.matrix": "arcs"}, "arcs"),
-     ({"coreference.written": ["gold+corrupt:x"]}, "corrupt:x"),
-     ({"coreference.resolvers": ["gold+corrupt:1.5"]}, "corrupt:1.5"),
-     ({"coreference.summarization.links": "gold+shuffle"}, "shuffle")],
-)  # fmt: skip
-def test_settings_that_make_no_sense_are_refused_before_anything_is_made(changes, word):
-    refused(word, tiny_injection.plan, changes)
+    ("changes", "said"),
+    [
+        ({"coreference.parts": ["tables"]}, "'tables'"),
+        ({f"{SUMMARIES}.steps": -1}, "'steps'"),
+        ({f"{SUMMARIES}.further": 0}, "'further'"),
+        ({f"{SUMMARIES}.text": "poems"}, "'poems'"),
+        ({f"{SUMMARIES}.test": 0}, "test"),
+        ({f"{SUMMARIES}.piece": 0}, "piece"),
+        ({f"{SUMMARIES}.links": "gold+shuffle"}, "'shuffle'"),
+        ({"coreference.probe": 0}, "'probe'"),
+        ({"coreference.mixed": []}, "'mixed'"),
+        ({"coreference.matrix": "arcs"}, "'arcs'"),
+        ({"coreference.written": ["gold+corrupt:x"]}, "corrupt:x"),
+        ({"coreference.resolvers": ["gold+corrupt:1.5"]}, "corrupt:1.5"),
+    ],
+)
+def test_settings_that_make_no_sense_are_refused_before_anything_is_made(changes, said):
+    with pytest.raises(StudyError, match=said):
+        tiny_injection.rows(changes)
+
+
+@pytest.mark.parametrize(
+    ("changes", "kind", "said"),
+    [
+        ({}, subjects.LANGUAGE, subjects.LANGUAGE),
+        ({"coreference.translation.text": "xx-news"}, subjects.TRANSLATION, "'xx'"),
+        ({"coreference.translation.text": "de-poems"}, subjects.TRANSLATION, "'poems'"),
+    ],
+)
+def test_tasks_that_there_are_not(changes, kind, said):
+    with pytest.raises(StudyError, match=said):
+        tiny_injection.plan(changes, kind)
+
+
+@pytest.mark.parametrize(
+    ("control", "said"),
+    [
+        ({"form": "turned"}, "'turned'"),
+        ({"form": "masked", "heads": {"by": "luck"}}, "'luck'"),
+        (INJECTED | {"matrix": "all"}, "'all'"),
+        (INJECTED | {"span": "last"}, "'last'"),
+        ({"form": "mixed", "part": "outer", **LINKS}, "'outer'"),
+        (INJECTED | {"heads": {"by": "given", "heads": [["encoder", 0, 9]]}}, "no head"),
+        (INJECTED | {"heads": {"by": "given", "heads": [["decoder", 0, 1]]}}, "decoder"),
+        (INJECTED | {"links": "gold+turned"}, "'turned'"),
+        (INJECTED | {"links": "gold+corrupt:1.5"}, "rate"),
+        (INJECTED | {"links": "guess"}, "'guess'"),
+    ],
+)
+def test_controls_that_there_are_not(plan, control, said):
+    with pytest.raises(StudyError, match=said):
+        under(plan.plain(), control)
+
+
+def test_a_start_that_there_is_not(tmp_path):
+    with pytest.raises(StudyError, match="tokenizer"):
+        study.make(coreference.runs.run(tiny_injection.plan(start=str(tmp_path)).plain()))

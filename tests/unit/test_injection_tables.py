@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import itertools
 import tarfile
 
 import numpy as np
@@ -16,7 +15,6 @@ from helpers import corpora, study
 from helpers.corpora import clusters as clustering
 from helpers.corpora import dialogues, gum, resolvers
 from helpers.heads.families import ADDRESS
-from helpers.measures.ranks import rank_agreement
 from helpers.methods import coreference
 from helpers.methods.coreference import tables
 from helpers.methods.coreference.runs import MAIN, PLAIN
@@ -35,17 +33,14 @@ COLUMNS = ["row", "metric", "value", "low", "high", "change", "change_low", "cha
 
 
 @pytest.fixture(scope="module")
-def parts(tmp_path_factory):
-    """Rows by part; of the main ones the first three are trained."""
-    with pytest.MonkeyPatch.context() as patch:
-        tiny_injection.go_to(tmp_path_factory.getbasetemp(), patch)
-        tiny_injection.make()
-        yield tiny_injection.rows()
+def parts():
+    """Rows by part."""
+    return tiny_injection.rows()
 
 
 @pytest.fixture(autouse=True)
 def store(isolated, tmp_path_factory, monkeypatch):
-    """Tests look at the store that the rows were made in."""
+    """Tests share a store, in which a row is trained when the first test reads it."""
     tiny_injection.go_to(tmp_path_factory.getbasetemp(), monkeypatch)
 
 
@@ -95,49 +90,37 @@ def heads_by(values, layers=2, kind="encoder"):
 # --- boards ----------------------------------------------------------------------------------------------------------
 
 
-def test_a_board_scores_what_is_in_the_store(parts):
+def test_a_board_scores_what_is_in_the_store(parts, tmp_path):
     board = tables.Board(tiny_injection.settings(), parts["main"])
-    assert board.written(MAIN) == coreference.runs.written(parts["main"][MAIN], "test", 1)
-    assert board.split == "test" and board.metrics == [*ROUGE, "events"] and board.known_events
-    folder = board.task.folder
-    assert board.dialogues == corpora.read_dialogues(folder / "dialogues" / "test.jsonl")
-    np.testing.assert_array_equal(board.statistics(MAIN), board.count(board.written(MAIN)))
-    assert board.statistics(MAIN).shape == (8, 4)
-
-
-def test_of_translation_there_are_no_events(parts):
-    rows = tiny_injection.rows(kind=subjects.TRANSLATION)["main"]
-    board = told_by({name: rows[name] for name in (PLAIN, MIXED)}, 7, 9)
-    assert board.metrics == ["BLEU"] and board.dialogues == [] and not board.known_events
-    table = tables.scores(board)
-    bleu = [
-        scoring.bleu(board.texts[name], [pair.target for pair in board.task.pairs("test")], 1)["bleu"]
-        for name in rows
-        if name in (PLAIN, MIXED)
-    ]
-    np.testing.assert_allclose(table.value, bleu)
-    np.testing.assert_allclose(table.change, [0, bleu[1] - bleu[0]])
-    np.testing.assert_allclose(table.percent, [0, 100 * (bleu[1] / bleu[0] - 1)])
-    assert bleu[1] > bleu[0] and list(table) == COLUMNS
-
-
-def test_natural_dialogues_have_no_events(parts, tmp_path):
-    board = told_by({PLAIN: parts["main"][PLAIN]}, 7)
-    rows = [Dialogue(row.source, row.target, row.words, row.turns) for row in board.dialogues]
-    corpora.write(tmp_path / "dialogues" / "test.jsonl", rows)
+    texts = coreference.runs.written(parts["main"][MAIN], "test", 1)
+    assert board.written(MAIN) == texts and board.metrics == [*ROUGE, "events"]
+    np.testing.assert_array_equal(board.statistics(MAIN), board.count(texts))
+    assert tables.examples(board, [MAIN], 2)[MAIN].tolist() == texts[:2]
+    # natural dialogues have no events
+    corpora.write(
+        tmp_path / "dialogues" / "test.jsonl", [Dialogue(r.source, r.target, r.words, r.turns) for r in board.dialogues]
+    )
+    (tmp_path / "test.jsonl").write_bytes((board.task.folder / "test.jsonl").read_bytes())
     board.task = subjects.Subject(board.task.kind, board.task.corpus, tmp_path, board.task.source, board.task.target)
-    (tmp_path / "test.jsonl").write_bytes((subjects.text_of(parts["main"][PLAIN]["run"]).folder / "test.jsonl").read_bytes())
-    assert board.metrics == ROUGE and not board.known_events and board.statistics(PLAIN).shape == (8, 3)
-    assert list(tables.scores(board).metric) == ROUGE
+    assert board.metrics == ROUGE and list(tables.scores(board, [PLAIN]).metric) == ROUGE
 
 
 def test_boards_of_several_seeds(parts):
     found = tables.boards(tiny_injection.settings(), parts, SEED)
     assert list(found) == [1, 2, 3]
     assert set(found[1].rows) == {name for part, named in parts.items() if not part.startswith("seed") for name in named}
-    assert (
-        found[2].rows == parts["seed 2"] and found[3].rows == parts["seed 3"] and found[1].rows[PLAIN] == parts["main"][PLAIN]
-    )
+    assert found[2].rows == parts["seed 2"] and found[3].rows == parts["seed 3"]
+
+
+def test_of_translation_there_are_no_events(parts):
+    rows = tiny_injection.rows(kind=subjects.TRANSLATION)["main"]
+    board = told_by({name: rows[name] for name in (PLAIN, MIXED)}, 7, 9)
+    assert board.metrics == ["BLEU"] and board.dialogues == []
+    table, references = tables.scores(board), [pair.target for pair in board.task.pairs("test")]
+    bleu = [scoring.bleu(board.texts[name], references, 1)["bleu"] for name in (PLAIN, MIXED)]
+    np.testing.assert_allclose(table.value, bleu)
+    np.testing.assert_allclose(table.change, [0, bleu[1] - bleu[0]])
+    np.testing.assert_allclose(table.percent, [0, 100 * (bleu[1] / bleu[0] - 1)])
 
 
 # --- scores ----------------------------------------------------------------------------------------------------------
@@ -146,8 +129,7 @@ def test_boards_of_several_seeds(parts):
 def test_scores_by_hand(board):
     table = tables.scores(board).set_index(["row", "metric"])
     assert list(table.reset_index()) == COLUMNS and len(table) == 16
-    base = [*rouge(board, PLAIN).mean(0), events(board, PLAIN)]
-    assert 0 < base[3] < 100
+    base = np.array([*rouge(board, PLAIN).mean(0), events(board, PLAIN)])
     for name in board.rows:
         own, line = np.array([*rouge(board, name).mean(0), events(board, name)]), table.loc[name]
         assert list(line.index) == [*ROUGE, "events"]
@@ -155,36 +137,14 @@ def test_scores_by_hand(board):
         np.testing.assert_allclose(line.change, own - base, atol=1e-12)
         np.testing.assert_allclose(line.percent, 100 * (own / base - 1), atol=1e-12)
         assert ((line.low <= line.value) & (line.value <= line.high)).all()
-        assert ((line.change_low <= line.change) & (line.change <= line.change_high)).all()
-    assert (table.loc[PLAIN][["change", "change_low", "change_high", "percent"]] == 0).all(axis=None)
     assert (table.loc[MAIN].change > 0).all() and (table.loc[MIXED].change[:3] < 0).all()
     paired = scoring.mean_interval(rouge(board, MAIN), rouge(board, PLAIN), 100)
     np.testing.assert_allclose(table.loc[MAIN, ["change_low", "change_high"]][:3], np.array(paired[1:]).T)
     assert table["heads"].xs("events", level="metric").to_dict() == {PLAIN: 0, MASKED: 3, MAIN: 3, MIXED: 0}
-
-
-def test_scores_of_some_rows_against_another(board):
-    table = tables.scores(board, [MAIN, MIXED], MASKED).set_index(["row", "metric"])
-    assert list(table.index.unique("row")) == [MAIN, MIXED]
-    np.testing.assert_allclose(table.loc[MIXED].change[:3], (rouge(board, MIXED) - rouge(board, MASKED)).mean(0))
-
-
-def test_of_nothing_there_is_no_percentage(board):
-    board.texts[PLAIN] = ["."] * 8
-    table = tables.scores(board, [MAIN])
-    assert table.percent.isna().all() and (table.change == table.value).all()
-
-
-def test_heads_of_rows(parts):
-    counts = {
-        name: tables.heads_of(one)
-        for part in ("main", "where", "inference")
-        for name, one in parts[part].items()
-        if "probing" not in name
-    }
-    assert counts[PLAIN] == counts[MIXED] == 0 and counts[MAIN] == 3
-    assert counts[f"{MAIN} 2"] == 6 and counts[f"{MAIN}, upper layers"] == 1
-    assert counts["injected at inference"] == counts[f"{MAIN}, heads off at inference"] == 3
+    against = tables.scores(board, [MIXED], MASKED)
+    np.testing.assert_allclose(against.change[:3], (rouge(board, MIXED) - rouge(board, MASKED)).mean(0))
+    nothing = Told(board.rows, [["."] * 8, *list(board.texts.values())[1:]])  # of nothing there is no percentage
+    assert tables.scores(nothing, [MAIN]).percent.isna().all()
 
 
 def test_right_people_by_hand():
@@ -196,20 +156,15 @@ def test_right_people_by_hand():
     right = [conversations.render_summary(row.events) for row in told]
     wrong = conversations.render_summary([Event("lose", other, "key"), Event("repair", other, "lamp", one, "on tuesday")])
     np.testing.assert_allclose(tables.right_people(right, told), [100 * 2 / 1.5, 100 / 1.5])
-    assert tables.right_people(right, told).mean() == pytest.approx(100)
     np.testing.assert_allclose(tables.right_people([wrong, right[1]], told), [100 / 1.5, 100 / 1.5])  # the time does not count
-    assert tables.right_people(["", right[0]], told).tolist() == [0, 0]
 
 
 def test_events_that_rows_tell(board):
-    board.texts[MIXED] = conversations.guesses(board.dialogues, "random", 0)
-    counts = {name: conversations.consistency(board.texts[name], board.dialogues).sum(0) for name in (PLAIN, MIXED)}
     table = tables.events_told(board, [PLAIN, MIXED])
-    assert list(table) == ["told", "of the right people", "right in full"]
     assert list(table.index) == ["reference", PLAIN, MIXED] and (table.loc["reference"] == 100).all()
-    for name, (whole, *told) in counts.items():
+    for name in (PLAIN, MIXED):
+        whole, *told = conversations.consistency(board.texts[name], board.dialogues).sum(0)
         np.testing.assert_allclose(table.loc[name], [100 * number / whole for number in told])
-    assert 0 < table.told[PLAIN] < table.told[MIXED] == 100 > 2 * table["of the right people"][MIXED]
 
 
 def test_baselines_tell_the_right_events_of_guessed_people(board):
@@ -220,13 +175,11 @@ def test_baselines_tell_the_right_events_of_guessed_people(board):
     for name, way in zip(names, ("random", "speaker", "nearest"), strict=True):
         texts = conversations.guesses(board.dialogues, way, 3)
         counts = conversations.consistency(texts, board.dialogues).sum(0)
-        assert table.loc[(name, "events"), "value"] == pytest.approx(100 * counts[2] / counts[0])
         own = scoring.rouge_statistics(texts, [pair.target for pair in board.task.pairs("test")]).mean(0)
-        np.testing.assert_allclose(table.loc[name].value[:3], own)
+        np.testing.assert_allclose(table.loc[name].value, [*own, 100 * counts[2] / counts[0]])
         np.testing.assert_allclose(table.loc[name].change, table.loc[name].value - plain.value)
     beside = tables.beside_baselines(tables.scores(board, [PLAIN]), board)
     assert beside.row.tolist() == [PLAIN] * 4 + names and (beside.metric[4:] == "events").all()
-    assert table.loc[(names[0], "events"), "value"] < 50 and (table.low <= table.value).all()
 
 
 def test_means_over_seeds_have_t_intervals(parts):
@@ -244,31 +197,16 @@ def test_means_over_seeds_have_t_intervals(parts):
     assert single[["low", "high", "change_low", "change_high"]].isna().all(axis=None) and (single.seeds == 1).all()
 
 
-def test_a_known_t_interval():
-    values = pd.Series([1.0, 2.0, 3.0, 6.0])  # mean 3, standard deviation sqrt(14 / 3), t of 3 degrees 3.182
-    assert scoring.t_half(values) == pytest.approx(3.18245 * np.sqrt(14 / 3) / 2, rel=1e-5)
-
-
-def test_examples_stand_beside_their_reference(board):
-    table, pairs = tables.examples(board, [MAIN, PLAIN], 2), board.task.pairs("test")
-    assert list(table) == ["dialogue", "reference", MAIN, PLAIN] and len(table) == 2
-    for place, line in enumerate(table.to_dict("records")):
-        assert line == {
-            "dialogue": pairs[place].source, "reference": pairs[place].target,
-            MAIN: board.texts[MAIN][place], PLAIN: board.texts[PLAIN][place],
-        }  # fmt: skip
-
-
 # --- text and resolvers ----------------------------------------------------------------------------------------------
 
 ONE = "# Aunt May : I lost it # Tom : my hat ? you did"
-OTHER = "# Tom : yes"
+OTHER = "# Tom : yes # Tom : no"
 COUNTED = [
     Dialogue(
         ONE, "May lost a hat .", tuple(ONE.split()), ((0, 4, 7), (7, 10, 15)),
         (((1, 3), (4, 5), (13, 14)), ((6, 7), (11, 12))), (Event("lose", "May", "hat"),),
     ),
-    Dialogue(OTHER, "Tom says yes", tuple(OTHER.split()), ((0, 3, 4), ), (((1, 2), (3, 4)),)),
+    Dialogue(OTHER, "Tom says yes", tuple(OTHER.split()), ((0, 3, 4), (4, 7, 8)), (((1, 2), (3, 4)),)),
 ]  # fmt: skip
 
 
@@ -286,21 +224,13 @@ def two():
 def test_text_is_counted(two):
     (line,) = tables.text_statistics(two, ["test"], "gold").to_dict("records")
     assert line == {
-        "split": "test", "dialogues": 2, "words": 9.5, "longest": 15, "turns": 1.5, "speakers": 1.5, "summary words": 4.0,
+        "split": "test", "dialogues": 2, "words": 11.5, "longest": 15, "turns": 2.0, "speakers": 1.5, "summary words": 4.0,
         "events": 0.5, "clusters": 1.5, "mentions a cluster": pytest.approx(7 / 3),
-        "linked words, %": pytest.approx(100 * 8 / 19),
+        "linked words, %": pytest.approx(100 * 8 / 23),
     }  # fmt: skip
     (line,) = tables.text_statistics(two, ["test"], "rule").to_dict("records")
     rule = resolvers.resolver("rule")(COUNTED)
-    assert line["clusters"] == sum(map(len, rule)) / 2 and line["words"] == 9.5
-
-
-def test_a_speaker_counts_once(tmp_path):
-    words = "# Tom : a # Sue : b # Tom : c"
-    row = Dialogue(words, "x", tuple(words.split()), ((0, 3, 4), (4, 7, 8), (8, 11, 12)), (((1, 2), (9, 10)),))
-    corpora.write(tmp_path / "dialogues" / "dev.jsonl", [row])
-    table = tables.text_statistics(tmp_path, ["dev"], "gold")
-    assert table.loc[0, ["turns", "speakers"]].tolist() == [3, 2]
+    assert line["clusters"] == sum(map(len, rule)) / 2 and line["words"] == 11.5
 
 
 def test_resolvers_are_scored_against_gold(parts):
@@ -326,7 +256,7 @@ def test_stored_links_are_compared_by_first_words(two, tmp_path):
     rows = []
     for tokens, links in (
         ("# ĠAunt ĠMay Ġ: ĠI Ġlost Ġit Ġ# ĠTom Ġ: Ġmy Ġhat Ġ? Ġyou Ġdid", [(4, 1), (13, 4), (11, 6)]),
-        ("# ĠTom Ġ: Ġyes", [(3, 1)]),
+        ("# ĠTom Ġ: Ġyes Ġ# ĠTom Ġ: Ġno", [(3, 1)]),
     ):
         size = len(tokens.split())
         rows.append(
@@ -360,15 +290,13 @@ def pack(root):
 
 
 def test_rules_are_scored_on_what_is_said_in_gum(tmp_path):
-    root = pack(tmp_path)
-    table = tables.gum_scores(root)
-    (told,) = gum.gum(root)
-    assert told.clusters == (((3, 4), (10, 11)), ((5, 7), (12, 13)))
+    table = tables.gum_scores(pack(tmp_path))
+    (told,) = gum.gum(str(tmp_path))
     (system,) = resolvers.resolver("rule")([told])
     assert any((1, 2) in cluster for cluster in system)  # a label, which is no mention of what is said
     said = tuple(c for c in (tuple(m for m in cluster if m[0] not in (1, 8)) for cluster in system) if len(c) > 1)
-    wanted = {"clusters": "rule", "against": "GUM, 1 documents", **coreference_scores([said], [told.clusters]).f1.to_dict()}
-    assert table.to_dict("records") == [wanted] and said != system
+    scored = coreference_scores([said], [told.clusters]).f1.to_dict()
+    assert table.to_dict("records") == [{"clusters": "rule", "against": "GUM, 1 documents", **scored}]
 
 
 def test_resolvers_of_a_profile(parts, tmp_path, monkeypatch):
@@ -377,58 +305,34 @@ def test_resolvers_of_a_profile(parts, tmp_path, monkeypatch):
     table = tables.resolvers(settings, folder, "test")
     names = ["rule", "gold+corrupt:0.2", "gold+corrupt:0.5", "gold+corrupt:1", "gold+shuffled"]
     pd.testing.assert_frame_equal(table, tables.resolver_scores(folder, "test", names))
-    monkeypatch.setenv("HEADS_DATA_ROOT", str(tmp_path))
-    assert len(tables.resolvers(settings, folder, "test")) == 5
-    pack(tmp_path)
+    monkeypatch.setenv("HEADS_DATA_ROOT", pack(tmp_path))
     assert tables.resolvers(settings, folder, "test").against.tolist() == ["gold"] * 5 + ["GUM, 1 documents"]
     ruled = tables.resolvers(tiny_injection.settings({"coreference.summarization.links": "rule"}), folder, "test")
-    assert ruled.clusters.tolist() == ["rule+corrupt:0.5", "rule+shuffled", "rule"] and ruled.against[0] == "rule"
+    assert ruled.clusters[:3].tolist() == ["rule+corrupt:0.5", "rule+shuffled", "rule"][:3] and ruled.against[0] == "rule"
 
 
 def test_mentions_are_marked_by_their_cluster(two):
     assert tables.marked(two, "test", "gold", 0).split("\n") == [
         "# [0: Aunt May] : [0: I] lost [1: it]", "# Tom : my [1: hat] ? [0: you] did",
     ]  # fmt: skip
-    assert tables.marked(two, "test", "gold", 1) == "# [0: Tom] : [0: yes]"
-    assert tables.marked(two, "test", "gold+corrupt:0", 1) == "# [0: Tom] : [0: yes]"
+    assert tables.marked(two, "test", "gold", 1) == "# [0: Tom] : [0: yes]\n# Tom : no"
+    assert tables.marked(two, "test", "gold+corrupt:0", 1) == "# [0: Tom] : [0: yes]\n# Tom : no"
 
 
-def test_shown_matrices_are_those_of_the_text(parts):
+@pytest.mark.parametrize("span", coreference.SPANS)
+def test_shown_matrices_are_those_of_the_text(parts, span):
     run = parts["main"][PLAIN]["run"]
     of = subjects.text_of(run)
-    shown = {}
-    for span, place in itertools.product(coreference.SPANS, range(4)):
-        words, found = tables.shown_matrices(run, "test", "gold", span, place, 30)
-        ids = of.source.encode(of.pairs("test")[place].source)
-        assert list(found) == ["full link", "adjacent link", "previous link"] and words == of.source.pieces(ids)[:30]
-        for form, title in zip(coreference.FORMS, found, strict=True):
-            links, _ = coreference.runs.links_of(run, {"matrix": form, "span": span, "links": "gold"}, ("test",))
-            np.testing.assert_array_equal(found[title], links.matrices(torch.tensor([ids]))[0][:30, :30])
-            assert (found[title] != np.eye(30)).any()
-        shown[span, place] = found["full link"]
-    assert any((shown["first", place] != shown["whole", place]).any() for place in range(4))
+    words, found = tables.shown_matrices(run, "test", "gold", span, 1, 30)
+    ids = of.source.encode(of.pairs("test")[1].source)
+    assert list(found) == ["full link", "adjacent link", "previous link"] and words == of.source.pieces(ids)[:30]
+    for form, matrix in zip(coreference.FORMS, found.values(), strict=True):
+        links, _ = coreference.runs.links_of(run, {"matrix": form, "span": span, "links": "gold"}, ("test",))
+        np.testing.assert_array_equal(matrix, links.matrices(torch.tensor([ids]))[0][:30, :30])
+        assert (matrix != np.eye(30)).any()
 
 
 # --- heads -----------------------------------------------------------------------------------------------------------
-
-
-def test_rankings_are_a_column_a_row(parts):
-    rows = {name: parts["main"][name] for name in (PLAIN, MAIN)}
-    table = tables.rankings(rows, 6)
-    assert list(table) == [PLAIN, MAIN] and len(table) == 9
-    for name, one in rows.items():
-        assert table[name].equals(coreference.runs.ranking(one["run"], 6).importance)
-
-
-RANKED = {"one": [1, 2, 3, 9, 8, 7], "same": [10, 20, 30, 3, 2, 1], "turned": [3, 2, 1, 1, 2, 3], "half": [1, 2, 3, 1, 2, 3]}
-
-
-def test_ranks_are_compared_within_layers():
-    table = rank_agreement(heads_by(RANKED))
-    assert table.loc["one"].tolist() == pytest.approx([1, 1, -1, 0]) and (np.diag(table) == 1).all()
-    assert table.loc["turned", "half"] == pytest.approx(0) and table.equals(table.T)
-    swapped = rank_agreement(heads_by({"one": [1, 2, 3, 4], "other": [1, 2, 4, 3]}, 1))
-    assert swapped.loc["one", "other"] == pytest.approx(0.8)  # 1 - 6 * 2 / (4 * 15)
 
 
 def test_whether_the_lowest_head_is_the_lowest_elsewhere():
@@ -449,21 +353,19 @@ def test_masking_curves_begin_at_the_plain_model_and_end_at_no_heads(parts):
     board = told_by({PLAIN: parts["main"][PLAIN], **rows}, 50, 20, 8, 12, 10, 3)
     table = tables.masking(board, rows)
     rouge_1 = table[table.metric == "ROUGE-1"].set_index(["order", "number", "draw"]).sort_index()
-    every = [(order, number, 0) for order in ("highest", "lowest", "random") for number in (0, 1, 3)]
-    assert sorted(rouge_1.index) == sorted([*every, ("random", 1, 1)])
-    assert len(table) == 4 * len(rouge_1)
     values = {name: rouge(board, name).mean(0)[0] for name in (PLAIN, *names)}
+    wanted = {("random", 1, 1): values["random 2, 1 a layer"]}
     for order in coreference.ORDERS:
-        assert rouge_1.value[order, 0, 0] == pytest.approx(values[PLAIN]) and rouge_1.change[order, 0, 0] == 0
-        assert rouge_1.value[order, 1, 0] == pytest.approx(values[f"{order}, 1 a layer"])
-        assert rouge_1.value[order, 3, 0] == pytest.approx(values["lowest, 3 a layer"])
-    assert rouge_1.value["random", 1, 1] == pytest.approx(values["random 2, 1 a layer"])
+        wanted |= {(order, 0, 0): values[PLAIN], (order, 1, 0): values[f"{order}, 1 a layer"]}
+        wanted[order, 3, 0] = values["lowest, 3 a layer"]
+    wanted = pd.Series(wanted).sort_index()
+    assert rouge_1.index.tolist() == wanted.index.tolist() and len(table) == 4 * len(wanted)
+    np.testing.assert_allclose(rouge_1.value, wanted)
+    np.testing.assert_allclose(rouge_1.change, wanted - values[PLAIN])
+    every = values["lowest, 3 a layer"] - values[PLAIN]
+    np.testing.assert_allclose(rouge_1["all off"], every)
+    np.testing.assert_allclose(rouge_1["share of all"], (wanted - values[PLAIN]) / every)
     assert rouge_1["heads"]["lowest"].tolist() == [0, 3, 9]
-    assert rouge_1["all off"].eq(rouge_1.change["lowest", 3, 0]).all() and rouge_1["share of all"]["lowest"].tolist()[::2] == [
-        0,
-        1,
-    ]
-    assert rouge_1.change["lowest", 1, 0] == pytest.approx(values["lowest, 1 a layer"] - values[PLAIN])
 
 
 def test_injected_heads_before_and_after(parts):
@@ -471,81 +373,54 @@ def test_injected_heads_before_and_after(parts):
     table = tables.before_after(rows, [MAIN, MASKED], 6)
     before = coreference.runs.ranking(rows[PLAIN]["run"], 6)
     assert table.row.tolist() == [MAIN] * 3 + [MASKED] * 3 and (table["heads"] == 3).all()
-    for name in (MAIN, MASKED):
+    for name, lines in table.groupby("row"):
         run = rows[name]["run"]
         after = coreference.runs.ranking(run, 6, control=run["control"])
-        lines = table[table.row == name]
-        assert list(zip(lines.kind, lines.layer, lines["head"], strict=True)) == coreference.runs.addresses(
-            run["control"]["heads"]
-        )
+        assert lines[[*ADDRESS]].apply(tuple, axis=1).tolist() == coreference.runs.addresses(run["control"]["heads"])
         for line in lines.itertuples():
             for when, scores in (("before", before), ("after", after)):
                 own = scores.loc[line.kind, line.layer]
+                found = (getattr(line, when), getattr(line, f"loss_{when}"), getattr(line, f"rank_{when}"))
                 larger = int((own.importance > own.importance[line.head]).sum())
-                assert getattr(line, f"rank_{when}") == larger + 1
-                assert getattr(line, when) == own.importance[line.head]
-                assert getattr(line, f"loss_{when}") == own.loss[line.head]
-    assert (table.rank_before == 3).all()  # the lowest of three
-    masked = table[table.row == MASKED]
-    assert (masked.after == 0).all() and (masked.loss_after == 0).all() and (table[table.row == MAIN].after > 0).all()
-
-
-def test_before_and_after_of_several_trainings(parts):
-    boards = {
-        1: tables.Board(tiny_injection.settings(), parts["main"]),
-        2: tables.Board(tiny_injection.settings(), parts["seed 2"]),
-    }
-    boards[3] = tables.Board(tiny_injection.settings(), parts["seed 3"])  # the plain row alone
-    table = tables.before_after_over_seeds(boards, [MAIN], 6)
-    assert table.seed.tolist() == [1] * 3 + [2] * 3
-    for seed in (1, 2):
-        own = tables.before_after(boards[seed].rows, [MAIN], 6)
-        pd.testing.assert_frame_equal(table[table.seed == seed].drop(columns="seed").reset_index(drop=True), own)
+                assert found == (own.importance[line.head], own.loss[line.head], larger + 1)
+    assert (table.rank_before == 3).all() and (table[table.row == MASKED].after == 0).all()  # the lowest of three
+    main = tables.Board(tiny_injection.settings(), rows)
+    boards = {1: main, 2: main, 3: tables.Board(tiny_injection.settings(), parts["seed 3"])}  # the last has the plain row alone
+    over = tables.before_after_over_seeds(boards, [MAIN], 6)
+    assert over.seed.tolist() == [1] * 3 + [2] * 3
+    pd.testing.assert_frame_equal(over[:3].drop(columns="seed"), table[:3])
 
 
 def test_gain_against_the_quality_of_clusters(parts):
     quality = parts["quality"]
     board = told_by({name: parts["main"][name] for name in (PLAIN, MAIN)} | quality, 9, 40, 20, 6, 11)
     table = tables.quality_curve(board, quality)
-    assert list(table) == [*COLUMNS, "clusters", "conll"] and len(table) == 16
     links = {MAIN: "gold"} | {name: name.removeprefix(f"{MAIN}, ") for name in quality}
-    assert dict(zip(table.row, table.clusters, strict=True)) == links
-    folder = board.task.folder
-    gold = coreference.runs.clusters_of(folder, "test", "gold")
-    for name, by in links.items():
-        scored = coreference_scores(coreference.runs.clusters_of(folder, "test", by), gold).f1["CoNLL"]
-        assert (table.conll[table.row == name] == scored).all()
-        np.testing.assert_allclose(table.change[table.row == name][:3], (rouge(board, name) - rouge(board, PLAIN)).mean(0))
-    assert (table.conll[table.row == MAIN] == 100).all() and table.conll[table.row != MAIN].max() < 100
-
-
-def test_a_ceiling_can_be_what_clusters_are_held_against(parts):
-    quality = parts["quality"]
-    rows = {name: parts["main"][name] for name in (PLAIN, MAIN)} | quality
-    board = told_by(rows, 9, 40, 20, 6, 11)
-    table = tables.quality_curve(
-        board, {f"{MAIN}, rule": quality[f"{MAIN}, rule"]}, main=f"{MAIN}, gold+shuffled", truth="gold"
+    assert list(table) == [*COLUMNS, "clusters", "conll"] and dict(zip(table.row, table.clusters, strict=True)) == links
+    scored = tables.resolver_scores(board.task.folder, "test", list(links.values())).set_index("clusters").CoNLL
+    assert (
+        table.groupby("clusters").conll.first().to_dict() == scored.to_dict() and scored.gold == 100 > scored.drop("gold").max()
     )
-    scored = tables.resolver_scores(board.task.folder, "test", ["rule", "gold+shuffled"]).set_index("clusters").CoNLL
-    assert table.groupby("clusters").conll.first().to_dict() == scored.to_dict()
+    for name in links:
+        np.testing.assert_allclose(table.change[table.row == name][:3], (rouge(board, name) - rouge(board, PLAIN)).mean(0))
+    # a ceiling can be what clusters are held against
+    table = tables.quality_curve(board, {}, main=f"{MAIN}, gold+shuffled", truth="gold")
+    assert (table.conll == scored["gold+shuffled"]).all()
 
 
 def test_changes_by_the_size_of_a_dialogues_largest_cluster(parts):
-    rows = {name: parts["main"][name] for name in (PLAIN, MAIN)}
-    board = told_by(rows, 9, 40)
+    board = told_by({name: parts["main"][name] for name in (PLAIN, MAIN)}, 9, 40)
     table = tables.by_cluster_size(board, [MAIN], "gold", 2)
     clusters = coreference.runs.clusters_of(board.task.folder, "test", "gold")
     sizes = np.array([max(map(len, row), default=0) for row in clusters])
     half = sizes <= np.median(sizes)
-    assert table.mentions.unique().tolist() == [f"{sizes[part].min()} to {sizes[part].max()}" for part in (half, ~half)]
+    counts = conversations.consistency(board.texts[MAIN], board.dialogues)
     change = rouge(board, MAIN) - rouge(board, PLAIN)
-    for part, (_, lines) in zip((half, ~half), table.groupby("mentions", sort=False), strict=True):
-        assert (lines.dialogues == part.sum()).all() and 0 < part.sum() < len(sizes)
+    for part, (told, lines) in zip((half, ~half), table.groupby("mentions", sort=False), strict=True):
+        assert told == f"{sizes[part].min()} to {sizes[part].max()}" and (lines.dialogues == part.sum()).all()
         np.testing.assert_allclose(lines.change[:3], change[part].mean(0))
-        assert ((lines.change_low <= lines.change) & (lines.change <= lines.change_high)).all()
     finely = tables.by_cluster_size(board, [MAIN], "gold", len(sizes) - 1)  # cut at sizes that there are
     assert finely.drop_duplicates("mentions").dialogues.sum() == len(sizes)
-    counts = conversations.consistency(board.texts[MAIN], board.dialogues)
     for told, lines in finely[finely.metric == "events"].groupby("mentions"):  # shares of the events of these alone
         low, high = map(int, told.split(" to "))
         own = counts[(sizes >= low) & (sizes <= high)]
@@ -587,41 +462,30 @@ def test_groups_of_rows_stand_beside_the_main_row(parts):
     assert tables.by_group(board, {"none": {}}).empty
 
 
-def test_what_a_heads_absence_costs(parts):
-    rows = {seed: parts["main"][name] for seed, name in ((1, PLAIN), (2, MAIN))}
-    alone = tables.ablation(rows, 6)
-    assert list(alone) == ["seed 1", "seed 2"]
-    for seed, one in rows.items():
-        pd.testing.assert_frame_equal(alone[f"seed {seed}"], coreference.runs.ranking(one["run"], 6)[["loss", "low", "high"]])
-
-
 def test_importance_against_what_a_heads_absence_costs(parts):
     board = tables.Board(tiny_injection.settings(), {PLAIN: parts["main"][PLAIN]})
     scored = coreference.runs.ranking(parts["main"][PLAIN]["run"], 6)
+    alone = tables.ablation({1: parts["main"][PLAIN]}, 6)
+    pd.testing.assert_frame_equal(alone["seed 1"], scored[["loss", "low", "high"]])
     orders = scored.importance.groupby(level="layer").rank(), -scored.nats.rank()
-    for loss, within, over in zip(orders, (1, -1), (None, -1), strict=True):
+    for loss, within in zip(orders, (1, -1), strict=True):
         frame = pd.DataFrame({"loss": loss / 100, "low": loss / 100 - 0.015, "high": 1.0})
         (line,) = tables.against_ablation({"seed 1": frame}, {1: board}, 6).to_dict("records")
-        assert line["model"] == "seed 1" and line["heads"] == 9 and line["largest rise"] == frame.loss.max()
-        assert line["heads that cost nothing"] == (frame.low <= 0).sum()
-        assert line["within layers"] == pytest.approx(within)
-        assert over is None or line["all heads (nats)"] == pytest.approx(over)
-    correlated = stats.spearmanr(scored.nats, orders[0]).statistic
-    frame = pd.DataFrame({"loss": orders[0], "low": 1.0, "high": 1.0})
-    (line,) = tables.against_ablation({"seed 1": frame}, {1: board}, 6).to_dict("records")
-    assert line["all heads (nats)"] == pytest.approx(correlated) and line["heads that cost nothing"] == 0
+        assert line == {
+            "model": "seed 1", "heads": 9, "largest rise": frame.loss.max(), "within layers": pytest.approx(within),
+            "all heads (nats)": pytest.approx(stats.spearmanr(scored.nats, loss).statistic),
+            "heads that cost nothing": (frame.low <= 0).sum(),
+        }  # fmt: skip
 
 
 def test_mentions_beyond_the_cut_are_counted(parts):
     run = parts["main"][MAIN]["run"]
     folder = subjects.text_of(run).folder
-    table = tables.lost(run, ["dev"]).iloc[0]
-    pairs = corpora.read_pairs(folder / "dev.jsonl")
-    clusters = coreference.runs.clusters_of(folder, "dev", "gold")
-    sizes = [len(pair.words) for pair in pairs]
-    starts = [(start, size) for row, size in zip(clusters, sizes, strict=True) for cluster in row for start, _ in cluster]
-    assert table.mentions == len(starts) and table["beyond the cut"] == sum(start >= size for start, size in starts) > 0
-    assert table.percent == pytest.approx(100 * table["beyond the cut"] / len(starts))
+    table, clusters = tables.lost(run, ["dev"]).iloc[0], coreference.runs.clusters_of(folder, "dev", "gold")
+    sizes = [len(pair.words) for pair in corpora.read_pairs(folder / "dev.jsonl")]
+    starts = [start >= size for row, size in zip(clusters, sizes, strict=True) for cluster in row for start, _ in cluster]
+    assert (table.mentions, table["beyond the cut"]) == (len(starts), sum(starts)) and sum(starts) > 0
+    assert table.percent == pytest.approx(100 * sum(starts) / len(starts))
 
 
 # --- what is read ----------------------------------------------------------------------------------------------------

@@ -154,14 +154,14 @@ def test_a_set_can_be_added(tmp_path, monkeypatch):
     ],
 )
 def test_what_there_is_not(root, language, more, said):
-    refused(said, natural.load, language, **{"data_root": root} | more)
+    refused(said, natural.read, language, **{"data_root": root} | more)
 
 
 def test_a_folder_without_training_sets(root):
     for path in root.glob("*/*"):
         if "test_2016" not in path.name:
             path.unlink()
-    refused("looked for tatoeba/en-de.tsv.xz, multi30k/train.en-de-fr.tsv.xz,", natural.load, "de", root)
+    refused("looked for tatoeba/en-de.tsv.xz, multi30k/train.en-de-fr.tsv.xz,", natural.read, "de", root)
 
 
 @pytest.mark.parametrize(
@@ -179,7 +179,7 @@ def test_a_folder_without_training_sets(root):
 def test_broken_files_are_named(root, raw, said):
     path = root / "wmt_tests/en-de.tsv.xz"
     path.write_bytes(raw)
-    refused(said.format(path), natural.load, "de", root)
+    refused(said.format(path), natural.read, "de", root)
 
 
 # --- Hub ---------------------------------------------------------------------------------------------------------------
@@ -221,7 +221,7 @@ def test_a_hub_set_of_two_columns(hub, monkeypatch):
         ("en-de", ("translation",), f"{hub} (en-de), split train"),
     ):
         monkeypatch.setitem(natural.HUB, ("wmt", "de"), natural.HubSet(str(hub), config, columns, 10))
-        refused(said, natural.load, "de", source="wmt")
+        refused(said, natural.read, "de", source="wmt")
 
 
 def test_the_papers_sets_are_declared():

@@ -1,4 +1,4 @@
-"""The rows of grouped heads for tiny models of the three tasks, made once for all tests of a session that look at them."""
+"""The rows of grouped heads for tiny models of the three tasks; one is trained when the first test of a session reads it."""
 
 from __future__ import annotations
 
@@ -57,10 +57,3 @@ def go_to(base: Path, patch) -> None:
     """Let the store be the one that all tests of a session share."""
     patch.setenv("HEADS_RUNS", str(base / "groups" / "runs"))
     patch.setenv("HEADS_DATA", str(base / "groups" / "data"))
-
-
-def make() -> dict[str, dict[str, Any]]:
-    """The rows of translation, after what is missing of all rows in the store was made."""
-    for recipe in recipes():
-        study.make(recipe)
-    return rows()

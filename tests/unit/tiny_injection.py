@@ -1,4 +1,4 @@
-"""The rows of coreference injection for tiny models of both tasks, made once for all tests of a session that look at them."""
+"""The rows of coreference injection for tiny models; one is trained when the first test of a session reads it."""
 
 from __future__ import annotations
 
@@ -54,22 +54,20 @@ def go_to(base: Path, patch) -> None:
     patch.setenv("HEADS_DATA", str(base / "injection" / "data"))
 
 
-def make() -> dict[str, dict]:
-    """The main rows of summarization, after what is missing of the first three's runs in the store was trained."""
-    found = rows()["main"]
-    for name in (coreference.runs.PLAIN, "masked, lowest", coreference.runs.MAIN):
-        study.make(coreference.runs.run(found[name]["run"]))
-    return found
+def checkpoint(folder: Path, corpus: dict[str, Any], family: str, vocabulary: int, **sizes: int) -> Path:
+    """A folder as one downloads it: a model of random weights, and a tokenizer that is learnt from a corpus."""
+    pairs = corpora.read_pairs(corpora.file(corpora.prepare(corpus), "train"))
+    inner = tokens.learn_vocabulary([text for pair in pairs for text in (pair.source, pair.target)], vocabulary)
+    inner.post_processor = TemplateProcessing(single="$A </s>", special_tokens=[("</s>", 1)])
+    tokenizer = PreTrainedTokenizerFast(tokenizer_object=inner, pad_token="<pad>", eos_token="</s>", unk_token="<unk>")
+    tokenizer.save_pretrained(folder)
+    tiny_model(family, vocab_size=len(tokenizer), **sizes).save_pretrained(folder)
+    return folder
 
 
 def pretrained(base: Path) -> str:
-    """A folder with a BART of random weights, so large that what it writes depends on its attention, and a tokenizer."""
+    """A folder with a BART so large that what it writes depends on its attention."""
     folder = base / "injection" / "bart"
     if not folder.exists():
-        pairs = corpora.read_pairs(corpora.file(corpora.prepare(plan().corpus), "train"))
-        inner = tokens.learn_vocabulary([text for pair in pairs for text in (pair.source, pair.target)], 500)
-        inner.post_processor = TemplateProcessing(single="$A </s>", special_tokens=[("</s>", 1)])
-        tokenizer = PreTrainedTokenizerFast(tokenizer_object=inner, pad_token="<pad>", eos_token="</s>", unk_token="<unk>")
-        tokenizer.save_pretrained(folder)
-        tiny_model("bart", vocab_size=len(tokenizer), max_position_embeddings=80).save_pretrained(folder)
+        checkpoint(folder, plan().corpus, "bart", 500, max_position_embeddings=80)
     return str(folder)

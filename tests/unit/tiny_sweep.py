@@ -1,4 +1,4 @@
-"""The two sweeps of a tiny model, encoder heads and all kinds, made once for all tests of a session that look at them."""
+"""The two sweeps of a tiny model, encoder heads and all kinds; a run is made when the first test of a session reads it."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ CHANGED = {  # trained for long enough to have something to lose; some prices cl
     "training.steps": 150, "training.learning_rate": 1e-2, "training.warmup": 20, "training.evaluate_every": 75,
     "pruning.evaluate_every": 1, "pruning.start": 0.5, "pruning.penalties": [0.003, 0.03, 1.0], "pruning.compared": [0.03],
     "pruning.draws": 2, "pruning.criteria": ["random", "confidence"], "pruning.penalties_all": [0.001, 0.03],
-    "pruning.scratch": [0.03],
+    "pruning.scratch": [0.03], "pruning.at_once": 8,
 }  # fmt: skip
 
 
@@ -32,12 +32,3 @@ def go_to(base: Path, patch) -> None:
     """Let the store be the one that all tests of a session share."""
     patch.setenv("HEADS_RUNS", str(base / "sweep" / "runs"))
     patch.setenv("HEADS_DATA", str(base / "sweep" / "data"))
-
-
-def make() -> dict[str, dict[str, Any]]:
-    """The sweeps, after what is missing of them in the store was made."""
-    made = sweeps()
-    for sweep in made.values():
-        for recipe in l0.runs.recipes(sweep):
-            study.make(recipe, weights=True)
-    return made

@@ -655,11 +655,6 @@ class Grouped(nn.Module):
         if number:
             self.shift[number] = sum(moved) / len(moved)
 
-    def settled(self, threshold: float) -> int | None:
-        """The first step at which the centres' shift since the last look is below `threshold` (rho of algorithm 1)."""
-        below = (self.shift < threshold).nonzero()[:, 0]
-        return int(below[0]) * self.every if len(below) else None
-
     def trace(self) -> dict[str, np.ndarray]:
         """What was watched: "terms" [steps, 2], "shift" and "step" [shots], and of each layer "grams_N" [shots, H, H]."""
         shots = {name: self.get_buffer(name).cpu().numpy() for name in self.shots}
