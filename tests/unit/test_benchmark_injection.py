@@ -18,16 +18,6 @@ def text():
     return bench.read(TINY["tokens"], 12)
 
 
-def test_batches_are_padded_dialogues_whose_mentions_are_tokens(text):
-    assert sum(len(batch["index"]) for batch in text.batches) == len(text.clusters) == 12
-    for batch in text.batches:
-        assert batch["input_ids"].numel() + batch["labels"].numel() <= 512
-        for place, ids in zip(batch["index"].tolist(), batch["input_ids"], strict=True):
-            tokens = [token for cluster in text.clusters[place] for mention in cluster for token in mention]
-            assert len(tokens) > 8 and max(tokens) < len(ids) and (ids[tokens] > 1).all()
-    assert any((batch["attention_mask"] == 0).any() for batch in text.batches)
-
-
 def test_the_obvious_way_is_a_product_with_the_full_link(text):
     clusters = text.clusters[:3]
     length = 1 + max(token for own in clusters for cluster in own for mention in cluster for token in mention)

@@ -282,7 +282,7 @@ def test_heads_of_two_seeds_are_matched_and_their_ranks_stable():
     assert {one.folder for one in listed} == set((study.runs() / "analysis").glob("*"))
     # what is not of our own is not in the store
     others = {place: replace(one, run=None) for place, one in seeds.items()}
-    others[ONE].dev = [replace(others[ONE].dev[0], words=()), *others[ONE].dev]  # not parsed: passed over
+    others[ONE].sentences = [replace(others[ONE].sentences[0], words=()), *others[ONE].sentences]  # not parsed: passed over
     pd.testing.assert_frame_equal(matches(others, 3)[ONE, TWO], matched[ONE, TWO])
 
     heads = index(encoder=[4, 4], decoder=[4, 4], cross=[4, 4])

@@ -128,17 +128,6 @@ def test_a_start_that_ends_by_itself(tmp_path):
     assert ended["complaints"] == [line.strip() for line in lines[:3]]
 
 
-def test_rules_of_command_lines():
-    commands = (
-        ["python", "-m", "helpers.plan", "--make", "/a-b/specs/removed_at_once-0123456789abcdef.json"],
-        ["python", "-m", "papermill", "notebooks/02_b.ipynb", "c"],
-    )
-    assert faults.rules([*commands, ["bash", "-c", "python -m helpers.plan --make a.json"], []]) == [
-        "notebook 02_b", "removed at once",
-    ]  # fmt: skip
-    assert faults.rules([["make", "study"]]) == []
-
-
 def test_fill_links_what_is_finished(tmp_path, monkeypatch):
     monkeypatch.setattr(study.recipe, "KINDS", {})
 

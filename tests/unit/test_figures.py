@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from itertools import pairwise
-
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
@@ -16,7 +14,7 @@ from helpers.measures.ranks import follows_function, relative
 from helpers.study import StudyError
 from tests.unit.drawn import band, cells, colour_of, drawn, intervals, legend, levels, marked, table, ticks, titles, whole
 
-SHAPES = {"laptop": [8, 8, 8], "wide": [16] * 4, "ragged": [6, 3, 8, 1]}
+SHAPES = {"laptop": [8, 8, 8], "ragged": [6, 3, 8, 1]}
 BLUE, ORANGE = (to_rgb(colour) for colour in drawing.MODELS[:2])
 NAN = np.nan
 
@@ -53,24 +51,6 @@ def test_dots_with_intervals_stand_in_groups_side_by_side():
     assert printed == 3.0 and below[1] < place < at["a"] + 0.5
     assert [text.get_text() for text in one.texts if text.get_text()] == ["+1"]
     assert any(list(line.get_xdata()) == [0, 0] for line in one.lines)
-
-
-@pytest.mark.parametrize("rows, panels, series", [(25, 4, 1), (6, 7, 2)])
-def test_many_dots_fit_a_page(rows, panels, series):
-    frame = pd.DataFrame(
-        [(f"panel {p}", f"injected, lowest, written with {r}", f"series {s}", r, r - 1, r + 1, "−12.3")
-         for p in range(panels) for r in range(rows) for s in range(series)],
-        columns="panel row series value low high said".split(),
-    )  # fmt: skip
-    figure, axes = drawing.dot_panels(frame, drawing.looks(frame.series))
-    whole(figure)
-    boxes = [text.get_window_extent() for text in figure.axes[0].get_yticklabels()]
-    assert all(upper.y0 > lower.y1 - 1 for upper, lower in pairwise(boxes))
-    assert min(box.x0 for box in boxes) >= -2 and len(axes) == panels
-    for axis in axes.values():
-        edge = max((text.get_window_extent().x1 for text in axis.texts), default=0)
-        others = [other.get_window_extent() for other in axes.values()]
-        assert all(edge < o.x0 for o in others if o.x0 > axis.bbox.x0 + 9 and abs(o.y0 - axis.bbox.y0) < 9)
 
 
 def test_lines_go_through_the_mean_of_dots_or_have_a_band():
@@ -144,9 +124,9 @@ def said(axis):
     return [[cell[1:] for cell in sorted(rows[y])] for y in sorted(rows, reverse=True)]
 
 
-@pytest.mark.parametrize("shape, kind", [("laptop", "encoder"), ("wide", "encoder"), ("ragged", "cross")])
+@pytest.mark.parametrize("shape, kind", [("laptop", "encoder"), ("ragged", "cross")])
 def test_relevance_stands_above_confidence(shape, kind):
-    relevance, confidence = models(SHAPES[shape], 1 if shape == "wide" else 2)
+    relevance, confidence = models(SHAPES[shape])
     figure = whole(figures.relevance_and_confidence(relevance, confidence, kind))
     assert [axis.get_ylabel() for axis in figure.axes[-2:]] == ["relevance", "confidence"]
     assert titles(figure) == list(relevance)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from functools import partial
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -82,24 +80,11 @@ def test_runs_meet_on_a_grid():
     np.testing.assert_array_equal(shared[0, 0], found[0])
 
 
-def coverage(interval, make, truth, times):
-    return np.mean([low <= truth <= high for low, high in (interval(make()) for _ in range(times))])
-
-
-def test_with_three_runs_the_bootstrap_is_too_narrow_and_the_t_interval_is_not():
+def test_intervals_of_three_runs_hold_the_true_mean():
     rng = np.random.default_rng(0)
     offsets = np.array([0.0, 5.0, 10.0, 20.0])
-    one_task = partial(rng.normal, size=3)
-
-    def bootstrap(runs):
-        return stats.bootstrap([runs], np.mean, n_resamples=400, method="percentile", rng=rng).confidence_interval
-
-    def ours(runs):
-        return intervals.over_runs(runs)[1:3]
-
-    assert 0.68 < coverage(bootstrap, one_task, 0, 600) < 0.78
-    assert 0.93 <= coverage(ours, one_task, 0, 3000) <= 0.97
-    assert 0.93 <= coverage(ours, lambda: rng.normal(size=(3, 4)) + offsets, offsets.mean(), 2000) <= 0.98
+    drawn = (intervals.over_runs(rng.normal(size=(3, 4)) + offsets)[1:3] for _ in range(1000))
+    assert 0.93 <= np.mean([low <= offsets.mean() <= high for low, high in drawn]) <= 0.98
 
 
 @pytest.mark.parametrize(
@@ -136,27 +121,20 @@ def test_a_p_value_over_trainings_is_that_of_the_t_test(null):
     assert intervals.p_value(mean, low, high, null, runs) == pytest.approx(stats.ttest_1samp(values, null).pvalue)
 
 
-def test_a_p_value_over_sentences_is_normal():
+def test_a_p_value_over_sentences_is_normal_and_may_be_of_several_rows():
     error = 0.7
     low, high = (1.2 + sign * stats.norm.ppf(0.975) * error for sign in (-1, 1))
     assert intervals.p_value(1.2, low, high) == pytest.approx(2 * stats.norm.sf(1.2 / error))
-    assert intervals.p_value(stats.norm.ppf(0.975), 0, 2 * stats.norm.ppf(0.975)) == pytest.approx(0.05)  # it just reaches zero
-
-
-def test_p_values_of_several_rows():
     found = intervals.p_value([1.0, 1.0, NAN, 0.0, 2.0], [0, NAN, NAN, 0, 2], [2, NAN, NAN, 0, 2], trainings=[NAN, 1, 1, 3, 3])
     assert found == pytest.approx([intervals.p_value(1, 0, 2), NAN, NAN, 1, 0], nan_ok=True)
-    assert intervals.p_value(2, 1, 3, trainings=3) > intervals.p_value(2, 1, 3, trainings=30) > intervals.p_value(2, 1, 3)
 
 
-@pytest.mark.parametrize("seed", range(5))
-def test_holm_is_the_closed_test_of_bonferroni(seed):
+@pytest.mark.parametrize("seed", range(3))
+def test_holm_is_the_closed_test_of_bonferroni_among_comparisons(seed):
     p = np.random.default_rng(seed).random(5) ** 4
     assert intervals.holm(p) == pytest.approx(slow.holm(p.tolist()))
-
-
-def test_holm_leaves_out_what_is_no_comparison():
-    assert intervals.holm([0.01, NAN, 0.03, 0.02]) == pytest.approx([0.03, NAN, 0.04, 0.04], nan_ok=True)
+    with_none = intervals.holm([NAN, *p])
+    assert np.isnan(with_none[0]) and with_none[1:] == pytest.approx(intervals.holm(p))
     assert intervals.holm([0.6, 0.5]).tolist() == [1, 1] and not len(intervals.holm([]))
 
 

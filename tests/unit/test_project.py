@@ -53,14 +53,6 @@ def committed():
 # --- environment -----------------------------------------------------------------------------------------------------
 
 
-def test_environment_is_thin():
-    environment = yaml.safe_load((ROOT / "environment.yml").read_text(encoding="utf-8"))
-    assert set(environment) == {"name", "channels", "dependencies"}
-    *conda, pip = environment["dependencies"]
-    assert [re.split("[=<>]", name)[0] for name in conda] == ["python", "pip"]
-    assert pip == {"pip": ["-r requirements/base.lock"]}
-
-
 def test_every_pin_is_exact_and_there_once():
     pattern = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*==[0-9][0-9A-Za-z.!]*")  # no URL, path, build tag or marker
     assert [line for line in pins() if not pattern.fullmatch(line)] == []
@@ -103,23 +95,6 @@ def test_ci_runs_make_test():
     commands = [line for line in lines if line and not line.startswith("#")]
     assert commands == ["set -euo pipefail", 'cd "$(dirname "$0")/.."', "make test"]
     assert (ROOT / ".ci" / "run").stat().st_mode & 0o111
-
-
-def test_the_top_level_is_short():
-    allowed = {"README.md", "LICENSE", "CITATION.cff", "claims.toml", "Makefile", "environment.yml", "pyproject.toml"}
-    allowed |= {"requirements", "docs", "notebooks", "helpers", "data", "figures", "tests", "benchmarks", "workflow"}
-    found = {path.relative_to(ROOT).parts[0] for path in committed()}
-    assert {name for name in found if not name.startswith(".")} - allowed == set()
-
-
-def test_the_citation_names_the_papers():
-    said = yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))
-    assert said["license"] == "MIT" and (ROOT / "LICENSE").read_text(encoding="utf-8").startswith("MIT License")
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    assert said["version"] == project["version"]
-    papers = [paper["identifiers"][0]["value"] for paper in said["references"]]
-    assert papers == [f"arXiv:{number}" for number in gallery.PAPERS.values()]
-    assert all(author["family-names"] and author["given-names"] for paper in said["references"] for author in paper["authors"])
 
 
 def test_every_verb_of_the_makefile_is_explained():
@@ -216,16 +191,11 @@ def archived(path):
                 yield archive.extractfile(member).read().decode("utf-8")
 
 
-@pytest.mark.parametrize("path", ["@home/me/x", "in @root/.cache", '"@Users/me/x"', "file://@tmp/x", "C:~Users~me", "=@work/x"])
-def test_machine_paths_are_seen(path):
-    assert MACHINE_PATH.search(path.replace("@", "/").replace("~", "\\"))
-
-
-@pytest.mark.parametrize(
-    "path", ["runs@work/x", "https://x.org@home/me", "~@tmp/x", "..@tmp/x", "{root}@work/x", "@proc/cpuinfo"]
-)
-def test_other_paths_are_not(path):
-    assert not MACHINE_PATH.search(path.replace("@", "/"))
+def test_machine_paths_are_seen():
+    for path in ("in @root/.cache", '"@Users/me/x"', "file://@tmp/x", "C:~Users~me", "=@work/x"):
+        assert MACHINE_PATH.search(path.replace("@", "/").replace("~", "\\"))
+    for path in ("runs@work/x", "https://x.org@home/me", "~@tmp/x", "{root}@work/x", "@proc/cpuinfo"):
+        assert not MACHINE_PATH.search(path.replace("@", "/"))
 
 
 def test_what_is_made_is_not_committed():
@@ -251,3 +221,28 @@ def test_every_notebook_carries_its_outputs():
     for path in NOTEBOOKS:
         cells = [cell for cell in json.loads(path.read_text(encoding="utf-8"))["cells"] if cell["cell_type"] == "code"]
         assert any(cell["outputs"] for cell in cells) and all(cell["execution_count"] for cell in cells if cell["source"]), path
+
+
+def test_environment_is_thin():
+    environment = yaml.safe_load((ROOT / "environment.yml").read_text(encoding="utf-8"))
+    assert set(environment) == {"name", "channels", "dependencies"}
+    *conda, pip = environment["dependencies"]
+    assert [re.split("[=<>]", name)[0] for name in conda] == ["python", "pip"]
+    assert pip == {"pip": ["-r requirements/base.lock"]}
+
+
+def test_the_top_level_is_short():
+    allowed = {"README.md", "LICENSE", "CITATION.cff", "claims.toml", "Makefile", "environment.yml", "pyproject.toml"}
+    allowed |= {"requirements", "docs", "notebooks", "helpers", "data", "figures", "tests", "benchmarks", "workflow"}
+    found = {path.relative_to(ROOT).parts[0] for path in committed()}
+    assert {name for name in found if not name.startswith(".")} - allowed == set()
+
+
+def test_the_citation_names_the_papers():
+    said = yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))
+    assert said["license"] == "MIT" and (ROOT / "LICENSE").read_text(encoding="utf-8").startswith("MIT License")
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    assert said["version"] == project["version"]
+    papers = [paper["identifiers"][0]["value"] for paper in said["references"]]
+    assert papers == [f"arXiv:{number}" for number in gallery.PAPERS.values()]
+    assert all(author["family-names"] and author["given-names"] for paper in said["references"] for author in paper["authors"])

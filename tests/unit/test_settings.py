@@ -55,10 +55,6 @@ def test_names_in_lists_are_those_that_the_methods_know():
 # --- profiles --------------------------------------------------------------------------------------------------------
 
 
-def test_there_are_these_profiles():
-    assert {"tiny", "quick", "laptop", "natural", "paper"} <= set(PROFILES)
-
-
 @pytest.mark.parametrize("profile", PROFILES)
 def test_a_profile_gives_every_setting_as_plain_values(profile):
     found = read(profile)
@@ -72,11 +68,6 @@ def test_a_profile_gives_every_setting_as_plain_values(profile):
 def test_a_profile_holds_only_what_differs(profile):
     usual = dotted(schema.Settings().model_dump())
     assert [name for name, value in dotted(study.read_toml(FOLDER / f"{profile}.toml")).items() if usual[name] == value] == []
-
-
-def test_stored_runs_of_small_profiles_are_found_beside_a_gpu():
-    assert [read(profile)["device"] for profile in ("tiny", "quick", "laptop")] == ["cpu"] * 3
-    assert read("paper")["device"] == "auto"
 
 
 def test_quick_is_a_small_laptop():
@@ -94,14 +85,7 @@ def test_quick_is_a_small_laptop():
     assert few["training.steps"] * 2 <= many["training.steps"] and few["train"] * 2 <= many["train"]
 
 
-def test_what_a_run_gets_is_its_own():
-    one = read("laptop")
-    one["training"]["betas"].append(0)
-    one["model"]["layers"] = 99
-    assert read("laptop") == study.settings("laptop") != one
-
-
-@pytest.mark.parametrize("profile", ["huge", "", "Laptop", "../study/profiles/tiny", 3, None])
+@pytest.mark.parametrize("profile", ["huge", "../study/profiles/tiny", 3])
 def test_an_unknown_profile_names_the_profiles(profile):
     refused(profile, {}, f"no profile {profile!r}", *PROFILES)
 
@@ -120,22 +104,12 @@ def test_a_broken_profile(tmp_path, text):
 
 
 def test_overrides_change_what_they_name_and_nothing_else():
-    before, after = read("laptop"), read("laptop", {"beam": 4, "training.steps": 7, "training.learning_rate": 1})
-    changed = {name: value for name, value in dotted(after).items() if dotted(before)[name] != value}
-    assert changed == {"beam": 4, "training.steps": 7, "training.learning_rate": 1.0}
-
-
-def test_a_whole_number_for_a_number_becomes_one():
-    found = read("tiny", {"training.clip": 2, "pruning.penalties": [1, 0], "training.betas": [0, 0.5]})
-    given = [found["training"]["clip"], *found["pruning"]["penalties"], *found["training"]["betas"]]
-    assert given == [2.0, 1.0, 0.0, 0.0, 0.5] and all(type(value) is float for value in given)
-
-
-@pytest.mark.parametrize("profile", PROFILES)
-def test_settings_that_a_profile_leaves_open_can_be_given(profile):
-    for place in ("model", "coreference.summarization.model", "coreference.translation.model", "grouping.translation.model"):
-        found = dotted(read(profile, {f"{place}.decoder_layers": 2, f"{place}.decoder_heads": 8}))
-        assert [found[f"{place}.{name}"] for name in OPTIONAL] == [2, 8]
+    given = {"beam": 4, "training.steps": 7, "training.learning_rate": 1, "truth": 0, "model.decoder_layers": 2}
+    before, after = dotted(read("laptop")), dotted(found := read("laptop", given))
+    assert {name: value for name, value in after.items() if before.get(name) != value} == given
+    assert type(found["training"]["learning_rate"]) is float  # where a number is wanted
+    found["training"]["betas"].append(0)
+    assert dotted(read("laptop")) == before
     assert not set(OPTIONAL) & set(read("laptop", {f"model.{name}": None for name in OPTIONAL})["model"])
 
 
@@ -153,10 +127,9 @@ def test_parse_overrides():
 
 @pytest.mark.parametrize(
     ("name", "nearest"),
-    [("stepz", "training.steps"), ("training.stepz", "training.steps"), ("pruning.stps", "pruning.steps"), ("beams", "beam"),
-     ("training", "training."), ("grouping.language.model", "grouping.language.model.width"),
+    [("stepz", "training.steps"), ("pruning.stps", "pruning.steps"), ("training", "training."),
      ("training.steps.more", "training.steps"), ("grouping.summarisation.train", "grouping.summarization.train"),
-     ("a.b.c", "schema.py"), ("", "schema.py"), (".", "schema.py")],
+     ("a.b.c", "schema.py"), ("", "schema.py")],
 )  # fmt: skip
 def test_an_unknown_setting_names_the_nearest(name, nearest):
     assert len(refused("tiny", {name: 1}, f"no setting {name!r}", nearest)) < 200, "not a list of all"
@@ -164,35 +137,15 @@ def test_an_unknown_setting_names_the_nearest(name, nearest):
 
 @pytest.mark.parametrize(
     ("name", "value"),
-    [("beam", "4"), ("beam", 4.5), ("beam", True), ("beam", None), ("beam", {"a": 1}), ("training.clip", "1"),
-     ("training.clip", True), ("training.betas", 0.9), ("training.betas", ["a", 0.9]), ("training.steps", 1e3),
-     ("model.decoder_heads", "two"), ("model.decoder_heads", True), ("pruning.variants", 1), ("pruning.criteria", [1]),
-     ("pruning.penalties", ["a"]), ("coreference.heads", [1.5]), ("grouping.translation.text", 3), ("comparison.l1", 3)],
+    [("beam", "4"), ("beam", 4.5), ("beam", True), ("beam", None), ("training.betas", ["a", 0.9]), ("training.steps", 1e3),
+     ("model.decoder_heads", "two"), ("pruning.variants", 1), ("pruning.criteria", [1]), ("coreference.heads", [1.5]),
+     ("comparison.l1", 3), ("training.steps", 0), ("training.batch_tokens", -1), ("model.heads", 0), ("grouping.numbers", [0]),
+     ("truth", -1), ("model.dropout", 1.5), ("coreference.rates", [1.1]), ("training.betas", [0.9]),
+     ("training.betas", [0.9, 0.9, 0.9]), ("training.learning_rate", 0.0), ("training.learning_rate", math.nan),
+     ("pruning.start", math.inf), ("grouping.alpha", -1)],
 )  # fmt: skip
-def test_values_of_another_type(name, value):
+def test_values_of_another_type_or_out_of_range(name, value):
     refused("tiny", {name: value}, repr(name))
-
-
-@pytest.mark.parametrize(
-    ("name", "value"),
-    [("training.steps", 0), ("training.evaluate_every", 0), ("training.batch_tokens", -1), ("seeds", 0), ("model.heads", 0),
-     ("model.layers", 0), ("grouping.seeds", 0), ("pruning.steps", 0), ("beam", 0), ("grouping.numbers", [0]), ("truth", -1),
-     ("model.dropout", 1.5), ("training.label_smoothing", -0.1), ("pruning.cooldown", 2), ("coreference.rates", [1.1]),
-     ("training.betas", [0.9]), ("training.betas", [0.9, 0.9, 0.9]), ("training.learning_rate", 0.0),
-     ("training.learning_rate", math.nan), ("pruning.start", math.inf), ("comparison.l1.penalty", -1.0),
-     ("grouping.alpha", -1)],
-)  # fmt: skip
-def test_values_out_of_range(name, value):
-    refused("tiny", {name: value}, repr(name))
-
-
-@pytest.mark.parametrize(
-    "name",
-    ["truth", "grouping.translation.steps", "coreference.summarization.steps", "training.warmup", "training.patience",
-     "pruning.all_kinds", "grouping.converged"],
-)  # fmt: skip
-def test_zero_where_it_means_none(name):
-    assert dotted(read("laptop", {name: 0}))[name] == 0
 
 
 @pytest.mark.parametrize(

@@ -50,6 +50,7 @@ PLAIN = [
     [], [1, [2, [None]]], (), (1,), ((1, 2), [3]), set(), {1, "a", (2, None)}, frozenset({1.5}),
     {}, {"b": 1, "a": 2}, {("encoder", 0): {"x": (1, 2)}},
     {None: 1, True: 2, 2.5: 3, frozenset({1}): 4, "": 5}, {"tuple": [1, 2]}, [{"float": "nan"}], {"format": {"dict": []}},
+    NAN, math.inf, -math.inf, {NAN: (-math.inf,)},
 ]  # fmt: skip
 
 
@@ -68,11 +69,6 @@ def same(one, two):
 def test_plain_values(path, value):
     assert same(again(path, value), value)
     assert same(again(path, {"in": [(value,)]}), {"in": [(value,)]})
-
-
-def test_floats_that_json_does_not_know(path):
-    found = again(path, [NAN, math.inf, -math.inf, {NAN: (-math.inf,)}])
-    assert same(found, [NAN, math.inf, -math.inf, {NAN: (-math.inf,)}])
 
 
 # --- arrays and tensors ----------------------------------------------------------------------------------------------
@@ -103,13 +99,6 @@ def test_arrays(path, name):
     assert found.tolist() == array.tolist() if array.dtype == object else found.tobytes() == array.tobytes()
 
 
-def test_lists_in_cells_stay_lists(path):
-    array = np.empty(3, object)
-    array[:] = [[1, 2], [3, 4], {"a": NAN}]
-    found = again(path, array)
-    assert found.shape == (3,) and same(found.tolist(), array.tolist())
-
-
 @pytest.mark.parametrize(
     "scalar", [np.float64(0.1), np.float32(NAN), np.int16(-3), np.bool_(True), np.str_("é"), np.str_("")], ids=repr
 )
@@ -122,19 +111,15 @@ def test_scalars(path, scalar):
     "tensor",
     [
         torch.tensor(2.0), torch.zeros(0, 3), torch.arange(6).view(2, 3).T, torch.tensor([True, False]),
-        torch.tensor([1 / 3]).bfloat16(),
+        torch.tensor([1 / 3]).bfloat16(), torch.tensor([1.0, 2.0], requires_grad=True),
     ],
     ids=lambda tensor: f"{tensor.dtype} {list(tensor.shape)}",
 )  # fmt: skip
 def test_tensors(path, tensor):
     (found,) = again(path, [tensor])
-    assert type(found) is torch.Tensor and found.dtype == tensor.dtype and torch.equal(found, tensor)
-
-
-def test_a_tensor_that_learns_comes_back_as_a_copy(path):
-    tensor = torch.tensor([1.0, 2.0], requires_grad=True)
-    found = again(path, tensor)
-    assert found.tolist() == [1, 2] and not found.requires_grad
+    assert (
+        type(found) is torch.Tensor and found.dtype == tensor.dtype and torch.equal(found, tensor) and not found.requires_grad
+    )
 
 
 def test_tensors_need_torch_and_tables_do_not_load_it(path):
@@ -201,13 +186,6 @@ def test_frames(path, name):
     assert all(same(a, b) for a, b in zip(found.get("cells", []), frame.get("cells", []), strict=True))
 
 
-def test_a_frame_that_was_read_can_be_changed(path):
-    found = again(path, FRAMES["numbers"])
-    found.iloc[0, 0] = 7
-    found["new"] = "x"
-    assert found.a[0] == 7 and again(path, found).new.tolist() == ["x"] * 5
-
-
 @pytest.mark.parametrize("name", ["row", None, ("a", 1)], ids=str)
 @pytest.mark.parametrize("cells", [[1, 2, 3, 4], ["a", None, "b", "b"], [[1], [], None, (2,)]], ids=str)
 def test_series(path, cells, name):
@@ -255,8 +233,8 @@ class Own:
     ("module", "name"),
     [
         ("pathlib", "PurePath"), ("os", "system"), ("helpers.study.store", "Path"), ("helpers.study.store", "os.PathLike"),
-        ("helpers.study", "StudyError"), ("helpers.corpora", "arcs_of"), ("helpers.methods.l0.tables", "l0.HardConcrete"),
-        ("helpers.gone", "Pair"), ("helpers.corpora", "Gone"), ("helpers", "study"), ("helpers..study", "Run"),
+        ("helpers.study", "StudyError"), ("helpers.methods.l0.tables", "l0.HardConcrete"), ("helpers.gone", "Pair"),
+        ("helpers.corpora", "Gone"), ("helpers..study", "Run"),
         (Own.__module__, "Own"),
     ],
 )  # fmt: skip
@@ -264,22 +242,6 @@ def test_other_classes_are_not_made(path, module, name):
     tree = {"dataclass": {"module": module, "name": name, "fields": {"dict": []}}}
     with pytest.raises(StudyError, match=r"no dataclass|No module"):
         values.read(handmade(path, tree))
-
-
-def test_a_class_under_the_name_of_another_is_refused(path):
-    other = dataclasses.make_dataclass("Pair", ["source"], namespace={"__module__": "helpers.corpora"})
-    with pytest.raises(StudyError, match=r"helpers\.corpora\.Pair"):
-        values.write(path, other("a"))
-
-
-def test_a_dataclass_checks_what_it_is_given(path):
-    tree = {
-        "module": "helpers.methods.l0",
-        "name": "HardConcrete",
-        "fields": {"dict": [["log_alpha", 0.0], ["temperature", -1]]},
-    }
-    with pytest.raises(StudyError, match="temperature"):
-        values.read(handmade(path, {"dataclass": tree}))
 
 
 # --- what is refused -------------------------------------------------------------------------------------------------
@@ -304,31 +266,34 @@ def test_other_types_are_named_with_their_place(path, value, name):
     assert not path.exists()
 
 
-def test_cells_names_and_keys_are_looked_into(path):
-    for value in (pd.Series([1, Own()]), pd.DataFrame({Own: [1]}), {Own: 1}, np.array([Own()]), HardConcrete(Own(), 0.5)):
+def test_cells_names_and_keys_are_looked_into_and_what_was_there_stays(path):
+    values.write(path, {"a": 1})
+    (circle := []).append(circle)
+    for value in (
+        pd.Series([1, Own()]),
+        pd.DataFrame({Own: [1]}),
+        {Own: 1},
+        np.array([Own()]),
+        HardConcrete(Own(), 0.5),
+        circle,
+    ):
         with pytest.raises(StudyError, match="cannot be stored"):
             values.write(path, value)
-
-
-def test_a_circle_is_refused(path):
-    circle = []
-    circle.append(circle)
-    with pytest.raises(StudyError, match="circles"):
-        values.write(path, circle)
+    assert values.read(path) == {"a": 1} and [file.name for file in path.parent.iterdir()] == [path.name]
 
 
 @pytest.mark.parametrize(
-    "damage", ["cut", "changed", "gone", "empty", "a folder", "no gzip", "no JSON", "other JSON", "other format"]
+    "damage", ["cut", "changed", "gone", "a folder", "no gzip", "no JSON", "other JSON", "other format", "deep"]
 )
 def test_damaged_and_foreign_files(path, damage):
     values.write(path, {"a": [np.arange(3), pd.Series([1.0])]})
     content = path.read_bytes()
     middle = len(content) // 2
     changed = {
-        "cut": content[:-9], "changed": content[:middle] + bytes([content[middle] ^ 255]) + content[middle + 1 :], "empty": b"",
+        "cut": content[:-9], "changed": content[:middle] + bytes([content[middle] ^ 255]) + content[middle + 1 :],
         "no gzip": b'{"format": "values 1", "value": 1}', "no JSON": gzip.compress(b"\xff"),
-        "other JSON": gzip.compress(b"[1, 2]"),
-        "other format": gzip.compress(b'{"format": "values 0", "value": 1}'),
+        "other JSON": gzip.compress(b"[1, 2]"), "other format": gzip.compress(b'{"format": "values 0", "value": 1}'),
+        "deep": gzip.compress(b'{"format": "values 1", "value": ' + b"[" * 100000 + b"]" * 100000 + b"}"),
     }  # fmt: skip
     if damage in changed:
         path.write_bytes(changed[damage])
@@ -336,9 +301,8 @@ def test_damaged_and_foreign_files(path, damage):
         path.unlink()
     if damage == "a folder":
         path.mkdir()
-    with pytest.raises(StudyError, match="Cannot read") as caught:
+    with pytest.raises(StudyError, match=str(path)):
         values.read(path)
-    assert str(path) in str(caught.value) and "\n" not in str(caught.value)
 
 
 @pytest.mark.parametrize(
@@ -351,6 +315,8 @@ def test_damaged_and_foreign_files(path, damage):
         {"range": {"start": 0, "stop": 1, "step": 0, "name": None}}, {"multi": {"levels": [], "codes": [], "names": []}},
         {"series": {"cells": [1], "index": None, "name": None, "attrs": None}}, {"frame": {}},
         {"dataclass": {"module": 1, "name": 2, "fields": 3}},
+        {"dataclass": {"module": "helpers.methods.l0", "name": "HardConcrete",  # which checks what it is given
+                       "fields": {"dict": [["log_alpha", 0.0], ["temperature", -1]]}}},
     ],
     ids=repr,
 )  # fmt: skip
@@ -359,39 +325,16 @@ def test_trees_that_nothing_wrote(path, tree):
         values.read(handmade(path, tree))
 
 
-def test_a_tree_of_another_depth(path):
-    path.parent.mkdir()
-    path.write_bytes(gzip.compress(b'{"format": "values 1", "value": ' + b"[" * 100000 + b"]" * 100000 + b"}"))
-    with pytest.raises(StudyError, match="Cannot read"):
-        values.read(path)
-
-
 # --- bytes -----------------------------------------------------------------------------------------------------------
 
 
 def test_the_same_values_give_the_same_bytes_in_every_process(path):
+    words = "the quick brown fox jumps over a lazy dog"
     code = f"""if True:
-        import sys
         from pathlib import Path
         from helpers.study import values
-        words = set("the quick brown fox jumps over a lazy dog".split())
-        values.write(Path({str(path.parent)!r}) / sys.argv[1], {{"a": words, "b": frozenset([(1, 2), None, "x"])}})
+        values.write(Path({str(path)!r}), {{"a": set({words!r}.split()), "b": frozenset([(1, 2), None, "x"])}})
     """
-    for seed in ("1", "2"):
-        subprocess.run([sys.executable, "-c", code, seed], check=True, cwd=study.ROOT, env={"PYTHONHASHSEED": seed})
-    one, two = ((path.parent / seed).read_bytes() for seed in ("1", "2"))
-    assert one == two
-    values.write(path, values.read(path.parent / "1"))
-    assert path.read_bytes() == one == values.packed(values.read(path))
-
-
-def test_a_written_value_replaces_the_old_one_as_a_whole(path):
-    values.write(path, {"a": 1})
-    with pytest.raises(StudyError):
-        values.write(path, {"a": object()})
-    assert values.read(path) == {"a": 1} and [file.name for file in path.parent.iterdir()] == [path.name]
-
-
-def test_tables_are_stored_in_little_more_than_their_numbers(path):
-    values.write(path, pd.DataFrame(np.random.default_rng(1).normal(size=(10000, 20))))
-    assert path.stat().st_size < 1.1 * 8 * 10000 * 20
+    subprocess.run([sys.executable, "-c", code], check=True, cwd=study.ROOT, env={"PYTHONHASHSEED": "1"})
+    given = {"a": set(words.split()), "b": frozenset([(1, 2), None, "x"])}
+    assert path.read_bytes() == values.packed(given) == values.packed(values.read(path))
