@@ -281,7 +281,7 @@ def _classes(folder: Path) -> tuple[type[PreTrainedModel], type[PreTrainedConfig
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise StudyError(f"{folder / CONFIG} is no config of a saved model ({error}): save the model again.") from None
     found: Any = getattr(transformers, str(name), None)
-    own = found.config_class if isinstance(found, type) and issubclass(found, PreTrainedModel) else None
+    own: Any = getattr(found, "config_class", None) if isinstance(found, type) and issubclass(found, PreTrainedModel) else None
     if own is None or kind not in REMOVABLE or own.model_type != kind:
         raise StudyError(f"{folder} holds {name} (model type {kind}); only {', '.join(REMOVABLE)} can be loaded here.")
     return found, own
