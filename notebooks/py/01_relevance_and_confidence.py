@@ -59,7 +59,7 @@ from helpers.corpora.describe import describe
 from helpers.measures import figures, measured, ranks
 from helpers.measures.lrp import RULES
 from helpers.publish import claims
-from helpers.runs import outputs, subjects, training
+from helpers.runs import outputs, subjects
 from helpers.scores import intervals, scoring
 
 drawing.style()
@@ -141,7 +141,7 @@ if studied[0].run and run.corpus == "controlled":
     title = f"{studied[0].title}, no encoder heads"
     scored, accuracy[title] = outputs.quality(control, beam, resamples, title)
     bleu.append(scored)
-    histories[title] = pd.read_csv(training.trained(control.spec).results / "history.csv")
+    histories[title] = pd.read_csv(control.run.results / "history.csv")
 bleu = pd.concat(bleu).set_index(["model", "test set"])
 print(bleu.signature.iloc[0])
 run.table(bleu, "bleu", beam=beam, over=intervals.SENTENCES).drop(columns="signature").style.format(

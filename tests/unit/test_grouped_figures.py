@@ -288,7 +288,7 @@ def test_cells_are_filled_where_a_head_is_kept():
 def test_votes_of_heads_by_group():
     rows = [(*address, 1 - address[2] % 2, 0.1 + 0.2 * address[2], address[2] == 2) for address in addresses(SHAPES)]
     figure = figures.votes(table("kind layer head group share kept", *rows))
-    assert legend(figure) == ["group 0", "group 1", "stays"]
+    assert legend(figure) == ["group 1", "group 2", "stays"]
     assert titles(figure) == ["enc 1", "enc 2", "cross 1"]
     first, second = figure.axes[:2]
     assert ticks(first, "x") == ["2", "1", "3"] and ticks(second, "x") == ["1"]  # group 0 is head 2

@@ -750,7 +750,7 @@ def test_tables_of_the_best_heads():
     assert table.loc["b", "layer"] == 1 and math.isnan(table.loc["b", "two rarest"])
 
     pairs = [Pair("", "", tuple("abcd"), (1, -1, 1, 1), ("nsubj", "root", "dobj", "amod"))]
-    subjects = [SimpleNamespace(title=title, dev=pairs) for title in ("EN-RU news", "EN-DE news")]
+    subjects = [SimpleNamespace(title=title, sentences=pairs) for title in ("EN-RU news", "EN-DE news")]
     cells = [(relation, direction) for relation in RELATIONS for direction in DIRECTIONS]
     frames = [syntactic_frame({place: dict.fromkeys(cells, score)}) for place, score in (((1, 0), 0.75), ((0, 1), 0.15))]
     found, random = ({one.title: {"syntactic": frame} for one in subjects} for frame in frames)
