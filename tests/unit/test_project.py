@@ -246,3 +246,12 @@ def test_the_citation_names_the_papers():
     papers = [paper["identifiers"][0]["value"] for paper in said["references"]]
     assert papers == [f"arXiv:{number}" for number in gallery.PAPERS.values()]
     assert all(author["family-names"] and author["given-names"] for paper in said["references"] for author in paper["authors"])
+
+
+def test_no_folder_of_the_code_is_hidden_from_git_and_the_linter():
+    if not (ROOT / ".git").exists():
+        pytest.skip("not a git checkout")
+    folders = {path.parent for place in ("helpers", "tests", "benchmarks", "workflow") for path in (ROOT / place).rglob("*.py")}
+    names = [str(folder.relative_to(ROOT) / "new.py") for folder in sorted(folders)]
+    done = subprocess.run(["git", "-C", str(ROOT), "check-ignore", "--no-index", *names], capture_output=True, text=True)
+    assert done.stdout == ""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import datetime
 import gzip
+import importlib
 import json
 import math
 import subprocess
@@ -338,3 +339,13 @@ def test_the_same_values_give_the_same_bytes_in_every_process(path):
     subprocess.run([sys.executable, "-c", code], check=True, cwd=study.ROOT, env={"PYTHONHASHSEED": "1"})
     given = {"a": set(words.split()), "b": frozenset([(1, 2), None, "x"])}
     assert path.read_bytes() == values.packed(given) == values.packed(values.read(path))
+
+
+def test_a_class_is_found_under_the_name_of_the_module_it_was_in(path):
+    for before, now in values.MOVED.items():
+        module = importlib.import_module(now)
+        name = next(name for name, kind in vars(module).items() if dataclasses.is_dataclass(kind) and kind.__module__ == now)
+        tree = {"dataclass": {"module": before, "name": name, "fields": {"dict": []}}}
+        with pytest.raises(StudyError) as caught:  # it lacks its fields, but is no unknown class
+            values.read(handmade(path, tree) or path)
+        assert "is no dataclass" not in str(caught.value)
