@@ -17,7 +17,6 @@ number from these corpora:
 from __future__ import annotations
 
 import hashlib
-import lzma
 import os
 import random
 from collections import Counter, defaultdict
@@ -29,6 +28,7 @@ from typing import NamedTuple
 import pandas as pd
 
 from helpers.corpora import sources
+from helpers.corpora.files import numbered_lines
 from helpers.corpora.sources import normalise
 from helpers.records import Pair
 from helpers.study import StudyError, progress
@@ -250,21 +250,11 @@ def _local(language: str, root: Path, sets: Sequence[str] | None) -> Iterator[_R
 
 def _cells(path: Path, columns: int) -> Iterator[tuple[int, list[str]]]:
     """Rows of a tab-separated file, read as a stream."""
-    number = 0
-    try:
-        with lzma.open(path) if path.suffix == ".xz" else path.open("rb") as file:
-            for raw in progress(file, path.name):
-                number += 1
-                cells = raw.decode("utf-8").rstrip("\r\n").split("\t")
-                if len(cells) != columns:
-                    raise StudyError(f"Line {number} of {path} has {len(cells)} columns, not {columns}.")
-                yield number, cells
-    except UnicodeDecodeError:
-        raise StudyError(f"Line {number} of {path} is not UTF-8 text.") from None
-    except (lzma.LZMAError, EOFError):
-        raise StudyError(f"The file {path} is damaged or cut off after line {number}: fetch it again.") from None
-    if not number:
-        raise StudyError(f"The file {path} is empty: fetch it again.")
+    for number, line in progress(numbered_lines(path), path.name):
+        cells = line.rstrip("\r\n").split("\t")
+        if len(cells) != columns:
+            raise StudyError(f"Line {number} of {path} has {len(cells)} columns, not {columns}.")
+        yield number, cells
 
 
 def _hub(hub: HubSet, language: str, revision: str, seed: int, most: int | None) -> Iterator[_Row]:

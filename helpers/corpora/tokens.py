@@ -6,7 +6,7 @@ import random
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -273,3 +273,15 @@ def counts(data: Sequence[Sequence[int]], size: int) -> torch.Tensor:
     for token, number in counter.items():
         table[token] = number
     return table
+
+
+def epochs(
+    data: Encoded, pad: int, budget: int, seed: int, device: str | torch.device = "cpu"
+) -> Callable[[int], Iterator[dict[str, torch.Tensor]]]:
+    """Epoch number -> its batches of at most `budget` tokens, in an order drawn by seed and number."""
+
+    def epoch(number: int) -> Iterator[dict[str, torch.Tensor]]:
+        for rows in batches(data, pad, budget, seed * 1000 + number):
+            yield {name: t.to(device) for name, t in collate(data, rows, pad).items()}
+
+    return epoch

@@ -348,7 +348,8 @@ class Rare(Reducer):
         heads = heads[heads.get_level_values("kind") == "encoder"]
         one, low, high = ratio_interval(sums[..., 0], sums[..., 2], repeats)
         two, low2, high2 = ratio_interval(sums[..., 1], sums[..., 2], repeats)
-        guess = torch.cat(self.chances).double().sum(0)
+        chances = torch.cat(self.chances).double()
+        guess = chances.sum(0)
         tokens = float(guess[2])
         chance = (guess[:2] / tokens).tolist() if tokens else [float("nan")] * 2
         return pd.DataFrame(
@@ -356,7 +357,7 @@ class Rare(Reducer):
                 "rarest": one, "rarest_low": low, "rarest_high": high,
                 "two_rarest": two, "two_rarest_low": low2, "two_rarest_high": high2,
                 "chance": chance[0], "chance_two": chance[1],
-                "tokens": int(tokens), "sentences": int((sums[:, 0, 2] > 0).sum()), "verdict": two > 0.5,
+                "tokens": int(tokens), "sentences": int((chances[:, 2] > 0).sum()), "verdict": two > 0.5,
             },
             index=heads,
         )  # fmt: skip

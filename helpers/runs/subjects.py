@@ -273,25 +273,22 @@ class Subject:
         device = device or models.device()
         if self.kind == LANGUAGE:
             rows, size = range(len(data))[:first], max(1, budget // self.block)
-            return [self._collated(data, rows[i : i + size], device) for i in range(0, len(rows), size)]
+            return [self._blocks(data, rows[i : i + size], device) for i in range(0, len(rows), size)]
         return list(tokens.Batches(data.part(range(len(data))[:first]), self.source.pad, budget, device))
 
     def epoch(self, budget: int, seed: int, device: torch.device) -> Callable[[int], Iterator[Fed]]:
         """Epoch number -> its batches of at most `budget` tokens, in an order drawn by seed and number."""
+        if self.kind != LANGUAGE:
+            return tokens.epochs(self.train, self.source.pad, budget, seed, device)
 
-        def batches(number: int) -> Iterator[Fed]:
-            order = seed * 1000 + number
-            if self.kind != LANGUAGE:
-                for rows in tokens.batches(self.train, self.source.pad, budget, order):
-                    yield self._collated(self.train, rows, device)
-                return
+        def blocks(number: int) -> Iterator[Fed]:
             rows = list(range(len(self.train)))
-            random.Random(f"blocks {order}").shuffle(rows)
+            random.Random(f"blocks {seed * 1000 + number}").shuffle(rows)
             size = max(1, budget // self.block)
             for first in range(0, len(rows) - size + 1, size):
-                yield self._collated(self.train, rows[first : first + size], device)
+                yield self._blocks(self.train, rows[first : first + size], device)
 
-        return batches
+        return blocks
 
     @cached_property
     def counts(self) -> torch.Tensor:
@@ -307,13 +304,12 @@ class Subject:
         targets = [row[:-1] for row in self.dev.target + train.target]
         return alignment.align(sources, targets)[: len(self.dev)]
 
-    def _collated(self, data: Any, rows, device: torch.device) -> Fed:
-        if self.kind == LANGUAGE:
-            ids = torch.tensor([data[i] for i in rows], device=device)
-            labels = ids.clone()
-            labels[:, 0] = -100  # nothing says what a block begins with
-            return {"input_ids": ids, "attention_mask": torch.ones_like(ids), "labels": labels}
-        return {name: part.to(device) for name, part in tokens.collate(data, rows, self.source.pad).items()}
+    @staticmethod
+    def _blocks(data: Any, rows, device: torch.device) -> Fed:
+        ids = torch.tensor([data[i] for i in rows], device=device)
+        labels = ids.clone()
+        labels[:, 0] = -100  # nothing says what a block begins with
+        return {"input_ids": ids, "attention_mask": torch.ones_like(ids), "labels": labels}
 
     def put_out(self, model, split: str, beam: int) -> list:
         """What a model puts out on a test set: texts; for language modelling `block_losses`."""

@@ -300,10 +300,7 @@ def _trained(
         for name in ("train", "dev")
     }
 
-    def epoch(number: int):
-        for rows in tokens.batches(data["train"], source.pad, plan["batch_tokens"], spec["seed"] * 1000 + number):
-            yield {n: t.to(model.device) for n, t in tokens.collate(data["train"], rows, source.pad).items()}
-
+    epoch = tokens.epochs(data["train"], source.pad, plan["batch_tokens"], spec["seed"], model.device)
     dev = tokens.Batches(data["dev"], source.pad, 4 * plan["batch_tokens"], model.device)
     seen = (lambda step: look(step, model)) if look else None
     with closed_gates(model, spec["closed"]):

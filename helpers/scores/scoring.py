@@ -7,7 +7,6 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 import pandas as pd
 from sacrebleu.metrics import BLEU
-from scipy import stats
 
 from helpers.study import StudyError
 
@@ -138,11 +137,6 @@ def mean_interval(
     drawn = weights @ values / len(values)
     ends = np.quantile(drawn, [0.025, 0.975], axis=0) if len(drawn) else np.full((2, *drawn.shape[1:]), np.nan)
     return values.mean(0), *ends
-
-
-def t_half(values: pd.Series) -> float:
-    """Half of the 95 % t-interval of a mean over trainings; nan for fewer than two."""
-    return float(stats.t.ppf(0.975, len(values) - 1) * values.sem()) if len(values) > 1 else np.nan
 
 
 def perplexity_interval(

@@ -14,6 +14,7 @@ from tests.mutants import Mutant, mutants
 
 COPIED = ("benchmarks", "docs", "helpers", "notebooks", "requirements", "tests", "workflow")
 FAILED = 1  # pytest's exit code where tests failed; others mean that they did not run
+LONGEST = 1200  # seconds; a broken lock is one for which tests wait
 
 
 def copy(root: Path) -> None:
@@ -26,7 +27,7 @@ def copy(root: Path) -> None:
 
 
 def caught(mutant: Mutant, root: Path) -> bool:
-    """Whether tests fail in the copy while the formula is broken there.
+    """Whether tests fail in the copy while the formula is broken there, or wait for ever.
 
     Raises
     ------
@@ -39,7 +40,9 @@ def caught(mutant: Mutant, root: Path) -> bool:
     try:
         command = [sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", *mutant.caught]
         here = os.environ | {"PYTHONPATH": str(root)}  # before the project itself, which is installed where it lies
-        done = subprocess.run(command, cwd=root, env=here, capture_output=True, text=True)
+        done = subprocess.run(command, cwd=root, env=here, capture_output=True, text=True, timeout=LONGEST)
+    except subprocess.TimeoutExpired:
+        return True
     finally:
         path.write_text(whole, encoding="utf-8")
     if done.returncode not in (0, FAILED):
