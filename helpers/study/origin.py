@@ -10,6 +10,7 @@ import subprocess
 import sys
 from collections.abc import Mapping
 from datetime import UTC, datetime
+from functools import cache
 from importlib import metadata
 from pathlib import Path
 from typing import Any
@@ -23,18 +24,24 @@ LIBRARIES = (
 
 def provenance() -> dict[str, Any]:
     """When, on what and with which code and libraries something is made."""
-    versions = {}
-    for name in LIBRARIES:
-        with contextlib.suppress(metadata.PackageNotFoundError):
-            versions[name] = metadata.version(name)
     return {
         "time": datetime.now(UTC).isoformat(timespec="seconds"),
         "commit": _git("rev-parse", "--short=12", "HEAD") + ("+changes" if _git("status", "--porcelain", "helpers") else ""),
         "python": platform.python_version(),
-        "libraries": versions,
+        "libraries": dict(versions()),
         "hardware": hardware(),
         "threads": threads(),
     }
+
+
+@cache
+def versions() -> Mapping[str, str]:
+    """Versions of the libraries of the study that are installed, read once: a process goes on with what it has loaded."""
+    found = {}
+    for name in LIBRARIES:
+        with contextlib.suppress(metadata.PackageNotFoundError):
+            found[name] = metadata.version(name)
+    return found
 
 
 def _git(*arguments: str) -> str:
