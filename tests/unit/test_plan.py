@@ -9,8 +9,7 @@ from collections import Counter
 import pytest
 
 from helpers import plan, study
-from helpers.methods import grouping
-from helpers.runs import subjects, training
+from helpers.runs import subjects
 from helpers.study import Kind, Need, StudyError, published
 
 
@@ -51,20 +50,6 @@ def jobs_for(*recipes):
     return {tuple(f"{need.recipe.kind.name[5:]} {need.recipe.spec['n']}" for need in job.made): job for job in found.values()}
 
 
-def publish(*recipes, weights=False):
-    """Make recipes, put them among the published ones and empty the store."""
-    entries = {recipe.key: published.pack(study.make(recipe, weights), weights) for recipe in recipes}
-    published.write_index({**published.index(), **entries})
-    shutil.rmtree(study.runs())
-
-
-def offer(*recipes):
-    """Let the index name runs whose archives nobody opens."""
-    for recipe in recipes:
-        told = {"kind": recipe.kind.name, "version": 1, "seconds": 1, "trains": True, "parts": {"results": {"file": ""}}}
-        published.write_index({**published.index(), recipe.key: dict.fromkeys(published.TOLD) | told})
-
-
 def goals(text="", profile="tiny"):
     settings = study.settings(profile, study.parse_overrides(text))
     return plan.goals(settings, subjects.names(settings), 1)
@@ -74,21 +59,17 @@ def together(notebooks):
     return [need for needs in notebooks.values() for need in needs]
 
 
-def run(steps=100, kind="model", width=32, **more):
-    """Something to be trained."""
-    shape = {"layers": 2, "width": width, "heads": 4, "feed_forward": 64}
+def run(steps, seed=1):
+    """A training."""
+    shape = {"layers": 2, "width": 32, "heads": 4, "feed_forward": 64}
     corpus = {"corpus": "controlled", "language": "ru", "vocabulary": 300}
-    spec = {"corpus": corpus, "model": shape, "training": {"steps": steps, "batch_tokens": 50}, "seed": 1, "closed": []}
-    return study.kind(kind).of(spec | more)
+    training = {"steps": steps, "batch_tokens": 50}
+    return study.kind("model").of({"corpus": corpus, "model": shape, "training": training, "seed": seed, "closed": []})
 
 
-def text(train, corpus="controlled"):
-    return study.kind("pairs").of({"corpus": corpus, "language": "ru", "train": train})
-
-
-def put(recipe, seconds, hardware=None):
+def put(recipe, seconds):
     """Let a recipe lie in the store, made in so many seconds."""
-    made = {"kind": recipe.kind.name, "spec": recipe.spec, "seconds": seconds, "hardware": hardware or study.hardware()}
+    made = {"kind": recipe.kind.name, "spec": recipe.spec, "seconds": seconds, "hardware": study.hardware()}
     study.write_json(recipe.folder / "made.json", made | {"files": {}})
 
 
@@ -179,17 +160,10 @@ def test_what_is_made_or_published_is_no_job():
     assert list(jobs_for(first, whole))[-1] == ("score 2",)
     study.make(first)
     assert jobs_for(first) == {} and list(jobs_for(whole)) == [("run 2", "score 2")]
-    publish(first)
-    assert not study.runs().exists() and jobs_for(first) == {}, "its run is not wanted"
+    published.write_index({first.key: published.pack(study.make(first), False)})
+    shutil.rmtree(study.runs())
+    assert jobs_for(first) == {}, "its run is not wanted"
     assert list(jobs_for(first, whole)) == [("run 1",), ("run 2",), ("score 2",)], "another score wants the run"
-
-
-def test_published_results_without_weights_are_enough_for_who_reads_no_weights():
-    (run,) = runs([1])
-    publish(run)
-    assert plan.missing([Need(run)]) == {} and plan.missing([Need(run), Need(run, weights=True)]) == {run: True}
-    publish(run, weights=True)
-    assert plan.missing([Need(run, weights=True)]) == {} and plan.closure([Need(run), Need(run, True)])[run]
 
 
 def test_a_plan_is_written_with_what_makes_its_jobs(tmp_path, capsys):
@@ -211,25 +185,14 @@ def test_a_plan_is_written_with_what_makes_its_jobs(tmp_path, capsys):
     assert plan.missing(together(wanted)) == {}
 
 
-@pytest.mark.parametrize("held", ["{}", '[["plan run", {"n": 1}]]'])
-def test_a_file_that_holds_no_job(held, tmp_path, capsys):
-    (tmp_path / "job.json").write_text(held)
+def test_a_file_that_holds_no_job(tmp_path, capsys):
+    (tmp_path / "job.json").write_text('[["plan run", {"n": 1}]]')
     with pytest.raises(SystemExit) as stopped:
         plan.main(["--make", str(tmp_path / "job.json")])
     assert stopped.value.code == 2 and "job.json" in capsys.readouterr().err
 
 
 # --- what it costs ---------------------------------------------------------------------------------------------------
-
-
-def test_work_grows_with_steps_tokens_and_weights():
-    spec = run().spec
-    units = plan.work("model", spec)
-    assert units == 100 * 50 * (grouping.runs.weights(spec["model"]) + 32 * 300)
-    started = {"training": spec["training"], "start": {"start": spec}}
-    assert plan.work("injected", started) == units, "the shape is that of what the run starts from"
-    assert plan.work("injected", {"training": {}, "corpus": {"corpus": "natural"}, "start": {"pretrained": "x"}}) is None
-    assert plan.work("outputs", {"run": spec}) is None
 
 
 def test_estimates_are_in_proportion_to_runs_alike():
@@ -242,28 +205,6 @@ def test_tiny_runs_say_nothing_about_large_ones():
     put(run(2), 20.0)
     assert plan.Rates().estimate(run(190)) == (pytest.approx(1900.0), "1 recorded")
     assert plan.Rates().estimate(run(400)) == (plan.work("model", run(400).spec) * plan.STATED, "stated rate")
-    put(text(10), 1.0)
-    assert plan.Rates().estimate(text(10_000)) == (None, "not known")
-
-
-def test_other_methods_and_kinds_are_not_alike_and_other_machines_are_the_second_choice():
-    floor, gates = {"method": {"name": "floor"}, "start": run().spec}, {"method": {"name": "l0"}, "start": run().spec}
-    put(run(kind="pruned", **floor), 9.0)
-    put(run(kind="pruned", **gates), 7.0, "another machine")
-    rates = plan.Rates()
-    assert rates.estimate(run())[1] == "stated rate"
-    assert rates.estimate(run(kind="pruned", **floor)) == (pytest.approx(9.0), "1 recorded")
-    assert rates.estimate(run(kind="pruned", seed=2, **gates)) == (pytest.approx(7.0), "1 recorded elsewhere")
-
-
-def test_a_text_like_none_before_and_a_pretrained_model_are_of_unknown_cost():
-    assert plan.Rates().estimate(text(0, "natural")) == (None, "not known")
-    put(text(100), 4.0)
-    assert plan.Rates().estimate(text(200)) == (8.0, "1 recorded")
-    start = {"pretrained": "x", "corpus": text(9).spec}
-    pretrained = study.kind("pruned").of({"start": start, "training": {}, "method": {"name": "floor"}})
-    put(run(kind="pruned", method={"name": "floor"}, start=run().spec), 9.0)  # of a model of any size
-    assert plan.Rates().estimate(pretrained) == (None, "not known")
 
 
 def test_chains_are_a_job_and_the_longest_of_what_waits_for_it():
@@ -275,14 +216,6 @@ def test_chains_are_a_job_and_the_longest_of_what_waits_for_it():
     costs = {"text": 1.0, "short": 2.0, "long": 5.0, "last": 3.0, "alone": 8.5}
     rows = [plan.Row(recipes[name], ids[name], seconds, "") for name, seconds in costs.items()]
     assert list(plan.chains(found, rows).values()) == [9.0, 5.0, 8.0, 3.0, 8.5]
-
-
-def test_it_is_said_where_training_runs_come_from():
-    models = [training.trained(run(seed=seed).spec) for seed in (1, 2, 3)]
-    put(models[0], 1.0)
-    offer(models[1])
-    said = plan.counted(map(Need, models))
-    assert "1 made here" in said and "1 published" in said and "1 still" in said
 
 
 # --- the command -----------------------------------------------------------------------------------------------------
