@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import base64
-import io
 import json
 import re
 
@@ -14,15 +12,12 @@ import pandas as pd
 import pytest
 import torch
 from bs4 import BeautifulSoup
-from PIL import Image
-from test_project import MACHINE_PATH
 
 from helpers import study
-from helpers.corpora import Pair, tokens
+from helpers.corpora import tokens
 from helpers.methods import l0
 from helpers.models import inputs
 from helpers.publish import explorer, report
-from helpers.publish.report import __main__ as command
 from helpers.study import StudyError
 from tests.unit import tiny_report
 
@@ -106,64 +101,24 @@ def test_every_figure_is_there_with_words_for_it(folder, pages):
         assert len({img["src"] for img in found}) == len(found)
 
 
-def test_no_machine_paths(folder):
-    written = [path for path in folder.rglob("*") if path.suffix in (".html", ".js", ".css")]
-    assert [path.name for path in written if MACHINE_PATH.search(path.read_text(encoding="utf-8"))] == []
-
-
-def test_formulas_are_drawn_in_the_text_colour(pages):
-    for name, page in pages.items():
-        assert "$$" not in page.get_text(), name
-    drawn = pages["03_l0_pruning.html"].select_one(".formula svg")
-    assert r"\lambda" in drawn["aria-label"] and drawn.path["fill"] == "currentColor"
-    with pytest.raises(StudyError, match="cannot be drawn"):
-        report.formula(r"\begin{array}", 16)
-
-
 # --- notebooks ---------------------------------------------------------------------------------------------------------
 
 
-def notebook(run, *outputs, title="# 1 · A title", name="01_one"):
+def notebook(run, *outputs, title="# 1 · A title"):
     injected = nb.new_code_cell("output = 'put in'", metadata={"tags": ["injected-parameters"]}, execution_count=1)
     cell = nb.new_code_cell("1 < 2", execution_count=2, outputs=list(outputs))
     run.mkdir(parents=True, exist_ok=True)
-    nbformat.write(nb.new_notebook(cells=[nb.new_markdown_cell(title), injected, cell]), run / f"{name}.ipynb")
+    nbformat.write(nb.new_notebook(cells=[nb.new_markdown_cell(title), injected, cell]), run / "01_one.ipynb")
     return run
-
-
-def picture(kind="png", **more):
-    file = io.BytesIO()
-    Image.new("RGB", (4, 3)).save(file, kind, **more)
-    return nb.new_output("display_data", {f"image/{kind}": base64.b64encode(file.getvalue()).decode(), "text/plain": "<Image>"})
-
-
-def text(run, output, name="01_one"):
-    report.build(run, output)
-    return (output / f"{name}.html").read_text(encoding="utf-8")
 
 
 def test_what_a_reader_does_not_need_stays_out(tmp_path):
     bar = nb.new_output("display_data", {"application/vnd.jupyter.widget-view+json": {}, "text/plain": "50%"})
     outputs = nb.new_output("stream", name="stderr", text="a warning"), bar, nb.new_output("stream", text="a < b")
-    made = text(notebook(tmp_path / "run", *outputs), tmp_path / "out")
+    report.build(notebook(tmp_path / "run", *outputs), tmp_path / "out")
+    made = (tmp_path / "out" / "01_one.html").read_text(encoding="utf-8")
     assert "a &lt; b" in made
     assert "a warning" not in made and "50%" not in made and "put in" not in made
-
-
-def test_an_animation_can_stand_still(tmp_path):
-    moving = picture("gif", save_all=True, append_images=[Image.new("RGB", (4, 3), (80, 0, 0))])
-    made = BeautifulSoup(text(notebook(tmp_path / "run", moving), tmp_path / "out"), "lxml")
-    still = made.select_one("picture source")
-    assert "prefers-reduced-motion: reduce" in still["media"]
-    assert (tmp_path / "out" / still["srcset"]).is_file()
-    assert made.select_one("picture img")["src"].endswith(".gif")
-
-
-def test_a_run_comes_before_the_committed_notebooks(tmp_path):
-    made = text(notebook(tmp_path / "run", picture(), title="# 1 · A\n\n## Same\n\n## Same"), tmp_path / "out")
-    assert 'id="same"' in made and 'id="same-2"' in made and 'href="#same-2"' in made
-    assert sorted(path.name for path in (tmp_path / "out").glob("*.html")) == ["01_one.html", "explorer.html", "index.html"]
-    assert "no head table" in (tmp_path / "out" / "explorer.html").read_text()
 
 
 @pytest.mark.parametrize(
@@ -176,16 +131,6 @@ def test_a_run_comes_before_the_committed_notebooks(tmp_path):
 def test_what_is_no_page(tmp_path, title, output, said):
     with pytest.raises(StudyError, match=said):
         report.build(notebook(tmp_path / "run", output, title=title), tmp_path / "out")
-
-
-def test_nothing_was_executed(tmp_path, monkeypatch, capsys):
-    monkeypatch.setattr(study, "ROOT", tmp_path)
-    run = notebook(tmp_path / "run")  # its cell has no output
-    with pytest.raises(SystemExit) as stopped:
-        command.main(["--run", str(run), "--output", str(tmp_path / "out")])
-    assert stopped.value.code == 2
-    assert re.fullmatch(r"error: .*executed notebook.*\n", capsys.readouterr().err)
-    assert not (tmp_path / "out").exists()
 
 
 # --- the explorer's data -----------------------------------------------------------------------------------------------
@@ -246,24 +191,6 @@ def test_gates_are_those_of_the_runs(tiny):
     assert found["gates"]["steps"] == closed.index.tolist()
 
 
-def test_functions_in_words_and_in_lists(tiny):
-    assert tiny[-1]["functions"][:3] == [[["nsubj", "v→s"], ["positional", "+1"]], [["rare", "rare"]], []]
-    cells = [[("amod", "adj→n")], "[('amod', 'adj→n')]", ["-1"]]
-    found = [explorer.export("x", heads(a=[1, 2], functions=[cell, ""]))["functions"][0] for cell in cells]
-    assert found == [[["amod", "adj→n"]], [["amod", "adj→n"]], [["positional", "-1"]]]
-
-
-def heads(**columns):
-    index = pd.MultiIndex.from_product([["encoder"], [0], [0, 1]], names=["kind", "layer", "head"])
-    return pd.DataFrame(columns, index=index)
-
-
-def test_intervals_go_with_their_measure_and_twins_go():
-    ends = {"relevance_low": [0.1, 0.2], "relevance_high": [0.2, 0.3]}
-    (only,) = explorer.export("x", heads(relevance=[0.12346, np.nan], alpha_beta=[0.12346, np.nan], **ends))["measures"]
-    assert (only["values"], only["low"], only["high"]) == ([0.1235, None], [0.1, 0.2], [0.2, 0.3])
-
-
 def test_what_is_no_head_table(tiny):
     _, subject, table, _, _ = tiny
     with pytest.raises(StudyError, match="kind, layer, head"):
@@ -306,13 +233,3 @@ def test_what_is_written_can_be_read(tiny, tmp_path):
     start, _, rest = text.partition(" = ")
     assert start == '(window.HEADS ??= {})["a/\\"b"]'
     assert json.loads(rest.removesuffix(";\n"))["measures"] == found["measures"]
-
-
-def test_examples_show_different_relations():
-    def pair(*relations, words=8):
-        rest = words - 1 - len(relations)
-        return Pair("", "", ("w",) * words, (-1, *[0] * (words - 1)), ("root", *relations, *["det"] * rest))
-
-    pairs = [pair("nsubj", words=20), pair("nsubj"), pair("nsubj"), pair("amod"), pair("nsubj", "amod")]
-    assert explorer.examples(pairs, 3) == [1, 3, 2]
-    assert explorer.examples(pairs[:1], 3) == [0]
