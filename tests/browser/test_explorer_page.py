@@ -73,15 +73,11 @@ def cell(browser, head):
     return browser.find_element(By.CSS_SELECTOR, f'[data-head="{head}"]')
 
 
-def colours(browser):
-    return [found.value_of_css_property("background-color") for found in browser.find_elements(By.CSS_SELECTOR, ".head")]
-
-
 def title(browser):
     return browser.find_element(By.CSS_SELECTOR, "#head h2").text
 
 
-def test_no_page_has_errors_or_is_wider_than_its_screen(browser, folder, size, tmp_path):
+def test_no_page_has_errors_or_is_wider_than_its_screen(browser, folder, size):
     browser.get_log("performance")
     for page in sorted(folder.glob("*.html")):
         browser.get(page.as_uri())
@@ -90,20 +86,16 @@ def test_no_page_has_errors_or_is_wider_than_its_screen(browser, folder, size, t
         )
         assert wide <= screen, page.name
         assert browser.get_log("browser") == [], page.name
-        browser.save_screenshot(str(tmp_path / f"{page.stem}-{size}.png"))
     asked = [entry["message"] for entry in browser.get_log("performance") if "Network.requestWillBeSent" in entry["message"]]
     assert asked and not any('"url":"http' in message for message in asked)
 
 
 def test_a_head_by_mouse(browser, folder, size):
     explorer(browser, folder, "model=ru-subtitles&head=encoder.0.0")
-    for head, said in (("encoder.1.2", "Encoder self, layer 2, head 2"), ("cross.0.1", "Decoder-encoder, layer 1, head 1")):
-        cell(browser, head).click()
-        assert title(browser) == said
-        assert cell(browser, head).get_attribute("aria-selected") == "true"
-        assert len(browser.find_elements(By.CSS_SELECTOR, '.head[aria-selected="true"]')) == 1
-        assert len(browser.find_elements(By.CSS_SELECTOR, ".attention svg")) == 4
-        assert f"head={head}" in browser.current_url
+    cell(browser, "cross.0.1").click()
+    assert title(browser) == "Decoder-encoder, layer 1, head 1"
+    assert cell(browser, "cross.0.1").get_attribute("aria-selected") == "true"
+    assert browser.find_elements(By.CSS_SELECTOR, ".attention svg") and "head=cross.0.1" in browser.current_url
 
 
 def test_a_head_by_keyboard(browser, folder, size):
@@ -116,41 +108,27 @@ def test_a_head_by_keyboard(browser, folder, size):
     assert title(browser) == "Encoder self, layer 2, head 0"
     focused.send_keys(Keys.ENTER)
     assert title(browser) == "Encoder self, layer 1, head 1"
-    assert "rare tokens" in browser.find_element(By.CSS_SELECTOR, "#head .chip").text
-    browser.switch_to.active_element.send_keys(Keys.ARROW_DOWN)
-    assert browser.switch_to.active_element.get_attribute("data-head") == "decoder.1.1"
-    assert title(browser) == "Encoder self, layer 1, head 1"
 
 
 def test_measures_colour_the_cells(browser, folder, size):
     explorer(browser, folder, "model=ru-subtitles&measure=confidence&head=encoder.0.0")
-    seen = [colours(browser)]
     value, rank = (found.text for found in browser.find_elements(By.CSS_SELECTOR, "#head tr.chosen td"))
-    for measure in ("gradient, example", "functions"):
+    assert f"confidence {value}, rank {rank}; v→s, +1" in cell(browser, "encoder.0.0").get_attribute("title")
+    seen = set()
+    for measure in ("confidence", "gradient, example", "functions"):
         Select(browser.find_element(By.ID, "measure")).select_by_value(measure)
-        seen.append(colours(browser))
-    assert len(seen[0]) == 24
-    assert len({tuple(one) for one in seen}) == 3
-    assert cell(browser, "encoder.0.1").text == "rare"
-    keys = browser.find_element(By.CSS_SELECTOR, "#maps .keys").text.split("\n")
-    assert keys == ["positional", "subject", "rare tokens", "none"]
-    Select(browser.find_element(By.ID, "measure")).select_by_value("confidence")
-    said = cell(browser, "encoder.0.0").get_attribute("title")
-    assert f"confidence {value}, rank {rank}; v→s, +1" in said
-    ticks = browser.find_element(By.CSS_SELECTOR, ".ticks").text.split()
-    assert ticks == sorted(ticks, key=float) and len(ticks) == 5
+        heads = browser.find_elements(By.CSS_SELECTOR, ".head")
+        seen.add(tuple(head.value_of_css_property("background-color") for head in heads))
+    assert len(seen) == 3 and cell(browser, "encoder.0.1").text == "rare"
 
 
 def test_gates_and_another_model(browser, folder, size):
     explorer(browser, folder, "model=ru-subtitles&measure=confidence&head=encoder.0.0")
-    chart = browser.find_element(By.CSS_SELECTOR, "#head .chart")
-    assert len(chart.find_elements(By.CSS_SELECTOR, "path")) == 2
-    assert "λ 0 (" in chart.text and "λ 1 (" in chart.text
+    assert len(browser.find_elements(By.CSS_SELECTOR, "#head .chart path")) == 2
     Select(browser.find_element(By.ID, "model")).select_by_value("de-news")
     WebDriverWait(browser, 10).until(lambda found: "EN-DE news" in found.find_element(By.ID, "head").text)
     text = browser.find_element(By.ID, "head").text
     assert "not in the store" in text and "No pruning run" in text
-    assert not browser.find_elements(By.CSS_SELECTOR, "#head svg")
     assert browser.current_url.endswith("model=de-news&measure=confidence&head=encoder.0.0")
     assert browser.get_log("browser") == []
 

@@ -87,7 +87,7 @@ def recipes() -> dict[str, Callable[[], Recipe]]:
     every = l0.runs.sweep(chosen, "ru-news", start, KINDS, SEED)
     for name in ("control", "floor", "L0 0.2", "L0's heads 0.2", "gradual 0.2", "relevance 0.2"):
         found[f"pruned, {name}"] = lambda name=name: l0.runs.run(sweep["runs"][name])
-    found["snapshots"] = lambda: snapshots.followed(start, [0, 20], few, 50)
+    found["snapshots"] = lambda: snapshots.followed(start, [10], few, 50)
     found["pruned, all kinds"] = lambda: l0.runs.run(every["runs"]["L0 0.1"])
     found["pruned, scratch"] = lambda: l0.runs.run(every["runs"]["scratch 0.1"])
     found["scores"] = lambda: l0.runs.scored(start, chosen["relevance"])
@@ -122,7 +122,7 @@ def recipes() -> dict[str, Callable[[], Recipe]]:
         "attention examples": {"repeats": 50},
         "confidence of random weights": {},
         "leave one out": {"first": few},
-        "leave one out, BLEU": {"first": 3, "repeats": 50},
+        "leave one out, BLEU": {"first": 1, "repeats": 50},
         "gradient importance": {"first": few},
         "syntactic heads held out": {"repeats": 50},
         "kinds off": {"first": few},

@@ -46,7 +46,6 @@ def test_rows_without_interval_count_by_their_value():
     assert judged(table, claim(threshold=0.2))[0].verdict == "partly"
     assert judged(table, claim(threshold=0.2, share=0.5))[0].verdict == "seen"
     assert judged(table, claim(threshold=0.2, side="below"))[0].number == "1 of 2"
-    assert judged(table, claim(threshold=0.5))[0].verdict == "no"
     assert judged(table, claim(threshold=0.5, tells=False))[0].verdict == "not testable"
 
 
@@ -71,7 +70,6 @@ def test_an_interval_over_few_trainings_is_a_t_interval():
 def test_thresholds_are_numbers_columns_or_the_best_of_other_rows():
     table = frame(("x", 2.0, 1.8, 2.2), ("y", 1.0, 0.8, 1.2)).assign(offset=[1.0, 1.5], rule=["p", "q"], group="main")
     assert [row.side for row in judged(table, claim(threshold="offset"))[0].rows] == ["for", "against"]
-    assert [row.side for row in judged(table, claim(threshold="offset", times=2.5))[0].rows] == ["against", "against"]
     shown = judged(table, claim(threshold="offset", scale=100))[0].rows
     assert [(row.value, row.threshold, row.side) for row in shown] == [(200, 100, "for"), (100, 150, "against")]
     random = pd.DataFrame({"rule": ["p", "p", "q"], "change": [0.1, 2.5, 0.2]})
@@ -79,20 +77,12 @@ def test_thresholds_are_numbers_columns_or_the_best_of_other_rows():
     by_rule = judged(table, claim(baseline=baseline, by=["rule"]), **{"03_l0_pruning/random": random})[0]
     assert [row.threshold for row in by_rule.rows] == [2.5, 0.2]
     assert [row.side for row in by_rule.rows] == ["against", "for"]
-    of_all = judged(table, claim(baseline=baseline), **{"03_l0_pruning/random": random})[0]
-    assert [row.threshold for row in of_all.rows] == [2.5, 2.5]
 
 
 def test_what_is_hollow_or_was_trained_too_seldom_is_not_testable_whatever_its_rows_say():
     table = frame(("x", 2.0, 1.0, 3.0), ("floor", -1.5, -2.0, -1.0))
-    worth = {
-        "table": "03_l0_pruning/t",
-        "where": {"model": "floor"},
-        "value": "change",
-        "scale": -1,
-        "least": 5,
-        "unit": "BLEU",
-    }
+    floor = {"where": {"model": "floor"}, "scale": -1, "least": 5}
+    worth = {"table": "03_l0_pruning/t", "value": "change", "unit": "BLEU"} | floor
     one = judged(table, claim(where={"model": "x"}, worth=worth))[0]
     assert (one.verdict, one.hollow) == ("not testable", True) and "1.5 BLEU" in one.why and "2.0 [1.0, 3.0]" in one.number
     assert judged(table, claim(where={"model": "x"}, worth=worth | {"least": 1}))[0].verdict == "seen"
@@ -113,26 +103,15 @@ def test_what_is_missing_is_not_testable_yet_and_shows_the_number_there_is():
     missing = claims.Claim.model_validate(BASE | {"controlled": {"missing": "a control", "shows": EVIDENCE | {"unit": "BLEU"}}})
     one = judged(table, missing)[0]
     assert one.verdict == "not testable" and "a control" in one.why and one.number == "2.0 [1.0, 3.0] BLEU"
-    gone = claims.judge("controlled", {}.get, [claim()])[0]
-    assert gone.verdict == "not testable" and "not measured" in gone.why
-    assert judged(table, claim(but={"model": "x"}))[0].verdict == "not testable"
-    none = judged(table, claim(where={"model": "z"}))[0]
-    assert none.verdict == "not testable" and "not measured" in none.why
-
-
-def test_a_headline_is_shown_with_its_interval_and_many_rows_as_a_count():
-    table = frame(("x", 0.021, 0.011, 0.031), ("y", -0.02, -0.03, -0.01))
-    assert judged(table, claim())[0].number == "1 of 2"
-    one = judged(table, claim(headline={"model": "x"}, scale=100, unit="%"))[0]
-    assert one.number == "2.1 [1.1, 3.1] %"
+    for none in (claims.judge("controlled", {}.get, [claim()])[0], judged(table, claim(where={"model": "z"}))[0]):
+        assert none.verdict == "not testable" and "not measured" in none.why
 
 
 def test_a_ledger_that_does_not_fit_is_refused(tmp_path):
     path = tmp_path / "claims.toml"
     with pytest.raises(StudyError, match=r"claims\.toml"):
         claims.ledger(path)
-    for text in ("claim = 3", "[[claim]\n", '[[claim]]\nid = "a"\n'):
-        path = path.with_name(f"{len(text)}.toml")
+    for text in ("[[claim]\n", '[[claim]]\nid = "a"\n'):
         path.write_text(text)
         with pytest.raises(StudyError):
             claims.ledger(path)

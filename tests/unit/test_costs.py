@@ -18,7 +18,7 @@ from benchmarks import common, costs
 from benchmarks import figures as drawn
 from helpers import plan, study
 from helpers.runs import subjects
-from helpers.study import StudyError, published
+from helpers.study import StudyError
 
 
 def keep(name, size, rows):
@@ -32,10 +32,7 @@ RATIOS = [common.row("step", "2 layers", "ratio", [1, 1, 1]), common.row("step, 
 def test_results_are_what_was_kept_with_its_sidecar():
     keep("heads_overhead", "tiny", [*RATIOS, common.row("captum", "2 layers", "ratio", float("nan"), "not installed")])
     found = costs.results("tiny", ["heads_overhead"])
-    rows = costs.numbers(found, "heads_overhead", "ratio")
-    assert rows[["what", "value", "repeats", "note", "size"]].values.tolist() == [
-        ["step", 1.0, 3, "", "tiny"], ["step, gates", 1.2, 3, "", "tiny"],
-    ]  # fmt: skip
+    assert costs.numbers(found, "heads_overhead", "ratio").value.tolist() == [1.0, 1.2]
     assert costs.remarks(found).values.tolist() == [["heads_overhead", "captum", "2 layers", "not installed"]]
     said = costs.facts(found).loc["heads_overhead", "tiny"]
     assert (said.difference, said.bound, said.repeats, said.device) == (1e-7, 1e-5, 3, "cpu")
@@ -44,19 +41,10 @@ def test_results_are_what_was_kept_with_its_sidecar():
 def test_what_is_missing_is_one_sentence():
     with pytest.raises(StudyError, match=r"growth.*base"):
         costs.results("base", ["growth"])
-    with pytest.raises(StudyError, match="huge"):
-        costs.gathered("huge")
     keep("heads_overhead", "tiny", RATIOS)
-    found = costs.results("tiny", ["heads_overhead"])
-    with pytest.raises(StudyError, match="bytes"):
-        costs.numbers(found, "heads_overhead", "bytes")
     (costs.folder("tiny") / "heads_overhead.csv").write_text("a,b\n1,2\n")
     with pytest.raises(StudyError, match=r"heads_overhead\.csv"):
         costs.results("tiny", ["heads_overhead"])
-    sidecar = costs.folder("tiny") / "heads_overhead.json"
-    sidecar.write_text(json.dumps({"seconds": 1, "gate": {"difference": 0, "bound": 1}}))
-    with pytest.raises(StudyError, match="repeats"):
-        costs.facts(found)
 
 
 def test_a_laptop_shows_base_sizes_where_they_are_kept():
@@ -68,70 +56,20 @@ def test_a_laptop_shows_base_sizes_where_they_are_kept():
     found = costs.gathered("laptop")
     assert found["growth"]["size"].tolist() == ["laptop", "laptop", "base", "base"]
     assert set(found["removed_heads"]["size"]) == {"laptop"}
-    assert len(costs.facts(found)) == len(common.NAMES) + 1
 
 
-def test_only_tiny_benchmarks_are_run_and_a_failure_is_one_sentence():
-    costs.measure("laptop", ["generator_speed"])
-    assert not costs.folder("laptop").exists()
-    with pytest.raises(StudyError, match=r"benchmarks\.nothing"):
-        costs.measure("tiny", ["nothing"])
-    keep("generator_speed", "tiny", RATIOS)
-    costs.measure("tiny", ["generator_speed"])  # kept already: not run
-    assert len(costs.results("tiny", ["generator_speed"])["generator_speed"]) == 2
-
-
-def growth_rows():
-    return [
-        row for name, power in (("relevance", 2.0), ("one pass", 1.0))
-        for row in (common.row(name, "length", "exponent", [power, power + 0.1]),
-                    *(common.row(name, f"length = {size}", "seconds", [size**power, 1.1 * size**power]) for size in (4, 8, 16)))
-    ]  # fmt: skip
-
-
-def test_growth_splits_exponents_and_points():
-    slopes, points = costs.growth(pd.DataFrame(growth_rows()))
-    assert slopes.set_index("what").value.to_dict() == pytest.approx({"relevance": 2.05, "one pass": 1.05})
-    assert points[points["what"] == "relevance"]["at"].tolist() == [4, 8, 16]
-    assert set(points.axis) == set(slopes.axis) == {"length"}
-
-
-SAVED = [
-    common.row(f"{which}, {form}", f"2+2 layers, width 32; {call}, length {length}, batch 1", "speed-up", value)
-    for which in ("encoder", "all kinds") for call in ("encoder pass", "generation") for length in (8, 16)
-    for form, value in (("removed", 1.4), ("masked", 0.98), ("ceiling", 1.5))
-]  # fmt: skip
-
-
-def test_savings_are_taken_apart():
-    saved = costs.savings(pd.DataFrame(SAVED))
-    first = saved.iloc[0]
-    assert (first["map"], first.form, first.model, first.call, first.length, first.batch, first.value) == (
-        "encoder", "removed", "2+2 layers, width 32", "encoder pass", 8, 1, 1.4,
-    )  # fmt: skip
-    assert len(saved) == len(SAVED) and set(saved.form) == {"removed", "masked", "ceiling"}
-
-
-@pytest.fixture
-def recorded(tmp_path):
-    """Some runs of notebooks 01 and 04 with made-up seconds; executed notebooks 01 and 02 in their two forms."""
+def test_wall_times_count_every_run_once_for_the_first_notebook_that_needs_it(tmp_path):
     settings = study.settings("tiny")
     names = subjects.names(settings)
     notebooks = plan.goals(settings, names, 1)
     for notebook, seconds in (("01_relevance_and_confidence", 10.0), ("04_grouped_heads", 5.0)):
         for recipe in plan.missing(notebooks[notebook]):
             study.write_json(recipe.folder / "made.json", {"seconds": seconds, "files": {}})
-    executed = tmp_path / "executed"
-    study.write_json(executed / "01_relevance_and_confidence.ipynb", {"metadata": {"papermill": {"duration": 61.5}}})
-    study.write_text(executed / "times" / "02_head_functions.tsv", "s\th:m:s\n33.25\t0:00:33\n")
-    study.write_json(executed / "second_run.json", {"01_relevance_and_confidence": 4.5})
-    return settings, names, executed
-
-
-def test_wall_times_count_every_run_once_for_the_first_notebook_that_needs_it(recorded):
-    settings, names, executed = recorded
-    table = costs.wall_times(settings, names, 1, executed)
-    reads = {notebook[:2]: set(plan.closure(needs)) for notebook, needs in plan.goals(settings, names, 1).items()}
+    study.write_json(tmp_path / "01_relevance_and_confidence.ipynb", {"metadata": {"papermill": {"duration": 61.5}}})
+    study.write_text(tmp_path / "times" / "02_head_functions.tsv", "s\th:m:s\n33.25\t0:00:33\n")
+    study.write_json(tmp_path / "second_run.json", {"01_relevance_and_confidence": 4.5})
+    table = costs.wall_times(settings, names, 1, tmp_path)
+    reads = {notebook[:2]: set(plan.closure(needs)) for notebook, needs in notebooks.items()}
     own = len(reads["01"] - reads["00"])
     first, second, fourth = (table.loc[name] for name in table.index[[1, 2, 4]])
     assert (first.executing, first.second, first.training, first.runs) == (61.5, 4.5, 10.0 * own, own)
@@ -139,26 +77,8 @@ def test_wall_times_count_every_run_once_for_the_first_notebook_that_needs_it(re
     shared = len(reads["04"] & reads["01"])
     assert shared and fourth.training == 5.0 * (len(reads["04"]) - shared) and fourth.missing == 0
     assert table.missing["03_l0_pruning"] > 0 and np.isnan(table.executing["03_l0_pruning"])
-
-
-def test_what_is_published_counts_as_recorded(tmp_path):
-    settings = study.settings("tiny")
-    table = costs.wall_times(settings, ["ru-news"], 1, tmp_path).loc["00_your_own_model"]
-    (model,) = (one for one in plan.closure(plan.goals(settings, ["ru-news"], 1)["00_your_own_model"]) if one.kind.opened)
-    entry = {"kind": "model", "version": 1, "seconds": 7.0, "trains": True, "parts": {"results": {}, "weights": {}}}
-    study.write_json(published.folder() / "index.json", {"runs": {model.key: dict.fromkeys(published.TOLD) | entry}})
-    again = costs.wall_times(settings, ["ru-news"], 1, tmp_path).loc["00_your_own_model"]
-    assert (again.training, again.runs, again.missing) == (7.0, 1, table.missing - 1)
-
-
-def test_wall_times_are_drawn_where_nothing_is_recorded(tmp_path):
-    settings = study.settings("tiny")
-    table = costs.wall_times(settings, subjects.names(settings), 1, tmp_path)
-    assert (
-        table[["executing", "second"]].isna().all(axis=None) and table.training.isna().tolist() == (table.missing > 0).tolist()
-    )
     texts = [text.get_text() for axis in drawn.wall_times(table).axes for text in axis.texts]
-    assert sum(text.startswith("not recorded") for text in texts) == 2 * len(table) + (table.missing > 0).sum()
+    assert any(text.startswith("not recorded") for text in texts)
 
 
 def notebook(path, cell, parameters=()):
@@ -168,19 +88,18 @@ def notebook(path, cell, parameters=()):
     study.write_text(path, nbformat.writes(made))
 
 
-def test_a_second_run_has_the_parameters_of_the_first_and_leaves_its_results_alone(tmp_path, monkeypatch, capsys):
+def test_a_second_run_has_the_parameters_of_the_first_and_leaves_its_results_alone(tmp_path, monkeypatch):
     monkeypatch.setattr(study, "ROOT", tmp_path)
     (executed := tmp_path / "run").mkdir()
     with pytest.raises(StudyError, match="notebook"):
         costs.again(executed)
-    cell = "import pathlib, time; time.sleep(1); assert seed == 7; (pathlib.Path(output) / 'table.csv').write_text('')"
+    cell = "import pathlib; assert seed == 7; (pathlib.Path(output) / 'table.csv').write_text('')"
     notebook(tmp_path / "notebooks" / "01_some.ipynb", cell)
     notebook(executed / "01_some.ipynb", cell, {"seed": 7})
     notebook(executed / f"{costs.COSTS}.ipynb", "1 / 0")  # does not count itself
     costs.main([str(executed)])
     seconds = json.loads((executed / "second_run.json").read_text())
-    assert list(seconds) == ["01_some"] and seconds["01_some"] >= 1
-    assert capsys.readouterr().out.startswith("01_some: ")
+    assert list(seconds) == ["01_some"] and seconds["01_some"] > 0
     assert sorted(path.name for path in executed.iterdir()) == ["01_some.ipynb", f"{costs.COSTS}.ipynb", "second_run.json"]
     notebook(executed / "01_some.ipynb", cell, {"seed": 8})
     with pytest.raises(StudyError, match=r"01_some.*AssertionError"):
@@ -188,76 +107,37 @@ def test_a_second_run_has_the_parameters_of_the_first_and_leaves_its_results_alo
     assert json.loads((executed / "second_run.json").read_text()) == seconds
 
 
-def test_a_run_of_profile_tiny_is_shown_where_it_lies_beside(recorded):
-    _, _, executed = recorded
-    settings = study.settings("laptop")
-    assert set(costs.recorded("laptop", settings, "", 1, executed).index.levels[0]) == {"laptop"}
-    executed.rename(executed.with_name("tiny-controlled"))
-    both = costs.recorded("laptop", settings, "", 1, executed)
-    assert set(both.index.levels[0]) == {"laptop", "tiny"}
-    assert both.second["tiny", "01_relevance_and_confidence"] == 4.5
-
-
 # --- figures ---------------------------------------------------------------------------------------------------------
 
 
-@pytest.fixture(autouse=True)
-def closed():
-    yield
+def test_figures_draw_what_their_tables_say():
+    def texts(figure):
+        return [text.get_text() for text in figure.axes[0].texts]
+
+    speeds = [common.row(what, "small", "tokens/s", [v, 2 * v]) for what, v in (("cp, fast", 900), ("floor", 9))]
+    assert texts(drawn.speeds(pd.DataFrame(speeds))) == ["1,350", "13.5"]
+    assert texts(drawn.overheads(pd.DataFrame(RATIOS))) == ["1.00", "1.20"]
+    of = "2+2 layers, width 32; encoder pass, length 8, batch 1"
+    forms = {"removed": 1.4, "masked": 0.9, "ceiling": 2.0}
+    saved = [common.row(f"encoder, {form}", of, "speed-up", value) for form, value in forms.items()]
+    (axis,) = drawn.removed(costs.savings(pd.DataFrame(saved))).axes
+    marked = {line.get_marker(): list(line.get_xdata()) for line in axis.lines}
+    assert (marked["o"], marked["s"]) == ([1.4], [0.9])
+    growth = [common.row("cp", f"length = {size}", "seconds", [size**2, 1.1 * size**2]) for size in (4, 8, 16)]
+    (axis,) = drawn.growth(*costs.growth(pd.DataFrame([common.row("cp", "length", "exponent", [2.0, 2.1]), *growth]))).axes
+    assert axis.get_legend().get_texts()[0].get_text() == "cp: 2.05 [2.02, 2.08]"
+    assert axis.get_xscale() == axis.get_yscale() == "log"
+    kept = pd.DataFrame([common.row("plain", "small", "bytes", 3 * 2**20)])
+    for figure in (drawn.memory(kept.assign(benchmark="heads_overhead")), drawn.bytes_kept(kept)):
+        assert [bar.get_width() for bar in figure.axes[0].patches] == [3]
     plt.close("all")
 
 
-def test_speeds_are_on_one_logarithmic_axis_with_a_panel_a_group():
-    rows = [
-        common.row(what, group, "tokens/s", [v, 2 * v])
-        for group in ("small", "large")
-        for what, v in (("cp, fast", 900), ("floor", 9))
-    ]
-    figure = drawn.speeds(pd.DataFrame(rows))
-    assert [axis.get_title() for axis in figure.axes] == ["small", "large"]
-    axis = figure.axes[0]
-    assert axis.get_xscale() == "log" and figure.axes[1].get_xlabel() == "tokens/s"
-    assert [tick.get_text() for tick in axis.get_yticklabels()] == ["cp, fast", "floor"]
-    assert [text.get_text() for text in axis.texts] == ["1,350", "13.5"]
-    with pytest.raises(StudyError, match="zero"):
-        drawn.speeds(pd.DataFrame([common.row("a", "b", "tokens/s", 0.0)]))
-
-
-def test_overheads_stand_beside_a_line_at_1():
-    figure = drawn.overheads(pd.DataFrame(RATIOS))
-    assert any(list(line.get_xdata()) == [1.0, 1.0] for line in figure.axes[0].lines)
-    assert [text.get_text() for text in figure.axes[0].texts] == ["1.00", "1.20"]
-    with pytest.raises(StudyError, match="more than one row"):
-        drawn.overheads(pd.DataFrame([RATIOS[0], RATIOS[0]]))
-
-
-def test_removed_heads_stand_beside_their_ceiling():
-    figure = drawn.removed(costs.savings(pd.DataFrame(SAVED)))
-    assert [axis.get_title() for axis in figure.axes] == ["2+2 layers, width 32: encoder", "2+2 layers, width 32: all kinds"]
-    marked = {line.get_marker(): sorted(line.get_xdata()) for line in figure.axes[0].lines if line.get_marker() in ("o", "s")}
-    assert marked == {"o": [1.4] * 4, "s": [0.98] * 4}
-    assert len(figure.axes[0].get_yticklabels()) == 4
-
-
-def test_growth_draws_a_line_a_measure_with_its_exponent():
-    figure = drawn.growth(*costs.growth(pd.DataFrame(growth_rows())))
-    assert [text.get_text() for text in figure.axes[0].get_legend().get_texts()] == [
-        "relevance: 2.05 [2.02, 2.08]", "one pass: 1.05 [1.02, 1.08]",
-    ]  # fmt: skip
-    assert figure.axes[0].get_xscale() == figure.axes[0].get_yscale() == "log"
-
-
-def test_memory_is_in_mebibytes_and_bytes_kept_too():
-    rows = pd.DataFrame([common.row("plain", "small", "bytes", 3 * 2**20), common.row("gates", "small", "bytes", 5 * 2**20)])
-    figure = drawn.memory(rows.assign(benchmark="heads_overhead"))
-    assert [bar.get_width() for bar in figure.axes[0].patches] == [3, 5]
-    assert figure.axes[0].get_title(loc="left") == "heads overhead: small"
-    assert [bar.get_width() for bar in drawn.bytes_kept(rows).axes[0].patches] == [3, 5]
-
-
-@pytest.mark.parametrize(
-    "draw", [drawn.speeds, drawn.overheads, drawn.removed, drawn.memory, drawn.wall_times, drawn.bytes_kept]
-)
-def test_a_table_without_a_column_is_refused_in_one_sentence(draw):
-    with pytest.raises(StudyError, match="column"):
-        draw(pd.DataFrame({"value": [1.0]}))
+def test_a_table_that_cannot_be_drawn_is_refused_in_one_sentence():
+    for draw, rows, said in (
+        (drawn.speeds, [common.row("a", "b", "tokens/s", 0.0)], "zero"),
+        (drawn.overheads, [RATIOS[0], RATIOS[0]], "more than one row"),
+        (drawn.wall_times, [{"value": 1.0}], "column"),
+    ):
+        with pytest.raises(StudyError, match=said):
+            draw(pd.DataFrame(rows))

@@ -27,12 +27,9 @@ def test_numbers_are_those_of_the_version(name):
     assert fingerprint.moved(was, now) == [], f"the numbers of {name} moved: raise the version of its kind"
 
 
-def test_every_kind_has_a_fingerprint():
+def test_every_kind_and_every_analysis_has_a_fingerprint():
     known = {fingerprint.recipes()[name]().kind.name for name in NAMES}
     kinds = {kind.name for kind in study.KINDS.values() if kind.build.__module__.startswith("helpers.")}
     assert kinds - known == {"parses"}  # a parser's, whose version is the library's
-
-
-def test_every_analysis_has_a_fingerprint():
     known = {recipe().spec["what"] for name, recipe in fingerprint.recipes().items() if name.startswith("analysis")}
     assert known == set(fingerprint.analysis.ANALYSES)

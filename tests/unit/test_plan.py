@@ -9,8 +9,7 @@ from collections import Counter
 import pytest
 
 from helpers import plan, study
-from helpers.methods import grouping
-from helpers.runs import subjects, training
+from helpers.runs import subjects
 from helpers.study import Kind, Need, StudyError, published
 
 
@@ -51,20 +50,6 @@ def jobs_for(*recipes):
     return {tuple(f"{need.recipe.kind.name[5:]} {need.recipe.spec['n']}" for need in job.made): job for job in found.values()}
 
 
-def publish(*recipes, weights=False):
-    """Make recipes, put them among the published ones and empty the store."""
-    entries = {recipe.key: published.pack(study.make(recipe, weights), weights) for recipe in recipes}
-    published.write_index({**published.index(), **entries})
-    shutil.rmtree(study.runs())
-
-
-def offer(*recipes, seconds=1.0):
-    """Let the index name runs whose archives nobody opens."""
-    for recipe in recipes:
-        told = {"kind": recipe.kind.name, "version": 1, "seconds": seconds, "trains": True, "parts": {"results": {"file": ""}}}
-        published.write_index({**published.index(), recipe.key: dict.fromkeys(published.TOLD) | told})
-
-
 def goals(text="", profile="tiny"):
     settings = study.settings(profile, study.parse_overrides(text))
     return plan.goals(settings, subjects.names(settings), 1)
@@ -74,21 +59,17 @@ def together(notebooks):
     return [need for needs in notebooks.values() for need in needs]
 
 
-def run(steps=100, kind="model", width=32, **more):
-    """Something to be trained."""
-    shape = {"layers": 2, "width": width, "heads": 4, "feed_forward": 64}
+def run(steps, seed=1):
+    """A training."""
+    shape = {"layers": 2, "width": 32, "heads": 4, "feed_forward": 64}
     corpus = {"corpus": "controlled", "language": "ru", "vocabulary": 300}
-    spec = {"corpus": corpus, "model": shape, "training": {"steps": steps, "batch_tokens": 50}, "seed": 1, "closed": []}
-    return study.kind(kind).of(spec | more)
+    training = {"steps": steps, "batch_tokens": 50}
+    return study.kind("model").of({"corpus": corpus, "model": shape, "training": training, "seed": seed, "closed": []})
 
 
-def text(train, corpus="controlled"):
-    return study.kind("pairs").of({"corpus": corpus, "language": "ru", "train": train})
-
-
-def put(recipe, seconds, hardware=None):
+def put(recipe, seconds):
     """Let a recipe lie in the store, made in so many seconds."""
-    made = {"kind": recipe.kind.name, "spec": recipe.spec, "seconds": seconds, "hardware": hardware or study.hardware()}
+    made = {"kind": recipe.kind.name, "spec": recipe.spec, "seconds": seconds, "hardware": study.hardware()}
     study.write_json(recipe.folder / "made.json", made | {"files": {}})
 
 
@@ -96,11 +77,10 @@ def put(recipe, seconds, hardware=None):
 
 
 def test_more_seeds_read_all_that_one_seed_reads_and_each_further_one_as_much_as_the_one_before():
-    found = [set(plan.closure(together(goals(plan.with_seeds("", seeds))))) for seeds in (1, 2, 3, 4)]
-    assert found[0] < found[1] < found[2] < found[3]
-    counts = [Counter(recipe.kind.name for recipe in recipes) for recipes in found[1:]]
-    assert {kind: b - counts[0][kind] for kind, b in counts[1].items()} == {k: c - counts[1][k] for k, c in counts[2].items()}
-    assert all(counts[1][kind] > counts[0][kind] for kind in plan.COSTLY)
+    one, two, three, four = (set(plan.closure(together(goals(plan.with_seeds("", seeds))))) for seeds in (1, 2, 3, 4))
+    assert one < two < three < four
+    third, fourth = (Counter(recipe.kind.name for recipe in more) for more in (three - two, four - three))
+    assert third == fourth and set(plan.COSTLY) <= set(third)
 
 
 def test_explicit_overrides_win_over_seeds():
@@ -112,7 +92,6 @@ def test_explicit_overrides_win_over_seeds():
 
 def test_some_notebooks_by_name_or_number():
     notebooks = goals()
-    assert list(notebooks) == sorted(notebooks)
     assert plan.chosen(notebooks, "") == plan.chosen(notebooks, None) == notebooks
     assert list(plan.chosen(notebooks, "03 02_head_functions")) == ["02_head_functions", "03_l0_pruning"]
     assert list(plan.chosen(notebooks, 3)) == ["03_l0_pruning"]
@@ -121,8 +100,7 @@ def test_some_notebooks_by_name_or_number():
 
 
 def test_only_controlled_text_has_a_control_without_encoder_attention():
-    closed = [recipe.label for recipe in plan.closure(together(goals())) if recipe.spec.get("closed")]
-    assert closed and all("+none" in label for label in closed)
+    assert [recipe for recipe in plan.closure(together(goals())) if recipe.spec.get("closed")]
     with pytest.raises(StudyError, match="HEADS_DATA_ROOT"):
         goals(profile="natural")
     natural = plan.goals(study.settings("tiny", {"corpus": "natural"}), ["ru-subtitles"], 1)
@@ -132,9 +110,8 @@ def test_only_controlled_text_has_a_control_without_encoder_attention():
 # --- jobs ------------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("seeds", [3])
-def test_every_missing_recipe_is_made_by_one_job_after_all_that_it_needs(seeds):
-    notebooks = goals(plan.with_seeds("", seeds))
+def test_every_missing_recipe_is_made_by_one_job_after_all_that_it_needs():
+    notebooks = goals(plan.with_seeds("", 3))
     missing = plan.missing(together(notebooks))
     assert set(missing) == set(plan.closure(together(notebooks))), "nothing is made yet"
     jobs, owner, before = plan.jobs(missing), {}, set()
@@ -153,7 +130,6 @@ def test_every_missing_recipe_is_made_by_one_job_after_all_that_it_needs(seeds):
         assert waits - {id} == set(job.needs), "for none in vain"
     assert set(owner) == set(missing)
     of_notebooks = plan.of_notebooks(jobs, notebooks)
-    assert list(of_notebooks) == list(notebooks) and set(jobs) == {id for ids in of_notebooks.values() for id in ids}
     for name, needs in notebooks.items():
         assert set(of_notebooks[name]) == {owner[recipe] for recipe in plan.closure(needs)}
 
@@ -165,7 +141,6 @@ def test_what_takes_seconds_is_made_in_the_job_of_what_it_reads():
     ]  # fmt: skip
     text, other, one, two, shared = found.values()
     assert one.needs == (text.id,) and set(two.needs) == {text.id, other.id} and shared.needs == (one.id, two.id)
-    assert shared.id == f"plan_score-{score(2, 1, 2).key}" and len({job.id for job in found.values()}) == 5
 
 
 def test_what_waits_for_the_same_shares_jobs_that_are_not_too_large():
@@ -185,17 +160,10 @@ def test_what_is_made_or_published_is_no_job():
     assert list(jobs_for(first, whole))[-1] == ("score 2",)
     study.make(first)
     assert jobs_for(first) == {} and list(jobs_for(whole)) == [("run 2", "score 2")]
-    publish(first)
-    assert not study.runs().exists() and jobs_for(first) == {}, "its run is not wanted"
+    published.write_index({first.key: published.pack(study.make(first), False)})
+    shutil.rmtree(study.runs())
+    assert jobs_for(first) == {}, "its run is not wanted"
     assert list(jobs_for(first, whole)) == [("run 1",), ("run 2",), ("score 2",)], "another score wants the run"
-
-
-def test_published_results_without_weights_are_enough_for_who_reads_no_weights():
-    (run,) = runs([1])
-    publish(run)
-    assert plan.missing([Need(run)]) == {} and plan.missing([Need(run), Need(run, weights=True)]) == {run: True}
-    publish(run, weights=True)
-    assert plan.missing([Need(run, weights=True)]) == {} and plan.closure([Need(run), Need(run, True)])[run]
 
 
 def test_a_plan_is_written_with_what_makes_its_jobs(tmp_path, capsys):
@@ -207,9 +175,8 @@ def test_a_plan_is_written_with_what_makes_its_jobs(tmp_path, capsys):
     plan.write(tmp_path / "plan.json", wanted, tmp_path / "stamps")
     said = study.read_json(tmp_path / "plan.json")
     assert [path.name for path in (tmp_path / "stamps").iterdir()] == ["plan_run-of_old"], "what is to be made has no stamp"
-    assert list(said["notebooks"]) == ["01_a", "02_b"] and said["jobs"].keys() == found.keys()
-    assert {id for ids in said["notebooks"].values() for id in ids} == found.keys()
-    assert all(job["needs"] == list(found[id].needs) and job["chain"] >= 0 for id, job in said["jobs"].items())
+    assert said["jobs"].keys() == found.keys() == {id for ids in said["notebooks"].values() for id in ids}
+    assert all(job["needs"] == list(found[id].needs) for id, job in said["jobs"].items())
     assert "training runs" in capsys.readouterr().err
     for id, job in said["jobs"].items():  # as the workflow does
         study.write_json(tmp_path / f"{id}.json", job["made"])
@@ -218,30 +185,14 @@ def test_a_plan_is_written_with_what_makes_its_jobs(tmp_path, capsys):
     assert plan.missing(together(wanted)) == {}
 
 
-@pytest.mark.parametrize(
-    ("held", "said"),
-    [("{}", "job.json"), ('[["plan run", {"n": 1}]]', "job.json"), ('[["nothing", {}, "", false]]', "'nothing'")],
-)  # fmt: skip
-def test_a_file_that_holds_no_job(held, said, tmp_path, capsys):
-    (tmp_path / "job.json").write_text(held)
+def test_a_file_that_holds_no_job(tmp_path, capsys):
+    (tmp_path / "job.json").write_text('[["plan run", {"n": 1}]]')
     with pytest.raises(SystemExit) as stopped:
         plan.main(["--make", str(tmp_path / "job.json")])
-    assert stopped.value.code == 2 and said in capsys.readouterr().err
+    assert stopped.value.code == 2 and "job.json" in capsys.readouterr().err
 
 
 # --- what it costs ---------------------------------------------------------------------------------------------------
-
-
-def test_work_grows_with_steps_tokens_and_weights():
-    spec = run().spec
-    units = plan.work("model", spec)
-    assert units == 100 * 50 * (grouping.runs.weights(spec["model"]) + 32 * 300)
-    assert plan.work("model", run(200).spec) == 2 * units
-    assert plan.work("model", run(width=64).spec) > 2 * units
-    started = {"training": spec["training"], "start": {"start": spec}}
-    assert plan.work("injected", started) == units, "the shape is that of what the run starts from"
-    assert plan.work("injected", {"training": {}, "corpus": {"corpus": "natural"}, "start": {"pretrained": "x"}}) is None
-    assert plan.work("outputs", {"run": spec}) is None
 
 
 def test_estimates_are_in_proportion_to_runs_alike():
@@ -250,47 +201,10 @@ def test_estimates_are_in_proportion_to_runs_alike():
     assert plan.Rates().estimate(run(500)) == (pytest.approx(140.0), "3 recorded")
 
 
-def test_estimates_rest_on_the_five_runs_nearest_in_work():
-    for seed in range(5):
-        put(run(400, seed=seed), 400.0)
-        put(run(4, seed=seed), 40.0)  # most of it spent on starting
-    assert plan.Rates().estimate(run(800))[0] == pytest.approx(800.0)
-    assert plan.Rates().estimate(run(2))[0] == pytest.approx(20.0)
-
-
 def test_tiny_runs_say_nothing_about_large_ones():
     put(run(2), 20.0)
     assert plan.Rates().estimate(run(190)) == (pytest.approx(1900.0), "1 recorded")
     assert plan.Rates().estimate(run(400)) == (plan.work("model", run(400).spec) * plan.STATED, "stated rate")
-    put(text(10), 1.0)
-    assert plan.Rates().estimate(text(10_000)) == (None, "not known")
-
-
-def test_other_methods_and_kinds_are_not_alike_and_other_machines_are_the_second_choice():
-    floor, gates = {"method": {"name": "floor"}, "start": run().spec}, {"method": {"name": "l0"}, "start": run().spec}
-    put(run(kind="pruned", **floor), 9.0)
-    put(run(kind="pruned", **gates), 7.0, "another machine")
-    rates = plan.Rates()
-    assert rates.estimate(run())[1] == "stated rate"
-    assert rates.estimate(run(kind="pruned", **floor)) == (pytest.approx(9.0), "1 recorded")
-    assert rates.estimate(run(kind="pruned", seed=2, **gates)) == (pytest.approx(7.0), "1 recorded elsewhere")
-
-
-def test_what_tells_no_work_costs_the_median_of_its_kind_stored_or_published():
-    for n, seconds in enumerate((1.0, 2.0, 9.0)):
-        offer(TABLE.of({"n": n, "reads": []}), seconds=seconds)
-    put(TABLE.of({"n": 4, "reads": []}), 5.0)
-    assert plan.Rates().estimate(TABLE.of({"n": 5, "reads": []})) == (3.5, "4 recorded")
-
-
-def test_a_text_like_none_before_and_a_pretrained_model_are_of_unknown_cost():
-    assert plan.Rates().estimate(text(0, "natural")) == (None, "not known")
-    put(text(100), 4.0)
-    assert plan.Rates().estimate(text(200)) == (8.0, "1 recorded")
-    start = {"pretrained": "x", "corpus": text(9).spec}
-    pretrained = study.kind("pruned").of({"start": start, "training": {}, "method": {"name": "floor"}})
-    offer(run(kind="pruned", method={"name": "floor"}, start=run().spec), seconds=9.0)  # of a model of any size
-    assert plan.Rates().estimate(pretrained) == (None, "not known")
 
 
 def test_chains_are_a_job_and_the_longest_of_what_waits_for_it():
@@ -304,18 +218,6 @@ def test_chains_are_a_job_and_the_longest_of_what_waits_for_it():
     assert list(plan.chains(found, rows).values()) == [9.0, 5.0, 8.0, 3.0, 8.5]
 
 
-def test_it_is_said_where_training_runs_come_from():
-    models = [training.trained(run(seed=seed).spec) for seed in (1, 2, 3)]
-    assert plan.counted(map(Need, models)).startswith("3 training runs: 3 still")
-    put(models[0], 1.0)
-    said = plan.counted(map(Need, models))
-    assert "1 made here" in said and "2 still" in said
-    offer(*models[1:])
-    said = plan.counted(map(Need, models))
-    assert "1 made here" in said and "2 published" in said and "still" not in said
-    assert "none made here" in plan.counted(map(Need, models[1:]))
-
-
 # --- the command -----------------------------------------------------------------------------------------------------
 
 
@@ -327,13 +229,7 @@ def test_the_command_says_the_totals_and_makes_nothing(capsys, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("arguments", "said"),
-    [
-        (["--profile", "huge"], "huge"),
-        (["--cores", "0"], "'0'"),
-        (["--seeds", "0"], "seed"),
-        (["--profile", "tiny", "--overrides", "pruning.stps=1"], "pruning.stps"),
-    ],
+    ("arguments", "said"), [(["--cores", "0"], "'0'"), (["--profile", "tiny", "--overrides", "pruning.stps=1"], "pruning.stps")]
 )
 def test_bad_input_is_one_sentence(arguments, said, capsys):
     with pytest.raises(SystemExit) as stopped:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 import gzip
-import json
 import re
 import subprocess
 import tarfile
@@ -15,27 +14,16 @@ from pathlib import Path
 import jupytext
 import nbformat
 import pytest
-import yaml
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
 from helpers import study
-from helpers.publish import gallery
 from helpers.study import published
 
 ROOT = study.ROOT
 NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 MACHINE_PATH = re.compile(r"(?<![\w.~%)}\]-])/(?:root|home|Users|work|mnt|media|scratch|private|tmp)/|[A-Z]:\\\\?Users\b")
-
-
-def pins():
-    lines = (ROOT / "requirements" / "base.lock").read_text(encoding="utf-8").splitlines()
-    return [line for line in lines if line and not line.startswith("#")]
-
-
-def wanted():
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    return {canonicalize_name(Requirement(line).name) for line in project["dependencies"]}
 
 
 def committed():
@@ -53,23 +41,14 @@ def committed():
 # --- environment -----------------------------------------------------------------------------------------------------
 
 
-def test_every_pin_is_exact_and_there_once():
+def test_every_pin_is_exact_and_whatever_is_needed_is_pinned():
+    lines = (ROOT / "requirements" / "base.lock").read_text(encoding="utf-8").splitlines()
+    pins = [line for line in lines if line and not line.startswith("#")]
     pattern = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*==[0-9][0-9A-Za-z.!]*")  # no URL, path, build tag or marker
-    assert [line for line in pins() if not pattern.fullmatch(line)] == []
-    names = [canonicalize_name(line.partition("==")[0]) for line in pins()]
-    assert [name for name in names if names.count(name) > 1] == []
-
-
-def test_every_dependency_is_pinned():
-    pinned = {canonicalize_name(line.partition("==")[0]) for line in pins()}
-    assert wanted() - pinned == set()
-    assert {"python", "pip"} & pinned == set()
-
-
-def test_the_pins_are_closed():
-    """What the pinned packages need is pinned, too."""
-    pinned = {canonicalize_name(line.partition("==")[0]) for line in pins()}
-    missing = set()
+    assert [line for line in pins if not pattern.fullmatch(line)] == []
+    pinned = {canonicalize_name(line.partition("==")[0]) for line in pins}
+    assert len(pinned) == len(pins)
+    missing = {canonicalize_name(Requirement(line).name) for line in PROJECT["dependencies"]} - pinned
     for name in pinned:
         try:
             needs = metadata.requires(name) or []
@@ -81,28 +60,7 @@ def test_the_pins_are_closed():
     assert missing - {"pip"} == set()
 
 
-def test_the_parser_model_is_held_by_its_digest():
-    text = (ROOT / "requirements" / "spacy.lock").read_text(encoding="utf-8")
-    assert re.fullmatch(r"(?:#.*\n)*(?:[\w.-]+==[\w.]+ \\\n    --hash=sha256:[0-9a-f]{64}\n)+", text)
-
-
 # --- front -----------------------------------------------------------------------------------------------------------
-
-
-def test_ci_runs_make_test():
-    lines = (ROOT / ".ci" / "run").read_text(encoding="utf-8").splitlines()
-    assert lines[0].startswith("#!")
-    commands = [line for line in lines if line and not line.startswith("#")]
-    assert commands == ["set -euo pipefail", 'cd "$(dirname "$0")/.."', "make test"]
-    assert (ROOT / ".ci" / "run").stat().st_mode & 0o111
-
-
-def test_every_verb_of_the_makefile_is_explained():
-    text = (ROOT / "Makefile").read_text(encoding="utf-8")
-    explained = set(re.findall(r"^## make (\w+)", text, re.MULTILINE))
-    assert {"study", "test", "bench", "clean"} <= explained
-    targets = set(re.findall(r"^(\w+):(?!=)", text, re.MULTILINE))
-    assert explained <= targets
 
 
 def test_every_notebook_is_in_the_workflow_or_drawn_by_the_benchmarks():
@@ -112,12 +70,6 @@ def test_every_notebook_is_in_the_workflow_or_drawn_by_the_benchmarks():
 
 
 # --- notebooks -------------------------------------------------------------------------------------------------------
-
-
-def test_every_notebook_has_its_pair():
-    assert NOTEBOOKS
-    pairs = sorted((ROOT / "notebooks" / "py").glob("*.py"))
-    assert [path.stem for path in pairs] == [path.stem for path in NOTEBOOKS]
 
 
 notebooks = pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
@@ -132,31 +84,28 @@ def test_pairs_hold_the_same_cells(path):
     assert cells == others, "run: jupytext --sync notebooks/*.ipynb"
 
 
+def test_every_pair_has_its_notebook():
+    assert [path.stem for path in sorted((ROOT / "notebooks" / "py").glob("*.py"))] == [path.stem for path in NOTEBOOKS]
+
+
 @notebooks
 def test_one_cell_holds_the_parameters(path):
     notebook = nbformat.read(path, as_version=4)
     cells = [cell for cell in notebook.cells if "parameters" in cell.metadata.get("tags", [])]
     assert len(cells) == 1
-    given = {}
-    for node in ast.parse(cells[0].source).body:
-        assert isinstance(node, ast.Assign)
-        assert len(node.targets) == 1
-        given[node.targets[0].id] = ast.literal_eval(node.value)
+    given = {node.targets[0].id: ast.literal_eval(node.value) for node in ast.parse(cells[0].source).body}
     assert given == study.PARAMETERS
-    before = notebook.cells[: notebook.cells.index(cells[0])]
-    assert all(cell.cell_type == "markdown" for cell in before)
-    after = [cell for cell in notebook.cells[len(before) + 1 :] if cell.cell_type == "code"]
-    assert f'study.begin("{path.stem}", globals())' in after[0].source
+    code = [cell for cell in notebook.cells if cell.cell_type == "code"]
+    assert code[0] == cells[0] and f'study.begin("{path.stem}", globals())' in code[1].source
 
 
 @notebooks
-def test_notebooks_are_small_and_whole(path):
-    assert path.stat().st_size < 2_000_000
-    for cell in nbformat.read(path, as_version=4).cells:
-        assert "injected-parameters" not in cell.metadata.get("tags", [])
-        for output in cell.get("outputs", []):
-            assert output.output_type != "error"
-            assert output.get("name") != "stderr"
+def test_notebooks_are_whole(path):
+    cells = nbformat.read(path, as_version=4).cells
+    assert all("injected-parameters" not in cell.metadata.get("tags", []) for cell in cells)
+    outputs = [output for cell in cells for output in cell.get("outputs", [])]
+    assert outputs and all(output.output_type != "error" and output.get("name") != "stderr" for output in outputs)
+    assert all(cell.execution_count for cell in cells if cell.cell_type == "code" and cell.source)
 
 
 # --- committed files -------------------------------------------------------------------------------------------------
@@ -215,37 +164,6 @@ def test_what_is_published_is_whole(monkeypatch):
         assert (study.digest(file), file.stat().st_size) == (part["sha256"], part["bytes"]), file
     held = {str(path.relative_to(published.folder())) for path in published.folder().glob("*/*")}
     assert {part["file"] for part in found} == held
-
-
-def test_every_notebook_carries_its_outputs():
-    for path in NOTEBOOKS:
-        cells = [cell for cell in json.loads(path.read_text(encoding="utf-8"))["cells"] if cell["cell_type"] == "code"]
-        assert any(cell["outputs"] for cell in cells) and all(cell["execution_count"] for cell in cells if cell["source"]), path
-
-
-def test_environment_is_thin():
-    environment = yaml.safe_load((ROOT / "environment.yml").read_text(encoding="utf-8"))
-    assert set(environment) == {"name", "channels", "dependencies"}
-    *conda, pip = environment["dependencies"]
-    assert [re.split("[=<>]", name)[0] for name in conda] == ["python", "pip"]
-    assert pip == {"pip": ["-r requirements/base.lock"]}
-
-
-def test_the_top_level_is_short():
-    allowed = {"README.md", "LICENSE", "CITATION.cff", "claims.toml", "Makefile", "environment.yml", "pyproject.toml"}
-    allowed |= {"requirements", "docs", "notebooks", "helpers", "data", "figures", "tests", "benchmarks", "workflow"}
-    found = {path.relative_to(ROOT).parts[0] for path in committed()}
-    assert {name for name in found if not name.startswith(".")} - allowed == set()
-
-
-def test_the_citation_names_the_papers():
-    said = yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))
-    assert said["license"] == "MIT" and (ROOT / "LICENSE").read_text(encoding="utf-8").startswith("MIT License")
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    assert said["version"] == project["version"]
-    papers = [paper["identifiers"][0]["value"] for paper in said["references"]]
-    assert papers == [f"arXiv:{number}" for number in gallery.PAPERS.values()]
-    assert all(author["family-names"] and author["given-names"] for paper in said["references"] for author in paper["authors"])
 
 
 def test_no_folder_of_the_code_is_hidden_from_git_and_the_linter():

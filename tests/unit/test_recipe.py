@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import gc
-import hashlib
 import json
 import multiprocessing
 import os
@@ -21,7 +20,7 @@ import pandas as pd
 import pytest
 import torch
 
-from helpers import corpora, plan, study, world
+from helpers import corpora, study, world
 from helpers.runs import outputs, subjects, training
 from helpers.study import StudyError, published
 from helpers.study import recipe as recipes
@@ -54,6 +53,16 @@ class Thing:
 
     def of(self, **spec):
         return self.kind.of(spec, "a thing")
+
+
+@pytest.fixture
+def thing():
+    return Thing()
+
+
+@pytest.fixture
+def made(thing):
+    return thing.of(n=1)
 
 
 def files(folder):
@@ -93,39 +102,11 @@ def lines(path):
 # --- keys ------------------------------------------------------------------------------------------------------------
 
 
-def modules():
-    """Names of the modules that hold the kinds of the study."""
-    return {kind.name: kind.build.__module__ for kind in study.KINDS.values() if kind.build.__module__.startswith("helpers.")}
-
-
-@pytest.fixture(scope="module")
-def real():
-    """Every recipe of a study."""
-    settings = study.settings("tiny")
-    goals = plan.goals(settings, subjects.names(settings), 1)
-    parses = corpora.pairs.PARSES.of({"corpus": corpora.spec(settings, "de", "news", 1), "split": "dev", "parser": "spacy"})
-    found = [*plan.closure(need for needs in goals.values() for need in needs), parses]
-    assert {recipe.kind.name for recipe in found} == set(modules())
-    return found
-
-
-def by_hand(recipe, known):
-    """A key by its definition: kind, version, spec, keys of what is needed, device and precision, and nothing else."""
-    name = recipe.kind.name, json.dumps(recipe.spec, sort_keys=True)
-    if name not in known:
-        needed = {by_hand(need.recipe, known) for need in recipe.needs}
-        device = [] if recipe.kind.text else ["cpu", "float32"]
-        parts = [json.dumps(part, sort_keys=True) for part in (recipe.kind.name, recipe.version, recipe.spec)]
-        parts += [json.dumps(sorted(needed)), json.dumps(device)]
-        known[name] = hashlib.sha256(f"[{', '.join(parts)}]".encode()).hexdigest()[:16]
-    return known[name]
-
-
-def test_keys_are_what_they_say_they_are(real, monkeypatch):
+def test_keys_stay_what_they_are(monkeypatch):
+    """Else nobody would find what is in stores and published."""
     monkeypatch.setenv("HEADS_DEVICE", "cpu")
-    known = {}
-    assert [recipe.key for recipe in real] == [by_hand(recipe, known) for recipe in real]
-    assert len({recipe.key for recipe in real}) == len(real) > 100
+    text = Thing("text", text=True).of(n=1)
+    assert (text.key, Thing(version=2, needs=[text]).of(n="ж").key) == ("32bebb93b618937a", "c55abd3a02e929c8")
 
 
 def test_a_german_word_changes_no_key_of_a_russian_model(monkeypatch):
@@ -133,15 +114,14 @@ def test_a_german_word_changes_no_key_of_a_russian_model(monkeypatch):
 
     def keys():
         recipes._key.cache_clear()
-        models = {name: training.trained(subjects.spec(settings, name, 1)) for name in ("ru-news", "de-news", "ru-subtitles")}
-        return {name: (corpora.recipe(made.spec["corpus"]).key, made.key, outputs.recipe(made, 2).key)
-                for name, made in models.items()}  # fmt: skip
+        models = [training.trained(subjects.spec(settings, name, 1)) for name in ("ru-news", "de-news")]
+        return [(corpora.recipe(made.spec["corpus"]).key, made.key, outputs.recipe(made, 2).key) for made in models]
 
-    before = keys()
+    russian, german = keys()
     monkeypatch.setitem(world.VERSIONS, "de", world.VERSIONS["de"] + 1)
-    after = keys()
-    assert {name for name in before if before[name] == after[name]} == {"ru-news", "ru-subtitles"}
-    assert not set(before["de-news"]) & set(after["de-news"])
+    again, changed = keys()
+    assert again == russian
+    assert not set(german) & set(changed)
 
 
 def test_what_a_key_depends_on(monkeypatch):
@@ -154,9 +134,7 @@ def test_what_a_key_depends_on(monkeypatch):
 
     keys = [chain(), chain(first=2), chain(second=2), chain(third=2), chain(spec=2), chain(name="other")]
     assert len(set(keys)) == len(keys) and chain() == keys[0]
-    one, two = (Thing(version=version).of(n=1) for version in (1, lambda spec: spec["n"] + 1))
-    assert (one.version, two.version) == (1, 2) and one.what == two.what != Thing().of(n=2).what
-    text = Thing("text", text=True).of(n=1).key
+    text = Thing("text", text=True).of(n=1).key  # no matter where it is made
     monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
     monkeypatch.setenv("HEADS_DEVICE", "cuda")
     assert chain() not in keys and Thing("text", text=True).of(n=1).key == text
@@ -175,16 +153,11 @@ def test_what_a_key_does_not_depend_on(tmp_path, monkeypatch):
     assert made.kind.of(made.spec, "another").key == key
 
 
-def test_kinds_and_folders_are_found_again():
-    made = Thing().of(n=1)
+def test_kinds_and_folders_are_found_again(made):
     folder = study.make(made)
     assert study.at(folder) == study.at(made.results) == study.at(made.weights) == made
-    with pytest.raises(StudyError, match="store"):
-        study.at(folder.parent)
-    with pytest.raises(StudyError, match="thign"):
-        study.kind("thign")
-    text = Thing("text", text=True).of(n=1)
-    assert text.results == study.data() / "text" / text.key / "results"
+    assert "store" in refused(lambda: study.at(folder.parent))
+    assert "thign" in refused(lambda: study.kind("thign"))
     (folder / "made.json").write_text('{"kind": "thing"}')
     assert "delete the folder" in refused(lambda: study.at(folder))
 
@@ -192,26 +165,13 @@ def test_kinds_and_folders_are_found_again():
 # --- whole or not at all ---------------------------------------------------------------------------------------------
 
 
-def test_a_thing_is_made_once():
-    thing = Thing()
-    made = thing.of(n=1)
+def test_a_thing_is_made_once(thing, made):
     assert not made.made() and made.folder == study.runs() / "thing" / made.key
     assert made.results == made.folder / "results" and made.weights == made.folder / "weights"
     assert made.made() and made.made(weights=True) and thing.built == 1
-    manifest = study.read_json(made.folder / "made.json")
-    assert sorted(manifest["files"]) == ["results/b.txt", "results/inner/a.txt", "weights/w.bin"]
-    assert (manifest["kind"], manifest["version"], manifest["spec"]) == ("thing", 1, {"n": 1})
-    assert {"needs", "what", "time", "commit", "hardware", "libraries", "seconds"} <= set(manifest)
     assert [path.name for path in made.folder.parent.iterdir()] == [made.key]
     assert thing.of(n=1).results.exists() and thing.built == 1
     assert thing.of(n=2).results.exists() and thing.built == 2
-
-
-def test_what_leaves_no_weights():
-    thing = Thing(weights=0)
-    made = thing.of(n=1)
-    assert study.make(made, weights=True) == made.folder and not (made.folder / "weights").exists()
-    assert made.made(weights=True) and study.make(made, weights=True) and thing.built == 1
 
 
 def test_what_is_built_sees_its_spec_as_a_job_gives_it():
@@ -222,49 +182,21 @@ def test_what_is_built_sees_its_spec_as_a_job_gives_it():
     assert seen == [json.dumps({"a": {"x": 2, "y": 1}, "b": [1, 2]})] == [json.dumps(study.at(made.folder).spec)]
 
 
-def test_a_build_that_raises_leaves_nothing():
-    thing = Thing()
-    made = thing.of(n=1)
-    broken = [RuntimeError("no"), KeyboardInterrupt(), StudyError("No: do this.")]
-    for error in broken:
+@pytest.mark.parametrize("error", [RuntimeError, KeyboardInterrupt])
+def test_a_build_that_raises_leaves_nothing(error, thing, made):
+    def build(spec, place):
+        thing.build(spec, place)
+        raise error
 
-        def build(spec, place, error=error):
-            thing.build(spec, place)
-            raise error
-
-        with pytest.raises(type(error)):
-            study.make(made, build=build)
-        assert list(made.folder.parent.iterdir()) == [] and not made.made()
+    with pytest.raises(error):
+        study.make(made, build=build)
+    assert list(made.folder.parent.iterdir()) == [] and not made.made()
     assert made.weights.exists() and made.made()
 
 
-def test_a_killed_build_is_never_read():
-    thing = Thing()
-    made = thing.of(n=1)
-
-    def build(spec, place):
-        thing.build(spec, place)
-        study.write_text(place.results / "half.txt", "half")
-        time.sleep(60)
-
-    process = forked(lambda: study.make(made, build=build))
-    wait_until(lambda: list(study.runs().rglob("half.txt")), process)
-    process.kill()
-    process.join()
-    assert process.exitcode == -signal.SIGKILL and left_over()
-    assert not made.made()
-    assert thing.built == 0 and made.weights.exists() and thing.built == 1
-    assert not left_over() and not list(study.runs().rglob("half.txt"))
-
-
-def test_a_folder_without_a_manifest_is_made_anew():
-    thing = Thing()
-    made = thing.of(n=1)
-    for left in (
-        made.folder,
-        other := made.folder.with_name(f".{thing.of(n=2).key}.12"),
-        made.folder.with_name(f".{made.key}.12"),
-    ):
+def test_a_folder_without_a_manifest_is_made_anew(thing, made):
+    other = made.folder.with_name(f".{thing.of(n=2).key}.12")
+    for left in (made.folder, made.folder.with_name(f".{made.key}.12"), other):
         study.write_text(left / "results" / "half.txt", "half")
     assert not made.made()
     assert [path.name for path in made.results.iterdir()] == ["b.txt", "inner"]
@@ -296,9 +228,7 @@ def spoil(path, damage):
 
 @pytest.mark.parametrize("name", ["results/inner/a.txt", "weights/w.bin", "made.json"])
 @pytest.mark.parametrize("damage", ["cut", "changed", "gone"])
-def test_damage_is_named(name, damage):
-    thing = Thing()
-    made = thing.of(n=1)
+def test_damage_is_named(name, damage, thing, made):
     folder = study.make(made, weights=True)
     spoil(folder / name, damage)
     for _ in range(2):
@@ -311,9 +241,7 @@ def test_damage_is_named(name, damage):
     assert made.weights.exists() and thing.built == 2
 
 
-def test_results_without_weights():
-    thing = Thing()
-    made = thing.of(n=1)
+def test_results_without_weights(thing, made):
     shutil.rmtree(made.weights)
     assert made.made() and not made.made(weights=True)
     assert made.results.exists() and thing.built == 1
@@ -326,7 +254,7 @@ def test_results_without_weights():
 
 @contextlib.contextmanager
 def files_up_to(size):
-    """No file can grow beyond so many bytes: writing fails as on a full disk, with another number."""
+    """No file can grow beyond so many bytes: writing fails as on a full disk."""
     before = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (size, before[1]))
     try:
@@ -335,17 +263,29 @@ def files_up_to(size):
         resource.setrlimit(resource.RLIMIT_FSIZE, before)
 
 
+@pytest.mark.parametrize(("results", "weights", "room"), [(5000, 10, 4000), (10, 5000, 4000), (1, 1, 300)])
+def test_no_room_for_a_result_a_weight_or_the_manifest(results, weights, room):
+    made = Thing(results=results, weights=weights).of(n=1)
+    with files_up_to(room):
+        for _ in range(2):  # the second time as the first: nothing piles up
+            said = refused(lambda: made.weights)
+            assert str(study.runs()) in said and "free" in said
+            assert not left_over() and not made.made()
+    assert made.weights.exists() and made.made(weights=True)
+
+
 # --- two runs at once ------------------------------------------------------------------------------------------------
 
 
 class Twins:
     """Processes that want the same thing, which is done when it may be; each leaves what it said and read."""
 
-    def __init__(self, folder):
+    def __init__(self, folder, text=False):
         self.folder, self.begun, self.go = folder, folder / "begun", folder / "go"
-        self.made = study.Kind("thing", 1, self.build).of({"n": 1}, "a thing")
+        self.made = study.Kind("thing", 1, self.build, text=text).of({"n": 1}, "a thing")
 
     def build(self, spec, place):
+        study.write_text(place.results / "a.txt", "half")
         with self.begun.open("a") as file:
             file.write("begun\n")
         while not self.go.exists():
@@ -361,6 +301,13 @@ class Twins:
         wait_until(until, process)
         return process
 
+    def end(self, *processes):
+        """Let them go on; what they end with."""
+        self.go.touch()
+        for process in processes:
+            process.join(240)
+        return [process.exitcode for process in processes]
+
 
 def test_two_runs_of_which_one_makes_and_the_other_waits_and_reads(tmp_path):
     twins = Twins(tmp_path)
@@ -368,10 +315,7 @@ def test_two_runs_of_which_one_makes_and_the_other_waits_and_reads(tmp_path):
     two = twins.start("two", lambda: lines(tmp_path / "two.err"))
     assert Thing("other").of(n=1).results.exists()  # nobody waits for another thing
     assert one.is_alive() and two.is_alive()
-    twins.go.touch()
-    for process in (one, two):
-        process.join(240)
-    assert (one.exitcode, two.exitcode) == (0, 0)
+    assert twins.end(one, two) == [0, 0]
     assert lines(twins.begun) == ["begun"] and not left_over()
     assert [(tmp_path / f"{name}.out").read_text() for name in ("one", "two")] == ["made", "made"]
     assert not lines(tmp_path / "one.err")
@@ -385,11 +329,18 @@ def test_two_runs_of_which_the_one_that_makes_is_killed(tmp_path):
     two = twins.start("two", lambda: lines(tmp_path / "two.err"))
     one.kill()
     one.join()
+    assert not twins.made.made()
     wait_until(lambda: len(lines(twins.begun)) == 2, two)
-    twins.go.touch()
-    two.join(240)
-    assert (one.exitcode, two.exitcode) == (-signal.SIGKILL, 0)
+    assert twins.end(one, two) == [-signal.SIGKILL, 0]
     assert (tmp_path / "two.out").read_text() == "made" and not left_over()
+
+
+def test_a_text_is_made_once_for_two_stores(tmp_path, monkeypatch):
+    twins = Twins(tmp_path, text=True)
+    one = twins.start("one", lambda: lines(twins.begun))
+    monkeypatch.setenv("HEADS_RUNS", str(tmp_path / "other"))
+    two = twins.start("two", lambda: lines(tmp_path / "two.err"))
+    assert twins.end(one, two) == [0, 0] and lines(twins.begun) == ["begun"]
 
 
 # --- draws -----------------------------------------------------------------------------------------------------------
@@ -409,31 +360,18 @@ def test_draws_outside_are_untouched_by_a_build():
     def build(spec, place):
         seeded(7)
         study.write_json(place.results / "a.json", drawn())
-        if spec["n"] == 2:
-            raise RuntimeError
 
     seeded(3)
-    expected = [drawn() for _ in range(3)]
-    kind = study.Kind("thing", 1, build)
+    expected = drawn(), drawn()
     seeded(3)
-    found = [drawn()]
-    kind.of({"n": 1}).results  # noqa: B018
-    found.append(drawn())
-    with pytest.raises(RuntimeError):
-        study.make(kind.of({"n": 2}))
-    assert [*found, drawn()] == expected
+    found = drawn()
+    study.make(study.Kind("thing", 1, build).of({}))
+    assert (found, drawn()) == expected
 
 
 # --- trainings -------------------------------------------------------------------------------------------------------
 
 STEPS = 12
-
-
-@pytest.fixture
-def no_bars_left():
-    """Bars of trainings that ended early are open until they are collected, and would move those of later tests."""
-    yield
-    gc.collect()
 
 
 @pytest.fixture(scope="module")
@@ -454,18 +392,11 @@ def trained(made):
 
 @pytest.fixture(scope="module")
 def undisturbed(model):
-    """What an undisturbed training leaves."""
     return trained(model)
 
 
-def train(made, steps, every=None, halt=0):
-    """Train in a process of its own, with a line for each step, and wait in one of them until there is a file "go".
-
-    Parameters
-    ----------
-    every : float, optional
-        Seconds between checkpoints, if not the usual ones.
-    """
+def train(made, steps, halt=0):
+    """Train with a line and a checkpoint for each step, and never end step `halt`."""
     entropy, done = training.cross_entropy, []
 
     def told(model, batch, smoothing):
@@ -473,66 +404,39 @@ def train(made, steps, every=None, halt=0):
             done.append(1)
             with steps.open("a") as file:
                 file.write("step\n")
-            while len(done) == halt and not steps.with_name("go").exists():
-                time.sleep(0.002)
+            time.sleep(600 if len(done) == halt else 0)
         return entropy(model, batch, smoothing)
 
-    training.cross_entropy = told
-    if every is not None:
-        training.SAVE_EVERY = every
+    training.cross_entropy, training.SAVE_EVERY = told, 0.0
     with Path(os.devnull).open("w") as file, contextlib.redirect_stderr(file):
         study.make(made, weights=True)
-
-
-def checkpoint(made):
-    return study.runs() / "work" / made.key / "checkpoint.pt"
 
 
 def test_a_training_that_is_killed_ends_with_the_same_bytes(model, undisturbed, tmp_path):
     steps = tmp_path / "steps"
     for halt, done in ((4, 4), (3, 4 + 3)):
-        process = forked(train, model, steps, 0.0, halt)
+        process = forked(train, model, steps, halt)
         wait_until(lambda done=done: len(lines(steps)) == done, process)
         process.kill()
         process.join()
-        assert process.exitcode == -signal.SIGKILL and checkpoint(model).exists() and not model.made()
+        assert process.exitcode == -signal.SIGKILL and not model.made()
     process = forked(train, model, steps)
     process.join(240)
     assert process.exitcode == 0 and len(lines(steps)) == STEPS + 2  # the steps of the kills are done again
     assert model.made(weights=True) and trained(model) == undisturbed
 
 
-def test_a_training_that_is_asked_to_end_saves_at_once_and_goes_on_at_the_same_step(model, undisturbed, tmp_path):
-    steps = tmp_path / "steps"
-    process = forked(train, model, steps, None, 5)  # which would save after 20 seconds
-    wait_until(lambda: len(lines(steps)) == 5, process)
-    os.kill(process.pid, signal.SIGTERM)
-    (tmp_path / "go").touch()
-    process.join(240)
-    assert process.exitcode not in (0, None) and len(lines(steps)) == 5
-    assert not model.made() and not left_over()
-    assert torch.load(checkpoint(model), weights_only=True)["state"]["step"] == 5
-    process = forked(train, model, steps)
-    process.join(240)
-    assert process.exitcode == 0 and len(lines(steps)) == STEPS
-    assert trained(model) == undisturbed
-
-
-@pytest.mark.parametrize("what", ["checkpoint", "weights", "text"])
-def test_no_room_for_a_training(what, model, undisturbed, monkeypatch, no_bars_left):
+def test_no_room_for_the_checkpoint_of_a_training(model, undisturbed, monkeypatch):
     weights = (model.weights / "model.safetensors").stat().st_size
-    whole = 6 * weights  # of a checkpoint: weights twice as wide, and two numbers of the optimiser for each of them
     shutil.rmtree(study.runs())
-    if what == "checkpoint":
-        monkeypatch.setattr(training, "SAVE_EVERY", 0)
-    if what == "text":
-        shutil.rmtree(study.data())
-    with files_up_to({"checkpoint": whole // 2, "weights": weights // 2, "text": 2000}[what]):
+    monkeypatch.setattr(training, "SAVE_EVERY", 0)
+    with files_up_to(3 * weights):  # a checkpoint is six times as large as weights alone
         for _ in range(2):  # the second time as the first: nothing piles up
             said = refused(lambda: model.weights)
-            assert str(study.data() if what == "text" else study.runs()) in said and "free" in said
+            assert str(study.runs()) in said and "free" in said
             assert not left_over() and not model.made()
     assert trained(model) == undisturbed
+    gc.collect()  # bars of trainings that ended early are open until then, and would move those of later tests
 
 
 # --- published runs --------------------------------------------------------------------------------------------------
@@ -554,8 +458,7 @@ def archive(made, part="results"):
     return published.folder() / published.index()[made.key]["parts"][part]["file"]
 
 
-def test_published_things_come_back_as_they_were(away, capsys):
-    thing = Thing()
+def test_published_things_come_back_as_they_were(thing, away, capsys):
     made, other = thing.of(n=1), thing.of(n=2)
     publish(made, other)
     before = study.make(made, weights=True)
@@ -564,50 +467,19 @@ def test_published_things_come_back_as_they_were(away, capsys):
     assert not (made.results.parent / "weights").exists()  # not wanted yet
     assert made.weights.exists() and not other.folder.exists()
     there, here = files(before), files(made.folder)
-    assert (there.pop("made.json"), here.pop("made.json")) and here == there
-    manifests = [study.read_json(folder / "made.json") for folder in (before, made.folder)]
-    assert manifests[1] == manifests[0] | {"published": True}
+    del there["made.json"], here["made.json"]  # which says that it was published
+    assert here == there
     assert thing.built == 2 and not capsys.readouterr().err and not left_over()
-    assert study.at(made.folder) == made
-    assert published.megabytes(published.index()) * 1e6 == sum(p.stat().st_size for p in published.folder().glob("*/*.tar.xz"))
-
-
-def test_a_published_model_is_not_trained(model, undisturbed, away):
-    written_out = outputs.recipe(model, 1)
-    publish(model, written_out)
-    written = outputs.read(model, "test", 1)
-    away()
-    assert training.kept(model)["encoder", 0] and not (model.folder / "weights").exists()
-    assert outputs.read(model, "test", 1) == written and not (model.folder / "weights").exists()
-    assert trained(model) == undisturbed and study.read_json(model.folder / "made.json")["published"]
-    assert not training.stored(model).training
-
-
-def test_the_same_things_are_packed_to_the_same_bytes(away, tmp_path, monkeypatch):
-    thing = Thing()
-    publish(thing.of(n=1), thing.of(n=2))
-    before = files(published.folder())
-    packed = [thing.of(n=1), thing.of(n=2)]
-    publish(packed[0], weights=False)
-    assert list(published.folder().glob("*/*.tar.xz")) == [archive(packed[0])]  # the others are dropped
-    publish(*packed[::-1])
-    assert files(published.folder()) == before
-    away()
-    for made in packed:  # what was unpacked
-        assert made.weights.exists()
-    folders = [made.folder for made in packed]
-    monkeypatch.setenv("HEADS_PUBLISHED", str(tmp_path / "again"))
-    published.write_index({folder.name: published.pack(folder, True) for folder in folders})
-    assert files(published.folder()) == before and thing.built == 2
-    spoil(folders[0] / "weights" / "w.bin", "cut")
-    assert str(folders[0]) in refused(lambda: published.pack(folders[0], True))
+    archives = files(published.folder())
+    publish(made, other)
+    assert files(published.folder()) == archives  # what was unpacked gives the same bytes
+    spoil(made.folder / "weights" / "w.bin", "cut")
+    assert str(made.folder) in refused(lambda: published.pack(made.folder, True))
 
 
 @pytest.mark.parametrize("part", ["results", "weights"])
 @pytest.mark.parametrize("damage", ["cut", "changed", "gone"])
-def test_an_archive_that_is_not_whole(part, damage, away, capsys):
-    thing = Thing()
-    made = thing.of(n=1)
+def test_an_archive_that_is_not_whole(part, damage, thing, made, away, capsys):
     publish(made)
     spoil(archive(made, part), damage)
     away()
@@ -639,14 +511,9 @@ def test_a_foreign_version(away, capsys):
     assert thing.of(n=1).results.exists() and thing.built == 1
     assert re.search("version 3.*4", capsys.readouterr().err)
     assert thing.of(n=2).results.exists() and not capsys.readouterr().err  # of which nothing is published
-    publish(Thing(needs=[Thing("text", 1, text=True).of(n=1)]).of(n=1))
-    away()
-    assert Thing(needs=[Thing("text", 2, text=True).of(n=1)]).of(n=1).results.exists()
-    assert "needs" in capsys.readouterr().err
 
 
-def test_everything_can_be_made_anew(away, capsys, monkeypatch):
-    thing = Thing()
+def test_everything_can_be_made_anew(thing, away, capsys, monkeypatch):
     made, unpacked = thing.of(n=1), thing.of(n=2)
     publish(made, unpacked)
     away()
@@ -655,19 +522,14 @@ def test_everything_can_be_made_anew(away, capsys, monkeypatch):
     assert unpacked.made() and not made.made()
     monkeypatch.setenv("HEADS_FRESH", "1")
     for number, one in enumerate((made, unpacked), 3):
-        assert not one.made() and one.weights.exists() and thing.built == number and one.made(weights=True)
-        assert one.results.exists() and thing.built == number
+        assert not one.made() and one.weights.exists() and thing.built == number
+        assert one.made(weights=True) and one.results.exists() and thing.built == number
     assert not capsys.readouterr().err and not left_over()
-    monkeypatch.setenv("HEADS_FRESH", "0")
-    away()
-    assert made.results.exists() and thing.built == 4
 
 
 @pytest.mark.parametrize("name", ["results/b.txt", "weights/w.bin", "made.json"])
 @pytest.mark.parametrize("damage", ["cut", "changed", "gone"])
-def test_a_damaged_unpacked_thing_is_taken_anew(name, damage, away, capsys):
-    thing = Thing()
-    made = thing.of(n=1)
+def test_a_damaged_unpacked_thing_is_taken_anew(name, damage, thing, made, away, capsys):
     publish(made)
     away()
     whole = files(study.make(made, weights=True))
@@ -681,8 +543,7 @@ def test_a_damaged_unpacked_thing_is_taken_anew(name, damage, away, capsys):
 
 
 @pytest.mark.parametrize("content", ["", "{}", '{"runs": {"0": {"what": "0"}}}'])
-def test_a_damaged_index(content, away, monkeypatch):
-    thing = Thing()
+def test_a_damaged_index(thing, content, away, monkeypatch):
     publish(thing.of(n=1))
     path = published.folder() / "index.json"
     path.write_text(content)
@@ -692,19 +553,6 @@ def test_a_damaged_index(content, away, monkeypatch):
     assert thing.of(n=1).results.exists() and published.index() == {}
 
 
-def test_an_archive_that_was_never_one(away):
-    made = Thing().of(n=1)
-    publish(made)
-    away()
-    for content in (b"no archive", archive(made).read_bytes()[:100]):
-        path, entry = archive(made), published.index()[made.key]
-        path.write_bytes(content)
-        entry["parts"]["results"]["sha256"] = study.digest(path)
-        published.write_index({made.key: entry})
-        assert str(path) in refused(lambda: made.results)
-        assert not left_over() and not made.folder.exists()
-
-
 def test_no_room_for_what_is_unpacked(away):
     thing = Thing(weights=100_000)
     made = thing.of(n=1)
@@ -712,58 +560,4 @@ def test_no_room_for_what_is_unpacked(away):
     away()
     with files_up_to(50_000):
         assert str(made.folder) in refused(lambda: made.weights)
-    assert not left_over() and not made.folder.exists()
-    assert made.weights.exists() and thing.built == 1
-
-
-@pytest.mark.parametrize("sizes", [{"results": 5000}, {"weights": 5000}, {"results": 1, "weights": 1}],
-                         ids=["result", "weight", "manifest"])  # fmt: skip
-def test_no_room_for_a_file(sizes):
-    thing = Thing(**{"results": 10, "weights": 10} | sizes)
-    made = thing.of(n=1)
-    with files_up_to(4000 if max(sizes.values()) > 1 else 300):
-        for _ in range(2):  # the second time as the first: nothing piles up
-            said = refused(lambda: made.weights)
-            assert str(study.runs()) in said and "free" in said
-            assert not left_over() and not made.made()
-    assert made.weights.exists() and made.made(weights=True)
-
-
-def test_a_text_is_made_once_for_two_stores(tmp_path, monkeypatch):
-    twins = Twins(tmp_path)
-    twins.made = study.Kind("text", 1, twins.build, text=True).of({"n": 1}, "a text")
-    one = twins.start("one", lambda: lines(twins.begun))
-    monkeypatch.setenv("HEADS_RUNS", str(tmp_path / "other"))
-    two = twins.start("two", lambda: lines(tmp_path / "two.err"))
-    twins.go.touch()
-    for process in (one, two):
-        process.join(240)
-    assert (one.exitcode, two.exitcode) == (0, 0) and lines(twins.begun) == ["begun"]
-
-
-def test_what_is_built_does_not_hang_on_what_is_built_on_the_way():
-    def inner(spec, place):
-        seeded(7)
-
-    def outer(spec, place):
-        seeded(5)
-        first = drawn()
-        study.make(other)
-        study.write_json(place.results / "a.json", [first, drawn()])
-
-    other = study.Kind("inner", 1, inner).of({})
-    made = study.Kind("outer", 1, outer).of({})
-    found = []
-    for there in (False, True):
-        assert other.made() == there
-        found.append((made.results / "a.json").read_text())
-        shutil.rmtree(made.folder)
-    assert found[0] == found[1]
-
-
-def test_two_trainings_at_once_are_one(model, undisturbed, tmp_path):
-    both = [forked(train, model, tmp_path / "steps") for _ in range(2)]
-    for process in both:
-        process.join(240)
-    assert [process.exitcode for process in both] == [0, 0]
-    assert len(lines(tmp_path / "steps")) == STEPS and trained(model) == undisturbed
+    assert not left_over() and made.weights.exists() and thing.built == 1

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import base64
-import io
 import json
 import re
 
@@ -14,20 +12,16 @@ import pandas as pd
 import pytest
 import torch
 from bs4 import BeautifulSoup
-from PIL import Image
-from test_project import MACHINE_PATH
 
 from helpers import study
-from helpers.corpora import Pair, tokens
+from helpers.corpora import tokens
 from helpers.methods import l0
 from helpers.models import inputs
 from helpers.publish import explorer, report
-from helpers.publish.report import __main__ as command
 from helpers.study import StudyError
 from tests.unit import tiny_report
 
-LOADS = {"img": "src", "script": "src", "link": "href", "source": "srcset", "iframe": "src", "video": "src"}
-LOADS["option"] = "data-file"
+LOADS = {"img": "src", "script": "src", "link": "href", "source": "srcset", "option": "data-file"}
 
 
 @pytest.fixture(scope="module")
@@ -44,22 +38,19 @@ def pages(folder):
 
 
 @pytest.fixture(scope="module")
-def tiny(session, tmp_path_factory):
-    with pytest.MonkeyPatch.context() as patch:
-        base = tmp_path_factory.mktemp("tiny_report")
-        patch.setenv("HEADS_RUNS", str(base / "runs"))
-        patch.setenv("HEADS_DATA", str(base / "data"))
-        run = study.runs() / "tiny-controlled"
-        subject, table, sweep = tiny_report.make(run)
-        yield run, subject, table, sweep, explorer.export(subject, table, sweep, sentences=2)
+def made(session):
+    run = study.runs() / "tiny-controlled"
+    subject, table, sweep = tiny_report.make(run)
+    return study.data(), (run, subject, table, sweep, explorer.export(subject, table, sweep, sentences=2))
 
 
 @pytest.fixture
-def store(tiny, monkeypatch):
-    """What `tiny` made can be found."""
-    base = tiny[0].parent.parent
-    monkeypatch.setenv("HEADS_RUNS", str(base / "runs"))
-    monkeypatch.setenv("HEADS_DATA", str(base / "data"))
+def tiny(made, monkeypatch):
+    """A tiny run, which can be found in the store: its folder, model, table, sweep and what the explorer is given."""
+    data, found = made
+    monkeypatch.setenv("HEADS_RUNS", str(found[0].parent))
+    monkeypatch.setenv("HEADS_DATA", str(data))
+    return found
 
 
 # --- pages -------------------------------------------------------------------------------------------------------------
@@ -72,24 +63,20 @@ def executed():
 
 def test_a_page_for_each_notebook_in_order(pages):
     names = [f"{path.stem}.html" for path in executed()]
-    assert set(pages) == {"index.html", "explorer.html", *names}
     for page in pages.values():
         assert [a["href"] for a in page.select("nav#nav > ol > li > a")] == ["index.html", *names, "explorer.html"]
-        assert len(page.select('nav#nav a[aria-current="page"]')) == 1
 
 
 def test_every_link_leads_somewhere(folder, pages):
     wrong = []
     for name, page in pages.items():
-        given = [(tag, tag[key]) for key in ("href", "src", "srcset", "data-file") for tag in page.find_all(attrs={key: True})]
-        for _, url in given:
+        for url in (tag[key] for key in ("href", "src", "srcset", "data-file") for tag in page.find_all(attrs={key: True})):
             file, _, fragment = url.partition("#")
             if re.match(r"https://|data:", url):
                 continue
             there = pages.get(file or name)
             if not (folder / (file or name)).is_file() or (fragment and (there is None or not there.find(id=fragment))):
                 wrong.append((name, url))
-        assert len(given) > 10
     assert wrong == []
     assert pages["03_l0_pruning.html"].select('.cell a[href="04_grouped_heads.html"]')  # notebooks link to one another
 
@@ -112,70 +99,26 @@ def test_every_figure_is_there_with_words_for_it(folder, pages):
         assert len(found) == len(wanted) > 0
         assert all(len(img["alt"]) > 15 and (folder / img["src"]).stat().st_size > 1000 for img in found)
         assert len({img["src"] for img in found}) == len(found)
-        assert len({img["alt"] for img in found}) >= len(found) / 2
-
-
-def test_no_machine_paths_and_no_names_of_classes(folder, pages):
-    written = [path for path in folder.rglob("*") if path.suffix in (".html", ".js", ".css")]
-    assert [path.name for path in written if MACHINE_PATH.search(path.read_text(encoding="utf-8"))] == []
-    assert [name for name, page in pages.items() if "object>" in page.get_text()] == []
-
-
-def test_formulas_are_drawn_in_the_text_colour(pages):
-    for name, page in pages.items():
-        assert "$$" not in page.get_text(), name
-    drawn = pages["03_l0_pruning.html"].select_one(".formula svg")
-    assert r"\lambda" in drawn["aria-label"]
-    assert drawn.path["fill"] == "currentColor" and len(drawn.path["d"]) > 1000
-
-    with pytest.raises(StudyError, match="cannot be drawn"):
-        report.formula(r"\begin{array}", 16)
 
 
 # --- notebooks ---------------------------------------------------------------------------------------------------------
 
 
-def notebook(run, *outputs, title="# 1 · A title", name="01_one"):
+def notebook(run, *outputs, title="# 1 · A title"):
     injected = nb.new_code_cell("output = 'put in'", metadata={"tags": ["injected-parameters"]}, execution_count=1)
     cell = nb.new_code_cell("1 < 2", execution_count=2, outputs=list(outputs))
     run.mkdir(parents=True, exist_ok=True)
-    nbformat.write(nb.new_notebook(cells=[nb.new_markdown_cell(title), injected, cell]), run / f"{name}.ipynb")
+    nbformat.write(nb.new_notebook(cells=[nb.new_markdown_cell(title), injected, cell]), run / "01_one.ipynb")
     return run
-
-
-def picture(kind="png", frames=1):
-    file, images = io.BytesIO(), [Image.new("RGB", (4 + n, 3), (80 * n, 0, 0)) for n in range(frames)]
-    images[0].save(file, kind, **({"save_all": True, "append_images": images[1:]} if frames > 1 else {}))
-    return nb.new_output("display_data", {f"image/{kind}": base64.b64encode(file.getvalue()).decode(), "text/plain": "<Image>"})
-
-
-def text(run, output, name="01_one"):
-    report.build(run, output)
-    return (output / f"{name}.html").read_text(encoding="utf-8")
 
 
 def test_what_a_reader_does_not_need_stays_out(tmp_path):
     bar = nb.new_output("display_data", {"application/vnd.jupyter.widget-view+json": {}, "text/plain": "50%"})
     outputs = nb.new_output("stream", name="stderr", text="a warning"), bar, nb.new_output("stream", text="a < b")
-    made = text(notebook(tmp_path / "run", *outputs), tmp_path / "out")
+    report.build(notebook(tmp_path / "run", *outputs), tmp_path / "out")
+    made = (tmp_path / "out" / "01_one.html").read_text(encoding="utf-8")
     assert "a &lt; b" in made
     assert "a warning" not in made and "50%" not in made and "put in" not in made
-
-
-def test_an_animation_can_stand_still(tmp_path):
-    made = BeautifulSoup(text(notebook(tmp_path / "run", picture("gif", 3)), tmp_path / "out"), "lxml")
-    still = made.select_one("picture source")
-    assert "prefers-reduced-motion: reduce" in still["media"]
-    assert (tmp_path / "out" / still["srcset"]).is_file()
-    assert made.select_one("picture img")["src"].endswith(".gif")
-
-
-def test_a_run_comes_before_the_committed_notebooks(tmp_path):
-    made = text(notebook(tmp_path / "run", picture(), title="# 1 · A\n\n## Same\n\n## Same"), tmp_path / "out")
-    assert 'id="same"' in made and 'id="same-2"' in made and 'href="#same-2"' in made
-    assert 'alt="Same: figure"' in made  # a picture without a caption
-    assert sorted(path.name for path in (tmp_path / "out").glob("*.html")) == ["01_one.html", "explorer.html", "index.html"]
-    assert "no head table" in (tmp_path / "out" / "explorer.html").read_text()
 
 
 @pytest.mark.parametrize(
@@ -190,16 +133,6 @@ def test_what_is_no_page(tmp_path, title, output, said):
         report.build(notebook(tmp_path / "run", output, title=title), tmp_path / "out")
 
 
-def test_nothing_was_executed(tmp_path, monkeypatch, capsys):
-    monkeypatch.setattr(study, "ROOT", tmp_path)
-    run = notebook(tmp_path / "run")  # its cell has no output
-    with pytest.raises(SystemExit) as stopped:
-        command.main(["--run", str(run), "--output", str(tmp_path / "out")])
-    assert stopped.value.code == 2
-    assert re.fullmatch(r"error: .*executed notebook.*\n", capsys.readouterr().err)
-    assert not (tmp_path / "out").exists()
-
-
 # --- the explorer's data -----------------------------------------------------------------------------------------------
 
 
@@ -210,7 +143,6 @@ def test_attention_is_that_of_the_model(tiny):
     subject.model.set_attn_implementation("eager")
     with torch.no_grad():
         out = subject.model(**inputs(batch), use_cache=False, output_attentions=True)
-    subject.model.set_attn_implementation("sdpa")
     source, target = subject.encoded.words[number], subject.target.word_ids(pair.target, pair.target.split())
     source = [word if word >= 0 else len(pair.words) for word in source]  # the end is looked at, too
     target = [word if word >= 0 else len(pair.target.split()) for word in target]
@@ -246,52 +178,17 @@ def test_arcs_lead_where_the_label_says(tiny):
     assert shown >= 2
 
 
-def test_a_decoder_head_sees_only_what_was_written(tiny):
-    found = tiny[-1]
-    for (kind, _, _), maps in zip(found["heads"], found["attention"], strict=True):
-        for weights, sentence in zip(maps if kind == "decoder" else [], found["sentences"], strict=False):
-            assert np.shape(weights) == (len(sentence["target"]), len(sentence["target"]) + 1)
-            assert weights[0][0] > 0
-            assert not np.triu(weights, 2).any()  # the word that is predicted may be half written
-
-
-def test_gates_are_those_of_the_runs(tiny, store):
+def test_gates_are_those_of_the_runs(tiny):
     _, _, table, sweep, found = tiny
-    gated = l0.tables.l0_runs(sweep)
-    prices = found["gates"]["prices"]
+    gated, prices = l0.tables.l0_runs(sweep), found["gates"]["prices"]
     assert [price["penalty"] for price in prices] == [0.0, 1.0]
-    assert prices[0]["kept"] > prices[1]["kept"]
     assert prices[0]["kept"] == sum(len(left) for (kind, _), left in l0.runs.retained(gated[0]).items() if kind == "encoder")
     for run, price in zip(gated, prices, strict=True):
         closed = l0.tables.closing(run)
         for i, address in enumerate(table.index):
-            if address[0] == "encoder":
-                assert price["closed"][i] == pytest.approx(closed[address].tolist(), abs=6e-4)
-            else:
-                assert price["closed"][i] is None
+            wanted = pytest.approx(closed[address].tolist(), abs=6e-4) if address[0] == "encoder" else None
+            assert price["closed"][i] == wanted
     assert found["gates"]["steps"] == closed.index.tolist()
-
-
-def test_functions_in_words_and_in_lists(tiny):
-    assert tiny[-1]["functions"][:3] == [[["nsubj", "v→s"], ["positional", "+1"]], [["rare", "rare"]], []]
-    cells = [[("amod", "adj→n")], "[('amod', 'adj→n')]", ["-1"]]
-    found = [explorer.export("x", heads(a=[1, 2], functions=[cell, ""]))["functions"][0] for cell in cells]
-    assert found == [[["amod", "adj→n"]], [["amod", "adj→n"]], [["positional", "-1"]]]
-
-
-def heads(**columns):
-    index = pd.MultiIndex.from_product([["encoder"], [0], [0, 1]], names=["kind", "layer", "head"])
-    return pd.DataFrame(columns, index=index)
-
-
-def test_intervals_go_with_their_measure_and_twins_go():
-    table = heads(
-        relevance=[0.123456, np.nan], relevance_low=[0.1, 0.2], relevance_high=[0.2, 0.3], alpha_beta=[0.123456, np.nan]
-    )
-    (only,) = explorer.export("x", table)["measures"]
-    assert only["values"] == [0.1235, None]
-    assert (only["low"], only["high"]) == ([0.1, 0.2], [0.2, 0.3])
-    assert only["label"] == "relevance, LRP αβ"
 
 
 def test_what_is_no_head_table(tiny):
@@ -304,35 +201,29 @@ def test_what_is_no_head_table(tiny):
         explorer.export(subject, table.rename({1: 7}, level="layer"))
 
 
-def test_a_model_that_was_not_trained_has_no_maps(tiny, store):
-    run, *_ = tiny
+def test_a_model_that_was_not_trained_has_no_maps(tiny):
     before = sorted(study.runs().rglob("*"))
-    tables = explorer.head_tables(run)
-    assert set(tables) == {tiny_report.NAME, tiny_report.ABSENT}
-    assert explorer.in_store(tiny_report.ABSENT, tables[tiny_report.ABSENT].attrs["facts"]) == (None, None)
-    found = explorer.export(tiny_report.ABSENT, tables[tiny_report.ABSENT])
+    absent = explorer.head_tables(tiny[0])[tiny_report.ABSENT]
+    assert explorer.in_store(tiny_report.ABSENT, absent.attrs["facts"]) == (None, None)
+    found = explorer.export(tiny_report.ABSENT, absent)
     assert found["attention"] is None and any("not in the store" in note for note in found["notes"])
     assert sorted(study.runs().rglob("*")) == before
 
 
-def test_the_store_knows_the_model_of_a_table(tiny, store):
+def test_the_store_knows_the_model_of_a_table(tiny):
     run, subject, table, sweep, _ = tiny
     read = explorer.head_tables(run)[tiny_report.NAME]
     pd.testing.assert_series_equal(read.confidence, table.confidence)
     again, swept = explorer.in_store(tiny_report.NAME, read.attrs["facts"])
-    assert again.run == subject.run
-    assert [r for r in swept["runs"] if r.startswith("L0")] == [r for r in sweep["runs"] if r.startswith("L0")]
+    assert again.run == subject.run and l0.tables.l0_runs(swept) == l0.tables.l0_runs(sweep)
 
 
-def test_committed_tables_are_joined(folder):
-    tables = explorer.head_tables(study.ROOT / "figures" / "controlled")
-    table = tables["ru-news"]
-    worth = pd.read_csv(study.ROOT / "figures" / "controlled" / "03_l0_pruning" / "tables" / "worth_of_heads.csv")
+def test_committed_tables_are_joined():
+    committed = study.ROOT / "figures" / "controlled"
+    table = explorer.head_tables(committed)["ru-news"]
+    worth = pd.read_csv(committed / "03_l0_pruning" / "tables" / "worth_of_heads.csv")
     worth = worth[worth.model == "EN-RU news"].set_index(["kind", "layer", "head"])["kept by L0"]
     pd.testing.assert_series_equal(table["kept by L0"].dropna(), worth, check_names=False)
-    assert ["nsubj", "v→s"] in [role for cell in table["functions"] for role in explorer._roles(cell)]
-    written = (folder / "heads" / "ru-news.js").read_text(encoding="utf-8")
-    assert len(written) < 600_000
 
 
 def test_what_is_written_can_be_read(tiny, tmp_path):
@@ -342,13 +233,3 @@ def test_what_is_written_can_be_read(tiny, tmp_path):
     start, _, rest = text.partition(" = ")
     assert start == '(window.HEADS ??= {})["a/\\"b"]'
     assert json.loads(rest.removesuffix(";\n"))["measures"] == found["measures"]
-
-
-def test_examples_show_different_relations():
-    def pair(*relations, words=8):
-        rest = words - 1 - len(relations)
-        return Pair("", "", ("w",) * words, (-1, *[0] * (words - 1)), ("root", *relations, *["det"] * rest))
-
-    pairs = [pair("nsubj", words=20), pair("nsubj"), pair("nsubj"), pair("amod"), pair("nsubj", "amod")]
-    assert explorer.examples(pairs, 3) == [1, 3, 2]
-    assert explorer.examples(pairs[:1], 3) == [0]

@@ -55,9 +55,8 @@ def test_bleu_is_sacrebleus():
     expected = metric.corpus_score(hypotheses, [references], n_bootstrap=200)
     assert found["bleu"] == sacrebleu.corpus_bleu(hypotheses, [references]).score
     assert [found["low"], found["high"]] == pytest.approx([expected._mean - expected._ci, expected._mean + expected._ci])
-    assert found["signature"] == str(metric.get_signature()) and bleu(hypotheses, references, 200) == found
-    assert bleu(references, references, 0)["bleu"] == pytest.approx(100)
-    for few in (bleu(hypotheses, references, 0), bleu(hypotheses, references, 1), bleu(hypotheses[:1], references[:1])):
+    assert found["signature"] == str(metric.get_signature())
+    for few in (bleu(hypotheses, references, 0), bleu(hypotheses[:1], references[:1])):
         assert 0 < few["bleu"] < 100 and math.isnan(few["low"]) and math.isnan(few["high"]) and "bs:" not in few["signature"]
 
 
@@ -79,13 +78,10 @@ def test_the_interval_of_bleu_is_paired():
     def drawn(statistics):
         return [bleu_of(weights @ statistics) for weights in resamples(20, 100)]
 
-    def ends(draws):
-        return pytest.approx(np.quantile(draws, [0.025, 0.975]))
-
     values = [bleu(texts, references, 0)["bleu"] for texts in (ours, theirs)]
-    assert bleu_interval(one, repeats=100) == (pytest.approx(values[0]), *ends(drawn(one)).expected)
-    value, *found = bleu_interval(one, other, 100)
-    assert value == pytest.approx(values[0] - values[1]) and found == ends(np.subtract(drawn(one), drawn(other)))
+    value, *ends = bleu_interval(one, other, 100)
+    assert value == pytest.approx(values[0] - values[1])
+    assert ends == pytest.approx(np.quantile(np.subtract(drawn(one), drawn(other)), [0.025, 0.975]))
     assert bleu_interval(one, one, 100) == (0, 0, 0) and np.isnan(bleu_interval(one[:1])[1:]).all()
 
 
@@ -97,41 +93,14 @@ def f1(common, ours, theirs):
 
 
 def test_rouge_by_hand():
-    hypotheses = [
-        "the dog chased the cat .",  # in order: the dog chased
-        "a cat",
-        "the man was there",
-        "Cats, sitting, ran!",  # case, punctuation and English endings do not count, other words do
-        "",
-        "nothing alike",
+    rows = [
+        ("the dog chased the cat .", "The cat saw the dog chased", [f1(5, 5, 6), f1(3, 4, 5), f1(3, 5, 6)]),
+        ("Cats, sitting, ran!", "cat sits running", [f1(2, 3, 3), f1(1, 2, 2), f1(2, 3, 3)]),  # English endings do not count
+        ("dogs bark\ncats sleep", "cats sleep\ndogs bark", [100, f1(2, 3, 3), f1(2, 4, 4)]),  # lines are one text
+        ("", "the cat", [0, 0, 0]),
     ]
-    references = [
-        "The cat saw the dog chased",
-        "a cat",
-        "there the man was",
-        "cat sits running",
-        "the cat",
-        "the cat",
-    ]
-    expected = [
-        [f1(5, 5, 6), f1(3, 4, 5), f1(3, 5, 6)],
-        [100, 100, 100],
-        [100, f1(2, 3, 3), f1(3, 4, 4)],
-        [f1(2, 3, 3), f1(1, 2, 2), f1(2, 3, 3)],
-        [0, 0, 0],
-        [0, 0, 0],
-    ]
-    found = rouge_statistics(hypotheses, references)
-    assert found.dtype == np.float64
-    np.testing.assert_allclose(found, expected)
-    np.testing.assert_array_equal(rouge_statistics(tuple(hypotheses), tuple(references)), found)
-
-
-def test_rouge_l_takes_lines_for_one_text():
-    """Line by line both lines would be found again."""
-    found = rouge_statistics(["dogs bark\ncats sleep"], ["cats sleep\ndogs bark"])[0]
-    np.testing.assert_allclose(found, [100, f1(2, 3, 3), f1(2, 4, 4)])
-    np.testing.assert_array_equal(rouge_statistics(["dogs bark cats sleep"], ["cats sleep dogs bark"])[0], found)
+    hypotheses, references, expected = zip(*rows, strict=True)
+    np.testing.assert_allclose(rouge_statistics(hypotheses, references), expected)
 
 
 # -------------------- means and perplexity
@@ -166,9 +135,9 @@ def test_without_resamples_or_with_one_example_there_is_no_interval():
     ("call", "sides", "said"),
     [
         *((score, sides, name) for score, name in ((bleu, "BLEU"), (bleu_statistics, "BLEU"), (rouge_statistics, "ROUGE"))
-          for sides in (([], []), (["a"], ["a", "b"]), ([], ["a"]))),
-        *((mean_interval, sides, "mean") for sides in ([np.zeros((0, 3))], [np.zeros((2, 3)), np.zeros((2, 1))])),
-        *((perplexity_interval, sides, "Perplexity") for sides in (([], []), ([1.0], [1, 2]), ([1.0], [1], [1.0, 2.0]))),
+          for sides in (([], []), (["a"], ["a", "b"]))),
+        (mean_interval, [np.zeros((0, 3))], "mean"), (mean_interval, [np.zeros((2, 3)), np.zeros((2, 1))], "mean"),
+        (perplexity_interval, ([], []), "Perplexity"), (perplexity_interval, ([1.0], [1], [1.0, 2.0]), "Perplexity"),
         (perplexity_interval, ([1.0, 0.0], [2, 0]), "token"),
     ],
 )  # fmt: skip
@@ -195,20 +164,17 @@ def test_perplexity_and_its_interval(paired):
 # -------------------- phenomena
 
 
-COLUMNS = ["n", "accuracy", "found", "of_found"]
-
-
 CASE = ("case", "den hund", ("der hund", "dem hund"))
 ARTICLE = ("agreement", "ein", ("eine", "einen"))
 WORDS = {name: (name, "gesehen", ("hat",)) for name in ORDER}
 MARKED = [  # a text, its mark, whether it is met and whether its word is there in any form
     ("die katze sieht den hund .", CASE, 1, 1), ("die katze sieht dem hund .", CASE, 0, 1),
     ("die katze sieht die maus .", CASE, 0, 0), ("die katze sieht den großen hund .", CASE, 0, 0),
-    ("eine maus .", ARTICLE, 0, 1), ("kein hund .", ARTICLE, 0, 0), ("  da  ein\thund ", ARTICLE, 1, 1), ("ein", ARTICLE, 1, 1),
-    ("ein hund und eine maus", ARTICLE, 1, 1), ("", ARTICLE, 0, 0), ("ein", ("tense", "ein", ()), 1, 1),
+    ("kein hund .", ARTICLE, 0, 0), ("  da  ein\thund ", ARTICLE, 1, 1), ("ein hund und eine maus", ARTICLE, 1, 1),
+    ("", ARTICLE, 0, 0), ("ein", ("tense", "ein", ()), 1, 1),
     *((text, mark, *met) for mark in WORDS.values() for text, met in {
         "weil er ihn gesehen hat .": (1, 1), "weil er hat ihn gesehen .": (0, 1), "hat gesehen hat": (0, 1), "gesehen": (0, 0),
-        "er hat ihn": (0, 0), "ungesehen hat": (0, 0), "": (0, 0),
+        "ungesehen hat": (0, 0),
     }.items()),
 ]  # fmt: skip
 
@@ -223,14 +189,13 @@ def test_marks_are_met_by_whole_words_in_form_and_order(text, mark, right, found
 def test_marks_are_counted_by_phenomenon_and_sentence():
     marks = [[("case", "a", ()), ("case", "b", ()), ("tense", "c", ("b",))], [("case", "a", ())], [("case", "b", ("a",))]]
     full, less = phenomena(["a b", "a", "a"], marks), phenomena(["a", "a", "a"], marks)
-    assert full.loc["case", COLUMNS].tolist() == [4, 0.75, 1, 0.75] and full.sentences["case"] == pytest.approx(2 / 3)
+    assert full.loc["case", ["n", "accuracy", "found", "of_found"]].tolist() == [4, 0.75, 1, 0.75]
+    assert full.sentences["case"] == pytest.approx(2 / 3)
     assert full.loc["tense"].tolist() == [1, 0, 1, 0, 0] and less.sentences["case"] == pytest.approx(1 / 3)
     case = gap(full, less).loc["case"]
     assert case["n"] == 4 and case[["marks, all heads", "marks, without", "marks, gap"]].tolist() == [75, 50, 25]
     assert case["sentences, gap"] == pytest.approx(100 / 3)
     assert phenomena(["a", "b"], [[], []]).empty
-    with pytest.raises(ValueError):
-        phenomena(["a", "b"], [[]])
 
 
 # -------------------- bootstrap
@@ -259,7 +224,7 @@ def test_the_interval_is_the_slow_bootstrap(level):
 
 def test_resamples_draw_as_many_as_there_are_with_replacement():
     weights = resamples(7, 500)
-    assert weights.shape == (500, 7) and weights.dtype == np.float32 and (weights.sum(1) == 7).all() and (weights == 0).any()
+    assert (weights.sum(1) == 7).all() and (weights == 0).any()
     np.testing.assert_allclose(weights.mean(0), 1, atol=0.15)
     np.testing.assert_array_equal(weights, resamples(7, 500))
 
@@ -267,7 +232,6 @@ def test_resamples_draw_as_many_as_there_are_with_replacement():
 def test_ratios_broadcast_keep_double_precision_and_may_have_nothing_to_divide_by():
     hits, totals = np.random.default_rng(0).random((6, 4, 8)), np.arange(1.0, 49).reshape(6, 1, 8)
     np.testing.assert_array_equal(ratio_interval(hits, totals, 50), ratio_interval(hits, totals.repeat(4, 1), 50))
-    assert ratio_interval([1, 0, 1], [1, 1, 2], 50)[0] == 0.5
     many = np.full((40000, 1), 1 / 3, np.float32)
     assert ratio(many, np.ones((40000, 1), np.float32))[0] == pytest.approx(float(np.float32(1 / 3)), rel=1e-15)
     found = np.stack(ratio_interval(np.ones((1, 2)), np.array([[2.0, 0.0]]), 20))

@@ -6,64 +6,40 @@ import json
 import os
 import re
 import subprocess
-import time
-from contextlib import nullcontext
 
-import pandas as pd
 import pytest
 
 from helpers import study
-from helpers.study import StudyError, published
+from helpers.study import StudyError
 
 # --- code versions ---------------------------------------------------------------------------------------------------
 
 CODE = '''
 """Module."""
-
 LIMIT = 3
 
 
-class Thing:
-    """Class."""
-
-    def add(self, a, b):
-        """Function."""
-        # comment
-        return a + b
-
-
-def other():
-    "Nothing else."
+def add(a, b):
+    """Function."""
+    # comment
+    return a + b
 '''
 
 
-@pytest.fixture
-def version(tmp_path, monkeypatch):
-    """Text of a module -> its code version."""
+def test_code_version_sees_code_and_words_but_no_comments_docstrings_or_layout(tmp_path, monkeypatch):
     monkeypatch.setattr(study.code, "ROOT", tmp_path)
-    (tmp_path / "helpers" / "folder").mkdir(parents=True)
 
-    def measure(text, *names):
-        (tmp_path / "helpers" / "module.py").write_text(text, encoding="utf-8")
-        (tmp_path / "helpers" / "folder" / "inner.py").write_text(text, encoding="utf-8")
-        return study.code_version(*names or ["module"])
+    def version(text):
+        study.write_text(tmp_path / "helpers" / "folder" / "inner.py", text)
+        return study.code_version("folder")
 
-    return measure
-
-
-def test_code_version_ignores_comments_docstrings_and_layout(version):
+    before = version(CODE)
     same = CODE.replace("# comment", "# other").replace("Function.", "A new text.").replace("a + b", "(a\n + b)")
-    same = same.replace('"""Module."""', "").replace('"""Class."""\n', "").replace('"Nothing else."', '"""Else."""')
-    assert version(same) == version(CODE) and version(same, "folder") == version(CODE, "folder")
-
-
-@pytest.mark.parametrize("change", [("a + b", "a - b"), ("LIMIT = 3", "LIMIT = 4"), ("b):", "b=1):")])
-def test_code_version_sees_code_and_words(version, change, tmp_path):
-    assert version(CODE.replace(*change)) != version(CODE)
-    before = version(CODE, "folder")
-    assert version(CODE.replace(*change), "folder") != before
-    (tmp_path / "helpers" / "folder" / "nouns.tsv").write_text("man\tMann\n", encoding="utf-8")
-    assert version(CODE, "folder") != before
+    assert version(same.replace('"""Module."""', "")) == before
+    for change in (("a + b", "a - b"), ("LIMIT = 3", "LIMIT = 4"), ("b):", "b=1):")):
+        assert version(CODE.replace(*change)) != before
+    study.write_text(tmp_path / "helpers" / "folder" / "nouns.tsv", "man\tMann\n")
+    assert version(CODE) != before
 
 
 # --- files -----------------------------------------------------------------------------------------------------------
@@ -87,45 +63,27 @@ def test_write_text_is_whole_or_not_at_all(tmp_path, monkeypatch):
 
 
 def test_files_that_hold_no_json(tmp_path):
-    for name, content in (("gone", None), ("cut", b'{"a": '), ("latin", '{"ä": 1}'.encode("latin1"))):
-        path = tmp_path / name
-        if content is not None:
-            path.write_bytes(content)
+    (tmp_path / "cut").write_bytes(b'{"a": ')
+    (tmp_path / "latin").write_bytes('{"ä": 1}'.encode("latin1"))
+    for name in ("gone", "cut", "latin"):
         with pytest.raises(StudyError, match=name):
-            study.read_json(path)
+            study.read_json(tmp_path / name)
 
 
-@pytest.mark.parametrize(
-    ("asked", "gpu", "found"),
-    [("", False, "cpu"), ("auto", True, "cuda"), ("cpu", True, "cpu"), ("cuda", True, "cuda"), ("cuda", False, ""),
-     ("tpu", True, "")],
-)  # fmt: skip
-def test_the_device_is_as_asked_for(asked, gpu, found, monkeypatch):
-    monkeypatch.setattr("torch.cuda.is_available", lambda: gpu)
-    monkeypatch.setenv("HEADS_DEVICE", asked)
-    with nullcontext() if found else pytest.raises(StudyError, match="HEADS_DEVICE"):
-        assert study.device() == found
-
-
-def test_a_profile_says_where_numbers_are_computed_unless_a_user_does(monkeypatch):
+@pytest.mark.parametrize(("asked", "found"), [("", "cpu"), ("auto", "cuda"), ("cpu", "cpu"), ("cuda", "cuda")])
+def test_the_device_is_as_asked_for_and_else_as_the_profile_says(asked, found, monkeypatch):
     monkeypatch.setattr("torch.cuda.is_available", lambda: True)
+    monkeypatch.setenv("HEADS_DEVICE", asked)
     study.use({"device": "cpu"})
-    assert study.device() == "cpu"
-    monkeypatch.setenv("HEADS_DEVICE", "cuda")
-    study.use({"device": "cpu"})
-    assert study.device() == "cuda"
-    monkeypatch.setenv("HEADS_DEVICE", "")
-    study.begin("01_x", {"profile": "tiny"})
-    assert study.device() == study.settings("tiny")["device"] == "cpu"
+    assert study.device() == found
 
 
-def test_folders_follow_the_environment(tmp_path, monkeypatch):
-    assert study.runs() == tmp_path / "runs"
-    assert study.data() == tmp_path / "data"
-    assert study.data_root() == ""
-    for name in ("HEADS_RUNS", "HEADS_DATA"):
-        monkeypatch.setenv(name, "")
-    assert (study.runs(), study.data()) == (study.ROOT / "runs", study.ROOT / "data")
+@pytest.mark.parametrize("asked", ["cuda", "tpu"])
+def test_a_device_that_is_not_there_is_refused(asked, monkeypatch):
+    monkeypatch.setattr("torch.cuda.is_available", lambda: False)
+    monkeypatch.setenv("HEADS_DEVICE", asked)
+    with pytest.raises(StudyError, match="HEADS_DEVICE"):
+        study.device()
 
 
 # --- what a user sees ------------------------------------------------------------------------------------------------
@@ -159,49 +117,28 @@ def test_progress_is_silent_at_first_and_in_lines_where_asked_for(monkeypatch, c
 def test_begin_takes_what_a_notebook_holds(tmp_path):
     namespace = {"__name__": "__main__", "_i1": "x = 1", "In": [""], "Out": {}, "study": study, "exit": exit, "profile": "tiny"}
     run = study.begin("01_x", namespace | {"overrides": "beam=3", "corpus": "natural"})
-    assert (run.name, run.corpus, run.settings["beam"]) == ("01_x", "natural", 3)
-    assert run.folder == tmp_path / "runs" / "tiny-natural"
+    assert (run.corpus, run.settings["beam"], run.folder) == ("natural", 3, tmp_path / "runs" / "tiny-natural")
     assert run.parameters == study.PARAMETERS | {"profile": "tiny", "overrides": "beam=3", "corpus": "natural"}
     assert study.begin("01_x", namespace | {"output": str(tmp_path / "here")}).folder == tmp_path / "here"
-    assert time.time() - run.started < 60
 
 
 @pytest.mark.parametrize(
     ("given", "said"),
-    [({"profil": "tiny"}, "'profil'"), ({"profil": None}, "'profil'"), ({"seed": "1"}, "'seed'.*whole"),
-     ({"seed": True}, "'seed'"),
-     ({"models": ["ru-news"]}, "'models'.*text"), ({"overrides": None}, "'overrides'"), ({"corpus": "wmt"}, "wmt"),
-     ({"profile": "big"}, "big"), ({"overrides": "stepz=3"}, "stepz"), ({"overrides": "x"}, "'x'")],
+    [({"profil": "tiny"}, "'profil'"), ({"seed": "1"}, "'seed'.*whole"), ({"models": ["ru-news"]}, "'models'.*text"),
+     ({"corpus": "wmt"}, "wmt"), ({"profile": "big"}, "big"), ({"overrides": "stepz=3"}, "stepz")],
 )  # fmt: skip
 def test_begin_refuses(given, said):
     with pytest.raises(StudyError, match=said):
         study.begin("01_x", {"profile": "tiny"} | given)
 
 
-def test_data_root_reaches_the_corpora(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    study.begin("01_x", {"profile": "tiny", "data_root": "texts"})
-    assert study.data_root() == str(tmp_path / "texts")
-
-
 def test_summary_and_facts_say_what_the_run_is(tmp_path):
     run = study.begin("01_x", {"profile": "tiny", "seed": 3, "overrides": "beam=3", "output": str(tmp_path / "out")})
-    for part in ("profile tiny", "controlled", "seed 3", "beam=3", "torch ", os.path.relpath(tmp_path / "out", study.ROOT)):
-        assert part in run.summary()
+    assert "profile tiny" in run.summary() and "beam=3" in run.summary()
     facts = run.facts(split="dev")
     assert facts["split"] == "dev" and shared(run)["settings"]["beam"] == 3 and run.folder / facts["run"] == run.chapter.shared
-    assert json.loads(json.dumps(facts)) == facts
     with pytest.raises(StudyError, match="'seeds'"):
         run.facts(seeds=3)
-
-
-def test_tables_come_with_a_sidecar(tmp_path):
-    run = study.begin("01_x", {"profile": "tiny", "output": str(tmp_path / "out")})
-    frame = pd.DataFrame({"a": [1.5]}, index=pd.Index(["x"], name="name"))
-    assert run.table(frame, "numbers", split="dev") is frame
-    assert run.chapter.table("numbers").read_text() == "name,a\nx,1.5\n"
-    sidecar = study.read_json(run.chapter.table_sidecar("numbers"))
-    assert {"table", "command", "run", "notebook", "split", "time", "commit", "hardware"} <= set(sidecar)
 
 
 # --- provenance ------------------------------------------------------------------------------------------------------
@@ -210,7 +147,7 @@ CORPUS = {"corpus": "controlled", "language": "ru", "register": "news", "seed": 
 
 
 def write(spec, place):
-    study.write_text(place.results / "inner" / "a.txt", spec.get("text", "alpha"))
+    study.write_text(place.results / "inner" / "a.txt", "alpha")
 
 
 @pytest.fixture
@@ -234,25 +171,13 @@ def test_a_sidecar_leads_to_everything_that_was_read(kinds, tmp_path):
     facts = run.facts()
     assert facts["read"] == {"text": 1, "model": 1} and facts["seeds"] == [1, 2, 5]
     first, second = shared(run)["read"]
-    assert (first["kind"], first["key"], first["seeds"], first["version"]) == ("text", corpus.key, [1], 3)
-    assert (second["kind"], second["key"], second["seeds"], second["version"]) == ("model", made.key, [2, 5], 2)
+    assert (first["key"], first["seeds"], first["version"]) == (corpus.key, [1], 3)
+    assert (second["key"], second["seeds"], second["version"]) == (made.key, [2, 5], 2)
     assert first["files"] == {"results/inner/a.txt": study.digest(corpus.results / "inner" / "a.txt")}
-    assert first["spec"] == CORPUS and "spec" not in second
     assert facts["data"] == {f"text ru news {corpus.key}": first["sha256"]}
-    other = text.of({"seed": 3, "text": "other"})
-    assert other.results and run.facts()["data"][f"text {other.key}"] != first["sha256"]
     assert text.of({"seed": 9}).results  # was there before the run
-    assert run.facts()["seeds"] == [1, 2, 3, 5, 9]
+    assert run.facts()["seeds"] == [1, 2, 5, 9]
     assert study.begin("02_x", {"profile": "tiny", "output": str(tmp_path / "out")}).read() == []
-
-
-def test_a_sidecar_says_what_was_published(kinds, tmp_path, monkeypatch):
-    _, model = kinds
-    made = model.of({"seed": 2})
-    published.write_index({made.key: published.pack(study.make(made), False)})
-    monkeypatch.setenv("HEADS_RUNS", str(tmp_path / "other"))
-    run = study.begin("01_x", {"profile": "tiny", "output": str(tmp_path / "out")})
-    assert made.results and [thing["published"] for thing in run.read()] == [True]
 
 
 def test_sidecars_hold_no_path_of_the_machine(kinds, tmp_path):
@@ -263,36 +188,14 @@ def test_sidecars_hold_no_path_of_the_machine(kinds, tmp_path):
     study.make(kinds[0].of({"parser": given["parser"], "corpus": "facebook/bart-large"}))
     facts = run.facts()
     assert str(tmp_path) not in json.dumps(facts) + json.dumps(shared(run))
-    assert facts["command"] == (
-        'papermill notebooks/01_x.ipynb out.ipynb -p profile "tiny" -p pretrained "marian" -p data_root "texts" '
-        '-p parser "dev.conllu" -p seed 1 -p overrides "grouping.language.text=novels beam=2"'
-    )
+    assert '-p parser "dev.conllu" -p seed 1 -p overrides "grouping.language.text=novels beam=2"' in facts["command"]
     assert shared(run)["read"][0]["spec"] == {"parser": "dev.conllu", "corpus": "facebook/bart-large"}
 
 
-@pytest.mark.parametrize(
-    ("text", "shown"),
-    [("/a/b/c", "c"), ("~/b", "b"), ("a/b", "a/b"), ("x=/a/b y=c/d", "x=b y=c/d"), ('z=["/a/b","d"]', 'z=["b","d"]'),
-     ("stored:/a/b.tar:c/d", "stored:b.tar:c/d"), ("1/2", "1/2"), ("/", "/")],
-)  # fmt: skip
-def test_paths_are_shown_by_their_last_part(text, shown):
-    assert study.portable({"a": [text, 1]}) == {"a": [shown, 1]}
-
-
-def test_figures_have_words_and_times_since_the_start_and_the_last_one(tmp_path, monkeypatch):
-    from matplotlib import pyplot
-
-    shown = []
-    monkeypatch.setattr("IPython.display.display", shown.append)
-    run = study.begin("01_x", {"profile": "tiny", "output": str(tmp_path / "out")})
-    run.started -= 100
-    run._last -= 60
-    for name in ("one", "two"):
-        run.figure(pyplot.figure(figsize=(1, 1)), name, caption=f"It shows {name}.")
-    assert [image.alt for image in shown] == ["It shows one.", "It shows two."]
-    one, two = (json.loads(run.chapter.sidecar(name).read_text())["seconds"] for name in ("one", "two"))
-    assert 60 <= one["since the last figure"] < 90 and 0 <= two["since the last figure"] < 30
-    assert 100 <= one["since the start"] <= two["since the start"] < 130
+def test_paths_are_shown_by_their_last_part():
+    shown = {"~/b": "b", "a/b": "a/b", "x=/a/b y=c/d": "x=b y=c/d", 'z=["/a/b","d"]': 'z=["b","d"]', "1/2": "1/2", "/": "/",
+             "stored:/a/b.tar:c/d": "stored:b.tar:c/d"}  # fmt: skip
+    assert study.portable({"a": [*shown, 1]}) == {"a": [*shown.values(), 1]}
 
 
 def test_what_is_said_of_the_code_leaves_the_index_of_git_alone(tmp_path, monkeypatch):

@@ -5,17 +5,14 @@ from __future__ import annotations
 import itertools
 import shutil
 from contextlib import contextmanager
-from dataclasses import replace
 
 import numpy as np
 import pytest
 import torch
-from transformers import OPTForCausalLM, PegasusForConditionalGeneration
 
 from helpers import corpora, study
 from helpers.runs import outputs, subjects, training
 from helpers.runs.subjects import LANGUAGE, SUMMARIZATION, TRANSLATION
-from helpers.scores import scoring
 from helpers.study import StudyError
 from tests.unit import tiny_groups
 
@@ -46,46 +43,6 @@ def same(one, two):
 # --- text ------------------------------------------------------------------------------------------------------------
 
 
-def test_tasks_know_their_text(made):
-    wanted = {
-        TRANSLATION: {"language": "de", "register": "subtitles"}, SUMMARIZATION: {"task": SUMMARIZATION, "name": "reports"},
-        LANGUAGE: {"task": LANGUAGE, "name": "stories"},
-    }  # fmt: skip
-    for kind, task in made.items():
-        sizes = {"train": 240, "dev": 24, "test": 10, "vocabulary": 150, "seed": 1, "corpus": "controlled"}
-        assert task.kind == kind and wanted[kind].items() <= task.corpus.items() and sizes.items() <= task.corpus.items()
-        assert task.folder == corpora.prepare(task.corpus) and task.tests == ["test"] and task.metrics == subjects.METRICS[kind]
-    assert [len(made[kind].pairs("dev")) for kind in (TRANSLATION, SUMMARIZATION)] == [24, 24]
-    assert max(len(pair.source.split()) for pair in made[SUMMARIZATION].pairs("train")) == 32  # documents are cut
-    assert subjects.corpus(tiny_groups.settings(), LANGUAGE, 2) != made[LANGUAGE].corpus
-
-
-# --- batches ---------------------------------------------------------------------------------------------------------
-
-
-def test_batches_of_pairs(made):
-    for kind in (TRANSLATION, SUMMARIZATION):
-        task, pairs = made[kind], made[kind].pairs("train")
-        batches = list(task.epoch(400, 5, CPU)(0))
-        assert sorted(torch.cat([batch["index"] for batch in batches]).tolist()) == list(range(240))
-        for batch in batches:
-            ids, labels, mask = batch["input_ids"], batch["labels"], batch["attention_mask"].bool()
-            assert ids.shape == mask.shape and (ids.numel() + labels.numel() <= 400 or len(ids) == 1)
-            assert "word_ids" not in batch and (ids[~mask] == task.source.pad).all() and (ids[mask] != task.source.pad).all()
-            for row, index in enumerate(batch["index"].tolist()):
-                assert ids[row, mask[row]].tolist() == task.source.encode(pairs[index].source)
-                real = labels[row] != -100
-                assert labels[row, real].tolist() == task.target.encode(pairs[index].target)
-                assert real.sum() == real.nonzero().max() + 1  # padding is at the end
-        assert any((batch["labels"] == -100).any() for batch in batches)
-
-
-def test_only_translation_has_two_vocabularies(made):
-    assert made[SUMMARIZATION].source is made[SUMMARIZATION].target and made[LANGUAGE].source is made[LANGUAGE].target
-    source, target = made[TRANSLATION].source, made[TRANSLATION].target
-    assert set(source.encode("das haus")) & set(target.encode("das haus")) <= {source.pad, source.eos, 2}  # what is special
-
-
 def test_other_tasks_and_texts_of_another_task_are_refused():
     """Else a model of one task would be reported as the other's."""
     with pytest.raises(StudyError, match="'parsing'"):
@@ -95,6 +52,39 @@ def test_other_tasks_and_texts_of_another_task_are_refused():
             subjects.corpus(tiny_groups.settings({f"grouping.{subjects.setting(kind)}.text": text}), kind, 1)
 
 
+def test_long_documents_are_cut_and_those_longer_than_a_model_reads_refused(made, tmp_path):
+    task = made[SUMMARIZATION]
+    assert max(len(pair.source.split()) for pair in task.pairs("train")) == 32
+    corpora.write(tmp_path / "train.jsonl", [corpora.Pair("a " * 600, "a")])
+    with pytest.raises(StudyError, match="longer than the model's 512"):
+        _ = subjects.Subject(SUMMARIZATION, task.corpus, tmp_path, task.source, task.target).train
+
+
+# --- batches ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", [TRANSLATION, SUMMARIZATION])
+def test_batches_of_pairs(made, kind):
+    task, pairs = made[kind], made[kind].pairs("train")
+    batches = list(task.epoch(400, 5, CPU)(0))
+    assert sorted(torch.cat([batch["index"] for batch in batches]).tolist()) == list(range(240))
+    for batch in batches:
+        ids, labels, mask = batch["input_ids"], batch["labels"], batch["attention_mask"].bool()
+        assert ids.numel() + labels.numel() <= 400 or len(ids) == 1
+        assert (ids[~mask] == task.source.pad).all()
+        for row, index in enumerate(batch["index"].tolist()):
+            assert ids[row, mask[row]].tolist() == task.source.encode(pairs[index].source)
+            real = labels[row] != -100
+            assert labels[row, real].tolist() == task.target.encode(pairs[index].target)
+            assert real.sum() == real.nonzero().max() + 1  # padding is at the end
+
+
+def test_only_translation_has_two_vocabularies(made):
+    assert made[SUMMARIZATION].source is made[SUMMARIZATION].target and made[LANGUAGE].source is made[LANGUAGE].target
+    source, target = made[TRANSLATION].source, made[TRANSLATION].target
+    assert set(source.encode("das haus")) & set(target.encode("das haus")) <= {source.pad, source.eos, 2}  # what is special
+
+
 def test_batches_of_blocks(made):
     task = made[LANGUAGE]
     ids = task.source.encode_all([text.text for text in corpora.read_texts(corpora.file(task.folder, "train"))])
@@ -102,7 +92,6 @@ def test_batches_of_blocks(made):
     blocks = [tuple(stream[at : at + 32]) for at in range(0, len(stream) - 31, 32)]
     batches = list(task.epoch(400, 5, CPU)(0))
     assert all(batch["input_ids"].shape == (12, 32) for batch in batches)  # 400 tokens hold 12 blocks of 32
-    assert len(batches) == len(blocks) // 12
     seen = [tuple(row) for batch in batches for row in batch["input_ids"].tolist()]
     assert set(seen) <= set(blocks) and len(seen) - len(set(seen)) <= len(blocks) - len(set(blocks))
     for batch in batches:
@@ -115,11 +104,9 @@ def test_batches_of_blocks(made):
 @pytest.mark.parametrize("kind", subjects.METRICS)
 def test_order_is_drawn_by_seed_and_number(made, kind):
     first, again = made[kind].epoch(400, 5, CPU), made[kind].epoch(400, 5, CPU)
-    assert same(list(first(1)), list(again(1))) and same(list(first(1)), list(first(1)))
+    assert same(list(first(1)), list(again(1)))
     orders = [list(first(0)), list(first(1)), list(made[kind].epoch(400, 6, CPU)(0))]
     assert not any(same(one, two) for one, two in itertools.combinations(orders, 2))
-    rows = [sorted(tuple(row) for batch in order for row in batch["input_ids"].tolist()) for order in orders]
-    assert kind == LANGUAGE or [len(row) for row in rows] == [240] * 3
 
 
 @pytest.mark.parametrize("kind", subjects.METRICS)
@@ -132,35 +119,9 @@ def test_held_out_text(made, kind):
         assert few[0]["input_ids"].tolist() == task.dev[:5] and (few[0]["labels"][:, 0] == -100).all()
     else:
         assert sorted(few[0]["index"].tolist()) == [0, 1, 2, 3, 4]
-        wanted = {tuple(task.source.encode(pair.source)) for pair in task.pairs("dev")[:5]}
-        real = zip(few[0]["input_ids"].tolist(), few[0]["attention_mask"].sum(1).tolist(), strict=True)
-        assert {tuple(row[:length]) for row, length in real} == wanted
-    with pytest.raises(StudyError, match="at least one dev example"):
-        task.held_out(400, 0, CPU)
-
-
-def test_texts_longer_than_a_model_reads_are_refused(made, tmp_path):
-    task = made[SUMMARIZATION]
-    corpora.write(tmp_path / "train.jsonl", [corpora.Pair("a " * 600, "a")])
-    with pytest.raises(StudyError, match="longer than the model's 512"):
-        _ = subjects.Subject(SUMMARIZATION, task.corpus, tmp_path, task.source, task.target).train
 
 
 # --- models and what they put out ------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("kind", subjects.METRICS)
-def test_fresh_models(made, kind):
-    task = made[kind]
-    one, again, other = (task.build(SHAPE, seed) for seed in (1, 1, 2))
-    assert type(one) is (OPTForCausalLM if kind == LANGUAGE else PegasusForConditionalGeneration)
-    size = task.source.size + (task.target.size if kind == TRANSLATION else 0)
-    assert one.config.vocab_size == size == one.get_input_embeddings().weight.shape[0]
-    states = [model.state_dict() for model in (one, again, other)]
-    assert all(torch.equal(states[0][name], states[1][name]) for name in states[0])
-    assert not all(torch.equal(states[0][name], states[2][name]) for name in states[0])
-    batch = task.held_out(10**9, 3, CPU)[0]
-    assert max(int(batch["input_ids"].max()), int(batch["labels"].max())) < size
 
 
 def build(spec, place):
@@ -184,8 +145,7 @@ def test_outputs_are_stored_once_and_read_without_the_model(made, kind, tmp_path
     assert first == [list(row) if kind == LANGUAGE else row for row in own] and len(first) > 4
     shutil.rmtree(run.folder)
     assert outputs.read(run, "test", 1) == first and not run.made()
-    others = [outputs.recipe(run, 2), outputs.recipe(run, 1, {"form": "x"}), outputs.recipe(RUN.of(run.spec | {"seed": 4}), 1)]
-    assert len({recipe.key for recipe in [outputs.recipe(run, 1), *others]}) == 4
+    assert len({outputs.recipe(run, *told).key for told in ((1,), (2,), (1, {"form": "x"}))}) == 3
     with pytest.raises(StudyError, match="'news'"):
         outputs.read(run, "news", 1)
 
@@ -215,57 +175,15 @@ def test_block_losses_are_the_models_own(made):
 # --- scores ----------------------------------------------------------------------------------------------------------
 
 
-def worse(pairs, every):
-    """Summaries or translations of which each `every`th word is lost."""
-    return [" ".join(w for n, w in enumerate(pair.target.split()) if n % every) for pair in pairs]
-
-
-def test_scores_of_translations_are_bleu(made):
-    task, pairs = made[TRANSLATION], made[TRANSLATION].pairs("test")
-    good, bad = (task.statistics(worse(pairs, every), "test") for every in (6, 3))
-    references = [pair.target for pair in pairs]
-    levels = [scoring.bleu(worse(pairs, every), references, 1)["bleu"] for every in (6, 3)]
-    assert levels[0] > levels[1] + 5
-    value, low, high = task.interval(good, None, 50)["BLEU"]
-    assert value == pytest.approx(levels[0]) and low < value < high
-    change, low, high = task.interval(good, bad, 50)["BLEU"]
-    assert change == pytest.approx(levels[0] - levels[1]) and 0 < low < change < high
-    assert task.interval(good, good, 50)["BLEU"] == (0.0, 0.0, 0.0)
-
-
-def test_scores_of_summaries_are_means_of_rouge(made):
-    task, pairs = made[SUMMARIZATION], made[SUMMARIZATION].pairs("test")
-    good, bad = (task.statistics(worse(pairs, every), "test") for every in (6, 3))
-    assert good.shape == (10, 3)
-    found, change = task.interval(good, None, 50), task.interval(good, bad, 50)
-    assert list(found) == list(change) == ["ROUGE-1", "ROUGE-2", "ROUGE-L"]
-    for column, metric in enumerate(found):
-        value, low, high = found[metric]
-        assert value == pytest.approx(good[:, column].mean()) and low < value < high
-        assert change[metric][0] == pytest.approx((good - bad)[:, column].mean()) and change[metric][1] > 0
-        assert all(type(number) is float for number in found[metric])
-    assert task.interval(good, good, 50) == dict.fromkeys(found, (0.0, 0.0, 0.0))
-
-
 def test_scores_of_language_models_are_perplexity(made):
     task = made[LANGUAGE]
     own, other = (task.statistics([[loss * factor, 31] for loss in (40.0, 50.0, 60.0, 80.0)], "test") for factor in (1, 1.1))
-    value, low, high = task.interval(own, None, 50)["perplexity"]
-    assert value == pytest.approx(np.exp(230 / 124)) and low < value < high
+    assert task.interval(own, None, 50)["perplexity"][0] == pytest.approx(np.exp(230 / 124))
     change, low, high = task.interval(own, other, 50)["perplexity"]
     assert change == pytest.approx(np.exp(230 / 124) - np.exp(253 / 124)) and low < change < high < 0
-    assert np.isnan(task.interval(own, None, 0)["perplexity"][1:]).all()
 
 
 # --- as the measures take it -----------------------------------------------------------------------------------------
-
-
-def test_a_translation_model_with_a_tasks_text_is_a_subject(made):
-    task = made[TRANSLATION]
-    model = task.build(SHAPE, 1)
-    seen = replace(task, opened=lambda: model)
-    assert seen.model is model and seen.folder == corpora.prepare(task.corpus)
-    assert [pair.source for pair in seen.sentences] == [pair.source for pair in task.pairs("dev")] and seen.sentences[0].heads
 
 
 def test_a_subject_reads_its_model_only_when_it_is_asked_for(made, tmp_path, monkeypatch):

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import dataclasses
-import datetime
 import gzip
 import importlib
 import json
 import math
 import subprocess
 import sys
-import types
 from collections import Counter
-from pathlib import PurePath
 
 import numpy as np
 import pandas as pd
@@ -47,11 +44,9 @@ def handmade(path, tree):
 # --- plain values ----------------------------------------------------------------------------------------------------
 
 PLAIN = [
-    None, True, False, 0, -3, 2**70, 0.1, -0.0, 1.0, 5e-324, 1.7976931348623157e308, "", "naïve 'α'\n\x00 \ud800",
-    [], [1, [2, [None]]], (), (1,), ((1, 2), [3]), set(), {1, "a", (2, None)}, frozenset({1.5}),
-    {}, {"b": 1, "a": 2}, {("encoder", 0): {"x": (1, 2)}},
-    {None: 1, True: 2, 2.5: 3, frozenset({1}): 4, "": 5}, {"tuple": [1, 2]}, [{"float": "nan"}], {"format": {"dict": []}},
-    NAN, math.inf, -math.inf, {NAN: (-math.inf,)},
+    None, True, 2**70, 0.1, -0.0, 1.0, 5e-324, "", "naïve 'α'\n\x00 \ud800", [], [1, [2, [None]]], (), ((1, 2), [3]),
+    set(), {1, "a", (2, None)}, frozenset({1.5}), {"b": 1, "a": 2}, {None: 1, True: 2, 2.5: 3, frozenset({1}): 4, ("a", 0): {}},
+    {"tuple": [1, 2]}, [{"float": "nan"}], {"format": {"dict": []}}, NAN, {NAN: (-math.inf,)},
 ]  # fmt: skip
 
 
@@ -66,27 +61,23 @@ def same(one, two):
     return repr(one) == repr(two) if isinstance(one, float) else one == two
 
 
-@pytest.mark.parametrize("value", PLAIN, ids=[str(number) for number in range(len(PLAIN))])
-def test_plain_values(path, value):
-    assert same(again(path, value), value)
-    assert same(again(path, {"in": [(value,)]}), {"in": [(value,)]})
+def test_plain_values(path):
+    assert same(again(path, PLAIN), PLAIN)
+    for value in PLAIN:
+        assert same(again(path, value), value)
 
 
 # --- arrays and tensors ----------------------------------------------------------------------------------------------
 
 ARRAYS = {
     "floats": np.random.default_rng(1).normal(size=(3, 4, 2)),
-    "not numbers": np.array([NAN, math.inf, -0.0]),
-    "halves": np.array([1 / 3], np.float16),
-    "small whole numbers": np.arange(6, dtype=np.int8).reshape(2, 3),
+    "not numbers": np.array([NAN, math.inf, -0.0], np.float16),
     "big end first": np.arange(4, dtype=">u4"),
     "a step": np.arange(10)[::3],
     "by columns": np.asfortranarray(np.arange(6.0).reshape(2, 3)),
     "bool": np.array([[True], [False]]),
-    "complex": np.array([1 + 2j]),
     "text": np.array([["a", "long"]]),
     "none": np.zeros((0, 3), np.float32),
-    "one": np.array(2.5),
     "objects": np.array([[None, "a"], [(1, 2), 0.5]], dtype=object),
 }
 
@@ -100,46 +91,18 @@ def test_arrays(path, name):
     assert found.tolist() == array.tolist() if array.dtype == object else found.tobytes() == array.tobytes()
 
 
-@pytest.mark.parametrize(
-    "scalar", [np.float64(0.1), np.float32(NAN), np.int16(-3), np.bool_(True), np.str_("é"), np.str_("")], ids=repr
-)
-def test_scalars(path, scalar):
-    found = again(path, (scalar,))[0]
-    assert type(found) is type(scalar) and repr(found) == repr(scalar)
+def test_scalars(path):
+    for scalar in (np.float64(0.1), np.float32(NAN), np.int16(-3), np.bool_(True), np.str_("é")):
+        (found,) = again(path, (scalar,))
+        assert type(found) is type(scalar) and repr(found) == repr(scalar)
 
 
-@pytest.mark.parametrize(
-    "tensor",
-    [
-        torch.tensor(2.0), torch.zeros(0, 3), torch.arange(6).view(2, 3).T, torch.tensor([True, False]),
-        torch.tensor([1 / 3]).bfloat16(), torch.tensor([1.0, 2.0], requires_grad=True),
-    ],
-    ids=lambda tensor: f"{tensor.dtype} {list(tensor.shape)}",
-)  # fmt: skip
-def test_tensors(path, tensor):
-    (found,) = again(path, [tensor])
-    assert (
-        type(found) is torch.Tensor and found.dtype == tensor.dtype and torch.equal(found, tensor) and not found.requires_grad
-    )
-
-
-def test_tensors_need_torch_and_tables_do_not_load_it(path):
-    values.write(path, torch.ones(2))
-    other = path.with_name("table")
-    values.write(other, pd.Series([1.0]))
-    code = f"""if True:
-        import sys
-        from pathlib import Path
-        from helpers.study import StudyError, values
-        print(values.read(Path({str(other)!r})).iloc[0], "torch" in sys.modules)
-        try:
-            values.read(Path({str(path)!r}))
-        except StudyError as error:
-            print(error)
-    """
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=study.ROOT)
-    first, second = done.stdout.splitlines()
-    assert first == "1.0 False" and "torch" in second, done.stderr
+def test_tensors(path):
+    given = [torch.tensor(2.0), torch.zeros(0, 3), torch.arange(6).view(2, 3).T, torch.tensor([1 / 3]).bfloat16()]
+    given.append(torch.tensor([1.0, 2.0], requires_grad=True))
+    for found, tensor in zip(again(path, given), given, strict=True):
+        assert type(found) is torch.Tensor and found.dtype == tensor.dtype and torch.equal(found, tensor)
+        assert not found.requires_grad
 
 
 # --- tables ----------------------------------------------------------------------------------------------------------
@@ -157,16 +120,10 @@ MIXED = pd.DataFrame(
 )  # fmt: skip
 FRAMES = {
     "mixed": MIXED,
-    "numbers": pd.DataFrame(np.random.default_rng(1).normal(size=(5, 3)), columns=list("abc")),
-    "on heads": MIXED.set_index(HEADS),
-    "twice in the index": MIXED.set_index(pd.Index(["x", "x", "y", "x"], name="row")),
     "columns of heads": pd.DataFrame(np.ones((2, 4), np.float32), [0, 500], HEADS),
     "a column twice": pd.DataFrame([[1, "a", 2.5]], columns=pd.Index(["x", "y", "x"], name="which")),
-    "counted columns": pd.DataFrame([[1.0, 2.0]]),
     "levels that are not used": MIXED.set_index(HEADS).iloc[2:],
-    "groups": MIXED.set_index("of")[["whole", "text"]],
     "no rows": MIXED[:0],
-    "no columns": pd.DataFrame(index=pd.Index([1.5, 2.5])),
     "nothing": pd.DataFrame(),
 }
 EXACT = {"check_exact": True, "check_index_type": "exact", "check_freq": True}
@@ -181,35 +138,24 @@ def test_frames(path, name):
     assert found.attrs == frame.attrs and found.dtypes.tolist() == frame.dtypes.tolist()
     for index, other in ((found.index, frame.index), (found.columns, frame.columns)):
         assert type(index) is type(other) and list(index.names) == list(other.names)
-        assert [level.dtype for level in getattr(index, "levels", [])] == [
-            level.dtype for level in getattr(other, "levels", [])
-        ]
     assert all(same(a, b) for a, b in zip(found.get("cells", []), frame.get("cells", []), strict=True))
 
 
-@pytest.mark.parametrize("name", ["row", None, ("a", 1)], ids=str)
-@pytest.mark.parametrize("cells", [[1, 2, 3, 4], ["a", None, "b", "b"], [[1], [], None, (2,)]], ids=str)
-def test_series(path, cells, name):
-    series = pd.Series(cells, HEADS, name=name)
-    series.attrs = {"seconds": 1.5}
-    found = again(path, series)
-    pd.testing.assert_series_equal(found, series, **EXACT)
-    assert found.attrs == series.attrs and same(found.tolist(), series.tolist())
-
-
 INDEXES = [
-    HEADS, HEADS[:0], pd.RangeIndex(2, 9, 3, name="step"), pd.Index([2, 5, 8]), pd.Index([True, False]),
-    pd.Index([("a", 1), ("b", 2)], tupleize_cols=False), pd.Index([1, "a", None]),
-    pd.Index(["a", "b"], name=("x", 0)), pd.Index([], dtype="int8"),
+    HEADS, HEADS[:0], pd.RangeIndex(2, 9, 3, name="step"), pd.Index([], dtype="int8"),
+    pd.Index([("a", 1), ("b", 2)], tupleize_cols=False), pd.Index([1, "a", None], name=("x", 0)),
     pd.CategoricalIndex(["x", "y", "x"], ["y", "x"], ordered=True),
 ]  # fmt: skip
 
 
 @pytest.mark.parametrize("index", INDEXES, ids=repr)
-def test_indexes(path, index):
-    found = again(path, index)
-    pd.testing.assert_index_equal(found, index, exact=True)
-    assert type(found) is type(index) and found.dtype == index.dtype
+def test_series_and_indexes(path, index):
+    series = pd.Series([["a"], None, (2,), 1.5][: len(index)], index, name=("a", 1), dtype=object)
+    series.attrs = {"seconds": 1.5}
+    found = again(path, series)
+    pd.testing.assert_series_equal(found, series, **EXACT)
+    assert found.attrs == series.attrs and same(found.tolist(), series.tolist())
+    assert type(found.index) is type(index) and found.index.dtype == index.dtype
 
 
 # --- dataclasses -----------------------------------------------------------------------------------------------------
@@ -227,16 +173,12 @@ def test_dataclasses_of_the_project(path):
 class Own:
     """Of the tests, not of the project."""
 
-    part: int = 1
-
 
 @pytest.mark.parametrize(
     ("module", "name"),
     [
-        ("pathlib", "PurePath"), ("os", "system"), ("helpers.study.store", "Path"), ("helpers.study.store", "os.PathLike"),
-        ("helpers.study", "StudyError"), ("helpers.methods.l0.tables", "l0.HardConcrete"), ("helpers.gone", "Pair"),
-        ("helpers.corpora", "Gone"), ("helpers..study", "Run"),
-        (Own.__module__, "Own"),
+        ("os", "system"), ("helpers.study.store", "Path"), ("helpers.study.store", "os.PathLike"),
+        ("helpers.study", "StudyError"), ("helpers.gone", "Pair"), ("helpers.corpora", "Gone"), (Own.__module__, "Own"),
     ],
 )  # fmt: skip
 def test_other_classes_are_not_made(path, module, name):
@@ -252,13 +194,10 @@ def test_other_classes_are_not_made(path, module, name):
     ("value", "name"),
     [
         (lambda: None, "function"), (Own(), "Own"), (Own, "type"), (b"bytes", "bytes"), (Counter("a"), "Counter"),
-        ({"a": 1}.keys(), "dict_keys"), (range(3), "range"), (types.SimpleNamespace(), "SimpleNamespace"),
-        (PurePath("a"), "Path"), (datetime.date(2020, 1, 1), "date"), (np.array(["2020-01-01"], "M8[D]"), "datetime64"),
-        (np.zeros(2, [("a", "f8")]), "f8"), (np.ma.array([1]), "Masked"), (pd.NA, "NA"),
-        (pd.Series(pd.array([1, None], "Int64")), "Integer"), (pd.period_range("2020", periods=2), "Period"),
-        (torch.nn.Linear(1, 1), "Linear"), (torch.nn.Parameter(torch.ones(1)), "Parameter"),
+        (np.array(["2020-01-01"], "M8[D]"), "datetime64"), (np.ma.array([1]), "Masked"), (pd.NA, "NA"),
+        (pd.Series(pd.array([1, None], "Int64")), "Integer"), (torch.nn.Parameter(torch.ones(1)), "Parameter"),
     ],
-    ids=lambda value: type(value).__name__ if not isinstance(value, str) else value,
+    ids=str,
 )  # fmt: skip
 def test_other_types_are_named_with_their_place(path, value, name):
     with pytest.raises(StudyError, match=name) as caught:
@@ -270,60 +209,27 @@ def test_other_types_are_named_with_their_place(path, value, name):
 def test_cells_names_and_keys_are_looked_into_and_what_was_there_stays(path):
     values.write(path, {"a": 1})
     (circle := []).append(circle)
-    for value in (
-        pd.Series([1, Own()]),
-        pd.DataFrame({Own: [1]}),
-        {Own: 1},
-        np.array([Own()]),
-        HardConcrete(Own(), 0.5),
-        circle,
-    ):
+    for value in (pd.Series([1, Own()]), pd.DataFrame({Own: [1]}), {Own: 1}, np.array([Own()]), circle):
         with pytest.raises(StudyError, match="cannot be stored"):
             values.write(path, value)
     assert values.read(path) == {"a": 1} and [file.name for file in path.parent.iterdir()] == [path.name]
 
 
-@pytest.mark.parametrize(
-    "damage", ["cut", "changed", "gone", "a folder", "no gzip", "no JSON", "other JSON", "other format", "deep"]
-)
-def test_damaged_and_foreign_files(path, damage):
+def test_damaged_and_foreign_files(path):
     values.write(path, {"a": [np.arange(3), pd.Series([1.0])]})
     content = path.read_bytes()
     middle = len(content) // 2
-    changed = {
-        "cut": content[:-9], "changed": content[:middle] + bytes([content[middle] ^ 255]) + content[middle + 1 :],
-        "no gzip": b'{"format": "values 1", "value": 1}', "no JSON": gzip.compress(b"\xff"),
-        "other JSON": gzip.compress(b"[1, 2]"), "other format": gzip.compress(b'{"format": "values 0", "value": 1}'),
-        "deep": gzip.compress(b'{"format": "values 1", "value": ' + b"[" * 100000 + b"]" * 100000 + b"}"),
-    }  # fmt: skip
-    if damage in changed:
-        path.write_bytes(changed[damage])
-    else:
-        path.unlink()
-    if damage == "a folder":
-        path.mkdir()
+    for wrong in (
+        content[:-9], content[:middle] + bytes([content[middle] ^ 255]) + content[middle + 1 :], gzip.compress(b"\xff"),
+        b'{"format": "values 1", "value": 1}', gzip.compress(b"[1, 2]"), gzip.compress(b'{"format": "values 0", "value": 1}'),
+        gzip.compress(b'{"format": "values 1", "value": ' + b"[" * 100000 + b"]" * 100000 + b"}"),
+    ):  # fmt: skip
+        path.write_bytes(wrong)
+        with pytest.raises(StudyError, match=str(path)):
+            values.read(path)
+    path.unlink()
     with pytest.raises(StudyError, match=str(path)):
         values.read(path)
-
-
-@pytest.mark.parametrize(
-    "tree",
-    [
-        {"unknown": 1}, {"tuple": 3}, {"tuple": [], "set": []}, {}, {"set": [[1]]}, {"dict": [[1, 2, 3]]}, {"float": "one"},
-        {"array": {"shape": [9], "dtype": "<f8", "order": "C", "content": "AAAA"}},
-        {"array": {"shape": [1], "dtype": "|O", "order": "C", "content": "AAAAAAAAAAA="}},
-        {"objects": {"shape": [3], "cells": [1]}}, {"tensor": {"shape": [1], "dtype": "load", "content": "AAAA"}},
-        {"range": {"start": 0, "stop": 1, "step": 0, "name": None}}, {"multi": {"levels": [], "codes": [], "names": []}},
-        {"series": {"cells": [1], "index": None, "name": None, "attrs": None}}, {"frame": {}},
-        {"dataclass": {"module": 1, "name": 2, "fields": 3}},
-        {"dataclass": {"module": "helpers.methods.l0", "name": "HardConcrete",  # which checks what it is given
-                       "fields": {"dict": [["log_alpha", 0.0], ["temperature", -1]]}}},
-    ],
-    ids=repr,
-)  # fmt: skip
-def test_trees_that_nothing_wrote(path, tree):
-    with pytest.raises(StudyError, match="Cannot read"):
-        values.read(handmade(path, tree))
 
 
 # --- bytes -----------------------------------------------------------------------------------------------------------

