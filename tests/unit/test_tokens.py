@@ -16,13 +16,6 @@ from helpers.corpora import Pair, tokens
 from helpers.corpora.tokens import Subwords
 from tests.unit.tiny_text import refused
 
-ENGLISH = "abcdefghijklmnopqrstuvwxyz"
-LETTERS = {
-    "en": ENGLISH,
-    "de": ENGLISH + "äöüß",
-    "fr": ENGLISH + "àâæçéèêëîïôœùûüÿ",
-    "ru": "абвгдеёжзийклмнопрстуфхцчшщъыьэюя",
-}
 TEXTS = {
     "en": ["the cat didn't see the dog's old ball, did it?", "i'll go to the well-known 3.5-metre house."],
     "de": ["die größte straße wäre schön, sagte er.", "der über-bürgermeister weiß, daß äpfel süß sind!"],
@@ -31,10 +24,8 @@ TEXTS = {
 }
 SENTENCES = [
     ("the cat didn't see dog's ball, did it?", ["the", "cat", "did", "n't", "see", "dog", "'s", "ball", ",", "did", "it", "?"]),
-    ("i'll go - well-known .", ["i", "'ll", "go", "-", "well-known", "."]),
     ('he said "no"... twice!', ["he", "said", '"', "no", '"', "...", "twice", "!"]),
     ("the 日本 cat sees 日 a", ["the", "日本", "cat", "sees", "日", "a"]),
-    ("кошка не видит, да?", ["кошка", "не", "видит", ",", "да", "?"]),
     ("a a a aa a", ["a", "a", "a", "aa", "a"]),
     ("the   cat  sees\u00a0it", ["the", "cat", "sees", "it"]),
     ("the old cat", ["the", "cat"]),  # a word that the parser left out
@@ -101,15 +92,11 @@ def marian(tmp_path_factory):
 # --- vocabularies ----------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("language", LETTERS)
-def test_decoding_undoes_encoding(own, language):
-    letters = Subwords(tokens.learn_vocabulary([" ".join(LETTERS[language]), *TEXTS[language]], 80))
-    for text in [*TEXTS[language], LETTERS[language], " ".join(LETTERS[language]), LETTERS[language][::-1]]:
-        ids = letters.encode(text)
-        assert ids[-1] == letters.eos
-        assert letters.tokenizer.token_to_id(tokens.UNK) not in ids
-        assert letters.decode_all([ids, ids + [letters.pad] * 3, [letters.pad, *ids]]) == [text] * 3
-    assert own.decode_all(own.encode_all(TEXTS[language])) == TEXTS[language]
+def test_decoding_undoes_encoding(own):
+    for text in (text for texts in TEXTS.values() for text in texts):
+        ids = own.encode(text)
+        assert ids[-1] == own.eos and own.tokenizer.token_to_id(tokens.UNK) not in ids
+        assert own.decode_all([ids, ids + [own.pad] * 3, [own.pad, *ids]]) == [text] * 3
 
 
 def test_text_is_lower_cased_and_composed(own):
@@ -140,16 +127,12 @@ def test_the_targets_ids_stand_after_the_sources(own, tmp_path):
     own.tokenizer.save(str(tmp_path / "source.json"))
     tokens.learn_vocabulary(TEXTS["ru"], 90).save(str(tmp_path / "target.json"))
     source, target = tokens.sides(tmp_path)
-    text = TEXTS["ru"][0]
+    text, plain = TEXTS["ru"][0], Subwords.load(tmp_path / "target.json")
     ids, labels = source.encode(text), target.encode(text)
-    assert (source.eos, source.pad) == (target.eos, target.pad) == (labels[-1], 0)
-    assert max(ids) < source.size <= min(labels[:-1]) and max(labels) < source.size + target.size
-    plain = Subwords.load(tmp_path / "target.json")
+    assert max(ids) < source.size <= min(labels[:-1]) and labels[-1] == source.eos
     assert [i - source.size for i in labels[:-1]] == plain.encode(text)[:-1]
-    assert target.decode_all([labels, [target.pad, *labels, target.pad], [*ids, *labels]]) == [text] * 3
+    assert target.decode_all([labels, [target.pad, *labels, target.pad], [*ids, *labels], []]) == [text] * 3 + [""]
     assert target.pieces(labels) == plain.pieces(plain.encode(text))
-    assert target.word_ids(text, ["кошка"]) == plain.word_ids(text, ["кошка"])
-    assert target.decode_all([[], [target.pad, target.eos]]) == ["", ""]
 
 
 def test_pretrained_vocabularies_have_the_same_face(fast, marian):
@@ -258,12 +241,6 @@ def data(own):
     return tokens.encode(pairs, own, own)
 
 
-def test_encode(own, data):
-    assert len(data) == 60 and all(len(words) == len(ids) for words, ids in zip(data.words, data.source, strict=True))
-    assert tokens.encode([Pair("the cat", "кошка")], own, own).words == [[]]
-    refused("no sentence pairs", tokens.encode, [], own, own)
-
-
 @pytest.mark.parametrize("side", ["source", "target"])
 def test_a_sentence_beyond_the_models_positions(own, side):
     pair = Pair("the cat", "the cat")
@@ -271,7 +248,7 @@ def test_a_sentence_beyond_the_models_positions(own, side):
     assert len(tokens.encode([pair], own, own, length)) == 1
     setattr(pair, side, "the cat sees it")
     refused(f"{len(own.encode('the cat sees it'))} tokens", tokens.encode, [pair], own, own, length)
-    assert len(tokens.encode([pair], own, own)) == 1
+    refused("no sentence pairs", tokens.encode, [], own, own)
 
 
 @pytest.mark.parametrize("shuffle", [None, 1])
@@ -291,8 +268,6 @@ def test_batches_hold_every_row_once_and_are_filled(data, shuffle, budget):
 def test_shuffle_changes_the_order_and_batches_can_be_read_again(own, data):
     orders = [tokens.batches(data, 0, 200, shuffle) for shuffle in (None, 1, 2)]
     assert orders[0] != orders[1] != orders[2] != orders[0]
-    lengths = [[len(data.source[i]) for group in order for i in group] for order in orders]
-    assert lengths[0] == sorted(lengths[0]) and lengths[1] != sorted(lengths[1])
     batches = tokens.Batches(data, own.pad, 200)
     for _ in range(2):
         assert [batch["index"].tolist() for batch in batches] == orders[0] and len(batches) == len(orders[0])
@@ -301,7 +276,6 @@ def test_shuffle_changes_the_order_and_batches_can_be_read_again(own, data):
 def test_collate(own, data):
     rows = [3, 11, 40, 5]
     batch = tokens.collate(data, rows, own.pad)
-    assert set(batch) == {"input_ids", "attention_mask", "labels", "index", "word_ids"}
     assert batch["index"].tolist() == rows and all(t.dtype == torch.long for t in batch.values())
     width, wide = (max(len(side[i]) for i in rows) for side in (data.source, data.target))
     for row, i in enumerate(rows):
@@ -313,11 +287,6 @@ def test_collate(own, data):
     assert "word_ids" not in tokens.collate(tokens.encode([Pair("the cat", "кошка")], own, own), [0], own.pad)
     inside = tokens.Encoded([[5, 0, 1], [1]], [[1], [1]], [[], []])  # a pad token inside a sentence is not masked
     assert tokens.collate(inside, [0, 1], 0)["attention_mask"].tolist() == [[1, 1, 1], [1, 0, 0]]
-
-
-def test_counts():
-    found = tokens.counts([[1, 2, 2], [5, 2], []], 7)
-    assert found.tolist() == [0, 1, 3, 0, 0, 1, 0] and found.dtype == torch.long
 
 
 # --- prepared pairs --------------------------------------------------------------------------------------------------
@@ -334,30 +303,18 @@ def test_spec_refuses_what_there_is_not(language, register, corpus, said):
 def test_spec_says_what_a_corpus_depends_on():
     settings = study.settings("tiny")
     spec = corpora.spec(settings, "ru", "news", 1)
-    assert json.loads(json.dumps(spec)) == spec == corpora.spec(settings | {"beam": 9}, "ru", "news", 1)
-    others = [("de", "news", 1), ("ru", "subtitles", 1), ("ru", "news", 2)]
-    keys = {study.key(corpora.spec(settings, *other)) for other in others}
-    for name in ("train", "dev", "test", "vocabulary"):
-        keys.add(study.key(corpora.spec(settings | {name: 77}, "ru", "news", 1)))
-    assert len(keys | {study.key(spec)}) == 8
+    assert spec == corpora.spec(settings | {"beam": 9}, "ru", "news", 1)
+    others = [corpora.spec(settings, *other) for other in (("de", "news", 1), ("ru", "subtitles", 1), ("ru", "news", 2))]
+    others += [corpora.spec(settings | {name: 77}, "ru", "news", 1) for name in ("train", "dev", "test", "vocabulary")]
+    assert len({study.key(one) for one in (spec, *others)}) == 8
 
 
-def test_prepare_writes_a_lower_cased_corpus_once(monkeypatch):
-    made = []
-
-    def splits(spec):
-        made.append(spec)
-        words, relations = ("The", "Cat", "sees", "."), ("det", "nsubj", "ROOT", "punct")
-        marks = (("case", "Кошка", ("Кошку",)),)
-        pair = Pair("The Cat sees .", "Кошка видит .", words, (1, 2, -1, 2), relations, marks, "controlled-news")
-        return {"train": [pair] * 5, "dev": [pair], "test": [pair, pair]}
-
-    monkeypatch.setattr(corpora.pairs, "_controlled", splits)
-    spec = corpora.spec(study.settings("tiny"), "ru", "news", 1)
-    folder = corpora.prepare(spec)
-    assert corpora.prepare(spec) == folder and len(corpora.read_pairs(corpora.file(folder, "train"))) == 5
-    assert made == [spec]
-    assert sorted(f.name for f in folder.iterdir()) == ["dev.jsonl", "source.json", "target.json", "test.jsonl"]
+def test_prepare_writes_a_lower_cased_corpus(monkeypatch):
+    words, relations = ("The", "Cat", "sees", "."), ("det", "nsubj", "ROOT", "punct")
+    marks = (("case", "Кошка", ("Кошку",)),)
+    pair = Pair("The Cat sees .", "Кошка видит .", words, (1, 2, -1, 2), relations, marks, "controlled-news")
+    monkeypatch.setattr(corpora.pairs, "_controlled", lambda spec: {"train": [pair] * 5, "dev": [pair], "test": [pair]})
+    folder = corpora.prepare(corpora.spec(study.settings("tiny"), "ru", "news", 1))
     pair = corpora.read_pairs(folder / "dev.jsonl")[0]
     assert (pair.source, pair.target) == ("the cat sees .", "кошка видит .")
     assert (pair.words[1], pair.marks[0][1:]) == ("cat", ("кошка", ("кошку",)))
