@@ -14,7 +14,7 @@ from helpers.corpora import gum, resolvers, turns
 from helpers.records import TURN
 from helpers.scores.coreference import conll_f1
 from helpers.world.conversations import conversations
-from tests.unit.tiny_text import refused, write
+from tests.unit.tiny_text import refused
 
 
 def said(dialogue, clusters):
@@ -35,12 +35,10 @@ def ruled(text):
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("Betty's number?", "Betty 's number ?"),
         ("I'm sure they’ll say I'd go", "I 'm sure they ’ll say I 'd go"),
         ("don't, can't stand-up o'clock", "don't , can't stand-up o'clock"),
         ("we've 2 (or 3) 'quoted' dogs'", "we 've 2 ( or 3 ) ' quoted ' dogs '"),
         ("<file_gif> :-) haha...", "< file _ gif > : - ) haha . . ."),
-        ("Zoë 🙂 ok- 'sup 's", "Zoë 🙂 ok - ' sup ' s"),
     ],
 )
 def test_words_and_marks(text, words):
@@ -59,8 +57,6 @@ def test_turns_of_natural_text():
     dialogue = turns.from_text("well then\n#Person1#: yes\nAunt May: no", "", "")
     assert dialogue.source == "# ? : well then # Person1 : yes # Aunt May : no"
     assert dialogue.turns == ((0, 3, 5), (5, 8, 9), (9, 13, 14))
-    empty = turns.from_text(" \n\n", "Nothing.", "samsum")
-    assert (empty.source, empty.words, empty.turns) == ("", (), ())
 
 
 # --- clusters --------------------------------------------------------------------------------------------------------
@@ -69,17 +65,14 @@ def test_turns_of_natural_text():
 def test_checked_clusters_are_in_order_and_of_two_mentions_or_more():
     clusters = [[(6, 7), (4, 5)], [(9, 10)], [[3, 4], (0, 2)]]
     assert clustering.checked(clusters, 10, "here") == (((0, 2), (3, 4)), ((4, 5), (6, 7)))
-    assert clustering.checked([], 0, "here") == ()
 
 
 @pytest.mark.parametrize(
     ("clusters", "reason"),
     [
         ([[(0, 1), (9, 11)]], "(9, 11) in row 12 of samsum test is outside of its 10"),
-        ([[(-1, 1), (2, 3)]], "(-1, 1) in row 12 of samsum test is outside"),
         ([[(0, 1), (3, 3)]], "(3, 3) in row 12 of samsum test has no word"),
         ([[(0, 3), (5, 6)], [(2, 4), (7, 8)]], "(0, 3) and (2, 4)"),
-        ([[(0, 1), (2, 3)], [(2, 3)]], "share a word"),  # also with a cluster that is dropped
         ([[(0, 1), (2, 3)], []], "no mention"),
     ],
 )
@@ -102,8 +95,9 @@ def many(count=60):
 
 
 def test_corruption_lowers_the_score_steadily():
-    gold = many()
-    assert clustering.corrupt(gold, 0, 1) == gold
+    gold, some = many(), clustering.corrupt(many(), 0.5, 1)
+    assert clustering.corrupt(gold, 0, 1) == gold and some != clustering.corrupt(gold, 0.5, 2)
+    assert clustering.corrupt(gold[:7], 0.5, 1) == some[:7]  # drawn by place
     scores = [conll_f1(clustering.corrupt(gold, rate / 10, 1), gold) for rate in range(11)]
     assert scores[0] == pytest.approx(100) and 20 < scores[-1] < 40
     assert all(3 < before - after < 12 for before, after in pairwise(scores))
@@ -111,13 +105,6 @@ def test_corruption_lowers_the_score_steadily():
         assert clustering.checked(clusters, 50, "here") == clusters
     for rate in (-0.1, 1.1, float("nan")):
         refused("from 0 to 1", clustering.corrupt, many(1), rate, 1)
-
-
-def test_corruption_is_drawn_by_seed_and_place():
-    gold, first = many(), clustering.corrupt(many(), 0.5, 1)
-    assert first == clustering.corrupt(gold, 0.5, 1) != clustering.corrupt(gold, 0.5, 2)
-    assert clustering.corrupt(gold[:7], 0.5, 1) == first[:7]
-    assert len(set(clustering.corrupt([gold[0]] * 20, 0.5, 1))) > 15
 
 
 def test_corruption_cuts_drops_and_joins_as_often_as_it_says():
@@ -151,21 +138,16 @@ RULED = [  # text, and its clusters
     # an address by name changes who you are, a name that is spoken of does not
     ("Anna: hello\nTom: can you come? Hi Sue, can you?\nSue: ok\nAnna: Tom, you too",
      ["Anna you Anna", "Tom Tom you", "Sue you Sue"]),
-    ("Anna: I saw Tom there, did you?\nSue: no\nTom: yes", ["Anna I", "Tom Tom", "you Sue"]),
     # quotes and fillers are left
     ('Anna: He said "I saw you" to me\nTom: “my” my, you know , you know me', ["Anna me you", "Tom my me"]),
     # names of speakers anywhere, of others in capitals; what begins sentences only, or stands in lower case too, is no name
     ("Aunt Rose: Tom knows Zarek. Great Zarek!\nTom: Zarek? Great. I\nSue: it rose? Rose!",
      ["Aunt_Rose Rose", "Tom Tom I", "Zarek Zarek Zarek"]),
-    ("Ann: well, Zarek ! Zarek ?", ["Zarek Zarek"]),
-    ("Ann: Sunny. Sunny!\nBob: see Flower\nAnn: a flower, Flower", ["Ann Ann"]),
     ("Ann: Larry is here\nBob: Larry Berg?\nAnn: Mr. Berg", ["Ann Ann", "Larry Larry_Berg Berg"]),
     # gender is learnt from the first pronoun that takes the name
     ("Ann: I met Zok\nBob: did he say it ?\nAnn: Lily and he say she does", ["Ann I Ann", "Zok he he", "Lily she"]),
     # third persons are no speaker and nobody addressed; where nobody fits, somebody new
     ("Anna: Lily is sick\nBeth: she rests\nAnna: Beth, is she ok", ["Anna Anna", "Lily she she", "Beth Beth"]),
-    ("Anna: Larry saw Bill, he ran", ["Bill he"]),
-    ("Anna: Lily came. Anna did too, she waved", ["Anna Anna", "Lily she"]),
     ("Anna: Lily came with Beth, she waved\nBeth: no", ["Lily she", "Beth Beth"]),
     ("Anna: he came\nBeth: his dog", ["he his"]),
     # noun phrases, "it", and owners
@@ -176,10 +158,6 @@ RULED = [  # text, and its clusters
     # a word of kinship before a name is that person
     ("ann: my brother mirok came\nbob: mirok ? how is he ?\nann: my brother is ill",
      ["ann my ann my", "mirok mirok he brother"]),
-    ("ann: is zok here ?\nbob: my aunt zok is , he is not , she is", ["zok zok she", "bob my"]),
-    ("ann: my brother laughed\nbob: he laughed", ["ann my", "brother he"]),
-    # unknown speakers are nobody
-    ("I am here\nAnn: me too, me", ["Ann me me"]),
 ]  # fmt: skip
 
 
@@ -189,8 +167,7 @@ def test_the_rule_resolves(text, wanted):
 
 
 @pytest.mark.parametrize(
-    ("man", "woman"),
-    [("Larry", "Betty"), ("my dad", "my aunt"), ("Mr Zok", "Mrs Zok-Zik"), ("Mr. Zok", "Mrs. Zik"), ("Zok", "Zira")],
+    ("man", "woman"), [("Larry", "Betty"), ("my dad", "my aunt"), ("Mr. Zok", "Mrs. Zik"), ("Zok", "Zira")]
 )
 def test_gender_of_forenames_kin_titles_and_endings(man, woman):
     found = ruled(f"Ann: I met {man} and {woman}. He is here, she is not")
@@ -203,14 +180,12 @@ def test_the_rule_resolves_most_of_a_controlled_dialogue():
     assert gold == [dialogue.clusters for dialogue in dialogues]
     found = resolvers.resolver("rule")(dialogues)
     assert conll_f1(found, gold) > 85 > 60 > conll_f1(clustering.shuffled(gold, 1), gold)
-    odd = turns.from_text("Ann: Her mom's friend, the King of my Old Town, the This\nB: #!\n\nAnn: “", "", "")
-    assert len(resolvers.resolver("rule")([odd])[0]) == 1
 
 
 # --- other resolvers -------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", ["", "silver", "stored", "stored:", "rule:x", "gold:1", "fastcoref:", "stanza:"])
+@pytest.mark.parametrize("name", ["", "silver", "stored:", "rule:x", "fastcoref:"])
 def test_unknown_resolvers_are_refused(name):
     refused(f"no resolver {name!r}", resolvers.resolver, name)
 
@@ -264,7 +239,6 @@ def links(tmp_path, *rows, texts=(TEXT,)):
         ([(22, 1), (19, 6), (25, 20), (25, 22)], TEXT, ["1 Anna;17 it;20 Anna;22 I", "5 Betty;16 her"]),  # joined by a link
         # tokens that begin inside a word or a character stand for the word
         ([(17, 15), (23, 2), (12, 8)], TEXT, ["1 Anna;20 Anna", "6 's;9 Zoë", "12 Tom;14 I"]),
-        ([(2, 1), (25, 2)], TEXT, ["1 Anna;22 I"]),  # one word twice
         ([(22, 1), (25, 2)], TEXT, ["1 Anna;20 Anna"]),  # "An" and "na": a word is a mention of the first cluster
         ([(19, 6), (22, 1), (25, 22)], TEXT.split("\nAnna: I")[0], ["5 Betty;16 her"]),  # words that are cut off
     ],
@@ -297,11 +271,7 @@ def test_links_are_read_from_an_archive_below_the_data_root(tmp_path, monkeypatc
     [
         ("# ĠAn na ##### [1] ##### [] ##### []", "4 columns in row 2 of"),
         (row([(19, 6)]).replace("[6]", "[6, 1]"), "two lists of the same length"),
-        (row([(19, 6)]).replace("[6]", "[6"), "two lists"),
-        (row([(19, 6)]).replace("[6]", "7"), "two lists"),
         (row([(19, 99)]), "(19, 99) in row 2 of"),
-        (row([(19, -1)]), "outside of its 28 tokens"),
-        (row([(19, 6)]).replace("[6]", "['a']"), "outside"),
         (row([], ["# ĠAnna", "ĠЖ"]), "'Ж' in row 2 of"),
         (row([(1, 0)], "# ĠTom : ĠI Ġsee Ġ# ĠAn na : ĠHey ,".split()), "19% of its dialogue's words in row 2 of"),
         ("\n".join([row([])] * 3), "4 rows for 2"),
@@ -354,17 +324,10 @@ def test_gum_dialogues_and_their_nested_gold(tmp_path):
     assert first.target == "Two people (at home) talk."
     said = "# ? : Title # Ann : The man with my hat saw me # Bob : He is it home # Ann : too it that is # ? : End a b c d"
     assert first.source == said
-    assert first.turns == ((0, 3, 4), (4, 7, 14), (14, 17, 21), (21, 24, 28), (28, 31, 36))
     # 3 and 6 share a span: it is the first one's, so 6 is left with one mention; 5 is in parts; 7 crosses turns; 4 is in itself
     spans = {((7, 12), (17, 18)), ((10, 11), (13, 14)), ((10, 12), (19, 20)), ((20, 25), (26, 28)), ((32, 36), (33, 35))}
     assert set(first.clusters) == spans
-    assert first.clusters == tuple(sorted(first.clusters))
-    found = resolvers.resolver("rule")([first])[0]
-    assert conll_f1([clustering.spoken(first, found)], [first.clusters]) > 20
     refused("share a word", resolvers.resolver("gold"), [first])
-    for name in ("interview", "news"):  # unpacked
-        write(tmp_path / f"gum/dep/GUM_{name}_x.conllu", GUM)
-    assert [dialogue.origin for dialogue in gum.gum(tmp_path)] == ["GUM_interview_x"]
 
 
 def test_gum_that_is_missing_or_damaged_is_named(tmp_path):
@@ -375,9 +338,7 @@ def test_gum_that_is_missing_or_damaged_is_named(tmp_path):
     for text, reason in (
         (GUM.replace("1\tsaw\t", "1\tsaw "), "GUM_interview_b has 9 columns"),
         (GUM.replace("Entity=3)1)", "Entity=3)"), "inside the entity 1"),
-        (GUM.replace("(1-person-new", "(4-person-new"), "entity 1 in GUM_interview_b ends without a beginning"),
         (re.sub("Entity=[^|]*", "", GUM), "no entities"),
-        ("# newdoc\n", "no word in GUM_interview_b"),
     ):
         pack(path, interview_b=text)
         refused(reason, gum.gum, tmp_path)
