@@ -29,10 +29,6 @@ def female():
     return {name.lower(): name in world.female for name in world.forenames[0][: talks.NAMES]}
 
 
-def with_events(*events):
-    return Dialogue("", talks.render_summary(events), (), (), (), events)
-
-
 def speakers(dialogue):
     return [dialogue.words[start + 1] for start, _, _ in dialogue.turns]
 
@@ -152,33 +148,27 @@ def test_sentences_outside_the_grammar_are_skipped():
 # --- consistency -----------------------------------------------------------------------------------------------------
 
 
+TWICE = (KEY, Event("lose", "supan", "key"))
+
+
 @pytest.mark.parametrize(
-    ("summary", "counts"),
+    ("told", "summary", "counts"),
     [
-        ("ruser has lost the key . supan will repair the lamp for belub on monday .", [2, 2, 2, 2]),
-        ("belub will repair the lamp for supan on monday .", [2, 1, 0, 0]),
-        ("supan will repair the lamp for ruser on monday .", [2, 1, 0, 0]),
-        ("supan will repair the lamp for belub tomorrow .", [2, 1, 1, 0]),
-        ("belub has lost the key . ruser lost the key yesterday . ruser has lost the key .", [2, 1, 1, 1]),
+        ((LAMP, KEY), "ruser has lost the key . supan will repair the lamp for belub on monday .", [2, 2, 2, 2]),
+        ((LAMP, KEY), "belub will repair the lamp for supan on monday .", [2, 1, 0, 0]),
+        ((LAMP, KEY), "supan will repair the lamp for ruser on monday .", [2, 1, 0, 0]),
+        ((LAMP, KEY), "supan will repair the lamp for belub tomorrow .", [2, 1, 1, 0]),
+        ((LAMP, KEY), "belub has lost the key . ruser lost the key yesterday . ruser has lost the key .", [2, 1, 1, 1]),
+        (TWICE, "ruser has lost the key .", [2, 1, 1, 1]),
+        (TWICE, "ruser has lost the key . belub has lost the key .", [2, 2, 1, 1]),
     ],
 )
-def test_events_are_matched_one_to_one_and_right_ones_first(summary, counts):
-    assert talks.consistency([summary], [with_events(LAMP, KEY)]).tolist() == [counts]
-
-
-def test_two_events_of_one_kind_need_two_sentences():
-    twice = with_events(KEY, Event("lose", "supan", "key"))
-    assert talks.consistency(["ruser has lost the key ."], [twice]).tolist() == [[2, 1, 1, 1]]
-    assert talks.consistency(["ruser has lost the key . belub has lost the key ."], [twice]).tolist() == [[2, 2, 1, 1]]
+def test_events_are_matched_one_to_one_and_right_ones_first(told, summary, counts):
+    dialogue = Dialogue("", talks.render_summary(told), (), (), (), told)
+    assert talks.consistency([summary], [dialogue]).tolist() == [counts]
 
 
 # --- guesses ---------------------------------------------------------------------------------------------------------
-
-
-def test_people_cannot_be_told_without_resolving_pronouns(dialogues):
-    for way, bound in (("random", 0.2), ("speaker", 0.3), ("nearest", 0.3)):
-        counts = talks.consistency(talks.guesses(dialogues[:300], way, 0), dialogues[:300]).sum(0)
-        assert counts[0] == counts[1] and 0.05 < counts[2] / counts[0] < bound, (way, counts)
 
 
 def test_guesses_are_what_they_say():

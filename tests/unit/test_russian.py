@@ -53,34 +53,6 @@ def test_shape_of_prepositions():
         assert russian.sound(preposition, word) == shape
 
 
-@pytest.mark.parametrize(
-    ("key", "singular", "plural"),
-    [
-        ("child", "ребенок ребенка ребенку ребенка ребенком ребенке", "дети детей детям детей детьми детях"),
-        ("window", "окно окна окну окно окном окне", "окна окон окнам окна окнами окнах"),
-        ("bat.animal", "летучая_мышь летучей_мыши летучей_мыши летучую_мышь летучей_мышью летучей_мыши",
-         "летучие_мыши летучих_мышей летучим_мышам летучих_мышей летучими_мышами летучих_мышах"),
-    ],
-)  # fmt: skip
-def test_nouns(key, singular, plural):
-    noun = russian_words.nouns()[key]
-    assert noun.sg == tuple(word.replace("_", " ") for word in singular.split())
-    assert noun.pl == tuple(word.replace("_", " ") for word in plural.split())
-
-
-@pytest.mark.parametrize(
-    ("key", "aspect", "present", "past", "imperative"),
-    [
-        ("give", "p", "дам дашь даст дадим дадите дадут", "дал дала дало дали", "дай"),
-        ("come", "p", "приду придешь придет придем придете придут", "пришел пришла пришло пришли", "приходи"),
-        ("fear", "i", "боюсь боишься боится боимся боитесь боятся", "боялся боялась боялось боялись", "бойся"),
-    ],
-)  # fmt: skip
-def test_verbs(key, aspect, present, past, imperative):
-    form = getattr(russian_words.verbs()[key].usual, aspect)
-    assert (form.present, form.past, form.imperative) == (tuple(present.split()), tuple(past.split()), imperative)
-
-
 def test_names_and_rare_words_decline():
     forms = {kind: russian_words.tail_noun(first(kind)) for kind in lexicon.TAIL_COUNTS}
     assert forms["ist"].sg[3] == forms["ist"].sg[1] and forms["ite"].sg[3] == forms["ite"].sg[0]  # a living thing, and none
@@ -88,16 +60,6 @@ def test_names_and_rare_words_decline():
     he, she = (np(first(kind), surname=first("surname")) for kind in ("forename_m", "forename_f"))
     assert say(did("help", he, she)) == f"{man[0]} {surname[0]} помог {woman[2]} {surname[0]} ."
     assert say(did("help", she, he)) == f"{woman[0]} {surname[0]} помогла {man[2]} {surname[2]} ."
-
-
-def test_every_key_has_a_word_and_senses_have_different_ones():
-    assert russian.missing() == []
-    for table in (russian_words.nouns(), russian_words.adjectives()):
-        groups: dict[str, list[str]] = {}
-        for key in table:
-            if "." in key:
-                groups.setdefault(lexicon.sense(key), []).append(table[key].lemma)
-        assert all(len(set(lemmas)) == len(lemmas) for lemmas in groups.values())
 
 
 @pytest.mark.parametrize(
