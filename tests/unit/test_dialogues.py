@@ -7,13 +7,12 @@ from dataclasses import replace
 
 import pandas as pd
 import pytest
-import torch
 from tokenizers import Tokenizer, decoders, pre_tokenizers, trainers
 from tokenizers import models as kinds
 from tokenizers.processors import TemplateProcessing
 from transformers import PreTrainedTokenizerFast
 
-from helpers import corpora, models, study
+from helpers import corpora, study
 from helpers.corpora import dialogues, resolvers, texts, tokens
 from helpers.records import Dialogue
 from helpers.runs import subjects
@@ -190,36 +189,9 @@ def test_clusters_that_cannot_be_had_leave_nothing_behind(root, tmp_path):
 # --- pretrained models on dialogues ------------------------------------------------------------------------------------
 
 
-@pytest.fixture(scope="module")
-def checkpoint(pretrained, tmp_path_factory):
-    """A folder as one downloads it: a tiny model of the BART class with its tokenizer."""
-    folder, tokenizer = tmp_path_factory.mktemp("checkpoint"), models.load_tokenizer(pretrained)
-    shape = {"layers": 1, "width": 16, "heads": 2, "feed_forward": 16, "dropout": 0.0}
-    models.build_bart(shape, len(tokenizer), 1).save_pretrained(folder)
-    tokenizer.save_pretrained(folder)
-    return folder
-
-
-def test_a_task_takes_the_vocabulary_of_a_checkpoint(store, checkpoint):
-    corpus = dialogues.spec(SIZES, "dialogues", 3, str(checkpoint))
-    subject = subjects.of_spec(subjects.checkpoint_spec(str(checkpoint), corpus, 1), "")
-    task = subjects.text_of({"corpus": corpus, "start": {"pretrained": str(checkpoint)}})
-    assert task.kind == "summarization" and task.source.encode("a lamp") == subject.source.encode("a lamp")
-    assert task.folder == subject.folder == corpora.prepare(corpus) and not (task.folder / "vocabulary.json").exists()
-    given = task.held_out(400, 4, torch.device("cpu"))
-    masks = (
-        (row, mask.bool()) for batch in given for row, mask in zip(batch["input_ids"], batch["attention_mask"], strict=True)
-    )
-    ids = {tuple(row[real].tolist()) for row, real in masks}
-    assert ids == {tuple(subject.source.encode(pair.source)) for pair in task.pairs("dev")[:4]}
-    assert max(map(len, ids)) <= 60 and {(row[0], row[-1]) for row in ids} == {(0, 2)}
-    with torch.no_grad():
-        assert subject.model(**models.inputs(given[0])).loss.isfinite()
-
-
-def test_the_spec_of_a_checkpoint_knows_weights_and_text(store, checkpoint, tmp_path):
-    corpus, other = (dialogues.spec(SIZES, "dialogues", seed, str(checkpoint)) for seed in (3, 4))
-    specs = [subjects.checkpoint_spec(str(checkpoint), *told) for told in ((corpus, 1), (corpus, 2), (other, 1))]
+def test_the_spec_of_a_checkpoint_knows_weights_and_text(store, pretrained, tmp_path):
+    corpus, other = (dialogues.spec(SIZES, "dialogues", seed, pretrained) for seed in (3, 4))
+    specs = [subjects.checkpoint_spec(pretrained, *told) for told in ((corpus, 1), (corpus, 2), (other, 1))]
     for weights in (b"some", b"other"):
         (tmp_path / "model.safetensors").write_bytes(weights)
         specs.append(subjects.checkpoint_spec(str(tmp_path), corpus, 1))

@@ -98,11 +98,6 @@ def test_a_smaller_limit_is_a_prefix(root):
     assert len(small) == 40 and large[:40] == small
 
 
-def test_normalise_folds_case_spacing_and_punctuation():
-    assert natural.normalise("  “Hello”,  WORLD… ") == natural.normalise("hello world!") == "hello world"
-    assert natural.normalise("?!") == "?!"
-
-
 # --- local folder ----------------------------------------------------------------------------------------------------
 
 
@@ -132,13 +127,6 @@ def test_every_language_finds_its_files(root, monkeypatch):
 )
 def test_what_there_is_not(root, language, more, said):
     refused(said, natural.read, language, **{"data_root": root} | more)
-
-
-def test_a_folder_without_training_sets(root):
-    for path in root.glob("*/*"):
-        if "test_2016" not in path.name:
-            path.unlink()
-    refused("looked for tatoeba/en-de.tsv.xz, multi30k/train.en-de-fr.tsv.xz,", natural.read, "de", root)
 
 
 @pytest.mark.parametrize(

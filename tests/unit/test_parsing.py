@@ -39,18 +39,6 @@ def arcs(parse):
 # --- Universal Dependencies ------------------------------------------------------------------------------------------
 
 
-def test_plain_relations_get_the_studys_names():
-    parse = tree(
-        "She she PRON 2 nsubj", "gave give VERB 0 root", "him he PRON 2 iobj", "her her PRON 6 nmod:poss",
-        "old old ADJ 6 amod", "books book NOUN 2 obj", "up up ADP 2 compound:prt", "yesterday yesterday NOUN 2 obl:unmarked",
-        "happily happily ADV 2 advmod", "in in ADP 11 case", "Rome Rome PROPN 2 obl",
-    )  # fmt: skip
-    assert parse.relations == (
-        "nsubj", "root", "dative", "poss", "amod", "dobj", "prt", "npadvmod", "advmod", "case", "obl",
-    )  # fmt: skip
-    assert parse.heads == (1, -1, 1, 5, 5, 1, 1, 1, 1, 10, 1) and parse.copulas == ()
-
-
 @pytest.mark.parametrize("word", ["n't not", "n't _", "never never", "often often"])
 def test_negation_is_no_adverb(word):
     parse = tree("I I PRON 4 nsubj", "do do AUX 4 aux", f"{word} PART 4 advmod", "sing sing VERB 0 root")
@@ -124,11 +112,10 @@ CAN_NOT = rows(
 )  # fmt: skip
 
 
-@pytest.mark.parametrize("name", ["two.conllu", "two.conllu.xz"])
-def test_multiword_tokens_and_empty_nodes_are_passed_over(tmp_path, name):
+def test_multiword_tokens_and_empty_nodes_are_passed_over(tmp_path):
     text = "\n".join(["# newdoc id = 1", "# text = I cannot sing and you", *CAN_NOT, "", *rows("Go go VERB 0 root"), "", ""])
-    write(tmp_path / name, text)
-    first, second = parsing.read_conllu(tmp_path / name)
+    write(tmp_path / "two.conllu.xz", text)
+    first, second = parsing.read_conllu(tmp_path / "two.conllu.xz")
     assert first.words == ("I", "can", "not", "sing", "and", "you") and first.heads == (3, 3, 3, -1, 5, 3)
     assert first.text == "I cannot sing and you" and (len(second.words), second.text) == (1, "")
 
@@ -178,8 +165,6 @@ def test_stored_parses_are_found_by_text(stored):
     assert [(p.source, p.target, p.origin) for p in done] == [(p.source, p.target, p.origin) for p in pairs]
     assert pairs[0].words == ()
     refused("'Stay!'", parsing.annotate, [Pair("Go!", ""), Pair("Stay!", "")], parsing.ConlluParser(stored))
-    stored.write_text("\n".join(CAN_NOT))  # without its text
-    refused("'I can not sing and you'", parsing.ConlluParser, stored)
     stored.write_text("\n".join(["# text = Go!", *rows("Went go VERB 0 root")]))
     refused("'Went'", parsing.annotate, [Pair("Go!", "")], parsing.ConlluParser(stored))
 
@@ -198,21 +183,13 @@ def spacy_parser():
 
 
 def test_spacy_parses_in_the_studys_vocabulary(spacy_parser):
-    texts = [
-        "She  never gave him an old book.",
-        "He is probably a very good doctor.",
-        "There is a dog.",
-        " ",
-        "It broke. We ran.",
-    ]
-    never, doctor, dog, blank, two = spacy_parser.parse(texts)
+    texts = ["She  never gave him an old book.", "He is probably a very good doctor.", " ", "It broke. We ran."]
+    never, doctor, blank, two = spacy_parser.parse(texts)
     assert arcs(never) == {
         "She": ("gave", "nsubj"), "never": ("gave", "neg"), "gave": (None, "root"), "him": ("gave", "dative"),
         "an": ("book", "det"), "old": ("book", "amod"), "book": ("gave", "dobj"), ".": ("gave", "punct"),
     }  # fmt: skip
     assert arcs(doctor)["He"] == ("is", "nsubj") and doctor.copulas == ((1, 6),)
-    assert arcs(doctor)["probably"] == ("is", "advmod") and arcs(doctor)["very"] == ("good", "advmod")
-    assert arcs(dog)["dog"] == ("is", "nsubj") and dog.copulas == ()
     assert blank.words == () and two.heads.count(-1) == 2
 
 
@@ -230,14 +207,6 @@ def test_spacy_annotates_odd_text(spacy_parser):
     (done,) = parsing.annotate([pair], spacy_parser)
     assert "".join(done.words) == "".join(pair.source.split()) and len(done.words) == len(done.heads) == len(done.relations)
     assert all(-1 <= head < len(done.words) for head in done.heads)
-
-
-def test_heads_pass_over_whitespace(spacy_parser):
-    from spacy.tokens import Doc
-
-    words, labels = ["We", " ", "go", "home"], ["nsubj", "dep", "ROOT", "advmod"]
-    doc = Doc(spacy_parser.nlp.vocab, words=words, heads=[1, 2, 2, 1], deps=labels)
-    assert arcs(spacy_parser._parse(doc, doc.text)) == {"We": ("go", "nsubj"), "go": (None, "root"), "home": ("go", "advmod")}
 
 
 def test_stanza_documents_become_parses():

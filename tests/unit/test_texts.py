@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import io
 import itertools
 import json
 import lzma
-import re
-import tarfile
 import threading
 from dataclasses import asdict, replace
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
@@ -20,19 +17,10 @@ from helpers.corpora import dialogues, texts
 from helpers.corpora.sources import normalise
 from helpers.records import Dialogue, Event, Pair, Text
 from helpers.world import conversations, tales
-from tests.unit.tiny_text import NOUNS, SPLITS, chats, refused, write, write_chats, write_hub, write_rows
+from tests.unit.tiny_text import NOUNS, SPLITS, chats, refused, write, write_archive, write_chats, write_hub, write_rows
 
 SIZES = {"train": 40, "dev": 8, "test": 8, "vocabulary": 300, "longest": 50}
 ALL = {"train": 0, "dev": 0, "test": 0, "vocabulary": 300, "longest": 0}
-
-
-def write_archive(path, books):
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with tarfile.open(path, "w:xz") as archive:
-        for name, content in books.items():
-            member = tarfile.TarInfo(f"original/{name}")
-            member.size = len(content)
-            archive.addfile(member, io.BytesIO(content))
 
 
 def book(word, paragraphs=12):
@@ -44,7 +32,7 @@ def root(tmp_path, monkeypatch):
     """Two sets of dialogues, ten books and two files of WikiText, laid out as a local folder."""
     folder = tmp_path / "local"
     write_chats(folder)
-    books = {f"{i}_{noun}.txt": book(noun) for i, noun in enumerate(NOUNS)} | {"README.md": b"not a book"}
+    books = {f"original/{i}_{noun}.txt": book(noun) for i, noun in enumerate(NOUNS)} | {"original/README.md": b"not a book"}
     write_archive(folder / "litbank/litbank_original_novels.tar.xz", books)
     for name in ("valid", "test"):
         lines = f" \n = The {name} lobster = \n \n It is 0 @.@ 7 cm , by @-@ passing . \n = = Food = = \n Fish . \n"
@@ -145,8 +133,8 @@ def test_a_spec_holds_what_the_corpus_depends_on(root, module, name):
         (texts, "samsum", ALL | {"beam": 4}, "beam"),
         (dialogues, "samsum", ALL | {"longest": 7}, "7 subwords"),
         (texts, "reports", SIZES | {"dev": 0}, "'dev' of reports is 0"),
+        (texts, "samsum", ALL | {"train": 2.0}, "'train' of samsum is 2.0"),
         (dialogues, "samsum", ALL | {"vocabulary": 0}, "'vocabulary' of samsum is 0"),
-        *((texts, "samsum", ALL | {"train": bad}, f"'train' of samsum is {bad!r}") for bad in (-1, 2.0, "2", True)),
     ],
 )
 def test_names_and_sizes_that_make_no_sense(root, module, name, sizes, said):
@@ -272,7 +260,7 @@ def test_novels_are_split_by_book_in_passages_of_whole_paragraphs(root):
     books = {split: {text.origin for text in read(folder, split)} for split in SPLITS}
     assert [len(books[split]) for split in SPLITS] == [8, 1, 1] and len(set().union(*books.values())) == 10
     assert [row.text.split()[:2] for row in read(folder, "dev")] == [["chapter", "0"], ["chapter", "4"], ["chapter", "8"]]
-    again = {f"{i}_{noun}.txt": book(noun, 11) for i, noun in reversed(list(enumerate(NOUNS)))}
+    again = {f"original/{i}_{noun}.txt": book(noun, 11) for i, noun in reversed(list(enumerate(NOUNS)))}
     write_archive(root / "litbank/litbank_original_novels.tar.xz", again)  # in another order
     assert {text.origin for text in read(made("novels"), "test")} == books["test"]
     assert [len(row.text.split()) for row in read(made("novels"), "dev")] == [420, 420, 315]
@@ -291,9 +279,9 @@ def test_bad_archives_are_named(root):
     for damaged in (whole[: len(whole) // 2], b"no archive", lzma.compress(b"no archive" * 200)):
         path.write_bytes(damaged)
         refused(f"{path} is damaged or cut off", made, "novels")
-    write_archive(path, {"a.txt": book("a"), "b.txt": book("b")})
+    write_archive(path, {"original/a.txt": book("a"), "original/b.txt": book("b")})
     refused(f"{path} holds 2 books", made, "novels")
-    write_archive(path, {"a.txt": book("a"), "b.txt": "Tür".encode("latin-1")})
+    write_archive(path, {"original/a.txt": book("a"), "original/b.txt": "Tür".encode("latin-1")})
     refused(f"book b in {path} is not UTF-8", made, "novels")
 
 
@@ -314,32 +302,28 @@ def test_blocks_join_documents_and_drop_the_rest():
 # --- Hub ---------------------------------------------------------------------------------------------------------------
 
 
-@pytest.fixture
-def hub(tmp_path, monkeypatch):
-    """Data sets in the Hub's form, on disk: articles with highlights, and lines of text."""
+def test_hub_sets_of_articles_and_of_lines(tmp_path, monkeypatch):
     import datasets
 
     monkeypatch.setattr(datasets.config, "HF_DATASETS_CACHE", tmp_path / "cache")
-    wiki = ["", " = A = \n", " First . \n", " = = B = = \n", None, " Second . \n", " = C = \n", " Third {} . \n"]
-    lines, articles = {}, {}
-    for split, word, count in (("train", "red", 20), ("validation", "blue", 6), ("test", "white", 5)):
-        lines[split] = pd.DataFrame({"text": [line and line.replace("{}", word).replace("First", word) for line in wiki]})
-        articles[split] = pd.DataFrame(chats(word, count)).rename(columns={"dialogue": "article", "summary": "highlights"})
+    splits = (("train", "red", 20), ("validation", "blue", 6), ("test", "white", 5))
+    named = {split: pd.DataFrame(chats(word, count)) for split, word, count in splits}
+    articles = {split: table.rename(columns={"dialogue": "article", "summary": "highlights"}) for split, table in named.items()}
+    wiki = ["", " = A = \n", " {} . \n", " = = B = = \n", None, " Second . \n", " = C = \n", " Third {} . \n"]
+    lines = {split: pd.DataFrame({"text": [line and line.format(word) for line in wiki]}) for split, word, _ in splits}
     for name, tables in (("cnn_dailymail", articles), ("wikitext", lines)):
         folder = write_hub(tmp_path / name, {texts.SOURCES[name].config: tables})
         monkeypatch.setitem(texts.SOURCES, name, replace(texts.SOURCES[name], hub=str(folder), revision="main"))
-
-
-def test_hub_sets_of_articles_and_of_lines(hub, monkeypatch):
-    folder = made("cnn_dailymail", ALL | {"train": 15})
-    assert report(folder).loc["train", ["rows", "over_limit", "kept"]].tolist() == [20, 5, 15]
-    folder = made("wikitext")
-    assert read(folder, "test") == [Text("= a = white . = = b = = second .", "A"), Text("= c = third white .", "C")]
-    source = texts.SOURCES["cnn_dailymail"]
-    monkeypatch.setitem(texts.SOURCES, "cnn_dailymail", replace(source, columns=("article", "summary")))
+    assert report(made("cnn_dailymail", ALL | {"train": 15})).loc["train", ["rows", "over_limit", "kept"]].tolist() == [
+        20,
+        5,
+        15,
+    ]
+    found = [Text("= a = white . = = b = = second .", "A"), Text("= c = third white .", "C")]
+    assert read(made("wikitext"), "test") == found
+    source = replace(texts.SOURCES["cnn_dailymail"], columns=("article", "summary"))
+    monkeypatch.setitem(texts.SOURCES, "cnn_dailymail", source)
     refused("'summary': it has id, article, highlights", made, "cnn_dailymail")
-    monkeypatch.setitem(texts.SOURCES, "cnn_dailymail", replace(source, config="4"))
-    refused(f"{source.hub} (4), split test", made, "cnn_dailymail")
 
 
 def test_a_hub_that_does_not_answer_costs_one_sentence(monkeypatch, tmp_path):
@@ -358,9 +342,3 @@ def test_a_hub_that_does_not_answer_costs_one_sentence(monkeypatch, tmp_path):
         monkeypatch.setattr(huggingface_hub.constants, "ENDPOINT", f"http://127.0.0.1:{server.server_port}")
         refused("Salesforce/wikitext at revision b08601e04326c7", made, "wikitext")
         server.shutdown()
-
-
-def test_hub_sets_are_fixed_by_their_commits():
-    for name, source in texts.SOURCES.items():
-        assert (source.corpus == "natural") == bool(source.hub or source.files), name
-        assert not source.hub or re.fullmatch("[0-9a-f]{40}", source.revision), name

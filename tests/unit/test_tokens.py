@@ -54,23 +54,6 @@ def fast():
     return PreTrainedTokenizerFast(tokenizer_object=inner, pad_token="<pad>", eos_token="</s>", unk_token="<unk>")
 
 
-class Slow:
-    """The same tokenizer without offsets."""
-
-    is_fast = False
-
-    def __init__(self, tokenizer):
-        self.tokenizer = tokenizer
-        self.pad_token_id, self.eos_token_id = tokenizer.pad_token_id, tokenizer.eos_token_id
-        self.convert_ids_to_tokens = tokenizer.convert_ids_to_tokens
-
-    def __len__(self):
-        return len(self.tokenizer)
-
-    def __call__(self, texts):
-        return self.tokenizer(texts)
-
-
 @pytest.fixture(scope="module")
 def marian(tmp_path_factory):
     """A real Marian tokenizer over a tiny SentencePiece model."""
@@ -164,13 +147,12 @@ def by_letters(text, words, spans):
 
 
 @pytest.mark.parametrize(("text", "words"), SENTENCES)
-def test_word_ids_of_our_own_vocabulary(own, text, words):
-    pieces, found = own.pieces(own.encode(text)), own.word_ids(text, words)
+def test_word_ids_are_those_of_the_letters(own, fast, text, words):
+    found = own.word_ids(text, words)
     assert found == by_letters(text, words, [*own.tokenizer.encode(text).offsets, (0, 0)])
     assert set(found) == {*range(len(words)), -1}
-    for number, word in enumerate(words):  # a word's pieces spell the word
-        mine = "".join(p for p, w in zip(pieces, found, strict=True) if w == number).lstrip("▁")
-        assert mine == word or "<unk>" in mine or word in ("did", "n't")  # a piece may reach from one to the other
+    offsets = fast(text, return_offsets_mapping=True)["offset_mapping"]
+    assert Subwords(fast).word_ids(text, words) == by_letters(text, words, offsets)
 
 
 def test_a_mark_of_its_own_belongs_to_the_word_that_it_starts(own):
@@ -178,17 +160,6 @@ def test_a_mark_of_its_own_belongs_to_the_word_that_it_starts(own):
     pieces, found = own.pieces(own.encode(text)), own.word_ids(text, ["the", "x-y", "zz"])
     assert min(w for p, w in zip(pieces, found, strict=True) if p == "▁") >= 0
     assert own.word_ids("the ?", ["the"])[-3:] == [-1, -1, -1]  # mark and sign belong to no word
-
-
-@pytest.mark.parametrize(("text", "words"), SENTENCES)
-def test_surfaces_give_what_offsets_give(fast, text, words):
-    found = Subwords(fast).word_ids(text, words)
-    assert found == by_letters(text, words, fast(text, return_offsets_mapping=True)["offset_mapping"])
-    slow = Subwords(Slow(fast)).word_ids(text, words)
-    unknown = [p == "<unk>" for p in Subwords(fast).pieces(fast(text)["input_ids"])]
-    spaces = "  " in text  # each space is a mark there: which of them starts the word is a matter of taste
-    for piece, (a, b, lost) in enumerate(zip(found, slow, unknown, strict=True)):
-        assert b == (-1 if lost else a) or spaces, (piece, found, slow)
 
 
 @pytest.mark.parametrize(("text", "words"), SENTENCES)
@@ -220,10 +191,9 @@ def test_what_is_lost_of_a_word_does_not_shift_the_others():
     spans = list(tokens._find_pieces("the 日本語 at語 a", pieces))
     assert spans == [(0, 0), (0, 3), (3, 4), (0, 0), (8, 9), (9, 10), (0, 0), (12, 13), (0, 0)]
     assert list(tokens._find_pieces("go now", ["go", "Ġnow", "Ġnow"])) == [(0, 2), (3, 6), (0, 0)]
-    assert list(tokens._find_pieces("", ["</s>"])) == [(0, 0)]
 
 
-@pytest.mark.parametrize("words", [["dog"], ["cat", "the"], ["the", "the"]])
+@pytest.mark.parametrize("words", [["dog"], ["cat", "the"]])
 def test_words_that_are_not_in_the_text(own, words):
     refused("is not in 'the cat'", own.word_ids, "the cat", words)
 
@@ -292,12 +262,11 @@ def test_collate(own, data):
 # --- prepared pairs --------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("language", "register", "corpus", "said"),
-    [("es", "news", "controlled", "'es'"), ("ru", "poems", "controlled", "'poems'"), ("ru", "news", "wmt", "'wmt'")],
-)
-def test_spec_refuses_what_there_is_not(language, register, corpus, said):
-    refused(said, corpora.spec, study.settings("tiny") | {"corpus": corpus}, language, register, 1)
+def test_spec_refuses_what_there_is_not():
+    settings = study.settings("tiny")
+    refused("'es'", corpora.spec, settings, "es", "news", 1)
+    refused("'poems'", corpora.spec, settings, "ru", "poems", 1)
+    refused("'wmt'", corpora.spec, settings | {"corpus": "wmt"}, "ru", "news", 1)
 
 
 def test_spec_says_what_a_corpus_depends_on():
