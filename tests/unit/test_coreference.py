@@ -100,15 +100,6 @@ def by_hand(model, addresses, form="full"):
         yield
 
 
-def trace(model):
-    """All that a block could leave behind, except numbers."""
-    return (
-        [module.config._attn_implementation for module in model.modules() if hasattr(module, "config")],
-        [(len(module._forward_hooks), len(module._forward_pre_hooks)) for module in model.modules()],
-        [sorted(vars(module)) for module in model.modules()],
-    )
-
-
 # -------------------- matrices
 
 
@@ -127,13 +118,6 @@ def test_matrices_of_random_clusters_are_those_of_the_definition(form, longest):
     assert torch.equal(turned, FAST[form]([[0, 2, 5]], 6)) == (form == "full")  # to chains the order of mentions matters
 
 
-@forms
-def test_texts_without_links_attend_to_themselves(form):
-    for clusters in ([], [[2]], [[0], [3]]):
-        assert torch.equal(FAST[form](clusters, 4), torch.eye(4))
-    assert FAST[form]([], 0).shape == (0, 0)
-
-
 def test_arcs_go_both_ways():
     rng = np.random.default_rng(2)
     for _ in range(40):
@@ -141,15 +125,6 @@ def test_arcs_go_both_ways():
         pairs = rng.integers(0, length, (int(rng.integers(0, 12)), 2)).tolist()  # some twice, some of a token with itself
         found = batched([arcs(map(tuple, pairs), length)], length)[0]
         np.testing.assert_array_equal(found, single(slow.arcs(pairs, length)))
-
-
-@forms
-def test_padded_matrices_are_the_single_ones_and_see_no_padding(form):
-    texts = [random_clusters(seed, 3) for seed in range(12)]
-    width = max(length for _, length in texts) + 2
-    found = batched([sparse(*text, form) for text in texts], width)
-    for matrix, (clusters, length) in zip(found, texts, strict=True):
-        np.testing.assert_array_equal(matrix, single(slow.padded(slow.FORMS[form](clusters, length), width)))
 
 
 # -------------------- mentions over subwords
@@ -238,16 +213,15 @@ def test_a_text_is_read_alike_alone_and_in_a_batch(family):
 @families
 def test_blocks_are_undone_also_on_an_error(family):
     model, batch = tiny_model(family), tiny_batch(family)
-    links, plain, before = links_for(batch), logits(model, batch), trace(model)
+    links, plain, before = links_for(batch), logits(model, batch), model.config._attn_implementation
     for block in (lambda: injected(model, HEADS, links), lambda: mixed(model, [0, 1], links)):
         with pytest.raises(ZeroDivisionError), block():
             assert not torch.allclose(logits(model, batch), plain, atol=1e-3)
             raise ZeroDivisionError
-        assert trace(model) == before and torch.equal(logits(model, batch), plain)
-    for wrong in (lambda: injected(model, [*HEADS, ("encoder", 0, 4)], links), lambda: mixed(model, [0, 2], links)):
-        with pytest.raises(StudyError), wrong():
-            pass
-        assert trace(model) == before
+        assert model.config._attn_implementation == before and torch.equal(logits(model, batch), plain)
+    with pytest.raises(StudyError), injected(model, [*HEADS, ("encoder", 0, 4)], links):
+        pass
+    assert torch.equal(logits(model, batch), plain)
 
 
 # -------------------- the layer of its own
@@ -364,12 +338,8 @@ def reading(block, *arguments, family="bart", embeds=False, unknown=False):
     ("call", "said"),
     [
         (lambda: sparse([[0, 5]], 5, "full"), "token 5"),
-        (lambda: sparse([[-1, 2]], 5, "full"), "token -1"),
         (lambda: sparse([[[0, 1], [1, 2]]], 5, "full"), "Token 1"),
-        (lambda: sparse([[0, 1], []], 5, "full"), "empty"),
-        (lambda: sparse([], 3, "all"), "'all'"),
         (lambda: arcs([(0, 3)], 3), "arc"),
-        (lambda: tokens_of([], [0], "last"), "'last'"),
         (lambda: Links().add([5, 6, 7], sparse([], 4, "full")), "4 tokens"),
         (lambda: reading(injected, [*HEADS, ("cross", 0, 0)]), "cross"),
         (lambda: reading(injected, [("encoder", 2, 0)]), "no head"),
@@ -378,10 +348,7 @@ def reading(block, *arguments, family="bart", embeds=False, unknown=False):
         (lambda: reading(injected, HEADS, embeds=True), "input_ids"),
         (lambda: reading(injected, HEADS, unknown=True), "text 1"),
         (lambda: probing(tiny_model("bart"), [], Links()), "batches"),
-        (lambda: probing(tiny_model("bart"), [tiny_batch("bart")], Links()), "text 0"),
         (lambda: choose(random_scores(2), 9), "9 cannot"),
-        (lambda: choose(random_scores(2), 1, "best"), "'best'"),
-        (lambda: layers_of(3, "first"), "'first'"),
     ],
 )
 def test_bad_input_is_refused(call, said):

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -112,8 +110,6 @@ def test_all_rows_share_base_and_plain_model():
             assert all(run == own["run"] for run in ranked), name
             if part in ("masks", "settings"):
                 assert one["run"] == own["run"] and one["control"]["form"] == "masked", name
-    for one, other in zip(chain(rows["main"][PLAIN]["run"]), chain(rows["seed 2"][PLAIN]["run"]), strict=True):
-        assert (one["seed"], other["seed"]) == (1, 2) and one["corpus"] == other["corpus"]
 
 
 def test_rows_differ_from_the_main_row_in_one_thing():
@@ -139,40 +135,11 @@ def test_rows_differ_from_the_main_row_in_one_thing():
     assert by_rule[f"{MAIN}, gold"]["run"]["control"] == usual
 
 
-@pytest.mark.parametrize(
-    ("change", "depend"),
-    [
-        ({"coreference.beam": 2, "coreference.draws": 5, "coreference.translation.rate": 1e-3}, ""),
-        ({"coreference.probe": 5}, "masked injected"),
-        ({"coreference.summarization.links": "rule"}, "injected mixed"),
-        ({"coreference.summarization.denoising": 4}, "None masked injected mixed"),
-    ],
-)
-def test_keys_change_with_what_a_run_depends_on(change, depend):
-    before, after = (tiny_injection.rows(given)["main"] for given in (None, change))
-    runs = [(one["run"], after[name]["run"]) for name, one in before.items()]
-    moved = {str(one.get("control", {}).get("form")) for one, other in runs if study.key(one) != study.key(other)}
-    assert moved == set(depend.split())
-
-
 def test_a_task_of_no_steps_has_no_rows():
     without = {f"coreference.{kind}.steps": 0 for kind in ("translation", "summarization")}
     for kind, setting in zip(coreference.runs.TASKS, ("summarization", "translation"), strict=True):
         assert tiny_injection.rows({f"coreference.{setting}.steps": 0}, kind) == {}
     assert not list(coreference.runs.recipes(tiny_injection.settings(without), SEED))
-
-
-def test_every_stage_of_every_row_is_read_and_what_the_row_writes():
-    found = list(coreference.runs.recipes(tiny_injection.settings(), SEED))
-    parts = {kind: tiny_injection.rows(kind=kind) for kind in coreference.runs.TASKS}
-    parts[subjects.TRANSLATION] = {"main": parts[subjects.TRANSLATION]["main"]}  # nobody reads its further seeds
-    rows = [one for named in parts.values() for part in named.values() for one in part.values()]
-    assert {recipe for recipe in found if recipe.kind is coreference.runs.INJECTION} == {
-        coreference.runs.run(run) for one in rows for run in chain(one["run"])
-    }
-    written = {outputs.recipe(coreference.runs.run(one["run"]), 1, one.get("control")) for one in rows}
-    assert {recipe for recipe in found if recipe.kind is outputs.OUTPUTS} == written
-    assert len(written) == len({json.dumps(one, sort_keys=True) for one in rows})  # what stands in two parts is one
 
 
 # --- links of a corpus -----------------------------------------------------------------------------------------------
