@@ -239,20 +239,8 @@ def test_no_sentence_stands_in_two_splits():
     assert len(set(sources)) == len(sources)
     less = world.splits("subtitles", "de", train=100, dev=100, test=50, seed=1)
     assert less == made | {"train": made["train"][:100]}
-
-
-@pytest.mark.parametrize(
-    ("call", "said"),
-    [
-        (lambda: world.generate("poems", "de", 1, 1), "poems"),
-        (lambda: world.generate("news", "xx", 1, 1), "xx"),
-        (lambda: world.generate("news", "de", 0, 1), "0 sentences"),
-        (lambda: world.splits("news", "de", 10, 0, 10, 1), "0 sentences"),
-    ],
-)
-def test_what_there_is_not(call, said):
-    with pytest.raises(StudyError, match=said):
-        call()
+    with pytest.raises(StudyError, match="0 sentences"):
+        world.splits("news", "de", 10, 0, 10, 1)
 
 
 # --- further surnames ------------------------------------------------------------------------------------------------

@@ -8,7 +8,6 @@ from itertools import islice, pairwise
 import pytest
 
 from helpers.records import TURN, Dialogue, Event
-from helpers.study import StudyError
 from helpers.world import conversations as talks
 from helpers.world.sampler import World
 
@@ -177,16 +176,3 @@ def test_guesses_are_what_they_say():
     dialogue = Dialogue(" ".join(words), "", tuple(words), ((0, 3, 16), (16, 19, 21)), (), (event,))
     assert talks.guesses([dialogue], "speaker", 0) == ["supan has shown the key to ruser ."]
     assert talks.guesses([dialogue], "nearest", 0) == ["ruser has shown the key to supan ."]
-
-
-@pytest.mark.parametrize(
-    ("call", "said"),
-    [
-        (lambda: talks.render_summary([Event("eat", "supan", "cake")]), "no verb 'eat'"),
-        (lambda: talks.render_summary([Event("lose", "supan", "key", "", "soon")]), "no time 'soon'"),
-        (lambda: talks.guesses([], "last", 0), "no way 'last'"),
-    ],
-)
-def test_what_there_is_not(call, said):
-    with pytest.raises(StudyError, match=said):
-        call()

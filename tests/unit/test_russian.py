@@ -45,14 +45,6 @@ def test_sentence(plan, wanted):
     assert say(plan) == wanted
 
 
-def test_shape_of_prepositions():
-    for preposition, word, shape in (
-        ("в", "вторник", "во"), ("в", "воде", "в"), ("с", "студентом", "со"), ("с", "сестрой", "с"), ("с", "мной", "со"),
-        ("о", "этом", "об"), ("о", "мне", "обо"), ("о", "ее доме", "о"),
-    ):  # fmt: skip
-        assert russian.sound(preposition, word) == shape
-
-
 def test_names_and_rare_words_decline():
     forms = {kind: russian_words.tail_noun(first(kind)) for kind in lexicon.TAIL_COUNTS}
     assert forms["ist"].sg[3] == forms["ist"].sg[1] and forms["ite"].sg[3] == forms["ite"].sg[0]  # a living thing, and none
