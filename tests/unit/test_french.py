@@ -21,6 +21,7 @@ SENTENCES = [
     (does("read", "she", "a book", tense="perfect", negated=True, adverbs="already/medial"),
      "elle n' a pas encore lu de livre ."),
     (did("say", "he", complement=did("sell", "she", "the key")), "il a dit qu' elle avait vendu la clé ."),
+    (did("buy", "i", "it:lamp"), "je l' ai achetée ."),
     (did("see", "i", np("the letter.mail", relative=did("write", "the king", gap="object"))),
      "j' ai vu la lettre que le roi a écrite ."),
     # clitics and government

@@ -124,13 +124,6 @@ def test_right_people_by_hand():
     np.testing.assert_allclose(tables.right_people([wrong, right[1]], told), [100 / 1.5, 100 / 1.5])  # the time does not count
 
 
-def test_events_that_rows_tell(board):
-    table = tables.events_told(board, [MIXED])
-    whole, *told = conversations.consistency(board.texts[MIXED], board.dialogues).sum(0)
-    np.testing.assert_allclose(table.loc[MIXED], [100 * number / whole for number in told])
-    assert (table.loc["reference"] == 100).all()
-
-
 def test_baselines_tell_the_right_events_of_guessed_people(board):
     table, plain = tables.baselines(board, 3), tables.scores(board, [PLAIN])
     line = table[table.row == "baseline: the speaker"].set_index("metric")

@@ -60,9 +60,8 @@ def marian(tmp_path_factory):
     import sentencepiece
 
     folder = tmp_path_factory.mktemp("marian")
-    (folder / "text.txt").write_text("\n".join(training_text()), encoding="utf-8")
     sentencepiece.SentencePieceTrainer.train(
-        input=str(folder / "text.txt"), model_prefix=str(folder / "m"), vocab_size=110, hard_vocab_limit=False,
+        sentence_iterator=iter(training_text()), model_prefix=str(folder / "m"), vocab_size=110, hard_vocab_limit=False,
         character_coverage=1.0, bos_id=-1, eos_id=1, unk_id=0, pad_id=-1, minloglevel=2,
     )  # fmt: skip
     pieces = sentencepiece.SentencePieceProcessor(model_file=str(folder / "m.model"))
