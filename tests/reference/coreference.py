@@ -109,23 +109,10 @@ def _divided(links: Matrix) -> Matrix:
 def attention(
     module, hidden: Tensor, lengths: Sequence[int], matrices: Mapping[int, Matrices], bias: Tensor | None = None
 ) -> Tensor:
-    """Self-attention of one encoder layer with matrices in the place of some heads' weights.
+    """Self-attention of one encoder layer, whose four projections are used, with matrices in the place of some heads' weights.
 
-    Parameters
-    ----------
-    module : attention of BART, Marian, Pegasus or T5
-        Whose four projections are used.
-    hidden : tensor [texts, tokens, width]
-    lengths : sequence of int
-        Real tokens of each text; they come first.
-    matrices : mapping
-        Head -> of each text its matrix [tokens][tokens].
-    bias : tensor [heads, tokens, tokens], optional
-        What is added to the scores (T5).
-
-    Returns
-    -------
-    tensor [texts, tokens, width]
+    Of hidden [texts, tokens, width] the first `lengths` tokens of each text are real; `matrices` has for some heads a matrix of
+    each text; `bias` [heads, tokens, tokens] is added to the scores (T5).
     """
     t5 = hasattr(module, "o")
     names = ("q", "k", "v", "o") if t5 else ("q_proj", "k_proj", "v_proj", "out_proj")
@@ -192,12 +179,7 @@ def cosine(weights: Matrix, matrix: Matrix) -> float:
 def probing(attentions: Sequence[Sequence[Tensor]], matrices: Matrices) -> dict[tuple[str, int, int], float]:
     """Mean over texts of the cosine of every encoder head's attention with the text's matrix, real tokens only.
 
-    Parameters
-    ----------
-    attentions : sequence of sequence of tensors [heads, tokens, tokens]
-        Of each text the attention of each layer, padding included.
-    matrices : sequence of Matrix
-        Of each text, without padding.
+    `attentions` has of each text and layer [heads, tokens, tokens], padding included; the matrices are without padding.
     """
     found: dict[tuple[str, int, int], list[float]] = {}
     for layers, matrix in zip(attentions, matrices, strict=True):

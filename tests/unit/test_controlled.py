@@ -5,14 +5,14 @@ from __future__ import annotations
 import importlib
 import random
 from dataclasses import replace
-from itertools import islice, pairwise
+from itertools import islice
 
 import pytest
 
 from helpers import world
 from helpers.corpora.describe import describe
 from helpers.study import StudyError
-from helpers.world import french_words, lexicon, russian_words, sampler
+from helpers.world import french, french_words, german_words, lexicon, russian, russian_words, sampler
 from helpers.world.english import RELATIONS, realise
 from helpers.world.meanings import NP, Clause
 from tests.unit.tiny_plans import check, did, does, np
@@ -21,57 +21,21 @@ from tests.unit.tiny_plans import check, did, does, np
 EXACT = [
     ("news", did("see", "the doctor", "a old.thing house"),
      "the:det:2 doctor:nsubj:3 saw:root:0 an:det:6 old:amod:6 house:dobj:3 .:punct:3"),
-    ("news", did("see", "the bird+", "he", negated=True),
-     "the:det:2 birds:nsubj:5 did:aux:5 not:neg:5 see:root:0 him:dobj:5 .:punct:5"),
-    ("subtitles", does("be", "i", attribute="tired", negated=True), "I:nsubj:2 am:root:0 not:neg:2 tired:acomp:2 .:punct:2"),
-    ("subtitles", does("be", "you", attribute="tired", degree="very", question="polar", negated=True),
-     "are:root:0 n't:neg:1 you:nsubj:1 very:advmod:5 tired:acomp:1 ?:punct:1"),
-    ("news", did("be", "Anna", attribute=np("a nurse"), tense="perfect"),
-     "Anna:nsubj:3 has:aux:3 been:root:0 a:det:5 nurse:attr:3 .:punct:3"),
-    ("news", did("write", None, "the letter.mail+", passive=True, tense="perfect", adverbs="already/medial"),
-     "the:det:2 letters:nsubjpass:6 have:aux:6 already:advmod:6 been:auxpass:6 written:root:0 .:punct:6"),
     ("news", did("catch.thief", "two officer", "the thief", passive=True, adverbs="quickly/medial yesterday/initial"),
      "yesterday:advmod:6 the:det:3 thief:nsubjpass:6 was:auxpass:6 quickly:advmod:6 caught:root:0 by:agent:6 "
      "two:nummod:9 officers:pobj:7 .:punct:6"),
-    ("news", did("give", "the king", "a white horse", "his daughter"),
-     "the:det:2 king:nsubj:3 gave:root:0 his:poss:5 daughter:dative:3 a:det:8 white:amod:8 horse:dobj:3 .:punct:3"),
-    ("subtitles", does("open.thing", None, "this window+", imperative=True, negated=True, adverbs="now/final"),
-     "do:aux:3 n't:neg:3 open:root:0 these:det:5 windows:dobj:3 now:advmod:3 .:punct:3"),
     ("subtitles", does("buy", "you", question="what", modal="want"),
      "what:dobj:6 do:aux:4 you:nsubj:4 want:root:0 to:aux:6 buy:xcomp:4 ?:punct:4"),
-    ("news", did("come", "the woman", modal="want", negated=True, at="from Gatovburg"),
-     "the:det:2 woman:nsubj:5 did:aux:5 not:neg:5 want:root:0 to:aux:7 come:xcomp:5 from:prep:7 Gatovburg:pobj:8 .:punct:5"),
     ("news", does("say", "the minister", complement=did("lose", "the army", "the war", tense="perfect")),
      "the:det:2 minister:nsubj:3 says:root:0 that:mark:8 the:det:6 army:nsubj:8 has:aux:8 lost:ccomp:3 "
      "the:det:10 war:dobj:8 .:punct:3"),
-    ("news", did("laugh", np("the man", relative=did("hear", gap="subject"))),
-     "the:det:2 man:nsubj:5 who:nsubj:4 heard:relcl:2 laughed:root:0 .:punct:5"),
-    ("news", does("work.machine", np("a phone", relative=does("belong", None, "the judge", gap="subject")), negated=True),
-     "a:det:2 phone:nsubj:10 which:nsubj:4 belongs:relcl:2 to:prep:4 the:det:7 judge:pobj:5 does:aux:10 "
-     "not:neg:10 work:root:0 .:punct:10"),
     ("subtitles", does("know.person", "he", np("the doctor", relative=does("visit", "i", modal="want", gap="object"))),
      "he:nsubj:2 knows:root:0 the:det:4 doctor:dobj:2 that:dobj:9 I:nsubj:7 want:relcl:4 to:aux:9 visit:xcomp:7 .:punct:2"),
-    ("news", did("arrive", "it:train", tense="future", subordinate=("when", does("sleep", "they"), True)),
-     "when:advmod:3 they:nsubj:3 sleep:advcl:7 ,:punct:7 it:nsubj:7 will:aux:7 arrive:root:0 .:punct:7"),
-    ("news",
-     did("eat.person", "the child", "soup", subordinate=("although", did("be", "it:soup", attribute="cold.thing"), False)),
-     "the:det:2 child:nsubj:3 ate:root:0 soup:dobj:3 ,:punct:3 although:mark:8 it:nsubj:8 was:advcl:3 "
-     "cold:acomp:8 .:punct:3"),
     ("news", did("wait", "we", "the bus", adverbs="patiently/final", coordinate=("but", did("come", "it:bus", negated=True))),
      "we:nsubj:2 waited:root:0 patiently:advmod:2 for:prep:2 the:det:6 bus:pobj:4 ,:punct:2 but:cc:2 "
      "it:nsubj:12 did:aux:12 not:neg:12 come:conj:2 .:punct:2"),
-    ("news", did("visit", np("the doctor", coordinate="the nurse"), np("Supan", surname="Tanikol"), tense="perfect"),
-     "the:det:2 doctor:nsubj:7 and:cc:2 the:det:5 nurse:conj:2 have:aux:7 visited:root:0 Supan:compound:9 "
-     "Tanikol:dobj:7 .:punct:7"),
-    ("news", did("break.thing", np("the mast", genitive="the ship")),
-     "the:det:2 mast:nsubj:6 of:prep:2 the:det:5 ship:pobj:3 broke:root:0 .:punct:6"),
     ("subtitles", did("read", "i", np("the long letter.mail", genitive="the teacher+"), progressive=True),
      "I:nsubj:3 was:aux:3 reading:root:0 the:det:5 teachers:poss:8 ':case:5 long:amod:8 letter:dobj:3 .:punct:3"),
-    ("news", did("read", "she", np("a important book", degree="very", at="about the war"), at="in_front_of the church"),
-     "she:nsubj:2 read:root:0 a:det:6 very:advmod:5 important:amod:6 book:dobj:2 about:prep:6 the:det:9 war:pobj:7 "
-     "in:prep:2 front:pobj:10 of:prep:11 the:det:14 church:pobj:12 .:punct:2"),
-    ("news", does("need", "every farmer", "his goat+", adverbs="really/medial", negated=True),
-     "every:det:2 farmer:nsubj:6 does:aux:6 not:neg:6 really:advmod:6 need:root:0 his:poss:8 goats:dobj:6 .:punct:6"),
 ]  # fmt: skip
 
 
@@ -128,17 +92,6 @@ def test_trees(drawn):
                 assert not left < left2 < right < right2 or {word, word2} & {"what", "where", "that"}, words
 
 
-def test_english_is_well_formed(drawn):
-    for plan, english in drawn[1]:
-        words = english.words
-        assert words[-1] == ("?" if plan.question else ".") and all(words)
-        assert ("n't" in words) <= (drawn[0] == "subtitles")
-        for word, after in pairwise(words):
-            if word in ("a", "an") and after not in ("honest", "university"):
-                assert (word == "an") == (after[0] in "aeiou"), words
-            assert word != after or word not in (",", "the", "a", "not", "to", "in", "very", "and"), words
-
-
 def check_phrase(noun: NP, text: str) -> None:
     if noun.pronoun:
         assert not (noun.determiner or noun.adjectives or noun.genitive or noun.place or noun.relative), text
@@ -170,8 +123,6 @@ def test_every_plan_keeps_the_rules(drawn):
         assert len(found) - 1 <= (2 if register == "news" else 1), text
         for clause in found:
             verb = verbs[clause.verb]
-            assert not (clause.modal and (clause.tense in ("perfect", "future") or clause.progressive)), text
-            assert not (clause.progressive and (clause.verb in sampler.STATIVE or clause.passive)), text
             assert verb.passive or not clause.passive, text
             assert (clause.complement is not None) == verb.that and (verb.to or clause.recipient is None), text
             for noun in (clause.subject, clause.subject and clause.subject.coordinate):
@@ -186,17 +137,12 @@ def test_every_plan_keeps_the_rules(drawn):
                 assert clause.subject is not None or unsaid, text
             if isinstance(clause.attribute, str) and clause.subject is not None:
                 assert stands_for(clause.subject) in adjectives[clause.attribute], text
-            assert len(clause.adverbs) <= 2, text
             for adverb in clause.adverbs:
                 entry = adverbs[adverb.adverb]
                 assert adverb.position in entry.positions and entry.tense in ("", "any", clause.tense), text
                 assert entry.kind != "manner" or clause.verb in sampler.MANNER[adverb.adverb].split(), text
             for noun in phrases(clause):
                 check_phrase(noun, text)
-                assert noun.noun != "bank.river" or noun.genitive is not None or noun.pronoun, text  # no bank of money
-            for noun, takes in ((clause.subject, verb.subjects), (clause.object, verb.objects)):
-                if noun is not None and noun.noun.startswith("bat.") and clause.verb != "be":
-                    assert not {"bat.animal", "bat.club"} <= set(takes), text
 
 
 def is_thing(noun: NP) -> bool:
@@ -231,40 +177,30 @@ def test_every_plan_is_said_in_every_language(drawn, language):
         assert number > 99 or said == translate(plan, drawn[0], random.Random(number))
 
 
+def test_every_key_has_a_word_in_every_language():
+    assert german_words.missing() == french.missing() == russian.missing() == []
+
+
 # --- distributions ---------------------------------------------------------------------------------------------------
 
 
 def test_distributions(drawn):
     register, sentences = drawn
     news = register == "news"
-    pairs = [world.Pair("", "", tuple(e.words), tuple(e.heads), tuple(e.relations)) for _, e in sentences]
-    tables = describe(pairs)
+    tables = describe([world.Pair("", "", tuple(e.words), tuple(e.heads), tuple(e.relations)) for _, e in sentences])
     lengths = tables["lengths"]["sentences"]
     sizes = lengths.index.repeat(lengths).to_series()
     assert sizes.mean() == pytest.approx(tables["facts"]["mean words"]) == pytest.approx(15 if news else 8, abs=0.7)
-    assert sizes.std() == pytest.approx(5 if news else 2.4, abs=0.6)
     shortest, longest = world.LENGTHS[register]
     assert shortest <= sizes.min() and sizes.max() <= longest
-    wanted = (6, 3, 91) if news else (32, 21, 47)
-    assert tables["persons"]["percent"].tolist() == pytest.approx(wanted, abs=1.5 if news else 3)
+    assert tables["persons"]["percent"].tolist() == pytest.approx((6, 3, 91) if news else (32, 21, 47), abs=1.5 if news else 3)
     paper = (35, 41, 72, 46) if news else (45, 46, 80, 33)  # Voita et al. 2019, table 1
     for relation, share in zip(("nsubj", "dobj", "amod", "advmod"), paper, strict=True):
         assert 100 * tables["offsets"][relation].max() == pytest.approx(share, abs=9)
         assert tables["offsets"][relation].sum() == pytest.approx(1)
     if news:  # no fixed offset finds most subjects or objects, as in natural text (figure 3 of the paper)
         assert tables["offsets"]["nsubj"].loc[3:].sum() > 0.2 and tables["offsets"]["dobj"].loc[:-4].sum() > 0.12
-        assert tables["offsets"]["advmod"].loc[:-1].sum() > 0.25
-    rare = set(lexicon.tail()) | {noun.plural for noun in lexicon.nouns().values() if noun.tail}
-    tokens = [word for pair in pairs for word in pair.words]
-    assert 100 * sum(word in rare for word in tokens) / len(tokens) == pytest.approx(7 if news else 3.3, abs=0.9)
-    assert len(set(tokens)) > (1300 if news else 850)
     assert 0.85 < tables["facts"]["covered by the 500 most frequent"] < 0.97
-    assert tables["coverage"]["share"].is_monotonic_increasing and tables["coverage"]["share"].iloc[-1] == pytest.approx(1)
-    questions = sum(plan.question != "" for plan, _ in sentences) / len(sentences)
-    orders = sum(plan.imperative for plan, _ in sentences) / len(sentences)
-    assert (questions, orders) == (pytest.approx(0.03, abs=0.01), 0) if news else (
-        pytest.approx(0.28, abs=0.03), pytest.approx(0.1, abs=0.02)
-    )  # fmt: skip
 
 
 def test_senses_are_balanced():
@@ -276,11 +212,9 @@ def test_senses_are_balanced():
 
 
 def test_describe_without_pairs_of_a_kind():
-    """A corpus with no subject and no adjective still has all its tables."""
     tables = describe([world.Pair("close it .", "x", ("close", "it", "."), (-1, 0, 0), ("root", "dobj", "punct"))])
     assert tables["persons"]["percent"].sum() == 0 and tables["offsets"]["amod"].empty
     assert tables["offsets"]["dobj"].to_dict() == {-1: 1.0}
-    assert tables["coverage"]["share"].iloc[-1] == pytest.approx(1)
 
 
 # --- pairs and splits ------------------------------------------------------------------------------------------------
@@ -305,20 +239,8 @@ def test_no_sentence_stands_in_two_splits():
     assert len(set(sources)) == len(sources)
     less = world.splits("subtitles", "de", train=100, dev=100, test=50, seed=1)
     assert less == made | {"train": made["train"][:100]}
-
-
-@pytest.mark.parametrize(
-    ("call", "said"),
-    [
-        (lambda: world.generate("poems", "de", 1, 1), "poems"),
-        (lambda: world.generate("news", "xx", 1, 1), "xx"),
-        (lambda: world.generate("news", "de", 0, 1), "0 sentences"),
-        (lambda: world.splits("news", "de", 10, 0, 10, 1), "0 sentences"),
-    ],
-)
-def test_what_there_is_not(call, said):
-    with pytest.raises(StudyError, match=said):
-        call()
+    with pytest.raises(StudyError, match="0 sentences"):
+        world.splits("news", "de", 10, 0, 10, 1)
 
 
 # --- further surnames ------------------------------------------------------------------------------------------------
@@ -327,12 +249,7 @@ def test_what_there_is_not(call, said):
 def test_further_surnames_are_new_and_spelled_apart_in_every_language():
     found = lexicon.further_surnames(8_000)
     assert found[:500] == lexicon.further_surnames(500) and len(set(found)) == 8_000 and not {*found} & {*lexicon.tail()}
-    russian = [russian_words.surname(key).sg[0] for key in found]
-    assert len(set(russian)) == len({*map(french_words.surname, found)}) == 8_000
-    assert all(len(word) == len(key) for key, word in zip(found, russian, strict=True))
-    assert russian_words.surname("Bazet").sg[:2] == ("Базет", "Базета") and french_words.surname("Bazet") == "Bazet"
-    usual = next(key for key, word in lexicon.tail().items() if word.kind == "surname")
-    assert russian_words.surname(usual).sg == russian_words.tail_noun(usual).sg
+    assert len({russian_words.surname(key).sg[0] for key in found}) == len({*map(french_words.surname, found)}) == 8_000
 
 
 @pytest.mark.parametrize("language", world.LANGUAGES)

@@ -8,7 +8,6 @@ from itertools import islice, pairwise
 import pytest
 
 from helpers.records import TURN, Dialogue, Event
-from helpers.study import StudyError
 from helpers.world import conversations as talks
 from helpers.world.sampler import World
 
@@ -27,10 +26,6 @@ def dialogues():
 def female():
     world = World("news")
     return {name.lower(): name in world.female for name in world.forenames[0][: talks.NAMES]}
-
-
-def with_events(*events):
-    return Dialogue("", talks.render_summary(events), (), (), (), events)
 
 
 def speakers(dialogue):
@@ -79,43 +74,18 @@ def resolved(dialogue, female):
 # --- dialogues -------------------------------------------------------------------------------------------------------
 
 
-def test_dialogues_keep_their_bounds(dialogues):
-    for sizes, bounds in (
-        ([len(set(speakers(d))) for d in dialogues], talks.SPEAKERS),
-        ([len(d.turns) for d in dialogues], talks.TURNS),
-        ([len(d.events) for d in dialogues], (2, 4)),
-    ):
-        assert (min(sizes), max(sizes)) == bounds
-    sizes = [len(d.words) for d in dialogues]
-    assert talks.WORDS[0] <= min(sizes) < 70 and 140 < max(sizes) <= talks.WORDS[1]
-    assert {d.origin for d in dialogues} == {"controlled-dialogues"}
-    assert len({d.source for d in dialogues}) == len(dialogues)
-    events = [event for d in dialogues for event in d.events]
-    assert len({event.verb for event in events}) == len(talks.DEEDS) and {e.thing for e in events} == set(talks.THINGS)
-    assert {event.time for event in events} == {"", *talks.AHEAD, *talks.BEFORE}
-    assert next(talks.conversations(1)) == dialogues[0] != next(talks.conversations(2))
-
-
-def test_turns_divide_the_words_and_name_their_speakers(dialogues, female):
+def test_turns_divide_the_words_and_events_are_of_what_is_said(dialogues, female):
     for dialogue in dialogues:
-        assert dialogue.source == " ".join(dialogue.words) == dialogue.source.lower()
+        assert dialogue.source == " ".join(dialogue.words) and talks.WORDS[0] <= len(dialogue.words) <= talks.WORDS[1]
         assert dialogue.turns[0][0] == 0 and dialogue.turns[-1][2] == len(dialogue.words)
-        for start, speech, stop in dialogue.turns:
-            label = dialogue.words[start:speech]
-            assert label[0] == TURN and label[1] in female and label[2:] == (":",) and speech < stop
-            assert dialogue.words[stop - 1] in ".?" and TURN not in dialogue.words[speech:stop]
         assert all(stop == start for (_, _, stop), (start, _, _) in pairwise(dialogue.turns))
-        assert all(one != other for one, other in pairwise(speakers(dialogue)))  # a turn goes on until another speaks
-
-
-def test_events_of_a_dialogue_share_no_verb_and_no_thing_and_are_of_its_people(dialogues, female):
-    for dialogue in dialogues:
-        for part in ("verb", "thing"):
-            assert len({getattr(event, part) for event in dialogue.events}) == len(dialogue.events)
+        for start, speech, stop in dialogue.turns:
+            assert dialogue.words[start] == TURN and dialogue.words[start + 1] in female and speech < stop
         for event in dialogue.events:
             assert {event.agent, event.receiver} <= {"", *(female.keys() & set(dialogue.words))}
             assert event.agent != event.receiver and event.thing in dialogue.words
             assert not event.time or f" {event.time} " in dialogue.source
+    assert next(talks.conversations(1)) == dialogues[0] != next(talks.conversations(2))
 
 
 def test_a_dialogue_that_runs_out_of_things_ends_and_not_the_generator(monkeypatch):
@@ -153,25 +123,6 @@ def test_pronouns_are_annotated_as_the_rules_resolve_them(female):
     assert seen.keys() == FIRST | SECOND | THIRD.keys() | {"it"} and min(seen.values()) > 2, seen
 
 
-def test_events_are_said_in_several_ways_mostly_without_a_name(dialogues, female):
-    events = named = 0
-    ways = {}
-    for dialogue in dialogues:
-        at, words = mentioned(dialogue), dialogue.words
-        for event in dialogue.events:
-            forms = talks._verbs()[event.verb][:3]
-            said = next(place for place, word in enumerate(words) if word in forms)
-            start = max(place for place in range(said) if words[place] in ".?!:") + 1
-            sentence = words[start : next(place for place in range(said, len(words)) if words[place] in ".?!")]
-            named += event.agent in sentence
-            events += 1
-            assert words.index(event.agent) in at
-            masked = ("x" if word in female or word == event.thing else word for word in sentence)
-            ways.setdefault(event.verb, set()).add(" ".join(masked))
-    assert named < 0.06 * events
-    assert min(map(len, ways.values())) > 8, {verb: len(said) for verb, said in ways.items()}
-
-
 # --- summaries -------------------------------------------------------------------------------------------------------
 
 
@@ -180,9 +131,6 @@ def test_summaries_are_read_back(dialogues):
         assert talks.facts(dialogue.target) == list(dialogue.events)
     counts = talks.consistency([d.target for d in dialogues], dialogues)
     assert counts.tolist() == [[len(d.events)] * 4 for d in dialogues]
-    assert talks.render_summary((LAMP, KEY)) == "supan will repair the lamp for belub on monday . ruser has lost the key ."
-    gift = Event("give", "dadulana", "book", "sumokola", "yesterday")
-    assert talks.render_summary((gift,)) == "dadulana gave the book to sumokola yesterday ."
 
 
 def test_sentences_outside_the_grammar_are_skipped():
@@ -192,7 +140,6 @@ def test_sentences_outside_the_grammar_are_skipped():
         "ruser gave the key for supan yesterday", "ruser has lost the key to supan", "supan will repair the lamp on",
     )  # fmt: skip
     assert talks.facts(" . ".join(garbled)) == talks.facts(".".join(garbled)) == [KEY]
-    assert talks.facts("") == talks.facts(". . the the") == []
     for unclear in ("ruser has lost the key yesterday .", "ruser lost the key .", "ruser will lose the key yesterday ."):
         assert talks.facts(unclear) == [Event("lose", "ruser", "key", "", talks.UNCLEAR)]
 
@@ -200,61 +147,32 @@ def test_sentences_outside_the_grammar_are_skipped():
 # --- consistency -----------------------------------------------------------------------------------------------------
 
 
+TWICE = (KEY, Event("lose", "supan", "key"))
+
+
 @pytest.mark.parametrize(
-    ("summary", "counts"),
+    ("told", "summary", "counts"),
     [
-        ("", [2, 0, 0, 0]),
-        ("ruser has lost the key . supan will repair the lamp for belub on monday .", [2, 2, 2, 2]),
-        ("belub will repair the lamp for supan on monday .", [2, 1, 0, 0]),
-        ("supan will repair the lamp for ruser on monday .", [2, 1, 0, 0]),
-        ("supan will repair the lamp for belub tomorrow .", [2, 1, 1, 0]),
-        ("supan will repair the clock for belub on monday . supan will wash the lamp on monday .", [2, 0, 0, 0]),
-        ("belub has lost the key . ruser lost the key yesterday . ruser has lost the key .", [2, 1, 1, 1]),
+        ((LAMP, KEY), "ruser has lost the key . supan will repair the lamp for belub on monday .", [2, 2, 2, 2]),
+        ((LAMP, KEY), "belub will repair the lamp for supan on monday .", [2, 1, 0, 0]),
+        ((LAMP, KEY), "supan will repair the lamp for ruser on monday .", [2, 1, 0, 0]),
+        ((LAMP, KEY), "supan will repair the lamp for belub tomorrow .", [2, 1, 1, 0]),
+        ((LAMP, KEY), "belub has lost the key . ruser lost the key yesterday . ruser has lost the key .", [2, 1, 1, 1]),
+        (TWICE, "ruser has lost the key .", [2, 1, 1, 1]),
+        (TWICE, "ruser has lost the key . belub has lost the key .", [2, 2, 1, 1]),
     ],
 )
-def test_events_are_matched_one_to_one_and_right_ones_first(summary, counts):
-    assert talks.consistency([summary], [with_events(LAMP, KEY)]).tolist() == [counts]
-
-
-def test_two_events_of_one_kind_need_two_sentences():
-    twice = with_events(KEY, Event("lose", "supan", "key"))
-    assert talks.consistency(["ruser has lost the key ."], [twice]).tolist() == [[2, 1, 1, 1]]
-    assert talks.consistency(["ruser has lost the key . belub has lost the key ."], [twice]).tolist() == [[2, 2, 1, 1]]
+def test_events_are_matched_one_to_one_and_right_ones_first(told, summary, counts):
+    dialogue = Dialogue("", talks.render_summary(told), (), (), (), told)
+    assert talks.consistency([summary], [dialogue]).tolist() == [counts]
 
 
 # --- guesses ---------------------------------------------------------------------------------------------------------
 
 
-def test_people_cannot_be_told_without_resolving_pronouns(dialogues):
-    for way, bound in (("random", 0.2), ("speaker", 0.3), ("nearest", 0.3)):
-        counts = talks.consistency(talks.guesses(dialogues[:300], way, 0), dialogues[:300]).sum(0)
-        assert counts[0] == counts[1] and 0.05 < counts[2] / counts[0] < bound, (way, counts)
-    first = talks.guesses(dialogues[:20], "random", 0)
-    assert first == talks.guesses(dialogues[:20], "random", 0) != talks.guesses(dialogues[:20], "random", 1)
-    assert all(event.agent != event.receiver for summary in first for event in talks.facts(summary))
-
-
 def test_guesses_are_what_they_say():
-    words = "# supan : hello ruser . # belub : who lost the key ? # ruser : he did .".split()
-    turns = ((0, 3, 6), (6, 9, 14), (14, 17, 20))
-    dialogue = Dialogue(" ".join(words), "", tuple(words), turns, (), (Event("lose", "ruser", "key"),))
-    assert talks.guesses([dialogue], "speaker", 0) == talks.guesses([dialogue], "nearest", 0) == ["belub has lost the key ."]
     words = "# supan : hello ruser . ruser , did you show the key to belub ? # belub : no .".split()
     event = Event("show", "supan", "key", "belub")
     dialogue = Dialogue(" ".join(words), "", tuple(words), ((0, 3, 16), (16, 19, 21)), (), (event,))
     assert talks.guesses([dialogue], "speaker", 0) == ["supan has shown the key to ruser ."]
     assert talks.guesses([dialogue], "nearest", 0) == ["ruser has shown the key to supan ."]
-
-
-@pytest.mark.parametrize(
-    ("call", "said"),
-    [
-        (lambda: talks.render_summary([Event("eat", "supan", "cake")]), "no verb 'eat'"),
-        (lambda: talks.render_summary([Event("lose", "supan", "key", "", "soon")]), "no time 'soon'"),
-        (lambda: talks.consistency([""], []), "1 for 0"),
-        (lambda: talks.guesses([], "last", 0), "no way 'last'"),
-    ],
-)
-def test_what_there_is_not(call, said):
-    with pytest.raises(StudyError, match=said):
-        call()

@@ -44,17 +44,17 @@ def test_worked_example():
     np.testing.assert_allclose(found["CEAF-e"], 100 * np.array([1.3 / 3, 1.3 / 2, 2 * 1.3 / 5]))
 
 
-@pytest.mark.parametrize("seed", range(25))
-def test_scores_are_those_of_the_definitions(seed):
-    draw = random.Random(seed)
-    sizes = [draw.randrange(4, 16) for _ in range(4)]
-    system, gold = ([random_document(draw, size) for size in sizes] for _ in range(2))
-    gold.append((((90, 91), (92, 93)),))
-    system.append(())
-    table = coreference_scores(system, gold)
-    for metric, twin in SLOW.items():
-        np.testing.assert_allclose(table.loc[metric], slow.score(twin, system, gold), err_msg=metric)
-    assert conll_f1(system, gold) == pytest.approx(table.loc[list(METRICS), "f1"].mean())
+def test_scores_are_those_of_the_definitions():
+    draw = random.Random(1)
+    for _ in range(25):
+        sizes = [draw.randrange(4, 16) for _ in range(4)]
+        system, gold = ([random_document(draw, size) for size in sizes] for _ in range(2))
+        gold.append((((90, 91), (92, 93)),))
+        system.append(())
+        table = coreference_scores(system, gold)
+        for metric, twin in SLOW.items():
+            np.testing.assert_allclose(table.loc[metric], slow.score(twin, system, gold), err_msg=metric)
+        assert conll_f1(system, gold) == pytest.approx(table.loc[list(METRICS), "f1"].mean())
 
 
 def test_equal_sides_score_100_and_disjoint_ones_0():
@@ -62,14 +62,6 @@ def test_equal_sides_score_100_and_disjoint_ones_0():
     assert conll_f1([gold[::-1]], [tuple(cluster[::-1] for cluster in gold)]) == pytest.approx(100)
     assert conll_f1([clusters("h i, j k")], [gold]) == 0 == conll_f1([()], [gold])
     assert conll_f1([(((0, 2), (5, 6)),)], [(((0, 1), (5, 6)),)]) < 50  # spans that only overlap are other mentions
-
-
-def test_counts_are_summed_over_documents_before_division():
-    large, small = clusters("a b c d e f g h"), clusters("a b")
-    table = coreference_scores([large, ()], [large, small])
-    np.testing.assert_allclose(table["recall"][list(METRICS)], [700 / 8, 80, 50])
-    np.testing.assert_allclose(table["precision"][list(METRICS)], 100)
-    assert table.loc["CoNLL", ["precision", "recall"]].isna().all()
 
 
 GOLD = clusters("a b, c d")

@@ -4,35 +4,24 @@ from __future__ import annotations
 
 import pytest
 
-from helpers.world import german_words, lexicon
 from helpers.world.german import realise
-from helpers.world.german_words import ACC, DAT, GEN, NOM, conjugate, declined, noun, verb
 from helpers.world.meanings import PP
-from tests.unit.tiny_plans import Dice, did, does, first, np
+from tests.unit.tiny_plans import Dice, did, does, np
 
-TOWN = first("town")
 DOG = did("see", "the woman", "the dog")
-READ = did("read", "the woman", gap="object")
 
 NEWS = [
     # cases, strong, weak and mixed adjectives, the weak masculines
     (did("see", "the woman", "the young boy"), "die Frau sah den jungen Jungen ."),
     (did("buy", "a man", "a new car"), "ein Mann kaufte ein neues Auto ."),
-    (did("help", "my girl", "her old.person neighbour"), "mein Mädchen half ihrem betagten Nachbarn ."),
-    (did("see", "the man", np("the car", genitive="the rich farmer")), "der Mann sah das Auto des reichen Bauern ."),
-    (did("see", "the man", "many small mouse"), "der Mann sah viele kleine Mäuse ."),
     # dative verbs, prepositional objects, reflexive, dative before accusative, pronouns
     (did("remember", "i", "the lawyer"), "ich erinnerte mich an den Anwalt ."),
-    (did("give", "the man", "the book", "the child"), "der Mann gab dem Kind das Buch ."),
     (did("give", "the man", "it:key", "she"), "der Mann gab ihn ihr ."),
     # two-way prepositions and contraction
     (did("sleep", "the man", at="in the garden"), "der Mann schlief im Garten ."),
     (did("sleep", "the man", at=(PP("in", np("the garden", relative=did("see", "i", gap="object"))),)),
      "der Mann schlief in dem Garten , den ich sah ."),
-    (did("go", "the man", at=f"to {TOWN}"), f"der Mann fuhr nach {TOWN} ."),
-    (did("wait", "the man", "it:train", at="at the station"), "der Mann wartete am Bahnhof auf ihn ."),
     (did("wait", "the man", "it:answer"), "der Mann wartete darauf ."),
-    (did("sing", "the man", at="during the war"), "der Mann sang während des Krieges ."),
     # order: second, final, brackets
     (did("read", "the man", "the book", adverbs="yesterday/initial"), "gestern las der Mann das Buch ."),
     (did("say", "the man", complement=did("see", "the woman", "the dog", tense="perfect")),
@@ -44,41 +33,27 @@ NEWS = [
      "nachdem der Hund angekommen war , schlief der Mann ."),
     (does("accept", "the man", "the plan", modal="must"), "der Mann muss den Plan annehmen ."),
     # passive
-    (did("read", "the woman", "the book", passive=True), "das Buch wurde von der Frau gelesen ."),
     (did("read", None, "the book", passive=True, tense="perfect"), "das Buch ist gelesen worden ."),
     (did("help", "the woman", "the boy", passive=True, adverbs="immediately/medial"),
      "dem Jungen wurde sofort von der Frau geholfen ."),
-    (did("remember", None, "the boy", passive=True), "an den Jungen erinnerte man sich ."),
     # negation
     (did("buy", "the man", "a book", negated=True), "der Mann kaufte kein Buch ."),
-    (did("buy", "the man", "the book", negated=True), "der Mann kaufte das Buch nicht ."),
-    (did("wait", "the man", "the train", negated=True), "der Mann wartete nicht auf den Zug ."),
     (did("see", "the man", "the dog", negated=True, adverbs="often/medial"), "der Mann sah den Hund nicht oft ."),
     (does("leave.place", "the man", "the city", modal="must", negated=True), "der Mann darf die Stadt nicht verlassen ."),
     # predicate nouns, relative clauses, gender of "it"
     (does("be", "the woman", attribute=np("a doctor")), "die Frau ist Ärztin ."),
-    (did("sleep", np("the man", relative=did("help", "the woman", gap="object"))), "der Mann , dem die Frau half , schlief ."),
     (did("arrive", np("the train", relative=did("wait", "the woman", gap="object"))),
      "der Zug , auf den die Frau wartete , kam an ."),
-    (did("see", "the man", np("the book", relative=READ), tense="perfect"),
-     "der Mann hat das Buch gesehen , das die Frau las ."),
     (did("see", "i", np("the book", relative=did("read", "the woman", gap="object", passive=True))),
      "ich sah das Buch , das von der Frau gelesen wurde ."),
     (did("be", "it:key", attribute="new"), "er war neu ."),
-    # senses
-    (did("eat.animal", "the dog", "the fish"), "der Hund fraß den Fisch ."),
-    (did("play.music", "the man", "the violin"), "der Mann spielte Geige ."),
 ]  # fmt: skip
 
 SUBTITLES = [
-    (did("see", "the man", "the dog"), "der Mann hat den Hund gesehen ."),
-    (did("follow", "the man", "the dog"), "der Mann ist dem Hund gefolgt ."),
     (did("sleep", "i", subordinate=("because", did("open.thing", "she", "the door"), False)),
      "ich habe geschlafen , weil sie die Tür aufgemacht hat ."),
     (does("remember", None, "the dog", imperative=True), "erinnere dich an den Hund ."),
-    (does("read", "you", "the book", question="polar"), "liest du das Buch ?"),
     (did("read", None, "the book", question="who"), "wer hat das Buch gelesen ?"),
-    (does("read", "she", question="what"), "was liest sie ?"),
     (did("go", "you", question="where"), "wohin bist du gegangen ?"),
 ]  # fmt: skip
 SENTENCES = [("news", *case) for case in NEWS] + [("subtitles", *case) for case in SUBTITLES]
@@ -90,100 +65,6 @@ def test_sentence(register, plan, wanted):
 
 
 @pytest.mark.parametrize(
-    "line",
-    """
-    man Mann Mann Mann Mannes Männer Männern;student Student Studenten Studenten Studenten Studenten Studenten
-    neighbour Nachbar Nachbarn Nachbarn Nachbarn Nachbarn Nachbarn
-    girl Mädchen Mädchen Mädchen Mädchens Mädchen Mädchen;bus Bus Bus Bus Busses Busse Bussen
-    """.strip().replace("\n", ";").split(";"),
-)  # fmt: skip
-def test_noun_paradigms(line):
-    key, *forms = line.split()
-    singular, plural = noun(key).singular, noun(key).plural
-    assert [*singular, plural[NOM], plural[DAT]] == forms
-
-
-def test_rare_words_decline_by_their_endings():
-    endings = {
-        "ite": ("it", "its", "ite", "iten"), "ist": ("ist", "isten", "isten", "isten"), "ium": ("ium", "iums", "ien", "ien"),
-        "logy": ("ologie", "ologie", "ologien", "ologien"), "tron": ("otron", "otrons", "otrone", "otronen"),
-    }  # fmt: skip
-    for key, word in lexicon.tail().items():
-        if word.kind in endings:
-            singular, plural = noun(key).singular, noun(key).plural
-            stem = "".join(word.syllables).capitalize()
-            forms = singular[NOM], singular[GEN], plural[NOM], plural[DAT]
-            assert forms == tuple(stem + ending for ending in endings[word.kind])
-
-
-@pytest.mark.parametrize(
-    ("kind", "pronoun"), [("forename_m", "ihn"), ("forename_f", "sie"), ("surname", "ihn"), ("town", "es")]
-)  # fmt: skip
-def test_names_have_a_gender(kind, pronoun):
-    assert realise(did("see", "the man", first(kind)), "news", Dice()).words == ["der", "Mann", "sah", first(kind), "."]
-    assert realise(did("see", "the man", f"it:{first(kind)}"), "news", Dice()).words[3] == pronoun
-
-
-@pytest.mark.parametrize(
-    ("key", "determiner", "plural", "wanted"),
-    [
-        ("man", "the", False, "der gute Mann;den guten Mann;dem guten Mann;des guten Mannes"),
-        ("woman", "this", False, "diese gute Frau;diese gute Frau;dieser guten Frau;dieser guten Frau"),
-        ("child", "our", True, "unsere guten Kinder;unsere guten Kinder;unseren guten Kindern;unserer guten Kinder"),
-        ("child", "", True, "gute Kinder;gute Kinder;guten Kindern;guter Kinder"),
-        ("wine", "", False, "guter Wein;guten Wein;gutem Wein;guten Weines"),
-        ("dog", "no", True, "keine guten Hunde;keine guten Hunde;keinen guten Hunden;keiner guten Hunde"),
-    ],
-)
-def test_declension(key, determiner, plural, wanted):
-    assert declined(key, 0, plural, determiner, ("gut",), "")[0] == tuple(wanted.split(";"))
-
-
-def test_adjective_stems():
-    forms = [declined("coat", 0, False, "the", (a,), "")[0][ACC] for a in ("dunkel", "teuer", "hoch", "müde")]
-    assert forms == ["den dunklen Mantel", "den teuren Mantel", "den hohen Mantel", "den müden Mantel"]
-
-
-@pytest.mark.parametrize(
-    "line",
-    """
-    lesen lese liest liest lest las lasest gelesen lies;halten halte hältst hält haltet hielt hieltest gehalten halte
-    warten warte wartest wartet wartet wartete wartetest gewartet warte
-    lächeln lächle lächelst lächelt lächelt lächelte lächeltest gelächelt lächle
-    öffnen öffne öffnest öffnet öffnet öffnete öffnetest geöffnet öffne
-    wissen weiß weißt weiß wisst wusste wusstest gewusst wisse
-    besuchen besuche besuchst besucht besucht besuchte besuchtest besucht besuch;sein bin bist ist seid war warst gewesen sei
-    """.strip().replace("\n", ";").split(";"),
-)  # fmt: skip
-def test_conjugation(line):
-    infinitive, *forms = line.split()
-    present, past, participle, imperative = conjugate(infinitive)
-    assert [present[0], present[1], present[2], present[4], past[0], past[1], participle, imperative] == forms
-
-
-def test_participles():
-    for word, wanted in {
-        "an|kommen": "angekommen", "verlassen": "verlassen", "auf|machen": "aufgemacht", "überraschen": "überrascht",
-        "unterstützen": "unterstützt", "kennen": "gekannt",
-    }.items():  # fmt: skip
-        assert verb(word).participle == wanted
-
-
-def test_every_key_has_a_word_and_senses_have_different_ones():
-    """But birds and people both "fliegen", and meetings and books are both "kurz"."""
-    assert german_words.missing() == []
-    for part, words in (("adjectives", german_words.ADJECTIVES), ("adverbs", german_words.ADVERBS)):
-        for key, others in german_words.SENSES[part].items():
-            assert not any(set(words[key]) & set(words[other]) for other in others), key
-    for key, others in german_words.SENSES["verbs"].items():
-        for register in (0, 1) if key not in ("fly.bird", "fly.person") else ():
-            mine = set(german_words.VERBS[key][register])
-            assert not any(mine & set(german_words.VERBS[other][register]) for other in others), key
-    for key, others in german_words.SENSES["nouns"].items():
-        assert not any(noun(key).singular[NOM] == noun(other).singular[NOM] for other in others), key
-
-
-@pytest.mark.parametrize(
     ("plan", "wanted"),
     [
         (did("help", "the teacher+", "a young boy"), [
@@ -191,17 +72,11 @@ def test_every_key_has_a_word_and_senses_have_different_ones():
             ("agreement", "halfen", ("half",)),
         ]),
         (did("say", "the man", complement=DOG), [("verb position", "Hund", ("sah",))]),
-        (did("sleep", "the man", adverbs="yesterday/initial"), [("verb position", "schlief", ("Mann",))]),
-        (did("arrive", "the man", tense="perfect"), [("tense", "ist", ("hat",))]),
         (did("sleep", "the man", at="in the garden"), [("case", "im Garten", ("in der Garten", "in den Garten"))]),
-        (did("eat.animal", "the dog", "the fish"), [("word sense", "fraß", ("aß",))]),
-        (did("see", "the man", "the bank.river"), [("word sense", "Ufer", ("Bank",))]),
         (did("thank", "the man", "the bank.money+"), [("word sense", "Banken", ("Ufern",))]),
-        (did("see", "the man", "the old.thing flag"), [("word sense", "alte", ("betagte",))]),
         (did("sleep", np("the man", relative=did("help", "the woman", gap="object"))), [
             ("agreement", ", dem die", (", der die",)), ("case", ", dem die", (", der die", ", den die")),
         ]),
-        (did("see", "the man", "it:key"), [("agreement", "ihn", ("sie", "es"))]),
     ],
 )  # fmt: skip
 def test_marks(plan, wanted):

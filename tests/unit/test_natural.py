@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import lzma
-import re
 from collections import Counter
 
 import pandas as pd
@@ -70,10 +69,7 @@ def test_report_accounts_for_every_row(root):
     report = loaded.report.set_index("origin")
     assert (report.drop(columns="rows").sum(axis=1) == report["rows"]).all()
     assert report.loc["total", "rows"] == 267 + 150 + 20 + 30 + 183 + 31 and len(report) == 9
-    for split in ("train", "dev"):
-        assert report.loc["total", split] == len(loaded.splits[split])
     assert report.loc["wesnoth", "in_test"] == 1 and report.loc["wesnoth", "duplicate"] == 30
-    assert report.loc["tatoeba", "dev_other"] > 0 and report.loc["total", "over_limit"] > 0
     assert report.loc["newstest2017", ["train", "dev", "over_limit"]].sum() == 60  # other years are trained on
     assert report.loc["tatoeba-test-v2021-08-07", "aside"] == report.loc["tatoeba-test-v2021-08-07", "rows"] == 60
 
@@ -95,21 +91,11 @@ def test_dev_is_drawn_by_seed_over_origins_whatever_the_order_of_rows(root):
     path = root / "tatoeba/en-de.tsv.xz"
     path.write_bytes(lzma.compress(b"".join(reversed(lzma.decompress(path.read_bytes()).splitlines(keepends=True)))))
     assert {pair.source for pair in natural.read("de", root, dev=200).splits["dev"]} == {pair.source for pair in dev}
-    first, other = (natural.read("de", root, dev=50, seed=seed).splits for seed in (7, 8))
-    drawn = ["The nurse meets the red house.", "The farmer helps the green house."]  # in every process
-    assert [first[name][0].source for name in ("dev", "train")] == drawn
-    assert {pair.source for pair in first["dev"]} != {pair.source for pair in other["dev"]}
 
 
 def test_a_smaller_limit_is_a_prefix(root):
     small, large = (natural.read("de", root, dev=50, limit=limit).splits["train"] for limit in (40, 200))
     assert len(small) == 40 and large[:40] == small
-    assert len({pair.origin for pair in small}) >= 3
-
-
-def test_normalise_folds_case_spacing_and_punctuation():
-    assert natural.normalise("  “Hello”,  WORLD… ") == natural.normalise("hello world!") == "hello world"
-    assert natural.normalise("?!") == "?!"
 
 
 # --- local folder ----------------------------------------------------------------------------------------------------
@@ -119,20 +105,9 @@ def test_every_language_finds_its_files(root, monkeypatch):
     assert {pair.origin for pair in natural.read("ru", root, dev=5).splits["train"]} == {"smartool"}
     french = natural.read("fr", root, dev=5).splits
     assert list(french) == ["train", "dev", "multi30k_test2016"] and french["train"][0].target.startswith("Le ")
-    loaded = natural.read("de", root, sets=["tatoeba", "multi30k_test2016"], dev=5)
-    assert list(loaded.splits) == ["train", "dev", "multi30k_test2016"]
-    assert set(loaded.report["origin"]) == {"tatoeba", "multi30k_test2016", "total"}
     monkeypatch.setenv("HEADS_DATA_ROOT", str(root))
     assert natural.read("fr", dev=5).splits == french
     assert [path.name for path in natural.files("ru", "")] == ["en-ru.tsv.xz"]
-
-
-def test_a_set_can_be_added(tmp_path, monkeypatch):
-    mine = natural.LocalSet("mine", "mine/{language}.tsv", ("target", "id", "en"))
-    monkeypatch.setattr(natural, "LOCAL", (*natural.LOCAL, mine))
-    write_cells(tmp_path / "mine/ru.tsv", [("Собака.", "1", "A dog.")])
-    (pair,) = natural.read("ru", tmp_path, dev=0, sets=["mine"]).splits["train"]
-    assert (pair.source, pair.target, pair.origin) == ("A dog.", "Собака.", "mine")
 
 
 # --- bad input -------------------------------------------------------------------------------------------------------
@@ -144,10 +119,7 @@ def test_a_set_can_be_added(tmp_path, monkeypatch):
         ("es", {}, "'es'"),
         ("de", {"sets": ["europarl"]}, "'europarl'"),
         ("de", {"source": "paracrawl"}, "'paracrawl' for 'de'"),
-        ("de", {"sets": ["tatoeba"], "source": "wmt"}, "sets=['tatoeba']"),
         ("de", {"dev": -1}, "dev=-1"),
-        ("de", {"limit": 0}, "limit=0"),
-        ("de", {"max_words": 0}, "max_words=0"),
         ("ru", {"dev": 40}, "dev=40 takes them all"),
         ("de", {"data_root": None, "source": "local"}, "HEADS_DATA_ROOT"),
         ("de", {"data_root": "/nowhere"}, "no folder /nowhere"),
@@ -157,21 +129,12 @@ def test_what_there_is_not(root, language, more, said):
     refused(said, natural.read, language, **{"data_root": root} | more)
 
 
-def test_a_folder_without_training_sets(root):
-    for path in root.glob("*/*"):
-        if "test_2016" not in path.name:
-            path.unlink()
-    refused("looked for tatoeba/en-de.tsv.xz, multi30k/train.en-de-fr.tsv.xz,", natural.read, "de", root)
-
-
 @pytest.mark.parametrize(
     ("raw", "said"),
     [
         (lzma.compress(b"wesnoth\tA dog.\tEin Hund.\nA cat.\tEine Katze.\n"), "Line 2 of {} has 2 columns, not 3"),
         (lzma.compress("x\tA dog.\tHund.\nx\tA door.\tEine Tür.\n".encode("latin-1")), "Line 2 of {} is not UTF-8"),
         (lzma.compress(b"wesnoth\tA dog.\tEin Hund.\n" * 999)[:-40], "{} is damaged or cut off after line"),
-        (b"wesnoth\tA dog.\tEin Hund.\n", "{} is damaged or cut off after line 0"),
-        (b"", "{} is damaged or cut off after line 0"),
         (lzma.compress(b""), "{} is empty"),
         (lzma.compress(b"newstest2017\t\tLeer.\nnewstest2018\tA dog.\t \n"), "Line 2 of {} has an empty sentence"),
     ],
@@ -207,7 +170,6 @@ def test_a_hub_set_is_a_seeded_sample_and_a_whole_test_set(hub):
     splits = natural.read("de", source="wmt", dev=20).splits
     assert {name: len(pairs) for name, pairs in splits.items()} == {"train": 130, "dev": 20, "newstest2014": 20}
     assert all(pair.target == german(pair.source) for pairs in splits.values() for pair in pairs)
-    assert splits == natural.read("de", source="wmt", dev=20).splits
     assert splits["newstest2014"] == natural.read("de", source="wmt", dev=20, seed=1).splits["newstest2014"]
     small = natural.read("de", source="wmt", dev=2, limit=3).splits
     assert {name: len(pairs) for name, pairs in small.items()} == {"train": 3, "dev": 2, "newstest2014": 20}
@@ -222,8 +184,3 @@ def test_a_hub_set_of_two_columns(hub, monkeypatch):
     ):
         monkeypatch.setitem(natural.HUB, ("wmt", "de"), natural.HubSet(str(hub), config, columns, 10))
         refused(said, natural.read, "de", source="wmt")
-
-
-def test_the_papers_sets_are_declared():
-    assert set(natural.HUB) == set(itertools.product(("wmt", "opensubtitles"), natural.LANGUAGES))
-    assert all(entry.revision == "main" or re.fullmatch("[0-9a-f]{40}", entry.revision) for entry in natural.HUB.values())

@@ -39,22 +39,7 @@ def arcs(parse):
 # --- Universal Dependencies ------------------------------------------------------------------------------------------
 
 
-def test_plain_relations_get_the_studys_names():
-    parse = tree(
-        "She she PRON 2 nsubj", "gave give VERB 0 root", "him he PRON 2 iobj", "her her PRON 6 nmod:poss",
-        "old old ADJ 6 amod", "books book NOUN 2 obj", "up up ADP 2 compound:prt", "yesterday yesterday NOUN 2 obl:unmarked",
-        "happily happily ADV 2 advmod", "in in ADP 11 case", "Rome Rome PROPN 2 obl",
-    )  # fmt: skip
-    assert parse.relations == (
-        "nsubj", "root", "dative", "poss", "amod", "dobj", "prt", "npadvmod", "advmod", "case", "obl",
-    )  # fmt: skip
-    assert parse.heads == (1, -1, 1, 5, 5, 1, 1, 1, 1, 10, 1) and parse.copulas == ()
-    parse = tree("Cakes cake NOUN 3 nsubj:pass", "were be AUX 3 aux:pass", "eaten eat VERB 0 root")
-    assert arcs(parse)["Cakes"] == ("eaten", "nsubjpass") and arcs(parse)["were"] == ("eaten", "auxpass")
-    assert not parse.copulas
-
-
-@pytest.mark.parametrize("word", ["not not", "n't not", "n't _", "never never", "often often"])
+@pytest.mark.parametrize("word", ["n't not", "n't _", "never never", "often often"])
 def test_negation_is_no_adverb(word):
     parse = tree("I I PRON 4 nsubj", "do do AUX 4 aux", f"{word} PART 4 advmod", "sing sing VERB 0 root")
     assert parse.relations[2] == ("advmod" if word.startswith("often") else "neg")
@@ -76,7 +61,7 @@ def test_copular_clause_with_a_noun():
     assert left.copulas == ((1, 5),) and left.relations[2] == "neg"
 
 
-def test_copular_clauses_in_a_complement_and_in_a_question():
+def test_a_copular_clause_in_a_complement():
     parse = tree(
         "I I PRON 2 nsubj", "know know VERB 0 root", "that that SCONJ 8 mark", "he he PRON 8 nsubj", "is be AUX 8 cop",
         "probably probably ADV 8 advmod", "very very ADV 8 advmod", "tall tall ADJ 2 ccomp",
@@ -85,19 +70,9 @@ def test_copular_clauses_in_a_complement_and_in_a_question():
         "I": ("know", "nsubj"), "know": (None, "root"), "that": ("is", "mark"), "he": ("is", "nsubj"),
         "is": ("know", "ccomp"), "probably": ("is", "advmod"), "very": ("tall", "advmod"), "tall": ("is", "acomp"),
     }  # fmt: skip
-    parse = tree("What what PRON 0 root", "is be AUX 1 cop", "it it PRON 1 nsubj", "? ? PUNCT 1 punct")
-    assert arcs(parse)["it"] == ("is", "nsubj") and arcs(parse)["What"] == ("is", "attr")
 
 
 def test_a_clause_as_predicate_keeps_its_own_subject():
-    parse = tree(
-        "Problem problem NOUN 6 nsubj:outer", "is be AUX 6 cop", "that that SCONJ 6 mark", "she she PRON 6 nsubj",
-        "has have AUX 6 aux", "left leave VERB 0 root",
-    )  # fmt: skip
-    assert arcs(parse) == {
-        "Problem": ("is", "nsubj"), "is": (None, "root"), "that": ("left", "mark"), "she": ("left", "nsubj"),
-        "has": ("left", "aux"), "left": ("is", "ccomp"),
-    }  # fmt: skip
     parse = tree(
         "Problem problem NOUN 7 nsubj:outer", "was be AUX 7 cop", "that that SCONJ 7 mark", "she she PRON 7 nsubj",
         "is be AUX 7 cop", "a a DET 7 det", "doctor doctor NOUN 0 root",
@@ -137,11 +112,10 @@ CAN_NOT = rows(
 )  # fmt: skip
 
 
-@pytest.mark.parametrize("name", ["two.conllu", "two.conllu.xz"])
-def test_multiword_tokens_and_empty_nodes_are_passed_over(tmp_path, name):
+def test_multiword_tokens_and_empty_nodes_are_passed_over(tmp_path):
     text = "\n".join(["# newdoc id = 1", "# text = I cannot sing and you", *CAN_NOT, "", *rows("Go go VERB 0 root"), "", ""])
-    write(tmp_path / name, text)
-    first, second = parsing.read_conllu(tmp_path / name)
+    write(tmp_path / "two.conllu.xz", text)
+    first, second = parsing.read_conllu(tmp_path / "two.conllu.xz")
     assert first.words == ("I", "can", "not", "sing", "and", "you") and first.heads == (3, 3, 3, -1, 5, 3)
     assert first.text == "I cannot sing and you" and (len(second.words), second.text) == (1, "")
 
@@ -151,7 +125,6 @@ def test_multiword_tokens_and_empty_nodes_are_passed_over(tmp_path, name):
     [
         (["1\tGo\tgo\tVERB\t_\t_\t0\troot\t_"], "Line 1 of {} has 9 columns"),
         (["# text = Go", "2\tGo\tgo\tVERB\t_\t_\t0\troot\t_\t_"], "Line 2 of {} is no word"),
-        (["1\tGo\tgo\tVERB\t_\t_\t_\troot\t_\t_"], "Line 1 of {} is no word"),
         (rows("Go go VERB 3 root"), "line 1 of {} has a head 3"),
         (rows("We we PRON 2 nsubj", "go go VERB 1 root"), "line 2 of {} is no tree"),
         (["# nothing"], "no sentence in {}"),
@@ -161,7 +134,6 @@ def test_broken_lines(tmp_path, lines, said):
     path = tmp_path / "broken.conllu"
     path.write_text("\n".join(lines) + "\n")
     refused(said.format(path), parsing.read_conllu, path)
-    refused(said.format("the lines"), parsing.read_conllu, lines)
 
 
 def test_broken_files(tmp_path):
@@ -193,8 +165,6 @@ def test_stored_parses_are_found_by_text(stored):
     assert [(p.source, p.target, p.origin) for p in done] == [(p.source, p.target, p.origin) for p in pairs]
     assert pairs[0].words == ()
     refused("'Stay!'", parsing.annotate, [Pair("Go!", ""), Pair("Stay!", "")], parsing.ConlluParser(stored))
-    stored.write_text("\n".join(CAN_NOT))  # without its text
-    refused("'I can not sing and you'", parsing.ConlluParser, stored)
     stored.write_text("\n".join(["# text = Go!", *rows("Went go VERB 0 root")]))
     refused("'Went'", parsing.annotate, [Pair("Go!", "")], parsing.ConlluParser(stored))
 
@@ -213,23 +183,14 @@ def spacy_parser():
 
 
 def test_spacy_parses_in_the_studys_vocabulary(spacy_parser):
-    texts = [
-        "She  never gave him an old book.",
-        "He is probably a very good doctor.",
-        "There is a dog.",
-        " ",
-        "It broke. We ran.",
-    ]
-    never, doctor, dog, blank, two = spacy_parser.parse(texts)
+    texts = ["She  never gave him an old book.", "He is probably a very good doctor.", " ", "It broke. We ran."]
+    never, doctor, blank, two = spacy_parser.parse(texts)
     assert arcs(never) == {
         "She": ("gave", "nsubj"), "never": ("gave", "neg"), "gave": (None, "root"), "him": ("gave", "dative"),
         "an": ("book", "det"), "old": ("book", "amod"), "book": ("gave", "dobj"), ".": ("gave", "punct"),
     }  # fmt: skip
     assert arcs(doctor)["He"] == ("is", "nsubj") and doctor.copulas == ((1, 6),)
-    assert arcs(doctor)["probably"] == ("is", "advmod") and arcs(doctor)["very"] == ("good", "advmod")
-    assert arcs(dog)["dog"] == ("is", "nsubj") and dog.copulas == ()
     assert blank.words == () and two.heads.count(-1) == 2
-    assert {"nsubj", "dobj", "amod", "advmod", "nsubjpass", "neg"} <= set(spacy_parser.nlp.get_pipe("parser").labels)
 
 
 def test_spacy_takes_given_words(spacy_parser):
@@ -246,14 +207,6 @@ def test_spacy_annotates_odd_text(spacy_parser):
     (done,) = parsing.annotate([pair], spacy_parser)
     assert "".join(done.words) == "".join(pair.source.split()) and len(done.words) == len(done.heads) == len(done.relations)
     assert all(-1 <= head < len(done.words) for head in done.heads)
-
-
-def test_heads_pass_over_whitespace(spacy_parser):
-    from spacy.tokens import Doc
-
-    words, labels = ["We", " ", "go", "home"], ["nsubj", "dep", "ROOT", "advmod"]
-    doc = Doc(spacy_parser.nlp.vocab, words=words, heads=[1, 2, 2, 1], deps=labels)
-    assert arcs(spacy_parser._parse(doc, doc.text)) == {"We": ("go", "nsubj"), "go": (None, "root"), "home": ("go", "advmod")}
 
 
 def test_stanza_documents_become_parses():
@@ -295,12 +248,3 @@ def test_score_counts_heads_and_labels():
     assert table.loc[("nsubj", "other"), ["predicted", "gold", "right"]].tolist() == [0, 1, 0]
     assert table.loc[("dobj", "all"), "f1"] == pytest.approx(2 / 3)
     assert math.isnan(table.loc[("advmod", "all"), "f1"]) and table.loc[("advmod", "all"), "gold"] == 0
-
-
-def test_score_sees_the_convention():
-    words = ("She she PRON 3 nsubj", "is be AUX 3 cop", "tall tall ADJ 0 root")
-    ours = parsing.from_clearnlp(("She", "is", "tall"), [1, -1, 1], ["nsubj", "ROOT", "acomp"])
-    for copula, right in (("verb", 1), ("predicate", 0)):
-        table = parsing.score([ours], [tree(*words, copula=copula)], ["nsubj"]).set_index("clauses")
-        assert table.loc["copular", "right"] == right and table.loc["other", "gold"] == 0
-    refused("0 parses", parsing.score, [], [tree("Go go VERB 0 root")])

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import io
 import re
-import tarfile
 from itertools import islice, pairwise
 
 import pytest
@@ -14,7 +12,7 @@ from helpers.corpora import gum, resolvers, turns
 from helpers.records import TURN
 from helpers.scores.coreference import conll_f1
 from helpers.world.conversations import conversations
-from tests.unit.tiny_text import refused, write
+from tests.unit.tiny_text import refused, write_archive
 
 
 def said(dialogue, clusters):
@@ -35,12 +33,10 @@ def ruled(text):
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("Betty's number?", "Betty 's number ?"),
         ("I'm sure they’ll say I'd go", "I 'm sure they ’ll say I 'd go"),
         ("don't, can't stand-up o'clock", "don't , can't stand-up o'clock"),
         ("we've 2 (or 3) 'quoted' dogs'", "we 've 2 ( or 3 ) ' quoted ' dogs '"),
         ("<file_gif> :-) haha...", "< file _ gif > : - ) haha . . ."),
-        ("Zoë 🙂 ok- 'sup 's", "Zoë 🙂 ok - ' sup ' s"),
     ],
 )
 def test_words_and_marks(text, words):
@@ -59,8 +55,6 @@ def test_turns_of_natural_text():
     dialogue = turns.from_text("well then\n#Person1#: yes\nAunt May: no", "", "")
     assert dialogue.source == "# ? : well then # Person1 : yes # Aunt May : no"
     assert dialogue.turns == ((0, 3, 5), (5, 8, 9), (9, 13, 14))
-    empty = turns.from_text(" \n\n", "Nothing.", "samsum")
-    assert (empty.source, empty.words, empty.turns) == ("", (), ())
 
 
 # --- clusters --------------------------------------------------------------------------------------------------------
@@ -69,22 +63,9 @@ def test_turns_of_natural_text():
 def test_checked_clusters_are_in_order_and_of_two_mentions_or_more():
     clusters = [[(6, 7), (4, 5)], [(9, 10)], [[3, 4], (0, 2)]]
     assert clustering.checked(clusters, 10, "here") == (((0, 2), (3, 4)), ((4, 5), (6, 7)))
-    assert clustering.checked([], 0, "here") == ()
-
-
-@pytest.mark.parametrize(
-    ("clusters", "reason"),
-    [
-        ([[(0, 1), (9, 11)]], "(9, 11) in row 12 of samsum test is outside of its 10"),
-        ([[(-1, 1), (2, 3)]], "(-1, 1) in row 12 of samsum test is outside"),
-        ([[(0, 1), (3, 3)]], "(3, 3) in row 12 of samsum test has no word"),
-        ([[(0, 3), (5, 6)], [(2, 4), (7, 8)]], "(0, 3) and (2, 4)"),
-        ([[(0, 1), (2, 3)], [(2, 3)]], "share a word"),  # also with a cluster that is dropped
-        ([[(0, 1), (2, 3)], []], "no mention"),
-    ],
-)
-def test_bad_clusters_are_refused(clusters, reason):
-    refused(reason, clustering.checked, clusters, 10, "row 12 of samsum test")
+    refused("(9, 11) in row 12 is outside of its 10", clustering.checked, [[(0, 1), (9, 11)]], 10, "row 12")
+    refused("(3, 3) in row 12 has no word", clustering.checked, [[(0, 1), (3, 3)]], 10, "row 12")
+    refused("(0, 3) and (2, 4)", clustering.checked, [[(0, 3), (5, 6)], [(2, 4), (7, 8)]], 10, "row 12")
 
 
 def test_of_mentions_that_share_words_the_shortest_stays():
@@ -102,8 +83,9 @@ def many(count=60):
 
 
 def test_corruption_lowers_the_score_steadily():
-    gold = many()
-    assert clustering.corrupt(gold, 0, 1) == gold
+    gold, some = many(), clustering.corrupt(many(), 0.5, 1)
+    assert clustering.corrupt(gold, 0, 1) == gold and some != clustering.corrupt(gold, 0.5, 2)
+    assert clustering.corrupt(gold[:7], 0.5, 1) == some[:7]  # drawn by place
     scores = [conll_f1(clustering.corrupt(gold, rate / 10, 1), gold) for rate in range(11)]
     assert scores[0] == pytest.approx(100) and 20 < scores[-1] < 40
     assert all(3 < before - after < 12 for before, after in pairwise(scores))
@@ -113,21 +95,11 @@ def test_corruption_lowers_the_score_steadily():
         refused("from 0 to 1", clustering.corrupt, many(1), rate, 1)
 
 
-def test_corruption_is_drawn_by_seed_and_place():
-    gold, first = many(), clustering.corrupt(many(), 0.5, 1)
-    assert first == clustering.corrupt(gold, 0.5, 1) != clustering.corrupt(gold, 0.5, 2)
-    assert clustering.corrupt(gold[:7], 0.5, 1) == first[:7]
-    assert len(set(clustering.corrupt([gold[0]] * 20, 0.5, 1))) > 15
-
-
-def test_corruption_cuts_drops_and_joins_as_often_as_it_says():
+def test_corruption_drops_as_often_as_it_says():
     far = [(((0, 1), (1, 2), (2, 3), (3, 4)), tuple((m, m + 1) for m in range(9, 29)))] * 2000
     long = [[cluster for cluster in clusters if cluster[-1][0] >= 9] for clusters in clustering.corrupt(far, 0.4, 3)]
     mentions = [sum(m[0] >= 9 for cluster in clusters for m in cluster) for clusters in long]
     assert sum(mentions) / 2000 / 20 == pytest.approx(0.8, abs=0.02)
-    joined = sum(any(c[0][0] < 9 and c[-1][0] >= 9 for c in clusters) for clusters in long) / 2000
-    assert 0.15 < joined < 0.35  # short to long, or long to the short one's second part
-    assert 0.55 < sum(len(clusters) == 1 for clusters in long) / 2000 < 0.75  # not cut, joined again, or cut next to an end
 
 
 def test_shuffled_mentions_keep_their_dialogue_and_sizes():
@@ -151,21 +123,16 @@ RULED = [  # text, and its clusters
     # an address by name changes who you are, a name that is spoken of does not
     ("Anna: hello\nTom: can you come? Hi Sue, can you?\nSue: ok\nAnna: Tom, you too",
      ["Anna you Anna", "Tom Tom you", "Sue you Sue"]),
-    ("Anna: I saw Tom there, did you?\nSue: no\nTom: yes", ["Anna I", "Tom Tom", "you Sue"]),
     # quotes and fillers are left
     ('Anna: He said "I saw you" to me\nTom: “my” my, you know , you know me', ["Anna me you", "Tom my me"]),
     # names of speakers anywhere, of others in capitals; what begins sentences only, or stands in lower case too, is no name
     ("Aunt Rose: Tom knows Zarek. Great Zarek!\nTom: Zarek? Great. I\nSue: it rose? Rose!",
      ["Aunt_Rose Rose", "Tom Tom I", "Zarek Zarek Zarek"]),
-    ("Ann: well, Zarek ! Zarek ?", ["Zarek Zarek"]),
-    ("Ann: Sunny. Sunny!\nBob: see Flower\nAnn: a flower, Flower", ["Ann Ann"]),
     ("Ann: Larry is here\nBob: Larry Berg?\nAnn: Mr. Berg", ["Ann Ann", "Larry Larry_Berg Berg"]),
     # gender is learnt from the first pronoun that takes the name
     ("Ann: I met Zok\nBob: did he say it ?\nAnn: Lily and he say she does", ["Ann I Ann", "Zok he he", "Lily she"]),
     # third persons are no speaker and nobody addressed; where nobody fits, somebody new
     ("Anna: Lily is sick\nBeth: she rests\nAnna: Beth, is she ok", ["Anna Anna", "Lily she she", "Beth Beth"]),
-    ("Anna: Larry saw Bill, he ran", ["Bill he"]),
-    ("Anna: Lily came. Anna did too, she waved", ["Anna Anna", "Lily she"]),
     ("Anna: Lily came with Beth, she waved\nBeth: no", ["Lily she", "Beth Beth"]),
     ("Anna: he came\nBeth: his dog", ["he his"]),
     # noun phrases, "it", and owners
@@ -176,10 +143,6 @@ RULED = [  # text, and its clusters
     # a word of kinship before a name is that person
     ("ann: my brother mirok came\nbob: mirok ? how is he ?\nann: my brother is ill",
      ["ann my ann my", "mirok mirok he brother"]),
-    ("ann: is zok here ?\nbob: my aunt zok is , he is not , she is", ["zok zok she", "bob my"]),
-    ("ann: my brother laughed\nbob: he laughed", ["ann my", "brother he"]),
-    # unknown speakers are nobody
-    ("I am here\nAnn: me too, me", ["Ann me me"]),
 ]  # fmt: skip
 
 
@@ -189,8 +152,7 @@ def test_the_rule_resolves(text, wanted):
 
 
 @pytest.mark.parametrize(
-    ("man", "woman"),
-    [("Larry", "Betty"), ("my dad", "my aunt"), ("Mr Zok", "Mrs Zok-Zik"), ("Mr. Zok", "Mrs. Zik"), ("Zok", "Zira")],
+    ("man", "woman"), [("Larry", "Betty"), ("my dad", "my aunt"), ("Mr. Zok", "Mrs. Zik"), ("Zok", "Zira")]
 )
 def test_gender_of_forenames_kin_titles_and_endings(man, woman):
     found = ruled(f"Ann: I met {man} and {woman}. He is here, she is not")
@@ -203,19 +165,14 @@ def test_the_rule_resolves_most_of_a_controlled_dialogue():
     assert gold == [dialogue.clusters for dialogue in dialogues]
     found = resolvers.resolver("rule")(dialogues)
     assert conll_f1(found, gold) > 85 > 60 > conll_f1(clustering.shuffled(gold, 1), gold)
-    odd = turns.from_text("Ann: Her mom's friend, the King of my Old Town, the This\nB: #!\n\nAnn: “", "", "")
-    assert len(resolvers.resolver("rule")([odd])[0]) == 1
 
 
 # --- other resolvers -------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", ["", "silver", "stored", "stored:", "rule:x", "gold:1", "fastcoref:", "stanza:"])
-def test_unknown_resolvers_are_refused(name):
-    refused(f"no resolver {name!r}", resolvers.resolver, name)
-
-
-def test_resolvers_without_gold_package_or_model(tmp_path):
+def test_unknown_resolvers_and_models_are_refused(tmp_path):
+    for name in ("", "silver", "stored:", "rule:x", "fastcoref:"):
+        refused(f"no resolver {name!r}", resolvers.resolver, name)
     refused("dialogue 0 of samsum", resolvers.resolver("gold"), [turns.from_text("Ann: hi", "", "samsum")])
     refused(f"Stanza's coreference model cannot be loaded from {tmp_path}", resolvers.resolver, f"stanza:{tmp_path}")
     refused("the resolver rule", resolvers.resolver, f"fastcoref:{tmp_path}")
@@ -264,7 +221,6 @@ def links(tmp_path, *rows, texts=(TEXT,)):
         ([(22, 1), (19, 6), (25, 20), (25, 22)], TEXT, ["1 Anna;17 it;20 Anna;22 I", "5 Betty;16 her"]),  # joined by a link
         # tokens that begin inside a word or a character stand for the word
         ([(17, 15), (23, 2), (12, 8)], TEXT, ["1 Anna;20 Anna", "6 's;9 Zoë", "12 Tom;14 I"]),
-        ([(2, 1), (25, 2)], TEXT, ["1 Anna;22 I"]),  # one word twice
         ([(22, 1), (25, 2)], TEXT, ["1 Anna;20 Anna"]),  # "An" and "na": a word is a mention of the first cluster
         ([(19, 6), (22, 1), (25, 22)], TEXT.split("\nAnna: I")[0], ["5 Betty;16 her"]),  # words that are cut off
     ],
@@ -275,12 +231,9 @@ def test_stored_links_become_clusters_of_first_words(tmp_path, linked, text, wan
 
 
 def test_links_are_read_from_an_archive_below_the_data_root(tmp_path, monkeypatch):
-    (tmp_path / "sub").mkdir()
     _, plain = links(tmp_path, row([(19, 6)]))
-    with tarfile.open(tmp_path / "sub" / "a.tar.xz", "w:xz") as archive:
-        archive.add(tmp_path / "links.source", "data/test.source")
+    write_archive(tmp_path / "sub" / "a.tar.xz", {"data/test.source": (tmp_path / "links.source").read_bytes()})
     dialogues = [turns.from_text(TEXT, "", "")]
-    assert resolvers.stored(dialogues, f"{tmp_path}/sub/a.tar.xz:data/test.source") == plain
     refused("cannot be read", resolvers.stored, dialogues, "sub/a.tar.xz:data/test.source")
     monkeypatch.setenv("HEADS_DATA_ROOT", str(tmp_path))
     assert resolvers.stored(dialogues, "sub/a.tar.xz:data/test.source") == plain
@@ -288,8 +241,6 @@ def test_links_are_read_from_an_archive_below_the_data_root(tmp_path, monkeypatc
     damaged = tmp_path / "b.tar.xz"
     damaged.write_bytes((tmp_path / "sub" / "a.tar.xz").read_bytes()[:150])
     refused("damaged or cut off", resolvers.stored, dialogues, f"{damaged}:data/test.source")
-    (tmp_path / "latin").write_bytes(b"\xe9")
-    refused("not UTF-8", resolvers.stored, dialogues, str(tmp_path / "latin"))
 
 
 @pytest.mark.parametrize(
@@ -297,11 +248,7 @@ def test_links_are_read_from_an_archive_below_the_data_root(tmp_path, monkeypatc
     [
         ("# ĠAn na ##### [1] ##### [] ##### []", "4 columns in row 2 of"),
         (row([(19, 6)]).replace("[6]", "[6, 1]"), "two lists of the same length"),
-        (row([(19, 6)]).replace("[6]", "[6"), "two lists"),
-        (row([(19, 6)]).replace("[6]", "7"), "two lists"),
         (row([(19, 99)]), "(19, 99) in row 2 of"),
-        (row([(19, -1)]), "outside of its 28 tokens"),
-        (row([(19, 6)]).replace("[6]", "['a']"), "outside"),
         (row([], ["# ĠAnna", "ĠЖ"]), "'Ж' in row 2 of"),
         (row([(1, 0)], "# ĠTom : ĠI Ġsee Ġ# ĠAn na : ĠHey ,".split()), "19% of its dialogue's words in row 2 of"),
         ("\n".join([row([])] * 3), "4 rows for 2"),
@@ -338,49 +285,31 @@ GUM = "# newdoc id = x\n# meta::summary1 = (human1) Two people (at home) talk.\n
 
 
 def pack(path, **texts):
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with tarfile.open(path, "w:xz") as archive:
-        for name, text in texts.items():
-            member = tarfile.TarInfo(f"dep/GUM_{name}.conllu")
-            member.size = len(text.encode())
-            archive.addfile(member, io.BytesIO(text.encode()))
-    return path.parent.parent
+    write_archive(path, {f"dep/GUM_{name}.conllu": text for name, text in texts.items()})
 
 
 def test_gum_dialogues_and_their_nested_gold(tmp_path):
-    root = pack(tmp_path / "gum" / "gum.tar.xz", interview_b=GUM, conversation_a=GUM, news_c="no table")
-    first, second = gum.gum(root)
+    pack(tmp_path / "gum" / "gum.tar.xz", interview_b=GUM, conversation_a=GUM, news_c="no table")
+    first, second = gum.gum(tmp_path)
     assert (first.origin, second.origin) == ("GUM_conversation_a", "GUM_interview_b")
     assert first.target == "Two people (at home) talk."
     said = "# ? : Title # Ann : The man with my hat saw me # Bob : He is it home # Ann : too it that is # ? : End a b c d"
     assert first.source == said
-    assert first.turns == ((0, 3, 4), (4, 7, 14), (14, 17, 21), (21, 24, 28), (28, 31, 36))
     # 3 and 6 share a span: it is the first one's, so 6 is left with one mention; 5 is in parts; 7 crosses turns; 4 is in itself
     spans = {((7, 12), (17, 18)), ((10, 11), (13, 14)), ((10, 12), (19, 20)), ((20, 25), (26, 28)), ((32, 36), (33, 35))}
     assert set(first.clusters) == spans
-    assert first.clusters == tuple(sorted(first.clusters))
-    found = resolvers.resolver("rule")([first])[0]
-    assert conll_f1([clustering.spoken(first, found)], [first.clusters]) > 20
     refused("share a word", resolvers.resolver("gold"), [first])
-    for name in ("interview", "news"):  # unpacked
-        write(tmp_path / f"gum/dep/GUM_{name}_x.conllu", GUM)
-    assert [dialogue.origin for dialogue in gum.gum(tmp_path)] == ["GUM_interview_x"]
 
 
 def test_gum_that_is_missing_or_damaged_is_named(tmp_path):
     path = tmp_path / "gum" / "gum.tar.xz"
     refused(f"{path} cannot be read", gum.gum, tmp_path)
-    pack(path, news_c="")
-    refused("no conversation or interview", gum.gum, tmp_path)
     for text, reason in (
         (GUM.replace("1\tsaw\t", "1\tsaw "), "GUM_interview_b has 9 columns"),
         (GUM.replace("Entity=3)1)", "Entity=3)"), "inside the entity 1"),
-        (GUM.replace("(1-person-new", "(4-person-new"), "entity 1 in GUM_interview_b ends without a beginning"),
         (re.sub("Entity=[^|]*", "", GUM), "no entities"),
-        ("# newdoc\n", "no word in GUM_interview_b"),
     ):
         pack(path, interview_b=text)
         refused(reason, gum.gum, tmp_path)
-    pack(path, interview_b=GUM)
     path.write_bytes(path.read_bytes()[:150])
     refused("damaged or cut off", gum.gum, tmp_path)

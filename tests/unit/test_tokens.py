@@ -16,13 +16,6 @@ from helpers.corpora import Pair, tokens
 from helpers.corpora.tokens import Subwords
 from tests.unit.tiny_text import refused
 
-ENGLISH = "abcdefghijklmnopqrstuvwxyz"
-LETTERS = {
-    "en": ENGLISH,
-    "de": ENGLISH + "äöüß",
-    "fr": ENGLISH + "àâæçéèêëîïôœùûüÿ",
-    "ru": "абвгдеёжзийклмнопрстуфхцчшщъыьэюя",
-}
 TEXTS = {
     "en": ["the cat didn't see the dog's old ball, did it?", "i'll go to the well-known 3.5-metre house."],
     "de": ["die größte straße wäre schön, sagte er.", "der über-bürgermeister weiß, daß äpfel süß sind!"],
@@ -31,10 +24,8 @@ TEXTS = {
 }
 SENTENCES = [
     ("the cat didn't see dog's ball, did it?", ["the", "cat", "did", "n't", "see", "dog", "'s", "ball", ",", "did", "it", "?"]),
-    ("i'll go - well-known .", ["i", "'ll", "go", "-", "well-known", "."]),
     ('he said "no"... twice!', ["he", "said", '"', "no", '"', "...", "twice", "!"]),
     ("the 日本 cat sees 日 a", ["the", "日本", "cat", "sees", "日", "a"]),
-    ("кошка не видит, да?", ["кошка", "не", "видит", ",", "да", "?"]),
     ("a a a aa a", ["a", "a", "a", "aa", "a"]),
     ("the   cat  sees\u00a0it", ["the", "cat", "sees", "it"]),
     ("the old cat", ["the", "cat"]),  # a word that the parser left out
@@ -63,32 +54,14 @@ def fast():
     return PreTrainedTokenizerFast(tokenizer_object=inner, pad_token="<pad>", eos_token="</s>", unk_token="<unk>")
 
 
-class Slow:
-    """The same tokenizer without offsets."""
-
-    is_fast = False
-
-    def __init__(self, tokenizer):
-        self.tokenizer = tokenizer
-        self.pad_token_id, self.eos_token_id = tokenizer.pad_token_id, tokenizer.eos_token_id
-        self.convert_ids_to_tokens = tokenizer.convert_ids_to_tokens
-
-    def __len__(self):
-        return len(self.tokenizer)
-
-    def __call__(self, texts):
-        return self.tokenizer(texts)
-
-
 @pytest.fixture(scope="module")
 def marian(tmp_path_factory):
     """A real Marian tokenizer over a tiny SentencePiece model."""
     import sentencepiece
 
     folder = tmp_path_factory.mktemp("marian")
-    (folder / "text.txt").write_text("\n".join(training_text()), encoding="utf-8")
     sentencepiece.SentencePieceTrainer.train(
-        input=str(folder / "text.txt"), model_prefix=str(folder / "m"), vocab_size=110, hard_vocab_limit=False,
+        sentence_iterator=iter(training_text()), model_prefix=str(folder / "m"), vocab_size=110, hard_vocab_limit=False,
         character_coverage=1.0, bos_id=-1, eos_id=1, unk_id=0, pad_id=-1, minloglevel=2,
     )  # fmt: skip
     pieces = sentencepiece.SentencePieceProcessor(model_file=str(folder / "m.model"))
@@ -101,15 +74,11 @@ def marian(tmp_path_factory):
 # --- vocabularies ----------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("language", LETTERS)
-def test_decoding_undoes_encoding(own, language):
-    letters = Subwords(tokens.learn_vocabulary([" ".join(LETTERS[language]), *TEXTS[language]], 80))
-    for text in [*TEXTS[language], LETTERS[language], " ".join(LETTERS[language]), LETTERS[language][::-1]]:
-        ids = letters.encode(text)
-        assert ids[-1] == letters.eos
-        assert letters.tokenizer.token_to_id(tokens.UNK) not in ids
-        assert letters.decode_all([ids, ids + [letters.pad] * 3, [letters.pad, *ids]]) == [text] * 3
-    assert own.decode_all(own.encode_all(TEXTS[language])) == TEXTS[language]
+def test_decoding_undoes_encoding(own):
+    for text in (text for texts in TEXTS.values() for text in texts):
+        ids = own.encode(text)
+        assert ids[-1] == own.eos and own.tokenizer.token_to_id(tokens.UNK) not in ids
+        assert own.decode_all([ids, ids + [own.pad] * 3, [own.pad, *ids]]) == [text] * 3
 
 
 def test_text_is_lower_cased_and_composed(own):
@@ -140,16 +109,12 @@ def test_the_targets_ids_stand_after_the_sources(own, tmp_path):
     own.tokenizer.save(str(tmp_path / "source.json"))
     tokens.learn_vocabulary(TEXTS["ru"], 90).save(str(tmp_path / "target.json"))
     source, target = tokens.sides(tmp_path)
-    text = TEXTS["ru"][0]
+    text, plain = TEXTS["ru"][0], Subwords.load(tmp_path / "target.json")
     ids, labels = source.encode(text), target.encode(text)
-    assert (source.eos, source.pad) == (target.eos, target.pad) == (labels[-1], 0)
-    assert max(ids) < source.size <= min(labels[:-1]) and max(labels) < source.size + target.size
-    plain = Subwords.load(tmp_path / "target.json")
+    assert max(ids) < source.size <= min(labels[:-1]) and labels[-1] == source.eos
     assert [i - source.size for i in labels[:-1]] == plain.encode(text)[:-1]
-    assert target.decode_all([labels, [target.pad, *labels, target.pad], [*ids, *labels]]) == [text] * 3
+    assert target.decode_all([labels, [target.pad, *labels, target.pad], [*ids, *labels], []]) == [text] * 3 + [""]
     assert target.pieces(labels) == plain.pieces(plain.encode(text))
-    assert target.word_ids(text, ["кошка"]) == plain.word_ids(text, ["кошка"])
-    assert target.decode_all([[], [target.pad, target.eos]]) == ["", ""]
 
 
 def test_pretrained_vocabularies_have_the_same_face(fast, marian):
@@ -181,13 +146,12 @@ def by_letters(text, words, spans):
 
 
 @pytest.mark.parametrize(("text", "words"), SENTENCES)
-def test_word_ids_of_our_own_vocabulary(own, text, words):
-    pieces, found = own.pieces(own.encode(text)), own.word_ids(text, words)
+def test_word_ids_are_those_of_the_letters(own, fast, text, words):
+    found = own.word_ids(text, words)
     assert found == by_letters(text, words, [*own.tokenizer.encode(text).offsets, (0, 0)])
     assert set(found) == {*range(len(words)), -1}
-    for number, word in enumerate(words):  # a word's pieces spell the word
-        mine = "".join(p for p, w in zip(pieces, found, strict=True) if w == number).lstrip("▁")
-        assert mine == word or "<unk>" in mine or word in ("did", "n't")  # a piece may reach from one to the other
+    offsets = fast(text, return_offsets_mapping=True)["offset_mapping"]
+    assert Subwords(fast).word_ids(text, words) == by_letters(text, words, offsets)
 
 
 def test_a_mark_of_its_own_belongs_to_the_word_that_it_starts(own):
@@ -195,17 +159,6 @@ def test_a_mark_of_its_own_belongs_to_the_word_that_it_starts(own):
     pieces, found = own.pieces(own.encode(text)), own.word_ids(text, ["the", "x-y", "zz"])
     assert min(w for p, w in zip(pieces, found, strict=True) if p == "▁") >= 0
     assert own.word_ids("the ?", ["the"])[-3:] == [-1, -1, -1]  # mark and sign belong to no word
-
-
-@pytest.mark.parametrize(("text", "words"), SENTENCES)
-def test_surfaces_give_what_offsets_give(fast, text, words):
-    found = Subwords(fast).word_ids(text, words)
-    assert found == by_letters(text, words, fast(text, return_offsets_mapping=True)["offset_mapping"])
-    slow = Subwords(Slow(fast)).word_ids(text, words)
-    unknown = [p == "<unk>" for p in Subwords(fast).pieces(fast(text)["input_ids"])]
-    spaces = "  " in text  # each space is a mark there: which of them starts the word is a matter of taste
-    for piece, (a, b, lost) in enumerate(zip(found, slow, unknown, strict=True)):
-        assert b == (-1 if lost else a) or spaces, (piece, found, slow)
 
 
 @pytest.mark.parametrize(("text", "words"), SENTENCES)
@@ -237,10 +190,9 @@ def test_what_is_lost_of_a_word_does_not_shift_the_others():
     spans = list(tokens._find_pieces("the 日本語 at語 a", pieces))
     assert spans == [(0, 0), (0, 3), (3, 4), (0, 0), (8, 9), (9, 10), (0, 0), (12, 13), (0, 0)]
     assert list(tokens._find_pieces("go now", ["go", "Ġnow", "Ġnow"])) == [(0, 2), (3, 6), (0, 0)]
-    assert list(tokens._find_pieces("", ["</s>"])) == [(0, 0)]
 
 
-@pytest.mark.parametrize("words", [["dog"], ["cat", "the"], ["the", "the"]])
+@pytest.mark.parametrize("words", [["dog"], ["cat", "the"]])
 def test_words_that_are_not_in_the_text(own, words):
     refused("is not in 'the cat'", own.word_ids, "the cat", words)
 
@@ -258,12 +210,6 @@ def data(own):
     return tokens.encode(pairs, own, own)
 
 
-def test_encode(own, data):
-    assert len(data) == 60 and all(len(words) == len(ids) for words, ids in zip(data.words, data.source, strict=True))
-    assert tokens.encode([Pair("the cat", "кошка")], own, own).words == [[]]
-    refused("no sentence pairs", tokens.encode, [], own, own)
-
-
 @pytest.mark.parametrize("side", ["source", "target"])
 def test_a_sentence_beyond_the_models_positions(own, side):
     pair = Pair("the cat", "the cat")
@@ -271,7 +217,7 @@ def test_a_sentence_beyond_the_models_positions(own, side):
     assert len(tokens.encode([pair], own, own, length)) == 1
     setattr(pair, side, "the cat sees it")
     refused(f"{len(own.encode('the cat sees it'))} tokens", tokens.encode, [pair], own, own, length)
-    assert len(tokens.encode([pair], own, own)) == 1
+    refused("no sentence pairs", tokens.encode, [], own, own)
 
 
 @pytest.mark.parametrize("shuffle", [None, 1])
@@ -291,8 +237,6 @@ def test_batches_hold_every_row_once_and_are_filled(data, shuffle, budget):
 def test_shuffle_changes_the_order_and_batches_can_be_read_again(own, data):
     orders = [tokens.batches(data, 0, 200, shuffle) for shuffle in (None, 1, 2)]
     assert orders[0] != orders[1] != orders[2] != orders[0]
-    lengths = [[len(data.source[i]) for group in order for i in group] for order in orders]
-    assert lengths[0] == sorted(lengths[0]) and lengths[1] != sorted(lengths[1])
     batches = tokens.Batches(data, own.pad, 200)
     for _ in range(2):
         assert [batch["index"].tolist() for batch in batches] == orders[0] and len(batches) == len(orders[0])
@@ -301,7 +245,6 @@ def test_shuffle_changes_the_order_and_batches_can_be_read_again(own, data):
 def test_collate(own, data):
     rows = [3, 11, 40, 5]
     batch = tokens.collate(data, rows, own.pad)
-    assert set(batch) == {"input_ids", "attention_mask", "labels", "index", "word_ids"}
     assert batch["index"].tolist() == rows and all(t.dtype == torch.long for t in batch.values())
     width, wide = (max(len(side[i]) for i in rows) for side in (data.source, data.target))
     for row, i in enumerate(rows):
@@ -315,52 +258,31 @@ def test_collate(own, data):
     assert tokens.collate(inside, [0, 1], 0)["attention_mask"].tolist() == [[1, 1, 1], [1, 0, 0]]
 
 
-def test_counts():
-    found = tokens.counts([[1, 2, 2], [5, 2], []], 7)
-    assert found.tolist() == [0, 1, 3, 0, 0, 1, 0] and found.dtype == torch.long
-
-
 # --- prepared pairs --------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("language", "register", "corpus", "said"),
-    [("es", "news", "controlled", "'es'"), ("ru", "poems", "controlled", "'poems'"), ("ru", "news", "wmt", "'wmt'")],
-)
-def test_spec_refuses_what_there_is_not(language, register, corpus, said):
-    refused(said, corpora.spec, study.settings("tiny") | {"corpus": corpus}, language, register, 1)
+def test_spec_refuses_what_there_is_not():
+    settings = study.settings("tiny")
+    refused("'es'", corpora.spec, settings, "es", "news", 1)
+    refused("'poems'", corpora.spec, settings, "ru", "poems", 1)
+    refused("'wmt'", corpora.spec, settings | {"corpus": "wmt"}, "ru", "news", 1)
 
 
 def test_spec_says_what_a_corpus_depends_on():
     settings = study.settings("tiny")
     spec = corpora.spec(settings, "ru", "news", 1)
-    assert json.loads(json.dumps(spec)) == spec == corpora.spec(settings | {"beam": 9}, "ru", "news", 1)
-    others = [("de", "news", 1), ("ru", "subtitles", 1), ("ru", "news", 2)]
-    keys = {study.key(corpora.spec(settings, *other)) for other in others}
-    for name in ("train", "dev", "test", "vocabulary"):
-        keys.add(study.key(corpora.spec(settings | {name: 77}, "ru", "news", 1)))
-    assert len(keys | {study.key(spec)}) == 8
+    assert spec == corpora.spec(settings | {"beam": 9}, "ru", "news", 1)
+    others = [corpora.spec(settings, *other) for other in (("de", "news", 1), ("ru", "subtitles", 1), ("ru", "news", 2))]
+    others += [corpora.spec(settings | {name: 77}, "ru", "news", 1) for name in ("train", "dev", "test", "vocabulary")]
+    assert len({study.key(one) for one in (spec, *others)}) == 8
 
 
-def test_prepare_writes_a_lower_cased_corpus_once(monkeypatch):
-    made = []
-
-    def splits(spec):
-        made.append(spec)
-        words, relations = ("The", "Cat", "sees", "."), ("det", "nsubj", "ROOT", "punct")
-        marks = (("case", "Кошка", ("Кошку",)),)
-        pair = Pair("The Cat sees .", "Кошка видит .", words, (1, 2, -1, 2), relations, marks, "controlled-news")
-        return {"train": [pair] * 5, "dev": [pair], "test": [pair, pair]}
-
-    monkeypatch.setattr(corpora.pairs, "_controlled", splits)
-    spec = corpora.spec(study.settings("tiny"), "ru", "news", 1)
-    folder = corpora.prepare(spec)
-    assert corpora.prepare(spec) == folder and len(corpora.read_pairs(corpora.file(folder, "train"))) == 5
-    assert made == [spec]
-    assert sorted(f.name for f in folder.iterdir()) == ["dev.jsonl", "source.json", "target.json", "test.jsonl"]
+def test_prepare_writes_a_lower_cased_corpus(monkeypatch):
+    words, relations = ("The", "Cat", "sees", "."), ("det", "nsubj", "ROOT", "punct")
+    marks = (("case", "Кошка", ("Кошку",)),)
+    pair = Pair("The Cat sees .", "Кошка видит .", words, (1, 2, -1, 2), relations, marks, "controlled-news")
+    monkeypatch.setattr(corpora.pairs, "_controlled", lambda spec: {"train": [pair] * 5, "dev": [pair], "test": [pair]})
+    folder = corpora.prepare(corpora.spec(study.settings("tiny"), "ru", "news", 1))
     pair = corpora.read_pairs(folder / "dev.jsonl")[0]
     assert (pair.source, pair.target) == ("the cat sees .", "кошка видит .")
     assert (pair.words[1], pair.marks[0][1:]) == ("cat", ("кошка", ("кошку",)))
-    source, target = (Subwords.load(folder / f"{side}.json") for side in ("source", "target"))
-    assert source.decode_all([source.encode(pair.source)]) == [pair.source]
-    assert target.decode_all([target.encode(pair.target)]) == [pair.target]

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import io
 import itertools
 import json
 import lzma
 import re
+import tarfile
 
 import pytest
 
@@ -34,6 +36,16 @@ def write(path, text):
     path.parent.mkdir(parents=True, exist_ok=True)
     raw = text if isinstance(text, bytes) else text.encode()
     path.write_bytes(lzma.compress(raw) if path.suffix == ".xz" else raw)
+
+
+def write_archive(path, files):
+    """An archive of texts or bytes by name."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with tarfile.open(path, "w:xz") as archive:
+        for name, text in files.items():
+            raw, member = text if isinstance(text, bytes) else text.encode(), tarfile.TarInfo(name)
+            member.size = len(raw)
+            archive.addfile(member, io.BytesIO(raw))
 
 
 def write_rows(path, rows):
