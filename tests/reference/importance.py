@@ -69,7 +69,7 @@ def importance(model, batches, per: str, heads: Iterable[tuple], gates: Mapping[
     """
     model, found = deepcopy(model).eval(), {}
     for address, factor in (gates or {}).items():
-        _columns(model, address).mul_(factor)
+        columns(model, address).mul_(factor)
     sentences = read(model, batches)
     for address in heads:
         values = []
@@ -98,12 +98,12 @@ def _positions(sentence: Sentence, kind: str) -> list[int]:
 
 def _slope_of_gate(model, sentence: Sentence, address: tuple) -> float:
     """Derivative of the loss in a factor of all that the output projection reads from a head, in its weights."""
-    columns, ends = _columns(model, address), []
-    before = columns.clone()
+    read_by, ends = columns(model, address), []
+    before = read_by.clone()
     for factor in (1 + STEP, 1 - STEP):
-        columns.copy_(before * factor)
+        read_by.copy_(before * factor)
         ends.append(loss(model, sentence))
-    columns.copy_(before)
+    read_by.copy_(before)
     return (ends[0] - ends[1]) / (2 * STEP)
 
 
@@ -133,7 +133,7 @@ def _scaled(model, address: tuple, position: int, factor: float):
         hook.remove()
 
 
-def _columns(model, address: tuple) -> torch.Tensor:
+def columns(model, address: tuple) -> torch.Tensor:
     """The weights of the output projection that read one head, to be written in place."""
     kind, layer, head = address
     site = next(s for s in sites(model) if (s.kind, s.layer) == (kind, layer))

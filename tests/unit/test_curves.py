@@ -45,39 +45,6 @@ def sides(sweep, subject):
     return {name: scoring.bleu_statistics(made, references) for name, made in texts.items()}
 
 
-# --- BLEU with intervals ---------------------------------------------------------------------------------------------
-
-REFERENCES = [
-    f"the {a} cat sees {b} dogs in the {c} house" for a in ("old", "new") for b in ("two", "no") for c in ("red", "big")
-]
-WORSE = [text.replace("house", "home").replace("two", "few") if n % 3 else text for n, text in enumerate(REFERENCES)]
-WORST = [text.replace("sees", "saw") for text in WORSE]
-
-
-def statistics(hypotheses):
-    return scoring.bleu_statistics(hypotheses, REFERENCES)
-
-
-def bleu(hypotheses, chosen):
-    return scoring.bleu([hypotheses[i] for i in chosen], [REFERENCES[i] for i in chosen], 1)["bleu"]
-
-
-def test_intervals_of_bleu_and_of_a_paired_difference():
-    every = range(len(REFERENCES))
-    rows = scoring.resamples(len(REFERENCES), 200).astype(int)[:200]
-    drawn = [[i for i, n in enumerate(row) for _ in range(n)] for row in rows]
-    found = scoring.bleu_interval(statistics(WORST), repeats=200)
-    ends = np.quantile([bleu(WORST, d) for d in drawn], [0.025, 0.975])
-    assert found == pytest.approx((bleu(WORST, every), *ends), abs=1e-9)
-    change = scoring.bleu_interval(statistics(WORST), statistics(WORSE), 200)
-    ends = np.quantile([bleu(WORST, d) - bleu(WORSE, d) for d in drawn], [0.025, 0.975])
-    assert change == pytest.approx((bleu(WORST, every) - bleu(WORSE, every), *ends), abs=1e-9)
-    for given, repeats in ((statistics(WORSE)[:1], 200), (statistics(WORSE), 0)):  # one sentence, no resamples
-        for other in (None, given):
-            value, low, high = scoring.bleu_interval(given, other, repeats)
-            assert np.isfinite(value) and math.isnan(low) and math.isnan(high)
-
-
 # --- quality of the runs ---------------------------------------------------------------------------------------------
 
 
@@ -120,35 +87,12 @@ def test_tables_read_what_is_listed(swept):
         assert set(read_since(before)) <= {recipe.folder for recipe in plan.closure(map(study.Need, wanted))}
 
 
-def test_undecided_gates(swept):
-    for sweep, _, table in swept.values():
-        for (name, _), row in table.iterrows():
-            run = sweep["runs"].get(name)
-            if run is None or run["method"]["name"] != "l0":
-                assert math.isnan(row.undecided) and math.isnan(row.soft_dev_loss)
-                continue
-            trace = pd.read_csv(l0.runs.run(run).results / "trace.csv", index_col=0, header=[0, 1, 2])
-            closed = 1 / (1 + np.exp(trace.iloc[-1].to_numpy() - run["method"]["temperature"] * math.log(0.1 / 1.1)))
-            assert row.undecided == ((closed >= 0.05) & (closed <= 0.95)).sum()
-            assert row.soft_dev_loss == study.read_json(l0.runs.run(run).results / "losses.json")["soft_dev_loss"]
-
-
 @pytest.mark.parametrize(("which", "prices", "layers"), [("encoder", [0.003, 0.03, 1.0], 2), ("all", [0.001, 0.03], 6)])
 def test_prices_as_the_public_code_calls_them(swept, which, prices, layers):
     sweep, subject, _ = swept[which]
     found = l0.tables.prices(sweep, subject)
     assert found.index.tolist() == prices and (found["gated layers"] == layers).all()
     assert found["concrete_coef"].tolist() == pytest.approx([layers * price for price in prices])
-
-
-def test_quality_at_once(swept):
-    sweep, subject, _ = swept["encoder"]
-    shot, found = l0.runs.one_shot(sweep), l0.tables.one_shot_quality(sweep, subject, REPEATS)
-    assert found[["by", "draw", "dev_loss"]].equals(shot[["by", "draw", "dev_loss"]])
-    references = [pair.target for pair in subject.pairs("test")][:8]
-    for row, made in zip(found.itertuples(), shot.translations, strict=True):
-        assert row.bleu == pytest.approx(scoring.bleu(made["test"], references, 1)["bleu"])
-        assert row.low <= row.bleu <= row.high
 
 
 def test_what_encoder_attention_is_worth(swept):
@@ -226,23 +170,6 @@ def test_table_2():
     assert printed["from scratch"].tolist() == [29.6, 29.47, 28.95, 28.56, 28.41]
 
 
-def test_table_2_of_a_sweep(swept):
-    table, plan = swept["all"][2], swept["all"][0]["runs"]["L0 0.03"]["training"]
-    found = l0.tables.table_2({"EN-RU": table}).loc["EN-RU, test"]
-    like, scratch = (table.loc[(name, "test")] for name in ("L0 0.03", "scratch 0.03"))
-    row = found.loc["/".join(str(int(like[kind])) for kind in KINDS)]
-    assert (row["pruned"], row["from scratch"]) == (like.bleu, scratch.bleu)
-    # as many steps at the same rates
-    assert row["pruned, schedule"] == f"150 at 0.01, then {plan['steps']} at {plan['learning_rate']:g}"
-    assert row["from scratch, schedule"] == row["pruned, schedule"]
-
-
-def test_a_pretrained_model_has_no_schedule_of_its_own():
-    run = {"method": {"name": "none"}, "training": {"steps": 1250, "learning_rate": 5e-4}}
-    assert l0.tables.schedule({"pretrained": "folder"}) == (0, "pretrained")
-    assert l0.tables.schedule({"pretrained": "folder"}, run) == (1250, "pretrained, then 1,250 at 0.0005")
-
-
 def test_pruned_against_scratch(swept):
     sweep, subject, table = swept["all"]
     found = l0.tables.against_scratch(sweep, subject, REPEATS)
@@ -261,23 +188,6 @@ def test_points_of_the_curves():
     assert set(l0.tables.curve_points({"EN-RU": two}).model) == {"EN-RU, test", "EN-RU, other"}
 
 
-def test_equal_numbers_of_heads():
-    rows = [("random", 0, 12, "a", 3.0, 10.0, 9.0, 11.0), ("random", 0, 12, "b", 3.0, 20.0, 19.0, 21.0),
-            ("relevance", 0, 12, "a", 2.0, 11.0, 9, 12)]  # fmt: skip
-    shot = pd.DataFrame(rows, columns=["by", "draw", "heads", "test set", "dev_loss", "bleu", "low", "high"])
-    panels = dict(iter(l0.tables.equal_heads(HAND, shot, "EN-RU").groupby("panel", sort=False)))
-    dev, first, second, trained = panels.values()
-    assert dev.value.tolist() == [3.0, 2.0] and dev.low.isna().all() and set(first.unit) == set(trained.unit) == {"BLEU"}
-    assert first.value.tolist() == [10.0, 11.0] and first.low.tolist() == [9.0, 9.0] and second.value.tolist() == [20.0]
-    assert set(trained.method) == {"L0", "random"}
-    assert trained.value.tolist() == HAND.bleu[HAND.method.isin(["L0", "random"])].tolist()
-
-
-def test_trained_on_at_one_price():
-    found = l0.tables.trained_on(HAND, 0.3)
-    assert list(found.index.get_level_values("run")) == ["random 0.3", "L0 0.3 #2", "L0 0.3", "scratch 0.3"]  # best first
-
-
 # --- gates over training ---------------------------------------------------------------------------------------------
 
 
@@ -292,13 +202,6 @@ def test_gates_are_read_as_they_were_written(swept):
     other = swept["encoder"][0]["runs"]["L0, temperature 0.5, 0.03"]
     last = l0.tables.gates(other)[1].iloc[-1]
     np.testing.assert_allclose(l0.tables.closing(other).iloc[-1], 1 / (1 + np.exp(last + 0.5 * math.log(11))), rtol=1e-9)
-
-
-def test_closing_by_price(swept):
-    sweep, _, table = swept["all"]
-    traces, kept = l0.tables.closings(sweep)
-    assert list(traces) == [0.001, 0.03] and kept == {price: table.heads[f"L0 {price:g}", "test"] for price in traces}
-    pd.testing.assert_frame_equal(traces[0.03], l0.tables.closing(sweep["runs"]["L0 0.03"]))
 
 
 def test_usual_runs_only():
@@ -320,20 +223,14 @@ def test_how_long_heads_survive(swept):
 
 
 def test_learning_curves(swept):
-    sweep, subject, table = swept["encoder"]
-    found, left = l0.tables.learning_curves(sweep, 0.03), table.heads["L0 0.03", "test"]
+    sweep, _, table = swept["encoder"]
+    found = l0.tables.learning_curves(sweep, 0.03)
     for frame, run in zip(found.values(), ("L0 0.03", "gradual 0.03", "control"), strict=True):
         history = pd.read_csv(l0.runs.run(sweep["runs"][run]).results / "history.csv")
         assert frame.step.tolist() == list(range(1, 9)) and frame.dev_loss.tolist() == history.dev_loss.tolist()
+        assert frame.heads.iloc[-1] == table.heads[run, "test"]
     trace = l0.tables.gates(sweep["runs"]["L0 0.03"])[1]
     assert found["L0"].heads.tolist() == (trace.loc[1:] > 0).sum(axis=1).tolist()
-    # as heads were closed in truth: the same training anew, with an eye on the gates
-    gradual = l0.Gradual(training.stored(training.trained(sweep["start"])), ("encoder",), int(left), round(0.6 * 8))
-    batch, opened = next(iter(subject.batches(first=4))), []
-    for _ in range(8):
-        training.cross_entropy(gradual.train(), batch, 0.0).backward()
-        opened.append(int(gradual.open.sum()))
-    assert found["gradual, gradient importance"].heads.tolist() == opened and opened[7] == left
 
 
 # --- what is kept ----------------------------------------------------------------------------------------------------

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 import random
 from collections import Counter
@@ -12,8 +13,8 @@ import pandas as pd
 import pytest
 import torch
 
-from helpers import heads, measures, models
-from helpers.corpora import Pair, tokens
+from helpers import heads, measures
+from helpers.corpora import Pair
 from helpers.measures import measured
 from helpers.measures.functions import (
     DIRECTIONS,
@@ -69,20 +70,15 @@ def collate(source, target=None, places=None, words=None):
 
 
 def word_ids(source, seed=5):
-    """Random words for each sentence: one to three subwords each, some tokens of no word.
+    """Random words of one or more subwords for each sentence.
 
     The end of the sentence has the last word's number half of the time: it is to be left out all the same.
     """
     rng = random.Random(seed)
     found = []
     for row in source:
-        owners, word = [], 0
-        while len(owners) < len(row) - 1:
-            owners += [word] * rng.randint(1, 3)
-            word += 1
-            owners += [-1] * (rng.random() < 0.2)
-        owners = owners[: len(row) - 1]
-        found.append([*owners, rng.choice([-1, max(owners)])])
+        owners = list(itertools.accumulate((rng.randrange(2) for _ in row[2:]), initial=0))
+        found.append([*owners, rng.choice([-1, owners[-1]])])
     return found
 
 
@@ -451,14 +447,8 @@ def test_rare_ties_and_short_sentences():
     # a tie in the second place: all of them are one of the two rarest
     row = rare_frame([[5, 50, 40, 41], [5, 50, 40, 41]], [2, 3], counts, 30)
     assert (row.rarest, row.two_rarest, row.chance_two) == pytest.approx((0, 1, 3 / 4))
-    # one token, alone and beside a longer sentence
-    for rows in ([[50]], [[50], [5, 51, 6]]):
-        row = rare_frame(rows, [0] * len(rows), counts, 30)
-        assert row.tokens == sum(map(len, rows)) and row.rarest == pytest.approx(1 / row.tokens)
-    # the end of the sentence is never the rarest
-    counts[EOS] = 0
-    row = rare_frame([[5, 50, 6]], [1], counts, 30)
-    assert row.rarest == 1
+    row = rare_frame([[50], [5, 51, 6]], [0, 0], counts, 30)  # one token, beside a longer sentence
+    assert row.tokens == 4 and row.rarest == pytest.approx(1 / 4)
 
 
 # -------------------- alignment (cross-attention)
@@ -612,63 +602,6 @@ def test_tables_of_the_best_heads():
     assert tuple(table.loc["dobj", LABELS["dobj", DOWN]].iloc[-4:].astype(int)) == (78, 41, 61, 46)  # WMT, OpenSubtitles
 
 
-# -------------------- a whole subject
-
-
-@pytest.fixture(scope="module")
-def subject():
-    """A small model of the study with its dev set, vocabularies and counts."""
-    rng, pairs = random.Random(3), []
-    for number in range(14):
-        noun, other = rng.sample("dog cat bird horse sheep".split(), 2)
-        words = ["the", rng.choice(("big", "old")), noun, rng.choice(("saw", "heard")), "a", other, "again", "."]
-        relations = ["det", "amod", "nsubj", "root", "det", "dobj", "advmod", "punct"]
-        heads_of = [2, 2, 3, -1, 5, 3, 3, 3]
-        if number % 5 == 4:  # a sentence without any of the four relations
-            words, relations, heads_of = ["oh", "!"], ["root", "punct"], [-1, 0]
-        text = " ".join(words)
-        pairs.append(Pair(text, text.upper(), tuple(words), tuple(heads_of), tuple(relations)))
-    sides = [tokens.Subwords(tokens.learn_vocabulary([getattr(p, s) for p in pairs], 60)) for s in ("source", "target")]
-    shape = {"layers": 2, "width": 16, "heads": 2, "feed_forward": 16, "dropout": 0.1}
-    small = SimpleNamespace(title="EN-RU small", sentences=pairs, source=sides[0], target=sides[1])
-    small.model = models.build(shape, sides[0].size, sides[1].size, 0).eval()
-    small.encoded = tokens.encode(pairs, *sides)
-    small.batches = lambda: tokens.Batches(small.encoded, sides[0].pad, 64)
-    small.counts = tokens.counts(small.encoded.source, 700)
-    small.counts[200:696] = 1000  # with these the 500 most frequent hold four tokens of the text
-    small.links = [{0: 0} for _ in pairs]
-    return small
-
-
-def test_one_pass_over_a_subject(subject):
-    found = measured.measure(subject, subject.model, 20)
-    batches = list(subject.batches())
-    places = [int(i) for batch in batches for i in batch["index"]]
-    assert len(batches) > 3 and places != sorted(places)  # sorted by length, but counted in the corpus's order
-    pairs = slow.syntactic(slow.read(subject.model, batches), arcs_of(subject.sentences))
-    assert_same(found["syntactic"].score, {address: slow.share(pairs[address]) for address in pairs}, 1e-9)
-    assert len(found["positional"]) == 12 and len(found["rare"]) == len(found["alignment"]) == 4
-
-
-def test_examples(subject):
-    shown = measured.examples(subject, measured.measure(subject, subject.model, 5), words=(7, 12))
-    titles = [example["title"].split()[0] for example in shown]
-    assert titles[0] == "positional" and sorted(titles[1:-1]) == sorted(RELATIONS) and titles[-1] == "rare"
-    eos = subject.model.config.eos_token_id
-    dev = {pair.words: number for number, pair in enumerate(subject.sentences)}
-    for example in shown:
-        number = dev[example["rows"]]
-        layer, head = (int(word) for word in example["title"].replace("head ", "").split("layer ")[1].split())
-        sentence = slow.read(subject.model, [tokens.collate(subject.encoded, [number], subject.source.pad)])[0]
-        owners = [-1 if token == eos else w for token, w in zip(sentence.source, sentence.words, strict=True)]
-        expected = slow.to_words(sentence.maps["encoder", layer - 1, head - 1], owners, len(example["rows"]))
-        np.testing.assert_allclose(example["weights"], expected, atol=1e-6)
-    # frames mark the pairs of the direction shown, in (looking, looked at) order
-    example = next(e for e in shown if e["title"].startswith("nsubj"))
-    verb, noun = 3, 2
-    assert example["arcs"] == [(verb, noun) if LABELS["nsubj", DOWN] in example["title"] else (noun, verb)]
-
-
 # -------------------- reports on relevance
 
 
@@ -707,18 +640,6 @@ def test_dominance_is_of_magnitudes():
     assert row[columns].tolist() == pytest.approx(wanted)
     assert row.low < row.largest < row.high
     assert row.gap_low == pytest.approx(row.low - 0.5)  # one sentence of the other has no draws that differ
-
-
-def test_relevance_goes_with_confidence_by_every_rule():
-    heads = shares([0.0] * 4).index
-    up, down = [[1.0, 2.0, 3.0, 4.0]], [[4.0, 3.0, 2.0, 1.0]]
-    explained = {t: {r: by_sentence(up, heads, r) for r in ("alpha_beta", "cp")} for t in ("a", "b")}
-    sure = {"a": shares([0.1, 0.2, 0.3, 0.4]), "b": shares([0.4, 0.3, 0.2, 0.1])}
-    untrained = {rule: by_sentence(down, heads, rule) for rule in ("alpha_beta", "cp")}
-    table = measured.relevance_and_confidence(explained, sure, untrained, sure["a"], repeats=20)
-    found = table.set_index(["model", "weights", "rule", "normalised"]).rho.sort_index()
-    assert found["a", "trained"].eq(1).all() and found["b", "trained"].eq(-1).all() and found["a", "random"].eq(-1).all()
-    assert found["all models", "trained"].tolist() == pytest.approx([0] * 3)
 
 
 def test_effects_that_differ_from_zero():
