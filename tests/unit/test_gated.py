@@ -12,9 +12,9 @@ import pytest
 import torch
 
 from helpers import models
-from helpers.heads import KINDS, gate, index, remove
+from helpers.heads import KINDS, gate, index
 from helpers.measures import importance
-from helpers.methods.l0.gates import ALMOST_OPEN, HALF_OPEN, Gated, Gradual, HardConcrete, by_site, objective
+from helpers.methods.l0.gates import ALMOST_OPEN, HALF_OPEN, Gated, Gradual, HardConcrete, objective
 from helpers.runs import training
 from helpers.study import StudyError
 from tests.unit.tiny_models import logits, tiny_batch, tiny_model
@@ -91,16 +91,6 @@ def test_only_the_given_kinds_have_gates(family, kinds):
     assert not torch.allclose(closed, logits(gated.model, batch))
 
 
-def test_ragged_layers_and_layers_without_heads():
-    gone = [("encoder", 0, head) for head in range(4)] + [("encoder", 1, 2), ("cross", 1, 0)]
-    gated = Gated(remove(still(), gone), KINDS, start=OPEN)
-    assert len(gated.heads) == 24 - 6
-    assert {place: gates.shape[-1] for place, gates in by_site(gated.sites, gated.scaled).items()} == {
-        ("encoder", 1): 3, ("decoder", 0): 4, ("decoder", 1): 4, ("cross", 0): 4, ("cross", 1): 3,
-    }  # fmt: skip
-    assert torch.equal(logits(gated.train(), batch_for()), logits(gated.model, batch_for()))
-
-
 def test_closed_heads_are_those_of_binary_value():
     where = [-3.0, -1e-6, -0.1, 1e-6, 0.4, 5.0, -0.7, 2.0]
     gated = gated_model(log_alpha=where)
@@ -158,20 +148,6 @@ def test_objective_is_cross_entropy_and_the_price_of_open_gates(family, kinds, r
                 gated.scaled[place] -= shift / rate
         assert slopes[0][place].item() == pytest.approx(rate * (losses[0] - losses[1]) / 2e-5, rel=1e-4, abs=1e-8)
     assert slopes[0].abs().max() > 1e-4
-
-
-@pytest.mark.parametrize("rate", [0.5, 80.0])
-def test_gates_learn_at_a_rate_of_their_own(rate):
-    """Adam moves log alpha by `rate` times what it moves the model's numbers by."""
-    gated, lr = gated_model(kinds=KINDS, log_alpha=1.0, rate=rate).train(), 1e-3
-    optimiser = torch.optim.Adam(gated.parameters(), lr=lr, betas=(0.9, 0.98), eps=1e-9)
-    before = gated.gates.log_alpha.detach().clone()
-    objective(gated, batch_for(), 0.1, 0.05).backward()
-    learns = gated.scaled.grad.abs() > 1e-4 * max(1, rate)
-    optimiser.step()
-    assert learns.sum() > 12
-    moved = (gated.gates.log_alpha.detach() - before).abs()[learns]
-    np.testing.assert_allclose(moved, rate * lr, rtol=1e-3)
 
 
 # -------------------- where gates start, and the way they took

@@ -31,9 +31,6 @@ families = pytest.mark.parametrize("family", FAMILIES)
 some = pytest.mark.parametrize("family", ["marian", "t5", "opt", "gpt2"])  # one of each way of building attention
 
 
-# -------------------- helpers of the tests
-
-
 def recorded(model, batch, kinds=None):
     """All attention weights of one forward pass, {(kind, layer): [batch, heads, query, key]}, and its logits."""
     seen = {}
@@ -468,20 +465,6 @@ def test_a_copy_is_recorded_with_its_own_modules():
         logits(model, batch)
     own = {(site.kind, site.layer): site for site in sites(copied)}
     assert len(seen) == 2 * len(own) and all(own[site.kind, site.layer] == site for site in seen)
-
-
-def test_gradients_under_gradient_checkpointing():
-    batch, found = tiny_batch("marian"), []
-    for checkpointing in (False, True):
-        model = tiny_model("marian", dropout=0.0).train()
-        if checkpointing:
-            model.activation_checkpointing_enable()
-        gates = {(site.kind, site.layer): torch.full((4,), 0.7, requires_grad=True) for site in sites(model)}
-        with gate(model, gates), inject(model, {("encoder", 1, 0): torch.eye(7)}):
-            model(**batch).loss.backward()  # inside the block, for the layers that are computed again
-        found.append([values.grad for values in gates.values()])
-    for plain, again in zip(*found, strict=True):
-        torch.testing.assert_close(plain, again)
 
 
 @pytest.mark.parametrize("mixed", [False, True])
