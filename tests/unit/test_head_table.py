@@ -173,15 +173,6 @@ def test_a_registered_measure_is_a_column_and_a_criterion(registered):
     assert set(heads.index(model)) - set(kept) == set(sorted(table.index, key=table.straight.get)[:4])
 
 
-def test_some_columns_alone_are_those_of_the_whole_table(whole):
-    model, table = whole
-    found = table_module.columns(
-        {"model": model, "batches": None, "explained": batches()}, ["gradient, token, by layer", "rare"]
-    )
-    assert list(found) == ["gradient, token", "gradient, token, by layer"]  # without batches nothing is said of rare tokens
-    same(found["gradient, token, by layer"], table["gradient, token, by layer"])
-
-
 # -------------------- bad input
 
 MODEL = tiny_model("marian")
