@@ -37,8 +37,10 @@ def read(model, batches) -> list[Sentence]:
             inputs = {"input_ids": [source[i] for i in real]}
             if model.config.is_encoder_decoder:
                 target = [token for token in labels if token != -100]
-                inputs["decoder_input_ids"] = [model.config.decoder_start_token_id, *target[:-1]]
                 predicts = dict(enumerate(target))
+                if target:
+                    fed = model.prepare_decoder_input_ids_from_labels(torch.tensor([target]))
+                    inputs["decoder_input_ids"] = fed[0].tolist()
             else:
                 known = [labels[i] for i in real]
                 predicts = {t: known[t + 1] for t in range(len(known) - 1) if known[t + 1] != -100}

@@ -20,9 +20,6 @@ families = pytest.mark.parametrize("family", ["marian", "t5", "opt", "gpt2"])
 pytestmark = pytest.mark.filterwarnings("error::RuntimeWarning")
 
 
-# -------------------- helpers of the tests
-
-
 def batches(family):
     """Two padded batches of three sentences; of one sentence all labels are ignored."""
     found = [tiny_batch(family, seed) for seed in (1, 2)]
