@@ -52,9 +52,7 @@ def test_a_row_for_each_run_and_test_set(swept):
     for sweep, subject, table in swept.values():
         assert list(table.index) == [(name, split) for name in ("start", *sweep["runs"]) for split in subject.tests]
         found = sides(sweep, subject)
-        for name in ("start", "control", "L0 0.03", "scratch 0.03"):
-            if name not in found:
-                continue
+        for name in {"start", "control", "L0 0.03", "scratch 0.03"} & found.keys():
             row, model = table.loc[(name, "test")], subject.model if name == "start" else l0.runs.opened(sweep["runs"][name])
             kept = heads.kept(model)
             number = {kind: sum(len(left) for (k, _), left in kept.items() if k == kind) for kind in KINDS}
@@ -85,14 +83,6 @@ def test_tables_read_what_is_listed(swept):
                 pd.testing.assert_frame_equal(l0.tables.REMOVED.read(l0.runs.run(run)), l0.tables.removal(run, subject))
         wanted = (*l0.runs.recipes(sweep), *l0.tables.recipes(sweep))
         assert set(read_since(before)) <= {recipe.folder for recipe in plan.closure(map(study.Need, wanted))}
-
-
-@pytest.mark.parametrize(("which", "prices", "layers"), [("encoder", [0.003, 0.03, 1.0], 2), ("all", [0.001, 0.03], 6)])
-def test_prices_as_the_public_code_calls_them(swept, which, prices, layers):
-    sweep, subject, _ = swept[which]
-    found = l0.tables.prices(sweep, subject)
-    assert found.index.tolist() == prices and (found["gated layers"] == layers).all()
-    assert found["concrete_coef"].tolist() == pytest.approx([layers * price for price in prices])
 
 
 def test_what_encoder_attention_is_worth(swept):
@@ -168,24 +158,6 @@ def test_table_2():
     assert printed.index.tolist() == ["48/48/48", "14/31/30", "12/21/25", "8/13/15", "5/9/12"]
     assert printed["pruned"].tolist()[1:] == [29.62, 29.36, 29.06, 28.90]
     assert printed["from scratch"].tolist() == [29.6, 29.47, 28.95, 28.56, 28.41]
-
-
-def test_pruned_against_scratch(swept):
-    sweep, subject, table = swept["all"]
-    found = l0.tables.against_scratch(sweep, subject, REPEATS)
-    assert list(found.index) == [("scratch 0.03", "test")] and found.index.names == ["run", "test set"]
-    assert found.change.iloc[0] == pytest.approx(table.bleu["L0 0.03", "test"] - table.bleu["scratch 0.03", "test"])
-    assert found.low.iloc[0] <= found.change.iloc[0] <= found.high.iloc[0]
-    assert l0.tables.against_scratch(swept["encoder"][0], subject, REPEATS).empty
-
-
-def test_points_of_the_curves():
-    found = l0.tables.curve_points({"EN-RU": HAND})
-    assert found.method.tolist() == ["start", "further training", "L0", "L0", "L0", "L0", "L0"]  # neither variants nor peers
-    changes = l0.tables.curve_points({"EN-RU": HAND}, "change")
-    assert changes.bleu.tolist() == HAND.change.tolist()[:7] and changes.low.tolist() == HAND.change_low.tolist()[:7]
-    two = pd.concat([HAND, by_hand(("L0 0.1", "L0", 0.1, (8, 0, 0), 3.0), split="other")])
-    assert set(l0.tables.curve_points({"EN-RU": two}).model) == {"EN-RU, test", "EN-RU, other"}
 
 
 # --- gates over training ---------------------------------------------------------------------------------------------

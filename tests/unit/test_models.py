@@ -67,13 +67,6 @@ def test_one_table_holds_all_vocabularies_and_the_output_and_what_is_saved_is_lo
     assert loaded.generation_config.max_length == models.MAX_POSITIONS
 
 
-@builders
-def test_seed_decides_the_weights(build):
-    first, same, other = (build(SHAPE, seed).state_dict() for seed in (1, 1, 2))
-    torch.testing.assert_close(first, same, rtol=0, atol=0)
-    assert any(not torch.equal(first[name], other[name]) for name in first)
-
-
 @pytest.mark.parametrize("profile", study.profiles())
 def test_every_profile_can_be_built(profile):
     settings = study.settings(profile)
@@ -102,14 +95,6 @@ def test_width_that_cannot_be_split(build):
             build(SHAPE | wrong)
 
 
-# --- decoder-only ----------------------------------------------------------------------------------------------------
-
-
-def text(length=6, examples=3, size=20):
-    ids = torch.randint(2, size, (examples, length), generator=torch.Generator().manual_seed(3))
-    return {"input_ids": ids, "attention_mask": torch.ones_like(ids), "labels": ids}
-
-
 def test_padding_changes_nothing():
     row = torch.tensor([[5, 6, 7, 1]])
     for side, place in (((3, 0), slice(3, None)), ((0, 3), slice(4))):
@@ -127,7 +112,8 @@ LAYER = 4 * (16 * 16 + 16) + 2 * 16 * 24 + 24 + 16 + 2 * 2 * 16  # attention, fe
 
 
 def test_size_of_a_decoder():
-    model, given = models.build_decoder(SHAPE, 20, 1).eval(), text(length=6, examples=3)
+    model, ids = models.build_decoder(SHAPE, 20, 1).eval(), torch.full((3, 6), 5)
+    given = {"input_ids": ids, "attention_mask": torch.ones_like(ids), "labels": ids}
     # two FLOPs a multiply-add: linear layers and the output for each token, both products of attention for each pair of tokens
     tokens, pairs = 3 * 6, 3 * 6 * 6
     products = 2 * (tokens * (2 * (4 * 16 * 16 + 2 * 16 * 24) + 16 * 20) + 2 * 2 * pairs * 16)
@@ -207,9 +193,6 @@ def test_a_decoder_of_its_own_size(name):
     assert found == {("encoder", 0): 4, ("encoder", 1): 4, ("decoder", 0): 2, ("cross", 0): 2}
 
 
-# --- from scratch, for summarization -----------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("width", [16, 9])
 def test_positions_of_a_bart_start_as_sinusoids(width):
     model = models.build_bart(SHAPE | {"width": width, "heads": 1}, 20, 1)
@@ -221,9 +204,6 @@ def test_positions_of_a_bart_start_as_sinusoids(width):
             waves = [wave(angle) for angle in angles for wave in (math.sin, math.cos)][:width]
             torch.testing.assert_close(table[place].detach() * width**0.5, torch.tensor(waves), atol=2e-4, rtol=0)
     assert model.model.encoder.embed_positions.weight is not model.model.decoder.embed_positions.weight
-
-
-# --- pretrained tokenizers alone -----------------------------------------------------------------------------------------
 
 
 def test_a_tokenizer_is_loaded_without_its_model(checkpoint, tmp_path):
