@@ -15,8 +15,7 @@ from helpers.study import StudyError, values
 
 CHANGES = {
     "train": 150, "dev": 16, "test": 8, "vocabulary": 150, "training.steps": 6, "training.evaluate_every": 3,
-    "training.warmup": 2,
-    "model.dropout": 0.1, "snapshots": [0, 2], "siblings": [{"name": "flat", "changes": "model.layers=1"}],
+    "training.warmup": 2, "model.dropout": 0.1, "snapshots": [0, 2], "siblings": [],
 }  # fmt: skip
 
 
@@ -114,13 +113,6 @@ def test_the_last_row_is_the_trained_model(settings):
     assert row["relevance"] == pytest.approx(np.mean([part.max() for part in layers]))
     axes = figures.over_training(table).axes
     assert len(axes) == 8 and all(list(line.get_xdata()) == [0, 2, 6] for line in axes[0].get_lines())
-
-
-def test_models_side_by_side(settings):
-    table = snapshots.beside(settings, ["ru-news", *subjects.siblings(settings, "ru-news")], 1)
-    assert table.index.tolist() == ["EN-RU news", "EN-RU news, flat"]
-    assert table.encoder.tolist() == ["2 × 4", "1 × 4"] and table.heads.tolist() == [8, 4]
-    assert (table.low <= table.bleu).all() and len(figures.beside(table).axes) == 4
 
 
 def test_training_that_is_looked_at_ends_where_it_is_told(settings, tmp_path):
