@@ -37,8 +37,10 @@ def read(model, batches) -> list[Sentence]:
             inputs = {"input_ids": [source[i] for i in real]}
             if model.config.is_encoder_decoder:
                 target = [token for token in labels if token != -100]
-                inputs["decoder_input_ids"] = [model.config.decoder_start_token_id, *target[:-1]]
                 predicts = dict(enumerate(target))
+                if target:
+                    fed = model.prepare_decoder_input_ids_from_labels(torch.tensor([target]))
+                    inputs["decoder_input_ids"] = fed[0].tolist()
             else:
                 known = [labels[i] for i in real]
                 predicts = {t: known[t + 1] for t in range(len(known) - 1) if known[t + 1] != -100}
@@ -69,7 +71,7 @@ def importance(model, batches, per: str, heads: Iterable[tuple], gates: Mapping[
     """
     model, found = deepcopy(model).eval(), {}
     for address, factor in (gates or {}).items():
-        _columns(model, address).mul_(factor)
+        columns(model, address).mul_(factor)
     sentences = read(model, batches)
     for address in heads:
         values = []
@@ -98,12 +100,12 @@ def _positions(sentence: Sentence, kind: str) -> list[int]:
 
 def _slope_of_gate(model, sentence: Sentence, address: tuple) -> float:
     """Derivative of the loss in a factor of all that the output projection reads from a head, in its weights."""
-    columns, ends = _columns(model, address), []
-    before = columns.clone()
+    read_by, ends = columns(model, address), []
+    before = read_by.clone()
     for factor in (1 + STEP, 1 - STEP):
-        columns.copy_(before * factor)
+        read_by.copy_(before * factor)
         ends.append(loss(model, sentence))
-    columns.copy_(before)
+    read_by.copy_(before)
     return (ends[0] - ends[1]) / (2 * STEP)
 
 
@@ -133,7 +135,7 @@ def _scaled(model, address: tuple, position: int, factor: float):
         hook.remove()
 
 
-def _columns(model, address: tuple) -> torch.Tensor:
+def columns(model, address: tuple) -> torch.Tensor:
     """The weights of the output projection that read one head, to be written in place."""
     kind, layer, head = address
     site = next(s for s in sites(model) if (s.kind, s.layer) == (kind, layer))

@@ -16,6 +16,7 @@ from torch import Tensor, nn
 from torch.autograd.functional import jacobian
 
 from helpers.heads.families import Site, sites
+from tests.reference.importance import read
 
 RULES = ("cp", "attnlrp", "alpha_beta")
 EPS = 1e-5  # of alpha_beta: in the generic rule and in rescaling
@@ -56,9 +57,9 @@ def explain(
     model : transformers.PreTrainedModel
         Marian, BART, mBART, Pegasus, T5 or OPT.
     batch : mapping
-        input_ids, perhaps attention_mask, labels (a decoder-only model can do without); padding at any place.
+        input_ids, perhaps attention_mask, labels; padding at any place.
     row : int
-        Which sentence.
+        Which of the sentences that have something to predict.
     rule : str
         ``cp``, ``attnlrp`` or ``alpha_beta``.
     gates : mapping, optional
@@ -70,27 +71,13 @@ def explain(
     assert rule in RULES, rule
     model = deepcopy(model).eval()
     model.set_attn_implementation("sdpa")  # eager attention of some families has its softmax in float32
-    inputs, targets = _sentence(model, batch, row)
-    expected, streams = _own_pass(model, inputs)
+    sentence = read(model, [batch])[row]
+    expected, streams = _own_pass(model, sentence.inputs)
     passed = _Pass(model, streams, gates or {}, injected or {})
     if not gates and not injected:
         limit = 1e-8 if expected.dtype == torch.float64 else 1e-3
         assert (passed.logits - expected).abs().max() <= limit * max(1.0, expected.abs().max()), "another forward pass"
-    return [passed.explain(t, rule) for t in targets]
-
-
-def _sentence(model, batch, row: int) -> tuple[dict[str, Tensor], list[int]]:
-    """The inputs of one sentence without padding, and its target positions."""
-    ids = batch["input_ids"][row]
-    real = batch["attention_mask"][row].bool() if "attention_mask" in batch else torch.ones_like(ids, dtype=torch.bool)
-    inputs = {"input_ids": ids[real][None]}
-    labels = batch["labels"][row] if "labels" in batch else None
-    if model.config.is_encoder_decoder:
-        labels = labels[labels != -100][None]
-        inputs["decoder_input_ids"] = model.prepare_decoder_input_ids_from_labels(labels=labels)
-        return inputs, list(range(labels.shape[1]))
-    known = torch.ones(int(real.sum()), dtype=torch.bool) if labels is None else labels[real] != -100
-    return inputs, [t for t in range(len(known) - 1) if known[t + 1]]
+    return [passed.explain(t, rule) for t in sorted(sentence.predicts)]
 
 
 def _own_pass(model, inputs) -> tuple[Tensor, dict[str, Tensor]]:

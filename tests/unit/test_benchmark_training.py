@@ -8,6 +8,11 @@ import torch
 
 from benchmarks import common, coreference_injection, generator_speed, group_constraint, heads_overhead, removed_heads
 from benchmarks import training_speed as bench
+from helpers.methods import grouping
+from tests.reference import coreference as slow_links
+from tests.reference import grouping as slow_groups
+
+TINY = ["--size", "tiny", "--repeats", "2"]
 
 
 @pytest.fixture(scope="module")
@@ -33,27 +38,25 @@ def test_speed_counts_tokens_without_padding_from_the_first_timed_step_to_the_la
 
 def test_training_speed_keeps_speeds_and_ratios(monkeypatch):
     monkeypatch.setattr(bench, "CHECKED", 2)
-    bench.main(["--size", "tiny", "--repeats", "2"])
+    bench.main(TINY)
     frame = kept("training_speed")
     speeds, ratios = (frame[frame.quantity == name].set_index("what") for name in ("tokens/s", "ratio"))
-    assert list(speeds.index) == list(ratios.index) == list(bench.LOOPS)
-    assert (speeds.value > 0).all() and (speeds.repeats == 2).all()
+    assert list(speeds.index) == list(ratios.index) == list(bench.LOOPS) and (speeds.value > 0).all()
     assert (ratios.loc[bench.TRAINER, ["value", "low", "high"]] == 1).all()
 
 
 def kept(name):
     frame = pd.read_csv(common._path(name, "tiny"))
-    assert list(frame) == common.COLUMNS
     assert (frame.low <= frame.value).all() and (frame.value <= frame.high).all()
     return frame
 
 
 def test_heads_overhead_keeps_ratios_and_stops_where_outputs_differ(monkeypatch):
     monkeypatch.setitem(heads_overhead.SIZES["tiny"], "memory", ())
-    heads_overhead.main(["--size", "tiny", "--repeats", "2"])
+    heads_overhead.main(TINY)
     frame = kept("heads_overhead")
     ratios = frame[frame.quantity == "ratio"].set_index("what")
-    assert ratios.value[heads_overhead.STEP] == ratios.value["forward"] == 1 and len(ratios) == 10
+    assert ratios.value[heads_overhead.STEP] == ratios.value["forward"] == 1
     true = heads_overhead.gate
     monkeypatch.setattr(
         heads_overhead, "gate", lambda model, values: true(model, {name: 0 * own for name, own in values.items()})
@@ -62,51 +65,66 @@ def test_heads_overhead_keeps_ratios_and_stops_where_outputs_differ(monkeypatch)
         heads_overhead.check(*heads_overhead.prepared("tiny", "cpu"))
 
 
-def test_what_takes_memory_is_a_call_of_one_variant():
-    given = heads_overhead.one(heads_overhead.PENALTY, "tiny", "cpu")
-    assert isinstance(given[0], heads_overhead.GatedTraining)
-    step, batch, _ = group_constraint.one(group_constraint.MEASURED, "tiny")
-    before = step.model.model.shared.weight.detach().clone()
-    group_constraint.two_steps((step, batch, None))
-    assert step.trained.term is not None and not torch.equal(step.model.model.shared.weight, before)
-    step, batches, (_, opened) = coreference_injection.one(coreference_injection.MEASURED, "tiny")
-    with opened:
-        assert step.model.get_encoder()._forward_pre_hooks and len(batches) == 2
+@pytest.mark.parametrize("seed", range(4))
+def test_the_obvious_terms_are_those_of_the_definition(seed):
+    vectors = torch.randn(8, 3, dtype=torch.float64, generator=torch.Generator().manual_seed(seed))
+    labels, near, apart = group_constraint.explicit_terms(vectors)
+    expected = slow_groups.k_means(vectors.tolist(), grouping.starts(8, group_constraint.GROUPS, group_constraint.SEED))
+    assert slow_groups.by_first_head(labels.tolist()) == expected
+    assert float(near) == pytest.approx(slow_groups.homogeneity(vectors.tolist(), expected))
+    assert float(apart) == pytest.approx(slow_groups.diversity(vectors.tolist(), expected))
 
 
-def test_group_constraint_keeps_ratios_and_operations():
-    group_constraint.main(["--size", "tiny", "--repeats", "2"])
+class OtherTerm(group_constraint.Explicit):
+    def forward(self, **fed):
+        out = super().forward(**fed)
+        self.term = self.term * 1.001
+        return out
+
+
+def test_group_constraint_keeps_ratios_and_operations_and_stops_where_a_step_differs(monkeypatch):
+    group_constraint.main(TINY)
     frame = kept("group_constraint")
     ratios, counts = (frame[frame.quantity == name].set_index("what") for name in ("ratio", "FLOPs ratio"))
     assert ratios.value[group_constraint.PLAIN] == counts.value[group_constraint.PLAIN] == 1
-    assert set(ratios.index) - set(counts.index) == {group_constraint.OBVIOUS}
-    assert set(frame.group) == {"2+2 layers, width 32"}
+    monkeypatch.setattr(group_constraint, "Explicit", OtherTerm)
+    with pytest.raises(SystemExit, match="losses differ"):
+        group_constraint.main(TINY)
 
 
-def test_coreference_injection_keeps_ratios(monkeypatch):
+def test_the_obvious_injection_is_a_product_with_the_full_link():
+    clusters = coreference_injection.read(512, 12).clusters[:3]
+    length = 1 + max(token for own in clusters for cluster in own for mention in cluster for token in mention)
+    states = torch.randn(3, length, 2, dtype=torch.float64, generator=torch.Generator().manual_seed(1))
+    matrices = torch.tensor([slow_links.full(own, length) for own in clusters], dtype=torch.float64)
+    torch.testing.assert_close(coreference_injection.over_clusters(states, clusters), matrices @ states)
+
+
+def test_coreference_injection_keeps_ratios_and_stops_where_a_block_computes_something_else(monkeypatch):
     monkeypatch.setattr(coreference_injection, "NEW_TOKENS", 4)
-    coreference_injection.main(["--size", "tiny", "--repeats", "2"])
+    coreference_injection.main(TINY)
     ratios = kept("coreference_injection").query("quantity == 'ratio'").set_index("what")
-    assert ratios.value[coreference_injection.STEP] == ratios.value[coreference_injection.GENERATION] == 1 and len(ratios) == 8
+    assert ratios.value[coreference_injection.STEP] == ratios.value[coreference_injection.GENERATION] == 1
+    true = coreference_injection.mixed
+    monkeypatch.setattr(coreference_injection, "mixed", lambda model, layers, links: true(model, layers, links, 0.31))
+    with pytest.raises(SystemExit, match=r"mixed .* not those of means"):
+        coreference_injection.main(TINY)
 
 
 def test_removed_heads_keep_speed_ups_beside_the_ceiling(monkeypatch):
-    removed_heads.main(["--size", "tiny", "--repeats", "2"])
+    removed_heads.main(TINY)
     frame = kept("removed_heads")
-    assert set(frame["what"]) == {
-        f"{which}, {form}" for which in ("encoder", "all kinds") for form in ("removed", "masked", "ceiling")
-    }
     ceiling = frame[frame["what"] == "all kinds, ceiling"].set_index("group").value
     assert (ceiling > 1).all() and (ceiling < 3).all()
     monkeypatch.setattr(removed_heads, "remove", lambda model, heads: model)
     with pytest.raises(SystemExit, match="values differ"):
-        removed_heads.main(["--size", "tiny", "--repeats", "2"])
+        removed_heads.main(TINY)
 
 
 def test_the_generator_is_timed_only_if_it_repeats_itself(monkeypatch):
     monkeypatch.setitem(generator_speed.SIZES, "tiny", 5)
-    generator_speed.main(["--size", "tiny", "--repeats", "2"])
-    assert len(kept("generator_speed")) == 6
+    generator_speed.main(TINY)
+    assert (kept("generator_speed").value > 0).all()
     made = iter(range(10))
     monkeypatch.setattr(generator_speed.world, "generate", lambda *given, **more: next(made))
     with pytest.raises(SystemExit, match="second"):

@@ -11,13 +11,13 @@ import pandas as pd
 import pytest
 import torch
 
-from helpers import models, study
-from helpers.heads import KINDS, gate, index, remove, sites
+from helpers import models
+from helpers.heads import KINDS, gate, index
 from helpers.measures import importance
-from helpers.methods.l0.gates import ALMOST_OPEN, HALF_OPEN, Gated, Gradual, HardConcrete, by_site, objective
+from helpers.methods.l0.gates import ALMOST_OPEN, HALF_OPEN, Gated, Gradual, HardConcrete, objective
 from helpers.runs import training
 from helpers.study import StudyError
-from tests.unit.tiny_models import tiny_batch, tiny_model
+from tests.unit.tiny_models import logits, tiny_batch, tiny_model
 
 COMBINATIONS = [("marian", ("encoder",)), ("marian", ("cross", "decoder")), ("t5", KINDS), ("opt", ("decoder",))]
 combinations = pytest.mark.parametrize(("family", "kinds"), COMBINATIONS, ids=str)
@@ -36,19 +36,13 @@ def gated_model(family="marian", kinds=("encoder",), log_alpha=None, **more):
     if isinstance(log_alpha, float):
         log_alpha = torch.randn(len(gated.heads), generator=torch.Generator().manual_seed(4)) * log_alpha
     if log_alpha is not None:
-        with torch.no_grad():
-            gated.scaled.copy_(torch.as_tensor(log_alpha) / gated.rate)
+        gated.scaled.data.copy_(torch.as_tensor(log_alpha) / gated.rate)
     return gated
 
 
 def batch_for(family="marian", seed=1):
     """Padded examples as `helpers.models.inputs` passes them on."""
     return models.inputs(tiny_batch(family, seed))
-
-
-def logits(model, batch):
-    with torch.no_grad():
-        return model(**batch).logits
 
 
 def under(model, heads, values, batch):
@@ -97,32 +91,11 @@ def test_only_the_given_kinds_have_gates(family, kinds):
     assert not torch.allclose(closed, logits(gated.model, batch))
 
 
-def test_each_gate_belongs_to_its_head():
-    heads = index(still(), KINDS)
-    for place in (0, 5, 9, 14, 23):
-        gated = gated_model(kinds=KINDS, log_alpha=[CLOSED if i == place else OPEN for i in range(len(heads))])
-        assert gated.closed() == [heads[place]]
-        with gate(gated.model, {heads[place]: 0.0}):
-            wanted = logits(gated.model, batch_for())
-        assert torch.equal(logits(gated.train(), batch_for()), wanted)
-
-
-def test_ragged_layers_and_layers_without_heads():
-    gone = [("encoder", 0, head) for head in range(4)] + [("encoder", 1, 2), ("cross", 1, 0)]
-    gated = Gated(remove(still(), gone), KINDS, start=OPEN)
-    assert len(gated.heads) == 24 - 6
-    assert {place: gates.shape[-1] for place, gates in by_site(gated.sites, gated.scaled).items()} == {
-        ("encoder", 1): 3, ("decoder", 0): 4, ("decoder", 1): 4, ("cross", 0): 4, ("cross", 1): 3,
-    }  # fmt: skip
-    assert torch.equal(logits(gated.train(), batch_for()), logits(gated.model, batch_for()))
-
-
 def test_closed_heads_are_those_of_binary_value():
     where = [-3.0, -1e-6, -0.1, 1e-6, 0.4, 5.0, -0.7, 2.0]
     gated = gated_model(log_alpha=where)
     assert gated.closed() == [address for address, a in zip(gated.heads, where, strict=True) if a <= 0]
-    gated.binary = False
-    assert len(gated.closed()) == 4  # also where evaluation is soft
+    gated.binary = False  # also where evaluation is soft
     values = gated.gates.value().tolist()
     assert gated.closed() == [address for address, value in zip(gated.heads, values, strict=True) if value == 0]
 
@@ -177,38 +150,15 @@ def test_objective_is_cross_entropy_and_the_price_of_open_gates(family, kinds, r
     assert slopes[0].abs().max() > 1e-4
 
 
-@pytest.mark.parametrize("rate", [0.5, 80.0])
-def test_gates_learn_at_a_rate_of_their_own(rate):
-    """Adam moves log alpha by `rate` times what it moves the model's numbers by."""
-    gated, batch, lr = gated_model(kinds=KINDS, log_alpha=1.0, rate=rate).train(), batch_for(), 1e-3
-    optimiser = torch.optim.Adam(gated.parameters(), lr=lr, betas=(0.9, 0.98), eps=1e-9)
-    before, weights = gated.gates.log_alpha.detach().clone(), copy.deepcopy(gated.model.state_dict())
-    objective(gated, batch, 0.1, 0.05).backward()
-    learns = gated.scaled.grad.abs() > 1e-4 * max(1, rate)
-    optimiser.step()
-    assert learns.sum() > 12
-    moved = (gated.gates.log_alpha.detach() - before).abs()[learns]
-    np.testing.assert_allclose(moved, rate * lr, rtol=1e-3)
-    for name, parameter in gated.model.named_parameters():
-        if parameter.requires_grad and parameter.grad is not None:
-            steep = parameter.grad.abs() > 1e-4
-            np.testing.assert_allclose((parameter - weights[name]).detach().abs()[steep], lr, rtol=1e-3)
-
-
 # -------------------- where gates start, and the way they took
 
 
 def test_where_gates_start():
     assert (gated_model(kinds=KINDS).gates.log_alpha == ALMOST_OPEN).all()
-    gates = HardConcrete(torch.tensor(ALMOST_OPEN))
-    assert (round(float(gates.p_open()), 2), round(float(gates.p_full()), 2)) == (0.94, 0.77)  # as its comment says
     low, high = HALF_OPEN
-    drawn = [gated_model(kinds=KINDS, start=HALF_OPEN, rate=rate).gates.log_alpha.detach() for rate in (1.0, 40.0)]
-    for one in drawn:
-        assert low <= one.min() < 0.5 * low and 0.5 * high < one.max() <= high and len(one.unique()) == len(one)
-    assert not torch.equal(*drawn)
-    # the public code's initialiser on a weight [1, 8, 1, 1]: uniform within sqrt(6 / (fan in + fan out)), 8 and 8
-    assert pytest.approx(math.sqrt(6 / 16), abs=1e-3) == high == -low
+    for rate in (1.0, 40.0):
+        drawn = gated_model(kinds=KINDS, start=HALF_OPEN, rate=rate).gates.log_alpha.detach()
+        assert low <= drawn.min() < 0.5 * low and 0.5 * high < drawn.max() <= high and len(drawn.unique()) == len(drawn)
     middles = HardConcrete(torch.linspace(low, high, 1001)).sample(torch.linspace(0.0005, 0.9995, 1000)[:, None]).mean()
     assert float(middles) == pytest.approx(0.5, abs=0.01)
 
@@ -268,8 +218,7 @@ def steps_of(gradual, count):
 
 
 @pytest.mark.parametrize(
-    ("family", "kinds", "left", "over"),
-    [("marian", ("encoder",), 3, 5), ("marian", KINDS, 10, 7), ("opt", ("decoder",), 1, 40), ("marian", ("cross",), 6, 1)],
+    ("family", "kinds", "left", "over"), [("marian", KINDS, 10, 7), ("opt", ("decoder",), 1, 40), ("marian", ("cross",), 6, 1)]
 )
 def test_heads_are_closed_evenly_over_the_steps(family, kinds, left, over):
     gradual = Gradual(still(family), kinds, left, over)
@@ -289,7 +238,7 @@ def slopes_of(gradual, batch):
     return torch.tensor(mean.loc[gradual.heads].to_numpy()) * share
 
 
-@pytest.mark.parametrize(("family", "kinds"), [("marian", KINDS), ("marian", ("encoder",)), ("t5", KINDS)], ids=str)
+@pytest.mark.parametrize(("family", "kinds"), [("marian", ("encoder",)), ("t5", KINDS)], ids=str)
 def test_the_head_of_least_gradient_importance_goes(family, kinds):
     gradual, scored = Gradual(still(family), kinds, 12 if kinds == KINDS else 1, 7).train(), None
     for seed in range(8):
@@ -317,14 +266,12 @@ def test_scores_add_up_until_a_head_is_closed():
 
 
 def test_all_heads_or_none_may_stay():
-    batch = batch_for()
     gradual = Gradual(still(), ("encoder",), 8, 3)
     assert all(gates.all() for gates in steps_of(gradual, 5)) and gradual.closed() == []
-    assert torch.equal(logits(gradual, batch), logits(gradual.model, batch))
     gradual = Gradual(still(), ("encoder",), 0, 3)
     assert not steps_of(gradual, 5)[-1].any() and gradual.closed() == list(gradual.heads)
-    none = under(gradual.model, gradual.heads, [0] * 8, batch)
-    assert torch.equal(logits(gradual.train(), batch), none) and torch.equal(logits(gradual.eval(), batch), none)
+    none = under(gradual.model, gradual.heads, [0] * 8, batch_for())
+    assert torch.equal(logits(gradual.train(), batch_for()), none) and torch.equal(logits(gradual.eval(), batch_for()), none)
 
 
 def test_evaluation_closes_nothing():
@@ -362,47 +309,3 @@ BAD = {
 def test_what_cannot_be_gated_is_refused(said):
     with pytest.raises(StudyError, match=said):
         BAD[said]()
-
-
-# -------------------- a model of the study that learned something, one head of which is of no use
-
-SIZE, SHAPE = 12, {"layers": 1, "width": 32, "heads": 2, "feed_forward": 16, "dropout": 0.0}
-USELESS = ("cross", 0, 1)
-
-
-def copies(seed, rows=16):
-    """Sentences to be copied: ids 2 to 11 and an end."""
-    ids = torch.randint(2, SIZE, (rows, 5), generator=torch.Generator().manual_seed(seed))
-    ids[:, -1] = 1
-    return {"input_ids": ids, "attention_mask": torch.ones_like(ids), "labels": ids.clone()}
-
-
-def fit(model, work, steps, rate, loss=None):
-    plan = study.settings("tiny")["training"] | {"steps": steps, "warmup": 10, "evaluate_every": steps, "learning_rate": rate}
-    epoch = lambda number: (copies(100 * number + i) for i in range(50))  # noqa: E731
-    return training.fit(model, epoch, [copies(-1)], plan | {"clip": 0.0, "average": 1}, work, 1, loss)
-
-
-@pytest.fixture(scope="module")
-def copier(tmp_path_factory):
-    """A model that copies, and what it reads with one head of the two that see the source says nothing."""
-    model = models.build(SHAPE, SIZE, SIZE, 1)
-    with gate(model, {USELESS: 0.0}):
-        history = fit(model, tmp_path_factory.mktemp("work"), 250, 1e-2)
-    assert history.dev_loss.iloc[-1] < 0.7
-    site = next(site for site in sites(model, "cross"))
-    with torch.no_grad():
-        site.projection("out").weight[:, site.head_dim :] = 0.0
-    return model
-
-
-@pytest.mark.parametrize(("penalty", "closed"), [(0.0, []), (0.1, [USELESS]), (5.0, [("cross", 0, 0), USELESS])])
-def test_the_price_decides_which_heads_close(copier, tmp_path, penalty, closed):
-    model = copy.deepcopy(copier)
-    gated = Gated(model, ("cross",), rate=0.2 / 1e-3, steps=60)
-    fit(gated, tmp_path, 60, 1e-3, lambda gated, batch: objective(gated, batch, 0.1, penalty))
-    assert gated.closed() == closed
-    assert gated.trace().iloc[0].tolist() == pytest.approx([ALMOST_OPEN] * 2) and len(gated.trace()) == 61
-    loss, pruned = training.dev_loss(gated, [copies(-1)]), training.dev_loss(remove(model, gated.closed()), [copies(-1)])
-    assert loss == pytest.approx(pruned, abs=1e-5)  # evaluated as what it becomes
-    assert (loss > 1.5) == (len(closed) == 2)

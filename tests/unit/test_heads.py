@@ -3,31 +3,32 @@
 from __future__ import annotations
 
 import copy
+import itertools
 import pickle
 from contextlib import ExitStack, contextmanager
 
-import numpy as np
 import pandas as pd
 import pytest
 import torch
 import transformers as hf
 from torch import nn
-from transformers.models.t5.modeling_t5 import T5LayerNorm
 
 from helpers.heads import KINDS, gate, index, inject, locate, record, sites
 from helpers.study import StudyError
-from tests.unit.tiny_models import FAMILIES, LENGTHS, SEQ2SEQ, TARGETS, tiny_batch, tiny_model
+from tests.reference.importance import columns
+from tests.unit.tiny_models import (
+    FAMILIES,
+    SEQ2SEQ,
+    exact_norms,
+    generate,
+    logits,
+    prompts,
+    tiny_batch,
+    tiny_model,
+)
 
 families = pytest.mark.parametrize("family", FAMILIES)
 some = pytest.mark.parametrize("family", ["marian", "t5", "opt", "gpt2"])  # one of each way of building attention
-
-
-# -------------------- helpers of the tests
-
-
-def logits(model, batch):
-    with torch.no_grad():
-        return model(**batch).logits
 
 
 def recorded(model, batch, kinds=None):
@@ -47,17 +48,6 @@ def eager_attentions(model, batch):
     else:
         maps = {"decoder": out.attentions}
     return {(kind, layer): weights for kind, layers in maps.items() for layer, weights in enumerate(layers)}
-
-
-def scale_columns(model, kind, layer, head, factor):
-    """Multiply what the output projection reads from one head, in its weights."""
-    site = next(s for s in sites(model) if (s.kind, s.layer) == (kind, layer))
-    columns = slice(head * site.head_dim, (head + 1) * site.head_dim)
-    weight = site.projection("out").weight.data
-    if isinstance(site.projection("out"), nn.Linear):
-        weight[:, columns] *= factor
-    else:
-        weight[columns] *= factor  # GPT-2 stores the transpose
 
 
 @contextmanager
@@ -100,26 +90,6 @@ def trace(model):
     )
 
 
-def generation_batch(family):
-    batch = tiny_batch(family, labels=False)
-    # a model that continues a prompt needs its padding on the left
-    return batch if family in SEQ2SEQ else {name: values.flip(1) for name, values in batch.items()}
-
-
-def generate(model, batch, **options):
-    # no token twice, else tiny models say one thing only
-    options = {"max_new_tokens": 6, "do_sample": False, "no_repeat_ngram_size": 1, **options}
-    return model.generate(**batch, **options)[:, 0 if model.config.is_encoder_decoder else batch["input_ids"].shape[1] :]
-
-
-def uniform(site, query_length, key_length, batch):
-    """Mean over the keys that each query may see."""
-    weights = torch.ones(key_length, key_length)
-    weights = weights.tril() if site.kind == "decoder" else weights
-    weights = weights / weights.sum(-1, keepdim=True)
-    return weights[-query_length:] if site.kind == "decoder" else weights[:1].expand(query_length, -1)
-
-
 # -------------------- where heads are
 
 
@@ -132,15 +102,9 @@ def test_sites_and_index(family):
     for site in found:
         assert model.get_submodule(site.name) is site.module
         assert model.get_submodule(f"{site.name}.{site.out}") is site.projection("out")
-        for which in "qkv":
-            assert (site.projection(which) is None) == (family == "gpt2")
-    table = index(model)
-    assert table.names == ["kind", "layer", "head"]
-    assert table.tolist() == [(k, i, h) for k in kinds for i in (0, 1) for h in range(4)]
+    assert index(model).tolist() == [(k, i, h) for k in kinds for i in (0, 1) for h in range(4)]
     assert index(model, "decoder").tolist() == [("decoder", i, h) for i in (0, 1) for h in range(4)]
-    assert [site.name for site in sites(model.base_model)] == [  # the same modules by their shorter path
-        site.name.removeprefix(f"{model.base_model_prefix}.") for site in found
-    ]
+    assert [site.module for site in sites(model.base_model)] == [site.module for site in found]
 
 
 def test_parts_of_families():
@@ -151,24 +115,15 @@ def test_parts_of_families():
 
 
 def test_what_is_not_supported_is_refused_by_name():
-    small = {
-        "vocab_size": 60,
-        "hidden_size": 32,
-        "intermediate_size": 48,
-        "num_hidden_layers": 1,
-        "num_attention_heads": 4,
-    }
+    small = {"vocab_size": 60, "hidden_size": 32, "intermediate_size": 48, "num_hidden_layers": 1, "num_attention_heads": 4}
     cases = {
         "BertModel": hf.BertModel(hf.BertConfig(**small)),
         "LlamaModel has grouped-query heads": hf.LlamaModel(hf.LlamaConfig(**small, num_key_value_heads=2)),
-        "LlamaForCausalLM": hf.LlamaForCausalLM(hf.LlamaConfig(**small)),
         r"DataParallel is not .*\(.module\)": nn.DataParallel(tiny_model("marian")),
         "MarianEncoder has no .* pass the whole model": tiny_model("marian").get_encoder(),
         "str is not": "bart",
     }
     for message, model in cases.items():
-        with pytest.raises(StudyError, match=message):
-            sites(model)
         with pytest.raises(StudyError, match=message), gate(model, {}):
             pass
     with pytest.raises(StudyError, match="unknown kind of attention 'self'"):
@@ -179,20 +134,9 @@ def test_what_is_not_supported_is_refused_by_name():
 
 def test_unknown_addresses_are_refused():
     model = tiny_model("opt")
-    for address in [
-        ("encoder", 0, 0),
-        ("decoder", 2, 0),
-        ("decoder", 0, 4),
-        ("decoder", 0, -1),
-        ("decoder",),
-        "decoder",
-    ]:
+    for address in [("encoder", 0, 0), ("decoder", 2, 0), ("decoder", 0, 4), ("decoder", 0, -1), ("decoder",), "decoder"]:
         with pytest.raises(StudyError, match=r"no head .* in OPTForCausalLM, which has .*: decoder layer 0 \(4\)"):
             locate(model, {address: 0.0})
-        with pytest.raises(StudyError, match="no head"), gate(model, {address: 0.0}):
-            pass
-        with pytest.raises(StudyError, match="no head"), inject(model, {address: torch.eye(3)}):
-            pass
 
 
 # -------------------- gates
@@ -203,10 +147,8 @@ def test_open_gates_change_nothing(family):
     model, batch = tiny_model(family), tiny_batch(family)
     plain, heads = logits(model, batch), index(model)
     for values in (
-        dict.fromkeys(heads, 1.0),
         pd.Series(1.0, index=heads),
         dict.fromkeys(heads, torch.tensor(1.0, requires_grad=True)),
-        {(site.kind, site.layer): torch.ones(4, requires_grad=True) for site in sites(model)},
         {(site.kind, site.layer): torch.ones(3, 4) for site in sites(model)},
         {},
     ):
@@ -221,7 +163,7 @@ def test_a_gate_scales_the_columns_of_its_head(family):
     batch, factor = tiny_batch(family), -1.7
     for kind in KINDS if family in SEQ2SEQ else ("decoder",):
         model, scaled = tiny_model(family), tiny_model(family)
-        scale_columns(scaled, kind, 1, 2, factor)
+        columns(scaled, (kind, 1, 2)).mul_(factor)
         expected, plain = logits(scaled, batch), logits(model, batch)
         assert (expected - plain).abs().max() > 1e-2
         for values in (
@@ -233,23 +175,9 @@ def test_a_gate_scales_the_columns_of_its_head(family):
                 torch.testing.assert_close(logits(model, batch), expected, atol=1e-5, rtol=0)
 
 
-def test_tensors_are_read_at_call_time():
-    model, batch = tiny_model("bart"), tiny_batch("bart")
-    one, layer = torch.tensor(1.0, requires_grad=True), torch.ones(4, requires_grad=True)
-    plain = logits(model, batch)
-    with gate(model, {("encoder", 0, 3): one, ("cross", 1): layer}):
-        model(**batch).loss.backward()
-        torch.optim.SGD([one, layer], lr=1.0).step()
-        moved = logits(model, batch)
-    with gate(model, {("encoder", 0, 3): one.item(), ("cross", 1): layer.detach().clone()}):
-        assert torch.equal(logits(model, batch), moved)
-    assert not torch.equal(moved, plain)
-
-
 @some
 def test_gradients_reach_every_gate_and_equal_finite_differences(family, monkeypatch):
-    # T5 computes its norms in single precision whatever the model, too coarse for differences
-    monkeypatch.setattr(T5LayerNorm, "forward", lambda norm, x: norm.weight * x * (x.square().mean(-1, True) + 1e-6) ** -0.5)
+    exact_norms(monkeypatch)
     model, batch = tiny_model(family).double(), tiny_batch(family)
     gates = {
         (site.kind, site.layer): torch.linspace(0.6, 1.1, 4, dtype=torch.float64, requires_grad=True) for site in sites(model)
@@ -270,26 +198,13 @@ def test_gradients_reach_every_gate_and_equal_finite_differences(family, monkeyp
             torch.testing.assert_close(values.grad[head], slope, atol=1e-8, rtol=1e-5)
 
 
-def test_fixed_gates_beside_learnt_ones_in_the_precision_of_the_model():
-    model, batch = tiny_model("gpt2").double(), tiny_batch("gpt2")
-    one = torch.tensor(0.5, dtype=torch.float64, requires_grad=True)
-    whole = torch.tensor([0.3, 0.5, 1.0, 1.0], dtype=torch.float64, requires_grad=True)
-    outs = []
-    for values in ({("decoder", 0, 0): np.float64(0.3), ("decoder", 0, 1): one}, {("decoder", 0): whole}):
-        with gate(model, values):
-            outs.append(model(**batch).logits)
-        outs[-1].square().mean().backward()
-    assert torch.equal(*outs)
-    torch.testing.assert_close(one.grad, whole.grad[1])
-
-
 def test_gates_per_example():
     model, batch = tiny_model("marian"), tiny_batch("marian")
     gates = torch.rand(3, 4, generator=torch.Generator().manual_seed(5))
-    with gate(model, {("encoder", 1): gates, ("cross", 0): gates}):
+    with gate(model, {("encoder", 1): gates}):
         together = logits(model, batch)
     for row in range(3):
-        with gate(model, {("encoder", 1): gates[row], ("cross", 0): gates[row]}):
+        with gate(model, {("encoder", 1): gates[row]}):
             torch.testing.assert_close(logits(model, batch)[row], together[row], atol=1e-5, rtol=0)
     with gate(model, {("encoder", 1): gates[:2]}), pytest.raises(StudyError, match=r"2 examples.* batch of 3 rows"):
         logits(model, batch)
@@ -334,24 +249,6 @@ def test_recorded_weights_are_those_of_eager_attention(family, padded):
         torch.testing.assert_close(doubled[place], exact[place], atol=1e-6, rtol=0)
 
 
-def test_records_follow_the_scale_of_each_layer():
-    settings, batch = {"scale_attn_by_inverse_layer_idx": True}, tiny_batch("gpt2")
-    expected = eager_attentions(tiny_model("gpt2", attention="eager", **settings), batch)
-    seen, _ = recorded(tiny_model("gpt2", **settings), batch)
-    for place, weights in expected.items():
-        torch.testing.assert_close(seen[place], weights, atol=1e-5, rtol=0)
-    usual, _ = recorded(tiny_model("gpt2"), batch)
-    assert (usual["decoder", 1] - seen["decoder", 1]).abs().max() > 0.1
-
-
-def test_record_of_some_kinds_and_several_reducers():
-    model, batch = tiny_model("t5"), tiny_batch("t5")
-    one, two = [], []
-    with record(model, lambda s, w: one.append(s.kind), lambda s, w: two.append(s.layer), kinds=("cross", "encoder")):
-        logits(model, batch)
-    assert one == ["encoder", "encoder", "cross", "cross"] and two == [0, 1, 0, 1]
-
-
 def test_a_recorded_weight_carries_gradient():
     model, batch = tiny_model("marian"), tiny_batch("marian")
     losses = []
@@ -386,11 +283,9 @@ def test_record_refuses_what_it_would_get_wrong():
         pass
     with record(model.eval(), print):
         pass
-    model = tiny_model("marian")
     model.config._attn_implementation = "flex_attention"
     with pytest.raises(StudyError, match="runs flex_attention attention"), record(model, print):
         pass
-    assert model.config._attn_implementation == "flex_attention"
 
 
 # -------------------- injection
@@ -401,7 +296,7 @@ def test_record_refuses_what_it_would_get_wrong():
 def test_injection_equals_the_slow_reference(family, attention):
     model, batch = tiny_model(family, attention=attention), tiny_batch(family)
     plain = logits(model, batch)
-    for site in sites(model):
+    for site in sites(model)[1::2]:  # one a kind
         matrix = matrix_for(batch, site)
         with slow_injection(site, 1, matrix):
             expected = logits(model, batch)
@@ -416,46 +311,31 @@ def test_injection_equals_the_slow_reference(family, attention):
             torch.testing.assert_close(logits(model, batch), expected, atol=2e-5, rtol=0)
 
 
-@pytest.mark.parametrize("family", ["marian", "gpt2"])
-def test_gradient_of_an_injected_head(family):
-    model, batch = tiny_model(family), tiny_batch(family)
+def test_gradient_of_an_injected_head():
+    model, batch = tiny_model("marian"), tiny_batch("marian")
     site = sites(model)[-1]
     matrix = matrix_for(batch, site).requires_grad_()
     with inject(model, {(site.kind, site.layer, 2): matrix}):
         model(**batch).loss.backward()
     assert matrix.grad.abs().sum() > 0
-    if family == "gpt2":
-        parts = [part.T for part in site.module.c_attn.weight.grad.chunk(3, dim=1)]
-    else:
-        parts = [site.projection(which).weight.grad for which in "qkv"]
-    for which, part in zip("qkv", parts, strict=True):
-        by_head = part.unflatten(0, (4, 8)).abs().sum((1, 2))
+    for which in "qkv":
+        by_head = site.projection(which).weight.grad.unflatten(0, (4, 8)).abs().sum((1, 2))
         assert (by_head[[0, 1, 3]] > 0).all()
         assert (by_head[2] > 0) == (which == "v")
-    out = site.projection("out").weight.grad
-    out = out.T if family == "gpt2" else out
-    assert (out.unflatten(1, (4, 8)).abs().sum((0, 2)) > 0).all()
 
 
 def test_injection_shows_in_records_and_returned_attentions():
     model, batch = tiny_model("bart", attention="eager"), tiny_batch("bart")
-    site = sites(model)[0]
-    matrix = matrix_for(batch, site)
-    seen = {}
-
-    def keep(at, weights):
-        seen[at.kind, at.layer] = weights
-
-    with record(model, keep), inject(model, {("encoder", 0, 1): matrix}):
+    matrix = matrix_for(batch, sites(model)[0])
+    block, seen = {("encoder", 0, 1): matrix}, {}
+    with inject(model, block):
+        inside, _ = recorded(model, batch)
+    with record(model, lambda at, weights: seen.update({(at.kind, at.layer): weights})), inject(model, block):
         returned = eager_attentions(model, batch)
-    inside = dict(seen)
-    with inject(model, {("encoder", 0, 1): matrix}), record(model, keep):
-        logits(model, batch)
     for maps in (returned, inside, seen):
         assert torch.equal(maps["encoder", 0][:, 1], matrix)
         assert not torch.equal(maps["encoder", 0][:, 0], matrix)
-    for place, weights in returned.items():
-        assert torch.equal(inside[place], weights) and torch.equal(seen[place], weights)
+        assert all(torch.equal(maps[place], weights) for place, weights in returned.items())
 
 
 def test_attention_dropout_applies_to_an_injected_matrix_in_training():
@@ -471,16 +351,12 @@ def test_injection_of_the_wrong_size_is_refused():
     model, batch = tiny_model("marian"), tiny_batch("marian")
     for kind, matrix, shapes in (
         ("encoder", torch.ones(6, 7), r"\(6, 7\).*\(7, 7\)"),
-        ("encoder", torch.ones(3, 7, 8), r"\(7, 8\).*\(7, 7\)"),
         ("decoder", torch.ones(8, 8), r"\(8, 8\).*\(6, 6\)"),
-        ("cross", torch.ones(7, 7), r"\(7, 7\).*\(6, 7\)"),
         ("cross", lambda site, query, key, rows: torch.ones(query, key + 1), r"\(6, 8\).*\(6, 7\)"),
         ("encoder", torch.ones(2, 7, 7), "2 examples.* batch of 3 rows"),
     ):
-        with (
-            inject(model, {(kind, 1, 0): matrix}),
-            pytest.raises(StudyError, match=f"{kind} layer 1 head 0.*{shapes}"),
-        ):
+        message = f"{kind} layer 1 head 0.*{shapes}"
+        with inject(model, {(kind, 1, 0): matrix}), pytest.raises(StudyError, match=message):
             logits(model, batch)
     for address, given in ((("encoder", 0, 0), [[1.0]]), (("encoder", 0, 0), torch.ones(3)), (("encoder", 0), print)):
         with pytest.raises(StudyError, match="injection into encoder layer 0 takes"), inject(model, {address: given}):
@@ -495,47 +371,23 @@ def test_everything_is_undone_also_after_an_error(family):
     model, batch = tiny_model(family), tiny_batch(family)
     site = sites(model)[0]
     plain, before = logits(model, batch), trace(model)
-    blocks = {
-        "gate": lambda: gate(model, dict.fromkeys(index(model), torch.tensor(0.5))),
-        "record": lambda: record(model, lambda s, w: None),
-        "inject": lambda: inject(model, {(site.kind, site.layer, 0): matrix_for(batch, site)}),
-    }
+    blocks = (
+        lambda: gate(model, dict.fromkeys(index(model), torch.tensor(0.5))),
+        lambda: record(model, lambda s, w: None),
+        lambda: inject(model, {(site.kind, site.layer, 0): matrix_for(batch, site)}),
+    )
 
     def fail(s, w):
         raise RuntimeError("stop")
 
-    for first in blocks:
-        for second in blocks:
-            with blocks[first](), blocks[second]():
-                assert list(model.state_dict()) == before[3]
-                logits(model, batch)
-            assert trace(model) == before
-            with pytest.raises(RuntimeError, match="stop"), blocks[first](), blocks[second](), record(model, fail):
-                logits(model, batch)
-            assert trace(model) == before
+    for first, second in itertools.product(blocks, repeat=2):
+        with first(), second():
+            logits(model, batch)
+        assert trace(model) == before
+        with pytest.raises(RuntimeError, match="stop"), first(), second(), record(model, fail):
+            logits(model, batch)
+        assert trace(model) == before
     assert torch.equal(logits(model, batch), plain)
-
-
-@pytest.mark.parametrize("family", ["marian", "gpt2"])
-def test_blocks_nest_in_any_order(family):
-    model, batch = tiny_model(family), tiny_batch(family)
-    site = sites(model)[-1]
-    gates = {(site.kind, 0, 2): 0.3, (site.kind, 1, 1): torch.tensor(-0.4)}
-    matrices = {(site.kind, site.layer, 1): matrix_for(batch, site), (site.kind, 0, 0): matrix_for(batch, site, 4)}
-    outs, records = [], []
-    for order in ("gri", "gir", "rgi", "rig", "igr", "irg"):
-        seen = {}
-        blocks = {
-            "g": gate(model, gates),
-            "r": record(model, lambda s, w, seen=seen: seen.update({(s.kind, s.layer): w})),
-            "i": inject(model, matrices),
-        }
-        with blocks[order[0]], blocks[order[1]], blocks[order[2]]:
-            outs.append(logits(model, batch))
-        records.append(seen)
-    for out, seen in zip(outs, records, strict=True):
-        assert torch.equal(out, outs[0])
-        assert all(torch.equal(weights, records[0][place]) for place, weights in seen.items())
 
 
 def test_the_inner_injection_wins_and_gates_multiply():
@@ -553,36 +405,17 @@ def test_the_inner_injection_wins_and_gates_multiply():
         assert torch.equal(logits(model, batch), outer)  # the end of the inner block is not the end of the outer one
 
 
-def test_blocks_that_do_not_close_in_order():
-    model, batch = tiny_model("t5"), tiny_batch("t5")
-    counts = {"first": 0, "second": 0}
-
-    def counter(name):
-        return lambda site, weights: counts.update({name: counts[name] + 1})
-
-    first, second = record(model, counter("first"), kinds="encoder"), record(model, counter("second"), kinds="cross")
-    first.__enter__()
-    second.__enter__()
-    first.__exit__(None, None, None)
-    logits(model, batch)
-    second.__exit__(None, None, None)
-    assert counts == {"first": 0, "second": 2}
-    assert {module.config._attn_implementation for module in model.modules() if hasattr(module, "config")} == {"sdpa"}
-
-
-@pytest.mark.parametrize("family", ["marian", "gpt2"])
-def test_two_models_at_once_do_not_meet(family):
-    batch = tiny_batch(family)
-    one = tiny_model(family)
+def test_two_models_at_once_do_not_meet():
+    batch, one = tiny_batch("marian"), tiny_model("marian")
     two = type(one)(one.config).eval()  # shares the very config that says which attention runs
-    two.load_state_dict(tiny_model(family, seed=9).state_dict())
+    two.load_state_dict(tiny_model("marian", seed=9).state_dict())
     plain_one, plain_two = logits(one, batch), logits(two, batch)
-    site = sites(two)[0]
-    with inject(two, {(site.kind, 0, 0): matrix_for(batch, site)}):
+    matrices = {("encoder", 0, 0): matrix_for(batch, sites(two)[0])}
+    with inject(two, matrices):
         injected = logits(two, batch)
     seen = []
     with record(one, lambda s, w: seen.append(s.module)):
-        with inject(two, {(site.kind, 0, 0): matrix_for(batch, site)}):
+        with inject(two, matrices):
             assert torch.equal(logits(two, batch), injected)
             assert not seen
         assert torch.equal(logits(two, batch), plain_two)
@@ -634,38 +467,6 @@ def test_a_copy_is_recorded_with_its_own_modules():
     assert len(seen) == 2 * len(own) and all(own[site.kind, site.layer] == site for site in seen)
 
 
-@families
-def test_a_batch_gives_what_its_examples_give_alone(family):
-    model, batch = tiny_model(family), tiny_batch(family)
-    heads = index(model)
-    gates = pd.Series(torch.rand(len(heads), generator=torch.Generator().manual_seed(2)).numpy(), heads)
-    with gate(model, gates):
-        together, out = recorded(model, batch)
-    for row, (length, target) in enumerate(zip(LENGTHS, TARGETS, strict=True)):
-        cut = {"labels": target, "decoder_attention_mask": target} if family in SEQ2SEQ else {}
-        single = {name: values[row : row + 1, : cut.get(name, length)] for name, values in batch.items()}
-        with gate(model, gates):
-            alone, expected = recorded(model, single)
-        torch.testing.assert_close(out[row, : expected.shape[1]], expected[0], atol=2e-5, rtol=0)
-        for place, weights in alone.items():
-            part = together[place][row, :, : weights.shape[2], : weights.shape[3]]
-            torch.testing.assert_close(part, weights[0], atol=1e-5, rtol=0)
-
-
-def test_gradients_under_gradient_checkpointing():
-    batch, found = tiny_batch("marian"), []
-    for checkpointing in (False, True):
-        model = tiny_model("marian", dropout=0.0).train()
-        if checkpointing:
-            model.activation_checkpointing_enable()
-        gates = {(site.kind, site.layer): torch.full((4,), 0.7, requires_grad=True) for site in sites(model)}
-        with gate(model, gates), inject(model, {("encoder", 1, 0): torch.eye(7)}):
-            model(**batch).loss.backward()  # inside the block, for the layers that are computed again
-        found.append([values.grad for values in gates.values()])
-    for plain, again in zip(*found, strict=True):
-        torch.testing.assert_close(plain, again)
-
-
 @pytest.mark.parametrize("mixed", [False, True])
 def test_half_precision(mixed):
     model, batch = tiny_model("marian"), tiny_batch("marian")
@@ -686,16 +487,13 @@ def test_half_precision(mixed):
 
 @some
 def test_generation_is_the_same_under_open_gates_and_records(family):
-    model, batch = tiny_model(family), generation_batch(family)
+    model, batch = tiny_model(family), prompts(family)
     plain = generate(model, batch, num_beams=4)
     assert len(plain.unique()) > 3
-    calls = []
     for cache in (True, False):
-        assert torch.equal(generate(model, batch, num_beams=4, use_cache=cache), plain)
         open_gates = {(site.kind, site.layer): torch.ones(3, 4) for site in sites(model)}
-        with gate(model, open_gates), record(model, lambda s, w: calls.append(w.shape)):
+        with gate(model, open_gates), record(model, lambda s, w: None):
             assert torch.equal(generate(model, batch, num_beams=4, use_cache=cache), plain)
-    assert any(shape[2] == 1 for shape in calls)
 
 
 @some
@@ -716,7 +514,7 @@ def test_records_with_a_cache_are_the_last_rows(family, padded):
 
 
 def test_generation_with_gates_per_example():
-    model, batch = tiny_model("marian"), generation_batch("marian")
+    model, batch = tiny_model("marian"), prompts("marian")
     gates = torch.rand(3, 4, generator=torch.Generator().manual_seed(8)) * 2
     places = [(site.kind, site.layer) for site in sites(model)]
     with gate(model, dict.fromkeys(places, gates)):
@@ -726,19 +524,6 @@ def test_generation_with_gates_per_example():
         with gate(model, dict.fromkeys(places, gates[row])):
             alone = generate(model, single, num_beams=4)[0]
         assert torch.equal(alone, together[row, : len(alone)]) and (together[row, len(alone) :] <= 1).all()
-
-
-@some
-def test_generation_with_an_injected_decoder(family):
-    model, batch = tiny_model(family), generation_batch(family)
-    heads = {(s.kind, s.layer, h): uniform for s in sites(model) if s.kind != "encoder" for h in (0, 1)}
-    square = {a: lambda s, query, key, rows: uniform(s, key if s.kind == "decoder" else query, key, rows) for a in heads}
-    with inject(model, heads):
-        expected = generate(model, batch, num_beams=4, use_cache=False)
-    for mapping in (heads, square):  # rows of the queries only, or all rows, of which the last are taken
-        with inject(model, mapping):
-            assert torch.equal(generate(model, batch, num_beams=4), expected)
-    assert not torch.equal(generate(model, batch, num_beams=4), expected)
 
 
 def test_with_a_cache_queries_take_the_last_rows_of_a_matrix():

@@ -5,7 +5,6 @@ from __future__ import annotations
 import itertools
 import math
 import random
-import warnings
 from collections import Counter
 from types import SimpleNamespace
 
@@ -14,8 +13,8 @@ import pandas as pd
 import pytest
 import torch
 
-from helpers import heads, measures, models
-from helpers.corpora import Pair, tokens
+from helpers import heads, measures
+from helpers.corpora import Pair
 from helpers.measures import measured
 from helpers.measures.functions import (
     DIRECTIONS,
@@ -33,8 +32,8 @@ from helpers.measures.functions import (
     roles,
     to_words,
 )
-from helpers.measures.lrp import BySentence, Explained
-from helpers.measures.reducers import Reducer, one_pass, view
+from helpers.measures.lrp import BySentence
+from helpers.measures.reducers import one_pass, view
 from helpers.study import StudyError
 from tests.reference import measures as slow
 from tests.unit.tiny_models import EOS, FAMILIES, PAD, SEQ2SEQ, VOCABULARY, tiny_model
@@ -43,17 +42,7 @@ DOWN, UP = DIRECTIONS  # from the head to its dependent, and back
 families = pytest.mark.parametrize("family", FAMILIES)
 seq2seq = pytest.mark.parametrize("family", SEQ2SEQ)
 LENGTHS, TARGETS = (7, 3, 9, 5), (6, 8, 2, 5)  # words of four sentences
-
-
-@pytest.fixture(autouse=True)
-def no_warnings():
-    """Nothing that is measured here may warn, empty totals included."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("error", RuntimeWarning)
-        yield
-
-
-# -------------------- helpers of the tests
+pytestmark = pytest.mark.filterwarnings("error::RuntimeWarning")  # empty totals are no reason to warn
 
 
 def sentences(lengths, seed):
@@ -81,20 +70,15 @@ def collate(source, target=None, places=None, words=None):
 
 
 def word_ids(source, seed=5):
-    """Random words for each sentence: one to three subwords each, some tokens of no word.
+    """Random words of one or more subwords for each sentence.
 
     The end of the sentence has the last word's number half of the time: it is to be left out all the same.
     """
     rng = random.Random(seed)
     found = []
     for row in source:
-        owners, word = [], 0
-        while len(owners) < len(row) - 1:
-            owners += [word] * rng.randint(1, 3)
-            word += 1
-            owners += [-1] * (rng.random() < 0.2)
-        owners = owners[: len(row) - 1]
-        found.append([*owners, rng.choice([-1, max(owners)])])
+        owners = list(itertools.accumulate((rng.randrange(2) for _ in row[2:]), initial=0))
+        found.append([*owners, rng.choice([-1, owners[-1]])])
     return found
 
 
@@ -109,14 +93,14 @@ def random_arcs(words, seed=6):
     return found
 
 
-def corpus(family, words=False):
-    """Four sentences in two padded batches whose order is not the corpus's."""
+def corpus(family, words=False, groups=((1, 3), (2, 0))):
+    """Four sentences in padded batches whose order is not the corpus's."""
     source, target = sentences(LENGTHS, 1), sentences(TARGETS, 2)
-    owners = word_ids(source) if words else [None] * len(source)
+    sides = [source, target if family in SEQ2SEQ else None, word_ids(source) if words else None]
     batches = []
-    for places in ([1, 3], [2, 0]):
-        picked = [[side[i] for i in places] for side in (source, target, owners)]
-        batches.append(collate(picked[0], picked[1] if family in SEQ2SEQ else None, places, picked[2] if words else None))
+    for places in groups:
+        ids, labels, owners = ([side[i] for i in places] if side else None for side in sides)
+        batches.append(collate(ids, labels, places, owners))
     return batches
 
 
@@ -148,43 +132,12 @@ def test_confidence_is_the_slow_loop(family):
     assert found.between(0, 1).all() and found.std() > 0.01
 
 
-@families
-def test_padding_and_order_change_nothing(family):
-    model = tiny_model(family).double()
-    batch = one_batch(family)
-    whole = measures.confidence(model, [batch])
-    alone = []
-    for row in reversed(range(len(LENGTHS))):
-        one = {"input_ids": batch["input_ids"][row : row + 1, : LENGTHS[row] + 1], "index": torch.tensor([row])}
-        if family in SEQ2SEQ:
-            one["labels"] = batch["labels"][row : row + 1, : TARGETS[row] + 1]
-        alone.append(one)  # without an attention mask
-    close = 1e-7 if family == "opt" else 1e-12  # OPT's attention takes its softmax in single precision
-    np.testing.assert_allclose(measures.confidence(model, alone), whole, rtol=0, atol=close)
-    if family in SEQ2SEQ:
-        fed = model.prepare_decoder_input_ids_from_labels(batch["labels"])
-        given = measures.confidence(model, [{**batch, "decoder_input_ids": fed}])
-        np.testing.assert_array_equal(given, whole)
-    if family == "opt":  # padded on the left, as for generation
-        left = {name: values.flip(1) for name, values in batch.items()}
-        for row, length in enumerate(LENGTHS):
-            left["input_ids"][row, -length - 1 :] = batch["input_ids"][row, : length + 1]
-        np.testing.assert_allclose(measures.confidence(model, [left]), whole, rtol=0, atol=1e-6)
-
-
-def test_weights_are_not_renormalised_and_uniform_attention_is_one_over_length():
-    model, batch = tiny_model("marian").double(), one_batch("marian")
-    for site in heads.sites(model):
-        for which in "qk":
-            for weight in site.projection(which).parameters():
-                weight.data.zero_()
-    found = measures.confidence(model, [batch])
-    keys = [n + 1 for n in LENGTHS]  # the end of the sentence has its share, but is no maximum
-    np.testing.assert_allclose(found["encoder"], np.average([1 / k for k in keys], weights=LENGTHS), rtol=1e-12)
-    np.testing.assert_allclose(found["cross"], np.average([1 / k for k in keys], weights=TARGETS), rtol=1e-12)
-    # row t of the decoder sees t + 1 positions; row 0, which is fed the start symbol, does not count
-    rows = [1 / (t + 1) for n in TARGETS for t in range(1, n + 1)]
-    np.testing.assert_allclose(found["decoder"], np.mean(rows), rtol=1e-12)
+def test_padding_on_the_left_changes_nothing():
+    model, batch = tiny_model("opt").double(), one_batch("opt")
+    left = {name: values.flip(1) for name, values in batch.items()}
+    for row, length in enumerate(LENGTHS):
+        left["input_ids"][row, -length - 1 :] = batch["input_ids"][row, : length + 1]
+    np.testing.assert_allclose(measures.confidence(model, [left]), measures.confidence(model, [batch]), rtol=0, atol=1e-6)
 
 
 def test_other_special_tokens():
@@ -192,8 +145,6 @@ def test_other_special_tokens():
     batch["input_ids"][:, 0] = 2
     model = tiny_model("bart", bos_token_id=2).double()
     assert_same(measures.confidence(model, [batch]), slow.confidence(slow.read(model, [batch])), 1e-12)
-    assert not view(model, batch).keys["encoder"][:, 0].any()
-    assert view(tiny_model("bart"), batch).keys["encoder"][:, 0].all()
     # mBART has no start symbol of its own: the last token of the target stands first
     model = tiny_model("mbart", decoder_start_token_id=None).double()
     assert_same(measures.confidence(model, [batch]), slow.confidence(slow.read(model, [batch])), 1e-12)
@@ -202,28 +153,17 @@ def test_other_special_tokens():
     model.config.eos_token_id = [EOS, 2]
     batch["labels"][0, 2] = EOS
     seen = view(model, batch)
-    assert not seen.keys["encoder"][:, 0].any() and not seen.keys["encoder"][0, -3]
-    assert not seen.queries["cross"][0, 2] and not seen.keys["decoder"][0, 3] and seen.keys["decoder"][0, 4]
+    assert not seen.keys["encoder"][:, 0].any() and not seen.queries["cross"][0, 2] and not seen.keys["decoder"][0, 3]
 
 
-@pytest.mark.parametrize("training", [True, False])
-def test_the_training_mode_is_restored(training):
+def test_the_training_mode_is_restored():
     model, batch = tiny_model("marian", dropout=0.5, attention_dropout=0.5), one_batch("marian")
     plain = measures.confidence(model, [batch])
-    model.train(training)
+    model.train()
     model.get_encoder().eval()  # frozen, in the middle of a training model
     before = [module.training for module in model.modules()]
     assert measures.confidence(model, [batch]).equals(plain)
     assert [module.training for module in model.modules()] == before
-
-    class Failing(Reducer):
-        def reduce(self, site, weights, view):
-            raise KeyError("on purpose")
-
-    with pytest.raises(KeyError):
-        one_pass(model, [batch], Failing())
-    assert [module.training for module in model.modules()] == before
-    assert model.config._attn_implementation == "sdpa" and not any(p.grad is not None for p in model.parameters())
 
 
 def test_ignored_labels():
@@ -235,8 +175,6 @@ def test_ignored_labels():
     np.testing.assert_array_equal(found["encoder"], plain["encoder"])
     # such a batch adds nothing to the decoder's means
     np.testing.assert_allclose(measures.confidence(model, [nothing, batch]), plain, rtol=1e-12)
-    frame = measures.positional(model, [nothing], 10)
-    assert frame.score[["decoder", "cross"]].isna().all() and not frame.verdict[["decoder", "cross"]].any()
 
 
 BATCH = one_batch("marian")
@@ -260,38 +198,16 @@ def test_what_cannot_be_measured_is_refused(said):
         BAD[said]()
 
 
-# -------------------- one pass
-
-
-def test_several_reducers_see_what_one_sees():
-    model, batches = tiny_model("marian"), corpus("marian")
-
-    def made():
-        return [Confidence(), Positional(), Rare(torch.arange(VOCABULARY), 9)]
-
-    alone, together = made(), made()
-    for reducer in alone:
-        one_pass(model, batches, reducer)
-    assert one_pass(model, batches, *together).equals(heads.index(model))
-    for one, other in zip(alone, together, strict=True):
-        np.testing.assert_array_equal(one.per_sentence(), other.per_sentence())
-    assert one_pass(model, batches, Rare(torch.arange(VOCABULARY))).equals(heads.index(model, "encoder"))
-    np.testing.assert_array_equal(together[0].per_sentence(("decoder",)), together[0].per_sentence()[:, 8:16])
-
-
 def test_removed_heads_are_heads_that_are_closed():
     """Layers with fewer heads, and with none, keep the order of the head table."""
     model, batches = tiny_model("marian").double(), corpus("marian", words=True)
-    arcs, counts = random_arcs(word_ids(sentences(LENGTHS, 1))), torch.arange(VOCABULARY)
     gone = [("encoder", 0, 0), ("encoder", 0, 2), *(("cross", 1, head) for head in range(4))]
     with heads.gate(model, dict.fromkeys(gone, 0.0)):
         closed = measures.confidence(model, batches)
     found = measures.confidence(heads.remove(model, gone), batches)
-    assert found.index.equals(heads.index(model)) and len(found) == 18
+    assert found.index.equals(heads.index(model))
     np.testing.assert_allclose(found, closed.drop(gone), rtol=0, atol=1e-12)
-    assert measures.positional(model, batches, 10).index.equals(found.index)
-    assert len(measures.rare(model, batches, counts, 10)) == 6
-    assert len(measures.syntactic(model, batches, arcs, 10)) == 6 * 8
+    assert len(measures.rare(model, batches, torch.arange(VOCABULARY), 10)) == 6
 
 
 # -------------------- positional heads (section 5.1)
@@ -300,42 +216,28 @@ def test_removed_heads_are_heads_that_are_closed():
 @families
 def test_offsets_are_the_slow_loop(family):
     model, batches, reducer = tiny_model(family).double(), corpus(family), Positional(reach=3)
-    index = one_pass(model, batches, reducer)
-    histogram, possible = np.moveaxis(reducer.per_sentence().sum(0), -1, 0)
+    frame = reducer.frame(one_pass(model, batches, reducer), 200)
     sentences = slow.read(model, batches)
-    found = slow.offsets(sentences)
-    assert len(found) == len(index) == len(histogram)
-    for row, address in zip(histogram, index, strict=True):
-        expected = [0] * 7
-        for offset, number in found[address].items():
-            expected[min(max(offset, -3), 3) + 3] += number
-        assert row.tolist() == expected, address
-    for row, address in zip(possible, index, strict=True):
-        assert row.tolist() == [slow.having(sentences, address, offset) for offset in range(-3, 4)], address
-    frame = reducer.frame(index, 200)
-    for address, row in frame.iterrows():
-        inside = {offset: number for offset, number in found[address].items() if abs(offset) < 3}
-        assert inside.get(row.offset, 0) == max(inside.values(), default=0)
+    for address, found in slow.offsets(sentences).items():
+        row, inside = frame.loc[address], {offset: number for offset, number in found.items() if abs(offset) < 3}
         number = inside.get(row.offset, 0)
+        assert number == max(inside.values(), default=0)
         assert row.score == pytest.approx(number / slow.having(sentences, address, row.offset))
-        assert row.of_all == pytest.approx(number / sum(found[address].values()))
+        assert row.of_all == pytest.approx(number / sum(found.values()))
         assert row.low <= row.score <= row.high and row.verdict == (row.score >= 0.9)
 
 
 def test_a_planted_positional_head_is_found():
     model, lengths = tiny_model("marian"), [19, 25, 30]
     batch, size = collate(sentences(lengths, 1), sentences(lengths, 2)), max(lengths) + 1
-    planted = {("encoder", 0, 0): -1, ("encoder", 1, 1): -3, ("decoder", 0, 1): -1, ("cross", 1, 2): 0, ("encoder", 0, 2): -12}
+    planted = {("encoder", 0, 0): -1, ("encoder", 1, 1): -3, ("decoder", 0, 1): -1, ("encoder", 0, 2): -12}
     neighbours = {a: one_hot([max(query + offset, 0) for query in range(size)], size) for a, offset in planted.items()}
     with heads.inject(model, neighbours):
         frame = measures.positional(model, [batch], 100)
-    # the first token has none before it: missed of all tokens, not of those that have a neighbour
-    edge = {("encoder", 0, 0): 1, ("encoder", 1, 1): 3, ("decoder", 0, 1): 0, ("cross", 1, 2): 0}
-    for address, missed in edge.items():
-        row = frame.loc[address]
-        assert (row.offset, row.verdict) == (planted[address], True) and row.score == pytest.approx(1)
-        assert row.of_all == pytest.approx(1 - 3 * missed / sum(lengths))
-    assert not frame.verdict.drop(list(edge)).any()  # beyond the reach offsets share a bin and are no single one
+    found = frame[frame.verdict]  # not the last: beyond the reach offsets share a bin and are no single one
+    assert found.offset.to_dict() == dict(list(planted.items())[:3]) and found.score.tolist() == pytest.approx([1] * 3)
+    # the first tokens have none so far before them: missed of all tokens, not of those that have
+    assert found.of_all.tolist() == pytest.approx([1 - 3 * missed / sum(lengths) for missed in (1, 3, 0)])
 
 
 # -------------------- syntactic heads (section 5.2)
@@ -344,17 +246,15 @@ def test_a_planted_positional_head_is_found():
 @pytest.mark.parametrize("seed", range(4))
 def test_words_from_subwords(seed):
     rng = random.Random(seed)
-    size, batch, count = rng.randint(1, 9), 3, rng.randint(1, 5)
+    size, count = rng.randint(1, 9), rng.randint(1, 5)
     # any assignment: words in pieces, words without tokens, tokens without words
-    owners = [[rng.randrange(-1, count) for _ in range(size)] for _ in range(batch)]
-    weights = torch.rand(batch, 2, size, size, dtype=torch.float64)
+    owners = [[rng.randrange(-1, count) for _ in range(size)] for _ in range(3)]
+    weights = torch.rand(3, 2, size, size, dtype=torch.float64)
     found = to_words(weights, torch.tensor(owners))
     width = max(max(max(row) for row in owners) + 1, 1)
-    assert found.shape == (batch, 2, width, width)
-    for row in range(batch):
-        for head in range(2):
-            expected = slow.to_words(weights[row, head].tolist(), owners[row], width)
-            np.testing.assert_allclose(found[row, head], expected, rtol=0, atol=1e-12)
+    for row in range(3):
+        expected = [slow.to_words(weights[row, head].tolist(), owners[row], width) for head in range(2)]
+        np.testing.assert_allclose(found[row], expected, rtol=0, atol=1e-12)
 
 
 @seq2seq
@@ -372,77 +272,47 @@ def test_syntactic_accuracy_is_the_slow_loop(family):
     for address, row in frame.iterrows():
         assert row.baseline == pytest.approx(base[address[3:]], nan_ok=True)
         assert row.n == sum(total for _, total in found[address])
-        if row.n:
-            assert row.low - 1e-6 <= row.score <= row.high + 1e-6
 
 
 def test_batches_may_come_in_any_order_and_without_an_index():
-    model = tiny_model("marian").double()
-    source, target = sentences(LENGTHS, 1), sentences(TARGETS, 2)
-    words, links = word_ids(source), [{0: 1}, {0: 0, 1: 2}, {1: 3}, {}]
-    arcs, results = random_arcs(words), []
-    for groups in ([[0], [1], [2], [3]], [[0, 1, 2, 3]], [[1, 3], [0], [2]]):
-        batches = []
-        for places in groups:
-            picked = [[side[i] for i in places] for side in (source, target, words)]
-            batches.append(collate(picked[0], picked[1], places, picked[2]))
+    model, links = tiny_model("marian").double(), [{0: 1}, {0: 0, 1: 2}, {1: 3}, {}]
+    arcs = random_arcs(word_ids(sentences(LENGTHS, 1)))
+
+    def measured_on(batches):
         reducers = [Syntactic(arcs), Alignment(links), Confidence()]
-        index = one_pass(model, batches, *reducers)
-        results.append([reducer.per_sentence() for reducer in reducers] + [reducers[0].frame(index, 20)])
-        if groups[0] == [0]:  # in corpus order sentences are counted where no index is given
-            bare = [{name: values for name, values in batch.items() if name != "index"} for batch in batches]
-            reducers = [Syntactic(arcs), Alignment(links), Confidence()]
-            one_pass(model, bare, *reducers)
-            results.append([reducer.per_sentence() for reducer in reducers] + [reducers[0].frame(index, 20)])
-    for other in results[1:]:
-        for one, two in zip(results[0][:-1], other[:-1], strict=True):
+        one_pass(model, batches, *reducers)
+        return [reducer.per_sentence() for reducer in reducers]
+
+    in_order = corpus("marian", True, ([0], [1], [2], [3]))
+    expected = measured_on(in_order)
+    bare = [{name: values for name, values in batch.items() if name != "index"} for batch in in_order]
+    for batches in (bare, corpus("marian", True, ([0, 1, 2, 3],)), corpus("marian", True, ([1, 3], [0], [2]))):
+        for one, two in zip(expected, measured_on(batches), strict=True):
             np.testing.assert_allclose(one, two, rtol=0, atol=1e-12)
-        pd.testing.assert_frame_equal(results[0][-1], other[-1])
 
 
 def test_a_planted_syntactic_head():
-    """One head looks from verbs to their subjects, another from adjectives to their nouns, a third at the end only."""
-    model = tiny_model("marian")
+    """One head looks from verbs to their subjects, another at the end of the sentence only."""
     # words:   0 1 1 2 3  -> subject 0, verb 1 (two subwords), adjective 2, noun 3
     source, words = sentences([5, 5], 1), [[0, 1, 1, 2, 3, -1]] * 2
-    arcs = [[(0, 1, "nsubj"), (2, 3, "amod")], [(2, 1, "nsubj"), (0, 1, "advmod")]]
+    arcs = [[(0, 1, "nsubj"), (2, 3, "amod")], [(2, 1, "nsubj")]]
     verbs = one_hot([[1, 0, 0, 1, 1, 1], [1, 3, 3, 1, 1, 1]], 6)
-    nouns = one_hot([[0, 0, 0, 4, 0, 0]] * 2, 6)
-    end = one_hot([5] * 6, 6)
-    with heads.inject(model, {("encoder", 0, 0): verbs, ("encoder", 1, 1): nouns, ("encoder", 1, 2): end}):
+    model = tiny_model("marian")
+    with heads.inject(model, {("encoder", 0, 0): verbs, ("encoder", 1, 2): one_hot([5] * 6, 6)}):
         frame = measures.syntactic(model, [collate(source, sentences([3, 3], 2), [0, 1], words)], arcs, 50)
     first = frame.score["encoder", 0, 0]
     assert first["nsubj", DOWN] == 1 and frame.verdict["encoder", 0, 0, "nsubj", DOWN]
-    assert first["nsubj", UP] == 1  # the subject looks at its verb's first subword
-    assert first["amod", DOWN] == first["amod", UP] == first["advmod", DOWN] == 0 and first["advmod", UP] == 1
-    second = frame.score["encoder", 1, 1]
-    assert second["amod", UP] == 1 and second["amod", DOWN] == 0
+    assert first["amod", DOWN] == first["amod", UP] == 0
     assert (frame.score["encoder", 1, 2].dropna() == 0).all()  # all its weight is on no word, and the first gets no credit
     assert frame.score.xs("dobj", level="relation").isna().all() and not frame.verdict.xs("dobj", level="relation").any()
-    # nsubj stands at -1 and at +1 of its verb: the baseline is one half
-    assert frame.baseline["encoder", 0, 0, "nsubj", DOWN] == 0.5
-    assert frame.n["encoder", 0, 0].tolist() == [2, 2, 0, 0, 1, 1, 1, 1]
-
-
-def test_words_without_tokens_hit_nothing():
-    model = tiny_model("marian")
-    batch = collate(sentences([3], 1), sentences([2], 2), [0], [[0, 2, 2, -1]])  # word 1 has no token
-    frame = measures.syntactic(model, [batch], [[(0, 1, "nsubj"), (0, 2, "dobj")]], 10)
-    assert (frame.score.xs("nsubj", level="relation") == 0).all()
-    assert (frame.n.xs("nsubj", level="relation") == 1).all()
+    assert frame.baseline["encoder", 0, 0, "nsubj", DOWN] == 0.5  # nsubj stands at -1 and at +1 of its verb
 
 
 def test_the_offset_baseline_by_hand():
-    arcs = [
-        [(0, 1, "nsubj"), (3, 1, "dobj"), (2, 3, "amod")],  # dependent, head
-        [(0, 2, "nsubj"), (4, 2, "dobj"), (1, 0, "amod")],
-        [(1, 2, "nsubj"), (3, 2, "dobj")],
-        [],
-    ]
+    arcs = [[(0, 1, "nsubj"), (2, 3, "amod")], [(0, 2, "nsubj"), (1, 0, "amod")], [(1, 2, "nsubj")], []]  # dependent, head
     table = offset_baseline(arcs)
     assert table.loc["nsubj", DOWN].to_dict() == {"baseline": pytest.approx(2 / 3), "offset": -1, "n": 3}
     assert table.loc["nsubj", UP].to_dict() == {"baseline": pytest.approx(2 / 3), "offset": 1, "n": 3}
-    assert table.loc["dobj", DOWN].to_dict() == {"baseline": pytest.approx(2 / 3), "offset": 2, "n": 3}
     assert table.loc["amod", UP].to_dict() == {"baseline": 0.5, "offset": -1, "n": 2}  # a tie: the smaller offset of the head
     assert math.isnan(table.baseline["advmod", DOWN]) and table.n["advmod", UP] == 0
     rng = random.Random(0)
@@ -453,14 +323,12 @@ def test_the_offset_baseline_by_hand():
 def test_arcs_and_chance_by_hand():
     pairs = [
         Pair("", "", ("he", "saw", "her", "."), (1, -1, 1, 1), ("nsubj", "root", "dobj", "punct")),
-        Pair("", "", ("big", "dogs"), (1, -1), ("amod", "root")),
         Pair("", "", ("she", "left"), (1, -1), ("nsubj", "root")),
         Pair("", "", ("oh",), (-1,), ("advmod",)),  # an odd parse: a root with a relation
     ]
-    assert arcs_of(pairs) == [[(0, 1, "nsubj"), (2, 1, "dobj")], [(0, 1, "amod")], [(0, 1, "nsubj")], []]
+    assert arcs_of(pairs) == [[(0, 1, "nsubj"), (2, 1, "dobj")], [(0, 1, "nsubj")], []]
     found = chance(pairs)
-    assert found.index.tolist() == list(RELATIONS)
-    assert found["nsubj"] == pytest.approx((1 / 4 + 1 / 2) / 2) and found["dobj"] == 0.25 and found["amod"] == 0.5
+    assert found["nsubj"] == pytest.approx((1 / 4 + 1 / 2) / 2) and found["dobj"] == 0.25
     assert math.isnan(found["advmod"])
 
 
@@ -498,16 +366,12 @@ def test_rare_is_the_slow_loop(family):
         reducer = Rare(torch.tensor(counts), frequent)
         frame = reducer.frame(one_pass(model, batches, reducer), 100)
         found = slow.rare(slow.read(model, batches), counts, frequent)
-        assert len(frame) == 8
         if not found:
             assert frame[["rarest", "two_rarest", "chance", "chance_two"]].isna().all(axis=None)
             assert not frame.verdict.any() and (frame.tokens == 0).all()
-            continue
         for address, (one, two, total) in found.items():
             row = frame.loc[address]
             assert (row.rarest, row.two_rarest, row.tokens) == pytest.approx((one / total, two / total, total))
-            assert row.rarest_low - 1e-6 <= row.rarest <= row.rarest_high + 1e-6
-            assert row.two_rarest_low - 1e-6 <= row.two_rarest <= row.two_rarest_high + 1e-6
             assert row.verdict == (row.two_rarest > 0.5)
 
 
@@ -528,15 +392,6 @@ def test_a_planted_rare_head():
     assert (row.rarest, row.two_rarest, row.tokens, row.sentences, row.verdict) == (1, 1, 7, 2, True)
     assert row.chance == pytest.approx((4 * 1 / 4 + 3 * 1 / 3) / 7)
     assert row.chance_two == pytest.approx((4 * 2 / 4 + 3 * 2 / 3) / 7)
-    # the second rarest; the third
-    row = rare_frame([[5, 50, 7, 40], [9, 41, 51]], [3, 0], counts, 30)
-    assert (row.rarest, row.two_rarest) == (0, pytest.approx(4 / 7))
-    # a sentence whose rarest token is among the most frequent does not count; the border itself does not either
-    row = rare_frame([[5, 50, 7, 40], [9, 28, 29], [9, 30, 4]], [1, 0, 1], counts, 30)
-    assert (row.rarest, row.tokens, row.sentences) == (1, 7, 2)
-    row = rare_frame([[9, 28, 29]], [2], counts, 30)
-    assert math.isnan(row.rarest) and math.isnan(row.two_rarest_high) and (row.tokens, row.sentences) == (0, 0)
-    assert not row.verdict
 
 
 def test_rare_takes_the_papers_border():
@@ -557,17 +412,8 @@ def test_rare_ties_and_short_sentences():
     # a tie in the second place: all of them are one of the two rarest
     row = rare_frame([[5, 50, 40, 41], [5, 50, 40, 41]], [2, 3], counts, 30)
     assert (row.rarest, row.two_rarest, row.chance_two) == pytest.approx((0, 1, 3 / 4))
-    # one token, alone and beside a longer sentence
-    for rows in ([[50]], [[50], [5, 51, 6]]):
-        row = rare_frame(rows, [0] * len(rows), counts, 30)
-        assert row.tokens == sum(map(len, rows)) and row.rarest == pytest.approx(1 / row.tokens)
-    # the end of the sentence is never the rarest
-    counts[EOS] = 0
-    row = rare_frame([[5, 50, 6]], [1], counts, 30)
-    assert row.rarest == 1
-
-
-# -------------------- alignment (cross-attention)
+    row = rare_frame([[50], [5, 51, 6]], [0, 0], counts, 30)  # one token, beside a longer sentence
+    assert row.tokens == 4 and row.rarest == pytest.approx(1 / 4)
 
 
 @seq2seq
@@ -583,37 +429,23 @@ def test_alignment_is_the_slow_loop(family):
     found = slow.aligned(slow.read(model, batches), links)
     assert_same(frame.predicted, {address: one for address, (one, _) in found.items()}, 1e-6)
     assert_same(frame.fed, {address: two for address, (_, two) in found.items()}, 1e-6)
-    assert ((frame.predicted_low <= frame.predicted + 1e-6) & (frame.predicted <= frame.predicted_high + 1e-6)).all()
-    assert ((frame.fed_low <= frame.fed + 1e-6) & (frame.fed <= frame.fed_high + 1e-6)).all()
 
 
 # -------------------- what each head does, tables
 
 
-def head_index(kinds=("encoder", "decoder"), layers=2, count=2):
-    rows = [(kind, layer, head) for kind in kinds for layer in range(layers) for head in range(count)]
-    return pd.MultiIndex.from_tuples(rows, names=["kind", "layer", "head"])
+def head_index(kinds=("encoder", "decoder")):
+    return pd.MultiIndex.from_product([kinds, [0, 1], [0, 1]], names=["kind", "layer", "head"])
 
 
-def syntactic_frame(scores, even=None, odd=None, baseline=0.4):
+def syntactic_frame(scores, even=None, odd=None):
     """A frame as `syntactic` returns it from scores {(layer, head): {(relation, direction): score}}, 0 where absent."""
-    index = head_index(("encoder",))
-    rows = []
-    for address in index:
-        for relation in RELATIONS:
-            for direction in DIRECTIONS:
-                cell, place = (relation, direction), address[1:]
-                score = scores.get(place, {}).get(cell, 0.0)
-                rows.append(
-                    {
-                        **dict(zip(("kind", "layer", "head", "relation", "direction"), (*address, *cell), strict=True)),
-                        "score": score, "low": score - 0.1, "high": score + 0.1,
-                        "even": (even or scores).get(place, {}).get(cell, 0.0),
-                        "odd": (odd or scores).get(place, {}).get(cell, 0.0),
-                        "baseline": baseline, "offset": 1, "n": 20, "verdict": score >= baseline + 0.1,
-                    }
-                )  # fmt: skip
-    return pd.DataFrame(rows).set_index(["kind", "layer", "head", "relation", "direction"])
+    names = ["kind", "layer", "head", "relation", "direction"]
+    index = pd.MultiIndex.from_product([["encoder"], [0, 1], [0, 1], RELATIONS, DIRECTIONS], names=names)
+    given = {"score": scores, "even": even or scores, "odd": odd or scores}
+    columns = {name: [part.get(row[1:3], {}).get(row[3:], 0.0) for row in index] for name, part in given.items()}
+    frame = pd.DataFrame(columns, index).assign(baseline=0.4, offset=1, n=20)
+    return frame.assign(low=frame.score - 0.1, high=frame.score + 0.1, verdict=frame.score >= 0.5)
 
 
 def positional_frame(found):
@@ -625,11 +457,8 @@ def positional_frame(found):
 
 
 def rare_frame_of(two):
-    index = head_index(("encoder",))
-    frame = pd.DataFrame({"rarest": two, "two_rarest": two}, index=index)
-    for name in ("two_rarest_low", "two_rarest_high"):
-        frame[name] = frame.two_rarest
-    return frame.assign(chance=0.1, chance_two=0.2, tokens=50, sentences=5, verdict=frame.two_rarest > 0.5)
+    frame = pd.DataFrame(dict.fromkeys(("two_rarest", "two_rarest_low", "two_rarest_high"), two), head_index(("encoder",)))
+    return frame.assign(rarest=two, chance=0.1, chance_two=0.2, tokens=50, sentences=5, verdict=frame.two_rarest > 0.5)
 
 
 def test_roles_of_heads_and_their_counts():
@@ -637,24 +466,15 @@ def test_roles_of_heads_and_their_counts():
     syntactic = syntactic_frame({(0, 0): {("nsubj", DOWN): 0.5}, (1, 0): {("dobj", DOWN): 0.8, ("dobj", UP): 0.7}})
     found = roles(positional, syntactic, rare_frame_of([0.2, 0.6, math.nan, 0.5]))
     assert found.index.equals(positional.index)
-    assert found.to_dict() == {
+    assert {address: cell for address, cell in found.items() if cell} == {
         ("encoder", 0, 0): [("positional", "-1"), ("nsubj", "v→s")],
         ("encoder", 0, 1): [("rare", "rare")],
         ("encoder", 1, 0): [("dobj", "v→o"), ("dobj", "o→v")],
-        ("encoder", 1, 1): [],
-        ("decoder", 0, 0): [],
-        ("decoder", 0, 1): [],
-        ("decoder", 1, 0): [],
         ("decoder", 1, 1): [("positional", "+1")],
     }
-    assert [roles(positional_frame({})).to_dict()[a] for a in head_index()] == [[]] * 8
-    one_each = roles(positional_frame(dict.fromkeys(head_index(), 1)))
-    assert all(cell == [("positional", "+1")] for cell in one_each)
     counted = measured.count_roles({"a": found, "b": roles(positional_frame({}))})
-    assert counted["a"].to_dict() == {
-        "positional": 1, "nsubj": 1, "dobj": 1, "amod": 0, "advmod": 0, "rare": 1, "none": 1, "heads": 4
-    }  # fmt: skip
-    assert counted["b"].to_dict() == {**dict.fromkeys(counted.index, 0), "none": 4, "heads": 4}
+    assert counted.a[counted.a > 0].to_dict() == {"positional": 1, "nsubj": 1, "dobj": 1, "rare": 1, "none": 1, "heads": 4}
+    assert counted.b[counted.b > 0].to_dict() == {"none": 4, "heads": 4}
 
 
 def test_the_best_head_and_the_held_out_half():
@@ -662,26 +482,20 @@ def test_the_best_head_and_the_held_out_half():
     scores = {(0, 0): {cell: 0.7}, (0, 1): {cell: 0.6}, (1, 1): {cell: 0.9}}
     even = {(0, 0): {cell: 0.8}, (0, 1): {cell: 0.9}, (1, 1): {cell: 0.85}}
     odd = {(0, 0): {cell: 0.6}, (0, 1): {cell: 0.3}, (1, 1): {cell: 0.95}}
-    best = best_heads(syntactic_frame(scores, even, odd))
-    assert best.index.tolist() == [(r, d) for r in RELATIONS for d in DIRECTIONS]
-    row = best.loc[cell]
+    row = best_heads(syntactic_frame(scores, even, odd)).loc[cell]
     # the best of all on all; but on the even half another head wins, and its odd half counts
     assert (row.layer, row["head"], row.score, row.held_out) == (1, 1, 0.9, 0.3)
-    assert (row.low, row.high, row.baseline, row.n, row.offset) == (0.8, 1.0, 0.4, 20, 1)
-    assert best[["layer", "head", "n", "offset"]].dtypes.eq("int64").all()
 
 
 def test_the_best_head_where_arcs_are_few():
     frame = syntactic_frame({(0, 1): {("nsubj", UP): 0.7}})
-    dobj = frame.index.get_level_values("relation") == "dobj"
-    frame.loc[dobj, ["score", "low", "high", "even", "odd"]] = math.nan  # no arcs at all
-    amod = frame.index.get_level_values("relation") == "amod"
-    frame.loc[amod, "even"] = math.nan  # none in the even half
+    relations = frame.index.get_level_values("relation")
+    frame.loc[relations == "dobj", ["score", "low", "high", "even", "odd"]] = math.nan  # no arcs at all
+    frame.loc[relations == "amod", "even"] = math.nan  # none in the even half
     best = best_heads(frame)
     assert best.index.get_level_values("relation").unique().tolist() == ["nsubj", "amod", "advmod"]
     assert math.isnan(best.held_out["amod", UP]) and best.held_out["nsubj", UP] == 0.7
-    nothing = best_heads(frame[dobj])
-    assert nothing.empty and "held_out" in nothing
+    assert best_heads(frame[relations == "dobj"]).empty
 
 
 def test_relations_are_held_out_with_their_offset():
@@ -710,10 +524,7 @@ def test_relations_are_held_out_with_their_offset():
         assert ways[row.offset] == max(ways.values()) and row.n == count
         assert row.accuracy == pytest.approx(sum(hits[i, best, place] for i in odd) / count)
         assert row.baseline == pytest.approx(sum(guessed) / count) and row.gain == pytest.approx(row.accuracy - row.baseline)
-        draws = [rng.choices(range(6), k=6) for _ in range(2000)]
-        gains = [float(hits[i, best, place]) - guess for i, guess in zip(odd, guessed, strict=True)]
-        ends = slow.bootstrap(gains, [len(arcs[i]) for i in odd], draws)
-        assert (row.gain_low, row.gain_high) == pytest.approx(ends, abs=0.06) and row.low < row.accuracy < row.high
+        assert row.gain_low < row.gain < row.gain_high and row.low < row.accuracy < row.high
 
 
 def test_every_relation_is_held_to_the_papers_rule():
@@ -722,15 +533,11 @@ def test_every_relation_is_held_to_the_papers_rule():
                           "baseline": [0.4, 0.75], "offset": 1, "gain": [0.1, -0.05], "gain_low": [0.05, -0.1],
                           "gain_high": [0.15, -0.01], "n": 20, "heads": 8}, index)  # fmt: skip
     table = measured.syntactic_relations({"a": frame, "b": frame}, {t: frame.assign(accuracy=0.2) for t in "ab"})
-    assert table.model.tolist() == ["a", "a", "b", "b"] and table["best at random"].eq(0.2).all()
     assert table[["layer", "head"]].to_numpy().tolist() == [[1, 4], [2, 1]] * 2
     assert table["passes +10"].tolist() == [True, False] * 2 and table["below offset"].tolist() == [False, True] * 2
-    names = [f"printed {what}, {text}" for text in ("WMT", "OpenSubtitles") for what in ("accuracy", "offset")]
-    assert table.loc[0, names].tolist() == [0.45, 0.35, 0.77, 0.45]
     counts = measured.syntactic_counts(table)
-    assert counts.loc["all models"].tolist() == [4, 2, 0, 2, 2]
+    assert counts.loc["all models", ["of", "pass +10", "below offset"]].tolist() == [4, 2, 2]
     assert counts.loc["printed, WMT", ["of", "pass +10", "below offset"]].tolist() == [8, 5, 0]
-    assert counts.loc["printed, OpenSubtitles", "pass +10"] == 4  # nine of sixteen in all
 
 
 def test_tables_of_the_best_heads():
@@ -739,108 +546,17 @@ def test_tables_of_the_best_heads():
     index = pd.MultiIndex.from_tuples([("encoder", 0, 0), ("encoder", 1, 2), ("cross", 0, 1)], names=names)
     frame = pd.DataFrame({"offset": 1, "score": [0.3, 0.8, 0.5], "low": 0.2, "high": 0.9}, index)
     table = measured.positional_table({"a": {"positional": frame}}, {"a": {"positional": frame.assign(score=[0.2, 0.1, 0.4])}})
-    row = table.loc["a", "encoder"]
-    assert (row.layer, row["head"], row.score, row["best at random"], row.heads) == (2, 3, 0.8, 0.2, 2)
-    assert table.loc["a", "cross"]["best at random"] == 0.4
-
-    found = {"a": {"rare": rare_frame_of([0.2, 0.7, 0.1, 0.3])}, "b": {"rare": rare_frame_of([math.nan] * 4)}}
-    table = measured.rare_table(found, {title: {"rare": rare_frame_of([0.2, 0.25, 0.1, 0.0])} for title in found})
-    shown = ["layer", "head", "two rarest", "best at random", "chance, two"]
-    assert table.loc["a", shown].tolist() == [1, 2, 0.7, 0.25, 0.2]
-    assert table.loc["b", "layer"] == 1 and math.isnan(table.loc["b", "two rarest"])
+    assert table.loc[("a", "encoder"), ["layer", "head", "score", "best at random"]].tolist() == [2, 3, 0.8, 0.2]
 
     pairs = [Pair("", "", tuple("abcd"), (1, -1, 1, 1), ("nsubj", "root", "dobj", "amod"))]
     subjects = [SimpleNamespace(title=title, sentences=pairs) for title in ("EN-RU news", "EN-DE news")]
     cells = [(relation, direction) for relation in RELATIONS for direction in DIRECTIONS]
     frames = [syntactic_frame({place: dict.fromkeys(cells, score)}) for place, score in (((1, 0), 0.75), ((0, 1), 0.15))]
-    found, random = ({one.title: {"syntactic": frame} for one in subjects} for frame in frames)
-    best = measured.best_of_all(subjects, found, random)
-    assert len(best) == 16 and (best.untrained == 0.15).all() and (best["layer"] == 2).all() and (best["head"] == 1).all()
-    assert best.set_index(["model", "relation", "direction"]).chance["EN-DE news", "dobj", UP] == 0.25
+    best = measured.best_of_all(subjects, *({one.title: {"syntactic": frame} for one in subjects} for frame in frames))
+    assert (best.untrained == 0.15).all() and (best["layer"] == 2).all() and (best["head"] == 1).all()
     table = measured.table_1(best)
-    assert table.shape == (8, 2 * 3 + 4) and (table["EN-DE news", "best"] == 75).all()
+    assert (table["EN-RU news", "best"] == 75).all()
     assert tuple(table.loc["dobj", LABELS["dobj", DOWN]].iloc[-4:].astype(int)) == (78, 41, 61, 46)  # WMT, OpenSubtitles
-    assert measured.table_1(best[best.relation != "dobj"]).shape == (6, 10)  # what no model has is no row
-
-
-# -------------------- a whole subject
-
-
-@pytest.fixture(scope="module")
-def subject():
-    """A small model of the study with its dev set, vocabularies, counts and alignments."""
-    nouns, verbs, adjectives = "dog cat bird horse sheep".split(), "saw chased heard".split(), "big small old".split()
-    rng, pairs = random.Random(3), []
-    for number in range(14):
-        one, two = rng.sample(nouns, 2)
-        words = ["the", rng.choice(adjectives), one, rng.choice(verbs), "a", two, "again", "."]
-        relations = ["det", "amod", "nsubj", "root", "det", "dobj", "advmod", "punct"]
-        heads_of = [2, 2, 3, -1, 5, 3, 3, 3]
-        if number % 5 == 4:  # a sentence without any of the four relations
-            words, relations, heads_of = ["oh", "!"], ["root", "punct"], [-1, 0]
-        text = " ".join(words)
-        pairs.append(Pair(text, text.upper(), tuple(words), tuple(heads_of), tuple(relations)))
-    pairs.append(Pair("zebra !", "ZEBRA !", ("zebra", "!"), (-1, 0), ("root", "punct")))
-    sides = [tokens.Subwords(tokens.learn_vocabulary([getattr(p, s) for p in pairs], 60)) for s in ("source", "target")]
-    shape = {"layers": 2, "width": 16, "heads": 2, "feed_forward": 16, "dropout": 0.1}
-    small = SimpleNamespace(title="EN-RU small", sentences=pairs, source=sides[0], target=sides[1])
-    small.model = models.build(shape, sides[0].size, sides[1].size, 0).eval()
-    small.untrained = models.build(shape, sides[0].size, sides[1].size, 1).eval()
-    small.encoded = tokens.encode(pairs, *sides)
-    small.batches = lambda budget=64: tokens.Batches(small.encoded, sides[0].pad, budget)
-    counts = tokens.counts(small.encoded.source, 700)
-    counts[200:696] = 1000  # with these the 500 most frequent hold four tokens of the text
-    small.counts = counts
-    small.links = [
-        {t: t for t in range(min(len(s), len(t)) - 1)} for s, t in zip(small.encoded.source, small.encoded.target, strict=True)
-    ]
-    return small
-
-
-def test_one_pass_over_a_subject(subject):
-    found = measured.measure(subject, subject.model, 20)
-    assert set(found) == {"positional", "syntactic", "rare", "alignment"}
-    assert len(found["positional"]) == 12 and len(found["rare"]) == 4 and len(found["alignment"]) == 4
-    assert len(found["syntactic"]) == 4 * 8
-    batches = list(subject.batches())
-    assert len(batches) > 3
-    seen = slow.read(subject.model, batches)
-    pairs = slow.syntactic(seen, arcs_of(subject.sentences))
-    assert_same(found["syntactic"].score, {address: slow.share(pairs[address]) for address in pairs}, 1e-9)
-    assert (found["syntactic"].n == 12).all() and (found["rare"].sentences > 3).all()
-    # batches are sorted by length, sentences counted in the corpus's order
-    assert [int(i) for batch in batches for i in batch["index"]] != list(range(15))
-    lengths = Positional()
-    one_pass(subject.model, batches, lengths)
-    words = [len(row) - 1 for row in subject.encoded.source]
-    assert lengths.per_sentence(("encoder",))[:, 0, :, 0].sum(-1).tolist() == words
-    untrained = measured.measure(subject, subject.untrained, 20)
-    best = measured.best_of_all([subject], {subject.title: found}, {subject.title: untrained})
-    assert measured.table_1(best).shape == (8, 7)
-
-
-def test_examples(subject):
-    found = measured.measure(subject, subject.model, 5)
-    shown = measured.examples(subject, found, words=(7, 12))
-    titles = [example["title"].split()[0] for example in shown]
-    assert titles[0] == "positional" and sorted(titles[1:-1]) == sorted(RELATIONS) and titles[-1] == "rare"
-    eos = subject.model.config.eos_token_id
-    dev = {pair.words: number for number, pair in enumerate(subject.sentences)}
-    for example in shown:
-        number = dev[example["rows"]]
-        assert 7 <= len(example["rows"]) <= 12
-        assert example["weights"].shape == (len(example["rows"]), len(example["columns"]))
-        layer, head = (int(word) for word in example["title"].replace("head ", "").split("layer ")[1].split())
-        sentence = slow.read(subject.model, [tokens.collate(subject.encoded, [number], subject.source.pad)])[0]
-        owners = [-1 if token == eos else w for token, w in zip(sentence.source, sentence.words, strict=True)]
-        expected = slow.to_words(sentence.maps["encoder", layer - 1, head - 1], owners, len(example["rows"]))
-        np.testing.assert_allclose(example["weights"], expected, atol=1e-6)
-    # frames mark the pairs of the direction shown, in (looking, looked at) order
-    example = next(e for e in shown if e["title"].startswith("nsubj"))
-    words = example["rows"]
-    verb, noun = 3, 2
-    expected = (verb, noun) if LABELS["nsubj", DOWN] in example["title"] else (noun, verb)
-    assert example["arcs"] == [expected] and words[verb] in ("saw", "chased", "heard")
 
 
 # -------------------- reports on relevance
@@ -848,28 +564,7 @@ def test_examples(subject):
 
 def shares(*layers: list[float], kind: str = "encoder") -> pd.Series:
     rows = {(kind, layer, head): value for layer, values in enumerate(layers) for head, value in enumerate(values)}
-    return pd.Series(rows.values(), pd.MultiIndex.from_tuples(rows, names=["kind", "layer", "head"]))
-
-
-def test_relevance_columns_normalise_each_rule_in_its_ways():
-    heads = shares([0, 0]).index
-    values = np.array([[1.0, 3.0], [2.0, -1.0]])
-    found = {rule: Explained(heads, values, np.array([0, 0]), rule) for rule in ("alpha_beta", "cp")}
-    columns = measured.relevance_columns(found)
-    assert list(columns) == ["alpha_beta", "cp step", "cp ratio"]
-    assert columns["cp step"].tolist() == pytest.approx([(0.25 + 2) / 2, (0.75 - 1) / 2])
-    assert columns["cp ratio"].tolist() == pytest.approx([3 / 5, 2 / 5])
-
-
-def test_conditioning():
-    heads = shares([0, 0], [0, 0]).index
-    bad = Explained(heads, np.array([[1.0, -3.0, 1.0, 1.0], [1.0, 1.0, 2.0, -1.999]]), np.array([0, 1]), "cp")
-    good = Explained(heads, np.array([[1.0, 3.0, 1.0, 1.0]]), np.array([0]), "cp")
-    table = measured.conditioning({"a": {"cp": bad}, "b": {"cp": good}, "fresh": {"cp": good}})
-    assert table.loc[("a", "cp", "encoder", 0)].tolist() == pytest.approx([0.5, 0, 1.5, 2])
-    short = measured.worst_conditioning(table, "fresh")
-    assert short.loc[("trained models", "cp", "encoder")].tolist() == pytest.approx([0.5 / 4, 0.5 / 4, 2000])
-    assert short.loc[("fresh", "cp", "encoder")].tolist() == pytest.approx([0, 0, 0.75])
+    return pd.Series(rows).rename_axis(["kind", "layer", "head"])
 
 
 def by_sentence(values: list[list[float]], heads: pd.MultiIndex, rule: str) -> BySentence:
@@ -888,26 +583,10 @@ def test_dominance_is_of_magnitudes():
     assert table.loc[("a", 1, "cp"), columns].tolist() == pytest.approx([2, 1, 1, 0.5, 1, 0.75, 0.25])
     entropy = -(5 / 11 * math.log(5 / 11) + 6 / 11 * math.log(6 / 11))
     wanted = [2, 6 / 11, 1, 0.5, math.exp(entropy), 0.5, 6 / 11 - 0.5]
-    assert table.loc[("a", 2, "cp"), columns].tolist() == pytest.approx(wanted)
-    drawn = [np.abs(np.array(rows).sum(0)) for rows in itertools.product(signed.raw, repeat=3)]
-    every = [row[3] / (row[2] + row[3]) for row in drawn]
     row = table.loc["a", 2, "cp"]
-    assert min(every) <= row.low <= row.largest <= row.high <= max(every) and row.low < row.high
+    assert row[columns].tolist() == pytest.approx(wanted)
+    assert row.low < row.largest < row.high
     assert row.gap_low == pytest.approx(row.low - 0.5)  # one sentence of the other has no draws that differ
-
-
-def test_relevance_goes_with_confidence_by_every_rule():
-    heads = shares([0.0] * 4).index
-    up, down = [[1.0, 2.0, 3.0, 4.0]], [[4.0, 3.0, 2.0, 1.0]]
-    explained = {t: {r: by_sentence(up, heads, r) for r in ("alpha_beta", "cp")} for t in ("a", "b")}
-    sure = {"a": shares([0.1, 0.2, 0.3, 0.4]), "b": shares([0.4, 0.3, 0.2, 0.1])}
-    untrained = {rule: by_sentence(down, heads, rule) for rule in ("alpha_beta", "cp")}
-    table = measured.relevance_and_confidence(explained, sure, untrained, sure["a"], repeats=20)
-    found = table.set_index(["model", "weights", "rule", "normalised"]).rho.sort_index()
-    assert set(found.index.droplevel([0, 1])) == {("alpha_beta", "step"), ("cp", "step"), ("cp", "ratio")} and len(found) == 12
-    assert found["a", "trained"].eq(1).all() and found["b", "trained"].eq(-1).all() and found["a", "random"].eq(-1).all()
-    assert found["all models", "trained"].tolist() == pytest.approx([0] * 3) and set(table.kind) == {"encoder"}
-    assert table.heads.tolist() == [4] * 6 + [8] * 3 + [4] * 3
 
 
 def test_effects_that_differ_from_zero():
@@ -929,14 +608,10 @@ def test_people_count_from_one():
 
 def test_truth_is_compared_within_layers_over_all_models():
     truths = {"a": shares([1.0, 2.0, 3.0], [30.0, 10.0, 20.0]), "b": shares([5.0, 4.0, 6.0])}
-    same = {title: pd.DataFrame({"same": 2 * truth, "against": -truth}) for title, truth in truths.items()}
-    table = measured.truth_agreement(truths, same)
+    far = {title: np.where(truth.index.get_level_values("layer") == 1, -100.0, 0.0) for title, truth in truths.items()}
+    tables = {title: pd.DataFrame({"same": 2 * truth + far[title], "against": -truth}) for title, truth in truths.items()}
+    table = measured.truth_agreement(truths, tables)  # the level of a layer does not count
     assert table.rho.to_dict() == pytest.approx({"same": 1, "against": -1})
     assert table.heads.tolist() == [9, 9]
-    one = measured.truth_agreement({"b": truths["b"]}, same)  # measures of models without a truth do not count
+    one = measured.truth_agreement({"b": truths["b"]}, tables)  # measures of models without a truth do not count
     assert one.heads.tolist() == [3, 3]
-    shifted = {
-        title: table + np.where(table.index.get_level_values("layer") == 1, -100.0, 0.0)[:, None]
-        for title, table in same.items()
-    }
-    assert measured.truth_agreement(truths, shifted).rho["same"] == pytest.approx(1)  # the level of a layer does not count

@@ -34,9 +34,11 @@ VARIANTS = {
     "opt post-norm": {"do_layer_norm_before": False, "word_embed_proj_dim": 24},
     "opt bare": {"layer_norm_elementwise_affine": False, "enable_bias": False},
 }
-COVERED = [(name, rule) for name in VARIANTS for rule in RULES if (name, rule) != ("t5 gated", "alpha_beta")]
-SOME = [(name, rule) for name, rule in COVERED if rule != "alpha_beta" or name in ("marian", "t5", "opt")]  # the rest is slow
-covered = pytest.mark.parametrize(("name", "rule"), COVERED)
+FEW = [(name, rule) for name in ("marian", "t5", "opt") for rule in RULES]
+# the slow twin of alpha_beta is the slowest
+COVERED = [(name, "alpha_beta") for name in ("marian", "pegasus", "t5", "opt", "opt post-norm")]
+COVERED += [(name, rule) for name in VARIANTS for rule in RULES if rule != "alpha_beta"]
+few = pytest.mark.parametrize(("name", "rule"), FEW)
 rules = pytest.mark.parametrize("rule", RULES)
 
 
@@ -83,7 +85,7 @@ def tolerance(name: str) -> float:
 # --- the rules -----------------------------------------------------------------------------------------------------------
 
 
-@covered
+@pytest.mark.parametrize(("name", "rule"), COVERED)
 def test_relevance_and_where_it_goes_are_those_of_the_slow_relprop(name, rule):
     model, batch, close = small(name), batch_for(name), tolerance(name)
     found, truth = explain(model, [batch], rule), slow_explained(name, rule)
@@ -98,17 +100,17 @@ def test_relevance_and_where_it_goes_are_those_of_the_slow_relprop(name, rule):
     else:  # counted term by term by the slow relprop
         expected["bias"] = total["bias"]
     for part, value in expected.items():
-        assert went[part] == pytest.approx(value / total["start"], abs=max(close, 1e-10))
+        assert went[part] == pytest.approx(value / total["start"], abs=close)
     assert went.drop("negative").sum() == pytest.approx(1)
 
 
-@pytest.mark.parametrize(("name", "rule"), [("marian", rule) for rule in RULES] + [("pegasus", "alpha_beta"), ("t5", "cp")])
-def test_float32_is_close_to_the_slow_relprop_in_float64(name, rule):
-    found = explain(small(name, torch.float32), [batch_for(name)], rule)
-    assert gap(found.values, values_of(slow_explained(name, rule), found.heads)) < 1e-5
+@rules
+def test_float32_is_close_to_the_slow_relprop_in_float64(rule):
+    found = explain(small("marian", torch.float32), [batch_for("marian")], rule)
+    assert gap(found.values, values_of(slow_explained("marian", rule), found.heads)) < 1e-5
 
 
-@pytest.mark.parametrize(("name", "rule"), SOME)
+@few
 def test_gates_and_injected_matrices_count(name, rule):
     model, batch = small(name), batch_for(name)
     first, last = sites(model)[0].kind, sites(model)[-1].kind
@@ -125,29 +127,17 @@ def test_gates_and_injected_matrices_count(name, rule):
     assert gap(explain(model, [batch], rule).values, expected) > 0.01  # and no more once the blocks are left
 
 
-@covered
-def test_batched_equals_single(name, rule):
-    model, batch = small(name), batch_for(name)
-    whole = explain(model, [batch], rule)
-    for row in range(len(batch["input_ids"])):
-        kept = batch["attention_mask"][row].bool()
-        labels = batch["labels"][row]
-        one = {"input_ids": batch["input_ids"][row][kept][None], "labels": labels[labels != -100][None]}
-        assert gap(whole.take([row]).values, explain(model, [one], rule).values) < 1e-10
-
-
 @rules
-@pytest.mark.parametrize("name", ["marian", "opt"])
-def test_gates_of_nested_blocks_multiply(name, rule):
-    model, batch, kind = small(name), batch_for(name), sites(small(name))[0].kind
-    places = [(kind, 0, 1), (kind, 1, 0), (kind, 1, 3)]
+def test_gates_of_nested_blocks_multiply(rule):
+    model, batch = small("marian"), batch_for("marian")
+    places = [("encoder", 0, 1), ("encoder", 1, 0), ("encoder", 1, 3)]
     # some are open again in the inner block, some only there are closed
     outer, inner = dict(zip(places, (0.0, -0.7, 0.5), strict=True)), dict(zip(places, (0.6, 2.0, 0.0), strict=True))
     with gate(model, {place: outer[place] * inner[place] for place in places}):
         expected = explain(model, [batch], rule).values
     for first, second in ((outer, inner), (inner, outer)):
         with gate(model, first), gate(model, second):
-            assert gap(explain(model, [batch], rule).values, expected) < tolerance(name)
+            assert gap(explain(model, [batch], rule).values, expected) < 1e-10
 
 
 def test_gates_for_each_example_are_those_examples_own():
@@ -161,33 +151,16 @@ def test_gates_for_each_example_are_those_examples_own():
                 assert gap(whole.take([row]).values, explain(model, [batch], rule).take([row]).values) < 1e-10
 
 
-@rules
-@pytest.mark.parametrize("name", ["pegasus", "opt"])
-def test_a_planted_head_gets_all(name, rule):
-    model = small(name)
-    for site in sites(model):
-        with gate(model, {(site.kind, site.layer, head): 0.0 for head in range(site.heads) if head != 2}):
-            found = measures.relevance(model, [batch_for(name)], rule)
-        assert found[site.kind, site.layer, 2] == pytest.approx(1, abs=1e-12)
-        assert found.sort_index().loc[site.kind, site.layer].drop(2).abs().max() == 0
-
-
-BARE = [(name, rule, True) for name in ("marian", "t5", "opt") for rule in RULES]
-
-
-@pytest.mark.parametrize(("name", "rule", "bare"), [*((*one, False) for one in COVERED), *BARE])
-def test_removed_heads_are_heads_gated_to_zero(name, rule, bare):
+@few
+def test_removed_heads_are_heads_gated_to_zero(name, rule):
+    """Those of the first layers all, so that nothing is left there."""
     model, batch = small(name), batch_for(name)
-    places = {(site.kind, site.layer) for site in sites(model)}
-    gone = [(kind, layer, head) for kind, layer, head in index(model) if head == 1 + layer or (bare and layer == 0)]
+    gone = [(kind, layer, head) for kind, layer, head in index(model) if layer == 0 or head == 2]
     with gate(model, dict.fromkeys(gone, 0.0)):
         masked, where = explain(model, [batch], rule), conservation(model, [batch], rule)
     pruned = remove(copy.deepcopy(model), gone)
-    assert bool(places - {address[:2] for address in index(pruned)}) == bare
-    found = explain(pruned, [batch], rule)
     left = [address not in gone for address in masked.heads]
-    assert found.values.shape[1] == sum(left) == len(masked.heads) - len(gone)
-    assert gap(found.values, masked.values[:, left]) < tolerance(name)
+    assert gap(explain(pruned, [batch], rule).values, masked.values[:, left]) < tolerance(name)
     np.testing.assert_allclose(conservation(pruned, [batch], rule), where, rtol=1e-6, atol=1e-8)
 
 
@@ -195,7 +168,7 @@ def test_removed_heads_are_heads_gated_to_zero(name, rule, bare):
 
 
 @pytest.mark.parametrize("rule", ["cp", "attnlrp"])
-@pytest.mark.parametrize("name", ["marian", "pegasus", "t5 gated"])
+@pytest.mark.parametrize("name", ["marian", "t5 gated"])
 def test_pulling_pushing_and_both_are_the_same(name, rule):
     model, batch = small(name), batch_for(name)
     plan = layout(model)
@@ -244,13 +217,13 @@ class Held(TorchDispatchMode):
 
 
 def least_memory(model, batch, rule) -> float:
-    """The least GiB with which sentences of this size are explained, to a thousandth."""
+    """The least GiB with which sentences of this size are explained, to a hundredth."""
 
     def take(*_) -> None:
         raise KeyError("a sentence is being explained, so it fits into the memory")
 
     low, high, hook = 0.0, 1.0, model.register_forward_pre_hook(take)
-    while high - low > 1e-3 * high:
+    while high - low > 1e-2 * high:
         middle = (low + high) / 2
         with pytest.raises((KeyError, StudyError)) as error:
             explain(model, [batch], rule, memory=middle)
@@ -265,8 +238,7 @@ def long_batch(name, length) -> dict[str, torch.Tensor]:
     return {"input_ids": tokens if name == "opt" else tokens[:, : length // 4], "labels": tokens}
 
 
-@rules
-@pytest.mark.parametrize("name", ["marian", "opt"])
+@pytest.mark.parametrize(("name", "rule"), [("marian", "alpha_beta"), ("marian", "cp"), ("opt", "attnlrp")])
 def test_as_much_is_explained_at_once_as_fits(name, rule):
     model, batch, seen = small(name), long_batch(name, 12), []
     least, whole = least_memory(model, batch, rule), explain(model, [batch], rule).values
@@ -286,10 +258,7 @@ def test_no_more_is_held_than_the_memory_allows(name, rule):
     for times in (1.01, 2.5):
         with Held() as held:
             explain(model, [batch], rule, memory=times * least)
-        assert held.peak <= times * least * 2**30
-    with Held() as held:
-        explain(model, [{part: values[:1] for part, values in batch.items()}], rule)
-    assert held.peak > 1.01 * least * 2**30  # all targets of a single sentence at once would be too much
+        assert 0 < held.peak <= times * least * 2**30
 
 
 @rules
@@ -437,10 +406,7 @@ def test_a_decoder_matrix_that_looks_ahead_is_refused():
 
 def state(model) -> tuple:
     hooks = [len(m._forward_hooks) + len(m._forward_pre_hooks) for m in model.modules()]
-    flags = [
-        (module.training, module.config._attn_implementation if hasattr(module, "config") else "") for module in model.modules()
-    ]
-    return hooks, flags, [p.requires_grad for p in model.parameters()], sorted(model.state_dict())
+    return hooks, [m.training for m in model.modules()], [p.requires_grad for p in model.parameters()], list(model.state_dict())
 
 
 @rules

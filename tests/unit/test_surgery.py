@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import itertools
 import json
 import random
 import shutil
@@ -13,23 +14,18 @@ import torch
 import transformers as hf
 from safetensors.torch import load_file, save_file
 from torch import nn
-from transformers.models.t5.modeling_t5 import T5LayerNorm
 
 from helpers.heads import gate, index, inject, kept, load, record, remove, save, sites
 from helpers.study import StudyError
-from tests.unit.tiny_models import FAMILIES, SEQ2SEQ, tiny_batch, tiny_model
+from tests.unit.tiny_models import FAMILIES, SEQ2SEQ, exact_norms, generate, logits, prompts, tiny_batch, tiny_model
 
-REMOVABLE = [family for family in FAMILIES if family != "gpt2"]
-families = pytest.mark.parametrize("family", REMOVABLE)
+families = pytest.mark.parametrize("family", [family for family in FAMILIES if family != "gpt2"])
 some = pytest.mark.parametrize("family", ["marian", "t5", "opt"])
 LAYERS = {
     **{family: {"encoder_layers": 3, "decoder_layers": 3} for family in SEQ2SEQ},
     "t5": {"num_layers": 3, "num_decoder_layers": 3},
     "opt": {"num_hidden_layers": 3},
 }
-
-
-# -------------------- helpers of the tests
 
 
 def three_layers(family, **settings):
@@ -45,22 +41,6 @@ def some_heads(model, seed):
 
 def closed(model, heads):
     return gate(model, dict.fromkeys(heads, 0.0))
-
-
-def logits(model, batch):
-    with torch.no_grad():
-        return model(**batch).logits
-
-
-def prompts(family):
-    batch = tiny_batch(family, labels=False)
-    # a model that continues a prompt needs its padding on the left
-    return batch if family in SEQ2SEQ else {name: values.flip(1) for name, values in batch.items()}
-
-
-def generate(model, batch, **options):
-    # no token twice, else tiny models say one thing only
-    return model.generate(**batch, max_new_tokens=6, do_sample=False, no_repeat_ngram_size=1, **options)
 
 
 def gradients(model, batch):
@@ -92,8 +72,7 @@ def close(found, expected, tolerance):
 @families
 @pytest.mark.parametrize("seed", [0, 1])
 def test_outputs_and_gradients_equal_those_of_closed_gates(family, seed, monkeypatch):
-    # T5 computes its norms in single precision whatever the model, too coarse to compare
-    monkeypatch.setattr(T5LayerNorm, "forward", lambda norm, x: norm.weight * x * (x.square().mean(-1, True) + 1e-6) ** -0.5)
+    exact_norms(monkeypatch)
     model, batch = three_layers(family, attention="eager" if seed else "sdpa").double(), tiny_batch(family)
     heads = some_heads(model, seed)
     cut = remove(copy.deepcopy(model), heads)
@@ -110,19 +89,6 @@ def test_outputs_and_gradients_equal_those_of_closed_gates(family, seed, monkeyp
         assert found is None or whole is None or found.shape == whole.shape
         difference = (0 if found is None else found) - (0 if whole is None else whole)
         assert not torch.as_tensor(difference).abs().gt(1e-10 * largest).any(), name
-
-
-@families
-def test_generation_equals_that_of_closed_gates(family):
-    model, batch = three_layers(family), prompts(family)
-    heads = some_heads(model, 0)
-    cut = remove(copy.deepcopy(model), heads)
-    for beams in (1, 4):
-        with closed(model, heads):
-            expected = generate(model, batch, num_beams=beams)
-        for cache in (True, False):
-            assert torch.equal(generate(cut, batch, num_beams=beams, use_cache=cache), expected)
-    assert not torch.equal(generate(model, batch, num_beams=4), expected)
 
 
 @some
@@ -143,30 +109,12 @@ def test_removing_everything(family):
     with closed(model, heads):
         expected, text = logits(model, batch), generate(model, prompts(family), num_beams=4)
     cut = remove(model, heads)
-    assert [site.heads for site in sites(cut)] == [0] * len(sites(cut)) and len(index(cut)) == 0
-    assert {site.head_dim for site in sites(cut)} == {8}
+    assert {(site.heads, site.head_dim) for site in sites(cut)} == {(0, 8)} and len(index(cut)) == 0
     close(logits(cut, batch), expected, 1e-5)
     assert torch.equal(generate(cut, prompts(family), num_beams=4), text)
 
 
 # -------------------- what is left
-
-
-@some
-def test_parameters_fall_by_what_the_heads_had(family):
-    model = three_layers(family)
-    heads = some_heads(model, 0)
-    before = sum(p.numel() for p in model.parameters())
-    bias = 0 if family == "t5" else 3 * 8  # of q, k and v; T5's position biases stay whole
-    assert before - sum(p.numel() for p in remove(model, heads).parameters()) == len(heads) * (4 * 32 * 8 + bias)
-    for site in sites(model):
-        for which in ("q", "k", "v"):
-            projection = site.projection(which)
-            assert projection.out_features == site.heads * 8 == projection.weight.shape[0]
-            assert projection.bias is None or projection.bias.shape == (site.heads * 8,)
-        assert site.projection("out").in_features == site.projection("out").weight.shape[1] == site.heads * 8
-        assert getattr(site.module, "num_heads", site.heads) == getattr(site.module, "n_heads", site.heads) == site.heads
-        assert getattr(site.module, "inner_dim", site.heads * 8) == site.heads * 8
 
 
 @some
@@ -188,13 +136,6 @@ def test_removals_compose_and_kept_tells_the_original_numbers(family):
     assert torch.equal(logits(copied, batch), logits(cut, batch))
 
 
-def test_a_map_that_does_not_fit_is_refused():
-    model = remove(tiny_model("marian"), [("decoder", 0, 1)])
-    model.config.kept_heads["decoder.0"] = [0, 2]
-    with pytest.raises(StudyError, match="2 heads for decoder layer 0, the weights have 3"):
-        kept(model)
-
-
 def test_frozen_weights_stay_frozen():
     model = tiny_model("marian")
     for parameter in model.get_encoder().parameters():
@@ -207,7 +148,7 @@ def test_frozen_weights_stay_frozen():
 # -------------------- the rest of the instrument
 
 
-@families
+@some
 def test_gate_record_and_inject_on_a_removed_model(family):
     model, batch = three_layers(family), tiny_batch(family)
     cut = remove(copy.deepcopy(model), some_heads(model, 0))
@@ -222,19 +163,18 @@ def test_gate_record_and_inject_on_a_removed_model(family):
     with gate(cut, gates):
         close(logits(cut, batch), expected, 1e-5)
 
-    matrices = {head: lambda s, q, k, rows: torch.eye(q, k) for head in list(original)[::2]}
-    seen = {"model": {}, "cut": {}}
+    matrices, whole, seen = {head: lambda s, q, k, rows: torch.eye(q, k) for head in list(original)[::2]}, {}, {}
     with (
         closed(model, gone),
         inject(model, {original[head]: matrix for head, matrix in matrices.items()}),
-        record(model, lambda site, weights: seen["model"].update({(site.kind, site.layer): weights})),
+        record(model, lambda site, weights: whole.update({(site.kind, site.layer): weights})),
     ):
         expected = logits(model, batch)
-    with inject(cut, matrices), record(cut, lambda site, weights: seen["cut"].update({(site.kind, site.layer): weights})):
+    with inject(cut, matrices), record(cut, lambda site, weights: seen.update({(site.kind, site.layer): weights})):
         close(logits(cut, batch), expected, 1e-5)
-    assert seen["cut"].keys() == left.keys()
+    assert seen.keys() == left.keys()
     for place, numbers in left.items():
-        torch.testing.assert_close(seen["cut"][place], seen["model"][place][:, numbers], atol=1e-5, rtol=0)
+        torch.testing.assert_close(seen[place], whole[place][:, numbers], atol=1e-5, rtol=0)
 
 
 def test_recording_while_generating_without_heads():
@@ -253,7 +193,6 @@ def test_what_cannot_be_removed_is_refused_and_nothing_is_cut():
     before, one = {name: tensor.clone() for name, tensor in model.state_dict().items()}, ("encoder", 0, 0)
     for heads, message in [
         ([one, ("encoder", 0, 4)], r"no head \('encoder', 0, 4\)"),
-        ([one, ("encoder", 7, 0)], "no head"),
         ([one, "encoder"], "no head encoder"),
         ([one, ("encoder", 1)], r"\('encoder', 1\) names a whole layer"),
         ([one, ("encoder", 1, 2), one], r"head \('encoder', 0, 0\) is to be removed twice"),
@@ -263,16 +202,14 @@ def test_what_cannot_be_removed_is_refused_and_nothing_is_cut():
     for block in (gate(model, {one: 0.5}), inject(model, {one: torch.eye(7)}), record(model, print)):
         with block:
             copied = copy.deepcopy(model)
-            for other in (model, copied, copy.deepcopy(copied)):
-                for head in (one, ("cross", 1, 3)):  # wherever in the model the block is at work
-                    with pytest.raises(StudyError, match="inside an open block"):
-                        remove(other, [head])
+            for other, head in itertools.product((model, copied, copy.deepcopy(copied)), (one, ("cross", 1, 3))):
+                with pytest.raises(StudyError, match="inside an open block"):  # wherever in the model the block is at work
+                    remove(other, [head])
         assert kept(remove(copied, [one]))["encoder", 0] == [1, 2, 3]
     model.get_submodule("model.encoder.layers.0.self_attn").q_proj = nn.Sequential(nn.Linear(32, 32))
     with pytest.raises(StudyError, match="not plain linear layers"):
         remove(model, [("encoder", 1, 0), one])
     assert all(torch.equal(tensor, before[name]) for name, tensor in model.state_dict().items() if name in before)
-    assert not hasattr(model.config, "kept_heads")
 
 
 def test_other_families_are_refused_by_name(tmp_path):
@@ -291,7 +228,7 @@ def test_other_families_are_refused_by_name(tmp_path):
 # -------------------- save and load
 
 
-@pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.bfloat16])
+@pytest.mark.parametrize("dtype", [torch.float64, torch.bfloat16])
 @some
 def test_a_loaded_model_is_like_the_saved_one(family, dtype, tmp_path):
     model, folder = three_layers(family).to(dtype), tmp_path / "deep" / "model"
@@ -305,8 +242,9 @@ def test_a_loaded_model_is_like_the_saved_one(family, dtype, tmp_path):
     assert torch.equal(logits(loaded, batch), logits(model, batch))
     assert torch.equal(generate(loaded, prompts(family)), generate(model, prompts(family)))  # with 3 beams
     # tied weights are one parameter, as before
-    assert [name for name, _ in loaded.named_parameters()] == [name for name, _ in model.named_parameters()]
-    assert [p.requires_grad for p in loaded.parameters()] == [p.requires_grad for p in model.parameters()]
+    assert [(name, p.requires_grad) for name, p in loaded.named_parameters()] == [
+        (name, p.requires_grad) for name, p in model.named_parameters()
+    ]
     assert loaded.get_output_embeddings().weight is loaded.get_input_embeddings().weight
     more = [head for head in index(model) if head[2] == 0]
     assert torch.equal(logits(remove(loaded, more), batch), logits(remove(model, more), batch))
@@ -328,52 +266,22 @@ def test_the_library_reads_never_cut_models_and_its_own_folders_are_read(family,
             assert torch.equal(logits(loaded, batch), logits(cut, batch)) and kept(loaded) == kept(cut)
 
 
-@pytest.mark.parametrize(
-    ("family", "class_name"),
-    [
-        ("marian", "MarianModel"),
-        ("bart", "BartForCausalLM"),
-        ("t5", "T5ForTokenClassification"),
-    ],
-)
-def test_other_task_heads(family, class_name, tmp_path):
-    torch.manual_seed(0)
-    config_class, _, settings = FAMILIES[family]
-    model = getattr(hf, class_name)(config_class(**settings)).eval()
-    remove(model, [head for head in index(model) if sum(head[1:]) % 2])
-    save(model, tmp_path / "model")
-    loaded = load(tmp_path / "model")
-    batch = {"input_ids": torch.tensor([[5, 6, 7, 1]])}
-    if class_name == "MarianModel":
-        batch["decoder_input_ids"] = batch["input_ids"]
-    with torch.no_grad():
-        assert type(loaded) is type(model) and torch.equal(loaded(**batch)[0], model(**batch)[0])
-
-
 @some
 def test_a_file_in_half_precision(family, tmp_path):
     model, batch = three_layers(family), tiny_batch(family)
     remove(model, some_heads(model, 0))
-    before = {name: tensor.clone() for name, tensor in model.state_dict().items()}
-    config, expected = model.config.to_dict(), logits(model, batch)
+    before, expected = {name: tensor.clone() for name, tensor in model.state_dict().items()}, logits(model, batch)
     save(model, tmp_path / "half", torch.float16)
-    save(model, tmp_path / "whole")
     assert all(torch.equal(tensor, before[name]) for name, tensor in model.state_dict().items())
     assert torch.equal(logits(model, batch), expected) and model.dtype == torch.float32
-    assert model.config.to_dict() == config | {name: model.config.to_dict()[name] for name in ("architectures", "dtype")}
 
     stored = load_file(tmp_path / "half" / "model.safetensors")
     assert all(tensor.dtype == torch.float16 for tensor in stored.values() if tensor.is_floating_point())
-    sizes = [(tmp_path / name / "model.safetensors").stat().st_size for name in ("half", "whole")]
-    assert 0.4 < sizes[0] / sizes[1] < 0.7
     found, same = load(tmp_path / "half", torch.float32), load(tmp_path / "half")
     assert (found.dtype, same.dtype) == (torch.float32, torch.float16) and kept(found) == kept(same) == kept(model)
     for name, tensor in found.state_dict().items():
         assert torch.equal(tensor, before[name].half().float()), name
     close(logits(found, batch), expected, 2e-2)
-    save(found, tmp_path / "again", torch.float16)  # what was rounded once is not rounded again
-    again = load_file(tmp_path / "again" / "model.safetensors")
-    assert all(torch.equal(tensor, again[name]) for name, tensor in stored.items())
 
 
 def test_numbers_too_large_for_a_number_type_are_refused(tmp_path):
@@ -383,9 +291,6 @@ def test_numbers_too_large_for_a_number_type_are_refused(tmp_path):
     with pytest.raises(StudyError, match=r"layers\.1\.fc1\.weight .* wider"):
         save(model, tmp_path / "model", torch.float16)
     assert not list(tmp_path.iterdir())
-    save(model, tmp_path / "model", torch.bfloat16)  # as wide as single precision
-    with pytest.raises(StudyError, match=r"layers\.1\.fc1\.weight .* wider"):
-        load(tmp_path / "model", torch.float16)
 
 
 def test_saving_again_replaces_the_model_and_keeps_other_files(tmp_path, monkeypatch):
@@ -437,8 +342,8 @@ def config(change):
     return write
 
 
-def mapped(name, heads):
-    return config(lambda settings: settings["kept_heads"].update({name: heads}))
+def mapped(heads):
+    return config(lambda settings: settings["kept_heads"].update({"decoder.1": heads}))
 
 
 def tensors(change):
@@ -446,7 +351,6 @@ def tensors(change):
 
     def write(folder):
         state = load_file(folder / "model.safetensors")
-        state = {name: tensor.clone() for name, tensor in state.items()}
         change(state)
         save_file(state, folder / "model.safetensors")
 
@@ -458,33 +362,25 @@ def truncate(folder):
     (folder / "model.safetensors").write_bytes(content[: len(content) // 2])
 
 
-QUERY, OUT = "model.decoder.layers.1.self_attn.q_proj", "model.encoder.layers.0.self_attn.out_proj.weight"
+OUT = "model.encoder.layers.0.self_attn.out_proj.weight"
 BAD = {
     "no folder": (shutil.rmtree, "no folder"),
     "weights missing": (lambda folder: (folder / "model.safetensors").unlink(), "no weights"),
     "weights truncated": (truncate, "damaged"),
-    "config missing": (lambda folder: (folder / "config.json").unlink(), "no config"),
     "config cut off": (lambda folder: (folder / "config.json").write_text('{"model_'), "no config"),
     "no class": (config(lambda c: c.pop("architectures")), "no config"),
     "unknown class": (config(lambda c: c.update(architectures=["Novel"])), "holds Novel"),
     "class of another type": (config(lambda c: c.update(architectures=["OPTForCausalLM"])), "holds OPTForCausalLM"),
     "other model type": (config(lambda c: c.update(model_type="bert")), "model type bert"),
     "no map": (config(lambda c: c.pop("kept_heads")), "no map"),
-    "too many heads": (mapped("decoder.1", [0, 2, 3]), "3 heads .* have 2"),
-    "too few heads": (mapped("decoder.1", [0]), "1 heads .* have 2"),
-    "head out of range": (mapped("decoder.1", [0, 4]), r"\[0, 4\] for decoder.1"),
-    "negative head": (mapped("decoder.1", [-1, 2]), r"\[-1, 2\] for decoder.1"),
-    "head twice": (mapped("decoder.1", [2, 2]), r"\[2, 2\] for decoder.1"),
-    "heads in disorder": (mapped("decoder.1", [2, 0]), r"\[2, 0\] for decoder.1"),
-    "no list": (mapped("decoder.1", 2), "2 for decoder.1"),
-    "no numbers": (mapped("decoder.1", ["0", "2"]), r"\['0', '2'\] for decoder.1"),
-    "unknown layer": (mapped("decoder.7", [0]), "see decoder.7"),
+    "too many heads": (mapped([0, 2, 3]), "3 heads .* have 2"),
+    "head out of range": (mapped([0, 4]), r"\[0, 4\] for decoder.1"),
+    "heads in disorder": (mapped([2, 0]), r"\[2, 0\] for decoder.1"),
+    "no numbers": (mapped(["0", "2"]), r"\['0', '2'\] for decoder.1"),
     "layer missing": (config(lambda c: c["kept_heads"].pop("cross.0")), "see cross.0"),
     "map malformed": (config(lambda c: c.update(kept_heads=[[0, 2]])), "see list"),
-    "tensor missing": (tensors(lambda state: state.pop(f"{QUERY}.bias")), f"lacks .* {QUERY}.bias"),
-    "tensor of the output missing": (tensors(lambda state: state.pop(OUT)), f"lacks .* {OUT}"),
+    "tensor missing": (tensors(lambda state: state.pop(OUT)), f"lacks .* {OUT}"),
     "surplus tensor": (tensors(lambda state: state.update(more=torch.ones(1))), "surplus .* more"),
-    "bias too long": (tensors(lambda state: state.update({f"{QUERY}.bias": torch.ones(32)})), f"{QUERY}.bias .* size"),
     "other vocabulary": (config(lambda c: c.update(vocab_size=61)), "size"),
 }
 
@@ -500,7 +396,6 @@ def saved(tmp_path_factory):
 def test_a_folder_that_is_not_right_is_refused(case, saved, tmp_path):
     spoil, message = BAD[case]
     folder = shutil.copytree(saved, tmp_path / "model")
-    load(folder)
     spoil(folder)
     with pytest.raises(StudyError, match=message):
         load(folder)

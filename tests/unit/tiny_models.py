@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import torch
 import transformers as hf
+from transformers.models.t5.modeling_t5 import T5LayerNorm
 
 VOCABULARY, PAD, EOS = 60, 0, 1
 LENGTHS = (7, 4, 6)  # tokens of the examples of a batch; the shorter ones are padded on the right
@@ -67,3 +68,24 @@ def _padded(lengths: tuple[int, ...], generator: torch.Generator) -> tuple[torch
     mask = (torch.arange(max(lengths)) < torch.tensor(lengths)[:, None]).long()
     tokens = torch.randint(2, VOCABULARY, mask.shape, generator=generator)
     return tokens * mask, mask
+
+
+def logits(model, batch: dict[str, torch.Tensor]) -> torch.Tensor:
+    with torch.no_grad():
+        return model(**batch).logits
+
+
+def prompts(family: str) -> dict[str, torch.Tensor]:
+    """What to generate from; a model that continues a prompt needs its padding on the left."""
+    batch = tiny_batch(family, labels=False)
+    return batch if family in SEQ2SEQ else {name: values.flip(1) for name, values in batch.items()}
+
+
+def generate(model, batch: dict[str, torch.Tensor], **options) -> torch.Tensor:
+    """Six new tokens, none twice, else tiny models say one thing only."""
+    return model.generate(**batch, **{"max_new_tokens": 6, "do_sample": False, "no_repeat_ngram_size": 1, **options})
+
+
+def exact_norms(monkeypatch) -> None:
+    """T5 computes its norms in single precision whatever the model, too coarse for differences."""
+    monkeypatch.setattr(T5LayerNorm, "forward", lambda norm, x: norm.weight * x * (x.square().mean(-1, True) + 1e-6) ** -0.5)
