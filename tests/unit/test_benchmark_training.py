@@ -45,6 +45,13 @@ def test_training_speed_keeps_speeds_and_ratios(monkeypatch):
     assert (ratios.loc[bench.TRAINER, ["value", "low", "high"]] == 1).all()
 
 
+@pytest.mark.parametrize("repeats", ["1", "0", "-2", "many"])
+def test_too_few_repeats_are_refused(repeats, capsys):
+    with pytest.raises(SystemExit):
+        generator_speed.main(["--size", "tiny", "--repeats", repeats])
+    assert "2 or more" in capsys.readouterr().err
+
+
 def kept(name):
     frame = pd.read_csv(common._path(name, "tiny"))
     assert (frame.low <= frame.value).all() and (frame.value <= frame.high).all()

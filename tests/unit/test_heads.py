@@ -18,7 +18,9 @@ from helpers.study import StudyError
 from tests.reference.importance import columns
 from tests.unit.tiny_models import (
     FAMILIES,
+    LENGTHS,
     SEQ2SEQ,
+    TARGETS,
     exact_norms,
     generate,
     logits,
@@ -173,6 +175,19 @@ def test_a_gate_scales_the_columns_of_its_head(family):
         ):
             with gate(model, values):
                 torch.testing.assert_close(logits(model, batch), expected, atol=1e-5, rtol=0)
+
+
+def test_tensors_are_read_at_call_time():
+    model, batch = tiny_model("bart"), tiny_batch("bart")
+    one, layer = torch.tensor(1.0, requires_grad=True), torch.ones(4, requires_grad=True)
+    plain = logits(model, batch)
+    with gate(model, {("encoder", 0, 3): one, ("cross", 1): layer}):
+        model(**batch).loss.backward()
+        torch.optim.SGD([one, layer], lr=1.0).step()
+        moved = logits(model, batch)
+    with gate(model, {("encoder", 0, 3): one.item(), ("cross", 1): layer.detach().clone()}):
+        assert torch.equal(logits(model, batch), moved)
+    assert not torch.equal(moved, plain)
 
 
 @some
@@ -390,6 +405,28 @@ def test_everything_is_undone_also_after_an_error(family):
     assert torch.equal(logits(model, batch), plain)
 
 
+@pytest.mark.parametrize("family", ["marian", "gpt2"])
+def test_blocks_nest_in_any_order(family):
+    model, batch = tiny_model(family), tiny_batch(family)
+    site = sites(model)[-1]
+    gates = {(site.kind, 0, 2): 0.3, (site.kind, 1, 1): torch.tensor(-0.4)}
+    matrices = {(site.kind, site.layer, 1): matrix_for(batch, site), (site.kind, 0, 0): matrix_for(batch, site, 4)}
+    outs, records = [], []
+    for order in ("gri", "gir", "rgi", "rig", "igr", "irg"):
+        seen = {}
+        blocks = {
+            "g": gate(model, gates),
+            "r": record(model, lambda s, w, seen=seen: seen.update({(s.kind, s.layer): w})),
+            "i": inject(model, matrices),
+        }
+        with blocks[order[0]], blocks[order[1]], blocks[order[2]]:
+            outs.append(logits(model, batch))
+        records.append(seen)
+    for out, seen in zip(outs, records, strict=True):
+        assert torch.equal(out, outs[0])
+        assert all(torch.equal(weights, records[0][place]) for place, weights in seen.items())
+
+
 def test_the_inner_injection_wins_and_gates_multiply():
     model, batch = tiny_model("marian"), tiny_batch("marian")
     one, two = matrix_for(batch, sites(model)[0], 1), matrix_for(batch, sites(model)[0], 2)
@@ -403,6 +440,23 @@ def test_the_inner_injection_wins_and_gates_multiply():
         with inject(model, {head: two}):
             assert not torch.equal(logits(model, batch), outer)
         assert torch.equal(logits(model, batch), outer)  # the end of the inner block is not the end of the outer one
+
+
+def test_blocks_that_do_not_close_in_order():
+    model, batch = tiny_model("t5"), tiny_batch("t5")
+    counts = {"first": 0, "second": 0}
+
+    def counter(name):
+        return lambda site, weights: counts.update({name: counts[name] + 1})
+
+    first, second = record(model, counter("first"), kinds="encoder"), record(model, counter("second"), kinds="cross")
+    first.__enter__()
+    second.__enter__()
+    first.__exit__(None, None, None)
+    logits(model, batch)
+    second.__exit__(None, None, None)
+    assert counts == {"first": 0, "second": 2}
+    assert {module.config._attn_implementation for module in model.modules() if hasattr(module, "config")} == {"sdpa"}
 
 
 def test_two_models_at_once_do_not_meet():
@@ -465,6 +519,38 @@ def test_a_copy_is_recorded_with_its_own_modules():
         logits(model, batch)
     own = {(site.kind, site.layer): site for site in sites(copied)}
     assert len(seen) == 2 * len(own) and all(own[site.kind, site.layer] == site for site in seen)
+
+
+@families
+def test_a_batch_gives_what_its_examples_give_alone(family):
+    model, batch = tiny_model(family), tiny_batch(family)
+    heads = index(model)
+    gates = pd.Series(torch.rand(len(heads), generator=torch.Generator().manual_seed(2)).numpy(), heads)
+    with gate(model, gates):
+        together, out = recorded(model, batch)
+    for row, (length, target) in enumerate(zip(LENGTHS, TARGETS, strict=True)):
+        cut = {"labels": target, "decoder_attention_mask": target} if family in SEQ2SEQ else {}
+        single = {name: values[row : row + 1, : cut.get(name, length)] for name, values in batch.items()}
+        with gate(model, gates):
+            alone, expected = recorded(model, single)
+        torch.testing.assert_close(out[row, : expected.shape[1]], expected[0], atol=2e-5, rtol=0)
+        for place, weights in alone.items():
+            part = together[place][row, :, : weights.shape[2], : weights.shape[3]]
+            torch.testing.assert_close(part, weights[0], atol=1e-5, rtol=0)
+
+
+def test_gradients_under_gradient_checkpointing():
+    batch, found = tiny_batch("marian"), []
+    for checkpointing in (False, True):
+        model = tiny_model("marian", dropout=0.0).train()
+        if checkpointing:
+            model.activation_checkpointing_enable()
+        gates = {(site.kind, site.layer): torch.full((4,), 0.7, requires_grad=True) for site in sites(model)}
+        with gate(model, gates), inject(model, {("encoder", 1, 0): torch.eye(7)}):
+            model(**batch).loss.backward()  # inside the block, for the layers that are computed again
+        found.append([values.grad for values in gates.values()])
+    for plain, again in zip(*found, strict=True):
+        torch.testing.assert_close(plain, again)
 
 
 @pytest.mark.parametrize("mixed", [False, True])
