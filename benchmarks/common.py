@@ -48,16 +48,9 @@ def arguments(description: str) -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(description=description.strip().splitlines()[0])
     parser.add_argument("--size", choices=list(SIZES), default="laptop", help="of the models (default: laptop)")
     parser.add_argument("--threads", type=int, help="threads of torch (default: torch's own choice)")
-    parser.add_argument("--repeats", type=_several, help="interleaved repeats (default: the benchmark's own)")
+    parser.add_argument("--repeats", type=int, help="interleaved repeats (default: the benchmark's own)")
     parser.add_argument("--device", default=str(models.device()), help="cpu or cuda (default: the GPU if there is one)")
     return parser
-
-
-def _several(text: str) -> int:
-    """A number of repeats of which there are quartiles."""
-    if not text.isdecimal() or int(text) < 2:
-        raise argparse.ArgumentTypeError(f"{text!r} repeats have no quartiles: ask for 2 or more")
-    return int(text)
 
 
 def begin(parser: argparse.ArgumentParser, name: str, given: Sequence[str] | None = None) -> argparse.Namespace:
@@ -149,6 +142,12 @@ def ratios(frame: pd.DataFrame, against: str) -> pd.DataFrame:
     """
     quartiles = frame.div(frame[against], axis=0).quantile([0.5, 0.25, 0.75]).T
     return quartiles.set_axis(["value", "low", "high"], axis=1)
+
+
+def quartiles(upper: Sequence[float], lower: Sequence[float]) -> tuple[float, float, float]:
+    """First quartile, median and third quartile of ratios within repeats."""
+    low, middle, high = np.quantile(np.divide(upper, lower), [0.25, 0.5, 0.75])
+    return float(low), float(middle), float(high)
 
 
 def peak_memory(call: Callable[..., Any], prepare: Callable[[], Any] | None = None, device: str = "cpu") -> int:

@@ -26,7 +26,7 @@ import transformers
 from torch import Tensor
 
 from benchmarks import common
-from benchmarks.group_constraint import Step, quartiles
+from benchmarks.group_constraint import Step
 from helpers.corpora.tokens import Encoded, Subwords, batches, collate, learn_vocabulary
 from helpers.heads import sites
 from helpers.methods.coreference.matrices import Links, injected, mixed, sparse, tokens_of
@@ -232,7 +232,7 @@ def measure(size: Mapping[str, float], text: Text, repeats: int) -> tuple[pd.Dat
         calls = {name: partial(_turn, run, turns[name]) for name, (_, run) in runs.items()}
         times = common.interleaved(calls, repeats, SEED)
     rows = [
-        {"variant": name, "seconds": times[name].median(), "ratio": quartiles(times[name], times[plain])}
+        {"variant": name, "seconds": times[name].median(), "ratio": common.quartiles(times[name], times[plain])}
         for name, (plain, _) in runs.items()
     ]
     return pd.DataFrame(rows), {name: times[name] / times[plain] for name, (plain, _) in runs.items()}, apart

@@ -13,7 +13,6 @@ from __future__ import annotations
 import copy
 import os
 import platform
-import statistics
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from functools import partial
@@ -274,7 +273,9 @@ def measure(size: Mapping[str, int], repeats: int) -> tuple[pd.DataFrame, pd.Dat
     for name in runs:
         extra = float("nan") if name == OBVIOUS else counts[name] / counts[PLAIN] - 1
         row = {"variant": name, "seconds": times[name].median(), "extra_flops": extra}
-        rows.append(row | {"ratio": quartiles(times[name], times[PLAIN]), "to_bare": quartiles(times[name], times[BARE])})
+        rows.append(
+            row | {"ratio": common.quartiles(times[name], times[PLAIN]), "to_bare": common.quartiles(times[name], times[BARE])}
+        )
     return pd.DataFrame(rows), times, apart
 
 
@@ -289,12 +290,6 @@ def two_steps(given: tuple[Step, Mapping[str, Tensor], Any]) -> None:
     step, batch, _ = given
     step(batch)
     step(batch)
-
-
-def quartiles(upper: Sequence[float], lower: Sequence[float]) -> tuple[float, float, float]:
-    """First quartile, median and third quartile of ratios within repeats."""
-    low, middle, high = statistics.quantiles([a / b for a, b in zip(upper, lower, strict=True)], n=4, method="inclusive")
-    return low, middle, high
 
 
 def lines(table: pd.DataFrame) -> list[str]:

@@ -148,12 +148,6 @@ def measure_case(models, prepare, source, new_tokens, repeats, seconds, shuffle)
     return {name: numbers[warm] for name, numbers in times.items()}
 
 
-def quartiles(upper: list[float], lower: list[float]) -> tuple[float, float, float]:
-    """First quartile, median and third quartile of ratios within repeats."""
-    low, middle, high = statistics.quantiles([a / b for a, b in zip(upper, lower, strict=True)], n=4, method="inclusive")
-    return low, middle, high
-
-
 def measure(setting: dict) -> tuple[pd.DataFrame, pd.DataFrame, float]:
     """Sizes of the models, one row per call, batch, length and map of heads, and what the gate found."""
     torch.manual_seed(0)
@@ -176,7 +170,7 @@ def measure(setting: dict) -> tuple[pd.DataFrame, pd.DataFrame, float]:
             }
             times = measure_case(models, CALLS[call], source, new, setting["repeats"], setting["seconds"], shuffle)
             for name in maps:
-                low, middle, high = quartiles(times["full"], times[f"removed, {name}"])
+                low, middle, high = common.quartiles(times["full"], times[f"removed, {name}"])
                 ceiling = counts["full"] / counts[f"removed, {name}"]
                 rows.append(
                     {
@@ -187,7 +181,7 @@ def measure(setting: dict) -> tuple[pd.DataFrame, pd.DataFrame, float]:
                         "full_seconds": statistics.median(times["full"]),
                         "full_gflop": counts["full"] / 1e9,
                         "removed_gflop": counts[f"removed, {name}"] / 1e9,
-                        "masked_speed_up": quartiles(times["full"], times[f"masked, {name}"]),
+                        "masked_speed_up": common.quartiles(times["full"], times[f"masked, {name}"]),
                         "speed_up": middle,
                         "q1": low,
                         "q3": high,
