@@ -19,7 +19,7 @@ CHANGED = {  # groups that are settled before stage 1 ends, but not at the first
     "train": 240, "vocabulary": 150, "training.steps": 12, "grouping.translation.text": "de-subtitles",
     "grouping.summarization.text": "reports", "grouping.language.text": "stories",
     **{f"grouping.{task}.{name}": v for task in ("translation", "summarization", "language") for name, v in _TASK.items()},
-    "grouping.first": 0.6, "grouping.alpha": 0.5, "grouping.beta": 0.3, "grouping.which": "V",
+    "grouping.language.votes": 10, "grouping.first": 0.6, "grouping.alpha": 0.5, "grouping.beta": 0.3, "grouping.which": "V",
     "grouping.weight": 1.0, "grouping.settled": 0.5, "grouping.numbers": [1, 2, 4], "grouping.strengths": [10.0],
     "grouping.probe": 8, "grouping.shots": 4, "grouping.seeds": 1,
     "grouping.parts": ["peers", "ablations", "numbers", "strengths"],
