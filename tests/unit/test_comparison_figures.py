@@ -8,15 +8,14 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import pytest
-from matplotlib.colors import to_hex, to_rgb
+from matplotlib.colors import to_rgb
 from matplotlib.patches import Rectangle
 
 from helpers import drawing
-from helpers.measures.functions import DIRECTIONS, LABELS
 from helpers.measures.ranks import within_layer_ranks
 from helpers.methods.contest import figures
 from helpers.study import StudyError
-from tests.unit.drawn import band, cells, colour_of, drawn, intervals, legend, marked, table, ticks, whole
+from tests.unit.drawn import band, cells, colour_of, drawn, intervals, marked, table, ticks, whole
 
 NAN = np.nan
 KINDS = ("encoder", "decoder", "cross")
@@ -59,10 +58,6 @@ def test_the_lower_triangle_holds_each_pair_once():
     np.testing.assert_allclose(ends, [[0.45 * 0.1, 0.45 * 0.4], [1 - 0.45 * 0.2, 1 + 0.45 * 0.2]])
 
 
-def test_matrices_of_many_measures_fit_a_page():
-    assert whole(figures.agreement_matrix({kind: pairs(12) for kind in KINDS})).get_figheight() <= 9.2
-
-
 # -------------------- predictors and stability
 
 PREDICTS = "kind truth measure rho low high models cost"
@@ -80,14 +75,6 @@ def test_predictors_are_sorted_and_cheap_ones_marked():
     assert intervals(loss, 0) == {GREEN: {-0.2: (-0.4, 0.1)}, BLUE: {0.8: (0.5, 0.9), 0.4: None}}  # low costs little
     assert marked(loss, BLUE) == [(0.4, 1), (0.8, 0)] and marked(loss, GREEN) == [(-0.2, 2)]
     assert marked(loss_cross, BLUE) == [(0.6, 0)] and marked(kept, BLUE) == [(0.3, 1)] and not marked(kept_cross, BLUE)
-
-
-def test_costs_are_said_in_short():
-    frame = table(
-        PREDICTS, *(("encoder", "loss", "a" * n, -n, NAN, NAN, 1, cost) for n, cost in ((1, 0.25), (2, 9000), (3, 1e6)))
-    )
-    assert ticks(figures.predictors(frame).axes[0]) == ["a (0.25 s)", "aa (2.5 h)", "aaa (278 h)"]
-    assert ticks(figures.predictors(frame[:2].assign(cost=[0.25, 31.7]), per="x").axes[0]) == ["a (0.25×)", "aa (32×)"]
 
 
 STABLE = "measure kind compared rho low high"
@@ -141,12 +128,6 @@ def test_of_many_criteria_some_are_in_colour_and_the_others_grey():
         assert [len(drawn(axis, GREY)) for axis in row] == [5 - count for count in coloured]
 
 
-def test_at_a_single_number_of_heads_dots_stand_side_by_side():
-    axis = whole(figures.contest(contested(3, heads=(4,)))).axes[0]
-    at = [float(box.lines[0].get_xdata()[0]) for box in axis.containers]
-    assert len(set(at)) == 4 and max(abs(x - 4) for x in at) < 0.5 and ticks(axis, "x") == ["4"]
-
-
 RANKED = "criterion model value low high"
 
 
@@ -189,20 +170,6 @@ def test_heads_are_coloured_by_their_rank_in_the_layer():
         for layer, image in enumerate(axis.images):
             expected = heads_of[named(2)].apply(within_layer_ranks).loc[kind, layer]
             np.testing.assert_allclose(np.ma.filled(image.get_array(), NAN), expected)
-
-
-def test_functions_stand_at_the_right_of_their_heads():
-    heads_of = head_table(2, 4, ["encoder"])
-    heads_of.loc[("encoder", 0, 1), "functions"] = "-1"
-    heads_of.loc[("encoder", 1, 3), "functions"] = "; ".join([LABELS["amod", DIRECTIONS[0]], "rare"])
-    figure = figures.head_table_map(heads_of, named(2))
-    assert legend(figure) == ["positional", "amod", "rare"]
-    said = [(text.get_text(), text.xy[1], to_hex(text.get_color())) for text in figure.axes[0].texts]
-    rows = figure.axes[0].get_yticks()
-    squares = [(y, colour) for word, y, colour in said if word == "■"]
-    expected = [(1, "positional"), (7, "amod"), (7, "rare")]
-    assert squares == [(rows[row], to_hex(drawing.COLOURS[name])) for row, name in expected]
-    assert [(word, y) for word, y, _ in said if word != "■"] == [("-1", rows[1]), ("n→adj, rare", rows[7])]
 
 
 # -------------------- what is refused
