@@ -10,7 +10,7 @@ import pytest
 import torch
 from transformers import MarianMTModel
 
-from helpers import heads, measures, study
+from helpers import heads, study
 from helpers.heads import KINDS
 from helpers.measures import removal
 from helpers.methods import l0
@@ -79,27 +79,6 @@ def test_prices_that_peers_imitate_are_swept_too():
         assert [sweep["runs"][f"L0 0.03{end}"]["seed"] for end in ("", " #2", " #3")] == [1, 1001, 2001]
 
 
-DEEP = "ru-news+deep-decoder"
-
-
-def test_which_models_are_swept():
-    def swept(**changes):
-        chosen = study.settings("laptop", {f"pruning.{k}": v for k, v in changes.items()})
-        return [(s["name"], len(s["kinds"])) for s in l0.runs.sweeps(chosen, list(subjects.CONTROLLED), 1)]
-
-    assert swept() == [("ru-news", 1), ("ru-subtitles", 1), (DEEP, 3)]
-    more = [("ru-news", 1), ("de-news", 1), ("ru-subtitles", 1), (DEEP, 3), ("de-news+deep-decoder", 3)]
-    assert swept(languages=2, all_kinds=2) == more
-
-
-def test_a_sibling_differs_in_its_decoder():
-    laptop = study.settings("laptop")
-    deep, plain = (subjects.spec(laptop, name, 1) for name in (DEEP, "ru-news"))
-    assert plain["model"]["decoder_layers"] == 1 and "decoder_layers" not in deep["model"]
-    assert deep == plain | {"model": deep["model"], "training": plain["training"] | {"steps": 2000}}
-    assert subjects.spec(laptop, f"{DEEP}+none", 1) == deep | {"closed": ["encoder"]}
-
-
 @pytest.mark.parametrize(
     ("changes", "changed"),
     [
@@ -116,17 +95,6 @@ def test_keys_change_with_what_a_run_depends_on(changes, changed):
                      for sweep in (tiny_sweep.sweeps()["encoder"], tiny_sweep.sweeps(changes)["encoder"]))  # fmt: skip
     for name in before.keys() & after.keys():
         assert (before[name] != after[name]) == changed(name), name
-
-
-def test_what_runs_need(swept):
-    """The run whose heads they count, and what heads are chosen by; of a model made anew from scratch only its shape."""
-    start, runs = swept["encoder"]["start"], swept["encoder"]["runs"]
-    usual = dict(l0.runs.run(runs["floor"]).needs)
-    like, scores = {l0.runs.run(runs["L0 0.03"]): False}, {l0.runs.scored(start, 4): False}
-    assert dict(l0.runs.run(runs["gradual 0.03"]).needs) == usual | like
-    assert dict(l0.runs.run(runs["confidence 0.03"]).needs) == usual | like | scores
-    scratch = dict(l0.runs.run(swept["all"]["runs"]["scratch 0.03"]).needs)
-    assert usual[training.trained(start)] is True and scratch[training.trained(start)] is False
 
 
 # --- what a run trains -----------------------------------------------------------------------------------------------
@@ -198,18 +166,6 @@ def test_cut_runs_remove_the_heads_of_least_worth(swept):
     assert not l0.runs.worth(sweep["start"], 4, "random", 1, ENCODER).equals(
         l0.runs.worth(sweep["start"], 4, "random", 0, ENCODER)
     )
-
-
-def test_scores_are_those_of_the_measures(swept):
-    subject, found = start_of(swept["encoder"]), l0.runs.scores(swept["encoder"]["start"], 4)
-    assert np.isfinite(found).all(axis=None) and list(found.index) == list(heads.index(subject.model))
-    few = subject.batches(4096, 4)
-    for name, column in {
-        "confidence": measures.confidence(subject.model, subject.batches()),
-        "alpha_beta": measures.relevance(subject.model, few),
-        "gradient, example, by layer": measures.importance(subject.model, few, per="example", norm="layer"),
-    }.items():
-        np.testing.assert_allclose(found[name], column, rtol=1e-5, err_msg=name)
 
 
 def test_losses_are_those_of_the_stored_model(swept):
