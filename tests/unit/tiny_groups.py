@@ -48,11 +48,6 @@ def from_converged(changes: dict[str, Any] | None = None) -> dict[str, dict[str,
     return grouping.runs.from_converged(settings(changes), start(changes), SEED)
 
 
-def recipes(changes: dict[str, Any] | None = None) -> list[study.Recipe]:
-    """What the study reads of all rows."""
-    return list(grouping.runs.recipes(settings(changes), SEED, start(changes)))
-
-
 def go_to(base: Path, patch) -> None:
     """Let the store be the one that all tests of a session share."""
     patch.setenv("HEADS_RUNS", str(base / "groups" / "runs"))
