@@ -95,8 +95,6 @@ def test_stability_is_a_group_of_dots_a_measure():
 
 # -------------------- criteria
 
-GREY, HUES = to_rgb(figures._GREY), {look["color"] for look in drawing.looks(range(9)).values()}
-
 
 def contested(number, heads=(8, 4, 0), draws=5):
     rng, rows = np.random.default_rng(number), []
@@ -118,14 +116,6 @@ def test_few_criteria_share_a_panel_with_random_draws():
         draws, grey = part[part.criterion == "random"].groupby("heads").change, colour_of(figure, "random")
         np.testing.assert_allclose(drawn(axis, grey, "--")[0], [draws.mean().index, draws.mean()])
         assert band(axis, grey, 4) == pytest.approx(tuple(draws.get_group(4).quantile([0.025, 0.975])))
-
-
-def test_of_many_criteria_some_are_in_colour_and_the_others_grey():
-    figure = whole(figures.contest(contested(5, heads=(8, 0), draws=2)))
-    for row in np.reshape(figure.axes, (2, 2)):
-        coloured = [len({box.lines[0].get_color() for box in axis.containers} & HUES) for axis in row]
-        assert sum(coloured) == 5 and max(coloured) <= 4
-        assert [len(drawn(axis, GREY)) for axis in row] == [5 - count for count in coloured]
 
 
 RANKED = "criterion model value low high"
