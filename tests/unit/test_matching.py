@@ -119,14 +119,6 @@ def test_the_best_assignment_of_all():
     np.testing.assert_allclose(found.average, cosines.mean(1))
 
 
-def test_what_all_heads_of_a_layer_share_counts_for_nothing():
-    one = {("encoder", 0): np.array([[1.0, 0, 0], [0, 1, 0], [0, 0, 1]])}
-    other = {("encoder", 0): one["encoder", 0][[2, 0, 1]] + [5, 9, 2]}
-    found = match(one, other)
-    assert found.other.tolist() == [1, 2, 0]
-    np.testing.assert_allclose(found.cosine, 1)
-
-
 # -------------------- bad input
 
 
