@@ -116,26 +116,6 @@ def disagreement(vectors: Vectors) -> float:
 # -------------------- how compact the groups are
 
 
-def silhouette(vectors: Vectors, labels: Sequence[int]) -> float:
-    """Mean over heads of (b - a) / max(a, b), 0 for a head alone in its group.
-
-    a: mean distance to the others of its group; b: least mean distance to the heads of another group.
-    """
-    values = []
-    for head, label in enumerate(labels):
-        distances = {group: [] for group in labels}
-        for other, group in enumerate(labels):
-            if other != head:
-                distances[group].append(math.dist(vectors[head], vectors[other]))
-        own = distances.pop(label)
-        if not own:
-            values.append(0.0)
-            continue
-        a, b = sum(own) / len(own), min(sum(one) / len(one) for one in distances.values())
-        values.append((b - a) / max(a, b))
-    return sum(values) / len(values)
-
-
 def dunn(vectors: Vectors, labels: Sequence[int]) -> float:
     """Least distance of two heads in different groups, divided by the largest of two heads in one."""
     apart, together = [], []

@@ -60,10 +60,6 @@ class Gate:
         """The mass that clipping moves to 1, integrated in the distance of s from 1."""
         return _integral(lambda rest: self._density_of_s(1 - rest, rest), (self.high - 1) / (self.high - self.low))
 
-    def between(self) -> float:
-        """The mass between 0 and 1."""
-        return quad(self.density, 0, 1, epsabs=1e-13, epsrel=1e-12)[0]
-
     def mean(self, f: Callable[[float], float] = lambda g: g) -> float:
         """E[f(g)]."""
         inside = quad(lambda x: f(x) * self.density(x), 0, 1, epsabs=1e-13, epsrel=1e-12)[0]

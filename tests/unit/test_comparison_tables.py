@@ -11,38 +11,14 @@ from scipy.stats import norm, spearmanr, t, ttest_1samp
 
 from helpers import corpora, study
 from helpers.corpora import tokens
-from helpers.heads.families import KINDS
 from helpers.methods import contest
-from helpers.methods.contest.tables import (
-    SMALL,
-    SURE,
-    against,
-    against_l0,
-    agreement,
-    along,
-    best,
-    called,
-    collected,
-    headlines,
-    large,
-    likeness,
-    matches,
-    over_models,
-    over_seeds,
-    owed_to_sharing,
-    predictors,
-    print_recipes,
-    reliability,
-    same_and_other_sentences,
-    stability,
-    stored_as,
-)
 from helpers.runs import subjects, training
 from helpers.scores import intervals
 from tests.unit.test_matching import permuted
 from tests.unit.tiny_models import tiny_model
 
 ONE, TWO = ("EN-RU news", 1), ("EN-RU news", 2)
+LOSS, SURVIVAL, SURE = "leave-one-out", contest.runs.SURVIVAL, contest.tables.SURE
 ADDRESS = ["kind", "layer", "head"]
 
 
@@ -89,16 +65,9 @@ def fisher(values):
 # --- which heads count, means over trainings ------------------------------------------------------------------------
 
 
-def test_layers_with_few_heads_do_not_count():
-    frame = table(heads=index(encoder=[SMALL, SMALL - 1, 8], cross=[2, 3]))
-    assert large(frame, "encoder").index.get_level_values("layer").tolist() == [0] * SMALL + [2] * 8
-    assert large(frame, "cross").empty and large(frame, "decoder").empty and list(large(frame, "cross")) == list(frame)
-    assert SMALL == 4
-
-
 def test_seeds_within_models():
     values = {("a", 1): 0.1, ("a", 2): 0.5, ("a", 3): 0.3, ("b", 1): 0.8, ("b", 2): 0.6}
-    found = over_models(values)
+    found = contest.tables.over_models(values)
     a, b = np.arctanh([0.1, 0.5, 0.3]), np.arctanh([0.8, 0.6])
     parts = np.array([a.var(ddof=1) / 3 / 4, b.var(ddof=1) / 2 / 4])
     freedom = parts.sum() ** 2 / (parts[0] ** 2 / 2 + parts[1] ** 2 / 1)
@@ -108,12 +77,12 @@ def test_seeds_within_models():
 
 
 def test_one_training_and_one_seed_of_several_models():
-    found = over_models({("a", 1): 0.1, ("b", 1): 0.5, ("c", 1): 0.3, ("d", 1): np.nan})
+    found = contest.tables.over_models({("a", 1): 0.1, ("b", 1): 0.5, ("c", 1): 0.3, ("d", 1): np.nan})
     assert [found["rho"], found["low"], found["high"]] == pytest.approx(fisher([0.1, 0.5, 0.3])) and found["models"] == 3
-    found = over_models({("a", 1): -0.4})
+    found = contest.tables.over_models({("a", 1): -0.4})
     assert found["rho"] == pytest.approx(-0.4) and found["models"] == 1 and np.isnan([found["low"], found["high"]]).all()
-    assert over_models({})["models"] == over_models({("a", 1): np.nan})["models"] == 0
-    perfect = over_models({("a", 1): 1.0, ("b", 1): 1.0})
+    assert contest.tables.over_models({})["models"] == contest.tables.over_models({("a", 1): np.nan})["models"] == 0
+    perfect = contest.tables.over_models({("a", 1): 1.0, ("b", 1): 1.0})
     assert perfect["rho"] == perfect["low"] == perfect["high"] == pytest.approx(SURE)
 
 
@@ -121,8 +90,9 @@ def test_one_training_and_one_seed_of_several_models():
 
 
 def test_agreement_of_equal_reversed_and_other_columns():
-    tables = {ONE: table(0), TWO: table(1)}
-    found = agreement(tables).set_index(["kind", "one", "other"])
+    cross = HEADS.isin(["cross"], level="kind")
+    tables = {ONE: table(0, alignment=noise(5).where(cross)), TWO: table(1)}
+    found = contest.tables.agreement(tables).set_index(["kind", "one", "other"])
     assert found.rho["encoder", "alpha_beta", "confidence"] == pytest.approx(SURE)
     assert found.rho["encoder", "alpha_beta", "cp"] == found.rho["cross", "cp", "confidence"] == pytest.approx(-SURE)
     for kind in ("encoder", "cross"):
@@ -130,64 +100,38 @@ def test_agreement_of_equal_reversed_and_other_columns():
         row = found.loc[(kind, "leave-one-out", "confidence")]
         assert [row.rho, row.low, row.high] == pytest.approx(fisher(values)) and row.models == 2
     assert set(found.index.unique("kind")) == {"encoder", "cross"}  # two decoder heads are no ranking
-    names = ["alpha_beta", "cp", "gradient, example", "leave-one-out", "confidence"]
-    assert list(found.loc["encoder"].index) == [(a, b) for i, a in enumerate(names) for b in names[i + 1 :]]
-
-
-def test_agreement_where_only_some_models_have_a_measure():
-    cross = HEADS.isin(["cross"], level="kind")
-    other = table(3, probing=noise(6).where(~cross))
-    tables = {ONE: table(0, alignment=noise(5).where(cross)), ("dialogue summarizer", 1): other}
-    found = agreement(tables).set_index(["kind", "one", "other"])
-    row = found.loc[("cross", "leave-one-out", "alignment")]
+    row = found.loc[("cross", "leave-one-out", "alignment")]  # a measure that one model has, of one kind
     assert row.rho == pytest.approx(rho(tables[ONE]["leave-one-out"], noise(5), "cross")) and row.models == 1
-    assert np.isnan(row.low) and ("encoder", "confidence", "probing") in found.index
-    for kind, name in (("encoder", "alignment"), ("cross", "probing")):
-        assert (kind, "leave-one-out", name) not in found.index
-    assert found.models["encoder", "leave-one-out", "confidence"] == 2
+    assert ("encoder", "leave-one-out", "alignment") not in found.index
 
 
 def test_predictors():
     encoder = HEADS.isin(["encoder"], level="kind")
-    tables = {place: table(n, **{contest.runs.SURVIVAL: (noise(n) ** 2).where(encoder)}) for n, place in enumerate((ONE, TWO))}
+    tables = {place: table(n, **{SURVIVAL: (noise(n) ** 2).where(encoder)}) for n, place in enumerate((ONE, TWO))}
     seconds = {
-        ONE: {"confidence": 3.0, "gradient, example": 2.0, "cp": 8.0, "leave-one-out": 40.0},
-        TWO: {"confidence": 5.0, "gradient, example": 1.0, "cp": 1.0, "leave-one-out": 60.0},
-        ("other", 1): {"confidence": 1000.0, "gradient, example": 1.0},
+        ONE: {"confidence": 3.0, "gradient, example": 2.0, "cp": 8.0, LOSS: 40.0},
+        TWO: {"confidence": 5.0, "gradient, example": 1.0, "cp": 1.0, LOSS: 60.0},
     }
-    found = predictors(tables, seconds).set_index(["kind", "truth", "heads", "measure"])
-    kept, loss, within, pooled = contest.runs.SURVIVAL, "leave-one-out", "within layers", "all heads"
-    assert found.rho["encoder", kept, within, "confidence"] == pytest.approx(SURE)
-    assert found.rho["encoder", kept, pooled, "cp"] == pytest.approx(-SURE)
-    values = [rho(part[loss], part.confidence) for part in tables.values()]
-    row = found.loc[("encoder", loss, within, "confidence")]
+    found = contest.tables.predictors(tables, seconds).set_index(["kind", "truth", "heads", "measure"])
+    within, pooled = "within layers", "all heads"
+    assert found.rho["encoder", SURVIVAL, within, "confidence"] == pytest.approx(SURE)
+    assert found.rho["encoder", SURVIVAL, pooled, "cp"] == pytest.approx(-SURE)
+    values = [rho(part[LOSS], part.confidence) for part in tables.values()]
+    row = found.loc[("encoder", LOSS, within, "confidence")]
     assert [row.rho, row.low, row.high, row.models] == pytest.approx([*fisher(values), 2])
-    values = [spearmanr(part[loss]["encoder"], part.confidence["encoder"]).statistic for part in tables.values()]
-    assert found.rho["encoder", loss, pooled, "confidence"] == pytest.approx(fisher(values)[0])
-    cost = found.sort_index().cost.loc["encoder", loss, within]
-    assert cost["confidence"] == (1.5 + 5) / 2 and cost["cp"] == (4 + 1) / 2 and cost["gradient, example"] == 1
-    assert np.isnan(cost["alpha_beta"]) and found.cost["encoder", kept, within, loss] == 40
-    assert ("encoder", loss, within, loss) not in found.index and ("cross", kept, within, "cp") not in found.index
-    assert set(found.index.unique("kind")) == {"encoder", "cross"}
-
-
-def test_measures_that_do_not_vary_foretell_nothing():
-    found = predictors({ONE: table(0, votes=1.0)}, {})
-    assert "votes" not in set(found.measure) and found.cost.isna().all()
-    assert predictors({ONE: table(0, **{"leave-one-out": 0.0})}, {}).empty
+    values = [spearmanr(part[LOSS]["encoder"], part.confidence["encoder"]).statistic for part in tables.values()]
+    assert found.rho["encoder", LOSS, pooled, "confidence"] == pytest.approx(fisher(values)[0])
+    cost = found.sort_index().cost.loc["encoder", LOSS, within]  # times that of the gradient
+    assert cost["confidence"] == (1.5 + 5) / 2 and cost["cp"] == (4 + 1) / 2 and np.isnan(cost["alpha_beta"])
+    assert ("encoder", LOSS, within, LOSS) not in found.index and ("cross", SURVIVAL, within, "cp") not in found.index
+    flat = contest.tables.predictors({ONE: table(0, votes=1.0)}, {})
+    assert "votes" not in set(flat.measure)  # what does not vary foretells nothing
 
 
 def test_best_predictors():
-    rows = [
-        ("encoder", "leave-one-out", "within layers", measure, value)
-        for measure, value in (("cp", 0.1), ("kept by L0", 0.9), ("votes", 0.7), ("confidence", 0.7), ("rare", -0.2))
-    ] + [("cross", "leave-one-out", "within layers", "cp", 0.3)]
-    frame = pd.DataFrame(rows, columns=["kind", "truth", "heads", "measure", "rho"])
-    found = best(frame)
-    assert found.index.names == ["truth", "heads", "kind", "rank"]
-    assert found.loc["leave-one-out", "within layers", "encoder"].measure.to_dict() == {1: "votes", 2: "confidence", 3: "cp"}
-    assert found.loc["leave-one-out", "within layers", "cross"].measure.to_dict() == {1: "cp"}
-    assert len(best(frame, 1)) == 2
+    values = {"cp": 0.1, "kept by L0": 0.9, "votes": 0.7, "confidence": 0.7, "rare": -0.2}  # what L0 keeps is no measure
+    frame = pd.DataFrame(values.items(), columns=["measure", "rho"]).assign(kind="encoder", truth=LOSS, heads="all heads")
+    assert contest.tables.best(frame).measure.tolist() == ["votes", "confidence", "cp"]
 
 
 # --- stability -------------------------------------------------------------------------------------------------------
@@ -198,7 +142,7 @@ def test_reliability_of_two_halves():
     for number, place in enumerate((ONE, TWO)):
         one, other = table(number), table(number + 10, cp=table(number).cp + 1, votes=0.5)
         halves[place] = pd.concat({0: one.drop(columns="functions"), 1: other.drop(columns="functions")}, names=["half"])
-    found = reliability(halves).set_index(["kind", "measure"])
+    found = contest.tables.reliability(halves).set_index(["kind", "measure"])
     assert set(found.compared) == {"other texts, same model"} and (found.models == 2).all()
     assert found.rho["encoder", "cp"] == found.rho["cross", "cp"] == pytest.approx(SURE)
     values = [rho(part.xs(0, level="half").confidence, part.xs(1, level="half").confidence) for part in halves.values()]
@@ -212,21 +156,15 @@ def test_reliability_of_two_halves():
 
 def test_correlations_with_noise_are_not_shown():
     tables = {ONE: table(), ("EN-RU news, all kinds", 2): table(1)}
-    kinds = pd.MultiIndex.from_tuples(
-        [(*place, kind) for place in (ONE, TWO) for kind in ("encoder", "cross")], names=["model", "seed", "kind"]
-    )
+    kinds = pd.MultiIndex.from_product([["EN-RU news"], [1, 2], ["encoder", "cross"]], names=["model", "seed", "kind"])
     differ = pd.DataFrame({"heads": [16, 6, 16, 6], "differ": [9, 1, 7, 4]}, kinds)  # half in the encoder, 5 of 12 in cross
-    found = predictors(tables, {}, differ)
+    found = contest.tables.predictors(tables, {}, differ)
     assert found.shown[found.kind == "encoder"].all() and not found.shown[found.kind == "cross"].any()
-    assert predictors(tables, {}).shown.all()
-    pairs = agreement(tables, differ).set_index(["kind", "one", "other"]).shown
+    pairs = contest.tables.agreement(tables, differ).set_index(["kind", "one", "other"]).shown
     assert not pairs["cross", "leave-one-out", "confidence"] and pairs["cross", "alpha_beta", "confidence"]
 
 
 # --- sharing sentences -----------------------------------------------------------------------------------------------
-
-
-LOSS = "leave-one-out"
 
 
 def in_halves(heads, columns):
@@ -238,31 +176,25 @@ def in_halves(heads, columns):
 def test_the_same_and_other_sentences_by_hand():
     heads, one, other = index(encoder=[4], decoder=[2]), [1, 2, 3, 4, 0, 0], [1, 2, 4, 3, 0, 0]
     with_it, against = (in_halves(heads, {"confidence": pair, LOSS: (one, other)}) for pair in ((one, other), (other, one)))
-    found = same_and_other_sentences({ONE: with_it}).set_index("sentences")
+    found = contest.tables.same_and_other_sentences({ONE: with_it}).set_index("sentences")
     assert set(found.kind) == {"encoder"} and set(found.measure) == {"confidence"} and found.shown.all()
     # orders that differ by one exchange of four: 1 - 6 * 2 / (4 * 15)
     assert found.rho.to_dict() == pytest.approx({"the same sentences": SURE, "other sentences": 0.8, "difference": 0.2})
     assert (found.models == 1).all() and found.low.isna().all()
-    two = same_and_other_sentences({ONE: with_it, TWO: against}).set_index("sentences")
+    two = contest.tables.same_and_other_sentences({ONE: with_it, TWO: against}).set_index("sentences")
     assert two.rho["other sentences"] == pytest.approx(fisher([0.8, SURE])[0]) == pytest.approx(two.rho["the same sentences"])
     interval = ttest_1samp([0.2, -0.2], 0).confidence_interval()
     assert two.loc["difference", ["rho", "low", "high"]].tolist() == pytest.approx([0, *interval])
     assert (two.models == 2).all() and (two.over == intervals.TEXTS).all()
-    said = same_and_other_sentences({ONE: with_it})
-    assert "0.99 on the same and 0.80 on other" in owed_to_sharing(said)
-    assert "Nothing" in owed_to_sharing(said.assign(shown=False))
 
 
 def test_halves_in_which_nothing_varies_are_left_out():
-    heads = index(encoder=[4])
     some, same = [1, 2, 3, 4], [1, 1, 1, 1]
-    flat = in_halves(heads, {"confidence": (some, same), "cp": (some, some), LOSS: (some, some)})
-    assert set(same_and_other_sentences({ONE: flat}).measure) == {"cp"}
-    none = in_halves(heads, {"confidence": (some, some), LOSS: (same, same)})
-    assert same_and_other_sentences({ONE: none}).empty and "shown" in same_and_other_sentences({ONE: none})
+    flat = in_halves(index(encoder=[4]), {"confidence": (some, same), "cp": (some, some), LOSS: (some, some)})
+    assert set(contest.tables.same_and_other_sentences({ONE: flat}).measure) == {"cp"}
 
 
-def test_heads_of_two_seeds_are_matched_and_their_ranks_stable():
+def test_heads_of_two_seeds_are_matched():
     """A tiny model of random weights, a copy with its heads in another order as its second seed, and a model of one seed."""
     start = subjects.spec(study.settings("tiny", {"train": 60, "dev": 8, "test": 8}), "ru-news", 1)
     source, target = tokens.sides(corpora.prepare(start["corpus"]))
@@ -273,30 +205,14 @@ def test_heads_of_two_seeds_are_matched_and_their_ranks_stable():
         spec = start | {"seed": place[1]}
         study.make(training.trained(spec), build=lambda spec, place, kept=weights: training.keep(kept, place))
         seeds[place] = subjects.of_spec(spec, place[0])
-    matched = matches(seeds, 3)
+    matched = contest.tables.matches(seeds, 3)
     assert list(matched) == [(ONE, TWO)]
     for (kind, layer), order in orders.items():
         assert [order[row] for row in matched[ONE, TWO].other.xs((kind, layer), level=("kind", "layer"))] == [0, 1, 2, 3]
-    jobs = [{"name": name, "seed": seed, "sweep": {"start": one.run.spec}} for (name, seed), one in seeds.items()]
-    listed = print_recipes({"comparison": {"matched": 3}}, jobs)
-    assert {one.folder for one in listed} == set((study.runs() / "analysis").glob("*"))
     # what is not of our own is not in the store
     others = {place: replace(one, run=None) for place, one in seeds.items()}
     others[ONE].sentences = [replace(others[ONE].sentences[0], words=()), *others[ONE].sentences]  # not parsed: passed over
-    pd.testing.assert_frame_equal(matches(others, 3)[ONE, TWO], matched[ONE, TWO])
-
-    heads = index(encoder=[4, 4], decoder=[4, 4], cross=[4, 4])
-    mine = table(0, heads)
-    theirs = mine.copy()
-    for (kind, layer), order in orders.items():
-        theirs.loc[[(kind, layer, head) for head in range(4)]] = mine.loc[[(kind, layer, head) for head in order]].to_numpy()
-    found = stability({ONE: mine, TWO: theirs.infer_objects()}, matched).set_index(["compared", "kind", "measure"])
-    alike, same = found.loc["matched heads, other seed"], found.loc["same number, other seed"]
-    assert list(alike.index) == list(same.index) and set(alike.index.unique("kind")) == set(KINDS)
-    np.testing.assert_allclose(alike.rho, 1)
-    for kind, measure in same.index:
-        assert same.rho[kind, measure] == pytest.approx(rho(mine[measure], theirs[measure].astype(float), kind))
-    assert same.rho.max() < 0.9 and (found.models == 1).all() and (found.low == found.high).all()
+    pd.testing.assert_frame_equal(contest.tables.matches(others, 3)[ONE, TWO], matched[ONE, TWO])
 
 
 def test_stability_over_pairs_of_seeds():
@@ -305,23 +221,13 @@ def test_stability_over_pairs_of_seeds():
     tables = {place: table(n, heads) for n, place in enumerate((ONE, TWO, three))}
     turned = pd.DataFrame({"other": [1, 2, 3, 4, 0, 0, 1, 2], "cosine": 0.5, "average": 0.0}, heads)
     matched = {(ONE, TWO): turned, (ONE, three): turned, (TWO, three): turned}
-    found = stability(tables, matched).set_index(["compared", "measure"])
+    found = contest.tables.stability(tables, matched).set_index(["compared", "measure"])
     assert set(found.kind) == {"encoder"} and (found.models == 3).all()
     pairs = [tuple(tables[place].confidence.to_numpy()[:5] for place in pair) for pair in matched]
     for compared, order in (("matched heads, other seed", [1, 2, 3, 4, 0]), ("same number, other seed", range(5))):
         values = [spearmanr(one, other[list(order)]).statistic for one, other in pairs]
         row = found.loc[(compared, "confidence")]
         assert [row.rho, row.low, row.high] == pytest.approx([np.mean(values), min(values), max(values)])
-    assert set(stability(tables, {})) == set(found.reset_index())
-
-
-def test_likeness():
-    heads = index(encoder=[2], cross=[2])
-    one, other = (pd.DataFrame({"other": 0, "cosine": c, "average": c}, heads) for c in ([1.0, 0.5, 0, 0], [0.1, 0.2, 0, 0.4]))
-    found = likeness({(ONE, TWO): one, (ONE, ("EN-RU news", 3)): other, (("b", 1), ("b", 2)): one})
-    assert found.cosine.to_dict() == pytest.approx(
-        {("EN-RU news", "encoder"): 0.45, ("EN-RU news", "cross"): 0.1, ("b", "encoder"): 0.75, ("b", "cross"): 0.0}
-    )
 
 
 # --- the contest -----------------------------------------------------------------------------------------------------
@@ -339,32 +245,30 @@ def contested(**changes):
 
 def test_several_draws_of_a_seed_count_once():
     parts = {ONE: contested(random=[1.0, 2, 3], cp=4.0), TWO: contested(random=[5.0, 6, 7], cp=4.5).assign(heads=5)}
-    found = over_seeds(parts, ("criterion", "test set")).set_index("criterion")
+    found = contest.tables.over_seeds(parts, ("criterion", "test set")).set_index("criterion")
     row = found.loc["random"]
     half = t.ppf(0.975, 1) * np.std([2, 6], ddof=1) / np.sqrt(2)
     assert [row.value, row.low, row.high, row.seeds] == pytest.approx([4, 4 - half, 4 + half, 2])
     assert found.heads.tolist() == [4, 4] and found.value["cp"] == 4.25 and found.model.tolist() == ["EN-RU news"] * 2
-    apart = over_seeds({ONE: contested(cp=4.0), ("b", 1): contested(cp=0.0)}, ("criterion",)).set_index("model")
+    apart = contest.tables.over_seeds({ONE: contested(cp=4.0), ("b", 1): contested(cp=0.0)}, ("criterion",)).set_index("model")
     assert apart.value.to_dict() == {"EN-RU news": 4, "b": 0} and apart.seeds.tolist() == [1, 1]  # models are not mixed
 
 
 def test_one_seed_keeps_its_own_interval():
-    found = over_seeds({ONE: contested(random=[1.0, 2, 3], cp=4.0)}, ("criterion", "test set")).set_index("criterion")
+    found = contest.tables.over_seeds({ONE: contested(random=[1.0, 2, 3], cp=4.0)}, ("criterion",)).set_index("criterion")
     assert found.loc["cp", ["value", "low", "high", "seeds"]].tolist() == [4, 3, 6, 1]
     assert found.value["random"] == 2 and np.isnan(found.low["random"]) and np.isnan(found.high["random"])
-    without = over_seeds({ONE: contested(cp=4.0).drop(columns=["low", "high"])}, ("criterion",))
-    assert without.low.isna().all() and without.value.tolist() == [4]
 
 
 def test_every_criterion_against_l0_is_one_family():
     one = contested(**{"L0 (trained)": 0.0, "cp": 2.0, "random": [1.0, 3.0]})
     one = one.assign(above=one.change, above_low=one.low, above_high=one.high)
-    found = against_l0({ONE: one}).set_index("criterion")
+    found = contest.tables.against_l0({ONE: one}).set_index("criterion")
     assert found.index.tolist() == ["random", "cp"] or found.index.tolist() == ["cp", "random"]
     assert found.family.eq(1).all() and np.isnan(found.p["random"])  # several draws of one seed have no interval
     assert found.p["cp"] == pytest.approx(2 * norm.sf(2 / (1.5 / norm.ppf(0.975)))) == found.p_holm["cp"]
     seeds = {("EN-RU news", n): one.assign(above=one.change + n) for n in (1, 2, 4)}
-    found = against_l0(seeds).set_index("criterion")
+    found = contest.tables.against_l0(seeds).set_index("criterion")
     assert found.p["cp"] == pytest.approx(ttest_1samp([3.0, 4.0, 6.0], 0).pvalue) and found.family.eq(2).all()
 
 
@@ -374,7 +278,7 @@ def test_differences_are_paired_by_seed():
         ("a", seed + 1): contested(**{"L0 (trained)": trained[seed], "random": drawn[seed], "cp": cp[seed]})
         for seed in range(3)
     }
-    found = against(parts)
+    found = contest.tables.against(parts)
     assert found.index.tolist() == ["L0 (trained)", "random", "cp"] and found.index.name == "criterion"
     difference = np.subtract(cp, trained)
     row = found.loc["cp"]
@@ -388,13 +292,6 @@ def test_differences_are_paired_by_seed():
     assert found.loc["random"][("L0 (trained)", "difference")] == pytest.approx(np.mean(np.subtract([1, 1, 4], trained)))
 
 
-def test_differences_over_models_and_one_seed():
-    parts = {("a", 1): contested(**{"L0 (trained)": 1.0, "cp": 3.0}), ("b", 1): contested(**{"L0 (trained)": 2.0, "cp": 1.0})}
-    row = against(parts).loc["cp"]
-    assert row[("L0 (trained)", "difference")] == 0.5 and np.isnan(row[("L0 (trained)", "low")])
-    assert row[("L0 (trained)", "probability")] == 0.5 and ("random", "difference") not in row.index
-
-
 # --- at once ---------------------------------------------------------------------------------------------------------
 
 
@@ -405,7 +302,7 @@ def shot(criterion="cp", draw=0, **points):
 
 def test_curves_on_common_numbers_of_heads():
     parts = {ONE: shot(h0=8.0, h4=4.0, h8=0.0), TWO: shot(h2=7.0, h6=3.0, h10=1.0)}
-    found = along(parts, points=4)
+    found = contest.tables.along(parts, points=4)
     assert set(found.model) == {"EN-RU news"} and found["heads"].tolist() == [2, 4, 6, 8]  # where all seeds have a value
     one, two = [6.0, 4, 2, 0], [7.0, 5, 3, 2]
     assert found.change.tolist() == pytest.approx(np.mean([one, two], 0).tolist())
@@ -414,82 +311,30 @@ def test_curves_on_common_numbers_of_heads():
     np.testing.assert_allclose(found.change - found.low, half)
 
 
-def test_curves_of_one_seed_with_draws():
-    both = pd.concat([shot("random", 0, h1=4.0, h5=0.0), shot("random", 1, h1=8.0, h5=2.0), shot("cp", h1=1.0, h5=0.5)])
-    found = along({("b", 1): both}, points=5).set_index(["criterion", "heads"])
-    assert found.change["random"].to_dict() == {1: 6, 2: 4.75, 3: 3.5, 4: 2.25, 5: 1} and found.low.isna().all()
-    assert found.change["cp", 3] == 0.75 and found["model"].unique().tolist() == ["b"]
-    few = along({("b", 1): shot(h3=1.0)})
-    assert few[["heads", "change"]].to_numpy().tolist() == [[3, 1]]
-
-
 # --- names, headlines ------------------------------------------------------------------------------------------------
-
-
-def test_names():
-    encoder, every = {"kinds": ["encoder"]}, {"kinds": list(KINDS)}
-    summarizer = {"name": contest.runs.SUMMARIZER, "seed": 1, "run": {}}
-    cases = [
-        ({"name": "ru-news", "seed": 1, "sweep": encoder}, "EN-RU news", "head_table_ru-news"),
-        ({"name": "ru-news", "seed": 3, "sweep": encoder}, "EN-RU news", "head_table_ru-news-seed-3"),
-        ({"name": "ru-news", "seed": 1, "sweep": every}, "EN-RU news, all kinds", "head_table_ru-news-all-kinds"),
-        ({"name": "ru-news", "seed": 2, "sweep": every}, "EN-RU news, all kinds", "head_table_ru-news-all-kinds-seed-2"),
-        (
-            {"name": "ru-news+deep-decoder", "seed": 1, "sweep": every},
-            "EN-RU news, deep decoder, all kinds",
-            "head_table_ru-news-deep-decoder",
-        ),
-        (summarizer, "dialogue summarizer", "head_table_dialogues"),
-        (summarizer | {"seed": 2}, "dialogue summarizer", "head_table_dialogues-seed-2"),
-    ]
-    for job, name, file in cases:
-        assert (called(job), stored_as(job, 1)) == (name, file)
-    assert stored_as(cases[1][0], 3) == "head_table_ru-news"
-    jobs = [job for job, *_ in cases]
-    found = collected(jobs, lambda job: job["name"])
-    assert list(found.items()) == [((name, job["seed"]), job["name"]) for job, name, _ in cases]
 
 
 def test_no_two_jobs_share_a_name():
     for profile in ("tiny", "laptop"):
         jobs = contest.runs.jobs(study.settings(profile, {"seeds": 2}), ["ru-news", "de-news", "ru-subtitles"], 1)
-        assert len(collected(jobs, called)) == len({stored_as(job, 1) for job in jobs}) == len(jobs)
-
-
-def test_headlines_over_seeds():
-    def part(bleu, heads):
-        row = {"run": "L0 0.1", "test set": "test", "heads": heads, "encoder": heads, "decoder": 8, "cross": 8, "bleu": bleu}
-        worth = {"worth": 20.0, "share": np.nan if heads == 4 else 0.5}
-        return pd.DataFrame([row | {"low": 0, "high": 0, "change": bleu - 50, "from_start": 0} | worth])
-
-    found = headlines({ONE: part(40.0, 3), TWO: part(46.0, 4), ("b", 1): part(20.0, 8)})
-    assert found.index.tolist() == [("EN-RU news", "test", "L0 0.1"), ("b", "test", "L0 0.1")]
-    row, alone = found.iloc[0], found.iloc[1]
-    half = t.ppf(0.975, 1) * 3
-    assert (row.seeds, row["heads"], row.encoder, row.bleu, row.change) == (2, 3.5, 3.5, 43, -7)
-    assert [row["bleu, low"], row["change, high"]] == pytest.approx([43 - half, -7 + half])
-    assert row.worth == row["worth, high"] == 20 and np.isnan(row.share) and alone.share == 0.5  # not told of every seed
-    assert alone.bleu == 20 and np.isnan(alone["bleu, low"]) and contest.tables.TRUTHS == ("leave-one-out", "kept by L0")
+        names = contest.tables.collected(jobs, contest.tables.called)
+        files = {contest.tables.stored_as(job, 1) for job in jobs}
+        assert len(names) == len(files) == len(jobs)
 
 
 def test_a_model_of_one_seed_does_not_take_the_interval_from_the_others():
-    def part(*changes):
-        names = ("L0 (trained)", "cp")
-        return pd.DataFrame(
-            [{"criterion": n, "test set": "t", "heads": 9, "change": c} for n, c in zip(names, changes, strict=True)]
-        )
-
-    parts = {("a", 1): part(1.0, 2.0), ("a", 2): part(1.0, 4.0), ("b", 1): part(0.0, 50.0)}
-    row = against(parts, ("L0 (trained)",)).loc["cp", "L0 (trained)"]
+    parts = {("a", 1): contested(**{"L0 (trained)": 1.0, "cp": 2.0}), ("a", 2): contested(**{"L0 (trained)": 1.0, "cp": 4.0})}
+    parts["b", 1] = contested(**{"L0 (trained)": 0.0, "cp": 50.0})
+    row = contest.tables.against(parts, ("L0 (trained)",)).loc["cp", "L0 (trained)"]
     assert row.difference == 2 and row.low < 2 < row.high and row.probability == 1
     parts[("b", 1)] = parts[("b", 1)].iloc[:1]  # a criterion that one model lacks
-    assert against(parts, ("L0 (trained)",)).loc["cp", "L0 (trained)"].difference == 2
+    assert contest.tables.against(parts, ("L0 (trained)",)).loc["cp", "L0 (trained)"].difference == 2
 
 
 def test_a_model_that_was_swept_twice_counts_once():
     one, other = table(0), table(3)
-    again = one.assign(**{"kept by L0": one["kept by L0"][::-1].to_numpy()}) if "kept by L0" in one else one.copy()
+    again = one.copy()
     found = contest.tables.distinct({("a", 1): one, ("a, all kinds", 1): again, ("b", 1): other, ("a", 2): one})
     assert list(found) == [("a, all kinds", 1), ("b", 1), ("a", 2)] and found["a, all kinds", 1] is again
-    alone, twice = agreement({("a", 1): one}), agreement({("a", 1): one, ("b", 1): one})
+    alone, twice = contest.tables.agreement({("a", 1): one}), contest.tables.agreement({("a", 1): one, ("b", 1): one})
     assert (twice.models == alone.models).all()

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import json
 import multiprocessing
 import os
 import signal
 import socket
-import subprocess
-import sys
 
 import pandas as pd
 import pytest
@@ -92,8 +89,7 @@ def batch(lengths):
     return {"input_ids": torch.arange(len(lengths))[:, None].expand(-1, 3), "labels": labels}
 
 
-@pytest.mark.parametrize("processes", [1, 3, 4])
-@pytest.mark.parametrize("lengths", [(3, 1, 2, 5, 4), (2, 2), (4,)])
+@pytest.mark.parametrize(("processes", "lengths"), [(3, (3, 1, 2, 5, 4)), (3, (2, 2)), (4, (4,))])
 def test_every_row_is_in_one_share_with_its_tokens(processes, lengths):
     whole = batch(lengths)
     shares = [distributed.share(whole, process, processes) for process in range(processes)]
@@ -117,28 +113,6 @@ def test_a_batch_without_target_tokens():
 # --- training --------------------------------------------------------------------------------------------------------
 
 
-def test_a_killed_run_goes_on_in_one_process(tmp_path, monkeypatch):
-    described = spec()
-    assert together(2, train, described, 13)[0] == -signal.SIGKILL
-    resumed = made(described)
-    monkeypatch.setenv("HEADS_RUNS", str(tmp_path / "whole"))
-    pd.testing.assert_frame_equal(history(resumed), history(made(described)), check_exact=False, rtol=RTOL)
-
-
-def noise(rank, described, folder):
-    """Write down which noise a process would draw at each step."""
-    drawn, entropy = [], training.cross_entropy
-
-    def listening(model, batch, smoothing):
-        if model.training:
-            drawn.append(torch.get_rng_state().sum().item())
-        return entropy(model, batch, smoothing)
-
-    training.cross_entropy = listening
-    distributed.trained(described)
-    (folder / f"{rank}.json").write_text(json.dumps(drawn))
-
-
 def test_several_processes_train_what_one_does(tmp_path):
     described = spec() | {"closed": ["encoder"]}
     rows = [len(batch["labels"]) for batch in subjects.of_text(described["corpus"]).epoch(112, 1, torch.device("cpu"))(0)]
@@ -150,37 +124,29 @@ def test_several_processes_train_what_one_does(tmp_path):
     assert names(folder) == names(alone) and not list((tmp_path / "three").rglob(".*"))
 
 
-def test_processes_draw_noise_of_their_own(tmp_path):
-    described = spec(**{"training.steps": 6, "model.dropout": 0.2})
-    assert together(2, noise, described, tmp_path) == [0, 0]
-    drawn = [json.loads((tmp_path / f"{rank}.json").read_text()) for rank in range(2)]
-    assert [len(own) for own in drawn] == [6, 6] and len({state for own in drawn for state in own}) == 12
-
-
 # --- the command -----------------------------------------------------------------------------------------------------
 
 
-def launched(path, *launcher, **more):
-    return subprocess.run(
-        [sys.executable, *launcher, "-m", "helpers.runs.distributed", str(path)], cwd=study.ROOT, capture_output=True,
-        text=True, timeout=400, env=os.environ | more,
-    )  # fmt: skip
+def command(rank, path):
+    if os.environ["WORLD_SIZE"] == "1":  # as without a launcher
+        del os.environ["RANK"], os.environ["LOCAL_RANK"], os.environ["WORLD_SIZE"]
+    distributed.main([str(path)])
 
 
-def test_the_command_on_two_processes(tmp_path, monkeypatch):
-    described = spec()
+@pytest.mark.parametrize("processes", [1, 2])
+def test_the_command(processes, tmp_path, monkeypatch, capfd):
+    described = spec(**{"training.steps": 6})
     path = tmp_path / "spec.json"
     study.write_json(path, described)
-    done = launched(path, "-m", "torch.distributed.run", "--nproc-per-node=2", f"--master-port={port()}")
-    assert done.returncode == 0, done.stderr
+    assert together(processes, command, path) == [0] * processes
     folder = training.trained(described).folder
-    assert done.stdout.splitlines() == [str(folder)]
-    several = history(folder)
+    assert capfd.readouterr().out.splitlines() == [str(folder)]
+    launched = history(folder)
     with monkeypatch.context() as untrainable:
         untrainable.setattr(training, "fit", None)
         assert made(described) == folder
     monkeypatch.setenv("HEADS_RUNS", str(tmp_path / "one"))
-    pd.testing.assert_frame_equal(several, history(made(described)), check_exact=False, rtol=RTOL)
+    pd.testing.assert_frame_equal(launched, history(made(described)), check_exact=False, rtol=RTOL)
 
 
 def test_a_spec_that_lacks_something(tmp_path, capsys):
@@ -207,18 +173,3 @@ def test_a_killed_run_ends_with_the_same_numbers(tmp_path):
     whole = tmp_path / "whole" / "model" / recipe.key
     pd.testing.assert_frame_equal(history(recipe.folder), history(whole), check_exact=True)
     assert not checkpoint.exists()
-
-
-def test_the_command_alone_is_one_process(tmp_path, monkeypatch):
-    described = spec(**{"training.steps": 4})
-    path = tmp_path / "spec.json"
-    study.write_json(path, described)
-
-    def alone(rank):
-        del os.environ["RANK"], os.environ["LOCAL_RANK"], os.environ["WORLD_SIZE"]
-        distributed.main([str(path)])
-
-    assert together(1, alone) == [0]
-    launched = history(training.trained(described).folder)
-    monkeypatch.setenv("HEADS_RUNS", str(tmp_path / "one"))
-    pd.testing.assert_frame_equal(launched, history(made(described)), check_exact=True)

@@ -12,9 +12,8 @@ from helpers.methods.l0.gates import HardConcrete, penalty_per_head, per_layer_m
 from helpers.study import StudyError
 from tests.reference import l0 as slow
 
-SHAPES = [(0.33, -0.1, 1.1), (0.5, -0.1, 1.1), (0.8, -0.3, 1.05)]
+SHAPES = [(0.33, -0.1, 1.1), (0.8, -0.3, 1.05)]
 shapes = pytest.mark.parametrize("shape", SHAPES, ids=str)
-dtypes = pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
 LOCATIONS = [-6.0, -2.4, -0.7, 0.0, 0.3, 1.5, 6.0]
 
 
@@ -33,10 +32,7 @@ def test_probabilities_and_density_are_those_of_the_definition(shape):
     for x in (0.001, 0.2, 0.5, 0.93, 0.999):
         density = found.density(torch.tensor(x, dtype=torch.float64))
         np.testing.assert_allclose(density, [twin.density(x) for twin in twins], rtol=1e-9)
-    # what is neither closed nor full is between
-    np.testing.assert_allclose(1 - found.p_closed() - found.p_full(), [twin.between() for twin in twins], atol=1e-10)
-    table = HardConcrete(torch.tensor([LOCATIONS[:3], LOCATIONS[3:6]], dtype=torch.float64), *shape)
-    assert table.expected().shape == () and table.expected().item() == pytest.approx((1 - closed[:6]).sum(), rel=1e-9)
+    assert found.expected().item() == pytest.approx((1 - closed).sum(), rel=1e-9)
 
 
 def test_figures_of_the_paper():
@@ -57,33 +53,19 @@ def test_draws_are_those_of_the_definition(shape):
     np.testing.assert_allclose(drawn, expected, atol=1e-12)
 
 
-def test_noise_of_torchs_generator_for_each_gate():
-    many = gates([0.0] * 1000)
-    torch.manual_seed(3)
-    first, second = many.sample(), many.sample()
-    torch.manual_seed(3)
-    assert torch.equal(many.sample(), first) and not torch.equal(second, first)
-    assert len(first.unique()) > 300 and abs(np.corrcoef(first, second)[0, 1]) < 0.15
-    assert gates(0.0).sample().shape == ()
-
-
-@dtypes
-def test_noise_at_its_ends_is_clamped(dtype):
-    locations = torch.tensor([-14.0, 0.0, 14.0], dtype=dtype, requires_grad=True)
-    ends = HardConcrete(locations).sample(torch.tensor([[0.0], [1.0]], dtype=dtype))
+def test_noise_at_its_ends_is_clamped():
+    locations = torch.tensor([-14.0, 0.0, 14.0], requires_grad=True)
+    ends = HardConcrete(locations).sample(torch.tensor([[0.0], [1.0]]))
     expected = [[slow.Gate(location).drawn(u) for location in (-14.0, 0.0, 14.0)] for u in (1e-6, 1 - 1e-6)]
     np.testing.assert_allclose(ends.detach(), expected, atol=0.02)  # single precision holds 1 - 1e-6 as 1 - 9.5e-7
-    assert 0.1 < ends[1, 0] < 0.9 and 0.1 < ends[0, 2] < 0.9
     (slopes,) = torch.autograd.grad(ends.sum(), locations)
     assert slopes.isfinite().all() and slopes[0] > 0 and slopes[2] > 0
 
 
 def test_binary_gates_are_open_where_full_is_likelier_than_closed():
-    for dtype in (torch.float32, torch.float64):
-        found = gates([-50.0, -1e-3, 1e-3, 50.0], dtype=dtype).value()
-        assert found.dtype == dtype and found.tolist() == [0, 0, 1, 1]
+    assert gates([-50.0, -1e-3, 1e-3, 50.0]).value().tolist() == [0, 0, 1, 1]
     # a lopsided stretch moves the border: by temperature * ln(7 / 2) = 1.00 here
-    assert gates([0.3, 1.5], *SHAPES[2]).value().tolist() == [0.0, 1.0]
+    assert gates([0.3, 1.5], *SHAPES[1]).value().tolist() == [0.0, 1.0]
 
 
 @shapes
@@ -104,27 +86,11 @@ def test_gradients_of_draws_are_gradients_of_their_expectation(shape):
         assert slope.item() == pytest.approx(twin.slope_of_mean(f), abs=1e-4)
 
 
-@shapes
-def test_gradients_of_closed_forms(shape):
-    where = torch.tensor(LOCATIONS, dtype=torch.float64, requires_grad=True)
-    noise = torch.tensor(slow.grid(9))[:, None]  # none of these lands at an edge of the clip
-    for function in (
-        lambda a: HardConcrete(a, *shape).expected(),
-        lambda a: HardConcrete(a, *shape).density(torch.tensor(0.4, dtype=torch.float64)),
-        lambda a: HardConcrete(a, *shape).sample(noise),
-        lambda a: HardConcrete(a, *shape).value(binary=False),
-    ):
-        assert torch.autograd.gradcheck(function, (where,))
-
-
-@dtypes
 @pytest.mark.parametrize(("location", "limit"), [(-50.0, 0.0), (50.0, 1.0)])
-def test_extreme_locations(dtype, location, limit):
-    where = torch.full((64,), location, dtype=dtype, requires_grad=True)
+def test_extreme_locations(location, limit):
+    where = torch.full((64,), location, requires_grad=True)
     gate = HardConcrete(where)
-    values = [gate.sample(), gate.p_open(), gate.p_full(), 1 - gate.p_closed(), gate.value(binary=False)]
-    for value in (*values, gate.density(torch.tensor(0.5, dtype=dtype)) + limit):
-        assert value.dtype == dtype
+    for value in (gate.sample(), gate.p_open(), gate.p_full(), gate.value(binary=False)):
         torch.testing.assert_close(value.detach(), torch.full_like(value, limit))
         (slopes,) = torch.autograd.grad(value.sum(), where, retain_graph=True)
         assert slopes.isfinite().all()
@@ -137,13 +103,11 @@ def test_prices_of_the_paper_and_of_its_code():
     assert per_layer_mean(penalty_per_head(0.1, 18), 18) == pytest.approx(0.1)
 
 
-@pytest.mark.parametrize("temperature", [0.0, -0.3, math.nan])
-def test_bad_temperatures_are_refused(temperature):
-    with pytest.raises(StudyError, match="temperature"):
-        HardConcrete(torch.zeros(3), temperature)
-
-
-@pytest.mark.parametrize(("low", "high"), [(0.0, 1.1), (-0.1, 1.0), (math.nan, 1.1)])
-def test_bad_stretches_are_refused(low, high):
-    with pytest.raises(StudyError, match="stretched"):
-        HardConcrete(torch.zeros(3), 0.33, low, high)
+@pytest.mark.parametrize(
+    ("shape", "said"),
+    [*(((temperature,), "temperature") for temperature in (0.0, math.nan)),
+     *(((0.33, *ends), "stretched") for ends in ((0.0, 1.1), (-0.1, 1.0), (math.nan, 1.1)))],
+)  # fmt: skip
+def test_shapes_that_make_no_sense(shape, said):
+    with pytest.raises(StudyError, match=said):
+        HardConcrete(torch.zeros(3), *shape)

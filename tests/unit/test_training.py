@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import json
 import math
 import os
 import signal
-import threading
 from itertools import pairwise
 
 import pandas as pd
@@ -62,18 +60,14 @@ def assert_same(one, other):
 # --- rate and loss ---------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("scale", "warmup", "width"), [(4, 16_000, 512), (2, 1, 64)])
-def test_rate_is_the_papers(scale, warmup, width):
+def test_rate_is_the_papers():
     """Appendix B.3: scale * min(step ** -0.5, step * warmup ** -1.5), "scale" having width ** -0.5 in it."""
-    factor = scale * width**-0.5
-    given = plan(learning_rate=factor * warmup**-0.5, warmup=warmup, steps=100_000)
-    for step in (1, 2, 3, warmup // 2 + 1, warmup, warmup + 1, 4 * warmup, 100_000):
-        wanted = factor * min(step**-0.5, step * warmup**-1.5)
+    factor = 4 * 512**-0.5
+    given = plan(learning_rate=factor * 16_000**-0.5, warmup=16_000, steps=100_000)
+    for step in (1, 2, 8001, 16_000, 16_001, 100_000):
+        wanted = factor * min(step**-0.5, step * 16_000**-1.5)
         assert training.learning_rate(step, given) == pytest.approx(wanted, rel=1e-12)
     assert training.learning_rate(1, plan(warmup=0, learning_rate=0.1)) == 0.1
-    given = study.settings("paper")
-    peak = 4 * given["model"]["width"] ** -0.5 * given["training"]["warmup"] ** -0.5
-    assert given["training"]["learning_rate"] == pytest.approx(peak, rel=0.01)
 
 
 def test_cooldown_ends_near_zero():
@@ -82,8 +76,6 @@ def test_cooldown_ends_near_zero():
     assert rates[:70] == [training.learning_rate(step, flat) for step in range(1, 71)]
     assert all(a > b > 0 for a, b in pairwise(rates[70:]))
     assert rates[-1] < 0.05 * training.learning_rate(100, flat)
-    share = [rate / training.learning_rate(70 + i, flat) for i, rate in enumerate(rates[69:])]
-    assert [a - b for a, b in pairwise(share)] == pytest.approx([1 / 31] * 30)
 
 
 @pytest.mark.parametrize("smoothing", [0.0, 0.1])
@@ -117,14 +109,6 @@ def test_dev_loss_is_the_mean_over_tokens():
 # --- fit -------------------------------------------------------------------------------------------------------------
 
 
-def test_loss_falls_on_a_copy_task(tmp_path):
-    more = {"steps": 120, "evaluate_every": 60, "learning_rate": 2e-2, "warmup": 10}
-    model, history = fit(tmp_path, build(width=32, dropout=0.0), **more)
-    assert history.loss.is_monotonic_decreasing and history.dev_loss.iloc[-1] < 0.6 * math.log(SIZE) and not model.training
-    assert history.learning_rate.tolist() == [training.learning_rate(step, plan(**more)) for step in history.step]
-    assert history.seconds.is_monotonic_increasing
-
-
 def test_training_loss_is_the_mean_since_the_last_row(tmp_path):
     seen = []
 
@@ -134,33 +118,33 @@ def test_training_loss_is_the_mean_since_the_last_row(tmp_path):
         return loss
 
     found = fit(tmp_path, objective=objective, steps=12, evaluate_every=5)
-    assert list(found[1]) == ["step", "loss", "dev_loss", "learning_rate", "seconds"] and found[1].step.tolist() == [5, 10, 12]
+    assert found[1].step.tolist() == [5, 10, 12]
     assert found[1].loss.tolist() == pytest.approx([sum(seen[a:b]) / (b - a) for a, b in ((0, 5), (5, 10), (10, 12))])
     assert_same(found, fit(tmp_path, steps=12))  # the default objective
-
-
-def test_seed_decides_everything(tmp_path):
-    first, other = fit(tmp_path), build()
-    assert_same(first, fit(tmp_path))
-    history = training.fit(other, epochs, DEV, plan(), tmp_path, seed=4)
-    assert history.loss.tolist() != first[1].loss.tolist()
 
 
 class Killed(Exception):
     pass
 
 
-def killed_at(step):
-    """The usual objective, which a run does not survive at a step."""
+def happening_at(step, what, *given):
+    """The usual objective, at a step of which something happens."""
     calls = []
 
     def objective(model, batch):
         calls.append(1)
         if len(calls) == step:
-            raise Killed
+            what(*given)
         return training.cross_entropy(model, batch, 0.1)
 
     return objective
+
+
+def killed_at(step):
+    def die():
+        raise Killed
+
+    return happening_at(step, die)
 
 
 def save_every(monkeypatch, steps):
@@ -175,7 +159,6 @@ def save_every(monkeypatch, steps):
     [
         ([7, 1, 1], 1, {}),
         ([9], 7, {}),  # the checkpoint is an epoch's last step
-        ([13, 4], 4, {}),
         ([12], 3, {"patience": 1, "learning_rate": 0.5}),
         ([17], 6, {"cooldown": 0.5, "average": 2}),
     ],
@@ -194,46 +177,14 @@ def test_a_killed_run_ends_with_the_same_numbers(tmp_path, monkeypatch, kills, s
     assert_same(fit(tmp_path / "work", **more), whole)
 
 
-def signalled_at(step, sign):
-    """The usual objective, during which a run is asked to end."""
-    calls = []
-
-    def objective(model, batch):
-        calls.append(1)
-        if len(calls) == step:
-            os.kill(os.getpid(), sign)
-        return training.cross_entropy(model, batch, 0.1)
-
-    return objective
-
-
-@pytest.mark.parametrize("sign", [signal.SIGTERM, signal.SIGINT])
-@pytest.mark.parametrize("step", [5, 7])  # one that is evaluated, the last of an epoch
+@pytest.mark.parametrize(("sign", "step"), [(signal.SIGTERM, 7), (signal.SIGINT, 5)])  # the last of an epoch, an evaluated one
 def test_a_run_that_is_asked_to_end_saves_at_once(sign, step, tmp_path):
     before = signal.getsignal(sign)
     with pytest.raises(KeyboardInterrupt):
-        fit(tmp_path / "work", objective=signalled_at(step, sign))
+        fit(tmp_path / "work", objective=happening_at(step, os.kill, os.getpid(), sign))
     assert signal.getsignal(sign) is before
     assert torch.load(tmp_path / "work" / "checkpoint.pt", weights_only=True)["state"]["step"] == step
     assert_same(fit(tmp_path / "work"), fit(tmp_path / "whole"))
-
-
-def test_a_run_that_is_asked_to_end_in_its_last_step_is_done(tmp_path):
-    assert_same(fit(tmp_path / "work", objective=signalled_at(20, signal.SIGTERM)), fit(tmp_path / "whole"))
-    assert not (tmp_path / "work").exists()
-
-
-def test_a_run_in_another_thread_leaves_signals_alone(tmp_path):
-    before, found = signal.getsignal(signal.SIGTERM), []
-
-    def look(model, batch):
-        found.append(signal.getsignal(signal.SIGTERM))
-        return training.cross_entropy(model, batch, 0.1)
-
-    thread = threading.Thread(target=fit, args=(tmp_path, None, look))
-    thread.start()
-    thread.join()
-    assert found == [before] * 20
 
 
 def test_a_loss_that_is_no_number(tmp_path, monkeypatch):
@@ -248,22 +199,9 @@ def test_a_loss_that_is_no_number(tmp_path, monkeypatch):
     assert_same(fit(tmp_path), fit(tmp_path / "other"))  # the checkpoint of step 6 is sound
 
 
-def test_a_dev_loss_that_is_no_number(tmp_path):
-    model = build()
-
-    def objective(model, batch):
-        with torch.no_grad():
-            model.final_logits_bias.fill_(math.nan)
-        return sum(p.sum() for p in model.parameters()) * 0
-
-    with pytest.raises(StudyError, match="dev loss of step 5 is nan"):
-        fit(tmp_path, model, objective)
-
-
 def test_nothing_to_train_on_is_refused(tmp_path):
-    for name in ("steps", "evaluate_every"):
-        with pytest.raises(StudyError, match=f"'training.{name}'"):
-            fit(tmp_path, **{name: 0})
+    with pytest.raises(StudyError, match=r"'training\.steps'"):
+        fit(tmp_path, steps=0)
     with pytest.raises(StudyError, match="no batches"):
         training.fit(build(), lambda number: [], DEV, plan(), tmp_path, seed=1)
 
@@ -301,7 +239,7 @@ def test_patience_stops_early(tmp_path, monkeypatch):
     assert_close(dict(model.state_dict()), weights[1], rtol=0, atol=0)
 
 
-@pytest.mark.parametrize(("values", "best"), [([3, 1, 2, 4], 1), ([1, 2, 3, 4], 0), ([2, 1, 1, 2], 1)])
+@pytest.mark.parametrize(("values", "best"), [([3, 1, 2, 4], 1), ([2, 1, 1, 2], 1)])
 def test_the_best_weights_are_kept(tmp_path, monkeypatch, values, best):
     weights = dev_losses(monkeypatch, map(float, values))
     model, history = fit(tmp_path)
@@ -319,11 +257,6 @@ def test_average_is_the_mean_of_the_last_weights(tmp_path, monkeypatch, average)
     assert model.get_output_embeddings().weight is model.model.decoder.embed_tokens.weight
 
 
-def test_an_epoch_without_batches(tmp_path):
-    with pytest.raises(StudyError, match="There are no batches to train on"):
-        training.fit(build(), lambda number: [], DEV, plan(), tmp_path, seed=1)
-
-
 def test_clipping(tmp_path):
     norms = []
 
@@ -336,27 +269,6 @@ def test_clipping(tmp_path):
     norms.clear()
     fit(tmp_path, objective=objective, steps=3, clip=0.0)
     assert max(norms) > 1
-
-
-# --- closed heads ----------------------------------------------------------------------------------------------------
-
-
-def test_closed_encoder_heads_get_no_gradient_and_say_nothing():
-    model, batch = build(dropout=0.0, start="usual").eval(), copies(1, 4)
-    attention, decoder = model.model.encoder.layers[0].self_attn, model.model.decoder.layers[0]
-    projections = [getattr(attention, name) for name in ("q_proj", "k_proj", "v_proj")]
-    with torch.no_grad():
-        plain = model(**batch).logits
-    with training.closed_gates(model, ("encoder",)):
-        training.cross_entropy(model, batch, 0.1).backward()
-        with torch.no_grad():
-            closed = model(**batch).logits
-            for projection in projections:
-                projection.weight.normal_()
-            assert torch.equal(model(**batch).logits, closed) and not torch.allclose(plain, closed)
-    assert not any(w.grad is not None and w.grad.any() for part in projections for w in part.parameters())
-    assert not attention.out_proj.weight.grad.any() and model.model.encoder.layers[0].fc1.weight.grad.any()
-    assert decoder.self_attn.q_proj.weight.grad.any() and decoder.encoder_attn.v_proj.weight.grad.any()
 
 
 # --- translation -----------------------------------------------------------------------------------------------------
@@ -393,9 +305,11 @@ def single(translator, text, beam=1):
 
 def test_a_batch_is_translated_like_single_sentences(translator):
     found = training.translate(translator[0], TEXTS, *translator[1:])
-    assert found == [single(translator, text) for text in TEXTS]
-    assert len(set(found)) > 2
+    assert found == [single(translator, text) for text in TEXTS] and len(set(found)) > 2
     assert training.translate(translator[0], TEXTS, *translator[1:], batch=2) == found
+    longest = max(TEXTS, key=len)
+    beam = training.translate(translator[0], TEXTS, *translator[1:], beam=2)
+    assert beam[TEXTS.index(longest)] == single(translator, longest, 2)
 
 
 def test_a_model_that_never_ends_is_stopped_by_each_sentence_alone(translator):
@@ -409,13 +323,6 @@ def test_a_model_that_never_ends_is_stopped_by_each_sentence_alone(translator):
     assert found == target.decode_all([[word] * n for n in tokens_each])
 
 
-def test_beam_search(translator):
-    longest = max(TEXTS, key=len)
-    assert training.translate(translator[0], TEXTS, *translator[1:], beam=2)[TEXTS.index(longest)] == single(
-        translator, longest, 2
-    )
-
-
 # --- the store -------------------------------------------------------------------------------------------------------
 
 
@@ -426,13 +333,9 @@ def tiny_spec(name="de-subtitles", **more):
 
 def test_a_model_is_trained_once_and_read(monkeypatch):
     made = training.trained(tiny_spec(**{"training.steps": 4}), "a label")
-    assert json.loads(json.dumps(made.spec)) == made.spec and (made.kind, made.label) == (training.MODEL, "a label")
-    assert {f.name for f in made.results.iterdir()} == {"history.csv", "heads.json"}
-    assert {"model.safetensors", "config.json"} <= {f.name for f in made.weights.iterdir()}
     assert pd.read_csv(made.results / "history.csv").step.tolist()[-1] == 4
     monkeypatch.setattr(training, "fit", None)
     model = training.stored(training.trained(made.spec))
-    assert not model.training and model.device == models.device()
     found = outputs.read(made, "test", 1)
     assert len(found) == 4 and found == subjects.text_of(made.spec).put_out(model, "test", 1)
     monkeypatch.setattr(training, "translate", None)
@@ -460,9 +363,9 @@ def test_a_model_is_what_was_stored_of_it(monkeypatch):
 
 
 def test_a_control_without_encoder_heads():
-    plain, control = (tiny_spec(name, **{"training.steps": 4}) for name in ("de-subtitles", "de-subtitles" + subjects.NONE))
-    assert (plain.pop("closed"), control.pop("closed")) == ([], ["encoder"]) and plain == control
-    made = training.trained(control | {"closed": ["encoder"]})
+    control = tiny_spec("de-subtitles" + subjects.NONE, **{"training.steps": 4})
+    assert control == tiny_spec(**{"training.steps": 4}) | {"closed": ["encoder"]}
+    made = training.trained(control)
     model, (source, target) = training.stored(made), tokens.sides(corpora.prepare(control["corpus"]))
     built = models.build(control["model"], source.size, target.size, control["seed"])
     for layer, fresh in zip(model.model.encoder.layers, built.model.encoder.layers, strict=True):

@@ -19,7 +19,7 @@ CHANGED = {  # groups that are settled before stage 1 ends, but not at the first
     "train": 240, "vocabulary": 150, "training.steps": 12, "grouping.translation.text": "de-subtitles",
     "grouping.summarization.text": "reports", "grouping.language.text": "stories",
     **{f"grouping.{task}.{name}": v for task in ("translation", "summarization", "language") for name, v in _TASK.items()},
-    "grouping.first": 0.6, "grouping.alpha": 0.5, "grouping.beta": 0.3, "grouping.which": "V",
+    "grouping.language.votes": 10, "grouping.first": 0.6, "grouping.alpha": 0.5, "grouping.beta": 0.3, "grouping.which": "V",
     "grouping.weight": 1.0, "grouping.settled": 0.5, "grouping.numbers": [1, 2, 4], "grouping.strengths": [10.0],
     "grouping.probe": 8, "grouping.shots": 4, "grouping.seeds": 1,
     "grouping.parts": ["peers", "ablations", "numbers", "strengths"],
@@ -46,11 +46,6 @@ def start(changes: dict[str, Any] | None = None) -> dict[str, Any]:
 def from_converged(changes: dict[str, Any] | None = None) -> dict[str, dict[str, Any]]:
     """The rows that start from it."""
     return grouping.runs.from_converged(settings(changes), start(changes), SEED)
-
-
-def recipes(changes: dict[str, Any] | None = None) -> list[study.Recipe]:
-    """What the study reads of all rows."""
-    return list(grouping.runs.recipes(settings(changes), SEED, start(changes)))
 
 
 def go_to(base: Path, patch) -> None:
