@@ -197,7 +197,7 @@ def test_other_classes_are_not_made(path, module, name):
         (np.array(["2020-01-01"], "M8[D]"), "datetime64"), (np.ma.array([1]), "Masked"), (pd.NA, "NA"),
         (pd.Series(pd.array([1, None], "Int64")), "Integer"), (torch.nn.Parameter(torch.ones(1)), "Parameter"),
     ],
-    ids=str,
+    ids=lambda given: given if isinstance(given, str) else "",
 )  # fmt: skip
 def test_other_types_are_named_with_their_place(path, value, name):
     with pytest.raises(StudyError, match=name) as caught:
