@@ -50,8 +50,8 @@ SETTINGS = {
     "pruning.steps": 8, "pruning.penalties": [0.05, 0.2], "pruning.compared": [0.2], "pruning.criteria": ["relevance"],
     "pruning.penalties_all": [0.1], "pruning.scratch": [0.1], "pruning.dev": 6, "pruning.variants": False,
     **_SHAPE, **{f"grouping.{task}.{name}": value for task in _TASKS for name, value in
-                 {"train": 60, "dev": 8, "test": 6, "vocabulary": 150, "steps": 10, "groups": 5, "longest": 32,
-                  "batch_tokens": 300}.items()},
+                 {"train": 60, "dev": 8, "test": 6, "vocabulary": 150, "steps": 10, "warmup": 4, "groups": 5,
+                  "longest": 32, "batch_tokens": 300}.items()},
     "coreference.summarization.train": 60, "coreference.summarization.dev": 8, "coreference.summarization.test": 4,
     "coreference.translation.steps": 0, "coreference.probe": 6, "coreference.resolvers": ["rule"],
 }  # fmt: skip

@@ -10,6 +10,7 @@ import socket
 import pandas as pd
 import pytest
 import torch
+from accelerate.state import AcceleratorState
 
 from helpers import study
 from helpers.runs import distributed, subjects, training
@@ -46,6 +47,7 @@ def port():
 def child(rank, more, work, *given):
     """What a launcher sets, then the work; the processes are forked, so they need not import everything again."""
     os.environ.update({"RANK": str(rank), "LOCAL_RANK": str(rank), **more})
+    AcceleratorState._reset_state(reset_partial_state=True)  # of tests before, that had a process each
     work(rank, *given)
 
 
