@@ -2,20 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 import pandas as pd
 import pytest
 from scipy.stats import norm, spearmanr, t, ttest_1samp
 
-from helpers import corpora, study
-from helpers.corpora import tokens
+from helpers import study
 from helpers.methods import contest
-from helpers.runs import subjects, training
 from helpers.scores import intervals
-from tests.unit.test_matching import permuted
-from tests.unit.tiny_models import tiny_model
 
 ONE, TWO = ("EN-RU news", 1), ("EN-RU news", 2)
 LOSS, SURVIVAL, SURE = "leave-one-out", contest.runs.SURVIVAL, contest.tables.SURE
@@ -192,27 +186,6 @@ def test_halves_in_which_nothing_varies_are_left_out():
     some, same = [1, 2, 3, 4], [1, 1, 1, 1]
     flat = in_halves(index(encoder=[4]), {"confidence": (some, same), "cp": (some, some), LOSS: (some, some)})
     assert set(contest.tables.same_and_other_sentences({ONE: flat}).measure) == {"cp"}
-
-
-def test_heads_of_two_seeds_are_matched():
-    """A tiny model of random weights, a copy with its heads in another order as its second seed, and a model of one seed."""
-    start = subjects.spec(study.settings("tiny", {"train": 60, "dev": 8, "test": 8}), "ru-news", 1)
-    source, target = tokens.sides(corpora.prepare(start["corpus"]))
-    model = tiny_model("marian", vocab_size=source.size + target.size)
-    second, orders = permuted(model)
-    seeds = {}
-    for place, weights in ((ONE, model), (TWO, second), (("alone", 1), model)):
-        spec = start | {"seed": place[1]}
-        study.make(training.trained(spec), build=lambda spec, place, kept=weights: training.keep(kept, place))
-        seeds[place] = subjects.of_spec(spec, place[0])
-    matched = contest.tables.matches(seeds, 3)
-    assert list(matched) == [(ONE, TWO)]
-    for (kind, layer), order in orders.items():
-        assert [order[row] for row in matched[ONE, TWO].other.xs((kind, layer), level=("kind", "layer"))] == [0, 1, 2, 3]
-    # what is not of our own is not in the store
-    others = {place: replace(one, run=None) for place, one in seeds.items()}
-    others[ONE].sentences = [replace(others[ONE].sentences[0], words=()), *others[ONE].sentences]  # not parsed: passed over
-    pd.testing.assert_frame_equal(contest.tables.matches(others, 3)[ONE, TWO], matched[ONE, TWO])
 
 
 def test_stability_over_pairs_of_seeds():
