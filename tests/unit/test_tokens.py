@@ -185,13 +185,6 @@ def test_letters_that_sentencepiece_rewrites(marian):
     assert [s for s, w in zip(spelled, words, strict=True) if w not in "½№"] == ["▁see", "▁the", "▁...", "▁fine", "▁cat", "▁."]
 
 
-def test_what_is_lost_of_a_word_does_not_shift_the_others():
-    pieces = ["<s>", "▁the", "▁", "<unk>", "▁a", "t", "<unk>", "▁a", "</s>"]
-    spans = list(tokens._find_pieces("the 日本語 at語 a", pieces))
-    assert spans == [(0, 0), (0, 3), (3, 4), (0, 0), (8, 9), (9, 10), (0, 0), (12, 13), (0, 0)]
-    assert list(tokens._find_pieces("go now", ["go", "Ġnow", "Ġnow"])) == [(0, 2), (3, 6), (0, 0)]
-
-
 @pytest.mark.parametrize("words", [["dog"], ["cat", "the"]])
 def test_words_that_are_not_in_the_text(own, words):
     refused("is not in 'the cat'", own.word_ids, "the cat", words)
