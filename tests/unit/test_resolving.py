@@ -36,7 +36,6 @@ def ruled(text):
         ("I'm sure they’ll say I'd go", "I 'm sure they ’ll say I 'd go"),
         ("don't, can't stand-up o'clock", "don't , can't stand-up o'clock"),
         ("we've 2 (or 3) 'quoted' dogs'", "we 've 2 ( or 3 ) ' quoted ' dogs '"),
-        ("<file_gif> :-) haha...", "< file _ gif > : - ) haha . . ."),
     ],
 )
 def test_words_and_marks(text, words):
@@ -128,7 +127,6 @@ RULED = [  # text, and its clusters
     # names of speakers anywhere, of others in capitals; what begins sentences only, or stands in lower case too, is no name
     ("Aunt Rose: Tom knows Zarek. Great Zarek!\nTom: Zarek? Great. I\nSue: it rose? Rose!",
      ["Aunt_Rose Rose", "Tom Tom I", "Zarek Zarek Zarek"]),
-    ("Ann: Larry is here\nBob: Larry Berg?\nAnn: Mr. Berg", ["Ann Ann", "Larry Larry_Berg Berg"]),
     # gender is learnt from the first pronoun that takes the name
     ("Ann: I met Zok\nBob: did he say it ?\nAnn: Lily and he say she does", ["Ann I Ann", "Zok he he", "Lily she"]),
     # third persons are no speaker and nobody addressed; where nobody fits, somebody new
@@ -140,23 +138,12 @@ RULED = [  # text, and its clusters
      ["Ann I yours Ann", "the_old_car the_car it", "Bob Bob", "a_car it its"]),
     ("Ann: my phone is new\nBob: your phone? my phone!\nAnn: this phone?",
      ["Ann my your Ann", "phone phone", "Bob my", "phone this_phone"]),
-    # a word of kinship before a name is that person
-    ("ann: my brother mirok came\nbob: mirok ? how is he ?\nann: my brother is ill",
-     ["ann my ann my", "mirok mirok he brother"]),
 ]  # fmt: skip
 
 
 @pytest.mark.parametrize(("text", "wanted"), RULED)
 def test_the_rule_resolves(text, wanted):
     assert ruled(text) == [[mention.replace("_", " ") for mention in cluster.split()] for cluster in wanted]
-
-
-@pytest.mark.parametrize(
-    ("man", "woman"), [("Larry", "Betty"), ("my dad", "my aunt"), ("Mr. Zok", "Mrs. Zik"), ("Zok", "Zira")]
-)
-def test_gender_of_forenames_kin_titles_and_endings(man, woman):
-    found = ruled(f"Ann: I met {man} and {woman}. He is here, she is not")
-    assert found[1:] == [[man.split()[-1], "He"], [woman.split()[-1], "she"]]
 
 
 def test_the_rule_resolves_most_of_a_controlled_dialogue():
@@ -221,7 +208,6 @@ def links(tmp_path, *rows, texts=(TEXT,)):
         ([(22, 1), (19, 6), (25, 20), (25, 22)], TEXT, ["1 Anna;17 it;20 Anna;22 I", "5 Betty;16 her"]),  # joined by a link
         # tokens that begin inside a word or a character stand for the word
         ([(17, 15), (23, 2), (12, 8)], TEXT, ["1 Anna;20 Anna", "6 's;9 Zoë", "12 Tom;14 I"]),
-        ([(22, 1), (25, 2)], TEXT, ["1 Anna;20 Anna"]),  # "An" and "na": a word is a mention of the first cluster
         ([(19, 6), (22, 1), (25, 22)], TEXT.split("\nAnna: I")[0], ["5 Betty;16 her"]),  # words that are cut off
     ],
 )
