@@ -193,14 +193,12 @@ def test_distributions(drawn):
     assert sizes.mean() == pytest.approx(tables["facts"]["mean words"]) == pytest.approx(15 if news else 8, abs=0.7)
     shortest, longest = world.LENGTHS[register]
     assert shortest <= sizes.min() and sizes.max() <= longest
-    assert tables["persons"]["percent"].tolist() == pytest.approx((6, 3, 91) if news else (32, 21, 47), abs=1.5 if news else 3)
     paper = (35, 41, 72, 46) if news else (45, 46, 80, 33)  # Voita et al. 2019, table 1
     for relation, share in zip(("nsubj", "dobj", "amod", "advmod"), paper, strict=True):
         assert 100 * tables["offsets"][relation].max() == pytest.approx(share, abs=9)
         assert tables["offsets"][relation].sum() == pytest.approx(1)
     if news:  # no fixed offset finds most subjects or objects, as in natural text (figure 3 of the paper)
         assert tables["offsets"]["nsubj"].loc[3:].sum() > 0.2 and tables["offsets"]["dobj"].loc[:-4].sum() > 0.12
-    assert 0.85 < tables["facts"]["covered by the 500 most frequent"] < 0.97
 
 
 def test_senses_are_balanced():
@@ -209,12 +207,6 @@ def test_senses_are_balanced():
     often = senses[senses.groupby("word")["count"].transform("sum") >= 100]
     assert (often["count"] > 0).all() and often["word"].nunique() >= 15
     assert often["percent"].max() <= 73  # 70 and the error of a count of 100
-
-
-def test_describe_without_pairs_of_a_kind():
-    tables = describe([world.Pair("close it .", "x", ("close", "it", "."), (-1, 0, 0), ("root", "dobj", "punct"))])
-    assert tables["persons"]["percent"].sum() == 0 and tables["offsets"]["amod"].empty
-    assert tables["offsets"]["dobj"].to_dict() == {-1: 1.0}
 
 
 # --- pairs and splits ------------------------------------------------------------------------------------------------
@@ -250,13 +242,3 @@ def test_further_surnames_are_new_and_spelled_apart_in_every_language():
     found = lexicon.further_surnames(8_000)
     assert found[:500] == lexicon.further_surnames(500) and len(set(found)) == 8_000 and not {*found} & {*lexicon.tail()}
     assert len({russian_words.surname(key).sg[0] for key in found}) == len({*map(french_words.surname, found)}) == 8_000
-
-
-@pytest.mark.parametrize("language", world.LANGUAGES)
-def test_further_surnames_are_said_and_translated(language):
-    found, new = islice(world.pairs("news", language, 1, 5000), 600), set(lexicon.further_surnames(5000))
-    told = [(pair, word) for pair in found for word in pair.source.split() if word in new]
-    assert len(told) > 20
-    for pair, key in told:
-        spelled = russian_words.surname(key).sg[0] if language == "ru" else key
-        assert any(word.startswith(spelled) for word in pair.target.split()), (pair.source, pair.target)
