@@ -122,12 +122,6 @@ def test_predictors():
     assert "votes" not in set(flat.measure)  # what does not vary foretells nothing
 
 
-def test_best_predictors():
-    values = {"cp": 0.1, "kept by L0": 0.9, "votes": 0.7, "confidence": 0.7, "rare": -0.2}  # what L0 keeps is no measure
-    frame = pd.DataFrame(values.items(), columns=["measure", "rho"]).assign(kind="encoder", truth=LOSS, heads="all heads")
-    assert contest.tables.best(frame).measure.tolist() == ["votes", "confidence", "cp"]
-
-
 # --- stability -------------------------------------------------------------------------------------------------------
 
 
@@ -182,12 +176,6 @@ def test_the_same_and_other_sentences_by_hand():
     assert (two.models == 2).all() and (two.over == intervals.TEXTS).all()
 
 
-def test_halves_in_which_nothing_varies_are_left_out():
-    some, same = [1, 2, 3, 4], [1, 1, 1, 1]
-    flat = in_halves(index(encoder=[4]), {"confidence": (some, same), "cp": (some, some), LOSS: (some, some)})
-    assert set(contest.tables.same_and_other_sentences({ONE: flat}).measure) == {"cp"}
-
-
 def test_stability_over_pairs_of_seeds():
     heads = index(encoder=[5], decoder=[3])
     three = ("EN-RU news", 3)
@@ -237,7 +225,6 @@ def test_every_criterion_against_l0_is_one_family():
     one = contested(**{"L0 (trained)": 0.0, "cp": 2.0, "random": [1.0, 3.0]})
     one = one.assign(above=one.change, above_low=one.low, above_high=one.high)
     found = contest.tables.against_l0({ONE: one}).set_index("criterion")
-    assert found.index.tolist() == ["random", "cp"] or found.index.tolist() == ["cp", "random"]
     assert found.family.eq(1).all() and np.isnan(found.p["random"])  # several draws of one seed have no interval
     assert found.p["cp"] == pytest.approx(2 * norm.sf(2 / (1.5 / norm.ppf(0.975)))) == found.p_holm["cp"]
     seeds = {("EN-RU news", n): one.assign(above=one.change + n) for n in (1, 2, 4)}
