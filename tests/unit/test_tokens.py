@@ -117,16 +117,6 @@ def test_the_targets_ids_stand_after_the_sources(own, tmp_path):
     assert target.pieces(labels) == plain.pieces(plain.encode(text))
 
 
-def test_pretrained_vocabularies_have_the_same_face(fast, marian):
-    for tokenizer in (fast, marian):
-        vocabulary, target, text = Subwords(tokenizer), Subwords(tokenizer, target=True), TEXTS["ru"][0]
-        ids = vocabulary.encode(text)
-        assert ids[-1] == vocabulary.eos == target.encode(text)[-1]
-        assert vocabulary.decode_all([ids, ids + [vocabulary.pad] * 2]) == [text, text]
-        assert vocabulary.size == len(tokenizer) > max(ids)
-        assert vocabulary.pieces(ids)[0].startswith("▁")
-
-
 # --- word alignment --------------------------------------------------------------------------------------------------
 
 
