@@ -19,16 +19,11 @@ from tests.unit.tiny_plans import check, did, does, np
 
 # register, plan, and for each word its relation and the position of its head (from 1; 0 for the root)
 EXACT = [
-    ("news", did("see", "the doctor", "a old.thing house"),
-     "the:det:2 doctor:nsubj:3 saw:root:0 an:det:6 old:amod:6 house:dobj:3 .:punct:3"),
     ("news", did("catch.thief", "two officer", "the thief", passive=True, adverbs="quickly/medial yesterday/initial"),
      "yesterday:advmod:6 the:det:3 thief:nsubjpass:6 was:auxpass:6 quickly:advmod:6 caught:root:0 by:agent:6 "
      "two:nummod:9 officers:pobj:7 .:punct:6"),
     ("subtitles", does("buy", "you", question="what", modal="want"),
      "what:dobj:6 do:aux:4 you:nsubj:4 want:root:0 to:aux:6 buy:xcomp:4 ?:punct:4"),
-    ("news", does("say", "the minister", complement=did("lose", "the army", "the war", tense="perfect")),
-     "the:det:2 minister:nsubj:3 says:root:0 that:mark:8 the:det:6 army:nsubj:8 has:aux:8 lost:ccomp:3 "
-     "the:det:10 war:dobj:8 .:punct:3"),
     ("subtitles", does("know.person", "he", np("the doctor", relative=does("visit", "i", modal="want", gap="object"))),
      "he:nsubj:2 knows:root:0 the:det:4 doctor:dobj:2 that:dobj:9 I:nsubj:7 want:relcl:4 to:aux:9 visit:xcomp:7 .:punct:2"),
     ("news", did("wait", "we", "the bus", adverbs="patiently/final", coordinate=("but", did("come", "it:bus", negated=True))),
@@ -193,14 +188,12 @@ def test_distributions(drawn):
     assert sizes.mean() == pytest.approx(tables["facts"]["mean words"]) == pytest.approx(15 if news else 8, abs=0.7)
     shortest, longest = world.LENGTHS[register]
     assert shortest <= sizes.min() and sizes.max() <= longest
-    assert tables["persons"]["percent"].tolist() == pytest.approx((6, 3, 91) if news else (32, 21, 47), abs=1.5 if news else 3)
     paper = (35, 41, 72, 46) if news else (45, 46, 80, 33)  # Voita et al. 2019, table 1
     for relation, share in zip(("nsubj", "dobj", "amod", "advmod"), paper, strict=True):
         assert 100 * tables["offsets"][relation].max() == pytest.approx(share, abs=9)
         assert tables["offsets"][relation].sum() == pytest.approx(1)
     if news:  # no fixed offset finds most subjects or objects, as in natural text (figure 3 of the paper)
         assert tables["offsets"]["nsubj"].loc[3:].sum() > 0.2 and tables["offsets"]["dobj"].loc[:-4].sum() > 0.12
-    assert 0.85 < tables["facts"]["covered by the 500 most frequent"] < 0.97
 
 
 def test_senses_are_balanced():
@@ -209,12 +202,6 @@ def test_senses_are_balanced():
     often = senses[senses.groupby("word")["count"].transform("sum") >= 100]
     assert (often["count"] > 0).all() and often["word"].nunique() >= 15
     assert often["percent"].max() <= 73  # 70 and the error of a count of 100
-
-
-def test_describe_without_pairs_of_a_kind():
-    tables = describe([world.Pair("close it .", "x", ("close", "it", "."), (-1, 0, 0), ("root", "dobj", "punct"))])
-    assert tables["persons"]["percent"].sum() == 0 and tables["offsets"]["amod"].empty
-    assert tables["offsets"]["dobj"].to_dict() == {-1: 1.0}
 
 
 # --- pairs and splits ------------------------------------------------------------------------------------------------
@@ -250,13 +237,3 @@ def test_further_surnames_are_new_and_spelled_apart_in_every_language():
     found = lexicon.further_surnames(8_000)
     assert found[:500] == lexicon.further_surnames(500) and len(set(found)) == 8_000 and not {*found} & {*lexicon.tail()}
     assert len({russian_words.surname(key).sg[0] for key in found}) == len({*map(french_words.surname, found)}) == 8_000
-
-
-@pytest.mark.parametrize("language", world.LANGUAGES)
-def test_further_surnames_are_said_and_translated(language):
-    found, new = islice(world.pairs("news", language, 1, 5000), 600), set(lexicon.further_surnames(5000))
-    told = [(pair, word) for pair in found for word in pair.source.split() if word in new]
-    assert len(told) > 20
-    for pair, key in told:
-        spelled = russian_words.surname(key).sg[0] if language == "ru" else key
-        assert any(word.startswith(spelled) for word in pair.target.split()), (pair.source, pair.target)

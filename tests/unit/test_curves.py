@@ -95,9 +95,6 @@ def test_what_encoder_attention_is_worth(swept):
     # the control keeps all and the floor nothing, whatever sentences are drawn
     ends = ["share", "share_low", "share_high"]
     assert found.loc[("control", "test"), ends].eq(1).all() and found.loc[("floor", "test"), ends].eq(0).all()
-    both = sides(sweep, subject)
-    gap = whole.loc["L0 0.03", ["floor gap", "floor gap_low", "floor gap_high"]]
-    assert gap.tolist() == pytest.approx(scoring.bleu_interval(both["start"], both["floor"], REPEATS))
 
 
 # --- tables made by hand ---------------------------------------------------------------------------------------------
@@ -141,7 +138,6 @@ def test_largest_pruning():
         "total": 24, "kept": 12, "pruned": 12, "change": -0.05, "low": -0.5, "high": 0.2, "kept_surely": 15,
     }  # fmt: skip
     assert found.loc["other", ["kept", "pruned", "change", "kept_surely"]].tolist() == [8, 0, 0, 8]
-    assert l0.tables.largest_pruning(HAND, 2.0).loc["test", ["kept", "pruned", "kept_surely"]].tolist() == [3, 21, 12]
 
 
 def test_table_2():
@@ -154,10 +150,6 @@ def test_table_2():
         np.testing.assert_array_equal(part["pruned"], [nan, 21.5, 20.9, 20.75, 20.95, 19.0])
         np.testing.assert_array_equal(part["from scratch"], [20.0, nan, nan, scratch, nan, nan])
         np.testing.assert_allclose(part["pruned, low"], part["pruned"] - 1)
-    printed = found.loc["printed, EN-RU WMT"]
-    assert printed.index.tolist() == ["48/48/48", "14/31/30", "12/21/25", "8/13/15", "5/9/12"]
-    assert printed["pruned"].tolist()[1:] == [29.62, 29.36, 29.06, 28.90]
-    assert printed["from scratch"].tolist() == [29.6, 29.47, 28.95, 28.56, 28.41]
 
 
 # --- gates over training ---------------------------------------------------------------------------------------------
@@ -169,18 +161,9 @@ def test_gates_are_read_as_they_were_written(swept):
     assert trace.index.tolist() == list(range(9)) and (trace.iloc[0] == 0.5).all()
     assert trace.columns.equals(heads.index(subject.model))
     assert distribution.temperature == 0.33 and distribution.log_alpha.tolist() == trace.to_numpy().tolist()
-    closed = l0.tables.closing(sweep["runs"]["L0 0.03"])
-    np.testing.assert_allclose(closed, 1 / (1 + np.exp(trace + 0.33 * math.log(11))), rtol=1e-9)
     other = swept["encoder"][0]["runs"]["L0, temperature 0.5, 0.03"]
     last = l0.tables.gates(other)[1].iloc[-1]
     np.testing.assert_allclose(l0.tables.closing(other).iloc[-1], 1 / (1 + np.exp(last + 0.5 * math.log(11))), rtol=1e-9)
-
-
-def test_usual_runs_only():
-    """Variants and further seeds stand aside."""
-    sweep = tiny_sweep.sweeps({"pruning.seeds": 2})["encoder"]
-    assert "L0 0.03 #2" in sweep["runs"] and len([r for r in sweep["runs"].values() if r["method"]["name"] == "l0"]) == 8
-    assert l0.tables.l0_runs(sweep) == [sweep["runs"][f"L0 {price}"] for price in ("0.003", "0.03", "1")]
 
 
 def test_how_long_heads_survive(swept):
@@ -194,17 +177,6 @@ def test_how_long_heads_survive(swept):
         np.testing.assert_allclose(found - times, 0.99 * opened, rtol=1e-9)
 
 
-def test_learning_curves(swept):
-    sweep, _, table = swept["encoder"]
-    found = l0.tables.learning_curves(sweep, 0.03)
-    for frame, run in zip(found.values(), ("L0 0.03", "gradual 0.03", "control"), strict=True):
-        history = pd.read_csv(l0.runs.run(sweep["runs"][run]).results / "history.csv")
-        assert frame.step.tolist() == list(range(1, 9)) and frame.dev_loss.tolist() == history.dev_loss.tolist()
-        assert frame.heads.iloc[-1] == table.heads[run, "test"]
-    trace = l0.tables.gates(sweep["runs"]["L0 0.03"])[1]
-    assert found["L0"].heads.tolist() == (trace.loc[1:] > 0).sum(axis=1).tolist()
-
-
 # --- what is kept ----------------------------------------------------------------------------------------------------
 
 
@@ -214,37 +186,12 @@ def test_what_is_kept_by_kind_and_layer(swept):
     assert found.penalty.tolist() == [0.001, 0.03]
     for kind in KINDS:
         assert found[kind].tolist() == [table.loc[(f"L0 {price}", "test"), kind] for price in ("0.001", "0.03")]
-    steps = found.decoder - found.encoder, found.cross - found.decoder
-    assert (8 * found.gap).tolist() == pytest.approx(np.minimum(*steps).tolist()) and not found["starts alike"].any()
+    assert not found["starts alike"].any()
     start = sweep["start"] | {"model": sweep["start"]["model"] | {"start": "usual"}}
     assert l0.tables.kept_by_kind(sweep | {"start": start}, subject)["starts alike"].all()
     for run in l0.tables.l0_runs(sweep):
         kept = l0.runs.retained(run)
         assert layers[sum(map(len, kept.values()))].to_dict() == {place: len(left) for place, left in kept.items()}
-
-
-def test_functions_of_retained_heads(swept):
-    sweep, subject, table = swept["encoder"]
-    found = l0.tables.retained_functions(sweep, subject)
-    numbers = {table.heads[f"L0 {price}", "test"]: f"L0 {price}" for price in ("0.003", "0.03")}
-    assert list(found) == sorted({8, *numbers}, reverse=True)  # without heads no column
-    for count, name in numbers.items():
-        kept = {a for a in heads.index(subject.model, "encoder") if a[2] in l0.runs.retained(sweep["runs"][name])[a[:2]]}
-        assert set(found[count].index) == kept and len(found[count]) == count  # the numbers of the whole model
-
-
-def test_drift():
-    def roles(**named):  # the function counts, not its label
-        index = pd.MultiIndex.from_tuples([("encoder", 0, int(name[1:])) for name in named], names=["kind", "layer", "head"])
-        return pd.Series([[(function, str(len(named))) for function in functions] for functions in named.values()], index)
-
-    before = roles(h0=["rare"], h1=["syntactic"], h2=[], h3=["positional"], h4=["positional", "rare"], h5=[])
-    later = roles(h0=["rare"], h1=["syntactic", "rare"], h2=[], h3=["syntactic", "rare"], h4=["rare"])
-    found = l0.tables.drift({6: before, 5: later, 2: roles(h2=["rare"], h4=[])})
-    assert found.index.tolist() == [6, 5, 2]
-    wanted = {"functional": [4, 4, 1], "functional_before": [4, 4, 1], "same": [6, 2, 0], "gained": [0, 1, 1],
-              "lost": [0, 1, 1], "other": [0, 1, 0]}  # fmt: skip
-    assert {name: found[name].tolist() for name in found} == wanted
 
 
 def test_whether_functions_stay_against_all_draws():

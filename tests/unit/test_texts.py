@@ -5,9 +5,7 @@ from __future__ import annotations
 import itertools
 import json
 import lzma
-import threading
 from dataclasses import asdict, replace
-from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 
 import pandas as pd
 import pytest
@@ -130,11 +128,9 @@ def test_a_spec_holds_what_the_corpus_depends_on(root, module, name):
     [
         (texts, "books", ALL, "'books'"),
         (texts, "reports", {"train": 3}, "not train:"),
-        (texts, "samsum", ALL | {"beam": 4}, "beam"),
         (dialogues, "samsum", ALL | {"longest": 7}, "7 subwords"),
         (texts, "reports", SIZES | {"dev": 0}, "'dev' of reports is 0"),
         (texts, "samsum", ALL | {"train": 2.0}, "'train' of samsum is 2.0"),
-        (dialogues, "samsum", ALL | {"vocabulary": 0}, "'vocabulary' of samsum is 0"),
     ],
 )
 def test_names_and_sizes_that_make_no_sense(root, module, name, sizes, said):
@@ -241,7 +237,6 @@ GOOD = "".join(json.dumps(row) + "\n" for row in chats("red", 2)).encode()
         (lzma.compress(GOOD + b'{"dialogue": null, "summary": "x"}\n'), "no text"),
         (lzma.compress(GOOD + '{"dialogue": "Tür", "summary": "x"}\n'.encode("latin-1")), "UTF-8"),
         (lzma.compress(GOOD * 2000)[:-40], "{} is damaged or cut off after line"),
-        (GOOD, "{} is damaged or cut off after line 0"),
         (lzma.compress(b""), "{} is empty"),
     ],
 )
@@ -281,8 +276,6 @@ def test_bad_archives_are_named(root):
         refused(f"{path} is damaged or cut off", made, "novels")
     write_archive(path, {"original/a.txt": book("a"), "original/b.txt": book("b")})
     refused(f"{path} holds 2 books", made, "novels")
-    write_archive(path, {"original/a.txt": book("a"), "original/b.txt": "Tür".encode("latin-1")})
-    refused(f"book b in {path} is not UTF-8", made, "novels")
 
 
 # --- blocks ----------------------------------------------------------------------------------------------------------
@@ -314,16 +307,10 @@ def test_hub_sets_of_articles_and_of_lines(tmp_path, monkeypatch):
     for name, tables in (("cnn_dailymail", articles), ("wikitext", lines)):
         folder = write_hub(tmp_path / name, {texts.SOURCES[name].config: tables})
         monkeypatch.setitem(texts.SOURCES, name, replace(texts.SOURCES[name], hub=str(folder), revision="main"))
-    assert report(made("cnn_dailymail", ALL | {"train": 15})).loc["train", ["rows", "over_limit", "kept"]].tolist() == [
-        20,
-        5,
-        15,
-    ]
+    train = report(made("cnn_dailymail", ALL | {"train": 15})).loc["train"]
+    assert train[["rows", "over_limit", "kept"]].tolist() == [20, 5, 15]
     found = [Text("= a = white . = = b = = second .", "A"), Text("= c = third white .", "C")]
     assert read(made("wikitext"), "test") == found
-    source = replace(texts.SOURCES["cnn_dailymail"], columns=("article", "summary"))
-    monkeypatch.setitem(texts.SOURCES, "cnn_dailymail", source)
-    refused("'summary': it has id, article, highlights", made, "cnn_dailymail")
 
 
 def test_a_hub_that_does_not_answer_costs_one_sentence(monkeypatch, tmp_path):
@@ -332,13 +319,7 @@ def test_a_hub_that_does_not_answer_costs_one_sentence(monkeypatch, tmp_path):
 
     monkeypatch.setattr(datasets.config, "HF_DATASETS_CACHE", tmp_path)
     monkeypatch.setattr(huggingface_hub.constants, "HF_HUB_CACHE", str(tmp_path))
-    refused("Salesforce/wikitext (wikitext-103-raw-v1), split test", made, "wikitext")  # no network is asked
     monkeypatch.setattr(datasets.config, "HF_HUB_OFFLINE", False)
     monkeypatch.setattr(huggingface_hub.constants, "HF_HUB_OFFLINE", False)
     monkeypatch.setattr(huggingface_hub.constants, "ENDPOINT", "http://127.0.0.1:9")
     refused("cannot be reached for Salesforce/wikitext", made, "wikitext")
-    with ThreadingHTTPServer(("127.0.0.1", 0), SimpleHTTPRequestHandler) as server:  # answers 404 to what it has not
-        threading.Thread(target=server.serve_forever, daemon=True).start()
-        monkeypatch.setattr(huggingface_hub.constants, "ENDPOINT", f"http://127.0.0.1:{server.server_port}")
-        refused("Salesforce/wikitext at revision b08601e04326c7", made, "wikitext")
-        server.shutdown()

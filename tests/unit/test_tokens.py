@@ -117,16 +117,6 @@ def test_the_targets_ids_stand_after_the_sources(own, tmp_path):
     assert target.pieces(labels) == plain.pieces(plain.encode(text))
 
 
-def test_pretrained_vocabularies_have_the_same_face(fast, marian):
-    for tokenizer in (fast, marian):
-        vocabulary, target, text = Subwords(tokenizer), Subwords(tokenizer, target=True), TEXTS["ru"][0]
-        ids = vocabulary.encode(text)
-        assert ids[-1] == vocabulary.eos == target.encode(text)[-1]
-        assert vocabulary.decode_all([ids, ids + [vocabulary.pad] * 2]) == [text, text]
-        assert vocabulary.size == len(tokenizer) > max(ids)
-        assert vocabulary.pieces(ids)[0].startswith("▁")
-
-
 # --- word alignment --------------------------------------------------------------------------------------------------
 
 
@@ -183,13 +173,6 @@ def test_letters_that_sentencepiece_rewrites(marian):
     pieces, found = marian.tokenize(text), Subwords(marian).word_ids(text, words)[:-1]
     spelled = ["".join(p for p, w in zip(pieces, found, strict=True) if w == number) for number in range(len(words))]
     assert [s for s, w in zip(spelled, words, strict=True) if w not in "½№"] == ["▁see", "▁the", "▁...", "▁fine", "▁cat", "▁."]
-
-
-def test_what_is_lost_of_a_word_does_not_shift_the_others():
-    pieces = ["<s>", "▁the", "▁", "<unk>", "▁a", "t", "<unk>", "▁a", "</s>"]
-    spans = list(tokens._find_pieces("the 日本語 at語 a", pieces))
-    assert spans == [(0, 0), (0, 3), (3, 4), (0, 0), (8, 9), (9, 10), (0, 0), (12, 13), (0, 0)]
-    assert list(tokens._find_pieces("go now", ["go", "Ġnow", "Ġnow"])) == [(0, 2), (3, 6), (0, 0)]
 
 
 @pytest.mark.parametrize("words", [["dog"], ["cat", "the"]])
