@@ -75,7 +75,7 @@ class Budget(NamedTuple):
 
 BUDGETS = (
     Budget(
-        "tests", ("tests/**/*.py",), 18_000, 25_000,
+        "tests", ("tests/**/*.py",), 18_000, 18_000,
         "every formula against a slow twin, on five model families; bad input; the notebooks themselves",
     ),
     Budget(

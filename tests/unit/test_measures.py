@@ -368,6 +368,14 @@ def test_rare_is_the_slow_loop(family):
             assert row.verdict == (row.two_rarest > 0.5)
 
 
+def test_a_model_without_encoder_heads_has_functions_of_no_encoder_head():
+    model = heads.remove(tiny_model("marian"), heads.index(tiny_model("marian"), "encoder"))
+    reducers = (Confidence(), Positional(), Rare(torch.ones(VOCABULARY, dtype=torch.long)))
+    index = one_pass(model, corpus("marian"), *reducers)
+    for reducer in reducers:
+        assert "encoder" not in reducer.frame(index, 1).index.unique("kind")
+
+
 def rare_frame(rows, looks_at, counts, frequent):
     """The frame of one head that looks at given positions."""
     model, source = tiny_model("marian"), [[*row, EOS] for row in rows]
