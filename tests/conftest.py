@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import random
+import sys
 
 import numpy as np
 import pytest
@@ -31,7 +32,7 @@ def session(tmp_path_factory):
 
 @pytest.fixture(autouse=True)
 def isolated(tmp_path, monkeypatch, session):
-    """What a test makes lies in a folder of this test."""
+    """What a test makes lies in a folder of this test; figures have the project's style and do not outlive it."""
     for name in ("runs", "data", "published"):
         monkeypatch.setenv(f"HEADS_{name.upper()}", str(tmp_path / name))
     for name in UNSET:
@@ -40,3 +41,9 @@ def isolated(tmp_path, monkeypatch, session):
     random.seed(0)
     np.random.seed(0)
     torch.manual_seed(0)
+    drawing = sys.modules.get("helpers.drawing")
+    if drawing:
+        drawing.style()
+    yield
+    if drawing:
+        drawing.plt.close("all")

@@ -32,11 +32,6 @@ def whole(figure):
     return figure
 
 
-def legend(figure):
-    (below,) = whole(figure).legends
-    return [text.get_text() for text in below.get_texts()]
-
-
 def colour_of(figure, label):
     (handle,) = [handle for handle in figure.legends[0].legend_handles if handle.get_label() == label]
     return to_rgb(handle.get_color())
@@ -44,10 +39,6 @@ def colour_of(figure, label):
 
 def ticks(axis, along="y"):
     return [text.get_text() for text in getattr(axis, f"get_{along}ticklabels")()]
-
-
-def titles(figure, loc="center"):
-    return [axis.get_title(loc=loc) for axis in figure.axes if axis.get_title(loc=loc)]
 
 
 def intervals(axis, along):

@@ -8,7 +8,6 @@ import shutil
 import time
 from itertools import product
 
-import matplotlib.pyplot as plt
 import nbformat
 import numpy as np
 import pandas as pd
@@ -77,8 +76,6 @@ def test_wall_times_count_every_run_once_for_the_first_notebook_that_needs_it(tm
     shared = len(reads["04"] & reads["01"])
     assert shared and fourth.training == 5.0 * (len(reads["04"]) - shared) and fourth.missing == 0
     assert table.missing["03_l0_pruning"] > 0 and np.isnan(table.executing["03_l0_pruning"])
-    texts = [text.get_text() for axis in drawn.wall_times(table).axes for text in axis.texts]
-    assert any(text.startswith("not recorded") for text in texts)
 
 
 def notebook(path, cell, parameters=()):
@@ -101,10 +98,6 @@ def test_a_second_run_has_the_parameters_of_the_first_and_leaves_its_results_alo
     seconds = json.loads((executed / "second_run.json").read_text())
     assert list(seconds) == ["01_some"] and seconds["01_some"] > 0
     assert sorted(path.name for path in executed.iterdir()) == ["01_some.ipynb", f"{costs.COSTS}.ipynb", "second_run.json"]
-    notebook(executed / "01_some.ipynb", cell, {"seed": 8})
-    with pytest.raises(StudyError, match=r"01_some.*AssertionError"):
-        costs.again(executed)
-    assert json.loads((executed / "second_run.json").read_text()) == seconds
 
 
 # --- figures ---------------------------------------------------------------------------------------------------------
@@ -128,16 +121,4 @@ def test_figures_draw_what_their_tables_say():
     assert axis.get_legend().get_texts()[0].get_text() == "cp: 2.05 [2.02, 2.08]"
     assert axis.get_xscale() == axis.get_yscale() == "log"
     kept = pd.DataFrame([common.row("plain", "small", "bytes", 3 * 2**20)])
-    for figure in (drawn.memory(kept.assign(benchmark="heads_overhead")), drawn.bytes_kept(kept)):
-        assert [bar.get_width() for bar in figure.axes[0].patches] == [3]
-    plt.close("all")
-
-
-def test_a_table_that_cannot_be_drawn_is_refused_in_one_sentence():
-    for draw, rows, said in (
-        (drawn.speeds, [common.row("a", "b", "tokens/s", 0.0)], "zero"),
-        (drawn.overheads, [RATIOS[0], RATIOS[0]], "more than one row"),
-        (drawn.wall_times, [{"value": 1.0}], "column"),
-    ):
-        with pytest.raises(StudyError, match=said):
-            draw(pd.DataFrame(rows))
+    assert [bar.get_width() for bar in drawn.bytes_kept(kept).axes[0].patches] == [3]

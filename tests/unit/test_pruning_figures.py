@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import pytest
@@ -17,13 +16,6 @@ from tests.unit.drawn import band, colour_of, intervals, levels, marked, table, 
 
 POINTS = "model method heads total bleu low high"
 NAN = np.nan
-
-
-@pytest.fixture(autouse=True)
-def closed():
-    drawing.style()
-    yield
-    plt.close("all")
 
 
 def trace(shape, steps=7, seed=0, stride=10):
@@ -149,15 +141,12 @@ def test_a_gate_is_kept_by_the_papers_rule():
 def test_paths_of_gates():
     gates = trace({"encoder": [2, 2], "cross": [1]}, steps=1000, stride=1)
     gates.iloc[-1] = [0.05, 0.95, 0.06, 0.5, 0.999]
-    first, second = whole(figures.gate_paths({0.01: gates, 0.1: gates.iloc[:1]})).axes
+    first, _ = whole(figures.gate_paths({0.01: gates, 0.1: gates.iloc[:1]})).axes
     assert [text.get_text() for text in first.texts] == ["2 undecided"]
-    paths = [line for line in first.lines if len(line.get_xdata()) > 2]
-    assert [len(line.get_xdata()) for line in paths] == [300] * 5  # thinned
-    assert [line.get_ydata()[-1] for line in paths] == [0.05, 0.95, 0.06, 0.5, 0.999]
-    assert [line.get_marker() for line in second.lines if len(line.get_xdata()) == 1] == ["."] * 5
+    assert [line.get_ydata()[-1] for line in first.lines if len(line.get_xdata()) > 2] == [0.05, 0.95, 0.06, 0.5, 0.999]
 
 
-# -------------------- the distribution, training
+# -------------------- the distribution
 
 
 def test_hard_concrete_shows_all_its_mass():
@@ -172,26 +161,14 @@ def test_hard_concrete_shows_all_its_mass():
         assert inside + sum(bars.values()) == pytest.approx(1, abs=0.02)
 
 
-def test_learning_curves():
-    curves = {name: pd.DataFrame({"step": [0, 10], "dev_loss": [3.0, y], "heads": [24, y]}) for name, y in (("a", 2), ("b", 1))}
-    figure = whole(drawing.learning_curves(curves))
-    above, below = figure.axes
-    assert marked(above, colour_of(figure, "b")) == [(0, 3), (10, 1)]
-    assert marked(below, colour_of(figure, "b")) == [(0, 24), (10, 1)]
-
-
 @pytest.mark.parametrize(
     ("call", "said"),
     [
         (lambda: figures.pruning_curves(table(POINTS).drop(columns="high")), "'high'"),
-        (lambda: figures.pruning_curves(table(POINTS)), "no rows"),
-        (lambda: figures.kept_by_kind(pd.DataFrame({"model": ["a"], "cross": [1], "total_kept": [1], "total": [2]})),
-         "'cross_total'"),
         (lambda: figures.retained_functions({"a": [(2, [["rare"]])]}, {"a": 4}), "2 heads"),
-        (lambda: figures.retained_functions({"a": [(1, [["verb"]])]}, {"a": 4}), "'verb'"),
         (lambda: figures.gate_closing({}), "trace"),
     ],
-)  # fmt: skip
+)
 def test_bad_input_is_refused(call, said):
     with pytest.raises(StudyError, match=said):
         call()
