@@ -13,7 +13,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -178,16 +177,17 @@ def _attend(plain: str, module: nn.Module, query: Tensor, key: Tensor, value: Te
     watches = open_hooks(module, Watch)
     if not watches:
         return out, weights
-    site = replace(watches[0].site, module=module)  # of a copied model, its own module
+    site = watches[0].site.of_copy(module)
     matrices: dict[int, Matrices] = {}
     for watch in watches:
         matrices.update(watch.matrices)
     if matrices:
         size = (query.shape[2], key.shape[2], query.shape[0])
         heads = torch.tensor(list(matrices), device=value.device)
+        groups = torch.tensor([site.groups[head] for head in matrices], device=value.device)
         injected = torch.stack([_fit_matrix(site, head, given, *size).to(value) for head, given in matrices.items()], 1)
         dropped = nn.functional.dropout(injected, options.get("dropout", 0.0))  # callers pass 0 outside training
-        replaced = (dropped @ value.index_select(1, heads)).transpose(1, 2)
+        replaced = (dropped @ value.index_select(1, groups)).transpose(1, 2)
         out = out.index_copy(2, heads, replaced.to(out.dtype))  # not in place: SDPA keeps its output for backward
         weights = weights if weights is None else weights.index_copy(1, heads, dropped.to(weights.dtype))
     reducers = [reducer for watch in watches for reducer in watch.reducers]

@@ -7,7 +7,7 @@ A head is an address ``(kind, layer, head)``: kind is ``encoder``, ``decoder`` (
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal, overload
 
 import pandas as pd
@@ -25,8 +25,9 @@ class _Family:
     """One way of building attention: where it is (below the model's base model) and what its parts are called."""
 
     places: Mapping[str, tuple[str, str]]  # kind -> (list of layers, attention inside one layer)
-    parts: tuple[str | None, str | None, str | None, str]  # projections q, k, v and out
+    parts: tuple[str | None, str | None, str | None, str]  # projections q, k, v and out, from the attention
     head_dim: str = "head_dim"
+    up: int = 0  # how many modules above the attention `out` starts from
 
 
 _BART = _Family(
@@ -48,10 +49,17 @@ _T5 = _Family(
 )
 _OPT = _Family({"decoder": ("decoder.layers", "self_attn")}, ("q_proj", "k_proj", "v_proj", "out_proj"))
 _GPT2 = _Family({"decoder": ("h", "attn")}, (None, None, None, "c_proj"))  # q, k and v leave one projection, c_attn
+_LLAMA = _Family({"decoder": ("layers", "self_attn")}, ("q_proj", "k_proj", "v_proj", "o_proj"))
+_PHI3 = _Family({"decoder": ("layers", "self_attn")}, (None, None, None, "o_proj"))  # one projection, qkv_proj
+_NEOX = _Family({"decoder": ("layers", "attention")}, (None, None, None, "dense"), "head_size")  # query_key_value
+_BERT = _Family(
+    {"encoder": ("encoder.layer", "attention.self")}, ("query", "key", "value", "output.dense"), "attention_head_size", up=1
+)
 # keyed by config.model_type, which subclasses and reuses (ByT5 is a T5) share
 _FAMILIES = {
     **dict.fromkeys(("bart", "marian", "mbart", "pegasus"), _BART),
-    **{"t5": _T5, "umt5": _T5, "opt": _OPT, "gpt2": _GPT2},
+    **{"t5": _T5, "umt5": _T5, "opt": _OPT, "gpt2": _GPT2, "phi3": _PHI3, "gpt_neox": _NEOX, "bert": _BERT, "roberta": _BERT},
+    **dict.fromkeys(("llama", "mistral", "qwen2", "qwen3", "gemma2", "gemma3_text"), _LLAMA),
 }
 
 
@@ -66,15 +74,19 @@ class Site:
     layer : int
         Layer, from 0.
     heads : int
-        Heads left in this module; may differ between layers, and be 0, once heads were removed.
+        Query heads left in this module; may differ between layers, and be 0, once heads were removed.
     head_dim : int
         Width of one head; the output projection reads ``heads * head_dim`` numbers, head after head.
-    name : str
-        Dotted path of the module in the model that was asked.
+    name, out_name : str
+        Dotted paths of the module and of its output projection in the model that was asked.
     module : torch.nn.Module
         The attention module itself.
     q, k, v, out : str or None
-        Names of the projections inside the module; q, k and v are None where they are fused (GPT-2).
+        Names of the projections inside `module`, and in `holder`; q, k and v are None where they are fused (GPT-2).
+    holder : torch.nn.Module or None
+        What has the output projection: the attention module, or one above it (BERT); None of a copy that was not asked.
+    groups : tuple of int
+        The key-value head that each query head reads: a number of its own for each, but for grouped queries.
     """
 
     kind: str
@@ -87,6 +99,9 @@ class Site:
     k: str | None
     v: str | None
     out: str
+    holder: nn.Module | None = field(repr=False)
+    out_name: str
+    groups: tuple[int, ...]
 
     @overload
     def projection(self, which: Literal["out"]) -> nn.Module: ...
@@ -94,8 +109,18 @@ class Site:
     def projection(self, which: str) -> nn.Module | None: ...
     def projection(self, which: str) -> nn.Module | None:
         """The submodule behind ``q``, ``k``, ``v`` or ``out``; None where the family has no such module of its own."""
+        if which == "out":
+            if self.holder is None:
+                raise StudyError(f"{self.out_name} of a copy cannot be reached from here: take it from sites(copy).")
+            return self.holder.get_submodule(self.out)
         name = getattr(self, which)
         return None if name is None else getattr(self.module, name)
+
+    def of_copy(self, module: nn.Module) -> Site:
+        """The same site of a copy of the model, of which only the attention module is known."""
+        if module is self.module:
+            return self
+        return replace(self, module=module, holder=module if self.holder is self.module else None)
 
 
 def sites(model: PreTrainedModel, kinds: str | tuple[str, ...] | None = None) -> list[Site]:
@@ -104,7 +129,8 @@ def sites(model: PreTrainedModel, kinds: str | tuple[str, ...] | None = None) ->
     Parameters
     ----------
     model : transformers.PreTrainedModel
-        Marian, BART, mBART, Pegasus, T5 (also ByT5), OPT or GPT-2, with any task head; not a part or a wrapper of one.
+        Marian, BART, mBART, Pegasus, T5 (also ByT5), OPT, GPT-2, Llama, Mistral, Qwen 2 and 3, Gemma 2 and 3, Phi-3,
+        GPT-NeoX, BERT or RoBERTa, with any task head; not a part or a wrapper of one.
     kinds : str or sequence of str, optional
         Only these kinds; all that the model has when omitted.
 
@@ -116,7 +142,7 @@ def sites(model: PreTrainedModel, kinds: str | tuple[str, ...] | None = None) ->
     Raises
     ------
     StudyError
-        If the model is wrapped, has grouped-query heads or is of another family; if a kind is unknown or absent.
+        If the model is wrapped or of another family; if a kind is unknown or absent.
     """
     family = _family(model)
     kinds = KINDS if kinds is None else (kinds,) if isinstance(kinds, str) else tuple(kinds)
@@ -130,11 +156,14 @@ def sites(model: PreTrainedModel, kinds: str | tuple[str, ...] | None = None) ->
         if kind not in kinds or (kind == "cross" and not model.config.is_encoder_decoder):
             continue  # a BART decoder used alone carries cross-attention that never runs
         for layer, block in enumerate(_submodule(base, layers)):
-            module = block.get_submodule(inside)
-            head_dim, out = getattr(module, family.head_dim), getattr(module, family.parts[-1])
+            module, above = block.get_submodule(inside), inside.split(".")[: inside.count(".") + 1 - family.up]
+            holder, head_dim = block.get_submodule(".".join(above)), getattr(module, family.head_dim)
+            out = holder.get_submodule(family.parts[-1])
             width = out.in_features if hasattr(out, "in_features") else out.nx  # GPT-2's Conv1D says nx
-            path = f"{prefix}{layers}.{layer}.{inside}"
-            found.append(Site(kind, layer, width // head_dim, head_dim, path, module, *family.parts))
+            path, count = f"{prefix}{layers}.{layer}", width // head_dim
+            out_name = ".".join([path, *above, family.parts[-1]])
+            place = (kind, layer, count, head_dim, f"{path}.{inside}", module, *family.parts, holder, out_name)
+            found.append(Site(*place, _groups(module, count)))
     if not found:
         raise StudyError(f"{type(model).__name__} has no {' or '.join(kinds)} attention; pass the whole model.")
     return found
@@ -191,19 +220,23 @@ def _family(model: Any) -> _Family:
         inside = next((part for part in ("module", "_orig_mod") if hasattr(model, part)), None)
         advice = f"pass the model inside it (.{inside})" if inside else "pass a transformers model"
         raise StudyError(f"{name} is not a Hugging Face model: {advice}; supported are {supported}.")
-    queries = getattr(model.config, "num_attention_heads", None)
-    groups = getattr(model.config, "num_key_value_heads", None) or queries
-    if groups != queries:
-        raise StudyError(
-            f"{name} has grouped-query heads ({queries} query heads share {groups} key-value heads), so that a head is"
-            f" not a unit of its own; supported are {supported}."
-        )
     if model.config.model_type not in _FAMILIES:
+        known = (n for n, part in model.named_modules() if n and isinstance(part, PreTrainedModel))
+        known = [n for n in known if model.get_submodule(n).config.model_type in _FAMILIES]
         raise StudyError(
             f"{name} (model type {model.config.model_type}) is not supported: its attention has no adapter here;"
-            f" supported are {supported}."
+            + (f" pass its part .{known[0]}, or a model of" if known else " supported are")
+            + f" {supported}."
         )
+    if model.config.model_type in ("bert", "roberta") and model.config.is_decoder:
+        raise StudyError(f"{name} is a BERT used as a decoder, which is not supported: supported are {supported}.")
     return _FAMILIES[model.config.model_type]
+
+
+def _groups(module: Any, heads: int) -> tuple[int, ...]:
+    """The key-value head of each query head of an attention module."""
+    share = getattr(module, "num_key_value_groups", 1)
+    return tuple(head // share for head in range(heads))
 
 
 def _submodule(base: nn.Module, path: str):

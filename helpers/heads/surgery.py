@@ -234,7 +234,7 @@ def load(folder: str | Path, dtype: torch.dtype | None = None) -> PreTrainedMode
         if names:
             raise StudyError(f"{folder / WEIGHTS} {what} tensors of {model_class.__name__}: {', '.join(sorted(names)[:3])}.")
     for site in sites(model):
-        width = tensors[f"{site.name}.{site.out}.weight"].shape[-1]
+        width = tensors[f"{site.out_name}.weight"].shape[-1]
         if width != site.heads * site.head_dim and stored is None:
             raise StudyError(f"{folder / CONFIG} has no map kept_heads although heads were cut: save the model again.")
         if width != site.heads * site.head_dim:

@@ -224,7 +224,7 @@ def _slopes_of_tokens(model, fed, labels: torch.Tensor, places: list[Site]) -> t
 
     with ExitStack() as undo:
         for place, site in enumerate(places):
-            hook = site.module.get_submodule(site.out).register_forward_pre_hook(partial(keep, place))
+            hook = site.projection("out").register_forward_pre_hook(partial(keep, place))
             undo.callback(hook.remove)
         loss = _losses(model(**fed, use_cache=False).logits, labels).sum()
         slopes = torch.autograd.grad(loss, [outputs[place] for place in range(len(places))])
