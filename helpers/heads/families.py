@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Literal, overload
 
 import pandas as pd
-from torch import nn
+from torch import Tensor, nn
 from transformers import PreTrainedModel
 
 from helpers.study import StudyError
@@ -28,6 +28,7 @@ class _Family:
     parts: tuple[str | None, str | None, str | None, str]  # projections q, k, v and out, from the attention
     head_dim: str = "head_dim"
     up: int = 0  # how many modules above the attention `out` starts from
+    absolute: bool = False  # whether positions are counted from the first column, padding or not
 
 
 _BART = _Family(
@@ -48,17 +49,31 @@ _T5 = _Family(
     head_dim="key_value_proj_dim",
 )
 _OPT = _Family({"decoder": ("decoder.layers", "self_attn")}, ("q_proj", "k_proj", "v_proj", "out_proj"))
-_GPT2 = _Family({"decoder": ("h", "attn")}, (None, None, None, "c_proj"))  # q, k and v leave one projection, c_attn
+_GPT2 = _Family({"decoder": ("h", "attn")}, (None, None, None, "c_proj"), absolute=True)  # q, k, v leave c_attn
 _LLAMA = _Family({"decoder": ("layers", "self_attn")}, ("q_proj", "k_proj", "v_proj", "o_proj"))
 _PHI3 = _Family({"decoder": ("layers", "self_attn")}, (None, None, None, "o_proj"))  # one projection, qkv_proj
 _NEOX = _Family({"decoder": ("layers", "attention")}, (None, None, None, "dense"), "head_size")  # query_key_value
 _BERT = _Family(
-    {"encoder": ("encoder.layer", "attention.self")}, ("query", "key", "value", "output.dense"), "attention_head_size", up=1
+    {"encoder": ("encoder.layer", "attention.self")},
+    ("query", "key", "value", "output.dense"),
+    head_dim="attention_head_size",
+    up=1,
+    absolute=True,
 )
+_ROBERTA = replace(_BERT, absolute=False)  # takes positions from the ids
 # keyed by config.model_type, which subclasses and reuses (ByT5 is a T5) share
 _FAMILIES = {
     **dict.fromkeys(("bart", "marian", "mbart", "pegasus"), _BART),
-    **{"t5": _T5, "umt5": _T5, "opt": _OPT, "gpt2": _GPT2, "phi3": _PHI3, "gpt_neox": _NEOX, "bert": _BERT, "roberta": _BERT},
+    **{
+        "t5": _T5,
+        "umt5": _T5,
+        "opt": _OPT,
+        "gpt2": _GPT2,
+        "phi3": _PHI3,
+        "gpt_neox": _NEOX,
+        "bert": _BERT,
+        "roberta": _ROBERTA,
+    },
     **dict.fromkeys(("llama", "mistral", "qwen2", "qwen3", "gemma2", "gemma3_text"), _LLAMA),
 }
 
@@ -212,6 +227,35 @@ def locate(model: PreTrainedModel, values: Mapping[tuple, Any] | pd.Series) -> l
             raise StudyError(f"no head {address} in {type(model).__name__}, which has (heads): {', '.join(has)}.")
         found.setdefault(parts[:2], (site, {}))[1][None if whole else int(parts[2])] = value
     return list(found.values())
+
+
+def causal(model: PreTrainedModel) -> bool:
+    """Whether the model has a decoder alone, whose every position predicts the token after it.
+
+    Raises
+    ------
+    StudyError
+        As `sites`.
+    """
+    return "decoder" in _family(model).places and not model.config.is_encoder_decoder
+
+
+def positions(model: PreTrainedModel, mask: Tensor | None) -> Tensor | None:
+    """Positions that a model must be told, since it would count padding on the left; None where it needs no such help.
+
+    Parameters
+    ----------
+    mask : tensor [batch, length] or None
+        1 where there is a token, 0 where there is padding.
+
+    Raises
+    ------
+    StudyError
+        As `sites`.
+    """
+    if not _family(model).absolute or mask is None or bool(mask[:, 0].all()):
+        return None
+    return (mask.long().cumsum(-1) - 1).clamp(min=0)
 
 
 def _family(model: Any) -> _Family:

@@ -15,7 +15,7 @@ import pandas as pd
 import torch
 
 from helpers import study
-from helpers.heads import Site, index, record, sites
+from helpers.heads import Site, causal, index, positions, record, sites
 from helpers.study import StudyError
 
 
@@ -77,6 +77,31 @@ def view(model, batch: Mapping[str, torch.Tensor], first: int = 0) -> View:
         queries["cross"] = live & _plain(labels, config)
     index = batch["index"].tolist() if "index" in batch else list(range(first, first + len(source)))
     return View(ids, keys, queries, present, batch.get("word_ids"), index)
+
+
+def given(model, batch: Mapping[str, torch.Tensor], seen: View) -> dict[str, torch.Tensor]:
+    """What a model is given of a batch: ids, mask, the decoder's ids, and positions where padding stands before the text."""
+    found = {name: batch[name] for name in ("input_ids", "attention_mask") if name in batch}
+    if model.config.is_encoder_decoder:
+        found["decoder_input_ids"] = seen.ids["decoder"]
+    elif (places := positions(model, found.get("attention_mask"))) is not None:
+        found["position_ids"] = places
+    return found
+
+
+def check_finite(values: torch.Tensor) -> None:
+    """Refuse what a model computed for real tokens if anything in it is no number.
+
+    Raises
+    ------
+    StudyError
+        If so, as eager attention in float64 does with padding on the left.
+    """
+    if not torch.isfinite(values).all():
+        raise StudyError(
+            "The model computes what is no number (nan or infinite): check its weights; with padding in float64 run SDPA"
+            " attention, in place of float16 take bfloat16."
+        )
 
 
 def _plain(ids: torch.Tensor, config) -> torch.Tensor:
@@ -166,10 +191,9 @@ def one_pass(model, batches: Iterable[Mapping[str, Any]], *reducers: Reducer, la
             for reducer in reducers:
                 reducer.start(seen)
             # the body alone: logits and loss would cost time and memory for nothing
-            fed = {name: batch[name] for name in ("input_ids", "attention_mask") if name in batch}
-            if model.config.is_encoder_decoder:
-                fed["decoder_input_ids"] = seen.ids["decoder"]
-            model.base_model(**fed, use_cache=False)
+            out = model.base_model(**given(model, batch, seen), use_cache=False)
+            side = "decoder" if model.config.is_encoder_decoder or causal(model) else "encoder"
+            check_finite(out.last_hidden_state[seen.present[side]])
             count += len(seen.index)
     if not count:
         raise StudyError("There are no batches to measure on: check the corpus.")

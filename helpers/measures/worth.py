@@ -14,9 +14,9 @@ from torch.nn import functional as F
 from transformers.modeling_outputs import BaseModelOutput
 
 from helpers import study
-from helpers.heads import Site, gate, index, sites
+from helpers.heads import Site, causal, gate, index, sites
 from helpers.heads.families import ADDRESS
-from helpers.measures.reducers import evaluating, view
+from helpers.measures.reducers import check_finite, evaluating, given, view
 from helpers.scores import scoring
 from helpers.study import StudyError
 
@@ -244,13 +244,11 @@ def _prepared(model, batches: Batches) -> list[tuple[dict[str, Any], torch.Tenso
         seen = view(model, batch)
         if "labels" not in batch:
             raise StudyError(f"A batch for a {type(model).__name__} needs labels to have a loss.")
-        fed, labels = {name: batch[name] for name in ("input_ids", "attention_mask") if name in batch}, batch["labels"]
-        if model.config.is_encoder_decoder:
-            fed["decoder_input_ids"] = seen.ids["decoder"]
-        else:
+        labels = batch["labels"]
+        if causal(model):
             # padding on the left is followed by a token, but does not predict it
             labels = F.pad(labels[:, 1:], (0, 1), value=-100).masked_fill(~seen.present["decoder"], -100)
-        held.append((fed, labels))
+        held.append((given(model, batch, seen), labels))
     if not any((labels != -100).any() for _, labels in held):
         raise StudyError("There are no target tokens to measure on: there are no batches, or all labels are ignored (-100).")
     return held
@@ -259,4 +257,6 @@ def _prepared(model, batches: Batches) -> list[tuple[dict[str, Any], torch.Tenso
 def _losses(logits: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
     """Cross-entropy of each example in nats, summed over its target tokens: float64 [batch]."""
     logits = logits.to(torch.promote_types(logits.dtype, torch.float32))
-    return F.cross_entropy(logits.flatten(0, 1), labels.flatten(), reduction="none").view_as(labels).double().sum(-1)
+    losses = F.cross_entropy(logits.flatten(0, 1), labels.flatten(), reduction="none").view_as(labels).double().sum(-1)
+    check_finite(losses.detach())
+    return losses
