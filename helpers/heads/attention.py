@@ -96,6 +96,26 @@ def inject(model: PreTrainedModel, mapping: Mapping[tuple, Matrices]) -> Iterato
         yield
 
 
+@contextmanager
+def attending(model: PreTrainedModel, function: Callable) -> Iterator[None]:
+    """Run attention by another function, with the heads that `inject` gave matrices as they are.
+
+    Parameters
+    ----------
+    model : transformers.PreTrainedModel
+        Any model that `sites` accepts, running SDPA or eager attention.
+    function : callable
+        As `helpers.heads.compat.register` takes it. Of nested blocks the inner one's is run.
+
+    Raises
+    ------
+    StudyError
+        As `record`.
+    """
+    with _watching(model, [Watch(site, attend=function) for site in sites(model)]):
+        yield
+
+
 def standing_injections(site: Site) -> list[int]:
     """Heads of a site whose attention open `inject` blocks replace now."""
     return sorted({head for watch in open_hooks(site.module, Watch) for head in watch.matrices})
@@ -110,12 +130,20 @@ class Watch:
         See `record`.
     matrices : mapping, optional
         ``{head: matrices}``, see `inject`.
+    attend : callable, optional
+        See `attending`.
     """
 
     open = True
 
-    def __init__(self, site: Site, reducers: tuple[Reducer, ...] = (), matrices: Mapping[int, Matrices] | None = None) -> None:
-        self.site, self.reducers, self.matrices = site, reducers, matrices or {}
+    def __init__(
+        self,
+        site: Site,
+        reducers: tuple[Reducer, ...] = (),
+        matrices: Mapping[int, Matrices] | None = None,
+        attend: Callable | None = None,
+    ) -> None:
+        self.site, self.reducers, self.matrices, self.attend = site, reducers, matrices or {}, attend
 
     def __deepcopy__(self, memo: dict) -> Watch:
         return self
@@ -125,7 +153,7 @@ class Watch:
     def end(self) -> None:
         """Let go of all that was asked."""
         self.open = False
-        del self.site, self.reducers, self.matrices
+        del self.site, self.reducers, self.matrices, self.attend
 
     def __call__(self, module: nn.Module, args: tuple) -> None:
         """Leave the input as it is."""
@@ -173,8 +201,10 @@ def _attend(plain: str, module: nn.Module, query: Tensor, key: Tensor, value: Te
     Shapes: query [batch, heads, query, head_dim], key and value [batch, heads, key, head_dim], mask boolean (SDPA),
     additive (eager) or None; returns ([batch, query, heads, head_dim], weights or None).
     """
-    out, weights = compat.plain_attention(module, plain)(module, query, key, value, mask, **options)
     watches = open_hooks(module, Watch)
+    others = [watch.attend for watch in watches if watch.attend]
+    attend = others[-1] if others else compat.plain_attention(module, plain)
+    out, weights = attend(module, query, key, value, mask, **options)
     if not watches:
         return out, weights
     site = watches[0].site.of_copy(module)

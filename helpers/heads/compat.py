@@ -13,12 +13,16 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 from transformers import AttentionInterface, EncoderDecoderCache, PreTrainedModel
+from transformers.activations import ACT2CLS
 from transformers.cache_utils import DynamicLayer
 from transformers.integrations.sdpa_attention import sdpa_attention_forward
 from transformers.masking_utils import AttentionMaskInterface, eager_mask, sdpa_mask
 from transformers.models.marian.modeling_marian import MarianAttention
 from transformers.models.opt.modeling_opt import OPTAttention, eager_attention_forward  # noqa: F401 (HeadlessOPTAttention)
+from transformers.pytorch_utils import Conv1D
 
+NOT_AT_ZERO = ("laplace", "prelu", "sigmoid", "sqrtsoftplus", "xielu")  # activations that are not 0 at 0, or learn
+ACTIVATIONS = {made if isinstance(made, type) else made[0] for name, made in ACT2CLS.items() if name not in NOT_AT_ZERO}
 MASKS: dict[str, Callable] = {"sdpa": sdpa_mask, "eager": eager_mask}
 Part = Any  # a module with the attributes of its family, all of which torch's annotations take for tensors or modules
 
@@ -92,6 +96,22 @@ def logits_bias(model: PreTrainedModel) -> Tensor | None:
     """What Marian, BART, mBART and Pegasus add to their logits beside the output layer's own bias [vocabulary]."""
     bias = getattr(model, "final_logits_bias", None)
     return None if bias is None else bias.flatten()
+
+
+def is_rms_norm(module: nn.Module) -> bool:
+    """Whether a module is an RMSNorm, of which every family has its own class."""
+    return type(module).__name__.endswith("RMSNorm") or type(module).__name__ == "T5LayerNorm"
+
+
+def is_activation(module: nn.Module) -> bool:
+    """Whether a module is an elementwise activation that is 0 at 0."""
+    return type(module) in ACTIVATIONS
+
+
+def is_linear(module: nn.Module) -> bool:
+    """Whether a module without parts is linear in its input, looks up a table, or does nothing in evaluation."""
+    plain = (nn.Linear, Conv1D, nn.Embedding, nn.Dropout, nn.Identity)
+    return isinstance(module, plain) or type(module).__name__.endswith("RotaryEmbedding")
 
 
 def rms_eps(norm: Part) -> float | None:

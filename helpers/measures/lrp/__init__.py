@@ -29,10 +29,11 @@ import torch
 from torch import Tensor
 
 from helpers import study
-from helpers.heads import KINDS, compat, index, sites
+from helpers.heads import KINDS, causal, compat, index, sites
 from helpers.measures.lrp import alpha_beta, signed
-from helpers.measures.lrp.layout import Attention, Found, layout, play
-from helpers.measures.reducers import evaluating, view
+from helpers.measures.lrp.graph import Graph
+from helpers.measures.lrp.layout import Attention, Found, layout, play, replayed
+from helpers.measures.reducers import evaluating, given, view
 from helpers.scores.scoring import ratio_interval
 from helpers.study import StudyError
 
@@ -282,12 +283,16 @@ class _Job:
     def __init__(self, model, rule: str, kinds: tuple[str, ...], memory: float, full: bool = False) -> None:
         _known(rule, RULES, "rule")
         self.model, self.rule, self.kinds, self.memory, self.full = model, rule, kinds, memory, full
-        plan = self.plan = layout(model)
-        self.dtype = plan.head.weight.dtype
+        self.dtype = next(model.parameters()).dtype
         if self.dtype not in (torch.float32, torch.float64):
             raise StudyError(
                 f"Relevance needs float32 or float64 weights, not {str(self.dtype)[6:]}: call model.float() first."
             )
+        self.graph = None
+        if rule != "alpha_beta" and not full and not replayed(model):
+            self.graph = Graph(model, rule, kinds)
+            return
+        plan = self.plan = layout(model)
         stacks = [stack for stack in (plan.encoder, plan.decoder) if stack and rule != "alpha_beta"]
         self.folded = {block: signed.Folded(block, stack.pre_norm) for stack in stacks for block in stack.blocks}
 
@@ -311,6 +316,8 @@ class _Job:
 
     def explain(self, fed: dict[str, Tensor], live: Tensor, carries: dict[str, Tensor]) -> Found:
         """Relevance of all targets of one batch, in chunks of targets: {(kind, layer): [B, n, heads]}, and what `full` adds."""
+        if self.graph:
+            return self.graph.explain(fed, live)
         model, plan = self.model, self.plan
         tape = play(model, plan, fed)
         targets = int(live.any(0).nonzero().max()) + 1
@@ -356,7 +363,8 @@ class _Job:
 
     def rows(self, targets: int, source: int) -> int:
         """How many sentences of these lengths fit into the memory."""
-        needed = sum(self.numbers(targets, source)) * self.dtype.itemsize / 2**30
+        numbers = self.graph.numbers(source) if self.graph else sum(self.numbers(targets, source))
+        needed = numbers * self.dtype.itemsize / 2**30
         if needed > self.memory:
             raise StudyError(
                 f"A sentence of {source} source and {targets} target tokens needs about {needed:.1f} GiB to explain, more than"
@@ -377,15 +385,16 @@ class _Job:
 def _view(model, batch: Mapping[str, Tensor]) -> tuple[dict[str, Tensor], Tensor, dict[str, Tensor]]:
     """What the model is fed; which positions are explained [B, n]; which can carry relevance, by side [B, n or m]."""
     seen = view(model, batch)
-    fed = {name: batch[name] for name in ("input_ids", "attention_mask", "decoder_attention_mask") if name in batch}
+    fed = given(model, batch, seen)
     if model.config.is_encoder_decoder:
-        fed["decoder_input_ids"] = seen.ids["decoder"]
+        fed |= {name: batch[name] for name in ("decoder_attention_mask",) if name in batch}
         live = batch["labels"] != -100
         carries = {"encoder": seen.present["encoder"]}
-    else:  # the next token is the target
+    else:
         real = seen.present["decoder"]
         live = (batch["labels"] != -100) if "labels" in batch else real
-        live = torch.cat([live[:, 1:], torch.zeros_like(live[:, :1])], 1) & real
+        if causal(model):  # the next token is the target
+            live = torch.cat([live[:, 1:], torch.zeros_like(live[:, :1])], 1) & real
         carries = {}
     carries["decoder"] = live.flip(1).cumsum(1).flip(1) > 0  # nothing behind the last target
     return fed, live, carries

@@ -100,6 +100,11 @@ class Layout:
         yield self.head
 
 
+def replayed(model) -> bool:
+    """Whether the layers of a model are known here."""
+    return model.config.model_type in _FAMILIES
+
+
 def layout(model) -> Layout:
     """Describe a model for relevance propagation.
 

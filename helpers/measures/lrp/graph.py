@@ -1,0 +1,158 @@
+"""The signed rules by differentiation: what a rule holds constant, halves or linearises is so in the model's own graph.
+
+For ``cp`` and ``attnlrp`` the relevance of a head is what its gate's derivative would be in such a graph: the head's output
+times the gradient of the explained logit there. It needs one backward pass a target, many more operations than the replay of
+`helpers.measures.lrp.signed`, and no knowledge of how layers are put together: it serves every family that replay does not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from functools import partial
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from helpers.heads import compat, sites
+from helpers.heads.attention import attending
+from helpers.measures.lrp.layout import Found
+from helpers.study import StudyError
+
+# what gates a feed-forward block, and what is gated; one name: both, the gate first
+_GATED = (("gate_proj", "up_proj"), ("gate_up_proj",))
+CELLS = 2.0**27  # numbers in the gradients of the targets explained at a time
+
+
+def halved(x: Tensor) -> Tensor:
+    """x, of whose gradient half goes on: a factor's share of the relevance of a product (Achtibat et al. 2024, equation 13)."""
+    return 0.5 * x + 0.5 * x.detach()
+
+
+def proportional(x: Tensor, out: Tensor) -> Tensor:
+    """`out` as x times a constant: relevance passes an elementwise map, or a norm without mean, unchanged."""
+    return x * torch.where(x == 0, 0.0, out / x).detach()
+
+
+class Graph:
+    """A model whose gradients are relevance by one of the two signed rules.
+
+    Parameters
+    ----------
+    rule : str
+        ``cp`` or ``attnlrp``.
+    kinds : collection of str
+        Kinds of attention that are asked for.
+
+    Raises
+    ------
+    StudyError
+        If the model has no output layer over a vocabulary, or a part that no rule covers; or as `helpers.heads.families`.
+    """
+
+    def __init__(self, model, rule: str, kinds: tuple[str, ...]) -> None:
+        self.model, self.half, self.head = model, rule == "attnlrp", model.get_output_embeddings()
+        if self.head is None:
+            raise StudyError(f"{type(model).__name__} has no output layer over a vocabulary: relevance starts at a logit.")
+        self.sites = [site for site in sites(model, kinds) if site.heads]
+        for name, module in model.named_modules():
+            known = isinstance(module, nn.LayerNorm) or compat.is_rms_norm(module) or compat.is_activation(module)
+            if not (known or compat.is_linear(module) or next(module.children(), None)):
+                raise StudyError(f"No relevance rule covers {name} ({type(module).__name__}).")
+
+    def explain(self, fed: Mapping[str, Tensor], live: Tensor) -> Found:
+        """Head relevance of all live targets of a batch: {(kind, layer): [B, n, heads]}."""
+        given: dict[int, Tensor] = {}
+        with torch.enable_grad(), self._linearised(given) as top:
+            logits = self.model(**fed, use_cache=False).logits.detach()
+            best = logits.argmax(-1, keepdim=True)
+            raw = top[0].gather(-1, best).squeeze(-1)
+            # a cap on the logits is a factor of each
+            start = proportional(raw, logits.gather(-1, best).squeeze(-1))
+        outputs = [given[place] for place in range(len(self.sites))]
+        found = {(site.kind, site.layer): start.new_zeros(*live.shape, site.heads) for site in self.sites}
+        targets = live.any(0).nonzero().flatten().tolist()
+        for number, target in enumerate(targets):
+            chosen = torch.zeros_like(start)
+            chosen[:, target] = 1.0
+            slopes = torch.autograd.grad(start, outputs, chosen, retain_graph=number + 1 < len(targets))
+            for site, output, slope in zip(self.sites, outputs, slopes, strict=True):
+                product = (output.detach() * slope).unflatten(-1, (site.heads, site.head_dim))
+                found[site.kind, site.layer][:, target] = product.sum((1, 3))
+        return found
+
+    def numbers(self, length: int) -> float:
+        """Numbers that one sentence of this length needs, about: its graph, and the gradients of one target."""
+        block = sum(parameter.shape[0] for parameter in self.model.base_model.parameters() if parameter.ndim == 2)
+        maps = 8 * sum(site.heads for site in self.sites) * length**2
+        return 2.0 * length * self.head.weight.shape[0] + 6.0 * length * block + maps
+
+    @contextmanager
+    def _linearised(self, given: dict[int, Tensor]) -> Iterator[list[Tensor]]:
+        """The model's graph by the rule: `given` fills with inputs of output projections, the list with the output layer's."""
+        top: list[Tensor] = []
+
+        def keep(place: int, module: nn.Module, args: tuple) -> tuple:
+            given[place] = args[0] if args[0].requires_grad else args[0].detach().requires_grad_()
+            return given[place], *args[1:]
+
+        with ExitStack() as undo, attending(self.model, self._attend):
+            for module, hook in self._changes():
+                undo.callback(module.register_forward_hook(hook).remove)
+            for place, site in enumerate(self.sites):
+                undo.callback(site.projection("out").register_forward_pre_hook(partial(keep, place)).remove)
+            undo.callback(self.head.register_forward_hook(lambda module, args, out: top.append(out)).remove)
+            yield top
+
+    def _changes(self) -> Iterator[tuple[nn.Module, Callable]]:
+        """Modules that are not linear, or whose output is a factor, and what makes of their output what the rule says."""
+        for name, module in self.model.named_modules():
+            last = name.rpartition(".")[2]
+            if isinstance(module, nn.LayerNorm):
+                yield module, _centred
+            elif compat.is_rms_norm(module) or compat.is_activation(module):
+                yield module, _proportional
+            for names in _GATED:
+                if last in names:
+                    yield module, self._gated(last == names[0], len(names) == 1)
+
+    def _gated(self, gate: bool, both: bool) -> Callable:
+        """What is done to the output of a gate, of what it gates, or of both in one: halved, or the gate held constant."""
+
+        def change(module: nn.Module, args: tuple, out: Tensor) -> Tensor:
+            if self.half:
+                return halved(out)
+            if both:
+                gates, gated = out.chunk(2, -1)
+                return torch.cat([gates.detach(), gated], -1)
+            return out.detach() if gate else out
+
+        return change
+
+    def _attend(self, module: Any, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None, **options) -> tuple:
+        """An attention function as `helpers.heads.compat.register` takes it, by the rule."""
+        share = query.shape[1] // key.shape[1]
+        key, value = (part.repeat_interleave(share, 1) for part in (key, value))
+        if self.half:
+            query, key, value = map(halved, (query, key, value))
+        scale = options.get("scaling")  # which OPT has put into the queries already
+        scores = query @ key.mT * (query.shape[-1] ** -0.5 if scale is None else scale)
+        if cap := options.get("softcap"):
+            scores = proportional(scores, cap * torch.tanh(scores / cap))
+        added = compat.additive_mask(module, query, key, mask, options)
+        weights = torch.softmax(scores if added is None else scores + added, -1)
+        weights = halved(weights) if self.half else weights.detach()
+        return (weights @ value).transpose(1, 2).contiguous(), None
+
+
+def _centred(module: nn.Module, args: tuple, out: Tensor) -> Tensor:
+    """A LayerNorm whose standard deviation is a constant."""
+    centred = args[0] - args[0].mean(-1, keepdim=True)
+    scale = torch.rsqrt(centred.square().mean(-1, keepdim=True) + module.eps).detach()  # type: ignore[operator]
+    scaled = centred * scale * (1.0 if module.weight is None else module.weight)
+    return scaled if module.bias is None else scaled + module.bias
+
+
+def _proportional(module: nn.Module, args: tuple, out: Tensor) -> Tensor:
+    return proportional(args[0], out)
