@@ -229,6 +229,17 @@ def locate(model: PreTrainedModel, values: Mapping[tuple, Any] | pd.Series) -> l
     return list(found.values())
 
 
+def layers(model: PreTrainedModel, kind: str) -> nn.ModuleList:
+    """The layers of a model that have attention of a kind, from the bottom up.
+
+    Raises
+    ------
+    StudyError
+        As `sites`.
+    """
+    return model.base_model.get_submodule(_family(model).places[kind][0])  # type: ignore[return-value]
+
+
 def causal(model: PreTrainedModel) -> bool:
     """Whether the model has a decoder alone, whose every position predicts the token after it.
 

@@ -2,24 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import ExitStack
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 from functools import partial
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import torch
+from torch import nn
 from torch.nn import functional as F
 from transformers.modeling_outputs import BaseModelOutput
 
 from helpers import study
-from helpers.heads import Site, causal, gate, index, sites
+from helpers.heads import Site, causal, gate, index, layers, sites
 from helpers.heads.families import ADDRESS
 from helpers.measures.reducers import check_finite, evaluating, given, view
 from helpers.scores import scoring
 from helpers.study import StudyError
 
+CELLS = 2**25  # logits that are computed at a time, of copies of a batch without one head each
 Batches = Iterable[Mapping[str, Any]]
 
 
@@ -50,24 +52,76 @@ def leave_one_out(
     """
     heads, held = index(model, kinds), _prepared(model, batches)
     with evaluating(model), torch.no_grad():
-        plain, memories = [], []
-        for fed, labels in held:
-            out = model(**fed, use_cache=False)
-            plain.append(_losses(out.logits, labels))
-            memories.append(getattr(out, "encoder_last_hidden_state", None))
-        columns = []
-        for address in study.progress(heads, label):
-            parts = []
-            with gate(model, {address: 0.0}):
-                for (fed, labels), memory, before in zip(held, memories, plain, strict=True):
-                    if address[0] != "encoder" and memory is not None:  # the encoder computes what it did
-                        fed = {name: value for name, value in fed.items() if name != "input_ids"}
-                        fed["encoder_outputs"] = BaseModelOutput(last_hidden_state=memory)
-                    parts.append(_losses(model(**fed, use_cache=False).logits, labels) - before)
-            columns.append(torch.cat(parts))
+        rises = [_rises(model, fed, labels, kinds) for fed, labels in study.progress(held, label)]
     tokens = torch.cat([(labels != -100).sum(-1, keepdim=True) for _, labels in held])
-    loss, low, high = scoring.ratio_interval(torch.stack(columns, -1).cpu().numpy(), tokens.cpu().numpy(), repeats)
+    loss, low, high = scoring.ratio_interval(torch.cat(rises).cpu().numpy(), tokens.cpu().numpy(), repeats)
     return pd.DataFrame({"loss": loss, "low": low, "high": high}, index=heads)
+
+
+def _rises(model, fed: Mapping[str, Any], labels: torch.Tensor, kinds) -> torch.Tensor:
+    """How much the loss of each example rises without each head: float64 [batch, heads].
+
+    What stands before a head computes what it did, and is not computed again: the layers below, and for heads of the decoder
+    the encoder. Heads of a layer are left out side by side, each in copies of the batch of its own.
+    """
+    places, batch = sites(model, kinds), len(labels)
+    kept: dict[str, list[Any]] = {}
+    with ExitStack() as undo:
+        for kind in {"decoder" if site.kind == "cross" else site.kind for site in places}:
+            outputs = kept[kind] = []
+            for layer in layers(model, kind):
+                undo.callback(layer.register_forward_hook(lambda module, args, out, to=outputs: to.append(out)).remove)
+        out = model(**fed, use_cache=False)
+    plain, memory, rises = _losses(out.logits, labels), getattr(out, "encoder_last_hidden_state", None), []
+    together = max(1, int(CELLS / out.logits.numel()))
+    for site in places:
+        stack = "decoder" if site.kind == "cross" else site.kind
+        for heads in torch.arange(site.heads, device=labels.device).split(together):
+            copies = {name: value.repeat_interleave(len(heads), 0) for name, value in fed.items()}
+            if memory is not None and stack == "decoder":
+                del copies["input_ids"]
+                copies["encoder_outputs"] = BaseModelOutput(last_hidden_state=memory.repeat_interleave(len(heads), 0))
+            gates = torch.ones(len(heads), site.heads, device=labels.device).scatter(1, heads[:, None], 0.0).repeat(batch, 1)
+            below = kept[stack][: site.layer]
+            with gate(model, {(site.kind, site.layer): gates}), _known(layers(model, stack), below, batch, len(heads)):
+                logits = model(**copies, use_cache=False).logits
+            losses = _losses(logits, labels.repeat_interleave(len(heads), 0))
+            rises.append(losses.view(batch, -1) - plain[:, None])
+    return torch.cat(rises, -1) if rises else plain.new_zeros(batch, 0)
+
+
+class _Known(nn.Module):
+    """Stands for a layer of which is known what it puts out; in all else it is that layer."""
+
+    def __init__(self, layer: nn.Module, out: Any) -> None:
+        super().__init__()
+        self.__dict__.update(layer=layer, out=out)  # no part of the model
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.layer, name)
+
+    def forward(self, *args: Any, **more: Any) -> Any:
+        return self.out
+
+
+@contextmanager
+def _known(stack: nn.ModuleList, outputs: Sequence[Any], batch: int, copies: int) -> Iterator[None]:
+    """Let the first layers of a stack put out what they did, the last of them once for each copy of an example."""
+    before = list(stack[: len(outputs)])
+    for place, (layer, out) in enumerate(zip(before, outputs, strict=True)):
+        stack[place] = _Known(layer, _repeated(out, batch, copies) if place == len(outputs) - 1 else out)
+    try:
+        yield
+    finally:
+        for place, layer in enumerate(before):
+            stack[place] = layer
+
+
+def _repeated(out: Any, batch: int, copies: int) -> Any:
+    """Each example of a tensor, or of the tensors of a layer's output, several times in a row; T5's biases serve all."""
+    if isinstance(out, tuple):
+        return tuple(_repeated(part, batch, copies) for part in out)
+    return out.repeat_interleave(copies, 0) if isinstance(out, torch.Tensor) and len(out) == batch else out
 
 
 def kinds_off(model, batches: Batches, repeats: int = 1000) -> pd.DataFrame:
