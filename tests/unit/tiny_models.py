@@ -31,6 +31,25 @@ FAMILIES = {
     "opt": (hf.OPTConfig, hf.OPTForCausalLM, _SPECIAL | _OPT),
     "gpt2": (hf.GPT2Config, hf.GPT2LMHeadModel, _SPECIAL | _GPT2),
 }
+_ALONE = _SPECIAL | {
+    "hidden_size": 32, "intermediate_size": 48, "num_hidden_layers": 2, "num_attention_heads": 4,
+    "max_position_embeddings": 66, "bos_token_id": EOS,
+}  # fmt: skip
+_GROUPED = _ALONE | {"num_key_value_heads": 2}
+_GEMMA = _GROUPED | {"head_dim": 8, "query_pre_attn_scalar": 8, "sliding_window": 3}
+TODAY = {  # grouped queries, rotary positions, gated feed-forwards; encoders alone
+    "llama": (hf.LlamaConfig, hf.LlamaForCausalLM, _GROUPED),
+    "mistral": (hf.MistralConfig, hf.MistralForCausalLM, _GROUPED | {"sliding_window": 3}),
+    "qwen2": (hf.Qwen2Config, hf.Qwen2ForCausalLM, _GROUPED),
+    "qwen3": (hf.Qwen3Config, hf.Qwen3ForCausalLM, _GROUPED | {"head_dim": 8}),
+    "gemma2": (hf.Gemma2Config, hf.Gemma2ForCausalLM, _GEMMA | {"attn_logit_softcapping": 5.0, "final_logit_softcapping": 3.0}),
+    "gemma3": (hf.Gemma3TextConfig, hf.Gemma3ForCausalLM, _GEMMA | {"layer_types": ["sliding_attention", "full_attention"]}),
+    "phi3": (hf.Phi3Config, hf.Phi3ForCausalLM, _GROUPED),
+    "gpt_neox": (hf.GPTNeoXConfig, hf.GPTNeoXForCausalLM, _ALONE),
+    "bert": (hf.BertConfig, hf.BertForMaskedLM, _ALONE),
+    "roberta": (hf.RobertaConfig, hf.RobertaForMaskedLM, _ALONE),
+}
+EAGER_ALONE = ("gemma2",)  # the library's SDPA has no cap on scores
 SEQ2SEQ = ("marian", "bart", "mbart", "pegasus", "t5")
 
 
@@ -39,14 +58,15 @@ def tiny_model(family: str, seed: int = 0, attention: str = "sdpa", **settings) 
 
     The weights are larger than at the usual start, so that attention is far from uniform; biases are not zero.
     """
-    config_class, model_class, defaults = FAMILIES[family]
+    config_class, model_class, defaults = (FAMILIES | TODAY)[family]
     model = model_class(config_class(**{**defaults, **settings}, attn_implementation=attention))
     generator = torch.Generator().manual_seed(seed)
     for name, weight in model.named_parameters():
-        if weight.requires_grad and "norm" not in name and "ln_" not in name:
+        if weight.requires_grad and "norm" not in name.lower() and "ln_" not in name:
             with torch.no_grad():
                 weight.copy_(torch.randn(weight.shape, generator=generator) * 0.3)
-    model.generation_config.pad_token_id = PAD
+    if model.can_generate():
+        model.generation_config.pad_token_id = PAD
     return model.eval()
 
 

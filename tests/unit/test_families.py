@@ -1,0 +1,144 @@
+"""Today's families: grouped queries, sliding windows, caps on scores, fused projections, encoders alone."""
+
+from __future__ import annotations
+
+import pandas as pd
+import pytest
+import torch
+
+from helpers import measures
+from helpers.heads import gate, index, inject, record, sites
+from helpers.measures import functions
+from helpers.measures.lrp import conservation, explain
+from helpers.measures.worth import importance, leave_one_out
+from helpers.study import StudyError
+from tests.reference.importance import columns
+from tests.unit.tiny_models import EAGER_ALONE, LENGTHS, TODAY, logits, tiny_batch, tiny_model
+
+families = pytest.mark.parametrize("family", TODAY)
+cases = pytest.mark.parametrize(
+    ("family", "attention"),
+    [(family, attention) for family in TODAY for attention in ("sdpa", "eager") if (family, attention) != ("gemma2", "sdpa")],
+)
+ENCODERS = ("bert", "roberta")
+
+
+def left(batch):
+    """The same sentences with their padding before them."""
+    moved = {name: values.clone() for name, values in batch.items()}
+    for row, length in enumerate(LENGTHS):
+        for name, values in batch.items():
+            moved[name][row] = values[row].roll(values.shape[1] - length)
+    return moved
+
+
+def singles(batch):
+    """Each sentence alone, without padding."""
+    return [{name: values[row : row + 1, :length] for name, values in batch.items()} for row, length in enumerate(LENGTHS)]
+
+
+def exact(family):
+    """A model in double precision, but where attention without SDPA has its softmax in single precision."""
+    model = tiny_model(family, attention="eager" if family in EAGER_ALONE else "sdpa")
+    return model if family in EAGER_ALONE else model.double()
+
+
+@families
+def test_heads_are_query_heads_that_know_their_key_value_head(family):
+    model = tiny_model(family, attention="eager")
+    grouped = getattr(model.config, "num_key_value_heads", None) or 4
+    kind = "encoder" if family in ENCODERS else "decoder"
+    for place, site in enumerate(sites(model)):
+        assert (site.kind, site.layer, site.heads, site.head_dim) == (kind, place, 4, 8)
+        assert site.groups == ((0, 0, 1, 1) if grouped == 2 else (0, 1, 2, 3))
+        assert model.get_submodule(site.out_name) is site.projection("out")
+    assert index(model).tolist() == [(kind, layer, head) for layer in (0, 1) for head in range(4)]
+
+
+@pytest.mark.parametrize("side", ["right", "left"])
+@cases
+def test_gates_records_and_injections(family, attention, side):
+    """A gate of 0 is a head whose numbers are not read; records are eager's weights; a head's own weights change nothing."""
+    model, batch = tiny_model(family, attention=attention), tiny_batch(family, labels=False)
+    batch = left(batch) if side == "left" else batch
+    real = batch["attention_mask"].bool()
+    rows, queries = real.nonzero(as_tuple=True)
+    plain, seen = logits(model, batch), {}
+    with record(model, lambda site, weights: seen.update({(site.kind, site.layer): weights})):
+        assert torch.equal(logits(model, batch), plain)
+    twin = tiny_model(family, attention="eager")
+    with torch.no_grad():
+        shown = twin(**batch, output_attentions=True).attentions
+    for (_, layer), weights in seen.items():
+        torch.testing.assert_close(weights[rows, :, queries], shown[layer][rows, :, queries], atol=1e-5, rtol=0)
+    for address in index(model):
+        with gate(model, {address: 0.0}):
+            gated = logits(model, batch)
+        read = columns(model, address)
+        kept = read.clone()
+        with torch.no_grad():
+            read.zero_()
+            assert torch.equal(logits(model, batch), gated)
+            read.copy_(kept)
+        assert (gated - plain)[real].abs().max() > 0.05
+        own = seen[address[:2]][:, address[2]]
+        with inject(model, {address: own}):
+            torch.testing.assert_close(logits(model, batch)[real], plain[real], atol=1e-4, rtol=0)
+        with inject(model, {address: own.flip(0)}):
+            assert (logits(model, batch) - plain)[real].abs().max() > 0.01
+
+
+@families
+def test_measures_of_a_batch_are_those_of_its_sentences_wherever_padding_stands(family):
+    model, batch = exact(family), tiny_batch(family)
+    found = []
+    for batches in ([batch], [left(batch)], singles(batch)):
+        table = pd.DataFrame({"without": leave_one_out(model, batches, repeats=1).loss})
+        table["example"], table["token"] = importance(model, batches), importance(model, batches, per="token")
+        table["confidence"] = measures.confidence(model, batches)
+        table["positional"] = functions.positional(model, batches, 1).score
+        for rule in ("cp", "attnlrp"):
+            table[rule] = explain(model, batches, rule).series("ratio")
+        found.append(table)
+    for other in found[1:]:  # rotary positions and norms are in single precision whatever the model
+        pd.testing.assert_frame_equal(found[0], other, atol=3e-5, rtol=0)
+    assert (found[0].std() > 1e-3).all()
+
+
+@families
+def test_leaving_a_head_out_is_a_pass_of_the_whole_model_without_it(family):
+    model, batch = exact(family), tiny_batch(family)
+    found = leave_one_out(model, [batch], repeats=1).loss
+    shift = family not in ENCODERS
+    labels = batch["labels"][:, 1:] if shift else batch["labels"]
+
+    def loss():
+        said = logits(model, {name: batch[name] for name in ("input_ids", "attention_mask")}).double()
+        said = said[:, :-1] if shift else said
+        return float(torch.nn.functional.cross_entropy(said.flatten(0, 1), labels.flatten()))
+
+    whole = loss()
+    for address in found.index:
+        with gate(model, {address: 0.0}):
+            assert found[address] == pytest.approx(loss() - whole, abs=1e-6)
+    assert found.abs().max() > 0.05
+
+
+def test_what_is_no_number_is_refused():
+    model, batch = tiny_model("llama", attention="eager").double(), left(tiny_batch("llama"))
+    for measure in (leave_one_out, importance, measures.confidence):
+        with pytest.raises(StudyError, match="no number"):
+            measure(model, [batch])
+
+
+def test_rules_that_do_not_cover_a_family_say_so():
+    model, batch = tiny_model("llama"), tiny_batch("llama")
+    with pytest.raises(StudyError, match="LlamaForCausalLM"):
+        explain(model, [batch], "alpha_beta")
+    with pytest.raises(StudyError, match="LlamaForCausalLM"):
+        conservation(model, [batch], "cp")
+    with pytest.raises(StudyError, match="float32"):
+        explain(model.bfloat16(), [batch], "cp")
+    headless = tiny_model("llama").model
+    with pytest.raises(StudyError, match="output layer"):
+        explain(headless, [batch], "cp")
