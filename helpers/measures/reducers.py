@@ -193,7 +193,8 @@ def one_pass(model, batches: Iterable[Mapping[str, Any]], *reducers: Reducer, la
             # the body alone: logits and loss would cost time and memory for nothing
             out = model.base_model(**given(model, batch, seen), use_cache=False)
             side = "decoder" if model.config.is_encoder_decoder or causal(model) else "encoder"
-            check_finite(out.last_hidden_state[seen.present[side]])
+            computed = out.logits if "logits" in out else out.last_hidden_state  # T5 has no body apart
+            check_finite(computed[seen.present[side]])
             count += len(seen.index)
     if not count:
         raise StudyError("There are no batches to measure on: check the corpus.")
