@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pandas as pd
 import pytest
 import torch
 
 from helpers import measures
 from helpers.heads import gate, index, inject, record, sites
-from helpers.measures import functions
+from helpers.measures import functions, lrp
 from helpers.measures.lrp import conservation, explain
 from helpers.measures.worth import importance, leave_one_out
 from helpers.study import StudyError
@@ -122,6 +123,17 @@ def test_leaving_a_head_out_is_a_pass_of_the_whole_model_without_it(family):
         with gate(model, {address: 0.0}):
             assert found[address] == pytest.approx(loss() - whole, abs=1e-6)
     assert found.abs().max() > 0.05
+
+
+@pytest.mark.parametrize("rule", ["cp", "attnlrp"])
+@pytest.mark.parametrize("family", ["marian", "bart", "opt"])
+def test_differentiation_is_replay(family, rule, monkeypatch):
+    """Which is held to the slow twin; OPT's maps come in single precision."""
+    model, batch = tiny_model(family).double(), tiny_batch(family)
+    wanted = explain(model, [batch], rule).values
+    monkeypatch.setattr(lrp, "replayed", lambda model: False)
+    np.testing.assert_allclose(explain(model, [batch], rule).values, wanted, rtol=0, atol=1e-6 if family == "opt" else 1e-12)
+    assert np.abs(wanted).max() > 1
 
 
 def test_what_is_no_number_is_refused():

@@ -71,7 +71,7 @@ class Graph:
             # a cap on the logits is a factor of each
             start = proportional(raw, logits.gather(-1, best).squeeze(-1))
         outputs = [given[place] for place in range(len(self.sites))]
-        found = {(site.kind, site.layer): start.new_zeros(*live.shape, site.heads) for site in self.sites}
+        found: Found = {(site.kind, site.layer): start.new_zeros(*live.shape, site.heads) for site in self.sites}
         targets = live.any(0).nonzero().flatten().tolist()
         for number, target in enumerate(targets):
             chosen = torch.zeros_like(start)
