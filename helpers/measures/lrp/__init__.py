@@ -184,7 +184,8 @@ def relevance(
     Parameters
     ----------
     model : transformers.PreTrainedModel
-        Marian, BART, mBART, Pegasus, T5 or OPT, in float32 or float64. Open `gate` and `inject` blocks are respected.
+        Any model that `helpers.heads.sites` accepts with an output layer, in float32 or float64; for ``alpha_beta`` Marian,
+        BART, mBART, Pegasus, T5 or OPT. Open `gate` and `inject` blocks are respected.
     batches : iterable of dict
         What a Hugging Face collator yields: `input_ids`, `attention_mask`, `labels`, maybe `decoder_input_ids`. Every target
         position whose label is not -100 is explained, under teacher forcing. For a decoder-only model without `labels`
