@@ -80,19 +80,6 @@ def test_functions_of_retained_heads():
     assert sum(places[0] for places in shown.values() if 0 in places) == pytest.approx(4)  # a column is all its heads
 
 
-def test_shares_of_kinds():
-    frame = pd.DataFrame({
-        "model": ["a", "a", "b"], "total_kept": [10, 36, 20], "total": [40, 40, 28], "encoder": [6, 18, 12],
-        "encoder_total": 24, "decoder": [2, 6, 0], "decoder_total": [8, 8, 0], "cross": [4, 8, 0], "cross_total": [8, 8, 4],
-    })  # fmt: skip
-    figure = whole(figures.kept_by_kind(frame))
-    first, second = figure.axes
-    assert first.get_xlim()[0] > first.get_xlim()[1] and first.get_ylim()[0] < first.get_ylim()[1]
-    assert marked(first, colour_of(figure, "encoder self")) == [(25, 25), (90, 75)]
-    assert marked(first, colour_of(figure, "decoder-encoder")) == [(25, 50), (90, 100)]
-    assert marked(second, colour_of(figure, "decoder self")) == []  # it has none
-
-
 def test_heads_kept_by_layer():
     rows = {("a", total, "cross", layer): (layer + 1) * (total // 10) for total in (10, 20) for layer in range(7)}
     kept = pd.Series(rows, name="kept").rename_axis(["model", "total_kept", "kind", "layer"]).to_frame()
@@ -136,14 +123,6 @@ def test_a_gate_is_kept_by_the_papers_rule():
     """P(open) = P(closed) where P(closed) = 0.312."""
     gates = pd.DataFrame({("encoder", 0, 0): [0.1, 0.31], ("encoder", 0, 1): [0.9, 0.32]}, [0, 5])
     assert figures.gate_closing({0.02: gates}).axes[0].get_title(loc="left") == "λ = 0.02, 1 of 2 kept"
-
-
-def test_paths_of_gates():
-    gates = trace({"encoder": [2, 2], "cross": [1]}, steps=1000, stride=1)
-    gates.iloc[-1] = [0.05, 0.95, 0.06, 0.5, 0.999]
-    first, _ = whole(figures.gate_paths({0.01: gates, 0.1: gates.iloc[:1]})).axes
-    assert [text.get_text() for text in first.texts] == ["2 undecided"]
-    assert [line.get_ydata()[-1] for line in first.lines if len(line.get_xdata()) > 2] == [0.05, 0.95, 0.06, 0.5, 0.999]
 
 
 # -------------------- the distribution
