@@ -88,14 +88,6 @@ def test_all_rows_train_for_as_many_steps():
         assert sum(steps) == (12 if "converged" in name else tiny_groups.STEPS), name
 
 
-def test_another_seed_reads_the_same_text():
-    rows, alike = runs.table_3(tiny_groups.settings(), 1), ("corpus", "shape", "cut", "training")
-    for name in (VANILLA, PS, runs.AT_START):
-        for one, other in zip(runs.stages(rows[name]), runs.stages(rows[f"{name}, seed 2"]), strict=True):
-            assert (one["seed"], other["seed"]) == (1, 2)
-            assert [other.get(part) for part in alike] == [one.get(part) for part in alike]
-
-
 def test_the_second_stage_goes_on_at_the_rate_of_the_first():
     one, two = (run["training"] for run in runs.stages(tiny_groups.rows()[PS]))
     assert one["cooldown"] == 0 and two["cooldown"] == 0.5
@@ -335,25 +327,6 @@ def test_a_pretrained_model_can_be_grouped(elsewhere, tmp_path):
     model = runs.opened(rows[PS])
     assert type(model) is MarianMTModel and all(site.heads == 2 for site in heads.sites(model))
     assert subjects.text_of(rows[PS]).source.size == model.config.vocab_size
-
-
-# --- the same again --------------------------------------------------------------------------------------------------
-
-
-def test_a_run_made_while_another_is_being_made_draws_as_if_made_before(tmp_path, monkeypatch):
-    changes = {"grouping.translation.model.dropout": 0.3, "grouping.translation.steps": 5}
-    spec = tiny_groups.rows(changes=changes)[runs.PRINTED_4A]
-    found = []
-    for first in (runs.stages(spec), [spec]):
-        monkeypatch.setenv("HEADS_RUNS", str(tmp_path / f"runs {len(first)}"))
-        torch.manual_seed(len(first))  # nor does it matter what was drawn outside
-        for run in first:
-            study.make(runs.run(run))
-        found.append([files_of(run) for run in runs.stages(spec)])
-    assert found[0] == found[1]
-
-
-# --- bad input -------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(

@@ -142,9 +142,6 @@ def test_a_task_of_no_steps_has_no_rows():
     assert not list(coreference.runs.recipes(tiny_injection.settings(without), SEED))
 
 
-# --- links of a corpus -----------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(
     ("form", "span", "links", "change"),
     [
@@ -293,24 +290,6 @@ def test_in_translation_every_word_is_linked_with_its_head():
     table = pd.read_csv(study.make(coreference.runs.run(run)) / "results" / "heads.csv")
     assert list(table.itertuples(index=False, name=None)) == lowest(plan.plain())
     assert len(coreference.runs.written(plan.main()[MAIN], "test", 1)) == 8
-
-
-# --- the same again --------------------------------------------------------------------------------------------------
-
-
-def test_a_run_made_while_another_is_being_made_draws_as_if_made_before(tmp_path, monkeypatch):
-    """With dropout: the plain model is trained, and its heads ranked, in the midst of a run or before it."""
-    plan = tiny_injection.plan({"coreference.summarization.model.dropout": 0.4, "coreference.summarization.denoising": 0})
-    run, found = coreference.runs.run(plan.tuned(plan.injected())), []
-    before = [*map(coreference.runs.run, chain(plan.plain())[::-1]), coreference.runs.ranked(plan.plain(), 6)]
-    for first in (before, []):
-        monkeypatch.setenv("HEADS_RUNS", str(tmp_path / f"runs {len(first)}"))
-        torch.manual_seed(len(first))  # nor does it matter what was drawn outside
-        for recipe in (*first, run):
-            study.make(recipe)
-        assert {path.parent.name for path in study.runs().glob("[ir]*/*/made.json")} == {one.key for one in (*before, run)}
-        found.append([files_of(recipe) for recipe in (*before, run)])
-    assert found[0] == found[1]
 
 
 # --- bad input -------------------------------------------------------------------------------------------------------
