@@ -20,18 +20,12 @@ from tests.reference import coreference as slow
 from tests.unit import tiny_injection
 from tests.unit.tiny_injection import SEED
 
+STORE = tiny_injection.go_to
 CPU = torch.device("cpu")
 MASKED, MIXED = "masked, lowest", "layer of its own, upper"
 LINKS = {"matrix": "full", "span": "first", "links": "gold"}
 GIVEN = {"by": "given", "heads": [["encoder", 0, 1], ["encoder", 1, 2]]}
-ADDRESSES = [("encoder", 0, 1), ("encoder", 1, 2)]
 INJECTED = {"form": "injected", "heads": GIVEN, **LINKS}
-
-
-@pytest.fixture(autouse=True)
-def store(isolated, tmp_path_factory, monkeypatch):
-    """Tests share a store, in which a row is trained when the first test reads it."""
-    tiny_injection.go_to(tmp_path_factory.getbasetemp(), monkeypatch)
 
 
 @pytest.fixture(scope="module")
@@ -176,16 +170,6 @@ def test_ranking_is_what_the_measures_say_of_the_first_dev_texts(plan):
     pd.testing.assert_frame_equal(table[["loss", "low", "high"]], leave_one_out(model, batch, "encoder"))
     probed = coreference.probing(model, batch, as_links(by_hand(of, "dev", "previous")[0]))
     np.testing.assert_allclose(table.probing, probed, rtol=1e-6)
-
-
-def test_rankings_under_a_control(plan):
-    run = plan.plain()
-    model, of = coreference.runs.opened(run), subjects.text_of(run)
-    injected = coreference.runs.ranking(run, 6, control=INJECTED)
-    with coreference.injected(model, ADDRESSES, as_links(by_hand(of, "dev")[0])):
-        np.testing.assert_allclose(injected.nats, measures.importance(model, [fed(of)], "encoder", norm=None), rtol=1e-6)
-    masked = coreference.runs.ranking(run, 6, control={"form": "masked", "heads": GIVEN})
-    assert (masked.nats[ADDRESSES] == 0).all() and (masked.nats.drop(ADDRESSES) > 0).all()
 
 
 def test_heads_are_chosen_by_importance_in_the_plain_model(plan):
