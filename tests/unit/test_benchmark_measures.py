@@ -10,7 +10,6 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from benchmarks import __main__ as everything
 from benchmarks import common, growth, head_statistics, importance_speed, relevance_speed
 from helpers import study
 
@@ -26,9 +25,6 @@ def facts(**more):
 
 def frame():
     return pd.DataFrame([common.row("one", "tiny", "seconds", [3, 1, 2]), common.note("two", "tiny", "seconds", "not there")])
-
-
-# --- what they share -------------------------------------------------------------------------------------------------
 
 
 def test_every_variant_runs_once_a_repeat_after_a_warm_up():
@@ -90,9 +86,6 @@ def test_what_is_kept_counts_for_the_same_command_code_and_numbers():
     assert not common.kept("nothing", "tiny", command)
 
 
-# --- the benchmarks --------------------------------------------------------------------------------------------------
-
-
 @pytest.fixture(scope="module")
 def text():
     return head_statistics.Text("tiny", 4)
@@ -136,9 +129,6 @@ def test_growth_keeps_an_exponent_of_every_measure_and_axis():
     assert slopes.groupby("group").what.nunique().to_dict() == dict.fromkeys(axes, 6)
 
 
-# --- nothing is timed that is wrong ----------------------------------------------------------------------------------
-
-
 def test_wrong_relevance_is_not_timed():
     batch = common.batch(SHAPE, 1, 4)
     runs = relevance_speed.variants(common.marian(SHAPE), batch, batch, "cp")
@@ -170,13 +160,3 @@ def test_wrong_growth_is_not_timed():
     right = calls["importance per token"]
     with pytest.raises(SystemExit, match="differ"):
         growth.check(found, calls | {"importance per token": lambda: [part * 1.01 for part in right()]})
-
-
-def test_a_benchmark_that_fails_does_not_stop_the_others(monkeypatch, capfd):
-    monkeypatch.setattr(common, "NAMES", ("nowhere", "head_statistics"))
-    with pytest.raises(SystemExit, match=r"failed: nowhere$"):
-        everything.main(TINY)
-    check_kept("head_statistics")
-    capfd.readouterr()
-    everything.main([*TINY, "--only", "head_statistics"])
-    assert capfd.readouterr().out == "head_statistics: kept already\n"

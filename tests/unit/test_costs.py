@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
-import shutil
 import time
-from itertools import product
 
 import nbformat
 import numpy as np
@@ -43,17 +41,6 @@ def test_what_is_missing_is_one_sentence():
     (costs.folder("tiny") / "heads_overhead.csv").write_text("a,b\n1,2\n")
     with pytest.raises(StudyError, match=r"heads_overhead\.csv"):
         costs.results("tiny", ["heads_overhead"])
-
-
-def test_a_laptop_shows_base_sizes_where_they_are_kept():
-    keep("growth", "laptop", RATIOS)
-    keep("growth", "base", RATIOS)
-    for name, ending in product(common.NAMES, ("csv", "json")):
-        if name != "growth":
-            shutil.copy(costs.folder("laptop") / f"growth.{ending}", costs.folder("laptop") / f"{name}.{ending}")
-    found = costs.gathered("laptop")
-    assert found["growth"]["size"].tolist() == ["laptop", "laptop", "base", "base"]
-    assert set(found["removed_heads"]["size"]) == {"laptop"}
 
 
 def test_wall_times_count_every_run_once_for_the_first_notebook_that_needs_it(tmp_path):

@@ -18,8 +18,6 @@ BLUE, ORANGE, GREY = (to_rgb(colour) for colour in (*drawing.MODELS[:2], figures
 NAN = np.nan
 
 
-# -------------------- scores and groups
-
 SCORES = "panel method groups value low high unit"
 
 
@@ -84,26 +82,7 @@ def test_seeds_are_joined_beside_their_mean():
     assert found[31.0] == pytest.approx(expected) and found[36.0] is None  # one seed
 
 
-# -------------------- which heads stay
-
 ADDRESSES = [("encoder", 0, 0), ("encoder", 0, 1), ("encoder", 0, 2), ("encoder", 1, 0), ("cross", 0, 0), ("cross", 0, 1)]
-
-
-def test_cells_are_filled_where_a_head_is_kept():
-    keep = {"GHT-PS": [("encoder", 0, 1), ("cross", 0, 0)], "L0": [("encoder", 1, 0)]}
-    rows = [
-        (*address, method, address in kept, 0.1 * n, "prev" if n == 1 else "")
-        for method, kept in keep.items()
-        for n, address in reversed(list(enumerate(ADDRESSES)))
-    ]
-    figure = whole(figures.kept_heads(table("kind layer head method kept relevance functions", *rows)))
-    for (above, below), kind in zip(np.array(figure.axes).reshape(2, 2), ("encoder", "cross"), strict=True):
-        found = [address for address in ADDRESSES if address[0] == kind]
-        heights = [bar.get_height() for bar in sorted(above.patches, key=lambda bar: bar.get_x())]
-        assert heights == pytest.approx([0.1 * ADDRESSES.index(address) for address in found])
-        order = sorted(below.patches, key=lambda cell: (cell.get_y(), cell.get_x()))
-        filled = [cell.get_facecolor()[:3] != to_rgb("#EDEDED") for cell in order]
-        assert filled == [address in kept for kept in keep.values() for address in found]
 
 
 def test_votes_of_heads_by_group():

@@ -493,13 +493,3 @@ def test_a_damaged_index(thing, content, away, monkeypatch):
     assert str(path) in refused(lambda: thing.of(n=1).results)
     monkeypatch.setenv("HEADS_FRESH", "1")
     assert thing.of(n=1).results.exists() and published.index() == {}
-
-
-def test_no_room_for_what_is_unpacked(away):
-    thing = Thing(weights=100_000)
-    made = thing.of(n=1)
-    publish(made)
-    away()
-    with files_up_to(50_000):
-        assert str(made.folder) in refused(lambda: made.weights)
-    assert not left_over() and made.weights.exists() and thing.built == 1
