@@ -18,9 +18,6 @@ BLUE, ORANGE = (to_rgb(colour) for colour in drawing.MODELS[:2])
 NAN = np.nan
 
 
-# -------------------- panels
-
-
 def test_dots_with_intervals_stand_in_groups_side_by_side():
     frame = table(
         "panel group row series value low high hollow printed said",
@@ -63,8 +60,6 @@ def test_tables_that_cannot_be_drawn_are_refused():
         with pytest.raises(StudyError, match=said):
             call()
 
-
-# -------------------- head maps
 
 RAGGED = [6, 3, 8, 1]
 
@@ -111,9 +106,6 @@ def test_functions_share_the_cell_of_a_head():
     figure = whole(figures.function_map({"one": roles}))
     shown = {(p.get_x() // 1, p.get_y() // 1, to_rgb(p.get_facecolor())) for p in figure.axes[0].patches}
     assert {(1, 0, to_rgb(drawing.COLOURS[name])) for name in ("rare", "nsubj")} <= shown and len(shown) == 5
-
-
-# -------------------- what heads do, relevance
 
 
 def test_the_papers_exception_is_marked():

@@ -21,8 +21,6 @@ def heads_of(layers, heads, kind="encoder"):
     return pd.MultiIndex.from_product([[kind], range(layers), range(heads)], names=["kind", "layer", "head"])
 
 
-# -------------------- matrices and heads
-
 WORDS = ["Ann", "said", "$x$", "she", "slept"]
 FULL, PREVIOUS = np.eye(5), np.eye(5)
 FULL[[0, 0, 3, 3], [0, 3, 0, 3]] = 0.5
@@ -54,9 +52,6 @@ def test_loss_of_heads_beside_its_mean():
     for axis, values in zip(figures.ablation({"seed 0": one, "seed 1": other}).axes, expected, strict=False):
         np.testing.assert_allclose(cells(axis), np.reshape(values, (2, 2)))
         assert axis.images[0].get_clim() == pytest.approx((-30.1, 30.1))
-
-
-# -------------------- scores
 
 
 def masking():

@@ -36,9 +36,6 @@ def test_names_are_tidied():
             layout.tidy(name)
 
 
-# --- the committed figures -------------------------------------------------------------------------------------------
-
-
 @tracks
 def test_every_committed_file_is_where_the_layout_says(track):
     wanted = set()

@@ -25,9 +25,6 @@ def refused(profile, overrides, *parts):
     return said
 
 
-# --- profiles --------------------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("profile", PROFILES)
 def test_a_profile_gives_every_setting_as_plain_values(profile):
     found = read(profile)
@@ -50,9 +47,6 @@ def test_a_broken_profile(tmp_path, text):
         assert "\n" not in str(caught.value)
 
 
-# --- overrides -------------------------------------------------------------------------------------------------------
-
-
 def test_overrides_change_what_they_name_and_nothing_else():
     given = {"beam": 4, "training.steps": 7, "training.learning_rate": 1, "truth": 0, "model.decoder_layers": 2}
     before, after = dotted(read("laptop")), dotted(found := read("laptop", given))
@@ -69,9 +63,6 @@ def test_parse_overrides():
     }  # fmt: skip
     with pytest.raises(StudyError, match="NAME=VALUE"):
         study.parse_overrides("training.steps=3 beam")
-
-
-# --- what is refused -------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
