@@ -206,6 +206,7 @@ def test_score_counts_heads_and_labels():
     assert table.attrs == {"sentences": 2, "skipped": 1, "copulas": 1, "copulas_predicted": 1}
     table = table.set_index(["relation", "clauses"])
     assert table.loc[("amod", "all"), ["predicted", "gold", "right"]].tolist() == [2, 2, 1]
+    assert table.loc[("dobj", "all"), ["predicted", "gold", "right"]].tolist() == [2, 1, 1]  # one is a subject there
     assert table.loc[("nsubj", "all"), ["precision", "recall"]].tolist() == [1.0, 0.5]
     assert table.loc[("nsubj", "copular"), ["predicted", "gold", "right"]].tolist() == [1, 1, 1]
     assert table.loc[("nsubj", "other"), ["predicted", "gold", "right"]].tolist() == [0, 1, 0]
