@@ -31,10 +31,15 @@ def session(tmp_path_factory):
 
 
 @pytest.fixture(autouse=True)
-def isolated(tmp_path, monkeypatch, session):
-    """What a test makes lies in a folder of this test; figures have the project's style and do not outlive it."""
+def isolated(request, tmp_path, tmp_path_factory, monkeypatch, session):
+    """What a test makes lies in a folder of this test; figures have the project's style and do not outlive it.
+
+    Tests of a module with a `STORE` share one of the session instead, in which a run is made when the first of them reads it.
+    """
     for name in ("runs", "data", "published"):
         monkeypatch.setenv(f"HEADS_{name.upper()}", str(tmp_path / name))
+    if hasattr(request.module, "STORE"):
+        request.module.STORE(tmp_path_factory.getbasetemp(), monkeypatch)
     for name in UNSET:
         monkeypatch.setenv(name, "")  # so that what a test sets is undone
         monkeypatch.delenv(name)

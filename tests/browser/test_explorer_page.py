@@ -1,4 +1,4 @@
-"""The report in a real browser, from files: no errors, heads by mouse and by keyboard, other measures and models, phones.
+"""The report in a real browser, from files: no errors, heads by mouse and by keyboard, other models, phones.
 
 Skipped where there is no selenium (requirements/browser.lock) or no Chromium with its driver.
 """
@@ -110,18 +110,6 @@ def test_a_head_by_keyboard(browser, folder, size):
     assert title(browser) == "Encoder self, layer 1, head 1"
 
 
-def test_measures_colour_the_cells(browser, folder, size):
-    explorer(browser, folder, "model=ru-subtitles&measure=confidence&head=encoder.0.0")
-    value, rank = (found.text for found in browser.find_elements(By.CSS_SELECTOR, "#head tr.chosen td"))
-    assert f"confidence {value}, rank {rank}; v→s, +1" in cell(browser, "encoder.0.0").get_attribute("title")
-    seen = set()
-    for measure in ("confidence", "gradient, example", "functions"):
-        Select(browser.find_element(By.ID, "measure")).select_by_value(measure)
-        heads = browser.find_elements(By.CSS_SELECTOR, ".head")
-        seen.add(tuple(head.value_of_css_property("background-color") for head in heads))
-    assert len(seen) == 3 and cell(browser, "encoder.0.1").text == "rare"
-
-
 def test_gates_and_another_model(browser, folder, size):
     explorer(browser, folder, "model=ru-subtitles&measure=confidence&head=encoder.0.0")
     assert len(browser.find_elements(By.CSS_SELECTOR, "#head .chart path")) == 2
@@ -131,21 +119,3 @@ def test_gates_and_another_model(browser, folder, size):
     assert "not in the store" in text and "No pruning run" in text
     assert browser.current_url.endswith("model=de-news&measure=confidence&head=encoder.0.0")
     assert browser.get_log("browser") == []
-
-
-def test_wrong_choices_in_the_address_are_no_error(browser, folder, size):
-    explorer(browser, folder, "model=nothing&measure=nothing&head=encoder.9.9")
-    assert title(browser).startswith("Encoder self, layer")
-    assert browser.get_log("browser") == []
-
-
-def test_code_opens_and_the_contents_fold(browser, folder, size):
-    browser.get((folder / "03_l0_pruning.html").as_uri())
-    assert not any(code.is_displayed() for code in browser.find_elements(By.CSS_SELECTOR, "details.code pre"))
-    browser.find_element(By.ID, "code").click()
-    assert all(code.is_displayed() for code in browser.find_elements(By.CSS_SELECTOR, "details.code pre"))
-    contents, menu = browser.find_element(By.ID, "nav"), browser.find_element(By.CSS_SELECTOR, ".menu")
-    assert contents.is_displayed() == (size == "desktop") != menu.is_displayed()
-    if size == "phone":
-        menu.click()
-        assert contents.is_displayed()

@@ -13,39 +13,18 @@ from tests.unit.tiny_text import refused
 pytestmark = pytest.mark.filterwarnings("error")
 
 
-def dictionary_corpus(pairs, words=40, longest=9, distance=2, seed=0):
-    """Sentences of distinct words, each translated by its own word, moved by up to `distance` places.
-
-    Returns sources, targets and the true target -> source positions.
-    """
+def dictionary_corpus(pairs, words, longest=9, seed=0):
+    """Sentences of distinct words, each translated by its own word, moved by up to two places: sources and targets."""
     rng = random.Random(seed)
-    translation = list(range(words))
-    rng.shuffle(translation)
-    sources, targets, truth = [], [], []
-    for _ in range(pairs):
-        source = rng.sample(range(words), rng.randint(3, longest))
-        order = sorted(range(len(source)), key=lambda i: i + rng.uniform(-distance, distance))
-        sources.append(source)
-        targets.append([1000 + translation[source[i]] for i in order])
-        truth.append(dict(enumerate(order)))
-    return sources, targets, truth
-
-
-def right_and_found(found, truth):
-    pairs = [(one.get(t), s) for one, links in zip(found, truth, strict=True) for t, s in links.items()]
-    return sum(a == b for a, b in pairs) / len(pairs), sum(a is not None for a, _ in pairs) / len(pairs)
-
-
-@pytest.mark.parametrize("distance", [0, 5])
-def test_a_reordered_dictionary_corpus_is_recovered(distance):
-    sources, targets, truth = dictionary_corpus(300, distance=distance)
-    assert distance == 0 or sum(t != s for one in truth for t, s in one.items()) > 300
-    assert min(right_and_found(align(sources, targets), truth)) > 0.95
+    translation = rng.sample(range(words), words)
+    sources = [rng.sample(range(words), rng.randint(3, longest)) for _ in range(pairs)]
+    orders = [sorted(range(len(source)), key=lambda i: i + rng.uniform(-2, 2)) for source in sources]
+    return sources, [[1000 + translation[s[i]] for i in order] for s, order in zip(sources, orders, strict=True)]
 
 
 @pytest.mark.parametrize("rounds", [0, 1, 5])
 def test_it_is_the_slow_loop(rounds):
-    sources, targets, _ = dictionary_corpus(25, words=12, longest=6, seed=rounds)
+    sources, targets = dictionary_corpus(25, words=12, longest=6, seed=rounds)
     sources.append([3, 3, 4])  # a word twice
     targets.append([1001, 1001])
     assert [row.tolist() for row in _one_way(sources, targets, rounds)] == slow.likeliest_sources(sources, targets, rounds)
@@ -57,7 +36,7 @@ def test_it_is_the_slow_loop(rounds):
 
 
 def test_empty_sides():
-    sources, targets, _ = dictionary_corpus(20, words=10)
+    sources, targets = dictionary_corpus(20, words=10)
     whole = align(sources, targets)
     with_gaps = align([*sources, [], [3], []], [*targets, [1001], [], []])
     assert with_gaps[:-3] == whole and with_gaps[-3:] == [{}, {}, {}]

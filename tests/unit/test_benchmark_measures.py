@@ -10,7 +10,6 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from benchmarks import __main__ as everything
 from benchmarks import common, growth, head_statistics, importance_speed, relevance_speed
 from helpers import study
 
@@ -26,9 +25,6 @@ def facts(**more):
 
 def frame():
     return pd.DataFrame([common.row("one", "tiny", "seconds", [3, 1, 2]), common.note("two", "tiny", "seconds", "not there")])
-
-
-# --- what they share -------------------------------------------------------------------------------------------------
 
 
 def test_every_variant_runs_once_a_repeat_after_a_warm_up():
@@ -90,9 +86,6 @@ def test_what_is_kept_counts_for_the_same_command_code_and_numbers():
     assert not common.kept("nothing", "tiny", command)
 
 
-# --- the benchmarks --------------------------------------------------------------------------------------------------
-
-
 @pytest.fixture(scope="module")
 def text():
     return head_statistics.Text("tiny", 4)
@@ -113,23 +106,20 @@ def check_kept(name: str) -> pd.DataFrame:
     return table.set_index(["what", "quantity"])
 
 
-def test_relevance_speed_keeps_speeds_of_every_rule():
-    relevance_speed.main(TINY)
-    table = check_kept("relevance_speed")
-    for rule in ("alpha_beta", "attnlrp", "cp"):
-        names = {(f"{rule}, {name}", "target tokens/s") for name in ("fast", "obvious", "floor")}
-        assert names | {(f"{rule}, fast over obvious", "ratio")} <= set(table.index)
+FAST = [(f"{rule}, {name}", "target tokens/s") for rule in ("alpha_beta", "attnlrp", "cp") for name in ("fast", "floor")]
 
 
-def test_importance_speed_keeps_examples_per_second():
-    importance_speed.main(TINY)
-    assert ("per token over leave one out", "ratio") in check_kept("importance_speed").index
-
-
-def test_head_statistics_keep_tokens_per_second_and_bytes():
-    head_statistics.main(TINY)
-    kept = check_kept("head_statistics").xs("bytes", level="quantity").value
-    assert kept["maps on disk"] > kept["one pass"]
+@pytest.mark.parametrize(
+    ("benchmark", "wanted"),
+    [
+        (relevance_speed, [*FAST, ("cp, fast over obvious", "ratio")]),
+        (importance_speed, [("per token over leave one out", "ratio")]),
+        (head_statistics, [("maps on disk", "bytes"), ("one pass", "bytes")]),
+    ],
+)
+def test_benchmarks_keep_what_they_measure(benchmark, wanted):
+    benchmark.main(TINY)
+    assert set(wanted) <= set(check_kept(benchmark.__name__.rpartition(".")[2]).index)
 
 
 def test_growth_keeps_an_exponent_of_every_measure_and_axis():
@@ -137,9 +127,6 @@ def test_growth_keeps_an_exponent_of_every_measure_and_axis():
     slopes = check_kept("growth").reset_index().query("quantity == 'exponent'")
     axes = [axis for axis in growth.AXES["tiny"] if axis != "standing"]
     assert slopes.groupby("group").what.nunique().to_dict() == dict.fromkeys(axes, 6)
-
-
-# --- nothing is timed that is wrong ----------------------------------------------------------------------------------
 
 
 def test_wrong_relevance_is_not_timed():
@@ -173,13 +160,3 @@ def test_wrong_growth_is_not_timed():
     right = calls["importance per token"]
     with pytest.raises(SystemExit, match="differ"):
         growth.check(found, calls | {"importance per token": lambda: [part * 1.01 for part in right()]})
-
-
-def test_a_benchmark_that_fails_does_not_stop_the_others(monkeypatch, capfd):
-    monkeypatch.setattr(common, "NAMES", ("nowhere", "head_statistics"))
-    with pytest.raises(SystemExit, match=r"failed: nowhere$"):
-        everything.main(TINY)
-    check_kept("head_statistics")
-    capfd.readouterr()
-    everything.main([*TINY, "--only", "head_statistics"])
-    assert capfd.readouterr().out == "head_statistics: kept already\n"

@@ -41,9 +41,6 @@ def test_exact_english(register, plan, wanted):
     assert " ".join(f"{word}:{relation}:{head + 1}" for word, relation, head in said) == wanted
 
 
-# --- what holds of every plan and its English ------------------------------------------------------------------------
-
-
 @pytest.fixture(scope="module", params=sampler.REGISTERS)
 def drawn(request):
     """A register, and plans with their English."""
@@ -176,9 +173,6 @@ def test_every_key_has_a_word_in_every_language():
     assert german_words.missing() == french.missing() == russian.missing() == []
 
 
-# --- distributions ---------------------------------------------------------------------------------------------------
-
-
 def test_distributions(drawn):
     register, sentences = drawn
     news = register == "news"
@@ -204,9 +198,6 @@ def test_senses_are_balanced():
     assert often["percent"].max() <= 73  # 70 and the error of a count of 100
 
 
-# --- pairs and splits ------------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("register", sampler.REGISTERS)
 def test_the_first_pairs_are_the_same_however_many_and_their_english_in_every_language(register):
     made = {language: world.generate(register, language, 100, seed=1) for language in world.LANGUAGES}
@@ -228,9 +219,6 @@ def test_no_sentence_stands_in_two_splits():
     assert less == made | {"train": made["train"][:100]}
     with pytest.raises(StudyError, match="0 sentences"):
         world.splits("news", "de", 10, 0, 10, 1)
-
-
-# --- further surnames ------------------------------------------------------------------------------------------------
 
 
 def test_further_surnames_are_new_and_spelled_apart_in_every_language():

@@ -71,9 +71,6 @@ def resolved(dialogue, female):
     return out
 
 
-# --- dialogues -------------------------------------------------------------------------------------------------------
-
-
 def test_turns_divide_the_words_and_events_are_of_what_is_said(dialogues, female):
     for dialogue in dialogues:
         assert dialogue.source == " ".join(dialogue.words) and talks.WORDS[0] <= len(dialogue.words) <= talks.WORDS[1]
@@ -92,9 +89,6 @@ def test_a_dialogue_that_runs_out_of_things_ends_and_not_the_generator(monkeypat
     monkeypatch.setitem(talks.DEEDS, "wash", ("for", "shirt"))
     made = list(islice(talks.conversations(1), 100))
     assert len(made) == 100 and {event.thing for d in made for event in d.events if event.verb == "wash"} == {"shirt"}
-
-
-# --- coreference -----------------------------------------------------------------------------------------------------
 
 
 def test_each_name_and_thing_that_comes_twice_has_one_cluster(dialogues, female):
@@ -123,9 +117,6 @@ def test_pronouns_are_annotated_as_the_rules_resolve_them(female):
     assert seen.keys() == FIRST | SECOND | THIRD.keys() | {"it"} and min(seen.values()) > 2, seen
 
 
-# --- summaries -------------------------------------------------------------------------------------------------------
-
-
 def test_summaries_are_read_back(dialogues):
     for dialogue in dialogues:
         assert talks.facts(dialogue.target) == list(dialogue.events)
@@ -142,9 +133,6 @@ def test_sentences_outside_the_grammar_are_skipped():
     assert talks.facts(" . ".join(garbled)) == talks.facts(".".join(garbled)) == [KEY]
     for unclear in ("ruser has lost the key yesterday .", "ruser lost the key .", "ruser will lose the key yesterday ."):
         assert talks.facts(unclear) == [Event("lose", "ruser", "key", "", talks.UNCLEAR)]
-
-
-# --- consistency -----------------------------------------------------------------------------------------------------
 
 
 TWICE = (KEY, Event("lose", "supan", "key"))
@@ -165,9 +153,6 @@ TWICE = (KEY, Event("lose", "supan", "key"))
 def test_events_are_matched_one_to_one_and_right_ones_first(told, summary, counts):
     dialogue = Dialogue("", talks.render_summary(told), (), (), (), told)
     assert talks.consistency([summary], [dialogue]).tolist() == [counts]
-
-
-# --- guesses ---------------------------------------------------------------------------------------------------------
 
 
 def test_guesses_are_what_they_say():

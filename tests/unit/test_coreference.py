@@ -41,9 +41,6 @@ HEADS = (("encoder", 0, 2), ("encoder", 1, 0), ("encoder", 1, 3))
 CLOSE = {"rtol": 1e-9, "atol": 1e-9}
 
 
-# -------------------- helpers of the tests
-
-
 @pytest.fixture(autouse=True)
 def exact_t5(monkeypatch):
     """T5 computes its norms in single precision whatever the model, too coarse for nine digits."""
@@ -207,9 +204,6 @@ def test_a_text_is_read_alike_alone_and_in_a_batch(family):
             torch.testing.assert_close(logits(model, one)[0], together[row], **CLOSE)
 
 
-# -------------------- what blocks leave behind, and what stands around them
-
-
 @families
 def test_blocks_are_undone_also_on_an_error(family):
     model, batch = tiny_model(family), tiny_batch(family)
@@ -222,9 +216,6 @@ def test_blocks_are_undone_also_on_an_error(family):
     with pytest.raises(StudyError), injected(model, [*HEADS, ("encoder", 0, 4)], links):
         pass
     assert torch.equal(logits(model, batch), plain)
-
-
-# -------------------- the layer of its own
 
 
 @families
@@ -317,9 +308,6 @@ def test_parts_of_the_layers(layers, lower, middle, upper):
     for part, wanted in {"lower": lower, "middle": middle, "upper": upper, "all": list(range(layers))}.items():
         assert layers_of(layers, part) == wanted
         assert [layer for _, layer, _ in choose(random_scores(layers), 1, "lowest", part)] == wanted
-
-
-# -------------------- what is refused
 
 
 def reading(block, *arguments, family="bart", embeds=False, unknown=False):

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
-import shutil
 import time
-from itertools import product
 
 import nbformat
 import numpy as np
@@ -14,7 +12,6 @@ import pandas as pd
 import pytest
 
 from benchmarks import common, costs
-from benchmarks import figures as drawn
 from helpers import plan, study
 from helpers.runs import subjects
 from helpers.study import StudyError
@@ -44,17 +41,6 @@ def test_what_is_missing_is_one_sentence():
     (costs.folder("tiny") / "heads_overhead.csv").write_text("a,b\n1,2\n")
     with pytest.raises(StudyError, match=r"heads_overhead\.csv"):
         costs.results("tiny", ["heads_overhead"])
-
-
-def test_a_laptop_shows_base_sizes_where_they_are_kept():
-    keep("growth", "laptop", RATIOS)
-    keep("growth", "base", RATIOS)
-    for name, ending in product(common.NAMES, ("csv", "json")):
-        if name != "growth":
-            shutil.copy(costs.folder("laptop") / f"growth.{ending}", costs.folder("laptop") / f"{name}.{ending}")
-    found = costs.gathered("laptop")
-    assert found["growth"]["size"].tolist() == ["laptop", "laptop", "base", "base"]
-    assert set(found["removed_heads"]["size"]) == {"laptop"}
 
 
 def test_wall_times_count_every_run_once_for_the_first_notebook_that_needs_it(tmp_path):
@@ -98,27 +84,3 @@ def test_a_second_run_has_the_parameters_of_the_first_and_leaves_its_results_alo
     seconds = json.loads((executed / "second_run.json").read_text())
     assert list(seconds) == ["01_some"] and seconds["01_some"] > 0
     assert sorted(path.name for path in executed.iterdir()) == ["01_some.ipynb", f"{costs.COSTS}.ipynb", "second_run.json"]
-
-
-# --- figures ---------------------------------------------------------------------------------------------------------
-
-
-def test_figures_draw_what_their_tables_say():
-    def texts(figure):
-        return [text.get_text() for text in figure.axes[0].texts]
-
-    speeds = [common.row(what, "small", "tokens/s", [v, 2 * v]) for what, v in (("cp, fast", 900), ("floor", 9))]
-    assert texts(drawn.speeds(pd.DataFrame(speeds))) == ["1,350", "13.5"]
-    assert texts(drawn.overheads(pd.DataFrame(RATIOS))) == ["1.00", "1.20"]
-    of = "2+2 layers, width 32; encoder pass, length 8, batch 1"
-    forms = {"removed": 1.4, "masked": 0.9, "ceiling": 2.0}
-    saved = [common.row(f"encoder, {form}", of, "speed-up", value) for form, value in forms.items()]
-    (axis,) = drawn.removed(costs.savings(pd.DataFrame(saved))).axes
-    marked = {line.get_marker(): list(line.get_xdata()) for line in axis.lines}
-    assert (marked["o"], marked["s"]) == ([1.4], [0.9])
-    growth = [common.row("cp", f"length = {size}", "seconds", [size**2, 1.1 * size**2]) for size in (4, 8, 16)]
-    (axis,) = drawn.growth(*costs.growth(pd.DataFrame([common.row("cp", "length", "exponent", [2.0, 2.1]), *growth]))).axes
-    assert axis.get_legend().get_texts()[0].get_text() == "cp: 2.05 [2.02, 2.08]"
-    assert axis.get_xscale() == axis.get_yscale() == "log"
-    kept = pd.DataFrame([common.row("plain", "small", "bytes", 3 * 2**20)])
-    assert [bar.get_width() for bar in drawn.bytes_kept(kept).axes[0].patches] == [3]

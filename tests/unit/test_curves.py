@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import math
 
 import numpy as np
 import pandas as pd
@@ -18,6 +17,7 @@ from helpers.scores import scoring
 from helpers.study.recipe import read_since
 from tests.unit import tiny_sweep
 
+STORE = tiny_sweep.go_to
 REPEATS = 50
 
 
@@ -31,21 +31,12 @@ def swept(tmp_path_factory):
         yield {which: (sweep, subject, l0.tables.quality(sweep, subject, REPEATS)) for which, sweep in sweeps.items()}
 
 
-@pytest.fixture(autouse=True)
-def store(isolated, tmp_path_factory, monkeypatch):
-    """Tests share a store, in which a run is made when the first test reads it."""
-    tiny_sweep.go_to(tmp_path_factory.getbasetemp(), monkeypatch)
-
-
 def sides(sweep, subject):
     """Statistics of what every run put out, and of the model before them."""
     references = [pair.target for pair in subject.pairs("test")]
     texts = {"start": outputs.written_by(subject, "test", 1)}
     texts |= {name: outputs.read(l0.runs.run(run), "test", 1) for name, run in sweep["runs"].items()}
     return {name: scoring.bleu_statistics(made, references) for name, made in texts.items()}
-
-
-# --- quality of the runs ---------------------------------------------------------------------------------------------
 
 
 def test_a_row_for_each_run_and_test_set(swept):
@@ -95,9 +86,6 @@ def test_what_encoder_attention_is_worth(swept):
     # the control keeps all and the floor nothing, whatever sentences are drawn
     ends = ["share", "share_low", "share_high"]
     assert found.loc[("control", "test"), ends].eq(1).all() and found.loc[("floor", "test"), ends].eq(0).all()
-
-
-# --- tables made by hand ---------------------------------------------------------------------------------------------
 
 
 def by_hand(*rows, split="test", total=24):
@@ -152,20 +140,6 @@ def test_table_2():
         np.testing.assert_allclose(part["pruned, low"], part["pruned"] - 1)
 
 
-# --- gates over training ---------------------------------------------------------------------------------------------
-
-
-def test_gates_are_read_as_they_were_written(swept):
-    sweep, subject, _ = swept["all"]
-    distribution, trace = l0.tables.gates(sweep["runs"]["L0 0.03"])
-    assert trace.index.tolist() == list(range(9)) and (trace.iloc[0] == 0.5).all()
-    assert trace.columns.equals(heads.index(subject.model))
-    assert distribution.temperature == 0.33 and distribution.log_alpha.tolist() == trace.to_numpy().tolist()
-    other = swept["encoder"][0]["runs"]["L0, temperature 0.5, 0.03"]
-    last = l0.tables.gates(other)[1].iloc[-1]
-    np.testing.assert_allclose(l0.tables.closing(other).iloc[-1], 1 / (1 + np.exp(last + 0.5 * math.log(11))), rtol=1e-9)
-
-
 def test_how_long_heads_survive(swept):
     for sweep, subject, _ in swept.values():
         found, runs = l0.tables.survival(sweep), l0.tables.l0_runs(sweep)
@@ -175,9 +149,6 @@ def test_how_long_heads_survive(swept):
         assert (np.floor(found) == times).all() and (found > times).all() and (found < times + 1).all()
         opened = np.mean([1 - l0.tables.closing(run).iloc[-1] for run in runs], axis=0)
         np.testing.assert_allclose(found - times, 0.99 * opened, rtol=1e-9)
-
-
-# --- what is kept ----------------------------------------------------------------------------------------------------
 
 
 def test_what_is_kept_by_kind_and_layer(swept):
@@ -206,9 +177,6 @@ def test_whether_functions_stay_against_all_draws():
         assert row.p == pytest.approx(np.mean([len(heads & had) >= stay for heads in drawn]))
         assert row.expected == pytest.approx(np.mean([len(heads & had) for heads in drawn]))
     assert found.p_holm["any"] == pytest.approx(3 * found.p["any"] if 3 * found.p["any"] < 1 else 1)
-
-
-# --- removed for good ------------------------------------------------------------------------------------------------
 
 
 def test_removal(swept):

@@ -74,9 +74,6 @@ def report(folder):
     return pd.read_csv(folder / "report.csv").set_index("split")
 
 
-# --- prepared dialogues ----------------------------------------------------------------------------------------------
-
-
 def test_one_vocabulary_covers_dialogues_and_summaries(store, root):
     folder = made()
     side = dialogues.vocabulary(dialogues.spec(SIZES, "dialogues", 3), folder)
@@ -85,9 +82,6 @@ def test_one_vocabulary_covers_dialogues_and_summaries(store, root):
     write_rows(root / "samsum/train.jsonl.xz", [row | {"summary": "Déjà."} for row in chats("red", 30)])
     side = texts.subwords(made("samsum", ALL))  # letters of summaries alone are learnt too
     assert side.decode_all([side.encode("Déjà.")]) == ["déjà."]
-
-
-# --- dialogues that are too long ---------------------------------------------------------------------------------------
 
 
 def test_dialogues_are_cut_after_the_last_word_that_fits():
@@ -120,9 +114,6 @@ def test_cut_dialogues_fill_the_limit_and_no_more(store, pretrained, own, longes
     assert not report(full)[["cut", "mentions_lost"]].any().any()
 
 
-# --- natural dialogues -------------------------------------------------------------------------------------------------
-
-
 def test_natural_dialogues_keep_case_turns_and_words(root):
     folder = made("samsum", ALL)
     row, pair = whole(folder, "test")[0], pairs(folder, "test")[0]
@@ -134,9 +125,6 @@ def test_natural_dialogues_keep_case_turns_and_words(root):
     assert names == {"Person1", "Person2"}
     assert pairs(folder, "test")[0].target == "The teacher is away."  # the first of three
     refused("/nowhere/x", made, "samsum", ALL, 1, "/nowhere/x")  # no such tokenizer
-
-
-# --- who is who ------------------------------------------------------------------------------------------------------
 
 
 def clusters_made():
@@ -184,9 +172,6 @@ def test_clusters_that_cannot_be_had_leave_nothing_behind(root, tmp_path):
     refused(f"{path} has 1 rows for 8", dialogues.resolved, folder, "dev", f"stored:{path}")
     refused(folder / "dialogues/valid.jsonl", dialogues.resolved, folder, "valid", "rule")
     assert not clusters_made()
-
-
-# --- pretrained models on dialogues ------------------------------------------------------------------------------------
 
 
 def test_the_spec_of_a_checkpoint_knows_weights_and_text(store, pretrained, tmp_path):

@@ -81,9 +81,6 @@ def train(rank, described, step=0):
     assert recipe.made(weights=True)
 
 
-# --- shares ----------------------------------------------------------------------------------------------------------
-
-
 def batch(lengths):
     labels = torch.full((len(lengths), max(lengths)), -100)
     for row, length in enumerate(lengths):
@@ -112,9 +109,6 @@ def test_a_batch_without_target_tokens():
         distributed.share(empty, 0, 2)
 
 
-# --- training --------------------------------------------------------------------------------------------------------
-
-
 def test_several_processes_train_what_one_does(tmp_path):
     described = spec() | {"closed": ["encoder"]}
     rows = [len(batch["labels"]) for batch in subjects.of_text(described["corpus"]).epoch(112, 1, torch.device("cpu"))(0)]
@@ -124,9 +118,6 @@ def test_several_processes_train_what_one_does(tmp_path):
     folder = tmp_path / "three" / "model" / alone.name
     pd.testing.assert_frame_equal(history(folder), history(alone), check_exact=False, rtol=RTOL)
     assert names(folder) == names(alone) and not list((tmp_path / "three").rglob(".*"))
-
-
-# --- the command -----------------------------------------------------------------------------------------------------
 
 
 def command(rank, path):

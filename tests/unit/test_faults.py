@@ -25,9 +25,6 @@ def without_bars(said):
     return "\n".join(line for line in lines if line.strip() and "%|" not in line)
 
 
-# --- a kernel that dies ----------------------------------------------------------------------------------------------
-
-
 def notebook_line(notebook, log, result):
     """The shell line of the workflow's rule that runs a notebook."""
     rule = (study.ROOT / "workflow" / "Snakefile").read_text(encoding="utf-8").partition("rule notebook:")[2]
@@ -58,9 +55,6 @@ def test_a_kernel_that_dies_leaves_no_executed_notebook(tmp_path):
     assert ran[-1].outputs[0].data["text/plain"] == "True" and 'models = "de-news"' in ran[1].source
 
 
-# --- a Hub that cannot be reached ------------------------------------------------------------------------------------
-
-
 def test_what_is_not_in_the_cache_and_the_hub_cannot_be_reached(tmp_path):
     code = """
         from helpers import corpora, models, study
@@ -88,9 +82,6 @@ def test_what_is_not_in_the_cache_and_the_hub_cannot_be_reached(tmp_path):
     for line, name in zip(lines, ("wmt/wmt14", "cnn_dailymail", "Helsinki-NLP/opus-mt-en-de"), strict=True):
         assert re.fullmatch(r"error: .*: .*\.", line) and name in line
     assert not list(study.data().rglob(".*"))
-
-
-# --- killing the study -----------------------------------------------------------------------------------------------
 
 
 def test_all_processes_of_a_start_are_killed(tmp_path):

@@ -12,13 +12,10 @@ from helpers import drawing
 from helpers.measures import figures
 from helpers.measures.ranks import follows_function, relative
 from helpers.study import StudyError
-from tests.unit.drawn import band, colour_of, drawn, intervals, levels, marked, table, ticks, whole
+from tests.unit.drawn import band, drawn, intervals, marked, table, ticks, whole
 
 BLUE, ORANGE = (to_rgb(colour) for colour in drawing.MODELS[:2])
 NAN = np.nan
-
-
-# -------------------- panels
 
 
 def test_dots_with_intervals_stand_in_groups_side_by_side():
@@ -51,13 +48,6 @@ def test_lines_go_through_the_mean_of_dots_or_have_a_band():
     assert band(axis, ORANGE, 1.25) == (8.0, 9.5) and marked(axis, BLUE, hollow=True) == [(1.75, 5)]
 
 
-def test_names_differ_in_looks_and_numbers_can_be_read():
-    looks = drawing.looks(str(n) for n in range(19))
-    assert len({tuple(look.values()) for look in looks.values()}) == 19
-    assert (drawing.ink("#F0E442"), drawing.ink("#0072B2")) == ("black", "white")
-    assert [drawing.short(value) for value in (0.126, -0.126, 10.5, 0.999, -0.001)] == [".13", "-.13", "10.50", "1.00", ".00"]
-
-
 def test_tables_that_cannot_be_drawn_are_refused():
     frame = table("a b", (1, 2), (1, 3))
     for call, said in (
@@ -70,8 +60,6 @@ def test_tables_that_cannot_be_drawn_are_refused():
         with pytest.raises(StudyError, match=said):
             call()
 
-
-# -------------------- head maps
 
 RAGGED = [6, 3, 8, 1]
 
@@ -112,46 +100,12 @@ def test_relevance_stands_above_confidence():
                 np.testing.assert_allclose([v for v, _ in shown], columns[title]["encoder"][layer][ranked], atol=0.0051)
 
 
-def test_head_maps_and_agreement_fit_their_pages():
-    relevance, confidence = models(RAGGED)
-    whole(figures.head_maps(confidence, order=relevance, label="confidence", limits=None))
-    whole(figures.agreement({"model": pd.DataFrame([[1, 0.25], [0.25, 1]], ["a", "b"], ["a", "b"])}))
-
-
 def test_functions_share_the_cell_of_a_head():
     heads = column([2, 2], 0)
     roles = pd.Series([[], [("rare", "rare"), ("nsubj", "v→s")], [], []], heads.index)
     figure = whole(figures.function_map({"one": roles}))
     shown = {(p.get_x() // 1, p.get_y() // 1, to_rgb(p.get_facecolor())) for p in figure.axes[0].patches}
     assert {(1, 0, to_rgb(drawing.COLOURS[name])) for name in ("rare", "nsubj")} <= shown and len(shown) == 5
-
-
-# -------------------- what heads do, relevance
-
-
-def test_bars_of_the_best_heads_stand_beside_their_baselines():
-    rows = [
-        (model, relation, direction, 0.5, 0.4, 0.7, 0.3, 0.2, 0.1)
-        for model in ("a", "b")
-        for relation in figures.RELATIONS
-        for direction in figures.DIRECTIONS
-    ]
-    columns = "model relation direction score low high baseline untrained chance"
-    for axis in whole(figures.syntactic_bars(table(columns, *rows))).axes:
-        assert [bar.get_height() for bar in axis.patches] == [50] * 4
-        segments = [segment for lines in axis.collections for segment in np.round(lines.get_segments(), 6)]
-        across = [segment[0, 1] for segment in segments if segment[0, 1] == segment[1, 1]]
-        assert sorted(across) == [10.0] * 4 + [20.0] * 4 + [30.0] * 4
-        assert [tuple(s[:, 1]) for s in segments if s[0, 0] == s[1, 0]] == [(40.0, 70.0)] * 4
-
-
-def test_shares_of_rare_tokens_stand_by_layer():
-    frame = pd.DataFrame({"two_rarest": [0.1, 0.2, 0.3, 0.4], "rarest": 0.05, "chance_two": 0.15}, column([2, 2], 0).index)
-    frame = frame.assign(two_rarest_low=frame.two_rarest - 0.05, two_rarest_high=frame.two_rarest + 0.1)
-    (axis,) = whole(figures.rare_shares({"one": frame})).axes
-    found = intervals(axis, 1)[to_rgb(drawing.COLOURS["rare"])]
-    assert found == {0.1: (0.05, 0.2), 0.2: (0.15, 0.3), 0.3: (0.25, 0.4), 0.4: (0.35, 0.5)} and levels(axis) == [0.15]
-    assert [round(x) for x, _ in marked(axis, to_rgb(drawing.COLOURS["rare"]))] == [1, 1, 2, 2]
 
 
 def test_the_papers_exception_is_marked():
@@ -177,14 +131,3 @@ def test_relevance_by_function():
     ((at, value),) = marked(axis, to_rgb(drawing.COLOURS["nsubj"]))
     assert value == relative(relevance["EN-0"])["encoder", 0, 1] and round(at) == 1
     assert f"{summary['difference']:+.2f} [{summary['low']:+.2f}, {summary['high']:+.2f}]" in axis.get_title()
-
-
-# -------------------- agreement
-
-
-def test_curves_that_settle():
-    frame = pd.DataFrame({"n": [1, 10, 100], "rho": [0.2, 0.5, 0.9], "low": [0, 0.4, 0.8], "high": [0.5, 0.6, 1.0]})
-    figure = whole(figures.settling({"one": {"cp": frame}, "other": {"alpha_beta": frame + 0.01, "cp": frame}}))
-    for axis in figure.axes:  # a rule has one colour in all panels
-        np.testing.assert_array_equal(drawn(axis, colour_of(figure, "cp"))[0], [frame.n, frame.rho])
-        assert band(axis, colour_of(figure, "cp"), 10) == (0.4, 0.6) and axis.get_xscale() == "log"

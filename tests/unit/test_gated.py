@@ -21,7 +21,7 @@ from tests.unit.tiny_models import logits, tiny_batch, tiny_model
 
 COMBINATIONS = [("marian", ("encoder",)), ("marian", ("cross", "decoder")), ("t5", KINDS), ("opt", ("decoder",))]
 combinations = pytest.mark.parametrize(("family", "kinds"), COMBINATIONS, ids=str)
-CLOSED, OPEN = -50.0, 50.0  # log alphas that leave nothing to chance
+CLOSED = -50.0  # a log alpha that leaves nothing to chance
 
 
 def still(family="marian"):
@@ -49,9 +49,6 @@ def under(model, heads, values, batch):
     """Logits with a number for each head."""
     with gate(model, dict(zip(heads, map(float, values), strict=True))):
         return logits(model, batch)
-
-
-# -------------------- gates of a forward pass
 
 
 @combinations
@@ -115,9 +112,6 @@ def test_nothing_stays_in_the_model():
     assert [name for name, _ in gated.named_parameters() if not name.startswith("model.")] == ["scaled"]
 
 
-# -------------------- the objective and its gradient
-
-
 @pytest.mark.parametrize(("family", "kinds", "rate"), [(*COMBINATIONS[0], 40.0), (*COMBINATIONS[3], 1.0)], ids=str)
 def test_objective_is_cross_entropy_and_the_price_of_open_gates(family, kinds, rate):
     gated, batch, price = gated_model(family, kinds, 1.5, rate=rate), batch_for(family), 0.3
@@ -148,9 +142,6 @@ def test_objective_is_cross_entropy_and_the_price_of_open_gates(family, kinds, r
                 gated.scaled[place] -= shift / rate
         assert slopes[0][place].item() == pytest.approx(rate * (losses[0] - losses[1]) / 2e-5, rel=1e-4, abs=1e-8)
     assert slopes[0].abs().max() > 1e-4
-
-
-# -------------------- where gates start, and the way they took
 
 
 def test_where_gates_start():
@@ -204,9 +195,6 @@ def test_state_keeps_gates_and_trace():
     torch.testing.assert_close(logits(resumed.eval(), batch_for()), logits(whole.eval(), batch_for()), rtol=1e-5, atol=1e-5)
 
 
-# -------------------- heads closed one after another
-
-
 def steps_of(gradual, count):
     """Which heads are open in each of some training steps."""
     found = []
@@ -254,26 +242,6 @@ def test_the_head_of_least_gradient_importance_goes(family, kinds):
         np.testing.assert_allclose(gradual.score[now], scored[now], rtol=1e-5)  # began anew when heads were closed
 
 
-def test_scores_add_up_until_a_head_is_closed():
-    gradual, wanted = Gradual(still(), ("encoder",), 7, 8).train(), 0
-    for step in range(5):  # round(1 * 4 / 8) is 0
-        assert gradual.open.all()
-        training.cross_entropy(gradual, batch_for(seed=step), 0.0).backward()
-        wanted = wanted + slopes_of(gradual, batch_for(seed=step))
-        np.testing.assert_allclose(gradual.score, wanted, rtol=1e-5)
-    steps_of(gradual, 1)
-    assert gradual.closed() == [gradual.heads[int(wanted.argmin())]]
-
-
-def test_all_heads_or_none_may_stay():
-    gradual = Gradual(still(), ("encoder",), 8, 3)
-    assert all(gates.all() for gates in steps_of(gradual, 5)) and gradual.closed() == []
-    gradual = Gradual(still(), ("encoder",), 0, 3)
-    assert not steps_of(gradual, 5)[-1].any() and gradual.closed() == list(gradual.heads)
-    none = under(gradual.model, gradual.heads, [0] * 8, batch_for())
-    assert torch.equal(logits(gradual.train(), batch_for()), none) and torch.equal(logits(gradual.eval(), batch_for()), none)
-
-
 def test_evaluation_closes_nothing():
     gradual = Gradual(still(), ("encoder",), 2, 4)
     steps_of(gradual, 3)
@@ -287,8 +255,6 @@ def test_evaluation_closes_nothing():
     assert torch.equal(logits(other.eval(), batch_for()), before)
     assert torch.equal(steps_of(other, 4)[-1], steps_of(gradual, 4)[-1])
 
-
-# -------------------- bad input
 
 OPT = still("opt")
 BAD = {

@@ -11,7 +11,7 @@ import pytest
 import torch
 from transformers import MarianMTModel
 
-from helpers import heads, measures, models, study
+from helpers import heads, models, study
 from helpers.heads.families import ADDRESS
 from helpers.methods import grouping
 from helpers.methods.grouping import runs, units
@@ -20,14 +20,9 @@ from helpers.runs import subjects, training
 from helpers.study import StudyError
 from tests.unit import tiny_groups, tiny_injection
 
+STORE = tiny_groups.go_to
 TASKS = [subjects.TRANSLATION, subjects.LANGUAGE]  # of an encoder-decoder, of a decoder alone
 CPU = torch.device("cpu")
-
-
-@pytest.fixture(autouse=True)
-def store(isolated, tmp_path_factory, monkeypatch):
-    """Tests share a store, in which a row is trained when the first test reads it."""
-    tiny_groups.go_to(tmp_path_factory.getbasetemp(), monkeypatch)
 
 
 @pytest.fixture
@@ -79,21 +74,10 @@ def batch_of(task, first=6):
     return task.held_out(10**9, first, CPU)[0]
 
 
-# --- what there is to do ---------------------------------------------------------------------------------------------
-
-
 def test_all_rows_train_for_as_many_steps():
     for name, spec in every().items():
         steps = [run["training"]["steps"] for run in runs.stages(spec)]
         assert sum(steps) == (12 if "converged" in name else tiny_groups.STEPS), name
-
-
-def test_another_seed_reads_the_same_text():
-    rows, alike = runs.table_3(tiny_groups.settings(), 1), ("corpus", "shape", "cut", "training")
-    for name in (VANILLA, PS, runs.AT_START):
-        for one, other in zip(runs.stages(rows[name]), runs.stages(rows[f"{name}, seed 2"]), strict=True):
-            assert (one["seed"], other["seed"]) == (1, 2)
-            assert [other.get(part) for part in alike] == [one.get(part) for part in alike]
 
 
 def test_the_second_stage_goes_on_at_the_rate_of_the_first():
@@ -152,9 +136,6 @@ def test_keys_change_with_what_a_run_depends_on(changes, depends):
         assert (before[name] != after[name]) == depends(name), name
 
 
-# --- the trainee -----------------------------------------------------------------------------------------------------
-
-
 def trainee(kind=subjects.TRANSLATION, **options):
     """A model as it is before training, in training mode, and a batch of dev text."""
     spec = tiny_groups.rows(kind)[VANILLA]["start"]
@@ -206,9 +187,6 @@ def test_how_far_centres_moved():
     assert units.centre_shift(before, after) == pytest.approx(10 / 5)
 
 
-# --- what a run trains -----------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("kind", [*TASKS, runs.CONVERGED])
 def test_histories_end_with_the_loss_of_the_stored_model(kind):
     spec = every()[f"{kind}: {PS}"]
@@ -228,9 +206,6 @@ def test_the_constraint_does_what_it_says(made):
         assert seen["step"][:4].tolist() == [0, 3, 6, 9]
         assert np.isnan(seen["shift"][0]) and (seen["shift"][1:4] > 0).all()
     np.testing.assert_array_equal(plain["grams_0"][0], tight["grams_0"][0])  # one start, one probe
-
-
-# --- which heads stay ------------------------------------------------------------------------------------------------
 
 
 def recount(spec, model):
@@ -257,26 +232,6 @@ def test_voting_to_stay_keeps_one_head_of_each_group_in_every_layer(kind):
     assert {address for address in table.index if address[2] in left[address[:2]]} == stays(spec)
 
 
-@pytest.mark.parametrize(
-    "cut", [{"count": "scores"}, {"rule": "total", "measure": "distance"}, {"which": "A"}, {"groups": 1}], ids=str
-)
-def test_other_ways_to_vote(made, cut):
-    rows = runs.Rows(tiny_groups.settings(), subjects.TRANSLATION, 1)
-    spec = quick(rows.second(made[GHT]["start"], None, rows.cut(**cut)))
-    ballot = recount(spec, runs.opened(spec["start"]))
-    np.testing.assert_array_equal(ballot_of(spec).votes, torch.cat(ballot.votes))
-    assert stays(spec) == set(grouping.stay(ballot, spec["cut"]["rule"], spec["cut"]["count"]))
-
-
-def test_votes_at_the_start_are_those_of_the_untrained_model(made):
-    first = quick(made[runs.AT_START]["start"])
-    second = quick(made[runs.AT_START] | {"start": first})
-    torch.manual_seed(0)
-    ballot = recount(first, subjects.text_of(first).build(first["shape"], 1))
-    assert stays(first) == set(grouping.stay(ballot))
-    assert heads.kept(runs.opened(first)) == heads.kept(runs.opened(second))
-
-
 def test_random_heads_and_random_members(made):
     member, random = quick(made[runs.MEMBER]), quick(made[runs.RANDOM])
     table = ballot_of(member)
@@ -285,21 +240,6 @@ def test_random_heads_and_random_members(made):
     assert (ballot_of(random).groupby(level=["kind", "layer"]).kept.sum() == 2).all()
     assert len({frozenset(stays(spec)) for spec in (random, made[PS], member)}) == 3
     np.testing.assert_array_equal(table.labels, ballot_of(made[PS]).labels)
-
-
-def test_gradient_importance_keeps_the_most_important_heads_of_the_model(made):
-    spec = quick(made[runs.GRADIENT])
-    model, task = runs.opened(spec["start"]), subjects.text_of(spec)
-    worth = measures.importance(model, task.held_out(4096, 256, CPU))
-    np.testing.assert_allclose(ballot_of(spec).worth, worth, rtol=1e-5)
-    assert stays(spec) == set(worth.nlargest(12).index)
-
-
-def test_gates_keep_the_heads_of_largest_log_alpha(made):
-    spec = quick(made[L0])
-    gates = pd.read_csv(results(spec["start"]) / "gates.csv", index_col=list(ADDRESS)).log_alpha
-    assert list(gates.index) == list(heads.index(runs.opened(spec["start"]))) and gates.nunique() > 12
-    assert stays(spec) == set(gates.nlargest(12).index)
 
 
 def test_votes_once_settled_take_the_rest_of_stage_1_for_stage_2(made):
@@ -335,25 +275,6 @@ def test_a_pretrained_model_can_be_grouped(elsewhere, tmp_path):
     model = runs.opened(rows[PS])
     assert type(model) is MarianMTModel and all(site.heads == 2 for site in heads.sites(model))
     assert subjects.text_of(rows[PS]).source.size == model.config.vocab_size
-
-
-# --- the same again --------------------------------------------------------------------------------------------------
-
-
-def test_a_run_made_while_another_is_being_made_draws_as_if_made_before(tmp_path, monkeypatch):
-    changes = {"grouping.translation.model.dropout": 0.3, "grouping.translation.steps": 5}
-    spec = tiny_groups.rows(changes=changes)[runs.PRINTED_4A]
-    found = []
-    for first in (runs.stages(spec), [spec]):
-        monkeypatch.setenv("HEADS_RUNS", str(tmp_path / f"runs {len(first)}"))
-        torch.manual_seed(len(first))  # nor does it matter what was drawn outside
-        for run in first:
-            study.make(runs.run(run))
-        found.append([files_of(run) for run in runs.stages(spec)])
-    assert found[0] == found[1]
-
-
-# --- bad input -------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(

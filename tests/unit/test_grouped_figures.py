@@ -18,8 +18,6 @@ BLUE, ORANGE, GREY = (to_rgb(colour) for colour in (*drawing.MODELS[:2], figures
 NAN = np.nan
 
 
-# -------------------- scores and groups
-
 SCORES = "panel method groups value low high unit"
 
 
@@ -38,16 +36,6 @@ def test_the_number_of_groups_is_a_category_and_vanilla_a_band():
     assert [y for _, y in marked(other, BLUE)] == [5, 6] and drawn(other, BLUE)[0][1].tolist() == [5.5]  # seeds, their mean
 
 
-def test_scores_by_compactness_are_numbered_in_order_of_strength():
-    frame = table(
-        "label strength silhouette dunn value low high unit", ("strong", 2.0, 0.6, 0.9, 29.0, 28.0, 30.5, "BLEU"),
-        ("vanilla", 0.0, 0.1, 0.2, 30.0, 29.0, 31.0, "BLEU"), ("weak", 0.5, 0.4, 0.3, 31.0, 30.0, 32.0, "BLEU"),
-    )  # fmt: skip
-    for axis, x in zip(whole(figures.score_by_compactness(frame)).axes, ([0.1, 0.4, 0.6], [0.2, 0.3, 0.9]), strict=True):
-        np.testing.assert_allclose(axis.collections[-1].get_offsets(), np.transpose([x, [30, 31, 29]]))
-        assert [(text.get_text(), text.get_position()[0]) for text in axis.texts] == list(zip("012", x, strict=True))
-
-
 def test_the_constraint_is_smoothed_and_the_vote_marked():
     noise = np.random.default_rng(0).normal(0, 0.1, 200)
     voted = pd.DataFrame({"step": np.arange(200), "homogeneity": noise, "diversity": 0.5}).mask(lambda f: f.step > 120)
@@ -60,9 +48,6 @@ def test_the_constraint_is_smoothed_and_the_vote_marked():
     for axis in (left, right):
         (vote,) = drawn(axis, ORANGE, ":")
         assert vote[0].tolist() == [120, 120] and not drawn(axis, GREY, ":")
-
-
-# -------------------- heads and their groups
 
 
 def test_similar_heads_stand_together():
@@ -80,69 +65,11 @@ def test_similar_heads_stand_together():
     assert stay[2] == [1, 2] and sum(map(len, stay)) == 2  # head 3 is second, head 1 third
 
 
-POINTS = "step site head x y group kept"
-
-
-def moving():
-    rows = []
-    for step in range(5):
-        for site in ("encoder 1", "cross 2"):
-            for head, (x, group) in enumerate([(0, "a"), (1, "a"), (5, "b")]):
-                rows.append((10 * step, site, head, x + step, 2.0 * step + head, group, step < 3 or head != 1))
-    return table(POINTS, *rows)
-
-
-def dots(axis):
-    """Heads as (x, y, filled), the lowest first; the crosses of centres left out."""
-    found = [mark for mark in axis.collections if len(mark.get_paths()[0].vertices) > 5]
-    shown = [(*mark.get_offsets()[0].tolist(), to_rgb(mark.get_facecolor()[0]) != (1, 1, 1)) for mark in found]
-    return sorted(shown, key=lambda dot: dot[1])
-
-
-def test_maps_of_heads_at_a_few_steps():
-    figure = whole(figures.head_maps_over_training(moving(), steps=3))
-    for row in np.array(figure.axes).reshape(2, 3):
-        assert len({(axis.get_xlim(), axis.get_ylim()) for axis in row}) == 1
-        for axis, step in zip(row, (0, 2, 4), strict=True):
-            assert dots(axis) == [(step, 2 * step, True), (1 + step, 2 * step + 1, step < 4), (5 + step, 2 * step + 2, True)]
-    animation = figures.head_map_animation(moving(), frames=2)
-    animation._func(40)
-    assert all(dots(axis)[2] == (5 + 4, 2 * 4 + 2, True) for axis in animation._fig.axes)
-
-
-# -------------------- comparisons
-
-
 def ablation():
     return table(
         "row model value low high change change_low change_high printed", ("GHT", "GHT", 31.0, 30.0, 32.5, NAN, NAN, NAN, NAN),
         ("a", "GHT", 30.0, 29.5, 31.0, -1.0, -1.5, -0.25, -0.75), references={"GHT": "GHT"},
     )  # fmt: skip
-
-
-LADDER = table(
-    "head row value low high change change_low change_high seeds unit", (8, "vanilla", 80.0, 79, 81, 0, 0, 0, 5, "BLEU"),
-    (8, "GHT-PS", 70.0, 69, 72, -10.0, -12, -9, 5, "BLEU"), (32, "GHT-PS", 87.0, 86, 88, -1.0, -1.5, -0.25, 1, "BLEU"),
-)  # fmt: skip
-GAINS = table("task method gain low high printed", ("sum", "GHT", 2.0, 1.0, 4.0, 3.5))
-COSTS = table("task method parameters speed value low high unit", ("sum", "GHT", 44.0, 1.5, 30.0, 29.0, 31.5, "BLEU"))
-
-
-@pytest.mark.parametrize(
-    ("figure", "panel", "along", "colour", "shown", "hollow"),
-    [
-        (lambda: figures.ablation(ablation()), 0, 0, BLUE, {31.0: (30.0, 32.5), 30.0: (29.5, 31.0)}, []),
-        (lambda: figures.ablation(ablation()), 1, 0, BLUE, {-1.0: (-1.5, -0.25)}, [-0.75]),  # the paper's
-        (lambda: figures.ladder(LADDER), 0, 1, ORANGE, {70.0: (69.0, 72.0), 87.0: (86.0, 88.0)}, [87]),  # one training
-        (lambda: figures.ladder(LADDER), 1, 1, ORANGE, {-10.0: (-12.0, -9.0), -1.0: (-1.5, -0.25)}, [-1]),
-        (lambda: figures.gains(GAINS), 0, 0, BLUE, {2.0: (1.0, 4.0)}, [3.5]),
-        (lambda: figures.quality_against_cost(COSTS), 1, 1, BLUE, {30.0: (29.0, 31.5)}, []),
-    ],
-)
-def test_values_stand_in_their_intervals(figure, panel, along, colour, shown, hollow):
-    axis = whole(figure()).axes[panel]
-    found = {value: ends for value, ends in intervals(axis, along)[colour].items() if not np.isnan(value)}
-    assert found == shown and [point[along] for point in marked(axis, colour, hollow=True)] == hollow
 
 
 def test_seeds_are_joined_beside_their_mean():
@@ -155,26 +82,7 @@ def test_seeds_are_joined_beside_their_mean():
     assert found[31.0] == pytest.approx(expected) and found[36.0] is None  # one seed
 
 
-# -------------------- which heads stay
-
 ADDRESSES = [("encoder", 0, 0), ("encoder", 0, 1), ("encoder", 0, 2), ("encoder", 1, 0), ("cross", 0, 0), ("cross", 0, 1)]
-
-
-def test_cells_are_filled_where_a_head_is_kept():
-    keep = {"GHT-PS": [("encoder", 0, 1), ("cross", 0, 0)], "L0": [("encoder", 1, 0)]}
-    rows = [
-        (*address, method, address in kept, 0.1 * n, "prev" if n == 1 else "")
-        for method, kept in keep.items()
-        for n, address in reversed(list(enumerate(ADDRESSES)))
-    ]
-    figure = whole(figures.kept_heads(table("kind layer head method kept relevance functions", *rows)))
-    for (above, below), kind in zip(np.array(figure.axes).reshape(2, 2), ("encoder", "cross"), strict=True):
-        found = [address for address in ADDRESSES if address[0] == kind]
-        heights = [bar.get_height() for bar in sorted(above.patches, key=lambda bar: bar.get_x())]
-        assert heights == pytest.approx([0.1 * ADDRESSES.index(address) for address in found])
-        order = sorted(below.patches, key=lambda cell: (cell.get_y(), cell.get_x()))
-        filled = [cell.get_facecolor()[:3] != to_rgb("#EDEDED") for cell in order]
-        assert filled == [address in kept for kept in keep.values() for address in found]
 
 
 def test_votes_of_heads_by_group():
@@ -185,8 +93,6 @@ def test_votes_of_heads_by_group():
     assert [to_rgb(bar.get_facecolor()) for bar in first.patches] == [BLUE, ORANGE, ORANGE]
     assert [bar.get_edgecolor()[3] for bar in first.patches] == [0, 0, 1]  # the one that stays
 
-
-# -------------------- what is refused
 
 SITE = ("encoder", 0)
 TWO, THREE = {SITE: np.eye(2)}, {SITE: [0, 1, 1]}

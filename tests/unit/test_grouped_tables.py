@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import itertools
-
 import numpy as np
 import pandas as pd
 import pytest
 import torch
 from scipy import stats
-from scipy.spatial.distance import pdist, squareform
 
 from helpers import heads, models, study
 from helpers.corpora import tokens
@@ -21,15 +18,10 @@ from helpers.runs import subjects
 from helpers.scores import intervals, scoring
 from tests.unit import tiny_groups
 
+STORE = tiny_groups.go_to
 CPU = torch.device("cpu")
 TEST = "test"
 QUICK = {"grouping.translation.steps": 2, "grouping.language.steps": 2, "grouping.translation.votes": 2}
-
-
-@pytest.fixture(autouse=True)
-def store(isolated, tmp_path_factory, monkeypatch):
-    """Tests share a store, in which a row is trained when the first test reads it."""
-    tiny_groups.go_to(tmp_path_factory.getbasetemp(), monkeypatch)
 
 
 @pytest.fixture
@@ -140,9 +132,6 @@ def test_a_lower_perplexity_is_a_gain_over_the_reference_of_its_seed(scored):
     np.testing.assert_allclose(change, wanted, atol=1e-12)
 
 
-# --- costs -----------------------------------------------------------------------------------------------------------
-
-
 def test_costs_are_those_of_the_models():
     rows = {name: quick()[name] for name in (VANILLA, PS)}
     table, ids = tables.costs(rows), torch.full((1, 30), 5)
@@ -180,16 +169,6 @@ def test_ablations_are_against_the_model_they_are_of():
     assert (table.shares.drop([PS, BOTH, NO_CONSTRAINT, SECOND]) == "").all()
     assert table.printed[NO_DIVERSIFICATION] == pytest.approx(np.mean([-0.7, -1.0, -0.6, -0.9, -0.8]))
     assert table.printed[SECOND] == pytest.approx(np.mean([-2.0, -0.9, -0.8, -0.8, -1.1]))
-
-
-def test_scores_by_number_of_groups():
-    names = [VANILLA, GHT, PS, "GHT, 1 groups", "GHT, 4 groups"]
-    rows = {name: quick()[name] for name in names}
-    found = tables.by_groups(tables.scores(rows, graded(rows), repeats=30), 2, 4)
-    shown = list(zip(found.method, found.groups, strict=True))
-    assert shown == [(VANILLA, 2), (GHT, 2), (PS, 2), (GHT, 1), (GHT, 4), (PS, 4)]  # a group each: nothing goes
-    # neither vanilla nor the run that stands in both columns is a comparison of its own
-    assert found.family.eq(4).all() and found.p.isna().tolist() == [True, *[False] * 4, True]
 
 
 # --- several trainings, widths, a choice on dev ----------------------------------------------------------------------
@@ -262,42 +241,6 @@ def test_the_first_look_is_at_the_untrained_model(made):
     assert np.mean(inside) > np.mean(across) + 0.5
 
 
-def test_both_stages_follow_each_other(made):
-    whole = tables.both_stages(made[GHT], 2)
-    one, two = (tables.constraint_terms(spec, 2) for spec in (made[GHT]["start"], made[GHT]))
-    assert whole.step.tolist() == [*one.step, *(two.step + 12)] and whole.step.is_monotonic_increasing
-    stage_2 = tables.trace(made[GHT])
-    for site, gram in enumerate(grams_of(runs.opened(made[GHT]["start"]), subjects.text_of(made[GHT]))):
-        np.testing.assert_allclose(stage_2[f"grams_{site}"][0], gram, rtol=1e-4, atol=1e-6)  # the model that stage 1 left
-
-
-def test_map_of_heads(made):
-    first, kept = made[PS]["start"], tables.remaining(made[PS])
-    table, seen = tables.map_of_heads(first, 2, kept), tables.trace(first)
-    steps = sorted(set(table.step))
-    assert len(table) == len(steps) * 24 and table.step.is_monotonic_increasing
-    for number, (kind, layer) in enumerate(tables.sites(first)):
-        site = table[table.site == f"{kind} {layer + 1}"]
-        assert site[site.kept].groupby("step")["head"].agg(list).tolist() == [kept[kind, layer]] * len(steps)
-        positions = {}
-        for look, step in enumerate(steps):
-            part = site[site.step == step].sort_values("head")
-            positions[step] = part[["x", "y"]].to_numpy()
-            cosines = grouping.cosines(torch.tensor(seen[f"grams_{number}"][look])).numpy()
-            labels = grouping.clusters(torch.tensor(seen[f"grams_{number}"][look]), 2).numpy()
-            assert squareform(pdist(part[["group"]])).astype(bool).tolist() == np.not_equal.outer(labels, labels).tolist()
-            # turning and mirroring a look keeps what classical scaling gives: the best plane for these distances
-            centring = np.eye(4) - 1 / 4
-            values, vectors = np.linalg.eigh(centring @ cosines @ centring)
-            np.testing.assert_allclose(pdist(positions[step]), pdist(vectors[:, -2:] * np.sqrt(values[-2:])), atol=1e-7)
-        for one, two in itertools.pairwise(steps):  # no turn or mirror image would be nearer to the next look
-            turn = positions[one].T @ positions[two]
-            np.testing.assert_allclose(np.trace(turn), np.linalg.svd(turn, compute_uv=False).sum(), rtol=1e-6)
-    group = table.pivot(index=["site", "head"], columns="step", values="group")
-    for one, two in itertools.pairwise(group):  # the other way round fewer heads would keep their group's name
-        assert (group[one].eq(group[two]).groupby("site").sum() >= 2).all()
-
-
 def test_padding(made):
     spec = made[GHT]
     model, task = runs.opened(spec), subjects.text_of(spec)
@@ -349,9 +292,6 @@ def test_overlap_by_hand():
     np.testing.assert_allclose(table.relevance, [0.5 / 3, 0.15, np.nan])
     assert table.loc["a", ["with b", "with c"]].tolist() == [1, 0] and table.loc["b", "with a"] == 1
     assert table.loc["a", "with b, chance"] == 3 * 2 / 6 and np.isnan(table.loc["a", "with a"])
-
-
-# --- seeds -----------------------------------------------------------------------------------------------------------
 
 
 def test_means_over_seeds_by_scipy():

@@ -19,9 +19,6 @@ from tests.unit.tiny_models import PAD, tiny_batch, tiny_model
 CLOSE = {"rtol": 1e-10, "atol": 1e-10}
 
 
-# -------------------- helpers of the tests
-
-
 def cases(count, dim=(2, 9), heads=(1, 17)):
     """(heads' vectors [heads, dim], groups, seed of the starts), at random; groups from 1 to all heads."""
     rng = np.random.default_rng(7)
@@ -294,9 +291,6 @@ def test_heads_that_stay(rule, by):
                 for site, count, own in zip(places, votes if by == "votes" else scores, labels, strict=True)
                 for head in slow.stay(count.tolist(), own, rule)
             ]
-
-
-# -------------------- what is refused
 
 
 def watched(family, which):

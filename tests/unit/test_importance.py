@@ -48,9 +48,6 @@ def translator(batch):
     return translate
 
 
-# -------------------- leave one out
-
-
 @families
 def test_leaving_a_head_out_is_cutting_it(family, monkeypatch):
     exact_norms(monkeypatch)
@@ -100,9 +97,6 @@ def test_given_decoder_inputs_and_an_open_gate_are_respected():
     assert (gated.loc["decoder", 0, 1] == 0).all() and (gated.drop(("decoder", 0, 1)).loss.abs() > 1e-9).all()
 
 
-# -------------------- gradient importance
-
-
 @families
 @pytest.mark.parametrize("per", ["example", "token"])
 def test_importance_is_its_definition(family, per, monkeypatch):
@@ -120,18 +114,6 @@ def test_importance_is_its_definition(family, per, monkeypatch):
     expected = slow.importance(model, batches(family), per, chosen[:2], standing)
     np.testing.assert_allclose(gated[chosen[:2]], list(expected.values()), rtol=1e-6)
     assert gated[chosen[0]] == 0 and not np.allclose(gated, found, rtol=0.01)
-
-
-@pytest.mark.parametrize("measure", [*(partial(importance, per=per, norm=None) for per in ("example", "token")), leave_one_out])
-def test_padding_on_the_left(measure):
-    model, batch = tiny_model("opt").double(), batches("opt")[0]
-    moved = {name: part.clone() for name, part in batch.items()}
-    for row, length in enumerate(batch["attention_mask"].sum(-1).tolist()):
-        for part in moved.values():
-            part[row] = part[row].roll(part.shape[1] - length)
-    assert moved["attention_mask"][1].tolist() == [0, 0, 0, 1, 1, 1, 1]
-    # the padding before a sentence does not predict its first token
-    np.testing.assert_allclose(measure(model, [moved]), measure(model, [batch]), rtol=1e-9)
 
 
 def test_a_prompt_without_labels_counts_in_examples_only():
@@ -218,9 +200,6 @@ def test_the_model_is_left_alone(per):
     assert not any(module._forward_pre_hooks for module in model.modules())
 
 
-# -------------------- both
-
-
 @pytest.mark.parametrize("measure", [leave_one_out, importance, partial(importance, per="token")])
 def test_dropout_is_off_and_modes_are_restored(measure):
     model = tiny_model("bart", dropout=0.5, attention_dropout=0.5)
@@ -252,9 +231,6 @@ def test_unknown_ways_are_refused():
     for options in ({"per": "batch"}, {"norm": "l2"}, {"kinds": "self"}):
         with pytest.raises(StudyError, match=f"'{next(iter(options.values()))}'"):
             importance(tiny_model("marian"), batches("marian"), **options)
-
-
-# -------------------- BLEU
 
 
 def test_bleu_without_each_head():

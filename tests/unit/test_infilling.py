@@ -27,9 +27,6 @@ def kept(ids):
     return [token for token in ids if token != HOLE]
 
 
-# --- holes -----------------------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(("share", "mean"), [(0.3, 3.0), (0.5, 6.0)])
 def test_holes_take_the_share_and_lengths_asked_for(share, mean):
     found = holed(share=share, mean=mean)
@@ -53,9 +50,6 @@ def test_short_texts():
     assert holed([]) == [] and holed(TEXT[:50], share=0.0) == TEXT[:50]
 
 
-# --- pieces ----------------------------------------------------------------------------------------------------------
-
-
 def test_pieces_are_cut_without_the_end_of_a_text():
     rows = [[5, 6, 7, 8, 9, 10, 11, EOS], [12, 13, EOS], [14, EOS], [15, 16, 17, 18], [EOS], []]
     assert infilling.pieces(rows, EOS, 4) == [[5, 6, 7, 8], [9, 10, 11], [12, 13], [15, 16, 17, 18]]
@@ -63,8 +57,6 @@ def test_pieces_are_cut_without_the_end_of_a_text():
     for short in ([[5, 6, 7, EOS], [8, EOS]], []):
         refused("4 tokens", infilling.pieces, short, EOS, 8)
 
-
-# --- epochs ----------------------------------------------------------------------------------------------------------
 
 PIECES = [list(range(100 * n, 100 * n + 6 + n % 7)) for n in range(1, 41)]
 
@@ -105,9 +97,6 @@ def test_every_epoch_makes_new_holes_in_another_order():
     for batches in (later, other):
         changed = [index for index, source in sources(first).items() if sources(batches)[index] != source]
         assert len(changed) > len(PIECES) / 2 and order(batches) != order(first)
-
-
-# --- the id of a hole ------------------------------------------------------------------------------------------------
 
 
 def test_a_hole_in_a_vocabulary_of_ours_is_its_unknown_token():

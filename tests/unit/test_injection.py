@@ -20,18 +20,12 @@ from tests.reference import coreference as slow
 from tests.unit import tiny_injection
 from tests.unit.tiny_injection import SEED
 
+STORE = tiny_injection.go_to
 CPU = torch.device("cpu")
 MASKED, MIXED = "masked, lowest", "layer of its own, upper"
 LINKS = {"matrix": "full", "span": "first", "links": "gold"}
 GIVEN = {"by": "given", "heads": [["encoder", 0, 1], ["encoder", 1, 2]]}
-ADDRESSES = [("encoder", 0, 1), ("encoder", 1, 2)]
 INJECTED = {"form": "injected", "heads": GIVEN, **LINKS}
-
-
-@pytest.fixture(autouse=True)
-def store(isolated, tmp_path_factory, monkeypatch):
-    """Tests share a store, in which a row is trained when the first test reads it."""
-    tiny_injection.go_to(tmp_path_factory.getbasetemp(), monkeypatch)
 
 
 @pytest.fixture(scope="module")
@@ -142,9 +136,6 @@ def test_a_task_of_no_steps_has_no_rows():
     assert not list(coreference.runs.recipes(tiny_injection.settings(without), SEED))
 
 
-# --- links of a corpus -----------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(
     ("form", "span", "links", "change"),
     [
@@ -179,16 +170,6 @@ def test_ranking_is_what_the_measures_say_of_the_first_dev_texts(plan):
     pd.testing.assert_frame_equal(table[["loss", "low", "high"]], leave_one_out(model, batch, "encoder"))
     probed = coreference.probing(model, batch, as_links(by_hand(of, "dev", "previous")[0]))
     np.testing.assert_allclose(table.probing, probed, rtol=1e-6)
-
-
-def test_rankings_under_a_control(plan):
-    run = plan.plain()
-    model, of = coreference.runs.opened(run), subjects.text_of(run)
-    injected = coreference.runs.ranking(run, 6, control=INJECTED)
-    with coreference.injected(model, ADDRESSES, as_links(by_hand(of, "dev")[0])):
-        np.testing.assert_allclose(injected.nats, measures.importance(model, [fed(of)], "encoder", norm=None), rtol=1e-6)
-    masked = coreference.runs.ranking(run, 6, control={"form": "masked", "heads": GIVEN})
-    assert (masked.nats[ADDRESSES] == 0).all() and (masked.nats.drop(ADDRESSES) > 0).all()
 
 
 def test_heads_are_chosen_by_importance_in_the_plain_model(plan):
@@ -293,24 +274,6 @@ def test_in_translation_every_word_is_linked_with_its_head():
     table = pd.read_csv(study.make(coreference.runs.run(run)) / "results" / "heads.csv")
     assert list(table.itertuples(index=False, name=None)) == lowest(plan.plain())
     assert len(coreference.runs.written(plan.main()[MAIN], "test", 1)) == 8
-
-
-# --- the same again --------------------------------------------------------------------------------------------------
-
-
-def test_a_run_made_while_another_is_being_made_draws_as_if_made_before(tmp_path, monkeypatch):
-    """With dropout: the plain model is trained, and its heads ranked, in the midst of a run or before it."""
-    plan = tiny_injection.plan({"coreference.summarization.model.dropout": 0.4, "coreference.summarization.denoising": 0})
-    run, found = coreference.runs.run(plan.tuned(plan.injected())), []
-    before = [*map(coreference.runs.run, chain(plan.plain())[::-1]), coreference.runs.ranked(plan.plain(), 6)]
-    for first in (before, []):
-        monkeypatch.setenv("HEADS_RUNS", str(tmp_path / f"runs {len(first)}"))
-        torch.manual_seed(len(first))  # nor does it matter what was drawn outside
-        for recipe in (*first, run):
-            study.make(recipe)
-        assert {path.parent.name for path in study.runs().glob("[ir]*/*/made.json")} == {one.key for one in (*before, run)}
-        found.append([files_of(recipe) for recipe in (*before, run)])
-    assert found[0] == found[1]
 
 
 # --- bad input -------------------------------------------------------------------------------------------------------

@@ -24,6 +24,7 @@ from helpers.study import StudyError
 from helpers.world import conversations
 from tests.unit import tiny_injection
 
+STORE = tiny_injection.go_to
 MASKED, MIXED = "masked, lowest", "layer of its own, upper"
 ROUGE = ["ROUGE-1", "ROUGE-2", "ROUGE-L"]
 
@@ -32,12 +33,6 @@ ROUGE = ["ROUGE-1", "ROUGE-2", "ROUGE-L"]
 def parts():
     """Rows by part."""
     return tiny_injection.rows()
-
-
-@pytest.fixture(autouse=True)
-def store(isolated, tmp_path_factory, monkeypatch):
-    """Tests share a store, in which a row is trained when the first test reads it."""
-    tiny_injection.go_to(tmp_path_factory.getbasetemp(), monkeypatch)
 
 
 class Told(tables.Board):
@@ -71,9 +66,6 @@ def events(board, name):
     return 100 * counts[:, 2].sum() / counts[:, 0].sum()
 
 
-# --- boards ----------------------------------------------------------------------------------------------------------
-
-
 def test_natural_dialogues_and_translations_have_no_events(parts, tmp_path):
     board = tables.Board(tiny_injection.settings(), parts["main"])
     bare = [replace(row, events=()) for row in board.dialogues]
@@ -86,9 +78,6 @@ def test_natural_dialogues_and_translations_have_no_events(parts, tmp_path):
     bleu = [scoring.bleu(board.texts[name], references, 1)["bleu"] for name in (PLAIN, MIXED)]
     assert table.metric.tolist() == ["BLEU"] * 2
     np.testing.assert_allclose(table.change, [0, bleu[1] - bleu[0]])
-
-
-# --- scores ----------------------------------------------------------------------------------------------------------
 
 
 @pytest.fixture
@@ -141,8 +130,6 @@ def test_changes_over_seeds_are_each_against_its_own_plain_model(parts):
     each = [(rouge(one, MIXED) - rouge(one, PLAIN)).mean(0) for one in boards.values()]
     np.testing.assert_allclose(line.change[:3], np.mean(each, 0))
 
-
-# --- text and resolvers ----------------------------------------------------------------------------------------------
 
 ONE = "# Aunt May : I lost it # Tom : my hat ? you did"
 OTHER = "# Tom : yes # Tom : no"
@@ -205,9 +192,6 @@ def test_mentions_are_marked_by_their_cluster(two):
     assert tables.marked(two, "test", "gold+corrupt:0", 1) == "# [0: Tom] : [0: yes]\n# Tom : no"
 
 
-# --- heads -----------------------------------------------------------------------------------------------------------
-
-
 def test_whether_the_lowest_head_is_the_lowest_elsewhere():
     values = {
         "one": [0.1, 0.2, 0.3, 0.4, 0.4, 0.3, 0.2, 0.1],  # lowest: 0 and 3
@@ -219,9 +203,6 @@ def test_whether_the_lowest_head_is_the_lowest_elsewhere():
     table = tables.same_lowest(pd.DataFrame(values, heads), "one").set_index("row")
     assert table["same head"].to_dict() == {"one": 1, "near": 0.5, "far": 0, "none": 0}
     assert table["in the lower half"].to_dict() == {"one": 1, "near": 1, "far": 0.5, "none": 0}
-
-
-# --- what is read ----------------------------------------------------------------------------------------------------
 
 
 def test_masking_curves_begin_at_the_plain_model_and_end_at_no_heads(parts):
@@ -278,9 +259,6 @@ def test_importance_against_what_a_heads_absence_costs(parts):
         assert line["within layers"] == pytest.approx(within)
         assert line["all heads (nats)"] == pytest.approx(stats.spearmanr(scored.nats, loss).statistic)
         assert line["heads that cost nothing"] == (frame.low <= 0).sum()
-
-
-# --- clusters against gain -------------------------------------------------------------------------------------------
 
 
 def test_gain_against_the_quality_of_clusters(parts):

@@ -95,9 +95,6 @@ def test_refusals(call, said):
         call()
 
 
-# -------------------- p-values
-
-
 @pytest.mark.parametrize("null", [0.0, 1.5])
 def test_a_p_value_over_trainings_is_that_of_the_t_test(null):
     values = np.random.default_rng(3).normal(2, 1, 5)

@@ -16,7 +16,6 @@ from helpers.study import StudyError, layout
 
 FIGURES = study.ROOT / "figures"
 TRACKS = [FIGURES / track for track in layout.TRACKS]
-NAME = re.compile(r"[a-z0-9][a-z0-9._-]*")
 tracks = pytest.mark.parametrize("track", TRACKS, ids=lambda path: path.name)
 
 
@@ -28,9 +27,6 @@ def read(path):
     return json.loads(path.read_text(encoding="utf-8"))
 
 
-# --- the layout ------------------------------------------------------------------------------------------------------
-
-
 def test_names_are_tidied():
     given = {"head_table_ru-news+deep seed 2": "head_table_ru-news-deep-seed-2", "trained_on_0.015": "trained_on_0.015",
              "heads_Helsinki-NLP/opus-mt": "heads_helsinki-nlp-opus-mt", "../x": "x", "é a": "a"}  # fmt: skip
@@ -38,9 +34,6 @@ def test_names_are_tidied():
     for name in ("", "..", "Run"):
         with pytest.raises(StudyError, match="name"):
             layout.tidy(name)
-
-
-# --- the committed figures -------------------------------------------------------------------------------------------
 
 
 @tracks
@@ -60,18 +53,6 @@ def test_every_committed_file_is_where_the_layout_says(track):
     assert {path for path in track.rglob("*") if path.is_file()} == wanted | shared
     for path in (track / read(path)["run"] for path in wanted if path.suffix == ".json" and "run" in read(path)):
         assert path in shared
-
-
-@tracks
-def test_names_follow_chapters_and_papers(track):
-    names = [(chapter.name, name) for chapter, name in committed(track)]
-    names += [(table.parents[1].name, table.stem) for table in layout.tables(track)]
-    assert [name for _, name in names if not NAME.fullmatch(name)] == []
-    for chapter, name in committed(track):
-        numbered = re.match(r"fig(\d+)_", name)
-        answers = gallery.caption(FIGURES, chapter, name).get("answers", "")
-        assert bool(numbered) == ("figure" in answers), name
-        assert not numbered or re.search(rf", figures? (\d+ and )?{numbered[1]}\b", answers), name
 
 
 @tracks
@@ -100,29 +81,17 @@ def test_every_figure_has_inputs_that_fit_the_code(track):
         assert f"{call.func.__module__}.{call.func.__name__}" == facts["inputs"]["function"]
 
 
-# --- the index -------------------------------------------------------------------------------------------------------
-
-
 def test_the_index_shows_every_figure():
     text = (FIGURES / "README.md").read_text(encoding="utf-8")
     assert text == gallery.index(FIGURES), "run: make figures"
-    links = set(re.findall(r'\]\(([^)]+)\)|src="([^"]+)"', text))
-    for link in {one or other for one, other in links}:
-        assert link.startswith("https://arxiv.org/abs/") or (FIGURES / link).exists(), link
     shown = re.findall(r'src="([^"]+)" width="220"', text)
     files = [path for track in TRACKS for path in track.glob("*/*") if path.suffix in (".png", ".gif")]
     assert sorted(shown) == sorted(str(path.relative_to(FIGURES)) for path in files)
 
 
-def test_notebooks_say_what_every_figure_shows():
-    nodes = [node for path in (study.ROOT / "notebooks" / "py").glob("*.py") for node in ast.walk(ast.parse(path.read_text()))]
-    calls = [node for node in nodes if isinstance(node, ast.Call)]
-    found = [node for node in calls if ast.unparse(node.func) in ("run.figure", "run.animation")]
-    assert len(found) > 60
-    for node in found:
-        name, given = ast.unparse(node.args[1]), {part.arg: ast.unparse(part.value) for part in node.keywords}
-        said = given.get("caption", "")
-        assert re.fullmatch(r"f?['\"][A-Z].*\.['\"]", said) and ". " not in said, name
-        assert not re.search(r"\d", re.sub(r"\{.*?\}|\bL0\b", "", said)), name
-        if "answers" in given:
-            gallery.paper(ast.literal_eval(given["answers"]))
+def test_no_caption_has_a_typed_number():
+    for path in (study.ROOT / "notebooks" / "py").glob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Call) and ast.unparse(node.func) in ("run.figure", "run.animation"):
+                (said,) = [ast.unparse(part.value) for part in node.keywords if part.arg == "caption"]
+                assert not re.search(r"\d", re.sub(r"\{.*?\}|\bL0\b", "", said)), said

@@ -66,9 +66,6 @@ def both():
     return fingerprints(one, PAIRS), fingerprints(other, PAIRS), one.model, model, orders
 
 
-# -------------------- fingerprints
-
-
 def test_fingerprints_are_those_of_a_slow_loop(both):
     one = subject()
     wanted = slow.fingerprints(one.model, one.source, one.target, PAIRS)
@@ -77,9 +74,6 @@ def test_fingerprints_are_those_of_a_slow_loop(both):
     for place, prints in both[0].items():
         np.testing.assert_allclose(prints, np.array(wanted[place]), atol=1e-6, err_msg=str(place))
         assert prints.std(0).max() > 0.02, "heads must differ for this to say anything"
-
-
-# -------------------- matching
 
 
 def test_heads_in_another_order_are_found_again(both):
@@ -117,9 +111,6 @@ def test_the_best_assignment_of_all():
     assert found.other.tolist() == list(best)
     np.testing.assert_allclose(found.cosine, cosines[range(4), best])
     np.testing.assert_allclose(found.average, cosines.mean(1))
-
-
-# -------------------- bad input
 
 
 def test_models_of_other_shapes_and_other_sentences(both):

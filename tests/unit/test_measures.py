@@ -130,14 +130,6 @@ def test_confidence_is_the_slow_loop(family):
     assert found.between(0, 1).all() and found.std() > 0.01
 
 
-def test_padding_on_the_left_changes_nothing():
-    model, batch = tiny_model("opt").double(), one_batch("opt")
-    left = {name: values.flip(1) for name, values in batch.items()}
-    for row, length in enumerate(LENGTHS):
-        left["input_ids"][row, -length - 1 :] = batch["input_ids"][row, : length + 1]
-    np.testing.assert_allclose(measures.confidence(model, [left]), measures.confidence(model, [batch]), rtol=0, atol=1e-6)
-
-
 def test_other_special_tokens():
     batch = one_batch("bart")
     batch["input_ids"][:, 0] = 2
@@ -203,9 +195,6 @@ def test_removed_heads_are_heads_that_are_closed():
     assert len(measures.rare(model, batches, torch.arange(VOCABULARY), 10)) == 6
 
 
-# -------------------- positional heads (section 5.1)
-
-
 @families
 def test_offsets_are_the_slow_loop(family):
     model, batches, reducer = tiny_model(family).double(), corpus(family), Positional(reach=3)
@@ -218,19 +207,6 @@ def test_offsets_are_the_slow_loop(family):
         assert row.score == pytest.approx(number / slow.having(sentences, address, row.offset))
         assert row.of_all == pytest.approx(number / sum(found.values()))
         assert row.low <= row.score <= row.high and row.verdict == (row.score >= 0.9)
-
-
-def test_a_planted_positional_head_is_found():
-    model, lengths = tiny_model("marian"), [19, 25, 30]
-    batch, size = collate(sentences(lengths, 1), sentences(lengths, 2)), max(lengths) + 1
-    planted = {("encoder", 0, 0): -1, ("encoder", 1, 1): -3, ("decoder", 0, 1): -1, ("encoder", 0, 2): -12}
-    neighbours = {a: one_hot([max(query + offset, 0) for query in range(size)], size) for a, offset in planted.items()}
-    with heads.inject(model, neighbours):
-        frame = measures.positional(model, [batch], 100)
-    found = frame[frame.verdict]  # not the last: beyond the reach offsets share a bin and are no single one
-    assert found.offset.to_dict() == dict(list(planted.items())[:3]) and found.score.tolist() == pytest.approx([1] * 3)
-    # the first tokens have none so far before them: missed of all tokens, not of those that have
-    assert found.of_all.tolist() == pytest.approx([1 - 3 * missed / sum(lengths) for missed in (1, 3, 0)])
 
 
 # -------------------- syntactic heads (section 5.2)
@@ -282,23 +258,6 @@ def test_batches_may_come_in_any_order_and_without_an_index():
     for batches in (bare, corpus("marian", True, ([0, 1, 2, 3],)), corpus("marian", True, ([1, 3], [0], [2]))):
         for one, two in zip(expected, measured_on(batches), strict=True):
             np.testing.assert_allclose(one, two, rtol=0, atol=1e-12)
-
-
-def test_a_planted_syntactic_head():
-    """One head looks from verbs to their subjects, another at the end of the sentence only."""
-    # words:   0 1 1 2 3  -> subject 0, verb 1 (two subwords), adjective 2, noun 3
-    source, words = sentences([5, 5], 1), [[0, 1, 1, 2, 3, -1]] * 2
-    arcs = [[(0, 1, "nsubj"), (2, 3, "amod")], [(2, 1, "nsubj")]]
-    verbs = one_hot([[1, 0, 0, 1, 1, 1], [1, 3, 3, 1, 1, 1]], 6)
-    model = tiny_model("marian")
-    with heads.inject(model, {("encoder", 0, 0): verbs, ("encoder", 1, 2): one_hot([5] * 6, 6)}):
-        frame = measures.syntactic(model, [collate(source, sentences([3, 3], 2), [0, 1], words)], arcs, 50)
-    first = frame.score["encoder", 0, 0]
-    assert first["nsubj", DOWN] == 1 and frame.verdict["encoder", 0, 0, "nsubj", DOWN]
-    assert first["amod", DOWN] == first["amod", UP] == 0
-    assert (frame.score["encoder", 1, 2].dropna() == 0).all()  # all its weight is on no word, and the first gets no credit
-    assert frame.score.xs("dobj", level="relation").isna().all() and not frame.verdict.xs("dobj", level="relation").any()
-    assert frame.baseline["encoder", 0, 0, "nsubj", DOWN] == 0.5  # nsubj stands at -1 and at +1 of its verb
 
 
 def test_the_offset_baseline_by_hand():
@@ -553,11 +512,6 @@ def test_effects_that_differ_from_zero():
     assert (row.heads, row.differ, row.differ_holm, row.share, row.shown) == (4, 3, 2, 0.75, True)
     assert found.loc[("b", 1, "encoder"), ["differ", "shown"]].tolist() == [0, False]
     assert measured.shown(found, "encoder", ["a"]) and not measured.shown(found, "encoder")
-
-
-def test_people_count_from_one():
-    table = shares([0.1, 0.2], [0.3]).to_frame("value")
-    assert measured.from_one(table).index.tolist() == [("encoder", 1, 1), ("encoder", 1, 2), ("encoder", 2, 1)]
 
 
 def test_truth_is_compared_within_layers_over_all_models():

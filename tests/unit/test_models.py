@@ -10,7 +10,6 @@ import time
 import pytest
 import torch
 from tokenizers.processors import TemplateProcessing
-from torch.nn import functional as F
 from transformers import PreTrainedTokenizerFast
 
 from helpers import heads, models, study
@@ -30,28 +29,12 @@ def batch(size=20):
     return {"input_ids": source, "attention_mask": torch.ones_like(source), "labels": torch.randint(2, size, (2, 4))}
 
 
-# --- from scratch ----------------------------------------------------------------------------------------------------
-
-
 BUILDERS = {
     "translator": lambda shape, seed=1: models.build(shape, 20, 30, seed),
     "summarizer": lambda shape, seed=1: models.build_bart(shape, 50, seed),
     "language model": lambda shape, seed=1: models.build_decoder(shape, 50, seed),
 }
 builders = pytest.mark.parametrize("build", BUILDERS.values(), ids=list(BUILDERS))
-
-
-def test_shapes():
-    found = output(
-        models.build(SHAPE, 20, 30, 1), input_ids=torch.tensor([[19, 1]]), decoder_input_ids=torch.tensor([[0, 49, 3]])
-    )
-    assert found.shape == (1, 3, 50)
-    assert output(models.build(SHAPE, 20, 0, 1), **batch()).shape == (2, 4, 20)  # one vocabulary for both sides
-    whole = torch.full((1, models.MAX_POSITIONS), 5)
-    assert output(models.build_decoder(SHAPE, 20, 1), input_ids=whole).isfinite().all()
-    assert output(models.build_bart(SHAPE, 20, 1), input_ids=whole, decoder_input_ids=whole).isfinite().all()
-    given = batch() | {"index": torch.arange(2), "word_ids": torch.zeros(2, 5)}
-    assert set(models.inputs(given)) == {"input_ids", "attention_mask", "labels"}
 
 
 @builders
@@ -95,19 +78,6 @@ def test_width_that_cannot_be_split(build):
             build(SHAPE | wrong)
 
 
-def test_padding_changes_nothing():
-    row = torch.tensor([[5, 6, 7, 1]])
-    for side, place in (((3, 0), slice(3, None)), ((0, 3), slice(4))):
-        padded, model = F.pad(row, side), models.build_decoder(SHAPE, 20, 1).eval()
-        found = output(model, input_ids=padded, attention_mask=(padded > 0).long())
-        torch.testing.assert_close(found[:, place], output(model, input_ids=row))
-    model, labels = models.build(SHAPE | {"start": "usual"}, 20, 30, 1).eval(), torch.tensor([[3, 4, 1]])
-    found = output(model, input_ids=padded, attention_mask=(padded > 0).long(), labels=labels)
-    torch.testing.assert_close(found, output(model, input_ids=row, labels=labels))
-
-
-# --- size ------------------------------------------------------------------------------------------------------------
-
 LAYER = 4 * (16 * 16 + 16) + 2 * 16 * 24 + 24 + 16 + 2 * 2 * 16  # attention, feed-forward and two norms, with biases
 
 
@@ -130,9 +100,6 @@ def test_size_of_an_encoder_with_a_decoder():
     linear = 2 * (source * (4 * 16 * 16 + 2 * 16 * 24) + target * (6 * 16 * 16 + 2 * 16 * 24) + source * 2 * 16 * 16)
     pairs = 2 * (2 * 5 * 5 + 2 * 4 * 4 + 2 * 4 * 5)
     assert models.size(model, given) == (learned, 2 * (linear + 2 * pairs * 16 + target * 16 * 50))
-
-
-# --- pretrained ------------------------------------------------------------------------------------------------------
 
 
 @pytest.fixture(scope="module")

@@ -50,9 +50,6 @@ def root(tmp_path, monkeypatch):
     return tmp_path
 
 
-# --- splits ----------------------------------------------------------------------------------------------------------
-
-
 def test_splits_share_no_english_sentence_and_test_sets_are_whole(root):
     splits = natural.read("de", root, dev=100).splits
     keys = {name: {natural.normalise(pair.source) for pair in pairs} for name, pairs in splits.items()}
@@ -98,9 +95,6 @@ def test_a_smaller_limit_is_a_prefix(root):
     assert len(small) == 40 and large[:40] == small
 
 
-# --- local folder ----------------------------------------------------------------------------------------------------
-
-
 def test_every_language_finds_its_files(root, monkeypatch):
     assert {pair.origin for pair in natural.read("ru", root, dev=5).splits["train"]} == {"smartool"}
     french = natural.read("fr", root, dev=5).splits
@@ -108,9 +102,6 @@ def test_every_language_finds_its_files(root, monkeypatch):
     monkeypatch.setenv("HEADS_DATA_ROOT", str(root))
     assert natural.read("fr", dev=5).splits == french
     assert [path.name for path in natural.files("ru", "")] == ["en-ru.tsv.xz"]
-
-
-# --- bad input -------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -143,9 +134,6 @@ def test_broken_files_are_named(root, raw, said):
     path = root / "wmt_tests/en-de.tsv.xz"
     path.write_bytes(raw)
     refused(said.format(path), natural.read, "de", root)
-
-
-# --- Hub ---------------------------------------------------------------------------------------------------------------
 
 
 @pytest.fixture

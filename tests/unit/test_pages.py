@@ -36,9 +36,6 @@ def project(tmp_path):
     return tmp_path
 
 
-# --- expressions -----------------------------------------------------------------------------------------------------
-
-
 def test_a_cell_is_that_of_the_one_row_that_fits(project):
     where = {"model": "EN-RU news", "run": "floor"}
     assert pages.interval(*ASKED, where, "bleu", root=project) == "53.9 [51.7, 56.1]"
@@ -66,17 +63,11 @@ def test_what_is_not_there_is_an_error(project, name, where, column):
         pages.cell("controlled", name, where, column, root=project)
 
 
-# --- rendering -------------------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("text", ("{{ nobody }}", "{{ cell( }}"))
 def test_a_broken_template_is_named_with_its_line(project, text):
     study.write_text(project / "docs/templates/one.md", f"# One\n\n{text}\n")
     with pytest.raises(StudyError, match=r"docs/templates/one\.md, line 3"):
         pages.pages(project)
-
-
-# --- numbers typed by hand -------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -116,9 +107,6 @@ def test_no_template_and_no_notebook_has_a_typed_number():
     texts = {path: path.read_text(encoding="utf-8") for path in (*TEMPLATES.values(), *NOTEBOOKS)}
     prose = {path: pages.prose(text) if path.suffix == ".py" else text for path, text in texts.items()}
     assert [f"{path.relative_to(ROOT)}:{one.line}: {one.number}" for path in prose for one in pages.typed(prose[path])] == []
-
-
-# --- what is committed -----------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("page", TEMPLATES)

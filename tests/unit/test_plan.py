@@ -72,9 +72,6 @@ def put(recipe, seconds):
     study.write_json(recipe.folder / "made.json", made | {"files": {}})
 
 
-# --- what notebooks read ---------------------------------------------------------------------------------------------
-
-
 def test_more_seeds_read_all_that_one_seed_reads_and_each_further_one_as_much_as_the_one_before():
     one, two, three, four = (set(plan.closure(together(goals(plan.with_seeds("", seeds))))) for seeds in (1, 2, 3, 4))
     assert one < two < three < four
@@ -104,9 +101,6 @@ def test_only_controlled_text_has_a_control_without_encoder_attention():
         goals(profile="natural")
     natural = plan.goals(study.settings("tiny", {"corpus": "natural"}), ["ru-subtitles"], 1)
     assert not [recipe for recipe in plan.closure(together(natural)) if recipe.spec.get("closed")]
-
-
-# --- jobs ------------------------------------------------------------------------------------------------------------
 
 
 def test_every_missing_recipe_is_made_by_one_job_after_all_that_it_needs():
@@ -180,9 +174,6 @@ def test_bad_input_is_one_sentence(tmp_path, capsys):
         assert stopped.value.code == 2 and said in capsys.readouterr().err
 
 
-# --- what it costs ---------------------------------------------------------------------------------------------------
-
-
 def test_estimates_are_in_proportion_to_runs_alike():
     for seed, seconds in enumerate((10.0, 14.0, 90.0)):
         put(run(50, seed=seed), seconds)
@@ -204,9 +195,6 @@ def test_chains_are_a_job_and_the_longest_of_what_waits_for_it():
     costs = {"text": 1.0, "short": 2.0, "long": 5.0, "last": 3.0, "alone": 8.5}
     rows = [plan.Row(recipes[name], ids[name], seconds, "") for name, seconds in costs.items()]
     assert list(plan.chains(found, rows).values()) == [9.0, 5.0, 8.0, 3.0, 8.5]
-
-
-# --- the command -----------------------------------------------------------------------------------------------------
 
 
 def test_the_command_says_the_totals_and_makes_nothing(capsys, tmp_path):

@@ -38,9 +38,6 @@ def committed():
     return [ROOT / name for name in done.stdout.split("\0") if name and (ROOT / name).is_file()]
 
 
-# --- environment -----------------------------------------------------------------------------------------------------
-
-
 def test_every_pin_is_exact_and_whatever_is_needed_is_pinned():
     lines = (ROOT / "requirements" / "base.lock").read_text(encoding="utf-8").splitlines()
     pins = [line for line in lines if line and not line.startswith("#")]
@@ -60,16 +57,10 @@ def test_every_pin_is_exact_and_whatever_is_needed_is_pinned():
     assert missing - {"pip"} == set()
 
 
-# --- front -----------------------------------------------------------------------------------------------------------
-
-
 def test_every_notebook_is_in_the_workflow_or_drawn_by_the_benchmarks():
     planned = re.findall(r'^ +"(\d\d_\w+)":', (ROOT / "helpers" / "plan.py").read_text(encoding="utf-8"), re.MULTILINE)
     drawn = re.findall(r"papermill notebooks/(\w+).ipynb", (ROOT / "Makefile").read_text(encoding="utf-8"))
     assert sorted(planned + drawn) == [path.stem for path in NOTEBOOKS]
-
-
-# --- notebooks -------------------------------------------------------------------------------------------------------
 
 
 notebooks = pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
@@ -82,10 +73,6 @@ def test_pairs_hold_the_same_cells(path):
     pair = jupytext.read(path.parent / "py" / f"{path.stem}.py")
     cells, others = ([(c.cell_type, c.source, c.metadata.get("tags", [])) for c in n.cells] for n in (notebook, pair))
     assert cells == others, "run: jupytext --sync notebooks/*.ipynb"
-
-
-def test_every_pair_has_its_notebook():
-    assert [path.stem for path in sorted((ROOT / "notebooks" / "py").glob("*.py"))] == [path.stem for path in NOTEBOOKS]
 
 
 @notebooks
@@ -106,9 +93,6 @@ def test_notebooks_are_whole(path):
     outputs = [output for cell in cells for output in cell.get("outputs", [])]
     assert outputs and all(output.output_type != "error" and output.get("name") != "stderr" for output in outputs)
     assert all(cell.execution_count for cell in cells if cell.cell_type == "code" and cell.source)
-
-
-# --- committed files -------------------------------------------------------------------------------------------------
 
 
 def test_no_machine_paths():

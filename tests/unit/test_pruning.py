@@ -18,6 +18,7 @@ from helpers.runs import subjects, training
 from helpers.study import StudyError
 from tests.unit import tiny_injection, tiny_sweep
 
+STORE = tiny_sweep.go_to
 FEW = {"pruning.draws": 1}  # of random heads
 ENCODER = ("encoder",)
 
@@ -26,12 +27,6 @@ ENCODER = ("encoder",)
 def swept():
     """The sweeps over encoder heads, and over all kinds."""
     return tiny_sweep.sweeps(FEW)
-
-
-@pytest.fixture(autouse=True)
-def store(isolated, tmp_path_factory, monkeypatch):
-    """Tests share a store, in which a run is made when the first test reads it."""
-    tiny_sweep.go_to(tmp_path_factory.getbasetemp(), monkeypatch)
 
 
 def start_of(sweep):
@@ -50,9 +45,6 @@ def removed_of(run, whole):
 
 def of_l0(sweep):
     return {name: run for name, run in sweep["runs"].items() if run["method"]["name"] == "l0"}
-
-
-# --- what there is to do ---------------------------------------------------------------------------------------------
 
 
 def test_runs_of_a_sweep_differ_in_their_method_alone(swept):
@@ -97,9 +89,6 @@ def test_keys_change_with_what_a_run_depends_on(changes, changed):
         assert (before[name] != after[name]) == changed(name), name
 
 
-# --- what a run trains -----------------------------------------------------------------------------------------------
-
-
 def test_what_is_trained(swept):
     """With encoder heads in question the encoder's layers alone, otherwise everything; positions are sines."""
     for which, names in {"encoder": ("control", "floor", "L0 1", "gradual 0.03"), "all": ("L0 0.03", "scratch 0.03")}.items():
@@ -121,9 +110,6 @@ def test_what_is_trained(swept):
             # what is stored is ready to use: gates are gone and leave nothing behind
             assert not model.training and all(p.requires_grad for n, p in model.named_parameters() if n in learned)
             assert after.keys() == before.keys()
-
-
-# --- which heads are left --------------------------------------------------------------------------------------------
 
 
 def test_heads_that_are_left(swept):
@@ -155,33 +141,6 @@ def test_l0_removes_the_heads_whose_gates_closed(swept):
         assert (np.abs(first) <= 0.612).all() and len(set(first)) == 8 if half else (first == 0.5).all(), name
 
 
-def test_cut_runs_remove_the_heads_of_least_worth(swept):
-    sweep = swept["encoder"]
-    whole, runs = start_of(sweep).model, sweep["runs"]
-    count = len(removed_of(runs["L0 0.03"], whole))
-    for by in ("random", "confidence"):
-        worth = l0.runs.worth(sweep["start"], 4, by, 0, ENCODER)
-        assert list(worth.index) == list(heads.index(whole, ENCODER))
-        assert removed_of(runs[f"{by} 0.03"], whole) == set(worth.nsmallest(count).index)
-    assert not l0.runs.worth(sweep["start"], 4, "random", 1, ENCODER).equals(
-        l0.runs.worth(sweep["start"], 4, "random", 0, ENCODER)
-    )
-
-
-def test_losses_are_those_of_the_stored_model(swept):
-    """In half precision: what training ended with, but for rounding."""
-    for sweep, names in ((swept["encoder"], ("L0 0.03", "random 0.03")), (swept["all"], ("scratch 0.03",))):
-        dev = start_of(sweep).batches(4 * 1024, 16)
-        for name in names:
-            folder = l0.runs.run(sweep["runs"][name]).results
-            history, losses = pd.read_csv(folder / "history.csv"), study.read_json(folder / "losses.json")
-            assert history.step.tolist() == ([75, 150] * name.startswith("scratch") + list(range(1, 9)))
-            assert losses["dev_loss"] == pytest.approx(training.dev_loss(l0.runs.opened(sweep["runs"][name]), dev), abs=1e-7)
-            loss = history.dev_loss.iloc[-1]
-            assert losses["dev_loss"] == pytest.approx(loss, abs=1e-3), name
-            assert "soft_dev_loss" not in losses or abs(losses["soft_dev_loss"] - loss) > 1e-6  # undecided gates
-
-
 def test_removing_at_once(swept):
     sweep = swept["encoder"]
     subject, shot = start_of(sweep), l0.runs.one_shot(sweep)
@@ -195,9 +154,6 @@ def test_removing_at_once(swept):
             assert list(row.translations) == ["test"] and len(row.translations["test"]) == 8
             with heads.gate(subject.model, dict.fromkeys(removal.least(worth, 8 - left), 0.0)):
                 assert row.dev_loss == pytest.approx(training.dev_loss(subject.model, dev), abs=1e-5)
-
-
-# --- bad input -------------------------------------------------------------------------------------------------------
 
 
 def specified(method, kinds=ENCODER):
@@ -219,9 +175,6 @@ def specified(method, kinds=ENCODER):
 def test_bad_input_is_refused(call, said):
     with pytest.raises(StudyError, match=said):
         call()
-
-
-# --- pretrained models -----------------------------------------------------------------------------------------------
 
 
 def test_a_pretrained_model_can_be_swept(swept, tmp_path):

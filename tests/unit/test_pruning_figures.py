@@ -6,13 +6,11 @@ import numpy as np
 import pandas as pd
 import pytest
 import torch
-from matplotlib.colors import to_rgb
 
-from helpers import drawing
 from helpers.methods.l0 import figures
 from helpers.methods.l0.gates import HardConcrete
 from helpers.study import StudyError
-from tests.unit.drawn import band, colour_of, intervals, levels, marked, table, ticks, whole
+from tests.unit.drawn import band, colour_of, intervals, levels, marked, table, whole
 
 POINTS = "model method heads total bleu low high"
 NAN = np.nan
@@ -23,9 +21,6 @@ def trace(shape, steps=7, seed=0, stride=10):
     columns = pd.MultiIndex.from_tuples(rows, names=["kind", "layer", "head"])
     values = np.random.default_rng(seed).uniform(0, 1, (steps, len(rows)))
     return pd.DataFrame(values, stride * np.arange(steps), columns)
-
-
-# -------------------- BLEU and heads
 
 
 def test_bleu_against_retained_heads():
@@ -54,56 +49,6 @@ def test_methods_at_equal_heads():
     random = colour_of(figure, "random")
     assert marked(axis, random) == [(6, 26), (12, 32)]  # means of draws
     assert band(axis, random, 6) == (7, 45) and band(axis, random, 12) == (13, 51)  # 95 % of 41: one left out at each end
-
-
-# -------------------- what is kept
-
-
-def columns(axis):
-    """Heights of stacked columns by colour and place, without empty parts."""
-    heights = {}
-    for patch in axis.patches:
-        if patch.get_height():
-            place = round(patch.get_x() + patch.get_width() / 2)
-            heights.setdefault(to_rgb(patch.get_facecolor()), {})[place] = patch.get_height()
-    return heights
-
-
-def test_functions_of_retained_heads():
-    roles = [["nsubj", "rare"], [], ["nsubj", "nsubj", "amod"], ["positional", "amod", "rare"]]
-    functions = {"EN-RU": [(1, [["rare"]]), (4, roles), (0, [])], "EN-DE": [(2, [["nsubj"]] * 2)]}
-    first = whole(figures.retained_functions(functions, {"EN-RU": 24, "EN-DE": 48})).axes[0]
-    assert ticks(first, "x") == ["4", "1", "0"]  # most at the left
-    shown = columns(first)
-    expected = {"positional": 1 / 3, "nsubj": 1, "amod": 0.5 + 1 / 3, "rare": 0.5 + 1 / 3, "none": 1}
-    assert {name: shown[to_rgb(drawing.COLOURS[name])][0] for name in expected} == pytest.approx(expected)
-    assert sum(places[0] for places in shown.values() if 0 in places) == pytest.approx(4)  # a column is all its heads
-
-
-def test_shares_of_kinds():
-    frame = pd.DataFrame({
-        "model": ["a", "a", "b"], "total_kept": [10, 36, 20], "total": [40, 40, 28], "encoder": [6, 18, 12],
-        "encoder_total": 24, "decoder": [2, 6, 0], "decoder_total": [8, 8, 0], "cross": [4, 8, 0], "cross_total": [8, 8, 4],
-    })  # fmt: skip
-    figure = whole(figures.kept_by_kind(frame))
-    first, second = figure.axes
-    assert first.get_xlim()[0] > first.get_xlim()[1] and first.get_ylim()[0] < first.get_ylim()[1]
-    assert marked(first, colour_of(figure, "encoder self")) == [(25, 25), (90, 75)]
-    assert marked(first, colour_of(figure, "decoder-encoder")) == [(25, 50), (90, 100)]
-    assert marked(second, colour_of(figure, "decoder self")) == []  # it has none
-
-
-def test_heads_kept_by_layer():
-    rows = {("a", total, "cross", layer): (layer + 1) * (total // 10) for total in (10, 20) for layer in range(7)}
-    kept = pd.Series(rows, name="kept").rename_axis(["model", "total_kept", "kind", "layer"]).to_frame()
-    figure = whole(figures.kept_by_layer(pd.concat([kept, kept + 2])))  # two seeds
-    for n, name in enumerate(("layers 1 and 2", "layers 3 and 4", "layers 5 and 6", "layer 7")):
-        group = range(2 * n, min(2 * n + 2, 7))
-        expected = [sum(rows["a", total, "cross", layer] + 1 for layer in group) for total in (20, 10)]
-        assert columns(figure.axes[0])[colour_of(figure, name)] == dict(enumerate(expected))  # means of seeds
-
-
-# -------------------- gates
 
 
 def cell_values(axis):
@@ -136,17 +81,6 @@ def test_a_gate_is_kept_by_the_papers_rule():
     """P(open) = P(closed) where P(closed) = 0.312."""
     gates = pd.DataFrame({("encoder", 0, 0): [0.1, 0.31], ("encoder", 0, 1): [0.9, 0.32]}, [0, 5])
     assert figures.gate_closing({0.02: gates}).axes[0].get_title(loc="left") == "λ = 0.02, 1 of 2 kept"
-
-
-def test_paths_of_gates():
-    gates = trace({"encoder": [2, 2], "cross": [1]}, steps=1000, stride=1)
-    gates.iloc[-1] = [0.05, 0.95, 0.06, 0.5, 0.999]
-    first, _ = whole(figures.gate_paths({0.01: gates, 0.1: gates.iloc[:1]})).axes
-    assert [text.get_text() for text in first.texts] == ["2 undecided"]
-    assert [line.get_ydata()[-1] for line in first.lines if len(line.get_xdata()) > 2] == [0.05, 0.95, 0.06, 0.5, 0.999]
-
-
-# -------------------- the distribution
 
 
 def test_hard_concrete_shows_all_its_mass():

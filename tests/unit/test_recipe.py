@@ -13,10 +13,8 @@ import resource
 import shutil
 import signal
 import time
-from pathlib import Path
 
 import numpy as np
-import pandas as pd
 import pytest
 import torch
 
@@ -249,9 +247,6 @@ def test_results_without_weights(thing, made):
     assert not left_over()
 
 
-# --- full disks ------------------------------------------------------------------------------------------------------
-
-
 @contextlib.contextmanager
 def files_up_to(size):
     """No file can grow beyond so many bytes: writing fails as on a full disk."""
@@ -369,73 +364,20 @@ def test_draws_outside_are_untouched_by_a_build():
     assert (found, drawn()) == expected
 
 
-# --- trainings -------------------------------------------------------------------------------------------------------
-
-STEPS = 12
-
-
-@pytest.fixture(scope="module")
-def model():
-    """A tiny model's recipe."""
-    sizes = {"train": 60, "dev": 8, "test": 4, "vocabulary": 120, "training.batch_tokens": 256}
-    settings = study.settings("tiny", sizes | {"training.steps": STEPS, "training.evaluate_every": 4})
-    return training.trained(subjects.spec(settings, "de-subtitles", 1), "a model")
-
-
-def trained(made):
-    """Everything that a training left, by its bytes, but for seconds."""
-    found = files(study.make(made, weights=True))
-    assert "weights/model.safetensors" in found and found.pop("made.json") and found.pop("results/history.csv")
-    assert not (study.runs() / "work" / made.key).exists() and not left_over()
-    return found, pd.read_csv(made.results / "history.csv").drop(columns="seconds").to_csv()
-
-
-@pytest.fixture(scope="module")
-def undisturbed(model):
-    return trained(model)
-
-
-def train(made, steps, halt=0):
-    """Train with a line and a checkpoint for each step, and never end step `halt`."""
-    entropy, done = training.cross_entropy, []
-
-    def told(model, batch, smoothing):
-        if model.training:
-            done.append(1)
-            with steps.open("a") as file:
-                file.write("step\n")
-            time.sleep(600 if len(done) == halt else 0)
-        return entropy(model, batch, smoothing)
-
-    training.cross_entropy, training.SAVE_EVERY = told, 0.0
-    with Path(os.devnull).open("w") as file, contextlib.redirect_stderr(file):
-        study.make(made, weights=True)
-
-
-def test_a_training_that_is_killed_ends_with_the_same_bytes(model, undisturbed, tmp_path):
-    steps = tmp_path / "steps"
-    for halt, done in ((4, 4), (3, 4 + 3)):
-        process = forked(train, model, steps, halt)
-        wait_until(lambda done=done: len(lines(steps)) == done, process)
-        process.kill()
-        process.join()
-        assert process.exitcode == -signal.SIGKILL and not model.made()
-    process = forked(train, model, steps)
-    process.join(240)
-    assert process.exitcode == 0 and len(lines(steps)) == STEPS + 2  # the steps of the kills are done again
-    assert model.made(weights=True) and trained(model) == undisturbed
-
-
-def test_no_room_for_the_checkpoint_of_a_training(model, undisturbed, monkeypatch):
-    weights = (model.weights / "model.safetensors").stat().st_size
+def test_no_room_for_the_checkpoint_of_a_training(monkeypatch):
+    sizes = {"train": 60, "dev": 8, "test": 4, "vocabulary": 120, "training.batch_tokens": 256, "training.steps": 12}
+    model = training.trained(subjects.spec(study.settings("tiny", sizes), "de-subtitles", 1), "a model")
+    weights = model.weights / "model.safetensors"
+    undisturbed, size = study.digest(weights), weights.stat().st_size
     shutil.rmtree(study.runs())
     monkeypatch.setattr(training, "SAVE_EVERY", 0)
-    with files_up_to(3 * weights):  # a checkpoint is six times as large as weights alone
+    with files_up_to(3 * size):  # a checkpoint is six times as large as weights alone
         for _ in range(2):  # the second time as the first: nothing piles up
             said = refused(lambda: model.weights)
             assert str(study.runs()) in said and "free" in said
             assert not left_over() and not model.made()
-    assert trained(model) == undisturbed
+    assert model.weights.exists() and study.digest(weights) == undisturbed
+    assert not (study.runs() / "work" / model.key).exists() and not left_over()
     gc.collect()  # bars of trainings that ended early are open until then, and would move those of later tests
 
 
@@ -551,13 +493,3 @@ def test_a_damaged_index(thing, content, away, monkeypatch):
     assert str(path) in refused(lambda: thing.of(n=1).results)
     monkeypatch.setenv("HEADS_FRESH", "1")
     assert thing.of(n=1).results.exists() and published.index() == {}
-
-
-def test_no_room_for_what_is_unpacked(away):
-    thing = Thing(weights=100_000)
-    made = thing.of(n=1)
-    publish(made)
-    away()
-    with files_up_to(50_000):
-        assert str(made.folder) in refused(lambda: made.weights)
-    assert not left_over() and made.weights.exists() and thing.built == 1

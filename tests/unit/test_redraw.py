@@ -137,15 +137,6 @@ def test_inputs_call_figure_functions_only(run, tmp_path, monkeypatch, call):
     assert not (tmp_path / "called").exists() and not (tmp_path / "again").exists()
 
 
-def test_figures_that_show_the_same_share_their_inputs(run):
-    run.figure(l0.figures.gate_paths(GATES), "paths")
-    run.figure(l0.figures.gate_closing(GATES), "closing")
-    assert read(run.chapter.sidecar("closing"))["inputs"]["of"] == "paths" and not run.chapter.inputs("closing").exists()
-    before = files(run.chapter.folder)
-    redraw.redraw(run.folder, ["closing"])
-    assert files(run.chapter.folder) == before
-
-
 def test_names_of_figures_are_those_there_are_and_whole_where_two_chapters_have_them(run):
     with pytest.raises(StudyError, match=r"'curve'.*03_l0_pruning/curves"):
         redraw.redraw(run.folder, ["curve"])

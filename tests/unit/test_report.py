@@ -53,9 +53,6 @@ def tiny(made, monkeypatch):
     return found
 
 
-# --- pages -------------------------------------------------------------------------------------------------------------
-
-
 def executed():
     """Committed notebooks that carry outputs."""
     return [path for path in sorted((study.ROOT / "notebooks").glob("*.ipynb")) if report._executed(path)]
@@ -101,9 +98,6 @@ def test_every_figure_is_there_with_words_for_it(folder, pages):
         assert len({img["src"] for img in found}) == len(found)
 
 
-# --- notebooks ---------------------------------------------------------------------------------------------------------
-
-
 def notebook(run, *outputs):
     injected = nb.new_code_cell("output = 'put in'", metadata={"tags": ["injected-parameters"]}, execution_count=1)
     cell = nb.new_code_cell("1 < 2", execution_count=2, outputs=list(outputs))
@@ -125,9 +119,6 @@ def test_a_notebook_that_failed_is_no_page(tmp_path):
     failed = nb.new_output("error", ename="KeyError", evalue="", traceback=[])
     with pytest.raises(StudyError, match="failed"):
         report.build(notebook(tmp_path / "run", failed), tmp_path / "out")
-
-
-# --- the explorer's data -----------------------------------------------------------------------------------------------
 
 
 def test_attention_is_that_of_the_model(tiny):

@@ -27,9 +27,6 @@ def ruled(text):
     return [[" ".join(dialogue.words[start:stop]) for start, stop in cluster] for cluster in clusters]
 
 
-# --- text ------------------------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(
     ("text", "words"),
     [
@@ -54,9 +51,6 @@ def test_turns_of_natural_text():
     dialogue = turns.from_text("well then\n#Person1#: yes\nAunt May: no", "", "")
     assert dialogue.source == "# ? : well then # Person1 : yes # Aunt May : no"
     assert dialogue.turns == ((0, 3, 5), (5, 8, 9), (9, 13, 14))
-
-
-# --- clusters --------------------------------------------------------------------------------------------------------
 
 
 def test_checked_clusters_are_in_order_and_of_two_mentions_or_more():
@@ -111,8 +105,6 @@ def test_shuffled_mentions_keep_their_dialogue_and_sizes():
     assert conll_f1(done, gold) < 50
 
 
-# --- the rule --------------------------------------------------------------------------------------------------------
-
 RULED = [  # text, and its clusters
     # first and second persons; "you" without an address is the speaker before, or else after
     ("Anna: I like your hat\nTom: you gave me mine\nAnna: my, u",
@@ -153,9 +145,6 @@ def test_the_rule_resolves_most_of_a_controlled_dialogue():
     assert conll_f1(found, gold) > 85 > 60 > conll_f1(clustering.shuffled(gold, 1), gold)
 
 
-# --- other resolvers -------------------------------------------------------------------------------------------------
-
-
 def test_unknown_resolvers_and_models_are_refused(tmp_path):
     for name in ("", "silver", "stored:", "rule:x", "fastcoref:"):
         refused(f"no resolver {name!r}", resolvers.resolver, name)
@@ -180,8 +169,6 @@ def test_characters_become_words():
     spans = [[(6, 16), (23, 25)], [(0, 3), (3, 4)], [(5, 6)], [(9, 11), (17, 19)]]  # whole; between words; parts of words
     assert resolvers.from_characters(spans, places) == [[(3, 6), (9, 10)], [(1, 2)], [(4, 5), (7, 8)]]
 
-
-# --- stored links ----------------------------------------------------------------------------------------------------
 
 TOKENS = "# ĠAn na : ĠHey , ĠB etty 's Ġhat ! ĠZo Ã« ? Ġ# ĠTom : ĠI Ġgave Ġher Ġit Ġ# ĠAn na : ĠI Ġsee Ġ:)".split()
 TEXT = "Anna: Hey, Betty's hat! Zoë?\nTom: I gave her it 🙂\nAnna: I see :)"
@@ -236,9 +223,6 @@ def test_links_are_read_from_an_archive_below_the_data_root(tmp_path, monkeypatc
 )
 def test_broken_rows_are_named(tmp_path, broken, reason):
     refused(reason, links, tmp_path, row([(19, 6)]), broken, texts=(TEXT, TEXT))
-
-
-# --- GUM -------------------------------------------------------------------------------------------------------------
 
 
 def sentence(speaker, *words):

@@ -35,9 +35,6 @@ def no_warnings():
         yield
 
 
-# -------------------- BLEU
-
-
 def texts(number, seed=0):
     """References, and hypotheses with a fifth of their words changed."""
     rng = random.Random(seed)
@@ -72,9 +69,6 @@ def test_the_interval_of_bleu_is_paired():
     assert bleu_interval(one, one, 100) == (0, 0, 0) and np.isnan(bleu_interval(one[:1])[1:]).all()
 
 
-# -------------------- ROUGE
-
-
 def f1(common, ours, theirs):
     return 200 * common / (ours + theirs)
 
@@ -88,9 +82,6 @@ def test_rouge_by_hand():
     ]
     hypotheses, references, expected = zip(*rows, strict=True)
     np.testing.assert_allclose(rouge_statistics(hypotheses, references), expected)
-
-
-# -------------------- means and perplexity
 
 
 def drawn_middle(score, size, repeats):
@@ -148,9 +139,6 @@ def test_perplexity_and_its_interval(paired):
     assert perplexity_interval(loss, tokens, loss) == (0, 0, 0)
 
 
-# -------------------- phenomena
-
-
 CASE = ("case", "den hund", ("der hund", "dem hund"))
 ARTICLE = ("agreement", "ein", ("eine", "einen"))
 WORDS = {name: (name, "gesehen", ("hat",)) for name in ORDER}
@@ -182,9 +170,6 @@ def test_marks_are_counted_by_phenomenon_and_sentence():
     case = gap(full, less).loc["case"]
     assert case["n"] == 4 and case[["marks, all heads", "marks, without", "marks, gap"]].tolist() == [75, 50, 25]
     assert phenomena(["a", "b"], [[], []]).empty
-
-
-# -------------------- bootstrap
 
 
 @pytest.mark.parametrize("level", [0.95, 0.5])

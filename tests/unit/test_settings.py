@@ -25,30 +25,12 @@ def refused(profile, overrides, *parts):
     return said
 
 
-# --- the schema ------------------------------------------------------------------------------------------------------
-
-
-def test_every_setting_is_described():
-    names = dict(schema.fields())
-    assert len(names) > 100 and set(dotted(read("laptop"))) <= set(names)
-    assert all(field.description.endswith(".") for field in names.values())
-
-
-# --- profiles --------------------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("profile", PROFILES)
 def test_a_profile_gives_every_setting_as_plain_values(profile):
     found = read(profile)
     assert json.loads(json.dumps(found)) == found and None not in dotted(found).values()
     required = {name for name, _ in schema.fields() if not name.endswith((*OPTIONAL, "model.start"))}
     assert {name for name in dotted(found) if not name.endswith((*OPTIONAL, "model.start"))} == required
-
-
-def test_quick_is_a_laptop_of_fewer_steps():
-    quick, laptop = dotted(read("quick")), dotted(read("laptop"))
-    assert {n: v for n, v in quick.items() if ".model." in f".{n}"} == {n: v for n, v in laptop.items() if ".model." in f".{n}"}
-    assert quick["training.steps"] * 2 <= laptop["training.steps"] and quick["train"] * 2 <= laptop["train"]
 
 
 @pytest.mark.parametrize("profile", ["huge", "../study/profiles/tiny"])
@@ -63,9 +45,6 @@ def test_a_broken_profile(tmp_path, text):
         with pytest.raises(StudyError, match=name) as caught:
             study.read_toml(tmp_path / name)
         assert "\n" not in str(caught.value)
-
-
-# --- overrides -------------------------------------------------------------------------------------------------------
 
 
 def test_overrides_change_what_they_name_and_nothing_else():
@@ -84,9 +63,6 @@ def test_parse_overrides():
     }  # fmt: skip
     with pytest.raises(StudyError, match="NAME=VALUE"):
         study.parse_overrides("training.steps=3 beam")
-
-
-# --- what is refused -------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(

@@ -12,8 +12,6 @@ import pytest
 from helpers import study
 from helpers.study import StudyError
 
-# --- code versions ---------------------------------------------------------------------------------------------------
-
 CODE = '''
 """Module."""
 LIMIT = 3
@@ -40,9 +38,6 @@ def test_code_version_sees_code_and_words_but_no_comments_docstrings_or_layout(t
         assert version(CODE.replace(*change)) != before
     study.write_text(tmp_path / "helpers" / "folder" / "nouns.tsv", "man\tMann\n")
     assert version(CODE) != before
-
-
-# --- files -----------------------------------------------------------------------------------------------------------
 
 
 def test_write_text_is_whole_or_not_at_all(tmp_path, monkeypatch):
@@ -86,9 +81,6 @@ def test_a_device_that_is_not_there_is_refused(asked, monkeypatch):
         study.device()
 
 
-# --- what a user sees ------------------------------------------------------------------------------------------------
-
-
 def test_one_sentence_ends_with_code_2(capsys):
     with pytest.raises(SystemExit) as caught, study.one_sentence():
         raise StudyError("Something is wrong: do this.")
@@ -109,9 +101,6 @@ def test_progress_is_silent_at_first_and_in_lines_where_asked_for(monkeypatch, c
     bar.close()
     lines = capsys.readouterr().err
     assert "\r" not in lines and all(re.match(r"training: +\d+%", line) for line in lines.splitlines()) and "dev loss" in lines
-
-
-# --- begin -----------------------------------------------------------------------------------------------------------
 
 
 def test_begin_takes_what_a_notebook_holds(tmp_path):
@@ -140,8 +129,6 @@ def test_summary_and_facts_say_what_the_run_is(tmp_path):
     with pytest.raises(StudyError, match="'seeds'"):
         run.facts(seeds=3)
 
-
-# --- provenance ------------------------------------------------------------------------------------------------------
 
 CORPUS = {"corpus": "controlled", "language": "ru", "register": "news", "seed": 1}
 

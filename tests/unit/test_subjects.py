@@ -16,6 +16,7 @@ from helpers.runs.subjects import LANGUAGE, SUMMARIZATION, TRANSLATION
 from helpers.study import StudyError
 from tests.unit import tiny_groups
 
+STORE = tiny_groups.go_to
 CPU = torch.device("cpu")
 SHAPE = {"layers": 2, "width": 16, "heads": 4, "feed_forward": 32, "dropout": 0.0}
 
@@ -28,19 +29,10 @@ def made(tmp_path_factory):
         yield {kind: subjects.of_text(subjects.corpus(tiny_groups.settings(), kind, 1)) for kind in subjects.METRICS}
 
 
-@pytest.fixture(autouse=True)
-def store(isolated, tmp_path_factory, monkeypatch):
-    """Tests look at the texts that were made for all of them."""
-    tiny_groups.go_to(tmp_path_factory.getbasetemp(), monkeypatch)
-
-
 def same(one, two):
     return [batch.keys() for batch in one] == [batch.keys() for batch in two] and all(
         torch.equal(a[name], b[name]) for a, b in zip(one, two, strict=True) for name in a
     )
-
-
-# --- text ------------------------------------------------------------------------------------------------------------
 
 
 def test_other_tasks_and_texts_of_another_task_are_refused():
@@ -58,9 +50,6 @@ def test_long_documents_are_cut_and_those_longer_than_a_model_reads_refused(made
     corpora.write(tmp_path / "train.jsonl", [corpora.Pair("a " * 600, "a")])
     with pytest.raises(StudyError, match="longer than the model's 512"):
         _ = subjects.Subject(SUMMARIZATION, task.corpus, tmp_path, task.source, task.target).train
-
-
-# --- batches ---------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("kind", [TRANSLATION, SUMMARIZATION])
@@ -121,9 +110,6 @@ def test_held_out_text(made, kind):
         assert sorted(few[0]["index"].tolist()) == [0, 1, 2, 3, 4]
 
 
-# --- models and what they put out ------------------------------------------------------------------------------------
-
-
 def build(spec, place):
     training.keep(subjects.text_of(spec).build(SHAPE, spec["seed"]), place)
 
@@ -172,18 +158,12 @@ def test_block_losses_are_the_models_own(made):
     assert len({loss for loss, _ in found}) > 1
 
 
-# --- scores ----------------------------------------------------------------------------------------------------------
-
-
 def test_scores_of_language_models_are_perplexity(made):
     task = made[LANGUAGE]
     own, other = (task.statistics([[loss * factor, 31] for loss in (40.0, 50.0, 60.0, 80.0)], "test") for factor in (1, 1.1))
     assert task.interval(own, None, 50)["perplexity"][0] == pytest.approx(np.exp(230 / 124))
     change, low, high = task.interval(own, other, 50)["perplexity"]
     assert change == pytest.approx(np.exp(230 / 124) - np.exp(253 / 124)) and low < change < high < 0
-
-
-# --- as the measures take it -----------------------------------------------------------------------------------------
 
 
 def test_a_subject_reads_its_model_only_when_it_is_asked_for(made, tmp_path, monkeypatch):

@@ -34,15 +34,6 @@ def hero(report):
     return "".join(found[0])
 
 
-# --- both ------------------------------------------------------------------------------------------------------------
-
-
-def test_streams_follow_their_seed_and_do_not_disturb_each_other(reports):
-    one, other = tales.reports(1), tales.reports(2)
-    mixed = [next(stream) for _ in range(20) for stream in (one, other)]
-    assert mixed[::2] == reports[:20] != mixed[1::2]
-
-
 def test_a_pronoun_is_said_only_where_one_person_or_thing_can_be_meant():
     text = tales._Text(lambda: 0.0)  # dice that choose a pronoun wherever there may be one
     ann, eve, tom = (tales._Person(name, "", "doctor", female, True) for name, female in
@@ -57,9 +48,6 @@ def test_a_pronoun_is_said_only_where_one_person_or_thing_can_be_meant():
     assert not text.person(ann).pronoun  # "Koketa thanked her": the sentence has another she
     text.near = []
     assert not text.person(ann).pronoun and not text.thing(key).pronoun
-
-
-# --- reports ---------------------------------------------------------------------------------------------------------
 
 
 def test_the_summary_tells_of_the_person_that_the_report_is_said_to_be_about(reports):

@@ -278,9 +278,6 @@ def test_bad_archives_are_named(root):
     refused(f"{path} holds 2 books", made, "novels")
 
 
-# --- blocks ----------------------------------------------------------------------------------------------------------
-
-
 def test_blocks_join_documents_and_drop_the_rest():
     documents = [[5, 6, 7], [8], [], [9, 10, 11, 12]]
     stream = [5, 6, 7, 1, 8, 1, 9, 10, 11, 12]

@@ -71,9 +71,6 @@ def marian(tmp_path_factory):
         return MarianTokenizer(str(folder / "m.model"), str(folder / "m.model"), str(folder / "vocab.json"))
 
 
-# --- vocabularies ----------------------------------------------------------------------------------------------------
-
-
 def test_decoding_undoes_encoding(own):
     for text in (text for texts in TEXTS.values() for text in texts):
         ids = own.encode(text)
@@ -115,9 +112,6 @@ def test_the_targets_ids_stand_after_the_sources(own, tmp_path):
     assert [i - source.size for i in labels[:-1]] == plain.encode(text)[:-1]
     assert target.decode_all([labels, [target.pad, *labels, target.pad], [*ids, *labels], []]) == [text] * 3 + [""]
     assert target.pieces(labels) == plain.pieces(plain.encode(text))
-
-
-# --- word alignment --------------------------------------------------------------------------------------------------
 
 
 def by_letters(text, words, spans):
@@ -180,9 +174,6 @@ def test_words_that_are_not_in_the_text(own, words):
     refused("is not in 'the cat'", own.word_ids, "the cat", words)
 
 
-# --- encoded pairs and batches ---------------------------------------------------------------------------------------
-
-
 @pytest.fixture(scope="module")
 def data(own):
     pairs = []
@@ -239,9 +230,6 @@ def test_collate(own, data):
     assert "word_ids" not in tokens.collate(tokens.encode([Pair("the cat", "кошка")], own, own), [0], own.pad)
     inside = tokens.Encoded([[5, 0, 1], [1]], [[1], [1]], [[], []])  # a pad token inside a sentence is not masked
     assert tokens.collate(inside, [0, 1], 0)["attention_mask"].tolist() == [[1, 1, 1], [1, 0, 0]]
-
-
-# --- prepared pairs --------------------------------------------------------------------------------------------------
 
 
 def test_spec_refuses_what_there_is_not():

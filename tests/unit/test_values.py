@@ -41,8 +41,6 @@ def handmade(path, tree):
     return path
 
 
-# --- plain values ----------------------------------------------------------------------------------------------------
-
 PLAIN = [
     None, True, 2**70, 0.1, -0.0, 1.0, 5e-324, "", "naïve 'α'\n\x00 \ud800", [], [1, [2, [None]]], (), ((1, 2), [3]),
     set(), {1, "a", (2, None)}, frozenset({1.5}), {"b": 1, "a": 2}, {None: 1, True: 2, 2.5: 3, frozenset({1}): 4, ("a", 0): {}},
@@ -67,8 +65,6 @@ def test_plain_values(path):
         assert same(again(path, value), value)
 
 
-# --- arrays and tensors ----------------------------------------------------------------------------------------------
-
 ARRAYS = {
     "floats": np.random.default_rng(1).normal(size=(3, 4, 2)),
     "not numbers": np.array([NAN, math.inf, -0.0], np.float16),
@@ -91,12 +87,6 @@ def test_arrays(path, name):
     assert found.tolist() == array.tolist() if array.dtype == object else found.tobytes() == array.tobytes()
 
 
-def test_scalars(path):
-    for scalar in (np.float64(0.1), np.float32(NAN), np.int16(-3), np.bool_(True), np.str_("é")):
-        (found,) = again(path, (scalar,))
-        assert type(found) is type(scalar) and repr(found) == repr(scalar)
-
-
 def test_tensors(path):
     given = [torch.tensor(2.0), torch.zeros(0, 3), torch.arange(6).view(2, 3).T, torch.tensor([1 / 3]).bfloat16()]
     given.append(torch.tensor([1.0, 2.0], requires_grad=True))
@@ -104,8 +94,6 @@ def test_tensors(path):
         assert type(found) is torch.Tensor and found.dtype == tensor.dtype and torch.equal(found, tensor)
         assert not found.requires_grad
 
-
-# --- tables ----------------------------------------------------------------------------------------------------------
 
 HEADS = pd.MultiIndex.from_tuples(
     [("encoder", 0, 0), ("encoder", 0, 0), ("cross", 1, 3), ("cross", 1, None)], names=["kind", None, ("a", 1)]
@@ -156,9 +144,6 @@ def test_series_and_indexes(path, index):
     assert type(found.index) is type(index) and found.index.dtype == index.dtype
 
 
-# --- dataclasses -----------------------------------------------------------------------------------------------------
-
-
 def test_dataclasses_of_the_project(path):
     pair = Pair("a b", "c", ("a", "b"), (1, -1), ("x", "root"))
     gate = HardConcrete(torch.tensor([0.5, -2.0]), 0.5)
@@ -183,9 +168,6 @@ def test_other_classes_are_not_made(path, module, name):
     tree = {"dataclass": {"module": module, "name": name, "fields": {"dict": []}}}
     with pytest.raises(StudyError, match=r"no dataclass|No module"):
         values.read(handmade(path, tree))
-
-
-# --- what is refused -------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -228,9 +210,6 @@ def test_damaged_and_foreign_files(path):
     path.unlink()
     with pytest.raises(StudyError, match=str(path)):
         values.read(path)
-
-
-# --- bytes -----------------------------------------------------------------------------------------------------------
 
 
 def test_the_same_values_give_the_same_bytes_in_every_process(path):

@@ -67,8 +67,6 @@ def test_without_a_gpu_a_command_that_needs_one_is_refused(tmp_path):
     assert "GPU=0" in process.communicate()[1] and process.returncode == 1
 
 
-# --- ending a run ----------------------------------------------------------------------------------------------------
-
 TREE = """
 import os, pathlib, signal, subprocess, sys, time
 how, depth, folder = sys.argv[1], int(sys.argv[2]), pathlib.Path(sys.argv[3])
