@@ -14,7 +14,7 @@ from helpers.study import StudyError
 
 
 def checked(clusters: Iterable[Iterable[Span]], length: int, where: str) -> tuple[Cluster, ...]:
-    """Clusters in text order, those of one mention left out.
+    """Clusters in text order, those of one mention left out; mentions may lie in others.
 
     Parameters
     ----------
@@ -27,21 +27,32 @@ def checked(clusters: Iterable[Iterable[Span]], length: int, where: str) -> tupl
     Raises
     ------
     StudyError
-        If a cluster has no mention, a mention no word or a word outside of the text, or two mentions share a word.
+        If a cluster has no mention, a mention no word or a word outside of the text, or a mention stands twice.
     """
     done = sorted(tuple(sorted((int(start), int(stop)) for start, stop in cluster)) for cluster in clusters)
     if () in done:
         raise StudyError(f"A cluster in {where} has no mention: leave it out.")
-    before = (0, 0)
-    for start, stop in sorted(mention for cluster in done for mention in cluster):
+    mentions = sorted(mention for cluster in done for mention in cluster)
+    for start, stop in mentions:
         if start < 0 or stop > length:
             raise StudyError(f"The mention {(start, stop)} in {where} is outside of its {length} words: correct the clusters.")
         if start >= stop:
             raise StudyError(f"The mention {(start, stop)} in {where} has no word: correct the clusters.")
-        if start < before[1]:
-            raise StudyError(f"The mentions {before} and {(start, stop)} in {where} share a word: keep one of them.")
-        before = start, stop
+    for one, other in pairwise(mentions):
+        if one == other:
+            raise StudyError(f"The mention {one} stands in {where} more than once: give it to one cluster.")
     return tuple(cluster for cluster in done if len(cluster) > 1)
+
+
+def distinct(clusters: Iterable[Iterable[Span]]) -> list[list[Span]]:
+    """Clusters in which every mention stands once: in the first that has it."""
+    taken: set[Span] = set()
+    kept = []
+    for cluster in clusters:
+        own = [mention for mention in dict.fromkeys(cluster) if mention not in taken]
+        taken.update(own)
+        kept.append(own)
+    return [cluster for cluster in kept if cluster]
 
 
 def flat(clusters: Iterable[Iterable[Span]]) -> list[list[Span]]:

@@ -26,6 +26,7 @@ SOURCES = {
     "dialogues": Source(texts.SUMMARIZATION, "controlled", "generated dialogues of the small world with their summaries"),
     "samsum": texts.SOURCES["samsum"],
     "dialogsum": texts.SOURCES["dialogsum"],
+    "crd3": texts.SOURCES["crd3"],
     "samsum-hub": Source(
         texts.SUMMARIZATION, "natural", "SAMSum: chats with summaries (Gliwa et al. 2019), from the Hub",
         columns=("dialogue", "summary"), hub="knkarthick/samsum", config="default",
@@ -181,7 +182,7 @@ def _load(spec: Mapping[str, Any]) -> tuple[dict[str, list[Dialogue]], list[dict
 
 
 def _read(source: Source, split: str) -> Iterator[Dialogue]:
-    pairs = texts.from_hub(source, split) if source.hub else sources.jsonl(sources.local(source)[split], *source.columns)
+    pairs = texts.from_hub(source, split) if source.hub else sources.examples(source, split)
     for pair in pairs:
         yield turns.from_text(pair.source, " ".join(pair.target.split()), pair.origin)
 
@@ -225,6 +226,10 @@ def _resolve(spec: Mapping[str, Any], place: study.Place) -> None:
     study.write_json(folder / "clusters.json", resolvers.resolver(spec["by"])(rows))
 
 
+def _version(spec: Mapping[str, Any]) -> int:
+    return 2 if spec["by"].partition(":")[0] in ("stanza", "fastcoref") else 1  # these keep mentions in mentions since 2
+
+
 CLUSTERS = study.Kind(
-    "clusters", 1, _resolve, lambda spec: [study.Need(DIALOGUES.of(spec["corpus"]), spec["split"] == "train")], text=True
+    "clusters", _version, _resolve, lambda spec: [study.Need(DIALOGUES.of(spec["corpus"]), spec["split"] == "train")], text=True
 )

@@ -22,8 +22,8 @@ def gum(root: str | Path) -> list[Dialogue]:
 
     A turn is a run of sentences of one speaker ("?" where none is named), its words the syntactic words of the treebank; the
     target is the first summary. Clusters are those of what is said, labels being no mentions, and hold nested mentions as in
-    GUM: they are for scoring beside `spoken`, and the resolver "gold" refuses them. Mentions in several parts are left out, and
-    the second of two mentions of the same words.
+    GUM: for scoring set them beside `spoken`. Mentions in several parts are left out, and the second of two mentions of the
+    same words.
 
     Parameters
     ----------

@@ -78,6 +78,31 @@ LOCAL = (
 
 
 @dataclass(frozen=True)
+class Folder:
+    """A folder with files of its own for training, dev and test: `{train,dev,test}.en-{language}.tsv`, or without the language.
+
+    English stands in the column before the last, its translation in the last. A folder that is in no row of `FOLDERS` is read
+    by its name.
+
+    Attributes
+    ----------
+    path : str
+        Below the data root, "{language}" filled in.
+    tests : tuple of str
+        Sets of `LOCAL` whose test sets are further ones of this folder.
+    """
+
+    path: str
+    tests: tuple[str, ...] = ()
+
+
+FOLDERS = {
+    "europarl": Folder("europarl_en-{language}", ("wmt_tests",)),
+    "techdocs": Folder("techdocs"),
+}
+
+
+@dataclass(frozen=True)
 class HubSet:
     """A data set of the Hub: id, configuration, revision, columns, and how many pairs the paper used.
 
@@ -129,7 +154,7 @@ REPORT = ("aside", "empty", "long", "ratio", "duplicate", "in_test", "dev_other"
 
 class _Row(NamedTuple):
     origin: str
-    role: str  # train, test, aside
+    role: str  # train, dev, test, aside
     english: str
     target: str
 
@@ -162,14 +187,15 @@ def read(
     sets : sequence of str, optional
         Names in `LOCAL` to use; by default all that are there.
     dev : int
-        Size of the dev set in sentences.
+        Size of the dev set in sentences; of a folder that has one 0 takes all of it.
     limit : int, optional
         Most training pairs.
     max_words, max_ratio : int, float
         A train or dev pair has 1 to `max_words` words a side, and the longer side at most `max_ratio` times (the
         shorter one's words + 1).
     source : str
-        "local", the name of a set in `HUB` ("wmt", "opensubtitles"), or "auto": local if a folder is set, else "wmt".
+        "local", the name of a set in `HUB` ("wmt", "opensubtitles") or in `FOLDERS` ("europarl", "techdocs"), a folder below
+        the data root that has files of its own for train, dev and test, or "auto": local if a folder is set, else "wmt".
     revision : str, optional
         Another revision of the Hub set than the one in `HUB`.
 
@@ -192,9 +218,13 @@ def read(
             raise StudyError(f"sets={list(sets)} chooses files of a local folder: leave it out with source={source!r}.")
         hub = HUB[source, language]
         rows = _hub(hub, language, revision or hub.revision, seed, limit and 2 * (limit + dev))
+    elif source in FOLDERS or _is_folder(source, data_root):
+        rows = _own(source, language, _root(data_root))
     else:
-        names = sorted({name for name, to in HUB if to == language})
-        raise StudyError(f"There is no source {source!r} for {language!r}: choose auto, local, {', '.join(names)}.")
+        names = sorted({name for name, to in HUB if to == language}) + list(FOLDERS)
+        raise StudyError(
+            f"There is no source {source!r} for {language!r}: choose auto, local, {', '.join(names)} or a local folder."
+        )
     return _split(rows, dev, seed, limit, max_words, max_ratio)
 
 
@@ -231,27 +261,85 @@ def _present(language: str, root: Path, sets: Sequence[str] | None) -> list[tupl
     return found
 
 
+def _folder(source: str, language: str, root: Path) -> Path:
+    return root / (FOLDERS[source].path.format(language=language) if source in FOLDERS else source)
+
+
+def _is_folder(source: str, data_root: str | Path | None) -> bool:
+    given = data_root or os.environ.get("HEADS_DATA_ROOT")
+    return bool(given) and (Path(given) / source).is_dir()
+
+
+def own_files(source: str, language: str, data_root: str | Path | None = None) -> list[Path]:
+    """Files of a folder with a train, a dev and a test file, in the order in which `read` takes them, further test sets first.
+
+    Raises
+    ------
+    StudyError
+        If one of the three is missing.
+    """
+    root = _root(data_root)
+    return [path for _, path in _further(source, language, root)] + list(_parts(source, language, root).values())
+
+
+def _further(source: str, language: str, root: Path) -> list[tuple[LocalSet, Path]]:
+    wanted = FOLDERS[source].tests if source in FOLDERS else ()
+    paths = [(entry, root / entry.path.format(language=language)) for entry in LOCAL if entry.name in wanted]
+    found = ((entry, path if path.exists() else path.with_suffix("")) for entry, path in paths)
+    return [(entry, path) for entry, path in found if path.exists()]
+
+
+def _parts(source: str, language: str, root: Path) -> dict[str, Path]:
+    """The three files of a folder by role: training pairs come last, when it is known what is held out."""
+    folder, found = _folder(source, language, root), {}
+    for role in ("test", "dev", "train"):
+        names = [f"{role}{part}.tsv{packed}" for part in (f".en-{language}", "") for packed in (".xz", "")]
+        there = [folder / name for name in names if (folder / name).exists()]
+        if not there:
+            raise StudyError(f"There is no file {folder / names[0]}: a folder of pairs has one each for train, dev and test.")
+        found[role] = there[0]
+    return found
+
+
+def _own(source: str, language: str, root: Path) -> Iterator[_Row]:
+    for entry, path in _further(source, language, root):
+        yield from (row for row in _set(entry, path, language) if row.role == "test")
+    for role, path in _parts(source, language, root).items():
+        origin = source if role == "train" else f"{source}_{role}"
+        for number, cells in _cells(path, 0):
+            if len(cells) < 2:
+                raise StudyError(f"Line {number} of {path} has one column: English and its translation are the last two.")
+            if role == "test" and not (cells[-2].strip() and cells[-1].strip()):
+                raise StudyError(f"Line {number} of {path} has an empty sentence in a test set.")
+            yield _Row(origin, role, cells[-2], cells[-1])
+
+
 def _tests(entry: LocalSet, language: str) -> tuple[str, ...]:
     return entry.tests.get(language, ()) + entry.tests.get("*", ())
 
 
 def _local(language: str, root: Path, sets: Sequence[str] | None) -> Iterator[_Row]:
     for entry, path in _present(language, root, sets):
-        index = {name: place for place, name in enumerate(entry.columns)}
-        english, target = index["en"], index.get("target", index.get(language))
-        tests = _tests(entry, language)
-        for number, cells in _cells(path, len(entry.columns)):
-            origin = cells[index["origin"]] if "origin" in index else entry.name
-            role = "test" if origin in tests else "aside" if origin.startswith(entry.aside) else "train"
-            if role == "test" and not (cells[english].strip() and cells[target].strip()):
-                raise StudyError(f"Line {number} of {path} has an empty sentence in the test set {origin}.")
-            yield _Row(origin, role, cells[english], cells[target])
+        yield from _set(entry, path, language)
+
+
+def _set(entry: LocalSet, path: Path, language: str) -> Iterator[_Row]:
+    index = {name: place for place, name in enumerate(entry.columns)}
+    english, target = index["en"], index.get("target", index.get(language))
+    tests = _tests(entry, language)
+    for number, cells in _cells(path, len(entry.columns)):
+        origin = cells[index["origin"]] if "origin" in index else entry.name
+        role = "test" if origin in tests else "aside" if origin.startswith(entry.aside) else "train"
+        if role == "test" and not (cells[english].strip() and cells[target].strip()):
+            raise StudyError(f"Line {number} of {path} has an empty sentence in the test set {origin}.")
+        yield _Row(origin, role, cells[english], cells[target])
 
 
 def _cells(path: Path, columns: int) -> Iterator[tuple[int, list[str]]]:
-    """Rows of a tab-separated file, read as a stream."""
+    """Rows of a tab-separated file, read as a stream; with 0 columns as many in each as in the first."""
     for number, line in progress(numbered_lines(path), path.name):
         cells = line.rstrip("\r\n").split("\t")
+        columns = columns or len(cells)
         if len(cells) != columns:
             raise StudyError(f"Line {number} of {path} has {len(cells)} columns, not {columns}.")
         yield number, cells
@@ -301,6 +389,7 @@ def _split(rows: Iterable[_Row], dev: int, seed: int, limit: int | None, max_wor
     counts: dict[str, Counter] = defaultdict(Counter)
     tests: dict[str, list[Pair]] = defaultdict(list)
     kept: dict[tuple[str, str], str] = {}
+    given: set[str] = set()  # origins that are a dev set
     for row in rows:
         pair = row.english.strip(), row.target.strip()
         if row.role == "test":
@@ -310,6 +399,7 @@ def _split(rows: Iterable[_Row], dev: int, seed: int, limit: int | None, max_wor
             counts[row.origin][refusal] += 1
         else:
             kept[pair] = row.origin
+            given |= {row.origin} if row.role == "dev" else set()
             counts[row.origin]["train"] += 0  # rows of the report come in order of appearance
     held = {normalise(pair.source) for pairs in tests.values() for pair in pairs}
     sentences: dict[str, list[Pair]] = defaultdict(list)
@@ -319,15 +409,19 @@ def _split(rows: Iterable[_Row], dev: int, seed: int, limit: int | None, max_wor
             counts[origin]["in_test"] += 1
         else:
             sentences[same].append(Pair(english, target, origin=origin))
-    if len(sentences) <= dev:
+    own = [same for same, pairs in sentences.items() if pairs[0].origin in given]
+    if len(sentences) <= max(dev, len(own)):
         raise StudyError(f"There are {len(sentences)} English sentences to train on and dev={dev} takes them all: lower dev.")
-    chosen = sorted(sentences, key=lambda same: _rank(seed, same))[:dev]
+    chosen = sorted(own or sentences, key=lambda same: _rank(seed, same))[: dev or (len(own) if given else 0)]
     splits = {"train": [], "dev": []}
     for same in chosen:
         first, *others = sentences.pop(same)
         splits["dev"].append(first)
         for pair in others:
             counts[pair.origin]["dev_other"] += 1
+    for same in set(own) - set(chosen):  # a dev set's sentences are not trained on, taken or not
+        for pair in sentences.pop(same):
+            counts[pair.origin]["over_limit" if pair.origin in given else "dev_other"] += 1
     train = [pair for pairs in sentences.values() for pair in pairs]
     train.sort(key=lambda pair: _rank(seed, pair.source, pair.target))
     splits["train"] = train[:limit]

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -26,8 +27,8 @@ def spec(settings: Mapping[str, Any], language: str, register: str, seed: int) -
     settings : mapping
         A profile's settings (`helpers.study.settings`).
     language, register : str
-        Target language; for the natural track the register is "local" (a folder, `HEADS_DATA_ROOT`) or a Hub set of
-        `helpers.corpora.natural`.
+        Target language; for the natural track the register is "local" (a folder, `HEADS_DATA_ROOT`), a folder below it with
+        files for train, dev and test ("europarl", "techdocs" or any other), or a Hub set of `helpers.corpora.natural`.
     """
     if language not in LANGUAGES:
         raise StudyError(f"There is no language {language!r}: choose one of {', '.join(LANGUAGES)}.")
@@ -39,16 +40,23 @@ def spec(settings: Mapping[str, Any], language: str, register: str, seed: int) -
         chosen |= {"surnames": settings["surnames"]} if settings.get("surnames") else {}
     elif chosen["corpus"] == "natural":
         if register == "local":
-            chosen["files"] = _fingerprint(study.data_root(), language)
+            chosen["files"] = _fingerprint(natural.files(language, study.data_root()))
+        elif (register, language) not in natural.HUB:
+            chosen["files"] = _fingerprint(natural.own_files(register, language, study.data_root()))
     else:
         raise StudyError(f"There is no corpus {chosen['corpus']!r}: choose controlled or natural.")
     return chosen
 
 
-def _fingerprint(root: str, language: str) -> str:
+def _fingerprint(files: Sequence[Path]) -> str:
     """Digest of the local files that hold a language's pairs."""
+    return _digest(tuple((path, path.stat().st_size, path.stat().st_mtime_ns) for path in files))
+
+
+@cache
+def _digest(files: tuple[tuple[Path, int, int], ...]) -> str:
     digest = hashlib.sha256()
-    for path in natural.files(language, root):
+    for path, *_ in files:
         digest.update(path.name.encode() + path.read_bytes())
     return digest.hexdigest()[:16]
 

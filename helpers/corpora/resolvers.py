@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 from difflib import SequenceMatcher
 from itertools import accumulate
 
-from helpers.corpora.clusters import checked, flat
+from helpers.corpora.clusters import checked, distinct, flat
 from helpers.corpora.files import text_of
 from helpers.corpora.rules import rule
 from helpers.corpora.turns import WORD
@@ -27,8 +27,8 @@ def resolver(name: str) -> Resolver:
     ----------
     name : str
         "gold": what the dialogue carries. "rule": see `rule`. "stored:PATH": see `stored`. "stanza" or "stanza:FOLDER":
-        Stanza's English model, a turn being a sentence. "fastcoref" or "fastcoref:MODEL": Otmazgin et al. 2022. Of mentions
-        that share words, these two keep the shortest.
+        Stanza's English model, a turn being a sentence. "fastcoref" or "fastcoref:MODEL": Otmazgin et al. 2022; these
+        two find mentions in mentions too.
 
     Raises
     ------
@@ -40,7 +40,7 @@ def resolver(name: str) -> Resolver:
     if kind == "gold" and not colon:
         return _gold
     if kind == "rule" and not colon:
-        return _each(rule)
+        return _each(lambda dialogue: flat(rule(dialogue)))
     if kind == "stanza" and (detail or not colon):
         return _each(_stanza(detail))
     if kind == "fastcoref" and (detail or not colon):
@@ -55,7 +55,7 @@ def _each(resolve: Callable[[Dialogue], Iterable[Iterable[Span]]]) -> Resolver:
 
     def run(dialogues: Sequence[Dialogue]) -> list[tuple[Cluster, ...]]:
         return [
-            checked(flat(resolve(dialogue)), len(dialogue.words), _where(dialogue, place))
+            checked(distinct(resolve(dialogue)), len(dialogue.words), _where(dialogue, place))
             for place, dialogue in enumerate(progress(dialogues, "resolving"))
         ]
 

@@ -32,6 +32,8 @@ class Source:
         (document, summary, another name of the summary), or (text,).
     hub, config, revision : str
         Of a set of the Hugging Face Hub: its id, configuration and commit.
+    apart : str
+        Of a set whose pieces overlap a regular expression: dev and test are the rows in whose id it is found.
     """
 
     task: str
@@ -42,6 +44,7 @@ class Source:
     hub: str = ""
     config: str = ""
     revision: str = "main"
+    apart: str = ""
 
 
 def digest(source: Source) -> str:
@@ -70,12 +73,19 @@ def local(source: Source) -> dict[str, Path]:
     return found
 
 
-def jsonl(path: Path, document: str, summary: str, *others: str) -> Iterator[Pair]:
-    """Pairs of a file of JSON lines; `others` are names that the summary goes by instead."""
+def examples(source: Source, split: str) -> Iterator[Pair]:
+    """Pairs of a split of a local set in files of JSON lines."""
+    return jsonl(local(source)[split], *source.columns, apart="" if split == "train" else source.apart)
+
+
+def jsonl(path: Path, document: str, summary: str, *others: str, apart: str = "") -> Iterator[Pair]:
+    """Pairs of a file of JSON lines; `others` are names that the summary goes by instead, `apart` is as in `Source`."""
     origin = path.parent.name
     for number, line in numbered_lines(path):
         try:
             row = json.loads(line)
+            if apart and not re.search(apart, row["id"]):
+                continue
             pair = row[document], row[next((name for name in others if name in row), summary)]
         except KeyError as error:
             raise StudyError(f"Line {number} of {path} has no field {error}: it has {', '.join(row)}.") from None

@@ -17,7 +17,7 @@ import re
 import tarfile
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import chain
+from itertools import chain, groupby
 from pathlib import Path
 from typing import Any
 
@@ -53,6 +53,10 @@ SOURCES = {
         SUMMARIZATION, "natural", "SAMSum: chats with summaries (Gliwa et al. 2019), a local folder",
         _dialogues("samsum", "val"), ("dialogue", "summary"),
     ),
+    "crd3": Source(
+        SUMMARIZATION, "natural", "CRD3: a live role-playing show with summaries (Rameshkumar & Bailey 2020), a local folder",
+        _dialogues("crd3", "val"), ("dialogue", "summary"), apart="_2_0#",  # two sentences a piece, from the first
+    ),
     "cnn_dailymail": Source(
         SUMMARIZATION, "natural", "CNN/Daily Mail: news with highlights (See et al. 2017), from the Hub",
         columns=("article", "highlights"), hub="abisee/cnn_dailymail", config="3.0.0",
@@ -63,6 +67,10 @@ SOURCES = {
         MODELLING, "natural", "novels of LitBank (Bamman et al. 2019) and, as a further test, WikiText-103, a local folder",
         {"novels": "litbank/litbank_original_novels.tar.xz", "valid": "wikitext/wiki.valid.txt.xz",
          "test": "wikitext/wiki.test.txt.xz"},
+    ),
+    "europarl": Source(
+        MODELLING, "natural", "English debates of the European Parliament in order (Koehn 2005), a local folder",
+        {split: f"europarl_en-fr/{split}.en-fr.tsv.xz" for split in ("train", "dev", "test")},
     ),
     "wikitext": Source(
         MODELLING, "natural", "WikiText-103: articles of Wikipedia (Merity et al. 2017), from the Hub",
@@ -199,7 +207,9 @@ def _load(spec: Mapping[str, Any]) -> tuple[dict[str, list], list[dict[str, Any]
     elif source.hub:
         streams = {split: from_hub(source, split) for split in ("test", "dev", "train")}
     elif source.columns:
-        streams = {split: sources.jsonl(sources.local(source)[split], *source.columns) for split in ("test", "dev", "train")}
+        streams = {split: sources.examples(source, split) for split in ("test", "dev", "train")}
+    elif "train" in source.files:
+        streams = {split: _sessions(sources.local(source)[split]) for split in ("test", "dev", "train")}
     else:
         streams = _novels(sources.local(source), spec["seed"])
     held: set[bytes] = set()  # what stands in an earlier split
@@ -280,6 +290,18 @@ def _books(path: Path) -> dict[str, list[str]]:
     except (tarfile.TarError, lzma.LZMAError, EOFError):
         raise StudyError(f"The archive {path} is damaged or cut off after {len(books)} books: fetch it again.") from None
     return books
+
+
+def _sessions(path: Path) -> Iterator[Text]:
+    """Passages of running text in a file of pairs: session, English, translation."""
+    rows = ((number, line.split("\t")) for number, line in numbered_lines(path))
+    for session, lines in groupby(rows, key=lambda row: row[1][0]):
+        sentences = []
+        for number, cells in lines:
+            if len(cells) != 3:
+                raise StudyError(f"Line {number} of {path} has {len(cells)} columns, not 3: fetch the file again.")
+            sentences.append(cells[1])
+        yield from _passages(sentences, session)
 
 
 def _wikitext(lines: Iterable[str]) -> Iterator[Text]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import importlib
 import random
-from collections import Counter
 from collections.abc import Iterator
 from itertools import islice
 
@@ -12,7 +11,7 @@ from helpers.records import Pair
 from helpers.study import StudyError
 from helpers.world.english import English, realise
 from helpers.world.meanings import Clause
-from helpers.world.sampler import REGISTERS, mentions, sample, senses
+from helpers.world.sampler import REGISTERS, sample
 
 LANGUAGES = {"de": "german", "fr": "french", "ru": "russian"}
 VERSIONS = dict.fromkeys(LANGUAGES, 1)  # of the text in each language: raise it when a sentence or its translation changes
@@ -121,52 +120,3 @@ def splits(
     fresh = (p for p in pairs(register, language, seed, surnames) if not (p.source in seen or seen.add(p.source)))
     made = {name: list(islice(fresh, n)) for name, n in (("test", test), ("dev", dev), ("train", train))}
     return {name: made[name] for name in ("train", "dev", "test")}
-
-
-def keys_said(plan: Clause) -> Iterator[tuple[str, str]]:
-    """Part of speech and lexicon key of every noun, verb, adjective and adverb that a plan says (pronouns left out)."""
-    clauses, phrases = [plan], list(mentions(plan))
-    while clauses:
-        clause = clauses.pop()
-        yield "verb", clause.verb
-        if clause.attribute.__class__ is str:
-            yield "adjective", clause.attribute
-        for adverb in (*(a.adverb for a in clause.adverbs), clause.degree):
-            if adverb:
-                yield "adverb", adverb
-        inner = [clause.complement, *(pair[1] for pair in (clause.subordinate, clause.coordinate) if pair)]
-        clauses += [c for c in inner if c is not None]
-    for np in phrases:
-        if np.pronoun:
-            continue
-        yield "noun", np.noun
-        for adjective in np.adjectives:
-            yield "adjective", adjective
-        if np.degree:
-            yield "adverb", np.degree
-        if np.relative is not None:
-            yield from (said for said in keys_said(np.relative) if said[0] in ("verb", "adverb"))
-            if np.relative.attribute.__class__ is str:
-                yield "adjective", np.relative.attribute
-
-
-def count_senses(register: str, n: int, seed: int):
-    """How often each sense of each ambiguous English word is meant in the first `n` sentences.
-
-    Returns
-    -------
-    pandas.DataFrame
-        Columns part, word, sense (the lexicon's key), count, percent (of the word's uses); `attrs["percent"]` is the
-        share of ambiguous words among all nouns, verbs, adjectives and adverbs.
-    """
-    import pandas as pd
-
-    counts = Counter(said for plan, _ in islice(plans(register, seed), n) for said in keys_said(plan))
-    rows = []
-    for part in ("noun", "verb", "adjective", "adverb"):
-        for word, keys in senses(part).items():
-            total = sum(counts[part, key] for key in keys)
-            rows += [(part, word, key, counts[part, key], 100 * counts[part, key] / (total or 1)) for key in keys]
-    table = pd.DataFrame(rows, columns=["part", "word", "sense", "count", "percent"])
-    table.attrs["percent"] = 100 * table["count"].sum() / counts.total()
-    return table

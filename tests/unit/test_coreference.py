@@ -135,6 +135,13 @@ def test_mentions_over_words_become_mentions_over_subwords():
     assert tokens_of(clusters, WORD_IDS, "whole") == ([[[0], [4, 5, 6, 7]], [[1, 2, 3], [8]]], 0)
 
 
+def test_of_mentions_in_mentions_the_shortest_takes_its_subwords_first():
+    clusters = [((0, 1), (5, 6)), ((0, 3), (4, 5)), ((1, 2), (2, 3), (0, 2))]  # "my", "my big hat", "big", "hat", "my big"
+    assert tokens_of(clusters, WORD_IDS, "whole") == ([[[0], [8]], [[1, 2], [3]]], 2)  # nothing is left of two of them
+    nested = [((0, 1), (5, 6)), ((0, 3), (4, 5))]
+    assert tokens_of(nested, WORD_IDS) == ([[[0], [8]], [[1], [7]]], 0)
+
+
 def test_mentions_beyond_the_cut_are_counted_and_lone_ones_gone():
     clusters = [((0, 1), (3, 5), (5, 6)), ((1, 3), (4, 5)), ((4, 5), (5, 6))]
     cut = [*WORD_IDS[:5], -1]  # within word 3

@@ -9,7 +9,7 @@ from collections import Counter
 import pandas as pd
 import pytest
 
-from helpers.corpora import natural
+from helpers.corpora import natural, pairs
 from tests.unit.tiny_text import NOUNS, THINGS, refused, write, write_hub
 
 VERBS = "sees finds helps calls knows meets".split()
@@ -102,6 +102,33 @@ def test_every_language_finds_its_files(root, monkeypatch):
     monkeypatch.setenv("HEADS_DATA_ROOT", str(root))
     assert natural.read("fr", dev=5).splits == french
     assert [path.name for path in natural.files("ru", "")] == ["en-ru.tsv.xz"]
+
+
+def test_a_folder_with_parts_of_its_own_needs_no_code(root):
+    rows = {"train": sentences("red", 60) + sentences("blue", 3), "dev": sentences("blue", 30), "test": sentences("red", 5)}
+    for part, texts in rows.items():
+        again = " Ja." if part == "train" else ""
+        write_cells(root / f"chats/{part}.en-de.tsv.xz", [("page", "7", e, german(e, again)) for e in texts])
+    loaded = natural.read("de", root, dev=20, source="chats")
+    splits, report = loaded.splits, loaded.report.set_index("origin")
+    assert {name: len(pairs) for name, pairs in splits.items()} == {"train": 55, "dev": 20, "chats_test": 5}
+    assert {pair.source for pair in splits["dev"]} < set(rows["dev"])
+    assert [pair.source for pair in splits["chats_test"]] == rows["test"]
+    assert not {pair.source for pair in splits["train"]} & set(rows["dev"] + rows["test"])
+    assert report.loc["chats", ["in_test", "dev_other", "train"]].tolist() == [5, 3, 55]
+    assert report.loc["chats_dev", ["dev", "over_limit"]].tolist() == [20, 10] and report.loc["total", "rows"] == 98
+    assert len(natural.read("de", root, dev=0, source="chats").splits["dev"]) == 30
+    (root / "chats").rename(root / "europarl_en-de")  # a row of the table: the folder by its own name, and a further test set
+    assert list(natural.read("de", root, dev=20, source="europarl").splits) == ["train", "dev", "newstest2018", "europarl_test"]
+    refused(f"no file {root}/techdocs/test.en-de.tsv.xz", natural.read, "de", root, source="techdocs")
+    spec = {"corpus": "natural", "train": 0, "dev": 20, "test": 0, "vocabulary": 300}
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("HEADS_DATA_ROOT", str(root))
+        before = pairs.spec(spec, "de", "europarl", 1)["files"]
+        write_cells(root / "europarl_en-de/dev.en-de.tsv.xz", [("page", "7", e, german(e)) for e in rows["dev"][:25]])
+        assert pairs.spec(spec, "de", "europarl", 1)["files"] != before
+    write(root / "europarl_en-de/train.en-de.tsv.xz", "one column\n")
+    refused("has one column", natural.read, "de", root, source="europarl")
 
 
 @pytest.mark.parametrize(

@@ -9,6 +9,7 @@ import pytest
 
 from helpers.corpora import clusters as clustering
 from helpers.corpora import gum, resolvers, turns
+from helpers.methods.coreference import tokens_of
 from helpers.records import TURN
 from helpers.scores.coreference import conll_f1
 from helpers.world.conversations import conversations
@@ -58,13 +59,15 @@ def test_checked_clusters_are_in_order_and_of_two_mentions_or_more():
     assert clustering.checked(clusters, 10, "here") == (((0, 2), (3, 4)), ((4, 5), (6, 7)))
     refused("(9, 11) in row 12 is outside of its 10", clustering.checked, [[(0, 1), (9, 11)]], 10, "row 12")
     refused("(3, 3) in row 12 has no word", clustering.checked, [[(0, 1), (3, 3)]], 10, "row 12")
-    refused("(0, 3) and (2, 4)", clustering.checked, [[(0, 3), (5, 6)], [(2, 4), (7, 8)]], 10, "row 12")
+    assert clustering.checked([[(0, 3), (5, 6)], [(2, 4), (7, 8)]], 10, "row 12")  # they may share words
+    refused("(5, 6) stands in row 12 more than once", clustering.checked, [[(0, 3), (5, 6)], [(5, 6), (7, 8)]], 10, "row 12")
 
 
 def test_of_mentions_that_share_words_the_shortest_stays():
     nested = [[(0, 6), (8, 9)], [(0, 2), (4, 6)], [(1, 3), (8, 10)], [(5, 9)]]
     assert clustering.flat(nested) == [[(8, 9)], [(0, 2), (4, 6)]]
     assert clustering.flat([[(1, 3)], [(0, 2)]]) == [[(0, 2)]]  # of two as long, the first
+    assert clustering.distinct([*nested, [(4, 6), (9, 10)]]) == [*nested, [(9, 10)]]
     assert clustering.first_words([((0, 3), (5, 6))]) == (((0, 1), (5, 6)),)
     dialogue = turns.from_text("Aunt May: I see\nTom: you do", "", "")  # labels are no mentions of what is spoken
     clusters = (((1, 3), (4, 5), (9, 10)), ((7, 8), (10, 11)))
@@ -262,7 +265,12 @@ def test_gum_dialogues_and_their_nested_gold(tmp_path):
     # 3 and 6 share a span: it is the first one's, so 6 is left with one mention; 5 is in parts; 7 crosses turns; 4 is in itself
     spans = {((7, 12), (17, 18)), ((10, 11), (13, 14)), ((10, 12), (19, 20)), ((20, 25), (26, 28)), ((32, 36), (33, 35))}
     assert set(first.clusters) == spans
-    refused("share a word", resolvers.resolver("gold"), [first])
+    (gold,) = resolvers.resolver("gold")([first])
+    assert set(gold) == spans and conll_f1([gold], [gold]) == 100
+    linked, dropped = tokens_of(gold, range(len(first.words)))  # a word a token
+    assert dropped == 0 and [[25], [33]] not in linked
+    taken = [token for cluster in linked for mention in cluster for token in mention]
+    assert len(taken) == len(set(taken)) == 10
 
 
 def test_gum_that_is_missing_or_damaged_is_named(tmp_path):

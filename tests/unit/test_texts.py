@@ -115,7 +115,7 @@ def test_a_broken_line_is_named(tmp_path, reader, good, bad):
 def test_a_spec_holds_what_the_corpus_depends_on(root, module, name):
     spec = module.spec(SIZES, name, 1)
     others = [module.spec(SIZES | {size: 77}, name, 1) for size in SIZES] + [module.spec(SIZES, name, 2)]
-    others += [module.spec(SIZES, other, 1) for other in module.SOURCES if other != name]
+    others += [module.spec(SIZES, other, 1) for other in module.SOURCES if other not in (name, "crd3", "europarl")]
     assert len({study.key(other) for other in (spec, *others)}) == len(others) + 1
     before = module.spec(ALL, "samsum", 1)
     write_rows(root / "samsum/val.jsonl.xz", chats("blue", 9))
@@ -246,6 +246,16 @@ def test_damaged_files_are_named(root, raw, said):
     refused(said.format(path), made, "samsum")
 
 
+@pytest.mark.parametrize("module", [texts, dialogues])
+def test_pieces_that_overlap_are_trained_on_but_not_tested_on(root, module):
+    ids = ["C1_2_0#0", "C1_2_1#0", "C1_3_0#1"]
+    for split, word in (("train", "red"), ("val", "blue"), ("test", "white")):
+        rows = [row | {"id": ids[place % 3]} for place, row in enumerate(chats(word, 9))]
+        write_rows(root / f"crd3/{split}.jsonl.xz", rows)
+    folder = made("crd3", module=module)
+    assert [len(read(folder, split)) for split in SPLITS] == [9, 3, 3]
+
+
 # --- novels ----------------------------------------------------------------------------------------------------------
 
 
@@ -259,6 +269,19 @@ def test_novels_are_split_by_book_in_passages_of_whole_paragraphs(root):
     write_archive(root / "litbank/litbank_original_novels.tar.xz", again)  # in another order
     assert {text.origin for text in read(made("novels"), "test")} == books["test"]
     assert [len(row.text.split()) for row in read(made("novels"), "dev")] == [420, 420, 315]
+
+
+def test_sessions_are_running_text(root):
+    for split, size in zip(SPLITS, (30, 2, 3), strict=True):
+        places = itertools.product(range(size), range(20))
+        rows = [f"day {day} {split}\tsentence {n} of {day} {split} {'word ' * 35}\tphrase\n" for day, n in places]
+        write(root / f"europarl_en-fr/{split}.en-fr.tsv.xz", "".join(rows))
+    folder = made("europarl")  # a session of 800 words: two passages of ten sentences
+    assert {split: len(read(folder, split)) for split in SPLITS} == {"train": 60, "dev": 4, "test": 6}
+    first, second, *_ = read(folder, "dev")
+    assert first.origin == second.origin == "day 0 dev" and second.text.startswith("sentence 10 of 0 dev word")
+    write(root / "europarl_en-fr/dev.en-fr.tsv.xz", "day\tno translation\n")
+    refused("dev.en-fr.tsv.xz has 2 columns", made, "europarl")
 
 
 def test_wikitext_is_a_further_test_beside_novels(root):

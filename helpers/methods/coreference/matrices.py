@@ -211,7 +211,10 @@ def batched(texts: Sequence[Sparse], width: int) -> torch.Tensor:
 def tokens_of(
     clusters: Sequence[Sequence[tuple[int, int]]], word_ids: Sequence[int], span: str = "first"
 ) -> tuple[list[list[list[int]]], int]:
-    """Mentions over words as mentions over subwords.
+    """Mentions over words as mentions over subwords; each subword is one mention's.
+
+    Of mentions in mentions the shortest takes its subwords first (of two as long the first in the text), the others have what
+    is left: of "my sister" beside "my" that is "sister".
 
     Parameters
     ----------
@@ -227,7 +230,7 @@ def tokens_of(
     clusters : list of list of list of int
         The tokens of each mention; clusters of which fewer than two mentions are left are gone.
     dropped : int
-        Mentions that have no token, since the text was cut before them.
+        Mentions that have no token, since the text was cut before them or others hold all of theirs.
 
     Raises
     ------
@@ -239,9 +242,14 @@ def tokens_of(
     tokens: dict[int, list[int]] = {}
     for place, word in enumerate(word_ids):
         tokens.setdefault(word, []).append(place)
+    owner: dict[int, tuple[int, int]] = {}  # word -> the mention that has it
+    for mention in sorted((mention for cluster in clusters for mention in cluster), key=lambda one: (one[1] - one[0], one)):
+        for word in range(*mention):
+            owner.setdefault(word, mention)
     found, dropped = [], 0
     for cluster in clusters:
-        mentions = [[token for word in range(*mention) for token in tokens.get(word, ())] for mention in cluster]
+        own = {mention: [word for word in range(*mention) if owner[word] == mention] for mention in cluster}
+        mentions = [[token for word in own[mention] for token in tokens.get(word, ())] for mention in cluster]
         dropped += sum(not mention for mention in mentions)
         kept = [mention if span == "whole" else mention[:1] for mention in mentions if mention]
         if len(kept) > 1:
