@@ -279,6 +279,44 @@ def rare_shares(frames: Mapping[str, pd.DataFrame]):
 
 
 @redrawable
+def through_a_sentence(sentence: Mapping[str, Any], target: int):
+    """Relevance through one sentence: from one predicted token down to source tokens; of every encoder head for all of them.
+
+    Parameters
+    ----------
+    sentence : mapping
+        What `helpers.measures.measured.one_sentence` returns.
+    target : int
+        The predicted token whose relevance is followed down, framed in the lower panel.
+    """
+    flow, heads = sentence["flow"][target], sentence["heads"]["encoder"]
+    source, predicted = ([token.replace("▁", "") or "␣" for token in sentence[side]] for side in ("source", "predicted"))
+    tall = [0.24 * len(flow), 0.19 * len(predicted)]
+    figure, (above, below) = plt.subplots(2, 1, figsize=(WIDTH, sum(tall) + 1.7), height_ratios=tall)
+    rows = ["words in", *(f"layer {layer}" for layer in range(1, len(flow)))]
+    for axis, values, name in ((above, flow[::-1], "at a source token"), (below, heads.to_numpy(), "of a head")):
+        most = float(np.abs(values).max()) or 1.0
+        drawn = drawing.heat(axis, values, None, "RdBu_r", (-most, most))
+        drawing.bar(figure, drawn, [axis], f"relevance\n{name}, logits")
+    above.set_yticks(range(len(rows)), rows[::-1])
+    above.set_xticks(range(len(source)), source, rotation=35, ha="right", rotation_mode="anchor")
+    above.set_title(f"what stands at each source token behind each encoder layer, for the predicted {predicted[target]!r}")
+    below.set_yticks(range(len(predicted)), predicted)
+    below.set_xticks(range(heads.shape[1]), [head + 1 for _, head in heads.columns])
+    layers = [layer for layer, _ in heads.columns]
+    for layer in dict.fromkeys(layers):
+        places = [place for place, own in enumerate(layers) if own == layer]
+        below.axvline(places[-1] + 0.5, color="black", lw=0.8)
+        below.annotate(
+            f"layer {layer + 1}", (np.mean(places), 0), (0, -22), ha="center", va="top", fontsize=8,
+            xycoords=("data", "axes fraction"), textcoords="offset points",
+        )  # fmt: skip
+    below.add_patch(plt.Rectangle((-0.5, target - 0.5), heads.shape[1], 1, fill=False, ec="black", lw=1.2, clip_on=False))
+    below.set_title("what reaches each encoder head, for every predicted token")
+    return figure
+
+
+@redrawable
 def confidence_against_relevance(relevance: Mapping[str, pd.Series], confidence: Mapping[str, pd.Series]):
     """Relevance of every encoder head by its confidence, coloured by layer, a panel a model.
 

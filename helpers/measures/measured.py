@@ -30,7 +30,7 @@ from helpers.measures.functions import (
     roles,
     to_words,
 )  # fmt: skip
-from helpers.measures.lrp import RULES, BySentence, conservation, explain
+from helpers.measures.lrp import RULES, BySentence, conservation, explain, naive
 from helpers.measures.ranks import correlation, correlations
 from helpers.measures.reducers import Reducer, one_pass
 from helpers.measures.worth import importance, kinds_off, leave_one_out, leave_one_out_bleu
@@ -476,6 +476,24 @@ def _rare_words(subject) -> list[list[tuple[int, int]]]:
     return frames
 
 
+def one_sentence(subject, words: tuple[int, int] = (6, 9)) -> dict[str, Any]:
+    """Relevance drawn through one dev sentence of readable length, the naive way, and what the fast way says of the same.
+
+    Returns
+    -------
+    dict
+        source and predicted: tokens; heads: table [predicted, heads], raw relevance by `lrp.naive.explain` in logits; fast: the
+        same by `lrp.explain`; flow [predicted, encoder layers + 1, source], see there.
+    """
+    fits = [i for i, pair in enumerate(subject.sentences) if words[0] <= len(pair.words) <= words[1]] or [0]
+    batch = _single(subject, fits[0])
+    found, flow, top = naive.explain(subject.model, batch)
+    fast = explain(subject.model, [batch], "cp")
+    tokens = subject.source.pieces(batch["input_ids"][0].tolist()), subject.target.pieces(top)
+    tables = {"heads": pd.DataFrame(found, columns=fast.heads), "fast": pd.DataFrame(fast.values, columns=fast.heads)}
+    return {"source": tokens[0], "predicted": tokens[1], "flow": flow} | tables
+
+
 # --- analyses: what notebooks 01 and 02 read -------------------------------------------------------------------------
 
 
@@ -532,6 +550,7 @@ def _gradient(subject, first: int) -> pd.Series:
     return importance(subject.model, subject.batches(4096, first), norm=None)
 
 
+ONE_SENTENCE = Analysis("relevance through one sentence", 1, one_sentence)
 EXPLAINED = Analysis("relevance", 1, _explained)  # of `first` dev sentences by a rule: `BySentence`
 CONSERVED = Analysis("conservation", 1, _conserved)
 FUNCTIONS = Analysis("confidence and functions", 1, _functions)  # `confidence_and_functions` by name
@@ -558,6 +577,7 @@ def relevance_recipes(settings: Mapping[str, Any], runs: Sequence[study.Recipe])
         yield WITHOUT.recipe(run, first=few)
         yield GRADIENT.recipe(run, first=few)
         if not number:
+            yield ONE_SENTENCE.recipe(run)
             yield DIFFUSE.recipe(run)
             yield from [WITHOUT_BLEU.recipe(run, first=truth, repeats=repeats)] if truth else []
 
