@@ -38,8 +38,8 @@ def number(value: Any, form: str = "") -> str:
     if form in ("%", "+%"):
         return f"{100 * value + 0.0:{form[:-1]}.0f} %".replace("-0 %", "0 %")
     if form:
-        said = format(float(value), form)
-        return format(0.0, form) if not said.strip("-+0.,") else said  # no minus before zero
+        said = format(float(value), form).replace("%", " %")
+        return format(0.0, form).replace("%", " %") if not said.strip("-+0.,% ") else said  # no minus before zero
     size = abs(value)
     if size >= 1e6:
         return f"{value / 1e6:,.1f} million"
@@ -108,7 +108,8 @@ def readable(
     if len(names) > COLUMNS:
         raise StudyError(f"{len(names)} columns are more than people read: choose {COLUMNS} or fewer.")
     shown = pd.DataFrame({name: _cells(flat, name, ends.get(name), forms.get(name, ""), best.get(name)) for name in names})
-    sides = ["---:" if pd.api.types.is_numeric_dtype(flat[name]) else ":---" for name in names]
+    numeric = {name for name in names if all(isinstance(value, numbers.Real) for value in flat[name].dropna())}
+    sides = ["---:" if name in numeric else ":---" for name in names]
     lines = [[said or " " for said in names.values()], sides, *shown.to_numpy().tolist()]
     written = "\n".join(f"| {' | '.join(line)} |" for line in lines)
     return Markdown(f"**{caption}**\n\n{written}" if caption else written)
