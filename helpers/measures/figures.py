@@ -224,8 +224,8 @@ def hits_and_misses(examples: Sequence[Mapping[str, Any]]):
     figure, axes = plt.subplots(len(examples), 2, squeeze=False, figsize=(WIDTH, 1.15 * len(examples) + 0.4))
     for line, example in zip(axes, examples, strict=True):
         colour = COLOURS[example["function"]]
-        said = f"{example['function']} {example['label']}: layer {example['layer'] + 1} head {example['head'] + 1}"
-        verdict = f"{100 * example['score']:.0f} % of {100 * example['needed']:.0f} % needed"
+        said = f"{example['function']}, {example['label']}: layer {example['layer'] + 1} head {example['head'] + 1}"
+        verdict = f"{100 * example['score']:.0f} %, needs {100 * example['needed']:.0f} %"
         line[0].set_title(f"{said}, {verdict}: {'PASSES' if example['passes'] else 'FAILS'}", loc="left", fontsize=8,
                           fontweight="bold" if example["passes"] else "normal")  # fmt: skip
         for axis, which in zip(line, ("hit", "miss"), strict=True):
