@@ -5,12 +5,16 @@ Tables are Markdown, which every viewer of notebooks shows alike; what files hol
 
 from __future__ import annotations
 
+import base64
+import html
+import io
 import numbers
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Literal
 
 import pandas as pd
-from IPython.display import Markdown
+from IPython.display import HTML, Markdown
+from matplotlib import pyplot
 
 from helpers.drawing import KIND_TITLES
 from helpers.study import StudyError
@@ -144,3 +148,39 @@ def _cells(flat: pd.DataFrame, name: str, ends: tuple[str, str] | None, form: st
         said = interval(value, low, high, form).replace("|", "\\|").replace("\n", " ")
         cells.append(f"**{said}**" if best and value == extreme else said)
     return cells
+
+
+def frames(figures: Iterable[Any], label: str, start: int = 0, dpi: int = 80) -> HTML:
+    """Figures drawn beforehand below a slider that leads from one to the next: it works in a page, without a kernel.
+
+    Parameters
+    ----------
+    figures : iterable of matplotlib.figure.Figure
+        Each is closed when it is drawn.
+    label : str
+        What the slider moves.
+    start : int
+        The figure that is shown first, and alone where a viewer lets nothing move.
+
+    Raises
+    ------
+    StudyError
+        If there are no figures.
+    """
+    pictures = []
+    for figure in figures:
+        file = io.BytesIO()
+        with pyplot.rc_context({"savefig.bbox": "standard"}):  # all of one size
+            figure.savefig(file, format="png", dpi=dpi)
+        pyplot.close(figure)
+        pictures.append(base64.b64encode(file.getvalue()).decode())
+    if not pictures:
+        raise StudyError("There is nothing to slide through: give at least one figure.")
+    move = "for (const one of this.closest('figure').querySelectorAll('img')) one.hidden = one.dataset.place != this.value"
+    shown = "".join(
+        f'<img data-place="{place}"{"" if place == start else " hidden"} src="data:image/png;base64,{picture}" alt="">'
+        for place, picture in enumerate(pictures)
+    )
+    named = html.escape(label)
+    slider = f'<input type="range" min="0" max="{len(pictures) - 1}" value="{start}" aria-label="{named}" oninput="{move}">'
+    return HTML(f"<figure><label>{named} {slider}</label><br>{shown}</figure>")
