@@ -499,8 +499,8 @@ removed = pd.concat([l0.tables.REMOVED.read(l0.runs.run(spec)) for spec in l0.ta
 run.table(removed, "removed_for_good", model=sweep["name"])
 shown = {
     "heads kept": "heads kept", "parameters": "parameters", "parameters left": "left", "FLOPs, share": "FLOPs left",
-    "speed-up at most": "speed-up at most", "removed minus masked": "removed minus masked", "reloaded minus removed":"
-    " "reloaded minus removed",
+    "speed-up at most": "speed-up at most", "removed minus masked": "removed minus masked",
+    "reloaded minus removed": "reloaded minus removed",
 }  # fmt: skip
 readable(removed, shown, {"FLOPs, share": "%", "removed minus masked": ".0e", "reloaded minus removed": ".0e"})
 
