@@ -410,10 +410,10 @@ def beside_other_texts(points: pd.DataFrame):
     names = list(dict.fromkeys(points.series))
     printed = [name for name in names if name.startswith("printed")]
     looks = drawing.looks(name for name in names if name not in printed)
-    looks |= {name: drawing.PRINTED | {"marker": mark} for name, mark in zip(printed, "Dsv", strict=False)}
-    order = list(dict.fromkeys(points.panel))
+    looks |= {name: drawing.PRINTED | {"marker": mark, "mec": "black"} for name, mark in zip(printed, "Dsv", strict=False)}
     figure, axes = drawing.line_panels(points, "kept", "value", "series", looks, label="% of encoder heads kept", columns=2)
-    for title in order:
-        axes[title].set_xlim(104, -4)
-        axes[title].axhline(0, **drawing.LEVEL)
+    for axis in axes.values():
+        axis.set_xlim(104, -4)
+        axis.axhline(0, **drawing.LEVEL)
+        axis.set_title("")  # the y axis says it
     return figure
