@@ -210,6 +210,59 @@ def attention(examples: Sequence[Mapping[str, Any]]):
     return figure
 
 
+@redrawable
+def hits_and_misses(examples: Sequence[Mapping[str, Any]]):
+    """What one head of each function does at two words: where it looks as it should, and where it does not.
+
+    Above the words an arc leads from the looking word to where it should look; below, arcs as thick as its attention.
+
+    Parameters
+    ----------
+    examples : sequence of mappings
+        What `helpers.measures.measured.hits_and_misses` returns.
+    """
+    figure, axes = plt.subplots(len(examples), 2, squeeze=False, figsize=(WIDTH, 1.15 * len(examples) + 0.4))
+    for line, example in zip(axes, examples, strict=True):
+        colour = COLOURS[example["function"]]
+        said = f"{example['function']}, {example['label']}: layer {example['layer'] + 1} head {example['head'] + 1}"
+        verdict = f"{100 * example['score']:.0f} %, needs {100 * example['needed']:.0f} %"
+        line[0].set_title(f"{said}, {verdict}: {'PASSES' if example['passes'] else 'FAILS'}", loc="left", fontsize=8,
+                          fontweight="bold" if example["passes"] else "normal")  # fmt: skip
+        for axis, which in zip(line, ("hit", "miss"), strict=True):
+            axis.set_axis_off()
+            axis.set(xlim=(0, 1), ylim=(-1.25, 1.25))
+            axis.text(0, 0.95, which, fontsize=7.5, style="italic", color="#555555")
+            if example[which]:
+                _looking(axis, colour, **example[which])
+    above, below = {"color": "black", "ls": "--", "lw": 1}, {"color": "#888888", "lw": 2.5}
+    drawing.legend(figure, {"where the word should look": above, "where it looks": below})
+    return figure
+
+
+def _looking(axis, colour: str, words: Sequence[str], query: int, wanted: Sequence[int], weights: np.ndarray) -> None:
+    """One word of a sentence, its wanted partners (dashed, above) and its attention (below)."""
+    widths = np.array([len(word) + 1.6 for word in words], float)
+    ends = np.cumsum(widths) / widths.sum()
+    middle = ends - widths / widths.sum() / 2
+    for place, word in enumerate(words):
+        bold = "bold" if place == query else "normal"
+        axis.text(middle[place], 0, word, ha="center", va="center", fontsize=7, fontweight=bold, parse_math=False,
+                  color=colour if place in wanted else "black")  # fmt: skip
+    for place in wanted:
+        _arc(axis, middle[query], middle[place], 0.16, {"color": "black", "ls": "--", "lw": 1.0})
+    for place in np.flatnonzero(weights > 0.04):
+        look = {"color": colour if place in wanted else "#888888", "lw": 0.4 + 4.5 * weights[place]}
+        _arc(axis, middle[query], middle[place], -0.16, look)
+
+
+def _arc(axis, start: float, end: float, level: float, look: Mapping[str, Any]) -> None:
+    """Half an ellipse between two words, above or below them; a small loop where they are one."""
+    reach = max(abs(end - start), 0.02)
+    turn = np.linspace(0, np.pi, 40)
+    high = np.sign(level) * min(0.85, 0.25 + 1.1 * reach)
+    axis.plot((start + end) / 2 - reach / 2 * np.cos(turn), level + high * np.sin(turn), solid_capstyle="butt", **look)
+
+
 # --- what heads do ---------------------------------------------------------------------------------------------------
 
 
@@ -276,6 +329,44 @@ def rare_shares(frames: Mapping[str, pd.DataFrame]):
 
 
 # --- relevance -------------------------------------------------------------------------------------------------------
+
+
+@redrawable
+def through_a_sentence(sentence: Mapping[str, Any], target: int):
+    """Relevance through one sentence: from one predicted token down to source tokens; of every encoder head for all of them.
+
+    Parameters
+    ----------
+    sentence : mapping
+        What `helpers.measures.measured.one_sentence` returns.
+    target : int
+        The predicted token whose relevance is followed down, framed in the lower panel.
+    """
+    flow, heads = sentence["flow"][target], sentence["heads"]["encoder"]
+    source, predicted = ([token.replace("▁", "") or "␣" for token in sentence[side]] for side in ("source", "predicted"))
+    tall = [0.24 * len(flow), 0.19 * len(predicted)]
+    figure, (above, below) = plt.subplots(2, 1, figsize=(WIDTH, sum(tall) + 1.7), height_ratios=tall)
+    rows = ["words in", *(f"layer {layer}" for layer in range(1, len(flow)))]
+    for axis, values, name in ((above, flow[::-1], "at a source token"), (below, heads.to_numpy(), "of a head")):
+        most = float(np.abs(values).max()) or 1.0
+        drawn = drawing.heat(axis, values, None, "RdBu_r", (-most, most))
+        drawing.bar(figure, drawn, [axis], f"relevance\n{name}, logits")
+    above.set_yticks(range(len(rows)), rows[::-1])
+    above.set_xticks(range(len(source)), source, rotation=35, ha="right", rotation_mode="anchor")
+    above.set_title(f"what stands at each source token behind each encoder layer, for the predicted {predicted[target]!r}")
+    below.set_yticks(range(len(predicted)), predicted)
+    below.set_xticks(range(heads.shape[1]), [head + 1 for _, head in heads.columns])
+    layers = [layer for layer, _ in heads.columns]
+    for layer in dict.fromkeys(layers):
+        places = [place for place, own in enumerate(layers) if own == layer]
+        below.axvline(places[-1] + 0.5, color="black", lw=0.8)
+        below.annotate(
+            f"layer {layer + 1}", (np.mean(places), 0), (0, -22), ha="center", va="top", fontsize=8,
+            xycoords=("data", "axes fraction"), textcoords="offset points",
+        )  # fmt: skip
+    below.add_patch(plt.Rectangle((-0.5, target - 0.5), heads.shape[1], 1, fill=False, ec="black", lw=1.2, clip_on=False))
+    below.set_title("what reaches each encoder head, for every predicted token")
+    return figure
 
 
 @redrawable

@@ -20,6 +20,7 @@ from helpers.study import StudyError
 DIRECTIONS = ("head to dependent", "dependent to head")  # the verb looks at its subject; the subject looks at its verb
 POSITIONAL = 0.9  # section 5.1: the share of tokens whose maximum lies at one offset
 MARGIN = 0.1  # section 5.2.1: points above the baseline that make a head syntactic
+RAREST = 0.5  # section 5.3: the share of tokens that look at one of the two rarest ones (WMT)
 
 
 # --- confidence --------------------------------------------------------------------------------------------------------
@@ -357,7 +358,7 @@ class Rare(Reducer):
                 "rarest": one, "rarest_low": low, "rarest_high": high,
                 "two_rarest": two, "two_rarest_low": low2, "two_rarest_high": high2,
                 "chance": chance[0], "chance_two": chance[1],
-                "tokens": int(tokens), "sentences": int((chances[:, 2] > 0).sum()), "verdict": two > 0.5,
+                "tokens": int(tokens), "sentences": int((chances[:, 2] > 0).sum()), "verdict": two > RAREST,
             },
             index=heads,
         )  # fmt: skip

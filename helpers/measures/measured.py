@@ -17,6 +17,8 @@ from helpers.measures.functions import (
     DIRECTIONS,
     LABELS,
     MARGIN,
+    POSITIONAL,
+    RAREST,
     RELATIONS,
     Alignment,
     Confidence,
@@ -30,7 +32,7 @@ from helpers.measures.functions import (
     roles,
     to_words,
 )  # fmt: skip
-from helpers.measures.lrp import RULES, BySentence, conservation, explain
+from helpers.measures.lrp import RULES, BySentence, conservation, explain, naive
 from helpers.measures.ranks import correlation, correlations
 from helpers.measures.reducers import Reducer, one_pass
 from helpers.measures.worth import importance, kinds_off, leave_one_out, leave_one_out_bleu
@@ -46,6 +48,12 @@ PRINTED = {
     ("advmod", DIRECTIONS[0]): (48, 46, 38, 33), ("advmod", DIRECTIONS[1]): (52, 46, 42, 33),
 }  # fmt: skip
 
+# footnote 4 and section 6.3.2: persons of subjects in %, mean tokens of a sentence; BLEU of the whole EN-RU models
+PRINTED_TEXT = {
+    "news": {"1st": 6, "2nd": 3, "3rd": 91, "mean length": 24}, "subtitles": {"1st": 32, "2nd": 21, "3rd": 47, "mean length": 8}
+}  # fmt: skip
+PRINTED_RARE = {"WMT": 0.5, "OpenSubtitles": 0.83}  # section 5.3, of one of the two rarest tokens; of WMT: more than
+PRINTED_BLEU = {"ru-news": 29.6, "ru-subtitles": 32.4}
 
 FUNCTIONAL = ("positional", "syntactic", "rare")
 
@@ -421,43 +429,93 @@ class _Keep:
         self.maps[site.layer] = to_words(weights, self.word_ids).cpu().numpy()
 
 
-def examples(subject, frames: Mapping[str, pd.DataFrame], words: tuple[int, int] = (7, 12)) -> list[dict[str, Any]]:
-    """Word-level attention of the best head of each function on one dev sentence each, for `figures.attention`.
+def hits_and_misses(
+    subject, frames: Mapping[str, pd.DataFrame], words: tuple[int, int] = (6, 10), most: int = 150
+) -> list[dict]:
+    """For each function one encoder head, a word where it looks where it should, and one where it does not.
 
-    The sentence is the first of readable length that shows the function (holds the relation; has a rare token).
+    The head is the best one of the function, passing or not; of a relation in the direction in which it does better by its
+    test. The words are typical: of all hits (misses) in readable sentences those with the median weight on the word that the
+    head looks at.
+
+    Parameters
+    ----------
+    frames : mapping
+        What `measure` found of this model: positional, syntactic and rare.
+    words : two ints
+        Sentences of so many words are readable.
+    most : int
+        Of the first so many of them.
+
+    Returns
+    -------
+    list of dict
+        function; label; layer, head (from 0); score, needed (shares; the test's threshold); passes; hit and miss: None where
+        there is none, or words, query (a place), wanted (places), weights (of the query on every word).
     """
-    best = best_heads(frames["syntactic"]).sort_values("score", ascending=False, kind="stable")
-    wanted, every = [], arcs_of(subject.sentences)
-    for (relation, direction), row in best.groupby(level="relation", sort=False).head(1).iterrows():
-        arcs = [[(h, d) if direction == DIRECTIONS[0] else (d, h) for d, h, r in s if r == relation] for s in every]
-        title = f"{relation} {LABELS[relation, direction]}: layer {int(row.layer) + 1} head {int(row['head']) + 1}"
-        wanted.append((title, int(row.layer), int(row["head"]), arcs))
-    place = frames["positional"].xs("encoder").score.idxmax()
-    offset = int(frames["positional"].xs("encoder").offset[place])
-    wanted.insert(0, (f"positional {offset:+d}: layer {place[0] + 1} head {place[1] + 1}", *place, None))
-    place = frames["rare"].xs("encoder").two_rarest.fillna(0).idxmax()
-    wanted.append((f"rare tokens: layer {place[0] + 1} head {place[1] + 1}", *place, _rare_words(subject)))
-    out, used = [], set()
-    for title, layer, head, arcs in wanted:
-        fits = [
-            i
-            for i, pair in enumerate(subject.sentences)
-            if words[0] <= len(pair.words) <= words[1] and i not in used and (arcs is None or arcs[i])
-        ] or [i for i, pair in enumerate(subject.sentences) if arcs is None or arcs[i]]
-        if not fits:
-            continue
-        used.add(fits[0])
-        out.append(_example(subject, fits[0], title, layer, head, arcs[fits[0]] if arcs else ()))
-    return out
+    every, rare = arcs_of(subject.sentences), _rare_words(subject)
+    picked = [i for i, pair in enumerate(subject.sentences) if words[0] <= len(pair.words) <= words[1]][:most]
+    maps = {i: _word_maps(subject, i) for i in picked or range(min(most, len(subject.sentences)))}
+    found = []
+    for told, wanted in _candidates(frames, every, rare):
+        seen: dict[bool, list[dict[str, Any]]] = {True: [], False: []}
+        for i, by_layer in maps.items():
+            weights, own = by_layer[told["layer"]][told["head"]], subject.sentences[i].words
+            for query, places in wanted(i, len(own)).items():
+                hit = int(weights[query].argmax()) in places
+                seen[hit].append({"words": list(own), "query": query, "wanted": sorted(places), "weights": weights[query]})
+        typical = {}
+        for hit, all_of_them in seen.items():
+            ordered = sorted(all_of_them, key=lambda one: float(one["weights"].max()))
+            typical["hit" if hit else "miss"] = ordered[len(ordered) // 2] if ordered else None
+        found.append(told | typical)
+    return found
 
 
-def _example(subject, sentence: int, title: str, layer: int, head: int, arcs) -> dict[str, Any]:
+def _candidates(frames: Mapping[str, pd.DataFrame], every: Sequence, rare: Sequence) -> Iterator[tuple[dict, Callable]]:
+    """The head of each function, and what gives (sentence, its words) -> query word -> words where it should look."""
+
+    def told(function: str, label: str, place: tuple, score: float, needed: float) -> dict[str, Any]:
+        own = {"function": function, "label": label, "layer": int(place[0]), "head": int(place[1])}
+        return own | {"score": float(score), "needed": float(needed), "passes": bool(score >= needed)}
+
+    positional = frames["positional"].xs("encoder")
+    place = positional.score.idxmax()
+    step = int(positional.offset[place])
+    yield (
+        told("positional", f"{step:+d}", place, positional.score[place], POSITIONAL),
+        lambda _, count: {query: {query + step} for query in range(count) if 0 <= query + step < count},
+    )
+    best = best_heads(frames["syntactic"])
+    best = best.assign(above=best.score - best.baseline)
+    for relation in best.index.unique("relation"):
+        direction = best.loc[relation].above.idxmax()
+        row, down = best.loc[relation, direction], direction == DIRECTIONS[0]
+
+        def arcs(i: int, _: int, relation: str = relation, down: bool = down) -> dict[int, set[int]]:
+            wanted: dict[int, set[int]] = {}
+            for dependent, governor, name in every[i]:
+                if name == relation:
+                    query, place = (governor, dependent) if down else (dependent, governor)
+                    wanted.setdefault(query, set()).add(place)
+            return wanted
+
+        yield told(relation, LABELS[relation, direction], (row.layer, row["head"]), row.score, row.baseline + MARGIN), arcs
+    share = frames["rare"].two_rarest.fillna(0)
+    place = share.idxmax()
+    yield (
+        told("rare", "two rarest tokens", place[1:], share[place], RAREST),
+        lambda i, count: {query: rare[i] - {query} for query in range(count) if rare[i] - {query}},
+    )
+
+
+def _word_maps(subject, sentence: int) -> dict[int, np.ndarray]:
+    """Word-level encoder attention in a sentence, by layer: [heads, words, words]."""
     batch = _single(subject, sentence)
     keep = _Keep(batch["word_ids"])
     with torch.no_grad(), record(subject.model, keep, kinds=("encoder",)):
         subject.model(**inputs(batch), use_cache=False)
-    words = subject.sentences[sentence].words
-    return {"title": title, "rows": words, "columns": words, "weights": keep.maps[layer][0, head], "arcs": arcs}
+    return {layer: maps[0] for layer, maps in keep.maps.items()}
 
 
 def _single(subject, sentence: int) -> dict[str, torch.Tensor]:
@@ -465,15 +523,32 @@ def _single(subject, sentence: int) -> dict[str, torch.Tensor]:
     return {name: value.to(device) for name, value in collate(subject.encoded, [sentence], subject.source.pad).items()}
 
 
-def _rare_words(subject) -> list[list[tuple[int, int]]]:
-    """For each sentence whose rarest token is rare: a frame around the columns of the words with its two rarest tokens."""
+def _rare_words(subject) -> list[set[int]]:
+    """For each sentence whose rarest token is rare the words of its two rarest tokens."""
     border = int(subject.counts.sort(descending=True).values[min(500, len(subject.counts) - 1)])
-    frames = []
-    for ids, owners, pair in zip(subject.encoded.source, subject.encoded.words, subject.sentences, strict=True):
+    found = []
+    for ids, owners in zip(subject.encoded.source, subject.encoded.words, strict=True):
         ranked = sorted((int(subject.counts[t]), w) for t, w in zip(ids, owners, strict=True) if w >= 0)
-        rare = list(dict.fromkeys(w for _, w in ranked[:2])) if ranked and ranked[0][0] < border else []
-        frames.append([(row, w) for w in rare for row in range(len(pair.words))])
-    return frames
+        found.append({w for _, w in ranked[:2]} if ranked and ranked[0][0] < border else set())
+    return found
+
+
+def one_sentence(subject, words: tuple[int, int] = (6, 9)) -> dict[str, Any]:
+    """Relevance drawn through one dev sentence of readable length, the naive way, and what the fast way says of the same.
+
+    Returns
+    -------
+    dict
+        source and predicted: tokens; heads: table [predicted, heads], raw relevance by `lrp.naive.explain` in logits; fast: the
+        same by `lrp.explain`; flow [predicted, encoder layers + 1, source], see there.
+    """
+    fits = [i for i, pair in enumerate(subject.sentences) if words[0] <= len(pair.words) <= words[1]] or [0]
+    batch = _single(subject, fits[0])
+    found, flow, top = naive.explain(subject.model, batch)
+    fast = explain(subject.model, [batch], "cp")
+    tokens = subject.source.pieces(batch["input_ids"][0].tolist()), subject.target.pieces(top)
+    tables = {"heads": pd.DataFrame(found, columns=fast.heads), "fast": pd.DataFrame(fast.values, columns=fast.heads)}
+    return {"source": tokens[0], "predicted": tokens[1], "flow": flow} | tables
 
 
 # --- analyses: what notebooks 01 and 02 read -------------------------------------------------------------------------
@@ -506,8 +581,8 @@ def _kinds_off(subject, first: int) -> pd.DataFrame:
     return kinds_off(subject.model, subject.batches(4096, first))
 
 
-def _examples(subject, repeats: int) -> list[dict[str, Any]]:
-    return examples(subject, SCORED.value(subject, repeats=repeats))
+def _typical(subject, repeats: int) -> list[dict[str, Any]]:
+    return hits_and_misses(subject, SCORED.value(subject, repeats=repeats))
 
 
 def _diffuse(subject) -> pd.Series:
@@ -532,13 +607,14 @@ def _gradient(subject, first: int) -> pd.Series:
     return importance(subject.model, subject.batches(4096, first), norm=None)
 
 
+ONE_SENTENCE = Analysis("relevance through one sentence", 1, one_sentence)
 EXPLAINED = Analysis("relevance", 1, _explained)  # of `first` dev sentences by a rule: `BySentence`
 CONSERVED = Analysis("conservation", 1, _conserved)
 FUNCTIONS = Analysis("confidence and functions", 1, _functions)  # `confidence_and_functions` by name
 SCORED = Analysis("scores of functions", 1, _scored)  # `measure`
 HELD = Analysis("syntactic heads held out", 1, _held)  # `Syntactic.held_out`
 KINDS_OFF = Analysis("kinds off", 1, _kinds_off)  # `kinds_off` on `first` dev examples
-EXAMPLES = Analysis("attention examples", 2, _examples)  # `examples`
+TYPICAL = Analysis("a hit and a miss of each function", 1, _typical)  # `hits_and_misses`
 DIFFUSE = Analysis("confidence of random weights", 1, _diffuse)
 WITHOUT = Analysis("leave one out", 1, _without)
 WITHOUT_BLEU = Analysis("leave one out, BLEU", 1, _without_bleu)
@@ -558,6 +634,7 @@ def relevance_recipes(settings: Mapping[str, Any], runs: Sequence[study.Recipe])
         yield WITHOUT.recipe(run, first=few)
         yield GRADIENT.recipe(run, first=few)
         if not number:
+            yield ONE_SENTENCE.recipe(run)
             yield DIFFUSE.recipe(run)
             yield from [WITHOUT_BLEU.recipe(run, first=truth, repeats=repeats)] if truth else []
 
@@ -570,4 +647,4 @@ def function_recipes(settings: Mapping[str, Any], runs: Sequence[study.Recipe]) 
         yield HELD.recipe(run, repeats=settings["bootstrap"])
         yield HELD.recipe(run, repeats=settings["bootstrap"], untrained=True)
         if not number:
-            yield EXAMPLES.recipe(run, repeats=settings["bootstrap"])
+            yield TYPICAL.recipe(run, repeats=settings["bootstrap"])

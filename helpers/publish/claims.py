@@ -24,6 +24,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 import pandas as pd
+from IPython.display import Image, Markdown, display
 from pydantic import BaseModel, ConfigDict, Field
 
 from helpers import study
@@ -398,25 +399,45 @@ def box(judged: Sequence[Judged]) -> str:
 
 
 class Box:
-    """The verdict box on top of a notebook: shown empty where it is made, filled from the run's own tables at the end."""
+    """The answer on top of a notebook, shown empty where it is made and filled at the end: verdicts, and the key figure."""
 
     def __init__(self, run: study.Run) -> None:
-        from IPython.display import Markdown, display
-
         self._run = run
-        self._handle = display(Markdown("*The verdicts stand here when the notebook has run to its end.*"), display_id=True)
+        empty = Markdown("*The verdicts stand here when the notebook has run to its end.*"), Markdown(""), Markdown("")
+        self._verdicts, self._figure, self._takeaway = [display(part, display_id=True) for part in empty]
 
-    def fill(self) -> None:
-        """Compute the verdicts of this run's tables and show them on top."""
-        from IPython.display import Markdown
+    def fill(self, key: str = "", closing: str = "") -> None:
+        """Compute the verdicts of this run's tables and show them on top.
 
+        Parameters
+        ----------
+        key : str
+            A figure that the run has saved with a takeaway (`helpers.study.Run.figure`): both follow the verdicts.
+        closing : str
+            Markdown to show where this is called, the notebook's last words.
+
+        Raises
+        ------
+        StudyError
+            If the run has not saved the figure.
+        """
         tables = tables_in(self._run.folder)
         told = [one for one in judge(self._run.corpus, tables) if one.claim.chapter == self._run.name]
         profile = self._run.parameters["profile"]
         said = (
             f"**Verdicts of this run** (profile {profile}, {self._run.corpus} text; computed from its tables by `claims.toml`)"
         )
-        self._handle.update(Markdown(f"{said}\n\n{box(told)}"))
+        self._verdicts.update(Markdown(f"{said}\n\n{box(told)}"))
+        if key:
+            name = layout.tidy(key)
+            picture = self._run.chapter.picture(name, "png")
+            if not picture.exists():
+                raise StudyError(f"The run has saved no figure {key!r}: save the key figure before the box is filled.")
+            facts = study.read_json(self._run.chapter.sidecar(name))
+            self._figure.update(Image(filename=picture, alt=facts.get("caption", name)))
+            self._takeaway.update(Markdown(f"> {facts.get('takeaway', '')}"))
+        if closing:
+            display(Markdown(closing))
 
 
 def main(arguments: list[str] | None = None) -> None:

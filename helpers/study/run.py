@@ -149,8 +149,9 @@ class Run:
         return said | more
 
     def figure(
-        self, figure, name: str, caption: str = "", answers: str = "", table: str = "", show: bool = True, **facts: Any
-    ) -> None:
+        self, figure, name: str, caption: str = "", answers: str = "", table: str = "", show: bool = True, takeaway: str = "",
+        **facts: Any,
+    ) -> None:  # fmt: skip
         """Save a matplotlib figure or animation with its sidecar and what it was drawn from, and show it.
 
         Parameters
@@ -166,14 +167,16 @@ class Run:
             The table of the chapter that holds its numbers, if that is not the one of the same name.
         show : bool
             Whether to show it where this is called.
+        takeaway : str
+            What it says, in one sentence that is computed where it holds a number: shown below it, kept in its sidecar.
         **facts
             More for the sidecar.
         """
-        from IPython.display import Image, display
+        from IPython.display import Image, Markdown, display
 
         name = layout.tidy(name)
         shown = save_figure(figure, self.chapter.folder, name)
-        told = {"caption": caption, "answers": answers, "table": layout.tidy(table) if table else ""}
+        told = {"caption": caption, "answers": answers, "table": layout.tidy(table) if table else "", "takeaway": takeaway}
         told = {key: value for key, value in told.items() if value}
         described = {"figure": name, **told, **self.facts(**facts)}
         inputs = self._store_inputs(figure, name)
@@ -182,7 +185,7 @@ class Run:
         write_json(self.chapter.sidecar(name), described | ({"inputs": inputs} if inputs else {}))
         self._last = time.time()
         if show:
-            display(Image(filename=shown, alt=caption or name))
+            display(Image(filename=shown, alt=caption or name), *([Markdown(f"> {takeaway}")] if takeaway else []))
 
     def _store_inputs(self, figure, name: str) -> dict[str, str]:
         """Store what a figure was drawn from, once for all that were drawn from the same; what its sidecar says of that."""
@@ -204,9 +207,9 @@ class Run:
         function = f"{drawn_by.func.__module__}.{drawn_by.func.__name__}"
         return {"function": function, "of": self._inputs[digest], "sha256": digest}
 
-    def animation(self, animation, name: str, caption: str = "", answers: str = "", table: str = "", **facts: Any) -> None:
+    def animation(self, animation, name: str, caption: str = "", **facts: Any) -> None:
         """`figure` of a matplotlib animation."""
-        self.figure(animation, name, caption, answers, table, **facts)
+        self.figure(animation, name, caption, **facts)
 
     def table(self, frame, name: str, **facts: Any):
         """Save a table as CSV with its sidecar; returns it."""

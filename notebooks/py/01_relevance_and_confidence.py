@@ -27,10 +27,9 @@
 # attention a head puts on one single token, on average) ranks the heads alike, with one exception in the first layer. The
 # relevant heads are those whose function one can name.
 #
-# This notebook describes the text and the models (the paper has four: EN-RU, EN-DE, EN-FR in one register, EN-RU in
-# another), shows how well they translate, measures relevance by three rules and confidence, and asks what the paper did not:
-# do the rules agree, does the agreement exceed that of random weights, how many sentences are enough, and does any of these
-# measures tell what happens when a head is taken away?
+# What we find stands below; then how relevance reaches a head, what it has to do with confidence and with functions, and what
+# the paper did not ask: do rules of relevance agree, how many sentences are enough, and does any measure tell what happens
+# when a head is taken away? Layers and heads count from one.
 
 # %% tags=["parameters"]
 profile = "laptop"  # tiny, quick, laptop, natural or paper: sizes only, every one can be overridden below
@@ -50,189 +49,126 @@ from helpers.plan import sources
 run = study.begin("01_relevance_and_confidence", globals())
 print(run.summary(), sources(run), sep="\n")
 
-# %%
+# %% jupyter={"source_hidden": true}
+import inspect
+
+import numpy as np
 import pandas as pd
-from IPython.display import display
+from IPython.display import Code, display
 
 from helpers import drawing
 from helpers.corpora.describe import describe
 from helpers.measures import figures, measured, ranks
-from helpers.measures.lrp import RULES
+from helpers.measures.lrp import RULES, naive
 from helpers.publish import claims
+from helpers.reading import interval, number, readable
 from helpers.runs import outputs, subjects
 from helpers.scores import intervals, scoring
 
 drawing.style()
-studied = subjects.study_models(run)
+studied, few, resamples = subjects.study_models(run), run.settings["relevance"], run.settings["bootstrap"]
+first = studied[0]
 
 # %%
 verdicts = claims.Box(run)
 
 # %% [markdown]
-# ## The text (section 3)
-#
-# The paper trains on millions of WMT pairs a language and, for the second register, on OpenSubtitles. The *controlled*
-# corpus stands in for both: one small world told in English with gold dependencies, and in German, French and Russian with
-# true agreement, case and word order. `news` is long and in the third person, `subtitles` short and talks of me and you, as
-# in the paper's footnote 4. On the *natural* track the text is real and its dependencies are a parser's.
-
-# %%
-registers = {}
-for subject in studied:
-    register = subject.title if run.corpus == "natural" else subject.name.partition("-")[2]
-    registers.setdefault(register, subject)
-described = {register: describe(subject.sentences) for register, subject in registers.items()}
-for register, subject in registers.items():
-    print(f"\n{register}: dev sentences and their reference")
-    for pair in subject.sentences[:4]:
-        print(f"  {pair.source}\n    {pair.target}")
-facts = pd.DataFrame({register: parts["facts"] for register, parts in described.items()}).T
-run.table(facts, "corpus", split="dev").style.format("{:,.2f}")
-
-# %%
-run.figure(
-    figures.corpus_overview(described),
-    "corpus_overview",
-    caption="Lengths, vocabulary, persons of subjects and relations of the text that the models read.",
-    table="corpus",
-    split="dev",
-)
-
-# %% [markdown]
-# The dotted line marks the `500` most frequent words, the paper's border of "rare". Where the partner of a word stands (the
-# paper's Fig. 3) decides what a head gains by looking at one fixed offset, the baseline of notebook 2:
-
-# %%
-run.figure(
-    figures.offsets(described),
-    "fig3_offsets",
-    caption="Where the partner of a word stands, relation by relation.",
-    answers="Voita et al., figure 3",
-    split="dev",
-)
-
-# %% [markdown]
-# ## How well the models translate
-#
-# Greedy or beam search as the profile says, on a test set that shares no English sentence with training. BLEU with its
-# bootstrap interval over sentences stands beside the accuracy on phenomena that the generator marks in every reference:
-# forms that case or agreement decides, words whose sense another word decides, words whose order the target language
-# decides. The generator makes free choices that no model can guess, so full marks are out of reach.
-
-# %%
-beam, resamples = run.settings["beam"], run.settings["bootstrap"]
-bleu, accuracy, histories = [], {}, {}
-for subject in studied:
-    scored, accuracy[subject.title] = outputs.quality(subject, beam, resamples)
-    bleu.append(scored)
-    if subject.run:
-        histories[subject.title] = pd.read_csv(subject.run.results / "history.csv")
-
-# %% [markdown]
-# **Does the task need its heads?** (controlled corpus) A control without any encoder self-attention (every encoder head
-# removed from the first step on; position-wise layers, decoder and cross-attention stay) says what encoder heads are worth
-# on this text. If they were worth nothing, every later figure would be hollow. This control has learnt to do without from
-# the start. Notebook 3 has another floor, all encoder heads taken from a trained model that is then trained on for a while;
-# what so short a training cannot make up for lies between the two, and is no worth of heads.
-
-# %%
-if studied[0].run and run.corpus == "controlled":
-    control = subjects.of_name(run.settings, studied[0].name + subjects.NONE, seed)
-    title = f"{studied[0].title}, no encoder heads"
-    scored, accuracy[title] = outputs.quality(control, beam, resamples, title)
-    bleu.append(scored)
-    histories[title] = pd.read_csv(control.run.results / "history.csv")
-bleu = pd.concat(bleu).set_index(["model", "test set"])
-print(bleu.signature.iloc[0])
-run.table(bleu, "bleu", beam=beam, over=intervals.SENTENCES).drop(columns="signature").style.format(
-    "{:.1f}", subset=["bleu", "low", "high"]
-)
-
-# %%
-if run.corpus == "controlled":
-    counted = {title: scoring.enough(table) for title, table in accuracy.items()}
-    by_phenomenon = run.table(pd.concat(counted, names=["model"]), "phenomena", beam=beam)
-    shown = 100 * by_phenomenon.accuracy.unstack("phenomenon")
-    display(shown.style.format("{:.1f}", na_rep="").set_caption("% of marks met, of 30 or more"))
-    if studied[0].run:
-        gap = run.table(scoring.gap(counted[studied[0].title], counted[title]), "needs_its_heads", beam=beam)
-        caption = f"{studied[0].title}, %: marks met, and sentences with all their marks met"
-        display(gap.style.format("{:.1f}", na_rep="").format("{:.0f}", subset="n").set_caption(caption))
-
-# %%
-if histories:
-    run.figure(
-        drawing.training_curves(histories),
-        "training_curves",
-        caption="Loss on the dev set over the training of every model.",
-    )
-
-# %% [markdown]
-# ## Relevance (section 4, appendix A)
+# ## How relevance reaches a head (section 4, appendix A)
 #
 # Layer-wise relevance propagation (LRP) hands the relevance $R_j$ of an output of a layer down to its inputs, in proportion
 # to what each of them added to it ($z_{ij}$), so that nothing is made or lost on the way:
 #
 # $$R_i = \sum_j \frac{z_{ij}}{\sum_{i'} z_{i'j}} R_j$$
 #
-# For every target token of a dev sentence, relevance starts at the logit of the token that the model finds most likely and
-# is propagated down, layer by layer; a head's share is what arrives at its output. Within each layer the heads' shares of
-# one target token sum to one (`step`), and are averaged over all target tokens.
-#
-# The paper does not say what to do with softmax, layer norm and biases. Three ways to fill the gap, computed exactly and for
-# all target tokens of a batch at once:
-#
-# - `alpha_beta`, of the authors' later public code, our default: positive and negative contributions apart, half to each;
-#   attention linearised in queries, keys and values together; full Jacobian of norms; biases spread over inputs; rescaled,
-#   so that nothing is lost. Never negative.
-# - `attnlrp` (Achtibat et al. 2024): softmax linearised, products halved, norms' deviations constant; biases keep their
-#   share.
-# - `cp` (Ali et al. 2022): attention weights and norms' deviations constant, all to values; biases keep their share.
-#
-# So only `alpha_beta` conserves in the plain sense. Where the relevance that starts at the logits goes, as shares of it:
+# For every target token it starts at the logit of the token that the model finds most likely; a head's relevance is what
+# arrives at its output. Written out for attention weights and deviations of norms that are held constant (rule `cp`), this is
+# the whole way through one block of a Transformer:
 
 # %%
-few = run.settings["relevance"]
-explained, kept = {}, {}
-for subject in studied:
-    explained[subject.title] = {rule: measured.EXPLAINED.value(subject, rule=rule, first=few) for rule in RULES}
-    parts = {rule: measured.CONSERVED.value(subject, rule=rule, first=min(few, 20)) for rule in RULES}
-    kept[subject.title] = pd.DataFrame(parts).T
+display(
+    Code("\n\n".join(inspect.getsource(part) for part in (naive.share, naive.through_norm, naive.through)), language="python")
+)
+
+# %%
+sentence = measured.ONE_SENTENCE.value(first)
+parts = sentence["heads"]["encoder"]
+followed = int(parts.abs().max(axis=1).argmax())
+layer, head = parts.loc[followed].abs().idxmax()
+token, held = sentence["predicted"][followed].replace("▁", ""), np.abs(sentence["flow"][followed]).argmax(axis=1)
+words = [word.replace("▁", "") for word in sentence["source"]]
+passed = parts.abs().max(axis=1) / np.abs(sentence["flow"][:, -1].sum(axis=1))
+run.figure(
+    figures.through_a_sentence(sentence, followed),
+    "through_a_sentence",
+    caption="Relevance through one sentence: at source tokens behind every encoder layer, and of every encoder head.",
+    takeaway=f"What speaks for {token!r} enters at {words[held[0]]!r} and stands at {words[held[-1]]!r} on top of the"
+    f" encoder; one head"
+    f" carries {number(passed[followed], '%')} of it, layer {layer + 1} head {head + 1}. Of the median token the busiest"
+    f" head carries"
+    f" {number(passed.median(), '%')}: the rest flows past attention, from each word to itself.",
+)
+
+# %%
+apart = (sentence["heads"] - sentence["fast"]).abs().to_numpy().max()
+print(f"naive and fast way: {apart:.0e} logits apart at most, of {sentence['heads'].abs().to_numpy().max():.1f}")
+
+# %% [markdown]
+# The fast way ([signed.py](../helpers/measures/lrp/signed.py)) explains all tokens of a batch at once; everything below uses
+# it.
+#
+# ### Three rules
+#
+# The paper does not say what to do with softmax, layer norm and biases. Three answers:
+#
+# - `alpha_beta`, of the authors' later public code, our default: positive and negative parts apart, half to each; attention
+#   linearised in queries, keys and values; rescaled, so that nothing is lost. Never negative.
+# - `attnlrp` (Achtibat et al. 2024): softmax linearised, products halved, norms' deviations constant.
+# - `cp` (Ali et al. 2022): the rule above.
+#
+# A head's share is its relevance over that of its layer: for each target token and then averaged (*step*, the paper's way),
+# or summed over tokens first (*ratio*). Where the relevance of the logits goes, and how often a layer's sum at a token is
+# negative or nearly zero, so that one token outweighs all others by *step*:
+
+# %% jupyter={"source_hidden": true}
+explained = {s.title: {rule: measured.EXPLAINED.value(s, rule=rule, first=few) for rule in RULES} for s in studied}
+untrained = {rule: measured.EXPLAINED.value(first, rule=rule, first=min(few, 50), untrained=True) for rule in RULES}
+kept = {
+    s.title: pd.DataFrame({rule: measured.CONSERVED.value(s, rule=rule, first=min(few, 20)) for rule in RULES}).T
+    for s in studied
+}
 kept = run.table(pd.concat(kept).rename_axis(["model", "rule"]), "conservation", sentences=min(few, 20))
-(kept[["source", "target", "attention", "bias", "eps"]].round(6) + 0.0).style.format("{:.1%}", na_rep="")  # no minus zero
-
-# %% [markdown]
-# `source` and `target` arrive at the first layers' inputs; `attention` is lost in the softmax, `bias` in biases, `eps` in
-# the small constants that keep divisions of `alpha_beta` stable.
-#
-# **Is the division by a layer's sum safe?** For the signed rules a layer's sum can come near zero at a target token, and
-# that one token then outweighs all others. `negative` and `near_zero` (below `1 %` of the sum of magnitudes) are shares of
-# target tokens, `largest` is the largest magnitude that one normalised value takes (a share of a positive rule is at most
-# one):
-
-# %%
-untrained = {rule: measured.EXPLAINED.value(studied[0], rule=rule, first=min(few, 50), untrained=True) for rule in RULES}
 conditioned = run.table(measured.conditioning(explained | {"random weights": untrained}), "conditioning", sentences=few)
-measured.worst_conditioning(conditioned, "random weights").style.format(
-    {"negative": "{:.1%}", "near_zero": "{:.2%}", "largest": "{:,.1f}"}
-).set_caption("mean (largest: maximum) over models and layers")
+of_trained = conditioned.drop(index="random weights", level="model").groupby("rule", sort=False)
+safe = kept.groupby("rule", sort=False)[["source", "target", "attention", "bias"]].mean().fillna(0)
+safe = safe.join(of_trained.agg({"negative": "mean", "near_zero": "mean", "largest": "max"}))
+safe["unsafe"] = safe.negative + safe.near_zero
+readable(
+    safe,
+    {
+        "rule": "rule",
+        "source": "arrives at source words",
+        "target": "at target words",
+        "attention": "lost in attention",
+        "bias": "kept by biases",
+        "unsafe": "layer sums below or near zero",
+        "largest": "largest *step* share",
+    },
+    dict.fromkeys(("source", "target", "attention", "bias"), "%") | {"unsafe": ".1%", "largest": ",.1f"},
+    caption=f"Means over {len(studied)} models",
+)
 
 # %% [markdown]
-# Where sums are often negative or near zero, or one value is huge, the ranking by `step`, the paper's way, hangs on a few
-# tokens. `ratio`, which sums over target tokens before it divides, stands beside it from here on for the signed rules.
+# ## Relevance and confidence (figures 1 and 2)
 #
-# ## Confidence (section 4)
-#
-# `conf(l, h)` is the mean, over the real tokens of the dev set, of the largest weight that the head puts on a real token.
-# The end-of-sentence key is left out and weights are not renormalised; end-of-sentence rows are left out too (the paper does
-# not say). One pass over the dev set; the weights of one layer exist at a time and only sums per sentence and head are kept.
-# The functions of heads (notebook 2) are measured in the same pass.
+# *Confidence* is the mean, over real tokens of the dev set, of the largest weight that the head puts on a real token; the
+# end-of-sentence key and rows are left out. In the figure on top each row is a layer; its heads are sorted by *relevance* in
+# both maps (`#` is the head's number). If the two rank alike, the lower map fades as the upper one does. Each head as a dot:
 
-# %%
+# %% jupyter={"source_hidden": true}
 tables, functions = {}, {}
 for subject in studied:
-    confident, functions[subject.title] = measured.FUNCTIONS.value(subject, repeats=run.settings["bootstrap"]).values()
-    shown = explained[subject.title]["alpha_beta"].frame("step", run.settings["bootstrap"])
+    confident, functions[subject.title] = measured.FUNCTIONS.value(subject, repeats=resamples).values()
+    shown = explained[subject.title]["alpha_beta"].frame("step", resamples)
     tables[subject.title] = (
         confident.add_prefix("confidence_")
         .rename(columns={"confidence_confidence": "confidence"})
@@ -254,77 +190,106 @@ for subject in studied:
     )
 confidence = {title: table.confidence for title, table in tables.items()}
 relevance = {title: table.relevance for title, table in tables.items()}
+random_confidence = measured.DIFFUSE.value(first)
+together = measured.relevance_and_confidence(explained, confidence, untrained, random_confidence)
+run.table(together, "relevance_and_confidence", split="dev", explained=few)
+whole = together[(together.kind == "encoder") & ((together.rule == "alpha_beta") | (together.normalised == "ratio"))]
+whole = whole[(whole.weights == "random") | (whole.model == ("all models" if len(studied) > 1 else first.title))]
+rho = {key: interval(*row[["rho", "low", "high"]]) for key, row in whole.set_index(["rule", "weights"]).iterrows()}
+layers = [
+    (relevance[t].loc[at], confidence[t].loc[at])
+    for t in tables
+    for at in {a[:2] for a in relevance[t].xs("encoder", drop_level=False).index}
+]
+same = sum(sought.idxmax() == sure.idxmax() for sought, sure in layers)
 run.figure(
     figures.relevance_and_confidence(relevance, confidence),
     "fig1_relevance_and_confidence",
     caption="Relevance and confidence of every encoder head, heads sorted by relevance within each layer.",
     answers="Voita et al., figures 1 and 2",
+    takeaway=f"By the default rule the ranks of relevance and confidence correlate at {rho['alpha_beta', 'trained']}, with"
+    f" random"
+    f" weights at {rho['alpha_beta', 'random']}. The most relevant head of a layer is its most confident one in {same} of"
+    f" {len(layers)} layers.",
     split="dev",
     explained=few,
+    show=False,
 )
-
-# %% [markdown]
-# The paper's pair of maps: each row is a layer; within it heads are sorted by *relevance* in both (`#` is the head's
-# number). If the two rank alike, the lower map fades from left to right as the upper one does.
-#
-# **Do a few heads dominate?** Shares of the most relevant heads of each encoder layer, against an even split and against a
-# model of the same size with random weights; `effective` is the number of equal heads that would be as concentrated. A few
-# dominate if the largest share is far above the even one, and above that of random weights, in most layers. The answer can
-# depend on the rule: by a signed rule shares may be below zero or above one, so that they are compared by size without sign,
-# and one rule alone decides nothing.
-#
-# Then each head as a dot, relevance over confidence. The paper's exception, a first-layer head of high relevance and low
-# confidence that looks at rare words, would be circled at the top left. Last, how many heads are confident (above `0.8`,
-# where the paper's positional heads lie), beside random weights.
-
-# %%
-dominant = run.table(measured.dominance(explained, untrained, resamples), "dominance", split="dev", explained=few)
-dominant.drop(columns="over").style.format("{:.2f}", na_rep="").format("{:.0f}", subset=["heads"])
-
-# %%
+late = [frame.xs(("encoder", 0)) for frame in tables.values()]
+levels = pd.concat(confidence.values()).xs("encoder").groupby("layer").median()
+rare = sum(frame.confidence[frame.relevance.idxmax()] < frame.confidence.median() for frame in late)
 run.figure(
     figures.confidence_against_relevance(relevance, confidence),
     "confidence_against_relevance",
     caption="Confidence against relevance, a dot a head.",
+    takeaway=f"Median confidence goes from {number(levels.iloc[0])} in the first layer to {number(levels.iloc[-1])} in the"
+    f" last. The"
+    " paper's exception, a first-layer head of high relevance and low confidence (it would be circled), is seen in"
+    f" {rare} of {len(late)} models.",
     table="confident_heads",
     split="dev",
     explained=few,
 )
 
 # %%
-confident = pd.DataFrame(
-    {
-        title: {
-            "heads": len(frame.xs("encoder")),
-            "above 0.8": int((frame.xs("encoder").confidence > 0.8).sum()),
-            "median": frame.xs("encoder").confidence.median(),
-            "largest": frame.xs("encoder").confidence.max(),
-            "widest interval": (frame.xs("encoder").confidence_high - frame.xs("encoder").confidence_low).max(),
-        }
-        for title, frame in tables.items()
-    }
-).T
-random_confidence = measured.DIFFUSE.value(studied[0])
-diffuse = random_confidence.xs("encoder")
-confident.loc["random weights"] = [len(diffuse), int((diffuse > 0.8).sum()), diffuse.median(), diffuse.max(), float("nan")]
-run.table(confident, "confident_heads", split="dev").style.format(
-    "{:.2f}", subset=["median", "largest", "widest interval"], na_rep=""
-).format("{:.0f}", subset=["heads", "above 0.8"])
-
-# %%
-together = measured.relevance_and_confidence(explained, confidence, untrained, random_confidence)
-run.table(together, "relevance_and_confidence", split="dev", explained=few)
-shown = together[(together.kind == "encoder") & ((together.rule == "alpha_beta") | (together.normalised == "ratio"))]
-shown.pivot(index=["model", "weights"], columns="rule", values="rho").style.format("{:.2f}")
+readable(
+    whole,
+    {"rule": "rule", "weights": "weights", "rho": "relevance with confidence, Spearman within layers", "heads": "n (heads)"},
+    caption="All models: the paper's claim, once for each rule",
+)
 
 # %% [markdown]
-# ## Does importance follow function?
+# The claim holds if every rule shows it, and more of it than random weights do, since architecture alone gives some.
 #
-# The paper reads its maps so: heads that matter have a function. Relevance of every encoder head in units of its layer's
-# average head, by what the head does (notebook 2's verdicts). The number is the difference between heads with and without a
-# function, with a bootstrap interval over heads; beside it stands what functions shuffled among the heads of a layer would
-# give. If relevance followed function, the difference would lie above all of the shuffled ones. It would still not say that
-# most relevant heads have a function: the dots at *none* show how many do not.
+# **Do a few heads dominate?** The largest share of each encoder layer, against an even split and against random weights. By a
+# signed rule shares are compared by size without sign. Then how many heads are confident (above the level at which the
+# paper's positional heads lie).
+
+# %% jupyter={"source_hidden": true}
+dominant = run.table(measured.dominance(explained, untrained, resamples), "dominance", split="dev", explained=few)
+above = dominant.assign(surely=dominant.gap_low > 0).groupby("rule", sort=False)
+display(
+    readable(
+        above[["largest", "two_largest", "even", "at random", "effective"]]
+        .mean()
+        .assign(surely=above.surely.sum(), n=above.size()),
+        {
+            "rule": "rule",
+            "largest": "largest share",
+            "even": "even share",
+            "at random": "largest, random weights",
+            "effective": "as many equal heads",
+            "surely": "layers surely above random",
+            "n": "n (layers)",
+        },
+        {"surely": ".0f", "largest": "%", "even": "%", "at random": "%", "effective": ".1f"},
+        caption="Mean over layers of all models",
+    )
+)
+spread = {
+    title: {
+        "heads": len(column.xs("encoder")),
+        "above 0.8": int((column.xs("encoder") > 0.8).sum()),
+        "median": column.xs("encoder").median(),
+        "largest": column.xs("encoder").max(),
+    }
+    for title, column in (confidence | {"random weights": random_confidence}).items()
+}
+confident = run.table(pd.DataFrame(spread).T.rename_axis("model"), "confident_heads", split="dev")
+whole_numbers = dict.fromkeys(("heads", "above 0.8"), ".0f")
+readable(
+    confident,
+    {name: name if name != "heads" else "n (heads)" for name in ("model", *confident)},
+    whole_numbers,
+    {"largest": "most"},
+)
+
+# %% [markdown]
+# ## Does relevance follow function?
+#
+# The paper reads its maps so: heads that matter have a function. Relevance in units of the layer's average head, by what the
+# head does (notebook 2's verdicts), and what functions shuffled among the heads of a layer would give. A difference would
+# still not say that most relevant heads have a function: the dots at *none* show how many do not.
 
 # %%
 follows = ranks.follows_function(relevance, functions)
@@ -333,6 +298,11 @@ run.figure(
     figures.relevance_by_function(relevance, functions, follows),
     "relevance_by_function",
     caption="How relevant the heads of each function are.",
+    takeaway=f"Heads with a function are {interval(follows['difference'], follows['low'], follows['high'])} of an average head"
+    f" more relevant than those without; shuffled functions give {number(follows['null_low'])} to"
+    f" {number(follows['null_high'])}. Yet {follows['others']} of {follows['others'] + follows['functional']} of these"
+    f" heads have"
+    " none.",
     table="follows_function",
     explained=few,
 )
@@ -340,44 +310,30 @@ run.figure(
 # %% [markdown]
 # ## Do the rules agree?
 #
-# Spearman correlation of ranks within each encoder layer, pooled over layers. If relevance were one quantity, the three
-# rules would rank heads alike. The row of *confidence* is the paper's claim, once for each rule: it holds if every rule
-# shows it, in every model, and more of it than a model with random weights does, since architecture alone gives some.
+# Spearman correlation of ranks within each encoder layer, pooled over layers. If relevance were one quantity, the rules would
+# rank heads alike.
 
 # %%
-columns = [*measured.relevance_columns(explained[studied[0].title]).columns, "confidence"]
+columns = [*measured.relevance_columns(explained[first.title]).columns, "confidence"]
 matrices = {title: ranks.rank_agreement(table[columns]) for title, table in tables.items()}
 run.table(pd.concat(matrices).rename_axis(["model", "measure"]), "rule_agreement", explained=few)
+with_default = pd.concat(matrices).groupby(level=1).mean().alpha_beta.map(number)
 run.figure(
     figures.agreement(matrices),
     "rule_agreement",
-    caption="How far the rules of relevance, confidence and gradients rank heads alike.",
+    caption="How far the rules of relevance and confidence rank heads alike.",
+    takeaway="On average over models `attnlrp` and `cp` agree with the default rule at"
+    f" {with_default['attnlrp ratio']} and {with_default['cp ratio']} where relevance is summed before it is divided"
+    f" (*ratio*), at"
+    f" {with_default['attnlrp step']} and {with_default['cp step']} where it is divided token by token (*step*).",
     explained=few,
 )
 
 # %% [markdown]
-# ## Decoder heads
-#
-# The paper shows encoder heads only. The same maps for decoder self-attention and decoder-encoder attention:
-
-# %%
-for kind in ("decoder", "cross"):
-    pair = figures.relevance_and_confidence(relevance, confidence, kind)
-    run.figure(
-        pair,
-        f"relevance_and_confidence_{kind}",
-        caption=f"Relevance and confidence of every {drawing.KIND_TITLES[kind]}-attention head.",
-        split="dev",
-        explained=few,
-    )
-
-# %% [markdown]
 # ## How many sentences are enough?
 #
-# The ranking of heads within encoder layers from n sentences against that of other sentences, half of those explained (never
-# a sentence in both; the median of `30` random draws, and where `95 %` of them lie). A curve that has flattened near one has
-# settled; a curve that never rises belongs to a column that ranks heads by chance. The paper does not say how large its dev
-# set was.
+# The ranking of heads within encoder layers from n sentences against that of other sentences, never a sentence in both
+# (median of random draws, and where most of them lie). The paper does not say how large its dev set was.
 
 # %%
 sizes = [1, 2, 5, 10, 20, 50, 100, 200]
@@ -390,60 +346,195 @@ settled = {
     for title, by_rule in explained.items()
 }
 rows = {(title, rule): frame.set_index("n") for title, by_rule in settled.items() for rule, frame in by_rule.items()}
-run.table(pd.concat(rows, names=["model", "rule"]), "settling", explained=few, over="draws of sentences")
+rows = run.table(pd.concat(rows, names=["model", "rule"]), "settling", explained=few, over="draws of sentences")
+least = rows.rho.groupby(["rule", "n"], sort=False).min()
+enough = {rule: part.index[part > 0.9].get_level_values("n") for rule, part in least.groupby("rule", sort=False)}
+said = {
+    rule: f"{min(found)} sentences" if len(found) else f"not by {rows.index.get_level_values('n').max()}"
+    for rule, found in enough.items()
+}
 run.figure(
     figures.settling(settled),
     "settling",
     caption="How many sentences each rule needs before its ranking of heads settles.",
+    takeaway="A rank correlation above 0.9 with other sentences in every model: "
+    + "; ".join(f"`{rule}` {text}" for rule, text in said.items())
+    + ".",
     explained=few,
 )
 
 # %% [markdown]
 # ## The truth: what happens without the head?
 #
-# Every measure above is a guess at what a head is worth. Here each head is taken away alone (its gate closed, no further
-# training) and the loss on dev sentences is measured again, for every model; for the first one its BLEU on dev sentences
-# too. Beside relevance and confidence stands activation x gradient of the loss (Michel et al. 2019), a control that costs
-# one backward pass. It is the size of the first-order term of the loss without the head, so that some of its agreement with
-# that truth is built in.
-#
-# The truth is noisy too. A head whose interval holds zero cannot be told from one that does nothing, and where most heads
-# are such, no measure can rank them; notebook 6 asks how far this truth agrees with itself.
+# Every measure above is a guess at what a head is worth. Here each head is taken away alone, without further training, and
+# the loss on dev sentences is measured again; for the first model its BLEU too. Activation x gradient of the loss (Michel et
+# al. 2019) stands beside: it is the size of the first-order term of that loss, so that some agreement is built in. Notebook 6
+# asks how far this truth agrees with itself.
 
-# %%
-truths = {subject.title: measured.WITHOUT.value(subject, first=few) for subject in studied}
-gradients = {subject.title: measured.GRADIENT.value(subject, first=few) for subject in studied}
+# %% jupyter={"source_hidden": true}
+truths = {s.title: measured.WITHOUT.value(s, first=few) for s in studied}
+gradients = {s.title: measured.GRADIENT.value(s, first=few) for s in studied}
 by_measure = {title: tables[title][columns].assign(**{"activation x gradient": found}) for title, found in gradients.items()}
 run.table(pd.concat(truths, names=["model"]), "leave_one_out", explained=few, over=intervals.SENTENCES)
 agreed = {"loss, all models": measured.truth_agreement({title: frame.loss for title, frame in truths.items()}, by_measure)}
-subject, held = studied[0], run.settings["truth"]
-if held:
-    without = measured.WITHOUT_BLEU.value(subject, first=held, repeats=resamples)
-    run.table(without, "leave_one_out_bleu", sentences=held, over=intervals.SENTENCES)
-    agreed[f"loss, {subject.title}"] = measured.truth_agreement({subject.title: truths[subject.title].loss}, by_measure)
-    agreed[f"BLEU, {subject.title}"] = measured.truth_agreement({subject.title: without.bleu}, by_measure)
-    shown = without.join(truths[subject.title].loss).sort_values("loss", ascending=False).head(12)
-    display(measured.from_one(shown).style.format("{:.3f}"))
+if held_out := run.settings["truth"]:
+    without = measured.WITHOUT_BLEU.value(first, first=held_out, repeats=resamples)
+    run.table(without, "leave_one_out_bleu", sentences=held_out, over=intervals.SENTENCES)
+    agreed[f"loss, {first.title}"] = measured.truth_agreement({first.title: truths[first.title].loss}, by_measure)
+    agreed[f"BLEU, {first.title}"] = measured.truth_agreement({first.title: without.bleu}, by_measure)
 differ = measured.effects_that_differ({(title, seed): frame for title, frame in truths.items()})
 run.table(differ, "effects_that_differ", explained=few)
 told = pd.concat(agreed).rename_axis(["truth", "measure"])
 run.table(told.assign(shown=measured.shown(differ, "encoder")), "truth_agreement", explained=few, over=intervals.HEADS)
+by_all = told.loc["loss, all models"].sort_values("rho", ascending=False)
+real = differ.xs("encoder", level="kind")
+best, worst = (interval(*by_all.iloc[place][["rho", "low", "high"]]) for place in (0, -1))
 run.figure(
     figures.rank_correlations(agreed),
     "truth_agreement",
     caption="How well each measure predicts what happens without a head.",
+    takeaway=f"Over all models `{by_all.index[0]}` predicts the loss without an encoder head best"
+    f" ({best}), `{by_all.index[-1]}` worst ({worst}). {real.differ.sum()} of {real['heads'].sum()} encoder heads can be told"
+    " from heads that do nothing.",
     explained=few,
 )
 
+# %%
+if held_out:
+    costly = without.join(truths[first.title].loss).sort_values("loss", ascending=False).head(6)
+    display(
+        readable(
+            costly,
+            {
+                "kind": "attention",
+                "layer": "layer",
+                "head": "head",
+                "bleu": "BLEU lost without it",
+                "loss": "rise of the loss, nats",
+            },
+            {"bleu": "+.1f", "loss": "+.3f"},
+            caption=f"{first.title}: the six heads that cost most, n = {held_out} sentences",
+        )
+    )
+
 # %% [markdown]
-# ## What limits this
+# ## The text and the models (section 3)
 #
-# The text is generated unless the run says natural. Outside profile `paper` models are small and trained briefly; in `quick`
-# and `laptop` the decoder is shallow, there is no dropout, and search is greedy. Encoder self-attention starts from an
-# output of zero, other attention does not. The paper gives no rule for softmax and norms and no number of sentences; its
-# code release has no head relevance, so that `alpha_beta` reads a head's share from the rule that the same authors published
-# later, for another purpose. One seed: intervals are over sentences or heads of one training each. A natural model that
-# hardly translates, or whose encoder attention is worth little, is no evidence on its heads.
+# The paper trains on millions of WMT pairs a language and, for the second register, on OpenSubtitles. The *controlled*
+# corpus stands in for both: one small world told in English with gold dependencies, and in German, French and Russian with
+# true agreement, case and word order; `news` long and in the third person, `subtitles` short and about me and you. On the
+# *natural* track the text is real and its dependencies are a parser's.
+
+# %% jupyter={"source_hidden": true}
+registers = {}
+for subject in studied:
+    register = subject.title if run.corpus == "natural" else subject.name.partition("-")[2]
+    registers.setdefault(register, subject)
+described = {register: describe(subject.sentences) for register, subject in registers.items()}
+for register, subject in registers.items():
+    print(f"{register}: {subject.sentences[0].source}\n{' ' * len(register)}  {subject.sentences[0].target}")
+run.table(pd.DataFrame({register: parts["facts"] for register, parts in described.items()}).T, "corpus", split="dev")
+lengths = {register: parts["facts"]["mean words"] for register, parts in described.items()}
+persons = {register: parts["persons"].percent for register, parts in described.items()}
+facts = pd.DataFrame(
+    {"measure": ["mean length, words", *(f"subjects, {person} person, %" for person in ("1st", "2nd", "3rd"))]}
+)
+for register in registers:
+    facts[f"{register}, here"] = [lengths[register], *persons[register]]
+    if register in measured.PRINTED_TEXT:
+        facts[f"{register}, printed"] = [measured.PRINTED_TEXT[register][name] for name in ("mean length", "1st", "2nd", "3rd")]
+display(
+    readable(
+        facts.iloc[:, :7],
+        forms=dict.fromkeys(facts.columns[1:7], ".0f"),
+        caption="Dev text, beside the paper's (WMT and OpenSubtitles)",
+    )
+)
+for name, figure, said in (
+    (
+        "corpus_overview",
+        figures.corpus_overview(described),
+        "Lengths, vocabulary, persons of subjects and relations of the text that the models read.",
+    ),
+    ("fig3_offsets", figures.offsets(described), "Where the partner of a word stands, relation by relation."),
+):
+    answers = "Voita et al., figure 3" if name.startswith("fig3") else ""
+    run.figure(figure, name, caption=said, answers=answers, table="corpus", split="dev", show=False)
+
+# %% [markdown]
+# **Does the task need its heads?** (controlled corpus) A control without any encoder self-attention from the first training
+# step on says what encoder heads are worth on this text: if nothing, every figure above would be hollow. The generator marks
+# in every reference what case, agreement or word order decide, and makes free choices that no model can guess, so that full
+# marks are out of reach.
+
+# %% jupyter={"source_hidden": true}
+beam, bleu, accuracy, histories = run.settings["beam"], [], {}, {}
+for subject in studied:
+    scored, accuracy[subject.title] = outputs.quality(subject, beam, resamples)
+    bleu.append(scored.assign(printed=measured.PRINTED_BLEU.get(subject.name)))
+    if subject.run:
+        histories[subject.title] = pd.read_csv(subject.run.results / "history.csv")
+if first.run and run.corpus == "controlled":
+    control = subjects.of_name(run.settings, first.name + subjects.NONE, seed)
+    title = f"{first.title}, no encoder heads"
+    scored, accuracy[title] = outputs.quality(control, beam, resamples, title)
+    bleu.append(scored)
+    histories[title] = pd.read_csv(control.run.results / "history.csv")
+bleu = pd.concat(bleu).set_index(["model", "test set"])
+run.table(bleu.drop(columns="printed"), "bleu", beam=beam, over=intervals.SENTENCES)
+display(
+    readable(
+        bleu,
+        {"model": "model", "test set": "test set", "bleu": "BLEU", "printed": "printed, EN-RU", "sentences": "n (sentences)"},
+        {"bleu": ".1f", "printed": ".1f"},
+        caption=f"Test sets, beam {beam}; the printed ones are of larger models on natural text",
+    )
+)
+if run.corpus == "controlled":
+    counted = {title: scoring.enough(table) for title, table in accuracy.items()}
+    run.table(pd.concat(counted, names=["model"]), "phenomena", beam=beam)
+    if first.run:
+        gap = run.table(scoring.gap(counted[first.title], counted[title]), "needs_its_heads", beam=beam)
+        shown = {
+            "phenomenon": "decided by",
+            "marks, all heads": "all heads",
+            "marks, without": "no encoder heads",
+            "marks, gap": "gap",
+            "n": "n (marks)",
+        }
+        digits = dict.fromkeys(("marks, all heads", "marks, without", "marks, gap"), ".0f")
+        display(readable(gap.dropna(), shown, digits, {"marks, gap": "most"}, caption=f"{first.title}: % of marks met"))
+if histories:
+    run.figure(
+        drawing.training_curves(histories),
+        "training_curves",
+        caption="Loss on the dev set over the training of every model.",
+        show=False,
+    )
+for kind in ("decoder", "cross"):
+    pair = figures.relevance_and_confidence(relevance, confidence, kind)
+    said = f"Relevance and confidence of every {drawing.KIND_TITLES[kind]}-attention head."
+    run.figure(pair, f"relevance_and_confidence_{kind}", caption=said, split="dev", explained=few, show=False)
+
+# %% [markdown]
+# Further figures of this run are saved and not shown: the text's lengths, vocabulary and offsets (the paper's figure 3),
+# training curves, relevance and confidence of decoder and cross-attention heads ([all figures](../figures/README.md)).
+#
+# ## In short
 
 # %%
-verdicts.fill()
+lead = dominant.xs("alpha_beta", level="rule")
+depth = max(layer for kind, layer in first.kept if kind == "encoder") + 1
+closing = f"""
+**Relevance and confidence** rank encoder heads alike by the default rule ({rho["alpha_beta", "trained"]}); by the others at
+{rho["attnlrp", "trained"]} and {rho["cp", "trained"]}. **The largest share of a layer** is
+{number((lead.largest / lead.even).mean(), ".1f")} times an even one. **Heads with a function** are
+{number(follows["difference"], "+%")} of an average head more relevant. **The loss without a head** is predicted by relevance at
+{number(by_all.rho["alpha_beta"])}, by confidence at {number(by_all.rho["confidence"])}.
+
+*Limits.* {len(studied)} models of {depth} encoder layers, one training each: intervals are over sentences or heads. Text is
+{"generated" if run.corpus == "controlled" else "natural"}. The authors released no head relevance; the default rule is that of
+later code for another purpose. A model whose encoder attention is worth little is no evidence on its heads
+([all differences from the papers](../docs/differences.md)).
+"""
+verdicts.fill("fig1_relevance_and_confidence", closing)

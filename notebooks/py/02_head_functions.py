@@ -26,8 +26,8 @@
 # first layer looks at the *rarest tokens* of the sentence. The picture is alike for three target languages and two
 # registers.
 #
-# This notebook tests every head for each of these functions, holds the best ones against a model with random weights, and
-# asks the same of decoder and cross-attention.
+# What we find stands below; then one head of each function at work, every test with the paper's numbers beside ours, and the
+# same of decoder and cross-attention. Layers and heads count from one.
 
 # %% tags=["parameters"]
 profile = "laptop"  # tiny, quick, laptop, natural or paper: sizes only, every one can be overridden below
@@ -47,171 +47,223 @@ from helpers.plan import sources
 run = study.begin("02_head_functions", globals())
 print(run.summary(), sources(run), sep="\n")
 
-# %%
+# %% jupyter={"source_hidden": true}
 import pandas as pd
-from IPython.display import Markdown, display
+from IPython.display import display
 
 from helpers import drawing
 from helpers.measures import figures, functions, measured, snapshots
 from helpers.publish import claims
+from helpers.reading import interval, listed, number, readable
 from helpers.runs import subjects
 from helpers.scores import intervals
 
 drawing.style()
-studied = subjects.study_models(run)
-repeats = run.settings["bootstrap"]
+studied, repeats = subjects.study_models(run), run.settings["bootstrap"]
+first = studied[0]
 
 # %%
 verdicts = claims.Box(run)
 
 # %% [markdown]
-# ## One pass a model
+# ## What the functions look like
 #
-# All scores come from one pass over the dev set. Syntactic scores live on words: attention *to* a word is the sum over its
-# subwords, attention *from* a word the mean over its subwords. Dependencies are gold on the controlled corpus and a parser's
-# on natural text. A model with random weights goes through the same measures. The *best of many heads* scores above chance
-# by luck alone, so that its best head, and not chance, is what a trained model's best head has to beat.
+# For each function the best encoder head of the first model, *passing its test or not*, at two words: a typical hit and a
+# typical miss (of all hits or misses in readable sentences the one of median weight). The looking word is bold.
 
-# %%
+# %% jupyter={"source_hidden": true}
+typical = measured.TYPICAL.value(first, repeats=repeats)
+passing = {which: [one["function"] for one in typical if one["passes"] == which] for which in (True, False)}
+run.figure(
+    figures.hits_and_misses(typical),
+    "hits_and_misses",
+    caption="One head of each function, passing or failing, at a word where it looks as it should and at one where it does"
+    " not.",
+    takeaway=f"In {first.title} a head passes for {listed(passing[True])}; for {listed(passing[False])} none does, and the head"
+    " shown is the best that fails.",
+    split="dev",
+)
+
+# %% [markdown]
+# ## The tests
+#
+# A head is *positional* if its largest weight lies at one fixed offset for at least `90 %` of the tokens that have a
+# neighbour there; *syntactic* if for one relation and direction its largest weight (end-of-sentence excluded) falls on the
+# right word `10` points more often than the relation's most frequent offset does; a *rare-token* head if, where the rarest
+# token is outside the `500` most frequent, its largest weight falls on one of the two rarest more than half of the time. A
+# head may do several things; cells left grey in the map on top pass none of these tests.
+#
+# All scores come from one pass over the dev set. Attention *to* a word is the sum over its subwords, attention *from* a word
+# the mean. Dependencies are gold on the controlled corpus and a parser's on natural text. The *best of many heads* scores
+# above chance by luck alone: a trained model's best head has to beat that of random weights.
+
+# %% jupyter={"source_hidden": true}
 found, untrained = {}, {}
 for subject in studied:
     found[subject.title] = measured.SCORED.value(subject, repeats=repeats)
     untrained[subject.title] = measured.SCORED.value(subject, repeats=repeats, untrained=True)
     for name, frame in found[subject.title].items():
         run.table(frame, f"{name}_{subject.name}", split="dev", sentences=len(subject.sentences), over=intervals.SENTENCES)
-
-# %% [markdown]
-# ## The function map
-#
-# A head is *positional* if its largest weight lies at one fixed offset for at least `90 %` of the tokens that have a
-# neighbour there (the first word has none before it; `of_all` in the tables counts it as a miss); *syntactic* if for one
-# relation and direction its largest weight (end-of-sentence excluded) falls on the right word `10` points more often than
-# the relation's most frequent offset does; a *rare-token* head if, where the rarest token is outside the `500` most
-# frequent, its largest weight falls on one of the two rarest more than half of the time. A head may do several things. Cells
-# left grey are heads that pass none of these tests; the table below counts them, for trained and for random weights.
-
-# %%
 roles = {title: functions.roles(f["positional"], f["syntactic"], f["rare"]) for title, f in found.items()}
+random_roles = {title: functions.roles(f["positional"], f["syntactic"], f["rare"]) for title, f in untrained.items()}
+counts = {"trained": measured.count_roles(roles), "random weights": measured.count_roles(random_roles)}
+counted = run.table(pd.concat(counts, axis=1).rename_axis("function"), "function_counts", split="dev")
+sums = {which: counts[which].sum(axis=1) for which in counts}
 run.figure(
     figures.function_map(roles),
     "fig1_function_map",
     caption="What each encoder head does: positional, syntactic and rare-token heads.",
     answers="Voita et al., figure 1",
+    takeaway=f"{sums['trained'].heads - sums['trained'].none} of {sums['trained'].heads} encoder heads pass a test"
+    f" ({sums['random weights'].heads - sums['random weights'].none} with random weights), {sums['trained'].positional} of"
+    f" them as"
+    " positional heads.",
     table="function_counts",
     split="dev",
+    show=False,
 )
-
-# %%
-random_roles = {title: functions.roles(f["positional"], f["syntactic"], f["rare"]) for title, f in untrained.items()}
-counted = pd.concat({"trained": measured.count_roles(roles), "random weights": measured.count_roles(random_roles)}, axis=1)
-run.table(counted, "function_counts", split="dev")
+shown = counts["trained"].assign(**{"random weights": sums["random weights"]}).rename_axis("function")
+readable(shown.iloc[:, -6:], caption="Encoder heads with each function; random weights: of all models together")
 
 # %% [markdown]
 # ## Positional heads (section 5.1)
 #
-# The paper finds them at offsets `-1` and `+1`. Ours, beside those of decoder self-attention (offset `-1`: the token before
-# last) and of cross-attention (offset: source minus target position), where the notion applies as well. The claim is about
-# the best encoder head of each model: it has to reach the `90 %` of the test. A score well below is a head that looks at a
-# neighbour often, not one whose function it is.
+# The paper finds several a model at offsets `-1` and `+1`, each on at least `90 %` of tokens. Ours, the best encoder head of
+# each model; a score well below that is a head that looks at a neighbour often, not one whose function it is.
 
 # %%
-positional = pd.concat({title: f["positional"][f["positional"].verdict] for title, f in found.items()}, names=["model"])
-print(f"{len(positional)} heads at 90 % or more; the best of each kind:")
 best = run.table(measured.positional_table(found, untrained), "positional_heads", split="dev")
-best.drop(columns="over").style.format("{:.3f}", subset=["score", "low", "high", "of_all", "best at random"])
+shown = dict.fromkeys(("score", "best at random"), "%")
+readable(
+    best.xs("encoder", level="kind"),
+    {
+        "model": "model",
+        "layer": "layer",
+        "head": "head",
+        "offset": "offset",
+        "score": "tokens at this offset",
+        "best at random": "best, random weights",
+        "heads": "n (heads)",
+    },
+    shown | {"offset": "+.0f"},
+    {"score": "most"},
+)
 
 # %% [markdown]
-# ## Syntactic heads (section 5.2, Fig. 4)
+# ## Syntactic heads (section 5.2, figure 4, table 1)
 #
-# Bars: the best head for each relation and direction, with its bootstrap interval over sentences. Solid lines: always
-# guessing the most frequent offset. Dotted: the best head of a model with random weights. Dashed: a random word.
-#
-# The paper's rule asks for `10` points above the solid line. All relations in both directions count, those too whose bar
-# ends below the line: there the best head knows less than a fixed offset. A head need not serve both directions, since the
-# word that needs its partner in translation looks at it, and the partner may have no need to look back.
+# Bars: the best head for each relation and direction. Solid lines: always guessing the most frequent offset. Dotted: the best
+# head with random weights. Dashed: a random word. The paper's rule asks for `10` points above the solid line. A head need not
+# serve both directions, since the word that needs its partner looks at it, and the partner may have no need to look back.
 
-# %%
+# %% jupyter={"source_hidden": true}
 heads = measured.best_of_all(studied, found, untrained)
 run.table(heads, "fig4_syntactic_heads", split="dev")
+held = {subject.title: measured.HELD.value(subject, repeats=repeats) for subject in studied}
+random_held = {subject.title: measured.HELD.value(subject, repeats=repeats, untrained=True) for subject in studied}
+relations = measured.syntactic_relations(held, random_held)
+run.table(relations.set_index(["model", "relation", "direction"]), "syntactic_relations", split="dev")
+cases = run.table(measured.syntactic_counts(relations), "syntactic_counts", split="dev")
+run.table(measured.table_1(heads), "table1_syntactic_heads", split="dev")
+printed = cases[cases.index.str.startswith("printed")].sum()
 run.figure(
     figures.syntactic_bars(heads),
     "fig4_syntactic_heads",
     caption="How often the best head of each relation looks at the right word, beside the offset baseline.",
     answers="Voita et al., figure 4",
+    takeaway=f"On sentences that did not choose it the best head is by its value ten points above the offset in"
+    f" {relations['passes +10'].sum()}"
+    f" of {len(relations)} cases of relation, direction and model, and below it in {relations['below offset'].sum()}; in the"
+    f" paper's table 1 in {printed['pass +10']} and {printed['below offset']} of {printed['of']}.",
     split="dev",
 )
 
 # %% [markdown]
-# Held to the paper's own rule, `10` points above the most frequent offset, all relations and directions of all models: the
-# head is chosen on even sentences, it and the offset are scored on odd ones.
+# The paper's table 1 (EN-RU) beside ours: the head is chosen on even sentences, it and the offset are scored on odd ones. The
+# printed numbers are of larger models, millions of natural pairs and predicted parses.
 
-# %%
-held = {subject.title: measured.HELD.value(subject, repeats=repeats) for subject in studied}
-random_held = {subject.title: measured.HELD.value(subject, repeats=repeats, untrained=True) for subject in studied}
-relations = measured.syntactic_relations(held, random_held)
-run.table(relations.set_index(["model", "relation", "direction"]), "syntactic_relations", split="dev")
-run.table(measured.syntactic_counts(relations), "syntactic_counts", split="dev")
-
-# %% [markdown]
-# The same numbers in the shape of the paper's Table 1 (EN-RU, best head and offset baseline, percent). The printed ones are
-# for larger models, millions of natural pairs and predicted parses; ours for the text and sizes named above. `held out`
-# chooses the head on one half of the sentences and scores it on the other, free of the luck of the best of many.
-
-# %%
-run.table(measured.table_1(heads), "table1_syntactic_heads", split="dev").style.format("{:.0f}", na_rep="")
+# %% jupyter={"source_hidden": true}
+cases_of = relations.assign(
+    case=[f"{row.relation} {functions.LABELS[row.relation, row.direction]}" for row in relations.itertuples()]
+)
+for text, subject in {"WMT": first, "OpenSubtitles": next((s for s in studied if s.name == "ru-subtitles"), None)}.items():
+    if subject and subject.name.startswith("ru-"):
+        columns = {
+            "case": "case",
+            "accuracy held out": "best head",
+            "offset baseline": "offset",
+            "passes +10": "ten points above",
+            f"printed accuracy, {text}": f"printed head, {text}",
+            f"printed offset, {text}": "printed offset",
+            "n": "n (arcs)",
+        }
+        shares = dict.fromkeys([name for name in columns if name not in ("case", "passes +10", "n")], "%")
+        own = cases_of[cases_of.model == subject.title]
+        display(readable(own, columns, shares, caption=f"{subject.title} beside the paper's EN-RU, {text}"))
 
 # %% [markdown]
 # ## Rare tokens (section 5.3)
 #
-# In the paper a head of the first layer has its largest weight on one of the two rarest tokens more often than not. Here the
-# best encoder head of each model, wherever it is: `layer` says where, and a head of another layer is not the paper's. Beside
-# it stand the best head with random weights, the baseline that the choice among many heads calls for, and chance. Unit:
-# query tokens; frequencies: subword tokens of the training text.
+# In the paper one head of the *first* layer has its largest weight on one of the two rarest tokens. Here every encoder head;
+# a head of another layer is not the paper's. Unit: query tokens; frequencies: subword tokens of the training text.
 
 # %%
-rare = measured.rare_table(found, untrained)
-run.table(rare, "rare_tokens", split="dev")
-display(rare.style.format("{:.2f}", subset=[c for c in rare if rare[c].dtype == float]))
+rare = run.table(measured.rare_table(found, untrained), "rare_tokens", split="dev").rename_axis("model")
+most = rare.sort_values("two rarest", ascending=False).iloc[0]
 run.figure(
     figures.rare_shares({title: f["rare"] for title, f in found.items()}),
     "rare_tokens",
     caption="How often every encoder head looks at the rarest tokens of a sentence.",
+    takeaway=f"{(rare['two rarest'] > 0.5).sum()} of {len(rare)} models have such a head; the best, in {most.name}, looks"
+    f" at one of the"
+    f" two rarest tokens {number(most['two rarest'], '%')} of the time (chance {number(most['chance, two'], '%')}), from layer"
+    f" {most.layer}. Printed: more than {number(measured.PRINTED_RARE['WMT'], '%')} on WMT,"
+    f" {number(measured.PRINTED_RARE['OpenSubtitles'], '%')} on subtitles, in layer 1.",
     split="dev",
 )
+names = ("model", "layer", "head", "two rarest", "best at random", "chance, two", "sentences")
+called = ("model", "layer", "head", "looks at the two rarest", "best, random weights", "chance", "n (sentences)")
+shares = dict.fromkeys(("two rarest", "best at random", "chance, two"), "%")
+readable(rare, dict(zip(names, called, strict=True)), shares, {"two rarest": "most"})
 
 # %% [markdown]
 # ## Decoder and cross heads
 #
 # Cross-attention is held to a statistical word alignment (Dyer et al. 2013) of the same sentences: does the head look at the
-# source token that the row *predicts* (the next target token), or at that of the token just *fed in*? A head that aligns has
-# a large share in one of the two. The first map shows positional heads of the decoder; all of it may be grey.
+# source token that the row *predicts* (the next target token), or at that of the token just *fed in*?
 
 # %%
-run.figure(
-    figures.function_map({t: functions.roles(f["positional"]) for t, f in found.items()}, "decoder"),
-    "decoder_map",
-    caption="Positional heads of the decoder's self-attention.",
-)
 aligned = pd.concat({title: f["alignment"] for title, f in found.items()}, names=["model"])
 run.table(aligned, "alignment", split="dev", over=intervals.SENTENCES)
+both = {what: aligned[what].groupby("model").max() for what in ("predicted", "fed")}
 run.figure(
     figures.head_maps({t: f["alignment"].predicted for t, f in found.items()}, "cross", label="share aligned"),
     "alignment_predicted",
     caption="How often a decoder-encoder head looks at the source word of the next target word.",
+    takeaway="In every model the best cross head looks at the source of the token that is about to be written:"
+    f" {number(both['predicted'].min(), '%')} to {number(both['predicted'].max(), '%')} of the time, at that of the token"
+    f" just fed"
+    f" in {number(both['fed'].min(), '%')} to {number(both['fed'].max(), '%')}.",
     table="alignment",
     split="dev",
 )
+run.figure(
+    figures.function_map({t: functions.roles(f["positional"]) for t, f in found.items()}, "decoder"),
+    "decoder_map",
+    caption="Positional heads of the decoder's self-attention.",
+    show=False,
+)
 
 # %% [markdown]
-# ## When do heads appear?
+# ## When do heads appear, and in which models?
 #
-# The first model, looked at again and again while it is trained, where the run asks for it (setting `snapshots`): its loss,
-# what each kind of attention is worth, the best head of each function, and how many encoder heads have a function or no sure
-# effect of their own. Dashed lines are the tests of the functions.
+# The first model, looked at again and again while it is trained (setting `snapshots`), and its siblings, which differ from it
+# in one thing each (setting `siblings`): a decoder that is deep enough finds the context itself, a shallow one leaves it to
+# the encoder.
 
-# %%
-if run.settings["snapshots"] and subject.run:
-    first = studied[0]
+# %% jupyter={"source_hidden": true}
+own = run.settings["snapshots"] and first.run
+if own:
     recipe = snapshots.followed(first.run.spec, run.settings["snapshots"], run.settings["relevance"], repeats)
     last = snapshots.DESCRIBED.value(first, first=run.settings["relevance"], repeats=repeats)
     over_training = snapshots.over_training(recipe, last, first.run.spec["training"]["steps"])
@@ -220,55 +272,45 @@ if run.settings["snapshots"] and subject.run:
         figures.over_training(over_training),
         "heads_over_training",
         caption="What encoder heads do, and what each kind of attention is worth, against training steps.",
+        takeaway=snapshots.said_of_training(over_training),
         split="dev",
     )
-    display(Markdown(snapshots.said_of_training(over_training)))
 else:
     print("Not in this run: the setting snapshots names no steps.")
 
-# %% [markdown]
-# ## Models of other depth and text
-#
-# Siblings of the first model (setting `siblings`) differ from it in one thing each. What the heads of an encoder do, how many
-# can be missed one at a time, and what all of its attention is worth depend on how deep the encoder and the decoder are: a
-# decoder that is deep enough finds the context itself, a shallow one leaves it to the encoder.
-
-# %%
-if run.settings["siblings"] and subject.run:
-    beside = snapshots.beside(run.settings, [studied[0].name, *subjects.siblings(run.settings, studied[0].name)], seed)
+# %% jupyter={"source_hidden": true}
+if run.settings["siblings"] and first.run:
+    beside = snapshots.beside(run.settings, [first.name, *subjects.siblings(run.settings, first.name)], seed)
     run.table(beside, "models_beside", split="dev", over=intervals.SENTENCES)
     run.figure(
         figures.beside(beside),
         "models_beside",
         caption="BLEU, the worth of encoder attention and what encoder heads do, in models that differ in one thing.",
+        takeaway=snapshots.said_of_models(beside),
         split="dev",
     )
-    display(Markdown(snapshots.said_of_models(beside)))
 else:
     print("Not in this run: the setting siblings names no models.")
 
 # %% [markdown]
-# ## What it looks like
+# The map of the decoder's positional heads is saved and not shown ([all figures](../figures/README.md)).
 #
-# Word-level attention of the best head of each function on a dev sentence of readable length; frames mark the partners (or
-# the two rarest words). The best head is shown whether or not it passes its test: the function map above says which do.
+# ## In short
 
 # %%
-run.figure(
-    figures.attention(measured.EXAMPLES.value(studied[0], repeats=repeats)),
-    "attention_examples",
-    caption="Attention of the best head of each function on one sentence.",
-    split="dev",
-)
+encoder = best.xs("encoder", level="kind")
+closing = f"""
+**Positional heads:** {int(encoder.verdict.sum())} of {len(encoder)} models have one; the best score is
+{number(encoder.score.max(), "%")}. **Syntactic heads:** {relations["passes +10"].sum()} of {len(relations)} cases pass
+the paper's rule, {relations["below offset"].sum()} lie below a fixed offset. **Rare tokens:**
+{(rare["two rarest"] > 0.5).sum()} of {len(rare)} models. In {first.title} a head passes for {listed(passing[True])}, none
+for {listed(passing[False])}. **Cross heads** align: the best of each model
+{interval(both["predicted"].median(), both["predicted"].min(), both["predicted"].max(), "%")} of the time (median [least,
+most]).
 
-# %% [markdown]
-# ## What limits this
-#
-# One seed; intervals are over sentences. On the controlled track text and trees are generated, and words are mostly one or
-# two subwords, which may leave little to gather from a neighbour; the paper parses news. Outside profile `paper` models are
-# small, in `quick` and `laptop` with a shallow decoder and without dropout; encoder self-attention starts from an output of
-# zero. How the paper takes attention from subwords to words, and in what unit it counts rare tokens, is not known. A natural
-# model that hardly translates may have no functions because it has not learnt to need them: such a run tests nothing.
-
-# %%
-verdicts.fill()
+*Limits.* One training a model: intervals are over sentences. Text and trees are
+{"generated" if run.corpus == "controlled" else "natural"}, words mostly one or two subwords; the paper parses news. How
+it takes attention from subwords to words is not known. A model that hardly translates tests nothing ([all differences
+from the papers](../docs/differences.md)).
+"""
+verdicts.fill("fig1_function_map", closing)

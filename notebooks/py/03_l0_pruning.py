@@ -26,8 +26,8 @@
 # attention the encoder's is pruned first and decoder-encoder attention last, and pruning a trained model beats training the
 # small one from scratch.
 #
-# This notebook trains the gates, draws those curves with the controls that the paper leaves out (training as long *without*
-# a price; no encoder attention at all), asks whether other ways of choosing heads do as well, and removes heads physically.
+# What we find stands below; then how a gate works and what it costs, the paper's curves with the controls that it leaves out
+# (training as long *without* a price; no encoder attention at all), other ways of choosing heads, and heads removed for good.
 
 # %% tags=["parameters"]
 profile = "laptop"  # tiny, quick, laptop, natural or paper: sizes only, every one can be overridden below
@@ -47,7 +47,8 @@ from helpers.plan import sources
 run = study.begin("03_l0_pruning", globals())
 print(run.summary(), sources(run), sep="\n")
 
-# %%
+# %% jupyter={"source_hidden": true}
+import numpy as np
 import pandas as pd
 import torch
 from IPython.display import display
@@ -56,8 +57,10 @@ from helpers import drawing
 from helpers.measures import figures, ranks
 from helpers.methods import l0
 from helpers.publish import claims
+from helpers.reading import frames, interval, number, readable
 from helpers.runs import subjects
 from helpers.scores import intervals
+from helpers.study import layout
 
 drawing.style()
 names, repeats = subjects.names(run.settings, models), run.settings["bootstrap"]
@@ -85,29 +88,24 @@ verdicts = claims.Box(run)
 # %%
 locations = (0.0, 2.0, -3.0)
 distributions = [l0.HardConcrete(torch.tensor(a), t) for t in (0.5, 0.33) for a in locations]
+middle = distributions[0]
 run.figure(
     l0.figures.hard_concrete(distributions),
     "fig6_hard_concrete",
     caption="The Hard Concrete distribution at several locations and temperatures.",
     answers="Voita et al., figure 6",
+    takeaway="A gate can rest exactly at zero or one while its location still has a gradient: at log α = 0 it is closed with"
+    f" probability {number(float(middle.p_closed()))} (temperature {middle.temperature:g}; printed: 0.23) or"
+    f" {number(float(distributions[3].p_closed()))} ({distributions[3].temperature:g}).",
 )
-pd.DataFrame(
-    {
-        (d.temperature, float(d.log_alpha)): {
-            "P(closed)": float(d.p_closed()),
-            "P(fully open)": float(d.p_full()),
-            "gate when evaluated, binary": float(d.value()),
-            "soft (public code)": float(d.value(binary=False)),
-        }
-        for d in distributions
-    }
-).T.rename_axis(["temperature", "log alpha"]).style.format("{:.3f}")
 
 # %% [markdown]
-# The same with sliders (in JupyterLab with a running kernel; elsewhere the picture above stands for it):
+# **Slide log α** from a closed gate to an open one. Left, what is drawn in training; right, the price, which is paid for the
+# probability of being open at all: it falls only as the gate leaves the data something to lose.
 
-# %%
-l0.figures.hard_concrete_slider(lambda log_alpha, temperature: l0.HardConcrete(torch.tensor(log_alpha), temperature))
+# %% jupyter={"source_hidden": true}
+line = np.linspace(-6, 6, 25)
+frames((l0.figures.gate_and_price(l0.HardConcrete(torch.tensor(float(a)), 0.33), line) for a in line), "log α", start=12)
 
 # %% [markdown]
 # ## What is trained
@@ -120,13 +118,13 @@ l0.figures.hard_concrete_slider(lambda log_alpha, temperature: l0.HardConcrete(t
 # a variant below. Evaluation is binary: a head stays if $P(g = 1) > P(g = 0)$, and what closed is removed from the model for
 # good.
 
-# %%
+# %% jupyter={"source_hidden": true}
 plan = run.settings["pruning"]
-print(f"{plan['steps']} steps, learning rate {plan['learning_rate']:g}, of gates {plan['gate_rate']:g}")
 titles = [f"{subject.title}: {' + '.join(sweep['kinds'])}" for sweep, subject in zip(sweeps, studied, strict=True)]
-pd.concat([l0.tables.prices(*pair) for pair in zip(sweeps, studied, strict=True)], keys=titles, names=["model"])
-
-# %%
+asked = pd.concat([l0.tables.prices(*pair) for pair in zip(sweeps, studied, strict=True)], keys=titles, names=["model"])
+caption = f"{plan['steps']} steps, learning rate {plan['learning_rate']:g}, of gates {plan['gate_rate']:g}"
+shown = {"model": "model", "lambda": "λ", "concrete_coef": "concrete_coef of the code", "gated layers": "gated layers"}
+display(readable(asked, shown, dict.fromkeys(("lambda", "concrete_coef"), "g"), caption=caption))
 quality = {}
 for title, sweep, subject in zip(titles, sweeps, studied, strict=True):
     kinds = "encoder" if sweep["kinds"] == ["encoder"] else "all_kinds"
@@ -138,45 +136,30 @@ of_encoder = {subject.title: quality[title] for title, (_, subject) in zip(title
 # %% [markdown]
 # ## Gates close (the authors' animation)
 #
-# $P(g = 0)$ of every encoder head while the model trains, for several prices; then the same as lines, with the number of
-# gates that are still undecided (between `0.05` and `0.95`) in the end. Nothing makes a gate end open or closed. If many
-# stay undecided, the model that binary evaluation scores is not the one that was trained.
+# $P(g = 0)$ of every encoder head while the model trains, for several prices. Nothing makes a gate end open or closed. If many
+# stay undecided (between `0.05` and `0.95`), the model that binary evaluation scores is not the one that was trained.
 
 # %%
 sweep, subject = encoder[0]
 traces, kept = l0.tables.closings(sweep)
+settled = pd.concat({title: l0.tables.settled(table) for title, table in quality.items()}, names=["model"])
+run.table(settled, "gates_settled")
 run.figure(
     l0.figures.gate_closing(traces, kept),
     "gate_closing",
     caption="Gates of encoder heads close while the penalty acts, step by step.",
+    takeaway=f"The dearer an open gate, the more close: {max(kept.values())} of {traces[min(traces)].shape[1]} heads stay at"
+    f" λ = {min(kept):g}, {min(kept.values())} at λ = {max(kept):g}. {int((settled.undecided <= settled.total / 10).sum())} of"
+    f" {len(settled)} runs of all sweeps end with at most a tenth of their gates undecided.",
     model=sweep["name"],
 )
-
-# %%
-run.animation(
-    l0.figures.gate_closing_animation(traces, kept=kept),
-    "gate_closing_animation",
-    caption="Gates of encoder heads close while the penalty acts, as an animation.",
-    model=sweep["name"],
-)
-
-# %%
-run.figure(
-    l0.figures.gate_paths(traces, kept),
-    "gate_paths",
-    caption="How likely each gate is closed over training, a line a gate.",
-    table="gates_settled",
-    model=sweep["name"],
-)
-settled = pd.concat({title: l0.tables.settled(table) for title, table in quality.items()}, names=["model"])
-run.table(settled, "gates_settled").style.format("{:.0f}", subset=["heads", "total", "undecided"]).format(
-    "{:.4f}", subset=["dev_loss", "soft_dev_loss"]
-).format("{:g}", subset=["penalty"])
+for name, figure, said in (
+    ("gate_closing_animation", l0.figures.gate_closing_animation(traces, kept=kept), "Gates close, as an animation."),
+    ("gate_paths", l0.figures.gate_paths(traces, kept), "How likely each gate is closed over training, a line a gate."),
+):
+    run.figure(figure, name, caption=said, table="gates_settled", model=sweep["name"], show=False)
 
 # %% [markdown]
-# `dev_loss` is measured with binary gates, `soft_dev_loss` with the public code's soft ones on the same weights: where gates
-# have settled the two are close. The two variants at one price are the code's half-open start and the temperature of Fig. 6.
-#
 # ## Pruning encoder heads (Fig. 7)
 #
 # BLEU against the number of encoder heads that stay, with the two levels that a curve needs: the *control*, trained on as
@@ -189,40 +172,70 @@ run.table(settled, "gates_settled").style.format("{:.0f}", subset=["heads", "tot
 # heads can go and the question is hollow. And the floor may be deep because the rest, with a frozen decoder and few steps,
 # has not adapted: a model that never had encoder heads (notebook 1's control) shows by how much.
 
-# %%
+# %% jupyter={"source_hidden": true}
 run.table(pd.concat(of_encoder, names=["model"]), "fig7_bleu_by_heads", resamples=repeats)
+points = l0.tables.curve_points(of_encoder)
+said = "BLEU by the number of encoder heads that L0 pruning keeps."
 run.figure(
-    l0.figures.pruning_curves(l0.tables.curve_points(of_encoder)),
-    "fig7_bleu_by_heads",
-    caption="BLEU by the number of encoder heads that L0 pruning keeps.",
-    answers="Voita et al., figure 7",
-    resamples=repeats,
+    l0.figures.pruning_curves(points), "fig7_bleu_by_heads", said, "Voita et al., figure 7", resamples=repeats, show=False
 )
-
-# %% [markdown]
-# The same as *differences* to the control, both models scored on the same resampled sentences, which is what a claim about a
-# quarter of a BLEU needs. An interval wider than that tolerance cannot show that nothing was lost. And the control matters:
-# against the model *before* further training, whatever more training brings would hide part of each loss.
-
-# %%
-changes = l0.figures.pruning_curves(l0.tables.curve_points(of_encoder, "change"), unit="BLEU minus control")
 run.figure(
-    changes,
+    l0.figures.pruning_curves(l0.tables.curve_points(of_encoder, "change"), unit="BLEU minus control"),
     "bleu_changes_by_heads",
     caption="Change of BLEU against the unpruned control by the number of encoder heads kept.",
     table="largest_pruning",
     resamples=repeats,
+    show=False,
 )
-
-# %%
+other = next(track for track in layout.TRACKS if track != run.corpus)
+committed = layout.Chapter(study.ROOT / "figures" / other / run.name)
+elsewhere = {
+    f"{subjects.title(path.stem.partition('_')[2])} ({other}, published)": pd.read_csv(path, index_col=["run", "test set"])
+    for path in sorted((committed.folder / "tables").glob("encoder_*.csv"))
+}
+both = run.table(l0.tables.beside_other_texts(of_encoder | elsewhere), "beside_other_texts", over=intervals.SENTENCES)
+half = {title: table.droplevel("test set") for title, table in of_encoder.items()}
+half = {
+    title: table[(table.method == "L0") & (table.heads <= table.total / 2)].sort_values("heads")
+    for title, table in half.items()
+}
+half = {title: table.iloc[-1] for title, table in half.items() if len(table)}
+worths = both.dropna(subset="worth").groupby("series", sort=False).worth.max()
+losses = "; ".join(
+    f"{title} with {row.heads:.0f} of {row.total:.0f} heads {interval(row.change, row.change_low, row.change_high, '+.1f')}"
+    f" BLEU,"
+    f" {interval(row.share, row.share_low, row.share_high, '%')} of the worth"
+    for title, row in half.items()
+)
+run.figure(
+    l0.figures.beside_other_texts(both),
+    "fig7_beside_other_texts",
+    caption="What pruning encoder heads costs, on controlled and natural text and in the paper.",
+    answers="Voita et al., figure 7",
+    takeaway=f"Half of the heads: {losses or 'no run keeps so few'}. The paper loses"
+    f" {abs(l0.tables.PRINTED_ENCODER['WMT'][10])} BLEU with 10"
+    " of 48. Encoder attention is worth "
+    + ", ".join(f"{number(worth, '.1f')} BLEU in {title}" for title, worth in worths.items())
+    + ".",
+    resamples=repeats,
+    show=False,
+)
 within = {title: l0.tables.largest_pruning(table) for title, table in quality.items()}
-run.table(pd.concat(within, names=["model"]), "largest_pruning", loss=l0.tables.LOSS, over=intervals.SENTENCES).style.format(
-    "{:+.2f}", subset=["change", "low", "high"], na_rep=""
-)
+within = run.table(pd.concat(within, names=["model"]), "largest_pruning", loss=l0.tables.LOSS, over=intervals.SENTENCES)
+shown = {
+    "model": "model",
+    "test set": "test set",
+    "total": "heads",
+    "kept": "kept",
+    "change": "BLEU minus control",
+    "kept_surely": "surely kept",
+}
+readable(within, shown, {"change": "+.1f"}, {"kept": "least"}, caption="Fewest heads that lose at most a quarter of a BLEU")
 
 # %% [markdown]
-# The largest pruning that loses at most `0.25` BLEU against the control, by the difference itself (`kept`, `change` with its
-# interval) and where the whole interval is above `-0.25` (`kept_surely`). The paper's own numbers stand in the box on top.
+# The figure on top: left the *difference* to the control, both models scored on the same resampled sentences; right the share
+# of encoder attention's worth that is left; natural text from the published run, and what the paper prints. In the table
+# `kept` goes by the difference itself, `surely` by its whole interval. Intervals are of one training.
 
 # %% [markdown]
 # ## All kinds of attention (Table 2)
@@ -235,27 +248,44 @@ run.table(pd.concat(within, names=["model"]), "largest_pruning", loss=l0.tables.
 # %%
 of_all = {subject.title: quality[title] for title, (_, subject) in zip(titles[len(encoder) :], every, strict=True)}
 table_2 = run.table(l0.tables.table_2(of_all), "table2_all_kinds", resamples=repeats)
-display(table_2.style.format("{:.2f}", subset=table_2.select_dtypes("number").columns, na_rep="").format(na_rep=""))
+shown = {
+    "text": "text",
+    "heads": "heads (enc/dec/cross)",
+    "pruned": "pruned",
+    "from scratch": "same map from scratch",
+    l0.tables.CONTROL: "all heads, trained further",
+}
+digits = dict.fromkeys(("pruned", "from scratch", l0.tables.CONTROL), ".1f")
+display(
+    readable(table_2.sort_index(level="text", sort_remaining=False), shown, digits, caption="BLEU, ours and printed (table 2)")
+)
 scratch = {subject.title: l0.tables.against_scratch(sweep, subject, repeats) for sweep, subject in every}
 scratch = pd.concat(scratch, names=["model"])
-run.table(scratch, "trained_minus_scratch", resamples=repeats, over=intervals.SENTENCES).style.format("{:+.2f}")
+scratch = run.table(scratch, "trained_minus_scratch", resamples=repeats, over=intervals.SENTENCES)
+shown = {"model": "model", "run": "run", "test set": "test set", "change": "pruned minus from scratch, BLEU"}
+readable(scratch, shown, {"change": "+.1f"}, caption="Paired, on equal schedules")
 
 # %% [markdown]
-# The last table is "pruned from the trained model minus the same map from scratch", paired, on equal schedules: above zero
-# the trained model hands something down that the map does not hold. In the pruned model gates still move while it trains, from
-# scratch the map is fixed.
+# Above zero the trained model hands something down that the map does not hold. In the pruned model gates still move while it
+# trains, from scratch the map is fixed.
 
 # %%
 run.figure(
     l0.figures.pruning_curves(l0.tables.curve_points(of_all)),
     "bleu_by_heads_all_kinds",
     caption="BLEU by the number of heads kept where gates act on all kinds of attention.",
+    takeaway="; ".join(
+        f"{row.model[0]}: {row.kept} of {row.total} heads within a quarter of a BLEU"
+        for row in within.assign(model=within.index).itertuples()
+        if row.model[0] in titles[len(encoder) :]
+    )
+    + ".",
     table="table2_all_kinds",
     resamples=repeats,
 )
 
 # %% [markdown]
-# ### Which kind goes first? (Fig. 9), and from which decoder layers? (Fig. 10)
+# ### Which kind goes first? (Fig. 9)
 #
 # In the paper the encoder's curve lies lowest, that of decoder-encoder attention highest. An order of kinds may come from
 # L0, from what each kind is worth in this model, or from how each kind starts its training: where only encoder attention
@@ -264,11 +294,20 @@ run.figure(
 # %%
 by_kind = pd.concat([l0.tables.kept_by_kind(*pair).assign(model=pair[1].title) for pair in every], ignore_index=True)
 run.table(by_kind.set_index(["model", "penalty"]), "fig9_heads_by_kind")
+fewest = by_kind.loc[by_kind.total_kept.idxmin()]
+shares = ", ".join(
+    f"{number(fewest[kind] / fewest[f'{kind}_total'], '%')} of {kind} heads" for kind in ("encoder", "decoder", "cross")
+)
+alike = (
+    "all kinds start alike" if by_kind["starts alike"].all() else "only encoder attention starts from zero: no order follows"
+)
+order = f"With {fewest.total_kept} of {fewest.total} heads left {shares} stay. In these models {alike}."
 run.figure(
     l0.figures.kept_by_kind(by_kind),
     "fig9_heads_by_kind",
     caption="How many heads of each kind of attention stay as pruning grows.",
     answers="Voita et al., figure 9",
+    takeaway=order,
 )
 
 # %%
@@ -279,6 +318,7 @@ run.figure(
     "fig10_heads_by_layer",
     caption="In which decoder layers heads stay as pruning grows.",
     answers="Voita et al., figure 10",
+    show=False,
 )
 
 # %% [markdown]
@@ -296,19 +336,35 @@ columns = {
     for title, by_count in functions.items()
 }
 totals = {title: max(by_count) for title, by_count in functions.items()}
+chance = l0.tables.retained_more_than_chance(functions)
+run.table(chance, "retained_more_than_chance", split="dev")
+of_any = chance[chance.function == "any"]
 run.figure(
     l0.figures.retained_functions(columns, totals),
     "fig8_functions_of_retained_heads",
     caption="What the encoder heads do that pruning keeps.",
     answers="Voita et al., figure 8",
+    takeaway=f"Heads with a function stay more often than chance has it in {int((of_any.stay > of_any.expected).sum())} of"
+    f" {len(of_any)} pruned models, surely (corrected for all comparisons) in {int((of_any.p_holm < 0.05).sum())}:"
+    f" {int(of_any.had.max())}"
+    " heads with functions are too few to tell.",
     table="function_drift",
     split="dev",
 )
 
 # %%
 drift = pd.concat({title: l0.tables.drift(by_count) for title, by_count in functions.items()}, names=["model"])
-run.table(drift, "function_drift", split="dev")
-run.table(l0.tables.retained_more_than_chance(functions), "retained_more_than_chance", split="dev").style.format(precision=3)
+drift = run.table(drift, "function_drift", split="dev")
+named = {
+    "model": "model",
+    "heads": "heads left",
+    "functional": "with functions",
+    "same": "as before",
+    "gained": "gained",
+    "lost": "lost",
+    "other": "exchanged",
+}
+readable(drift, named, caption="Functions of the heads that stay, before and after pruning")
 
 # %% [markdown]
 # ## Other ways to choose heads, at equal numbers
@@ -325,11 +381,14 @@ if plan["compared"]:
     shots = {subject.title: l0.tables.one_shot_quality(sweep, subject, repeats) for sweep, subject in rivalled}
     run.table(pd.concat(shots, names=["model"]), "at_once", resamples=repeats, over=intervals.SENTENCES)
     equal = pd.concat([l0.tables.equal_heads(of_encoder[title], shot, title) for title, shot in shots.items()])
-    at_once = equal[equal.panel.str.contains("at once")]
+    at_once = equal[equal.panel.str.contains("at once") & (equal.unit == "BLEU")]
+    means = at_once.groupby(["method", "panel", "heads"]).value.mean().groupby("method").mean().sort_values(ascending=False)
     run.figure(
         l0.figures.methods_at_equal_heads(at_once),
         "at_equal_heads",
         caption="L0 pruning beside other ways to choose as many heads.",
+        takeaway=f"Removed at once, heads chosen by {means.index[0]} leave most ({number(means.iloc[0])} BLEU on average), by"
+        f" {means.index[-1]} least ({number(means.iloc[-1])}); random draws leave {number(means.get('random', float('nan')))}.",
         table="at_once",
         resamples=repeats,
     )
@@ -347,8 +406,23 @@ for penalty in plan["compared"]:
     trained = {subject.title: l0.tables.trained_on(of_encoder[subject.title], penalty) for _, subject in rivalled}
     trained = pd.concat(trained, names=["model"])
     run.table(trained, f"trained_on_{penalty:g}", resamples=repeats, over=intervals.SENTENCES)
-    numbers = {name: "{:.4f}" if name == "dev_loss" else "{:.2f}" for name in trained if name != "heads"}
-    display(trained.style.format(numbers).set_caption(f"at the head count of λ = {penalty:g}"))
+    shown = {
+        "model": "model",
+        "run": "heads chosen by",
+        "heads": "heads",
+        "dev_loss": "dev loss",
+        "bleu": "BLEU",
+        "change": "minus control",
+    }
+    digits = {"dev_loss": ".3f", "bleu": ".1f", "change": "+.1f"}
+    display(
+        readable(
+            trained,
+            shown,
+            digits,
+            caption=f"Trained further, at the head count of λ = {penalty:g}",
+        )
+    )
 
 # %% [markdown]
 # ### Do they agree?
@@ -366,7 +440,8 @@ worths = {
 run.table(pd.concat(worths, names=["model"]), "worth_of_heads", split="dev")
 matrices = {title: ranks.rank_agreement(table) for title, table in worths.items()}
 run.table(pd.concat(matrices, names=["model", "criterion"]), "criteria_agreement")
-run.figure(figures.agreement(matrices), "criteria_agreement", caption="How far criteria of pruning rank heads alike.")
+said = "How far criteria of pruning rank heads alike."
+run.figure(figures.agreement(matrices), "criteria_agreement", caption=said, show=False)
 
 # %%
 truths = {
@@ -374,19 +449,26 @@ truths = {
     for title, table in worths.items()
     for truth in ("leave-one-out", "kept by L0")
 }
-run.table(pd.concat(truths, names=["truth", "criterion"]), "criteria_against_truths", over=intervals.HEADS)
+told = run.table(pd.concat(truths, names=["truth", "criterion"]), "criteria_against_truths", over=intervals.HEADS)
+by_truth = {
+    truth: told[told.index.get_level_values("truth").str.startswith(truth)].rho.groupby("criterion").mean().sort_values()
+    for truth in ("leave-one-out", "kept by L0")
+}
 run.figure(
     figures.rank_correlations(truths),
     "criteria_against_truths",
     caption="How well each criterion predicts the loss without a head and how long L0 keeps it.",
+    takeaway=f"The loss without a head is foretold best by {by_truth['leave-one-out'].index[-1]}"
+    f" ({number(by_truth['leave-one-out'].iloc[-1])} on average), how long L0 keeps a head by"
+    f" {by_truth['kept by L0'].index[-1]}"
+    f" ({number(by_truth['kept by L0'].iloc[-1])}).",
 )
 
 # %% [markdown]
 # ### L0 against gradual pruning
 #
-# The other way to let heads go while training: every few steps close the head of least gradient importance, measured on the
-# training batches since the last one went, until as many are left as L0 kept. Dev loss with the heads that are open (binary
-# gates) at each evaluation. If it was the choice that counts, the curves would end apart by more than they swing:
+# The other way to let heads go while training: every few steps close the head of least gradient importance, until as many
+# are left as L0 kept. In the table above it is *gradual*; its learning curves are saved and not shown.
 
 # %%
 sweep, subject = encoder[0]
@@ -397,6 +479,7 @@ for penalty in plan["compared"][:1]:
         drawing.learning_curves(learned),
         "learning_curves",
         caption="Loss and heads over training: L0 pruning beside gradual pruning.",
+        show=False,
         model=sweep["name"],
     )
 
@@ -411,18 +494,31 @@ for penalty in plan["compared"][:1]:
 # %%
 sweep, subject = every[0]
 removed = pd.concat([l0.tables.REMOVED.read(l0.runs.run(spec)) for spec in l0.tables.l0_runs(sweep)])
-differences, shares = ["removed minus masked", "reloaded minus removed"], ["FLOPs, share", "speed-up at most"]
-run.table(removed, "removed_for_good", model=sweep["name"]).style.format("{:,.0f}").format("{:.2f}", subset=shares).format(
-    "{:.1e}", subset=differences
-)
+run.table(removed, "removed_for_good", model=sweep["name"])
+shown = {
+    "heads kept": "heads kept", "parameters": "parameters", "parameters left": "left", "FLOPs, share": "FLOPs left",
+    "speed-up at most": "speed-up at most", "removed minus masked": "removed minus masked",
+    "reloaded minus removed": "reloaded minus removed",
+}  # fmt: skip
+readable(removed, shown, {"FLOPs, share": "%", "removed minus masked": ".0e", "reloaded minus removed": ".0e"})
 
 # %% [markdown]
-# ## What limits this
+# Saved and not shown: the curves in BLEU and as differences (the paper's figure 7 alone), gates as lines and as an animation,
+# decoder layers (its figure 10), agreement of criteria, learning curves ([all figures](../figures/README.md)).
 #
-# One seed, unless the run has more; intervals are over test sentences. Outside profile `paper` models are small. Text is
-# generated unless the run says natural; a model of a hollow task proves nothing. Source embeddings are frozen in the encoder
-# sweeps, gates start almost open and have a learning rate of their own. Search is greedy; [how the study differs from the
-# papers](../docs/differences.md) says the rest.
+# ## In short
 
 # %%
-verdicts.fill()
+sums = "; ".join(f"{title} keeps {interval(row.share, row.share_low, row.share_high, '%')}" for title, row in half.items())
+closing = f"""
+**With half of its encoder heads** {sums or "no run was made"} of what encoder attention is worth. {order} **Trained or
+from scratch:** {"; ".join(interval(row.change, row.low, row.high, "+.1f") for row in scratch.itertuples()) or "not run"}
+BLEU. **Functions** of heads that stay are no more than chance in {int((of_any.p_holm >= 0.05).sum())} of {len(of_any)}
+pruned models.
+
+*Limits.* One training a row: intervals are over test sentences. {len(studied)} small models of
+{"generated" if run.corpus == "controlled" else "natural"} text; source embeddings are frozen in the encoder sweeps, gates
+start almost open with a learning rate of their own, search is greedy ([all differences from the
+papers](../docs/differences.md)).
+"""
+verdicts.fill("fig7_beside_other_texts", closing)

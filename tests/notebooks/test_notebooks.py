@@ -16,6 +16,7 @@ from helpers import plan, study
 from helpers.publish import claims, redraw
 from helpers.runs import subjects
 from helpers.study import layout
+from tests.notebooks import reader
 
 NOTEBOOKS = sorted((study.ROOT / "notebooks").glob("*.ipynb"))
 HERE = NOTEBOOKS[:-1]  # the last one measures for minutes what no other one waits for: `test_notebook_of_costs`
@@ -103,7 +104,7 @@ def test_figures_and_tables_are_there_with_sidecars(executed):
     assert figures
     assert {figure.stem for figure in figures} >= set(named(notebook, "figure"))
     shown = sum("image/png" in output.get("data", {}) for cell in notebook.cells for output in cell.get("outputs", []))
-    assert shown == len(figures)
+    assert shown <= len(figures) and (shown == len(figures) or path.stem in reader.DONE)
     for figure in figures:
         assert figure.read_bytes().startswith(b"\x89PNG")
         assert figure.with_suffix(".pdf").read_bytes().startswith(b"%PDF")
@@ -188,3 +189,8 @@ def test_notebooks_read_what_is_planned_for_them(executed, store):
     planned = plan.closure(plan.goals(settings, subjects.names(settings), 1).get(path.stem, []))
     read = json.loads(layout.Chapter(folder / path.stem).shared.read_text(encoding="utf-8"))["read"]
     assert {(thing["kind"], thing["key"]) for thing in read} <= {(recipe.kind.name, recipe.key) for recipe in planned}
+
+
+def test_a_reader_has_nothing_to_complain_of(executed):
+    path, notebook, _ = executed
+    assert path.stem not in reader.DONE or reader.faults(notebook) == []

@@ -217,7 +217,7 @@ def masking_curves(frame: pd.DataFrame, metrics: Sequence[str] | None = None):
 
 
 @redrawable
-def changes(frame: pd.DataFrame, metrics: Sequence[str] | None = None, title: str = ""):
+def changes(frame: pd.DataFrame, metrics: Sequence[str] | None = None, title: str = "", unit: str = ""):
     """How rows differ from the plain model: a line a row, a panel a metric, the change in figures at the right.
 
     Parameters
@@ -229,6 +229,8 @@ def changes(frame: pd.DataFrame, metrics: Sequence[str] | None = None, title: st
         All by default.
     title : str
         Above the figure.
+    unit : str
+        Of the changes, where it is not that of the metric.
     """
     once = [*({"group"} & {*frame}), "row", "metric"]
     drawing.need(frame, "row", "metric", "change", "change_low", "change_high", once=once)
@@ -237,7 +239,7 @@ def changes(frame: pd.DataFrame, metrics: Sequence[str] | None = None, title: st
     table["said"] = [f"{round(c, 1) + 0.0:+.1f}".replace("-", "−") if np.isfinite(c) else "" for c in table.change]
     table["panel"] = table.panel.map(lambda name: fill(name, 18))
     figure, _ = drawing.dot_panels(table)
-    figure.supxlabel("change against the plain model, 95 % interval", fontsize=8.5)
+    figure.supxlabel(f"change against the plain model{unit and f' in {unit}'}, 95 % interval", fontsize=8.5)
     if title:
         figure.suptitle(title, fontsize=10)
     return figure

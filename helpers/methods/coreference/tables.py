@@ -139,6 +139,21 @@ def heads_of(one: Mapping[str, Any]) -> int:
     return len(runs.addresses(control["heads"])) if "heads" in control else 0
 
 
+PRINTED = {"ROUGE-1": 1.6, "ROUGE-2": 2.0, "ROUGE-L": 2.1}  # % over BART-large on SAMSum, from a summary of the paper
+
+
+def relative(table: pd.DataFrame, group: str) -> pd.DataFrame:
+    """ROUGE of `scores` as changes in % of the plain model's score, intervals too, in a group of that name for figures.
+
+    Beside the heads that matter least stands what is printed of them (`printed`). The plain model's own rows are left out.
+    """
+    told = table[(table.row != runs.PLAIN) & table.metric.isin(PRINTED) & table.change.notna()]
+    base = (told.value - told.change) / 100
+    parts = {name: told[name] / base for name in ("change", "change_low", "change_high")}
+    printed = told.metric.map(PRINTED).where(told.row == runs.MAIN)
+    return told.assign(**parts, printed=printed, group=group)
+
+
 def over_seeds(boards: Mapping[int, Board], names: Sequence[str], against: str = runs.PLAIN) -> pd.DataFrame:
     """Scores and changes over several trainings, each from weights of its own.
 

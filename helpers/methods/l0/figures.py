@@ -367,33 +367,53 @@ def hard_concrete(distributions: Sequence[Any]):
     return figure
 
 
-def hard_concrete_slider(make):
-    """Sliders for log alpha and temperature above the figure of `hard_concrete`, for JupyterLab.
+@redrawable
+def gate_and_price(gate: Any, locations: Sequence[float]):
+    """One gate and what it costs: its Hard Concrete distribution, and P(open), the price in units of λ, against its location.
 
     Parameters
     ----------
-    make : callable
-        ``make(log_alpha, temperature)``, two floats, returns the distribution to draw.
-
-    Returns
-    -------
-    ipywidgets.VBox
+    gate : helpers.methods.l0.HardConcrete
+        With a 0-dim log_alpha.
+    locations : sequence of float
+        Values of log alpha over which the price is drawn.
     """
-    import io
+    at, temperature = float(gate.log_alpha.detach()), gate.temperature
+    figure, (left_axis, right) = drawing.grid(2, 2, WIDTH / 2, 1.9)
+    inside = np.linspace(0, 1, 101)[1:-1]
+    density = gate.density(gate.log_alpha.new_tensor(inside)).detach().numpy()
+    left_axis.fill_between(inside, density, color=MODELS[0], alpha=0.25, lw=0)
+    for place, mass in ((0, gate.p_closed()), (1, gate.p_full())):
+        left_axis.bar(place, float(mass.detach()), 0.07, color=MODELS[1], zorder=3)
+        left_axis.annotate(f"{float(mass.detach()):.2f}", (place, float(mass.detach())), (0, 3), textcoords="offset points",
+                           ha="center", fontsize=8, color=MODELS[1])  # fmt: skip
+    left_axis.set(title=f"log α = {at:+.1f}, temperature {temperature:g}", xlabel="gate", xlim=(-0.12, 1.12), ylim=(0, 2.2))
+    left_axis.set_ylabel("density; probability")
+    many = type(gate)(gate.log_alpha.new_tensor(list(locations)), temperature)
+    right.plot(locations, many.p_open().detach(), color=MODELS[2])
+    right.plot(locations, many.value(binary=False).detach(), color="#777777", ls="--", lw=1)
+    right.plot(at, float(gate.p_open().detach()), "o", color=MODELS[1])
+    right.set(title=f"price: {float(gate.p_open().detach()):.2f} λ", xlabel="log α", ylim=(-0.04, 1.04))
+    right.set_ylabel("P(open); gate (dashed)")
+    return figure
 
-    import ipywidgets
 
-    where = ipywidgets.FloatSlider(0, min=-6, max=6, step=0.25, description="log α", continuous_update=False)
-    heat = ipywidgets.FloatSlider(0.33, min=0.1, max=1, step=0.01, description="temperature", continuous_update=False)
-    picture = ipywidgets.Image(format="png")
+@redrawable
+def beside_other_texts(points: pd.DataFrame):
+    """What pruning encoder heads costs on several texts and in the paper: change of BLEU, and share of attention's worth kept.
 
-    def draw(_=None) -> None:
-        figure, file = hard_concrete([make(where.value, heat.value)]), io.BytesIO()
-        figure.savefig(file, format="png", dpi=110)
-        plt.close(figure)
-        picture.value = file.getvalue()
-
-    for slider in (where, heat):
-        slider.observe(draw, "value")
-    draw()
-    return ipywidgets.VBox([where, heat, picture])
+    Parameters
+    ----------
+    points : pandas.DataFrame
+        `helpers.methods.l0.tables.beside_other_texts`: panel, series, kept (% of heads), value, low, high.
+    """
+    names = list(dict.fromkeys(points.series))
+    printed = [name for name in names if name.startswith("printed")]
+    looks = drawing.looks(name for name in names if name not in printed)
+    looks |= {name: drawing.PRINTED | {"marker": mark, "mec": "black"} for name, mark in zip(printed, "Dsv", strict=False)}
+    figure, axes = drawing.line_panels(points, "kept", "value", "series", looks, label="% of encoder heads kept", columns=2)
+    for axis in axes.values():
+        axis.set_xlim(104, -4)
+        axis.axhline(0, **drawing.LEVEL)
+        axis.set_title("")  # the y axis says it
+    return figure

@@ -32,6 +32,8 @@ PRINTED = {
     "OpenSubtitles": [((48, 48, 48), None, 32.4), ((27, 31, 46), 32.24, 32.23), ((13, 17, 31), 32.23, 31.98),
                       ((6, 9, 13), 32.27, 31.84)],
 }  # fmt: skip
+# the abstract and section 6.2.1: BLEU lost with so many of 48 encoder heads left
+PRINTED_ENCODER = {"WMT": {48: 0.0, 10: -0.15}, "OpenSubtitles": {48: 0.0, 4: -0.25}}
 NAMES = {
     "none": "further training", "floor": "no encoder attention", "l0": "L0", "map": "L0's heads", "gradual": "gradual",
     "scratch": "from scratch",
@@ -296,6 +298,36 @@ def curve_points(tables: Mapping[str, pd.DataFrame], value: str = "bleu") -> pd.
             shown = shown.rename(columns=dict(zip(names, ("bleu", "low", "high"), strict=True)))
             several = table.index.get_level_values("test set").nunique() > 1
             parts.append(shown.assign(model=f"{title}, {split}" if several else title))
+    return pd.concat(parts, ignore_index=True)
+
+
+def beside_other_texts(tables: Mapping[str, pd.DataFrame], least: float = 1.0) -> pd.DataFrame:
+    """Pruning of encoder heads on several texts beside the paper's, as `figures.beside_other_texts` takes it.
+
+    Parameters
+    ----------
+    tables : mapping of title -> `quality` joined with `worth`
+        Of a text whose encoder attention is worth less than `least` BLEU nothing is shown: a share of it says nothing.
+
+    Returns
+    -------
+    pandas.DataFrame
+        panel, series (a title, or "printed, ..."), kept (% of encoder heads), value, low, high, unit, worth (BLEU).
+    """
+    parts, changed, shared = [], "BLEU minus control", "% of attention's worth kept"
+    for title, table in tables.items():
+        for split, rows in table[table.method.isin(["L0", *map(NAMES.get, ("none", "floor"))])].groupby("test set", sort=False):
+            rows = rows[rows.worth >= least]
+            series = f"{title}, {split}" if table.index.get_level_values("test set").nunique() > 1 else title
+            for panel, name, scale in ((changed, "change", 1), (shared, "share", 100)):
+                ends = {end: scale * rows[f"{name}_{end}"] if f"{name}_{end}" in rows else np.nan for end in ("low", "high")}
+                kept = 100 * rows.encoder / rows.total
+                part = pd.DataFrame({"kept": kept, "value": scale * rows[name], "worth": rows.worth, **ends})
+                parts.append(part.assign(panel=panel, series=series, unit=panel))
+    for text, losses in PRINTED_ENCODER.items():
+        kept = [100 * heads / max(losses) for heads in losses]
+        part = pd.DataFrame({"kept": kept, "value": losses.values(), "low": np.nan, "high": np.nan, "worth": np.nan})
+        parts.append(part.assign(panel=changed, series=f"printed, EN-RU {text}", unit=changed))
     return pd.concat(parts, ignore_index=True)
 
 

@@ -1,0 +1,48 @@
+"""What a reader may expect of an executed notebook: the answer first, few figures, each with what it says, short tables."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+DONE = ("01_relevance_and_confidence", "02_head_functions", "03_l0_pruning", "05_coreference_injection")  # grows
+FIGURES, COLUMNS, WORDS = 8, 7, 150
+
+
+def outputs(notebook) -> Iterator[tuple[str, str]]:
+    """Kind and content of what the cells show, in order: picture, markdown, html; headings of text cells as heading."""
+    for cell in notebook.cells:
+        if cell.cell_type == "markdown":
+            yield from (("heading", line) for line in cell.source.splitlines() if line.startswith("## "))
+        for output in cell.get("outputs", []):
+            data = output.get("data", {})
+            if {"image/png", "image/gif"} & set(data):
+                yield "picture", ""
+            elif "text/markdown" in data:
+                yield "markdown", str(data["text/markdown"])
+            elif "text/html" in data:
+                yield "html", str(data["text/html"])
+
+
+def faults(notebook) -> list[str]:
+    """What a reader would complain of."""
+    shown, found = list(outputs(notebook)), []
+    kinds = [kind for kind, _ in shown]
+    top = shown[: kinds.index("heading")] if "heading" in kinds else shown
+    if [kind for kind, _ in top] != ["markdown", "picture", "markdown"] or "| claim |" not in top[0][1]:
+        found.append("the verdicts and the key figure do not stand before the first section")
+    if kinds.count("picture") > FIGURES:
+        found.append(f"{kinds.count('picture')} figures")
+    for (kind, _), (follows, said) in zip(shown, [*shown[1:], ("", "")], strict=True):
+        if kind == "picture" and not (follows == "markdown" and re.match(r"> \S+ \S+", said)):
+            found.append("a figure without a takeaway")
+    for kind, text in shown:
+        if kind == "html" and "<table" in text:
+            found.append("a raw table")
+        wide = [line for line in text.splitlines() if kind == "markdown" and re.match(r"\| :?-", line)]
+        found += [f"a table of {line.count('|') - 1} columns" for line in wide if line.count("|") - 1 > COLUMNS]
+    last = next((text for kind, text in reversed(shown) if kind == "markdown"), "")
+    words = len(re.sub(r"\]\([^)]*\)", "]", last).split())
+    if not 20 <= words <= WORDS or "nan" in last.split():
+        found.append(f"{words} words in the end")
+    return found

@@ -1,0 +1,82 @@
+"""Figures and tables that show how things work, or set texts and papers side by side."""
+
+import numpy as np
+import pandas as pd
+import pytest
+import torch
+
+from helpers.drawing import PRINTED
+from helpers.measures import figures
+from helpers.methods import coreference, l0
+from helpers.methods.coreference import tables as injected
+
+WORDS = ["the", "old", "man", "sleeps", "."]
+
+
+def texts(axis):
+    return [text.get_text() for text in axis.texts if text.get_text()]
+
+
+def test_an_arc_below_is_as_thick_as_the_attention_and_one_above_leads_where_it_should_look():
+    weights = np.array([0.0, 0.5, 0.25, 0.25, 0.0])
+    hit = {"words": WORDS, "query": 3, "wanted": [2], "weights": weights}
+    head = {"function": "nsubj", "label": "v→s", "layer": 1, "head": 3, "score": 0.4, "needed": 0.5, "passes": False}
+    figure = figures.hits_and_misses([head | {"hit": hit, "miss": None}])
+    seen, empty = figure.axes
+    assert seen.get_title("left") == "nsubj, v→s: layer 2 head 4, 40 %, needs 50 %: FAILS"
+    assert texts(seen) == ["hit", *WORDS] and texts(empty) == ["miss"]
+    above = [line for line in seen.lines if line.get_ydata().max() > 0.2]
+    below = [line for line in seen.lines if line.get_ydata().min() < -0.2]
+    assert len(above) == 1 and len(below) == 3
+    assert sorted(line.get_linewidth() - 0.4 for line in below) == pytest.approx([4.5 * w for w in (0.25, 0.25, 0.5)])
+
+
+def test_relevance_through_a_sentence_is_drawn_top_down():
+    heads = pd.DataFrame([[1.0, -2.0], [0.5, 0.0]], columns=pd.MultiIndex.from_tuples([("encoder", 0, 0), ("encoder", 0, 1)]))
+    flow = np.arange(12.0).reshape(2, 2, 3)
+    sentence = {"source": ["▁a", "▁", "b"], "predicted": ["▁x", "▁y"], "heads": heads, "flow": flow}
+    above, below = figures.through_a_sentence(sentence, 1).axes[:2]
+    np.testing.assert_array_equal(above.images[0].get_array(), flow[1][::-1])
+    np.testing.assert_array_equal(below.images[0].get_array(), heads)
+    assert [label.get_text() for label in above.get_yticklabels()] == ["layer 1", "words in"]
+    assert [label.get_text() for label in above.get_xticklabels()] == ["a", "␣", "b"]
+
+
+def test_the_price_of_a_gate_is_its_probability_of_being_open():
+    gate = l0.HardConcrete(torch.tensor(1.0), 0.33)
+    density, price = l0.figures.gate_and_price(gate, [-2.0, 0.0, 1.0]).axes
+    assert price.get_title() == f"price: {float(gate.p_open()):.2f} λ"
+    assert price.lines[-1].get_ydata()[0] == pytest.approx(float(gate.p_open()))
+    assert texts(density) == [f"{float(gate.p_closed()):.2f}", f"{float(gate.p_full()):.2f}"]
+
+
+def test_texts_stand_beside_the_printed_losses_and_hollow_ones_are_left_out():
+    index = pd.MultiIndex.from_tuples([("a", "one"), ("b", "one"), ("a", "two")], names=["run", "test set"])
+    columns = {
+        "method": ["L0", "gradual", "L0"],
+        "encoder": [6, 6, 6],
+        "total": 24,
+        "change": [-1.0, -9.0, -3.0],
+        "worth": [4, 4, 0.5],
+    }
+    table = pd.DataFrame(columns | {"share": 0.75, "share_low": 0.5, "share_high": 1.0}, index)
+    points = l0.tables.beside_other_texts({"x": table})
+    own = points[points.series == "x, one"].set_index("panel")
+    assert own.value.tolist() == [-1.0, 75.0] and own.kept.tolist() == [25.0, 25.0] and set(points.series) == {
+        "x, one", "printed, EN-RU WMT", "printed, EN-RU OpenSubtitles"
+    }  # fmt: skip
+    assert np.isnan(own.low.iloc[0]) and own.low.iloc[1] == 50 and own.high.iloc[1] == 100
+    assert points[points.series.str.endswith("WMT")].set_index("kept").value.to_dict() == {100.0: 0.0, 100 * 10 / 48: -0.15}
+    change = l0.figures.beside_other_texts(points).axes[0]
+    assert any(line.get_marker() == PRINTED["marker"] for line in change.lines)
+
+
+def test_gains_in_per_cent_of_the_plain_score_with_what_is_printed():
+    rows = [("plain", "ROUGE-1", 50.0, 0.0, 0.0, 0.0), (coreference.runs.MAIN, "ROUGE-1", 51.0, 1.0, -0.5, 2.0)]
+    rows += [("masked, lowest", "ROUGE-1", 49.0, -1.0, -2.0, 0.0), (coreference.runs.MAIN, "events", 9.0, 1.0, 0.0, 2.0)]
+    table = pd.DataFrame(rows, columns=["row", "metric", "value", "change", "change_low", "change_high"])
+    found = injected.relative(table, "here")
+    assert found.change.tolist() == pytest.approx([2.0, -2.0]) and found.change_low.tolist() == pytest.approx([-1.0, -4.0])
+    assert found.printed.tolist()[0] == 1.6 and np.isnan(found.printed.tolist()[1]) and set(found.group) == {"here"}
+    figure = coreference.figures.changes(found, unit="%")
+    assert "in %" in figure.get_supxlabel()
