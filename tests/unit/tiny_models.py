@@ -90,6 +90,20 @@ def _padded(lengths: tuple[int, ...], generator: torch.Generator) -> tuple[torch
     return tokens * mask, mask
 
 
+def left(batch):
+    """The same sentences with their padding before them."""
+    moved = {name: values.clone() for name, values in batch.items()}
+    for row, length in enumerate(LENGTHS):
+        for name, values in batch.items():
+            moved[name][row] = values[row].roll(values.shape[1] - length)
+    return moved
+
+
+def singles(batch):
+    """Each sentence alone, without padding."""
+    return [{name: values[row : row + 1, :length] for name, values in batch.items()} for row, length in enumerate(LENGTHS)]
+
+
 def logits(model, batch: dict[str, torch.Tensor]) -> torch.Tensor:
     with torch.no_grad():
         return model(**batch).logits

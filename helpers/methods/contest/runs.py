@@ -18,7 +18,7 @@ from helpers.heads.families import ADDRESS, KINDS
 from helpers.measures import removal
 from helpers.measures.functions import arcs_of
 from helpers.measures.reducers import evaluating
-from helpers.measures.table import Measure, register
+from helpers.measures.table import TRUTH, Measure, register
 from helpers.methods import coreference, grouping, l0
 from helpers.runs import outputs, subjects, training
 from helpers.study import StudyError
@@ -26,6 +26,11 @@ from helpers.study import StudyError
 SUMMARIZER = "dialogues"  # the name of the summarization model among the models
 SURVIVAL, CLOSES = "kept by L0", "closes at"
 GROUPS = 2  # a layer, in which heads vote
+STORED = (  # measures in version 1 of the kind "head table": others would be other numbers under its keys
+    "alpha_beta", "attnlrp", "cp", "gradient, example", "gradient, example, by layer", "gradient, token",
+    "gradient, token, by layer", TRUTH, "confidence", "positional", "syntactic", "rare", "alignment", "votes", "L1 gates",
+    "probing",
+)  # fmt: skip
 
 
 # --- what there is to do ---------------------------------------------------------------------------------------------
@@ -147,8 +152,8 @@ def measured(described: Mapping[str, Any]) -> tuple[pd.DataFrame, pd.DataFrame, 
 
 def _tabulate(described: Mapping[str, Any], place: study.Place) -> None:
     model, batches, few, parts, known = (_translator if "start" in described else _summarizer)(described)
-    table = measures.head_table(model, batches, few, **known)
-    halves = {half: measures.table.numeric(measures.head_table(model, part)) for half, part in enumerate(parts)}
+    table = measures.head_table(model, batches, few, names=STORED, **known)
+    halves = {half: measures.table.numeric(measures.head_table(model, part, names=STORED)) for half, part in enumerate(parts)}
     table.to_csv(place.results / "heads.csv", na_rep="nan")
     pd.concat(halves, names=["half"]).to_csv(place.results / "halves.csv")
     study.write_json(place.results / "seconds.json", table.attrs["seconds"])
