@@ -1,4 +1,4 @@
-"""Relevance by the rules `cp` and `attnlrp` in today's decoders, by definition: one unpadded sentence, unit by unit, no gradients.
+"""Relevance by the rules `cp` and `attnlrp` in today's decoders, by definition: one sentence, unit by unit, no gradients.
 
 Every step y = f(x) of the forward pass has a rule that hands the relevance of y to x. Norms without a mean and activations are
 diagonal maps, which relevance passes unchanged; a linear map gives each input its part of the sum; rotary positions are one.
