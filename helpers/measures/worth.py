@@ -124,6 +124,20 @@ def _repeated(out: Any, batch: int, copies: int) -> Any:
     return out.repeat_interleave(copies, 0) if isinstance(out, torch.Tensor) and len(out) == batch else out
 
 
+def mean_loss(model, batches: Batches) -> float:
+    """Cross-entropy in nats, mean over all target tokens.
+
+    Raises
+    ------
+    StudyError
+        As `leave_one_out`.
+    """
+    held = prepared(model, batches)
+    with evaluating(model), torch.no_grad():
+        total = sum(float(_losses(model(**fed, use_cache=False).logits, labels).sum()) for fed, labels in held)
+    return total / sum(int((labels != -100).sum()) for _, labels in held)
+
+
 def kinds_off(model, batches: Batches, repeats: int = 1000) -> pd.DataFrame:
     """How much the loss rises when all heads of a kind of attention are off at once, without any training.
 

@@ -33,7 +33,7 @@ from helpers.heads import KINDS, causal, compat, index, sites
 from helpers.measures.lrp import alpha_beta, signed
 from helpers.measures.lrp.graph import Graph
 from helpers.measures.lrp.layout import Attention, Found, layout, play, replayed
-from helpers.measures.reducers import evaluating, given, view
+from helpers.measures.reducers import check_finite, evaluating, given, view
 from helpers.measures.worth import prepared
 from helpers.scores.scoring import ratio_interval
 from helpers.study import StudyError
@@ -173,6 +173,11 @@ class BySentence(_Sums):
         return self.conditioned
 
 
+def rules(model) -> tuple[str, ...]:
+    """The rules that are defined on a model's layers."""
+    return RULES if replayed(model) else tuple(rule for rule in RULES if rule != "alpha_beta")
+
+
 def relevance(
     model,
     batches: Iterable[Mapping[str, Any]],
@@ -204,7 +209,7 @@ def relevance(
     ------
     StudyError
         For an unknown rule, normalisation or kind; a model or layer that no rule covers; half precision; an empty batch,
-        no target to explain, or a sentence too long for the memory; or as `helpers.heads.families`.
+        no target to explain, what is no number, or a sentence too long for the memory; or as `helpers.heads.families`.
     """
     _known(normalise, NORMALISE, "normalisation")
     return explain(model, batches, rule, kinds).series(normalise)
@@ -232,7 +237,9 @@ def explain(
     values, sentence, count = [], [], 0
     for batch, found, live in _Job(model, rule, kinds, memory).run(batches, label):
         places = [(site.kind, site.layer) for site in sites(model, kinds) if site.heads]
-        values.append(torch.cat([found[place] for place in places], -1)[live].double().cpu().numpy())
+        own = torch.cat([found[place] for place in places], -1)[live].double()
+        check_finite(own)
+        values.append(own.cpu().numpy())
         numbers = batch["index"].cpu().numpy() if "index" in batch else count + np.arange(len(live))
         sentence.append(numbers[live.nonzero()[:, 0].cpu().numpy()])
         count += len(live)
