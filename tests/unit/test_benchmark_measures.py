@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 
 from benchmarks import __main__ as everything
-from benchmarks import common, growth, head_statistics, importance_speed, relevance_speed
+from benchmarks import common, decoder_speed, growth, head_statistics, importance_speed, relevance_speed
 from helpers import study
 
 MEGABYTES = 1 << 20
@@ -119,6 +119,14 @@ def test_relevance_speed_keeps_speeds_of_every_rule():
     for rule in ("alpha_beta", "attnlrp", "cp"):
         names = {(f"{rule}, {name}", "target tokens/s") for name in ("fast", "obvious", "floor")}
         assert names | {(f"{rule}, fast over obvious", "ratio")} <= set(table.index)
+
+
+def test_decoder_speed_keeps_ratios_and_operations():
+    decoder_speed.main(TINY)
+    table = check_kept("decoder_speed")
+    assert ("relevance, obvious over relevance", "ratio") in table.index
+    saved, naive = (table.value[f"leave one out{how} over what must be done", "operations"] for how in ("", ", obvious"))
+    assert 1 <= saved < naive
 
 
 def test_importance_speed_keeps_examples_per_second():
