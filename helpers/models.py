@@ -216,7 +216,7 @@ def load_tokenizer(name: str | Path):
 
 
 def load(name: str | Path):
-    """A pretrained model and its tokenizer, by Hub name or folder: one call.
+    """A pretrained model, encoder-decoder or one that continues texts, and its tokenizer, by Hub name or folder: one call.
 
     Returns
     -------
@@ -228,9 +228,11 @@ def load(name: str | Path):
     StudyError
         If the folder holds no model, the Hub cannot be reached, or the name is unknown.
     """
-    from transformers import AutoModelForSeq2SeqLM, AutoTokenizer
+    from transformers import AutoConfig, AutoModelForCausalLM, AutoModelForSeq2SeqLM, AutoTokenizer
 
-    model = _pretrained("model", name, AutoModelForSeq2SeqLM.from_pretrained)
+    config = _pretrained("model", name, AutoConfig.from_pretrained)
+    family = AutoModelForSeq2SeqLM if config.is_encoder_decoder else AutoModelForCausalLM
+    model = _pretrained("model", name, family.from_pretrained)
     return model.eval(), _pretrained("model", name, AutoTokenizer.from_pretrained)
 
 

@@ -114,6 +114,11 @@ def is_linear(module: nn.Module) -> bool:
     return isinstance(module, plain) or type(module).__name__.endswith("RotaryEmbedding")
 
 
+def output_matrix(projection: Part) -> Tensor:
+    """The weights of a linear map as [output, input]; GPT-2's Conv1D keeps them the other way round."""
+    return projection.weight.T if isinstance(projection, Conv1D) else projection.weight
+
+
 def rms_eps(norm: Part) -> float | None:
     """What T5's norm, an RMSNorm without bias, adds to the variance; None for any other module."""
     return norm.variance_epsilon if type(norm).__name__ == "T5LayerNorm" else None

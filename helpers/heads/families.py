@@ -29,6 +29,7 @@ class _Family:
     head_dim: str = "head_dim"
     up: int = 0  # how many modules above the attention `out` starts from
     absolute: bool = False  # whether positions are counted from the first column, padding or not
+    untold: bool = False  # whether they are, and cannot be told
 
 
 _BART = _Family(
@@ -38,6 +39,7 @@ _BART = _Family(
         "cross": ("decoder.layers", "encoder_attn"),
     },
     ("q_proj", "k_proj", "v_proj", "out_proj"),
+    untold=True,
 )
 _T5 = _Family(
     {
@@ -262,9 +264,14 @@ def positions(model: PreTrainedModel, mask: Tensor | None) -> Tensor | None:
     Raises
     ------
     StudyError
-        As `sites`.
+        If there is padding on the left and the model cannot be told; or as `sites`.
     """
-    if not _family(model).absolute or mask is None or bool(mask[:, 0].all()):
+    family = _family(model)
+    if mask is None or bool(mask[:, 0].all()):
+        return None
+    if family.untold:
+        raise StudyError(f"{type(model).__name__} counts positions from the first column: put padding on the right.")
+    if not family.absolute:
         return None
     return (mask.long().cumsum(-1) - 1).clamp(min=0)
 

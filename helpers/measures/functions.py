@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import ExitStack
+from functools import partial
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import torch
+from torch import nn
 from torch.nn import functional as F
 
+from helpers import study
 from helpers.corpora.describe import Arc, arcs_of
 from helpers.corpora.parsing import RELATIONS
-from helpers.heads import Site, index
-from helpers.measures.reducers import Reducer, View, one_pass
+from helpers.heads import Site, compat, index, sites
+from helpers.measures.reducers import Reducer, View, check_finite, evaluating, given, one_pass, view
 from helpers.scores.scoring import ratio, ratio_interval
 from helpers.study import StudyError
 
@@ -58,6 +62,88 @@ def confidence(model, batches: Iterable[Mapping[str, Any]]) -> pd.Series:
     reducer = Confidence()
     one_pass(model, batches, reducer)
     return reducer.frame(index(model), repeats=1)["confidence"]
+
+
+# --- the first token ---------------------------------------------------------------------------------------------------
+
+
+class First(Reducer):
+    """Per sentence and head: the sum over real query tokens of the weight on the first token, and their number.
+
+    The first token is the first key that is no padding, whatever it is: heads of decoders rest there (Xiao et al. 2024). In
+    decoder self-attention its own query, which sees nothing else, does not count.
+    """
+
+    def reduce(self, site: Site, weights: torch.Tensor, view: View) -> torch.Tensor:
+        present, real = view.present[site.kind], view.queries[site.kind]
+        first = present.long().argmax(-1)  # [B]
+        on = weights.gather(-1, first[:, None, None, None].expand(*weights.shape[:-1], 1)).squeeze(-1)  # [B, H, Q]
+        if site.kind == "decoder":
+            real = real & (torch.arange(real.shape[1], device=real.device) != first[:, None])
+        real = real[:, None, :].expand_as(on)
+        return torch.stack([on.masked_fill(~real, 0).sum(-1), real.sum(-1, dtype=on.dtype)], -1)
+
+    def frame(self, heads: pd.MultiIndex, repeats: int = 1000) -> pd.DataFrame:
+        """Columns share, low, high: mean weight on the first token with its bootstrap interval over sentences."""
+        sums = self.per_sentence()
+        ratio, low, high = ratio_interval(sums[..., 0], sums[..., 1], repeats)
+        return pd.DataFrame({"share": ratio, "low": low, "high": high}, index=heads)
+
+
+# --- output norm -------------------------------------------------------------------------------------------------------
+
+
+def output_norm(
+    model, batches: Iterable[Mapping[str, Any]], kinds: str | tuple[str, ...] | None = None, label: str = "output norms"
+) -> pd.Series:
+    """Euclidean norm of what a head adds to the residual stream, mean over real query tokens (Kobayashi et al. 2020).
+
+    That is its part of what the output projection gives, without the bias; a norm behind it (BERT, Gemma) is not counted. Open
+    `gate` and `inject` blocks are respected.
+
+    Parameters
+    ----------
+    batches : iterable of dict
+        `input_ids`, `attention_mask`, `labels`; real tokens are those of `confidence`.
+    kinds : str or tuple of str, optional
+        Only heads of these kinds.
+
+    Returns
+    -------
+    pandas.Series
+        On (kind, layer, head), float64, in the units of the residual stream; nan where there is no real token.
+
+    Raises
+    ------
+    StudyError
+        If there are no batches, or a batch is empty or lacks what the model reads; if the model computes no numbers.
+    """
+    heads, places = index(model, kinds), sites(model, kinds)
+    sums, counts = torch.zeros(len(heads), dtype=torch.float64), torch.zeros(len(heads), dtype=torch.float64)
+    starts = np.cumsum([0, *(site.heads for site in places)])
+    seen: View
+
+    def add(place: int, module: nn.Module, args: tuple) -> None:
+        site, real = places[place], seen.queries[places[place].kind]
+        weights = compat.output_matrix(module).split(site.head_dim, 1) if site.heads else ()
+        given = args[0].view(*real.shape, -1).split(site.head_dim, -1)
+        for head, (part, weight) in enumerate(zip(given, weights, strict=False), int(starts[place])):
+            norms = F.linear(part, weight)[real].double().norm(dim=-1)
+            check_finite(norms)
+            sums[head] += float(norms.sum())
+            counts[head] += int(real.sum())
+
+    count = 0
+    with evaluating(model), torch.no_grad(), ExitStack() as undo:
+        for place, site in enumerate(places):
+            undo.callback(site.projection("out").register_forward_pre_hook(partial(add, place)).remove)
+        for batch in study.progress(batches, label):
+            seen = view(model, batch, count)
+            model.base_model(**given(model, batch, seen), use_cache=False)
+            count += len(seen.index)
+    if not count:
+        raise StudyError("There are no batches to measure on: check the corpus.")
+    return pd.Series((sums / counts).numpy(), index=heads, name="output norm")
 
 
 # --- positional ------------------------------------------------------------------------------------------------------

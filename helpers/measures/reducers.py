@@ -51,7 +51,7 @@ def view(model, batch: Mapping[str, torch.Tensor], first: int = 0) -> View:
     Raises
     ------
     StudyError
-        If the batch is empty or lacks what the model reads.
+        If the batch is empty or lacks what the model reads, or its decoder would be fed padding before a token.
     """
     config = model.config
     needed = ("input_ids", "labels") if config.is_encoder_decoder else ("input_ids",)
@@ -66,6 +66,8 @@ def view(model, batch: Mapping[str, torch.Tensor], first: int = 0) -> View:
     ids, keys, queries, present = (dict.fromkeys(kinds, value) for value in (source, real, real, mask))
     if config.is_encoder_decoder:
         labels = batch["labels"]
+        if "decoder_input_ids" not in batch and ((labels[:, :-1] == -100) & (labels[:, 1:] != -100)).any():
+            raise StudyError("A label follows an ignored one (-100): put padding on the right, or give decoder_input_ids.")
         fed = batch.get("decoder_input_ids")
         fed = model.prepare_decoder_input_ids_from_labels(labels) if fed is None else fed
         # a query of the decoder predicts its label: it is real while that label is
@@ -82,9 +84,10 @@ def view(model, batch: Mapping[str, torch.Tensor], first: int = 0) -> View:
 def given(model, batch: Mapping[str, torch.Tensor], seen: View) -> dict[str, torch.Tensor]:
     """What a model is given of a batch: ids, mask, the decoder's ids, and positions where padding stands before the text."""
     found = {name: batch[name] for name in ("input_ids", "attention_mask") if name in batch}
+    places = positions(model, found.get("attention_mask"))
     if model.config.is_encoder_decoder:
         found["decoder_input_ids"] = seen.ids["decoder"]
-    elif (places := positions(model, found.get("attention_mask"))) is not None:
+    elif places is not None:
         found["position_ids"] = places
     return found
 

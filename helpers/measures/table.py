@@ -12,15 +12,16 @@ import numpy as np
 import pandas as pd
 import torch
 
-from helpers.heads import KINDS, index
-from helpers.measures.functions import Alignment, Confidence, Positional, Rare, Syntactic, roles
-from helpers.measures.lrp import RULES, explain
+from helpers.heads import KINDS, index, sites
+from helpers.measures.functions import Alignment, Confidence, First, Positional, Rare, Syntactic, output_norm, roles
+from helpers.measures.lrp import RULES, explain, relp
 from helpers.measures.reducers import Reducer, one_pass
-from helpers.measures.worth import importance, leave_one_out
+from helpers.measures.worth import importance, leave_one_out, patching
 from helpers.study import StudyError
 
 TRUTH = "leave-one-out"
 FUNCTIONS = "functions"  # the one column of text
+GROUP = "key-value head"
 
 
 @dataclass(frozen=True)
@@ -45,6 +46,8 @@ class Measure:
         A `helpers.measures.reducers.Reducer`: all of them share one pass over the batches.
     of : str
         The measure that this one is another form of, and whose cost it shares.
+    rule : str
+        The rule of relevance that it follows, for whoever wants some rules only.
     kinds : tuple of str
         Of the attention that it is defined on; nan elsewhere.
     compared : bool
@@ -59,6 +62,7 @@ class Measure:
     needs: tuple[str, ...] = ()
     reducer: type[Reducer] | None = None
     of: str = ""
+    rule: str = ""
     kinds: tuple[str, ...] = KINDS
     compared: bool = True
 
@@ -99,6 +103,17 @@ def _without(model, explained) -> pd.Series:
     return leave_one_out(model, explained, repeats=1).loss
 
 
+def _relp(rule: str) -> Callable[..., pd.Series]:
+    return lambda model, explained: relp(model, explained, rule)
+
+
+def groups(model) -> pd.Series:
+    """The key-value head that each query head reads, from 0; nan where every head has keys and values of its own."""
+    found = {(site.kind, site.layer): site.groups for site in sites(model)}
+    shared = any(len(set(own)) < len(own) for own in found.values())
+    return pd.Series([float(found[a[:2]][a[2]]) if shared else np.nan for a in index(model)], index(model), name=GROUP)
+
+
 def _best_relation(frame: pd.DataFrame) -> pd.Series:
     return (frame.score - frame.baseline).groupby(level=["kind", "layer", "head"]).max()
 
@@ -107,11 +122,11 @@ _FEW = ("model", "explained")
 _THROUGH, _DEPENDS = "more of the prediction comes through the head", "the loss depends more on the head"
 for _measure in (
     Measure("alpha_beta", "relevance, LRP αβ", "share of its layer's relevance, divided at each target token (sums to 1)",
-            _THROUGH, _relevance("alpha_beta", "step"), _FEW),
+            _THROUGH, _relevance("alpha_beta", "step"), _FEW, rule="alpha_beta"),
     Measure("attnlrp", "relevance, AttnLRP", "share of the layer's signed relevance, divided after summing",
-            _THROUGH, _relevance("attnlrp", "ratio"), _FEW),
+            _THROUGH, _relevance("attnlrp", "ratio"), _FEW, rule="attnlrp"),
     Measure("cp", "relevance, conservative", "share of the layer's signed relevance (Ali et al. 2022), divided after summing",
-            _THROUGH, _relevance("cp", "ratio"), _FEW),
+            _THROUGH, _relevance("cp", "ratio"), _FEW, rule="cp"),
     Measure("gradient, example", "gradient, each example", "mean of |loss gradient at the head's gate| over examples (nats)",
             _DEPENDS, _gradient("example"), _FEW),
     Measure("gradient, example, by layer", "gradient, each example, by layer", "the same, divided by the layer's norm",
@@ -120,10 +135,22 @@ for _measure in (
             _DEPENDS, _gradient("token"), _FEW),
     Measure("gradient, token, by layer", "gradient, each token, by layer", "the same, divided by the layer's norm",
             _DEPENDS, by_layer, of="gradient, token", compared=False),
+    Measure("gradient, signed", "gradient, signed", "minus the loss gradient at the head's gate (nats a token)",
+            _DEPENDS, patching, _FEW),
+    Measure("RelP, attnlrp", "relevance patching, AttnLRP", "the same with AttnLRP's coefficients (nats a token)",
+            _DEPENDS, _relp("attnlrp"), _FEW, rule="attnlrp"),
+    Measure("RelP, cp", "relevance patching, conservative", "the same with the conservative rule's coefficients (nats a token)",
+            _DEPENDS, _relp("cp"), _FEW, rule="cp"),
+    Measure("output norm", "output norm", "norm of what the head adds to the residual stream, mean over tokens",
+            "the head writes more", output_norm, ("model", "batches")),
+    Measure(GROUP, "key-value head", "the key-value head that the query head reads, from 0; nan where none is shared",
+            "nothing", groups, ("model",), compared=False),
     Measure(TRUTH, "loss without the head", "how much the loss rises when this head alone is left out (nats a token)",
             "the model needs the head more", _without, _FEW),
     Measure("confidence", "confidence", "mean of a head's largest attention weight",
             "the head looks at one token at a time", lambda frame: frame.confidence, reducer=Confidence),
+    Measure("first token", "first token", "mean weight on the first token of a sentence",
+            "the head rests on the first token", lambda frame: frame.share, reducer=First),
     Measure("positional", "positional", "share of tokens whose largest weight lies at the head's best offset",
             "the head keeps to one offset", lambda frame: frame.score, reducer=Positional),
     Measure("syntactic", "syntactic", "accuracy of the best relation above its offset baseline",
@@ -144,6 +171,7 @@ def head_table(
     counts: torch.Tensor | None = None,
     links: Sequence[Mapping[int, int]] | None = None,
     rules: Sequence[str] = RULES,
+    names: Iterable[str] | None = None,
     **known: Any,
 ) -> pd.DataFrame:
     """Every measure of every head of a model, as far as the text allows.
@@ -161,6 +189,8 @@ def head_table(
         For the syntactic, rare-token and alignment columns (`helpers.measures.functions`); without them these are missing.
     rules : sequence of str
         Of relevance.
+    names : iterable of str, optional
+        These measures alone.
     **known
         What measures need that others have registered, by the names in their `needs`.
 
@@ -193,7 +223,8 @@ def head_table(
         "counts": counts,
         "links": links or None,
     }
-    return columns(given | known, [name for name in MEASURES if name not in RULES or name in rules])
+    asked = MEASURES if names is None else set(names)
+    return columns(given | known, [name for name, m in MEASURES.items() if name in asked and (not m.rule or m.rule in rules)])
 
 
 def columns(given: Mapping[str, Any], names: Iterable[str] | None = None) -> pd.DataFrame:

@@ -50,7 +50,7 @@ def leave_one_out(
     StudyError
         If there are no batches, a batch is empty or lacks labels, or every label is ignored; or as `helpers.heads.index`.
     """
-    heads, held = index(model, kinds), _prepared(model, batches)
+    heads, held = index(model, kinds), prepared(model, batches)
     with evaluating(model), torch.no_grad():
         rises = [_rises(model, fed, labels, kinds) for fed, labels in study.progress(held, label)]
     tokens = torch.cat([(labels != -100).sum(-1, keepdim=True) for _, labels in held])
@@ -124,6 +124,20 @@ def _repeated(out: Any, batch: int, copies: int) -> Any:
     return out.repeat_interleave(copies, 0) if isinstance(out, torch.Tensor) and len(out) == batch else out
 
 
+def mean_loss(model, batches: Batches) -> float:
+    """Cross-entropy in nats, mean over all target tokens.
+
+    Raises
+    ------
+    StudyError
+        As `leave_one_out`.
+    """
+    held = prepared(model, batches)
+    with evaluating(model), torch.no_grad():
+        total = sum(float(_losses(model(**fed, use_cache=False).logits, labels).sum()) for fed, labels in held)
+    return total / sum(int((labels != -100).sum()) for _, labels in held)
+
+
 def kinds_off(model, batches: Batches, repeats: int = 1000) -> pd.DataFrame:
     """How much the loss rises when all heads of a kind of attention are off at once, without any training.
 
@@ -142,7 +156,7 @@ def kinds_off(model, batches: Batches, repeats: int = 1000) -> pd.DataFrame:
     StudyError
         As `leave_one_out`.
     """
-    held, addresses, rows = _prepared(model, batches), index(model), {}
+    held, addresses, rows = prepared(model, batches), index(model), {}
     tokens = torch.cat([(labels != -100).sum(-1) for _, labels in held]).cpu().numpy()
 
     def losses() -> np.ndarray:
@@ -234,12 +248,12 @@ def importance(
     StudyError
         If `per` or `norm` is unknown; or as `leave_one_out`.
     """
-    ways = {"example": _slopes_of_examples, "token": _slopes_of_tokens}
+    ways = {"example": _sizes_of_examples, "token": _slopes_of_tokens}
     if per not in ways:
         raise StudyError(f"Importance is taken per 'example' or per 'token', not per {per!r}: choose one of the two.")
     if norm not in ("layer", None):
         raise StudyError(f"Importance is normalised by 'layer' or not at all (None), not by {norm!r}: choose one of the two.")
-    heads, held, places = index(model, kinds), _prepared(model, batches), sites(model, kinds)
+    heads, held, places = index(model, kinds), prepared(model, batches), sites(model, kinds)
     total = count = torch.zeros((), dtype=torch.float64)
     with evaluating(model), torch.enable_grad():
         for fed, labels in study.progress(held, label):
@@ -252,8 +266,41 @@ def importance(
     return found
 
 
-def _slopes_of_examples(model, fed, labels: torch.Tensor, places: list[Site]) -> tuple[torch.Tensor, torch.Tensor]:
+def patching(model, batches: Batches, kinds: str | tuple[str, ...] | None = None, label: str = "patching") -> pd.Series:
+    """First-order estimate of `leave_one_out`, with its sign: attribution patching towards zero (Syed et al. 2023).
+
+    Minus the slope of the loss in a head's gate at 1: how much the loss would rise at a gate of 0 if it were a straight line.
+
+    Parameters
+    ----------
+    batches, kinds
+        As of `leave_one_out`.
+
+    Returns
+    -------
+    pandas.Series
+        On (kind, layer, head), float64: nats a target token. Open `gate` and `inject` blocks are respected, as by `importance`.
+
+    Raises
+    ------
+    StudyError
+        As `leave_one_out`.
+    """
+    heads, held, places = index(model, kinds), prepared(model, batches), sites(model, kinds)
+    total, tokens = torch.zeros(len(heads), dtype=torch.float64), sum(int((labels != -100).sum()) for _, labels in held)
+    with evaluating(model), torch.enable_grad():
+        for fed, labels in study.progress(held, label):
+            total = total - _slopes_of_examples(model, fed, labels, places).sum(0).cpu()
+    return pd.Series((total / tokens).numpy(), index=heads, name="patching")
+
+
+def _sizes_of_examples(model, fed, labels: torch.Tensor, places: list[Site]) -> tuple[torch.Tensor, torch.Tensor]:
     """Sum over the examples of a batch of ``|d loss / d gate|``, float64 [all heads], and how many they are, 0-dim."""
+    return _slopes_of_examples(model, fed, labels, places).abs().sum(0), (labels != -100).any(-1).sum()
+
+
+def _slopes_of_examples(model, fed, labels: torch.Tensor, places: list[Site]) -> torch.Tensor:
+    """Slope of each example's loss in each gate, float64 [batch, all heads]."""
     dtype = torch.promote_types(next(model.parameters()).dtype, torch.float32)
     sizes = [site.heads for site in places]
     # gates of its own for each example: one forward and one backward pass serve all of them
@@ -262,7 +309,7 @@ def _slopes_of_examples(model, fed, labels: torch.Tensor, places: list[Site]) ->
     with gate(model, gates):
         loss = _losses(model(**fed, use_cache=False).logits, labels).sum()
         (slopes,) = torch.autograd.grad(loss, ones)
-    return slopes.double().abs().sum(0), (labels != -100).any(-1).sum()
+    return slopes.double()
 
 
 def _slopes_of_tokens(model, fed, labels: torch.Tensor, places: list[Site]) -> tuple[torch.Tensor, torch.Tensor]:
@@ -291,7 +338,7 @@ def _slopes_of_tokens(model, fed, labels: torch.Tensor, places: list[Site]) -> t
     return torch.cat(sums), torch.cat(counts)
 
 
-def _prepared(model, batches: Batches) -> list[tuple[dict[str, Any], torch.Tensor]]:
+def prepared(model, batches: Batches) -> list[tuple[dict[str, Any], torch.Tensor]]:
     """What the model is fed for each batch, and what each position is to predict (-100: nothing)."""
     held = []
     for batch in batches:

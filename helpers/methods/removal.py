@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -11,6 +11,7 @@ import pandas as pd
 from helpers import heads
 from helpers.corpora import tokens
 from helpers.measures.removal import RANDOM, at_once, drawn, least
+from helpers.measures.worth import mean_loss
 from helpers.runs import training
 from helpers.scores import scoring
 from helpers.study import StudyError
@@ -24,6 +25,78 @@ def batches(subject, split: str, first: int | None = None, budget: int = 2048) -
     pairs = subject.pairs(split)[:first]
     encoded = tokens.encode(pairs, subject.source, subject.target, subject.model.config.max_position_embeddings)
     return tokens.Batches(encoded, subject.source.pad, budget, next(subject.model.parameters()).device)
+
+
+def beside_random(
+    model, batches: Iterable[Mapping[str, Any]], worth: pd.Series, shares: Sequence[float] = (0.25, 0.5), draws: int = 20
+) -> pd.DataFrame:
+    """How much the loss rises without the least important heads, and without as many drawn at random; gates of 0, no training.
+
+    Parameters
+    ----------
+    batches
+        With labels; not the text that `worth` was measured on.
+    worth : pandas.Series
+        As of `quality`.
+    shares : sequence of float
+        Of all heads, to be closed.
+    draws : int
+        Of random heads: from all heads, and, in models with several kinds of attention, as many of each kind.
+
+    Returns
+    -------
+    pandas.DataFrame
+        A row each (method, draw, closed heads): rise, nats a target token.
+
+    Raises
+    ------
+    StudyError
+        As `quality`; if there is nothing to predict.
+    """
+    _check(model, worth, shares)
+    batches, rows = list(batches), []
+    whole = mean_loss(model, batches)
+
+    def add(method: str, draw: int, closed: list) -> None:
+        with heads.gate(model, dict.fromkeys(closed, 0.0)):
+            rows.append((method, draw, len(closed), mean_loss(model, batches) - whole))
+
+    for count in dict.fromkeys(round(len(worth) * share) for share in shares):
+        gone = least(worth, count)
+        add(LEAST, 0, gone)
+        like = pd.MultiIndex.from_tuples(gone, names=worth.index.names)
+        for draw in range(draws):
+            add(RANDOM, draw, drawn(worth, count, draw))
+            if worth.index.get_level_values("kind").nunique() > 1:
+                add(ALIKE, draw, drawn(worth, count, draw, like))
+    return pd.DataFrame(rows, columns=["method", "draw", "heads", "rise"])
+
+
+SURELY = 0.95  # share of draws that a choice must beat
+
+
+def who_won(table: pd.DataFrame) -> list[str]:
+    """A sentence for each number of heads and way to draw: did the table choose better than chance? Of `beside_random`."""
+    said = []
+    for count, part in table.groupby("heads", sort=True):
+        (own,) = part.rise[part.method == LEAST]
+        for method, others in part[part.method != LEAST].groupby("method", sort=False):
+            beaten = int((own < others.rise).sum())
+            share = beaten / len(others)
+            winner = "the table won" if share >= SURELY else "random won" if share <= 1 - SURELY else "nobody won"
+            said.append(
+                f"{count} heads off: the loss rises by {own:.3f} nats a token with those of least worth, by"
+                f" {others.rise.mean():.3f} [{others.rise.min():.3f}, {others.rise.max():.3f}] with {method}: {winner}"
+                f" ({beaten} of {len(others)} draws beaten)."
+            )
+    return said
+
+
+def _check(model, worth: pd.Series, shares: Sequence[float]) -> None:
+    if any(not 0 < share < 1 for share in shares):
+        raise StudyError(f"A share of heads to remove lies between 0 and 1: {', '.join(map(str, shares))} do not all.")
+    if set(worth.index) != set(heads.index(model)):
+        raise StudyError("The worth of heads is not of this model's heads: take a column of its own head table.")
 
 
 def quality(
@@ -54,10 +127,7 @@ def quality(
     StudyError
         If a share is not between 0 and 1, or `worth` is not of this model's heads.
     """
-    if any(not 0 < share < 1 for share in shares):
-        raise StudyError(f"A share of heads to remove lies between 0 and 1: {', '.join(map(str, shares))} do not all.")
-    if set(worth.index) != set(heads.index(subject.model)):
-        raise StudyError("The worth of heads is not of this model's heads: take a column of its own head table.")
+    _check(subject.model, worth, shares)
     texts, references = ([getattr(pair, side) for pair in subject.pairs(split)] for side in ("source", "target"))
     unseen, total = list(batches(subject, split)), len(worth)
 

@@ -247,6 +247,10 @@ PARAMETERS: dict[str, Any] = {
     "profile": "laptop", "corpus": "", "models": "", "pretrained": "", "data_root": "", "parser": "spacy", "seed": 1,
     "overrides": "", "output": "",
 }  # fmt: skip
+OWN: dict[str, dict[str, Any]] = {  # of one notebook
+    "00_your_own_model": {"text": "", "entries": ""},
+    "06_do_measures_agree": {"entries": ""},
+}
 
 
 def begin(name: str, namespace: Mapping[str, Any]) -> Run:
@@ -269,11 +273,12 @@ def begin(name: str, namespace: Mapping[str, Any]) -> Run:
         for key, value in namespace.items()
         if not key.startswith("_") and key not in ("In", "Out") and isinstance(value, str | int | float | list | dict | None)
     }
-    unknown = sorted(set(given) - set(PARAMETERS))
+    defaults = PARAMETERS | OWN.get(name, {})
+    unknown = sorted(set(given) - set(defaults))
     if unknown:
-        raise StudyError(f"There is no parameter {unknown[0]!r}: {name} takes {', '.join(PARAMETERS)}.")
-    parameters = PARAMETERS | given
-    for key, default in PARAMETERS.items():
+        raise StudyError(f"There is no parameter {unknown[0]!r}: {name} takes {', '.join(defaults)}.")
+    parameters = defaults | given
+    for key, default in defaults.items():
         if type(parameters[key]) is not type(default):
             kind = "a whole number" if type(default) is int else "text"
             raise StudyError(f"The parameter {key!r} takes {kind}, not {parameters[key]!r}.")

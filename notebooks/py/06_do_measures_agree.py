@@ -40,6 +40,7 @@ parser = "spacy"  # of natural text: "spacy", "stanza" or the path of a CoNLL-U 
 seed = 1  # the first one; the setting "seeds" says how many
 overrides = ""  # settings to change, NAME=VALUE separated by spaces, such as seeds=3
 output = ""  # where figures and tables go; empty: runs/PROFILE-CORPUS
+entries = ""  # a TOML file of measures of your own, which join all tables and figures (docs/extend.md)
 
 # %%
 from helpers import study
@@ -62,7 +63,7 @@ from helpers.scores import intervals
 
 drawing.style()
 names, repeats = subjects.names(run.settings, models), run.settings["bootstrap"]
-jobs = contest.runs.jobs(run.settings, names, seed, pretrained)
+jobs, entered = contest.runs.jobs(run.settings, names, seed, pretrained), contest.enter(entries)
 swept = [job for job in jobs if "sweep" in job]
 studied = contest.tables.collected(swept, lambda job: subjects.of_spec(job["sweep"]["start"], job["name"], parser))
 
@@ -83,7 +84,7 @@ board, verdicts = scoreboard.Board(run), claims.Box(run)
 # tests.
 
 # %%
-measured = contest.tables.collected(jobs, contest.runs.tables)
+measured = contest.tables.collected(jobs, lambda job: contest.runs.tables(job, entered))
 tables = {trained: found[0] for trained, found in measured.items()}
 halves = {trained: found[1] for trained, found in measured.items()}
 seconds = {trained: found[2] for trained, found in measured.items()}
@@ -221,7 +222,7 @@ else:
 # along the number of heads that stay (numbers that L0 left at its prices; with several seeds mean and t interval).
 
 # %%
-removed = contest.tables.removed(swept)
+removed = contest.tables.removed(swept, tables, entered)
 run.table(pd.concat(removed, names=["model", "seed", "row"]), "removed_at_once")
 at_once = contest.tables.along(removed).assign(further=False, unit="dev loss, nats a token")
 drawn = at_once[~at_once.criterion.str.endswith("by layer") & (at_once.criterion != "rare")]  # what fits a picture

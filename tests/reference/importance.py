@@ -84,6 +84,16 @@ def importance(model, batches, per: str, heads: Iterable[tuple], gates: Mapping[
     return found
 
 
+def patching(model, batches, heads: Iterable[tuple]) -> dict:
+    """{(kind, layer, head): minus the slope of the loss of all sentences in the head's gate, a predicted token}."""
+    model, found = deepcopy(model).eval(), {}
+    sentences = read(model, batches)
+    tokens = sum(len(sentence.predicts) for sentence in sentences)
+    for address in heads:
+        found[address] = -sum(_slope_of_gate(model, sentence, address) for sentence in sentences) / tokens
+    return found
+
+
 def layer_norm(values: Mapping[tuple, float]) -> dict:
     """Every value divided by the root of the summed squares of its layer, which `values` must hold whole."""
     found = {}

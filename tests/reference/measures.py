@@ -12,6 +12,8 @@ from dataclasses import dataclass
 
 import torch
 
+from helpers.heads import sites
+
 RELATIONS = ("nsubj", "dobj", "amod", "advmod")
 DIRECTIONS = ("head to dependent", "dependent to head")
 
@@ -99,6 +101,39 @@ def confidence(sentences: list[Sentence]) -> dict[tuple, float]:
             kind = address[0]
             for query in sentence.queries[kind]:
                 values[address].append(max((rows[query][key] for key in sentence.keys[kind]), default=0.0))
+    return {address: sum(found) / len(found) for address, found in values.items()}
+
+
+# -------------------- the first token, and what heads write
+
+
+def first(sentences: list[Sentence]) -> dict[tuple, float]:
+    """Mean weight on the first token over query tokens; a decoder's first query, which has no choice, is left out."""
+    values = defaultdict(list)
+    for sentence in sentences:
+        for address, rows in sentence.maps.items():
+            values[address] += [rows[query][0] for query in sentence.queries[address[0]] if address[0] != "decoder" or query]
+    return {address: sum(found) / len(found) for address, found in values.items()}
+
+
+def output_norm(model, batches) -> dict[tuple, float]:
+    """Mean over query tokens of the norm of W_O z, where of z all but the numbers of one head are 0."""
+    model, values = deepcopy(model).eval(), defaultdict(list)
+    for sentence in read(model, batches):
+        for site in sites(model):
+            given, projection = [], site.projection("out")
+            hook = projection.register_forward_pre_hook(lambda module, args, given=given: given.append(args[0][0]))
+            _run(model, input_ids=[sentence.source], **({"labels": [sentence.target]} if sentence.target else {}))
+            hook.remove()
+            with torch.no_grad():
+                nothing = projection(torch.zeros_like(given[0]))
+                for head in range(site.heads):
+                    alone = torch.zeros_like(given[0])
+                    cut = slice(head * site.head_dim, (head + 1) * site.head_dim)
+                    alone[:, cut] = given[0][:, cut]
+                    written = projection(alone) - nothing
+                    for query in sentence.queries[site.kind]:
+                        values[site.kind, site.layer, head].append(math.sqrt(float((written[query] ** 2).sum())))
     return {address: sum(found) / len(found) for address, found in values.items()}
 
 

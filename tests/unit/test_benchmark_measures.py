@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from benchmarks import common, growth, head_statistics, importance_speed, relevance_speed
+from benchmarks import common, decoder_speed, growth, head_statistics, importance_speed, relevance_speed
 from helpers import study
 
 MEGABYTES = 1 << 20
@@ -120,6 +120,14 @@ FAST = [(f"{rule}, {name}", "target tokens/s") for rule in ("alpha_beta", "attnl
 def test_benchmarks_keep_what_they_measure(benchmark, wanted):
     benchmark.main(TINY)
     assert set(wanted) <= set(check_kept(benchmark.__name__.rpartition(".")[2]).index)
+
+
+def test_decoder_speed_keeps_ratios_and_operations():
+    decoder_speed.main(TINY)
+    table = check_kept("decoder_speed")
+    assert ("relevance, obvious over relevance", "ratio") in table.index
+    saved, naive = (table.value[f"leave one out{how} over what must be done", "operations"] for how in ("", ", obvious"))
+    assert 1 <= saved < naive
 
 
 def test_growth_keeps_an_exponent_of_every_measure_and_axis():

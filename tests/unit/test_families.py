@@ -14,7 +14,7 @@ from helpers.measures.lrp import conservation, explain
 from helpers.measures.worth import importance, leave_one_out
 from helpers.study import StudyError
 from tests.reference.importance import columns
-from tests.unit.tiny_models import EAGER_ALONE, LENGTHS, TODAY, logits, tiny_batch, tiny_model
+from tests.unit.tiny_models import EAGER_ALONE, TODAY, left, logits, singles, tiny_batch, tiny_model
 
 families = pytest.mark.parametrize("family", TODAY)
 cases = pytest.mark.parametrize(
@@ -22,20 +22,6 @@ cases = pytest.mark.parametrize(
     [(family, attention) for family in TODAY for attention in ("sdpa", "eager") if (family, attention) != ("gemma2", "sdpa")],
 )
 ENCODERS = ("bert", "roberta")
-
-
-def left(batch):
-    """The same sentences with their padding before them."""
-    moved = {name: values.clone() for name, values in batch.items()}
-    for row, length in enumerate(LENGTHS):
-        for name, values in batch.items():
-            moved[name][row] = values[row].roll(values.shape[1] - length)
-    return moved
-
-
-def singles(batch):
-    """Each sentence alone, without padding."""
-    return [{name: values[row : row + 1, :length] for name, values in batch.items()} for row, length in enumerate(LENGTHS)]
 
 
 def exact(family):

@@ -15,14 +15,14 @@ from helpers.measures import table as table_module
 from helpers.measures.functions import Alignment, roles
 from helpers.measures.lrp import RULES, relevance
 from helpers.measures.reducers import Reducer, one_pass
-from helpers.measures.table import FUNCTIONS, MEASURES, TRUTH, Measure, compared, head_table, numeric, register
+from helpers.measures.table import FUNCTIONS, GROUP, MEASURES, TRUTH, Measure, compared, head_table, numeric, register
 from helpers.measures.worth import importance, leave_one_out
 from helpers.study import StudyError
 from tests.unit.tiny_models import EOS, LENGTHS, TARGETS, tiny_batch, tiny_model
 
 COLUMNS = [
-    *RULES, "gradient, example", "gradient, example, by layer", "gradient, token", "gradient, token, by layer", TRUTH,
-    "confidence", "positional",
+    *RULES, "gradient, example", "gradient, example, by layer", "gradient, token", "gradient, token, by layer",
+    "gradient, signed", "RelP, attnlrp", "RelP, cp", "output norm", GROUP, TRUTH, "confidence", "first token", "positional",
 ]  # fmt: skip
 TEXT = ["syntactic", "rare", "alignment"]
 SIZE = 600  # ids of the model, most of which no sentence has
@@ -110,7 +110,7 @@ def test_dear_columns_on_fewer_texts(whole):
     model, table = whole
     few = batches()[:1]
     found = head_table(model, iter(batches()), iter(few), **known())
-    dear = COLUMNS[: COLUMNS.index(TRUTH) + 1]
+    dear = [name for name in COLUMNS[: COLUMNS.index(TRUTH) + 1] if name not in ("output norm", GROUP)]
     assert found.drop(columns=dear).equals(table.drop(columns=dear))
     same(found.cp, relevance(model, few, "cp", "ratio"))
     assert not np.isclose(found[dear], table[dear], rtol=1e-3).all(0).any()
@@ -120,9 +120,11 @@ def test_columns_that_the_text_does_not_allow_are_missing(whole):
     model, table = whole
     few = batches()[:1]
     bare = head_table(model, batches(), few, rules=("cp",))
-    assert list(bare) == ["cp", *COLUMNS[3:], FUNCTIONS] and set(bare.attrs["seconds"]) == {"cp", *COLUMNS[3:]}
+    assert list(bare) == ["cp", *(rest := [name for name in COLUMNS[3:] if name != "RelP, attnlrp"]), FUNCTIONS]
+    assert set(bare.attrs["seconds"]) == {"cp", *rest}
     found = head_table(model, batches(), few, rules=(), counts=known()["counts"])
-    assert list(found) == [*COLUMNS[3:], "rare", FUNCTIONS] and found.rare.equals(table.rare)
+    rest = [name for name in COLUMNS[3:] if not name.startswith("RelP")]
+    assert list(found) == [*rest, "rare", FUNCTIONS] and found.rare.equals(table.rare)
 
 
 @pytest.mark.parametrize("family", ["t5", "opt"])
@@ -131,7 +133,8 @@ def test_other_families(family):
     before = {name: value.clone() for name, value in model.state_dict().items()}
     table = head_table(model, batch)
     assert table.index.equals(heads.index(model)) and list(table) == [*COLUMNS, FUNCTIONS]
-    assert table[COLUMNS].notna().all(axis=None) and (table[COLUMNS].nunique() > 1).all()
+    own = table[COLUMNS].drop(columns=GROUP)  # no head shares keys and values
+    assert table[GROUP].isna().all() and own.notna().all(axis=None) and (own.nunique() > 1).all()
     # the model stays as it was
     assert not model.training and not any(p.requires_grad for p in model.parameters())
     assert all(torch.equal(value, before[name]) for name, value in model.state_dict().items())

@@ -81,7 +81,7 @@ def test_one_cell_holds_the_parameters(path):
     cells = [cell for cell in notebook.cells if "parameters" in cell.metadata.get("tags", [])]
     assert len(cells) == 1
     given = {node.targets[0].id: ast.literal_eval(node.value) for node in ast.parse(cells[0].source).body}
-    assert given == study.PARAMETERS
+    assert given == study.PARAMETERS | study.OWN.get(path.stem, {})
     code = [cell for cell in notebook.cells if cell.cell_type == "code"]
     assert code[0] == cells[0] and f'study.begin("{path.stem}", globals())' in code[1].source
 

@@ -8,10 +8,12 @@ import pytest
 
 from helpers import heads, measures, study
 from helpers.measures.removal import at_once, by_columns, least
+from helpers.measures.worth import leave_one_out, mean_loss
 from helpers.methods import removal
 from helpers.runs import subjects, training
 from helpers.scores import scoring
 from helpers.study import StudyError
+from tests.unit.tiny_models import tiny_batch, tiny_model
 
 SMALL = {"train": 100, "dev": 10, "test": 6, "vocabulary": 150, "training.steps": 4, "model.width": 16}
 
@@ -70,6 +72,30 @@ def test_choices_of_the_same_heads_are_scored_once(subject, worth):
     rows = list(at_once(subject.model, by_columns(columns, [len(worth), 5]), score))
     assert [(row["criterion"], row["left"]) for row in rows] == [(name, n) for name, *_ in columns for n in (len(worth), 5)]
     assert len(seen) == 3 and seen[0] is subject.model, "the whole model needs no copy"
+
+
+def test_heads_off_beside_random_draws():
+    model, batch = tiny_model("llama"), tiny_batch("llama")
+    worth = leave_one_out(model, [batch], repeats=1).loss
+    table = removal.beside_random(model, [batch], worth, shares=(0.375,), draws=3)
+    assert table.groupby("method").size().to_dict() == {removal.LEAST: 1, removal.RANDOM: 3} and set(table["heads"]) == {3}
+    for row, closed in zip(table.rise, [least(worth, 3), *(removal.drawn(worth, 3, draw) for draw in range(3))], strict=True):
+        with heads.gate(model, dict.fromkeys(closed, 0.0)):
+            without = mean_loss(model, [batch])
+        assert row == pytest.approx(without - mean_loss(model, [batch]), abs=1e-6) != 0
+    mixed = removal.beside_random(tiny_model("t5"), [tiny_batch("t5")], pd.Series(1.0, heads.index(tiny_model("t5"))), draws=2)
+    assert set(mixed.method) == {removal.LEAST, removal.RANDOM, removal.ALIKE} and len(removal.who_won(mixed)) == 4
+
+
+@pytest.mark.parametrize(
+    ("own", "winner"), [(0.0, "the table won (20"), (1.0, "random won (0"), (0.55, "nobody won (9"), (0.1, "won (18")]
+)
+def test_who_won(own, winner):
+    """At most one draw in twenty may be as good."""
+    draws = [(removal.RANDOM, draw, 3, 0.05 + 0.05 * draw) for draw in range(20)]
+    table = pd.DataFrame([(removal.LEAST, 0, 3, own), *draws], columns=["method", "draw", "heads", "rise"])
+    (said,) = removal.who_won(table)
+    assert winner in said and ("nobody" in said) == (0 < own < 1)
 
 
 def test_shares_and_worths_that_make_no_sense_are_refused(subject, worth):

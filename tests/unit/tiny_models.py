@@ -90,6 +90,21 @@ def _padded(lengths: tuple[int, ...], generator: torch.Generator) -> tuple[torch
     return tokens * mask, mask
 
 
+def left(batch, names=None):
+    """The same sentences with their padding before them: in all tensors of a batch, or in some."""
+    moved = {name: values.clone() for name, values in batch.items()}
+    for row, length in enumerate(LENGTHS[: len(batch["input_ids"])]):
+        for name in names or batch:
+            moved[name][row] = batch[name][row].roll(batch[name].shape[1] - length)
+    return moved
+
+
+def singles(batch):
+    """Each sentence alone, without padding."""
+    lengths = LENGTHS[: len(batch["input_ids"])]
+    return [{name: values[row : row + 1, :length] for name, values in batch.items()} for row, length in enumerate(lengths)]
+
+
 def logits(model, batch: dict[str, torch.Tensor]) -> torch.Tensor:
     with torch.no_grad():
         return model(**batch).logits

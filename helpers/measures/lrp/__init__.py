@@ -33,7 +33,8 @@ from helpers.heads import KINDS, causal, compat, index, sites
 from helpers.measures.lrp import alpha_beta, signed
 from helpers.measures.lrp.graph import Graph
 from helpers.measures.lrp.layout import Attention, Found, layout, play, replayed
-from helpers.measures.reducers import evaluating, given, view
+from helpers.measures.reducers import check_finite, evaluating, given, view
+from helpers.measures.worth import prepared
 from helpers.scores.scoring import ratio_interval
 from helpers.study import StudyError
 
@@ -172,6 +173,11 @@ class BySentence(_Sums):
         return self.conditioned
 
 
+def rules(model) -> tuple[str, ...]:
+    """The rules that are defined on a model's layers."""
+    return RULES if replayed(model) else tuple(rule for rule in RULES if rule != "alpha_beta")
+
+
 def relevance(
     model,
     batches: Iterable[Mapping[str, Any]],
@@ -203,7 +209,7 @@ def relevance(
     ------
     StudyError
         For an unknown rule, normalisation or kind; a model or layer that no rule covers; half precision; an empty batch,
-        no target to explain, or a sentence too long for the memory; or as `helpers.heads.families`.
+        no target to explain, what is no number, or a sentence too long for the memory; or as `helpers.heads.families`.
     """
     _known(normalise, NORMALISE, "normalisation")
     return explain(model, batches, rule, kinds).series(normalise)
@@ -231,11 +237,53 @@ def explain(
     values, sentence, count = [], [], 0
     for batch, found, live in _Job(model, rule, kinds, memory).run(batches, label):
         places = [(site.kind, site.layer) for site in sites(model, kinds) if site.heads]
-        values.append(torch.cat([found[place] for place in places], -1)[live].double().cpu().numpy())
+        own = torch.cat([found[place] for place in places], -1)[live].double()
+        check_finite(own)
+        values.append(own.cpu().numpy())
         numbers = batch["index"].cpu().numpy() if "index" in batch else count + np.arange(len(live))
         sentence.append(numbers[live.nonzero()[:, 0].cpu().numpy()])
         count += len(live)
     return Explained(heads, np.concatenate(values), np.concatenate(sentence), rule)
+
+
+@torch.no_grad()
+def relp(
+    model,
+    batches: Iterable[Mapping[str, Any]],
+    rule: str = "attnlrp",
+    kinds: str | tuple[str, ...] | None = None,
+    label: str = "relevance patching",
+) -> pd.Series:
+    """Estimate of `helpers.measures.worth.leave_one_out` by a signed rule in place of gradients (RelP, Jafari et al. 2025).
+
+    `helpers.measures.worth.patching` in the graph of `helpers.measures.lrp.graph`: the loss's slopes at the logits go down by
+    the rule's coefficients, and a head's output is multiplied by what arrives there.
+
+    Parameters
+    ----------
+    batches, kinds
+        As of `helpers.measures.worth.leave_one_out`.
+    rule : str
+        ``attnlrp`` or ``cp``.
+
+    Returns
+    -------
+    pandas.Series
+        On (kind, layer, head), float64: nats a target token, as `helpers.measures.worth.patching`.
+
+    Raises
+    ------
+    StudyError
+        For another rule; a model or part that it does not cover; half precision; or as `helpers.measures.worth.leave_one_out`.
+    """
+    _known(rule, ("attnlrp", "cp"), "rule of relevance patching")
+    _check_precision(model)
+    heads, held = index(model, kinds), prepared(model, batches)
+    graph, total = Graph(model, rule, tuple(heads.unique("kind"))), torch.zeros(len(heads), dtype=torch.float64)
+    with evaluating(model):
+        for fed, labels in study.progress(held, label):
+            total -= graph.slopes(fed, labels)
+    return pd.Series((total / sum(int((labels != -100).sum()) for _, labels in held)).numpy(), heads, name="relp")
 
 
 @torch.no_grad()
@@ -284,11 +332,7 @@ class _Job:
     def __init__(self, model, rule: str, kinds: tuple[str, ...], memory: float, full: bool = False) -> None:
         _known(rule, RULES, "rule")
         self.model, self.rule, self.kinds, self.memory, self.full = model, rule, kinds, memory, full
-        self.dtype = next(model.parameters()).dtype
-        if self.dtype not in (torch.float32, torch.float64):
-            raise StudyError(
-                f"Relevance needs float32 or float64 weights, not {str(self.dtype)[6:]}: call model.float() first."
-            )
+        self.dtype = _check_precision(model)
         self.graph = None
         if rule != "alpha_beta" and not full and not replayed(model):
             self.graph = Graph(model, rule, kinds)
@@ -399,6 +443,13 @@ def _view(model, batch: Mapping[str, Tensor]) -> tuple[dict[str, Tensor], Tensor
         carries = {}
     carries["decoder"] = live.flip(1).cumsum(1).flip(1) > 0  # nothing behind the last target
     return fed, live, carries
+
+
+def _check_precision(model) -> torch.dtype:
+    dtype = next(model.parameters()).dtype
+    if dtype not in (torch.float32, torch.float64):
+        raise StudyError(f"Relevance needs float32 or float64 weights, not {str(dtype)[6:]}: call model.float() first.")
+    return dtype
 
 
 def _known(value: Any, choices: tuple, what: str) -> None:

@@ -18,10 +18,11 @@ from torch import Tensor, nn
 from helpers.heads import compat, sites
 from helpers.heads.attention import attending
 from helpers.measures.lrp.layout import Found
+from helpers.measures.reducers import check_finite
 from helpers.study import StudyError
 
 # what gates a feed-forward block, and what is gated; one name: both, the gate first
-_GATED = (("gate_proj", "up_proj"), ("gate_up_proj",))
+_GATED = (("gate_proj", "up_proj"), ("wi_0", "wi_1"), ("gate_up_proj",))
 CELLS = 2.0**27  # numbers in the gradients of the targets explained at a time
 
 
@@ -67,9 +68,7 @@ class Graph:
         with torch.enable_grad(), self._linearised(given) as top:
             logits = self.model(**fed, use_cache=False).logits.detach()
             best = logits.argmax(-1, keepdim=True)
-            raw = top[0].gather(-1, best).squeeze(-1)
-            # a cap on the logits is a factor of each
-            start = proportional(raw, logits.gather(-1, best).squeeze(-1))
+            start = self._logits(top[0], logits).gather(-1, best).squeeze(-1)
         outputs = [given[place] for place in range(len(self.sites))]
         found: Found = {(site.kind, site.layer): start.new_zeros(*live.shape, site.heads) for site in self.sites}
         targets = live.any(0).nonzero().flatten().tolist()
@@ -81,6 +80,28 @@ class Graph:
                 product = (output.detach() * slope).unflatten(-1, (site.heads, site.head_dim))
                 found[site.kind, site.layer][:, target] = product.sum((1, 3))
         return found
+
+    def slopes(self, fed: Mapping[str, Tensor], labels: Tensor) -> Tensor:
+        """Slope in each gate, by the rule, of a batch's loss (cross-entropy, nats, summed): float64 [all heads]."""
+        given: dict[int, Tensor] = {}
+        with torch.enable_grad(), self._linearised(given) as top:
+            logits = self.model(**fed, use_cache=False).logits.detach()
+            start = self._logits(top[0], logits)
+        check_finite(logits[labels != -100])
+        truth = nn.functional.one_hot(labels.clamp(min=0), logits.shape[-1])
+        rises = (logits.softmax(-1) - truth).masked_fill((labels == -100).unsqueeze(-1), 0.0)
+        outputs = [given[place] for place in range(len(self.sites))]
+        slopes = torch.autograd.grad(start, outputs, rises, allow_unused=True)
+        found = [torch.zeros(0, dtype=torch.float64)]
+        for site, output, slope in zip(self.sites, outputs, slopes, strict=True):
+            product = torch.zeros_like(output) if slope is None else output.detach() * slope
+            found.append(product.double().unflatten(-1, (site.heads, site.head_dim)).sum((0, 1, 3)).cpu())
+        return torch.cat(found)
+
+    def _logits(self, raw: Tensor, logits: Tensor) -> Tensor:
+        """Logits [..., vocabulary] that have a gradient, from what the output layer gives: a cap is a factor of each."""
+        bias = compat.logits_bias(self.model)
+        return proportional(raw if bias is None else raw + bias, logits)
 
     def numbers(self, length: int) -> float:
         """Numbers that one sentence of this length needs, about: its graph, and the gradients of one target."""
@@ -140,6 +161,8 @@ class Graph:
         scores = query @ key.mT * (query.shape[-1] ** -0.5 if scale is None else scale)
         if cap := options.get("softcap"):
             scores = proportional(scores, cap * torch.tanh(scores / cap))
+        if (position := options.get("position_bias")) is not None:  # T5's; it keeps its share
+            scores = scores + position
         added = compat.additive_mask(module, query, key, mask, options)
         weights = torch.softmax(scores if added is None else scores + added, -1)
         weights = halved(weights) if self.half else weights.detach()

@@ -18,7 +18,7 @@ from helpers.heads.families import ADDRESS, KINDS
 from helpers.measures import removal
 from helpers.measures.functions import arcs_of
 from helpers.measures.reducers import evaluating
-from helpers.measures.table import Measure, register
+from helpers.measures.table import TRUTH, Measure, register
 from helpers.methods import coreference, grouping, l0
 from helpers.runs import outputs, subjects, training
 from helpers.study import StudyError
@@ -26,6 +26,11 @@ from helpers.study import StudyError
 SUMMARIZER = "dialogues"  # the name of the summarization model among the models
 SURVIVAL, CLOSES = "kept by L0", "closes at"
 GROUPS = 2  # a layer, in which heads vote
+STORED = (  # measures in version 1 of the kind "head table": others would be other numbers under its keys
+    "alpha_beta", "attnlrp", "cp", "gradient, example", "gradient, example, by layer", "gradient, token",
+    "gradient, token, by layer", TRUTH, "confidence", "positional", "syntactic", "rare", "alignment", "votes", "L1 gates",
+    "probing",
+)  # fmt: skip
 
 
 # --- what there is to do ---------------------------------------------------------------------------------------------
@@ -108,8 +113,13 @@ def recipes(job: Mapping[str, Any], at_once: bool = True) -> Iterator[study.Reci
 # --- head tables -----------------------------------------------------------------------------------------------------
 
 
-def tables(job: Mapping[str, Any]) -> tuple[pd.DataFrame, pd.DataFrame, dict[str, float]]:
+def tables(job: Mapping[str, Any], entered: Sequence[str] = ()) -> tuple[pd.DataFrame, pd.DataFrame, dict[str, float]]:
     """The head table of a job's model, from the store where it is there already.
+
+    Parameters
+    ----------
+    entered : sequence of str
+        Measures of others (`helpers.methods.contest.entries`), which are not stored but measured now, on the model itself.
 
     Returns
     -------
@@ -123,6 +133,12 @@ def tables(job: Mapping[str, Any]) -> tuple[pd.DataFrame, pd.DataFrame, dict[str
     table, halves, seconds = measured(_described(job))
     if "sweep" in job and l0.tables.l0_runs(job["sweep"]):
         table = table.join(measures.table.columns({"sweep": job["sweep"]}))
+    if entered:
+        model, batches, few, parts, known = _opened(_described(job))
+        more = measures.head_table(model, batches, few, names=entered, **known)
+        own = {half: measures.head_table(model, part, names=entered) for half, part in enumerate(parts)}
+        table, seconds = table.join(more), seconds | more.attrs["seconds"]
+        halves = halves.join(pd.concat(own, names=["half"]))
     return table, halves, seconds
 
 
@@ -146,12 +162,17 @@ def measured(described: Mapping[str, Any]) -> tuple[pd.DataFrame, pd.DataFrame, 
 
 
 def _tabulate(described: Mapping[str, Any], place: study.Place) -> None:
-    model, batches, few, parts, known = (_translator if "start" in described else _summarizer)(described)
-    table = measures.head_table(model, batches, few, **known)
-    halves = {half: measures.table.numeric(measures.head_table(model, part)) for half, part in enumerate(parts)}
+    model, batches, few, parts, known = _opened(described)
+    table = measures.head_table(model, batches, few, names=STORED, **known)
+    halves = {half: measures.table.numeric(measures.head_table(model, part, names=STORED)) for half, part in enumerate(parts)}
     table.to_csv(place.results / "heads.csv", na_rep="nan")
     pd.concat(halves, names=["half"]).to_csv(place.results / "halves.csv")
     study.write_json(place.results / "seconds.json", table.attrs["seconds"])
+
+
+def _opened(described: Mapping[str, Any]):
+    """A model, batches, the few, those in halves, and what else its table is made from."""
+    return (_translator if "start" in described else _summarizer)(described)
 
 
 def _table_needs(described: Mapping[str, Any]) -> Iterator[study.Recipe | study.Need]:
@@ -307,30 +328,42 @@ def removed_at_once(job: Mapping[str, Any]) -> study.Recipe:
     return AT_ONCE.of(described, f"{l0.runs.title(sweep)}: heads removed at once by every measure")
 
 
-def at_once(job: Mapping[str, Any]) -> pd.DataFrame:
+def at_once(job: Mapping[str, Any], entered: pd.DataFrame | None = None) -> pd.DataFrame:
     """Rise of the dev loss when heads are removed by each column of the head table, without further training.
+
+    Parameters
+    ----------
+    entered : pandas.DataFrame, optional
+        Columns of measures of others, by which heads are removed now; the rest comes from the store.
 
     Returns
     -------
     pandas.DataFrame
         A row each (criterion, draw, heads): change, nats a token, against the whole model; at the numbers of heads of L0.
     """
-    return pd.read_csv(removed_at_once(job).results / "at_once.csv")
+    recipe = removed_at_once(job)
+    stored = pd.read_csv(recipe.results / "at_once.csv")
+    return stored if entered is None else pd.concat([stored, _removed(recipe.spec, entered, 0)], ignore_index=True)
 
 
 def _shoot(described: Mapping[str, Any], place: study.Place) -> None:
+    table = measures.table.numeric(measured(described["table"])[0])
+    _removed(described, table, described["draws"]).to_csv(place.results / "at_once.csv", index=False)
+
+
+def _removed(described: Mapping[str, Any], table: pd.DataFrame, draws: int) -> pd.DataFrame:
+    """What `at_once` returns, of the columns of a table and of so many random draws."""
     start, kinds = described["table"]["start"], tuple(described["kinds"])
     subject = l0.runs.subject_of(start)
     dev = subject.batches(first=described["dev"])
     whole = training.dev_loss(subject.model, dev)
-    table, index = measures.table.numeric(measured(described["table"])[0]), heads.index(subject.model, kinds)
+    index = heads.index(subject.model, kinds)
     found = {(by, 0): column for by, column in table.loc[index].items() if column.nunique(dropna=False) > 1}
-    found |= {(removal.RANDOM, draw): l0.runs.drawn(start, index, draw) for draw in range(described["draws"])}
+    found |= {(removal.RANDOM, draw): l0.runs.drawn(start, index, draw) for draw in range(draws)}
     ways = study.progress([(*way, column) for way, column in found.items()], "removing at once")
     choices = removal.by_columns(ways, l0.runs.counts(described["like"], kinds))
     rows = removal.at_once(subject.model, choices, lambda model: {"change": training.dev_loss(model, dev) - whole})
-    columns = ["criterion", "draw", "heads", "change"]
-    pd.DataFrame(rows, columns=columns).to_csv(place.results / "at_once.csv", index=False)
+    return pd.DataFrame(rows, columns=["criterion", "draw", "heads", "change"])
 
 
 def _shot_needs(spec: Mapping[str, Any]) -> Iterator[study.Recipe | study.Need]:

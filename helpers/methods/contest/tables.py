@@ -412,9 +412,22 @@ def _stacked(parts: Mapping[Trained, pd.DataFrame]) -> pd.DataFrame:
     return pd.concat([part.assign(model=name, seed=seed) for (name, seed), part in parts.items()], ignore_index=True)
 
 
-def removed(jobs: Iterable[Mapping[str, Any]]) -> dict[Trained, pd.DataFrame]:
-    """`helpers.methods.contest.runs.at_once` of the sweeps among jobs, by what they are called with their kinds, and seed."""
-    return {(called(job), job["seed"]): runs.at_once(job) for job in jobs if "sweep" in job}
+def removed(
+    jobs: Iterable[Mapping[str, Any]], tables: Mapping[Trained, pd.DataFrame] | None = None, entered: Sequence[str] = ()
+) -> dict[Trained, pd.DataFrame]:
+    """`helpers.methods.contest.runs.at_once` of the sweeps among jobs, by what they are called with their kinds, and seed.
+
+    Parameters
+    ----------
+    tables, entered
+        Head tables that have measures of others, and the names of these.
+    """
+    found = {}
+    for job in (job for job in jobs if "sweep" in job):
+        trained = called(job), job["seed"]
+        names = [name for name in entered if tables and name in tables[trained]]
+        found[trained] = runs.at_once(job, tables[trained][names] if tables and names else None)
+    return found
 
 
 def against(parts: Mapping[Trained, pd.DataFrame], others: Sequence[str] = (TRAINED, RANDOM)) -> pd.DataFrame:

@@ -1,0 +1,120 @@
+"""The open contest: a stranger's measure, as docs/extend.md enters it, in the tables and figures of notebook 06."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from helpers import heads, measures, study
+from helpers.measures import removal
+from helpers.measures import table as table_module
+from helpers.measures.table import TRUTH, compared, head_table
+from helpers.methods import contest
+from helpers.methods.contest import figures, runs, tables
+from helpers.study import StudyError
+from tests.unit.tiny_models import tiny_batch, tiny_model
+
+SECTION = (study.ROOT / "docs" / "templates" / "extend.md").read_text("utf-8").partition("in the contest")[2]
+CODE, ROW = (re.search(rf"```{kind}\n(.*?)```", SECTION, re.DOTALL)[1] for kind in ("python", "toml"))
+SHOWN = ["gradient, example", "confidence", TRUTH]
+
+
+@pytest.fixture
+def files(tmp_path, monkeypatch):
+    """The two files of the page, and a register that is put back."""
+    monkeypatch.setattr(table_module, "MEASURES", dict(table_module.MEASURES))
+    monkeypatch.setattr("helpers.methods.contest.entries.MEASURES", table_module.MEASURES)
+    (tmp_path / "mine.py").write_text(CODE)
+    (tmp_path / "mine.toml").write_text(ROW)
+    return tmp_path
+
+
+def test_a_function_of_twenty_lines_and_a_row_are_a_column_of_any_model(files):
+    assert len(CODE.partition("def ")[2].splitlines()) <= 20
+    for _ in range(2):  # a notebook's cell may run twice
+        assert contest.enter(files / "mine.toml") == ["last word"]
+    for family in ("marian", "t5", "gpt2", "llama", "bert"):
+        model, batch = tiny_model(family), tiny_batch(family)
+        column = head_table(model, [batch], names=["last word"])["last word"]
+        assert column.index.equals(heads.index(model)) and column.gt(0).all() and column.nunique() > 7
+        assert not any(module._forward_pre_hooks for module in model.modules())
+
+
+def test_an_entry_is_in_every_table_and_figure(files):
+    names = contest.enter(str(files / "mine.toml"))
+    found, halves, seconds = {}, {}, {}
+    for seed in (1, 2):
+        model, parts = tiny_model("opt", seed), [[tiny_batch("opt", 5 * seed + half)] for half in (0, 1)]
+        table = head_table(model, parts[0], names=[*SHOWN, *names])
+        found["model", seed], seconds["model", seed] = table, table.attrs["seconds"] | {"gradient, example": 1.0}
+        own = {half: head_table(model, part, names=[*SHOWN, *names]) for half, part in enumerate(parts)}
+        halves["model", seed] = pd.concat(own, names=["half"])
+    agreement, predictors = tables.agreement(found), tables.predictors(found, seconds)
+    shared, reliable = tables.same_and_other_sentences(halves), tables.reliability(halves)
+    assert "last word" in {*agreement.one, *agreement.other} and "last word" in compared(found["model", 1])
+    for table in (predictors, shared, reliable):
+        assert "last word" in set(table.measure)
+    assert predictors.set_index("measure").cost["last word"].gt(0).all()
+    drawn = [figures.agreement_matrix({"decoder": agreement.drop(columns="kind")}), figures.stability(reliable),
+             figures.predictors(predictors[predictors["heads"] == "within layers"].drop(columns="heads"))]  # fmt: skip
+    drawn.append(figures.head_table_map(tables.large(found["model", 1], "decoder"), [*SHOWN, *names]))
+    for figure in drawn:
+        figure.canvas.draw()
+        assert any("last word" in text.get_text() for text in figure.findobj(lambda artist: hasattr(artist, "get_text")))
+    ways = removal.by_columns([("last word", 0, found["model", 1]["last word"])], [6])
+    (row,) = removal.at_once(tiny_model("opt"), ways, lambda left: {"kept": len(heads.index(left))})
+    assert row == {"criterion": "last word", "draw": 0, "heads": 6, "kept": 6}
+
+
+def test_entries_join_what_is_stored_of_a_job(files, monkeypatch):
+    """The stored table as it is, beside it a column measured now; heads removed at once by that column alone."""
+    names, model = contest.enter(files / "mine.toml"), tiny_model("marian")
+    batch = {name: part for name, part in tiny_batch("marian").items() if name != "decoder_attention_mask"}
+    stored = head_table(model, [batch], names=["confidence"])
+    monkeypatch.setattr(
+        runs, "measured", lambda d: (stored, pd.concat({0: stored, 1: stored}, names=["half"]), {"confidence": 1})
+    )
+    monkeypatch.setattr(runs, "_summarizer", lambda d: (model, [batch], [batch], [[batch], [batch]], {}))
+    table, halves, seconds = runs.tables({"run": {}, "few": 1, "votes": 1}, names)
+    assert list(table) == ["confidence", "last word"] == list(halves) and table.confidence.equals(stored.confidence)
+    assert halves.loc[0, "last word"].equals(table["last word"]) and set(seconds) == {"confidence", "last word"}
+
+
+BAD = {
+    "no file": None,
+    "'speed'": ROW.replace("explained", "speed"),
+    "'no_such'": ROW.replace("last_word", "no_such"),
+    "'nowhere'": ROW.replace("mine.py", "nowhere"),
+    "'confidence'": ROW.replace("last word", "confidence"),
+    "entry.0.colour": ROW + 'colour = "red"\n',
+}
+
+
+@pytest.mark.parametrize("said", BAD)
+def test_a_row_that_is_wrong_is_refused(files, said):
+    path = files / ("none.toml" if BAD[said] is None else "mine.toml")
+    (files / "mine.toml").write_text(BAD[said] or ROW)
+    with pytest.raises(StudyError, match=said):
+        contest.enter(path)
+    assert contest.enter("") == []
+
+
+@pytest.mark.parametrize("column", ["[1.0, 2.0]", "[float('inf')] * 24", "[float('nan')] * 24", "'many'"])
+def test_a_column_that_is_none_is_refused(files, column):
+    (files / "mine.py").write_text(f"def last_word(model, batches):\n    return {column}\n")
+    contest.enter(files / "mine.toml")
+    with pytest.raises(StudyError, match="last word"):
+        measures.head_table(tiny_model("marian"), [tiny_batch("marian")], names=["last word"])
+
+
+def test_a_series_finds_its_heads(files):
+    (files / "mine.py").write_text(
+        "from helpers import heads\nimport pandas as pd\n"
+        "def last_word(model, batches):\n    i = heads.index(model)\n    return pd.Series(range(len(i)), i).sample(frac=1)\n"
+    )
+    contest.enter(files / "mine.toml")
+    table = head_table(tiny_model("marian"), [tiny_batch("marian")], names=["last word"])
+    np.testing.assert_array_equal(table["last word"], range(24))

@@ -1,0 +1,173 @@
+"""What the head table has of today's models: first token, output norm, groups, first-order estimates; relevance by its twin."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+import torch
+
+from helpers import heads, measures
+from helpers.heads import compat, gate, index
+from helpers.measures import functions
+from helpers.measures.lrp import explain, relp
+from helpers.measures.table import GROUP, groups, head_table
+from helpers.measures.worth import leave_one_out, patching
+from helpers.study import StudyError
+from tests.reference import importance as slow
+from tests.reference import measures as slow_measures
+from tests.reference import relevance as slow_relevance
+from tests.reference import today
+from tests.unit.tiny_models import FAMILIES, LENGTHS, SEQ2SEQ, TODAY, exact_norms, left, singles, tiny_batch, tiny_model
+
+DECODERS = ("llama", "mistral", "qwen2", "qwen3", "gemma2", "gemma3", "phi3")
+RULES = ("cp", "attnlrp")
+rules = pytest.mark.parametrize("rule", RULES)
+
+
+def exact(family, monkeypatch):
+    """A model in double precision, its norms too."""
+    model = tiny_model(family, attention="eager" if family == "gemma2" else "sdpa").double()
+    for kind in {type(module) for module in model.modules() if compat.is_rms_norm(module)}:
+        one = 1.0 if kind.__name__.startswith("Gemma") else 0.0
+        monkeypatch.setattr(kind, "forward", lambda norm, x, one=one: (norm.weight + one) * x * _inverse(norm, x))
+    return model
+
+
+def _inverse(norm, x):
+    eps = norm.eps if hasattr(norm, "eps") else norm.variance_epsilon
+    return torch.rsqrt(x.square().mean(-1, keepdim=True) + eps)
+
+
+def same(found, wanted, tolerance=1e-10):
+    assert sorted(found.index) == sorted(wanted)
+    np.testing.assert_allclose(found, [wanted[address] for address in found.index], rtol=0, atol=tolerance)
+
+
+# -------------------- relevance (Ali et al. 2022; Achtibat et al. 2024)
+
+
+@rules
+@pytest.mark.parametrize("family", DECODERS)
+def test_relevance_of_todays_decoders_is_its_slow_twin(family, rule, monkeypatch):
+    model, batch = exact(family, monkeypatch), tiny_batch(family)
+    found = explain(model, [batch], rule)
+    wanted = [row for one in singles(tiny_batch(family)) for row in today.explain(model, one["input_ids"][0].tolist(), rule)]
+    assert len(wanted) == sum(LENGTHS) - len(LENGTHS) == len(found.values)
+    wanted = np.array([[row[address] for address in found.heads] for row in wanted])
+    np.testing.assert_allclose(found.values, wanted, rtol=0, atol=1e-10 * np.abs(wanted).max())
+    assert np.abs(wanted).max() > 0.3
+
+
+@rules
+def test_relevance_patching_is_its_slow_twin(rule, monkeypatch):
+    for family in ("llama", "qwen3", "gemma2"):
+        model, batch = exact(family, monkeypatch), tiny_batch(family)
+        wanted = today.patched(model, [one["input_ids"][0].tolist() for one in singles(batch)], rule)
+        for batches in ([batch], singles(batch)):
+            same(relp(model, batches, rule), wanted)
+        same(relp(model, [left(batch)], rule), wanted, 1e-6)  # sines of positions are in single precision
+        assert max(map(abs, wanted.values())) > 0.01
+
+
+@rules
+@pytest.mark.parametrize("family", ["marian", "t5"])
+def test_differentiation_knows_added_biases_and_positions(family, rule, monkeypatch):
+    """Of logits, of positions in scores, and gated feed-forwards as T5 has them: the graph of families that replay serves."""
+    settings = {"feed_forward_proj": "gated-gelu"} if family == "t5" else {}
+    model, batch = tiny_model(family, **settings).double(), tiny_batch(family)
+    if family == "marian":
+        model.final_logits_bias.uniform_(-3, 3)
+    monkeypatch.setattr("helpers.measures.lrp.replayed", lambda model: False)
+    found = explain(model, [batch], rule)
+    wanted = [one.heads for row in range(3) for one in slow_relevance.explain(model, batch, row, rule)]
+    np.testing.assert_allclose(found.values, [[one[a] for a in found.heads] for one in wanted], rtol=0, atol=1e-6)
+    assert np.abs(found.values).max() > 0.05
+
+
+# -------------------- first-order estimates of leave-one-out
+
+
+@pytest.mark.parametrize("family", ["marian", "t5", "gpt2", "llama", "gemma3"])
+def test_attribution_patching_is_a_difference_of_losses(family, monkeypatch):
+    exact_norms(monkeypatch)
+    model, batch = exact(family, monkeypatch), tiny_batch(family)
+    found = patching(model, [batch, tiny_batch(family, 2)])
+    chosen = found.index[:: 5 if family in SEQ2SEQ else 3]
+    wanted = slow.patching(model, [batch, tiny_batch(family, 2)], chosen)
+    np.testing.assert_allclose(found[chosen], list(wanted.values()), rtol=1e-5, atol=1e-9)
+    assert (found < -0.001).any() and (found > 0.001).any()
+
+
+@pytest.mark.parametrize("family", ["bart", "opt", "bert", "qwen2", "phi3"])
+def test_estimates_are_those_of_sentences_and_come_near_small_effects(family, monkeypatch):
+    model, batch = exact(family, monkeypatch), tiny_batch(family)
+    batch.pop("decoder_attention_mask", None)
+    if family in SEQ2SEQ:
+        parts = [{name: part[row : row + 1] for name, part in batch.items()} for row in range(3)]
+    else:
+        parts = [left(batch)], singles(batch)
+    for measure in (patching, lambda *given: relp(*given, "cp"), functions.output_norm):
+        found = measure(model, [batch])
+        for batches in [parts] if family in SEQ2SEQ else parts:
+            np.testing.assert_allclose(measure(model, batches), found, rtol=0, atol=2e-7)
+    with torch.no_grad():  # heads so small that a straight line is all there is to their loss
+        for site in heads.sites(model):
+            site.projection("out").weight.mul_(1e-4)
+    effects = leave_one_out(model, [batch], repeats=1).loss
+    np.testing.assert_allclose(patching(model, [batch]), effects, rtol=0, atol=0.05 * effects.abs().max())
+
+
+def test_gates_count_in_estimates_and_a_closed_head_has_none():
+    model, batch, closed = tiny_model("llama").double(), tiny_batch("llama"), ("decoder", 1, 2)
+    for measure in (patching, lambda *given: relp(*given, "attnlrp"), functions.output_norm):
+        plain = measure(model, [batch])
+        with gate(model, {closed: 0.0, ("decoder", 0, 1): 0.5}):
+            found = measure(model, [batch])
+        assert found[closed] == 0 != plain[closed] and not np.allclose(found.drop(closed), plain.drop(closed), rtol=1e-3)
+
+
+def test_estimates_that_cannot_be_are_refused():
+    model, batch = tiny_model("llama"), tiny_batch("llama")
+    with pytest.raises(StudyError, match="'alpha_beta'"):
+        relp(model, [batch], "alpha_beta")
+    with pytest.raises(StudyError, match="float32"):
+        relp(tiny_model("llama").bfloat16(), [batch])
+    for measure in (patching, relp):
+        with pytest.raises(StudyError, match="no target tokens"):
+            measure(model, [])
+    with pytest.raises(StudyError, match="no batches"):
+        functions.output_norm(model, [])
+    broken = tiny_model("llama")
+    broken.model.layers[0].self_attn.o_proj.weight.data[0] = torch.nan
+    for measure in (patching, relp, functions.output_norm):
+        with pytest.raises(StudyError, match="no number"):
+            measure(broken, [batch])
+
+
+# -------------------- what heads look at and write
+
+
+@pytest.mark.parametrize("family", ["marian", "t5", *(f for f in FAMILIES if f in ("opt", "gpt2")), "llama", "gemma3"])
+def test_first_token_and_output_norm_are_their_slow_twins(family):
+    model, batch = tiny_model(family), tiny_batch(family)
+    batch["input_ids"][0, 2] = 1  # the end-of-sentence token asks nothing
+    sentences = slow_measures.read(model, [batch])
+    table = head_table(model, [batch], rules=(), names=["first token", "output norm"])
+    same(table["first token"], slow_measures.first(sentences), 1e-5)
+    same(table["output norm"], slow_measures.output_norm(model, [batch]), 1e-4)
+    assert table["first token"].std() > 0.01 and table["output norm"].std() > 0.05
+    if family not in SEQ2SEQ:
+        moved = head_table(model, [left(batch)], rules=(), names=["first token", "output norm"])
+        pd.testing.assert_frame_equal(moved, table, atol=1e-4, rtol=0)
+
+
+@pytest.mark.parametrize("family", [*TODAY, "gpt2"])
+def test_a_query_head_knows_its_key_value_head(family):
+    model = tiny_model(family, attention="eager")
+    shared = getattr(model.config, "num_key_value_heads", None) == 2
+    expected = {address: float(address[2] // 2) if shared else np.nan for address in index(model)}
+    assert groups(model).equals(pd.Series(expected).rename_axis(["kind", "layer", "head"]))
+    table = head_table(model, [tiny_batch(family)], rules=RULES)
+    assert table[GROUP].equals(groups(model)) and table.drop(columns=[GROUP, measures.table.FUNCTIONS]).notna().all(axis=None)
+    assert {"RelP, cp", "RelP, attnlrp", "gradient, signed", "output norm", "first token"} <= set(table)

@@ -1,0 +1,56 @@
+"""A model that continues texts with a text file: passages, their batches, one head's attention."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+from tokenizers import Tokenizer, models, pre_tokenizers
+from transformers import PreTrainedTokenizerFast
+
+from helpers.runs import passages
+from helpers.study import StudyError
+from tests.unit.tiny_models import VOCABULARY, tiny_model
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """A tiny Llama with a tokenizer of words w2 to w59, in half precision, and a text of a thousand words."""
+    place = tmp_path_factory.mktemp("llama")
+    tiny_model("llama", max_position_embeddings=128).half().save_pretrained(place / "model")
+    words = {"<pad>": 0, "<s>": 1, **{f"w{number}": number for number in range(2, VOCABULARY)}}
+    split = Tokenizer(models.WordLevel(words, unk_token="<pad>"))
+    split.pre_tokenizer = pre_tokenizers.Whitespace()
+    PreTrainedTokenizerFast(tokenizer_object=split, bos_token="<s>", pad_token="<pad>").save_pretrained(place / "model")
+    (place / "text.txt").write_text(" ".join(f"w{2 + number * number % 58}" for number in range(1000)))
+    (place / "short.txt").write_text("w3 w4")
+    return place
+
+
+def test_a_text_in_passages(folder):
+    found = passages.of_file(folder / "model", folder / "text.txt", many=5, few=2)
+    assert [sum(len(batch["input_ids"]) for batch in part) for part in (found.dev, found.few, found.test)] == [5, 2, 5]
+    whole = [2 + number * number % 58 for number in range(1000)]
+    size = passages.LENGTH - 1
+    for start, part in ((0, found.dev), (size, found.test)):
+        ids = part[0]["input_ids"]
+        assert (
+            ids[0].tolist() == [1, *whole[start : start + size]] and (ids[:, 0] == 1).all() and ids.shape[1] == passages.LENGTH
+        )
+    assert torch.equal(found.few[0]["labels"], found.dev[0]["input_ids"][:2]) and found.model.dtype == torch.float32
+    shown = found.attention(("decoder", 1, 2))
+    assert shown["title"] == "decoder layer 2 head 3" and shown["rows"][1] == f"w{whole[size]}"
+    assert shown["weights"].shape == (passages.SHOWN, passages.SHOWN) and shown["weights"].sum(1) == pytest.approx(1, abs=1e-5)
+
+
+@pytest.mark.parametrize(("text", "said"), [("none.txt", "Cannot read"), ("short.txt", "2 tokens")])
+def test_what_is_no_text_is_refused(folder, text, said):
+    with pytest.raises(StudyError, match=said):
+        passages.of_file(folder / "model", folder / text, 5, 2)
+
+
+def test_an_encoder_decoder_continues_nothing(folder, tmp_path):
+    tiny_model("marian").save_pretrained(tmp_path)
+    for name in ("tokenizer.json", "tokenizer_config.json"):
+        (tmp_path / name).write_bytes((folder / "model" / name).read_bytes())
+    with pytest.raises(StudyError, match="encoder-decoder"):
+        passages.of_file(tmp_path, folder / "text.txt", 5, 2)
