@@ -14,6 +14,7 @@ import pandas as pd
 from torch import Tensor, nn
 from transformers import PreTrainedModel
 
+from helpers.heads.fewer_heads import groups
 from helpers.study import StudyError
 
 KINDS = ("encoder", "decoder", "cross")
@@ -178,7 +179,7 @@ def sites(model: PreTrainedModel, kinds: str | tuple[str, ...] | None = None) ->
             path, count = f"{prefix}{layers}.{layer}", width // head_dim
             out_name = ".".join([path, *above, family.parts[-1]])
             place = (kind, layer, count, head_dim, f"{path}.{inside}", module, *family.parts, holder, out_name)
-            found.append(Site(*place, _groups(module, count)))
+            found.append(Site(*place, tuple(groups(module, count))))
     if not found:
         raise StudyError(f"{type(model).__name__} has no {' or '.join(kinds)} attention; pass the whole model.")
     return found
@@ -286,12 +287,6 @@ def _family(model: Any) -> _Family:
     if model.config.model_type in ("bert", "roberta") and model.config.is_decoder:
         raise StudyError(f"{name} is a BERT used as a decoder, which is not supported: supported are {supported}.")
     return _FAMILIES[model.config.model_type]
-
-
-def _groups(module: Any, heads: int) -> tuple[int, ...]:
-    """The key-value head of each query head of an attention module."""
-    share = getattr(module, "num_key_value_groups", 1)
-    return tuple(head // share for head in range(heads))
 
 
 def _submodule(base: nn.Module, path: str):
