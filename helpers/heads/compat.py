@@ -17,6 +17,7 @@ from transformers import AttentionInterface, PreTrainedModel
 from transformers.activations import ACT2CLS
 from transformers.integrations.sdpa_attention import sdpa_attention_forward
 from transformers.masking_utils import AttentionMaskInterface, eager_mask, sdpa_mask
+from transformers.models.auto import modeling_auto
 from transformers.pytorch_utils import Conv1D
 
 NOT_AT_ZERO = ("laplace", "prelu", "sigmoid", "sqrtsoftplus", "xielu")  # activations that are not 0 at 0, or learn
@@ -133,3 +134,14 @@ def unsaved(model: PreTrainedModel, missing: set[str]) -> dict[str, Tensor]:
 def own_names(tensors: dict[str, Tensor]) -> dict[str, Tensor]:
     """Tensors of a file under their names in the model: ``save_pretrained`` writes GPT-NeoX's output layer under an old one."""
     return {"lm_head.weight" if name == "embed_out.weight" else name: tensor for name, tensor in tensors.items()}
+
+
+def auto_classes(model: PreTrainedModel) -> dict[str, str]:
+    """The classes of the library that its automatic ones give for a model's configuration: ``{automatic: class}``."""
+    found = {}
+    for name, automatic in vars(modeling_auto).items():
+        mapping = getattr(automatic, "_model_mapping", {}) if name.startswith("AutoModel") else {}
+        made = mapping.get(type(model.config), ())  # the library's wants a default
+        if isinstance(made, type):
+            found[name] = made.__name__
+    return found

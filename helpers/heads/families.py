@@ -185,6 +185,24 @@ def sites(model: PreTrainedModel, kinds: str | tuple[str, ...] | None = None) ->
     return found
 
 
+def paths(model: PreTrainedModel) -> dict[str, tuple[str, str]]:
+    """Where attention and its output projection are, from the base model: ``{kind: (path, path)}``, ``{}`` for the layer.
+
+    Raises
+    ------
+    StudyError
+        As `sites`.
+    """
+    family = _family(model)
+    found = {}
+    for kind in dict.fromkeys(site.kind for site in sites(model)):
+        layers, inside = family.places[kind]
+        parts = inside.split(".")
+        above = ".".join([layers, "{}", *parts[: len(parts) - family.up]])
+        found[kind] = (f"{layers}.{{}}.{inside}", f"{above}.{family.parts[-1]}")
+    return found
+
+
 def index(model: PreTrainedModel, kinds: str | tuple[str, ...] | None = None) -> pd.MultiIndex:
     """The index of the head table: one row ``(kind, layer, head)`` for each head of the model, in the order of `sites`.
 

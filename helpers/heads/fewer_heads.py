@@ -43,7 +43,10 @@ class FewerHeads(PreTrainedModel):
         base: Part = self.base_model
         for place, stay in config.kept_heads.items():
             kind, layer = place.split(".")
-            module, out = (base.get_submodule(path.format(layer)) for path in config.attention_at[kind])
+            try:
+                module, out = (base.get_submodule(path.format(layer)) for path in config.attention_at[kind])
+            except AttributeError:  # a class that builds one side of an encoder-decoder
+                continue
             if len(stay) < inputs(out) // width(module):
                 cut(module, out, stay)
 

@@ -8,6 +8,7 @@ the model before the first cut, stands in ``model.config.kept_heads``, so that c
 
 from __future__ import annotations
 
+import copy
 import json
 import os
 import shutil
@@ -27,7 +28,7 @@ from transformers.pytorch_utils import Conv1D
 
 from helpers.heads import compat, fewer_heads
 from helpers.heads.attention import Watch
-from helpers.heads.families import ADDRESS, Site, locate, sites
+from helpers.heads.families import ADDRESS, Site, locate, paths, sites
 from helpers.heads.gates import Gate, open_hooks
 from helpers.study import StudyError
 
@@ -35,7 +36,8 @@ REMOVABLE = (  # model types: those of `sites` but for UMT5, whose layers have p
     "bart", "bert", "gemma2", "gemma3_text", "gpt2", "gpt_neox", "llama", "marian", "mbart", "mistral", "opt", "pegasus",
     "phi3", "qwen2", "qwen3", "roberta", "t5",
 )  # fmt: skip
-CONFIG, WEIGHTS = "config.json", "model.safetensors"
+CONFIG, WEIGHTS, CODE = "config.json", "model.safetensors", Path(fewer_heads.__file__)
+COUNTS = ("num_attention_heads", "num_key_value_heads")  # what configurations with an explicit size of heads call them
 
 
 # -------------------- remove
@@ -78,6 +80,10 @@ def remove(model: PreTrainedModel, heads: Iterable[tuple[str, int, int]]) -> Pre
     for site in sites(model) if found else ():
         if any([open_hooks(site.projection("out"), Gate), open_hooks(site.module, Watch)]):
             raise StudyError("heads cannot be removed inside an open block of gate, record or inject: leave it first.")
+    if found and hasattr(model.config, "full_heads"):
+        for site in sites(model):  # from now on layers know their own numbers of heads, whatever the configuration says
+            fewer_heads.cut(site.module, site.projection("out"), list(range(site.heads)))
+        _restore(model.config)
     for site, named in found:
         stay = [head for head in range(site.heads) if head not in named]
         left[site.kind, site.layer] = [left[site.kind, site.layer][head] for head in stay]
@@ -125,8 +131,10 @@ def _check_plain(site: Site) -> None:
 def save(model: PreTrainedModel, folder: str | Path, dtype: torch.dtype | None = None) -> None:
     """Write config (with the map of kept heads), weights and generation settings, whole or not at all.
 
-    Other files that are in the folder already, such as a tokenizer's, stay. A model that was never cut can be read by
-    ``from_pretrained`` as well, a cut one only by `load`.
+    Other files that are in the folder already, such as a tokenizer's, stay. Transformers read the folder without this
+    project: ``from_pretrained(folder)`` where the configuration can say how many heads there are, one number for all layers
+    (Llama, Mistral, Qwen, Gemma, Phi-3); ``from_pretrained(folder, trust_remote_code=True)`` of an automatic class otherwise,
+    which runs the file `helpers.heads.fewer_heads` that is written beside the weights.
 
     Parameters
     ----------
@@ -151,8 +159,12 @@ def save(model: PreTrainedModel, folder: str | Path, dtype: torch.dtype | None =
         if folder.exists():
             shutil.copytree(folder, scratch, ignore=shutil.ignore_patterns(WEIGHTS))
         scratch.mkdir(parents=True, exist_ok=True)
-        model.config.architectures, model.config.dtype = [type(model).__name__], str(dtype or model.dtype)[len("torch.") :]
-        model.config.save_pretrained(scratch)
+        config = _written(model)
+        config.dtype = str(dtype or model.dtype).removeprefix("torch.")
+        config.save_pretrained(scratch)
+        (scratch / CODE.name).unlink(missing_ok=True)
+        if hasattr(config, "auto_map"):
+            shutil.copyfile(CODE, scratch / CODE.name)
         if model.can_generate():
             model.generation_config.save_pretrained(scratch)
         save_file(tensors, scratch / WEIGHTS, metadata={"format": "pt"})
@@ -160,11 +172,58 @@ def save(model: PreTrainedModel, folder: str | Path, dtype: torch.dtype | None =
             folder.rename(old)
         scratch.rename(folder)
     finally:
-        model.config.dtype = str(model.dtype).removeprefix("torch.")
         if old.exists() and not folder.exists():
             old.rename(folder)
         shutil.rmtree(scratch, ignore_errors=True)
         shutil.rmtree(old, ignore_errors=True)
+
+
+def _written(model: PreTrainedModel) -> PreTrainedConfig:
+    """The configuration that a folder gets: a cut model's says how transformers builds it."""
+    config = _bare(copy.deepcopy(model.config))
+    config.architectures = [type(model).__name__]
+    if not hasattr(config, "kept_heads"):
+        return config
+    plain = _uniform(model, config)
+    if plain is not None:
+        return plain
+    config.attention_at = paths(model)
+    config.auto_map = {name: f"{CODE.stem}.{made}" for name, made in compat.auto_classes(model).items()}
+    return config
+
+
+def _uniform(model: PreTrainedModel, config: PreTrainedConfig) -> PreTrainedConfig | None:
+    """A configuration with the numbers of heads that all layers have, of which the library's own class makes the model."""
+    counts = {(site.heads, len(set(site.groups)), site.head_dim) for site in sites(model)}
+    heads, pairs, size = next(iter(counts))
+    even = pairs and all(site.groups == tuple(head * pairs // heads for head in range(heads)) for site in sites(model))
+    if len(counts) > 1 or not even or not hasattr(config, COUNTS[1]):
+        return None
+    full = {name: getattr(config, name) for name in COUNTS}
+    said = config.to_dict() | dict(zip(COUNTS, (heads, pairs), strict=True)) | {"head_dim": size, "full_heads": full}
+    try:
+        plain = type(config).from_dict(said)
+        with torch.device("meta"):
+            twin = getattr(transformers, type(model).__name__)(plain)
+    except ValueError:  # many configurations want a width that the heads divide
+        return None
+    own = {name: tensor.shape for name, tensor in model.state_dict().items()}
+    return plain if own == {name: tensor.shape for name, tensor in twin.state_dict().items()} else None
+
+
+def _restore(config: PreTrainedConfig) -> None:
+    """Let a configuration that `_uniform` made say again what the model before the first cut had."""
+    for name, count in config.full_heads.items():
+        setattr(config, name, count)
+    del config.full_heads
+
+
+def _bare(config: PreTrainedConfig) -> PreTrainedConfig:
+    """A configuration without what only a folder needs."""
+    for name in ("attention_at", "auto_map"):
+        if hasattr(config, name):
+            delattr(config, name)
+    return config
 
 
 def _cast(name: str, tensor: Tensor, dtype: torch.dtype | None) -> Tensor:
@@ -179,7 +238,8 @@ def _cast(name: str, tensor: Tensor, dtype: torch.dtype | None) -> Tensor:
 def load(folder: str | Path, dtype: torch.dtype | None = None) -> PreTrainedModel:
     """Read a model that `save` wrote, on the CPU, in evaluation mode; in its own number type logits are equal bit for bit.
 
-    What ``save_pretrained`` wrote in one file, of a cut model or not, can be read as well. Attention is SDPA.
+    What ``save_pretrained`` wrote in one file, of a cut model or not, can be read as well, and folders that `save` wrote before
+    it put code into them. Attention is SDPA.
 
     Parameters
     ----------
@@ -194,7 +254,9 @@ def load(folder: str | Path, dtype: torch.dtype | None = None) -> PreTrainedMode
     """
     folder = Path(folder)
     model_class, config_class = _classes(folder)
-    config = config_class.from_pretrained(folder)
+    config = _bare(config_class.from_pretrained(folder))
+    if hasattr(config, "full_heads"):
+        _restore(config)
     with init_empty_weights(include_buffers=False):  # full size, without numbers but those that are computed, not learnt
         model = model_class(config).eval()
     model.tie_weights()

@@ -177,6 +177,12 @@ def test_spread_pairs(family):
     assert seen == [(3, 2, 7, 8)] * 2, "keys go to the cache before they are repeated"
 
 
+def test_auto_classes():
+    found = compat.auto_classes(tiny_model("bart"))
+    assert found["AutoModel"] == "BartModel" and found["AutoModelForSeq2SeqLM"] == "BartForConditionalGeneration"
+    assert compat.auto_classes(tiny_model("llama"))["AutoModelForCausalLM"] == "LlamaForCausalLM"
+
+
 def test_own_names(tmp_path):
     tiny_model("gpt_neox").save_pretrained(tmp_path)
     names = load_file(tmp_path / "model.safetensors")
