@@ -185,6 +185,24 @@ def savings(frame: pd.DataFrame) -> pd.DataFrame:
     return pd.concat([named, place, frame[["value", "low", "high"]]], axis=1).reset_index(drop=True)
 
 
+def pruned(frame: pd.DataFrame) -> pd.DataFrame:
+    """What the benchmark `pruned_models` saves, by criterion and share of heads.
+
+    Returns
+    -------
+    pandas.DataFrame
+        model, quantity (parameters, cache bytes, time of a prompt, of a token), criterion, share (per cent of heads that are
+        gone), value, low, high (of what the full model takes), floor (by operations; of times alone).
+    """
+    named = frame["what"].str.extract(r"^(?P<criterion>.*), (?P<share>\d+) %$")
+    table = pd.concat([frame[["group", "quantity", "value", "low", "high"]], named], axis=1).rename(columns={"group": "model"})
+    table = table.dropna(subset="share").astype({"share": int})
+    counted = table.quantity.str.startswith("operations")
+    of = table[counted].assign(quantity=table.quantity.str.replace("operations", "time"))
+    keys = ["model", "quantity", "criterion", "share"]
+    return table[~counted].merge(of[[*keys, "value"]].rename(columns={"value": "floor"}), how="left", on=keys)
+
+
 # --- whole runs ------------------------------------------------------------------------------------------------------
 
 

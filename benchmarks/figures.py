@@ -216,3 +216,30 @@ def bytes_kept(frame: pd.DataFrame):
         axis.invert_yaxis()
         axis.tick_params(axis="y", length=0)
     return figure
+
+
+@redrawable
+def pruned(frame: pd.DataFrame):
+    """What is left to pay as more heads go: a row of panels a model, a line a criterion, in black the floor by operations.
+
+    Parameters
+    ----------
+    frame : pandas.DataFrame
+        As `benchmarks.costs.pruned` returns it.
+    """
+    drawing.need(frame, "model", "quantity", "criterion", "share", "value", "low", "high", "floor")
+    table = frame.assign(panel=frame.model.str.split(",").str[0] + ":\n" + frame.quantity)
+    looks, apart = drawing.looks(table.criterion), 4.0
+    floor = {"color": "black", "marker": "_", "ls": "", "ms": 7, "zorder": 4}
+    figure, axes = drawing.line_panels(
+        table, "share", "value", "criterion", looks, label="% of heads removed", unit="share of the full model's",
+        size=(WIDTH / 4, 2.2), dodge=apart, more={"floor: FLOPs of the pruned over the full model": floor},
+    )  # fmt: skip
+    for title, axis in axes.items():
+        for number, name in enumerate(looks):
+            rows = table[(table.panel == title) & (table.criterion == name)]
+            axis.plot(rows.share + apart * (number - (len(looks) - 1) / 2), rows["floor"], **floor)
+        axis.axhline(1.0, color="0.7", lw=0.8, zorder=0)
+        axis.set_ylim(0, 1.3)
+        axis.set_xticks(sorted(set(table.share)))
+    return figure

@@ -214,7 +214,8 @@ def _attend(plain: str, module: nn.Module, query: Tensor, key: Tensor, value: Te
     if matrices:
         size = (query.shape[2], key.shape[2], query.shape[0])
         heads = torch.tensor(list(matrices), device=value.device)
-        groups = torch.tensor([site.groups[head] for head in matrices], device=value.device)
+        share = query.shape[1] // value.shape[1]  # query heads that read one key-value head
+        groups = heads // share
         injected = torch.stack([_fit_matrix(site, head, given, *size).to(value) for head, given in matrices.items()], 1)
         dropped = nn.functional.dropout(injected, options.get("dropout", 0.0))  # callers pass 0 outside training
         replaced = (dropped @ value.index_select(1, groups)).transpose(1, 2)

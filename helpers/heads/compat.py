@@ -1,7 +1,8 @@
 """Every use of what the libraries do not promise to keep, in one place: after an upgrade, mend it here.
 
 For each there is a canary in ``tests/unit/test_compat.py``, which says what is gone. What the parts of a model family are
-called is data, and stands in `helpers.heads.families` and `helpers.measures.lrp.layout`.
+called is data, and stands in `helpers.heads.families` and `helpers.measures.lrp.layout`; what attention with fewer heads needs
+stands in `helpers.heads.fewer_heads`, as that file goes along with saved models.
 """
 
 from __future__ import annotations
@@ -12,13 +13,11 @@ from typing import Any
 
 import torch
 from torch import Tensor, nn
-from transformers import AttentionInterface, EncoderDecoderCache, PreTrainedModel
+from transformers import AttentionInterface, PreTrainedModel
 from transformers.activations import ACT2CLS
-from transformers.cache_utils import DynamicLayer
 from transformers.integrations.sdpa_attention import sdpa_attention_forward
 from transformers.masking_utils import AttentionMaskInterface, eager_mask, sdpa_mask
-from transformers.models.marian.modeling_marian import MarianAttention
-from transformers.models.opt.modeling_opt import OPTAttention, eager_attention_forward  # noqa: F401 (HeadlessOPTAttention)
+from transformers.models.auto import modeling_auto
 from transformers.pytorch_utils import Conv1D
 
 NOT_AT_ZERO = ("laplace", "prelu", "sigmoid", "sqrtsoftplus", "xielu")  # activations that are not 0 at 0, or learn
@@ -59,7 +58,8 @@ def register(name: str, function: Callable, plain: str) -> None:
 
 def eager_attention(module: nn.Module) -> Callable:
     """The attention function that forms the weights: each family's modelling file has its own."""
-    return sys.modules[type(module).__module__].eager_attention_forward
+    files = [sys.modules[parent.__module__] for parent in type(module).__mro__]  # ours for a changed class, then the library's
+    return next(file.eager_attention_forward for file in files if hasattr(file, "eager_attention_forward"))
 
 
 def plain_attention(module: nn.Module, plain: str) -> Callable:
@@ -136,73 +136,17 @@ def unsaved(model: PreTrainedModel, missing: set[str]) -> dict[str, Tensor]:
     return {name: part.create_weight() for name, part in parts.items()}
 
 
-# --- attention modules with fewer heads: what the library would get wrong with ragged layers -------------------------
+def own_names(tensors: dict[str, Tensor]) -> dict[str, Tensor]:
+    """Tensors of a file under their names in the model: ``save_pretrained`` writes GPT-NeoX's output layer under an old one."""
+    return {"lm_head.weight" if name == "embed_out.weight" else name: tensor for name, tensor in tensors.items()}
 
 
-def resize(module: Part, heads: int, width: int, stay: list[int]) -> None:
-    """Tell an attention module that of its `heads` heads, each `width` numbers wide, only `stay` are left.
-
-    The hooks that this needs belong to the module and are copied with it.
-    """
-    for name, size in (("num_heads", len(stay)), ("n_heads", len(stay)), ("inner_dim", len(stay) * width)):
-        if hasattr(module, name):
-            setattr(module, name, size)
-    if hasattr(module, "relative_attention_num_buckets"):  # T5
-        if not hasattr(module, "kept_heads"):
-            module.kept_heads = list(range(heads))
-            module.register_forward_pre_hook(_take_own_bias, with_kwargs=True)
-            module.register_forward_hook(_hand_on_whole_bias)
-        module.kept_heads = [module.kept_heads[head] for head in stay]
-    if not stay and heads:
-        module.register_forward_hook(_keep_length, with_kwargs=True)
-        if type(module) is OPTAttention:
-            module.__class__ = HeadlessOPTAttention
-
-
-def _take_own_bias(module: Part, args: tuple, kwargs: dict) -> tuple[tuple, dict[str, Any]]:
-    """T5 computes position biases [1, heads, query, key] once a stack and hands them on: take those of own heads."""
-    whole = kwargs.get("position_bias")
-    if kwargs.get("key_value_states") is not None:
-        return args, {**kwargs, "position_bias": None}  # cross-attention has none: zeros in its own size
-    if whole is None:
-        hidden = kwargs["hidden_states"] if "hidden_states" in kwargs else args[0]
-        cache = kwargs.get("past_key_values")
-        seen, keys = 0, hidden.shape[1]
-        if cache is not None:
-            seen, (keys, _) = cache.get_seq_length(module.layer_idx), cache.get_mask_sizes(keys, module.layer_idx)
-        whole = module.compute_bias(hidden.shape[1], keys, hidden.device, seen)
-    own = whole[:, module.kept_heads]
-    own.whole = whole
-    return args, {**kwargs, "position_bias": own}
-
-
-def _hand_on_whole_bias(module: nn.Module, args: tuple, output: tuple) -> tuple:
-    """Later layers get the biases of all heads again, or none and make their own zeros (cross-attention)."""
-    return output[0], getattr(output[1], "whole", None), *output[2:]
-
-
-class _HeadlessCache(DynamicLayer):
-    """Keys and values [batch, 0, length, head_dim]: no numbers, but a length, which positions are counted from."""
-
-    def get_seq_length(self) -> int:
-        return 0 if self.keys is None else self.keys.shape[-2]
-
-
-def _keep_length(module: Part, args: tuple, kwargs: dict, output: tuple) -> None:
-    """The library's cache takes a layer without numbers for an empty one: let it tell its length."""
-    cache = kwargs.get("past_key_values")
-    if isinstance(cache, EncoderDecoderCache):
-        crossed = kwargs.get("key_value_states") is not None
-        cache = cache.cross_attention_cache if crossed else cache.self_attention_cache
-    if cache is not None and type(cache.layers[module.layer_idx]) is DynamicLayer:
-        cache.layers[module.layer_idx].__class__ = _HeadlessCache
-
-
-class HeadlessOPTAttention(OPTAttention):
-    """OPT's attention once it has no head left: its own reshaping cannot tell a length from no numbers.
-
-    `eager_attention` looks for ``eager_attention_forward`` in the file of an attention's class: hence its import above.
-    """
-
-    # the same computation, but reads the length from the hidden states
-    forward = MarianAttention.forward  # type: ignore[assignment]  # takes by name all that OPT's layers give
+def auto_classes(model: PreTrainedModel) -> dict[str, str]:
+    """The classes of the library that its automatic ones give for a model's configuration: ``{automatic: class}``."""
+    found = {}
+    for name, automatic in vars(modeling_auto).items():
+        mapping = getattr(automatic, "_model_mapping", {}) if name.startswith("AutoModel") else {}
+        made = mapping.get(type(model.config), ())  # the library's wants a default
+        if isinstance(made, type):
+            found[name] = made.__name__
+    return found

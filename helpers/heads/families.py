@@ -14,6 +14,7 @@ import pandas as pd
 from torch import Tensor, nn
 from transformers import PreTrainedModel
 
+from helpers.heads.fewer_heads import groups
 from helpers.study import StudyError
 
 KINDS = ("encoder", "decoder", "cross")
@@ -180,9 +181,27 @@ def sites(model: PreTrainedModel, kinds: str | tuple[str, ...] | None = None) ->
             path, count = f"{prefix}{layers}.{layer}", width // head_dim
             out_name = ".".join([path, *above, family.parts[-1]])
             place = (kind, layer, count, head_dim, f"{path}.{inside}", module, *family.parts, holder, out_name)
-            found.append(Site(*place, _groups(module, count)))
+            found.append(Site(*place, tuple(groups(module, count))))
     if not found:
         raise StudyError(f"{type(model).__name__} has no {' or '.join(kinds)} attention; pass the whole model.")
+    return found
+
+
+def paths(model: PreTrainedModel) -> dict[str, tuple[str, str]]:
+    """Where attention and its output projection are, from the base model: ``{kind: (path, path)}``, ``{}`` for the layer.
+
+    Raises
+    ------
+    StudyError
+        As `sites`.
+    """
+    family = _family(model)
+    found = {}
+    for kind in dict.fromkeys(site.kind for site in sites(model)):
+        layers, inside = family.places[kind]
+        parts = inside.split(".")
+        above = ".".join([layers, "{}", *parts[: len(parts) - family.up]])
+        found[kind] = (f"{layers}.{{}}.{inside}", f"{above}.{family.parts[-1]}")
     return found
 
 
@@ -293,12 +312,6 @@ def _family(model: Any) -> _Family:
     if model.config.model_type in ("bert", "roberta") and model.config.is_decoder:
         raise StudyError(f"{name} is a BERT used as a decoder, which is not supported: supported are {supported}.")
     return _FAMILIES[model.config.model_type]
-
-
-def _groups(module: Any, heads: int) -> tuple[int, ...]:
-    """The key-value head of each query head of an attention module."""
-    share = getattr(module, "num_key_value_groups", 1)
-    return tuple(head // share for head in range(heads))
 
 
 def _submodule(base: nn.Module, path: str):

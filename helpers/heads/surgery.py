@@ -1,12 +1,14 @@
 """Remove heads for good: rows of the q, k and v projections and columns of the output projection, physically.
 
 A removed head computes what a gate of 0 makes of it, nothing, and costs nothing. Layers become ragged; one that loses
-all heads adds the bias of its output projection only. Which heads are left, in the numbering of the model before the
-first cut, stands in ``model.config.kept_heads``, so that copies and saved folders carry it.
+all heads adds the bias of its output projection only. Of grouped queries any one can go: those that are left read the keys
+and values that they read before, which go when nothing reads them any longer. Which heads are left, in the numbering of
+the model before the first cut, stands in ``model.config.kept_heads``, so that copies and saved folders carry it.
 """
 
 from __future__ import annotations
 
+import copy
 import json
 import os
 import shutil
@@ -17,19 +19,25 @@ from typing import Any
 
 import torch
 import transformers
+from accelerate import init_empty_weights
 from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 from transformers import GenerationConfig, PreTrainedConfig, PreTrainedModel
+from transformers.pytorch_utils import Conv1D
 
-from helpers.heads import compat
+from helpers.heads import compat, fewer_heads
 from helpers.heads.attention import Watch
-from helpers.heads.families import ADDRESS, Site, locate, sites
+from helpers.heads.families import ADDRESS, Site, locate, paths, sites
 from helpers.heads.gates import Gate, open_hooks
 from helpers.study import StudyError
 
-REMOVABLE = ("bart", "marian", "mbart", "opt", "pegasus", "t5")  # model types; elsewhere projections or views are fixed
-CONFIG, WEIGHTS = "config.json", "model.safetensors"
+REMOVABLE = (  # model types: those of `sites` but for UMT5, whose layers have position biases of their own
+    "bart", "bert", "gemma2", "gemma3_text", "gpt2", "gpt_neox", "llama", "marian", "mbart", "mistral", "opt", "pegasus",
+    "phi3", "qwen2", "qwen3", "roberta", "t5",
+)  # fmt: skip
+CONFIG, WEIGHTS, CODE = "config.json", "model.safetensors", Path(fewer_heads.__file__)
+COUNTS = ("num_attention_heads", "num_key_value_heads")  # what configurations with an explicit size of heads call them
 
 
 # -------------------- remove
@@ -44,7 +52,7 @@ def remove(model: PreTrainedModel, heads: Iterable[tuple[str, int, int]]) -> Pre
     Parameters
     ----------
     model : transformers.PreTrainedModel
-        Marian, BART, mBART, Pegasus, T5 or OPT, with any task head.
+        Of a family that `sites` knows, UMT5 aside, with any task head.
     heads : iterable of (kind, layer, head)
         Addresses in the numbering of the model as it is now, which `sites` shows; `kept` tells the original numbers.
 
@@ -68,14 +76,18 @@ def remove(model: PreTrainedModel, heads: Iterable[tuple[str, int, int]]) -> Pre
     for site, named in found:
         if None in named:
             raise StudyError(f"{(site.kind, site.layer)} names a whole layer: name each of its heads, {ADDRESS}.")
-        _projections(site)
+        _check_plain(site)
     for site in sites(model) if found else ():
         if any([open_hooks(site.projection("out"), Gate), open_hooks(site.module, Watch)]):
             raise StudyError("heads cannot be removed inside an open block of gate, record or inject: leave it first.")
+    if found and hasattr(model.config, "full_heads"):
+        for site in sites(model):  # from now on layers know their own numbers of heads, whatever the configuration says
+            fewer_heads.cut(site.module, site.projection("out"), list(range(site.heads)))
+        _restore(model.config)
     for site, named in found:
         stay = [head for head in range(site.heads) if head not in named]
         left[site.kind, site.layer] = [left[site.kind, site.layer][head] for head in stay]
-        _cut(site, stay)
+        fewer_heads.cut(site.module, site.projection("out"), stay)
     if found:
         model.config.kept_heads = {f"{kind}.{layer}": numbers for (kind, layer), numbers in left.items()}
     return model
@@ -106,35 +118,11 @@ def kept(model: PreTrainedModel) -> dict[tuple[str, int], list[int]]:
     return left
 
 
-def _projections(site: Site) -> list[nn.Linear]:
-    """Those of queries, keys, values and the output, in this order."""
-    found = [site.projection(which) for which in ("q", "k", "v", "out")]
-    plain = [projection for projection in found if type(projection) is nn.Linear]
-    if len(plain) < len(found):
+def _check_plain(site: Site) -> None:
+    """Refuse projections that are wrapped or quantised."""
+    found = [*fewer_heads.projections(site.module).values(), site.projection("out")]
+    if len(found) < 2 or any(type(projection) not in (nn.Linear, Conv1D) for projection in found):
         raise StudyError(f"the projections of {site.name} are not plain linear layers: merge or unwrap them first.")
-    return plain
-
-
-def _cut(site: Site, stay: list[int]) -> None:
-    """Leave only the heads `stay` (numbers as they are now) in one attention module."""
-    *inner, out = _projections(site)
-    width, device = site.head_dim, out.weight.device
-    columns = torch.tensor([head * width + i for head in stay for i in range(width)], dtype=torch.long, device=device)
-    for projection in inner:
-        _select(projection, 0, columns)
-        projection.out_features = len(columns)
-    _select(out, 1, columns)
-    out.in_features = len(columns)
-    compat.resize(site.module, site.heads, width, stay)
-
-
-def _select(projection: nn.Linear, dim: int, numbers: Tensor) -> None:
-    """Keep rows (dim 0, with their bias) or columns (dim 1, the bias stays) of a projection."""
-    for name in ("weight", "bias") if dim == 0 else ("weight",):
-        old = getattr(projection, name)
-        if old is not None:
-            new = old.detach().index_select(dim, numbers)
-            setattr(projection, name, nn.Parameter(new, requires_grad=old.requires_grad))
 
 
 # -------------------- save and load
@@ -143,8 +131,10 @@ def _select(projection: nn.Linear, dim: int, numbers: Tensor) -> None:
 def save(model: PreTrainedModel, folder: str | Path, dtype: torch.dtype | None = None) -> None:
     """Write config (with the map of kept heads), weights and generation settings, whole or not at all.
 
-    Other files that are in the folder already, such as a tokenizer's, stay. A model that was never cut can be read by
-    ``from_pretrained`` as well, a cut one only by `load`.
+    Other files that are in the folder already, such as a tokenizer's, stay. Transformers read the folder without this
+    project: ``from_pretrained(folder)`` where the configuration can say how many heads there are, one number for all layers
+    (Llama, Mistral, Qwen, Gemma, Phi-3); ``from_pretrained(folder, trust_remote_code=True)`` of an automatic class otherwise,
+    which runs the file `helpers.heads.fewer_heads` that is written beside the weights.
 
     Parameters
     ----------
@@ -169,8 +159,12 @@ def save(model: PreTrainedModel, folder: str | Path, dtype: torch.dtype | None =
         if folder.exists():
             shutil.copytree(folder, scratch, ignore=shutil.ignore_patterns(WEIGHTS))
         scratch.mkdir(parents=True, exist_ok=True)
-        model.config.architectures, model.config.dtype = [type(model).__name__], str(dtype or model.dtype)[len("torch.") :]
-        model.config.save_pretrained(scratch)
+        config = _written(model)
+        config.dtype = str(dtype or model.dtype).removeprefix("torch.")
+        config.save_pretrained(scratch)
+        (scratch / CODE.name).unlink(missing_ok=True)
+        if hasattr(config, "auto_map"):
+            shutil.copyfile(CODE, scratch / CODE.name)
         if model.can_generate():
             model.generation_config.save_pretrained(scratch)
         save_file(tensors, scratch / WEIGHTS, metadata={"format": "pt"})
@@ -178,11 +172,58 @@ def save(model: PreTrainedModel, folder: str | Path, dtype: torch.dtype | None =
             folder.rename(old)
         scratch.rename(folder)
     finally:
-        model.config.dtype = str(model.dtype).removeprefix("torch.")
         if old.exists() and not folder.exists():
             old.rename(folder)
         shutil.rmtree(scratch, ignore_errors=True)
         shutil.rmtree(old, ignore_errors=True)
+
+
+def _written(model: PreTrainedModel) -> PreTrainedConfig:
+    """The configuration that a folder gets: a cut model's says how transformers builds it."""
+    config = _bare(copy.deepcopy(model.config))
+    config.architectures = [type(model).__name__]
+    if not hasattr(config, "kept_heads"):
+        return config
+    plain = _uniform(model, config)
+    if plain is not None:
+        return plain
+    config.attention_at = paths(model)
+    config.auto_map = {name: f"{CODE.stem}.{made}" for name, made in compat.auto_classes(model).items()}
+    return config
+
+
+def _uniform(model: PreTrainedModel, config: PreTrainedConfig) -> PreTrainedConfig | None:
+    """A configuration with the numbers of heads that all layers have, of which the library's own class makes the model."""
+    counts = {(site.heads, len(set(site.groups)), site.head_dim) for site in sites(model)}
+    heads, pairs, size = next(iter(counts))
+    even = pairs and all(site.groups == tuple(head * pairs // heads for head in range(heads)) for site in sites(model))
+    if len(counts) > 1 or not even or not hasattr(config, COUNTS[1]):
+        return None
+    full = {name: getattr(config, name) for name in COUNTS}
+    said = config.to_dict() | dict(zip(COUNTS, (heads, pairs), strict=True)) | {"head_dim": size, "full_heads": full}
+    try:
+        plain = type(config).from_dict(said)
+        with torch.device("meta"):
+            twin = getattr(transformers, type(model).__name__)(plain)
+    except ValueError:  # many configurations want a width that the heads divide
+        return None
+    own = {name: tensor.shape for name, tensor in model.state_dict().items()}
+    return plain if own == {name: tensor.shape for name, tensor in twin.state_dict().items()} else None
+
+
+def _restore(config: PreTrainedConfig) -> None:
+    """Let a configuration that `_uniform` made say again what the model before the first cut had."""
+    for name, count in config.full_heads.items():
+        setattr(config, name, count)
+    del config.full_heads
+
+
+def _bare(config: PreTrainedConfig) -> PreTrainedConfig:
+    """A configuration without what only a folder needs."""
+    for name in ("attention_at", "auto_map"):
+        if hasattr(config, name):
+            delattr(config, name)
+    return config
 
 
 def _cast(name: str, tensor: Tensor, dtype: torch.dtype | None) -> Tensor:
@@ -197,7 +238,8 @@ def _cast(name: str, tensor: Tensor, dtype: torch.dtype | None) -> Tensor:
 def load(folder: str | Path, dtype: torch.dtype | None = None) -> PreTrainedModel:
     """Read a model that `save` wrote, on the CPU, in evaluation mode; in its own number type logits are equal bit for bit.
 
-    What ``save_pretrained`` wrote in one file, of a cut model or not, can be read as well. Attention is SDPA.
+    What ``save_pretrained`` wrote in one file, of a cut model or not, can be read as well, and folders that `save` wrote before
+    it put code into them. Attention is SDPA.
 
     Parameters
     ----------
@@ -212,11 +254,14 @@ def load(folder: str | Path, dtype: torch.dtype | None = None) -> PreTrainedMode
     """
     folder = Path(folder)
     model_class, config_class = _classes(folder)
-    config = config_class.from_pretrained(folder)
-    with torch.device("meta"):  # full size, without numbers
+    config = _bare(config_class.from_pretrained(folder))
+    if hasattr(config, "full_heads"):
+        _restore(config)
+    with init_empty_weights(include_buffers=False):  # full size, without numbers but those that are computed, not learnt
         model = model_class(config).eval()
+    model.tie_weights()
     try:
-        tensors = load_file(folder / WEIGHTS)
+        tensors = compat.own_names(load_file(folder / WEIGHTS))
     except FileNotFoundError:
         raise StudyError(f"{folder} has no weights ({WEIGHTS}): save the model again.") from None
     except (SafetensorError, OSError) as error:
@@ -226,7 +271,7 @@ def load(folder: str | Path, dtype: torch.dtype | None = None) -> PreTrainedMode
         left = _read_map(stored, {(site.kind, site.layer): site.heads for site in full})
         for site in full:
             if len(left[site.kind, site.layer]) < site.heads:
-                _cut(site, left[site.kind, site.layer])
+                fewer_heads.cut(site.module, site.projection("out"), left[site.kind, site.layer])
     wanted = _tensors(model)
     for name, tensor in compat.unsaved(model, wanted.keys() - tensors.keys()).items():
         tensors[name] = tensor.to(next(iter(tensors.values())).dtype)
@@ -234,7 +279,7 @@ def load(folder: str | Path, dtype: torch.dtype | None = None) -> PreTrainedMode
         if names:
             raise StudyError(f"{folder / WEIGHTS} {what} tensors of {model_class.__name__}: {', '.join(sorted(names)[:3])}.")
     for site in sites(model):
-        width = tensors[f"{site.out_name}.weight"].shape[-1]
+        width = tensors[f"{site.out_name}.weight"].shape[0 if isinstance(site.projection("out"), Conv1D) else 1]
         if width != site.heads * site.head_dim and stored is None:
             raise StudyError(f"{folder / CONFIG} has no map kept_heads although heads were cut: save the model again.")
         if width != site.heads * site.head_dim:

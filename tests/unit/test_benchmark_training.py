@@ -6,7 +6,17 @@ import pandas as pd
 import pytest
 import torch
 
-from benchmarks import common, coreference_injection, generator_speed, group_constraint, heads_overhead, removed_heads
+from benchmarks import (
+    common,
+    coreference_injection,
+    costs,
+    figures,
+    generator_speed,
+    group_constraint,
+    heads_overhead,
+    pruned_models,
+    removed_heads,
+)
 from benchmarks import training_speed as bench
 from helpers.methods import grouping
 from tests.reference import coreference as slow_links
@@ -119,6 +129,24 @@ def test_removed_heads_keep_speed_ups_beside_the_ceiling(monkeypatch):
     monkeypatch.setattr(removed_heads, "remove", lambda model, heads: model)
     with pytest.raises(SystemExit, match="values differ"):
         removed_heads.main(TINY)
+
+
+def test_pruned_models_keep_what_is_saved_by_share_of_heads(monkeypatch):
+    pruned_models.main(TINY)
+    table = costs.pruned(kept("pruned_models"))
+    assert len(table) == 2 * 3 * 3 * 4 and set(table[table["floor"].notna()].quantity) == {
+        "time of a prompt",
+        "time of a token",
+    }
+    groups = table[(table.criterion == pruned_models.GROUPS) & (table.quantity == "cache bytes")].set_index(["model", "share"])
+    decoder = groups.value.loc["grouped queries, 2 layers, width 32"]
+    assert decoder.tolist() == [1.0, 0.5, 0.5], (
+        "of eight heads in two layers, each with one key-value head, a layer's four are gone"
+    )
+    assert (table["floor"].dropna() < 1).all() and len(figures.pruned(table).axes) == 2 * 4
+    monkeypatch.setattr(pruned_models, "remove", lambda model, heads: model)
+    with pytest.raises(SystemExit, match="values differ"):
+        pruned_models.main(TINY)
 
 
 def test_the_generator_is_timed_only_if_it_repeats_itself(monkeypatch):

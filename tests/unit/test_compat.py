@@ -13,10 +13,11 @@ import pytest
 import torch
 import transformers as hf
 from matplotlib import animation, pyplot
+from safetensors.torch import load_file
 from torch import nn
 from transformers.cache_utils import DynamicLayer
 
-from helpers.heads import compat, sites
+from helpers.heads import compat, fewer_heads, sites
 from tests.unit.tiny_models import FAMILIES, logits, tiny_batch, tiny_model
 
 families = pytest.mark.parametrize("family", FAMILIES)
@@ -134,15 +135,58 @@ def test_unsaved():
     assert found.keys() == names and all(torch.equal(table, fresh[name]) for name, table in found.items())
 
 
-# --- attention modules with fewer heads ------------------------------------------------------------------------------
+# --- helpers/heads/fewer_heads.py: attention modules with fewer heads -------------------------------------------------
 
 
-@pytest.mark.parametrize("family", [family for family in FAMILIES if family != "gpt2"])
+SIZES = {  # attributes of an attention module of 4 heads, grouped in 2 where they can be
+    **{family: {"num_heads": 4} for family in ("marian", "bart", "mbart", "pegasus", "opt")},
+    "t5": {"n_heads": 4, "inner_dim": 32},
+    "gpt2": {"num_heads": 4, "split_size": 32},
+    "gpt_neox": {},
+    **{family: {"num_attention_heads": 4, "all_head_size": 32} for family in ("bert", "roberta")},
+    **{family: {"num_key_value_groups": 2} for family in ("llama", "mistral", "qwen2", "qwen3", "gemma2", "gemma3")},
+    "phi3": {"num_key_value_groups": 2, "num_key_value_heads": 2},
+}
+
+
+@pytest.mark.parametrize("family", SIZES)
 def test_resize(family):
-    for site in sites(tiny_model(family)):
-        names = {"n_heads": 4, "inner_dim": 32} if family == "t5" else {"num_heads": 4}
-        assert {name: getattr(site.module, name, None) for name in names} == names
+    known = ("num_heads", "n_heads", "num_attention_heads", "inner_dim", "all_head_size", "split_size")
+    for site in sites(tiny_model(family, attention="eager")):
+        names = [*known, "num_key_value_groups", "num_key_value_heads"]
+        assert {name: getattr(site.module, name) for name in names if hasattr(site.module, name)} == SIZES[family]
         assert hasattr(site.module, "relative_attention_num_buckets") == (family == "t5")
+
+
+@pytest.mark.parametrize("family", [family for family in SIZES if "num_key_value_groups" in SIZES[family]])
+def test_spread_pairs(family):
+    """The cache is given by name, also where there is none, and nothing but `update` is asked of it."""
+    model, seen = tiny_model(family, attention="eager"), []
+
+    class Bare:
+        def update(self, keys, values, *where, **options):
+            seen.append(keys.shape)
+            return keys, values
+
+    for site in sites(model):
+        site.module.register_forward_pre_hook(
+            lambda module, args, options: (args, {**options, "past_key_values": Bare()}) if not args else None, with_kwargs=True
+        )
+    batch = tiny_batch(family)
+    assert torch.equal(logits(model, batch), logits(tiny_model(family, attention="eager"), batch))
+    assert seen == [(3, 2, 7, 8)] * 2, "keys go to the cache before they are repeated"
+
+
+def test_auto_classes():
+    found = compat.auto_classes(tiny_model("bart"))
+    assert found["AutoModel"] == "BartModel" and found["AutoModelForSeq2SeqLM"] == "BartForConditionalGeneration"
+    assert compat.auto_classes(tiny_model("llama"))["AutoModelForCausalLM"] == "LlamaForCausalLM"
+
+
+def test_own_names(tmp_path):
+    tiny_model("gpt_neox").save_pretrained(tmp_path)
+    names = load_file(tmp_path / "model.safetensors")
+    assert "embed_out.weight" in names and "lm_head.weight" in compat.own_names(names)
 
 
 def test_take_own_bias_and_hand_on_whole_bias():
@@ -171,11 +215,15 @@ def test_headless_cache_and_keep_length():
     assert one.get_seq_length() == 0, "a layer without heads passes for empty no longer: delete what mends it"
 
 
-def test_headless_opt_attention():
-    model, batch = tiny_model("opt"), tiny_batch("opt")
+@pytest.mark.parametrize(
+    ("family", "changed"), [("opt", fewer_heads.HeadlessOPTAttention), ("phi3", fewer_heads.RaggedPhi3Attention)]
+)
+def test_another_forward(family, changed):
+    """Marian's computes what OPT's does, Mistral's what Phi-3's does."""
+    model, batch = tiny_model(family), tiny_batch(family)
     expected = logits(model, batch)
     for site in sites(model):
-        site.module.__class__ = compat.HeadlessOPTAttention
+        site.module.__class__ = changed
     assert torch.allclose(logits(model, batch), expected, atol=1e-4)
 
 
