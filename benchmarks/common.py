@@ -34,9 +34,8 @@ SIZES = {  # of the encoder and of the decoder
     "base": {"layers": 6, "width": 512, "heads": 8, "feed_forward": 2048, "vocabulary": 8000},
 }
 NAMES = (  # in the order in which `python -m benchmarks` runs them
-    "heads_overhead", "removed_heads", "pruned_models", "relevance_speed", "importance_speed", "decoder_speed", "head_statistics",
-    "growth",
-    "generator_speed", "training_speed", "group_constraint", "coreference_injection",
+    "heads_overhead", "removed_heads", "pruned_models", "relevance_speed", "importance_speed", "decoder_speed",
+    "head_statistics", "growth", "generator_speed", "training_speed", "group_constraint", "coreference_injection",
 )  # fmt: skip
 NEEDED = ("size", "command", "threads", "device", "repeats", "seconds", "gate")
 
