@@ -190,7 +190,7 @@ def batches(family: str, padding: str, prompts: bool = False) -> list[dict[str, 
     batch = {name: part[:SENTENCES] for name, part in tiny_batch(family).items()}
     batch.pop("decoder_attention_mask", None)
     if family in SEQ2SEQ:  # few targets: each is a pass of its own
-        batch["labels"] = batch["labels"][:, :TARGETS]
+        batch["labels"] = batch["labels"][:, :TARGETS].contiguous()
     elif family not in ("bert", "roberta"):
         batch["labels"][:, : -1 - TARGETS] = -100
     if prompts and family not in SEQ2SEQ:
@@ -204,7 +204,7 @@ def batches(family: str, padding: str, prompts: bool = False) -> list[dict[str, 
     parts = [{name: part[row : row + 1] for name, part in batch.items()} for row in range(SENTENCES)]
     real = [(int(part["attention_mask"].sum()), int((part["labels"] != -100).sum())) for part in parts]
     return [
-        {name: values[:, : target if name == "labels" else source] for name, values in part.items()}
+        {name: values[:, : target if name == "labels" else source].contiguous() for name, values in part.items()}
         for part, (source, target) in zip(parts, real, strict=True)
     ]
 

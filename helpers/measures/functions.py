@@ -164,6 +164,11 @@ class Positional(Reducer):
     def reduce(self, site: Site, weights: torch.Tensor, view: View) -> torch.Tensor:
         present, real = view.present[site.kind], view.queries[site.kind].to(weights.dtype)
         best = weights.masked_fill(~present[:, None, None, :], -1).argmax(-1)  # [B, H, Q]
+        places = torch.arange(present.shape[1], device=best.device)
+        if site.kind == "cross":  # padding before the source is no part of an offset between two texts
+            first = present.long().argmax(-1, keepdim=True)  # [B, 1]
+            best = best - first[:, None]
+            present = present.gather(1, (places + first).clamp(max=places[-1])) & (places + first <= places[-1])
         offset = best - torch.arange(best.shape[-1], device=best.device)
         bins = offset.clamp(-self.reach, self.reach) + self.reach
         hits = (F.one_hot(bins, 2 * self.reach + 1) * real[:, None, :, None]).sum(2)
@@ -535,6 +540,8 @@ class Alignment(Reducer):
 
     def start(self, view: View) -> None:
         super().start(view)
+        if not view.present["cross"][:, 0].all():
+            raise StudyError("Links count source tokens from the first column: put padding on the right.")
         rows = [(row, t, s) for row, i in enumerate(view.index) for t, s in self.links[i].items()]
         self._flat = torch.tensor(rows, dtype=torch.long, device=view.ids["cross"].device).reshape(-1, 3)
 

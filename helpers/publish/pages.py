@@ -398,7 +398,7 @@ def expressions(root: Path = study.ROOT, page: str = "docs/page.md") -> dict[str
         `formula` (module, function): the map of the code.
     """
     up = "../" * page.count("/")
-    of_root = (cell, interval, span, table, store, measured, measurements, listing)
+    of_root = (cell, interval, span, table, store, measured, measurements, listing, matrix, counted)
 
     def linked(path: Path) -> str:
         return f"{up}{path.relative_to(root).as_posix()}".replace(" ", "%20")
@@ -421,6 +421,25 @@ def _defined(module: str, name: str, root: Path) -> Path:
     if not path.exists() or not re.search(rf"^(class|def) {name}\b", path.read_text(encoding="utf-8"), re.MULTILINE):
         raise StudyError(f"{module} defines no {name!r}: name the function where the formula is now.")
     return path
+
+
+def matrix(root: Path = study.ROOT) -> str:
+    """figures/matrix.csv in Markdown: a row a family and measure, how many cells are right, and how many are refused."""
+    found = pd.read_csv(root / "figures" / "matrix.csv")
+    said = found.right.astype(str) + " / " + found.refused.astype(str)
+    grid = found.assign(said=said).pivot(index="measure", columns="family", values="said").fillna("–")
+    grid = grid.reindex(index=found.measure.unique(), columns=found.family.unique())
+    rows = [
+        ["", *grid.columns],
+        ["---"] * (1 + len(grid.columns)),
+        *([name, *row] for name, row in zip(grid.index, grid.to_numpy(), strict=True)),
+    ]
+    return "\n".join(f"| {' | '.join(row)} |" for row in rows)
+
+
+def counted(column: str, root: Path = study.ROOT) -> str:
+    """How many cells of figures/matrix.csv are ``right``, ``refused`` or ``wrong``."""
+    return f"{int(pd.read_csv(root / 'figures' / 'matrix.csv')[column].sum()):,}"
 
 
 def templates(root: Path = study.ROOT) -> dict[str, Path]:
