@@ -44,7 +44,7 @@ ROOMS = (
     Room("helpers/corpora", "text in: pairs, tokens, parsing, dialogues, resolvers", 3150),
     Room("helpers/scores", "BLEU, ROUGE, perplexity, coreference, intervals", 700),
     Room("helpers/runs", "trainings, and the models under study with their text", 1100),
-    Room("helpers/measures", "relevance, confidence, functions, importance; the head table", 4950),
+    Room("helpers/measures", "relevance, confidence, functions, importance; the head table", 5000),
     Room("helpers/methods", "L0 gates, grouped heads, coreference in heads, the contest of measures", 7800),
     Room("helpers/plan.py", "what there is to make, as recipes, and what it costs", 480),
     Room("helpers/publish", "claims and verdicts, pages, the report, published runs, this map", 2800),
