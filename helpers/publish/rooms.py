@@ -44,7 +44,7 @@ ROOMS = (
     Room("helpers/corpora", "text in: pairs, tokens, parsing, dialogues, resolvers", 3300),
     Room("helpers/scores", "BLEU, ROUGE, perplexity, coreference, intervals", 700),
     Room("helpers/runs", "trainings, and the models under study with their text", 1150),
-    Room("helpers/measures", "relevance, confidence, functions, importance; the head table", 5200),
+    Room("helpers/measures", "relevance, confidence, functions, importance; the head table", 5250),
     Room("helpers/methods", "L0 gates, grouped heads, coreference in heads, the contest of measures", 8050),
     Room("helpers/plan.py", "what there is to make, as recipes, and what it costs", 480),
     Room("helpers/publish", "claims and verdicts, pages, the report, published runs, this map", 2800),
@@ -94,7 +94,7 @@ BUDGETS = (
         "a ledger of claims that computes its verdicts, scoreboard, gallery, head explorer, report, pages, cost estimates",
     ),
     Budget(
-        "the core", ("helpers/**/*.py",), 8600, 13_800,
+        "the core", ("helpers/**/*.py",), 8600, 13_850,
         "two fifths are docstrings and blank lines; relevance by three rules on five families, a store with a published half, "
         "a sentence for every wrong setting",
     ),

@@ -266,8 +266,9 @@ table = tables.scores(board, names)
 run.table(tables.beside_baselines(table, board), "injection", resamples=repeats)
 main = table[table.metric == "ROUGE-1"].set_index("row")[["change", "change_low", "change_high"]]
 gains = {name: interval(*main.loc[name], "+.1f") for name in main.index}
-rivals = [name for name in ("injected, random", "injected, highest") if name in gains]
-others = " and ".join(f"{gains[name]} in {name.partition(', ')[2]} heads" for name in rivals) or "nothing measured"
+rivals = [name for name in gains if name.startswith(("injected, random", "injected, highest"))]
+elsewhere = [f"{gains[name]} in {name.partition(', ')[2].partition(' ')[0]} ones" for name in rivals]
+elsewhere = ", ".join(elsewhere) or "nothing measured"
 masked = gains.get("masked, lowest", "nothing measured")
 run.figure(
     figures.changes(table[table.row != PLAIN]),
@@ -275,7 +276,7 @@ run.figure(
     caption="What coreference in chosen heads changes, beside masking and other choices of heads.",
     takeaway=f"In the lowest heads the matrix changes ROUGE-1 by {gains[MAIN]}, the same heads merely masked by {masked};"
     f" the matrix in"
-    f" other heads by {others}: one training a row.",
+    f" other heads by {elsewhere}: one training a row.",
     resamples=repeats,
 )
 track = "controlled" if board.known_events else "natural"
@@ -290,7 +291,7 @@ first = both[(both.row == MAIN) & (both.metric == "ROUGE-1")].set_index("group")
 gained = {group: interval(row.change, row.change_low, row.change_high, "+.1f") for group, row in first.iterrows()}
 said = "; ".join(f"{gain} % ROUGE-1 on {group}" for group, gain in gained.items())
 run.figure(
-    figures.changes(both, unit="% of its score"),
+    figures.changes(both, unit="% of plain"),
     "gain_on_both_tracks",
     caption="What coreference in the least important heads gains on controlled and natural text, beside controls and print.",
     answers="Liu & Chen, abstract",
@@ -447,7 +448,7 @@ told = "; ".join(f"{gain} % on {group}" for group, gain in gained.items())
 fit = "generated, with gold clusters" if board.known_events else "natural, with a resolver's links"
 closing = f"""
 **Coreference in the least important heads** changes ROUGE-1 by {told}; printed {tables.PRINTED["ROUGE-1"]:+.1f} %. In
-points, **other heads** do {others}; **masked**, the least important heads change it by {masked}.
+points, **other heads** do {elsewhere}; **masked**, the least important heads change it by {masked}.
 
 *Limits.* A small BART that first fills holes; dialogues are {fit}; *further training* takes the place of fine-tuning. One
 training a row where no table over seeds says otherwise: intervals are over dialogues. The paper's text was not at hand,

@@ -79,4 +79,4 @@ def test_gains_in_per_cent_of_the_plain_score_with_what_is_printed():
     assert found.change.tolist() == pytest.approx([2.0, -2.0]) and found.change_low.tolist() == pytest.approx([-1.0, -4.0])
     assert found.printed.tolist()[0] == 1.6 and np.isnan(found.printed.tolist()[1]) and set(found.group) == {"here"}
     figure = coreference.figures.changes(found, unit="%")
-    assert "in %" in figure.get_supxlabel()
+    assert figure.axes[0].get_xlabel() == "change, %" and not figure.get_supxlabel()

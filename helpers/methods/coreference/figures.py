@@ -230,7 +230,7 @@ def changes(frame: pd.DataFrame, metrics: Sequence[str] | None = None, title: st
     title : str
         Above the figure.
     unit : str
-        Of the changes, where it is not that of the metric.
+        Of the changes, below each panel, where it is not that of the metric.
     """
     once = [*({"group"} & {*frame}), "row", "metric"]
     drawing.need(frame, "row", "metric", "change", "change_low", "change_high", once=once)
@@ -238,8 +238,9 @@ def changes(frame: pd.DataFrame, metrics: Sequence[str] | None = None, title: st
     table = table.assign(value=table.change, low=table.change_low, high=table.change_high)
     table["said"] = [f"{round(c, 1) + 0.0:+.1f}".replace("-", "−") if np.isfinite(c) else "" for c in table.change]
     table["panel"] = table.panel.map(lambda name: fill(name, 18))
-    figure, _ = drawing.dot_panels(table)
-    figure.supxlabel(f"change against the plain model{unit and f' in {unit}'}, 95 % interval", fontsize=8.5)
+    figure, _ = drawing.dot_panels(table, label=f"change, {unit}" if unit else "")
+    if not unit:
+        figure.supxlabel("change against the plain model, 95 % interval", fontsize=8.5)
     if title:
         figure.suptitle(title, fontsize=10)
     return figure
