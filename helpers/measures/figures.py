@@ -250,7 +250,7 @@ def _looking(axis, colour: str, words: Sequence[str], query: int, wanted: Sequen
                   color=colour if place in wanted else "black")  # fmt: skip
     for place in wanted:
         _arc(axis, middle[query], middle[place], 0.16, {"color": "black", "ls": "--", "lw": 1.0})
-    for place in np.flatnonzero(weights > 0.04):
+    for place in np.flatnonzero(weights > 0.04).tolist():
         look = {"color": colour if place in wanted else "#888888", "lw": 0.4 + 4.5 * weights[place]}
         _arc(axis, middle[query], middle[place], -0.16, look)
 

@@ -33,7 +33,7 @@ def share(f: Callable[[Tensor], Tensor], x: Tensor, relevance: Tensor) -> Tensor
 def through_norm(norm: Norm, x: Tensor, relevance: Tensor) -> Tensor:
     """`share` of a layer norm, whose deviation is a constant."""
     deviation = norm.statistics(x)[1]
-    return share(lambda x: (x - x.mean(-1, True)) * deviation * norm.weight + norm.module.bias, x, relevance)
+    return share(lambda x: (x - x.mean(-1, True)) * deviation * norm.weight + norm.module.get_parameter("bias"), x, relevance)
 
 
 def through(block: Block, pre_norm: bool, tape: Tape, relevance: Tensor, heads: Heads) -> tuple[Tensor, Tensor]:
