@@ -115,7 +115,9 @@ def _instrument(cell: Cell, model) -> str:
     def run() -> list[torch.Tensor]:
         if making:
             options = {"use_cache": cell.measure == "generate, cache", "min_new_tokens": 3, "max_new_tokens": 3}
-            return [generate(model, {n: part for n, part in one.items() if n != "labels"}, **options) for one in given]
+            options |= {"return_dict_in_generate": True, "output_logits": True}  # other numbers, though maybe the same tokens
+            said = [generate(model, {n: part for n, part in one.items() if n != "labels"}, **options) for one in given]
+            return [torch.stack(one.logits) for one in said] + [one.sequences for one in said]
         return [_real(cell.family, logits(model, one), one) for one in given]
 
     plain = run()
