@@ -16,8 +16,6 @@ Mention = Sequence[int]
 Matrix = list[list[float]]
 Matrices = Sequence[Matrix]  # of the texts of a batch
 
-# -------------------- matrices
-
 
 def before(mention: Mention, cluster: Sequence[Mention]) -> Mention | None:
     """The nearest mention of the cluster that begins before this one."""
@@ -103,9 +101,6 @@ def _divided(links: Matrix) -> Matrix:
     return [[entry / math.fsum(row) for entry in row] for row in links]
 
 
-# -------------------- injection
-
-
 def attention(
     module, hidden: Tensor, lengths: Sequence[int], matrices: Mapping[int, Matrices], bias: Tensor | None = None
 ) -> Tensor:
@@ -164,9 +159,6 @@ def mixed(hidden: Tensor, matrices: Matrices, share: float = 0.3) -> Tensor:
             rows.append((1 - share) * states[place] + share * linked)
         found.append(torch.stack(rows))
     return torch.stack(found)
-
-
-# -------------------- probing
 
 
 def cosine(weights: Matrix, matrix: Matrix) -> float:

@@ -17,8 +17,6 @@ from helpers.heads.families import sites
 
 Vectors = Sequence[Sequence[float]]
 
-# -------------------- hidden units (equation 3)
-
 
 def k_means(vectors: Vectors, starts: Sequence[int]) -> list[int]:
     """Groups of heads: Lloyd's iterations from the vectors of the heads `starts`, until no head changes its group.
@@ -68,9 +66,6 @@ def centres(vectors: Vectors, labels: Sequence[int]) -> list[list[float]]:
     ]
 
 
-# -------------------- the group constraint (equation 4)
-
-
 def cosine(one: Sequence[float], other: Sequence[float]) -> float:
     product = math.fsum(x * y for x, y in zip(one, other, strict=True))
     return product / math.hypot(*one) / math.hypot(*other)
@@ -113,9 +108,6 @@ def disagreement(vectors: Vectors) -> float:
     return sum(cosine(vectors[i], vectors[j]) for i in heads for j in heads) / len(vectors) ** 2
 
 
-# -------------------- how compact the groups are
-
-
 def dunn(vectors: Vectors, labels: Sequence[int]) -> float:
     """Least distance of two heads in different groups, divided by the largest of two heads in one."""
     apart, together = [], []
@@ -123,9 +115,6 @@ def dunn(vectors: Vectors, labels: Sequence[int]) -> float:
         for i in range(j):
             (together if labels[i] == labels[j] else apart).append(math.dist(vectors[i], vectors[j]))
     return min(apart) / max(together)
-
-
-# -------------------- the vectors of a model
 
 
 def sentences(model, batch: Mapping[str, torch.Tensor]) -> list[dict[str, torch.Tensor]]:
@@ -188,9 +177,6 @@ def _of_sentence(model, inputs: Mapping[str, torch.Tensor], which: str) -> dict[
         ]
         for s in places
     }
-
-
-# -------------------- voting to stay (section 3.2, algorithm 1)
 
 
 def ballot(

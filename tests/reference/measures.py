@@ -90,9 +90,6 @@ def _largest(row: list[float], among) -> int:
     return best
 
 
-# -------------------- section 4
-
-
 def confidence(sentences: list[Sentence]) -> dict[tuple, float]:
     """Mean over query tokens of the largest weight on a key other than the end of the sentence."""
     values = defaultdict(list)
@@ -102,9 +99,6 @@ def confidence(sentences: list[Sentence]) -> dict[tuple, float]:
             for query in sentence.queries[kind]:
                 values[address].append(max((rows[query][key] for key in sentence.keys[kind]), default=0.0))
     return {address: sum(found) / len(found) for address, found in values.items()}
-
-
-# -------------------- the first token, and what heads write
 
 
 def first(sentences: list[Sentence]) -> dict[tuple, float]:
@@ -137,9 +131,6 @@ def output_norm(model, batches) -> dict[tuple, float]:
     return {address: sum(found) / len(found) for address, found in values.items()}
 
 
-# -------------------- section 5.1
-
-
 def offsets(sentences: list[Sentence]) -> dict[tuple, Counter]:
     """How often the largest weight of a token lies at each relative offset; every key counts."""
     found = defaultdict(Counter)
@@ -157,9 +148,6 @@ def having(sentences: list[Sentence], address: tuple, offset: int) -> int:
         for sentence in sentences
         for query in sentence.queries[address[0]]
     )
-
-
-# -------------------- section 5.2
 
 
 def to_words(rows: list[list[float]], owners: list[int], count: int) -> list[list[float]]:
@@ -219,9 +207,6 @@ def baseline(arcs: list[list[tuple]]) -> dict[tuple, float]:
     return found
 
 
-# -------------------- section 5.3
-
-
 def rare(sentences: list[Sentence], counts: list[int], frequent: int) -> dict[tuple, tuple[float, float, int]]:
     """For each encoder head: tokens looking at the rarest token, at one of the two rarest, and tokens, over all sentences.
 
@@ -244,9 +229,6 @@ def rare(sentences: list[Sentence], counts: list[int], frequent: int) -> dict[tu
                     one, both, tokens = found[address]
                     found[address] = one + (looked_at in rarest), both + (looked_at in two), tokens + 1
     return dict(found)
-
-
-# -------------------- cross-attention against an alignment
 
 
 def aligned(sentences: list[Sentence], links: list[dict[int, int]]) -> dict[tuple, tuple[float, float]]:
@@ -305,9 +287,6 @@ def align(sources, targets, rounds=5) -> list[dict[int, int]]:
     """Target position -> source position where both directions agree."""
     forward, backward = likeliest_sources(sources, targets, rounds), likeliest_sources(targets, sources, rounds)
     return [{t: s for t, s in enumerate(one) if s >= 0 and other[s] == t} for one, other in zip(forward, backward, strict=True)]
-
-
-# -------------------- intervals
 
 
 def bootstrap(hits: list[float], totals: list[float], draws: list[list[int]], level: float = 0.95) -> tuple[float, float]:

@@ -100,9 +100,6 @@ def _layers(model, kind: str):
     return stack.block if hasattr(stack, "block") else stack.layers
 
 
-# -------------------- the forward pass
-
-
 class _Head:
     """One attention head: q [query, width]; k and v [key, width]; the bias in its scores and what it may see [query, key]."""
 
@@ -337,9 +334,6 @@ def _norm_matrix(norm, token, full: bool) -> tuple[Tensor, Tensor]:
     return gain[:, None] * inverse * inside, bias
 
 
-# -------------------- rules: cp and attnlrp
-
-
 def _over(R, y):
     """R / y, the relevance per unit; 0 where y is exactly 0, since R is 0 there, too."""
     return torch.where(y == 0, torch.zeros_like(R), R / torch.where(y == 0, torch.ones_like(y), y))
@@ -383,9 +377,6 @@ class _Signed:
         return parts
 
     balance = settle
-
-
-# -------------------- rules: alpha_beta
 
 
 def _ratios(z):

@@ -143,9 +143,6 @@ def recipes() -> dict[str, Callable[[], Recipe]]:
     return found
 
 
-# --- what is left, in few numbers ------------------------------------------------------------------------------------
-
-
 def taken(recipe: Recipe) -> dict[str, Any]:
     """The fingerprint of a recipe: its version, and of every file and column of its results some numbers, or digests."""
     found: dict[str, Any] = {}

@@ -61,29 +61,17 @@ def encoder_heads(kept):
     return {(kind, layer, head) for (kind, layer), left in kept.items() for head in left if kind == "encoder"}
 
 
-# --- what there is to do ---------------------------------------------------------------------------------------------
-
-
 def every(changes=None):
     """All jobs of two models with everything that profile tiny asks for, by name, kinds and seed."""
     found = contest.runs.jobs(study.settings("tiny", changes), NAMES, SEED)
     return {(job["name"], len(job.get("sweep", {"kinds": ""})["kinds"]), job["seed"]): job for job in found}
 
 
-def keys(job):
-    """Keys of everything that is read of a job."""
-    return [recipe.key for recipe in contest.runs.recipes(job)]
-
-
 def test_the_first_seed_is_the_same_however_many_there_are():
     one, three = every({"seeds": 1}), every({"seeds": 3})
     assert list(one) == [place for place in three if place[2] == SEED]
     for place, job in one.items():
-        assert keys(job) == keys(three[place]), place
-    wanted = {
-        (sweep["name"], len(sweep["kinds"])): sweep["runs"] for sweep in l0.runs.sweeps(study.settings("tiny"), NAMES, SEED)
-    }
-    assert {place[:2]: job["sweep"]["runs"] for place, job in one.items() if "sweep" in job} == wanted  # of notebook 3
+        assert list(contest.runs.recipes(job)) == list(contest.runs.recipes(three[place])), place
 
 
 def test_keys_of_head_tables_change_with_what_they_depend_on():
@@ -96,15 +84,12 @@ def test_keys_of_head_tables_change_with_what_they_depend_on():
     assert len({plain, *changed}) == 5
 
 
-# --- head tables -----------------------------------------------------------------------------------------------------
-
-
 def test_head_table_of_a_swept_model(job, subject):
     table, halves, seconds = contest.runs.tables(job)
     assert table.index.equals(heads.index(subject.model))
     few = list(subject.batches(2048, 4))
     text = {"arcs": measures.functions.arcs_of(subject.sentences), "counts": subject.counts, "links": subject.links}
-    wanted = measures.head_table(subject.model, list(subject.batches(400)), few, **text)
+    wanted = measures.head_table(subject.model, list(subject.batches(400)), few, names=contest.runs.STORED, **text)
     assert sorted(table) == sorted([*wanted, "votes", "L1 gates", SURVIVAL, CLOSES])
     pd.testing.assert_frame_equal(table[list(wanted)], wanted, check_dtype=False, rtol=1e-6)
     assert set(seconds) == {*measures.table.numeric(wanted), "votes", "L1 gates"}
@@ -112,22 +97,8 @@ def test_head_table_of_a_swept_model(job, subject):
     for half in (0, 1):
         part = subject.encoded
         part = tokens.Encoded(*([side[row] for row in (half, half + 2)] for side in (part.source, part.target, part.words)))
-        alone = measures.head_table(subject.model, tokens.Batches(part, subject.source.pad, 2048))
+        alone = measures.head_table(subject.model, tokens.Batches(part, subject.source.pad, 2048), names=contest.runs.STORED)
         pd.testing.assert_frame_equal(halves.loc[half], measures.table.numeric(alone), rtol=1e-6)
-
-
-def test_what_a_sweep_says_of_heads(job):
-    table = contest.runs.tables(job)[0]
-    survival = l0.tables.survival(job["sweep"])
-    assert table[SURVIVAL].dropna().equals(survival) and len(survival) == 8
-    closed = {}
-    for run in l0.tables.l0_runs(job["sweep"]):
-        last = l0.tables.gates(run)[1].iloc[-1]
-        closed[run["method"]["penalty"]] = set(last.index[last <= 0])  # log alpha of a gate that is 0 in the end
-    for head in survival.index:
-        prices = [price for price in sorted(closed) if all(head in closed[p] for p in closed if p >= price)]
-        assert table[CLOSES][head] == (prices[0] if prices else np.inf), head
-    assert table[CLOSES].nunique() > 2 and table[CLOSES].isna().sum() == 16
 
 
 def test_a_gate_that_opens_again_closes_at_the_higher_price(tmp_path, monkeypatch):
@@ -144,9 +115,6 @@ def test_a_gate_that_opens_again_closes_at_the_higher_price(tmp_path, monkeypatc
     assert found.to_dict() == dict(zip(columns, [0.1, 0.3, 0.3, 0.1, np.inf], strict=True)) and found.name == CLOSES
 
 
-# --- votes -----------------------------------------------------------------------------------------------------------
-
-
 def test_votes_are_shares_of_batches():
     model, batches = tiny_model("marian"), [tiny_batch("marian", seed) for seed in range(5)]
     found = voted(model, batches)
@@ -160,9 +128,6 @@ def test_votes_are_shares_of_batches():
     np.testing.assert_allclose(found, wins / 5)
     np.testing.assert_allclose(found.groupby(level=["kind", "layer"]).sum(), 2)  # one head of each group
     assert found.between(0, 1, inclusive="neither").any()
-
-
-# --- gates under a price ---------------------------------------------------------------------------------------------
 
 
 def one_batch(number):
@@ -203,20 +168,16 @@ def test_gates_leave_the_model_as_it_was():
     assert all(torch.equal(value, before[name]) for name, value in model.state_dict().items())
 
 
-# --- heads removed by every criterion --------------------------------------------------------------------------------
-
-
 def test_removed_at_once(job, subject):
     found = contest.runs.at_once(job)
     assert {"votes", "L1 gates", "syntactic", "random"} <= set(found.criterion)
     assert not {"alignment", "rare"} & set(found.criterion)  # of no encoder head
-    dev = list(subject.batches(first=16))
-    whole, worth = training.dev_loss(subject.model, dev), l0.runs.column(table_of(job), ENCODER, "votes")
-    rows = found[found.criterion == "votes"]
+    rows, worth = found[found.criterion == "votes"], l0.runs.column(table_of(job), ENCODER, "votes").sort_values(kind="stable")
     assert set(rows["heads"]) == {len(encoder_heads(l0.runs.retained(run))) for run in l0.tables.l0_runs(job["sweep"])}
-    for row in rows.itertuples():
-        with heads.gate(subject.model, dict.fromkeys(worth.sort_values(kind="stable").index[: 8 - row.heads], 0.0)):
-            assert row.change == pytest.approx(training.dev_loss(subject.model, dev) - whole, abs=1e-5), row
+    dev = list(subject.batches(first=16))
+    row, whole = rows.iloc[-1], training.dev_loss(subject.model, dev)
+    with heads.gate(subject.model, dict.fromkeys(worth.index[: 8 - row.heads], 0.0)):
+        assert row.change == pytest.approx(training.dev_loss(subject.model, dev) - whole, abs=1e-5)
     with pytest.raises(StudyError, match="luck"):
         l0.runs.column(table_of(job), ENCODER, "luck")
 
@@ -244,9 +205,6 @@ def test_a_run_that_is_cut_by_a_column(job, subject):
     for name in ("losses.json", "heads.json"):
         assert (mine.results / name).read_bytes() == (other.results / name).read_bytes()
     assert (mine.weights / "model.safetensors").read_bytes() == (other.weights / "model.safetensors").read_bytes()
-
-
-# --- the contest as a table ------------------------------------------------------------------------------------------
 
 
 def test_trained_on(job, subject):

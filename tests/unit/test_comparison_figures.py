@@ -17,15 +17,11 @@ from helpers.study import StudyError
 from tests.unit.drawn import band, cells, colour_of, drawn, intervals, marked, table, ticks, whole
 
 NAN = np.nan
-KINDS = ("encoder", "decoder", "cross")
+KINDS, MEASURES = ("encoder", "decoder", "cross"), ["measure 0", "measure 1"]
+HEADS = pd.MultiIndex.from_product([KINDS, range(2), range(4)], names=["kind", "layer", "head"])
+HEAD_TABLE = pd.DataFrame(np.random.default_rng(0).random((24, 2)), HEADS, MEASURES).assign(functions="").sort_index()
 BLUE, GREEN = to_rgb(drawing.MODELS[0]), to_rgb(drawing.MODELS[2])
 
-
-def named(number):
-    return [f"measure {n}" for n in range(number)]
-
-
-# -------------------- agreement
 
 PAIRS = "one other rho low high models"
 
@@ -44,8 +40,6 @@ def test_the_lower_triangle_holds_each_pair_once():
     np.testing.assert_allclose(ends, [[0.45 * 0.1, 0.45 * 0.4], [1 - 0.45 * 0.2, 1 + 0.45 * 0.2]])
 
 
-# -------------------- predictors
-
 PREDICTS = "kind truth measure rho low high models cost"
 
 
@@ -61,9 +55,6 @@ def test_predictors_are_sorted_and_cheap_ones_marked():
     assert intervals(loss, 0) == {GREEN: {-0.2: (-0.4, 0.1)}, BLUE: {0.8: (0.5, 0.9), 0.4: None}}  # low costs little
     assert marked(loss, BLUE) == [(0.4, 1), (0.8, 0)] and marked(loss, GREEN) == [(-0.2, 2)]
     assert marked(loss_cross, BLUE) == [(0.6, 0)] and marked(kept, BLUE) == [(0.3, 1)] and not marked(kept_cross, BLUE)
-
-
-# -------------------- criteria
 
 
 def test_few_criteria_share_a_panel_with_random_draws():
@@ -104,27 +95,15 @@ def test_criteria_are_ranked_against_random_draws():
     assert not whole(figures.ranking(frame[frame.criterion != "random"])).legends
 
 
-# -------------------- one model's heads
-
-
-def head_table(layers, heads, kinds):
-    index = pd.MultiIndex.from_product([kinds, range(layers), range(heads)], names=["kind", "layer", "head"])
-    values = np.random.default_rng(0).uniform(size=(len(index), 2))
-    return pd.DataFrame(values, index, named(2)).assign(functions="").sort_index()
-
-
 def test_heads_are_coloured_by_their_rank_in_the_layer():
-    heads_of = head_table(2, 4, KINDS)
+    heads_of = HEAD_TABLE.copy()
     heads_of.iloc[1, 0] = NAN
-    figure = whole(figures.head_table_map(heads_of.sample(frac=1, random_state=0), named(2)))
+    figure = whole(figures.head_table_map(heads_of.sample(frac=1, random_state=0), MEASURES))
     for axis, kind in zip(figure.axes, KINDS, strict=False):
         assert axis.get_ylim()[0] > axis.get_ylim()[1]  # layer 1 at the top
         for layer, image in enumerate(axis.images):
-            expected = heads_of[named(2)].apply(within_layer_ranks).loc[kind, layer]
+            expected = heads_of[MEASURES].apply(within_layer_ranks).loc[kind, layer]
             np.testing.assert_allclose(np.ma.filled(image.get_array(), NAN), expected)
-
-
-# -------------------- what is refused
 
 
 @pytest.mark.parametrize(
@@ -133,7 +112,7 @@ def test_heads_are_coloured_by_their_rank_in_the_layer():
         (lambda: figures.agreement_matrix({}), "at least one kind"),
         (lambda: figures.agreement_matrix({"cross": table(PAIRS, *[("a", "b", 0.2, 0.1, 0.3, 4)] * 2)}), "a and b"),
         (lambda: figures.ranking(table(RANKED, ("random", "EN-RU", 1.0, 0.5, 1.5))), "no rows"),
-        (lambda: figures.head_table_map(head_table(1, 2, ["encoder"]), []), "at least one column"),
+        (lambda: figures.head_table_map(HEAD_TABLE, []), "at least one column"),
     ],
 )
 def test_refusals(call, said):

@@ -56,9 +56,6 @@ def fisher(values):
     return [np.tanh(z.mean()), *np.tanh(ttest_1samp(z, 0).confidence_interval())]
 
 
-# --- which heads count, means over trainings ------------------------------------------------------------------------
-
-
 def test_seeds_within_models():
     values = {("a", 1): 0.1, ("a", 2): 0.5, ("a", 3): 0.3, ("b", 1): 0.8, ("b", 2): 0.6}
     found = contest.tables.over_models(values)
@@ -78,9 +75,6 @@ def test_one_training_and_one_seed_of_several_models():
     assert contest.tables.over_models({})["models"] == contest.tables.over_models({("a", 1): np.nan})["models"] == 0
     perfect = contest.tables.over_models({("a", 1): 1.0, ("b", 1): 1.0})
     assert perfect["rho"] == perfect["low"] == perfect["high"] == pytest.approx(SURE)
-
-
-# --- agreement and predictors ----------------------------------------------------------------------------------------
 
 
 def test_agreement_of_equal_reversed_and_other_columns():
@@ -122,9 +116,6 @@ def test_predictors():
     assert "votes" not in set(flat.measure)  # what does not vary foretells nothing
 
 
-# --- stability -------------------------------------------------------------------------------------------------------
-
-
 def test_reliability_of_two_halves():
     halves = {}
     for number, place in enumerate((ONE, TWO)):
@@ -150,9 +141,6 @@ def test_correlations_with_noise_are_not_shown():
     assert found.shown[found.kind == "encoder"].all() and not found.shown[found.kind == "cross"].any()
     pairs = contest.tables.agreement(tables, differ).set_index(["kind", "one", "other"]).shown
     assert not pairs["cross", "leave-one-out", "confidence"] and pairs["cross", "alpha_beta", "confidence"]
-
-
-# --- sharing sentences -----------------------------------------------------------------------------------------------
 
 
 def in_halves(heads, columns):
@@ -191,9 +179,6 @@ def test_stability_over_pairs_of_seeds():
         assert [row.rho, row.low, row.high] == pytest.approx([np.mean(values), min(values), max(values)])
 
 
-# --- the contest -----------------------------------------------------------------------------------------------------
-
-
 def contested(**changes):
     """What `trained_on` gives: changes by criterion and test set."""
     rows = []
@@ -213,12 +198,6 @@ def test_several_draws_of_a_seed_count_once():
     assert found.heads.tolist() == [4, 4] and found.value["cp"] == 4.25 and found.model.tolist() == ["EN-RU news"] * 2
     apart = contest.tables.over_seeds({ONE: contested(cp=4.0), ("b", 1): contested(cp=0.0)}, ("criterion",)).set_index("model")
     assert apart.value.to_dict() == {"EN-RU news": 4, "b": 0} and apart.seeds.tolist() == [1, 1]  # models are not mixed
-
-
-def test_one_seed_keeps_its_own_interval():
-    found = contest.tables.over_seeds({ONE: contested(random=[1.0, 2, 3], cp=4.0)}, ("criterion",)).set_index("criterion")
-    assert found.loc["cp", ["value", "low", "high", "seeds"]].tolist() == [4, 3, 6, 1]
-    assert found.value["random"] == 2 and np.isnan(found.low["random"]) and np.isnan(found.high["random"])
 
 
 def test_every_criterion_against_l0_is_one_family():
@@ -252,9 +231,6 @@ def test_differences_are_paired_by_seed():
     assert found.loc["random"][("L0 (trained)", "difference")] == pytest.approx(np.mean(np.subtract([1, 1, 4], trained)))
 
 
-# --- at once ---------------------------------------------------------------------------------------------------------
-
-
 def shot(criterion="cp", draw=0, **points):
     rows = [(criterion, draw, int(number[1:]), change) for number, change in points.items()]
     return pd.DataFrame(rows, columns=["criterion", "draw", "heads", "change"])
@@ -269,9 +245,6 @@ def test_curves_on_common_numbers_of_heads():
     half = t.ppf(0.975, 1) * np.abs(np.subtract(one, two)) / 2
     np.testing.assert_allclose(found.high - found.change, half)
     np.testing.assert_allclose(found.change - found.low, half)
-
-
-# --- names, headlines ------------------------------------------------------------------------------------------------
 
 
 def test_no_two_jobs_share_a_name():

@@ -33,9 +33,6 @@ def test_pre_hooks():
     assert compat.pre_hooks(module) == [second]
 
 
-# --- attention functions ---------------------------------------------------------------------------------------------
-
-
 @families
 def test_implementation(family):
     model = tiny_model(family, attention="sdpa")
@@ -91,9 +88,6 @@ def test_checkpointing(family):
     assert compat.checkpointing(model)
 
 
-# --- other parts of models -------------------------------------------------------------------------------------------
-
-
 @families
 def test_logits_bias(family):
     model, batch = tiny_model(family), tiny_batch(family)
@@ -133,9 +127,6 @@ def test_unsaved():
     found = compat.unsaved(model, names | {"model.shared.weight"})
     fresh = hf.MarianMTModel(model.config).state_dict()
     assert found.keys() == names and all(torch.equal(table, fresh[name]) for name, table in found.items())
-
-
-# --- helpers/heads/fewer_heads.py: attention modules with fewer heads -------------------------------------------------
 
 
 SIZES = {  # attributes of an attention module of 4 heads, grouped in 2 where they can be

@@ -97,9 +97,6 @@ def by_hand(model, addresses, form="full"):
         yield
 
 
-# -------------------- matrices
-
-
 @forms
 @pytest.mark.parametrize("longest", [1, 4])
 def test_matrices_of_random_clusters_are_those_of_the_definition(form, longest):
@@ -123,8 +120,6 @@ def test_arcs_go_both_ways():
         found = batched([arcs(map(tuple, pairs), length)], length)[0]
         np.testing.assert_array_equal(found, single(slow.arcs(pairs, length)))
 
-
-# -------------------- mentions over subwords
 
 WORD_IDS = [0, 1, 1, 2, 3, 3, 3, 4, 5, -1]
 
@@ -151,9 +146,6 @@ def test_mentions_beyond_the_cut_are_counted_and_lone_ones_gone():
     assert tokens_of([((0, 1),)], WORD_IDS) == ([], 0)  # alone without a cut: nothing was dropped
 
 
-# -------------------- links of texts
-
-
 def test_links_are_found_whatever_the_batch():
     batch = tiny_batch("bart")
     ids, mask, links = batch["input_ids"], batch["attention_mask"], links_for(batch)
@@ -173,9 +165,6 @@ def test_of_texts_of_the_same_tokens_the_first_counts():
     links.add(np.array([5, 6, 7], np.int64), sparse([], 3, "full"))
     assert len(links) == 2
     assert torch.equal(links.matrices(torch.tensor([[5, 6, 7]]))[0], FAST["full"]([[0, 1]], 3))
-
-
-# -------------------- injection
 
 
 @pytest.mark.parametrize(
@@ -249,9 +238,6 @@ def test_mixed_layers(family):
         with mixed(model, iter(layers), links_for(batch, form), share=share):
             torch.testing.assert_close(logits(model, batch), expected, **CLOSE)
         assert (expected - plain).abs().max() > 1e-3
-
-
-# -------------------- which heads
 
 
 @families

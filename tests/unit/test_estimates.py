@@ -44,9 +44,6 @@ def same(found, wanted, tolerance=1e-10):
     np.testing.assert_allclose(found, [wanted[address] for address in found.index], rtol=0, atol=tolerance)
 
 
-# -------------------- relevance (Ali et al. 2022; Achtibat et al. 2024)
-
-
 @rules
 @pytest.mark.parametrize("family", DECODERS)
 def test_relevance_of_todays_decoders_is_its_slow_twin(family, rule, monkeypatch):
@@ -83,9 +80,6 @@ def test_differentiation_knows_added_biases_and_positions(family, rule, monkeypa
     wanted = [one.heads for row in range(3) for one in slow_relevance.explain(model, batch, row, rule)]
     np.testing.assert_allclose(found.values, [[one[a] for a in found.heads] for one in wanted], rtol=0, atol=1e-6)
     assert np.abs(found.values).max() > 0.05
-
-
-# -------------------- first-order estimates of leave-one-out
 
 
 @pytest.mark.parametrize("family", ["marian", "t5", "gpt2", "llama", "gemma3"])
@@ -143,9 +137,6 @@ def test_estimates_that_cannot_be_are_refused():
     for measure in (patching, relp, functions.output_norm):
         with pytest.raises(StudyError, match="no number"):
             measure(broken, [batch])
-
-
-# -------------------- what heads look at and write
 
 
 @pytest.mark.parametrize("family", ["marian", "t5", *(f for f in FAMILIES if f in ("opt", "gpt2")), "llama", "gemma3"])

@@ -70,9 +70,6 @@ def scored(tmp_path_factory):
     return found
 
 
-# --- scores ----------------------------------------------------------------------------------------------------------
-
-
 def test_statistics_are_those_of_the_stored_outputs():
     rows = {PS: quick()[PS]}
     task, found = subjects.text_of(rows[PS]), tables.statistics(rows, 1)
@@ -143,9 +140,6 @@ def test_costs_are_those_of_the_models():
     assert (fast.rate > 0).all() and fast.ratio[VANILLA] == 1 and fast.low[PS] <= fast.ratio[PS] <= fast.high[PS]
 
 
-# --- the paper's tables ----------------------------------------------------------------------------------------------
-
-
 def test_gains_of_all_tasks(scored):
     table = tables.gains(scored).set_index(["task", "method"])
     bleu, perplexity = "translation, BLEU", "language modelling, perplexity"
@@ -169,9 +163,6 @@ def test_ablations_are_against_the_model_they_are_of():
     assert (table.shares.drop([PS, BOTH, NO_CONSTRAINT, SECOND]) == "").all()
     assert table.printed[NO_DIVERSIFICATION] == pytest.approx(np.mean([-0.7, -1.0, -0.6, -0.9, -0.8]))
     assert table.printed[SECOND] == pytest.approx(np.mean([-2.0, -0.9, -0.8, -0.8, -1.1]))
-
-
-# --- several trainings, widths, a choice on dev ----------------------------------------------------------------------
 
 
 def test_a_ladder_holds_every_training_against_its_own_vanilla():
@@ -208,9 +199,6 @@ def test_choosing_on_dev_never_looks_at_the_test_set():
     assert found.loc[GHT].tolist() == ["GHT, alpha 2", 3, 0.8, 55.0, 60.0]
     assert found.loc[PS].tolist() == ["GHT-PS, beta 0", 3, 1.0, 30.0, 40.0]
     assert found.loc[VANILLA].tolist() == ["seed 2", 3, 0.7, 52.0, 50.0]  # the best of as many trainings without a constraint
-
-
-# --- groups ----------------------------------------------------------------------------------------------------------
 
 
 def grams_of(model, task, first=8, which="V"):
@@ -263,9 +251,6 @@ def test_padding(made):
             wanted.append([1 - float(real.double().mean()), float(moved), float(apart)])
         np.testing.assert_allclose(found.loc[name], np.mean(wanted, 0), rtol=1e-2, atol=1e-6)
     assert found.padded["like length"] < found.padded["any length"]
-
-
-# --- votes, and which heads stay -------------------------------------------------------------------------------------
 
 
 def test_what_kept_heads_are(made):

@@ -61,9 +61,6 @@ def seen(model, batches, which, **more):
     return found
 
 
-# -------------------- hidden units
-
-
 def test_groups_are_those_of_a_slow_loop_from_the_same_starts():
     uneven = 0
     for vectors, groups, seed in cases(120):
@@ -113,9 +110,6 @@ def test_starts_are_different_heads_drawn_by_the_seed():
     drawn = [units.starts(8, 3, seed) for seed in range(50)]
     assert drawn == [units.starts(8, 3, seed) for seed in range(50)] and len(set(map(tuple, drawn))) > 30
     assert all(len(set(one)) == 3 for one in drawn)
-
-
-# -------------------- the group constraint
 
 
 def test_group_constraint_is_that_of_the_paper():
@@ -177,9 +171,6 @@ def test_compactness_is_silhouette_and_dunn_index():
     assert checked > 20
 
 
-# -------------------- feature maps
-
-
 @pytest.mark.parametrize(
     ("family", "which"), [("marian", "V"), ("marian", "A"), ("bart", "O"), ("opt", "V"), ("opt", "A"), ("gpt2", "O")]
 )
@@ -228,9 +219,6 @@ def test_layers_that_lost_heads():
     assert [len(votes) for votes in found.votes] == [3, 4, 4, 4, 2] and len(units.stay(found)) == 10
     with pytest.raises(StudyError, match="2 heads"):
         units.ballot(model, batches, "O", 3)
-
-
-# -------------------- voting to stay
 
 
 @pytest.mark.parametrize(("family", "which", "groups"), [("marian", "V", 2), ("bart", "A", 3), ("opt", "O", 1)])

@@ -140,9 +140,6 @@ def test_other_families(family):
     assert all(torch.equal(value, before[name]) for name, value in model.state_dict().items())
 
 
-# -------------------- a measure of one's own
-
-
 class Straight(Reducer):
     """Weight on the position of the query's own number, summed over queries."""
 
@@ -175,8 +172,6 @@ def test_a_registered_measure_is_a_column_and_a_criterion(registered):
     kept = [(kind, layer, head) for (kind, layer), left in row["kept"].items() for head in left]
     assert set(heads.index(model)) - set(kept) == set(sorted(table.index, key=table.straight.get)[:4])
 
-
-# -------------------- bad input
 
 MODEL = tiny_model("marian")
 BAD = {

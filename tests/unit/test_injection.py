@@ -88,9 +88,6 @@ def chain(run):
     return list(coreference.runs.stages(run))
 
 
-# --- what there is to do ---------------------------------------------------------------------------------------------
-
-
 def test_all_rows_share_base_and_plain_model():
     rows = tiny_injection.rows()
     models = {PLAIN: rows["main"][PLAIN], **rows["training"]}
@@ -158,9 +155,6 @@ def test_links_are_those_of_the_clusters(plan, form, span, links, change):
         np.testing.assert_array_equal(found.matrices(torch.tensor([ids]))[0], np.array(matrix, np.float32))
 
 
-# --- which heads -----------------------------------------------------------------------------------------------------
-
-
 def test_ranking_is_what_the_measures_say_of_the_first_dev_texts(plan):
     run, links = plan.plain(), LINKS | {"matrix": "previous"}
     model, of = coreference.runs.opened(run), subjects.text_of(run)
@@ -183,9 +177,6 @@ def test_heads_are_chosen_by_importance_in_the_plain_model(plan):
     assert len(set(map(tuple, draws))) > 4
     probed = coreference.runs.ranking(run, 6, LINKS).probing
     assert chosen(by="probing") == [tuple(layer.idxmax()) for _, layer in probed.groupby(level="layer")]
-
-
-# --- controls --------------------------------------------------------------------------------------------------------
 
 
 def block_by_hand(model, of, control, *splits):
@@ -240,9 +231,6 @@ def test_what_is_written_under_a_control_needs_its_links_and_the_one_model():
     assert needs == {run: True, corpora.recipe(plan.corpus): False, ranked: False, links: False}
 
 
-# --- what runs start from --------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("stage", [0, 1, 2])
 def test_each_stage_goes_on_from_the_one_before(tmp_path, stage):
     run = chain(tiny_injection.plan().plain())[2 - stage]
@@ -274,9 +262,6 @@ def test_in_translation_every_word_is_linked_with_its_head():
     table = pd.read_csv(study.make(coreference.runs.run(run)) / "results" / "heads.csv")
     assert list(table.itertuples(index=False, name=None)) == lowest(plan.plain())
     assert len(coreference.runs.written(plan.main()[MAIN], "test", 1)) == 8
-
-
-# --- bad input -------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(

@@ -117,9 +117,6 @@ def assert_same(series, expected, tolerance):
         assert series[address] == pytest.approx(value, abs=tolerance, rel=0, nan_ok=True), address
 
 
-# -------------------- confidence (section 4)
-
-
 @families
 def test_confidence_is_the_slow_loop(family):
     model, batches = tiny_model(family).double(), corpus(family)
@@ -207,9 +204,6 @@ def test_offsets_are_the_slow_loop(family):
         assert row.score == pytest.approx(number / slow.having(sentences, address, row.offset))
         assert row.of_all == pytest.approx(number / sum(found.values()))
         assert row.low <= row.score <= row.high and row.verdict == (row.score >= 0.9)
-
-
-# -------------------- syntactic heads (section 5.2)
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -306,9 +300,6 @@ def test_ten_points_above_the_baseline_are_enough(base, n):
     assert frame.verdict.tolist() == [True, False]
 
 
-# -------------------- rare tokens (section 5.3)
-
-
 @seq2seq
 def test_rare_is_the_slow_loop(family):
     model, batches = tiny_model(family).double(), corpus(family)
@@ -381,9 +372,6 @@ def test_alignment_is_the_slow_loop(family):
     found = slow.aligned(slow.read(model, batches), links)
     assert_same(frame.predicted, {address: one for address, (one, _) in found.items()}, 1e-6)
     assert_same(frame.fed, {address: two for address, (_, two) in found.items()}, 1e-6)
-
-
-# -------------------- what each head does, tables
 
 
 def head_index(kinds=("encoder", "decoder")):
@@ -472,9 +460,6 @@ def test_every_relation_is_held_to_the_papers_rule():
                           "gain_high": [0.15, -0.01], "n": 20, "heads": 8}, index)  # fmt: skip
     table = measured.syntactic_relations({"a": frame, "b": frame}, {t: frame.assign(accuracy=0.2) for t in "ab"})
     assert table["passes +10"].tolist() == [True, False] * 2 and table["below offset"].tolist() == [False, True] * 2
-
-
-# -------------------- reports on relevance
 
 
 def shares(*layers: list[float], kind: str = "encoder") -> pd.Series:

@@ -148,8 +148,8 @@ def test_incomplete_folders(checkpoint, tmp_path, name, damage):
 
 
 def test_a_model_of_another_kind(tmp_path):
-    models.build_decoder(SHAPE, 20, 1).save_pretrained(tmp_path)
-    with pytest.raises(StudyError, match="OPTConfig"):
+    tiny_model("bert").save_pretrained(tmp_path)
+    with pytest.raises(StudyError, match="BertConfig"):
         models.load(tmp_path)
 
 

@@ -1,6 +1,5 @@
 """What people read: tables in words, a sentence below each figure, the answer on top."""
 
-import nbformat.v4 as nb
 import pandas as pd
 import pytest
 from IPython.core.interactiveshell import InteractiveShell
@@ -10,7 +9,6 @@ from matplotlib import pyplot
 from helpers import reading, study
 from helpers.publish import claims
 from helpers.study import StudyError
-from tests.notebooks import reader
 
 NAN = float("nan")
 
@@ -83,9 +81,6 @@ def test_frames_slide_without_a_kernel():
         reading.frames([], "x")
 
 
-# --- in a notebook -----------------------------------------------------------------------------------------------------
-
-
 @pytest.fixture
 def shown(tmp_path):
     """A run, and what it displays: a function that calls another and gives kinds and contents of what was shown."""
@@ -115,28 +110,6 @@ def test_a_takeaway_stands_below_its_figure_and_in_its_sidecar(shown):
     assert study.read_json(run.chapter.sidecar("one"))["takeaway"] == "It rises by 1."
     assert calling(run.figure, drawn(), "two", "A line.", takeaway="It rises.", show=False)[1] == []
     assert calling(run.figure, drawn(), "three", "A line.")[1] == ["png"]
-
-
-def test_what_a_reader_would_complain_of_is_seen():
-    def told(*sources):
-        cells = [
-            nb.new_markdown_cell(one) if isinstance(one, str) else nb.new_code_cell(outputs=[out(x) for x in one])
-            for one in sources
-        ]
-        return reader.faults(nb.new_notebook(cells=cells))
-
-    def out(text):
-        kind = "image/png" if text == "png" else "text/html" if text.startswith("<") else "text/markdown"
-        return nb.new_output("display_data", {kind: text})
-
-    box, end = ["| claim |\n| --- |", "png", "> It rises."], ["word " * 40]
-    assert told("# 1", box, "## How", ["png", "> It falls by half."], end) == []
-    assert told("# 1", "## How", box, end) == told("# 1", box[:1], "## How", end)
-    assert told("# 1", box, "## How", ["png"], end) == ["a figure without a takeaway"]
-    assert told("# 1", box, "## How", *[["png", "> It rises."]] * 8, end) == ["9 figures"]
-    assert told("# 1", box, "## How", ["<table>"], end) == ["a raw table"]
-    assert told("# 1", box, "## How", ["|" + " --- |" * 8], end) == ["a table of 8 columns"]
-    assert told("# 1", box, "## How", ["word " * 151]) == ["151 words in the end"]
 
 
 def test_the_box_is_filled_with_verdicts_then_the_key_figure_then_what_it_says(shown):

@@ -4,35 +4,15 @@ from __future__ import annotations
 
 import math
 import random
-import warnings
 
 import numpy as np
 import pytest
 
-from helpers.scores.scoring import (
-    ORDER,
-    bleu,
-    bleu_interval,
-    bleu_of,
-    bleu_statistics,
-    gap,
-    mean_interval,
-    perplexity_interval,
-    phenomena,
-    ratio,
-    ratio_interval,
-    resamples,
-    rouge_statistics,
-)
+from helpers.scores import scoring
 from helpers.study import StudyError
 from tests.reference import measures as slow
 
-
-@pytest.fixture(autouse=True)
-def no_warnings():
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        yield
+pytestmark = pytest.mark.filterwarnings("error")
 
 
 def texts(number, seed=0):
@@ -47,26 +27,27 @@ def texts(number, seed=0):
 def test_bleu_of_summed_statistics():
     hypotheses, references = texts(30)
     hypotheses[3], hypotheses[4] = "", " ".join(reversed(references[4].split()))  # no pairs of words: smoothed
-    statistics = bleu_statistics(hypotheses, references)
+    statistics = scoring.bleu_statistics(hypotheses, references)
     chosen = [list(range(30)), list(range(5)), [3], [4]]
     parts = np.stack([statistics[rows].sum(0) for rows in chosen])
-    expected = [bleu([hypotheses[i] for i in c], [references[i] for i in c], 0)["bleu"] for c in chosen]
-    assert bleu_of(parts.reshape(2, 2, 10)).ravel().tolist() == expected and expected[2] == 0 < expected[3] < expected[1]
+    expected = [scoring.bleu([hypotheses[i] for i in c], [references[i] for i in c], 0)["bleu"] for c in chosen]
+    assert scoring.bleu_of(parts.reshape(2, 2, 10)).ravel().tolist() == expected
+    assert expected[2] == 0 < expected[3] < expected[1]
 
 
 def test_the_interval_of_bleu_is_paired():
     (ours, references), theirs = texts(20), texts(20, 1)[1]
     theirs = [f"{one} {other}" for one, other in zip(ours, theirs, strict=True)]
-    one, other = bleu_statistics(ours, references), bleu_statistics(theirs, references)
+    one, other = scoring.bleu_statistics(ours, references), scoring.bleu_statistics(theirs, references)
 
     def drawn(statistics):
-        return [bleu_of(weights @ statistics) for weights in resamples(20, 100)]
+        return [scoring.bleu_of(weights @ statistics) for weights in scoring.resamples(20, 100)]
 
-    values = [bleu(texts, references, 0)["bleu"] for texts in (ours, theirs)]
-    value, *ends = bleu_interval(one, other, 100)
+    values = [scoring.bleu(texts, references, 0)["bleu"] for texts in (ours, theirs)]
+    value, *ends = scoring.bleu_interval(one, other, 100)
     assert value == pytest.approx(values[0] - values[1])
     assert ends == pytest.approx(np.quantile(np.subtract(drawn(one), drawn(other)), [0.025, 0.975]))
-    assert bleu_interval(one, one, 100) == (0, 0, 0) and np.isnan(bleu_interval(one[:1])[1:]).all()
+    assert scoring.bleu_interval(one, one, 100) == (0, 0, 0) and np.isnan(scoring.bleu_interval(one[:1])[1:]).all()
 
 
 def f1(common, ours, theirs):
@@ -81,12 +62,12 @@ def test_rouge_by_hand():
         ("", "the cat", [0, 0, 0]),
     ]
     hypotheses, references, expected = zip(*rows, strict=True)
-    np.testing.assert_allclose(rouge_statistics(hypotheses, references), expected)
+    np.testing.assert_allclose(scoring.rouge_statistics(hypotheses, references), expected)
 
 
 def drawn_middle(score, size, repeats):
     """The slow bootstrap: `score` of the examples that each resample draws, as often as it draws them."""
-    draws = [np.repeat(np.arange(size), weights.astype(int)) for weights in resamples(size, repeats)]
+    draws = [np.repeat(np.arange(size), weights.astype(int)) for weights in scoring.resamples(size, repeats)]
     return np.quantile([score(draw) for draw in draws], [0.025, 0.975], axis=0)
 
 
@@ -94,7 +75,7 @@ def drawn_middle(score, size, repeats):
 def test_the_mean_and_its_interval(paired):
     values, others = np.random.default_rng(0).random((2, 40, 3))
     other, apart = (others, values - others) if paired else (None, values)
-    found, *ends = mean_interval(values, other, 300)
+    found, *ends = scoring.mean_interval(values, other, 300)
     np.testing.assert_allclose(found, apart.mean(0), rtol=1e-12)
     np.testing.assert_allclose(ends, drawn_middle(lambda draw: apart[draw].mean(0), 40, 300), rtol=1e-9)
 
@@ -103,25 +84,25 @@ def test_without_resamples_or_with_one_example_there_is_no_interval():
     for rows, repeats in (([[3.0, 4.0]], 1000), ([[2.0, 4.0], [4.0, 4.0]], 0)):
         values, tokens = np.array(rows), np.ones(len(rows))
         for other, mean, perplexity in ((None, [3, 4], math.exp(3)), (np.ones_like(values), [2, 3], math.exp(3) - math.e)):
-            found, *ends = mean_interval(values, other, repeats)
+            found, *ends = scoring.mean_interval(values, other, repeats)
             assert found.tolist() == mean and np.isnan(ends).all() and np.shape(ends) == (2, 2)
-            found, *ends = perplexity_interval(values[:, 0], tokens, None if other is None else other[:, 0], repeats)
+            found, *ends = scoring.perplexity_interval(values[:, 0], tokens, None if other is None else other[:, 0], repeats)
             assert found == pytest.approx(perplexity) and np.isnan(ends).all()
 
 
 @pytest.mark.parametrize(
     ("call", "sides", "said"),
     [
-        *((score, sides, name) for score, name in ((bleu, "BLEU"), (bleu_statistics, "BLEU"), (rouge_statistics, "ROUGE"))
+        *((score, sides, name) for score, name in (("bleu", "BLEU"), ("bleu_statistics", "BLEU"), ("rouge_statistics", "ROUGE"))
           for sides in (([], []), (["a"], ["a", "b"]))),
-        (mean_interval, [np.zeros((0, 3))], "mean"), (mean_interval, [np.zeros((2, 3)), np.zeros((2, 1))], "mean"),
-        (perplexity_interval, ([], []), "Perplexity"), (perplexity_interval, ([1.0], [1], [1.0, 2.0]), "Perplexity"),
-        (perplexity_interval, ([1.0, 0.0], [2, 0]), "token"),
+        ("mean_interval", [np.zeros((0, 3))], "mean"), ("mean_interval", [np.zeros((2, 3)), np.zeros((2, 1))], "mean"),
+        ("perplexity_interval", ([], []), "Perplexity"), ("perplexity_interval", ([1.0], [1], [1.0, 2.0]), "Perplexity"),
+        ("perplexity_interval", ([1.0, 0.0], [2, 0]), "token"),
     ],
 )  # fmt: skip
 def test_mismatches_are_refused(call, sides, said):
     with pytest.raises(StudyError, match=said):
-        call(*sides)
+        getattr(scoring, call)(*sides)
 
 
 @pytest.mark.parametrize("paired", [False, True])
@@ -134,14 +115,14 @@ def test_perplexity_and_its_interval(paired):
         own, theirs = (math.exp(side[draw].sum() / tokens[draw].sum()) for side in (loss, other))
         return own - theirs if paired else own
 
-    found, *ends = perplexity_interval(list(loss), tokens, other if paired else None, 300)
+    found, *ends = scoring.perplexity_interval(list(loss), tokens, other if paired else None, 300)
     assert found == pytest.approx(score(np.arange(30))) and ends == pytest.approx(drawn_middle(score, 30, 300))
-    assert perplexity_interval(loss, tokens, loss) == (0, 0, 0)
+    assert scoring.perplexity_interval(loss, tokens, loss) == (0, 0, 0)
 
 
 CASE = ("case", "den hund", ("der hund", "dem hund"))
 ARTICLE = ("agreement", "ein", ("eine", "einen"))
-WORDS = {name: (name, "gesehen", ("hat",)) for name in ORDER}
+WORDS = {name: (name, "gesehen", ("hat",)) for name in scoring.ORDER}
 MARKED = [  # a text, its mark, whether it is met and whether its word is there in any form
     ("die katze sieht den hund .", CASE, 1, 1), ("die katze sieht dem hund .", CASE, 0, 1),
     ("die katze sieht die maus .", CASE, 0, 0), ("die katze sieht den großen hund .", CASE, 0, 0),
@@ -156,20 +137,20 @@ MARKED = [  # a text, its mark, whether it is met and whether its word is there 
 
 @pytest.mark.parametrize(("text", "mark", "right", "found"), MARKED)
 def test_marks_are_met_by_whole_words_in_form_and_order(text, mark, right, found):
-    row = phenomena([text], [[mark]]).loc[mark[0]]
+    row = scoring.phenomena([text], [[mark]]).loc[mark[0]]
     assert row[["n", "accuracy", "found"]].tolist() == [1, right, found]
     assert row.of_found == right if found else math.isnan(row.of_found)
 
 
 def test_marks_are_counted_by_phenomenon_and_sentence():
     marks = [[("case", "a", ()), ("case", "b", ()), ("tense", "c", ("b",))], [("case", "a", ())], [("case", "b", ("a",))]]
-    full, less = phenomena(["a b", "a", "a"], marks), phenomena(["a", "a", "a"], marks)
+    full, less = scoring.phenomena(["a b", "a", "a"], marks), scoring.phenomena(["a", "a", "a"], marks)
     assert full.loc["case", ["n", "accuracy", "found", "of_found"]].tolist() == [4, 0.75, 1, 0.75]
     assert full.sentences["case"] == pytest.approx(2 / 3)
     assert full.loc["tense"].tolist() == [1, 0, 1, 0, 0] and less.sentences["case"] == pytest.approx(1 / 3)
-    case = gap(full, less).loc["case"]
+    case = scoring.gap(full, less).loc["case"]
     assert case["n"] == 4 and case[["marks, all heads", "marks, without", "marks, gap"]].tolist() == [75, 50, 25]
-    assert phenomena(["a", "b"], [[], []]).empty
+    assert scoring.phenomena(["a", "b"], [[], []]).empty
 
 
 @pytest.mark.parametrize("level", [0.95, 0.5])
@@ -179,9 +160,9 @@ def test_the_interval_is_the_slow_bootstrap(level):
     totals[:, 1, 0] = 0
     totals[1:, 2, 1], totals[0, 2, 1] = 0, 3  # one sentence alone: not drawn in a third of the draws
     hits = np.floor(rng.random((15, 3, 2)) * (totals + 1)).clip(max=totals)
-    found = ratio_interval(hits, totals, 200, level)
+    found = scoring.ratio_interval(hits, totals, 200, level)
     assert all(part.shape == (3, 2) for part in found)
-    draws = resamples(15, 200).tolist()
+    draws = scoring.resamples(15, 200).tolist()
     for i in range(3):
         for j in range(2):
             share, low, high = (part[i, j] for part in found)
@@ -194,14 +175,14 @@ def test_the_interval_is_the_slow_bootstrap(level):
 
 
 def test_resamples_draw_as_many_as_there_are_with_replacement():
-    weights = resamples(7, 500)
+    weights = scoring.resamples(7, 500)
     assert (weights.sum(1) == 7).all() and (weights == 0).any()
     np.testing.assert_allclose(weights.mean(0), 1, atol=0.15)
-    np.testing.assert_array_equal(weights, resamples(7, 500))
+    np.testing.assert_array_equal(weights, scoring.resamples(7, 500))
 
 
 def test_ratios_keep_double_precision_and_may_have_nothing_to_divide_by():
     many = np.full((40000, 1), 1 / 3, np.float32)
-    assert ratio(many, np.ones((40000, 1), np.float32))[0] == pytest.approx(float(np.float32(1 / 3)), rel=1e-15)
-    found = np.stack(ratio_interval(np.ones((1, 2)), np.array([[2.0, 0.0]]), 20))
+    assert scoring.ratio(many, np.ones((40000, 1), np.float32))[0] == pytest.approx(float(np.float32(1 / 3)), rel=1e-15)
+    found = np.stack(scoring.ratio_interval(np.ones((1, 2)), np.array([[2.0, 0.0]]), 20))
     assert (found[:, 0] == 0.5).all() and np.isnan(found[:, 1]).all()

@@ -55,8 +55,6 @@ def report(folder):
     return pd.read_csv(folder / "report.csv").set_index("split")
 
 
-# --- files of records ------------------------------------------------------------------------------------------------
-
 PAIRS = [
     Pair("", ""),
     Pair("the cat sees .", "кошка видит .", ("the", "cat", "sees", "."), (1, 2, -1, 2), ("det", "nsubj", "ROOT", "punct"),
@@ -108,9 +106,6 @@ def test_a_broken_line_is_named(tmp_path, reader, good, bad):
     refused(f"Line 2 of {tmp_path / 'x.jsonl'}", reader, tmp_path / "x.jsonl")
 
 
-# --- specs -----------------------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(("module", "name"), [(texts, "reports"), (dialogues, "dialogues")])
 def test_a_spec_holds_what_the_corpus_depends_on(root, module, name):
     spec = module.spec(SIZES, name, 1)
@@ -146,9 +141,6 @@ def test_no_folder_or_file(root, monkeypatch, tmp_path):
     refused(f"no folder {tmp_path / 'x'}", texts.spec, ALL, "samsum", 1)
     monkeypatch.delenv("HEADS_DATA_ROOT")
     refused("set HEADS_DATA_ROOT", texts.spec, ALL, "novels", 1)
-
-
-# --- splits of texts and of dialogues --------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(("module", "name"), [(texts, "reports"), (texts, "stories"), (dialogues, "dialogues")])
@@ -215,9 +207,6 @@ def test_a_split_with_nothing_left_is_refused(root):
     refused("samsum in train", made, "samsum")
 
 
-# --- summarization ---------------------------------------------------------------------------------------------------
-
-
 def test_documents_are_lower_cased_and_cut(root):
     test = read(made("samsum"), "test")
     assert test[0].source == "ann: where is the teacher? bob: i saw it in the white boat."
@@ -254,9 +243,6 @@ def test_pieces_that_overlap_are_trained_on_but_not_tested_on(root, module):
         write_rows(root / f"crd3/{split}.jsonl.xz", rows)
     folder = made("crd3", module=module)
     assert [len(read(folder, split)) for split in SPLITS] == [9, 3, 3]
-
-
-# --- novels ----------------------------------------------------------------------------------------------------------
 
 
 def test_novels_are_split_by_book_in_passages_of_whole_paragraphs(root):
@@ -310,9 +296,6 @@ def test_blocks_join_documents_and_drop_the_rest():
         assert all(len(block) == length for block in cut)
     assert texts.blocks([[*row, 1] for row in documents], 1, 3) == texts.blocks(documents, 1, 3)
     refused("3 tokens", texts.blocks, [[5], [6]], 1, 4)
-
-
-# --- Hub ---------------------------------------------------------------------------------------------------------------
 
 
 def test_hub_sets_of_articles_and_of_lines(tmp_path, monkeypatch):

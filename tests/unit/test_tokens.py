@@ -76,9 +76,7 @@ def test_decoding_undoes_encoding(own):
         ids = own.encode(text)
         assert ids[-1] == own.eos and own.tokenizer.token_to_id(tokens.UNK) not in ids
         assert own.decode_all([ids, ids + [own.pad] * 3, [own.pad, *ids]]) == [text] * 3
-
-
-def test_text_is_lower_cased_and_composed(own):
+    # text is lower-cased and composed
     assert own.encode("KOШКА Über\u00a0e\u0301te\u0301") == own.encode("koшка über été")
 
 
@@ -232,15 +230,11 @@ def test_collate(own, data):
     assert tokens.collate(inside, [0, 1], 0)["attention_mask"].tolist() == [[1, 1, 1], [1, 0, 0]]
 
 
-def test_spec_refuses_what_there_is_not():
+def test_spec_says_what_a_corpus_depends_on():
     settings = study.settings("tiny")
     refused("'es'", corpora.spec, settings, "es", "news", 1)
     refused("'poems'", corpora.spec, settings, "ru", "poems", 1)
     refused("'wmt'", corpora.spec, settings | {"corpus": "wmt"}, "ru", "news", 1)
-
-
-def test_spec_says_what_a_corpus_depends_on():
-    settings = study.settings("tiny")
     spec = corpora.spec(settings, "ru", "news", 1)
     assert spec == corpora.spec(settings | {"beam": 9}, "ru", "news", 1)
     others = [corpora.spec(settings, *other) for other in (("de", "news", 1), ("ru", "subtitles", 1), ("ru", "news", 2))]
