@@ -226,13 +226,18 @@ def load(name: str | Path):
     Raises
     ------
     StudyError
-        If the folder holds no model, the Hub cannot be reached, or the name is unknown.
+        If the folder holds no model or one that neither translates nor continues texts, the Hub cannot be reached, or the name
+        is unknown.
     """
     from transformers import AutoConfig, AutoModelForCausalLM, AutoModelForSeq2SeqLM, AutoTokenizer
 
     config = _pretrained("model", name, AutoConfig.from_pretrained)
     family = AutoModelForSeq2SeqLM if config.is_encoder_decoder else AutoModelForCausalLM
     model = _pretrained("model", name, family.from_pretrained)
+    if not config.is_encoder_decoder and {site.kind for site in sites(model)} != {"decoder"}:
+        raise StudyError(
+            f"The model {name} reads both ways ({type(config).__name__}): give one that translates or continues texts."
+        )
     return model.eval(), _pretrained("model", name, AutoTokenizer.from_pretrained)
 
 

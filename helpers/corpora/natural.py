@@ -218,7 +218,7 @@ def read(
             raise StudyError(f"sets={list(sets)} chooses files of a local folder: leave it out with source={source!r}.")
         hub = HUB[source, language]
         rows = _hub(hub, language, revision or hub.revision, seed, limit and 2 * (limit + dev))
-    elif source in FOLDERS or _is_folder(source, data_root):
+    elif is_folder(source, data_root):
         rows = _own(source, language, _root(data_root))
     else:
         names = sorted({name for name, to in HUB if to == language}) + list(FOLDERS)
@@ -265,9 +265,10 @@ def _folder(source: str, language: str, root: Path) -> Path:
     return root / (FOLDERS[source].path.format(language=language) if source in FOLDERS else source)
 
 
-def _is_folder(source: str, data_root: str | Path | None) -> bool:
+def is_folder(source: str, data_root: str | Path | None = None) -> bool:
+    """Whether a source is a folder with files of its own: one of `FOLDERS`, or any that is below the data root."""
     given = data_root or os.environ.get("HEADS_DATA_ROOT")
-    return bool(given) and (Path(given) / source).is_dir()
+    return source in FOLDERS or bool(given and (Path(given) / source).is_dir())
 
 
 def own_files(source: str, language: str, data_root: str | Path | None = None) -> list[Path]:

@@ -41,7 +41,7 @@ def spec(settings: Mapping[str, Any], language: str, register: str, seed: int) -
     elif chosen["corpus"] == "natural":
         if register == "local":
             chosen["files"] = _fingerprint(natural.files(language, study.data_root()))
-        elif (register, language) not in natural.HUB:
+        elif natural.is_folder(register, study.data_root()):
             chosen["files"] = _fingerprint(natural.own_files(register, language, study.data_root()))
     else:
         raise StudyError(f"There is no corpus {chosen['corpus']!r}: choose controlled or natural.")

@@ -518,6 +518,21 @@ def _word_maps(subject, sentence: int) -> dict[int, np.ndarray]:
     return {layer: maps[0] for layer, maps in keep.maps.items()}
 
 
+def attention(subject, address: tuple[str, int, int]) -> dict[str, Any]:
+    """A head's weights on the first dev sentence, as `helpers.measures.figures.attention` takes them."""
+    kind, layer, head = address
+    batch, kept = _single(subject, 0), []
+    keep = lambda site, weights: kept.append(weights[0, head].float().cpu()) if site.layer == layer else None  # noqa: E731
+    with torch.no_grad(), record(subject.model, keep, kinds=kind):
+        subject.model(**inputs(batch), use_cache=False)
+    source = subject.source.pieces(batch["input_ids"][0].tolist())
+    read = ["start", *subject.target.pieces(batch["labels"][0, :-1].tolist())]  # what the decoder reads
+    rows, columns = (source, source) if kind == "encoder" else (read, read if kind == "decoder" else source)
+    words = {"rows": rows, "columns": columns}
+    shown = {side: [token.replace("▁", "") or "␣" for token in tokens] for side, tokens in words.items()}
+    return {"title": f"{kind} layer {layer + 1} head {head + 1}", "weights": kept[0].numpy()} | shown
+
+
 def _single(subject, sentence: int) -> dict[str, torch.Tensor]:
     device = next(subject.model.parameters()).device
     return {name: value.to(device) for name, value in collate(subject.encoded, [sentence], subject.source.pad).items()}

@@ -75,7 +75,7 @@ import torch
 from IPython.display import display
 
 from helpers import drawing, heads, measures
-from helpers.measures import figures, lrp
+from helpers.measures import figures, lrp, measured
 from helpers.methods import contest, l0, removal
 from helpers.models import inputs, parameters
 from helpers.runs import passages, subjects
@@ -132,17 +132,14 @@ for kind in table.index.unique("kind"):
     )
 
 # %% [markdown]
-# One head's attention: that of the head that the loss needs most. Rows look, columns are looked at; it is drawn for a model
-# that continues texts, on the first tokens of its test text. (Attention of translation models fills [notebook
-# 2](02_head_functions.ipynb).)
+# One head's attention: that of the head that the loss needs most. Rows look, columns are looked at, on a first sentence.
 
 # %%
 worth, total = table["leave-one-out"], len(table)
 kind, layer, head = worth.idxmax()
 print(f"The loss needs head {head + 1} of layer {layer + 1} most ({drawing.KIND_TITLES[kind]}).")
-if text:
-    example = subject.attention(worth.idxmax())
-    run.figure(figures.attention([example]), "attention", caption="Attention of the head that the loss needs most.")
+example = subject.attention(worth.idxmax()) if text else measured.attention(subject, worth.idxmax())
+run.figure(figures.attention([example]), "attention", caption="Attention of the head that the loss needs most.")
 
 # %% [markdown]
 # ## Which heads can go?

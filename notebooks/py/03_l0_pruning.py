@@ -177,7 +177,12 @@ run.table(pd.concat(of_encoder, names=["model"]), "fig7_bleu_by_heads", resample
 points = l0.tables.curve_points(of_encoder)
 said = "BLEU by the number of encoder heads that L0 pruning keeps."
 run.figure(
-    l0.figures.pruning_curves(points), "fig7_bleu_by_heads", said, "Voita et al., figure 7", resamples=repeats, show=False
+    l0.figures.pruning_curves(points),
+    "fig7_bleu_by_heads",
+    caption=said,
+    answers="Voita et al., figure 7",
+    resamples=repeats,
+    show=False,
 )
 run.figure(
     l0.figures.pruning_curves(l0.tables.curve_points(of_encoder, "change"), unit="BLEU minus control"),

@@ -96,7 +96,8 @@ print(tables.marked(folder, board.split, truth, 0), "\n\n=>", board.task.pairs(b
 
 # %%
 words, found = board.task.pairs(board.split)[0].words, coreference.runs.clusters_of(folder, board.split, truth)[0]
-clusters = [[start for start, _ in cluster] for cluster in found]
+clusters = [[start for start, _ in cluster if start < len(words)] for cluster in found]  # of what the model reads
+clusters = [cluster for cluster in clusters if cluster]
 
 matrix = np.eye(len(words))
 for cluster in clusters:

@@ -181,7 +181,7 @@ def _describe(cells: Sequence[Any], where: str) -> None:
 def _sized(body: str, output: Path) -> str:
     """Pictures with their sizes; an animation gets its last frame beside it, for readers who want nothing to move."""
     page = BeautifulSoup(body, "html.parser")
-    for image in page.select("figure img:not([src$='.svg'])"):
+    for image in page.select("figure img:not([src$='.svg'], [src^='data:'])"):
         path = output / image["src"]
         with Image.open(io.BytesIO(path.read_bytes())) as opened:
             image["width"], image["height"] = opened.size
