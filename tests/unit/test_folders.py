@@ -21,7 +21,9 @@ CASES = {
     **{(family, "ragged"): RAGGED for family in (*FAMILIES, *TODAY)},
     **{(family, "one group"): {0: {0, 1}, 1: {2, 3}} for family in GROUPED},
     **{(family, "one each"): {0: {0, 3}, 1: {1, 2}} for family in ("llama", "phi3")},
+    **{(family, "uneven"): {0: {1}, 1: {1}} for family in ("qwen3", "gemma3")},  # as many in each layer, groups of one and two
 }
+OURS = ("ragged", "uneven")  # what a configuration cannot say
 STRANGER = """
 import json, pathlib, sys
 for name in ("helpers", "tests"):
@@ -70,7 +72,7 @@ def read(tmp_path_factory):
         target = {"decoder_input_ids": batch["input_ids"]} if family in SEQ2SEQ else {}
         torch.save({"batch": batch | target, "prompts": prompts(family)}, folder / "given.pt")
         attention = "eager" if family in EAGER_ALONE else "sdpa"
-        cases[folder.name] = [automatic(family), case == "ragged", attention, number % 2 == 0]
+        cases[folder.name] = [automatic(family), case in OURS, attention, number % 2 == 0]
     (root / "cases.json").write_text(json.dumps(cases))
     alone = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
     alone |= {"HF_HOME": str(root / "cache"), "HF_HUB_OFFLINE": "1"}
@@ -84,7 +86,7 @@ def test_transformers_alone_reads_the_folder(family, case, read):
     folder, model = read / f"{family} {case}", cut_model(family, CASES[family, case])
     given, found = torch.load(folder / "given.pt"), torch.load(folder / "found.pt")
     code = (folder / "model" / CODE.name).exists()
-    assert code == (case == "ragged") == ("fewer_heads" in found["class"]), "code where the configuration cannot say it"
+    assert code == (case in OURS) == ("fewer_heads" in found["class"]), "code where the configuration cannot say it"
     rounding = 1e-5 if family == "phi3" else 0.0  # from one projection or from its three parts
     torch.testing.assert_close(found["logits"], logits(model, given["batch"]), atol=rounding, rtol=rounding)
     for beams in (1, 3) if model.can_generate() else ():
