@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+import multiprocessing
 import os
 import shutil
-import subprocess
+import signal
 import sys
 import tempfile
 from pathlib import Path
 
-from helpers import study
+import pytest
+
+from helpers import plan, study
 from tests.mutants import Mutant, mutants
 
 COPIED = ("benchmarks", "docs", "helpers", "notebooks", "requirements", "tests", "workflow")
-FAILED = 1  # pytest's exit code where tests failed; others mean that they did not run
+OWN = ("benchmarks", "helpers", "tests")
 LONGEST = 1200  # seconds; a broken lock is one for which tests wait
+READ = plan  # with it every library that the helpers read: a process that is forked need not read them again
 
 
 def copy(root: Path) -> None:
@@ -26,6 +30,20 @@ def copy(root: Path) -> None:
             shutil.copy(path, root)
 
 
+def _run(root: Path, tests: tuple[str, ...], log: Path) -> None:
+    """Run tests of a copy in a process of its own, which forgets the project's modules and keeps the libraries'."""
+    os.setsid()
+    with log.open("w") as file:
+        os.dup2(file.fileno(), 1)
+        os.dup2(file.fileno(), 2)
+    for name in [name for name in sys.modules if name.partition(".")[0] in OWN]:
+        del sys.modules[name]
+    os.chdir(root)
+    os.environ["PYTHONPATH"] = str(root)  # of the processes that tests start
+    sys.path.insert(0, str(root))
+    os._exit(pytest.main(["-q", "-x", "-p", "no:cacheprovider", *tests]))
+
+
 def caught(mutant: Mutant, root: Path) -> bool:
     """Whether tests fail in the copy while the formula is broken there, or wait for ever.
 
@@ -34,20 +52,21 @@ def caught(mutant: Mutant, root: Path) -> bool:
     StudyError
         If the tests did not run.
     """
-    path = root / mutant.file
+    path, log = root / mutant.file, root / "mutant.log"
     whole = path.read_text(encoding="utf-8")
     path.write_text(mutant.broken(root), encoding="utf-8")
+    tests = multiprocessing.get_context("fork").Process(target=_run, args=(root, mutant.caught, log))
     try:
-        command = [sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", *mutant.caught]
-        here = os.environ | {"PYTHONPATH": str(root)}  # before the project itself, which is installed where it lies
-        done = subprocess.run(command, cwd=root, env=here, capture_output=True, text=True, timeout=LONGEST)
-    except subprocess.TimeoutExpired:
-        return True
+        tests.start()
+        tests.join(LONGEST)
+        if tests.is_alive():
+            os.killpg(tests.pid, signal.SIGKILL)
+            return True
     finally:
         path.write_text(whole, encoding="utf-8")
-    if done.returncode not in (0, FAILED):
-        raise study.StudyError(f"The tests of {mutant.formula!r} did not run: {done.stdout[-500:]}{done.stderr[-500:]}")
-    return done.returncode != 0
+    if tests.exitcode not in (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED):
+        raise study.StudyError(f"The tests of {mutant.formula!r} did not run: {log.read_text(errors='replace')[-1000:]}")
+    return tests.exitcode != pytest.ExitCode.OK
 
 
 def main(words: list[str]) -> None:
