@@ -11,7 +11,7 @@ from torch.nn import functional as F
 from torch.utils.flop_counter import FlopCounterMode
 
 from helpers import study
-from helpers.heads import KINDS, compat, sites
+from helpers.heads import KINDS, compat, record, sites
 from helpers.study import StudyError
 
 MAX_POSITIONS = 512
@@ -25,6 +25,20 @@ def device() -> torch.device:
 def inputs(batch: Mapping[str, Any]) -> dict[str, Any]:
     """The part of a batch that a model takes."""
     return {name: batch[name] for name in ("input_ids", "attention_mask", "labels", "decoder_input_ids") if name in batch}
+
+
+def head_weights(model, batch: Mapping[str, Any], address: tuple[str, int, int]) -> torch.Tensor:
+    """One head's attention weights [queries, keys], float32 on the CPU, on the first example of a batch."""
+    kind, layer, head = address
+    kept: list[torch.Tensor] = []
+
+    def keep(site, weights: torch.Tensor) -> None:
+        if site.layer == layer:
+            kept.append(weights[0, head].float().cpu())
+
+    with torch.no_grad(), record(model, keep, kinds=kind):
+        model(**inputs(batch), use_cache=False)
+    return kept[0]
 
 
 def cross_entropy(model, batch: Mapping[str, Any], smoothing: float) -> torch.Tensor:

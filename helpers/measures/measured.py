@@ -36,7 +36,7 @@ from helpers.measures.lrp import RULES, BySentence, conservation, explain, naive
 from helpers.measures.ranks import correlation, correlations
 from helpers.measures.reducers import Reducer, one_pass
 from helpers.measures.worth import importance, kinds_off, leave_one_out, leave_one_out_bleu
-from helpers.models import inputs
+from helpers.models import head_weights, inputs
 from helpers.runs import training
 from helpers.scores import intervals, scoring
 
@@ -521,16 +521,16 @@ def _word_maps(subject, sentence: int) -> dict[int, np.ndarray]:
 def attention(subject, address: tuple[str, int, int]) -> dict[str, Any]:
     """A head's weights on the first dev sentence, as `helpers.measures.figures.attention` takes them."""
     kind, layer, head = address
-    batch, kept = _single(subject, 0), []
-    keep = lambda site, weights: kept.append(weights[0, head].float().cpu()) if site.layer == layer else None  # noqa: E731
-    with torch.no_grad(), record(subject.model, keep, kinds=kind):
-        subject.model(**inputs(batch), use_cache=False)
+    batch = _single(subject, 0)
     source = subject.source.pieces(batch["input_ids"][0].tolist())
     read = ["start", *subject.target.pieces(batch["labels"][0, :-1].tolist())]  # what the decoder reads
     rows, columns = (source, source) if kind == "encoder" else (read, read if kind == "decoder" else source)
     words = {"rows": rows, "columns": columns}
     shown = {side: [token.replace("▁", "") or "␣" for token in tokens] for side, tokens in words.items()}
-    return {"title": f"{kind} layer {layer + 1} head {head + 1}", "weights": kept[0].numpy()} | shown
+    return {
+        "title": f"{kind} layer {layer + 1} head {head + 1}",
+        "weights": head_weights(subject.model, batch, address).numpy(),
+    } | shown
 
 
 def _single(subject, sentence: int) -> dict[str, torch.Tensor]:

@@ -10,7 +10,6 @@ from typing import Any
 import torch
 
 from helpers import models
-from helpers.heads import record
 from helpers.study import StudyError
 
 LENGTH, ROWS = 64, 16  # tokens of a passage, the start token included; passages of a batch
@@ -42,13 +41,11 @@ class Passages:
     def attention(self, address: tuple[str, int, int]) -> dict[str, Any]:
         """A head's weights on the first tokens of the test text, as `helpers.measures.figures.attention` takes them."""
         kind, layer, head = address
-        ids, kept = self.test[0]["input_ids"][:1, :SHOWN], []
-        keep = lambda site, weights: kept.append(weights[0, head].float().cpu()) if site.layer == layer else None  # noqa: E731
-        with torch.no_grad(), record(self.model, keep, kinds=kind):
-            self.model(input_ids=ids, use_cache=False)
+        ids = self.test[0]["input_ids"][:1, :SHOWN]
+        weights = models.head_weights(self.model, {"input_ids": ids}, address)
         words = [self.tokenizer.decode([token]).strip() or "_" for token in ids[0].tolist()]
         title = f"{kind} layer {layer + 1} head {head + 1}"
-        return {"title": title, "rows": words, "columns": words, "weights": kept[0].numpy()}
+        return {"title": title, "rows": words, "columns": words, "weights": weights.numpy()}
 
 
 def of_file(checkpoint: str, text: str | Path, many: int, few: int) -> Passages:
