@@ -28,6 +28,7 @@ from helpers.runs import subjects, training
 from helpers.study import StudyError, layout
 
 WORDS = (7, 12)  # of an example sentence: enough to see something, few enough to read
+SENTENCES = 12
 STEPS = 60  # of a gate's curve, at most
 BLEU = ("BLEU without the head", "change of BLEU when this head alone is left out")
 _LABELS = {label: relation for (relation, _), label in functions.LABELS.items()}
@@ -165,7 +166,7 @@ def _gated(sweep: Mapping[str, Any]) -> list[Mapping[str, Any]]:
 
 
 def export(
-    subject: subjects.Subject | str, table: pd.DataFrame, sweep: Mapping[str, Any] | None = None, sentences: int = 4
+    subject: subjects.Subject | str, table: pd.DataFrame, sweep: Mapping[str, Any] | None = None, sentences: int = SENTENCES
 ) -> dict[str, Any]:
     """All that the explorer shows of one model.
 
@@ -349,7 +350,12 @@ def _owners(words: Sequence[int]) -> list[int]:
 
 def write(folder: Path, exported: Mapping[str, Any]) -> Path:
     """Write a model's data as a script that a page can load without a server: FOLDER/NAME.js."""
+    return script(folder, "HEADS", exported["name"], exported)
+
+
+def script(folder: Path, variable: str, name: str, exported: Mapping[str, Any], end: str = "") -> Path:
+    """Write what a page finds as window.VARIABLE[NAME]: FOLDER/NAME.js, with `end` before the dot."""
     text = json.dumps(exported, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
-    path = folder / f"{re.sub(r'[^A-Za-z0-9._-]', '-', exported['name'])}.js"
-    study.write_text(path, f"(window.HEADS ??= {{}})[{json.dumps(exported['name'])}] = {text};\n")
+    path = folder / f"{re.sub(r'[^A-Za-z0-9._-]', '-', name)}{end}.js"
+    study.write_text(path, f"(window.{variable} ??= {{}})[{json.dumps(name)}] = {text};\n")
     return path

@@ -10,7 +10,12 @@ import shutil
 import pytest
 
 from helpers import study
-from helpers.publish import report
+from helpers.corpora.tokens import collate
+from helpers.heads import gate
+from helpers.measures.worth import mean_loss
+from helpers.publish import explorer as data
+from helpers.publish import inpage, report
+from helpers.runs import training
 from tests.unit import tiny_report
 
 webdriver = pytest.importorskip("selenium.webdriver", reason="needs selenium: pip install -r requirements/browser.lock")
@@ -31,16 +36,21 @@ FLAGS = (
 
 
 @pytest.fixture(scope="module")
-def folder(session, tmp_path_factory):
-    """A report of the committed notebooks with a tiny model in the explorer, and one that was not trained."""
+def built(session, tmp_path_factory):
+    """A report of the committed notebooks with a tiny model in the explorer, and one that was not trained; that model."""
     with pytest.MonkeyPatch.context() as patch:
         base = tmp_path_factory.mktemp("browser")
         patch.setenv("HEADS_RUNS", str(base / "runs"))
         patch.setenv("HEADS_DATA", str(base / "data"))
         run = study.runs() / "tiny-controlled"
-        tiny_report.make(run)
+        subject, *_ = tiny_report.make(run)
         report.build(run, base / "report")
-    return base / "report"
+    return base / "report", subject
+
+
+@pytest.fixture(scope="module")
+def folder(built):
+    return built[0]
 
 
 @pytest.fixture(scope="module")
@@ -73,6 +83,11 @@ def cell(browser, head):
     return browser.find_element(By.CSS_SELECTOR, f'[data-head="{head}"]')
 
 
+def press(browser, button):
+    """By script: on an emulated phone the driver misses what it had to scroll to."""
+    browser.execute_script("arguments[0].click()", browser.find_element(By.ID, button))
+
+
 def title(browser):
     return browser.find_element(By.CSS_SELECTOR, "#head h2").text
 
@@ -93,7 +108,7 @@ def test_no_page_has_errors_or_is_wider_than_its_screen(browser, folder, size):
 def test_a_head_by_mouse(browser, folder, size):
     explorer(browser, folder, "model=ru-subtitles&head=encoder.0.0")
     cell(browser, "cross.0.1").click()
-    assert title(browser) == "Decoder-encoder, layer 1, head 1"
+    assert title(browser) == "Decoder-encoder, layer 1, head 2"
     assert cell(browser, "cross.0.1").get_attribute("aria-selected") == "true"
     assert browser.find_elements(By.CSS_SELECTOR, ".attention svg") and "head=cross.0.1" in browser.current_url
 
@@ -105,9 +120,9 @@ def test_a_head_by_keyboard(browser, folder, size):
     browser.switch_to.active_element.send_keys(Keys.ARROW_DOWN)
     focused = browser.switch_to.active_element
     assert focused.get_attribute("data-head") == "encoder.0.1"  # the first layer is at the bottom
-    assert title(browser) == "Encoder self, layer 2, head 0"
+    assert title(browser) == "Encoder self, layer 2, head 1"
     focused.send_keys(Keys.ENTER)
-    assert title(browser) == "Encoder self, layer 1, head 1"
+    assert title(browser) == "Encoder self, layer 1, head 2"
 
 
 def test_gates_and_another_model(browser, folder, size):
@@ -118,4 +133,53 @@ def test_gates_and_another_model(browser, folder, size):
     text = browser.find_element(By.ID, "head").text
     assert "not in the store" in text and "No pruning run" in text
     assert browser.current_url.endswith("model=de-news&measure=confidence&head=encoder.0.0")
+    assert browser.get_log("browser") == []
+
+
+OFF = ("encoder.0.1", "encoder.1.0", "decoder.0.1", "cross.1.0")
+
+
+@pytest.mark.parametrize("off", [OFF[:0], OFF], ids=["all on", "of all kinds"])
+def test_the_page_computes_what_the_model_does(browser, built, off):
+    """Loss and greedy translation of the model with its weights in eight bits, heads gated, sentence by sentence."""
+    folder, subject = built
+    explorer(browser, folder, f"model=ru-subtitles&off={','.join(OFF[1:3])}")  # states of other heads off are kept
+    asked = """const live = openModel(MODELS["ru-subtitles"]), off = new Set(arguments[0]);
+        return MODELS["ru-subtitles"].sentences.map((sentence) => {
+          live.loss(sentence, new Set(["encoder.1.1"]));
+          const { sum, tokens } = live.loss(sentence, off);
+          return [sum / tokens, live.text(live.translate(sentence, off)), sentence.words];
+        });"""
+    WebDriverWait(browser, 10).until(lambda found: found.execute_script("return Boolean(window.MODELS)"))
+    losses, written, texts = zip(*browser.execute_script(asked, list(off)), strict=True)
+    model, addresses = inpage.in_eight_bits(subject.model), [head.split(".") for head in off]
+    numbers = data.examples(subject.sentences, data.SENTENCES)
+    assert list(texts) == [subject.sentences[number].source for number in numbers]
+    with gate(model, {(kind, int(layer), int(head)): 0.0 for kind, layer, head in addresses}):
+        expected = [mean_loss(model, [collate(subject.encoded, [number], subject.source.pad)]) for number in numbers]
+        assert list(written) == training.translate(model, list(texts), subject.source, subject.target)
+    assert losses == pytest.approx(expected, abs=2e-4)
+
+
+def test_heads_are_switched_off_and_on(browser, folder, size):
+    def loss(changed):
+        WebDriverWait(browser, 10).until(
+            lambda found: "nats" in (t := found.find_element(By.ID, "loss-all").text) and ("→" in t) == changed
+        )
+        return browser.find_element(By.ID, "loss-all").text
+
+    explorer(browser, folder, "model=ru-subtitles&head=encoder.0.0")
+    WebDriverWait(browser, 10).until(lambda found: found.find_elements(By.ID, "loss-all"))
+    whole = loss(False)
+    cell(browser, "encoder.0.0").send_keys("x")
+    assert loss(True).startswith(whole.split()[0]) and "off=encoder.0.0" in browser.current_url
+    assert "off" in cell(browser, "encoder.0.0").get_attribute("class").split()
+    press(browser, "random")
+    assert loss(True) and len(browser.find_elements(By.CSS_SELECTOR, ".head.off")) == 1
+    press(browser, "all-on")
+    assert loss(False) == whole
+    press(browser, "switch")
+    assert loss(True) and "1 of" in browser.find_element(By.CSS_SELECTOR, "#without h2").text
+    Select(browser.find_element(By.ID, "model")).select_by_value("de-news")
+    WebDriverWait(browser, 10).until(lambda found: not found.find_element(By.ID, "without").is_displayed())
     assert browser.get_log("browser") == []

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import multiprocessing
+import contextlib
 import os
 import shutil
 import signal
@@ -33,6 +33,7 @@ def copy(root: Path) -> None:
 def _run(root: Path, tests: tuple[str, ...], log: Path) -> None:
     """Run tests of a copy in a process of its own, which forgets the project's modules and keeps the libraries'."""
     os.setsid()
+    signal.alarm(LONGEST)
     with log.open("w") as file:
         os.dup2(file.fileno(), 1)
         os.dup2(file.fileno(), 2)
@@ -55,18 +56,17 @@ def caught(mutant: Mutant, root: Path) -> bool:
     path, log = root / mutant.file, root / "mutant.log"
     whole = path.read_text(encoding="utf-8")
     path.write_text(mutant.broken(root), encoding="utf-8")
-    tests = multiprocessing.get_context("fork").Process(target=_run, args=(root, mutant.caught, log))
+    if not (child := os.fork()):
+        _run(root, mutant.caught, log)
     try:
-        tests.start()
-        tests.join(LONGEST)
-        if tests.is_alive():
-            os.killpg(tests.pid, signal.SIGKILL)
-            return True
+        ended = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
     finally:
         path.write_text(whole, encoding="utf-8")
-    if tests.exitcode not in (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED):
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(child, signal.SIGKILL)  # what the tests started and left
+    if ended not in (-signal.SIGALRM, pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED):
         raise study.StudyError(f"The tests of {mutant.formula!r} did not run: {log.read_text(errors='replace')[-1000:]}")
-    return tests.exitcode != pytest.ExitCode.OK
+    return ended != pytest.ExitCode.OK
 
 
 def main(words: list[str]) -> None:

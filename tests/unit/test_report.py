@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import re
 
@@ -17,7 +18,7 @@ from helpers import study
 from helpers.corpora import tokens
 from helpers.methods import l0
 from helpers.models import inputs
-from helpers.publish import explorer, report
+from helpers.publish import explorer, inpage, report
 from helpers.study import StudyError
 from tests.unit import tiny_report
 
@@ -202,3 +203,17 @@ def test_what_is_written_can_be_read(tiny, tmp_path):
     start, _, rest = text.partition(" = ")
     assert start == '(window.HEADS ??= {})["a/\\"b"]'
     assert json.loads(rest.removesuffix(";\n"))["measures"] == found["measures"]
+
+
+def test_a_page_gets_all_of_a_model_in_eight_bits(tiny):
+    """Every weight within half a step of its row; losses beside those of the model as it is."""
+    subject = tiny[1]
+    found, state = inpage.export(subject, [0, 1]), subject.model.state_dict()
+    assert inpage.fits(subject) and found["loss"]["eight bits"] == pytest.approx(found["loss"]["stored"], abs=0.01)
+    for part, rows in found["matrices"].items():
+        scales, values = (np.frombuffer(base64.b64decode(rows[n]), t) for n, t in (("scales", "<f4"), ("values", "i1")))
+        name = re.sub(r"(coder) (\d)", r"\1.layers.\2", part).replace(" ", ".")
+        whole, steps = state[f"model.{name}.weight"].numpy(), scales[:, None]
+        assert (np.abs(values.reshape(whole.shape) * steps - whole) <= 0.51 * steps).all(), part
+    named = {inpage._named(name) for name in state if not inpage.TIED.search(name)}
+    assert named == {*found["matrices"], *found["vectors"]} - {"places"} and "shared" in named

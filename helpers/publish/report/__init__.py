@@ -32,13 +32,13 @@ from PIL import Image
 from traitlets.config import Config
 
 from helpers import drawing, study
-from helpers.publish import explorer, reference
+from helpers.publish import explorer, inpage, reference
 from helpers.runs import subjects
 from helpers.study import StudyError, layout
 
 HERE = Path(__file__).parent
 SITE = "The story of heads"
-ASSETS = ("style.css", "page.js", "explorer.js")
+ASSETS = ("style.css", "page.js", "explorer.js", "model.js")
 LEFT_OUT, LAST = ("More",), ("Two commands", "Five lines")  # of the README's sections on the front page
 NAMES = {"nsubj": "subject", "dobj": "object", "amod": "adjective", "advmod": "adverb", "rare": "rare tokens", "none": "none"}
 PICTURES = ("image/svg+xml", "image/png", "image/jpeg", "image/gif")
@@ -189,9 +189,19 @@ def _sized(body: str, output: Path) -> str:
                 opened.seek(opened.n_frames - 1)
                 opened.convert("RGB").save(path.with_suffix(".still.png"))
                 still = image["src"].removesuffix("gif") + "still.png"
+                _lighter(path.with_suffix(".still.png"))
                 quiet = page.new_tag("source", srcset=still, media="(prefers-reduced-motion: reduce), print")
                 image.wrap(page.new_tag("picture")).insert(0, quiet)
+        _lighter(path)
     return str(page)
+
+
+def _lighter(path: Path) -> None:
+    """Write a PNG with the 256 colours that serve it best: a third of its bytes."""
+    if path.suffix == ".png":
+        with Image.open(path) as opened:
+            few = opened.convert("RGB").quantize(256, dither=Image.Dither.NONE)
+        few.save(path, optimize=True)
 
 
 # --- the site ----------------------------------------------------------------------------------------------------------
@@ -271,6 +281,7 @@ def _front(links: Mapping[str, str], output: Path) -> dict[str, Any]:
             )
         image["src"] = f"images/{'-'.join(Path(image['src']).parts[1:])}"
         shutil.copy(picture, output / image["src"])
+        _lighter(output / image["src"])
     shown, toc = _finished(str(page), links)
     intro, _, body = shown.partition("<main></main>")  # the notebooks' cards stand between them
     return {"intro": intro, "body": body, "toc": [entry for entry in toc if 1 < entry["level"] < 4]}
@@ -306,6 +317,9 @@ def _models(results: Path, folder: Path) -> list[dict[str, str]]:
         more = name.removeprefix(model).strip()  # of another seed
         said = {"name": name, "title": subjects.title(model) + (f", {more}" if more else "")}
         path = explorer.write(folder, explorer.export(subject or name, found[name], sweep) | said)
-        models.append({**said, "file": f"{path.parent.name}/{path.name}"})
+        models.append({**said, "file": f"{path.parent.name}/{path.name}", "weights": ""})
+        if subject and inpage.fits(subject) and not any(model["weights"] for model in models):  # of one: they are megabytes
+            path = inpage.write(folder, name, subject, explorer.examples(subject.sentences, explorer.SENTENCES))
+            models[-1]["weights"] = f"{path.parent.name}/{path.name}"
     first = list(found)
     return sorted(models, key=lambda model: [*subjects.CONTROLLED, *first].index(model["name"]))
