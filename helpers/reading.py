@@ -98,12 +98,24 @@ def readable(
     StudyError
         For a column that is not there, or more than seven of them.
     """
+    flat, shown, names = _shown(table, columns, forms or {}, best or {})
+    sides = ["---:" if _numeric(flat[name]) else ":---" for name in names]
+    lines = [[said or " " for said in names.values()], sides, *shown.to_numpy().tolist()]
+    written = "\n".join(f"| {' | '.join(line)} |" for line in lines)
+    return Markdown(f"**{caption}**\n\n{written}" if caption else written)
+
+
+def _shown(
+    table: pd.DataFrame, columns: Mapping[str, str] | Sequence[str], forms: Mapping[str, str],
+    best: Mapping[str, Literal["most", "least"]],
+) -> tuple[pd.DataFrame, pd.DataFrame, dict[str, str]]:  # fmt: skip
+    """A table with its index as columns; the text of the chosen columns; and what people call these."""
     heads = {"kind", "layer", "head"} <= {*table.index.names}
     flat = table.reset_index() if table.index.names != [None] else table.reset_index(drop=True)
     flat = flat.set_axis([_called(name) for name in flat.columns], axis=1)
     if heads:
         flat = flat.assign(layer=flat.layer + 1, head=flat["head"] + 1)
-    ends, forms, best = _intervals(list(flat.columns)), forms or {}, best or {}
+    ends = _intervals(list(flat.columns))
     hidden = {end for pair in ends.values() for end in pair}
     names = dict(columns) if isinstance(columns, Mapping) else {name: name for name in columns}
     names = names or {name: name.replace("_", " ") for name in flat.columns if name not in hidden}
@@ -112,11 +124,11 @@ def readable(
     if len(names) > COLUMNS:
         raise StudyError(f"{len(names)} columns are more than people read: choose {COLUMNS} or fewer.")
     shown = pd.DataFrame({name: _cells(flat, name, ends.get(name), forms.get(name, ""), best.get(name)) for name in names})
-    numeric = {name for name in names if all(isinstance(value, numbers.Real) for value in flat[name].dropna())}
-    sides = ["---:" if name in numeric else ":---" for name in names]
-    lines = [[said or " " for said in names.values()], sides, *shown.to_numpy().tolist()]
-    written = "\n".join(f"| {' | '.join(line)} |" for line in lines)
-    return Markdown(f"**{caption}**\n\n{written}" if caption else written)
+    return flat, shown, names
+
+
+def _numeric(column: pd.Series) -> bool:
+    return all(isinstance(value, numbers.Real) for value in column.dropna())
 
 
 def _called(name: Any) -> str:
@@ -148,6 +160,51 @@ def _cells(flat: pd.DataFrame, name: str, ends: tuple[str, str] | None, form: st
         said = interval(value, low, high, form).replace("|", "\\|").replace("\n", " ")
         cells.append(f"**{said}**" if best and value == extreme else said)
     return cells
+
+
+# sorts by the column whose button was pressed, the largest first, then the other way round; cells without a value come last
+_SORT = """
+const th = event.target.closest('th'), t = this.parentNode, down = th?.ariaSort !== 'descending';
+if (!th) return;
+const value = (row) => { const v = row.cells[th.cellIndex].dataset.value; return v === '' ? null : isNaN(v) ? v : Number(v); };
+const less = (a, b) => typeof a === 'number' && typeof b === 'number' ? a - b : String(a).localeCompare(b);
+const order = (a, b) => a === null ? 1 : b === null ? -1 : less(a, b) * (down ? -1 : 1);
+t.tBodies[0].append(...[...t.tBodies[0].rows].sort((p, q) => order(value(p), value(q))));
+for (const other of t.tHead.rows[0].cells) other.ariaSort = 'none';
+th.ariaSort = down ? 'descending' : 'ascending';
+"""
+
+
+def sortable(
+    table: pd.DataFrame,
+    columns: Mapping[str, str] | Sequence[str] = (),
+    forms: Mapping[str, str] | None = None,
+    caption: str = "",
+) -> HTML:
+    """A table as of `readable` that a reader sorts by any column, in a page, without a kernel: by mouse or keyboard.
+
+    Where a viewer runs no scripts it stands in its own order. It scrolls by itself where it is long.
+    """
+    flat, shown, names = _shown(table, columns, forms or {}, {})
+    sides = [f'style="text-align: {"right" if _numeric(flat[name]) else "left"}"' for name in names]
+    head = [
+        f'<th scope="col" aria-sort="none" {side}><button type="button">{html.escape(name)}</button></th>'
+        for name, side in zip(names.values(), sides, strict=True)
+    ]
+    keys = flat[list(names)].astype(object).where(flat[list(names)].notna(), "")
+    rows = [
+        [
+            f'<td data-value="{html.escape(str(key))}" {side}>{html.escape(cell)}</td>'
+            for key, cell, side in zip(*row, sides, strict=True)
+        ]
+        for row in zip(keys.to_numpy(), shown.replace(r"\\\|", "|", regex=True).to_numpy(), strict=True)
+    ]
+    body = "".join(f"<tr>{''.join(row)}</tr>" for row in rows)
+    above = f"<caption>{html.escape(caption)}</caption>" if caption else ""
+    return HTML(
+        '<div style="max-height: 32em; overflow: auto"><table class="sortable">'
+        f'{above}<thead onclick="{html.escape(_SORT)}"><tr>{"".join(head)}</tr></thead><tbody>{body}</tbody></table></div>'
+    )
 
 
 def frames(figures: Iterable[Any], label: str, start: int = 0, dpi: int = 80) -> HTML:

@@ -37,7 +37,7 @@ ROOMS = (
     Room("helpers/study", "settings, recipes, the store, published runs, values in files, a notebook's run", 2250),
     Room("helpers/records.py", "what text is: a sentence pair, a text, a dialogue", 200),
     Room("helpers/drawing.py", "one style, and what figures share", 480),
-    Room("helpers/reading.py", "what people read of results: tables in words, numbers in sentences", 200),
+    Room("helpers/reading.py", "what people read of results: tables in words, numbers in sentences", 250),
     Room("helpers/heads", "the instrument: where heads are; gate, record, inject; remove, save, load", 1600),
     Room("helpers/models.py", "the families that are trained, one builder of configurations", 300),
     Room("helpers/world", "the generated corpus: sampler, one file a language, tales, conversations", 7200),
@@ -45,7 +45,7 @@ ROOMS = (
     Room("helpers/scores", "BLEU, ROUGE, perplexity, coreference, intervals", 700),
     Room("helpers/runs", "trainings, and the models under study with their text", 1150),
     Room("helpers/measures", "relevance, confidence, functions, importance; the head table", 5250),
-    Room("helpers/methods", "L0 gates, grouped heads, coreference in heads, the contest of measures", 8050),
+    Room("helpers/methods", "L0 gates, grouped heads, coreference in heads, the contest of measures", 8150),
     Room("helpers/plan.py", "what there is to make, as recipes, and what it costs", 480),
     Room("helpers/publish", "claims and verdicts, pages, the report, published runs, this map", 2920),
     Room("benchmarks", "what everything costs, each behind a check that it is right", 3700),
@@ -94,7 +94,7 @@ BUDGETS = (
         "a ledger of claims that computes verdicts, scoreboard, gallery, an explorer that runs a model, report, pages, costs",
     ),
     Budget(
-        "the core", ("helpers/**/*.py",), 8600, 13_850,
+        "the core", ("helpers/**/*.py",), 8600, 14_000,
         "two fifths are docstrings and blank lines; relevance by three rules on five families, a store with a published half, "
         "a sentence for every wrong setting",
     ),

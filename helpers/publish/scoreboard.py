@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import textwrap
+from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -88,7 +89,8 @@ def scoreboard(board: Sequence[dict[str, Any]]) -> plt.Figure:
         height = lines * _LINE + _PAD
         places.append((y, height, row))
         y += height
-    figure = plt.figure(figsize=(_WIDTH, y + 0.36), layout="none")
+    figure = plt.figure(figsize=(_WIDTH, y + 0.36))
+    figure.set_layout_engine("none")  # plt.figure takes the style's engine even where it is told layout="none"
     axis = figure.add_axes((0, 0, 1, 1))
     axis.set(xlim=(-0.02, _WIDTH), ylim=(y + 0.36, 0))
     axis.set_axis_off()
@@ -115,24 +117,17 @@ def scoreboard(board: Sequence[dict[str, Any]]) -> plt.Figure:
     return figure
 
 
-class Board:
-    """The scoreboard on top of a notebook: an empty place where it is made, drawn from the run's own tables at the end."""
-
-    def __init__(self, run: study.Run) -> None:
-        from IPython.display import Markdown, display
-
-        self._run = run
-        self._handle = display(Markdown("*The scoreboard stands here when the notebook has run to its end.*"), display_id=True)
-
-    def fill(self) -> None:
-        """Draw the run's track from its own tables, the other one from the committed ones; save it and show it on top."""
-        from IPython.display import Image
-
-        own = {self._run.corpus: claims.tables_in(self._run.folder)}
-        judged = [claims.judge(track, own.get(track)) for track in layout.TRACKS]
-        said = "Every claim, what was printed, and the computed verdicts on both tracks."
-        self._run.figure(scoreboard(rows(judged)), "scoreboard", caption=said, show=False)
-        self._handle.update(Image(filename=self._run.chapter.picture("scoreboard", "png"), alt=said))
+def show(run: study.Run) -> None:
+    """Draw the track of a run from its own tables, the other one from the committed ones; save it and show it."""
+    own = {run.corpus: claims.tables_in(run.folder)}
+    judged = {track: claims.judge(track, own.get(track)) for track in layout.TRACKS}
+    counts = Counter(one.verdict for one in judged[run.corpus])
+    said = ", ".join(f"{counts[verdict]} {verdict}" for verdict in claims.VERDICTS if counts[verdict])
+    run.figure(
+        scoreboard(rows(list(judged.values()))), "scoreboard",
+        caption="Every claim, what was printed, and the computed verdicts on both tracks.",
+        takeaway=f"On {run.corpus} text, of {counts.total()} claims: {said}.",
+    )  # fmt: skip
 
 
 def write(figures: Path) -> Path:

@@ -29,6 +29,9 @@
 # **Claims put to the test** are this study's own: gradient importance and relevance rank heads alike; gradient importance,
 # or confidence, predicts the loss without a head; a head's rank survives another seed; L0 chooses the heads to keep better
 # than cheap measures do.
+#
+# What we find stands below; then the head table itself, who agrees with whom, which cheap measure predicts what happens, and
+# two contests in which heads are removed by every measure.
 
 # %% tags=["parameters"]
 profile = "laptop"  # tiny, quick, laptop, natural or paper: sizes only, every one can be overridden below
@@ -49,15 +52,16 @@ from helpers.plan import sources
 run = study.begin("06_do_measures_agree", globals())
 print(run.summary(), sources(run), sep="\n")
 
-# %%
+# %% jupyter={"source_hidden": true}
 import pandas as pd
 from IPython.display import display
 
 from helpers import drawing
-from helpers.measures.table import compared
+from helpers.measures.table import TRUTH, compared
 from helpers.methods import contest
-from helpers.methods.contest import figures
+from helpers.methods.contest import figures, said
 from helpers.publish import claims, scoreboard
+from helpers.reading import readable, sortable
 from helpers.runs import subjects
 from helpers.scores import intervals
 
@@ -68,136 +72,126 @@ swept = [job for job in jobs if "sweep" in job]
 studied = contest.tables.collected(swept, lambda job: subjects.of_spec(job["sweep"]["start"], job["name"], parser))
 
 # %%
-board, verdicts = scoreboard.Board(run), claims.Box(run)
+verdicts = claims.Box(run)
 
 # %% [markdown]
 # ## The head table
 #
-# *A head is an address; measures fill columns.* Relevance by three rules (`alpha_beta` divided at each target, the signed
-# rules `attnlrp` and `cp` after summing: notebook 1 says why); confidence; gradient importance per example and per token;
-# `leave-one-out`, the rise of the loss when that head alone is off, in nats a token; `kept by L0`, at how many prices its
-# gate stays open, and `closes at`, the price from which on it is closed (notebook 3); `L1 gates`, what is left of a gate
-# under a price on its size when no weight may change; `votes`, the share of batches in which the head is nearest to the
-# centre of its group (notebook 4's Voting-to-Stay, here on models that were never grouped); `probing` for coreference
-# (notebook 5, on the summarizer alone); and what it does: the share of tokens at its best offset, its best relation's
-# accuracy above the offset baseline, its share on the two rarest tokens, alignment, and the functions that pass notebook 2's
-# tests.
+# *A head is an address; measures fill columns.* Below, six columns of the first model: what each head does (notebook 2's
+# tests), the rise of the loss when that head alone is off, how long L0 keeps it (notebook 3), gradient importance, relevance
+# and confidence (notebook 1). **Press a column's name to sort by it.** The picture under it has every column, of the encoder:
+# relevance by three rules, gradients per example and per token, `L1 gates` (what is left of a gate under a price on its size
+# when no weight may change), `votes` (notebook 4's Voting-to-Stay, on models that were never grouped), `probing` for
+# coreference (notebook 5, on the summarizer alone), positions, relations, rare tokens. Files of the run hold all of it; the
+# report's head explorer shows it head by head.
 
-# %%
+# %% jupyter={"source_hidden": true}
 measured = contest.tables.collected(jobs, lambda job: contest.runs.tables(job, entered))
-tables = {trained: found[0] for trained, found in measured.items()}
-halves = {trained: found[1] for trained, found in measured.items()}
-seconds = {trained: found[2] for trained, found in measured.items()}
+tables, halves, seconds = ({trained: found[part] for trained, found in measured.items()} for part in range(3))
 for job, table in zip(jobs, tables.values(), strict=True):
     run.table(table, contest.tables.stored_as(job, seed), model=job["name"], of_seed=job["seed"])
-pd.DataFrame(
-    [
-        {"model": name, "seed": number, "heads": len(table), "columns": table.shape[1]}
-        for (name, number), table in tables.items()
-    ]
-).set_index(["model", "seed"])
-
-# %% [markdown]
-# What there is to predict: how much the loss rises with all heads of a kind off at once, and how many single heads change it
-# by their absence at all. Where fewer than half do, a correlation with the loss without a head is one with noise (`shown` is
-# False).
-
-# %%
-own, few = contest.tables.studied_runs(run.settings, [] if pretrained else names, jobs, seed), run.settings["relevance"]
-differ = None
-if own:
-    worth = run.table(contest.tables.worth_of_kinds(own, few), "worth_of_kinds", split="dev", sentences=few)
-    display(worth.drop(columns="over").style.format("{:.2f}").format("{:.0f}", subset=["heads"]))
-    differ = run.table(contest.tables.effects(own, few), "effects_of_heads", split="dev", sentences=few)
-    display(differ.drop(columns="over").style.format("{:.2f}", subset=["share"]))
-
-# %%
 first = next(iter(tables))
+heart, called = said.heart(tables[first])
+sortable(heart, called, {TRUTH: ".3f"}, f"{first[0]}: every head")
+
+# %%
 shown = [name for name in compared(tables[first]) if tables[first][name].notna().any()]
 run.figure(
     figures.head_table_map(contest.tables.large(tables[first], "encoder"), shown),
     "head_table",
     caption="One model's head table: every measure of every encoder head, as ranks within the layer.",
     table=contest.tables.stored_as(jobs[0], seed),
+    takeaway=f"{first[0]}: {len(tables[first])} heads, {len(shown)} measures of them that can be compared; columns that agree"
+    " look alike.",
     model=first[0],
     seed=first[1],
 )
 
 # %% [markdown]
-# Encoder heads of one model; colours are ranks within a layer. Columns that agree would look alike.
-#
+# What there is to predict: how much the loss rises with all heads of a kind off at once, and of how many single heads the
+# absence changes it at all. Where fewer than half do, a correlation with the loss without a head is one with noise.
+
+# %% jupyter={"source_hidden": true}
+own, few = contest.tables.studied_runs(run.settings, [] if pretrained else names, jobs, seed), run.settings["relevance"]
+differ = None
+if own:
+    worth = run.table(contest.tables.worth_of_kinds(own, few), "worth_of_kinds", split="dev", sentences=few)
+    differ = run.table(contest.tables.effects(own, few), "effects_of_heads", split="dev", sentences=few)
+    both = worth.join(differ[["differ", "shown"]])
+    columns = {
+        "model": "model",
+        "kind": "attention",
+        "whole": "loss, all heads",
+        "loss": "its rise, none of this kind",
+        "heads": "n (heads)",
+        "differ": "heads whose absence shows",
+        "shown": "something to predict",
+    }
+    display(readable(both, columns, {"whole": ".2f", "loss": ".2f"}))
+
+# %% [markdown]
 # ## Do they agree?
 #
-# Rank correlation (Spearman) of each two measures on ranks within layers, one matrix a kind of attention: the mean over
-# trainings and, below it, its interval (over seeds within each model where there are several seeds, otherwise over models).
-# Layers of fewer than four heads are left out, so that where the translation models have a shallow decoder, decoder and
-# cross attention come from the model with a deep decoder and from the summarizer. Measures of one family stand together as a
-# block of high values: the two gradients are nearly one formula, and so are the two signed rules. What is new is agreement
-# between families.
+# The figure on top: rank correlation (Spearman) of each two measures on ranks within layers, one triangle a kind of
+# attention; the mean over trainings and, below it, its interval (over seeds within each model where there are several seeds,
+# otherwise over models). Layers of fewer than four heads are left out, so that where the translation models have a shallow
+# decoder, decoder and cross attention come from other models. Measures of one family stand together as a block of high
+# values: the two gradients are nearly one formula, and so are the two signed rules. What is new is agreement between
+# families.
 
-# %%
+# %% jupyter={"source_hidden": true}
 agreement = contest.tables.agreement(tables, differ)
 run.table(agreement, "agreement")
 matrices = {kind: part.drop(columns="kind") for kind, part in agreement.groupby("kind", sort=False)}
-run.figure(figures.agreement_matrix(matrices), "agreement", caption="How far all measures rank heads alike, kind by kind.")
+run.figure(
+    figures.agreement_matrix(matrices),
+    "agreement",
+    caption="How far all measures rank heads alike, kind by kind.",
+    takeaway=said.agreement(agreement),
+    show=False,
+)
 
 # %% [markdown]
 # ## Which cheap measure predicts what happens?
 #
 # Two truths that are dear to know: the loss without the head, and how long L0 keeps it. Behind each measure stands what it
 # costs, in units of gradient importance per example (one forward and one backward pass over a few hundred sentences).
-#
 # Gradient importance is the first-order term of leave-one-out (its size, example by example): that it predicts this truth is
-# in part arithmetic, and the question is rather what beats it, or comes near it for less. Measures whose intervals overlap
-# are level, and of those the cheaper one is the better buy. Where few heads have an effect that differs from zero, as in
-# models whose encoder attention is worth little, there is nothing to predict and the correlations mean nothing.
+# in part arithmetic, and the question is rather what beats it, or comes near it for less.
 
-# %%
+# %% jupyter={"source_hidden": true}
 predictors = contest.tables.predictors(tables, seconds, differ)
 run.table(predictors, "predictors")
-within = predictors[predictors["heads"] == "within layers"].drop(columns="heads")
+run.table(contest.tables.best(predictors), "best_predictors")
 run.figure(
-    figures.predictors(within, per="gradient importance"),
+    figures.predictors(predictors[predictors["heads"] == "within layers"].drop(columns="heads"), per="gradient importance"),
     "predictors",
     caption="How well each measure predicts the loss without a head and how long L0 keeps it.",
-)
-
-# %%
-best = contest.tables.best(predictors)
-run.table(best, "best_predictors").style.format("{:.2f}", subset=["rho", "low", "high"], na_rep="").format(
-    "{:.1f}", subset=["cost"], na_rep=""
+    takeaway=said.predictors(predictors),
 )
 
 # %% [markdown]
 # A measure and the loss without a head, both taken on the same sentences, share what is peculiar to these. Each is known on
 # either half of the sentences as well: if sharing them were what makes a measure predict, it would predict less well where
-# the measure comes from one half and the loss from the other. `difference` is the same minus other sentences, training by
-# training. Halves hold relevance, gradients, confidence and positional scores.
+# the measure comes from one half and the loss from the other.
 
 # %%
 shared = run.table(contest.tables.same_and_other_sentences(halves, differ), "same_and_other_sentences")
 print(contest.tables.owed_to_sharing(shared))
-places = shared.pivot(index=["kind", "measure", "models"], columns="sentences", values="rho")
-places.reindex(shared.set_index(["kind", "measure", "models"]).index.unique()).style.format("{:.2f}")
 
 # %% [markdown]
 # ## Is a head's rank stable?
 #
-# Three questions in one picture. Does a measure agree with itself on *other texts* (two halves of the sentences, same
-# model)? Does it agree on *the same number of head* of a model trained with another seed? It should not: numbers mean
-# nothing across seeds. And on heads that *do the same*: heads of two seeds are matched one to one within each layer by where
-# they look on the same sentences (the cosine of their word-level attention), then ranks are compared. Bars of other seeds
-# are the least and the largest of all pairs of seeds.
+# Does a measure agree with itself on *other texts* (two halves of the sentences, same model)? On *the same number of head* of
+# a model trained with another seed? It should not: numbers mean nothing across seeds. And on heads that *do the same*, matched
+# one to one within each layer by where they look on the same sentences (the cosine of their word-level attention)? A rank
+# survives another seed if matched heads agree well above the same number.
 #
 # The first question bounds all others. The correlation of two halves is the reliability of a measure on *half* of the
-# sentences; the Spearman-Brown formula, $2r / (1 + r)$, gives that on all of them. Its root bounds how well anything,
-# however good, can correlate with the measure (if errors are independent; for ranks roughly). So a truth that agrees with
-# itself poorly can be predicted only so far, but further than its halves agree with each other.
-#
-# A rank survives another seed if *matched heads* agree well above *same number*. How alike the matched heads are at all says
-# the table below: heads that only resemble each other cannot carry a rank over.
+# sentences; the Spearman-Brown formula, $2r / (1 + r)$, gives that on all of them, and its root bounds how well anything can
+# correlate with the measure (if errors are independent; for ranks roughly).
 
-# %%
+# %% jupyter={"source_hidden": true}
 matched = contest.tables.matches(studied, run.settings["comparison"]["matched"])
 parts = [contest.tables.reliability(halves), contest.tables.stability(tables, matched)]
 stability = pd.concat([part for part in parts if len(part)], ignore_index=True)
@@ -206,12 +200,11 @@ run.figure(
     figures.stability(stability),
     "stability",
     caption="How far each measure agrees with itself between halves of the text and between trainings.",
+    takeaway=said.stability(stability),
 )
-
-# %%
 if matched:
-    alike = contest.tables.likeness(matched)
-    display(run.table(alike, "heads_matched").style.format("{:.2f}"))
+    alike = {"model": "model", "kind": "attention", "cosine": "matched heads, cosine", "average": "any two heads, cosine"}
+    display(readable(run.table(contest.tables.likeness(matched), "heads_matched"), alike))
 else:
     print("One seed: heads cannot be matched. Set seeds=2 or more.")
 
@@ -221,7 +214,7 @@ else:
 # The same number of heads removed, those of least worth by each measure, and nothing trained afterwards: rise of the dev loss
 # along the number of heads that stay (numbers that L0 left at its prices; with several seeds mean and t interval).
 
-# %%
+# %% jupyter={"source_hidden": true}
 removed = contest.tables.removed(swept, tables, entered)
 run.table(pd.concat(removed, names=["model", "seed", "row"]), "removed_at_once")
 at_once = contest.tables.along(removed).assign(further=False, unit="dev loss, nats a token")
@@ -230,6 +223,7 @@ run.figure(
     figures.contest(drawn),
     "removed_at_once",
     caption="Loss after heads are removed at once, by the measure that chose them.",
+    takeaway=said.at_once(drawn),
 )
 
 # %% [markdown]
@@ -237,51 +231,47 @@ run.figure(
 #
 # At the number of heads that L0 leaves at one price, with the same further training for every criterion (notebook 3's plan):
 # BLEU minus that of the control, which trained as long with all heads. L0 chooses while it trains and the others train a
-# fixed choice from the first step, so that a criterion above L0 may owe it to that and not to its choice.
+# fixed choice from the first step, so that a criterion above L0 may owe it to that and not to its choice. Many criteria are
+# compared with one: before one of them counts as better, its difference has to survive a correction for their number.
 
-# %%
+# %% jupyter={"source_hidden": true}
 contests = {place: contest.tables.trained_on(job, studied[place], repeats) for place, job in zip(studied, swept, strict=True)}
 contests = {place: part for place, part in contests.items() if len(part)}
+result = "Not in this run: the setting pruning.compared names no price."
 if contests:
     run.table(pd.concat(contests, names=["model", "seed", "row"]), "removed_and_trained_on", over=intervals.SENTENCES)
-    ranked = contest.tables.over_seeds(contests, ("criterion", "test set"))
-    run.table(ranked, "contest").style.format("{:.2f}", subset=["heads", "value", "low", "high"], na_rep="")
-else:
-    print("Not in this run: the setting pruning.compared names no price.")
-
-# %%
-if contests:
-    ranked = ranked.assign(model=ranked.model + ", " + ranked["test set"])
+    ranked = run.table(contest.tables.over_seeds(contests, ("criterion", "test set")), "contest")
+    run.table(contest.tables.against(contests), "contest_paired", over=intervals.TEXTS)
+    corrected = run.table(contest.tables.against_l0(contests), "contest_against_l0", resamples=repeats)
+    result = said.trained_on(ranked, corrected)
     run.figure(
-        figures.ranking(ranked, "BLEU minus control"),
+        figures.ranking(ranked.assign(model=ranked.model + ", " + ranked["test set"]), "BLEU minus control"),
         "contest",
         caption="BLEU of models pruned by each criterion to as many heads and trained on.",
+        takeaway=result,
         resamples=repeats,
     )
+else:
+    print(result)
 
 # %% [markdown]
-# Each criterion against L0 and against random draws over seeds: the mean difference of runs with the same seed, and the
-# probability that a run of this criterion is the better one. Many criteria are compared with one: before one of them counts
-# as better, its difference has to survive a correction for their number.
-
-# %%
-if contests:
-    against = contest.tables.against(contests)
-    display(run.table(against, "contest_paired", over=intervals.TEXTS).style.format("{:.2f}", na_rep=""))
-    corrected = run.table(contest.tables.against_l0(contests), "contest_against_l0", resamples=repeats)
-    display(corrected.drop(columns="over").style.format(precision=2, na_rep=""))
-
-# %% [markdown]
-# ## The first paper's headlines, over seeds
-#
-# What notebook 3 shows for one seed: BLEU against the control by price, and which kinds of heads stay. The order of kinds is
-# open to the doubt that notebook 3 names: encoder self-attention starts from an output of zero.
+# The first paper's headlines (notebook 3), over seeds where there are several: files `headlines`. Every criterion against L0
+# and against random draws, with the probability that it is the better one: files `contest_paired`, `contest_against_l0`.
 
 # %%
 headlines = contest.tables.headlines(
     {place: contest.tables.headline(job, studied[place], repeats) for place, job in zip(studied, swept, strict=True)}
 )
-run.table(headlines, "headlines").style.format(precision=1, na_rep="")
+run.table(headlines, "headlines")
+columns = {
+    "model": "model",
+    "run": "run",
+    "seeds": "n (trainings)",
+    "heads": "heads left",
+    "bleu": "BLEU",
+    "change": "minus control",
+}
+readable(headlines[headlines.seeds == headlines.seeds.max()], columns, {"heads": ".0f", "bleu": ".1f", "change": "+.1f"})
 
 # %% [markdown]
 # ## The questions that the papers leave open
@@ -310,16 +300,26 @@ run.table(headlines, "headlines").style.format(precision=1, na_rep="")
 #   notebook 4, *Does it work on a model that is trained already?* BERT and GPT: *not answered*, no such checkpoint was at
 #   hand.
 # - **Does it work beyond language, in vision? (on Ni et al.)** *Not answered*: the study has no images and no vision models.
-#
-# ## What limits this
-#
-# Outside profile `paper` models are small and trained briefly, on generated text unless the run says natural; in profiles
-# `quick` and `laptop` without dropout, and with greedy search. Encoder self-attention starts from an output of zero, other
-# attention does not. With one seed, intervals are over few models, or over test sentences, and nothing is said of seeds;
-# with several, another seed of a translation model also draws other text. Heads are matched by attention on few sentences.
-# The contest with further training has encoder heads and one number of heads. Costs are those of one machine: orders of
-# magnitude. A model of a hollow task says nothing on which measure to trust.
+
+# %% [markdown]
+# ## All claims of the study
 
 # %%
-verdicts.fill()
-board.fill()
+scoreboard.show(run)
+
+# %% [markdown]
+# ## In short
+
+# %%
+closing = f"""
+{said.agreement(agreement)}
+
+{result}
+
+*Limits.* Text is {"generated" if run.corpus == "controlled" else "natural"}, models are small. With one seed, intervals are
+over few models, or over test sentences, and nothing is said of seeds; another seed of a translation model also draws other
+text. Heads are matched by attention on few sentences. The contest with further training has one number of heads. Costs are
+those of one machine. A model whose attention is worth little says nothing on which measure to trust ([all
+differences](../docs/differences.md)).
+"""
+verdicts.fill("agreement", closing)

@@ -39,15 +39,9 @@ def previous(clusters: Sequence[Sequence[Mention]], length: int) -> Matrix:
 
 def adjacent(clusters: Sequence[Sequence[Mention]], length: int) -> Matrix:
     """As `previous`, in both directions, and 1 on the whole diagonal."""
-    links = _zeros(length)
-    for cluster in clusters:
-        for mention in cluster:
-            for source in mention:
-                for target in before(mention, cluster) or ():
-                    links[source][target] = links[target][source] = 1.0
-    for place in range(length):
-        links[place][place] = 1.0
-    return _divided(links)
+    mentions = [(mention, cluster) for cluster in clusters for mention in cluster]
+    pairs = [(one, other) for mention, cluster in mentions for one in mention for other in before(mention, cluster) or ()]
+    return arcs(pairs, length)
 
 
 def full(clusters: Sequence[Sequence[Mention]], length: int) -> Matrix:

@@ -9,6 +9,7 @@ from scipy.stats import norm, spearmanr, t, ttest_1samp
 
 from helpers import study
 from helpers.methods import contest
+from helpers.methods.contest import said as said_of
 from helpers.scores import intervals
 
 ONE, TWO = ("EN-RU news", 1), ("EN-RU news", 2)
@@ -91,6 +92,8 @@ def test_agreement_of_equal_reversed_and_other_columns():
     row = found.loc[("cross", "leave-one-out", "alignment")]  # a measure that one model has, of one kind
     assert row.rho == pytest.approx(rho(tables[ONE]["leave-one-out"], noise(5), "cross")) and row.models == 1
     assert ("encoder", "leave-one-out", "alignment") not in found.index
+    sure, said = found.loc["encoder"].low > 0, said_of.agreement(found.reset_index())
+    assert f"{sum(sure)} of {len(sure)} pairs" in said and 0 < sum(sure) < len(sure)
 
 
 def test_predictors():
@@ -112,6 +115,9 @@ def test_predictors():
     cost = found.sort_index().cost.loc["encoder", LOSS, within]  # times that of the gradient
     assert cost["confidence"] == (1.5 + 5) / 2 and cost["cp"] == (4 + 1) / 2 and np.isnan(cost["alpha_beta"])
     assert ("encoder", LOSS, within, LOSS) not in found.index and ("cross", SURVIVAL, within, "cp") not in found.index
+    best = max(found.sort_index().rho.loc["encoder", LOSS, within].drop(SURVIVAL).items(), key=lambda item: item[1])[0]
+    said = said_of.predictors(found.reset_index())
+    assert f"{said_of.named(LOSS)} is predicted best by {said_of.named(best)} (" in said
     flat = contest.tables.predictors({ONE: table(0, votes=1.0)}, {})
     assert "votes" not in set(flat.measure)  # what does not vary foretells nothing
 

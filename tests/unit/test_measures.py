@@ -14,29 +14,14 @@ import torch
 
 from helpers import heads, measures
 from helpers.corpora import Pair
-from helpers.measures import measured
-from helpers.measures.functions import (
-    DIRECTIONS,
-    RELATIONS,
-    Alignment,
-    Confidence,
-    Positional,
-    Rare,
-    Syntactic,
-    arcs_of,
-    best_heads,
-    chance,
-    offset_baseline,
-    roles,
-    to_words,
-)
+from helpers.measures import functions, measured
 from helpers.measures.lrp import BySentence
 from helpers.measures.reducers import one_pass, view
 from helpers.study import StudyError
 from tests.reference import measures as slow
 from tests.unit.tiny_models import EOS, FAMILIES, PAD, SEQ2SEQ, VOCABULARY, tiny_model
 
-DOWN, UP = DIRECTIONS  # from the head to its dependent, and back
+DOWN, UP = functions.DIRECTIONS  # from the head to its dependent, and back
 families = pytest.mark.parametrize("family", FAMILIES)
 seq2seq = pytest.mark.parametrize("family", SEQ2SEQ)
 LENGTHS, TARGETS = (7, 3, 9, 5), (6, 8, 2, 5)  # words of four sentences
@@ -86,7 +71,7 @@ def random_arcs(words, seed=6):
     found = []
     for row in words:
         count = max(row) + 1
-        arcs = [(rng.randrange(count), rng.randrange(count), rng.choice(RELATIONS)) for _ in range(rng.randint(2, 5))]
+        arcs = [(rng.randrange(count), rng.randrange(count), rng.choice(functions.RELATIONS)) for _ in range(rng.randint(2, 5))]
         found.append(arcs if len(found) != 1 else [])
     return found
 
@@ -160,7 +145,7 @@ def test_ignored_labels():
 
 
 BATCH = one_batch("marian")
-RARE = Rare(torch.arange(VOCABULARY))
+RARE = functions.Rare(torch.arange(VOCABULARY))
 BAD = {
     "no batches": lambda: measures.confidence(tiny_model("marian"), iter(())),
     "no sentences": lambda: measures.confidence(tiny_model("marian"), [{n: part[:0] for n, part in BATCH.items()}]),
@@ -169,7 +154,7 @@ BAD = {
     "none of the attention kinds": lambda: one_pass(tiny_model("opt"), [one_batch("opt")], RARE),
     "no encoder attention": lambda: RARE.per_sentence(),
     "has no count": lambda: measures.rare(tiny_model("marian"), [BATCH], torch.arange(40)),
-    "'obj'": lambda: Syntactic([[(0, 1, "nsubj")], [(2, 1, "obj")]]),
+    "'obj'": lambda: functions.Syntactic([[(0, 1, "nsubj")], [(2, 1, "obj")]]),
     "parse the corpus": lambda: measures.syntactic(tiny_model("marian"), corpus("marian"), [[]] * 4),
 }
 
@@ -194,7 +179,7 @@ def test_removed_heads_are_heads_that_are_closed():
 
 @families
 def test_offsets_are_the_slow_loop(family):
-    model, batches, reducer = tiny_model(family).double(), corpus(family), Positional(reach=3)
+    model, batches, reducer = tiny_model(family).double(), corpus(family), functions.Positional(reach=3)
     frame = reducer.frame(one_pass(model, batches, reducer), 200)
     sentences = slow.read(model, batches)
     for address, found in slow.offsets(sentences).items():
@@ -213,7 +198,7 @@ def test_words_from_subwords(seed):
     # any assignment: words in pieces, words without tokens, tokens without words
     owners = [[rng.randrange(-1, count) for _ in range(size)] for _ in range(3)]
     weights = torch.rand(3, 2, size, size, dtype=torch.float64)
-    found = to_words(weights, torch.tensor(owners))
+    found = functions.to_words(weights, torch.tensor(owners))
     width = max(max(max(row) for row in owners) + 1, 1)
     for row in range(3):
         expected = [slow.to_words(weights[row, head].tolist(), owners[row], width) for head in range(2)]
@@ -242,7 +227,7 @@ def test_batches_may_come_in_any_order_and_without_an_index():
     arcs = random_arcs(word_ids(sentences(LENGTHS, 1)))
 
     def measured_on(batches):
-        reducers = [Syntactic(arcs), Alignment(links), Confidence()]
+        reducers = [functions.Syntactic(arcs), functions.Alignment(links), functions.Confidence()]
         one_pass(model, batches, *reducers)
         return [reducer.per_sentence() for reducer in reducers]
 
@@ -256,14 +241,14 @@ def test_batches_may_come_in_any_order_and_without_an_index():
 
 def test_the_offset_baseline_by_hand():
     arcs = [[(0, 1, "nsubj"), (2, 3, "amod")], [(0, 2, "nsubj"), (1, 0, "amod")], [(1, 2, "nsubj")], []]  # dependent, head
-    table = offset_baseline(arcs)
+    table = functions.offset_baseline(arcs)
     assert table.loc["nsubj", DOWN].to_dict() == {"baseline": pytest.approx(2 / 3), "offset": -1, "n": 3}
     assert table.loc["nsubj", UP].to_dict() == {"baseline": pytest.approx(2 / 3), "offset": 1, "n": 3}
     assert table.loc["amod", UP].to_dict() == {"baseline": 0.5, "offset": -1, "n": 2}  # a tie: the smaller offset of the head
     assert math.isnan(table.baseline["advmod", DOWN]) and table.n["advmod", UP] == 0
     rng = random.Random(0)
-    many = [[(rng.randrange(9), rng.randrange(9), rng.choice(RELATIONS)) for _ in range(5)] for _ in range(40)]
-    assert_same(offset_baseline(many).baseline, slow.baseline(many), 1e-12)
+    many = [[(rng.randrange(9), rng.randrange(9), rng.choice(functions.RELATIONS)) for _ in range(5)] for _ in range(40)]
+    assert_same(functions.offset_baseline(many).baseline, slow.baseline(many), 1e-12)
 
 
 def test_arcs_and_chance_by_hand():
@@ -272,8 +257,8 @@ def test_arcs_and_chance_by_hand():
         Pair("", "", ("she", "left"), (1, -1), ("nsubj", "root")),
         Pair("", "", ("oh",), (-1,), ("advmod",)),  # an odd parse: a root with a relation
     ]
-    assert arcs_of(pairs) == [[(0, 1, "nsubj"), (2, 1, "dobj")], [(0, 1, "nsubj")], []]
-    found = chance(pairs)
+    assert functions.arcs_of(pairs) == [[(0, 1, "nsubj"), (2, 1, "dobj")], [(0, 1, "nsubj")], []]
+    found = functions.chance(pairs)
     assert found["nsubj"] == pytest.approx((1 / 4 + 1 / 2) / 2) and found["dobj"] == 0.25
     assert math.isnan(found["advmod"])
 
@@ -290,7 +275,7 @@ def test_ten_points_above_the_baseline_are_enough(base, n):
     hits = np.zeros((size, 2, 8), np.float32)
     hits[:enough, 0, 0] = 1
     hits[: enough - 1, 1, 0] = 1
-    reducer = Syntactic(arcs)
+    reducer = functions.Syntactic(arcs)
     reducer.order = list(range(size))
     reducer._parts = {("encoder", 0): [torch.tensor(hits)]}
     index = pd.MultiIndex.from_tuples([("encoder", 0, 0), ("encoder", 0, 1)], names=["kind", "layer", "head"])
@@ -306,7 +291,7 @@ def test_rare_is_the_slow_loop(family):
     rng = random.Random(4)
     counts = [rng.randrange(1, 12) for _ in range(VOCABULARY)]  # many ties
     for frequent in (0, 40, 57):
-        reducer = Rare(torch.tensor(counts), frequent)
+        reducer = functions.Rare(torch.tensor(counts), frequent)
         frame = reducer.frame(one_pass(model, batches, reducer), 100)
         found = slow.rare(slow.read(model, batches), counts, frequent)
         if not found:
@@ -320,7 +305,7 @@ def test_rare_is_the_slow_loop(family):
 
 def test_a_model_without_encoder_heads_has_functions_of_no_encoder_head():
     model = heads.remove(tiny_model("marian"), heads.index(tiny_model("marian"), "encoder"))
-    reducers = (Confidence(), Positional(), Rare(torch.ones(VOCABULARY, dtype=torch.long)))
+    reducers = (functions.Confidence(), functions.Positional(), functions.Rare(torch.ones(VOCABULARY, dtype=torch.long)))
     index = one_pass(model, corpus("marian"), *reducers)
     for reducer in reducers:
         assert "encoder" not in reducer.frame(index, 1).index.unique("kind")
@@ -331,7 +316,7 @@ def rare_frame(rows, looks_at, counts, frequent):
     model, source = tiny_model("marian"), [[*row, EOS] for row in rows]
     batch = collate(source, sentences([2] * len(rows), 2))
     width = batch["input_ids"].shape[1]
-    reducer = Rare(counts, frequent)
+    reducer = functions.Rare(counts, frequent)
     with heads.inject(model, {("encoder", 1, 2): one_hot([[place] * width for place in looks_at], width)}):
         index = one_pass(model, [batch], reducer)
     return reducer.frame(index, 50).loc["encoder", 1, 2]
@@ -367,7 +352,7 @@ def test_alignment_is_the_slow_loop(family):
         {t: rng.randrange(n) for t in range(m) if rng.random() < 0.7} for n, m in zip(LENGTHS, TARGETS, strict=True)
     ]  # fmt: skip
     links[1] = {}
-    reducer = Alignment(links)
+    reducer = functions.Alignment(links)
     frame = reducer.frame(one_pass(model, batches, reducer), 100)
     found = slow.aligned(slow.read(model, batches), links)
     assert_same(frame.predicted, {address: one for address, (one, _) in found.items()}, 1e-6)
@@ -381,7 +366,7 @@ def head_index(kinds=("encoder", "decoder")):
 def syntactic_frame(scores, even=None, odd=None):
     """A frame as `syntactic` returns it from scores {(layer, head): {(relation, direction): score}}, 0 where absent."""
     names = ["kind", "layer", "head", "relation", "direction"]
-    index = pd.MultiIndex.from_product([["encoder"], [0, 1], [0, 1], RELATIONS, DIRECTIONS], names=names)
+    index = pd.MultiIndex.from_product([["encoder"], [0, 1], [0, 1], functions.RELATIONS, functions.DIRECTIONS], names=names)
     given = {"score": scores, "even": even or scores, "odd": odd or scores}
     columns = {name: [part.get(row[1:3], {}).get(row[3:], 0.0) for row in index] for name, part in given.items()}
     frame = pd.DataFrame(columns, index).assign(baseline=0.4, offset=1, n=20)
@@ -404,7 +389,7 @@ def rare_frame_of(two):
 def test_roles_of_heads():
     positional = positional_frame({("encoder", 0, 0): -1, ("decoder", 1, 1): 1})
     syntactic = syntactic_frame({(0, 0): {("nsubj", DOWN): 0.5}, (1, 0): {("dobj", DOWN): 0.8, ("dobj", UP): 0.7}})
-    found = roles(positional, syntactic, rare_frame_of([0.2, 0.6, math.nan, 0.5]))
+    found = functions.roles(positional, syntactic, rare_frame_of([0.2, 0.6, math.nan, 0.5]))
     assert found.index.equals(positional.index)
     assert {address: cell for address, cell in found.items() if cell} == {
         ("encoder", 0, 0): [("positional", "-1"), ("nsubj", "v→s")],
@@ -419,7 +404,7 @@ def test_the_best_head_and_the_held_out_half():
     scores = {(0, 0): {cell: 0.7}, (0, 1): {cell: 0.6}, (1, 1): {cell: 0.9}}
     even = {(0, 0): {cell: 0.8}, (0, 1): {cell: 0.9}, (1, 1): {cell: 0.85}}
     odd = {(0, 0): {cell: 0.6}, (0, 1): {cell: 0.3}, (1, 1): {cell: 0.95}}
-    row = best_heads(syntactic_frame(scores, even, odd)).loc[cell]
+    row = functions.best_heads(syntactic_frame(scores, even, odd)).loc[cell]
     # the best of all on all; but on the even half another head wins, and its odd half counts
     assert (row.layer, row["head"], row.score, row.held_out) == (1, 1, 0.9, 0.3)
 
@@ -433,7 +418,7 @@ def test_relations_are_held_out_with_their_offset():
         [(d, (d + rng.choice(ways[n % 2])) % (len(row) - 1), "nsubj") for d in range(len(row) - 1)]
         for n, row in enumerate(words)
     ]
-    reducer = Syntactic(arcs)
+    reducer = functions.Syntactic(arcs)
     model = tiny_model("marian")
     heads_of = one_pass(model, [collate(source, sentences([2] * 12, 4), list(range(12)), words)], reducer)
     found = reducer.held_out(heads_of, 300)

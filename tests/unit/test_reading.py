@@ -2,6 +2,7 @@
 
 import pandas as pd
 import pytest
+from bs4 import BeautifulSoup
 from IPython.core.interactiveshell import InteractiveShell
 from IPython.utils.capture import capture_output
 from matplotlib import pyplot
@@ -62,6 +63,15 @@ def test_heads_count_from_one_and_no_raw_index_is_shown():
     assert rows == [["encoder self", "1", "5", "1"], ["decoder-encoder", "3", "1", "2"]]
     head, _, *rows = lines(reading.readable(pd.DataFrame({"layer": [1], "head": [1]}, [5])))
     assert head == ["layer", "head"] and rows == [["1", "1"]]
+
+
+def test_a_sortable_table_carries_values_behind_what_people_read():
+    index = pd.MultiIndex.from_tuples([("encoder", 0, 4), ("cross", 2, 0)], names=["kind", "layer", "head"])
+    page = reading.sortable(pd.DataFrame({"worth": [1234567.0, NAN], "does": ["<b>|", "-"]}, index), ["head", "worth", "does"])
+    rows = BeautifulSoup(page.data, "html.parser").find_all("tr")
+    read = [[(cell.get("data-value"), cell.text) for cell in row.find_all(["th", "td"])] for row in rows]
+    assert read[0] == [(None, "head"), (None, "worth"), (None, "does")] and len(rows[0].find_all("button")) == 3
+    assert read[1] == [("5", "5"), ("1234567.0", "1.2 million"), ("<b>|", "<b>|")] and read[2][1] == ("", "–")
 
 
 def test_what_people_cannot_read_is_refused():

@@ -1,0 +1,104 @@
+"""What the tables of notebook 06 say, in a sentence each, and its head table as people read it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import pandas as pd
+
+from helpers.drawing import KIND_TITLES
+from helpers.measures.removal import RANDOM
+from helpers.measures.table import MEASURES, TRUTH
+from helpers.methods.contest.runs import SURVIVAL
+from helpers.methods.contest.tables import TRAINED
+from helpers.reading import interval, listed, number
+
+HEART = ("functions", TRUTH, SURVIVAL, "gradient, example", "alpha_beta", "confidence")  # columns that people sort
+
+
+def named(measure: str) -> str:
+    """What people call a column of the head table."""
+    return MEASURES[measure].title if measure in MEASURES else measure
+
+
+def heart(table: pd.DataFrame) -> tuple[pd.DataFrame, dict[str, str]]:
+    """A head table's main columns behind each head's address in words, and what people call them."""
+    addresses = [f"{KIND_TITLES[kind]}, layer {layer + 1}, head {head + 1}" for kind, layer, head in table.index]
+    kept = table[[name for name in HEART if name in table]].reset_index(drop=True)
+    if "functions" in kept:
+        kept["functions"] = kept.functions.fillna("").replace("", "–")
+    called = {name: "passes the test of" if name == "functions" else named(name) for name in kept}
+    return kept.assign(address=addresses), {"address": "head", **called}
+
+
+def agreement(table: pd.DataFrame, kind: str = "encoder") -> str:
+    """Of `tables.agreement`: how many pairs agree surely, and what goes best with the loss without a head."""
+    part = table[table.kind == kind]
+    if part.empty:
+        return "No layer has heads enough to be ranked."
+    sure = part[part.low > 0]
+    with_truth = part[(part.one == TRUTH) | (part.other == TRUTH)].sort_values("rho", ascending=False)
+    said = f"On {KIND_TITLES[kind]} heads {len(sure)} of {len(part)} pairs of measures rank alike surely (interval above 0)"
+    if with_truth.empty:
+        return f"{said}."
+    best, least = (_pair(with_truth.iloc[place]) for place in (0, -1))
+    return f"{said}; with the loss without the head goes best {best}, least {least}."
+
+
+def _pair(row: pd.Series) -> str:
+    """The other measure of a pair with the truth, and how well they go together."""
+    other = row.other if row.one == TRUTH else row.one
+    return f"{named(other)}, {interval(row.rho, row.low, row.high, '.2f')}"
+
+
+def predictors(table: pd.DataFrame, kind: str = "encoder") -> str:
+    """Of `tables.predictors`: the best measure for each truth within layers, with its cost."""
+    said = []
+    for truth, part in table[(table.kind == kind) & (table["heads"] == "within layers")].groupby("truth", sort=False):
+        cheap = part[~part.measure.isin([TRUTH, SURVIVAL])].sort_values("rho", ascending=False)
+        if len(cheap):
+            row, level = cheap.iloc[0], int((cheap.high >= cheap.low.iloc[0]).sum()) - 1
+            cost = "" if pd.isna(row.cost) else f", at {number(row.cost, '.1f')} times the cost of gradient importance"
+            rho = interval(row.rho, row.low, row.high, ".2f")
+            beside = f"{level} of the {len(cheap) - 1} others within its interval"
+            said.append(f"{named(truth)} is predicted best by {named(row.measure)} ({rho}{cost}; {beside})")
+    return f"{KIND_TITLES[kind].capitalize()} heads within their layer: {'; '.join(said) or 'nothing to predict'}."
+
+
+def stability(table: pd.DataFrame, kind: str = "encoder") -> str:
+    """Of `tables.reliability` with `tables.stability`: how alike a measure is on other texts, and on another seed's heads."""
+    found = table[table.kind == kind].groupby("compared", sort=False).rho
+    said = [f"{name} {interval(rho.median(), rho.min(), rho.max(), '.2f')}" for name, rho in found]
+    return (
+        f"{KIND_TITLES[kind].capitalize()} heads, a measure with itself (median [least, most] of the measures): {listed(said)}."
+    )
+
+
+def at_once(table: pd.DataFrame) -> str:
+    """Of `tables.along`: the choice that costs least at the fewest heads, beside random ones, model by model."""
+    said = []
+    for model, part in table.groupby("model", sort=False):
+        last = part[part["heads"] == part["heads"].min()].set_index("criterion").change
+        chosen = last.drop(RANDOM, errors="ignore")
+        beside = f", random ones {number(last[RANDOM], '.2f')}" if RANDOM in last else ""
+        cost = number(chosen.min(), ".2f")
+        said.append(f"{model}, {part['heads'].min():.0f} heads left: {named(str(chosen.idxmin()))} costs least, {cost}{beside}")
+    return f"Rise of the dev loss in nats a token. {'; '.join(said)}."
+
+
+def trained_on(ranked: pd.DataFrame, corrected: pd.DataFrame) -> str:
+    """Of `tables.over_seeds` of a contest and `tables.against_l0`: L0, the best rival, and how many differ from L0 surely."""
+    said = []
+    for model, part in ranked.groupby("model", sort=False):
+        own, others = part[part.criterion == TRAINED], part[~part.criterion.isin([TRAINED, RANDOM])]
+        if len(own) and len(others):
+            best = others.loc[others.value.idxmax()]
+            said.append(f"{model}: L0 {_bleu(own.iloc[0])}, {named(best.criterion)} {_bleu(best)}")
+    sure = int((corrected.p_holm < 0.05).sum()) if "p_holm" in corrected else 0
+    return (
+        f"BLEU minus the control, L0 beside its best rival. {'; '.join(said)}. {sure} of {len(corrected)} differ surely (Holm)."
+    )
+
+
+def _bleu(row: Mapping) -> str:
+    return interval(row["value"], row["low"], row["high"], ".1f")
