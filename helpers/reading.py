@@ -30,8 +30,9 @@ def number(value: Any, form: str = "") -> str:
     Parameters
     ----------
     form : str
-        How numbers are written, as `format` takes it; "%" for a share in whole per cent, "+%" the same with its sign. Without
-        it whole numbers stay whole and others have two digits after the point below 10, one below 100.
+        How numbers are written, as `format` takes it; "%" for a share in whole per cent, "+%" the same with its sign, "p" for
+        the chance of an error, of which little below a thousandth can be known. Without it whole numbers stay whole and others
+        have two digits after the point below 10, one below 100.
     """
     if value is None or (isinstance(value, numbers.Real) and value != value):
         return NOTHING
@@ -39,6 +40,8 @@ def number(value: Any, form: str = "") -> str:
         return str(value)
     if type(value).__name__.startswith("bool"):
         return "yes" if value else "no"
+    if form == "p":
+        return f"{value:.3f}" if value >= 0.001 else "< 0.001"
     if form in ("%", "+%"):
         return f"{100 * value + 0.0:{form[:-1]}.0f} %".replace("-0 %", "0 %")
     if form:

@@ -45,7 +45,7 @@ ROOMS = (
     Room("helpers/scores", "BLEU, ROUGE, perplexity, coreference, intervals", 700),
     Room("helpers/runs", "trainings, and the models under study with their text", 1150),
     Room("helpers/measures", "relevance, confidence, functions, importance; the head table", 5250),
-    Room("helpers/methods", "L0 gates, grouped heads, coreference in heads, the contest of measures", 8150),
+    Room("helpers/methods", "L0 gates, grouped heads, coreference in heads, the contest of measures", 8350),
     Room("helpers/plan.py", "what there is to make, as recipes, and what it costs", 480),
     Room("helpers/publish", "claims and verdicts, pages, the report, published runs, this map", 2920),
     Room("benchmarks", "what everything costs, each behind a check that it is right", 3700),
@@ -84,7 +84,7 @@ BUDGETS = (
         "one function a figure of the papers, each with the columns that it takes",
     ),
     Budget(
-        "tables", ("helpers/methods/*/tables.py", "helpers/measures/measured.py"), 1300, 3200,
+        "tables", ("helpers/methods/*/tables.py", "helpers/measures/measured.py"), 1300, 3250,
         "one function a table of the papers and of our controls, each with its columns and their units",
     ),
     Budget("the world", ("helpers/world/*.py",), 4700, 7150, "morphology, agreement and word order of four languages"),
@@ -94,7 +94,7 @@ BUDGETS = (
         "a ledger of claims that computes verdicts, scoreboard, gallery, an explorer that runs a model, report, pages, costs",
     ),
     Budget(
-        "the core", ("helpers/**/*.py",), 8600, 14_000,
+        "the core", ("helpers/**/*.py",), 8600, 14_150,
         "two fifths are docstrings and blank lines; relevance by three rules on five families, a store with a published half, "
         "a sentence for every wrong setting",
     ),

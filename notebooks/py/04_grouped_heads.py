@@ -26,10 +26,9 @@
 # and summarization get better. Then let every batch vote for the best head of each group, keep the winners
 # (*Voting-to-Stay*, GHT-PS) and train on: a third of the model is gone and the gain stays.
 #
-# This notebook trains models from random weights with and without the constraint, for the same number of steps, on the tasks
-# that the run asks for; repeats the rows of the paper's ablation; looks at what grouping does to the heads; and asks what
-# the paper leaves open: whether it works on a model that is trained already, and whether the heads that stay are those that
-# notebooks 1 to 3 would keep.
+# Below, first what we find on three tasks; then what the constraint asks of heads and what it does to them, what each part
+# brings, whether room or method is what counts, and what the paper leaves open: whether it works on a model that is trained
+# already, and whether the heads that stay are those that notebooks 1 to 3 would keep.
 
 # %% tags=["parameters"]
 profile = "laptop"  # tiny, quick, laptop, natural or paper: sizes only, every one can be overridden below
@@ -49,15 +48,16 @@ from helpers.plan import sources
 run = study.begin("04_grouped_heads", globals())
 print(run.summary(), sources(run), sep="\n")
 
-# %%
+# %% jupyter={"source_hidden": true}
 import pandas as pd
 from IPython.display import display
 
 from helpers import drawing
 from helpers.methods import grouping
-from helpers.methods.grouping import figures, tables
-from helpers.methods.grouping.runs import GHT, PS, VANILLA
+from helpers.methods.grouping import figures, said, tables
+from helpers.methods.grouping.runs import AT_START, GHT, PS, VANILLA
 from helpers.publish import claims
+from helpers.reading import readable
 from helpers.runs import subjects
 from helpers.scores import intervals
 
@@ -70,74 +70,93 @@ counted = {kind: tables.statistics(found, plan["beam"]) for kind, found in rows.
 scored = {kind: tables.scores(found, counted[kind], repeats=repeats) for kind, found in rows.items()}
 for kind, table in scored.items():
     run.table(table, f"{subjects.setting(kind)}", resamples=repeats)
-translation = rows[subjects.TRANSLATION]
+translation, groups = rows[subjects.TRANSLATION], plan["translation"]["groups"]
 
 # %%
 verdicts = claims.Box(run)
 
 # %% [markdown]
-# ## The method (sections 3.1 and 3.2)
+# ## What the constraint asks of heads (sections 3.1 and 3.2)
 #
-# *Hidden units.* Each head of a layer is one long vector: its value vectors (V), attention weights (A) or outputs (O) over
-# all real tokens of the batch. K-means sorts the heads of a layer into C groups; the mean of a group is its hidden unit.
-# Everything K-means needs follows from the inner products of the heads, a small table of heads by heads, so that clustering
-# anew in every step costs one small product of matrices (`make bench` measures it).
-#
-# *Group constraint.* To the cross-entropy a token we add, as mean over layers,
+# Each head of a layer is one long vector: its value vectors (V), attention weights (A) or outputs (O) over all real tokens of
+# the batch. K-means sorts the heads of a layer into groups; the mean of a group is its *hidden unit*. To the cross-entropy a
+# token we add, as mean over layers,
 #
 # $$L_z = w \left[ -\frac{\alpha}{k} \sum_i \cos(e_i, \mu_{y_i}) + \frac{\beta}{\binom{C}{2}} \sum_{c < c'}
 # \cos(\mu_c, \mu_{c'}) \right]$$
 #
-# with gradient through heads and centres. As printed (equation 4B) the signs push the members of a group *apart*; the text
-# and the public code mean this. The paper does not say what w is against a loss a token; its code adds the sum over layers
-# to a loss that is a *sum* over tokens, which makes w the number of layers over the tokens of a batch.
+# with gradient through heads and centres: towards the own centre, away from the others. The picture shows the heads of one
+# layer: what the formula asks for, and what training with and without it makes of them.
+
+# %% jupyter={"source_hidden": true}
+strong = max(plan["strengths"][:-1], default=0)
+tight = f"GHT, weight x {strong:g}"  # a constraint that is felt, and does not yet ruin the model
+compared = {name: translation[name] for name in (VANILLA, GHT, tight) if name in translation}
+site, matrices, labels, apart = tables.pictured(compared, groups, list(compared)[-1])
+run.table(apart, "groups")
+run.figure(
+    figures.groups(matrices, labels),
+    "groups",
+    caption="Cosines between the heads of one layer, sorted by group: asked for, before training, and after it.",
+    takeaway=said.apart(apart, site),
+)
+
+# %% [markdown]
+# As printed (equation 4B) the signs push the members of a group *apart*; the text and the public code mean this. The paper
+# does not say what w is against a loss a token; its code adds the sum over layers to a loss that is a *sum* over tokens, which
+# makes w the number of layers over the tokens of a batch.
 #
 # *Voting-to-Stay.* The model is frozen for one epoch. In every batch the head closest to the centre of its group gets a
 # vote; in the end the head with most votes of each group stays, the others are removed for good, and training goes on
 # without the constraint. The public code clusters padding, too, lets votes decide without regard to groups, and does not
-# freeze.
-#
-# All rows below see the same number of training steps: a share before the vote (the first stage; setting `grouping.first`),
-# the rest after it (the second).
+# freeze. All rows below see the same number of training steps: a share before the vote (the first stage; setting
+# `grouping.first`), the rest after it (the second).
 
-# %%
-facts = {
-    kind: {
-        "text": plan[subjects.setting(kind)]["text"], "steps": plan[subjects.setting(kind)]["steps"],
-        "groups": plan[subjects.setting(kind)]["groups"], **plan[subjects.setting(kind)]["model"],
-        "test sets": ", ".join(subjects.text_of(next(iter(found.values()))).tests),
-    }
-    for kind, found in rows.items()
-}  # fmt: skip
+# %% jupyter={"source_hidden": true}
+settings = {kind: plan[subjects.setting(kind)] for kind in rows}
+facts = pd.DataFrame({kind: {**part["model"], **part} for kind, part in settings.items()}).T.rename_axis("task")
 print(f"alpha {plan['alpha']:g}, beta {plan['beta']:g}, map {plan['which']}, weight {plan['weight']:g}")
-pd.DataFrame(facts)
+columns = {"task": "task", "text": "text", "steps": "steps", "groups": "groups", "layers": "layers", "heads": "heads a layer"}
+readable(facts, columns | {"width": "width"})
 
 # %% [markdown]
-# ## Translation: does it help, and what does it cost? (Tables 1, 2 and 5)
+# ## Does it help, and what does it cost? (Tables 1, 2, 4, 5 and 6)
 #
-# Controls of equal size: *fewer layers* (the paper's Lite1), *narrower* (Lite2), the same number of heads by *L0* gates and
-# by *gradient importance*; *disagreement* (Li et al. 2018) only pushes heads apart. `gain` is in percent of vanilla, paired
-# bootstrap. The printed columns are the paper's: BLEU on IWSLT en-de, gain over its seven sets, parameters and FLOPs in
-# millions. They are the best of a sweep over alpha, beta and the map for each set, with averaged checkpoints; ours have one
-# setting for all.
+# The figure on top: gains over vanilla on the three tasks; hollow diamonds are the printed gains, the best of a sweep over
+# alpha, beta and the map for each set, with averaged checkpoints. An interval that holds both zero and the diamond cannot
+# tell the two apart. If the constraint made models better, GHT's would lie above zero, over several trainings.
 #
-# If the constraint made models better, the interval of GHT's gain would lie above zero, over several trainings. If grouping
-# were a good way to make a model small, GHT-PS would lie above the rows of its size, *fewer layers* and *narrower* included.
+# Whether grouping is a good way to make a model small, controls of equal size tell: *fewer layers* (the paper's Lite1),
+# *narrower* (Lite2), the same number of heads by *L0* gates and by *gradient importance*; *disagreement* (Li et al. 2018) only
+# pushes heads apart.
 
-# %%
-table = scored[subjects.TRANSLATION]
+# %% jupyter={"source_hidden": true}
+gained = tables.gains(scored)
+run.table(gained.set_index(["task", "method"]), "gains", resamples=repeats)
+run.figure(
+    figures.gains(gained),
+    "gains",
+    caption="What grouped training changes on each of the three tasks.",
+    takeaway=f"{said.gains(gained, GHT)}; {said.gains(gained, PS)}.",
+    show=False,
+    resamples=repeats,
+)
 chosen = tables.of_table_1(translation)
 cost, fast = tables.costs(chosen), run.table(tables.speed(chosen), "speed", over=intervals.ROUNDS)
-table_1 = run.table(
-    tables.table_1(table[table.index.isin(chosen, level="row")], cost, fast), "table1_translation", resamples=repeats
-)
-table_1.style.format(precision=2, na_rep="").format("{:.0f}", subset=["heads"])
+table = scored[subjects.TRANSLATION]
+of_table_1 = table[table.index.isin(chosen, level="row")]
+table_1 = run.table(tables.table_1(of_table_1, cost, fast), "table1_translation", resamples=repeats)
+columns = {"row": "model", "heads": "heads", "value": "BLEU", "gain": "gain, %", "printed gain": "printed gain, %"}
+forms = {"heads": ".0f", "value": ".1f", "gain": "+.1f", "printed gain": "+.1f"}
+shown = table_1.assign(gain=table_1.gain.where(table_1.index != VANILLA))
+readable(shown, columns | {"parameters": "parameters, millions", "speed": "speed, vanilla = 1"}, forms, {"value": "most"})
 
-# %%
+# %% jupyter={"source_hidden": true}
 run.figure(
     figures.quality_against_cost(tables.against_cost(table_1, "translation")),
     "cost",
     caption="Translation quality against parameters and speed, grouped models beside controls of equal size.",
+    takeaway=said.cost(table_1),
     answers="Ni et al., tables 1 and 2",
     table="table1_translation",
     resamples=repeats,
@@ -145,59 +164,45 @@ run.figure(
 
 # %% [markdown]
 # Speed is measured on the removed models, greedy, ten new tokens for each of `64` examples, on one thread, as ratio to
-# vanilla in the same round.
-#
-# ## The three tasks side by side (with Tables 4 and 6)
-#
-# Hollow diamonds are the printed gains. An interval that holds both zero and the diamond cannot tell the two apart.
+# vanilla in the same round. The other two tasks:
 
-# %%
+# %% jupyter={"source_hidden": true}
 others = {kind: found for kind, found in scored.items() if kind != subjects.TRANSLATION}
-run.table(tables.table_others(others), "table4_table6_other_tasks", resamples=repeats).style.format(precision=2, na_rep="")
-
-# %%
-compared = tables.gains(scored)
-run.table(compared.set_index(["task", "method"]), "gains", resamples=repeats)
-run.figure(
-    figures.gains(compared), "gains", caption="What grouped training changes on each of the three tasks.", resamples=repeats
-)
-
-# %%
+if others:
+    second = run.table(tables.table_others(others), "table4_table6_other_tasks", resamples=repeats)
+    columns = {"task": "task", "row": "model", "metric": "metric", "value": "score", "gain": "gain, %"}
+    shown = second[second.index.isin((VANILLA, GHT, PS), level="row")]
+    shown = shown.assign(
+        gain=shown.gain.where(shown.gain != 0), **{"printed gain": shown["printed gain"].where(shown.gain != 0)}
+    )
+    display(readable(shown, columns | {"printed gain": "printed gain, %"}, {"gain": "+.1f", "printed gain": "+.1f"}))
 for kind in others:
     found = {name: rows[kind][name] for name in (VANILLA, GHT, PS)}
-    kept = tables.costs(found).join(tables.speed(found))
-    display(run.table(kept, f"cost_{subjects.setting(kind)}", over=intervals.ROUNDS).style.format("{:.2f}").set_caption(kind))
+    run.table(tables.costs(found).join(tables.speed(found)), f"cost_{subjects.setting(kind)}", over=intervals.ROUNDS)
 
 # %% [markdown]
 # What is attention worth here at all? The test scores of the vanilla models with all heads of a kind off at once, nothing
 # trained afterwards. Where little is lost, no constraint on these heads can show much, and claims about it are hollow.
 
-# %%
+# %% jupyter={"source_hidden": true}
 if others:
     worth = tables.worth_of_attention({kind: rows[kind] for kind in others}, plan["beam"], repeats)
     run.table(worth, "worth_of_attention", split="test", resamples=repeats)
-    display(worth.drop(columns="over").style.format("{:.1f}").format("{:.0f}", subset=["heads"]))
-
-# %% [markdown]
-# What the summarizer writes, first examples of the test set:
-
-# %%
+    columns = {"task": "task", "metric": "metric", "whole": "score, all heads", "kind": "heads off", "change": "change"}
+    display(readable(worth, columns, {"whole": ".1f", "change": "+.1f"}))
 if subjects.SUMMARIZATION in rows:
     found = rows[subjects.SUMMARIZATION]
-    examples = tables.examples({name: found[name] for name in (VANILLA, GHT, PS)}, plan["beam"], 3)
-    display(examples.style.set_properties(**{"text-align": "left", "white-space": "pre-wrap"}))
+    wrote = tables.examples({name: found[name] for name in (VANILLA, GHT, PS)}, plan["beam"], 1)
+    display(readable(wrote.set_axis(["text"], axis=1).rename_axis("a summary"), caption="The first example of the test set"))
 
 # %% [markdown]
-# ## What the constraint does to heads
+# ## What the constraint does to heads (Fig. 4)
 #
 # The two cosines of the constraint, measured on the same few dev sentences while the models train, also where they are not
-# trained on (Fig. 4). Heads of random directions have a mean cosine of one over the root of their number with their centre:
-# heads that stay at that level form no groups, whatever K-means calls them.
+# trained on. Heads of random directions have a mean cosine of one over the root of their number with their centre: heads that
+# stay at that level form no groups, whatever K-means calls them.
 
-# %%
-groups = plan["translation"]["groups"]
-strong = max(plan["strengths"][:-1], default=0)
-tight = f"GHT, weight x {strong:g}"  # a constraint that is felt, and does not yet ruin the model
+# %% jupyter={"source_hidden": true}
 followed = {name: tables.both_stages(translation[name], groups) for name in (VANILLA, GHT, tight) if name in translation}
 run.table(pd.concat(followed, names=["row", "look"]), "fig4_constraint")
 run.figure(
@@ -205,106 +210,70 @@ run.figure(
     "fig4_constraint",
     caption="Both terms of the group constraint over training, with and without it.",
     answers="Ni et al., figure 4",
+    takeaway=said.constraint(followed, len(next(iter(labels.values()))), groups),
 )
 
 # %% [markdown]
-# Cosines between the heads of each layer (value vectors) before training and at the end of the first stage, heads sorted by
-# group, the heads that stay marked. Groups would show as bright squares along the diagonal. Then the same for a constraint
-# strong enough to be felt, where the run has one, and for plain training:
+# Further pictures of the run, in its folder: `similarity` (all layers as in the picture of one layer above, heads that stay
+# marked), `map` and `map_animation` (heads move as they are grouped: classical scaling of `1 - cosine`), `votes` (share of
+# batches in which a head was the best of its group), `fig2_compactness`, `fig3_more_heads`, `seeds`. The public code counts
+# padded positions among a head's vector; what that changes for the GHT model, in batches of sentences of like length, as
+# training has them, and of any length:
 
-# %%
-first = grouping.runs.stages(translation[PS])[0]
-remain = tables.remaining(translation[PS])
-titles = ("random weights", "after GHT, stage 1")
-run.figure(
-    figures.similarity(*tables.similarity(first, groups), titles, remain),
-    "similarity",
-    caption="Cosines between the heads of each layer before and after training with the group constraint.",
-)
-
-# %%
-if tight in translation:
-    parts = tables.similarity(grouping.runs.stages(translation[tight])[0], groups)
-    run.figure(
-        figures.similarity(*parts, ("random weights", f"{tight}, stage 1")),
-        "similarity_tight",
-        caption="Cosines between the heads of each layer before and after training with a tighter constraint.",
-    )
-
-# %%
-plain = grouping.runs.stages(translation[VANILLA])[0]
-titles = ("random weights", "after plain training, stage 1")
-run.figure(
-    figures.similarity(*tables.similarity(plain, groups), titles),
-    "similarity_vanilla",
-    caption="Cosines between the heads of each layer before and after plain training.",
-)
-
-# %% [markdown]
-# A map of the heads over the first stage: classical scaling of `1 - cosine`, each look turned onto the next.
-
-# %%
+# %% jupyter={"source_hidden": true}
+first, remain = grouping.runs.stages(translation[PS])[0], tables.remaining(translation[PS])
 moved = tables.map_of_heads(first, groups, remain)
-shown = moved[moved.site.isin(["encoder 1", "encoder 2", "cross 1", "decoder 1"])]
-run.figure(
-    figures.head_maps_over_training(shown),
-    "map",
-    caption="Heads move as they are grouped: a map of their outputs over training.",
-)
-
-# %%
-run.animation(figures.head_map_animation(shown), "map_animation", caption="Heads move as they are grouped, as an animation.")
-
-# %% [markdown]
-# The public code counts padded positions among a head's vector. What that changes for the GHT model, in batches of sentences of
-# like length, as training has them, and of any length:
-
-# %%
-run.table(tables.padding(translation[GHT], groups, plan["which"]), "padding", split="dev").style.format("{:.4f}")
+moved = moved[moved.site.isin(["encoder 1", "encoder 2", "cross 1", "decoder 1"])]
+similar = figures.similarity(*tables.similarity(first, groups), ("random weights", "after GHT, stage 1"), remain)
+maps = (figures.head_maps_over_training(moved), figures.head_map_animation(moved))
+for figure, name, caption in (
+    (similar, "similarity", "Cosines between the heads of each layer before and after training with the group constraint."),
+    (maps[0], "map", "Heads move as they are grouped: a map of their outputs over training."),
+    (maps[1], "map_animation", "Heads move as they are grouped, as an animation."),
+    (figures.votes(tables.votes(translation[PS])), "votes", "The share of votes that each head won, and which heads stay."),
+):
+    run.figure(figure, name, caption=caption, show=False)
+padded = run.table(tables.padding(translation[GHT], groups, plan["which"]), "padding", split="dev")
+columns = {"batches of": "batches of", "padded": "padded positions", "regrouped": "heads in another group"}
+readable(padded, columns | {"cosine": "change of cosines"}, {"padded": ".1%", "regrouped": ".1%", "cosine": ".3f"})
 
 # %% [markdown]
 # ## Who stays, and what are they?
 #
-# Share of batches in which a head was the best of its group; outlined heads stay.
-
-# %%
-run.figure(
-    figures.votes(tables.votes(translation[PS])),
-    "votes",
-    caption="The share of votes that each head won, and which heads stay.",
-)
-
-# %% [markdown]
 # Functions (notebook 2) and LRP relevance (notebook 1) of all heads of the model that votes, and which heads Voting-to-Stay
-# keeps; then the same for the model trained without the constraint, where votes, L0 gates and gradient importance choose
-# from the very same heads. In the last table the number of shared heads stands beside what chance would share. Voting keeps
-# as many heads in every layer; the others may empty one.
+# keeps; the same for the model trained without the constraint, where votes, L0 gates and gradient importance choose from the
+# very same heads (file `pillars_plain`). Voting keeps as many heads in every layer; the others may empty one.
 
-# %%
-found = {}
-constrained = {"constraint": "with the group constraint", "plain": "without the group constraint"}
+# %% jupyter={"source_hidden": true}
+constrained, found = {"constraint": "with the group constraint", "plain": "without the group constraint"}, {}
 for name, methods in tables.ways(translation).items():
     found[name] = tables.pillars(methods, grouping.runs.stages(next(iter(methods.values())))[0], parser)
+shared = run.table(pd.concat({name: tables.overlap(part) for name, part in found.items()}, names=["model"]), "overlap")
+for name, part in found.items():
     run.figure(
-        figures.kept_heads(found[name]),
+        figures.kept_heads(part),
         f"pillars_{name}",
         caption=f"Relevance and functions of the heads of a model trained {constrained[name]}, and which of them stay.",
+        takeaway=said.kept(shared),
+        show=name == "constraint",
         table="overlap",
         split="dev",
     )
-shared = pd.concat({name: tables.overlap(table) for name, table in found.items()}, names=["model"])
-run.table(shared, "overlap", split="dev").style.format("{:.2f}", na_rep="")
+columns = {"model": "model trained with", "method": "chosen by", "kept": "heads kept", "functional": "of these with a function"}
+columns |= {"functional_all": "with a function, of all", "relevance": "mean relevance of those kept"}
+readable(shared.rename(index={"constraint": "the constraint", "plain": "no constraint"}), columns, {"relevance": ".3f"})
 
 # %% [markdown]
 # ## What each part brings (Table 3)
 #
 # The eight rows of the paper's ablation and our variants, each against GHT or GHT-PS on the same resampled sentences; hollow
 # marks are the paper's mean change over five IWSLT sets. A part is needed if the row without it lies below zero. Many rows
-# are compared here, so one beyond its interval may be luck. And some rows share a first stage, or a vote too (the votes
-# after plain training, with and without a constraint in the second stage): what is peculiar to that one stage or vote shows
-# in all of its rows, which are no independent observations.
+# are compared here, so one beyond its interval may be luck; and some rows share a first stage, or a vote too: what is
+# peculiar to that one stage or vote shows in all of its rows. Where a run has several trainings of the eight rows, each is
+# held against the GHT or GHT-PS of its own seed, so that no first stage is shared by all that is seen of a row.
 
-# %%
+# %% jupyter={"source_hidden": true}
+several = "ablations" in plan["parts"] and plan["ablation_seeds"] > 1
 if "ablations" in plan["parts"]:
     parts = grouping.runs.Rows(run.settings, subjects.TRANSLATION, seed)
     picked = {name: translation[name] for name in (*parts.main(), *parts.ablations())}
@@ -314,19 +283,13 @@ if "ablations" in plan["parts"]:
         figures.ablation(ablated[ablated.row != grouping.runs.PRINTED_4A]),
         "ablation",
         caption="What each part of grouped training brings, left out one at a time.",
+        takeaway=said.ablation(ablated),
+        show=not several,
         answers="Ni et al., table 3",
         table="table3_ablation",
         resamples=repeats,
     )
-else:
-    print("Not in this run: the setting grouping.parts does not ask for it.")
-
-# %% [markdown]
-# The paper's eight rows over trainings, each against the GHT or GHT-PS of its own seed, so that no first stage is shared by
-# all that is seen of a row (Holm's correction is in the table):
-
-# %%
-if "ablations" in plan["parts"] and plan["ablation_seeds"] > 1:
+if several:
     eight = grouping.runs.table_3(run.settings, seed)
     again = tables.ablation_over_seeds(eight, tables.statistics(eight, plan["beam"]))
     run.table(again.set_index(["model", "row"]), "table3_seeds")
@@ -334,27 +297,25 @@ if "ablations" in plan["parts"] and plan["ablation_seeds"] > 1:
         figures.ablation(again),
         "ablation_seeds",
         caption=f"What each part of grouped training brings, over {plan['ablation_seeds']} trainings.",
+        takeaway=said.ablation(again),
         answers="Ni et al., table 3",
         table="table3_seeds",
     )
 
 # %% [markdown]
 # "Votes once settled" is the paper's algorithm to the letter: the first stage ends as soon as the centres shift less than a
-# threshold from one look to the next, and the second gets the steps that are left. The paper does not give its threshold.
-
-# %%
-settled = tables.constraint_terms(first, groups)
-run.table(settled.set_index("step"), "settling").style.format("{:.3f}", na_rep="")
-
-# %% [markdown]
-# ## How many groups? (Fig. 3) And how tight? (Fig. 2)
+# threshold from one look to the next, and the second gets the steps that are left. The paper does not give its threshold; how
+# far centres shift is in the file `settling`.
+#
+# ## How many groups? (Fig. 3)
 #
 # In the paper GHT-PS comes near GHT from two groups on. Outside profile `paper` heads are far narrower, so that one head of
 # each group leaves little room for attention. If room is what is missing, GHT-PS rises with every further group, and wider
 # heads lose less at the same number of groups; if two heads of a layer are enough in themselves, its line is flat.
-# Compactness: in the paper the score rises with the clarity of the groups, then falls as the constraint grows too heavy.
 
-# %%
+# %% jupyter={"source_hidden": true}
+settled = tables.constraint_terms(first, groups)
+run.table(settled.set_index("step"), "settling")
 if "numbers" in plan["parts"]:
     numbers = tables.by_groups(table, groups, plan["translation"]["model"]["heads"])
     run.table(numbers.set_index(["panel", "method", "groups"]), "fig3_number_of_groups", resamples=repeats)
@@ -362,11 +323,23 @@ if "numbers" in plan["parts"]:
         figures.score_by_groups(numbers),
         "fig3_number_of_groups",
         caption="Quality by the number of groups.",
+        takeaway=said.numbers(numbers),
         answers="Ni et al., figure 3",
         resamples=repeats,
     )
-
-# %%
+if wider := grouping.runs.more_heads(run.settings, seed):
+    count = plan["more_heads"]
+    again = tables.scores(wider, tables.statistics(wider, plan["beam"]), repeats=repeats)
+    more = tables.by_groups(again, groups, count)
+    run.table(more.set_index(["panel", "method", "groups"]), "fig3_more_heads", resamples=repeats)
+    run.figure(
+        figures.score_by_groups(more.assign(panel=f"{count} heads a layer")),
+        "fig3_more_heads",
+        caption=f"Quality by the number of groups, {count} heads a layer.",
+        answers="Ni et al., figure 3",
+        show=False,
+        resamples=repeats,
+    )
 if {"ablations", "strengths"} <= set(plan["parts"]):
     strengths = {VANILLA: 0.0, GHT: plan["weight"]}
     strengths |= {f"GHT, weight x {factor:g}": factor * plan["weight"] for factor in plan["strengths"]}
@@ -378,23 +351,7 @@ if {"ablations", "strengths"} <= set(plan["parts"]):
         "fig2_compactness",
         caption="Quality against how tight and how separate the groups of heads are.",
         answers="Ni et al., figure 2",
-        resamples=repeats,
-    )
-
-# %% [markdown]
-# With more heads in a model as wide, as in the paper's figure, heads are narrower and groups larger:
-
-# %%
-if wider := grouping.runs.more_heads(run.settings, seed):
-    count = plan["more_heads"]
-    again = tables.scores(wider, tables.statistics(wider, plan["beam"]), repeats=repeats)
-    numbers = tables.by_groups(again, groups, count)
-    run.table(numbers.set_index(["panel", "method", "groups"]), "fig3_more_heads", resamples=repeats)
-    run.figure(
-        figures.score_by_groups(numbers.assign(panel=f"{count} heads a layer")),
-        "fig3_more_heads",
-        caption=f"Quality by the number of groups, {count} heads a layer.",
-        answers="Ni et al., figure 3",
+        show=False,
         resamples=repeats,
     )
 
@@ -406,7 +363,7 @@ if wider := grouping.runs.more_heads(run.settings, seed):
 # as many heads as GHT-PS *from the start*. If it is room, the loss goes as heads grow wider, and the model that never had
 # more heads does no better. If it is the method, GHT-PS stays behind that model, or behind vanilla, at every width.
 
-# %%
+# %% jupyter={"source_hidden": true}
 rungs = grouping.runs.ladder(run.settings, seed)
 if rungs:
     every = {
@@ -415,16 +372,17 @@ if rungs:
     every = tables.ladder(every, seed)
     run.table(every, "ladder_trainings", resamples=repeats)
     over = run.table(tables.ladder_over_seeds(every), "ladder", resamples=repeats)
-    shown = over.reset_index().replace({"row": {grouping.runs.AT_START: "as many heads from the start"}})
+    over = over.rename(index={AT_START: "as many heads from the start"})
     run.figure(
-        figures.ladder(shown.assign(unit="BLEU")),
+        figures.ladder(over.reset_index().assign(unit="BLEU")),
         "ladder",
         caption="What grouping changes at several widths of a head, over trainings where there are several.",
+        takeaway=said.ladder(over, (GHT, PS, "as many heads from the start")),
         table="ladder",
         resamples=repeats,
     )
-    columns = ["seeds", "value", "change", "change_low", "change_high", "p_holm"]
-    display(over[columns].style.format("{:.2f}", na_rep="").format("{:.0f}", subset=["seeds"]))
+    columns = {"head": "numbers a head", "row": "model", "seeds": "n (trainings)", "value": "BLEU", "change": "minus vanilla"}
+    display(readable(over, columns | {"p_holm": "p (Holm)"}, {"value": ".1f", "change": "+.1f", "p_holm": "p"}))
 else:
     print("Not in this run: the setting grouping.ladder is empty.")
 
@@ -435,11 +393,14 @@ else:
 # taken, and its test score stands beside that of the usual setting. A choice among many gains something by luck alone: the
 # control is the best, by dev loss again, of several plain trainings that differ in nothing but their seed.
 
-# %%
+# %% jupyter={"source_hidden": true}
 width = plan["translation"]["model"]["width"] // plan["translation"]["model"]["heads"]
 if "sweep" in plan["parts"] and width in rungs:
-    chosen = tables.chosen_on_dev(table, every.loc[width])
-    display(run.table(chosen, "chosen_on_dev", split="test").style.format(precision=2))
+    chosen = run.table(tables.chosen_on_dev(table, every.loc[width]), "chosen_on_dev", split="test")
+    columns = {"method": "method", "row": "best on dev", "tried": "of n", "dev_loss": "its dev loss", "value": "its test BLEU"}
+    display(
+        readable(chosen, columns | {"usual": "test BLEU, usual setting"}, {"dev_loss": ".3f", "value": ".1f", "usual": ".1f"})
+    )
 
 # %% [markdown]
 # ## Does it work on a model that is trained already? (the paper's open question)
@@ -448,13 +409,14 @@ if "sweep" in plan["parts"] and width in rungs:
 # vote between them (GHT-PS), with the vote alone, and without anything. If it is the vote that costs, both rows with a vote
 # fall alike; if it is the constraint, GHT falls too.
 
-# %%
+# %% jupyter={"source_hidden": true}
 if start:
     late = grouping.runs.from_converged(run.settings, start, seed)
-    again = tables.statistics(late, plan["beam"])
-    later = tables.scores(late, again, grouping.runs.FURTHER, repeats)
+    later = tables.scores(late, tables.statistics(late, plan["beam"]), grouping.runs.FURTHER, repeats)
     run.table(later, "converged", resamples=repeats, model=subjects.names(run.settings, models)[0])
-    display(later.style.format(precision=2))
+    later = later.assign(change=later.change.where(later.p_holm.notna()))
+    columns = {"row": "row", "value": "BLEU", "change": "minus further training", "p_holm": "p (Holm)"}
+    display(readable(later, columns, {"value": ".1f", "change": "+.1f", "p_holm": "p"}))
 else:
     print("Not in this run: the setting grouping.converged is 0.")
 
@@ -464,24 +426,28 @@ else:
 # With several seeds the intervals here are over trainings, not over test sentences; the claims about what the constraint
 # does need at least three.
 
-# %%
+# %% jupyter={"source_hidden": true}
 if plan["seeds"] > 1:
-    every = tables.per_seed(scored, seed=seed)
-    run.table(tables.means_over_seeds(every), "seeds")
-    run.figure(figures.seeds(every), "seeds", caption="Each method's score over trainings of several seeds.")
-    display(tables.means_over_seeds(every).style.format(precision=2))
+    by_seed = tables.per_seed(scored, seed=seed)
+    means = run.table(tables.means_over_seeds(by_seed), "seeds")
+    run.figure(figures.seeds(by_seed), "seeds", caption="Each method's score over trainings of several seeds.", show=False)
+    columns = {"panel": "task and test set", "method": "model", "seeds": "n (trainings)", "mean": "score"}
+    columns |= {"change": "minus vanilla", "p_holm": "p (Holm)"}
+    display(readable(means.rename(columns={"change_mean": "change"}), columns, {"p_holm": "p"}))
 else:
     print("One seed in this run: the intervals above are over test examples, not over trainings.")
 
 # %% [markdown]
-# ## What limits this
-#
-# Outside profile `paper` models are far smaller than the paper's and trained briefly, on generated text or small natural
-# sets, without dropout, and write greedily. Their heads are narrow: what GHT-PS loses may be room for attention and not the
-# method. One direction of translation, one text a task. Alpha, beta, map and weight are not swept for each set, the last
-# weights are used instead of an average, models for translation are pre-norm. Encoder self-attention starts from an output
-# of zero, other attention does not. Where the section on seeds does not say otherwise there is one seed: intervals are over
-# test examples, and many rows are compared.
+# ## In short
 
 # %%
-verdicts.fill()
+fit = "generated" if run.corpus == "controlled" else "natural"
+closing = f"""
+{said.gains(gained, GHT)}. {said.cost(table_1)}
+
+*Limits.* Text is {fit}, models are far smaller than the paper's, trained without dropout, and write greedily; heads are
+narrow, so that what GHT-PS loses may be room for attention and not the method. One direction of translation, one text a task;
+the last weights instead of an average. Where no table over seeds says otherwise there is one training, intervals are over
+test examples, and many rows are compared ([all differences](../docs/differences.md)).
+"""
+verdicts.fill("gains", closing)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-TO_DO = ("00_your_own_model", "04_grouped_heads", "07_what_it_costs")  # shrinks
+TO_DO = ("00_your_own_model", "07_what_it_costs")  # shrinks
 FIGURES, COLUMNS, WORDS = 8, 7, 150
 
 

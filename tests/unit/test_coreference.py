@@ -12,25 +12,12 @@ from transformers.models.t5.modeling_t5 import T5LayerNorm
 
 from helpers.heads import index, sites
 from helpers.methods import coreference
-from helpers.methods.coreference.matrices import (
-    FORMS,
-    Links,
-    arcs,
-    batched,
-    choose,
-    injected,
-    layers_of,
-    mixed,
-    probing,
-    sparse,
-    tokens_of,
-)
 from helpers.study import StudyError
 from tests.reference import coreference as slow
 from tests.unit.tiny_models import LENGTHS, tiny_batch, tiny_model
 
 families = pytest.mark.parametrize("family", ("bart", "t5"))
-forms = pytest.mark.parametrize("form", FORMS)
+forms = pytest.mark.parametrize("form", coreference.FORMS)
 FAST = {"full": coreference.full_link, "adjacent": coreference.adjacent_link, "previous": coreference.previous_link}
 CLUSTERS = (  # of the three texts of a tiny batch, of 7, 4 and 6 tokens
     [[[0], [2, 3], [5]], [[1], [6]]],
@@ -72,9 +59,9 @@ def widened(form, width=7):
 
 def links_for(batch, form="full"):
     """Links of the texts of a tiny batch."""
-    links = Links()
+    links = coreference.Links()
     for row, clusters, length in zip(batch["input_ids"], CLUSTERS, LENGTHS, strict=True):
-        links.add(row[:length].tolist(), sparse(clusters, length, form))
+        links.add(row[:length].tolist(), coreference.sparse(clusters, length, form))
     return links
 
 
@@ -117,7 +104,7 @@ def test_arcs_go_both_ways():
     for _ in range(40):
         length = int(rng.integers(1, 12))
         pairs = rng.integers(0, length, (int(rng.integers(0, 12)), 2)).tolist()  # some twice, some of a token with itself
-        found = batched([arcs(map(tuple, pairs), length)], length)[0]
+        found = coreference.batched([coreference.arcs(map(tuple, pairs), length)], length)[0]
         np.testing.assert_array_equal(found, single(slow.arcs(pairs, length)))
 
 
@@ -126,24 +113,24 @@ WORD_IDS = [0, 1, 1, 2, 3, 3, 3, 4, 5, -1]
 
 def test_mentions_over_words_become_mentions_over_subwords():
     clusters = [((0, 1), (3, 5)), ((1, 3), (5, 6))]
-    assert tokens_of(clusters, WORD_IDS) == ([[[0], [4]], [[1], [8]]], 0)
-    assert tokens_of(clusters, WORD_IDS, "whole") == ([[[0], [4, 5, 6, 7]], [[1, 2, 3], [8]]], 0)
+    assert coreference.tokens_of(clusters, WORD_IDS) == ([[[0], [4]], [[1], [8]]], 0)
+    assert coreference.tokens_of(clusters, WORD_IDS, "whole") == ([[[0], [4, 5, 6, 7]], [[1, 2, 3], [8]]], 0)
 
 
 def test_of_mentions_in_mentions_the_shortest_takes_its_subwords_first():
     clusters = [((0, 1), (5, 6)), ((0, 3), (4, 5)), ((1, 2), (2, 3), (0, 2))]  # "my", "my big hat", "big", "hat", "my big"
-    assert tokens_of(clusters, WORD_IDS, "whole") == ([[[0], [8]], [[1, 2], [3]]], 2)  # nothing is left of two of them
+    assert coreference.tokens_of(clusters, WORD_IDS, "whole") == ([[[0], [8]], [[1, 2], [3]]], 2)  # of two nothing is left
     nested = [((0, 1), (5, 6)), ((0, 3), (4, 5))]
-    assert tokens_of(nested, WORD_IDS) == ([[[0], [8]], [[1], [7]]], 0)
+    assert coreference.tokens_of(nested, WORD_IDS) == ([[[0], [8]], [[1], [7]]], 0)
 
 
 def test_mentions_beyond_the_cut_are_counted_and_lone_ones_gone():
     clusters = [((0, 1), (3, 5), (5, 6)), ((1, 3), (4, 5)), ((4, 5), (5, 6))]
     cut = [*WORD_IDS[:5], -1]  # within word 3
-    assert tokens_of(clusters, cut) == ([[[0], [4]]], 4)
-    assert tokens_of([((0, 1), (2, 5))], cut, "whole") == ([[[0], [3, 4]]], 0)  # what is left of a mention stands for it
-    assert tokens_of(clusters, [-1]) == ([], 7)
-    assert tokens_of([((0, 1),)], WORD_IDS) == ([], 0)  # alone without a cut: nothing was dropped
+    assert coreference.tokens_of(clusters, cut) == ([[[0], [4]]], 4)
+    assert coreference.tokens_of([((0, 1), (2, 5))], cut, "whole") == ([[[0], [3, 4]]], 0)  # what is left stands for it
+    assert coreference.tokens_of(clusters, [-1]) == ([], 7)
+    assert coreference.tokens_of([((0, 1),)], WORD_IDS) == ([], 0)  # alone without a cut: nothing was dropped
 
 
 def test_links_are_found_whatever_the_batch():
@@ -158,11 +145,11 @@ def test_links_are_found_whatever_the_batch():
 
 
 def test_of_texts_of_the_same_tokens_the_first_counts():
-    links = Links()
+    links = coreference.Links()
     for clusters in ([[0, 1]], [[1, 2]]):
-        links.add([5, 6, 7], sparse(clusters, 3, "full"))
-    links.add((5, 6), sparse([], 2, "full"))
-    links.add(np.array([5, 6, 7], np.int64), sparse([], 3, "full"))
+        links.add([5, 6, 7], coreference.sparse(clusters, 3, "full"))
+    links.add((5, 6), coreference.sparse([], 2, "full"))
+    links.add(np.array([5, 6, 7], np.int64), coreference.sparse([], 3, "full"))
     assert len(links) == 2
     assert torch.equal(links.matrices(torch.tensor([[5, 6, 7]]))[0], FAST["full"]([[0, 1]], 3))
 
@@ -181,7 +168,7 @@ def test_injected_heads_attend_by_their_matrix(family, attention, form):
         torch.testing.assert_close(logits(model, batch), plain, **CLOSE)
     with by_hand(model, HEADS, form):
         expected = logits(model, batch)
-    with injected(model, iter(HEADS), links_for(batch, form)):
+    with coreference.injected(model, iter(HEADS), links_for(batch, form)):
         found = logits(model, batch)
     assert (expected - plain).abs().max() > 1e-2
     torch.testing.assert_close(found, expected, **CLOSE)
@@ -191,7 +178,7 @@ def test_injected_heads_attend_by_their_matrix(family, attention, form):
 def test_a_text_is_read_alike_alone_and_in_a_batch(family):
     model, batch = exact(family), tiny_batch(family)
     batch["input_ids"] = batch["input_ids"].to(torch.int32)
-    with injected(model, HEADS, links_for(batch)):
+    with coreference.injected(model, HEADS, links_for(batch)):
         together = logits(model, batch)
         for row, length in enumerate(LENGTHS):
             one = {name: part[row : row + 1] for name, part in batch.items()}
@@ -204,12 +191,12 @@ def test_a_text_is_read_alike_alone_and_in_a_batch(family):
 def test_blocks_are_undone_also_on_an_error(family):
     model, batch = tiny_model(family), tiny_batch(family)
     links, plain, before = links_for(batch), logits(model, batch), model.config._attn_implementation
-    for block in (lambda: injected(model, HEADS, links), lambda: mixed(model, [0, 1], links)):
+    for block in (lambda: coreference.injected(model, HEADS, links), lambda: coreference.mixed(model, [0, 1], links)):
         with pytest.raises(ZeroDivisionError), block():
             assert not torch.allclose(logits(model, batch), plain, atol=1e-3)
             raise ZeroDivisionError
         assert model.config._attn_implementation == before and torch.equal(logits(model, batch), plain)
-    with pytest.raises(StudyError), injected(model, [*HEADS, ("encoder", 0, 4)], links):
+    with pytest.raises(StudyError), coreference.injected(model, [*HEADS, ("encoder", 0, 4)], links):
         pass
     assert torch.equal(logits(model, batch), plain)
 
@@ -235,7 +222,7 @@ def test_mixed_layers(family):
             for layer in layers:
                 patch.setattr(stack[layer], "forward", mixing(stack[layer].forward, widened(form), share))
             expected = logits(model, batch)
-        with mixed(model, iter(layers), links_for(batch, form), share=share):
+        with coreference.mixed(model, iter(layers), links_for(batch, form), share=share):
             torch.testing.assert_close(logits(model, batch), expected, **CLOSE)
         assert (expected - plain).abs().max() > 1e-3
 
@@ -243,17 +230,17 @@ def test_mixed_layers(family):
 @families
 def test_probing_is_the_mean_cosine_of_texts(family):
     model, batches = exact(family, "eager"), [tiny_batch(family, seed) for seed in (1, 2)]
-    links, maps = Links(), []
+    links, maps = coreference.Links(), []
     for batch in batches:
         for row, clusters, length in zip(batch["input_ids"], CLUSTERS, LENGTHS, strict=True):
-            links.add(row[:length].tolist(), sparse(clusters, length, "full"))
+            links.add(row[:length].tolist(), coreference.sparse(clusters, length, "full"))
         with torch.no_grad():
             layers = model(**batch, output_attentions=True).encoder_attentions
         maps += [[weights[row].tolist() for weights in layers] for row in range(3)]
     matrices = [slow.full(clusters, length) for clusters, length in zip(CLUSTERS, LENGTHS, strict=True)]
     expected = slow.probing(maps, matrices * 2)
     model.set_attn_implementation("sdpa")
-    found = probing(model.train(), batches, links)
+    found = coreference.probing(model.train(), batches, links)
     assert found.name == "probing" and found.index.equals(index(model, "encoder")) and model.training
     np.testing.assert_allclose(found, [expected[address] for address in found.index], rtol=1e-6)
     assert found.max() - found.min() > 0.05
@@ -273,24 +260,25 @@ def random_scores(layers, heads=8):
 def test_heads_are_chosen_by_score_in_every_layer(order):
     scores = random_scores(3)
     for count in (1, 3, 8):
-        found = choose(scores, count, order)
+        found = coreference.choose(scores, count, order)
         for layer in range(3):
             own = scores.xs(layer, level="layer").sort_values(ascending=order == "lowest")
             assert [head for _, number, head in found if number == layer] == [head for _, head in own.index[:count]]
     # of equal scores the first head comes first
     equal = scores_of([[0.5] * 40, [0.2, 0.7, 0.2, 0.7, *[0.5] * 36]])
     wanted = {"lowest": [0, 1, 0, 2], "highest": [0, 1, 1, 3]}[order]
-    assert [head for _, _, head in choose(equal, 2, order)] == wanted
+    assert [head for _, _, head in coreference.choose(equal, 2, order)] == wanted
 
 
 def test_random_heads_differ_by_draw_and_a_parts_are_those_of_the_whole():
     scores = random_scores(6)
-    draws = [choose(scores, 2, "random", draw=draw) for draw in range(30)]
+    draws = [coreference.choose(scores, 2, "random", draw=draw) for draw in range(30)]
     assert len(set(map(tuple, draws))) == 30 and {head for draw in draws for head in draw} == set(scores.index)
     for part in ("lower", "middle", "upper"):
-        wanted = layers_of(6, part)
-        assert choose(scores, 2, "random", part, 4) == [head for head in draws[4] if head[1] in wanted]
-    assert [choose(scores, 1, "random", draw=draw) for draw in range(30)] == [one[::2] for one in draws]  # more: these first
+        wanted = coreference.layers_of(6, part)
+        assert coreference.choose(scores, 2, "random", part, 4) == [head for head in draws[4] if head[1] in wanted]
+    fewer = [coreference.choose(scores, 1, "random", draw=draw) for draw in range(30)]
+    assert fewer == [one[::2] for one in draws]  # more: these first
 
 
 @pytest.mark.parametrize(
@@ -299,8 +287,8 @@ def test_random_heads_differ_by_draw_and_a_parts_are_those_of_the_whole():
 )
 def test_parts_of_the_layers(layers, lower, middle, upper):
     for part, wanted in {"lower": lower, "middle": middle, "upper": upper, "all": list(range(layers))}.items():
-        assert layers_of(layers, part) == wanted
-        assert [layer for _, layer, _ in choose(random_scores(layers), 1, "lowest", part)] == wanted
+        assert coreference.layers_of(layers, part) == wanted
+        assert [layer for _, layer, _ in coreference.choose(random_scores(layers), 1, "lowest", part)] == wanted
 
 
 def reading(block, *arguments, family="bart", embeds=False, unknown=False):
@@ -318,18 +306,18 @@ def reading(block, *arguments, family="bart", embeds=False, unknown=False):
 @pytest.mark.parametrize(
     ("call", "said"),
     [
-        (lambda: sparse([[0, 5]], 5, "full"), "token 5"),
-        (lambda: sparse([[[0, 1], [1, 2]]], 5, "full"), "Token 1"),
-        (lambda: arcs([(0, 3)], 3), "arc"),
-        (lambda: Links().add([5, 6, 7], sparse([], 4, "full")), "4 tokens"),
-        (lambda: reading(injected, [*HEADS, ("cross", 0, 0)]), "cross"),
-        (lambda: reading(injected, [("encoder", 2, 0)]), "no head"),
-        (lambda: reading(mixed, [0, 2]), "layer 2"),
-        (lambda: reading(mixed, [0], family="gpt2"), "GPT2LMHeadModel"),
-        (lambda: reading(injected, HEADS, embeds=True), "input_ids"),
-        (lambda: reading(injected, HEADS, unknown=True), "text 1"),
-        (lambda: probing(tiny_model("bart"), [], Links()), "batches"),
-        (lambda: choose(random_scores(2), 9), "9 cannot"),
+        (lambda: coreference.sparse([[0, 5]], 5, "full"), "token 5"),
+        (lambda: coreference.sparse([[[0, 1], [1, 2]]], 5, "full"), "Token 1"),
+        (lambda: coreference.arcs([(0, 3)], 3), "arc"),
+        (lambda: coreference.Links().add([5, 6, 7], coreference.sparse([], 4, "full")), "4 tokens"),
+        (lambda: reading(coreference.injected, [*HEADS, ("cross", 0, 0)]), "cross"),
+        (lambda: reading(coreference.injected, [("encoder", 2, 0)]), "no head"),
+        (lambda: reading(coreference.mixed, [0, 2]), "layer 2"),
+        (lambda: reading(coreference.mixed, [0], family="gpt2"), "GPT2LMHeadModel"),
+        (lambda: reading(coreference.injected, HEADS, embeds=True), "input_ids"),
+        (lambda: reading(coreference.injected, HEADS, unknown=True), "text 1"),
+        (lambda: coreference.probing(tiny_model("bart"), [], coreference.Links()), "batches"),
+        (lambda: coreference.choose(random_scores(2), 9), "9 cannot"),
     ],
 )
 def test_bad_input_is_refused(call, said):

@@ -16,8 +16,6 @@ from tests.unit.drawn import cells, drawn, intervals, marked, table, ticks, whol
 
 BLUE, ORANGE, GREY = (to_rgb(colour) for colour in (*drawing.MODELS[:2], figures.VANILLA["color"]))
 NAN = np.nan
-
-
 SCORES = "panel method groups value low high unit"
 
 
@@ -65,6 +63,16 @@ def test_similar_heads_stand_together():
     assert stay[2] == [1, 2] and sum(map(len, stay)) == 2  # head 3 is second, head 1 third
 
 
+def test_groups_stand_beside_what_is_asked_for():
+    cosines = np.array([[1, 0.5, -0.5], [0.5, 1, -0.25], [-0.5, -0.25, 1]])
+    figure = whole(figures.groups({"GHT": cosines}, {"GHT": [1, 1, 0]}))
+    asked, made = (axis for axis in figure.axes if axis.images and axis.get_title())
+    np.testing.assert_array_equal(cells(asked), [[1, 1, -1], [1, 1, -1], [-1, -1, 1]])
+    np.testing.assert_array_equal(cells(made), cosines[np.ix_([2, 0, 1], [2, 0, 1])])
+    assert (ticks(made, "x"), made.get_xlabel()) == (["3", "1", "2"], "same group +0.50\nother group -0.38")
+    assert {(box.get_x(), box.get_width()) for box in made.patches} == {(-0.5, 1), (0.5, 2)}
+
+
 def ablation():
     return table(
         "row model value low high change change_low change_high printed", ("GHT", "GHT", 31.0, 30.0, 32.5, NAN, NAN, NAN, NAN),
@@ -104,6 +112,7 @@ TWO, THREE = {SITE: np.eye(2)}, {SITE: [0, 1, 1]}
         (lambda: figures.ablation(ablation().assign(model="L0")), "reference of L0"),
         (lambda: figures.similarity(TWO, TWO, THREE, THREE, ("a", "b")), "3 heads"),
         (lambda: figures.similarity(TWO, TWO, {SITE: [0, 1]}, {SITE: [0, 1]}, ("a", "b"), {SITE: [2]}), r"\[2\]"),
+        (lambda: figures.groups({}, {}), "at least one"),
         (lambda: figures.constraint_over_training({}), "no run"),
         (lambda: figures.score_by_groups(table(SCORES, ("one", "vanilla", NAN, 30.0, 29.0, 31.5, "BLEU"))), "no rows"),
     ],

@@ -12,7 +12,7 @@ from helpers import heads, models, study
 from helpers.corpora import tokens
 from helpers.heads.families import ADDRESS
 from helpers.methods import grouping
-from helpers.methods.grouping import runs, tables
+from helpers.methods.grouping import runs, said, tables
 from helpers.methods.grouping.runs import BOTH, GHT, NO_CONSTRAINT, NO_DIVERSIFICATION, PS, SECOND, VANILLA
 from helpers.runs import subjects
 from helpers.scores import intervals, scoring
@@ -145,6 +145,7 @@ def test_gains_of_all_tasks(scored):
     bleu, perplexity = "translation, BLEU", "language modelling, perplexity"
     ours = scored[subjects.TRANSLATION].loc[GHT, TEST, "BLEU"]
     assert table.loc[(bleu, GHT), ["gain", "low", "high"]].tolist() == [ours.gain, ours.gain_low, ours.gain_high]
+    assert f"translation {ours.gain:+.1f} [{ours.gain_low:+.1f}, " in said.gains(table.reset_index(), GHT)
     assert table.printed[bleu, GHT] == pytest.approx(100 * 8.7 / 231)
     assert table.printed[perplexity, PS] == pytest.approx(100 * (1 - 18.59 / 19.14))
 
@@ -227,6 +228,11 @@ def test_the_first_look_is_at_the_untrained_model(made):
     inside = [table[np.equal.outer(groups_after[s], groups_after[s])].mean() for s, table in after.items()]
     across = [table[np.not_equal.outer(groups_after[s], groups_after[s])].mean() for s, table in after.items()]
     assert np.mean(inside) > np.mean(across) + 0.5
+    site, matrices, labels, apart = tables.pictured({GHT: made[GHT]}, 2, GHT)
+    assert matrices["random weights"] is not matrices[GHT] and site == apart.contrast[GHT].idxmax()
+    assert (matrices[GHT] == after[site]).all() and (labels[GHT] == groups_after[site]).all()
+    pairs = [(a, b) for a in range(4) for b in range(4) if a != b and groups_after[site][a] == groups_after[site][b]]
+    assert apart.same[(GHT, *site)] == pytest.approx(np.mean([after[site][pair] for pair in pairs]))
 
 
 def test_padding(made):
@@ -276,6 +282,8 @@ def test_overlap_by_hand():
     assert table["kept"].tolist() == [3, 2, 0] and table.functional.tolist() == [2, 1, 0] and (table.functional_all == 3).all()
     np.testing.assert_allclose(table.relevance, [0.5 / 3, 0.15, np.nan])
     assert table.loc["a", ["with b", "with c"]].tolist() == [1, 0] and table.loc["b", "with a"] == 1
+    told = said.kept(pd.concat({"plain": table}, names=["model"]))
+    assert told.startswith("2 of the 3 heads that stay have a function, 3 of all 6; ") and "b share 1, by chance 1.0" in told
     assert table.loc["a", "with b, chance"] == 3 * 2 / 6 and np.isnan(table.loc["a", "with a"])
 
 

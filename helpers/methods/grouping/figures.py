@@ -5,6 +5,7 @@ Each refuses, in one sentence, a table that is empty or lacks a column.
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from typing import Any
 
@@ -17,6 +18,7 @@ from scipy import stats
 
 from helpers import drawing
 from helpers.drawing import KIND_TITLES, MODELS, WIDTH, left, redrawable
+from helpers.methods.grouping import units
 from helpers.study import StudyError
 
 VANILLA = {"color": "#555555", "marker": "h"}
@@ -228,11 +230,48 @@ def similarity(
     return figure
 
 
-def _similarity(axis, cosines: np.ndarray, labels: Sequence[int], site: Site):
-    """One matrix of `similarity`."""
+@redrawable
+def groups(matrices: Mapping[str, np.ndarray], labels: Mapping[str, Sequence[int]]):
+    """Cosines between the heads of one layer, a panel a model, heads sorted by group; first what the constraint asks for.
+
+    Below each panel stands the mean cosine of two heads of the same group and of two of different groups.
+
+    Parameters
+    ----------
+    matrices : mapping of title -> array [heads, heads]
+    labels : mapping of title -> [heads] groups
+
+    Raises
+    ------
+    StudyError
+        If there is no model, titles differ, or a matrix does not fit its labels.
+    """
+    if not matrices or list(matrices) != list(labels):
+        raise StudyError("Cosines and groups are needed of the same models: give at least one.")
+    number, size = len(set(list(labels.values())[-1])), len(list(labels.values())[-1])
+    asked = np.arange(size) * number // size
+    same = asked[:, None] == asked[None]
+    ideal = {"asked for": np.where(same, 1.0, -1 / max(number - 1, 1))}
+    figure, axes = drawing.grid(1 + len(matrices), 1 + len(matrices), WIDTH / (1 + len(matrices)), 2.1)
+    for axis, (title, cosines) in zip(axes, (ideal | dict(matrices)).items(), strict=True):
+        own = np.asarray(labels.get(title, asked))
+        drawn = _similarity(axis, cosines, own, None)
+        for group in sorted(set(own)):
+            first, many = np.sort(own).searchsorted(group), int((own == group).sum())
+            axis.add_patch(plt.Rectangle((first - 0.5, first - 0.5), many, many, fill=False, ec="black", lw=1.8, clip_on=False))
+        axis.set_title("\n".join(textwrap.wrap(title, 16)), fontsize=8)
+        axis.set_ylabel("head" if left(axis) else "", fontsize=8)
+        told = [f"{value:+.2f}" if np.isfinite(value) else "–" for value in units.contrast(cosines, own)]
+        axis.set_xlabel(f"same group {told[0]}\nother group {told[1]}", fontsize=7.5)
+    drawing.bar(figure, drawn, axes, "cosine", [-1, 0, 1])
+    return figure
+
+
+def _similarity(axis, cosines: np.ndarray, labels: Sequence[int], site: Site | None):
+    """One matrix of `similarity` or, without a site, of `groups`."""
     cosines, labels = np.asarray(cosines, float), np.asarray(labels)
     if cosines.shape != (len(labels), len(labels)):
-        said = f"Similarities of {drawing.site_name(site)} have the shape {cosines.shape}"
+        said = f"Similarities of {drawing.site_name(site) if site else 'a layer'} have the shape {cosines.shape}"
         raise StudyError(f"{said}: {len(labels)} heads have groups.")
     order = np.argsort(labels, kind="stable")
     drawn = drawing.heat(axis, cosines[np.ix_(order, order)], cmap="RdBu_r", limits=(-1, 1))

@@ -593,6 +593,38 @@ def similarity(spec: Mapping[str, Any], groups: int) -> tuple[dict, dict, dict, 
     return found
 
 
+def pictured(specs: Runs, groups: int, clearest: str) -> tuple[tuple[str, int], dict, dict, pd.DataFrame]:
+    """One layer's heads and groups, for `figures.groups`: before training, and at the end of each row's stage 1.
+
+    Parameters
+    ----------
+    specs : mapping of row -> spec of its second stage
+    clearest : str
+        The row by which the layer is chosen: that in which its groups stand out most.
+
+    Returns
+    -------
+    site : (kind, layer)
+    matrices, labels : dict of title -> array [heads, heads] or [heads]
+    apart : pandas.DataFrame
+        On (title, kind, layer): same, other (mean cosine of two heads of the same group, of different groups), contrast.
+    """
+    found: dict[str, tuple[dict, dict]] = {}
+    for name, spec in specs.items():
+        before, after, labels_before, labels_after = similarity(runs.stages(spec)[0], groups)
+        found = {"random weights": (before, labels_before)} | found | {name: (after, labels_after)}
+    rows = {
+        (title, *site): units.contrast(cosines[site], labels[site])
+        for title, (cosines, labels) in found.items()
+        for site in cosines
+    }
+    apart = pd.DataFrame.from_dict(rows, orient="index", columns=["same", "other"]).assign(contrast=lambda t: t.same - t.other)
+    apart.index = pd.MultiIndex.from_tuples(apart.index, names=["title", "kind", "layer"])
+    site = apart.contrast[clearest].idxmax()
+    matrices, labels = ({title: part[place][site] for title, part in found.items()} for place in (0, 1))
+    return site, matrices, labels, apart
+
+
 def map_of_heads(spec: Mapping[str, Any], groups: int, kept: Mapping[tuple[str, int], Sequence[int]]) -> pd.DataFrame:
     """Heads in two dimensions over a stage 1: classical scaling of the angles between heads, each look turned onto the last.
 
