@@ -16,6 +16,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from benchmarks.common import COLUMNS, NAMES
@@ -28,6 +29,29 @@ SIZES = {  # profile -> size of the benchmarks' models
 }  # fmt: skip
 COSTS = "07_what_it_costs"  # the notebook that shows all this
 OVERHEADS = ("heads_overhead", "group_constraint", "coreference_injection")
+
+
+STEP, PASS = "a training step", "a pass forward and back"
+# what; its benchmark; the plain thing; the row of its cost as a multiple of that; the row that tells how many times as dear the
+# obvious way is, or that way's own multiple
+HEART = (
+    ("relevance of a target token, LRP αβ", "relevance_speed", PASS,
+     "alpha_beta, floor over fast", "alpha_beta, fast over obvious"),
+    ("relevance of a target token, AttnLRP", "relevance_speed", PASS, "attnlrp, floor over fast", "attnlrp, fast over obvious"),
+    ("relevance of a target token, LRP cp", "relevance_speed", PASS, "cp, floor over fast", "cp, fast over obvious"),
+    ("relevance, decoder of today", "decoder_speed", PASS,
+     "relevance over floor of relevance", "relevance, obvious over relevance"),
+    ("gradient importance of all heads", "importance_speed", PASS,
+     "floor over per example", "per example over per example, obvious"),
+    ("gradient importance, decoder of today", "decoder_speed", PASS,
+     "importance over floor", "importance, obvious over importance"),
+    ("loss without each head, decoder of today", "decoder_speed", PASS,
+     "leave one out over floor", "leave one out, obvious over leave one out"),
+    ("confidence, positions, syntax", "head_statistics", "a pass forward", "floor over one pass", "one pass over maps on disk"),
+    ("L0 gates on every head", "heads_overhead", STEP, "training step, Hard Concrete gates and penalty", ""),
+    ("group constraint", "group_constraint", STEP, "4B on V", "4B on V, obvious protocol"),
+    ("coreference in a head of every layer", "coreference_injection", STEP, "training step, full link, 1 head a layer", ""),
+)  # fmt: skip
 
 
 # --- benchmarks ------------------------------------------------------------------------------------------------------
@@ -148,6 +172,28 @@ def remarks(found: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
     """What was tried and gave no number, with what it said."""
     frame = pd.concat([frame.assign(benchmark=name) for name, frame in found.items()], ignore_index=True)
     return frame.loc[frame.value.isna(), ["benchmark", "what", "group", "note"]].reset_index(drop=True)
+
+
+def heart(found: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
+    """What everything costs, in units of a plain thing, beside the obvious way to do it (`HEART`); of the last model of each.
+
+    Returns
+    -------
+    pandas.DataFrame
+        On what: plain (in words), cost, cost_low, cost_high (times the plain thing), times, times_low, times_high (how many
+        times as much the obvious way takes), obvious (its cost; nan where there is no such way).
+    """
+    rows = {}
+    for what, name, plain, own, other in HEART:
+        ratios = found[name][found[name].quantity == "ratio"].drop_duplicates("what", keep="last").set_index("what")
+        ends = ["value", "low", "high"]
+        cost = ratios.loc[own, ends].to_numpy(float)
+        times = ratios.loc[other, ends].to_numpy(float) if other else np.full(3, np.nan)
+        if other.endswith("obvious protocol"):  # told as a multiple of the plain thing
+            times = times / cost[0]
+        told = zip(("cost", "cost_low", "cost_high", "times", "times_low", "times_high"), (*cost, *times), strict=True)
+        rows[what] = {"plain": plain, **dict(told), "obvious": cost[0] * times[0]}
+    return pd.DataFrame.from_dict(rows, orient="index").rename_axis("what")
 
 
 def growth(frame: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:

@@ -85,6 +85,30 @@ def speeds(frame: pd.DataFrame, unit: str = ""):
 
 
 @redrawable
+def heart(frame: pd.DataFrame):
+    """What everything costs in units of a plain thing, on a logarithmic axis: a panel a plain thing, beside the obvious way.
+
+    Parameters
+    ----------
+    frame : pandas.DataFrame
+        As `benchmarks.costs.heart` returns it.
+    """
+    drawing.need(frame.reset_index(), "what", "plain", "cost", "cost_low", "cost_high", "obvious")
+    names = {"the study's way": ["cost", "cost_low", "cost_high"], "the obvious way": ["obvious", "obvious", "obvious"]}
+    parts = [
+        frame[columns]
+        .set_axis(["value", "low", "high"], axis=1)
+        .assign(series=name, row=frame.index, panel="times " + frame.plain)
+        for name, columns in names.items()
+    ]
+    table = pd.concat(parts).dropna(subset="value")
+    looks = dict(zip(names, ({"color": MODELS[0], "marker": "o"}, {"color": MODELS[1], "marker": "s"}), strict=True))
+    figure, axes = drawing.dot_panels(table, looks, 1.0, "", columns=1, shared=False, sharex=True)
+    _log(next(iter(axes.values())), min(0.9, table.low.min()), table.high.max())
+    return figure
+
+
+@redrawable
 def overheads(frame: pd.DataFrame, label: str = "times the plain variant"):
     """Ratios with their quartiles, a panel a group, with a line at 1.
 

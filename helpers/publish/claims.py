@@ -406,7 +406,7 @@ class Box:
         empty = Markdown("*The verdicts stand here when the notebook has run to its end.*"), Markdown(""), Markdown("")
         self._verdicts, self._figure, self._takeaway = [display(part, display_id=True) for part in empty]
 
-    def fill(self, key: str = "", closing: str = "") -> None:
+    def fill(self, key: str = "", closing: str = "", answer: Markdown | None = None) -> None:
         """Compute the verdicts of this run's tables and show them on top.
 
         Parameters
@@ -415,19 +415,15 @@ class Box:
             A figure that the run has saved with a takeaway (`helpers.study.Run.figure`): both follow the verdicts.
         closing : str
             Markdown to show where this is called, the notebook's last words.
+        answer : Markdown, optional
+            What stands on top in place of verdicts, of a notebook that has no claims.
 
         Raises
         ------
         StudyError
             If the run has not saved the figure.
         """
-        tables = tables_in(self._run.folder)
-        told = [one for one in judge(self._run.corpus, tables) if one.claim.chapter == self._run.name]
-        profile = self._run.parameters["profile"]
-        said = (
-            f"**Verdicts of this run** (profile {profile}, {self._run.corpus} text; computed from its tables by `claims.toml`)"
-        )
-        self._verdicts.update(Markdown(f"{said}\n\n{box(told)}"))
+        self._verdicts.update(answer or self._judged())
         if key:
             name = layout.tidy(key)
             picture = self._run.chapter.picture(name, "png")
@@ -438,6 +434,16 @@ class Box:
             self._takeaway.update(Markdown(f"> {facts.get('takeaway', '')}"))
         if closing:
             display(Markdown(closing))
+
+    def _judged(self) -> Markdown:
+        """The verdicts of the run's own tables."""
+        tables = tables_in(self._run.folder)
+        told = [one for one in judge(self._run.corpus, tables) if one.claim.chapter == self._run.name]
+        profile = self._run.parameters["profile"]
+        said = (
+            f"**Verdicts of this run** (profile {profile}, {self._run.corpus} text; computed from its tables by `claims.toml`)"
+        )
+        return Markdown(f"{said}\n\n{box(told)}")
 
 
 def main(arguments: list[str] | None = None) -> None:

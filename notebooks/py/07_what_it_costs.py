@@ -19,19 +19,8 @@
 #
 # Every measure of a head has a price, and so has every way to change one. A measure that takes a backward pass for every
 # target token will not be used on a whole corpus; a constraint that doubles the training time must gain more than twice the
-# training would; and heads that are masked are not heads that are saved. This notebook draws what each part of the study
-# costs beside what the plain thing costs.
-#
-# **How it is measured.** Speeds of two ways are compared as *ratios from one run*. All variants run once in every repeat, in
-# random order, and the ratio is taken within the repeat, so that a slow spell of the machine hits both sides; the figures
-# show the median over repeats and the quartiles. Where a variant stands there *once more*, its ratio shows what is noise: a
-# difference inside that spread is none. Nothing is timed before a *correctness gate*: the fast way and the obvious one must
-# give the same numbers, and the first table says how far they were apart. Models have random weights; that is the same
-# arithmetic as with trained ones.
-#
-# The sizes: *laptop* is `3 + 3` layers of `8` heads at width `128`, as the models of profile `laptop`; *base* is `6 + 6`
-# layers at width `512`, as the papers' Transformer-base; *tiny* only shows that everything runs, its times mean nothing.
-# Absolute numbers belong to one machine, named below; ratios travel better.
+# training would; and heads that are masked are not heads that are saved. First the table of what everything costs in units of
+# the plain thing, beside the obvious way to do it; then what removed heads save, how costs grow, and the whole study.
 
 # %% tags=["parameters"]
 profile = "laptop"  # tiny, quick, laptop, natural or paper: the size of the models, and the run whose wall times are shown
@@ -50,66 +39,133 @@ from helpers import study
 run = study.begin("07_what_it_costs", globals())
 print(run.summary())
 
-# %%
-from IPython.display import display
-
+# %% jupyter={"source_hidden": true}
 from benchmarks import costs, figures
 from helpers import drawing
+from helpers.publish import claims
+from helpers.reading import interval, number, readable
 from helpers.scores import intervals
 
 drawing.style()
 costs.measure(costs.SIZES[profile])  # tiny ones alone; the others come from `make bench`
 found = costs.gathered(profile)
-display(run.table(costs.facts(found), "benchmarks").drop(columns="command").round(8))
+answer = claims.Box(run)
 
-# %% [markdown]
-# ## Relevance: how many target tokens a second?
-#
-# Relevance (notebook 1) explains one target token at a time: what did each head contribute to this word? The *obvious*
-# protocol takes it literally, a batch of one, one pass forward and one back for each token; *lean* is the same with
-# gradients of the heads alone. *Fast* is what the study does: all target tokens of a batch share a forward pass, and the
-# signed rules (`attnlrp`, `cp`) are replayed from the targets down or from the heads up, *reverse* and *forward*, whichever
-# is cheaper. `alpha_beta` splits every product by sign and knows the reverse mode only. *Captum* is a control: gradient
-# times activation of an established library under the same rules. The *floor* is one forward and one backward pass, which
-# explains nothing: its distance to *fast* is the price of an explanation.
-
-# %%
-speeds = run.table(costs.numbers(found, "relevance_speed", "target tokens/s"), "relevance", over=intervals.ROUNDS)
-run.figure(figures.speeds(speeds), "relevance", caption="Target tokens a second of each way to compute relevance.")
-
-# %%
-ratios = run.table(costs.numbers(found, "relevance_speed", "ratio"), "relevance_ratios", over=intervals.ROUNDS)
-display(ratios[["group", "what", "value", "low", "high"]].round(2))
-remarks = costs.remarks(found)
-display(remarks)
-
-# %% [markdown]
-# ## Importance: one pass for all heads, or one for each?
-#
-# Gradient importance takes one backward pass a batch, per example or per token alike. The *obvious* way has batches of one.
-# *Leave one out*, which the gradient approximates, takes a forward pass for every head. The floor asks for the gradients of
-# all weights, importance for those of the gates alone, so that it may lie above its floor.
-
-# %%
-speeds = run.table(costs.numbers(found, "importance_speed", "examples/s"), "importance", over=intervals.ROUNDS)
-run.figure(figures.speeds(speeds), "importance", caption="Examples a second of each way to compute gradient importance.")
-
-# %% [markdown]
-# ## Head statistics: must attention maps be kept?
-#
-# Confidence, positional and syntactic scores (notebooks 1 and 2) are sums over attention maps. *One pass* keeps the sums
-# while the model runs; the other way writes all maps to disk, as most studies do, and reads them again. Two things can be
-# saved, time and room: the first figure shows the one, the second the other.
-
-# %%
-speeds = run.table(costs.numbers(found, "head_statistics", "tokens/s"), "statistics", over=intervals.ROUNDS)
+# %% jupyter={"source_hidden": true}
+heart = run.table(costs.heart(found), "costs", over=intervals.ROUNDS)
+rivals = heart.times[heart.times.notna()]
+ends = f"{number(rivals.min(), '.1f')} to {number(rivals.max(), '.0f')}"
+plain = heart[heart.plain == costs.STEP].cost
 run.figure(
-    figures.speeds(speeds), "statistics", caption="Tokens a second of head statistics, with and without keeping attention maps."
+    figures.heart(heart),
+    "costs",
+    caption="What every measure and method costs in units of the plain thing, beside the obvious way to do it.",
+    takeaway=f"The obvious ways take {ends} times as long; what is done while a model trains adds"
+    f" {number(plain.min() - 1, '%')} to {number(plain.max() - 1, '%')} to a step.",
+    table="costs",
+    show=False,
 )
 
-# %%
+# %% [markdown]
+# ## How it is measured
+#
+# *Relevance* (notebook 1): the obvious protocol explains one target token at a time, one pass forward and one back; the
+# study's way shares one forward pass among all target tokens of a batch and replays the signed rules from the targets down or
+# from the heads up, whichever is cheaper. *Importance*: one backward pass a batch; obvious are batches of one. *Loss without
+# each head*: what stands before a head is computed once; obvious is a pass of the whole model for every head. *Confidence,
+# positions, syntax*: sums kept while the model runs; obvious are attention maps written to disk and read again, which takes
+# as long but more room. *Group constraint*: obvious is the protocol of the public code, K-means from scratch in every
+# module. A *decoder of today* has 12 layers of width 512 with 8 query heads and 2 key-value heads.
+#
+# All ways run once in every repeat, in random order, and ratios are taken within the repeat, so that a slow spell of the
+# machine hits both sides; shown are the median and the quartiles. Nothing is timed before a *correctness gate*: the fast way
+# and the obvious one must give the same numbers, and the first table below says how far they were apart. Models have random
+# weights; that is the same arithmetic as with trained ones. *laptop* is `3 + 3` layers of `8` heads at width `128`, *base* `6 +
+# 6` layers at width `512`, as the papers' Transformer-base; *tiny* only shows that everything runs, its times mean nothing.
+
+# %% jupyter={"source_hidden": true}
+facts = run.table(costs.facts(found), "benchmarks")
+columns = {"benchmark": "benchmark", "size": "size", "difference": "largest difference", "bound": "allowed"}
+columns |= {"repeats": "n (repeats)", "threads": "threads", "minutes": "minutes"}
+readable(facts, columns, {"difference": ".0e", "bound": ".0e"})
+
+# %% [markdown]
+# Every way of each benchmark is in the files of the run: `relevance` (with the mode of differentiation and, where it is
+# installed, Captum), `importance`, `statistics` and `statistics_kept`, `overheads`, `memory` (the peak of two training steps),
+# `training` (the study's loop beside `Seq2SeqTrainer` on the same batches with the same losses), `removed`, `generator`. Of
+# what was tried and gave no number:
+
+# %% jupyter={"source_hidden": true}
+kinds = {
+    "relevance": ("relevance_speed", "target tokens/s", "Target tokens a second of each way to compute relevance."),
+    "importance": ("importance_speed", "examples/s", "Examples a second of each way to compute gradient importance."),
+    "statistics": ("head_statistics", "tokens/s", "Tokens a second of head statistics, with and without keeping maps."),
+    "training": ("training_speed", "tokens/s", "Tokens a second of the study's training loop and of the usual one."),
+    "generator": ("generator_speed", "pairs/s", "Sentence pairs a second of the text generator."),
+}
+for name, (benchmark, quantity, caption) in kinds.items():
+    part = run.table(costs.numbers(found, benchmark, quantity), name, over=intervals.ROUNDS)
+    run.figure(figures.speeds(part), name, caption=caption, show=False)
+added = run.table(costs.numbers(found, costs.OVERHEADS, "ratio"), "overheads", over=intervals.ROUNDS)
+for name in costs.OVERHEADS:
+    said = f"Time of a training step against the plain one: {name.replace('_', ' ')}."
+    run.figure(figures.overheads(added[added.benchmark == name]), name, caption=said, table="overheads", show=False)
+run.table(costs.numbers(found, "relevance_speed", "ratio"), "relevance_ratios", over=intervals.ROUNDS)
+loop = run.table(costs.numbers(found, "training_speed", "ratio"), "training_ratios", over=intervals.ROUNDS)
 kept = run.table(costs.numbers(found, "head_statistics", "bytes"), "statistics_kept", over=intervals.ROUNDS)
-run.figure(figures.bytes_kept(kept), "statistics_kept", caption="Bytes that each way to compute head statistics keeps.")
+peaks = run.table(costs.numbers(found, (*costs.OVERHEADS, "training_speed"), "bytes"), "memory", over=intervals.ROUNDS)
+saved = run.table(costs.savings(found["removed_heads"]), "removed", over=intervals.ROUNDS)
+for figure, name, caption in (
+    (
+        figures.overheads(loop, "times as fast as the Trainer"),
+        "training_ratios",
+        "How many times as fast as the usual loop ours is.",
+    ),
+    (figures.bytes_kept(kept), "statistics_kept", "Bytes that each way to compute head statistics keeps."),
+    (figures.memory(peaks), "memory", "Peak memory of training steps with and without what the study adds."),
+    (figures.removed(saved), "removed", "What removed and masked heads save in time."),
+):
+    run.figure(figure, name, caption=caption, show=False)
+remarks = costs.remarks(found)
+readable(remarks, {"benchmark": "benchmark", "what": "what", "note": "why"})
+
+# %% [markdown]
+# ## A decoder of today
+#
+# Seconds for a batch of passages, on a Llama with random weights: importance, relevance and leaving out every head, each beside
+# the obvious protocol and the floor, one pass forward and back of what is measured. Leaving out is counted in operations too,
+# beside what must be done: what stands behind each head, once, and one whole pass.
+
+# %% jupyter={"source_hidden": true}
+today = run.table(costs.numbers(found, "decoder_speed", "seconds"), "decoder", over=intervals.ROUNDS)
+counted = found["decoder_speed"][found["decoder_speed"].quantity == "operations"].set_index("what").value
+fast, slow = (number(counted[f"leave one out{way} over what must be done"], ".2f") for way in ("", ", obvious"))
+run.figure(
+    figures.speeds(today, "seconds"),
+    "decoder",
+    caption="Seconds of importance, relevance and leaving out every head of a decoder with grouped queries.",
+    takeaway=f"Leaving out every head takes {fast} times the operations that must be done, the obvious way {slow} times.",
+)
+
+# %% [markdown]
+# ## What do removed heads save?
+#
+# A closed gate takes a head out of what the model computes, but not out of what the machine computes; removing the head cuts
+# its columns and rows out of the weights. Heads go in the order of three criteria, from an encoder-decoder and from a decoder
+# whose query heads share key-value heads. Black marks are the *floor*: operations of the smaller model over those of the full
+# one. What is saved beyond it is caches, threads and noise, and is not claimed.
+
+# %% jupyter={"source_hidden": true}
+pruned = run.table(costs.pruned(found["pruned_models"]), "pruned", over=intervals.ROUNDS)
+most = pruned[(pruned.share == pruned.share.max()) & (pruned.criterion == "whole groups")]
+told = (most.quantity + " " + most.value.map(lambda value: number(value, "%"))).groupby(most.model, sort=False).agg(", ".join)
+left = [f"{model.split(',')[0]}: {said}" for model, said in told.items()]
+run.figure(
+    figures.pruned(pruned),
+    "pruned",
+    caption="What is left to pay as more heads go: parameters, cache, time of a prompt and of a token.",
+    takeaway=f"With {pruned.share.max()} % of the heads gone in whole groups there is left, {'; '.join(left)}.",
+)
 
 # %% [markdown]
 # ## Growth: what if everything is larger?
@@ -118,98 +174,58 @@ run.figure(figures.bytes_kept(kept), "statistics_kept", caption="Bytes that each
 # time. The exponent is the slope on two logarithmic axes: at one, twice as large costs twice as much, at two, four times. At
 # small sizes most of the time goes into calling things at all, and exponents are near zero.
 
-# %%
+# %% jupyter={"source_hidden": true}
 slopes, points = costs.growth(found["growth"][found["growth"]["size"] == costs.SIZES[profile]])
 run.table(slopes, "growth", over=intervals.ROUNDS)
 run.table(points, "growth_points", over=intervals.ROUNDS)
-run.figure(figures.growth(slopes, points), "growth", caption="How the time of each measure grows with the size of everything.")
-slopes.pivot(index="what", columns="axis", values="value").round(2)
-
-# %% [markdown]
-# ## What does it add to a training step?
-#
-# Gates and records (notebook 3), the group constraint (notebook 4; the *obvious protocol* is that of the public code,
-# K-means from scratch in every module) and injected coreference (notebook 5), each as a ratio to the plain step of the same
-# model. The plain step *once more* says how far from one a ratio must be to count.
-
-# %%
-added = run.table(costs.numbers(found, costs.OVERHEADS, "ratio"), "overheads", over=intervals.ROUNDS)
-for name in costs.OVERHEADS:
-    run.figure(
-        figures.overheads(added[added.benchmark == name]),
-        f"{name}",
-        caption=f"Time of a training step against the plain one: {name.replace('_', ' ')}.",
-        table="overheads",
-    )
-
-# %% [markdown]
-# And in memory: the peak of two training steps beyond what was there before them, in a process of its own.
-
-# %%
-peaks = run.table(costs.numbers(found, (*costs.OVERHEADS, "training_speed"), "bytes"), "memory", over=intervals.ROUNDS)
-run.figure(figures.memory(peaks), "memory", caption="Peak memory of training steps with and without what the study adds.")
-
-# %% [markdown]
-# ## The training loop against the usual one
-#
-# The study's loop resumes after a kill with the same numbers, which `Seq2SeqTrainer` of transformers does not promise. Is it
-# slower? Both train the same model from the same weights on the same batches in the same order, with the same Adam, rates and
-# label smoothing; the losses of the first steps are equal. The Trainer stands there twice: with its own label smoother and
-# with the study's loss, so that the loop's share can be told.
-
-# %%
-speeds = run.table(costs.numbers(found, "training_speed", "tokens/s"), "training", over=intervals.ROUNDS)
-run.figure(figures.speeds(speeds), "training", caption="Tokens a second of the study's training loop and of the usual one.")
-ratios = run.table(costs.numbers(found, "training_speed", "ratio"), "training_ratios", over=intervals.ROUNDS)
+steepest = slopes.loc[slopes.value.idxmax()]
 run.figure(
-    figures.overheads(ratios, "times as fast as the Trainer"),
-    "training_ratios",
-    caption="How many times as fast as the usual training loop the study's is.",
+    figures.growth(slopes, points),
+    "growth",
+    caption="How the time of each measure grows with the size of everything.",
+    takeaway=f"The steepest: {steepest['what']} grows with {steepest.axis} to the power"
+    f" {interval(steepest.value, steepest.low, steepest.high, '.2f')}.",
 )
-
-# %% [markdown]
-# ## Masked or removed?
-#
-# A closed gate takes a head out of what the model computes, but not out of what the machine computes. Removing the head cuts
-# its columns and rows out of the weights. The black mark is the *ceiling*: operations of the full model over those of the
-# smaller one. What is measured beyond it is caches, threads and noise, and is not claimed.
-
-# %%
-saved = run.table(costs.savings(found["removed_heads"]), "removed", over=intervals.ROUNDS)
-run.figure(figures.removed(saved), "removed", caption="What removed and masked heads save in time.")
-
-# %% [markdown]
-# ## The generated text
-
-# %%
-speeds = run.table(costs.numbers(found, "generator_speed", "pairs/s"), "generator", over=intervals.ROUNDS)
-run.figure(figures.speeds(speeds), "generator", caption="Sentence pairs a second of the text generator.")
 
 # %% [markdown]
 # ## The whole study
 #
-# What a run of this profile took, as far as it recorded it (and a run of profile `tiny`, where one lies beside it): the
-# notebooks themselves, a second run, which finds everything made (`python -m benchmarks.costs RUN`), and the core minutes of
-# the stored runs that a notebook is the first to need. Runs go side by side, so that core minutes over cores is about what one
-# waits.
+# What a run of this profile took, as far as it recorded it (and a run of profile `tiny`, where one lies beside it, in the
+# file): the notebooks themselves, a second run, which finds everything made (`python -m benchmarks.costs RUN`), and the core
+# minutes of the stored runs that a notebook is the first to need. Runs go side by side, so that core minutes over cores is
+# about what one waits.
 
-# %%
+# %% jupyter={"source_hidden": true}
 times = run.table(costs.recorded(profile, run.settings, models, seed, run.folder), "wall_times")
-for name, part in times.groupby(level="profile", sort=False):
-    print(f"profile {name}")
+own = times.loc[profile]
+run.figure(
+    figures.wall_times(own),
+    f"wall_times_{profile}",
+    caption=f"Minutes of each notebook in profile {profile}.",
+    takeaway=f"From nothing {number(own.training.sum() / 60, ',.0f')} core minutes of training; the notebooks"
+    f" themselves take {number(own.executing.sum() / 60, '.1f')} minutes.",
+    table="wall_times",
+)
+for name, part in times.drop(profile, level="profile").groupby(level="profile", sort=False):
+    said = f"Minutes of each notebook in profile {name}."
     run.figure(
-        figures.wall_times(part.droplevel("profile")),
-        f"wall_times_{name}",
-        caption=f"Minutes of each notebook in profile {name}.",
-        table="wall_times",
+        figures.wall_times(part.droplevel("profile")), f"wall_times_{name}", caption=said, table="wall_times", show=False
     )
-(times[["executing", "second", "training"]] / 60).round(1).join(times[["runs", "missing"]])
 
 # %% [markdown]
-# ## What limits this
-#
-# Small models on one machine, named in the first table; with `laptop` sizes, times of calls of a few milliseconds are mostly
-# the cost of calling, so that exponents and overheads are not those of larger models. Where base sizes were measured they
-# stand beside. On a GPU the balance is another one; what ran on which device the table says. Medians and quartiles are over
-# few repeats of one process, with random weights. A library that could not run on the pinned versions is no comparison, and
-# the remarks name it. Wall times of the whole study depend on what was found made and on what ran beside it.
+# ## In short
+
+# %% jupyter={"source_hidden": true}
+room = kept.groupby("what", sort=False).value.first()
+closing = f"""
+The obvious ways take {ends} times as long; attention maps on disk take
+{number(room.max() / room.min(), ".0f")} times the room of sums. With gates, constraint or coreference a training step takes
+{number(plain.min(), ".2f")} to {number(plain.max(), ".2f")} times as long.
+
+*Limits.* Small models on one machine ({facts.hardware.iloc[0]}); at such sizes times of a few milliseconds are mostly the cost
+of calling, so that exponents and overheads are not those of larger models. On a GPU the balance is another one. Medians and
+quartiles are over few repeats of one process, with random weights. Wall times depend on what was found made and on what ran
+beside.
+"""
+columns = {"what": "what", "plain": "beside", "cost": "cost, times that", "times": "the obvious way, times as long"}
+answer.fill("costs", closing, readable(heart, columns, {"cost": ".2f", "times": ".1f"}, caption="What everything costs"))

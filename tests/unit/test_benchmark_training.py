@@ -6,17 +6,8 @@ import pandas as pd
 import pytest
 import torch
 
-from benchmarks import (
-    common,
-    coreference_injection,
-    costs,
-    figures,
-    generator_speed,
-    group_constraint,
-    heads_overhead,
-    pruned_models,
-    removed_heads,
-)
+from benchmarks import common, costs, figures, generator_speed, group_constraint, heads_overhead, pruned_models, removed_heads
+from benchmarks import coreference_injection as injection
 from benchmarks import training_speed as bench
 from helpers.methods import grouping
 from tests.reference import coreference as slow_links
@@ -103,22 +94,22 @@ def test_group_constraint_keeps_ratios_and_operations_and_stops_where_a_step_dif
 
 
 def test_the_obvious_injection_is_a_product_with_the_full_link():
-    clusters = coreference_injection.read(512, 12).clusters[:3]
+    clusters = injection.read(512, 12).clusters[:3]
     length = 1 + max(token for own in clusters for cluster in own for mention in cluster for token in mention)
     states = torch.randn(3, length, 2, dtype=torch.float64, generator=torch.Generator().manual_seed(1))
     matrices = torch.tensor([slow_links.full(own, length) for own in clusters], dtype=torch.float64)
-    torch.testing.assert_close(coreference_injection.over_clusters(states, clusters), matrices @ states)
+    torch.testing.assert_close(injection.over_clusters(states, clusters), matrices @ states)
 
 
 def test_coreference_injection_keeps_ratios_and_stops_where_a_block_computes_something_else(monkeypatch):
-    monkeypatch.setattr(coreference_injection, "NEW_TOKENS", 4)
-    coreference_injection.main(TINY)
+    monkeypatch.setattr(injection, "NEW_TOKENS", 4)
+    injection.main(TINY)
     ratios = kept("coreference_injection").query("quantity == 'ratio'").set_index("what")
-    assert ratios.value[coreference_injection.STEP] == ratios.value[coreference_injection.GENERATION] == 1
-    true = coreference_injection.mixed
-    monkeypatch.setattr(coreference_injection, "mixed", lambda model, layers, links: true(model, layers, links, 0.31))
+    assert ratios.value[injection.STEP] == ratios.value[injection.GENERATION] == 1
+    true = injection.mixed
+    monkeypatch.setattr(injection, "mixed", lambda model, layers, links: true(model, layers, links, 0.31))
     with pytest.raises(SystemExit, match=r"mixed .* not those of means"):
-        coreference_injection.main(TINY)
+        injection.main(TINY)
 
 
 def test_removed_heads_keep_speed_ups_beside_the_ceiling(monkeypatch):
@@ -134,15 +125,11 @@ def test_removed_heads_keep_speed_ups_beside_the_ceiling(monkeypatch):
 def test_pruned_models_keep_what_is_saved_by_share_of_heads(monkeypatch):
     pruned_models.main(TINY)
     table = costs.pruned(kept("pruned_models"))
-    assert len(table) == 2 * 3 * 3 * 4 and set(table[table["floor"].notna()].quantity) == {
-        "time of a prompt",
-        "time of a token",
-    }
+    times = {"time of a prompt", "time of a token"}
+    assert len(table) == 2 * 3 * 3 * 4 and set(table[table["floor"].notna()].quantity) == times
     groups = table[(table.criterion == pruned_models.GROUPS) & (table.quantity == "cache bytes")].set_index(["model", "share"])
     decoder = groups.value.loc["grouped queries, 2 layers, width 32"]
-    assert decoder.tolist() == [1.0, 0.5, 0.5], (
-        "of eight heads in two layers, each with one key-value head, a layer's four are gone"
-    )
+    assert decoder.tolist() == [1.0, 0.5, 0.5]  # of two layers, each with one key-value head, one has no head
     assert (table["floor"].dropna() < 1).all() and len(figures.pruned(table).axes) == 2 * 4
     monkeypatch.setattr(pruned_models, "remove", lambda model, heads: model)
     with pytest.raises(SystemExit, match="values differ"):

@@ -11,10 +11,11 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from benchmarks import common, costs
+from benchmarks import common, costs, figures
 from helpers import plan, study
 from helpers.runs import subjects
 from helpers.study import StudyError
+from tests.unit.drawn import whole
 
 
 def keep(name, size, rows):
@@ -41,6 +42,16 @@ def test_what_is_missing_is_one_sentence():
     (costs.folder("tiny") / "heads_overhead.csv").write_text("a,b\n1,2\n")
     with pytest.raises(StudyError, match=r"heads_overhead\.csv"):
         costs.results("tiny", ["heads_overhead"])
+
+
+def test_what_everything_costs_beside_the_obvious_way():
+    found = {name: [] for _, name, *_ in costs.HEART}
+    for _, name, _, own, other in costs.HEART:
+        found[name] += [common.row(what, "a model", "ratio", [value] * 2) for what, value in ((own, 2.0), (other, 6.0)) if what]
+    table = costs.heart({name: pd.DataFrame(rows, columns=common.COLUMNS) for name, rows in found.items()})
+    rivals = table.dropna(subset="times").drop("group constraint")  # of which the obvious way's own multiple is kept
+    assert table.cost.eq(2).all() and rivals.times.eq(6).all() and rivals.obvious.eq(12).all() and len(rivals) == len(table) - 3
+    assert table.times["group constraint"] == 3 and len(whole(figures.heart(table)).axes) == table.plain.nunique()
 
 
 def test_wall_times_count_every_run_once_for_the_first_notebook_that_needs_it(tmp_path):
