@@ -86,7 +86,7 @@ def speeds(frame: pd.DataFrame, unit: str = ""):
 
 @redrawable
 def heart(frame: pd.DataFrame):
-    """What everything costs in units of a plain thing, on a logarithmic axis: a panel a plain thing, beside the obvious way.
+    """What everything costs in units of a plain thing, a panel each, beside the obvious way; logarithmic where it differs much.
 
     Parameters
     ----------
@@ -103,8 +103,10 @@ def heart(frame: pd.DataFrame):
     ]
     table = pd.concat(parts).dropna(subset="value")
     looks = dict(zip(names, ({"color": MODELS[0], "marker": "o"}, {"color": MODELS[1], "marker": "s"}), strict=True))
-    figure, axes = drawing.dot_panels(table, looks, 1.0, "", columns=1, shared=False, sharex=True)
-    _log(next(iter(axes.values())), min(0.9, table.low.min()), table.high.max())
+    figure, axes = drawing.dot_panels(table, looks, 1.0, "", columns=1, shared=False)
+    for title, axis in axes.items():
+        part = table[table.panel == title]
+        _log(axis, min(0.9, part.low.min()), part.high.max())
     return figure
 
 

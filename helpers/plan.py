@@ -222,8 +222,12 @@ def of_notebooks(found: Mapping[str, Job], notebooks: Mapping[str, Sequence[Need
     return {name: list(dict.fromkeys(owner[recipe] for recipe in recipes)) for name, recipes in wanted.items()}
 
 
-def write(path: Path, notebooks: Mapping[str, Sequence[Need]], stamps: Path) -> None:
-    """Write a plan: jobs with what they make, what they wait for and how long their chain is, and what notebooks wait for.
+A_NOTEBOOK = 60.0  # seconds that a notebook takes, about, when all that it reads is made
+
+
+def write(path: Path, notebooks: Mapping[str, Sequence[Need]], stamps: Path, cores: int = 1) -> None:
+    """Write a plan: jobs with what they make, what they wait for and how long they and their chains take, and what notebooks
+    wait for; say what will happen.
 
     Parameters
     ----------
@@ -231,12 +235,32 @@ def write(path: Path, notebooks: Mapping[str, Sequence[Need]], stamps: Path) -> 
         Folder of the workflow's stamps; what is to be made has none.
     """
     found = jobs(missing(need for needs in notebooks.values() for need in needs))
-    costs = chains(found, rows(found, Rates()))
-    told = {id: {"made": job.described, "needs": list(job.needs), "chain": round(costs[id])} for id, job in found.items()}
+    costs = rows(found, Rates())
+    whole, own = chains(found, costs), dict.fromkeys(found, 0.0)
+    for row in costs:
+        own[row.job] += row.seconds or 0.0
+    told = {
+        id: {"made": job.described, "needs": list(job.needs), "chain": round(whole[id]), "seconds": round(own[id], 1),
+             "label": job.first.label or job.first.kind.name}
+        for id, job in found.items()
+    }  # fmt: skip
     for id in found:
         (stamps / id).unlink(missing_ok=True)
-    study.write_json(path, {"jobs": told, "notebooks": of_notebooks(found, notebooks)})
-    study.say(counted(need for needs in notebooks.values() for need in needs))
+    waiting = of_notebooks(found, notebooks)
+    study.write_json(path, {"jobs": told, "notebooks": waiting, "cores": cores, "a_notebook": A_NOTEBOOK})
+    study.say(foretold(notebooks, costs, max(whole.values(), default=0.0), cores, path.parent))
+
+
+def foretold(notebooks: Mapping[str, Sequence[Need]], costs: Sequence[Row], chain: float, cores: int, run: Path) -> str:
+    """In words what will happen, how long it takes, where results will lie and how to stop."""
+    wall = max(sum(row.seconds or 0.0 for row in costs) / cores, chain)
+    first = f"first {_sum(costs)}: {_minutes(wall)} minutes or more on {cores} cores" if costs else "nothing is missing"
+    last = math.ceil(len(notebooks) / cores) * A_NOTEBOOK
+    return "\n".join([
+        counted(need for needs in notebooks.values() for need in needs),
+        f"{first}; then {len(notebooks)} notebook{'s' * (len(notebooks) > 1)}, about {_minutes(last)} minutes",
+        f"executed notebooks, figures and tables will lie in {run}; Ctrl-C stops, and the same command goes on where it was",
+    ])  # fmt: skip
 
 
 def read_job(path: Path) -> list[list[Any]]:

@@ -189,6 +189,30 @@ def function_map(functions: Mapping[str, pd.Series], kind: str = "encoder"):
 
 
 @redrawable
+def beside_random(frame: pd.DataFrame):
+    """The loss without chosen heads beside as many drawn at random: a panel a number of heads, a dot a draw.
+
+    Parameters
+    ----------
+    frame : pandas.DataFrame
+        Rows: heads (closed), method, rise (nats a target token). The first method is the choice: a line through the panel.
+    """
+    drawing.need(frame, "heads", "method", "rise")
+    methods, looks = list(dict.fromkeys(frame.method)), drawing.looks(dict.fromkeys(frame.method))
+    numbers = list(dict.fromkeys(frame["heads"]))
+    figure, axes = drawing.grid(len(numbers), 2, WIDTH / 2, 0.35 * len(methods) + 0.9)
+    for axis, number in zip(axes, numbers, strict=True):
+        for place, method in enumerate(methods):
+            rises = frame.rise[(frame["heads"] == number) & (frame.method == method)]
+            axis.plot(rises, [place] * len(rises), ls="", alpha=0.7 if place else 1, **looks[method])
+            if not place:
+                axis.axvline(rises.iloc[0], color=looks[method]["color"], lw=1, zorder=1)
+        axis.set_yticks(range(len(methods)), methods if drawing.left(axis) else [""] * len(methods))
+        axis.set(title=f"{number} heads off", xlabel="rise of the loss (nats a token)", ylim=(len(methods) - 0.5, -0.5))
+    return figure
+
+
+@redrawable
 def attention(examples: Sequence[Mapping[str, Any]]):
     """Attention maps of chosen heads: rows look, columns are looked at.
 

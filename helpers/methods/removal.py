@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import json
+import subprocess
+import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -75,21 +79,77 @@ def beside_random(
 SURELY = 0.95  # share of draws that a choice must beat
 
 
-def who_won(table: pd.DataFrame) -> list[str]:
-    """A sentence for each number of heads and way to draw: did the table choose better than chance? Of `beside_random`."""
-    said = []
+def against_random(table: pd.DataFrame) -> pd.DataFrame:
+    """For each number of heads and way to draw: did the table choose better than chance? Of `beside_random`.
+
+    Returns
+    -------
+    pandas.DataFrame
+        heads (closed), method (the way to draw), own (rise of the loss with those of least worth), rise with low and high
+        (mean, least and most of the draws), beaten (draws that are worse), draws, winner ("the table", "random" or "nobody").
+    """
+    rows = []
     for count, part in table.groupby("heads", sort=True):
         (own,) = part.rise[part.method == LEAST]
-        for method, others in part[part.method != LEAST].groupby("method", sort=False):
-            beaten = int((own < others.rise).sum())
-            share = beaten / len(others)
-            winner = "the table won" if share >= SURELY else "random won" if share <= 1 - SURELY else "nobody won"
-            said.append(
-                f"{count} heads off: the loss rises by {own:.3f} nats a token with those of least worth, by"
-                f" {others.rise.mean():.3f} [{others.rise.min():.3f}, {others.rise.max():.3f}] with {method}: {winner}"
-                f" ({beaten} of {len(others)} draws beaten)."
+        for method, others in part[part.method != LEAST].groupby("method", sort=False).rise:
+            beaten = int((own < others).sum())
+            winner = (
+                "the table"
+                if beaten >= SURELY * len(others)
+                else "random"
+                if beaten <= (1 - SURELY) * len(others)
+                else "nobody"
             )
-    return said
+            rows.append((count, method, own, others.mean(), others.min(), others.max(), beaten, len(others), winner))
+    return pd.DataFrame(rows, columns=["heads", "method", "own", "rise", "low", "high", "beaten", "draws", "winner"])
+
+
+def who_won(table: pd.DataFrame) -> list[str]:
+    """A sentence for each row of `against_random`; of `beside_random`."""
+    return [
+        f"{row.heads} heads off: the loss rises by {row.own:.3f} nats a token with those of least worth, by {row.rise:.3f}"
+        f" [{row.low:.3f}, {row.high:.3f}] with {row.method}: {row.winner} won ({row.beaten} of {row.draws} draws beaten)."
+        for row in against_random(table).itertuples()
+    ]
+
+
+_STRANGER = """
+import json, sys
+sys.modules["helpers"] = None  # from here on the project cannot be imported
+import torch, transformers
+asked = json.loads(sys.stdin.read())
+model = getattr(transformers, asked["automatic"]).from_pretrained(asked["folder"], trust_remote_code=True).eval()
+ids = model.generate(**{name: torch.tensor(rows) for name, rows in asked["given"].items()}, **asked["options"])
+print(json.dumps(ids.tolist()))
+"""
+
+
+def in_plain_transformers(folder: Path, given: Mapping[str, Any], **options: Any) -> list[list[int]]:
+    """What a saved model generates in a fresh process that cannot import this project.
+
+    Parameters
+    ----------
+    given : mapping of name -> int64 tensor
+        As `generate` takes it: `input_ids`, `attention_mask`.
+    options
+        Of `generate`.
+
+    Raises
+    ------
+    StudyError
+        If that process fails.
+    """
+    config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
+    automatic = "AutoModelForSeq2SeqLM" if config.get("is_encoder_decoder") else "AutoModelForCausalLM"
+    asked = {"folder": str(folder), "automatic": automatic, "options": options}
+    asked["given"] = {name: rows.tolist() for name, rows in given.items()}
+    done = subprocess.run(
+        [sys.executable, "-c", _STRANGER], input=json.dumps(asked), cwd=folder, capture_output=True, text=True
+    )
+    if done.returncode:
+        said = (done.stderr.strip().splitlines() or ["nothing was said"])[-1]
+        raise StudyError(f"transformers alone cannot use {folder} ({said}): load it with heads.load.")
+    return json.loads(done.stdout.splitlines()[-1])
 
 
 def _check(model, worth: pd.Series, shares: Sequence[float]) -> None:

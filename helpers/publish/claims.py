@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import argparse
 import math
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
@@ -444,6 +445,17 @@ class Box:
             f"**Verdicts of this run** (profile {profile}, {self._run.corpus} text; computed from its tables by `claims.toml`)"
         )
         return Markdown(f"{said}\n\n{box(told)}")
+
+
+def ending(run: Path) -> str:
+    """The last words of `make study`: verdicts of the chapters that a run has executed, one a line, and where to look."""
+    track, done = run.name.rpartition("-")[2], {path.stem for path in run.glob("*.ipynb")}
+    judged = [one for one in judge(track, tables_in(run)) if one.claim.chapter in done]
+    counts = Counter(one.verdict for one in judged)
+    lines = [f"{one.verdict:<12}  {one.claim.claim}  {one.number}".rstrip() for one in judged]
+    said = ", ".join(f"{counts[verdict]} {verdict}" for verdict in VERDICTS if counts[verdict]) or "none in these notebooks"
+    where = f"Read on: {run}/*.ipynb, or all as pages with the head explorer: make report RUN={run.name}"
+    return "\n".join([*lines, f"Verdicts of {len(judged)} claims: {said}.", where])
 
 
 def main(arguments: list[str] | None = None) -> None:

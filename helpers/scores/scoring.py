@@ -23,7 +23,7 @@ def bleu(hypotheses: Sequence[str], references: Sequence[str], resamples: int = 
         "bleu"; "low" and "high" (95 % interval, nan with fewer than two sentences or no resamples); "signature".
     """
     _check_sizes("BLEU needs as many references as hypotheses", len(hypotheses), len(references))
-    metric = BLEU()
+    metric = BLEU(force=True)  # text is tokenized, and its warning is about nothing
     score = metric.corpus_score(list(hypotheses), [list(references)], n_bootstrap=resamples if len(hypotheses) > 1 else 1)
     centre, half = (score._mean, score._ci) if resamples > 1 and len(hypotheses) > 1 else (float("nan"),) * 2
     return {
@@ -43,7 +43,7 @@ def bleu_statistics(hypotheses: Sequence[str], references: Sequence[str]) -> np.
         Length of hypothesis and reference in tokens; matched n-grams and all n-grams of the hypothesis, n = 1 to 4.
     """
     _check_sizes("BLEU needs as many references as hypotheses", len(hypotheses), len(references))
-    metric = BLEU()
+    metric = BLEU(force=True)  # text is tokenized, and its warning is about nothing
     scores = [metric.corpus_score([ours], [[theirs]]) for ours, theirs in zip(hypotheses, references, strict=True)]
     return np.array([[s.sys_len, s.ref_len, *s.counts, *s.totals] for s in scores])
 

@@ -36,12 +36,12 @@ class _Lines:
 def progress(iterable: Iterable | None, label: str, total: int | None = None, **more):
     """A progress bar that appears only when the work takes more than two seconds.
 
-    Where `HEADS_PROGRESS` is "lines" it is a line every ten seconds instead.
+    Where `HEADS_PROGRESS` is "lines" it is a line a minute instead.
     """
     from tqdm import tqdm
 
     if os.environ.get("HEADS_PROGRESS") == "lines":
-        more |= {"file": _Lines(), "mininterval": 10, "delay": 10, "ncols": 90, "ascii": True}
+        more |= {"file": _Lines(), "mininterval": 60, "delay": 60, "ncols": 90, "ascii": True}
     else:
         more |= {"mininterval": 1, "delay": 2, "dynamic_ncols": True}
     return tqdm(iterable, desc=label, total=total, leave=False, **more)

@@ -64,7 +64,7 @@ from helpers.plan import sources
 run = study.begin("00_your_own_model", globals())
 print(run.summary(), sources(run), sep="\n")
 
-# %%
+# %% jupyter={"source_hidden": true}
 import copy
 import tempfile
 from pathlib import Path
@@ -77,7 +77,10 @@ from IPython.display import display
 from helpers import drawing, heads, measures
 from helpers.measures import figures, lrp, measured
 from helpers.methods import contest, l0, removal
+from helpers.methods.contest.said import named
 from helpers.models import inputs, parameters
+from helpers.publish import claims
+from helpers.reading import listed, number, readable, sortable
 from helpers.runs import passages, subjects
 from helpers.scores import intervals
 
@@ -88,45 +91,53 @@ if text:
     dev, explained, unseen = subject.dev, subject.few, subject.test
 else:
     name = subjects.names(run.settings, models)[0]
-    subject = (
-        subjects.of_checkpoint(run.settings, pretrained, name, seed)
-        if pretrained
-        else subjects.of_name(run.settings, name, seed)
-    )
+    read = subjects.of_checkpoint if pretrained else subjects.of_name
+    subject = read(run.settings, pretrained, name, seed) if pretrained else read(run.settings, name, seed)
     dev, explained = removal.batches(subject, "dev"), removal.batches(subject, "dev", few)
     unseen = removal.batches(subject, subject.tests[0])
 model = subject.model
 print(f"{subject.title}: {type(model).__name__}, {parameters(model):,} parameters without embeddings")
-pd.Series({(site.kind, site.layer): site.heads for site in heads.sites(model)}).unstack().rename_axis("heads by kind and layer")
+
+# %%
+answer = claims.Box(run)
 
 # %% [markdown]
 # ## The head table
 #
-# One row a head, indexed by (kind, layer, head); each column is one measure (`helpers.measures.head_table` explains them).
-# The index counts layers and heads from zero, as the code does; everything drawn counts layers from one. Costly measures
-# look at fewer sentences. `leave-one-out` is the plainest: how much the loss rises (nats a target token) when that head
-# alone is switched off. It is measured on dev text; everything below is scored on test text. Relevance has the rules that
-# are defined on the model's layers.
+# One row a head; each column is one measure (`helpers.measures.head_table` explains them; the index of the table itself counts
+# layers and heads from zero, as the code does). `loss without the head` is the plainest: how much the loss rises (nats a target
+# token) when that head alone is off. It is measured on dev text; everything below is scored on test text. Costly measures look
+# at fewer sentences. Relevance has the rules that are defined on the model's layers. **Press a column's name to sort by it.**
 
 # %%
 table = measures.head_table(model, dev, explained=explained, rules=lrp.rules(model))
+
+# %% jupyter={"source_hidden": true}
 run.table(table, "head_table", sentences=few)
-table.sort_values("leave-one-out", ascending=False).head(12).style.format(precision=3)
+worth, total = table["leave-one-out"], len(table)
+shown = ["leave-one-out", "gradient, example", lrp.rules(model)[0], "confidence", *entered]
+columns = {"kind": "attention", "layer": "layer", "head": "head"} | {name: named(name) for name in shown[:4]}
+sortable(table, columns, {"leave-one-out": ".3f"}, f"{subject.title}: {total} heads")
 
 # %% [markdown]
 # As a picture: each panel is a measure, each cell a head, coloured by its rank among the heads of its layer (the largest is
-# one). All panels keep the order of `leave-one-out`, so one that agrees with it fades from left to right.
+# one). All panels keep the order of the loss without the head, so one that agrees with it fades from left to right.
 
-# %%
-shown = ["leave-one-out", "gradient, example", lrp.rules(model)[0], "confidence", *entered]
+# %% jupyter={"source_hidden": true}
 ranks = table[shown].groupby(["kind", "layer"]).rank(pct=True)
+alike = table[shown].groupby(["kind", "layer"]).rank().groupby("kind").corr()["leave-one-out"].unstack()
 for kind in table.index.unique("kind"):
     columns = {measure: ranks[measure] for measure in shown}
     order = dict.fromkeys(shown, table["leave-one-out"])
+    with_loss = listed(f"{named(name)} {number(alike.loc[kind, name], '.2f')}" for name in shown[1:])
+    few_heads = table.loc[kind].groupby("layer").size().max() < 4
     run.figure(
         figures.head_maps(columns, kind, order, "rank in its layer"),
         f"heads_{kind}",
         caption=f"Measures of every {drawing.KIND_TITLES[kind]}-attention head, as ranks within its layer.",
+        takeaway="Layers of so few heads have no ranking to speak of."
+        if few_heads
+        else f"Rank correlation with the loss without the head, within layers: {with_loss}.",
         table="head_table",
         sentences=few,
     )
@@ -134,58 +145,77 @@ for kind in table.index.unique("kind"):
 # %% [markdown]
 # One head's attention: that of the head that the loss needs most. Rows look, columns are looked at, on a first sentence.
 
-# %%
-worth, total = table["leave-one-out"], len(table)
+# %% jupyter={"source_hidden": true}
 kind, layer, head = worth.idxmax()
-print(f"The loss needs head {head + 1} of layer {layer + 1} most ({drawing.KIND_TITLES[kind]}).")
 example = subject.attention(worth.idxmax()) if text else measured.attention(subject, worth.idxmax())
-run.figure(figures.attention([example]), "attention", caption="Attention of the head that the loss needs most.")
+run.figure(
+    figures.attention([example]),
+    "attention",
+    caption="Attention of the head that the loss needs most.",
+    takeaway=f"The loss needs head {head + 1} of layer {layer + 1} most ({drawing.KIND_TITLES[kind]}): without it it rises by"
+    f" {number(worth.max(), '.3f')} nats a token.",
+)
 
 # %% [markdown]
 # ## Which heads can go?
 #
-# A quarter and half of all heads are switched off at once, those of the smallest `leave-one-out` first, without any further
-# training. The baseline that every such choice has to beat is as many heads at random, in twenty draws: from all heads and,
-# where there are several kinds, as many of each kind as the choice took. Whoever beats nineteen draws of twenty has won. If
-# the table wins against *random*, it knows something; if it wins against *random, same kinds* as well, it knows more than
-# which kind of attention the model can spare.
+# The figure on top: a quarter and half of all heads are switched off at once, those of the least worth first (`loss without the
+# head`), without any further training. The baseline that every such choice has to beat is as many heads at random, in twenty
+# draws: from all heads and, where there are several kinds, as many of each kind as the choice took. Whoever beats nineteen
+# draws of twenty has won. If the table wins against *random*, it knows something; if it wins against *random, same kinds* as
+# well, it knows more than which kind of attention the model can spare.
 
 # %%
 beside = removal.beside_random(model, unseen, worth)
-print(*removal.who_won(beside), sep="\n")
-beside.groupby(["heads", "method"], sort=False).rise.describe()[["count", "mean", "min", "max"]].style.format(precision=3)
 
-# %% [markdown]
-# Of translation models the same in BLEU: a quarter, half and three quarters of all heads removed for good, beside few draws.
-
-# %%
+# %% jupyter={"source_hidden": true}
+run.table(beside, "beside_random")
+won = removal.against_random(beside)
+by_table = int((won.winner == "the table").sum())
+run.figure(
+    figures.beside_random(beside),
+    "beside_random",
+    caption="The loss without the heads of least worth, beside as many heads drawn at random.",
+    takeaway=f"{subject.title}, {total} heads: the table wins {by_table} of {len(won)} comparisons with random heads.",
+    table="beside_random",
+    show=False,
+)
 if not text:
     split, beam = subject.tests[0], run.settings["beam"]
     results = removal.quality(subject, worth, split, beam, run.settings["bootstrap"])
     run.table(results, "removed", split=split, beam=beam, over=intervals.SENTENCES)
-    display(results.drop_duplicates(["heads", "change"]).style.format(precision=2))
-
-# %%
-if not text:
     points = results.assign(model=subject.title, total=total)
-    points.loc[points.method != "least important", ["low", "high"]] = np.nan
+    points.loc[points.method != removal.LEAST, ["low", "high"]] = np.nan
+    half = results[results.heads == results.heads.unique()[2]].groupby("method", sort=False).change.mean()
     run.figure(
         l0.figures.pruning_curves(points),
         "removed",
         caption="BLEU after the least important heads of the model are removed, beside random heads.",
+        takeaway=f"Without half of its heads the model changes by {number(half[removal.LEAST], '+.1f')} BLEU, by"
+        f" {number(half[removal.RANDOM], '+.1f')} without as many at random; nothing is trained afterwards.",
         split=split,
         beam=beam,
     )
 
 # %% [markdown]
-# Every point of a *random* line is a draw, the line goes through their mean. The interval of the other line is a bootstrap
-# over test sentences; `change` in the table is paired with the whole model.
+# In that picture (of translation models) a quarter, half and three quarters of all heads are removed for good. Every point of a
+# *random* line is a draw, the line goes through their mean. The interval of the other line is a bootstrap over test sentences.
 #
-# ## Save, load, the same model
+# ## Save it, and use it without us
 #
-# The model without its least important half, saved, read again, and asked for its logits. Removed heads are gone from the
-# weights: rows of the query, key and value projections and columns of the output projection. A family whose heads cannot be
-# cut out says so.
+# The model without its least important half, saved: removed heads are gone from the weights, rows of the query, key and value
+# projections and columns of the output projection. `heads.load` reads the folder; so does transformers alone, by
+# `trust_remote_code=True` where the configuration cannot say what is left (one short file in the folder then holds the
+# classes). Below a fresh process in which this project cannot be imported loads the folder and generates. A family whose heads
+# cannot be cut out says so.
+#
+# ```python
+# heads.remove(model, worth.sort_values().index[: total // 2])
+# heads.save(model, "pruned")
+# # ... anywhere else, without this project:
+# model = AutoModelForSeq2SeqLM.from_pretrained("pruned", trust_remote_code=True)  # or AutoModelForCausalLM
+# model.generate(**batch)
+# ```
 
 # %%
 try:
@@ -194,28 +224,44 @@ except study.StudyError as refused:
     print(refused)
 else:
     with tempfile.TemporaryDirectory() as folder:
-        sizes = []
-        for part, saved in (("whole", model), ("pruned", pruned)):
-            heads.save(saved, Path(folder) / part)
-            sizes.append((Path(folder) / part / "model.safetensors").stat().st_size)
+        heads.save(pruned, Path(folder) / "pruned")
         again = heads.load(Path(folder) / "pruned").to(pruned.device)
-    with torch.no_grad():
         batch = inputs(next(iter(unseen)))
+        given = {
+            name: batch[name][:1, : None if model.config.is_encoder_decoder else 16] for name in ("input_ids", "attention_mask")
+        }
+        options = {"do_sample": False, "num_beams": 1, "max_length": 40}
+        alone = removal.in_plain_transformers(Path(folder) / "pruned", given, **options)[0]
+        here = pruned.generate(**given, **options)[0].tolist()
+    with torch.no_grad():
         first, second = (trial(**batch).logits for trial in (pruned, again))
+    decode = subject.tokenizer.batch_decode if text else subject.target.decode_all
     print(f"heads: {total} -> {len(heads.index(again))}; parameters {parameters(model):,} -> {parameters(again):,}")
-    print(f"file: {sizes[0] / 2**20:.2f} -> {sizes[1] / 2**20:.2f} MiB; logits equal: {torch.equal(first, second)}")
-    left = {f"{kind} {layer + 1}": numbers for (kind, layer), numbers in heads.kept(again).items()}
-    display(pd.Series(left, name="heads kept").to_frame())
+    print(
+        f"logits equal when loaded again: {torch.equal(first, second)}; generated alike without this project: {alone == here}"
+    )
+    print("it says:", decode([alone])[0])
+    left = [f"{drawing.KIND_TITLES[kind]} {layer + 1}: {len(stay)}" for (kind, layer), stay in heads.kept(again).items()]
+    display(readable(pd.DataFrame({"heads left": [", ".join(left)]}), caption="Heads left by layer"))
 
 # %% [markdown]
-# `heads.load` gives a model of its own class that trains, generates and is measured like any other. To look before cutting,
-# `heads.gate(model, {("encoder", 0, 3): 0.0})` switches a head off inside a `with` block. Whether heads should be chosen by
-# this column, by a price on gates or by others is the matter of notebooks 3 and 6.
+# To look before cutting, `heads.gate(model, {("encoder", 0, 3): 0.0})` switches a head off inside a `with` block. Whether heads
+# should be chosen by this column, by a price on gates or by others is the matter of notebooks 3 and 6.
 #
-# ## What limits this
-#
-# All of it is one model and one training; another training gives other heads (notebook 6). Leave-one-out takes heads one at
-# a time: two heads that can stand in for each other both look idle, and are missed when both are gone. Removal without
-# further training asks more than pruning does, which lets the rest adapt (notebook 3). With few random draws the baseline's
-# own spread is known roughly. Unless you bring a checkpoint, the model is small, its encoder self-attention starts from an
-# output of zero while other attention does not, and its text is generated unless the run says natural.
+# ## In short
+
+# %% jupyter={"source_hidden": true}
+told = "; ".join(f"{row.heads} heads off, {row.method}: {row.winner} won" for row in won.itertuples())
+closing = f"""
+{subject.title}: {told}.
+
+*Limits.* One model and one training; another training gives other heads (notebook 6). The loss without a head takes heads one
+at a time: two heads that can stand in for each other both look idle, and are missed when both are gone. Removal without further
+training asks more than pruning does, which lets the rest adapt (notebook 3). With few random draws the baseline's own spread is
+known roughly. Unless you bring a checkpoint, the model is small and its text is generated unless the run says natural.
+"""
+columns = {"what": "what", "own": "loss rises by", "rise": "with as many at random [least, most]"}
+columns |= {"beaten": "draws beaten", "draws": "of n", "winner": "who won"}
+what = [f"{row.heads} of {total} heads off, beside {row.method}" for row in won.itertuples()]
+asked = f"Is the table worth more than chance? {subject.title}"
+answer.fill("beside_random", closing, readable(won.assign(what=what), columns, {"own": ".3f", "rise": ".3f"}, caption=asked))

@@ -197,7 +197,7 @@ whole = together[(together.kind == "encoder") & ((together.rule == "alpha_beta")
 whole = whole[(whole.weights == "random") | (whole.model == ("all models" if len(studied) > 1 else first.title))]
 rho = {key: interval(*row[["rho", "low", "high"]]) for key, row in whole.set_index(["rule", "weights"]).iterrows()}
 layers = [
-    (relevance[t].loc[at], confidence[t].loc[at])
+    (relevance[t].sort_index().loc[at], confidence[t].sort_index().loc[at])
     for t in tables
     for at in {a[:2] for a in relevance[t].xs("encoder", drop_level=False).index}
 ]
@@ -215,7 +215,7 @@ run.figure(
     explained=few,
     show=False,
 )
-late = [frame.xs(("encoder", 0)) for frame in tables.values()]
+late = [frame.sort_index().xs(("encoder", 0)) for frame in tables.values()]
 levels = pd.concat(confidence.values()).xs("encoder").groupby("layer").median()
 rare = sum(frame.confidence[frame.relevance.idxmax()] < frame.confidence.median() for frame in late)
 run.figure(

@@ -75,7 +75,7 @@ run.figure(
 # each head*: what stands before a head is computed once; obvious is a pass of the whole model for every head. *Confidence,
 # positions, syntax*: sums kept while the model runs; obvious are attention maps written to disk and read again, which takes
 # as long but more room. *Group constraint*: obvious is the protocol of the public code, K-means from scratch in every
-# module. A *decoder of today* has 12 layers of width 512 with 8 query heads and 2 key-value heads.
+# module. A *decoder of today* has `12` layers of width `512` with `8` query heads and `2` key-value heads.
 #
 # All ways run once in every repeat, in random order, and ratios are taken within the repeat, so that a slow spell of the
 # machine hits both sides; shown are the median and the quartiles. Nothing is timed before a *correctness gate*: the fast way

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-TO_DO = ("00_your_own_model",)  # shrinks
 FIGURES, COLUMNS, WORDS = 8, 7, 150
 
 

@@ -74,7 +74,7 @@ def test_every_cell_ran_without_error(executed):
             assert cell.execution_count
             assert [o for o in cell.outputs if o.output_type == "error"] == []
     text = json.dumps(notebook)
-    assert "Traceback (most recent call last)" not in text
+    assert "Traceback (most recent call last)" not in text and "without this project: False" not in text
 
 
 def test_the_verdict_box_is_filled_from_the_run_s_own_tables(executed):
@@ -104,7 +104,7 @@ def test_figures_and_tables_are_there_with_sidecars(executed):
     assert figures
     assert {figure.stem for figure in figures} >= set(named(notebook, "figure"))
     shown = sum("image/png" in output.get("data", {}) for cell in notebook.cells for output in cell.get("outputs", []))
-    assert shown <= len(figures) and (shown == len(figures) or path.stem not in reader.TO_DO)
+    assert 0 < shown <= len(figures)
     for figure in figures:
         assert figure.read_bytes().startswith(b"\x89PNG")
         assert figure.with_suffix(".pdf").read_bytes().startswith(b"%PDF")
@@ -192,5 +192,5 @@ def test_notebooks_read_what_is_planned_for_them(executed, store):
 
 
 def test_a_reader_has_nothing_to_complain_of(executed):
-    path, notebook, _ = executed
-    assert path.stem in reader.TO_DO or reader.faults(notebook) == []
+    _, notebook, _ = executed
+    assert reader.faults(notebook) == []

@@ -125,8 +125,7 @@ def test_removed_heads_keep_speed_ups_beside_the_ceiling(monkeypatch):
 def test_pruned_models_keep_what_is_saved_by_share_of_heads(monkeypatch):
     pruned_models.main(TINY)
     table = costs.pruned(kept("pruned_models"))
-    times = {"time of a prompt", "time of a token"}
-    assert len(table) == 2 * 3 * 3 * 4 and set(table[table["floor"].notna()].quantity) == times
+    assert set(table.dropna(subset="floor").quantity) == {"time of a prompt", "time of a token"} and len(table) == 2 * 3 * 3 * 4
     groups = table[(table.criterion == pruned_models.GROUPS) & (table.quantity == "cache bytes")].set_index(["model", "share"])
     decoder = groups.value.loc["grouped queries, 2 layers, width 32"]
     assert decoder.tolist() == [1.0, 0.5, 0.5]  # of two layers, each with one key-value head, one has no head

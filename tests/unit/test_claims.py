@@ -3,6 +3,7 @@
 import pandas as pd
 import pytest
 
+from helpers import study
 from helpers.publish import claims
 from helpers.study import StudyError, layout
 
@@ -117,6 +118,11 @@ def test_a_ledger_that_does_not_fit_is_refused(tmp_path):
             claims.ledger(path)
     with pytest.raises(StudyError, match="'weight'"):
         judged(frame(("x", 1.0, 0.5, 1.5)), claim(where={"weight": 1}))
+
+
+def test_a_run_ends_with_the_verdicts_of_the_notebooks_it_executed(tmp_path):
+    study.write_text(tmp_path / "quick-controlled" / "06_do_measures_agree.ipynb", "")
+    assert "Verdicts of 5 claims: 5 not testable.\nRead on: " in claims.ending(tmp_path / "quick-controlled")
 
 
 def test_the_ledger_holds_every_paper_and_committed_tables_answer_all_that_they_are_asked():

@@ -116,8 +116,7 @@ def test_predictors():
     assert cost["confidence"] == (1.5 + 5) / 2 and cost["cp"] == (4 + 1) / 2 and np.isnan(cost["alpha_beta"])
     assert ("encoder", LOSS, within, LOSS) not in found.index and ("cross", SURVIVAL, within, "cp") not in found.index
     best = max(found.sort_index().rho.loc["encoder", LOSS, within].drop(SURVIVAL).items(), key=lambda item: item[1])[0]
-    said = said_of.predictors(found.reset_index())
-    assert f"{said_of.named(LOSS)} is predicted best by {said_of.named(best)} (" in said
+    assert f"{said_of.named(LOSS)} is predicted best by {said_of.named(best)} (" in said_of.predictors(found.reset_index())
     flat = contest.tables.predictors({ONE: table(0, votes=1.0)}, {})
     assert "votes" not in set(flat.measure)  # what does not vary foretells nothing
 

@@ -131,3 +131,9 @@ def test_relevance_by_function():
     ((at, value),) = marked(axis, to_rgb(drawing.COLOURS["nsubj"]))
     assert value == relative(relevance["EN-0"])["encoder", 0, 1] and round(at) == 1
     assert f"{summary['difference']:+.2f} [{summary['low']:+.2f}, {summary['high']:+.2f}]" in axis.get_title()
+
+
+def test_random_heads_beside_the_choice():
+    frame = table("heads method rise", (2, "a", 0), *((2, "b", rise) for rise in (1, 2, 3)), (4, "a", 0), (4, "b", 1))
+    one, _ = whole(figures.beside_random(frame)).axes
+    assert [list(line.get_xdata()) for line in one.lines] == [[0], [0, 0], [1, 2, 3]] and ticks(one) == ["a", "b"]

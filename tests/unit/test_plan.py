@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import shutil
+import subprocess
+import sys
 from collections import Counter
 
 import pytest
@@ -158,7 +160,13 @@ def test_a_plan_is_written_with_what_makes_its_jobs(tmp_path, capsys):
     assert [path.name for path in (tmp_path / "stamps").iterdir()] == ["plan_run-of_old"], "what is to be made has no stamp"
     assert said["jobs"].keys() == found.keys() == {id for ids in said["notebooks"].values() for id in ids}
     assert all(job["needs"] == list(found[id].needs) for id, job in said["jobs"].items())
-    assert "training runs" in capsys.readouterr().err
+    foretold = capsys.readouterr().err
+    assert "training runs" in foretold and "then 2 notebooks" in foretold and str(tmp_path) in foretold
+    program = [sys.executable, "workflow/told.py", tmp_path / "plan.json", tmp_path / "stamps"]
+    broken = [sys.executable, "-c", "raise SystemExit('the reason')", "papermill"]
+    for name, command, said_then in ((next(iter(found)), ["true"], f"1 of {len(found) + 2}  "), ("02_b", broken, "the reason")):
+        done = subprocess.run([*program, name, *command], cwd=study.ROOT, capture_output=True, text=True)
+        assert said_then in done.stderr and done.returncode == (command is broken)
     for id, job in said["jobs"].items():  # as the workflow does
         study.write_json(tmp_path / f"{id}.json", job["made"])
         plan.main(["--make", str(tmp_path / f"{id}.json")])

@@ -12,6 +12,7 @@ from helpers.publish import claims
 from helpers.study import StudyError
 
 NAN = float("nan")
+HEADS = pd.MultiIndex.from_tuples([("encoder", 0, 4), ("cross", 2, 0)], names=["kind", "layer", "head"])
 
 
 @pytest.mark.parametrize(
@@ -57,8 +58,7 @@ def test_a_table_has_words_intervals_and_winners():
 
 
 def test_heads_count_from_one_and_no_raw_index_is_shown():
-    index = pd.MultiIndex.from_tuples([("encoder", 0, 4), ("cross", 2, 0)], names=["kind", "layer", "head"])
-    head, _, *rows = lines(reading.readable(pd.DataFrame({"value": [1, 2]}, index)))
+    head, _, *rows = lines(reading.readable(pd.DataFrame({"value": [1, 2]}, HEADS)))
     assert head == ["kind", "layer", "head", "value"]
     assert rows == [["encoder self", "1", "5", "1"], ["decoder-encoder", "3", "1", "2"]]
     head, _, *rows = lines(reading.readable(pd.DataFrame({"layer": [1], "head": [1]}, [5])))
@@ -66,8 +66,7 @@ def test_heads_count_from_one_and_no_raw_index_is_shown():
 
 
 def test_a_sortable_table_carries_values_behind_what_people_read():
-    index = pd.MultiIndex.from_tuples([("encoder", 0, 4), ("cross", 2, 0)], names=["kind", "layer", "head"])
-    page = reading.sortable(pd.DataFrame({"worth": [1234567.0, NAN], "does": ["<b>|", "-"]}, index), ["head", "worth", "does"])
+    page = reading.sortable(pd.DataFrame({"worth": [1234567.0, NAN], "does": ["<b>|", "-"]}, HEADS), ["head", "worth", "does"])
     rows = BeautifulSoup(page.data, "html.parser").find_all("tr")
     read = [[(cell.get("data-value"), cell.text) for cell in row.find_all(["th", "td"])] for row in rows]
     assert read[0] == [(None, "head"), (None, "worth"), (None, "does")] and len(rows[0].find_all("button")) == 3

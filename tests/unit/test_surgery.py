@@ -18,18 +18,8 @@ from transformers import UMT5Config, UMT5ForConditionalGeneration
 
 from helpers.heads import gate, index, inject, kept, load, record, remove, save, sites
 from helpers.study import StudyError
-from tests.unit.tiny_models import (
-    EAGER_ALONE,
-    FAMILIES,
-    SEQ2SEQ,
-    TODAY,
-    exact_norms,
-    generate,
-    logits,
-    prompts,
-    tiny_batch,
-    tiny_model,
-)
+from tests.unit import tiny_models
+from tests.unit.tiny_models import EAGER_ALONE, FAMILIES, SEQ2SEQ, TODAY, generate, logits, prompts, tiny_batch, tiny_model
 
 families = pytest.mark.parametrize("family", [*FAMILIES, *TODAY])
 grouped = pytest.mark.parametrize("family", ["llama", "mistral", "qwen2", "qwen3", "gemma2", "gemma3", "phi3"])
@@ -90,7 +80,7 @@ def close(found, expected, tolerance):
 @pytest.mark.parametrize("seed", [0, 1])
 @families
 def test_outputs_and_gradients_equal_those_of_closed_gates(family, seed, monkeypatch):
-    exact_norms(monkeypatch)
+    tiny_models.exact_norms(monkeypatch)
     attention = "eager" if seed and family not in TODAY else "sdpa"  # theirs has its softmax in single precision
     model, batch = three_layers(family, attention), tiny_batch(family)
     model = model if family in EAGER_ALONE else model.double()
