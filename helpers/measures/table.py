@@ -248,7 +248,7 @@ def columns(given: Mapping[str, Any], names: Iterable[str] | None = None) -> pd.
     def timed(*names: str) -> Iterator[None]:
         started = time.perf_counter()
         yield
-        seconds.update(dict.fromkeys(names, round(time.perf_counter() - started, 2)))
+        seconds.update(dict.fromkeys(names, float(f"{time.perf_counter() - started:.3g}")))
 
     for m in chosen:
         if not (m.reducer or m.of):

@@ -30,7 +30,7 @@ def notebook_line(notebook, log, result):
     rule = (study.ROOT / "workflow" / "Snakefile").read_text(encoding="utf-8").partition("rule notebook:")[2]
     line = "".join(re.findall(r'^ +"(.*)"$', rule.partition("shell:")[2], re.MULTILINE))
     given = {"PROFILE": "tiny", "CHOICE": "", "MODELS": "de-news", "SEED": 1, "input": [notebook], "output": result}
-    return line.format(sys=sys, params=argparse.Namespace(log=log, overrides=""), **given)
+    return line.format(sys=sys, params=argparse.Namespace(log=log, overrides="", told=""), **given)
 
 
 def test_a_kernel_that_dies_leaves_no_executed_notebook(tmp_path):
