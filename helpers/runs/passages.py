@@ -64,7 +64,7 @@ def of_file(checkpoint: str, text: str | Path, many: int, few: int) -> Passages:
     except (OSError, UnicodeDecodeError) as error:
         raise StudyError(f"Cannot read {text} ({error}): give a text file in UTF-8.") from None
     start = [] if tokenizer.bos_token_id is None else [tokenizer.bos_token_id]
-    ids, size = tokenizer(said, add_special_tokens=False)["input_ids"], LENGTH - len(start)
+    ids, size = tokenizer(said, add_special_tokens=False, verbose=False)["input_ids"], LENGTH - len(start)
     pieces = [start + ids[first : first + size] for first in range(0, len(ids) - size + 1, size)][: 2 * many]
     if len(pieces) < 2:
         raise StudyError(f"{text} has {len(ids)} tokens: at least {2 * size} are needed, half of them to score on.")
