@@ -236,9 +236,7 @@ def write(path: Path, notebooks: Mapping[str, Sequence[Need]], stamps: Path, cor
     """
     found = jobs(missing(need for needs in notebooks.values() for need in needs))
     costs = rows(found, Rates())
-    whole, own = chains(found, costs), dict.fromkeys(found, 0.0)
-    for row in costs:
-        own[row.job] += row.seconds or 0.0
+    whole, own = chains(found, costs), by_job(found, costs)
     told = {
         id: {"made": job.described, "needs": list(job.needs), "chain": round(whole[id]), "seconds": round(own[id], 1),
              "label": job.first.label or job.first.kind.name}
@@ -380,11 +378,17 @@ def rows(found: Mapping[str, Job], rates: Rates) -> list[Row]:
     return [Row(need.recipe, id, *rates.estimate(need.recipe)) for id, job in found.items() for need in job.made]
 
 
-def chains(found: Mapping[str, Job], costs: Iterable[Row]) -> dict[str, float]:
-    """Seconds of the longest chain of jobs that begins with each: itself and what waits for it."""
+def by_job(found: Mapping[str, Job], costs: Iterable[Row]) -> dict[str, float]:
+    """Seconds of each job, by what is known of it."""
     own = dict.fromkeys(found, 0.0)
     for row in costs:
         own[row.job] += row.seconds or 0.0
+    return own
+
+
+def chains(found: Mapping[str, Job], costs: Iterable[Row]) -> dict[str, float]:
+    """Seconds of the longest chain of jobs that begins with each: itself and what waits for it."""
+    own = by_job(found, costs)
     after = dict.fromkeys(found, 0.0)
     for id, job in reversed(found.items()):
         for needed in job.needs:

@@ -5,7 +5,6 @@ What a notebook writes while it runs goes to a file; of one that fails the last 
 """
 
 import json
-import os
 import subprocess
 import sys
 import time
@@ -55,5 +54,4 @@ def main(plan: Path, stamps: Path, name: str, command: list[str]) -> int:
 
 
 if __name__ == "__main__":
-    os.environ.setdefault("PYTHONUNBUFFERED", "1")
     sys.exit(main(Path(sys.argv[1]), Path(sys.argv[2]), sys.argv[3], sys.argv[4:]))

@@ -447,15 +447,19 @@ class Box:
         return Markdown(f"{said}\n\n{box(told)}")
 
 
+def counted(judged: Iterable[Judged]) -> str:
+    """How many claims have each verdict, in words."""
+    counts = Counter(one.verdict for one in judged)
+    return ", ".join(f"{counts[verdict]} {verdict}" for verdict in VERDICTS if counts[verdict]) or "none"
+
+
 def ending(run: Path) -> str:
     """The last words of `make study`: verdicts of the chapters that a run has executed, one a line, and where to look."""
     track, done = run.name.rpartition("-")[2], {path.stem for path in run.glob("*.ipynb")}
     judged = [one for one in judge(track, tables_in(run)) if one.claim.chapter in done]
-    counts = Counter(one.verdict for one in judged)
     lines = [f"{one.verdict:<12}  {one.claim.claim}  {one.number}".rstrip() for one in judged]
-    said = ", ".join(f"{counts[verdict]} {verdict}" for verdict in VERDICTS if counts[verdict]) or "none in these notebooks"
     where = f"Read on: {run}/*.ipynb, or all as pages with the head explorer: make report RUN={run.name}"
-    return "\n".join([*lines, f"Verdicts of {len(judged)} claims: {said}.", where])
+    return "\n".join([*lines, f"Verdicts of {len(judged)} claims: {counted(judged)}.", where])
 
 
 def main(arguments: list[str] | None = None) -> None:

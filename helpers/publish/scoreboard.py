@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import textwrap
-from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -121,12 +120,10 @@ def show(run: study.Run) -> None:
     """Draw the track of a run from its own tables, the other one from the committed ones; save it and show it."""
     own = {run.corpus: claims.tables_in(run.folder)}
     judged = {track: claims.judge(track, own.get(track)) for track in layout.TRACKS}
-    counts = Counter(one.verdict for one in judged[run.corpus])
-    said = ", ".join(f"{counts[verdict]} {verdict}" for verdict in claims.VERDICTS if counts[verdict])
     run.figure(
         scoreboard(rows(list(judged.values()))), "scoreboard",
         caption="Every claim, what was printed, and the computed verdicts on both tracks.",
-        takeaway=f"On {run.corpus} text, of {counts.total()} claims: {said}.",
+        takeaway=f"On {run.corpus} text, of {len(judged[run.corpus])} claims: {claims.counted(judged[run.corpus])}.",
     )  # fmt: skip
 
 

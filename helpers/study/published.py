@@ -134,7 +134,7 @@ def fetch(recipe: Wanted, weights: bool) -> bool:
 def _why_not(recipe: Wanted) -> str:
     """In what way a run is published that is not the one wanted, "" if it is not published at all."""
     if recipe.key in index():
-        return "without its weights"
+        return "without its weights or texts"
     versions = {entry["version"] for entry in index().values() if entry["what"] == recipe.what}
     if recipe.version in versions:
         return "as made on another device, or from another version of what it needs"

@@ -76,6 +76,7 @@ from IPython.display import display
 
 from helpers import drawing, heads, measures
 from helpers.measures import figures, lrp, measured
+from helpers.measures.ranks import rank_agreement
 from helpers.methods import contest, l0, removal
 from helpers.methods.contest.said import named
 from helpers.models import inputs, parameters
@@ -125,11 +126,11 @@ sortable(table, columns, {"leave-one-out": ".3f"}, f"{subject.title}: {total} he
 
 # %% jupyter={"source_hidden": true}
 ranks = table[shown].groupby(["kind", "layer"]).rank(pct=True)
-alike = table[shown].groupby(["kind", "layer"]).rank().groupby("kind").corr()["leave-one-out"].unstack()
 for kind in table.index.unique("kind"):
     columns = {measure: ranks[measure] for measure in shown}
     order = dict.fromkeys(shown, table["leave-one-out"])
-    with_loss = listed(f"{named(name)} {number(alike.loc[kind, name], '.2f')}" for name in shown[1:])
+    alike = rank_agreement(table[shown], kind)["leave-one-out"]
+    with_loss = listed(f"{named(name)} {number(alike[name], '.2f')}" for name in shown[1:])
     few_heads = table.loc[kind].groupby("layer").size().max() < 4
     run.figure(
         figures.head_maps(columns, kind, order, "rank in its layer"),

@@ -57,11 +57,12 @@ def predictors(table: pd.DataFrame, kind: str = "encoder") -> str:
     for truth, part in table[(table.kind == kind) & (table["heads"] == "within layers")].groupby("truth", sort=False):
         cheap = part[~part.measure.isin([TRUTH, SURVIVAL])].sort_values("rho", ascending=False)
         if len(cheap):
-            row, level = cheap.iloc[0], int((cheap.high >= cheap.low.iloc[0]).sum()) - 1
+            row, others = cheap.iloc[0], cheap.iloc[1:]
             cost = "" if pd.isna(row.cost) else f", at {number(row.cost, '.1f')} times the cost of gradient importance"
             rho = interval(row.rho, row.low, row.high, ".2f")
-            beside = f"{level} of the {len(cheap) - 1} others within its interval"
-            said.append(f"{named(truth)} is predicted best by {named(row.measure)} ({rho}{cost}; {beside})")
+            level = f"; {int((others.high >= row.low).sum())} of the {len(others)} others within its interval"
+            beside = "" if pd.isna(row.low) else level
+            said.append(f"{named(truth)} is predicted best by {named(row.measure)} ({rho}{cost}{beside})")
     return f"{KIND_TITLES[kind].capitalize()} heads within their layer: {'; '.join(said) or 'nothing to predict'}."
 
 

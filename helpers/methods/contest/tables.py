@@ -250,8 +250,8 @@ def owed_to_sharing(table: pd.DataFrame) -> str:
 
 
 def stepped_up(rho, times: float = 2) -> np.ndarray:
-    """Reliability of a measure `times` as long as those that correlate by `rho` (Spearman 1910, Brown 1910)."""
-    rho = np.asarray(rho, float)
+    """Reliability of a measure `times` as long as those that correlate by `rho` (Spearman 1910, Brown 1910), from 0 on."""
+    rho = np.maximum(np.asarray(rho, float), 0.0)
     return times * rho / (1 + (times - 1) * rho)
 
 

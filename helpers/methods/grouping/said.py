@@ -74,8 +74,7 @@ def kept(shared: pd.DataFrame) -> str:
 def ablation(table: pd.DataFrame) -> str:
     """Of `tables.ablation` or `tables.ablation_over_seeds`: rows that are surely worse, or better, without a part."""
     rows = table[table.change.notna()]
-    column = "p_holm" if "p_holm" in rows else "p"
-    sure = rows[rows[column] < 0.05]
+    sure = rows[rows.p_holm < 0.05]
     parts = [(sure[sure.change < 0], "worse"), (sure[sure.change > 0], "better")]
     told = [f"{len(part)} {how} ({listed(part.row)})" for part, how in parts if len(part)]
     return f"Of {len(rows)} rows {' and '.join(told) or 'none differs'} surely (Holm)."
