@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from functools import lru_cache
 
 import numpy as np
 import pandas as pd
@@ -43,6 +44,11 @@ def bleu_statistics(hypotheses: Sequence[str], references: Sequence[str]) -> np.
         Length of hypothesis and reference in tokens; matched n-grams and all n-grams of the hypothesis, n = 1 to 4.
     """
     _check_sizes("BLEU needs as many references as hypotheses", len(hypotheses), len(references))
+    return _bleu_statistics(tuple(hypotheses), tuple(references)).copy()
+
+
+@lru_cache(maxsize=128)  # tables ask for the same translations again and again
+def _bleu_statistics(hypotheses: tuple[str, ...], references: tuple[str, ...]) -> np.ndarray:
     metric = BLEU(force=True)  # text is tokenized, and its warning is about nothing
     scores = [metric.corpus_score([ours], [[theirs]]) for ours, theirs in zip(hypotheses, references, strict=True)]
     return np.array([[s.sys_len, s.ref_len, *s.counts, *s.totals] for s in scores])
@@ -229,10 +235,13 @@ def gap(full: pd.DataFrame, without: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(table)
 
 
+@lru_cache(maxsize=4)  # to draw them takes longer than to use them
 def resamples(size: int, repeats: int, seed: int = 0) -> np.ndarray:
-    """Bootstrap weights: how often each of `size` sentences is drawn, float32 [repeats, size]."""
+    """Bootstrap weights: how often each of `size` sentences is drawn, float32 [repeats, size]; not to be written to."""
     rng = np.random.default_rng(seed)
-    return rng.multinomial(size, np.full(size, 1 / size), size=repeats).astype(np.float32)
+    weights = rng.multinomial(size, np.full(size, 1 / size), size=repeats).astype(np.float32)
+    weights.setflags(write=False)
+    return weights
 
 
 def ratio(hits: np.ndarray, totals: np.ndarray) -> np.ndarray:
