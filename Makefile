@@ -86,9 +86,10 @@ figures: $(VENV)/ready
 ASKED = --profile $(PROFILE) --corpus "$(CORPUS)" --overrides "$(SET)" $(if $(SEEDS),--seeds $(SEEDS))
 PUBLISHED ?= laptop converged
 ## make publish    put what make study made into data/published, from where everybody's make study takes it (PUBLISHED="laptop
-##                 converged": of these profiles, with what other recipes still need)
+##                 converged": of these profiles, with what other recipes still need); the pages that count them are made anew
 publish: $(VENV)/ready
 	$(BIN)/python -m helpers.publish.archives publish $(ASKED) --profile "$(PUBLISHED)"
+	$(BIN)/python -m helpers.publish.pages
 
 ## make verify     make some published runs anew (RUNS=5) and compare their results with those published
 verify: $(VENV)/ready
