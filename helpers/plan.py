@@ -59,9 +59,12 @@ def goals(settings: Mapping[str, Any], names: Sequence[str], seed: int) -> dict[
             yield Need(outputs.recipe(made, beam))
 
     # no encoder attention from the start
-    none = [names[0] + subjects.NONE] if settings["corpus"] == "controlled" else []
+    leads = subjects.leads(settings, names[0])
+    none = [names[0] + subjects.NONE] if leads and settings["corpus"] == "controlled" else []
     sweeps = l0.runs.sweeps(settings, names, seed)
     swept = [Need(recipe) for sweep in sweeps for recipe in l0.runs.recipes(sweep)]
+    floors = [l0.runs.run(sweeps[0]["runs"][name]) for name in ("control", "floor") if leads]
+    floors = [Need(one) for run in floors for one in (run, outputs.recipe(run, settings["pruning"]["beam"]))]
     starts = [Need(training.trained(sweep["start"], f"{sweep['name']}, seed {seed}")) for sweep in sweeps]
     own_models = {name: training.trained(subjects.spec(settings, name, seed), f"{name}, seed {seed}") for name in names}
     explained = [Need(recipe) for recipe in measured.relevance_recipes(settings, list(own_models.values()))]
@@ -75,7 +78,7 @@ def goals(settings: Mapping[str, Any], names: Sequence[str], seed: int) -> dict[
     once = [(job, "sweep" in job and study.key(job["sweep"]) in own) for job in jobs]
     return {  # but for notebook 07, which make bench runs
         "00_your_own_model": [*models(names[:1], weights=True)],
-        "01_relevance_and_confidence": [*models(names), *models(none), *explained],
+        "01_relevance_and_confidence": [*models(names), *models(none), *explained, *floors],
         "02_head_functions": [*models(names), *functions, *map(_need, snapshots.recipes(settings, names, seed))],
         "03_l0_pruning": [*models(none, beam=settings["pruning"]["beam"]), *starts, *swept, *retained],
         "04_grouped_heads": [*map(Need, grouping.tables.recipes(settings, seed, late))],

@@ -51,9 +51,14 @@ def all_kinds(settings: Mapping[str, Any], name: str) -> str:
     return f"{name}+{which}" if which else name
 
 
+def leads(settings: Mapping[str, Any], name: str) -> bool:
+    """Whether a model is the study's first, which alone has siblings, controls and snapshots."""
+    return name == names(settings)[0]
+
+
 def siblings(settings: Mapping[str, Any], name: str) -> list[str]:
-    """Names of all siblings of a model."""
-    return [f"{name}+{one['name']}" for one in settings["siblings"]]
+    """Names of all siblings of a model; only the study's first has any."""
+    return [f"{name}+{one['name']}" for one in settings["siblings"]] if leads(settings, name) else []
 
 
 def spec(settings: Mapping[str, Any], name: str, seed: int) -> dict[str, Any]:

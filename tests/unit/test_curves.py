@@ -128,6 +128,20 @@ def test_largest_pruning():
     assert found.loc["other", ["kept", "pruned", "change", "kept_surely"]].tolist() == [8, 0, 0, 8]
 
 
+def test_worth_is_told_by_the_control_and_the_floor(swept):
+    sweep, subject, table = swept["encoder"]
+    found = l0.tables.removed_and_trained(sweep["settings"], subject, REPEATS).set_index("model").bleu
+    assert found.index.tolist() == [f"{subject.title}, {said}trained on" for said in ("", "encoder heads removed, ")]
+    assert found.tolist() == pytest.approx(table.xs("test", level="test set").bleu[["control", "floor"]].tolist())
+
+
+def test_half_of_the_heads_left():
+    many = by_hand(("L0 0.1", "L0", 0.1, (5, 0, 0), 1.0, -0.3, -0.4, -0.2), split="test", total=8)
+    found = l0.tables.half_left({"EN-RU": HAND, "none": many, "EN-DE": HAND.drop(["L0 0.3", "L0 0.3 #2"], level="run")})
+    assert found.index.tolist() == [("EN-RU", "test"), ("EN-DE", "test")]  # of a model that keeps more than half no row
+    assert found[["run", "heads", "change"]].values.tolist() == [["L0 0.3", 12, -0.25], ["L0 0.4", 3, -2.0]]
+
+
 def test_table_2():
     found = l0.tables.table_2({"EN-RU": HAND, "EN-DE": HAND.drop(["scratch 0.3"], level="run")})
     nan = np.nan

@@ -51,18 +51,20 @@ def test_the_price_of_a_gate_is_its_probability_of_being_open():
 
 
 def test_texts_stand_beside_the_printed_losses_and_hollow_ones_are_left_out():
-    index = pd.MultiIndex.from_tuples([("a", "one"), ("b", "one"), ("a", "two")], names=["run", "test set"])
+    names = [("a", "one"), ("b", "one"), ("floor", "one"), ("a", "two")]
     columns = {
-        "method": ["L0", "gradual", "L0"],
-        "encoder": [6, 6, 6],
+        "method": ["L0", "gradual", "no encoder attention", "L0"],
+        "encoder": [6, 6, 0, 6],
         "total": 24,
-        "change": [-1.0, -9.0, -3.0],
-        "worth": [4, 4, 0.5],
+        "change": [-1.0, -9.0, -4.0, -3.0],
+        "worth": [4, 4, 4, 0.5],
+        "share": [0.75, 0.75, 0.0, 0.75],
     }
-    table = pd.DataFrame(columns | {"share": 0.75, "share_low": 0.5, "share_high": 1.0}, index)
+    index = pd.MultiIndex.from_tuples(names, names=["run", "test set"])
+    table = pd.DataFrame(columns | {"share_low": 0.5, "share_high": 1.0}, index)
     points = l0.tables.beside_other_texts({"x": table})
     own = points[points.series == "x, one"].set_index("panel")
-    assert own.value.tolist() == [-1.0, 75.0] and own.kept.tolist() == [25.0, 25.0] and set(points.series) == {
+    assert own.value.tolist() == [-1.0, 75.0, 0.0] and own.kept.tolist() == [25.0, 25.0, 0.0] and set(points.series) == {
         "x, one", "printed, EN-RU WMT", "printed, EN-RU OpenSubtitles"
     }  # fmt: skip
     assert np.isnan(own.low.iloc[0]) and own.low.iloc[1] == 50 and own.high.iloc[1] == 100

@@ -124,7 +124,8 @@ def sweeps(settings: Mapping[str, Any], names: Sequence[str], seed: int, checkpo
         by_register.setdefault(name.partition("-")[2], []).append(name)
     chosen = [name for same in by_register.values() for name in same[: settings["pruning"]["languages"]]]
     every = [subjects.all_kinds(settings, name) for name in chosen[: settings["pruning"]["all_kinds"]]]
-    chosen += [f"{chosen[0]}+{which}" for which in settings["pruning"]["siblings"]]
+    wanted = settings["pruning"]["siblings"]
+    chosen += [name for name in subjects.siblings(settings, chosen[0]) if name.partition("+")[2] in wanted]
     alone = {**settings, "pruning": settings["pruning"] | {"compared": [], "scratch": []}}
     few = settings["pruning"]["rivals"] or len(chosen)
     return [

@@ -59,8 +59,9 @@ def quality(sweep: Mapping[str, Any], subject: subjects.Subject, repeats: int = 
     """
     everything = subject.kept
     specs = {"start": None} | dict(sweep["runs"])
-    statistics = {
-        (name, split): _statistics(subject, run, split, sweep["settings"]["pruning"]["beam"])
+    beam = sweep["settings"]["pruning"]["beam"]
+    drawn = {
+        (name, split): scoring.bleu_draws(_statistics(subject, run, split, beam), repeats)
         for name, run in specs.items()
         for split in subject.tests
     }
@@ -75,12 +76,12 @@ def quality(sweep: Mapping[str, Any], subject: subjects.Subject, repeats: int = 
             if run["method"]["name"] == "l0":
                 row["undecided"] = int(closing(run).iloc[-1].between(*UNDECIDED).sum())
         for split in subject.tests:
-            own = statistics[name, split]
-            parts = {"": None, "change": statistics["control", split], "from_start": statistics["start", split]}
+            own = drawn[name, split]
+            parts = {"": own, "change": own - drawn["control", split], "from_start": own - drawn["start", split]}
             scored = {}
-            for part, other in parts.items():
+            for part, draws in parts.items():
                 names = (part, f"{part}_low", f"{part}_high") if part else ("bleu", "low", "high")
-                scored |= zip(names, scoring.bleu_interval(own, other, repeats), strict=True)
+                scored |= zip(names, scoring.of_draws(draws), strict=True)
             rows[name, split] = row | scored | {"over": intervals.SENTENCES}
     table = pd.DataFrame.from_dict(rows, orient="index")
     table.index = pd.MultiIndex.from_tuples(table.index, names=["run", "test set"])
@@ -146,10 +147,25 @@ def worth(
     return pd.DataFrame(list(rows.values()), index)
 
 
+def removed_and_trained(settings: Mapping[str, Any], subject: subjects.Subject, repeats: int = 1000) -> pd.DataFrame:
+    """BLEU of a model trained further, with all its heads and with its encoder heads removed: rows as of `outputs.quality`.
+
+    Between the two lies what encoder attention is worth to this model.
+    """
+    sweep, rows = runs.sweeps(settings, [subject.name], subject.run.spec["seed"])[0], []
+    for title, name in (("trained on", "control"), ("encoder heads removed, trained on", "floor")):
+        for split in subject.tests:
+            references = [pair.target for pair in subject.pairs(split)]
+            written = outputs.read(runs.run(sweep["runs"][name]), split, sweep["settings"]["pruning"]["beam"])
+            row = {"model": f"{subject.title}, {title}", "test set": split, "sentences": len(written)}
+            rows.append(row | scoring.bleu(written, references, repeats))
+    return pd.DataFrame(rows)
+
+
 def without_attention(sweep: Mapping[str, Any], first: str) -> subjects.Subject | None:
     """The model of a sweep without encoder attention from the start: there is one of the `first` model on controlled text."""
     settings, own = sweep["settings"], sweep["name"] == first and list(sweep["kinds"]) == ["encoder"]
-    if not own or settings["corpus"] != "controlled" or "pretrained" in sweep["start"]:
+    if not own or settings["corpus"] != "controlled" or "pretrained" in sweep["start"] or not subjects.leads(settings, first):
         return None
     return subjects.of_name(settings, first + subjects.NONE, sweep["seed"])
 
@@ -301,6 +317,16 @@ def curve_points(tables: Mapping[str, pd.DataFrame], value: str = "bleu") -> pd.
     return pd.concat(parts, ignore_index=True)
 
 
+def half_left(tables: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
+    """Of each model the L0 run that keeps most heads among those with at most half of them: rows of `quality`, by model.
+
+    Models without such a run are left out; a test set is a model's row of its own.
+    """
+    found = pd.concat(tables, names=["model"])
+    found = found[(found.method == NAMES["l0"]) & (found.heads <= found.total / 2)]
+    return found.loc[found.groupby(["model", "test set"], sort=False).heads.idxmax()].reset_index("run")
+
+
 def beside_other_texts(tables: Mapping[str, pd.DataFrame], least: float = 1.0) -> pd.DataFrame:
     """Pruning of encoder heads on several texts beside the paper's, as `figures.beside_other_texts` takes it.
 
@@ -312,7 +338,8 @@ def beside_other_texts(tables: Mapping[str, pd.DataFrame], least: float = 1.0) -
     Returns
     -------
     pandas.DataFrame
-        panel, series (a title, or "printed, ..."), kept (% of encoder heads), value, low, high, unit, worth (BLEU).
+        panel, series (a title, or "printed, ..."), kept (% of encoder heads), value, low, high, unit, worth (BLEU). Of models
+        without encoder heads there is the share alone.
     """
     parts, changed, shared = [], "BLEU minus control", "% of attention's worth kept"
     for title, table in tables.items():
@@ -320,9 +347,10 @@ def beside_other_texts(tables: Mapping[str, pd.DataFrame], least: float = 1.0) -
             rows = rows[rows.worth >= least]
             series = f"{title}, {split}" if table.index.get_level_values("test set").nunique() > 1 else title
             for panel, name, scale in ((changed, "change", 1), (shared, "share", 100)):
-                ends = {end: scale * rows[f"{name}_{end}"] if f"{name}_{end}" in rows else np.nan for end in ("low", "high")}
-                kept = 100 * rows.encoder / rows.total
-                part = pd.DataFrame({"kept": kept, "value": scale * rows[name], "worth": rows.worth, **ends})
+                own = rows[rows.encoder > 0] if name == "change" else rows  # the floor is the other panel's zero
+                ends = {end: scale * own[f"{name}_{end}"] if f"{name}_{end}" in own else np.nan for end in ("low", "high")}
+                kept = 100 * own.encoder / own.total
+                part = pd.DataFrame({"kept": kept, "value": scale * own[name], "worth": own.worth, **ends})
                 parts.append(part.assign(panel=panel, series=series, unit=panel))
     for text, losses in PRINTED_ENCODER.items():
         kept = [100 * heads / max(losses) for heads in losses]
