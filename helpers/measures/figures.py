@@ -88,7 +88,7 @@ def _size(columns: Mapping[str, pd.Series], kind: str) -> tuple[float, float]:
         max(c.xs(kind).index.get_level_values(name).max() for c in columns.values()) + 1 for name in ("layer", "head")
     )
     across = max(1, min(len(columns), int((WIDTH - 0.7) / max(1.3, 0.25 * heads + 0.3))))
-    return min(3.0, (WIDTH - 0.7) / across), max(1.1, 0.32 * layers + 0.55)
+    return min(3.0, (WIDTH - 0.7) / across), max(1.1, 0.28 * layers + 0.5)
 
 
 @redrawable
@@ -579,14 +579,17 @@ def beside(table: pd.DataFrame):
     """
     rows = [f"{model}\n{row.encoder} + {row.decoder}" for model, row in table.iterrows()]
     off = {"value": table["encoder off"], "low": table["encoder off, low"], "high": table["encoder off, high"]}
+    gained = {"value": table["gained"], "low": table["gained, low"], "high": table["gained, high"]}
     panels = {
         "BLEU": {"value": table.bleu, "low": table.low, "high": table.high},
-        "rise of the loss without\nencoder attention, nats": off,
+        "rise of the loss\nwithout encoder\nattention, nats": off,
+        "BLEU that training\nwith encoder\nattention adds": gained,
         "encoder heads\nwith functions, %": {"value": 100 * table["with functions"] / table["heads"]},
-        "encoder heads without\nsure effect, %": {"value": 100 * table["without effect"] / table["heads"]},
+        "encoder heads\nwithout sure\neffect, %": {"value": 100 * table["without effect"] / table["heads"]},
     }
+    panels = {title: part for title, part in panels.items() if part["value"].notna().any()}
     shown = pd.concat({title: pd.DataFrame(part).assign(row=rows) for title, part in panels.items()}, names=["panel"])
-    figure, axes = drawing.dot_panels(shown.reset_index("panel"), level=None)
+    figure, axes = drawing.dot_panels(shown.reset_index("panel"), level=None, columns=len(panels))
     for title, axis in axes.items():
         axis.set_title(title, fontsize=7.5)
         if title.endswith("%"):

@@ -14,6 +14,7 @@ from helpers.measures.functions import RELATIONS, best_heads, roles
 from helpers.measures.lrp import relevance
 from helpers.measures.measured import FUNCTIONAL, measure
 from helpers.measures.worth import kinds_off, leave_one_out
+from helpers.reading import interval
 from helpers.runs import outputs, subjects, training
 from helpers.scores import intervals, scoring
 from helpers.study import values
@@ -145,18 +146,36 @@ def beside(settings: Mapping[str, Any], names: Sequence[str], seed: int) -> pd.D
     Returns
     -------
     pandas.DataFrame
-        On model: encoder, decoder (layers × heads), steps; bleu, low, high; then `summary`.
+        On model: encoder, decoder (layers × heads), steps; bleu, low, high; never (BLEU of the same model trained without
+        encoder attention from the first step on, nan where there is none) and gained (BLEU minus that, with low and high by a
+        paired bootstrap); then `summary`.
     """
-    rows = {}
+    rows, repeats, beam = {}, settings["bootstrap"], settings["beam"]
+    others = never_attending(settings, names[0])
     for name in names:
         spec = subjects.spec(settings, name, seed)
         subject = subjects.of_spec(spec, name)
-        described = DESCRIBED.value(subject, first=settings["relevance"], repeats=settings["bootstrap"])
+        described = DESCRIBED.value(subject, first=settings["relevance"], repeats=repeats)
         split = subject.tests[0]
         references = [pair.target for pair in subject.pairs(split, bare=True)]
-        scored = scoring.bleu(outputs.written_by(subject, split, settings["beam"]), references, settings["bootstrap"])
-        rows[subject.title] = shape(spec) | {part: scored[part] for part in ("bleu", "low", "high")} | summary(described)
+        written = outputs.written_by(subject, split, beam)
+        scored = scoring.bleu(written, references, repeats)
+        row = shape(spec) | {part: scored[part] for part in ("bleu", "low", "high")}
+        row |= dict.fromkeys(("never", "gained", "gained, low", "gained, high"), float("nan"))
+        if other := others.get(name):
+            never = outputs.written_by(subjects.of_name(settings, other, seed), split, beam)
+            own, its = (scoring.bleu_statistics(texts, references) for texts in (written, never))
+            gained = scoring.bleu_interval(own, its, repeats)
+            row |= {"never": scoring.bleu(never, references, 0)["bleu"]}
+            row |= dict(zip(("gained", "gained, low", "gained, high"), gained, strict=True))
+        rows[subject.title] = row | summary(described)
     return pd.DataFrame.from_dict(rows, orient="index").rename_axis("model")
+
+
+def never_attending(settings: Mapping[str, Any], first: str) -> dict[str, str]:
+    """Names of models that never had encoder attention, by the name of the model that they are held beside."""
+    controlled = [first] if settings["corpus"] == "controlled" else []
+    return {name: name + subjects.NONE for name in [*controlled, *(f"{first}+{one}" for one in settings["without_encoder"])]}
 
 
 def said_of_training(table: pd.DataFrame) -> str:
@@ -177,22 +196,28 @@ NAMED = ("positional heads", "syntactic heads", "rare heads")
 
 
 def said_of_models(table: pd.DataFrame) -> str:
-    """In two sentences which model has most heads with functions, and in which encoder attention is worth most (`beside`)."""
+    """In sentences which model has most heads with functions, and in which encoder attention is worth most (`beside`)."""
     most, worth = table["with functions"].idxmax(), table["encoder off"].idxmax()
     one, other = table.loc[most], table.loc[worth]
-    least = table["encoder off"].idxmin()
+    least, never = table["encoder off"].idxmin(), table.dropna(subset="gained")
+    from_start = ", ".join(
+        f"{interval(row.gained, row['gained, low'], row['gained, high'], '.1f')} in {model}" for model, row in never.iterrows()
+    )
     return (
         f"Most heads with functions: {most}, {int(one['with functions'])} of {int(one['heads'])} encoder heads. Encoder "
         f"attention is worth most in {worth}: {other['encoder off']:.2f} nats a token, against "
         f"{table.loc[least, 'encoder off']:.2f} in {least}."
+        + (f" Beside a model that never had it, it adds {from_start} BLEU." if from_start else "")
     )
 
 
 def recipes(settings: Mapping[str, Any], names: Sequence[str], seed: int) -> Iterator[study.Recipe | study.Need]:
     """What notebook 02 reads of the first model and its siblings, and of the first over its training."""
-    if not (settings["siblings"] or settings["snapshots"]):
+    if not subjects.leads(settings, names[0]) or not (settings["siblings"] or settings["snapshots"]):
         return
     options = {"first": settings["relevance"], "repeats": settings["bootstrap"]}
+    for name in never_attending(settings, names[0]).values():
+        yield outputs.recipe(training.trained(subjects.spec(settings, name, seed), f"{name}, seed {seed}"), settings["beam"])
     for name in [names[0], *subjects.siblings(settings, names[0])]:
         made = training.trained(subjects.spec(settings, name, seed), f"{name}, seed {seed}")
         yield from (outputs.recipe(made, settings["beam"]), DESCRIBED.recipe(made, **options))

@@ -378,6 +378,9 @@ class Settings(Block):
         default=[], description="Training steps of the first model at which its heads are looked at."
     )
     siblings: list[Sibling] = Field(default=[], description="Models beside the first that differ in one thing.")
+    without_encoder: list[str] = Field(
+        default=[], description="Siblings that are also trained without encoder attention, from the first step on."
+    )
     pruning: Pruning = Field(default_factory=Pruning, description="Their heads pruned.")
     grouping: Grouping = Field(default_factory=Grouping, description="Grouped heads.")
     coreference: Coreference = Field(default_factory=Coreference, description="Coreference in heads.")
@@ -409,8 +412,9 @@ def _contradictions(chosen: Settings) -> Iterator[str]:
         if task.steps:
             yield from _of_groups(grouping, place, task)
     known = [sibling.name for sibling in chosen.siblings]
-    pruned = {"pruning.all_kinds_on": [chosen.pruning.all_kinds_on], "pruning.siblings": chosen.pruning.siblings}
-    for place, name in ((place, name) for place, names in pruned.items() for name in names):
+    wanted = {"pruning.all_kinds_on": [chosen.pruning.all_kinds_on], "pruning.siblings": chosen.pruning.siblings}
+    wanted["without_encoder"] = chosen.without_encoder
+    for place, name in ((place, name) for place, names in wanted.items() for name in names):
         if name and name not in known:
             yield f"There is no sibling {name!r} for {place}: the setting siblings has {', '.join(known) or 'none'}."
     yield from _of_coreference(coreference)

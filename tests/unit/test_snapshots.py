@@ -10,12 +10,14 @@ import torch
 from helpers import corpora, models, study
 from helpers.corpora import tokens
 from helpers.measures import figures, snapshots
-from helpers.runs import subjects, training
+from helpers.runs import outputs, subjects, training
+from helpers.scores import scoring
 from helpers.study import StudyError, values
 
 CHANGES = {
     "train": 150, "dev": 16, "test": 8, "vocabulary": 150, "training.steps": 6, "training.evaluate_every": 3,
-    "training.warmup": 2, "model.dropout": 0.1, "snapshots": [0, 2], "siblings": [],
+    "training.warmup": 2, "model.dropout": 0.1, "snapshots": [0, 2], "without_encoder": ["flat"],
+    "siblings": [{"name": "flat", "changes": "model.layers=1"}, {"name": "dry", "changes": "model.dropout=0.0"}],
 }  # fmt: skip
 
 
@@ -113,6 +115,21 @@ def test_the_last_row_is_the_trained_model(settings):
     assert row["relevance"] == pytest.approx(np.mean([part.max() for part in layers]))
     axes = figures.over_training(table).axes
     assert len(axes) == 8 and all(list(line.get_xdata()) == [0, 2, 6] for line in axes[0].get_lines())
+
+
+def test_models_stand_beside_those_that_never_had_encoder_attention(settings):
+    table = snapshots.beside(settings, ["ru-news", *subjects.siblings(settings, "ru-news")], 1)
+    assert table.index.tolist() == ["EN-RU news", "EN-RU news, flat", "EN-RU news, dry"]
+    asked = {getattr(need, "recipe", need).key for need in snapshots.recipes(settings, ["ru-news"], 1)}
+    for name, row in zip(("ru-news", "ru-news+flat"), table.itertuples(), strict=False):
+        never = subjects.of_name(settings, f"{name}+none", 1)
+        assert never.run.spec["closed"] == ["encoder"] and outputs.recipe(never.run, 1).key in asked
+        references = [pair.target for pair in never.pairs("test")]
+        other = scoring.bleu(outputs.written_by(never, "test", 1), references, 0)["bleu"]
+        assert (row.never, row.gained) == pytest.approx((other, row.bleu - other))
+    assert np.isnan(table.gained.iloc[2])
+    titles = [axis.get_title() for axis in figures.beside(table).axes]
+    assert len(titles) == 5 and len(figures.beside(table.assign(gained=np.nan)).axes) == 4
 
 
 def test_training_that_is_looked_at_ends_where_it_is_told(settings, tmp_path):
