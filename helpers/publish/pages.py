@@ -248,7 +248,7 @@ def _listed(value: Any) -> str:
 
 
 def store(what: str, root: Path = study.ROOT) -> str:
-    """How much is published: "recipes", "trainings" among them, those with "weights", or "megabytes".
+    """How much is published: "recipes", "trainings" among them, those with "weights", "megabytes", "core hours" that they took.
 
     Raises
     ------
@@ -261,6 +261,7 @@ def store(what: str, root: Path = study.ROOT) -> str:
         "trainings": sum(entry["trains"] for entry in entries.values()),
         "weights": sum("weights" in entry["parts"] for entry in entries.values()),
         "megabytes": round(published.megabytes(entries)),
+        "core hours": round(sum(entry["seconds"] for entry in entries.values()) / 3600),
     }
     if what not in counts:
         raise StudyError(f"The store has no count {what!r}: choose from {', '.join(counts)}.")

@@ -60,6 +60,7 @@ from helpers import drawing
 from helpers.corpora.describe import describe
 from helpers.measures import figures, measured, ranks
 from helpers.measures.lrp import RULES, naive
+from helpers.methods import l0
 from helpers.publish import claims
 from helpers.reading import interval, number, readable
 from helpers.runs import outputs, subjects
@@ -462,10 +463,12 @@ for name, figure, said in (
     run.figure(figure, name, caption=said, answers=answers, table="corpus", split="dev", show=False)
 
 # %% [markdown]
-# **Does the task need its heads?** (controlled corpus) A control without any encoder self-attention from the first training
-# step on says what encoder heads are worth on this text: if nothing, every figure above would be hollow. The generator marks
-# in every reference what case, agreement or word order decide, and makes free choices that no model can guess, so that full
-# marks are out of reach.
+# **Does the model need its heads, does the text?** With all encoder heads removed and the rest trained on, the first model
+# says what its encoder attention is worth to it (notebook 3): if nothing, every figure above would be hollow. A control
+# without any encoder self-attention from the first training step on (controlled corpus) says what the text needs: a decoder
+# that is deep enough can learn to find the context itself (notebook 2 compares depths). The generator marks in every
+# reference what case, agreement or word order decide, and makes free choices that no model can guess, so that full marks are
+# out of reach.
 
 # %% jupyter={"source_hidden": true}
 beam, bleu, accuracy, histories = run.settings["beam"], [], {}, {}
@@ -474,12 +477,14 @@ for subject in studied:
     bleu.append(scored.assign(printed=measured.PRINTED_BLEU.get(subject.name)))
     if subject.run:
         histories[subject.title] = pd.read_csv(subject.run.results / "history.csv")
-if first.run and run.corpus == "controlled":
+leads, title = first.run and subjects.leads(run.settings, first.name), f"{first.title}, no encoder heads"
+if leads and run.corpus == "controlled":
     control = subjects.of_name(run.settings, first.name + subjects.NONE, seed)
-    title = f"{first.title}, no encoder heads"
     scored, accuracy[title] = outputs.quality(control, beam, resamples, title)
     bleu.append(scored)
     histories[title] = pd.read_csv(control.run.results / "history.csv")
+if leads:
+    bleu.append(l0.tables.removed_and_trained(run.settings, first, resamples))
 bleu = pd.concat(bleu).set_index(["model", "test set"])
 run.table(bleu.drop(columns="printed"), "bleu", beam=beam, over=intervals.SENTENCES)
 display(
@@ -493,7 +498,7 @@ display(
 if run.corpus == "controlled":
     counted = {title: scoring.enough(table) for title, table in accuracy.items()}
     run.table(pd.concat(counted, names=["model"]), "phenomena", beam=beam)
-    if first.run:
+    if title in counted:
         gap = run.table(scoring.gap(counted[first.title], counted[title]), "needs_its_heads", beam=beam)
         shown = {
             "phenomenon": "decided by",

@@ -262,7 +262,7 @@ run.figure(
 # the encoder.
 
 # %% jupyter={"source_hidden": true}
-own = run.settings["snapshots"] and first.run
+own = run.settings["snapshots"] and first.run and subjects.leads(run.settings, first.name)
 if own:
     recipe = snapshots.followed(first.run.spec, run.settings["snapshots"], run.settings["relevance"], repeats)
     last = snapshots.DESCRIBED.value(first, first=run.settings["relevance"], repeats=repeats)
@@ -276,11 +276,12 @@ if own:
         split="dev",
     )
 else:
-    print("Not in this run: the setting snapshots names no steps.")
+    print("Not in this run: the setting snapshots names no steps, or this is not the study's first model.")
 
 # %% jupyter={"source_hidden": true}
-if run.settings["siblings"] and first.run:
-    beside = snapshots.beside(run.settings, [first.name, *subjects.siblings(run.settings, first.name)], seed)
+siblings = subjects.siblings(run.settings, first.name) if first.run else []
+if siblings:
+    beside = snapshots.beside(run.settings, [first.name, *siblings], seed)
     run.table(beside, "models_beside", split="dev", over=intervals.SENTENCES)
     run.figure(
         figures.beside(beside),
@@ -290,7 +291,7 @@ if run.settings["siblings"] and first.run:
         split="dev",
     )
 else:
-    print("Not in this run: the setting siblings names no models.")
+    print("Not in this run: the setting siblings names none, or this is not the study's first model.")
 
 # %% [markdown]
 # The map of the decoder's positional heads is saved and not shown ([all figures](../figures/README.md)).

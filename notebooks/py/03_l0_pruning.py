@@ -199,18 +199,13 @@ elsewhere = {
     for path in sorted((committed.folder / "tables").glob("encoder_*.csv"))
 }
 both = run.table(l0.tables.beside_other_texts(of_encoder | elsewhere), "beside_other_texts", over=intervals.SENTENCES)
-half = {title: table.droplevel("test set") for title, table in of_encoder.items()}
-half = {
-    title: table[(table.method == "L0") & (table.heads <= table.total / 2)].sort_values("heads")
-    for title, table in half.items()
-}
-half = {title: table.iloc[-1] for title, table in half.items() if len(table)}
+half = run.table(l0.tables.half_left(of_encoder), "half_left", resamples=repeats)
 worths = both.dropna(subset="worth").groupby("series", sort=False).worth.max()
 losses = "; ".join(
-    f"{title} with {row.heads:.0f} of {row.total:.0f} heads {interval(row.change, row.change_low, row.change_high, '+.1f')}"
-    f" BLEU,"
+    f"{row.Index[0]} with {row.heads:.0f} of {row.total:.0f} heads"
+    f" {interval(row.change, row.change_low, row.change_high, '+.1f')} BLEU,"
     f" {interval(row.share, row.share_low, row.share_high, '%')} of the worth"
-    for title, row in half.items()
+    for row in half.itertuples()
 )
 run.figure(
     l0.figures.beside_other_texts(both),
@@ -238,9 +233,9 @@ shown = {
 readable(within, shown, {"change": "+.1f"}, {"kept": "least"}, caption="Fewest heads that lose at most a quarter of a BLEU")
 
 # %% [markdown]
-# The figure on top: left the *difference* to the control, both models scored on the same resampled sentences; right the share
-# of encoder attention's worth that is left; natural text from the published run, and what the paper prints. In the table
-# `kept` goes by the difference itself, `surely` by its whole interval. Intervals are of one training.
+# The figure on top: left the *difference* to the control, both models scored on the same resampled sentences, while heads are
+# left; right the share of encoder attention's worth that is left; natural text from the published run, and what the paper
+# prints. In the table `kept` goes by the difference itself, `surely` by its whole interval. Intervals are of one training.
 
 # %% [markdown]
 # ## All kinds of attention (Table 2)
@@ -514,14 +509,14 @@ readable(removed, shown, {"FLOPs, share": "%", "removed minus masked": ".0e", "r
 # ## In short
 
 # %%
-sums = "; ".join(f"{title} keeps {interval(row.share, row.share_low, row.share_high, '%')}" for title, row in half.items())
+sums = "; ".join(f"{row.Index[0]} keeps {interval(row.share, row.share_low, row.share_high, '%')}" for row in half.itertuples())
 closing = f"""
 **With half of its encoder heads** {sums or "no run was made"} of what encoder attention is worth. {order} **Trained or
 from scratch:** {"; ".join(interval(row.change, row.low, row.high, "+.1f") for row in scratch.itertuples()) or "not run"}
 BLEU. **Functions** of heads that stay are no more than chance in {int((of_any.p_holm >= 0.05).sum())} of {len(of_any)}
 pruned models.
 
-*Limits.* One training a row: intervals are over test sentences. {len(studied)} small models of
+*Limits.* One training a row: intervals are over test sentences. {len({subject.title for subject in studied})} small models of
 {"generated" if run.corpus == "controlled" else "natural"} text; source embeddings are frozen in the encoder sweeps, gates
 start almost open with a learning rate of their own, search is greedy ([all differences from the
 papers](../docs/differences.md)).
