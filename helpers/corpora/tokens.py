@@ -89,9 +89,10 @@ class Subwords:
         return self.tokenizer.batch_decode(list(ids), skip_special_tokens=True)
 
     def pieces(self, ids: Sequence[int]) -> list[str]:
-        """The tokens as strings, word starts marked with "▁" (or the tokenizer's own mark)."""
+        """The tokens as strings, word starts marked with "▁" (or the tokenizer's own mark); of the other side's `UNK`."""
         if self.own:
-            return [self.tokenizer.id_to_token(int(i) - self.offset if i > self.eos else int(i)) for i in ids]
+            own = (int(i) - self.offset if i > self.eos else int(i) for i in ids)
+            return [(self.tokenizer.id_to_token(i) if i >= 0 else None) or UNK for i in own]
         return [self.tokenizer.convert_ids_to_tokens(int(i)) for i in ids]
 
     def word_ids(self, text: str, words: Sequence[str]) -> list[int]:
