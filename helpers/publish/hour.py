@@ -161,11 +161,10 @@ def foretold(stages: Mapping[str, Sequence[Need]], minutes: float) -> str:
         counted = sum(plan.operations(recipe.kind.name, recipe.spec) or 0.0 for recipe in trained)
         parts = [f"{title}: {len(own)} to make, {sum(seconds.values()) / 60:.1f} minutes (in all {total / 60:.1f})"]
         if trained:
-            share = counted / (sum(seconds[recipe] for recipe in trained) * plan.PEAK)
-            parts.append(
-                f"{len(trained)} trainings of {read:,.0f} million tokens and {counted / 1e15:,.0f} PFLOP,"
-                f" {sum(seconds[recipe] for recipe in trained) / 60:.1f} minutes at {share:.0%} of peak"
-            )
+            whole = sum(seconds[recipe] for recipe in trained)
+            size = f"{read:,.0f} million tokens and {counted / 1e15:,.0f} PFLOP"
+            pace = f"{whole / 60:.1f} minutes at {counted / whole / plan.PEAK:.0%} of peak"
+            parts.append(f"{len(trained)} training{'s' * (len(trained) > 1)} of {size}, {pace}")
         lines.append("; ".join(parts))
     first = f"{minutes:g} minutes are given; peak is {plan.PEAK / 1e12:.0f} TFLOP/s, assumed"
     return "\n".join([first, *lines])
@@ -312,14 +311,16 @@ def main(arguments: Sequence[str] | None = None) -> None:
         if chosen.what == "texts":
             texts = [(recipe, weights) for recipe, (_, weights) in wanted.items() if recipe.kind.text]
             return print(f"{len([study.make(*text) for text in texts])} texts are there")
-        study.device()  # refuses before anything else where there is no GPU
         print(foretold(stages, chosen.minutes), flush=True)
+        if chosen.minutes > 0:
+            study.device()  # refuses where a GPU is asked for and none is there
         try:
             made = make(stages, chosen.minutes, out)
         except KeyboardInterrupt:
             study.say("stopped: the same command goes on where it was")
             raise SystemExit(130) from None
-        print(speeds(wanted).to_string(index=False, float_format="{:,.2f}".format))
+        if len(told := speeds(wanted)):
+            print(told.to_string(index=False, float_format="{:,.2f}".format))
         left = sum(not recipe.made(weights) for recipe, (_, weights) in wanted.items())
         print(f"{len(made)} made now, {left} left for the next time; handed over in {out}")
 
