@@ -222,7 +222,7 @@ def hand_over(wanted: Iterable[Recipe], models: Iterable[Recipe], out: Path) -> 
 def _pieces(part: str, entries: Mapping[str, Mapping[str, Any]], out: Path) -> list[dict[str, Any]]:
     """Write the archives of a part, one after another in the order of their keys, as pieces; what is there already stays."""
     archives = [entries[key]["parts"][part] for key in sorted(entries) if part in entries[key]["parts"]]
-    told, found = study.key([archive["sha256"] for archive in archives]), []
+    told, found = study.key([PIECE, *(archive["sha256"] for archive in archives)]), []
     size = sum(archive["bytes"] for archive in archives)
     names = [f"{part}-{told}-{number}" for number in range(1, -(-size // PIECE) + 1)]
     before = {file["file"]: file for file in _read(out).get("files", {}).get(part, [])}

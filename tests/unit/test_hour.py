@@ -12,17 +12,13 @@ from helpers import plan, study, world
 from helpers.publish import hour
 from helpers.runs import training
 from helpers.study import StudyError, published
+from helpers.study.configuration import dotted
 
-TINY = {
-    "dev": 16, "test": 6, "vocabulary": 120, "bootstrap": 20, "relevance": 2, "beam": 1, "model.layers": 1, "model.width": 16,
-    "model.heads": 2, "model.feed_forward": 16, "training.steps": 12, "training.batch_tokens": 600, "training.warmup": 2,
-    "training.evaluate_every": 6, "pruning.steps": 4, "pruning.evaluate_every": 2, "pruning.dev": 8, "pruning.penalties": [0.2],
-    "pruning.penalties_all": [0.2], "pruning.compared": [], "pruning.scratch": [], "grouping.translation.dev": 16,
-    "grouping.translation.test": 6, "grouping.translation.vocabulary": 120, "grouping.translation.steps": 6,
-    "grouping.translation.batch_tokens": 600, "grouping.translation.groups": 1, "grouping.beta": 0.0, "grouping.shots": 2,
-    "grouping.translation.votes": 2, "grouping.probe": 4, **{f"grouping.translation.model.{name}": size for name, size in
-    {"layers": 1, "width": 16, "heads": 2, "feed_forward": 16}.items()},
-}  # fmt: skip
+SMALL = study.settings("tiny")
+KEPT = ("dev", "test", "vocabulary", "model", "training", "pruning", "beam")
+TINY = dotted({name: SMALL[name] for name in KEPT}) | {"pruning.penalties": [0.2], "pruning.compared": [], "model.layers": 1}
+TINY |= dotted({"grouping.translation": {**SMALL["grouping"]["translation"], "text": "fr-europarl"}})
+TINY |= {"relevance": 2, "bootstrap": 20, "grouping.probe": 4, "grouping.shots": 2}
 STAGES = ["models", "measures", "encoder heads pruned", "functions of heads that stay", "heads of all kinds pruned"]
 STAGES += ["heads grouped"]
 
@@ -53,7 +49,6 @@ def test_the_most_valuable_comes_first_and_everything_is_in_it(asked, monkeypatc
     seconds = {one: rates.estimate(one)[0] or 0.0 for one, (title, _) in order.items() if title != hour.REST}
     (model,) = (one for one in order if one.kind is training.MODEL)
     assert 900 < seconds[model] < 1200 and sum(seconds.values()) < 3600, "as the profile says, at the stated share of peak"
-    assert rates.estimate(model) == (plan.operations("model", model.spec) / (plan.SHARE * plan.PEAK), "40% of peak")
 
 
 def test_minutes_are_kept_and_gone_on_after_and_what_is_handed_over_is_read_elsewhere(asked, tmp_path, monkeypatch):
@@ -81,14 +76,16 @@ def test_minutes_are_kept_and_gone_on_after_and_what_is_handed_over_is_read_else
     told = hour.speeds(order).set_index("training")
     ran = pd.read_csv(model.results / "history.csv").seconds.iloc[-1] or 0.1
     assert len(told) == sum(one.kind.name in plan.COSTLY for one in order) and told.loc[model.label, "steps"] == 12
-    assert told.loc[model.label, "tokens a second"] == pytest.approx(12 * 600 / ran)
+    assert told.loc[model.label, "tokens a second"] == pytest.approx(12 * 1024 / ran)
     assert told.loc[model.label, "share of peak"] == pytest.approx(plan.operations("model", model.spec) / ran / plan.PEAK)
 
     files = {file.name: file.read_bytes() for file in out.iterdir()}
     assert len([name for name in files if name.startswith("weights")]) > 1 and max(map(len, files.values())) < 200_000
-    with monkeypatch.context() as patch, pytest.raises(OSError, match="gone"):  # the process ends in between
-        patch.setattr(study, "write_json", lambda path, value: (_ for _ in ()).throw(OSError("gone")))
-        hour.hand_over(list(order)[:9], [model], out)
+    with monkeypatch.context() as patch, pytest.raises(TypeError):  # ends when other pieces are there and their index is not
+        patch.setattr(hour, "PIECE", 7000)
+        patch.setattr(study, "write_json", None)
+        hour.hand_over(order, [model], out)
+    assert set(files) < {file.name for file in out.iterdir()}
     results = {one: {file.name: file.read_bytes() for file in one.results.iterdir()} for one in made if not one.kind.text}
     weights = study.digest(model.weights / "model.safetensors")
     for name in ("RUNS", "PUBLISHED"):
