@@ -11,6 +11,9 @@ SIZES ?= laptop
 GPU ?=
 DEVICE ?=
 FRESH ?=
+WHAT ?= make
+MINUTES ?= 55
+OUT ?=
 EXECUTOR ?= local
 PYTHON ?= python3
 VENV ?= .venv
@@ -27,7 +30,7 @@ export HEADS_DEVICE := $(DEVICE)
 export HEADS_FRESH := $(FRESH)
 export PYTHONUNBUFFERED := 1
 
-.PHONY: study plan test bench report docs lint reference figures publish verify clean help
+.PHONY: study gpu plan test bench report docs lint reference figures publish verify clean help
 
 help:
 	@sed -n 's/^## //p' $(MAKEFILE_LIST)
@@ -40,6 +43,13 @@ study: $(VENV)/ready $(if $(filter-out local,$(EXECUTOR)),$(VENV)/cluster)
 	  $(if $(filter-out local,$(EXECUTOR)),--profile workflow/profiles/$(EXECUTOR),--cores $(CORES)) \
 	  --config profile=$(PROFILE) corpus="$(CORPUS)" seeds="$(SEEDS)" gpu="$(GPU)" executor=$(EXECUTOR) only="$(ONLY)" overrides="$(SET)" \
 	  || { code=$$?; echo "stopped; the workflow's own log: $$(ls -t .snakemake/log/*.log | head -1)" >&2; exit $$code; }
+
+## make gpu        as much of profile gpu as MINUTES=55 of a GPU allow, the most valuable first, handed over in OUT=folder; again to
+##                 go on; WHAT=texts the texts alone, on any machine; WHAT=take publishes here what was handed over in OUT
+gpu: PROFILE = gpu
+gpu: $(VENV)/ready
+	HEADS_PROGRESS=lines $(BIN)/python -m helpers.publish.hour $(WHAT) --profile $(PROFILE) --overrides "$(SET)" \
+	  --minutes $(MINUTES) $(if $(OUT),--out "$(OUT)") $(if $(SEEDS),--seeds $(SEEDS))
 
 ## make plan       what make study would still have to make, and what that costs; nothing is made
 plan: $(VENV)/ready

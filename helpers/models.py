@@ -43,7 +43,10 @@ def head_weights(model, batch: Mapping[str, Any], address: tuple[str, int, int])
 
 def cross_entropy(model, batch: Mapping[str, Any], smoothing: float) -> torch.Tensor:
     """Label-smoothed cross-entropy, mean over target tokens."""
-    logits = model(**inputs(batch), use_cache=False).logits
+    fed = inputs(batch)
+    if hasattr(model, "prepare_decoder_input_ids_from_labels") and "decoder_input_ids" not in fed:
+        fed["decoder_input_ids"] = model.prepare_decoder_input_ids_from_labels(labels=fed.pop("labels"))  # spares its own loss
+    logits = model(**fed, use_cache=False).logits
     return F.cross_entropy(logits.flatten(0, 1), batch["labels"].flatten(), label_smoothing=smoothing)
 
 

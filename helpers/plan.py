@@ -28,6 +28,10 @@ from helpers.runs import outputs, subjects, training
 from helpers.study import Need, Recipe, published
 
 FAR = math.log(100)  # a run of a hundredth of the work says nothing: most of it went into starting
+PEAK = 790e12  # operations a second: bfloat16 matrix products on an H100 or H200, assumed
+SHARE = 0.4  # of it that training is assumed to reach
+LENGTH = 32  # tokens of a sentence on either side, assumed: attention's own products grow with it
+OTHER = 30.0  # seconds on a GPU of what does not train, stated
 STATED = 1e-10  # seconds a weight and token in training, one core: six operations at sixty thousand million a second
 SHARED = 12  # recipes in one job, at most
 CLOSE = 4  # in one that others may wait for
@@ -295,15 +299,59 @@ def work(kind: str, spec: Mapping[str, Any]) -> float | None:
     """
     if kind in ("pairs", "texts", "dialogues"):
         return float(spec["train"]) or None
-    if kind not in COSTLY:
-        return None
-    plan, corpus = spec["training"], _found(spec, "corpus")
-    shape = _found(spec, "shape") or _found(spec, "model")
+    shape, corpus = _sizes(kind, spec)
     if not shape or not corpus:
-        return None  # a pretrained model
-    size = grouping.runs.weights(shape) + shape["width"] * corpus.get("vocabulary", 0)
-    steps = plan["steps"] + (spec["start"]["training"]["steps"] if spec.get("method", {}).get("name") == "scratch" else 0)
-    return float(steps * plan["batch_tokens"] * size)
+        return None
+    return float(tokens(spec) * (grouping.runs.weights(shape) + shape["width"] * corpus.get("vocabulary", 0)))
+
+
+def _sizes(kind: str, spec: Mapping[str, Any]) -> tuple[Mapping[str, Any] | None, Mapping[str, Any] | None]:
+    """Shape and text of what a training trains; None for a pretrained model's, and of what does not train."""
+    trains = kind in COSTLY
+    return (_found(spec, "shape") or _found(spec, "model"), _found(spec, "corpus")) if trains else (None, None)
+
+
+def tokens(spec: Mapping[str, Any]) -> int:
+    """Tokens that a training reads at most, source, target and padding; "scratch" first reads those of the whole model."""
+    plans = [spec["training"]] + ([spec["start"]["training"]] if spec.get("method", {}).get("name") == "scratch" else [])
+    return sum(plan["steps"] * plan["batch_tokens"] for plan in plans)
+
+
+def step(shape: Mapping[str, Any], table: int, rows: float, source: int, target: int, encoder_alone: bool = False) -> float:
+    """Operations of a training step of `helpers.models.build` on a batch, as torch counts them: two a multiply-add.
+
+    Products of matrices alone, those of padding and of what masks hide included. The way back takes twice those of the way
+    there: for what a layer reads and for its weights.
+
+    Parameters
+    ----------
+    table : int
+        Subwords of both vocabularies together.
+    rows, source, target : int
+        Examples, and tokens of each on either side.
+    encoder_alone : bool
+        The encoder's layers alone are trained: other weights are spared theirs. What the decoder's first layer spares beyond
+        that, as nothing before it is trained, is counted all the same: two per cent of a model of six layers.
+    """
+    width, layers = shape["width"], shape["layers"]
+    decoder, square, wide = shape.get("decoder_layers", layers), width**2, 2 * width * shape["feed_forward"]
+    trained = layers * source * (4 * square + wide)
+    attended = 2 * width * (layers * source**2 + decoder * target * (target + source))
+    rest = decoder * (target * (6 * square + wide) + source * 2 * square) + target * width * table
+    return 2.0 * rows * (3 * (trained + attended) + (2 if encoder_alone else 3) * rest)
+
+
+def operations(kind: str, spec: Mapping[str, Any]) -> float | None:
+    """Operations of a whole training of an encoder-decoder (`step`, sentences of `LENGTH` tokens); None where none are told.
+
+    What removed heads spare is not taken off, what a constraint adds is not added.
+    """
+    shape, corpus = _sizes(kind, spec)
+    if not shape or not corpus or "task" in corpus:
+        return None
+    alone = spec.get("kinds") == ["encoder"] and spec["method"]["name"] != "scratch"
+    rows = tokens(spec) / (2 * LENGTH)
+    return step(shape, 2 * corpus["vocabulary"], rows, LENGTH, LENGTH, alone)
 
 
 def _found(spec: Mapping[str, Any], part: str) -> Mapping[str, Any] | None:
@@ -329,17 +377,21 @@ class Rates:
     """Seconds a unit of `work`, from what lies in the store and what is published.
 
     Of runs alike the five nearest in work count, by their median, if they are not far from it (`FAR`); those of this machine
-    are preferred to others'. Of kinds whose spec does not tell their work it is the median of all.
+    are preferred to others'. Of kinds whose spec does not tell their work it is the median of all. On a GPU its own records
+    alone count; where it has none, training takes its `operations` at `SHARE` of `PEAK`.
     """
 
     def __init__(self) -> None:
         self._found: dict[tuple[str, bool], list[tuple[float, float]]] = {}
         self._plain: dict[str, list[float]] = {}
-        here = study.hardware()
+        self.gpu = study.made_on() == "cuda"
+        here = study.hardware() if not self.gpu or torch.cuda.is_available() else "a GPU elsewhere"
         for root in (study.data(), study.runs()):
             for file in sorted(root.glob("*/[0-9a-f]*/made.json")):
                 made = study.read_spec(file)
                 if not {"kind", "spec", "seconds", "hardware"} <= set(made):
+                    continue
+                if self.gpu and made["hardware"] != here and not study.kind(made["kind"]).text:
                     continue
                 if units := work(made["kind"], made["spec"]):
                     like = method(made["kind"], made["spec"]), made["hardware"] == here
@@ -347,7 +399,8 @@ class Rates:
                 else:
                     self._plain.setdefault(made["kind"], []).append(made["seconds"])
         for entry in published.index().values():
-            if entry["kind"] not in COSTLY:  # of these the index does not tell the work
+            far = self.gpu and entry["hardware"] != here and not study.kind(entry["kind"]).text
+            if entry["kind"] not in COSTLY and not far:  # of those that train the index does not tell the work
                 self._plain.setdefault(entry["kind"], []).append(entry["seconds"])
 
     def estimate(self, recipe: Recipe) -> tuple[float | None, str]:
@@ -362,8 +415,9 @@ class Rates:
         if not units and kind in self._plain:
             return statistics.median(self._plain[kind]), f"{len(self._plain[kind])} recorded"
         if units and kind in COSTLY:
-            return units * STATED, "stated rate"
-        return None, "not known"
+            counted = operations(kind, recipe.spec) if self.gpu else None
+            return (counted / (SHARE * PEAK), f"{SHARE:.0%} of peak") if counted else (units * STATED, "stated rate")
+        return (OTHER, "stated") if self.gpu and not recipe.kind.text else (None, "not known")
 
 
 @dataclass(frozen=True)
@@ -449,11 +503,17 @@ def _minutes(seconds: float | None) -> str:
 
 def needs_of(arguments: argparse.Namespace) -> dict[str, list[Need]]:
     """What the notebooks of a command's settings read."""
+    settings = settings_of(arguments)
+    return goals(settings, subjects.names(settings, arguments.models), arguments.seed)
+
+
+def settings_of(arguments: argparse.Namespace) -> dict[str, Any]:
+    """The settings that a command's arguments (`options`) ask for; numbers are computed where they say from then on."""
     text = arguments.overrides if arguments.seeds is None else with_seeds(arguments.overrides, arguments.seeds)
     more = {"corpus": arguments.corpus} if arguments.corpus else {}
     settings = study.settings(arguments.profile, study.parse_overrides(text) | more)
     study.use(settings)
-    return goals(settings, subjects.names(settings, arguments.models), arguments.seed)
+    return settings
 
 
 def options(parser: argparse.ArgumentParser) -> None:

@@ -6,8 +6,9 @@ import random
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -88,9 +89,10 @@ class Subwords:
         return self.tokenizer.batch_decode(list(ids), skip_special_tokens=True)
 
     def pieces(self, ids: Sequence[int]) -> list[str]:
-        """The tokens as strings, word starts marked with "▁" (or the tokenizer's own mark)."""
+        """The tokens as strings, word starts marked with "▁" (or the tokenizer's own mark); of the other side's `UNK`."""
         if self.own:
-            return [self.tokenizer.id_to_token(int(i) - self.offset if i > self.eos else int(i)) for i in ids]
+            own = (int(i) - self.offset if i > self.eos else int(i) for i in ids)
+            return [(self.tokenizer.id_to_token(i) if i >= 0 else None) or UNK for i in own]
         return [self.tokenizer.convert_ids_to_tokens(int(i)) for i in ids]
 
     def word_ids(self, text: str, words: Sequence[str]) -> list[int]:
@@ -203,8 +205,17 @@ def sides(folder: Path) -> tuple[Subwords, Subwords]:
 
 
 def _pad(rows: Sequence[Sequence[int]], value: int) -> torch.Tensor:
-    width = max(map(len, rows))
-    return torch.tensor([[*row, *[value] * (width - len(row))] for row in rows])
+    lengths = np.fromiter(map(len, rows), int, len(rows))
+    table = np.full((len(rows), lengths.max()), value)
+    table[np.arange(table.shape[1]) < lengths[:, None]] = np.fromiter(chain.from_iterable(rows), int, lengths.sum())
+    return torch.from_numpy(table)
+
+
+def sent(batch: Mapping[str, torch.Tensor], device: str | torch.device) -> dict[str, torch.Tensor]:
+    """A batch on a device; to a GPU it goes while that still computes."""
+    if torch.device(device).type != "cuda":
+        return {name: values.to(device) for name, values in batch.items()}
+    return {name: values.pin_memory().to(device, non_blocking=True) for name, values in batch.items()}
 
 
 def collate(data: Encoded, rows: Sequence[int], pad: int) -> dict[str, torch.Tensor]:
@@ -236,7 +247,8 @@ def batches(data: Encoded, pad: int, budget: int, shuffle: int | None = None) ->
     order = list(range(len(data)))
     if shuffle is not None:
         rng.shuffle(order)
-    order.sort(key=lambda i: (len(data.source[i]), len(data.target[i])))
+    lengths = [np.fromiter(map(len, side), int, len(order))[order] for side in (data.target, data.source)]
+    order = np.array(order)[np.lexsort(lengths)].tolist()  # stable, as the order of equal ones is drawn
     groups: list[list[int]] = [[]]
     widest = [0, 0]
     for row in order:
@@ -263,7 +275,7 @@ class Batches:
 
     def __iter__(self) -> Iterator[dict[str, torch.Tensor]]:
         for rows in self.groups:
-            yield {name: t.to(self.device) for name, t in collate(self.data, rows, self.pad).items()}
+            yield sent(collate(self.data, rows, self.pad), self.device)
 
 
 def counts(data: Sequence[Sequence[int]], size: int) -> torch.Tensor:
@@ -282,6 +294,6 @@ def epochs(
 
     def epoch(number: int) -> Iterator[dict[str, torch.Tensor]]:
         for rows in batches(data, pad, budget, seed * 1000 + number):
-            yield {name: t.to(device) for name, t in collate(data, rows, pad).items()}
+            yield sent(collate(data, rows, pad), device)
 
     return epoch

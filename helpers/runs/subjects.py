@@ -35,13 +35,13 @@ Fed = dict[str, torch.Tensor]
 
 
 def names(settings: Mapping[str, Any], chosen: str = "") -> list[str]:
-    """Names of the models to study: `chosen` (separated by spaces), or the corpus's own."""
-    wanted = chosen.split() or list(CONTROLLED if settings["corpus"] == "controlled" else NATURAL)
+    """Names of the models to study: `chosen` (separated by spaces), the profile's, or the corpus's own."""
+    usual = CONTROLLED if settings["corpus"] == "controlled" else NATURAL
+    wanted = chosen.split() or settings.get("models", "").split() or list(usual)
     for name in wanted:
         language, dash, _ = name.partition("-")
         if not dash or language not in corpora.LANGUAGES:
-            known = ", ".join(CONTROLLED if settings["corpus"] == "controlled" else NATURAL)
-            raise StudyError(f"There is no model {name!r}: write LANGUAGE-REGISTER, such as {known}.")
+            raise StudyError(f"There is no model {name!r}: write LANGUAGE-REGISTER, such as {', '.join(usual)}.")
     return wanted
 
 

@@ -16,6 +16,7 @@ from helpers.study.store import (
     device,
     digest,
     key,
+    made_on,
     read_json,
     read_spec,
     read_toml,

@@ -126,7 +126,7 @@ class Recipe:
     @cached_property
     def key(self) -> str:
         """16 hexadecimal digits."""
-        return _key(self.kind.name, json.dumps(self.spec, sort_keys=True), "" if self.kind.text else store.device())
+        return _key(self.kind.name, json.dumps(self.spec, sort_keys=True), "" if self.kind.text else store.made_on())
 
     @cached_property
     def what(self) -> str:

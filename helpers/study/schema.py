@@ -110,6 +110,9 @@ class Training(Block):
     average: Amount = Field(
         default=0, description="How many of the last evaluated weights are averaged; 0 keeps the best ones."
     )
+    compiled: Literal["eager", "aot_eager", "inductor"] | None = Field(
+        default=None, description="Backend of torch.compile for the loss of a step; steps are not compiled if not set."
+    )
 
 
 class Pruning(Block):
@@ -350,10 +353,13 @@ class Comparison(Block):
 class Settings(Block):
     """All settings of a study."""
 
-    device: Literal["cpu", "auto"] = Field(
+    device: Literal["cpu", "cuda", "auto"] = Field(
         default="auto",
         description='Where numbers are computed: "cpu" even where there is a GPU, so that stored and published runs of this '
-        'profile are found everywhere; "auto": the GPU if torch sees one.',
+        'profile are found everywhere; "cuda": on a GPU alone, and read everywhere; "auto": the GPU if torch sees one.',
+    )
+    models: str = Field(
+        default="", description='Models to study, such as "ru-local fr-europarl"; empty: the usual ones of the corpus.'
     )
     corpus: Literal["controlled", "natural"] = Field(
         default="controlled", description="Text of the translation models: generated, or of a local folder or the Hub."

@@ -60,9 +60,14 @@ def use(settings: Mapping[str, Any]) -> None:
     os.environ["HEADS_DEVICE"] = os.environ.get("HEADS_DEVICE") or settings.get("device", "auto")
 
 
+def made_on() -> str:
+    """The class of device that keys name: as `device`, but where a GPU is asked for none need be there, for who only reads."""
+    return "cuda" if os.environ.get("HEADS_DEVICE") == "cuda" else device()
+
+
 def precision() -> str:
-    """The number type of training on the device in use: bfloat16 under autocast on a GPU, float32 elsewhere."""
-    return {"cpu": "float32", "cuda": "bfloat16"}[device()]
+    """The number type of training there: bfloat16 under autocast on a GPU, float32 elsewhere."""
+    return {"cpu": "float32", "cuda": "bfloat16"}[made_on()]
 
 
 def say(text: str) -> None:

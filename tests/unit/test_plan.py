@@ -9,8 +9,10 @@ import sys
 from collections import Counter
 
 import pytest
+import torch
+from torch.utils.flop_counter import FlopCounterMode
 
-from helpers import plan, study
+from helpers import models, plan, study
 from helpers.runs import subjects
 from helpers.study import Kind, Need, StudyError, published
 
@@ -192,6 +194,31 @@ def test_tiny_runs_say_nothing_about_large_ones():
     put(run(2), 20.0)
     assert plan.Rates().estimate(run(190)) == (pytest.approx(1900.0), "1 recorded")
     assert plan.Rates().estimate(run(400)) == (plan.work("model", run(400).spec) * plan.STATED, "stated rate")
+
+
+@pytest.mark.parametrize(("alone", "layers", "more"), [(False, (1, 2), 0.0), (False, (3, 3), 0.0), (True, (6, 6), 0.025)])
+def test_operations_of_a_step_are_those_that_torch_counts(alone, layers, more):
+    shape = {"layers": layers[0], "decoder_layers": layers[1], "width": 16, "heads": 2, "feed_forward": 48, "dropout": 0.1}
+    model = models.build(shape, 30, 25, 1).train()
+    model.set_attn_implementation("eager")  # whose products the counter sees
+    for name, weights in model.named_parameters():
+        weights.requires_grad_(not alone or (name.startswith("model.encoder.layer")))
+    ids = torch.ones(3, 9, dtype=torch.long)
+    with FlopCounterMode(display=False) as counter:
+        models.cross_entropy(model, {"input_ids": ids, "labels": ids[:, :7]}, 0.1).backward()
+    counted = counter.get_total_flops()
+    assert counted <= plan.step(shape, 55, 3, 9, 7, alone) <= (1 + more) * counted
+
+
+def test_a_gpu_is_predicted_by_operations_where_it_has_no_records(monkeypatch):
+    put(run(50), 10.0)  # made on a processor
+    put(score(1, 1), 10.0)
+    monkeypatch.setenv("HEADS_DEVICE", "cuda")  # nothing is made: none need be there
+    made = run(500)
+    counted = plan.step(made.spec["model"], 2 * 300, 500 * 50 / (2 * plan.LENGTH), plan.LENGTH, plan.LENGTH)
+    assert plan.operations("model", made.spec) == counted
+    assert plan.Rates().estimate(made)[0] == pytest.approx(counted / plan.PEAK / plan.SHARE)
+    assert plan.Rates().estimate(score(2, 1)) == (plan.OTHER, "stated")
 
 
 def test_chains_are_a_job_and_the_longest_of_what_waits_for_it():

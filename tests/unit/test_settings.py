@@ -13,7 +13,7 @@ from helpers.study import settings as read
 from helpers.study.configuration import dotted
 
 PROFILES = study.profiles()
-OPTIONAL = ("decoder_layers", "decoder_heads")
+OPTIONAL = ("decoder_layers", "decoder_heads", "training.compiled")
 
 
 def refused(profile, overrides, *parts):
@@ -87,7 +87,7 @@ def test_values_of_another_type_or_out_of_range(name, value):
 @pytest.mark.parametrize(
     ("overrides", "parts"),
     [({"corpus": "wmt"}, ["corpus 'wmt'", "controlled or natural"]),
-     ({"device": "cuda"}, ["device 'cuda'", "cpu or auto"]),
+     ({"device": "tpu"}, ["device 'tpu'", "cpu, cuda or auto"]),
      ({"model.heads": 3}, ["32", "3 heads", "model.width"]),
      ({"model.decoder_heads": 3}, ["3 heads", "model.width"]),
      ({"grouping.language.model.width": 30}, ["30", "grouping.language.model.width"]),

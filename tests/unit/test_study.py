@@ -79,6 +79,8 @@ def test_a_device_that_is_not_there_is_refused(asked, monkeypatch):
     monkeypatch.setenv("HEADS_DEVICE", asked)
     with pytest.raises(StudyError, match="HEADS_DEVICE"):
         study.device()
+    if asked == "cuda":
+        assert study.made_on() == asked and study.store.precision() == "bfloat16", "who reads needs none"
 
 
 def test_one_sentence_ends_with_code_2(capsys):

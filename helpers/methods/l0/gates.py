@@ -157,7 +157,7 @@ class Gated(nn.Module):
         self.model, self.rate, self.temperature, self.binary = model, rate, temperature, binary
         self.scaled = nn.Parameter((first / rate).to(weight.device, torch.promote_types(weight.dtype, torch.float32)))
         self.register_buffer("taken", torch.zeros((), dtype=torch.long))
-        self.register_buffer("kept", torch.zeros(steps, len(self.heads)))
+        self.register_buffer("kept", torch.zeros(steps, len(self.heads), device=weight.device))
 
     @property
     def gates(self) -> HardConcrete:

@@ -1,0 +1,107 @@
+"""As much as some minutes allow: the most valuable first, stopped and gone on with, handed over whole, predicted before."""
+
+from __future__ import annotations
+
+import signal
+from types import SimpleNamespace
+
+import pandas as pd
+import pytest
+
+from helpers import plan, study, world
+from helpers.publish import hour
+from helpers.runs import training
+from helpers.study import StudyError, published
+from helpers.study.configuration import dotted
+
+SMALL = study.settings("tiny")
+KEPT = ("dev", "test", "vocabulary", "model", "training", "pruning", "beam")
+TINY = dotted({name: SMALL[name] for name in KEPT}) | {"pruning.penalties": [0.2], "pruning.compared": [], "model.layers": 1}
+TINY |= dotted({"grouping.translation": {**SMALL["grouping"]["translation"], "text": "fr-europarl"}})
+TINY |= {"relevance": 2, "bootstrap": 20, "grouping.probe": 4, "grouping.shots": 2}
+STAGES = ["models", "measures", "encoder heads pruned", "functions of heads that stay", "heads of all kinds pruned"]
+STAGES += ["heads grouped"]
+
+
+@pytest.fixture
+def asked(tmp_path, monkeypatch):
+    """Settings -> the stages of profile gpu on a small folder of pairs."""
+    splits = world.splits("news", "fr", train=80, dev=20, test=8, surnames=0, seed=1)
+    for part in ("train", "dev", "test"):
+        rows = [f"day\t{pair.source}\t{pair.target}\n" for pair in splits[part]]
+        study.write_text(tmp_path / f"texts/europarl_en-fr/{part}.en-fr.tsv", "".join(rows))
+    monkeypatch.setenv("HEADS_DATA_ROOT", str(tmp_path / "texts"))
+    return lambda **changed: hour.by_value(study.settings("gpu", changed), ["fr-europarl"], 1)
+
+
+def test_the_most_valuable_comes_first_and_everything_is_in_it(asked, monkeypatch):
+    monkeypatch.setenv("HEADS_DEVICE", "cuda")  # nothing is made: none need be there
+    stages = asked()
+    order = hour.ordered(stages)
+    assert list(stages) == [*STAGES, hour.REST] == list(dict.fromkeys(title for title, _ in order.values()))
+    assert set(order) == set(plan.closure(stages[hour.REST])) | {need.recipe for needs in stages.values() for need in needs}
+    place = {recipe: number for number, recipe in enumerate(order)}
+    assert all(place[need.recipe] < place[recipe] for recipe in order for need in recipe.needs)
+    methods = [one.spec["method"]["name"] for one, (title, _) in order.items() if title == STAGES[2] and "method" in one.spec]
+    assert methods == ["none", "floor", "l0", "l0", "l0", "l0"]
+    assert [one.kind.name for one, (_, weights) in order.items() if weights][:2] == ["pairs", "model"]
+    rates = plan.Rates()
+    seconds = {one: rates.estimate(one)[0] or 0.0 for one, (title, _) in order.items() if title != hour.REST}
+    (model,) = (one for one in order if one.kind is training.MODEL)
+    assert 900 < seconds[model] < 1200 and sum(seconds.values()) < 3600, "as the profile says, at the stated share of peak"
+
+
+def test_minutes_are_kept_and_gone_on_after_and_what_is_handed_over_is_read_elsewhere(asked, tmp_path, monkeypatch):
+    monkeypatch.setenv("HEADS_DEVICE", "cpu")
+    monkeypatch.setattr(hour, "PIECE", 10_000)
+    stages, out, clock, steps, rate = asked(**TINY), tmp_path / "out", [0.0], [], training.learning_rate
+    del stages[hour.REST]
+    order = hour.ordered(stages)
+    (model,) = (one for one in order if one.kind is training.MODEL)
+
+    def over_at_5(step, given):
+        steps.append(step)
+        if len(steps) == 5:
+            clock[0] += 1e6
+            signal.raise_signal(signal.SIGALRM)
+        return rate(step, given)
+
+    monkeypatch.setattr(training, "learning_rate", over_at_5)
+    monkeypatch.setattr(hour, "time", SimpleNamespace(monotonic=lambda: clock[0]))
+    (text,) = hour.make(stages, 600, out)
+    assert text.kind.text and steps == [1, 2, 3, 4, 5] and (study.runs() / f"work/{model.key}/checkpoint.pt").exists()
+    assert hour.make(stages, 1, out, least=61.0) == [] and steps[5:] == [], "too little is left to begin"
+    made = hour.make(stages, 600, out)
+    assert made == [one for one in order if one != text] and steps[5:] == [*range(6, 13), *steps[12:]]
+    told = hour.speeds(order).set_index("training")
+    ran = pd.read_csv(model.results / "history.csv").seconds.iloc[-1] or 0.1
+    assert len(told) == sum(one.kind.name in plan.COSTLY for one in order) and told.loc[model.label, "steps"] == 12
+    assert told.loc[model.label, "tokens a second"] == pytest.approx(12 * 1024 / ran)
+    assert told.loc[model.label, "share of peak"] == pytest.approx(plan.operations("model", model.spec) / ran / plan.PEAK)
+
+    files = {file.name: file.read_bytes() for file in out.iterdir()}
+    assert len([name for name in files if name.startswith("weights")]) > 1 and max(map(len, files.values())) < 200_000
+    with monkeypatch.context() as patch, pytest.raises(TypeError):  # ends when other pieces are there and their index is not
+        patch.setattr(hour, "PIECE", 7000)
+        patch.setattr(study, "write_json", None)
+        hour.hand_over(order, [model], out)
+    assert set(files) < {file.name for file in out.iterdir()}
+    results = {one: {file.name: file.read_bytes() for file in one.results.iterdir()} for one in made if not one.kind.text}
+    weights = study.digest(model.weights / "model.safetensors")
+    for name in ("RUNS", "PUBLISHED"):
+        monkeypatch.setenv(f"HEADS_{name}", str(tmp_path / "elsewhere" / name))
+    first = out / next(name for name in sorted(files) if name.startswith("results"))
+    first.write_bytes(files[first.name][:-1] + b"?")
+    with pytest.raises(StudyError, match="damaged"):
+        hour.take(out)
+    assert not published.index()
+    first.write_bytes(files[first.name])
+    hour.take(out)
+    assert set(published.index()) == {one.key for one in results} and model.made(weights=True)
+    assert {one: {file.name: file.read_bytes() for file in one.results.iterdir()} for one in results} == results
+    assert study.digest(model.weights / "model.safetensors") == weights
+    monkeypatch.setenv("HEADS_PUBLISHED", str(tmp_path / "bare"))
+    for left in out.glob("weights-*"):
+        left.unlink()
+    hour.take(out)
+    assert {tuple(one["parts"]) for one in published.index().values()} == {("results",)}
