@@ -291,16 +291,8 @@ def test_settings_that_make_no_sense(elsewhere, changes, said):
         study.make(runs.run(tiny_groups.rows(changes=changes)[GHT]))
 
 
-@pytest.fixture(scope="module")
-def today():
-    """Rows of a decoder of today's make, whose text is the one of language modelling."""
-    block = {f"grouping.today.{name}": value for name, value in tiny_groups._TASK.items() if name != "votes"}
-    more = {"grouping.today.text": "stories", "grouping.today.votes": 3, "grouping.today.seeds": 1}
-    more |= {"grouping.today.penalties": [0.0, 0.2], "grouping.today.left": [3], "grouping.today.draws": 1}
-    return runs.today(tiny_groups.settings(block | more), tiny_groups.SEED)
-
-
-def test_heads_come_to_share_key_value_heads_after_the_first_stage(today):
+def test_heads_come_to_share_key_value_heads_after_the_first_stage():
+    today = tiny_groups.today()
     whole, few = runs.opened(today[runs.VANILLA]), runs.opened(today[runs.FEW_PAIRS])
     assert (whole.config.num_key_value_heads, few.config.num_key_value_heads) == (4, 2)
     assert heads.kept(runs.opened(today[runs.PS]))["decoder", 0] == sorted(
@@ -324,12 +316,13 @@ def test_heads_come_to_share_key_value_heads_after_the_first_stage(today):
     assert labels == [[0, 0, 1, 1]] * 2 and "share" not in today[runs.FEW_PAIRS]["start"]
 
 
-def test_query_heads_go_by_open_gates_importance_and_chance(today):
+def test_query_heads_go_by_open_gates_importance_and_chance():
+    today = tiny_groups.today()
     for price in ("0", "0.2"):
         spec = today[f"L0 {price}"]
         gates = pd.read_csv(results(spec["start"]) / "gates.csv", index_col=list(ADDRESS)).log_alpha
         assert stays(spec) == set(gates.index[gates > 0])  # P(open for sure) above P(closed)
     assert len(stays(today["L0 0"])) == 8
-    assert len(stays(today["gradient importance, 3 a layer"])) == len(stays(today["random heads off, 3 a layer"])) == 6
-    model = runs.opened(today["random heads off, 3 a layer"])
+    assert len(stays(today["gradient importance, 3 a layer"])) == len(stays(today["random heads off, 3 a layer, draw 1"])) == 6
+    model = runs.opened(today["random heads off, 3 a layer, draw 1"])
     assert [site.heads for site in heads.sites(model)] == [3, 3] and model.config.num_key_value_heads == 2

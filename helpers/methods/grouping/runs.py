@@ -263,48 +263,41 @@ def today(settings: Mapping[str, Any], seed: int) -> dict[str, dict]:
     share; and, where they share them from the start, query heads removed by L0 gates, by gradient importance and at random.
     """
     block, found = settings["grouping"]["today"], {}
-    changed = {**settings, "grouping": {**settings["grouping"], subjects.setting(subjects.LANGUAGE): block}}
+    whole = {**block, "model": block["model"] | {"key_value_heads": block["model"]["heads"]}}
+    changed = {**settings, "grouping": {**settings["grouping"], subjects.setting(subjects.LANGUAGE): whole}}
     for more in range(block["seeds"] if block["steps"] else 0):
         rows = Rows(changed, subjects.LANGUAGE, seed + more, seed)
-        found |= _of_seed({**_shared(rows, block), **_removed(rows, block)}, seed, more)
+        few = rows.shape | {"key_value_heads": block["groups"]}
+        every = rows.main() | {FEW_PAIRS: rows.whole(shape=few)} | _shared(rows, block) | _removed(rows, few, block)
+        found |= _of_seed(every, seed, more)
     return found
 
 
 def _shared(rows: Rows, block: Mapping[str, Any]) -> dict[str, dict]:
-    """Rows of `today` with a key-value head for each head, and those in which heads come to share them."""
-    few = rows.shape | {"key_value_heads": block["groups"]}
-    rows.shape = rows.shape | {"key_value_heads": rows.shape["heads"]}
-    ways = {
-        NEIGHBOURS: {"by": "neighbours"},
-        TURNED_NEIGHBOURS: {"by": "neighbours", "turned": True},
-        ALIKE: {"by": "groups"},
-        WINNER: {"by": "groups", "pool": "votes"},
-        TURNED: {"by": "groups", "turned": True},
-        **{f"{DRAWN}, draw {draw + 1}": {"by": "random", "draw": draw} for draw in range(block["draws"])},
-    }
-    plain = rows.first()
+    """Rows of `today` in which heads with keys and values of their own come to share them, with the constraint and without."""
+    drawn = {f"{DRAWN}, draw {draw + 1}": {"by": "random", "draw": draw} for draw in range(block["draws"])}
+    groups = {ALIKE: {"by": "groups"}, WINNER: {"by": "groups", "pool": "votes"}, **drawn}
+    ways = {NEIGHBOURS: {"by": "neighbours"}, TURNED_NEIGHBOURS: {"by": "neighbours", "turned": True}}
+    ways |= {TURNED: {"by": "groups", "turned": True}, **groups}
     strong = rows.constraint(weight=block["strength"] * rows.chosen["weight"])
-    tight, name = rows.first(strong), f"GHT, weight x {block['strength']:g}"
+    tight, titled = rows.first(strong), f"GHT, weight x {block['strength']:g}"
 
     def share(start: Mapping[str, Any], way: Mapping[str, Any]) -> dict[str, Any]:
         return rows.second(start, share={"groups": block["groups"], "batches": block["votes"], **way})
 
-    return {
-        **rows.main(),
-        FEW_PAIRS: rows.whole(shape=few),
-        **{name: share(plain, way) for name, way in ways.items()},
-        name: rows.second(tight, strong),
-        **{f"{name}: {way}": share(tight, ways[way]) for way in (NEIGHBOURS, ALIKE, WINNER)},
-    }
+    plain = {name: share(rows.first(), way) for name, way in ways.items()}
+    return plain | {titled: rows.second(tight, strong)} | {f"{titled}: {way}": share(tight, groups[way]) for way in groups}
 
 
-def _removed(rows: Rows, block: Mapping[str, Any]) -> dict[str, dict]:
+def _removed(rows: Rows, few: Mapping[str, Any], block: Mapping[str, Any]) -> dict[str, dict]:
     """Rows of `today` in which query heads go that share key-value heads from the start."""
-    plain = rows.first(shape=rows.shape | {"key_value_heads": block["groups"]})
+    plain = rows.first(shape=few)
     found = {f"{L0} {price:g}": rows.gated(plain, rows.cut("gates", groups=0), penalty=price) for price in block["penalties"]}
     for left in block["left"]:
         found[f"{GRADIENT}, {left} a layer"] = rows.second(plain, cut=rows.cut("gradient", groups=left))
-        found[f"{RANDOM}, {left} a layer"] = rows.second(plain, cut=rows.cut("random", groups=left, draw=0))
+        for draw in range(block["draws"]):
+            cut = rows.cut("random", groups=left, draw=draw)
+            found[f"{RANDOM}, {left} a layer, draw {draw + 1}"] = rows.second(plain, cut=cut)
     return found
 
 
