@@ -202,6 +202,41 @@ def test_choosing_on_dev_never_looks_at_the_test_set():
     assert found.loc[VANILLA].tolist() == ["seed 2", 3, 0.7, 52.0, 50.0]  # the best of as many trainings without a constraint
 
 
+def test_a_decoder_of_today_is_held_against_its_plain_row_and_rivals_of_as_many_heads(monkeypatch):
+    tight = f"GHT, weight x 10: {runs.DRAWN}, draw 1"
+    losses = {  # of each row, then those of its plain row, of chance and of importance at as many heads
+        VANILLA: (60, None, None, None), PS: (70, 60, None, None), runs.FEW_PAIRS: (64, None, None, None),
+        runs.ALIKE: (61, 60, 64, None), f"{runs.DRAWN}, draw 1": (66, 60, None, None),
+        f"{runs.DRAWN}, draw 2": (62, 60, None, None), tight: (63, 60, None, None),
+        f"GHT, weight x 10: {runs.WINNER}": (59, 60, 63, None), "L0 0": (65, 64, (64 + 84) / 2, (64 + 75) / 2),
+        "L0 0.2": (90, 64, 84, 75), "gradient importance, 3 a layer": (75, 64, 84, None),
+        "random heads off, 3 a layer, draw 1": (80, 64, None, 75), "random heads off, 3 a layer, draw 2": (88, 64, None, 75),
+    }  # fmt: skip
+    rows = {name: tiny_groups.today()[name] for name in losses}
+    left = {runs.run(spec).key: 6 for name, spec in rows.items() if "3 a layer" in name}
+    left |= {runs.run(rows[name]).key: many for name, many in {PS: 4, "L0 0": 7, "L0 0.2": 2}.items()}
+    monkeypatch.setattr(tables.training, "kept", lambda recipe: {("decoder", 0): range(left.get(recipe.key, 8))})
+    frame = tables.today(rows, counted(rows, {name: (own, own + 9, own - 3) for name, (own, *_) in losses.items()}), 20)
+    asked, found = frame.reset_index("asked").asked, frame.droplevel("asked")
+
+    def level(loss):
+        return np.exp((3 * loss + 6) / 93)
+
+    for name, (own, *others) in losses.items():
+        line = found.loc[name]
+        assert line.value == pytest.approx(level(own)) and line.low <= line.value <= line.high
+        for what, other in zip(("change", "chance", "importance"), others, strict=True):
+            assert line[what] == pytest.approx(np.nan if other is None else level(own) - level(other), nan_ok=True), (name, what)
+            assert np.isnan(line[f"{what}_p_holm"]) == (other is None)
+        assert line.dev_loss == study.read_json(runs.run(rows[name]).results / "losses.json")["dev_loss"]
+        assert line.heads == left.get(runs.run(rows[name]).key, 8) and np.isfinite(line.before) == (asked[name] == "shared")
+    assert (asked[VANILLA], asked[runs.FEW_PAIRS], asked[PS], asked[tight]) == ("whole", "whole", "removed", "shared")
+    assert (found.pairs[VANILLA], found.pairs[tight], found.pairs["L0 0"], found.over[PS]) == (4, 2, 2, intervals.BLOCKS)
+    worth = tables.worth_of_attention(tables.decoders(rows), 1, 20)
+    assert len(worth) == 2 and f"{worth.change.min():+.1f} or more" in said.today(frame, worth)
+    assert "Better than random groups: 2 of 2 (groups, mean and " in said.today(frame, worth)
+
+
 def grams_of(model, task, first=8, which="V"):
     """Inner products of heads on the probe, a layer each."""
     batch = task.held_out(10**9, first, CPU)[0]

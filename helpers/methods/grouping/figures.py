@@ -436,6 +436,33 @@ def gains(frame: pd.DataFrame):
 
 
 @redrawable
+def today(frame: pd.DataFrame):
+    """A decoder of today's make: perplexity where heads come to share keys and values, and where query heads go.
+
+    Parameters
+    ----------
+    frame : pandas.DataFrame
+        Rows: asked, row, heads, value, low, high, before, as of `helpers.methods.grouping.tables.today`. Draws share a place.
+    """
+    drawing.need(frame, "asked", "row", "heads", "value", "low", "high", "before")
+    start, gone = frame.row.str.replace(", draw .*", "", regex=True).str.rpartition(": "), frame.asked == "removed"
+    group = ("shared, from " + start[0].replace("", "vanilla")).where(frame.asked == "shared", "all heads, from the start")
+    shown, gone = frame.assign(row=start[2], group=group)[~gone], frame[gone].assign(series=frame.row.str.split(r", | \d").str[0])
+    where, most, looks = drawing.places(shown), frame.heads.max(), _methods(gone.series)
+    figure, axes = plt.subplots(1, 3, figsize=(WIDTH, 0.19 * len(where[1]) + 1.1), width_ratios=(1, 1, 1.7))
+    early = shown.assign(value=np.exp(shown.before), low=np.nan, high=np.nan)
+    for axis, part, title in zip(axes, (early, shown), ("as converted (dev)", "trained on (test)"), strict=False):
+        drawing.dots(axis, part, level=None, where=where)
+        axis.set(title=title, xlabel="perplexity")
+    axes[1].tick_params(labelleft=False)
+    drawing.lines(axes[2], gone, "heads", "value", "series", looks)
+    axes[2].set(title="query heads removed (test)", ylabel="perplexity")
+    drawing.retained(axes[2], most, f"heads left (of {most:.0f})")
+    drawing.legend(figure, looks)
+    return figure
+
+
+@redrawable
 def quality_against_cost(frame: pd.DataFrame):
     """Score against parameters and against speed, a row of two panels a task.
 

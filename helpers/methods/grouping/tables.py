@@ -472,6 +472,73 @@ def chosen_on_dev(table: pd.DataFrame, trainings: pd.DataFrame) -> pd.DataFrame:
 _SWEPT = {name: tuple(f"{name}, {what} " for what in ("alpha", "beta", "map", "weight x")) for name in (GHT, PS)}
 
 
+def today(specs: Runs, counted: Counted, repeats: int = 1000) -> pd.DataFrame:
+    """A decoder of today's make on the first test set: each row against one that kept all its heads, and against rivals.
+
+    Rivals by chance are random groupings where heads come to share, random heads off where heads go; those by importance keep
+    the heads of most gradient importance. Their loss is the mean over draws, at as many heads: on the line between two counts
+    that were tried (no head off is one), beyond the least of them that of the least.
+
+    Parameters
+    ----------
+    specs : mapping of row -> spec
+        `helpers.methods.grouping.runs.today`.
+    counted : `statistics` of them
+
+    Returns
+    -------
+    pandas.DataFrame
+        On (asked, row): seeds; value, low, high (perplexity); change (from the row with all heads), chance, importance (from
+        these rivals), each with its ends and p_holm; heads (query heads left), pairs (key-value heads a layer, before any go);
+        dev_loss; before (dev loss before training went on, of heads that came to share); over. Asked is "shared" where heads
+        come to share, "removed" where heads go, "whole" elsewhere.
+    """
+    task, frames = subjects.text_of(next(iter(specs.values()))), []
+    for number, (end, rows) in enumerate(by_seed(specs).items()):
+        own = {name: counted[name + end, task.tests[0]] for name in rows}
+        left = {name: sum(map(len, training.kept(runs.run(spec)).values())) for name, spec in rows.items()}
+        for name, spec in rows.items():
+            shape, made = runs.stages(spec)[0]["shape"], runs.run(spec).results
+            plain = runs.FEW_PAIRS if shape["key_value_heads"] < shape["heads"] else VANILLA
+            rivals = {what: _rival(rows, own, left, name, plain, by) for what, by in RIVALS.items()}
+            row = {"asked": "shared" if "share" in spec else "removed" if "cut" in spec else "whole", "row": name, "seed": number}
+            row |= {"heads": left[name], "pairs": spec.get("share", {}).get("groups", shape["key_value_heads"])}
+            row |= {"before": study.read_json(made / "shared.json")["dev_loss"] if "share" in spec else np.nan}
+            row |= dict(zip(("value", "low", "high"), task.interval(own[name], None, repeats)["perplexity"], strict=True))
+            for what, other in ({"change": None if name == plain else own[plain]} | rivals).items():
+                found = (np.nan,) * 3 if other is None else task.interval(own[name], other, repeats)["perplexity"]
+                row |= dict(zip((what, f"{what}_low", f"{what}_high"), found, strict=True))
+            frames.append(row | study.read_json(made / "losses.json"))
+    values = CHANGES | {what: (what, f"{what}_low", f"{what}_high") for what in RIVALS}
+    table = over_seeds(pd.DataFrame(frames), ("asked", "row"), values, ("heads", "pairs", "before", "dev_loss"), keep=True)
+    several = table.seeds.where(table.seeds > 1)
+    for what in ("change", *RIVALS):
+        compared = intervals.corrected(table, what, trainings=several, compared=table[what].notna())
+        table[f"{what}_p_holm"] = compared.p_holm
+    return table.assign(over=np.where(table.seeds > 1, intervals.TRAININGS, intervals.BLOCKS))
+
+
+RIVALS = {"chance": "random", "importance": "gradient"}
+
+
+def _rival(rows: Runs, own: Mapping[str, np.ndarray], left: Mapping[str, int], name: str, plain: str, by: str):
+    """What rivals' scores are computed from, at as many heads as a row has; None where a row has none."""
+    spec, points = rows[name], {}
+    what = "share" if "share" in spec else "cut"
+    if spec.get(what, {}).get("by", by) == by:  # nothing was chosen, or in the rivals' own way
+        return None
+    for other, one in rows.items():
+        if one.get(what, {}).get("by") == by and runs.stages(one)[0] == runs.stages(spec)[0]:
+            points.setdefault(left[other], []).append(own[other])
+    if not points:
+        return None
+    points |= {} if what == "share" else {left[plain]: [own[plain]]}
+    at, losses = sorted(points), [np.mean(points[many], 0) for many in sorted(points)]
+    place = np.interp(left[name], at, range(len(at)))
+    low, share = int(place), place % 1
+    return losses[low] + share * (losses[min(low + 1, len(at) - 1)] - losses[low])
+
+
 def _sharing(specs: Runs, name: str) -> str:
     """The other rows that start from the same stage 1 and cut the same heads."""
     own = specs[name]
@@ -842,6 +909,12 @@ def ways(rows: Runs) -> dict[str, dict[str, Mapping[str, Any]]]:
     return {"constraint": {PS: rows[PS]}} | ({"plain": plain} if plain else {})
 
 
+def decoders(rows: Runs) -> dict[str, dict[str, Mapping[str, Any]]]:
+    """The rows of `today` that kept all heads, as `worth_of_attention` takes them."""
+    kinds = {"a decoder of today": VANILLA, "its heads sharing keys": runs.FEW_PAIRS}
+    return {title: {VANILLA: rows[name]} for title, name in kinds.items() if name in rows}
+
+
 def recipes(settings: Mapping[str, Any], seed: int, start: Mapping[str, Any] | None = None) -> Iterator[study.Recipe]:
     """Every run of grouped heads with what it puts out, then sizes, speeds, worth, padding, functions and relevance."""
     yield from runs.recipes(settings, seed, start)
@@ -861,3 +934,5 @@ def recipes(settings: Mapping[str, Any], seed: int, start: Mapping[str, Any] | N
                 made = runs.run(runs.stages(next(iter(methods.values())))[0])
                 yield measured.FUNCTIONS.recipe(made, repeats=1)
                 yield measured.EXPLAINED.recipe(made, rule="alpha_beta", first=EXPLAINED)
+    for rows in decoders(runs.today(settings, seed)).values():
+        yield from attention_off(rows, plan["beam"], settings["bootstrap"]).values()
