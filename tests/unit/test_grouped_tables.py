@@ -226,7 +226,10 @@ def test_a_decoder_of_today_is_held_against_its_plain_row_and_rivals_of_as_many_
         line = found.loc[name]
         assert line.value == pytest.approx(level(own)) and line.low <= line.value <= line.high
         for what, other in zip(("change", "chance", "importance"), others, strict=True):
-            assert line[what] == pytest.approx(np.nan if other is None else level(own) - level(other), nan_ok=True), (name, what)
+            assert line[what] == pytest.approx(np.nan if other is None else level(own) - level(other), nan_ok=True), (
+                name,
+                what,
+            )
             assert np.isnan(line[f"{what}_p_holm"]) == (other is None)
         assert line.dev_loss == study.read_json(runs.run(rows[name]).results / "losses.json")["dev_loss"]
         assert line.heads == left.get(runs.run(rows[name]).key, 8) and np.isfinite(line.before) == (asked[name] == "shared")
