@@ -300,42 +300,31 @@ def aligned(model, labels: Tensor, moments: Tensor):
         out = parts["out"].detach().double().cpu().unflatten(1, (site.heads, -1))
         for group in row.unique():
             own = (row == group).nonzero()[:, 0]
-            turn = _rotations(v[own], moment)
+            turn = _turns(v[own], moment)
             v[own] = turn.mT @ v[own]
             out[:, own] = torch.einsum("dhi,hij->dhj", out[:, own], turn)
-            angle = _phases(_pairs(k[own]), moment)
-            q[own], k[own] = (_unpaired(_pairs(heads[own]) * angle) for heads in (q, k))
+            turn = _turns(_pairs(k[own]), moment)
+            q[own], k[own] = (_unpaired(turn.mH @ _pairs(heads[own])) for heads in (q, k))
         with torch.no_grad():
             for part, new in (("q", q.flatten(0, 1)), ("k", k.flatten(0, 1)), ("v", v.flatten(0, 1)), ("out", out.flatten(1))):
                 parts[part].copy_(new)
     return made
 
 
-def _rotations(heads: Tensor, moment: Tensor) -> Tensor:
-    """Rotations [heads, size, size] of value vectors (x -> x @ rotation) that bring heads [heads, size, width] together."""
-    turn = torch.eye(heads.shape[1], dtype=heads.dtype).repeat(len(heads), 1, 1)
-    for number in range(ROUNDS):
-        target = heads[0] if not number else (turn.mT @ heads).mean(0)
-        left, _, right = torch.linalg.svd(heads @ moment @ target.mT)
+def _turns(heads: Tensor, moment: Tensor) -> Tensor:
+    """Rotations [heads, ..., size, size], T, of which T.mH @ heads, [heads, ..., size, width], come together."""
+    mean, moment = heads[0], moment.to(heads.dtype)
+    for _ in range(ROUNDS):
+        left, _, right = torch.linalg.svd(heads @ moment @ mean.mH)
         turn = left @ right
-    return turn
-
-
-def _phases(heads: Tensor, moment: Tensor) -> Tensor:
-    """Turns [heads, pairs, 1], complex numbers of length 1, that bring keys [heads, pairs, width] together."""
-    turn = torch.ones(*heads.shape[:2], 1, dtype=heads.dtype)
-    for number in range(ROUNDS):
-        target = heads[0] if not number else (heads * turn).mean(0)
-        inner = torch.einsum("hpi,ij,pj->hp", heads.conj(), moment.to(heads.dtype), target)
-        turn = torch.where(inner.abs() > 0, inner / inner.abs().clamp_min(1e-300), 1).unsqueeze(-1)
+        mean = (turn.mH @ heads).mean(0)
     return turn
 
 
 def _pairs(heads: Tensor) -> Tensor:
-    """Numbers that rotary positions turn together (the i-th of both halves), as one complex number."""
-    first, second = heads.chunk(2, 1)
-    return torch.complex(first, second)
+    """Numbers that rotary positions turn together (the i-th of both halves) as complex ones: [heads, pairs, 1, width]."""
+    return torch.complex(*heads.chunk(2, 1)).unsqueeze(2)
 
 
 def _unpaired(heads: Tensor) -> Tensor:
-    return torch.cat([heads.real, heads.imag], 1)
+    return torch.cat([heads.real, heads.imag], 1).squeeze(2)
