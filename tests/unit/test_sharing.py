@@ -21,24 +21,15 @@ LABELS = torch.tensor([[0, 1, 0, 1], [0, 1, 1, 0]])
 
 def apart(model, labels):
     """A model of grouped queries written with a key-value head for each query head: the group's own, as many times."""
-    alone = tiny_model(model.config.model_type.removesuffix("_text"), **OLD).to(model.dtype)
-    state, old = alone.state_dict(), model.state_dict()
+    alone, state = tiny_model(model.config.model_type.removesuffix("_text"), **OLD).to(model.dtype), model.state_dict()
     for site, row in zip(heads.sites(alone), labels, strict=True):
-        order = row.argsort(stable=True)  # query heads as they stand in `model`
-        for name, values in old.items():
-            if name.startswith(site.name):
-                part = name.removeprefix(site.name + ".").split(".")[0]
-                if part in ("k_proj", "v_proj"):
-                    values = values.unflatten(0, (2, -1))[row].flatten(0, 1)
-                elif part == "q_proj":
-                    values = torch.empty_like(values).unflatten(0, (4, -1)).index_copy(0, order, values.unflatten(0, (4, -1)))
-                    values = values.flatten(0, 1)
-                elif part == "o_proj":
-                    parts = values.unflatten(1, (4, -1))
-                    values = torch.empty_like(parts).index_copy(1, order, parts).flatten(1)
-                state[name] = values
-    rest = {name: values for name, values in old.items() if "_proj" not in name or "mlp" in name}
-    alone.load_state_dict(state | rest)
+        back = row.argsort(stable=True).argsort()  # where query heads stand in `model`
+        for part, order in ((site.q, back), (site.k, row), (site.v, row)):
+            for name in {f"{site.name}.{part}.weight", f"{site.name}.{part}.bias"} & state.keys():
+                state[name] = state[name].unflatten(0, (-1, site.head_dim))[order].flatten(0, 1)
+        out = f"{site.out_name}.weight"
+        state[out] = state[out].unflatten(1, (4, -1))[:, back].flatten(1)
+    alone.load_state_dict(state)
     return alone
 
 
@@ -57,36 +48,31 @@ def test_heads_that_are_the_same_are_shared_without_loss(family, tmp_path):
 
 
 def test_a_group_gets_the_mean_of_its_members_or_the_winners_own():
-    model = tiny_model("llama", **OLD)
-    mean, won = sharing.shared(model, LABELS), sharing.shared(model, LABELS, torch.tensor([[2, 3], [0, 1]]))
+    model, winners = tiny_model("llama", **OLD), [[2, 3], [0, 1]]
+    mean, won = sharing.shared(model, LABELS), sharing.shared(model, LABELS, torch.tensor(winners))
     for layer, members in enumerate((((0, 2), (1, 3)), ((0, 3), (1, 2)))):
-        old, new, own = (one.model.layers[layer].self_attn for one in (model, mean, won))
         for part in ("k_proj", "v_proj"):
-            rows = getattr(old, part).weight.view(4, 8, 32)
-            for group, (one, other) in enumerate(members):
-                found = getattr(new, part).weight.view(2, 8, 32)[group]
-                torch.testing.assert_close(found, (rows[one] + rows[other]) / 2)
-        chosen = ((2, 3), (0, 1))[layer]
-        assert torch.equal(own.v_proj.weight, old.v_proj.weight.view(4, 8, 32)[list(chosen)].flatten(0, 1))
-    assert torch.isfinite(logits(mean, BATCHES[0])).all()
+            old, new, own = (getattr(m.model.layers[layer].self_attn, part).weight.view(-1, 8, 32) for m in (model, mean, won))
+            torch.testing.assert_close(new, torch.stack([(old[one] + old[other]) / 2 for one, other in members]))
+            assert torch.equal(own, old[winners[layer]])
     less = sharing.shared(mean, torch.tensor([[0, 0], [0, 0]]))  # from grouped queries on to one key-value head
     assert less.config.num_key_value_heads == 1 and logits(less, BATCHES[0]).shape == logits(model, BATCHES[0]).shape
 
 
-def turned(model, seed=0):
+def turned(model):
     """The same model, values and keys of each head in a basis of its own."""
-    generator, made = torch.Generator().manual_seed(seed), model
-    for site in heads.sites(made):
+    generator = torch.Generator().manual_seed(0)
+    for site in heads.sites(model):
         q, k, v, out = (site.projection(part).weight.data for part in ("q", "k", "v", "out"))
-        for head in range(site.heads):
-            rows = slice(8 * head, 8 * head + 8)
+        for first in range(0, 8 * site.heads, 8):
+            rows, pairs = slice(first, first + 8), torch.arange(first, first + 4)
             turn = torch.linalg.qr(torch.randn(8, 8, generator=generator, dtype=q.dtype)).Q
             v[rows], out[:, rows] = turn.T @ v[rows], out[:, rows] @ turn
-            for pair, angle in enumerate(torch.rand(4, generator=generator, dtype=q.dtype) * 6):
-                both, c, s = [8 * head + pair, 8 * head + pair + 4], angle.cos(), angle.sin()
-                for weight in (q, k):
-                    weight[both] = torch.stack([torch.stack([c, -s]), torch.stack([s, c])]) @ weight[both]
-    return made
+            c, s = (angle[:, None] for angle in (lambda a: (a.cos(), a.sin()))(6 * torch.rand(4, generator=generator)))
+            for weight in (q, k):
+                one, other = weight[pairs], weight[pairs + 4]
+                weight[pairs], weight[pairs + 4] = c * one - s * other, s * one + c * other
+    return model
 
 
 def test_heads_are_turned_into_one_basis_and_the_model_stays_what_it_was():
@@ -117,15 +103,13 @@ def test_what_heads_see_is_what_watching_them_says():
     torch.testing.assert_close(one.diagonal(dim1=1, dim2=2), total.diagonal(dim1=1, dim2=2), rtol=1e-6, atol=1e-6)
     assert (one >= total.abs() - 1e-6).all()
     for labels in (sharing.alike(total, 2), sharing.drawn(2, 4, 2, 0)):
-        votes = np.zeros((2, 4))
+        votes = np.zeros((2, 2, 4))  # of each layer and group
         for gram in seen.grams:
             own = units.closeness(gram, labels, 2)[0]
             for layer, group in ((0, 0), (0, 1), (1, 0), (1, 1)):
-                votes[layer, max((labels[layer] == group).nonzero()[:, 0].tolist(), key=lambda head: own[layer, head])] += 1
-        expected = [
-            [np.where(row == group, won, -1).argmax() for group in (0, 1)] for row, won in zip(labels, votes, strict=True)
-        ]
-        assert sharing.winners(seen.grams, labels).tolist() == expected
+                members = (labels[layer] == group).nonzero()[:, 0].tolist()
+                votes[layer, group, max(members, key=lambda head: own[layer, head])] += 1
+        assert sharing.winners(seen.grams, labels).tolist() == votes.argmax(-1).tolist()
 
 
 def test_groups_of_one_size_are_the_best_there_are():
