@@ -292,37 +292,27 @@ def test_settings_that_make_no_sense(elsewhere, changes, said):
 
 
 def test_heads_come_to_share_key_value_heads_after_the_first_stage():
-    today = tiny_groups.today()
-    whole, few = runs.opened(today[runs.VANILLA]), runs.opened(today[runs.FEW_PAIRS])
-    assert (whole.config.num_key_value_heads, few.config.num_key_value_heads) == (4, 2)
-    assert heads.kept(runs.opened(today[runs.PS]))["decoder", 0] == sorted(
-        head for _, layer, head in stays(today[runs.PS]) if not layer
-    )
-    strong = "GHT, weight x 10"
+    today, strong = tiny_groups.today(), "GHT, weight x 10"
     for name in (runs.NEIGHBOURS, runs.TURNED, runs.WINNER, f"{runs.DRAWN}, draw 1", f"{strong}: {runs.ALIKE}"):
         spec, told = today[name], study.read_json(results(today[name]) / "shared.json")
-        start, labels = runs.opened(spec["start"]), torch.tensor(told["labels"])
-        assert runs.opened(spec).config.num_key_value_heads == 2 and labels.shape == (2, 4)
-        assert spec["start"] == runs.stages(today[strong if ":" in name else runs.VANILLA])[0]
-        text = subjects.text_of(spec)
+        assert spec["start"] == runs.stages(today[strong if ":" in name else VANILLA])[0]
+        start, labels, text = runs.opened(spec["start"]), torch.tensor(told["labels"]), subjects.text_of(spec)
         seen = sharing.seen(start, islice(text.epoch(400, 2 * spec["seed"], CPU)(0), 3))
-        if name == runs.TURNED:
-            start = sharing.aligned(start, labels, seen.inputs)
-        winner = sharing.winners(seen.grams, labels) if name == runs.WINNER else None
-        model, dev = sharing.shared(start, labels, winner), text.held_out(1600, None, CPU)
-        assert told["dev_loss"] == pytest.approx(training.dev_loss(model, dev), abs=1e-4)
+        start = sharing.aligned(start, labels, seen.inputs) if name == runs.TURNED else start
+        model = sharing.shared(start, labels, sharing.winners(seen.grams, labels) if name == runs.WINNER else None)
+        assert told["dev_loss"] == pytest.approx(training.dev_loss(model, text.held_out(1600, None, CPU)), abs=1e-4)
         assert told["dev_loss"] != study.read_json(results(spec) / "losses.json")["dev_loss"]
-    labels = study.read_json(results(today[runs.NEIGHBOURS]) / "shared.json")["labels"]
-    assert labels == [[0, 0, 1, 1]] * 2 and "share" not in today[runs.FEW_PAIRS]["start"]
+        assert labels.tolist() == [[0, 0, 1, 1]] * 2 or name != runs.NEIGHBOURS
+    found = [runs.opened(today[name]).config.num_key_value_heads for name in (VANILLA, runs.FEW_PAIRS, runs.TURNED)]
+    assert found == [4, 2, 2]
 
 
 def test_query_heads_go_by_open_gates_importance_and_chance():
     today = tiny_groups.today()
-    for price in ("0", "0.2"):
-        spec = today[f"L0 {price}"]
+    for spec in (today["L0 0"], today["L0 0.2"]):
         gates = pd.read_csv(results(spec["start"]) / "gates.csv", index_col=list(ADDRESS)).log_alpha
         assert stays(spec) == set(gates.index[gates > 0])  # P(open for sure) above P(closed)
-    assert len(stays(today["L0 0"])) == 8
-    assert len(stays(today["gradient importance, 3 a layer"])) == len(stays(today["random heads off, 3 a layer, draw 1"])) == 6
-    model = runs.opened(today["random heads off, 3 a layer, draw 1"])
+    drawn = today["random heads off, 3 a layer, draw 1"]
+    assert [len(stays(spec)) for spec in (today["L0 0"], today["gradient importance, 3 a layer"], drawn)] == [8, 6, 6]
+    model = runs.opened(drawn)
     assert [site.heads for site in heads.sites(model)] == [3, 3] and model.config.num_key_value_heads == 2
