@@ -185,35 +185,26 @@ def test_layers_that_lost_heads_vote_with_those_that_are_left():
         units.ballot(model, batches, "O", 3)
 
 
-@pytest.mark.parametrize(("family", "which", "groups"), [("marian", "V", 2), ("bart", "A", 3), ("opt", "O", 1)])
-def test_votes_are_counted_as_in_the_paper(family, which, groups):
-    model = exact(family)
+@pytest.mark.parametrize(
+    ("family", "which", "groups", "by"),
+    [("marian", "V", 2, "cosine"), ("bart", "A", 3, "cosine"), ("opt", "O", 1, "cosine"), ("pegasus", "V", 2, "distance")],
+)
+def test_votes_are_counted_as_in_the_paper(family, which, groups, by):
+    many = {"encoder_attention_heads": 8, "decoder_attention_heads": 8} if by == "distance" else {}
+    model, differing = exact(family, **many), 0
     batches = [tiny_batch(family, seed) for seed in range(6)]
-    found = units.ballot(model, batches, which, groups, seed=3)
-    expected = slow.ballot(model, batches, which, lambda heads: units.starts(heads, groups, 3))
-    for place, (votes, scores, labels) in enumerate(expected.values()):
-        assert found.votes[place].tolist() == votes and sum(votes) == 6 * groups
-        np.testing.assert_allclose(found.scores[place], scores, **CLOSE)
-        assert found.labels[place].tolist() == labels
-
-
-def test_votes_by_distance():
-    model = exact("pegasus", encoder_attention_heads=8, decoder_attention_heads=8)
-    differing = 0
-    for seed in range(4):
-        batch = tiny_batch("pegasus", seed)
-        far, near = (units.ballot(model, [batch], "V", 2, seed=seed, measure=measure) for measure in ("distance", "cosine"))
-        expected = slow.ballot(model, [batch], "V", lambda heads, seed=seed: units.starts(heads, 2, seed), "distance")
+    for some in [[batch] for batch in batches] if by == "distance" else [batches]:
+        found, other = (units.ballot(model, some, which, groups, seed=3, measure=m) for m in (by, "cosine"))
+        expected = slow.ballot(model, some, which, lambda heads: units.starts(heads, groups, 3), by)
         for place, (votes, scores, labels) in enumerate(expected.values()):
-            np.testing.assert_allclose(far.scores[place], scores, **CLOSE)  # the cosine in any case
-            for group in range(2):
-                own = [head for head in range(8) if labels[head] == group]
-                won = far.votes[place][own].tolist()
-                assert sum(won) == 1
-                if len(own) != 2:  # two are equally far from their mean
-                    assert won == [votes[head] for head in own]
-                    differing += won != near.votes[place][own].tolist()
-    assert differing > 3
+            np.testing.assert_allclose(found.scores[place], scores, **CLOSE)  # the cosine in any case
+            assert found.labels[place].tolist() == labels and sum(votes) == len(some) * groups
+            for group in range(groups):
+                own = [head for head, label in enumerate(labels) if label == group]
+                if by == "cosine" or len(own) != 2:  # two are equally far from their mean
+                    assert found.votes[place][own].tolist() == [votes[head] for head in own]
+                    differing += found.votes[place][own].tolist() != other.votes[place][own].tolist()
+    assert differing > 3 or by == "cosine"
 
 
 def test_voting_freezes_the_model_and_leaves_it_as_it_was():
