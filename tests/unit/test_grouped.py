@@ -26,12 +26,6 @@ CPU = torch.device("cpu")
 
 
 @pytest.fixture
-def made():
-    """The rows of translation."""
-    return tiny_groups.rows()
-
-
-@pytest.fixture
 def elsewhere(tmp_path, monkeypatch):
     """A store where nothing is trained yet; the texts are there."""
     monkeypatch.setenv("HEADS_RUNS", str(tmp_path / "runs"))
@@ -198,7 +192,8 @@ def test_histories_end_with_the_loss_of_the_stored_model(kind):
     assert loss == pytest.approx(history.dev_loss.iloc[-1], abs=1e-3)  # before it was rounded
 
 
-def test_the_constraint_does_what_it_says(made):
+def test_the_constraint_does_what_it_says():
+    made = tiny_groups.rows()
     plain, tight = (dict(np.load(results(made[name]["start"]) / "trace.npz")) for name in (VANILLA, GHT))
     assert np.isnan(plain["terms"]).all() and tight["terms"].shape == (12, 2)
     assert tight["terms"][-1, 0] > tight["terms"][0, 0] + 0.05 and tight["terms"][-1, 1] < tight["terms"][0, 1] - 0.05
@@ -232,7 +227,8 @@ def test_voting_to_stay_keeps_one_head_of_each_group_in_every_layer(kind):
     assert {address for address in table.index if address[2] in left[address[:2]]} == stays(spec)
 
 
-def test_random_heads_and_random_members(made):
+def test_random_heads_and_random_members():
+    made = tiny_groups.rows()
     member, random = quick(made[runs.MEMBER]), quick(made[runs.RANDOM])
     table = ballot_of(member)
     for _, site in table.groupby(level=["kind", "layer"]):
@@ -242,7 +238,8 @@ def test_random_heads_and_random_members(made):
     np.testing.assert_array_equal(table.labels, ballot_of(made[PS]).labels)
 
 
-def test_votes_once_settled_take_the_rest_of_stage_1_for_stage_2(made):
+def test_votes_once_settled_take_the_rest_of_stage_1_for_stage_2():
+    made = tiny_groups.rows()
     spec = made["votes once settled"]
     trace = np.load(results(spec["start"]) / "trace.npz")
     done = int(trace["step"][np.flatnonzero(np.nan_to_num(trace["shift"], nan=9) < 0.5)[0]])
