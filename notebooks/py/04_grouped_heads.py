@@ -431,7 +431,8 @@ else:
 # Heads of the first come to share them: *neighbours* (plain mean-pooling, Ainslie et al. 2023), heads *alike* in the sense of
 # equation 3, the *winner* of the vote instead of the mean, each against *random* groups; *turned* first brings heads into one
 # basis, which changes nothing before the mean is taken. Of the second, query heads go by L0 gates (Voita et al.), against
-# gradient importance and chance at as many heads: on a line between the counts that were tried.
+# gradient importance and chance at as many heads: on a line between the counts that were tried. All rows train for as many
+# steps; half of L0's second stage goes into its gates, and what that costs the row without a price says.
 
 # %% jupyter={"source_hidden": true}
 if today := grouping.runs.today(run.settings, seed):

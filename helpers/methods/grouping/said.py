@@ -107,7 +107,8 @@ def today(table: pd.DataFrame, worth: pd.DataFrame) -> str:
     """Of `tables.today` and `tables.worth_of_attention`: what attention is worth, then which rows beat chance, by question."""
     off = number(worth.xs("perplexity", level="metric").change.min(), "+.1f")
     shared, gone = (table.loc[asked] for asked in ("shared", "removed"))
-    made, gated = shared[shared.chance.notna()], gone[gone.index.str.startswith(L0)]
+    made, gates, free = shared[shared.chance.notna()], gone[gone.index.str.startswith(L0)], f"{L0} 0"
+    gated = gates.drop(free, errors="ignore")
     early = number(np.exp(shared.before.median()), ".1f")
     best = shared.value.idxmin()
     few = table.loc["whole"].loc[FEW_PAIRS]
@@ -117,7 +118,7 @@ def today(table: pd.DataFrame, worth: pd.DataFrame) -> str:
         f" from the start at {number(few.value, '.2f')}: against vanilla"
         f" {interval(*shared.loc[best, ['change', 'change_low', 'change_high']], '+.2f')}. Better than random groups:"
         f" {_beats(made, 'chance')}. {L0} at as many heads is better than chance at {_beats(gated, 'chance')}, than gradient"
-        f" importance at {_beats(gated, 'importance')}."
+        f" importance at {_beats(gated, 'importance')}; gates without a price cost {number(gates.change.get(free), '+.2f')}."
     )
 
 
