@@ -42,11 +42,15 @@ def head_weights(model, batch: Mapping[str, Any], address: tuple[str, int, int])
 
 
 def cross_entropy(model, batch: Mapping[str, Any], smoothing: float) -> torch.Tensor:
-    """Label-smoothed cross-entropy, mean over target tokens."""
-    fed = inputs(batch)
+    """Label-smoothed cross-entropy, mean over target tokens; labels of a decoder-only model are what it reads, one later."""
+    fed, inside = inputs(batch), model
     if hasattr(model, "prepare_decoder_input_ids_from_labels") and "decoder_input_ids" not in fed:
         fed["decoder_input_ids"] = model.prepare_decoder_input_ids_from_labels(labels=fed.pop("labels"))  # spares its own loss
     logits = model(**fed, use_cache=False).logits
+    while not hasattr(inside, "config"):  # a model with gates or under a constraint, or a replica
+        inside = inside.module if hasattr(inside, "module") else inside.model
+    if not inside.config.is_encoder_decoder:
+        logits = F.pad(logits[:, :-1], (0, 0, 1, 0))
     return F.cross_entropy(logits.flatten(0, 1), batch["labels"].flatten(), label_smoothing=smoothing)
 
 
@@ -139,8 +143,7 @@ def _begun(family, config, shape: Mapping[str, Any], seed: int):
     kinds = {"zero": KINDS, "usual": ()}.get(shape.get("start"), ("encoder",))
     for site in sites(model, kinds) if kinds else ():
         torch.nn.init.zeros_(site.projection("out").weight)
-    model.generation_config.max_length = MAX_POSITIONS
-    return model
+    return _long(model)
 
 
 def _split(width: int, heads: int) -> None:
@@ -149,28 +152,48 @@ def _split(width: int, heads: int) -> None:
 
 
 def build_decoder(shape: Mapping[str, Any], size: int, seed: int):
-    """A randomly initialised decoder-only Transformer of the OPT class, for language modelling.
+    """A randomly initialised decoder-only Transformer for language modelling: of the OPT class, or of today's make (Llama).
 
-    Pre-norm with a final norm, learned positions, ReLU; the output is tied to the table of `size` tokens. Ids: 0 pads, 1 ends a
-    text and stands before the first token. Positions are counted by the attention mask: padding has none, on either side.
-    Dropout is on attention weights and on what a block adds, as this class has it; not on embeddings, which it does not scale
-    either: weights start with its standard deviation of 0.02, from which it learns faster than from that of `build`. The loss
+    OPT: pre-norm with a final norm, learned positions, ReLU. Llama, where the shape says how many key-value heads the heads of
+    a layer share: RMS norms, rotary positions, gated feed-forward layers, dropout on attention weights alone. The output is
+    tied to the table of `size` tokens. Ids: 0 pads, 1 ends a text and stands before the first token. OPT counts positions by
+    the attention mask: padding has none, on either side.
+    OPT's dropout is on attention weights and on what a block adds; not on embeddings, which it does not scale either: weights
+    start with its standard deviation of 0.02, from which it learns faster than from that of `build`. The loss
     that the class gives for labels shifts them by one itself: labels are the input's ids, -100 where ignored.
 
     Parameters
     ----------
     shape : mapping
-        "layers", "heads" (a layer), "width", "feed_forward", "dropout".
+        "layers", "heads" (a layer), "width", "feed_forward", "dropout"; "key_value_heads" for the Llama class.
 
     Raises
     ------
     StudyError
-        If the width cannot be split over the heads.
+        If the width cannot be split over the heads, or the heads over the key-value heads.
     """
-    from transformers import OPTConfig, OPTForCausalLM
+    from transformers import LlamaConfig, LlamaForCausalLM, OPTConfig, OPTForCausalLM
 
     _split(shape["width"], shape["heads"])
     torch.manual_seed(seed)
+    if pairs := shape.get("key_value_heads"):
+        if shape["heads"] % pairs:
+            raise StudyError(f"{shape['heads']} heads cannot share {pairs} key-value heads evenly: choose a divisor.")
+        today = LlamaConfig(
+            vocab_size=size,
+            max_position_embeddings=MAX_POSITIONS,
+            num_hidden_layers=shape["layers"],
+            num_attention_heads=shape["heads"],
+            num_key_value_heads=pairs,
+            hidden_size=shape["width"],
+            intermediate_size=shape["feed_forward"],
+            attention_dropout=shape["dropout"],
+            tie_word_embeddings=True,
+            pad_token_id=0,
+            bos_token_id=1,
+            eos_token_id=1,
+        )
+        return _long(LlamaForCausalLM(today))
     config = OPTConfig(
         vocab_size=size,
         max_position_embeddings=MAX_POSITIONS,
@@ -187,7 +210,11 @@ def build_decoder(shape: Mapping[str, Any], size: int, seed: int):
         bos_token_id=1,
         eos_token_id=1,
     )
-    model = OPTForCausalLM(config)
+    return _long(OPTForCausalLM(config))
+
+
+def _long(model):
+    """The model, whose texts may be as long as its positions."""
     model.generation_config.max_length = MAX_POSITIONS
     return model
 

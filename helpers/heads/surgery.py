@@ -20,6 +20,7 @@ from typing import Any
 import torch
 import transformers
 from accelerate import init_empty_weights
+from huggingface_hub.errors import StrictDataclassError
 from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
@@ -205,7 +206,7 @@ def _uniform(model: PreTrainedModel, config: PreTrainedConfig) -> PreTrainedConf
         plain = type(config).from_dict(said)
         with torch.device("meta"):
             twin = getattr(transformers, type(model).__name__)(plain)
-    except ValueError:  # many configurations want a width that the heads divide
+    except (ValueError, StrictDataclassError):  # many configurations want a width that the heads divide
         return None
     own = {name: tensor.shape for name, tensor in model.state_dict().items()}
     return plain if own == {name: tensor.shape for name, tensor in twin.state_dict().items()} else None

@@ -194,6 +194,18 @@ class GroupedTask(Task):
     votes: int = Field(default=0, description="Batches that vote for the heads that stay; 0 for an epoch.")
 
 
+class Today(GroupedTask):
+    """Language modelling by a decoder of today's make, whose heads are pruned and come to share keys and values."""
+
+    penalties: list[Price] = Field(default=[0.003, 0.01, 0.03], description="Prices of an open gate (lambda, nats a token).")
+    left: list[Count] = Field(default=[6, 4, 2], description="Heads a layer that importance and chance leave.")
+    strength: Weight = Field(
+        default=10.0, description="Factor on the group constraint's weight, before heads of a group share."
+    )
+    draws: Amount = Field(default=3, description="Random groupings of heads that share keys and values.")
+    seeds: Count = Field(default=1, description="Seeds of all its rows.")
+
+
 class InjectedTask(Task):
     """A task of coreference; all its rows start from one model. Counts are checked by helpers.methods.coreference.runs."""
 
@@ -243,6 +255,9 @@ class Grouping(Block):
     )
     language: GroupedTask = Field(
         default_factory=lambda: GroupedTask(text="stories", train=8000), description="Language modelling."
+    )
+    today: Today = Field(
+        default_factory=lambda: Today(text="stories", train=8000, steps=0), description="A decoder of today's make."
     )
     first: float = Field(default=0.6, description="Share of the steps that stage 1 takes, above 0 and below 1.")
     alpha: Weight = Field(default=0.5, description="Weight of homogenisation: heads close to the centre of their group.")
@@ -402,7 +417,7 @@ class Settings(Block):
 def _contradictions(chosen: Settings) -> Iterator[str]:
     """Of each contradiction between settings a sentence."""
     grouping, coreference = chosen.grouping, chosen.coreference
-    grouped = {f"grouping.{name}": getattr(grouping, name) for name in ("translation", "summarization", "language")}
+    grouped = {f"grouping.{name}": getattr(grouping, name) for name in ("translation", "summarization", "language", "today")}
     injected = {f"coreference.{name}": getattr(coreference, name) for name in ("summarization", "translation")}
     for place, shape in {
         "model": chosen.model,
@@ -417,6 +432,11 @@ def _contradictions(chosen: Settings) -> Iterator[str]:
     for place, task in grouped.items():
         if task.steps:
             yield from _of_groups(grouping, place, task)
+    today, most = grouping.today, max(grouping.today.left, default=0)
+    if today.steps and today.model.heads % today.groups:
+        yield f"{today.model.heads} heads cannot share {today.groups} key-value heads evenly: change grouping.today.groups."
+    if today.steps and most > today.model.heads:
+        yield f"Of {today.model.heads} heads of a layer {most} cannot stay: lower grouping.today.left."
     known = [sibling.name for sibling in chosen.siblings]
     wanted = {"pruning.all_kinds_on": [chosen.pruning.all_kinds_on], "pruning.siblings": chosen.pruning.siblings}
     wanted["without_encoder"] = chosen.without_encoder

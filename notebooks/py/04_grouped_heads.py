@@ -157,6 +157,7 @@ run.figure(
     "cost",
     caption="Translation quality against parameters and speed, grouped models beside controls of equal size.",
     takeaway=said.cost(table_1),
+    show=not plan["ladder"],  # its numbers stand above, and eight figures are enough
     answers="Ni et al., tables 1 and 2",
     table="table1_translation",
     resamples=repeats,
@@ -419,6 +420,37 @@ if start:
     display(readable(later, columns, {"value": ".1f", "change": "+.1f", "p_holm": "p"}))
 else:
     print("Not in this run: the setting grouping.converged is 0.")
+
+# %% [markdown]
+# ## A decoder of today
+#
+# Decoders of today read few keys and values: query heads share them in groups. Does what the papers say of heads hold there?
+# A small Llama is trained on stories, with keys and values for each head and, beside it, shared by groups from the start.
+# Heads of the first come to share them: *neighbours* (plain mean-pooling, Ainslie et al. 2023), heads *alike* in the sense of
+# equation 3, the *winner* of the vote instead of the mean, each against *random* groups; *turned* first brings heads into one
+# basis, which changes nothing before the mean is taken. Of the second, query heads go by L0 gates (Voita et al.), against
+# gradient importance and chance at as many heads: on a line between the counts that were tried. All rows train for as many
+# steps; half of L0's second stage goes into its gates, and what that costs the row without a price says.
+
+# %% jupyter={"source_hidden": true}
+if today := grouping.runs.today(run.settings, seed):
+    worth = tables.worth_of_attention(tables.decoders(today), plan["beam"], repeats)
+    run.table(worth, "worth_of_attention_today", split="test", resamples=repeats)
+    found = run.table(tables.today(today, tables.statistics(today, plan["beam"]), repeats), "today", resamples=repeats)
+    columns = {"row": "row", "heads": "heads left", "value": "perplexity, less is better", "change": "minus all heads"}
+    columns |= {"before": "dev loss, as converted", "dev_loss": "dev loss, trained on", "chance": "minus chance"}
+    forms = {"heads": ".0f", "value": ".2f", "change": "+.2f", "before": ".2f", "dev_loss": ".2f", "chance": "+.2f"}
+    display(readable(found, columns, forms))
+    run.figure(
+        figures.today(found.reset_index()),
+        "today",
+        caption="A decoder of today: heads that come to share keys and values, and query heads that go.",
+        takeaway=said.today(found, worth),
+        table="today",
+        resamples=repeats,
+    )
+else:
+    print("Not in this run: the setting grouping.today.steps is 0.")
 
 # %% [markdown]
 # ## Seeds

@@ -171,12 +171,11 @@ def _of_sentence(model, inputs: Mapping[str, torch.Tensor], which: str) -> dict[
         names = {"encoder": "encoder_attentions", "cross": "cross_attentions"}
         names["decoder"] = "decoder_attentions" if model.config.is_encoder_decoder else "attentions"
         return {(s.kind, s.layer): out[names[s.kind]][s.layer][0].flatten(1).tolist() for s in places}
-    return {
-        (s.kind, s.layer): [
-            seen[s.kind, s.layer][:, head * s.head_dim : (head + 1) * s.head_dim].flatten().tolist() for head in range(s.heads)
-        ]
-        for s in places
-    }
+    found = {}
+    for s in places:  # of grouped queries each has the values that it reads
+        parts = [s.groups[head] if which == "V" else head for head in range(s.heads)]
+        found[s.kind, s.layer] = [seen[s.kind, s.layer].unflatten(-1, (-1, s.head_dim))[:, p].flatten().tolist() for p in parts]
+    return found
 
 
 def ballot(

@@ -106,6 +106,7 @@ def recipes() -> dict[str, Callable[[], Recipe]]:
     found["grouped, gradient"] = lambda: grouping.runs.run(rows.peers()[grouping.runs.GRADIENT])
     spoken = grouping.runs.Rows(chosen, subjects.LANGUAGE, SEED)
     found["grouped, language model"] = lambda: grouping.runs.run(spoken.first(spoken.constraint()))
+    found["grouped, keys shared"] = lambda: grouping.runs.run(grouping.runs.today(chosen, SEED)[grouping.runs.TURNED])
     found["outputs, language model"] = lambda: outputs.recipe(grouping.runs.run(spoken.first(spoken.constraint())), 1)
 
     put = coreference.runs.Rows(chosen, subjects.SUMMARIZATION, SEED)

@@ -14,7 +14,7 @@ from transformers import MarianMTModel
 from helpers import heads, models, study
 from helpers.heads.families import ADDRESS
 from helpers.methods import grouping
-from helpers.methods.grouping import runs, units
+from helpers.methods.grouping import runs, sharing, units
 from helpers.methods.grouping.runs import GHT, L0, PS, VANILLA
 from helpers.runs import subjects, training
 from helpers.study import StudyError
@@ -23,12 +23,6 @@ from tests.unit import tiny_groups, tiny_injection
 STORE = tiny_groups.go_to
 TASKS = [subjects.TRANSLATION, subjects.LANGUAGE]  # of an encoder-decoder, of a decoder alone
 CPU = torch.device("cpu")
-
-
-@pytest.fixture
-def made():
-    """The rows of translation."""
-    return tiny_groups.rows()
 
 
 @pytest.fixture
@@ -198,7 +192,8 @@ def test_histories_end_with_the_loss_of_the_stored_model(kind):
     assert loss == pytest.approx(history.dev_loss.iloc[-1], abs=1e-3)  # before it was rounded
 
 
-def test_the_constraint_does_what_it_says(made):
+def test_the_constraint_does_what_it_says():
+    made = tiny_groups.rows()
     plain, tight = (dict(np.load(results(made[name]["start"]) / "trace.npz")) for name in (VANILLA, GHT))
     assert np.isnan(plain["terms"]).all() and tight["terms"].shape == (12, 2)
     assert tight["terms"][-1, 0] > tight["terms"][0, 0] + 0.05 and tight["terms"][-1, 1] < tight["terms"][0, 1] - 0.05
@@ -232,7 +227,8 @@ def test_voting_to_stay_keeps_one_head_of_each_group_in_every_layer(kind):
     assert {address for address in table.index if address[2] in left[address[:2]]} == stays(spec)
 
 
-def test_random_heads_and_random_members(made):
+def test_random_heads_and_random_members():
+    made = tiny_groups.rows()
     member, random = quick(made[runs.MEMBER]), quick(made[runs.RANDOM])
     table = ballot_of(member)
     for _, site in table.groupby(level=["kind", "layer"]):
@@ -242,7 +238,8 @@ def test_random_heads_and_random_members(made):
     np.testing.assert_array_equal(table.labels, ballot_of(made[PS]).labels)
 
 
-def test_votes_once_settled_take_the_rest_of_stage_1_for_stage_2(made):
+def test_votes_once_settled_take_the_rest_of_stage_1_for_stage_2():
+    made = tiny_groups.rows()
     spec = made["votes once settled"]
     trace = np.load(results(spec["start"]) / "trace.npz")
     done = int(trace["step"][np.flatnonzero(np.nan_to_num(trace["shift"], nan=9) < 0.5)[0]])
@@ -289,3 +286,30 @@ def test_a_pretrained_model_can_be_grouped(elsewhere, tmp_path):
 def test_settings_that_make_no_sense(elsewhere, changes, said):
     with pytest.raises(StudyError, match=said):
         study.make(runs.run(tiny_groups.rows(changes=changes)[GHT]))
+
+
+def test_heads_come_to_share_key_value_heads_after_the_first_stage():
+    today, strong = tiny_groups.today(), "GHT, weight x 10"
+    for name in (runs.NEIGHBOURS, runs.TURNED, runs.WINNER, f"{runs.DRAWN}, draw 1", f"{strong}: {runs.ALIKE}"):
+        spec, told = today[name], study.read_json(results(today[name]) / "shared.json")
+        assert spec["start"] == runs.stages(today[strong if ":" in name else VANILLA])[0]
+        start, labels, text = runs.opened(spec["start"]), torch.tensor(told["labels"]), subjects.text_of(spec)
+        seen = sharing.seen(start, islice(text.epoch(400, 2 * spec["seed"], CPU)(0), 3))
+        start = sharing.aligned(start, labels, seen.inputs) if name == runs.TURNED else start
+        model = sharing.shared(start, labels, sharing.winners(seen.grams, labels) if name == runs.WINNER else None)
+        assert told["dev_loss"] == pytest.approx(training.dev_loss(model, text.held_out(1600, None, CPU)), abs=1e-4)
+        assert told["dev_loss"] != study.read_json(results(spec) / "losses.json")["dev_loss"]
+        assert labels.tolist() == [[0, 0, 1, 1]] * 2 or name != runs.NEIGHBOURS
+    found = [runs.opened(today[name]).config.num_key_value_heads for name in (VANILLA, runs.FEW_PAIRS, runs.TURNED)]
+    assert found == [4, 2, 2]
+
+
+def test_query_heads_go_by_open_gates_importance_and_chance():
+    today = tiny_groups.today()
+    for spec in (today["L0 0"], today["L0 0.2"]):
+        gates = pd.read_csv(results(spec["start"]) / "gates.csv", index_col=list(ADDRESS)).log_alpha
+        assert stays(spec) == set(gates.index[gates > 0])  # P(open for sure) above P(closed)
+    drawn = today["random heads off, 3 a layer, draw 1"]
+    assert [len(stays(spec)) for spec in (today["L0 0"], today["gradient importance, 3 a layer"], drawn)] == [8, 6, 6]
+    model = runs.opened(drawn)
+    assert [site.heads for site in heads.sites(model)] == [3, 3] and model.config.num_key_value_heads == 2

@@ -71,6 +71,8 @@ def test_groups_are_those_of_a_slow_loop_from_the_same_starts():
         np.testing.assert_allclose(centres, slow.centres(vectors.tolist(), labels.tolist()), **CLOSE)
         uneven += labels.tolist() != slow.by_first_head(np.argmin(((vectors[:, None] - vectors[first]) ** 2).sum(-1), -1))
     assert uneven > 12  # the first assignment is not the last one
+    drawn = [units.starts(8, 3, seed) for seed in range(50)]
+    assert drawn == [units.starts(8, 3, seed) for seed in range(50)] and len(set(map(tuple, drawn))) > 30
 
 
 def test_equal_heads_are_grouped_as_by_a_slow_loop():
@@ -98,29 +100,20 @@ def test_no_group_is_empty_even_with_more_groups_than_different_heads():
     assert units.hidden_units(torch.ones(4, 3), 4)[0].tolist() == [0, 1, 2, 3]
 
 
-def test_many_layers_are_grouped_as_one():
-    generator = torch.Generator().manual_seed(2)
-    vectors = torch.randn(2, 3, 8, 5, generator=generator, dtype=torch.float64)
-    together = units.clusters(vectors @ vectors.mT, 3, 2)
-    for labels, one in zip(together.flatten(0, 1), vectors.flatten(0, 1), strict=True):
-        assert labels.equal(units.hidden_units(one, 3, 2)[0])
-
-
-def test_starts_are_different_heads_drawn_by_the_seed():
-    drawn = [units.starts(8, 3, seed) for seed in range(50)]
-    assert drawn == [units.starts(8, 3, seed) for seed in range(50)] and len(set(map(tuple, drawn))) > 30
-    assert all(len(set(one)) == 3 for one in drawn)
-
-
-def test_group_constraint_is_that_of_the_paper():
-    vectors, labels = layers()
-    loss, near, apart = units.group_loss(vectors @ vectors.mT, labels, 3, 0.7, 0.4)
-    for layer, heads in enumerate(vectors.tolist()):
-        groups = labels[layer].tolist()
-        assert near[layer].item() == pytest.approx(slow.homogeneity(heads, groups), abs=1e-10)
-        assert apart[layer].item() == pytest.approx(slow.diversity(heads, groups), abs=1e-10)
-        assert loss[layer].item() == pytest.approx(slow.group_loss(heads, groups, 0.7, 0.4), abs=1e-10)
-    assert loss.requires_grad and not near.requires_grad and not apart.requires_grad
+def test_constraints_are_those_of_the_papers():
+    vectors, own = layers()
+    generator = torch.Generator().manual_seed(8)
+    for groups, beta, labels in ((3, 0.4, own), (1, 0.0, own * 0)):  # one group has no diversity
+        loss, near, apart = units.group_loss(vectors @ vectors.mT, labels, groups, 0.7, beta)
+        logits = 3 * torch.randn(20, 7, groups, generator=generator, dtype=torch.float64)
+        classes = units.class_loss(logits, labels, 0.7, beta)
+        for layer, (heads, mine) in enumerate(zip(vectors.tolist(), labels.tolist(), strict=True)):
+            found = near[layer], apart[layer], loss[layer].detach(), classes[layer]
+            wanted = slow.homogeneity(heads, mine), slow.diversity(heads, mine), slow.group_loss(heads, mine, 0.7, beta)
+            np.testing.assert_allclose(found, [*wanted, slow.class_loss(logits[layer].tolist(), mine, 0.7, beta)], **CLOSE)
+        assert loss.requires_grad and not near.requires_grad and not apart.requires_grad
+    expected = [slow.disagreement(heads) for heads in vectors.tolist()]
+    np.testing.assert_allclose(units.disagreement(vectors @ vectors.mT).detach(), expected, **CLOSE)
 
 
 def test_gradients_flow_through_heads_and_centres():
@@ -130,31 +123,6 @@ def test_gradients_flow_through_heads_and_centres():
         assert torch.autograd.gradcheck(lambda v, a=alpha, b=beta: units.group_loss(v @ v.mT, labels, 3, a, b)[0], (vectors,))
     assert torch.autograd.gradcheck(lambda v: units.disagreement(v @ v.mT), (vectors,))
     assert torch.autograd.gradcheck(lambda z: units.class_loss(z, labels, 0.7, 0.4), (logits,))
-
-
-def test_one_group_has_no_diversity():
-    vectors, _ = layers(count=2)
-    labels = torch.zeros(2, 7, dtype=torch.int64)
-    loss, near, apart = units.group_loss(vectors @ vectors.mT, labels, 1, 0.7, 0.0)
-    np.testing.assert_allclose(near, [slow.homogeneity(heads, [0] * 7) for heads in vectors.tolist()], **CLOSE)
-    torch.testing.assert_close(loss.detach(), -0.7 * near)
-    logits = torch.zeros(2, 7, 1, dtype=torch.float64)
-    assert apart.tolist() == units.class_loss(logits, labels, 0.7, 0.0).tolist() == [0, 0]
-
-
-def test_categorical_constraint_is_that_of_the_paper():
-    generator = torch.Generator().manual_seed(8)
-    for groups in (2, 5):
-        logits = 3 * torch.randn(4, 6, groups, generator=generator, dtype=torch.float64)
-        labels = torch.randint(groups, (4, 6), generator=generator)
-        expected = [slow.class_loss(*one, 0.7, 0.4) for one in zip(logits.tolist(), labels.tolist(), strict=True)]
-        np.testing.assert_allclose(units.class_loss(logits, labels, 0.7, 0.4), expected, **CLOSE)
-
-
-def test_disagreement_is_the_mean_cosine_of_all_pairs_of_heads():
-    vectors, _ = layers()
-    expected = [slow.disagreement(heads) for heads in vectors.tolist()]
-    np.testing.assert_allclose(units.disagreement(vectors @ vectors.mT).detach(), expected, **CLOSE)
 
 
 def test_compactness_is_silhouette_and_dunn_index():
@@ -171,23 +139,28 @@ def test_compactness_is_silhouette_and_dunn_index():
     assert checked > 20
 
 
+LOST = [("encoder", 0, 1), ("cross", 1, 0), ("cross", 1, 3), *[("decoder", 0, head) for head in range(4)]]
+
+
+@pytest.mark.parametrize("lost", [[], LOST], ids=["whole", "cut"])
 @pytest.mark.parametrize(
-    ("family", "which"), [("marian", "V"), ("marian", "A"), ("bart", "O"), ("opt", "V"), ("opt", "A"), ("gpt2", "O")]
+    ("family", "which"),
+    [*(("marian", which) for which in "VAO"), ("bart", "O"), ("opt", "V"), ("opt", "A"), ("gpt2", "O"), ("llama", "V")],
 )
-def test_inner_products_are_those_of_unpadded_sentences(family, which):
+def test_inner_products_are_those_of_unpadded_sentences(family, which, lost):
     model, batches = exact(family), two_batches(family)
+    remove(model, [address for address in lost if address[0] in {site.kind for site in sites(model)}])
     found = seen(model, batches, which)
-    # OPT forms its attention weights in single precision whatever the model
-    close = {"rtol": 1e-6, "atol": 1e-5} if (family, which) == ("opt", "A") else CLOSE
-    for batch, grams in zip(batches, found, strict=True):
-        expected = slow.vectors(model, [batch], which)
-        for site, gram in zip(sites(model), grams, strict=True):
+    # these form their attention weights, or norms, in single precision whatever the model
+    close = {"rtol": 1e-6, "atol": 1e-5} if (family, which) == ("opt", "A") or family == "llama" else CLOSE
+    together = slow.vectors(model, batches, which)  # all batches joined
+    for expected, grams in (
+        *((slow.vectors(model, [batch], which), own) for batch, own in zip(batches, found, strict=True)),
+        (together, [sum(parts) for parts in zip(*found, strict=True)]),
+    ):
+        for site, gram in zip((site for site in sites(model) if site.heads), grams, strict=True):
             vectors = np.array(expected[site.kind, site.layer])
             np.testing.assert_allclose(gram, vectors @ vectors.T, **close)
-    # all batches joined
-    for place, heads in enumerate(slow.vectors(model, batches, which).values()):
-        vectors = np.array(heads)
-        np.testing.assert_allclose(sum(one[place] for one in found), vectors @ vectors.T, **close)
 
 
 def test_watching_changes_nothing_and_ends_with_the_block():
@@ -204,52 +177,34 @@ def test_watching_changes_nothing_and_ends_with_the_block():
     assert not any(module._forward_hooks or module._forward_pre_hooks for module in model.modules())
 
 
-def test_layers_that_lost_heads():
-    model = exact("marian")
-    remove(model, [("encoder", 0, 1), ("cross", 1, 0), ("cross", 1, 3), *[("decoder", 0, head) for head in range(4)]])
-    batches = two_batches("marian")
-    left = [site for site in sites(model) if site.heads]
-    assert [site.heads for site in left] == [3, 4, 4, 4, 2]
-    for which in "VAO":
-        expected = slow.vectors(model, batches[:1], which)
-        for site, gram in zip(left, seen(model, batches, which)[0], strict=True):
-            vectors = np.array(expected[site.kind, site.layer])
-            np.testing.assert_allclose(gram, vectors @ vectors.T, **CLOSE)
+def test_layers_that_lost_heads_vote_with_those_that_are_left():
+    model, batches = remove(exact("marian"), LOST), two_batches("marian")
     found = units.ballot(model, batches, "O", 2)
     assert [len(votes) for votes in found.votes] == [3, 4, 4, 4, 2] and len(units.stay(found)) == 10
     with pytest.raises(StudyError, match="2 heads"):
         units.ballot(model, batches, "O", 3)
 
 
-@pytest.mark.parametrize(("family", "which", "groups"), [("marian", "V", 2), ("bart", "A", 3), ("opt", "O", 1)])
-def test_votes_are_counted_as_in_the_paper(family, which, groups):
-    model = exact(family)
+@pytest.mark.parametrize(
+    ("family", "which", "groups", "by"),
+    [("marian", "V", 2, "cosine"), ("bart", "A", 3, "cosine"), ("opt", "O", 1, "cosine"), ("pegasus", "V", 2, "distance")],
+)
+def test_votes_are_counted_as_in_the_paper(family, which, groups, by):
+    many = {"encoder_attention_heads": 8, "decoder_attention_heads": 8} if by == "distance" else {}
+    model, differing = exact(family, **many), 0
     batches = [tiny_batch(family, seed) for seed in range(6)]
-    found = units.ballot(model, batches, which, groups, seed=3)
-    expected = slow.ballot(model, batches, which, lambda heads: units.starts(heads, groups, 3))
-    for place, (votes, scores, labels) in enumerate(expected.values()):
-        assert found.votes[place].tolist() == votes and sum(votes) == 6 * groups
-        np.testing.assert_allclose(found.scores[place], scores, **CLOSE)
-        assert found.labels[place].tolist() == labels
-
-
-def test_votes_by_distance():
-    model = exact("pegasus", encoder_attention_heads=8, decoder_attention_heads=8)
-    differing = 0
-    for seed in range(4):
-        batch = tiny_batch("pegasus", seed)
-        far, near = (units.ballot(model, [batch], "V", 2, seed=seed, measure=measure) for measure in ("distance", "cosine"))
-        expected = slow.ballot(model, [batch], "V", lambda heads, seed=seed: units.starts(heads, 2, seed), "distance")
+    for some in [[batch] for batch in batches] if by == "distance" else [batches]:
+        found, other = (units.ballot(model, some, which, groups, seed=3, measure=m) for m in (by, "cosine"))
+        expected = slow.ballot(model, some, which, lambda heads: units.starts(heads, groups, 3), by)
         for place, (votes, scores, labels) in enumerate(expected.values()):
-            np.testing.assert_allclose(far.scores[place], scores, **CLOSE)  # the cosine in any case
-            for group in range(2):
-                own = [head for head in range(8) if labels[head] == group]
-                won = far.votes[place][own].tolist()
-                assert sum(won) == 1
-                if len(own) != 2:  # two are equally far from their mean
-                    assert won == [votes[head] for head in own]
-                    differing += won != near.votes[place][own].tolist()
-    assert differing > 3
+            np.testing.assert_allclose(found.scores[place], scores, **CLOSE)  # the cosine in any case
+            assert found.labels[place].tolist() == labels and sum(votes) == len(some) * groups
+            for group in range(groups):
+                own = [head for head, label in enumerate(labels) if label == group]
+                if by == "cosine" or len(own) != 2:  # two are equally far from their mean
+                    assert found.votes[place][own].tolist() == [votes[head] for head in own]
+                    differing += found.votes[place][own].tolist() != other.votes[place][own].tolist()
+    assert differing > 3 or by == "cosine"
 
 
 def test_voting_freezes_the_model_and_leaves_it_as_it_was():

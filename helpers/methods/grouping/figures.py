@@ -30,8 +30,7 @@ Site = tuple[str, int]  # kind and layer
 def _methods(names: Iterable[str]) -> dict[str, dict[str, Any]]:
     """Colour and marker of every method; GHT, GHT-PS and vanilla keep theirs in all figures."""
     names = list(dict.fromkeys(names))
-    looks = drawing.looks(["GHT", "GHT-PS", *(name for name in names if name not in ("GHT", "GHT-PS", "vanilla"))])
-    looks["vanilla"] = VANILLA
+    looks = drawing.looks(["GHT", "GHT-PS", *(name for name in names if name != "vanilla")]) | {"vanilla": VANILLA}
     return {name: looks[name] for name in names}
 
 
@@ -80,8 +79,7 @@ def score_by_groups(frame: pd.DataFrame):
             axis.axhline(row.value, zorder=1, **level)
             if np.isfinite(row.low + row.high):
                 axis.axhspan(row.low, row.high, color=VANILLA["color"], alpha=0.15, lw=0)
-        axis.set_xticks(range(len(numbers)), [f"{number:g}" for number in numbers])
-        axis.set_xlim(-0.5, len(numbers) - 0.5)
+        axis.set(xlim=(-0.5, len(numbers) - 0.5), xticks=range(len(numbers)), xticklabels=[f"{many:g}" for many in numbers])
     return figure
 
 
@@ -109,8 +107,7 @@ def ladder(frame: pd.DataFrame):
         more=one if frame.seeds.min() == 1 < frame.seeds.max() else {},
     )  # fmt: skip
     for axis in axes.values():
-        axis.set(title="", xlim=(-0.5, len(widths) - 0.5))
-        axis.set_xticks(range(len(widths)), [f"{width:g}" for width in widths])
+        axis.set(title="", xlim=(-0.5, len(widths) - 0.5), xticks=range(len(widths)), xticklabels=[f"{w:g}" for w in widths])
     axis.axhline(0, color=VANILLA["color"], lw=1.0, ls="--", zorder=1)
     return figure
 
@@ -300,7 +297,8 @@ def head_maps_over_training(points: pd.DataFrame, steps: int = 5):
         Columns, evenly spread from the first step to the last.
     """
     drawing.need(points, "step", "site", "head", "x", "y", "group", "kept")
-    chosen, sites, colours = _shown_steps(points, steps), list(dict.fromkeys(points.site)), _groups(points.group)
+    chosen = drawing.spread_steps({0: points.set_index("step")}, steps)
+    sites, colours = list(dict.fromkeys(points.site)), _groups(points.group)
     side = min(2.0, (WIDTH - 0.4) / len(chosen))
     size = (max(3.5, side * len(chosen) + 0.4), side * len(sites) + 0.7)
     figure, axes = plt.subplots(len(sites), len(chosen), squeeze=False, figsize=size)
@@ -328,7 +326,7 @@ def head_map_animation(points: pd.DataFrame, frames: int = 30) -> FuncAnimation:
         Steps shown, evenly spread from the first to the last.
     """
     drawing.need(points, "step", "site", "head", "x", "y", "group", "kept")
-    chosen, colours = _shown_steps(points, frames), _groups(points.group)
+    chosen, colours = drawing.spread_steps({0: points.set_index("step")}, frames), _groups(points.group)
     parts = dict(iter(points.groupby("site", sort=False)))
     side = min(2.2, WIDTH / len(parts))
     figure, axes = drawing.grid(len(parts), len(parts), max(side, 3.5 / len(parts)), side + 0.7 / len(parts) + 0.5)
@@ -351,10 +349,6 @@ def head_map_animation(points: pd.DataFrame, frames: int = 30) -> FuncAnimation:
     return drawing.animate(figure, show, chosen)
 
 
-def _shown_steps(points: pd.DataFrame, number: int) -> list[int]:
-    return drawing.spread_steps({0: points.set_index("step")}, number)
-
-
 def _map_frame(axis, part: pd.DataFrame) -> None:
     """A square that holds all heads of a site at all steps, without units."""
     middle = part[["x", "y"]].agg(["min", "max"]).mean()
@@ -374,9 +368,8 @@ def _map_heads(axis, part: pd.DataFrame, colours: Mapping[Hashable, Any]) -> lis
         colour = colours[head.group]
         face, ink = (colour, drawing.ink(colour)) if head.kept else ("white", colour)
         drawn.append(axis.scatter(head.x, head.y, s=90, color=face, ec=colour, lw=1, zorder=2))
-        number = axis.text(head.x, head.y, head.head + 1, fontsize=7, color=ink, zorder=2)
-        number.set(ha="center", va="center_baseline")
-        drawn.append(number)
+        look = {"fontsize": 7, "color": ink, "zorder": 2, "ha": "center", "va": "center_baseline"}
+        drawn.append(axis.text(head.x, head.y, head.head + 1, **look))
     return drawn
 
 
@@ -436,6 +429,34 @@ def gains(frame: pd.DataFrame):
 
 
 @redrawable
+def today(frame: pd.DataFrame):
+    """A decoder of today's make: perplexity where heads come to share keys and values, and where query heads go.
+
+    Parameters
+    ----------
+    frame : pandas.DataFrame
+        Rows: asked, row, heads, value, low, high, before, as of `helpers.methods.grouping.tables.today`. Draws share a place.
+    """
+    drawing.need(frame, "asked", "row", "heads", "value", "low", "high", "before")
+    named = frame.row.str.replace(", draw .*", "", regex=True).str.rpartition(": ")
+    group = ("shared, from " + named[0].replace("", "vanilla")).where(frame.asked == "shared", "all heads, from the start")
+    shown = frame.assign(row=named[2], group=group)[frame.asked != "removed"]
+    gone = frame.assign(series=frame.row.str.split(r", | \d").str[0])[frame.asked == "removed"]
+    where, looks = drawing.places(shown), _methods(gone.series)
+    figure, axes = plt.subplots(1, 3, figsize=(WIDTH, 0.19 * len(where[1]) + 1.1), width_ratios=(1, 1, 1.7))
+    before, after, axis = axes
+    drawing.dots(before, shown.assign(value=np.exp(shown.before), low=np.nan, high=np.nan), level=None, where=where)
+    drawing.dots(after, shown, level=None, where=where)
+    before.set(title="as converted (dev)", xlabel="perplexity")
+    after.set(title="trained on (test)", xlabel="perplexity", yticklabels=[])
+    drawing.lines(axis, gone, "heads", "value", "series", looks)
+    drawing.retained(axis, frame.heads.max(), f"heads left (of {frame.heads.max():.0f})")
+    axis.set(title="query heads removed (test)", ylabel="perplexity")
+    drawing.legend(figure, looks)
+    return figure
+
+
+@redrawable
 def quality_against_cost(frame: pd.DataFrame):
     """Score against parameters and against speed, a row of two panels a task.
 
@@ -483,8 +504,7 @@ def seeds(frame: pd.DataFrame):
     entries = drawing.looks(sorted(set(table.what))) | {"mean, 95 % t-interval": look}
     figure, axes = drawing.line_panels(pd.concat([table, means]), "at", "value", "what", entries)
     for axis in axes.values():
-        axis.set_xticks(range(len(methods)), methods)
-        axis.set_xlim(-0.5, len(methods) - 0.4)
+        axis.set(xlim=(-0.5, len(methods) - 0.4), xticks=range(len(methods)), xticklabels=methods)
     return figure
 
 
@@ -542,8 +562,7 @@ def _kept_cells(axis, shown: pd.DataFrame, looks: Mapping[str, Mapping[str, Any]
         for at, kept in zip(rows["at"], rows.kept, strict=True):
             colour = look["color"] if kept else "#EDEDED"
             axis.add_patch(plt.Rectangle((at - 0.44, place - 0.42), 0.88, 0.84, color=colour, lw=0))
-        said = f"{int(rows.kept.sum())} of {len(rows)}"
-        axis.text(1, place, said, transform=axis.get_yaxis_transform(), va="center", fontsize=7)
+        axis.text(1, place, f"{rows.kept.sum()} of {len(rows)}", transform=axis.get_yaxis_transform(), va="center", fontsize=7)
     axis.set_ylim(len(looks) - 0.5, -0.5)
     axis.set_yticks(range(len(looks)), looks)
 

@@ -21,7 +21,7 @@ import torch
 from helpers import corpora, heads, measures, models, study
 from helpers.heads.families import ADDRESS, KINDS
 from helpers.methods import l0
-from helpers.methods.grouping import units
+from helpers.methods.grouping import sharing, units
 from helpers.runs import outputs, subjects, training
 from helpers.study import StudyError
 
@@ -34,6 +34,9 @@ RANDOM, MEMBER = "random heads off", "random member stays"
 SECOND, BOTH = "constraint in stage 2 only", "constraint in both stages"
 PRINTED_4A = "GHT, equation 4A"
 CONVERGED = "from converged"  # a model that was trained without the constraint
+FEW_PAIRS, NEIGHBOURS, DRAWN = "grouped queries from the start", "neighbours, mean", "random groups, mean"
+ALIKE, WINNER = "groups, mean", "groups, most votes"
+TURNED_NEIGHBOURS, TURNED = "neighbours, turned, mean", "groups, turned, mean"
 
 
 # --- what there is to do ---------------------------------------------------------------------------------------------
@@ -42,7 +45,7 @@ CONVERGED = "from converged"  # a model that was trained without the constraint
 def run_spec(
     corpus: Mapping[str, Any], plan: Mapping[str, Any], seed: int, stage: int, *, shape: Mapping[str, Any] | None = None,
     start: Mapping[str, Any] | None = None, cut: Mapping[str, Any] | None = None, objective: Mapping[str, Any] | None = None,
-    watch: Mapping[str, Any] | None = None,
+    watch: Mapping[str, Any] | None = None, share: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:  # fmt: skip
     """Everything that a run depends on.
 
@@ -59,16 +62,19 @@ def run_spec(
     cut : mapping, optional
         ``{"by": "votes", "rule", "count", "measure"}`` (Voting-to-Stay), ``{"by": "member", "draw"}`` (a random head of each
         group), ``{"by": "random", "draw"}`` (random heads of each layer), ``{"by": "gradient"}``, ``{"by": "gates"}`` (of a
-        start that trained them), each with "groups", "which", "kinds". All keep as many heads; the last two anywhere. The first
-        two look at "batches" of training text, 0 for an epoch.
+        start that trained them), each with "groups", "which", "kinds". All keep as many heads; the last two anywhere, gates
+        of 0 groups those that are open. The first two look at "batches" of training text, 0 for an epoch.
         With "settled" (a threshold) votes are taken as soon as the hidden units of the start are settled.
     objective : mapping, optional
         Arguments of `helpers.methods.grouping.Grouped`, or ``{"form": "l0", "penalty", "rate", "start", "temperature"}``.
     watch : mapping, optional
         "which", "groups", "probe" (dev examples) and "every" (steps): when heads are compared without a constraint too.
+    share : mapping, optional
+        Heads come to share key-value heads before training goes on (`helpers.methods.grouping.sharing`): "by" (neighbours,
+        random with its "draw", groups), "groups", "pool" (mean, votes), "turned", "batches" of training text to look at.
     """
     known = {"corpus": dict(corpus), "training": dict(plan), "seed": seed, "stage": stage}
-    given = {"shape": shape, "start": start, "cut": cut, "objective": objective, "watch": watch}
+    given = {"shape": shape, "start": start, "cut": cut, "objective": objective, "watch": watch, "share": share}
     return known | {name: dict(value) for name, value in given.items() if value}
 
 
@@ -140,10 +146,12 @@ class Rows:
         given = {"shape": shape or self.shape, "objective": objective, "watch": self._watch(self.plans[0], objective)}
         return run_spec(self.corpus, self.plans[0], self.seed, 1, **given, **more)
 
-    def second(self, start: Mapping[str, Any], objective: Mapping[str, Any] | None = None, cut=None) -> dict[str, Any]:
+    def second(
+        self, start: Mapping[str, Any], objective: Mapping[str, Any] | None = None, cut=None, share=None
+    ) -> dict[str, Any]:
         """A stage 2 after it."""
-        watched = self._watch(self.plans[1], objective)
-        return run_spec(self.corpus, self.plans[1], self.seed, 2, start=start, objective=objective, cut=cut, watch=watched)
+        given = {"objective": objective, "cut": cut, "share": share, "watch": self._watch(self.plans[1], objective)}
+        return run_spec(self.corpus, self.plans[1], self.seed, 2, start=start, **given)
 
     def _watch(self, plan: Mapping[str, Any], objective: Mapping[str, Any] | None) -> dict[str, Any]:
         names = {"which": self.chosen["which"], "groups": self.block["groups"]}
@@ -166,20 +174,25 @@ class Rows:
     def peers(self) -> dict[str, dict]:
         """The paper's controls (Tables 1, 2 and 5): as large as GHT-PS, but smaller otherwise or with other heads."""
         lite = self.shape | {"feed_forward": self.shape["feed_forward"] // 2}
-        plain, half = self.first(), self.plans[1]["steps"] // 2
-        gates = {"form": "l0", "start": l0.ALMOST_OPEN, "temperature": 0.33} | self.chosen["gates"]
-        whole, train = self.plans
-        open_plan = {**train, "steps": half, "evaluate_every": half}
-        opened = run_spec(self.corpus, open_plan, self.seed, 2, start=plain, objective=gates)
-        rest = _second({**whole, "cooldown": 0.0}, whole["steps"] + half, train["steps"] - half)
+        plain = self.first()
         return {
             LITE: self.pruned(self.constraint(), lite),
             FEWER: self.whole(shape=fewer_layers(self.shape, self.block["groups"])),
             NARROWER: self.whole(shape=narrower(self.shape, self.block["groups"])),
-            L0: run_spec(self.corpus, rest, self.seed, 2, start=opened, cut=self.cut("gates")),
+            L0: self.gated(plain, self.cut("gates")),
             GRADIENT: self.second(plain, None, self.cut("gradient")),
             DISAGREE: self.whole(self.constraint(form="disagreement", alpha=0.0, beta=1.0)),
         }
+
+    def gated(self, plain: Mapping[str, Any], cut: Mapping[str, Any], **gates: float) -> dict[str, Any]:
+        """After a stage 1, half of stage 2 with gates, then heads are cut by them."""
+        whole, train = self.plans
+        half = train["steps"] // 2
+        form = {"form": "l0", "start": l0.ALMOST_OPEN, "temperature": 0.33} | self.chosen["gates"] | gates
+        open_plan = {**train, "steps": half, "evaluate_every": half}
+        opened = run_spec(self.corpus, open_plan, self.seed, 2, start=plain, objective=form)
+        rest = _second({**whole, "cooldown": 0.0}, whole["steps"] + half, train["steps"] - half)
+        return run_spec(self.corpus, rest, self.seed, 2, start=opened, cut=cut)
 
     def few_from_start(self) -> dict[str, Any]:
         """As many heads as GHT-PS from the start, chosen by votes of random weights."""
@@ -241,6 +254,51 @@ class Rows:
             form = self.constraint(weight=factor * self.chosen["weight"])
             found |= {f"GHT, weight x {factor:g}": self.whole(form), f"GHT-PS, weight x {factor:g}": self.pruned(form)}
         return found
+
+
+def today(settings: Mapping[str, Any], seed: int) -> dict[str, dict]:
+    """Language modelling by a decoder of today's make (Llama), by name; more seeds as in `rows_of`.
+
+    Three things are asked of it: grouped training and Voting-to-Stay; from a key-value head for each head to a few that heads
+    share; and, where they share them from the start, query heads removed by L0 gates, by gradient importance and at random.
+    """
+    block, found = settings["grouping"]["today"], {}
+    whole = {**block, "model": block["model"] | {"key_value_heads": block["model"]["heads"]}}
+    changed = {**settings, "grouping": {**settings["grouping"], subjects.setting(subjects.LANGUAGE): whole}}
+    for more in range(block["seeds"] if block["steps"] else 0):
+        rows = Rows(changed, subjects.LANGUAGE, seed + more, seed)
+        few = rows.shape | {"key_value_heads": block["groups"]}
+        every = rows.main() | {FEW_PAIRS: rows.whole(shape=few)} | _shared(rows, block) | _removed(rows, few, block)
+        found |= _of_seed(every, seed, more)
+    return found
+
+
+def _shared(rows: Rows, block: Mapping[str, Any]) -> dict[str, dict]:
+    """Rows of `today` in which heads with keys and values of their own come to share them, with the constraint and without."""
+    drawn = {f"{DRAWN}, draw {draw + 1}": {"by": "random", "draw": draw} for draw in range(block["draws"])}
+    groups = {ALIKE: {"by": "groups"}, WINNER: {"by": "groups", "pool": "votes"}, **drawn}
+    ways = {NEIGHBOURS: {"by": "neighbours"}, TURNED_NEIGHBOURS: {"by": "neighbours", "turned": True}}
+    ways |= {TURNED: {"by": "groups", "turned": True}, **groups}
+    strong = rows.constraint(weight=block["strength"] * rows.chosen["weight"])
+    tight, titled = rows.first(strong), f"GHT, weight x {block['strength']:g}"
+
+    def share(start: Mapping[str, Any], way: Mapping[str, Any]) -> dict[str, Any]:
+        return rows.second(start, share={"groups": block["groups"], "batches": block["votes"], **way})
+
+    plain = {name: share(rows.first(), way) for name, way in ways.items()}
+    return plain | {titled: rows.second(tight, strong)} | {f"{titled}: {way}": share(tight, groups[way]) for way in groups}
+
+
+def _removed(rows: Rows, few: Mapping[str, Any], block: Mapping[str, Any]) -> dict[str, dict]:
+    """Rows of `today` in which query heads go that share key-value heads from the start."""
+    plain = rows.first(shape=few)
+    found = {f"{L0} {price:g}": rows.gated(plain, rows.cut("gates", groups=0), penalty=price) for price in block["penalties"]}
+    for left in block["left"]:
+        found[f"{GRADIENT}, {left} a layer"] = rows.second(plain, cut=rows.cut("gradient", groups=left))
+        for draw in range(block["draws"]):
+            cut = rows.cut("random", groups=left, draw=draw)
+            found[f"{RANDOM}, {left} a layer, draw {draw + 1}"] = rows.second(plain, cut=cut)
+    return found
 
 
 def from_converged(settings: Mapping[str, Any], start: Mapping[str, Any], seed: int) -> dict[str, dict]:
@@ -367,7 +425,8 @@ def recipes(settings: Mapping[str, Any], seed: int, start: Mapping[str, Any] | N
     start : mapping, optional
         Spec of the converged model that `from_converged` starts from.
     """
-    for kind, rows in (rows_by_task(settings, seed, start) | beside(settings, seed)).items():
+    every = rows_by_task(settings, seed, start) | beside(settings, seed) | {"a decoder of today": today(settings, seed)}
+    for kind, rows in every.items():
         for name, spec in rows.items():
             found = stages(spec)
             for number, stage in enumerate(found, 1):
@@ -446,8 +505,10 @@ def _train(spec: Mapping[str, Any], place: study.Place) -> None:
     if "cut" in spec:
         kept = _cut(spec, text, model, start, place.results)
         heads.remove(model, [address for address in heads.index(model) if address not in kept])
-    trainee, objective = _trainee(spec, text, model, plan)
     dev = text.held_out(4 * plan["batch_tokens"], None, model.device)
+    if "share" in spec:
+        model = _share(spec, text, model, place.results, dev)
+    trainee, objective = _trainee(spec, text, model, plan)
     batches = text.epoch(plan["batch_tokens"], 2 * spec["seed"] + spec["stage"], model.device)
     history = training.fit(trainee, batches, dev, plan, place.work, spec["seed"], objective, place.label)
     if isinstance(trainee, l0.Gated):
@@ -525,13 +586,38 @@ def _cut(spec: Mapping[str, Any], text: subjects.Subject, model, start, folder: 
         else:
             table["worth"] = pd.read_csv(run(start).results / "gates.csv", index_col=list(ADDRESS)).log_alpha
         worth = table.worth[[address not in others for address in index]]
-        kept = list(worth.sort_values(ascending=False, kind="stable").index[: sum(min(groups, site.heads) for site in sites)])
+        many = sum(min(groups, site.heads) for site in sites)
+        if not groups:
+            many = int(l0.HardConcrete(torch.tensor(worth.to_numpy())).value().sum())
+        kept = list(worth.sort_values(ascending=False, kind="stable").index[:many])
     else:
         raise StudyError(f"There is no way {cut['by']!r} to choose heads: write votes, member, random, gradient or gates.")
     kept = set(kept) | others
     table["kept"] = [address in kept for address in index]
     table.to_csv(folder / "ballot.csv")
     return kept
+
+
+def _share(spec: Mapping[str, Any], text: subjects.Subject, model, folder: Path, dev: Sequence[Mapping[str, Any]]):
+    """The model with key-value heads that heads share; writes shared.json."""
+    way, found = spec["share"], sharing.places(model)
+    epoch = text.epoch(spec["training"]["batch_tokens"], 2 * spec["seed"], model.device)(0)
+    seen, size = sharing.seen(model, islice(epoch, way["batches"] or None)), (len(found), found[0].heads, way["groups"])
+    ways = {
+        "neighbours": lambda: sharing.neighbours(*size),
+        "random": lambda: sharing.drawn(*size, 1000 * spec["seed"] + way.get("draw", 0)),
+        "groups": lambda: sharing.alike(
+            sharing.likeness(model, seen.inputs) if way.get("turned") else seen.grams.sum(0), way["groups"]
+        ),
+    }
+    if way["by"] not in ways:
+        raise StudyError(f"There is no way {way['by']!r} to group heads that share: write {', '.join(ways)}.")
+    labels = ways[way["by"]]()
+    if way.get("turned"):
+        model = sharing.aligned(model, labels, seen.inputs)
+    model = sharing.shared(model, labels, sharing.winners(seen.grams, labels) if way.get("pool") == "votes" else None)
+    study.write_json(folder / "shared.json", {"labels": labels.tolist(), "dev_loss": training.dev_loss(model, dev)})
+    return model
 
 
 def _trainee(spec: Mapping[str, Any], text: subjects.Subject, model, plan: Mapping[str, Any]):

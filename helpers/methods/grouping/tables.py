@@ -19,24 +19,7 @@ from helpers.measures import measured
 from helpers.measures.analysis import FILE, Analysis
 from helpers.measures.trainings import over_seeds
 from helpers.methods.grouping import runs, units
-from helpers.methods.grouping.runs import (
-    AT_START,
-    BOTH,
-    DISAGREE,
-    FEWER,
-    GHT,
-    L0,
-    LITE,
-    MEMBER,
-    NARROWER,
-    NO_CONSTRAINT,
-    NO_DIVERSIFICATION,
-    NO_HOMOGENISATION,
-    PS,
-    RANDOM,
-    SECOND,
-    VANILLA,
-)
+from helpers.methods.grouping.runs import GHT, PS, VANILLA
 from helpers.models import inputs
 from helpers.runs import subjects, training
 from helpers.scores import intervals
@@ -50,19 +33,19 @@ PRINTED = {
     VANILLA: ((34.4, 32.3, 28.0, 30.8, 40.1, 27.3, 38.1), 44, 1012.1, 1996),
     GHT: ((35.4, 32.8, 29.1, 31.6, 41.5, 28.6, 40.7), 44, 1016.4, 1996),
     PS: ((35.2, 32.7, 28.9, 31.6, 41.4, 28.2, 40.5), 30, 1122.1, 1558),
-    FEWER: ((33.8, 31.9, 27.9, 29.3, 39.9, 26.9, 37.7), 30, 1175.4, 1549),
-    NARROWER: ((34.0, 32.2, 28.2, 29.5, 40.0, 26.7, 37.8), 30, 1108.7, 1465),
-    L0: ((32.2, 30.8, 26.5, 30.3, 39.8, 22.0, 34.0), 30, 1099.1, 1558),
-    DISAGREE: ((34.7, 31.8, 28.5, 30.7, 40.7, 27.3, 39.3), 44, 1011.2, 1996),
+    runs.FEWER: ((33.8, 31.9, 27.9, 29.3, 39.9, 26.9, 37.7), 30, 1175.4, 1549),
+    runs.NARROWER: ((34.0, 32.2, 28.2, 29.5, 40.0, 26.7, 37.8), 30, 1108.7, 1465),
+    runs.L0: ((32.2, 30.8, 26.5, 30.3, 39.8, 22.0, 34.0), 30, 1099.1, 1558),
+    runs.DISAGREE: ((34.7, 31.8, 28.5, 30.7, 40.7, 27.3, 39.3), 44, 1011.2, 1996),
 }
 PRINTED_LITE = (16, 1170.2, 1181)  # Table 5; its BLEU (26.6, newstest2013) has the base model's 25.8 beside it
 # Table 3: BLEU on IWSLT de-en, it-en, en-de, en-it, en-fr
 PRINTED_ABLATION = {
-    GHT: (35.4, 32.8, 29.1, 31.6, 41.5), NO_DIVERSIFICATION: (34.7, 31.8, 28.5, 30.7, 40.7),
-    NO_HOMOGENISATION: (34.3, 32.0, 28.2, 30.9, 40.2), PS: (35.2, 32.7, 28.9, 31.6, 41.4),
-    AT_START: (33.8, 31.9, 28.1, 30.5, 39.8), NO_CONSTRAINT: (34.0, 32.0, 28.4, 31.0, 40.2),
-    RANDOM: (33.7, 32.0, 28.1, 30.9, 40.3), MEMBER: (33.6, 31.7, 27.9, 30.7, 40.2),
-    SECOND: (33.2, 31.8, 28.1, 30.8, 40.3), BOTH: (33.4, 31.9, 27.7, 30.6, 40.2),
+    GHT: (35.4, 32.8, 29.1, 31.6, 41.5), runs.NO_DIVERSIFICATION: (34.7, 31.8, 28.5, 30.7, 40.7),
+    runs.NO_HOMOGENISATION: (34.3, 32.0, 28.2, 30.9, 40.2), PS: (35.2, 32.7, 28.9, 31.6, 41.4),
+    runs.AT_START: (33.8, 31.9, 28.1, 30.5, 39.8), runs.NO_CONSTRAINT: (34.0, 32.0, 28.4, 31.0, 40.2),
+    runs.RANDOM: (33.7, 32.0, 28.1, 30.9, 40.3), runs.MEMBER: (33.6, 31.7, 27.9, 30.7, 40.2),
+    runs.SECOND: (33.2, 31.8, 28.1, 30.8, 40.3), runs.BOTH: (33.4, 31.9, 27.7, 30.6, 40.2),
 }  # fmt: skip
 PRINTED_OTHERS = {  # Tables 4 and 6
     "ROUGE-1": {VANILLA: 38.45, GHT: 40.00, PS: 40.01}, "ROUGE-2": {VANILLA: 17.97, GHT: 21.10, PS: 21.31},
@@ -155,8 +138,7 @@ def _cost(subject) -> dict[str, float]:
     ids = torch.full((1, LENGTH), 3, device=model.device)
     batch = {"input_ids": ids, "attention_mask": torch.ones_like(ids), "labels": ids}
     parameters, flops = models.size(model, batch if subject.kind != subjects.LANGUAGE else {"input_ids": ids})
-    kept = sum(map(len, heads.kept(model).values()))
-    return {"heads": kept, "parameters": parameters / 1e6, "FLOPs": flops / 1e6}
+    return {"heads": sum(map(len, heads.kept(model).values())), "parameters": parameters / 1e6, "FLOPs": flops / 1e6}
 
 
 COST = Analysis("size", 1, _cost)
@@ -177,8 +159,7 @@ def speed(specs: Runs, rows: int = 64, repeats: int = 15, reference: str = VANIL
 
 def speeds(specs: Runs, rows: int = 64, repeats: int = 15, reference: str = VANILLA) -> study.Recipe:
     """The recipe of `speed`."""
-    made = [runs.run(spec) for spec in specs.values()]
-    return SPEED.recipe(*made, names=list(specs), rows=rows, repeats=repeats, reference=reference)
+    return SPEED.recipe(*map(runs.run, specs.values()), names=list(specs), rows=rows, repeats=repeats, reference=reference)
 
 
 def _speed(subject, names: Sequence[str], rows: int, repeats: int, reference: str) -> pd.DataFrame:
@@ -289,7 +270,7 @@ def table_1(scored: pd.DataFrame, cost: pd.DataFrame, fast: pd.DataFrame) -> pd.
                "printed speed": speed / base[2], "printed FLOPs": flops}
         for name, (bleu, parameters, speed, flops) in PRINTED.items()
     }  # fmt: skip
-    printed[LITE] = {
+    printed[runs.LITE] = {
         "printed parameters": PRINTED_LITE[0], "printed speed": PRINTED_LITE[1] / base[2], "printed FLOPs": PRINTED_LITE[2]
     }  # fmt: skip
     return ours.join(pd.DataFrame.from_dict(printed, orient="index")).rename_axis("row")
@@ -456,12 +437,8 @@ def chosen_on_dev(table: pd.DataFrame, trainings: pd.DataFrame) -> pd.DataFrame:
     for method in (GHT, PS):
         swept = [name for name in first.index if name == method or name.startswith(_SWEPT[method])]
         best = first.loc[swept].dev_loss.idxmin()
-        found[method] = {
-            "row": best,
-            "tried": len(swept),
-            **first.loc[best, ["dev_loss", "value"]],
-            "usual": first.value[method],
-        }
+        told = {"row": best, "tried": len(swept), **first.loc[best, ["dev_loss", "value"]]}
+        found[method] = told | {"usual": first.value[method]}
     plain = trainings.xs(VANILLA, level="row")
     best = plain.loc[plain.dev_loss.idxmin()]
     told = {"row": f"seed {plain.dev_loss.idxmin()}", "tried": len(plain), **best[["dev_loss", "value"]]}
@@ -470,6 +447,71 @@ def chosen_on_dev(table: pd.DataFrame, trainings: pd.DataFrame) -> pd.DataFrame:
 
 
 _SWEPT = {name: tuple(f"{name}, {what} " for what in ("alpha", "beta", "map", "weight x")) for name in (GHT, PS)}
+
+
+def today(specs: Runs, counted: Counted, repeats: int = 1000) -> pd.DataFrame:
+    """A decoder of today's make on the first test set: each row against one that kept all its heads, and against rivals.
+
+    Rivals by chance are random groupings where heads come to share, random heads off where heads go; those by importance keep
+    the heads of most gradient importance. Their loss is the mean over draws, at as many heads: on the line between two counts
+    that were tried (no head off is one), beyond the least of them that of the least.
+
+    Parameters
+    ----------
+    specs : mapping of row -> spec
+        `helpers.methods.grouping.runs.today`.
+    counted : `statistics` of them
+
+    Returns
+    -------
+    pandas.DataFrame
+        On (asked, row): seeds; value, low, high (perplexity); change (from the row with all heads), chance, importance (from
+        these rivals), each with its ends and p_holm; heads (query heads left), pairs (key-value heads a layer, before any go);
+        dev_loss; before (dev loss before training went on, of heads that came to share); over. Asked is "shared" where heads
+        come to share, "removed" where heads go, "whole" elsewhere.
+    """
+    task, frames = subjects.text_of(next(iter(specs.values()))), []
+    ends = CHANGES | {what: (what, f"{what}_low", f"{what}_high") for what in RIVALS}
+    for number, (end, rows) in enumerate(by_seed(specs).items()):
+        own = {name: counted[name + end, task.tests[0]] for name in rows}
+        left = {name: sum(map(len, training.kept(runs.run(spec)).values())) for name, spec in rows.items()}
+        for name, spec in rows.items():
+            shape, made = runs.stages(spec)[0]["shape"], runs.run(spec).results
+            plain = runs.FEW_PAIRS if shape["key_value_heads"] < shape["heads"] else VANILLA
+            asked = "shared" if "share" in spec else "removed" if "cut" in spec else "whole"
+            row = {"asked": asked, "row": name, "seed": number, "heads": left[name], **study.read_json(made / "losses.json")}
+            row["pairs"] = spec.get("share", {}).get("groups", shape["key_value_heads"])
+            row["before"] = study.read_json(made / "shared.json")["dev_loss"] if asked == "shared" else np.nan
+            others = {"value": [None], "change": [own[plain]] if name != plain else []}
+            others |= {what: _rivals(rows, own, left, name, plain, by) for what, by in RIVALS.items()}
+            for what, other in others.items():
+                found = task.interval(own[name], *other, repeats)["perplexity"] if other else (np.nan,) * 3
+                row |= dict(zip(ends[what], found, strict=True))
+            frames.append(row)
+    table = over_seeds(pd.DataFrame(frames), ("asked", "row"), ends, ("heads", "pairs", "before", "dev_loss"), keep=True)
+    several = table.seeds.where(table.seeds > 1)
+    for what in ("change", *RIVALS):
+        compared = intervals.corrected(table, what, trainings=several, compared=table[what].notna())
+        table[f"{what}_p_holm"] = compared.p_holm
+    return table.assign(over=np.where(table.seeds > 1, intervals.TRAININGS, intervals.BLOCKS))
+
+
+RIVALS = {"chance": "random", "importance": "gradient"}
+
+
+def _rivals(rows: Runs, own: Mapping[str, np.ndarray], left: Mapping[str, int], name: str, plain: str, by: str) -> list:
+    """What the score of a row's rivals is computed from, at as many heads as it has; empty where it has none."""
+    what, first, found = "share" if "share" in rows[name] else "cut", runs.stages(rows[name])[0], {}
+    for other, spec in rows.items():
+        if spec.get(what, {}).get("by") == by and runs.stages(spec)[0] == first:
+            found.setdefault(left[other], []).append(own[other])
+    if not found or rows[name].get(what, {}).get("by", by) == by:  # none, or nothing was chosen, or in the same way
+        return []
+    found |= {} if what == "share" else {left[plain]: [own[plain]]}
+    counts = sorted(found)
+    place = np.interp(left[name], counts, range(len(counts)))
+    low, high = (np.mean(found[counts[int(end(place))]], 0) for end in (np.floor, np.ceil))
+    return [low + place % 1 * (high - low)]
 
 
 def _sharing(specs: Runs, name: str) -> str:
@@ -656,8 +698,7 @@ def map_of_heads(spec: Mapping[str, Any], groups: int, kept: Mapping[tuple[str, 
             for head, (x, y) in enumerate(points):
                 where = {"step": int(seen["step"][look]), "site": f"{kind} {layer + 1}", "head": head, "x": x, "y": y}
                 rows.append(where | {"group": int(labels[head]), "kept": head in kept[kind, layer]})
-    order = pd.DataFrame(rows)
-    return order.sort_values(["step"], kind="stable").reset_index(drop=True)
+    return pd.DataFrame(rows).sort_values(["step"], kind="stable").reset_index(drop=True)
 
 
 def _scaled(distances: np.ndarray) -> np.ndarray:
@@ -842,6 +883,12 @@ def ways(rows: Runs) -> dict[str, dict[str, Mapping[str, Any]]]:
     return {"constraint": {PS: rows[PS]}} | ({"plain": plain} if plain else {})
 
 
+def decoders(rows: Runs) -> dict[str, dict[str, Mapping[str, Any]]]:
+    """The rows of `today` that kept all heads, as `worth_of_attention` takes them."""
+    kinds = {"a decoder of today": VANILLA, "its heads sharing keys": runs.FEW_PAIRS}
+    return {title: {VANILLA: rows[name]} for title, name in kinds.items() if name in rows}
+
+
 def recipes(settings: Mapping[str, Any], seed: int, start: Mapping[str, Any] | None = None) -> Iterator[study.Recipe]:
     """Every run of grouped heads with what it puts out, then sizes, speeds, worth, padding, functions and relevance."""
     yield from runs.recipes(settings, seed, start)
@@ -861,3 +908,5 @@ def recipes(settings: Mapping[str, Any], seed: int, start: Mapping[str, Any] | N
                 made = runs.run(runs.stages(next(iter(methods.values())))[0])
                 yield measured.FUNCTIONS.recipe(made, repeats=1)
                 yield measured.EXPLAINED.recipe(made, rule="alpha_beta", first=EXPLAINED)
+    for rows in decoders(runs.today(settings, seed)).values():
+        yield from attention_off(rows, plan["beam"], settings["bootstrap"]).values()

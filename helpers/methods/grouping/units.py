@@ -335,6 +335,8 @@ class Watched:
         self.found[site.kind, site.layer] = self.reduce(rows.transpose(0, 1).flatten(1), site)
 
     def _value(self, site: Site, module: nn.Module, args: tuple, out: Tensor) -> None:
+        if len(set(site.groups)) < site.heads:  # of grouped queries each gets the values that it reads
+            out = out.unflatten(-1, (-1, site.head_dim))[..., list(site.groups), :].flatten(-2)
         self._rows(site, out, site.kind != "decoder")
 
     def _output(self, site: Site, module: nn.Module, args: tuple) -> None:
@@ -541,7 +543,7 @@ class Grouped(nn.Module):
     """A model trained under the group constraint, as one module; with `form` None a plain model that is watched now and then.
 
     In training a forward pass leaves the constraint of its batch in `term`, which `objective` adds to the cross-entropy. The
-    model itself is not changed. Logits of a decoder-only model are moved by one, so that they stand at the token they predict.
+    model itself is not changed.
 
     Parameters
     ----------
@@ -601,10 +603,10 @@ class Grouped(nn.Module):
         self.term, step = None, int(self.taken)
         if self.training and self.shots and step % self.every == 0:
             self._shoot(step // self.every)
-        batch, decoder_only = dict(fed), not self.model.config.is_encoder_decoder
+        batch = dict(fed)
         fed |= {"use_cache": False}
         labels = fed.pop("labels", None)  # without them the model spares a loss of its own
-        if labels is not None and not decoder_only and "decoder_input_ids" not in fed:
+        if labels is not None and self.model.config.is_encoder_decoder and "decoder_input_ids" not in fed:
             fed["decoder_input_ids"] = self.model.prepare_decoder_input_ids_from_labels(labels=labels)
         if self.training and self.form:
             reduce = _gram_and_mean if self.form == "class" else gram
@@ -616,8 +618,6 @@ class Grouped(nn.Module):
             out = self.model(**fed)
         if self.training:
             self.taken += 1
-        if decoder_only:
-            out.logits = F.pad(out.logits[:, :-1], (0, 0, 1, 0))
         return out
 
     def _constraint(self, found: list) -> Tensor:
