@@ -160,8 +160,9 @@ def _check(model, worth: pd.Series, shares: Sequence[float]) -> None:
 
 
 def quality(
-    subject, worth: pd.Series, split: str, beam: int = 1, repeats: int = 1000, shares=(0.25, 0.5, 0.75), draws: int = 3
-) -> pd.DataFrame:
+    subject, worth: pd.Series, split: str, beam: int = 1, repeats: int = 1000, shares=(0.25, 0.5, 0.75), draws: int = 3,
+    first: int | None = None,
+) -> pd.DataFrame:  # fmt: skip
     """What is left of a model when a share of its heads is removed, without further training.
 
     Parameters
@@ -175,6 +176,8 @@ def quality(
         Of all heads, to be removed.
     draws : int
         Of random heads: from all heads, and as many of each kind of attention as the choice by `worth` takes.
+    first : int, optional
+        Sentences of the split, the first, on which it is scored; all by default.
 
     Returns
     -------
@@ -188,8 +191,8 @@ def quality(
         If a share is not between 0 and 1, or `worth` is not of this model's heads.
     """
     _check(subject.model, worth, shares)
-    texts, references = ([getattr(pair, side) for pair in subject.pairs(split)] for side in ("source", "target"))
-    unseen, total = list(batches(subject, split)), len(worth)
+    texts, references = ([getattr(pair, side) for pair in subject.pairs(split)[:first]] for side in ("source", "target"))
+    unseen, total = list(batches(subject, split, first)), len(worth)
 
     def counted(model) -> tuple[float, np.ndarray]:
         translations = training.translate(model, texts, subject.source, subject.target, beam)

@@ -94,8 +94,8 @@ else:
     name = subjects.names(run.settings, models)[0]
     read = subjects.of_checkpoint if pretrained else subjects.of_name
     subject = read(run.settings, pretrained, name, seed) if pretrained else read(run.settings, name, seed)
-    dev, explained = removal.batches(subject, "dev"), removal.batches(subject, "dev", few)
-    unseen = removal.batches(subject, subject.tests[0])
+    dev, explained = removal.batches(subject, "dev", 2 * few), removal.batches(subject, "dev", few)
+    unseen = removal.batches(subject, subject.tests[0], 2 * few)
 model = subject.model
 print(f"{subject.title}: {type(model).__name__}, {parameters(model):,} parameters without embeddings")
 
@@ -183,7 +183,7 @@ run.figure(
 )
 if not text:
     split, beam = subject.tests[0], run.settings["beam"]
-    results = removal.quality(subject, worth, split, beam, run.settings["bootstrap"])
+    results = removal.quality(subject, worth, split, beam, run.settings["bootstrap"], first=2 * few)
     run.table(results, "removed", split=split, beam=beam, over=intervals.SENTENCES)
     points = results.assign(model=subject.title, total=total)
     points.loc[points.method != removal.LEAST, ["low", "high"]] = np.nan
