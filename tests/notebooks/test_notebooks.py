@@ -1,7 +1,5 @@
 """Each notebook runs with the profile `tiny`, as a user runs it, and leaves its figures and tables."""
 
-from __future__ import annotations
-
 import ast
 import csv
 import json

@@ -1,7 +1,5 @@
 """What the benchmark of training loops compares, and that the benchmarks of the training side keep what they measure."""
 
-from __future__ import annotations
-
 import pandas as pd
 import pytest
 import torch

@@ -1,7 +1,5 @@
 """Jobs of the comparison: what they are, what head tables gain, which heads each criterion removes, bad input."""
 
-from __future__ import annotations
-
 import copy
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Figures that lay measures and criteria side by side: what they show, on small tables."""
 
-from __future__ import annotations
-
 import itertools
 
 import numpy as np

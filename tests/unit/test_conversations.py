@@ -1,7 +1,5 @@
 """Controlled dialogues: their facts can be told from the text by its rules alone, and their annotation follows these rules."""
 
-from __future__ import annotations
-
 from collections import Counter
 from itertools import islice, pairwise
 

@@ -1,7 +1,5 @@
 """Coreference matrices, injection, mixing, probing and choice of heads against loops over the tokens of a text."""
 
-from __future__ import annotations
-
 from contextlib import contextmanager
 
 import numpy as np

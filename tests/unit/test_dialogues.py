@@ -1,7 +1,5 @@
 """Dialogues with summaries: their words, cuts, stored clusters, and tasks and checkpoints on them (splits: test_texts)."""
 
-from __future__ import annotations
-
 import itertools
 from dataclasses import replace
 

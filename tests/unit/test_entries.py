@@ -1,7 +1,5 @@
 """The open contest: a stranger's measure, as docs/extend.md enters it, in the tables and figures of notebook 06."""
 
-from __future__ import annotations
-
 import re
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Folders of models with fewer heads, read by transformers alone: a process that cannot import the project."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

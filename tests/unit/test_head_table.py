@@ -1,7 +1,5 @@
 """The head table: each column is the measure computed alone, on every family that relevance knows, and bad input."""
 
-from __future__ import annotations
-
 import random
 
 import numpy as np

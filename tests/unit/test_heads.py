@@ -1,7 +1,5 @@
 """The instrument on tiny real models: open gates change nothing, records are eager's weights, blocks leave no trace."""
 
-from __future__ import annotations
-
 import copy
 import itertools
 import pickle

@@ -1,7 +1,5 @@
 """Leave-one-out and gradient importance against models whose heads are cut by hand, and against finite differences."""
 
-from __future__ import annotations
-
 from functools import partial
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Runs of injection: what they depend on, what they train and write under which control, the same again, and bad input."""
 
-from __future__ import annotations
-
 import numpy as np
 import pandas as pd
 import pytest

@@ -1,7 +1,5 @@
 """Figures of coreference injection: what they show, on small tables."""
 
-from __future__ import annotations
-
 import numpy as np
 import pandas as pd
 import pytest

@@ -1,7 +1,5 @@
 """Tables of injection: scores and changes by hand, text and resolvers, rankings, masking curves, clusters against gain."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Intervals over trainings against slow loops and scipy's tests, and how often they hold the true value."""
 
-from __future__ import annotations
-
 import numpy as np
 import pandas as pd
 import pytest

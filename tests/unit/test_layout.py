@@ -1,7 +1,5 @@
 """Where results lie, the figures that are committed, and their index."""
 
-from __future__ import annotations
-
 import ast
 import inspect
 import json

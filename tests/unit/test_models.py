@@ -1,7 +1,5 @@
 """Models from scratch and their size, and pretrained ones in one call."""
 
-from __future__ import annotations
-
 import math
 import re
 import shutil

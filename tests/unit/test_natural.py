@@ -1,7 +1,5 @@
 """Natural corpora from small files in the layout of a local folder, and from Hub sets on disk; no network."""
 
-from __future__ import annotations
-
 import itertools
 import lzma
 from collections import Counter

@@ -1,7 +1,5 @@
 """Mapping, reading and scoring of parses on hand-written trees, and the parsers on a few sentences."""
 
-from __future__ import annotations
-
 import importlib.util
 import math
 

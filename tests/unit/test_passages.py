@@ -1,7 +1,5 @@
 """A model that continues texts with a text file: passages, their batches, one head's attention."""
 
-from __future__ import annotations
-
 import pytest
 import torch
 from tokenizers import Tokenizer, models, pre_tokenizers

@@ -1,7 +1,5 @@
 """The project's own files: pins, front, notebooks and their pairs."""
 
-from __future__ import annotations
-
 import ast
 import gzip
 import re

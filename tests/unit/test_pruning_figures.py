@@ -1,7 +1,5 @@
 """Figures of pruning: what they show, on random tables of several shapes."""
 
-from __future__ import annotations
-
 import numpy as np
 import pandas as pd
 import pytest

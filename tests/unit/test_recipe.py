@@ -1,7 +1,5 @@
 """The store of all recipes: keys, whole or not at all, two runs at once, kills, full disks, damage, published runs."""
 
-from __future__ import annotations
-
 import contextlib
 import gc
 import json

@@ -1,7 +1,5 @@
 """Figures drawn again from what they were drawn from: the same bytes, or one sentence why not."""
 
-from __future__ import annotations
-
 import dataclasses
 import inspect
 import json

@@ -1,7 +1,5 @@
 """Splitting natural dialogues, resolvers on small ones, stored links, GUM, and what is refused."""
 
-from __future__ import annotations
-
 import re
 from itertools import islice, pairwise
 

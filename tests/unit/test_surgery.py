@@ -1,7 +1,5 @@
 """Heads removed for good: what is left computes what gates of 0 give, and comes back from a folder bit for bit."""
 
-from __future__ import annotations
-
 import copy
 import itertools
 import json

@@ -1,7 +1,5 @@
 """Reports with summaries, and stories: what they say hangs together and can be told from their text."""
 
-from __future__ import annotations
-
 import re
 from itertools import islice
 

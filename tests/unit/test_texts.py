@@ -1,7 +1,5 @@
 """Text for summarization and language modelling, splits of dialogues too, and files of records."""
 
-from __future__ import annotations
-
 import itertools
 import json
 import lzma

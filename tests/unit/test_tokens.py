@@ -1,7 +1,5 @@
 """Prepared pairs, subword vocabularies, word alignment and batches."""
 
-from __future__ import annotations
-
 import json
 from itertools import accumulate, pairwise
 

@@ -1,7 +1,5 @@
 """Values in files: what was written is read again, and nothing but values is."""
 
-from __future__ import annotations
-
 import dataclasses
 import gzip
 import importlib
