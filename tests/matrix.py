@@ -7,8 +7,6 @@ The oracle of a measure is itself in double precision with eager attention, each
 switched off by gates; that of the instrument is the same model with columns of output projections zeroed by hand.
 """
 
-from __future__ import annotations
-
 import copy
 import itertools
 import logging

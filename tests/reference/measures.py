@@ -3,8 +3,6 @@
 Attention maps are those that eager attention returns. A token is *real* if it is no end-of-sentence and no start symbol.
 """
 
-from __future__ import annotations
-
 import math
 from collections import Counter, defaultdict
 from copy import deepcopy

@@ -1,7 +1,5 @@
 """What benchmarks share, and the benchmarks of measures: what they keep, and that they time nothing wrong."""
 
-from __future__ import annotations
-
 import json
 import math
 from functools import partial

@@ -1,7 +1,5 @@
 """The controlled corpus: exact English with its tree, rules that every plan keeps, distributions, splits."""
 
-from __future__ import annotations
-
 import importlib
 import random
 from collections import Counter

@@ -1,7 +1,5 @@
 """French out of plans: what a speaker is promised, sentence by sentence, paradigms, and the marks of translations."""
 
-from __future__ import annotations
-
 import pytest
 
 from helpers.world import french

@@ -1,7 +1,5 @@
 """Which head is which: fingerprints against a slow loop, planted permutations, hand-made cases, bad input."""
 
-from __future__ import annotations
-
 from copy import deepcopy
 from functools import cache
 from itertools import permutations

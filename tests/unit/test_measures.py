@@ -1,7 +1,5 @@
 """Confidence and head functions against slow twins, planted heads and hand-made cases, on tiny real models."""
 
-from __future__ import annotations
-
 import itertools
 import math
 import random

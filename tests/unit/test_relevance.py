@@ -1,7 +1,5 @@
 """Head relevance: against the slow relprop, batched against single, under gates, injection and removal, and bad input."""
 
-from __future__ import annotations
-
 import copy
 import weakref
 from functools import cache, partial

@@ -1,7 +1,5 @@
 """Word tables: a wrong row is told by file and line."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """Tiny real models with seeded random weights, and padded batches for them: what the unit tests run on."""
 
-from __future__ import annotations
-
 import torch
 import transformers as hf
 from transformers.models.t5.modeling_t5 import T5LayerNorm
