@@ -136,18 +136,15 @@ def test_sentences_outside_the_grammar_are_skipped():
 TWICE = (KEY, Event("lose", "supan", "key"))
 
 
-@pytest.mark.parametrize(
-    ("told", "summary", "counts"),
-    [
-        ((LAMP, KEY), "ruser has lost the key . supan will repair the lamp for belub on monday .", [2, 2, 2, 2]),
-        ((LAMP, KEY), "belub will repair the lamp for supan on monday .", [2, 1, 0, 0]),
-        ((LAMP, KEY), "supan will repair the lamp for ruser on monday .", [2, 1, 0, 0]),
-        ((LAMP, KEY), "supan will repair the lamp for belub tomorrow .", [2, 1, 1, 0]),
-        ((LAMP, KEY), "belub has lost the key . ruser lost the key yesterday . ruser has lost the key .", [2, 1, 1, 1]),
-        (TWICE, "ruser has lost the key .", [2, 1, 1, 1]),
-        (TWICE, "ruser has lost the key . belub has lost the key .", [2, 2, 1, 1]),
-    ],
-)
+@pytest.mark.parametrize(("told", "summary", "counts"), [
+    ((LAMP, KEY), "ruser has lost the key . supan will repair the lamp for belub on monday .", [2, 2, 2, 2]),
+    ((LAMP, KEY), "belub will repair the lamp for supan on monday .", [2, 1, 0, 0]),
+    ((LAMP, KEY), "supan will repair the lamp for ruser on monday .", [2, 1, 0, 0]),
+    ((LAMP, KEY), "supan will repair the lamp for belub tomorrow .", [2, 1, 1, 0]),
+    ((LAMP, KEY), "belub has lost the key . ruser lost the key yesterday . ruser has lost the key .", [2, 1, 1, 1]),
+    (TWICE, "ruser has lost the key .", [2, 1, 1, 1]),
+    (TWICE, "ruser has lost the key . belub has lost the key .", [2, 2, 1, 1]),
+])  # fmt: skip
 def test_events_are_matched_one_to_one_and_right_ones_first(told, summary, counts):
     dialogue = Dialogue("", talks.render_summary(told), (), (), (), told)
     assert talks.consistency([summary], [dialogue]).tolist() == [counts]

@@ -152,13 +152,10 @@ def test_of_texts_of_the_same_tokens_the_first_counts():
     assert torch.equal(links.matrices(torch.tensor([[5, 6, 7]]))[0], FAST["full"]([[0, 1]], 3))
 
 
-@pytest.mark.parametrize(
-    ("family", "attention", "form"),
-    [
-        ("bart", "sdpa", "full"), ("bart", "eager", "previous"), ("marian", "sdpa", "previous"),
-        ("pegasus", "sdpa", "adjacent"), ("t5", "sdpa", "full"), ("t5", "eager", "previous"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("family", "attention", "form"), [
+    ("bart", "sdpa", "full"), ("bart", "eager", "previous"), ("marian", "sdpa", "previous"), ("pegasus", "sdpa", "adjacent"),
+    ("t5", "sdpa", "full"), ("t5", "eager", "previous"),
+])  # fmt: skip
 def test_injected_heads_attend_by_their_matrix(family, attention, form):
     model, batch = exact(family, attention), tiny_batch(family)
     plain = logits(model, batch)
@@ -301,23 +298,19 @@ def reading(block, *arguments, family="bart", embeds=False, unknown=False):
         logits(model, batch)
 
 
-@pytest.mark.parametrize(
-    ("call", "said"),
-    [
-        (lambda: coreference.sparse([[0, 5]], 5, "full"), "token 5"),
-        (lambda: coreference.sparse([[[0, 1], [1, 2]]], 5, "full"), "Token 1"),
-        (lambda: coreference.arcs([(0, 3)], 3), "arc"),
-        (lambda: coreference.Links().add([5, 6, 7], coreference.sparse([], 4, "full")), "4 tokens"),
-        (lambda: reading(coreference.injected, [*HEADS, ("cross", 0, 0)]), "cross"),
-        (lambda: reading(coreference.injected, [("encoder", 2, 0)]), "no head"),
-        (lambda: reading(coreference.mixed, [0, 2]), "layer 2"),
-        (lambda: reading(coreference.mixed, [0], family="gpt2"), "GPT2LMHeadModel"),
-        (lambda: reading(coreference.injected, HEADS, embeds=True), "input_ids"),
-        (lambda: reading(coreference.injected, HEADS, unknown=True), "text 1"),
-        (lambda: coreference.probing(tiny_model("bart"), [], coreference.Links()), "batches"),
-        (lambda: coreference.choose(random_scores(2), 9), "9 cannot"),
-    ],
-)
+@pytest.mark.parametrize(("call", "said"), [
+    (lambda: coreference.sparse([[0, 5]], 5, "full"), "token 5"),
+    (lambda: coreference.sparse([[[0, 1], [1, 2]]], 5, "full"), "Token 1"), (lambda: coreference.arcs([(0, 3)], 3), "arc"),
+    (lambda: coreference.Links().add([5, 6, 7], coreference.sparse([], 4, "full")), "4 tokens"),
+    (lambda: reading(coreference.injected, [*HEADS, ("cross", 0, 0)]), "cross"),
+    (lambda: reading(coreference.injected, [("encoder", 2, 0)]), "no head"),
+    (lambda: reading(coreference.mixed, [0, 2]), "layer 2"),
+    (lambda: reading(coreference.mixed, [0], family="gpt2"), "GPT2LMHeadModel"),
+    (lambda: reading(coreference.injected, HEADS, embeds=True), "input_ids"),
+    (lambda: reading(coreference.injected, HEADS, unknown=True), "text 1"),
+    (lambda: coreference.probing(tiny_model("bart"), [], coreference.Links()), "batches"),
+    (lambda: coreference.choose(random_scores(2), 9), "9 cannot"),
+])  # fmt: skip
 def test_bad_input_is_refused(call, said):
     with pytest.raises(StudyError, match=said):
         call()

@@ -82,13 +82,10 @@ def test_entries_join_what_is_stored_of_a_job(files, monkeypatch):
 
 
 BAD = {
-    "no file": None,
-    "'speed'": ROW.replace("explained", "speed"),
-    "'no_such'": ROW.replace("last_word", "no_such"),
-    "'nowhere'": ROW.replace("mine.py", "nowhere"),
-    "'confidence'": ROW.replace("last word", "confidence"),
+    "no file": None, "'speed'": ROW.replace("explained", "speed"), "'no_such'": ROW.replace("last_word", "no_such"),
+    "'nowhere'": ROW.replace("mine.py", "nowhere"), "'confidence'": ROW.replace("last word", "confidence"),
     "entry.0.colour": ROW + 'colour = "red"\n',
-}
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("said", BAD)

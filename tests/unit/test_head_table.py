@@ -173,14 +173,12 @@ def test_a_registered_measure_is_a_column_and_a_criterion(registered):
 
 MODEL = tiny_model("marian")
 BAD = {
-    "no batches to measure": lambda: head_table(MODEL, iter([])),
-    "no batches": lambda: head_table(MODEL, batches(), []),
+    "no batches to measure": lambda: head_table(MODEL, iter([])), "no batches": lambda: head_table(MODEL, batches(), []),
     "GPT2LMHeadModel": lambda: head_table(tiny_model("gpt2"), [tiny_batch("gpt2")]),
-    "'arc'": lambda: head_table(MODEL, batches(), arc=[]),
-    "'magic'": lambda: head_table(MODEL, batches(), rules=("magic",)),
+    "'arc'": lambda: head_table(MODEL, batches(), arc=[]), "'magic'": lambda: head_table(MODEL, batches(), rules=("magic",)),
     "'confidence'": lambda: register(MEASURES["confidence"]),
     "'nothing'": lambda: register(Measure("mine", "mine", "a form", "more", lambda column: column, of="nothing")),
-}
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("said", BAD)

@@ -215,12 +215,10 @@ def test_nothing_to_measure_is_refused(measure):
     ignored = {**batch, "labels": torch.full_like(batch["labels"], -100)}
     first["labels"][:, 1:] = -100  # the first token of a decoder-only model is predicted by nobody
     for family, nothing, said in (
-        ("marian", [], "no target tokens"),
-        ("marian", [ignored, ignored], "no target tokens"),
-        ("opt", [first], "no target tokens"),
-        ("marian", [{name: part[:0] for name, part in batch.items()}], "no sentences"),
+        ("marian", [], "no target tokens"), ("marian", [ignored, ignored], "no target tokens"),
+        ("opt", [first], "no target tokens"), ("marian", [{name: part[:0] for name, part in batch.items()}], "no sentences"),
         ("opt", [{"input_ids": batch["input_ids"]}], "needs labels"),
-    ):
+    ):  # fmt: skip
         with pytest.raises(StudyError, match=said):
             measure(tiny_model(family), nothing)
 

@@ -131,16 +131,12 @@ def test_a_task_of_no_steps_has_no_rows():
     assert not list(coreference.runs.recipes(tiny_injection.settings(without), SEED))
 
 
-@pytest.mark.parametrize(
-    ("form", "span", "links", "change"),
-    [
-        ("full", "first", "gold", None),
-        ("previous", "whole", "rule", None),
-        ("adjacent", "first", "gold+shuffled", lambda clusters: clustering.shuffled(clusters, 0)),
-        ("full", "first", "gold+corrupt:0.5", lambda clusters: clustering.corrupt(clusters, 0.5, 0)),
-        ("full", "first", "none", lambda clusters: [()] * len(clusters)),
-    ],
-)
+@pytest.mark.parametrize(("form", "span", "links", "change"), [
+    ("full", "first", "gold", None), ("previous", "whole", "rule", None),
+    ("adjacent", "first", "gold+shuffled", lambda clusters: clustering.shuffled(clusters, 0)),
+    ("full", "first", "gold+corrupt:0.5", lambda clusters: clustering.corrupt(clusters, 0.5, 0)),
+    ("full", "first", "none", lambda clusters: [()] * len(clusters)),
+])  # fmt: skip
 def test_links_are_those_of_the_clusters(plan, form, span, links, change):
     run = plan.plain()
     of = subjects.text_of(run)
@@ -262,19 +258,12 @@ def test_in_translation_every_word_is_linked_with_its_head():
     assert len(coreference.runs.written(plan.main()[MAIN], "test", 1)) == 8
 
 
-@pytest.mark.parametrize(
-    ("changes", "said"),
-    [
-        ({"coreference.parts": ["tables"]}, "'tables'"),
-        ({"coreference.summarization.steps": -1}, "'steps'"),
-        ({"coreference.summarization.text": "poems"}, "'poems'"),
-        ({"coreference.summarization.piece": 0}, "piece"),
-        ({"coreference.summarization.links": "gold+shuffle"}, "'shuffle'"),
-        ({"coreference.mixed": []}, "'mixed'"),
-        ({"coreference.matrix": "arcs"}, "'arcs'"),
-        ({"coreference.resolvers": ["gold+corrupt:1.5"]}, "corrupt:1.5"),
-    ],
-)
+@pytest.mark.parametrize(("changes", "said"), [
+    ({"coreference.parts": ["tables"]}, "'tables'"), ({"coreference.summarization.steps": -1}, "'steps'"),
+    ({"coreference.summarization.text": "poems"}, "'poems'"), ({"coreference.summarization.piece": 0}, "piece"),
+    ({"coreference.summarization.links": "gold+shuffle"}, "'shuffle'"), ({"coreference.mixed": []}, "'mixed'"),
+    ({"coreference.matrix": "arcs"}, "'arcs'"), ({"coreference.resolvers": ["gold+corrupt:1.5"]}, "corrupt:1.5"),
+])  # fmt: skip
 def test_settings_that_make_no_sense_are_refused_before_anything_is_made(changes, said):
     with pytest.raises(StudyError, match=said):
         tiny_injection.rows(changes)
@@ -287,18 +276,12 @@ def test_tasks_and_languages_that_there_are_not():
         tiny_injection.plan({"coreference.translation.text": "xx-news"}, subjects.TRANSLATION)
 
 
-@pytest.mark.parametrize(
-    ("control", "said"),
-    [
-        ({"form": "turned"}, "'turned'"),
-        ({"form": "masked", "heads": {"by": "luck"}}, "'luck'"),
-        ({"form": "mixed", "part": "outer", **LINKS}, "'outer'"),
-        (INJECTED | {"matrix": "all"}, "'all'"),
-        (INJECTED | {"heads": {"by": "given", "heads": [["decoder", 0, 1]]}}, "decoder"),
-        (INJECTED | {"links": "gold+turned"}, "'turned'"),
-        (INJECTED | {"links": "guess"}, "'guess'"),
-    ],
-)
+@pytest.mark.parametrize(("control", "said"), [
+    ({"form": "turned"}, "'turned'"), ({"form": "masked", "heads": {"by": "luck"}}, "'luck'"),
+    ({"form": "mixed", "part": "outer", **LINKS}, "'outer'"), (INJECTED | {"matrix": "all"}, "'all'"),
+    (INJECTED | {"heads": {"by": "given", "heads": [["decoder", 0, 1]]}}, "decoder"),
+    (INJECTED | {"links": "gold+turned"}, "'turned'"), (INJECTED | {"links": "guess"}, "'guess'"),
+])  # fmt: skip
 def test_controls_that_there_are_not(plan, control, said):
     run = plan.plain()
     with pytest.raises(StudyError, match=said), applied(coreference.runs.opened(run), run, control, ("dev",)):

@@ -93,14 +93,11 @@ def test_hard_concrete_shows_all_its_mass():
         assert inside + sum(bars.values()) == pytest.approx(1, abs=0.02)
 
 
-@pytest.mark.parametrize(
-    ("call", "said"),
-    [
-        (lambda: figures.pruning_curves(table(POINTS).drop(columns="high")), "'high'"),
-        (lambda: figures.retained_functions({"a": [(2, [["rare"]])]}, {"a": 4}), "2 heads"),
-        (lambda: figures.gate_closing({}), "trace"),
-    ],
-)
+@pytest.mark.parametrize(("call", "said"), [
+    (lambda: figures.pruning_curves(table(POINTS).drop(columns="high")), "'high'"),
+    (lambda: figures.retained_functions({"a": [(2, [["rare"]])]}, {"a": 4}), "2 heads"),
+    (lambda: figures.gate_closing({}), "trace"),
+])  # fmt: skip
 def test_bad_input_is_refused(call, said):
     with pytest.raises(StudyError, match=said):
         call()

@@ -331,15 +331,12 @@ def spoilt(family: str, path: str, part):
     return model
 
 
-@pytest.mark.parametrize(
-    ("family", "path", "part", "said"),
-    [
-        ("marian", "model.encoder.layers.1.fc1", Doubled(32, 48), r"model\.encoder\.layers\.1\.fc1 \(Doubled"),
-        ("bart", "model.decoder.layers.0.adapter", nn.Linear(32, 32), r"0\.adapter \(Linear"),
-        ("pegasus", "model.decoder.layers.0.activation_fn", nn.Softmax(-1), "Softmax"),
-        ("pegasus", "model.encoder.layers.1.fc2", "model.encoder.layers.0.fc2", r"0\.fc2 .* two places"),
-    ],
-)
+@pytest.mark.parametrize(("family", "path", "part", "said"), [
+    ("marian", "model.encoder.layers.1.fc1", Doubled(32, 48), r"model\.encoder\.layers\.1\.fc1 \(Doubled"),
+    ("bart", "model.decoder.layers.0.adapter", nn.Linear(32, 32), r"0\.adapter \(Linear"),
+    ("pegasus", "model.decoder.layers.0.activation_fn", nn.Softmax(-1), "Softmax"),
+    ("pegasus", "model.encoder.layers.1.fc2", "model.encoder.layers.0.fc2", r"0\.fc2 .* two places"),
+])  # fmt: skip
 def test_a_part_that_no_rule_covers_is_named(family, path, part, said):
     with pytest.raises(StudyError, match=said):
         measures.relevance(spoilt(family, path, part), [batch_for(family)])
@@ -347,10 +344,8 @@ def test_a_part_that_no_rule_covers_is_named(family, path, part, said):
 
 BATCH, marian = batch_for("marian"), partial(small, "marian")
 BAD = {
-    "'gamma'": (marian, [BATCH], {"rule": "gamma"}),
-    "'layer'": (marian, [BATCH], {"normalise": "layer"}),
-    "'self'": (marian, [BATCH], {"kinds": "self"}),
-    "gated feed-forward": (lambda: small("t5 gated"), [BATCH], {}),
+    "'gamma'": (marian, [BATCH], {"rule": "gamma"}), "'layer'": (marian, [BATCH], {"normalise": "layer"}),
+    "'self'": (marian, [BATCH], {"kinds": "self"}), "gated feed-forward": (lambda: small("t5 gated"), [BATCH], {}),
     "no batches": (marian, [], {}),
     "all labels are ignored": (marian, [BATCH | {"labels": torch.full_like(BATCH["labels"], -100)}], {}),
     "no sentences": (marian, [{name: part[:0] for name, part in BATCH.items()}], {}),
@@ -358,7 +353,7 @@ BAD = {
     "not float16": (lambda: tiny_model("bart").half(), [BATCH], {}),
     "GPT2LMHeadModel": (lambda: tiny_model("gpt2"), [BATCH], {}),
     "no output layer": (lambda: tiny_model("bart").model, [BATCH], {}),
-}
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("said", BAD)

@@ -26,14 +26,11 @@ def ruled(text):
     return [[" ".join(dialogue.words[start:stop]) for start, stop in cluster] for cluster in clusters]
 
 
-@pytest.mark.parametrize(
-    ("text", "words"),
-    [
-        ("I'm sure they’ll say I'd go", "I 'm sure they ’ll say I 'd go"),
-        ("don't, can't stand-up o'clock", "don't , can't stand-up o'clock"),
-        ("we've 2 (or 3) 'quoted' dogs'", "we 've 2 ( or 3 ) ' quoted ' dogs '"),
-    ],
-)
+@pytest.mark.parametrize(("text", "words"), [
+    ("I'm sure they’ll say I'd go", "I 'm sure they ’ll say I 'd go"),
+    ("don't, can't stand-up o'clock", "don't , can't stand-up o'clock"),
+    ("we've 2 (or 3) 'quoted' dogs'", "we 've 2 ( or 3 ) ' quoted ' dogs '"),
+])  # fmt: skip
 def test_words_and_marks(text, words):
     assert turns.split(text) == words.split()
 
