@@ -18,10 +18,6 @@ from tests.unit.tiny_models import logits, tiny_model
 SHAPE = {"layers": 2, "width": 16, "heads": 4, "feed_forward": 24, "dropout": 0.1}
 
 
-def output(model, **batch):
-    return logits(model, batch)
-
-
 def batch(size=20):
     source = torch.randint(2, size, (2, 5))
     return {"input_ids": source, "attention_mask": torch.ones_like(source), "labels": torch.randint(2, size, (2, 4))}
@@ -118,7 +114,7 @@ def test_load_takes_a_folder_in_one_call(checkpoint):
     source, target = tokens.Subwords(tokenizer), tokens.Subwords(tokenizer, target=True)
     data = tokens.encode([Pair("the cat", "кошка", ("the", "cat")), Pair("the dog sees", "видит")], source, target)
     made = tokens.collate(data, [0, 1], source.pad)
-    assert output(model, **models.inputs(made)).shape == (2, made["labels"].shape[1], len(tokenizer))
+    assert logits(model, models.inputs(made)).shape == (2, made["labels"].shape[1], len(tokenizer))
 
 
 @pytest.mark.parametrize("load", [models.load, models.load_tokenizer])
