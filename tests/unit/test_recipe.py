@@ -77,13 +77,6 @@ def refused(attempt):
     return str(caught.value)
 
 
-def forked(work, *given):
-    """A process of its own, with all that this one has imported and made."""
-    process = multiprocessing.get_context("fork").Process(target=work, args=given)
-    process.start()
-    return process
-
-
 def wait_until(true, process):
     late = time.time() + 240
     while not true() and process.is_alive() and time.time() < late:
@@ -272,7 +265,8 @@ class Twins:
             study.write_text(self.folder / f"{name}.out", (self.made.results / "a.txt").read_text())
 
     def start(self, name, until):
-        process = forked(self.run, name)
+        process = multiprocessing.get_context("fork").Process(target=self.run, args=[name])  # with all that was made here
+        process.start()
         wait_until(until, process)
         return process
 
