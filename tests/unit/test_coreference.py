@@ -12,7 +12,7 @@ from helpers.heads import index, sites
 from helpers.methods import coreference
 from helpers.study import StudyError
 from tests.reference import coreference as slow
-from tests.unit.tiny_models import LENGTHS, tiny_batch, tiny_model
+from tests.unit.tiny_models import LENGTHS, logits, tiny_batch, tiny_model
 
 families = pytest.mark.parametrize("family", ("bart", "t5"))
 forms = pytest.mark.parametrize("form", coreference.FORMS)
@@ -65,11 +65,6 @@ def links_for(batch, form="full"):
 
 def exact(family, attention="sdpa", **settings):
     return tiny_model(family, 0, attention, **settings).double()
-
-
-def logits(model, batch):
-    with torch.no_grad():
-        return model(**batch).logits
 
 
 @contextmanager

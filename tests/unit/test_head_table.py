@@ -148,8 +148,7 @@ class Straight(Reducer):
         return pd.DataFrame({"straight": self.per_sentence()[..., 0].sum(0)}, heads)
 
 
-@pytest.fixture
-def registered(monkeypatch):
+def test_a_registered_measure_is_a_column_and_a_criterion(monkeypatch):
     """Two measures more: a number of a head's own, for who names it, and what a reducer sees."""
     monkeypatch.setattr(table_module, "MEASURES", dict(table_module.MEASURES))
     number = lambda model, start: pd.Series(range(start, start + len(heads.index(model))), heads.index(model)) % 7  # noqa: E731
@@ -157,9 +156,6 @@ def registered(monkeypatch):
     register(
         Measure("straight", "straight", "weight on itself", "it looks at itself", lambda frame: frame.straight, (), Straight)
     )
-
-
-def test_a_registered_measure_is_a_column_and_a_criterion(registered):
     model = tiny_model("marian", vocab_size=SIZE)
     table = head_table(model, batches()[:1], rules=(), start=3)
     assert table.number.tolist() == [(3 + place) % 7 for place in range(24)]
