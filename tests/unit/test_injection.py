@@ -35,11 +35,6 @@ def plan(tmp_path_factory):
         yield tiny_injection.plan({"coreference.summarization.rate": 2e-3}, start=tiny_injection.pretrained(base))
 
 
-def fed(of, first=6):
-    """The first dev texts as one batch."""
-    return of.held_out(10**9, first, CPU)[0]
-
-
 def lowest(run, rank=0):
     """Of each layer the head of this rank, from the least important."""
     scores = coreference.runs.ranking(run, 6).importance
@@ -79,11 +74,6 @@ def files_of(recipe):
     if history := found.pop("results/history.csv", b""):
         found["history"] = [line.rpartition(b",")[0] for line in history.splitlines()]
     return found
-
-
-def chain(run):
-    """A run and those it goes back to, the last first."""
-    return list(coreference.runs.stages(run))
 
 
 def test_all_rows_share_base_and_plain_model():
@@ -152,7 +142,7 @@ def test_links_are_those_of_the_clusters(plan, form, span, links, change):
 def test_ranking_is_what_the_measures_say_of_the_first_dev_texts(plan):
     run, links = plan.plain(), LINKS | {"matrix": "previous"}
     model, of = coreference.runs.opened(run), subjects.text_of(run)
-    table, batch = coreference.runs.ranking(run, 6, links), [fed(of)]
+    table, batch = coreference.runs.ranking(run, 6, links), of.held_out(10**9, 6, CPU)  # one batch of the first texts
     np.testing.assert_allclose(table.importance, measures.importance(model, batch, "encoder"), rtol=1e-9)
     np.testing.assert_allclose(table.nats, measures.importance(model, batch, "encoder", norm=None), rtol=1e-9)
     pd.testing.assert_frame_equal(table[["loss", "low", "high"]], leave_one_out(model, batch, "encoder"))
@@ -227,7 +217,7 @@ def test_what_is_written_under_a_control_needs_its_links_and_the_one_model():
 
 @pytest.mark.parametrize("stage", [0, 1, 2])
 def test_each_stage_goes_on_from_the_one_before(tmp_path, stage):
-    run = chain(tiny_injection.plan().plain())[2 - stage]
+    run = list(coreference.runs.stages(tiny_injection.plan().plain()))[2 - stage]  # the last comes first
     of = subjects.text_of(run)
     batches, dev = of.epoch(400, 3 * SEED + stage, CPU), of.held_out(1600, None, CPU)
     model = models.build_bart(run["shape"], of.source.size, SEED) if stage == 0 else coreference.runs.opened(run["start"])
