@@ -361,10 +361,8 @@ def test_the_inner_injection_wins_and_gates_multiply():
 
 def test_blocks_that_do_not_close_in_order():
     model, first, second = tiny_model("t5"), [], []
-    outer, inner = (
-        record(model, lambda *given: first.append(given)),
-        record(model, lambda *given: second.append(given), kinds="cross"),
-    )
+    outer = record(model, lambda *given: first.append(given))
+    inner = record(model, lambda *given: second.append(given), kinds="cross")
     outer.__enter__()
     inner.__enter__()
     outer.__exit__(None, None, None)

@@ -160,9 +160,8 @@ def test_gates_per_example_are_respected(per):
     total, lengths = 0.0, batch["attention_mask"].sum(-1).numpy()
     for row in range(3):
         with heads.gate(model, {("encoder", 1): gates[row]}):
-            one = importance(
-                model, [{name: part[row : row + 1] for name, part in batch.items()}], "encoder", per=per, norm=None
-            )
+            single = {name: part[row : row + 1] for name, part in batch.items()}
+            one = importance(model, [single], "encoder", per=per, norm=None)
         total = total + one * (1 / 3 if per == "example" else lengths[row] / lengths.sum())
     np.testing.assert_allclose(found, total, rtol=1e-9)
 
