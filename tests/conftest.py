@@ -1,7 +1,5 @@
 """What every test stands on: fixed seeds, one thread, no network, and a store of its own."""
 
-from __future__ import annotations
-
 import os
 import random
 import sys

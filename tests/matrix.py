@@ -7,8 +7,6 @@ The oracle of a measure is itself in double precision with eager attention, each
 switched off by gates; that of the instrument is the same model with columns of output projections zeroed by hand.
 """
 
-from __future__ import annotations
-
 import copy
 import itertools
 import logging
@@ -41,18 +39,14 @@ SENTENCES, TARGETS = 2, 3  # of the tiny batch
 MEASURES = {
     "leave-one-out": lambda model, batches: worth.leave_one_out(model, batches, repeats=1).loss,
     "gradient, example": partial(worth.importance, norm=None),
-    "gradient, token": partial(worth.importance, per="token", norm=None),
-    "gradient, signed": worth.patching,
-    "RelP, attnlrp": lrp.relp,
-    "RelP, cp": partial(lrp.relp, rule="cp"),
-    "attnlrp": partial(lrp.relevance, rule="attnlrp", normalise=None),
-    "cp": partial(lrp.relevance, rule="cp", normalise=None),
-    "alpha_beta": lrp.relevance,
-    "confidence": measures.confidence,
+    "gradient, token": partial(worth.importance, per="token", norm=None), "gradient, signed": worth.patching,
+    "RelP, attnlrp": lrp.relp, "RelP, cp": partial(lrp.relp, rule="cp"),
+    "attnlrp": partial(lrp.relevance, rule="attnlrp", normalise=None), "cp": partial(lrp.relevance, rule="cp", normalise=None),
+    "alpha_beta": lrp.relevance, "confidence": measures.confidence,
     "positional": lambda model, batches: functions.positional(model, batches, 1).score,
     "first token": lambda model, batches: measures.head_table(model, batches, names=["first token"])["first token"],
     "output norm": functions.output_norm,
-}
+}  # fmt: skip
 INSTRUMENT = ("gate", "inject", "generate, cache", "generate, no cache")
 
 

@@ -3,8 +3,6 @@
 Skipped where there is no selenium (requirements/browser.lock) or no Chromium with its driver.
 """
 
-from __future__ import annotations
-
 import shutil
 
 import pytest

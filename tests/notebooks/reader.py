@@ -1,7 +1,5 @@
 """What a reader may expect of an executed notebook: the answer first, few figures, each with what it says, short tables."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 

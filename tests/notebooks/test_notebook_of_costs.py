@@ -1,7 +1,5 @@
 """Notebook 07 by the checks of all notebooks, in a file of its own, which another process takes."""
 
-from __future__ import annotations
-
 from tests.notebooks import test_notebooks
 from tests.notebooks.test_notebooks import *  # noqa: F403
 

@@ -1,7 +1,5 @@
 """Each notebook runs with the profile `tiny`, as a user runs it, and leaves its figures and tables."""
 
-from __future__ import annotations
-
 import ast
 import csv
 import json
@@ -30,24 +28,16 @@ def store(tmp_path_factory):
 
 def papermill(store, *arguments):
     environment = os.environ | {"HEADS_RUNS": str(store / "runs"), "HEADS_DATA": str(store / "data")}
-    return subprocess.run(
-        [sys.executable, "-m", "papermill", *map(str, arguments)],
-        cwd=study.ROOT,
-        env=environment,
-        capture_output=True,
-        text=True,
-    )
+    command = [sys.executable, "-m", "papermill", *map(str, arguments)]
+    return subprocess.run(command, cwd=study.ROOT, env=environment, capture_output=True, text=True)
 
 
 def named(notebook, method):
     """Names that the cells give to `run.figure` or `run.table` as plain text."""
     for cell in notebook.cells:
         for node in ast.walk(ast.parse(cell.source)) if cell.cell_type == "code" else []:
-            if (
-                isinstance(node, ast.Call)
-                and ast.unparse(node.func) == f"run.{method}"
-                and isinstance(node.args[1], ast.Constant)
-            ):
+            called = isinstance(node, ast.Call) and ast.unparse(node.func) == f"run.{method}"
+            if called and isinstance(node.args[1], ast.Constant):
                 yield node.args[1].value
 
 

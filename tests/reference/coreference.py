@@ -4,8 +4,6 @@ A mention is a list of token positions, a cluster a list of mentions, a matrix a
 one head and one pair of positions at a time, without masks: a query is shown the real tokens alone.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Mapping, Sequence
 

@@ -4,8 +4,6 @@ A document is a list of entities, each a collection of mentions; entities of one
 metric gives (numerator, denominator) of recall for one document; precision is recall with the two sides exchanged.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from fractions import Fraction
 from itertools import permutations

@@ -3,8 +3,6 @@
 A derivative is the difference of two losses, with one head's output a little larger and a little smaller.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable, Mapping
 from contextlib import contextmanager

@@ -3,8 +3,6 @@
 Scores are lists of tasks, each a list of its runs.
 """
 
-from __future__ import annotations
-
 import itertools
 import math
 from collections.abc import Callable, Sequence

@@ -7,8 +7,6 @@ The other way round, u = sigmoid(temperature * logit(s) - log_alpha): the densit
 of a probability is used; plain Python and quadrature only.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace

@@ -1,7 +1,5 @@
 """Where heads look, word by word, by definition: one sentence at a time, unpadded, in plain loops."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from copy import deepcopy
 

@@ -3,8 +3,6 @@
 Attention maps are those that eager attention returns. A token is *real* if it is no end-of-sentence and no start symbol.
 """
 
-from __future__ import annotations
-
 import math
 from collections import Counter, defaultdict
 from copy import deepcopy
@@ -54,11 +52,8 @@ def read(model, batches) -> list[Sentence]:
                 continue
             target = [token for token in batch["labels"][row].tolist() if token != -100]
             out = _run(model, input_ids=[source], labels=[target])
-            maps = {
-                **_heads("encoder", out.encoder_attentions),
-                **_heads("decoder", out.decoder_attentions),
-                **_heads("cross", out.cross_attentions),
-            }
+            maps = _heads("encoder", out.encoder_attentions) | _heads("decoder", out.decoder_attentions)
+            maps |= _heads("cross", out.cross_attentions)
             # row t of the decoder is fed token t - 1 (the start symbol if t = 0) and predicts token t
             fed = [t for t in range(1, len(target)) if target[t - 1] not in special]
             predicting = [t for t in range(len(target)) if target[t] not in special]

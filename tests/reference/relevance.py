@@ -5,8 +5,6 @@ position and goes down those steps. Rule sets: `cp` (attention weights, gates of
 are constants), `attnlrp` (relevance also goes through the softmax into queries and keys) and `alpha_beta` (Voita et al. 2021).
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from copy import deepcopy
 from dataclasses import dataclass

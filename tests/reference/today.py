@@ -4,8 +4,6 @@ Every step y = f(x) of the forward pass has a rule that hands the relevance of y
 diagonal maps, which relevance passes unchanged; a linear map gives each input its part of the sum; rotary positions are one.
 """
 
-from __future__ import annotations
-
 import numpy as np
 import torch
 

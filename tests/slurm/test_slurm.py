@@ -4,8 +4,6 @@ For one on this machine alone: workflow/slurm/one_node.sh start FOLDER (then sto
 requirements/cluster.lock.
 """
 
-from __future__ import annotations
-
 import shutil
 import subprocess
 import sys

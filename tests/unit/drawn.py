@@ -1,7 +1,5 @@
 """What a drawn figure shows, read from its parts; every figure read by `whole` fits its page."""
 
-from __future__ import annotations
-
 import warnings
 
 import numpy as np

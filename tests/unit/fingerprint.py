@@ -4,8 +4,6 @@
 kind's version first: a fingerprint names the version that it is of.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import os

@@ -1,7 +1,5 @@
 """What measures agree with, against hand-made cases, slow loops and planted effects."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Statistical alignment: known permutations, the slow twin, edges."""
 
-from __future__ import annotations
-
 import random
 
 import pytest

@@ -1,7 +1,5 @@
 """What benchmarks share, and the benchmarks of measures: what they keep, and that they time nothing wrong."""
 
-from __future__ import annotations
-
 import json
 import math
 from functools import partial
@@ -109,14 +107,11 @@ def check_kept(name: str) -> pd.DataFrame:
 FAST = [(f"{rule}, {name}", "target tokens/s") for rule in ("alpha_beta", "attnlrp", "cp") for name in ("fast", "floor")]
 
 
-@pytest.mark.parametrize(
-    ("benchmark", "wanted"),
-    [
-        (relevance_speed, [*FAST, ("cp, fast over obvious", "ratio")]),
-        (importance_speed, [("per token over leave one out", "ratio")]),
-        (head_statistics, [("maps on disk", "bytes"), ("one pass", "bytes")]),
-    ],
-)
+@pytest.mark.parametrize(("benchmark", "wanted"), [
+    (relevance_speed, [*FAST, ("cp, fast over obvious", "ratio")]),
+    (importance_speed, [("per token over leave one out", "ratio")]),
+    (head_statistics, [("maps on disk", "bytes"), ("one pass", "bytes")]),
+])  # fmt: skip
 def test_benchmarks_keep_what_they_measure(benchmark, wanted):
     benchmark.main(TINY)
     assert set(wanted) <= set(check_kept(benchmark.__name__.rpartition(".")[2]).index)

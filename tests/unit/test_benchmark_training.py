@@ -1,7 +1,5 @@
 """What the benchmark of training loops compares, and that the benchmarks of the training side keep what they measure."""
 
-from __future__ import annotations
-
 import pandas as pd
 import pytest
 import torch
@@ -59,9 +57,8 @@ def test_heads_overhead_keeps_ratios_and_stops_where_outputs_differ(monkeypatch)
     ratios = frame[frame.quantity == "ratio"].set_index("what")
     assert ratios.value[heads_overhead.STEP] == ratios.value["forward"] == 1
     true = heads_overhead.gate
-    monkeypatch.setattr(
-        heads_overhead, "gate", lambda model, values: true(model, {name: 0 * own for name, own in values.items()})
-    )
+    closed = lambda model, values: true(model, {name: 0 * own for name, own in values.items()})  # noqa: E731
+    monkeypatch.setattr(heads_overhead, "gate", closed)
     with pytest.raises(SystemExit, match="gates"):
         heads_overhead.check(*heads_overhead.prepared("tiny", "cpu"))
 

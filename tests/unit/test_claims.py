@@ -28,16 +28,11 @@ def judged(table, *given, **others):
     return claims.judge("controlled", tables.get, given)
 
 
-@pytest.mark.parametrize(
-    ("rows", "verdict"),
-    [
-        ([("x", 2.0, 1.0, 3.0), ("y", 3.0, 2.0, 4.0)], "seen"),
-        ([("x", 2.0, 1.0, 3.0), ("y", -2.0, -3.0, -1.0)], "partly"),
-        ([("x", 2.0, 1.0, 3.0), ("y", 0.1, -1.0, 1.2)], "partly"),
-        ([("x", -2.0, -3.0, -1.0), ("y", 0.1, -1.0, 1.2)], "no"),
-        ([("x", 0.2, -1.0, 1.4), ("y", 0.1, -1.0, 1.2)], "not testable"),
-    ],
-)
+@pytest.mark.parametrize(("rows", "verdict"), [
+    ([("x", 2.0, 1.0, 3.0), ("y", 3.0, 2.0, 4.0)], "seen"), ([("x", 2.0, 1.0, 3.0), ("y", -2.0, -3.0, -1.0)], "partly"),
+    ([("x", 2.0, 1.0, 3.0), ("y", 0.1, -1.0, 1.2)], "partly"), ([("x", -2.0, -3.0, -1.0), ("y", 0.1, -1.0, 1.2)], "no"),
+    ([("x", 0.2, -1.0, 1.4), ("y", 0.1, -1.0, 1.2)], "not testable"),
+])  # fmt: skip
 def test_a_verdict_follows_from_where_the_intervals_lie(rows, verdict):
     assert judged(frame(*rows), claim())[0].verdict == verdict
 

@@ -1,7 +1,5 @@
 """Jobs of the comparison: what they are, what head tables gain, which heads each criterion removes, bad input."""
 
-from __future__ import annotations
-
 import copy
 
 import numpy as np
@@ -19,6 +17,7 @@ from helpers.study import StudyError
 from tests.unit import tiny_sweep
 from tests.unit.tiny_models import tiny_batch, tiny_model
 
+STORE = tiny_sweep.go_to
 NAMES, ENCODER = ["ru-news", "ru-subtitles"], ("encoder",)
 SEED, PRICE = 1, 0.03
 CHANGED = {  # one job of few runs
@@ -37,12 +36,6 @@ def job_of(changes=None):
 @pytest.fixture(scope="module")
 def job():
     return job_of()
-
-
-@pytest.fixture(autouse=True)
-def store(isolated, tmp_path_factory, monkeypatch):
-    """Tests share a store, in which a run is made when the first test reads it."""
-    tiny_sweep.go_to(tmp_path_factory.getbasetemp(), monkeypatch)
 
 
 @pytest.fixture

@@ -1,7 +1,5 @@
 """Figures that lay measures and criteria side by side: what they show, on small tables."""
 
-from __future__ import annotations
-
 import itertools
 
 import numpy as np
@@ -106,15 +104,12 @@ def test_heads_are_coloured_by_their_rank_in_the_layer():
             np.testing.assert_allclose(np.ma.filled(image.get_array(), NAN), expected)
 
 
-@pytest.mark.parametrize(
-    "call, said",
-    [
-        (lambda: figures.agreement_matrix({}), "at least one kind"),
-        (lambda: figures.agreement_matrix({"cross": table(PAIRS, *[("a", "b", 0.2, 0.1, 0.3, 4)] * 2)}), "a and b"),
-        (lambda: figures.ranking(table(RANKED, ("random", "EN-RU", 1.0, 0.5, 1.5))), "no rows"),
-        (lambda: figures.head_table_map(HEAD_TABLE, []), "at least one column"),
-    ],
-)
+@pytest.mark.parametrize("call, said", [
+    (lambda: figures.agreement_matrix({}), "at least one kind"),
+    (lambda: figures.agreement_matrix({"cross": table(PAIRS, *[("a", "b", 0.2, 0.1, 0.3, 4)] * 2)}), "a and b"),
+    (lambda: figures.ranking(table(RANKED, ("random", "EN-RU", 1.0, 0.5, 1.5))), "no rows"),
+    (lambda: figures.head_table_map(HEAD_TABLE, []), "at least one column"),
+])  # fmt: skip
 def test_refusals(call, said):
     with pytest.raises(StudyError, match=said):
         call()

@@ -1,7 +1,5 @@
 """Tables of the comparison on head tables made by hand: known rank correlations, seeds that are matched, curves, contests."""
 
-from __future__ import annotations
-
 import numpy as np
 import pandas as pd
 import pytest

@@ -4,8 +4,6 @@ A test is called after what is to be mended: a function of `helpers/heads/compat
 A name that a library no longer has fails where it is imported.
 """
 
-from __future__ import annotations
-
 import copy
 import inspect
 

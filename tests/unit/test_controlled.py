@@ -1,7 +1,5 @@
 """The controlled corpus: exact English with its tree, rules that every plan keeps, distributions, splits."""
 
-from __future__ import annotations
-
 import importlib
 import random
 from collections import Counter
@@ -197,12 +195,10 @@ def keys_said(plan):
     while clauses:
         clause = clauses.pop()
         adverbs = [*(adverb.adverb for adverb in clause.adverbs), clause.degree]
-        attribute = [clause.attribute] if isinstance(clause.attribute, str) else []
-        yield from [
-            ("verb", clause.verb),
-            *(("adjective", key) for key in attribute),
-            *(("adverb", key) for key in adverbs if key),
-        ]
+        yield "verb", clause.verb
+        yield from (("adverb", key) for key in adverbs if key)
+        if isinstance(clause.attribute, str):
+            yield "adjective", clause.attribute
         inner = [clause.complement, *(pair[1] for pair in (clause.subordinate, clause.coordinate) if pair)]
         clauses += [one for one in inner if one is not None]
     for phrase in phrases:

@@ -1,7 +1,5 @@
 """Controlled dialogues: their facts can be told from the text by its rules alone, and their annotation follows these rules."""
 
-from __future__ import annotations
-
 from collections import Counter
 from itertools import islice, pairwise
 
@@ -28,15 +26,6 @@ def female():
     return {name.lower(): name in world.female for name in world.forenames[0][: talks.NAMES]}
 
 
-def speakers(dialogue):
-    return [dialogue.words[start + 1] for start, _, _ in dialogue.turns]
-
-
-def mentioned(dialogue):
-    """Which cluster the word at a place belongs to."""
-    return {place: cluster for cluster in dialogue.clusters for start, stop in cluster for place in range(start, stop)}
-
-
 def name_of(dialogue, cluster, female):
     """The one name, or the one noun, among the mentions of a cluster."""
     texts = {" ".join(dialogue.words[start:stop]) for start, stop in cluster}
@@ -48,8 +37,8 @@ def name_of(dialogue, cluster, female):
 def resolved(dialogue, female):
     """What each pronoun means by the rules of the module's docstring, from the words alone: place and name or noun."""
     words, out, spoken, thing = dialogue.words, [], [], None
-    for (start, speech, stop), before in zip(dialogue.turns, (None, *speakers(dialogue)), strict=False):
-        speaker, hearer = words[start + 1], before
+    speakers = [words[start + 1] for start, _, _ in dialogue.turns]
+    for (_, speech, stop), speaker, hearer in zip(dialogue.turns, speakers, (None, *speakers), strict=False):
         for place in range(speech, stop):
             word, following = words[place], words[min(place + 1, stop - 1)]
             if word in FIRST:
@@ -109,7 +98,7 @@ def test_each_name_and_thing_that_comes_twice_has_one_cluster(dialogues, female)
 def test_pronouns_are_annotated_as_the_rules_resolve_them(female):
     seen = Counter()
     for dialogue in islice(talks.conversations(2), 600):
-        at = mentioned(dialogue)
+        at = {place: cluster for cluster in dialogue.clusters for span in cluster for place in range(*span)}
         for place, meant in resolved(dialogue, female):
             assert meant is not None, (place, dialogue.source)
             assert name_of(dialogue, at[place], female) == meant, (place, dialogue.source)
@@ -138,18 +127,15 @@ def test_sentences_outside_the_grammar_are_skipped():
 TWICE = (KEY, Event("lose", "supan", "key"))
 
 
-@pytest.mark.parametrize(
-    ("told", "summary", "counts"),
-    [
-        ((LAMP, KEY), "ruser has lost the key . supan will repair the lamp for belub on monday .", [2, 2, 2, 2]),
-        ((LAMP, KEY), "belub will repair the lamp for supan on monday .", [2, 1, 0, 0]),
-        ((LAMP, KEY), "supan will repair the lamp for ruser on monday .", [2, 1, 0, 0]),
-        ((LAMP, KEY), "supan will repair the lamp for belub tomorrow .", [2, 1, 1, 0]),
-        ((LAMP, KEY), "belub has lost the key . ruser lost the key yesterday . ruser has lost the key .", [2, 1, 1, 1]),
-        (TWICE, "ruser has lost the key .", [2, 1, 1, 1]),
-        (TWICE, "ruser has lost the key . belub has lost the key .", [2, 2, 1, 1]),
-    ],
-)
+@pytest.mark.parametrize(("told", "summary", "counts"), [
+    ((LAMP, KEY), "ruser has lost the key . supan will repair the lamp for belub on monday .", [2, 2, 2, 2]),
+    ((LAMP, KEY), "belub will repair the lamp for supan on monday .", [2, 1, 0, 0]),
+    ((LAMP, KEY), "supan will repair the lamp for ruser on monday .", [2, 1, 0, 0]),
+    ((LAMP, KEY), "supan will repair the lamp for belub tomorrow .", [2, 1, 1, 0]),
+    ((LAMP, KEY), "belub has lost the key . ruser lost the key yesterday . ruser has lost the key .", [2, 1, 1, 1]),
+    (TWICE, "ruser has lost the key .", [2, 1, 1, 1]),
+    (TWICE, "ruser has lost the key . belub has lost the key .", [2, 2, 1, 1]),
+])  # fmt: skip
 def test_events_are_matched_one_to_one_and_right_ones_first(told, summary, counts):
     dialogue = Dialogue("", talks.render_summary(told), (), (), (), told)
     assert talks.consistency([summary], [dialogue]).tolist() == [counts]

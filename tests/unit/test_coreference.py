@@ -1,7 +1,5 @@
 """Coreference matrices, injection, mixing, probing and choice of heads against loops over the tokens of a text."""
 
-from __future__ import annotations
-
 from contextlib import contextmanager
 
 import numpy as np
@@ -14,7 +12,7 @@ from helpers.heads import index, sites
 from helpers.methods import coreference
 from helpers.study import StudyError
 from tests.reference import coreference as slow
-from tests.unit.tiny_models import LENGTHS, tiny_batch, tiny_model
+from tests.unit.tiny_models import LENGTHS, logits, tiny_batch, tiny_model
 
 families = pytest.mark.parametrize("family", ("bart", "t5"))
 forms = pytest.mark.parametrize("form", coreference.FORMS)
@@ -67,11 +65,6 @@ def links_for(batch, form="full"):
 
 def exact(family, attention="sdpa", **settings):
     return tiny_model(family, 0, attention, **settings).double()
-
-
-def logits(model, batch):
-    with torch.no_grad():
-        return model(**batch).logits
 
 
 @contextmanager
@@ -154,13 +147,10 @@ def test_of_texts_of_the_same_tokens_the_first_counts():
     assert torch.equal(links.matrices(torch.tensor([[5, 6, 7]]))[0], FAST["full"]([[0, 1]], 3))
 
 
-@pytest.mark.parametrize(
-    ("family", "attention", "form"),
-    [
-        ("bart", "sdpa", "full"), ("bart", "eager", "previous"), ("marian", "sdpa", "previous"),
-        ("pegasus", "sdpa", "adjacent"), ("t5", "sdpa", "full"), ("t5", "eager", "previous"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("family", "attention", "form"), [
+    ("bart", "sdpa", "full"), ("bart", "eager", "previous"), ("marian", "sdpa", "previous"), ("pegasus", "sdpa", "adjacent"),
+    ("t5", "sdpa", "full"), ("t5", "eager", "previous"),
+])  # fmt: skip
 def test_injected_heads_attend_by_their_matrix(family, attention, form):
     model, batch = exact(family, attention), tiny_batch(family)
     plain = logits(model, batch)
@@ -303,23 +293,19 @@ def reading(block, *arguments, family="bart", embeds=False, unknown=False):
         logits(model, batch)
 
 
-@pytest.mark.parametrize(
-    ("call", "said"),
-    [
-        (lambda: coreference.sparse([[0, 5]], 5, "full"), "token 5"),
-        (lambda: coreference.sparse([[[0, 1], [1, 2]]], 5, "full"), "Token 1"),
-        (lambda: coreference.arcs([(0, 3)], 3), "arc"),
-        (lambda: coreference.Links().add([5, 6, 7], coreference.sparse([], 4, "full")), "4 tokens"),
-        (lambda: reading(coreference.injected, [*HEADS, ("cross", 0, 0)]), "cross"),
-        (lambda: reading(coreference.injected, [("encoder", 2, 0)]), "no head"),
-        (lambda: reading(coreference.mixed, [0, 2]), "layer 2"),
-        (lambda: reading(coreference.mixed, [0], family="gpt2"), "GPT2LMHeadModel"),
-        (lambda: reading(coreference.injected, HEADS, embeds=True), "input_ids"),
-        (lambda: reading(coreference.injected, HEADS, unknown=True), "text 1"),
-        (lambda: coreference.probing(tiny_model("bart"), [], coreference.Links()), "batches"),
-        (lambda: coreference.choose(random_scores(2), 9), "9 cannot"),
-    ],
-)
+@pytest.mark.parametrize(("call", "said"), [
+    (lambda: coreference.sparse([[0, 5]], 5, "full"), "token 5"),
+    (lambda: coreference.sparse([[[0, 1], [1, 2]]], 5, "full"), "Token 1"), (lambda: coreference.arcs([(0, 3)], 3), "arc"),
+    (lambda: coreference.Links().add([5, 6, 7], coreference.sparse([], 4, "full")), "4 tokens"),
+    (lambda: reading(coreference.injected, [*HEADS, ("cross", 0, 0)]), "cross"),
+    (lambda: reading(coreference.injected, [("encoder", 2, 0)]), "no head"),
+    (lambda: reading(coreference.mixed, [0, 2]), "layer 2"),
+    (lambda: reading(coreference.mixed, [0], family="gpt2"), "GPT2LMHeadModel"),
+    (lambda: reading(coreference.injected, HEADS, embeds=True), "input_ids"),
+    (lambda: reading(coreference.injected, HEADS, unknown=True), "text 1"),
+    (lambda: coreference.probing(tiny_model("bart"), [], coreference.Links()), "batches"),
+    (lambda: coreference.choose(random_scores(2), 9), "9 cannot"),
+])  # fmt: skip
 def test_bad_input_is_refused(call, said):
     with pytest.raises(StudyError, match=said):
         call()

@@ -48,13 +48,10 @@ def test_equal_sides_score_100_and_disjoint_ones_0():
 GOLD = clusters("a b, c d")
 
 
-@pytest.mark.parametrize(
-    ("system", "gold", "said"),
-    [
-        ([GOLD, GOLD], [GOLD], "2"), ([GOLD, clusters("a b, a c")], [GOLD, GOLD], r"\(0, 1\).*document 1"),
-        ([GOLD], [clusters("a b a")], "document 0 of gold"), ([GOLD], [()], "no gold"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("system", "gold", "said"), [
+    ([GOLD, GOLD], [GOLD], "2"), ([GOLD, clusters("a b, a c")], [GOLD, GOLD], r"\(0, 1\).*document 1"),
+    ([GOLD], [clusters("a b a")], "document 0 of gold"), ([GOLD], [()], "no gold"),
+])  # fmt: skip
 def test_bad_sides_are_refused(system, gold, said):
     with pytest.raises(StudyError, match=said):
         coreference_scores(system, gold)

@@ -1,7 +1,5 @@
 """What benchmarks kept as tables, wall times as far as they are recorded, and the figures of both."""
 
-from __future__ import annotations
-
 import argparse
 import json
 import time

@@ -1,7 +1,5 @@
 """Dialogues with summaries: their words, cuts, stored clusters, and tasks and checkpoints on them (splits: test_texts)."""
 
-from __future__ import annotations
-
 import itertools
 from dataclasses import replace
 
@@ -31,15 +29,10 @@ def root(tmp_path, monkeypatch):
     return tmp_path / "local"
 
 
-@pytest.fixture(scope="module")
-def kept(tmp_path_factory):
-    return tmp_path_factory.mktemp("kept")
-
-
 @pytest.fixture
-def store(kept, monkeypatch):
+def store(tmp_path_factory, monkeypatch):
     """Generated dialogues are made once for all tests that look at them."""
-    monkeypatch.setenv("HEADS_DATA", str(kept))
+    monkeypatch.setenv("HEADS_DATA", str(tmp_path_factory.getbasetemp() / "dialogues"))
 
 
 @pytest.fixture(scope="module")

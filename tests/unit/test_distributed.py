@@ -1,7 +1,5 @@
 """One training run on several processes: their shares, the numbers of a single process, kill and resume, the command."""
 
-from __future__ import annotations
-
 import multiprocessing
 import os
 import signal

@@ -1,7 +1,5 @@
 """The open contest: a stranger's measure, as docs/extend.md enters it, in the tables and figures of notebook 06."""
 
-from __future__ import annotations
-
 import re
 
 import numpy as np
@@ -74,9 +72,8 @@ def test_entries_join_what_is_stored_of_a_job(files, monkeypatch):
     names, model = contest.enter(files / "mine.toml"), tiny_model("marian")
     batch = {name: part for name, part in tiny_batch("marian").items() if name != "decoder_attention_mask"}
     stored = head_table(model, [batch], names=["confidence"])
-    monkeypatch.setattr(
-        runs, "measured", lambda d: (stored, pd.concat({0: stored, 1: stored}, names=["half"]), {"confidence": 1})
-    )
+    both = pd.concat({0: stored, 1: stored}, names=["half"])
+    monkeypatch.setattr(runs, "measured", lambda d: (stored, both, {"confidence": 1}))
     monkeypatch.setattr(runs, "_summarizer", lambda d: (model, [batch], [batch], [[batch], [batch]], {}))
     table, halves, seconds = runs.tables({"run": {}, "few": 1, "votes": 1}, names)
     assert list(table) == ["confidence", "last word"] == list(halves) and table.confidence.equals(stored.confidence)
@@ -84,13 +81,10 @@ def test_entries_join_what_is_stored_of_a_job(files, monkeypatch):
 
 
 BAD = {
-    "no file": None,
-    "'speed'": ROW.replace("explained", "speed"),
-    "'no_such'": ROW.replace("last_word", "no_such"),
-    "'nowhere'": ROW.replace("mine.py", "nowhere"),
-    "'confidence'": ROW.replace("last word", "confidence"),
+    "no file": None, "'speed'": ROW.replace("explained", "speed"), "'no_such'": ROW.replace("last_word", "no_such"),
+    "'nowhere'": ROW.replace("mine.py", "nowhere"), "'confidence'": ROW.replace("last word", "confidence"),
     "entry.0.colour": ROW + 'colour = "red"\n',
-}
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("said", BAD)

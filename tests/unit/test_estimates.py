@@ -1,7 +1,5 @@
 """What the head table has of today's models: first token, output norm, groups, first-order estimates; relevance by its twin."""
 
-from __future__ import annotations
-
 import numpy as np
 import pandas as pd
 import pytest

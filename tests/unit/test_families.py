@@ -1,7 +1,5 @@
 """Today's families: grouped queries, sliding windows, caps on scores, fused projections, encoders alone."""
 
-from __future__ import annotations
-
 import numpy as np
 import pandas as pd
 import pytest

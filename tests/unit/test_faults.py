@@ -3,8 +3,6 @@
 What the store does about full disks, cut files, kills and two runs at once is held in `test_recipe`.
 """
 
-from __future__ import annotations
-
 import argparse
 import os
 import re

@@ -1,7 +1,5 @@
 """Panels that figures share, and figures of measures: what they show, on random tables of several shapes."""
 
-from __future__ import annotations
-
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd

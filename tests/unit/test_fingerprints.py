@@ -1,7 +1,5 @@
 """Numbers do not move without a version: a tiny run of every kind of recipe, held to the fingerprint that is kept."""
 
-from __future__ import annotations
-
 import pytest
 
 from helpers import study

@@ -1,7 +1,5 @@
 """Gated models: what gates do to them, what they cost and how they learn; and heads closed one after another."""
 
-from __future__ import annotations
-
 import copy
 import math
 from itertools import pairwise

@@ -1,7 +1,5 @@
 """German out of plans: what a speaker is promised, sentence by sentence, paradigms, and the marks of translations."""
 
-from __future__ import annotations
-
 import pytest
 
 from helpers.world.german import realise

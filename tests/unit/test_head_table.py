@@ -1,7 +1,5 @@
 """The head table: each column is the measure computed alone, on every family that relevance knows, and bad input."""
 
-from __future__ import annotations
-
 import random
 
 import numpy as np
@@ -150,8 +148,7 @@ class Straight(Reducer):
         return pd.DataFrame({"straight": self.per_sentence()[..., 0].sum(0)}, heads)
 
 
-@pytest.fixture
-def registered(monkeypatch):
+def test_a_registered_measure_is_a_column_and_a_criterion(monkeypatch):
     """Two measures more: a number of a head's own, for who names it, and what a reducer sees."""
     monkeypatch.setattr(table_module, "MEASURES", dict(table_module.MEASURES))
     number = lambda model, start: pd.Series(range(start, start + len(heads.index(model))), heads.index(model)) % 7  # noqa: E731
@@ -159,9 +156,6 @@ def registered(monkeypatch):
     register(
         Measure("straight", "straight", "weight on itself", "it looks at itself", lambda frame: frame.straight, (), Straight)
     )
-
-
-def test_a_registered_measure_is_a_column_and_a_criterion(registered):
     model = tiny_model("marian", vocab_size=SIZE)
     table = head_table(model, batches()[:1], rules=(), start=3)
     assert table.number.tolist() == [(3 + place) % 7 for place in range(24)]
@@ -175,14 +169,12 @@ def test_a_registered_measure_is_a_column_and_a_criterion(registered):
 
 MODEL = tiny_model("marian")
 BAD = {
-    "no batches to measure": lambda: head_table(MODEL, iter([])),
-    "no batches": lambda: head_table(MODEL, batches(), []),
+    "no batches to measure": lambda: head_table(MODEL, iter([])), "no batches": lambda: head_table(MODEL, batches(), []),
     "GPT2LMHeadModel": lambda: head_table(tiny_model("gpt2"), [tiny_batch("gpt2")]),
-    "'arc'": lambda: head_table(MODEL, batches(), arc=[]),
-    "'magic'": lambda: head_table(MODEL, batches(), rules=("magic",)),
+    "'arc'": lambda: head_table(MODEL, batches(), arc=[]), "'magic'": lambda: head_table(MODEL, batches(), rules=("magic",)),
     "'confidence'": lambda: register(MEASURES["confidence"]),
     "'nothing'": lambda: register(Measure("mine", "mine", "a form", "more", lambda column: column, of="nothing")),
-}
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("said", BAD)

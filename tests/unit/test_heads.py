@@ -1,7 +1,5 @@
 """The instrument on tiny real models: open gates change nothing, records are eager's weights, blocks leave no trace."""
 
-from __future__ import annotations
-
 import copy
 import itertools
 import pickle
@@ -136,11 +134,9 @@ def test_open_gates_change_nothing(family):
     model, batch = tiny_model(family), tiny_batch(family)
     plain, heads = logits(model, batch), index(model)
     for values in (
-        pd.Series(1.0, index=heads),
-        dict.fromkeys(heads, torch.tensor(1.0, requires_grad=True)),
-        {(site.kind, site.layer): torch.ones(3, 4) for site in sites(model)},
-        {},
-    ):
+        pd.Series(1.0, index=heads), dict.fromkeys(heads, torch.tensor(1.0, requires_grad=True)),
+        {(site.kind, site.layer): torch.ones(3, 4) for site in sites(model)}, {},
+    ):  # fmt: skip
         with gate(model, values):
             assert torch.equal(logits(model, batch), plain)
     with gate(model, pd.Series(1.0, index=heads)):  # gates that are the number 1 cost nothing: no hook at all
@@ -180,13 +176,11 @@ def test_tensors_are_read_at_call_time():
 def test_gates_of_the_wrong_kind_are_refused():
     model = tiny_model("marian")
     for values, message in (
-        ({("encoder", 0, 0): float("nan")}, "finite number"),
-        ({("encoder", 0, 0): "open"}, "finite number .* not 'open'"),
+        ({("encoder", 0, 0): float("nan")}, "finite number"), ({("encoder", 0, 0): "open"}, "finite number .* not 'open'"),
         ({("encoder", 0, 0): torch.ones(2)}, "0-dim tensor"),
         ({("encoder", 0): torch.ones(3)}, r"must be a tensor \[4\] or \[batch, 4\], not \(3,\)"),
-        ({("encoder", 0): 0.5}, "not float"),
-        ({("encoder", 0): torch.ones(4), ("encoder", 0, 1): 0.5}, "given twice"),
-    ):
+        ({("encoder", 0): 0.5}, "not float"), ({("encoder", 0): torch.ones(4), ("encoder", 0, 1): 0.5}, "given twice"),
+    ):  # fmt: skip
         with pytest.raises(StudyError, match=message), gate(model, values):
             pass
         assert not any(site.projection("out")._forward_pre_hooks for site in sites(model))
@@ -367,10 +361,8 @@ def test_the_inner_injection_wins_and_gates_multiply():
 
 def test_blocks_that_do_not_close_in_order():
     model, first, second = tiny_model("t5"), [], []
-    outer, inner = (
-        record(model, lambda *given: first.append(given)),
-        record(model, lambda *given: second.append(given), kinds="cross"),
-    )
+    outer = record(model, lambda *given: first.append(given))
+    inner = record(model, lambda *given: second.append(given), kinds="cross")
     outer.__enter__()
     inner.__enter__()
     outer.__exit__(None, None, None)

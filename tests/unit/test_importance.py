@@ -1,7 +1,5 @@
 """Leave-one-out and gradient importance against models whose heads are cut by hand, and against finite differences."""
 
-from __future__ import annotations
-
 from functools import partial
 
 import numpy as np
@@ -162,9 +160,8 @@ def test_gates_per_example_are_respected(per):
     total, lengths = 0.0, batch["attention_mask"].sum(-1).numpy()
     for row in range(3):
         with heads.gate(model, {("encoder", 1): gates[row]}):
-            one = importance(
-                model, [{name: part[row : row + 1] for name, part in batch.items()}], "encoder", per=per, norm=None
-            )
+            single = {name: part[row : row + 1] for name, part in batch.items()}
+            one = importance(model, [single], "encoder", per=per, norm=None)
         total = total + one * (1 / 3 if per == "example" else lengths[row] / lengths.sum())
     np.testing.assert_allclose(found, total, rtol=1e-9)
 
@@ -217,12 +214,10 @@ def test_nothing_to_measure_is_refused(measure):
     ignored = {**batch, "labels": torch.full_like(batch["labels"], -100)}
     first["labels"][:, 1:] = -100  # the first token of a decoder-only model is predicted by nobody
     for family, nothing, said in (
-        ("marian", [], "no target tokens"),
-        ("marian", [ignored, ignored], "no target tokens"),
-        ("opt", [first], "no target tokens"),
-        ("marian", [{name: part[:0] for name, part in batch.items()}], "no sentences"),
+        ("marian", [], "no target tokens"), ("marian", [ignored, ignored], "no target tokens"),
+        ("opt", [first], "no target tokens"), ("marian", [{name: part[:0] for name, part in batch.items()}], "no sentences"),
         ("opt", [{"input_ids": batch["input_ids"]}], "needs labels"),
-    ):
+    ):  # fmt: skip
         with pytest.raises(StudyError, match=said):
             measure(tiny_model(family), nothing)
 

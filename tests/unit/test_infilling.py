@@ -1,7 +1,5 @@
 """Holes in lists of token ids, pieces of text, and epochs of both."""
 
-from __future__ import annotations
-
 from itertools import pairwise
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Runs of injection: what they depend on, what they train and write under which control, the same again, and bad input."""
 
-from __future__ import annotations
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -35,11 +33,6 @@ def plan(tmp_path_factory):
     with pytest.MonkeyPatch.context() as patch:
         tiny_injection.go_to(base, patch)
         yield tiny_injection.plan({"coreference.summarization.rate": 2e-3}, start=tiny_injection.pretrained(base))
-
-
-def fed(of, first=6):
-    """The first dev texts as one batch."""
-    return of.held_out(10**9, first, CPU)[0]
 
 
 def lowest(run, rank=0):
@@ -81,11 +74,6 @@ def files_of(recipe):
     if history := found.pop("results/history.csv", b""):
         found["history"] = [line.rpartition(b",")[0] for line in history.splitlines()]
     return found
-
-
-def chain(run):
-    """A run and those it goes back to, the last first."""
-    return list(coreference.runs.stages(run))
 
 
 def test_all_rows_share_base_and_plain_model():
@@ -133,16 +121,12 @@ def test_a_task_of_no_steps_has_no_rows():
     assert not list(coreference.runs.recipes(tiny_injection.settings(without), SEED))
 
 
-@pytest.mark.parametrize(
-    ("form", "span", "links", "change"),
-    [
-        ("full", "first", "gold", None),
-        ("previous", "whole", "rule", None),
-        ("adjacent", "first", "gold+shuffled", lambda clusters: clustering.shuffled(clusters, 0)),
-        ("full", "first", "gold+corrupt:0.5", lambda clusters: clustering.corrupt(clusters, 0.5, 0)),
-        ("full", "first", "none", lambda clusters: [()] * len(clusters)),
-    ],
-)
+@pytest.mark.parametrize(("form", "span", "links", "change"), [
+    ("full", "first", "gold", None), ("previous", "whole", "rule", None),
+    ("adjacent", "first", "gold+shuffled", lambda clusters: clustering.shuffled(clusters, 0)),
+    ("full", "first", "gold+corrupt:0.5", lambda clusters: clustering.corrupt(clusters, 0.5, 0)),
+    ("full", "first", "none", lambda clusters: [()] * len(clusters)),
+])  # fmt: skip
 def test_links_are_those_of_the_clusters(plan, form, span, links, change):
     run = plan.plain()
     of = subjects.text_of(run)
@@ -158,7 +142,7 @@ def test_links_are_those_of_the_clusters(plan, form, span, links, change):
 def test_ranking_is_what_the_measures_say_of_the_first_dev_texts(plan):
     run, links = plan.plain(), LINKS | {"matrix": "previous"}
     model, of = coreference.runs.opened(run), subjects.text_of(run)
-    table, batch = coreference.runs.ranking(run, 6, links), [fed(of)]
+    table, batch = coreference.runs.ranking(run, 6, links), of.held_out(10**9, 6, CPU)  # one batch of the first texts
     np.testing.assert_allclose(table.importance, measures.importance(model, batch, "encoder"), rtol=1e-9)
     np.testing.assert_allclose(table.nats, measures.importance(model, batch, "encoder", norm=None), rtol=1e-9)
     pd.testing.assert_frame_equal(table[["loss", "low", "high"]], leave_one_out(model, batch, "encoder"))
@@ -233,7 +217,7 @@ def test_what_is_written_under_a_control_needs_its_links_and_the_one_model():
 
 @pytest.mark.parametrize("stage", [0, 1, 2])
 def test_each_stage_goes_on_from_the_one_before(tmp_path, stage):
-    run = chain(tiny_injection.plan().plain())[2 - stage]
+    run = list(coreference.runs.stages(tiny_injection.plan().plain()))[2 - stage]  # the last comes first
     of = subjects.text_of(run)
     batches, dev = of.epoch(400, 3 * SEED + stage, CPU), of.held_out(1600, None, CPU)
     model = models.build_bart(run["shape"], of.source.size, SEED) if stage == 0 else coreference.runs.opened(run["start"])
@@ -264,19 +248,12 @@ def test_in_translation_every_word_is_linked_with_its_head():
     assert len(coreference.runs.written(plan.main()[MAIN], "test", 1)) == 8
 
 
-@pytest.mark.parametrize(
-    ("changes", "said"),
-    [
-        ({"coreference.parts": ["tables"]}, "'tables'"),
-        ({"coreference.summarization.steps": -1}, "'steps'"),
-        ({"coreference.summarization.text": "poems"}, "'poems'"),
-        ({"coreference.summarization.piece": 0}, "piece"),
-        ({"coreference.summarization.links": "gold+shuffle"}, "'shuffle'"),
-        ({"coreference.mixed": []}, "'mixed'"),
-        ({"coreference.matrix": "arcs"}, "'arcs'"),
-        ({"coreference.resolvers": ["gold+corrupt:1.5"]}, "corrupt:1.5"),
-    ],
-)
+@pytest.mark.parametrize(("changes", "said"), [
+    ({"coreference.parts": ["tables"]}, "'tables'"), ({"coreference.summarization.steps": -1}, "'steps'"),
+    ({"coreference.summarization.text": "poems"}, "'poems'"), ({"coreference.summarization.piece": 0}, "piece"),
+    ({"coreference.summarization.links": "gold+shuffle"}, "'shuffle'"), ({"coreference.mixed": []}, "'mixed'"),
+    ({"coreference.matrix": "arcs"}, "'arcs'"), ({"coreference.resolvers": ["gold+corrupt:1.5"]}, "corrupt:1.5"),
+])  # fmt: skip
 def test_settings_that_make_no_sense_are_refused_before_anything_is_made(changes, said):
     with pytest.raises(StudyError, match=said):
         tiny_injection.rows(changes)
@@ -289,18 +266,12 @@ def test_tasks_and_languages_that_there_are_not():
         tiny_injection.plan({"coreference.translation.text": "xx-news"}, subjects.TRANSLATION)
 
 
-@pytest.mark.parametrize(
-    ("control", "said"),
-    [
-        ({"form": "turned"}, "'turned'"),
-        ({"form": "masked", "heads": {"by": "luck"}}, "'luck'"),
-        ({"form": "mixed", "part": "outer", **LINKS}, "'outer'"),
-        (INJECTED | {"matrix": "all"}, "'all'"),
-        (INJECTED | {"heads": {"by": "given", "heads": [["decoder", 0, 1]]}}, "decoder"),
-        (INJECTED | {"links": "gold+turned"}, "'turned'"),
-        (INJECTED | {"links": "guess"}, "'guess'"),
-    ],
-)
+@pytest.mark.parametrize(("control", "said"), [
+    ({"form": "turned"}, "'turned'"), ({"form": "masked", "heads": {"by": "luck"}}, "'luck'"),
+    ({"form": "mixed", "part": "outer", **LINKS}, "'outer'"), (INJECTED | {"matrix": "all"}, "'all'"),
+    (INJECTED | {"heads": {"by": "given", "heads": [["decoder", 0, 1]]}}, "decoder"),
+    (INJECTED | {"links": "gold+turned"}, "'turned'"), (INJECTED | {"links": "guess"}, "'guess'"),
+])  # fmt: skip
 def test_controls_that_there_are_not(plan, control, said):
     run = plan.plain()
     with pytest.raises(StudyError, match=said), applied(coreference.runs.opened(run), run, control, ("dev",)):

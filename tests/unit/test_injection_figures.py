@@ -1,7 +1,5 @@
 """Figures of coreference injection: what they show, on small tables."""
 
-from __future__ import annotations
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -91,16 +89,12 @@ def test_importance_before_and_after():
 LOSSES = pd.DataFrame({"loss": 0.1}, heads_of(2, 2))
 
 
-@pytest.mark.parametrize(
-    ("call", "said"),
-    [
-        (lambda: figures.matrices(["a", "b"], {"full": FULL}), "2 tokens"),
-        (lambda: figures.ablation({}), "no table"),
-        (lambda: figures.ablation({"a": LOSSES, "b": LOSSES[1:]}), "same heads"),
-        (lambda: figures.agreement(pd.DataFrame(np.eye(2), ["a", "b"], ["a", "c"])), "columns"),
-        (lambda: figures.masking_curves(masking()[lambda frame: frame.number > 0]), "ROUGE-1 of the plain"),
-    ],
-)
+@pytest.mark.parametrize(("call", "said"), [
+    (lambda: figures.matrices(["a", "b"], {"full": FULL}), "2 tokens"), (lambda: figures.ablation({}), "no table"),
+    (lambda: figures.ablation({"a": LOSSES, "b": LOSSES[1:]}), "same heads"),
+    (lambda: figures.agreement(pd.DataFrame(np.eye(2), ["a", "b"], ["a", "c"])), "columns"),
+    (lambda: figures.masking_curves(masking()[lambda frame: frame.number > 0]), "ROUGE-1 of the plain"),
+])  # fmt: skip
 def test_bad_input_is_refused(call, said):
     with pytest.raises(StudyError, match=said):
         call()

@@ -1,7 +1,5 @@
 """Tables of injection: scores and changes by hand, text and resolvers, rankings, masking curves, clusters against gain."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np
@@ -46,15 +44,11 @@ class Told(tables.Board):
         return self.texts[name]
 
 
-def lossy(pairs, every):
-    """Summaries of which each `every`th word is lost."""
-    return [" ".join(word for n, word in enumerate(pair.target.split()) if (n + 1) % every) for pair in pairs]
-
-
 def told_by(rows, *lost):
     """A board whose rows lost each so manieth word of every reference."""
     pairs = subjects.text_of(next(iter(rows.values()))["run"]).pairs("test")
-    return Told(rows, [lossy(pairs, every) for every in lost])
+    said = [[" ".join(w for n, w in enumerate(pair.target.split(), 1) if n % every) for pair in pairs] for every in lost]
+    return Told(rows, said)
 
 
 def rouge(board, name):

@@ -1,7 +1,5 @@
 """Intervals over trainings against slow loops and scipy's tests, and how often they hold the true value."""
 
-from __future__ import annotations
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -76,20 +74,14 @@ def test_runs_meet_on_a_grid():
     np.testing.assert_array_equal(shared[0, 0], found[0])
 
 
-@pytest.mark.parametrize(
-    "call, said",
-    [
-        (lambda: intervals.over_runs([]), "no runs"),
-        (lambda: intervals.over_runs([[1.0, NAN], [2.0, NAN]]), "Task 1"),
-        (lambda: intervals.over_runs([1.0], level=95), "95"),
-        (lambda: intervals.improvement(RAGGED, RAGGED[:, :2]), "3 and 2"),
-        (lambda: intervals.paired(RAGGED, RAGGED[:2]), r"\(2, 3\)"),
-        (lambda: intervals.curve(np.ones((2, 1, 3)), [1, 2]), "2 points"),
-        (lambda: intervals.at([1, 2, 1], [1, 2, 3], [1]), "two values"),
-        (lambda: intervals.p_value(1, 0, 2, trainings=1), "two"),
-        (lambda: intervals.holm([1.2]), "between"),
-    ],
-)
+@pytest.mark.parametrize("call, said", [
+    (lambda: intervals.over_runs([]), "no runs"), (lambda: intervals.over_runs([[1.0, NAN], [2.0, NAN]]), "Task 1"),
+    (lambda: intervals.over_runs([1.0], level=95), "95"), (lambda: intervals.improvement(RAGGED, RAGGED[:, :2]), "3 and 2"),
+    (lambda: intervals.paired(RAGGED, RAGGED[:2]), r"\(2, 3\)"),
+    (lambda: intervals.curve(np.ones((2, 1, 3)), [1, 2]), "2 points"),
+    (lambda: intervals.at([1, 2, 1], [1, 2, 3], [1]), "two values"), (lambda: intervals.p_value(1, 0, 2, trainings=1), "two"),
+    (lambda: intervals.holm([1.2]), "between"),
+])  # fmt: skip
 def test_refusals(call, said):
     with pytest.raises(StudyError, match=said):
         call()

@@ -1,7 +1,5 @@
 """Hard Concrete gates against integration of their definition, and against the figures of the paper."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

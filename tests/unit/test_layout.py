@@ -1,10 +1,7 @@
 """Where results lie, the figures that are committed, and their index."""
 
-from __future__ import annotations
-
 import ast
 import inspect
-import json
 import re
 
 import pandas as pd
@@ -23,10 +20,6 @@ def committed(track):
     return [(chapter, name) for chapter in layout.chapters(track) for name in chapter.figures()]
 
 
-def read(path):
-    return json.loads(path.read_text(encoding="utf-8"))
-
-
 def test_names_are_tidied():
     given = {"head_table_ru-news+deep seed 2": "head_table_ru-news-deep-seed-2", "trained_on_0.015": "trained_on_0.015",
              "heads_Helsinki-NLP/opus-mt": "heads_helsinki-nlp-opus-mt", "../x": "x", "é a": "a"}  # fmt: skip
@@ -40,19 +33,19 @@ def test_names_are_tidied():
 def test_every_committed_file_is_where_the_layout_says(track):
     wanted = set()
     for chapter, name in committed(track):
-        facts = read(chapter.sidecar(name))
+        facts = study.read_json(chapter.sidecar(name))
         assert facts["figure"] == name and facts["notebook"] == chapter.name
         files = [path for ending in ("png", "pdf", "gif") if (path := chapter.picture(name, ending)).exists()]
         assert [path.suffix for path in files] in ([".png", ".pdf"], [".gif"])
         wanted |= {chapter.sidecar(name), *files} | ({chapter.inputs(facts["inputs"]["of"])} if "inputs" in facts else set())
     for table in layout.tables(track):
-        facts = read(layout.table_sidecar(table))
+        facts = study.read_json(layout.table_sidecar(table))
         assert facts["table"] == table.stem and facts["notebook"] == table.parents[1].name
         wanted |= {table, layout.table_sidecar(table)}
     shared = {chapter.shared for chapter in layout.chapters(track) if chapter.shared.exists()}
     assert {path for path in track.rglob("*") if path.is_file()} == wanted | shared
-    for path in (track / read(path)["run"] for path in wanted if path.suffix == ".json" and "run" in read(path)):
-        assert path in shared
+    sidecars = [study.read_json(path) for path in wanted if path.suffix == ".json"]
+    assert {track / facts["run"] for facts in sidecars if "run" in facts} <= shared
 
 
 @tracks

@@ -1,7 +1,5 @@
 """The code as a reader finds it: no lint, one format, functions that can be read, types that hold."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 

@@ -1,7 +1,5 @@
 """Which head is which: fingerprints against a slow loop, planted permutations, hand-made cases, bad input."""
 
-from __future__ import annotations
-
 from copy import deepcopy
 from functools import cache
 from itertools import permutations
@@ -19,15 +17,12 @@ from helpers.study import StudyError
 from tests.reference import matching as slow
 from tests.unit.tiny_models import tiny_model
 
-PAIRS = [
-    Pair(source, target, tuple(source.split()))
-    for source, target in (
-        ("the old doctor sleeps .", "der alte arzt schläft ."),
-        ("a doctor reads old books in the garden .", "ein arzt liest alte bücher im garten ."),
-        ("books sleep .", "bücher schlafen ."),
-        ("the gardener , an old man , reads .", "der gärtner , ein alter mann , liest ."),
-    )
-]
+SAID = {
+    "the old doctor sleeps .": "der alte arzt schläft .", "books sleep .": "bücher schlafen .",
+    "a doctor reads old books in the garden .": "ein arzt liest alte bücher im garten .",
+    "the gardener , an old man , reads .": "der gärtner , ein alter mann , liest .",
+}  # fmt: skip
+PAIRS = [Pair(source, target, tuple(source.split())) for source, target in SAID.items()]
 
 
 @cache

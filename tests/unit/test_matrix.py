@@ -1,7 +1,5 @@
 """Never silently wrong: a sample of the cells of tests/matrix.py here, all of them with `-m matrix`."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

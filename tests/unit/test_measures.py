@@ -1,7 +1,5 @@
 """Confidence and head functions against slow twins, planted heads and hand-made cases, on tiny real models."""
 
-from __future__ import annotations
-
 import itertools
 import math
 import random
@@ -359,10 +357,6 @@ def test_alignment_is_the_slow_loop(family):
     assert_same(frame.fed, {address: two for address, (_, two) in found.items()}, 1e-6)
 
 
-def head_index(kinds=("encoder", "decoder")):
-    return pd.MultiIndex.from_product([kinds, [0, 1], [0, 1]], names=["kind", "layer", "head"])
-
-
 def syntactic_frame(scores, even=None, odd=None):
     """A frame as `syntactic` returns it from scores {(layer, head): {(relation, direction): score}}, 0 where absent."""
     names = ["kind", "layer", "head", "relation", "direction"]
@@ -373,23 +367,14 @@ def syntactic_frame(scores, even=None, odd=None):
     return frame.assign(low=frame.score - 0.1, high=frame.score + 0.1, verdict=frame.score >= 0.5)
 
 
-def positional_frame(found):
-    index = head_index()
-    frame = pd.DataFrame({"offset": 2, "score": 0.3, "low": 0.2, "high": 0.4, "verdict": False}, index=index)
-    for address, offset in found.items():
-        frame.loc[address, ["offset", "score", "verdict"]] = [offset, 0.95, True]
-    return frame.astype({"offset": int, "verdict": bool})
-
-
-def rare_frame_of(two):
-    frame = pd.DataFrame(dict.fromkeys(("two_rarest", "two_rarest_low", "two_rarest_high"), two), head_index(("encoder",)))
-    return frame.assign(rarest=two, chance=0.1, chance_two=0.2, tokens=50, sentences=5, verdict=frame.two_rarest > 0.5)
-
-
 def test_roles_of_heads():
-    positional = positional_frame({("encoder", 0, 0): -1, ("decoder", 1, 1): 1})
+    index = pd.MultiIndex.from_product([["encoder", "decoder"], [0, 1], [0, 1]], names=["kind", "layer", "head"])
+    offsets = pd.Series(2, index)
+    offsets["encoder", 0, 0], offsets["decoder", 1, 1] = -1, 1
+    positional = pd.DataFrame({"offset": offsets, "score": 0.95, "low": 0.9, "high": 1.0, "verdict": offsets < 2})
+    rare = pd.DataFrame({"two_rarest": [0.2, 0.6, math.nan, 0.5], "verdict": [False, True, False, False]}, index[:4])
     syntactic = syntactic_frame({(0, 0): {("nsubj", DOWN): 0.5}, (1, 0): {("dobj", DOWN): 0.8, ("dobj", UP): 0.7}})
-    found = functions.roles(positional, syntactic, rare_frame_of([0.2, 0.6, math.nan, 0.5]))
+    found = functions.roles(positional, syntactic, rare)
     assert found.index.equals(positional.index)
     assert {address: cell for address, cell in found.items() if cell} == {
         ("encoder", 0, 0): [("positional", "-1"), ("nsubj", "v→s")],

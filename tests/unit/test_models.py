@@ -1,7 +1,5 @@
 """Models from scratch and their size, and pretrained ones in one call."""
 
-from __future__ import annotations
-
 import math
 import re
 import shutil
@@ -18,10 +16,6 @@ from helpers.study import StudyError
 from tests.unit.tiny_models import logits, tiny_model
 
 SHAPE = {"layers": 2, "width": 16, "heads": 4, "feed_forward": 24, "dropout": 0.1}
-
-
-def output(model, **batch):
-    return logits(model, batch)
 
 
 def batch(size=20):
@@ -120,7 +114,7 @@ def test_load_takes_a_folder_in_one_call(checkpoint):
     source, target = tokens.Subwords(tokenizer), tokens.Subwords(tokenizer, target=True)
     data = tokens.encode([Pair("the cat", "кошка", ("the", "cat")), Pair("the dog sees", "видит")], source, target)
     made = tokens.collate(data, [0, 1], source.pad)
-    assert output(model, **models.inputs(made)).shape == (2, made["labels"].shape[1], len(tokenizer))
+    assert logits(model, models.inputs(made)).shape == (2, made["labels"].shape[1], len(tokenizer))
 
 
 @pytest.mark.parametrize("load", [models.load, models.load_tokenizer])

@@ -1,7 +1,5 @@
 """The list of formulas that are broken on purpose: each stands where the list says, and breaking it leaves Python."""
 
-from __future__ import annotations
-
 import ast
 
 import pytest

@@ -1,7 +1,5 @@
 """Natural corpora from small files in the layout of a local folder, and from Hub sets on disk; no network."""
 
-from __future__ import annotations
-
 import itertools
 import lzma
 from collections import Counter
@@ -131,32 +129,22 @@ def test_a_folder_with_parts_of_its_own_needs_no_code(root):
     refused("has one column", natural.read, "de", root, source="europarl")
 
 
-@pytest.mark.parametrize(
-    ("language", "more", "said"),
-    [
-        ("es", {}, "'es'"),
-        ("de", {"sets": ["europarl"]}, "'europarl'"),
-        ("de", {"source": "paracrawl"}, "'paracrawl' for 'de'"),
-        ("de", {"dev": -1}, "dev=-1"),
-        ("ru", {"dev": 40}, "dev=40 takes them all"),
-        ("de", {"data_root": None, "source": "local"}, "HEADS_DATA_ROOT"),
-        ("de", {"data_root": "/nowhere"}, "no folder /nowhere"),
-    ],
-)
+@pytest.mark.parametrize(("language", "more", "said"), [
+    ("es", {}, "'es'"), ("de", {"sets": ["europarl"]}, "'europarl'"), ("de", {"source": "paracrawl"}, "'paracrawl' for 'de'"),
+    ("de", {"dev": -1}, "dev=-1"), ("ru", {"dev": 40}, "dev=40 takes them all"),
+    ("de", {"data_root": None, "source": "local"}, "HEADS_DATA_ROOT"), ("de", {"data_root": "/nowhere"}, "no folder /nowhere"),
+])  # fmt: skip
 def test_what_there_is_not(root, language, more, said):
     refused(said, natural.read, language, **{"data_root": root} | more)
 
 
-@pytest.mark.parametrize(
-    ("raw", "said"),
-    [
-        (lzma.compress(b"wesnoth\tA dog.\tEin Hund.\nA cat.\tEine Katze.\n"), "Line 2 of {} has 2 columns, not 3"),
-        (lzma.compress("x\tA dog.\tHund.\nx\tA door.\tEine Tür.\n".encode("latin-1")), "Line 2 of {} is not UTF-8"),
-        (lzma.compress(b"wesnoth\tA dog.\tEin Hund.\n" * 999)[:-40], "{} is damaged or cut off after line"),
-        (lzma.compress(b""), "{} is empty"),
-        (lzma.compress(b"newstest2017\t\tLeer.\nnewstest2018\tA dog.\t \n"), "Line 2 of {} has an empty sentence"),
-    ],
-)
+@pytest.mark.parametrize(("raw", "said"), [
+    (lzma.compress(b"wesnoth\tA dog.\tEin Hund.\nA cat.\tEine Katze.\n"), "Line 2 of {} has 2 columns, not 3"),
+    (lzma.compress("x\tA dog.\tHund.\nx\tA door.\tEine Tür.\n".encode("latin-1")), "Line 2 of {} is not UTF-8"),
+    (lzma.compress(b"wesnoth\tA dog.\tEin Hund.\n" * 999)[:-40], "{} is damaged or cut off after line"),
+    (lzma.compress(b""), "{} is empty"),
+    (lzma.compress(b"newstest2017\t\tLeer.\nnewstest2018\tA dog.\t \n"), "Line 2 of {} has an empty sentence"),
+])  # fmt: skip
 def test_broken_files_are_named(root, raw, said):
     path = root / "wmt_tests/en-de.tsv.xz"
     path.write_bytes(raw)

@@ -1,7 +1,5 @@
 """Mapping, reading and scoring of parses on hand-written trees, and the parsers on a few sentences."""
 
-from __future__ import annotations
-
 import importlib.util
 import math
 
@@ -115,15 +113,9 @@ def test_broken_lines(tmp_path, lines, said):
     refused(said.format(path), parsing.read_conllu, path)
 
 
-@pytest.fixture
-def stored(tmp_path):
-    path = tmp_path / "stored.conllu"
-    more = ["# text = Go!", *rows("Go go VERB 0 root", "! ! PUNCT 1 punct")]
-    path.write_text("\n".join(["# text = I  cannot sing and you", *CAN_NOT, "", *more, ""]))
-    return path
-
-
-def test_stored_parses_are_found_by_text(stored):
+def test_stored_parses_are_found_by_text(tmp_path):
+    stored, more = tmp_path / "stored.conllu", ["# text = Go!", *rows("Go go VERB 0 root", "! ! PUNCT 1 punct")]
+    stored.write_text("\n".join(["# text = I  cannot sing and you", *CAN_NOT, "", *more, ""]))
     pairs = [Pair("Go!", "Los!", origin="b"), Pair("I cannot sing and you", "Ich kann nicht singen und du", origin="a")]
     done = parsing.annotate(pairs, parsing.parser(str(stored)))
     assert [pair.words for pair in done] == [("Go", "!"), ("I", "can", "not", "sing", "and", "you")]

@@ -1,7 +1,5 @@
 """A model that continues texts with a text file: passages, their batches, one head's attention."""
 
-from __future__ import annotations
-
 import pytest
 import torch
 from tokenizers import Tokenizer, models, pre_tokenizers
@@ -33,9 +31,8 @@ def test_a_text_in_passages(folder):
     size = passages.LENGTH - 1
     for start, part in ((0, found.dev), (size, found.test)):
         ids = part[0]["input_ids"]
-        assert (
-            ids[0].tolist() == [1, *whole[start : start + size]] and (ids[:, 0] == 1).all() and ids.shape[1] == passages.LENGTH
-        )
+        assert ids[0].tolist() == [1, *whole[start : start + size]]
+        assert (ids[:, 0] == 1).all() and ids.shape[1] == passages.LENGTH
     assert torch.equal(found.few[0]["labels"], found.dev[0]["input_ids"][:2]) and found.model.dtype == torch.float32
     shown = found.attention(("decoder", 1, 2))
     assert shown["title"] == "decoder layer 2 head 3" and shown["rows"][1] == f"w{whole[size]}"

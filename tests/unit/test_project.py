@@ -1,7 +1,5 @@
 """The project's own files: pins, front, notebooks and their pairs."""
 
-from __future__ import annotations
-
 import ast
 import gzip
 import re
@@ -110,18 +108,11 @@ def test_no_machine_paths():
 
 
 def texts(path):
-    """What is to be read in a file."""
+    """What is to be read in a file or an archive."""
     if path.suffix == ".xz":
-        return archived(path)
+        with tarfile.open(path) as archive:
+            return [archive.extractfile(one).read().decode("utf-8") for one in archive if one.name.endswith((".json", ".csv"))]
     return [gzip.decompress(path.read_bytes()).decode("utf-8") if path.suffix == ".gz" else path.read_text(encoding="utf-8")]
-
-
-def archived(path):
-    """The texts in an archive."""
-    with tarfile.open(path) as archive:
-        for member in archive:
-            if member.name.endswith((".json", ".csv")):
-                yield archive.extractfile(member).read().decode("utf-8")
 
 
 def test_machine_paths_are_seen():

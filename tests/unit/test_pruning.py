@@ -1,7 +1,5 @@
 """Pruning runs: what they depend on, what they train and keep, and bad input."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Figures of pruning: what they show, on random tables of several shapes."""
 
-from __future__ import annotations
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -51,20 +49,15 @@ def test_methods_at_equal_heads():
     assert band(axis, random, 6) == (7, 45) and band(axis, random, 12) == (13, 51)  # 95 % of 41: one left out at each end
 
 
-def cell_values(axis):
-    """Value of each cell by the place of its lower left corner."""
-    (cells,) = axis.collections
-    corners = [tuple(path.vertices.min(0).round(6)) for path in cells.get_paths()]
-    return dict(zip(corners, cells.get_array(), strict=True))
-
-
 def test_gates_close():
     shape = {"encoder": [6, 3, 8], "decoder": [2], "cross": [2]}
     traces = {0.01: trace(shape), 0.5: trace(shape, seed=1)}
     panels = whole(figures.gate_closing(traces, kept={0.01: 1, 0.5: 0}, steps=3)).axes[:-1]
     for axis, (value, step) in zip(panels, [(v, s) for v in (0.01, 0.5) for s in (0, 30, 60)], strict=True):
-        shown = cell_values(axis)
-        assert len(shown) == 21 and axis.collections[0].get_clim() == (0, 1)  # a head that is not there is no open gate
+        (cells,) = axis.collections
+        corners = [tuple(path.vertices.min(0).round(6)) for path in cells.get_paths()]  # lower left ones
+        shown = dict(zip(corners, cells.get_array(), strict=True))
+        assert len(shown) == 21 and cells.get_clim() == (0, 1)  # a head that is not there is no open gate
         left = 0
         for kind, layers in shape.items():
             for layer, number in enumerate(layers):
@@ -95,14 +88,11 @@ def test_hard_concrete_shows_all_its_mass():
         assert inside + sum(bars.values()) == pytest.approx(1, abs=0.02)
 
 
-@pytest.mark.parametrize(
-    ("call", "said"),
-    [
-        (lambda: figures.pruning_curves(table(POINTS).drop(columns="high")), "'high'"),
-        (lambda: figures.retained_functions({"a": [(2, [["rare"]])]}, {"a": 4}), "2 heads"),
-        (lambda: figures.gate_closing({}), "trace"),
-    ],
-)
+@pytest.mark.parametrize(("call", "said"), [
+    (lambda: figures.pruning_curves(table(POINTS).drop(columns="high")), "'high'"),
+    (lambda: figures.retained_functions({"a": [(2, [["rare"]])]}, {"a": 4}), "2 heads"),
+    (lambda: figures.gate_closing({}), "trace"),
+])  # fmt: skip
 def test_bad_input_is_refused(call, said):
     with pytest.raises(StudyError, match=said):
         call()

@@ -1,7 +1,5 @@
 """The store of all recipes: keys, whole or not at all, two runs at once, kills, full disks, damage, published runs."""
 
-from __future__ import annotations
-
 import contextlib
 import gc
 import json
@@ -77,13 +75,6 @@ def refused(attempt):
     with pytest.raises(StudyError) as caught:
         attempt()
     return str(caught.value)
-
-
-def forked(work, *given):
-    """A process of its own, with all that this one has imported and made."""
-    process = multiprocessing.get_context("fork").Process(target=work, args=given)
-    process.start()
-    return process
 
 
 def wait_until(true, process):
@@ -274,7 +265,8 @@ class Twins:
             study.write_text(self.folder / f"{name}.out", (self.made.results / "a.txt").read_text())
 
     def start(self, name, until):
-        process = forked(self.run, name)
+        process = multiprocessing.get_context("fork").Process(target=self.run, args=[name])  # with all that was made here
+        process.start()
         wait_until(until, process)
         return process
 

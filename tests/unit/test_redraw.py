@@ -1,10 +1,7 @@
 """Figures drawn again from what they were drawn from: the same bytes, or one sentence why not."""
 
-from __future__ import annotations
-
 import dataclasses
 import inspect
-import json
 import shutil
 import subprocess
 import sys
@@ -45,10 +42,6 @@ def run(drawn_once, tmp_path, monkeypatch):
     return dataclasses.replace(drawn_once, folder=tmp_path / "run", _inputs=dict(drawn_once._inputs))
 
 
-def read(path):
-    return json.loads(path.read_text(encoding="utf-8"))
-
-
 def files(folder):
     return {path.name: path.read_bytes() for path in folder.iterdir() if path.suffix in (".png", ".pdf", ".gif")}
 
@@ -82,7 +75,7 @@ def test_a_change_of_style_reaches_the_chosen_figures_in_their_places(run, monke
     assert redraw.redraw(run.folder, ["curves"]) == [run.chapter.picture("curves", "png")]
     after = files(run.chapter.folder)
     assert {name for name in before if before[name] != after[name]} == {"curves.png", "curves.pdf"}
-    assert "redrawn" in read(run.chapter.sidecar("curves")) and not plt.get_fignums()
+    assert "redrawn" in study.read_json(run.chapter.sidecar("curves")) and not plt.get_fignums()
 
 
 @pytest.mark.parametrize(
@@ -92,7 +85,7 @@ def test_a_change_of_style_reaches_the_chosen_figures_in_their_places(run, monke
 )
 def test_a_figure_that_cannot_be_drawn_alone_says_so(run, figure, capsys):
     run.figure(figure(), "curves")  # again, under the name of a figure with inputs
-    facts = read(run.chapter.sidecar("curves"))
+    facts = study.read_json(run.chapter.sidecar("curves"))
     assert "inputs" not in facts and not run.chapter.inputs("curves").exists() and run.command in facts["redraw"]
     with pytest.raises(StudyError, match=f"{run.name}/curves has no stored inputs"):
         redraw.redraw(run.folder, ["curves"])
@@ -126,7 +119,7 @@ CALLS = {
 @pytest.mark.parametrize("call", CALLS)
 def test_inputs_call_figure_functions_only(run, tmp_path, monkeypatch, call):
     monkeypatch.chdir(tmp_path)
-    path, facts = run.chapter.inputs("curves"), read(run.chapter.sidecar("curves"))
+    path, facts = run.chapter.inputs("curves"), study.read_json(run.chapter.sidecar("curves"))
     function, arguments = CALLS[call]
     values.write(path, arguments)
     told = {"function": function, "of": "curves", "sha256": study.digest(path)}

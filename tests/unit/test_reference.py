@@ -31,14 +31,10 @@ def test_outputs_without_stderr_and_injected_cells():
     assert filled.cells[1].execution_count == 1
 
 
-@pytest.mark.parametrize(
-    ("ran", "said"),
-    [
-        (executed("print(2)"), "other cells"),
-        (executed(count=None), "did not run"),
-        (executed(output=nb.new_output("error", ename="E", evalue="", traceback=[])), "failed"),
-    ],
-)
+@pytest.mark.parametrize(("ran", "said"), [
+    (executed("print(2)"), "other cells"), (executed(count=None), "did not run"),
+    (executed(output=nb.new_output("error", ename="E", evalue="", traceback=[])), "failed"),
+])  # fmt: skip
 def test_what_is_not_published(ran, said):
     with pytest.raises(StudyError, match=said):
         reference.fill(paired(), ran)

@@ -1,7 +1,5 @@
 """The report: pages that hang together, load nothing from elsewhere and show every figure; the explorer's data."""
 
-from __future__ import annotations
-
 import base64
 import json
 import re

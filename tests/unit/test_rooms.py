@@ -1,7 +1,5 @@
 """The house: rooms import one way, no circle, no private name of another file, and they keep their sizes."""
 
-from __future__ import annotations
-
 from helpers.publish import rooms
 from helpers.publish.rooms import ROOMS
 

@@ -1,7 +1,5 @@
 """Russian out of plans: what a speaker is promised, sentence by sentence, paradigms, and the marks of translations."""
 
-from __future__ import annotations
-
 import pytest
 
 from helpers.world import lexicon, russian, russian_words

@@ -1,7 +1,5 @@
 """BLEU, ROUGE, perplexity, grammatical phenomena on hand-written translations, bootstrap intervals."""
 
-from __future__ import annotations
-
 import math
 import random
 

@@ -1,7 +1,5 @@
 """The three tasks: their text, batches, fresh models, outputs and scores."""
 
-from __future__ import annotations
-
 import itertools
 import shutil
 from contextlib import contextmanager

@@ -1,7 +1,5 @@
 """Heads removed for good: what is left computes what gates of 0 give, and comes back from a folder bit for bit."""
 
-from __future__ import annotations
-
 import copy
 import itertools
 import json
@@ -209,9 +207,8 @@ def test_a_loaded_model_is_like_the_saved_one(family, dtype, tmp_path):
     assert torch.equal(logits(loaded, batch), logits(model, batch))
     assert torch.equal(generate(loaded, prompts(family)), generate(model, prompts(family)))  # with 3 beams
     # tied weights are one parameter, as before
-    assert [(name, p.requires_grad) for name, p in loaded.named_parameters()] == [
-        (name, p.requires_grad) for name, p in model.named_parameters()
-    ]
+    before, after = ([(name, p.requires_grad) for name, p in one.named_parameters()] for one in (model, loaded))
+    assert before == after
     tied = [one.get_output_embeddings().weight is one.get_input_embeddings().weight for one in (model, loaded)]
     assert tied == [family not in ("phi3", "gpt_neox")] * 2
     more = [head for head in index(model) if head[2] == 0]

@@ -1,7 +1,5 @@
 """Text for summarization and language modelling, splits of dialogues too, and files of records."""
 
-from __future__ import annotations
-
 import itertools
 import json
 import lzma
@@ -92,15 +90,12 @@ def test_records_are_read_as_they_were_written(tmp_path, reader, written):
 PAIR, ROW = {"source": "x", "target": "y"}, asdict(DIALOGUES[1])
 
 
-@pytest.mark.parametrize(
-    ("reader", "good", "bad"),
-    [
-        (corpora.read_pairs, PAIR, {"source": "x"}),
-        *((corpora.read_pairs, PAIR, PAIR | bad) for bad in ({"colour": 1}, {"marks": [["case"]]})),
-        (corpora.read_texts, {"text": "x"}, {"origin": "x"}),
-        *((corpora.read_dialogues, ROW, ROW | bad) for bad in ({"more": 1}, {"clusters": [[1]]}, {"events": [{"who": "A"}]})),
-    ],
-)
+@pytest.mark.parametrize(("reader", "good", "bad"), [
+    (corpora.read_pairs, PAIR, {"source": "x"}),
+    *((corpora.read_pairs, PAIR, PAIR | bad) for bad in ({"colour": 1}, {"marks": [["case"]]})),
+    (corpora.read_texts, {"text": "x"}, {"origin": "x"}),
+    *((corpora.read_dialogues, ROW, ROW | bad) for bad in ({"more": 1}, {"clusters": [[1]]}, {"events": [{"who": "A"}]})),
+])  # fmt: skip
 def test_a_broken_line_is_named(tmp_path, reader, good, bad):
     write_rows(tmp_path / "x.jsonl", [good, bad])
     refused(f"Line 2 of {tmp_path / 'x.jsonl'}", reader, tmp_path / "x.jsonl")
@@ -118,16 +113,11 @@ def test_a_spec_holds_what_the_corpus_depends_on(root, module, name):
     refused("samsum are not those", corpora.prepare, before)
 
 
-@pytest.mark.parametrize(
-    ("module", "name", "sizes", "said"),
-    [
-        (texts, "books", ALL, "'books'"),
-        (texts, "reports", {"train": 3}, "not train:"),
-        (dialogues, "samsum", ALL | {"longest": 7}, "7 subwords"),
-        (texts, "reports", SIZES | {"dev": 0}, "'dev' of reports is 0"),
-        (texts, "samsum", ALL | {"train": 2.0}, "'train' of samsum is 2.0"),
-    ],
-)
+@pytest.mark.parametrize(("module", "name", "sizes", "said"), [
+    (texts, "books", ALL, "'books'"), (texts, "reports", {"train": 3}, "not train:"),
+    (dialogues, "samsum", ALL | {"longest": 7}, "7 subwords"), (texts, "reports", SIZES | {"dev": 0}, "'dev' of reports is 0"),
+    (texts, "samsum", ALL | {"train": 2.0}, "'train' of samsum is 2.0"),
+])  # fmt: skip
 def test_names_and_sizes_that_make_no_sense(root, module, name, sizes, said):
     refused(said, module.spec, sizes, name, 1)
 
@@ -218,17 +208,13 @@ def test_documents_are_lower_cased_and_cut(root):
 GOOD = "".join(json.dumps(row) + "\n" for row in chats("red", 2)).encode()
 
 
-@pytest.mark.parametrize(
-    ("raw", "said"),
-    [
-        (lzma.compress(GOOD + b'{"id": 1\n'), "Line 3 of {} is not a JSON object"),
-        (lzma.compress(GOOD + b'{"id": 1, "dialogue": "Hello"}\n'), "'summary': it has id, dialogue"),
-        (lzma.compress(GOOD + b'{"dialogue": null, "summary": "x"}\n'), "no text"),
-        (lzma.compress(GOOD + '{"dialogue": "Tür", "summary": "x"}\n'.encode("latin-1")), "UTF-8"),
-        (lzma.compress(GOOD * 2000)[:-40], "{} is damaged or cut off after line"),
-        (lzma.compress(b""), "{} is empty"),
-    ],
-)
+@pytest.mark.parametrize(("raw", "said"), [
+    (lzma.compress(GOOD + b'{"id": 1\n'), "Line 3 of {} is not a JSON object"),
+    (lzma.compress(GOOD + b'{"id": 1, "dialogue": "Hello"}\n'), "'summary': it has id, dialogue"),
+    (lzma.compress(GOOD + b'{"dialogue": null, "summary": "x"}\n'), "no text"),
+    (lzma.compress(GOOD + '{"dialogue": "Tür", "summary": "x"}\n'.encode("latin-1")), "UTF-8"),
+    (lzma.compress(GOOD * 2000)[:-40], "{} is damaged or cut off after line"), (lzma.compress(b""), "{} is empty"),
+])  # fmt: skip
 def test_damaged_files_are_named(root, raw, said):
     path = root / "samsum/train.jsonl.xz"
     path.write_bytes(raw)

@@ -1,7 +1,5 @@
 """Prepared pairs, subword vocabularies, word alignment and batches."""
 
-from __future__ import annotations
-
 import json
 from itertools import accumulate, pairwise
 
@@ -47,9 +45,8 @@ def fast():
     inner = Tokenizer(models.BPE(unk_token="<unk>"))
     inner.pre_tokenizer = pre_tokenizers.Metaspace()
     inner.decoder = decoders.Metaspace()
-    inner.train_from_iterator(
-        training_text(), trainers.BpeTrainer(vocab_size=160, special_tokens=["<pad>", "</s>", "<unk>"], show_progress=False)
-    )
+    trainer = trainers.BpeTrainer(vocab_size=160, special_tokens=["<pad>", "</s>", "<unk>"], show_progress=False)
+    inner.train_from_iterator(training_text(), trainer)
     inner.post_processor = TemplateProcessing(single="$A </s>", special_tokens=[("</s>", 1)])
     return PreTrainedTokenizerFast(tokenizer_object=inner, pad_token="<pad>", eos_token="</s>", unk_token="<unk>")
 

@@ -1,7 +1,5 @@
 """Values in files: what was written is read again, and nothing but values is."""
 
-from __future__ import annotations
-
 import dataclasses
 import gzip
 import importlib
@@ -66,16 +64,12 @@ def test_plain_values(path):
 
 
 ARRAYS = {
-    "floats": np.random.default_rng(1).normal(size=(3, 4, 2)),
-    "not numbers": np.array([NAN, math.inf, -0.0], np.float16),
-    "big end first": np.arange(4, dtype=">u4"),
-    "a step": np.arange(10)[::3],
-    "by columns": np.asfortranarray(np.arange(6.0).reshape(2, 3)),
-    "bool": np.array([[True], [False]]),
-    "text": np.array([["a", "long"]]),
-    "none": np.zeros((0, 3), np.float32),
+    "floats": np.random.default_rng(1).normal(size=(3, 4, 2)), "not numbers": np.array([NAN, math.inf, -0.0], np.float16),
+    "big end first": np.arange(4, dtype=">u4"), "a step": np.arange(10)[::3],
+    "by columns": np.asfortranarray(np.arange(6.0).reshape(2, 3)), "bool": np.array([[True], [False]]),
+    "text": np.array([["a", "long"]]), "none": np.zeros((0, 3), np.float32),
     "objects": np.array([[None, "a"], [(1, 2), 0.5]], dtype=object),
-}
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("name", ARRAYS)
@@ -107,13 +101,10 @@ MIXED = pd.DataFrame(
     }
 )  # fmt: skip
 FRAMES = {
-    "mixed": MIXED,
-    "columns of heads": pd.DataFrame(np.ones((2, 4), np.float32), [0, 500], HEADS),
+    "mixed": MIXED, "columns of heads": pd.DataFrame(np.ones((2, 4), np.float32), [0, 500], HEADS),
     "a column twice": pd.DataFrame([[1, "a", 2.5]], columns=pd.Index(["x", "y", "x"], name="which")),
-    "levels that are not used": MIXED.set_index(HEADS).iloc[2:],
-    "no rows": MIXED[:0],
-    "nothing": pd.DataFrame(),
-}
+    "levels that are not used": MIXED.set_index(HEADS).iloc[2:], "no rows": MIXED[:0], "nothing": pd.DataFrame(),
+}  # fmt: skip
 EXACT = {"check_exact": True, "check_index_type": "exact", "check_freq": True}
 
 
@@ -157,13 +148,10 @@ class Own:
     """Of the tests, not of the project."""
 
 
-@pytest.mark.parametrize(
-    ("module", "name"),
-    [
-        ("os", "system"), ("helpers.study.store", "Path"), ("helpers.study.store", "os.PathLike"),
-        ("helpers.study", "StudyError"), ("helpers.gone", "Pair"), ("helpers.corpora", "Gone"), (Own.__module__, "Own"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("module", "name"), [
+    ("os", "system"), ("helpers.study.store", "Path"), ("helpers.study.store", "os.PathLike"), ("helpers.study", "StudyError"),
+    ("helpers.gone", "Pair"), ("helpers.corpora", "Gone"), (Own.__module__, "Own"),
+])  # fmt: skip
 def test_other_classes_are_not_made(path, module, name):
     tree = {"dataclass": {"module": module, "name": name, "fields": {"dict": []}}}
     with pytest.raises(StudyError, match=r"no dataclass|No module"):

@@ -1,7 +1,5 @@
 """Word tables: a wrong row is told by file and line."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest
@@ -31,17 +29,10 @@ def test_rows_keep_their_order_and_may_end_early(folder):
     ]  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    ("row", "said"),
-    [
-        ("dog\tHund\tx", "gender"),
-        ("dog\t\tm", "noun"),
-        ("cow\tKuh\tf", "cow"),
-        ("dog\tHund\tm\tHunde\tgroß", "5 cells"),
-        ("cat\tKatze\tf", "line 2"),
-        ("cat\tKater\tm", "gender"),
-    ],
-)
+@pytest.mark.parametrize(("row", "said"), [
+    ("dog\tHund\tx", "gender"), ("dog\t\tm", "noun"), ("cow\tKuh\tf", "cow"), ("dog\tHund\tm\tHunde\tgroß", "5 cells"),
+    ("cat\tKatze\tf", "line 2"), ("cat\tKater\tm", "gender"),
+])  # fmt: skip
 def test_a_wrong_row_is_told_by_file_and_line(folder, row, said):
     write(folder, "key\tnoun\tgender\tplural", "cat\tKatze\tf", row)
     with pytest.raises(StudyError, match=rf"nouns\.tsv, line 3: .*{said}"):

@@ -19,16 +19,12 @@ def plan(*config, options=("--cores", "1")):
     return subprocess.run([*command, "--config", *config], cwd=study.ROOT, capture_output=True, text=True, timeout=300)
 
 
-def counts(done):
-    """How many jobs of each rule a dry run would run."""
+def test_a_dry_run_has_every_job_of_the_plan():
+    done = plan("profile=tiny", "seeds=2", "only=04")  # which the command line makes an integer
     said = done.stdout + done.stderr
     assert done.returncode == 0, said
     rows = [line.split() for line in said.splitlines()]
-    return {row[0]: int(row[1]) for row in rows if len(row) == 2 and row[0].isidentifier() and row[1].isdigit()}
-
-
-def test_a_dry_run_has_every_job_of_the_plan():
-    found = counts(plan("profile=tiny", "seeds=2", "only=04"))  # which the command line makes an integer
+    found = {row[0]: int(row[1]) for row in rows if len(row) == 2 and row[0].isidentifier() and row[1].isdigit()}
     settings = study.settings("tiny", study.parse_overrides(planned.with_seeds("", 2)))
     notebooks = planned.chosen(planned.goals(settings, subjects.names(settings), 1), "04")
     jobs = planned.jobs(planned.missing(need for needs in notebooks.values() for need in needs)).values()

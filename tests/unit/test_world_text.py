@@ -1,7 +1,5 @@
 """The generated text stays as it is, byte for byte: whoever means to change it changes a digest here and a version there."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 from itertools import islice

@@ -1,7 +1,5 @@
 """The rows of coreference injection for tiny models; one is trained when the first test of a session reads it."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Tiny real models with seeded random weights, and padded batches for them: what the unit tests run on."""
 
-from __future__ import annotations
-
 import torch
 import transformers as hf
 from transformers.models.t5.modeling_t5 import T5LayerNorm
@@ -23,14 +21,12 @@ _OPT = {
 }  # fmt: skip
 _GPT2 = {"n_embd": 32, "n_layer": 2, "n_head": 4, "n_positions": 64, "bos_token_id": EOS}
 FAMILIES = {
-    "marian": (hf.MarianConfig, hf.MarianMTModel, _SEQ2SEQ),
-    "bart": (hf.BartConfig, hf.BartForConditionalGeneration, _SEQ2SEQ),
+    "marian": (hf.MarianConfig, hf.MarianMTModel, _SEQ2SEQ), "bart": (hf.BartConfig, hf.BartForConditionalGeneration, _SEQ2SEQ),
     "mbart": (hf.MBartConfig, hf.MBartForConditionalGeneration, _SEQ2SEQ),
     "pegasus": (hf.PegasusConfig, hf.PegasusForConditionalGeneration, _SEQ2SEQ),
     "t5": (hf.T5Config, hf.T5ForConditionalGeneration, _SPECIAL | _T5 | {"decoder_start_token_id": PAD}),
-    "opt": (hf.OPTConfig, hf.OPTForCausalLM, _SPECIAL | _OPT),
-    "gpt2": (hf.GPT2Config, hf.GPT2LMHeadModel, _SPECIAL | _GPT2),
-}
+    "opt": (hf.OPTConfig, hf.OPTForCausalLM, _SPECIAL | _OPT), "gpt2": (hf.GPT2Config, hf.GPT2LMHeadModel, _SPECIAL | _GPT2),
+}  # fmt: skip
 _ALONE = _SPECIAL | {
     "hidden_size": 32, "intermediate_size": 48, "num_hidden_layers": 2, "num_attention_heads": 4,
     "max_position_embeddings": 66, "bos_token_id": EOS,

@@ -1,7 +1,5 @@
 """Sentence plans in few words, dice that always fall the same, and what holds of any sentence in any language."""
 
-from __future__ import annotations
-
 import random
 
 from helpers.world import lexicon

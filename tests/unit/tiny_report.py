@@ -1,7 +1,5 @@
 """A run with one tiny model, gates that close on it, and a head table: what a report is built from."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The two sweeps of a tiny model, encoder heads and all kinds; a run is made when the first test of a session reads it."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

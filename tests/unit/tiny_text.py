@@ -1,7 +1,5 @@
 """Small text as it lies in a local folder or on the Hub: chats with summaries, sentence pairs, and what errors say."""
 
-from __future__ import annotations
-
 import io
 import itertools
 import json
