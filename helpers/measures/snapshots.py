@@ -207,7 +207,7 @@ def said_of_models(table: pd.DataFrame) -> str:
         f"Most heads with functions: {most}, {int(one['with functions'])} of {int(one['heads'])} encoder heads. Encoder "
         f"attention is worth most in {worth}: {other['encoder off']:.2f} nats a token, against "
         f"{table.loc[least, 'encoder off']:.2f} in {least}."
-        + (f" Beside a model that never had it, it adds {from_start} BLEU." if from_start else "")
+        + (f" BLEU that it adds beside a model that never had it: {from_start}." if from_start else "")
     )
 
 
