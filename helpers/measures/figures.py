@@ -67,15 +67,17 @@ def offsets(described: Mapping[str, Mapping[str, Any]], reach: int = 8):
 # --- maps of heads ---------------------------------------------------------------------------------------------------
 
 
-def _head_map(axis, column: pd.Series, rank: pd.Series, kind: str, limits: tuple[float, float], digits: int = 2):
-    """Layers down (1 at the bottom, as in the paper), heads across sorted by `rank`; cells show value and #head."""
+def _head_map(
+    axis, column: pd.Series, rank: pd.Series, kind: str, limits: tuple[float, float], digits: int = 2, named: bool = True
+):
+    """Layers down (1 at the bottom, as in the paper), heads across sorted by `rank`; cells show value and, `named`, #head."""
     column, rank = (part.xs(kind, level="kind") for part in (column, rank))
     rows = {layer: part.xs(layer).sort_values(ascending=False, kind="stable").index for layer, part in rank.groupby("layer")}
     table = pd.DataFrame([column.xs(layer).reindex(heads).tolist() for layer, heads in rows.items()])
     said = np.full(table.shape, "", dtype=object)
     for i, heads in enumerate(rows.values()):
         for place, (value, head) in enumerate(zip(table.loc[i], heads, strict=False)):
-            said[i, place] = f"{drawing.short(value, digits - (abs(value) > 0.99))}\n#{head + 1}"  # "1.0" is as wide as ".99"
+            said[i, place] = drawing.short(value, digits - (abs(value) > 0.99)) + f"\n#{head + 1}" * named  # "1.0" for ".99"
     drawn = drawing.heat(axis, table[::-1], said[::-1], limits=limits)
     axis.set_xticks([])
     axis.set_yticks(range(len(rows)), [layer + 1 for layer in rows][::-1])
@@ -125,7 +127,7 @@ def head_maps(
 
 @redrawable
 def relevance_and_confidence(relevance: Mapping[str, pd.Series], confidence: Mapping[str, pd.Series], kind: str = "encoder"):
-    """Relevance above confidence (Fig. 1 and 2), a column a model; heads of a layer are sorted by relevance in both.
+    """Relevance above confidence (Fig. 1 and 2), a column a model; both have the same head in the same place, by relevance.
 
     Parameters
     ----------
@@ -145,7 +147,7 @@ def relevance_and_confidence(relevance: Mapping[str, pd.Series], confidence: Map
     figure, axes = plt.subplots(len(rows), across, squeeze=False, figsize=(width * across + 0.7, height * len(rows)))
     for row, (name, columns, limit, named) in zip(axes, rows, strict=True):
         for axis, title in zip(row, named, strict=False):
-            drawn = _head_map(axis, columns[title], relevance[title], kind, (0, limit))
+            drawn = _head_map(axis, columns[title], relevance[title], kind, (0, limit), named=name == "relevance")
             axis.set(title=title if name == "relevance" else "", ylabel="layer" if left(axis) else "")
             axis.set_xlabel("heads by relevance" if name == "confidence" else "")
         for axis in row[len(named) :]:

@@ -63,7 +63,10 @@ def test_tables_read_what_is_listed(swept):
         before = len(read_since(0))
         l0.tables.quality(sweep, subject, 2)
         l0.tables.against_scratch(sweep, subject, 2)
-        l0.tables.closings(sweep)
+        for price, trace in l0.tables.closings(sweep, 3)[0].items():  # few steps, from the first to the last
+            whole = l0.tables.closing(sweep["runs"][f"L0 {price:g}"])
+            assert len(trace) == 4 and list(trace.index[[0, -1]]) == list(whole.index[[0, -1]])
+            assert trace.equals(whole.loc[trace.index])
         l0.tables.kept_by_layer(sweep)
         if sweep["kinds"] == ["encoder"]:
             l0.tables.one_shot_quality(sweep, subject, 2)

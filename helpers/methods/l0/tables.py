@@ -417,11 +417,14 @@ def closing(run: Mapping[str, Any]) -> pd.DataFrame:
     return pd.DataFrame(distribution.p_closed().numpy(), index=trace.index, columns=trace.columns)
 
 
-def closings(sweep: Mapping[str, Any]) -> tuple[dict[float, pd.DataFrame], dict[float, int]]:
-    """`closing` of the L0 runs of a sweep by price, and how many heads each keeps."""
+def closings(sweep: Mapping[str, Any], looks: int = 200) -> tuple[dict[float, pd.DataFrame], dict[float, int]]:
+    """`closing` of the L0 runs of a sweep by price, at so many steps or so, the first and the last among them; how many heads
+    each keeps."""
     found = {run["method"]["penalty"]: run for run in l0_runs(sweep)}
     kept = {price: int(gates(run)[0].value()[-1].sum()) for price, run in found.items()}
-    return {price: closing(run) for price, run in found.items()}, kept
+    traces = {price: closing(run) for price, run in found.items()}
+    shown = {price: np.linspace(0, len(trace) - 1, min(len(trace), looks + 1)).round() for price, trace in traces.items()}
+    return {price: trace.iloc[shown[price].astype(int)] for price, trace in traces.items()}, kept
 
 
 def settled(table: pd.DataFrame) -> pd.DataFrame:
