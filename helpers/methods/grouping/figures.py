@@ -351,10 +351,9 @@ def head_map_animation(points: pd.DataFrame, frames: int = 30) -> FuncAnimation:
 
 def _map_frame(axis, part: pd.DataFrame) -> None:
     """A square that holds all heads of a site at all steps, without units."""
-    middle = part[["x", "y"]].agg(["min", "max"]).mean()
+    x, y = part[["x", "y"]].agg(["min", "max"]).mean()
     half = 0.6 * max(float(np.ptp(part.x)), float(np.ptp(part.y)), 1e-9)
-    axis.set(xlim=(middle.x - half, middle.x + half), ylim=(middle.y - half, middle.y + half))
-    axis.set(xticks=[], yticks=[], box_aspect=1)
+    axis.set(xlim=(x - half, x + half), ylim=(y - half, y + half), xticks=[], yticks=[], box_aspect=1)
     axis.spines[:].set(visible=True, color="#B0B0B0", lw=0.8)
 
 
@@ -435,23 +434,24 @@ def today(frame: pd.DataFrame):
     Parameters
     ----------
     frame : pandas.DataFrame
-        Rows: asked, row, heads, value, low, high, before, as of `helpers.methods.grouping.tables.today`. Draws share a place.
+        As `helpers.methods.grouping.tables.today` with its index as columns. Draws share a place.
     """
-    drawing.need(frame, "asked", "row", "heads", "value", "low", "high", "before")
+    drawing.need(frame, "asked", "row", "heads", "change", "change_low", "change_high", "before")
+    frame = frame.assign(value=frame.change, low=frame.change_low, high=frame.change_high)[frame.change.notna()]
     named = frame.row.str.replace(", draw .*", "", regex=True).str.rpartition(": ")
     group = ("shared, from " + named[0].replace("", "vanilla")).where(frame.asked == "shared", "all heads, from the start")
     shown = frame.assign(row=named[2], group=group)[frame.asked != "removed"]
     gone = frame.assign(series=frame.row.str.split(r", | \d").str[0])[frame.asked == "removed"]
     where, looks = drawing.places(shown), _methods(gone.series)
-    figure, axes = plt.subplots(1, 3, figsize=(WIDTH, 0.19 * len(where[1]) + 1.1), width_ratios=(1, 1, 1.7))
-    before, after, axis = axes
+    figure, (before, after, axis) = plt.subplots(1, 3, figsize=(WIDTH, 0.19 * len(where[1]) + 1), width_ratios=(1, 1, 1.7))
     drawing.dots(before, shown.assign(value=np.exp(shown.before), low=np.nan, high=np.nan), level=None, where=where)
-    drawing.dots(after, shown, level=None, where=where)
+    drawing.dots(after, shown, where=where)
     before.set(title="as converted (dev)", xlabel="perplexity")
-    after.set(title="trained on (test)", xlabel="perplexity", yticklabels=[])
+    after.set(title="trained on (test)", xlabel="minus vanilla", yticklabels=[])
     drawing.lines(axis, gone, "heads", "value", "series", looks)
     drawing.retained(axis, frame.heads.max(), f"heads left (of {frame.heads.max():.0f})")
-    axis.set(title="query heads removed (test)", ylabel="perplexity")
+    axis.axhline(0, **drawing.LEVEL)
+    axis.set(title="query heads removed (test)", ylabel="perplexity minus that with all heads")
     drawing.legend(figure, looks)
     return figure
 
@@ -560,8 +560,9 @@ def _kept_cells(axis, shown: pd.DataFrame, looks: Mapping[str, Mapping[str, Any]
     for place, (method, look) in enumerate(looks.items()):
         rows = shown[shown.method == method]
         for at, kept in zip(rows["at"], rows.kept, strict=True):
-            colour = look["color"] if kept else "#EDEDED"
-            axis.add_patch(plt.Rectangle((at - 0.44, place - 0.42), 0.88, 0.84, color=colour, lw=0))
+            axis.add_patch(
+                plt.Rectangle((at - 0.44, place - 0.42), 0.88, 0.84, color=look["color"] if kept else "#EDEDED", lw=0)
+            )
         axis.text(1, place, f"{rows.kept.sum()} of {len(rows)}", transform=axis.get_yaxis_transform(), va="center", fontsize=7)
     axis.set_ylim(len(looks) - 0.5, -0.5)
     axis.set_yticks(range(len(looks)), looks)
@@ -582,8 +583,7 @@ def votes(frame: pd.DataFrame):
     figure, axes = drawing.grid(len(sites), across, min(3.0, WIDTH / across), 1.6, sharey=True)
     for axis, site in zip(axes, sites, strict=True):
         rows = frame[(frame.kind == site[0]) & (frame.layer == site[1])].sort_values(["group", "head"])
-        edges = ["black" if kept else "none" for kept in rows.kept]
-        axis.bar(range(len(rows)), rows.share, 0.8, color=[colours[group] for group in rows.group], ec=edges, lw=1.6)
+        axis.bar(range(len(rows)), rows.share, color=rows.group.map(colours), ec=np.where(rows.kept, "black", "none"), lw=1.6)
         axis.set_xticks(range(len(rows)), rows["head"] + 1, fontsize=7, rotation=0 if len(rows) <= 12 else 90)
         axis.set(title=drawing.site_name(site), ylim=(0, 1.05), yticks=[0, 0.5, 1], xlabel="head")
         axis.set_ylabel("share of batches" if left(axis) else "")

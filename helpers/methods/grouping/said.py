@@ -107,7 +107,7 @@ def today(table: pd.DataFrame, worth: pd.DataFrame) -> str:
     """Of `tables.today` and `tables.worth_of_attention`: what attention is worth, then which rows beat chance, by question."""
     off = number(worth.xs("perplexity", level="metric").change.min(), "+.1f")
     shared, gone = (table.loc[asked] for asked in ("shared", "removed"))
-    made, gates, free = shared[shared.chance.notna()], gone[gone.index.str.startswith(L0)], f"{L0} 0"
+    gates, free = gone[gone.index.str.startswith(L0)], f"{L0} 0"
     gated = gates.drop(free, errors="ignore")
     early = number(np.exp(shared.before.median()), ".1f")
     best = shared.value.idxmin()
@@ -117,12 +117,13 @@ def today(table: pd.DataFrame, worth: pd.DataFrame) -> str:
         f" {early} before training goes on, after it at best at {number(shared.value[best], '.2f')} ({best}), those that share"
         f" from the start at {number(few.value, '.2f')}: against vanilla"
         f" {interval(*shared.loc[best, ['change', 'change_low', 'change_high']], '+.2f')}. Better than random groups:"
-        f" {_beats(made, 'chance')}. {L0} at as many heads is better than chance at {_beats(gated, 'chance')}, than gradient"
+        f" {_beats(shared, 'chance')}. {L0} at as many heads is better than chance at {_beats(gated, 'chance')}, than gradient"
         f" importance at {_beats(gated, 'importance')}; gates without a price cost {number(gates.change.get(free), '+.2f')}."
     )
 
 
 def _beats(table: pd.DataFrame, rival: str) -> str:
-    """How many rows lose surely less than a rival (Holm)."""
+    """How many rows that have a rival lose surely less than it (Holm)."""
+    table = table[table[rival].notna()]
     sure = table[(table[f"{rival}_p_holm"] < 0.05) & (table[rival] < 0)]
     return f"{len(sure)} of {len(table)}" + (f" ({listed(sure.index)})" if len(sure) else "")

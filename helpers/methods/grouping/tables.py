@@ -454,7 +454,7 @@ def today(specs: Runs, counted: Counted, repeats: int = 1000) -> pd.DataFrame:
 
     Rivals by chance are random groupings where heads come to share, random heads off where heads go; those by importance keep
     the heads of most gradient importance. Their loss is the mean over draws, at as many heads: on the line between two counts
-    that were tried (no head off is one), beyond the least of them that of the least.
+    that were tried (no head off is one), and none with fewer heads than were tried.
 
     Parameters
     ----------
@@ -465,10 +465,10 @@ def today(specs: Runs, counted: Counted, repeats: int = 1000) -> pd.DataFrame:
     Returns
     -------
     pandas.DataFrame
-        On (asked, row): seeds; value, low, high (perplexity); change (from the row with all heads), chance, importance (from
-        these rivals), each with its ends and p_holm; heads (query heads left), pairs (key-value heads a layer, before any go);
-        dev_loss; before (dev loss before training went on, of heads that came to share); over. Asked is "shared" where heads
-        come to share, "removed" where heads go, "whole" elsewhere.
+        On (asked, row): seeds; value, low, high (perplexity); change (from vanilla; of heads that go from those that share keys
+        from the start), chance, importance (from these rivals), each with its ends and p_holm; heads (query heads left), pairs
+        (key-value heads a layer, before any go); dev_loss; before (dev loss before training went on, of heads that came to
+        share); over. Asked is "shared" where heads come to share, "removed" where heads go, "whole" elsewhere.
     """
     task, frames = subjects.text_of(next(iter(specs.values()))), []
     ends = CHANGES | {what: (what, f"{what}_low", f"{what}_high") for what in RIVALS}
@@ -477,7 +477,7 @@ def today(specs: Runs, counted: Counted, repeats: int = 1000) -> pd.DataFrame:
         left = {name: sum(map(len, training.kept(runs.run(spec)).values())) for name, spec in rows.items()}
         for name, spec in rows.items():
             shape, made = runs.stages(spec)[0]["shape"], runs.run(spec).results
-            plain = runs.FEW_PAIRS if shape["key_value_heads"] < shape["heads"] else VANILLA
+            plain = runs.FEW_PAIRS if name != runs.FEW_PAIRS and shape["key_value_heads"] < shape["heads"] else VANILLA
             asked = "shared" if "share" in spec else "removed" if "cut" in spec else "whole"
             row = {"asked": asked, "row": name, "seed": number, "heads": left[name], **study.read_json(made / "losses.json")}
             row["pairs"] = spec.get("share", {}).get("groups", shape["key_value_heads"])
@@ -505,7 +505,7 @@ def _rivals(rows: Runs, own: Mapping[str, np.ndarray], left: Mapping[str, int], 
     for other, spec in rows.items():
         if spec.get(what, {}).get("by") == by and runs.stages(spec)[0] == first:
             found.setdefault(left[other], []).append(own[other])
-    if not found or rows[name].get(what, {}).get("by", by) == by:  # none, or nothing was chosen, or in the same way
+    if not found or left[name] < min(found) or rows[name].get(what, {}).get("by", by) == by:  # chosen likewise, or not
         return []
     found |= {} if what == "share" else {left[plain]: [own[plain]]}
     counts = sorted(found)
