@@ -1,7 +1,8 @@
 """Put a run's notebooks, figures and tables where the reference results are committed.
 
 `python -m helpers.publish.reference runs/laptop-controlled` fills the outputs of `notebooks/*.ipynb` from the executed ones,
-copies the chapters of the run, as they are, to `figures/controlled/` (the track), and writes the index of figures anew.
+copies the chapters of the run, as they are, to `figures/controlled/` (the track), and writes the index of figures and the
+scoreboard anew.
 Chapters that the run lacks stay. `--figures` leaves the notebooks alone.
 """
 
@@ -15,7 +16,7 @@ import jupytext
 import nbformat
 
 from helpers import study
-from helpers.publish import gallery
+from helpers.publish import gallery, scoreboard
 from helpers.study import StudyError, layout
 
 
@@ -58,6 +59,7 @@ def place(run: Path, notebooks: bool = True) -> Path:
         shutil.rmtree(folder / chapter.name, ignore_errors=True)
         shutil.copytree(chapter.folder, folder / chapter.name, ignore=shutil.ignore_patterns(".*"))
     gallery.write(folder.parent)
+    scoreboard.write(folder.parent)
     for path in sorted(run.glob("*.ipynb")) if notebooks else ():
         paired = study.ROOT / "notebooks" / path.name
         made = jupytext.read(study.ROOT / "notebooks" / "py" / f"{path.stem}.py")
