@@ -70,7 +70,7 @@ def offsets(described: Mapping[str, Mapping[str, Any]], reach: int = 8):
 def _head_map(
     axis, column: pd.Series, rank: pd.Series, kind: str, limits: tuple[float, float], digits: int = 2, named: bool = True
 ):
-    """Layers down (1 at the bottom, as in the paper), heads across sorted by `rank`; cells show value and, `named`, #head."""
+    """Layers down (1 at the bottom, as in the paper), heads across sorted by `rank`; cells show value, if `named` #head."""
     column, rank = (part.xs(kind, level="kind") for part in (column, rank))
     rows = {layer: part.xs(layer).sort_values(ascending=False, kind="stable").index for layer, part in rank.groupby("layer")}
     table = pd.DataFrame([column.xs(layer).reindex(heads).tolist() for layer, heads in rows.items()])
