@@ -77,11 +77,12 @@ def models(layers):
 
 
 def said(axis):
-    """Texts of a head map by layer from the first, as (value, head)."""
+    """Texts of a head map by layer from the first, as (value, head), or values alone."""
     rows = {}
     for text in axis.texts:
-        value, head = text.get_text().split("\n")
-        rows.setdefault(text.get_position()[1], []).append((text.get_position()[0], float(value), int(head[1:])))
+        value, *head = text.get_text().split("\n")
+        cell = (text.get_position()[0], float(value), *(int(name[1:]) for name in head))
+        rows.setdefault(text.get_position()[1], []).append(cell)
     return [[cell[1:] for cell in sorted(rows[y])] for y in sorted(rows, reverse=True)]
 
 
@@ -94,8 +95,9 @@ def test_relevance_stands_above_confidence():
             assert ticks(axis) == ["4", "3", "2", "1"]  # layer 1 at the bottom
             for layer, shown in enumerate(said(axis)):
                 ranked = relevance[title]["encoder"][layer].sort_values(ascending=False).index.tolist()
-                assert [head - 1 for _, head in shown] == ranked  # by relevance, in both rows
-                np.testing.assert_allclose([v for v, _ in shown], columns[title]["encoder"][layer][ranked], atol=0.0051)
+                values = columns[title]["encoder"][layer][ranked]  # by relevance, in both rows; the upper one names the heads
+                np.testing.assert_allclose([value for value, *_ in shown], values, atol=0.0051)
+                assert row or [head - 1 for _, head in shown] == ranked
 
 
 def test_functions_share_the_cell_of_a_head():
