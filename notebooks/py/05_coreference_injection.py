@@ -356,6 +356,7 @@ wide(shown[shown.metric.isin(few)], "change", "Change of ROUGE-1 by mentions of 
 # %%
 every = tables.before_after_over_seeds(boards, list(coreference.runs.moved(parts)), plan["probe"])
 run.table(from_one(every), "before_after")
+more = run.table(tables.matter_more(every), "matter_more")
 moved = every[every.seed == seed]
 means = every.groupby("row", sort=False)[["rank_before", "rank_after"]].mean()
 ranks = [f"{name} {number(row.rank_before, '.1f')} → {number(row.rank_after, '.1f')}" for name, row in means.iterrows()]
@@ -365,6 +366,15 @@ run.figure(
     caption="Importance of the injected heads before and after training.",
     takeaway=f"Mean rank in the layer before and after: {'; '.join(ranks)}.",
 )
+shown = more.assign(more=[interval(*row, form="+.2f") for row in more[["more", "low", "high"]].to_numpy()])
+if len(shown):
+    display(
+        readable(
+            shown.pivot(index="layer", columns="control", values="more").reset_index(),
+            caption="Importance after training: more than the same heads under a matrix that says nothing, n ="
+            f" {every.seed.nunique()} trainings",
+        )
+    )
 
 # %% [markdown]
 # Ranks count from the most important head of a layer. A low head that ends on top has come to matter. That alone says

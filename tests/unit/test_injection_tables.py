@@ -243,6 +243,16 @@ def test_injected_heads_before_and_after(parts):
     assert (table.rank_before == 3).all() and (table[table.row == MASKED].after == 0).all()  # the lowest of three
 
 
+def test_heads_matter_more_than_the_same_heads_under_an_empty_matrix():
+    after = {MAIN: (0.9, 0.7, 0.8), f"{MAIN}, no links": (0.4, 0.6, 0.2), "injected, random": (0.1, 0.1, 0.1)}
+    rows = [(row, "encoder", 2, 0 if seed < 3 or row != "injected, random" else 5, value, seed) for row, values in after.items()
+            for seed, value in enumerate(values, 1)]  # fmt: skip
+    (line,) = tables.matter_more(pd.DataFrame(rows, columns=["row", *ADDRESS, "after", "seed"])).to_dict("records")
+    mean, low, high = np.mean(gaps := [0.5, 0.1, 0.6]), *stats.t.interval(0.95, 2, np.mean(gaps), stats.sem(gaps))
+    assert (line["control"], line["layer"], line["seeds"]) == (f"{MAIN}, no links", 2, 3)
+    np.testing.assert_allclose([line["more"], line["low"], line["high"]], [mean, low, high])
+
+
 def test_importance_against_what_a_heads_absence_costs(parts):
     board = tables.Board(tiny_injection.settings(), {PLAIN: parts["main"][PLAIN]})
     scored = coreference.runs.ranking(parts["main"][PLAIN]["run"], 6)

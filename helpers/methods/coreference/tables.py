@@ -318,6 +318,29 @@ def before_after_over_seeds(boards: Mapping[int, Board], names: Sequence[str], p
     return pd.concat(parts, ignore_index=True)
 
 
+def matter_more(table: pd.DataFrame, row: str = runs.MAIN) -> pd.DataFrame:
+    """How much more important injected heads end than the same heads do under each matrix that says nothing.
+
+    Parameters
+    ----------
+    table : pandas.DataFrame
+        As of `before_after_over_seeds`.
+    row : str
+        The injected row; rows named after it (other links in the same heads) are its controls.
+
+    Returns
+    -------
+    pandas.DataFrame
+        control, layer, seeds; more (mean over trainings of the difference in importance after training, each normalised by its
+        layer), with low and high of a 95 % t-interval (nan for one training); over.
+    """
+    place, controls = ["seed", "kind", "layer", "head"], table[table.row.str.startswith(f"{row}, ")]
+    both = controls.merge(table[table.row == row], on=place, suffixes=("", "_injected"))
+    both = both.assign(control=both.row, more=both.after_injected - both.after)
+    found = trainings.over_seeds(both, ("control", "layer"), {"more": ("more", "low", "high")})
+    return found.reset_index().assign(over=intervals.TRAININGS)
+
+
 def by_cluster_size(board: Board, names: Sequence[str], by: str, parts: int = 3) -> pd.DataFrame:
     """Changes against the plain model where the largest cluster of a dialogue is small or large.
 
