@@ -239,9 +239,13 @@ def owed_to_sharing(table: pd.DataFrame) -> str:
     found = table[table.shown.astype(bool)].set_index(["sentences", "kind", "measure"]).rho
     if found.empty:
         return "Nothing to compare: too few heads change the loss by their absence."
-    said = []
-    for name, chosen in (("gradient importance", True), ("the other measures", False)):
-        part = found[found.index.get_level_values("measure").str.startswith("gradient") == chosen]
+    said, names = [], found.index.get_level_values("measure")
+    estimates = names.isin(runs.ESTIMATES)
+    gradients = names.str.startswith("gradient") & ~estimates
+    rest = ~estimates & ~gradients
+    groups = {"gradient importance": gradients, "estimates to the first order": estimates, "the other measures": rest}
+    for name, chosen in groups.items():
+        part = found[chosen]
         if len(part):
             same, other = (part.loc[one].mean() for one in (SAME, OTHER))
             said.append(f"{name} {same:.2f} on the same and {other:.2f} on other sentences")
