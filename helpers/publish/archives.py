@@ -22,6 +22,7 @@ import numpy as np
 import pandas as pd
 
 from helpers import plan, study
+from helpers.methods import contest
 from helpers.runs import training
 from helpers.study import Need, Recipe, published, values
 
@@ -38,7 +39,8 @@ STEADY = 0.8  # rank correlation of other numbers that were
 def publish(notebooks: Mapping[str, Sequence[Need]], limit: float = LIMIT) -> str:
     """Publish what notebooks read and the store has; what they no longer read is dropped.
 
-    Weights are published of the models that notebook 02 is about, and of those that something still to be made starts from.
+    Weights are published of the models that notebook 02 is about, of those that something still to be made starts from, and of
+    those that have a head table in notebook 06: a measure of somebody's that is entered there looks at the model itself.
 
     Parameters
     ----------
@@ -59,6 +61,8 @@ def publish(notebooks: Mapping[str, Sequence[Need]], limit: float = LIMIT) -> st
     asked = [need for name, found in notebooks.items() if name.endswith(OF_MODELS) for need in found]
     asked += [need for recipe in plan.closure(needs) if not recipe.made() for need in recipe.needs if need.weights]
     weighty = {need.recipe for need in asked if need.recipe.kind is training.MODEL}
+    tables = [recipe for recipe in plan.closure(needs) if recipe.kind is contest.runs.TABLE]
+    weighty |= {need.recipe for recipe in tables for need in recipe.needs if need.weights}
     before, entries, absent = published.index(), {}, 0
     for recipe in study.progress(list(plan.closure(needs)), "publishing"):
         if recipe.kind.text and not _generated(recipe):

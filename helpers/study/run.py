@@ -249,7 +249,7 @@ PARAMETERS: dict[str, Any] = {
 }  # fmt: skip
 OWN: dict[str, dict[str, Any]] = {  # of one notebook
     "00_your_own_model": {"text": "", "entries": ""},
-    "06_do_measures_agree": {"entries": ""},
+    "06_do_measures_agree": {"text": "", "entries": ""},
 }
 
 

@@ -363,6 +363,10 @@ class Comparison(Block):
     )
     dialogues: Count = Field(default=60, description="Dev dialogues on which a summarizer's heads are measured.")
     matched: Count = Field(default=80, description="Dev sentences on which heads of two seeds are matched.")
+    first_order: bool = Field(
+        default=True, description="Estimates of the loss without a head from one gradient; they need the models' weights."
+    )
+    decoder: bool = Field(default=True, description="The plain decoder of today of notebook 04, as one more model.")
 
 
 class Settings(Block):

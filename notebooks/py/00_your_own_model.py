@@ -78,7 +78,7 @@ from helpers import drawing, heads, measures
 from helpers.measures import figures, lrp, measured
 from helpers.measures.ranks import rank_agreement
 from helpers.methods import contest, l0, removal
-from helpers.methods.contest.said import named
+from helpers.methods.contest.said import heart, named
 from helpers.models import inputs, parameters
 from helpers.publish import claims
 from helpers.reading import listed, number, readable, sortable
@@ -117,8 +117,7 @@ table = measures.head_table(model, dev, explained=explained, rules=lrp.rules(mod
 run.table(table, "head_table", sentences=few)
 worth, total = table["leave-one-out"], len(table)
 shown = ["leave-one-out", "gradient, example", lrp.rules(model)[0], "confidence", *entered]
-columns = {"kind": "attention", "layer": "layer", "head": "head"} | {name: named(name) for name in shown[:4]}
-sortable(table, columns, {"leave-one-out": ".3f"}, f"{subject.title}: {total} heads")
+sortable(*heart(table, entered), {"leave-one-out": ".3f"}, f"{subject.title}: {total} heads")
 
 # %% [markdown]
 # As a picture: each panel is a measure, each cell a head, coloured by its rank among the heads of its layer (the largest is

@@ -37,12 +37,13 @@
 profile = "laptop"  # tiny, quick, laptop, natural or paper: sizes only, every one can be overridden below
 corpus = ""  # "controlled" or "natural"; empty: the profile's own
 models = ""  # e.g. "ru-news de-news"; empty: the corpus's own
-pretrained = ""  # a Marian or BART checkpoint (Hub name or folder) to study instead
+pretrained = ""  # a checkpoint (Hub name or folder) to study instead: Marian or BART; with `text` one that continues texts
 data_root = ""  # folder of natural corpora; empty: HEADS_DATA_ROOT
 parser = "spacy"  # of natural text: "spacy", "stanza" or the path of a CoNLL-U file
 seed = 1  # the first one; the setting "seeds" says how many
 overrides = ""  # settings to change, NAME=VALUE separated by spaces, such as seeds=3
 output = ""  # where figures and tables go; empty: runs/PROFILE-CORPUS
+text = ""  # a text file for a model that continues texts, with `pretrained`
 entries = ""  # a TOML file of measures of your own, which join all tables and figures (docs/extend.md)
 
 # %%
@@ -67,7 +68,7 @@ from helpers.scores import intervals
 
 drawing.style()
 names, repeats = subjects.names(run.settings, models), run.settings["bootstrap"]
-jobs, entered = contest.runs.jobs(run.settings, names, seed, pretrained), contest.enter(entries)
+jobs, entered = contest.runs.jobs(run.settings, names, seed, pretrained, text), contest.enter(entries)
 swept = [job for job in jobs if "sweep" in job]
 studied = contest.tables.collected(swept, lambda job: subjects.of_spec(job["sweep"]["start"], job["name"], parser))
 
@@ -82,8 +83,10 @@ verdicts = claims.Box(run)
 # and confidence (notebook 1). **Press a column's name to sort by it.** The picture under it has every column, of the encoder:
 # relevance by three rules, gradients per example and per token, `L1 gates` (what is left of a gate under a price on its size
 # when no weight may change), `votes` (notebook 4's Voting-to-Stay, on models that were never grouped), `probing` for
-# coreference (notebook 5, on the summarizer alone), positions, relations, rare tokens. Files of the run hold all of it; the
-# report's head explorer shows it head by head.
+# coreference (notebook 5, on the summarizer alone), positions, relations, rare tokens. Three columns estimate the loss without
+# a head to the first order, from one forward and backward pass: the gradient with its sign (attribution patching) and its
+# like with relevance rules (RelP). Among the models are also the summarizer of notebook 5 and the plain decoder of today of
+# notebook 4, which continues texts. Files of the run hold all of it; the report's head explorer shows it head by head.
 
 # %% jupyter={"source_hidden": true}
 measured = contest.tables.collected(jobs, lambda job: contest.runs.tables(job, entered))
@@ -91,15 +94,15 @@ tables, halves, seconds = ({trained: found[part] for trained, found in measured.
 for job, table in zip(jobs, tables.values(), strict=True):
     run.table(table, contest.tables.stored_as(job, seed), model=job["name"], of_seed=job["seed"])
 first = next(iter(tables))
-heart, called = said.heart(tables[first])
+heart, called = said.heart(tables[first], entered)
 sortable(heart, called, {TRUTH: ".3f"}, f"{first[0]}: every head")
 
 # %%
 shown = [name for name in compared(tables[first]) if tables[first][name].notna().any()]
 run.figure(
-    figures.head_table_map(contest.tables.large(tables[first], "encoder"), shown),
+    figures.head_table_map(contest.tables.large(tables[first], (kind := tables[first].index[0][0])), shown),
     "head_table",
-    caption="One model's head table: every measure of every encoder head, as ranks within the layer.",
+    caption=f"One model's head table: every measure of every {kind} head, as ranks within the layer.",
     table=contest.tables.stored_as(jobs[0], seed),
     takeaway=f"{first[0]}: {len(tables[first])} heads, {len(shown)} measures of them that can be compared; columns that agree"
     " look alike.",
@@ -157,7 +160,9 @@ run.figure(
 # Two truths that are dear to know: the loss without the head, and how long L0 keeps it. Behind each measure stands what it
 # costs, in units of gradient importance per example (one forward and one backward pass over a few hundred sentences).
 # Gradient importance is the first-order term of leave-one-out (its size, example by example): that it predicts this truth is
-# in part arithmetic, and the question is rather what beats it, or comes near it for less.
+# in part arithmetic, and the question is rather what beats it, or comes near it for less. The estimates that keep the sign
+# say how far one gradient reaches: where a head's output is far from what the rest of the model makes of it, the loss is no
+# straight line between the head on and the head off.
 
 # %% jupyter={"source_hidden": true}
 predictors = contest.tables.predictors(tables, seconds, differ)
@@ -169,6 +174,7 @@ run.figure(
     caption="How well each measure predicts the loss without a head and how long L0 keeps it.",
     takeaway=said.predictors(predictors),
 )
+print(said.first_order(predictors))
 
 # %% [markdown]
 # A measure and the loss without a head, both taken on the same sentences, share what is peculiar to these. Each is known on
@@ -212,10 +218,11 @@ else:
 # ## The contest, at once
 #
 # The same number of heads removed, those of least worth by each measure, and nothing trained afterwards: rise of the dev loss
-# along the number of heads that stay (numbers that L0 left at its prices; with several seeds mean and t interval).
+# along the number of heads that stay (numbers that L0 left at its prices, of the decoder of today three quarters, half and one
+# quarter of its heads; with several seeds mean and t interval).
 
 # %% jupyter={"source_hidden": true}
-removed = contest.tables.removed(swept, tables, entered)
+removed = contest.tables.removed(jobs, tables, entered)
 run.table(pd.concat(removed, names=["model", "seed", "row"]), "removed_at_once")
 at_once = contest.tables.along(removed).assign(further=False, unit="dev loss, nats a token")
 drawn = at_once[~at_once.criterion.str.endswith("by layer") & (at_once.criterion != "rare")]  # what fits a picture
@@ -237,7 +244,7 @@ run.figure(
 # %% jupyter={"source_hidden": true}
 contests = {place: contest.tables.trained_on(job, studied[place], repeats) for place, job in zip(studied, swept, strict=True)}
 contests = {place: part for place, part in contests.items() if len(part)}
-result = "Not in this run: the setting pruning.compared names no price."
+result = "Not in this run: no model of it is pruned at a price."
 if contests:
     run.table(pd.concat(contests, names=["model", "seed", "row"]), "removed_and_trained_on", over=intervals.SENTENCES)
     ranked = run.table(contest.tables.over_seeds(contests, ("criterion", "test set")), "contest")
@@ -259,10 +266,6 @@ else:
 # and against random draws, with the probability that it is the better one: files `contest_paired`, `contest_against_l0`.
 
 # %%
-headlines = contest.tables.headlines(
-    {place: contest.tables.headline(job, studied[place], repeats) for place, job in zip(studied, swept, strict=True)}
-)
-run.table(headlines, "headlines")
 columns = {
     "model": "model",
     "run": "run",
@@ -271,7 +274,13 @@ columns = {
     "bleu": "BLEU",
     "change": "minus control",
 }
-readable(headlines[headlines.seeds == headlines.seeds.max()], columns, {"heads": ".0f", "bleu": ".1f", "change": "+.1f"})
+if swept:
+    headlines = contest.tables.headlines(
+        {place: contest.tables.headline(job, studied[place], repeats) for place, job in zip(studied, swept, strict=True)}
+    )
+    run.table(headlines, "headlines")
+    most = headlines[headlines.seeds == headlines.seeds.max()]
+    display(readable(most, columns, {"heads": ".0f", "bleu": ".1f", "change": "+.1f"}))
 
 # %% [markdown]
 # ## The questions that the papers leave open
@@ -316,10 +325,10 @@ closing = f"""
 
 {result}
 
-*Limits.* Text is {"generated" if run.corpus == "controlled" else "natural"}, models are small. With one seed, intervals are
-over few models, or over test sentences, and nothing is said of seeds; another seed of a translation model also draws other
-text. Heads are matched by attention on few sentences. The contest with further training has one number of heads. Costs are
-those of one machine. A model whose attention is worth little says nothing on which measure to trust ([all
-differences](../docs/differences.md)).
+*Limits.* Text is {"yours" if text else "generated" if run.corpus == "controlled" else "natural"}, models are small.
+With one seed, intervals are over few models, or over test sentences, and nothing is said of seeds; another seed of a
+translation model also draws other text. Heads are matched by attention on few sentences. The contest with further training
+has one number of heads. Costs are those of one machine. A model whose attention is worth little says nothing on which measure
+to trust ([all differences](../docs/differences.md)).
 """
 verdicts.fill("agreement", closing)

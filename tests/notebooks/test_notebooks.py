@@ -15,6 +15,8 @@ from helpers.publish import claims, redraw
 from helpers.runs import subjects
 from helpers.study import layout
 from tests.notebooks import reader
+from tests.unit.test_entries import CODE, ROW
+from tests.unit.test_passages import folder as llama  # noqa: F401
 
 NOTEBOOKS = sorted((study.ROOT / "notebooks").glob("*.ipynb"))
 HERE = NOTEBOOKS[:-1]  # the last one measures for minutes what no other one waits for: `test_notebook_of_costs`
@@ -47,12 +49,23 @@ def pytest_generate_tests(metafunc):
 
 
 @pytest.fixture(scope="session")
-def executed(request, store):
+def entries(tmp_path_factory):
+    """The two files of docs/extend.md with a measure of a stranger; not in the store, which no sidecar may name."""
+    place = tmp_path_factory.mktemp("entries")
+    (place / "mine.py").write_text(CODE)
+    (place / "mine.toml").write_text(ROW)
+    return place / "mine.toml"
+
+
+@pytest.fixture(scope="session")
+def executed(request, store, entries):
     """A notebook's path, its executed copy and the folder of its results."""
     folder = store / request.param.stem
     folder.mkdir()
     out = folder / "out.ipynb"
-    done = papermill(store, request.param, out, "-p", "profile", "tiny", "-p", "output", folder)
+    given = ["-p", "profile", "tiny", "-p", "output", folder]
+    given += ["-p", "entries", entries] if request.param.stem == "06_do_measures_agree" else []
+    done = papermill(store, request.param, out, *given)
     assert done.returncode == 0, done.stderr[-4000:]
     return request.param, nbformat.read(out, as_version=4), folder
 
@@ -162,6 +175,41 @@ def test_the_first_output_says_what_the_run_is(executed):
     for part in ("profile tiny", "controlled corpus", "seed 1 (the first)", "overrides: none", "cores", "torch "):
         assert part in text
     assert "training runs" in text or path.stem == "07_what_it_costs"
+
+
+def test_an_entry_is_in_all_tables_of_notebook_06(executed):
+    path, notebook, folder = executed
+    if path.stem != "06_do_measures_agree":
+        pytest.skip("it takes no entries here")
+    chapter = layout.Chapter(folder / path.stem)
+    for name in ("agreement", "predictors", "stability", "same_and_other_sentences", "removed_at_once"):
+        assert "last word" in chapter.table(name).read_text(encoding="utf-8"), name
+    for table in layout.tables(folder, "head_table*"):
+        header, *rows = csv.reader(table.open(encoding="utf-8"))
+        assert {"last word", "gradient, signed", "RelP, attnlrp", "RelP, cp"} <= set(header), table
+        assert all(row[header.index("last word")] for row in rows)
+    assert any(kind == "html" and ">last word<" in text for kind, text in reader.outputs(notebook))
+    assert "Estimates of the loss without a head beside the exact one" in json.dumps(notebook)
+
+
+@pytest.mark.parametrize("path", [NOTEBOOKS[0], NOTEBOOKS[6]], ids=lambda path: path.stem)
+def test_a_decoder_of_somebody_s_with_a_text_file(path, store, llama, entries, tmp_path):  # noqa: F811
+    """With a measure of a stranger: nothing is trained, and the reader sees the measure and key-value heads."""
+    given = {
+        "profile": "tiny",
+        "pretrained": llama / "model",
+        "text": llama / "text.txt",
+        "entries": entries,
+        "output": tmp_path,
+    }
+    done = papermill(store, path, tmp_path / "out.ipynb", *(word for pair in given.items() for word in ("-p", *pair)))
+    assert done.returncode == 0, done.stderr[-4000:]
+    notebook = nbformat.read(tmp_path / "out.ipynb", as_version=4)
+    shown = next(text for kind, text in reader.outputs(notebook) if kind == "html" and 'class="sortable"' in text)
+    assert all(f">{name}<" in shown for name in ("last word", "key-value head", "loss without the head"))
+    if path == NOTEBOOKS[6]:
+        assert "last word" in layout.Chapter(tmp_path / path.stem).table("removed_at_once").read_text(encoding="utf-8")
+        assert "decoder self: gradient, signed" in json.dumps(notebook)
 
 
 def test_a_wrong_parameter_ends_in_one_sentence(store, tmp_path):

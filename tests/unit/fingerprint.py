@@ -91,8 +91,13 @@ def recipes() -> dict[str, Callable[[], Recipe]]:
     found["scores"] = lambda: l0.runs.scored(start, chosen["relevance"])
     found["removed at once"] = lambda: l0.runs.removed_at_once(sweep)
     job = contest.runs.jobs(chosen, ["ru-news"], SEED)[0]
-    found["head table"] = lambda: next(contest.runs.recipes(job))
-    found["measures removed at once"] = lambda: contest.runs.removed_at_once(job)
+    table, first, *_, once, first_once = contest.runs.recipes(job)
+    decoder = next(job for job in contest.runs.jobs(chosen, ["ru-news"], SEED) if "decoder" in job)
+    for found_as, recipe in (("head table", table), ("head table, first order", first), ("measures removed at once", once),
+                             ("measures removed at once, first order", first_once)):  # fmt: skip
+        found[found_as] = lambda recipe=recipe: recipe
+    found["head table, decoder"] = lambda: next(contest.runs.recipes(decoder))
+    found["measures removed at once, decoder"] = lambda: contest.runs.removed_at_once(decoder)
 
     rows = grouping.runs.Rows(chosen, subjects.TRANSLATION, SEED)
     ght, kept = rows.first(rows.constraint()), rows.pruned(rows.constraint())

@@ -24,6 +24,7 @@ CHANGED = {  # one job of few runs
     "seeds": 1, "pruning.variants": False, "pruning.criteria": ["random"], "pruning.penalties_all": [],
     "pruning.scratch": [], "pruning.all_kinds": 0, "coreference.summarization.steps": 0,
     "comparison.criteria": ["votes", "syntactic"], "comparison.l1.steps": 3, "comparison.votes": 400,
+    "comparison.decoder": False,
 }  # fmt: skip
 
 
@@ -82,7 +83,9 @@ def test_head_table_of_a_swept_model(job, subject):
     assert table.index.equals(heads.index(subject.model))
     few = list(subject.batches(2048, 4))
     text = {"arcs": measures.functions.arcs_of(subject.sentences), "counts": subject.counts, "links": subject.links}
-    wanted = measures.head_table(subject.model, list(subject.batches(400)), few, names=contest.runs.STORED, **text)
+    names = {*contest.runs.STORED, *contest.runs.FIRST} - {measures.table.GROUP}  # no head shares its keys here
+    wanted = measures.head_table(subject.model, list(subject.batches(400)), few, names=names, **text)
+    assert names - {"votes", "L1 gates", "probing"} <= set(wanted) and not table[contest.runs.ESTIMATES[0]].isna().any()
     assert sorted(table) == sorted([*wanted, "votes", "L1 gates", SURVIVAL, CLOSES])
     pd.testing.assert_frame_equal(table[list(wanted)], wanted, check_dtype=False, rtol=1e-6)
     assert set(seconds) == {*measures.table.numeric(wanted), "votes", "L1 gates"}
@@ -90,8 +93,11 @@ def test_head_table_of_a_swept_model(job, subject):
     for half in (0, 1):
         part = subject.encoded
         part = tokens.Encoded(*([side[row] for row in (half, half + 2)] for side in (part.source, part.target, part.words)))
-        alone = measures.head_table(subject.model, tokens.Batches(part, subject.source.pad, 2048), names=contest.runs.STORED)
-        pd.testing.assert_frame_equal(halves.loc[half], measures.table.numeric(alone), rtol=1e-6)
+        alone = measures.head_table(subject.model, tokens.Batches(part, subject.source.pad, 2048), names=names)
+        alone = measures.table.numeric(alone)
+        pd.testing.assert_frame_equal(halves.loc[half][list(alone)], alone, rtol=1e-6)
+    bare, *_ = contest.runs.tables({**job, "first_order": False})
+    assert set(table) - set(bare) == set(contest.runs.FIRST) - {measures.table.GROUP}
 
 
 def test_a_gate_that_opens_again_closes_at_the_higher_price(tmp_path, monkeypatch):
@@ -165,12 +171,16 @@ def test_removed_at_once(job, subject):
     found = contest.runs.at_once(job)
     assert {"votes", "L1 gates", "syntactic", "random"} <= set(found.criterion)
     assert not {"alignment", "rare"} & set(found.criterion)  # of no encoder head
-    rows, worth = found[found.criterion == "votes"], l0.runs.column(table_of(job), ENCODER, "votes").sort_values(kind="stable")
-    assert set(rows["heads"]) == {len(encoder_heads(l0.runs.retained(run))) for run in l0.tables.l0_runs(job["sweep"])}
-    dev = list(subject.batches(first=16))
-    row, whole = rows.iloc[-1], training.dev_loss(subject.model, dev)
-    with heads.gate(subject.model, dict.fromkeys(worth.index[: 8 - row.heads], 0.0)):
-        assert row.change == pytest.approx(training.dev_loss(subject.model, dev) - whole, abs=1e-5)
+    assert not set(bare := contest.runs.at_once({**job, "first_order": False}).criterion) & set(contest.runs.FIRST)
+    assert set(found.criterion) - set(bare) == set(contest.runs.FIRST) - {measures.table.GROUP}
+    table, dev = contest.runs.tables(job)[0].loc[["encoder"]], list(subject.batches(first=16))
+    whole = training.dev_loss(subject.model, dev)
+    for by in ("votes", "RelP, cp"):
+        rows, worth = found[found.criterion == by], table[by].sort_values(kind="stable")
+        assert set(rows["heads"]) == {len(encoder_heads(l0.runs.retained(run))) for run in l0.tables.l0_runs(job["sweep"])}
+        row = rows.iloc[-1]
+        with heads.gate(subject.model, dict.fromkeys(worth.index[: 8 - row.heads], 0.0)):
+            assert row.change == pytest.approx(training.dev_loss(subject.model, dev) - whole, abs=1e-5)
     with pytest.raises(StudyError, match="luck"):
         l0.runs.column(table_of(job), ENCODER, "luck")
 

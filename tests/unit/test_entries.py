@@ -73,7 +73,7 @@ def test_entries_join_what_is_stored_of_a_job(files, monkeypatch):
     batch = {name: part for name, part in tiny_batch("marian").items() if name != "decoder_attention_mask"}
     stored = head_table(model, [batch], names=["confidence"])
     both = pd.concat({0: stored, 1: stored}, names=["half"])
-    monkeypatch.setattr(runs, "measured", lambda d: (stored, both, {"confidence": 1}))
+    monkeypatch.setattr(runs, "measured", lambda *d: (stored, both, {"confidence": 1}))
     monkeypatch.setattr(runs, "_summarizer", lambda d: (model, [batch], [batch], [[batch], [batch]], {}))
     table, halves, seconds = runs.tables({"run": {}, "few": 1, "votes": 1}, names)
     assert list(table) == ["confidence", "last word"] == list(halves) and table.confidence.equals(stored.confidence)

@@ -10,7 +10,7 @@ from helpers.study import StudyError
 from tests.unit.tiny_models import VOCABULARY, tiny_model
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def folder(tmp_path_factory):
     """A tiny Llama with a tokenizer of words w2 to w59, in half precision, and a text of a thousand words."""
     place = tmp_path_factory.mktemp("llama")

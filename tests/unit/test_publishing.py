@@ -10,6 +10,7 @@ import pandas as pd
 import pytest
 
 from helpers import corpora, study
+from helpers.methods import contest
 from helpers.publish import archives
 from helpers.runs import outputs, subjects, training
 from helpers.study import Need, StudyError, published, values
@@ -84,8 +85,15 @@ def test_weights_are_published_while_something_is_to_start_from_them(made):
     archives.publish({"tiny 02_x": [Need(other)]})
     assert other.key in published.index() and set(published.index()[model.key]["parts"]) == {"results"}
     assert len(list(published.folder().glob(f"*/{model.key}*"))) == 1
-    archives.publish({f"tiny {archives.OF_MODELS}": [Need(model)]})  # the models that the study is about
-    assert set(published.index()[model.key]["parts"]) == {"results", "weights"}
+    table = contest.runs.tabled({"start": model.spec, "few": 1, "votes": 9, "l1": {}})
+    study.make(table, build=lambda spec, place: (place.results / "heads.csv").write_text("head\n"))
+    for name, need in (
+        (archives.OF_MODELS, model),
+        ("06_do_measures_agree", table),
+    ):  # those that the study is about, or measures
+        archives.publish({f"tiny {name}": [Need(need)]})
+        assert set(published.index()[model.key]["parts"]) == {"results", "weights"}
+        archives.publish({"tiny 02_x": [Need(other)]})
 
 
 def test_what_notebooks_no_longer_read_is_dropped_and_too_much_changes_nothing(made):

@@ -198,8 +198,9 @@ def contest(frame: pd.DataFrame):
     alone = frame.heads.nunique() == 1  # dots side by side instead of lines
     across = len(parts) if len(parts) > 1 else len(set(frame.further))
     figure, axes = drawing.grid(
-        len(panels) * len(parts), across, min(3.6, WIDTH / across), 1.9, sharex=True, sharey="row" if len(parts) > 1 else False
-    )
+        len(panels) * len(parts), across, min(3.6, WIDTH / across), 1.9, sharex="row" if len(parts) > 1 and not alone else True,
+        sharey="row" if len(parts) > 1 else False,
+    )  # fmt: skip
     random, others = {RANDOM: {"color": _DARK, "marker": "", "ls": "--"}}, {"color": _GREY, "lw": 0.8, "marker": ""}
     for number, axis in enumerate(axes):
         (title, further), coloured = panels[number // len(parts)], parts[number % len(parts)]
@@ -219,7 +220,9 @@ def contest(frame: pd.DataFrame):
     if alone:
         axes[0].set(xlim=(frame.heads.max() + 1, frame.heads.max() - 1), xticks=[frame.heads.max()])
     else:
-        drawing.retained(axes[0], frame.heads.max(), axes[0].get_xlabel())
+        for axis, (title, _) in zip(axes[:: len(parts)], panels, strict=True):  # of several parts a row has a model of its own
+            most = frame.heads[frame.model == title].max() if len(parts) > 1 else frame.heads.max()
+            drawing.retained(axis, most, axis.get_xlabel())
     more = random if RANDOM in set(frame.criterion) else {}
     drawing.legend(figure, looks | more | ({"criteria of the other columns": others} if len(parts) > 1 and not alone else {}))
     return figure

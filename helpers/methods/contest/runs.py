@@ -5,7 +5,10 @@ The unit is a *job*: one trained model, its head table, and its contest of crite
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -15,15 +18,16 @@ import torch
 from helpers import corpora, heads, measures, study
 from helpers.corpora import tokens
 from helpers.heads.families import ADDRESS, KINDS
-from helpers.measures import removal
+from helpers.measures import lrp, removal
 from helpers.measures.functions import arcs_of
 from helpers.measures.reducers import evaluating
-from helpers.measures.table import TRUTH, Measure, register
+from helpers.measures.table import GROUP, TRUTH, Measure, register
 from helpers.methods import coreference, grouping, l0
-from helpers.runs import outputs, subjects, training
+from helpers.runs import outputs, passages, subjects, training
 from helpers.study import StudyError
 
 SUMMARIZER = "dialogues"  # the name of the summarization model among the models
+DECODER = "decoder of today"  # and of the one that continues texts
 SURVIVAL, CLOSES = "kept by L0", "closes at"
 GROUPS = 2  # a layer, in which heads vote
 STORED = (  # measures in version 1 of the kind "head table": others would be other numbers under its keys
@@ -31,6 +35,10 @@ STORED = (  # measures in version 1 of the kind "head table": others would be ot
     "gradient, token, by layer", TRUTH, "confidence", "positional", "syntactic", "rare", "alignment", "votes", "L1 gates",
     "probing",
 )  # fmt: skip
+ESTIMATES = ("gradient, signed", "RelP, attnlrp", "RelP, cp")  # of leave-one-out, to the first order
+FIRST = (*ESTIMATES, "first token", "output norm", GROUP)  # measures in version 1 of the kind "first-order head table"
+UNIT = "gradient, example"  # the measure whose seconds are the unit of cost
+LEFT = (0.75, 0.5, 0.25)  # shares of the heads that stay where there is no sweep to say how many
 
 
 # --- what there is to do ---------------------------------------------------------------------------------------------
@@ -52,16 +60,35 @@ def sweeps(settings: Mapping[str, Any], names: Sequence[str], seed: int, checkpo
     return found
 
 
-def jobs(settings: Mapping[str, Any], names: Sequence[str], seed: int, checkpoint: str = "") -> list[dict[str, Any]]:
-    """All jobs: one for each sweep, and one for the summarizer of every seed.
+def jobs(
+    settings: Mapping[str, Any], names: Sequence[str], seed: int, checkpoint: str = "", text: str = ""
+) -> list[dict[str, Any]]:
+    """All jobs: one for each sweep, and for every seed one for the summarizer and one for the decoder of today.
+
+    Parameters
+    ----------
+    checkpoint : str
+        A pretrained model to study instead of all of them: one that translates; or, with
+    text : str
+        a text file, one that continues texts, which is the only job then.
 
     Returns
     -------
     list of dict
-        name, seed, and "sweep" (`helpers.methods.l0.runs.sweep`) or "run" (a run of `helpers.methods.coreference.runs`), with
-        the settings that its table depends on.
+        name, seed, first_order, and "sweep" (`helpers.methods.l0.runs.sweep`), "run" (a run of
+        `helpers.methods.coreference.runs`), "decoder" (one of `helpers.methods.grouping.runs`) or "text", with the settings
+        that its table depends on; of the last two "removed", those of heads removed at once.
+
+    Raises
+    ------
+    StudyError
+        If there is a text without a checkpoint, or it is no file.
     """
     chosen, found = settings["comparison"], []
+    removed = {name: settings["pruning"][name] for name in ("dev", "draws")} | {"kinds": ["decoder"], "left": LEFT}
+    if text:
+        described = {"few": settings["relevance"], "text": _stranger(checkpoint, text, seed), "removed": removed}
+        return [{"name": Path(checkpoint).name, "seed": seed, "first_order": True, **described}]
     for sweep in sweeps(settings, names, seed, checkpoint):
         described = {"few": settings["relevance"], **{name: chosen[name] for name in ("votes", "l1", "criteria")}}
         found.append({"name": sweep["name"], "seed": sweep["seed"], "sweep": sweep, **described})
@@ -72,7 +99,22 @@ def jobs(settings: Mapping[str, Any], names: Sequence[str], seed: int, checkpoin
             links = {name: settings["coreference"][name] for name in ("matrix", "span")} | {"links": block["links"]}
             described = {"few": chosen["dialogues"], "votes": chosen["votes"], "links": links}
             found.append({"name": SUMMARIZER, "seed": seed + more, "run": run, **described})
-    return found
+    if chosen["decoder"] and settings["grouping"]["today"]["steps"] and not checkpoint:
+        for more in range(settings["seeds"]):
+            described = {"few": settings["relevance"], "votes": chosen["votes"], "l1": chosen["l1"], "removed": removed}
+            run = grouping.runs.today_rows(settings, seed, more).whole()
+            found.append({"name": DECODER, "seed": seed + more, "decoder": run, **described})
+    return [{**job, "first_order": chosen["first_order"]} for job in found]
+
+
+def _stranger(checkpoint: str, text: str, seed: int) -> dict[str, Any]:
+    """What a table of somebody's decoder on a text file depends on."""
+    if not checkpoint:
+        raise StudyError("A text file is for a model that continues texts: name one by `pretrained`, or leave `text` out.")
+    path = Path(text).expanduser()
+    if not path.is_file():
+        raise StudyError(f"There is no text file {text}: give one in UTF-8.")
+    return subjects.checkpoint_spec(checkpoint, {"text": str(path), "sha256": study.digest(path)}, seed)
 
 
 def contest(job: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
@@ -100,14 +142,18 @@ def recipes(job: Mapping[str, Any], at_once: bool = True) -> Iterator[study.Reci
         As `helpers.methods.l0.runs.recipes`, of its sweep.
     """
     yield tabled(_described(job), f"{job['name']}, seed {job['seed']}: head table")
-    if "sweep" not in job:
-        return
-    sweep = job["sweep"]
-    yield from l0.runs.recipes(sweep, at_once)
-    for name, spec in contest(job).items():
-        made = l0.runs.run(spec, f"{l0.runs.title(sweep)}: {name}")
-        yield from (made, outputs.recipe(made, sweep["settings"]["pruning"]["beam"]))
-    yield removed_at_once(job)
+    if job["first_order"]:
+        yield FIRST_ORDER.of(_described(job), f"{job['name']}, seed {job['seed']}: first-order head table")
+    if "sweep" in job:
+        sweep = job["sweep"]
+        yield from l0.runs.recipes(sweep, at_once)
+        for name, spec in contest(job).items():
+            made = l0.runs.run(spec, f"{l0.runs.title(sweep)}: {name}")
+            yield from (made, outputs.recipe(made, sweep["settings"]["pruning"]["beam"]))
+    if removable(job):
+        yield from (
+            [removed_at_once(job), removed_at_once(job, FIRST_AT_ONCE)] if job["first_order"] else [removed_at_once(job)]
+        )
 
 
 # --- head tables -----------------------------------------------------------------------------------------------------
@@ -130,22 +176,31 @@ def tables(job: Mapping[str, Any], entered: Sequence[str] = ()) -> tuple[pd.Data
     seconds : dict
         What each column cost.
     """
-    table, halves, seconds = measured(_described(job))
+    described = _described(job)
+    table, halves, seconds = measured(described)
+    if job.get("first_order"):
+        more, own, spent = measured(described, FIRST_ORDER)
+        table, halves = table.join(more.drop(columns=UNIT)), halves.join(own.drop(columns=UNIT))
+        unit = seconds[UNIT] / spent[UNIT]  # the two were made at other times, maybe on other machines
+        seconds = {name: unit * value for name, value in spent.items()} | seconds
     if "sweep" in job and l0.tables.l0_runs(job["sweep"]):
         table = table.join(measures.table.columns({"sweep": job["sweep"]}))
     if entered:
-        model, batches, few, parts, known = _opened(_described(job))
-        more = measures.head_table(model, batches, few, names=entered, **known)
-        own = {half: measures.head_table(model, part, names=entered) for half, part in enumerate(parts)}
-        table, seconds = table.join(more), seconds | more.attrs["seconds"]
-        halves = halves.join(pd.concat(own, names=["half"]))
+        more, own = _entered(json.dumps(described, sort_keys=True), tuple(measures.table.MEASURES[name] for name in entered))
+        table, halves, seconds = table.join(more), halves.join(own), seconds | more.attrs["seconds"]
     return table, halves, seconds
+
+
+@lru_cache
+def _entered(described: str, entries: tuple[Measure, ...]) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Columns of measures of others and those of either half, once for each model, of which there may be several sweeps."""
+    return _table_and_halves(json.loads(described), [entry.name for entry in entries])
 
 
 def _described(job: Mapping[str, Any]) -> dict[str, Any]:
     """What the measured part of a job's table depends on."""
-    described = {name: job[name] for name in ("few", "votes", "l1", "links") if name in job}
-    return described | ({"start": job["sweep"]["start"]} if "sweep" in job else {"run": job["run"]})
+    described = {name: job[name] for name in ("few", "votes", "l1", "links", "run", "decoder", "text") if name in job}
+    return described | ({"start": job["sweep"]["start"]} if "sweep" in job else {})
 
 
 def tabled(described: Mapping[str, Any], label: str = "head table") -> study.Recipe:
@@ -153,38 +208,73 @@ def tabled(described: Mapping[str, Any], label: str = "head table") -> study.Rec
     return TABLE.of(described, label)
 
 
-def measured(described: Mapping[str, Any]) -> tuple[pd.DataFrame, pd.DataFrame, dict[str, float]]:
-    """What `tables` returns, but for the columns that come from a sweep."""
-    folder = tabled(described).results
+def measured(
+    described: Mapping[str, Any], kind: study.Kind | None = None
+) -> tuple[pd.DataFrame, pd.DataFrame, dict[str, float]]:
+    """What `tables` returns, but for the columns that come from a sweep: of the kind `TABLE`, or of another one."""
+    folder = (kind or TABLE).of(described).results
     table = pd.read_csv(folder / "heads.csv", index_col=list(ADDRESS), keep_default_na=False, na_values=["nan"])
     halves = pd.read_csv(folder / "halves.csv", index_col=["half", *ADDRESS])
     return table, halves, study.read_json(folder / "seconds.json")
 
 
 def _tabulate(described: Mapping[str, Any], place: study.Place) -> None:
-    model, batches, few, parts, known = _opened(described)
-    table = measures.head_table(model, batches, few, names=STORED, **known)
-    halves = {half: measures.table.numeric(measures.head_table(model, part, names=STORED)) for half, part in enumerate(parts)}
+    _keep(*_table_and_halves(described, STORED), place)
+
+
+def _tabulate_first(described: Mapping[str, Any], place: study.Place) -> None:
+    table, halves = _table_and_halves(described, (UNIT, *FIRST))
+    seconds = table.attrs["seconds"]
+    table = table.dropna(axis=1, how="all")  # key-value heads, where none are shared
+    table.attrs["seconds"] = {name: spent for name, spent in seconds.items() if name in table}
+    _keep(table, halves[[name for name in halves if name in table]], place)
+
+
+def _keep(table: pd.DataFrame, halves: pd.DataFrame, place: study.Place) -> None:
     table.to_csv(place.results / "heads.csv", na_rep="nan")
-    pd.concat(halves, names=["half"]).to_csv(place.results / "halves.csv")
+    halves.to_csv(place.results / "halves.csv")
     study.write_json(place.results / "seconds.json", table.attrs["seconds"])
 
 
+def _table_and_halves(described: Mapping[str, Any], names: Sequence[str]) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Some measures of a model as `tables` returns them, measured now; only what they need is made from its text."""
+    model, batches, few, parts, known = _opened(described)
+    needed, chosen = (
+        {need for name in names for need in measures.table.MEASURES[name].needs},
+        {"names": names, "rules": lrp.rules(model)},
+    )
+    given = {name: make() for name, make in known.items() if name in needed}
+    table = measures.head_table(model, batches, few, **chosen, **given)
+    halves = {half: measures.table.numeric(measures.head_table(model, part, **chosen)) for half, part in enumerate(parts)}
+    return table, pd.concat(halves, names=["half"])
+
+
 def _opened(described: Mapping[str, Any]):
-    """A model, batches, the few, those in halves, and what else its table is made from."""
-    return (_translator if "start" in described else _summarizer)(described)
+    """A model, batches, the few, those in halves, and what makes what else its table is made from, by its name."""
+    ways = {"start": _translator, "run": _summarizer, "decoder": _decoder, "text": _continues}
+    (way,) = (way for name, way in ways.items() if name in described)
+    return way(described)
 
 
 def _table_needs(described: Mapping[str, Any]) -> Iterator[study.Recipe | study.Need]:
+    yield from _model_needs(described)
     if "start" in described:
-        yield from subjects.needs(described["start"])
         yield from corpora.parses(described["start"]["corpus"])
-    else:
-        yield study.Need(coreference.runs.run(described["run"]), weights=True)
+    elif "run" in described:
         yield from coreference.runs.links_needs(described["run"], described["links"], ("dev",))
 
 
+def _model_needs(described: Mapping[str, Any]) -> Iterator[study.Recipe | study.Need]:
+    if "start" in described:
+        yield from subjects.needs(described["start"])
+    elif "run" in described:
+        yield study.Need(coreference.runs.run(described["run"]), weights=True)
+    elif "decoder" in described:
+        yield study.Need(grouping.runs.run(described["decoder"]), weights=True)
+
+
 TABLE = study.Kind("head table", 1, _tabulate, _table_needs)
+FIRST_ORDER = study.Kind("first-order head table", 1, _tabulate_first, _table_needs, job="shared")
 
 
 def _translator(described: Mapping[str, Any]):
@@ -194,9 +284,15 @@ def _translator(described: Mapping[str, Any]):
     parts = [_half(subject, range(half, size, 2) or range(size)) for half in (0, 1)]
     plan = described["l1"]
 
-    known = {"arcs": arcs_of(subject.sentences), "counts": subject.counts, "links": subject.links, "groups": GROUPS}
-    known |= {"epoch": subject.epoch(plan["batch_tokens"], 0, subject.model.device), "plan": plan}
+    known: dict[str, Callable[[], Any]] = {"arcs": lambda: arcs_of(subject.sentences), "counts": lambda: subject.counts}
+    known |= {"links": lambda: subject.links, **_learning(subject, plan)}
     return subject.model, subject.batches(described["votes"]), subject.batches(2048, size), parts, known
+
+
+def _learning(subject: subjects.Subject, plan: Mapping[str, Any]) -> dict[str, Callable[[], Any]]:
+    """What votes and gates under a price are made from."""
+    epoch = lambda: subject.epoch(plan["batch_tokens"], 0, subject.model.device)  # noqa: E731
+    return {"groups": lambda: GROUPS, "epoch": epoch, "plan": lambda: plan}
 
 
 def _half(subject, rows: Iterable[int]) -> list[dict[str, torch.Tensor]]:
@@ -210,8 +306,34 @@ def _summarizer(described: Mapping[str, Any]):
     model, text = coreference.runs.opened(run), subjects.text_of(run)
     few = text.held_out(1024, described["few"])
     parts = [few[half::2] or few for half in (0, 1)]
-    known = {"groups": GROUPS, "mentions": coreference.runs.links_of(run, described["links"], ("dev",))[0]}
-    return model, text.held_out(described["votes"]), few, parts, known
+    mentions = lambda: coreference.runs.links_of(run, described["links"], ("dev",))[0]  # noqa: E731
+    return model, text.held_out(described["votes"]), few, parts, {"groups": lambda: GROUPS, "mentions": mentions}
+
+
+def _decoder(described: Mapping[str, Any]):
+    """The same of a model of ours that continues texts."""
+    subject = subjects.of_run(grouping.runs.run(described["decoder"]))
+    few = subject.held_out(2048, described["few"])
+    return subject.model, subject.held_out(described["votes"]), few, _split(few), _learning(subject, described["l1"])
+
+
+def _continues(described: Mapping[str, Any]):
+    """The same of somebody's, on passages of a text file."""
+    read = _read(json.dumps(described["text"]), described["few"])
+    return read.model, read.dev, read.few, _split(read.few), {}
+
+
+@lru_cache(maxsize=1)
+def _read(text: str, few: int) -> passages.Passages:
+    told = json.loads(text)
+    return passages.of_file(told["pretrained"], told["corpus"]["text"], many=4 * few, few=few)
+
+
+def _split(batches: Sequence[Mapping[str, torch.Tensor]]) -> list[list[dict[str, torch.Tensor]]]:
+    """Batches of every other text, and of the others; all of them twice where no batch has two texts."""
+    large = [batch for batch in batches if len(batch["labels"]) > 1]
+    cut = [[{name: rows[half::2] for name, rows in batch.items()} for batch in large] for half in (0, 1)]
+    return cut if large else [list(map(dict, batches))] * 2
 
 
 def voted(model, batches: Iterable[Mapping[str, Any]], groups: int = GROUPS) -> pd.Series:
@@ -317,15 +439,23 @@ for _measure in (
 # --- heads removed by every criterion --------------------------------------------------------------------------------
 
 
-def removed_at_once(job: Mapping[str, Any]) -> study.Recipe:
-    """The recipe of `at_once`."""
+def removable(job: Mapping[str, Any]) -> bool:
+    """Whether heads of a job's model are removed at once."""
+    return "sweep" in job or "removed" in job
+
+
+def removed_at_once(job: Mapping[str, Any], kind: study.Kind | None = None) -> study.Recipe:
+    """The recipe of `at_once`: of the kind `AT_ONCE`, or of another one."""
+    if "sweep" not in job:
+        described, label = {"table": _described(job), **job["removed"]}, f"{job['name']}, seed {job['seed']}"
+        return (kind or AT_ONCE).of(described, f"{label}: heads removed at once by every measure")
     sweep = job["sweep"]
     settings = sweep["settings"]["pruning"]
     described = {
         "table": _described(job), "kinds": list(sweep["kinds"]), "dev": settings["dev"], "draws": settings["draws"],
         "like": l0.tables.l0_runs(sweep),
     }  # fmt: skip
-    return AT_ONCE.of(described, f"{l0.runs.title(sweep)}: heads removed at once by every measure")
+    return (kind or AT_ONCE).of(described, f"{l0.runs.title(sweep)}: heads removed at once by every measure")
 
 
 def at_once(job: Mapping[str, Any], entered: pd.DataFrame | None = None) -> pd.DataFrame:
@@ -339,11 +469,13 @@ def at_once(job: Mapping[str, Any], entered: pd.DataFrame | None = None) -> pd.D
     Returns
     -------
     pandas.DataFrame
-        A row each (criterion, draw, heads): change, nats a token, against the whole model; at the numbers of heads of L0.
+        A row each (criterion, draw, heads): change, nats a token, against the whole model; at the numbers of heads of L0, or
+        of the shares `LEFT` where there is no sweep.
     """
-    recipe = removed_at_once(job)
-    stored = pd.read_csv(recipe.results / "at_once.csv")
-    return stored if entered is None else pd.concat([stored, _removed(recipe.spec, entered, 0)], ignore_index=True)
+    kinds = (AT_ONCE, FIRST_AT_ONCE) if job["first_order"] else (AT_ONCE,)
+    parts = [pd.read_csv(removed_at_once(job, kind).results / "at_once.csv") for kind in kinds]
+    parts += [] if entered is None else [_removed(removed_at_once(job).spec, entered, 0)]
+    return pd.concat(parts, ignore_index=True)
 
 
 def _shoot(described: Mapping[str, Any], place: study.Place) -> None:
@@ -351,25 +483,56 @@ def _shoot(described: Mapping[str, Any], place: study.Place) -> None:
     _removed(described, table, described["draws"]).to_csv(place.results / "at_once.csv", index=False)
 
 
+def _shoot_first(described: Mapping[str, Any], place: study.Place) -> None:
+    table = measured(described["table"], FIRST_ORDER)[0]
+    table = table[[name for name in FIRST if name in table and measures.table.MEASURES[name].compared]]
+    _removed(described, table, 0).to_csv(place.results / "at_once.csv", index=False)
+
+
 def _removed(described: Mapping[str, Any], table: pd.DataFrame, draws: int) -> pd.DataFrame:
     """What `at_once` returns, of the columns of a table and of so many random draws."""
-    start, kinds = described["table"]["start"], tuple(described["kinds"])
-    subject = l0.runs.subject_of(start)
-    dev = subject.batches(first=described["dev"])
-    whole = training.dev_loss(subject.model, dev)
-    index = heads.index(subject.model, kinds)
+    kinds, model, dev, seed = tuple(described["kinds"]), *_removed_from(described["table"], described["dev"])
+    whole, index = training.dev_loss(model, dev), heads.index(model, kinds)
     found = {(by, 0): column for by, column in table.loc[index].items() if column.nunique(dropna=False) > 1}
-    found |= {(removal.RANDOM, draw): l0.runs.drawn(start, index, draw) for draw in range(draws)}
+    found |= {(removal.RANDOM, draw): removal.shuffled(index, seed, draw) for draw in range(draws)}
     ways = study.progress([(*way, column) for way, column in found.items()], "removing at once")
-    choices = removal.by_columns(ways, l0.runs.counts(described["like"], kinds))
-    rows = removal.at_once(subject.model, choices, lambda model: {"change": training.dev_loss(model, dev) - whole})
+    if "like" in described:
+        choices = removal.by_columns(ways, l0.runs.counts(described["like"], kinds))
+        rows = removal.at_once(model, choices, lambda model: {"change": training.dev_loss(model, dev) - whole})
+        return pd.DataFrame(rows, columns=["criterion", "draw", "heads", "change"])
+
+    def without(out: Iterable[removal.Address]) -> float:  # gates: not of every family heads can be cut out
+        with heads.gate(model, dict.fromkeys(out, 0.0)):
+            return training.dev_loss(model, dev) - whole
+
+    left = sorted({round(share * len(index)) for share in described["left"]})
+    rows = [{**called, "change": without(out)} for called, out in removal.by_columns(ways, left)]
     return pd.DataFrame(rows, columns=["criterion", "draw", "heads", "change"])
 
 
+def _removed_from(described: Mapping[str, Any], first: int) -> tuple[Any, list[dict[str, torch.Tensor]], int]:
+    """The model of a table, text on which heads are removed from it, and the seed of random draws."""
+    if "text" in described:
+        read = _read(json.dumps(described["text"]), described["few"])
+        return read.model, read.test, described["text"]["seed"]
+    if "decoder" in described:
+        subject = subjects.of_run(grouping.runs.run(described["decoder"]))
+        return subject.model, subject.held_out(8192, first), described["decoder"]["seed"]
+    subject = l0.runs.subject_of(described["start"])
+    return subject.model, subject.batches(first=first), described["start"].get("seed", 0)
+
+
 def _shot_needs(spec: Mapping[str, Any]) -> Iterator[study.Recipe | study.Need]:
-    yield from subjects.needs(spec["table"]["start"])
+    yield from _model_needs(spec["table"])
     yield tabled(spec["table"])
-    yield from map(l0.runs.run, spec["like"])
+    yield from map(l0.runs.run, spec.get("like", ()))
+
+
+def _shot_first_needs(spec: Mapping[str, Any]) -> Iterator[study.Recipe | study.Need]:
+    yield from _model_needs(spec["table"])
+    yield FIRST_ORDER.of(spec["table"])
+    yield from map(l0.runs.run, spec.get("like", ()))
 
 
 AT_ONCE = study.Kind("measures removed at once", 1, _shoot, _shot_needs)
+FIRST_AT_ONCE = study.Kind("first-order measures removed at once", 1, _shoot_first, _shot_first_needs, job="shared")

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import pandas as pd
 
 from helpers.drawing import KIND_TITLES
 from helpers.measures.removal import RANDOM
-from helpers.measures.table import MEASURES, TRUTH
-from helpers.methods.contest.runs import SURVIVAL
+from helpers.measures.table import GROUP, MEASURES, TRUTH
+from helpers.methods.contest.runs import ESTIMATES, SURVIVAL
 from helpers.methods.contest.tables import TRAINED
-from helpers.reading import interval, listed, number
+from helpers.reading import COLUMNS, interval, listed, number
 
-HEART = ("functions", TRUTH, SURVIVAL, "gradient, example", "alpha_beta", "confidence")  # columns that people sort
+HEART = (SURVIVAL, "gradient, example", "alpha_beta", "confidence", "attnlrp")  # columns that people sort, behind these:
+FRONT = ("functions", TRUTH)
 
 
 def named(measure: str) -> str:
@@ -21,18 +22,31 @@ def named(measure: str) -> str:
     return MEASURES[measure].title if measure in MEASURES else measure
 
 
-def heart(table: pd.DataFrame) -> tuple[pd.DataFrame, dict[str, str]]:
-    """A head table's main columns behind each head's address in words, and what people call them."""
+def heart(table: pd.DataFrame, entered: Sequence[str] = ()) -> tuple[pd.DataFrame, dict[str, str]]:
+    """A head table's main columns behind each head's address in words, and what people call them.
+
+    Parameters
+    ----------
+    entered : sequence of str
+        Measures of others, which stand before the study's own where there is no room for all.
+    """
     addresses = [f"{KIND_TITLES[kind]}, layer {layer + 1}, head {head + 1}" for kind, layer, head in table.index]
-    kept = table[[name for name in HEART if name in table]].reset_index(drop=True)
+    known = [name for name in (*FRONT, *entered, GROUP, *HEART) if name in table and table[name].notna().any()]
+    kept = table[known[: COLUMNS - 1]].reset_index(drop=True)
     if "functions" in kept:
         kept["functions"] = kept.functions.fillna("").replace("", "–")
     called = {name: "passes the test of" if name == "functions" else named(name) for name in kept}
     return kept.assign(address=addresses), {"address": "head", **called}
 
 
-def agreement(table: pd.DataFrame, kind: str = "encoder") -> str:
+def _main(table: pd.DataFrame) -> str:
+    """The kind of attention that is spoken of: the first, of an encoder where there is one."""
+    return next((kind for kind in KIND_TITLES if kind in set(table.kind)), "encoder")
+
+
+def agreement(table: pd.DataFrame) -> str:
     """Of `tables.agreement`: how many pairs agree surely, and what goes best with the loss without a head."""
+    kind = _main(table)
     part = table[table.kind == kind]
     if part.empty:
         return "No layer has heads enough to be ranked."
@@ -51,9 +65,9 @@ def _pair(row: pd.Series) -> str:
     return f"{named(other)}, {interval(row.rho, row.low, row.high, '.2f')}"
 
 
-def predictors(table: pd.DataFrame, kind: str = "encoder") -> str:
+def predictors(table: pd.DataFrame) -> str:
     """Of `tables.predictors`: the best measure for each truth within layers, with its cost."""
-    said = []
+    kind, said = _main(table), []
     for truth, part in table[(table.kind == kind) & (table["heads"] == "within layers")].groupby("truth", sort=False):
         cheap = part[~part.measure.isin([TRUTH, SURVIVAL])].sort_values("rho", ascending=False)
         if len(cheap):
@@ -66,8 +80,22 @@ def predictors(table: pd.DataFrame, kind: str = "encoder") -> str:
     return f"{KIND_TITLES[kind].capitalize()} heads within their layer: {'; '.join(said) or 'nothing to predict'}."
 
 
-def stability(table: pd.DataFrame, kind: str = "encoder") -> str:
+def first_order(table: pd.DataFrame) -> str:
+    """Of `tables.predictors`: how near estimates of the loss without a head come to it, kind by kind of attention."""
+    part = table[(table.truth == TRUTH) & (table["heads"] == "within layers") & table.measure.isin(ESTIMATES)]
+    if part.empty:
+        return "Estimates to the first order are not in this run: the setting comparison.first_order leaves them out."
+    said = []
+    for kind, rows in part.groupby("kind", sort=False):
+        rhos = [f"{named(row.measure)} {interval(row.rho, row.low, row.high, '.2f')}" for row in rows.itertuples()]
+        noise = "" if rows.shown.all() else " (too few of whose heads have an effect to predict)"
+        said.append(f"{KIND_TITLES[kind]}{noise}: {listed(rhos)}")
+    return f"Estimates of the loss without a head beside the exact one, rank correlation within layers. {'; '.join(said)}."
+
+
+def stability(table: pd.DataFrame) -> str:
     """Of `tables.reliability` with `tables.stability`: how alike a measure is on other texts, and on another seed's heads."""
+    kind = _main(table)
     found = table[table.kind == kind].groupby("compared", sort=False).rho
     said = [f"{name} {interval(rho.median(), rho.min(), rho.max(), '.2f')}" for name, rho in found]
     return (

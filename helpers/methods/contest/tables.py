@@ -16,7 +16,7 @@ from helpers.measures.matching import FINGERPRINTS, Prints, carried, fingerprint
 from helpers.measures.ranks import correlation, rank_agreement
 from helpers.measures.removal import RANDOM
 from helpers.measures.table import TRUTH, compared
-from helpers.methods import coreference, l0
+from helpers.methods import coreference, grouping, l0
 from helpers.methods.contest import runs
 from helpers.runs import outputs, subjects, training
 from helpers.scores import intervals, scoring
@@ -239,9 +239,13 @@ def owed_to_sharing(table: pd.DataFrame) -> str:
     found = table[table.shown.astype(bool)].set_index(["sentences", "kind", "measure"]).rho
     if found.empty:
         return "Nothing to compare: too few heads change the loss by their absence."
-    said = []
-    for name, chosen in (("gradient importance", True), ("the other measures", False)):
-        part = found[found.index.get_level_values("measure").str.startswith("gradient") == chosen]
+    said, names = [], found.index.get_level_values("measure")
+    estimates = names.isin(runs.ESTIMATES)
+    gradients = names.str.startswith("gradient") & ~estimates
+    rest = ~estimates & ~gradients
+    groups = {"gradient importance": gradients, "estimates to the first order": estimates, "the other measures": rest}
+    for name, chosen in groups.items():
+        part = found[chosen]
         if len(part):
             same, other = (part.loc[one].mean() for one in (SAME, OTHER))
             said.append(f"{name} {same:.2f} on the same and {other:.2f} on other sentences")
@@ -415,7 +419,7 @@ def _stacked(parts: Mapping[Trained, pd.DataFrame]) -> pd.DataFrame:
 def removed(
     jobs: Iterable[Mapping[str, Any]], tables: Mapping[Trained, pd.DataFrame] | None = None, entered: Sequence[str] = ()
 ) -> dict[Trained, pd.DataFrame]:
-    """`helpers.methods.contest.runs.at_once` of the sweeps among jobs, by what they are called with their kinds, and seed.
+    """`helpers.methods.contest.runs.at_once` of the jobs that have it, by what they are called with their kinds, and seed.
 
     Parameters
     ----------
@@ -423,7 +427,7 @@ def removed(
         Head tables that have measures of others, and the names of these.
     """
     found = {}
-    for job in (job for job in jobs if "sweep" in job):
+    for job in filter(runs.removable, jobs):
         trained = called(job), job["seed"]
         names = [name for name in entered if tables and name in tables[trained]]
         found[trained] = runs.at_once(job, tables[trained][names] if tables and names else None)
@@ -468,8 +472,8 @@ def stored_as(job: Mapping[str, Any], first: int) -> str:
 
 def called(job: Mapping[str, Any]) -> str:
     """A job's model as tables and figures name it."""
-    if "run" in job:
-        return "dialogue summarizer"
+    if "sweep" not in job:
+        return "dialogue summarizer" if "run" in job else job["name"]
     every = "" if list(job["sweep"]["kinds"]) == ["encoder"] else EVERY
     return subjects.title(job["name"]) + every
 
@@ -512,11 +516,13 @@ def studied_runs(
     found = {}
     for name in names:
         found[subjects.title(name), seed] = training.trained(subjects.spec(settings, name, seed), f"{name}, seed {seed}")
-    for job in jobs:
+    for job in (job for job in jobs if "text" not in job):
+        label = f"{job['name']}, seed {job['seed']}"
         if "run" in job:
-            found[called(job), job["seed"]] = coreference.runs.run(job["run"], f"{job['name']}, seed {job['seed']}")
+            found[called(job), job["seed"]] = coreference.runs.run(job["run"], label)
+        elif "decoder" in job:
+            found[called(job), job["seed"]] = grouping.runs.run(job["decoder"], label)
         elif "pretrained" not in job["sweep"]["start"]:
-            label = f"{job['name']}, seed {job['seed']}"
             found.setdefault((subjects.title(job["name"]), job["seed"]), training.trained(job["sweep"]["start"], label))
     return found
 

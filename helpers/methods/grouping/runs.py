@@ -263,14 +263,20 @@ def today(settings: Mapping[str, Any], seed: int) -> dict[str, dict]:
     share; and, where they share them from the start, query heads removed by L0 gates, by gradient importance and at random.
     """
     block, found = settings["grouping"]["today"], {}
-    whole = {**block, "model": block["model"] | {"key_value_heads": block["model"]["heads"]}}
-    changed = {**settings, "grouping": {**settings["grouping"], subjects.setting(subjects.LANGUAGE): whole}}
     for more in range(block["seeds"] if block["steps"] else 0):
-        rows = Rows(changed, subjects.LANGUAGE, seed + more, seed)
+        rows = today_rows(settings, seed, more)
         few = rows.shape | {"key_value_heads": block["groups"]}
         every = rows.main() | {FEW_PAIRS: rows.whole(shape=few)} | _shared(rows, block) | _removed(rows, few, block)
         found |= _of_seed(every, seed, more)
     return found
+
+
+def today_rows(settings: Mapping[str, Any], seed: int, more: int = 0) -> Rows:
+    """The rows of `today` of its seed number `more`, whose plain model has a key-value head for each head."""
+    block = settings["grouping"]["today"]
+    whole = {**block, "model": block["model"] | {"key_value_heads": block["model"]["heads"]}}
+    changed = {**settings, "grouping": {**settings["grouping"], subjects.setting(subjects.LANGUAGE): whole}}
+    return Rows(changed, subjects.LANGUAGE, seed + more, seed)
 
 
 def _shared(rows: Rows, block: Mapping[str, Any]) -> dict[str, dict]:
