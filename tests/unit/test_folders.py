@@ -24,7 +24,7 @@ from tests.unit.tiny_models import (
     prompts,
     tiny_batch,
     tiny_model,
-)
+)  # fmt: skip
 
 GROUPED = ("llama", "mistral", "qwen2", "qwen3", "gemma2", "gemma3", "phi3")
 RAGGED = {0: {1}, 1: {0, 1, 2, 3}}  # heads to remove from the first and the last layer, of every kind
