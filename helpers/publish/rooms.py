@@ -38,7 +38,7 @@ ROOMS = (
     Room("helpers/records.py", "what text is: a sentence pair, a text, a dialogue", 200),
     Room("helpers/drawing.py", "one style, and what figures share", 480),
     Room("helpers/reading.py", "what people read of results: tables in words, numbers in sentences", 250),
-    Room("helpers/heads", "the instrument: where heads are; gate, record, inject; remove, save, load", 1600),
+    Room("helpers/heads", "the instrument: where heads are; gate, record, inject; remove, save, load", 1640),
     Room("helpers/models.py", "the families that are trained, one builder of configurations", 300),
     Room("helpers/world", "the generated corpus: sampler, one file a language, tales, conversations", 7200),
     Room("helpers/corpora", "text in: pairs, tokens, parsing, dialogues, resolvers", 3300),
