@@ -17,7 +17,7 @@ from transformers.cache_utils import DynamicLayer
 from transformers.integrations.heterogeneity.configuration_utils import AmbiguousGlobalPerLayerAttributeError
 
 from helpers.heads import compat, fewer_heads, sites
-from tests.unit.tiny_models import FAMILIES, MORE, TODAY, logits, tiny_batch, tiny_model
+from tests.unit.tiny_models import EVERY, FAMILIES, MORE, TODAY, logits, tiny_batch, tiny_model
 
 families = pytest.mark.parametrize("family", FAMILIES)
 some = pytest.mark.parametrize("family", ["marian", "t5", "opt", "gpt2"])  # one of each way of building attention
@@ -173,7 +173,7 @@ def test_auto_classes():
     assert compat.auto_classes(tiny_model("llama"))["AutoModelForCausalLM"] == "LlamaForCausalLM"
 
 
-@pytest.mark.parametrize("family", [*FAMILIES, *TODAY, *MORE])
+@pytest.mark.parametrize("family", EVERY)
 def test_no_family_reads_numbers_of_heads_by_layer(family):
     """`_uniform` of `helpers/heads/surgery.py`: folders of a family that does can be plain whatever is cut."""
     known = (FAMILIES | TODAY | MORE)[family][2]

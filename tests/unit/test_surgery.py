@@ -17,21 +17,9 @@ from transformers import MT5Config, MT5ForConditionalGeneration
 from helpers.heads import gate, index, inject, kept, load, record, remove, save, sites
 from helpers.study import StudyError
 from tests.unit import tiny_models
-from tests.unit.tiny_models import (
-    EAGER_ALONE,
-    FAMILIES,
-    MORE,
-    SEQ2SEQ,
-    TODAY,
-    generate,
-    left,
-    logits,
-    prompts,
-    tiny_batch,
-    tiny_model,
-)  # fmt: skip
+from tests.unit.tiny_models import EAGER_ALONE, EVERY, SEQ2SEQ, TODAY, generate, logits, prompts, tiny_batch, tiny_model
 
-families = pytest.mark.parametrize("family", [*FAMILIES, *TODAY, *MORE])
+families = pytest.mark.parametrize("family", EVERY)
 grouped = pytest.mark.parametrize("family", ["llama", "mistral", "qwen2", "qwen3", "gemma2", "gemma3", "phi3"])
 some = pytest.mark.parametrize("family", ["marian", "t5", "umt5", "opt", "gpt2", "gemma3", "phi3", "gpt_neox"])
 LAYERS = {
@@ -112,11 +100,11 @@ def test_outputs_and_gradients_equal_those_of_closed_gates(family, seed, monkeyp
 
 
 @pytest.mark.parametrize("attention", ["sdpa", "eager"])
-@pytest.mark.parametrize("family", [family for family in (*FAMILIES, *TODAY, *MORE) if family not in ("bert", "roberta")])
+@pytest.mark.parametrize("family", [family for family in EVERY if family not in ("bert", "roberta")])
 def test_generated_text_is_that_of_closed_gates(family, attention):
     """Greedy and with beams; prompts of unequal lengths are padded on the left. By SDPA the first layers are empty."""
     model, batch = three_layers(family, attention), prompts(family)
-    batch = left(batch) if family in ("t5", "umt5") else batch
+    batch = tiny_models.left(batch) if family in ("t5", "umt5") else batch
     heads = some_heads(model, int(attention == "eager"))
     cut = remove(copy.deepcopy(model), heads)
     for options in ({}, {"num_beams": 3}, {"use_cache": False}, {"cache_implementation": "static"}):
@@ -206,7 +194,7 @@ def test_what_cannot_be_removed_is_refused_and_nothing_is_cut():
 
 
 def test_other_families_are_refused_by_name(tmp_path):
-    name, model = "MT5ForConditionalGeneration", MT5ForConditionalGeneration(MT5Config(**FAMILIES["t5"][2]))
+    name, model = "MT5ForConditionalGeneration", MT5ForConditionalGeneration(MT5Config(**tiny_models.FAMILIES["t5"][2]))
     for action in (lambda: remove(model, []), lambda: save(model, tmp_path / "model")):
         with pytest.raises(StudyError, match=f"{name}.*not supported"):
             action()

@@ -46,6 +46,7 @@ TODAY = {  # grouped queries, rotary positions, gated feed-forwards; encoders al
     "roberta": (hf.RobertaConfig, hf.RobertaForMaskedLM, _ALONE),
 }
 MORE = {"umt5": (hf.UMT5Config, hf.UMT5ForConditionalGeneration, FAMILIES["t5"][2])}  # heads can be removed
+EVERY = (*FAMILIES, *TODAY, *MORE)
 EAGER_ALONE = ("gemma2",)  # the library's SDPA has no cap on scores
 SEQ2SEQ = ("marian", "bart", "mbart", "pegasus", "t5", "umt5")
 
