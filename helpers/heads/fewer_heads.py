@@ -282,7 +282,8 @@ class HeadlessUMT5Attention(UMT5Attention):
     """UMT5's attention once it has no head left: its own reshaping cannot tell a length from no numbers."""
 
     head_dim = property(lambda self: self.key_value_proj_dim)
-    q_proj, k_proj, v_proj, out_proj = (property(lambda self, name=name: getattr(self, name)) for name in "qkvo")
+    q_proj, k_proj = property(lambda self: self.q), property(lambda self: self.k)
+    v_proj, out_proj = property(lambda self: self.v), property(lambda self: self.o)
 
     def forward(self, hidden_states: Tensor, encoder_hidden_states: Tensor | None = None, **options: Any) -> tuple:
         """Zeros for every position [batch, length, d], and weights of no heads."""
