@@ -238,7 +238,7 @@ def pruned(frame: pd.DataFrame) -> pd.DataFrame:
     -------
     pandas.DataFrame
         model, quantity (parameters, cache bytes, time of a prompt, of a token), criterion, share (per cent of heads that are
-        gone), value, low, high (of what the full model takes), floor (by operations; of times alone).
+        gone; what 0 leaves is noise), value, low, high (of what the full model takes), floor (by operations; of times alone).
     """
     named = frame["what"].str.extract(r"^(?P<criterion>.*), (?P<share>\d+) %$")
     table = pd.concat([frame[["group", "quantity", "value", "low", "high"]], named], axis=1).rename(columns={"group": "model"})

@@ -254,8 +254,8 @@ def pruned(frame: pd.DataFrame):
         As `benchmarks.costs.pruned` returns it.
     """
     drawing.need(frame, "model", "quantity", "criterion", "share", "value", "low", "high", "floor")
-    table = frame.assign(panel=frame.model.str.split(",").str[0] + ":\n" + frame.quantity)
-    looks, apart = drawing.looks(table.criterion), 4.0
+    table = frame.assign(panel=frame.model.str.replace(r" \d+ layers,", "", regex=True) + ":\n" + frame.quantity)
+    looks, apart = drawing.looks(table.criterion), 1.5
     floor = {"color": "black", "marker": "_", "ls": "", "ms": 7, "zorder": 4}
     figure, axes = drawing.line_panels(
         table, "share", "value", "criterion", looks, label="% of heads removed", unit="share of the full model's",
@@ -267,5 +267,5 @@ def pruned(frame: pd.DataFrame):
             axis.plot(rows.share + apart * (number - (len(looks) - 1) / 2), rows["floor"], **floor)
         axis.axhline(1.0, color="0.7", lw=0.8, zorder=0)
         axis.set_ylim(0, 1.3)
-        axis.set_xticks(sorted(set(table.share)))
+        axis.set_xticks(range(0, table.share.max() + 1, 30))
     return figure

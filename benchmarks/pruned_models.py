@@ -1,34 +1,37 @@
 """What is saved as ever more heads go: parameters, bytes of the KV cache, time of a prompt and of one more token.
 
 An encoder-decoder (Marian) and a decoder with grouped queries (Llama), with random weights, lose heads in the order of three
-criteria: those of least gradient importance first; any; whole groups, which share a key-value head, evenly over the layers
-(of the encoder-decoder, which shares none, single heads). Nothing is timed before each pruned model gave what gates of 0
-give. Pruned and full models run once a repeat in random order; ratios are taken within a repeat, what is left over
-what the full model takes. The floor is operations, as `benchmarks.removed_heads` counts them: its ceiling, upside down. Copying
-keys for uneven groups is no operation: what it costs shows in the time alone.
+criteria: those of least gradient importance first; any; evenly over the layers, whole groups, which share a key-value head
+(of the encoder-decoder, which shares none, single heads). Size `laptop` has the models of size `base` beside its own: there
+heads cost something. Nothing is timed before the pruned model gave what gates of 0 give. A pruned model, which is then
+dropped, and the full one run once a repeat in random order; ratios are taken within a repeat, what is left over what the
+full model takes; with no head gone they say what is noise. The floor is operations, as `benchmarks.removed_heads` counts
+them: its ceiling, upside down. Copying keys for uneven groups is no operation: what it costs shows in the time alone.
 """
 
 from __future__ import annotations
 
 import copy
 import random
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import pandas as pd
 import torch
-from transformers import LlamaConfig, LlamaForCausalLM
+from transformers import LlamaConfig, LlamaForCausalLM, MarianMTModel
 
 from benchmarks import common
 from helpers.heads import gate, index, remove, sites
 from helpers.measures import importance
 from helpers.models import flops, parameters
 
-SHARES = (0, 30, 60, 90)  # per cent of heads that go
+TENS, FEW = tuple(range(0, 91, 10)), (0, 30, 60, 90)  # per cent of heads that go
+MEASURED = {"tiny": {"tiny": FEW}, "laptop": {"laptop": TENS, "base": FEW}, "base": {"base": FEW}}  # by size asked for
 SHARED = 4  # query heads that read one key-value head
-SENTENCES, LENGTHS = 4, {"tiny": 8, "laptop": 32, "base": 128}  # what a prompt has: the cache that one more token reads
+SENTENCES, LENGTHS = 4, {"tiny": 8, "laptop": 128, "base": 128}  # what a prompt has: the cache that one more token reads
 TOLERANCE = 1e-4  # between logits of removed and masked models, relative to the largest
-IMPORTANT, ANY, GROUPS = "least important first", "any", "whole groups"
+IMPORTANT, ANY = "least important first", "any"
+GROUPS, SINGLE = "whole groups, evenly over layers", "single heads, evenly over layers"
 
 
 class Cost(NamedTuple):
@@ -45,6 +48,11 @@ class Cost(NamedTuple):
     parameters: int
     cache: int
     calls: Mapping[str, tuple[Callable[[], Any], Callable[[], Any]]]
+
+
+def marian(shape: Mapping[str, int]) -> MarianMTModel:
+    """A Marian model of this shape with random weights and room for the prompt and what follows, in evaluation mode."""
+    return common.marian(shape, 2 * LENGTHS["base"])
 
 
 def llama(shape: Mapping[str, int]) -> LlamaForCausalLM:
@@ -75,7 +83,9 @@ def orders(model, batch: Mapping[str, torch.Tensor]) -> dict[str, list[tuple]]:
     return {
         IMPORTANT: list(importance(model, [batch], norm=None).sort_values(kind="stable").index),
         ANY: chance,
-        GROUPS: [(kind, layer, head) for _, layer, kind, head in sorted(groups)],
+        GROUPS if any(len(set(site.groups)) < site.heads for site in sites(model)) else SINGLE: [
+            (kind, layer, head) for _, layer, kind, head in sorted(groups)
+        ],
     }
 
 
@@ -130,44 +140,37 @@ def timed(costs: Mapping[str, Cost], call: str, repeats: int) -> pd.DataFrame:
     return common.interleaved({name: run(one) for name, one in costs.items()}, repeats)
 
 
-def measure(model, batch: Mapping[str, torch.Tensor], group: str, repeats: int) -> tuple[list[dict[str, Any]], float]:
-    """Rows of what is kept of one model, and the largest difference that the gate found."""
-    models, apart = {"full": model}, 0.0
+def measure(model, batch: Mapping[str, torch.Tensor], group: str, shares: Sequence[int], repeats: int) -> Iterator[tuple]:
+    """Rows of what is kept of one pruned model after the other, each with the difference that the gate found."""
     for criterion, order in orders(model, batch).items():
-        with torch.no_grad():
-            for share in SHARES[1:]:
-                name = f"{criterion}, {share} %"
-                models[name], far = pruned(model, order[: round(len(order) * share / 100)], batch)
-                apart = max(apart, far)
-    rows = []
-    with torch.no_grad():
-        costs = {name: cost(one, batch) for name, one in models.items()}
-        full = costs["full"]
-        for name, one in costs.items():
-            rows.append(common.row(name, group, "parameters", one.parameters / full.parameters))
-            rows.append(common.row(name, group, "cache bytes", one.cache / full.cache))
-        for call in full.calls:
-            counts = {}
-            for name, one in costs.items():
-                counts[name] = flops(models[name], one.calls[call][0])
-                one.calls[call][1]()
-            seconds = timed(costs, call, repeats)
-            for name in costs:
-                rows.append(common.row(name, group, f"time of a {call}", seconds[name] / seconds["full"]))
-                rows.append(common.row(name, group, f"operations of a {call}", counts[name] / counts["full"]))
-    return rows, apart
+        for share in shares:
+            with torch.no_grad():
+                cut, far = pruned(model, order[: round(len(order) * share / 100)], batch)
+                full, one = cost(model, batch), cost(cut, batch)
+                left = {"parameters": one.parameters / full.parameters, "cache bytes": one.cache / full.cache}
+                for call in full.calls:
+                    counts = []
+                    for which, owner in ((cut, one), (model, full)):
+                        counts.append(flops(which, owner.calls[call][0]))
+                        owner.calls[call][1]()
+                    seconds = timed({"pruned": one, "full": full}, call, repeats)
+                    left[f"time of a {call}"] = seconds["pruned"] / seconds["full"]
+                    left[f"operations of a {call}"] = counts[0] / counts[1]
+            yield [common.row(f"{criterion}, {share} %", group, what, values) for what, values in left.items()], far
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Check, measure, print and keep."""
     options = common.begin(common.arguments(__doc__), "pruned_models", arguments)
     options.device = "cpu"  # whatever is asked
-    shape, repeats = common.SIZES[options.size], options.repeats or 9
-    batch = common.batch(shape, SENTENCES, LENGTHS[options.size])
-    rows, apart = [], 0.0
-    for model, name in ((common.marian(shape, 2 * LENGTHS["base"]), "encoder-decoder"), (llama(shape), "grouped queries")):
-        found, far = measure(model, batch, f"{name}, {shape['layers']} layers, width {shape['width']}", repeats)
-        rows, apart = rows + found, max(apart, far)
+    rows, apart, repeats = [], 0.0, options.repeats or 9
+    for size, shares in MEASURED[options.size].items():
+        shape = common.SIZES[size]
+        batch = common.batch(shape, SENTENCES, LENGTHS[size])
+        for make, name in ((marian, "encoder-decoder"), (llama, "grouped queries")):
+            group = f"{name}, {shape['layers']} layers, width {shape['width']}"
+            for found, far in measure(make(shape), batch, group, shares, repeats):
+                rows, apart = rows + found, max(apart, far)
     frame = pd.DataFrame(rows, columns=common.COLUMNS)
     print("what is left of the full model's; operations are the floor of time\n")
     print(frame.pivot_table(index=["group", "what"], columns="quantity", values="value", sort=False).round(2).to_string())

@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import partial
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import torch
 from torch import Tensor, nn
@@ -60,7 +61,7 @@ def record(model: PreTrainedModel, *reducers: Reducer, kinds: str | tuple[str, .
 
 
 @contextmanager
-def inject(model: PreTrainedModel, mapping: Mapping[tuple, Matrices]) -> Iterator[None]:
+def inject(model: PreTrainedModel, mapping: Mapping[tuple, Matrices], ahead: bool = False) -> Iterator[None]:
     """Replace the attention weights of chosen heads by given matrices (Liu & Chen 2023; Liu, Shi & Chen 2021).
 
     The head's output becomes ``M @ V_h``; all other heads compute what they did. Gradients reach V and the output
@@ -76,12 +77,16 @@ def inject(model: PreTrainedModel, mapping: Mapping[tuple, Matrices]) -> Iterato
         ``{(kind, layer, head): matrices}``: a tensor [query, key] for all examples or [batch, query, key], or a
         function ``f(site, query_length, key_length, batch)`` that returns one. Matrices of n examples serve n * m rows,
         as in `gate`. A decoder that continues from its KV cache has fewer queries than keys: of a [key, key] matrix it
-        takes the last rows, those of its queries. Sizes grow in generation: give functions for decoder and cross.
+        takes the last rows, those of its queries. Keys count from the first position, also those that the cache of a
+        sliding window let go of. Sizes grow in generation: give functions for decoder and cross.
+    ahead : bool, optional
+        Whether a decoder's positions, those of padding included, may read later ones, which hold what they are to predict.
 
     Raises
     ------
     StudyError
-        On entry for an unknown address or a value that is neither; in the forward pass if a matrix has the wrong size.
+        On entry for an unknown address or a value that is neither; in the forward pass if a matrix has the wrong size,
+        reads keys that the cache has no longer, or looks ahead in a decoder and may not.
     """
     watches = []
     for site, given in locate(model, mapping):
@@ -91,7 +96,7 @@ def inject(model: PreTrainedModel, mapping: Mapping[tuple, Matrices]) -> Iterato
                     f"injection into {site.kind} layer {site.layer} takes a function or a tensor [query, key] or"
                     f" [batch, query, key] for each head, not {type(matrices).__name__} for head {head}."
                 )
-        watches.append(Watch(site, matrices=given))
+        watches.append(Watch(site, matrices=given, ahead=ahead))
     with _watching(model, watches):
         yield
 
@@ -122,7 +127,9 @@ def standing_injections(site: Site) -> list[int]:
 
 
 class Watch:
-    """What one block asks of one attention module: a forward pre-hook that does nothing but go with the module and its copies.
+    """What one block asks of one attention module: a forward pre-hook that goes with the module and its copies.
+
+    It changes nothing; it notes how many positions the cache had seen before.
 
     Parameters
     ----------
@@ -132,9 +139,11 @@ class Watch:
         ``{head: matrices}``, see `inject`.
     attend : callable, optional
         See `attending`.
+    ahead : bool, optional
+        See `inject`.
     """
 
-    open = True
+    open, named = True, True
 
     def __init__(
         self,
@@ -142,8 +151,11 @@ class Watch:
         reducers: tuple[Reducer, ...] = (),
         matrices: Mapping[int, Matrices] | None = None,
         attend: Callable | None = None,
+        ahead: bool = False,
     ) -> None:
         self.site, self.reducers, self.matrices, self.attend = site, reducers, matrices or {}, attend
+        self.ahead = ahead
+        self.seen: WeakKeyDictionary[nn.Module, int] = WeakKeyDictionary()
 
     def __deepcopy__(self, memo: dict) -> Watch:
         return self
@@ -153,10 +165,12 @@ class Watch:
     def end(self) -> None:
         """Let go of all that was asked."""
         self.open = False
-        del self.site, self.reducers, self.matrices, self.attend
+        del self.site, self.reducers, self.matrices, self.attend, self.seen
 
-    def __call__(self, module: nn.Module, args: tuple) -> None:
+    def __call__(self, module: nn.Module, args: tuple, *named: dict) -> None:
         """Leave the input as it is."""
+        if self.open and self.matrices and self.site.kind == "decoder":
+            self.seen[module] = compat.positions_seen(module, named[0])
 
 
 _NAMES = {plain: f"story_of_heads_over_{plain}" for plain in ("sdpa", "eager")}
@@ -209,14 +223,19 @@ def _attend(plain: str, module: nn.Module, query: Tensor, key: Tensor, value: Te
         return out, weights
     site = watches[0].site.of_copy(module)
     matrices: dict[int, Matrices] = {}
+    free: dict[int, bool] = {}  # which of them may look ahead
     for watch in watches:
         matrices.update(watch.matrices)
+        free.update(dict.fromkeys(watch.matrices, watch.ahead))
     if matrices:
-        size = (query.shape[2], key.shape[2], query.shape[0])
+        past = next((watch.seen[module] for watch in watches if module in watch.seen), None)
+        length = key.shape[2] if past is None else past + query.shape[2]
+        size = (query.shape[2], length, key.shape[2], query.shape[0])
         heads = torch.tensor(list(matrices), device=value.device)
         share = query.shape[1] // value.shape[1]  # query heads that read one key-value head
         groups = heads // share
-        injected = torch.stack([_fit_matrix(site, head, given, *size).to(value) for head, given in matrices.items()], 1)
+        fitted = [_fit_matrix(site, head, given, *size, free[head]) for head, given in matrices.items()]
+        injected = torch.stack([matrix.to(value) for matrix in fitted], 1)
         dropped = nn.functional.dropout(injected, options.get("dropout", 0.0))  # callers pass 0 outside training
         replaced = (dropped @ value.index_select(1, groups)).transpose(1, 2)
         out = out.index_copy(2, heads, replaced.to(out.dtype))  # not in place: SDPA keeps its output for backward
@@ -234,8 +253,13 @@ def _attend(plain: str, module: nn.Module, query: Tensor, key: Tensor, value: Te
     return out, weights
 
 
-def _fit_matrix(site: Site, head: int, given: Matrices, query_length: int, key_length: int, batch: int) -> Tensor:
-    """The matrix of one head as [batch, query, key]."""
+def _fit_matrix(
+    site: Site, head: int, given: Matrices, query_length: int, key_length: int, held: int, batch: int, ahead: bool
+) -> Tensor:
+    """The matrix of one head as [batch, query, held key].
+
+    Of `key_length` keys the cache of a sliding window holds the last; one of fixed size has empty places behind them.
+    """
     matrix = given(site, query_length, key_length, batch) if callable(given) else given
     matrix = matrix if matrix.ndim == 3 else matrix.unsqueeze(0)
     if site.kind == "decoder" and matrix.shape[-2] == key_length > query_length:
@@ -245,6 +269,18 @@ def _fit_matrix(site: Site, head: int, given: Matrices, query_length: int, key_l
             f"the matrix injected into {site.kind} layer {site.layer} head {head} is {tuple(matrix.shape[1:])},"
             f" the attention there is {(query_length, key_length)} (query, key)."
         )
+    if site.kind == "decoder" and not ahead and matrix.triu(key_length - query_length + 1).any():
+        raise StudyError(
+            f"the matrix injected into decoder layer {site.layer} head {head} looks at later tokens, which are still to be"
+            " predicted: let it be 0 above the diagonal, or give ahead=True."
+        )
+    if held < key_length and matrix[..., : key_length - held].any():
+        raise StudyError(
+            f"the matrix injected into {site.kind} layer {site.layer} head {head} reads keys before the sliding window, which"
+            " the cache has no longer: generate with use_cache=False, or let it be 0 there."
+        )
+    if held != key_length:
+        matrix = nn.functional.pad(matrix, (min(0, held - key_length), max(0, held - key_length)))
     return fit_batch(matrix, batch, f"matrices of {site.kind} layer {site.layer} head {head}")
 
 

@@ -147,8 +147,8 @@ def sites(model: PreTrainedModel, kinds: str | tuple[str, ...] | None = None) ->
     Parameters
     ----------
     model : transformers.PreTrainedModel
-        Marian, BART, mBART, Pegasus, T5 (also ByT5), OPT, GPT-2, Llama, Mistral, Qwen 2 and 3, Gemma 2 and 3, Phi-3,
-        GPT-NeoX, BERT or RoBERTa, with any task head; not a part or a wrapper of one.
+        Marian, BART, mBART, Pegasus, T5 (also ByT5), UMT5, OPT, GPT-2, Llama, Mistral, Qwen 2 and 3, Gemma 2 and 3,
+        Phi-3, GPT-NeoX, BERT or RoBERTa, with any task head; not a part or a wrapper of one.
     kinds : str or sequence of str, optional
         Only these kinds; all that the model has when omitted.
 

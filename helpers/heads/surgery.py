@@ -25,6 +25,7 @@ from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 from transformers import GenerationConfig, PreTrainedConfig, PreTrainedModel
+from transformers.models.t5.modeling_t5 import T5Attention
 from transformers.pytorch_utils import Conv1D
 
 from helpers.heads import compat, fewer_heads
@@ -33,12 +34,13 @@ from helpers.heads.families import ADDRESS, Site, locate, paths, sites
 from helpers.heads.gates import Gate, open_hooks
 from helpers.study import StudyError
 
-REMOVABLE = (  # model types: those of `sites` but for UMT5, whose layers have position biases of their own
+REMOVABLE = (  # model types: those of `sites`
     "bart", "bert", "gemma2", "gemma3_text", "gpt2", "gpt_neox", "llama", "marian", "mbart", "mistral", "opt", "pegasus",
-    "phi3", "qwen2", "qwen3", "roberta", "t5",
+    "phi3", "qwen2", "qwen3", "roberta", "t5", "umt5",
 )  # fmt: skip
 CONFIG, WEIGHTS, CODE = "config.json", "model.safetensors", Path(fewer_heads.__file__)
 COUNTS = ("num_attention_heads", "num_key_value_heads")  # what configurations with an explicit size of heads call them
+BIASED, BIAS = ("num_heads",), "relative_attention_bias"  # what those of T5 and UMT5 do; its table is [buckets, heads]
 
 
 # -------------------- remove
@@ -53,7 +55,7 @@ def remove(model: PreTrainedModel, heads: Iterable[tuple[str, int, int]]) -> Pre
     Parameters
     ----------
     model : transformers.PreTrainedModel
-        Of a family that `sites` knows, UMT5 aside, with any task head.
+        Of a family that `sites` knows, with any task head.
     heads : iterable of (kind, layer, head)
         Addresses in the numbering of the model as it is now, which `sites` shows; `kept` tells the original numbers.
 
@@ -68,7 +70,6 @@ def remove(model: PreTrainedModel, heads: Iterable[tuple[str, int, int]]) -> Pre
         Before anything is cut: for another family, an unknown or repeated address, a projection that is no plain
         linear layer, or a model inside an open block of `gate`, `record` or `inject`.
     """
-    _check_removable(model)
     addresses = [tuple(address) if isinstance(address, list) else address for address in heads]
     twice = [address for address, times in Counter(addresses).items() if times > 1]
     if twice:
@@ -84,7 +85,13 @@ def remove(model: PreTrainedModel, heads: Iterable[tuple[str, int, int]]) -> Pre
     if found and hasattr(model.config, "full_heads"):
         for site in sites(model):  # from now on layers know their own numbers of heads, whatever the configuration says
             fewer_heads.cut(site.module, site.projection("out"), list(range(site.heads)))
-        _restore(model.config)
+        stay = _restore(model.config)
+        for part in model.modules():
+            if isinstance(part, T5Attention):
+                part.kept_heads = stay
+                if part.has_relative_attention_bias:
+                    table: Any = part.relative_attention_bias
+                    table.weight = nn.Parameter(_widened(table.weight.detach(), stay, model.config.num_heads))
     for site, named in found:
         stay = [head for head in range(site.heads) if head not in named]
         left[site.kind, site.layer] = [left[site.kind, site.layer][head] for head in stay]
@@ -134,8 +141,9 @@ def save(model: PreTrainedModel, folder: str | Path, dtype: torch.dtype | None =
 
     Other files that are in the folder already, such as a tokenizer's, stay. Transformers read the folder without this
     project: ``from_pretrained(folder)`` where the configuration can say how many heads there are, one number for all layers
-    (Llama, Mistral, Qwen, Gemma, Phi-3); ``from_pretrained(folder, trust_remote_code=True)`` of an automatic class otherwise,
-    which runs the file `helpers.heads.fewer_heads` that is written beside the weights.
+    (Llama, Mistral, Qwen, Gemma, Phi-3, UMT5; T5 where the same heads go everywhere); otherwise an automatic class's
+    ``from_pretrained(folder, trust_remote_code=True)``, which runs the file `helpers.heads.fewer_heads` that is written beside
+    the weights.
 
     Parameters
     ----------
@@ -148,9 +156,10 @@ def save(model: PreTrainedModel, folder: str | Path, dtype: torch.dtype | None =
         If the folder is a file, or holds something but no saved model; if a weight is too large for the number type; for
         another family than `remove` takes; or as `kept`.
     """
-    _check_removable(model)
     kept(model)
-    tensors = {name: _cast(name, tensor.detach().cpu(), dtype).contiguous() for name, tensor in _tensors(model).items()}
+    config = _written(model)
+    whole = _slim(_tensors(model), config) if hasattr(config, "full_heads") else _tensors(model)
+    tensors = {name: _cast(name, tensor.detach().cpu(), dtype).contiguous() for name, tensor in whole.items()}
     folder = Path(folder).resolve()
     saved = (folder / CONFIG).exists() and (folder / WEIGHTS).exists()
     if folder.exists() and not saved and not (folder.is_dir() and not any(folder.iterdir())):
@@ -160,7 +169,6 @@ def save(model: PreTrainedModel, folder: str | Path, dtype: torch.dtype | None =
         if folder.exists():
             shutil.copytree(folder, scratch, ignore=shutil.ignore_patterns(WEIGHTS))
         scratch.mkdir(parents=True, exist_ok=True)
-        config = _written(model)
         config.dtype = str(dtype or model.dtype).removeprefix("torch.")
         config.save_pretrained(scratch)
         (scratch / CODE.name).unlink(missing_ok=True)
@@ -198,25 +206,47 @@ def _uniform(model: PreTrainedModel, config: PreTrainedConfig) -> PreTrainedConf
     counts = {(site.heads, len(set(site.groups)), site.head_dim) for site in sites(model)}
     heads, pairs, size = next(iter(counts))
     even = pairs and all(site.groups == tuple(head * pairs // heads for head in range(heads)) for site in sites(model))
-    if len(counts) > 1 or not even or not hasattr(config, COUNTS[1]):
+    names = BIASED if hasattr(config, "relative_attention_num_buckets") else COUNTS
+    apart = config.model_type == "t5" and len(set(map(tuple, config.kept_heads.values()))) > 1  # its layers share one table
+    if len(counts) > 1 or not even or apart or not hasattr(config, names[-1]):
         return None
-    full = {name: getattr(config, name) for name in COUNTS}
-    said = config.to_dict() | dict(zip(COUNTS, (heads, pairs), strict=True)) | {"head_dim": size, "full_heads": full}
+    full = getattr(config, "full_heads", None) or {name: getattr(config, name) for name in names}
+    said = config.to_dict() | dict(zip(names, (heads, pairs), strict=False)) | {"full_heads": full}
+    said |= {"head_dim": size} if names == COUNTS else {}
     try:
         plain = type(config).from_dict(said)
         with torch.device("meta"):
             twin = getattr(transformers, type(model).__name__)(plain)
     except (ValueError, StrictDataclassError):  # many configurations want a width that the heads divide
         return None
-    own = {name: tensor.shape for name, tensor in model.state_dict().items()}
+    own = {name: tensor.shape for name, tensor in _slim(model.state_dict(), plain).items()}
     return plain if own == {name: tensor.shape for name, tensor in twin.state_dict().items()} else None
 
 
-def _restore(config: PreTrainedConfig) -> None:
-    """Let a configuration that `_uniform` made say again what the model before the first cut had."""
+def _restore(config: PreTrainedConfig) -> list[int]:
+    """Let a configuration that `_uniform` made say again what the model before the first cut had; which heads T5 has left."""
     for name, count in config.full_heads.items():
         setattr(config, name, count)
     del config.full_heads
+    return list(next(iter(config.kept_heads.values())))
+
+
+def _slim(tensors: Mapping[str, Tensor], plain: PreTrainedConfig) -> dict[str, Tensor]:
+    """Tensors with no more columns in the tables of T5 than a configuration that `_uniform` made has heads."""
+    stay = next(iter(plain.kept_heads.values()))
+    return {
+        name: tensor[:, stay] if f".{BIAS}." in name and tensor.shape[1] > len(stay) else tensor
+        for name, tensor in tensors.items()
+    }
+
+
+def _widened(table: Tensor, stay: list[int], heads: int) -> Tensor:
+    """A table of T5 [buckets, heads] with a column for each of the heads before the first cut: zeros for those that went."""
+    if table.shape[1] != len(stay):  # it has them, or is not right
+        return table
+    whole = table.new_zeros(len(table), heads)
+    whole[:, stay] = table
+    return whole
 
 
 def _bare(config: PreTrainedConfig) -> PreTrainedConfig:
@@ -256,8 +286,7 @@ def load(folder: str | Path, dtype: torch.dtype | None = None) -> PreTrainedMode
     folder = Path(folder)
     model_class, config_class = _classes(folder)
     config = _bare(config_class.from_pretrained(folder))
-    if hasattr(config, "full_heads"):
-        _restore(config)
+    stay = _restore(config) if hasattr(config, "full_heads") else []
     with init_empty_weights(include_buffers=False):  # full size, without numbers but those that are computed, not learnt
         model = model_class(config).eval()
     model.tie_weights()
@@ -267,6 +296,8 @@ def load(folder: str | Path, dtype: torch.dtype | None = None) -> PreTrainedMode
         raise StudyError(f"{folder} has no weights ({WEIGHTS}): save the model again.") from None
     except (SafetensorError, OSError) as error:
         raise StudyError(f"{folder / WEIGHTS} is damaged ({error}): save the model again.") from None
+    if config.model_type == "t5":
+        tensors = {name: _widened(one, stay, config.num_heads) if f".{BIAS}." in name else one for name, one in tensors.items()}
     full, stored = sites(model), getattr(config, "kept_heads", None)
     if stored is not None:
         left = _read_map(stored, {(site.kind, site.layer): site.heads for site in full})
@@ -297,15 +328,6 @@ def load(folder: str | Path, dtype: torch.dtype | None = None) -> PreTrainedMode
     if model.can_generate() and (folder / "generation_config.json").exists():
         model.generation_config = GenerationConfig.from_pretrained(folder)
     return model
-
-
-def _check_removable(model: PreTrainedModel) -> None:
-    sites(model)  # refuses what is no model, or has no heads that we know
-    if model.config.model_type not in REMOVABLE:
-        raise StudyError(
-            f"heads of {type(model).__name__} (model type {model.config.model_type}) cannot be cut out: gate them with 0"
-            f" instead; removable are those of {', '.join(REMOVABLE)}."
-        )
 
 
 def _tensors(model: PreTrainedModel) -> dict[str, Tensor]:

@@ -38,7 +38,7 @@ ROOMS = (
     Room("helpers/records.py", "what text is: a sentence pair, a text, a dialogue", 200),
     Room("helpers/drawing.py", "one style, and what figures share", 480),
     Room("helpers/reading.py", "what people read of results: tables in words, numbers in sentences", 250),
-    Room("helpers/heads", "the instrument: where heads are; gate, record, inject; remove, save, load", 1600),
+    Room("helpers/heads", "the instrument: where heads are; gate, record, inject; remove, save, load", 1660),
     Room("helpers/models.py", "the families that are trained, one builder of configurations", 300),
     Room("helpers/world", "the generated corpus: sampler, one file a language, tales, conversations", 7200),
     Room("helpers/corpora", "text in: pairs, tokens, parsing, dialogues, resolvers", 3300),
@@ -76,8 +76,8 @@ class Budget(NamedTuple):
 
 BUDGETS = (
     Budget(
-        "tests", ("tests/**/*.py",), 18_000, 18_000,
-        "every formula against a slow twin, on all model families; bad input; the notebooks themselves",
+        "tests", ("tests/**/*.py",), 18_000, 18_700,
+        "every formula against a slow twin that shares no line with it, on all model families; bad input; the notebooks themselves",
     ),
     Budget(
         "figures", ("helpers/drawing.py", "helpers/**/figures.py"), 1700, 2790,
@@ -95,7 +95,7 @@ BUDGETS = (
         "an hour of a GPU handed over in a few files",
     ),
     Budget(
-        "the core", ("helpers/**/*.py",), 8600, 15_050,
+        "the core", ("helpers/**/*.py",), 8600, 15_500,
         "two fifths are docstrings and blank lines; relevance by three rules on five families, a store with a published half, "
         "decoders of today and from many key-value heads to few, a sentence for every wrong setting",
     ),

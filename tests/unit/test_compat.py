@@ -14,9 +14,10 @@ from matplotlib import animation, pyplot
 from safetensors.torch import load_file
 from torch import nn
 from transformers.cache_utils import DynamicLayer
+from transformers.integrations.heterogeneity.configuration_utils import AmbiguousGlobalPerLayerAttributeError
 
 from helpers.heads import compat, fewer_heads, sites
-from tests.unit.tiny_models import FAMILIES, logits, tiny_batch, tiny_model
+from tests.unit.tiny_models import EVERY, FAMILIES, MORE, TODAY, logits, tiny_batch, tiny_model
 
 families = pytest.mark.parametrize("family", FAMILIES)
 some = pytest.mark.parametrize("family", ["marian", "t5", "opt", "gpt2"])  # one of each way of building attention
@@ -170,6 +171,15 @@ def test_auto_classes():
     found = compat.auto_classes(tiny_model("bart"))
     assert found["AutoModel"] == "BartModel" and found["AutoModelForSeq2SeqLM"] == "BartForConditionalGeneration"
     assert compat.auto_classes(tiny_model("llama"))["AutoModelForCausalLM"] == "LlamaForCausalLM"
+
+
+@pytest.mark.parametrize("family", EVERY)
+def test_no_family_reads_numbers_of_heads_by_layer(family):
+    """`_uniform` of `helpers/heads/surgery.py`: folders of a family that does can be plain whatever is cut."""
+    known = (FAMILIES | TODAY | MORE)[family][2]
+    name = next(name for name in ("encoder_attention_heads", "num_attention_heads", "num_heads", "n_head") if name in known)
+    with pytest.raises(AmbiguousGlobalPerLayerAttributeError, match=name):
+        tiny_model(family, per_layer_config={0: {name: 2}})
 
 
 def test_own_names(tmp_path):

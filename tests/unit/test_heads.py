@@ -60,13 +60,14 @@ def slow_injection(site, head, matrix):
 
 
 def matrix_for(batch, site, seed=3):
-    """A random matrix of the right size whose rows sum to 1."""
+    """A random matrix of the right size whose rows sum to 1; a decoder's looks at no later token."""
     source = batch["input_ids"].shape
     target = (batch["labels"] if "decoder_attention_mask" in batch else batch["input_ids"]).shape
     query = source if site.kind == "encoder" else target
     key = target if site.kind == "decoder" else source
     scores = torch.randn(query[0], query[1], key[1], generator=torch.Generator().manual_seed(seed))
-    return scores.softmax(-1)
+    later = torch.ones_like(scores).triu(1).bool() & (site.kind == "decoder")
+    return scores.masked_fill(later, -torch.inf).softmax(-1)
 
 
 def trace(model):
@@ -485,6 +486,16 @@ def test_generation_with_gates_per_example():
         with gate(model, dict.fromkeys(places, gates[row])):
             alone = generate(model, single, num_beams=4)[0]
         assert torch.equal(alone, together[row, : len(alone)]) and (together[row, len(alone) :] <= 1).all()
+
+
+def test_a_decoder_matrix_that_looks_ahead_is_refused_unless_it_may():
+    model, batch = tiny_model("opt"), tiny_batch("opt")
+    block = {("decoder", 0, 1): torch.eye(7).roll(1, 1)}  # each token looks at the next
+    with inject(model, block), pytest.raises(StudyError, match="decoder layer 0 head 1 looks at later tokens"):
+        logits(model, batch)
+    with inject(model, block, ahead=True):
+        changed = logits(model, batch)
+    assert (changed - logits(model, batch)).abs().max() > 1e-2
 
 
 def test_with_a_cache_queries_take_the_last_rows_of_a_matrix():

@@ -1,12 +1,17 @@
-"""A model that continues texts with a text file: passages, their batches, one head's attention."""
+"""A model that continues texts with a text file: passages, batches, a head's attention; docs/library.md's ten lines."""
+
+import os
+import subprocess
+import sys
 
 import pytest
 import torch
 from tokenizers import Tokenizer, models, pre_tokenizers
 from transformers import PreTrainedTokenizerFast
 
+from helpers.heads import load
 from helpers.runs import passages
-from helpers.study import StudyError
+from helpers.study import ROOT, StudyError
 from tests.unit.tiny_models import VOCABULARY, tiny_model
 
 
@@ -51,3 +56,21 @@ def test_an_encoder_decoder_continues_nothing(folder, tmp_path):
         (tmp_path / name).write_bytes((folder / "model" / name).read_bytes())
     with pytest.raises(StudyError, match="encoder-decoder"):
         passages.of_file(tmp_path, folder / "text.txt", 5, 2)
+
+
+def test_the_ten_lines_run_as_the_page_shows_them(folder, tmp_path, monkeypatch):
+    """Its second part in a process that cannot import the project."""
+    monkeypatch.chdir(tmp_path)
+    first, second = (
+        (ROOT / "docs" / f"{name}.py").read_text(encoding="utf-8") for name in ("ten_lines", "ten_lines_elsewhere")
+    )
+    scope = {}
+    exec(first.replace('"Qwen/Qwen3-0.6B"', repr(str(folder / "model"))), scope)
+    alone = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"} | {"HF_HOME": str(tmp_path / "cache")}
+    code = f"import sys; sys.modules['helpers'] = None\n{second}"
+    done = subprocess.run([sys.executable, "-c", code], env=alone, cwd=tmp_path, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr[-3000:]
+    prompt = scope["tokenizer"]("Once upon a time", return_tensors="pt")
+    made = scope["model"].generate(**prompt, num_beams=4, max_new_tokens=20)[0]
+    assert scope["tokenizer"].decode(made) == done.stdout.strip() and len(made) > 4
+    assert not torch.equal(made, load(folder / "model").generate(**prompt, num_beams=4, max_new_tokens=20)[0])

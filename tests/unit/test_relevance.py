@@ -357,7 +357,7 @@ def test_a_decoder_matrix_that_looks_ahead_is_refused():
     model, batch = small("opt"), batch_for("opt")
     ahead = torch.full((7, 7), 1 / 7, dtype=torch.float64)
     with (
-        inject(model, {("decoder", 1, 2): ahead}),
+        inject(model, {("decoder", 1, 2): ahead}, ahead=True),
         pytest.raises(StudyError, match="decoder layer 1 lets a token look at later"),
     ):
         measures.relevance(model, [batch])

@@ -45,8 +45,10 @@ TODAY = {  # grouped queries, rotary positions, gated feed-forwards; encoders al
     "bert": (hf.BertConfig, hf.BertForMaskedLM, _ALONE),
     "roberta": (hf.RobertaConfig, hf.RobertaForMaskedLM, _ALONE),
 }
+MORE = {"umt5": (hf.UMT5Config, hf.UMT5ForConditionalGeneration, FAMILIES["t5"][2])}  # heads can be removed
+EVERY = (*FAMILIES, *TODAY, *MORE)
 EAGER_ALONE = ("gemma2",)  # the library's SDPA has no cap on scores
-SEQ2SEQ = ("marian", "bart", "mbart", "pegasus", "t5")
+SEQ2SEQ = ("marian", "bart", "mbart", "pegasus", "t5", "umt5")
 
 
 def tiny_model(family: str, seed: int = 0, attention: str = "sdpa", **settings) -> hf.PreTrainedModel:
@@ -54,7 +56,7 @@ def tiny_model(family: str, seed: int = 0, attention: str = "sdpa", **settings) 
 
     The weights are larger than at the usual start, so that attention is far from uniform; biases are not zero.
     """
-    config_class, model_class, defaults = (FAMILIES | TODAY)[family]
+    config_class, model_class, defaults = (FAMILIES | TODAY | MORE)[family]
     model = model_class(config_class(**{**defaults, **settings}, attn_implementation=attention))
     generator = torch.Generator().manual_seed(seed)
     for name, weight in model.named_parameters():
