@@ -243,12 +243,12 @@ def test_what_is_said_follows_the_numbers():
     assert told.startswith(
         "The group constraint helps on a and hurts on b. One head of each group makes no sure difference on b"
     )
-    assert "no verdict before" in told and "no verdict" not in said.answer(gained.assign(seeds=3))
+    assert "a verdict needs 3" in told and "needs" not in said.answer(gained.assign(seeds=3))
     ends = {GHT: (0.1, -0.1, 0.2), NO_CONSTRAINT: (-9.0, -10, -8.0), PS: (-9.0, -10, -8.0)}
     late = pd.DataFrame.from_dict(ends, orient="index", columns=["change", "change_low", "change_high"]).rename_axis("row")
     assert said.converged(late).startswith("It is the vote") and said.converged(late - 1).startswith("Both")
     apart = pd.DataFrame({"contrast": [0.1, 0.3, 1.0]}, pd.Index(["random weights", GHT, f"{GHT}, weight x 10"], name="title"))
-    assert "study's weight groups hardly form (0.30), at 10 times it groups form (1.00):" in said.apart(apart, 2)
+    assert "study's weight groups hardly form (0.30), at 10 times that weight groups form (1.00):" in said.apart(apart, 2)
 
 
 def test_gains_over_trainings_are_means_and_costs_stand_beside_the_printed_ones():
@@ -336,7 +336,11 @@ def test_overlap_by_hand():
     np.testing.assert_allclose(table.relevance, [0.5 / 3, 0.15, np.nan])
     assert table.loc["a", ["with b", "with c"]].tolist() == [1, 0] and table.loc["b", "with a"] == 1
     told = said.kept(pd.concat({"plain": table}, names=["model"]))
-    assert told.startswith("2 of the 3 heads that stay have a function, 3 of all 6; ") and "b share 1 (chance: 1.0)" in told
+    assert (
+        told.startswith("2 of the 3 heads that stay have a function, 3 of all 6; ")
+        and "a and b share 1, " in told
+        and "by chance 1.0, " in told
+    )
     assert table.loc["a", "with b, chance"] == 3 * 2 / 6 and np.isnan(table.loc["a", "with a"])
 
 

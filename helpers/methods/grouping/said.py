@@ -17,7 +17,7 @@ SURE = 0.05
 
 def named(row: str) -> str:
     """What people call a row: the vote is what the paper's code calls V2S, and a price is one."""
-    said = row.replace("V2S", "vote").replace("w/o", "without").replace("equation 4A", "equation 4A as printed")
+    said = row.replace("V2S", "vote").replace("w/o", "without").replace(", equation 4A", " by equation 4A as printed")
     return said.replace(f"{L0} 0.", f"{L0}, λ = 0.").replace(f"{L0} 0", f"{L0}, no price")
 
 
@@ -36,8 +36,8 @@ def answer(gained: pd.DataFrame, needs: int = 3) -> str:
         told["makes no sure difference on"] = part[(part.low <= 0) & (part.high >= 0)].task
         said.append(f"{title} {listed(f'{how} {listed(tasks)}' for how, tasks in told.items() if len(tasks))}.")
     seeds = int(first.seeds.min())
-    worth = f"These are {seeds} trainings a row" if seeds > 1 else "Each row is one training"
-    return f"{' '.join(said)} {worth}" + (f": no verdict before there are {needs}." if seeds < needs else ".")
+    worth = f"Each row is {seeds} training" + ("s" if seeds > 1 else "")
+    return f"{' '.join(said)} {worth}" + (f" so far, and a verdict needs {needs}." if seeds < needs else ".")
 
 
 def gains(gained: pd.DataFrame) -> str:
@@ -82,7 +82,9 @@ def worth(table: pd.DataFrame) -> str:
 def apart(table: pd.DataFrame, groups: int) -> str:
     """Of `tables.pictured`: whether heads form groups at the study's weight and at more, by how far these stand out."""
     means, asked = table.contrast.groupby("title", sort=False).mean(), 1 + 1 / max(groups - 1, 1)
-    where = {name: f"at {name.rpartition('x ')[2]} times it" for name in means.index if name.startswith(f"{GHT}, weight x ")}
+    where = {
+        name: f"at {name.rpartition('x ')[2]} times that weight" for name in means.index if name.startswith(f"{GHT}, weight x ")
+    }
     where = {GHT: "at the study's weight"} | where
     said = [
         f"{place} groups {'form' if means[name] >= FORMED * asked else 'hardly form'} ({number(means[name], '.2f')})"
@@ -108,7 +110,8 @@ def constraint(followed: Mapping[str, pd.DataFrame], heads: int, groups: int) ->
     if not {VANILLA, GHT} <= ends.keys():
         return said[:1].upper() + said[1:]
     pull, push = (abs(ends[GHT][term] - ends[VANILLA][term]) for term in ("homogeneity", "diversity"))
-    return f"{GHT} {'pulls members together' if pull > push else 'pushes centres apart'} more than the other: {said}"
+    more, less = ("pulls members together", "pushes centres apart")[:: 1 if pull > push else -1]
+    return f"{GHT} {more} more than it {less}: {said}"
 
 
 def kept(shared: pd.DataFrame) -> str:
@@ -117,16 +120,18 @@ def kept(shared: pd.DataFrame) -> str:
     stay, active, whole, everyone = (int(first[name]) for name in ("kept", "functional", "functional_all", "heads"))
     does = f"{active} of the {stay} heads that stay have a function, {whole} of all {everyone}"
     if not whole:
-        does = f"None of the {everyone} heads has a function, so that nothing can be said of those that stay"
-    said, done = [], set()
+        does = f"None of the {everyone} heads has a function: nothing can be said of those that stay"
+    said, by_chance, done = [], [], set()
     for (model, method), row in shared.iterrows():
         for name in shared.columns:
             other = name.removeprefix("with ")
             if name == other or name.endswith(", chance") or pd.isna(row[name]) or (model, other, method) in done:
                 continue
             done.add((model, method, other))
-            said.append(f"{method} and {other} share {int(row[name])} (chance: {number(row[f'{name}, chance'], '.1f')})")
-    return does + (f"; without the constraint {listed(said)}." if said else ".")
+            said.append(f"{method} and {other} share {int(row[name])}")
+            by_chance.append(number(row[f"{name}, chance"], ".1f"))
+    chance = listed(by_chance if len({*by_chance}) > 1 else by_chance[:1])
+    return does + (f"; without the constraint {listed(said)}, by chance {chance}." if said else ".")
 
 
 def ablation(table: pd.DataFrame) -> str:
