@@ -234,12 +234,12 @@ readable(within, shown, {"change": "+.1f"}, caption=f"Fewest heads that lose at 
 # %% jupyter={"source_hidden": true}
 of_all = {subject.title: quality[title] for title, (_, subject) in zip(titles[len(encoder) :], every, strict=True)}
 table_2 = run.table(l0.tables.table_2(of_all), "table2_all_kinds", resamples=repeats)
-shown = {"text": "text", "heads": "heads (enc/dec/cross)", "pruned": "pruned", "from scratch": "same map from scratch"}
+shown = {"heads": "heads (enc/dec/cross)", "pruned": "pruned", "from scratch": "same map from scratch"}
 shown |= {l0.tables.CONTROL: "all heads, trained further"}
 digits = dict.fromkeys(("pruned", "from scratch", l0.tables.CONTROL), ".1f")
 for text, part in table_2.groupby("text", sort=False):
     if not text.startswith("printed"):  # these are in the figure below
-        display(readable(part, shown, digits, {"pruned": "most"}, caption=f"BLEU in the shape of table 2, {text}; {n}"))
+        display(readable(part, shown, digits, caption=f"BLEU in the shape of table 2, {text}; {n}"))
 scratch = {subject.title: l0.tables.against_scratch(sweep, subject, repeats) for sweep, subject in every}
 scratch = pd.concat(scratch, names=["model"])
 scratch = run.table(scratch, "trained_minus_scratch", resamples=repeats, over=intervals.SENTENCES)

@@ -37,7 +37,7 @@ def chosen(run: str) -> str:
 
 def asked(kinds: Iterable[str]) -> str:
     """Which heads a sweep asks about."""
-    found = [KIND_TITLES[kind] for kind in kinds]
+    found = [KIND_TITLES[kind].removesuffix(" self") for kind in kinds]
     return "heads of all kinds" if len(found) == len(KIND_TITLES) else f"{listed(found)} heads"
 
 
@@ -66,7 +66,7 @@ def all_kinds(within: pd.DataFrame, scratch: pd.DataFrame) -> str:
     """Of `tables.largest_pruning` and `tables.against_scratch`, by model: heads that are needed, and what training brings."""
     models = within.index.get_level_values("model")
     need = [f"{row.kept} of {row.total} heads in {model}" for model, row in zip(models, within.itertuples(), strict=True)]
-    said = f"Within {LOSS:g} BLEU of all heads stay {listed(need)}"
+    said = f"All but {LOSS:g} BLEU is left with {listed(need)}"
     if scratch.empty:
         return f"{said}; no head map was trained from scratch."
     better, worse, every = int((scratch.low > 0).sum()), int((scratch.high < 0).sum()), len(scratch)
@@ -79,7 +79,8 @@ def all_kinds(within: pd.DataFrame, scratch: pd.DataFrame) -> str:
 def by_kind(table: pd.DataFrame) -> str:
     """Of `tables.kept_by_kind`: what is left of each kind in the smallest model, and whether kinds go in the paper's order."""
     row = table.loc[table.total_kept.idxmin()]
-    shares = [f"{number(row[kind] / row[f'{kind}_total'], '%')} of {title} heads" for kind, title in KIND_TITLES.items()
+    titles = {kind: title.removesuffix(" self") for kind, title in KIND_TITLES.items()}
+    shares = [f"{number(row[kind] / row[f'{kind}_total'], '%')} of {title} heads" for kind, title in titles.items()
               if row.get(f"{kind}_total", 0)]  # fmt: skip
     order = int((table.gap > 0).sum())
     said = f"With {row.total_kept} of {row.total} heads left {listed(shares)} stay; the paper's order holds in {order} of"
