@@ -372,7 +372,7 @@ def all_kinds(tables: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
         As `beside_other_texts`, without worth: kept (% of all heads); value (BLEU minus that with all heads, printed: minus
         the one plain training).
     """
-    rows, panels = [], {NAMES["l0"]: "pruned, BLEU minus all heads", NAMES["scratch"]: "same map from scratch, minus all heads"}
+    rows, panels = [], {NAMES["l0"]: "pruned, BLEU minus all heads", NAMES["scratch"]: "from scratch, minus all heads"}
     for title, table in tables.items():
         several = table.index.get_level_values("test set").nunique() > 1
         for (_, split), row in table[table.method.isin(panels)].iterrows():
