@@ -333,8 +333,7 @@ if "numbers" in plan["parts"]:
         Markdown("""## How many groups? (Fig. 3)
 
 In the paper GHT-PS comes near GHT from two groups on. Where heads are narrower than the paper's, one head of each group leaves
-little room for attention: if room is what is missing, GHT-PS rises with every further group; if two heads of a layer are enough
-in themselves, its line is flat.""")
+little room for attention; a line that rises with every further group says that it is room that is missing.""")
     )
     numbers = tables.by_groups(table, groups, plan["translation"]["model"]["heads"])
     run.table(numbers.set_index(["panel", "method", "groups"]), "fig3_number_of_groups", resamples=repeats)
@@ -382,8 +381,8 @@ if rungs:
 
 What GHT-PS loses may be room: two narrow heads a layer are little attention. So the main rows are trained at other widths of a
 head, the model being as wide as its heads together (as in the paper), beside a model that has as many heads as GHT-PS *from the
-start*. If it is room, the loss goes as heads grow wider, and the model that never had more heads does no better. If it is the
-method, GHT-PS stays behind that model, or behind vanilla, at every width.""")
+start*. Room shows as a loss that goes as heads grow wider and that the model that never had more heads has too; the method as a
+loss that stays behind that model, or behind vanilla, at every width.""")
     )
     every = {
         head: tables.scores(found, tables.statistics(found, plan["beam"]), repeats=repeats) for head, found in rungs.items()
@@ -479,7 +478,7 @@ closing = f"""
 {said.answer(gained)} {said.cost(table_1)}
 
 *Limits.* Text is {fit}, models are far smaller than the paper's, trained without dropout, and write greedily; heads are
-narrow, so that what GHT-PS loses may be room for attention and not the method. One direction of translation, one text a task;
+{width} numbers wide (64 in the paper), so that what GHT-PS loses may be room for attention and not the method. One direction of translation, one text a task;
 the last weights instead of an average. Where no table over seeds says otherwise there is one training, intervals are over
 test examples, and many rows are compared ([all differences](../docs/differences.md)).
 """

@@ -160,7 +160,9 @@ def numbers(table: pd.DataFrame, unit: str = "BLEU") -> str:
             for row, where in ((least, "with"), (most, "with"))
         )
         rises = least.change_high < most.change_low
-        said.append(f"{method} {'rises with the number of groups' if rises else 'does not surely rise'}, {low} and {high}")
+        said.append(
+            f"{method} {'rises with the number of groups, so room is missing' if rises else 'does not surely rise'}, {low} and {high}"
+        )
     return f"{unit} minus vanilla: {'; '.join(said)}."
 
 
