@@ -159,10 +159,10 @@ def numbers(table: pd.DataFrame, unit: str = "BLEU") -> str:
             f"{interval(row.change, row.change_low, row.change_high, '+.1f')} {where} {int(row.groups)}"
             for row, where in ((least, "with"), (most, "with"))
         )
-        rises = least.change_high < most.change_low
-        said.append(
-            f"{method} {'rises with the number of groups, so room is missing' if rises else 'does not surely rise'}, {low} and {high}"
-        )
+        how = "does not surely rise"
+        if least.change_high < most.change_low:
+            how = "rises with the number of groups" + (", so room is missing" if method == PS else "")
+        said.append(f"{method} {how}, {low} and {high}")
     return f"{unit} minus vanilla: {'; '.join(said)}."
 
 
