@@ -240,9 +240,7 @@ def test_what_is_said_follows_the_numbers():
     rows = [("a, BLEU", GHT, 1, 0.5, 2), ("a, other", GHT, -9, -9, -9), ("b, BLEU", GHT, -1, -2, -1), ("b, BLEU", PS, 1, -1, 2)]
     gained = pd.DataFrame(rows, columns=["task", "method", "gain", "low", "high"]).assign(seeds=1)
     told = said.answer(gained)
-    assert told.startswith(
-        "The group constraint helps on a and hurts on b. One head of each group makes no sure difference on b"
-    )
+    assert "constraint helps on a and hurts on b. One head of each group makes no sure difference on b." in told
     assert "a verdict needs 3" in told and "needs" not in said.answer(gained.assign(seeds=3))
     ends = {GHT: (0.1, -0.1, 0.2), NO_CONSTRAINT: (-9.0, -10, -8.0), PS: (-9.0, -10, -8.0)}
     late = pd.DataFrame.from_dict(ends, orient="index", columns=["change", "change_low", "change_high"]).rename_axis("row")
@@ -253,7 +251,8 @@ def test_what_is_said_follows_the_numbers():
 
 def test_gains_over_trainings_are_means_and_costs_stand_beside_the_printed_ones():
     names = [f"{name}{end}" for end in ("", ", seed 2", ", seed 3") for name in (VANILLA, GHT)]
-    gain = pd.Series([0, 1.0, 0, 2.0, 0, 6.0], pd.MultiIndex.from_tuples([(name, TEST, "BLEU") for name in names]))
+    index = pd.MultiIndex.from_product([names, [TEST], ["BLEU"]], names=["row", "test set", "metric"])
+    gain = pd.Series([0, 1.0, 0, 2.0, 0, 6.0], index)
     table = pd.DataFrame({"gain": gain, "gain_low": gain - 1, "gain_high": gain + 1, "over": intervals.SENTENCES})
     (row,) = tables.gains({"translation": table}).itertuples()
     assert (row.gain, row.seeds, row.over) == (3.0, 3, intervals.TRAININGS)
@@ -261,7 +260,7 @@ def test_gains_over_trainings_are_means_and_costs_stand_beside_the_printed_ones(
     cost = pd.DataFrame({"parameters": [4.0, 3.0], "speed": [1.0, 2.0]}, [VANILLA, PS])
     cost = cost.assign(**dict.fromkeys(("gain", "gain_low", "gain_high", "printed gain", "printed speed"), 5.0))
     both = tables.against_cost(cost.assign(**{"printed parameters": [44, 33]}), "x")
-    assert both.parameters.tolist() == [100, 75, 100, 75] and both.hollow.tolist() == [False, False, True, True]
+    assert both.parameters.tolist() == pytest.approx([100, 75] * 2) and both.hollow.tolist() == [False, False, True, True]
 
 
 def grams_of(model, task, first=8, which="V"):
@@ -336,11 +335,8 @@ def test_overlap_by_hand():
     np.testing.assert_allclose(table.relevance, [0.5 / 3, 0.15, np.nan])
     assert table.loc["a", ["with b", "with c"]].tolist() == [1, 0] and table.loc["b", "with a"] == 1
     told = said.kept(pd.concat({"plain": table}, names=["model"]))
-    assert (
-        told.startswith("2 of the 3 heads that stay have a function, 3 of all 6; ")
-        and "a and b share 1, " in told
-        and "by chance 1.0, " in told
-    )
+    parts = ("2 of the 3 heads that stay have a function, 3 of all 6; ", "a and b share 1, ", "by chance 1.0, ")
+    assert all(part in told for part in parts)
     assert table.loc["a", "with b, chance"] == 3 * 2 / 6 and np.isnan(table.loc["a", "with a"])
 
 
