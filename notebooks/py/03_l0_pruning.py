@@ -137,8 +137,8 @@ of_encoder = {subject.title: quality[title] for title, (_, subject) in zip(title
 # %% [markdown]
 # ## Gates close (the authors' animation)
 #
-# $P(g = 0)$ of every encoder head while the model trains, for several prices. Nothing makes a gate end open or closed. If many
-# stay undecided (between `0.05` and `0.95`), the model that binary evaluation scores is not the one that was trained.
+# $P(g = 0)$ of every encoder head while the model trains, for several prices. Nothing makes a gate end open or closed. A model
+# with many undecided gates (between `0.05` and `0.95`) is not the one that binary evaluation scores.
 
 # %% jupyter={"source_hidden": true}
 sweep, subject = encoder[0]
@@ -169,8 +169,8 @@ for name, figure, shown in (
 #
 # The distance from floor to control is what encoder attention is worth here, and a loss means little until it is set against
 # it: the paper's tolerance in BLEU is strict where encoder attention is worth much, and costs nothing where it is worth next
-# to nothing. So each run also has the share of that worth which it keeps. Two cautions. If the worth itself is small, all
-# heads can go and the question is hollow. And the floor may be deep because the rest, with a frozen decoder and few steps,
+# to nothing. So each run also has the share of that worth which it keeps. Two cautions. A small worth makes the question
+# hollow: then all heads can go. And the floor may be deep because the rest, with a frozen decoder and few steps,
 # has not adapted: a model that never had encoder heads (notebook 1's control) shows by how much.
 
 # %% jupyter={"source_hidden": true}
