@@ -157,14 +157,15 @@ def squares(colours: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
     return {name: {"color": colour, "marker": "s", "ls": "", "ms": 7} for name, colour in colours.items()}
 
 
-def legend(figure, entries: Mapping[str, Mapping[str, Any]], **more: Any) -> None:
-    """A legend below all panels, in as many columns as fit: names with what a line of matplotlib takes."""
+def legend(figure, entries: Mapping[str, Mapping[str, Any]], **more: Any) -> int:
+    """A legend below all panels, in as many columns as fit: names with what a line of matplotlib takes. Returns its rows."""
     handles = [plt.Line2D([], [], **{"ms": 5, "lw": 1.2, **look, **more}, label=name) for name, look in entries.items()]
     widths = [0.062 * len(str(name)) + 0.42 for name in entries]  # inches
     columns = len(handles)
     while columns > 1 and sum(map(max, np.array_split(widths, columns))) > figure.get_figwidth():
         columns -= 1
     figure.legend(handles=handles, loc="outside lower center", ncols=columns, columnspacing=1.2, handletextpad=0.4)
+    return -(-len(handles) // max(1, columns))
 
 
 def bar(figure, drawn, axes, label: str, ticks: Sequence[float] | None = None) -> None:
@@ -404,7 +405,8 @@ def line_panels(
         axis.set(title=title, xlabel=label, ylabel=unit if left(axis) else "")
         if not unit and "unit" in part:
             axis.set_ylabel(part.unit.iloc[0])
-    legend(figure, {**entries, **(more or {})})
+    below = legend(figure, {**entries, **(more or {})})
+    figure.set_figheight(figure.get_figheight() + 0.17 * max(0, below - 1))  # panels keep their height above a long legend
     return figure, dict(zip(titles, axes, strict=True))
 
 

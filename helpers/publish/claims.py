@@ -407,7 +407,7 @@ class Box:
         empty = Markdown("*The verdicts stand here when the notebook has run to its end.*"), Markdown(""), Markdown("")
         self._verdicts, self._figure, self._takeaway = [display(part, display_id=True) for part in empty]
 
-    def fill(self, key: str = "", closing: str = "", answer: Markdown | None = None) -> None:
+    def fill(self, key: str = "", closing: str = "", answer: Markdown | None = None, first: str = "") -> None:
         """Compute the verdicts of this run's tables and show them on top.
 
         Parameters
@@ -418,13 +418,15 @@ class Box:
             Markdown to show where this is called, the notebook's last words.
         answer : Markdown, optional
             What stands on top in place of verdicts, of a notebook that has no claims.
+        first : str
+            What they come to in plain words, above the verdicts.
 
         Raises
         ------
         StudyError
             If the run has not saved the figure.
         """
-        self._verdicts.update(answer or self._judged())
+        self._verdicts.update(answer or self._judged(first))
         if key:
             name = layout.tidy(key)
             picture = self._run.chapter.picture(name, "png")
@@ -436,7 +438,7 @@ class Box:
         if closing:
             display(Markdown(closing))
 
-    def _judged(self) -> Markdown:
+    def _judged(self, first: str = "") -> Markdown:
         """The verdicts of the run's own tables."""
         tables = tables_in(self._run.folder)
         told = [one for one in judge(self._run.corpus, tables) if one.claim.chapter == self._run.name]
@@ -444,7 +446,7 @@ class Box:
         said = (
             f"**Verdicts of this run** (profile {profile}, {self._run.corpus} text; computed from its tables by `claims.toml`)"
         )
-        return Markdown(f"{said}\n\n{box(told)}")
+        return Markdown("\n\n".join(filter(None, (first, said, box(told)))))
 
 
 def counted(judged: Iterable[Judged]) -> str:

@@ -56,8 +56,9 @@ from IPython.display import display
 from helpers import drawing
 from helpers.measures import figures, ranks
 from helpers.methods import l0
+from helpers.methods.l0 import said
 from helpers.publish import claims
-from helpers.reading import frames, interval, number, readable
+from helpers.reading import frames, number, readable
 from helpers.runs import subjects
 from helpers.scores import intervals
 from helpers.study import layout
@@ -68,6 +69,8 @@ sweeps = l0.runs.sweeps(run.settings, names, seed, pretrained)
 studied = [subjects.of_spec(sweep["start"], sweep["name"], parser) for sweep in sweeps]
 encoder = [(sweep, subject) for sweep, subject in zip(sweeps, studied, strict=True) if sweep["kinds"] == ["encoder"]]
 every = [(sweep, subject) for sweep, subject in zip(sweeps, studied, strict=True) if sweep["kinds"] != ["encoder"]]
+sentences = " and ".join(f"{len(studied[0].pairs(split)):,}" for split in studied[0].tests)
+n = f"n = 1 training a row, intervals over {sentences} test sentences"
 
 # %%
 verdicts = claims.Box(run)
@@ -100,12 +103,13 @@ run.figure(
 )
 
 # %% [markdown]
-# **Slide log α** from a closed gate to an open one. Left, what is drawn in training; right, the price, which is paid for the
-# probability of being open at all: it falls only as the gate leaves the data something to lose.
+# **Slide log α** from a closed gate to an open one. Left, what is drawn in training; right, the price: it is paid for the
+# probability of being open at all, however far open.
 
 # %% jupyter={"source_hidden": true}
 line = np.linspace(-6, 6, 25)
-frames((l0.figures.gate_and_price(l0.HardConcrete(torch.tensor(float(a)), 0.33), line) for a in line), "log α", start=12)
+gates = (l0.figures.gate_and_price(l0.HardConcrete(torch.tensor(float(a)), 0.33), line) for a in line)
+frames(gates, "log α", start=12, places=[f"{a:g}" for a in line])
 
 # %% [markdown]
 # ## What is trained
@@ -116,15 +120,12 @@ frames((l0.figures.gate_and_price(l0.HardConcrete(torch.tensor(float(a)), 0.33),
 # heads, as in the paper's formula; the public code averages over gated layers, so that its `concrete_coef` is λ times the
 # number of layers. Gates start almost open (log alpha `2`), with a learning rate of their own; the code's half-open start is
 # a variant below. Evaluation is binary: a head stays if $P(g = 1) > P(g = 0)$, and what closed is removed from the model for
-# good.
+# good. The prices of every sweep stand in the appendix.
 
 # %% jupyter={"source_hidden": true}
 plan = run.settings["pruning"]
-titles = [f"{subject.title}: {' + '.join(sweep['kinds'])}" for sweep, subject in zip(sweeps, studied, strict=True)]
+titles = [f"{subject.title}: {said.asked(sweep['kinds'])}" for sweep, subject in zip(sweeps, studied, strict=True)]
 asked = pd.concat([l0.tables.prices(*pair) for pair in zip(sweeps, studied, strict=True)], keys=titles, names=["model"])
-caption = f"{plan['steps']} steps, learning rate {plan['learning_rate']:g}, of gates {plan['gate_rate']:g}"
-shown = {"model": "model", "lambda": "λ", "concrete_coef": "concrete_coef of the code", "gated layers": "gated layers"}
-display(readable(asked, shown, dict.fromkeys(("lambda", "concrete_coef"), "g"), caption=caption))
 quality = {}
 for title, sweep, subject in zip(titles, sweeps, studied, strict=True):
     kinds = "encoder" if sweep["kinds"] == ["encoder"] else "all_kinds"
@@ -136,10 +137,10 @@ of_encoder = {subject.title: quality[title] for title, (_, subject) in zip(title
 # %% [markdown]
 # ## Gates close (the authors' animation)
 #
-# $P(g = 0)$ of every encoder head while the model trains, for several prices. Nothing makes a gate end open or closed. If many
-# stay undecided (between `0.05` and `0.95`), the model that binary evaluation scores is not the one that was trained.
+# $P(g = 0)$ of every encoder head while the model trains, for several prices. Nothing makes a gate end open or closed. A model
+# with many undecided gates (between `0.05` and `0.95`) is not the one that binary evaluation scores.
 
-# %%
+# %% jupyter={"source_hidden": true}
 sweep, subject = encoder[0]
 traces, kept = l0.tables.closings(sweep)
 settled = pd.concat({title: l0.tables.settled(table) for title, table in quality.items()}, names=["model"])
@@ -153,11 +154,11 @@ run.figure(
     f" {len(settled)} runs of all sweeps end with at most a tenth of their gates undecided.",
     model=sweep["name"],
 )
-for name, figure, said in (
+for name, figure, shown in (
     ("gate_closing_animation", l0.figures.gate_closing_animation(traces, kept=kept), "Gates close, as an animation."),
     ("gate_paths", l0.figures.gate_paths(traces, kept), "How likely each gate is closed over training, a line a gate."),
 ):
-    run.figure(figure, name, caption=said, table="gates_settled", model=sweep["name"], show=False)
+    run.figure(figure, name, caption=shown, table="gates_settled", model=sweep["name"], show=False)
 
 # %% [markdown]
 # ## Pruning encoder heads (Fig. 7)
@@ -168,18 +169,17 @@ for name, figure, said in (
 #
 # The distance from floor to control is what encoder attention is worth here, and a loss means little until it is set against
 # it: the paper's tolerance in BLEU is strict where encoder attention is worth much, and costs nothing where it is worth next
-# to nothing. So each run also has the share of that worth which it keeps. Two cautions. If the worth itself is small, all
-# heads can go and the question is hollow. And the floor may be deep because the rest, with a frozen decoder and few steps,
+# to nothing. So each run also has the share of that worth which it keeps. Two cautions. A small worth makes the question
+# hollow: then all heads can go. And the floor may be deep because the rest, with a frozen decoder and few steps,
 # has not adapted: a model that never had encoder heads (notebook 1's control) shows by how much.
 
 # %% jupyter={"source_hidden": true}
 run.table(pd.concat(of_encoder, names=["model"]), "fig7_bleu_by_heads", resamples=repeats)
 points = l0.tables.curve_points(of_encoder)
-said = "BLEU by the number of encoder heads that L0 pruning keeps."
 run.figure(
     l0.figures.pruning_curves(points),
     "fig7_bleu_by_heads",
-    caption=said,
+    caption="BLEU by the number of encoder heads that L0 pruning keeps.",
     answers="Voita et al., figure 7",
     resamples=repeats,
     show=False,
@@ -200,37 +200,23 @@ elsewhere = {
 }
 both = run.table(l0.tables.beside_other_texts(of_encoder | elsewhere), "beside_other_texts", over=intervals.SENTENCES)
 half = run.table(l0.tables.half_left(of_encoder), "half_left", resamples=repeats)
-worths = both.dropna(subset="worth").groupby("series", sort=False).worth.max()
-losses = "; ".join(
-    f"{row.Index[0]} with {row.heads:.0f} of {row.total:.0f} heads"
-    f" {interval(row.change, row.change_low, row.change_high, '+.1f')} BLEU,"
-    f" {interval(row.share, row.share_low, row.share_high, '%')} of the worth"
-    for row in half.itertuples()
-)
 run.figure(
     l0.figures.beside_other_texts(both),
     "fig7_beside_other_texts",
     caption="What pruning encoder heads costs, on controlled and natural text and in the paper.",
     answers="Voita et al., figure 7",
-    takeaway=f"Half of the heads: {losses or 'no run keeps so few'}. The paper loses"
-    f" {abs(l0.tables.PRINTED_ENCODER['WMT'][10])} BLEU with 10"
-    " of 48. Encoder attention is worth "
-    + ", ".join(f"{number(worth, '.1f')} BLEU in {title}" for title, worth in worths.items())
-    + ".",
+    takeaway=said.half(half),
     resamples=repeats,
     show=False,
 )
 within = {title: l0.tables.largest_pruning(table) for title, table in quality.items()}
 within = run.table(pd.concat(within, names=["model"]), "largest_pruning", loss=l0.tables.LOSS, over=intervals.SENTENCES)
-shown = {
-    "model": "model",
-    "test set": "test set",
-    "total": "heads",
-    "kept": "kept",
-    "change": "BLEU minus control",
-    "kept_surely": "surely kept",
-}
-readable(within, shown, {"change": "+.1f"}, {"kept": "least"}, caption="Fewest heads that lose at most a quarter of a BLEU")
+worths = half.reset_index()[["model", "test set", "worth", "worth_low", "worth_high", "share", "share_low", "share_high"]]
+shown = {"model": "model", "test set": "test set", "worth": "encoder attention is worth, BLEU", "share": "of which half keeps"}
+display(readable(worths, shown, {"worth": ".1f", "share": "%"}, caption=f"With half of the encoder heads or fewer; {n}"))
+shown = {"model": "model", "test set": "test set", "total": "heads", "kept": "kept", "change": "BLEU minus control"}
+shown |= {"kept_surely": "surely kept"}
+readable(within, shown, {"change": "+.1f"}, caption=f"Fewest heads that lose at most {l0.tables.LOSS:g} BLEU; {n}")
 
 # %% [markdown]
 # The figure on top: left the *difference* to the control, both models scored on the same resampled sentences, while heads are
@@ -245,41 +231,32 @@ readable(within, shown, {"change": "+.1f"}, {"kept": "least"}, caption="Fewest h
 # `pruning.all_kinds_on`). Beside each pruned model, where the run asks for it: the same head map from random weights, trained
 # as the whole model was and then as every run is, so that both have had the same steps at the same rates.
 
-# %%
+# %% jupyter={"source_hidden": true}
 of_all = {subject.title: quality[title] for title, (_, subject) in zip(titles[len(encoder) :], every, strict=True)}
 table_2 = run.table(l0.tables.table_2(of_all), "table2_all_kinds", resamples=repeats)
-shown = {
-    "text": "text",
-    "heads": "heads (enc/dec/cross)",
-    "pruned": "pruned",
-    "from scratch": "same map from scratch",
-    l0.tables.CONTROL: "all heads, trained further",
-}
+shown = {"heads": "heads (enc/dec/cross)", "pruned": "pruned", "from scratch": "same map from scratch"}
+shown |= {l0.tables.CONTROL: "all heads, trained further"}
 digits = dict.fromkeys(("pruned", "from scratch", l0.tables.CONTROL), ".1f")
-display(
-    readable(table_2.sort_index(level="text", sort_remaining=False), shown, digits, caption="BLEU, ours and printed (table 2)")
-)
+for text, part in table_2.groupby("text", sort=False):
+    if not text.startswith("printed"):  # these are in the figure below
+        display(readable(part, shown, digits, caption=f"BLEU in the shape of table 2, {text}; {n}"))
 scratch = {subject.title: l0.tables.against_scratch(sweep, subject, repeats) for sweep, subject in every}
 scratch = pd.concat(scratch, names=["model"])
 scratch = run.table(scratch, "trained_minus_scratch", resamples=repeats, over=intervals.SENTENCES)
-shown = {"model": "model", "run": "run", "test set": "test set", "change": "pruned minus from scratch, BLEU"}
-readable(scratch, shown, {"change": "+.1f"}, caption="Paired, on equal schedules")
 
 # %% [markdown]
-# Above zero the trained model hands something down that the map does not hold. In the pruned model gates still move while it
-# trains, from scratch the map is fixed.
+# Left the models pruned from a trained one, right the same head maps from random weights, both as difference to all heads;
+# hollow marks are the paper's. Where the left lies above the right, the trained model hands something down that the map does
+# not hold. In the pruned model gates still move while it trains, from scratch the map is fixed.
 
-# %%
+# %% jupyter={"source_hidden": true}
+of_kinds = within[within.index.isin(titles[len(encoder) :], level="model")].rename(lambda title: title.partition(": ")[0])
 run.figure(
-    l0.figures.pruning_curves(l0.tables.curve_points(of_all)),
+    l0.figures.beside_other_texts(l0.tables.all_kinds(of_all), label="% of all heads kept", sharey=True),
     "bleu_by_heads_all_kinds",
-    caption="BLEU by the number of heads kept where gates act on all kinds of attention.",
-    takeaway="; ".join(
-        f"{row.model[0]}: {row.kept} of {row.total} heads within a quarter of a BLEU"
-        for row in within.assign(model=within.index).itertuples()
-        if row.model[0] in titles[len(encoder) :]
-    )
-    + ".",
+    caption="BLEU by the number of heads kept where gates act on all kinds of attention: pruned, from scratch, and printed.",
+    answers="Voita et al., table 2",
+    takeaway=said.all_kinds(of_kinds, scratch),
     table="table2_all_kinds",
     resamples=repeats,
 )
@@ -287,30 +264,22 @@ run.figure(
 # %% [markdown]
 # ### Which kind goes first? (Fig. 9)
 #
-# In the paper the encoder's curve lies lowest, that of decoder-encoder attention highest. An order of kinds may come from
-# L0, from what each kind is worth in this model, or from how each kind starts its training: where only encoder attention
-# starts from an output of zero (the column *starts alike* says so) nothing follows.
+# In the paper (hollow, from its table 2) the encoder's curve lies lowest, that of decoder-encoder attention highest. An order
+# of kinds may come from L0, from what each kind is worth in this model, or from how each kind starts its training: of models
+# whose encoder attention alone starts from an output of zero nothing follows.
 
-# %%
+# %% jupyter={"source_hidden": true}
 by_kind = pd.concat([l0.tables.kept_by_kind(*pair).assign(model=pair[1].title) for pair in every], ignore_index=True)
 run.table(by_kind.set_index(["model", "penalty"]), "fig9_heads_by_kind")
-fewest = by_kind.loc[by_kind.total_kept.idxmin()]
-shares = ", ".join(
-    f"{number(fewest[kind] / fewest[f'{kind}_total'], '%')} of {kind} heads" for kind in ("encoder", "decoder", "cross")
-)
-alike = (
-    "all kinds start alike" if by_kind["starts alike"].all() else "only encoder attention starts from zero: no order follows"
-)
-order = f"With {fewest.total_kept} of {fewest.total} heads left {shares} stay. In these models {alike}."
 run.figure(
-    l0.figures.kept_by_kind(by_kind),
+    l0.figures.kept_by_kind(pd.concat([by_kind, l0.tables.printed_by_kind()])),
     "fig9_heads_by_kind",
-    caption="How many heads of each kind of attention stay as pruning grows.",
+    caption="How many heads of each kind of attention stay as pruning grows, here and in the paper.",
     answers="Voita et al., figure 9",
-    takeaway=order,
+    takeaway=said.by_kind(by_kind),
 )
 
-# %%
+# %% jupyter={"source_hidden": true}
 by_layer = pd.concat({subject.title: l0.tables.kept_by_layer(sweep) for sweep, subject in every}, names=["model"]).to_frame()
 run.table(by_layer, "fig10_heads_by_layer")
 run.figure(
@@ -327,9 +296,9 @@ run.figure(
 # Functions as in notebook 2, measured anew on every pruned model. A function that a head did not have before is *drift*: the
 # table counts retained heads whose functions are the same, were gained, lost or exchanged. Whether heads with functions are
 # retained longest is a question of chance too: of the heads that stay, more must have had a function than among as many
-# drawn at random. With few such heads that cannot be told, whatever the picture suggests.
+# drawn at random.
 
-# %%
+# %% jupyter={"source_hidden": true}
 functions = {subject.title: l0.tables.retained_functions(sweep, subject) for sweep, subject in encoder}
 columns = {
     title: [(count, [sorted({name for name, _ in cell}) for cell in roles]) for count, roles in by_count.items()]
@@ -338,57 +307,47 @@ columns = {
 totals = {title: max(by_count) for title, by_count in functions.items()}
 chance = l0.tables.retained_more_than_chance(functions)
 run.table(chance, "retained_more_than_chance", split="dev")
-of_any = chance[chance.function == "any"]
 run.figure(
     l0.figures.retained_functions(columns, totals),
     "fig8_functions_of_retained_heads",
     caption="What the encoder heads do that pruning keeps.",
     answers="Voita et al., figure 8",
-    takeaway=f"Heads with a function stay more often than chance has it in {int((of_any.stay > of_any.expected).sum())} of"
-    f" {len(of_any)} pruned models, surely (corrected for all comparisons) in {int((of_any.p_holm < 0.05).sum())}:"
-    f" {int(of_any.had.max())}"
-    " heads with functions are too few to tell.",
+    takeaway=said.functions(chance),
     table="function_drift",
     split="dev",
 )
 
-# %%
+# %% jupyter={"source_hidden": true}
 drift = pd.concat({title: l0.tables.drift(by_count) for title, by_count in functions.items()}, names=["model"])
 drift = run.table(drift, "function_drift", split="dev")
-named = {
-    "model": "model",
-    "heads": "heads left",
-    "functional": "with functions",
-    "same": "as before",
-    "gained": "gained",
-    "lost": "lost",
-    "other": "exchanged",
-}
-readable(drift, named, caption="Functions of the heads that stay, before and after pruning")
+named = {"model": "model", "pruned": "pruned models", "heads": "heads left in all of them", "same": "functions as before"}
+named |= {"gained": "gained", "lost": "lost", "other": "exchanged"}
+readable(
+    said.drifted(drift), named, caption="Heads that stay, by what became of their functions; n = 1 training a pruned model"
+)
 
 # %% [markdown]
 # ## Other ways to choose heads, at equal numbers
 #
 # The question that the paper leaves open. As many encoder heads as each L0 run kept, chosen by: random draws; confidence;
-# relevance (`alpha_beta`); gradient importance, which circulates in several forms (Michel et al. 2019: the absolute
+# relevance (LRP αβ); gradient importance, which circulates in several forms (Michel et al. 2019: the absolute
 # derivative of each *example's* loss at the head's gate, or of each *token*; as it is, or divided by the layer's norm); and
 # the loss when that head alone is left out. First removed at once, without further training (L0's own heads had it and are
 # not shown there). A criterion is worth something where it lies clearly above the random draws:
 
-# %%
+# %% jupyter={"source_hidden": true}
 if plan["compared"]:
     rivalled = [(sweep, subject) for sweep, subject in encoder if sweep["settings"]["pruning"]["compared"]]
     shots = {subject.title: l0.tables.one_shot_quality(sweep, subject, repeats) for sweep, subject in rivalled}
     run.table(pd.concat(shots, names=["model"]), "at_once", resamples=repeats, over=intervals.SENTENCES)
     equal = pd.concat([l0.tables.equal_heads(of_encoder[title], shot, title) for title, shot in shots.items()])
     at_once = equal[equal.panel.str.contains("at once") & (equal.unit == "BLEU")]
-    means = at_once.groupby(["method", "panel", "heads"]).value.mean().groupby("method").mean().sort_values(ascending=False)
+    at_once = at_once.assign(method=at_once.method.map(said.named))
     run.figure(
         l0.figures.methods_at_equal_heads(at_once),
         "at_equal_heads",
         caption="L0 pruning beside other ways to choose as many heads.",
-        takeaway=f"Removed at once, heads chosen by {means.index[0]} leave most ({number(means.iloc[0])} BLEU on average), by"
-        f" {means.index[-1]} least ({number(means.iloc[-1])}); random draws leave {number(means.get('random', float('nan')))}.",
+        takeaway=said.gone_at_once(at_once),
         table="at_once",
         resamples=repeats,
     )
@@ -401,28 +360,16 @@ else:
 # others do, so that it and they differ in the choice alone. Each interval stands for one comparison: of many criteria one may
 # look better by luck.
 
-# %%
+# %% jupyter={"source_hidden": true}
 for penalty in plan["compared"]:
     trained = {subject.title: l0.tables.trained_on(of_encoder[subject.title], penalty) for _, subject in rivalled}
     trained = pd.concat(trained, names=["model"])
     run.table(trained, f"trained_on_{penalty:g}", resamples=repeats, over=intervals.SENTENCES)
-    shown = {
-        "model": "model",
-        "run": "heads chosen by",
-        "heads": "heads",
-        "dev_loss": "dev loss",
-        "bleu": "BLEU",
-        "change": "minus control",
-    }
+    shown = {"run": "heads chosen by", "heads": "heads", "dev_loss": "dev loss", "bleu": "BLEU", "change": "minus control"}
     digits = {"dev_loss": ".3f", "bleu": ".1f", "change": "+.1f"}
-    display(
-        readable(
-            trained,
-            shown,
-            digits,
-            caption=f"Trained further, at the head count of λ = {penalty:g}",
-        )
-    )
+    for title, part in trained.groupby("model"):
+        told = f"{title}, trained further, as many heads as L0 keeps at λ = {penalty:g}; {n}"
+        display(readable(part.rename(said.chosen, level="run"), shown, digits, {"bleu": "most"}, caption=told))
 
 # %% [markdown]
 # ### Do they agree?
@@ -430,7 +377,7 @@ for penalty in plan["compared"]:
 # Rank correlation within layers of what a head is worth by each criterion, the last one being how long L0 keeps it; then of
 # each criterion with two truths, over all heads: the loss without the head, and how long L0 keeps it.
 
-# %%
+# %% jupyter={"source_hidden": true}
 worths = {
     subject.title: l0.runs.scores(sweep["start"], run.settings["relevance"])
     .xs("encoder", drop_level=False)
@@ -438,30 +385,26 @@ worths = {
     for sweep, subject in encoder
 }
 run.table(pd.concat(worths, names=["model"]), "worth_of_heads", split="dev")
+worths = {title: table.rename(columns=said.named) for title, table in worths.items()}
 matrices = {title: ranks.rank_agreement(table) for title, table in worths.items()}
 run.table(pd.concat(matrices, names=["model", "criterion"]), "criteria_agreement")
-said = "How far criteria of pruning rank heads alike."
-run.figure(figures.agreement(matrices), "criteria_agreement", caption=said, show=False)
+run.figure(
+    figures.agreement(matrices), "criteria_agreement", caption="How far criteria of pruning rank heads alike.", show=False
+)
 
-# %%
+# %% jupyter={"source_hidden": true}
+names_of_truths = [said.named(truth) for truth in ("leave-one-out", said.SURVIVAL)]
 truths = {
     f"{truth}, {title}": ranks.correlations(table[truth], dict(table.drop(columns=truth).items()), kinds="encoder")
     for title, table in worths.items()
-    for truth in ("leave-one-out", "kept by L0")
+    for truth in names_of_truths
 }
 told = run.table(pd.concat(truths, names=["truth", "criterion"]), "criteria_against_truths", over=intervals.HEADS)
-by_truth = {
-    truth: told[told.index.get_level_values("truth").str.startswith(truth)].rho.groupby("criterion").mean().sort_values()
-    for truth in ("leave-one-out", "kept by L0")
-}
 run.figure(
     figures.rank_correlations(truths),
     "criteria_against_truths",
     caption="How well each criterion predicts the loss without a head and how long L0 keeps it.",
-    takeaway=f"The loss without a head is foretold best by {by_truth['leave-one-out'].index[-1]}"
-    f" ({number(by_truth['leave-one-out'].iloc[-1])} on average), how long L0 keeps a head by"
-    f" {by_truth['kept by L0'].index[-1]}"
-    f" ({number(by_truth['kept by L0'].iloc[-1])}).",
+    takeaway=said.truths(told, names_of_truths),
 )
 
 # %% [markdown]
@@ -470,7 +413,7 @@ run.figure(
 # The other way to let heads go while training: every few steps close the head of least gradient importance, until as many
 # are left as L0 kept. In the table above it is *gradual*; its learning curves are saved and not shown.
 
-# %%
+# %% jupyter={"source_hidden": true}
 sweep, subject = encoder[0]
 for penalty in plan["compared"][:1]:
     learned = l0.tables.learning_curves(sweep, penalty)
@@ -491,16 +434,25 @@ for penalty in plan["compared"][:1]:
 # reloaded model must equal the saved one. What that buys in time is measured by `make bench` (`benchmarks/removed_heads.py`),
 # beside the ceiling that arithmetic sets: heads are a part of a layer, most of the work is elsewhere.
 
-# %%
+# %% jupyter={"source_hidden": true}
 sweep, subject = every[0]
 removed = pd.concat([l0.tables.REMOVED.read(l0.runs.run(spec)) for spec in l0.tables.l0_runs(sweep)])
 run.table(removed, "removed_for_good", model=sweep["name"])
-shown = {
-    "heads kept": "heads kept", "parameters": "parameters", "parameters left": "left", "FLOPs, share": "FLOPs left",
-    "speed-up at most": "speed-up at most", "removed minus masked": "removed minus masked",
-    "reloaded minus removed": "reloaded minus removed",
-}  # fmt: skip
-readable(removed, shown, {"FLOPs, share": "%", "removed minus masked": ".0e", "reloaded minus removed": ".0e"})
+shown = {"heads kept": "heads kept", "parameters left": "parameters", "FLOPs, share": "FLOPs, of all heads'"}
+shown |= {"speed-up at most": "speed-up at most", "removed minus masked": "removed minus masked, logits"}
+shown |= {"reloaded minus removed": "reloaded minus removed, logits"}
+digits = {"FLOPs, share": "%", "removed minus masked": ".1g", "reloaded minus removed": ".1g"}
+readable(removed, shown, digits, caption=f"{subject.title}, whole {number(int(removed.parameters.iloc[0]))} parameters")
+
+# %% [markdown]
+# ## Appendix: prices
+#
+# λ multiplies the sum over heads; the public code's `concrete_coef` is λ times the number of gated layers.
+
+# %% jupyter={"source_hidden": true}
+caption = f"{plan['steps']} steps, learning rate {plan['learning_rate']:g}, of gates {plan['gate_rate']:g}"
+shown = {name: name for name in ("model", "λ", "concrete_coef", "gated layers")}
+readable(said.prices(asked).rename(columns={"lambda": "λ"}), shown, caption=caption)
 
 # %% [markdown]
 # Saved and not shown: the curves in BLEU and as differences (the paper's figure 7 alone), gates as lines and as an animation,
@@ -508,13 +460,15 @@ readable(removed, shown, {"FLOPs, share": "%", "removed minus masked": ".0e", "r
 #
 # ## In short
 
-# %%
-sums = "; ".join(f"{row.Index[0]} keeps {interval(row.share, row.share_low, row.share_high, '%')}" for row in half.itertuples())
+# %% jupyter={"source_hidden": true}
 closing = f"""
-**With half of its encoder heads** {sums or "no run was made"} of what encoder attention is worth. {order} **Trained or
-from scratch:** {"; ".join(interval(row.change, row.low, row.high, "+.1f") for row in scratch.itertuples()) or "not run"}
-BLEU. **Functions** of heads that stay are no more than chance in {int((of_any.p_holm >= 0.05).sum())} of {len(of_any)}
-pruned models.
+**Encoder heads.** {said.half(half)}
+
+**Kinds.** {said.by_kind(by_kind)}
+
+**Trained or from scratch.** {said.all_kinds(of_kinds, scratch)}
+
+**Functions.** {said.functions(chance)}
 
 *Limits.* One training a row: intervals are over test sentences. {len({subject.title for subject in studied})} small models of
 {"generated" if run.corpus == "controlled" else "natural"} text; source embeddings are frozen in the encoder sweeps, gates

@@ -50,7 +50,7 @@ print(run.summary(), sources(run), sep="\n")
 
 # %% jupyter={"source_hidden": true}
 import pandas as pd
-from IPython.display import display
+from IPython.display import Markdown, display
 
 from helpers import drawing
 from helpers.methods import grouping
@@ -71,6 +71,8 @@ scored = {kind: tables.scores(found, counted[kind], repeats=repeats) for kind, f
 for kind, table in scored.items():
     run.table(table, f"{subjects.setting(kind)}", resamples=repeats)
 translation, groups = rows[subjects.TRANSLATION], plan["translation"]["groups"]
+n = "n = 1 training a row" if plan["seeds"] == 1 else f"the first of n = {plan['seeds']} trainings a row"
+n += f", intervals over {plan['translation']['test']:,} test examples or fewer"
 
 # %%
 verdicts = claims.Box(run)
@@ -85,8 +87,8 @@ verdicts = claims.Box(run)
 # $$L_z = w \left[ -\frac{\alpha}{k} \sum_i \cos(e_i, \mu_{y_i}) + \frac{\beta}{\binom{C}{2}} \sum_{c < c'}
 # \cos(\mu_c, \mu_{c'}) \right]$$
 #
-# with gradient through heads and centres: towards the own centre, away from the others. The picture shows the heads of one
-# layer: what the formula asks for, and what training with and without it makes of them.
+# with gradient through heads and centres: towards the own centre, away from the others. The picture shows the heads of the
+# layer whose groups stand out most: what the formula asks for, and what training with and without it makes of them.
 
 # %% jupyter={"source_hidden": true}
 strong = max(plan["strengths"][:-1], default=0)
@@ -97,8 +99,8 @@ run.table(apart, "groups")
 run.figure(
     figures.groups(matrices, labels),
     "groups",
-    caption="Cosines between the heads of one layer, sorted by group: asked for, before training, and after it.",
-    takeaway=said.apart(apart, site),
+    caption="Cosines between the heads of the layer whose groups stand out most, sorted by group, before and after training.",
+    takeaway=said.apart(apart, groups),
 )
 
 # %% [markdown]
@@ -115,16 +117,16 @@ run.figure(
 # %% jupyter={"source_hidden": true}
 settings = {kind: plan[subjects.setting(kind)] for kind in rows}
 facts = pd.DataFrame({kind: {**part["model"], **part} for kind, part in settings.items()}).T.rename_axis("task")
-print(f"alpha {plan['alpha']:g}, beta {plan['beta']:g}, map {plan['which']}, weight {plan['weight']:g}")
+told = f"α = {plan['alpha']:g}, β = {plan['beta']:g}, map {plan['which']}, weight {plan['weight']:g}"
 columns = {"task": "task", "text": "text", "steps": "steps", "groups": "groups", "layers": "layers", "heads": "heads a layer"}
-readable(facts, columns | {"width": "width"})
+readable(facts, columns | {"width": "width"}, caption=told)
 
 # %% [markdown]
 # ## Does it help, and what does it cost? (Tables 1, 2, 4, 5 and 6)
 #
 # The figure on top: gains over vanilla on the three tasks; hollow diamonds are the printed gains, the best of a sweep over
 # alpha, beta and the map for each set, with averaged checkpoints. An interval that holds both zero and the diamond cannot
-# tell the two apart. If the constraint made models better, GHT's would lie above zero, over several trainings.
+# tell the two apart.
 #
 # Whether grouping is a good way to make a model small, controls of equal size tell: *fewer layers* (the paper's Lite1),
 # *narrower* (Lite2), the same number of heads by *L0* gates and by *gradient importance*; *disagreement* (Li et al. 2018) only
@@ -137,7 +139,7 @@ run.figure(
     figures.gains(gained),
     "gains",
     caption="What grouped training changes on each of the three tasks.",
-    takeaway=f"{said.gains(gained, GHT)}; {said.gains(gained, PS)}.",
+    takeaway=f"{said.gains(gained)}.",
     show=False,
     resamples=repeats,
 )
@@ -149,7 +151,8 @@ table_1 = run.table(tables.table_1(of_table_1, cost, fast), "table1_translation"
 columns = {"row": "model", "heads": "heads", "value": "BLEU", "gain": "gain, %", "printed gain": "printed gain, %"}
 forms = {"heads": ".0f", "value": ".1f", "gain": "+.1f", "printed gain": "+.1f"}
 shown = table_1.assign(gain=table_1.gain.where(table_1.index != VANILLA))
-readable(shown, columns | {"parameters": "parameters, millions", "speed": "speed, vanilla = 1"}, forms, {"value": "most"})
+columns |= {"parameters": "parameters, millions", "speed": "speed, vanilla = 1"}
+readable(shown, columns, forms, {"value": "most"}, caption=f"Translation (tables 1 and 2); {n}")
 
 # %% jupyter={"source_hidden": true}
 run.figure(
@@ -173,24 +176,36 @@ if others:
     second = run.table(tables.table_others(others), "table4_table6_other_tasks", resamples=repeats)
     columns = {"task": "task", "row": "model", "metric": "metric", "value": "score", "gain": "gain, %"}
     shown = second[second.index.isin((VANILLA, GHT, PS), level="row")]
-    shown = shown.assign(
-        gain=shown.gain.where(shown.gain != 0), **{"printed gain": shown["printed gain"].where(shown.gain != 0)}
-    )
-    display(readable(shown, columns | {"printed gain": "printed gain, %"}, {"gain": "+.1f", "printed gain": "+.1f"}))
+    shown = shown[~shown.index.isin(("ROUGE-2", "ROUGE-L"), level="metric")]  # they are in the file
+    plain = shown.index.isin((VANILLA,), level="row")
+    shown = shown.assign(gain=shown.gain.mask(plain), **{"printed gain": shown["printed gain"].mask(plain)})
+    columns |= {"printed gain": "printed gain, %"}
+    display(readable(shown, columns, dict.fromkeys(("gain", "printed gain"), "+.1f"), caption=f"Tables 4 and 6; {n}"))
+if plan["seeds"] > 1:
+    by_seed = tables.per_seed(scored, seed=seed)
+    means = run.table(tables.means_over_seeds(by_seed), "seeds")
+    run.figure(figures.seeds(by_seed), "seeds", caption="Each method's score over trainings of several seeds.", show=False)
+    columns = {"panel": "task and test set", "method": "model", "seeds": "n (trainings)", "mean": "score"}
+    columns |= {"change": "minus vanilla", "p_holm": "p (Holm)"}
+    means = means.rename(columns={"change_mean": "change"})
+    means = means[~means.index.get_level_values("panel").str.contains("ROUGE-[2L]")]
+    display(readable(means, columns, {"p_holm": "p"}, caption="Over trainings; intervals are t-intervals over seeds"))
 for kind in others:
     found = {name: rows[kind][name] for name in (VANILLA, GHT, PS)}
     run.table(tables.costs(found).join(tables.speed(found)), f"cost_{subjects.setting(kind)}", over=intervals.ROUNDS)
 
 # %% [markdown]
 # What is attention worth here at all? The test scores of the vanilla models with all heads of a kind off at once, nothing
-# trained afterwards. Where little is lost, no constraint on these heads can show much, and claims about it are hollow.
+# trained afterwards. Where little is lost, no constraint on these heads can show much.
 
 # %% jupyter={"source_hidden": true}
-if others:
-    worth = tables.worth_of_attention({kind: rows[kind] for kind in others}, plan["beam"], repeats)
-    run.table(worth, "worth_of_attention", split="test", resamples=repeats)
-    columns = {"task": "task", "metric": "metric", "whole": "score, all heads", "kind": "heads off", "change": "change"}
-    display(readable(worth, columns, {"whole": ".1f", "change": "+.1f"}))
+worth = tables.worth_of_attention(rows, plan["beam"], repeats)
+run.table(worth, "worth_of_attention", split="test", resamples=repeats)
+first = worth.xs(VANILLA, level="row").reset_index()
+first = first[first.metric.isin([metrics[0] for metrics in subjects.METRICS.values()])].drop_duplicates(["task", "kind"])
+columns = {"task": "task", "metric": "metric", "whole": "score, all heads", "kind": "heads off", "change": "change"}
+display(readable(first, columns, {"whole": ".1f", "change": "+.1f"}, caption=f"All heads of a kind off; {n}"))
+display(Markdown(said.worth(first)))
 if subjects.SUMMARIZATION in rows:
     found = rows[subjects.SUMMARIZATION]
     wrote = tables.examples({name: found[name] for name in (VANILLA, GHT, PS)}, plan["beam"], 1)
@@ -217,9 +232,8 @@ run.figure(
 # %% [markdown]
 # Further pictures of the run, in its folder: `similarity` (all layers as in the picture of one layer above, heads that stay
 # marked), `map` and `map_animation` (heads move as they are grouped: classical scaling of `1 - cosine`), `votes` (share of
-# batches in which a head was the best of its group), `fig2_compactness`, `fig3_more_heads`, `seeds`. The public code counts
-# padded positions among a head's vector; what that changes for the GHT model, in batches of sentences of like length, as
-# training has them, and of any length:
+# batches in which a head was the best of its group). The public code counts padded positions among a head's vector; what that
+# changes for the GHT model, in batches of sentences of like length, as training has them, and of any length:
 
 # %% jupyter={"source_hidden": true}
 first, remain = grouping.runs.stages(translation[PS])[0], tables.remaining(translation[PS])
@@ -236,7 +250,8 @@ for figure, name, caption in (
     run.figure(figure, name, caption=caption, show=False)
 padded = run.table(tables.padding(translation[GHT], groups, plan["which"]), "padding", split="dev")
 columns = {"batches of": "batches of", "padded": "padded positions", "regrouped": "heads in another group"}
-readable(padded, columns | {"cosine": "change of cosines"}, {"padded": ".1%", "regrouped": ".1%", "cosine": ".3f"})
+forms = {"padded": ".1%", "regrouped": ".1%", "cosine": ".3f"}
+readable(padded, columns | {"cosine": "change of cosines"}, forms, caption="Padding counted, one GHT model")
 
 # %% [markdown]
 # ## Who stays, and what are they?
@@ -256,24 +271,30 @@ for name, part in found.items():
         f"pillars_{name}",
         caption=f"Relevance and functions of the heads of a model trained {constrained[name]}, and which of them stay.",
         takeaway=said.kept(shared),
-        show=name == "constraint",
+        show=name == "constraint" and part.functions.ne("").any(),  # else bars that say nothing
         table="overlap",
         split="dev",
     )
 columns = {"model": "model trained with", "method": "chosen by", "kept": "heads kept", "functional": "of these with a function"}
 columns |= {"functional_all": "with a function, of all", "relevance": "mean relevance of those kept"}
-readable(shared.rename(index={"constraint": "the constraint", "plain": "no constraint"}), columns, {"relevance": ".3f"})
-
-# %% [markdown]
-# ## What each part brings (Table 3)
-#
-# The eight rows of the paper's ablation and our variants, each against GHT or GHT-PS on the same resampled sentences; hollow
-# marks are the paper's mean change over five IWSLT sets. A part is needed if the row without it lies below zero. Many rows
-# are compared here, so one beyond its interval may be luck; and some rows share a first stage, or a vote too: what is
-# peculiar to that one stage or vote shows in all of its rows. Where a run has several trainings of the eight rows, each is
-# held against the GHT or GHT-PS of its own seed, so that no first stage is shared by all that is seen of a row.
+shown = shared.rename(index={"constraint": "the constraint", "plain": "no constraint"})
+display(readable(shown, columns, {"relevance": ".3f"}, caption="What the heads that stay are; n = 1 training"))
+if not shared.functional_all.any():
+    display(Markdown(said.kept(shared)))
 
 # %% jupyter={"source_hidden": true}
+if "ablations" in plan["parts"]:
+    display(
+        Markdown("""## What each part brings (Table 3)
+
+The eight rows of the paper's ablation and our variants, each against GHT or GHT-PS on the same resampled sentences; hollow
+marks are the paper's mean change over five IWSLT sets. A part is needed if the row without it lies below zero. Some rows share
+a first stage, or a vote too: what is peculiar to that one stage or vote shows in all of its rows. Where a run has several
+trainings of the eight rows, each is held against the GHT or GHT-PS of its own seed. *Votes once settled* is the paper's
+algorithm to the letter: the first stage ends as soon as the centres shift less than a threshold from one look to the next, and
+the second gets the steps that are left. The paper does not give its threshold; how far centres shift is in the file
+`settling`.""")
+    )
 several = "ablations" in plan["parts"] and plan["ablation_seeds"] > 1
 if "ablations" in plan["parts"]:
     parts = grouping.runs.Rows(run.settings, subjects.TRANSLATION, seed)
@@ -281,7 +302,7 @@ if "ablations" in plan["parts"]:
     ablated = tables.ablation(picked, counted[subjects.TRANSLATION], repeats)
     run.table(ablated.set_index(["model", "row"]), "table3_ablation", resamples=repeats)
     run.figure(
-        figures.ablation(ablated[ablated.row != grouping.runs.PRINTED_4A]),
+        figures.ablation(ablated),
         "ablation",
         caption="What each part of grouped training brings, left out one at a time.",
         takeaway=said.ablation(ablated),
@@ -303,21 +324,16 @@ if several:
         table="table3_seeds",
     )
 
-# %% [markdown]
-# "Votes once settled" is the paper's algorithm to the letter: the first stage ends as soon as the centres shift less than a
-# threshold from one look to the next, and the second gets the steps that are left. The paper does not give its threshold; how
-# far centres shift is in the file `settling`.
-#
-# ## How many groups? (Fig. 3)
-#
-# In the paper GHT-PS comes near GHT from two groups on. Outside profile `paper` heads are far narrower, so that one head of
-# each group leaves little room for attention. If room is what is missing, GHT-PS rises with every further group, and wider
-# heads lose less at the same number of groups; if two heads of a layer are enough in themselves, its line is flat.
-
 # %% jupyter={"source_hidden": true}
 settled = tables.constraint_terms(first, groups)
 run.table(settled.set_index("step"), "settling")
 if "numbers" in plan["parts"]:
+    display(
+        Markdown("""## How many groups? (Fig. 3)
+
+In the paper GHT-PS comes near GHT from two groups on. Where heads are narrower than the paper's, one head of each group leaves
+little room for attention; a line that rises with every further group says that it is room that is missing.""")
+    )
     numbers = tables.by_groups(table, groups, plan["translation"]["model"]["heads"])
     run.table(numbers.set_index(["panel", "method", "groups"]), "fig3_number_of_groups", resamples=repeats)
     run.figure(
@@ -356,17 +372,17 @@ if {"ablations", "strengths"} <= set(plan["parts"]):
         resamples=repeats,
     )
 
-# %% [markdown]
-# ## Capacity or method? Heads of other widths
-#
-# What GHT-PS loses may be room: two narrow heads a layer are little attention. So the main rows are trained at other widths of
-# a head, the model being as wide as its heads together (as in the paper), beside a model that has
-# as many heads as GHT-PS *from the start*. If it is room, the loss goes as heads grow wider, and the model that never had
-# more heads does no better. If it is the method, GHT-PS stays behind that model, or behind vanilla, at every width.
-
 # %% jupyter={"source_hidden": true}
 rungs = grouping.runs.ladder(run.settings, seed)
 if rungs:
+    display(
+        Markdown("""## Capacity or method? Heads of other widths
+
+What GHT-PS loses may be room: two narrow heads a layer are little attention. So the main rows are trained at other widths of a
+head, the model being as wide as its heads together (as in the paper), beside a model that has as many heads as GHT-PS *from the
+start*. Room shows as a loss that goes as heads grow wider and that the model that never had more heads has too; the method as a
+loss that stays behind that model, or behind vanilla, at every width.""")
+    )
     every = {
         head: tables.scores(found, tables.statistics(found, plan["beam"]), repeats=repeats) for head, found in rungs.items()
     }
@@ -383,104 +399,87 @@ if rungs:
         resamples=repeats,
     )
     columns = {"head": "numbers a head", "row": "model", "seeds": "n (trainings)", "value": "BLEU", "change": "minus vanilla"}
-    display(readable(over, columns | {"p_holm": "p (Holm)"}, {"value": ".1f", "change": "+.1f", "p_holm": "p"}))
-else:
-    print("Not in this run: the setting grouping.ladder is empty.")
-
-# %% [markdown]
-# ## Alpha, beta and the map, chosen on dev
-#
-# The paper takes the best of a sweep for each set. Here one of them is changed at a time, the row of least *dev* loss is
-# taken, and its test score stands beside that of the usual setting. A choice among many gains something by luck alone: the
-# control is the best, by dev loss again, of several plain trainings that differ in nothing but their seed.
+    forms = {"value": ".1f", "change": "+.1f", "p_holm": "p"}
+    for head, part in over.groupby(level="head"):
+        told = f"Heads of {head} numbers; intervals over trainings where there are several"
+        display(readable(part, columns | {"p_holm": "p (Holm)"}, forms, {"value": "most"}, caption=told))
 
 # %% jupyter={"source_hidden": true}
 width = plan["translation"]["model"]["width"] // plan["translation"]["model"]["heads"]
 if "sweep" in plan["parts"] and width in rungs:
+    display(
+        Markdown("""## Alpha, beta and the map, chosen on dev
+
+The paper takes the best of a sweep for each set. Here one of them is changed at a time, the row of least *dev* loss is taken,
+and its test score stands beside that of the usual setting. A choice among many gains something by luck alone: the control is
+the best, by dev loss again, of several plain trainings that differ in nothing but their seed.""")
+    )
     chosen = run.table(tables.chosen_on_dev(table, every.loc[width]), "chosen_on_dev", split="test")
     columns = {"method": "method", "row": "best on dev", "tried": "of n", "dev_loss": "its dev loss", "value": "its test BLEU"}
-    display(
-        readable(chosen, columns | {"usual": "test BLEU, usual setting"}, {"dev_loss": ".3f", "value": ".1f", "usual": ".1f"})
-    )
-
-# %% [markdown]
-# ## Does it work on a model that is trained already? (the paper's open question)
-#
-# The same on a trained model of notebook 3: two further stages for all, with the constraint (GHT), with the constraint and a
-# vote between them (GHT-PS), with the vote alone, and without anything. If it is the vote that costs, both rows with a vote
-# fall alike; if it is the constraint, GHT falls too.
+    forms = {"dev_loss": ".3f", "value": ".1f", "usual": ".1f"}
+    columns |= {"usual": "test BLEU, usual setting"}
+    display(readable(chosen, columns, forms, {"value": "most"}, caption=f"The best row on dev; {n}"))
 
 # %% jupyter={"source_hidden": true}
 if start:
+    display(
+        Markdown("""## Does it work on a model that is trained already? (the paper's open question)
+
+The same on a trained model of notebook 3: two further stages for all, with the constraint (GHT), with the constraint and a vote
+between them (GHT-PS), with the vote alone, and without anything.""")
+    )
     late = grouping.runs.from_converged(run.settings, start, seed)
     later = tables.scores(late, tables.statistics(late, plan["beam"]), grouping.runs.FURTHER, repeats)
     run.table(later, "converged", resamples=repeats, model=subjects.names(run.settings, models)[0])
     later = later.assign(change=later.change.where(later.p_holm.notna()))
     columns = {"row": "row", "value": "BLEU", "change": "minus further training", "p_holm": "p (Holm)"}
-    display(readable(later, columns, {"value": ".1f", "change": "+.1f", "p_holm": "p"}))
-else:
-    print("Not in this run: the setting grouping.converged is 0.")
-
-# %% [markdown]
-# ## A decoder of today
-#
-# Decoders of today read few keys and values: query heads share them in groups. Does what the papers say of heads hold there?
-# A small Llama is trained on stories, with keys and values for each head and, beside it, shared by groups from the start.
-# Heads of the first come to share them: *neighbours* (plain mean-pooling, Ainslie et al. 2023), heads *alike* in the sense of
-# equation 3, the *winner* of the vote instead of the mean, each against *random* groups; *turned* first brings heads into one
-# basis, which changes nothing before the mean is taken. Of the second, query heads go by L0 gates (Voita et al.), against
-# gradient importance and chance at as many heads: on a line between the counts that were tried. All rows train for as many
-# steps; half of L0's second stage goes into its gates, and what that costs the row without a price says. The plain row is
-# vanilla, and for query heads that go it is the one that shares keys from the start.
+    forms = {"value": ".1f", "change": "+.1f", "p_holm": "p"}
+    shown = later.rename(said.named, level="row")
+    display(readable(shown, columns, forms, {"value": "most"}, caption="A trained model that trains further; n = 1 training"))
+    display(Markdown(said.converged(later)))
 
 # %% jupyter={"source_hidden": true}
 if today := grouping.runs.today(run.settings, seed):
+    display(
+        Markdown("""## A decoder of today
+
+Decoders of today read few keys and values: query heads share them in groups. Does what the papers say of heads hold there? A
+small Llama is trained on stories, with keys and values for each head and, beside it, shared by groups from the start. Heads of
+the first come to share them: *neighbours* (plain mean-pooling, Ainslie et al. 2023), heads *alike* in the sense of equation 3,
+the *winner* of the vote instead of the mean, each against *random* groups; *turned* first brings heads into one basis, which
+changes nothing before the mean is taken. Of the second, query heads go by L0 gates (Voita et al.), against gradient importance
+and chance at as many heads: on a line between the counts that were tried. All rows train for as many steps; half of L0's second
+stage goes into its gates, and what that costs the row without a price says.""")
+    )
     worth = tables.worth_of_attention(tables.decoders(today), plan["beam"], repeats)
     run.table(worth, "worth_of_attention_today", split="test", resamples=repeats)
     found = run.table(tables.today(today, tables.statistics(today, plan["beam"]), repeats), "today", resamples=repeats)
-    columns = {"row": "row", "heads": "heads left", "value": "perplexity, less is better", "change": "minus plain row"}
-    columns |= {"before": "dev loss, as converted", "dev_loss": "dev loss, trained on", "chance": "minus chance"}
-    forms = {"heads": ".0f", "value": ".2f", "change": "+.2f", "before": ".2f", "dev_loss": ".2f", "chance": "+.2f"}
-    display(readable(found[~found.index.get_level_values("row").str.contains(", draw ")], columns, forms))
+    columns = {"row": "row", "heads": "heads left", "value": "perplexity, less is better", "change": "difference"}
+    forms = {"heads": ".0f", "value": ".2f", "change": "+.2f"}
+    told = "The best way to share, and at half of the heads gates and importance (all rows: file `today`); n = 1 training a row"
+    display(readable(said.today_short(found), columns | {"against": "to"}, forms, {"value": "least"}, caption=told))
+    display(Markdown(said.today_worth(found, worth)))
     run.figure(
         figures.today(found.reset_index()),
         "today",
         caption="A decoder of today: heads that come to share keys and values, and query heads that go.",
-        takeaway=said.today(found, worth),
+        takeaway=said.today(found),
         table="today",
         resamples=repeats,
     )
-else:
-    print("Not in this run: the setting grouping.today.steps is 0.")
-
-# %% [markdown]
-# ## Seeds
-#
-# With several seeds the intervals here are over trainings, not over test sentences; the claims about what the constraint
-# does need at least three.
-
-# %% jupyter={"source_hidden": true}
-if plan["seeds"] > 1:
-    by_seed = tables.per_seed(scored, seed=seed)
-    means = run.table(tables.means_over_seeds(by_seed), "seeds")
-    run.figure(figures.seeds(by_seed), "seeds", caption="Each method's score over trainings of several seeds.", show=False)
-    columns = {"panel": "task and test set", "method": "model", "seeds": "n (trainings)", "mean": "score"}
-    columns |= {"change": "minus vanilla", "p_holm": "p (Holm)"}
-    display(readable(means.rename(columns={"change_mean": "change"}), columns, {"p_holm": "p"}))
-else:
-    print("One seed in this run: the intervals above are over test examples, not over trainings.")
 
 # %% [markdown]
 # ## In short
 
-# %%
+# %% jupyter={"source_hidden": true}
 fit = "generated" if run.corpus == "controlled" else "natural"
 closing = f"""
-{said.gains(gained, GHT)}. {said.cost(table_1)}
+{said.answer(gained)} {said.cost(table_1)}
 
 *Limits.* Text is {fit}, models are far smaller than the paper's, trained without dropout, and write greedily; heads are
-narrow, so that what GHT-PS loses may be room for attention and not the method. One direction of translation, one text a task;
+{width} numbers wide (64 in the paper), so that what GHT-PS loses may be room for attention and not the
+method. One direction of translation, one text a task;
 the last weights instead of an average. Where no table over seeds says otherwise there is one training, intervals are over
 test examples, and many rows are compared ([all differences](../docs/differences.md)).
 """
-verdicts.fill("gains", closing)
+verdicts.fill("gains", closing, first=said.answer(gained))

@@ -23,6 +23,9 @@ def whole(figure):
         figure.draw_without_rendering()
     assert figure.get_figwidth() <= drawing.WIDTH + 0.01
     assert min(text.get_fontsize() for text in figure.findobj(Text) if text.get_text().strip()) >= 7
+    for axis in figure.axes:  # a long legend leaves curves their height, in inches
+        if any(getattr(part, "has_yerr", False) for part in axis.containers):
+            assert axis.get_window_extent().height / figure.dpi >= 1
     for legend in figure.legends:
         box = legend.get_window_extent()
         assert box.y1 < min(axis.get_window_extent().y0 for axis in figure.axes) + 1

@@ -12,6 +12,7 @@ import torch
 from helpers import heads, plan, study
 from helpers.heads import KINDS
 from helpers.methods import l0
+from helpers.methods.l0 import said
 from helpers.runs import outputs, subjects, training
 from helpers.scores import scoring
 from helpers.study.recipe import read_since
@@ -143,6 +144,21 @@ def test_half_of_the_heads_left():
     found = l0.tables.half_left({"EN-RU": HAND, "none": many, "EN-DE": HAND.drop(["L0 0.3", "L0 0.3 #2"], level="run")})
     assert found.index.tolist() == [("EN-RU", "test"), ("EN-DE", "test")]  # of a model that keeps more than half no row
     assert found[["run", "heads", "change"]].values.tolist() == [["L0 0.3", 12, -0.25], ["L0 0.4", 3, -2.0]]
+
+
+def test_what_is_said_follows_the_numbers():
+    half = pd.DataFrame({"share": [0.99, 0.9], "share_low": 0.8, "share_high": 1.0}, [("EN-RU", "test"), ("EN-DE", "test")])
+    assert "can go in 1 of 2 models: of what they are worth EN-RU keeps 99 [80, 100] % and EN-DE" in said.half(half)
+    within = pd.DataFrame({"kept": 5, "total": 9}, pd.MultiIndex.from_tuples([("m", "test")], names=["model", "test set"]))
+    for low, high, how in ((0.1, 0.3, "better than"), (-0.3, -0.1, "worse than"), (-0.1, 0.3, "not surely other than")):
+        scratch = pd.DataFrame({"change": [0.2], "low": low, "high": high})
+        assert f"5 of 9 heads in m; a pruned model is {how} its head map" in said.all_kinds(within, scratch)
+    index = pd.MultiIndex.from_product([["a, m", "b, m"], ["a", "b", "c"]], names=["truth", "criterion"])
+    told = said.truths(pd.DataFrame({"rho": [0.1, 0.9, 0.5, 0.9, 0.1, 0.3]}, index), ["a", "b"])
+    assert "a is predicted best by c (0.50); b is predicted best by c (0.30)" in told  # a truth does not predict another
+    assert [said.chosen(run) for run in ("relevance 0.003", "random 0.003 #2", "L0's heads 0.01", "gradual 1")] == [
+        "relevance, LRP αβ", "random heads, draw 2", "L0's heads, trained as the others", "gradual pruning"
+    ]  # fmt: skip
 
 
 def test_table_2():

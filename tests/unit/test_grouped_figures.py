@@ -80,6 +80,17 @@ def ablation():
     )  # fmt: skip
 
 
+def test_a_row_far_from_all_others_is_named_at_the_edge():
+    frame = ablation()
+    more = [
+        frame.iloc[1:].assign(row=f"V2S {n}", change=-n, change_low=-n - 0.5, change_high=0.5 - n) for n in (0.0, 0.5, 50.0)
+    ]
+    more = pd.concat([frame, *more])
+    more.attrs = frame.attrs
+    change = whole(figures.ablation(more)).axes[1]
+    assert change.get_xlim()[0] > -5 and [text.get_text() for text in change.texts] == ["◂ -50.0"]
+
+
 def test_seeds_are_joined_beside_their_mean():
     values = {"vanilla": [30.0, 31.0, 32.0], "GHT": [33.0, 33.5, 35.0], "GHT-PS": [36.0]}
     rows = [("EN-DE", m, seed, value, "BLEU") for m, column in values.items() for seed, value in enumerate(column)]

@@ -138,7 +138,7 @@ def test_gains_of_all_tasks(scored):
     bleu, perplexity = "translation, BLEU", "language modelling, perplexity"
     ours = scored[subjects.TRANSLATION].loc[GHT, TEST, "BLEU"]
     assert table.loc[(bleu, GHT), ["gain", "low", "high"]].tolist() == [ours.gain, ours.gain_low, ours.gain_high]
-    assert f"translation {ours.gain:+.1f} [{ours.gain_low:+.1f}, " in said.gains(table.reset_index(), GHT)
+    assert f"translation {ours.gain:+.1f} [{ours.gain_low:+.1f}, " in said.gains(table.reset_index())
     assert table.printed[bleu, GHT] == pytest.approx(100 * 8.7 / 231)
     assert table.printed[perplexity, PS] == pytest.approx(100 * (1 - 18.59 / 19.14))
 
@@ -226,8 +226,41 @@ def test_a_decoder_of_today_is_held_against_its_plain_row_and_rivals_of_as_many_
     assert (asked[VANILLA], asked[runs.FEW_PAIRS], asked[PS], asked[tight]) == ("whole", "whole", "removed", "shared")
     assert (found.pairs[VANILLA], found.pairs[tight], found.pairs["L0 0"], found.over[PS]) == (4, 2, 2, intervals.BLOCKS)
     worth = tables.worth_of_attention(tables.decoders(rows), 1, 20)
-    assert len(worth) == 2 and f"{worth.change.min():+.1f} or more" in said.today(frame, worth)
-    assert "Better than random groups: 2 of 2 (groups, mean and " in said.today(frame, worth)
+    assert len(worth) == 2 and f"{worth.change.min():+.1f} or more" in said.today_worth(frame, worth)
+    assert "better than random groups are 2 of 2 rows" in said.today(frame)
+    short = said.today_short(frame)  # rows nearest to half of the heads
+    tight_one = f"GHT, weight x 10: {runs.WINNER}"
+    assert short.index.tolist() == [VANILLA, runs.FEW_PAIRS, tight_one, f"{runs.DRAWN}, mean of 2 draws",
+                                    "L0, λ = 0.2", "gradient importance, 3 a layer"]  # fmt: skip
+    assert short.against.tolist()[1:] == [VANILLA] * 3 + [runs.FEW_PAIRS] * 2
+    assert short.value.iloc[3] == pytest.approx(found.value[[f"{runs.DRAWN}, draw {n}" for n in (1, 2)]].mean())
+
+
+def test_what_is_said_follows_the_numbers():
+    rows = [("a, BLEU", GHT, 1, 0.5, 2), ("a, other", GHT, -9, -9, -9), ("b, BLEU", GHT, -1, -2, -1), ("b, BLEU", PS, 1, -1, 2)]
+    gained = pd.DataFrame(rows, columns=["task", "method", "gain", "low", "high"]).assign(seeds=1)
+    told = said.answer(gained)
+    assert "constraint helps on a and hurts on b. One head of each group makes no sure difference on b." in told
+    assert "a verdict needs 3" in told and "needs" not in said.answer(gained.assign(seeds=3))
+    ends = {GHT: (0.1, -0.1, 0.2), NO_CONSTRAINT: (-9.0, -10, -8.0), PS: (-9.0, -10, -8.0)}
+    late = pd.DataFrame.from_dict(ends, orient="index", columns=["change", "change_low", "change_high"]).rename_axis("row")
+    assert said.converged(late).startswith("It is the vote") and said.converged(late - 1).startswith("Both")
+    apart = pd.DataFrame({"contrast": [0.1, 0.3, 1.0]}, pd.Index(["random weights", GHT, f"{GHT}, weight x 10"], name="title"))
+    assert "study's weight groups hardly form (0.30), at 10 times that weight groups form (1.00):" in said.apart(apart, 2)
+
+
+def test_gains_over_trainings_are_means_and_costs_stand_beside_the_printed_ones():
+    names = [f"{name}{end}" for end in ("", ", seed 2", ", seed 3") for name in (VANILLA, GHT)]
+    index = pd.MultiIndex.from_product([names, [TEST], ["BLEU"]], names=["row", "test set", "metric"])
+    gain = pd.Series([0, 1.0, 0, 2.0, 0, 6.0], index)
+    table = pd.DataFrame({"gain": gain, "gain_low": gain - 1, "gain_high": gain + 1, "over": intervals.SENTENCES})
+    (row,) = tables.gains({"translation": table}).itertuples()
+    assert (row.gain, row.seeds, row.over) == (3.0, 3, intervals.TRAININGS)
+    assert (row.low, row.high) == pytest.approx(stats.t.interval(0.95, 2, 3, stats.sem([1, 2, 6])))
+    cost = pd.DataFrame({"parameters": [4.0, 3.0], "speed": [1.0, 2.0]}, [VANILLA, PS])
+    cost = cost.assign(**dict.fromkeys(("gain", "gain_low", "gain_high", "printed gain", "printed speed"), 5.0))
+    both = tables.against_cost(cost.assign(**{"printed parameters": [44, 33]}), "x")
+    assert both.parameters.tolist() == pytest.approx([100, 75] * 2) and both.hollow.tolist() == [False, False, True, True]
 
 
 def grams_of(model, task, first=8, which="V"):
@@ -302,7 +335,8 @@ def test_overlap_by_hand():
     np.testing.assert_allclose(table.relevance, [0.5 / 3, 0.15, np.nan])
     assert table.loc["a", ["with b", "with c"]].tolist() == [1, 0] and table.loc["b", "with a"] == 1
     told = said.kept(pd.concat({"plain": table}, names=["model"]))
-    assert told.startswith("2 of the 3 heads that stay have a function, 3 of all 6; ") and "b share 1, by chance 1.0" in told
+    parts = ("2 of the 3 heads that stay have a function, 3 of all 6; ", "a and b share 1, ", "by chance 1.0, ")
+    assert all(part in told for part in parts)
     assert table.loc["a", "with b, chance"] == 3 * 2 / 6 and np.isnan(table.loc["a", "with a"])
 
 

@@ -5,6 +5,7 @@ import pandas as pd
 import pytest
 import torch
 
+from helpers.methods import l0
 from helpers.methods.l0 import figures
 from helpers.methods.l0.gates import HardConcrete
 from helpers.study import StudyError
@@ -36,10 +37,29 @@ def test_bleu_against_retained_heads():
     assert sorted(levels(axis)) == [30.0, 49.4, 49.75, 50.0]  # floor, start, what the paper accepts to lose, control
 
 
+def test_kinds_stand_beside_the_printed_ones_and_all_kinds_too():
+    printed = l0.tables.printed_by_kind()
+    figure = whole(figures.kept_by_kind(pd.concat([printed.assign(model="ours"), printed])))
+    ours, _, subtitles, _ = figure.axes
+    encoder, wanted = (
+        colour_of(figure, "encoder self"),
+        [(100 * a / 144, 100 * k / 48) for a, k in ((28, 6), (61, 13), (104, 27))],
+    )
+    assert marked(subtitles, encoder, hollow=True) == wanted and set(wanted) < set(marked(ours, encoder))
+    index = pd.MultiIndex.from_tuples([(name, "test") for name in "abc"], names=["run", "test set"])
+    quality = pd.DataFrame({"method": ["L0", "from scratch", "start"], "heads": 4, "total": 8, "change": [-1, -2, 9]}, index)
+    points = l0.tables.all_kinds({"x": quality.assign(change_low=-3, change_high=0)})
+    assert points[points.series == "x"][["kept", "value", "low"]].values.tolist() == [[50, -1, -3], [50, -2, -3]]
+    wmt = points[points.series == "printed, EN-RU WMT"].groupby("panel", sort=False).value.min()
+    assert wmt.round(2).tolist() == [-0.7, -1.19]
+    whole(figures.beside_other_texts(points, sharey=True))
+
+
 def test_methods_at_equal_heads():
     rows = []
     for heads in (12, 6):
         values = [("L0", heads / 10), *(("random", float(heads + draw)) for draw in range(41))]
+        values += [(f"a measure of heads with a long name, {n}", heads + 0.5) for n in range(7)]  # whose legend needs room
         rows += [("one-shot", name, heads, value, value - 1.0, value + 2.0, "BLEU") for name, value in values]
     figure = whole(figures.methods_at_equal_heads(table("panel method heads value low high unit", *rows)))
     (axis,) = figure.axes

@@ -80,7 +80,8 @@ def test_what_people_cannot_read_is_refused():
 
 
 def test_frames_slide_without_a_kernel():
-    page = reading.frames((drawn() for _ in range(3)), "log <alpha>", start=1).data
+    page = reading.frames((drawn() for _ in range(3)), "log <alpha>", start=1, places=["-1", "0", "<1>"]).data
+    assert 'aria-valuetext="0"' in page and 'alt="&lt;1&gt;"' in page and "setAttribute('aria-valuetext', " in page
     assert page.count("<img") == 3 and page.count(" hidden src") == 2 and 'data-place="1" src="data:image/png;base64,' in page
     assert 'max="2" value="1"' in page and "log &lt;alpha&gt;" in page and "<script" not in page
     with pytest.raises(StudyError, match="nothing to slide"):

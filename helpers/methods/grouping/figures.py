@@ -18,6 +18,7 @@ from scipy import stats
 
 from helpers import drawing
 from helpers.drawing import KIND_TITLES, MODELS, WIDTH, left, redrawable
+from helpers.methods.grouping import said as told_of
 from helpers.methods.grouping import units
 from helpers.study import StudyError
 
@@ -391,7 +392,8 @@ def ablation(frame: pd.DataFrame, unit: str = "BLEU"):
     frame : pandas.DataFrame
         Rows: row (its label), model (its family, such as "GHT-PS"), value, low, high, change, change_low, change_high (paired
         with the reference; nan in the reference's own row), printed (the paper's mean change; nan where it has none).
-        ``attrs["references"]`` maps a family to the label of its reference row.
+        ``attrs["references"]`` maps a family to the label of its reference row. A row that lies far outside all others is
+        named at its panel's left edge, so that the others can be told apart.
     unit : str
         Of the scores.
 
@@ -406,11 +408,26 @@ def ablation(frame: pd.DataFrame, unit: str = "BLEU"):
         if ((frame.model == family) & (frame.row == references.get(family))).sum() != 1:
             raise StudyError(f"The reference of {family} is not one row: name it in attrs['references'] and give it one row.")
     frame = frame.assign(series=frame.model, group=frame.model.map(lambda family: f"{family}: against {references[family]}"))
+    frame = frame.assign(row=frame.row.map(told_of.named), far=_far(frame))
     changed = frame.assign(value=frame.change, low=frame.change_low, high=frame.change_high, panel=f"change ({unit}, paired)")
     scores = frame.assign(printed=np.nan, panel=f"score ({unit})")
-    figure, axes = drawing.dot_panels(pd.concat([scores, changed]), looks, level=None, label="95 % interval")
+    both = pd.concat([scores, changed])
+    near = both.assign(**{name: both[name].mask(both.far) for name in ("value", "low", "high")})
+    figure, axes = drawing.dot_panels(near, looks, level=None, label="95 % interval")
     axes[changed.panel.iloc[0]].axvline(0, **drawing.LEVEL)
+    at = drawing.places(near)[0]
+    for row in both[both.far].itertuples():
+        axis = axes[row.panel]
+        axis.text(
+            0.01, at[row.group, row.row], f"◂ {row.value:.1f}", transform=axis.get_yaxis_transform(), va="center", fontsize=7
+        )
     return figure
+
+
+def _far(frame: pd.DataFrame) -> pd.Series:
+    """Rows whose change lies further from the middle one than five intervals are wide."""
+    wide = (frame.change_high - frame.change_low).median()
+    return (frame.change - frame.change.median()).abs() > 5 * wide
 
 
 @redrawable
@@ -458,29 +475,31 @@ def today(frame: pd.DataFrame):
 
 @redrawable
 def quality_against_cost(frame: pd.DataFrame):
-    """Score against parameters and against speed, a row of two panels a task.
+    """Gain over vanilla against parameters and against speed, a row of two panels a task.
 
     Parameters
     ----------
     frame : pandas.DataFrame
-        Rows: task, method, parameters (millions), speed (vanilla's is 1), value, low, high (nan where there is no interval),
-        unit (of the y axis).
+        Rows: task, method, parameters (% of vanilla's), speed (vanilla's is 1), value (gain, %), low, high (nan where there is
+        no interval), hollow (bool: printed in the paper).
     """
-    drawing.need(frame, "task", "method", "parameters", "speed", "value", "low", "high", "unit")
+    drawing.need(frame, "task", "method", "parameters", "speed", "value", "low", "high", "hollow")
     tasks = list(dict.fromkeys(frame.task))
     looks = {method: look | {"ls": "", "ms": 5.5} for method, look in _methods(frame.method).items()}
-    figure, axes = plt.subplots(len(tasks), 2, squeeze=False, sharey="row", figsize=(WIDTH, 2.2 * len(tasks) + 0.5))
+    figure, axes = plt.subplots(len(tasks), 2, squeeze=False, sharey="row", figsize=(WIDTH, 2.2 * len(tasks) + 0.7))
     for row, task in zip(axes, tasks, strict=True):
         part = frame[frame.task == task]
         for axis, cost in zip(row, ("parameters", "speed"), strict=True):
             drawing.lines(axis, part, cost, "value", "method", looks)
             axis.margins(x=0.12)
+            axis.axhline(0, **drawing.LEVEL)
         row[0].set_title(task, loc="left")
-        row[0].set_ylabel(part.unit.iloc[0])
+        row[0].set_ylabel("gain over vanilla, %")
         row[1].axvline(1, **drawing.LEVEL)
-    axes[-1, 0].set_xlabel("parameters, millions")
+    axes[-1, 0].set_xlabel("parameters, % of vanilla's")
     axes[-1, 1].set_xlabel("speed, vanilla = 1")
-    drawing.legend(figure, looks)
+    printed = {"hollow: printed": {"ls": "", "marker": "o", "mfc": "white", "color": "#555555", "ms": 5.5}}
+    drawing.legend(figure, looks | (printed if frame.hollow.any() else {}))
     return figure
 
 

@@ -1,4 +1,4 @@
-"""What the tables of notebook 04 say, in a sentence each."""
+"""What the tables of notebook 04 say, in a sentence each, and its tables as people read them."""
 
 from __future__ import annotations
 
@@ -8,17 +8,49 @@ import numpy as np
 import pandas as pd
 
 from helpers.drawing import KIND_TITLES
-from helpers.methods.grouping.runs import FEW_PAIRS, GHT, L0, PS, VANILLA
+from helpers.methods.grouping.runs import DRAWN, FEW_PAIRS, GHT, GRADIENT, L0, NO_CONSTRAINT, PS, VANILLA
 from helpers.reading import interval, listed, number
 
+FORMED = 0.5  # of the contrast that is asked for: from there on heads form groups
+SURE = 0.05
 
-def gains(table: pd.DataFrame, method: str) -> str:
-    """Of `tables.gains`: a method's gain on each task in percent, by the task's first metric, beside the printed one."""
-    said = []
-    for task, part in table[table.method == method].groupby(table.task.str.partition(",")[0], sort=False):
-        row = part.iloc[0]
-        said.append(f"{task} {interval(row.gain, row.low, row.high, '+.1f')} % (printed {number(row.printed, '+.1f')} %)")
-    return f"{method}: {listed(said)}"
+
+def named(row: str) -> str:
+    """What people call a row: the vote is what the paper's code calls V2S, and a price is one."""
+    said = row.replace("V2S", "vote").replace("w/o", "without").replace(", equation 4A", " by equation 4A as printed")
+    return said.replace(f"{L0} 0.", f"{L0}, λ = 0.").replace(f"{L0} 0", f"{L0}, no price")
+
+
+def first_metrics(gained: pd.DataFrame) -> pd.DataFrame:
+    """Of `tables.gains`: the first test set and metric of each task alone, the task's name bare."""
+    tasks = gained.task.str.partition(",")[0]
+    return gained.assign(task=tasks)[gained.task == gained.groupby(tasks).task.transform("first")]
+
+
+def answer(gained: pd.DataFrame, needs: int = 3) -> str:
+    """Of `tables.gains`: what both methods do on each task, in plain words, and how much these words are worth."""
+    first, said = first_metrics(gained), []
+    for method, title in ((GHT, "The group constraint"), (PS, "One head of each group")):
+        part = first[first.method == method]
+        told = {"helps on": part[part.low > 0].task, "hurts on": part[part.high < 0].task}
+        told["makes no sure difference on"] = part[(part.low <= 0) & (part.high >= 0)].task
+        said.append(f"{title} {listed(f'{how} {listed(tasks)}' for how, tasks in told.items() if len(tasks))}.")
+    seeds = int(first.seeds.min())
+    worth = f"Each row is {seeds} training" + ("s" if seeds > 1 else "")
+    return f"{' '.join(said)} {worth}" + (f" so far, and a verdict needs {needs}." if seeds < needs else ".")
+
+
+def gains(gained: pd.DataFrame) -> str:
+    """Of `tables.gains`: both methods' gains in percent, by each task's first metric."""
+    first = first_metrics(gained)
+    said = {
+        method: [
+            f"{row.task} {interval(row.gain, row.low, row.high, '+.1f')} %"
+            for row in first[first.method == method].itertuples()
+        ]
+        for method in (GHT, PS)
+    }
+    return "; ".join(f"{method}: {listed(parts)}" for method, parts in said.items() if parts)
 
 
 def cost(table: pd.DataFrame) -> str:
@@ -37,22 +69,49 @@ def cost(table: pd.DataFrame) -> str:
     )
 
 
-def apart(table: pd.DataFrame, site: tuple[str, int]) -> str:
-    """Of `tables.pictured`: how far groups stand out over all layers, before and after."""
-    means = table.contrast.groupby("title", sort=False).mean()
-    told = listed(f"{title} {number(value, '.2f')}" for title, value in means.items())
+def worth(table: pd.DataFrame) -> str:
+    """Of `tables.worth_of_attention`, first metrics alone: what each task loses at least without a kind of attention."""
+    told = []
+    for task, part in table.reset_index().groupby("task", sort=False):
+        row = part.loc[part.percent.abs().idxmin()]
+        lost = interval(row.percent, row.percent_low, row.percent_high, "+.0f")
+        told.append(f"{task} {lost} % of {row.metric} ({KIND_TITLES[row.kind]})")
+    return f"With all heads of the kind off that costs least, scores change by: {listed(told)}."
+
+
+def apart(table: pd.DataFrame, groups: int) -> str:
+    """Of `tables.pictured`: whether heads form groups at the study's weight and at more, by how far these stand out."""
+    means, asked = table.contrast.groupby("title", sort=False).mean(), 1 + 1 / max(groups - 1, 1)
+    where = {
+        name: f"at {name.rpartition('x ')[2]} times that weight" for name in means.index if name.startswith(f"{GHT}, weight x ")
+    }
+    where = {GHT: "at the study's weight"} | where
+    said = [
+        f"{place} groups {'form' if means[name] >= FORMED * asked else 'hardly form'} ({number(means[name], '.2f')})"
+        for name, place in where.items()
+        if name in means
+    ]
+    if not said:
+        return "No row of this run is trained with the constraint."
+    told = ", ".join(said)
     return (
-        f"Cosine of two heads of one group minus that of two groups, mean over all {table.loc[means.index[0]].shape[0]} layers:"
-        f" {told}. Drawn is the layer where it is largest, {KIND_TITLES[site[0]]} {site[1] + 1}."
+        f"{told[0].upper()}{told[1:]}: cosine of two heads of one group minus that of two groups, mean over layers, of"
+        f" {number(asked, '.2f')} asked for and {number(means.iloc[0], '.2f')} at random weights."
     )
 
 
 def constraint(followed: Mapping[str, pd.DataFrame], heads: int, groups: int) -> str:
     """Of `tables.both_stages`: where both cosines end, and where heads of random directions would be."""
     ends = {name: part.iloc[-1] for name, part in followed.items() if len(part)}
-    told = [f"{name} {number(row.homogeneity, '.2f')} and {number(row.diversity, '+.2f')}" for name, row in ends.items()]
-    level = f"{number(np.sqrt(groups / heads), '.2f')}" if heads else "–"
-    return f"At the end, own centre and other centres: {listed(told)}; random directions {level} and about 0."
+    near = [f"{number(row.homogeneity, '.2f')} ({name})" for name, row in ends.items()]
+    far = listed(number(row.diversity, "+.2f") for row in ends.values())
+    level = number(np.sqrt(groups / heads), ".2f") if heads else "–"
+    said = f"with their own centre heads end at a cosine of {listed(near)}, random directions at {level}; two centres at {far}."
+    if not {VANILLA, GHT} <= ends.keys():
+        return said[:1].upper() + said[1:]
+    pull, push = (abs(ends[GHT][term] - ends[VANILLA][term]) for term in ("homogeneity", "diversity"))
+    more, less = ("pulls members together", "pushes centres apart")[:: 1 if pull > push else -1]
+    return f"{GHT} {more} more than it {less}: {said}"
 
 
 def kept(shared: pd.DataFrame) -> str:
@@ -60,36 +119,51 @@ def kept(shared: pd.DataFrame) -> str:
     first = shared.iloc[0]
     stay, active, whole, everyone = (int(first[name]) for name in ("kept", "functional", "functional_all", "heads"))
     does = f"{active} of the {stay} heads that stay have a function, {whole} of all {everyone}"
-    said, done = [], set()
+    if not whole:
+        does = f"None of the {everyone} heads has a function: nothing can be said of those that stay"
+    said, by_chance, done = [], [], set()
     for (model, method), row in shared.iterrows():
         for name in shared.columns:
             other = name.removeprefix("with ")
             if name == other or name.endswith(", chance") or pd.isna(row[name]) or (model, other, method) in done:
                 continue
             done.add((model, method, other))
-            said.append(f"{method} and {other} share {int(row[name])}, by chance {number(row[f'{name}, chance'], '.1f')}")
-    return does + (f"; without the constraint {listed(said)}." if said else ".")
+            said.append(f"{method} and {other} share {int(row[name])}")
+            by_chance.append(number(row[f"{name}, chance"], ".1f"))
+    chance = listed(by_chance if len({*by_chance}) > 1 else by_chance[:1])
+    return does + (f"; without the constraint {listed(said)}, by chance {chance}." if said else ".")
 
 
 def ablation(table: pd.DataFrame) -> str:
-    """Of `tables.ablation` or `tables.ablation_over_seeds`: rows that are surely worse, or better, without a part."""
+    """Of `tables.ablation` or `tables.ablation_over_seeds`: rows that are surely worse, or better, than the whole method."""
     rows = table[table.change.notna()]
-    sure = rows[rows.p_holm < 0.05]
-    parts = [(sure[sure.change < 0], "worse"), (sure[sure.change > 0], "better")]
-    told = [f"{len(part)} {how} ({listed(part.row)})" for part, how in parts if len(part)]
-    return f"Of {len(rows)} rows {' and '.join(told) or 'none differs'} surely (Holm)."
+    sure = rows[rows.p_holm < SURE]
+    told = []
+    for part, how in ((sure[sure.change < 0], "worse"), (sure[sure.change > 0], "better")):
+        names = [f"{named(row.row)} ({row.change:+.1f})" for row in part.itertuples()]
+        told += [f"surely {how} {'is' if len(names) == 1 else 'are'} {listed(names)}"] if names else []
+    left = f"{len(rows) - len(sure)} of {len(rows)} rows cannot be told from the whole method (Holm)"
+    return f"{'; '.join([left, *told])}."
 
 
 def numbers(table: pd.DataFrame, unit: str = "BLEU") -> str:
-    """Of `tables.by_groups`: both methods' change from vanilla at the least and the most groups."""
-    said = []
-    for method in (GHT, PS):
-        part = table[table.method == method].sort_values("groups")
+    """Of `tables.by_groups`: does GHT-PS come nearer to vanilla with more groups, and what does GHT do?"""
+    ends = {}
+    for method in (PS, GHT):
+        part = table[(table.method == method) & (table.panel == table.panel.iloc[0])].sort_values("groups")
         if len(part):
-            ends = [f"{int(row.groups)}: {interval(row.change, row.change_low, row.change_high, '+.1f')}" for row in
-                    (part.iloc[0], part.iloc[-1])]  # fmt: skip
-            said.append(f"{method} {'; '.join(ends)}")
-    return f"{unit} minus vanilla by the number of groups. {'. '.join(said)}."
+            ends[method] = part.iloc[0], part.iloc[-1]
+    said = []
+    for method, (least, most) in ends.items():
+        low, high = (
+            f"{interval(row.change, row.change_low, row.change_high, '+.1f')} {where} {int(row.groups)}"
+            for row, where in ((least, "with"), (most, "with"))
+        )
+        how = "does not surely rise"
+        if least.change_high < most.change_low:
+            how = "rises with the number of groups" + (", so room is missing" if method == PS else "")
+        said.append(f"{method} {how}, {low} and {high}")
+    return f"{unit} minus vanilla: {'; '.join(said)}."
 
 
 def ladder(table: pd.DataFrame, rows: Sequence[str]) -> str:
@@ -103,27 +177,73 @@ def ladder(table: pd.DataFrame, rows: Sequence[str]) -> str:
     return f"BLEU minus vanilla. {'; '.join(said)}."
 
 
-def today(table: pd.DataFrame, worth: pd.DataFrame) -> str:
-    """Of `tables.today` and `tables.worth_of_attention`: what attention is worth, then which rows beat chance, by question."""
-    off = number(worth.xs("perplexity", level="metric").change.min(), "+.1f")
-    shared, gone = (table.loc[asked] for asked in ("shared", "removed"))
-    gates, free = gone[gone.index.str.startswith(L0)], f"{L0} 0"
-    gated = gates.drop(free, errors="ignore")
-    early = number(np.exp(shared.before.median()), ".1f")
-    best = shared.value.idxmin()
-    few = table.loc["whole"].loc[FEW_PAIRS]
+def converged(table: pd.DataFrame) -> str:
+    """Of `tables.scores` of a trained model that trains further: is it the constraint or the vote that costs?"""
+    flat = table.reset_index().drop_duplicates("row").set_index("row")
+    ends = ["change", "change_low", "change_high"]
+    bleu = {name: interval(*flat.loc[name, ends], "+.1f") for name in (GHT, PS, NO_CONSTRAINT) if name in flat.index}
+    if {*bleu} != {GHT, PS, NO_CONSTRAINT}:
+        return "This run has not all rows of a trained model that is grouped."
+    alone, vote = flat.change_high[GHT] < 0, flat.change_high[NO_CONSTRAINT] < 0
+    guilty = {
+        (False, True): "It is the vote that costs, not the constraint", (True, False): "It is the constraint that costs",
+        (True, True): "Both the vote and the constraint cost", (False, False): "Neither costs anything surely",
+    }[alone, vote]  # fmt: skip
     return (
-        f"Perplexity, less is better; all attention off costs {off} or more. Heads that come to share keys stand at a median of"
-        f" {early} before training goes on, after it at best at {number(shared.value[best], '.2f')} ({best}), those that share"
-        f" from the start at {number(few.value, '.2f')}: against vanilla"
-        f" {interval(*shared.loc[best, ['change', 'change_low', 'change_high']], '+.2f')}. Better than random groups:"
-        f" {_beats(shared, 'chance')}. {L0} at as many heads is better than chance at {_beats(gated, 'chance')}, than gradient"
-        f" importance at {_beats(gated, 'importance')}; gates without a price cost {number(gates.change.get(free), '+.2f')}."
+        f"{guilty}: BLEU minus further training {bleu[GHT]} with the constraint alone, {bleu[NO_CONSTRAINT]} with the vote"
+        f" alone, {bleu[PS]} with both."
     )
+
+
+def today(table: pd.DataFrame) -> str:
+    """Of `tables.today`: does coming to share keys beat sharing from the start, and do choices beat chance?"""
+    shared, gone = (table.loc[asked] for asked in ("shared", "removed"))
+    gates = gone[gone.index.str.startswith(L0)].drop(f"{L0} 0", errors="ignore")
+    best, few = shared.value.idxmin(), table.loc["whole"].loc[FEW_PAIRS]
+    how = "less than" if shared.value[best] < few.value else "no less than"
+    return (
+        f"Perplexity of heads that come to share keys is at best {number(shared.value[best], '.2f')} ({best}), {how} of those"
+        f" that share from the start ({number(few.value, '.2f')}); surely better than random groups are"
+        f" {_beats(shared, 'chance')} rows, L0 gates than gradient importance {_beats(gates, 'importance')}."
+    )
+
+
+def today_worth(table: pd.DataFrame, worth: pd.DataFrame) -> str:
+    """Of `tables.today` and `tables.worth_of_attention`: the levels to read the numbers by."""
+    off = number(worth.xs("perplexity", level="metric").change.min(), "+.1f")
+    free = table.loc["removed"].change.get(f"{L0} 0")
+    return (
+        f"All attention off costs {off} or more in perplexity. Heads that come to share keys stand at a median of"
+        f" {number(np.exp(table.loc['shared'].before.median()), '.1f')} before training goes on; gates without a price cost"
+        f" {number(free, '+.2f')}."
+    )
+
+
+def today_short(table: pd.DataFrame) -> pd.DataFrame:
+    """Of `tables.today`: the plain rows, the best way to share, random groups, and at half of the heads gates and importance.
+
+    Returns
+    -------
+    pandas.DataFrame
+        row, heads, value with low and high, change with its ends, against (which row).
+    """
+    shared, gone, whole = (table.loc[asked] for asked in ("shared", "removed", "whole"))
+    drawn = shared[shared.index.str.startswith(DRAWN)]
+    rows = {name: whole.loc[name] for name in (VANILLA, FEW_PAIRS)} | {shared.value.idxmin(): shared.loc[shared.value.idxmin()]}
+    if len(drawn):
+        mean = drawn[["heads", "value", "change"]].mean().reindex(drawn.columns)
+        rows[f"{DRAWN}, mean of {len(drawn)} draws"] = mean
+    for start in (f"{L0} 0.", GRADIENT):
+        part = gone[gone.index.str.startswith(start)]
+        if len(part):
+            nearest = (part["heads"] - whole["heads"].max() / 2).abs().idxmin()
+            rows[nearest] = part.loc[nearest]
+    found = pd.DataFrame(rows.values(), index=pd.Index(map(named, rows), name="row"))
+    against = [FEW_PAIRS if name in gone.index else VANILLA for name in rows]
+    return found.assign(against=np.where(found.change.notna(), against, None)).infer_objects()
 
 
 def _beats(table: pd.DataFrame, rival: str) -> str:
     """How many rows that have a rival lose surely less than it (Holm)."""
     table = table[table[rival].notna()]
-    sure = table[(table[f"{rival}_p_holm"] < 0.05) & (table[rival] < 0)]
-    return f"{len(sure)} of {len(table)}" + (f" ({listed(sure.index)})" if len(sure) else "")
+    return f"{int(((table[f'{rival}_p_holm'] < SURE) & (table[rival] < 0)).sum())} of {len(table)}"

@@ -288,21 +288,35 @@ def table_others(scored: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
 
 
 def gains(scored: Mapping[str, pd.DataFrame], rows: Sequence[str] = (GHT, PS)) -> pd.DataFrame:
-    """Relative gains over vanilla, ours and the paper's, for `helpers.methods.grouping.figures.gains`."""
+    """Relative gains over vanilla, ours and the paper's, for `helpers.methods.grouping.figures.gains`.
+
+    Of rows that are trained with several seeds (names that end in ", seed N") means over trainings with t-intervals; seeds says
+    how many.
+    """
     found = []
     for task, table in scored.items():
         many = table.index.get_level_values("test set").nunique() > 1
-        for (row, split, metric), line in table[table.index.isin(rows, level="row")].iterrows():
-            name = f"{task}, {metric}" + (f", {split}" if many else "")
-            gain = {"gain": line.gain, "low": line.gain_low, "high": line.gain_high}
-            found.append({"task": name, "method": row, **gain, "printed": printed_gain(row, metric), "over": line.over})
-    return intervals.corrected(pd.DataFrame(found), "gain", ("low", "high"))
+        for (row, split, metric), line in table.iterrows():
+            base, _, seed = row.partition(", seed ")
+            if base in rows:
+                told = {"task": f"{task}, {metric}" + (f", {split}" if many else ""), "method": base, "seed": seed}
+                gain = {"gain": line.gain, "low": line.gain_low, "high": line.gain_high}
+                found.append(told | gain | {"printed": printed_gain(base, metric), "alone": line.over})
+    found = pd.DataFrame(found).sort_values("method", key=lambda each: each.map([*rows].index), kind="stable")
+    table = over_seeds(found, ("task", "method"), {"gain": ("gain", "low", "high")}, ("printed",), keep=True)
+    alone = found.groupby(["task", "method"], sort=False).alone.first().to_numpy()
+    table = table.assign(over=np.where(table.seeds > 1, intervals.TRAININGS, alone)).reset_index()
+    return intervals.corrected(table, "gain", ("low", "high"), table.seeds.where(table.seeds > 1))
 
 
-def against_cost(table: pd.DataFrame, title: str, unit: str = "BLEU") -> pd.DataFrame:
-    """`table_1` as `helpers.methods.grouping.figures.quality_against_cost` takes it."""
-    rows = table.reset_index().rename(columns={"row": "method"})
-    return rows.assign(task=title, unit=unit)[["task", "method", "parameters", "speed", "value", "low", "high", "unit"]]
+def against_cost(table: pd.DataFrame, title: str) -> pd.DataFrame:
+    """`table_1` as `helpers.methods.grouping.figures.quality_against_cost` takes it: ours, then the printed (hollow)."""
+    rows, share = table.assign(method=table.index, task=title), 100 / table.parameters[VANILLA]
+    ours = rows.assign(parameters=share * rows.parameters, value=rows.gain, low=rows.gain_low, high=rows.gain_high)
+    printed = rows.assign(parameters=100 / PRINTED[VANILLA][1] * rows["printed parameters"], speed=rows["printed speed"],
+                          value=rows["printed gain"], low=np.nan, high=np.nan)  # fmt: skip
+    both = pd.concat([ours.assign(hollow=False), printed.assign(hollow=True)[printed.value.notna()]], ignore_index=True)
+    return both[["task", "method", "parameters", "speed", "value", "low", "high", "hollow"]]
 
 
 def ablation(specs: Runs, counted: Counted, repeats: int = 1000) -> pd.DataFrame:
@@ -900,8 +914,7 @@ def recipes(settings: Mapping[str, Any], seed: int, start: Mapping[str, Any] | N
         shown = of_table_1(rows) if kind == subjects.TRANSLATION else {name: rows[name] for name in (VANILLA, GHT, PS)}
         yield from (COST.recipe(runs.run(spec)) for spec in shown.values())
         yield speeds(shown)
-        if kind != subjects.TRANSLATION:
-            yield from attention_off(rows, plan["beam"], settings["bootstrap"]).values()
+        yield from attention_off(rows, plan["beam"], settings["bootstrap"]).values()
         if kind == subjects.TRANSLATION:
             yield paddings(rows[GHT], plan["translation"]["groups"], plan["which"])
             for methods in ways(rows).values():

@@ -145,7 +145,7 @@ def kept_by_kind(table: pd.DataFrame):
     ----------
     table : pandas.DataFrame
         Rows: model, total_kept, total, and for each kind KIND (kept) and KIND_total; a kind without a column or with total
-        0 is not drawn.
+        0 is not drawn. Dots of a model "printed, ..." are hollow.
     """
     kinds = {kind: title for kind, title in KIND_TITLES.items() if kind in table.columns}
     drawing.need(table, "model", "total_kept", "total", *[f"{kind}_total" for kind in kinds])
@@ -153,6 +153,7 @@ def kept_by_kind(table: pd.DataFrame):
     parts = {title: table.assign(x=share, y=100 * table[k] / table[f"{k}_total"].where(table[f"{k}_total"] > 0))
              for k, title in kinds.items()}  # fmt: skip
     shown = pd.concat(parts, names=["kind"]).reset_index("kind").dropna(subset="y")
+    shown = shown.assign(hollow=shown.model.str.startswith("printed"))
     looks = {title: look for title, look in drawing.looks(KIND_TITLES.values()).items() if title in parts}
     figure, axes = drawing.line_panels(
         shown, "x", "y", "kind", looks, "model", "% of all heads kept", "% of the kind kept", columns=2, sharex=True,
@@ -399,19 +400,23 @@ def gate_and_price(gate: Any, locations: Sequence[float]):
 
 
 @redrawable
-def beside_other_texts(points: pd.DataFrame):
-    """What pruning encoder heads costs on several texts and in the paper: change of BLEU, and share of attention's worth kept.
+def beside_other_texts(points: pd.DataFrame, label: str = "% of encoder heads kept", sharey: bool = False):
+    """What pruning heads costs on several texts and in the paper, a panel a measure.
 
     Parameters
     ----------
     points : pandas.DataFrame
-        `helpers.methods.l0.tables.beside_other_texts`: panel, series, kept (% of heads), value, low, high.
+        `helpers.methods.l0.tables.beside_other_texts` or `all_kinds`: panel, series, kept (% of heads), value, low, high, unit.
+    label : str
+        Of the x axes.
+    sharey : bool
+        Whether panels have one scale.
     """
     names = list(dict.fromkeys(points.series))
     printed = [name for name in names if name.startswith("printed")]
     looks = drawing.looks(name for name in names if name not in printed)
     looks |= {name: drawing.PRINTED | {"marker": mark, "mec": "black"} for name, mark in zip(printed, "Dsv", strict=False)}
-    figure, axes = drawing.line_panels(points, "kept", "value", "series", looks, label="% of encoder heads kept", columns=2)
+    figure, axes = drawing.line_panels(points, "kept", "value", "series", looks, label=label, columns=2, sharey=sharey)
     for axis in axes.values():
         axis.set_xlim(104, -4)
         axis.axhline(0, **drawing.LEVEL)

@@ -359,6 +359,38 @@ def beside_other_texts(tables: Mapping[str, pd.DataFrame], least: float = 1.0) -
     return pd.concat(parts, ignore_index=True)
 
 
+def all_kinds(tables: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
+    """Pruning of all kinds of heads, and the same head maps from scratch, beside the paper's table 2.
+
+    Parameters
+    ----------
+    tables : mapping of title -> `quality`
+
+    Returns
+    -------
+    pandas.DataFrame
+        As `beside_other_texts`, without worth: kept (% of all heads); value (BLEU minus that with all heads, printed: minus
+        the one plain training).
+    """
+    rows, panels = [], {NAMES["l0"]: "pruned, BLEU minus all heads", NAMES["scratch"]: "from scratch, minus all heads"}
+    for title, table in tables.items():
+        several = table.index.get_level_values("test set").nunique() > 1
+        for (_, split), row in table[table.method.isin(panels)].iterrows():
+            place = {"panel": panels[row.method], "series": f"{title}, {split}" if several else title}
+            ends = {"low": row.change_low, "high": row.change_high}
+            rows.append(place | {"kept": 100 * row.heads / row.total, "value": row.change, **ends})
+    for text, lines in PRINTED.items():
+        whole, level = sum(lines[0][0]), lines[0][2]
+        for kept, *both in lines[1:]:
+            for panel, bleu in zip(panels.values(), both, strict=True):
+                rows.append({"panel": panel, "series": f"printed, EN-RU {text}", "kept": 100 * sum(kept) / whole,
+                             "value": bleu - level, "low": np.nan, "high": np.nan})  # fmt: skip
+    found = pd.DataFrame(rows)
+    return found.assign(unit=found.panel).sort_values(
+        "panel", key=lambda each: each.map([*panels.values()].index), kind="stable"
+    )
+
+
 def equal_heads(table: pd.DataFrame, shot: pd.DataFrame, title: str) -> pd.DataFrame:
     """L0 and other ways to choose heads at the same numbers of heads, as `figures.methods_at_equal_heads` takes them.
 
@@ -484,6 +516,16 @@ def kept_by_kind(sweep: Mapping[str, Any], subject: subjects.Subject) -> pd.Data
         row |= {kind: kept[kind] for kind in KINDS} | {f"{kind}_total": every[kind] for kind in KINDS}
         shares = [kept[kind] / every[kind] if every[kind] else np.nan for kind in KINDS]
         rows.append(row | {"gap": min(shares[1] - shares[0], shares[2] - shares[1]), "starts alike": alike})
+    return pd.DataFrame(rows)
+
+
+def printed_by_kind() -> pd.DataFrame:
+    """The paper's table 2 as `kept_by_kind`, with the text as model."""
+    rows = []
+    for text, lines in PRINTED.items():
+        for kept, *_ in lines[1:]:
+            row = {"model": f"printed, EN-RU {text}", "total_kept": sum(kept), "total": sum(lines[0][0])}
+            rows.append(row | dict(zip(KINDS, kept, strict=True)) | {f"{kind}_total": 48 for kind in KINDS})
     return pd.DataFrame(rows)
 
 
