@@ -77,7 +77,7 @@ class Budget(NamedTuple):
 BUDGETS = (
     Budget(
         "tests", ("tests/**/*.py",), 18_000, 18_700,
-        "every formula against a slow twin that shares no line with it, on all model families; bad input; the notebooks themselves",
+        "every formula against a slow twin that shares no line with it, on all families; bad input; the notebooks themselves",
     ),
     Budget(
         "figures", ("helpers/drawing.py", "helpers/**/figures.py"), 1700, 2820,
