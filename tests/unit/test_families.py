@@ -9,7 +9,7 @@ import torch
 import transformers as hf
 
 from helpers import measures
-from helpers.heads import gate, index, inject, record, remove, sites
+from helpers.heads import gate, index, inject, record, sites
 from helpers.measures import functions, lrp
 from helpers.measures.lrp import conservation, explain
 from helpers.measures.worth import importance, kinds_off, leave_one_out, patching
@@ -83,7 +83,6 @@ def test_gates_records_and_injections(family, attention, side):
     ("qwen2", {"use_sliding_window": True, "sliding_window": 3, "max_window_layers": 1}),
 ])  # fmt: skip
 def test_an_injection_is_the_same_with_a_cache_that_keeps_a_window(family, settings, cache):
-    """Row i of a matrix is position i, whatever the cache still holds; what it does not hold cannot be read."""
     model, batch = tiny_model(family, attention="eager", **settings), {"input_ids": tiny_batch(family)["input_ids"][:1]}
     whole = torch.rand(16, 16, generator=torch.Generator().manual_seed(4)).tril()
     options = {"min_new_tokens": 6, "return_dict_in_generate": True, "output_logits": True}
@@ -167,8 +166,6 @@ def test_rules_that_do_not_cover_a_family_say_so():
     model.model.layers[1].mlp = torch.nn.ModuleDict(parts)
     with pytest.raises(StudyError, match=r"1\.mlp .* w1, w2, w3"):
         explain(model, [batch], "cp")
-    with pytest.raises(StudyError, match="UMT5LayerNorm"):
-        explain(tiny_model("umt5"), [tiny_batch("umt5")], "cp")
 
 
 @pytest.mark.parametrize("made", [
@@ -193,5 +190,3 @@ def test_a_model_that_sees_reads_text_as_its_text_model_does():
         pd.testing.assert_series_equal(*(MEASURES[name](one, [batch]) for one in (model, alone)), atol=1e-6)
     with pytest.raises(StudyError, match="text alone"):
         leave_one_out(model, [batch | {"pixel_values": torch.zeros(1, 3, 28, 28)}])
-    with pytest.raises(StudyError, match="cannot be cut out"):
-        remove(model, [("decoder", 0, 0)])

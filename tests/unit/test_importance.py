@@ -73,8 +73,7 @@ def test_leaving_a_head_out_is_cutting_it(family, monkeypatch):
     ("marian", (60, 12), (2, 2)), ("llama", (48, 48), ())])  # fmt: skip
 def test_little_more_is_computed_than_what_heads_reach(family, lengths, depths):
     model = tiny_model(family, **dict(zip(("encoder_layers", "decoder_layers"), depths, strict=False)))
-    ids, labels = (torch.randint(2, 60, (2, n), generator=torch.Generator().manual_seed(0)) for n in lengths)
-    batch = {"input_ids": ids, "labels": labels}
+    batch = {name: torch.randint(2, 60, (2, n)) for name, n in zip(("input_ids", "labels"), lengths, strict=True)}
     spent = models.flops(model, lambda: leave_one_out(model, [batch], repeats=1))
     assert 1 <= spent / slow.operations(model, batch) <= 1.3
 
@@ -83,7 +82,6 @@ def test_little_more_is_computed_than_what_heads_reach(family, lengths, depths):
     ("marian", 30, {"vocab_size": 3000}), ("t5", 30, {"d_ff": 3000}), ("llama", 90, {}), ("gemma2", 40, {"vocab_size": 3000}),
 ])  # fmt: skip
 def test_no_more_is_held_than_the_memory_allows(family, length, settings):
-    """Logits, feed-forward layers or maps of attention: what is largest counts."""
     model = tiny_model(family, attention="eager", max_position_embeddings=128, **settings)
     ids = torch.randint(2, 60, (3, length), generator=torch.Generator().manual_seed(0))
     batch, least, seen = {"input_ids": ids, "labels": ids}, 0.0, []
