@@ -101,7 +101,9 @@ def _rises_at_once(model, fed: Mapping[str, Any], labels: torch.Tensor, kinds, t
     """
     places, batch, crossed = sites(model, kinds), len(labels), [site for site in sites(model) if site.kind == "cross"]
     stacks = {site.kind: layers(model, "encoder" if site.kind == "encoder" else "decoder") for site in places}
-    kept = {(stack, str(place)): None for stack in stacks.values() for place in range(len(stack))}
+    kept: dict[tuple[nn.Module, str], Any] = {
+        (stack, str(place)): None for stack in stacks.values() for place in range(len(stack))
+    }
     kept |= {(site.module, name): None for site in {*places, *crossed} for name in (site.q, site.k, site.v) if name}
     with ExitStack() as undo:
         for parent, name in kept:
@@ -111,10 +113,10 @@ def _rises_at_once(model, fed: Mapping[str, Any], labels: torch.Tensor, kinds, t
     plain, memory, rises = _losses(out.logits, labels), getattr(out, "encoder_last_hidden_state", None), []
     del out
     for site in places:
-        below = [(stacks[site.kind], str(place)) for place in range(site.layer)]
-        same = [(site.module, name) for name in (site.q, site.k, site.v) if name]
+        below: list[tuple[nn.Module, str]] = [(stacks[site.kind], str(place)) for place in range(site.layer)]
+        same: list[tuple[nn.Module, str]] = [(site.module, name) for name in (site.q, site.k, site.v) if name]
         if memory is not None and site.kind != "encoder":
-            same += [(other.module, name) for other in crossed[site.layer :] for name in (other.k, other.v)]
+            same += [(other.module, name) for other in crossed[site.layer :] for name in (other.k, other.v) if name]
         for heads in torch.arange(site.heads, device=labels.device).split(together):
             copies = {name: value.repeat_interleave(len(heads), 0) for name, value in fed.items()}
             if memory is not None and site.kind != "encoder":
