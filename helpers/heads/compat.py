@@ -115,6 +115,11 @@ def is_activation(module: nn.Module) -> bool:
     return type(module) in ACTIVATIONS
 
 
+def is_map(module: nn.Module) -> bool:
+    """Whether a module multiplies its input by a matrix."""
+    return isinstance(module, (nn.Linear, Conv1D))
+
+
 def is_linear(module: nn.Module) -> bool:
     """Whether a module without parts is linear in its input, looks up a table, or does nothing in evaluation."""
     plain = (nn.Linear, Conv1D, nn.Embedding, nn.Dropout, nn.Identity)

@@ -54,6 +54,7 @@ _T5 = _Family(
 _OPT = _Family({"decoder": ("decoder.layers", "self_attn")}, ("q_proj", "k_proj", "v_proj", "out_proj"))
 _GPT2 = _Family({"decoder": ("h", "attn")}, (None, None, None, "c_proj"), absolute=True)  # q, k, v leave c_attn
 _LLAMA = _Family({"decoder": ("layers", "self_attn")}, ("q_proj", "k_proj", "v_proj", "o_proj"))
+_GEMMA3 = _Family({"decoder": ("language_model.layers", "self_attn")}, _LLAMA.parts)  # beside a model that sees
 _PHI3 = _Family({"decoder": ("layers", "self_attn")}, (None, None, None, "o_proj"))  # one projection, qkv_proj
 _NEOX = _Family({"decoder": ("layers", "attention")}, (None, None, None, "dense"), "head_size")  # query_key_value
 _BERT = _Family(
@@ -73,6 +74,7 @@ _FAMILIES = {
         "opt": _OPT,
         "gpt2": _GPT2,
         "phi3": _PHI3,
+        "gemma3": _GEMMA3,
         "gpt_neox": _NEOX,
         "bert": _BERT,
         "roberta": _ROBERTA,
@@ -148,7 +150,7 @@ def sites(model: PreTrainedModel, kinds: str | tuple[str, ...] | None = None) ->
     ----------
     model : transformers.PreTrainedModel
         Marian, BART, mBART, Pegasus, T5 (also ByT5), UMT5, OPT, GPT-2, Llama, Mistral, Qwen 2 and 3, Gemma 2 and 3,
-        Phi-3, GPT-NeoX, BERT or RoBERTa, with any task head; not a part or a wrapper of one.
+        Phi-3, GPT-NeoX, BERT or RoBERTa, with any task head; the text of a Gemma 3 that sees; not a part or wrapper of one.
     kinds : str or sequence of str, optional
         Only these kinds; all that the model has when omitted.
 

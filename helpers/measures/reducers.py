@@ -51,12 +51,14 @@ def view(model, batch: Mapping[str, torch.Tensor], first: int = 0) -> View:
     Raises
     ------
     StudyError
-        If the batch is empty or lacks what the model reads, or its decoder would be fed padding before a token.
+        If the batch is empty, has images or lacks what the model reads, or its decoder would be fed padding before a token.
     """
     config = model.config
     needed = ("input_ids", "labels") if config.is_encoder_decoder else ("input_ids",)
     if missing := [name for name in needed if name not in batch]:
         raise StudyError(f"A batch for a {type(model).__name__} needs {' and '.join(missing)}.")
+    if "pixel_values" in batch:
+        raise StudyError("Measures read text alone: leave pixel_values, and the tokens that stand for images, out of a batch.")
     if not all(batch[name].numel() for name in needed):
         raise StudyError("A batch holds no sentences: check the corpus.")
     source, mask = batch["input_ids"], batch.get("attention_mask")

@@ -15,18 +15,23 @@ from torch.nn import functional as F
 from transformers.modeling_outputs import BaseModelOutput
 
 from helpers import study
-from helpers.heads import Site, causal, gate, index, layers, sites
+from helpers.heads import Site, causal, compat, gate, index, layers, sites
 from helpers.heads.families import ADDRESS
 from helpers.measures.reducers import check_finite, evaluating, given, view
 from helpers.scores import scoring
 from helpers.study import StudyError
 
-CELLS = 2**25  # logits that are computed at a time, of copies of a batch without one head each
+MEMORY = 0.5  # GiB, for copies of a batch without one head each
 Batches = Iterable[Mapping[str, Any]]
 
 
 def leave_one_out(
-    model, batches: Batches, kinds: str | tuple[str, ...] | None = None, label: str = "leaving heads out", repeats: int = 1000
+    model,
+    batches: Batches,
+    kinds: str | tuple[str, ...] | None = None,
+    label: str = "leaving heads out",
+    repeats: int = 1000,
+    memory: float = MEMORY,
 ) -> pd.DataFrame:
     """How much the loss rises when one head's gate is 0 and all others are open (Michel et al. 2019, section 3.2).
 
@@ -38,6 +43,9 @@ def leave_one_out(
         Only heads of these kinds.
     repeats : int
         Resamples of the bootstrap over sentences.
+    memory : float
+        GiB that may be used beyond the model: batches are split, and so many heads left out at a time, to stay below it. One
+        example without one head is computed whatever it needs.
 
     Returns
     -------
@@ -52,69 +60,102 @@ def leave_one_out(
     """
     heads, held = index(model, kinds), prepared(model, batches)
     with evaluating(model), torch.no_grad():
-        rises = [_rises(model, fed, labels, kinds) for fed, labels in study.progress(held, label)]
+        rises = [_rises(model, fed, labels, kinds, memory) for fed, labels in study.progress(held, label)]
     tokens = torch.cat([(labels != -100).sum(-1, keepdim=True) for _, labels in held])
     loss, low, high = scoring.ratio_interval(torch.cat(rises).cpu().numpy(), tokens.cpu().numpy(), repeats)
     return pd.DataFrame({"loss": loss, "low": low, "high": high}, index=heads)
 
 
-def _rises(model, fed: Mapping[str, Any], labels: torch.Tensor, kinds) -> torch.Tensor:
-    """How much the loss of each example rises without each head: float64 [batch, heads].
+def _rises(model, fed: Mapping[str, Any], labels: torch.Tensor, kinds, memory: float) -> torch.Tensor:
+    """How much the loss of each example rises without each head: float64 [batch, heads]; what fits into memory at a time."""
+    allowed, (kept, each) = memory * 2**30, _bytes(model, fed, labels)
+    rows = max(1, min(len(labels), int(allowed / (kept + each))))
+    copies = max(1, int((allowed / rows - kept) / each))
+    parts = zip(*(value.split(rows) for value in (labels, *fed.values())), strict=True)
+    return torch.cat([_rises_at_once(model, dict(zip(fed, own, strict=True)), said, kinds, copies) for said, *own in parts])
 
-    What stands before a head computes what it did, and is not computed again: the layers below, and for heads of the decoder
-    the encoder. Heads of a layer are left out side by side, each in copies of the batch of its own.
+
+def _bytes(model, fed: Mapping[str, Any], labels: torch.Tensor) -> tuple[float, float]:
+    """Bytes that an example needs, about: what is kept of it, and for each copy of it the most that a step needs at a time."""
+    size, source, target = model.dtype.itemsize, fed["input_ids"].shape[1], labels.shape[1]
+    exact, kept = max(size, 4), 0.0  # softmaxes are in single precision at least
+    shown = compat.implementation(model) == "eager" or hasattr(model.config, "relative_attention_num_buckets")
+    steps, width = [target * model.get_output_embeddings().weight.shape[0] * (size + 2.0 * exact)], 0
+    for site in sites(model):
+        queries, keys = (target if site.kind != "encoder" else source), (target if site.kind == "decoder" else source)
+        layer = layers(model, "encoder" if site.kind == "encoder" else "decoder")[site.layer]
+        width = len(compat.output_matrix(site.projection("out")))
+        inner = max(max(weight.shape) for weight in layer.parameters() if weight.ndim == 2)
+        kept += size * (2 * queries + 2 * keys) * width
+        steps.append(5 * exact * (site.heads if shown else 1) * queries * keys + 8 * size * (queries + keys) * width)
+        steps.append(size * queries * (4 * inner + 8 * width))
+    return kept, max(steps) + (3 * size * source * width if model.config.is_encoder_decoder else 0)
+
+
+def _rises_at_once(model, fed: Mapping[str, Any], labels: torch.Tensor, kinds, together: int) -> torch.Tensor:
+    """As `_rises`, of examples and numbers of heads that fit into memory.
+
+    What stands before a head computes what it did, and is not computed again: layers below, queries, keys and values of its
+    layer, and for heads of the decoder the encoder and what cross-attention takes of it. Heads of a layer are left out side by
+    side, each in copies of the batch of its own.
     """
-    places, batch = sites(model, kinds), len(labels)
-    kept: dict[str, list[Any]] = {}
+    places, batch, crossed = sites(model, kinds), len(labels), [site for site in sites(model) if site.kind == "cross"]
+    stacks = {site.kind: layers(model, "encoder" if site.kind == "encoder" else "decoder") for site in places}
+    kept: dict[tuple[nn.Module, str], Any] = {
+        (stack, str(place)): None for stack in stacks.values() for place in range(len(stack))
+    }
+    kept |= {(site.module, name): None for site in {*places, *crossed} for name in (site.q, site.k, site.v) if name}
     with ExitStack() as undo:
-        for kind in {"decoder" if site.kind == "cross" else site.kind for site in places}:
-            outputs = kept[kind] = []
-            for layer in layers(model, kind):
-                undo.callback(layer.register_forward_hook(lambda module, args, out, to=outputs: to.append(out)).remove)
+        for parent, name in kept:
+            hook = partial(lambda part, module, args, out: kept.update({part: out}), (parent, name))
+            undo.callback(getattr(parent, name).register_forward_hook(hook).remove)
         out = model(**fed, use_cache=False)
     plain, memory, rises = _losses(out.logits, labels), getattr(out, "encoder_last_hidden_state", None), []
-    together = max(1, int(CELLS / out.logits.numel()))
+    del out
     for site in places:
-        stack = "decoder" if site.kind == "cross" else site.kind
+        below: list[tuple[nn.Module, str]] = [(stacks[site.kind], str(place)) for place in range(site.layer)]
+        same: list[tuple[nn.Module, str]] = [(site.module, name) for name in (site.q, site.k, site.v) if name]
+        if memory is not None and site.kind != "encoder":
+            same += [(other.module, name) for other in crossed[site.layer :] for name in (other.k, other.v) if name]
         for heads in torch.arange(site.heads, device=labels.device).split(together):
             copies = {name: value.repeat_interleave(len(heads), 0) for name, value in fed.items()}
-            if memory is not None and stack == "decoder":
+            if memory is not None and site.kind != "encoder":
                 del copies["input_ids"]
                 copies["encoder_outputs"] = BaseModelOutput(last_hidden_state=memory.repeat_interleave(len(heads), 0))
             gates = torch.ones(len(heads), site.heads, device=labels.device).scatter(1, heads[:, None], 0.0).repeat(batch, 1)
-            below = kept[stack][: site.layer]
-            with gate(model, {(site.kind, site.layer): gates}), _known(layers(model, stack), below, batch, len(heads)):
+            once = {part: partial(_repeated, kept[part], batch, 1) for part in below[:-1]}
+            often = {part: partial(_repeated, kept[part], batch, len(heads)) for part in (*below[-1:], *same)}
+            with gate(model, {(site.kind, site.layer): gates}), _known(once | often):
                 logits = model(**copies, use_cache=False).logits
             losses = _losses(logits, labels.repeat_interleave(len(heads), 0))
+            del logits
             rises.append(losses.view(batch, -1) - plain[:, None])
     return torch.cat(rises, -1) if rises else plain.new_zeros(batch, 0)
 
 
 class _Known(nn.Module):
-    """Stands for a layer of which is known what it puts out; in all else it is that layer."""
+    """Stands for a part of a model of which is known what it puts out; in all else it is that part."""
 
-    def __init__(self, layer: nn.Module, out: Any) -> None:
+    def __init__(self, part: nn.Module, give: Callable[[], Any]) -> None:
         super().__init__()
-        self.__dict__.update(layer=layer, out=out)  # no part of the model
+        self.__dict__.update(part=part, give=give)  # no part of the model
 
     def __getattr__(self, name: str) -> Any:
-        return getattr(self.layer, name)
+        return getattr(self.part, name)
 
     def forward(self, *args: Any, **more: Any) -> Any:
-        return self.out
+        return self.give()
 
 
 @contextmanager
-def _known(stack: nn.ModuleList, outputs: Sequence[Any], batch: int, copies: int) -> Iterator[None]:
-    """Let the first layers of a stack put out what they did, the last of them once for each copy of an example."""
-    before = list(stack[: len(outputs)])
-    for place, (layer, out) in enumerate(zip(before, outputs, strict=True)):
-        stack[place] = _Known(layer, _repeated(out, batch, copies) if place == len(outputs) - 1 else out)
-    try:
+def _known(outputs: Mapping[tuple[nn.Module, str], Callable[[], Any]]) -> Iterator[None]:
+    """Let parts of a model, each by the module above it and its name there, put out what is given."""
+    with ExitStack() as undo:
+        for (parent, name), give in outputs.items():
+            part = getattr(parent, name)
+            undo.callback(setattr, parent, name, part)
+            setattr(parent, name, _Known(part, give))
         yield
-    finally:
-        for place, layer in enumerate(before):
-            stack[place] = layer
 
 
 def _repeated(out: Any, batch: int, copies: int) -> Any:
@@ -343,6 +384,11 @@ def prepared(model, batches: Batches) -> list[tuple[dict[str, Any], torch.Tensor
     held = []
     for batch in batches:
         seen = view(model, batch)
+        if model.get_output_embeddings() is None:
+            raise StudyError(
+                f"{type(model).__name__} has no output layer over a vocabulary, and this is a loss of predicted tokens: load"
+                " it as a class that predicts them (ForCausalLM, ForMaskedLM, ForConditionalGeneration)."
+            )
         if "labels" not in batch:
             raise StudyError(f"A batch for a {type(model).__name__} needs labels to have a loss.")
         labels = batch["labels"]

@@ -44,7 +44,7 @@ ROOMS = (
     Room("helpers/corpora", "text in: pairs, tokens, parsing, dialogues, resolvers", 3300),
     Room("helpers/scores", "BLEU, ROUGE, perplexity, coreference, intervals", 700),
     Room("helpers/runs", "trainings, and the models under study with their text", 1150),
-    Room("helpers/measures", "relevance, confidence, functions, importance; the head table", 5300),
+    Room("helpers/measures", "relevance, confidence, functions, importance; the head table", 5500),
     Room("helpers/methods", "L0 gates, grouped heads, coreference in heads, the contest of measures", 9800),
     Room("helpers/plan.py", "what there is to make, as recipes, and what it costs in seconds and operations", 560),
     Room("helpers/publish", "claims and verdicts, pages, the report, published runs, an hour of a GPU, this map", 3290),

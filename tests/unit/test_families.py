@@ -1,16 +1,20 @@
 """Today's families: grouped queries, sliding windows, caps on scores, fused projections, encoders alone."""
 
+from functools import partial
+
 import numpy as np
 import pandas as pd
 import pytest
 import torch
+import transformers as hf
 
 from helpers import measures
 from helpers.heads import gate, index, inject, record, sites
 from helpers.measures import functions, lrp
 from helpers.measures.lrp import conservation, explain
-from helpers.measures.worth import importance, leave_one_out
+from helpers.measures.worth import importance, kinds_off, leave_one_out, patching
 from helpers.study import StudyError
+from tests.matrix import MEASURES
 from tests.reference.importance import columns
 from tests.unit.tiny_models import EAGER_ALONE, TODAY, generate, left, logits, singles, tiny_batch, tiny_model
 
@@ -158,6 +162,32 @@ def test_rules_that_do_not_cover_a_family_say_so():
         conservation(model, [batch], "cp")
     with pytest.raises(StudyError, match="float32"):
         explain(model.bfloat16(), [batch], "cp")
-    headless = tiny_model("llama").model
-    with pytest.raises(StudyError, match="output layer"):
-        explain(headless, [batch], "cp")
+    model, names = tiny_model("llama"), ("gate_proj", "down_proj", "up_proj")
+    parts = {f"w{number}": getattr(model.model.layers[1].mlp, name) for number, name in enumerate(names, 1)}
+    model.model.layers[1].mlp = torch.nn.ModuleDict(parts)
+    with pytest.raises(StudyError, match=r"1\.mlp .* w1, w2, w3"):
+        explain(model, [batch], "cp")
+
+
+@pytest.mark.parametrize("made", [
+    lambda: hf.LlamaForSequenceClassification(tiny_model("llama").config),
+    lambda: hf.BertForSequenceClassification(tiny_model("bert").config), lambda: tiny_model("llama").model,
+])  # fmt: skip
+def test_a_model_without_an_output_layer_has_attention_alone(made):
+    model, batch = made(), tiny_batch("llama")
+    assert measures.confidence(model, [batch]).notna().all()
+    for measure in (leave_one_out, importance, patching, kinds_off, lrp.relp, partial(explain, rule="cp")):
+        with pytest.raises(StudyError, match=r"no output layer over a vocabulary.*\.$"):
+            measure(model, [batch])
+
+
+def test_a_model_that_sees_reads_text_as_its_text_model_does():
+    alone, batch = tiny_model("gemma3"), tiny_batch("gemma3")
+    eye = {"hidden_size": 16, "intermediate_size": 16, "num_hidden_layers": 1, "num_attention_heads": 2, "image_size": 28}
+    config = hf.Gemma3Config(text_config=alone.config.to_dict(), vision_config=eye | {"patch_size": 14}, mm_tokens_per_image=4)
+    model = hf.Gemma3ForConditionalGeneration(config).eval()
+    model.model.language_model.load_state_dict(alone.model.state_dict())
+    for name in ("leave-one-out", "gradient, example", "gradient, token", "confidence", "attnlrp"):
+        pd.testing.assert_series_equal(*(MEASURES[name](one, [batch]) for one in (model, alone)), atol=1e-6)
+    with pytest.raises(StudyError, match="text alone"):
+        leave_one_out(model, [batch | {"pixel_values": torch.zeros(1, 3, 28, 28)}])

@@ -7,14 +7,15 @@ import pytest
 import sacrebleu
 import torch
 
-from helpers import heads, measures
+from helpers import heads, measures, models
 from helpers.measures.worth import importance, kinds_off, leave_one_out, leave_one_out_bleu
 from helpers.scores import scoring
 from helpers.study import StudyError
 from tests.reference import importance as slow
+from tests.unit.test_relevance import Held
 from tests.unit.tiny_models import PAD, SEQ2SEQ, exact_norms, tiny_batch, tiny_model
 
-families = pytest.mark.parametrize("family", ["marian", "t5", "opt", "gpt2"])
+families = pytest.mark.parametrize("family", ["marian", "t5", "umt5", "opt", "gpt2"])
 pytestmark = pytest.mark.filterwarnings("error::RuntimeWarning")
 
 
@@ -66,6 +67,34 @@ def test_leaving_a_head_out_is_cutting_it(family, monkeypatch):
     ratios = change[drawn].sum(1) / tokens[drawn].sum(1)[:, None]
     np.testing.assert_allclose(found.low, np.quantile(ratios, 0.025, axis=0), atol=1e-5)
     np.testing.assert_allclose(found.high, np.quantile(ratios, 0.975, axis=0), atol=1e-5)
+
+
+@pytest.mark.parametrize(("family", "lengths", "depths"), [("marian", (48, 12), (2, 6)), ("marian", (12, 48), (6, 2)),
+    ("marian", (60, 12), (2, 2)), ("llama", (48, 48), ())])  # fmt: skip
+def test_little_more_is_computed_than_what_heads_reach(family, lengths, depths):
+    model = tiny_model(family, **dict(zip(("encoder_layers", "decoder_layers"), depths, strict=False)))
+    batch = {name: torch.randint(2, 60, (2, n)) for name, n in zip(("input_ids", "labels"), lengths, strict=True)}
+    spent = models.flops(model, lambda: leave_one_out(model, [batch], repeats=1))
+    assert 1 <= spent / slow.operations(model, batch) <= 1.3
+
+
+@pytest.mark.parametrize(("family", "length", "settings"), [
+    ("marian", 30, {"vocab_size": 3000}), ("t5", 30, {"d_ff": 3000}), ("llama", 90, {}), ("gemma2", 40, {"vocab_size": 3000}),
+])  # fmt: skip
+def test_no_more_is_held_than_the_memory_allows(family, length, settings):
+    model = tiny_model(family, attention="eager", max_position_embeddings=128, **settings)
+    ids = torch.randint(2, 60, (3, length), generator=torch.Generator().manual_seed(0))
+    batch, least, seen = {"input_ids": ids, "labels": ids}, 0.0, []
+    whole = leave_one_out(model, [batch], repeats=1).loss
+    model.get_output_embeddings().register_forward_hook(lambda module, args, out: seen.append(len(out)))
+    for memory in (0.0, 4.0, 8.0, 16.0):
+        seen.clear()
+        with Held() as held:
+            found = leave_one_out(model, [batch], repeats=1, memory=memory / 2**10).loss
+        least = least or held.peak
+        assert memory * 2**20 / 6 < held.peak <= max(memory * 2**20, least)
+        np.testing.assert_allclose(found, whole, rtol=0, atol=1e-4)
+    assert max(seen) > 3
 
 
 @pytest.mark.parametrize("family", ["marian", "opt"])

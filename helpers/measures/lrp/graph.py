@@ -23,6 +23,7 @@ from helpers.study import StudyError
 
 # what gates a feed-forward block, and what is gated; one name: both, the gate first
 _GATED = (("gate_proj", "up_proj"), ("wi_0", "wi_1"), ("gate_up_proj",))
+_SEEING = ("model.vision_tower", "model.multi_modal_projector")  # what only images go through
 CELLS = 2.0**27  # numbers in the gradients of the targets explained at a time
 
 
@@ -57,7 +58,8 @@ class Graph:
         if self.head is None:
             raise StudyError(f"{type(model).__name__} has no output layer over a vocabulary: relevance starts at a logit.")
         self.sites = [site for site in sites(model, kinds) if site.heads]
-        for name, module in model.named_modules():
+        _check_gated(model)
+        for name, module in _reading(model):
             known = isinstance(module, nn.LayerNorm) or compat.is_rms_norm(module) or compat.is_activation(module)
             if not (known or compat.is_linear(module) or next(module.children(), None)):
                 raise StudyError(f"No relevance rule covers {name} ({type(module).__name__}).")
@@ -167,6 +169,26 @@ class Graph:
         weights = torch.softmax(scores if added is None else scores + added, -1)
         weights = halved(weights) if self.half else weights.detach()
         return (weights @ value).transpose(1, 2).contiguous(), None
+
+
+def _reading(model) -> Iterator[tuple[str, nn.Module]]:
+    """Modules that text goes through, by name."""
+    return ((name, module) for name, module in model.named_modules() if not name.startswith(_SEEING))
+
+
+def _check_gated(model) -> None:
+    """Refuse layers that may multiply two maps of their input, where the names of gate and gated are not known."""
+    known = {name for names in _GATED for name in names}
+    other = {part for site in sites(model) for part in (site.module, site.holder)}
+    for name, module in _reading(model):
+        maps = {own: compat.output_matrix(m) for own, m in module.named_children() if compat.is_map(m)}
+        (made, read), (last, taken) = (m.shape for m in maps.values()) if len(maps) == 2 else ((0, 0), (0, 0))
+        apart = module in other or model.get_output_embeddings() in module.children() or known & set(maps)
+        if not apart and (len(maps) > 2 or made != taken or read != last):
+            raise StudyError(
+                f"No relevance rule covers {name} ({type(module).__name__}): it may be a gated feed-forward layer, and which of"
+                f" {', '.join(maps)} is the gate is not known; name them gate_proj and up_proj, or wi_0 and wi_1."
+            )
 
 
 def _centred(module: nn.Module, args: tuple, out: Tensor) -> Tensor:
