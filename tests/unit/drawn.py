@@ -1,11 +1,13 @@
 """What a drawn figure shows, read from its parts; every figure read by `whole` fits its page."""
 
+import re
 import warnings
 
 import numpy as np
 import pandas as pd
 from matplotlib.colors import to_rgb
 from matplotlib.text import Text
+from matplotlib.ticker import FixedLocator
 
 from helpers import drawing
 
@@ -16,13 +18,26 @@ def table(columns, *rows, **attrs):
     return frame
 
 
+PAGE = 9.0  # inches that a figure may be high: a page's text, less its caption
+LEAST = 7  # points of its letters
+MATH = re.compile(r"\$.*[\^_]")  # what stands higher or lower is drawn at seven tenths
+
+
 def whole(figure):
-    """Draw it: the layout works (else there is a warning), it fits its page, text can be read, legends lie below the panels."""
+    """Draw it: the layout works (else there is a warning), it fits its page, text can be read, panels have room."""
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         figure.draw_without_rendering()
     assert figure.get_figwidth() <= drawing.WIDTH + 0.01
-    assert min(text.get_fontsize() for text in figure.findobj(Text) if text.get_text().strip()) >= 7
+    assert figure.get_figheight() <= PAGE + 0.01
+    shown = [text for text in figure.findobj(Text) if text.get_text().strip() and text.get_visible()]
+    assert min(text.get_fontsize() for text in shown) >= LEAST
+    assert not [text.get_text() for text in shown if MATH.search(text.get_text())]
+    room = figure.get_tightbbox()
+    assert room.width + 2 * drawing.STYLE["savefig.pad_inches"] <= drawing.WIDTH + 0.01  # as saved
+    for axis in (axis for axis in figure.axes if axis.axison and axis.get_subplotspec() is not None):
+        rows = isinstance(axis.yaxis.get_major_locator(), FixedLocator)  # with a name each: there may be only one
+        assert axis.get_window_extent().height >= figure.dpi * (0.3 if rows else 1), axis.get_title()
     for legend in figure.legends:
         box = legend.get_window_extent()
         assert box.y1 < min(axis.get_window_extent().y0 for axis in figure.axes) + 1

@@ -8,17 +8,12 @@ import pandas as pd
 
 from helpers.drawing import KIND_TITLES
 from helpers.measures.removal import RANDOM
-from helpers.measures.table import MEASURES, TRUTH
+from helpers.measures.table import TRUTH, named
 from helpers.methods.contest.runs import SURVIVAL
 from helpers.methods.contest.tables import TRAINED
 from helpers.reading import interval, listed, number
 
 HEART = ("functions", TRUTH, SURVIVAL, "gradient, example", "alpha_beta", "confidence")  # columns that people sort
-
-
-def named(measure: str) -> str:
-    """What people call a column of the head table."""
-    return MEASURES[measure].title if measure in MEASURES else measure
 
 
 def heart(table: pd.DataFrame) -> tuple[pd.DataFrame, dict[str, str]]:
