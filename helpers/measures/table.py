@@ -92,7 +92,7 @@ def named(measure: str) -> str:
     """What people call a column of the head table, or a rule of relevance with a way to divide; other names as they are."""
     name, _, way = measure.rpartition(" ")
     if way in WAYS and name in MEASURES:
-        return f"{named(name)}, {way}"
+        return f"{named(name)} ({way})"
     return MEASURES[measure].title if measure in MEASURES else measure
 
 

@@ -388,10 +388,9 @@ run.figure(
     figures.agreement(matrices),
     "rule_agreement",
     caption="How far the rules of relevance and confidence rank heads alike.",
-    takeaway="With LRP αβ, mean over models: AttnLRP"
-    f" {with_default['attnlrp ratio']} and conservative {with_default['cp ratio']} where relevance is summed before it is"
-    f" divided (ratio), {with_default['attnlrp step']} and {with_default['cp step']} where it is divided token by token"
-    " (step).",
+    takeaway="AttnLRP and conservative rank heads as LRP αβ does at"
+    f" {with_default['attnlrp ratio']} and {with_default['cp ratio']} where relevance is summed before it is divided (ratio),"
+    f" at {with_default['attnlrp step']} and {with_default['cp step']} where it is divided token by token (step).",
     explained=few,
 )
 
@@ -424,7 +423,7 @@ run.figure(
     "settling",
     caption="How many sentences each rule needs before its ranking of heads settles.",
     takeaway="Enough for a rank correlation above 0.9 with other sentences in every model: "
-    + "; ".join(f"{named(rule)} {text}" for rule, text in said.items())
+    + "; ".join(f"{named(rule).removeprefix('relevance, ')} {text}" for rule, text in said.items())
     + ".",
     explained=few,
 )
@@ -455,13 +454,14 @@ told = pd.concat(agreed).rename_axis(["truth", "measure"])
 run.table(told.assign(shown=measured.shown(differ, "encoder")), "truth_agreement", explained=few, over=intervals.HEADS)
 by_all = told.loc["loss, all models"].sort_values("rho", ascending=False)
 real = differ.xs("encoder", level="kind")
-best, worst = (f"{named(by_all.index[place])} ({interval(*by_all.iloc[place][['rho', 'low', 'high']])})" for place in (0, -1))
-said = f"Over all models {best} predicts the loss without an encoder head best, {worst} worst."
+called = {name: named(name).removeprefix("relevance, ") for name in told.index.unique("measure")}
+best, worst = (f"{called[by_all.index[i]]}, {interval(*by_all.iloc[i][['rho', 'low', 'high']])}" for i in (0, -1))
+said = f"The loss without an encoder head is predicted best by {best}, worst by {worst} (all models)."
 if held_out:
     by_bleu = told.loc[f"BLEU, {first.title}"]
-    sure = listed(named(name) for name in by_bleu.index[by_bleu.low > 0])
+    sure = listed(called[name] for name in by_bleu.index[by_bleu.low > 0])
     slope = number(by_bleu.rho["activation x gradient"])
-    said += f" For BLEU without it activation x gradient is at {slope}; surely above zero: {sure}."
+    said += f" For BLEU, {first.title}, activation x gradient is at {slope}; surely above zero: {sure}."
 run.figure(
     figures.rank_correlations(agreed),
     "truth_agreement",

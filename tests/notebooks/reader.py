@@ -1,7 +1,11 @@
 """What a reader may expect of an executed notebook: the answer first, few figures, each with what it says, short tables."""
 
 import re
+import zlib
 from collections.abc import Iterator
+from pathlib import Path
+
+from helpers.drawing import WIDTH
 
 FIGURES, COLUMNS, ROWS, WORDS, TAKEAWAY, CODE = 8, 7, 12, 150, 45, 20
 
@@ -19,6 +23,17 @@ def outputs(notebook) -> Iterator[tuple[str, str]]:
                 yield "markdown", str(data["text/markdown"])
             elif "text/html" in data:
                 yield "html", str(data["text/html"])
+
+
+def letters(pdf: Path) -> float:
+    """Points of a saved figure's smallest letters where it is printed no wider than a page's text."""
+    written = pdf.read_bytes()
+    assert written.startswith(b"%PDF")
+    drawn = b"".join(
+        zlib.decompress(part) for part in re.findall(rb"/FlateDecode.*?stream\r?\n(.*?)\r?\nendstream", written, re.S)
+    )
+    wide = float(re.search(rb"/MediaBox \[\s*0 0 ([\d.]+)", written)[1]) / 72
+    return min(map(float, re.findall(rb"/F\S* ([\d.]+) Tf", drawn))) * min(1, WIDTH / wide)
 
 
 def visible(notebook) -> int:

@@ -53,13 +53,9 @@ def test_the_price_of_a_gate_is_its_probability_of_being_open():
 def test_texts_stand_beside_the_printed_losses_and_hollow_ones_are_left_out():
     names = [("a", "one"), ("b", "one"), ("floor", "one"), ("a", "two")]
     columns = {
-        "method": ["L0", "gradual", "no encoder attention", "L0"],
-        "encoder": [6, 6, 0, 6],
-        "total": 24,
-        "change": [-1.0, -9.0, -4.0, -3.0],
-        "worth": [4, 4, 4, 0.5],
-        "share": [0.75, 0.75, 0.0, 0.75],
-    }
+        "method": ["L0", "gradual", "no encoder attention", "L0"], "encoder": [6, 6, 0, 6], "total": 24,
+        "change": [-1.0, -9.0, -4.0, -3.0], "worth": [4, 4, 4, 0.5], "share": [0.75, 0.75, 0.0, 0.75],
+    }  # fmt: skip
     index = pd.MultiIndex.from_tuples(names, names=["run", "test set"])
     table = pd.DataFrame(columns | {"share_low": 0.5, "share_high": 1.0}, index)
     points = l0.tables.beside_other_texts({"x": table})
