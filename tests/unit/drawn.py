@@ -18,8 +18,6 @@ def table(columns, *rows, **attrs):
     return frame
 
 
-PAGE = 9.0  # inches that a figure may be high: a page's text, less its caption
-LEAST = 7  # points of its letters
 MATH = re.compile(r"\$.*[\^_]")  # what stands higher or lower is drawn at seven tenths
 
 
@@ -28,13 +26,11 @@ def whole(figure):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         figure.draw_without_rendering()
-    assert figure.get_figwidth() <= drawing.WIDTH + 0.01
-    assert figure.get_figheight() <= PAGE + 0.01
+    assert figure.get_figwidth() <= drawing.WIDTH + 0.01 and figure.get_figheight() <= 9.01  # a page's text, less a caption
     shown = [text for text in figure.findobj(Text) if text.get_text().strip() and text.get_visible()]
-    assert min(text.get_fontsize() for text in shown) >= LEAST
+    assert min(text.get_fontsize() for text in shown) >= 7
     assert not [text.get_text() for text in shown if MATH.search(text.get_text())]
-    room = figure.get_tightbbox()
-    assert room.width + 2 * drawing.STYLE["savefig.pad_inches"] <= drawing.WIDTH + 0.01  # as saved
+    assert figure.get_tightbbox().width + 2 * drawing.STYLE["savefig.pad_inches"] <= drawing.WIDTH + 0.01  # as saved
     for axis in (axis for axis in figure.axes if axis.axison and axis.get_subplotspec() is not None):
         rows = isinstance(axis.yaxis.get_major_locator(), FixedLocator)  # with a name each: there may be only one
         assert axis.get_window_extent().height >= figure.dpi * (0.3 if rows else 1), axis.get_title()

@@ -40,12 +40,10 @@ def test_what_it_is_not_written_for():
 def test_the_block_that_notebook_01_writes_out_gives_the_numbers_of_the_fast_way():
     text = (study.ROOT / "notebooks" / "py" / "01_relevance_and_confidence.py").read_text(encoding="utf-8")
     (shown,) = [node for node in ast.parse(text).body if isinstance(node, ast.FunctionDef)]
-    here = {"np": np}
-    exec(ast.unparse(shown), here)
-    batch, target = one("mbart"), 1
+    exec(ast.unparse(shown), here := {"np": np})
+    batch, target, fast = one("mbart"), 1, explain(small("mbart"), [one("mbart")], "cp")
     for layer in range(2):
         heads, below = here[shown.name](**naive.one_block(small("mbart"), batch, target, layer))
-        fast = explain(small("mbart"), [batch], "cp")
         own = [address[:2] == ("encoder", layer) for address in fast.heads]
         np.testing.assert_allclose(heads, fast.values[target, own], rtol=0, atol=1e-10 * np.abs(fast.values).max())
         np.testing.assert_allclose(below.sum(1), naive.explain(small("mbart"), batch)[1][target, layer], rtol=1e-8)
