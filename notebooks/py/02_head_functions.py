@@ -76,9 +76,6 @@ by_model = {s.title: (measured.RELATED if s is not first else measured.TYPICAL).
 typical = measured.best_of_models(by_model)
 tested = [one for one in typical if one["function"] != "rare"]
 passing = {which: [one["function"] for one in tested if one["passes"] == which] for which in (True, False)}
-    which: [one["function"] for one in typical if one["passes"] == which and one["function"] != "rare"]
-    for which in (True, False)
-}
 run.figure(
     figures.hits_and_misses(typical),
     "hits_and_misses",
