@@ -296,7 +296,7 @@ def _arc(axis, start: float, end: float, level: float, look: Mapping[str, Any]) 
 # --- what heads do ---------------------------------------------------------------------------------------------------
 
 
-_PRINTED_OFFSET = drawing.PRINTED | {"mfc": "black", "ms": 3}
+_PRINTED_OFFSET = drawing.PRINTED | {"marker": "_", "ms": 9, "color": "#D55E00"}
 
 
 @redrawable
@@ -328,9 +328,7 @@ def syntactic_bars(best: pd.DataFrame):
                 axis.hlines(100 * part[name], at - width / 2, at + width / 2, color="black", ls=style, lw=1.1)
             if "printed" in part:
                 axis.plot(at, 100 * part.printed, **drawing.PRINTED)
-                axis.plot(
-                    at, 100 * part["printed baseline"], **(drawing.PRINTED | {"marker": "_", "ms": 9, "color": "#D55E00"})
-                )
+                axis.plot(at, 100 * part["printed baseline"], **_PRINTED_OFFSET)
         axis.set_xticks([0, 1], arrows[relation])
         axis.set(title=relation, ylim=(0, 100), ylabel="% of arcs, best head" if left(axis) else "")
     entries = drawing.squares(dict(zip(models, MODELS, strict=False)))
@@ -338,7 +336,7 @@ def syntactic_bars(best: pd.DataFrame):
     if "printed" in best:
         entries |= {
             "printed head": drawing.PRINTED,
-            "printed offset": drawing.PRINTED | {"marker": "_", "ms": 9, "color": "#D55E00"},
+            "printed offset": _PRINTED_OFFSET,
         }
     drawing.legend(figure, entries)
     return figure
