@@ -158,7 +158,8 @@ def growth(exponents: pd.DataFrame, points: pd.DataFrame):
         rows, slopes = points[points.axis == grown], exponents[exponents.axis == grown].set_index("what")
         drawing.lines(axis, rows, "at", "value", "what", looks)
         sizes = sorted(rows["at"].unique())
-        axis.set(xscale="log", yscale="log", xlabel=grown, ylabel="seconds")
+        drawing.logarithmic(axis, "xy")
+        axis.set(xlabel=grown, ylabel="seconds")
         axis.set_xticks(sizes, [f"{size:g}" for size in sizes])
         axis.xaxis.set_minor_formatter(NullFormatter())
         said = {

@@ -19,7 +19,7 @@ import pandas as pd
 import seaborn as sns
 from matplotlib.animation import FuncAnimation
 from matplotlib.colors import to_rgb
-from matplotlib.ticker import MaxNLocator
+from matplotlib.ticker import MaxNLocator, MultipleLocator
 
 from helpers.study import StudyError
 
@@ -31,8 +31,9 @@ COLOURS = {
 MODELS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
 MARKERS = "osD^vP*Xh"
 STYLE = {
-    "figure.dpi": 110, "savefig.dpi": 160, "savefig.bbox": "tight", "font.size": 9, "axes.titlesize": 9,
-    "axes.labelsize": 8.5, "xtick.labelsize": 8, "ytick.labelsize": 8, "legend.fontsize": 8,
+    "figure.dpi": 110, "savefig.dpi": 160, "savefig.bbox": "tight", "savefig.pad_inches": 0.02,
+    "font.size": 9, "axes.titlesize": 9, "axes.labelsize": 8.5, "xtick.labelsize": 8, "ytick.labelsize": 8,
+    "legend.fontsize": 8,
     "axes.spines.top": False, "axes.spines.right": False, "legend.frameon": False, "figure.constrained_layout.use": True,
     "pdf.fonttype": 42, "font.family": "DejaVu Sans",
 }  # fmt: skip
@@ -410,10 +411,18 @@ def line_panels(
     return figure, dict(zip(titles, axes, strict=True))
 
 
+def logarithmic(axis, along: str) -> None:
+    """Make an axis ("x", "y" or "xy") logarithmic, with ticks as people write numbers: exponents are too small to be read."""
+    for name in along:
+        axis.set(**{f"{name}scale": "log"})
+        getattr(axis, f"{name}axis").set_major_formatter(lambda value, _: f"{value:,.10g}")
+        getattr(axis, f"{name}axis").set_minor_formatter("")
+
+
 def retained(axis, most: float, label: str = "heads retained") -> None:
-    """The paper's x axis: all heads at the left, none at the right."""
+    """The paper's x axis: all heads at the left, none at the right; ticks at quarters of them where these are whole."""
     axis.set(xlim=(1.04 * most, -0.04 * most), xlabel=label)
-    axis.xaxis.set_major_locator(MaxNLocator(6, integer=True))
+    axis.xaxis.set_major_locator(MaxNLocator(6, integer=True) if most % 4 else MultipleLocator(most / 4))
 
 
 def animate(figure, show: Callable[[int], list[Any]], steps: Sequence[int]) -> FuncAnimation:

@@ -14,6 +14,7 @@ from helpers import drawing
 from helpers.drawing import COLOURS, KIND_TITLES, MODELS, WIDTH, left, redrawable
 from helpers.measures.functions import DIRECTIONS, RELATIONS
 from helpers.measures.ranks import relative
+from helpers.measures.table import named
 
 
 @redrawable
@@ -32,7 +33,8 @@ def corpus_overview(described: Mapping[str, Mapping[str, Any]]):
         covered.plot(parts["coverage"].index, 100 * parts["coverage"]["share"], color=colour)
     length.set(xlabel="words in the sentence", ylabel="% of sentences", title="Length", xlim=(0, 40))
     length.legend()
-    covered.set(xscale="log", xlabel="most frequent words", ylabel="% of running words", title="Vocabulary coverage")
+    drawing.logarithmic(covered, "x")
+    covered.set(xlabel="most frequent words", ylabel="% of running words", title="Vocabulary coverage")
     covered.axvline(500, **drawing.LEVEL)
     labels = {"persons": ("Persons of subjects", "% of subjects"), "relations": ("Relations", "per 100 sentences")}
     for axis, (part, (title, label)) in zip(bars, labels.items(), strict=True):
@@ -68,16 +70,16 @@ def offsets(described: Mapping[str, Mapping[str, Any]], reach: int = 8):
 
 
 def _head_map(
-    axis, column: pd.Series, rank: pd.Series, kind: str, limits: tuple[float, float], digits: int = 2, named: bool = True
+    axis, column: pd.Series, rank: pd.Series, kind: str, limits: tuple[float, float], digits: int = 2, numbered: bool = True
 ):
-    """Layers down (1 at the bottom, as in the paper), heads across sorted by `rank`; cells show value, if `named` #head."""
+    """Layers down (1 at the bottom, as in the paper), heads across sorted by `rank`; cells show value, if `numbered` #head."""
     column, rank = (part.xs(kind, level="kind") for part in (column, rank))
     rows = {layer: part.xs(layer).sort_values(ascending=False, kind="stable").index for layer, part in rank.groupby("layer")}
     table = pd.DataFrame([column.xs(layer).reindex(heads).tolist() for layer, heads in rows.items()])
     said = np.full(table.shape, "", dtype=object)
     for i, heads in enumerate(rows.values()):
         for place, (value, head) in enumerate(zip(table.loc[i], heads, strict=False)):
-            said[i, place] = drawing.short(value, digits - (abs(value) > 0.99)) + f"\n#{head + 1}" * named  # "1.0" for ".99"
+            said[i, place] = drawing.short(value, digits - (abs(value) > 0.99)) + f"\n#{head + 1}" * numbered  # "1.0" for ".99"
     drawn = drawing.heat(axis, table[::-1], said[::-1], limits=limits)
     axis.set_xticks([])
     axis.set_yticks(range(len(rows)), [layer + 1 for layer in rows][::-1])
@@ -119,7 +121,7 @@ def head_maps(
     figure, axes = drawing.grid(len(columns), 4, *_size(columns, kind))
     for axis, (title, column) in zip(axes, columns.items(), strict=True):
         drawn = _head_map(axis, column, (order or columns)[title], kind, limits, digits)
-        axis.set(title=title, xlabel="heads, sorted", ylabel="layer" if left(axis) else "")
+        axis.set(title=named(title), xlabel="heads, sorted", ylabel="layer" if left(axis) else "")
     figure.set_figwidth(figure.get_figwidth() + 0.7)
     drawing.bar(figure, drawn, axes, label)
     return figure
@@ -145,12 +147,12 @@ def relevance_and_confidence(relevance: Mapping[str, pd.Series], confidence: Map
     ]  # fmt: skip
     across = min(across, len(titles))
     figure, axes = plt.subplots(len(rows), across, squeeze=False, figsize=(width * across + 0.7, height * len(rows)))
-    for row, (name, columns, limit, named) in zip(axes, rows, strict=True):
-        for axis, title in zip(row, named, strict=False):
-            drawn = _head_map(axis, columns[title], relevance[title], kind, (0, limit), named=name == "relevance")
+    for row, (name, columns, limit, shown) in zip(axes, rows, strict=True):
+        for axis, title in zip(row, shown, strict=False):
+            drawn = _head_map(axis, columns[title], relevance[title], kind, (0, limit), numbered=name == "relevance")
             axis.set(title=title if name == "relevance" else "", ylabel="layer" if left(axis) else "")
             axis.set_xlabel("heads by relevance" if name == "confidence" else "")
-        for axis in row[len(named) :]:
+        for axis in row[len(shown) :]:
             axis.set_axis_off()
         drawing.bar(figure, drawn, row, name)
     return figure
@@ -221,7 +223,8 @@ def attention(examples: Sequence[Mapping[str, Any]]):
     Parameters
     ----------
     examples : sequence of mappings
-        "title", "rows" and "columns" (words), "weights" [rows, columns]; "arcs" (row, column) to be framed, optional.
+        "title", "rows" and "columns" (words), "weights" [rows, columns]; optional: "arcs" (row, column) to be framed, "looks"
+        (what rows do).
     """
     figure, axes = drawing.grid(len(examples), 2, WIDTH / 2, 2.9)
     for axis, example in zip(axes, examples, strict=True):
@@ -231,7 +234,7 @@ def attention(examples: Sequence[Mapping[str, Any]]):
         axis.set_yticks(range(len(example["rows"])), example["rows"])
         for row, column in example.get("arcs", ()):
             axis.add_patch(plt.Rectangle((column - 0.5, row - 0.5), 1, 1, fill=False, ec=COLOURS["nsubj"], lw=1.4))
-        axis.set_title(example["title"])
+        axis.set(title=example["title"], xlabel="is looked at", ylabel=example.get("looks", "looks"))
         axis.spines[["left", "bottom"]].set_visible(True)
     return figure
 
@@ -245,12 +248,13 @@ def hits_and_misses(examples: Sequence[Mapping[str, Any]]):
     Parameters
     ----------
     examples : sequence of mappings
-        What `helpers.measures.measured.hits_and_misses` returns.
+        What `helpers.measures.measured.hits_and_misses` or `best_of_models` returns.
     """
     figure, axes = plt.subplots(len(examples), 2, squeeze=False, figsize=(WIDTH, 1.15 * len(examples) + 0.4))
     for line, example in zip(axes, examples, strict=True):
         colour = COLOURS[example["function"]]
-        said = f"{example['function']}, {example['label']}: layer {example['layer'] + 1} head {example['head'] + 1}"
+        where = " ".join([*filter(None, [example.get("model")]), f"layer {example['layer'] + 1} head {example['head'] + 1}"])
+        said = f"{example['function']}, {example['label']}: {where}"
         verdict = f"{100 * example['score']:.0f} %, needs {100 * example['needed']:.0f} %"
         line[0].set_title(f"{said}, {verdict}: {'PASSES' if example['passes'] else 'FAILS'}", loc="left", fontsize=8,
                           fontweight="bold" if example["passes"] else "normal")  # fmt: skip
@@ -292,6 +296,9 @@ def _arc(axis, start: float, end: float, level: float, look: Mapping[str, Any]) 
 # --- what heads do ---------------------------------------------------------------------------------------------------
 
 
+_PRINTED_OFFSET = drawing.PRINTED | {"marker": "_", "ms": 9, "color": "#D55E00"}
+
+
 @redrawable
 def syntactic_bars(best: pd.DataFrame):
     """Accuracy of the best head for each relation and direction (Fig. 4), with baselines.
@@ -299,7 +306,8 @@ def syntactic_bars(best: pd.DataFrame):
     Parameters
     ----------
     best : pandas.DataFrame
-        Rows: model, relation, direction, score, low, high, baseline, untrained, chance (shares).
+        Rows: model, relation, direction, score, low, high, baseline, untrained, chance (shares); optional: printed, printed
+        baseline (the paper's, nan where there is none).
     """
     figure, axes = drawing.grid(4, 2, WIDTH / 2, 2.3, sharey=True)
     models = list(dict.fromkeys(best.model))
@@ -318,10 +326,19 @@ def syntactic_bars(best: pd.DataFrame):
             axis.bar(at, 100 * part.score, width * 0.92, color=MODELS[: len(models)], yerr=error, error_kw={"lw": 0.8})
             for name, style in levels.values():
                 axis.hlines(100 * part[name], at - width / 2, at + width / 2, color="black", ls=style, lw=1.1)
+            if "printed" in part:
+                axis.plot(at, 100 * part.printed, **drawing.PRINTED)
+                axis.plot(at, 100 * part["printed baseline"], **_PRINTED_OFFSET)
         axis.set_xticks([0, 1], arrows[relation])
         axis.set(title=relation, ylim=(0, 100), ylabel="% of arcs, best head" if left(axis) else "")
     entries = drawing.squares(dict(zip(models, MODELS, strict=False)))
-    drawing.legend(figure, entries | {name: {"color": "black", "ls": ls, "lw": 1.1} for name, (_, ls) in levels.items()})
+    entries |= {name: {"color": "black", "ls": ls, "lw": 1.1} for name, (_, ls) in levels.items()}
+    if "printed" in best:
+        entries |= {
+            "printed head": drawing.PRINTED,
+            "printed offset": _PRINTED_OFFSET,
+        }
+    drawing.legend(figure, entries)
     return figure
 
 
@@ -364,7 +381,7 @@ def through_a_sentence(sentence: Mapping[str, Any], target: int):
     Parameters
     ----------
     sentence : mapping
-        What `helpers.measures.measured.one_sentence` returns.
+        What `helpers.measures.sentence.one_sentence` returns.
     target : int
         The predicted token whose relevance is followed down, framed in the lower panel.
     """
@@ -474,7 +491,7 @@ def agreement(matrices: Mapping[str, pd.DataFrame]):
     matrices : mapping of title -> square DataFrame, see `helpers.measures.ranks.rank_agreement`
     """
     size, across = max(map(len, matrices.values())), min(2, len(matrices))
-    room = 0.06 * max(len(str(name)) for matrix in matrices.values() for name in matrix.index)  # for the longest name
+    room = 0.06 * max(len(named(name)) for matrix in matrices.values() for name in matrix.index)  # for the longest name
     cell = min(0.42, (WIDTH - 0.6 - room - 0.1 * across) / (size * across))
     wide, tall = cell * size + 0.1 + (room + 0.6) / across, min(0.34, cell) * size + room + 0.4
     figure, axes = drawing.grid(len(matrices), across, wide, tall)
@@ -482,8 +499,8 @@ def agreement(matrices: Mapping[str, pd.DataFrame]):
         said = matrix.map(drawing.short) if cell > 0.24 else None
         drawn = drawing.heat(axis, matrix, said, "RdBu_r", (-1, 1))
         axis.set_title(title)
-        axis.set_xticks(range(len(matrix)), matrix.columns, rotation=90)
-        axis.set_yticks(range(len(matrix)), matrix.index if left(axis) else [""] * len(matrix))
+        axis.set_xticks(range(len(matrix)), map(named, matrix.columns), rotation=90)
+        axis.set_yticks(range(len(matrix)), map(named, matrix.index) if left(axis) else [""] * len(matrix))
     drawing.bar(figure, drawn, axes, "rank correlation", [-1, -0.5, 0, 0.5, 1])
     return figure
 
@@ -498,13 +515,13 @@ def settling(curves: Mapping[str, Mapping[str, pd.DataFrame]]):
     """
     frames = {(title, rule): frame for title, by_rule in curves.items() for rule, frame in by_rule.items()}
     table = pd.concat(frames, names=["panel", "rule"]).reset_index(["panel", "rule"])
+    table["rule"] = table.rule.map(named)
     figure, axes = drawing.line_panels(
         table, "n", "rho", "rule", drawing.looks(table.rule), label="sentences", unit="Spearman with other half", band=True,
         sharey=True,
     )  # fmt: skip
     for axis in axes.values():
-        axis.set_xscale("log")
-        axis.xaxis.set_major_formatter("{x:g}")
+        drawing.logarithmic(axis, "x")
         axis.axhline(1, **drawing.LEVEL)
     return figure
 
@@ -518,6 +535,7 @@ def rank_correlations(frames: Mapping[str, pd.DataFrame]):
     frames : mapping of title -> frame by measure with rho, low, high, see `helpers.measures.ranks.correlations`
     """
     table = pd.concat(frames, names=["panel", "row"]).reset_index().rename(columns={"rho": "value"})
+    table["row"] = table["row"].map(named)
     figure, axes = drawing.dot_panels(table, label="Spearman, 95 %", columns=2, sharex=True)
     next(iter(axes.values())).set_xlim(-1.05, 1.05)
     return figure

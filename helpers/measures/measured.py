@@ -10,7 +10,6 @@ import pandas as pd
 import torch
 
 from helpers import study
-from helpers.corpora.tokens import collate
 from helpers.heads import Site, index, record
 from helpers.measures.analysis import Analysis
 from helpers.measures.functions import (
@@ -32,11 +31,12 @@ from helpers.measures.functions import (
     roles,
     to_words,
 )  # fmt: skip
-from helpers.measures.lrp import RULES, BySentence, conservation, explain, naive
+from helpers.measures.lrp import RULES, BySentence, conservation, explain
 from helpers.measures.ranks import correlation, correlations
 from helpers.measures.reducers import Reducer, one_pass
+from helpers.measures.sentence import ONE_SENTENCE, single
 from helpers.measures.worth import importance, kinds_off, leave_one_out, leave_one_out_bleu
-from helpers.models import head_weights, inputs
+from helpers.models import inputs
 from helpers.runs import training
 from helpers.scores import intervals, scoring
 
@@ -47,6 +47,8 @@ PRINTED = {
     ("amod", DIRECTIONS[0]): (74, 72, 81, 80), ("amod", DIRECTIONS[1]): (82, 72, 81, 80),
     ("advmod", DIRECTIONS[0]): (48, 46, 38, 33), ("advmod", DIRECTIONS[1]): (52, 46, 42, 33),
 }  # fmt: skip
+
+PRINTED_AT = {"ru-news": 0, "ru-subtitles": 2}  # where the numbers of a model of ours stand in a row of it
 
 # footnote 4 and section 6.3.2: persons of subjects in %, mean tokens of a sentence; BLEU of the whole EN-RU models
 PRINTED_TEXT = {
@@ -303,7 +305,12 @@ def best_of_all(studied: Sequence[Any], found: Mapping, untrained: Mapping) -> p
         best["heads"], best["over"] = found[subject.title]["syntactic"].groupby(["layer", "head"]).ngroups, intervals.SENTENCES
         best["chance"] = chance(subject.sentences).reindex(best.index.get_level_values("relation")).to_numpy()
         parts.append(best.reset_index().assign(model=subject.title))
-    return from_one(pd.concat(parts, ignore_index=True))
+    best = from_one(pd.concat(parts, ignore_index=True))
+    places = {subject.title: PRINTED_AT.get(subject.name) for subject in studied}
+    for more, name in enumerate(("printed", "printed baseline")):
+        rows = [(places[row.model], PRINTED[row.relation, row.direction]) for row in best.itertuples()]
+        best[name] = [np.nan if at is None else numbers[at + more] / 100 for at, numbers in rows]
+    return best
 
 
 def positional_table(found: Mapping, untrained: Mapping) -> pd.DataFrame:
@@ -430,7 +437,7 @@ class _Keep:
 
 
 def hits_and_misses(
-    subject, frames: Mapping[str, pd.DataFrame], words: tuple[int, int] = (6, 10), most: int = 150
+    subject, frames: Mapping[str, pd.DataFrame], words: tuple[int, int] = (6, 10), most: int = 150, seldom: bool = True
 ) -> list[dict]:
     """For each function one encoder head, a word where it looks where it should, and one where it does not.
 
@@ -446,6 +453,8 @@ def hits_and_misses(
         Sentences of so many words are readable.
     most : int
         Of the first so many of them.
+    seldom : bool
+        Whether the rare-token head is among them: it needs the training text.
 
     Returns
     -------
@@ -453,7 +462,7 @@ def hits_and_misses(
         function; label; layer, head (from 0); score, needed (shares; the test's threshold); passes; hit and miss: None where
         there is none, or words, query (a place), wanted (places), weights (of the query on every word).
     """
-    every, rare = arcs_of(subject.sentences), _rare_words(subject)
+    every, rare = arcs_of(subject.sentences), _rare_words(subject) if seldom else None
     picked = [i for i, pair in enumerate(subject.sentences) if words[0] <= len(pair.words) <= words[1]][:most]
     maps = {i: _word_maps(subject, i) for i in picked or range(min(most, len(subject.sentences)))}
     found = []
@@ -472,7 +481,14 @@ def hits_and_misses(
     return found
 
 
-def _candidates(frames: Mapping[str, pd.DataFrame], every: Sequence, rare: Sequence) -> Iterator[tuple[dict, Callable]]:
+def best_of_models(typical: Mapping[str, Sequence[Mapping[str, Any]]]) -> list[dict[str, Any]]:
+    """Of each function the head that does best by its test in any model, with the model: of `hits_and_misses` by title."""
+    every = [{**one, "model": title} for title, found in typical.items() for one in found]
+    names = dict.fromkeys(one["function"] for one in every)
+    return [max((o for o in every if o["function"] == name), key=lambda o: o["score"] - o["needed"]) for name in names]
+
+
+def _candidates(frames: Mapping[str, pd.DataFrame], every: Sequence, rare: Sequence | None) -> Iterator[tuple[dict, Callable]]:
     """The head of each function, and what gives (sentence, its words) -> query word -> words where it should look."""
 
     def told(function: str, label: str, place: tuple, score: float, needed: float) -> dict[str, Any]:
@@ -501,6 +517,8 @@ def _candidates(frames: Mapping[str, pd.DataFrame], every: Sequence, rare: Seque
             return wanted
 
         yield told(relation, LABELS[relation, direction], (row.layer, row["head"]), row.score, row.baseline + MARGIN), arcs
+    if rare is None:
+        return
     share = frames["rare"].two_rarest.fillna(0)
     place = share.idxmax()
     yield (
@@ -511,31 +529,11 @@ def _candidates(frames: Mapping[str, pd.DataFrame], every: Sequence, rare: Seque
 
 def _word_maps(subject, sentence: int) -> dict[int, np.ndarray]:
     """Word-level encoder attention in a sentence, by layer: [heads, words, words]."""
-    batch = _single(subject, sentence)
+    batch = single(subject, sentence)
     keep = _Keep(batch["word_ids"])
     with torch.no_grad(), record(subject.model, keep, kinds=("encoder",)):
         subject.model(**inputs(batch), use_cache=False)
     return {layer: maps[0] for layer, maps in keep.maps.items()}
-
-
-def attention(subject, address: tuple[str, int, int]) -> dict[str, Any]:
-    """A head's weights on the first dev sentence, as `helpers.measures.figures.attention` takes them."""
-    kind, layer, head = address
-    batch = _single(subject, 0)
-    source = subject.source.pieces(batch["input_ids"][0].tolist())
-    read = ["start", *subject.target.pieces(batch["labels"][0, :-1].tolist())]  # what the decoder reads
-    rows, columns = (source, source) if kind == "encoder" else (read, read if kind == "decoder" else source)
-    words = {"rows": rows, "columns": columns}
-    shown = {side: [token.replace("▁", "") or "␣" for token in tokens] for side, tokens in words.items()}
-    return {
-        "title": f"{kind} layer {layer + 1} head {head + 1}",
-        "weights": head_weights(subject.model, batch, address).numpy(),
-    } | shown
-
-
-def _single(subject, sentence: int) -> dict[str, torch.Tensor]:
-    device = next(subject.model.parameters()).device
-    return {name: value.to(device) for name, value in collate(subject.encoded, [sentence], subject.source.pad).items()}
 
 
 def _rare_words(subject) -> list[set[int]]:
@@ -546,24 +544,6 @@ def _rare_words(subject) -> list[set[int]]:
         ranked = sorted((int(subject.counts[t]), w) for t, w in zip(ids, owners, strict=True) if w >= 0)
         found.append({w for _, w in ranked[:2]} if ranked and ranked[0][0] < border else set())
     return found
-
-
-def one_sentence(subject, words: tuple[int, int] = (6, 9)) -> dict[str, Any]:
-    """Relevance drawn through one dev sentence of readable length, the naive way, and what the fast way says of the same.
-
-    Returns
-    -------
-    dict
-        source and predicted: tokens; heads: table [predicted, heads], raw relevance by `lrp.naive.explain` in logits; fast: the
-        same by `lrp.explain`; flow [predicted, encoder layers + 1, source], see there.
-    """
-    fits = [i for i, pair in enumerate(subject.sentences) if words[0] <= len(pair.words) <= words[1]] or [0]
-    batch = _single(subject, fits[0])
-    found, flow, top = naive.explain(subject.model, batch)
-    fast = explain(subject.model, [batch], "cp")
-    tokens = subject.source.pieces(batch["input_ids"][0].tolist()), subject.target.pieces(top)
-    tables = {"heads": pd.DataFrame(found, columns=fast.heads), "fast": pd.DataFrame(fast.values, columns=fast.heads)}
-    return {"source": tokens[0], "predicted": tokens[1], "flow": flow} | tables
 
 
 # --- analyses: what notebooks 01 and 02 read -------------------------------------------------------------------------
@@ -600,6 +580,10 @@ def _typical(subject, repeats: int) -> list[dict[str, Any]]:
     return hits_and_misses(subject, SCORED.value(subject, repeats=repeats))
 
 
+def _related(subject, repeats: int) -> list[dict[str, Any]]:
+    return hits_and_misses(subject, SCORED.value(subject, repeats=repeats), seldom=False)
+
+
 def _diffuse(subject) -> pd.Series:
     return confidence(subject.untrained(), subject.batches())
 
@@ -622,7 +606,6 @@ def _gradient(subject, first: int) -> pd.Series:
     return importance(subject.model, subject.batches(4096, first), norm=None)
 
 
-ONE_SENTENCE = Analysis("relevance through one sentence", 1, one_sentence)
 EXPLAINED = Analysis("relevance", 1, _explained)  # of `first` dev sentences by a rule: `BySentence`
 CONSERVED = Analysis("conservation", 1, _conserved)
 FUNCTIONS = Analysis("confidence and functions", 1, _functions)  # `confidence_and_functions` by name
@@ -630,6 +613,7 @@ SCORED = Analysis("scores of functions", 1, _scored)  # `measure`
 HELD = Analysis("syntactic heads held out", 1, _held)  # `Syntactic.held_out`
 KINDS_OFF = Analysis("kinds off", 1, _kinds_off)  # `kinds_off` on `first` dev examples
 TYPICAL = Analysis("a hit and a miss of each function", 1, _typical)  # `hits_and_misses`
+RELATED = Analysis("a hit and a miss of each relation", 1, _related)  # the same without rare tokens
 DIFFUSE = Analysis("confidence of random weights", 1, _diffuse)
 WITHOUT = Analysis("leave one out", 1, _without)
 WITHOUT_BLEU = Analysis("leave one out, BLEU", 1, _without_bleu)
@@ -661,5 +645,4 @@ def function_recipes(settings: Mapping[str, Any], runs: Sequence[study.Recipe]) 
         yield SCORED.recipe(run, repeats=settings["bootstrap"], untrained=True)
         yield HELD.recipe(run, repeats=settings["bootstrap"])
         yield HELD.recipe(run, repeats=settings["bootstrap"], untrained=True)
-        if not number:
-            yield TYPICAL.recipe(run, repeats=settings["bootstrap"])
+        yield (RELATED if number else TYPICAL).recipe(run, repeats=settings["bootstrap"])

@@ -184,30 +184,23 @@ def said_of_training(table: pd.DataFrame) -> str:
         f"{name} from step {int(steps[0]):,}" if len(steps := table.index[table[name] > 0]) else f"no {name}" for name in NAMED
     ]
     end = table.iloc[-1]
-    least = table.loc[table["without effect"].idxmin()]
-    return (
-        f"Of {int(end.heads)} encoder heads {int(end['with functions'])} have a function in the end ({', '.join(first)}); "
-        f"{int(end['without effect'])} have no sure effect on the loss alone, at step {int(least.name):,} only "
-        f"{int(least['without effect'])}."
-    )
+    return f"Of {int(end.heads)} encoder heads {int(end['with functions'])} have a function in the end: {', '.join(first)}."
 
 
 NAMED = ("positional heads", "syntactic heads", "rare heads")
 
 
 def said_of_models(table: pd.DataFrame) -> str:
-    """In sentences which model has most heads with functions, and in which encoder attention is worth most (`beside`)."""
-    most, worth = table["with functions"].idxmax(), table["encoder off"].idxmax()
-    one, other = table.loc[most], table.loc[worth]
-    least, never = table["encoder off"].idxmin(), table.dropna(subset="gained")
-    from_start = ", ".join(
+    """In sentences which model has the largest share of heads with functions, and where encoder attention is worth most."""
+    share, worth = table["with functions"] / table["heads"], table["encoder off"]
+    most, never = share.idxmax(), table.dropna(subset="gained")
+    added = ", ".join(
         f"{interval(row.gained, row['gained, low'], row['gained, high'], '.1f')} in {model}" for model, row in never.iterrows()
     )
     return (
-        f"Most heads with functions: {most}, {int(one['with functions'])} of {int(one['heads'])} encoder heads. Encoder "
-        f"attention is worth most in {worth}: {other['encoder off']:.2f} nats a token, against "
-        f"{table.loc[least, 'encoder off']:.2f} in {least}."
-        + (f" BLEU that it adds beside a model that never had it: {from_start}." if from_start else "")
+        f"Largest share of heads with functions: {most}, {int(table.loc[most, 'with functions'])} of"
+        f" {int(table.loc[most, 'heads'])}. Encoder attention is worth most in {worth.idxmax()}: {worth.max():.2f} nats a token"
+        f" (least {worth.min():.2f})." + (f" BLEU that it adds: {added}." if added else "")
     )
 
 

@@ -85,6 +85,17 @@ def register(measure: Measure) -> None:
     MEASURES[measure.name] = measure
 
 
+WAYS = ("step", "ratio")  # in which a rule's relevance is divided by its layer's, behind the rule's name
+
+
+def named(measure: str) -> str:
+    """What people call a column of the head table, or a rule of relevance with a way to divide; other names as they are."""
+    name, _, way = measure.rpartition(" ")
+    if way in WAYS and name in MEASURES:
+        return f"{named(name)} ({way})"
+    return MEASURES[measure].title if measure in MEASURES else measure
+
+
 def by_layer(column: pd.Series) -> pd.Series:
     """A column divided by its l2 norm over the heads of each layer (Michel et al. 2019, section 4.1); 0 where all are 0."""
     size = column.pow(2).groupby(level=["kind", "layer"]).transform("sum").pow(0.5)

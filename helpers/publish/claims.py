@@ -415,7 +415,7 @@ class Box:
         key : str
             A figure that the run has saved with a takeaway (`helpers.study.Run.figure`): both follow the verdicts.
         closing : str
-            Markdown to show where this is called, the notebook's last words.
+            Markdown to show where this is called, the notebook's last words, above the versions of libraries.
         answer : Markdown, optional
             What stands on top in place of verdicts, of a notebook that has no claims.
         first : str
@@ -437,6 +437,7 @@ class Box:
             self._takeaway.update(Markdown(f"> {facts.get('takeaway', '')}"))
         if closing:
             display(Markdown(closing))
+        print(self._run.libraries())
 
     def _judged(self, first: str = "") -> Markdown:
         """The verdicts of the run's own tables."""

@@ -39,13 +39,19 @@ class Passages:
     test: list[Batch]
 
     def attention(self, address: tuple[str, int, int]) -> dict[str, Any]:
-        """A head's weights on the first tokens of the test text, as `helpers.measures.figures.attention` takes them."""
+        """A head's weights on the first tokens of the test text, as `helpers.measures.figures.attention` takes them.
+
+        Rows are named by the token that they predict.
+        """
         kind, layer, head = address
-        ids = self.test[0]["input_ids"][:1, :SHOWN]
+        ids = self.test[0]["input_ids"][:1, : SHOWN + 1]
         weights = models.head_weights(self.model, {"input_ids": ids}, address)
         words = [self.tokenizer.decode([token]).strip() or "_" for token in ids[0].tolist()]
-        title = f"{kind} layer {layer + 1} head {head + 1}"
-        return {"title": title, "rows": words, "columns": words, "weights": weights.numpy()}
+        title, shown = (
+            f"{kind} layer {layer + 1} head {head + 1}",
+            {"rows": words[1:], "columns": words[:-1], "looks": "predicts"},
+        )
+        return {"title": title, "weights": weights.numpy()[:-1, :-1]} | shown
 
 
 def of_file(checkpoint: str, text: str | Path, many: int, few: int) -> Passages:

@@ -226,13 +226,17 @@ class Run:
         """What this run is, in one paragraph, for the notebook's first output."""
         profile = self.parameters["profile"]
         facts = provenance()
-        versions = ", ".join(f"{n} {v}" for n, v in facts["libraries"].items())
         changes = self.parameters.get("overrides") or "none"
         return (
             f"profile {profile}, {self.corpus} corpus, seed {self.parameters['seed']} (the first), overrides: {changes}\n"
-            f"code {facts['commit']}, {facts['time']}\n{facts['hardware']}; python {facts['python']}, {versions}\n"
+            f"code {facts['commit']}, {facts['time']}; {facts['hardware']}\n"
             f"figures and tables in {os.path.relpath(self.folder, ROOT)}"
         )
+
+    def libraries(self) -> str:
+        """Versions of Python and of what was imported, for the notebook's end."""
+        facts = provenance()
+        return ", ".join([f"python {facts['python']}", *(f"{name} {version}" for name, version in facts["libraries"].items())])
 
 
 def _what(thing: Mapping[str, Any]) -> str:

@@ -70,15 +70,15 @@ import tempfile
 from pathlib import Path
 
 import numpy as np
-import pandas as pd
 import torch
-from IPython.display import display
 
 from helpers import drawing, heads, measures
-from helpers.measures import figures, lrp, measured
+from helpers.measures import figures, lrp
+from helpers.measures import sentence as sentences
 from helpers.measures.ranks import rank_agreement
+from helpers.measures.table import named
 from helpers.methods import contest, l0, removal
-from helpers.methods.contest.said import heart, named
+from helpers.methods.contest.said import heart
 from helpers.models import inputs, parameters
 from helpers.publish import claims
 from helpers.reading import listed, number, readable, sortable
@@ -120,8 +120,9 @@ shown = ["leave-one-out", "gradient, example", lrp.rules(model)[0], "confidence"
 sortable(*heart(table, entered), {"leave-one-out": ".3f"}, f"{subject.title}: {total} heads")
 
 # %% [markdown]
-# As a picture: each panel is a measure, each cell a head, coloured by its rank among the heads of its layer (the largest is
-# one). All panels keep the order of the loss without the head, so one that agrees with it fades from left to right.
+# As a picture of one kind of attention (the others are saved): each panel is a measure, each cell a head, coloured by its
+# rank among the heads of its layer (the largest is one). All panels keep the order of the loss without the head, so one
+# that agrees with it fades from left to right.
 
 # %% jupyter={"source_hidden": true}
 ranks = table[shown].groupby(["kind", "layer"]).rank(pct=True)
@@ -140,14 +141,16 @@ for kind in table.index.unique("kind"):
         else f"Rank correlation with the loss without the head, within layers: {with_loss}.",
         table="head_table",
         sentences=few,
+        show=kind == table.index.unique("kind")[0],
     )
 
 # %% [markdown]
-# One head's attention: that of the head that the loss needs most. Rows look, columns are looked at, on a first sentence.
+# One head's attention: that of the head that the loss needs most, on a first sentence. Rows look, columns are looked at; a row
+# of a decoder is named by the token that it predicts, one behind the token that it reads.
 
 # %% jupyter={"source_hidden": true}
 kind, layer, head = worth.idxmax()
-example = subject.attention(worth.idxmax()) if text else measured.attention(subject, worth.idxmax())
+example = subject.attention(worth.idxmax()) if text else sentences.attention(subject, worth.idxmax())
 run.figure(
     figures.attention([example]),
     "attention",
@@ -171,12 +174,13 @@ beside = removal.beside_random(model, unseen, worth)
 # %% jupyter={"source_hidden": true}
 run.table(beside, "beside_random")
 won = removal.against_random(beside)
-by_table = int((won.winner == "the table").sum())
+wins = won.assign(own=won.winner == "the table").groupby("method", sort=False).own.agg(["sum", "size"])
+against = listed(f"{row['sum']} of {row['size']} against {method}" for method, row in wins.iterrows())
 run.figure(
     figures.beside_random(beside),
     "beside_random",
     caption="The loss without the heads of least worth, beside as many heads drawn at random.",
-    takeaway=f"{subject.title}, {total} heads: the table wins {by_table} of {len(won)} comparisons with random heads.",
+    takeaway=f"{subject.title}, {total} heads, a quarter and half of them off: the table wins {against} heads.",
     table="beside_random",
     show=False,
 )
@@ -191,8 +195,9 @@ if not text:
         l0.figures.pruning_curves(points),
         "removed",
         caption="BLEU after the least important heads of the model are removed, beside random heads.",
-        takeaway=f"Without half of its heads the model changes by {number(half[removal.LEAST], '+.1f')} BLEU, by"
-        f" {number(half[removal.RANDOM], '+.1f')} without as many at random; nothing is trained afterwards.",
+        takeaway=f"Without half of its heads the model changes by {number(half[removal.LEAST], '+.1f')} BLEU, without as many"
+        f" random ones by {number(half[removal.RANDOM], '+.1f')}, without as many random ones of each kind by"
+        f" {number(half[removal.ALIKE], '+.1f')}; nothing is trained afterwards.",
         split=split,
         beam=beam,
     )
@@ -217,7 +222,7 @@ if not text:
 # model.generate(**batch)
 # ```
 
-# %%
+# %% jupyter={"source_hidden": true}
 try:
     pruned = heads.remove(copy.deepcopy(model), worth.sort_values(kind="stable").index[: total // 2])
 except study.StudyError as refused:
@@ -242,7 +247,7 @@ else:
     )
     print("it says:", decode([alone])[0])
     left = [f"{drawing.KIND_TITLES[kind]} {layer + 1}: {len(stay)}" for (kind, layer), stay in heads.kept(again).items()]
-    display(readable(pd.DataFrame({"heads left": [", ".join(left)]}), caption="Heads left by layer"))
+    print("heads left by layer:", ", ".join(left))
 
 # %% [markdown]
 # To look before cutting, `heads.gate(model, {("encoder", 0, 3): 0.0})` switches a head off inside a `with` block. Whether heads
@@ -264,4 +269,5 @@ columns = {"what": "what", "own": "loss rises by", "rise": "with as many at rand
 columns |= {"beaten": "draws beaten", "draws": "of n", "winner": "who won"}
 what = [f"{row.heads} of {total} heads off, beside {row.method}" for row in won.itertuples()]
 asked = f"Is the table worth more than chance? {subject.title}"
-answer.fill("beside_random", closing, readable(won.assign(what=what), columns, {"own": ".3f", "rise": ".3f"}, caption=asked))
+shown = won.assign(what=what, winner=[f"**{who}**" if who == "the table" else who for who in won.winner])
+answer.fill("beside_random", closing, readable(shown, columns, {"own": ".3f", "rise": ".3f"}, caption=asked))

@@ -50,19 +50,19 @@ run = study.begin("01_relevance_and_confidence", globals())
 print(run.summary(), sources(run), sep="\n")
 
 # %% jupyter={"source_hidden": true}
-import inspect
-
 import numpy as np
 import pandas as pd
-from IPython.display import Code, display
+from IPython.display import Markdown, display
 
 from helpers import drawing
 from helpers.corpora.describe import describe
 from helpers.measures import figures, measured, ranks
-from helpers.measures.lrp import RULES, naive
+from helpers.measures.lrp import RULES
+from helpers.measures.sentence import ONE_SENTENCE, said_of_sentence
+from helpers.measures.table import named
 from helpers.methods import l0
 from helpers.publish import claims
-from helpers.reading import interval, number, readable
+from helpers.reading import interval, listed, number, readable
 from helpers.runs import outputs, subjects
 from helpers.scores import intervals, scoring
 
@@ -74,6 +74,60 @@ first = studied[0]
 verdicts = claims.Box(run)
 
 # %% [markdown]
+# ## Is there anything for encoder heads to do?
+#
+# Relevance says where a prediction comes from, not whether it would have come anyway. Two models answer that: the first one
+# with all its encoder heads removed and the rest trained on (notebook 3), and one of its shape that never had encoder
+# attention, from the first training step on (controlled corpus). The generator marks in every reference what case, agreement
+# or word order decide, and makes free choices that no model can guess, so that full marks are out of reach.
+
+# %% jupyter={"source_hidden": true}
+beam, bleu, accuracy, histories = run.settings["beam"], [], {}, {}
+for subject in studied:
+    scored, accuracy[subject.title] = outputs.quality(subject, beam, resamples)
+    bleu.append(scored.assign(printed=measured.PRINTED_BLEU.get(subject.name)))
+    if subject.run:
+        histories[subject.title] = pd.read_csv(subject.run.results / "history.csv")
+leads, title = first.run and subjects.leads(run.settings, first.name), f"{first.title}, no encoder heads"
+if leads and run.corpus == "controlled":
+    control = subjects.of_name(run.settings, first.name + subjects.NONE, seed)
+    scored, accuracy[title] = outputs.quality(control, beam, resamples, title)
+    bleu.append(scored)
+    histories[title] = pd.read_csv(control.run.results / "history.csv")
+if leads:
+    bleu.append(l0.tables.removed_and_trained(run.settings, first, resamples))
+bleu = pd.concat(bleu).set_index(["model", "test set"])
+run.table(bleu.drop(columns="printed"), "bleu", beam=beam, over=intervals.SENTENCES)
+own = bleu.xs(first.tests[0], level="test set")
+display(
+    readable(
+        own,
+        {"model": "model", "bleu": "BLEU", "printed": "printed, EN-RU", "sentences": "n (sentences)"},
+        {"bleu": ".1f", "printed": ".1f"},
+        caption=f"{first.tests[0]}, beam {beam}; the printed ones are of larger models on natural text",
+    )
+)
+if leads:
+    trained_on, removed = own.bleu.iloc[-2:]
+    never = f"the text needs them for {own.bleu[first.title] - own.bleu[title]:.1f} BLEU, " if title in own.index else ""
+    said = f"Encoder heads of {first.title}: {never}the trained model uses them for {trained_on - removed:.1f}."
+    display(Markdown(f"{said} (Trained without them from the first step on; removed from it, and the rest trained on.)"))
+if run.corpus == "controlled":
+    counted = {title: scoring.enough(table) for title, table in accuracy.items()}
+    run.table(pd.concat(counted, names=["model"]), "phenomena", beam=beam)
+    if title in counted:
+        gap = run.table(scoring.gap(counted[first.title], counted[title]), "needs_its_heads", beam=beam)
+        shown = {
+            "phenomenon": "decided by",
+            "marks, all heads": "all heads",
+            "marks, without": "no encoder heads",
+            "marks, gap": "gap",
+            "n": "n (marks)",
+        }
+        digits = dict.fromkeys(("marks, all heads", "marks, without", "marks, gap"), ".0f")
+        display(readable(gap.dropna(), shown, digits, {"marks, gap": "most"}, caption=f"{first.title}: % of marks met"))
+
+# %% [markdown]
 # ## How relevance reaches a head (section 4, appendix A)
 #
 # Layer-wise relevance propagation (LRP) hands the relevance $R_j$ of an output of a layer down to its inputs, in proportion
@@ -82,49 +136,57 @@ verdicts = claims.Box(run)
 # $$R_i = \sum_j \frac{z_{ij}}{\sum_{i'} z_{i'j}} R_j$$
 #
 # For every target token it starts at the logit of the token that the model finds most likely; a head's relevance is what
-# arrives at its output. Written out for attention weights and deviations of norms that are held constant (rule `cp`), this is
-# the whole way through one block of a Transformer:
+# arrives at its output. Attention weights and deviations of norms are held constant (rule *conservative*). Through one
+# attention block of the encoder, x + f(norm(x)), that is twelve lines; each `R` but the first is $z_{ij} / z_j \cdot R_j$:
+
 
 # %%
-display(
-    Code("\n\n".join(inspect.getsource(part) for part in (naive.share, naive.through_norm, naive.through)), language="python")
-)
+def through_block(x, gain, shift, eps, W_v, b_v, A, W_o, b_o, R):
+    scale = gain / np.sqrt(x.var(1, keepdims=True) + eps)
+    n = (x - x.mean(1, keepdims=True)) * scale + shift  # what attention reads [words, d]
+    v = n @ W_v.T + b_v  # values of all heads
+    written = np.hstack([a @ own for a, own in zip(A, np.split(v, len(A), 1), strict=True)])  # A: weights [heads, words, words]
+    added = written @ W_o.T + b_o
+    past, R = R * x / (x + added), R * added / (x + added)  # past the block, and into it
+    R = written * (R / added @ W_o)
+    heads = R.sum(0).reshape(len(A), -1).sum(1)  # the relevance of each head
+    R = v * np.hstack([a.T @ r for a, r in zip(A, np.split(R / written, len(A), 1), strict=True)])
+    R = n * (R / v @ W_v)
+    R = x * (R / n * scale - (R / n * scale).mean(1, keepdims=True))
+    return heads, past + R
 
-# %%
-sentence = measured.ONE_SENTENCE.value(first)
-parts = sentence["heads"]["encoder"]
-followed = int(parts.abs().max(axis=1).argmax())
-layer, head = parts.loc[followed].abs().idxmax()
-token, held = sentence["predicted"][followed].replace("▁", ""), np.abs(sentence["flow"][followed]).argmax(axis=1)
-words = [word.replace("▁", "") for word in sentence["source"]]
-passed = parts.abs().max(axis=1) / np.abs(sentence["flow"][:, -1].sum(axis=1))
+
+sentence = ONE_SENTENCE.value(first)
+if sentence["block"]:  # Marian's and BART's norms stand behind their blocks
+    own, fast = through_block(**sentence["block"])[0], sentence["fast"].loc[sentence["target"]]["encoder"][sentence["layer"]]
+    print(f"through_block and the fast way: {abs(own - fast).max():.0e} logits apart at most, of {abs(own).max():.1f}")
+    assert np.allclose(own, fast, rtol=0, atol=1e-3 * abs(own).max())
+
+# %% jupyter={"source_hidden": true}
+apart = (sentence["heads"] - sentence["fast"]).abs().to_numpy().max()
+print(f"all blocks of all tokens: {apart:.0e} logits apart at most, of {sentence['heads'].abs().to_numpy().max():.1f}")
 run.figure(
-    figures.through_a_sentence(sentence, followed),
+    figures.through_a_sentence(sentence, sentence["target"]),
     "through_a_sentence",
     caption="Relevance through one sentence: at source tokens behind every encoder layer, and of every encoder head.",
-    takeaway=f"What speaks for {token!r} enters at {words[held[0]]!r} and stands at {words[held[-1]]!r} on top of the"
-    f" encoder; one head"
-    f" carries {number(passed[followed], '%')} of it, layer {layer + 1} head {head + 1}. Of the median token the busiest"
-    f" head carries"
-    f" {number(passed.median(), '%')}: the rest flows past attention, from each word to itself.",
+    takeaway=said_of_sentence(sentence),
+    sentences=sentence["of"],
 )
 
-# %%
-apart = (sentence["heads"] - sentence["fast"]).abs().to_numpy().max()
-print(f"naive and fast way: {apart:.0e} logits apart at most, of {sentence['heads'].abs().to_numpy().max():.1f}")
-
 # %% [markdown]
-# The fast way ([signed.py](../helpers/measures/lrp/signed.py)) explains all tokens of a batch at once; everything below uses
-# it.
+# The sentence is, of some thirty short ones, the one in which a single head carries most of a whole word; elsewhere relevance
+# flows past attention, from each word to itself. (A Russian verb of the past has the gender of its subject: it cannot be
+# written without a look at that.) The fast way ([signed.py](../helpers/measures/lrp/signed.py)) explains all tokens of a batch
+# at once; everything below uses it.
 #
 # ### Three rules
 #
 # The paper does not say what to do with softmax, layer norm and biases. Three answers:
 #
-# - `alpha_beta`, of the authors' later public code, our default: positive and negative parts apart, half to each; attention
-#   linearised in queries, keys and values; rescaled, so that nothing is lost. Never negative.
-# - `attnlrp` (Achtibat et al. 2024): softmax linearised, products halved, norms' deviations constant.
-# - `cp` (Ali et al. 2022): the rule above.
+# - *LRP αβ* (`alpha_beta`), of the authors' later public code, our default: positive and negative parts apart, half to each;
+#   attention linearised in queries, keys and values; rescaled, so that nothing is lost. Never negative.
+# - *AttnLRP* (Achtibat et al. 2024): softmax linearised, products halved, norms' deviations constant.
+# - *conservative* (`cp`, Ali et al. 2022): the rule above.
 #
 # A head's share is its relevance over that of its layer: for each target token and then averaged (*step*, the paper's way),
 # or summed over tokens first (*ratio*). Where the relevance of the logits goes, and how often a layer's sum at a token is
@@ -143,6 +205,8 @@ of_trained = conditioned.drop(index="random weights", level="model").groupby("ru
 safe = kept.groupby("rule", sort=False)[["source", "target", "attention", "bias"]].mean().fillna(0)
 safe = safe.join(of_trained.agg({"negative": "mean", "near_zero": "mean", "largest": "max"}))
 safe["unsafe"] = safe.negative + safe.near_zero
+safe["largest"] = [number(value, ".1f") if value <= 100 else "> 100" for value in safe.largest]
+safe = safe.rename(index=named)
 readable(
     safe,
     {
@@ -154,8 +218,8 @@ readable(
         "unsafe": "layer sums below or near zero",
         "largest": "largest *step* share",
     },
-    dict.fromkeys(("source", "target", "attention", "bias"), "%") | {"unsafe": ".1%", "largest": ",.1f"},
-    caption=f"Means over {len(studied)} models",
+    dict.fromkeys(("source", "target", "attention", "bias"), "%") | {"unsafe": ".1%"},
+    caption=f"Means over {len(studied)} models, n = {min(few, 20)} sentences; layer sums n = {few}",
 )
 
 # %% [markdown]
@@ -208,9 +272,8 @@ run.figure(
     "fig1_relevance_and_confidence",
     caption="Relevance and confidence of every encoder head, heads sorted by relevance within each layer.",
     answers="Voita et al., figures 1 and 2",
-    takeaway=f"By the default rule the ranks of relevance and confidence correlate at {rho['alpha_beta', 'trained']}, with"
-    f" random"
-    f" weights at {rho['alpha_beta', 'random']}. The most relevant head of a layer is its most confident one in {same} of"
+    takeaway=f"By the default rule relevance and confidence rank encoder heads alike, {rho['alpha_beta', 'trained']}; with"
+    f" random weights {rho['alpha_beta', 'random']}. The most relevant head of a layer is its most confident one in {same} of"
     f" {len(layers)} layers.",
     split="dev",
     explained=few,
@@ -223,19 +286,19 @@ run.figure(
     figures.confidence_against_relevance(relevance, confidence),
     "confidence_against_relevance",
     caption="Confidence against relevance, a dot a head.",
-    takeaway=f"Median confidence goes from {number(levels.iloc[0])} in the first layer to {number(levels.iloc[-1])} in the"
-    f" last. The"
-    " paper's exception, a first-layer head of high relevance and low confidence (it would be circled), is seen in"
-    f" {rare} of {len(late)} models.",
+    takeaway=f"The paper's exception, a relevant head of the first layer with low confidence (circled), is seen in {rare} of"
+    f" {len(late)} models; median confidence goes from {number(levels.iloc[0])} in the first layer to"
+    f" {number(levels.iloc[-1])} in the last.",
     table="confident_heads",
     split="dev",
     explained=few,
 )
 
-# %%
+# %% jupyter={"source_hidden": true}
 readable(
-    whole,
+    whole.assign(rule=whole.rule.map(named)),
     {"rule": "rule", "weights": "weights", "rho": "relevance with confidence, Spearman within layers", "heads": "n (heads)"},
+    best={"rho": "most"},
     caption="All models: the paper's claim, once for each rule",
 )
 
@@ -253,7 +316,8 @@ display(
     readable(
         above[["largest", "two_largest", "even", "at random", "effective"]]
         .mean()
-        .assign(surely=above.surely.sum(), n=above.size()),
+        .assign(surely=above.surely.sum(), n=above.size())
+        .rename(index=named),
         {
             "rule": "rule",
             "largest": "largest share",
@@ -264,6 +328,7 @@ display(
             "n": "n (layers)",
         },
         {"surely": ".0f", "largest": "%", "even": "%", "at random": "%", "effective": ".1f"},
+        {"largest": "most"},
         caption="Mean over layers of all models",
     )
 )
@@ -282,7 +347,8 @@ readable(
     confident,
     {name: name if name != "heads" else "n (heads)" for name in ("model", *confident)},
     whole_numbers,
-    {"largest": "most"},
+    {"above 0.8": "most", "median": "most", "largest": "most"},
+    "Confidence of encoder heads",
 )
 
 # %% [markdown]
@@ -292,18 +358,17 @@ readable(
 # head does (notebook 2's verdicts), and what functions shuffled among the heads of a layer would give. A difference would
 # still not say that most relevant heads have a function: the dots at *none* show how many do not.
 
-# %%
+# %% jupyter={"source_hidden": true}
 follows = ranks.follows_function(relevance, functions)
 run.table(pd.DataFrame([follows]), "follows_function", explained=few, over=intervals.HEADS)
+doing = pd.concat([column.xs("encoder") for column in functions.values()])
 run.figure(
     figures.relevance_by_function(relevance, functions, follows),
     "relevance_by_function",
     caption="How relevant the heads of each function are.",
     takeaway=f"Heads with a function are {interval(follows['difference'], follows['low'], follows['high'])} of an average head"
-    f" more relevant than those without; shuffled functions give {number(follows['null_low'])} to"
-    f" {number(follows['null_high'])}. Yet {follows['others']} of {follows['others'] + follows['functional']} of these"
-    f" heads have"
-    " none.",
+    f" more relevant than others of their layer (shuffled functions: {number(follows['null_low'])} to"
+    f" {number(follows['null_high'])}); but {sum(not does for does in doing)} of {len(doing)} heads have none.",
     table="follows_function",
     explained=few,
 )
@@ -314,7 +379,7 @@ run.figure(
 # Spearman correlation of ranks within each encoder layer, pooled over layers. If relevance were one quantity, the rules would
 # rank heads alike.
 
-# %%
+# %% jupyter={"source_hidden": true}
 columns = [*measured.relevance_columns(explained[first.title]).columns, "confidence"]
 matrices = {title: ranks.rank_agreement(table[columns]) for title, table in tables.items()}
 run.table(pd.concat(matrices).rename_axis(["model", "measure"]), "rule_agreement", explained=few)
@@ -323,10 +388,9 @@ run.figure(
     figures.agreement(matrices),
     "rule_agreement",
     caption="How far the rules of relevance and confidence rank heads alike.",
-    takeaway="On average over models `attnlrp` and `cp` agree with the default rule at"
-    f" {with_default['attnlrp ratio']} and {with_default['cp ratio']} where relevance is summed before it is divided"
-    f" (*ratio*), at"
-    f" {with_default['attnlrp step']} and {with_default['cp step']} where it is divided token by token (*step*).",
+    takeaway="AttnLRP and conservative rank heads as LRP αβ does at"
+    f" {with_default['attnlrp ratio']} and {with_default['cp ratio']} where relevance is summed before it is divided (ratio),"
+    f" at {with_default['attnlrp step']} and {with_default['cp step']} where it is divided token by token (step).",
     explained=few,
 )
 
@@ -336,7 +400,7 @@ run.figure(
 # The ranking of heads within encoder layers from n sentences against that of other sentences, never a sentence in both
 # (median of random draws, and where most of them lie). The paper does not say how large its dev set was.
 
-# %%
+# %% jupyter={"source_hidden": true}
 sizes = [1, 2, 5, 10, 20, 50, 100, 200]
 settled = {
     title: {
@@ -351,15 +415,15 @@ rows = run.table(pd.concat(rows, names=["model", "rule"]), "settling", explained
 least = rows.rho.groupby(["rule", "n"], sort=False).min()
 enough = {rule: part.index[part > 0.9].get_level_values("n") for rule, part in least.groupby("rule", sort=False)}
 said = {
-    rule: f"{min(found)} sentences" if len(found) else f"not by {rows.index.get_level_values('n').max()}"
+    rule: f"{min(found)}" if len(found) else f"not by {rows.index.get_level_values('n').max()}"
     for rule, found in enough.items()
 }
 run.figure(
     figures.settling(settled),
     "settling",
     caption="How many sentences each rule needs before its ranking of heads settles.",
-    takeaway="A rank correlation above 0.9 with other sentences in every model: "
-    + "; ".join(f"`{rule}` {text}" for rule, text in said.items())
+    takeaway="Enough for a rank correlation above 0.9 with other sentences in every model: "
+    + "; ".join(f"{named(rule).removeprefix('relevance, ')} {text}" for rule, text in said.items())
     + ".",
     explained=few,
 )
@@ -370,7 +434,8 @@ run.figure(
 # Every measure above is a guess at what a head is worth. Here each head is taken away alone, without further training, and
 # the loss on dev sentences is measured again; for the first model its BLEU too. Activation x gradient of the loss (Michel et
 # al. 2019) stands beside: it is the size of the first-order term of that loss, so that some agreement is built in. Notebook 6
-# asks how far this truth agrees with itself.
+# asks how far this truth agrees with itself. A measure can predict nothing where heads cannot be told from heads that do
+# nothing.
 
 # %% jupyter={"source_hidden": true}
 truths = {s.title: measured.WITHOUT.value(s, first=few) for s in studied}
@@ -389,18 +454,24 @@ told = pd.concat(agreed).rename_axis(["truth", "measure"])
 run.table(told.assign(shown=measured.shown(differ, "encoder")), "truth_agreement", explained=few, over=intervals.HEADS)
 by_all = told.loc["loss, all models"].sort_values("rho", ascending=False)
 real = differ.xs("encoder", level="kind")
-best, worst = (interval(*by_all.iloc[place][["rho", "low", "high"]]) for place in (0, -1))
+called = {name: named(name).removeprefix("relevance, ") for name in told.index.unique("measure")}
+best, worst = (f"{called[by_all.index[i]]}, {interval(*by_all.iloc[i][['rho', 'low', 'high']])}" for i in (0, -1))
+said = f"The loss without an encoder head is predicted best by {best}, worst by {worst} (all models)."
+if held_out:
+    by_bleu = told.loc[f"BLEU, {first.title}"]
+    sure = listed(called[name] for name in by_bleu.index[by_bleu.low > 0])
+    slope = number(by_bleu.rho["activation x gradient"])
+    said += f" For BLEU, {first.title}, activation x gradient is at {slope}; surely above zero: {sure}."
 run.figure(
     figures.rank_correlations(agreed),
     "truth_agreement",
     caption="How well each measure predicts what happens without a head.",
-    takeaway=f"Over all models `{by_all.index[0]}` predicts the loss without an encoder head best"
-    f" ({best}), `{by_all.index[-1]}` worst ({worst}). {real.differ.sum()} of {real['heads'].sum()} encoder heads can be told"
-    " from heads that do nothing.",
+    takeaway=said,
     explained=few,
 )
 
-# %%
+# %% jupyter={"source_hidden": true}
+print(f"{real.differ.sum()} of {real['heads'].sum()} encoder heads change the loss surely (interval without 0)")
 if held_out:
     costly = without.join(truths[first.title].loss).sort_values("loss", ascending=False).head(6)
     display(
@@ -414,6 +485,7 @@ if held_out:
                 "loss": "rise of the loss, nats",
             },
             {"bleu": "+.1f", "loss": "+.3f"},
+            {"bleu": "most", "loss": "most"},
             caption=f"{first.title}: the six heads that cost most, n = {held_out} sentences",
         )
     )
@@ -462,53 +534,7 @@ for name, figure, said in (
     answers = "Voita et al., figure 3" if name.startswith("fig3") else ""
     run.figure(figure, name, caption=said, answers=answers, table="corpus", split="dev", show=False)
 
-# %% [markdown]
-# **Does the model need its heads, does the text?** With all encoder heads removed and the rest trained on, the first model
-# says what its encoder attention is worth to it (notebook 3): if nothing, every figure above would be hollow. A control
-# without any encoder self-attention from the first training step on (controlled corpus) says what the text needs: a decoder
-# that is deep enough can learn to find the context itself (notebook 2 compares depths). The generator marks in every
-# reference what case, agreement or word order decide, and makes free choices that no model can guess, so that full marks are
-# out of reach.
-
 # %% jupyter={"source_hidden": true}
-beam, bleu, accuracy, histories = run.settings["beam"], [], {}, {}
-for subject in studied:
-    scored, accuracy[subject.title] = outputs.quality(subject, beam, resamples)
-    bleu.append(scored.assign(printed=measured.PRINTED_BLEU.get(subject.name)))
-    if subject.run:
-        histories[subject.title] = pd.read_csv(subject.run.results / "history.csv")
-leads, title = first.run and subjects.leads(run.settings, first.name), f"{first.title}, no encoder heads"
-if leads and run.corpus == "controlled":
-    control = subjects.of_name(run.settings, first.name + subjects.NONE, seed)
-    scored, accuracy[title] = outputs.quality(control, beam, resamples, title)
-    bleu.append(scored)
-    histories[title] = pd.read_csv(control.run.results / "history.csv")
-if leads:
-    bleu.append(l0.tables.removed_and_trained(run.settings, first, resamples))
-bleu = pd.concat(bleu).set_index(["model", "test set"])
-run.table(bleu.drop(columns="printed"), "bleu", beam=beam, over=intervals.SENTENCES)
-display(
-    readable(
-        bleu,
-        {"model": "model", "test set": "test set", "bleu": "BLEU", "printed": "printed, EN-RU", "sentences": "n (sentences)"},
-        {"bleu": ".1f", "printed": ".1f"},
-        caption=f"Test sets, beam {beam}; the printed ones are of larger models on natural text",
-    )
-)
-if run.corpus == "controlled":
-    counted = {title: scoring.enough(table) for title, table in accuracy.items()}
-    run.table(pd.concat(counted, names=["model"]), "phenomena", beam=beam)
-    if title in counted:
-        gap = run.table(scoring.gap(counted[first.title], counted[title]), "needs_its_heads", beam=beam)
-        shown = {
-            "phenomenon": "decided by",
-            "marks, all heads": "all heads",
-            "marks, without": "no encoder heads",
-            "marks, gap": "gap",
-            "n": "n (marks)",
-        }
-        digits = dict.fromkeys(("marks, all heads", "marks, without", "marks, gap"), ".0f")
-        display(readable(gap.dropna(), shown, digits, {"marks, gap": "most"}, caption=f"{first.title}: % of marks met"))
 if histories:
     run.figure(
         drawing.training_curves(histories),
@@ -527,7 +553,7 @@ for kind in ("decoder", "cross"):
 #
 # ## In short
 
-# %%
+# %% jupyter={"source_hidden": true}
 lead = dominant.xs("alpha_beta", level="rule")
 depth = max(layer for kind, layer in first.kept if kind == "encoder") + 1
 closing = f"""

@@ -1,9 +1,13 @@
 """What a reader may expect of an executed notebook: the answer first, few figures, each with what it says, short tables."""
 
 import re
+import zlib
 from collections.abc import Iterator
+from pathlib import Path
 
-FIGURES, COLUMNS, WORDS = 8, 7, 150
+from helpers.drawing import WIDTH
+
+FIGURES, COLUMNS, ROWS, WORDS, TAKEAWAY, CODE = 8, 7, 12, 150, 45, 20
 
 
 def outputs(notebook) -> Iterator[tuple[str, str]]:
@@ -21,6 +25,25 @@ def outputs(notebook) -> Iterator[tuple[str, str]]:
                 yield "html", str(data["text/html"])
 
 
+def letters(pdf: Path) -> float:
+    """Points of a saved figure's smallest letters where it is printed no wider than a page's text."""
+    written = pdf.read_bytes()
+    assert written.startswith(b"%PDF")
+    drawn = b"".join(
+        zlib.decompress(part) for part in re.findall(rb"/FlateDecode.*?stream\r?\n(.*?)\r?\nendstream", written, re.S)
+    )
+    wide = float(re.search(rb"/MediaBox \[\s*0 0 ([\d.]+)", written)[1]) / 72
+    return min(map(float, re.findall(rb"/F\S* ([\d.]+) Tf", drawn))) * min(1, WIDTH / wide)
+
+
+def visible(notebook) -> int:
+    """Lines of code that a reader passes by, besides parameters, the run's beginning and the box."""
+    cells = [cell for cell in notebook.cells if cell.cell_type == "code" and "parameters" not in cell.metadata.get("tags", [])]
+    cells = [cell for cell in cells if not cell.metadata.get("jupyter", {}).get("source_hidden")]
+    own = [cell.source for cell in cells if not re.search(r"study\.begin\(|claims\.Box\(|injected-parameters", cell.source)]
+    return sum(bool(line.strip()) for source in own for line in source.splitlines())
+
+
 def faults(notebook) -> list[str]:
     """What a reader would complain of."""
     shown, found = list(outputs(notebook)), []
@@ -33,11 +56,17 @@ def faults(notebook) -> list[str]:
     for (kind, _), (follows, said) in zip(shown, [*shown[1:], ("", "")], strict=True):
         if kind == "picture" and not (follows == "markdown" and re.match(r"> \S+ \S+", said)):
             found.append("a figure without a takeaway")
+        elif kind == "picture" and len(said.split()) - 1 > TAKEAWAY:
+            found.append(f"a takeaway of {len(said.split()) - 1} words: {said[:60]}")
     for kind, text in shown:
         if kind == "html" and "<table" in text and 'class="sortable"' not in text:
             found.append("a raw table")
         wide = [line for line in text.splitlines() if kind == "markdown" and re.match(r"\| :?-", line)]
         found += [f"a table of {line.count('|') - 1} columns" for line in wide if line.count("|") - 1 > COLUMNS]
+        rows = [line for line in text.splitlines() if kind == "markdown" and line.startswith("| ")]
+        found += [f"a table of {len(rows) - 2} rows: {text[:60]}"] if len(rows) - 2 > ROWS else []
+    if (lines := visible(notebook)) > CODE:
+        found.append(f"{lines} lines of visible code")
     last = next((text for kind, text in reversed(shown) if kind == "markdown"), "")
     words = len(re.sub(r"\]\([^)]*\)", "]", last).split())
     if not 20 <= words <= WORDS or "nan" in last.split():

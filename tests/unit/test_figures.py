@@ -137,3 +137,13 @@ def test_random_heads_beside_the_choice():
     frame = table("heads method rise", (2, "a", 0), *((2, "b", rise) for rise in (1, 2, 3)), (4, "a", 0), (4, "b", 1))
     one, _ = whole(figures.beside_random(frame)).axes
     assert [list(line.get_xdata()) for line in one.lines] == [[0], [0, 0], [1, 2, 3]] and ticks(one) == ["a", "b"]
+
+
+def test_figures_call_measures_what_people_do():
+    names = ["alpha_beta", "cp step", "gradient, example", "mine"]
+    called = ["relevance, LRP αβ", "relevance, conservative (step)", "gradient, each example", "mine"]
+    assert ticks(figures.agreement({"one": pd.DataFrame(np.eye(4), names, names)}).axes[0], "x") == called
+    rho = pd.DataFrame({"rho": 0.5, "low": 0.0, "high": 1.0}, names)
+    assert ticks(figures.rank_correlations({"one": rho}).axes[0]) == called
+    maps = figures.head_maps({name: column([2, 2], 0) for name in names})
+    assert [axis.get_title() for axis in maps.axes[:4]] == called

@@ -1,8 +1,13 @@
 """Relevance the way it is taught gives the numbers of the fast way."""
 
+import ast
+
 import numpy as np
+import pandas as pd
 import pytest
 
+from helpers import study
+from helpers.measures import sentence
 from helpers.measures.lrp import conservation, explain, naive
 from helpers.models import inputs
 from helpers.study import StudyError
@@ -30,3 +35,29 @@ def test_what_it_is_not_written_for():
         naive.explain(small("t5"), one("t5"))
     with pytest.raises(StudyError, match="one sentence"):
         naive.explain(small("marian"), batch_for("marian"))
+
+
+def test_the_block_that_notebook_01_writes_out_gives_the_numbers_of_the_fast_way():
+    text = (study.ROOT / "notebooks" / "py" / "01_relevance_and_confidence.py").read_text(encoding="utf-8")
+    (shown,) = [node for node in ast.parse(text).body if isinstance(node, ast.FunctionDef)]
+    exec(ast.unparse(shown), here := {"np": np})
+    batch, target, fast = one("mbart"), 1, explain(small("mbart"), [one("mbart")], "cp")
+    for layer in range(2):
+        heads, below = here[shown.name](**naive.one_block(small("mbart"), batch, target, layer))
+        own = [address[:2] == ("encoder", layer) for address in fast.heads]
+        np.testing.assert_allclose(heads, fast.values[target, own], rtol=0, atol=1e-10 * np.abs(fast.values).max())
+        np.testing.assert_allclose(below.sum(1), naive.explain(small("mbart"), batch)[1][target, layer], rtol=1e-8)
+    assert naive.one_block(small("marian"), one("marian"), 0, 0) == {}
+
+
+def test_a_word_is_its_tokens_and_the_sentence_says_where_its_relevance_stands():
+    pieces = ["▁a", "▁ro", "ll", "▁", ".", "</s>"]
+    assert sentence.whole_words(pieces) == [0] and sentence.whole_words(["▁no", "▁yes"]) == [0, 1]
+    assert sentence.by_word(pieces, np.arange(6.0)).to_dict() == {"a": 0, "roll": 3, ".": 7, "</s>": 5}
+    flow = np.array([[[1.0, 2, 1, 0, 0, 0], [0, 2, 2, 0, 0, 0]]])  # [targets, below and above, tokens]
+    heads = pd.DataFrame([[0.5, -2.0]], columns=pd.MultiIndex.from_tuples([("encoder", 0, 0), ("encoder", 0, 1)]))
+    found = {"source": pieces, "predicted": ["▁ja"], "flow": flow, "heads": heads, "target": 0, "layer": 0, "head": 1}
+    said = sentence.said_of_sentence(found)
+    assert (
+        "100 % stands at 'roll'" in said and "75 %" in said and "25 % stands at 'a'" in said and "head 2 carries 50 %" in said
+    )

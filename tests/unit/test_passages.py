@@ -40,7 +40,7 @@ def test_a_text_in_passages(folder):
         assert (ids[:, 0] == 1).all() and ids.shape[1] == passages.LENGTH
     assert torch.equal(found.few[0]["labels"], found.dev[0]["input_ids"][:2]) and found.model.dtype == torch.float32
     shown = found.attention(("decoder", 1, 2))
-    assert shown["title"] == "decoder layer 2 head 3" and shown["rows"][1] == f"w{whole[size]}"
+    assert shown["title"] == "decoder layer 2 head 3" and shown["rows"][0] == f"w{whole[size]}"
     assert shown["weights"].shape == (passages.SHOWN, passages.SHOWN) and shown["weights"].sum(1) == pytest.approx(1, abs=1e-5)
 
 

@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from helpers.drawing import PRINTED
-from helpers.measures import figures
+from helpers.measures import figures, measured
 from helpers.methods import coreference, l0
 from helpers.methods.coreference import tables as injected
 
@@ -25,6 +25,8 @@ def test_an_arc_below_is_as_thick_as_the_attention_and_one_above_leads_where_it_
     seen, empty = figure.axes
     assert seen.get_title("left") == "nsubj, v→s: layer 2 head 4, 40 %, needs 50 %: FAILS"
     assert texts(seen) == ["hit", *WORDS] and texts(empty) == ["miss"]
+    (best,) = measured.best_of_models({"a": [head], "b": [head | {"score": 0.3, "needed": 0.2}]})
+    assert best == head | {"score": 0.3, "needed": 0.2, "model": "b"}
     above = [line for line in seen.lines if line.get_ydata().max() > 0.2]
     below = [line for line in seen.lines if line.get_ydata().min() < -0.2]
     assert len(above) == 1 and len(below) == 3
@@ -53,13 +55,9 @@ def test_the_price_of_a_gate_is_its_probability_of_being_open():
 def test_texts_stand_beside_the_printed_losses_and_hollow_ones_are_left_out():
     names = [("a", "one"), ("b", "one"), ("floor", "one"), ("a", "two")]
     columns = {
-        "method": ["L0", "gradual", "no encoder attention", "L0"],
-        "encoder": [6, 6, 0, 6],
-        "total": 24,
-        "change": [-1.0, -9.0, -4.0, -3.0],
-        "worth": [4, 4, 4, 0.5],
-        "share": [0.75, 0.75, 0.0, 0.75],
-    }
+        "method": ["L0", "gradual", "no encoder attention", "L0"], "encoder": [6, 6, 0, 6], "total": 24,
+        "change": [-1.0, -9.0, -4.0, -3.0], "worth": [4, 4, 4, 0.5], "share": [0.75, 0.75, 0.0, 0.75],
+    }  # fmt: skip
     index = pd.MultiIndex.from_tuples(names, names=["run", "test set"])
     table = pd.DataFrame(columns | {"share_low": 0.5, "share_high": 1.0}, index)
     points = l0.tables.beside_other_texts({"x": table})

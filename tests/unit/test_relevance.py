@@ -20,18 +20,12 @@ from helpers.study import StudyError
 from tests.reference import relevance as slow
 from tests.unit.tiny_models import tiny_batch, tiny_model
 
-VARIANTS = {
-    "marian": {},  # post-norm, swish
-    "bart": {},  # post-norm, gelu
-    "mbart": {},
-    "pegasus": {"activation_function": "relu"},
-    "t5": {},
-    "t5 gated": {"feed_forward_proj": "gated-gelu"},
-    "t5 scaled": {"tie_word_embeddings": True},
-    "opt": {},
+VARIANTS = {  # marian: post-norm, swish; bart: post-norm, gelu
+    "marian": {}, "bart": {}, "mbart": {}, "pegasus": {"activation_function": "relu"}, "t5": {},
+    "t5 gated": {"feed_forward_proj": "gated-gelu"}, "t5 scaled": {"tie_word_embeddings": True}, "opt": {},
     "opt post-norm": {"do_layer_norm_before": False, "word_embed_proj_dim": 24},
     "opt bare": {"layer_norm_elementwise_affine": False, "enable_bias": False},
-}
+}  # fmt: skip
 FEW = [(name, rule) for name in ("marian", "t5", "opt") for rule in RULES]
 # the slow twin of alpha_beta is the slowest
 COVERED = [(name, "alpha_beta") for name in ("marian", "pegasus", "t5", "opt", "opt post-norm")]

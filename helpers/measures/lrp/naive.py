@@ -8,13 +8,14 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from copy import deepcopy
 from functools import partial
+from typing import Any
 
 import numpy as np
 import torch
 from torch import Tensor
 
 from helpers.heads import compat, index
-from helpers.measures.lrp.layout import Attention, FeedForward, Norm, Tape, layout, play
+from helpers.measures.lrp.layout import Attention, FeedForward, Layout, Norm, Tape, layout, play
 from helpers.models import inputs
 from helpers.study import StudyError
 
@@ -85,38 +86,84 @@ def explain(model, batch: Mapping[str, Tensor]) -> tuple[np.ndarray, np.ndarray,
     StudyError
         For another model, or more than one sentence.
     """
+    model, batch, plan = _checked(model, batch)
+    tape, steps = play(model, plan, inputs(batch)), []
+    found: list[list[float]] = []
+    for target in range(int((batch["labels"] != -100).sum())):
+        heads: Heads = {}
+        steps.append(_down(model, plan, tape, target, heads))
+        found.append([float(heads[kind, layer][head]) for kind, layer, head in index(model)])
+    return np.array(found), np.stack([_flow(own) for own in steps]), tape.top[0, : len(found)].tolist()
+
+
+@torch.no_grad()
+def one_block(model, batch: Mapping[str, Tensor], target: int, layer: int) -> dict[str, np.ndarray | float]:
+    """What goes through one attention block of the encoder, for who writes its relevance out: y = x + f(norm(x)).
+
+    Parameters
+    ----------
+    model, batch
+        As `explain` takes them; {} of a model whose norms stand behind its blocks, as Marian's and BART's do.
+    target, layer : int
+        From 0.
+
+    Returns
+    -------
+    dict
+        x [n, d] that the block reads, A [heads, n, n] its attention weights, W_v, b_v, W_o, b_o its maps to values and to the
+        stream, gain, shift [d] and eps of the norm, R [n, d] the relevance of y.
+    """
+    model, batch, plan = _checked(model, batch)
+    if not plan.encoder.pre_norm:
+        return {}
+    tape = play(model, plan, inputs(batch))
+    blocks = [block for block in plan.encoder.blocks if isinstance(block, Attention)]
+    block, behind = blocks[layer], dict(_down(model, plan, tape, target, {}))
+    value, out, norm = block.inner[-1], block.out, block.norm
+    tensors = {
+        "x": tape.given[norm.module][0], "A": tape.weights["encoder", layer][0], "W_v": value.weight, "b_v": value.bias,
+        "W_o": out.weight, "b_o": out.bias, "gain": norm.weight, "shift": norm.module.get_parameter("bias"),
+        "R": behind[block][0],
+    }  # fmt: skip
+    return {name: tensor.detach().numpy().copy() for name, tensor in tensors.items()} | {"eps": norm.eps}
+
+
+def _checked(model, batch: Mapping[str, Tensor]) -> tuple[Any, dict[str, Tensor], Layout]:
+    """A copy of the model on the CPU in double precision, the sentence there, and its layout."""
     if len(batch["input_ids"]) != 1:
         raise StudyError(f"The naive way explains one sentence at a time, not {len(batch['input_ids'])}: give one.")
     model, batch = deepcopy(model).cpu().double().eval(), {name: value.cpu() for name, value in batch.items()}
     plan = layout(model)
     if model.config.model_type not in FAMILIES or plan.encoder is None:
         raise StudyError(f"The naive way is written for {', '.join(FAMILIES)}, not for {model.config.model_type}.")
-    tape, encoder, decoder = play(model, plan, inputs(batch)), plan.encoder, plan.decoder
-    output, bias = tape.given[plan.head], compat.logits_bias(model)
-    found: list[list[float]] = []
-    flows: list[np.ndarray] = []
-    for target in range(int((batch["labels"] != -100).sum())):
-        heads: Heads = {}
-        top = int(tape.top[0, target])
-        row, offset = plan.head.weight[top], 0.0 if bias is None else bias.flatten()[top]
-        relevance = torch.zeros_like(output)
-        relevance[0, target] = share(partial(logit, row, offset), output[0, target], tape.start[0, target])
-        if decoder.final:
-            relevance = through_norm(decoder.final, tape.given[decoder.final.module], relevance)
-        memory = torch.zeros_like(tape.given[encoder.blocks[0].norm.module])
-        for block in reversed(decoder.blocks):
-            relevance, inside = through(block, decoder.pre_norm, tape, relevance, heads)
-            memory, relevance = (memory + inside, relevance) if crosses(block) else (memory, relevance + inside)
-        if encoder.final:
-            memory = through_norm(encoder.final, tape.given[encoder.final.module], memory)
-        flow = [memory.sum((0, 2))]
-        for block in reversed(encoder.blocks):
-            memory = torch.stack(through(block, encoder.pre_norm, tape, memory, heads)).sum(0)
-            if isinstance(block, Attention):
-                flow.append(memory.sum((0, 2)))
-        found.append([float(heads[kind, layer][head]) for kind, layer, head in index(model)])
-        flows.append(torch.stack(flow[::-1]).numpy())
-    return np.array(found), np.array(flows), tape.top[0, : len(found)].tolist()
+    return model, batch, plan
+
+
+def _down(model, plan: Layout, tape: Tape, target: int, heads: Heads) -> list[tuple[Block | None, Tensor]]:
+    """From a target's logit down to the source words: the relevance behind each encoder block, and last below all (None)."""
+    output, bias, encoder, decoder = tape.given[plan.head], compat.logits_bias(model), plan.encoder, plan.decoder
+    top = int(tape.top[0, target])
+    row, offset = plan.head.weight[top], 0.0 if bias is None else bias.flatten()[top]
+    relevance = torch.zeros_like(output)
+    relevance[0, target] = share(partial(logit, row, offset), output[0, target], tape.start[0, target])
+    if decoder.final:
+        relevance = through_norm(decoder.final, tape.given[decoder.final.module], relevance)
+    memory = torch.zeros_like(tape.given[encoder.blocks[0].norm.module])
+    for block in reversed(decoder.blocks):
+        relevance, inside = through(block, decoder.pre_norm, tape, relevance, heads)
+        memory, relevance = (memory + inside, relevance) if crosses(block) else (memory, relevance + inside)
+    if encoder.final:
+        memory = through_norm(encoder.final, tape.given[encoder.final.module], memory)
+    steps: list[tuple[Block | None, Tensor]] = []
+    for block in reversed(encoder.blocks):
+        steps.append((block, memory))
+        memory = torch.stack(through(block, encoder.pre_norm, tape, memory, heads)).sum(0)
+    return [*steps, (None, memory)]
+
+
+def _flow(steps: list[tuple[Block | None, Tensor]]) -> np.ndarray:
+    """Relevance at each source position below the first layer and behind each: behind its feed-forward block."""
+    return np.array([held.sum((0, 2)).numpy() for block, held in reversed(steps) if not isinstance(block, Attention)])
 
 
 def logit(row: Tensor, offset: float | Tensor, x: Tensor) -> Tensor:

@@ -8,18 +8,13 @@ import pandas as pd
 
 from helpers.drawing import KIND_TITLES
 from helpers.measures.removal import RANDOM
-from helpers.measures.table import GROUP, MEASURES, TRUTH
+from helpers.measures.table import GROUP, TRUTH, named
 from helpers.methods.contest.runs import ESTIMATES, SURVIVAL
 from helpers.methods.contest.tables import TRAINED
 from helpers.reading import COLUMNS, interval, listed, number
 
 HEART = (SURVIVAL, "gradient, example", "alpha_beta", "confidence", "attnlrp")  # columns that people sort, behind these:
 FRONT = ("functions", TRUTH)
-
-
-def named(measure: str) -> str:
-    """What people call a column of the head table."""
-    return MEASURES[measure].title if measure in MEASURES else measure
 
 
 def heart(table: pd.DataFrame, entered: Sequence[str] = ()) -> tuple[pd.DataFrame, dict[str, str]]:

@@ -1,0 +1,118 @@
+"""One sentence of a model's dev set: what a head looks at in it, and relevance drawn through it the naive way."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import torch
+
+from helpers.corpora.tokens import collate
+from helpers.measures.analysis import Analysis
+from helpers.measures.lrp import explain, naive
+from helpers.models import head_weights, inputs
+from helpers.reading import number
+
+
+def single(subject, sentence: int) -> dict[str, torch.Tensor]:
+    """A dev sentence as a batch of its own."""
+    device = next(subject.model.parameters()).device
+    return {name: value.to(device) for name, value in collate(subject.encoded, [sentence], subject.source.pad).items()}
+
+
+def attention(subject, address: tuple[str, int, int]) -> dict[str, Any]:
+    """A head's weights on the first dev sentence, as `helpers.measures.figures.attention` takes them.
+
+    A row of the decoder is named by the token that it predicts, the one behind the token that it reads.
+    """
+    kind, layer, head = address
+    batch = single(subject, 0)
+    source, target = (
+        [token.replace("▁", "") or "␣" for token in side.pieces(batch[name][0].tolist())]
+        for side, name in ((subject.source, "input_ids"), (subject.target, "labels"))
+    )
+    return {
+        "title": f"{kind} layer {layer + 1} head {head + 1}",
+        "rows": source if kind == "encoder" else target,
+        "columns": ["start", *target[:-1]] if kind == "decoder" else source,
+        "looks": "looks" if kind == "encoder" else "predicts",
+        "weights": head_weights(subject.model, batch, address).numpy(),
+    }
+
+
+def one_sentence(subject, words: tuple[int, int] = (6, 9), first: int = 30) -> dict[str, Any]:
+    """Relevance drawn through one dev sentence the naive way, and what the fast way says of the same.
+
+    Of the first readable sentences it is the one in which most relevance of a whole predicted word comes through one head.
+
+    Parameters
+    ----------
+    words : two ints
+        Sentences of so many words are readable.
+    first : int
+        So many of them are looked at.
+
+    Returns
+    -------
+    dict
+        source and predicted: tokens; heads: table [predicted, heads], raw relevance by `lrp.naive.explain` in logits; fast: the
+        same by `lrp.explain`; flow [predicted, encoder layers + 1, source], see there; target, layer and head (from 0): that
+        word's first token and the head; block: `lrp.naive.one_block` of these; of: sentences looked at.
+    """
+    fits = [i for i, pair in enumerate(subject.sentences) if words[0] <= len(pair.words) <= words[1]][:first] or [0]
+    found = [_busiest(subject, single(subject, i)) for i in fits]
+    chosen = max(range(len(fits)), key=lambda place: found[place][0])
+    batch, (_, target, (_, layer, head)) = single(subject, fits[chosen]), found[chosen]
+    values, flow, top = naive.explain(subject.model, batch)
+    fast = explain(subject.model, [batch], "cp")
+    tokens = subject.source.pieces(batch["input_ids"][0].tolist()), subject.target.pieces(top)
+    tables = {"heads": pd.DataFrame(values, columns=fast.heads), "fast": pd.DataFrame(fast.values, columns=fast.heads)}
+    chosen = {"target": target, "layer": layer, "head": head, "of": len(fits)}
+    block = naive.one_block(subject.model, batch, target, layer)
+    return {"source": tokens[0], "predicted": tokens[1], "flow": flow, "block": block} | tables | chosen
+
+
+@torch.no_grad()
+def _busiest(subject, batch: Mapping[str, torch.Tensor]) -> tuple[float, int, tuple[str, int, int]]:
+    """The most relevance that one encoder head carries of a whole predicted word; the word's place; the head."""
+    found = explain(subject.model, [batch], "cp", "encoder")
+    top = subject.model(**inputs(batch), use_cache=False).logits[0].argmax(-1).tolist()[: len(found.values)]
+    size = pd.DataFrame(np.abs(found.values), columns=found.heads)
+    size = size.loc[whole_words(subject.target.pieces(top)) or [*size.index]]
+    target = int(size.max(axis=1).idxmax())
+    return float(size.loc[target].max()), target, size.loc[target].idxmax()
+
+
+def whole_words(tokens: Sequence[str]) -> list[int]:
+    """Places of tokens that are a word of letters each: the next token begins another word or ends the text."""
+    after = [*tokens[1:], "</s>"]
+    pairs = enumerate(zip(tokens, after, strict=True))
+    return [place for place, (one, other) in pairs if one[1:].isalpha() and one[0] == "▁" and other.startswith(("▁", "<"))]
+
+
+def by_word(tokens: Sequence[str], values: np.ndarray) -> pd.Series:
+    """Values of tokens summed over the words that they make up, in the order of the text."""
+    starts = np.cumsum([place == 0 or token.startswith(("▁", "<")) for place, token in enumerate(tokens)])
+    words = pd.Series(list(tokens)).groupby(starts).agg("".join).str.replace("▁", "")
+    return pd.Series(values).groupby(starts).sum().set_axis(words)
+
+
+def said_of_sentence(sentence: Mapping[str, Any]) -> str:
+    """What `one_sentence` found, in a sentence: where the followed word's relevance stands above and below, and in one head."""
+    target, flow = sentence["target"], sentence["flow"][sentence["target"]]
+    below, above = (by_word(sentence["source"], flow[at] / flow[at].sum()) for at in (0, -1))
+    place, moved = int(above.to_numpy().argmax()), below.to_numpy() - above.to_numpy()
+    moved[place] = -np.inf
+    came = int(moved.argmax())
+    part = sentence["heads"].loc[target].abs()["encoder", sentence["layer"], sentence["head"]] / abs(flow[-1].sum())
+    word = sentence["predicted"][target].replace("▁", "")
+    return (
+        f"Of what speaks for {word!r} {number(above.iloc[place], '%')} stands at {above.index[place]!r} on top of the encoder,"
+        f" but only {number(below.iloc[place], '%')} by the words in: {number(below.iloc[came], '%')} stands at"
+        f" {below.index[came]!r}. Layer {sentence['layer'] + 1} head {sentence['head'] + 1} carries {number(part, '%')}."
+    )
+
+
+ONE_SENTENCE = Analysis("relevance of a word through one sentence", 1, one_sentence)
