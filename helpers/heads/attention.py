@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import partial
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import torch
 from torch import Tensor, nn
@@ -76,12 +77,14 @@ def inject(model: PreTrainedModel, mapping: Mapping[tuple, Matrices]) -> Iterato
         ``{(kind, layer, head): matrices}``: a tensor [query, key] for all examples or [batch, query, key], or a
         function ``f(site, query_length, key_length, batch)`` that returns one. Matrices of n examples serve n * m rows,
         as in `gate`. A decoder that continues from its KV cache has fewer queries than keys: of a [key, key] matrix it
-        takes the last rows, those of its queries. Sizes grow in generation: give functions for decoder and cross.
+        takes the last rows, those of its queries. Keys count from the first position, also those that the cache of a
+        sliding window let go of. Sizes grow in generation: give functions for decoder and cross.
 
     Raises
     ------
     StudyError
-        On entry for an unknown address or a value that is neither; in the forward pass if a matrix has the wrong size.
+        On entry for an unknown address or a value that is neither; in the forward pass if a matrix has the wrong size,
+        or reads keys that the cache has no longer.
     """
     watches = []
     for site, given in locate(model, mapping):
@@ -122,7 +125,9 @@ def standing_injections(site: Site) -> list[int]:
 
 
 class Watch:
-    """What one block asks of one attention module: a forward pre-hook that does nothing but go with the module and its copies.
+    """What one block asks of one attention module: a forward pre-hook that goes with the module and its copies.
+
+    It changes nothing; it notes how many positions the cache had seen before.
 
     Parameters
     ----------
@@ -134,7 +139,7 @@ class Watch:
         See `attending`.
     """
 
-    open = True
+    open, named = True, True
 
     def __init__(
         self,
@@ -144,6 +149,7 @@ class Watch:
         attend: Callable | None = None,
     ) -> None:
         self.site, self.reducers, self.matrices, self.attend = site, reducers, matrices or {}, attend
+        self.seen: WeakKeyDictionary[nn.Module, int] = WeakKeyDictionary()
 
     def __deepcopy__(self, memo: dict) -> Watch:
         return self
@@ -153,10 +159,12 @@ class Watch:
     def end(self) -> None:
         """Let go of all that was asked."""
         self.open = False
-        del self.site, self.reducers, self.matrices, self.attend
+        del self.site, self.reducers, self.matrices, self.attend, self.seen
 
-    def __call__(self, module: nn.Module, args: tuple) -> None:
+    def __call__(self, module: nn.Module, args: tuple, *named: dict) -> None:
         """Leave the input as it is."""
+        if self.open and self.matrices and self.site.kind == "decoder":
+            self.seen[module] = compat.positions_seen(module, named[0])
 
 
 _NAMES = {plain: f"story_of_heads_over_{plain}" for plain in ("sdpa", "eager")}
@@ -212,7 +220,9 @@ def _attend(plain: str, module: nn.Module, query: Tensor, key: Tensor, value: Te
     for watch in watches:
         matrices.update(watch.matrices)
     if matrices:
-        size = (query.shape[2], key.shape[2], query.shape[0])
+        past = next((watch.seen[module] for watch in watches if module in watch.seen), None)
+        length = key.shape[2] if past is None else past + query.shape[2]
+        size = (query.shape[2], length, key.shape[2], query.shape[0])
         heads = torch.tensor(list(matrices), device=value.device)
         share = query.shape[1] // value.shape[1]  # query heads that read one key-value head
         groups = heads // share
@@ -234,8 +244,11 @@ def _attend(plain: str, module: nn.Module, query: Tensor, key: Tensor, value: Te
     return out, weights
 
 
-def _fit_matrix(site: Site, head: int, given: Matrices, query_length: int, key_length: int, batch: int) -> Tensor:
-    """The matrix of one head as [batch, query, key]."""
+def _fit_matrix(site: Site, head: int, given: Matrices, query_length: int, key_length: int, held: int, batch: int) -> Tensor:
+    """The matrix of one head as [batch, query, held key].
+
+    Of `key_length` keys the cache of a sliding window holds the last; one of fixed size has empty places behind them.
+    """
     matrix = given(site, query_length, key_length, batch) if callable(given) else given
     matrix = matrix if matrix.ndim == 3 else matrix.unsqueeze(0)
     if site.kind == "decoder" and matrix.shape[-2] == key_length > query_length:
@@ -245,6 +258,13 @@ def _fit_matrix(site: Site, head: int, given: Matrices, query_length: int, key_l
             f"the matrix injected into {site.kind} layer {site.layer} head {head} is {tuple(matrix.shape[1:])},"
             f" the attention there is {(query_length, key_length)} (query, key)."
         )
+    if held < key_length and matrix[..., : key_length - held].any():
+        raise StudyError(
+            f"the matrix injected into {site.kind} layer {site.layer} head {head} reads keys before the sliding window, which"
+            " the cache has no longer: generate with use_cache=False, or let it be 0 there."
+        )
+    if held != key_length:
+        matrix = nn.functional.pad(matrix, (min(0, held - key_length), max(0, held - key_length)))
     return fit_batch(matrix, batch, f"matrices of {site.kind} layer {site.layer} head {head}")
 
 

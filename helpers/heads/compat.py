@@ -89,6 +89,13 @@ def checkpointing(model: PreTrainedModel) -> bool:
     return any(getattr(module, "gradient_checkpointing", False) for module in model.modules())
 
 
+def positions_seen(module: Part, named: dict[str, Any]) -> int:
+    """How many positions a self-attention's cache, given by name, had seen before this pass, those it let go of included."""
+    cache = named.get("layer_past", named.get("past_key_values"))
+    cache = getattr(cache, "cache", cache)  # of a layer whose query heads were removed unevenly
+    return 0 if cache is None else int(cache.get_seq_length(module.layer_idx))
+
+
 # --- other parts of models -------------------------------------------------------------------------------------------
 
 

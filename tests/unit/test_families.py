@@ -12,7 +12,7 @@ from helpers.measures.lrp import conservation, explain
 from helpers.measures.worth import importance, leave_one_out
 from helpers.study import StudyError
 from tests.reference.importance import columns
-from tests.unit.tiny_models import EAGER_ALONE, TODAY, left, logits, singles, tiny_batch, tiny_model
+from tests.unit.tiny_models import EAGER_ALONE, TODAY, generate, left, logits, singles, tiny_batch, tiny_model
 
 families = pytest.mark.parametrize("family", TODAY)
 cases = pytest.mark.parametrize(
@@ -71,6 +71,29 @@ def test_gates_records_and_injections(family, attention, side):
             torch.testing.assert_close(logits(model, batch)[real], plain[real], atol=1e-4, rtol=0)
         with inject(model, {address: own.flip(0)}):
             assert (logits(model, batch) - plain)[real].abs().max() > 0.01
+
+
+@pytest.mark.parametrize("cache", ["dynamic", "static"])
+@pytest.mark.parametrize(("family", "settings"), [
+    ("llama", {}), ("mistral", {}), ("gemma2", {}), ("gemma3", {}), ("phi3", {"sliding_window": 3}),
+    ("qwen2", {"use_sliding_window": True, "sliding_window": 3, "max_window_layers": 1}),
+])  # fmt: skip
+def test_an_injection_is_the_same_with_a_cache_that_keeps_a_window(family, settings, cache):
+    """Row i of a matrix is position i, whatever the cache still holds; what it does not hold cannot be read."""
+    model, batch = tiny_model(family, attention="eager", **settings), {"input_ids": tiny_batch(family)["input_ids"][:1]}
+    whole = torch.rand(16, 16, generator=torch.Generator().manual_seed(4)).tril()
+    options = {"min_new_tokens": 6, "return_dict_in_generate": True, "output_logits": True}
+    said = []
+    for matrix in (whole.triu(-2), torch.zeros(16, 16), whole):
+        for how in ({"cache_implementation": cache, "disable_compile": True}, {"use_cache": False}):
+            with inject(model, {("decoder", layer, 1): lambda s, q, k, b, m=matrix: m[:k, :k] for layer in (0, 1)}):
+                if matrix is whole and "use_cache" not in how and family != "llama":
+                    with pytest.raises(StudyError, match=r"use_cache=False, or let it be 0 there\.$"):
+                        generate(model, batch, **options, **how)
+                    return
+                said.append(torch.stack(generate(model, batch, **options, **how).logits))
+        torch.testing.assert_close(said[-2], said[-1], atol=1e-4, rtol=0)
+    assert (said[0] - said[2]).abs().max() > 0.5
 
 
 @families
