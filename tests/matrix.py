@@ -375,7 +375,7 @@ def main(families: Sequence[str]) -> None:
         rows = pd.concat([others[others.index.get_level_values("family") != family], rows])
         order = [(f, m) for f in (*FAMILIES, *TODAY) for m in (*MEASURES, *INSTRUMENT) if (f, m) in rows.index]
         rows.reindex(pd.MultiIndex.from_tuples(order, names=["family", "measure"])).to_csv(TABLE)
-        print(family, dict(rows[[*LETTERS]].sum()), f"{time.process_time():.0f} s of one core", flush=True)
+        print(family, rows[[*LETTERS]].sum().to_dict(), f"{time.process_time():.0f} s of one core", flush=True)
     raise SystemExit(1 if rows.wrong.any() else 0)
 
 
