@@ -101,9 +101,11 @@ publish: $(VENV)/ready
 	$(BIN)/python -m helpers.publish.archives publish $(ASKED) --profile "$(PUBLISHED)"
 	$(BIN)/python -m helpers.publish.pages
 
-## make verify     make some published runs anew (RUNS=5) and compare their results with those published
+## make verify     make some published runs anew (RUNS=5) and compare their results with those published; then hold every measure
+##                 on every family to its oracle (docs/matrix.md)
 verify: $(VENV)/ready
 	OMP_NUM_THREADS=1 $(BIN)/python -m helpers.publish.archives verify --runs $(RUNS) $(ASKED)
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -m matrix tests/unit/test_matrix.py
 
 ## make clean      remove what is trained, generated and executed (not the environment)
 clean:

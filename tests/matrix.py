@@ -3,27 +3,32 @@
 Each cell is *right*, close to its oracle while those of other heads are not, or *refused* by an error that says why; anything
 else is wrong. `python -m tests.matrix` walks all of them and writes the counts to figures/matrix.csv.
 
-The oracle of a measure is itself in double precision with eager attention, each sentence alone and without padding, heads
-switched off by gates; that of the instrument is the same model with columns of output projections zeroed by hand.
+The oracle of a measure is its slow twin in tests/reference, which shares no line with it: whole forward passes with one head
+off or a little larger, attention that the library returns, relevance unit by unit or from differences of logits. It sees each
+sentence alone, without padding, in double precision; heads that are removed have columns of zeros. That of the instrument is
+the same model with such columns, that of a cache is one pass without.
 """
 
-import copy
 import itertools
 import logging
 import sys
 import time
-from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Sequence
 from functools import cache, lru_cache, partial
 from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
 import torch
+from torch import nn
 
 from helpers import heads, measures, study
 from helpers.measures import functions, lrp, worth
 from helpers.study import StudyError
+from tests.reference import frozen, importance, today
+from tests.reference import measures as attention
+from tests.reference import relevance as propagated
 from tests.reference.importance import columns
 from tests.unit.tiny_models import FAMILIES, SEQ2SEQ, TODAY, generate, left, logits, singles, tiny_batch, tiny_model
 
@@ -35,6 +40,7 @@ CLOSE = {
     "float32": 2e-3,
     "bfloat16": 0.3,
 }  # of the spread over heads; sines and softmaxes have single precision
+SAME = {"float64": 1e-6, "float32": 1e-5, "bfloat16": 0.05}  # of the largest logit, or of a weight of 1
 SENTENCES, TARGETS = 2, 3  # of the tiny batch
 MEASURES = {
     "leave-one-out": lambda model, batches: worth.leave_one_out(model, batches, repeats=1).loss,
@@ -47,7 +53,8 @@ MEASURES = {
     "first token": lambda model, batches: measures.head_table(model, batches, names=["first token"])["first token"],
     "output norm": functions.output_norm,
 }  # fmt: skip
-INSTRUMENT = ("gate", "inject", "generate, cache", "generate, no cache")
+INSTRUMENT = ("gate", "inject", "generate, cache", "generate, no cache", "inject, cache", "record, cache")
+LETTERS = {"right": "r", "refused": "x", "wrong": "w"}  # of a cell in the table
 
 
 class Cell(NamedTuple):
@@ -65,7 +72,7 @@ def cells() -> Iterator[Cell]:
     """All of them; those of one model one after another. What a family does not have at all, such as generation, is no cell."""
     ways = itertools.product((*FAMILIES, *TODAY), BACKENDS, PRECISIONS, STATES, PADDINGS, (*MEASURES, *INSTRUMENT))
     for family, backend, precision, state, padding, measure in ways:
-        if not (measure.startswith("generate") and family in ("bert", "roberta")):
+        if not (measure.endswith("cache") and family in ("bert", "roberta")):
             yield Cell(measure, family, backend, precision, padding, state)
 
 
@@ -102,6 +109,8 @@ def off(cell: Cell, found: np.ndarray, wanted: np.ndarray) -> float:
 
 def _instrument(cell: Cell, model) -> str:
     """A closed gate against columns that are zeroed by hand, a head's own weights against the model as it is."""
+    if cell.measure in ("inject, cache", "record, cache"):
+        return _cached(cell, model)
     chosen = [address for address in heads.index(model) if address[1:] == (0, 0)]
     making = cell.measure.startswith("generate")
     given = batches(cell.family, cell.padding, making)
@@ -135,19 +144,90 @@ def _instrument(cell: Cell, model) -> str:
 
 def _injected(cell: Cell, model, address: tuple, given: list, plain: list[torch.Tensor]) -> str:
     """The recorded weights of a head put in its place leave the model as it is; those of another sentence position do not."""
-    worst = other = 0.0
+    apart: dict[bool, list[float]] = {True: [], False: []}  # by whether the weights are the head's own
     for one, before in zip(given, plain, strict=True):
         seen: dict = {}
         with heads.record(model, lambda site, weights, seen=seen: seen.update({(site.kind, site.layer): weights})):
             logits(model, one)
         own = seen[address[:2]][:, address[2]].nan_to_num()
         for matrix, back in ((own, True), (own.flip(-2), False)):
-            with heads.inject(model, {address: matrix}):
-                apart = float((_real(cell.family, logits(model, one), one) - before).abs().max() / before.abs().max())
-            worst, other = (max(worst, apart), other) if back else (worst, max(other, apart))
-    limit = {"float64": 1e-6, "float32": 1e-5, "bfloat16": 0.05}[cell.precision]
+            with heads.inject(model, {address: matrix}, ahead=True):
+                moved = _real(cell.family, logits(model, one), one) - before
+            apart[back].append(float(moved.abs().max() / before.abs().max()))
+    worst, other = np.max(apart[True]), np.max(apart[False])
+    limit = SAME[cell.precision]
     seen_it = other > (limit if cell.precision != "bfloat16" else 0.002)
     return "right" if worst <= limit and seen_it else f"wrong: off by {worst:.2g}, another matrix by {other:.2g}"
+
+
+def _cached(cell: Cell, model) -> str:
+    """The last tokens one by one with the cache, under a record or an injection, against one pass without a cache."""
+    apart, moved = [], []  # from one pass; of other heads' weights, or without the injection
+    for one in batches(cell.family, cell.padding):
+        before, whole = _recorded(model, lambda one=one: logits(model, one))
+        after, steps = _recorded(model, lambda one=one: _stepwise(model, one))
+        if not (torch.isfinite(before).all() and torch.isfinite(after).all()):
+            raise StudyError("The model itself gives no numbers here, for everybody to see.")
+        if cell.measure == "record, cache":
+            real = one["labels"] != -100 if cell.family in SEQ2SEQ else one["attention_mask"].bool()
+            for place, (wanted,) in whole.items():
+                if place[0] != "encoder":
+                    first = itertools.accumulate((part.shape[2] for part in steps[place]), initial=0)
+                    parts = (_widened(part, wanted.shape[-1], at) for part, at in zip(steps[place], first, strict=False))
+                    found = torch.cat(steps[place] if place[0] == "cross" else list(parts), 2)
+                    found, wanted = (part.transpose(1, 2)[real] for part in (found, wanted))
+                    apart.append(float((found - wanted).abs().max()))
+                    moved.append(float((found - wanted.roll(1, 1)).abs().max()))
+            continue
+        given = {
+            (*place, head): _rows(place[0], weights[:, head - 1].nan_to_num())
+            for place, (weights,) in whole.items()
+            for head in range(weights.shape[1])
+            if place[0] != "encoder"
+        }
+        with heads.inject(model, given, ahead=True):
+            wanted, found = (_real(cell.family, part, one) for part in (logits(model, one), _stepwise(model, one)))
+        size, plain = before.abs().max(), _real(cell.family, before, one)
+        apart.append(float((found - wanted).abs().max() / size))
+        moved.append(float((found - plain).abs().max() / size))
+    worst, other = np.max(apart), np.max(moved)
+    right = worst <= SAME[cell.precision] and other > max(2 * worst, 0.005)
+    return "right" if right else f"wrong: off by {worst:.2g}, another matrix by {other:.2g}"
+
+
+def _rows(kind: str, matrix: torch.Tensor) -> Callable:
+    """Of a matrix [batch, query, key] what an injection asks for; each target token looks at the source as the first does."""
+    if kind == "cross":
+        return lambda site, queries, keys, batch: matrix[:, :1].expand(-1, queries, -1)
+    return lambda site, queries, keys, batch: matrix[:, :keys, :keys]
+
+
+def _recorded(model, run: Callable) -> tuple[torch.Tensor, dict]:
+    """What a run returns, and the weights of each (kind, layer) in it, step by step."""
+    seen = defaultdict(list)
+    with heads.record(model, lambda site, weights: seen[site.kind, site.layer].append(weights)):
+        return run(), seen
+
+
+def _widened(weights: torch.Tensor, keys: int, first: int) -> torch.Tensor:
+    """Weights [batch, heads, query, key] of queries from `first` on for all keys: a window's cache has dropped early ones."""
+    end = first + weights.shape[2]
+    return nn.functional.pad(weights, (end - weights.shape[-1], keys - end))
+
+
+def _stepwise(model, one: dict) -> torch.Tensor:
+    """Logits of a batch, its last three tokens fed one by one with the cache of what stands before them."""
+    paired = model.config.is_encoder_decoder
+    ids = model.prepare_decoder_input_ids_from_labels(one["labels"]) if paired else one["input_ids"]
+    places = itertools.pairwise([0, *range(max(1, ids.shape[1] - 3), ids.shape[1] + 1)])
+    mask, parts, held = one["attention_mask"], [], {}
+    with torch.no_grad():
+        memory = {"encoder_outputs": model.get_encoder()(one["input_ids"], attention_mask=mask)} if paired else {}
+        for start, end in places:
+            fed = {"decoder_input_ids" if paired else "input_ids": ids[:, start:end]}
+            out = model(**memory, **fed, **held, attention_mask=mask if paired else mask[:, :end], use_cache=True)
+            held, parts = {"past_key_values": out.past_key_values}, [*parts, out.logits]
+    return torch.cat(parts, 1)
 
 
 def _real(family: str, values: torch.Tensor, batch: dict) -> torch.Tensor:
@@ -173,11 +253,68 @@ def _gone(model) -> list[tuple]:
 
 @cache
 def oracle(measure: str, family: str, state: str) -> np.ndarray:
-    """Values in double precision of each sentence alone, without padding, of heads that stay."""
-    model = copy.deepcopy(tiny_model(family, attention="eager")).double()
-    gone = _gone(model) if state == "removed" else []
-    with heads.gate(model, dict.fromkeys(gone, 0.0)):
-        return MEASURES[measure](model, batches(family, "none")).drop(gone).to_numpy(float)
+    """Values of heads that stay by the slow twin, in double precision, of each sentence alone and without padding."""
+    model, given = plain(family, state, exactly=False), batches(family, "none")
+    found, gone = heads.index(model), _gone(model) if state == "removed" else []
+    if measure in ATTENTION:
+        values = ATTENTION[measure](model, given)
+    elif measure in LOSSES:
+        values = LOSSES[measure](plain(family, state, exactly=True), given, found)
+    else:
+        values = _relevance(measure, family, state, given)
+    return np.array([values[address] for address in found if address not in gone])
+
+
+@cache
+def plain(family: str, state: str, exactly: bool):
+    """A tiny model in double precision, eager, if `exactly` also its norms and softmaxes; heads removed by hand."""
+    model = tiny_model(family, attention="eager")
+    model = frozen.exact(model) if exactly else model.double()
+    for address in _gone(model) if state == "removed" else []:
+        columns(model, address).zero_()
+    return model
+
+
+def _positional(model, given: list) -> dict:
+    """Share of tokens that look at the offset at which most do, of those that have a key there; the first of equals."""
+    sentences, found = attention.read(model, given), {}
+    for address, counts in attention.offsets(sentences).items():
+        offset = min(counts, key=lambda one, counts=counts: (-counts[one], one))
+        found[address] = counts[offset] / attention.having(sentences, address, offset)
+    return found
+
+
+def _relevance(measure: str, family: str, state: str, given: list) -> dict:
+    """Relevance unit by unit where a twin has the family's layers written out, otherwise from differences of logits."""
+    rule, exact = measure.removeprefix("RelP, "), plain(family, state, exactly=True)
+    spelled = family in TODAY and family not in ("gpt_neox", "bert", "roberta")
+    sentences = importance.read(exact, given)
+    if rule != measure:
+        return today.patched(exact, sentences, rule) if spelled else frozen.patched(exact, given, rule)
+    if spelled:
+        rows = [today.explain(exact, one.inputs["input_ids"][0].tolist(), rule) for one in sentences]
+        rows = [row[t] for row, one in zip(rows, sentences, strict=True) for t in one.predicts]
+    elif family in FAMILIES and family != "gpt2":
+        model, off = plain(family, state, exactly=False), dict.fromkeys(_gone(exact) if state == "removed" else [], 0.0)
+        rows = [row.heads for one in given for row in propagated.explain(model, one, 0, rule, off)]
+    else:
+        return frozen.relevance(exact, given, rule)[0]
+    frame = pd.DataFrame(rows)
+    frame.columns = pd.MultiIndex.from_tuples(frame.columns)
+    if rule == "alpha_beta":  # the paper's: each target's by the sum over a layer
+        frame = frame / frame.T.groupby(level=[0, 1]).transform("sum").T
+    return frame.mean().to_dict()
+
+
+ATTENTION = {
+    "confidence": lambda model, given: attention.confidence(attention.read(model, given)), "positional": _positional,
+    "first token": lambda model, given: attention.first(attention.read(model, given)), "output norm": attention.output_norm,
+}  # fmt: skip
+LOSSES = {
+    "leave-one-out": importance.leave_one_out, "gradient, signed": importance.patching,
+    "gradient, example": lambda model, given, found: importance.importance(model, given, "example", found),
+    "gradient, token": lambda model, given, found: importance.importance(model, given, "token", found),
+}  # fmt: skip
 
 
 @cache
@@ -206,15 +343,20 @@ def batches(family: str, padding: str, prompts: bool = False) -> list[dict[str, 
 
 
 def walked(families: Sequence[str]) -> pd.DataFrame:
-    """Cells of some families counted: columns right, refused and wrong on (family, measure); wrong ones are printed."""
-    found: Counter[tuple[str, str, str]] = Counter()
+    """Cells of some families on (family, measure): counted in columns right, refused and wrong, each as a letter in `cells`."""
+    found: dict[tuple[str, str], list[str]] = defaultdict(list)
     for cell in (cell for cell in cells() if cell.family in families):
         said = verdict(cell)
-        found[cell.family, cell.measure, said.partition(":")[0]] += 1
+        found[cell.family, cell.measure].append(said.partition(":")[0])
         if said.startswith("wrong"):
             print(*cell, said, sep=" | ", flush=True)
-    rows = pd.Series(found).unstack(fill_value=0).rename_axis(["family", "measure"])
-    return rows.reindex(columns=["right", "refused", "wrong"], fill_value=0)
+    counts = [[said.count(one) for one in LETTERS] + ["".join(map(LETTERS.get, said))] for said in found.values()]
+    return pd.DataFrame(counts, pd.MultiIndex.from_tuples(found, names=["family", "measure"]), [*LETTERS, "cells"])
+
+
+def stored() -> pd.DataFrame:
+    """The table as `main` wrote it."""
+    return pd.read_csv(TABLE, index_col=["family", "measure"])
 
 
 def main(families: Sequence[str]) -> None:
@@ -229,13 +371,11 @@ def main(families: Sequence[str]) -> None:
     logging.disable(logging.WARNING)  # the library's, on prompts that are padded on the right
     rows = pd.DataFrame()
     for family in families or (*FAMILIES, *TODAY):
-        stored = pd.read_csv(TABLE, index_col=["family", "measure"]) if TABLE.exists() else pd.DataFrame()
-        rows = walked([family])
-        stored = stored.drop(family, level="family") if len(stored) and family in stored.index else stored
-        rows = pd.concat([stored, rows])
+        rows, others = walked([family]), stored()
+        rows = pd.concat([others[others.index.get_level_values("family") != family], rows])
         order = [(f, m) for f in (*FAMILIES, *TODAY) for m in (*MEASURES, *INSTRUMENT) if (f, m) in rows.index]
         rows.reindex(pd.MultiIndex.from_tuples(order, names=["family", "measure"])).to_csv(TABLE)
-        print(family, dict(rows.sum()), f"{time.process_time():.0f} s of one core", flush=True)
+        print(family, rows[[*LETTERS]].sum().to_dict(), f"{time.process_time():.0f} s of one core", flush=True)
     raise SystemExit(1 if rows.wrong.any() else 0)
 
 

@@ -425,9 +425,10 @@ def _defined(module: str, name: str, root: Path) -> Path:
 
 
 def matrix(root: Path = study.ROOT) -> str:
-    """figures/matrix.csv in Markdown: a row a family and measure, how many cells are right, and how many are refused."""
+    """figures/matrix.csv in Markdown: a row a family and measure, how many cells are right, refused and, if any, wrong."""
     found = pd.read_csv(root / "figures" / "matrix.csv")
     said = found.right.astype(str) + " / " + found.refused.astype(str)
+    said += (" / **" + found.wrong.astype(str) + " wrong**").where(found.wrong > 0, "")
     grid = found.assign(said=said).pivot(index="measure", columns="family", values="said").fillna("–")
     grid = grid.reindex(index=found.measure.unique(), columns=found.family.unique())
     rows = [

@@ -5,7 +5,6 @@ A derivative is the difference of two losses, with one head's output a little la
 
 import math
 from collections.abc import Iterable, Mapping
-from contextlib import contextmanager
 from copy import deepcopy
 from dataclasses import dataclass
 
@@ -13,7 +12,7 @@ import torch
 
 from helpers.heads.families import sites
 
-STEP = 1e-5
+STEP = 1e-6  # so small that hardly a unit's kink lies within
 
 
 @dataclass
@@ -40,8 +39,8 @@ def read(model, batches) -> list[Sentence]:
                     fed = model.prepare_decoder_input_ids_from_labels(torch.tensor([target]))
                     inputs["decoder_input_ids"] = fed[0].tolist()
             else:
-                known = [labels[i] for i in real]
-                predicts = {t: known[t + 1] for t in range(len(known) - 1) if known[t + 1] != -100}
+                known, ahead = [labels[i] for i in real], int(sites(model)[0].kind == "decoder")  # BERT predicts in place
+                predicts = {t - ahead: known[t] for t in range(ahead, len(known)) if known[t] != -100}
             if predicts:
                 found.append(Sentence({name: torch.tensor([ids]) for name, ids in inputs.items()}, predicts))
     return found
@@ -49,9 +48,40 @@ def read(model, batches) -> list[Sentence]:
 
 def loss(model, sentence: Sentence) -> float:
     """Minus the log-probability of everything that the sentence is to predict."""
+    return losses(model, sentence, [])[0]
+
+
+def losses(model, sentence: Sentence, changes: Iterable[tuple]) -> list[float]:
+    """Loss of a sentence as it is, then for each change ((kind, layer, head), position or None for all, factor of the output).
+
+    Each is a row of one batch, that goes through the whole model.
+    """
+    changes, hooks = list(changes), []
+    for site in sites(model):
+        chosen = [one for one in enumerate(changes, 1) if one[1][0][:2] == (site.kind, site.layer)]
+
+        def scale(module, args, site=site, chosen=chosen):
+            hidden = args[0].clone()
+            for row, ((_, _, head), position, factor) in chosen:
+                where = slice(None) if position is None else position
+                hidden[row, where, head * site.head_dim : (head + 1) * site.head_dim] *= factor
+            return (hidden,)
+
+        hooks.append(site.projection("out").register_forward_pre_hook(scale))
+    inputs = {name: values.repeat(1 + len(changes), 1) for name, values in sentence.inputs.items()}
     with torch.no_grad():
-        logits = model(**sentence.inputs, use_cache=False).logits[0].double()
-    return -sum(float(logits[row].log_softmax(-1)[token]) for row, token in sentence.predicts.items())
+        found = model(**inputs, use_cache=False).logits.double().log_softmax(-1)
+    for hook in hooks:
+        hook.remove()
+    return [-sum(float(one[row, token]) for row, token in sentence.predicts.items()) for one in found]
+
+
+def leave_one_out(model, batches, heads: Iterable[tuple]) -> dict:
+    """{(kind, layer, head): how much the loss rises when the head's output is 0, a predicted token}."""
+    heads, sentences = list(heads), read(model, batches)
+    rows = [losses(model, sentence, [(address, None, 0.0) for address in heads]) for sentence in sentences]
+    tokens = sum(len(sentence.predicts) for sentence in sentences)
+    return {address: sum(row[i] - row[0] for row in rows) / tokens for i, address in enumerate(heads, 1)}
 
 
 def importance(model, batches, per: str, heads: Iterable[tuple], gates: Mapping[tuple, float] | None = None) -> dict:
@@ -67,29 +97,25 @@ def importance(model, batches, per: str, heads: Iterable[tuple], gates: Mapping[
     gates : mapping, optional
         {(kind, layer, head): factor of the head's output} of the model to be measured.
     """
-    model, found = deepcopy(model).eval(), {}
+    model = deepcopy(model).eval()
     for address, factor in (gates or {}).items():
         columns(model, address).mul_(factor)
     sentences = read(model, batches)
-    for address in heads:
-        values = []
-        for sentence in sentences:
-            if per == "example":
-                values.append(abs(_slope_of_gate(model, sentence, address)))
-            else:
-                values += [abs(_slope_at(model, sentence, address, t)) for t in _positions(sentence, address[0])]
-        found[address] = sum(values) / len(values)
-    return found
+    heads = list(heads)
+    values = {address: [] for address in heads}
+    for sentence in sentences:
+        places = [(a, t) for a in heads for t in ([None] if per == "example" else _positions(sentence, a[0]))]
+        for (address, _), slope in zip(places, _slopes(model, sentence, places), strict=True):
+            values[address].append(abs(slope))
+    return {address: sum(slopes) / len(slopes) for address, slopes in values.items()}
 
 
 def patching(model, batches, heads: Iterable[tuple]) -> dict:
     """{(kind, layer, head): minus the slope of the loss of all sentences in the head's gate, a predicted token}."""
-    model, found = deepcopy(model).eval(), {}
-    sentences = read(model, batches)
+    heads, sentences = list(heads), read(model, batches)
+    rows = [_slopes(model, sentence, [(address, None) for address in heads]) for sentence in sentences]
     tokens = sum(len(sentence.predicts) for sentence in sentences)
-    for address in heads:
-        found[address] = -sum(_slope_of_gate(model, sentence, address) for sentence in sentences) / tokens
-    return found
+    return {address: -sum(row[i] for row in rows) / tokens for i, address in enumerate(heads)}
 
 
 def layer_norm(values: Mapping[tuple, float]) -> dict:
@@ -106,41 +132,10 @@ def _positions(sentence: Sentence, kind: str) -> list[int]:
     return list(range(sentence.inputs["input_ids"].shape[1])) if kind == "encoder" else sorted(sentence.predicts)
 
 
-def _slope_of_gate(model, sentence: Sentence, address: tuple) -> float:
-    """Derivative of the loss in a factor of all that the output projection reads from a head, in its weights."""
-    read_by, ends = columns(model, address), []
-    before = read_by.clone()
-    for factor in (1 + STEP, 1 - STEP):
-        read_by.copy_(before * factor)
-        ends.append(loss(model, sentence))
-    read_by.copy_(before)
-    return (ends[0] - ends[1]) / (2 * STEP)
-
-
-def _slope_at(model, sentence: Sentence, address: tuple, position: int) -> float:
-    """Derivative of the loss in a factor of the head's output at one position only."""
-    ends = []
-    for factor in (1 + STEP, 1 - STEP):
-        with _scaled(model, address, position, factor):
-            ends.append(loss(model, sentence))
-    return (ends[0] - ends[1]) / (2 * STEP)
-
-
-@contextmanager
-def _scaled(model, address: tuple, position: int, factor: float):
-    kind, layer, head = address
-    site = next(s for s in sites(model) if (s.kind, s.layer) == (kind, layer))
-
-    def scale(module, args):
-        hidden = args[0].clone()
-        hidden[0, position, head * site.head_dim : (head + 1) * site.head_dim] *= factor
-        return (hidden,)
-
-    hook = site.projection("out").register_forward_pre_hook(scale)
-    try:
-        yield
-    finally:
-        hook.remove()
+def _slopes(model, sentence: Sentence, places: list[tuple]) -> list[float]:
+    """Derivatives of the loss in a factor of a head's output, each at one position or (None) at all of them."""
+    ends = losses(model, sentence, [(*place, factor) for factor in (1 + STEP, 1 - STEP) for place in places])[1:]
+    return [(more - less) / (2 * STEP) for more, less in zip(ends[: len(places)], ends[len(places) :], strict=True)]
 
 
 def columns(model, address: tuple) -> torch.Tensor:

@@ -47,8 +47,8 @@ def read(model, batches) -> list[Sentence]:
             real = [i for i, token in enumerate(source) if token not in special]
             if not model.config.is_encoder_decoder:
                 out = _run(model, input_ids=[source])
-                maps = _heads("decoder", out.attentions)
-                found.append(Sentence(source, [], words, place, maps, {"decoder": real}, {"decoder": real}))
+                kind = sites(model)[0].kind  # BERT is an encoder
+                found.append(Sentence(source, [], words, place, _heads(kind, out.attentions), {kind: real}, {kind: real}))
                 continue
             target = [token for token in batch["labels"][row].tolist() if token != -100]
             out = _run(model, input_ids=[source], labels=[target])

@@ -7,6 +7,8 @@ diagonal maps, which relevance passes unchanged; a linear map gives each input i
 import numpy as np
 import torch
 
+from tests.reference.importance import Sentence
+
 Relevance = dict[tuple[str, int, int], float]
 
 
@@ -29,20 +31,21 @@ def explain(model, ids: list[int], rule: str, starts: np.ndarray | None = None) 
     return found
 
 
-def patched(model, sentences: list[list[int]], rule: str) -> Relevance:
+def patched(model, sentences: list[Sentence], rule: str) -> Relevance:
     """Minus the loss's slopes at the logits, times the logits, as relevance: nats a predicted token, over all sentences."""
     total, tokens = {}, 0
-    for ids in sentences:
+    for sentence in sentences:
+        ids = sentence.inputs["input_ids"][0].tolist()
         logits = _Pass(model, ids).logits
         starts = np.zeros_like(logits)
-        for t, word in enumerate(ids[1:]):
+        for t, word in sentence.predicts.items():
             slope = np.exp(logits[t] - logits[t].max())
             slope /= slope.sum()
             slope[word] -= 1
             starts[t] = -slope * logits[t]
         for address, value in explain(model, ids, rule, starts)[0].items():
             total[address] = total.get(address, 0.0) + value
-        tokens += len(ids) - 1
+        tokens += len(sentence.predicts)
     return {address: value / tokens for address, value in total.items()}
 
 

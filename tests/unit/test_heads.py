@@ -458,23 +458,6 @@ def test_mixed_precision():
     assert kinds == set(KINDS)
 
 
-@some
-@pytest.mark.parametrize("padded", [False, True])
-def test_records_with_a_cache_are_the_last_rows(family, padded):
-    batch = {name: values if padded else values[:, :3] for name, values in tiny_batch(family, labels=False).items()}
-    batch = {name: values.flip(1) for name, values in batch.items()}
-    model, steps = tiny_model(family), {}
-    for cache in (True, False):
-        kept = steps[cache] = []
-        with record(model, lambda s, w, kept=kept: kept.append((s, w))):
-            generate(model, batch, use_cache=cache, min_new_tokens=6)
-    assert len(steps[True]) == len(steps[False]) > 6
-    for (site, short), (other, full) in zip(steps[True], steps[False], strict=True):
-        assert site.module is other.module
-        torch.testing.assert_close(short, full[:, :, -short.shape[2] :], atol=1e-5, rtol=0)
-    assert steps[True][-1][1].shape[2] == 1
-
-
 def test_generation_with_gates_per_example():
     model, batch = tiny_model("marian"), prompts("marian")
     gates = torch.rand(3, 4, generator=torch.Generator().manual_seed(8)) * 2

@@ -11,9 +11,10 @@ from helpers import heads, measures, models
 from helpers.measures.worth import importance, kinds_off, leave_one_out, leave_one_out_bleu
 from helpers.scores import scoring
 from helpers.study import StudyError
+from tests.reference import frozen
 from tests.reference import importance as slow
 from tests.unit.test_relevance import Held
-from tests.unit.tiny_models import PAD, SEQ2SEQ, exact_norms, tiny_batch, tiny_model
+from tests.unit.tiny_models import PAD, SEQ2SEQ, tiny_batch, tiny_model
 
 families = pytest.mark.parametrize("family", ["marian", "t5", "umt5", "opt", "gpt2"])
 pytestmark = pytest.mark.filterwarnings("error::RuntimeWarning")
@@ -48,9 +49,8 @@ def translator(batch):
 
 
 @families
-def test_leaving_a_head_out_is_cutting_it(family, monkeypatch):
-    exact_norms(monkeypatch)
-    model = tiny_model(family).double()
+def test_leaving_a_head_out_is_cutting_it(family):
+    model = frozen.exact(tiny_model(family))
     found = leave_one_out(model, iter(batches(family)), repeats=50)
     assert found.index.equals(heads.index(model))
     sentences, losses = slow.read(model, batches(family)), []
@@ -126,9 +126,8 @@ def test_given_decoder_inputs_and_an_open_gate_are_respected():
 
 @families
 @pytest.mark.parametrize("per", ["example", "token"])
-def test_importance_is_its_definition(family, per, monkeypatch):
-    exact_norms(monkeypatch)
-    model = tiny_model(family).double()
+def test_importance_is_its_definition(family, per):
+    model = frozen.exact(tiny_model(family))
     found = importance(model, iter(batches(family)), per=per, norm=None)
     assert found.index.equals(heads.index(model))
     chosen = found.index[:: 7 if family in SEQ2SEQ else 3]
@@ -141,16 +140,6 @@ def test_importance_is_its_definition(family, per, monkeypatch):
     expected = slow.importance(model, batches(family), per, chosen[:2], standing)
     np.testing.assert_allclose(gated[chosen[:2]], list(expected.values()), rtol=1e-6)
     assert gated[chosen[0]] == 0 and not np.allclose(gated, found, rtol=0.01)
-
-
-def test_a_prompt_without_labels_counts_in_examples_only():
-    """Positions that predict nothing do not count per token, though later ones read them; per example all positions do."""
-    model, batch = tiny_model("opt").double(), batches("opt")[0]
-    batch["labels"][:, :3] = -100
-    chosen = heads.index(model)[::3]
-    for per in ("example", "token"):
-        found = importance(model, [batch], per=per, norm=None)
-        np.testing.assert_allclose(found[chosen], list(slow.importance(model, [batch], per, chosen).values()), rtol=1e-6)
 
 
 def test_importance_is_normalised_by_layer():
