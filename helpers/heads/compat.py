@@ -115,6 +115,11 @@ def is_activation(module: nn.Module) -> bool:
     return type(module) in ACTIVATIONS
 
 
+def bare_activation(module: Part) -> tuple[nn.Module, nn.Module] | None:
+    """The maps before and after an activation that is a function and no module, as in RoBERTa's output layer."""
+    return (module.dense, module.layer_norm) if type(module).__name__ == "RobertaLMHead" else None
+
+
 def is_map(module: nn.Module) -> bool:
     """Whether a module multiplies its input by a matrix."""
     return isinstance(module, (nn.Linear, Conv1D))

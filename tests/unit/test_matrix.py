@@ -10,8 +10,6 @@ from tests.unit.tiny_models import FAMILIES, TODAY
 STORED = matrix.stored()
 PLACES = {pair: number for number, pair in enumerate(STORED.index)}
 SAYS = {letter: word for word, letter in matrix.LETTERS.items()}
-# the output layer of RoBERTa has an activation that is a function, and no rule of ours sees it
-known = {("roberta", name) for name in ("RelP, attnlrp", "RelP, cp", "attnlrp", "cp")}
 
 
 def sample():
@@ -30,7 +28,7 @@ SAMPLE = sample()
 @pytest.mark.parametrize(("cell", "letter"), SAMPLE, ids=["-".join(cell) for cell, _ in SAMPLE])
 def test_a_cell_is_right_or_refused_as_the_table_says(cell, letter):
     assert matrix.verdict(cell).partition(":")[0] == SAYS[letter]
-    assert letter != "w" or (cell.family, cell.measure) in known
+    assert letter != "w"
 
 
 def test_the_sample_has_every_pair_and_side():
@@ -54,5 +52,4 @@ def test_other_numbers_are_seen():
 def test_every_cell_of_a_family_is_as_the_table_says(family):
     counted = matrix.walked([family])
     pd.testing.assert_frame_equal(counted, STORED.loc[[family]])
-    assert {pair for pair, wrong in counted.wrong.items() if wrong} == {pair for pair in known if pair[0] == family}
-    assert counted.right.sum() > 200
+    assert counted.wrong.sum() == 0 and counted.right.sum() > 200

@@ -139,6 +139,12 @@ class Graph:
             for names in _GATED:
                 if last in names:
                     yield module, self._gated(last == names[0], len(names) == 1)
+        for ends in filter(
+            None, map(compat.bare_activation, self.model.modules())
+        ):  # after the norm's own: the last one counts
+            kept: list[Tensor] = []
+            yield ends[0], lambda module, args, out, kept=kept: kept.append(out)
+            yield ends[1], lambda module, args, out, kept=kept: _centred(module, (proportional(kept.pop(), args[0]),), out)
 
     def _gated(self, gate: bool, both: bool) -> Callable:
         """What is done to the output of a gate, of what it gates, or of both in one: halved, or the gate held constant."""
