@@ -97,10 +97,11 @@ first = next(iter(tables))
 heart, called = said.heart(tables[first], entered)
 sortable(heart, called, {TRUTH: ".3f"}, f"{first[0]}: every head")
 
-# %%
-shown = [name for name in compared(tables[first]) if tables[first][name].notna().any()]
+# %% jupyter={"source_hidden": true}
+drawn = contest.tables.large(tables[first], (kind := tables[first].index[0][0]))
+shown = [name for name in compared(drawn) if drawn[name].notna().any()]
 run.figure(
-    figures.head_table_map(contest.tables.large(tables[first], (kind := tables[first].index[0][0])), shown),
+    figures.head_table_map(drawn, shown),
     "head_table",
     caption=f"One model's head table: every measure of every {kind} head, as ranks within the layer.",
     table=contest.tables.stored_as(jobs[0], seed),
@@ -181,7 +182,7 @@ print(said.first_order(predictors))
 # either half of the sentences as well: if sharing them were what makes a measure predict, it would predict less well where
 # the measure comes from one half and the loss from the other.
 
-# %%
+# %% jupyter={"source_hidden": true}
 shared = run.table(contest.tables.same_and_other_sentences(halves, differ), "same_and_other_sentences")
 print(contest.tables.owed_to_sharing(shared))
 
@@ -225,12 +226,12 @@ else:
 removed = contest.tables.removed(jobs, tables, entered)
 run.table(pd.concat(removed, names=["model", "seed", "row"]), "removed_at_once")
 at_once = contest.tables.along(removed).assign(further=False, unit="dev loss, nats a token")
-drawn = at_once[~at_once.criterion.str.endswith("by layer") & (at_once.criterion != "rare")]  # what fits a picture
+drawn = at_once[at_once.criterion.isin([*said.DRAWN, *entered])]
 run.figure(
     figures.contest(drawn),
     "removed_at_once",
-    caption="Loss after heads are removed at once, by the measure that chose them.",
-    takeaway=said.at_once(drawn),
+    caption="Loss after heads are removed at once, by the measure that chose them (others: in the file).",
+    takeaway=said.at_once(at_once),
 )
 
 # %% [markdown]
@@ -262,25 +263,13 @@ else:
     print(result)
 
 # %% [markdown]
-# The first paper's headlines (notebook 3), over seeds where there are several: files `headlines`. Every criterion against L0
-# and against random draws, with the probability that it is the better one: files `contest_paired`, `contest_against_l0`.
+# Saved and not shown: the first paper's headlines over seeds (notebook 3 has them), every criterion against L0 and against
+# random draws with the probability that it is the better one (files `headlines`, `contest_paired`, `contest_against_l0`).
 
-# %%
-columns = {
-    "model": "model",
-    "run": "run",
-    "seeds": "n (trainings)",
-    "heads": "heads left",
-    "bleu": "BLEU",
-    "change": "minus control",
-}
+# %% jupyter={"source_hidden": true}
 if swept:
-    headlines = contest.tables.headlines(
-        {place: contest.tables.headline(job, studied[place], repeats) for place, job in zip(studied, swept, strict=True)}
-    )
-    run.table(headlines, "headlines")
-    most = headlines[headlines.seeds == headlines.seeds.max()]
-    display(readable(most, columns, {"heads": ".0f", "bleu": ".1f", "change": "+.1f"}))
+    lines = {place: contest.tables.headline(job, studied[place], repeats) for place, job in zip(studied, swept, strict=True)}
+    run.table(contest.tables.headlines(lines), "headlines")
 
 # %% [markdown]
 # ## The questions that the papers leave open
@@ -321,9 +310,9 @@ scoreboard.show(run)
 
 # %%
 closing = f"""
-{said.agreement(agreement)}
+{said.choice(predictors)}
 
-{result}
+{said.agreement(agreement)}
 
 *Limits.* Text is {"yours" if text else "generated" if run.corpus == "controlled" else "natural"}, models are small.
 With one seed, intervals are over few models, or over test sentences, and nothing is said of seeds; another seed of a

@@ -114,7 +114,12 @@ def test_predictors():
     assert cost["confidence"] == (1.5 + 5) / 2 and cost["cp"] == (4 + 1) / 2 and np.isnan(cost["alpha_beta"])
     assert ("encoder", LOSS, within, LOSS) not in found.index and ("cross", SURVIVAL, within, "cp") not in found.index
     best = max(found.sort_index().rho.loc["encoder", LOSS, within].drop(SURVIVAL).items(), key=lambda item: item[1])[0]
-    assert f"{said_of.named(LOSS)} is predicted best by {said_of.named(best)} (" in said_of.predictors(found.reset_index())
+    sure = "surely" if found.low["encoder", LOSS, within, best] > 0 else "none surely, best"
+    assert f"{said_of.named(LOSS)}: {sure} {said_of.named(best)} (" in said_of.predictors(found.reset_index())
+    shown = found.reset_index().assign(shown=True)
+    named = said_of.named(best) if sure == "surely" else "none that is sure"
+    assert f"encoder {named}" in said_of.choice(shown).lower() or f"encoder {named}" in said_of.choice(shown)
+    assert "None can be told" in said_of.choice(shown.assign(shown=False))
     flat = contest.tables.predictors({ONE: table(0, votes=1.0)}, {})
     assert "votes" not in set(flat.measure)  # what does not vary foretells nothing
 

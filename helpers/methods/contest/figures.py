@@ -20,7 +20,7 @@ from helpers.study import StudyError
 
 RANDOM = "random"  # the criterion that other ones are held against
 _GREY, _DARK = "#C4C4C4", "#555555"
-_TOGETHER = 4  # criteria in colour in one panel
+_TOGETHER = 5  # criteria in colour in one panel
 
 
 def _titled(kind: str, models: pd.Series, line: str = "\n") -> str:
@@ -198,7 +198,7 @@ def contest(frame: pd.DataFrame):
     alone = frame.heads.nunique() == 1  # dots side by side instead of lines
     across = len(parts) if len(parts) > 1 else len(set(frame.further))
     figure, axes = drawing.grid(
-        len(panels) * len(parts), across, min(3.6, WIDTH / across), 1.9, sharex="row" if len(parts) > 1 and not alone else True,
+        len(panels) * len(parts), across, min(3.6, WIDTH / across), 2.15, sharex="row" if len(parts) > 1 and not alone else True,
         sharey="row" if len(parts) > 1 else False,
     )  # fmt: skip
     random, others = {RANDOM: {"color": _DARK, "marker": "", "ls": "--"}}, {"color": _GREY, "lw": 0.8, "marker": ""}

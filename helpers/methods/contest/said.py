@@ -15,6 +15,7 @@ from helpers.reading import COLUMNS, interval, listed, number
 
 HEART = (SURVIVAL, "gradient, example", "alpha_beta", "confidence", "attnlrp")  # columns that people sort, behind these:
 FRONT = ("functions", TRUTH)
+DRAWN = (TRUTH, "gradient, example", "alpha_beta", "confidence", RANDOM)  # criteria that share a panel
 
 
 def heart(table: pd.DataFrame, entered: Sequence[str] = ()) -> tuple[pd.DataFrame, dict[str, str]]:
@@ -27,11 +28,13 @@ def heart(table: pd.DataFrame, entered: Sequence[str] = ()) -> tuple[pd.DataFram
     """
     addresses = [f"{KIND_TITLES[kind]}, layer {layer + 1}, head {head + 1}" for kind, layer, head in table.index]
     known = [name for name in (*FRONT, *entered, GROUP, *HEART) if name in table and table[name].notna().any()]
-    kept = table[known[: COLUMNS - 1]].reset_index(drop=True)
+    kept = table[known[: COLUMNS - 1]].assign(address=addresses)
+    kept = kept.sort_values(TRUTH, ascending=False, kind="stable") if TRUTH in kept else kept
+    kept = kept.reset_index(drop=True)
     if "functions" in kept:
         kept["functions"] = kept.functions.fillna("").replace("", "–")
-    called = {name: "passes the test of" if name == "functions" else named(name) for name in kept}
-    return kept.assign(address=addresses), {"address": "head", **called}
+    called = {name: "passes the test of" if name == "functions" else named(name) for name in kept if name != "address"}
+    return kept, {"address": "head", **called}
 
 
 def _main(table: pd.DataFrame) -> str:
@@ -40,39 +43,38 @@ def _main(table: pd.DataFrame) -> str:
 
 
 def agreement(table: pd.DataFrame) -> str:
-    """Of `tables.agreement`: how many pairs agree surely, and what goes best with the loss without a head."""
+    """Of `tables.agreement`: how many pairs agree surely, and what surely goes with the loss without a head."""
     kind = _main(table)
     part = table[table.kind == kind]
     if part.empty:
         return "No layer has heads enough to be ranked."
     sure = part[part.low > 0]
-    with_truth = part[(part.one == TRUTH) | (part.other == TRUTH)].sort_values("rho", ascending=False)
-    said = f"On {KIND_TITLES[kind]} heads {len(sure)} of {len(part)} pairs of measures rank alike surely (interval above 0)"
-    if with_truth.empty:
-        return f"{said}."
-    best, least = (_pair(with_truth.iloc[place]) for place in (0, -1))
-    return f"{said}; with the loss without the head goes best {best}, least {least}."
+    with_truth = sure[(sure.one == TRUTH) | (sure.other == TRUTH)].sort_values("rho", ascending=False)
+    best = listed([_pair(row) for _, row in with_truth.iloc[:2].iterrows()])
+    return (
+        f"On {KIND_TITLES[kind]} heads {len(sure)} of {len(part)} pairs of measures rank alike surely (interval above 0). "
+        f"The {named(TRUTH)} goes surely with {best or 'no measure'}{', best of all' if len(with_truth) > 2 else ''}."
+    )
 
 
 def _pair(row: pd.Series) -> str:
     """The other measure of a pair with the truth, and how well they go together."""
     other = row.other if row.one == TRUTH else row.one
-    return f"{named(other)}, {interval(row.rho, row.low, row.high, '.2f')}"
+    return f"{named(other)} ({interval(row.rho, row.low, row.high, '.2f')})"
 
 
 def predictors(table: pd.DataFrame) -> str:
-    """Of `tables.predictors`: the best measure for each truth within layers, with its cost."""
+    """Of `tables.predictors`: the best measure for each truth within layers, with its cost, and whether it predicts surely."""
     kind, said = _main(table), []
     for truth, part in table[(table.kind == kind) & (table["heads"] == "within layers")].groupby("truth", sort=False):
         cheap = part[~part.measure.isin([TRUTH, SURVIVAL])].sort_values("rho", ascending=False)
         if len(cheap):
-            row, others = cheap.iloc[0], cheap.iloc[1:]
-            cost = "" if pd.isna(row.cost) else f", at {number(row.cost, '.1f')} times the cost of gradient importance"
-            rho = interval(row.rho, row.low, row.high, ".2f")
-            level = f"; {int((others.high >= row.low).sum())} of the {len(others)} others within its interval"
-            beside = "" if pd.isna(row.low) else level
-            said.append(f"{named(truth)} is predicted best by {named(row.measure)} ({rho}{cost}{beside})")
-    return f"{KIND_TITLES[kind].capitalize()} heads within their layer: {'; '.join(said) or 'nothing to predict'}."
+            row = cheap.iloc[0]
+            sure = "surely" if row.low > 0 else "none surely, best"
+            cost = "" if pd.isna(row.cost) else f", {number(row.cost, '.1f')} x gradient importance"
+            said.append(f"{named(truth)}: {sure} {named(row.measure)} ({interval(row.rho, row.low, row.high, '.2f')}{cost})")
+    told = "; ".join(said) or "nothing to predict"
+    return f"What predicts {KIND_TITLES[kind]} heads within their layer, rank correlation and cost: {told}."
 
 
 def first_order(table: pd.DataFrame) -> str:
@@ -91,37 +93,54 @@ def first_order(table: pd.DataFrame) -> str:
 def stability(table: pd.DataFrame) -> str:
     """Of `tables.reliability` with `tables.stability`: how alike a measure is on other texts, and on another seed's heads."""
     kind = _main(table)
-    found = table[table.kind == kind].groupby("compared", sort=False).rho
-    said = [f"{name} {interval(rho.median(), rho.min(), rho.max(), '.2f')}" for name, rho in found]
+    found = table[table.kind == kind].groupby("compared", sort=False).rho.median()
+    said = [f"{name} {number(rho, '.2f')}" for name, rho in found.items()]
     return (
-        f"{KIND_TITLES[kind].capitalize()} heads, a measure with itself (median [least, most] of the measures): {listed(said)}."
+        f"{KIND_TITLES[kind].capitalize()} heads, rank correlation of a measure with itself (median measure): {listed(said)}."
     )
 
 
 def at_once(table: pd.DataFrame) -> str:
-    """Of `tables.along`: the choice that costs least at the fewest heads, beside random ones, model by model."""
-    said = []
-    for model, part in table.groupby("model", sort=False):
-        last = part[part["heads"] == part["heads"].min()].set_index("criterion").change
+    """Of `tables.along`: at the fewest heads, how many choices beat random ones, and which cost least in most models."""
+    best, better, compared = [], 0, 0
+    for _, part in table.groupby("model", sort=False):
+        last = part[part["heads"] == part["heads"].min()].groupby("criterion").change.mean()
         chosen = last.drop(RANDOM, errors="ignore")
-        beside = f", random ones {number(last[RANDOM], '.2f')}" if RANDOM in last else ""
-        cost = number(chosen.min(), ".2f")
-        said.append(f"{model}, {part['heads'].min():.0f} heads left: {named(str(chosen.idxmin()))} costs least, {cost}{beside}")
-    return f"Rise of the dev loss in nats a token. {'; '.join(said)}."
+        best.append(str(chosen.idxmin()))
+        if RANDOM in last:
+            better, compared = better + int((chosen < last[RANDOM]).sum()), compared + len(chosen)
+    counts = pd.Series(best).value_counts()
+    won = listed([f"{named(str(name))} in {count}" for name, count in counts.items()])
+    beside = f"At the fewest heads {better} of {compared} choices cost less than the mean of random ones. " if compared else ""
+    return f"{beside}Least costs, of {len(best)} models, {won}."
 
 
 def trained_on(ranked: pd.DataFrame, corrected: pd.DataFrame) -> str:
-    """Of `tables.over_seeds` of a contest and `tables.against_l0`: L0, the best rival, and how many differ from L0 surely."""
+    """Of `tables.over_seeds` of a contest and `tables.against_l0`: L0, its best rival, how many are surely worse."""
+    said, others = "", ranked[~ranked.criterion.isin([TRAINED, RANDOM])]
+    own = ranked[ranked.criterion == TRAINED]
+    if len(own) and len(others):
+        model = own.model.iloc[0]
+        best = others[others.model == model].sort_values("value").iloc[-1]
+        said = (
+            f"{model}: L0 {_bleu(own.iloc[0])} BLEU against the control, its best rival {named(best.criterion)} {_bleu(best)}. "
+        )
+    told = corrected[corrected.p_holm.notna()] if "p_holm" in corrected else corrected.iloc[:0]
+    worse, better = (told[(told.p_holm < 0.05) & (told["value"] * sign > 0)] for sign in (-1, 1))
+    return f"{said}Of {len(told)} rival choices {len(worse)} are surely worse than L0 and {len(better)} surely better (Holm)."
+
+
+def choice(table: pd.DataFrame) -> str:
+    """Of `tables.predictors`: which cheap measure to use, for every kind of attention with something to predict."""
+    part = table[(table.truth == TRUTH) & (table["heads"] == "within layers") & ~table.measure.isin([TRUTH, SURVIVAL])]
     said = []
-    for model, part in ranked.groupby("model", sort=False):
-        own, others = part[part.criterion == TRAINED], part[~part.criterion.isin([TRAINED, RANDOM])]
-        if len(own) and len(others):
-            best = others.loc[others.value.idxmax()]
-            said.append(f"{model}: L0 {_bleu(own.iloc[0])}, {named(best.criterion)} {_bleu(best)}")
-    sure = int((corrected.p_holm < 0.05).sum()) if "p_holm" in corrected else 0
-    return (
-        f"BLEU minus the control, L0 beside its best rival. {'; '.join(said)}. {sure} of {len(corrected)} differ surely (Holm)."
-    )
+    for kind, rows in part[part.shown.astype(bool)].groupby("kind", sort=False):
+        sure = rows[rows.low > 0].sort_values("rho", ascending=False)
+        best = f"{named(sure.measure.iloc[0])} ({number(sure.rho.iloc[0], '.2f')})" if len(sure) else "none that is sure"
+        said.append(f"{KIND_TITLES[kind]} {best}")
+    if not said:
+        return "**Which cheap measure?** None can be told: too few heads have an effect to predict."
+    return f"**Which cheap measure** predicts the {named(TRUTH)}? {listed(said).capitalize()}."
 
 
 def _bleu(row: Mapping) -> str:
