@@ -198,7 +198,8 @@ def contest(frame: pd.DataFrame):
     alone = frame.heads.nunique() == 1  # dots side by side instead of lines
     across = len(parts) if len(parts) > 1 else len(set(frame.further))
     figure, axes = drawing.grid(
-        len(panels) * len(parts), across, min(3.6, WIDTH / across), 2.15, sharex="row" if len(parts) > 1 and not alone else True,
+        len(panels) * len(parts), across, min(3.6, WIDTH / across), 2.15,
+        sharex="row" if len(parts) > 1 and not alone else True,
         sharey="row" if len(parts) > 1 else False,
     )  # fmt: skip
     random, others = {RANDOM: {"color": _DARK, "marker": "", "ls": "--"}}, {"color": _GREY, "lw": 0.8, "marker": ""}
