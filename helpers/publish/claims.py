@@ -144,6 +144,7 @@ class Judged:
     number: str  # one number, with its interval if it has one
     over: str = ""
     hollow: bool = False
+    beside: str = ""  # the number of other rows that it is held against, where it is such a one
     worth: str = ""  # of all attention that the claim is about, where the ledger asks for it
     rows: list[Row] = field(default_factory=list)
 
@@ -439,7 +440,10 @@ def _judged(claim: Claim, track: str, told: Evidence | Missing, rows: list[Row],
     else:
         verdict, why = _verdict(told, rows)
         brief = "cannot tell" if verdict == "not testable" else ""
-    return Judged(claim, track, verdict, why, brief, number(told, rows, _headline(told, tables)), told.over, hollow, said, rows)
+    labels = _headline(told, tables)
+    row = next((row for row in rows if row.label in labels), rows[0])
+    beside = f"{row.threshold:{told.format}}" if told.baseline and (labels or len(rows) == 1) else ""
+    return Judged(claim, track, verdict, why, brief, number(told, rows, labels), told.over, hollow, beside, said, rows)
 
 
 # --- for readers -----------------------------------------------------------------------------------------------------
@@ -452,7 +456,7 @@ def box(judged: Sequence[Judged]) -> str:
     head = "| claim | printed | here | verdict |\n|---|---|---|---|\n"
     lines = []
     for one in judged:
-        over = f" ({one.over})" if one.over and one.number else ""
+        over = (f" beside {one.beside}" if one.beside else "") + (f" ({one.over})" if one.over and one.number else "")
         limits = f" *{one.claim.limits}*" if one.claim.limits else ""
         lines.append(
             f"| {one.claim.claim} ({one.claim.section}){limits} | {one.claim.printed} | {one.number or '–'}{over} "
@@ -469,7 +473,7 @@ class Box:
         empty = Markdown("*The verdicts stand here when the notebook has run to its end.*"), Markdown(""), Markdown("")
         self._verdicts, self._figure, self._takeaway = [display(part, display_id=True) for part in empty]
 
-    def fill(self, key: str = "", closing: str = "", answer: Markdown | None = None) -> None:
+    def fill(self, key: str = "", closing: str = "", answer: Markdown | None = None, first: str = "") -> None:
         """Compute the verdicts of this run's tables and show them on top.
 
         Parameters
@@ -480,13 +484,15 @@ class Box:
             Markdown to show where this is called, the notebook's last words.
         answer : Markdown, optional
             What stands on top in place of verdicts, of a notebook that has no claims.
+        first : str
+            A sentence that stands above the verdicts.
 
         Raises
         ------
         StudyError
             If the run has not saved the figure.
         """
-        self._verdicts.update(answer or self._judged())
+        self._verdicts.update(answer or Markdown(f"{first}\n\n{self._judged()}".strip()))
         if key:
             name = layout.tidy(key)
             picture = self._run.chapter.picture(name, "png")
@@ -498,14 +504,14 @@ class Box:
         if closing:
             display(Markdown(closing))
 
-    def _judged(self) -> Markdown:
+    def _judged(self) -> str:
         """The verdicts of the run's own tables."""
         told = [one for one in of_run(self._run.folder, self._run.corpus) if one.claim.chapter == self._run.name]
         profile = self._run.parameters["profile"]
         said = (
             f"**Verdicts of this run** (profile {profile}, {self._run.corpus} text; computed from its tables by `claims.toml`)"
         )
-        return Markdown(f"{said}\n\n{box(told)}")
+        return f"{said}\n\n{box(told)}"
 
 
 def counted(judged: Iterable[Judged]) -> str:

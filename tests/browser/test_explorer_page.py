@@ -175,7 +175,7 @@ def test_a_loss_is_there_before_a_reader_notices(browser, built):
         script.src = arguments[0];
         script.onload = () => {
           const live = openModel(MODELS["large"]), [sentence] = MODELS["large"].sentences;
-          done(Array.from({ length: 7 }, () => {
+          done(Array.from({ length: 15 }, () => {
             const start = performance.now();
             live.loss(sentence, new Set(["encoder.1.1"]));
             return performance.now() - start;
