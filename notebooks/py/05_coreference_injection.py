@@ -154,15 +154,17 @@ if board.known_events:
     quality = pd.concat([quality, tables.baselines(board)])
 run.table(quality, "quality", resamples=repeats)
 
-display(said.wide(quality, "value", f"The plain model and references with guessed people, {count}"))
+display(said.wide(quality, "value", f"The plain model and references with guessed people, {count}", best=True))
 if board.known_events:
     events = run.table(tables.events_told(board, [PLAIN, MAIN]).rename_axis("summaries"), "events")
     events = events.rename(index=said.named)
     display(readable(events, forms=dict.fromkeys(events, ".0f"), caption=f"Of all events, %, {count}"))
 display(readable(tables.examples(board, [PLAIN, MAIN], 1).rename(columns=said.named), caption="One dialogue summarized"))
 if board.known_events:
-    lead = f"The plain summarizer tells {said.people(board, PLAIN)}. With {said.links(links)} in its lowest heads it is"
-    lead = f"{lead} {said.people(board, MAIN)}."
+    lead = (
+        f"Events told with the right people: by the plain summarizer {said.people(board, PLAIN)}. With {said.links(links)} in"
+    )
+    lead = f"{lead} its lowest heads {said.people(board, MAIN)}."
 else:
     lead = ""
 display(Markdown(lead))
@@ -279,8 +281,9 @@ run.figure(
     "gain_on_both_tracks",
     caption="What coreference in the least important heads gains on controlled and natural text, beside controls and print.",
     answers="Liu & Chen, abstract",
-    takeaway=f"The lowest heads: {'; '.join(f'{gain} % ROUGE-1 on {group}' for group, gain in gained.items())}; printed"
-    f" {tables.PRINTED['ROUGE-1']:+.1f} %. {better}.",
+    takeaway="In % of ROUGE-1 the lowest heads gain"
+    f" {', '.join(f'{gain} on {group}' for group, gain in gained.items())}; printed"
+    f" {tables.PRINTED['ROUGE-1']:+.1f}. {better.partition(';')[0]}.",
     show=False,
 )
 
@@ -360,9 +363,11 @@ if "quality" in parts:
         figures.quality(curve),
         "clusters",
         caption=f"How good the clusters must be for injection to help, {count}, one training a point.",
-        takeaway=f"{good} Rank correlation of gain and quality: {number(together['ROUGE-1'])}.",
+        takeaway=good,
         resamples=repeats,
     )
+    told = [f"{number(value)} ({metric})" for metric, value in together.items()]
+    display(Markdown(f"Rank correlation of the gain with the quality of the clusters (CoNLL F1): {', '.join(told)}."))
 
 # %% [markdown]
 # Shuffled clusters know the mentions alone: they are the level that a resolver's links have to beat.
@@ -429,7 +434,8 @@ closing = f"""
 {good} {far}
 
 *Limits.* A small BART that first fills holes; dialogues are {fit}; *further training* takes the place of fine-tuning;
-{behind} where means are compared, elsewhere one. The paper's text was not at hand, only its abstract and summaries ([all
+{behind}{" where means are compared, elsewhere one" if len(trained) > 1 else ""}.
+The paper's text was not at hand, only its abstract and summaries ([all
 differences](../docs/differences.md)).
 """
 verdicts.fill("gain_on_both_tracks", closing, first=lead)

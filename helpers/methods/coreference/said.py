@@ -17,11 +17,11 @@ ENDS = ["change", "change_low", "change_high"]
 
 
 def links(name: str) -> str:
-    """What people call links: "gold links, 30 % corrupted", "shuffled links of the rule resolver"."""
+    """What people call links: "gold links, 30 % corrupted", "shuffled rule-resolver links"."""
     kind, _, change = name.partition("+")
     if kind == "none":
         return "no links"
-    called = "gold links" if kind == "gold" else f"links of the {kind} resolver"
+    called = "gold links" if kind == "gold" else f"{kind}-resolver links"
     if change.startswith("corrupt:"):
         return f"{called}, {100 * float(change.partition(':')[2]):.0f} % corrupted"
     return f"{change} {called}".strip()
@@ -33,18 +33,19 @@ def with_links(name: str) -> str:
 
 
 def named(row: str) -> str:
-    """What people call a row of a board: "random heads, draw 2", "lowest heads, shuffled gold links"."""
+    """What people call a row of a board: "random heads (draw 2)", "lowest heads, shuffled gold links"."""
     first, _, rest = row.partition(", ")
     if first.startswith("baseline: "):
         return f"guessed: {first.removeprefix('baseline: ')}"
     if first == "injected at inference":
         return f"{rest or 'lowest'} heads, at inference alone"
     if first not in ("injected", "masked"):
-        return row
+        return f"a {row}" if first == "layer of its own" else row
     which, _, more = rest.partition(", ")
     which, _, count = which.partition(" ")
     heads = HEADS.get(which, f"{which} {count} heads" if count and which != "random" else f"{which} heads")
-    parts = [heads + (" masked" if first == "masked" else ""), f"draw {count}" if count and which == "random" else ""]
+    heads += f" (draw {count})" if count and which == "random" else ""
+    parts = [heads + (" masked" if first == "masked" else "")]
     if more.startswith("written with "):
         parts.append(f"written with {links(more.removeprefix('written with '))}")
     elif more:
@@ -64,13 +65,13 @@ def called(table: pd.DataFrame) -> pd.DataFrame:
 def wide(table: pd.DataFrame, value: str, caption: str, form: str = ".1f", best: bool = False) -> Markdown:
     """Metrics side by side, a line a row, `x [low, high]` where there are intervals; the best of each metric bold, if asked."""
     ends = {"value": ("low", "high"), "change": ("change_low", "change_high")}.get(value, ())
-    lines = {"row": list(dict.fromkeys(table.row))}
+    lines = {"what": list(dict.fromkeys(table.row))}
     for metric, part in table.groupby("metric", sort=False):
-        part = part.drop_duplicates("row").set_index("row").reindex(lines["row"])
+        part = part.drop_duplicates("row").set_index("row").reindex(lines["what"])
         cells = [interval(*numbers, form=form) for numbers in part[[value, *ends]].to_numpy()]
         winner = part[value].argmax() if best and part[value].notna().any() else -1
         lines[metric] = [f"**{cell}**" if place == winner else cell for place, cell in enumerate(cells)]
-    return readable(called(pd.DataFrame(lines)), caption=caption)
+    return readable(pd.DataFrame(lines | {"what": [named(row) for row in lines["what"]]}), caption=caption)
 
 
 def change(table: pd.DataFrame, row: str, metric: str = "ROUGE-1", form: str = "+.1f") -> str:
@@ -102,7 +103,7 @@ def people(board: tables.Board, row: str) -> str:
     parts = [(less, "surely more than"), (more, "surely less than"), (open_, "not surely apart from")]
     beside = {named(one.row): f"*{named(one.row).removeprefix('guessed: ')}* ({one.value:.1f})" for one in known.itertuples()}
     told = [f"{words} {listed(beside[name] for name in names)}" for names, words in parts if names]
-    return f"{own:.1f} % of events with the right people, {'; '.join(told)}"
+    return f"{own:.1f} %, {'; '.join(told)}"
 
 
 def ranking(agreement: pd.DataFrame, same: pd.DataFrame) -> str:
@@ -157,19 +158,14 @@ def moved(every: pd.DataFrame) -> str:
 
 
 def matters(more: pd.DataFrame) -> str:
-    """Whether links make heads matter more than a matrix that says nothing: of `tables.matter_more`."""
+    """In how many layers links make heads matter more than a matrix that says nothing: of `tables.matter_more`."""
     told = []
     for control, part in more.groupby("control", sort=False):
-        what = named(control).partition(", ")[2]
-        if part.low.isna().all():
-            told.append(f"{what}: more in {int((part.more > 0).sum())} of {len(part)} layers, one training")
-        else:
-            told.append(f"{what}: surely more in {int((part.low > 0).sum())} of {len(part)} layers")
-    return (
-        f"Injected heads end more important than the same heads under a matrix that says nothing ({'; '.join(told)})."
-        if told
-        else ""
-    )
+        alone = part.low.isna().all()
+        higher = int((part.more > 0).sum() if alone else (part.low > 0).sum())
+        words = f"{'higher' if alone else 'surely higher'} than with {named(control).partition(', ')[2]}"
+        told.append(f"{words} in {higher} of {len(part)} layers")
+    return f"Importance of the injected heads after training: {'; '.join(told)}." if told else ""
 
 
 def clusters(table: pd.DataFrame, given: Mapping[str, str], apart: pd.DataFrame | None = None) -> str:
