@@ -281,7 +281,7 @@ run.figure(
     "gain_on_both_tracks",
     caption="What coreference in the least important heads gains on controlled and natural text, beside controls and print.",
     answers="Liu & Chen, abstract",
-    takeaway="In % of ROUGE-1 the lowest heads gain"
+    takeaway="In % of ROUGE-1 the lowest heads change by"
     f" {', '.join(f'{gain} on {group}' for group, gain in gained.items())}; printed"
     f" {tables.PRINTED['ROUGE-1']:+.1f}. {better.partition(';')[0]}.",
     show=False,

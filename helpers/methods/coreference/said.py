@@ -91,7 +91,7 @@ def choice(against: pd.DataFrame) -> str:
     """Whether other heads than the lowest do better: of scores against the injected lowest heads."""
     more, less, _ = sides(against[against.metric == "ROUGE-1"])
     said = f"Surely better than the lowest heads: {listed(more)}" if more else "No other choice is surely better"
-    return f"{said}; surely worse: {listed(less)}"
+    return f"{said}; surely worse: {listed(less)}" if less else said
 
 
 def people(board: tables.Board, row: str) -> str:
