@@ -158,6 +158,7 @@ run.figure(
 # %% jupyter={"source_hidden": true}
 pruned = run.table(costs.pruned(found["pruned_models"]), "pruned", over=intervals.ROUNDS)
 most = pruned[(pruned.share == pruned.share.max()) & (pruned.criterion == "whole groups")]
+most = most[most.quantity != "time of a prompt"]  # which the figure shows
 told = (most.quantity + " " + most.value.map(lambda value: number(value, "%"))).groupby(most.model, sort=False).agg(", ".join)
 left = [f"{model.split(',')[0]}: {said}" for model, said in told.items()]
 run.figure(
