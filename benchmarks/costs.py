@@ -8,6 +8,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -21,6 +22,7 @@ import pandas as pd
 
 from benchmarks.common import COLUMNS, NAMES
 from helpers import plan, study
+from helpers.reading import listed, number
 from helpers.runs import subjects
 from helpers.study import StudyError, published
 
@@ -52,6 +54,10 @@ HEART = (
     ("group constraint", "group_constraint", STEP, "4B on V", "4B on V, obvious protocol"),
     ("coreference in a head of every layer", "coreference_injection", STEP, "training step, full link, 1 head a layer", ""),
 )  # fmt: skip
+
+FLOORS = {  # of a decoder of today: measure -> the pass that it cannot undercut
+    "importance": "floor", "importance per token": "floor", "relevance": "floor of relevance", "leave one out": "floor",
+}  # fmt: skip
 
 
 # --- benchmarks ------------------------------------------------------------------------------------------------------
@@ -194,6 +200,36 @@ def heart(found: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
         told = zip(("cost", "cost_low", "cost_high", "times", "times_low", "times_high"), (*cost, *times), strict=True)
         rows[what] = {"plain": plain, **dict(told), "obvious": cost[0] * times[0]}
     return pd.DataFrame.from_dict(rows, orient="index").rename_axis("what")
+
+
+def added(heart: pd.DataFrame, plain: str = STEP) -> str:
+    """What is added to a plain thing, and of which rows surely (the quartiles lie above it)."""
+    part = heart[heart.plain == plain]
+    sure = part.index[part.cost_low > 1].tolist()
+    said = f"{number(part.cost.min() - 1, '%')} to {number(part.cost.max() - 1, '%')}"
+    return (
+        f"{said}, {'surely only ' + listed(sure) if sure else 'none of it surely'}"
+        if len(sure) < len(part)
+        else f"{said}, surely"
+    )
+
+
+def minutes(found: Mapping[str, pd.DataFrame], sentences: int = 1000) -> str:
+    """How long the measures take for so many sentences, by rule of relevance, beside the obvious way: in units people know."""
+    frame = found["relevance_speed"]
+    frame = frame[(frame.quantity == "target tokens/s") & frame.value.notna()]
+    frame = frame[frame.group == frame.group.iloc[0]]  # of the first model
+    length = int(re.search(r"(\d+) tokens", frame.group.iloc[0])[1])
+    told = {}
+    for way in ("fast", "obvious"):
+        speeds = frame[frame["what"].str.endswith(f", {way}")].value
+        told[way] = [
+            number(sentences * length / speed / (60 if way == "fast" else 3600), ".1f")
+            for speed in (speeds.max(), speeds.min())
+        ]
+    fast, slow = (" to ".join(told[way]) for way in ("fast", "obvious"))
+    what = f"Relevance of {number(sentences)} sentences of {length} tokens"
+    return f"{what} takes {fast} minutes by rule, the obvious way {slow} hours"
 
 
 def growth(frame: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:

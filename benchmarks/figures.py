@@ -6,7 +6,7 @@ Each refuses, in one sentence, a table that is empty, lacks a column or has a ro
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -15,6 +15,8 @@ from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
 from helpers import drawing
 from helpers.drawing import MODELS, WIDTH, redrawable
+from helpers.measures.lrp import RULES
+from helpers.measures.table import MEASURES
 from helpers.study import StudyError
 
 FORMS = {
@@ -143,7 +145,7 @@ def removed(frame: pd.DataFrame):
 
 @redrawable
 def growth(exponents: pd.DataFrame, points: pd.DataFrame):
-    """Seconds against size, both logarithmic: a panel an axis of growth, a line a measure, its exponent in the legend.
+    """Seconds against size, both logarithmic: a panel an axis of growth, a line a measure, its exponent at its end.
 
     Parameters
     ----------
@@ -152,8 +154,9 @@ def growth(exponents: pd.DataFrame, points: pd.DataFrame):
     """
     drawing.need(exponents, "what", "axis", "value", "low", "high")
     drawing.need(points, "what", "axis", "at", "value", "low", "high")
+    points, exponents = (table.assign(what=table["what"].map(named)) for table in (points, exponents))
     looks = drawing.looks(points["what"])
-    figure, panels = drawing.grid(points.axis.nunique(), 2, WIDTH / 2, 3.2)
+    figure, panels = drawing.grid(points.axis.nunique(), 2, WIDTH / 2, 2.6)
     for axis, grown in zip(panels, dict.fromkeys(points.axis), strict=True):
         rows, slopes = points[points.axis == grown], exponents[exponents.axis == grown].set_index("what")
         drawing.lines(axis, rows, "at", "value", "what", looks)
@@ -161,13 +164,55 @@ def growth(exponents: pd.DataFrame, points: pd.DataFrame):
         drawing.logarithmic(axis, "xy")
         axis.set(xlabel=grown, ylabel="seconds")
         axis.set_xticks(sizes, [f"{size:g}" for size in sizes])
-        axis.xaxis.set_minor_formatter(NullFormatter())
-        said = {
-            name: "{0.value:.2f} [{0.low:.2f}, {0.high:.2f}]".format(slopes.loc[name]) for name in dict.fromkeys(rows["what"])
-        }
-        handles = [plt.Line2D([], [], **looks[name], ms=4, label=f"{name}: {text}") for name, text in said.items()]
-        axis.legend(handles=handles, fontsize=7, title="exponent [quartiles]", title_fontsize=7, loc="upper left")
-        axis.set_ylim(top=axis.get_ylim()[1] * 30)
+        for side in (axis.xaxis, axis.yaxis):
+            side.set_minor_formatter(NullFormatter())
+        axis.set_xlim(right=sizes[-1] * (sizes[-1] / sizes[0]) ** 0.16)
+        ends = rows[rows["at"] == sizes[-1]].sort_values("value").set_index("what").value
+        gap = (math.log10(axis.get_ylim()[1]) - math.log10(axis.get_ylim()[0])) / 17  # a line of text
+        place = -math.inf
+        for name, end in ends.items():  # from below, none on another
+            place = max(math.log10(end), place + gap)
+            colour, said = looks[name]["color"], f"{slopes.value[name]:.2f}".replace("-", "−")
+            axis.annotate(
+                said, (sizes[-1], 10**place), (6, 0), textcoords="offset points", fontsize=7, va="center", color=colour
+            )
+    drawing.legend(figure, looks)
+    return figure
+
+
+def named(what: str) -> str:
+    """What people call a way that was timed: the measure's title for the name of its column."""
+    measure = what.removeprefix("relevance, ")
+    return "loss without each head" if what == "leave one out" else MEASURES[measure].title if measure in RULES else what
+
+
+@redrawable
+def beside(frame: pd.DataFrame, floors: Mapping[str, str], unit: str = ""):
+    """Ours, the obvious way and the floor in one row a measure, logarithmic.
+
+    Parameters
+    ----------
+    frame : pandas.DataFrame
+        As `benchmarks.costs.numbers` returns it. "NAME, obvious" and "NAME, LIBRARY" are other ways to do NAME.
+    floors : mapping of measure -> row
+        What cannot be undercut, for each measure.
+    unit : str
+        Of the values.
+    """
+    drawing.need(frame, "what", "value", "low", "high", once=["what"])
+    parts, known = frame["what"].str.partition(", "), frame.set_index("what")[["value", "low", "high"]]
+    table = frame.assign(
+        row=parts[0], series=parts[2].replace({"": "the study's way", "obvious": "the obvious way", "captum": "Captum"})
+    )
+    table = table[table.row.isin(floors)]
+    under = pd.DataFrame(
+        [{"row": row, "series": "floor: one pass forward and back", **known.loc[floor]} for row, floor in floors.items()]
+    )
+    table = pd.concat([table[list(under)], under], ignore_index=True).assign(panel="", row=lambda rows: rows.row.map(named))
+    looks = drawing.looks(table.series)
+    figure, axes = drawing.dot_panels(table, looks, label=unit, columns=1, level=None)
+    for axis in axes.values():
+        _log(axis, table.low.min(), table.high.max())
     return figure
 
 

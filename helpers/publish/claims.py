@@ -144,9 +144,12 @@ class Judged:
     number: str  # one number, with its interval if it has one
     over: str = ""
     hollow: bool = False
+    beside: str = ""  # the number of other rows that it is held against, where it is such a one
     worth: str = ""  # of all attention that the claim is about, where the ledger asks for it
     rows: list[Row] = field(default_factory=list)
 
+
+_STARTED_WITH = ("profile", "models", "pretrained", "seed", "overrides")
 
 Tables = Callable[[str], pd.DataFrame | None]
 
@@ -313,7 +316,12 @@ def _worth(evidence: Evidence, tables: Tables) -> float | None:
     return float(least[0] - sum(least[1:]))
 
 
-def judge(track: str, tables: Tables | None = None, claims: Iterable[Claim] | None = None) -> list[Judged]:
+def judge(
+    track: str,
+    tables: Tables | None = None,
+    claims: Iterable[Claim] | None = None,
+    elsewhere: Mapping[str, Sequence[float]] = {},
+) -> list[Judged]:
     """The verdict of every claim on a track.
 
     Parameters
@@ -324,6 +332,8 @@ def judge(track: str, tables: Tables | None = None, claims: Iterable[Claim] | No
         Name of a table (CHAPTER/NAME) -> its frame, or None; the committed ones by default.
     claims : iterable of Claim, optional
         The whole ledger by default. Holm's correction is over what is given, paper by paper.
+    elsewhere : mapping of str to sequence of float
+        p of a paper's other rows, which count in the correction too.
 
     Raises
     ------
@@ -339,12 +349,65 @@ def judge(track: str, tables: Tables | None = None, claims: Iterable[Claim] | No
     for paper in dict.fromkeys(claim.paper for claim in claims):
         own = [i for i, claim in enumerate(claims) if claim.paper == paper]
         places = [(i, j) for i in own for j, row in enumerate(found[i] or ()) if not math.isnan(row.p)]
-        corrected |= dict(zip(places, holm([found[i][j].p for i, j in places]).tolist(), strict=True))
+        tested = [*(found[i][j].p for i, j in places), *elsewhere.get(paper, ())]
+        corrected |= dict(zip(places, holm(tested).tolist(), strict=False))
     judged = []
     for i, (claim, one) in enumerate(zip(claims, told, strict=True)):
         rows = [_decided(row, corrected.get((i, j), float("nan")), one) for j, row in enumerate(found[i] or ())]
         judged.append(_judged(claim, track, one, rows, tables))
     return judged
+
+
+def of_run(folder: Path, track: str) -> list[Judged]:
+    """The verdict of every claim in a run, which is the same whichever other chapters the run has executed.
+
+    A claim's rows are those of the run. Rows of the paper's other chapters, which count in the correction, are always the
+    committed ones. Where the run was started with the parameters of the committed one, tables that it lacks are those.
+
+    Parameters
+    ----------
+    folder : pathlib.Path
+        A run's folder, or `figures/TRACK`.
+    track : str
+        "controlled" or "natural".
+
+    Raises
+    ------
+    StudyError
+        As `judge`.
+    """
+    own, committed, claims = tables_in(folder), tables_in(study.ROOT / "figures" / track), ledger()
+    known = committed if _started_alike(folder, track) else {}.get
+    found = {}
+    for chapter in dict.fromkeys(claim.chapter for claim in claims):
+        here = [claim for claim in claims if claim.chapter == chapter]
+        elsewhere = {claim.paper: [] for claim in here}
+        for other in claims:
+            if other.chapter != chapter and other.paper in elsewhere:
+                elsewhere[other.paper] += _tested(other, track, committed)
+        judged = judge(track, lambda name: known(name) if (table := own(name)) is None else table, here, elsewhere)
+        found |= {one.claim.id: one for one in judged}
+    return [found[claim.id] for claim in claims]
+
+
+def _started_alike(folder: Path, track: str) -> bool:
+    """Whether a chapter of a run was started with the parameters with which the committed one was."""
+    for chapter in layout.chapters(folder):
+        both = [chapter.shared, layout.Chapter(study.ROOT / "figures" / track / chapter.name).shared]
+        if all(path.exists() for path in both):
+            given = [study.read_json(path)["parameters"] for path in both]
+            return len({tuple(one.get(name, "") for name in _STARTED_WITH) for one in given}) == 1
+    return False
+
+
+def _tested(claim: Claim, track: str, tables: Tables) -> list[float]:
+    """p of the rows of a claim that have an interval; none where its table is older than the ledger."""
+    told = _first(getattr(claim, track), tables)
+    try:
+        rows = evidence_rows(told, tables) if isinstance(told, Evidence) else None
+    except StudyError:
+        return []
+    return [row.p for row in rows or () if not math.isnan(row.p)]
 
 
 def _first(told: Evidence | Missing | list[Evidence | Missing], tables: Tables) -> Evidence | Missing:
@@ -377,7 +440,10 @@ def _judged(claim: Claim, track: str, told: Evidence | Missing, rows: list[Row],
     else:
         verdict, why = _verdict(told, rows)
         brief = "cannot tell" if verdict == "not testable" else ""
-    return Judged(claim, track, verdict, why, brief, number(told, rows, _headline(told, tables)), told.over, hollow, said, rows)
+    labels = _headline(told, tables)
+    row = next((row for row in rows if row.label in labels), rows[0])
+    beside = f"{row.threshold:{told.format}}" if told.baseline and (labels or len(rows) == 1) else ""
+    return Judged(claim, track, verdict, why, brief, number(told, rows, labels), told.over, hollow, beside, said, rows)
 
 
 # --- for readers -----------------------------------------------------------------------------------------------------
@@ -390,7 +456,7 @@ def box(judged: Sequence[Judged]) -> str:
     head = "| claim | printed | here | verdict |\n|---|---|---|---|\n"
     lines = []
     for one in judged:
-        over = f" ({one.over})" if one.over and one.number else ""
+        over = (f" beside {one.beside}" if one.beside else "") + (f" ({one.over})" if one.over and one.number else "")
         limits = f" *{one.claim.limits}*" if one.claim.limits else ""
         lines.append(
             f"| {one.claim.claim} ({one.claim.section}){limits} | {one.claim.printed} | {one.number or '–'}{over} "
@@ -441,8 +507,7 @@ class Box:
 
     def _judged(self, first: str = "") -> Markdown:
         """The verdicts of the run's own tables."""
-        tables = tables_in(self._run.folder)
-        told = [one for one in judge(self._run.corpus, tables) if one.claim.chapter == self._run.name]
+        told = [one for one in of_run(self._run.folder, self._run.corpus) if one.claim.chapter == self._run.name]
         profile = self._run.parameters["profile"]
         said = (
             f"**Verdicts of this run** (profile {profile}, {self._run.corpus} text; computed from its tables by `claims.toml`)"
@@ -459,7 +524,7 @@ def counted(judged: Iterable[Judged]) -> str:
 def ending(run: Path) -> str:
     """The last words of `make study`: verdicts of the chapters that a run has executed, one a line, and where to look."""
     track, done = run.name.rpartition("-")[2], {path.stem for path in run.glob("*.ipynb")}
-    judged = [one for one in judge(track, tables_in(run)) if one.claim.chapter in done]
+    judged = [one for one in of_run(run, track) if one.claim.chapter in done]
     lines = [f"{one.verdict:<12}  {one.claim.claim}  {one.number}".rstrip() for one in judged]
     where = f"Read on: {run}/*.ipynb, or all as pages with the head explorer: make report RUN={run.name}"
     return "\n".join([*lines, f"Verdicts of {len(judged)} claims: {counted(judged)}.", where])
@@ -472,7 +537,7 @@ def main(arguments: list[str] | None = None) -> None:
     with study.one_sentence():
         tracks = layout.TRACKS if chosen.run is None else [chosen.run.name.rpartition("-")[2]]
         for track in tracks:
-            for one in judge(track, tables_in(chosen.run) if chosen.run else None):
+            for one in of_run(chosen.run, track) if chosen.run else judge(track):
                 print(f"{track:<11} {one.verdict:<12} {one.claim.id:<28} {one.number:<26} {one.why}")
 
 

@@ -118,8 +118,9 @@ def scoreboard(board: Sequence[dict[str, Any]]) -> plt.Figure:
 
 def show(run: study.Run) -> None:
     """Draw the track of a run from its own tables, the other one from the committed ones; save it and show it."""
-    own = {run.corpus: claims.tables_in(run.folder)}
-    judged = {track: claims.judge(track, own.get(track)) for track in layout.TRACKS}
+    judged = {
+        track: claims.of_run(run.folder, track) if track == run.corpus else claims.judge(track) for track in layout.TRACKS
+    }
     run.figure(
         scoreboard(rows(list(judged.values()))), "scoreboard",
         caption="Every claim, what was printed, and the computed verdicts on both tracks.",

@@ -51,18 +51,20 @@ run = study.begin("05_coreference_injection", globals())
 print(run.summary(), sources(run), sep="\n")
 
 # %% jupyter={"source_hidden": true}
+import re
+
 import numpy as np
 import pandas as pd
-from IPython.display import display
+from IPython.display import Markdown, display
 
 from helpers import drawing
 from helpers.measures.measured import from_one
 from helpers.measures.ranks import rank_agreement
 from helpers.methods import coreference
-from helpers.methods.coreference import figures, tables
+from helpers.methods.coreference import figures, said, tables
 from helpers.methods.coreference.runs import MAIN, PLAIN
 from helpers.publish import claims
-from helpers.reading import interval, number, readable
+from helpers.reading import number, readable
 from helpers.runs import subjects
 from helpers.scores import intervals
 from helpers.study import layout
@@ -74,6 +76,8 @@ boards = tables.boards(run.settings, parts, seed)
 board = boards[seed]
 folder, links = board.task.folder, plan["summarization"]["links"]
 truth = coreference.runs.truth(board.task.corpus, links)
+trained = {number: one for number, one in boards.items() if MAIN in one.rows}  # the main rows, from several weights
+count = f"n = {len(board.task.pairs(board.split))} {'dialogues' if board.dialogues else 'texts'}"
 
 # %%
 verdicts = claims.Box(run)
@@ -85,7 +89,7 @@ verdicts = claims.Box(run)
 # asks, another declines, a third accepts; where the deed is named its doer is mostly a pronoun. The summary tells each fact
 # in one sentence, with names. Below: one dialogue with its clusters, as `[number: mention]`.
 
-# %%
+# %% jupyter={"source_hidden": true}
 print(tables.marked(folder, board.split, truth, 0), "\n\n=>", board.task.pairs(board.split)[0].target)
 
 # %% [markdown]
@@ -118,19 +122,20 @@ run.figure(
     figures.matrices(pieces, drawn),
     "matrices",
     caption="The coreference matrices of one dialogue.",
-    takeaway=f"{mentions} of the {len(words)} words of this dialogue are first words of mentions, in {len(clusters)}"
-    f" clusters: all"
-    " other rows leave their word alone (grey).",
+    takeaway=f"The first {len(pieces)} tokens of a dialogue of {len(words)} words, of which {mentions} begin a mention of"
+    f" {len(clusters)} people: all other words look at themselves (grey).",
 )
 text = run.table(tables.text_statistics(folder, ["dev", board.split], truth), "text")
 run.table(pd.read_csv(folder / "report.csv"), "report")
 run.table(tables.lost(parts["main"][MAIN]["run"], ["dev", board.split]), "lost")
 linked = {"split": "split", "dialogues": "n (dialogues)", "words": "words", "speakers": "speakers", "clusters": "clusters"}
 linked |= {"mentions a cluster": "mentions a cluster", "linked words, %": "linked words, %"}
-display(readable(text, linked, {"words": ".0f", "linked words, %": ".0f"}))
+display(readable(text, linked, {"words": ".0f", "linked words, %": ".0f"}, caption="What is in the dialogues (means)"))
 scored = run.table(tables.resolvers(run.settings, folder, board.split, truth), "resolvers")
 run.figure(figures.resolvers(scored), "resolvers", caption="How good the resolvers' clusters are.", show=False)
-readable(scored, forms=dict.fromkeys(("MUC", "B-cubed", "CEAF-e", "CoNLL"), ".0f"), caption="Who resolves them? F1 in %")
+f1 = dict.fromkeys(("MUC", "B-cubed", "CEAF-e", "CoNLL"), ".0f")
+named = scored.assign(clusters=scored.clusters.map(said.links)).drop(columns="against" if scored.against.nunique() == 1 else [])
+readable(named, forms=f1, best=dict.fromkeys(f1, "most"), caption=f"How good are the links? F1 in %, {count}")
 
 # %% [markdown]
 # Gold clusters come with the controlled dialogues; the rule resolver is our own. *Corrupted* clusters are split, merged and
@@ -149,30 +154,24 @@ if board.known_events:
     quality = pd.concat([quality, tables.baselines(board)])
 run.table(quality, "quality", resamples=repeats)
 
-
-def wide(table: pd.DataFrame, value: str, caption: str, form: str = ".1f"):
-    """Metrics side by side, a line a row, with their intervals where the values have them."""
-    ends = {"value": ("low", "high"), "change": ("change_low", "change_high")}.get(value, ())
-    shown = {"row": list(dict.fromkeys(table.row))}
-    for metric, part in table.groupby("metric", sort=False):
-        part = part.drop_duplicates("row").set_index("row").reindex(shown["row"])
-        shown[metric] = [interval(*cells, form=form) for cells in part[[value, *ends]].to_numpy()]
-    return readable(pd.DataFrame(shown), caption=caption)
-
-
-count = len(board.task.pairs(board.split))
-display(wide(quality, "value", f"The plain model and references with guessed people, n = {count} dialogues"))
+display(said.wide(quality, "value", f"The plain model and references with guessed people, {count}", best=True))
 if board.known_events:
     events = run.table(tables.events_told(board, [PLAIN, MAIN]).rename_axis("summaries"), "events")
-    display(readable(events, forms=dict.fromkeys(events, ".0f"), caption="Of all events, %"))
-shown = tables.examples(board, [PLAIN, MAIN], 1)
-display(readable(shown if shown.shape[1] <= 7 else shown.iloc[:, :7], caption="One dialogue summarized"))
+    events = events.rename(index=said.named)
+    display(readable(events, forms=dict.fromkeys(events, ".0f"), caption=f"Of all events, %, {count}"))
+display(readable(tables.examples(board, [PLAIN, MAIN], 1).rename(columns=said.named), caption="One dialogue summarized"))
+if board.known_events:
+    lead = (
+        f"Events told with the right people: by the plain summarizer {said.people(board, PLAIN)}. With {said.links(links)} in"
+    )
+    lead = f"{lead} its lowest heads {said.people(board, MAIN)}."
+else:
+    lead = ""
+display(Markdown(lead))
 
 # %% [markdown]
-# If a summary tells *what* was done but not *who* did it, resolving references is what the model lacks, and what a
-# coreference matrix could give. Hold the share of *events* against the baselines: a model below *nearest name*, or even
-# below random people, has not learnt to resolve at all, and a gain that ends below *nearest name* is a gain over very
-# little.
+# A summary that tells *what* was done but not *who* did it lacks just what a coreference matrix could give. A gain that ends
+# below *nearest name* is a gain over very little.
 #
 # ## Underused heads: does the ranking hold?
 #
@@ -180,7 +179,7 @@ display(readable(shown if shown.shape[1] <= 7 else shown.iloc[:, :7], caption="O
 # gate, divided by the norm over its layer), after further training in other order, at other rates, for fewer and more steps.
 # The last column is a model trained from other random weights, if there is one: what agreement by chance looks like.
 
-# %%
+# %% jupyter={"source_hidden": true}
 settings_of = {PLAIN: parts["main"][PLAIN], **parts.get("training", {})}
 settings_of |= {name: named[PLAIN] for name, named in parts.items() if name.startswith("seed")}
 ranked = tables.rankings(settings_of, plan["probe"])
@@ -190,23 +189,15 @@ run.figure(
     figures.agreement(agreement), "rank_agreement", caption="How far trainings agree on the ranking of heads.", show=False
 )
 same = run.table(tables.same_lowest(ranked, PLAIN), "same_lowest")
-own = [name for name in agreement if name != PLAIN and not name.startswith("seed")]
-same, alike = same[same.row.isin(own)], agreement.loc[PLAIN, own]
 run.figure(
     figures.importance_maps(ranked),
     "importance",
     caption="Importance of encoder heads after several trainings, the lowest of each layer marked.",
-    takeaway=f"After other training from the same start ranks correlate at {number(alike.min())} or more with the plain"
-    f" model's;"
-    f" the lowest head of a layer stays in its lower half in {number(same['in the lower half'].mean(), '%')} of layers, and"
-    f" is the"
-    f" very same in {number(same['same head'].mean(), '%')}.",
+    takeaway=said.ranking(agreement, same),
 )
 
 # %% [markdown]
-# If some heads are underused *in any training setting*, the settings correlate far more with each other than with the model
-# of other random weights, and the lowest head of a layer stays among its lower ones. Between random weights
-# nothing should agree: heads have no names across seeds.
+# Between random weights nothing can agree: heads have no names across seeds.
 #
 # ## Masking curves
 #
@@ -214,43 +205,37 @@ run.figure(
 # point, all encoder heads off, says what encoder attention is worth to this model: where that is little, masking a few heads
 # costs little of necessity, and the paper's claim has not been put to the test.
 
-# %%
+# %% jupyter={"source_hidden": true}
 if "masks" in parts:
     curves = run.table(tables.masking(board, parts["masks"]), "masking", resamples=repeats)
-    once = curves[(curves.number == 1) & (curves.metric == "ROUGE-1")].drop_duplicates("order").set_index("order")
-
-    def ends(order: str) -> tuple[float, float, float]:
-        return tuple(once.loc[order, ["change", "change_low", "change_high"]]) if order in once.index else (np.nan,) * 3
-
     run.figure(
         figures.masking_curves(curves),
         "masking",
-        caption="What masking the lowest, the highest or random heads of each layer costs.",
-        takeaway=f"One lowest head of every layer off changes ROUGE-1 by {interval(*ends('lowest'), '+.1f')}, one highest by"
-        f" {interval(*ends('highest'), '+.1f')}; all heads off by {number(curves['all off'].iloc[0], '+.1f')}, which is what"
-        " encoder attention is worth here. The paper prints about half a per cent for the lowest.",
+        caption=f"What masking the lowest, the highest or random heads of each layer costs, {count}.",
+        takeaway=said.masking(curves),
         resamples=repeats,
     )
-    shown = curves[curves.number.isin([1, 2])].drop_duplicates(["order", "number", "metric"])
-    shown = shown.assign(row=shown.order + ", " + shown.number.astype(str))
-    display(wide(shown, "percent", "Heads of each layer off: change in % of the plain score"))
 
 # %% [markdown]
-# The claim is about the left end of the *lowest* curve; that the order matters shows where *highest* falls first. The paper
-# says so *in any training setting*: the same of the models above that were trained otherwise, each against itself.
+# The claim is about the left end of the *lowest* curve; the verdict on top asks about three heads a layer. The paper says so
+# *in any training setting*: the same of the models above that were trained otherwise, each against itself.
 
 # %% jupyter={"source_hidden": true}
 if "settings" in parts:
-    trained = {PLAIN: board.rows[PLAIN], **parts.get("training", {})}
-    settings_masked = tables.masking_by_setting(board, parts["settings"], trained)
+    models = {PLAIN: board.rows[PLAIN], **parts.get("training", {})}
+    settings_masked = tables.masking_by_setting(board, parts["settings"], models)
     run.table(settings_masked, "masking_by_setting", resamples=repeats)
-    rows = settings_masked.setting + ": " + settings_masked.order + ", " + settings_masked.number.astype(str)
-    display(wide(settings_masked.assign(row=rows), "percent", "Change in % of the score with all heads"))
+    first = settings_masked[(settings_masked.metric == "ROUGE-1") & (settings_masked.number == settings_masked.number.min())]
+    first = first.assign(row=first.setting, metric=first.order)
+    off = f"{first.number.iloc[0]} head{'s' if first.number.iloc[0] > 1 else ''} a layer off"
+    display(said.wide(first, "change", f"Change of ROUGE-1 with {off}, by training, {count}", "+.1f"))
 alone = tables.ablation({number: one.rows[PLAIN] for number, one in boards.items()}, plan["probe"])
 run.table(pd.concat(alone, names=["seed"]), "ablation", over=intervals.SENTENCES)
 run.figure(figures.ablation(alone), "ablation", caption="How much the loss rises with one head off.", show=False)
 ablated = run.table(tables.against_ablation(alone, boards, plan["probe"]), "importance_and_ablation")
-readable(ablated, forms={"largest rise": ".3f"}, caption="Importance beside the rise of the loss with one head off")
+named = {"model": "model", "heads": "n (heads)", "all heads (nats)": "rank correlation", "within layers": "within layers"}
+named |= {"largest rise": "largest rise, nats", "heads that cost nothing": "heads that cost nothing"}
+readable(ablated, named, {"largest rise": ".3f"}, caption="Importance beside the rise of the loss with one head off")
 
 # %% [markdown]
 # A head costs nothing alone where the interval of its rise reaches zero; the table counts such heads, and says how well
@@ -261,171 +246,154 @@ readable(ablated, forms={"largest rise": ".3f"}, caption="Importance beside the 
 # The head of each layer that matters least attends by the full link matrix, in further training and in writing. Against it:
 # no control (*plain*), the same heads *masked* all along, and other heads.
 
-# %%
+# %% jupyter={"source_hidden": true}
 names = list(dict.fromkeys(name for part in ("main", "selection", "controls") for name in parts.get(part, {})))
-table = tables.scores(board, names)
+table, over = tables.scores(board, names), tables.scores(board, names)
 run.table(tables.beside_baselines(table, board), "injection", resamples=repeats)
-main = table[table.metric == "ROUGE-1"].set_index("row")[["change", "change_low", "change_high"]]
-gains = {name: interval(*main.loc[name], "+.1f") for name in main.index}
-rivals = [name for name in gains if name.startswith(("injected, random", "injected, highest"))]
-elsewhere = [f"{gains[name]} in {name.partition(', ')[2].partition(' ')[0]} ones" for name in rivals]
-elsewhere = ", ".join(elsewhere) or "nothing measured"
-masked = gains.get("masked, lowest", "nothing measured")
+again = [*parts["main"], *parts.get("controls", {})]  # the rows that were trained from several weights
+rivals = [name for name in names if re.fullmatch("injected, (random.*|highest|probing)", name)]
+against = tables.scores(board, rivals, against=MAIN)
+if len(trained) > 1:
+    over = run.table(tables.over_seeds(trained, again), "seeds")
+    against = tables.over_seeds(trained, [name for name in rivals if name in again], against=MAIN)
+behind = f"{len(trained)} trainings a row" if len(trained) > 1 else "one training a row"
+better = said.choice(against)
 run.figure(
-    figures.changes(table[table.row != PLAIN]),
+    figures.changes(said.called(over[over.row != PLAIN])),
     "injection",
-    caption="What coreference in chosen heads changes, beside masking and other choices of heads.",
-    takeaway=f"In the lowest heads the matrix changes ROUGE-1 by {gains[MAIN]}, the same heads merely masked by {masked};"
-    f" the matrix in"
-    f" other heads by {elsewhere}: one training a row.",
+    caption=f"What coreference in chosen heads changes, beside masking and other choices of heads, {count}, {behind}.",
+    table="seeds" if len(trained) > 1 else "injection",
+    takeaway=f"With {said.links(links)} in the lowest heads ROUGE-1 changes by {said.change(over, MAIN)}, with the same heads"
+    f" masked by {said.change(over, 'masked, lowest')}. {better}.",
     resamples=repeats,
 )
 track = "controlled" if board.known_events else "natural"
 other = next(name for name in layout.TRACKS if name != track)
 path = layout.Chapter(study.ROOT / "figures" / other / run.name).table("injection")
-both = [tables.relative(table, f"{track} text")]
+both = [tables.relative(over, f"{track} text")]
 if path.exists():
     committed = pd.read_csv(path, index_col=0)
     both.append(tables.relative(committed[committed.row.isin(names)], f"{other} text (published)"))
-both = run.table(pd.concat(both, ignore_index=True), "gain_on_both_tracks", over=intervals.SENTENCES)
-first = both[(both.row == MAIN) & (both.metric == "ROUGE-1")].set_index("group")
-gained = {group: interval(row.change, row.change_low, row.change_high, "+.1f") for group, row in first.iterrows()}
-said = "; ".join(f"{gain} % ROUGE-1 on {group}" for group, gain in gained.items())
+both = run.table(pd.concat(both, ignore_index=True), "gain_on_both_tracks")
+gained = {group: said.change(part, MAIN) for group, part in both.groupby("group", sort=False)}
 run.figure(
-    figures.changes(both, unit="% of plain"),
+    figures.changes(said.called(both), unit="% of plain"),
     "gain_on_both_tracks",
     caption="What coreference in the least important heads gains on controlled and natural text, beside controls and print.",
     answers="Liu & Chen, abstract",
-    takeaway=f"The least important heads: {said}; printed {tables.PRINTED['ROUGE-1']:+.1f} %. The choice of heads counts"
-    f" only where"
-    " intervals of other heads lie apart from these.",
+    takeaway="In % of ROUGE-1 the lowest heads change by"
+    f" {', '.join(f'{gain} on {group}' for group, gain in gained.items())}; printed"
+    f" {tables.PRINTED['ROUGE-1']:+.1f}. {better.partition(';')[0]}.",
     show=False,
 )
 
-# %%
-trained = {number: one for number, one in boards.items() if MAIN in one.rows}
-if len(trained) > 1:
-    over = run.table(tables.over_seeds(trained, [*parts["main"], *parts.get("controls", {})]), "seeds")
-    said = "What coreference injection changes, over trainings of several seeds."
-    run.figure(figures.changes(over[over.row != PLAIN]), "seeds", caption=said, show=False)
-    display(wide(over, "change", f"Over {len(trained)} trainings", "+.1f"))
-
 # %% [markdown]
-# Masked heads tell the vacancy from the matrix: if *masked* stays at zero and *injected* does not, it is the matrix. If the
-# choice of heads mattered, the rows would be ordered: lowest above random, probing and highest. Rows whose intervals overlap
-# are not ordered, and one training a row cannot order them at all; that takes several seeds.
+# Masked heads tell the vacancy from the matrix. *By probing*: heads whose weights resemble the matrix already. The choice of
+# heads is judged by the difference from the lowest heads, trained alike.
 #
 # ## Where, how many, which matrix, or a layer of its own?
 #
 # *A layer of its own* is the alternative of 2021, extra computation in the place of a head: after an encoder layer its
 # output H becomes $0.7\,H + 0.3\,M H$.
 
-# %%
+# %% jupyter={"source_hidden": true}
+far = ""
 grouped = tables.by_group(board, {"heads and layers": parts.get("where", {}), "matrices": parts.get("matrices", {})})
 if len(grouped):
     run.table(grouped, "where", resamples=repeats)
-    by_row = grouped[grouped.metric == "ROUGE-1"].set_index("row").change.sort_values()
+    far = said.where(grouped)
     run.figure(
-        figures.changes(grouped),
+        figures.changes(said.called(grouped)),
         "where",
-        caption="In which layers, in how many heads and with which matrix injection helps.",
-        takeaway=f"The best row in ROUGE-1 is {by_row.index[-1]} ({number(by_row.iloc[-1], '+.1f')}), the worst"
-        f" {by_row.index[0]}"
-        f" ({number(by_row.iloc[0], '+.1f')}); each row is one training.",
+        caption=f"In which layers, in how many heads and with which matrix injection helps, {count}.",
+        takeaway=f"{far} One training a row.",
         resamples=repeats,
     )
 
-# %%
+# %% jupyter={"source_hidden": true}
 sizes = tables.by_cluster_size(board, [MAIN, *parts.get("matrices", {})], truth)
 run.table(sizes, "cluster_sizes", resamples=repeats)
 shown = sizes[sizes.metric == "ROUGE-1"]
 largest = shown.mentions.astype(str) + " (n = " + shown.dialogues.astype(str) + ")"
-shown = shown.assign(metric=shown.row, row=largest)
-few = list(dict.fromkeys(shown.metric))[:6]
-wide(shown[shown.metric.isin(few)], "change", "Change of ROUGE-1 by mentions of the largest cluster", "+.1f")
+few = list(dict.fromkeys(shown.row))[:6]
+shown = shown.assign(metric=shown.row.map(said.named), row=largest)[shown.row.isin(few)]
+said.wide(shown, "change", "Change of ROUGE-1 by mentions of a dialogue's largest cluster", "+.1f")
 
 # %% [markdown]
-# If higher layers worked better, the rows of lower, middle and upper layers would rise in that order, beyond their
-# intervals. The paper says that large clusters hamper *full* links, since a name has little weight in the mean over many
-# mentions: then full links fall behind *adjacent* ones as the largest cluster of a dialogue grows, from left to right in the
-# last table. Heads that look at themselves alone (*no links*) are the control for the matrix. And a layer of its own is
-# the comparison that the paper lacks: it has no weights of its own either.
+# The paper says that higher layers work better, and that large clusters hamper *full* links, since a name has little weight in
+# the mean over many mentions: *adjacent* links would then gain more than full ones towards the bottom of the table. Heads that
+# look at themselves alone (*no links*) are the control for the matrix. A layer of its own is the comparison that the paper
+# lacks: it has no weights of its own either.
 #
 # ## Do injected heads come to matter?
 
-# %%
+# %% jupyter={"source_hidden": true}
 every = tables.before_after_over_seeds(boards, list(coreference.runs.moved(parts)), plan["probe"])
 run.table(from_one(every), "before_after")
 more = run.table(tables.matter_more(every), "matter_more")
-moved = every[every.seed == seed]
-means = every.groupby("row", sort=False)[["rank_before", "rank_after"]].mean()
-ranks = [f"{name} {number(row.rank_before, '.1f')} → {number(row.rank_after, '.1f')}" for name, row in means.iterrows()]
+first = every[every.seed == seed]
 run.figure(
-    figures.before_after(moved),
+    figures.before_after(said.called(first)),
     "before_after",
-    caption="Importance of the injected heads before and after training.",
-    takeaway=f"Mean rank in the layer before and after: {'; '.join(ranks)}.",
+    caption=f"Importance of the injected heads before and after training, n = {len(first)} heads of one training.",
+    takeaway=said.moved(every),
 )
-shown = more.assign(more=[interval(*row, form="+.2f") for row in more[["more", "low", "high"]].to_numpy()])
-if len(shown):
-    display(
-        readable(
-            shown.pivot(index="layer", columns="control", values="more").reset_index(),
-            caption="Importance after training: more than the same heads under a matrix that says nothing, n ="
-            f" {every.seed.nunique()} trainings",
-        )
-    )
+display(Markdown(said.matters(more)))
 
 # %% [markdown]
-# Ranks count from the most important head of a layer. A low head that ends on top has come to matter. That alone says
-# neither that it is because the head was *underused* (then random and highest heads would not rise as well) nor because of
-# *coreference* (then heads with shuffled links, or with a matrix that says nothing, would not): any head whose attention is
-# fixed while the rest trains around it may be leant on.
+# Ranks count from the most important head of a layer. Random and highest heads show whether it takes an *underused* head;
+# shuffled links, or none, whether it takes *coreference*: any head whose attention is fixed while the rest trains around it may
+# be leant on.
 #
 # ## How good must the clusters be?
 
-# %%
+# %% jupyter={"source_hidden": true}
+good = ""
 if "quality" in parts:
     curve = tables.quality_curve(board, parts["quality"], truth=truth)
     run.table(tables.beside_baselines(curve, board), "clusters", resamples=repeats)
     together = run.table(tables.gained(curve), "gained").set_index("metric").iloc[:, -1]
+    given = {MAIN: links, **{said.with_links(name): name for name in (truth, f"{links}+shuffled", "none") if name != links}}
+    shuffled = said.with_links(f"{links}+shuffled")
+    if len(trained) > 1 and shuffled in again:
+        good = said.clusters(over, given, tables.over_seeds(trained, [MAIN], against=shuffled))
+    else:
+        good = said.clusters(pd.concat([curve, over]), given, tables.scores(board, [MAIN], against=shuffled))
     run.figure(
         figures.quality(curve),
         "clusters",
-        caption="How good the clusters must be for injection to help.",
-        takeaway="Rank correlation of the gain with the quality of the clusters (CoNLL F1): "
-        + ", ".join(f"{number(value)} ({metric})" for metric, value in together.items())
-        + ". Shuffled clusters, which know the mentions alone, are the level to beat.",
+        caption=f"How good the clusters must be for injection to help, {count}, one training a point.",
+        takeaway=good,
         resamples=repeats,
     )
+    told = [f"{number(value)} ({metric})" for metric, value in together.items()]
+    display(Markdown(f"Rank correlation of the gain with the quality of the clusters (CoNLL F1): {', '.join(told)}."))
 
 # %% [markdown]
-# If the quality of the clusters is what counts, the gain falls with their CoNLL score, down to that of shuffled clusters.
-# These are the control for a resolver: its links are good enough only if training with them gains more than training with
-# shuffled ones. Each point is one training.
+# Shuffled clusters know the mentions alone: they are the level that a resolver's links have to beat.
 #
 # ## At inference alone
 #
 # A public summary of the paper reads as if the matrix were put in at inference alone. Below: that; then the model that was
 # trained with the matrix, writing with other clusters or with the heads off.
 
-# %%
+# %% jupyter={"source_hidden": true}
 if "inference" in parts:
     table = tables.scores(board, [MAIN, *parts["inference"]])
     run.table(table, "inference", resamples=repeats)
     run.figure(
-        figures.changes(table),
+        figures.changes(said.called(table)),
         "inference",
         caption="What the matrix does at inference, with and without training on it.",
         resamples=repeats,
         show=False,
     )
-    display(wide(table[table.row != PLAIN], "change", "Change against the plain model", "+.1f"))
+    display(said.wide(table, "change", f"Change against the plain model, {count}", "+.1f", best=True))
+    display(Markdown(said.any_sure(table, "ROUGE-1", [name for name in table.row if name.startswith("injected at inference")])))
 
 # %% [markdown]
-# If the matrix at inference alone does nothing, it takes training to use it. How much a trained model loses with other
-# clusters, shuffled ones or none says how much of its gain it reads from the matrix while it writes, and how much training
-# with it has left in the weights.
+# What a trained model loses with other clusters, shuffled ones or none it had read from the matrix while it wrote; what is left
+# then, training with the matrix has put into the weights.
 #
 # ## Does it carry over to translation?
 #
@@ -433,20 +401,23 @@ if "inference" in parts:
 # matters least every word attends to itself, its head and its dependents. Intervals that hold zero do not show that nothing
 # is gained: short sentences may leave little for syntax to add.
 
-# %%
+# %% jupyter={"source_hidden": true}
 others = coreference.runs.rows_of(run.settings, subjects.TRANSLATION, seed)
 if others:
     translation = tables.Board(run.settings, others["main"])
     table = tables.scores(translation)
     run.table(table, "translation", resamples=repeats)
     run.figure(
-        figures.changes(table[table.row != PLAIN]),
+        figures.changes(said.called(table[table.row != PLAIN])),
         "translation",
         caption="Injection of syntax into a translation model.",
         resamples=repeats,
         show=False,
     )
-    display(wide(table[table.row != PLAIN], "change", "Change of BLEU against the plain model", "+.1f"))
+    sentences = f"n = {len(translation.task.pairs(translation.split))} sentences"
+    shown = table[table.row != PLAIN]
+    display(said.wide(shown, "change", f"Change of BLEU against the plain model, {sentences}", "+.1f", best=True))
+    display(Markdown(said.any_sure(table, "BLEU")))
 
 # %% [markdown]
 # Saved and not shown: resolvers, agreement of rankings, heads off one by one, seeds, inference, translation ([all
@@ -454,15 +425,17 @@ if others:
 #
 # ## In short
 
-# %%
-told = "; ".join(f"{gain} % on {group}" for group, gain in gained.items())
-fit = "generated, with gold clusters" if board.known_events else "natural, with a resolver's links"
+# %% jupyter={"source_hidden": true}
+fit = "generated" if board.known_events else "natural"
 closing = f"""
-**Coreference in the least important heads** changes ROUGE-1 by {told}; printed {tables.PRINTED["ROUGE-1"]:+.1f} %. In
-points, **other heads** do {elsewhere}; **masked**, the least important heads change it by {masked}.
+**Coreference in the least important heads**, with {said.links(links)}, changes ROUGE-1 by
+{"; ".join(f"{gain} % on {group}" for group, gain in gained.items())}; printed {tables.PRINTED["ROUGE-1"]:+.1f} %. {better}.
 
-*Limits.* A small BART that first fills holes; dialogues are {fit}; *further training* takes the place of fine-tuning. One
-training a row where no table over seeds says otherwise: intervals are over dialogues. The paper's text was not at hand,
-only its abstract and summaries ([all differences](../docs/differences.md)).
+{good} {far}
+
+*Limits.* A small BART that first fills holes; dialogues are {fit}; *further training* takes the place of fine-tuning;
+{behind}{" where means are compared, elsewhere one" if len(trained) > 1 else ""}.
+The paper's text was not at hand, only its abstract and summaries ([all
+differences](../docs/differences.md)).
 """
-verdicts.fill("gain_on_both_tracks", closing)
+verdicts.fill("gain_on_both_tracks", closing, first=lead)

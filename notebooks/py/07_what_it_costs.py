@@ -55,13 +55,12 @@ answer = claims.Box(run)
 heart = run.table(costs.heart(found), "costs", over=intervals.ROUNDS)
 rivals = heart.times[heart.times.notna()]
 ends = f"{number(rivals.min(), '.1f')} to {number(rivals.max(), '.0f')}"
-plain = heart[heart.plain == costs.STEP].cost
+minutes = costs.minutes(found)
 run.figure(
     figures.heart(heart),
     "costs",
     caption="What every measure and method costs in units of the plain thing, beside the obvious way to do it.",
-    takeaway=f"The obvious ways take {ends} times as long; what is done while a model trains adds"
-    f" {number(plain.min() - 1, '%')} to {number(plain.max() - 1, '%')} to a step.",
+    takeaway=f"The obvious ways take {ends} times as long; what is done while a model trains adds {costs.added(heart)}.",
     table="costs",
     show=False,
 )
@@ -133,7 +132,8 @@ readable(remarks, {"benchmark": "benchmark", "what": "what", "note": "why"})
 # ## A decoder of today
 #
 # Seconds for a batch of passages, on a Llama with random weights: importance, relevance and leaving out every head, each beside
-# the obvious protocol and the floor, one pass forward and back of what is measured. Leaving out is counted in operations too,
+# the obvious protocol and the floor, one pass forward and back of what is measured. *Importance* is the mean over texts,
+# *importance per token* that over target tokens, which Captum computes too. Leaving out is counted in operations too,
 # beside what must be done: what stands behind each head, once, and one whole pass.
 
 # %% jupyter={"source_hidden": true}
@@ -141,7 +141,7 @@ today = run.table(costs.numbers(found, "decoder_speed", "seconds"), "decoder", o
 counted = found["decoder_speed"][found["decoder_speed"].quantity == "operations"].set_index("what").value
 fast, slow = (number(counted[f"leave one out{way} over what must be done"], ".2f") for way in ("", ", obvious"))
 run.figure(
-    figures.speeds(today, "seconds"),
+    figures.beside(today, costs.FLOORS, "seconds"),
     "decoder",
     caption="Seconds of importance, relevance and leaving out every head of a decoder with grouped queries.",
     takeaway=f"Leaving out every head takes {fast} times the operations that must be done, the obvious way {slow} times.",
@@ -184,8 +184,8 @@ steepest = slopes.loc[slopes.value.idxmax()]
 run.figure(
     figures.growth(slopes, points),
     "growth",
-    caption="How the time of each measure grows with the size of everything.",
-    takeaway=f"The steepest: {steepest['what']} grows with {steepest.axis} to the power"
+    caption="How the time of each measure grows with the size of everything; at the end of each line its exponent.",
+    takeaway=f"The steepest: {figures.named(steepest['what'])} grows with {steepest.axis} to the power"
     f" {interval(steepest.value, steepest.low, steepest.high, '.2f')}.",
 )
 
@@ -220,9 +220,8 @@ for name, part in times.drop(profile, level="profile").groupby(level="profile", 
 # %% jupyter={"source_hidden": true}
 room = kept.groupby("what", sort=False).value.first()
 closing = f"""
-The obvious ways take {ends} times as long; attention maps on disk take
-{number(room.max() / room.min(), ".0f")} times the room of sums. With gates, constraint or coreference a training step takes
-{number(plain.min(), ".2f")} to {number(plain.max(), ".2f")} times as long.
+{minutes}. Attention maps on disk take {number(room.max() / room.min(), ".0f")} times the room of sums. Gates, constraint or
+coreference add {costs.added(heart)}, to a training step.
 
 *Limits.* Small models on one machine ({facts.hardware.iloc[0]}); at such sizes times of a few milliseconds are mostly the cost
 of calling, so that exponents and overheads are not those of larger models. On a GPU the balance is another one. Medians and

@@ -3,11 +3,13 @@
 Skipped where there is no selenium (requirements/browser.lock) or no Chromium with its driver.
 """
 
+import re
 import shutil
+from dataclasses import replace
 
 import pytest
 
-from helpers import study
+from helpers import models, study
 from helpers.corpora.tokens import collate
 from helpers.heads import gate
 from helpers.measures.worth import mean_loss
@@ -26,6 +28,7 @@ DRIVER = shutil.which("chromedriver")
 pytestmark = pytest.mark.skipif(
     not (CHROMIUM and DRIVER), reason="needs Chromium and its driver (apt: chromium chromium-driver)"
 )
+WEIGHTS = (0.2126, 0.7152, 0.0722)  # of red, green and blue in what is seen as bright
 SIZES = {"phone": (390, 844), "desktop": (1280, 900)}
 FLAGS = (
     "headless=new", "no-sandbox", "disable-gpu", "disable-quic", "no-first-run", "disable-background-networking",
@@ -159,6 +162,51 @@ def test_the_page_computes_what_the_model_does(browser, built, off):
     assert losses == pytest.approx(expected, abs=2e-4)
 
 
+def test_a_loss_is_there_before_a_reader_notices(browser, built):
+    """Of a sentence, by a model of the published study's size with random weights: at most 100 ms."""
+    folder, subject = built
+    model = models.build(study.settings("laptop")["model"], subject.source.size, subject.target.size, 1).eval()
+    large = replace(subject, opened=lambda: model)
+    path = inpage.write(folder / "heads", "large", large, data.examples(subject.sentences, 1))
+    explorer(browser, folder, "model=ru-subtitles")
+    browser.set_script_timeout(60)
+    took = browser.execute_async_script(
+        """const done = arguments[1], script = document.createElement("script");
+        script.src = arguments[0];
+        script.onload = () => {
+          const live = openModel(MODELS["large"]), [sentence] = MODELS["large"].sentences;
+          done(Array.from({ length: 15 }, () => {
+            const start = performance.now();
+            live.loss(sentence, new Set(["encoder.1.1"]));
+            return performance.now() - start;
+          }));
+        };
+        document.head.append(script);""",
+        f"heads/{path.name}",
+    )
+    assert 0 < min(took) < 100, took
+
+
+def test_dark_pages_can_be_read(browser, folder):
+    def brightness(colour):
+        parts = [int(part) / 255 for part in re.findall(r"\d+", colour)[:3]]  # "rgb(1, 2, 3)"
+        return sum(w * (c / 12.92 if c <= 0.04 else ((c + 0.055) / 1.055) ** 2.4) for w, c in zip(WEIGHTS, parts, strict=True))
+
+    asked = """return ["body", "main p", "main a", "button, select", "pre, footer"].map((which) => {
+        const style = getComputedStyle(document.querySelector(which));
+        return [style.color, getComputedStyle(document.body).backgroundColor];
+      });"""
+    for scheme, dark in (("dark", True), ("light", False)):
+        said = {"features": [{"name": "prefers-color-scheme", "value": scheme}]}
+        browser.execute_cdp_cmd("Emulation.setEmulatedMedia", said)
+        for page in ("index.html", "01_relevance_and_confidence.html", "explorer.html"):
+            browser.get((folder / page).as_uri())
+            for ink, paper in browser.execute_script(asked):
+                low, high = sorted(map(brightness, (ink, paper)))
+                assert (high + 0.05) / (low + 0.05) >= 4.5 and (brightness(paper) < 0.1) == dark, (page, scheme, ink, paper)
+    browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": []})
+
+
 def test_heads_are_switched_off_and_on(browser, folder, size):
     def loss(changed):
         WebDriverWait(browser, 10).until(
@@ -166,8 +214,10 @@ def test_heads_are_switched_off_and_on(browser, folder, size):
         )
         return browser.find_element(By.ID, "loss-all").text
 
-    explorer(browser, folder, "model=ru-subtitles&head=encoder.0.0")
+    explorer(browser, folder)  # the model on which the page opens
     WebDriverWait(browser, 10).until(lambda found: found.find_elements(By.ID, "loss-all"))
+    cell(browser, "encoder.0.0").click()
+    assert "model=ru-subtitles" in browser.current_url
     whole = loss(False)
     cell(browser, "encoder.0.0").send_keys("x")
     assert loss(True).startswith(whole.split()[0]) and "off=encoder.0.0" in browser.current_url

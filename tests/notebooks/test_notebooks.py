@@ -82,7 +82,7 @@ def test_every_cell_ran_without_error(executed):
 
 def test_the_verdict_box_is_filled_from_the_run_s_own_tables(executed):
     path, notebook, folder = executed
-    own = [one for one in claims.judge("controlled", claims.tables_in(folder)) if one.claim.chapter == path.stem]
+    own = [one for one in claims.of_run(folder, "controlled") if one.claim.chapter == path.stem]
     boxes = [cell for cell in notebook.cells if cell.cell_type == "code" and "claims.Box(run)" in cell.source]
     assert len(boxes) == 1 or not own
     for cell in boxes:

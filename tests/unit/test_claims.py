@@ -1,5 +1,7 @@
 """Verdicts follow from the tables, by the rules of the ledger, and from nothing else."""
 
+import shutil
+
 import pandas as pd
 import pytest
 
@@ -113,6 +115,28 @@ def test_a_ledger_that_does_not_fit_is_refused(tmp_path):
             claims.ledger(path)
     with pytest.raises(StudyError, match="'weight'"):
         judged(frame(("x", 1.0, 0.5, 1.5)), claim(where={"weight": 1}))
+
+
+CHAPTERS = sorted({(track, one.chapter) for one in claims.ledger() for track in layout.TRACKS})
+
+
+@pytest.mark.parametrize(("track", "chapter"), CHAPTERS)
+def test_a_chapter_s_verdicts_do_not_depend_on_which_others_a_run_has(track, chapter, tmp_path):
+    def verdicts(judged):
+        return [(one.claim.id, one.verdict, one.why, one.number) for one in judged if one.claim.chapter == chapter]
+
+    committed = study.ROOT / "figures" / track
+    if not (committed / chapter).exists():
+        pytest.skip("not run on this track")
+    shutil.copytree(committed / chapter, tmp_path / "run" / chapter)
+    assert verdicts(claims.of_run(tmp_path / "run", track)) == verdicts(claims.judge(track))
+    study.write_json(tmp_path / "run" / chapter / "sidecars" / "run.json", {"parameters": {"profile": "another"}})
+    alone = verdicts(claims.of_run(tmp_path / "run", track))
+    for table in layout.tables(committed):
+        if table.parent.parent.name != chapter:  # in which nothing was measured
+            header = table.read_text(encoding="utf-8").splitlines()[0]
+            study.write_text(tmp_path / "run" / table.relative_to(committed), header + "\n")
+    assert verdicts(claims.of_run(tmp_path / "run", track)) == alone
 
 
 def test_a_run_ends_with_the_verdicts_of_the_notebooks_it_executed(tmp_path):

@@ -93,3 +93,21 @@ def test_a_second_run_has_the_parameters_of_the_first_and_leaves_its_results_alo
     seconds = json.loads((executed / "second_run.json").read_text())
     assert list(seconds) == ["01_some"] and seconds["01_some"] > 0
     assert sorted(path.name for path in executed.iterdir()) == ["01_some.ipynb", f"{costs.COSTS}.ipynb", "second_run.json"]
+
+
+@pytest.mark.parametrize(("lows", "said"), [
+    ((1.01, 0.9), "10 % to 20 %, surely only gates"), ((0.9, 0.9), "none of it surely"), ((1.01, 1.1), "10 % to 20 %, surely"),
+])  # fmt: skip
+def test_what_is_added_is_sure_where_its_quartiles_say_so(lows, said):
+    table = pd.DataFrame({"plain": costs.STEP, "cost": [1.1, 1.2], "cost_low": lows}, index=["gates", "constraint"])
+    assert costs.added(table).endswith(said)
+
+
+def test_a_decoder_s_measures_stand_beside_the_obvious_way_and_their_floor():
+    ways = {"importance": 1, "importance, obvious": 4, "relevance": 2, "importance, captum": 1, "floor": 0.5, "other": 9}
+    table = pd.DataFrame([(what, v, v, v) for what, v in ways.items()], columns=["what", "value", "low", "high"])
+    axis = whole(figures.beside(table, {"importance": "floor", "relevance": "floor"}, "seconds")).axes[0]
+    assert [label.get_text() for label in axis.get_yticklabels()] == ["importance", "relevance"]
+    speeds = pd.DataFrame({"what": ["cp, fast", "cp, obvious"], "value": [100.0, 1.0], "quantity": "target tokens/s"})
+    told = costs.minutes({"relevance_speed": speeds.assign(group="3+3 layers, 36 tokens")})
+    assert "1,000 sentences of 36 tokens takes 6.0 to 6.0 minutes" in told and "10.0 to 10.0 hours" in told

@@ -15,7 +15,8 @@ import pytest
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
-from helpers import study
+from helpers import plan, study
+from helpers.runs import subjects
 from helpers.study import published
 
 ROOT = study.ROOT
@@ -140,6 +141,16 @@ def test_what_is_published_is_whole(monkeypatch):
         assert (study.digest(file), file.stat().st_size) == (part["sha256"], part["bytes"]), file
     held = {str(path.relative_to(published.folder())) for path in published.folder().glob("*/*")}
     assert {part["file"] for part in found} == held
+
+
+def test_the_printed_example_reads_what_is_published(monkeypatch):
+    """No training, and no text that models were trained on."""
+    monkeypatch.delenv("HEADS_PUBLISHED")
+    said = (ROOT / "docs" / "templates" / "notebooks.md").read_text(encoding="utf-8")
+    notebook, models = re.search(r"papermill notebooks/(\w+)\.ipynb out\.ipynb -p models \"([^\"]+)\"", said).groups()
+    settings = study.settings("laptop")
+    goals = plan.goals(settings, subjects.names(settings, models), 1)[notebook]
+    assert [recipe.label for recipe in plan.missing(goals)] == []
 
 
 def test_no_folder_of_the_code_is_hidden_from_git_and_the_linter():

@@ -169,6 +169,37 @@ def test_gates_are_those_of_the_runs(tiny):
     assert found["gates"]["steps"] == closed.index.tolist()
 
 
+def test_a_model_is_there_once_and_the_page_opens_on_the_one_that_runs_in_it(tiny, tmp_path):
+    models = report._models(tiny[0], tmp_path / "heads")
+    assert [(model["name"], bool(model["weights"])) for model in models] == [
+        (tiny_report.NAME, True),
+        (tiny_report.ABSENT, False),
+    ]
+    wanted = {f"heads/{path.name}" for path in (tmp_path / "heads").iterdir()}
+    assert {model[key] for model in models for key in ("file", "weights")} - {""} == wanted
+
+
+def test_a_report_is_small(folder, tiny, tmp_path):
+    """Eight megabytes: pages and pictures four, heads of six models with their maps 2, weights of one model the rest."""
+    pictures = [path.read_bytes() for path in (folder / "images").iterdir()]
+    assert len(set(pictures)) == len(pictures)
+    assert sum(path.stat().st_size for path in folder.rglob("*") if path.is_file() and path.parent.name != "heads") < 4e6
+    model = tiny[1].model
+    kept = sum(len(rows["values"]) for rows in inpage.export(tiny[1], [0])["matrices"].values())
+    assert kept < 1.4 * sum(weights.numel() for weights in model.parameters())  # a byte a weight, written in base64
+
+
+def test_code_that_is_to_be_read_is_open(tmp_path):
+    run = notebook(tmp_path / "run", nb.new_output("stream", text="a"))
+    made = nbformat.read(run / "01_one.ipynb", 4)
+    for source, kept in (("x = 2", {}), ("y = 3", {"jupyter": {"source_hidden": True}}), ("study.begin('one')", {})):
+        made.cells.append(nb.new_code_cell(source, metadata=kept, execution_count=3))
+    nbformat.write(made, run / "01_one.ipynb")
+    report.build(run, tmp_path / "out")
+    page = BeautifulSoup((tmp_path / "out" / "01_one.html").read_text(encoding="utf-8"), "lxml")
+    assert [cell.get_text().split("\n")[0] for cell in page.select("details[open] pre")] == ["1 < 2", "x = 2"]
+
+
 def test_what_is_no_head_table(tiny):
     _, subject, table, _, _ = tiny
     with pytest.raises(StudyError, match="kind, layer, head"):

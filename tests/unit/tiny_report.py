@@ -17,7 +17,7 @@ CHANGED = {
 
 
 def make(folder: Path) -> tuple[subjects.Subject, pd.DataFrame, dict[str, Any]]:
-    """A tiny model, its head table and its sweep; the table lies in `folder`, beside one of a model that nobody trained."""
+    """A tiny model, its head table and its sweep; `folder` holds the table twice, and one of a model that nobody trained."""
     settings = study.settings("tiny", CHANGED)
     subject = subjects.of_name(settings, NAME, 1)
     sweep = l0.runs.sweep(settings, NAME, subject.run.spec, ("encoder",), 1)
@@ -30,5 +30,6 @@ def make(folder: Path) -> tuple[subjects.Subject, pd.DataFrame, dict[str, Any]]:
     table["functions"] = ["v→s; +1", "rare", *[""] * (len(table) - 2)]
     run = study.Run("06_all_measures", study.PARAMETERS | {"profile": "tiny"}, settings, folder, 0.0)
     run.table(table, f"head_table_{NAME}")
+    run.table(table, f"head_table_{NAME}-all-kinds", model=NAME)  # the same model once more
     run.table(table.drop(columns="functions"), f"heads_{ABSENT}")
     return subject, table, sweep

@@ -17,6 +17,7 @@ from matplotlib.ticker import MaxNLocator
 from helpers import drawing
 from helpers.drawing import MODELS, WIDTH, left, redrawable
 from helpers.measures import figures
+from helpers.methods.coreference import said
 from helpers.study import StudyError
 
 UNITS = {"events": "events with the right people, %"}
@@ -309,7 +310,9 @@ def quality(frame: pd.DataFrame, metrics: Sequence[str] | None = None):
     )  # fmt: skip
     table = _chosen(frame, metrics).assign(low=frame.change_low, high=frame.change_high)
     parts = table.clusters.str.partition("+corrupt:")
-    table = table.assign(line=table.clusters.where(parts[2] == "", parts[0] + ", corrupted"), joined=parts[2] != "")
+    table = table.assign(
+        line=table.clusters.map(said.links).where(parts[2] == "", parts[0] + " links, corrupted"), joined=parts[2] != ""
+    )
     looks = drawing.looks(table.sort_values("joined", ascending=False, kind="stable").line)
     joined = table.groupby("line").joined.all()
     looks = {name: look | {"ls": "-" if joined[name] else ""} for name, look in looks.items()}

@@ -43,6 +43,7 @@ LEFT_OUT, LAST = ("More",), ("Two commands", "Five lines")  # of the README's se
 NAMES = {"nsubj": "subject", "dobj": "object", "amod": "adjective", "advmod": "adverb", "rare": "rare tokens", "none": "none"}
 PICTURES = ("image/svg+xml", "image/png", "image/jpeg", "image/gif")
 SHOWN = (*PICTURES, "text/html", "text/markdown", "text/plain")  # of an output the first that it has
+_FRAME = "data:image/png;base64,"
 HEADINGS = ["h1", "h2", "h3", "h4", "h5", "h6"]
 
 
@@ -145,6 +146,7 @@ def _page(path: Path, links: Mapping[str, str], output: Path) -> dict[str, Any]:
     notebook = nbformat.read(path, as_version=4)
     for cell in notebook.cells:
         cell.outputs = reference.for_readers(cell.get("outputs", []))
+        cell.metadata["open"] = _open(cell)
     _describe(notebook.cells, path.stem)
     preprocessors = [
         TagRemovePreprocessor(enabled=True, remove_cell_tags={"injected-parameters"}),
@@ -162,6 +164,12 @@ def _page(path: Path, links: Mapping[str, str], output: Path) -> dict[str, Any]:
         raise StudyError(f"The notebook {path.name} must have one heading of the first level: it is the page's title.")
     title, *toc = toc
     return {"body": body, "title": title["text"], "toc": [entry for entry in toc if entry["level"] < 4]}
+
+
+def _open(cell: Any) -> bool:
+    """Whether a cell's code is to be read: notebooks show it, and it is not what they all begin with."""
+    hidden = cell.metadata.get("jupyter", {}).get("source_hidden") or "parameters" in cell.metadata.get("tags", [])
+    return cell.cell_type == "code" and not hidden and not re.search(r"study\.begin\(|claims\.Box\(", cell.source)
 
 
 def _describe(cells: Sequence[Any], where: str) -> None:
@@ -193,15 +201,23 @@ def _sized(body: str, output: Path) -> str:
                 quiet = page.new_tag("source", srcset=still, media="(prefers-reduced-motion: reduce), print")
                 image.wrap(page.new_tag("picture")).insert(0, quiet)
         _lighter(path)
+    for frame in page.select(f"img[src^='{_FRAME}']"):  # of a slider
+        frame["src"] = _FRAME + base64.b64encode(_few(base64.b64decode(frame["src"].removeprefix(_FRAME)), 32)).decode()
     return str(page)
 
 
 def _lighter(path: Path) -> None:
     """Write a PNG with the 256 colours that serve it best: a third of its bytes."""
     if path.suffix == ".png":
-        with Image.open(path) as opened:
-            few = opened.convert("RGB").quantize(256, dither=Image.Dither.NONE)
-        few.save(path, optimize=True)
+        path.write_bytes(_few(path.read_bytes(), 256))
+
+
+def _few(picture: bytes, colours: int) -> bytes:
+    """A PNG in the few colours that serve it best."""
+    file = io.BytesIO()
+    with Image.open(io.BytesIO(picture)) as opened:
+        opened.convert("RGB").quantize(colours, dither=Image.Dither.NONE).save(file, "png", optimize=True)
+    return file.getvalue()
 
 
 # --- the site ----------------------------------------------------------------------------------------------------------
@@ -273,6 +289,7 @@ def _front(links: Mapping[str, str], output: Path) -> dict[str, Any]:
     titled = [(section.splitlines()[0].removeprefix("## ").strip(), section) for section in sections]
     kept = sorted((one for one in titled if one[0] not in LEFT_OUT), key=lambda one: one[0] in LAST)
     page = BeautifulSoup(_markdown("\n".join([intro, "<main></main>\n", *(section for _, section in kept)])), "html.parser")
+    there = {path.read_bytes(): path for path in (output / "images").glob("*.png")}  # a notebook's page may have the same
     for image in page("img"):
         picture = study.ROOT / image["src"]
         if not picture.is_file():
@@ -281,7 +298,10 @@ def _front(links: Mapping[str, str], output: Path) -> dict[str, Any]:
             )
         image["src"] = f"images/{'-'.join(Path(image['src']).parts[1:])}"
         shutil.copy(picture, output / image["src"])
-        _lighter(output / image["src"])
+        _lighter(path := output / image["src"])
+        if (same := there.setdefault(path.read_bytes(), path)) != path:
+            path.unlink()
+            image["src"] = f"images/{same.name}"
     shown, toc = _finished(str(page), links)
     intro, _, body = shown.partition("<main></main>")  # the notebooks' cards stand between them
     return {"intro": intro, "body": body, "toc": [entry for entry in toc if 1 < entry["level"] < 4]}
@@ -307,10 +327,14 @@ def _colours(name: str) -> list[str]:
 
 
 def _models(results: Path, folder: Path) -> list[dict[str, str]]:
-    """Write the explorer's data of every model that has a head table."""
-    models = []
-    found = explorer.head_tables(results)
-    for name in study.progress(found, "head explorer"):
+    """Write the explorer's data of every model that has a head table, a model once; the first that fits gets its weights."""
+    models, found = [], explorer.head_tables(results)
+    once: dict[tuple[str, int], str] = {}
+    for name in sorted(found, key=len):  # of two tables of one model the plain one
+        facts = found[name].attrs["facts"]
+        once.setdefault((facts.get("model", name), facts.get("of_seed", 1)), name)
+    order = [*subjects.CONTROLLED, *found]
+    for name in study.progress(sorted(once.values(), key=order.index), "head explorer"):
         facts = found[name].attrs["facts"]
         subject, sweep = explorer.in_store(name, facts)
         model = facts.get("model", name)
@@ -321,5 +345,4 @@ def _models(results: Path, folder: Path) -> list[dict[str, str]]:
         if subject and inpage.fits(subject) and not any(model["weights"] for model in models):  # of one: they are megabytes
             path = inpage.write(folder, name, subject, explorer.examples(subject.sentences, explorer.SENTENCES))
             models[-1]["weights"] = f"{path.parent.name}/{path.name}"
-    first = list(found)
-    return sorted(models, key=lambda model: [*subjects.CONTROLLED, *first].index(model["name"]))
+    return sorted(models, key=lambda model: not model["weights"])  # the page opens on the first
