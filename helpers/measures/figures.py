@@ -535,7 +535,7 @@ def rank_correlations(frames: Mapping[str, pd.DataFrame]):
     frames : mapping of title -> frame by measure with rho, low, high, see `helpers.measures.ranks.correlations`
     """
     table = pd.concat(frames, names=["panel", "row"]).reset_index().rename(columns={"rho": "value"})
-    table["row"] = table["row"].map(named)
+    table = table.assign(row=table["row"].map(named), panel=table.panel.str.replace(", ", ",\n", n=1))  # two lines of title
     figure, axes = drawing.dot_panels(table, label="Spearman, 95 %", columns=2, sharex=True)
     next(iter(axes.values())).set_xlim(-1.05, 1.05)
     return figure
