@@ -121,17 +121,8 @@ differ = None
 if own:
     worth = run.table(contest.tables.worth_of_kinds(own, few), "worth_of_kinds", split="dev", sentences=few)
     differ = run.table(contest.tables.effects(own, few), "effects_of_heads", split="dev", sentences=few)
-    both = worth.join(differ[["differ", "shown"]])
-    columns = {
-        "model": "model",
-        "kind": "attention",
-        "whole": "loss, all heads",
-        "loss": "its rise, none of this kind",
-        "heads": "n (heads)",
-        "differ": "heads whose absence shows",
-        "shown": "something to predict",
-    }
-    display(readable(both, columns, {"whole": ".2f", "loss": ".2f"}))
+    told = "Loss on the dev set; for each kind of attention its rise with none of it, and heads whose absence shows"
+    display(readable(said.kinds(worth, differ), caption=f"{told}, n = {few} sentences"))
 
 # %% [markdown]
 # ## Do they agree?
@@ -175,7 +166,10 @@ run.figure(
     caption="How well each measure predicts the loss without a head and how long L0 keeps it.",
     takeaway=said.predictors(predictors),
 )
-print(said.first_order(predictors))
+estimates, sure = said.first_order(predictors)
+if len(estimates):
+    display(readable(estimates, caption="Estimates of the loss without a head, rank correlation with it within layers"))
+print(sure)
 
 # %% [markdown]
 # A measure and the loss without a head, both taken on the same sentences, share what is peculiar to these. Each is known on

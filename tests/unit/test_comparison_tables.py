@@ -116,10 +116,15 @@ def test_predictors():
     best = max(found.sort_index().rho.loc["encoder", LOSS, within].drop(SURVIVAL).items(), key=lambda item: item[1])[0]
     sure = "surely" if found.low["encoder", LOSS, within, best] > 0 else "none surely, best"
     assert f"{said_of.named(LOSS)}: {sure} {said_of.named(best)} (" in said_of.predictors(found.reset_index())
-    shown = found.reset_index().assign(shown=True)
-    named = said_of.named(best) if sure == "surely" else "none that is sure"
-    assert f"encoder {named}" in said_of.choice(shown).lower() or f"encoder {named}" in said_of.choice(shown)
-    assert "None can be told" in said_of.choice(shown.assign(shown=False))
+    told = said_of.choice(found.reset_index().assign(shown=True))
+    assert (f"heads *{said_of.named(best)}* (" if sure == "surely" else "heads none surely") in told
+    assert told != (few := said_of.choice(found.reset_index().assign(shown=False))) and "it cannot be told" in few
+    assert said_of.first_order(found.reset_index())[0].empty
+    row = {"kind": "cross", "truth": LOSS, "heads": within, "models": 2, "shown": True, "rho": 0.5, "high": 0.9}
+    rows = [{**row, "measure": name, "low": low} for name, low in (("RelP, cp", 0.1), ("gradient, signed", -0.1))]
+    estimates, surely = said_of.first_order(pd.DataFrame(rows))
+    assert estimates[said_of.named("RelP, cp")].tolist() == ["0.50 [0.10, 0.90]"] and said_of.named("RelP, cp") in surely
+    assert said_of.named("gradient, signed") not in surely
     flat = contest.tables.predictors({ONE: table(0, votes=1.0)}, {})
     assert "votes" not in set(flat.measure)  # what does not vary foretells nothing
 

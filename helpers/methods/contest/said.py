@@ -9,7 +9,7 @@ import pandas as pd
 from helpers.drawing import KIND_TITLES
 from helpers.measures.removal import RANDOM
 from helpers.measures.table import GROUP, TRUTH, named
-from helpers.methods.contest.runs import ESTIMATES, SURVIVAL
+from helpers.methods.contest.runs import ESTIMATES, SURVIVAL, UNIT
 from helpers.methods.contest.tables import TRAINED
 from helpers.reading import COLUMNS, interval, listed, number
 
@@ -71,23 +71,33 @@ def predictors(table: pd.DataFrame) -> str:
         if len(cheap):
             row = cheap.iloc[0]
             sure = "surely" if row.low > 0 else "none surely, best"
-            cost = "" if pd.isna(row.cost) else f", {number(row.cost, '.1f')} x gradient importance"
+            cost = "" if pd.isna(row.cost) or row.measure == UNIT else f", cost {number(row.cost, '.1f')}"
             said.append(f"{named(truth)}: {sure} {named(row.measure)} ({interval(row.rho, row.low, row.high, '.2f')}{cost})")
     told = "; ".join(said) or "nothing to predict"
-    return f"What predicts {KIND_TITLES[kind]} heads within their layer, rank correlation and cost: {told}."
+    return f"What predicts {KIND_TITLES[kind]} heads within layers (cost: times gradient importance): {told}."
 
 
-def first_order(table: pd.DataFrame) -> str:
-    """Of `tables.predictors`: how near estimates of the loss without a head come to it, kind by kind of attention."""
-    part = table[(table.truth == TRUTH) & (table["heads"] == "within layers") & table.measure.isin(ESTIMATES)]
-    if part.empty:
-        return "Estimates to the first order are not in this run: the setting comparison.first_order leaves them out."
-    said = []
-    for kind, rows in part.groupby("kind", sort=False):
-        rhos = [f"{named(row.measure)} {interval(row.rho, row.low, row.high, '.2f')}" for row in rows.itertuples()]
-        noise = "" if rows.shown.all() else " (too few of whose heads have an effect to predict)"
-        said.append(f"{KIND_TITLES[kind]}{noise}: {listed(rhos)}")
-    return f"Estimates of the loss without a head beside the exact one, rank correlation within layers. {'; '.join(said)}."
+def first_order(table: pd.DataFrame) -> tuple[pd.DataFrame, str]:
+    """Of `tables.predictors`: how near estimates of the loss without a head come to it, beside gradient importance.
+
+    Returns
+    -------
+    pandas.DataFrame
+        A row a kind of attention, in words: which, how many models, and the rank correlation of each measure with its interval.
+    str
+        What surely predicts.
+    """
+    part = table[(table.truth == TRUTH) & (table["heads"] == "within layers") & table.measure.isin([*ESTIMATES, UNIT])]
+    if not part.measure.isin(ESTIMATES).any():
+        return pd.DataFrame(), "Estimates to the first order are not in this run: comparison.first_order leaves them out."
+    rows = []
+    for kind, found in part.groupby("kind", sort=False):
+        few = "" if found.shown.all() else ", too few with an effect"
+        told = {named(row.measure): interval(row.rho, row.low, row.high, ".2f") for row in found.itertuples()}
+        rows.append({"attention": f"{KIND_TITLES[kind]}{few}", "n (models)": str(int(found.models.max())), **told})
+    sure = part[part.measure.isin(ESTIMATES) & (part.low > 0)]
+    which = listed([f"{named(row.measure)} on {KIND_TITLES[row.kind]} heads" for row in sure.itertuples()])
+    return pd.DataFrame(rows).fillna("–"), f"Of the estimates surely above zero: {which or 'none'}."
 
 
 def stability(table: pd.DataFrame) -> str:
@@ -131,16 +141,28 @@ def trained_on(ranked: pd.DataFrame, corrected: pd.DataFrame) -> str:
 
 
 def choice(table: pd.DataFrame) -> str:
-    """Of `tables.predictors`: which cheap measure to use, for every kind of attention with something to predict."""
+    """Of `tables.predictors`: which cheap measure to use, for every kind of attention."""
     part = table[(table.truth == TRUTH) & (table["heads"] == "within layers") & ~table.measure.isin([TRUTH, SURVIVAL])]
     said = []
-    for kind, rows in part[part.shown.astype(bool)].groupby("kind", sort=False):
+    for kind, rows in part.groupby("kind", sort=False):
         sure = rows[rows.low > 0].sort_values("rho", ascending=False)
-        best = f"{named(sure.measure.iloc[0])} ({number(sure.rho.iloc[0], '.2f')})" if len(sure) else "none that is sure"
-        said.append(f"{KIND_TITLES[kind]} {best}")
-    if not said:
-        return "**Which cheap measure?** None can be told: too few heads have an effect to predict."
-    return f"**Which cheap measure** predicts the {named(TRUTH)}? {listed(said).capitalize()}."
+        if not rows.shown.all():
+            best = "it cannot be told (too few have an effect)"
+        else:
+            best = f"*{named(sure.measure.iloc[0])}* ({number(sure.rho.iloc[0], '.2f')})" if len(sure) else "none surely"
+        said.append(f"of {KIND_TITLES[kind]} heads {best}")
+    told = "; ".join(said) or "none was measured"
+    return f"**Which cheap measure** predicts the {named(TRUTH)} best? {told[:1].upper()}{told[1:]}."
+
+
+def kinds(worth: pd.DataFrame, differ: pd.DataFrame) -> pd.DataFrame:
+    """Of `tables.worth_of_kinds` and `effects`: a row a model in words, what each kind is worth and how many heads show."""
+    rows = {}
+    for (model, seed, kind), row in worth.join(differ[["differ", "shown"]]).iterrows():
+        told = rows.setdefault((model, seed), {"model": model, "loss, all heads": number(row.whole, ".2f")})
+        few = "" if row.shown else " (too few)"
+        told[KIND_TITLES[kind]] = f"{interval(row.loss, row.low, row.high, '+.2f')}; {row.differ:.0f} of {row.heads:.0f}{few}"
+    return pd.DataFrame(list(rows.values())).fillna("–")
 
 
 def _bleu(row: Mapping) -> str:
