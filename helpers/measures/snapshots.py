@@ -193,15 +193,14 @@ NAMED = ("positional heads", "syntactic heads", "rare heads")
 def said_of_models(table: pd.DataFrame) -> str:
     """In sentences which model has the largest share of heads with functions, and where encoder attention is worth most."""
     share, worth = table["with functions"] / table["heads"], table["encoder off"]
-    most, never = share.idxmax(), table.dropna(subset="gained")
-    added = ", ".join(
-        f"{interval(row.gained, row['gained, low'], row['gained, high'], '.1f')} in {model}" for model, row in never.iterrows()
-    )
-    return (
-        f"Largest share of heads with functions: {most}, {int(table.loc[most, 'with functions'])} of"
-        f" {int(table.loc[most, 'heads'])}. Encoder attention is worth most in {worth.idxmax()}: {worth.max():.2f} nats a token"
-        f" (least {worth.min():.2f})." + (f" BLEU that it adds: {added}." if added else "")
-    )
+    most, never = share.idxmax(), table.dropna(subset="gained").sort_values("gained")
+    told = f"Largest share of heads with functions: {most}, {int(table.loc[most, 'with functions'])} of"
+    told = f"{told} {int(table.loc[most, 'heads'])}. "
+    if never.empty:
+        return f"{told}Without encoder attention {worth.idxmax()} loses most: {worth.max():.2f} nats a token."
+    ends = [(name, never.loc[name]) for name in (never.index[-1], never.index[0])]
+    added = [f"{interval(row.gained, row['gained, low'], row['gained, high'], '.1f')} in {name}" for name, row in ends]
+    return f"{told}BLEU that encoder attention adds: most {added[0]}, least {added[1]}."
 
 
 def recipes(settings: Mapping[str, Any], names: Sequence[str], seed: int) -> Iterator[study.Recipe | study.Need]:

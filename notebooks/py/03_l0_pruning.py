@@ -468,11 +468,8 @@ closing = f"""
 
 **Trained or from scratch.** {said.all_kinds(of_kinds, scratch)}
 
-**Functions.** {said.functions(chance)}
-
-*Limits.* One training a row: intervals are over test sentences. {len({subject.title for subject in studied})} small models of
-{"generated" if run.corpus == "controlled" else "natural"} text; source embeddings are frozen in the encoder sweeps, gates
-start almost open with a learning rate of their own, search is greedy ([all differences from the
-papers](../docs/differences.md)).
+*Limits.* One training a row, intervals over test sentences; {len({subject.title for subject in studied})} small models of
+{"generated" if run.corpus == "controlled" else "natural"} text, gates with a learning rate of their own, greedy search ([all
+differences from the papers](../docs/differences.md)).
 """
 verdicts.fill("fig7_beside_other_texts", closing)

@@ -477,9 +477,8 @@ closing = f"""
 {said.answer(gained)} {said.cost(table_1)}
 
 *Limits.* Text is {fit}, models are far smaller than the paper's, trained without dropout, and write greedily; heads are
-{width} numbers wide (64 in the paper), so that what GHT-PS loses may be room for attention and not the
-method. One direction of translation, one text a task;
-the last weights instead of an average. Where no table over seeds says otherwise there is one training, intervals are over
-test examples, and many rows are compared ([all differences](../docs/differences.md)).
+{width} numbers wide (64 in the paper), so that what GHT-PS loses may be room for attention and not the method. Where no
+table over seeds says otherwise there is one training, and many rows are compared ([all
+differences](../docs/differences.md)).
 """
 verdicts.fill("gains", closing, first=said.answer(gained))

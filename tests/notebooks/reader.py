@@ -38,9 +38,10 @@ def letters(pdf: Path) -> float:
 
 def visible(notebook) -> int:
     """Lines of code that a reader passes by, besides parameters, the run's beginning and the box."""
-    cells = [cell for cell in notebook.cells if cell.cell_type == "code" and "parameters" not in cell.metadata.get("tags", [])]
+    given = {"parameters", "injected-parameters"}
+    cells = [cell for cell in notebook.cells if cell.cell_type == "code" and not given & set(cell.metadata.get("tags", []))]
     cells = [cell for cell in cells if not cell.metadata.get("jupyter", {}).get("source_hidden")]
-    own = [cell.source for cell in cells if not re.search(r"study\.begin\(|claims\.Box\(|injected-parameters", cell.source)]
+    own = [cell.source for cell in cells if not re.search(r"study\.begin\(|claims\.Box\(", cell.source)]
     return sum(bool(line.strip()) for source in own for line in source.splitlines())
 
 
