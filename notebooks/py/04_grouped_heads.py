@@ -199,13 +199,14 @@ for kind in others:
 # trained afterwards. Where little is lost, no constraint on these heads can show much.
 
 # %% jupyter={"source_hidden": true}
-worth = tables.worth_of_attention(rows, plan["beam"], repeats)
-run.table(worth, "worth_of_attention", split="test", resamples=repeats)
-first = worth.xs(VANILLA, level="row").reset_index()
-first = first[first.metric.isin([metrics[0] for metrics in subjects.METRICS.values()])].drop_duplicates(["task", "kind"])
-columns = {"task": "task", "metric": "metric", "whole": "score, all heads", "kind": "heads off", "change": "change"}
-display(readable(first, columns, {"whole": ".1f", "change": "+.1f"}, caption=f"All heads of a kind off; {n}"))
-display(Markdown(said.worth(first)))
+if others:
+    worth = tables.worth_of_attention({kind: rows[kind] for kind in others}, plan["beam"], repeats)
+    run.table(worth, "worth_of_attention", split="test", resamples=repeats)
+    first = worth.xs(VANILLA, level="row").reset_index()
+    first = first[first.metric.isin([metrics[0] for metrics in subjects.METRICS.values()])]
+    columns = {"task": "task", "metric": "metric", "whole": "score, all heads", "kind": "heads off", "change": "change"}
+    display(readable(first, columns, {"whole": ".1f", "change": "+.1f"}, caption=f"All heads of a kind off; {n}"))
+    display(Markdown(said.worth(first)))
 if subjects.SUMMARIZATION in rows:
     found = rows[subjects.SUMMARIZATION]
     wrote = tables.examples({name: found[name] for name in (VANILLA, GHT, PS)}, plan["beam"], 1)

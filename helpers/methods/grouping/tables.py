@@ -914,7 +914,8 @@ def recipes(settings: Mapping[str, Any], seed: int, start: Mapping[str, Any] | N
         shown = of_table_1(rows) if kind == subjects.TRANSLATION else {name: rows[name] for name in (VANILLA, GHT, PS)}
         yield from (COST.recipe(runs.run(spec)) for spec in shown.values())
         yield speeds(shown)
-        yield from attention_off(rows, plan["beam"], settings["bootstrap"]).values()
+        if kind != subjects.TRANSLATION:
+            yield from attention_off(rows, plan["beam"], settings["bootstrap"]).values()
         if kind == subjects.TRANSLATION:
             yield paddings(rows[GHT], plan["translation"]["groups"], plan["which"])
             for methods in ways(rows).values():
