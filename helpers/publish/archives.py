@@ -68,7 +68,7 @@ def publish(notebooks: Mapping[str, Sequence[Need]], limit: float = LIMIT) -> st
         if recipe.kind.text and not _generated(recipe):
             continue
         known, manifest = before.get(recipe.key), recipe.folder / "made.json"
-        wanted = recipe in weighty and (recipe.folder / "weights").exists()
+        wanted = recipe in weighty and (recipe.folder / "weights").exists() and (not known or _same(recipe))
         if known and (not wanted or "weights" in known["parts"]):
             parts = {name: part for name, part in known["parts"].items() if name != "weights" or recipe in weighty}
             entries[recipe.key] = known | {"parts": parts}
@@ -82,6 +82,14 @@ def publish(notebooks: Mapping[str, Sequence[Need]], limit: float = LIMIT) -> st
         raise study.StudyError(f"Published runs would take {size:.1f} MB of {limit:g}: publish fewer weights.")
     published.write_index(entries)
     return f"{len(entries)} published, {size:.1f} MB; {absent} not made yet"
+
+
+def _same(recipe: Recipe) -> bool:
+    """Whether the store has the weights of the very training that is published: what came of that does not fit another's."""
+    with tempfile.TemporaryDirectory() as folder:
+        told = published.unpacked(recipe.key, Path(folder))["files"]
+    own = study.read_json(recipe.folder / "made.json")["files"]
+    return all(own.get(name) == digest for name, digest in told.items() if name.startswith("weights/"))
 
 
 def _generated(text: Recipe) -> bool:
