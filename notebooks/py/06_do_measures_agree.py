@@ -137,7 +137,8 @@ if own:
 # %% jupyter={"source_hidden": true}
 agreement = contest.tables.agreement(tables, differ)
 run.table(agreement, "agreement")
-matrices = {kind: part.drop(columns="kind") for kind, part in agreement.groupby("kind", sort=False)}
+in_words = agreement.assign(one=agreement.one.map(said.named), other=agreement.other.map(said.named))
+matrices = {kind: part.drop(columns="kind") for kind, part in in_words.groupby("kind", sort=False)}
 run.figure(
     figures.agreement_matrix(matrices),
     "agreement",
@@ -160,8 +161,10 @@ run.figure(
 predictors = contest.tables.predictors(tables, seconds, differ)
 run.table(predictors, "predictors")
 run.table(contest.tables.best(predictors), "best_predictors")
+within = predictors[predictors["heads"] == "within layers"].drop(columns="heads")
+within = within.assign(measure=within.measure.map(said.named), truth=within.truth.map(said.named))
 run.figure(
-    figures.predictors(predictors[predictors["heads"] == "within layers"].drop(columns="heads"), per="gradient importance"),
+    figures.predictors(within, per="gradient importance"),
     "predictors",
     caption="How well each measure predicts the loss without a head and how long L0 keeps it.",
     takeaway=said.predictors(predictors),
@@ -222,7 +225,7 @@ run.table(pd.concat(removed, names=["model", "seed", "row"]), "removed_at_once")
 at_once = contest.tables.along(removed).assign(further=False, unit="dev loss, nats a token")
 drawn = at_once[at_once.criterion.isin([*said.DRAWN, *entered])]
 run.figure(
-    figures.contest(drawn),
+    figures.contest(drawn.assign(criterion=drawn.criterion.map(said.named))),
     "removed_at_once",
     caption="Loss after heads are removed at once, by the measure that chose them (others: in the file).",
     takeaway=said.at_once(at_once),
@@ -245,9 +248,9 @@ if contests:
     ranked = run.table(contest.tables.over_seeds(contests, ("criterion", "test set")), "contest")
     run.table(contest.tables.against(contests), "contest_paired", over=intervals.TEXTS)
     corrected = run.table(contest.tables.against_l0(contests), "contest_against_l0", resamples=repeats)
-    result = said.trained_on(ranked, corrected)
+    result, in_words = said.trained_on(ranked, corrected), ranked.assign(criterion=ranked.criterion.map(said.named))
     run.figure(
-        figures.ranking(ranked.assign(model=ranked.model + ", " + ranked["test set"]), "BLEU minus control"),
+        figures.ranking(in_words.assign(model=ranked.model + ", " + ranked["test set"]), "BLEU minus control"),
         "contest",
         caption="BLEU of models pruned by each criterion to as many heads and trained on.",
         takeaway=result,

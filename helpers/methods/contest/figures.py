@@ -196,10 +196,10 @@ def contest(frame: pd.DataFrame):
     size = max(_TOGETHER, -(-len(criteria) // 4))
     parts = [criteria[i : i + size] for i in range(0, len(criteria), size)] or [[]]
     alone = frame.heads.nunique() == 1  # dots side by side instead of lines
-    across = len(parts) if len(parts) > 1 else len(set(frame.further))
+    across = len(parts) if len(parts) > 1 else max(len(set(frame.further)), min(2, len(panels)))
     figure, axes = drawing.grid(
         len(panels) * len(parts), across, min(3.6, WIDTH / across), 2.15,
-        sharex="row" if len(parts) > 1 and not alone else True,
+        sharex=("row" if len(parts) > 1 else False) if not alone else True,
         sharey="row" if len(parts) > 1 else False,
     )  # fmt: skip
     random, others = {RANDOM: {"color": _DARK, "marker": "", "ls": "--"}}, {"color": _GREY, "lw": 0.8, "marker": ""}
@@ -221,9 +221,8 @@ def contest(frame: pd.DataFrame):
     if alone:
         axes[0].set(xlim=(frame.heads.max() + 1, frame.heads.max() - 1), xticks=[frame.heads.max()])
     else:
-        for axis, (title, _) in zip(axes[:: len(parts)], panels, strict=True):  # of several parts a row has a model of its own
-            most = frame.heads[frame.model == title].max() if len(parts) > 1 else frame.heads.max()
-            drawing.retained(axis, most, axis.get_xlabel())
+        for axis, (title, _) in zip(axes[:: len(parts)], panels, strict=True):  # each model has a number of heads of its own
+            drawing.retained(axis, frame.heads[frame.model == title].max(), axis.get_xlabel())
     more = random if RANDOM in set(frame.criterion) else {}
     drawing.legend(figure, looks | more | ({"criteria of the other columns": others} if len(parts) > 1 and not alone else {}))
     return figure
