@@ -137,12 +137,13 @@ if own:
 # %% jupyter={"source_hidden": true}
 agreement = contest.tables.agreement(tables, differ)
 run.table(agreement, "agreement")
-in_words = agreement.assign(one=agreement.one.map(said.named), other=agreement.other.map(said.named))
+in_words = agreement[~agreement.one.isin(said.BESIDE) & ~agreement.other.isin(said.BESIDE)]
+in_words = in_words.assign(one=in_words.one.map(said.named), other=in_words.other.map(said.named))
 matrices = {kind: part.drop(columns="kind") for kind, part in in_words.groupby("kind", sort=False)}
 run.figure(
     figures.agreement_matrix(matrices),
     "agreement",
-    caption="How far all measures rank heads alike, kind by kind.",
+    caption="How far measures rank heads alike, kind by kind (others of the same families: in the file).",
     takeaway=said.agreement(agreement),
     show=False,
 )

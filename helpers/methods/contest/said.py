@@ -15,6 +15,7 @@ from helpers.reading import COLUMNS, interval, listed, number
 
 HEART = (SURVIVAL, "gradient, example", "alpha_beta", "confidence", "attnlrp")  # columns that people sort, behind these:
 FRONT = ("functions", TRUTH)
+BESIDE = ("cp", "RelP, cp", "gradient, token", "rare", "probing", "alignment", "first token")  # in the file of agreement alone
 DRAWN = (TRUTH, "gradient, example", "alpha_beta", "confidence", RANDOM)  # criteria that share a panel
 
 
