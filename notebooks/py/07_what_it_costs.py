@@ -159,7 +159,8 @@ run.figure(
 # %% jupyter={"source_hidden": true}
 pruned = run.table(costs.pruned(found["pruned_models"]), "pruned", over=intervals.ROUNDS)
 most = pruned[(pruned.share == pruned.share.max()) & pruned.criterion.str.startswith(("whole groups", "single heads"))]
-most = most[most.quantity.isin(["cache bytes", "time of a token"])]
+large = list(dict.fromkeys(most.model))[-2:]
+most = most[most.quantity.isin(["cache bytes", "time of a token"]) & most.model.isin(large)]
 told = (most.quantity + " " + most.value.map(lambda value: number(value, "%"))).groupby(most.model, sort=False).agg(", ".join)
 left = [f"{model}: {said}" for model, said in told.items()]
 run.figure(
