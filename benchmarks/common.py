@@ -25,6 +25,8 @@ import pandas as pd
 import torch
 
 from helpers import models, study
+from helpers.measures.lrp import RULES
+from helpers.measures.table import MEASURES
 from helpers.study import StudyError
 
 COLUMNS = ["what", "group", "quantity", "value", "low", "high", "repeats", "note"]
@@ -291,3 +293,9 @@ def _code() -> list[str]:
     files = {Path(module.__file__) for module in list(sys.modules.values()) if getattr(module, "__file__", None)}
     own = [file for file in files if file.suffix == ".py" and any(folder in file.parents for folder in folders)]
     return sorted(os.path.relpath(file, folders[0]).removesuffix(".py") for file in own)
+
+
+def named(what: str) -> str:
+    """What people call a way that was timed: the measure's title for the name of its column."""
+    measure = what.removeprefix("relevance, ")
+    return "loss without each head" if what == "leave one out" else MEASURES[measure].title if measure in RULES else what

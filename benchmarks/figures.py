@@ -13,10 +13,9 @@ import numpy as np
 import pandas as pd
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
+from benchmarks.common import named
 from helpers import drawing
 from helpers.drawing import MODELS, WIDTH, redrawable
-from helpers.measures.lrp import RULES
-from helpers.measures.table import MEASURES
 from helpers.study import StudyError
 
 FORMS = {
@@ -180,12 +179,6 @@ def growth(exponents: pd.DataFrame, points: pd.DataFrame):
     return figure
 
 
-def named(what: str) -> str:
-    """What people call a way that was timed: the measure's title for the name of its column."""
-    measure = what.removeprefix("relevance, ")
-    return "loss without each head" if what == "leave one out" else MEASURES[measure].title if measure in RULES else what
-
-
 @redrawable
 def beside(frame: pd.DataFrame, floors: Mapping[str, str], unit: str = ""):
     """Ours, the obvious way and the floor in one row a measure, logarithmic.
@@ -300,12 +293,13 @@ def pruned(frame: pd.DataFrame):
         As `benchmarks.costs.pruned` returns it.
     """
     drawing.need(frame, "model", "quantity", "criterion", "share", "value", "low", "high", "floor")
-    table = frame.assign(panel=frame.model.str.replace(r" \d+ layers,", "", regex=True) + ":\n" + frame.quantity)
+    short = frame.model.str.replace(r" \d+ layers,", "", regex=True).str.replace(", ", ",\n")
+    table = frame.assign(panel=short + ":\n" + frame.quantity)
     looks, apart = drawing.looks(table.criterion), 1.5
     floor = {"color": "black", "marker": "_", "ls": "", "ms": 7, "zorder": 4}
     figure, axes = drawing.line_panels(
         table, "share", "value", "criterion", looks, label="% of heads removed", unit="share of the full model's",
-        size=(WIDTH / 4, 2.2), dodge=apart, more={"floor: FLOPs of the pruned over the full model": floor},
+        size=(WIDTH / 4, 2.15), dodge=apart, more={"floor: FLOPs of the pruned over the full model": floor},
     )  # fmt: skip
     for title, axis in axes.items():
         for number, name in enumerate(looks):

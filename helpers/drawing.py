@@ -421,6 +421,7 @@ def logarithmic(axis, along: str) -> None:
 
 def retained(axis, most: float, label: str = "heads retained") -> None:
     """The paper's x axis: all heads at the left, none at the right; ticks at quarters of them where these are whole."""
+    most = max(most, 1)  # of nothing left there is still an axis
     axis.set(xlim=(1.04 * most, -0.04 * most), xlabel=label)
     axis.xaxis.set_major_locator(MaxNLocator(6, integer=True) if most % 4 else MultipleLocator(most / 4))
 

@@ -69,9 +69,9 @@ def one_sentence(subject, words: tuple[int, int] = (6, 9), first: int = 30) -> d
     fast = explain(subject.model, [batch], "cp")
     tokens = subject.source.pieces(batch["input_ids"][0].tolist()), subject.target.pieces(top)
     tables = {"heads": pd.DataFrame(values, columns=fast.heads), "fast": pd.DataFrame(fast.values, columns=fast.heads)}
-    chosen = {"target": target, "layer": layer, "head": head, "of": len(fits)}
+    told = {"target": target, "layer": layer, "head": head, "of": len(fits)}
     block = naive.one_block(subject.model, batch, target, layer)
-    return {"source": tokens[0], "predicted": tokens[1], "flow": flow, "block": block} | tables | chosen
+    return {"source": tokens[0], "predicted": tokens[1], "flow": flow, "block": block} | tables | told
 
 
 @torch.no_grad()

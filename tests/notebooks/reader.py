@@ -30,7 +30,8 @@ def letters(pdf: Path) -> float:
     written = pdf.read_bytes()
     assert written.startswith(b"%PDF")
     drawn = b"".join(
-        zlib.decompress(part) for part in re.findall(rb"/FlateDecode.*?stream\r?\n(.*?)\r?\nendstream", written, re.S)
+        zlib.decompressobj().decompress(part)
+        for part in re.findall(rb"/FlateDecode.*?stream\r?\n(.*?)\r?\nendstream", written, re.S)
     )
     wide = float(re.search(rb"/MediaBox \[\s*0 0 ([\d.]+)", written)[1]) / 72
     return min(map(float, re.findall(rb"/F\S* ([\d.]+) Tf", drawn))) * min(1, WIDTH / wide)

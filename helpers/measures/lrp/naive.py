@@ -114,13 +114,14 @@ def one_block(model, batch: Mapping[str, Tensor], target: int, layer: int) -> di
         stream, gain, shift [d] and eps of the norm, R [n, d] the relevance of y.
     """
     model, batch, plan = _checked(model, batch)
+    assert plan.encoder is not None  # as checked
     if not plan.encoder.pre_norm:
         return {}
     tape = play(model, plan, inputs(batch))
     blocks = [block for block in plan.encoder.blocks if isinstance(block, Attention)]
     block, behind = blocks[layer], dict(_down(model, plan, tape, target, {}))
     value, out, norm = block.inner[-1], block.out, block.norm
-    tensors = {
+    tensors: dict[str, Any] = {
         "x": tape.given[norm.module][0], "A": tape.weights["encoder", layer][0], "W_v": value.weight, "b_v": value.bias,
         "W_o": out.weight, "b_o": out.bias, "gain": norm.weight, "shift": norm.module.get_parameter("bias"),
         "R": behind[block][0],
@@ -142,6 +143,7 @@ def _checked(model, batch: Mapping[str, Tensor]) -> tuple[Any, dict[str, Tensor]
 def _down(model, plan: Layout, tape: Tape, target: int, heads: Heads) -> list[tuple[Block | None, Tensor]]:
     """From a target's logit down to the source words: the relevance behind each encoder block, and last below all (None)."""
     output, bias, encoder, decoder = tape.given[plan.head], compat.logits_bias(model), plan.encoder, plan.decoder
+    assert encoder is not None  # as checked
     top = int(tape.top[0, target])
     row, offset = plan.head.weight[top], 0.0 if bias is None else bias.flatten()[top]
     relevance = torch.zeros_like(output)

@@ -72,11 +72,11 @@ def cost(table: pd.DataFrame) -> str:
 def worth(table: pd.DataFrame) -> str:
     """Of `tables.worth_of_attention`, first metrics alone: what each task loses at least without a kind of attention."""
     told = []
-    for task, part in table.reset_index().groupby("task", sort=False):
+    for task, part in table.reset_index().dropna(subset="percent").groupby("task", sort=False):
         row = part.loc[part.percent.abs().idxmin()]
         lost = interval(row.percent, row.percent_low, row.percent_high, "+.0f")
         told.append(f"{task} {lost} % of {row.metric} ({KIND_TITLES[row.kind]})")
-    return f"With all heads of the kind off that costs least, scores change by: {listed(told)}."
+    return f"With all heads of the kind off that costs least, scores change by: {listed(told) or 'no share to tell'}."
 
 
 def apart(table: pd.DataFrame, groups: int) -> str:
