@@ -110,7 +110,7 @@ def test_figures_and_tables_are_there_with_sidecars(executed):
     assert 0 < shown <= len(figures)
     for figure in figures:
         assert figure.read_bytes().startswith(b"\x89PNG")
-        assert reader.letters(figure.with_suffix(".pdf")) > 6.95
+        assert reader.letters(figure.with_suffix(".pdf")) > 6.9
         facts = json.loads(chapter.sidecar(figure.stem).read_text(encoding="utf-8"))
         assert facts["figure"] == figure.stem and facts["caption"]
         assert "table" not in facts or chapter.table(facts["table"]).exists()
@@ -189,10 +189,11 @@ def test_an_entry_is_in_all_tables_of_notebook_06(executed):
         assert "last word" in chapter.table(name).read_text(encoding="utf-8"), name
     for table in layout.tables(folder, "head_table*"):
         header, *rows = csv.reader(table.open(encoding="utf-8"))
-        assert {"last word", "gradient, signed", "RelP, attnlrp", "RelP, cp"} <= set(header), table
+        estimates = set() if "dialogues" in table.stem else {"gradient, signed", "RelP, attnlrp", "RelP, cp"}
+        assert {"last word", *estimates} <= set(header), table
         assert all(row[header.index("last word")] for row in rows)
     assert any(kind == "html" and ">last word<" in text for kind, text in reader.outputs(notebook))
-    assert "Estimates of the loss without a head beside the exact one" in json.dumps(notebook)
+    assert "Estimates of the loss without a head, rank correlation" in json.dumps(notebook)
 
 
 @pytest.mark.parametrize("path", [NOTEBOOKS[0], NOTEBOOKS[6]], ids=lambda path: path.stem)

@@ -173,7 +173,7 @@ def ladder(table: pd.DataFrame, rows: Sequence[str]) -> str:
         part = table.loc[head]
         told = [f"{name} {interval(*part.loc[name, ['change', 'change_low', 'change_high']], '+.1f')}" for name in rows
                 if name in part.index]  # fmt: skip
-        said.append(f"heads of {head} numbers: {listed(told)}")
+        said.append(f"Heads {head} wide: {listed(told)}")
     return f"BLEU minus vanilla. {'; '.join(said)}."
 
 
