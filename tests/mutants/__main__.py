@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from helpers import plan, study
+from tests import matrix
 from tests.mutants import Mutant, mutants
 
 COPIED = ("benchmarks", "docs", "helpers", "notebooks", "requirements", "tests", "workflow")
@@ -28,6 +29,8 @@ def copy(root: Path) -> None:
     for path in study.ROOT.iterdir():
         if path.is_file():
             shutil.copy(path, root)
+    (root / matrix.TABLE.relative_to(study.ROOT)).parent.mkdir()
+    shutil.copy(matrix.TABLE, root / matrix.TABLE.relative_to(study.ROOT))
 
 
 def _run(root: Path, tests: tuple[str, ...], log: Path) -> None:
