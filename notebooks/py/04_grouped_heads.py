@@ -448,9 +448,11 @@ Decoders of today read few keys and values: query heads share them in groups. Do
 small Llama is trained on stories, with keys and values for each head and, beside it, shared by groups from the start. Heads of
 the first come to share them: *neighbours* (plain mean-pooling, Ainslie et al. 2023), heads *alike* in the sense of equation 3,
 the *winner* of the vote instead of the mean, each against *random* groups; *turned* first brings heads into one basis, which
-changes nothing before the mean is taken. Of the second, query heads go by L0 gates (Voita et al.), against gradient importance
+changes nothing before the mean is taken. The second is trained with the constraint and voted on (compared by outputs: heads
+that share keys have the same value vectors), and its query heads go by L0 gates (Voita et al.), against gradient importance
 and chance at as many heads: on a line between the counts that were tried. All rows train for as many steps; half of L0's second
-stage goes into its gates, and what that costs the row without a price says.""")
+stage goes into its gates (what that costs, the row without a price says), so *L0's heads* are also removed from the plain model
+at once and trained like their rivals.""")
     )
     worth = tables.worth_of_attention(tables.decoders(today), plan["beam"], repeats)
     run.table(worth, "worth_of_attention_today", split="test", resamples=repeats)

@@ -309,7 +309,13 @@ def test_query_heads_go_by_open_gates_importance_and_chance():
     for spec in (today["L0 0"], today["L0 0.2"]):
         gates = pd.read_csv(results(spec["start"]) / "gates.csv", index_col=list(ADDRESS)).log_alpha
         assert stays(spec) == set(gates.index[gates > 0])  # P(open for sure) above P(closed)
+    alike, plain = today["L0's heads 0.2"], today["gradient importance, 3 a layer"]
+    assert alike["start"] == plain["start"] and alike["training"] == plain["training"] and "L0's heads 0" not in today
+    assert stays(alike) == stays(today["L0 0.2"])  # the heads of the gates, on weights that gates never saw
     drawn = today["random heads off, 3 a layer, draw 1"]
     assert [len(stays(spec)) for spec in (today["L0 0"], today["gradient importance, 3 a layer"], drawn)] == [8, 6, 6]
     model = runs.opened(drawn)
     assert [site.heads for site in heads.sites(model)] == [3, 3] and model.config.num_key_value_heads == 2
+    assert [len(stays(today[name])) for name in (PS, runs.PS_FEW)] == [4, 4]
+    shared = runs.opened(today[runs.GHT_FEW])
+    assert shared.config.num_key_value_heads == 2 and "objective" in today[runs.GHT_FEW]

@@ -119,9 +119,11 @@ def test_a_decoder_of_today_shares_keys_at_the_left_and_loses_heads_at_the_right
         ("whole", "GHT", 16, 4.0, 3.9, 4.1, NAN), ("shared", "groups, mean", 16, 4.2, 4.1, 4.4, np.log(8)),
         ("shared", "GHT: random, draw 1", 16, 4.6, 4.5, 5, np.log(9)), ("removed", "L0 0.01", 6, 5.0, 4.9, 5.2, NAN),
         ("shared", "GHT: random, draw 2", 16, 4.8, 4.5, 5, np.log(7)), ("removed", "GHT-PS", 4, 5.5, 5.4, 5.6, NAN),
+        ("whole", "GHT on shared keys", 16, 3.5, 3.4, 3.6, NAN),
     )  # fmt: skip
     before, after, gone = whole(figures.today(frame)).axes
-    names = ["all heads, from the start", "GHT", "shared, from vanilla", "groups, mean", "shared, from GHT", "random"]
+    names = ["all heads, from the start", "GHT", "shared, from vanilla", "groups, mean", "shared, from GHT", "random",
+             "shared from the start", "GHT"]  # fmt: skip
     assert ticks(before) == names and not any(ticks(after))
     assert intervals(before, 0)[BLUE].keys() - {NAN} >= {8.0, 9.0, 7.0} and intervals(after, 0)[BLUE][4.2] == (4.1, 4.4)
     assert marked(gone, to_rgb(drawing.MODELS[2])) == [(6.0, 5.0)] and marked(gone, ORANGE) == [(4.0, 5.5)]

@@ -202,12 +202,14 @@ def test_a_decoder_of_today_is_held_against_its_plain_row_and_rivals_of_as_many_
         runs.ALIKE: (61, 60, 64, None), f"{runs.DRAWN}, draw 1": (66, 60, None, None),
         f"{runs.DRAWN}, draw 2": (62, 60, None, None), tight: (63, 60, None, None),
         f"GHT, weight x 10: {runs.WINNER}": (59, 60, 63, None), "L0 0": (65, 64, (64 + 84) / 2, (64 + 75) / 2),
-        "L0 0.2": (90, 64, None, None), "gradient importance, 3 a layer": (75, 64, 84, None),
+        "L0 0.2": (90, 64, None, None), "L0's heads 0.2": (70, 64, 84, 75), runs.GHT_FEW: (63, 64, None, None),
+        runs.PS_FEW: (71, 64, None, None), "gradient importance, 3 a layer": (75, 64, 84, None),
         "random heads off, 3 a layer, draw 1": (80, 64, None, 75), "random heads off, 3 a layer, draw 2": (88, 64, None, 75),
     }  # fmt: skip
     rows = {name: tiny_groups.today()[name] for name in losses}
     left = {runs.run(spec).key: 6 for name, spec in rows.items() if "3 a layer" in name}
-    left |= {runs.run(rows[name]).key: many for name, many in {PS: 4, "L0 0": 7, "L0 0.2": 2}.items()}
+    many = {PS: 4, runs.PS_FEW: 4, "L0's heads 0.2": 6, "L0 0": 7, "L0 0.2": 2}
+    left |= {runs.run(rows[name]).key: stay for name, stay in many.items()}
     monkeypatch.setattr(tables.training, "kept", lambda recipe: {("decoder", 0): range(left.get(recipe.key, 8))})
     frame = tables.today(rows, counted(rows, {name: (own, own + 9, own - 3) for name, (own, *_) in losses.items()}), 20)
     asked, found = frame.reset_index("asked").asked, frame.droplevel("asked")
@@ -230,10 +232,12 @@ def test_a_decoder_of_today_is_held_against_its_plain_row_and_rivals_of_as_many_
     assert "better than random groups are 2 of 2 rows" in said.today(frame)
     short = said.today_short(frame)  # rows nearest to half of the heads
     tight_one = f"GHT, weight x 10: {runs.WINNER}"
-    assert short.index.tolist() == [VANILLA, runs.FEW_PAIRS, tight_one, f"{runs.DRAWN}, mean of 2 draws",
-                                    "L0, λ = 0.2", "gradient importance, 3 a layer"]  # fmt: skip
-    assert short.against.tolist()[1:] == [VANILLA] * 3 + [runs.FEW_PAIRS] * 2
-    assert short.value.iloc[3] == pytest.approx(found.value[[f"{runs.DRAWN}, draw {n}" for n in (1, 2)]].mean())
+    assert short.index.tolist() == [VANILLA, runs.FEW_PAIRS, runs.GHT_FEW, runs.PS_FEW, tight_one,
+                                    f"{runs.DRAWN}, mean of 2 draws", "L0, λ = 0.2", "L0's heads, λ = 0.2",
+                                    "gradient importance, 3 a layer"]  # fmt: skip
+    few, vanilla = runs.FEW_PAIRS, VANILLA
+    assert short.against.tolist()[1:] == [vanilla, few, few, vanilla, vanilla, few, few, few]
+    assert short.value.iloc[5] == pytest.approx(found.value[[f"{runs.DRAWN}, draw {n}" for n in (1, 2)]].mean())
 
 
 def test_what_is_said_follows_the_numbers():

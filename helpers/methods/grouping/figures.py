@@ -455,8 +455,9 @@ def today(frame: pd.DataFrame):
     """
     drawing.need(frame, "asked", "row", "heads", "change", "change_low", "change_high", "before")
     frame = frame.assign(value=frame.change, low=frame.change_low, high=frame.change_high)[frame.change.notna()]
-    named = frame.row.str.replace(", draw .*", "", regex=True).str.rpartition(": ")
+    named = frame.row.str.replace(", draw .*| on shared keys", "", regex=True).str.rpartition(": ")
     group = ("shared, from " + named[0].replace("", "vanilla")).where(frame.asked == "shared", "all heads, from the start")
+    group = group.mask(frame.row.str.endswith("on shared keys"), "shared from the start")
     shown = frame.assign(row=named[2], group=group)[frame.asked != "removed"]
     gone = frame.assign(series=frame.row.str.split(r", | \d").str[0])[frame.asked == "removed"]
     where, looks = drawing.places(shown), _methods(gone.series)
@@ -464,7 +465,7 @@ def today(frame: pd.DataFrame):
     drawing.dots(before, shown.assign(value=np.exp(shown.before), low=np.nan, high=np.nan), level=None, where=where)
     drawing.dots(after, shown, where=where)
     before.set(title="as converted (dev)", xlabel="perplexity")
-    after.set(title="trained on (test)", xlabel="minus vanilla", yticklabels=[])
+    after.set(title="trained on (test)", xlabel="minus the plain model's", yticklabels=[])
     drawing.lines(axis, gone, "heads", "value", "series", looks)
     drawing.retained(axis, frame.heads.max(), f"heads left (of {frame.heads.max():.0f})")
     axis.axhline(0, **drawing.LEVEL)

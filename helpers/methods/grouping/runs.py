@@ -37,6 +37,7 @@ CONVERGED = "from converged"  # a model that was trained without the constraint
 FEW_PAIRS, NEIGHBOURS, DRAWN = "grouped queries from the start", "neighbours, mean", "random groups, mean"
 ALIKE, WINNER = "groups, mean", "groups, most votes"
 TURNED_NEIGHBOURS, TURNED = "neighbours, turned, mean", "groups, turned, mean"
+GHT_FEW, PS_FEW, L0_HEADS = "GHT on shared keys", "GHT-PS on shared keys", "L0's heads"
 
 
 # --- what there is to do ---------------------------------------------------------------------------------------------
@@ -62,8 +63,8 @@ def run_spec(
     cut : mapping, optional
         ``{"by": "votes", "rule", "count", "measure"}`` (Voting-to-Stay), ``{"by": "member", "draw"}`` (a random head of each
         group), ``{"by": "random", "draw"}`` (random heads of each layer), ``{"by": "gradient"}``, ``{"by": "gates"}`` (of a
-        start that trained them), each with "groups", "which", "kinds". All keep as many heads; the last two anywhere, gates
-        of 0 groups those that are open. The first two look at "batches" of training text, 0 for an epoch.
+        start that trained them, or of the run "of"), each with "groups", "which", "kinds". All keep as many heads; the last
+        two anywhere, gates of 0 groups those that are open. The first two look at "batches" of training text, 0 for an epoch.
         With "settled" (a threshold) votes are taken as soon as the hidden units of the start are settled.
     objective : mapping, optional
         Arguments of `helpers.methods.grouping.Grouped`, or ``{"form": "l0", "penalty", "rate", "start", "temperature"}``.
@@ -266,7 +267,10 @@ def today(settings: Mapping[str, Any], seed: int) -> dict[str, dict]:
     for more in range(block["seeds"] if block["steps"] else 0):
         rows = today_rows(settings, seed, more)
         few = rows.shape | {"key_value_heads": block["groups"]}
-        every = rows.main() | {FEW_PAIRS: rows.whole(shape=few)} | _shared(rows, block) | _removed(rows, few, block)
+        form = rows.constraint(which="O")  # heads that share keys have the same value vectors: their outputs tell them apart
+        every = rows.main() | {FEW_PAIRS: rows.whole(shape=few)}
+        every |= {GHT_FEW: rows.whole(form, few), PS_FEW: rows.pruned(form, few)}
+        every |= _shared(rows, block) | _removed(rows, few, block)
         found |= _of_seed(every, seed, more)
     return found
 
@@ -296,9 +300,15 @@ def _shared(rows: Rows, block: Mapping[str, Any]) -> dict[str, dict]:
 
 
 def _removed(rows: Rows, few: Mapping[str, Any], block: Mapping[str, Any]) -> dict[str, dict]:
-    """Rows of `today` in which query heads go that share key-value heads from the start."""
+    """Rows of `today` in which query heads go that share key-value heads from the start.
+
+    L0's heads are cut from the plain model too, and train on for the whole of stage 2: no step of it goes into gates then.
+    """
     plain = rows.first(shape=few)
     found = {f"{L0} {price:g}": rows.gated(plain, rows.cut("gates", groups=0), penalty=price) for price in block["penalties"]}
+    for price in filter(None, block["penalties"]):
+        opened = found[f"{L0} {price:g}"]["start"]
+        found[f"{L0_HEADS} {price:g}"] = rows.second(plain, cut=rows.cut("gates", groups=0, of=opened))
     for left in block["left"]:
         found[f"{GRADIENT}, {left} a layer"] = rows.second(plain, cut=rows.cut("gradient", groups=left))
         for draw in range(block["draws"]):
@@ -534,6 +544,8 @@ def _needs(spec: Mapping[str, Any]) -> Iterator[study.Recipe | study.Need]:
         yield study.Need(run(start), weights=not settled)
     elif start:
         yield from subjects.needs(start)
+    if "of" in spec.get("cut", {}):
+        yield study.Need(run(spec["cut"]["of"]), weights=False)
 
 
 @contextmanager
@@ -590,7 +602,8 @@ def _cut(spec: Mapping[str, Any], text: subjects.Subject, model, start, folder: 
         if cut["by"] == "gradient":
             table["worth"] = measures.importance(model, text.held_out(4096, 256, model.device))
         else:
-            table["worth"] = pd.read_csv(run(start).results / "gates.csv", index_col=list(ADDRESS)).log_alpha
+            trained = run(cut.get("of", start)).results / "gates.csv"
+            table["worth"] = pd.read_csv(trained, index_col=list(ADDRESS)).log_alpha
         worth = table.worth[[address not in others for address in index]]
         many = sum(min(groups, site.heads) for site in sites)
         if not groups:

@@ -8,7 +8,19 @@ import numpy as np
 import pandas as pd
 
 from helpers.drawing import KIND_TITLES
-from helpers.methods.grouping.runs import DRAWN, FEW_PAIRS, GHT, GRADIENT, L0, NO_CONSTRAINT, PS, VANILLA
+from helpers.methods.grouping.runs import (
+    DRAWN,
+    FEW_PAIRS,
+    GHT,
+    GHT_FEW,
+    GRADIENT,
+    L0,
+    L0_HEADS,
+    NO_CONSTRAINT,
+    PS,
+    PS_FEW,
+    VANILLA,
+)
 from helpers.reading import interval, listed, number
 
 FORMED = 0.5  # of the contrast that is asked for: from there on heads form groups
@@ -18,7 +30,8 @@ SURE = 0.05
 def named(row: str) -> str:
     """What people call a row: the vote is what the paper's code calls V2S, and a price is one."""
     said = row.replace("V2S", "vote").replace("w/o", "without").replace(", equation 4A", " by equation 4A as printed")
-    return said.replace(f"{L0} 0.", f"{L0}, λ = 0.").replace(f"{L0} 0", f"{L0}, no price")
+    said = said.replace(f"{L0} 0.", f"{L0}, λ = 0.").replace(f"{L0_HEADS} 0.", f"{L0_HEADS}, λ = 0.")
+    return said.replace(f"{L0} 0", f"{L0}, no price")
 
 
 def first_metrics(gained: pd.DataFrame) -> pd.DataFrame:
@@ -198,13 +211,15 @@ def converged(table: pd.DataFrame) -> str:
 def today(table: pd.DataFrame) -> str:
     """Of `tables.today`: does coming to share keys beat sharing from the start, and do choices beat chance?"""
     shared, gone = (table.loc[asked] for asked in ("shared", "removed"))
-    gates = gone[gone.index.str.startswith(L0)].drop(f"{L0} 0", errors="ignore")
+    gates = gone[gone.index.str.startswith(f"{L0} ")].drop(f"{L0} 0", errors="ignore")
+    alike = gone[gone.index.str.startswith(L0_HEADS)]
     best, few = shared.value.idxmin(), table.loc["whole"].loc[FEW_PAIRS]
     how = "less than" if shared.value[best] < few.value else "no less than"
     return (
         f"Perplexity of heads that come to share keys is at best {number(shared.value[best], '.2f')} ({best}), {how} of those"
         f" that share from the start ({number(few.value, '.2f')}); surely better than random groups are"
-        f" {_beats(shared, 'chance')} rows, L0 gates than gradient importance {_beats(gates, 'importance')}."
+        f" {_beats(shared, 'chance')} rows, than gradient importance L0 {_beats(gates, 'importance')}, L0's heads trained"
+        f" alike {_beats(alike, 'importance')}."
     )
 
 
@@ -220,7 +235,8 @@ def today_worth(table: pd.DataFrame, worth: pd.DataFrame) -> str:
 
 
 def today_short(table: pd.DataFrame) -> pd.DataFrame:
-    """Of `tables.today`: the plain rows, the best way to share, random groups, and at half of the heads gates and importance.
+    """Of `tables.today`: the plain rows, grouped training on shared keys, the best way to share, random groups, and at half of
+    the heads gates, their heads trained alike and importance.
 
     Returns
     -------
@@ -229,17 +245,19 @@ def today_short(table: pd.DataFrame) -> pd.DataFrame:
     """
     shared, gone, whole = (table.loc[asked] for asked in ("shared", "removed", "whole"))
     drawn = shared[shared.index.str.startswith(DRAWN)]
-    rows = {name: whole.loc[name] for name in (VANILLA, FEW_PAIRS)} | {shared.value.idxmin(): shared.loc[shared.value.idxmin()]}
+    first, few = pd.concat([whole, gone]), (GHT_FEW, PS_FEW)
+    rows = {name: first.loc[name] for name in (VANILLA, FEW_PAIRS, *few) if name in first.index}
+    rows |= {shared.value.idxmin(): shared.loc[shared.value.idxmin()]}
     if len(drawn):
         mean = drawn[["heads", "value", "change"]].mean().reindex(drawn.columns)
         rows[f"{DRAWN}, mean of {len(drawn)} draws"] = mean
-    for start in (f"{L0} 0.", GRADIENT):
+    for start in (f"{L0} 0.", L0_HEADS, GRADIENT):
         part = gone[gone.index.str.startswith(start)]
         if len(part):
             nearest = (part["heads"] - whole["heads"].max() / 2).abs().idxmin()
             rows[nearest] = part.loc[nearest]
     found = pd.DataFrame(rows.values(), index=pd.Index(map(named, rows), name="row"))
-    against = [FEW_PAIRS if name in gone.index else VANILLA for name in rows]
+    against = [FEW_PAIRS if name in gone.index or name in few else VANILLA for name in rows]
     return found.assign(against=np.where(found.change.notna(), against, None)).infer_objects()
 
 
