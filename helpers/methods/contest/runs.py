@@ -104,8 +104,7 @@ def jobs(
             described = {"few": settings["relevance"], "votes": chosen["votes"], "l1": chosen["l1"], "removed": removed}
             run = grouping.runs.today_rows(settings, seed, more).whole()
             found.append({"name": DECODER, "seed": seed + more, "decoder": run, **described})
-    # the published summarizer's weights are lost: estimates on another training would not fit its table
-    return [{**job, "first_order": chosen["first_order"] and "run" not in job} for job in found]
+    return [{**job, "first_order": chosen["first_order"]} for job in found]
 
 
 def _stranger(checkpoint: str, text: str, seed: int) -> dict[str, Any]:
