@@ -456,8 +456,8 @@ readable(said.prices(asked).rename(columns={"lambda": "λ"}), shown, caption=cap
 
 # %% [markdown]
 # Saved and not shown: the curves in BLEU and as differences (the paper's figure 7 alone), gates as lines and as an animation,
-# decoder layers (its figure 10), agreement of criteria, learning curves ([all figures](../figures/README.md)). The same gates on a
-# decoder of today, whose query heads share keys and values: end of [notebook 4](04_grouped_heads.ipynb).
+# decoder layers (its figure 10), agreement of criteria, learning curves ([all figures](../figures/README.md)). The same gates
+# on a decoder of today, whose query heads share keys and values: end of [notebook 4](04_grouped_heads.ipynb).
 #
 # ## In short
 

@@ -256,6 +256,8 @@ against = tables.scores(board, rivals, against=MAIN)
 if len(trained) > 1:
     over = run.table(tables.over_seeds(trained, again), "seeds")
     against = tables.over_seeds(trained, [name for name in rivals if name in again], against=MAIN)
+several = again if len(trained) > 1 else names
+run.table(tables.against_controls(trained if len(trained) > 1 else {seed: board}, several), "against_controls")
 behind = f"{len(trained)} trainings a row" if len(trained) > 1 else "one training a row"
 better = said.choice(against)
 run.figure(

@@ -123,6 +123,12 @@ def test_changes_over_seeds_are_each_against_its_own_plain_model(parts):
     line = tables.over_seeds(boards, [PLAIN, MIXED]).set_index(["row", "metric"]).loc[MIXED]
     each = [(rouge(one, MIXED) - rouge(one, PLAIN)).mean(0) for one in boards.values()]
     np.testing.assert_allclose(line.change[:3], np.mean(each, 0))
+    paired = tables.against_controls(boards, [PLAIN, MIXED], row=MIXED).set_index(["control", "metric"])
+    pd.testing.assert_frame_equal(paired.loc[PLAIN][["change", "change_low", "change_high"]], line.filter(like="change"))
+    assert set(paired.index.levels[0]) == {PLAIN} and set(paired.seeds) == {3}
+    one = tables.against_controls({1: boards[1]}, [PLAIN], row=MIXED).set_index("metric")
+    np.testing.assert_allclose(one.change.iloc[:3], each[0])
+    assert set(one.seeds) == {1} and (one.change_low <= one.change_high).all()
 
 
 ONE = "# Aunt May : I lost it # Tom : my hat ? you did"

@@ -168,6 +168,21 @@ def over_seeds(boards: Mapping[int, Board], names: Sequence[str], against: str =
     return found.reset_index().assign(over=intervals.TRAININGS)
 
 
+def against_controls(boards: Mapping[int, Board], names: Iterable[str], row: str = runs.MAIN) -> pd.DataFrame:
+    """How a row differs from each control, pair by pair: in every training from the control of the same weights.
+
+    Returns
+    -------
+    pandas.DataFrame
+        control, metric, seeds; change with its ends: a mean with its 95 % t-interval, of one training a bootstrap over texts.
+    """
+    found = {name: over_seeds(boards, [row], against=name) for name in names if name != row}
+    if len(boards) == 1:
+        found = {name: scores(*boards.values(), [row], against=name).assign(seeds=1) for name in found}
+    columns = ["control", "metric", "seeds", "change", "change_low", "change_high", "over"]
+    return pd.concat(found, names=["control", None]).reset_index("control")[columns]
+
+
 def baselines(board: Board, seed: int = 0, against: str = runs.PLAIN) -> pd.DataFrame:
     """Scores of summaries that tell the right events of guessed people: columns as of `scores`, rows "baseline: ..."."""
     ways = {"random people": "random", "the speaker": "speaker", "nearest name": "nearest"}
