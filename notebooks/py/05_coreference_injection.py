@@ -435,7 +435,7 @@ closing = f"""
 
 {good} {far}
 
-*Limits.* A small BART that first fills holes; dialogues are {fit}; *further training* takes the place of fine-tuning;
+*Limits.* A small BART; dialogues are {fit}; *further training* takes the place of fine-tuning;
 {behind}{" where means are compared, elsewhere one" if len(trained) > 1 else ""}.
 The paper's text was not at hand, only its abstract and summaries ([all
 differences](../docs/differences.md)).

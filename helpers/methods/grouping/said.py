@@ -216,10 +216,9 @@ def today(table: pd.DataFrame) -> str:
     best, few = shared.value.idxmin(), table.loc["whole"].loc[FEW_PAIRS]
     how = "less than" if shared.value[best] < few.value else "no less than"
     return (
-        f"Perplexity of heads that come to share keys is at best {number(shared.value[best], '.2f')} ({best}), {how} of those"
-        f" that share from the start ({number(few.value, '.2f')}); surely better than random groups are"
-        f" {_beats(shared, 'chance')} rows, than gradient importance L0 {_beats(gates, 'importance')}, L0's heads trained"
-        f" alike {_beats(alike, 'importance')}."
+        f"Keys shared later reach at best a perplexity of {number(shared.value[best], '.2f')} ({best}), {how} keys shared from"
+        f" the start ({number(few.value, '.2f')}); surely better than random groups are {_beats(shared, 'chance')} rows, than"
+        f" gradient importance L0 {_beats(gates, 'importance')}, its heads trained alike {_beats(alike, 'importance')}."
     )
 
 
