@@ -90,12 +90,12 @@ BUDGETS = (
     Budget("the world", ("helpers/world/*.py",), 4700, 7150, "morphology, agreement and word order of four languages"),
     Budget("text", ("helpers/corpora/*.py", "helpers/records.py"), 2500, 3500, "parsers and resolvers, checked on gold text"),
     Budget(
-        "publishing", ("helpers/publish/**/*.py", "helpers/plan.py"), 1200, 3910,
+        "publishing", ("helpers/publish/**/*.py", "helpers/plan.py"), 1200, 3920,
         "a ledger of claims that computes verdicts, scoreboard, gallery, an explorer that runs a model, report, pages, costs, "
         "an hour of a GPU handed over in a few files",
     ),
     Budget(
-        "the core", ("helpers/**/*.py",), 8600, 15_800,
+        "the core", ("helpers/**/*.py",), 8600, 15_900,
         "two fifths are docstrings and blank lines; relevance by three rules on five families, a store with a published half, "
         "decoders of today and from many key-value heads to few, a sentence for every wrong setting",
     ),
