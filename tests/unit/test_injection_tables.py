@@ -126,6 +126,8 @@ def test_changes_over_seeds_are_each_against_its_own_plain_model(parts):
     paired = tables.against_controls(boards, [PLAIN, MIXED], row=MIXED).set_index(["control", "metric"])
     pd.testing.assert_frame_equal(paired.loc[PLAIN][["change", "change_low", "change_high"]], line.filter(like="change"))
     assert set(paired.index.levels[0]) == {PLAIN} and set(paired.seeds) == {3}
+    back = tables.against_controls(boards, [PLAIN, MIXED], row=PLAIN)  # a control that is not the plain model
+    np.testing.assert_allclose(back.change[:3], -line.change[:3])
     one = tables.against_controls({1: boards[1]}, [PLAIN], row=MIXED).set_index("metric")
     np.testing.assert_allclose(one.change.iloc[:3], each[0])
     assert set(one.seeds) == {1} and (one.change_low <= one.change_high).all()

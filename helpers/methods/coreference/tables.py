@@ -176,9 +176,12 @@ def against_controls(boards: Mapping[int, Board], names: Iterable[str], row: str
     pandas.DataFrame
         control, metric, seeds; change with its ends: a mean with its 95 % t-interval, of one training a bootstrap over texts.
     """
-    found = {name: over_seeds(boards, [row], against=name) for name in names if name != row}
-    if len(boards) == 1:
-        found = {name: scores(*boards.values(), [row], against=name).assign(seeds=1) for name in found}
+    first, *more = boards.values()
+    found = {
+        name: over_seeds(boards, [row], name) if more else scores(first, [row], name).assign(seeds=1)
+        for name in names
+        if name != row
+    }
     columns = ["control", "metric", "seeds", "change", "change_low", "change_high", "over"]
     return pd.concat(found, names=["control", None]).reset_index("control")[columns]
 
