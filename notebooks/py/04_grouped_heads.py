@@ -196,6 +196,7 @@ if plan["seeds"] > 1:
     columns |= {"change": "minus vanilla", "p_holm": "p (Holm)"}
     means = means.rename(columns={"change_mean": "change"})
     means = means[~means.index.get_level_values("panel").str.contains("ROUGE-[2L]")]
+    means = means.assign(change=means.change.where(means.p_holm.notna()))
     display(readable(means, columns, {"p_holm": "p"}, caption="Over trainings; intervals are t-intervals over seeds"))
 for kind in others:
     found = {name: rows[kind][name] for name in (VANILLA, GHT, PS)}
