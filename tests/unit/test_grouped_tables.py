@@ -267,7 +267,7 @@ def test_what_is_said_follows_the_numbers():
     assert said.converged(late).startswith("It is the vote") and said.converged(late - 1).startswith("Both")
     apart = pd.DataFrame({"contrast": [0.1, 0.3, 1.0]}, pd.Index(["random weights", GHT, f"{GHT}, weight x 10"], name="title"))
     cost = pd.DataFrame({"parameters": [4.0, 3, 3], "speed": 1.0, "value": [9.0, 5, 6]}, [VANILLA, PS, runs.FEWER])
-    assert said.cost(cost).endswith("of 1 smaller controls fewer layers (6.0) has more.") and "control" not in said.cost(cost[:2])
+    assert said.cost(cost).endswith("smaller controls fewer layers (6.0) has more.") and "control" not in said.cost(cost[:2])
     assert "study's weight groups hardly form (0.30), at 10 times that weight groups form (1.00):" in said.apart(apart, 2)
 
 
