@@ -133,7 +133,9 @@ readable(facts, columns | {"width": "width"}, caption=told)
 # pushes heads apart.
 
 # %% jupyter={"source_hidden": true}
+room = {kind: plan[subjects.setting(kind)]["model"] for kind in scored}
 gained = tables.gains(scored)
+gained["head"] = gained.task.str.partition(",")[0].map({kind: shape["width"] // shape["heads"] for kind, shape in room.items()})
 run.table(gained.set_index(["task", "method"]), "gains", resamples=repeats)
 run.figure(
     figures.gains(gained),
