@@ -256,6 +256,13 @@ def write(path: Path, notebooks: Mapping[str, Sequence[Need]], stamps: Path, cor
     study.say(foretold(notebooks, costs, max(whole.values(), default=0.0), cores, path.parent))
 
 
+def outdate(run: Path, names: Iterable[str], asked: Mapping[str, Any]) -> None:
+    """Date back notebooks of a run that were executed with other parameters, in whichever checkout: they are made again."""
+    for path in (run / f"{name}.ipynb" for name in names):
+        if path.exists() and study.read_json(path)["metadata"].get("papermill", {}).get("parameters") != asked:
+            os.utime(path, (0, 0))
+
+
 def foretold(notebooks: Mapping[str, Sequence[Need]], costs: Sequence[Row], chain: float, cores: int, run: Path) -> str:
     """In words what will happen, how long it takes, where results will lie and how to stop."""
     wall = max(sum(row.seconds or 0.0 for row in costs) / cores, chain)

@@ -110,13 +110,6 @@ def conditioning(explained: Mapping[str, Mapping[str, Any]]) -> pd.DataFrame:
     return pd.concat(tables, names=["model", "rule"])
 
 
-def worst_conditioning(table: pd.DataFrame, untrained: str) -> pd.DataFrame:
-    """`conditioning` in short, trained models apart from the `untrained` one: means of shares and the largest value."""
-    random = table.index.get_level_values("model") == untrained
-    groups = [pd.Index(np.where(random, untrained, "trained models"), name="models"), "rule", "kind"]
-    return table.groupby(groups, sort=False).agg({"negative": "mean", "near_zero": "mean", "largest": "max"})
-
-
 def dominance(explained: Mapping[str, Mapping[str, Any]], untrained: Mapping[str, Any], repeats: int = 1000) -> pd.DataFrame:
     """Do a few encoder heads dominate their layer? Shares of magnitudes, which are safe for signed rules too.
 

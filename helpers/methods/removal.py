@@ -104,15 +104,6 @@ def against_random(table: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=["heads", "method", "own", "rise", "low", "high", "beaten", "draws", "winner"])
 
 
-def who_won(table: pd.DataFrame) -> list[str]:
-    """A sentence for each row of `against_random`; of `beside_random`."""
-    return [
-        f"{row.heads} heads off: the loss rises by {row.own:.3f} nats a token with those of least worth, by {row.rise:.3f}"
-        f" [{row.low:.3f}, {row.high:.3f}] with {row.method}: {row.winner} won ({row.beaten} of {row.draws} draws beaten)."
-        for row in against_random(table).itertuples()
-    ]
-
-
 _STRANGER = """
 import json, sys
 sys.modules["helpers"] = None  # from here on the project cannot be imported

@@ -556,16 +556,17 @@ for kind in ("decoder", "cross"):
 # %% jupyter={"source_hidden": true}
 lead = dominant.xs("alpha_beta", level="rule")
 depth = max(layer for kind, layer in first.kept if kind == "encoder") + 1
-closing = f"""
-**Relevance and confidence** rank encoder heads alike by the default rule ({rho["alpha_beta", "trained"]}); by the others at
-{rho["attnlrp", "trained"]} and {rho["cp", "trained"]}. **The largest share of a layer** is
+told = f"""**Relevance and confidence** rank encoder heads alike by the default rule ({rho["alpha_beta", "trained"]}); by the
+others at {rho["attnlrp", "trained"]} and {rho["cp", "trained"]}. **The largest share of a layer** is
 {number((lead.largest / lead.even).mean(), ".1f")} times an even one. **Heads with a function** are
 {number(follows["difference"], "+%")} of an average head more relevant. **The loss without a head** is predicted by relevance at
-{number(by_all.rho["alpha_beta"])}, by confidence at {number(by_all.rho["confidence"])}.
+{number(by_all.rho["alpha_beta"])}, by confidence at {number(by_all.rho["confidence"])}."""
+closing = f"""
+{told}
 
 *Limits.* {len(studied)} models of {depth} encoder layers, one training each: intervals are over sentences or heads. Text is
 {"generated" if run.corpus == "controlled" else "natural"}. The authors released no head relevance; the default rule is that of
 later code for another purpose. A model whose encoder attention is worth little is no evidence on its heads
 ([all differences from the papers](../docs/differences.md)).
 """
-verdicts.fill("fig1_relevance_and_confidence", closing)
+verdicts.fill("fig1_relevance_and_confidence", closing, first=told)

@@ -303,18 +303,19 @@ else:
 
 # %% jupyter={"source_hidden": true}
 encoder = best.xs("encoder", level="kind")
-closing = f"""
-**Positional heads:** {int(encoder.verdict.sum())} of {len(encoder)} models have one; the best score is
+told = f"""**Positional heads:** {int(encoder.verdict.sum())} of {len(encoder)} models have one; the best score is
 {number(encoder.score.max(), "%")}. **Syntactic heads:** {surely} of {len(relations)} cases pass the paper's rule surely,
 {passed - surely} more by value alone; {relations["below offset"].sum()} lie below a fixed offset. **Rare tokens:**
 {(rare["two rarest"] > 0.5).sum()} of {len(rare)} models. **No head of any model** passes for {listed(passing[False])}.
 **Cross heads** align: the best of each model
 {interval(both["predicted"].median(), both["predicted"].min(), both["predicted"].max(), "%")} of the time (median [least,
-most]).
+most])."""
+closing = f"""
+{told}
 
 *Limits.* One training a model: intervals are over sentences. Text and trees are
 {"generated" if run.corpus == "controlled" else "natural"}, words mostly one or two subwords; the paper parses news. How
 it takes attention from subwords to words is not known. A model that hardly translates tests nothing ([all differences
 from the papers](../docs/differences.md)).
 """
-verdicts.fill("fig1_function_map", closing)
+verdicts.fill("fig1_function_map", closing, first=told)

@@ -473,4 +473,4 @@ closing = f"""
 {"generated" if run.corpus == "controlled" else "natural"} text, gates with a learning rate of their own, greedy search ([all
 differences from the papers](../docs/differences.md)).
 """
-verdicts.fill("fig7_beside_other_texts", closing)
+verdicts.fill("fig7_beside_other_texts", closing, first=said.half(half))

@@ -133,7 +133,9 @@ readable(facts, columns | {"width": "width"}, caption=told)
 # pushes heads apart.
 
 # %% jupyter={"source_hidden": true}
+room = {kind: plan[subjects.setting(kind)]["model"] for kind in scored}
 gained = tables.gains(scored)
+gained["head"] = gained.task.str.partition(",")[0].map({kind: shape["width"] // shape["heads"] for kind, shape in room.items()})
 run.table(gained.set_index(["task", "method"]), "gains", resamples=repeats)
 run.figure(
     figures.gains(gained),
@@ -165,6 +167,13 @@ run.figure(
     table="table1_translation",
     resamples=repeats,
 )
+if "peers" in plan["parts"] and plan["ablation_seeds"] > 1:
+    peers = grouping.runs.equal_size(run.settings, seed)
+    size = run.table(tables.equal_size(peers, tables.statistics(peers, plan["beam"])), "equal_size")
+    columns = {"control": "control", "seeds": "n (trainings)", "value": "BLEU"}
+    columns |= {"change": "GHT-PS minus it", "p_holm": "p (Holm)"}
+    told = "Controls of the size of GHT-PS; differences in pairs of trainings from weights of one seed"
+    display(readable(size, columns, {"value": ".1f", "change": "+.1f", "p_holm": "p"}, {"value": "most"}, caption=told))
 
 # %% [markdown]
 # Speed is measured on the removed models, greedy, ten new tokens for each of `64` examples, on one thread, as ratio to
@@ -189,6 +198,7 @@ if plan["seeds"] > 1:
     columns |= {"change": "minus vanilla", "p_holm": "p (Holm)"}
     means = means.rename(columns={"change_mean": "change"})
     means = means[~means.index.get_level_values("panel").str.contains("ROUGE-[2L]")]
+    means = means.assign(change=means.change.where(means.p_holm.notna()))
     display(readable(means, columns, {"p_holm": "p"}, caption="Over trainings; intervals are t-intervals over seeds"))
 for kind in others:
     found = {name: rows[kind][name] for name in (VANILLA, GHT, PS)}
@@ -199,14 +209,13 @@ for kind in others:
 # trained afterwards. Where little is lost, no constraint on these heads can show much.
 
 # %% jupyter={"source_hidden": true}
-if others:
-    worth = tables.worth_of_attention({kind: rows[kind] for kind in others}, plan["beam"], repeats)
-    run.table(worth, "worth_of_attention", split="test", resamples=repeats)
-    first = worth.xs(VANILLA, level="row").reset_index()
-    first = first[first.metric.isin([metrics[0] for metrics in subjects.METRICS.values()])]
-    columns = {"task": "task", "metric": "metric", "whole": "score, all heads", "kind": "heads off", "change": "change"}
-    display(readable(first, columns, {"whole": ".1f", "change": "+.1f"}, caption=f"All heads of a kind off; {n}"))
-    display(Markdown(said.worth(first)))
+worth = tables.worth_of_attention(rows, plan["beam"], repeats)
+run.table(worth, "worth_of_attention", split="test", resamples=repeats)
+first = worth.xs(VANILLA, level="row").reset_index()
+first = first[first.metric.isin([metrics[0] for metrics in subjects.METRICS.values()])].drop_duplicates(["task", "kind"])
+columns = {"task": "task", "metric": "metric", "whole": "score, all heads", "kind": "heads off", "change": "change"}
+display(readable(first, columns, {"whole": ".1f", "change": "+.1f"}, caption=f"All heads of a kind off; {n}"))
+display(Markdown(said.worth(first)))
 if subjects.SUMMARIZATION in rows:
     found = rows[subjects.SUMMARIZATION]
     wrote = tables.examples({name: found[name] for name in (VANILLA, GHT, PS)}, plan["beam"], 1)

@@ -252,14 +252,12 @@ table, over = tables.scores(board, names), tables.scores(board, names)
 run.table(tables.beside_baselines(table, board), "injection", resamples=repeats)
 again = [*parts["main"], *parts.get("controls", {})]  # the rows that were trained from several weights
 rivals = [name for name in names if re.fullmatch("injected, (random.*|highest|probing)", name)]
-against = tables.scores(board, rivals, against=MAIN)
 if len(trained) > 1:
     over = run.table(tables.over_seeds(trained, again), "seeds")
-    against = tables.over_seeds(trained, [name for name in rivals if name in again], against=MAIN)
 several = again if len(trained) > 1 else names
-run.table(tables.against_controls(trained if len(trained) > 1 else {seed: board}, several), "against_controls")
+against = run.table(tables.against_controls(trained if len(trained) > 1 else {seed: board}, several), "against_controls")
 behind = f"{len(trained)} trainings a row" if len(trained) > 1 else "one training a row"
-better = said.choice(against)
+better = said.choice(against[against.control.isin(rivals)])
 run.figure(
     figures.changes(said.called(over[over.row != PLAIN])),
     "injection",

@@ -91,6 +91,21 @@ def test_the_verdict_box_is_filled_from_the_run_s_own_tables(executed):
             assert one.claim.claim in text and f"**{one.verdict}**: {one.why}" in text
 
 
+def test_rows_that_the_ledger_names_are_rows_of_the_tables(executed):
+    path, _, folder = executed
+    tables, ledger = claims.tables_in(folder), claims.ledger()
+    read = 0
+    for claim in ledger:
+        asked = claim.controlled if isinstance(claim.controlled, list) else [claim.controlled]
+        for rows in (one for told in asked for one in (told, getattr(told, "worth", None)) if hasattr(one, "table")):
+            frame = tables(rows.table) if rows.table.startswith(path.stem) else None
+            read += frame is not None
+            for column, wanted in rows.where.items() if frame is not None else ():
+                names = [name for name in (wanted if isinstance(wanted, list) else [wanted]) if isinstance(name, str)]
+                assert not names or frame[column].isin(names).any(), f"{claim.id}: no {column} of {rows.table} is {wanted}"
+    assert read or path.stem not in {claim.chapter for claim in ledger}
+
+
 def test_intervals_say_what_they_are_over(executed):
     _, _, folder = executed
     for table in sorted((folder / "tables").glob("*.csv")):

@@ -180,6 +180,22 @@ def test_a_ladder_holds_every_training_against_its_own_vanilla():
         np.testing.assert_allclose(over.loc[(4, PS), [name, f"{start}low", f"{start}high"]].tolist(), wanted)
 
 
+def test_controls_of_one_size_are_held_against_the_grouped_model_of_their_own_seed():
+    specs = {}
+    for seed in (1, 2):
+        rows = runs.Rows(tiny_groups.settings(QUICK), subjects.TRANSLATION, seed, 1)
+        named = {PS: rows.main()[PS], runs.FEWER: rows.peers()[runs.FEWER], runs.NARROWER: rows.peers()[runs.NARROWER]}
+        specs |= {name + (f", seed {seed}" if seed > 1 else ""): spec for name, spec in named.items()}
+    count = graded(specs)
+    table, each = tables.equal_size(specs, count), tables.first_scores(tables.scores(specs, count, PS, 0)).value
+    assert table.index.tolist() == [runs.FEWER, runs.NARROWER] and (table.seeds == 2).all()
+    for name in table.index:
+        gaps = np.array([each[PS] - each[name], each[f"{PS}, seed 2"] - each[f"{name}, seed 2"]])
+        wanted = [gaps.mean(), *stats.t.interval(0.95, 1, gaps.mean(), stats.sem(gaps))]
+        np.testing.assert_allclose(table.loc[name, ["change", "change_low", "change_high"]].tolist(), wanted)
+        assert gaps[0] != gaps[1] and table.loc[name, "p"] == pytest.approx(stats.ttest_1samp(gaps, 0).pvalue)
+
+
 def test_choosing_on_dev_never_looks_at_the_test_set():
     rows = {
         VANILLA: (1.0, 50.0), GHT: (0.9, 60.0), PS: (1.1, 40.0), "GHT, alpha 2": (0.8, 55.0), "GHT, map A": (0.85, 99.0),
@@ -250,6 +266,8 @@ def test_what_is_said_follows_the_numbers():
     late = pd.DataFrame.from_dict(ends, orient="index", columns=["change", "change_low", "change_high"]).rename_axis("row")
     assert said.converged(late).startswith("It is the vote") and said.converged(late - 1).startswith("Both")
     apart = pd.DataFrame({"contrast": [0.1, 0.3, 1.0]}, pd.Index(["random weights", GHT, f"{GHT}, weight x 10"], name="title"))
+    cost = pd.DataFrame({"parameters": [4.0, 3, 3], "speed": 1.0, "value": [9.0, 5, 6]}, [VANILLA, PS, runs.FEWER])
+    assert said.cost(cost).endswith("smaller controls fewer layers (6.0) has more.") and "control" not in said.cost(cost[:2])
     assert "study's weight groups hardly form (0.30), at 10 times that weight groups form (1.00):" in said.apart(apart, 2)
 
 

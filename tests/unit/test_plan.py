@@ -176,6 +176,15 @@ def test_a_plan_is_written_with_what_makes_its_jobs(tmp_path, capsys):
     assert plan.missing(together(wanted)) == {}
 
 
+def test_a_notebook_executed_with_other_parameters_is_older_than_what_it_reads(tmp_path):
+    asked = {"profile": "tiny", "overrides": ""}
+    for name, parameters in {"01_a": asked, "02_b": asked | {"overrides": "training.steps=3"}}.items():
+        study.write_json(tmp_path / f"{name}.ipynb", {"metadata": {"papermill": {"parameters": parameters}}})
+    study.write_json(tmp_path / "03_c.ipynb", {"metadata": {}})
+    plan.outdate(tmp_path, ["01_a", "02_b", "03_c", "04_not_yet"], asked)
+    assert {path.stem: path.stat().st_mtime > 0 for path in tmp_path.iterdir()} == {"01_a": True, "02_b": False, "03_c": False}
+
+
 def test_bad_input_is_one_sentence(tmp_path, capsys):
     (tmp_path / "job.json").write_text('[["plan run", {"n": 1}]]')
     for arguments, said in ((["--make", str(tmp_path / "job.json")], "job.json"), (["--cores", "0"], "'0'")):

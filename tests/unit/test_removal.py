@@ -84,18 +84,18 @@ def test_heads_off_beside_random_draws():
             without = mean_loss(model, [batch])
         assert row == pytest.approx(without - mean_loss(model, [batch]), abs=1e-6) != 0
     mixed = removal.beside_random(tiny_model("t5"), [tiny_batch("t5")], pd.Series(1.0, heads.index(tiny_model("t5"))), draws=2)
-    assert set(mixed.method) == {removal.LEAST, removal.RANDOM, removal.ALIKE} and len(removal.who_won(mixed)) == 4
+    assert set(mixed.method) == {removal.LEAST, removal.RANDOM, removal.ALIKE} and len(removal.against_random(mixed)) == 4
 
 
 @pytest.mark.parametrize(
-    ("own", "winner"), [(0.0, "the table won (20"), (1.0, "random won (0"), (0.55, "nobody won (9"), (0.1, "won (18")]
+    ("own", "winner", "beaten"), [(0.0, "the table", 20), (1.0, "random", 0), (0.55, "nobody", 9), (0.1, "nobody", 18)]
 )
-def test_who_won(own, winner):
+def test_who_won(own, winner, beaten):
     """At most one draw in twenty may be as good."""
     draws = [(removal.RANDOM, draw, 3, 0.05 + 0.05 * draw) for draw in range(20)]
     table = pd.DataFrame([(removal.LEAST, 0, 3, own), *draws], columns=["method", "draw", "heads", "rise"])
-    (said,) = removal.who_won(table)
-    assert winner in said and ("nobody" in said) == (0 < own < 1)
+    (row,) = removal.against_random(table).itertuples()
+    assert (row.winner, row.beaten) == (winner, beaten)
 
 
 def test_shares_and_worths_that_make_no_sense_are_refused(subject, worth):

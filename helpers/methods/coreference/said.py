@@ -88,8 +88,8 @@ def sides(table: pd.DataFrame) -> tuple[list[str], list[str], list[str]]:
 
 
 def choice(against: pd.DataFrame) -> str:
-    """Whether other heads than the lowest do better: of scores against the injected lowest heads."""
-    more, less, _ = sides(against[against.metric == "ROUGE-1"])
+    """Whether other heads than the lowest do better: of `tables.against_controls` with those heads as controls."""
+    less, more, _ = sides(against[against.metric == "ROUGE-1"].rename(columns={"control": "row"}))
     said = f"Surely better than the lowest heads: {listed(more)}" if more else "No other choice is surely better"
     return f"{said}; surely worse: {listed(less)}" if less else said
 

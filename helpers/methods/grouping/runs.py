@@ -27,6 +27,7 @@ from helpers.study import StudyError
 
 VANILLA, GHT, PS, LITE = "vanilla", "GHT", "GHT-PS", "GHT-PS-LITE"
 FEWER, NARROWER, DISAGREE, L0, GRADIENT = "fewer layers", "narrower", "disagreement", "L0", "gradient importance"
+EQUAL = (FEWER, NARROWER, L0, GRADIENT)  # controls with as many weights as GHT-PS, or as many heads
 NO_HOMOGENISATION, NO_DIVERSIFICATION = "GHT w/o homogenisation", "GHT w/o diversification"
 FURTHER = "further training"
 AT_START, NO_CONSTRAINT = "V2S at the start", "V2S without constraint"
@@ -417,6 +418,16 @@ def table_3(settings: Mapping[str, Any], seed: int) -> dict[str, dict]:
     return found
 
 
+def equal_size(settings: Mapping[str, Any], seed: int) -> dict[str, dict]:
+    """GHT-PS and controls of its size, of every seed that Table 3 has too."""
+    found: dict[str, dict] = {}
+    for more in range(settings["grouping"]["ablation_seeds"]):
+        rows = Rows(settings, subjects.TRANSLATION, seed + more, seed)
+        peers = {name: spec for name, spec in rows.peers().items() if name in EQUAL}
+        found |= _of_seed({PS: rows.main()[PS], **peers}, seed, more)
+    return found
+
+
 def _of_seed(rows: Mapping[str, dict], seed: int, more: int) -> dict[str, dict]:
     return {f"{name}, seed {seed + more}" if more else name: spec for name, spec in rows.items()}
 
@@ -430,6 +441,8 @@ def beside(settings: Mapping[str, Any], seed: int) -> dict[str, dict[str, dict]]
         found[f"{settings['grouping']['more_heads']} heads"] = rows
     if settings["grouping"]["ablation_seeds"] > 1 and "ablations" in settings["grouping"]["parts"]:
         found["table 3"] = table_3(settings, seed)
+    if settings["grouping"]["ablation_seeds"] > 1 and "peers" in settings["grouping"]["parts"]:
+        found["equal size"] = equal_size(settings, seed)
     return found
 
 

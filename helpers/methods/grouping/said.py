@@ -75,10 +75,10 @@ def cost(table: pd.DataFrame) -> str:
     better = [f"{name} ({number(row.value, '.1f')})" for name, row in controls.iterrows() if row.value > own.value]
     saved = number(1 - own.parameters / whole.parameters, "%")
     have = "has" if len(better) == 1 else "have"
+    beside = f"; of {len(controls)} smaller controls {listed(better)} {have} more" if len(controls) else ""
     return (
         f"{PS} has {saved} fewer parameters, is {number(own.speed, '.2f')} times as fast and has"
-        f" {number(own.value, '.1f')} BLEU, vanilla {number(whole.value, '.1f')}; of {len(controls)} smaller controls"
-        f" {listed(better)} {have} more."
+        f" {number(own.value, '.1f')} BLEU, vanilla {number(whole.value, '.1f')}{beside}."
     )
 
 

@@ -389,6 +389,27 @@ def ablation_over_seeds(specs: Runs, counted: Counted) -> pd.DataFrame:
     return frame
 
 
+def equal_size(specs: Runs, counted: Counted) -> pd.DataFrame:
+    """GHT-PS against controls of its size, pair by pair: in every training from weights of the same seed.
+
+    Parameters
+    ----------
+    specs : mapping of row -> spec
+        As `helpers.methods.grouping.runs.equal_size`.
+    counted : `statistics` of them
+
+    Returns
+    -------
+    pandas.DataFrame
+        On control: value and change (GHT-PS minus the control), means with t-intervals; seeds; over; p, p_holm and family.
+    """
+    table = first_scores(scores(specs, counted, PS, 0)).reset_index()
+    names = table.row.str.partition(", seed ")
+    table = table.assign(control=names[0], seed=names[2], change=-table.change)[names[0] != PS]
+    found = over_seeds(table, ("control",), CHANGES).reset_index().set_index("control").assign(over=intervals.TRAININGS)
+    return intervals.corrected(found, "change", ("change_low", "change_high"), found.seeds)
+
+
 def ladder(scored: Mapping[int, pd.DataFrame], seed: int = 1) -> pd.DataFrame:
     """Scores of every training by the width of its heads.
 
@@ -914,8 +935,7 @@ def recipes(settings: Mapping[str, Any], seed: int, start: Mapping[str, Any] | N
         shown = of_table_1(rows) if kind == subjects.TRANSLATION else {name: rows[name] for name in (VANILLA, GHT, PS)}
         yield from (COST.recipe(runs.run(spec)) for spec in shown.values())
         yield speeds(shown)
-        if kind != subjects.TRANSLATION:
-            yield from attention_off(rows, plan["beam"], settings["bootstrap"]).values()
+        yield from attention_off(rows, plan["beam"], settings["bootstrap"]).values()
         if kind == subjects.TRANSLATION:
             yield paddings(rows[GHT], plan["translation"]["groups"], plan["which"])
             for methods in ways(rows).values():
