@@ -133,9 +133,8 @@ readable(facts, columns | {"width": "width"}, caption=told)
 # pushes heads apart.
 
 # %% jupyter={"source_hidden": true}
-room = {kind: plan[subjects.setting(kind)]["model"] for kind in scored}
-gained = tables.gains(scored)
-gained["head"] = gained.task.str.partition(",")[0].map({kind: shape["width"] // shape["heads"] for kind, shape in room.items()})
+shapes = {kind: plan[subjects.setting(kind)]["model"] for kind in scored}
+gained = tables.gains(scored, {kind: shape["width"] // shape["heads"] for kind, shape in shapes.items()})
 run.table(gained.set_index(["task", "method"]), "gains", resamples=repeats)
 run.figure(
     figures.gains(gained),

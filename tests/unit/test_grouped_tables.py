@@ -134,11 +134,12 @@ def test_costs_are_those_of_the_models():
 
 
 def test_gains_of_all_tasks(scored):
-    table = tables.gains(scored).set_index(["task", "method"])
+    table = tables.gains(scored, {kind: 8 + place for place, kind in enumerate(scored)}).set_index(["task", "method"])
     bleu, perplexity = "translation, BLEU", "language modelling, perplexity"
     ours = scored[subjects.TRANSLATION].loc[GHT, TEST, "BLEU"]
     assert table.loc[(bleu, GHT), ["gain", "low", "high"]].tolist() == [ours.gain, ours.gain_low, ours.gain_high]
     assert f"translation {ours.gain:+.1f} [{ours.gain_low:+.1f}, " in said.gains(table.reset_index())
+    assert [table["head"][bleu, GHT], table["head"][perplexity, PS]] == [8, 7 + len(scored)]
     assert table.printed[bleu, GHT] == pytest.approx(100 * 8.7 / 231)
     assert table.printed[perplexity, PS] == pytest.approx(100 * (1 - 18.59 / 19.14))
 
@@ -276,8 +277,8 @@ def test_gains_over_trainings_are_means_and_costs_stand_beside_the_printed_ones(
     index = pd.MultiIndex.from_product([names, [TEST], ["BLEU"]], names=["row", "test set", "metric"])
     gain = pd.Series([0, 1.0, 0, 2.0, 0, 6.0], index)
     table = pd.DataFrame({"gain": gain, "gain_low": gain - 1, "gain_high": gain + 1, "over": intervals.SENTENCES})
-    (row,) = tables.gains({"translation": table}).itertuples()
-    assert (row.gain, row.seeds, row.over) == (3.0, 3, intervals.TRAININGS)
+    (row,) = tables.gains({"translation": table}, {"translation": 16}).itertuples()
+    assert (row.gain, row.head, row.seeds, row.over) == (3.0, 16, 3, intervals.TRAININGS)
     assert (row.low, row.high) == pytest.approx(stats.t.interval(0.95, 2, 3, stats.sem([1, 2, 6])))
     cost = pd.DataFrame({"parameters": [4.0, 3.0], "speed": [1.0, 2.0]}, [VANILLA, PS])
     cost = cost.assign(**dict.fromkeys(("gain", "gain_low", "gain_high", "printed gain", "printed speed"), 5.0))

@@ -287,11 +287,11 @@ def table_others(scored: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
     return pd.concat(parts)
 
 
-def gains(scored: Mapping[str, pd.DataFrame], rows: Sequence[str] = (GHT, PS)) -> pd.DataFrame:
+def gains(scored: Mapping[str, pd.DataFrame], room: Mapping[str, int], rows: Sequence[str] = (GHT, PS)) -> pd.DataFrame:
     """Relative gains over vanilla, ours and the paper's, for `helpers.methods.grouping.figures.gains`.
 
-    Of rows that are trained with several seeds (names that end in ", seed N") means over trainings with t-intervals; seeds says
-    how many.
+    `room` says how many numbers a head of each task has (column head). Of rows that are trained with several seeds (names that
+    end in ", seed N") means over trainings with t-intervals; seeds says how many.
     """
     found = []
     for task, table in scored.items():
@@ -300,10 +300,10 @@ def gains(scored: Mapping[str, pd.DataFrame], rows: Sequence[str] = (GHT, PS)) -
             base, _, seed = row.partition(", seed ")
             if base in rows:
                 told = {"task": f"{task}, {metric}" + (f", {split}" if many else ""), "method": base, "seed": seed}
-                gain = {"gain": line.gain, "low": line.gain_low, "high": line.gain_high}
+                gain = {"head": room[task], "gain": line.gain, "low": line.gain_low, "high": line.gain_high}
                 found.append(told | gain | {"printed": printed_gain(base, metric), "alone": line.over})
     found = pd.DataFrame(found).sort_values("method", key=lambda each: each.map([*rows].index), kind="stable")
-    table = over_seeds(found, ("task", "method"), {"gain": ("gain", "low", "high")}, ("printed",), keep=True)
+    table = over_seeds(found, ("task", "method"), {"gain": ("gain", "low", "high")}, ("printed", "head"), keep=True)
     alone = found.groupby(["task", "method"], sort=False).alone.first().to_numpy()
     table = table.assign(over=np.where(table.seeds > 1, intervals.TRAININGS, alone)).reset_index()
     return intervals.corrected(table, "gain", ("low", "high"), table.seeds.where(table.seeds > 1))
