@@ -1,7 +1,8 @@
 """Profiles, and what a run changes in them.
 
-A profile (profiles/NAME.toml) holds only what differs from the schema's defaults (`helpers.study.schema`). It only sets
-settings; every one can be overridden by its dotted name, such as "training.steps". All are checked together, once.
+A profile (profiles/NAME.toml) holds only what differs from the schema's defaults (`helpers.study.schema`), or from the profile
+that it names as its `base`. It only sets settings; every one can be overridden by its dotted name, such as "training.steps".
+All are checked together, once.
 """
 
 from __future__ import annotations
@@ -49,9 +50,14 @@ def settings(profile: str, overrides: Mapping[str, Any] | None = None) -> dict[s
     """
     if profile not in profiles():
         raise StudyError(f"There is no profile {profile!r}: choose one of {', '.join(profiles())}.")
-    return changed(
-        Settings().model_dump(exclude_none=True), {**dotted(read_toml(FOLDER / f"{profile}.toml")), **(overrides or {})}
-    )
+    return changed(Settings().model_dump(exclude_none=True), _told(profile) | dict(overrides or {}))
+
+
+def _told(profile: str) -> dict[str, Any]:
+    """What a profile sets, with what its base sets, by dotted names."""
+    told = read_toml(FOLDER / f"{profile}.toml")
+    base = told.pop("base", None)
+    return (_told(base) if base else {}) | dotted(told)
 
 
 def changed(settings: Mapping[str, Any], overrides: Mapping[str, Any]) -> dict[str, Any]:

@@ -8,7 +8,7 @@ import math
 import pytest
 
 from helpers import study
-from helpers.study import StudyError, schema
+from helpers.study import StudyError, configuration, schema
 from helpers.study import settings as read
 from helpers.study.configuration import dotted
 
@@ -31,6 +31,13 @@ def test_a_profile_gives_every_setting_as_plain_values(profile):
     assert json.loads(json.dumps(found)) == found and None not in dotted(found).values()
     required = {name for name, _ in schema.fields() if not name.endswith((*OPTIONAL, "model.start"))}
     assert {name for name in dotted(found) if not name.endswith((*OPTIONAL, "model.start"))} == required
+
+
+def test_a_profile_differs_from_its_base_in_what_it_says():
+    told = dotted(study.read_toml(configuration.FOLDER / "converged.toml"))
+    before, after = dotted(read(told.pop("base"))), dotted(read("converged"))
+    assert {name for name, value in after.items() if before[name] != value} == set(told)
+    assert after["pruning.scratch"] == told["pruning.scratch"]
 
 
 @pytest.mark.parametrize("profile", ["huge", "../study/profiles/tiny"])
