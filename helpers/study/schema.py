@@ -367,6 +367,9 @@ class Comparison(Block):
         default=True, description="Estimates of the loss without a head from one gradient; they need the models' weights."
     )
     decoder: bool = Field(default=True, description="The plain decoder of today of notebook 04, as one more model.")
+    again: list[str] = Field(
+        default=[], description='Models that have the further seeds, such as "ru-news" or "ru-news+small"; empty: all of them.'
+    )
 
 
 class Settings(Block):

@@ -66,6 +66,9 @@ def test_the_first_seed_is_the_same_however_many_there_are():
     assert list(one) == [place for place in three if place[2] == SEED]
     for place, job in one.items():
         assert list(contest.runs.recipes(job)) == list(contest.runs.recipes(three[place])), place
+    some = every({"seeds": 3, "comparison.again": [NAMES[0]]})
+    assert [place for place in some if place[2] > SEED] == [p for p in three if p[2] > SEED and p[0] == NAMES[0]] != []
+    assert [place for place in some if place[2] == SEED] == list(one)
 
 
 def test_keys_of_head_tables_change_with_what_they_depend_on():

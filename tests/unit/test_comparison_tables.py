@@ -69,6 +69,9 @@ def test_seeds_within_models():
 def test_one_training_and_one_seed_of_several_models():
     found = contest.tables.over_models({("a", 1): 0.1, ("b", 1): 0.5, ("c", 1): 0.3, ("d", 1): np.nan})
     assert [found["rho"], found["low"], found["high"]] == pytest.approx(fisher([0.1, 0.5, 0.3])) and found["models"] == 3
+    found = contest.tables.over_models({("a", 1): 0.2, ("a", 2): 0.2, ("a", 3): 0.2, ("b", 1): 0.5, ("c", 1): 0.3})
+    assert [found[name] for name in ("rho", "low", "high")] == pytest.approx(fisher([0.2, 0.5, 0.3]))  # each model once
+    assert (found["models"], found["over"]) == (3, intervals.MODELS)
     found = contest.tables.over_models({("a", 1): -0.4})
     assert found["rho"] == pytest.approx(-0.4) and found["models"] == 1 and np.isnan([found["low"], found["high"]]).all()
     assert contest.tables.over_models({})["models"] == contest.tables.over_models({("a", 1): np.nan})["models"] == 0

@@ -47,7 +47,8 @@ LEFT = (0.75, 0.5, 0.25)  # shares of the heads that stay where there is no swee
 def sweeps(settings: Mapping[str, Any], names: Sequence[str], seed: int, checkpoint: str = "") -> list[dict[str, Any]]:
     """The pruning sweeps that are compared: those of notebook 03, then for each further seed what the comparison needs of them.
 
-    Of further seeds there are no variants and nothing from scratch, and other criteria on the first model alone.
+    Of further seeds there are no variants and nothing from scratch, and other criteria on the first model alone; the setting
+    "comparison.again" says of which models there are further seeds.
     """
     found = l0.runs.sweeps(settings, names, seed, checkpoint)
     for more in range(1, settings["seeds"]):
@@ -56,8 +57,14 @@ def sweeps(settings: Mapping[str, Any], names: Sequence[str], seed: int, checkpo
         bare = {**settings, "pruning": plan | {"compared": []}}
         for number, sweep in enumerate(again):
             rest = l0.runs.sweep(bare, sweep["name"], sweep["start"], sweep["kinds"], sweep["seed"])
-            found.append(sweep if number == 0 else rest)
+            if _again(settings, sweep["name"]):
+                found.append(sweep if number == 0 else rest)
     return found
+
+
+def _again(settings: Mapping[str, Any], name: str) -> bool:
+    """Whether a model has further seeds."""
+    return name in (settings["comparison"]["again"] or [name])
 
 
 def jobs(
@@ -94,13 +101,13 @@ def jobs(
         found.append({"name": sweep["name"], "seed": sweep["seed"], "sweep": sweep, **described})
     block = settings["coreference"]["summarization"]
     if block["steps"] and not checkpoint:
-        for more in range(settings["seeds"]):
+        for more in range(settings["seeds"] if _again(settings, SUMMARIZER) else 1):
             run = coreference.runs.Rows(settings, coreference.runs.subjects.SUMMARIZATION, seed + more, seed).plain()
             links = {name: settings["coreference"][name] for name in ("matrix", "span")} | {"links": block["links"]}
             described = {"few": chosen["dialogues"], "votes": chosen["votes"], "links": links}
             found.append({"name": SUMMARIZER, "seed": seed + more, "run": run, **described})
     if chosen["decoder"] and settings["grouping"]["today"]["steps"] and not checkpoint:
-        for more in range(settings["seeds"]):
+        for more in range(settings["seeds"] if _again(settings, DECODER) else 1):
             described = {"few": settings["relevance"], "votes": chosen["votes"], "l1": chosen["l1"], "removed": removed}
             run = grouping.runs.today_rows(settings, seed, more).whole()
             found.append({"name": DECODER, "seed": seed + more, "decoder": run, **described})

@@ -54,12 +54,14 @@ def distinct(tables: Mapping[Trained, pd.DataFrame]) -> dict[Trained, pd.DataFra
 
 
 def over_models(values: Mapping[Trained, float]) -> dict[str, float]:
-    """Mean over trainings with its t interval: over seeds within each model where there are several, else over models.
+    """Mean over trainings with its t interval: over seeds within each model where each has several, else over models.
+
+    Where some models alone have several seeds, each model counts once, by the mean of its seeds.
 
     Returns
     -------
     dict
-        rho, low, high, models (trainings), over.
+        rho, low, high, models (how many values the interval is over), over.
     """
     clipped = pd.Series(values, dtype=float).clip(-SURE, SURE)
     found = _over_trainings(np.arctanh(clipped))
@@ -73,8 +75,8 @@ def _over_trainings(values: pd.Series) -> dict[str, Any]:
         return {"rho": np.nan, "low": np.nan, "high": np.nan, "models": 0, "over": intervals.MODELS}
     grid = values.unstack(0)  # seeds in rows, models in columns
     several = grid.count().min() > 1
-    mean, low, high, _ = intervals.over_runs(grid.to_numpy() if several else grid.to_numpy().ravel())
-    return {"rho": mean, "low": low, "high": high, "models": len(values), "over": _over(several)}
+    mean, low, high, count = intervals.over_runs(grid.to_numpy() if several else grid.mean().to_numpy())
+    return {"rho": mean, "low": low, "high": high, "models": count, "over": _over(several)}
 
 
 def _over(several: bool) -> str:
