@@ -128,16 +128,16 @@ if own:
 # ## Do they agree?
 #
 # The figure on top: rank correlation (Spearman) of each two measures on ranks within layers, one triangle a kind of
-# attention; the mean over trainings and, below it, its interval (over seeds within each model where there are several seeds,
-# otherwise over models). Layers of fewer than four heads are left out, so that where the translation models have a shallow
-# decoder, decoder and cross attention come from other models. Measures of one family stand together as a block of high
-# values: the two gradients are nearly one formula, and so are the two signed rules. What is new is agreement between
-# families.
+# attention; the mean over trainings and, below it, its interval (over seeds within each model where each has several,
+# otherwise over models). Nothing is drawn against the loss without a head where too few heads change it. Layers of fewer than
+# four heads are left out, so that where the translation models have a shallow decoder, decoder and cross attention come from
+# other models. Measures of one family stand together as a block of high values: the two gradients are nearly one formula, and
+# so are the two signed rules. What is new is agreement between families.
 
 # %% jupyter={"source_hidden": true}
 agreement = contest.tables.agreement(tables, differ)
 run.table(agreement, "agreement")
-in_words = agreement[~agreement.one.isin(said.BESIDE) & ~agreement.other.isin(said.BESIDE)]
+in_words = agreement[~agreement.one.isin(said.BESIDE) & ~agreement.other.isin(said.BESIDE) & agreement.shown.astype(bool)]
 in_words = in_words.assign(one=in_words.one.map(said.named), other=in_words.other.map(said.named))
 matrices = {kind: part.drop(columns="kind") for kind, part in in_words.groupby("kind", sort=False)}
 run.figure(
@@ -152,7 +152,8 @@ run.figure(
 # ## Which cheap measure predicts what happens?
 #
 # Two truths that are dear to know: the loss without the head, and how long L0 keeps it. Behind each measure stands what it
-# costs, in units of gradient importance per example (one forward and one backward pass over a few hundred sentences).
+# costs, in units of gradient importance per example (one forward and one backward pass over a few hundred sentences). Drawn is
+# what can tell something: kinds of attention with an effect to predict in three models or more, if there are such.
 # Gradient importance is the first-order term of leave-one-out (its size, example by example): that it predicts this truth is
 # in part arithmetic, and the question is rather what beats it, or comes near it for less. The estimates that keep the sign
 # say how far one gradient reaches: where a head's output is far from what the rest of the model makes of it, the loss is no
@@ -162,7 +163,7 @@ run.figure(
 predictors = contest.tables.predictors(tables, seconds, differ)
 run.table(predictors, "predictors")
 run.table(contest.tables.best(predictors), "best_predictors")
-within = predictors[predictors["heads"] == "within layers"].drop(columns="heads")
+within = said.telling(predictors).drop(columns="heads")
 within = within.assign(measure=within.measure.map(said.named), truth=within.truth.map(said.named))
 run.figure(
     figures.predictors(within, per="gradient importance"),

@@ -94,7 +94,8 @@ def test_agreement_of_equal_reversed_and_other_columns():
     assert row.rho == pytest.approx(rho(tables[ONE]["leave-one-out"], noise(5), "cross")) and row.models == 1
     assert ("encoder", "leave-one-out", "alignment") not in found.index
     sure, said = found.loc["encoder"].low > 0, said_of.agreement(found.reset_index())
-    assert f"{sum(sure)} of {len(sure)} pairs" in said and 0 < sum(sure) < len(sure)
+    assert f"{sum(sure)} of {len(sure)} pairs" in said and 0 < sum(sure) < len(sure) and "goes surely with" in said
+    assert "cannot be told" in said_of.agreement(found.reset_index().assign(shown=False))
 
 
 def test_predictors():
@@ -117,10 +118,11 @@ def test_predictors():
     assert cost["confidence"] == (1.5 + 5) / 2 and cost["cp"] == (4 + 1) / 2 and np.isnan(cost["alpha_beta"])
     assert ("encoder", LOSS, within, LOSS) not in found.index and ("cross", SURVIVAL, within, "cp") not in found.index
     best = max(found.sort_index().rho.loc["encoder", LOSS, within].drop(SURVIVAL).items(), key=lambda item: item[1])[0]
-    sure = "surely" if found.low["encoder", LOSS, within, best] > 0 else "none surely, best"
-    assert f"{said_of.named(LOSS)}: {sure} {said_of.named(best)} (" in said_of.predictors(found.reset_index())
+    sure = found.low["encoder", LOSS, within, best] > 0
+    predicts = said_of.predictors(found.reset_index())
+    assert f"{said_of.named(LOSS)} by {said_of.named(best)} (" in predicts and ("surely" in predicts) == (not sure)
     told = said_of.choice(found.reset_index().assign(shown=True))
-    assert (f"heads *{said_of.named(best)}* (" if sure == "surely" else "heads none surely") in told
+    assert (f"heads *{said_of.named(best)}* (" if sure else "heads none surely") in told
     assert told != (few := said_of.choice(found.reset_index().assign(shown=False))) and "it cannot be told" in few
     assert said_of.first_order(found.reset_index())[0].empty
     row = {"kind": "cross", "truth": LOSS, "heads": within, "models": 2, "shown": True, "rho": 0.5, "high": 0.9}
@@ -128,6 +130,10 @@ def test_predictors():
     estimates, surely = said_of.first_order(pd.DataFrame(rows))
     assert estimates[said_of.named("RelP, cp")].tolist() == ["0.50 [0.10, 0.90]"] and said_of.named("RelP, cp") in surely
     assert said_of.named("gradient, signed") not in surely
+    three = found.reset_index().assign(models=3, shown=lambda rows: rows.truth != LOSS)
+    assert set(said_of.telling(three).truth) == {SURVIVAL} and set(said_of.telling(three).heads) == {within}
+    assert said_of.named(LOSS) not in said_of.predictors(three)
+    assert len(said_of.telling(three.assign(models=2))) == (three["heads"] == within).sum()  # nothing tells: all rows
     flat = contest.tables.predictors({ONE: table(0, votes=1.0)}, {})
     assert "votes" not in set(flat.measure)  # what does not vary foretells nothing
 

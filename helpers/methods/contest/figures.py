@@ -6,6 +6,7 @@ Each refuses, in one sentence, a table that is empty, lacks a column, has a poin
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import product
 from typing import Any
 
 import matplotlib.pyplot as plt
@@ -97,7 +98,7 @@ def _pairs(table: pd.DataFrame) -> tuple[pd.DataFrame, dict[tuple[int, int], tup
 
 @redrawable
 def predictors(frame: pd.DataFrame, cheap: float = 0.1, per: str = ""):
-    """Which measures tell a truth: a panel a truth (down) and kind of attention (across), a dot and interval a measure.
+    """Which measures tell a truth: a panel a truth and kind of attention that has rows, a dot and interval a measure.
 
     Measures are sorted by their mean over all panels, the best at the top; what a measure costs stands behind its name.
 
@@ -114,13 +115,15 @@ def predictors(frame: pd.DataFrame, cheap: float = 0.1, per: str = ""):
     once = ("kind", "truth", "measure")
     drawing.need(frame, "kind", "truth", "measure", "rho", "low", "high", "models", "cost", once=once)
     kinds, truths = drawing.kinds(frame.kind), list(dict.fromkeys(frame.truth))
+    known = set(zip(frame.truth, frame.kind, strict=True))
+    pairs = [pair for pair in product(truths, kinds) if pair in known]
+    columns = len(kinds) if len(pairs) == len(truths) * len(kinds) else 3
     means = frame.groupby("measure").agg({"rho": "mean", "cost": "mean"}).sort_values("rho", ascending=False, kind="stable")
     low_cost = means.cost <= cheap * means.cost.max()
     names = {name: name if np.isnan(cost) else f"{name} ({_cost(cost, per)})" for name, cost in means.cost.items()}
     titles = {
         (truth, kind): f"{truth}:\n{_titled(kind, frame.models[(frame.truth == truth) & (frame.kind == kind)])}"
-        for truth in truths
-        for kind in kinds
+        for truth, kind in pairs
     }
     said = {True: f"cost: at most {100 * cheap:g} % of the dearest", False: "more, or not known"}
     table = frame.assign(
@@ -134,7 +137,7 @@ def predictors(frame: pd.DataFrame, cheap: float = 0.1, per: str = ""):
     more = {f"(×): times {per}": {"ls": ""}} if per else {}
     figure, axes = drawing.dot_panels(
         table if low_cost.any() else table.drop(columns="series"), marks if low_cost.any() else None, label="rank correlation",
-        titles=titles.values(), columns=len(kinds), more=more if low_cost.any() else None, sharex=True,
+        titles=titles.values(), columns=columns, more=more if low_cost.any() else None, sharex=True,
     )  # fmt: skip
     next(iter(axes.values())).set(xlim=(-1.05, 1.05), xticks=[-1, -0.5, 0, 0.5, 1])
     return figure

@@ -16,6 +16,7 @@ from helpers.reading import COLUMNS, interval, listed, number
 HEART = (SURVIVAL, "gradient, example", "alpha_beta", "confidence", "attnlrp")  # columns that people sort, behind these:
 FRONT = ("functions", TRUTH)
 BESIDE = ("cp", "RelP, cp", "gradient, token", "rare", "probing", "alignment", "first token")  # in the file of agreement alone
+FEW = 3  # models, below which an interval over models says nothing
 DRAWN = (TRUTH, "gradient, example", "alpha_beta", "confidence", RANDOM)  # criteria that share a panel
 
 
@@ -49,13 +50,13 @@ def agreement(table: pd.DataFrame) -> str:
     part = table[table.kind == kind]
     if part.empty:
         return "No layer has heads enough to be ranked."
-    sure = part[part.low > 0]
-    with_truth = sure[(sure.one == TRUTH) | (sure.other == TRUTH)].sort_values("rho", ascending=False)
+    sure, of_truth = part.low > 0, (part.one == TRUTH) | (part.other == TRUTH)
+    said = f"On {KIND_TITLES[kind]} heads {sure.sum()} of {len(part)} pairs of measures rank alike surely (interval above 0). "
+    if not part[of_truth].shown.all():
+        return f"{said}What goes with the {named(TRUTH)} cannot be told: too few of these heads change it."
+    with_truth = part[sure & of_truth].sort_values("rho", ascending=False)
     best = listed([_pair(row) for _, row in with_truth.iloc[:2].iterrows()])
-    return (
-        f"On {KIND_TITLES[kind]} heads {len(sure)} of {len(part)} pairs of measures rank alike surely (interval above 0). "
-        f"The {named(TRUTH)} goes surely with {best or 'no measure'}{', best of all' if len(with_truth) > 2 else ''}."
-    )
+    return f"{said}The {named(TRUTH)} goes surely with {best or 'no measure'}{', best of all' if len(with_truth) > 2 else ''}."
 
 
 def _pair(row: pd.Series) -> str:
@@ -64,18 +65,30 @@ def _pair(row: pd.Series) -> str:
     return f"{named(other)} ({interval(row.rho, row.low, row.high, '.2f')})"
 
 
+def telling(table: pd.DataFrame) -> pd.DataFrame:
+    """Of `tables.predictors` within layers what can tell something: of `FEW` models or more, with an effect to predict.
+
+    All rows where there are none such.
+    """
+    within = table[table["heads"] == "within layers"]
+    many = within.groupby(["kind", "truth"]).models.transform("max") >= FEW
+    found = within[many & within.shown.astype(bool)]
+    return found if len(found) else within
+
+
 def predictors(table: pd.DataFrame) -> str:
-    """Of `tables.predictors`: the best measure for each truth within layers, with its cost, and whether it predicts surely."""
-    kind, said = _main(table), []
-    for truth, part in table[(table.kind == kind) & (table["heads"] == "within layers")].groupby("truth", sort=False):
-        cheap = part[~part.measure.isin([TRUTH, SURVIVAL])].sort_values("rho", ascending=False)
+    """Of `tables.predictors`: the best measure for each truth and kind of attention that can tell, a sure one before others."""
+    found: dict[str, list[str]] = {}
+    for (truth, kind), part in telling(table).groupby(["truth", "kind"], sort=False):
+        cheap = part[~part.measure.isin([TRUTH, SURVIVAL])].assign(sure=part.low > 0).sort_values(["sure", "rho"])
         if len(cheap):
-            row = cheap.iloc[0]
-            sure = "surely" if row.low > 0 else "none surely, best"
-            cost = "" if pd.isna(row.cost) or row.measure == UNIT else f", cost {number(row.cost, '.1f')}"
-            said.append(f"{named(truth)}: {sure} {named(row.measure)} ({interval(row.rho, row.low, row.high, '.2f')}{cost})")
-    told = "; ".join(said) or "nothing to predict"
-    return f"What predicts {KIND_TITLES[kind]} heads within layers (cost: times gradient importance): {told}."
+            row = cheap.iloc[-1]
+            rho = interval(row.rho, row.low, row.high, ".2f")
+            found.setdefault(truth, []).append(
+                f"{named(row.measure)} ({rho}){'' if row.sure else ', not surely,'} in {KIND_TITLES[kind]}"
+            )
+    parts = [f"{named(truth)} by {listed(each)}" for truth, each in found.items()]
+    return f"What predicts best within layers: {'; '.join(parts) or 'nothing'}{' heads' if parts else ''}."
 
 
 def first_order(table: pd.DataFrame) -> tuple[pd.DataFrame, str]:
