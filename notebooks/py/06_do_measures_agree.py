@@ -101,7 +101,7 @@ sortable(heart, called, {TRUTH: ".3f"}, f"{first[0]}: every head")
 drawn = contest.tables.large(tables[first], (kind := tables[first].index[0][0]))
 shown = [name for name in compared(drawn) if drawn[name].notna().any()]
 run.figure(
-    figures.head_table_map(drawn, shown),
+    figures.head_table_map(drawn.rename(columns=said.named), [said.named(name) for name in shown]),
     "head_table",
     caption=f"One model's head table: every measure of every {kind} head, as ranks within the layer.",
     table=contest.tables.stored_as(jobs[0], seed),
@@ -203,7 +203,7 @@ parts = [contest.tables.reliability(halves), contest.tables.stability(tables, ma
 stability = pd.concat([part for part in parts if len(part)], ignore_index=True)
 run.table(stability, "stability")
 run.figure(
-    figures.stability(stability),
+    figures.stability(stability.assign(measure=stability.measure.map(said.named))),
     "stability",
     caption="How far each measure agrees with itself between halves of the text and between trainings.",
     takeaway=said.stability(stability),

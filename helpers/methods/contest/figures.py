@@ -218,7 +218,8 @@ def contest(frame: pd.DataFrame):
         shown |= {name: looks[name] for name in coloured}
         drawing.lines(axis, found, "heads", "change", "criterion", shown, band=not alone, dodge=0.15 * alone)
         if number % len(parts) == 0:
-            axis.set_title(f"{title}, {'with' if further else 'no'} further training", loc="left")
+            trained = f", {'with' if further else 'no'} further training" if frame.further.nunique() > 1 else ""
+            axis.set_title(f"{title}{trained}", loc="left")
             axis.set_ylabel(rows.unit.iloc[0] if len(rows) else "")
         axis.set_xlabel("heads left" if number >= len(axes) - across else "")
     if alone:
