@@ -259,9 +259,12 @@ def test_a_decoder_of_today_is_held_against_its_plain_row_and_rivals_of_as_many_
 
 def test_what_is_said_follows_the_numbers():
     rows = [("a, BLEU", GHT, 1, 0.5, 2), ("a, other", GHT, -9, -9, -9), ("b, BLEU", GHT, -1, -2, -1), ("b, BLEU", PS, 1, -1, 2)]
-    gained = pd.DataFrame(rows, columns=["task", "method", "gain", "low", "high"]).assign(seeds=1)
+    gained = pd.DataFrame(rows, columns=["task", "method", "gain", "low", "high"]).assign(
+        seeds=1, p_holm=[0.01, 0.01, 0.04, 0.3]
+    )
     told = said.answer(gained)
     assert "constraint helps on a and hurts on b. One head of each group makes no sure difference on b." in told
+    assert "hurts" not in said.answer(gained.assign(p_holm=[0.01, 0.01, 0.06, 0.3]))  # an interval below zero is not enough
     assert "a verdict needs 3" in told and "needs" not in said.answer(gained.assign(seeds=3))
     ends = {GHT: (0.1, -0.1, 0.2), NO_CONSTRAINT: (-9.0, -10, -8.0), PS: (-9.0, -10, -8.0)}
     late = pd.DataFrame.from_dict(ends, orient="index", columns=["change", "change_low", "change_high"]).rename_axis("row")

@@ -41,16 +41,17 @@ def first_metrics(gained: pd.DataFrame) -> pd.DataFrame:
 
 
 def answer(gained: pd.DataFrame, needs: int = 3) -> str:
-    """Of `tables.gains`: what both methods do on each task, in plain words, and how much these words are worth."""
+    """Of `tables.gains`: what both methods surely do on each task (Holm), in plain words, and what these words are worth."""
     first, said = first_metrics(gained), []
     for method, title in ((GHT, "The group constraint"), (PS, "One head of each group")):
         part = first[first.method == method]
-        told = {"helps on": part[part.low > 0].task, "hurts on": part[part.high < 0].task}
-        told["makes no sure difference on"] = part[(part.low <= 0) & (part.high >= 0)].task
+        sure = part.p_holm < 0.05
+        told = {"helps on": part[sure & (part.gain > 0)].task, "hurts on": part[sure & (part.gain < 0)].task}
+        told["makes no sure difference on"] = part[~sure].task
         said.append(f"{title} {listed(f'{how} {listed(tasks)}' for how, tasks in told.items() if len(tasks))}.")
     seeds = int(first.seeds.min())
-    worth = f"Each row is {seeds} training" + ("s" if seeds > 1 else "")
-    return f"{' '.join(said)} {worth}" + (f" so far, and a verdict needs {needs}." if seeds < needs else ".")
+    worth = f"Each row is {seeds} training" + ("s" if seeds > 1 else "") + ", corrected for all comparisons (Holm)"
+    return f"{' '.join(said)} {worth}" + (f"; a verdict needs {needs} trainings." if seeds < needs else ".")
 
 
 def gains(gained: pd.DataFrame) -> str:
