@@ -314,8 +314,8 @@ closing = f"""
 {said.agreement(agreement)}
 
 *Limits.* Text is {"yours" if text else "generated" if run.corpus == "controlled" else "natural"}, models are small.
-With one seed, intervals are over few models, or over test sentences, and nothing is said of seeds; another seed of a
-translation model also draws other text. Heads are matched by attention on few sentences. The contest with further training
+With one seed, intervals are over few models, or over test sentences; another seed of a translation model also draws other
+text. Heads are matched by attention on few sentences. The contest with further training
 has one number of heads. A model whose attention is worth little says nothing on which measure
 to trust ([all differences](../docs/differences.md)).
 """
