@@ -260,7 +260,7 @@ def outdate(run: Path, names: Iterable[str], asked: Mapping[str, Any]) -> None:
     """Date back notebooks of a run that were executed with other parameters, in whichever checkout: they are made again."""
     for path in (run / f"{name}.ipynb" for name in names):
         if path.exists() and study.read_json(path)["metadata"].get("papermill", {}).get("parameters") != asked:
-            os.utime(path, (0, 0))
+            os.utime(path, (1, 1))  # Snakemake takes the time 0 for none
 
 
 def foretold(notebooks: Mapping[str, Sequence[Need]], costs: Sequence[Row], chain: float, cores: int, run: Path) -> str:
