@@ -66,7 +66,9 @@ def goals(settings: Mapping[str, Any], names: Sequence[str], seed: int) -> dict[
     leads = subjects.leads(settings, names[0])
     none = [names[0] + subjects.NONE] if leads and settings["corpus"] == "controlled" else []
     sweeps = l0.runs.sweeps(settings, names, seed)
+    further = [sweep for sweep in l0.runs.further(settings, names, seed) if sweep["kinds"] == ["encoder"]]
     swept = [Need(recipe) for sweep in sweeps for recipe in l0.runs.recipes(sweep)]
+    swept += [Need(recipe) for sweep in further for recipe in l0.runs.recipes(sweep, at_once=False)]
     floors = [l0.runs.run(sweeps[0]["runs"][name]) for name in ("control", "floor") if leads]
     floors = [Need(one) for run in floors for one in (run, outputs.recipe(run, settings["pruning"]["beam"]))]
     starts = [Need(training.trained(sweep["start"], f"{sweep['name']}, seed {seed}")) for sweep in sweeps]

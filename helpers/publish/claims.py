@@ -254,9 +254,9 @@ def evidence_rows(evidence: Evidence, tables: Tables) -> list[Row] | None:
     limits = None if found is None else _thresholds(evidence, found, tables)
     if found is None or limits is None or limits.isna().any():
         return None
-    made = []
-    trainings = _trainings(evidence, found) if evidence.trainings != "rows" else 1
+    made, named = [], evidence.trainings
     for (_, row), limit in zip(found.iterrows(), limits, strict=True):
+        trainings = 1 if named == "rows" else row[named] if isinstance(named, str) else named
         value = row[evidence.value] * evidence.scale
         low, high = (row[c] * evidence.scale if c and pd.notna(row[c]) else float("nan") for c in (evidence.low, evidence.high))
         bar = limit * evidence.scale

@@ -61,6 +61,11 @@ def siblings(settings: Mapping[str, Any], name: str) -> list[str]:
     return [f"{name}+{one['name']}" for one in settings["siblings"]] if leads(settings, name) else []
 
 
+def trainings(settings: Mapping[str, Any], name: str) -> int:
+    """How many seeds of a model are trained: one, or with the setting "seeds" more of those that "comparison.again" names."""
+    return settings["seeds"] if name in (settings["comparison"]["again"] or [name]) else 1
+
+
 def spec(settings: Mapping[str, Any], name: str, seed: int) -> dict[str, Any]:
     """The training spec of a model's name, which may end in "+none" or in the name of a sibling.
 

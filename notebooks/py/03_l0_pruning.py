@@ -133,6 +133,15 @@ for title, sweep, subject in zip(titles, sweeps, studied, strict=True):
     quality[title] = l0.tables.quality(sweep, subject, repeats).join(worth)
     run.table(quality[title], f"{kinds}_{sweep['name']}", resamples=repeats)
 of_encoder = {subject.title: quality[title] for title, (_, subject) in zip(titles, encoder, strict=False)}
+trained = {title: [table] for title, table in of_encoder.items()}
+for sweep in l0.runs.further(run.settings, names, seed, pretrained):
+    if sweep["kinds"] == ["encoder"]:
+        subject = subjects.of_spec(sweep["start"], sweep["name"], parser)
+        table = l0.tables.quality(sweep, subject, repeats).join(l0.tables.worth(sweep, subject, repeats=repeats))
+        trained[subject.title].append(table)
+of_models = {title: l0.tables.over_trainings(found) for title, found in trained.items()}
+by_seed = {(title, number): table for title, found in trained.items() for number, table in enumerate(found, seed)}
+run.table(pd.concat(by_seed, names=["model", "seed"]), "trainings", resamples=repeats)
 
 # %% [markdown]
 # ## Gates close (the authors' animation)
@@ -165,7 +174,8 @@ for name, figure, shown in (
 #
 # BLEU against the number of encoder heads that stay, with the two levels that a curve needs: the *control*, trained on as
 # long with all heads and without a price, and the *floor*, all encoder heads removed from the trained model, then trained as
-# long. Intervals are bootstraps over test sentences, of one training.
+# long. Intervals are bootstraps over test sentences, of one training; of a model with several trainings the key figure and the
+# next table show means, with t-intervals over trainings.
 #
 # The distance from floor to control is what encoder attention is worth here, and a loss means little until it is set against
 # it: the paper's tolerance in BLEU is strict where encoder attention is worth much, and costs nothing where it is worth next
@@ -198,8 +208,8 @@ elsewhere = {
     f"{subjects.title(path.stem.partition('_')[2])} ({other}, published)": pd.read_csv(path, index_col=["run", "test set"])
     for path in sorted((committed.folder / "tables").glob("encoder_*.csv"))
 }
-both = run.table(l0.tables.beside_other_texts(of_encoder | elsewhere), "beside_other_texts", over=intervals.SENTENCES)
-half = run.table(l0.tables.half_left(of_encoder), "half_left", resamples=repeats)
+both = run.table(l0.tables.beside_other_texts(of_models | elsewhere), "beside_other_texts", over=intervals.SENTENCES)
+half = run.table(l0.tables.half_left(of_models), "half_left", resamples=repeats)
 run.figure(
     l0.figures.beside_other_texts(both),
     "fig7_beside_other_texts",
@@ -211,9 +221,10 @@ run.figure(
 )
 within = {title: l0.tables.largest_pruning(table) for title, table in quality.items()}
 within = run.table(pd.concat(within, names=["model"]), "largest_pruning", loss=l0.tables.LOSS, over=intervals.SENTENCES)
-worths = half.reset_index()[["model", "test set", "worth", "worth_low", "worth_high", "share", "share_low", "share_high"]]
-shown = {"model": "model", "test set": "test set", "worth": "encoder attention is worth, BLEU", "share": "of which half keeps"}
-display(readable(worths, shown, {"worth": ".1f", "share": "%"}, caption=f"With half of the encoder heads or fewer; {n}"))
+shown = {"model": "model", "test set": "test set", "trainings": "n (trainings)", "heads": "heads kept"}
+shown |= {"worth": "encoder attention is worth, BLEU", "share": "of which they keep"}
+told = "With half of the encoder heads or fewer; intervals over trainings where there are several, else over sentences"
+display(readable(half.reset_index(), shown, {"heads": ".3g", "worth": ".1f", "share": "%"}, caption=told))
 shown = {"model": "model", "test set": "test set", "total": "heads", "kept": "kept", "change": "BLEU minus control"}
 shown |= {"kept_surely": "surely kept"}
 readable(within, shown, {"change": "+.1f"}, caption=f"Fewest heads that lose at most {l0.tables.LOSS:g} BLEU; {n}")
@@ -221,7 +232,7 @@ readable(within, shown, {"change": "+.1f"}, caption=f"Fewest heads that lose at 
 # %% [markdown]
 # The figure on top: left the *difference* to the control, both models scored on the same resampled sentences, while heads are
 # left; right the share of encoder attention's worth that is left; natural text from the published run, and what the paper
-# prints. In the table `kept` goes by the difference itself, `surely` by its whole interval. Intervals are of one training.
+# prints. In the last table `kept` goes by the difference itself, `surely` by its whole interval, of one training.
 
 # %% [markdown]
 # ## All kinds of attention (Table 2)

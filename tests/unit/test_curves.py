@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import torch
+from scipy import stats
 
 from helpers import heads, plan, study
 from helpers.heads import KINDS
@@ -137,6 +138,24 @@ def test_worth_is_told_by_the_control_and_the_floor(swept):
     found = l0.tables.removed_and_trained(sweep["settings"], subject, REPEATS).set_index("model").bleu
     assert found.index.tolist() == [f"{subject.title}, {said}trained on" for said in ("", "encoder heads removed, ")]
     assert found.tolist() == pytest.approx(table.xs("test", level="test set").bleu[["control", "floor"]].tolist())
+
+
+def test_trainings_become_means_with_t_intervals_and_lone_rows_stay():
+    other = by_hand(
+        ("control", "further training", np.nan, (8, 8, 8), 23.0, 0.0, 0.0, 0.0),
+        ("L0 0.1", "L0", 0.1, (4, 7, 7), 21.7, -1.3, -1.5, -1.1),
+        ("L0 0.9", "L0", 0.9, (1, 0, 0), 1.0, -22.0, -23.0, -21.0),
+    )
+    found = l0.tables.over_trainings([HAND, other])
+    assert found.index.equals(HAND.index) and found.trainings.to_dict() == dict.fromkeys(HAND.index, 1) | {
+        ("control", "test"): 2, ("L0 0.1", "test"): 2,
+    }  # fmt: skip
+    both = found.loc[("L0 0.1", "test")]
+    assert both[["encoder", "heads", "total", "bleu", "change"]].tolist() == pytest.approx([5.5, 19.5, 24, 21.6, -0.4])
+    far = stats.t.ppf(0.975, 1) * 0.9  # 0.9 is the error of the mean of 0.5 and -1.3
+    assert both[["change_low", "change_high"]].tolist() == pytest.approx([-0.4 - far, -0.4 + far])
+    alone = [name for name in HAND.index if found.trainings[name] == 1]
+    pd.testing.assert_frame_equal(found.loc[alone, HAND.columns], HAND.loc[alone], check_dtype=False)
 
 
 def test_half_of_the_heads_left():

@@ -44,33 +44,11 @@ LEFT = (0.75, 0.5, 0.25)  # shares of the heads that stay where there is no swee
 # --- what there is to do ---------------------------------------------------------------------------------------------
 
 
-def sweeps(settings: Mapping[str, Any], names: Sequence[str], seed: int, checkpoint: str = "") -> list[dict[str, Any]]:
-    """The pruning sweeps that are compared: those of notebook 03, then for each further seed what the comparison needs of them.
-
-    Of further seeds there are no variants and nothing from scratch, and other criteria on the first model alone; the setting
-    "comparison.again" says of which models there are further seeds.
-    """
-    found = l0.runs.sweeps(settings, names, seed, checkpoint)
-    for more in range(1, settings["seeds"]):
-        plan = settings["pruning"] | {"variants": False, "scratch": []}
-        again = l0.runs.sweeps({**settings, "pruning": plan}, names, seed + more, checkpoint)
-        bare = {**settings, "pruning": plan | {"compared": []}}
-        for number, sweep in enumerate(again):
-            rest = l0.runs.sweep(bare, sweep["name"], sweep["start"], sweep["kinds"], sweep["seed"])
-            if _again(settings, sweep["name"]):
-                found.append(sweep if number == 0 else rest)
-    return found
-
-
-def _again(settings: Mapping[str, Any], name: str) -> bool:
-    """Whether a model has further seeds."""
-    return name in (settings["comparison"]["again"] or [name])
-
-
 def jobs(
     settings: Mapping[str, Any], names: Sequence[str], seed: int, checkpoint: str = "", text: str = ""
 ) -> list[dict[str, Any]]:
-    """All jobs: one for each sweep, and for every seed one for the summarizer and one for the decoder of today.
+    """All jobs: one for each sweep, those of further trainings too, and one for every training of the summarizer and of the
+    decoder of today.
 
     Parameters
     ----------
@@ -96,18 +74,18 @@ def jobs(
     if text:
         described = {"few": settings["relevance"], "text": _stranger(checkpoint, text, seed), "removed": removed}
         return [{"name": Path(checkpoint).name, "seed": seed, "first_order": True, **described}]
-    for sweep in sweeps(settings, names, seed, checkpoint):
+    for sweep in [*l0.runs.sweeps(settings, names, seed, checkpoint), *l0.runs.further(settings, names, seed, checkpoint)]:
         described = {"few": settings["relevance"], **{name: chosen[name] for name in ("votes", "l1", "criteria")}}
         found.append({"name": sweep["name"], "seed": sweep["seed"], "sweep": sweep, **described})
     block = settings["coreference"]["summarization"]
     if block["steps"] and not checkpoint:
-        for more in range(settings["seeds"] if _again(settings, SUMMARIZER) else 1):
+        for more in range(subjects.trainings(settings, SUMMARIZER)):
             run = coreference.runs.Rows(settings, coreference.runs.subjects.SUMMARIZATION, seed + more, seed).plain()
             links = {name: settings["coreference"][name] for name in ("matrix", "span")} | {"links": block["links"]}
             described = {"few": chosen["dialogues"], "votes": chosen["votes"], "links": links}
             found.append({"name": SUMMARIZER, "seed": seed + more, "run": run, **described})
     if chosen["decoder"] and settings["grouping"]["today"]["steps"] and not checkpoint:
-        for more in range(settings["seeds"] if _again(settings, DECODER) else 1):
+        for more in range(subjects.trainings(settings, DECODER)):
             described = {"few": settings["relevance"], "votes": chosen["votes"], "l1": chosen["l1"], "removed": removed}
             run = grouping.runs.today_rows(settings, seed, more).whole()
             found.append({"name": DECODER, "seed": seed + more, "decoder": run, **described})

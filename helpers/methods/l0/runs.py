@@ -135,6 +135,16 @@ def sweeps(settings: Mapping[str, Any], names: Sequence[str], seed: int, checkpo
     ]
 
 
+def further(settings: Mapping[str, Any], names: Sequence[str], seed: int, checkpoint: str = "") -> list[dict[str, Any]]:
+    """Sweeps of further trainings of the same models (`helpers.runs.subjects.trainings`), seed after seed.
+
+    They have no variants and nothing from scratch, and choose heads in other ways on the first model alone.
+    """
+    plain = {**settings, "pruning": settings["pruning"] | {"variants": False, "scratch": [], "rivals": 1}}
+    found = [one for more in range(1, settings["seeds"]) for one in sweeps(plain, names, seed + more, checkpoint)]
+    return [one for one in found if one["seed"] - seed < subjects.trainings(settings, one["name"])]
+
+
 def specs(sweep: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
     """The specs of a sweep by name: "METHOD" or "METHOD PENALTY", with "#NUMBER" where there are several."""
     settings, start, kinds = sweep["settings"], sweep["start"], tuple(sweep["kinds"])

@@ -230,6 +230,30 @@ def largest_pruning(table: pd.DataFrame, loss: float = LOSS) -> pd.DataFrame:
     return pd.DataFrame.from_dict(rows, orient="index").rename_axis("test set")
 
 
+MEASURED = ("bleu", "change", "from_start", *WORTH)  # by test sentences; all else of `quality` is a number of heads, or a loss
+
+
+def over_trainings(trained: Sequence[pd.DataFrame]) -> pd.DataFrame:
+    """`quality` joined with `worth` of trainings of one model, the first one first, as means with t-intervals over them.
+
+    Returns
+    -------
+    pandas.DataFrame
+        Rows of the first, with the column trainings (how many have that row). Numbers of heads and losses are means too: a
+        price closes other heads in every training. What one training alone has keeps its interval over sentences.
+    """
+    every, rows = pd.concat(list(trained)), {}
+    for place, row in trained[0].iterrows():
+        own = every.loc[[place]]
+        rows[place] = row.to_dict() | {"trainings": len(own)}
+        if len(own) > 1:
+            rows[place] |= own.select_dtypes("number").mean().to_dict() | {"over": intervals.TEXTS}
+            for value in (name for name in MEASURED if name in own and own[name].notna().all()):
+                ends = ("low", "high") if value == "bleu" else (f"{value}_low", f"{value}_high")
+                rows[place] |= zip((value, *ends), intervals.over_runs(own[value])[:3], strict=True)
+    return pd.DataFrame(list(rows.values()), pd.MultiIndex.from_tuples(rows, names=["run", "test set"]))
+
+
 def table_2(tables: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
     """Our rows in the shape of the paper's Table 2, its own last: pruned from the trained model, same head map from scratch.
 
@@ -531,11 +555,8 @@ def printed_by_kind() -> pd.DataFrame:
 
 def kept_by_layer(sweep: Mapping[str, Any]) -> pd.Series:
     """Heads that each L0 run kept in every layer (Fig. 10), on (total_kept, kind, layer)."""
-    rows = {}
-    for run in l0_runs(sweep):
-        kept = runs.retained(run)
-        total = sum(map(len, kept.values()))
-        rows |= {(total, kind, layer): len(left) for (kind, layer), left in kept.items()}
+    found = [runs.retained(run) for run in l0_runs(sweep)]
+    rows = {(sum(map(len, kept.values())), *place): len(left) for kept in found for place, left in kept.items()}
     return pd.Series(rows, name="kept").rename_axis(["total_kept", "kind", "layer"])
 
 
@@ -553,11 +574,9 @@ def retained_functions(sweep: Mapping[str, Any], subject: subjects.Subject) -> d
         kept = subject.kept if made is None else training.kept(made)
         if not any(kept[kind, layer] for kind, layer in kept if kind == "encoder"):
             continue  # no encoder heads, no functions
-        if made is None:
-            roles = measured.FUNCTIONS.value(subject, repeats=1)["functions"]
-        else:
-            roles = measured.FUNCTIONS.read(made, parser=subject.parser, repeats=1)["functions"]
-        roles = roles.xs("encoder", drop_level=False)
+        read, value = measured.FUNCTIONS.read, measured.FUNCTIONS.value
+        told = value(subject, repeats=1) if made is None else read(made, parser=subject.parser, repeats=1)
+        roles = told["functions"].xs("encoder", drop_level=False)
         old = [(kind, layer, kept[kind, layer][head]) for kind, layer, head in roles.index]
         roles.index = pd.MultiIndex.from_tuples(old, names=ADDRESS)
         found.setdefault(len(roles), roles)  # two prices that keep as many heads: the first
@@ -573,8 +592,7 @@ def drift(functions: Mapping[int, pd.Series]) -> pd.DataFrame:
         A row a sparsity: heads; functional (heads with a function), functional_before (the same heads, in the whole model);
         same, gained, lost, other (heads whose set of functions is unchanged, only grew, only shrank, changed otherwise).
     """
-    before = next(iter(functions.values()))
-    rows = {}
+    before, rows = next(iter(functions.values())), {}
     for count, roles in functions.items():
         pairs = [({f for f, _ in before[address]}, {f for f, _ in now}) for address, now in roles.items()]
         rows[count] = {
