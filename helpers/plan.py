@@ -64,7 +64,7 @@ def goals(settings: Mapping[str, Any], names: Sequence[str], seed: int) -> dict[
 
     # no encoder attention from the start
     leads = subjects.leads(settings, names[0])
-    none = [names[0] + subjects.NONE] if leads and settings["corpus"] == "controlled" else []
+    none = [other for name, other in subjects.never_attending(settings, names[0]).items() if name == names[0]]
     sweeps = l0.runs.sweeps(settings, names, seed)
     further = [sweep for sweep in l0.runs.further(settings, names, seed) if sweep["kinds"] == ["encoder"]]
     swept = [Need(recipe) for sweep in sweeps for recipe in l0.runs.recipes(sweep)]

@@ -151,7 +151,7 @@ def beside(settings: Mapping[str, Any], names: Sequence[str], seed: int) -> pd.D
         paired bootstrap); then `summary`.
     """
     rows, repeats, beam = {}, settings["bootstrap"], settings["beam"]
-    others = never_attending(settings, names[0])
+    others = subjects.never_attending(settings, names[0])
     for name in names:
         spec = subjects.spec(settings, name, seed)
         subject = subjects.of_spec(spec, name)
@@ -170,12 +170,6 @@ def beside(settings: Mapping[str, Any], names: Sequence[str], seed: int) -> pd.D
             row |= dict(zip(("gained", "gained, low", "gained, high"), gained, strict=True))
         rows[subject.title] = row | summary(described)
     return pd.DataFrame.from_dict(rows, orient="index").rename_axis("model")
-
-
-def never_attending(settings: Mapping[str, Any], first: str) -> dict[str, str]:
-    """Names of models that never had encoder attention, by the name of the model that they are held beside."""
-    controlled = [first] if settings["corpus"] == "controlled" else []
-    return {name: name + subjects.NONE for name in [*controlled, *(f"{first}+{one}" for one in settings["without_encoder"])]}
 
 
 def said_of_training(table: pd.DataFrame) -> str:
@@ -208,7 +202,7 @@ def recipes(settings: Mapping[str, Any], names: Sequence[str], seed: int) -> Ite
     if not subjects.leads(settings, names[0]) or not (settings["siblings"] or settings["snapshots"]):
         return
     options = {"first": settings["relevance"], "repeats": settings["bootstrap"]}
-    for name in never_attending(settings, names[0]).values():
+    for name in subjects.never_attending(settings, names[0]).values():
         yield outputs.recipe(training.trained(subjects.spec(settings, name, seed), f"{name}, seed {seed}"), settings["beam"])
     for name in [names[0], *subjects.siblings(settings, names[0])]:
         made = training.trained(subjects.spec(settings, name, seed), f"{name}, seed {seed}")

@@ -61,6 +61,13 @@ def siblings(settings: Mapping[str, Any], name: str) -> list[str]:
     return [f"{name}+{one['name']}" for one in settings["siblings"]] if leads(settings, name) else []
 
 
+def never_attending(settings: Mapping[str, Any], first: str) -> dict[str, str]:
+    """Names of models that never have encoder attention, by the name of the model that they are held beside."""
+    wanted = settings["without_encoder"] if leads(settings, first) else []
+    beside = [f"{first}+{name}" if name else first for name in wanted]
+    return {name: name + NONE for name in beside}
+
+
 def trainings(settings: Mapping[str, Any], name: str) -> int:
     """How many seeds of a model are trained: one, or with the setting "seeds" more of those that "comparison.again" names."""
     return settings["seeds"] if name in (settings["comparison"]["again"] or [name]) else 1

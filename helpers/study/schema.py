@@ -407,7 +407,7 @@ class Settings(Block):
     )
     siblings: list[Sibling] = Field(default=[], description="Models beside the first that differ in one thing.")
     without_encoder: list[str] = Field(
-        default=[], description="Siblings that are also trained without encoder attention, from the first step on."
+        default=[""], description='Siblings, and the first model as "", also trained without encoder attention all along.'
     )
     pruning: Pruning = Field(default_factory=Pruning, description="Their heads pruned.")
     grouping: Grouping = Field(default_factory=Grouping, description="Grouped heads.")

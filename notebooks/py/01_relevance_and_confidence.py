@@ -78,8 +78,8 @@ verdicts = claims.Box(run)
 #
 # Relevance says where a prediction comes from, not whether it would have come anyway. Two models answer that: the first one
 # with all its encoder heads removed and the rest trained on (notebook 3), and one of its shape that never had encoder
-# attention, from the first training step on (controlled corpus). The generator marks in every reference what case, agreement
-# or word order decide, and makes free choices that no model can guess, so that full marks are out of reach.
+# attention, from the first training step on (setting `without_encoder`). The generator marks in every reference what case,
+# agreement or word order decide, and makes free choices that no model can guess, so that full marks are out of reach.
 
 # %% jupyter={"source_hidden": true}
 beam, bleu, accuracy, histories = run.settings["beam"], [], {}, {}
@@ -89,8 +89,9 @@ for subject in studied:
     if subject.run:
         histories[subject.title] = pd.read_csv(subject.run.results / "history.csv")
 leads, title = first.run and subjects.leads(run.settings, first.name), f"{first.title}, no encoder heads"
-if leads and run.corpus == "controlled":
-    control = subjects.of_name(run.settings, first.name + subjects.NONE, seed)
+never = subjects.never_attending(run.settings, first.name).get(first.name) if leads else None
+if never:
+    control = subjects.of_name(run.settings, never, seed)
     scored, accuracy[title] = outputs.quality(control, beam, resamples, title)
     bleu.append(scored)
     histories[title] = pd.read_csv(control.run.results / "history.csv")
@@ -109,8 +110,8 @@ display(
 )
 if leads:
     trained_on, removed = own.bleu.iloc[-2:]
-    never = f"the text needs them for {own.bleu[first.title] - own.bleu[title]:.1f} BLEU, " if title in own.index else ""
-    said = f"Encoder heads of {first.title}: {never}the trained model uses them for {trained_on - removed:.1f}."
+    needs = f"the text needs them for {own.bleu[first.title] - own.bleu[title]:.1f} BLEU, " if title in own.index else ""
+    said = f"Encoder heads of {first.title}: {needs}the trained model uses them for {trained_on - removed:.1f}."
     display(Markdown(f"{said} (Trained without them from the first step on; removed from it, and the rest trained on.)"))
 if run.corpus == "controlled":
     counted = {title: scoring.enough(table) for title, table in accuracy.items()}

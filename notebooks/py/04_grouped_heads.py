@@ -213,7 +213,8 @@ run.table(worth, "worth_of_attention", split="test", resamples=repeats)
 first = worth.xs(VANILLA, level="row").reset_index()
 first = first[first.metric.isin([metrics[0] for metrics in subjects.METRICS.values()])].drop_duplicates(["task", "kind"])
 columns = {"task": "task", "metric": "metric", "whole": "score, all heads", "kind": "heads off", "change": "change"}
-display(readable(first, columns, {"whole": ".1f", "change": "+.1f"}, caption=f"All heads of a kind off; {n}"))
+told = f"All heads of a kind off, weights as stored in half precision; {n}"
+display(readable(first, columns, {"whole": ".1f", "change": "+.1f"}, caption=told))
 display(Markdown(said.worth(first)))
 if subjects.SUMMARIZATION in rows:
     found = rows[subjects.SUMMARIZATION]
@@ -452,15 +453,17 @@ if today := grouping.runs.today(run.settings, seed):
     display(
         Markdown("""## A decoder of today
 
-Decoders of today read few keys and values: query heads share them in groups. Does what the papers say of heads hold there? A
-small Llama is trained on stories, with keys and values for each head and, beside it, shared by groups from the start. Heads of
-the first come to share them: *neighbours* (plain mean-pooling, Ainslie et al. 2023), heads *alike* in the sense of equation 3,
-the *winner* of the vote instead of the mean, each against *random* groups; *turned* first brings heads into one basis, which
-changes nothing before the mean is taken. The second is trained with the constraint and voted on (compared by outputs: heads
-that share keys have the same value vectors), and its query heads go by L0 gates (Voita et al.), against gradient importance
-and chance at as many heads: on a line between the counts that were tried. All rows train for as many steps; half of L0's second
-stage goes into its gates (what that costs, the row without a price says), so *L0's heads* are also removed from the plain model
-at once and trained like their rivals.""")
+Decoders of today read few keys and values: query heads share them in groups. A small Llama is trained on stories, once with
+keys and values for each head, once with shared ones from the start; all rows train for as many steps. Three questions:
+
+- *Can heads come to share keys later?* Heads of the first model are put together: *neighbours* (plain mean-pooling, Ainslie et
+  al. 2023), heads *alike* in the sense of equation 3, the *winner* of the vote instead of the mean, each against *random*
+  groups. *Turned* first brings heads into one basis, which changes nothing before the mean is taken.
+- *Does the constraint do anything where keys are shared?* The second model is trained with it and voted on, compared by
+  outputs: heads that share keys have the same value vectors.
+- *Which query heads can go?* L0 gates (Voita et al.) against gradient importance and chance at as many heads, on a line between
+  the counts that were tried. Half of L0's second stage goes into its gates (the row without a price says what that costs), so
+  *L0's heads* are also removed at once from the second model and trained like their rivals.""")
     )
     worth = tables.worth_of_attention(tables.decoders(today), plan["beam"], repeats)
     run.table(worth, "worth_of_attention_today", split="test", resamples=repeats)

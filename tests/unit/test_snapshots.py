@@ -16,7 +16,7 @@ from helpers.study import StudyError, values
 
 CHANGES = {
     "train": 150, "dev": 16, "test": 8, "vocabulary": 150, "training.steps": 6, "training.evaluate_every": 3,
-    "training.warmup": 2, "model.dropout": 0.1, "snapshots": [0, 2], "without_encoder": ["flat"],
+    "training.warmup": 2, "model.dropout": 0.1, "snapshots": [0, 2], "without_encoder": ["", "flat"],
     "siblings": [{"name": "flat", "changes": "model.layers=1"}, {"name": "dry", "changes": "model.dropout=0.0"}],
 }  # fmt: skip
 

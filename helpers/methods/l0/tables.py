@@ -163,11 +163,10 @@ def removed_and_trained(settings: Mapping[str, Any], subject: subjects.Subject, 
 
 
 def without_attention(sweep: Mapping[str, Any], first: str) -> subjects.Subject | None:
-    """The model of a sweep without encoder attention from the start: there is one of the `first` model on controlled text."""
-    settings, own = sweep["settings"], sweep["name"] == first and list(sweep["kinds"]) == ["encoder"]
-    if not own or settings["corpus"] != "controlled" or "pretrained" in sweep["start"] or not subjects.leads(settings, first):
-        return None
-    return subjects.of_name(settings, first + subjects.NONE, sweep["seed"])
+    """The model of a sweep without encoder attention from the start, if the setting "without_encoder" asks for one."""
+    own = sweep["name"] == first and list(sweep["kinds"]) == ["encoder"] and "pretrained" not in sweep["start"]
+    never = subjects.never_attending(sweep["settings"], first).get(first) if own else None
+    return subjects.of_name(sweep["settings"], never, sweep["seed"]) if never else None
 
 
 def _statistics(subject: subjects.Subject, run: Mapping[str, Any] | None, split: str, beam: int) -> np.ndarray:
