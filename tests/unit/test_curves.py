@@ -203,6 +203,17 @@ def test_how_long_heads_survive(swept):
         np.testing.assert_allclose(found - times, 0.99 * opened, rtol=1e-9)
 
 
+def test_an_order_of_kinds_is_told_from_a_decoder_that_is_still_whole():
+    totals = {f"{kind}_total": 8 for kind in KINDS} | {"total": 24, "starts alike": True}
+    rows = [
+        dict(zip(KINDS, kept, strict=True)) | {"total_kept": sum(kept), **totals} for kept in ((5, 8, 8), (2, 3, 4), (2, 4, 3))
+    ]
+    found = said.by_kind(pd.DataFrame(rows).assign(gap=[0.0, 1 / 8, -1 / 8]))
+    assert "holds in 1 of 3 runs (in 1 other no decoder head" in found and "of either kind" not in said.by_kind(
+        pd.DataFrame(rows[1:]).assign(gap=[1 / 8, -1 / 8])
+    )
+
+
 def test_what_is_kept_by_kind_and_layer(swept):
     sweep, subject, table = swept["all"]
     found, layers = l0.tables.kept_by_kind(sweep, subject), l0.tables.kept_by_layer(sweep)

@@ -85,7 +85,9 @@ def by_kind(table: pd.DataFrame) -> str:
     order = int((table.gap > 0).sum())
     said = f"With {row.total_kept} of {row.total} heads left {listed(shares)} stay; the paper's order holds in {order} of"
     unlike = "" if table["starts alike"].all() else ", where only encoder attention starts from zero: no order follows"
-    return f"{said} {len(table)} runs{unlike}."
+    whole = int(((table.gap <= 0) & (table.decoder == table.decoder_total) & (table.cross == table.cross_total)).sum())
+    still = f" (in {whole} other{'s' * (whole > 1)} no decoder head of either kind has gone)" if whole else ""
+    return f"{said} {len(table)} runs{still}{unlike}."
 
 
 def functions(table: pd.DataFrame) -> str:
