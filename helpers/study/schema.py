@@ -447,6 +447,7 @@ def _contradictions(chosen: Settings) -> Iterator[str]:
     known = [sibling.name for sibling in chosen.siblings]
     wanted = {"pruning.all_kinds_on": [chosen.pruning.all_kinds_on], "pruning.siblings": chosen.pruning.siblings}
     wanted["without_encoder"] = chosen.without_encoder
+    wanted["comparison.again"] = [name.partition("+")[2] for name in chosen.comparison.again]
     for place, name in ((place, name) for place, names in wanted.items() for name in names):
         if name and name not in known:
             yield f"There is no sibling {name!r} for {place}: the setting siblings has {', '.join(known) or 'none'}."

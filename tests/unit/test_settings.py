@@ -100,7 +100,8 @@ def test_values_of_another_type_or_out_of_range(name, value):
      ({"grouping.numbers": [2, 8]}, ["8 groups of 4 heads", "grouping.numbers"]), ({"grouping.first": 0.0}, ["grouping.first"]),
      ({"grouping.first": 1}, ["grouping.first"]), ({"grouping.language.steps": 1}, ["grouping.language.steps"]),
      ({"coreference.mixed": []}, ["mixed"]), ({"coreference.summarization.piece": 1}, ["piece"]),
-     ({"coreference.heads": [4]}, ["3 heads", "coreference.heads"]), ({"pruning.penalties": [-1]}, ["lambda", "-1"])],
+     ({"coreference.heads": [4]}, ["3 heads", "coreference.heads"]), ({"pruning.penalties": [-1]}, ["lambda", "-1"]),
+     ({"comparison.again": ["ru-news+smal"]}, ["sibling 'smal'", "comparison.again"])],
 )  # fmt: skip
 def test_settings_that_contradict_each_other(overrides, parts):
     refused("tiny", overrides, *parts)
