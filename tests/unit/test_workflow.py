@@ -20,8 +20,7 @@ def plan(*config, options=("--cores", "1")):
 
 
 def test_a_dry_run_has_every_job_of_the_plan():
-    executed = study.runs() / "tiny-controlled" / "04_grouped_heads.ipynb"
-    study.write_json(executed, {"metadata": {}})  # with other parameters
+    study.write_json(study.runs() / "tiny-controlled" / "04_grouped_heads.ipynb", {"metadata": {}})  # with other parameters
     done = plan("profile=tiny", "seeds=2", "only=04")  # which the command line makes an integer
     said = done.stdout + done.stderr
     assert done.returncode == 0, said
