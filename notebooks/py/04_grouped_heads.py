@@ -404,7 +404,7 @@ loss that stays behind that model, or behind vanilla, at every width.""")
         figures.ladder(over.reset_index().assign(unit="BLEU")),
         "ladder",
         caption="What grouping changes at several widths of a head, over trainings where there are several.",
-        takeaway=said.ladder(over, (GHT, PS, "as many heads from the start")),
+        takeaway=said.ladder(over, "as many heads from the start"),
         table="ladder",
         resamples=repeats,
     )

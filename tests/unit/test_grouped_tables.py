@@ -173,6 +173,8 @@ def test_a_ladder_holds_every_training_against_its_own_vanilla():
         assert line.value == tables.first_scores(rungs[head]).value[row + (f", seed {seed}" if seed > 1 else "")]
     over = tables.ladder_over_seeds(table)  # of several trainings a t interval, of one that of its sentences
     assert over.over.tolist() == [intervals.SENTENCES] * 2 + [intervals.TRAININGS] * 2
+    assert "not room alone" in said.ladder(over.assign(change_low=0.0, change_high=-1.0), VANILLA)
+    assert "does not lose surely" in said.ladder(over.assign(change_low=0.0, change_high=[-1.0, -1.0, 1.0, 1.0]), VANILLA)
     same = ["value", "low", "high", "change", "change_low", "gain"]
     assert over.loc[(2, PS), same].tolist() == table.loc[(2, PS, 1), same].tolist()
     for name, start in (("value", ""), ("change", "change_"), ("gain", "gain_")):

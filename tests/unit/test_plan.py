@@ -102,7 +102,7 @@ def test_some_notebooks_by_name_or_number():
 def test_the_first_model_has_a_control_without_encoder_attention_where_one_is_asked_for():
     def closed(names, **changes):
         found = plan.goals(study.settings("tiny", changes), names, 1)
-        return [recipe for recipe in plan.closure(together(found)) if recipe.spec.get("closed")]
+        return [one for one in plan.closure(together(found)) if one.spec.get("closed")]
 
     assert closed(["ru-news"]) and not closed(["de-news"]) and not closed(["ru-news"], without_encoder=[])
     with pytest.raises(StudyError, match="HEADS_DATA_ROOT"):
