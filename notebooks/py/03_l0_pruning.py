@@ -139,9 +139,9 @@ for sweep in l0.runs.further(run.settings, names, seed, pretrained):
         subject = subjects.of_spec(sweep["start"], sweep["name"], parser)
         table = l0.tables.quality(sweep, subject, repeats).join(l0.tables.worth(sweep, subject, repeats=repeats))
         trained[subject.title].append(table)
-of_models = {title: l0.tables.over_trainings(found) for title, found in trained.items()}
 by_seed = {(title, number): table for title, found in trained.items() for number, table in enumerate(found, seed)}
 run.table(pd.concat(by_seed, names=["model", "seed"]), "trainings", resamples=repeats)
+of_models = {title: l0.tables.over_trainings(found) for title, found in trained.items()}
 
 # %% [markdown]
 # ## Gates close (the authors' animation)
@@ -480,8 +480,8 @@ closing = f"""
 
 **Trained or from scratch.** {said.all_kinds(of_kinds, scratch)}
 
-*Limits.* One training a row, intervals over test sentences; {len({subject.title for subject in studied})} small models of
-{"generated" if run.corpus == "controlled" else "natural"} text, gates with a learning rate of their own, greedy search ([all
-differences from the papers](../docs/differences.md)).
+*Limits.* Mostly one training a row; {len({subject.title for subject in studied})} small models of
+{"generated" if run.corpus == "controlled" else "natural"} text, gates with a rate of their own, greedy search ([all
+differences](../docs/differences.md)).
 """
 verdicts.fill("fig7_beside_other_texts", closing, first=said.half(half))

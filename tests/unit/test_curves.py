@@ -168,7 +168,7 @@ def test_what_is_said_follows_the_numbers():
     within = pd.DataFrame({"kept": 5, "total": 9}, pd.MultiIndex.from_tuples([("m", "test")], names=["model", "test set"]))
     for low, high, how in ((0.1, 0.3, "better than"), (-0.3, -0.1, "worse than"), (-0.1, 0.3, "not surely other than")):
         scratch = pd.DataFrame({"change": [0.2], "low": low, "high": high})
-        assert f"5 of 9 heads in m; a pruned model is {how} its head map" in said.all_kinds(within, scratch)
+        assert f"5 of 9 heads in m; pruned is {how} the same head map" in said.all_kinds(within, scratch)
     index = pd.MultiIndex.from_product([["a, m", "b, m"], ["a", "b", "c"]], names=["truth", "criterion"])
     told = said.truths(pd.DataFrame({"rho": [0.1, 0.9, 0.5, 0.9, 0.1, 0.3]}, index), ["a", "b"])
     assert "a is predicted best by c (0.50); b is predicted best by c (0.30)" in told  # a truth does not predict another
@@ -203,7 +203,7 @@ def test_how_long_heads_survive(swept):
 def test_an_order_of_kinds_is_told_from_a_decoder_that_is_still_whole():
     rows = pd.DataFrame([(5, 8, 8, 0.0), (2, 3, 4, 0.1), (2, 4, 3, -0.1)], columns=[*KINDS, "gap"])
     rows = rows.assign(total_kept=9, total=24, **{"starts alike": True}, **{f"{kind}_total": 8 for kind in KINDS})
-    assert "1 of 3 runs (in 1 other no decoder head" in said.by_kind(rows) and "1 of 2 runs." in said.by_kind(rows[1:])
+    assert "1 of 3 runs (in 1 other all decoder heads" in said.by_kind(rows) and "1 of 2 runs." in said.by_kind(rows[1:])
 
 
 def test_what_is_kept_by_kind_and_layer(swept):

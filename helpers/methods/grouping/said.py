@@ -188,7 +188,7 @@ def ladder(table: pd.DataFrame, few: str) -> str:
         told.append(f"{head} wide: {PS} {interval(*ends[0], '+.1f')} and {few} {interval(*ends[1], '+.1f')}")
     more = all(table.change_high[head, PS] < table.change_low[head, few] for head in widths)
     end = "loses surely more at every width: not room alone" if more else "does not lose surely more at every width"
-    return f"BLEU minus vanilla, heads {'; '.join(told)}. {PS} {end}."
+    return f"BLEU minus vanilla, {'; '.join(told)}. {PS} {end}."
 
 
 def converged(table: pd.DataFrame) -> str:

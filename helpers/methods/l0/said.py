@@ -73,7 +73,9 @@ def all_kinds(within: pd.DataFrame, scratch: pd.DataFrame) -> str:
     known = {(every, 0): "better than", (0, every): "worse than", (0, 0): "not surely other than"}
     how = known.get((better, worse), f"better in {better}, worse in {worse} of {every} cases than")
     apart = [interval(row.change, row.low, row.high, "+.2f") for row in scratch.itertuples()]
-    return f"{said}; a pruned model is {how} its head map trained from scratch ({listed(apart)} BLEU)."
+    if every > 1:
+        apart = [f"{scratch.change.min():+.2f} to {scratch.change.max():+.2f}"]
+    return f"{said}; pruned is {how} the same head map from scratch ({apart[0]} BLEU)."
 
 
 def by_kind(table: pd.DataFrame) -> str:
@@ -86,7 +88,7 @@ def by_kind(table: pd.DataFrame) -> str:
     said = f"With {row.total_kept} of {row.total} heads left {listed(shares)} stay; the paper's order holds in {order} of"
     unlike = "" if table["starts alike"].all() else ", where only encoder attention starts from zero: no order follows"
     whole = int(((table.gap <= 0) & (table.decoder == table.decoder_total) & (table.cross == table.cross_total)).sum())
-    still = f" (in {whole} other{'s' * (whole > 1)} no decoder head of either kind has gone)" if whole else ""
+    still = f" (in {whole} other{'s' * (whole > 1)} all decoder heads stay)" if whole else ""
     return f"{said} {len(table)} runs{still}{unlike}."
 
 
