@@ -481,7 +481,6 @@ closing = f"""
 **Trained or from scratch.** {said.all_kinds(of_kinds, scratch)}
 
 *Limits.* Mostly one training a row; {len({subject.title for subject in studied})} small models of
-{"generated" if run.corpus == "controlled" else "natural"} text, gates with a rate of their own, greedy search ([all
-differences](../docs/differences.md)).
+{"generated" if run.corpus == "controlled" else "natural"} text, greedy search ([all differences](../docs/differences.md)).
 """
 verdicts.fill("fig7_beside_other_texts", closing, first=said.half(half))
