@@ -52,8 +52,7 @@ def test_holm_is_over_all_rows_of_a_paper():
     near = frame(("x", 1.0, 0.1, 1.9))  # p about .03
     assert judged(near, alone)[0].verdict == "seen"
     assert judged(near, alone, *more)[0].verdict == "not testable"
-    others = [claim(id=name, paper="two") for name in "bcd"]
-    assert judged(near, alone, *others)[0].verdict == "seen"
+    assert judged(near, alone, *(claim(id=name, paper="two") for name in "bcd"))[0].verdict == "seen"
 
 
 def test_an_interval_over_few_trainings_is_a_t_interval():
@@ -63,6 +62,7 @@ def test_an_interval_over_few_trainings_is_a_t_interval():
     both = (claim(trainings="seeds"), claim(id="b", trainings="seeds"))
     assert judged(table, *both)[0].verdict == "not testable"  # .064 after Holm
     assert judged(table, both[0])[0].verdict == "seen"
+    assert {row.side for row in judged(pd.concat([table, table.assign(seeds=99)]), both[0])[0].rows} == {"for"}  # .032, .026
 
 
 def test_thresholds_are_numbers_columns_or_the_best_of_other_rows():
