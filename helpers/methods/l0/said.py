@@ -72,10 +72,9 @@ def all_kinds(within: pd.DataFrame, scratch: pd.DataFrame) -> str:
     better, worse, every = int((scratch.low > 0).sum()), int((scratch.high < 0).sum()), len(scratch)
     known = {(every, 0): "better than", (0, every): "worse than", (0, 0): "not surely other than"}
     how = known.get((better, worse), f"better in {better}, worse in {worse} of {every} cases than")
-    apart = [interval(row.change, row.low, row.high, "+.2f") for row in scratch.itertuples()]
-    if every > 1:
-        apart = [f"{scratch.change.min():+.2f} to {scratch.change.max():+.2f}"]
-    return f"{said}; pruned is {how} the same head map from scratch ({apart[0]} BLEU)."
+    one, least, most = scratch.iloc[0], scratch.change.min(), scratch.change.max()
+    apart = interval(one.change, one.low, one.high, "+.2f") if every == 1 else f"{least:+.2f} to {most:+.2f}"
+    return f"{said}; pruned is {how} the same head map from scratch ({apart} BLEU)."
 
 
 def by_kind(table: pd.DataFrame) -> str:
