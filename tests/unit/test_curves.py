@@ -167,8 +167,8 @@ def test_what_is_said_follows_the_numbers():
     assert "can go in 1 of 2 models: of what they are worth EN-RU keeps 99 [80, 100] % and EN-DE" in said.half(half)
     within = pd.DataFrame({"kept": 5, "total": 9}, pd.MultiIndex.from_tuples([("m", "test")], names=["model", "test set"]))
     for low, high, how in ((0.1, 0.3, "better than"), (-0.3, -0.1, "worse than"), (-0.1, 0.3, "not surely other than")):
-        scratch = pd.DataFrame({"change": [0.2], "low": low, "high": high})
-        assert f"5 of 9 heads in m; pruned is {how} the same head map" in said.all_kinds(within, scratch)
+        scratch = pd.DataFrame({"change": [0.2, -0.1], "low": low, "high": high})
+        assert f"m; pruned is {how} the same head map from scratch (-0.10 to +0.20 BLEU)" in said.all_kinds(within, scratch)
     index = pd.MultiIndex.from_product([["a, m", "b, m"], ["a", "b", "c"]], names=["truth", "criterion"])
     told = said.truths(pd.DataFrame({"rho": [0.1, 0.9, 0.5, 0.9, 0.1, 0.3]}, index), ["a", "b"])
     assert "a is predicted best by c (0.50); b is predicted best by c (0.30)" in told  # a truth does not predict another
