@@ -208,7 +208,7 @@ elsewhere = {
     f"{subjects.title(path.stem.partition('_')[2])} ({other}, published)": pd.read_csv(path, index_col=["run", "test set"])
     for path in sorted((committed.folder / "tables").glob("encoder_*.csv"))
 }
-both = run.table(l0.tables.beside_other_texts(of_models | elsewhere), "beside_other_texts", over=intervals.SENTENCES)
+both = run.table(l0.tables.beside_other_texts(of_models | elsewhere), "beside_other_texts")
 half = run.table(l0.tables.half_left(of_models), "half_left", resamples=repeats)
 run.figure(
     l0.figures.beside_other_texts(both),

@@ -59,13 +59,13 @@ def test_texts_stand_beside_the_printed_losses_and_hollow_ones_are_left_out():
         "change": [-1.0, -9.0, -4.0, -3.0], "worth": [4, 4, 4, 0.5], "share": [0.75, 0.75, 0.0, 0.75],
     }  # fmt: skip
     index = pd.MultiIndex.from_tuples(names, names=["run", "test set"])
-    table = pd.DataFrame(columns | {"share_low": 0.5, "share_high": 1.0}, index)
+    table = pd.DataFrame(columns | {"share_low": 0.5, "share_high": 1.0, "over": "trainings"}, index)
     points = l0.tables.beside_other_texts({"x": table})
     own = points[points.series == "x, one"].set_index("panel")
     assert own.value.tolist() == [-1.0, 75.0, 0.0] and own.kept.tolist() == [25.0, 25.0, 0.0] and set(points.series) == {
         "x, one", "printed, EN-RU WMT", "printed, EN-RU OpenSubtitles"
     }  # fmt: skip
-    assert np.isnan(own.low.iloc[0]) and own.low.iloc[1] == 50 and own.high.iloc[1] == 100
+    assert np.isnan(own.low.iloc[0]) and [own.low.iloc[1], own.high.iloc[1], own.over.iloc[1]] == [50, 100, "trainings"]
     assert points[points.series.str.endswith("WMT")].set_index("kept").value.to_dict() == {100.0: 0.0, 100 * 10 / 48: -0.15}
     change = l0.figures.beside_other_texts(points).axes[0]
     assert any(line.get_marker() == PRINTED["marker"] for line in change.lines)

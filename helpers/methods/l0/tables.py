@@ -361,8 +361,8 @@ def beside_other_texts(tables: Mapping[str, pd.DataFrame], least: float = 1.0) -
     Returns
     -------
     pandas.DataFrame
-        panel, series (a title, or "printed, ..."), kept (% of encoder heads), value, low, high, unit, worth (BLEU). Of models
-        without encoder heads there is the share alone.
+        panel, series (a title, or "printed, ..."), kept (% of encoder heads), value, low, high, unit, worth (BLEU), over (what
+        the row's interval is over). Of models without encoder heads there is the share alone.
     """
     parts, changed, shared = [], "BLEU minus control", "% of attention's worth kept"
     for title, table in tables.items():
@@ -374,7 +374,8 @@ def beside_other_texts(tables: Mapping[str, pd.DataFrame], least: float = 1.0) -
                 ends = {end: scale * own[f"{name}_{end}"] if f"{name}_{end}" in own else np.nan for end in ("low", "high")}
                 kept = 100 * own.encoder / own.total
                 part = pd.DataFrame({"kept": kept, "value": scale * own[name], "worth": own.worth, **ends})
-                parts.append(part.assign(panel=panel, series=series, unit=panel))
+                over = own.get("over", intervals.SENTENCES)  # a text of one training does not say
+                parts.append(part.assign(panel=panel, series=series, unit=panel, over=over))
     for text, losses in PRINTED_ENCODER.items():
         kept = [100 * heads / max(losses) for heads in losses]
         part = pd.DataFrame({"kept": kept, "value": losses.values(), "low": np.nan, "high": np.nan, "worth": np.nan})
