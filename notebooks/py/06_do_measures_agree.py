@@ -71,6 +71,8 @@ names, repeats = subjects.names(run.settings, models), run.settings["bootstrap"]
 jobs, entered = contest.runs.jobs(run.settings, names, seed, pretrained, text), contest.enter(entries)
 swept = [job for job in jobs if "sweep" in job]
 studied = contest.tables.collected(swept, lambda job: subjects.of_spec(job["sweep"]["start"], job["name"], parser))
+contests = {place: contest.tables.trained_on(job, studied[place], repeats) for place, job in zip(studied, swept, strict=True)}
+contests = {place: part for place, part in contests.items() if len(part)}
 
 # %%
 verdicts = claims.Box(run)
@@ -127,12 +129,12 @@ if own:
 # %% [markdown]
 # ## Do they agree?
 #
-# The figure on top: rank correlation (Spearman) of each two measures on ranks within layers, one triangle a kind of
-# attention; the mean over trainings and, below it, its interval (over seeds within each model where each has several,
-# otherwise over models). Nothing is drawn against the loss without a head where too few heads change it. Layers of fewer than
-# four heads are left out, so that where the translation models have a shallow decoder, decoder and cross attention come from
-# other models. Measures of one family stand together as a block of high values: the two gradients are nearly one formula, and
-# so are the two signed rules. What is new is agreement between families.
+# Rank correlation (Spearman) of each two measures on ranks within layers, one triangle a kind of attention; the mean over
+# trainings and, below it, its interval (over seeds within each model where each has several, otherwise over models). Nothing
+# is drawn against the loss without a head where too few heads change it. Layers of fewer than four heads are left out, so
+# that where the translation models have a shallow decoder, decoder and cross attention come from other models. Measures of
+# one family stand together as a block of high values: the two gradients are nearly one formula, and so are the two signed
+# rules. What is new is agreement between families.
 
 # %% jupyter={"source_hidden": true}
 agreement = contest.tables.agreement(tables, differ)
@@ -145,7 +147,7 @@ run.figure(
     "agreement",
     caption="How far measures rank heads alike, kind by kind (others of the same families: in the file).",
     takeaway=said.agreement(agreement),
-    show=False,
+    show=bool(contests),
 )
 
 # %% [markdown]
@@ -236,14 +238,13 @@ run.figure(
 # %% [markdown]
 # ## The contest, trained on
 #
-# At the number of heads that L0 leaves at one price, with the same further training for every criterion (notebook 3's plan):
-# BLEU minus that of the control, which trained as long with all heads. L0 chooses while it trains and the others train a
-# fixed choice from the first step, so that a criterion above L0 may owe it to that and not to its choice. Many criteria are
-# compared with one: before one of them counts as better, its difference has to survive a correction for their number.
+# The figure on top. At the number of heads that L0 leaves at one price, with the same further training for every criterion
+# (notebook 3's plan): BLEU minus that of the control, which trained as long with all heads. L0 chooses while it trains and
+# the others train a fixed choice from the first step, so that a criterion above L0 may owe it to that and not to its choice.
+# Many criteria are compared with one: before one of them counts as better, its difference has to survive a correction for
+# their number.
 
 # %% jupyter={"source_hidden": true}
-contests = {place: contest.tables.trained_on(job, studied[place], repeats) for place, job in zip(studied, swept, strict=True)}
-contests = {place: part for place, part in contests.items() if len(part)}
 result = "Not in this run: no model of it is pruned at a price."
 if contests:
     run.table(pd.concat(contests, names=["model", "seed", "row"]), "removed_and_trained_on", over=intervals.SENTENCES)
@@ -257,6 +258,7 @@ if contests:
         caption="BLEU of models pruned by each criterion to as many heads and trained on.",
         takeaway=result,
         resamples=repeats,
+        show=False,
     )
 else:
     print(result)
@@ -308,15 +310,12 @@ scoreboard.show(run)
 # ## In short
 
 # %%
+first = f"**Which measure to prune by?** {result}\n\n{said.choice(predictors)}"
 closing = f"""
-{said.choice(predictors)}
+{first}
 
-{said.agreement(agreement)}
-
-*Limits.* Text is {"yours" if text else "generated" if run.corpus == "controlled" else "natural"}, models are small.
-With one seed, intervals are over few models, or over test sentences; another seed of a translation model also draws other
-text. Heads are matched by attention on few sentences. The contest with further training
-has one number of heads. A model whose attention is worth little says nothing on which measure
-to trust ([all differences](../docs/differences.md)).
+*Limits.* Text is {"yours" if text else "generated" if run.corpus == "controlled" else "natural"}, models are small. With one
+seed, intervals are over few models, or over test sentences; another seed of a model also draws other text. The contest with
+further training has one number of heads ([all differences](../docs/differences.md)).
 """
-verdicts.fill("agreement", closing, first=said.choice(predictors))
+verdicts.fill("contest" if contests else "agreement", closing, first=first)

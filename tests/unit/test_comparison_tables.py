@@ -228,6 +228,10 @@ def test_every_criterion_against_l0_is_one_family():
     found = contest.tables.against_l0({ONE: one}).set_index("criterion")
     assert found.family.eq(1).all() and np.isnan(found.p["random"])  # several draws of one seed have no interval
     assert found.p["cp"] == pytest.approx(2 * norm.sf(2 / (1.5 / norm.ppf(0.975)))) == found.p_holm["cp"]
+    told = said_of.trained_on(contest.tables.over_seeds({ONE: one}, ("criterion", "test set")), found.reset_index())
+    called = said_of.named("cp")
+    assert f"3 heads left: L0 0.0 [-1.0, 2.0] BLEU, its best rival ({called}) 2.0 [1.0, 4.0], random heads 2.0" in told
+    assert told.endswith(f"Of 1 rivals 0 are surely worse, 1 surely better (Holm); no better than random: {called}.")
     seeds = {("EN-RU news", n): one.assign(above=one.change + n) for n in (1, 2, 4)}
     found = contest.tables.against_l0(seeds).set_index("criterion")
     assert found.p["cp"] == pytest.approx(ttest_1samp([3.0, 4.0, 6.0], 0).pvalue) and found.family.eq(2).all()
@@ -241,11 +245,9 @@ def test_differences_are_paired_by_seed():
     }
     found = contest.tables.against(parts)
     assert found.index.tolist() == ["L0 (trained)", "random", "cp"] and found.index.name == "criterion"
-    difference = np.subtract(cp, trained)
-    row = found.loc["cp"]
-    interval = ttest_1samp(difference, 0).confidence_interval()
+    difference, row = np.subtract(cp, trained), found.loc["cp"]
     shown = [row[("L0 (trained)", name)] for name in ("difference", "low", "high")]
-    assert shown == pytest.approx([difference.mean(), *interval])
+    assert shown == pytest.approx([difference.mean(), *ttest_1samp(difference, 0).confidence_interval()])
     better = np.mean([(a > b) + (a == b) / 2 for a in cp for b in trained])
     assert row[("L0 (trained)", "probability")] == pytest.approx(better)
     assert row[("random", "difference")] == pytest.approx(np.mean(np.subtract(cp, [1, 1, 4])))  # draws of a seed count once

@@ -73,8 +73,7 @@ def test_a_change_of_style_reaches_the_chosen_figures_in_their_places(run, monke
     before = files(run.chapter.folder)
     monkeypatch.setitem(drawing.STYLE, "axes.labelsize", 14)
     assert redraw.redraw(run.folder, ["curves"]) == [run.chapter.picture("curves", "png")]
-    after = files(run.chapter.folder)
-    assert {name for name in before if before[name] != after[name]} == {"curves.png", "curves.pdf"}
+    assert {name for name, was in before.items() if was != files(run.chapter.folder)[name]} == {"curves.png", "curves.pdf"}
     assert "redrawn" in study.read_json(run.chapter.sidecar("curves")) and not plt.get_fignums()
 
 

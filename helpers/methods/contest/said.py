@@ -140,18 +140,24 @@ def at_once(table: pd.DataFrame) -> str:
 
 
 def trained_on(ranked: pd.DataFrame, corrected: pd.DataFrame) -> str:
-    """Of `tables.over_seeds` of a contest and `tables.against_l0`: L0, its best rival, how many are surely worse."""
-    said, others = "", ranked[~ranked.criterion.isin([TRAINED, RANDOM])]
-    own = ranked[ranked.criterion == TRAINED]
-    if len(own) and len(others):
-        model = own.model.iloc[0]
-        best = others[others.model == model].sort_values("value").iloc[-1]
-        said = (
-            f"{model}: L0 {_bleu(own.iloc[0])} BLEU against the control, its best rival {named(best.criterion)} {_bleu(best)}. "
-        )
+    """Of `tables.over_seeds` of a contest and `tables.against_l0`: L0, its best rival, random heads; how many are surely worse.
+
+    BLEU minus the control's, of the first model and test set; how many rivals are surely worse or better than L0, of all.
+    """
     told = corrected[corrected.p_holm.notna()] if "p_holm" in corrected else corrected.iloc[:0]
     worse, better = (told[(told.p_holm < 0.05) & (told["value"] * sign > 0)] for sign in (-1, 1))
-    return f"{said}Of {len(told)} rival choices {len(worse)} are surely worse than L0 and {len(better)} surely better (Holm)."
+    counts = f"Of {len(told)} rivals {len(worse)} are surely worse, {len(better)} surely better (Holm)"
+    own = ranked[ranked.criterion == TRAINED].head(1)
+    here = ranked.merge(own[["model", "test set"]]).set_index("criterion")
+    rivals = here.drop([TRAINED, RANDOM], errors="ignore")
+    if rivals.empty:
+        return f"{counts}."
+    best, chance = rivals.loc[rivals.value.idxmax()], here.value.get(RANDOM, -float("inf"))
+    said = f"{best.model}, {number(here.heads[TRAINED], '.0f')} heads left: L0 {_bleu(here.loc[TRAINED])} BLEU,"
+    said += f" its best rival ({named(best.name)}) {_bleu(best)}"
+    said += f", random heads {number(chance, '.1f')}" if RANDOM in here.index else ""
+    poor = [named(criterion) for criterion in rivals.index[rivals.value <= chance]]
+    return f"{said}. {counts}{'; no better than random: ' + listed(poor) if poor else ''}."
 
 
 def choice(table: pd.DataFrame) -> str:
