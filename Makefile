@@ -60,15 +60,12 @@ plan: $(VENV)/ready
 test: $(VENV)/ready
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n auto --dist loadfile
 
-## make bench      what the instrument, the methods and training cost, as ratios, and notebook 07 (after make study);
-##                 SIZES="laptop base" also at the papers' size, which takes hours
+## make bench      what the instrument, the methods and training cost on this machine, as ratios, and notebook 07 with it (after
+##                 make study, with nothing beside it); SIZES="laptop base" also at the papers' size, which takes hours
 bench: $(VENV)/bench
 	for size in $(SIZES); do $(BIN)/python -m benchmarks --size $$size || exit 1; done
-	$(BIN)/python -m benchmarks.costs $(STORE)/laptop-controlled
-	mkdir -p $(STORE)/laptop-controlled/logs
-	$(BIN)/papermill notebooks/07_what_it_costs.ipynb $(STORE)/laptop-controlled/logs/07_what_it_costs.ipynb --log-output \
-	  -r profile laptop -r corpus '' -r models '' -p seed 1 -r overrides '$(SET)'
-	mv $(STORE)/laptop-controlled/logs/07_what_it_costs.ipynb $(STORE)/laptop-controlled/07_what_it_costs.ipynb
+	rm -f $(STORE)/laptop-controlled/07_what_it_costs.ipynb
+	$(MAKE) study PROFILE=laptop ONLY=07
 
 RUN ?= laptop-controlled
 ## make report     a site to read: the notebooks of a run, the results, a head explorer (RUN=laptop-controlled; in runs/report)
@@ -85,8 +82,9 @@ lint: $(VENV)/ready
 	$(BIN)/mypy
 
 ## make reference  put a run's figures and tables (RUN=laptop-controlled: its executed notebooks too) where they are committed:
-##                 figures/controlled or figures/natural
+##                 figures/controlled or figures/natural; what make bench measured at the laptop's size, in benchmarks/results
 reference: $(VENV)/ready
+	[ ! -d $(STORE)/benchmarks/laptop ] || (mkdir -p benchmarks/results && cp -r $(STORE)/benchmarks/laptop benchmarks/results)
 	$(BIN)/python -m helpers.publish.reference $(STORE)/$(RUN) $(if $(filter-out laptop-controlled,$(RUN)),--figures)
 
 ## make figures    draw every committed figure again, in its place, and write their index

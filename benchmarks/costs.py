@@ -1,17 +1,12 @@
-"""What the study costs, as tables: the results that benchmarks kept, and how long a whole run takes.
-
-`python -m benchmarks.costs runs/laptop-controlled` runs the notebooks of a finished run once more and keeps how long that took.
-"""
+"""What the study costs, as tables: the results that benchmarks kept, and how long a whole run takes."""
 
 from __future__ import annotations
 
-import argparse
 import json
 import os
 import re
 import subprocess
 import sys
-import tempfile
 from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -68,6 +63,12 @@ def folder(size: str) -> Path:
     return study.runs() / "benchmarks" / size
 
 
+def _kept(name: str, size: str) -> Path:
+    """The results of a benchmark: those of this machine where there are such, else those that travel with the project."""
+    own = folder(size) / f"{name}.csv"
+    return own if own.exists() else study.ROOT / "benchmarks" / "results" / size / own.name
+
+
 def measure(size: str, names: Iterable[str] = NAMES, repeats: int = 2) -> None:
     """Run the benchmarks that are not kept, if their models are tiny: as many at once as there are cores.
 
@@ -108,7 +109,7 @@ def results(size: str, names: Iterable[str] = NAMES) -> dict[str, pd.DataFrame]:
     """
     found = {}
     for name in names:
-        path = folder(size) / f"{name}.csv"
+        path = _kept(name, size)
         if not path.exists():
             raise StudyError(f"The benchmark {name} has no results of size {size}: run make bench first.")
         frame = pd.read_csv(path, keep_default_na=False, na_values={name: [""] for name in ("value", "low", "high")})
@@ -119,7 +120,7 @@ def results(size: str, names: Iterable[str] = NAMES) -> dict[str, pd.DataFrame]:
 
 
 def gathered(profile: str) -> dict[str, pd.DataFrame]:
-    """`results` of a profile's size; beside a laptop's those of the base size that are kept.
+    """`results` of a profile's size, a laptop's where that is not kept; beside a laptop's those of the base size that are.
 
     Raises
     ------
@@ -128,9 +129,10 @@ def gathered(profile: str) -> dict[str, pd.DataFrame]:
     """
     if profile not in SIZES:
         raise StudyError(f"There is no profile {profile!r}: choose one of {', '.join(SIZES)}.")
-    found = results(SIZES[profile])
-    if profile == "laptop":
-        more = results("base", [name for name in found if (folder("base") / f"{name}.csv").exists()])
+    size = SIZES[profile] if all(_kept(name, SIZES[profile]).exists() for name in NAMES) else "laptop"
+    found = results(size)
+    if size == "laptop":
+        more = results("base", [name for name in found if _kept(name, "base").exists()])
         found |= {name: pd.concat([found[name], frame], ignore_index=True) for name, frame in more.items()}
     return found
 
@@ -152,7 +154,7 @@ def facts(found: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
     rows = {}
     for name, frame in found.items():
         for size in frame["size"].unique():
-            said = study.read_spec(folder(size) / f"{name}.json")
+            said = study.read_spec(_kept(name, size).with_suffix(".json"))
             try:
                 row = {**said["gate"], "minutes": said["seconds"] / 60}
                 row |= {fact: said[fact] for fact in ("repeats", "threads", "device", "hardware", "commit", "command")}
@@ -233,7 +235,7 @@ def minutes(found: Mapping[str, pd.DataFrame], sentences: int = 1000) -> str:
 
 
 def growth(frame: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Exponents and points of the benchmark `growth`.
+    """Exponents and points of the benchmark `growth`, of the first size in it.
 
     Returns
     -------
@@ -242,6 +244,7 @@ def growth(frame: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
     points : pandas.DataFrame
         what, axis, at (size along the axis), value, low, high (seconds).
     """
+    frame = frame[frame["size"] == frame["size"].iloc[0]]
     slopes = frame[frame.quantity == "exponent"].rename(columns={"group": "axis"})
     points = frame[frame.quantity == "seconds"].copy()
     points[["axis", "at"]] = points.group.str.split(" = ", expand=True)
@@ -285,6 +288,14 @@ def pruned(frame: pd.DataFrame) -> pd.DataFrame:
     return table[~counted].merge(of[[*keys, "value"]].rename(columns={"value": "floor"}), how="left", on=keys)
 
 
+def left(frame: pd.DataFrame) -> str:
+    """Of `pruned`: what is left of cache and time where most heads are gone, evenly over the layers, model by model."""
+    most = frame[(frame.share == frame.share.max()) & frame.criterion.str.contains("evenly")]
+    of = most.pivot(index="model", columns="quantity", values="value").map(number, form="%").loc[most.model.unique()]
+    told = [f"{row['cache bytes']} and {row['time of a token']} ({model})" for model, row in of.iterrows()]
+    return f"With {frame.share.max()} % of the heads removed there is left of the cache and of a token's time {listed(told)}"
+
+
 # --- whole runs ------------------------------------------------------------------------------------------------------
 
 
@@ -301,18 +312,17 @@ def wall_times(settings: Mapping[str, Any], names: Sequence[str], seed: int, exe
         The first seed.
     executed : pathlib.Path
         Folder of the executed notebooks: their metadata say how long they took, and times/NOTEBOOK.tsv of the workflow where
-        they do not; second_run.json is what `again` kept there.
+        they do not.
 
     Returns
     -------
     pandas.DataFrame
         On notebook: executing (seconds of the notebook itself), training (core seconds of what it is the first to need, as far
         as that is stored or published; 0 if it needs nothing), runs (how many these are), missing (how many it still waits
-        for), second (seconds of a second run); nan where nothing is recorded.
+        for); nan where nothing is recorded.
     """
-    second = study.read_spec(executed / "second_run.json") if (executed / "second_run.json").exists() else {}
     rows, counted = {}, set()
-    for notebook, needs in plan.goals(settings, names, seed).items():
+    for notebook, needs in list(plan.goals(settings, names, seed).items())[:-1]:  # it does not time itself
         things = plan.closure(needs).keys() - counted
         counted |= things
         seconds = [took for took in map(_making, things) if took is not None]
@@ -321,48 +331,8 @@ def wall_times(settings: Mapping[str, Any], names: Sequence[str], seed: int, exe
             "training": sum(seconds) if seconds or not things else float("nan"),
             "runs": len(seconds),
             "missing": len(things & plan.missing(needs).keys()),
-            "second": float(second.get(notebook, "nan")),
         }
     return pd.DataFrame.from_dict(rows, orient="index").rename_axis(index="notebook")
-
-
-def again(executed: Path) -> dict[str, float]:
-    """Run the notebooks of a finished run once more, with its parameters, and keep how long each took when all was made.
-
-    Parameters
-    ----------
-    executed : pathlib.Path
-        Folder of the executed notebooks; second_run.json is written there. Figures and tables of the second run are dropped.
-
-    Returns
-    -------
-    dict of notebook -> seconds
-
-    Raises
-    ------
-    StudyError
-        If there is no executed notebook, or one fails.
-    """
-    import papermill
-
-    seconds = {}
-    notebooks = sorted(path for path in executed.glob("*.ipynb") if path.stem != COSTS)
-    if not notebooks:
-        raise StudyError(f"There is no executed notebook in {executed}: run make study first.")
-    for path in study.progress(notebooks, "second run"):
-        given = json.loads(path.read_text(encoding="utf-8"))["metadata"].get("papermill", {}).get("parameters", {})
-        with tempfile.TemporaryDirectory() as scratch:
-            out = Path(scratch) / path.name
-            try:
-                done = papermill.execute_notebook(
-                    study.ROOT / "notebooks" / path.name, out, given | {"output": str(out.parent)}, progress_bar=False
-                )
-            except (papermill.PapermillException, OSError) as error:
-                said = str(error).strip().splitlines()[-1].rstrip(".")
-                raise StudyError(f"The notebook {path.stem} failed in its second run ({said}): run make study first.") from None
-        seconds[path.stem] = round(done.metadata.papermill.duration, 1)
-    study.write_json(executed / "second_run.json", seconds)
-    return seconds
 
 
 def recorded(profile: str, settings: Mapping[str, Any], models: str, seed: int, executed: Path) -> pd.DataFrame:
@@ -404,16 +374,3 @@ def _executing(executed: Path, notebook: str) -> float:
         if said.get("duration"):
             return float(said["duration"])
     return float(pd.read_csv(times, sep="\t")["s"].iloc[-1]) if times.exists() else float("nan")
-
-
-def main(arguments: list[str] | None = None) -> None:
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.costs", description=__doc__)
-    parser.add_argument("run", type=Path, help="folder of a finished run")
-    chosen = parser.parse_args(arguments)
-    with study.one_sentence():
-        for notebook, seconds in again(chosen.run).items():
-            print(f"{notebook}: {seconds:.0f} s")
-
-
-if __name__ == "__main__":
-    main()

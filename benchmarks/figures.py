@@ -237,16 +237,16 @@ def memory(frame: pd.DataFrame):
 
 @redrawable
 def wall_times(frame: pd.DataFrame):
-    """Minutes of each notebook: itself, a second run, and the core minutes of the runs that it is the first to need.
+    """Minutes of each notebook: itself, and the core minutes of the runs that it is the first to need.
 
     Parameters
     ----------
     frame : pandas.DataFrame
         As `benchmarks.costs.wall_times` returns it; what is not recorded is said, not drawn.
     """
-    drawing.need(frame, "executing", "training", "second", "missing")
-    shown = {"executing": "the notebook itself", "second": "a second run", "training": "its runs, core minutes"}
-    figure, axes = plt.subplots(1, 3, figsize=(WIDTH, 0.3 * len(frame) + 0.9), sharey=True)
+    drawing.need(frame, "executing", "training", "missing")
+    shown = {"executing": "the notebook itself", "training": "its runs, core minutes"}
+    figure, axes = plt.subplots(1, 2, figsize=(WIDTH, 0.3 * len(frame) + 0.9), sharey=True)
     for axis, (column, title), colour in zip(axes, shown.items(), MODELS, strict=False):
         minutes = frame[column] / 60
         bars = axis.barh(range(len(frame)), minutes.fillna(0), 0.65, color=colour)

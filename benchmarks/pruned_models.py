@@ -1,9 +1,9 @@
 """What is saved as ever more heads go: parameters, bytes of the KV cache, time of a prompt and of one more token.
 
 An encoder-decoder (Marian) and a decoder with grouped queries (Llama), with random weights, lose heads in the order of three
-criteria: those of least gradient importance first; any; evenly over the layers, whole groups, which share a key-value head
-(of the encoder-decoder, which shares none, single heads). Size `laptop` has the models of size `base` beside its own: there
-heads cost something. Nothing is timed before the pruned model gave what gates of 0 give. A pruned model, which is then
+criteria: those of least gradient importance first; at random; evenly over the layers, whole groups, which share a key-value
+head (of the encoder-decoder, which shares none, single heads). Size `laptop` has the models of size `base` beside its own:
+there heads cost something. Nothing is timed before the pruned model gave what gates of 0 give. A pruned model, which is then
 dropped, and the full one run once a repeat in random order; ratios are taken within a repeat, what is left over what the
 full model takes; with no head gone they say what is noise. The floor is operations, as `benchmarks.removed_heads` counts
 them: its ceiling, upside down. Copying keys for uneven groups is no operation: what it costs shows in the time alone.
@@ -30,7 +30,7 @@ MEASURED = {"tiny": {"tiny": FEW}, "laptop": {"laptop": TENS, "base": FEW}, "bas
 SHARED = 4  # query heads that read one key-value head
 SENTENCES, LENGTHS = 4, {"tiny": 8, "laptop": 128, "base": 128}  # what a prompt has: the cache that one more token reads
 TOLERANCE = 1e-4  # between logits of removed and masked models, relative to the largest
-IMPORTANT, ANY = "least important first", "any"
+IMPORTANT, ANY = "least important first", "at random"
 GROUPS, SINGLE = "whole groups, evenly over layers", "single heads, evenly over layers"
 
 

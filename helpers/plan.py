@@ -82,16 +82,16 @@ def goals(settings: Mapping[str, Any], names: Sequence[str], seed: int) -> dict[
     studied = contest.tables.studied_runs(settings, names, jobs, seed).values()
     effects = [Need(recipe) for recipe in contest.tables.effect_recipes(studied, settings["relevance"])]
     once = [(job, "sweep" in job and study.key(job["sweep"]) in own) for job in jobs]
-    return {  # but for notebook 07, which make bench runs
+    contests = [Need(recipe) for job, first in once for recipe in contest.runs.recipes(job, first)]
+    return {
         "00_your_own_model": [*models(names[:1], weights=True)],
         "01_relevance_and_confidence": [*models(names), *models(none), *explained, *floors],
         "02_head_functions": [*models(names), *functions, *map(_need, snapshots.recipes(settings, names, seed))],
         "03_l0_pruning": [*models(none, beam=settings["pruning"]["beam"]), *starts, *swept, *retained],
         "04_grouped_heads": [*map(Need, grouping.tables.recipes(settings, seed, late))],
         "05_coreference_injection": [*map(Need, coreference.runs.recipes(settings, seed))],
-        "06_do_measures_agree": [Need(recipe) for job, first in once for recipe in contest.runs.recipes(job, first)]
-        + prints
-        + effects,
+        "06_do_measures_agree": contests + prints + effects,
+        "07_what_it_costs": [],  # it reads what benchmarks kept
     }
 
 

@@ -19,8 +19,9 @@
 #
 # Every measure of a head has a price, and so has every way to change one. A measure that takes a backward pass for every
 # target token will not be used on a whole corpus; a constraint that doubles the training time must gain more than twice the
-# training would; and heads that are masked are not heads that are saved. First the table of what everything costs in units of
-# the plain thing, beside the obvious way to do it; then what removed heads save, how costs grow, and the whole study.
+# training would; and heads that are masked are not heads that are saved. First what everything costs in units of the plain
+# thing, beside the obvious way to do it; then what removed heads save, how costs grow, and the whole study. Times are of the
+# machine that the table below names; `make bench` measures yours.
 
 # %% tags=["parameters"]
 profile = "laptop"  # tiny, quick, laptop, natural or paper: the size of the models, and the run whose wall times are shown
@@ -40,6 +41,8 @@ run = study.begin("07_what_it_costs", globals())
 print(run.summary())
 
 # %% jupyter={"source_hidden": true}
+from IPython.display import Markdown
+
 from benchmarks import costs, figures
 from helpers import drawing
 from helpers.publish import claims
@@ -47,7 +50,7 @@ from helpers.reading import interval, number, readable
 from helpers.scores import intervals
 
 drawing.style()
-costs.measure(costs.SIZES[profile])  # tiny ones alone; the others come from `make bench`
+costs.measure(costs.SIZES[profile])  # tiny ones alone; the others were measured by `make bench`
 found = costs.gathered(profile)
 answer = claims.Box(run)
 
@@ -154,20 +157,25 @@ run.figure(
 # its columns and rows out of the weights. Heads go in the order of three criteria, from an encoder-decoder and from a decoder
 # whose query heads share key-value heads. With no head gone a model is timed against itself: how far that is from one is
 # noise. Black marks are the *floor*: operations of the smaller model over those of the full one. What is saved beyond it is
-# caches, threads and noise, and is not claimed.
+# caches, threads and noise, and is not claimed. Drawn are the larger models, where heads cost something; the small ones are in
+# the file.
 
 # %% jupyter={"source_hidden": true}
 pruned = run.table(costs.pruned(found["pruned_models"]), "pruned", over=intervals.ROUNDS)
-most = pruned[(pruned.share == pruned.share.max()) & pruned.criterion.str.startswith(("whole groups", "single heads"))]
-large = list(dict.fromkeys(most.model))[-2:]
-most = most[most.quantity.isin(["cache bytes", "time of a token"]) & most.model.isin(large)]
-told = (most.quantity + " " + most.value.map(lambda value: number(value, "%"))).groupby(most.model, sort=False).agg(", ".join)
-left = [f"{model}: {said}" for model, said in told.items()]
+large = pruned[pruned.model.isin(pruned.model.unique()[-2:])]
+left = costs.left(large)
 run.figure(
-    figures.pruned(pruned),
+    figures.pruned(large),
     "pruned",
     caption="What is left to pay as more heads go: parameters, cache, time of a prompt and of a token.",
-    takeaway=f"With {pruned.share.max()} % of the heads gone evenly over the layers there is left, {'; '.join(left)}.",
+    takeaway=f"{left}.",
+)
+run.figure(
+    figures.pruned(pruned),
+    "pruned_every_size",
+    caption="What is left to pay as more heads go, of small models too.",
+    table="pruned",
+    show=False,
 )
 
 # %% [markdown]
@@ -178,7 +186,7 @@ run.figure(
 # small sizes most of the time goes into calling things at all, and exponents are near zero.
 
 # %% jupyter={"source_hidden": true}
-slopes, points = costs.growth(found["growth"][found["growth"]["size"] == costs.SIZES[profile]])
+slopes, points = costs.growth(found["growth"])
 run.table(slopes, "growth", over=intervals.ROUNDS)
 run.table(points, "growth_points", over=intervals.ROUNDS)
 steepest = slopes.loc[slopes.value.idxmax()]
@@ -194,9 +202,8 @@ run.figure(
 # ## The whole study
 #
 # What a run of this profile took, as far as it recorded it (and a run of profile `tiny`, where one lies beside it, in the
-# file): the notebooks themselves, a second run, which finds everything made (`python -m benchmarks.costs RUN`), and the core
-# minutes of the stored runs that a notebook is the first to need. Runs go side by side, so that core minutes over cores is
-# about what one waits.
+# file): the notebooks themselves, and the core minutes of the stored runs that a notebook is the first to need. Runs go side
+# by side, so that core minutes over cores is about what one waits.
 
 # %% jupyter={"source_hidden": true}
 times = run.table(costs.recorded(profile, run.settings, models, seed, run.folder), "wall_times")
@@ -220,14 +227,14 @@ for name, part in times.drop(profile, level="profile").groupby(level="profile", 
 
 # %% jupyter={"source_hidden": true}
 room = kept.groupby("what", sort=False).value.first()
+trained = f"Gates, constraint or coreference add {costs.added(heart)}, to a training step"
+first = f"**What does it cost?** {minutes}. {trained}. {left}."
 closing = f"""
-{minutes}. Attention maps on disk take {number(room.max() / room.min(), ".0f")} times the room of sums. Gates, constraint or
-coreference add {costs.added(heart)}, to a training step.
+{minutes}. Attention maps on disk take {number(room.max() / room.min(), ".0f")} times the room of sums. {trained}. {left}.
 
-*Limits.* Small models on one machine ({facts.hardware.iloc[0]}); at such sizes times of a few milliseconds are mostly the cost
-of calling, so that exponents and overheads are not those of larger models. On a GPU the balance is another one. Medians and
-quartiles are over few repeats of one process, with random weights. Wall times depend on what was found made and on what ran
-beside.
+*Limits.* Small models with random weights on one machine ({facts.hardware.iloc[0]}): much of their time is the cost of calling,
+so that exponents and overheads are not those of larger models or of a GPU. Wall times depend on what ran beside.
 """
-columns = {"what": "what", "plain": "beside", "cost": "cost, times that", "times": "the obvious way, times as long"}
-answer.fill("costs", closing, readable(heart, columns, {"cost": ".2f", "times": ".1f"}, caption="What everything costs"))
+columns = {"what": "what", "plain": "unit", "cost": "cost, in that unit", "times": "the obvious way, times as long"}
+table = readable(heart, columns, {"cost": ".3g", "times": ".2g"}, caption="What everything costs")
+answer.fill("costs", closing, Markdown(f"{first}\n\n{table.data}"))

@@ -142,8 +142,7 @@ def test_figures_and_tables_are_there_with_sidecars(executed):
         assert len({len(row) for row in rows}) == 1
         assert json.loads(layout.table_sidecar(table).read_text(encoding="utf-8"))["table"] == table.stem
     endings = (".png", ".pdf", ".gif", ".json", ".csv", ".ipynb", ".gz")
-    left = [f for f in folder.rglob("*") if f.is_file() and f.suffix not in endings]
-    assert left == []
+    assert [f for f in folder.rglob("*") if f.is_file() and f.suffix not in endings] == []
 
 
 def test_sidecars_lead_to_every_fact(executed, store):

@@ -1,10 +1,8 @@
 """What benchmarks kept as tables, wall times as far as they are recorded, and the figures of both."""
 
 import argparse
-import json
 import time
 
-import nbformat
 import numpy as np
 import pandas as pd
 import pytest
@@ -24,13 +22,17 @@ def keep(name, size, rows):
 RATIOS = [common.row("step", "2 layers", "ratio", [1, 1, 1]), common.row("step, gates", "2 layers", "ratio", [1.2, 1.1, 1.3])]
 
 
-def test_results_are_what_was_kept_with_its_sidecar():
+def test_results_are_what_was_kept_with_its_sidecar_here_or_in_the_project(tmp_path, monkeypatch):
     keep("heads_overhead", "tiny", [*RATIOS, common.row("captum", "2 layers", "ratio", float("nan"), "not installed")])
     found = costs.results("tiny", ["heads_overhead"])
     assert costs.numbers(found, "heads_overhead", "ratio").value.tolist() == [1.0, 1.2]
     assert costs.remarks(found).values.tolist() == [["heads_overhead", "captum", "2 layers", "not installed"]]
     said = costs.facts(found).loc["heads_overhead", "tiny"]
     assert (said.difference, said.bound, said.repeats, said.device) == (1e-7, 1e-5, 3, "cpu")
+    (results := tmp_path / "benchmarks" / "results").mkdir(parents=True)
+    costs.folder("tiny").rename(results / "tiny")
+    monkeypatch.setattr(study, "ROOT", tmp_path)
+    assert costs.facts(costs.results("tiny", ["heads_overhead"])).loc["heads_overhead", "tiny"].equals(said)
 
 
 def test_what_is_missing_is_one_sentence():
@@ -61,38 +63,15 @@ def test_wall_times_count_every_run_once_for_the_first_notebook_that_needs_it(tm
             study.write_json(recipe.folder / "made.json", {"seconds": seconds, "files": {}})
     study.write_json(tmp_path / "01_relevance_and_confidence.ipynb", {"metadata": {"papermill": {"duration": 61.5}}})
     study.write_text(tmp_path / "times" / "02_head_functions.tsv", "s\th:m:s\n33.25\t0:00:33\n")
-    study.write_json(tmp_path / "second_run.json", {"01_relevance_and_confidence": 4.5})
     table = costs.wall_times(settings, names, 1, tmp_path)
     reads = {notebook[:2]: set(plan.closure(needs)) for notebook, needs in notebooks.items()}
     own = len(reads["01"] - reads["00"])
     first, second, fourth = (table.loc[name] for name in table.index[[1, 2, 4]])
-    assert (first.executing, first.second, first.training, first.runs) == (61.5, 4.5, 10.0 * own, own)
+    assert (first.executing, first.training, first.runs) == (61.5, 10.0 * own, own)
     assert second.executing == 33.25 and second.missing == len(reads["02"] - reads["01"])
     shared = len(reads["04"] & reads["01"])
     assert shared and fourth.training == 5.0 * (len(reads["04"]) - shared) and fourth.missing == 0
     assert table.missing["03_l0_pruning"] > 0 and np.isnan(table.executing["03_l0_pruning"])
-
-
-def notebook(path, cell, parameters=()):
-    made = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(cell)])
-    made.metadata["kernelspec"] = {"name": "python3", "display_name": "", "language": "python"}
-    made.metadata["papermill"] = {"parameters": dict(parameters)}
-    study.write_text(path, nbformat.writes(made))
-
-
-def test_a_second_run_has_the_parameters_of_the_first_and_leaves_its_results_alone(tmp_path, monkeypatch):
-    monkeypatch.setattr(study, "ROOT", tmp_path)
-    (executed := tmp_path / "run").mkdir()
-    with pytest.raises(StudyError, match="notebook"):
-        costs.again(executed)
-    cell = "import pathlib; assert seed == 7; (pathlib.Path(output) / 'table.csv').write_text('')"
-    notebook(tmp_path / "notebooks" / "01_some.ipynb", cell)
-    notebook(executed / "01_some.ipynb", cell, {"seed": 7})
-    notebook(executed / f"{costs.COSTS}.ipynb", "1 / 0")  # does not count itself
-    costs.main([str(executed)])
-    seconds = json.loads((executed / "second_run.json").read_text())
-    assert list(seconds) == ["01_some"] and seconds["01_some"] > 0
-    assert sorted(path.name for path in executed.iterdir()) == ["01_some.ipynb", f"{costs.COSTS}.ipynb", "second_run.json"]
 
 
 @pytest.mark.parametrize(("lows", "said"), [

@@ -271,8 +271,7 @@ def test_a_decoder_only_model_explains_next_tokens():
 def test_sentences_count_over_batches_or_carry_their_index():
     model, batch = small("marian"), batch_for("marian")
     assert np.unique(explain(model, [batch, batch], "cp").sentence).tolist() == list(range(6))
-    numbered = batch | {"index": torch.tensor([7, 3, 5])}
-    assert explain(model, [numbered], "cp").sentence.tolist() == [7] * 5 + [3] * 6 + [5] * 3
+    assert explain(model, [batch | {"index": torch.tensor([7, 3, 5])}], "cp").sentence.tolist() == [7] * 5 + [3] * 6 + [5] * 3
 
 
 def by_hand() -> Explained:

@@ -48,8 +48,7 @@ def build(**more):
 
 def fit(work, model=None, objective=None, **more):
     model = model or build()
-    history = training.fit(model, epochs, DEV, plan(**more), work, seed=3, objective=objective)
-    return model, history
+    return model, training.fit(model, epochs, DEV, plan(**more), work, seed=3, objective=objective)
 
 
 def assert_same(one, other):
