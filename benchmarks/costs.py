@@ -292,8 +292,8 @@ def left(frame: pd.DataFrame) -> str:
     """Of `pruned`: what is left of cache and time where most heads are gone, evenly over the layers, model by model."""
     most = frame[(frame.share == frame.share.max()) & frame.criterion.str.contains("evenly")]
     of = most.pivot(index="model", columns="quantity", values="value").map(number, form="%").loc[most.model.unique()]
-    told = [f"{row['cache bytes']} and {row['time of a token']} ({model})" for model, row in of.iterrows()]
-    return f"With {frame.share.max()} % of the heads removed there is left of the cache and of a token's time {listed(told)}"
+    told = [f"{model}: {row['cache bytes']} and {row['time of a token']}" for model, row in of.iterrows()]
+    return f"With {frame.share.max()} % of the heads removed there is left of the cache and of a token's time, {'; '.join(told)}"
 
 
 # --- whole runs ------------------------------------------------------------------------------------------------------
