@@ -293,7 +293,7 @@ def left(frame: pd.DataFrame) -> str:
     most = frame[(frame.share == frame.share.max()) & frame.criterion.str.contains("evenly")]
     of = most.pivot(index="model", columns="quantity", values="value").map(number, form="%").loc[most.model.unique()]
     told = [f"{model}: {row['cache bytes']} and {row['time of a token']}" for model, row in of.iterrows()]
-    return f"With {frame.share.max()} % of the heads removed there is left of the cache and of a token's time, {'; '.join(told)}"
+    return f"With {frame.share.max()} % of heads removed there is left of the cache and of a token's time, {'; '.join(told)}"
 
 
 # --- whole runs ------------------------------------------------------------------------------------------------------
