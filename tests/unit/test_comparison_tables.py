@@ -229,7 +229,11 @@ def test_every_criterion_against_l0_is_one_family():
     assert found.family.eq(1).all() and np.isnan(found.p["random"])  # several draws of one seed have no interval
     assert found.p["cp"] == pytest.approx(2 * norm.sf(2 / (1.5 / norm.ppf(0.975)))) == found.p_holm["cp"]
     told = said_of.trained_on(contest.tables.over_seeds({ONE: one}, ("criterion", "test set")), found.reset_index())
-    called = said_of.named("cp")
+    called, few = said_of.named("cp"), ("a", "b", "c", "d")
+    worse = contest.tables.over_seeds(
+        {ONE: contested(**{"L0 (trained)": 0.0, "random": 0.0}, **dict.fromkeys(few, -1.0))}, ("criterion", "test set")
+    )
+    assert said_of.trained_on(worse, found.iloc[:0]).endswith("no better than random: 4 of them.")
     assert f"3 heads left: L0 0.0 [-1.0, 2.0] BLEU, its best rival ({called}) 2.0 [1.0, 4.0], random heads 2.0" in told
     assert told.endswith(f"Of 1 rivals 0 are surely worse, 1 surely better (Holm); no better than random: {called}.")
     seeds = {("EN-RU news", n): one.assign(above=one.change + n) for n in (1, 2, 4)}

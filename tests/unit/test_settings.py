@@ -37,7 +37,7 @@ def test_a_profile_differs_from_its_base_in_what_it_says():
     told = dotted(study.read_toml(configuration.FOLDER / "converged.toml"))
     before, after = dotted(read(told.pop("base"))), dotted(read("converged"))
     assert {name for name, value in after.items() if before[name] != value} == set(told)
-    assert after["pruning.scratch"] == told["pruning.scratch"]
+    assert after["grouping.parts"] == told["grouping.parts"]
 
 
 @pytest.mark.parametrize("profile", ["huge", "../study/profiles/tiny"])

@@ -17,6 +17,7 @@ HEART = (SURVIVAL, "gradient, example", "alpha_beta", "confidence", "attnlrp")  
 FRONT = ("functions", TRUTH)
 BESIDE = ("cp", "RelP, cp", "gradient, token", "rare", "probing", "alignment", "first token")  # in the file of agreement alone
 FEW = 3  # models, below which an interval over models says nothing
+NAMED = 3  # measures in one sentence, at most
 DRAWN = (TRUTH, "gradient, example", "alpha_beta", "confidence", RANDOM)  # criteria that share a panel
 
 
@@ -157,7 +158,8 @@ def trained_on(ranked: pd.DataFrame, corrected: pd.DataFrame) -> str:
     said += f" its best rival ({named(best.name)}) {_bleu(best)}"
     said += f", random heads {number(chance, '.1f')}" if RANDOM in here.index else ""
     poor = [named(criterion) for criterion in rivals.index[rivals.value <= chance]]
-    return f"{said}. {counts}{'; no better than random: ' + listed(poor) if poor else ''}."
+    which = listed(poor) if len(poor) <= NAMED else f"{len(poor)} of them"
+    return f"{said}. {counts}{'; no better than random: ' + which if poor else ''}."
 
 
 def choice(table: pd.DataFrame) -> str:
