@@ -24,7 +24,6 @@ from helpers.study import StudyError, published
 SIZES = {  # profile -> size of the benchmarks' models
     "tiny": "tiny", "quick": "laptop", "laptop": "laptop", "converged": "laptop", "natural": "base", "paper": "base",
 }  # fmt: skip
-COSTS = "07_what_it_costs"  # the notebook that shows all this
 OVERHEADS = ("heads_overhead", "group_constraint", "coreference_injection")
 
 
