@@ -268,10 +268,13 @@ def evidence_rows(evidence: Evidence, tables: Tables) -> list[Row] | None:
 
 def _decided(row: Row, corrected: float, evidence: Evidence) -> Row:
     """A row with its corrected p and the side on which it is."""
+    return replace(row, holm=corrected, side=_side(row, corrected, evidence))
+
+
+def _side(row: Row, p: float, evidence: Evidence) -> Literal["for", "against", "open"]:
     favours = row.value >= row.threshold if evidence.side == "above" else row.value <= row.threshold
-    sure = (math.isnan(corrected) or corrected < LEVEL) and (favours or evidence.tells)
-    told = ("for" if favours else "against") if sure else "open"
-    return replace(row, holm=corrected, side=told)
+    sure = (math.isnan(p) or p < LEVEL) and (favours or evidence.tells)
+    return ("for" if favours else "against") if sure else "open"
 
 
 def number(evidence: Evidence, rows: Sequence[Row], labels: Sequence[str] = ()) -> str:
@@ -298,6 +301,9 @@ def _verdict(evidence: Evidence, rows: Sequence[Row]) -> tuple[Verdict, str]:
     """The verdict of decided rows, and what it rests on."""
     count = {side: sum(row.side == side for row in rows) for side in ("for", "against", "open")}
     said = f"{count['for']} of {len(rows)} on the claim's side, {count['against']} against it, {count['open']} cannot tell"
+    alone = sum(row.side == "open" != _side(row, row.p, evidence) for row in rows)
+    part = "" if alone == count["open"] else f"{alone} of them "
+    said += f", {part}only because many rows are tested (Holm's correction)" if alone else ""
     if count["for"] >= evidence.share * len(rows):
         return "seen", said
     if count["for"]:

@@ -55,6 +55,15 @@ def test_holm_is_over_all_rows_of_a_paper():
     assert judged(near, alone, *(claim(id=name, paper="two") for name in "bcd"))[0].verdict == "seen"
 
 
+def test_a_reader_is_told_which_rows_are_open_because_of_the_correction_alone():
+    near, wide = ("x", 1.0, 0.1, 1.9), ("y", 0.1, -1.0, 1.2)
+    assert "Holm" not in judged(frame(near), claim())[0].why
+    assert "Holm" not in judged(frame(wide), claim())[0].why
+    both = judged(frame(near, near, wide), claim())[0]
+    assert [row.side for row in both.rows] == ["open"] * 3 and "2 of them only because" in both.why
+    assert "Holm" not in judged(frame(near, near), claim(side="below", tells=False))[0].why  # against, whatever the correction
+
+
 def test_an_interval_over_few_trainings_is_a_t_interval():
     table = frame(("x", 1.27, 0.27, 2.27)).assign(seeds=3)  # p .013 if normal, .032 by t with two degrees of freedom
     both = (claim(), claim(id="b"))
