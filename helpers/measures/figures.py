@@ -261,7 +261,8 @@ def hits_and_misses(examples: Sequence[Mapping[str, Any]]):
         for axis, which in zip(line, ("hit", "miss"), strict=True):
             axis.set_axis_off()
             axis.set(xlim=(0, 1), ylim=(-1.25, 1.25))
-            axis.text(0, 0.95, which, fontsize=7.5, style="italic", color="#555555")
+            told = which if example[which] else f"no {which} in the sentences looked at"
+            axis.text(0, 0.95, told, fontsize=7.5, style="italic", color="#555555")
             if example[which]:
                 _looking(axis, colour, **example[which])
     above, below = {"color": "black", "ls": "--", "lw": 1}, {"color": "#888888", "lw": 2.5}
