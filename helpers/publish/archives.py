@@ -40,7 +40,7 @@ def publish(notebooks: Mapping[str, Sequence[Need]], limit: float = LIMIT) -> st
     """Publish what notebooks read and the store has; what they no longer read is dropped.
 
     Weights are published of the models that notebook 02 is about, of those that something still to be made starts from, and of
-    those that have a head table in notebook 06: a measure of somebody's that is entered there looks at the model itself.
+    those of the first seed that have a head table in notebook 06: a measure that is entered there looks at the model itself.
 
     Parameters
     ----------
@@ -62,7 +62,9 @@ def publish(notebooks: Mapping[str, Sequence[Need]], limit: float = LIMIT) -> st
     asked += [need for recipe in plan.closure(needs) if not recipe.made() for need in recipe.needs if need.weights]
     weighty = {need.recipe for need in asked if need.recipe.kind is training.MODEL}
     tables = [recipe for recipe in plan.closure(needs) if recipe.kind is contest.runs.TABLE]
-    weighty |= {need.recipe for recipe in tables for need in recipe.needs if need.weights}
+    looked_at = {need.recipe for recipe in tables for need in recipe.needs if need.weights}
+    least = min((made.spec["seed"] for made in looked_at), default=0)
+    weighty |= {made for made in looked_at if made.spec["seed"] == least}
     before, entries, absent = published.index(), {}, 0
     for recipe in study.progress(list(plan.closure(needs)), "publishing"):
         if recipe.kind.text and not _generated(recipe):
