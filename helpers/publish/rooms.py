@@ -84,13 +84,13 @@ BUDGETS = (
         "one function a figure of the papers, each with the columns that it takes",
     ),
     Budget(
-        "tables", ("helpers/methods/*/tables.py", "helpers/measures/measured.py"), 1300, 3400,
+        "tables", ("helpers/methods/*/tables.py", "helpers/measures/measured.py"), 1300, 3405,
         "one function a table of the papers and of our controls, each with its columns and their units",
     ),
     Budget("the world", ("helpers/world/*.py",), 4700, 7150, "morphology, agreement and word order of four languages"),
     Budget("text", ("helpers/corpora/*.py", "helpers/records.py"), 2500, 3500, "parsers and resolvers, checked on gold text"),
     Budget(
-        "publishing", ("helpers/publish/**/*.py", "helpers/plan.py"), 1200, 3920,
+        "publishing", ("helpers/publish/**/*.py", "helpers/plan.py"), 1200, 3930,
         "a ledger of claims that computes verdicts, scoreboard, gallery, an explorer that runs a model, report, pages, costs, "
         "an hour of a GPU handed over in a few files",
     ),

@@ -88,8 +88,8 @@ verdicts = claims.Box(run)
 # coreference (notebook 5, on the summarizer alone), positions, relations, rare tokens. Three columns estimate the loss without
 # a head to the first order, from one forward and backward pass: the gradient with its sign (attribution patching) and its
 # like with relevance rules (RelP). Among the models are also the summarizer of notebook 5 and the plain decoder of today of
-# notebook 4, which continues texts. Files of the run hold all of it; the report's head explorer shows it head by head. A measure
-# of yours (parameter `entries`) is taken of the first training of each model.
+# notebook 4, which continues texts. Files of the run hold all of it; the report's head explorer shows it head by head. A
+# measure of yours (parameter `entries`) is taken of the first training of each model.
 
 # %% jupyter={"source_hidden": true}
 measured = contest.tables.collected(jobs, lambda job: contest.runs.tables(job, entered if job["seed"] == seed else ()))

@@ -192,6 +192,8 @@ def test_stability_over_pairs_of_seeds():
     tables = {place: table(n, heads) for n, place in enumerate((ONE, TWO, three))}
     turned = pd.DataFrame({"other": [1, 2, 3, 4, 0, 0, 1, 2], "cosine": 0.5, "average": 0.0}, heads)
     matched = {(ONE, TWO): turned, (ONE, three): turned, (TWO, three): turned}
+    both = {tuple((name + contest.tables.EVERY, seed) for name, seed in pair): turned for pair in matched}  # swept twice
+    assert contest.tables.likeness(matched).equals(contest.tables.likeness(both | matched)) and len(both) == 3
     found = contest.tables.stability(tables, matched).set_index(["compared", "measure"])
     assert set(found.kind) == {"encoder"} and (found.models == 3).all()
     pairs = [tuple(tables[place].confidence.to_numpy()[:5] for place in pair) for pair in matched]
@@ -235,7 +237,7 @@ def test_every_criterion_against_l0_is_one_family():
     )
     assert said_of.trained_on(worse, found.iloc[:0]).endswith("no better than random: 4 of them.")
     assert f"3 heads left: L0 0.0 [-1.0, 2.0] BLEU, its best rival ({called}) 2.0 [1.0, 4.0], random heads 2.0" in told
-    assert told.endswith(f"Of 1 rivals 0 are surely worse, 1 surely better (Holm); no better than random: {called}.")
+    assert told.endswith(f"Of 1 rivals surely worse: 0, surely better: 1 (Holm); no better than random: {called}.")
     seeds = {("EN-RU news", n): one.assign(above=one.change + n) for n in (1, 2, 4)}
     found = contest.tables.against_l0(seeds).set_index("criterion")
     assert found.p["cp"] == pytest.approx(ttest_1samp([3.0, 4.0, 6.0], 0).pvalue) and found.family.eq(2).all()

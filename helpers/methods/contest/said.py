@@ -147,7 +147,7 @@ def trained_on(ranked: pd.DataFrame, corrected: pd.DataFrame) -> str:
     """
     told = corrected[corrected.p_holm.notna()] if "p_holm" in corrected else corrected.iloc[:0]
     worse, better = (told[(told.p_holm < 0.05) & (told["value"] * sign > 0)] for sign in (-1, 1))
-    counts = f"Of {len(told)} rivals {len(worse)} are surely worse, {len(better)} surely better (Holm)"
+    counts = f"Of {len(told)} rivals surely worse: {len(worse)}, surely better: {len(better)} (Holm)"
     own = ranked[ranked.criterion == TRAINED].head(1)
     here = ranked.merge(own[["model", "test set"]]).set_index("criterion")
     rivals = here.drop([TRAINED, RANDOM], errors="ignore")
@@ -179,9 +179,10 @@ def choice(table: pd.DataFrame) -> str:
 
 def kinds(worth: pd.DataFrame, differ: pd.DataFrame) -> pd.DataFrame:
     """Of `tables.worth_of_kinds` and `effects`: a row a model in words, what each kind is worth and how many heads show."""
-    rows = {}
+    rows, seeds = {}, worth.index.droplevel("kind").unique().get_level_values("model").value_counts()
     for (model, seed, kind), row in worth.join(differ[["differ", "shown"]]).iterrows():
-        told = rows.setdefault((model, seed), {"model": model, "loss, all heads": number(row.whole, ".2f")})
+        which = f"{model}, seed {seed}" if seeds[model] > 1 else model
+        told = rows.setdefault((model, seed), {"model": which, "loss, all heads": number(row.whole, ".2f")})
         few = "" if row.shown else " (too few)"
         told[KIND_TITLES[kind]] = f"{interval(row.loss, row.low, row.high, '+.2f')}; {row.differ:.0f} of {row.heads:.0f}{few}"
     return pd.DataFrame(list(rows.values())).fillna("–")

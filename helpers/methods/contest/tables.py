@@ -319,8 +319,9 @@ def stability(tables: Mapping[Trained, pd.DataFrame], matched: Mapping[tuple[Tra
 
 def likeness(matched: Mapping[tuple[Trained, Trained], pd.DataFrame]) -> pd.DataFrame:
     """How alike matched heads are: mean cosine of matched heads and of any two of a layer, by model and kind of attention."""
-    whole = pd.concat(matched.values(), keys=[pair[0][0] for pair in matched], names=["model"])
-    return whole.groupby(level=["model", "kind"], sort=False)[["cosine", "average"]].mean()
+    names = {one for (one, _), _ in matched}  # a model that is swept twice counts once
+    own = [found.assign(model=one) for ((one, _), _), found in matched.items() if one.removesuffix(EVERY) not in names - {one}]
+    return pd.concat(own).groupby(["model", "kind"], sort=False)[["cosine", "average"]].mean()
 
 
 def best(predictors: pd.DataFrame, many: int = 3) -> pd.DataFrame:
