@@ -301,3 +301,12 @@ def test_a_model_that_was_swept_twice_counts_once():
     assert list(found) == [("a, all kinds", 1), ("b", 1), ("a", 2)] and found["a, all kinds", 1] is again
     alone, twice = contest.tables.agreement({("a", 1): one}), contest.tables.agreement({("a", 1): one, ("b", 1): one})
     assert (twice.models == alone.models).all()
+
+
+def test_a_model_with_several_seeds_is_told_with_the_seed():
+    index = pd.MultiIndex.from_tuples(
+        [("a", 1, "encoder"), ("a", 2, "encoder"), ("b", 1, "encoder")], names=["model", "seed", "kind"]
+    )
+    worth = pd.DataFrame({"whole": 1.0, "loss": 2.0, "low": 1.5, "high": 2.5, "heads": 8}, index)
+    told = said_of.kinds(worth, pd.DataFrame({"differ": 6, "shown": True}, index))
+    assert told.model.tolist() == ["a, seed 1", "a, seed 2", "b"]
