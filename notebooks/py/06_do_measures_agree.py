@@ -89,10 +89,10 @@ verdicts = claims.Box(run)
 # a head to the first order, from one forward and backward pass: the gradient with its sign (attribution patching) and its
 # like with relevance rules (RelP). Among the models are also the summarizer of notebook 5 and the plain decoder of today of
 # notebook 4, which continues texts. Files of the run hold all of it; the report's head explorer shows it head by head. A
-# measure of yours (parameter `entries`) is taken of the first training of each model.
+# measure of yours (parameter `entries`) is taken of models whose weights are there: published is each one's first training.
 
 # %% jupyter={"source_hidden": true}
-measured = contest.tables.collected(jobs, lambda job: contest.runs.tables(job, entered if job["seed"] == seed else ()))
+measured = contest.tables.collected(jobs, lambda job: contest.runs.tables(job, entered if contest.runs.at_hand(job) else ()))
 tables, halves, seconds = ({trained: found[part] for trained, found in measured.items()} for part in range(3))
 for job, table in zip(jobs, tables.values(), strict=True):
     run.table(table, contest.tables.stored_as(job, seed), model=job["name"], of_seed=job["seed"])

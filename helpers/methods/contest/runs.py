@@ -188,6 +188,11 @@ def _described(job: Mapping[str, Any]) -> dict[str, Any]:
     return described | ({"start": job["sweep"]["start"]} if "sweep" in job else {})
 
 
+def at_hand(job: Mapping[str, Any]) -> bool:
+    """Whether the weights of a job's model are there to be looked at, and need not be trained first."""
+    return all(need.recipe.made(need.weights) for need in tabled(_described(job)).needs if need.weights)
+
+
 def tabled(described: Mapping[str, Any], label: str = "head table") -> study.Recipe:
     """The recipe of `measured`."""
     return TABLE.of(described, label)

@@ -502,6 +502,8 @@ def along(parts: Mapping[Trained, pd.DataFrame], points: int = 8) -> pd.DataFram
                 line = part[part.criterion == criterion].groupby("heads").change.mean()
                 if len(line):
                     lines.append(intervals.at(line.index.to_numpy(float), line.to_numpy(), grid))
+            if not np.isfinite(lines).any():
+                continue  # one training alone has it, which kept other numbers of heads
             band = intervals.curve(np.array(lines)[:, None], grid)
             for row in band.itertuples():
                 rows.append({"model": model, "criterion": criterion, "heads": row.point, "change": row.value,
