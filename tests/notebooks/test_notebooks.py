@@ -209,8 +209,9 @@ def test_an_entry_is_in_all_tables_of_notebook_06(executed):
     for table in layout.tables(folder, "head_table*"):
         header, *rows = csv.reader(table.open(encoding="utf-8"))
         estimates = set() if "dialogues" in table.stem else {"gradient, signed", "RelP, attnlrp", "RelP, cp"}
-        assert {"last word", *estimates} <= set(header), table
-        assert all(row[header.index("last word")] for row in rows)
+        entered = {"last word"} & set(header) if "-seed-" in table.stem else {"last word"}  # weights may be gone
+        assert entered | estimates <= set(header), table
+        assert all(row[header.index(name)] for row in rows for name in entered)
     assert any(kind == "html" and ">last word<" in text for kind, text in reader.outputs(notebook))
     assert "Estimates of the loss without a head, rank correlation" in json.dumps(notebook)
 
