@@ -275,6 +275,8 @@ def test_curves_on_common_numbers_of_heads():
     half = t.ppf(0.975, 1) * np.abs(np.subtract(one, two)) / 2
     np.testing.assert_allclose(found.high - found.change, half)
     np.testing.assert_allclose(found.change - found.low, half)
+    parts = {ONE: pd.concat([shot(h2=1.0), shot("mine", h2=1.0)]), TWO: shot(h9=1.0)}  # one seed alone has it, and not there
+    assert set(contest.tables.along(parts).criterion) == {"cp"}
 
 
 def test_no_two_jobs_share_a_name():
@@ -304,9 +306,7 @@ def test_a_model_that_was_swept_twice_counts_once():
 
 
 def test_a_model_with_several_seeds_is_told_with_the_seed():
-    index = pd.MultiIndex.from_tuples(
-        [("a", 1, "encoder"), ("a", 2, "encoder"), ("b", 1, "encoder")], names=["model", "seed", "kind"]
-    )
+    index = pd.MultiIndex.from_arrays([["a", "a", "b"], [1, 2, 1], ["encoder"] * 3], names=["model", "seed", "kind"])
     worth = pd.DataFrame({"whole": 1.0, "loss": 2.0, "low": 1.5, "high": 2.5, "heads": 8}, index)
     told = said_of.kinds(worth, pd.DataFrame({"differ": 6, "shown": True}, index))
     assert told.model.tolist() == ["a, seed 1", "a, seed 2", "b"]
