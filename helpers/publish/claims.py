@@ -8,7 +8,7 @@ it on each track; `judge` reads the rows and computes the verdict. The order of 
 2. each row is held against its threshold: with an interval, by a two-sided test at 5 % with Holm's correction over all such
    rows of a paper on a track; without one, by its value;
 3. *seen* if at least `share` of the rows (default: all) are on the claim's side, *no* if none is and at least one is on the
-   other side, *partly* in between, and *not testable* where no row can tell.
+   other side, *partly* in between, and *inconclusive* where no row can tell.
 
 `python -m helpers.publish.claims [RUN]` prints the verdicts of the committed tables, or of a run.
 """
@@ -33,9 +33,9 @@ from helpers.scores.intervals import holm, p_value
 from helpers.study import StudyError, layout
 
 LEDGER = study.ROOT / "claims.toml"
-VERDICTS = ("seen", "partly", "no", "not testable")
+VERDICTS = ("seen", "partly", "no", "inconclusive", "not testable")
 LEVEL = 0.05  # of the tests, after Holm's correction
-Verdict = Literal["seen", "partly", "no", "not testable"]
+Verdict = Literal["seen", "partly", "no", "inconclusive", "not testable"]
 
 
 class _Strict(BaseModel):
@@ -87,6 +87,7 @@ class Evidence(Rows):
     scale: float = 1.0
     format: str = ".1f"
     unit: str = ""
+    noun: str = "rows"  # what is counted where "k of n" is shown
     worth: Worth | None = None
 
 
@@ -109,7 +110,6 @@ class Claim(_Strict):
     printed: str
     rule: str
     limits: str = ""  # where it does not hold, or what the verdict does not say
-    board: bool = True  # on the scoreboard
     controlled: Evidence | Missing | list[Evidence | Missing]  # of several the first whose table is there
     natural: Evidence | Missing | list[Evidence | Missing]
 
@@ -277,14 +277,18 @@ def _side(row: Row, p: float, evidence: Evidence) -> Literal["for", "against", "
     return ("for" if favours else "against") if sure else "open"
 
 
+def _digits(value: float, evidence: Evidence) -> str:
+    return f"{value:{'+' * ('+' in evidence.format)}z{evidence.format.strip('+')}}"  # z: no minus before zero
+
+
 def number(evidence: Evidence, rows: Sequence[Row], labels: Sequence[str] = ()) -> str:
     """What a cell of the scoreboard shows: one value with its interval, or how many rows are on the claim's side."""
     if len(rows) > 1 and not labels:
-        return f"{sum(row.side == 'for' for row in rows)} of {len(rows)}"
+        return f"{sum(row.side == 'for' for row in rows)} of {len(rows)} {evidence.noun}"
     row = next((row for row in rows if row.label in labels), rows[0])
-    shown = f"{row.value:{evidence.format}}"
+    shown = _digits(row.value, evidence)
     if not math.isnan(row.low):
-        shown += f" [{row.low:{evidence.format}}, {row.high:{evidence.format}}]"
+        shown += f" [{_digits(row.low, evidence)}, {_digits(row.high, evidence)}]"
     return f"{shown} {evidence.unit}".strip()
 
 
@@ -308,7 +312,7 @@ def _verdict(evidence: Evidence, rows: Sequence[Row]) -> tuple[Verdict, str]:
         return "seen", said
     if count["for"]:
         return "partly", said
-    return ("no", said) if count["against"] else ("not testable", f"cannot tell: {said}")
+    return ("no" if count["against"] else "inconclusive"), said
 
 
 def _worth(evidence: Evidence, tables: Tables) -> float | None:
@@ -445,10 +449,9 @@ def _judged(claim: Claim, track: str, told: Evidence | Missing, rows: list[Row],
         why = f"not yet: {brief}, the rule needs {told.needs}"
     else:
         verdict, why = _verdict(told, rows)
-        brief = "cannot tell" if verdict == "not testable" else ""
     labels = _headline(told, tables)
     row = next((row for row in rows if row.label in labels), rows[0])
-    beside = f"{row.threshold:{told.format}}" if told.baseline and (labels or len(rows) == 1) else ""
+    beside = _digits(row.threshold, told) if told.baseline and (labels or len(rows) == 1) else ""
     return Judged(claim, track, verdict, why, brief, number(told, rows, labels), told.over, hollow, beside, said, rows)
 
 
@@ -456,16 +459,16 @@ def _judged(claim: Claim, track: str, told: Evidence | Missing, rows: list[Row],
 
 
 def box(judged: Sequence[Judged]) -> str:
-    """Verdicts of one notebook's claims as Markdown: claim, printed, number, verdict, why."""
+    """Verdicts of one notebook's claims as Markdown: claim with its rule, printed, number, verdict, why."""
     if not judged:
         return "*No claim is answered in this notebook.*"
     head = "| claim | printed | here | verdict |\n|---|---|---|---|\n"
     lines = []
     for one in judged:
         over = (f" beside {one.beside}" if one.beside else "") + (f" ({one.over})" if one.over and one.number else "")
-        limits = f" *{one.claim.limits}*" if one.claim.limits else ""
+        rule = f"*Rule: {one.claim.rule}{' ' + one.claim.limits if one.claim.limits else ''}*"
         lines.append(
-            f"| {one.claim.claim} ({one.claim.section}){limits} | {one.claim.printed} | {one.number or '–'}{over} "
+            f"| {one.claim.claim} ({one.claim.section}) {rule} | {one.claim.printed} | {one.number or '–'}{over} "
             f"| **{one.verdict}**: {one.why} |"
         )
     return head + "\n".join(lines)

@@ -1,4 +1,4 @@
-"""The scoreboard: every claim, what was printed, and the computed verdicts on both tracks, in one picture."""
+"""The scoreboard: every claim, what its paper reports, and the computed verdicts on both tracks, in one picture."""
 
 from __future__ import annotations
 
@@ -13,39 +13,36 @@ from matplotlib.patches import Patch, Rectangle
 from helpers import drawing, study
 from helpers.drawing import redrawable
 from helpers.publish import claims
-from helpers.study import StudyError, layout
+from helpers.study import layout
 
 # Okabe-Ito; the word of the verdict stands in every cell, so that colour is never the only sign
 LOOKS = {
     "seen": ("#0072B2", "white"),
     "partly": ("#9BD0F0", "black"),
     "no": ("#D55E00", "white"),
-    "not testable": ("#E4E4E4", "black"),
+    "inconclusive": ("#CFCFCF", "black"),
+    "not testable": ("#F1F1F1", "black"),
 }
+_NOTES = (
+    "Square brackets: 95 % intervals. Inconclusive: after Holm's correction over all rows of a paper the test does not decide.",
+    "Not testable: no control, no such head, too few trainings, not run, or hollow (that attention is worth too little here).",
+)
+_HEADS = {"claim": "claim", "printed": "the paper reports", "controlled": "generated text", "natural": "natural text"}
 _COLUMNS = {"claim": 0.0, "printed": 2.5, "controlled": 3.74, "natural": 5.36}  # inches from the left
 _WIDTH, _CELL, _LINE, _PAD = 6.94, 1.57, 0.112, 0.05
-_CHARS = {"claim": 46, "printed": 23, "controlled": 32, "natural": 32}
+_CHARS = {"claim": 44, "printed": 23, "controlled": 31, "natural": 31}
 
 
 def rows(judged: Sequence[Sequence[claims.Judged]]) -> list[dict[str, Any]]:
-    """What the scoreboard draws, a row a claim on the board, from the verdicts of both tracks.
-
-    Raises
-    ------
-    StudyError
-        If no claim is on the board.
-    """
+    """What the scoreboard draws, a row a claim, from the verdicts of both tracks."""
     made = []
     for both in zip(*judged, strict=True):
         claim = both[0].claim
-        if claim.board:
-            told = {
-                one.track: {"verdict": one.verdict, "brief": one.brief, "number": one.number, "hollow": one.hollow}
-                for one in both
-            }
-            made.append({"paper": claim.paper, "claim": claim.claim, "printed": claim.printed} | told)
-    if not made:
-        raise StudyError("No claim is on the scoreboard: set board in claims.toml.")
+        told = {}
+        for one in both:
+            number = f"{one.number} beside {one.beside}" if one.beside else one.number
+            told[one.track] = {"verdict": one.verdict, "brief": one.brief, "number": number, "hollow": one.hollow}
+        made.append({"paper": claim.paper, "claim": claim.claim, "printed": claim.printed} | told)
     return made
 
 
@@ -88,15 +85,15 @@ def scoreboard(board: Sequence[dict[str, Any]]) -> plt.Figure:
         height = lines * _LINE + _PAD
         places.append((y, height, row))
         y += height
-    figure = plt.figure(figsize=(_WIDTH, y + 0.36))
+    figure = plt.figure(figsize=(_WIDTH, y + 0.62))
     figure.set_layout_engine("none")  # plt.figure takes the style's engine even where it is told layout="none"
     axis = figure.add_axes((0, 0, 1, 1))
-    axis.set(xlim=(-0.02, _WIDTH), ylim=(y + 0.36, 0))
+    axis.set(xlim=(-0.02, _WIDTH), ylim=(y + 0.62, 0))
     axis.set_axis_off()
     widths = {"controlled": _CELL, "natural": _CELL}
     for column, left in _COLUMNS.items():
         middle = left + widths[column] / 2 if column in widths else left
-        axis.text(middle, 0.16, column, ha="center" if column in widths else "left", va="center", fontsize=8, color="#555555")
+        axis.text(middle, 0.16, _HEADS[column], ha="center" if column in widths else "left", va="center", fontsize=8, color="#555555")
     for top, height, row in places:
         if height is None:
             axis.text(0, top + 0.09, row, va="center", fontsize=8.5, weight="bold")
@@ -110,9 +107,11 @@ def scoreboard(board: Sequence[dict[str, Any]]) -> plt.Figure:
         for track in layout.TRACKS:
             _cell(axis, _COLUMNS[track], top, widths[track], height, row[track])
     keys = [Patch(facecolor=ground, label=name) for name, (ground, _) in LOOKS.items()]
-    hollow = "hollow: attention is worth too little"
-    keys.append(Patch(facecolor=LOOKS["not testable"][0], edgecolor="#9A9A9A", hatch="////", label=hollow))
-    figure.legend(handles=keys, loc="lower left", ncols=5, fontsize=7, frameon=False, bbox_to_anchor=(0, 0), handlelength=1.4)
+    keys.append(Patch(facecolor=LOOKS["not testable"][0], edgecolor="#9A9A9A", hatch="////", label="hollow"))
+    figure.legend(keys, [key.get_label() for key in keys], loc="lower left", ncols=len(keys), fontsize=7, frameon=False,
+                  bbox_to_anchor=(0, 0.3 / (y + 0.62)), handlelength=1.4)  # fmt: skip
+    for number, note in enumerate(_NOTES):
+        axis.text(0, y + 0.4 + 0.13 * number, note, va="center", fontsize=7)
     return figure
 
 
@@ -123,7 +122,7 @@ def show(run: study.Run) -> None:
     }
     run.figure(
         scoreboard(rows(list(judged.values()))), "scoreboard",
-        caption="Every claim, what was printed, and the computed verdicts on both tracks.",
+        caption="Every claim, what its paper reports, and the computed verdicts on both tracks.",
         takeaway=f"On {run.corpus} text, of {len(judged[run.corpus])} claims: {claims.counted(judged[run.corpus])}.",
     )  # fmt: skip
 
