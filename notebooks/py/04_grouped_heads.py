@@ -55,7 +55,7 @@ from IPython.display import Markdown, display
 from helpers import drawing
 from helpers.methods import grouping
 from helpers.methods.grouping import figures, said, tables
-from helpers.methods.grouping.runs import AT_START, GHT, PS, VANILLA
+from helpers.methods.grouping.runs import GHT, PS, VANILLA
 from helpers.publish import claims
 from helpers.reading import readable
 from helpers.runs import subjects
@@ -87,8 +87,9 @@ verdicts = claims.Box(run)
 # $$L_z = w \left[ -\frac{\alpha}{k} \sum_i \cos(e_i, \mu_{y_i}) + \frac{\beta}{\binom{C}{2}} \sum_{c < c'}
 # \cos(\mu_c, \mu_{c'}) \right]$$
 #
-# with gradient through heads and centres: towards the own centre, away from the others. The picture shows the heads of the
-# layer whose groups stand out most: what the formula asks for, and what training with and without it makes of them.
+# for the k heads of a layer in C groups, e_i the vector of head i, y_i its group, μ_c the centre of group c, with gradient
+# through heads and centres: towards the own centre, away from the others. The picture shows the heads of the layer whose groups
+# stand out most: what the formula asks for, and what training with and without it makes of them.
 
 # %% jupyter={"source_hidden": true}
 strong = max(plan["strengths"][:-1], default=0)
@@ -100,7 +101,7 @@ run.figure(
     figures.groups(matrices, labels),
     "groups",
     caption="Cosines between the heads of the layer whose groups stand out most, sorted by group, before and after training.",
-    takeaway=said.apart(apart, groups),
+    takeaway=said.apart(apart, groups, site),
 )
 
 # %% [markdown]
@@ -117,7 +118,7 @@ run.figure(
 # %% jupyter={"source_hidden": true}
 settings = {kind: plan[subjects.setting(kind)] for kind in rows}
 facts = pd.DataFrame({kind: {**part["model"], **part} for kind, part in settings.items()}).T.rename_axis("task")
-told = f"α = {plan['alpha']:g}, β = {plan['beta']:g}, map {plan['which']}, weight {plan['weight']:g}"
+told = f"α = {plan['alpha']:g}, β = {plan['beta']:g}, heads compared by {plan['which']} (above), weight w = {plan['weight']:g}"
 columns = {"task": "task", "text": "text", "steps": "steps", "groups": "groups", "layers": "layers", "heads": "heads a layer"}
 readable(facts, columns | {"width": "width"}, caption=told)
 
@@ -129,8 +130,8 @@ readable(facts, columns | {"width": "width"}, caption=told)
 # tell the two apart.
 #
 # Whether grouping is a good way to make a model small, controls of equal size tell: *fewer layers* (the paper's Lite1),
-# *narrower* (Lite2), the same number of heads by *L0* gates and by *gradient importance*; *disagreement* (Li et al. 2018) only
-# pushes heads apart.
+# *narrower* (Lite2), the same number of heads by *L0* gates and by *gradient importance*. *GHT-PS-LITE* is GHT-PS with
+# feed-forward layers half as wide; *disagreement* (Li et al. 2018) only pushes heads apart.
 
 # %% jupyter={"source_hidden": true}
 shapes = {kind: plan[subjects.setting(kind)]["model"] for kind in scored}
@@ -171,7 +172,7 @@ if "peers" in plan["parts"] and plan["ablation_seeds"] > 1:
     size = run.table(tables.equal_size(peers, tables.statistics(peers, plan["beam"])), "equal_size")
     columns = {"control": "control", "seeds": "n (trainings)", "value": "BLEU"}
     columns |= {"change": "GHT-PS minus it", "p_holm": "p (Holm)"}
-    told = "Controls of the size of GHT-PS; differences in pairs of trainings from weights of one seed"
+    told = "Controls of the size of GHT-PS; differences in pairs of trainings from weights of one seed; p over this table"
     display(readable(size, columns, {"value": ".1f", "change": "+.1f", "p_holm": "p"}, {"value": "most"}, caption=told))
 
 # %% [markdown]
@@ -198,7 +199,8 @@ if plan["seeds"] > 1:
     means = means.rename(columns={"change_mean": "change"})
     means = means[~means.index.get_level_values("panel").str.contains("ROUGE-[2L]")]
     means = means.assign(change=means.change.where(means.p_holm.notna()))
-    display(readable(means, columns, {"p_holm": "p"}, caption="Over trainings; intervals are t-intervals over seeds"))
+    told = "Over trainings; intervals are t-intervals over seeds, p corrected over this table"
+    display(readable(means, columns, {"p_holm": "p"}, caption=told))
 for kind in others:
     found = {name: rows[kind][name] for name in (VANILLA, GHT, PS)}
     run.table(tables.costs(found).join(tables.speed(found)), f"cost_{subjects.setting(kind)}", over=intervals.ROUNDS)
@@ -297,13 +299,13 @@ if "ablations" in plan["parts"]:
     display(
         Markdown("""## What each part brings (Table 3)
 
-The eight rows of the paper's ablation and our variants, each against GHT or GHT-PS on the same resampled sentences; hollow
-marks are the paper's mean change over five IWSLT sets. A part is needed if the row without it lies below zero. Some rows share
-a first stage, or a vote too: what is peculiar to that one stage or vote shows in all of its rows. Where a run has several
-trainings of the eight rows, each is held against the GHT or GHT-PS of its own seed. *Votes once settled* is the paper's
-algorithm to the letter: the first stage ends as soon as the centres shift less than a threshold from one look to the next, and
-the second gets the steps that are left. The paper does not give its threshold; how far centres shift is in the file
-`settling`.""")
+The eight rows of the paper's ablation, each against the GHT or GHT-PS of its own seed; hollow marks are the paper's mean change
+over five IWSLT sets. A part is needed if the row without it lies below zero. Some rows share a first stage, or a vote too: what
+is peculiar to that one stage or vote shows in all of its rows. *Homogenisation* pulls to the own centre, *diversification*
+pushes centres apart; *as many heads from the start*: the vote before any training; *vote without constraint*: on a model
+trained plainly; *random heads off*: as many, anywhere; *random member stays*: one of each group by lot; *stage 1* and *2*:
+before and after the vote. Further variants are in the file `table3_ablation`, such as *votes once settled*, the paper's
+algorithm to the letter: stage 1 ends when centres shift less than a threshold, which it does not give (file `settling`).""")
     )
 several = "ablations" in plan["parts"] and plan["ablation_seeds"] > 1
 if "ablations" in plan["parts"]:
@@ -341,13 +343,13 @@ if "numbers" in plan["parts"]:
     display(
         Markdown("""## How many groups? (Fig. 3)
 
-In the paper GHT-PS comes near GHT from two groups on. Where heads are narrower than the paper's, one head of each group leaves
-little room for attention; a line that rises with every further group says that it is room that is missing.""")
+In the paper GHT-PS comes near GHT from two groups on. With as many groups as heads nothing is pruned, so that its line must end
+at that of GHT; how early it gets there says how many heads are enough.""")
     )
     numbers = tables.by_groups(table, groups, plan["translation"]["model"]["heads"])
     run.table(numbers.set_index(["panel", "method", "groups"]), "fig3_number_of_groups", resamples=repeats)
     run.figure(
-        figures.score_by_groups(numbers),
+        figures.score_by_groups(numbers.assign(panel="")),
         "fig3_number_of_groups",
         caption="Quality by the number of groups.",
         takeaway=said.numbers(numbers),
@@ -390,8 +392,8 @@ if rungs:
 
 What GHT-PS loses may be room: two narrow heads a layer are little attention. So the main rows are trained at other widths of a
 head, the model being as wide as its heads together (as in the paper), beside a model that has as many heads as GHT-PS *from the
-start*. Room shows as a loss that goes as heads grow wider and that the model that never had more heads has too; the method as a
-loss that stays behind that model, or behind vanilla, at every width.""")
+start*. If room is missing, the loss goes as heads grow wider, and the model that never had more heads has it too; if the method
+is at fault, the loss stays, or stays above that of this model, at every width.""")
     )
     every = {
         head: tables.scores(found, tables.statistics(found, plan["beam"]), repeats=repeats) for head, found in rungs.items()
@@ -399,19 +401,19 @@ loss that stays behind that model, or behind vanilla, at every width.""")
     every = tables.ladder(every, seed)
     run.table(every, "ladder_trainings", resamples=repeats)
     over = run.table(tables.ladder_over_seeds(every), "ladder", resamples=repeats)
-    over = over.rename(index={AT_START: "as many heads from the start"})
+    over = over.rename(index=said.named, level="row")
     run.figure(
         figures.ladder(over.reset_index().assign(unit="BLEU")),
         "ladder",
         caption="What grouping changes at several widths of a head, over trainings where there are several.",
-        takeaway=said.ladder(over, "as many heads from the start"),
+        takeaway=said.ladder(over, said.FEW),
         table="ladder",
         resamples=repeats,
     )
-    columns = {"head": "numbers a head", "row": "model", "seeds": "n (trainings)", "value": "BLEU", "change": "minus vanilla"}
+    columns = {"head": "width of a head", "row": "model", "seeds": "n (trainings)", "value": "BLEU", "change": "minus vanilla"}
     forms = {"value": ".1f", "change": "+.1f", "p_holm": "p"}
     for head, part in over.groupby(level="head"):
-        told = f"Heads of {head} numbers; intervals over trainings where there are several"
+        told = f"Heads {head} wide; intervals over trainings where there are several, p corrected over all widths"
         display(readable(part, columns | {"p_holm": "p (Holm)"}, forms, {"value": "most"}, caption=told))
 
 # %% jupyter={"source_hidden": true}
@@ -433,10 +435,11 @@ the best, by dev loss again, of several plain trainings that differ in nothing b
 # %% jupyter={"source_hidden": true}
 if start:
     display(
-        Markdown("""## Does it work on a model that is trained already? (the paper's open question)
+        Markdown(f"""## Does it work on a model that is trained already? (the paper's open question)
 
-The same on a trained model of notebook 3: two further stages for all, with the constraint (GHT), with the constraint and a vote
-between them (GHT-PS), with the vote alone, and without anything.""")
+The same on a trained model of notebook 3: two further stages of {plan["converged_steps"]:,} steps for all, with the constraint
+(GHT), with the constraint and a vote between them that keeps {groups} heads of every layer (GHT-PS), with the vote alone, and
+without anything. The model itself had {run.settings["training"]["steps"]:,} steps.""")
     )
     late = grouping.runs.from_converged(run.settings, start, seed)
     later = tables.scores(late, tables.statistics(late, plan["beam"]), grouping.runs.FURTHER, repeats)
@@ -460,7 +463,7 @@ keys and values for each head, once with shared ones from the start; all rows tr
   al. 2023), heads *alike* in the sense of equation 3, the *winner* of the vote instead of the mean, each against *random*
   groups. *Turned* first brings heads into one basis, which changes nothing before the mean is taken.
 - *Does the constraint do anything where keys are shared?* The second model is trained with it and voted on, compared by
-  outputs: heads that share keys have the same value vectors.
+  outputs, for heads that share keys have the same value vectors.
 - *Which query heads can go?* L0 gates (Voita et al.) against gradient importance and chance at as many heads, on a line between
   the counts that were tried. Half of L0's second stage goes into its gates (the row without a price says what that costs), so
   *L0's heads* are also removed at once from the second model and trained like their rivals.""")
@@ -491,8 +494,7 @@ closing = f"""
 {said.answer(gained)} {said.cost(table_1)}
 
 *Limits.* Text is {fit}, models are far smaller than the paper's, trained without dropout, and write greedily; heads are
-{width} numbers wide (64 in the paper), so that what GHT-PS loses may be room for attention and not the method. Where no
-table over seeds says otherwise there is one training, and many rows are compared ([all
-differences](../docs/differences.md)).
+{width} wide (64 in the paper). Where no
+table says otherwise there is one training ([all differences](../docs/differences.md)).
 """
 verdicts.fill("gains", closing, first=said.answer(gained))

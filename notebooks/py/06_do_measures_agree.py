@@ -21,7 +21,7 @@
 #
 # The three papers (Voita et al. 2019, [arXiv 1905.09418](https://arxiv.org/abs/1905.09418); Ni et al. 2023, [arXiv
 # 2305.14380](https://arxiv.org/abs/2305.14380); Liu & Chen 2023, [arXiv 2312.09541](https://arxiv.org/abs/2312.09541)) rank
-# heads in different ways: by relevance and confidence, by what a price on gates leaves open, by votes, by gradient
+# heads in different ways: by relevance and confidence, by which L0 gates stay open, by votes, by gradient
 # importance. None of them asks whether these rankings agree, whether a ranking would be the same had the model been trained
 # with another seed, or which is the best one to prune by. This notebook does: one table per model with every column that the
 # study can compute, over models and, where the setting `seeds` asks for them, over seeds.
@@ -81,15 +81,21 @@ verdicts = claims.Box(run)
 # ## The head table
 #
 # *A head is an address; measures fill columns.* Below, six columns of the first model: what each head does (notebook 2's
-# tests), the rise of the loss when that head alone is off, how long L0 keeps it (notebook 3), gradient importance, relevance
-# and confidence (notebook 1). **Press a column's name to sort by it.** The picture under it has every column, of the encoder:
-# relevance by three rules, gradients per example and per token, `L1 gates` (what is left of a gate under a price on its size
-# when no weight may change), `votes` (notebook 4's Voting-to-Stay, on models that were never grouped), `probing` for
-# coreference (notebook 5, on the summarizer alone), positions, relations, rare tokens. Three columns estimate the loss without
-# a head to the first order, from one forward and backward pass: the gradient with its sign (attribution patching) and its
-# like with relevance rules (RelP). Among the models are also the summarizer of notebook 5 and the plain decoder of today of
-# notebook 4, which continues texts. Files of the run hold all of it; the report's head explorer shows it head by head. A
-# measure of yours (parameter `entries`) is taken of models whose weights are there: published is each one's first training.
+# tests), the rise of the loss when that head alone is off (nats a token), how long L0 keeps it (how open its gate is, summed
+# over prices; notebook 3), gradient importance, relevance and confidence (notebook 1). **Press a column's name to sort by
+# it.** The picture under it has every column, of the encoder. Those that other notebooks do not have:
+#
+# - *output norm*: how large what the head writes is; *first token*: how much of its attention goes to the first token;
+#   *alignment*: how often it looks at the source word that is being translated;
+# - *L1 gates*: what is left of a gate under a price on its size when no weight may change; *votes*: notebook 4's
+#   Voting-to-Stay, on models that were never grouped; *probing* for coreference: notebook 5, on the summarizer alone;
+# - *gradient, signed* (attribution patching) and *relevance patching* (RelP: the same with the rules of relevance) estimate the
+#   loss without the head to the first order, from one forward and backward pass.
+#
+# In the contests *L0's heads* are the heads that L0 chose, cut first and trained like their rivals, and *gradual* removes heads
+# by their gradient step by step. Among the models are also the summarizer of notebook 5 and the plain decoder of today of
+# notebook 4, which continues texts. A measure of yours (parameter `entries`) is taken of models whose weights are there:
+# published is each one's first training.
 
 # %% jupyter={"source_hidden": true}
 measured = contest.tables.collected(jobs, lambda job: contest.runs.tables(job, entered if contest.runs.at_hand(job) else ()))
@@ -108,8 +114,8 @@ run.figure(
     "head_table",
     caption=f"One model's head table: every measure of every {kind} head, as ranks within the layer.",
     table=contest.tables.stored_as(jobs[0], seed),
-    takeaway=f"{first[0]}: {len(tables[first])} heads, {len(shown)} measures of them that can be compared; columns that agree"
-    " look alike.",
+    takeaway=f"{first[0]}: {len(drawn)} {drawing.KIND_TITLES[kind]} heads of {len(tables[first])}, ranked within their layers"
+    f" by {len(shown)} measures; columns that agree look alike.",
     model=first[0],
     seed=first[1],
 )
@@ -147,16 +153,16 @@ run.figure(
     figures.agreement_matrix(matrices),
     "agreement",
     caption="How far measures rank heads alike, kind by kind (others of the same families: in the file).",
-    takeaway=said.agreement(agreement),
+    takeaway=said.agreement(agreement[agreement.index.isin(in_words.index)]),
     show=bool(contests),
 )
 
 # %% [markdown]
 # ## Which cheap measure predicts what happens?
 #
-# Two truths that are dear to know: the loss without the head, and how long L0 keeps it. Behind each measure stands what it
-# costs, in units of gradient importance per example (one forward and one backward pass over a few hundred sentences). Drawn is
-# what can tell something: kinds of attention with an effect to predict in three models or more, if there are such.
+# Two outcomes that are expensive to measure: the loss without the head, and how long L0 keeps it. Behind each measure stands
+# what it costs, in units of gradient importance per example (one forward and one backward pass over a few hundred sentences).
+# Drawn is what can tell something: kinds of attention with an effect to predict in three models or more, if there are such.
 # Gradient importance is the first-order term of leave-one-out (its size, example by example): that it predicts this truth is
 # in part arithmetic, and the question is rather what beats it, or comes near it for less. The estimates that keep the sign
 # say how far one gradient reaches: where a head's output is far from what the rest of the model makes of it, the loss is no
@@ -193,8 +199,8 @@ print(contest.tables.owed_to_sharing(shared))
 #
 # Does a measure agree with itself on *other texts* (two halves of the sentences, same model)? On *the same number of head* of
 # a model trained with another seed? It should not: numbers mean nothing across seeds. And on heads that *do the same*, matched
-# one to one within each layer by where they look on the same sentences (the cosine of their word-level attention)? A rank
-# survives another seed if matched heads agree well above the same number.
+# one to one within each layer by where they look on the same sentences (the cosine of their word-level attention, less the
+# mean of its layer)? A rank survives another seed if matched heads agree well above the same number; the claim asks for 0.5.
 #
 # The first question bounds all others. The correlation of two halves is the reliability of a measure on *half* of the
 # sentences; the Spearman-Brown formula, $2r / (1 + r)$, gives that on all of them, and its root bounds how well anything can
@@ -213,7 +219,9 @@ run.figure(
 )
 if matched:
     alike = {"model": "model", "kind": "attention", "cosine": "matched heads, cosine", "average": "any two heads, cosine"}
-    display(readable(run.table(contest.tables.likeness(matched), "heads_matched"), alike))
+    told = f"Heads of two trainings, mean over pairs of {run.settings['seeds']} trainings; any two: 0 by construction"
+    matches = run.table(contest.tables.likeness(matched), "heads_matched")
+    display(readable(matches, alike, dict.fromkeys(("cosine", "average"), "z.2f"), caption=told))
 else:
     print("One seed: heads cannot be matched. Set seeds=2 or more.")
 
@@ -222,12 +230,13 @@ else:
 #
 # The same number of heads removed, those of least worth by each measure, and nothing trained afterwards: rise of the dev loss
 # along the number of heads that stay (numbers that L0 left at its prices, of the decoder of today three quarters, half and one
-# quarter of its heads; with several seeds mean and t interval).
+# quarter of its heads; with several seeds mean and, as a band, t interval). *All kinds*: heads of all attention were in
+# question, else encoder heads alone.
 
 # %% jupyter={"source_hidden": true}
 removed = contest.tables.removed(jobs, tables, entered)
 run.table(pd.concat(removed, names=["model", "seed", "row"]), "removed_at_once")
-at_once = contest.tables.along(removed).assign(further=False, unit="dev loss, nats a token")
+at_once = contest.tables.along(removed).assign(further=False, unit="rise of dev loss, nats a token")
 drawn = at_once[at_once.criterion.isin([*said.DRAWN, *entered])]
 run.figure(
     figures.contest(drawn.assign(criterion=drawn.criterion.map(said.named))),
@@ -254,7 +263,9 @@ if contests:
     corrected = run.table(contest.tables.against_l0(contests), "contest_against_l0", resamples=repeats)
     result, in_words = said.trained_on(ranked, corrected), ranked.assign(criterion=ranked.criterion.map(said.named))
     run.figure(
-        figures.ranking(in_words.assign(model=ranked.model + ", " + ranked["test set"]), "BLEU minus control"),
+        figures.ranking(
+            in_words.assign(model=ranked.model + ", " + ranked["test set"]), "BLEU minus the unpruned model trained as long"
+        ),
         "contest",
         caption="BLEU of models pruned by each criterion to as many heads and trained on.",
         takeaway=result,

@@ -94,7 +94,7 @@ def test_agreement_of_equal_reversed_and_other_columns():
     assert row.rho == pytest.approx(rho(tables[ONE]["leave-one-out"], noise(5), "cross")) and row.models == 1
     assert ("encoder", "leave-one-out", "alignment") not in found.index
     sure, said = found.loc["encoder"].low > 0, said_of.agreement(found.reset_index())
-    assert f"{sum(sure)} of {len(sure)} pairs" in said and 0 < sum(sure) < len(sure) and "goes surely with" in said
+    assert f"{sum(sure)} of {len(sure)} pairs" in said and 0 < sum(sure) < len(sure) and "goes with" in said
     assert "cannot be told" in said_of.agreement(found.reset_index().assign(shown=False))
 
 
@@ -235,12 +235,26 @@ def test_every_criterion_against_l0_is_one_family():
     worse = contest.tables.over_seeds(
         {ONE: contested(**{"L0 (trained)": 0.0, "random": 0.0}, **dict.fromkeys(few, -1.0))}, ("criterion", "test set")
     )
-    assert said_of.trained_on(worse, found.iloc[:0]).endswith("no better than random: 4 of them.")
-    assert f"3 heads left: L0 0.0 [-1.0, 2.0] BLEU, its best rival ({called}) 2.0 [1.0, 4.0], random heads 2.0" in told
-    assert told.endswith(f"Of 1 rivals surely worse: 0, surely better: 1 (Holm); no better than random: {called}.")
+    assert said_of.trained_on(worse, found.reset_index().iloc[:0]).startswith("EN-RU news, 3 heads left: L0 0.0 [-1.0, 2.0]")
+    told_worse = said_of.trained_on(worse, found.reset_index().assign(criterion="random"))  # chance is no rival
+    assert "within 0.25 BLEU of L0: no rival; no better than random: 4 rivals. Of 0 rivals" in told_worse
+    assert f"random heads 2.0; within 0.25 BLEU of L0: no rival; no better than random: {called}." in told
+    assert told.endswith("Of 1 rivals surely worse than L0: 0, surely better: 1 (Holm).")
+    near = contest.tables.over_seeds({ONE: contested(**{"L0 (trained)": 0.0, "cp": 0.2})}, ("criterion", "test set"))
+    assert f"of L0: {called}. Of" in said_of.trained_on(near, found.reset_index())
     seeds = {("EN-RU news", n): one.assign(above=one.change + n) for n in (1, 2, 4)}
     found = contest.tables.against_l0(seeds).set_index("criterion")
     assert found.p["cp"] == pytest.approx(ttest_1samp([3.0, 4.0, 6.0], 0).pvalue) and found.family.eq(2).all()
+
+
+def test_the_cheapest_choice_is_that_of_the_least_mean_over_all_numbers_of_heads():
+    rows = [(model, name, heads, change) for model, table in {
+        "a": {"confidence": (3, 9), "alpha_beta": (1, 2), "cp": (0, 0), "random": (2, 3)},
+        "b": {"confidence": (1, 1), "alpha_beta": (2, 0.5), "cp": (9, 9), "random": (4, 4)}}.items()
+        for name, both in table.items() for heads, change in zip((4, 2), both, strict=True)]  # fmt: skip
+    told = said_of.at_once(pd.DataFrame(rows, columns=["model", "criterion", "heads", "change"]))
+    assert f"{said_of.named('alpha_beta')} in 1 and {said_of.named('confidence')} in 1 of 2 models" in told
+    assert f"random heads: {said_of.named('confidence')} in 1. Of all 6 choices 4 cost less" in told
 
 
 def test_differences_are_paired_by_seed():

@@ -126,7 +126,7 @@ def test_a_decoder_of_today_shares_keys_at_the_left_and_loses_heads_at_the_right
              "shared from the start", "GHT"]  # fmt: skip
     assert ticks(before) == names and not any(ticks(after))
     assert intervals(before, 0)[BLUE].keys() - {NAN} >= {8.0, 9.0, 7.0} and intervals(after, 0)[BLUE][4.2] == (4.1, 4.4)
-    assert marked(gone, to_rgb(drawing.MODELS[2])) == [(6.0, 5.0)] and marked(gone, ORANGE) == [(4.0, 5.5)]
+    assert marked(gone, to_rgb(drawing.MODELS[2])) == [(6.0, 5.0)] and marked(gone, ORANGE) == [(3.65, 5.5)]
 
 
 SITE = ("encoder", 0)

@@ -173,8 +173,9 @@ def test_a_ladder_holds_every_training_against_its_own_vanilla():
         assert line.value == tables.first_scores(rungs[head]).value[row + (f", seed {seed}" if seed > 1 else "")]
     over = tables.ladder_over_seeds(table)  # of several trainings a t interval, of one that of its sentences
     assert over.over.tolist() == [intervals.SENTENCES] * 2 + [intervals.TRAININGS] * 2
-    assert "not room alone" in said.ladder(over.assign(change_low=0.0, change_high=-1.0), VANILLA)
-    assert "does not lose surely" in said.ladder(over.assign(change_low=0.0, change_high=[-1.0, -1.0, 1.0, 1.0]), VANILLA)
+    few, many = rungs
+    assert f"apart at {few} and {many}" in said.ladder(over.assign(change_low=0.0, change_high=-1.0), VANILLA)
+    assert said.ladder(over.assign(change_low=0.0, change_high=[-1.0, -1.0, 1.0, 1.0]), VANILLA).endswith(f"apart at {few}.")
     same = ["value", "low", "high", "change", "change_low", "gain"]
     assert over.loc[(2, PS), same].tolist() == table.loc[(2, PS, 1), same].tolist()
     for name, start in (("value", ""), ("change", "change_"), ("gain", "gain_")):
@@ -248,7 +249,7 @@ def test_a_decoder_of_today_is_held_against_its_plain_row_and_rivals_of_as_many_
     assert (found.pairs[VANILLA], found.pairs[tight], found.pairs["L0 0"], found.over[PS]) == (4, 2, 2, intervals.BLOCKS)
     worth = tables.worth_of_attention(tables.decoders(rows), 1, 20)
     assert len(worth) == 2 and f"{worth.change.min():+.1f} or more" in said.today_worth(frame, worth)
-    assert "better than random groups are 2 of 2 rows" in said.today(frame)
+    assert "2 of 2 ways to share surely beat random groups" in said.today(frame)
     short = said.today_short(frame)  # rows nearest to half of the heads
     tight_one = f"GHT, weight x 10: {runs.WINNER}"
     assert short.index.tolist() == [VANILLA, runs.FEW_PAIRS, runs.GHT_FEW, runs.PS_FEW, tight_one,
@@ -266,15 +267,19 @@ def test_what_is_said_follows_the_numbers():
     )
     told = said.answer(gained)
     assert "constraint helps on a and hurts on b. One head of each group makes no sure difference on b." in told
-    assert "hurts" not in said.answer(gained.assign(p_holm=[0.01, 0.01, 0.06, 0.3]))  # an interval below zero is not enough
+    alone = said.answer(gained.assign(p_holm=[0.01, 0.01, 0.06, 0.3]))  # an interval below zero is not enough
+    assert "hurts on" not in alone and "is worse by its interval alone on b" in alone
     assert "a verdict needs 3" in told and "needs" not in said.answer(gained.assign(seeds=3))
     ends = {GHT: (0.1, -0.1, 0.2), NO_CONSTRAINT: (-9.0, -10, -8.0), PS: (-9.0, -10, -8.0)}
     late = pd.DataFrame.from_dict(ends, orient="index", columns=["change", "change_low", "change_high"]).rename_axis("row")
-    assert said.converged(late).startswith("It is the vote") and said.converged(late - 1).startswith("Both")
-    apart = pd.DataFrame({"contrast": [0.1, 0.3, 1.0]}, pd.Index(["random weights", GHT, f"{GHT}, weight x 10"], name="title"))
+    assert said.converged(late).startswith("The vote costs") and said.converged(late - 1).startswith("Both")
+    titles = ["random weights", GHT, f"{GHT}, weight x 10"]
+    index = pd.MultiIndex.from_product([titles, ["cross"], [0, 1]], names=["title", "kind", "layer"])
+    apart = pd.DataFrame({"contrast": [0.1, 0.1, 0.5, 0.1, 0.9, 1.1]}, index)
     cost = pd.DataFrame({"parameters": [4.0, 3, 3], "speed": 1.0, "value": [9.0, 5, 6]}, [VANILLA, PS, runs.FEWER])
-    assert said.cost(cost).endswith("smaller controls fewer layers (6.0) has more.") and "control" not in said.cost(cost[:2])
-    assert "study's weight groups hardly form (0.30), at 10 times that weight groups form (1.00):" in said.apart(apart, 2)
+    assert said.cost(cost).endswith("its size fewer layers (6.0) has more.") and "control" not in said.cost(cost[:2])
+    told = said.apart(apart, 2, ("cross", 1))
+    assert "weight 0.30, which hardly makes groups (0.10 in" in told and "1.00, which makes groups (1.10 in" in told
 
 
 def test_gains_over_trainings_are_means_and_costs_stand_beside_the_printed_ones():
@@ -363,7 +368,11 @@ def test_overlap_by_hand():
     np.testing.assert_allclose(table.relevance, [0.5 / 3, 0.15, np.nan])
     assert table.loc["a", ["with b", "with c"]].tolist() == [1, 0] and table.loc["b", "with a"] == 1
     told = said.kept(pd.concat({"plain": table}, names=["model"]))
-    parts = ("2 of the 3 heads that stay have a function, 3 of all 6; ", "a and b share 1, ", "by chance 1.0, ")
+    parts = (
+        "relevance of 0.167, an average head 0.250; 2 of the 3 have a function, 3 of all 6; ",
+        "a and b share 1, ",
+        "by chance 1.0, ",
+    )
     assert all(part in told for part in parts)
     assert table.loc["a", "with b, chance"] == 3 * 2 / 6 and np.isnan(table.loc["a", "with a"])
 

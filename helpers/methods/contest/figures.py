@@ -74,7 +74,7 @@ def agreement_matrix(tables: Mapping[str, pd.DataFrame]):
         axis.set_xticks([])
         axis.set_yticks(range(len(matrix) - 1), matrix.index[1:], fontsize=7.5)
         axis.set(xlim=(-0.5, (width - label) / cell - 0.5), ylim=(len(matrix) - 1.5, -1.5))
-        axis.set_title(_titled(kind, tables[kind].models, " "), loc="right", y=1, pad=2)
+        axis.set_title(_titled(kind, tables[kind].models, " "), loc="left", y=1, pad=2)
     bar = figure.colorbar(drawn, ax=axes, ticks=[-1, 0, 1], location="bottom", shrink=0.4, aspect=26, pad=0.01)
     bar.set_label("rank correlation; lines: 95 % interval on the same scale", fontsize=7.5)
     return figure
@@ -125,7 +125,7 @@ def predictors(frame: pd.DataFrame, cheap: float = 0.1, per: str = ""):
         (truth, kind): f"{truth}:\n{_titled(kind, frame.models[(frame.truth == truth) & (frame.kind == kind)])}"
         for truth, kind in pairs
     }
-    said = {True: f"cost: at most {100 * cheap:g} % of the dearest", False: "more, or not known"}
+    said = {True: f"cost: at most {100 * cheap:g} % of the most expensive", False: "more, or not known"}
     table = frame.assign(
         panel=[titles[key] for key in zip(frame.truth, frame.kind, strict=True)],
         place=frame.measure.map(means.index.get_loc),
@@ -221,7 +221,7 @@ def contest(frame: pd.DataFrame):
             trained = f", {'with' if further else 'no'} further training" if frame.further.nunique() > 1 else ""
             axis.set_title(f"{title}{trained}", loc="left")
             axis.set_ylabel(rows.unit.iloc[0] if len(rows) else "")
-        axis.set_xlabel("heads left" if number >= len(axes) - across else "")
+        axis.set_xlabel("heads left")
     if alone:
         axes[0].set(xlim=(frame.heads.max() + 1, frame.heads.max() - 1), xticks=[frame.heads.max()])
     else:

@@ -18,6 +18,7 @@ FRONT = ("functions", TRUTH)
 BESIDE = ("cp", "RelP, cp", "gradient, token", "rare", "probing", "alignment", "first token")  # in the file of agreement alone
 FEW = 3  # models, below which an interval over models says nothing
 NAMED = 3  # measures in one sentence, at most
+NEAR = 0.25  # BLEU, within which a choice of heads is as good as another
 DRAWN = (TRUTH, "gradient, example", "alpha_beta", "confidence", RANDOM)  # criteria that share a panel
 
 
@@ -46,18 +47,21 @@ def _main(table: pd.DataFrame) -> str:
 
 
 def agreement(table: pd.DataFrame) -> str:
-    """Of `tables.agreement`: how many pairs agree surely, and what surely goes with the loss without a head."""
+    """Of `tables.agreement`: how many pairs agree, which most and least, and what goes with the loss without a head."""
     kind = _main(table)
     part = table[table.kind == kind]
     if part.empty:
         return "No layer has heads enough to be ranked."
     sure, of_truth = part.low > 0, (part.one == TRUTH) | (part.other == TRUTH)
-    said = f"On {KIND_TITLES[kind]} heads {sure.sum()} of {len(part)} pairs of measures rank alike surely (interval above 0). "
+    most, least = (part.loc[end()] for end in (part.rho.idxmax, part.rho.idxmin))
+    ends = [f"{named(row.one)} and {named(row.other)} ({number(row.rho, '.2f')})" for row in (most, least)]
+    said = f"{KIND_TITLES[kind].capitalize()} heads: {sure.sum()} of {len(part)} pairs agree by their 95 % interval, most"
+    said += f" {ends[0]}, least {ends[1]}. "
     if not part[of_truth].shown.all():
         return f"{said}What goes with the {named(TRUTH)} cannot be told: too few of these heads change it."
     with_truth = part[sure & of_truth].sort_values("rho", ascending=False)
     best = listed([_pair(row) for _, row in with_truth.iloc[:2].iterrows()])
-    return f"{said}The {named(TRUTH)} goes surely with {best or 'no measure'}{', best of all' if len(with_truth) > 2 else ''}."
+    return f"{said}The {named(TRUTH)} goes with {best or 'no measure'}{', best of all' if len(with_truth) > 2 else ''}."
 
 
 def _pair(row: pd.Series) -> str:
@@ -89,7 +93,7 @@ def predictors(table: pd.DataFrame) -> str:
                 f"{named(row.measure)} ({rho}){'' if row.sure else ', not surely,'} in {KIND_TITLES[kind]}"
             )
     parts = [f"{named(truth)} by {listed(each)}" for truth, each in found.items()]
-    return f"What predicts best within layers: {'; '.join(parts) or 'nothing'}{' heads' if parts else ''}."
+    return f"Best within layers, of measures that need no pruning: {'; '.join(parts) or 'nothing'}{' heads' if parts else ''}."
 
 
 def first_order(table: pd.DataFrame) -> tuple[pd.DataFrame, str]:
@@ -100,7 +104,7 @@ def first_order(table: pd.DataFrame) -> tuple[pd.DataFrame, str]:
     pandas.DataFrame
         A row a kind of attention, in words: which, how many models, and the rank correlation of each measure with its interval.
     str
-        What surely predicts.
+        What predicts by its interval.
     """
     part = table[(table.truth == TRUTH) & (table["heads"] == "within layers") & table.measure.isin([*ESTIMATES, UNIT])]
     if not part.measure.isin(ESTIMATES).any():
@@ -112,7 +116,7 @@ def first_order(table: pd.DataFrame) -> tuple[pd.DataFrame, str]:
         rows.append({"attention": f"{KIND_TITLES[kind]}{few}", "n (models)": str(int(found.models.max())), **told})
     sure = part[part.measure.isin(ESTIMATES) & (part.low > 0)]
     which = listed([f"{named(row.measure)} on {KIND_TITLES[row.kind]} heads" for row in sure.itertuples()])
-    return pd.DataFrame(rows).fillna("–"), f"Of the estimates surely above zero: {which or 'none'}."
+    return pd.DataFrame(rows).fillna("–"), f"Estimates above zero by their interval: {which or 'none'}."
 
 
 def stability(table: pd.DataFrame) -> str:
@@ -125,19 +129,21 @@ def stability(table: pd.DataFrame) -> str:
     )
 
 
-def at_once(table: pd.DataFrame) -> str:
-    """Of `tables.along`: at the fewest heads, how many choices beat random ones, and which cost least in most models."""
-    best, better, compared = [], 0, 0
-    for _, part in table.groupby("model", sort=False):
-        last = part[part["heads"] == part["heads"].min()].groupby("criterion").change.mean()
-        chosen = last.drop(RANDOM, errors="ignore")
-        best.append(str(chosen.idxmin()))
-        if RANDOM in last:
-            better, compared = better + int((chosen < last[RANDOM]).sum()), compared + len(chosen)
-    counts = pd.Series(best).value_counts()
-    won = listed([f"{named(str(name))} in {count}" for name, count in counts.items()])
-    beside = f"At the fewest heads {better} of {compared} choices cost less than the mean of random ones. " if compared else ""
-    return f"{beside}Least costs, of {len(best)} models, {won}."
+def at_once(table: pd.DataFrame, drawn: Sequence[str] = DRAWN) -> str:
+    """Of `tables.along`, means over all numbers of heads: which drawn choice costs least in most models, which beat chance."""
+    means = table.groupby(["model", "criterion"], sort=False).change.mean()
+    here = means[means.index.isin(drawn, level="criterion")].drop(RANDOM, level="criterion", errors="ignore")
+    best = here.groupby(level="model", sort=False).idxmin().str[1].value_counts()
+    won = listed([f"{named(str(name))} in {count}" for name, count in best.items()])
+    said = f"Of the choices drawn least costs, on average over numbers of heads, {won} of {best.sum()} models"
+    if RANDOM not in means.index.get_level_values("criterion"):
+        return f"{said}."
+    every = means.drop(RANDOM, level="criterion")
+    above = every.index.get_level_values("model").map(means.xs(RANDOM, level="criterion")).to_numpy()
+    worse = every[every.to_numpy() >= above].index.intersection(here.index).get_level_values("criterion").value_counts()
+    poor = listed([f"{named(str(name))} in {count}" for name, count in worse.items()])
+    beside = f"; no better than random heads: {poor}" if poor else ""
+    return f"{said}{beside}. Of all {len(every)} choices {int((every < above).sum())} cost less than random ones."
 
 
 def trained_on(ranked: pd.DataFrame, corrected: pd.DataFrame) -> str:
@@ -146,20 +152,26 @@ def trained_on(ranked: pd.DataFrame, corrected: pd.DataFrame) -> str:
     BLEU minus the control's, of the first model and test set; how many rivals are surely worse or better than L0, of all.
     """
     told = corrected[corrected.p_holm.notna()] if "p_holm" in corrected else corrected.iloc[:0]
+    told = told[told.criterion != RANDOM]
     worse, better = (told[(told.p_holm < 0.05) & (told["value"] * sign > 0)] for sign in (-1, 1))
-    counts = f"Of {len(told)} rivals surely worse: {len(worse)}, surely better: {len(better)} (Holm)"
+    counts = f"Of {len(told)} rivals surely worse than L0: {len(worse)}, surely better: {len(better)} (Holm)"
     own = ranked[ranked.criterion == TRAINED].head(1)
     here = ranked.merge(own[["model", "test set"]]).set_index("criterion")
     rivals = here.drop([TRAINED, RANDOM], errors="ignore")
     if rivals.empty:
         return f"{counts}."
-    best, chance = rivals.loc[rivals.value.idxmax()], here.value.get(RANDOM, -float("inf"))
-    said = f"{best.model}, {number(here.heads[TRAINED], '.0f')} heads left: L0 {_bleu(here.loc[TRAINED])} BLEU,"
-    said += f" its best rival ({named(best.name)}) {_bleu(best)}"
+    chance = here.value.get(RANDOM, -float("inf"))
+    said = f"{rivals.model.iloc[0]}, {number(here.heads[TRAINED], '.0f')} heads left: L0 {_bleu(here.loc[TRAINED])} BLEU"
     said += f", random heads {number(chance, '.1f')}" if RANDOM in here.index else ""
-    poor = [named(criterion) for criterion in rivals.index[rivals.value <= chance]]
-    which = listed(poor) if len(poor) <= NAMED else f"{len(poor)} of them"
-    return f"{said}. {counts}{'; no better than random: ' + which if poor else ''}."
+    close = rivals[(rivals.value - here.value[TRAINED]).abs() < NEAR].sort_values("value", ascending=False)
+    near, poor = _few(close.index), _few(rivals.index[rivals.value <= chance])
+    said += f"; within {NEAR:g} BLEU of L0: {near or 'no rival'}"
+    return f"{said}{'; no better than random: ' + poor if poor else ''}. {counts}."
+
+
+def _few(criteria: Sequence[str]) -> str:
+    """The names of a few criteria, how many there are of more, and nothing of none."""
+    return (listed(map(named, criteria)) if len(criteria) <= NAMED else f"{len(criteria)} rivals") if len(criteria) else ""
 
 
 def choice(table: pd.DataFrame) -> str:

@@ -20,6 +20,7 @@ from helpers import drawing
 from helpers.drawing import KIND_TITLES, MODELS, WIDTH, left, redrawable
 from helpers.methods.grouping import said as told_of
 from helpers.methods.grouping import units
+from helpers.methods.grouping.runs import FEW_PAIRS, PS, PS_FEW
 from helpers.study import StudyError
 
 VANILLA = {"color": "#555555", "marker": "h"}
@@ -72,7 +73,7 @@ def score_by_groups(frame: pd.DataFrame):
     looks = _methods(frame.method[~vanilla])
     level = {"color": VANILLA["color"], "lw": 1.2, "ls": "--"}
     figure, axes = drawing.line_panels(
-        frame.assign(at=at), "at", "value", "method", looks, label="groups", dodge=0.14,
+        frame.assign(at=at), "at", "value", "method", looks, label="groups (GHT-PS: heads kept a layer)", dodge=0.14,
         more={"vanilla": level} if vanilla.any() else {},
     )  # fmt: skip
     for title, axis in axes.items():
@@ -86,12 +87,12 @@ def score_by_groups(frame: pd.DataFrame):
 
 @redrawable
 def ladder(frame: pd.DataFrame):
-    """Scores by the numbers of a head: on the left as they are, on the right what each method changes against vanilla.
+    """Scores by the width of a head: on the left as they are, on the right what each method changes against vanilla.
 
     Parameters
     ----------
     frame : pandas.DataFrame
-        Rows: head (its numbers), row (the method), value, low, high, change, change_low, change_high, seeds (more than one is
+        Rows: head (its width), row (the method), value, low, high, change, change_low, change_high, seeds (more than one is
         drawn filled, one hollow), unit (of the scores).
     """
     drawing.need(frame, "head", "row", "value", "low", "high", "change", "change_low", "change_high", "seeds", "unit")
@@ -104,7 +105,7 @@ def ladder(frame: pd.DataFrame):
     one = {"hollow: one training": {"ls": "", "marker": "o", "mfc": "white", "color": "#555555", "ms": 5.5}}
     figure, axes = drawing.line_panels(
         pd.concat(part.assign(panel="", unit=said) for said, part in both.items()).assign(panel=lambda t: t.unit),
-        "at", "value", "row", _methods(frame.row), label="numbers of a head", dodge=0.11,
+        "at", "value", "row", _methods(frame.row), label="width of a head", dodge=0.11,
         more=one if frame.seeds.min() == 1 < frame.seeds.max() else {},
     )  # fmt: skip
     for axis in axes.values():
@@ -457,7 +458,7 @@ def today(frame: pd.DataFrame):
     frame = frame.assign(value=frame.change, low=frame.change_low, high=frame.change_high)[frame.change.notna()]
     named = frame.row.str.replace(", draw .*| on shared keys", "", regex=True).str.rpartition(": ")
     group = ("shared, from " + named[0].replace("", "vanilla")).where(frame.asked == "shared", "all heads, from the start")
-    group = group.mask(frame.row.str.endswith("on shared keys"), "shared from the start")
+    group = group.mask(frame.row.str.endswith("on shared keys") | (frame.row == FEW_PAIRS), "shared from the start")
     shown = frame.assign(row=named[2], group=group)[frame.asked != "removed"]
     gone = frame.assign(series=frame.row.str.split(r", | \d").str[0])[frame.asked == "removed"]
     where, looks = drawing.places(shown), _methods(gone.series)
@@ -465,7 +466,8 @@ def today(frame: pd.DataFrame):
     drawing.dots(before, shown.assign(value=np.exp(shown.before), low=np.nan, high=np.nan), level=None, where=where)
     drawing.dots(after, shown, where=where)
     before.set(title="as converted (dev)", xlabel="perplexity")
-    after.set(title="trained on (test)", xlabel="minus the plain model's", yticklabels=[])
+    after.set(title="trained on (test)", xlabel="above vanilla's", yticklabels=[])
+    gone = gone.assign(heads=gone["heads"] + 0.35 * (gone.series == PS_FEW) - 0.35 * (gone.series == PS))  # they meet others
     drawing.lines(axis, gone, "heads", "value", "series", looks)
     drawing.retained(axis, frame.heads.max(), f"heads left (of {frame.heads.max():.0f})")
     axis.axhline(0, **drawing.LEVEL)

@@ -9,6 +9,7 @@ import pandas as pd
 
 from helpers.drawing import KIND_TITLES
 from helpers.methods.grouping.runs import (
+    AT_START,
     DRAWN,
     FEW_PAIRS,
     GHT,
@@ -23,14 +24,19 @@ from helpers.methods.grouping.runs import (
 )
 from helpers.reading import interval, listed, number
 
+FEW = "as many heads from the start"
 FORMED = 0.5  # of the contrast that is asked for: from there on heads form groups
 SURE = 0.05
 
 
 def named(row: str) -> str:
-    """What people call a row: the vote is what the paper's code calls V2S, and a price is one."""
-    said = row.replace("V2S", "vote").replace("w/o", "without").replace(", equation 4A", " by equation 4A as printed")
-    said = said.replace(f"{L0} 0.", f"{L0}, λ = 0.").replace(f"{L0_HEADS} 0.", f"{L0_HEADS}, λ = 0.")
+    """What people call a row: the vote is what the paper's code calls V2S, one before any training leaves as many heads."""
+    said = row.replace(AT_START, FEW).replace("V2S", "vote").replace("w/o", "without")
+    said = (
+        said.replace(", equation 4A", " by equation 4A as printed")
+        .replace(f"{L0} 0.", f"{L0}, λ = 0.")
+        .replace(f"{L0_HEADS} 0.", f"{L0_HEADS}, λ = 0.")
+    )
     return said.replace(f"{L0} 0", f"{L0}, no price")
 
 
@@ -41,16 +47,20 @@ def first_metrics(gained: pd.DataFrame) -> pd.DataFrame:
 
 
 def answer(gained: pd.DataFrame, needs: int = 3) -> str:
-    """Of `tables.gains`: what both methods surely do on each task (Holm), in plain words, and what these words are worth."""
+    """Of `tables.gains`: what both methods do on each task, surely (Holm) or by the interval alone, and over what."""
     first, said = first_metrics(gained), []
     for method, title in ((GHT, "The group constraint"), (PS, "One head of each group")):
         part = first[first.method == method]
         sure = part.p_holm < 0.05
         told = {"helps on": part[sure & (part.gain > 0)].task, "hurts on": part[sure & (part.gain < 0)].task}
-        told["makes no sure difference on"] = part[~sure].task
+        told["is worse by its interval alone on"] = part[~sure & (part.high < 0)].task
+        told["is better by its interval alone on"] = part[~sure & (part.low > 0)].task
+        told["makes no sure difference on"] = part[~sure & (part.low <= 0) & (part.high >= 0)].task
         said.append(f"{title} {listed(f'{how} {listed(tasks)}' for how, tasks in told.items() if len(tasks))}.")
     seeds = int(first.seeds.min())
-    worth = f"Each row is {seeds} training" + ("s" if seeds > 1 else "") + ", corrected for all comparisons (Holm)"
+    worth = (
+        f"Each row is {seeds} training" + ("s" if seeds > 1 else "") + "; what helps or hurts is sure after Holm's correction"
+    )
     return f"{' '.join(said)} {worth}" + (f"; a verdict needs {needs} trainings." if seeds < needs else ".")
 
 
@@ -76,7 +86,7 @@ def cost(table: pd.DataFrame) -> str:
     better = [f"{name} ({number(row.value, '.1f')})" for name, row in controls.iterrows() if row.value > own.value]
     saved = number(1 - own.parameters / whole.parameters, "%")
     have = "has" if len(better) == 1 else "have"
-    beside = f"; of {len(controls)} smaller controls {listed(better)} {have} more" if len(controls) else ""
+    beside = f"; of {len(controls)} controls of about its size {listed(better)} {have} more" if better else ""
     return (
         f"{PS} has {saved} fewer parameters, is {number(own.speed, '.2f')} times as fast and has"
         f" {number(own.value, '.1f')} BLEU, vanilla {number(whole.value, '.1f')}{beside}."
@@ -93,24 +103,25 @@ def worth(table: pd.DataFrame) -> str:
     return f"With all heads of the kind off that costs least, scores change by: {listed(told) or 'no share to tell'}."
 
 
-def apart(table: pd.DataFrame, groups: int) -> str:
+def apart(table: pd.DataFrame, groups: int, site: tuple[str, int]) -> str:
     """Of `tables.pictured`: whether heads form groups at the study's weight and at more, by how far these stand out."""
     means, asked = table.contrast.groupby("title", sort=False).mean(), 1 + 1 / max(groups - 1, 1)
+    here = table.contrast.xs(site, level=("kind", "layer"))
     where = {
         name: f"at {name.rpartition('x ')[2]} times that weight" for name in means.index if name.startswith(f"{GHT}, weight x ")
     }
     where = {GHT: "at the study's weight"} | where
     said = [
-        f"{place} groups {'form' if means[name] >= FORMED * asked else 'hardly form'} ({number(means[name], '.2f')})"
+        f"{place} {number(means[name], '.2f')}, which {'makes' if means[name] >= FORMED * asked else 'hardly makes'} groups"
+        f" ({number(here[name], '.2f')} in the layer shown)"
         for name, place in where.items()
         if name in means
     ]
     if not said:
         return "No row of this run is trained with the constraint."
-    told = ", ".join(said)
     return (
-        f"{told[0].upper()}{told[1:]}: cosine of two heads of one group minus that of two groups, mean over layers, of"
-        f" {number(asked, '.2f')} asked for and {number(means.iloc[0], '.2f')} at random weights."
+        f"Two heads of one group are more alike than two of different groups, mean over layers, {listed(said)};"
+        f" asked for is {number(asked, '.2f')}, random weights give {number(means.iloc[0], '.2f')}."
     )
 
 
@@ -132,9 +143,8 @@ def kept(shared: pd.DataFrame) -> str:
     """Of `tables.overlap`, on (model, method): what kept heads do, and how many two methods share."""
     first = shared.iloc[0]
     stay, active, whole, everyone = (int(first[name]) for name in ("kept", "functional", "functional_all", "heads"))
-    does = f"{active} of the {stay} heads that stay have a function, {whole} of all {everyone}"
-    if not whole:
-        does = f"None of the {everyone} heads has a function: nothing can be said of those that stay"
+    does = f"Heads that stay have a mean relevance of {number(first.relevance, '.3f')}, an average head"
+    does += f" {number(first.relevance_all, '.3f')}; {active} of the {stay} have a function, {whole} of all {everyone}"
     said, by_chance, done = [], [], set()
     for (model, method), row in shared.iterrows():
         for name in shared.columns:
@@ -161,34 +171,24 @@ def ablation(table: pd.DataFrame) -> str:
 
 
 def numbers(table: pd.DataFrame, unit: str = "BLEU") -> str:
-    """Of `tables.by_groups`: does GHT-PS come nearer to vanilla with more groups, and what does GHT do?"""
-    ends = {}
-    for method in (PS, GHT):
-        part = table[(table.method == method) & (table.panel == table.panel.iloc[0])].sort_values("groups")
-        if len(part):
-            ends[method] = part.iloc[0], part.iloc[-1]
-    said = []
-    for method, (least, most) in ends.items():
-        low, high = (
-            f"{interval(row.change, row.change_low, row.change_high, '+.1f')} {where} {int(row.groups)}"
-            for row, where in ((least, "with"), (most, "with"))
-        )
-        how = "does not surely rise"
-        if least.change_high < most.change_low:
-            how = "rises with the number of groups" + (", so room is missing" if method == PS else "")
-        said.append(f"{method} {how}, {low} and {high}")
+    """Of `tables.by_groups`: what GHT-PS loses with every number of heads that stay, and what GHT does at either end."""
+    parts = {method: table[(table.method == method) & (table.panel == table.panel.iloc[0])] for method in (PS, GHT)}
+    vote, alone = (part.sort_values("groups") for part in parts.values())
+    told = [f"{number(row.change, '+.1f')} with {int(row.groups)}" for row in vote.itertuples()]
+    said = [f"{PS} {listed(told)} heads kept a layer, where all heads kept is no pruning"] if told else []
+    if len(alone):
+        ends = [f"{interval(*alone.iloc[at][['change', 'change_low', 'change_high']], '+.1f')}" for at in (0, -1)]
+        said += [f"{GHT}, which keeps all, {ends[0]} with {alone.groups.min():.0f} and {ends[1]} with {alone.groups.max():.0f}"]
     return f"{unit} minus vanilla: {'; '.join(said)}."
 
 
 def ladder(table: pd.DataFrame, few: str) -> str:
-    """Of `tables.ladder_over_seeds`: does the vote lose more than having `few` heads from the start, a row, at every width?"""
-    widths, told = table.index.unique("head").sort_values(), []
-    for head in widths[[0, -1]].unique():
-        ends = [table.loc[(head, name), ["change", "change_low", "change_high"]] for name in (PS, few)]
-        told.append(f"{head} wide: {PS} {interval(*ends[0], '+.1f')} and {few} {interval(*ends[1], '+.1f')}")
-    more = all(table.change_high[head, PS] < table.change_low[head, few] for head in widths)
-    end = "loses surely more at every width: not room alone" if more else "does not lose surely more at every width"
-    return f"BLEU minus vanilla, {'; '.join(told)}. {PS} {end}."
+    """Of `tables.ladder_over_seeds`: what the vote and having `few` heads from the start, a row, lose at every width."""
+    widths = table.index.unique("head").sort_values()
+    lost = [listed(number(-table.change[head, name], ".1f") for head in widths) for name in (PS, few)]
+    apart = [f"{head:g}" for head in widths if table.change_high[head, PS] < table.change_low[head, few]]
+    end = f"the two intervals lie apart at {listed(apart)}" if apart else "the two intervals meet at every width"
+    return f"With heads {listed(f'{head:g}' for head in widths)} wide {PS} loses {lost[0]} BLEU; {few} loses {lost[1]}: {end}."
 
 
 def converged(table: pd.DataFrame) -> str:
@@ -200,7 +200,7 @@ def converged(table: pd.DataFrame) -> str:
         return "This run has not all rows of a trained model that is grouped."
     alone, vote = flat.change_high[GHT] < 0, flat.change_high[NO_CONSTRAINT] < 0
     guilty = {
-        (False, True): "It is the vote that costs, not the constraint", (True, False): "It is the constraint that costs",
+        (False, True): "The vote costs, the constraint does not", (True, False): "The constraint costs, the vote does not",
         (True, True): "Both the vote and the constraint cost", (False, False): "Neither costs anything surely",
     }[alone, vote]  # fmt: skip
     return (
@@ -215,11 +215,11 @@ def today(table: pd.DataFrame) -> str:
     gates = gone[gone.index.str.startswith(f"{L0} ")].drop(f"{L0} 0", errors="ignore")
     alike = gone[gone.index.str.startswith(L0_HEADS)]
     best, few = shared.value.idxmin(), table.loc["whole"].loc[FEW_PAIRS]
-    how = "less than" if shared.value[best] < few.value else "no less than"
     return (
-        f"Keys shared later reach at best a perplexity of {number(shared.value[best], '.2f')} ({best}), {how} keys shared from"
-        f" the start ({number(few.value, '.2f')}); surely better than random groups are {_beats(shared, 'chance')} rows, than"
-        f" gradient importance L0 {_beats(gates, 'importance')}, its heads trained alike {_beats(alike, 'importance')}."
+        f"Keys shared after training cost {number(shared.change[best], '+.2f')} in perplexity at best ({best}), shared from the"
+        f" start {number(few.change, '+.2f')}; {_beats(shared, 'chance')} ways to share surely beat random groups. Gradient"
+        f" importance is surely beaten by L0 in {_beats(gates, 'importance')} rows, by L0's heads in"
+        f" {_beats(alike, 'importance')}."
     )
 
 
