@@ -66,8 +66,8 @@ class Worth(Rows):
 class Evidence(Rows):
     """What answers a claim on one track.
 
-    `threshold` is a number in shown units, a column of the same row `times` something, or the largest value among other rows
-    (`baseline`) which are alike in the columns `by`; it counts as exact. `scale` turns the table's units into shown ones.
+    `threshold` is a number in shown units, a column of the same row `times` something, the larger of both, or the largest value
+    among other rows (`baseline`) which are alike in the columns `by`; it counts as exact. `scale` turns the table's units into shown ones.
     """
 
     low: str | None = None
@@ -75,7 +75,7 @@ class Evidence(Rows):
     over: str = ""  # what the interval is over, or the column that says it
     label: list[str] = []  # columns that name a row
     side: Literal["above", "below"] = "above"
-    threshold: float | str = 0.0
+    threshold: float | str | tuple[float, str] = 0.0
     baseline: Rows | None = None
     by: list[str] = []
     times: float = 1.0
@@ -225,8 +225,9 @@ def _rows(rows: Rows, tables: Tables) -> pd.DataFrame | None:
 def _thresholds(evidence: Evidence, found: pd.DataFrame, tables: Tables) -> pd.Series | None:
     """The threshold of every row in the table's own units, without margin."""
     if evidence.baseline is None:
-        told = evidence.threshold
-        return found[told] * evidence.times if isinstance(told, str) else pd.Series(told / evidence.scale, index=found.index)
+        told = evidence.threshold if isinstance(evidence.threshold, tuple) else [evidence.threshold]
+        bars = [found[bar] * evidence.times if isinstance(bar, str) else bar / evidence.scale for bar in told]
+        return pd.concat([pd.Series(bar, index=found.index, dtype=float) for bar in bars], axis=1).max(axis=1)
     other = _rows(evidence.baseline, tables)
     if other is None:
         return None
@@ -248,7 +249,8 @@ def evidence_rows(evidence: Evidence, tables: Tables) -> list[Row] | None:
     """The rows that answer a claim, not yet corrected; None if the table, its rows or those of its baseline are not there."""
     found = _rows(evidence, tables)
     if found is not None:
-        named = (evidence.low, evidence.high, evidence.threshold, evidence.trainings)
+        bars = evidence.threshold if isinstance(evidence.threshold, tuple) else [evidence.threshold]
+        named = (evidence.low, evidence.high, evidence.trainings, *bars)
         columns = [name for name in named if isinstance(name, str) and name != "rows"]
         require(found, [*columns, *evidence.label, *evidence.by], evidence.table)
     limits = None if found is None else _thresholds(evidence, found, tables)

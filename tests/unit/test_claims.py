@@ -77,6 +77,7 @@ def test_an_interval_over_few_trainings_is_a_t_interval():
 def test_thresholds_are_numbers_columns_or_the_best_of_other_rows():
     table = frame(("x", 2.0, 1.8, 2.2), ("y", 1.0, 0.8, 1.2)).assign(offset=[1.0, 1.5], rule=["p", "q"], group="main")
     assert [row.side for row in judged(table, claim(threshold="offset"))[0].rows] == ["for", "against"]
+    assert [row.threshold for row in judged(table, claim(threshold=(1.2, "offset")))[0].rows] == [1.2, 1.5]
     shown = judged(table, claim(threshold="offset", scale=100))[0].rows
     assert [(row.value, row.threshold, row.side) for row in shown] == [(200, 100, "for"), (100, 150, "against")]
     random = pd.DataFrame({"rule": ["p", "p", "q"], "change": [0.1, 2.5, 0.2]})
