@@ -163,6 +163,7 @@ run.figure(
 # Two outcomes that are expensive to measure: the loss without the head, and how long L0 keeps it. Behind each measure stands
 # what it costs, in units of gradient importance per example (one forward and one backward pass over a few hundred sentences).
 # Drawn is what can tell something: kinds of attention with an effect to predict in three models or more, if there are such.
+# The sentence below names the best of those measures that need no pruning themselves.
 # Gradient importance is the first-order term of leave-one-out (its size, example by example): that it predicts this truth is
 # in part arithmetic, and the question is rather what beats it, or comes near it for less. The estimates that keep the sign
 # say how far one gradient reaches: where a head's output is far from what the rest of the model makes of it, the loss is no

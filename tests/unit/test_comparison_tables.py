@@ -95,7 +95,7 @@ def test_agreement_of_equal_reversed_and_other_columns():
     assert ("encoder", "leave-one-out", "alignment") not in found.index
     sure, said = found.loc["encoder"].low > 0, said_of.agreement(found.reset_index())
     assert f"{sum(sure)} of {len(sure)} pairs" in said and 0 < sum(sure) < len(sure) and "goes with" in said
-    assert "cannot be told" in said_of.agreement(found.reset_index().assign(shown=False))
+    assert "left out" in said_of.agreement(found.reset_index().assign(shown=False))
 
 
 def test_predictors():
@@ -231,15 +231,15 @@ def test_every_criterion_against_l0_is_one_family():
     assert found.family.eq(1).all() and np.isnan(found.p["random"])  # several draws of one seed have no interval
     assert found.p["cp"] == pytest.approx(2 * norm.sf(2 / (1.5 / norm.ppf(0.975)))) == found.p_holm["cp"]
     told = said_of.trained_on(contest.tables.over_seeds({ONE: one}, ("criterion", "test set")), found.reset_index())
-    called, few = said_of.named("cp"), ("a", "b", "c", "d")
+    called, few = said_of.named("cp"), ("a", "b", "c", "d", "e")
     worse = contest.tables.over_seeds(
         {ONE: contested(**{"L0 (trained)": 0.0, "random": 0.0}, **dict.fromkeys(few, -1.0))}, ("criterion", "test set")
     )
     assert said_of.trained_on(worse, found.reset_index().iloc[:0]).startswith("EN-RU news, 3 heads left: L0 0.0 [-1.0, 2.0]")
     told_worse = said_of.trained_on(worse, found.reset_index().assign(criterion="random"))  # chance is no rival
-    assert "within 0.25 BLEU of L0: no rival; no better than random: 4 rivals. Of 0 rivals" in told_worse
+    assert "within 0.25 BLEU of L0: no rival; no better than random: 5 rivals. Of 0 rivals" in told_worse
     assert f"random heads 2.0; within 0.25 BLEU of L0: no rival; no better than random: {called}." in told
-    assert told.endswith("Of 1 rivals surely worse than L0: 0, surely better: 1 (Holm).")
+    assert told.endswith("Of 1 rivals 0 surely worse, 1 surely better (Holm).")
     near = contest.tables.over_seeds({ONE: contested(**{"L0 (trained)": 0.0, "cp": 0.2})}, ("criterion", "test set"))
     assert f"of L0: {called}. Of" in said_of.trained_on(near, found.reset_index())
     seeds = {("EN-RU news", n): one.assign(above=one.change + n) for n in (1, 2, 4)}

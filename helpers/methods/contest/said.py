@@ -17,7 +17,7 @@ HEART = (SURVIVAL, "gradient, example", "alpha_beta", "confidence", "attnlrp")  
 FRONT = ("functions", TRUTH)
 BESIDE = ("cp", "RelP, cp", "gradient, token", "rare", "probing", "alignment", "first token")  # in the file of agreement alone
 FEW = 3  # models, below which an interval over models says nothing
-NAMED = 3  # measures in one sentence, at most
+NAMED = 4  # measures in one sentence, at most
 NEAR = 0.25  # BLEU, within which a choice of heads is as good as another
 DRAWN = (TRUTH, "gradient, example", "alpha_beta", "confidence", RANDOM)  # criteria that share a panel
 
@@ -57,8 +57,8 @@ def agreement(table: pd.DataFrame) -> str:
     ends = [f"{named(row.one)} and {named(row.other)} ({number(row.rho, '.2f')})" for row in (most, least)]
     said = f"{KIND_TITLES[kind].capitalize()} heads: {sure.sum()} of {len(part)} pairs agree by their 95 % interval, most"
     said += f" {ends[0]}, least {ends[1]}. "
-    if not part[of_truth].shown.all():
-        return f"{said}What goes with the {named(TRUTH)} cannot be told: too few of these heads change it."
+    if not (of_truth.any() and part[of_truth].shown.all()):
+        return f"{said}The {named(TRUTH)} is left out: too few heads change it."
     with_truth = part[sure & of_truth].sort_values("rho", ascending=False)
     best = listed([_pair(row) for _, row in with_truth.iloc[:2].iterrows()])
     return f"{said}The {named(TRUTH)} goes with {best or 'no measure'}{', best of all' if len(with_truth) > 2 else ''}."
@@ -93,7 +93,7 @@ def predictors(table: pd.DataFrame) -> str:
                 f"{named(row.measure)} ({rho}){'' if row.sure else ', not surely,'} in {KIND_TITLES[kind]}"
             )
     parts = [f"{named(truth)} by {listed(each)}" for truth, each in found.items()]
-    return f"Best within layers, of measures that need no pruning: {'; '.join(parts) or 'nothing'}{' heads' if parts else ''}."
+    return f"Best within layers: {'; '.join(parts) or 'nothing'}{' heads' if parts else ''}."
 
 
 def first_order(table: pd.DataFrame) -> tuple[pd.DataFrame, str]:
@@ -154,7 +154,7 @@ def trained_on(ranked: pd.DataFrame, corrected: pd.DataFrame) -> str:
     told = corrected[corrected.p_holm.notna()] if "p_holm" in corrected else corrected.iloc[:0]
     told = told[told.criterion != RANDOM]
     worse, better = (told[(told.p_holm < 0.05) & (told["value"] * sign > 0)] for sign in (-1, 1))
-    counts = f"Of {len(told)} rivals surely worse than L0: {len(worse)}, surely better: {len(better)} (Holm)"
+    counts = f"Of {len(told)} rivals {len(worse)} surely worse, {len(better)} surely better (Holm)"
     own = ranked[ranked.criterion == TRAINED].head(1)
     here = ranked.merge(own[["model", "test set"]]).set_index("criterion")
     rivals = here.drop([TRAINED, RANDOM], errors="ignore")
