@@ -12,7 +12,7 @@ import seaborn as sns
 
 from helpers import drawing
 from helpers.drawing import COLOURS, KIND_TITLES, MODELS, WIDTH, left, redrawable
-from helpers.measures.functions import DIRECTIONS, RELATIONS
+from helpers.measures.functions import DIRECTIONS, RAREST, RELATIONS
 from helpers.measures.ranks import relative
 from helpers.measures.table import named
 
@@ -297,7 +297,7 @@ def _arc(axis, start: float, end: float, level: float, look: Mapping[str, Any]) 
 # --- what heads do ---------------------------------------------------------------------------------------------------
 
 
-_PRINTED_OFFSET = drawing.PRINTED | {"marker": "_", "ms": 9, "color": "#D55E00"}
+_PRINTED_OFFSET = drawing.PRINTED | {"marker": "_", "ms": 10, "mew": 2.4, "color": "#8A8A8A", "zorder": 3}  # no model's colour
 
 
 @redrawable
@@ -335,17 +335,14 @@ def syntactic_bars(best: pd.DataFrame):
     entries = drawing.squares(dict(zip(models, MODELS, strict=False)))
     entries |= {name: {"color": "black", "ls": ls, "lw": 1.1} for name, (_, ls) in levels.items()}
     if "printed" in best:
-        entries |= {
-            "printed head": drawing.PRINTED,
-            "printed offset": _PRINTED_OFFSET,
-        }
+        entries |= {"printed head": drawing.PRINTED, "printed offset": _PRINTED_OFFSET}
     drawing.legend(figure, entries)
     return figure
 
 
 @redrawable
 def rare_shares(frames: Mapping[str, pd.DataFrame]):
-    """Share of query tokens on one of the two rarest tokens, every encoder head, by layer; chance as a line.
+    """Share of query tokens on one of the two rarest tokens, every encoder head, by layer; chance and the test as lines.
 
     Parameters
     ----------
@@ -356,19 +353,22 @@ def rare_shares(frames: Mapping[str, pd.DataFrame]):
     wide = 0.7 / (table["head"].max() + 1)
     table["at"] = table.layer + 1 + (table["head"] - (table["head"].max()) / 2) * wide
     table = table.rename(columns={"two_rarest_low": "low", "two_rarest_high": "high"})
+    table[["two_rarest", "low", "high", "rarest"]] *= 100
     shown = [table.assign(value=table.two_rarest, what="two rarest")]
     shown.append(table.assign(value=table.rarest, what="rarest", low=np.nan, high=np.nan))
     entries = {
         "two rarest": {"color": COLOURS["rare"], "ls": "", "ms": 4},
         "rarest": {"color": "black", "marker": "_", "ls": "", "mec": "black", "mew": 1},
     }
-    more = {"two rarest": entries["two rarest"] | {"marker": "o"}, "chance, two rarest": drawing.LEVEL}
+    test = {"color": "#888888", "lw": 0.8, "ls": "--"}
+    more = {"two rarest": entries["two rarest"] | {"marker": "o"}, "chance, two rarest": drawing.LEVEL, "test, 50 %": test}
     figure, axes = drawing.line_panels(
-        pd.concat(shown), "at", "value", "what", entries, label="layer", unit="share of query tokens", more=more, sharey=True
+        pd.concat(shown), "at", "value", "what", entries, label="layer", unit="% of query tokens", more=more, sharey=True
     )
     for title, axis in axes.items():
-        axis.axhline(frames[title].xs("encoder").chance_two.iloc[0], **drawing.LEVEL)
-        axis.set(xticks=range(1, table.layer.max() + 2), ylim=(0, 1))
+        axis.axhline(100 * frames[title].xs("encoder").chance_two.iloc[0], **drawing.LEVEL)
+        axis.axhline(100 * RAREST, **test)
+        axis.set(xticks=range(1, table.layer.max() + 2), ylim=(0, 100))
     return figure
 
 
@@ -390,14 +390,14 @@ def through_a_sentence(sentence: Mapping[str, Any], target: int):
     source, predicted = ([token.replace("▁", "") or "␣" for token in sentence[side]] for side in ("source", "predicted"))
     tall = [0.24 * len(flow), 0.19 * len(predicted)]
     figure, (above, below) = plt.subplots(2, 1, figsize=(WIDTH, sum(tall) + 1.7), height_ratios=tall)
-    rows = ["words in", *(f"layer {layer}" for layer in range(1, len(flow)))]
+    rows = ["input words", *(f"layer {layer}" for layer in range(1, len(flow)))]
     for axis, values, name in ((above, flow[::-1], "at a source token"), (below, heads.to_numpy(), "of a head")):
         most = float(np.abs(values).max()) or 1.0
         drawn = drawing.heat(axis, values, None, "RdBu_r", (-most, most))
         drawing.bar(figure, drawn, [axis], f"relevance\n{name}, logits")
     above.set_yticks(range(len(rows)), rows[::-1])
     above.set_xticks(range(len(source)), source, rotation=35, ha="right", rotation_mode="anchor")
-    above.set_title(f"what stands at each source token behind each encoder layer, for the predicted {predicted[target]!r}")
+    above.set_title(f"what stands at each source token after each encoder layer, for the predicted {predicted[target]!r}")
     below.set_yticks(range(len(predicted)), predicted)
     below.set_xticks(range(heads.shape[1]), [head + 1 for _, head in heads.columns])
     layers = [layer for layer, _ in heads.columns]
@@ -516,9 +516,9 @@ def settling(curves: Mapping[str, Mapping[str, pd.DataFrame]]):
     """
     frames = {(title, rule): frame for title, by_rule in curves.items() for rule, frame in by_rule.items()}
     table = pd.concat(frames, names=["panel", "rule"]).reset_index(["panel", "rule"])
-    table["rule"] = table.rule.map(named)
+    table["rule"] = table.rule.map(named).str.removeprefix("relevance, ")
     figure, axes = drawing.line_panels(
-        table, "n", "rho", "rule", drawing.looks(table.rule), label="sentences", unit="Spearman with other half", band=True,
+        table, "n", "rho", "rule", drawing.looks(table.rule), label="sentences", unit="Spearman with the other half", band=True,
         sharey=True,
     )  # fmt: skip
     for axis in axes.values():
@@ -537,8 +537,8 @@ def rank_correlations(frames: Mapping[str, pd.DataFrame]):
     """
     table = pd.concat(frames, names=["panel", "row"]).reset_index().rename(columns={"rho": "value"})
     table = table.assign(row=table["row"].map(named), panel=table.panel.str.replace(", ", ",\n", n=1))  # two lines of title
-    figure, axes = drawing.dot_panels(table, label="Spearman, 95 %", columns=2, sharex=True)
-    next(iter(axes.values())).set_xlim(-1.05, 1.05)
+    figure, axes = drawing.dot_panels(table, columns=2, sharex=True)
+    plt.setp([*axes.values()], xlabel="Spearman, 95 %", xlim=(-1.05, 1.05))
     return figure
 
 
@@ -583,7 +583,7 @@ def over_training(table: pd.DataFrame):
         axis.set_xticks([0, 100, 1000, 10_000], ["0", "100", "1k", "10k"], fontsize=7)
         axis.set_title(title, fontsize=8)
         axis.set_ylabel(unit, fontsize=7.5)
-        axis.set_xlabel("training steps" if axis in axes[-4:] else "", fontsize=7.5)
+        axis.set_xlabel("training steps", fontsize=7.5)
     entries = {KIND_TITLES.get(name, name): {"color": colours[name]} for name in [*kinds, *RELATIONS, *curves]}
     drawing.legend(figure, entries | {"test of the function": {"color": "#888888", "ls": "--"}})
     return figure
@@ -591,7 +591,7 @@ def over_training(table: pd.DataFrame):
 
 @redrawable
 def beside(table: pd.DataFrame):
-    """Models that differ in one thing: what they translate, what their encoder attention is worth, what its heads do.
+    """Models that differ: what they translate, what their encoder attention is worth, what its heads do.
 
     Parameters
     ----------
@@ -606,13 +606,15 @@ def beside(table: pd.DataFrame):
         "rise of the loss\nwithout encoder\nattention, nats": off,
         "BLEU that training\nwith encoder\nattention adds": gained,
         "encoder heads\nwith functions, %": {"value": 100 * table["with functions"] / table["heads"]},
-        "encoder heads\nwithout sure\neffect, %": {"value": 100 * table["without effect"] / table["heads"]},
+        "encoder heads\nwithout\neffect, %": {"value": 100 * table["without effect"] / table["heads"]},
     }
     panels = {title: part for title, part in panels.items() if part["value"].notna().any()}
     shown = pd.concat({title: pd.DataFrame(part).assign(row=rows) for title, part in panels.items()}, names=["panel"])
     figure, axes = drawing.dot_panels(shown.reset_index("panel"), level=None, columns=len(panels))
     for title, axis in axes.items():
         axis.set_title(title, fontsize=7.5)
+        for place in np.flatnonzero(panels[title]["value"].isna()):
+            axis.text(0.5, place, "not trained", transform=axis.get_yaxis_transform(), ha="center", va="bottom", fontsize=7)
         if title.endswith("%"):
             axis.set_xlim(-4, 104)
     return figure

@@ -18,6 +18,7 @@ from helpers.corpora.describe import Arc, arcs_of
 from helpers.corpora.parsing import RELATIONS
 from helpers.heads import Site, compat, index, sites
 from helpers.measures.reducers import Reducer, View, check_finite, evaluating, given, one_pass, view
+from helpers.reading import listed
 from helpers.scores.scoring import ratio, ratio_interval
 from helpers.study import StudyError
 
@@ -185,17 +186,8 @@ class Positional(Reducer):
         offset = inner.argmax(-1)
         chosen, possible = (np.take_along_axis(t[..., 1:-1], offset[None, :, None], -1)[..., 0] for t in (hits, having))
         score, low, high = ratio_interval(chosen, possible, repeats)
-        return pd.DataFrame(
-            {
-                "offset": offset + 1 - self.reach,
-                "score": score,
-                "low": low,
-                "high": high,
-                "of_all": ratio(chosen, total),
-                "verdict": score >= POSITIONAL,
-            },
-            index=heads,
-        )
+        scores = {"score": score, "low": low, "high": high, "of_all": ratio(chosen, total), "verdict": score >= POSITIONAL}
+        return pd.DataFrame({"offset": offset + 1 - self.reach, **scores}, index=heads)
 
 
 def positional(model, batches: Iterable[Mapping[str, Any]], repeats: int = 1000) -> pd.DataFrame:
@@ -493,6 +485,13 @@ def roles(positional: pd.DataFrame, syntactic: pd.DataFrame | None = None, rare:
         for address, _ in rare[rare.verdict].iterrows():
             found[address].append(("rare", "rare"))
     return pd.Series(found.values(), index=positional.index, name="functions")
+
+
+def said_of_tests(passes: Mapping[str, bool]) -> str:
+    """In one sentence for which functions a head of some model passes the test, and for which none does."""
+    yes, no = ([name for name, own in passes.items() if own == which] for which in (True, False))
+    some = f"In some model a head passes for {listed(yes)}" if yes else "No head passes"
+    return f"{some}{'; none' * bool(yes and no)}{f' for {listed(no)}'.replace(' and ', ' or ') if no else ''}."
 
 
 def best_heads(syntactic: pd.DataFrame) -> pd.DataFrame:

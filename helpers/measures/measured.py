@@ -35,8 +35,10 @@ from helpers.measures.lrp import RULES, BySentence, conservation, explain
 from helpers.measures.ranks import correlation, correlations
 from helpers.measures.reducers import Reducer, one_pass
 from helpers.measures.sentence import ONE_SENTENCE, single
+from helpers.measures.table import named
 from helpers.measures.worth import importance, kinds_off, leave_one_out, leave_one_out_bleu
 from helpers.models import inputs
+from helpers.reading import listed, number
 from helpers.runs import training
 from helpers.scores import intervals, scoring
 
@@ -104,6 +106,11 @@ def relevance_columns(explained: Mapping[str, Any]) -> pd.DataFrame:
     return pd.DataFrame(columns)
 
 
+def called(measure: str) -> str:
+    """What people call a column of `relevance_columns`, with the way in which it is divided; other names as `named`."""
+    return named(f"{measure} step" if measure in RULES else measure).removeprefix("relevance, ")
+
+
 def conditioning(explained: Mapping[str, Mapping[str, Any]]) -> pd.DataFrame:
     """How well divisions by a layer's sum are conditioned: `Explained.sums` by (model, rule, kind, layer)."""
     tables = {(title, rule): found.sums() for title, by_rule in explained.items() for rule, found in by_rule.items()}
@@ -127,17 +134,18 @@ def dominance(explained: Mapping[str, Mapping[str, Any]], untrained: Mapping[str
     pandas.DataFrame
         On (model, layer, rule), layers from 1: heads (among which `largest` is the largest); largest, low and high (of that
         head's share, sentences drawn anew), two_largest; even: 1 / heads; effective: exp of the entropy, the number of equal
-        heads that would be as spread; at random: the largest share with random weights; gap, gap_low, gap_high: largest minus
-        that; over.
+        heads that would be as spread; largest, random: the largest share with random weights by the same rule, mean over their
+        layers; at random: that of the same layer; gap, gap_low, gap_high: largest minus the latter; over.
     """
     random, rows = {rule: _shares(found, repeats) for rule, found in untrained.items()}, {}
+    usual = {rule: float(np.mean([drawn[0].max() for drawn in layers.values()])) for rule, layers in random.items()}
     for title, by_rule in explained.items():
         for rule, found in by_rule.items():
             for layer, drawn in _shares(found, repeats).items():
                 ordered, best = np.sort(drawn[0])[::-1], int(drawn[0].argmax())
                 row = {"heads": len(ordered)} | _named("largest", "", scoring.of_draws(drawn[:, best]))
                 positive = ordered[ordered > 0]
-                row |= {"two_largest": ordered[:2].sum(), "even": 1 / len(ordered)}
+                row |= {"two_largest": ordered[:2].sum(), "even": 1 / len(ordered), "largest, random": usual[rule]}
                 row["effective"] = float(np.exp(-(positive * np.log(positive)).sum()))
                 if layer in random[rule]:
                     chance = random[rule][layer]
@@ -157,11 +165,8 @@ def _shares(explained, repeats: int) -> dict[int, np.ndarray]:
     """Of each encoder layer the heads' shares of magnitude, then those of resampled sentences: arrays [1 + repeats, heads]."""
     sums = explained.per_sentence(None)[0]
     weights = scoring.resamples(len(sums), repeats)
-    drawn, places = (
-        np.concatenate([sums.sum(0, keepdims=True), weights @ sums]),
-        pd.Series(range(sums.shape[1]), explained.heads),
-    )
-    found = {}
+    drawn = np.concatenate([sums.sum(0, keepdims=True), weights @ sums])
+    found, places = {}, pd.Series(range(sums.shape[1]), explained.heads)
     for layer, part in places.xs("encoder", level="kind").groupby(level="layer"):
         size = np.abs(drawn[:, part.to_numpy()])
         found[layer] = size / size.sum(1, keepdims=True)
@@ -194,9 +199,8 @@ def relevance_and_confidence(
     rows, tables = [], {title: relevance_columns(by_rule) for title, by_rule in explained.items()}
     sides = [(title, "trained", confidence[title], table) for title, table in tables.items()]
     if len(tables) > 1:
-        together = {
-            name: pooled({title: table[name] for title, table in tables.items()}) for name in next(iter(tables.values()))
-        }
+        names = next(iter(tables.values()))
+        together = {name: pooled({title: table[name] for title, table in tables.items()}) for name in names}
         sides.append(("all models", "trained", pooled(confidence), pd.DataFrame(together)))
     sides.append((next(iter(tables)), "random", diffuse, relevance_columns(untrained)))
     for title, weights, sure, table in sides:
@@ -236,6 +240,17 @@ def truth_agreement(
     names = next(iter(measures.values())).columns
     columns = {name: pooled({title: table[name] for title, table in measures.items() if title in truths}) for name in names}
     return correlations(pooled(truths), columns, kinds=kind, within_layer=True)
+
+
+def left_by_holm(part: pd.DataFrame, repeats: Mapping[str, float]) -> str:
+    """Measures that Holm's correction leaves above zero in one truth's `truth_agreement`, in words.
+
+    `repeats` is, by what a rule is `called`, the agreement of its ranking with that from other sentences.
+    """
+    part = part[(intervals.holm(intervals.p_value(part.rho, part.low, part.high)) < 0.05) & (part.rho > 0)]
+    names = map(called, part.sort_values("rho", ascending=False).index)
+    told = [f"{name}, which repeats at {number(repeats[name])}" if name in repeats else name for name in names]
+    return listed([*told[:2], f"{len(told) - 2} more"] if len(told) > 2 else told)
 
 
 def effects_that_differ(frames: Mapping[tuple[str, int], pd.DataFrame]) -> pd.DataFrame:
@@ -616,16 +631,16 @@ GRADIENT = Analysis("gradient importance", 1, _gradient)
 def relevance_recipes(settings: Mapping[str, Any], runs: Sequence[study.Recipe]) -> Iterator[study.Recipe]:
     """The analyses of models that notebook 01 reads, the first of them with random weights beside."""
     few, repeats, truth = settings["relevance"], settings["bootstrap"], settings["truth"]
-    for number, run in enumerate(runs):
+    for place, run in enumerate(runs):
         for rule in RULES:
             yield EXPLAINED.recipe(run, rule=rule, first=few)
             yield CONSERVED.recipe(run, rule=rule, first=min(few, 20))
-            if not number:
+            if not place:
                 yield EXPLAINED.recipe(run, rule=rule, first=min(few, 50), untrained=True)
         yield FUNCTIONS.recipe(run, repeats=repeats)
         yield WITHOUT.recipe(run, first=few)
         yield GRADIENT.recipe(run, first=few)
-        if not number:
+        if not place:
             yield ONE_SENTENCE.recipe(run)
             yield DIFFUSE.recipe(run)
             yield from [WITHOUT_BLEU.recipe(run, first=truth, repeats=repeats)] if truth else []
@@ -633,9 +648,9 @@ def relevance_recipes(settings: Mapping[str, Any], runs: Sequence[study.Recipe])
 
 def function_recipes(settings: Mapping[str, Any], runs: Sequence[study.Recipe]) -> Iterator[study.Recipe]:
     """The analyses of models that notebook 02 reads."""
-    for number, run in enumerate(runs):
+    for place, run in enumerate(runs):
         yield SCORED.recipe(run, repeats=settings["bootstrap"])
         yield SCORED.recipe(run, repeats=settings["bootstrap"], untrained=True)
         yield HELD.recipe(run, repeats=settings["bootstrap"])
         yield HELD.recipe(run, repeats=settings["bootstrap"], untrained=True)
-        yield (RELATED if number else TYPICAL).recipe(run, repeats=settings["bootstrap"])
+        yield (RELATED if place else TYPICAL).recipe(run, repeats=settings["bootstrap"])

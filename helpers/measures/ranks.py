@@ -73,7 +73,8 @@ def follows_function(relevance: Mapping[str, pd.Series], functions: Mapping[str,
         difference: mean of heads with a function minus mean of heads without, pooled over the models' layers that have both;
         low, high: its 95 % interval, heads drawn anew within layers; null_low, null_high: 95 % of what shuffling functions
         within layers gives; p: one-sided, (1 + shuffles as large) / (1 + shuffles); functional, others, layers: how many;
-        left_out: heads with a function in layers that have no other. Without such layers all but the counts are nan.
+        left_out: heads with a function in layers that have no other; top, top_none: most relevant heads of a layer, and
+        those without a function. Without layers that have both all but the counts are nan.
     """
     tables = {
         title: pd.DataFrame({"value": relative(_of_kinds(column, "encoder")), "has": functions[title].map(len) > 0}).dropna()
@@ -92,8 +93,9 @@ def follows_function(relevance: Mapping[str, pd.Series], functions: Mapping[str,
         p = (1 + int((null >= observed - 1e-9).sum())) / (1 + draws)  # a shuffle may round the same sum otherwise
         ends = pd.DataFrame({"drawn": _difference(value[drawn], has[drawn]), "null": null}).quantile(INTERVAL)
         found = dict(zip(found, (observed, *ends.drawn, *ends.null, p), strict=True))
-    counts = (int(has.sum()), int((~has).sum()), len(strata), int(heads.has[~mixed].sum()))
-    return found | dict(zip(("functional", "others", "layers", "left_out"), counts, strict=True))
+    top = heads.has[heads.groupby(level=levels).value.idxmax()]
+    counts = (has.sum(), (~has).sum(), len(strata), heads.has[~mixed].sum(), len(top), (top == 0).sum())
+    return found | dict(zip(("functional", "others", "layers", "left_out", "top", "top_none"), map(int, counts), strict=True))
 
 
 def settling(explained, sizes: Iterable[int], draws=30, seed=0, kind="encoder", normalise="step") -> pd.DataFrame:

@@ -10,6 +10,7 @@ import pandas as pd
 import torch
 
 from helpers.corpora.tokens import collate
+from helpers.drawing import KIND_TITLES
 from helpers.measures.analysis import Analysis
 from helpers.measures.lrp import explain, naive
 from helpers.models import head_weights, inputs
@@ -34,7 +35,7 @@ def attention(subject, address: tuple[str, int, int]) -> dict[str, Any]:
         for side, name in ((subject.source, "input_ids"), (subject.target, "labels"))
     )
     return {
-        "title": f"{kind} layer {layer + 1} head {head + 1}",
+        "title": f"{KIND_TITLES[kind]}, layer {layer + 1}, head {head + 1}",
         "rows": source if kind == "encoder" else target,
         "columns": ["start", *target[:-1]] if kind == "decoder" else source,
         "looks": "looks" if kind == "encoder" else "predicts",
@@ -109,8 +110,8 @@ def said_of_sentence(sentence: Mapping[str, Any]) -> str:
     part = sentence["heads"].loc[target].abs()["encoder", sentence["layer"], sentence["head"]] / abs(flow[-1].sum())
     word = sentence["predicted"][target].replace("▁", "")
     return (
-        f"Of what speaks for {word!r} {number(above.iloc[place], '%')} stands at {above.index[place]!r} on top of the encoder,"
-        f" but only {number(below.iloc[place], '%')} by the words in: {number(below.iloc[came], '%')} stands at"
+        f"After the last encoder layer {number(above.iloc[place], '%')} of the relevance for {word!r} stands at"
+        f" {above.index[place]!r}; at the input words {number(below.iloc[place], '%')}, and {number(below.iloc[came], '%')} at"
         f" {below.index[came]!r}. Layer {sentence['layer'] + 1} head {sentence['head'] + 1} carries {number(part, '%')}."
     )
 

@@ -172,29 +172,29 @@ def beside(settings: Mapping[str, Any], names: Sequence[str], seed: int) -> pd.D
     return pd.DataFrame.from_dict(rows, orient="index").rename_axis("model")
 
 
-def said_of_training(table: pd.DataFrame) -> str:
-    """In one sentence when the first encoder heads pass the test of a function, and how that goes on (`over_training`)."""
-    first = [
-        f"{name} from step {int(steps[0]):,}" if len(steps := table.index[table[name] > 0]) else f"no {name}" for name in NAMED
-    ]
-    end = table.iloc[-1]
-    return f"Of {int(end.heads)} encoder heads {int(end['with functions'])} have a function in the end: {', '.join(first)}."
-
-
-NAMED = ("positional heads", "syntactic heads", "rare heads")
+def said_of_training(table: pd.DataFrame, model: str) -> str:
+    """In one sentence how many encoder heads have a function in the end, since when, and how many can go (`over_training`)."""
+    end, since = table.iloc[-1], []
+    for name in ("positional", "syntactic", "rare"):
+        if end[f"{name} heads"]:
+            since.append(f"{name}, the first from step {int(table.index[table[f'{name} heads'] > 0][0]):,}")
+    told = f"{model}: of {int(end.heads)} encoder heads {int(end['with functions'])} have a function in the end"
+    told = f"{told} ({'; '.join(since)})" if since else told
+    return f"{told}, while taking away {int(end['without effect'])} of them one at a time does not surely change the loss."
 
 
 def said_of_models(table: pd.DataFrame) -> str:
-    """In sentences which model has the largest share of heads with functions, and where encoder attention is worth most."""
+    """In sentences which model has the largest share of heads with functions, and what encoder attention is worth in which."""
     share, worth = table["with functions"] / table["heads"], table["encoder off"]
-    most, never = share.idxmax(), table.dropna(subset="gained").sort_values("gained")
+    most, never = share.idxmax(), table.dropna(subset="gained").sort_values("gained", ascending=False)
     told = f"Largest share of heads with functions: {most}, {int(table.loc[most, 'with functions'])} of"
     told = f"{told} {int(table.loc[most, 'heads'])}. "
     if never.empty:
         return f"{told}Without encoder attention {worth.idxmax()} loses most: {worth.max():.2f} nats a token."
-    ends = [(name, never.loc[name]) for name in (never.index[-1], never.index[0])]
-    added = [f"{interval(row.gained, row['gained, low'], row['gained, high'], '.1f')} in {name}" for name, row in ends]
-    return f"{told}BLEU that encoder attention adds: most {added[0]}, least {added[1]}."
+    added = [f"{interval(row.gained, row['gained, low'], row['gained, high'], '.1f')}"
+             f" ({name.removeprefix(f'{table.index[0]}, ')})" for name, row in never.iterrows()]  # fmt: skip
+    measured = f"measured in {len(added)} model{'s' * (len(added) > 1)}"
+    return f"{told}BLEU that training with encoder attention adds, {measured}: {', '.join(added)}."
 
 
 def recipes(settings: Mapping[str, Any], names: Sequence[str], seed: int) -> Iterator[study.Recipe | study.Need]:

@@ -226,14 +226,8 @@ def head_table(
     needed = {name for measure in MEASURES.values() for name in measure.needs}
     if unknown := [name for name in known if name not in needed]:
         raise StudyError(f"No measure needs {unknown[0]!r}: register one that does, or leave it out.")
-    given = {
-        "model": model,
-        "batches": batches,
-        "explained": few,
-        "arcs": arcs or None,
-        "counts": counts,
-        "links": links or None,
-    }
+    given = {"model": model, "batches": batches, "explained": few, "counts": counts}
+    given |= {"arcs": arcs or None, "links": links or None}
     asked = MEASURES if names is None else set(names)
     return columns(given | known, [name for name, m in MEASURES.items() if name in asked and (not m.rule or m.rule in rules)])
 

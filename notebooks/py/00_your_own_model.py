@@ -21,28 +21,35 @@
 #
 # The notebooks that follow tell the story of three papers on models of their own. What they measure and do works on any
 # Marian, BART, mBART, Pegasus or T5 model, and on models that continue texts (GPT-2, OPT, Llama, Mistral, Qwen, Gemma, Phi,
-# GPT-NeoX), fresh from the Hub or fine-tuned in a folder. Five lines are enough:
+# GPT-NeoX), fresh from the Hub or fine-tuned in a folder. This is enough:
 #
 # ```python
+# from helpers import heads, measures, models
+# from helpers.corpora import tokens
+# from helpers.records import Pair
+#
 # model, tokenizer = models.load("Helsinki-NLP/opus-mt-en-de")                      # a Hub name or a folder
+# pairs = [Pair("the old doctor sleeps .", "der alte arzt schläft .")]              # sentence pairs of your own
+# source, target = tokens.Subwords(tokenizer), tokens.Subwords(tokenizer, target=True)
+# batches = tokens.Batches(tokens.encode(pairs, source, target), source.pad)        # or a Hugging Face collator's, with labels
+#
 # table = measures.head_table(model, batches)                                       # every measure of every head
-# heads.remove(model, table["leave-one-out"].nsmallest(20).index)                   # smaller projections, not masks
+# worth = table["leave-one-out"]                                                    # shown as: loss without the head
+# heads.remove(model, worth.nsmallest(20).index)                                    # smaller projections, not masks
 # heads.save(model, "pruned")                                                       # config, weights, map of kept heads
 # model = heads.load("pruned")                                                      # the same logits again
 # ```
 #
-# `batches` are what a Hugging Face collator yields, with labels. Of sentence pairs of your own they are made like this:
+# This notebook does the same on a small model of the study (`models`), or on yours: for a translation model, with the sentence
+# pairs that `models` names, and for a model that continues texts, with a text file, by
 #
-# ```python
-# source, target = tokens.Subwords(tokenizer), tokens.Subwords(tokenizer, target=True)
-# pairs = [Pair("the old doctor sleeps .", "der alte arzt schläft ."), ...]
-# batches = tokens.Batches(tokens.encode(pairs, source, target), source.pad)
+# ```
+# .venv/bin/papermill notebooks/00_your_own_model.ipynb out.ipynb -p pretrained NAME -p models de-news
+# .venv/bin/papermill notebooks/00_your_own_model.ipynb out.ipynb -p pretrained NAME -p text FILE
 # ```
 #
-# This notebook does the same on a small model of the study (`models`), or on yours: `-p pretrained NAME` with the sentence
-# pairs that `models` names or, for a model that continues texts, with a text file, `-p pretrained NAME -p text FILE`. It asks
-# one question of the result, and answers it: is the table worth more than removing heads at random? It works on a model and so
-# needs its weights; all other notebooks read results.
+# It asks one question of the result, and answers it: do the heads that the table calls *least important* (the loss rises least
+# without them) cost less than random ones? It works on a model and so needs its weights; all other notebooks read results.
 
 # %% tags=["parameters"]
 profile = "laptop"  # tiny, quick, laptop, natural or paper: sizes only, every one can be overridden below
@@ -105,10 +112,16 @@ answer = claims.Box(run)
 # %% [markdown]
 # ## The head table
 #
-# One row a head; each column is one measure (`helpers.measures.head_table` explains them; the index of the table itself counts
-# layers and heads from zero, as the code does). `loss without the head` is the plainest: how much the loss rises (nats a target
-# token) when that head alone is off. It is measured on dev text; everything below is scored on test text. Costly measures look
-# at fewer sentences. Relevance has the rules that are defined on the model's layers. **Press a column's name to sort by it.**
+# One row a head; each column is one measure. The index of the table itself counts layers and heads from zero, as the code does.
+#
+# - *loss without the head* (`leave-one-out`): how much the loss rises (nats a target token) when that head alone is off;
+# - *gradient, each example*: mean size of the derivative of an example's loss (nats) in the head's gate;
+# - *relevance*: share of its layer's part in the predicted logit, by the rules of notebook 1 that are defined on the model's
+#   layers; by AttnLRP it can be negative or above 1;
+# - *confidence*: mean of the head's largest attention weight.
+#
+# All are measured on dev text, costly ones on fewer sentences; everything below is scored on test text. The syntactic and
+# rare-token tests of notebook 2 need parsed text and are not run here. **Press a column's name to sort by it.**
 
 # %%
 table = measures.head_table(model, dev, explained=explained, rules=lrp.rules(model))
@@ -117,7 +130,11 @@ table = measures.head_table(model, dev, explained=explained, rules=lrp.rules(mod
 run.table(table, "head_table", sentences=few)
 worth, total = table["leave-one-out"], len(table)
 shown = ["leave-one-out", "gradient, example", lrp.rules(model)[0], "confidence", *entered]
-sortable(*heart(table, entered), {"leave-one-out": ".3f"}, f"{subject.title}: {total} heads")
+kept, called = heart(table.assign(functions=table.functions.replace("", np.nan)), entered)  # no column of nothing
+forms = {name: ".2f" for name in (*shown[1:4], "attnlrp") if name in kept} | {"leave-one-out": ".3f"}
+passing = (table.functions.fillna("") != "").sum()
+asked = f"{subject.title}: {total} heads; {passing} pass the positional test, the only test of functions that is run here"
+sortable(kept, called, forms, asked)
 
 # %% [markdown]
 # As a picture of one kind of attention (the others are saved): each panel is a measure, each cell a head, coloured by its
@@ -133,20 +150,22 @@ for kind in table.index.unique("kind"):
     with_loss = listed(f"{named(name)} {number(alike[name], '.2f')}" for name in shown[1:])
     few_heads = table.loc[kind].groupby("layer").size().max() < 4
     run.figure(
-        figures.head_maps(columns, kind, order, "rank in its layer"),
+        figures.head_maps(columns, kind, order, f"{drawing.KIND_TITLES[kind]}: rank in its layer"),
         f"heads_{kind}",
         caption=f"Measures of every {drawing.KIND_TITLES[kind]}-attention head, as ranks within its layer.",
         takeaway="Layers of so few heads have no ranking to speak of."
         if few_heads
-        else f"Rank correlation with the loss without the head, within layers: {with_loss}.",
+        else f"{drawing.KIND_TITLES[kind].capitalize()}-attention, {len(table.loc[kind])} heads: rank correlation with the loss"
+        f" without the head, within layers: {with_loss}.",
         table="head_table",
         sentences=few,
         show=kind == table.index.unique("kind")[0],
     )
 
 # %% [markdown]
-# One head's attention: that of the head that the loss needs most, on a first sentence. Rows look, columns are looked at; a row
-# of a decoder is named by the token that it predicts, one behind the token that it reads.
+# One head's attention: that of the head that the loss needs most, on a first sentence. Rows look, columns are looked at; the
+# darker a cell, the more weight (darkest: all of the row's). A row of a decoder is named by the token that it predicts, one
+# behind the token that it reads. `␣` is a piece that is only a space, `</s>` the end of the sentence.
 
 # %% jupyter={"source_hidden": true}
 kind, layer, head = worth.idxmax()
@@ -155,18 +174,20 @@ run.figure(
     figures.attention([example]),
     "attention",
     caption="Attention of the head that the loss needs most.",
-    takeaway=f"The loss needs head {head + 1} of layer {layer + 1} most ({drawing.KIND_TITLES[kind]}): without it it rises by"
-    f" {number(worth.max(), '.3f')} nats a token.",
+    takeaway=f"Without head {head + 1} of layer {layer + 1} ({drawing.KIND_TITLES[kind]}) the loss rises most, by"
+    f" {number(worth.max(), '.3f')} nats a token. In this sentence it puts"
+    f" {number(np.max(example['weights'], 1).mean(), '%')} of a row's weight on one token, on average.",
 )
 
 # %% [markdown]
 # ## Which heads can go?
 #
-# The figure on top: a quarter and half of all heads are switched off at once, those of the least worth first (`loss without the
-# head`), without any further training. The baseline that every such choice has to beat is as many heads at random, in twenty
-# draws: from all heads and, where there are several kinds, as many of each kind as the choice took. Whoever beats nineteen
-# draws of twenty has won. If the table wins against *random*, it knows something; if it wins against *random, same kinds* as
-# well, it knows more than which kind of attention the model can spare.
+# The figure on top: a quarter and half of all heads are switched off at once, the *least important* first (smallest loss
+# without the head), without any further training. The baseline that each choice has to beat is as many heads at random, in
+# twenty draws: from all heads (*random*) and, where there are several kinds, as many of each kind as the choice took (*random,
+# same kinds*). A choice wins if at most one draw in twenty costs as little: its one-sided p, (1 + draws that cost no more) /
+# (1 + draws), is then at most 0.10. To win against *random* it must know something; to win against *random, same kinds*, more
+# than which kind of attention the model can spare.
 
 # %%
 beside = removal.beside_random(model, unseen, worth)
@@ -174,13 +195,16 @@ beside = removal.beside_random(model, unseen, worth)
 # %% jupyter={"source_hidden": true}
 run.table(beside, "beside_random")
 won = removal.against_random(beside)
-wins = won.assign(own=won.winner == "the table").groupby("method", sort=False).own.agg(["sum", "size"])
-against = listed(f"{row['sum']} of {row['size']} against {method}" for method, row in wins.iterrows())
+won = won.assign(winner=won.winner.replace("the table", removal.LEAST), p=(1 + won.draws - won.beaten) / (1 + won.draws))
+off = f"{' or '.join(map(str, won['heads'].unique()))} of {total}"
+ways = {removal.RANDOM: "from all heads", removal.ALIKE: "from the same kinds"}
+drawn = listed(ways[way] for way in won.method.unique())
 run.figure(
     figures.beside_random(beside),
     "beside_random",
-    caption="The loss without the heads of least worth, beside as many heads drawn at random.",
-    takeaway=f"{subject.title}, {total} heads, a quarter and half of them off: the table wins {against} heads.",
+    caption="The loss without the least important heads, beside as many heads drawn at random.",
+    takeaway=f"{subject.title}: switching off the least important heads, {off}, costs less than random ones in"
+    f" {(won.winner == removal.LEAST).sum()} of {len(won)} comparisons, drawn {drawn}.",
     table="beside_random",
     show=False,
 )
@@ -190,21 +214,24 @@ if not text:
     run.table(results, "removed", split=split, beam=beam, over=intervals.SENTENCES)
     points = results.assign(model=subject.title, total=total)
     points.loc[points.method != removal.LEAST, ["low", "high"]] = np.nan
-    half = results[results.heads == results.heads.unique()[2]].groupby("method", sort=False).change.mean()
+    costs = -results[results.heads == results.heads.unique()[2]].set_index("method").change
+    own, others = costs[removal.LEAST], costs.drop(removal.LEAST)
+    ranges = others.groupby(level=0).agg(lambda part: f"{number(part.min(), '.1f')} to {number(part.max(), '.1f')}")
     run.figure(
         l0.figures.pruning_curves(points),
         "removed",
         caption="BLEU after the least important heads of the model are removed, beside random heads.",
-        takeaway=f"Without half of its heads the model changes by {number(half[removal.LEAST], '+.1f')} BLEU, without as many"
-        f" random ones by {number(half[removal.RANDOM], '+.1f')}, without as many random ones of each kind by"
-        f" {number(half[removal.ALIKE], '+.1f')}; nothing is trained afterwards.",
+        takeaway=f"Half of the heads removed, nothing trained afterwards: the least important cost {number(own, '.1f')} BLEU,"
+        f" random ones {ranges[removal.RANDOM]}, random ones of the same kinds {ranges[removal.ALIKE]}. Of these {len(others)}"
+        f" draws {(others < own).sum()} cost less.",
         split=split,
         beam=beam,
     )
 
 # %% [markdown]
 # In that picture (of translation models) a quarter, half and three quarters of all heads are removed for good. Every point of a
-# *random* line is a draw, the line goes through their mean. The interval of the other line is a bootstrap over test sentences.
+# *random* line is a draw, three at each number of heads; the line goes through their mean. The interval of the other line, a
+# bootstrap over test sentences, may be smaller than its marks.
 #
 # ## Save it, and use it without us
 #
@@ -215,11 +242,13 @@ if not text:
 # cannot be cut out says so.
 #
 # ```python
-# heads.remove(model, worth.sort_values().index[: total // 2])
+# model, tokenizer = models.load("Helsinki-NLP/opus-mt-en-de")  # the whole model again; worth as defined on top
+# heads.remove(model, worth.nsmallest(len(worth) // 2).index)
 # heads.save(model, "pruned")
 # # ... anywhere else, without this project:
-# model = AutoModelForSeq2SeqLM.from_pretrained("pruned", trust_remote_code=True)  # or AutoModelForCausalLM
-# model.generate(**batch)
+# from transformers import AutoModelForSeq2SeqLM  # or AutoModelForCausalLM
+# model = AutoModelForSeq2SeqLM.from_pretrained("pruned", trust_remote_code=True)
+# model.generate(**tokenizer("the old doctor sleeps .", return_tensors="pt"))
 # ```
 
 # %% jupyter={"source_hidden": true}
@@ -240,12 +269,12 @@ else:
         here = pruned.generate(**given, **options)[0].tolist()
     with torch.no_grad():
         first, second = (trial(**batch).logits for trial in (pruned, again))
-    decode = subject.tokenizer.batch_decode if text else subject.target.decode_all
+    read, decode = [subject.tokenizer.batch_decode] * 2 if text else [subject.source.decode_all, subject.target.decode_all]
     print(f"heads: {total} -> {len(heads.index(again))}; parameters {parameters(model):,} -> {parameters(again):,}")
     print(
         f"logits equal when loaded again: {torch.equal(first, second)}; generated alike without this project: {alone == here}"
     )
-    print("it says:", decode([alone])[0])
+    print(f"of {read(given['input_ids'].tolist())[0]!r} it makes {decode([alone])[0]!r}")
     left = [f"{drawing.KIND_TITLES[kind]} {layer + 1}: {len(stay)}" for (kind, layer), stay in heads.kept(again).items()]
     print("heads left by layer:", ", ".join(left))
 
@@ -256,18 +285,20 @@ else:
 # ## In short
 
 # %% jupyter={"source_hidden": true}
-told = "; ".join(f"{row.heads} heads off, {row.method}: {row.winner} won" for row in won.itertuples())
+close = won.loc[(won.low - won.own).idxmin()]
+told = f"the least important heads cost less than {listed(won.beaten)} of {won.draws.max()} random choices"
 closing = f"""
-{subject.title}: {told}.
+{subject.title}: {told} (rows of the table on top). Closest is {close["heads"]} heads off, {close.method}: the loss rises by
+{number(close.own, ".3f")}, in the luckiest draw by {number(close.low, ".3f")}.
 
 *Limits.* One model and one training; another training gives other heads (notebook 6). The loss without a head takes heads one
 at a time: two heads that can stand in for each other both look idle, and are missed when both are gone. Removal without further
 training asks more than pruning does, which lets the rest adapt (notebook 3). With few random draws the baseline's own spread is
-known roughly. Unless you bring a checkpoint, the model is small and its text is generated unless the run says natural.
+known roughly. The study's own models are small, and the text of its controlled corpus is generated.
 """
 columns = {"what": "what", "own": "loss rises by", "rise": "with as many at random [least, most]"}
-columns |= {"beaten": "draws beaten", "draws": "of n", "winner": "who won"}
+columns |= {"beaten": f"draws beaten, of {won.draws.max()}", "p": "p, one-sided", "winner": "who won"}
 what = [f"{row.heads} of {total} heads off, beside {row.method}" for row in won.itertuples()]
-asked = f"Is the table worth more than chance? {subject.title}"
-shown = won.assign(what=what, winner=[f"**{who}**" if who == "the table" else who for who in won.winner])
-answer.fill("beside_random", closing, readable(shown, columns, {"own": ".3f", "rise": ".3f"}, caption=asked))
+asked = f"Do the least important heads cost less than random ones? {subject.title}"
+shown = won.assign(what=what, winner=[f"**{who}**" if who == removal.LEAST else who for who in won.winner])
+answer.fill("beside_random", closing, readable(shown, columns, {"own": ".3f", "rise": ".3f", "p": ".2f"}, caption=asked))

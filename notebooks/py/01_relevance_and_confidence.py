@@ -62,7 +62,7 @@ from helpers.measures.sentence import ONE_SENTENCE, said_of_sentence
 from helpers.measures.table import named
 from helpers.methods import l0
 from helpers.publish import claims
-from helpers.reading import interval, listed, number, readable
+from helpers.reading import interval, number, readable
 from helpers.runs import outputs, subjects
 from helpers.scores import intervals, scoring
 
@@ -77,7 +77,7 @@ verdicts = claims.Box(run)
 # ## Is there anything for encoder heads to do?
 #
 # Relevance says where a prediction comes from, not whether it would have come anyway. Two models answer that: the first one
-# with all its encoder heads removed and the rest trained on (notebook 3), and one of its shape that never had encoder
+# with all its encoder heads removed and the rest trained further (notebook 3), and one of its shape that never had encoder
 # attention, from the first training step on (setting `without_encoder`). The generator marks in every reference what case,
 # agreement or word order decide, and makes free choices that no model can guess, so that full marks are out of reach.
 
@@ -102,7 +102,7 @@ run.table(bleu.drop(columns="printed"), "bleu", beam=beam, over=intervals.SENTEN
 own = bleu.xs(first.tests[0], level="test set")
 display(
     readable(
-        own,
+        own.rename(index=lambda name: name.replace("trained on", "trained further")),
         {"model": "model", "bleu": "BLEU", "printed": "printed, EN-RU", "sentences": "n (sentences)"},
         {"bleu": ".1f", "printed": ".1f"},
         caption=f"{first.tests[0]}, beam {beam}; the printed ones are of larger models on natural text",
@@ -112,7 +112,7 @@ if leads:
     trained_on, removed = own.bleu.iloc[-2:]
     needs = f"the text needs them for {own.bleu[first.title] - own.bleu[title]:.1f} BLEU, " if title in own.index else ""
     said = f"Encoder heads of {first.title}: {needs}the trained model uses them for {trained_on - removed:.1f}."
-    display(Markdown(f"{said} (Trained without them from the first step on; removed from it, and the rest trained on.)"))
+    display(Markdown(f"{said} (Trained without them from the first step on; removed from it, and the rest trained further.)"))
 if run.corpus == "controlled":
     counted = {title: scoring.enough(table) for title, table in accuracy.items()}
     run.table(pd.concat(counted, names=["model"]), "phenomena", beam=beam)
@@ -126,7 +126,7 @@ if run.corpus == "controlled":
             "n": "n (marks)",
         }
         digits = dict.fromkeys(("marks, all heads", "marks, without", "marks, gap"), ".0f")
-        display(readable(gap.dropna(), shown, digits, {"marks, gap": "most"}, caption=f"{first.title}: % of marks met"))
+        display(readable(gap.dropna(), shown, digits, caption=f"{first.title}: % of marks met"))
 
 # %% [markdown]
 # ## How relevance reaches a head (section 4, appendix A)
@@ -169,7 +169,7 @@ print(f"all blocks of all tokens: {apart:.0e} logits apart at most, of {sentence
 run.figure(
     figures.through_a_sentence(sentence, sentence["target"]),
     "through_a_sentence",
-    caption="Relevance through one sentence: at source tokens behind every encoder layer, and of every encoder head.",
+    caption="Relevance through one sentence: at source tokens after every encoder layer, and of every encoder head.",
     takeaway=said_of_sentence(sentence),
     sentences=sentence["of"],
 )
@@ -178,7 +178,8 @@ run.figure(
 # The sentence is, of some thirty short ones, the one in which a single head carries most of a whole word; elsewhere relevance
 # flows past attention, from each word to itself. (A Russian verb of the past has the gender of its subject: it cannot be
 # written without a look at that.) The fast way ([signed.py](../helpers/measures/lrp/signed.py)) explains all tokens of a batch
-# at once; everything below uses it.
+# at once; both signed rules below use it, the default rule has its own
+# ([alpha_beta.py](../helpers/measures/lrp/alpha_beta.py)).
 #
 # ### Three rules
 #
@@ -206,7 +207,7 @@ of_trained = conditioned.drop(index="random weights", level="model").groupby("ru
 safe = kept.groupby("rule", sort=False)[["source", "target", "attention", "bias"]].mean().fillna(0)
 safe = safe.join(of_trained.agg({"negative": "mean", "near_zero": "mean", "largest": "max"}))
 safe["unsafe"] = safe.negative + safe.near_zero
-safe["largest"] = [number(value, ".1f") if value <= 100 else "> 100" for value in safe.largest]
+safe["largest"] = [number(value, "%") if value <= 100 else "> 100 times the layer" for value in safe.largest]
 safe = safe.rename(index=named)
 readable(
     safe,
@@ -262,6 +263,8 @@ run.table(together, "relevance_and_confidence", split="dev", explained=few)
 whole = together[(together.kind == "encoder") & ((together.rule == "alpha_beta") | (together.normalised == "ratio"))]
 whole = whole[(whole.weights == "random") | (whole.model == ("all models" if len(studied) > 1 else first.title))]
 rho = {key: interval(*row[["rho", "low", "high"]]) for key, row in whole.set_index(["rule", "weights"]).iterrows()}
+by_token = together[(together.kind == "encoder") & (together.weights == "trained") & together.model.isin(tables)]
+by_token = by_token.rho[(by_token.rule != "alpha_beta") & (by_token.normalised == "step")]
 layers = [
     (relevance[t].sort_index().loc[at], confidence[t].sort_index().loc[at])
     for t in tables
@@ -273,9 +276,9 @@ run.figure(
     "fig1_relevance_and_confidence",
     caption="Relevance and confidence of every encoder head, heads sorted by relevance within each layer.",
     answers="Voita et al., figures 1 and 2",
-    takeaway=f"By the default rule relevance and confidence rank encoder heads alike, {rho['alpha_beta', 'trained']}; with"
-    f" random weights {rho['alpha_beta', 'random']}. The most relevant head of a layer is its most confident one in {same} of"
-    f" {len(layers)} layers.",
+    takeaway="Rank correlation of relevance (default rule) and confidence within encoder layers:"
+    f" {rho['alpha_beta', 'trained']}; with random weights {rho['alpha_beta', 'random']}. The most relevant head of a layer is"
+    f" its most confident one in {same} of {len(layers)} layers.",
     split="dev",
     explained=few,
     show=False,
@@ -287,9 +290,9 @@ run.figure(
     figures.confidence_against_relevance(relevance, confidence),
     "confidence_against_relevance",
     caption="Confidence against relevance, a dot a head.",
-    takeaway=f"The paper's exception, a relevant head of the first layer with low confidence (circled), is seen in {rare} of"
-    f" {len(late)} models; median confidence goes from {number(levels.iloc[0])} in the first layer to"
-    f" {number(levels.iloc[-1])} in the last.",
+    takeaway="The paper's exception, the most relevant head of the first layer being less confident than that layer's"
+    f" median{' (circled)' * bool(rare)}, is seen in {rare} of {len(late)} models. Median confidence goes from"
+    f" {number(levels.iloc[0])} in the first layer to {number(levels.iloc[-1])} in the last.",
     table="confident_heads",
     split="dev",
     explained=few,
@@ -297,14 +300,15 @@ run.figure(
 
 # %% jupyter={"source_hidden": true}
 readable(
-    whole.assign(rule=whole.rule.map(named)),
+    whole.assign(rule=(whole.rule + " " + whole.normalised).map(measured.called)),
     {"rule": "rule", "weights": "weights", "rho": "relevance with confidence, Spearman within layers", "heads": "n (heads)"},
     best={"rho": "most"},
     caption="All models: the paper's claim, once for each rule",
 )
 
 # %% [markdown]
-# The claim holds if every rule shows it, and more of it than random weights do, since architecture alone gives some.
+# *Ratio* and *step* as above: summed over tokens first, or divided token by token. The claim holds if every rule shows it, and
+# more of it than random weights do, since architecture alone gives some.
 #
 # **Do a few heads dominate?** The largest share of each encoder layer, against an even split and against random weights. By a
 # signed rule shares are compared by size without sign. Then how many heads are confident (above the level at which the
@@ -312,25 +316,24 @@ readable(
 
 # %% jupyter={"source_hidden": true}
 dominant = run.table(measured.dominance(explained, untrained, resamples), "dominance", split="dev", explained=few)
-above = dominant.assign(surely=dominant.gap_low > 0).groupby("rule", sort=False)
+p = intervals.holm(intervals.p_value(dominant.gap, dominant.gap_low, dominant.gap_high))
+above = dominant.assign(surely=(dominant.gap > 0) & (p < 0.05), twice=dominant.largest >= 2 * dominant.even)
+above = above.groupby("rule", sort=False)
+shares, twice = above[["largest", "even", "largest, random", "effective"]].mean(), above.twice.sum()
 display(
     readable(
-        above[["largest", "two_largest", "even", "at random", "effective"]]
-        .mean()
-        .assign(surely=above.surely.sum(), n=above.size())
-        .rename(index=named),
+        shares.assign(surely=above.surely.sum(), n=above.size()).rename(index=named),
         {
             "rule": "rule",
             "largest": "largest share",
             "even": "even share",
-            "at random": "largest, random weights",
-            "effective": "as many equal heads",
+            "largest, random": "largest, random weights",
+            "effective": f"effective number of heads, of {dominant.heads.max()}",
             "surely": "layers surely above random",
             "n": "n (layers)",
         },
-        {"surely": ".0f", "largest": "%", "even": "%", "at random": "%", "effective": ".1f"},
-        {"largest": "most"},
-        caption="Mean over layers of all models",
+        {"surely": ".0f", "largest": "%", "even": ".1%", "largest, random": "%", "effective": ".1f"},
+        caption="Mean over layers of all models; surely: Holm's correction over the layers of all rules",
     )
 )
 spread = {
@@ -356,20 +359,21 @@ readable(
 # ## Does relevance follow function?
 #
 # The paper reads its maps so: heads that matter have a function. Relevance in units of the layer's average head, by what the
-# head does (notebook 2's verdicts), and what functions shuffled among the heads of a layer would give. A difference would
-# still not say that most relevant heads have a function: the dots at *none* show how many do not.
+# head does (notebook 2's verdicts: it keeps to one offset, looks at rare tokens, or finds a verb's subject, nsubj, or object,
+# dobj, or the word of an adjective, amod, or adverb, advmod), and what functions shuffled among the heads of a layer would
+# give. A difference would still not say that most relevant heads have a function: the dots at *none* show how many do not.
 
 # %% jupyter={"source_hidden": true}
 follows = ranks.follows_function(relevance, functions)
 run.table(pd.DataFrame([follows]), "follows_function", explained=few, over=intervals.HEADS)
-doing = pd.concat([column.xs("encoder") for column in functions.values()])
+gain = interval(follows["difference"], follows["low"], follows["high"])
+idle = f"{follows['top_none']} of the {follows['top']} most relevant heads of a layer have none"
 run.figure(
     figures.relevance_by_function(relevance, functions, follows),
     "relevance_by_function",
     caption="How relevant the heads of each function are.",
-    takeaway=f"Heads with a function are {interval(follows['difference'], follows['low'], follows['high'])} of an average head"
-    f" more relevant than others of their layer (shuffled functions: {number(follows['null_low'])} to"
-    f" {number(follows['null_high'])}); but {sum(not does for does in doing)} of {len(doing)} heads have none.",
+    takeaway=f"Heads with a function are more relevant than others of their layer by {gain} of its average head (shuffled"
+    f" functions: {number(follows['null_low'])} to {number(follows['null_high'])}); but {idle}.",
     table="follows_function",
     explained=few,
 )
@@ -384,22 +388,25 @@ run.figure(
 columns = [*measured.relevance_columns(explained[first.title]).columns, "confidence"]
 matrices = {title: ranks.rank_agreement(table[columns]) for title, table in tables.items()}
 run.table(pd.concat(matrices).rename_axis(["model", "measure"]), "rule_agreement", explained=few)
-with_default = pd.concat(matrices).groupby(level=1).mean().alpha_beta.map(number)
+mean = pd.concat(matrices).groupby(level=1, sort=False).mean().drop(index="confidence", columns="confidence")
+pairs, with_default = mean.to_numpy()[np.triu_indices(len(mean), 1)], mean.alpha_beta.map(number)
+signed = [matrix.loc["attnlrp ratio", "cp ratio"] for matrix in matrices.values()]
 run.figure(
-    figures.agreement(matrices),
+    figures.agreement({t: m.rename(index=measured.called, columns=measured.called) for t, m in matrices.items()}),
     "rule_agreement",
     caption="How far the rules of relevance and confidence rank heads alike.",
-    takeaway="AttnLRP and conservative rank heads as LRP αβ does at"
-    f" {with_default['attnlrp ratio']} and {with_default['cp ratio']} where relevance is summed before it is divided (ratio),"
-    f" at {with_default['attnlrp step']} and {with_default['cp step']} where it is divided token by token (step).",
+    takeaway=f"Pairs of rules that agree above 0.9 (mean of models): {(pairs > 0.9).sum()} of {len(pairs)}. AttnLRP and"
+    f" conservative, summed first (ratio): {number(min(signed))} to {number(max(signed))} with each other,"
+    f" {with_default['attnlrp ratio']} and {with_default['cp ratio']} with LRP αβ; token by token (step)"
+    f" {with_default['attnlrp step']} and {with_default['cp step']}.",
     explained=few,
 )
 
 # %% [markdown]
 # ## How many sentences are enough?
 #
-# The ranking of heads within encoder layers from n sentences against that of other sentences, never a sentence in both
-# (median of random draws, and where most of them lie). The paper does not say how large its dev set was.
+# The ranking of heads within encoder layers from n sentences of one half against that from the whole other half of the
+# sentences (median and 95 % of 30 draws of halves). The paper does not say how large its dev set was.
 
 # %% jupyter={"source_hidden": true}
 sizes = [1, 2, 5, 10, 20, 50, 100, 200]
@@ -424,7 +431,7 @@ run.figure(
     "settling",
     caption="How many sentences each rule needs before its ranking of heads settles.",
     takeaway="Enough for a rank correlation above 0.9 with other sentences in every model: "
-    + "; ".join(f"{named(rule).removeprefix('relevance, ')} {text}" for rule, text in said.items())
+    + "; ".join(f"{measured.called(rule)} {text}" for rule, text in said.items())
     + ".",
     explained=few,
 )
@@ -436,7 +443,7 @@ run.figure(
 # the loss on dev sentences is measured again; for the first model its BLEU too. Activation x gradient of the loss (Michel et
 # al. 2019) stands beside: it is the size of the first-order term of that loss, so that some agreement is built in. Notebook 6
 # asks how far this truth agrees with itself. A measure can predict nothing where heads cannot be told from heads that do
-# nothing.
+# nothing. That a measure *repeats* at 0.90 says that its ranking has this correlation with the one from other sentences.
 
 # %% jupyter={"source_hidden": true}
 truths = {s.title: measured.WITHOUT.value(s, first=few) for s in studied}
@@ -455,16 +462,14 @@ told = pd.concat(agreed).rename_axis(["truth", "measure"])
 run.table(told.assign(shown=measured.shown(differ, "encoder")), "truth_agreement", explained=few, over=intervals.HEADS)
 by_all = told.loc["loss, all models"].sort_values("rho", ascending=False)
 real = differ.xs("encoder", level="kind")
-called = {name: named(name).removeprefix("relevance, ") for name in told.index.unique("measure")}
-best, worst = (f"{called[by_all.index[i]]}, {interval(*by_all.iloc[i][['rho', 'low', 'high']])}" for i in (0, -1))
-said = f"The loss without an encoder head is predicted best by {best}, worst by {worst} (all models)."
+best, worst = (f"{measured.called(by_all.index[i])}, {interval(*by_all.iloc[i][['rho', 'low', 'high']])}" for i in (0, -1))
+said = f"Best for the loss without an encoder head (all models): {best}; worst: {worst}."
 if held_out:
-    by_bleu = told.loc[f"BLEU, {first.title}"]
-    sure = listed(called[name] for name in by_bleu.index[by_bleu.low > 0])
-    slope = number(by_bleu.rho["activation x gradient"])
-    said += f" For BLEU, {first.title}, activation x gradient is at {slope}; surely above zero: {sure}."
+    repeats = rows.rho.loc[first.title].groupby("rule").last().rename(index=measured.called).to_dict()
+    left = measured.left_by_holm(told.loc[f"BLEU, {first.title}"], repeats)
+    said += f" For BLEU, {first.title}, Holm's correction over {len(by_all)} measures leaves {left}."
 run.figure(
-    figures.rank_correlations(agreed),
+    figures.rank_correlations({truth: found.rename(index=measured.called) for truth, found in agreed.items()}),
     "truth_agreement",
     caption="How well each measure predicts what happens without a head.",
     takeaway=said,
@@ -472,7 +477,12 @@ run.figure(
 )
 
 # %% jupyter={"source_hidden": true}
-print(f"{real.differ.sum()} of {real['heads'].sum()} encoder heads change the loss surely (interval without 0)")
+own = real.loc[first.title].iloc[0]
+print(
+    f"{real.differ.sum()} of {real['heads'].sum()} encoder heads change the loss by their interval, {real.differ_holm.sum()}"
+    f" after Holm's correction within each model; in {first.title} {own.differ} and {own.differ_holm} of {own['heads']}:"
+    f" its panels rank {own['heads'] - own.differ} heads that cannot be told from heads that do nothing"
+)
 if held_out:
     costly = without.join(truths[first.title].loss).sort_values("loss", ascending=False).head(6)
     display(
@@ -487,7 +497,8 @@ if held_out:
             },
             {"bleu": "+.1f", "loss": "+.3f"},
             {"bleu": "most", "loss": "most"},
-            caption=f"{first.title}: the six heads that cost most, n = {held_out} sentences",
+            caption=f"{first.title}: of all kinds of attention the {len(costly)} heads that cost most"
+            f" ({costly.index.isin(['encoder'], level='kind').sum()} of them encoder heads), n = {held_out} sentences",
         )
     )
 
@@ -555,19 +566,20 @@ for kind in ("decoder", "cross"):
 # ## In short
 
 # %% jupyter={"source_hidden": true}
-lead = dominant.xs("alpha_beta", level="rule")
-depth = max(layer for kind, layer in first.kept if kind == "encoder") + 1
-told = f"""**Relevance and confidence** rank encoder heads alike by the default rule ({rho["alpha_beta", "trained"]}); by the
-others at {rho["attnlrp", "trained"]} and {rho["cp", "trained"]}. **The largest share of a layer** is
-{number((lead.largest / lead.even).mean(), ".1f")} times an even one. **Heads with a function** are
-{number(follows["difference"], "+%")} of an average head more relevant. **The loss without a head** is predicted by relevance at
-{number(by_all.rho["alpha_beta"])}, by confidence at {number(by_all.rho["confidence"])}."""
+of_layer = {rule: [number(row[name], "%") for name in ("largest", "largest, random")] for rule, row in shares.iterrows()}
+lead, alone = of_layer["alpha_beta"], {key: said.partition(" [")[0] for key, said in rho.items()}
+told = f"""**Relevance and confidence**, rank correlation within layers: {rho["alpha_beta", "trained"]} by the default rule; by
+AttnLRP and conservative {alone["attnlrp", "trained"]} and {alone["cp", "trained"]} summed over tokens first,
+{number(by_token.min())} to {number(by_token.max())} token by token (single models). **The largest head of a layer** has
+{lead[0]} by the default rule (even: {number(shares.even["alpha_beta"], ".1%")}; random weights: {lead[1]}), at least twice an
+even share in {twice["alpha_beta"]} of {above.size()["alpha_beta"]} layers; by the others {of_layer["attnlrp"][0]} and
+{of_layer["cp"][0]} (random: {of_layer["attnlrp"][1]} and {of_layer["cp"][1]}). **Heads with a function** are more relevant by
+{gain} of an average head; but {idle}. **The loss without a head** goes with relevance at
+{number(by_all.rho["alpha_beta"])}, with confidence at {number(by_all.rho["confidence"])}."""
 closing = f"""
 {told}
 
-*Limits.* {len(studied)} models of {depth} encoder layers, one training each: intervals are over sentences or heads. Text is
-{"generated" if run.corpus == "controlled" else "natural"}. The authors released no head relevance; the default rule is that of
-later code for another purpose. A model whose encoder attention is worth little is no evidence on its heads
-([all differences from the papers](../docs/differences.md)).
+*Limits.* {len(studied)} models, one training each; text is {"generated" if run.corpus == "controlled" else "natural"}. Heads
+of a model whose encoder attention is worth little are no evidence ([all differences](../docs/differences.md)).
 """
 verdicts.fill("fig1_relevance_and_confidence", closing, first=told)

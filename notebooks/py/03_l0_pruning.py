@@ -51,7 +51,7 @@ print(run.summary(), sources(run), sep="\n")
 import numpy as np
 import pandas as pd
 import torch
-from IPython.display import display
+from IPython.display import Markdown, display
 
 from helpers import drawing
 from helpers.measures import figures, ranks
@@ -81,7 +81,8 @@ verdicts = claims.Box(run)
 # A head's output is multiplied by a gate before the output projection. While training, the gate is drawn anew for every
 # batch from the Hard Concrete distribution: uniform noise and a location `log alpha` go through a sigmoid of some
 # temperature, the result is stretched from $(0, 1)$ to $(-0.1, 1.1)$ and clipped, so that exactly zero and exactly one have
-# probability. What an open gate costs has a closed form:
+# probability. What an open gate costs has a closed form ($\theta$: the model's weights; $\phi_h$: the location of head
+# $h$'s gate $g_h$; $\lambda$: the price of a gate):
 #
 # $$L(\theta, \phi) = L_{xent}(\theta, \phi) + \lambda \sum_h \left(1 - P(g_h = 0 \mid \phi_h)\right)$$
 #
@@ -118,9 +119,9 @@ frames(gates, "log α", start=12, places=[f"{a:g}" for a in line])
 # With encoder heads alone in question the encoder's layers learn and everything else is frozen, as in the paper (the source
 # embeddings too, which the paper trains: our output layer is tied to their table). The price λ multiplies the *sum* over
 # heads, as in the paper's formula; the public code averages over gated layers, so that its `concrete_coef` is λ times the
-# number of layers. Gates start almost open (log alpha `2`), with a learning rate of their own; the code's half-open start is
-# a variant below. Evaluation is binary: a head stays if $P(g = 1) > P(g = 0)$, and what closed is removed from the model for
-# good. The prices of every sweep stand in the appendix.
+# number of layers. Gates start almost open (log alpha `2`), with a learning rate of their own; the code's half-open start
+# and a higher temperature are variants in the saved table `gates_settled`. Evaluation is binary: a head stays if
+# $P(g = 1) > P(g = 0)$, and what closed is removed from the model for good. The prices of every sweep stand in the appendix.
 
 # %% jupyter={"source_hidden": true}
 plan = run.settings["pruning"]
@@ -154,13 +155,15 @@ sweep, subject = encoder[0]
 traces, kept = l0.tables.closings(sweep)
 settled = pd.concat({title: l0.tables.settled(table) for title, table in quality.items()}, names=["model"])
 run.table(settled, "gates_settled")
+variants = int(settled.index.get_level_values("run").str.startswith("L0,").sum())
 run.figure(
-    l0.figures.gate_closing(traces, kept),
+    l0.figures.gate_closing(traces, kept, model=subject.title),
     "gate_closing",
     caption="Gates of encoder heads close while the penalty acts, step by step.",
     takeaway=f"The dearer an open gate, the more close: {max(kept.values())} of {traces[min(traces)].shape[1]} heads stay at"
     f" λ = {min(kept):g}, {min(kept.values())} at λ = {max(kept):g}. {int((settled.undecided <= settled.total / 10).sum())} of"
-    f" {len(settled)} runs of all sweeps end with at most a tenth of their gates undecided.",
+    f" {len(settled)} runs ({len(settled) - variants} prices, {variants} variants) end with at most a tenth of their gates"
+    " undecided.",
     model=sweep["name"],
 )
 for name, figure, shown in (
@@ -181,7 +184,8 @@ for name, figure, shown in (
 # it: the paper's tolerance in BLEU is strict where encoder attention is worth much, and costs nothing where it is worth next
 # to nothing. So each run also has the share of that worth which it keeps. Two cautions. A small worth makes the question
 # hollow: then all heads can go. And the floor may be deep because the rest, with a frozen decoder and few steps,
-# has not adapted: a model that never had encoder heads (notebook 1's control) shows by how much.
+# has not adapted: a model trained without encoder heads from the start (notebook 1's control) shows by how much. Against it
+# encoder attention is worth far less, and the share of *that* which is kept is the stricter answer.
 
 # %% jupyter={"source_hidden": true}
 run.table(pd.concat(of_encoder, names=["model"]), "fig7_bleu_by_heads", resamples=repeats)
@@ -205,7 +209,9 @@ run.figure(
 other = next(track for track in layout.TRACKS if track != run.corpus)
 committed = layout.Chapter(study.ROOT / "figures" / other / run.name)
 elsewhere = {
-    f"{subjects.title(path.stem.partition('_')[2])} ({other}, published)": pd.read_csv(path, index_col=["run", "test set"])
+    f"{subjects.title(path.stem.partition('_')[2]).removesuffix(' local')} ({other} text)": pd.read_csv(
+        path, index_col=["run", "test set"]
+    )
     for path in sorted((committed.folder / "tables").glob("encoder_*.csv"))
 }
 both = run.table(l0.tables.beside_other_texts(of_models | elsewhere), "beside_other_texts")
@@ -221,18 +227,24 @@ run.figure(
 )
 within = {title: l0.tables.largest_pruning(table) for title, table in quality.items()}
 within = run.table(pd.concat(within, names=["model"]), "largest_pruning", loss=l0.tables.LOSS, over=intervals.SENTENCES)
-shown = {"model": "model", "test set": "test set", "trainings": "n (trainings)", "heads": "heads kept"}
-shown |= {"worth": "encoder attention is worth, BLEU", "share": "of which they keep"}
-told = "With half of the encoder heads or fewer; intervals over trainings where there are several, else over sentences"
-display(readable(half.reset_index(), shown, {"heads": ".3g", "worth": ".1f", "share": "%"}, caption=told))
+left = [f"{round(row['heads'], 1):g} of {row.total:g} (n = {row.trainings})" for _, row in half.iterrows()]
+shown = {"model": "model", "test set": "test set", "left": "heads kept (n trainings)"}
+shown |= {"worth": "removing all afterwards costs, BLEU", "share": "of which is kept"}
+shown |= {"worth from the start": "training without them costs, BLEU", "share from the start": "of which is kept"}
+shown = {name: said for name, said in shown.items() if name in half.reset_index().assign(left=left)}
+forms = {name: "%" if name.startswith("share") else ".1f" for name in shown if name.startswith(("share", "worth"))}
+told = "With half of the encoder heads or fewer; intervals over trainings where there are several, else over sentences, as are"
+told = f"{told} those of training without encoder heads (one training)"
+display(readable(half.reset_index().assign(left=left), shown, forms, caption=told))
 shown = {"model": "model", "test set": "test set", "total": "heads", "kept": "kept", "change": "BLEU minus control"}
-shown |= {"kept_surely": "surely kept"}
+shown |= {"kept_surely": "kept, by interval"}
 readable(within, shown, {"change": "+.1f"}, caption=f"Fewest heads that lose at most {l0.tables.LOSS:g} BLEU; {n}")
 
 # %% [markdown]
 # The figure on top: left the *difference* to the control, both models scored on the same resampled sentences, while heads are
-# left; right the share of encoder attention's worth that is left; natural text from the published run, and what the paper
-# prints. In the last table `kept` goes by the difference itself, `surely` by its whole interval, of one training.
+# left; right the share of encoder attention's worth (against the floor) that is left; text of the other kind from the
+# published run, and what the paper prints. In the table of the fewest heads `kept` goes by the difference itself, the last
+# column by its whole interval, of one training.
 
 # %% [markdown]
 # ## All kinds of attention (Table 2)
@@ -257,8 +269,9 @@ scratch = run.table(scratch, "trained_minus_scratch", resamples=repeats, over=in
 
 # %% [markdown]
 # Left the models pruned from a trained one, right the same head maps from random weights, both as difference to all heads;
-# hollow marks are the paper's. Where the left lies above the right, the trained model hands something down that the map does
-# not hold. In the pruned model gates still move while it trains, from scratch the map is fixed.
+# hollow marks are the paper's; a model without runs from scratch is absent right. Intervals here are of single cases, the
+# verdict on top corrects for all rows. Where the left lies above the right, the trained model hands something down that the
+# map does not hold. In the pruned model gates still move while it trains, from scratch the map is fixed.
 
 # %% jupyter={"source_hidden": true}
 of_kinds = within[within.index.isin(titles[len(encoder) :], level="model")].rename(lambda title: title.partition(": ")[0])
@@ -275,9 +288,10 @@ run.figure(
 # %% [markdown]
 # ### Which kind goes first? (Fig. 9)
 #
-# In the paper (hollow, from its table 2) the encoder's curve lies lowest, that of decoder-encoder attention highest. An order
-# of kinds may come from L0, from what each kind is worth in this model, or from how each kind starts its training: of models
-# whose encoder attention alone starts from an output of zero nothing follows.
+# In the paper (hollow, from its table 2) the encoder's curve lies lowest and, but at the first WMT point, that of
+# decoder-encoder attention highest. An order of kinds may come from L0, from what each kind is worth in this model, or from
+# how each kind starts its training. Nothing follows from models in which only encoder attention starts with zero output, and
+# prices at which all decoder and decoder-encoder heads stay cannot tell.
 
 # %% jupyter={"source_hidden": true}
 by_kind = pd.concat([l0.tables.kept_by_kind(*pair).assign(model=pair[1].title) for pair in every], ignore_index=True)
@@ -352,7 +366,7 @@ if plan["compared"]:
     shots = {subject.title: l0.tables.one_shot_quality(sweep, subject, repeats) for sweep, subject in rivalled}
     run.table(pd.concat(shots, names=["model"]), "at_once", resamples=repeats, over=intervals.SENTENCES)
     equal = pd.concat([l0.tables.equal_heads(of_encoder[title], shot, title) for title, shot in shots.items()])
-    at_once = equal[equal.panel.str.contains("at once") & (equal.unit == "BLEU")]
+    at_once = equal[equal.panel.str.contains("removed at once") & (equal.unit == "BLEU")]
     at_once = at_once.assign(method=at_once.method.map(said.named))
     run.figure(
         l0.figures.methods_at_equal_heads(at_once),
@@ -372,6 +386,7 @@ else:
 # look better by luck.
 
 # %% jupyter={"source_hidden": true}
+chosen = ""  # of the first model at the first price
 for penalty in plan["compared"]:
     trained = {subject.title: l0.tables.trained_on(of_encoder[subject.title], penalty) for _, subject in rivalled}
     trained = pd.concat(trained, names=["model"])
@@ -381,12 +396,16 @@ for penalty in plan["compared"]:
     for title, part in trained.groupby("model"):
         told = f"{title}, trained further, as many heads as L0 keeps at λ = {penalty:g}; {n}"
         display(readable(part.rename(said.chosen, level="run"), shown, digits, {"bleu": "most"}, caption=told))
+        chosen = chosen or said.further(part.droplevel("model"))
+display(Markdown(chosen))
 
 # %% [markdown]
 # ### Do they agree?
 #
-# Rank correlation within layers of what a head is worth by each criterion, the last one being how long L0 keeps it; then of
-# each criterion with two truths, over all heads: the loss without the head, and how long L0 keeps it.
+# Rank correlation of each criterion with two yardsticks: the loss without the head, and how long L0 keeps it. It is over *all*
+# heads, layers mixed, so that a criterion which only ranks heads of one layer falls behind: confidence can be negative here and
+# is positive within layers ([notebook 1](01_relevance_and_confidence.ipynb)). The agreement of criteria within layers is saved
+# and not shown.
 
 # %% jupyter={"source_hidden": true}
 worths = {
@@ -422,7 +441,7 @@ run.figure(
 # ### L0 against gradual pruning
 #
 # The other way to let heads go while training: every few steps close the head of least gradient importance, until as many
-# are left as L0 kept. In the table above it is *gradual*; its learning curves are saved and not shown.
+# are left as L0 kept. In the table *trained further* it is *gradual pruning*; its learning curves are saved and not shown.
 
 # %% jupyter={"source_hidden": true}
 sweep, subject = encoder[0]
@@ -453,7 +472,8 @@ shown = {"heads kept": "heads kept", "parameters left": "parameters", "FLOPs, sh
 shown |= {"speed-up at most": "speed-up at most", "removed minus masked": "removed minus masked, logits"}
 shown |= {"reloaded minus removed": "reloaded minus removed, logits"}
 digits = {"FLOPs, share": "%", "removed minus masked": ".1g", "reloaded minus removed": ".1g"}
-readable(removed, shown, digits, caption=f"{subject.title}, whole {number(int(removed.parameters.iloc[0]))} parameters")
+times = removed.assign(**{"speed-up at most": removed["speed-up at most"].map("{:.2f} ×".format)})
+readable(times, shown, digits, caption=f"{subject.title}; with all heads: {number(int(removed.parameters.iloc[0]))} parameters")
 
 # %% [markdown]
 # ## Appendix: prices
@@ -474,13 +494,15 @@ readable(said.prices(asked).rename(columns={"lambda": "λ"}), shown, caption=cap
 
 # %% jupyter={"source_hidden": true}
 closing = f"""
-**Encoder heads.** {said.half(half)}
+{said.half(half)}
 
-**Kinds.** {said.by_kind(by_kind)}
+{said.by_kind(by_kind, example=False)}
 
-**Trained or from scratch.** {said.all_kinds(of_kinds, scratch)}
+Pruned or not: {said.from_scratch(scratch)}.
+
+{chosen}
 
 *Limits.* Mostly one training a row; {len({subject.title for subject in studied})} small models of
 {"generated" if run.corpus == "controlled" else "natural"} text, greedy search ([all differences](../docs/differences.md)).
 """
-verdicts.fill("fig7_beside_other_texts", closing, first=said.half(half))
+verdicts.fill("fig7_beside_other_texts", closing, first=f"{said.half(half, ends=True)} {said.elsewhere(both)}")

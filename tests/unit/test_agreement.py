@@ -125,7 +125,7 @@ def test_heads_with_a_function_by_hand():
     found = follows_function(columns, functions, draws=500)
     with_one, without = [2, 1, 1.5, 1.6], [1, 0, 0.5, 0.4]
     assert found["difference"] == pytest.approx(np.mean(with_one) - np.mean(without))
-    assert [found[name] for name in ("functional", "others", "layers", "left_out")] == [4, 4, 3, 2]
+    assert [found[name] for name in ("functional", "others", "layers", "left_out", "top", "top_none")] == [4, 4, 3, 2, 5, 1]
     assert found["low"] < found["difference"] < found["high"] and found["null_low"] < 0 < found["null_high"]
 
 

@@ -47,8 +47,7 @@ def test_a_row_for_each_run_and_test_set(swept):
         found = sides(sweep, subject)
         for name in {"start", "control", "L0 0.03", "scratch 0.03"} & found.keys():
             row, model = table.loc[(name, "test")], subject.model if name == "start" else l0.runs.opened(sweep["runs"][name])
-            kept = heads.kept(model)
-            number = {kind: sum(len(left) for (k, _), left in kept.items() if k == kind) for kind in KINDS}
+            number = {kind: sum(len(left) for (k, _), left in heads.kept(model).items() if k == kind) for kind in KINDS}
             assert {kind: row[kind] for kind in KINDS} == number
             assert row.heads == sum(number[kind] for kind in sweep["kinds"]) and row.total == 8 * len(sweep["kinds"])
             pairs = {"bleu low high": None, "change change_low change_high": "control",
@@ -77,8 +76,8 @@ def test_tables_read_what_is_listed(swept):
         else:
             for run in l0.tables.l0_runs(sweep):
                 pd.testing.assert_frame_equal(l0.tables.REMOVED.read(l0.runs.run(run)), l0.tables.removal(run, subject))
-        wanted = (*l0.runs.recipes(sweep), *l0.tables.recipes(sweep))
-        assert set(read_since(before)) <= {recipe.folder for recipe in plan.closure(map(study.Need, wanted))}
+        wanted = map(study.Need, (*l0.runs.recipes(sweep), *l0.tables.recipes(sweep)))
+        assert set(read_since(before)) <= {recipe.folder for recipe in plan.closure(wanted)}
 
 
 def test_what_encoder_attention_is_worth(swept):
@@ -156,31 +155,42 @@ def test_trainings_become_means_with_t_intervals_and_lone_rows_stay():
 
 
 def test_half_of_the_heads_left():
-    many = by_hand(("L0 0.1", "L0", 0.1, (5, 0, 0), 1.0, -0.3, -0.4, -0.2), split="test", total=8)
+    many = by_hand(("L0 0.1", "L0", 0.1, (5, 0, 0), 1.0, -0.3, -0.4, -0.2), total=8)
     found = l0.tables.half_left({"EN-RU": HAND, "none": many, "EN-DE": HAND.drop(["L0 0.3", "L0 0.3 #2"], level="run")})
     assert found.index.tolist() == [("EN-RU", "test"), ("EN-DE", "test")]  # of a model that keeps more than half no row
     assert found[["run", "heads", "change"]].values.tolist() == [["L0 0.3", 12, -0.25], ["L0 0.4", 3, -2.0]]
 
 
 def test_what_is_said_follows_the_numbers():
-    half = pd.DataFrame({"share": [0.99, 0.9], "share_low": 0.8, "share_high": 1.0}, [("EN-RU", "test"), ("EN-DE", "test")])
-    assert "can go in 1 of 2 models: of what they are worth EN-RU keeps 99 [80, 100] % and EN-DE" in said.half(half)
-    within = pd.DataFrame({"kept": 5, "total": 9}, pd.MultiIndex.from_tuples([("m", "test")], names=["model", "test set"]))
-    for low, high, how in ((0.1, 0.3, "better than"), (-0.3, -0.1, "worse than"), (-0.1, 0.3, "not surely other than")):
-        scratch = pd.DataFrame({"change": [0.2, -0.1], "low": low, "high": high})
-        assert f"m; pruned is {how} the same head map from scratch (-0.10 to +0.20 BLEU)" in said.all_kinds(within, scratch)
+    places = pd.MultiIndex.from_product([["EN-RU", "EN-DE"], ["test"]], names=["model", "test set"])
+    half = pd.DataFrame({"share": [0.99, 0.9], "share_low": [0.96, 0.8], "share_high": 1.0, "worth": 20.0}, places)
+    assert "EN-RU keeps 99 [96, 100] % of what removing all afterwards costs (20.0 BLEU), EN-DE 90 %." in said.half(half)
+    never = half.assign(**{said.NEVER: [2.0, np.nan]} | {f"share from the start{end}": 0.5 for end in ("", "_low", "_high")})
+    told = "training without them costs (2.0 BLEU), EN-RU 50 [50, 50] %. At least 95 % by its interval: 1 of 2 models"
+    assert told in said.half(never, ends=True)
+    both = pd.DataFrame({"panel": "% of", "series": ["a (natural text)", "b"], "kept": 40, "value": 9.0, "worth": 1.5})
+    assert "a (natural text) keeps 9 % of only 1.5 BLEU." in said.elsewhere(both) and not said.elsewhere(both[1:])
+    within = pd.DataFrame({"kept": 5, "total": 9, "kept_surely": [9, 8]}, places)
+    scratch = pd.DataFrame({"change": [0.2, -0.1], "low": -0.3, "high": [0.3, -0.05]})
+    told = "9 (EN-DE) heads; from scratch the same map is better in 1 of 2 cases, by interval in 1 (-0.20 to +0.10 BLEU)"
+    assert told in said.all_kinds(within, scratch)
+    assert "5 of 9 (EN-RU) heads, by interval only with all; no head map" in said.all_kinds(within[:1], scratch[:0])
     index = pd.MultiIndex.from_product([["a, m", "b, m"], ["a", "b", "c"]], names=["truth", "criterion"])
     told = said.truths(pd.DataFrame({"rho": [0.1, 0.9, 0.5, 0.9, 0.1, 0.3]}, index), ["a", "b"])
     assert "a is predicted best by c (0.50); b is predicted best by c (0.30)" in told  # a truth does not predict another
-    assert [said.chosen(run) for run in ("relevance 0.003", "random 0.003 #2", "L0's heads 0.01", "gradual 1")] == [
-        "relevance, LRP αβ", "random heads, draw 2", "L0's heads, trained as the others", "gradual pruning"
-    ]  # fmt: skip
+    runs = ["relevance 0.003", "random 0.003", "random 0.003 #2", "L0's heads 0.01", "gradual 1", "confidence 1"]
+    told = "random heads, draw 1, random heads, draw 2, L0's heads, trained as the others, gradual pruning"
+    assert ", ".join(map(said.chosen, runs[1:5])) == told
+    told = said.further(pd.DataFrame({"bleu": [9.0, 1.0, 4.0, 8.6, 8.5, 3.0]}, [(run, "test") for run in runs]))
+    assert "than *relevance, LRP αβ*: the best 3 lie within 0.5 BLEU. No better than random heads (1.0 to 4.0): *c" in told
+    rows = [("a", 4, 9.0), ("a", 2, 1.0), ("random heads", 4, 5.0), ("random heads", 2, 2.0), ("random heads", 2, 4.0)]
+    told = said.gone_at_once(pd.DataFrame(rows, columns=["method", "heads", "value"]).assign(panel="p"))
+    assert "chosen by *a* keep most: 5.00 BLEU, mean over 2 head counts (random heads 4.00; below them: *a* with 2)" in told
 
 
 def test_table_2():
     found = l0.tables.table_2({"EN-RU": HAND, "EN-DE": HAND.drop(["scratch 0.3"], level="run")})
-    nan = np.nan
-    for text, scratch in (("EN-RU, test", 18.5), ("EN-DE, test", nan)):
+    for text, scratch, nan in (("EN-RU, test", 18.5, np.nan), ("EN-DE, test", np.nan, np.nan)):
         part = found.loc[text]
         # whole first, of one plain training as in the paper; then ever fewer heads, of the map of the first seed a twin
         assert part.index.tolist() == ["8/8/8", "7/7/7", "4/5/6", "3/4/5", "2/4/6", "1/1/1"]
@@ -201,9 +211,10 @@ def test_how_long_heads_survive(swept):
 
 
 def test_an_order_of_kinds_is_told_from_a_decoder_that_is_still_whole():
-    rows = pd.DataFrame([(5, 8, 8, 0.0), (2, 3, 4, 0.1), (2, 4, 3, -0.1)], columns=[*KINDS, "gap"])
-    rows = rows.assign(total_kept=9, total=24, **{"starts alike": True}, **{f"{kind}_total": 8 for kind in KINDS})
-    assert "1 of 3 runs (in 1 other all decoder heads" in said.by_kind(rows) and "1 of 2 runs." in said.by_kind(rows[1:])
+    rows = pd.DataFrame([(5, 8, 8), (2, 3, 4), (2, 4, 3)], columns=[*KINDS]).assign(model="m", total_kept=9, total=24)
+    rows = rows.assign(**{"starts alike": True} | {f"{kind}_total": 8 for kind in KINDS})
+    told = "first in 3 of 3 runs; decoder-encoder heads stay longest in 1, tie with decoder heads in 1 and go before these in 1"
+    assert f"{told} (m, 9 of 24 heads: 38 % against 50 %)." in said.by_kind(rows) and f"{told}." in said.by_kind(rows, False)
 
 
 def test_what_is_kept_by_kind_and_layer(swept):
@@ -213,6 +224,7 @@ def test_what_is_kept_by_kind_and_layer(swept):
     for kind in KINDS:
         assert found[kind].tolist() == [table.loc[(f"L0 {price}", "test"), kind] for price in ("0.001", "0.03")]
     assert not found["starts alike"].any()
+    assert found.gap.isna().tolist() == (found[["decoder", "cross"]] == 8).all(axis=1).tolist()  # such a price cannot tell
     start = sweep["start"] | {"model": sweep["start"]["model"] | {"start": "usual"}}
     assert l0.tables.kept_by_kind(sweep | {"start": start}, subject)["starts alike"].all()
     for run in l0.tables.l0_runs(sweep):

@@ -449,14 +449,22 @@ def test_dominance_is_of_magnitudes():
     random = by_sentence([[1.0, 3.0, 1.0, 1.0]], heads, "cp")
     table = measured.dominance({"a": {"cp": signed}}, {"cp": random}, repeats=200)
     assert table.index.tolist() == [("a", 1, "cp"), ("a", 2, "cp")]  # magnitudes of the sums 3 and 0, 5 and 6
-    columns = ["heads", "largest", "two_largest", "even", "effective", "at random", "gap"]
-    assert table.loc[("a", 1, "cp"), columns].tolist() == pytest.approx([2, 1, 1, 0.5, 1, 0.75, 0.25])
+    columns = ["heads", "largest", "two_largest", "even", "effective", "largest, random", "at random", "gap"]
+    assert table.loc[("a", 1, "cp"), columns].tolist() == pytest.approx([2, 1, 1, 0.5, 1, 0.625, 0.75, 0.25])
     entropy = -(5 / 11 * math.log(5 / 11) + 6 / 11 * math.log(6 / 11))
-    wanted = [2, 6 / 11, 1, 0.5, math.exp(entropy), 0.5, 6 / 11 - 0.5]
+    wanted = [2, 6 / 11, 1, 0.5, math.exp(entropy), 0.625, 0.5, 6 / 11 - 0.5]
     row = table.loc["a", 2, "cp"]
     assert row[columns].tolist() == pytest.approx(wanted)
     assert row.low < row.largest < row.high
     assert row.gap_low == pytest.approx(row.low - 0.5)  # one sentence of the other has no draws that differ
+
+
+def test_what_holm_leaves_is_said_with_how_it_repeats():
+    rho = pd.DataFrame({"rho": [0.9, 0.5, 0.4, -0.9], "low": [0.8, 0.01, 0.01, -1.0], "high": [1.0, 0.99, 0.79, -0.8]})
+    rho = rho.set_axis(["cp step", "cp ratio", "alpha_beta", "mine"])
+    said = measured.left_by_holm(rho, {"conservative (step)": 0.1})
+    assert said == "conservative (step), which repeats at 0.10"
+    assert measured.left_by_holm(rho.loc[["mine"]], {}) == "none"
 
 
 def test_effects_that_differ_from_zero():

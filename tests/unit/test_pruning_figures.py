@@ -41,10 +41,8 @@ def test_kinds_stand_beside_the_printed_ones_and_all_kinds_too():
     printed = l0.tables.printed_by_kind()
     figure = whole(figures.kept_by_kind(pd.concat([printed.assign(model="ours"), printed])))
     ours, _, subtitles, _ = figure.axes
-    encoder, wanted = (
-        colour_of(figure, "encoder self"),
-        [(100 * a / 144, 100 * k / 48) for a, k in ((28, 6), (61, 13), (104, 27))],
-    )
+    encoder = colour_of(figure, "encoder self")
+    wanted = [(100 * a / 144, 100 * k / 48) for a, k in ((28, 6), (61, 13), (104, 27))]
     assert marked(subtitles, encoder, hollow=True) == wanted and set(wanted) < set(marked(ours, encoder))
     index = pd.MultiIndex.from_tuples([(name, "test") for name in "abc"], names=["run", "test set"])
     quality = pd.DataFrame({"method": ["L0", "from scratch", "start"], "heads": 4, "total": 8, "change": [-1, -2, 9]}, index)
@@ -103,8 +101,7 @@ def test_hard_concrete_shows_all_its_mass():
     for axis, gate in zip(figure.axes, gates, strict=True):
         bars = {round(bar.get_x() + bar.get_width() / 2, 6): bar.get_height() for bar in axis.patches}
         assert bars == pytest.approx({0: float(gate.p_closed().detach()), 1: float(gate.p_full().detach())})
-        (line,) = axis.lines
-        inside = np.trapezoid(line.get_ydata(), line.get_xdata())
+        inside = np.trapezoid(*reversed(axis.lines[0].get_data()))
         assert inside + sum(bars.values()) == pytest.approx(1, abs=0.02)
 
 

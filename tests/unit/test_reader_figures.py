@@ -40,7 +40,7 @@ def test_relevance_through_a_sentence_is_drawn_top_down():
     above, below = figures.through_a_sentence(sentence, 1).axes[:2]
     np.testing.assert_array_equal(above.images[0].get_array(), flow[1][::-1])
     np.testing.assert_array_equal(below.images[0].get_array(), heads)
-    assert [label.get_text() for label in above.get_yticklabels()] == ["layer 1", "words in"]
+    assert [label.get_text() for label in above.get_yticklabels()] == ["layer 1", "input words"]
     assert [label.get_text() for label in above.get_xticklabels()] == ["a", "␣", "b"]
 
 
@@ -53,7 +53,7 @@ def test_the_price_of_a_gate_is_its_probability_of_being_open():
 
 
 def test_texts_stand_beside_the_printed_losses_and_hollow_ones_are_left_out():
-    names = [("a", "one"), ("b", "one"), ("floor", "one"), ("a", "two")]
+    names = [("a", "one_2016"), ("b", "one_2016"), ("floor", "one_2016"), ("a", "two")]
     columns = {
         "method": ["L0", "gradual", "no encoder attention", "L0"], "encoder": [6, 6, 0, 6], "total": 24,
         "change": [-1.0, -9.0, -4.0, -3.0], "worth": [4, 4, 4, 0.5], "share": [0.75, 0.75, 0.0, 0.75],
@@ -61,10 +61,9 @@ def test_texts_stand_beside_the_printed_losses_and_hollow_ones_are_left_out():
     index = pd.MultiIndex.from_tuples(names, names=["run", "test set"])
     table = pd.DataFrame(columns | {"share_low": 0.5, "share_high": 1.0, "over": "trainings"}, index)
     points = l0.tables.beside_other_texts({"x": table})
-    own = points[points.series == "x, one"].set_index("panel")
-    assert own.value.tolist() == [-1.0, 75.0, 0.0] and own.kept.tolist() == [25.0, 25.0, 0.0] and set(points.series) == {
-        "x, one", "printed, EN-RU WMT", "printed, EN-RU OpenSubtitles"
-    }  # fmt: skip
+    own = points[points.series == "x, One"].set_index("panel")
+    assert own.value.tolist() == [-1.0, 75.0, 0.0] and own.kept.tolist() == [25.0, 25.0, 0.0]
+    assert set(points.series) == {"x, One", "printed, EN-RU WMT", "printed, EN-RU OpenSubtitles"}
     assert np.isnan(own.low.iloc[0]) and [own.low.iloc[1], own.high.iloc[1], own.over.iloc[1]] == [50, 100, "trainings"]
     assert points[points.series.str.endswith("WMT")].set_index("kept").value.to_dict() == {100.0: 0.0, 100 * 10 / 48: -0.15}
     change = l0.figures.beside_other_texts(points).axes[0]

@@ -113,6 +113,8 @@ def test_the_last_row_is_the_trained_model(settings):
         assert row[relation] == pytest.approx(max(ways, default=np.nan), nan_ok=True)
     layers = [part / part.sum() for _, part in last["relevance"].xs("encoder").groupby("layer")]
     assert row["relevance"] == pytest.approx(np.mean([part.max() for part in layers]))
+    ended = table.assign(**{"rare heads": 0, "positional heads": 0, "syntactic heads": [0, 1, 2], "with functions": 2})
+    assert "2 have a function in the end (syntactic, the first from step 2), wh" in snapshots.said_of_training(ended, "m")
     axes = figures.over_training(table).axes
     assert len(axes) == 8 and all(list(line.get_xdata()) == [0, 2, 6] for line in axes[0].get_lines())
 
@@ -130,6 +132,8 @@ def test_models_stand_beside_those_that_never_had_encoder_attention(settings):
     assert np.isnan(table.gained.iloc[2])
     titles = [axis.get_title() for axis in figures.beside(table).axes]
     assert len(titles) == 5 and len(figures.beside(table.assign(gained=np.nan)).axes) == 4
+    assert [text.get_text() for text in figures.beside(table).axes[2].texts] == ["not trained"]
+    assert "measured in 2 models: " in (told := snapshots.said_of_models(table)) and "(EN-RU news)" in told and "(flat)" in told
 
 
 def test_training_that_is_looked_at_ends_where_it_is_told(settings, tmp_path):

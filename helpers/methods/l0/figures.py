@@ -75,7 +75,8 @@ def methods_at_equal_heads(points: pd.DataFrame):
     drawing.need(points, "panel", "method", "heads", "value", "low", "high", "unit")
     drawn = set(points.method[points.duplicated(["panel", "method", "heads"])])
     means = drawing.summed(points, ["panel", "method", "heads", "unit"], "value")
-    figure, axes = drawing.line_panels(means, "heads", "value", "method", drawing.looks(points.method), band=drawn)
+    size = (5.4 if points.panel.nunique() == 1 else WIDTH / 2, 2.4)  # room for a long legend
+    figure, axes = drawing.line_panels(means, "heads", "value", "method", drawing.looks(points.method), band=drawn, size=size)
     for title, axis in axes.items():
         drawing.retained(axis, points.heads[points.panel == title].max())
     return figure
@@ -241,7 +242,7 @@ def _gate_map(axis, gates: pd.Series) -> PatchCollection:
 
 
 @redrawable
-def gate_closing(traces: Traces, kept: Mapping[float, int] | None = None, steps: int = 6):
+def gate_closing(traces: Traces, kept: Mapping[float, int] | None = None, steps: int = 6, model: str = ""):
     """P(closed) of every gate at a few steps of training: a row a penalty, a column a step, a cell a head.
 
     Parameters
@@ -253,11 +254,8 @@ def gate_closing(traces: Traces, kept: Mapping[float, int] | None = None, steps:
         paper's code.
     steps : int
         Columns, evenly spread from the first step to the last.
-
-    Raises
-    ------
-    StudyError
-        If a trace is empty.
+    model : str
+        Whose gates they are.
     """
     chosen = drawing.spread_steps(traces, steps)
     layers = max(layer for trace in traces.values() for _, layer, _ in trace.columns) + 1
@@ -270,23 +268,17 @@ def gate_closing(traces: Traces, kept: Mapping[float, int] | None = None, steps:
             drawn = _gate_map(axis, _at(trace, step))
         row[0].set_title(_penalty(value, trace, kept), loc="left", fontsize=9)
         row[0].set_ylabel("layer")
+    kinds, heads = {kind for kind, *_ in trace.columns}, max(head for *_, head in trace.columns) + 1
     for axis, step in zip(axes[-1], chosen, strict=True):
-        axis.set_xlabel(f"step {step}")
+        axis.set_xlabel(f"heads 1 to {heads},\nstep {step}" if len(kinds) == 1 else f"step {step}")
+    figure.suptitle(model, fontsize=9)
     drawing.bar(figure, drawn, axes, "P(closed)", [0, 0.5, 1])
     return figure
 
 
 @redrawable
 def gate_closing_animation(traces: Traces, frames: int = 30, kept: Mapping[float, int] | None = None) -> FuncAnimation:
-    """`gate_closing` as an animation over training steps, a panel a penalty; small enough to stay inside a notebook.
-
-    Parameters
-    ----------
-    traces, kept
-        As in `gate_closing`.
-    frames : int
-        Steps shown, evenly spread from the first to the last.
-    """
+    """`gate_closing` as an animation over so many steps, a panel a penalty; small enough to stay inside a notebook."""
     chosen = drawing.spread_steps(traces, frames)
     figure, axes = drawing.grid(len(traces), 2, 2.9, 1.35, sharey=True)
     figure.set_dpi(90)  # of the file
@@ -308,13 +300,7 @@ def gate_closing_animation(traces: Traces, frames: int = 30, kept: Mapping[float
 
 @redrawable
 def gate_paths(traces: Traces, kept: Mapping[float, int] | None = None):
-    """P(closed) of every gate against training steps, a panel a penalty, coloured by layer; counts gates not yet decided.
-
-    Parameters
-    ----------
-    traces, kept
-        As in `gate_closing`. A gate is undecided while 0.05 < P(closed) < 0.95.
-    """
+    """P(closed) of every gate of `gate_closing` over training, by layer; a gate is undecided while it is in (0.05, 0.95)."""
     drawing.spread_steps(traces, 1)
     figure, axes = drawing.grid(len(traces), 2 if len(traces) in (2, 4) else 3, 2.3, 1.9, sharey=True)
     heads = list(dict.fromkeys(address for trace in traces.values() for address in trace.columns))
@@ -346,51 +332,39 @@ def hard_concrete(distributions: Sequence[Any]):
     distributions : sequence of helpers.methods.l0.HardConcrete
         Each with a 0-dim log_alpha; a panel each.
     """
-    import torch
-
     figure, axes = drawing.grid(len(distributions), 3, 2.3, 2.0, sharex=True, sharey=True)
-    inside = torch.linspace(0, 1, 201)[1:-1]
     for axis, gate in zip(axes, distributions, strict=True):
-        density = gate.density(inside).detach().numpy()
-        axis.fill_between(inside, density, color=MODELS[0], alpha=0.25, lw=0)
-        axis.plot(inside, density, color=MODELS[0], lw=1.2)
-        for at, mass in ((0, float(gate.p_closed().detach())), (1, float(gate.p_full().detach()))):
-            axis.bar(at, mass, 0.07, color=MODELS[1], zorder=3)
-            axis.annotate(
-                f"{mass:.2f}", (at, mass), (0, 4), textcoords="offset points", ha="center", fontsize=8, color=MODELS[1],
-                zorder=4, bbox={"fc": "white", "ec": "none", "pad": 0.8, "alpha": 0.85},
-            )  # fmt: skip
-        title = f"log α = {float(gate.log_alpha.detach()):g}, temperature {float(gate.temperature):g}".replace("-", "−")
-        axis.set(title=title, xlabel="gate")
-        axis.set(xlim=(-0.12, 1.12), xticks=[0, 0.5, 1], ylabel="density; probability" if left(axis) else "")
+        _distribution(axis, gate, f"log α = {float(gate.log_alpha.detach()):g}")
     axes[0].set_ylim(0, 1.12 * axes[0].get_ylim()[1])
     drawing.legend(figure, drawing.squares({"P(gate = 0), P(gate = 1)": MODELS[1], "density between": MODELS[0]}))
     return figure
 
 
+def _distribution(axis, gate: Any, location: str) -> None:
+    """One Hard Concrete distribution: density inside, probabilities of exactly 0 and 1 as bars."""
+    inside = np.linspace(0, 1, 201)[1:-1]
+    density = gate.density(gate.log_alpha.new_tensor(inside)).detach().numpy()
+    axis.fill_between(inside, density, color=MODELS[0], alpha=0.25, lw=0)
+    axis.plot(inside, density, color=MODELS[0], lw=1.2)
+    for at, mass in ((0, float(gate.p_closed().detach())), (1, float(gate.p_full().detach()))):
+        axis.bar(at, mass, 0.07, color=MODELS[1], zorder=3)
+        axis.annotate(
+            f"{mass:.2f}", (at, mass), (0, 4), textcoords="offset points", ha="center", fontsize=8, color=MODELS[1],
+            zorder=4, bbox={"fc": "white", "ec": "none", "pad": 0.8, "alpha": 0.85},
+        )  # fmt: skip
+    title = f"{location}, temperature {float(gate.temperature):g}".replace("-", "−")
+    axis.set(title=title, xlabel="gate", xlim=(-0.12, 1.12), xticks=[0, 0.5, 1])
+    axis.set_ylabel("density; probability" if left(axis) else "")
+
+
 @redrawable
 def gate_and_price(gate: Any, locations: Sequence[float]):
-    """One gate and what it costs: its Hard Concrete distribution, and P(open), the price in units of λ, against its location.
-
-    Parameters
-    ----------
-    gate : helpers.methods.l0.HardConcrete
-        With a 0-dim log_alpha.
-    locations : sequence of float
-        Values of log alpha over which the price is drawn.
-    """
-    at, temperature = float(gate.log_alpha.detach()), gate.temperature
+    """One gate and what it costs: its distribution, and P(open), the price in units of λ, over values of its log alpha."""
+    at = float(gate.log_alpha.detach())
     figure, (left_axis, right) = drawing.grid(2, 2, WIDTH / 2, 1.9)
-    inside = np.linspace(0, 1, 101)[1:-1]
-    density = gate.density(gate.log_alpha.new_tensor(inside)).detach().numpy()
-    left_axis.fill_between(inside, density, color=MODELS[0], alpha=0.25, lw=0)
-    for place, mass in ((0, gate.p_closed()), (1, gate.p_full())):
-        left_axis.bar(place, float(mass.detach()), 0.07, color=MODELS[1], zorder=3)
-        left_axis.annotate(f"{float(mass.detach()):.2f}", (place, float(mass.detach())), (0, 3), textcoords="offset points",
-                           ha="center", fontsize=8, color=MODELS[1])  # fmt: skip
-    left_axis.set(title=f"log α = {at:+.1f}, temperature {temperature:g}", xlabel="gate", xlim=(-0.12, 1.12), ylim=(0, 2.2))
-    left_axis.set_ylabel("density; probability")
-    many = type(gate)(gate.log_alpha.new_tensor(list(locations)), temperature)
+    _distribution(left_axis, gate, f"log α = {at:+.1f}")
+    left_axis.set_ylim(0, 2.2)
+    many = type(gate)(gate.log_alpha.new_tensor(list(locations)), gate.temperature)
     right.plot(locations, many.p_open().detach(), color=MODELS[2])
     right.plot(locations, many.value(binary=False).detach(), color="#777777", ls="--", lw=1)
     right.plot(at, float(gate.p_open().detach()), "o", color=MODELS[1])
@@ -407,10 +381,6 @@ def beside_other_texts(points: pd.DataFrame, label: str = "% of encoder heads ke
     ----------
     points : pandas.DataFrame
         `helpers.methods.l0.tables.beside_other_texts` or `all_kinds`: panel, series, kept (% of heads), value, low, high, unit.
-    label : str
-        Of the x axes.
-    sharey : bool
-        Whether panels have one scale.
     """
     names = list(dict.fromkeys(points.series))
     printed = [name for name in names if name.startswith("printed")]

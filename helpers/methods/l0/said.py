@@ -16,6 +16,7 @@ from helpers.reading import interval, listed, number
 KEPT = 0.95  # of what encoder attention is worth: then heads "can go"
 SURVIVAL = "kept by L0"
 SURE = 0.05
+NEVER = "worth from the start"
 _CALLED = {
     RANDOM: "random heads", NAMES["l0"]: "L0, gates and training at once", NAMES["map"]: "L0's heads, trained as the others",
     NAMES["gradual"]: "gradual pruning", SURVIVAL: "how long L0 keeps it",
@@ -32,7 +33,7 @@ def chosen(run: str) -> str:
     """What people call the way in which a run chose its heads: its name without the price, draws in words."""
     name, _, draw = run.partition(" #")
     bare = named(name.rpartition(" ")[0] or name)
-    return f"{bare}, draw {draw}" if draw else bare
+    return f"{bare}, draw {draw or 1}" if draw or bare == named(RANDOM) else bare
 
 
 def asked(kinds: Iterable[str]) -> str:
@@ -48,47 +49,70 @@ def prices(table: pd.DataFrame) -> pd.DataFrame:
     return flat.groupby("model", sort=False).agg(told | {"gated layers": "first"})
 
 
-def half(table: pd.DataFrame) -> str:
-    """Of `tables.half_left` with `tables.worth`: in how many models half of the encoder heads can go."""
-    table = table[table.share.notna()]
+def half(table: pd.DataFrame, ends: bool = False) -> str:
+    """Of `tables.half_left` with `tables.worth`: what is kept of the cost of removing all heads, or of never having had any.
+
+    With `ends` the intervals of all models, and in how many the lower end is high enough.
+    """
+    table = table[table.share.notna()].droplevel("test set")
     if table.empty:
         return "No run is left with half of its encoder heads or fewer."
-    fine = int((table.share >= KEPT).sum())
-    kept = [f"{row.Index[0]} keeps {interval(row.share, row.share_low, row.share_high, '%')}" for row in table.itertuples()]
-    return f"Half of the encoder heads can go in {fine} of {_models(len(table))}: of what they are worth {listed(kept)}."
+    told = [f"{name} {_share(row) if ends or not place else number(row.share, '%')}"
+            for place, (name, row) in enumerate(table.iterrows())]  # fmt: skip
+    told[0] = (
+        f"{table.index[0]} keeps {_share(table.iloc[0])} of what removing all afterwards costs ({table.worth.iloc[0]:.1f} BLEU)"
+    )
+    if len(told) > 3 and not ends:
+        told[1:] = [f"others {100 * table.share[1:].min():.0f} to {number(table.share[1:].max(), '%')}"]
+    said = f"With at most half its encoder heads {', '.join(told)}"
+    for name, row in (table.dropna(subset=NEVER) if NEVER in table else table[:0]).iterrows():
+        said += f"; of what training without them costs ({row[NEVER]:.1f} BLEU), {name} {_share(row, 'share from the start')}"
+    fine = f"At least {number(KEPT, '%')} by its interval: {(table.share_low >= KEPT).sum()} of {len(table)} models"
+    return f"{said}. {fine} (the verdict corrects for all rows)." if ends else f"{said}."
 
 
-def _models(many: int) -> str:
-    return f"{many} model" + ("s" if many != 1 else "")
+def _share(row: pd.Series, name: str = "share") -> str:
+    return interval(row[name], row[f"{name}_low"], row[f"{name}_high"], "%")
+
+
+def elsewhere(both: pd.DataFrame) -> str:
+    """Of `tables.beside_other_texts`: what is kept on the other track's text ("... text)"); nothing where there is none."""
+    rows = both[both.panel.str.startswith("%") & both.series.str.contains(" text)", regex=False) & both.kept.between(1, 50)]
+    rows = rows.loc[rows.groupby("series", sort=False).kept.idxmax()]
+    told = [
+        f"{row.series} keeps {row.value:.0f} % of {'only ' * (row.worth < 5)}{row.worth:.1f} BLEU" for row in rows.itertuples()
+    ]
+    return f"Published, with as few heads: {listed(told)}." if told else ""
 
 
 def all_kinds(within: pd.DataFrame, scratch: pd.DataFrame) -> str:
     """Of `tables.largest_pruning` and `tables.against_scratch`, by model: heads that are needed, and what training brings."""
     models = within.index.get_level_values("model")
-    need = [f"{row.kept} of {row.total} heads in {model}" for model, row in zip(models, within.itertuples(), strict=True)]
-    said = f"All but {LOSS:g} BLEU is left with {listed(need)}"
+    need = [f"{row.kept} of {row.total} ({model})" for model, row in zip(models, within.itertuples(), strict=True)]
+    sure = ", by interval only with all" if (within.kept_surely >= within.total).all() else ""
+    return f"All but {LOSS:g} BLEU is left with {listed(need)} heads{sure}; {from_scratch(scratch)}."
+
+
+def from_scratch(scratch: pd.DataFrame) -> str:
+    """Of `tables.against_scratch`: how often a head map is better from scratch than pruned, and by how much."""
     if scratch.empty:
-        return f"{said}; no head map was trained from scratch."
-    better, worse, every = int((scratch.low > 0).sum()), int((scratch.high < 0).sum()), len(scratch)
-    known = {(every, 0): "better than", (0, every): "worse than", (0, 0): "not surely other than"}
-    how = known.get((better, worse), f"better in {better}, worse in {worse} of {every} cases than")
-    one, least, most = scratch.iloc[0], scratch.change.min(), scratch.change.max()
-    apart = interval(one.change, one.low, one.high, "+.2f") if every == 1 else f"{least:+.2f} to {most:+.2f}"
-    return f"{said}; pruned is {how} the same head map from scratch ({apart} BLEU)."
+        return "no head map was trained from scratch"
+    cases = f"{(scratch.change < 0).sum()} of {len(scratch)} cases, by interval in {(scratch.high < 0).sum()}"
+    return f"from scratch the same map is better in {cases} ({-scratch.change.max():+.2f} to {-scratch.change.min():+.2f} BLEU)"
 
 
-def by_kind(table: pd.DataFrame) -> str:
-    """Of `tables.kept_by_kind`: what is left of each kind in the smallest model, and whether kinds go in the paper's order."""
-    row = table.loc[table.total_kept.idxmin()]
-    titles = {kind: title.removesuffix(" self") for kind, title in KIND_TITLES.items()}
-    shares = [f"{number(row[kind] / row[f'{kind}_total'], '%')} of {title} heads" for kind, title in titles.items()
-              if row.get(f"{kind}_total", 0)]  # fmt: skip
-    order = int((table.gap > 0).sum())
-    said = f"With {row.total_kept} of {row.total} heads left {listed(shares)} stay; the paper's order holds in {order} of"
-    unlike = "" if table["starts alike"].all() else ", where only encoder attention starts from zero: no order follows"
-    whole = int(((table.gap <= 0) & (table.decoder == table.decoder_total) & (table.cross == table.cross_total)).sum())
-    still = f" (in {whole} other{'s' * (whole > 1)} all decoder heads stay)" if whole else ""
-    return f"{said} {len(table)} runs{still}{unlike}."
+def by_kind(table: pd.DataFrame, example: bool = True) -> str:
+    """Of `tables.kept_by_kind`: whether encoder heads go first and decoder-encoder heads last, and a run where these do not."""
+    encoder, decoder, cross = (table[kind] / table[f"{kind}_total"] for kind in KIND_TITLES)
+    stay = [f"stay longest in {(cross > decoder).sum()}", f"tie with decoder heads in {(cross == decoder).sum()}"]
+    if (sooner := cross < decoder).any():
+        row = table[sooner].iloc[0]
+        shares = f"{number(cross[row.name], '%')} against {number(decoder[row.name], '%')}"
+        told = f" ({row.model}, {row.total_kept} of {row.total} heads: {shares})" if example else ""
+        stay.append(f"go before these in {sooner.sum()}{told}")
+    unlike = "" if table["starts alike"].all() else "; only encoder attention starts from zero, so no order follows"
+    first = ((encoder < decoder) & (encoder < cross)).sum()
+    return f"Encoder heads go first in {first} of {len(table)} runs; decoder-encoder heads {listed(stay)}{unlike}."
 
 
 def functions(table: pd.DataFrame) -> str:
@@ -113,15 +137,37 @@ def drifted(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def gone_at_once(points: pd.DataFrame) -> str:
-    """Of `tables.equal_heads`, its BLEU at once: the best choice and the worst beside random heads, mean over all counts."""
-    means = points.groupby(["method", "panel", "heads"]).value.mean().groupby("method").mean().sort_values()
-    chance, others = means.get(named(RANDOM)), means.drop(named(RANDOM), errors="ignore")
-    if others.empty:
-        return "Random heads alone were removed at once."
-    (least, low), (best, high) = (next(iter(others.iloc[[place]].items())) for place in (0, -1))
-    beside = "" if chance is None else f", with random heads {number(chance)}"
-    worst = "" if len(others) < 2 else f"; the worst measure is {least} ({number(low)})"
-    return f"Removed at once, heads chosen by {best} cost least: {number(high)} BLEU is left on average{beside}{worst}."
+    """Of `tables.equal_heads`, its BLEU at once: what keeps most, mean over all counts, and what is below random heads."""
+    cells, chance = points.pivot_table("value", ["panel", "heads"], "method"), named(RANDOM)
+    means = cells.mean().sort_values(ascending=False)
+    best = means.drop(chance, errors="ignore").head(2)
+    if best.empty or chance not in means:
+        return "There is nothing to compare: random heads alone, or none, were removed at once."
+    worse = cells.lt(cells[chance], axis=0)
+    told = [f"*{name}* with {listed(worse.index[worse[name]].unique('heads'))}" for name in worse.columns[worse.any()]]
+    below = f"{len(told)} measures at some count" if len(told) > 2 else listed(told)
+    return (
+        f"Removed at once, heads chosen by {' and '.join(f'*{name}*' for name in best.index)} keep most:"
+        f" {listed(map(number, best))} BLEU, mean over {len(cells)} head counts (random heads {number(means[chance])}; below"
+        f" them: {below})."
+    )
+
+
+def further(table: pd.DataFrame) -> str:
+    """Of `tables.trained_on` of one model: whether L0 chooses better, and which choices are no better than random draws."""
+    bleu = table.bleu.groupby(lambda place: chosen(place[0]), sort=False).mean()
+    drawn, own = (
+        bleu[bleu.index.str.startswith(named(RANDOM))],
+        bleu[bleu.index.isin([named(NAMES["l0"]), named(NAMES["map"])])],
+    )
+    others = bleu.drop([*drawn.index, *own.index])
+    if drawn.empty or own.empty or others.empty:
+        return ""
+    above, better = bleu[bleu > drawn.max()], [f"*{name}*" for name in others.index[others >= own.max()]]
+    said = f"Trained further, L0 chooses {f'no better than {listed(better)}' if better else 'best by value'}"
+    said += f": the best {len(above)} lie within {above.max() - above.min():.1f} BLEU" if len(above) > 1 else ""
+    worse = [f"*{name}*" for name in others.index.difference(above.index, sort=False)]
+    return f"{said}. No better than random heads ({drawn.min():.1f} to {drawn.max():.1f}): {listed(worse)}."
 
 
 def truths(told: pd.DataFrame, names: Collection[str]) -> str:

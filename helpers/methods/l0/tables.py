@@ -41,12 +41,7 @@ NAMES = {
 
 
 def quality(sweep: Mapping[str, Any], subject: subjects.Subject, repeats: int = 1000) -> pd.DataFrame:
-    """How well every run of a sweep translates, and with how many heads.
-
-    Parameters
-    ----------
-    subject : helpers.runs.subjects.Subject
-        The model that the sweep starts from, with its text.
+    """How well every run of a sweep translates, and with how many heads; `subject` is the model that it starts from.
 
     Returns
     -------
@@ -116,12 +111,8 @@ def worth(
     """What encoder attention is worth in BLEU, and which share of that every run of a sweep keeps.
 
     There are two floors: all encoder heads removed from the trained model, which is then trained on as every run is; and none
-    from the first step of all on. The gap between them is what such a short training cannot make up for, and no worth of heads.
-
-    Parameters
-    ----------
-    none : helpers.runs.subjects.Subject, optional
-        The model without encoder attention from the start.
+    from the first step of all on (the model `none`). The gap between them is what such a short training cannot make up for,
+    and no worth of heads.
 
     Returns
     -------
@@ -368,7 +359,8 @@ def beside_other_texts(tables: Mapping[str, pd.DataFrame], least: float = 1.0) -
     for title, table in tables.items():
         for split, rows in table[table.method.isin(["L0", *map(NAMES.get, ("none", "floor"))])].groupby("test set", sort=False):
             rows = rows[rows.worth >= least]
-            series = f"{title}, {split}" if table.index.get_level_values("test set").nunique() > 1 else title
+            called = split.partition("_")[0].capitalize() if "_" in split else split
+            series = f"{title}, {called}" if table.index.get_level_values("test set").nunique() > 1 else title
             for panel, name, scale in ((changed, "change", 1), (shared, "share", 100)):
                 own = rows[rows.encoder > 0] if name == "change" else rows  # the floor is the other panel's zero
                 ends = {end: scale * own[f"{name}_{end}"] if f"{name}_{end}" in own else np.nan for end in ("low", "high")}
@@ -396,7 +388,7 @@ def all_kinds(tables: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
         As `beside_other_texts`, without worth: kept (% of all heads); value (BLEU minus that with all heads, printed: minus
         the one plain training).
     """
-    rows, panels = [], {NAMES["l0"]: "pruned, BLEU minus all heads", NAMES["scratch"]: "from scratch, minus all heads"}
+    rows, panels = [], {NAMES["l0"]: "pruned,\nBLEU minus all heads", NAMES["scratch"]: "from scratch,\nBLEU minus all heads"}
     for title, table in tables.items():
         several = table.index.get_level_values("test set").nunique() > 1
         for (_, split), row in table[table.method.isin(panels)].iterrows():
@@ -426,14 +418,15 @@ def equal_heads(table: pd.DataFrame, shot: pd.DataFrame, title: str) -> pd.DataF
     Returns
     -------
     pandas.DataFrame
-        Panels "at once" by dev loss and by BLEU (no further training), then "trained on" by BLEU.
+        Panels "removed at once" by dev loss and by BLEU (no further training), then "trained on" by BLEU.
     """
     parts, loss = [], "dev loss (nats a token)"
     once = shot.rename(columns={"by": "method"})
     first = once[once["test set"] == once["test set"].iloc[0]].assign(value=lambda t: t.dev_loss, low=np.nan, high=np.nan)
-    parts.append(first.assign(panel=f"{title}: at once, dev", unit=loss))
+    parts.append(first.assign(panel=f"{title}, removed at once, dev", unit=loss))
     for split, part in once.groupby("test set", sort=False):
-        parts.append(part.assign(value=part.bleu, panel=f"{title}: at once, {split}", unit="BLEU"))
+        more = f", {split}" if once["test set"].nunique() > 1 else ""
+        parts.append(part.assign(value=part.bleu, panel=f"{title}, removed at once{more}", unit="BLEU"))
     trained = table[~table.method.isin(["start", NAMES["none"], NAMES["floor"], NAMES["scratch"]]) & table.penalty.notna()]
     trained = trained[~trained.method.str.startswith("L0,")].reset_index()
     for split, part in trained.groupby("test set", sort=False):
@@ -529,8 +522,8 @@ def kept_by_kind(sweep: Mapping[str, Any], subject: subjects.Subject) -> pd.Data
     -------
     pandas.DataFrame
         A row a run: penalty, total_kept, total, and for every kind how many and of how many; gap: the least rise of the share
-        kept from encoder to decoder to decoder-encoder attention, above 0 where the paper's order holds; starts alike:
-        whether all kinds of attention begin their training alike (`helpers.models.build`).
+        kept from encoder to decoder to decoder-encoder attention, above 0 where the paper's order holds, nan where all heads of
+        the last two are left, as such a price cannot tell; starts alike: whether all kinds of attention begin training alike.
     """
     every, rows = _counts(subject.kept, KINDS), []
     alike = "pretrained" not in sweep["start"] and sweep["start"]["model"].get("start") is not None
@@ -539,7 +532,8 @@ def kept_by_kind(sweep: Mapping[str, Any], subject: subjects.Subject) -> pd.Data
         row = {"penalty": _penalty(run), "total_kept": kept["heads"], "total": every["heads"]}
         row |= {kind: kept[kind] for kind in KINDS} | {f"{kind}_total": every[kind] for kind in KINDS}
         shares = [kept[kind] / every[kind] if every[kind] else np.nan for kind in KINDS]
-        rows.append(row | {"gap": min(shares[1] - shares[0], shares[2] - shares[1]), "starts alike": alike})
+        gap = np.nan if shares[1] == shares[2] == 1 else min(shares[1] - shares[0], shares[2] - shares[1])
+        rows.append(row | {"gap": gap, "starts alike": alike})
     return pd.DataFrame(rows)
 
 
