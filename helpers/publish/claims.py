@@ -67,7 +67,8 @@ class Evidence(Rows):
     """What answers a claim on one track.
 
     `threshold` is a number in shown units, a column of the same row `times` something, the larger of both, or the largest value
-    among other rows (`baseline`) which are alike in the columns `by`; it counts as exact. `scale` turns the table's units into shown ones.
+    among other rows (`baseline`) which are alike in the columns `by`; it counts as exact. `scale` turns the table's units
+    into shown ones.
     """
 
     low: str | None = None

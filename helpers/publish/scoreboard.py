@@ -93,7 +93,9 @@ def scoreboard(board: Sequence[dict[str, Any]]) -> plt.Figure:
     widths = {"controlled": _CELL, "natural": _CELL}
     for column, left in _COLUMNS.items():
         middle = left + widths[column] / 2 if column in widths else left
-        axis.text(middle, 0.16, _HEADS[column], ha="center" if column in widths else "left", va="center", fontsize=8, color="#555555")
+        axis.text(
+            middle, 0.16, _HEADS[column], ha="center" if column in widths else "left", va="center", fontsize=8, color="#555555"
+        )
     for top, height, row in places:
         if height is None:
             axis.text(0, top + 0.09, row, va="center", fontsize=8.5, weight="bold")
