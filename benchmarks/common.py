@@ -39,6 +39,7 @@ NAMES = (  # in the order in which `python -m benchmarks` runs them
     "heads_overhead", "removed_heads", "pruned_models", "relevance_speed", "importance_speed", "decoder_speed",
     "head_statistics", "growth", "generator_speed", "training_speed", "group_constraint", "coreference_injection",
 )  # fmt: skip
+AXES = {"length": "sentence length (tokens)", "heads": "heads per layer"}  # of growth, as people call them
 NEEDED = ("size", "command", "threads", "device", "repeats", "seconds", "gate")
 
 
@@ -297,5 +298,6 @@ def _code() -> list[str]:
 
 def named(what: str) -> str:
     """What people call a way that was timed: the measure's title for the name of its column."""
-    measure = what.removeprefix("relevance, ")
-    return "loss without each head" if what == "leave one out" else MEASURES[measure].title if measure in RULES else what
+    measure, comma, way = what.removeprefix("relevance, ").partition(", ")
+    title = "loss without each head" if measure == "leave one out" else MEASURES[measure].title if measure in RULES else ""
+    return f"{title}{comma}{way}" if title else what

@@ -15,9 +15,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from benchmarks.common import COLUMNS, NAMES
+from benchmarks.common import AXES, COLUMNS, NAMES, named
 from helpers import plan, study
-from helpers.reading import listed, number
+from helpers.reading import interval, listed, number
 from helpers.runs import subjects
 from helpers.study import StudyError, published
 
@@ -27,14 +27,14 @@ SIZES = {  # profile -> size of the benchmarks' models
 OVERHEADS = ("heads_overhead", "group_constraint", "coreference_injection")
 
 
-STEP, PASS = "a training step", "a pass forward and back"
+STEP, PASS, LEAN = "a training step", "a pass forward and back, all weights", "a pass forward and back, heads alone"
 # what; its benchmark; the plain thing; the row of its cost as a multiple of that; the row that tells how many times as dear the
 # obvious way is, or that way's own multiple
 HEART = (
-    ("relevance of a target token, LRP αβ", "relevance_speed", PASS,
+    ("relevance of a target token, LRP αβ", "relevance_speed", LEAN,
      "alpha_beta, floor over fast", "alpha_beta, fast over obvious"),
-    ("relevance of a target token, AttnLRP", "relevance_speed", PASS, "attnlrp, floor over fast", "attnlrp, fast over obvious"),
-    ("relevance of a target token, LRP cp", "relevance_speed", PASS, "cp, floor over fast", "cp, fast over obvious"),
+    ("relevance of a target token, AttnLRP", "relevance_speed", LEAN, "attnlrp, floor over fast", "attnlrp, fast over obvious"),
+    ("relevance of a target token, conservative", "relevance_speed", LEAN, "cp, floor over fast", "cp, fast over obvious"),
     ("relevance, decoder of today", "decoder_speed", PASS,
      "relevance over floor of relevance", "relevance, obvious over relevance"),
     ("gradient importance of all heads", "importance_speed", PASS,
@@ -49,8 +49,15 @@ HEART = (
     ("coreference in a head of every layer", "coreference_injection", STEP, "training step, full link, 1 head a layer", ""),
 )  # fmt: skip
 
-FLOORS = {  # of a decoder of today: measure -> the pass that it cannot undercut
+PASSES = {  # of a decoder of today: measure -> the pass forward and back, all weights, beside which it stands
     "importance": "floor", "importance per token": "floor", "relevance": "floor of relevance", "leave one out": "floor",
+}  # fmt: skip
+TITLES = {  # benchmark -> what people call it
+    "heads_overhead": "L0 gates on every head", "removed_heads": "removed and masked heads", "pruned_models": "pruned models",
+    "relevance_speed": "relevance of a target token", "importance_speed": "gradient importance of all heads",
+    "decoder_speed": "decoder of today", "head_statistics": "confidence, positions, syntax", "growth": "growth",
+    "generator_speed": "text generator", "training_speed": "training loop", "group_constraint": "group constraint",
+    "coreference_injection": "coreference in a head of every layer",
 }  # fmt: skip
 
 
@@ -178,7 +185,8 @@ def numbers(found: Mapping[str, pd.DataFrame], names: str | Sequence[str], quant
 def remarks(found: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
     """What was tried and gave no number, with what it said."""
     frame = pd.concat([frame.assign(benchmark=name) for name, frame in found.items()], ignore_index=True)
-    return frame.loc[frame.value.isna(), ["benchmark", "what", "group", "note"]].reset_index(drop=True)
+    frame = frame.loc[frame.value.isna(), ["benchmark", "what", "group", "note"]].reset_index(drop=True)
+    return frame.assign(note=frame.note.str.replace("the rule knows the reverse", "LRP αβ is implemented in reverse"))
 
 
 def heart(found: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
@@ -204,14 +212,25 @@ def heart(found: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
 
 
 def added(heart: pd.DataFrame, plain: str = STEP) -> str:
-    """What is added to a plain thing, and of which rows surely (the quartiles lie above it)."""
+    """How much longer a plain thing takes with each addition, and of which the quartiles lie above it."""
     part = heart[heart.plain == plain]
+    part = part.set_axis([re.split(" (on|in) ", name)[0] for name in part.index])
+    told = [f"{number(cost - 1, '+%')} ({name})" for name, cost in part.cost.items()]
     sure = part.index[part.cost_low > 1].tolist()
-    said = f"{number(part.cost.min() - 1, '%')} to {number(part.cost.max() - 1, '%')}"
+    alone = "all" if len(sure) == len(part) else f"{listed(sure)} alone" if sure else "none"
+    return f"Time of {plain}: {listed(told)}; quartiles lie above zero for {alone}"
+
+
+def decoder(frame: pd.DataFrame) -> str:
+    """Of the benchmark `decoder_speed`: seconds and operations of the study's way beside the obvious one."""
+    of = {quantity: part.set_index("what").value for quantity, part in frame.groupby("quantity")}
+    names = {"importance": "importance", "relevance": "relevance", "leave one out": "every head left out"}
+    told = [f"{said} {' / '.join(number(of['seconds'][one], '.2g') for one in (name, f'{name}, obvious'))}"
+            for name, said in names.items()]  # fmt: skip
+    fast, slow = (number(of["operations"][f"leave one out{way} over what must be done"], ".2f") for way in ("", ", obvious"))
     return (
-        f"{said}, {'surely only ' + listed(sure) if sure else 'none of it surely'}"
-        if len(sure) < len(part)
-        else f"{said}, surely"
+        f"Seconds a batch, the study's way / the obvious one: {', '.join(told)}. In operations leaving out is {fast} and {slow}"
+        " times the least possible; the rest is overhead."
     )
 
 
@@ -254,6 +273,15 @@ def growth(frame: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
     )
 
 
+def steepest(slopes: pd.DataFrame, points: pd.DataFrame) -> str:
+    """Which measure grows fastest with what, and which grow with less than the length of sentences: of `growth`."""
+    top, long = slopes.loc[slopes.value.idxmax()], slopes[(slopes.axis == "length") & (slopes.high < 1)]
+    power = interval(top.value, top.low, top.high, ".2f")
+    said = f"The steepest: {named(top['what'])} grows with {AXES.get(top.axis, top.axis)} to the power {power}"
+    most = f"up to {number(points['at'][points.axis == 'length'].max(), '.0f')} tokens: overhead dominates"
+    return f"{said}; {listed(map(named, long['what']))} with less than the first power {most}." if len(long) else f"{said}."
+
+
 def savings(frame: pd.DataFrame) -> pd.DataFrame:
     """Speed-ups of the benchmark `removed_heads` by case.
 
@@ -291,8 +319,13 @@ def left(frame: pd.DataFrame) -> str:
     """Of `pruned`: what is left of cache and time where most heads are gone, evenly over the layers, model by model."""
     most = frame[(frame.share == frame.share.max()) & frame.criterion.str.contains("evenly")]
     of = most.pivot(index="model", columns="quantity", values="value").map(number, form="%").loc[most.model.unique()]
-    told = [f"{model}: {row['cache bytes']} and {row['time of a token']}" for model, row in of.iterrows()]
-    return f"With {frame.share.max()} % of heads removed there is left of the cache and of a token's time, {'; '.join(told)}"
+    told = [
+        f"{model.replace('grouped queries', 'grouped-query decoder').partition(',')[0]} ({model.rpartition(', ')[2]})"
+        f" {row['cache bytes']} and {row['time of a token']}"
+        for model, row in of.iterrows()
+    ]
+    what = f"With {frame.share.max()} % of heads removed evenly over the layers"
+    return f"{what}, this is left of the cache and of a token's time: {', '.join(told)}"
 
 
 # --- whole runs ------------------------------------------------------------------------------------------------------

@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
-from benchmarks.common import named
+from benchmarks.common import AXES, named
 from helpers import drawing
 from helpers.drawing import MODELS, WIDTH, redrawable
 from helpers.study import StudyError
@@ -52,8 +52,8 @@ def _log(axis, low: float, high: float) -> None:
 def _stacked(frame: pd.DataFrame, label: str, said: Callable[[float], str], level: float | None = None):
     """A panel a group: median, quartiles, and the number at the right; names alike up to a comma share a colour."""
     drawing.need(frame, "what", "group", "value", "low", "high", once=("group", "what"))
-    table = frame.drop(columns="group").assign(panel=frame.group, row=frame["what"], said=frame.value.map(said))
-    table["series"] = table["row"].str.split(",").str[0]
+    table = frame.drop(columns="group").assign(panel=frame.group, row=frame["what"].map(named), said=frame.value.map(said))
+    table["series"] = table["what"].str.split(",").str[0]
     families = list(dict.fromkeys(table.series))
     several = len(families) < min(5, len(table))  # else colours tell nothing
     looks = {name: {"color": MODELS[several * n % len(MODELS)]} for n, name in enumerate(families)}
@@ -161,34 +161,38 @@ def growth(exponents: pd.DataFrame, points: pd.DataFrame):
         drawing.lines(axis, rows, "at", "value", "what", looks)
         sizes = sorted(rows["at"].unique())
         drawing.logarithmic(axis, "xy")
-        axis.set(xlabel=grown, ylabel="seconds")
+        axis.set(xlabel=AXES.get(grown, grown), ylabel="seconds")
         axis.set_xticks(sizes, [f"{size:g}" for size in sizes])
+        if rows.value.max() < 60 * rows.value.min():
+            axis.yaxis.set_major_locator(LogLocator(10, subs=(1.0, 2.0, 5.0)))
         for side in (axis.xaxis, axis.yaxis):
             side.set_minor_formatter(NullFormatter())
         axis.set_xlim(right=sizes[-1] * (sizes[-1] / sizes[0]) ** 0.16)
         ends = rows[rows["at"] == sizes[-1]].sort_values("value").set_index("what").value
         gap = (math.log10(axis.get_ylim()[1]) - math.log10(axis.get_ylim()[0])) / 17  # a line of text
-        place = -math.inf
-        for name, end in ends.items():  # from below, none on another
-            place = max(math.log10(end), place + gap)
+        places = np.log10(ends.to_numpy(float))
+        for _ in range(100):  # none on another, all near their lines
+            for low in np.flatnonzero(np.diff(places) < gap):
+                places[low : low + 2] = places[low : low + 2].mean() + np.array([-gap, gap]) / 2
+        for name, place in zip(ends.index, places, strict=True):
             colour, said = looks[name]["color"], f"{slopes.value[name]:.2f}".replace("-", "−")
             axis.annotate(
                 said, (sizes[-1], 10**place), (6, 0), textcoords="offset points", fontsize=7, va="center", color=colour
             )
-    drawing.legend(figure, looks)
+    drawing.legend(figure, looks | {"number: exponent": {"ls": ""}})
     return figure
 
 
 @redrawable
 def beside(frame: pd.DataFrame, floors: Mapping[str, str], unit: str = ""):
-    """Ours, the obvious way and the floor in one row a measure, logarithmic.
+    """Ours, the obvious way and one pass forward and back in one row a measure, logarithmic.
 
     Parameters
     ----------
     frame : pandas.DataFrame
         As `benchmarks.costs.numbers` returns it. "NAME, obvious" and "NAME, LIBRARY" are other ways to do NAME.
     floors : mapping of measure -> row
-        What cannot be undercut, for each measure.
+        The pass that stands beside each measure.
     unit : str
         Of the values.
     """
@@ -199,7 +203,7 @@ def beside(frame: pd.DataFrame, floors: Mapping[str, str], unit: str = ""):
     )
     table = table[table.row.isin(floors)]
     under = pd.DataFrame(
-        [{"row": row, "series": "floor: one pass forward and back", **known.loc[floor]} for row, floor in floors.items()]
+        [{"row": row, "series": "one pass forward and back, all weights", **known.loc[one]} for row, one in floors.items()]
     )
     table = pd.concat([table[list(under)], under], ignore_index=True).assign(panel="", row=lambda rows: rows.row.map(named))
     looks = drawing.looks(table.series)
@@ -298,7 +302,7 @@ def pruned(frame: pd.DataFrame):
     looks, apart = drawing.looks(table.criterion), 1.5
     floor = {"color": "black", "marker": "_", "ls": "", "ms": 7, "zorder": 4}
     figure, axes = drawing.line_panels(
-        table, "share", "value", "criterion", looks, label="% of heads removed", unit="share of the full model's",
+        table, "share", "value", "criterion", looks, label="% of heads removed", unit="share of the full model",
         size=(WIDTH / 4, 2.15), dodge=apart, more={"floor: FLOPs of the pruned over the full model": floor},
     )  # fmt: skip
     for title, axis in axes.items():

@@ -18,10 +18,10 @@
 # [figures](../figures/README.md) · functions: [costs.py](../benchmarks/costs.py), [common.py](../benchmarks/common.py)
 #
 # Every measure of a head has a price, and so has every way to change one. A measure that takes a backward pass for every
-# target token will not be used on a whole corpus; a constraint that doubles the training time must gain more than twice the
-# training would; and heads that are masked are not heads that are saved. First what everything costs in units of the plain
-# thing, beside the obvious way to do it; then what removed heads save, how costs grow, and the whole study. Times are of the
-# machine that the table below names; `make bench` measures yours.
+# target token will not be used on a whole corpus; a constraint that doubles the training time must gain more than training
+# twice as long would; and heads that are masked are not heads that are saved. First what everything costs in units of a plain
+# pass or training step, beside the obvious way to do it; then what removed heads save, how costs grow, and the whole study.
+# Times are of the machine that the last lines name; `make bench` measures yours.
 
 # %% tags=["parameters"]
 profile = "laptop"  # tiny, quick, laptop, natural or paper: the size of the models, and the run whose wall times are shown
@@ -43,10 +43,10 @@ print(run.summary())
 # %% jupyter={"source_hidden": true}
 from IPython.display import Markdown
 
-from benchmarks import costs, figures
+from benchmarks import common, costs, figures
 from helpers import drawing
 from helpers.publish import claims
-from helpers.reading import interval, number, readable
+from helpers.reading import number, readable
 from helpers.scores import intervals
 
 drawing.style()
@@ -62,8 +62,8 @@ minutes = costs.minutes(found)
 run.figure(
     figures.heart(heart),
     "costs",
-    caption="What every measure and method costs in units of the plain thing, beside the obvious way to do it.",
-    takeaway=f"The obvious ways take {ends} times as long; what is done while a model trains adds {costs.added(heart)}.",
+    caption="What every measure and method costs in units of a plain pass or training step, beside the obvious way to do it.",
+    takeaway=f"The obvious ways take {ends} times as long. {costs.added(heart)}.",
     table="costs",
     show=False,
 )
@@ -76,7 +76,7 @@ run.figure(
 # from the heads up, whichever is cheaper. *Importance*: one backward pass a batch; obvious are batches of one. *Loss without
 # each head*: what stands before a head is computed once; obvious is a pass of the whole model for every head. *Confidence,
 # positions, syntax*: sums kept while the model runs; obvious are attention maps written to disk and read again, which takes
-# as long but more room. *Group constraint*: obvious is the protocol of the public code, K-means from scratch in every
+# more time and far more room. *Group constraint*: obvious is the protocol of the public code, K-means from scratch in every
 # module. A *decoder of today* has `12` layers of width `512` with `8` query heads and `2` key-value heads.
 #
 # All ways run once in every repeat, in random order, and ratios are taken within the repeat, so that a slow spell of the
@@ -89,7 +89,8 @@ run.figure(
 facts = run.table(costs.facts(found), "benchmarks")
 columns = {"benchmark": "benchmark", "size": "size", "difference": "largest difference", "bound": "allowed"}
 columns |= {"repeats": "n (repeats)", "threads": "threads", "minutes": "minutes"}
-readable(facts, columns, {"difference": ".0e", "bound": ".0e"})
+caption = "Fast and obvious way compared: largest difference in value"
+readable(facts.rename(index=costs.TITLES), columns, {"difference": ".0e", "bound": ".0e"}, caption=caption)
 
 # %% [markdown]
 # Every way of each benchmark is in the files of the run: `relevance` (with the mode of differentiation and, where it is
@@ -129,25 +130,25 @@ for figure, name, caption in (
 ):
     run.figure(figure, name, caption=caption, show=False)
 remarks = costs.remarks(found)
-readable(remarks, {"benchmark": "benchmark", "what": "what", "note": "why"})
+remarks = remarks.assign(benchmark=remarks.benchmark.replace(costs.TITLES), what=remarks["what"].map(common.named))
+readable(remarks, {"benchmark": "benchmark", "what": "way or library", "note": "why"}, caption="Ways without a number")
 
 # %% [markdown]
 # ## A decoder of today
 #
 # Seconds for a batch of passages, on a Llama with random weights: importance, relevance and leaving out every head, each beside
-# the obvious protocol and the floor, one pass forward and back of what is measured. *Importance* is the mean over texts,
-# *importance per token* that over target tokens, which Captum computes too. Leaving out is counted in operations too,
-# beside what must be done: what stands behind each head, once, and one whole pass.
+# the obvious protocol and one pass forward and back of what is measured, with the gradients of all weights. Importance needs
+# gradients at the heads alone, not of weights, so that it can be faster. *Importance* is the mean over texts, *importance per
+# token* that over target tokens, which Captum computes too. Leaving out is counted in operations too, beside the least
+# possible: what stands behind each head, once, and one whole pass.
 
 # %% jupyter={"source_hidden": true}
 today = run.table(costs.numbers(found, "decoder_speed", "seconds"), "decoder", over=intervals.ROUNDS)
-counted = found["decoder_speed"][found["decoder_speed"].quantity == "operations"].set_index("what").value
-fast, slow = (number(counted[f"leave one out{way} over what must be done"], ".2f") for way in ("", ", obvious"))
 run.figure(
-    figures.beside(today, costs.FLOORS, "seconds"),
+    figures.beside(today, costs.PASSES, "seconds"),
     "decoder",
     caption="Seconds of importance, relevance and leaving out every head of a decoder with grouped queries.",
-    takeaway=f"Leaving out every head takes {fast} times the operations that must be done, the obvious way {slow} times.",
+    takeaway=costs.decoder(found["decoder_speed"]),
 )
 
 # %% [markdown]
@@ -183,27 +184,25 @@ run.figure(
 #
 # Seconds against the length of sentences, the number of heads and of layers, and the size of the corpus, one of them at a
 # time. The exponent is the slope on two logarithmic axes: at one, twice as large costs twice as much, at two, four times. At
-# small sizes most of the time goes into calling things at all, and exponents are near zero.
+# small sizes most of the time goes into the fixed overhead of calls, and exponents are near zero.
 
 # %% jupyter={"source_hidden": true}
 slopes, points = costs.growth(found["growth"])
 run.table(slopes, "growth", over=intervals.ROUNDS)
 run.table(points, "growth_points", over=intervals.ROUNDS)
-steepest = slopes.loc[slopes.value.idxmax()]
 run.figure(
     figures.growth(slopes, points),
     "growth",
     caption="How the time of each measure grows with the size of everything; at the end of each line its exponent.",
-    takeaway=f"The steepest: {figures.named(steepest['what'])} grows with {steepest.axis} to the power"
-    f" {interval(steepest.value, steepest.low, steepest.high, '.2f')}.",
+    takeaway=costs.steepest(slopes, points),
 )
 
 # %% [markdown]
 # ## The whole study
 #
 # What a run of this profile took, as far as it recorded it (and a run of profile `tiny`, where one lies beside it, in the
-# file): the notebooks themselves, and the core minutes of the stored runs that a notebook is the first to need. Runs go side
-# by side, so that core minutes over cores is about what one waits.
+# file): the notebooks themselves, but for this one, which does not time itself, and the core minutes of the stored runs that a
+# notebook is the first to need. Runs go side by side, so that core minutes over cores is about what one waits.
 
 # %% jupyter={"source_hidden": true}
 times = run.table(costs.recorded(profile, run.settings, models, seed, run.folder), "wall_times")
@@ -212,8 +211,9 @@ run.figure(
     figures.wall_times(own),
     f"wall_times_{profile}",
     caption=f"Minutes of each notebook in profile {profile}.",
-    takeaway=f"From nothing {number(own.training.sum() / 60, ',.0f')} core minutes of training; the notebooks"
-    f" themselves take {number(own.executing.sum() / 60, '.1f')} minutes.",
+    takeaway=f"From nothing {number(own.training.sum() / 60, ',.0f')} core minutes of training. The notebooks themselves take"
+    f" {number(own.executing.sum(min_count=1) / 60, '.1f')} minutes one after another (`make study` runs them side by side);"
+    " this one's own time is missing.",
     table="wall_times",
 )
 for name, part in times.drop(profile, level="profile").groupby(level="profile", sort=False):
@@ -227,14 +227,18 @@ for name, part in times.drop(profile, level="profile").groupby(level="profile", 
 
 # %% jupyter={"source_hidden": true}
 room = kept.groupby("what", sort=False).value.first()
-trained = f"Gates, constraint or coreference add {costs.added(heart)}, to a training step"
+trained = costs.added(heart)
+longer = number(heart.times["confidence, positions, syntax"], ".1f")
 first = f"**What does it cost?** {minutes}. {trained}. {left}."
 closing = f"""
-{minutes}. Attention maps on disk take {number(room.max() / room.min(), ".0f")} times the room of sums. {trained}. {left}.
+{minutes}. Attention maps on disk take {longer} times as long and {number(room.max() / room.min(), ".0f")} times the room of
+sums. {trained}. {left}.
 
-*Limits.* Small models with random weights on one machine ({facts.hardware.iloc[0]}): much of their time is the cost of calling,
-so that exponents and overheads are not those of larger models or of a GPU. Wall times depend on what ran beside.
+*Limits.* Small models with random weights on one machine ({facts.hardware.iloc[0]}): much of their time is the overhead of
+calls, so that exponents and overheads are not those of larger models or of a GPU. Wall times depend on what ran beside.
 """
 columns = {"what": "what", "plain": "unit", "cost": "cost, in that unit", "times": "the obvious way, times as long"}
-table = readable(heart, columns, {"cost": ".3g", "times": ".2g"}, caption="What everything costs")
+table = readable(
+    heart, columns, {"cost": ".3g", "times": ".2g"}, caption="What everything costs: medians [quartiles], not 95 % intervals"
+)
 answer.fill("costs", closing, Markdown(f"{first}\n\n{table.data}"))

@@ -74,19 +74,26 @@ def test_wall_times_count_every_run_once_for_the_first_notebook_that_needs_it(tm
     assert table.missing["03_l0_pruning"] > 0 and np.isnan(table.executing["03_l0_pruning"])
 
 
-@pytest.mark.parametrize(("lows", "said"), [
-    ((1.01, 0.9), "10 % to 20 %, surely only gates"), ((0.9, 0.9), "none of it surely"), ((1.01, 1.1), "10 % to 20 %, surely"),
-])  # fmt: skip
-def test_what_is_added_is_sure_where_its_quartiles_say_so(lows, said):
-    table = pd.DataFrame({"plain": costs.STEP, "cost": [1.1, 1.2], "cost_low": lows}, index=["gates", "constraint"])
-    assert costs.added(table).endswith(said)
+@pytest.mark.parametrize(("lows", "said"), [((1.01, 0.9), "L0 gates alone"), ((0.9, 0.9), "none"), ((1.01, 1.1), "all")])
+def test_what_is_added_is_told_beside_where_its_quartiles_lie(lows, said):
+    table = pd.DataFrame({"plain": costs.STEP, "cost": [1.1, 1.2], "cost_low": lows}, index=["L0 gates on all", "constraint"])
+    assert costs.added(table).endswith(said) and "+10 % (L0 gates) and +20 % (constraint)" in costs.added(table)
 
 
 def test_a_decoder_s_measures_stand_beside_the_obvious_way_and_their_floor():
     ways = {"importance": 1, "importance, obvious": 4, "relevance": 2, "importance, captum": 1, "floor": 0.5, "other": 9}
+    ways |= {"relevance, obvious": 9, "leave one out": 3, "leave one out, obvious": 8}
     table = pd.DataFrame([(what, v, v, v) for what, v in ways.items()], columns=["what", "value", "low", "high"])
     axis = whole(figures.beside(table, {"importance": "floor", "relevance": "floor"}, "seconds")).axes[0]
     assert [label.get_text() for label in axis.get_yticklabels()] == ["importance", "relevance"]
+    ways = pd.DataFrame(
+        {"what": [f"leave one out{way} over what must be done" for way in ("", ", obvious")], "value": [1, 1.5]}
+    )
+    told = costs.decoder(pd.concat([table.assign(quantity="seconds"), ways.assign(quantity="operations")]))
+    assert "importance 1 / 4" in told and "every head left out 3 / 8" in told and "1.00 and 1.50 times" in told
     speeds = pd.DataFrame({"what": ["cp, fast", "cp, obvious"], "value": [100.0, 1.0], "quantity": "target tokens/s"})
     told = costs.minutes({"relevance_speed": speeds.assign(group="3+3 layers, 36 tokens")})
     assert "1,000 sentences of 36 tokens takes 6.0 to 6.0 minutes" in told and "10.0 to 10.0 hours" in told
+    slopes = pd.DataFrame({"what": ["cp", "importance"], "axis": "length", "value": [1.5, 0.5], "low": 0.4, "high": [1.6, 0.6]})
+    told = costs.steepest(slopes, pd.DataFrame({"axis": ["length", "heads"], "at": [64, 512]}))
+    assert "conservative grows with sentence length" in told and "importance with less" in told and "64 tokens" in told

@@ -6,7 +6,7 @@ import pytest
 from helpers.methods.coreference import said
 from helpers.methods.coreference.runs import MAIN, PLAIN
 
-RANDOM, NONE, RULE, SHUFFLED = "injected, random 2", f"{MAIN}, no links", f"{MAIN}, rule", f"{MAIN}, rule+shuffled"
+RANDOM, NONE, GOLD, SHUFFLED = "injected, random 2", f"{MAIN}, no links", f"{MAIN}, gold", f"{MAIN}, rule+shuffled"
 
 
 def scores(**changes):
@@ -29,36 +29,40 @@ def test_rows_have_human_names(row, name):
 
 
 @pytest.mark.parametrize(("change", "choice", "row"), [
-    ((1, 0.5, 1.5), "Surely better than the lowest heads: random heads (draw 2)", "surely up: random"),
-    ((-1, -1.5, -0.5), "No other choice is surely better; surely worse: random heads (draw 2)", "surely down: random"),
-    ((1, -0.5, 1.5), "No other choice is surely better", "No row changes ROUGE-1 surely."),
+    ((1, 0.5, 1.5), "random heads (draw 2) gain more", "up: *random"),
+    ((-1, -1.5, -0.5), "no other heads gain more; random heads (draw 2) less", "down: *random"),
+    ((1, -0.5, 1.5), "no other heads gain more; random heads (draw 2) (+1.0) about as much", "No row changes ROUGE-1"),
 ])  # fmt: skip
 def test_a_choice_is_better_only_where_its_interval_says_so(change, choice, row):
     table = scores(**{RANDOM: change})
     own = table.assign(control=table.row, change_low=-table.change_high, change_high=-table.change_low).drop(columns="row")
-    assert said.choice(own) == choice and row in said.any_sure(table, "ROUGE-1")
+    assert said.choice(own, table) == f"By interval {choice}" and row in said.any_sure(table, "ROUGE-1")
 
 
-@pytest.mark.parametrize(("apart", "words"), [
-    ((1, 0.5, 1.5), "surely more than"), ((-1, -2, -0.5), "surely less than"), ((1, -1, 3), "not surely more than"),
-])  # fmt: skip
-def test_a_resolver_s_links_are_told_beside_true_shuffled_and_no_ones(apart, words):
-    table = scores(**{MAIN: (1, 0, 2), f"{MAIN}, gold": (2, 1, 3), NONE: (0, -1, 1)})
-    given = {MAIN: "rule", f"{MAIN}, gold": "gold", SHUFFLED: "rule+shuffled", NONE: "none"}
-    told = said.clusters(table, given, scores(**{MAIN: apart}))
-    assert told.startswith("ROUGE-1 with rule-resolver links +1.0 [+0.0, +2.0], gold links +2.0 [+1.0, +3.0], no links")
-    assert f"rule-resolver links gain {words} shuffled ones" in told
+def test_what_is_drawn_of_clusters_is_told_beside_means_over_trainings():
+    drawn = scores(**{MAIN: (0.8, 0, 2), GOLD: (2.6, 1, 3), SHUFFLED: (0, -1, 1), NONE: (1.7, 1, 2)})
+    curve = drawn.assign(clusters=["rule", "gold", "gold+corrupt:1", "gold+corrupt:0.1"], conll=[93, 100, 34, 92])
+    told = said.clusters(curve, scores(**{MAIN: (0.5, 0, 2)}).assign(seeds=5), {MAIN: "rule", GOLD: "gold"})
+    assert "F1: +0.0 at 34, +2.6 at 100; rule-resolver links +0.8 at 93, gold links corrupted +1.7 at 92. First" in told
+    assert "rule-resolver links +0.8, gold links +2.6." in said.clusters(curve[:2], drawn, {MAIN: "rule", GOLD: "gold"})
 
 
 def test_the_best_way_is_told_beside_the_paper_s():
     best = scores(**{MAIN: (2, 1, 3), "layer of its own, all": (5, 4, 6), RANDOM: (-1, -2, 0)})
     assert "a layer of its own, all*, +5.0 [+4.0, +6.0] ROUGE-1, 2.5 times" in said.where(best)
     none = scores(**{MAIN: (-1, -2, 0), "layer of its own, all": (5, 4, 6)})
-    assert "times" not in said.where(none) and "the paper's way -1.0 [-2.0, +0.0]" in said.where(none)
+    assert "times" not in said.where(none) and "the paper's way (-1.0 [-2.0, +0.0])" in said.where(none)
     assert said.where(scores(**{MAIN: (2, 1, 3), RANDOM: (1, 0, 2)})).startswith("Most gains *lowest heads*")
+    table = scores(**{MAIN: (1, 0, 2), f"{MAIN}, adjacent links": (3, 0.5, 4)}).assign(mentions="9 to 12")
+    assert "+3.0, full ones +1.0: intervals overlap" in said.sizes(table) and said.sizes(table[:1]) == ""
+    assert "intervals lie apart" in said.sizes(table.assign(change_low=[0, 2.5]))
 
 
 def test_heads_matter_more_where_their_interval_is_above_zero():
     more = pd.DataFrame({"control": NONE, "layer": range(3), "more": [0.2, 0.3, -0.1], "low": [0.1, -0.1, -0.2]})
-    assert "surely higher than with no links in 1 of 3 layers" in said.matters(more)
-    assert "higher than with no links in 2 of 3 layers" in said.matters(more.assign(low=float("nan")))
+    assert "than with no links in 1 of 3 layers; by 95 %" in said.matters(more)
+    assert "than with no links in 2 of 3 layers." in said.matters(more.assign(low=float("nan")))
+    every = pd.DataFrame({"row": MAIN, "seed": [1, 2], "rank_before": 8, "rank_after": [4, 5]})
+    assert said.moved(every).startswith("Mean of 2 trainings (drawn: the first)") and "8.0 → 4.5" in said.moved(every)
+    masked = scores(a=(0, 0, 0), b=(-1, -2, 0)).assign(order="lowest", number=[0, 3], **{"all off": -12})
+    assert "three -1.0 [-2.0, +0.0]; all heads -12.0. The claim allows three -0.70 (-1 %)" in said.masking(masked, -0.01)

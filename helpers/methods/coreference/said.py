@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 
 import pandas as pd
 from IPython.display import Markdown
@@ -62,36 +62,43 @@ def called(table: pd.DataFrame) -> pd.DataFrame:
     return table.assign(row=table.row.map(named))
 
 
-def wide(table: pd.DataFrame, value: str, caption: str, form: str = ".1f", best: bool = False) -> Markdown:
-    """Metrics side by side, a line a row, `x [low, high]` where there are intervals; the best of each metric bold, if asked."""
+def wide(
+    table: pd.DataFrame, value: str, caption: str, form: str = ".1f", best: bool = False, what: str = "heads"
+) -> Markdown:  # fmt: skip
+    """Metrics side by side, a line a row (`what` their title), `x [low, high]` of intervals; the best of each bold if asked."""
     ends = {"value": ("low", "high"), "change": ("change_low", "change_high")}.get(value, ())
-    lines = {"what": list(dict.fromkeys(table.row))}
+    lines = {what: list(dict.fromkeys(table.row))}
     for metric, part in table.groupby("metric", sort=False):
-        part = part.drop_duplicates("row").set_index("row").reindex(lines["what"])
+        part = part.drop_duplicates("row").set_index("row").reindex(lines[what])
         cells = [interval(*numbers, form=form) for numbers in part[[value, *ends]].to_numpy()]
         winner = part[value].argmax() if best and part[value].notna().any() else -1
         lines[metric] = [f"**{cell}**" if place == winner else cell for place, cell in enumerate(cells)]
-    return readable(pd.DataFrame(lines | {"what": [named(row) for row in lines["what"]]}), caption=caption)
+    return readable(pd.DataFrame(lines | {what: [named(row) for row in lines[what]]}), caption=caption)
 
 
-def change(table: pd.DataFrame, row: str, metric: str = "ROUGE-1", form: str = "+.1f") -> str:
-    """A row's change with its interval; "not measured" where it is not there."""
+def change(table: pd.DataFrame, row: str, metric: str = "ROUGE-1", form: str = "+.1f", ends: bool = True) -> str:
+    """A row's change with its interval, or without; "not measured" where it is not there."""
     found = table[(table.row == row) & (table.metric == metric)]
-    return interval(*found.iloc[0][ENDS], form=form) if len(found) else "not measured"
+    return interval(*found.iloc[0][ENDS if ends else ENDS[:1]], form=form) if len(found) else "not measured"
 
 
 def sides(table: pd.DataFrame) -> tuple[list[str], list[str], list[str]]:
-    """Names of the rows that are surely higher, surely lower and neither, by the interval of their change."""
+    """Names of the rows that are higher, lower and neither, by the interval of their change (not corrected)."""
     names = table.row.map(named)
     higher, lower = table.change_low > 0, table.change_high < 0
     return names[higher].tolist(), names[lower].tolist(), names[~higher & ~lower].tolist()
 
 
-def choice(against: pd.DataFrame) -> str:
-    """Whether other heads than the lowest do better: of `tables.against_controls` with those heads as controls."""
-    less, more, _ = sides(against[against.metric == "ROUGE-1"].rename(columns={"control": "row"}))
-    said = f"Surely better than the lowest heads: {listed(more)}" if more else "No other choice is surely better"
-    return f"{said}; surely worse: {listed(less)}" if less else said
+def choice(against: pd.DataFrame, over: pd.DataFrame) -> str:
+    """Whether other heads than the lowest do better: of `tables.against_controls` with them as controls, and their gains."""
+    against, own = (table[table.metric == "ROUGE-1"] for table in (against, over))
+    if against.empty:
+        return "No other heads were tried"
+    less, more, alike = sides(against.rename(columns={"control": "row"}))
+    gain = dict(zip(own.row.map(named), own.change.map(lambda value: number(value, "+.1f")), strict=True))
+    said = f"By interval {listed(more) if more else 'no other heads'} gain more"
+    said += f"; {listed(f'{name} ({gain[name]})' for name in alike)} about as much" if alike else ""
+    return f"{said}; {listed(less)} less" if less else said
 
 
 def people(board: tables.Board, row: str) -> str:
@@ -100,7 +107,7 @@ def people(board: tables.Board, row: str) -> str:
     known = known[known.metric == tables.EVENTS]
     more, less, open_ = sides(known)  # of the guessed ones
     own = known.value.iloc[0] - known.change.iloc[0]
-    parts = [(less, "surely more than"), (more, "surely less than"), (open_, "not surely apart from")]
+    parts = [(less, "by interval more than"), (more, "by interval less than"), (open_, "by interval not apart from")]
     beside = {named(one.row): f"*{named(one.row).removeprefix('guessed: ')}* ({one.value:.1f})" for one in known.itertuples()}
     told = [f"{words} {listed(beside[name] for name in names)}" for names, words in parts if names]
     return f"{own:.1f} %, {'; '.join(told)}"
@@ -119,83 +126,76 @@ def ranking(agreement: pd.DataFrame, same: pd.DataFrame) -> str:
     return f"{said}; a layer's lowest head stays in its lower half in {number(same['in the lower half'].mean(), '%')} of cases."
 
 
-def masking(curves: pd.DataFrame) -> str:
-    """What masking costs in ROUGE-1: one and three of the lowest heads a layer, one of the highest, all."""
+def masking(curves: pd.DataFrame, allowed: float) -> str:
+    """What masking costs in ROUGE-1, and what the claim allows, a share of the plain model's (less than 0)."""
     curves = curves[curves.metric == "ROUGE-1"].drop_duplicates(["order", "number"]).set_index(["order", "number"])
     asked = {("lowest", 1): "one lowest head a layer", ("lowest", 3): "three", ("highest", 1): "one highest"}
     told = [f"{said} {interval(*curves.loc[place, ENDS], '+.1f')}" for place, said in asked.items() if place in curves.index]
-    return f"Off, ROUGE-1: {'; '.join(told)}; all heads {number(curves['all off'].iloc[0], '+.1f')}. Printed: about -0.5 %."
+    rule = f"The claim allows three {number(allowed * curves.value['lowest', 0], '+.2f')} ({number(allowed, '%')})"
+    return f"Off, ROUGE-1: {'; '.join(told)}; all heads {number(curves['all off'].iloc[0], '+.1f')}. {rule}; printed: -0.5 %."
 
 
 def where(grouped: pd.DataFrame) -> str:
     """Which heads, layers and matrices gain most, beside the paper's way."""
     part = grouped[grouped.metric == "ROUGE-1"].drop_duplicates("row").sort_values("change")
     best, least = part.row.iloc[-1], part.row.iloc[0]
-    own, most = (part.set_index("row").change[name] for name in (MAIN, best))
-    times = (
-        f", {number(most / own, '.1f')} times as much"
-        if best != MAIN and own > 0 and part.set_index("row").change_low[MAIN] > 0
-        else ""
-    )
-    said = f"Most gains *{named(best)}*, {change(part, best)} ROUGE-1{times}"
-    said += (
-        f" as the paper's way ({change(part, MAIN)})"
-        if times
-        else ""
-        if best == MAIN
-        else f"; the paper's way {change(part, MAIN)}"
-    )
-    return f"{said}; least *{named(least)}*, {change(part, least)}."
+    rows = part.set_index("row")
+    times = f", {number(rows.change[best] / rows.change[MAIN], '.1f')} times as much as" if rows.change_low[MAIN] > 0 else ";"
+    paper = "" if best == MAIN else f"{times} the paper's way ({change(part, MAIN)})"
+    return f"Most gains *{named(best)}*, {change(part, best)} ROUGE-1{paper}; least *{named(least)}*, {change(part, least)}."
 
 
 def moved(every: pd.DataFrame) -> str:
     """How far injected heads rise in their layer, under links and under a matrix that says nothing."""
-    means = every.groupby("row", sort=False)[["rank_before", "rank_after"]].mean()
+    means, count = every.groupby("row", sort=False)[["rank_before", "rank_after"]].mean(), every.seed.nunique()
     told = [
         f"{named(name)} {number(one.rank_before, '.1f')} → {number(one.rank_after, '.1f')}" for name, one in means.iterrows()
     ]
-    return f"Mean rank in the layer before and after: {'; '.join(told)}."
+    said = f"Mean of {count} trainings (drawn: the first), rank" if count > 1 else "Mean rank"
+    return f"{said} in the layer before and after: {'; '.join(told)}."
 
 
 def matters(more: pd.DataFrame) -> str:
     """In how many layers links make heads matter more than a matrix that says nothing: of `tables.matter_more`."""
-    told = []
+    alone, told = more.low.isna().all(), []
     for control, part in more.groupby("control", sort=False):
-        alone = part.low.isna().all()
         higher = int((part.more > 0).sum() if alone else (part.low > 0).sum())
-        words = f"{'higher' if alone else 'surely higher'} than with {named(control).partition(', ')[2]}"
-        told.append(f"{words} in {higher} of {len(part)} layers")
-    return f"Importance of the injected heads after training: {'; '.join(told)}." if told else ""
+        told.append(f"than with {named(control).partition(', ')[2]} in {higher} of {len(part)} layers")
+    by = "" if alone else "; by 95 % interval of each, where the verdict corrects for all rows"
+    return f"Importance of the injected heads after training is higher {listed(told)}{by}." if told else ""
 
 
-def clusters(table: pd.DataFrame, given: Mapping[str, str], apart: pd.DataFrame | None = None) -> str:
-    """What links of each kind gain, and whether a resolver's gain more than shuffled ones.
-
-    Parameters
-    ----------
-    table : pandas.DataFrame
-        Scores of rows against the plain model.
-    given : mapping of row -> links
-        In the order in which they are told.
-    apart : pandas.DataFrame, optional
-        Scores of the injected lowest heads against the same heads under shuffled links.
-    """
-    told = [f"{links(name)} {change(table, row)}" for row, name in given.items() if row in set(table.row)]
-    said = f"ROUGE-1 with {', '.join(told)}"
-    if apart is None or apart.empty:
-        return f"{said}."
-    more, less, _ = sides(apart[apart.metric == "ROUGE-1"])
-    sure = "surely more" if more else "surely less" if less else "not surely more"
-    return f"{said}; {links(given[MAIN])} gain {sure} than shuffled ones ({change(apart, MAIN)})."
+def clusters(curve: pd.DataFrame, over: pd.DataFrame, given: Mapping[str, str]) -> str:
+    """What links gain by their clusters' quality (`tables.quality_curve`), and what those of each kind gain over trainings."""
+    drawn = curve[curve.metric == "ROUGE-1"].sort_values("conll", kind="stable")
+    points = [drawn.iloc[0], drawn.iloc[-1], drawn[drawn.row == MAIN].iloc[0]]
+    worse = drawn[drawn.clusters.str.contains("corrupt")]
+    points += [one for _, one in worse.loc[(worse.conll - points[2].conll).abs().sort_values().index[:1]].iterrows()]
+    names = ["", ",", f"; {links(given[MAIN])}", f", {links(points[-1].clusters.partition('+')[0])} corrupted"]
+    told = [f"{name} {number(one.change, '+.1f')} at {one.conll:.0f}" for name, one in zip(names, points, strict=False)]
+    count = int(over.seeds.max()) if "seeds" in over else 1
+    means = [f"{links(name)} {change(over, row, ends=False)}" for row, name in given.items() if row in set(over.row)]
+    said = f"First training; means of {count}" if count > 1 else "By links"
+    return f"Change of ROUGE-1 by clusters' F1:{''.join(told)}. {said}: {', '.join(means)}."
 
 
-def any_sure(table: pd.DataFrame, metric: str, rows: Iterable[str] = ()) -> str:
-    """Which rows change a metric surely: one sentence."""
-    part = table[(table.metric == metric) & table.row.isin(list(rows) or list(table.row)) & (table.row != PLAIN)]
+def sizes(table: pd.DataFrame) -> str:
+    """Whether adjacent links gain more than full ones where clusters are largest: of `tables.by_cluster_size`."""
+    part = table[(table.metric == "ROUGE-1") & (table.mentions == table.mentions.iloc[-1])].set_index("row")
+    if (other := f"{MAIN}, adjacent links") not in part.index:
+        return ""
+    full, own = part.loc[MAIN], part.loc[other]
+    meet = full.change_low <= own.change_high and own.change_low <= full.change_high
+    gains = f"adjacent links gain {number(own.change, '+.1f')}, full ones {number(full.change, '+.1f')}"
+    return f"In the largest clusters {gains}: intervals {'overlap' if meet else 'lie apart'}."
+
+
+def any_sure(table: pd.DataFrame, metric: str) -> str:
+    """Which rows change a metric, by the interval of each: one sentence."""
+    part = table[(table.metric == metric) & (table.row != PLAIN)]
     more, less, open_ = sides(part)
     if not more and not less:
-        return f"No row changes {metric} surely."
-    told = [
-        f"{words}: {listed(names)}" for words, names in (("surely up", more), ("surely down", less), ("unsure", open_)) if names
-    ]
-    return f"{metric}, {'; '.join(told)}."
+        return f"No row changes {metric} by its interval."
+    parts = (more, "up"), (less, "down"), (open_, "neither")
+    told = [f"{words}: {listed(f'*{name}*' for name in names)}" for names, words in parts if names]
+    return f"{metric}, by interval {'; '.join(told)}."

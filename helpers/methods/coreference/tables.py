@@ -516,12 +516,12 @@ def shown_matrices(
     return text.source.pieces(ids[:most]), tables
 
 
-def events_told(board: Board, names: Sequence[str]) -> pd.DataFrame:
-    """Of all events those told at all, those of the right people, and those right in full (time too), percent: a row each."""
+def events_told(board: Board, names: Sequence[str], most: int | None = None) -> pd.DataFrame:
+    """Of events (of the first `most` texts) those told, those of the right people, those right in full (time too), percent."""
     rows = {"reference": [pair.target for pair in board.task.pairs(board.split)]} | {
         name: board.written(name) for name in names
     }
-    counts = {name: conversations.consistency(texts, board.dialogues).sum(0) for name, texts in rows.items()}
+    counts = {name: conversations.consistency(texts[:most], board.dialogues[:most]).sum(0) for name, texts in rows.items()}
     shares = {name: 100 * found[1:] / found[0] for name, found in counts.items()}
     return pd.DataFrame.from_dict(shares, "index", columns=["told", "of the right people", "right in full"])
 
