@@ -117,7 +117,7 @@ answer = claims.Box(run)
 # - *loss without the head* (`leave-one-out`): how much the loss rises (nats a target token) when that head alone is off;
 # - *gradient, each example*: mean size of the derivative of an example's loss (nats) in the head's gate;
 # - *relevance*: share of its layer's part in the predicted logit, by the rules of notebook 1 that are defined on the model's
-#   layers; by AttnLRP it can be negative or above 1;
+#   layers; by AttnLRP it can be negative or above one;
 # - *confidence*: mean of the head's largest attention weight.
 #
 # All are measured on dev text, costly ones on fewer sentences; everything below is scored on test text. The syntactic and
@@ -185,9 +185,9 @@ run.figure(
 # The figure on top: a quarter and half of all heads are switched off at once, the *least important* first (smallest loss
 # without the head), without any further training. The baseline that each choice has to beat is as many heads at random, in
 # twenty draws: from all heads (*random*) and, where there are several kinds, as many of each kind as the choice took (*random,
-# same kinds*). A choice wins if at most one draw in twenty costs as little: its one-sided p, (1 + draws that cost no more) /
-# (1 + draws), is then at most 0.10. To win against *random* it must know something; to win against *random, same kinds*, more
-# than which kind of attention the model can spare.
+# same kinds*). A choice wins if at most one draw in twenty costs as little: its one-sided $p = (1 + k) / (1 + n)$, for k of n
+# draws that cost no more, is then at most `0.10`. To win against *random* it must know something; to win against *random, same
+# kinds*, more than which kind of attention the model can spare.
 
 # %%
 beside = removal.beside_random(model, unseen, worth)

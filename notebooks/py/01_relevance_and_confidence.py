@@ -406,7 +406,7 @@ run.figure(
 # ## How many sentences are enough?
 #
 # The ranking of heads within encoder layers from n sentences of one half against that from the whole other half of the
-# sentences (median and 95 % of 30 draws of halves). The paper does not say how large its dev set was.
+# sentences (median and interval over thirty draws of halves). The paper does not say how large its dev set was.
 
 # %% jupyter={"source_hidden": true}
 sizes = [1, 2, 5, 10, 20, 50, 100, 200]
@@ -443,7 +443,7 @@ run.figure(
 # the loss on dev sentences is measured again; for the first model its BLEU too. Activation x gradient of the loss (Michel et
 # al. 2019) stands beside: it is the size of the first-order term of that loss, so that some agreement is built in. Notebook 6
 # asks how far this truth agrees with itself. A measure can predict nothing where heads cannot be told from heads that do
-# nothing. That a measure *repeats* at 0.90 says that its ranking has this correlation with the one from other sentences.
+# nothing. How well a measure *repeats* is the rank correlation of its ranking with the one from other sentences.
 
 # %% jupyter={"source_hidden": true}
 truths = {s.title: measured.WITHOUT.value(s, first=few) for s in studied}

@@ -201,7 +201,7 @@ print(contest.tables.owed_to_sharing(shared))
 # Does a measure agree with itself on *other texts* (two halves of the sentences, same model)? On *the same number of head* of
 # a model trained with another seed? It should not: numbers mean nothing across seeds. And on heads that *do the same*, matched
 # one to one within each layer by where they look on the same sentences (the cosine of their word-level attention, less the
-# mean of its layer)? A rank survives another seed if matched heads agree well above the same number; the claim asks for 0.5.
+# mean of its layer)? A rank survives another seed if matched heads agree well above the same number; the claim asks for `0.5`.
 #
 # The first question bounds all others. The correlation of two halves is the reliability of a measure on *half* of the
 # sentences; the Spearman-Brown formula, $2r / (1 + r)$, gives that on all of them, and its root bounds how well anything can

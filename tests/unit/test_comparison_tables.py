@@ -253,8 +253,8 @@ def test_the_cheapest_choice_is_that_of_the_least_mean_over_all_numbers_of_heads
         "b": {"confidence": (1, 1), "alpha_beta": (2, 0.5), "cp": (9, 9), "random": (4, 4)}}.items()
         for name, both in table.items() for heads, change in zip((4, 2), both, strict=True)]  # fmt: skip
     told = said_of.at_once(pd.DataFrame(rows, columns=["model", "criterion", "heads", "change"]))
-    assert f"{said_of.named('alpha_beta')} in 1 and {said_of.named('confidence')} in 1 of 2 models" in told
-    assert f"random heads: {said_of.named('confidence')} in 1. Of all 6 choices 4 cost less" in told
+    assert f"{said_of.named('alpha_beta')} in 1 and {said_of.named('confidence')} in 1; no better" in told
+    assert f"chance is {said_of.named('confidence')} in 1. Of all 6 choices 4 beat chance." in told
 
 
 def test_differences_are_paired_by_seed():

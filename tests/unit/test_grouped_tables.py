@@ -249,7 +249,7 @@ def test_a_decoder_of_today_is_held_against_its_plain_row_and_rivals_of_as_many_
     assert (found.pairs[VANILLA], found.pairs[tight], found.pairs["L0 0"], found.over[PS]) == (4, 2, 2, intervals.BLOCKS)
     worth = tables.worth_of_attention(tables.decoders(rows), 1, 20)
     assert len(worth) == 2 and f"{worth.change.min():+.1f} or more" in said.today_worth(frame, worth)
-    assert "2 of 2 ways to share surely beat random groups" in said.today(frame)
+    assert "2 of 2 ways surely beat random groups" in said.today(frame)
     short = said.today_short(frame)  # rows nearest to half of the heads
     tight_one = f"GHT, weight x 10: {runs.WINNER}"
     assert short.index.tolist() == [VANILLA, runs.FEW_PAIRS, runs.GHT_FEW, runs.PS_FEW, tight_one,
@@ -279,7 +279,7 @@ def test_what_is_said_follows_the_numbers():
     cost = pd.DataFrame({"parameters": [4.0, 3, 3], "speed": 1.0, "value": [9.0, 5, 6]}, [VANILLA, PS, runs.FEWER])
     assert said.cost(cost).endswith("its size fewer layers (6.0) has more.") and "control" not in said.cost(cost[:2])
     told = said.apart(apart, 2, ("cross", 1))
-    assert "weight 0.30, which hardly makes groups (0.10 in" in told and "1.00, which makes groups (1.10 in" in told
+    assert "weight 0.30 (0.10), hardly groups; at 10 times that weight 1.00 (1.10), groups; asked for 2.00" in told
 
 
 def test_gains_over_trainings_are_means_and_costs_stand_beside_the_printed_ones():

@@ -134,16 +134,16 @@ def at_once(table: pd.DataFrame, drawn: Sequence[str] = DRAWN) -> str:
     means = table.groupby(["model", "criterion"], sort=False).change.mean()
     here = means[means.index.isin(drawn, level="criterion")].drop(RANDOM, level="criterion", errors="ignore")
     best = here.groupby(level="model", sort=False).idxmin().str[1].value_counts()
-    won = listed([f"{named(str(name))} in {count}" for name, count in best.items()])
-    said = f"Of the choices drawn least costs, on average over numbers of heads, {won} of {best.sum()} models"
+    won = listed([f"{named(str(name))} in {count}" for name, count in best.head(2).items()])
+    said = f"Mean over numbers of heads, {best.sum()} models: of the choices drawn least costs {won}"
     if RANDOM not in means.index.get_level_values("criterion"):
         return f"{said}."
     every = means.drop(RANDOM, level="criterion")
     above = every.index.get_level_values("model").map(means.xs(RANDOM, level="criterion")).to_numpy()
     worse = every[every.to_numpy() >= above].index.intersection(here.index).get_level_values("criterion").value_counts()
-    poor = listed([f"{named(str(name))} in {count}" for name, count in worse.items()])
-    beside = f"; no better than random heads: {poor}" if poor else ""
-    return f"{said}{beside}. Of all {len(every)} choices {int((every < above).sum())} cost less than random ones."
+    poor = listed([f"{named(str(name))} in {count}" for name, count in worse.head(2).items()])
+    beside = f"; no better than chance is {poor}" if poor else ""
+    return f"{said}{beside}. Of all {len(every)} choices {int((every < above).sum())} beat chance."
 
 
 def trained_on(ranked: pd.DataFrame, corrected: pd.DataFrame) -> str:

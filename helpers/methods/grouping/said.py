@@ -112,17 +112,15 @@ def apart(table: pd.DataFrame, groups: int, site: tuple[str, int]) -> str:
     }
     where = {GHT: "at the study's weight"} | where
     said = [
-        f"{place} {number(means[name], '.2f')}, which {'makes' if means[name] >= FORMED * asked else 'hardly makes'} groups"
-        f" ({number(here[name], '.2f')} in the layer shown)"
+        f"{place} {number(means[name], '.2f')} ({number(here[name], '.2f')}),"
+        f" {'groups' if means[name] >= FORMED * asked else 'hardly groups'}"
         for name, place in where.items()
         if name in means
     ]
     if not said:
         return "No row of this run is trained with the constraint."
-    return (
-        f"Two heads of one group are more alike than two of different groups, mean over layers, {listed(said)};"
-        f" asked for is {number(asked, '.2f')}, random weights give {number(means.iloc[0], '.2f')}."
-    )
+    ends = f"asked for {number(asked, '.2f')}, random weights {number(means.iloc[0], '.2f')}"
+    return f"Cosine, same group minus other group, mean over layers (in the layer shown): {'; '.join(said)}; {ends}."
 
 
 def constraint(followed: Mapping[str, pd.DataFrame], heads: int, groups: int) -> str:
@@ -216,10 +214,9 @@ def today(table: pd.DataFrame) -> str:
     alike = gone[gone.index.str.startswith(L0_HEADS)]
     best, few = shared.value.idxmin(), table.loc["whole"].loc[FEW_PAIRS]
     return (
-        f"Keys shared after training cost {number(shared.change[best], '+.2f')} in perplexity at best ({best}), shared from the"
-        f" start {number(few.change, '+.2f')}; {_beats(shared, 'chance')} ways to share surely beat random groups. Gradient"
-        f" importance is surely beaten by L0 in {_beats(gates, 'importance')} rows, by L0's heads in"
-        f" {_beats(alike, 'importance')}."
+        f"Keys shared after training cost {number(shared.change[best], '+.2f')} at best ({named(best)}), from the start"
+        f" {number(few.change, '+.2f')}; {_beats(shared, 'chance')} ways surely beat random groups. L0 surely beats gradient"
+        f" importance in {_beats(gates, 'importance')} rows, L0's heads in {_beats(alike, 'importance')}."
     )
 
 
