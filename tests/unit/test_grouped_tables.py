@@ -369,7 +369,7 @@ def test_overlap_by_hand():
     assert table.loc["a", ["with b", "with c"]].tolist() == [1, 0] and table.loc["b", "with a"] == 1
     told = said.kept(pd.concat({"plain": table}, names=["model"]))
     parts = (
-        "relevance of 0.167, an average head 0.250; 2 of the 3 have a function, 3 of all 6; ",
+        "relevance 0.167 (all: 0.250), 2 of 3 with a function (all: 3 of 6); ",
         "a and b share 1, ",
         "by chance 1.0, ",
     )

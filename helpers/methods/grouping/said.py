@@ -141,8 +141,8 @@ def kept(shared: pd.DataFrame) -> str:
     """Of `tables.overlap`, on (model, method): what kept heads do, and how many two methods share."""
     first = shared.iloc[0]
     stay, active, whole, everyone = (int(first[name]) for name in ("kept", "functional", "functional_all", "heads"))
-    does = f"Heads that stay have a mean relevance of {number(first.relevance, '.3f')}, an average head"
-    does += f" {number(first.relevance_all, '.3f')}; {active} of the {stay} have a function, {whole} of all {everyone}"
+    does = f"Heads that stay: mean relevance {number(first.relevance, '.3f')} (all: {number(first.relevance_all, '.3f')}),"
+    does += f" {active} of {stay} with a function (all: {whole} of {everyone})"
     said, by_chance, done = [], [], set()
     for (model, method), row in shared.iterrows():
         for name in shared.columns:
