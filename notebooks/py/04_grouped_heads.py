@@ -412,6 +412,7 @@ is at fault, the loss stays, or stays above that of this model, at every width."
     )
     columns = {"head": "width of a head", "row": "model", "seeds": "n (trainings)", "value": "BLEU", "change": "minus vanilla"}
     forms = {"value": ".1f", "change": "+.1f", "p_holm": "p"}
+    over = over.assign(change=over.change.mask(over.index.isin((VANILLA,), level="row")))
     for head, part in over.groupby(level="head"):
         told = f"Heads {head} wide; intervals over trainings where there are several, p corrected over all widths"
         display(readable(part, columns | {"p_holm": "p (Holm)"}, forms, {"value": "most"}, caption=told))

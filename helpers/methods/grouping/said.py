@@ -58,9 +58,8 @@ def answer(gained: pd.DataFrame, needs: int = 3) -> str:
         told["makes no sure difference on"] = part[~sure & (part.low <= 0) & (part.high >= 0)].task
         said.append(f"{title} {listed(f'{how} {listed(tasks)}' for how, tasks in told.items() if len(tasks))}.")
     seeds = int(first.seeds.min())
-    worth = (
-        f"Each row is {seeds} training" + ("s" if seeds > 1 else "") + "; what helps or hurts is sure after Holm's correction"
-    )
+    worth = f"Each row is {seeds} training" + ("s" if seeds > 1 else "")
+    worth += "; Holm's correction is over these rows, that of verdicts over the whole paper"
     return f"{' '.join(said)} {worth}" + (f"; a verdict needs {needs} trainings." if seeds < needs else ".")
 
 
