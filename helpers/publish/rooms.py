@@ -84,7 +84,7 @@ BUDGETS = (
         "one function a figure of the papers, each with the columns that it takes",
     ),
     Budget(
-        "tables", ("helpers/methods/*/tables.py", "helpers/measures/measured.py"), 1300, 3415,
+        "tables", ("helpers/methods/*/tables.py", "helpers/measures/measured.py"), 1300, 3420,
         "one function a table of the papers and of our controls, each with its columns and their units",
     ),
     Budget("the world", ("helpers/world/*.py",), 4700, 7150, "morphology, agreement and word order of four languages"),

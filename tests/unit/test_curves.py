@@ -171,8 +171,8 @@ def test_what_is_said_follows_the_numbers():
     both = pd.DataFrame({"panel": "% of", "series": ["a (natural text)", "b"], "kept": 40, "value": 9.0, "worth": 1.5})
     assert "a (natural text) keeps 9 % of only 1.5 BLEU." in said.elsewhere(both) and not said.elsewhere(both[1:])
     within = pd.DataFrame({"kept": 5, "total": 9, "kept_surely": [9, 8]}, places)
-    scratch = pd.DataFrame({"change": [0.2, -0.1], "low": -0.3, "high": [0.3, -0.05]})
-    told = "9 (EN-DE) heads; from scratch the same map is better in 1 of 2 cases, by interval in 1 (-0.20 to +0.10 BLEU)"
+    scratch = pd.DataFrame({"change": [0.2, -0.1, -0.05], "low": -0.3, "high": [0.3, -0.05, 0.1]})
+    told = "9 (EN-DE) heads; from scratch the same map is better in 2 of 3 cases, by interval in 1 (-0.20 to +0.10 BLEU)"
     assert told in said.all_kinds(within, scratch)
     assert "5 of 9 (EN-RU) heads, by interval only with all; no head map" in said.all_kinds(within[:1], scratch[:0])
     index = pd.MultiIndex.from_product([["a, m", "b, m"], ["a", "b", "c"]], names=["truth", "criterion"])
@@ -224,7 +224,9 @@ def test_what_is_kept_by_kind_and_layer(swept):
     for kind in KINDS:
         assert found[kind].tolist() == [table.loc[(f"L0 {price}", "test"), kind] for price in ("0.001", "0.03")]
     assert not found["starts alike"].any()
-    assert found.gap.isna().tolist() == (found[["decoder", "cross"]] == 8).all(axis=1).tolist()  # such a price cannot tell
+    shares = [found[kind] / found[f"{kind}_total"] for kind in KINDS]
+    assert found.gap.tolist() == pytest.approx([l0.tables.gap(*part) for part in zip(*shares, strict=True)], nan_ok=True)
+    assert np.isnan(l0.tables.gap(0.2, 1.0, 1.0)) and l0.tables.gap(0.2, 0.5, 0.4) == pytest.approx(-0.1)
     start = sweep["start"] | {"model": sweep["start"]["model"] | {"start": "usual"}}
     assert l0.tables.kept_by_kind(sweep | {"start": start}, subject)["starts alike"].all()
     for run in l0.tables.l0_runs(sweep):

@@ -532,9 +532,13 @@ def kept_by_kind(sweep: Mapping[str, Any], subject: subjects.Subject) -> pd.Data
         row = {"penalty": _penalty(run), "total_kept": kept["heads"], "total": every["heads"]}
         row |= {kind: kept[kind] for kind in KINDS} | {f"{kind}_total": every[kind] for kind in KINDS}
         shares = [kept[kind] / every[kind] if every[kind] else np.nan for kind in KINDS]
-        gap = np.nan if shares[1] == shares[2] == 1 else min(shares[1] - shares[0], shares[2] - shares[1])
-        rows.append(row | {"gap": gap, "starts alike": alike})
+        rows.append(row | {"gap": gap(*shares), "starts alike": alike})
     return pd.DataFrame(rows)
+
+
+def gap(encoder: float, decoder: float, cross: float) -> float:
+    """Of shares kept the least rise in the paper's order of kinds; nan where no head of the last two has gone."""
+    return np.nan if decoder == cross == 1 else min(decoder - encoder, cross - decoder)
 
 
 def printed_by_kind() -> pd.DataFrame:
