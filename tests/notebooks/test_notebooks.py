@@ -209,7 +209,8 @@ def test_an_entry_is_in_all_tables_of_notebook_06(executed):
     for table in layout.tables(folder, "head_table*"):
         header, *rows = csv.reader(table.open(encoding="utf-8"))
         estimates = set() if "dialogues" in table.stem else {"gradient, signed", "RelP, attnlrp", "RelP, cp"}
-        entered = {"last word"} & set(header) if "-seed-" in table.stem else {"last word"}  # weights may be gone
+        elsewhere = any(name in table.stem for name in ("-seed-", "dialogues", "decoder"))  # their weights may not be there
+        entered = {"last word"} & set(header) if elsewhere else {"last word"}
         assert entered | estimates <= set(header), table
         assert all(row[header.index(name)] for row in rows for name in entered)
     assert any(kind == "html" and ">last word<" in text for kind, text in reader.outputs(notebook))
