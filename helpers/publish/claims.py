@@ -91,6 +91,11 @@ class Evidence(Rows):
     noun: str = "rows"  # what is counted where "k of n" is shown
     worth: Worth | None = None
 
+    @property
+    def bars(self) -> tuple[float | str, ...]:
+        """The numbers and columns of which the largest is the threshold."""
+        return self.threshold if isinstance(self.threshold, tuple) else (self.threshold,)
+
 
 class Missing(_Strict):
     """A track on which the rule cannot be held against anything yet, and what is missing."""
@@ -226,8 +231,7 @@ def _rows(rows: Rows, tables: Tables) -> pd.DataFrame | None:
 def _thresholds(evidence: Evidence, found: pd.DataFrame, tables: Tables) -> pd.Series | None:
     """The threshold of every row in the table's own units, without margin."""
     if evidence.baseline is None:
-        told = evidence.threshold if isinstance(evidence.threshold, tuple) else [evidence.threshold]
-        bars = [found[bar] * evidence.times if isinstance(bar, str) else bar / evidence.scale for bar in told]
+        bars = [found[bar] * evidence.times if isinstance(bar, str) else bar / evidence.scale for bar in evidence.bars]
         return pd.concat([pd.Series(bar, index=found.index, dtype=float) for bar in bars], axis=1).max(axis=1)
     other = _rows(evidence.baseline, tables)
     if other is None:
@@ -250,8 +254,7 @@ def evidence_rows(evidence: Evidence, tables: Tables) -> list[Row] | None:
     """The rows that answer a claim, not yet corrected; None if the table, its rows or those of its baseline are not there."""
     found = _rows(evidence, tables)
     if found is not None:
-        bars = evidence.threshold if isinstance(evidence.threshold, tuple) else [evidence.threshold]
-        named = (evidence.low, evidence.high, evidence.trainings, *bars)
+        named = (evidence.low, evidence.high, evidence.trainings, *evidence.bars)
         columns = [name for name in named if isinstance(name, str) and name != "rows"]
         require(found, [*columns, *evidence.label, *evidence.by], evidence.table)
     limits = None if found is None else _thresholds(evidence, found, tables)
