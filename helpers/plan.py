@@ -78,7 +78,7 @@ def goals(settings: Mapping[str, Any], names: Sequence[str], seed: int) -> dict[
     retained = [Need(recipe) for sweep in sweeps for recipe in l0.tables.recipes(sweep)]
     late = grouping.runs.start(settings, names, seed)
     jobs, own = contest.runs.jobs(settings, names, seed), {study.key(sweep) for sweep in sweeps}
-    prints = [Need(recipe) for recipe in contest.tables.print_recipes(settings, jobs)]
+    matches = [Need(recipe) for recipe in contest.tables.match_recipes(settings, jobs)]
     studied = contest.tables.studied_runs(settings, names, jobs, seed).values()
     effects = [Need(recipe) for recipe in contest.tables.effect_recipes(studied, settings["relevance"])]
     once = [(job, "sweep" in job and study.key(job["sweep"]) in own) for job in jobs]
@@ -90,7 +90,7 @@ def goals(settings: Mapping[str, Any], names: Sequence[str], seed: int) -> dict[
         "03_l0_pruning": [*models(none, beam=settings["pruning"]["beam"]), *starts, *swept, *retained],
         "04_grouped_heads": [*map(Need, grouping.tables.recipes(settings, seed, late))],
         "05_coreference_injection": [*map(Need, coreference.runs.recipes(settings, seed))],
-        "06_do_measures_agree": contests + prints + effects,
+        "06_do_measures_agree": contests + matches + effects,
         "07_what_it_costs": [],  # it reads what benchmarks kept
     }
 

@@ -7,6 +7,7 @@ of another. Word-level attention on common sentences can be compared even where 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import combinations
 
 import numpy as np
 import pandas as pd
@@ -138,9 +139,28 @@ def carried(column: pd.Series, matched: pd.DataFrame) -> pd.Series:
     return pd.Series(column.reindex(pd.MultiIndex.from_tuples(places, names=matched.index.names)).to_numpy(), matched.index)
 
 
-def _prints(subject, sentences: int) -> dict[tuple[str, int], np.ndarray]:
-    own, first = subject if isinstance(subject, list) else (subject, subject)
-    return fingerprints(own, [pair for pair in first.sentences if pair.words][:sentences])
+def matched(several: Sequence, sentences: int) -> list[pd.DataFrame]:
+    """`match` of every two trainings of one model, on dev sentences of the first.
+
+    Parameters
+    ----------
+    several : sequence of helpers.runs.subjects.Subject
+        One a training.
+    sentences : int
+        How many to read, at most.
+
+    Returns
+    -------
+    list of pandas.DataFrame
+        In the order of `itertools.combinations`.
+
+    Raises
+    ------
+    StudyError
+        As `fingerprints` and `match` do.
+    """
+    pairs = [pair for pair in several[0].sentences if pair.words][:sentences]
+    return [match(one, other) for one, other in combinations([fingerprints(subject, pairs) for subject in several], 2)]
 
 
-FINGERPRINTS = Analysis("where heads look", 1, _prints)  # of a model, on dev sentences of a second one
+MATCHES = Analysis("heads that look alike", 1, matched)  # of several trainings: small, where their fingerprints are large

@@ -22,7 +22,7 @@ from helpers import corpora, study
 from helpers.corpora import dialogues, texts
 from helpers.heads.families import KINDS
 from helpers.measures import analysis, measured, snapshots
-from helpers.measures.matching import FINGERPRINTS
+from helpers.measures.matching import MATCHES
 from helpers.methods import contest, coreference, grouping, l0
 from helpers.runs import outputs, subjects, training
 from helpers.study import Recipe, values
@@ -131,7 +131,7 @@ def recipes() -> dict[str, Callable[[], Recipe]]:
         found[f"analysis, {name}"] = lambda name=name, told=told: analysis.ANALYSES[name].recipe(model, **told)
     for rule in ("alpha_beta", "attnlrp", "cp"):
         found[f"analysis, relevance, {rule}"] = lambda rule=rule: measured.EXPLAINED.recipe(model, rule=rule, first=few)
-    found["analysis, where heads look"] = lambda: FINGERPRINTS.recipe(model, model, sentences=4)
+    found["analysis, heads that look alike"] = lambda: MATCHES.recipe(model, model, sentences=4)
     found["analysis, removed for good"] = lambda: l0.tables.REMOVED.recipe(l0.runs.run(every["runs"]["L0 0.1"]))
     found["analysis, size"] = lambda: grouping.tables.COST.recipe(grouping.runs.run(kept))
     found["analysis, speed"] = lambda: grouping.tables.speeds({grouping.runs.VANILLA: ght}, 4, 1)

@@ -12,7 +12,7 @@ import pandas as pd
 from helpers import study
 from helpers.heads.families import KINDS
 from helpers.measures import measured, trainings
-from helpers.measures.matching import FINGERPRINTS, Prints, carried, fingerprints, match
+from helpers.measures.matching import MATCHES, carried, matched
 from helpers.measures.ranks import correlation, rank_agreement
 from helpers.measures.removal import RANDOM
 from helpers.measures.table import TRUTH, compared
@@ -268,28 +268,23 @@ def matches(studied: Mapping[Trained, subjects.Subject], sentences: int) -> dict
         seeds = sorted(seed for other, seed in studied if other == name)
         if len(seeds) < 2:
             continue
-        prints = {seed: _prints(studied[name, seed], studied[name, seeds[0]], sentences) for seed in seeds}
-        for one, other in combinations(seeds, 2):
-            found[(name, one), (name, other)] = match(prints[one], prints[other])
+        several = [studied[name, seed] for seed in seeds]
+        if all(one.run for one in several):
+            tables = MATCHES.read(*(one.run for one in several), parser=several[0].parser, sentences=sentences)
+        else:
+            tables = matched(several, sentences)
+        found |= dict(zip(combinations([(name, seed) for seed in seeds], 2), tables, strict=True))
     return found
 
 
-def _prints(subject: subjects.Subject, first: subjects.Subject, sentences: int) -> Prints:
-    """Fingerprints of a model on dev sentences of a second one: of models of our own from the store."""
-    if subject.run is None or first.run is None:
-        return fingerprints(subject, [pair for pair in first.sentences if pair.words][:sentences])
-    made = (one.run for one in (subject, first))
-    return FINGERPRINTS.read(*made, parser=first.parser, sentences=sentences)
-
-
-def print_recipes(settings: Mapping[str, Any], jobs: Iterable[Mapping[str, Any]]) -> Iterator[study.Recipe]:
+def match_recipes(settings: Mapping[str, Any], jobs: Iterable[Mapping[str, Any]]) -> Iterator[study.Recipe]:
     """The analyses that `matches` reads."""
     starts: dict[str, dict[int, study.Recipe]] = {}
     for job in (job for job in jobs if "sweep" in job):
         starts.setdefault(job["name"], {})[job["seed"]] = training.trained(job["sweep"]["start"], job["name"])
     for made in starts.values():
-        for run in made.values() if len(made) > 1 else ():
-            yield FINGERPRINTS.recipe(run, made[min(made)], sentences=settings["comparison"]["matched"])
+        if len(made) > 1:
+            yield MATCHES.recipe(*(made[seed] for seed in sorted(made)), sentences=settings["comparison"]["matched"])
 
 
 def stability(tables: Mapping[Trained, pd.DataFrame], matched: Mapping[tuple[Trained, Trained], pd.DataFrame]) -> pd.DataFrame:
