@@ -187,7 +187,7 @@ def read(
     sets : sequence of str, optional
         Names in `LOCAL` to use; by default all that are there.
     dev : int
-        Size of the dev set in sentences; of a folder that has one 0 takes all of it.
+        Size of the dev set in sentences. Of a folder that has one 0 takes all of it; what it lacks is taken out of train.
     limit : int, optional
         Most training pairs.
     max_words, max_ratio : int, float
@@ -410,17 +410,17 @@ def _split(rows: Iterable[_Row], dev: int, seed: int, limit: int | None, max_wor
             counts[origin]["in_test"] += 1
         else:
             sentences[same].append(Pair(english, target, origin=origin))
-    own = [same for same, pairs in sentences.items() if pairs[0].origin in given]
+    own = {same for same, pairs in sentences.items() if pairs[0].origin in given}
     if len(sentences) <= max(dev, len(own)):
         raise StudyError(f"There are {len(sentences)} English sentences to train on and dev={dev} takes them all: lower dev.")
-    chosen = sorted(own or sentences, key=lambda same: _rank(seed, same))[: dev or (len(own) if given else 0)]
+    chosen = sorted(sentences, key=lambda same: (same not in own, _rank(seed, same)))[: dev or len(own)]
     splits = {"train": [], "dev": []}
     for same in chosen:
         first, *others = sentences.pop(same)
         splits["dev"].append(first)
         for pair in others:
             counts[pair.origin]["dev_other"] += 1
-    for same in set(own) - set(chosen):  # a dev set's sentences are not trained on, taken or not
+    for same in own - set(chosen):  # a dev set's sentences are not trained on, taken or not
         for pair in sentences.pop(same):
             counts[pair.origin]["over_limit" if pair.origin in given else "dev_other"] += 1
     train = [pair for pairs in sentences.values() for pair in pairs]

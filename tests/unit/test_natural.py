@@ -116,6 +116,9 @@ def test_a_folder_with_parts_of_its_own_needs_no_code(root):
     assert report.loc["chats", ["in_test", "dev_other", "train"]].tolist() == [5, 3, 55]
     assert report.loc["chats_dev", ["dev", "over_limit"]].tolist() == [20, 10] and report.loc["total", "rows"] == 98
     assert len(natural.read("de", root, dev=0, source="chats").splits["dev"]) == 30
+    more = natural.read("de", root, dev=40, source="chats").splits  # what the dev set lacks is taken out of train
+    assert {pair.source for pair in more["dev"]} > set(rows["dev"]) and (len(more["dev"]), len(more["train"])) == (40, 45)
+    assert not {pair.source for pair in more["train"]} & {pair.source for pair in more["dev"]}
     (root / "chats").rename(root / "europarl_en-de")  # a row of the table: the folder by its own name, and a further test set
     assert list(natural.read("de", root, dev=20, source="europarl").splits) == ["train", "dev", "newstest2018", "europarl_test"]
     refused(f"no file {root}/techdocs/test.en-de.tsv.xz", natural.read, "de", root, source="techdocs")
