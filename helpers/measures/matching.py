@@ -25,7 +25,7 @@ from helpers.study import StudyError
 Prints = Mapping[tuple[str, int], np.ndarray]
 
 
-def fingerprints(subject, pairs: Sequence) -> dict[tuple[str, int], np.ndarray]:
+def fingerprints(subject, pairs: Sequence, model=None) -> dict[tuple[str, int], np.ndarray]:
     """Where each head looks: its word-level attention on given sentences, laid side by side.
 
     Attention to a word is the sum over its subwords, attention from a word the mean over them; a decoder position stands for
@@ -37,6 +37,8 @@ def fingerprints(subject, pairs: Sequence) -> dict[tuple[str, int], np.ndarray]:
         A translation model with its vocabularies.
     pairs : sequence of helpers.corpora.Pair
         With words; any sentences, of this or another corpus.
+    model : optional
+        Another one than the subject's own that reads the same text.
 
     Returns
     -------
@@ -50,7 +52,7 @@ def fingerprints(subject, pairs: Sequence) -> dict[tuple[str, int], np.ndarray]:
     """
     if not pairs or not all(pair.words and pair.target.split() for pair in pairs):
         raise StudyError("Heads are matched on sentences that have words and a translation: give at least one, parsed.")
-    model = subject.model
+    model = subject.model if model is None else model
     encoded = tokens.encode(pairs, subject.source, subject.target, subject.longest)
     kept: dict[tuple[str, int], list[torch.Tensor]] = {}
     with evaluating(model), torch.no_grad():
@@ -140,7 +142,7 @@ def carried(column: pd.Series, matched: pd.DataFrame) -> pd.Series:
 
 
 def matched(several: Sequence, sentences: int) -> list[pd.DataFrame]:
-    """`match` of every two trainings of one model, on dev sentences of the first.
+    """`match` of every two trainings of one model, on dev sentences of the first, beside what chance would match.
 
     Parameters
     ----------
@@ -152,7 +154,8 @@ def matched(several: Sequence, sentences: int) -> list[pd.DataFrame]:
     Returns
     -------
     list of pandas.DataFrame
-        In the order of `itertools.combinations`.
+        In the order of `itertools.combinations`; chance: cosine of a head of the one with that of a model of random weights
+        which it would be matched with, for the best of many assignments is above 0 between any two models.
 
     Raises
     ------
@@ -160,7 +163,11 @@ def matched(several: Sequence, sentences: int) -> list[pd.DataFrame]:
         As `fingerprints` and `match` do.
     """
     pairs = [pair for pair in several[0].sentences if pair.words][:sentences]
-    return [match(one, other) for one, other in combinations([fingerprints(subject, pairs) for subject in several], 2)]
+    prints = [fingerprints(subject, pairs) for subject in several]
+    random = fingerprints(several[0], pairs, several[0].untrained())
+    chance = [match(one, random).cosine for one in prints]
+    numbers = combinations(range(len(prints)), 2)
+    return [match(prints[one], prints[other]).assign(chance=chance[one]) for one, other in numbers]
 
 
 MATCHES = Analysis("heads that look alike", 1, matched)  # of several trainings: small, where their fingerprints are large

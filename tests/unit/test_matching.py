@@ -1,5 +1,6 @@
 """Which head is which: fingerprints against a slow loop, planted permutations, hand-made cases, bad input."""
 
+import dataclasses
 from copy import deepcopy
 from functools import cache
 from itertools import permutations
@@ -11,7 +12,7 @@ import torch
 
 from helpers import heads, measures
 from helpers.corpora import Pair, tokens
-from helpers.measures.matching import carried, fingerprints, match
+from helpers.measures.matching import carried, fingerprints, match, matched
 from helpers.runs.subjects import Subject
 from helpers.study import StudyError
 from tests.reference import matching as slow
@@ -79,6 +80,18 @@ def test_heads_in_another_order_are_found_again(both):
         assert orders[kind, layer][int(row.other)] == head
     np.testing.assert_allclose(found.cosine, 1, atol=1e-5)
     assert (found.average < 0.5).all()
+
+
+def test_several_trainings_are_matched_beside_chance(both):
+    """A copy with its heads in another order is found whole; what random weights are matched with is far from it."""
+    several = [subject(), subject(), subject()]
+    several[0].sentences = [Pair("", "nichts"), *PAIRS]
+    several[1] = dataclasses.replace(subject(), opened=lambda: both[3])
+    found = matched(several, len(PAIRS))
+    assert [len(table) for table in found] == [len(both[0]) * 4] * 3  # one with two, one with three, two with three
+    assert found[0].drop(columns="chance").equals(match(both[0], both[1])) and (found[2].cosine > 0.999).all()
+    random = match(fingerprints(subject(), PAIRS, subject().untrained()), both[0])
+    assert sorted(found[0].chance) == pytest.approx(sorted(random.cosine), abs=1e-5) and found[0].chance.mean() < 0.6
 
 
 def test_columns_are_carried_to_the_heads_that_they_are_of(both):
