@@ -207,8 +207,9 @@ def beside_random(frame: pd.DataFrame):
     figure, axes = drawing.grid(len(numbers), 2, WIDTH / 2, 0.35 * len(methods) + 0.9)
     for axis, number in zip(axes, numbers, strict=True):
         for place, method in enumerate(methods):
-            rises = frame.rise[(frame["heads"] == number) & (frame.method == method)]
-            axis.plot(rises, [place] * len(rises), ls="", alpha=0.7 if place else 1, **looks[method])
+            rises = frame.rise[(frame["heads"] == number) & (frame.method == method)].sort_values()
+            lane = place + (np.arange(len(rises)) % 3 - 1) * 0.16 * (len(rises) > 1)  # draws next to each other stay apart
+            axis.plot(rises, lane, ls="", ms=3.5 if place else 6, mec="none", alpha=0.7 if place else 1, **looks[method])
             if not place:
                 axis.axvline(rises.iloc[0], color=looks[method]["color"], lw=1, zorder=1)
         axis.set_yticks(range(len(methods)), methods if drawing.left(axis) else [""] * len(methods))
@@ -313,11 +314,8 @@ def syntactic_bars(best: pd.DataFrame):
     figure, axes = drawing.grid(4, 2, WIDTH / 2, 2.3, sharey=True)
     models = list(dict.fromkeys(best.model))
     width = 0.8 / len(models)
-    levels = {
-        "most frequent offset": ("baseline", "-"),
-        "best untrained head": ("untrained", ":"),
-        "random word": ("chance", "--"),
-    }
+    names = ("most frequent offset", "best untrained head", "random word")
+    levels = dict(zip(names, (("baseline", "-"), ("untrained", ":"), ("chance", "--")), strict=True))
     arrows = {"nsubj": ("v→s", "s→v"), "dobj": ("v→o", "o→v"), "amod": ("noun→adj", "adj→noun"), "advmod": ("v→adv", "adv→v")}
     for axis, relation in zip(axes, RELATIONS, strict=True):
         for j, direction in enumerate(DIRECTIONS):
@@ -557,35 +555,35 @@ def over_training(table: pd.DataFrame):
         `helpers.measures.snapshots.over_training`: a row a step.
     """
     kinds = [kind for kind in KINDS if f"{kind} off" in table]
-    colours = (
-        KINDS | COLOURS | {"loss": "#444444", "relevance": "#444444", "with functions": "black", "without effect": "#999999"}
-    )
+    colours = KINDS | COLOURS | {"loss": "#444444", "relevance": "#444444", "with functions": "k", "without effect": "#999999"}
     panels = {
         "dev loss": ("nats a token", {"loss": table.loss}, None),
-        "rise of the loss\nwith a kind off": ("nats a token", {kind: table[f"{kind} off"] for kind in kinds}, None),
-        "most confident head": ("confidence", {kind: table[f"confidence, {kind}"] for kind in kinds}, None),
         "best positional head": ("% of tokens", {"positional": 100 * table.positional}, 90),
-        "best syntactic heads": ("points above the offset", {name: 100 * table[name] for name in RELATIONS}, 10),
         "best rare-token head": ("% of tokens", {"rare": 100 * table.rare}, 50),
         "largest relevance\nin a layer": ("% of the layer", {"relevance": 100 * table.relevance}, None),
+        "rise of the loss\nwith a kind off": ("nats a token", {kind: table[f"{kind} off"] for kind in kinds}, None),
+        "most confident head": ("confidence", {kind: table[f"confidence, {kind}"] for kind in kinds}, None),
+        "best syntactic heads": ("points above the offset", {name: 100 * table[name] for name in RELATIONS}, 10),
         f"encoder heads, of {int(table.heads.max())}": (
             "heads", {name: table[name] for name in ("with functions", "without effect")}, None
         ),
     }  # fmt: skip
-    figure, axes = drawing.grid(len(panels), 4, WIDTH / 4, 1.9)
+    figure, axes = drawing.grid(len(panels), 4, WIDTH / 4, 2.1)
     for axis, (title, (unit, curves, threshold)) in zip(axes, panels.items(), strict=True):
         for name, values in curves.items():
-            axis.plot(table.index, values, marker=".", ms=4, lw=1.2, color=colours[name])
+            axis.plot(table.index, values, ".-", ms=4, lw=1.2, color=colours[name], label=KIND_TITLES.get(name, name))
         if threshold is not None:
             axis.axhline(threshold, color="#888888", lw=0.8, ls="--")
+            axis.text(0.06, threshold, "test", transform=axis.get_yaxis_transform(), va="center", size=7, backgroundcolor="w")
         axis.set_xscale("symlog", linthresh=100)  # step 0 has no place on a logarithmic axis
         axis.set_xlim(0, table.index.max() * 1.3)
         axis.set_xticks([0, 100, 1000, 10_000], ["0", "100", "1k", "10k"], fontsize=7)
         axis.set_title(title, fontsize=8)
         axis.set_ylabel(unit, fontsize=7.5)
         axis.set_xlabel("training steps", fontsize=7.5)
-    entries = {KIND_TITLES.get(name, name): {"color": colours[name]} for name in [*kinds, *RELATIONS, *curves]}
-    drawing.legend(figure, entries | {"test of the function": {"color": "#888888", "ls": "--"}})
+        if len(curves) > 1:  # below its own panel
+            below = {"bbox_to_anchor": (0.5, -0.32), "ncols": 1 + (len(curves) > 3), "columnspacing": 0.8}
+            axis.legend(loc="upper center", fontsize=7, handlelength=1.2, **below)
     return figure
 
 

@@ -14,7 +14,7 @@ from helpers.measures.functions import RELATIONS, best_heads, roles
 from helpers.measures.lrp import relevance
 from helpers.measures.measured import FUNCTIONAL, measure
 from helpers.measures.worth import kinds_off, leave_one_out
-from helpers.reading import interval
+from helpers.reading import interval, number
 from helpers.runs import outputs, subjects, training
 from helpers.scores import intervals, scoring
 from helpers.study import values
@@ -60,7 +60,8 @@ def summary(described: Description) -> dict[str, float]:
         encoder head above the most frequent offset, the head chosen on even sentences and scored on odd ones, the better
         direction); rare (share of the best encoder head on one of the two rarest); relevance (largest share in a layer, mean
         over encoder layers); with functions, positional heads, syntactic heads, rare heads, heads (numbers of encoder heads);
-        without effect (encoder heads whose absence does not surely change the loss).
+        without effect (encoder heads whose absence does not surely change the loss); largest effect (of the others: most
+        that the loss changes, nats a token).
     """
     kinds, confident = described["kinds"], described["confidence"]
     row: dict[str, float] = {"loss": float(kinds.whole.iloc[0])}
@@ -81,7 +82,7 @@ def summary(described: Description) -> dict[str, float]:
     row["syntactic heads"] = sum(bool(one & set(RELATIONS)) for one in does)
     alone = described["without"].xs("encoder", level="kind")
     p = intervals.holm(intervals.p_value(alone.loss, alone.low, alone.high))
-    return row | {"without effect": int((p >= 0.05).sum())}
+    return row | {"without effect": int((p >= 0.05).sum()), "largest effect": alone.loss[p < 0.05].abs().max()}
 
 
 # --- while a model is trained ----------------------------------------------------------------------------------------
@@ -173,14 +174,16 @@ def beside(settings: Mapping[str, Any], names: Sequence[str], seed: int) -> pd.D
 
 
 def said_of_training(table: pd.DataFrame, model: str) -> str:
-    """In one sentence how many encoder heads have a function in the end, since when, and how many can go (`over_training`)."""
-    end, since = table.iloc[-1], []
-    for name in ("positional", "syntactic", "rare"):
-        if end[f"{name} heads"]:
-            since.append(f"{name}, the first from step {int(table.index[table[f'{name} heads'] > 0][0]):,}")
-    told = f"{model}: of {int(end.heads)} encoder heads {int(end['with functions'])} have a function in the end"
-    told = f"{told} ({'; '.join(since)})" if since else told
-    return f"{told}, while taking away {int(end['without effect'])} of them one at a time does not surely change the loss."
+    """In sentences how many encoder heads have a function in the end, since when, and how many can go (`over_training`)."""
+    start, end = table.iloc[0], table.iloc[-1]
+    names = [name for name in ("positional", "syntactic", "rare") if end[f"{name} heads"]]
+    since = [f"{name}, from step {int(table.index[table[f'{name} heads'] > 0][0]):,}" for name in names]
+    does = f" ({'; '.join(since)})" if since else ""
+    told = f"{model}: {int(end['with functions'])} of {int(end.heads)} encoder heads end with a function{does};"
+    told = f"{told} {int(end['without effect'])}, each taken away alone, have no sure effect."
+    some = int(start.heads - start["without effect"])
+    size = f", of {number(start['largest effect'])} nats at most (loss: {number(start.loss)})" * bool(some)
+    return f"{told} At step {int(table.index[0]):,}, {some} have one{size}."
 
 
 def said_of_models(table: pd.DataFrame) -> str:

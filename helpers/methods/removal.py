@@ -93,13 +93,8 @@ def against_random(table: pd.DataFrame) -> pd.DataFrame:
         (own,) = part.rise[part.method == LEAST]
         for method, others in part[part.method != LEAST].groupby("method", sort=False).rise:
             beaten = int((own < others).sum())
-            winner = (
-                "the table"
-                if beaten >= SURELY * len(others)
-                else "random"
-                if beaten <= (1 - SURELY) * len(others)
-                else "nobody"
-            )
+            sure = SURELY * len(others)
+            winner = "the table" if beaten >= sure else "random" if beaten <= len(others) - sure else "nobody"
             rows.append((count, method, own, others.mean(), others.min(), others.max(), beaten, len(others), winner))
     return pd.DataFrame(rows, columns=["heads", "method", "own", "rise", "low", "high", "beaten", "draws", "winner"])
 

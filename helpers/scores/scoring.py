@@ -201,6 +201,16 @@ def phenomena(hypotheses: Sequence[str], marks: Iterable[Sequence[tuple[str, str
     pandas.DataFrame
         Indexed by phenomenon: n, accuracy, found, of_found, sentences (share of those with marks that meet them all).
     """
+    table = met(hypotheses, marks)
+    grouped = table.groupby("phenomenon")
+    out = pd.DataFrame({"n": grouped.size(), "accuracy": grouped.right.mean(), "found": grouped.found.mean()})
+    out["of_found"] = out.accuracy / out.found.where(out.found > 0)
+    out["sentences"] = table.groupby(["phenomenon", "sentence"]).right.all().groupby("phenomenon").mean()
+    return out
+
+
+def met(hypotheses: Sequence[str], marks: Iterable[Sequence[tuple[str, str, tuple[str, ...]]]]) -> pd.DataFrame:
+    """Every mark of `phenomena`, a row each: phenomenon, sentence (its number), right, found."""
     rows = []
     for number, (hypothesis, wants) in enumerate(zip(hypotheses, marks, strict=True)):
         words = hypothesis.split()
@@ -213,12 +223,7 @@ def phenomena(hypotheses: Sequence[str], marks: Iterable[Sequence[tuple[str, str
                 right = f" {wanted} " in text
                 found = right or any(f" {other} " in text for other in others)
             rows.append((phenomenon, number, right, found))
-    table = pd.DataFrame(rows, columns=["phenomenon", "sentence", "right", "found"])
-    grouped = table.groupby("phenomenon")
-    out = pd.DataFrame({"n": grouped.size(), "accuracy": grouped.right.mean(), "found": grouped.found.mean()})
-    out["of_found"] = out.accuracy / out.found.where(out.found > 0)
-    out["sentences"] = table.groupby(["phenomenon", "sentence"]).right.all().groupby("phenomenon").mean()
-    return out
+    return pd.DataFrame(rows, columns=["phenomenon", "sentence", "right", "found"])
 
 
 def enough(table: pd.DataFrame, least: int = 30) -> pd.DataFrame:
@@ -233,6 +238,22 @@ def gap(full: pd.DataFrame, without: pd.DataFrame) -> pd.DataFrame:
         table |= {f"{unit}, all heads": 100 * full[column], f"{unit}, without": 100 * without[column]}
         table[f"{unit}, gap"] = 100 * (full[column] - without[column])
     return pd.DataFrame(table)
+
+
+def gap_interval(full: Sequence[str], without: Sequence[str], marks: Sequence, repeats: int = 1000) -> pd.DataFrame:
+    """95 % intervals of the gap in marks of `gap`, from what two models translated: bootstraps over sentences, paired.
+
+    Returns
+    -------
+    pandas.DataFrame
+        By phenomenon: marks, gap_low and marks, gap_high, in percent.
+    """
+    both, ends = [met(texts, marks) for texts in (full, without)], {}
+    apart = both[0].assign(apart=100.0 * both[0].right - 100.0 * both[1].right)
+    for name, part in apart.groupby("phenomenon"):
+        sums, counts = part.groupby("sentence").apart.agg(["sum", "size"]).to_numpy().T
+        ends[name] = ratio_interval(sums, counts, repeats)[1:]
+    return pd.DataFrame(ends, index=["marks, gap_low", "marks, gap_high"]).T.astype(float).rename_axis("phenomenon")
 
 
 @lru_cache(maxsize=4)  # to draw them takes longer than to use them

@@ -21,7 +21,7 @@
 #
 # The notebooks that follow tell the story of three papers on models of their own. What they measure and do works on any
 # Marian, BART, mBART, Pegasus or T5 model, and on models that continue texts (GPT-2, OPT, Llama, Mistral, Qwen, Gemma, Phi,
-# GPT-NeoX), fresh from the Hub or fine-tuned in a folder. This is enough:
+# GPT-NeoX), fresh from the Hub or fine-tuned in a folder ([exceptions](../docs/matrix.md)). This is enough:
 #
 # ```python
 # from helpers import heads, measures, models
@@ -29,7 +29,8 @@
 # from helpers.records import Pair
 #
 # model, tokenizer = models.load("Helsinki-NLP/opus-mt-en-de")                      # a Hub name or a folder
-# pairs = [Pair("the old doctor sleeps .", "der alte arzt schläft .")]              # sentence pairs of your own
+# pairs = [Pair("the old doctor sleeps .", "der alte arzt schläft .")]              # yours; one shows that it runs,
+#                                                                                   # a ranking needs several hundred
 # source, target = tokens.Subwords(tokenizer), tokens.Subwords(tokenizer, target=True)
 # batches = tokens.Batches(tokens.encode(pairs, source, target), source.pad)        # or a Hugging Face collator's, with labels
 #
@@ -78,6 +79,7 @@ from pathlib import Path
 
 import numpy as np
 import torch
+from IPython.display import Markdown
 
 from helpers import drawing, heads, measures
 from helpers.measures import figures, lrp
@@ -115,13 +117,13 @@ answer = claims.Box(run)
 # One row a head; each column is one measure. The index of the table itself counts layers and heads from zero, as the code does.
 #
 # - *loss without the head* (`leave-one-out`): how much the loss rises (nats a target token) when that head alone is off;
-# - *gradient, each example*: mean size of the derivative of an example's loss (nats) in the head's gate;
+# - *gradient, each example* (gradient importance): mean size of the derivative of an example's loss (nats) in the head's gate;
 # - *relevance*: share of its layer's part in the predicted logit, by the rules of notebook 1 that are defined on the model's
 #   layers; by AttnLRP it can be negative or above one;
-# - *confidence*: mean of the head's largest attention weight.
+# - *confidence*: for each token the largest weight of its row, averaged over tokens.
 #
-# All are measured on dev text, costly ones on fewer sentences; everything below is scored on test text. The syntactic and
-# rare-token tests of notebook 2 need parsed text and are not run here. **Press a column's name to sort by it.**
+# All are measured on dev text, costly ones on fewer sentences; the removals, on top and below, are scored on test text. The
+# syntactic and rare-token tests of notebook 2 need parsed text and are not run here. **Press a column's name to sort by it.**
 
 # %%
 table = measures.head_table(model, dev, explained=explained, rules=lrp.rules(model))
@@ -138,8 +140,8 @@ sortable(kept, called, forms, asked)
 
 # %% [markdown]
 # As a picture of one kind of attention (the others are saved): each panel is a measure, each cell a head, coloured by its
-# rank among the heads of its layer (the largest is one). All panels keep the order of the loss without the head, so one
-# that agrees with it fades from left to right.
+# rank in its layer divided by the layer's number of heads (`1.0`: the layer's largest). All panels keep the order of the loss
+# without the head, so one that agrees with it fades from left to right.
 
 # %% jupyter={"source_hidden": true}
 ranks = table[shown].groupby(["kind", "layer"]).rank(pct=True)
@@ -186,8 +188,9 @@ run.figure(
 # without the head), without any further training. The baseline that each choice has to beat is as many heads at random, in
 # twenty draws: from all heads (*random*) and, where there are several kinds, as many of each kind as the choice took (*random,
 # same kinds*). A choice wins if at most one draw in twenty costs as little: its one-sided $p = (1 + k) / (1 + n)$, for k of n
-# draws that cost no more, is then at most `0.10`. To win against *random* it must know something; to win against *random, same
-# kinds*, more than which kind of attention the model can spare.
+# draws that cost no more, is then at most `0.10`. Each comparison is held to that by itself, not corrected for their number;
+# twenty draws allow no smaller p than `0.05`. To win against *random* it must know something; to win against *random, same
+# kinds*, more than which kind of attention the model can spare. The vertical line goes through the least important heads.
 
 # %%
 beside = removal.beside_random(model, unseen, worth)
@@ -199,12 +202,13 @@ won = won.assign(winner=won.winner.replace("the table", removal.LEAST), p=(1 + w
 off = f"{' or '.join(map(str, won['heads'].unique()))} of {total}"
 ways = {removal.RANDOM: "from all heads", removal.ALIKE: "from the same kinds"}
 drawn = listed(ways[way] for way in won.method.unique())
+uncorrected, in_bleu = f"each at p ≤ {2 / (1 + won.draws.max()):.2f}, not corrected", ""
 run.figure(
     figures.beside_random(beside),
     "beside_random",
-    caption="The loss without the least important heads, beside as many heads drawn at random.",
-    takeaway=f"{subject.title}: switching off the least important heads, {off}, costs less than random ones in"
-    f" {(won.winner == removal.LEAST).sum()} of {len(won)} comparisons, drawn {drawn}.",
+    caption="The loss without the least important heads (vertical line), beside as many heads drawn at random.",
+    takeaway=f"{subject.title}: switching off the least important heads (vertical line), {off}, costs less than random ones in"
+    f" {(won.winner == removal.LEAST).sum()} of {len(won)} comparisons ({uncorrected}), drawn {drawn}.",
     table="beside_random",
     show=False,
 )
@@ -217,6 +221,10 @@ if not text:
     costs = -results[results.heads == results.heads.unique()[2]].set_index("method").change
     own, others = costs[removal.LEAST], costs.drop(removal.LEAST)
     ranges = others.groupby(level=0).agg(lambda part: f"{number(part.min(), '.1f')} to {number(part.max(), '.1f')}")
+    in_bleu = (
+        f"In BLEU, with half removed: {number(own, '.1f')} lost, random draws {ranges[removal.RANDOM]}, draws of the same kinds"
+        f" {ranges[removal.ALIKE]}."
+    )
     run.figure(
         l0.figures.pruning_curves(points),
         "removed",
@@ -288,17 +296,18 @@ else:
 close = won.loc[(won.low - won.own).idxmin()]
 told = f"the least important heads cost less than {listed(won.beaten)} of {won.draws.max()} random choices"
 closing = f"""
-{subject.title}: {told} (rows of the table on top). Closest is {close["heads"]} heads off, {close.method}: the loss rises by
-{number(close.own, ".3f")}, in the luckiest draw by {number(close.low, ".3f")}.
+{subject.title}: {told} (rows on top; {uncorrected}). Closest is {close["heads"]} heads off, {close.method}: the
+loss rises by {number(close.own, ".3f")}, in the luckiest draw by {number(close.low, ".3f")}. {in_bleu}
 
 *Limits.* One model and one training; another training gives other heads (notebook 6). The loss without a head takes heads one
 at a time: two heads that can stand in for each other both look idle, and are missed when both are gone. Removal without further
 training asks more than pruning does, which lets the rest adapt (notebook 3). With few random draws the baseline's own spread is
-known roughly. The study's own models are small, and the text of its controlled corpus is generated.
+known roughly. The study's models are small, its controlled text is generated.
 """
 columns = {"what": "what", "own": "loss rises by", "rise": "with as many at random [least, most]"}
 columns |= {"beaten": f"draws beaten, of {won.draws.max()}", "p": "p, one-sided", "winner": "who won"}
 what = [f"{row.heads} of {total} heads off, beside {row.method}" for row in won.itertuples()]
 asked = f"Do the least important heads cost less than random ones? {subject.title}"
 shown = won.assign(what=what, winner=[f"**{who}**" if who == removal.LEAST else who for who in won.winner])
-answer.fill("beside_random", closing, readable(shown, columns, {"own": ".3f", "rise": ".3f", "p": ".2f"}, caption=asked))
+table = readable(shown, columns, {"own": ".3f", "rise": ".3f", "p": ".2f"}, caption=asked)
+answer.fill("beside_random", closing, Markdown(f"{table.data}\n\n{in_bleu}"))

@@ -77,9 +77,10 @@ verdicts = claims.Box(run)
 # ## Is there anything for encoder heads to do?
 #
 # Relevance says where a prediction comes from, not whether it would have come anyway. Two models answer that: the first one
-# with all its encoder heads removed and the rest trained further (notebook 3), and one of its shape that never had encoder
-# attention, from the first training step on (setting `without_encoder`). The generator marks in every reference what case,
-# agreement or word order decide, and makes free choices that no model can guess, so that full marks are out of reach.
+# with all its encoder heads removed and the rest of the encoder trained further, the decoder frozen (notebook 3), and one of
+# its shape that never had encoder attention, from the first training step on (setting `without_encoder`). The generator marks
+# in every reference what case, agreement or word order decide, and makes free choices that no model can guess, so that full
+# marks are out of reach.
 
 # %% jupyter={"source_hidden": true}
 beam, bleu, accuracy, histories = run.settings["beam"], [], {}, {}
@@ -108,16 +109,23 @@ display(
         caption=f"{first.tests[0]}, beam {beam}; the printed ones are of larger models on natural text",
     )
 )
+worth = ""
 if leads:
-    trained_on, removed = own.bleu.iloc[-2:]
-    needs = f"the text needs them for {own.bleu[first.title] - own.bleu[title]:.1f} BLEU, " if title in own.index else ""
-    said = f"Encoder heads of {first.title}: {needs}the trained model uses them for {trained_on - removed:.1f}."
-    display(Markdown(f"{said} (Trained without them from the first step on; removed from it, and the rest trained further.)"))
+    by_removal, further = f"{own.bleu.iloc[-2] - own.bleu.iloc[-1]:.1f}", run.settings["pruning"]["steps"]
+    gained = f"{own.bleu[first.title] - own.bleu[title]:.1f}" if title in own.index else ""
+    needs = f"the text needs them for {gained} BLEU, " if gained else ""
+    how = f"removed from it, the rest of the encoder trained for {further:,} further steps, the decoder frozen"
+    said = f"Encoder heads of {first.title}: {needs}the trained model uses them for {by_removal}."
+    display(Markdown(f"{said} (Trained without them from the first step on; {how}.)"))
+    worth = f"; {first.title}: {by_removal}{f', by training without {gained}' if gained else ''}"
 if run.corpus == "controlled":
     counted = {title: scoring.enough(table) for title, table in accuracy.items()}
     run.table(pd.concat(counted, names=["model"]), "phenomena", beam=beam)
     if title in counted:
-        gap = run.table(scoring.gap(counted[first.title], counted[title]), "needs_its_heads", beam=beam)
+        gap, split = scoring.gap(counted[first.title], counted[title]), first.tests[-1]
+        written = [outputs.written_by(subject, split, beam) for subject in (first, control)]
+        gap = gap.join(scoring.gap_interval(*written, [pair.marks for pair in first.pairs(split)], resamples))
+        run.table(gap, "needs_its_heads", beam=beam, over=intervals.SENTENCES)
         shown = {
             "phenomenon": "decided by",
             "marks, all heads": "all heads",
@@ -125,8 +133,8 @@ if run.corpus == "controlled":
             "marks, gap": "gap",
             "n": "n (marks)",
         }
-        digits = dict.fromkeys(("marks, all heads", "marks, without", "marks, gap"), ".0f")
-        display(readable(gap.dropna(), shown, digits, caption=f"{first.title}: % of marks met"))
+        digits = dict.fromkeys(("marks, all heads", "marks, without", "marks, gap"), ".1f")
+        display(readable(gap.dropna(), shown, digits, caption=f"{first.title}: % of marks met, gap paired over sentences"))
 
 # %% [markdown]
 # ## How relevance reaches a head (section 4, appendix A)
@@ -142,18 +150,18 @@ if run.corpus == "controlled":
 
 
 # %%
-def through_block(x, gain, shift, eps, W_v, b_v, A, W_o, b_o, R):
+def through_block(x, gain, shift, eps, W_v, b_v, A, W_o, b_o, R):  # x, R: [words, d]
     scale = gain / np.sqrt(x.var(1, keepdims=True) + eps)
     n = (x - x.mean(1, keepdims=True)) * scale + shift  # what attention reads [words, d]
-    v = n @ W_v.T + b_v  # values of all heads
+    v = n @ W_v.T + b_v  # values of all heads [words, all heads' numbers]
     written = np.hstack([a @ own for a, own in zip(A, np.split(v, len(A), 1), strict=True)])  # A: weights [heads, words, words]
-    added = written @ W_o.T + b_o
-    past, R = R * x / (x + added), R * added / (x + added)  # past the block, and into it
-    R = written * (R / added @ W_o)
-    heads = R.sum(0).reshape(len(A), -1).sum(1)  # the relevance of each head
-    R = v * np.hstack([a.T @ r for a, r in zip(A, np.split(R / written, len(A), 1), strict=True)])
-    R = n * (R / v @ W_v)
-    R = x * (R / n * scale - (R / n * scale).mean(1, keepdims=True))
+    added = written @ W_o.T + b_o  # [words, d]
+    past, R = R * x / (x + added), R * added / (x + added)  # past the block, and of what it adds: both [words, d]
+    R = written * (R / added @ W_o)  # of what heads write [words, all heads' numbers]
+    heads = R.sum(0).reshape(len(A), -1).sum(1)  # the relevance of each head [heads]
+    R = v * np.hstack([a.T @ r for a, r in zip(A, np.split(R / written, len(A), 1), strict=True)])  # of values, shape of v
+    R = n * (R / v @ W_v)  # of what attention reads [words, d]
+    R = x * (R / n * scale - (R / n * scale).mean(1, keepdims=True))  # of x, through the norm [words, d]
     return heads, past + R
 
 
@@ -191,8 +199,9 @@ run.figure(
 # - *conservative* (`cp`, Ali et al. 2022): the rule above.
 #
 # A head's share is its relevance over that of its layer: for each target token and then averaged (*step*, the paper's way),
-# or summed over tokens first (*ratio*). Where the relevance of the logits goes, and how often a layer's sum at a token is
-# negative or nearly zero, so that one token outweighs all others by *step*:
+# or summed over tokens first (*ratio*). Where the relevance of the logits goes (a negative part speaks against the prediction;
+# the others then have more than all of it), and how often a layer's sum at a token is negative or nearly zero, so that one
+# token outweighs all others by *step*:
 
 # %% jupyter={"source_hidden": true}
 explained = {s.title: {rule: measured.EXPLAINED.value(s, rule=rule, first=few) for rule in RULES} for s in studied}
@@ -221,7 +230,8 @@ readable(
         "largest": "largest *step* share",
     },
     dict.fromkeys(("source", "target", "attention", "bias"), "%") | {"unsafe": ".1%"},
-    caption=f"Means over {len(studied)} models, n = {min(few, 20)} sentences; layer sums n = {few}",
+    caption="Shares of the logits' relevance: the first four of a row add up to 100 %, but for rounding. Means over"
+    f" {len(studied)} models, n = {min(few, 20)} sentences; layer sums n = {few}",
 )
 
 # %% [markdown]
@@ -263,8 +273,9 @@ run.table(together, "relevance_and_confidence", split="dev", explained=few)
 whole = together[(together.kind == "encoder") & ((together.rule == "alpha_beta") | (together.normalised == "ratio"))]
 whole = whole[(whole.weights == "random") | (whole.model == ("all models" if len(studied) > 1 else first.title))]
 rho = {key: interval(*row[["rho", "low", "high"]]) for key, row in whole.set_index(["rule", "weights"]).iterrows()}
-by_token = together[(together.kind == "encoder") & (together.weights == "trained") & together.model.isin(tables)]
-by_token = by_token.rho[(by_token.rule != "alpha_beta") & (by_token.normalised == "step")]
+by_token = together[(together.kind == "encoder") & (together.weights == "trained") & (together.normalised == "step")]
+by_token = by_token[by_token.rule != "alpha_beta"].set_index("model")
+of_one, of_all = by_token.rho[by_token.index.isin(tables)], by_token.loc[["all models" if len(studied) > 1 else first.title]]
 layers = [
     (relevance[t].sort_index().loc[at], confidence[t].sort_index().loc[at])
     for t in tables
@@ -308,7 +319,8 @@ readable(
 
 # %% [markdown]
 # *Ratio* and *step* as above: summed over tokens first, or divided token by token. The claim holds if every rule shows it, and
-# more of it than random weights do, since architecture alone gives some.
+# more of it than random weights do, since architecture alone gives some; the value of random weights, one random model, counts
+# as exact.
 #
 # **Do a few heads dominate?** The largest share of each encoder layer, against an even split and against random weights. By a
 # signed rule shares are compared by size without sign. Then how many heads are confident (above the level at which the
@@ -333,7 +345,8 @@ display(
             "n": "n (layers)",
         },
         {"surely": ".0f", "largest": "%", "even": ".1%", "largest, random": "%", "effective": ".1f"},
-        caption="Mean over layers of all models; surely: Holm's correction over the layers of all rules",
+        caption="Mean over layers of all models; effective number: so many equal heads would be as spread (exponential of the"
+        " entropy of shares); surely: Holm's correction over the layers of all rules",
     )
 )
 spread = {
@@ -367,13 +380,15 @@ readable(
 follows = ranks.follows_function(relevance, functions)
 run.table(pd.DataFrame([follows]), "follows_function", explained=few, over=intervals.HEADS)
 gain = interval(follows["difference"], follows["low"], follows["high"])
+chance = sum(found.xs("encoder").map(bool).groupby("layer").mean().sum() for found in functions.values())
 idle = f"{follows['top_none']} of the {follows['top']} most relevant heads of a layer have none"
+idle_beside = f"{follows['top'] - follows['top_none']} have one, by chance {chance:.1f}"
 run.figure(
     figures.relevance_by_function(relevance, functions, follows),
     "relevance_by_function",
     caption="How relevant the heads of each function are.",
     takeaway=f"Heads with a function are more relevant than others of their layer by {gain} of its average head (shuffled"
-    f" functions: {number(follows['null_low'])} to {number(follows['null_high'])}); but {idle}.",
+    f" functions: {number(follows['null_low'])} to {number(follows['null_high'])}); but {idle} ({idle_beside}).",
     table="follows_function",
     explained=few,
 )
@@ -437,18 +452,18 @@ run.figure(
 )
 
 # %% [markdown]
-# ## The truth: what happens without the head?
+# ## A yardstick: the loss without the head
 #
 # Every measure above is a guess at what a head is worth. Here each head is taken away alone, without further training, and
-# the loss on dev sentences is measured again; for the first model its BLEU too. Activation x gradient of the loss (Michel et
-# al. 2019) stands beside: it is the size of the first-order term of that loss, so that some agreement is built in. Notebook 6
-# asks how far this truth agrees with itself. A measure can predict nothing where heads cannot be told from heads that do
-# nothing. How well a measure *repeats* is the rank correlation of its ranking with the one from other sentences.
+# the loss on dev sentences is measured again; for the first model its BLEU too. *Gradient, each example* (gradient importance,
+# Michel et al. 2019) stands beside: it is the size of the first-order term of that loss, so that some agreement is built in.
+# Notebook 6 asks how far this yardstick agrees with itself. A measure can predict nothing where heads cannot be told from heads
+# that do nothing. How well a measure *repeats* is the rank correlation of its ranking with the one from other sentences.
 
 # %% jupyter={"source_hidden": true}
 truths = {s.title: measured.WITHOUT.value(s, first=few) for s in studied}
 gradients = {s.title: measured.GRADIENT.value(s, first=few) for s in studied}
-by_measure = {title: tables[title][columns].assign(**{"activation x gradient": found}) for title, found in gradients.items()}
+by_measure = {title: tables[title][columns].assign(**{"gradient, example": found}) for title, found in gradients.items()}
 run.table(pd.concat(truths, names=["model"]), "leave_one_out", explained=few, over=intervals.SENTENCES)
 agreed = {"loss, all models": measured.truth_agreement({title: frame.loss for title, frame in truths.items()}, by_measure)}
 if held_out := run.settings["truth"]:
@@ -463,7 +478,7 @@ run.table(told.assign(shown=measured.shown(differ, "encoder")), "truth_agreement
 by_all = told.loc["loss, all models"].sort_values("rho", ascending=False)
 real = differ.xs("encoder", level="kind")
 best, worst = (f"{measured.called(by_all.index[i])}, {interval(*by_all.iloc[i][['rho', 'low', 'high']])}" for i in (0, -1))
-said = f"Best for the loss without an encoder head (all models): {best}; worst: {worst}."
+said = f"Highest with the loss without an encoder head (all models, differences not tested): {best}; lowest: {worst}."
 if held_out:
     repeats = rows.rho.loc[first.title].groupby("rule").last().rename(index=measured.called).to_dict()
     left = measured.left_by_holm(told.loc[f"BLEU, {first.title}"], repeats)
@@ -568,18 +583,34 @@ for kind in ("decoder", "cross"):
 # %% jupyter={"source_hidden": true}
 of_layer = {rule: [number(row[name], "%") for name in ("largest", "largest, random")] for rule, row in shares.iterrows()}
 lead, alone = of_layer["alpha_beta"], {key: said.partition(" [")[0] for key, said in rho.items()}
-told = f"""**Relevance and confidence**, rank correlation within layers: {rho["alpha_beta", "trained"]} by the default rule; by
-AttnLRP and conservative {alone["attnlrp", "trained"]} and {alone["cp", "trained"]} summed over tokens first,
-{number(by_token.min())} to {number(by_token.max())} token by token (single models). **The largest head of a layer** has
-{lead[0]} by the default rule (even: {number(shares.even["alpha_beta"], ".1%")}; random weights: {lead[1]}), at least twice an
-even share in {twice["alpha_beta"]} of {above.size()["alpha_beta"]} layers; by the others {of_layer["attnlrp"][0]} and
-{of_layer["cp"][0]} (random: {of_layer["attnlrp"][1]} and {of_layer["cp"][1]}). **Heads with a function** are more relevant by
-{gain} of an average head; but {idle}. **The loss without a head** goes with relevance at
-{number(by_all.rho["alpha_beta"])}, with confidence at {number(by_all.rho["confidence"])}."""
+equal = {rule: number(value, ".1f") for rule, value in shares.effective.items()}
+with_loss = {name: interval(*by_all.loc[name, ["rho", "low", "high"]]) for name in ("alpha_beta", "confidence")}
+told = [
+    f"""**Relevance and confidence**, rank correlation within layers: {rho["alpha_beta", "trained"]} by the default rule,
+{alone["attnlrp", "trained"]} and {alone["cp", "trained"]} by the two signed rules (AttnLRP, conservative) summed over tokens
+first; token by token, the paper's way, {(of_all.low > 0).sum()} of these {len(of_all)} are surely above zero""",
+    f"""**The largest head of a layer** has {lead[0]} by the default rule (even: {number(shares.even["alpha_beta"], ".1%")};
+random weights: {lead[1]})""",
+    f"**Heads with a function** are more relevant by {gain} of an average head; but {idle}",
+    f"""**The loss without a head** goes with relevance at {with_loss["alpha_beta"]}, with confidence at
+{with_loss["confidence"]}; {real.differ_holm.sum()} of {real["heads"].sum()} heads surely change it""",
+]
+more = [
+    f" (single models: {number(of_one.min())} to {number(of_one.max())})",
+    f"""; relevance is as spread as over {equal["alpha_beta"]} equal heads of {dominant["heads"].max()}. It has at least twice
+an even share in {twice["alpha_beta"]} of {above.size()["alpha_beta"]} layers; by the signed rules it has
+{of_layer["attnlrp"][0]} and {of_layer["cp"][0]} (random: {of_layer["attnlrp"][1]} and {of_layer["cp"][1]}), as spread as
+over {equal["attnlrp"]} and {equal["cp"]} equal heads""",
+    f" ({idle_beside})",
+    "",
+]
+least = next(getattr(one, run.corpus).worth.least for one in claims.ledger() if one.id == "relevance-confidence")
 closing = f"""
-{told}
+{". ".join(told)}.
 
-*Limits.* {len(studied)} models, one training each; text is {"generated" if run.corpus == "controlled" else "natural"}. Heads
-of a model whose encoder attention is worth little are no evidence ([all differences](../docs/differences.md)).
+*Limits.* {len(studied)} models, one training each; text is {"generated" if run.corpus == "controlled" else "natural"}. Where
+encoder attention is worth little, heads are no evidence (our threshold: {least:g} BLEU by removal{worth}; [all
+differences](../docs/differences.md)).
 """
-verdicts.fill("fig1_relevance_and_confidence", closing, first=told)
+answer = ". ".join(short + longer for short, longer in zip(told, more, strict=True))
+verdicts.fill("fig1_relevance_and_confidence", closing, first=f"{answer}.")

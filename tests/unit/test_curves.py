@@ -164,28 +164,39 @@ def test_half_of_the_heads_left():
 def test_what_is_said_follows_the_numbers():
     places = pd.MultiIndex.from_product([["EN-RU", "EN-DE"], ["test"]], names=["model", "test set"])
     half = pd.DataFrame({"share": [0.99, 0.9], "share_low": [0.96, 0.8], "share_high": 1.0, "worth": 20.0}, places)
-    assert "EN-RU keeps 99 [96, 100] % of what removing all afterwards costs (20.0 BLEU), EN-DE 90 %." in said.half(half)
+    half = half.assign(change=[-0.2, -2.1], heads=[21.3, 10], total=48, fewer=[12, np.nan], fewer_change=[-0.7, np.nan])
+    half = half.assign(trainings=[3, 1], worth_first=[19.0, 20.0])
+    told = (
+        "EN-RU loses 0.2 BLEU at 21 of 48 heads, 0.7 at 12 (paper: 0.15 at 10 of 48); EN-DE 2.1 at 10 of 48: of what removing"
+    )
+    assert f"{told} all costs 99 and 90 % stay." == said.half(half)
     never = half.assign(**{said.NEVER: [2.0, np.nan]} | {f"share from the start{end}": 0.5 for end in ("", "_low", "_high")})
-    told = "training without them costs (2.0 BLEU), EN-RU 50 [50, 50] %. At least 95 % by its interval: 1 of 2 models"
-    assert told in said.half(never, ends=True)
+    told = "costs stay: EN-RU 50 [50, 50] % (2.0 BLEU). At least 95 % by its interval: 1 of 2 models"
+    assert told in said.half(never, ends=True) and "mean of 3 trainings, the first alone 19.0)" in said.half(never, ends=True)
     both = pd.DataFrame({"panel": "% of", "series": ["a (natural text)", "b"], "kept": 40, "value": 9.0, "worth": 1.5})
     assert "a (natural text) keeps 9 % of only 1.5 BLEU." in said.elsewhere(both) and not said.elsewhere(both[1:])
     within = pd.DataFrame({"kept": 5, "total": 9, "kept_surely": [9, 8]}, places)
     scratch = pd.DataFrame({"change": [0.2, -0.1, -0.05], "low": -0.3, "high": [0.3, -0.05, 0.1]})
-    told = "9 (EN-DE) heads; from scratch the same map is better in 2 of 3 cases, by interval in 1 (-0.20 to +0.10 BLEU)"
-    assert told in said.all_kinds(within, scratch)
-    assert "5 of 9 (EN-RU) heads, by interval only with all; no head map" in said.all_kinds(within[:1], scratch[:0])
+    told = (
+        "9 (EN-DE) heads; from scratch the same map is better in 2 of 3 (1 by interval; -0.20 to +0.10 BLEU), with 9 steps to"
+    )
+    assert told in said.all_kinds(within, scratch.assign(steps=9, steps_pruned=2))
+    assert "5 of 9 (EN-RU) heads; no head map" in said.all_kinds(within[:1], scratch[:0])
     index = pd.MultiIndex.from_product([["a, m", "b, m"], ["a", "b", "c"]], names=["truth", "criterion"])
     told = said.truths(pd.DataFrame({"rho": [0.1, 0.9, 0.5, 0.9, 0.1, 0.3]}, index), ["a", "b"])
-    assert "a is predicted best by c (0.50); b is predicted best by c (0.30)" in told  # a truth does not predict another
+    assert "a is predicted best by c (0.50; by b 0.90); b by c (0.30; by a 0.90)" in told  # truths stand beside
     runs = ["relevance 0.003", "random 0.003", "random 0.003 #2", "L0's heads 0.01", "gradual 1", "confidence 1"]
     told = "random heads, draw 1, random heads, draw 2, L0's heads, trained as the others, gradual pruning"
     assert ", ".join(map(said.chosen, runs[1:5])) == told
     told = said.further(pd.DataFrame({"bleu": [9.0, 1.0, 4.0, 8.6, 8.5, 3.0]}, [(run, "test") for run in runs]))
     assert "than *relevance, LRP αβ*: the best 3 lie within 0.5 BLEU. No better than random heads (1.0 to 4.0): *c" in told
+    assert "in this one training" in told and told.endswith(said.MORE)
     rows = [("a", 4, 9.0), ("a", 2, 1.0), ("random heads", 4, 5.0), ("random heads", 2, 2.0), ("random heads", 2, 4.0)]
     told = said.gone_at_once(pd.DataFrame(rows, columns=["method", "heads", "value"]).assign(panel="p"))
-    assert "chosen by *a* keep most: 5.00 BLEU, mean over 2 head counts (random heads 4.00; below them: *a* with 2)" in told
+    assert (
+        "chosen by *a* keep most: 5.00 BLEU, mean over 2 head counts (random heads 4.00; below all their draws: *a* with 2)"
+        in told
+    )
 
 
 def test_table_2():
@@ -213,8 +224,9 @@ def test_how_long_heads_survive(swept):
 def test_an_order_of_kinds_is_told_from_a_decoder_that_is_still_whole():
     rows = pd.DataFrame([(5, 8, 8), (2, 3, 4), (2, 4, 3)], columns=[*KINDS]).assign(model="m", total_kept=9, total=24)
     rows = rows.assign(**{"starts alike": True} | {f"{kind}_total": 8 for kind in KINDS})
-    told = "first in 3 of 3 runs; decoder-encoder heads stay longest in 1, tie with decoder heads in 1 and go before these in 1"
-    assert f"{told} (m, 9 of 24 heads: 38 % against 50 %)." in said.by_kind(rows) and f"{told}." in said.by_kind(rows, False)
+    told = "first in 3 of 3 runs; decoder-encoder heads stay longest in 1 and go before decoder heads in 1"
+    long = f"{told} (m, 9 of 24 heads: 38 % against 50 %); in 1, which the verdict leaves out, neither goes."
+    assert long in said.by_kind(rows) and f"{told}." in said.by_kind(rows, False)
 
 
 def test_what_is_kept_by_kind_and_layer(swept):

@@ -113,10 +113,14 @@ def test_the_last_row_is_the_trained_model(settings):
         assert row[relation] == pytest.approx(max(ways, default=np.nan), nan_ok=True)
     layers = [part / part.sum() for _, part in last["relevance"].xs("encoder").groupby("layer")]
     assert row["relevance"] == pytest.approx(np.mean([part.max() for part in layers]))
-    ended = table.assign(**{"rare heads": 0, "positional heads": 0, "syntactic heads": [0, 1, 2], "with functions": 2})
-    assert "2 have a function in the end (syntactic, the first from step 2), wh" in snapshots.said_of_training(ended, "m")
+    counts = {"positional heads": 0, "rare heads": 0, "syntactic heads": [0, 1, 2], "with functions": 2, "without effect": 3}
+    said = snapshots.said_of_training(table.assign(**counts, heads=4, **{"largest effect": 0.25}), "m")
+    assert said.startswith("m: 2 of 4 encoder heads end with a function (syntactic, from step 2); 3, each taken away alone,")
+    assert said.endswith(f"At step 0, 1 have one, of 0.25 nats at most (loss: {table.loss[0]:.2f}).")
     axes = figures.over_training(table).axes
     assert len(axes) == 8 and all(list(line.get_xdata()) == [0, 2, 6] for line in axes[0].get_lines())
+    told = {axis.get_title(): [text.get_text() for text in axis.get_legend().texts] for axis in axes if axis.get_legend()}
+    assert len(told) == 4 and told["best syntactic heads"] == ["nsubj", "dobj", "amod", "advmod"]
 
 
 def test_models_stand_beside_those_that_never_had_encoder_attention(settings):
