@@ -105,9 +105,9 @@ run.figure(
 )
 
 # %% [markdown]
-# As printed (equation 4B) the signs push the members of a group *apart*; the text and the public code mean this. The paper
-# does not say what w is against a loss a token; its code adds the sum over layers to a loss that is a *sum* over tokens, which
-# makes w the number of layers over the tokens of a batch.
+# As printed (equation 4B) the signs push the members of a group *apart*; we use the signs above, which are what the text and
+# the public code mean. The paper does not say what w is against a loss a token; its code adds the sum over layers to a loss
+# that is a *sum* over tokens, which makes w the number of layers over the tokens of a batch.
 #
 # *Voting-to-Stay.* The model is frozen for one epoch. In every batch the head closest to the centre of its group gets a
 # vote; in the end the head with most votes of each group stays, the others are removed for good, and training goes on
@@ -153,23 +153,30 @@ table_1 = run.table(tables.table_1(of_table_1, cost, fast), "table1_translation"
 columns = {"row": "model", "heads": "heads", "value": "BLEU", "gain": "gain, %", "printed gain": "printed gain, %"}
 forms = {"heads": ".0f", "value": ".1f", "gain": "+.1f", "printed gain": "+.1f"}
 shown = table_1.assign(gain=table_1.gain.where(table_1.index != VANILLA))
-columns |= {"parameters": "parameters, millions", "speed": "speed, vanilla = 1"}
+columns |= {"parameters": "parameters without embeddings, millions", "speed": "speed, vanilla = 1"}
 readable(shown, columns, forms, {"value": "most"}, caption=f"Translation (tables 1 and 2); {n}")
 
 # %% jupyter={"source_hidden": true}
+by_seed, size, means, bleu = tables.per_seed(scored, seed=seed), None, None, (None, "")
+if plan["seeds"] > 1:
+    means = run.table(tables.means_over_seeds(by_seed), "seeds")
+if "peers" in plan["parts"] and plan["ablation_seeds"] > 1:
+    peers = grouping.runs.equal_size(run.settings, seed)
+    size = run.table(tables.equal_size(peers, tables.statistics(peers, plan["beam"])), "equal_size")
+if size is not None and means is not None:
+    both = pd.concat([means.loc[means.index[0][0]].rename(columns={"mean": "value"}), size])
+    bleu = both.value, f" (means over {both.seeds.min()} trainings)"
 run.figure(
     figures.quality_against_cost(tables.against_cost(table_1, "translation")),
     "cost",
     caption="Translation quality against parameters and speed, grouped models beside controls of equal size.",
-    takeaway=said.cost(table_1),
+    takeaway=said.cost(table_1, *bleu) + (" Drawn: the first." if bleu[1] else ""),
     show=not plan["ladder"],  # its numbers stand above, and eight figures are enough
     answers="Ni et al., tables 1 and 2",
     table="table1_translation",
     resamples=repeats,
 )
-if "peers" in plan["parts"] and plan["ablation_seeds"] > 1:
-    peers = grouping.runs.equal_size(run.settings, seed)
-    size = run.table(tables.equal_size(peers, tables.statistics(peers, plan["beam"])), "equal_size")
+if size is not None:
     columns = {"control": "control", "seeds": "n (trainings)", "value": "BLEU"}
     columns |= {"change": "GHT-PS minus it", "p_holm": "p (Holm)"}
     told = "Controls of the size of GHT-PS; differences in pairs of trainings from weights of one seed; p over this table"
@@ -190,16 +197,16 @@ if others:
     shown = shown.assign(gain=shown.gain.mask(plain), **{"printed gain": shown["printed gain"].mask(plain)})
     columns |= {"printed gain": "printed gain, %"}
     display(readable(shown, columns, dict.fromkeys(("gain", "printed gain"), "+.1f"), caption=f"Tables 4 and 6; {n}"))
-if plan["seeds"] > 1:
-    by_seed = tables.per_seed(scored, seed=seed)
-    means = run.table(tables.means_over_seeds(by_seed), "seeds")
+if means is not None:
     run.figure(figures.seeds(by_seed), "seeds", caption="Each method's score over trainings of several seeds.", show=False)
     columns = {"panel": "task and test set", "method": "model", "seeds": "n (trainings)", "mean": "score"}
     columns |= {"change": "minus vanilla", "p_holm": "p (Holm)"}
     means = means.rename(columns={"change_mean": "change"})
-    means = means[~means.index.get_level_values("panel").str.contains("ROUGE-[2L]")]
+    rouge = means.index.get_level_values("panel").str.contains("ROUGE-[2L]")
+    told = f"Over trainings; intervals are t-intervals over seeds, p corrected over {means.family.max()} rows"
+    told += ", ROUGE-2 and ROUGE-L (in the file) among them" if rouge.any() else ""
+    means = means[~rouge]
     means = means.assign(change=means.change.where(means.p_holm.notna()))
-    told = "Over trainings; intervals are t-intervals over seeds, p corrected over this table"
     display(readable(means, columns, {"p_holm": "p"}, caption=told))
 for kind in others:
     found = {name: rows[kind][name] for name in (VANILLA, GHT, PS)}
@@ -291,8 +298,7 @@ columns = {"model": "model trained with", "method": "chosen by", "kept": "heads 
 columns |= {"functional_all": "with a function, of all", "relevance": "mean relevance of those kept"}
 shown = shared.rename(index={"constraint": "the constraint", "plain": "no constraint"})
 display(readable(shown, columns, {"relevance": ".3f"}, caption="What the heads that stay are; n = 1 training"))
-if not shared.functional_all.any():
-    display(Markdown(said.kept(shared)))
+display(Markdown(said.kept(shared)))
 
 # %% jupyter={"source_hidden": true}
 if "ablations" in plan["parts"]:
@@ -395,12 +401,13 @@ head, the model being as wide as its heads together (as in the paper), beside a 
 start*. If room is missing, the loss goes as heads grow wider, and the model that never had more heads has it too; if the method
 is at fault, the loss stays, or stays above that of this model, at every width.""")
     )
-    every = {
-        head: tables.scores(found, tables.statistics(found, plan["beam"]), repeats=repeats) for head, found in rungs.items()
-    }
-    every = tables.ladder(every, seed)
+    counts = {head: tables.statistics(found, plan["beam"]) for head, found in rungs.items()}
+    every, few = (
+        tables.ladder({head: tables.scores(found, counts[head], name, repeats) for head, found in rungs.items()}, seed)
+        for name in (VANILLA, grouping.runs.AT_START)
+    )
     run.table(every, "ladder_trainings", resamples=repeats)
-    over = run.table(tables.ladder_over_seeds(every), "ladder", resamples=repeats)
+    over = run.table(tables.ladder_over_seeds(every, few), "ladder", resamples=repeats)
     over = over.rename(index=said.named, level="row")
     run.figure(
         figures.ladder(over.reset_index().assign(unit="BLEU")),
@@ -410,12 +417,13 @@ is at fault, the loss stays, or stays above that of this model, at every width."
         table="ladder",
         resamples=repeats,
     )
-    columns = {"head": "width of a head", "row": "model", "seeds": "n (trainings)", "value": "BLEU", "change": "minus vanilla"}
-    forms = {"value": ".1f", "change": "+.1f", "p_holm": "p"}
+    columns = {"row": "model", "seeds": "n (trainings)", "value": "BLEU", "change": "minus vanilla", "p_holm": "p (Holm)"}
+    columns |= {"against_start": "minus as many from the start", "against_start_p_holm": "p (Holm) of that"}
+    forms = {"value": ".1f", "change": "+.1f", "p_holm": "p", "against_start": "+.1f", "against_start_p_holm": "p"}
     over = over.assign(change=over.change.mask(over.index.isin((VANILLA,), level="row")))
     for head, part in over.groupby(level="head"):
         told = f"Heads {head} wide; intervals over trainings where there are several, p corrected over all widths"
-        display(readable(part, columns | {"p_holm": "p (Holm)"}, forms, {"value": "most"}, caption=told))
+        display(readable(part, columns, forms, {"value": "most"}, caption=told))
 
 # %% jupyter={"source_hidden": true}
 width = plan["translation"]["model"]["width"] // plan["translation"]["model"]["heads"]
@@ -450,7 +458,7 @@ without anything. The model itself had {run.settings["training"]["steps"]:,} ste
     forms = {"value": ".1f", "change": "+.1f", "p_holm": "p"}
     shown = later.rename(said.named, level="row")
     display(readable(shown, columns, forms, {"value": "most"}, caption="A trained model that trains further; n = 1 training"))
-    display(Markdown(said.converged(later)))
+    display(Markdown(said.converged(later, groups)))
 
 # %% jupyter={"source_hidden": true}
 if today := grouping.runs.today(run.settings, seed):
@@ -473,9 +481,10 @@ keys and values for each head, once with shared ones from the start; all rows tr
     run.table(worth, "worth_of_attention_today", split="test", resamples=repeats)
     found = run.table(tables.today(today, tables.statistics(today, plan["beam"]), repeats), "today", resamples=repeats)
     columns = {"row": "row", "heads": "heads left", "value": "perplexity, less is better", "change": "difference"}
-    forms = {"heads": ".0f", "value": ".2f", "change": "+.2f"}
-    told = "The best way to share, and at half of the heads gates and importance (all rows: file `today`); n = 1 training a row"
-    display(readable(said.today_short(found), columns | {"against": "to"}, forms, {"value": "least"}, caption=told))
+    columns |= {"against": "to", "importance": "minus gradient importance, as many heads"}
+    forms = {"heads": ".0f", "value": ".2f", "change": "+.2f", "importance": "+.2f"}
+    told = "The best way to share, and at about half of the heads gates and importance (all rows: file `today`); n = 1 training"
+    display(readable(said.today_short(found), columns, forms, {"value": "least"}, caption=told))
     display(Markdown(said.today_worth(found, worth)))
     run.figure(
         figures.today(found.reset_index()),
@@ -491,11 +500,12 @@ keys and values for each head, once with shared ones from the start; all rows tr
 
 # %% jupyter={"source_hidden": true}
 fit = "generated" if run.corpus == "controlled" else "natural"
+weight = said.strength(apart, groups, tables.first_scores(table).value)
 closing = f"""
-{said.answer(gained)} {said.cost(table_1)}
+{said.answer(gained).partition(" Each row")[0]} {said.cost(table_1, *bleu)}
 
-*Limits.* Text is {fit}, models are far smaller than the paper's, trained without dropout, and write greedily; heads are
-{width} wide (64 in the paper). Where no
-table says otherwise there is one training ([all differences](../docs/differences.md)).
+*Limits.* {weight} Text is {fit}, models are far smaller than the paper's, trained without dropout, and write greedily; heads
+are {width} wide (64 in the paper). Where no table says otherwise there is one training
+([all differences](../docs/differences.md)).
 """
-verdicts.fill("gains", closing, first=said.answer(gained))
+verdicts.fill("gains", closing, first=f"{said.answer(gained)} {weight}")

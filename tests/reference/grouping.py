@@ -60,10 +60,8 @@ def mean(vectors: Vectors) -> list[float]:
 
 def centres(vectors: Vectors, labels: Sequence[int]) -> list[list[float]]:
     """The hidden unit of every group, as many as there are labels: equation 4B's continuous z."""
-    return [
-        mean([vector for vector, label in zip(vectors, labels, strict=True) if label == group])
-        for group in range(max(labels) + 1)
-    ]
+    members = [[vector for vector, label in zip(vectors, labels, strict=True) if label == g] for g in range(max(labels) + 1)]
+    return [mean(own) for own in members]
 
 
 def cosine(one: Sequence[float], other: Sequence[float]) -> float:

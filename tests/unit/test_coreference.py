@@ -15,13 +15,9 @@ from tests.reference import coreference as slow
 from tests.unit.tiny_models import LENGTHS, logits, tiny_batch, tiny_model
 
 families = pytest.mark.parametrize("family", ("bart", "t5"))
-forms = pytest.mark.parametrize("form", coreference.FORMS)
-FAST = {"full": coreference.full_link, "adjacent": coreference.adjacent_link, "previous": coreference.previous_link}
-CLUSTERS = (  # of the three texts of a tiny batch, of 7, 4 and 6 tokens
-    [[[0], [2, 3], [5]], [[1], [6]]],
-    [],
-    [[[1], [2], [3], [5]]],
-)
+forms = pytest.mark.parametrize("form", coreference.matrices.FORMS)
+FAST = {form: getattr(coreference.matrices, f"{form}_link") for form in coreference.matrices.FORMS}
+CLUSTERS = [[[0], [2, 3], [5]], [[1], [6]]], [], [[[1], [2], [3], [5]]]  # of the texts of a tiny batch: 7, 4, 6 tokens
 HEADS = (("encoder", 0, 2), ("encoder", 1, 0), ("encoder", 1, 3))
 CLOSE = {"rtol": 1e-9, "atol": 1e-9}
 
@@ -97,7 +93,7 @@ def test_arcs_go_both_ways():
     for _ in range(40):
         length = int(rng.integers(1, 12))
         pairs = rng.integers(0, length, (int(rng.integers(0, 12)), 2)).tolist()  # some twice, some of a token with itself
-        found = coreference.batched([coreference.arcs(map(tuple, pairs), length)], length)[0]
+        found = coreference.matrices.batched([coreference.matrices.arcs(map(tuple, pairs), length)], length)[0]
         np.testing.assert_array_equal(found, single(slow.arcs(pairs, length)))
 
 
@@ -265,7 +261,7 @@ def test_random_heads_differ_by_draw_and_a_parts_are_those_of_the_whole():
     draws = [coreference.choose(scores, 2, "random", draw=draw) for draw in range(30)]
     assert len(set(map(tuple, draws))) == 30 and {head for draw in draws for head in draw} == set(scores.index)
     for part in ("lower", "middle", "upper"):
-        wanted = coreference.layers_of(6, part)
+        wanted = coreference.matrices.layers_of(6, part)
         assert coreference.choose(scores, 2, "random", part, 4) == [head for head in draws[4] if head[1] in wanted]
     fewer = [coreference.choose(scores, 1, "random", draw=draw) for draw in range(30)]
     assert fewer == [one[::2] for one in draws]  # more: these first
@@ -277,7 +273,7 @@ def test_random_heads_differ_by_draw_and_a_parts_are_those_of_the_whole():
 )
 def test_parts_of_the_layers(layers, lower, middle, upper):
     for part, wanted in {"lower": lower, "middle": middle, "upper": upper, "all": list(range(layers))}.items():
-        assert coreference.layers_of(layers, part) == wanted
+        assert coreference.matrices.layers_of(layers, part) == wanted
         assert [layer for _, layer, _ in coreference.choose(random_scores(layers), 1, "lowest", part)] == wanted
 
 
@@ -294,8 +290,8 @@ def reading(block, *arguments, family="bart", embeds=False, unknown=False):
 
 
 @pytest.mark.parametrize(("call", "said"), [
-    (lambda: coreference.sparse([[0, 5]], 5, "full"), "token 5"),
-    (lambda: coreference.sparse([[[0, 1], [1, 2]]], 5, "full"), "Token 1"), (lambda: coreference.arcs([(0, 3)], 3), "arc"),
+    (lambda: coreference.sparse([[0, 5]], 5, "full"), "token 5"), (lambda: coreference.matrices.arcs([(0, 3)], 3), "arc"),
+    (lambda: coreference.sparse([[[0, 1], [1, 2]]], 5, "full"), "Token 1"),
     (lambda: coreference.Links().add([5, 6, 7], coreference.sparse([], 4, "full")), "4 tokens"),
     (lambda: reading(coreference.injected, [*HEADS, ("cross", 0, 0)]), "cross"),
     (lambda: reading(coreference.injected, [("encoder", 2, 0)]), "no head"),

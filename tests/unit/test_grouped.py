@@ -170,7 +170,7 @@ def test_equation_4a_classifies_the_mean_vectors_of_heads():
     wanted = []
     for vectors, classifier in zip(watched.grams, tight.classifiers, strict=True):
         logits = classifier(vectors.view(4, -1, 4).mean(1))
-        wanted.append(grouping.class_loss(logits, grouping.hidden_units(vectors, 2)[0], 0.7, 0.2))
+        wanted.append(units.class_loss(logits, units.hidden_units(vectors, 2)[0], 0.7, 0.2))
     training.cross_entropy(tight, batch, 0.0)
     torch.testing.assert_close(tight.term, torch.stack(wanted).mean())
 

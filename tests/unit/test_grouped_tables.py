@@ -171,11 +171,11 @@ def test_a_ladder_holds_every_training_against_its_own_vanilla():
         line = table.loc[(head, row, seed)]
         assert line.change == pytest.approx(line.value - table.loc[(head, VANILLA, seed), "value"])
         assert line.value == tables.first_scores(rungs[head]).value[row + (f", seed {seed}" if seed > 1 else "")]
-    over = tables.ladder_over_seeds(table)  # of several trainings a t interval, of one that of its sentences
+    over = tables.ladder_over_seeds(table, table)  # of several trainings a t interval, of one that of its sentences
     assert over.over.tolist() == [intervals.SENTENCES] * 2 + [intervals.TRAININGS] * 2
-    few, many = rungs
-    assert f"apart at {few} and {many}" in said.ladder(over.assign(change_low=0.0, change_high=-1.0), VANILLA)
-    assert said.ladder(over.assign(change_low=0.0, change_high=[-1.0, -1.0, 1.0, 1.0]), VANILLA).endswith(f"apart at {few}.")
+    assert over.against_start.dropna().tolist() == over.change.xs(PS, level="row").tolist()
+    told = said.ladder(over.assign(against_start=-1.0, against_start_p_holm=[0.9, 0.01, 0.9, 0.2]), "few")
+    assert told.endswith("], surely (Holm) at 2.") and "heads 2 and 4 wide" in told
     same = ["value", "low", "high", "change", "change_low", "gain"]
     assert over.loc[(2, PS), same].tolist() == table.loc[(2, PS, 1), same].tolist()
     for name, start in (("value", ""), ("change", "change_"), ("gain", "gain_")):
@@ -249,9 +249,12 @@ def test_a_decoder_of_today_is_held_against_its_plain_row_and_rivals_of_as_many_
     assert (found.pairs[VANILLA], found.pairs[tight], found.pairs["L0 0"], found.over[PS]) == (4, 2, 2, intervals.BLOCKS)
     worth = tables.worth_of_attention(tables.decoders(rows), 1, 20)
     assert len(worth) == 2 and f"{worth.change.min():+.1f} or more" in said.today_worth(frame, worth)
-    assert "2 of 2 ways surely beat random groups" in said.today(frame)
+    told, tight_one = said.today(frame), f"GHT, weight x 10: {runs.WINNER}"
+    assert "2 of 2 ways surely beat random groups. L0 is" in told and told.endswith("L0's heads in 0 of 1, better in 1.")
+    alone = frame.rename(index={tight_one: runs.TURNED}).assign(chance_p_holm=lambda t: t.chance_p_holm.mask(t.pairs == 2, 0))
+    alone.loc[("shared", runs.ALIKE), "chance_p_holm"] = 1.0
+    assert "; only turned ways surely beat random groups, which were not turned (unturned " in said.today(alone)
     short = said.today_short(frame)  # rows nearest to half of the heads
-    tight_one = f"GHT, weight x 10: {runs.WINNER}"
     assert short.index.tolist() == [VANILLA, runs.FEW_PAIRS, runs.GHT_FEW, runs.PS_FEW, tight_one,
                                     f"{runs.DRAWN}, mean of 2 draws", "L0, λ = 0.2", "L0's heads, λ = 0.2",
                                     "gradient importance, 3 a layer"]  # fmt: skip
@@ -272,14 +275,20 @@ def test_what_is_said_follows_the_numbers():
     assert "a verdict needs 3" in told and "needs" not in said.answer(gained.assign(seeds=3))
     ends = {GHT: (0.1, -0.1, 0.2), NO_CONSTRAINT: (-9.0, -10, -8.0), PS: (-9.0, -10, -8.0)}
     late = pd.DataFrame.from_dict(ends, orient="index", columns=["change", "change_low", "change_high"]).rename_axis("row")
-    assert said.converged(late).startswith("The vote costs") and said.converged(late - 1).startswith("Both")
+    assert said.converged(late, 2).startswith("Keeping 2 heads a layer by vote costs: -9.0 [-10.0, -8.0] BLEU")
+    told = [said.converged(late + more, 2) for more in (0, -1, 20)]
+    assert "no cost is seen: +0.1" in told[0] and "alone costs: -0.9" in told[1] and "costs nothing sure" in told[2]
     titles = ["random weights", GHT, f"{GHT}, weight x 10"]
     index = pd.MultiIndex.from_product([titles, ["cross"], [0, 1]], names=["title", "kind", "layer"])
     apart = pd.DataFrame({"contrast": [0.1, 0.1, 0.5, 0.1, 0.9, 1.1]}, index)
     cost = pd.DataFrame({"parameters": [4.0, 3, 3], "speed": 1.0, "value": [9.0, 5, 6]}, [VANILLA, PS, runs.FEWER])
     assert said.cost(cost).endswith("its size fewer layers (6.0) has more.") and "control" not in said.cost(cost[:2])
+    assert said.cost(cost, cost.value + 1, " (means)").endswith("vanilla 10.0; of 1 controls of about its size"
+                                                                " fewer layers (7.0) has more (means).")  # fmt: skip
     told = said.apart(apart, 2, ("cross", 1))
     assert "weight 0.30 (0.10), hardly groups; at 10 times that weight 1.00 (1.10), groups; asked for 2.00" in told
+    told = said.strength(apart, 2, pd.Series([1.0, 2.0, 3.0], [titles[2], f"{PS}, weight x 10", VANILLA]))
+    assert told.startswith("At this weight heads hardly group (0.30 of 2.00); at 10 times it they group (1.00), and GHT has")
 
 
 def test_gains_over_trainings_are_means_and_costs_stand_beside_the_printed_ones():
@@ -355,25 +364,19 @@ def test_what_kept_heads_are():
 
 
 def test_overlap_by_hand():
-    rows = []
     marks = {"a": "110010", "b": "011000", "c": "000000"}
-    for method, kept in marks.items():
-        for head in range(6):
-            rows.append({
-                "kind": "encoder", "layer": head // 3, "head": head % 3, "method": method, "kept": kept[head] == "1",
-                "relevance": head / 10, "functions": "rare" if head in (1, 4, 5) else "",
-            })  # fmt: skip
+    rows = [{"kind": "encoder", "layer": head // 3, "head": head % 3, "method": method, "kept": kept[head] == "1",
+             "relevance": head / 10, "functions": "rare" if head in (1, 4, 5) else ""}
+            for method, kept in marks.items() for head in range(6)]  # fmt: skip
     table = tables.overlap(pd.DataFrame(rows))
     assert table["kept"].tolist() == [3, 2, 0] and table.functional.tolist() == [2, 1, 0] and (table.functional_all == 3).all()
     np.testing.assert_allclose(table.relevance, [0.5 / 3, 0.15, np.nan])
     assert table.loc["a", ["with b", "with c"]].tolist() == [1, 0] and table.loc["b", "with a"] == 1
     told = said.kept(pd.concat({"plain": table}, names=["model"]))
-    parts = (
-        "relevance 0.167 (all: 0.250), 2 of 3 with a function (all: 3 of 6); ",
-        "a and b share 1, ",
-        "by chance 1.0, ",
-    )
+    parts = "An even share is 0.250; of 3 heads with a function a keeps 2, chance 1.5; ", "a and b share 1, ", "by chance 1.0, "
     assert all(part in told for part in parts)
+    few = said.kept(pd.concat({"plain": table.assign(functional_all=2)}, names=["model"]))
+    assert "with 2 of 6 heads having a function the table cannot tell who stays; without" in few
     assert table.loc["a", "with b, chance"] == 3 * 2 / 6 and np.isnan(table.loc["a", "with a"])
 
 

@@ -229,11 +229,9 @@ def test_heads_that_stay(rule, by):
             votes, scores = rng.integers(0, 3, (6, 4)), rng.integers(0, 3, (6, 4)) / 2  # many are equal: the first stays
             columns = [list(torch.as_tensor(column)) for column in (votes, scores, labels)]
             found = units.stay(units.Ballot(places, *columns, [torch.eye(4)] * 6, 9, groups), rule, by)
-            assert found == [
-                (site.kind, site.layer, head)
-                for site, count, own in zip(places, votes if by == "votes" else scores, labels, strict=True)
-                for head in slow.stay(count.tolist(), own, rule)
-            ]
+            each = zip(places, votes if by == "votes" else scores, labels, strict=True)
+            kept = [(site, slow.stay(count.tolist(), own, rule)) for site, count, own in each]
+            assert found == [(site.kind, site.layer, head) for site, stays in kept for head in stays]
 
 
 def watched(family, which):

@@ -63,7 +63,7 @@ def as_links(texts):
     for ids, matrix in texts:
         matrix = np.array(matrix)
         places = np.nonzero(matrix)
-        links.add(ids, coreference.Sparse(*places, matrix[places], len(ids)))
+        links.add(ids, coreference.matrices.Sparse(*places, matrix[places], len(ids)))
     return links
 
 

@@ -195,12 +195,10 @@ def test_mentions_are_marked_by_their_cluster(two):
 
 
 def test_whether_the_lowest_head_is_the_lowest_elsewhere():
-    values = {
-        "one": [0.1, 0.2, 0.3, 0.4, 0.4, 0.3, 0.2, 0.1],  # lowest: 0 and 3
-        "near": [0.2, 0.1, 0.3, 0.4, 0.9, 0.8, 0.7, 0.1],
-        "far": [0.4, 0.3, 0.2, 0.1, 0.4, 0.3, 0.1, 0.2],
-        "none": [0.3, 0.1, 0.2, 0.4, 0.1, 0.2, 0.3, 0.4],
-    }
+    values = {  # of "one" the lowest are 0 and 3
+        "one": [0.1, 0.2, 0.3, 0.4, 0.4, 0.3, 0.2, 0.1], "near": [0.2, 0.1, 0.3, 0.4, 0.9, 0.8, 0.7, 0.1],
+        "far": [0.4, 0.3, 0.2, 0.1, 0.4, 0.3, 0.1, 0.2], "none": [0.3, 0.1, 0.2, 0.4, 0.1, 0.2, 0.3, 0.4],
+    }  # fmt: skip
     heads = pd.MultiIndex.from_product([["encoder"], range(2), range(4)], names=ADDRESS)
     table = tables.same_lowest(pd.DataFrame(values, heads), "one").set_index("row")
     assert table["same head"].to_dict() == {"one": 1, "near": 0.5, "far": 0, "none": 0}
@@ -300,3 +298,4 @@ def test_changes_by_the_size_of_a_dialogues_largest_cluster(parts):
         np.testing.assert_allclose(lines.change[:3], change[chosen].mean(0))
         share = 100 * counts[chosen, 2].sum() / counts[chosen, 0].sum()  # of the events of these dialogues alone
         assert lines.value[lines.metric == "events"].item() == pytest.approx(share)
+    assert (tables.by_cluster_size(board, [MAIN], "gold", against=MAIN).change == 0).all()

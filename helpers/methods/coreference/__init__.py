@@ -2,27 +2,6 @@
 
 # ruff: noqa: F401
 from helpers.methods import parts
-from helpers.methods.coreference.matrices import (
-    FORMS,
-    ORDERS,
-    PARTS,
-    SPANS,
-    Clusters,
-    Links,
-    Mention,
-    Sparse,
-    adjacent_link,
-    arcs,
-    batched,
-    choose,
-    full_link,
-    injected,
-    layers_of,
-    mixed,
-    previous_link,
-    probing,
-    sparse,
-    tokens_of,
-)
+from helpers.methods.coreference.matrices import ORDERS, Links, choose, injected, mixed, probing, sparse, tokens_of
 
 __getattr__ = parts(__name__)

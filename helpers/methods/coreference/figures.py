@@ -70,9 +70,9 @@ def matrices(words: Sequence[str], tables: Mapping[str, np.ndarray]):
             raise StudyError(f"The matrix of {title} has the shape {table.shape}: there are {count} tokens.")
     away = {title: np.any(table != np.eye(count), 1) for title, table in tables.items()}
     named = np.any([away[title] | np.any(table[away[title]] > 0, 0) for title, table in tables.items()], 0)
-    room = 0.065 * max(map(len, words))
-    side = min(max(2.2, 0.07 * count), WIDTH - room - 0.7)
-    across = min(len(tables), max(1, int((WIDTH - room - 0.7) // side)))
+    room = 0.065 * max(map(len, words)) + 0.15
+    across = min(len(tables), 3, max(1, int((WIDTH - room - 0.7) / max(1.6, 0.05 * count))))
+    side = min(max(2.2, 0.07 * count), (WIDTH - room - 0.7) / across)
     figure, axes = drawing.grid(len(tables), across, side + (room + 0.7) / across, side + room + 0.4)
     words = words if 72 * side / count >= 7 else [word if linked else "" for word, linked in zip(words, named, strict=True)]
     for axis, (title, table) in zip(axes, tables.items(), strict=True):
@@ -81,7 +81,7 @@ def matrices(words: Sequence[str], tables: Mapping[str, np.ndarray]):
         drawn = axis.imshow(np.where(rows & (table > 0), table, np.nan), cmap=LINKS, vmin=0, vmax=1, zorder=1)
         for place in np.flatnonzero(rows):
             axis.axhline(place, color="#EEEEEE", lw=0.8, zorder=0)
-        axis.set_title(title)
+        axis.set(title=title, xlabel="to", ylabel="from" if left(axis) else "")
         axis.set_xticks(range(count), words, rotation=90, fontsize=7, parse_math=False)
         axis.set_yticks(range(count), words if left(axis) else [""] * count, fontsize=7, parse_math=False)
         axis.tick_params(length=0, pad=2)
@@ -305,9 +305,7 @@ def quality(frame: pd.DataFrame, metrics: Sequence[str] | None = None):
     metrics : sequence of str, optional
         All by default.
     """
-    drawing.need(
-        frame, "metric", "clusters", "conll", "change", "change_low", "change_high", once=("metric", "clusters")
-    )  # fmt: skip
+    drawing.need(frame, "metric", "clusters", "conll", "change", "change_low", "change_high", once=("metric", "clusters"))
     table = _chosen(frame, metrics).assign(low=frame.change_low, high=frame.change_high)
     parts = table.clusters.str.partition("+corrupt:")
     table = table.assign(
@@ -341,9 +339,7 @@ def resolvers(frame: pd.DataFrame):
     table["said"] = table.value.map("{:.1f}".format).where(table.series == "CoNLL", "")
     looks = drawing.looks(F1)
     entries = {name: looks[name] | {"color": colour} for name, colour in F1.items()}
-    figure, axes = drawing.dot_panels(
-        table, entries, label="F1, %", columns=1, shared=False, sharex=True, level=None
-    )  # fmt: skip
+    figure, axes = drawing.dot_panels(table, entries, label="F1, %", columns=1, shared=False, sharex=True, level=None)
     for axis in axes.values():
         axis.set(xlim=(0, 103), xticks=range(0, 101, 20))
     return figure

@@ -180,7 +180,7 @@ class Rows:
         return {"form": MIXED, "part": part, **self.links(**links)}
 
     def main(self) -> dict[str, dict]:
-        """The comparison that the paper's claim needs, and the one with a layer of its own, which it lacks."""
+        """The comparison that the paper's claim needs, and one with a layer of its own."""
         own = self.chosen["mixed"][0]
         return {
             PLAIN: row(self.plain()),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import pandas as pd
 from IPython.display import Markdown
@@ -89,16 +89,27 @@ def sides(table: pd.DataFrame) -> tuple[list[str], list[str], list[str]]:
     return names[higher].tolist(), names[lower].tolist(), names[~higher & ~lower].tolist()
 
 
-def choice(against: pd.DataFrame, over: pd.DataFrame) -> str:
-    """Whether other heads than the lowest do better: of `tables.against_controls` with them as controls, and their gains."""
-    against, own = (table[table.metric == "ROUGE-1"] for table in (against, over))
-    if against.empty:
-        return "No other heads were tried"
-    less, more, alike = sides(against.rename(columns={"control": "row"}))
-    gain = dict(zip(own.row.map(named), own.change.map(lambda value: number(value, "+.1f")), strict=True))
-    said = f"By interval {listed(more) if more else 'no other heads'} gain more"
-    said += f"; {listed(f'{name} ({gain[name]})' for name in alike)} about as much" if alike else ""
-    return f"{said}; {listed(less)} less" if less else said
+def choice(against: pd.DataFrame) -> str:
+    """How much more the lowest heads gain than others: of `tables.against_controls` with these as controls."""
+    own = against[against.metric == "ROUGE-1"].rename(columns={"control": "row"})
+    return f"Lowest heads minus {listed(f'{named(row)} {change(own, row)}' for row in own.row)}"
+
+
+def answer(against: pd.DataFrame, over: pd.DataFrame, by: str, behind: str) -> str:
+    """Whether links, the choice of heads and better links count: of `tables.against_controls`, and gains over `behind`."""
+    own, gold = against[against.metric == "ROUGE-1"].set_index("control"), with_links("gold")
+    said = f"With {links(by)} in the lowest heads ROUGE-1 changes by {change(over, MAIN)} ({behind})."
+    asked = {with_links(f"{by}+shuffled"): ("Links", "beat", "are not told from", "lose to", "shuffled ones"),
+             "injected, random": ("A choice by importance", "beats", "is not told from", "loses to", "chance")}  # fmt: skip
+    for row, (what, *verbs, rival) in asked.items():
+        if row in own.index:
+            verb = verbs[0 if own.change_low[row] > 0 else 2 if own.change_high[row] < 0 else 1]
+            said += f" {what} {verb} {rival}: {interval(*own.loc[row, ENDS], '+.1f')}."
+    if gold in set(over.row):
+        main, best = (over[(over.row == row) & (over.metric == "ROUGE-1")].iloc[0] for row in (MAIN, gold))
+        times = f" gain about {number(best.change / main.change, '.1f')} times as much" if main.change_low > 0 else ""
+        said += f" Gold links{times}: {change(over, gold)}."
+    return said
 
 
 def people(board: tables.Board, row: str) -> str:
@@ -113,7 +124,7 @@ def people(board: tables.Board, row: str) -> str:
     return f"{own:.1f} %, {'; '.join(told)}"
 
 
-def ranking(agreement: pd.DataFrame, same: pd.DataFrame) -> str:
+def ranking(agreement: pd.DataFrame, same: pd.DataFrame, layers: int) -> str:
     """Whether trainings rank heads alike: of `rank_agreement` and `tables.same_lowest`, "seed N" being other weights."""
     others = [name for name in agreement if name != PLAIN and name.startswith("seed")]
     own = [name for name in agreement if name != PLAIN and name not in others]
@@ -123,7 +134,8 @@ def ranking(agreement: pd.DataFrame, same: pd.DataFrame) -> str:
     said = f"Trained otherwise from the same start, heads rank like the plain model's at {number(alike.min())} or more"
     if others:
         said += f" (from other weights at most {number(agreement.loc[PLAIN, others].max())})"
-    return f"{said}; a layer's lowest head stays in its lower half in {number(same['in the lower half'].mean(), '%')} of cases."
+    half, lowest = (round(layers * same[name].sum()) for name in ("in the lower half", "same head"))
+    return f"{said}; a layer's lowest head stays in its lower half in {half} of {layers * len(own)} cases, lowest in {lowest}."
 
 
 def masking(curves: pd.DataFrame, allowed: float) -> str:
@@ -135,14 +147,29 @@ def masking(curves: pd.DataFrame, allowed: float) -> str:
     return f"Off, ROUGE-1: {'; '.join(told)}; all heads {number(curves['all off'].iloc[0], '+.1f')}. {rule}; printed: -0.5 %."
 
 
-def where(grouped: pd.DataFrame) -> str:
-    """Which heads, layers and matrices gain most, beside the paper's way."""
+def masked(table: pd.DataFrame, allowed: float) -> str:
+    """What three lowest heads a layer off cost in every training setting, beside what the claim allows."""
+    part = table[(table.metric == "ROUGE-1") & (table.order == "lowest") & (table.number == 3)]
+    if part.empty:
+        return ""
+    points, shares = (f"{number(-each.max(), '.1f')} to {number(-each.min(), '.1f')}" for each in (part.change, part.percent))
+    surely = int((part.change_high < allowed * (part.value - part.change)).sum())
+    many = f"{(part.percent < 100 * allowed).sum()} of {len(part)} trainings lose more than the claim allows"
+    told = f"{many} ({number(-allowed, '%')}), {surely} by interval"
+    return f"Three lowest heads a layer off cost {points} points of ROUGE-1, {shares} %: {told}."
+
+
+def where(grouped: pd.DataFrame, over: pd.DataFrame) -> str:
+    """Which heads, layers and matrices gain most beside the paper's way, and layers of their own over several trainings."""
     part = grouped[grouped.metric == "ROUGE-1"].drop_duplicates("row").sort_values("change")
     best, least = part.row.iloc[-1], part.row.iloc[0]
-    rows = part.set_index("row")
-    times = f", {number(rows.change[best] / rows.change[MAIN], '.1f')} times as much as" if rows.change_low[MAIN] > 0 else ";"
-    paper = "" if best == MAIN else f"{times} the paper's way ({change(part, MAIN)})"
-    return f"Most gains *{named(best)}*, {change(part, best)} ROUGE-1{paper}; least *{named(least)}*, {change(part, least)}."
+    paper = "" if best == MAIN else f" against {change(part, MAIN)} of the paper's way"
+    said = f"Of {len(part)} rows, one training each, *{named(best)}* gains most: {change(part, best)} ROUGE-1{paper}"
+    own = [row for row in dict.fromkeys(over.row) if "seeds" in over and row.startswith("layer of its own")]
+    for row in own:
+        gains = " against ".join(change(over, name, ends=False) for name in (row, MAIN))
+        said += f"; *{named(row)}*, over {over.seeds.max()} trainings, {gains}"
+    return f"{said}; least *{named(least)}*, {change(part, least, ends=False)}."
 
 
 def moved(every: pd.DataFrame) -> str:
@@ -155,22 +182,22 @@ def moved(every: pd.DataFrame) -> str:
     return f"{said} in the layer before and after: {'; '.join(told)}."
 
 
-def matters(more: pd.DataFrame) -> str:
-    """In how many layers links make heads matter more than a matrix that says nothing: of `tables.matter_more`."""
+def matters(more: pd.DataFrame, judged: Sequence[str] = ()) -> str:
+    """In how many layers links make heads matter more than an empty matrix: of `tables.matter_more`, and as judged."""
     alone, told = more.low.isna().all(), []
     for control, part in more.groupby("control", sort=False):
         higher = int((part.more > 0).sum() if alone else (part.low > 0).sum())
         told.append(f"than with {named(control).partition(', ')[2]} in {higher} of {len(part)} layers")
-    by = "" if alone else "; by 95 % interval of each, where the verdict corrects for all rows"
+    sure = sum(side == "for" for side in judged)
+    by = "" if alone else ", each by its own interval"
+    by += f"; corrected for all rows, {sure} of these {len(judged)} remain{'s' * (sure == 1)}" if judged and not alone else ""
     return f"Importance of the injected heads after training is higher {listed(told)}{by}." if told else ""
 
 
 def clusters(curve: pd.DataFrame, over: pd.DataFrame, given: Mapping[str, str]) -> str:
     """What links gain by their clusters' quality (`tables.quality_curve`), and what those of each kind gain over trainings."""
     drawn = curve[curve.metric == "ROUGE-1"].sort_values("conll", kind="stable")
-    points = [drawn.iloc[0], drawn.iloc[-1], drawn[drawn.row == MAIN].iloc[0]]
-    worse = drawn[drawn.clusters.str.contains("corrupt")]
-    points += [one for _, one in worse.loc[(worse.conll - points[2].conll).abs().sort_values().index[:1]].iterrows()]
+    points = [drawn.iloc[0], drawn.iloc[-1], drawn[drawn.row == MAIN].iloc[0], *nearest(curve)]
     names = ["", ",", f"; {links(given[MAIN])}", f", {links(points[-1].clusters.partition('+')[0])} corrupted"]
     told = [f"{name} {number(one.change, '+.1f')} at {one.conll:.0f}" for name, one in zip(names, points, strict=False)]
     count = int(over.seeds.max()) if "seeds" in over else 1
@@ -179,15 +206,35 @@ def clusters(curve: pd.DataFrame, over: pd.DataFrame, given: Mapping[str, str]) 
     return f"Change of ROUGE-1 by clusters' F1:{''.join(told)}. {said}: {', '.join(means)}."
 
 
-def sizes(table: pd.DataFrame) -> str:
-    """Whether adjacent links gain more than full ones where clusters are largest: of `tables.by_cluster_size`."""
-    part = table[(table.metric == "ROUGE-1") & (table.mentions == table.mentions.iloc[-1])].set_index("row")
-    if (other := f"{MAIN}, adjacent links") not in part.index:
-        return ""
-    full, own = part.loc[MAIN], part.loc[other]
-    meet = full.change_low <= own.change_high and own.change_low <= full.change_high
-    gains = f"adjacent links gain {number(own.change, '+.1f')}, full ones {number(full.change, '+.1f')}"
-    return f"In the largest clusters {gains}: intervals {'overlap' if meet else 'lie apart'}."
+def nearest(curve: pd.DataFrame) -> list[pd.Series]:
+    """The row of ROUGE-1 with corrupted clusters about as good as the main row's, if there are such."""
+    first = curve[curve.metric == "ROUGE-1"]
+    worse = first[first.clusters.str.contains("corrupt")]
+    apart = (worse.conll - first.conll[first.row == MAIN].iloc[0]).abs().sort_values(kind="stable")
+    return [worse.loc[place] for place in apart.index[:1]]
+
+
+def errors(curve: pd.DataFrame, gap: pd.DataFrame) -> str:
+    """Whether clusters as good are as much use: of `tables.quality_curve`, and the main row's scores against `nearest`."""
+    (other,), own = nearest(curve), curve[curve.row == MAIN].iloc[0]
+    more, less, _ = sides(gap[gap.metric == "ROUGE-1"])
+    how = "more than" if less else "less than" if more else "about as much as"
+    equal = "Equal F1 is not equal use: t" if how[:5] != "about" and abs(own.conll - other.conll) < 3 else "T"
+    f1 = f"F1 {own.conll:.0f} against {other.conll:.0f}, one training"
+    return f"{equal}he resolver's errors cost {how} random corruption ({change(gap, MAIN)} ROUGE-1 at {f1})."
+
+
+def left(table: pd.DataFrame) -> str:
+    """What is left of the gain when the trained model writes without links: of `tables.scores`."""
+    part, none = table[table.metric == "ROUGE-1"].set_index("row"), f"{MAIN}, written with none"
+    if part.change_low[MAIN] <= 0:
+        here = f"Here there is no sure gain to lose ({change(table, MAIN)})"
+    elif part.change_low[none] > 0:
+        here = f"Here {change(table, none)} is left without links: that, training with the matrix has put into the weights"
+    else:
+        here = f"Here that is all of the gain: without links {change(table, none)} is left"
+    lost = "Whatever is lost when the trained model writes without the right links, it had read from them while writing"
+    return f"{lost}. {here}."
 
 
 def any_sure(table: pd.DataFrame, metric: str) -> str:

@@ -177,11 +177,8 @@ def against_controls(boards: Mapping[int, Board], names: Iterable[str], row: str
         control, metric, seeds; change with its ends: a mean with its 95 % t-interval, of one training a bootstrap over texts.
     """
     first, *more = boards.values()
-    found = {
-        name: over_seeds(boards, [row], name) if more else scores(first, [row], name).assign(seeds=1)
-        for name in names
-        if name != row
-    }
+    found = {name: over_seeds(boards, [row], name) if more else scores(first, [row], name).assign(seeds=1)
+             for name in names if name != row}  # fmt: skip
     columns = ["control", "metric", "seeds", "change", "change_low", "change_high", "over"]
     return pd.concat(found, names=["control", None]).reset_index("control")[columns]
 
@@ -359,8 +356,8 @@ def matter_more(table: pd.DataFrame, row: str = runs.MAIN) -> pd.DataFrame:
     return found.reset_index().assign(over=intervals.TRAININGS)
 
 
-def by_cluster_size(board: Board, names: Sequence[str], by: str, parts: int = 3) -> pd.DataFrame:
-    """Changes against the plain model where the largest cluster of a dialogue is small or large.
+def by_cluster_size(board: Board, names: Sequence[str], by: str, parts: int = 3, against: str = runs.PLAIN) -> pd.DataFrame:
+    """Changes against another row where the largest cluster of a dialogue is small or large.
 
     Parameters
     ----------
@@ -383,7 +380,7 @@ def by_cluster_size(board: Board, names: Sequence[str], by: str, parts: int = 3)
         chosen = (sizes > low if low > edges[0] else sizes >= low) & (sizes <= high)
         scale = [told.mean() / told[chosen].mean() if metric == EVENTS else 1.0 for metric in board.metrics]
         for name in names:
-            own, base = (board.statistics(one)[chosen] * scale for one in (name, runs.PLAIN))
+            own, base = (board.statistics(one)[chosen] * scale for one in (name, against))
             values, changes = board.interval(own), board.interval(own, base)
             for metric, change in changes.items():
                 row = {"mentions": f"{sizes[chosen].min()} to {sizes[chosen].max()}", "dialogues": int(chosen.sum())}
@@ -470,8 +467,7 @@ def against_ablation(alone: Mapping[str, pd.DataFrame], known: Mapping[int, Boar
         within = ranks.correlation(frame.loss, scored.importance, within_layer=True, repeats=0)["rho"]
         found.append({
             "model": name, "heads": len(frame), "all heads (nats)": whole, "within layers": within,
-            "largest rise": frame.loss.max(),
-            "heads that cost nothing": int((frame.low <= 0).sum()),
+            "largest rise": frame.loss.max(), "heads that cost nothing": int((frame.low <= 0).sum()),
         })  # fmt: skip
     return pd.DataFrame(found)
 

@@ -2,29 +2,6 @@
 
 # ruff: noqa: F401
 from helpers.methods import parts
-from helpers.methods.grouping.units import (
-    FORMS,
-    MAPS,
-    ROUNDS,
-    Ballot,
-    Grouped,
-    Watched,
-    ballot,
-    centre_shift,
-    class_loss,
-    closeness,
-    clusters,
-    compactness,
-    cosines,
-    disagreement,
-    gram,
-    group_loss,
-    hidden_units,
-    objective,
-    stacked,
-    starts,
-    stay,
-    watch,
-)
+from helpers.methods.grouping.units import Grouped, ballot, clusters, cosines, group_loss, objective, stay, watch
 
 __getattr__ = parts(__name__)

@@ -163,15 +163,17 @@ def constraint_over_training(frames: Mapping[str, pd.DataFrame]):
     for axis, (name, said) in zip(axes, panels.items(), strict=True):
         for title, frame in frames.items():
             drawing.need(frame, "step", *panels)
-            raw, colour = frame[name].astype(float), looks[title]["color"]
-            smooth = raw.rolling(2 * (len(raw) // 40) + 1, center=True, min_periods=1).mean().where(raw.notna())
+            raw, colour = frame[name].to_numpy(float), looks[title]["color"]
+            wide = [min(len(raw) // 40, place, len(raw) - 1 - place) for place in range(len(raw))]  # ends stay as measured
+            smooth = [np.nanmean(raw[n - w : n + w + 1]) if np.isfinite(raw[n]) else np.nan for n, w in enumerate(wide)]
             axis.plot(frame.step, raw, color=colour, alpha=0.3, lw=0.7)
             axis.plot(frame.step, smooth, color=colour, lw=1.6, marker="." if len(frame) == 1 else "")
             if "vote" in frame.attrs:
                 axis.axvline(frame.attrs["vote"], color=colour, lw=1, ls=":")
         axis.set(title=said, xlabel="step", ylabel="mean cosine" if left(axis) else "")
     vote = {"vote": {"color": "black", "lw": 1, "ls": ":"}} if any("vote" in frame.attrs for frame in frames.values()) else {}
-    drawing.legend(figure, looks | vote)
+    lines = {"thin: as measured": {"color": "#888888", "lw": 0.7}, "thick: smoothed": {"color": "#888888", "lw": 1.6}}
+    drawing.legend(figure, looks | lines | vote)
     return figure
 
 
@@ -499,7 +501,7 @@ def quality_against_cost(frame: pd.DataFrame):
         row[0].set_title(task, loc="left")
         row[0].set_ylabel("gain over vanilla, %")
         row[1].axvline(1, **drawing.LEVEL)
-    axes[-1, 0].set_xlabel("parameters, % of vanilla's")
+    axes[-1, 0].set_xlabel("parameters without embeddings, % of vanilla's")
     axes[-1, 1].set_xlabel("speed, vanilla = 1")
     printed = {"hollow: printed": {"ls": "", "marker": "o", "mfc": "white", "color": "#555555", "ms": 5.5}}
     drawing.legend(figure, looks | (printed if frame.hollow.any() else {}))

@@ -213,11 +213,8 @@ def worth_of_attention(rows: Mapping[str, Runs], beam: int, repeats: int = 1000)
         On (task, row, kind, test set, metric): heads; whole (score with all heads); change (with the kind off minus whole),
         low, high (paired bootstrap); percent, percent_low, percent_high (the change in percent of the whole score); over.
     """
-    read = {
-        (task, name): values.read(recipe.results / FILE)
-        for task, found in rows.items()
-        for name, recipe in attention_off(found, beam, repeats).items()
-    }
+    read = {(task, name): values.read(recipe.results / FILE) for task, found in rows.items()
+            for name, recipe in attention_off(found, beam, repeats).items()}  # fmt: skip
     return pd.concat(read, names=["task", "row"])
 
 
@@ -340,10 +337,8 @@ def ablation(specs: Runs, counted: Counted, repeats: int = 1000) -> pd.DataFrame
         parts.append(table.assign(model=family))
     frame = pd.concat(parts, ignore_index=True)
     mean = {name: np.mean(bleu) for name, bleu in PRINTED_ABLATION.items()}
-    frame["printed"] = [
-        mean[row] - mean[family] if row in mean and row != family else np.nan
-        for row, family in zip(frame.row, frame.model, strict=True)
-    ]
+    frame["printed"] = [mean[row] - mean[family] if row in mean and row != family else np.nan
+                        for row, family in zip(frame.row, frame.model, strict=True)]  # fmt: skip
     columns = ["row", "model", "value", "low", "high", "change", "change_low", "change_high", "printed", "dev_loss", "over"]
     frame = intervals.corrected(frame[columns], compared=frame.row != frame.model)
     frame = frame.assign(shares=[_sharing(specs, name) for name in frame.row])
@@ -435,21 +430,30 @@ def ladder(scored: Mapping[int, pd.DataFrame], seed: int = 1) -> pd.DataFrame:
     return table.drop(columns=["p", "p_holm", "family"])
 
 
-def ladder_over_seeds(table: pd.DataFrame) -> pd.DataFrame:
+def ladder_over_seeds(table: pd.DataFrame, few: pd.DataFrame | None = None) -> pd.DataFrame:
     """`ladder` with one line a width and row: means over trainings with t-intervals, or one training's over its sentences.
+
+    Parameters
+    ----------
+    few : pandas.DataFrame, optional
+        `ladder` of scores whose reference are as many heads from the start: what GHT-PS changes against these.
 
     Returns
     -------
     pandas.DataFrame
         On (head, row): seeds, value, low, high, change, change_low, change_high, gain, gain_low, gain_high, over, and p, p_holm
-        and family of the changes of all rows but vanilla.
+        and family of the changes of all rows but vanilla; with `few`, of GHT-PS, against_start with its ends and p_holm.
     """
     values = CHANGES | {"gain": ("gain", "gain_low", "gain_high")}
     found = over_seeds(table.reset_index(), ("head", "row"), values, ("dev_loss",), keep=True)
     alone = table.groupby(["head", "row"], sort=False).over.first().to_numpy()
     found["over"] = np.where(found.seeds > 1, intervals.TRAININGS, alone)
     compared = found.index.get_level_values("row") != VANILLA
-    return intervals.corrected(found, "change", ("change_low", "change_high"), found.seeds.where(found.seeds > 1), compared)
+    found = intervals.corrected(found, "change", ("change_low", "change_high"), found.seeds.where(found.seeds > 1), compared)
+    if few is None:
+        return found
+    beside = ladder_over_seeds(few.xs(PS, level="row", drop_level=False))[["change", "change_low", "change_high", "p_holm"]]
+    return found.join(beside.set_axis([f"against_start{end}" for end in ("", "_low", "_high", "_p_holm")], axis=1))
 
 
 def chosen_on_dev(table: pd.DataFrame, trainings: pd.DataFrame) -> pd.DataFrame:
@@ -638,10 +642,8 @@ def compactness(specs: Runs, scored: pd.DataFrame, strengths: Mapping[str, float
     first, rows = first_scores(scored), []
     metric = scored.index[0][2]
     for name, strength in strengths.items():
-        found = pd.DataFrame(
-            [units.compactness(gram := torch.tensor(grams[_last(grams)]), units.clusters(gram, groups))
-             for grams in _grams(trace(specs[name]))]
-        ).mean()  # fmt: skip
+        last = [torch.tensor(grams[_last(grams)]) for grams in _grams(trace(specs[name]))]
+        found = pd.DataFrame([units.compactness(gram, units.clusters(gram, groups)) for gram in last]).mean()
         line = first.loc[name, ["value", "low", "high"]]
         told = {"unit": metric, "over": intervals.SENTENCES}
         rows.append({"label": name, "strength": strength, **found, **line, **told})
@@ -690,11 +692,8 @@ def pictured(specs: Runs, groups: int, clearest: str) -> tuple[tuple[str, int], 
     for name, spec in specs.items():
         before, after, labels_before, labels_after = similarity(runs.stages(spec)[0], groups)
         found = {"random weights": (before, labels_before)} | found | {name: (after, labels_after)}
-    rows = {
-        (title, *site): units.contrast(cosines[site], labels[site])
-        for title, (cosines, labels) in found.items()
-        for site in cosines
-    }
+    rows = {(title, *site): units.contrast(cosines[site], labels[site]) for title, (cosines, labels) in found.items()
+            for site in cosines}  # fmt: skip
     apart = pd.DataFrame.from_dict(rows, orient="index", columns=["same", "other"]).assign(contrast=lambda t: t.same - t.other)
     apart.index = pd.MultiIndex.from_tuples(apart.index, names=["title", "kind", "layer"])
     site = apart.contrast[clearest].idxmax()
