@@ -27,23 +27,25 @@ SIZES = {  # profile -> size of the benchmarks' models
 OVERHEADS = ("heads_overhead", "group_constraint", "coreference_injection")
 
 
-STEP, PASS, LEAN = "a training step", "a pass forward and back, all weights", "a pass forward and back, heads alone"
+STEP, FORWARD = "a training step", "a pass forward over the same text"
+PASS, LEAN = (f"a pass forward and back over the same text, {of}" for of in ("all weights", "heads alone"))
 # what; its benchmark; the plain thing; the row of its cost as a multiple of that; the row that tells how many times as dear the
 # obvious way is, or that way's own multiple
 HEART = (
-    ("relevance of a target token, LRP αβ", "relevance_speed", LEAN,
+    ("relevance of every target token, LRP αβ", "relevance_speed", LEAN,
      "alpha_beta, floor over fast", "alpha_beta, fast over obvious"),
-    ("relevance of a target token, AttnLRP", "relevance_speed", LEAN, "attnlrp, floor over fast", "attnlrp, fast over obvious"),
-    ("relevance of a target token, conservative", "relevance_speed", LEAN, "cp, floor over fast", "cp, fast over obvious"),
-    ("relevance, decoder of today", "decoder_speed", PASS,
+    ("relevance of every target token, AttnLRP", "relevance_speed", LEAN,
+     "attnlrp, floor over fast", "attnlrp, fast over obvious"),
+    ("relevance of every target token, conservative", "relevance_speed", LEAN, "cp, floor over fast", "cp, fast over obvious"),
+    ("relevance of every token, decoder", "decoder_speed", PASS,
      "relevance over floor of relevance", "relevance, obvious over relevance"),
-    ("gradient importance of all heads", "importance_speed", PASS,
+    ("gradient, each example", "importance_speed", PASS,
      "floor over per example", "per example over per example, obvious"),
-    ("gradient importance, decoder of today", "decoder_speed", PASS,
+    ("gradient, each example, decoder", "decoder_speed", PASS,
      "importance over floor", "importance, obvious over importance"),
-    ("loss without each head, decoder of today", "decoder_speed", PASS,
+    ("loss without each head, decoder", "decoder_speed", PASS,
      "leave one out over floor", "leave one out, obvious over leave one out"),
-    ("confidence, positions, syntax", "head_statistics", "a pass forward", "floor over one pass", "one pass over maps on disk"),
+    ("confidence, positions, syntax", "head_statistics", FORWARD, "floor over one pass", "one pass over maps on disk"),
     ("L0 gates on every head", "heads_overhead", STEP, "training step, Hard Concrete gates and penalty", ""),
     ("group constraint", "group_constraint", STEP, "4B on V", "4B on V, obvious protocol"),
     ("coreference in a head of every layer", "coreference_injection", STEP, "training step, full link, 1 head a layer", ""),
@@ -54,8 +56,8 @@ PASSES = {  # of a decoder of today: measure -> the pass forward and back, all w
 }  # fmt: skip
 TITLES = {  # benchmark -> what people call it
     "heads_overhead": "L0 gates on every head", "removed_heads": "removed and masked heads", "pruned_models": "pruned models",
-    "relevance_speed": "relevance of a target token", "importance_speed": "gradient importance of all heads",
-    "decoder_speed": "decoder of today", "head_statistics": "confidence, positions, syntax", "growth": "growth",
+    "relevance_speed": "relevance of every target token", "importance_speed": "gradient, each example",
+    "decoder_speed": "decoder", "head_statistics": "confidence, positions, syntax", "growth": "growth",
     "generator_speed": "text generator", "training_speed": "training loop", "group_constraint": "group constraint",
     "coreference_injection": "coreference in a head of every layer",
 }  # fmt: skip
@@ -196,7 +198,8 @@ def heart(found: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
     -------
     pandas.DataFrame
         On what: plain (in words), cost, cost_low, cost_high (times the plain thing), times, times_low, times_high (how many
-        times as much the obvious way takes), obvious (its cost; nan where there is no such way).
+        times as much the obvious way takes), obvious (its cost; nan where there is no such way), captum (as times), repeats.
+        Ends are quartiles, of two repeats both values.
     """
     rows = {}
     for what, name, plain, own, other in HEART:
@@ -206,8 +209,12 @@ def heart(found: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
         times = ratios.loc[other, ends].to_numpy(float) if other else np.full(3, np.nan)
         if other.endswith("obvious protocol"):  # told as a multiple of the plain thing
             times = times / cost[0]
+        repeats = int(ratios.repeats[own])
+        if repeats == 2:  # whose quartiles lie halfway between the median and either
+            cost, times = (part[0] + np.array([0, -1, 1]) * (part[2] - part[1]) for part in (cost, times))
         told = zip(("cost", "cost_low", "cost_high", "times", "times_low", "times_high"), (*cost, *times), strict=True)
-        rows[what] = {"plain": plain, **dict(told), "obvious": cost[0] * times[0]}
+        captum = ratios.value.get(f"{own.partition(',')[0]}, fast over captum", np.nan)
+        rows[what] = {"plain": plain, **dict(told), "obvious": cost[0] * times[0], "captum": captum, "repeats": repeats}
     return pd.DataFrame.from_dict(rows, orient="index").rename_axis("what")
 
 
@@ -229,27 +236,25 @@ def decoder(frame: pd.DataFrame) -> str:
             for name, said in names.items()]  # fmt: skip
     fast, slow = (number(of["operations"][f"leave one out{way} over what must be done"], ".2f") for way in ("", ", obvious"))
     return (
-        f"Seconds a batch, the study's way / the obvious one: {', '.join(told)}. In operations leaving out is {fast} and {slow}"
-        " times the least possible; the rest is overhead."
+        f"Seconds a batch, the study's way / the obvious one: {', '.join(told)}. Operations of leaving out, times the least"
+        f" possible: the study's way {fast}, the obvious {slow}; the rest is overhead."
     )
 
 
 def minutes(found: Mapping[str, pd.DataFrame], sentences: int = 1000) -> str:
-    """How long the measures take for so many sentences, by rule of relevance, beside the obvious way: in units people know."""
+    """How long relevance of so many sentences takes, by rule, beside the obvious way and Captum: in units people know."""
     frame = found["relevance_speed"]
     frame = frame[(frame.quantity == "target tokens/s") & frame.value.notna()]
     frame = frame[frame.group == frame.group.iloc[0]]  # of the first model
     length = int(re.search(r"(\d+) tokens", frame.group.iloc[0])[1])
     told = {}
-    for way in ("fast", "obvious"):
+    for way in ("fast", "obvious", "captum"):
         speeds = frame[frame["what"].str.endswith(f", {way}")].value
-        told[way] = [
-            number(sentences * length / speed / (60 if way == "fast" else 3600), ".1f")
-            for speed in (speeds.max(), speeds.min())
-        ]
-    fast, slow = (" to ".join(told[way]) for way in ("fast", "obvious"))
-    what = f"Relevance of {number(sentences)} sentences of {length} tokens"
-    return f"{what} takes {fast} minutes by rule, the obvious way {slow} hours"
+        ends = (sentences * length / speed / (3600 if way == "obvious" else 60) for speed in (speeds.max(), speeds.min()))
+        told[way] = " to ".join(number(end, ".1f") for end in ends)
+    what = f"Relevance of every target token of {number(sentences)} sentences of {length} tokens"
+    other = f", Captum (signed rules) {told['captum']} minutes" if frame["what"].str.endswith(", captum").any() else ""
+    return f"{what} takes {told['fast']} minutes by rule, the obvious way {told['obvious']} hours{other}"
 
 
 def growth(frame: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
@@ -258,7 +263,7 @@ def growth(frame: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
     Returns
     -------
     exponents : pandas.DataFrame
-        what, axis, value, low, high.
+        what, axis, value, low, high (of the fit to all sizes), last (between medians of the two largest sizes).
     points : pandas.DataFrame
         what, axis, at (size along the axis), value, low, high (seconds).
     """
@@ -267,19 +272,23 @@ def growth(frame: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
     points = frame[frame.quantity == "seconds"].copy()
     points[["axis", "at"]] = points.group.str.split(" = ", expand=True)
     points["at"] = points["at"].astype(float)
+    ends = points.sort_values("at").groupby(["what", "axis"])[["at", "value"]].tail(2).join(points[["what", "axis"]])
+    logs = np.log(ends.groupby(["what", "axis"])[["at", "value"]].agg(lambda pair: pair.iloc[-1] / pair.iloc[0]))
+    slopes = slopes.join((logs["value"] / logs["at"]).rename("last"), on=["what", "axis"])
     return (
-        slopes[["what", "axis", "value", "low", "high"]].reset_index(drop=True),
+        slopes[["what", "axis", "value", "low", "high", "last"]].reset_index(drop=True),
         points[["what", "axis", "at", "value", "low", "high"]].reset_index(drop=True),
     )
 
 
 def steepest(slopes: pd.DataFrame, points: pd.DataFrame) -> str:
-    """Which measure grows fastest with what, and which grow with less than the length of sentences: of `growth`."""
-    top, long = slopes.loc[slopes.value.idxmax()], slopes[(slopes.axis == "length") & (slopes.high < 1)]
-    power = interval(top.value, top.low, top.high, ".2f")
-    said = f"The steepest: {named(top['what'])} grows with {AXES.get(top.axis, top.axis)} to the power {power}"
-    most = f"up to {number(points['at'][points.axis == 'length'].max(), '.0f')} tokens: overhead dominates"
-    return f"{said}; {listed(map(named, long['what']))} with less than the first power {most}." if len(long) else f"{said}."
+    """Of `growth`: exponents of what grows fastest with the length of sentences, fitted to all and over the last doubling."""
+    long = slopes[slopes.axis == "length"].sort_values("last", ascending=False)
+    steep = long[long["last"] >= 1]
+    told = [f"{named(row.what)} {row.value:.2f} / {row.last:.2f}" for row in steep.itertuples()]
+    most = number(points["at"][points.axis == "length"].max(), ".0f")
+    rest = f"; others at most {long['last'][long['last'] < 1].max():.2f}" if len(steep) < len(long) else ""
+    return f"Power of {AXES['length']}, fitted to all / over the last doubling, to {most}: {'; '.join(told) or 'none'}{rest}."
 
 
 def savings(frame: pd.DataFrame) -> pd.DataFrame:
@@ -316,16 +325,20 @@ def pruned(frame: pd.DataFrame) -> pd.DataFrame:
 
 
 def left(frame: pd.DataFrame) -> str:
-    """Of `pruned`: what is left of cache and time where most heads are gone, evenly over the layers, model by model."""
-    most = frame[(frame.share == frame.share.max()) & frame.criterion.str.contains("evenly")]
-    of = most.pivot(index="model", columns="quantity", values="value").map(number, form="%").loc[most.model.unique()]
-    told = [
-        f"{model.replace('grouped queries', 'grouped-query decoder').partition(',')[0]} ({model.rpartition(', ')[2]})"
-        f" {row['cache bytes']} and {row['time of a token']}"
-        for model, row in of.iterrows()
-    ]
-    what = f"With {frame.share.max()} % of heads removed evenly over the layers"
-    return f"{what}, this is left of the cache and of a token's time: {', '.join(told)}"
+    """Of `pruned`: what is left of cache and time where most heads are gone, evenly over the layers, model by model.
+
+    Beside the time there are its quartiles, and what a model takes of its own time: noise.
+    """
+    even, told = frame[frame.criterion.str.contains("evenly")].set_index(["model", "share", "quantity"]), []
+    for model in frame.model.unique():
+        none, most = (even.loc[model, share] for share in (0, frame.share.max()))
+        time = most.loc["time of a token"]
+        name = f"{model.replace('grouped queries', 'grouped-query decoder').partition(',')[0]} ({model.rpartition(', ')[2]})"
+        told.append(
+            f"{name} {number(most.value['cache bytes'], '%')} and {interval(time.value, time.low, time.high, '%')}"
+            f" (none removed: {number(none.value['time of a token'], '%')})"
+        )
+    return f"With {frame.share.max()} % of heads removed evenly, this is left of cache and a token's time: {', '.join(told)}"
 
 
 # --- whole runs ------------------------------------------------------------------------------------------------------

@@ -144,14 +144,14 @@ def removed(frame: pd.DataFrame):
 
 @redrawable
 def growth(exponents: pd.DataFrame, points: pd.DataFrame):
-    """Seconds against size, both logarithmic: a panel an axis of growth, a line a measure, its exponent at its end.
+    """Seconds against size, both logarithmic: a panel an axis of growth, a line a measure, its exponents at its end.
 
     Parameters
     ----------
     exponents, points : pandas.DataFrame
         As `benchmarks.costs.growth` returns them.
     """
-    drawing.need(exponents, "what", "axis", "value", "low", "high")
+    drawing.need(exponents, "what", "axis", "value", "last")
     drawing.need(points, "what", "axis", "at", "value", "low", "high")
     points, exponents = (table.assign(what=table["what"].map(named)) for table in (points, exponents))
     looks = drawing.looks(points["what"])
@@ -167,7 +167,7 @@ def growth(exponents: pd.DataFrame, points: pd.DataFrame):
             axis.yaxis.set_major_locator(LogLocator(10, subs=(1.0, 2.0, 5.0)))
         for side in (axis.xaxis, axis.yaxis):
             side.set_minor_formatter(NullFormatter())
-        axis.set_xlim(right=sizes[-1] * (sizes[-1] / sizes[0]) ** 0.16)
+        axis.set_xlim(right=sizes[-1] * (sizes[-1] / sizes[0]) ** 0.3)
         ends = rows[rows["at"] == sizes[-1]].sort_values("value").set_index("what").value
         gap = (math.log10(axis.get_ylim()[1]) - math.log10(axis.get_ylim()[0])) / 17  # a line of text
         places = np.log10(ends.to_numpy(float))
@@ -175,11 +175,11 @@ def growth(exponents: pd.DataFrame, points: pd.DataFrame):
             for low in np.flatnonzero(np.diff(places) < gap):
                 places[low : low + 2] = places[low : low + 2].mean() + np.array([-gap, gap]) / 2
         for name, place in zip(ends.index, places, strict=True):
-            colour, said = looks[name]["color"], f"{slopes.value[name]:.2f}".replace("-", "−")
+            colour, said = looks[name]["color"], f"{slopes.value[name]:.2f} ({slopes['last'][name]:.2f})".replace("-", "−")
             axis.annotate(
                 said, (sizes[-1], 10**place), (6, 0), textcoords="offset points", fontsize=7, va="center", color=colour
             )
-    drawing.legend(figure, looks | {"number: exponent": {"ls": ""}})
+    drawing.legend(figure, looks | {"number: exponent (of the last doubling)": {"ls": ""}})
     return figure
 
 

@@ -140,7 +140,7 @@ class Row:
 
 @dataclass(frozen=True)
 class Judged:
-    """A claim's verdict on a track, and why: in a sentence, and in a word or two where it is not testable."""
+    """A claim's verdict on a track, and why: in a sentence, and in a word or two where it is not testable or inconclusive."""
 
     claim: Claim
     track: str
@@ -151,6 +151,7 @@ class Judged:
     over: str = ""
     hollow: bool = False
     beside: str = ""  # the number of other rows that it is held against, where it is such a one
+    asked: str = ""  # what it is held against, where that is no other row and not zero
     worth: str = ""  # of all attention that the claim is about, where the ledger asks for it
     rows: list[Row] = field(default_factory=list)
 
@@ -457,8 +458,13 @@ def _judged(claim: Claim, track: str, told: Evidence | Missing, rows: list[Row],
         verdict, why = _verdict(told, rows)
     labels = _headline(told, tables)
     row = next((row for row in rows if row.label in labels), rows[0])
-    beside = _digits(row.threshold, told) if told.baseline and (labels or len(rows) == 1) else ""
-    return Judged(claim, track, verdict, why, brief, number(told, rows, labels), told.over, hollow, beside, said, rows)
+    bar = _digits(row.threshold, told) if labels or len(rows) == 1 else ""
+    asked = f"{'≥' if told.side == 'above' else '≤'}\xa0{bar}" if bar and row.threshold and not told.baseline else ""
+    beside = bar if told.baseline else ""
+    if verdict == "inconclusive" and bar and (alone := _side(row, row.p, told)) != row.side:
+        brief = f"alone {'yes' if alone == 'for' else 'no'}"
+    shown = number(told, rows, labels)
+    return Judged(claim, track, verdict, why, brief, shown, told.over, hollow, beside, asked, said, rows)
 
 
 # --- for readers -----------------------------------------------------------------------------------------------------

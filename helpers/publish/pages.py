@@ -366,9 +366,11 @@ def claim(name: str) -> dict[str, Any]:
 
 
 def tally(track: str) -> dict[str, int]:
-    """How many claims of the ledger have which verdict on a track, and "all" of them."""
-    told = [one[track].verdict for one in claims(track=track)]
-    return {verdict: told.count(verdict) for verdict in VERDICTS} | {"all": len(told)}
+    """How many claims of the ledger have which verdict on a track; "all" of them, "hollow" ones, "alone yes" and "alone no"."""
+    found = [one[track] for one in claims(track=track)]
+    told = [one.verdict for one in found]
+    more = {brief: sum(one.brief == brief for one in found) for brief in ("alone yes", "alone no", "hollow")}
+    return {verdict: told.count(verdict) for verdict in VERDICTS} | {"all": len(told)} | more
 
 
 def listing(name: str, root: Path = study.ROOT) -> str:

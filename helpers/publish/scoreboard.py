@@ -24,8 +24,10 @@ LOOKS = {
     "not testable": ("#F1F1F1", "black"),
 }
 _NOTES = (
-    "Square brackets: 95 % intervals. Inconclusive: after Holm's correction over all rows of a paper the test does not decide.",
-    "Not testable: no control, no such head, too few trainings, not run, or hollow (that attention is worth too little here).",
+    "Square brackets: 95 % intervals (of a rank over seeds the range of pairs). Inconclusive: after Holm's correction over all",
+    "rows of a paper no test decides (alone: what it says by itself). Partly: some rows are surely on the claim's side, fewer",
+    "than asked. Not testable: no control, no such head, no heads with an effect, too few trainings, not run, or hollow (that",
+    "attention is worth too little here).",
 )
 _HEADS = {"claim": "claim", "printed": "the paper reports", "controlled": "generated text", "natural": "natural text"}
 _COLUMNS = {"claim": 0.0, "printed": 2.5, "controlled": 3.74, "natural": 5.36}  # inches from the left
@@ -40,7 +42,7 @@ def rows(judged: Sequence[Sequence[claims.Judged]]) -> list[dict[str, Any]]:
         claim = both[0].claim
         told = {}
         for one in both:
-            number = f"{one.number} beside {one.beside}" if one.beside else one.number
+            number = one.number + (f" beside {one.beside}" if one.beside else f", asked\xa0{one.asked}" if one.asked else "")
             told[one.track] = {"verdict": one.verdict, "brief": one.brief, "number": number, "hollow": one.hollow}
         made.append({"paper": claim.paper, "claim": claim.claim, "printed": claim.printed} | told)
     return made
@@ -85,10 +87,10 @@ def scoreboard(board: Sequence[dict[str, Any]]) -> plt.Figure:
         height = lines * _LINE + _PAD
         places.append((y, height, row))
         y += height
-    figure = plt.figure(figsize=(_WIDTH, y + 0.62))
+    figure = plt.figure(figsize=(_WIDTH, y + 0.88))
     figure.set_layout_engine("none")  # plt.figure takes the style's engine even where it is told layout="none"
     axis = figure.add_axes((0, 0, 1, 1))
-    axis.set(xlim=(-0.02, _WIDTH), ylim=(y + 0.62, 0))
+    axis.set(xlim=(-0.02, _WIDTH), ylim=(y + 0.88, 0))
     axis.set_axis_off()
     widths = {"controlled": _CELL, "natural": _CELL}
     for column, left in _COLUMNS.items():
@@ -111,7 +113,7 @@ def scoreboard(board: Sequence[dict[str, Any]]) -> plt.Figure:
     keys = [Patch(facecolor=ground, label=name) for name, (ground, _) in LOOKS.items()]
     keys.append(Patch(facecolor=LOOKS["not testable"][0], edgecolor="#9A9A9A", hatch="////", label="hollow"))
     figure.legend(keys, [key.get_label() for key in keys], loc="lower left", ncols=len(keys), fontsize=7, frameon=False,
-                  bbox_to_anchor=(0, 0.3 / (y + 0.62)), handlelength=1.4)  # fmt: skip
+                  bbox_to_anchor=(0, 0.56 / (y + 0.88)), handlelength=1.4)  # fmt: skip
     for number, note in enumerate(_NOTES):
         axis.text(0, y + 0.4 + 0.13 * number, note, va="center", fontsize=7)
     return figure

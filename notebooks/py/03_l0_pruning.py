@@ -147,8 +147,9 @@ of_models = {title: l0.tables.over_trainings(found) for title, found in trained.
 # %% [markdown]
 # ## Gates close (the authors' animation)
 #
-# $P(g = 0)$ of every encoder head while the model trains, for several prices. Nothing makes a gate end open or closed. A model
-# with many undecided gates (between `0.05` and `0.95`) is not the one that binary evaluation scores.
+# $P(g = 0)$ of every encoder head while the model trains, for several prices. The price pushes gates shut, and the stretched
+# distribution has mass at exactly closed and exactly open; nothing asks the gates that stay to be fully open. A model with many
+# undecided gates (between `0.05` and `0.95`) is not the one that binary evaluation scores.
 
 # %% jupyter={"source_hidden": true}
 sweep, subject = encoder[0]
@@ -228,14 +229,16 @@ run.figure(
 within = {title: l0.tables.largest_pruning(table) for title, table in quality.items()}
 within = run.table(pd.concat(within, names=["model"]), "largest_pruning", loss=l0.tables.LOSS, over=intervals.SENTENCES)
 left = [f"{round(row['heads'], 1):g} of {row.total:g} (n = {row.trainings})" for _, row in half.iterrows()]
-shown = {"model": "model", "test set": "test set", "left": "heads kept (n trainings)"}
+flat = half.reset_index().assign(left=left, model=lambda table: table.model + ", " + table["test set"])
+shown = {"model": "model, test set", "left": "heads kept (n trainings)", "change": "BLEU minus control"}
 shown |= {"worth": "removing all afterwards costs, BLEU", "share": "of which is kept"}
 shown |= {"worth from the start": "training without them costs, BLEU", "share from the start": "of which is kept"}
-shown = {name: said for name, said in shown.items() if name in half.reset_index().assign(left=left)}
+shown = {name: said for name, said in shown.items() if name in flat}
 forms = {name: "%" if name.startswith("share") else ".1f" for name in shown if name.startswith(("share", "worth"))}
+forms["change"] = "+.1f"
 told = "With half of the encoder heads or fewer; intervals over trainings where there are several, else over sentences, as are"
 told = f"{told} those of training without encoder heads (one training)"
-display(readable(half.reset_index().assign(left=left), shown, forms, caption=told))
+display(readable(flat, shown, forms, caption=told))
 shown = {"model": "model", "test set": "test set", "total": "heads", "kept": "kept", "change": "BLEU minus control"}
 shown |= {"kept_surely": "kept, by interval"}
 readable(within, shown, {"change": "+.1f"}, caption=f"Fewest heads that lose at most {l0.tables.LOSS:g} BLEU; {n}")
@@ -271,7 +274,8 @@ scratch = run.table(scratch, "trained_minus_scratch", resamples=repeats, over=in
 # Left the models pruned from a trained one, right the same head maps from random weights, both as difference to all heads;
 # hollow marks are the paper's; a model without runs from scratch is absent right. Intervals here are of single cases, the
 # verdict on top corrects for all rows. Where the left lies above the right, the trained model hands something down that the
-# map does not hold. In the pruned model gates still move while it trains, from scratch the map is fixed.
+# map does not hold. But the two had not as long to adapt to their map: from scratch it is fixed in all steps, in the pruned
+# model gates still move in the few that it trains on. What is better from scratch may be owed to that.
 
 # %% jupyter={"source_hidden": true}
 of_kinds = within[within.index.isin(titles[len(encoder) :], level="model")].rename(lambda title: title.partition(": ")[0])
@@ -291,7 +295,7 @@ run.figure(
 # In the paper (hollow, from its table 2) the encoder's curve lies lowest and, but at the first WMT point, that of
 # decoder-encoder attention highest. An order of kinds may come from L0, from what each kind is worth in this model, or from
 # how each kind starts its training. Nothing follows from models in which only encoder attention starts with zero output, and
-# prices at which all decoder and decoder-encoder heads stay cannot tell.
+# prices at which all decoder and decoder-encoder heads stay cannot tell: the verdict counts the others alone.
 
 # %% jupyter={"source_hidden": true}
 by_kind = pd.concat([l0.tables.kept_by_kind(*pair).assign(model=pair[1].title) for pair in every], ignore_index=True)
@@ -318,10 +322,10 @@ run.figure(
 # %% [markdown]
 # ## What the retained encoder heads do (Fig. 8)
 #
-# Functions as in notebook 2, measured anew on every pruned model. A function that a head did not have before is *drift*: the
-# table counts retained heads whose functions are the same, were gained, lost or exchanged. Whether heads with functions are
-# retained longest is a question of chance too: of the heads that stay, more must have had a function than among as many
-# drawn at random.
+# Functions as in notebook 2, measured anew on every pruned model; in the figure a head with two functions counts half in each.
+# A function that a head did not have before is *drift*: the table counts retained heads whose functions are the same, were
+# gained, lost or exchanged. Whether heads with functions are retained longest is a question of chance too: of the heads that
+# stay, more must have had a function than among as many drawn at random.
 
 # %% jupyter={"source_hidden": true}
 functions = {subject.title: l0.tables.retained_functions(sweep, subject) for sweep, subject in encoder}
@@ -355,10 +359,11 @@ readable(
 # ## Other ways to choose heads, at equal numbers
 #
 # The question that the paper leaves open. As many encoder heads as each L0 run kept, chosen by: random draws; confidence;
-# relevance (LRP αβ); gradient importance, which circulates in several forms (Michel et al. 2019: the absolute
-# derivative of each *example's* loss at the head's gate, or of each *token*; as it is, or divided by the layer's norm); and
-# the loss when that head alone is left out. First removed at once, without further training (L0's own heads had it and are
-# not shown there). A criterion is worth something where it lies clearly above the random draws:
+# relevance (LRP αβ); *gradient, each example* and *gradient, each token* (gradient importance, or activation times gradient:
+# the absolute derivative of each example's or token's loss at the head's gate, Michel et al. 2019), as they are or *by layer*,
+# divided by the layer's norm; and the loss when that head alone is left out. First removed at once, without further training
+# (L0's own heads had it and are not shown there). A criterion is worth something where it lies clearly above the random draws
+# (band: from the least to the largest; bars: 95 % intervals over test sentences):
 
 # %% jupyter={"source_hidden": true}
 if plan["compared"]:
@@ -371,7 +376,7 @@ if plan["compared"]:
     run.figure(
         l0.figures.methods_at_equal_heads(at_once),
         "at_equal_heads",
-        caption="L0 pruning beside other ways to choose as many heads.",
+        caption="Ways to choose as many heads as L0 keeps; band: range of the draws, bars: 95 % over test sentences.",
         takeaway=said.gone_at_once(at_once),
         table="at_once",
         resamples=repeats,
@@ -397,7 +402,7 @@ for penalty in plan["compared"]:
         told = f"{title}, trained further, as many heads as L0 keeps at λ = {penalty:g}; {n}"
         display(readable(part.rename(said.chosen, level="run"), shown, digits, {"bleu": "most"}, caption=told))
         chosen = chosen or said.further(part.droplevel("model"))
-display(Markdown(chosen))
+display(Markdown(f"{chosen} Over more trainings: [notebook 6](06_do_measures_agree.ipynb)." if chosen else ""))
 
 # %% [markdown]
 # ### Do they agree?
@@ -440,7 +445,7 @@ run.figure(
 # %% [markdown]
 # ### L0 against gradual pruning
 #
-# The other way to let heads go while training: every few steps close the head of least gradient importance, until as many
+# The other way to let heads go while training: every few steps close the head of least *gradient, each example*, until as many
 # are left as L0 kept. In the table *trained further* it is *gradual pruning*; its learning curves are saved and not shown.
 
 # %% jupyter={"source_hidden": true}
@@ -468,12 +473,14 @@ for penalty in plan["compared"][:1]:
 sweep, subject = every[0]
 removed = pd.concat([l0.tables.REMOVED.read(l0.runs.run(spec)) for spec in l0.tables.l0_runs(sweep)])
 run.table(removed, "removed_for_good", model=sweep["name"])
-shown = {"heads kept": "heads kept", "parameters left": "parameters", "FLOPs, share": "FLOPs, of all heads'"}
+shown = {"heads kept": "heads kept", "millions": "million parameters", "FLOPs, share": "FLOPs, of all heads'"}
 shown |= {"speed-up at most": "speed-up at most", "removed minus masked": "removed minus masked, logits"}
 shown |= {"reloaded minus removed": "reloaded minus removed, logits"}
-digits = {"FLOPs, share": "%", "removed minus masked": ".1g", "reloaded minus removed": ".1g"}
+digits = {"millions": ".2f", "FLOPs, share": "%", "removed minus masked": ".1g", "reloaded minus removed": ".1g"}
 times = removed.assign(**{"speed-up at most": removed["speed-up at most"].map("{:.2f} ×".format)})
-readable(times, shown, digits, caption=f"{subject.title}; with all heads: {number(int(removed.parameters.iloc[0]))} parameters")
+times["millions"] = removed["parameters left"] / 1e6
+told = f"{number(removed.parameters.iloc[0] / 1e6, '.2f')} million parameters, embeddings left out"
+readable(times, shown, digits, caption=f"{subject.title}; with all heads: {told}")
 
 # %% [markdown]
 # ## Appendix: prices
@@ -493,14 +500,15 @@ readable(said.prices(asked).rename(columns={"lambda": "λ"}), shown, caption=cap
 # ## In short
 
 # %% jupyter={"source_hidden": true}
+told = said.from_scratch(scratch)
 closing = f"""
-{said.half(half)}
+{said.half(half)} {said.never(half.droplevel("test set"))}
 
 {said.by_kind(by_kind, example=False)}
 
-Pruned or not: {said.from_scratch(scratch)}.
+{told[:1].upper()}{told[1:]}.
 
-{chosen}
+{chosen.partition(". No")[0].partition(":")[0]}{"." if chosen else ""}
 
 *Limits.* Mostly one training a row; {len({subject.title for subject in studied})} small models of
 {"generated" if run.corpus == "controlled" else "natural"} text, greedy search ([all differences](../docs/differences.md)).

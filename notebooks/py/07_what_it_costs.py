@@ -71,32 +71,37 @@ run.figure(
 # %% [markdown]
 # ## How it is measured
 #
-# *Relevance* (notebook 1): the obvious protocol explains one target token at a time, one pass forward and one back; the
-# study's way shares one forward pass among all target tokens of a batch and replays the signed rules from the targets down or
-# from the heads up, whichever is cheaper. *Importance*: one backward pass a batch; obvious are batches of one. *Loss without
-# each head*: what stands before a head is computed once; obvious is a pass of the whole model for every head. *Confidence,
-# positions, syntax*: sums kept while the model runs; obvious are attention maps written to disk and read again, which takes
-# more time and far more room. *Group constraint*: obvious is the protocol of the public code, K-means from scratch in every
-# module. A *decoder of today* has `12` layers of width `512` with `8` query heads and `2` key-value heads.
+# *Relevance* (notebook 1): the obvious protocol explains one target token at a time, one pass forward and one back; the study's
+# way shares one forward pass among all target tokens of a batch and replays the signed rules from the targets down or from the
+# heads up, whichever is cheaper. *Gradient, each example* (importance per example): one backward pass a batch; obvious are
+# batches of one. *Loss without each head*: what stands before a head is computed once; obvious is a pass of the whole model for
+# every head. *Confidence, positions, syntax*: sums kept while the model runs; obvious are attention maps written to disk and
+# read again, which takes more time and far more room. *Group constraint*: obvious is the protocol of the public code, K-means
+# from scratch in every module. The obvious ways are this project's own code as well; of libraries Captum alone gave numbers.
+#
+# Notebook 6 gives the same costs as seconds over those of *gradient, each example*, on trained models and their own sentences:
+# shorter ones for relevance, and for confidence and positions more of them. Its multiples are therefore not these.
 #
 # All ways run once in every repeat, in random order, and ratios are taken within the repeat, so that a slow spell of the
-# machine hits both sides; shown are the median and the quartiles. Nothing is timed before a *correctness gate*: the fast way
-# and the obvious one must give the same numbers, and the first table below says how far they were apart. Models have random
-# weights; that is the same arithmetic as with trained ones. *laptop* is `3 + 3` layers of `8` heads at width `128`, *base* `6 +
-# 6` layers at width `512`, as the papers' Transformer-base; *tiny* only shows that everything runs, its times mean nothing.
+# machine hits both sides; shown are the median and the quartiles, of two repeats both values. Nothing is timed before a
+# *correctness gate*: the fast way and the obvious one must give the same numbers, and the first table below says how far they
+# were apart. Models have random weights; that is the same arithmetic as with trained ones.
 
 # %% jupyter={"source_hidden": true}
 facts = run.table(costs.facts(found), "benchmarks")
 columns = {"benchmark": "benchmark", "size": "size", "difference": "largest difference", "bound": "allowed"}
 columns |= {"repeats": "n (repeats)", "threads": "threads", "minutes": "minutes"}
-caption = "Fast and obvious way compared: largest difference in value"
+sizes, model = dict.fromkeys(facts.index.get_level_values("size")), run.settings["model"]
+trained = f"{model['layers']}+{model.get('decoder_layers') or model['layers']} layers"
+told = "; ".join(f"benchmark size {size}: {common.words(size)}" for size in sizes)
+caption = f"Fast and obvious way compared: largest difference in value; {told} (models that this run trains: {trained})"
 readable(facts.rename(index=costs.TITLES), columns, {"difference": ".0e", "bound": ".0e"}, caption=caption)
 
 # %% [markdown]
-# Every way of each benchmark is in the files of the run: `relevance` (with the mode of differentiation and, where it is
-# installed, Captum), `importance`, `statistics` and `statistics_kept`, `overheads`, `memory` (the peak of two training steps),
-# `training` (the study's loop beside `Seq2SeqTrainer` on the same batches with the same losses), `removed`, `generator`. Of
-# what was tried and gave no number:
+# Every way of each benchmark is in the files of the run: `relevance` (with the mode of differentiation), `importance`,
+# `statistics` and `statistics_kept`, `overheads`, `memory` (the peak of two training steps), `training` (the study's loop
+# beside `Seq2SeqTrainer` on the same batches with the same losses), `removed`, `generator`. Of what was tried and gave no
+# number:
 
 # %% jupyter={"source_hidden": true}
 kinds = {
@@ -134,13 +139,13 @@ remarks = remarks.assign(benchmark=remarks.benchmark.replace(costs.TITLES), what
 readable(remarks, {"benchmark": "benchmark", "what": "way or library", "note": "why"}, caption="Ways without a number")
 
 # %% [markdown]
-# ## A decoder of today
+# ## A decoder like those of today
 #
-# Seconds for a batch of passages, on a Llama with random weights: importance, relevance and leaving out every head, each beside
-# the obvious protocol and one pass forward and back of what is measured, with the gradients of all weights. Importance needs
-# gradients at the heads alone, not of weights, so that it can be faster. *Importance* is the mean over texts, *importance per
-# token* that over target tokens, which Captum computes too. Leaving out is counted in operations too, beside the least
-# possible: what stands behind each head, once, and one whole pass.
+# Seconds for a batch of passages, on a Llama with random weights (its size stands on top; it is not notebook 4's decoder):
+# importance, relevance and leaving out every head, each beside the obvious protocol and one pass forward and back of what is
+# measured, with the gradients of all weights. Importance needs gradients at the heads alone, not of weights, so that it can be
+# faster. *Importance* is the mean over texts, *importance per token* that over target tokens, which Captum computes too.
+# Leaving out is counted in operations too, beside the least possible: what stands behind each head, once, and one whole pass.
 
 # %% jupyter={"source_hidden": true}
 today = run.table(costs.numbers(found, "decoder_speed", "seconds"), "decoder", over=intervals.ROUNDS)
@@ -155,11 +160,11 @@ run.figure(
 # ## What do removed heads save?
 #
 # A closed gate takes a head out of what the model computes, but not out of what the machine computes; removing the head cuts
-# its columns and rows out of the weights. Heads go in the order of three criteria, from an encoder-decoder and from a decoder
-# whose query heads share key-value heads. With no head gone a model is timed against itself: how far that is from one is
-# noise. Black marks are the *floor*: operations of the smaller model over those of the full one. What is saved beyond it is
-# caches, threads and noise, and is not claimed. Drawn are the larger models, where heads cost something; the small ones are in
-# the file.
+# its columns and rows out of the weights. Heads go from an encoder-decoder and from a decoder whose query heads share key-value
+# heads, each in three orders: least important first, at random, evenly over the layers (single heads of the one, whole groups
+# of the other). With no head gone a model is timed against itself: how far that is from one is noise. Black marks are the
+# *floor*: operations of the smaller model over those of the full one. What is saved beyond it is caches, threads and noise, and
+# is not claimed. Drawn are the larger models, where heads cost something; the small ones are in the file.
 
 # %% jupyter={"source_hidden": true}
 pruned = run.table(costs.pruned(found["pruned_models"]), "pruned", over=intervals.ROUNDS)
@@ -182,9 +187,10 @@ run.figure(
 # %% [markdown]
 # ## Growth: what if everything is larger?
 #
-# Seconds against the length of sentences, the number of heads and of layers, and the size of the corpus, one of them at a
-# time. The exponent is the slope on two logarithmic axes: at one, twice as large costs twice as much, at two, four times. At
-# small sizes most of the time goes into the fixed overhead of calls, and exponents are near zero.
+# Seconds against the length of sentences, the number of heads and of layers, and the size of the corpus, one of them at a time.
+# The exponent is the slope on two logarithmic axes: at one, twice as large costs twice as much, at two, four times. At small
+# sizes most of the time goes into the fixed overhead of calls, and exponents are near zero: a slope fitted to all sizes is
+# below that of the last doubling, which stands in brackets and says more of larger ones.
 
 # %% jupyter={"source_hidden": true}
 slopes, points = costs.growth(found["growth"])
@@ -193,7 +199,7 @@ run.table(points, "growth_points", over=intervals.ROUNDS)
 run.figure(
     figures.growth(slopes, points),
     "growth",
-    caption="How the time of each measure grows with the size of everything; at the end of each line its exponent.",
+    caption="How the time of each measure grows with the size of everything; at each line's end its exponents.",
     takeaway=costs.steepest(slopes, points),
 )
 
@@ -235,10 +241,12 @@ closing = f"""
 sums. {trained}. {left}.
 
 *Limits.* Small models with random weights on one machine ({facts.hardware.iloc[0]}): much of their time is the overhead of
-calls, so that exponents and overheads are not those of larger models or of a GPU. Wall times depend on what ran beside.
+calls; larger models or a GPU have other exponents and overheads.
 """
-columns = {"what": "what", "plain": "unit", "cost": "cost, in that unit", "times": "the obvious way, times as long"}
-table = readable(
-    heart, columns, {"cost": ".3g", "times": ".2g"}, caption="What everything costs: medians [quartiles], not 95 % intervals"
-)
+columns = {"what": "what", "plain": "unit", "cost": "cost, in that unit", "repeats": "n (repeats)"}
+columns |= {"times": "the obvious way, times as long", "captum": "Captum, times as long"}
+decoder, of = (found[name].group.iloc[-1] for name in ("decoder_speed", "relevance_speed"))
+told = "What everything costs: medians [quartiles; of two repeats both], not 95 % intervals; models:"
+told = f"{told} {common.words([*sizes][-1])}; decoder: {decoder}; relevance: sentences of {of.rpartition(', ')[2]}"
+table = readable(heart, columns, {"cost": ".3g", "times": ".2g", "captum": ".2g"}, caption=told)
 answer.fill("costs", closing, Markdown(f"{first}\n\n{table.data}"))

@@ -95,7 +95,8 @@ def test_agreement_of_equal_reversed_and_other_columns():
     assert ("encoder", "leave-one-out", "alignment") not in found.index
     sure, said = found.loc["encoder"].low > 0, said_of.agreement(found.reset_index())
     assert f"{sum(sure)} of {len(sure)} pairs" in said and 0 < sum(sure) < len(sure) and "goes with" in said
-    assert "left out" in said_of.agreement(found.reset_index().assign(shown=False))
+    assert f"(2 models), {(found.loc['encoder'].low > 0.99).sum()} after Holm" in said
+    assert "Left out" in said_of.agreement(found.reset_index().assign(shown=False))
 
 
 def test_predictors():
@@ -121,15 +122,18 @@ def test_predictors():
     sure = found.low["encoder", LOSS, within, best] > 0
     predicts = said_of.predictors(found.reset_index())
     assert f"{said_of.named(LOSS)} by {said_of.named(best)} (" in predicts and ("surely" in predicts) == (not sure)
-    told = said_of.choice(found.reset_index().assign(shown=True))
-    assert (f"heads *{said_of.named(best)}* (" if sure else "heads none surely") in told
-    assert told != (few := said_of.choice(found.reset_index().assign(shown=False))) and "it cannot be told" in few
+    index = pd.MultiIndex.from_product([["a", "b"], [1], ["encoder", "cross"]], names=["model", "seed", "kind"])
+    differ = pd.DataFrame({"heads": 4, "differ": [1, 1, 3, 3]}, index)
+    told, few = (said_of.choice(found.reset_index().assign(shown=shown), differ) for shown in (True, False))
+    assert (f"heads *{said_of.named(best)}* (" if sure else "heads none surely") in told and "told" not in told
+    assert "it cannot be told (fewer than half have an effect in all models but b)" in few
     assert said_of.first_order(found.reset_index())[0].empty
     row = {"kind": "cross", "truth": LOSS, "heads": within, "models": 2, "shown": True, "rho": 0.5, "high": 0.9}
-    rows = [{**row, "measure": name, "low": low} for name, low in (("RelP, cp", 0.1), ("gradient, signed", -0.1))]
+    lows = (("RelP, cp", 0.1), ("gradient, signed", -0.1), ("gradient, example", 0.2))
+    rows = [{**row, "measure": name, "low": low} for name, low in lows]
     estimates, surely = said_of.first_order(pd.DataFrame(rows))
     assert estimates[said_of.named("RelP, cp")].tolist() == ["0.50 [0.10, 0.90]"] and said_of.named("RelP, cp") in surely
-    assert said_of.named("gradient, signed") not in surely
+    assert "signed" not in surely and "gradient, each example in decoder-encoder heads" in surely  # beside which they stand
     three = found.reset_index().assign(models=3, shown=lambda rows: rows.truth != LOSS)
     assert set(said_of.telling(three).truth) == {SURVIVAL} and set(said_of.telling(three).heads) == {within}
     assert said_of.named(LOSS) not in said_of.predictors(three)
@@ -190,11 +194,15 @@ def test_stability_over_pairs_of_seeds():
     heads = index(encoder=[5], decoder=[3])
     three = ("EN-RU news", 3)
     tables = {place: table(n, heads) for n, place in enumerate((ONE, TWO, three))}
-    turned = pd.DataFrame({"other": [1, 2, 3, 4, 0, 0, 1, 2], "cosine": 0.5, "average": 0.0}, heads)
+    turned = pd.DataFrame({"other": [1, 2, 3, 4, 0, 0, 1, 2], "cosine": 0.5, "chance": 0.0}, heads)
     matched = {(ONE, TWO): turned, (ONE, three): turned, (TWO, three): turned}
     both = {tuple((name + contest.tables.EVERY, seed) for name, seed in pair): turned for pair in matched}  # swept twice
     assert contest.tables.likeness(matched).equals(contest.tables.likeness(both | matched)) and len(both) == 3
-    found = contest.tables.stability(tables, matched).set_index(["compared", "measure"])
+    twice = {(name + contest.tables.EVERY, seed): part for (name, seed), part in tables.items()}
+    found = contest.tables.stability(tables, matched)
+    assert contest.tables.stability(tables | twice, matched | both).equals(found)
+    assert "(least and largest of 3 pairs): LRP αβ 0" in said_of.stability(found)
+    found = found.set_index(["compared", "measure"])
     assert set(found.kind) == {"encoder"} and (found.models == 3).all()
     pairs = [tuple(tables[place].confidence.to_numpy()[:5] for place in pair) for pair in matched]
     for compared, order in (("matched heads, other seed", [1, 2, 3, 4, 0]), ("same number, other seed", range(5))):
@@ -230,18 +238,17 @@ def test_every_criterion_against_l0_is_one_family():
     found = contest.tables.against_l0({ONE: one}).set_index("criterion")
     assert found.family.eq(1).all() and np.isnan(found.p["random"])  # several draws of one seed have no interval
     assert found.p["cp"] == pytest.approx(2 * norm.sf(2 / (1.5 / norm.ppf(0.975)))) == found.p_holm["cp"]
-    told = said_of.trained_on(contest.tables.over_seeds({ONE: one}, ("criterion", "test set")), found.reset_index())
-    called, few = said_of.named("cp"), ("a", "b", "c", "d", "e")
-    worse = contest.tables.over_seeds(
-        {ONE: contested(**{"L0 (trained)": 0.0, "random": 0.0}, **dict.fromkeys(few, -1.0))}, ("criterion", "test set")
-    )
-    assert said_of.trained_on(worse, found.reset_index().iloc[:0]).startswith("EN-RU news, 3 heads left: L0 0.0 [-1.0, 2.0]")
-    told_worse = said_of.trained_on(worse, found.reset_index().assign(criterion="random"))  # chance is no rival
-    assert "within 0.25 BLEU of L0: no rival; no better than random: 5 rivals. Of 0 rivals" in told_worse
-    assert f"random heads 2.0; within 0.25 BLEU of L0: no rival; no better than random: {called}." in told
-    assert told.endswith("Of 1 rivals 0 surely worse, 1 surely better (Holm).")
-    near = contest.tables.over_seeds({ONE: contested(**{"L0 (trained)": 0.0, "cp": 0.2})}, ("criterion", "test set"))
-    assert f"of L0: {called}. Of" in said_of.trained_on(near, found.reset_index())
+    assert said_of.rivals(found.reset_index()) == "Of 1 rivals 0 surely worse than L0, 1 surely better (Holm)."
+    assert "Of 0 rivals" in said_of.rivals(found.reset_index().replace({"cp": "L0's heads"}))  # chance is none, nor these
+
+    def told(**changes):
+        parts = {("EN-RU news", seed): contested(**{"L0 (trained)": 0.0} | changes) for seed in (1, 2)}
+        return said_of.trained_on(contest.tables.over_seeds(parts, ("criterion", "test set")), contest.tables.against(parts))
+
+    poor = "Within 0.25 BLEU of L0: no rival. Not better than random by interval: *a*, *b*, *c*, *d* and *e*."
+    assert told(random=[-1.0, 1.0], **dict.fromkeys("abcde", -1.0), f=3.0).endswith(f"random heads 0.0. {poor}")
+    near = f"BLEU. Within 0.25 BLEU of L0: *{said_of.named('cp')}*."
+    assert told(cp=0.2, **{"L0's heads": 0.1}) == f"EN-RU news (2 trainings), 3 heads left: L0 0.0 [0.0, 0.0] {near}"
     seeds = {("EN-RU news", n): one.assign(above=one.change + n) for n in (1, 2, 4)}
     found = contest.tables.against_l0(seeds).set_index("criterion")
     assert found.p["cp"] == pytest.approx(ttest_1samp([3.0, 4.0, 6.0], 0).pvalue) and found.family.eq(2).all()
@@ -253,8 +260,8 @@ def test_the_cheapest_choice_is_that_of_the_least_mean_over_all_numbers_of_heads
         "b": {"confidence": (1, 1), "alpha_beta": (2, 0.5), "cp": (9, 9), "random": (4, 4)}}.items()
         for name, both in table.items() for heads, change in zip((4, 2), both, strict=True)]  # fmt: skip
     told = said_of.at_once(pd.DataFrame(rows, columns=["model", "criterion", "heads", "change"]))
-    assert f"{said_of.named('alpha_beta')} in 1 and {said_of.named('confidence')} in 1; no better" in told
-    assert f"chance is {said_of.named('confidence')} in 1. Of all 6 choices 4 beat chance." in told
+    assert f"drawn) {said_of.named('alpha_beta')} in 1 of 2 settings of 2 models; no less than random" in told
+    assert f"heads: {said_of.named('confidence')} in 1. Of 6 pairs of setting and measure 4 cost less" in told
 
 
 def test_differences_are_paired_by_seed():

@@ -51,6 +51,7 @@ def test_what_everything_costs_beside_the_obvious_way():
     table = costs.heart({name: pd.DataFrame(rows, columns=common.COLUMNS) for name, rows in found.items()})
     rivals = table.dropna(subset="times").drop("group constraint")  # of which the obvious way's own multiple is kept
     assert table.cost.eq(2).all() and rivals.times.eq(6).all() and rivals.obvious.eq(12).all() and len(rivals) == len(table) - 3
+    assert table.captum.isna().all() and table.repeats.eq(2).all() and table.cost_low.eq(2).all()
     assert table.times["group constraint"] == 3 and len(whole(figures.heart(table)).axes) == table.plain.nunique()
 
 
@@ -90,10 +91,17 @@ def test_a_decoder_s_measures_stand_beside_the_obvious_way_and_their_floor():
         {"what": [f"leave one out{way} over what must be done" for way in ("", ", obvious")], "value": [1, 1.5]}
     )
     told = costs.decoder(pd.concat([table.assign(quantity="seconds"), ways.assign(quantity="operations")]))
-    assert "importance 1 / 4" in told and "every head left out 3 / 8" in told and "1.00 and 1.50 times" in told
-    speeds = pd.DataFrame({"what": ["cp, fast", "cp, obvious"], "value": [100.0, 1.0], "quantity": "target tokens/s"})
-    told = costs.minutes({"relevance_speed": speeds.assign(group="3+3 layers, 36 tokens")})
-    assert "1,000 sentences of 36 tokens takes 6.0 to 6.0 minutes" in told and "10.0 to 10.0 hours" in told
-    slopes = pd.DataFrame({"what": ["cp", "importance"], "axis": "length", "value": [1.5, 0.5], "low": 0.4, "high": [1.6, 0.6]})
-    told = costs.steepest(slopes, pd.DataFrame({"axis": ["length", "heads"], "at": [64, 512]}))
-    assert "conservative grows with sentence length" in told and "importance with less" in told and "64 tokens" in told
+    assert "importance 1 / 4" in told and "every head left out 3 / 8" in told and "way 1.00, the obvious 1.50;" in told
+    speeds = pd.DataFrame({"what": ["cp, fast", "cp, obvious", "cp, captum"], "value": [100.0, 1.0, 50.0]})
+    speeds = speeds.assign(group="3+3 layers, 36 tokens", quantity="target tokens/s")
+    told = costs.minutes({"relevance_speed": speeds})
+    assert "1,000 sentences of 36 tokens takes 6.0 to 6.0 minutes" in told
+    assert "10.0 to 10.0 hours, Captum (signed rules) 12.0 to" in told
+    rows = [(what, f"length = {at}", "seconds", value) for what, values in (("cp", (1, 2, 8)), ("other", (1, 1, 2**0.5)))
+            for at, value in zip((16, 32, 64), values, strict=True)]  # fmt: skip
+    rows += [(what, "length", "exponent", value) for what, value in (("cp", 1.5), ("other", 0.25))]
+    frame = pd.DataFrame(rows, columns=["what", "group", "quantity", "value"]).assign(low=0.4, high=1.6, size="laptop")
+    slopes, points = costs.growth(frame)
+    assert slopes["last"].tolist() == pytest.approx([2, 0.5]) and len(points) == 6
+    told = "over the last doubling, to 64: relevance, conservative 1.50 / 2.00; others at most 0.50."
+    assert costs.steepest(slopes, points).endswith(told)

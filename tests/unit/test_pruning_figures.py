@@ -64,7 +64,7 @@ def test_methods_at_equal_heads():
     assert intervals(axis, 1)[colour_of(figure, "L0")] == {0.6: (-0.4, 2.6), 1.2: (0.2, 3.2)}
     random = colour_of(figure, "random")
     assert marked(axis, random) == [(6, 26), (12, 32)]  # means of draws
-    assert band(axis, random, 6) == (7, 45) and band(axis, random, 12) == (13, 51)  # 95 % of 41: one left out at each end
+    assert band(axis, random, 6) == (6, 46) and band(axis, random, 12) == (12, 52)  # from the least to the largest
 
 
 def test_gates_close():

@@ -226,7 +226,9 @@ def contest(frame: pd.DataFrame):
         axes[0].set(xlim=(frame.heads.max() + 1, frame.heads.max() - 1), xticks=[frame.heads.max()])
     else:
         for axis, (title, _) in zip(axes[:: len(parts)], panels, strict=True):  # each model has a number of heads of its own
-            drawing.retained(axis, frame.heads[frame.model == title].max(), axis.get_xlabel())
+            heads = frame.heads[frame.model == title]
+            drawing.retained(axis, heads.max(), axis.get_xlabel())
+            axis.set_xlim(right=heads.min() - 0.04 * heads.max())
     more = random if RANDOM in set(frame.criterion) else {}
     drawing.legend(figure, looks | more | ({"criteria of the other columns": others} if len(parts) > 1 and not alone else {}))
     return figure
@@ -331,7 +333,8 @@ def head_table_map(table: pd.DataFrame, columns: Sequence[str]):
     bar.set_label("rank in the layer")
     seen = {_function(label) for said in table.get("functions", ()) for label in _labels(said)}
     if seen:
-        drawing.legend(figure, drawing.squares({name: colour for name, colour in COLOURS.items() if name in seen}))
+        called = {name: [label for (relation, _), label in LABELS.items() if relation == name] or [name] for name in seen}
+        drawing.legend(figure, drawing.squares({", ".join(called[n]): colour for n, colour in COLOURS.items() if n in seen}))
     return figure
 
 

@@ -4,20 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+import numpy as np
 import pandas as pd
 
 from helpers.drawing import KIND_TITLES
+from helpers.measures.lrp import RULES
 from helpers.measures.removal import RANDOM
 from helpers.measures.table import GROUP, TRUTH, named
 from helpers.methods.contest.runs import ESTIMATES, SURVIVAL, UNIT
-from helpers.methods.contest.tables import TRAINED
+from helpers.methods.contest.tables import EVERY, TRAINED
+from helpers.methods.l0.tables import NAMES
 from helpers.reading import COLUMNS, interval, listed, number
+from helpers.scores import intervals
 
 HEART = (SURVIVAL, "gradient, example", "alpha_beta", "confidence", "attnlrp")  # columns that people sort, behind these:
 FRONT = ("functions", TRUTH)
 BESIDE = ("cp", "RelP, cp", "gradient, token", "rare", "probing", "alignment", "first token")  # in the file of agreement alone
 FEW = 3  # models, below which an interval over models says nothing
-NAMED = 4  # measures in one sentence, at most
+NAMED = 5  # measures in one sentence, at most
 NEAR = 0.25  # BLEU, within which a choice of heads is as good as another
 DRAWN = (TRUTH, "gradient, example", "alpha_beta", "confidence", RANDOM)  # criteria that share a panel
 
@@ -55,10 +59,13 @@ def agreement(table: pd.DataFrame) -> str:
     sure, of_truth = part.low > 0, (part.one == TRUTH) | (part.other == TRUTH)
     most, least = (part.loc[end()] for end in (part.rho.idxmax, part.rho.idxmin))
     ends = [f"{named(row.one)} and {named(row.other)} ({number(row.rho, '.2f')})" for row in (most, least)]
-    said = f"{KIND_TITLES[kind].capitalize()} heads: {sure.sum()} of {len(part)} pairs agree by their 95 % interval, most"
-    said += f" {ends[0]}, least {ends[1]}. "
+    z = np.arctanh(part[["rho", "low", "high"]].clip(-1 + 1e-9, 1 - 1e-9))
+    left = sure & (intervals.holm(intervals.p_value(z.rho, z.low, z.high, trainings=part.models)) < 0.05)
+    over = " to ".join(map(str, sorted({part.models.min(), part.models.max()})))
+    said = f"{KIND_TITLES[kind].capitalize()} heads: {sure.sum()} of {len(part)} pairs agree by their 95 % interval"
+    said += f" ({over} models), {left.sum()} after Holm; most {ends[0]}, least {ends[1]}. "
     if not (of_truth.any() and part[of_truth].shown.all()):
-        return f"{said}The {named(TRUTH)} is left out: too few heads change it."
+        return f"{said}Left out: {named(TRUTH)}."
     with_truth = part[sure & of_truth].sort_values("rho", ascending=False)
     best = listed([_pair(row) for _, row in with_truth.iloc[:2].iterrows()])
     return f"{said}The {named(TRUTH)} goes with {best or 'no measure'}{', best of all' if len(with_truth) > 2 else ''}."
@@ -93,7 +100,7 @@ def predictors(table: pd.DataFrame) -> str:
                 f"{named(row.measure)} ({rho}){'' if row.sure else ', not surely,'} in {KIND_TITLES[kind]}"
             )
     parts = [f"{named(truth)} by {listed(each)}" for truth, each in found.items()]
-    return f"Best within layers: {'; '.join(parts) or 'nothing'}{' heads' if parts else ''}."
+    return f"Highest within layers, differences not tested: {'; '.join(parts) or 'nothing'}{' heads' if parts else ''}."
 
 
 def first_order(table: pd.DataFrame) -> tuple[pd.DataFrame, str]:
@@ -114,19 +121,22 @@ def first_order(table: pd.DataFrame) -> tuple[pd.DataFrame, str]:
         few = "" if found.shown.all() else ", too few with an effect"
         told = {named(row.measure): interval(row.rho, row.low, row.high, ".2f") for row in found.itertuples()}
         rows.append({"attention": f"{KIND_TITLES[kind]}{few}", "n (models)": str(int(found.models.max())), **told})
-    sure = part[part.measure.isin(ESTIMATES) & (part.low > 0)]
-    which = listed([f"{named(row.measure)} on {KIND_TITLES[row.kind]} heads" for row in sure.itertuples()])
-    return pd.DataFrame(rows).fillna("–"), f"Estimates above zero by their interval: {which or 'none'}."
+    sure = part[part.low > 0].assign(kind=part.kind.map(KIND_TITLES)).groupby("measure", sort=False).kind.agg(listed)
+    which = listed([f"{named(measure)} in {kinds} heads" for measure, kinds in sure.items()])
+    return pd.DataFrame(rows).fillna("–"), f"Above zero by their interval: {which}."
 
 
 def stability(table: pd.DataFrame) -> str:
     """Of `tables.reliability` with `tables.stability`: how alike a measure is on other texts, and on another seed's heads."""
     kind = _main(table)
-    found = table[table.kind == kind].groupby("compared", sort=False).rho.median()
-    said = [f"{name} {number(rho, '.2f')}" for name, rho in found.items()]
-    return (
-        f"{KIND_TITLES[kind].capitalize()} heads, rank correlation of a measure with itself (median measure): {listed(said)}."
-    )
+    part = table[table.kind == kind]
+    said = [f"{name} {number(rho, '.2f')}" for name, rho in part.groupby("compared", sort=False).rho.median().items()]
+    said = f"{KIND_TITLES[kind].capitalize()} heads, median rank correlation of a measure with itself: {listed(said)}."
+    rows = part[part.compared.str.startswith("matched") & part.measure.isin(RULES)]
+    told = [f"{named(row.measure).removeprefix('relevance, ')} {number(row.rho, '.2f')}" for row in rows.itertuples()]
+    told[:1] = [f"{first} [{number(rows.low.iloc[0], '.2f')}, {number(rows.high.iloc[0], '.2f')}]" for first in told[:1]]
+    pairs = f" Matched, by relevance (least and largest of {rows.models.max()} pairs): {', '.join(told)}."
+    return said + pairs if told else said
 
 
 def at_once(table: pd.DataFrame, drawn: Sequence[str] = DRAWN) -> str:
@@ -134,59 +144,69 @@ def at_once(table: pd.DataFrame, drawn: Sequence[str] = DRAWN) -> str:
     means = table.groupby(["model", "criterion"], sort=False).change.mean()
     here = means[means.index.isin(drawn, level="criterion")].drop(RANDOM, level="criterion", errors="ignore")
     best = here.groupby(level="model", sort=False).idxmin().str[1].value_counts()
-    won = listed([f"{named(str(name))} in {count}" for name, count in best.head(2).items()])
-    said = f"Mean over numbers of heads, {best.sum()} models: of the choices drawn least costs {won}"
+    models = {model.removesuffix(EVERY) for model in means.index.unique("model")}
+    said = f"Mean over numbers of heads, least costs (of those drawn) {named(str(best.index[0]))} in {best.iloc[0]} of"
+    said += f" {best.sum()} settings of {len(models)} models"
     if RANDOM not in means.index.get_level_values("criterion"):
         return f"{said}."
     every = means.drop(RANDOM, level="criterion")
     above = every.index.get_level_values("model").map(means.xs(RANDOM, level="criterion")).to_numpy()
     worse = every[every.to_numpy() >= above].index.intersection(here.index).get_level_values("criterion").value_counts()
     poor = listed([f"{named(str(name))} in {count}" for name, count in worse.head(2).items()])
-    beside = f"; no better than chance is {poor}" if poor else ""
-    return f"{said}{beside}. Of all {len(every)} choices {int((every < above).sum())} beat chance."
+    said += f"; no less than random heads: {poor}" if len(worse) else ""
+    return f"{said}. Of {len(every)} pairs of setting and measure {int((every < above).sum())} cost less: means, no interval."
 
 
-def trained_on(ranked: pd.DataFrame, corrected: pd.DataFrame) -> str:
-    """Of `tables.over_seeds` of a contest and `tables.against_l0`: L0, its best rival, random heads; how many are surely worse.
+def trained_on(ranked: pd.DataFrame, paired: pd.DataFrame) -> str:
+    """Of `tables.over_seeds` of a contest and `tables.against`: L0 and random heads, and which rivals are near either.
 
-    BLEU minus the control's, of the first model and test set; how many rivals are surely worse or better than L0, of all.
+    BLEU minus the control's, of the first model and test set; near random by the interval of the difference paired by seed.
     """
-    told = corrected[corrected.p_holm.notna()] if "p_holm" in corrected else corrected.iloc[:0]
-    told = told[told.criterion != RANDOM]
-    worse, better = (told[(told.p_holm < 0.05) & (told["value"] * sign > 0)] for sign in (-1, 1))
-    counts = f"Of {len(told)} rivals {len(worse)} surely worse, {len(better)} surely better (Holm)"
     own = ranked[ranked.criterion == TRAINED].head(1)
     here = ranked.merge(own[["model", "test set"]]).set_index("criterion")
-    rivals = here.drop([TRAINED, RANDOM], errors="ignore")
+    rivals = here.drop([TRAINED, NAMES["map"], RANDOM], errors="ignore").sort_values("value", ascending=False)
     if rivals.empty:
-        return f"{counts}."
-    chance = here.value.get(RANDOM, -float("inf"))
-    said = f"{rivals.model.iloc[0]}, {number(here.heads[TRAINED], '.0f')} heads left: L0 {_bleu(here.loc[TRAINED])} BLEU"
-    said += f", random heads {number(chance, '.1f')}" if RANDOM in here.index else ""
-    close = rivals[(rivals.value - here.value[TRAINED]).abs() < NEAR].sort_values("value", ascending=False)
-    near, poor = _few(close.index), _few(rivals.index[rivals.value <= chance])
-    said += f"; within {NEAR:g} BLEU of L0: {near or 'no rival'}"
-    return f"{said}{'; no better than random: ' + poor if poor else ''}. {counts}."
+        return "L0 has no rival in this run."
+    seeds = int(here.seeds[TRAINED])
+    said = f"{rivals.model.iloc[0]} ({seeds} training{'s' * (seeds > 1)}), {number(here.heads[TRAINED], '.0f')} heads left:"
+    said += f" L0 {_bleu(here.loc[TRAINED])} BLEU"
+    said += f", random heads {number(here.value[RANDOM], '.1f')}" if RANDOM in here.index else ""
+    near = _few(rivals.index[(rivals.value - here.value[TRAINED]).abs() < NEAR])
+    known = (RANDOM, "low") in paired
+    poor = _few([name for name in rivals.index if known and not paired.loc[name, (RANDOM, "low")] > 0])
+    said += f". Within {NEAR:g} BLEU of L0: {near or 'no rival'}"
+    return f"{said}{'. Not better than random by interval: ' + poor if poor else ''}."
+
+
+def rivals(corrected: pd.DataFrame) -> str:
+    """Of `tables.against_l0`: how many rivals are surely worse or better than L0, whose own heads and random ones are none."""
+    told = corrected[corrected.p_holm.notna() & ~corrected.criterion.isin([RANDOM, NAMES["map"]])]
+    worse, better = (((told.p_holm < 0.05) & (told["value"] * sign > 0)).sum() for sign in (-1, 1))
+    return f"Of {len(told)} rivals {worse} surely worse than L0, {better} surely better (Holm)."
 
 
 def _few(criteria: Sequence[str]) -> str:
     """The names of a few criteria, how many there are of more, and nothing of none."""
-    return (listed(map(named, criteria)) if len(criteria) <= NAMED else f"{len(criteria)} rivals") if len(criteria) else ""
+    called = [f"*{named(name)}*" for name in criteria]
+    return listed(called) if 0 < len(called) <= NAMED else f"{len(called)} rivals" if called else ""
 
 
-def choice(table: pd.DataFrame) -> str:
-    """Of `tables.predictors`: which cheap measure to use, for every kind of attention."""
+def choice(table: pd.DataFrame, differ: pd.DataFrame) -> str:
+    """Of `tables.predictors`: which cheap measure to use, for every kind of attention; `tables.effects` says why for none."""
     part = table[(table.truth == TRUTH) & (table["heads"] == "within layers") & ~table.measure.isin([TRUTH, SURVIVAL])]
     said = []
     for kind, rows in part.groupby("kind", sort=False):
-        sure = rows[rows.low > 0].sort_values("rho", ascending=False)
+        sure, best = rows[rows.low > 0].sort_values("rho", ascending=False), "none surely"
         if not rows.shown.all():
-            best = "it cannot be told (too few have an effect)"
-        else:
-            best = f"*{named(sure.measure.iloc[0])}* ({number(sure.rho.iloc[0], '.2f')})" if len(sure) else "none surely"
+            found = differ.xs(kind, level="kind").groupby("model", sort=False)[["heads", "differ"]].sum()
+            enough = listed(found.index[found.differ >= found["heads"] / 2])
+            best = f"it cannot be told (fewer than half have an effect in all models but {enough})"
+        elif len(sure):
+            told = [number(rho, ".2f") for rho in (*sure.rho.head(1), *rows.rho.drop(sure.index[:1]).nlargest(1))]
+            best = f"*{named(sure.measure.iloc[0])}* ({', next '.join(told)})"
         said.append(f"of {KIND_TITLES[kind]} heads {best}")
     told = "; ".join(said) or "none was measured"
-    return f"**Which cheap measure** predicts the {named(TRUTH)} best? {told[:1].upper()}{told[1:]}."
+    return f"**Which cheap measure** predicts the {named(TRUTH)} best by value? {told[:1].upper()}{told[1:]}."
 
 
 def kinds(worth: pd.DataFrame, differ: pd.DataFrame) -> pd.DataFrame:

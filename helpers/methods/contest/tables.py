@@ -245,7 +245,7 @@ def owed_to_sharing(table: pd.DataFrame) -> str:
     estimates = names.isin(runs.ESTIMATES)
     gradients = names.str.startswith("gradient") & ~estimates
     rest = ~estimates & ~gradients
-    groups = {"gradient importance": gradients, "estimates to the first order": estimates, "the other measures": rest}
+    groups = {"the two gradients": gradients, "estimates to the first order": estimates, "the other measures": rest}
     for name, chosen in groups.items():
         part = found[chosen]
         if len(part):
@@ -297,7 +297,9 @@ def stability(tables: Mapping[Trained, pd.DataFrame], matched: Mapping[tuple[Tra
         over.
     """
     found: dict[tuple[str, str, str], list[float]] = {}
-    for (one, other), heads in matched.items():
+    once = {(one[1], other[1], *tables[one][TRUTH], *tables[other][TRUTH]): (one, other) for one, other in matched}
+    for one, other in once.values():  # as `distinct`: a model that is swept twice counts once
+        heads = matched[one, other]
         for kind in KINDS:
             mine, theirs = large(tables[one], kind), large(tables[other], kind)
             for measure in _varied(mine, theirs):
@@ -313,10 +315,10 @@ def stability(tables: Mapping[Trained, pd.DataFrame], matched: Mapping[tuple[Tra
 
 
 def likeness(matched: Mapping[tuple[Trained, Trained], pd.DataFrame]) -> pd.DataFrame:
-    """How alike matched heads are: mean cosine of matched heads and of any two of a layer, by model and kind of attention."""
+    """How alike matched heads are, by model and kind of attention: mean cosine, and that of a matching with random weights."""
     names = {one for (one, _), _ in matched}  # a model that is swept twice counts once
     own = [found.assign(model=one) for ((one, _), _), found in matched.items() if one.removesuffix(EVERY) not in names - {one}]
-    return pd.concat(own).groupby(["model", "kind"], sort=False)[["cosine", "average"]].mean()
+    return pd.concat(own).groupby(["model", "kind"], sort=False)[["cosine", "chance"]].mean()
 
 
 def best(predictors: pd.DataFrame, many: int = 3) -> pd.DataFrame:

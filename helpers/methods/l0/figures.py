@@ -70,11 +70,14 @@ def methods_at_equal_heads(points: pd.DataFrame):
     points : pandas.DataFrame
         Rows: panel (its title), method, heads (retained), value, low, high (nan where there is no interval), unit (of the
         y axis). Of a method with several rows at one number of heads, such as random draws, the mean is drawn with a band
-        that holds 95 % of them; their own low and high are not shown.
+        from the least to the largest of them; their own low and high are not shown.
     """
     drawing.need(points, "panel", "method", "heads", "value", "low", "high", "unit")
     drawn = set(points.method[points.duplicated(["panel", "method", "heads"])])
-    means = drawing.summed(points, ["panel", "method", "heads", "unit"], "value")
+    groups, several = points.groupby(["panel", "method", "heads", "unit"], sort=False), points.method.isin(drawn)
+    ends = {"low": points.low.where(~several, groups.value.transform("min"))}
+    ends |= {"high": points.high.where(~several, groups.value.transform("max"))}
+    means = points.assign(**ends).groupby(groups.keys, sort=False)[["value", "low", "high"]].mean().reset_index()
     size = (5.4 if points.panel.nunique() == 1 else WIDTH / 2, 2.4)  # room for a long legend
     figure, axes = drawing.line_panels(means, "heads", "value", "method", drawing.looks(points.method), band=drawn, size=size)
     for title, axis in axes.items():

@@ -229,13 +229,13 @@ def over_trainings(trained: Sequence[pd.DataFrame]) -> pd.DataFrame:
     Returns
     -------
     pandas.DataFrame
-        Rows of the first, with the column trainings (how many have that row). Numbers of heads and losses are means too: a
-        price closes other heads in every training. What one training alone has keeps its interval over sentences.
+        Rows of the first, with trainings (how many have that row) and worth_first (its own). Numbers of heads and losses are
+        means too: a price closes other heads each time. What one training alone has keeps its interval over sentences.
     """
     every, rows = pd.concat(list(trained)), {}
     for place, row in trained[0].iterrows():
         own = every.loc[[place]]
-        rows[place] = row.to_dict() | {"trainings": len(own)}
+        rows[place] = row.to_dict() | {"trainings": len(own), "worth_first": row.get("worth", np.nan)}
         if len(own) > 1:
             rows[place] |= own.select_dtypes("number").mean().to_dict() | {"over": intervals.TEXTS}
             for value in (name for name in MEASURED if name in own and own[name].notna().all()):
@@ -294,15 +294,16 @@ def _map(row: pd.Series) -> str:
 
 
 def against_scratch(sweep: Mapping[str, Any], subject: subjects.Subject, repeats: int = 1000) -> pd.DataFrame:
-    """Pruned from the trained model minus the same head map from scratch, by run and test set: BLEU with a paired bootstrap."""
-    rows = {}
+    """Pruned minus the same head map from scratch, by run and test set: BLEU (paired bootstrap), and steps to adapt to it."""
+    rows, ends = {}, ("change", "low", "high")
     for name, run in sweep["runs"].items():
         if run["method"]["name"] == "scratch":
             for split in subject.tests:
                 beam, pair = sweep["settings"]["pruning"]["beam"], (run["method"]["like"], run)
                 both = [_statistics(subject, one, split, beam) for one in pair]
-                rows[name, split] = dict(zip(("change", "low", "high"), scoring.bleu_interval(*both, repeats), strict=True))
-    table = pd.DataFrame.from_dict(rows, orient="index", columns=["change", "low", "high"])
+                steps = {"steps": schedule(sweep["start"], run)[0], "steps_pruned": pair[0]["training"]["steps"]}
+                rows[name, split] = dict(zip(ends, scoring.bleu_interval(*both, repeats), strict=True)) | steps
+    table = pd.DataFrame.from_dict(rows, orient="index", columns=[*ends, "steps", "steps_pruned"])
     table.index = pd.MultiIndex.from_tuples(table.index, names=["run", "test set"])
     return table
 
@@ -334,11 +335,13 @@ def curve_points(tables: Mapping[str, pd.DataFrame], value: str = "bleu") -> pd.
 def half_left(tables: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
     """Of each model the L0 run that keeps most heads among those with at most half of them: rows of `quality`, by model.
 
-    Models without such a run are left out; a test set is a model's row of its own.
+    Models without such a run are left out; a test set is a row of its own. fewer: the next smaller number of heads, if any.
     """
     found = pd.concat(tables, names=["model"])
     found = found[(found.method == NAMES["l0"]) & (found.heads <= found.total / 2)]
-    return found.loc[found.groupby(["model", "test set"], sort=False).heads.idxmax()].reset_index("run")
+    best = found.groupby(["model", "test set"], sort=False).heads.idxmax()
+    later = found.sort_values("heads", ascending=False, kind="stable").groupby(["model", "test set"])[["heads", "change"]]
+    return found.assign(**later.shift(-1).set_axis(["fewer", "fewer_change"], axis=1)).loc[best].reset_index("run")
 
 
 def beside_other_texts(tables: Mapping[str, pd.DataFrame], least: float = 1.0) -> pd.DataFrame:
