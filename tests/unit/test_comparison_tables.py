@@ -260,7 +260,7 @@ def test_the_cheapest_choice_is_that_of_the_least_mean_over_all_numbers_of_heads
         "b": {"confidence": (1, 1), "alpha_beta": (2, 0.5), "cp": (9, 9), "random": (4, 4)}}.items()
         for name, both in table.items() for heads, change in zip((4, 2), both, strict=True)]  # fmt: skip
     told = said_of.at_once(pd.DataFrame(rows, columns=["model", "criterion", "heads", "change"]))
-    assert f"drawn) {said_of.named('alpha_beta')} in 1 of 2 settings of 2 models; no less than random" in told
+    assert f"drawn {said_of.named('alpha_beta')} costs least in 1 of 2 settings of 2 models; no less than random" in told
     assert f"heads: {said_of.named('confidence')} in 1. Of 6 pairs of setting and measure 4 cost less" in told
 
 

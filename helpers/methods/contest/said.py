@@ -145,7 +145,7 @@ def at_once(table: pd.DataFrame, drawn: Sequence[str] = DRAWN) -> str:
     here = means[means.index.isin(drawn, level="criterion")].drop(RANDOM, level="criterion", errors="ignore")
     best = here.groupby(level="model", sort=False).idxmin().str[1].value_counts()
     models = {model.removesuffix(EVERY) for model in means.index.unique("model")}
-    said = f"Mean over numbers of heads, least costs (of those drawn) {named(str(best.index[0]))} in {best.iloc[0]} of"
+    said = f"Means over numbers of heads: of those drawn {named(str(best.index[0]))} costs least in {best.iloc[0]} of"
     said += f" {best.sum()} settings of {len(models)} models"
     if RANDOM not in means.index.get_level_values("criterion"):
         return f"{said}."
@@ -154,7 +154,7 @@ def at_once(table: pd.DataFrame, drawn: Sequence[str] = DRAWN) -> str:
     worse = every[every.to_numpy() >= above].index.intersection(here.index).get_level_values("criterion").value_counts()
     poor = listed([f"{named(str(name))} in {count}" for name, count in worse.head(2).items()])
     said += f"; no less than random heads: {poor}" if len(worse) else ""
-    return f"{said}. Of {len(every)} pairs of setting and measure {int((every < above).sum())} cost less: means, no interval."
+    return f"{said}. Of {len(every)} pairs of setting and measure {int((every < above).sum())} cost less."
 
 
 def trained_on(ranked: pd.DataFrame, paired: pd.DataFrame) -> str:
@@ -199,8 +199,9 @@ def choice(table: pd.DataFrame, differ: pd.DataFrame) -> str:
         sure, best = rows[rows.low > 0].sort_values("rho", ascending=False), "none surely"
         if not rows.shown.all():
             found = differ.xs(kind, level="kind").groupby("model", sort=False)[["heads", "differ"]].sum()
-            enough = listed(found.index[found.differ >= found["heads"] / 2])
-            best = f"it cannot be told (fewer than half have an effect in all models but {enough})"
+            large = found.index[found.differ >= found["heads"] / 2]
+            enough = listed(large) if 0 < len(large) < len(found) else ""
+            best = f"it cannot be told (fewer than half have an effect in all models{f' but {enough}' if enough else ''})"
         elif len(sure):
             told = [number(rho, ".2f") for rho in (*sure.rho.head(1), *rows.rho.drop(sure.index[:1]).nlargest(1))]
             best = f"*{named(sure.measure.iloc[0])}* ({', next '.join(told)})"
