@@ -424,6 +424,7 @@ is at fault, the loss stays, or stays above that of this model, at every width."
     for head, part in over.groupby(level="head"):
         told = f"Heads {head} wide; intervals over trainings where there are several, p corrected over all widths"
         display(readable(part, columns, forms, {"value": "most"}, caption=told))
+    display(Markdown(said.room(over, said.FEW)))
 
 # %% jupyter={"source_hidden": true}
 width = plan["translation"]["model"]["width"] // plan["translation"]["model"]["heads"]

@@ -176,6 +176,11 @@ def test_a_ladder_holds_every_training_against_its_own_vanilla():
     assert over.against_start.dropna().tolist() == over.change.xs(PS, level="row").tolist()
     told = said.ladder(over.assign(against_start=-1.0, against_start_p_holm=[0.9, 0.01, 0.9, 0.2]), "few")
     assert told.endswith("], surely (Holm) at 2.") and "heads 2 and 4 wide" in told
+    ends = dict(zip(["against_start", "against_start_low", "against_start_high"], (-2.0, -3.0, -1.0), strict=True))
+    rows = pd.MultiIndex.from_tuples([(2, PS), (4, PS), (4, "few")], names=["head", "row"])
+    wide = pd.DataFrame({"change": [-9.0, -6.0, -4.0], **ends}, rows)
+    assert said.room(wide, "few").endswith("(4) GHT-PS loses 6.0 BLEU, few 4.0: that is the price of so few heads, and 2.0"
+                                           " [1.0, 3.0] what the method adds to it.")  # fmt: skip
     same = ["value", "low", "high", "change", "change_low", "gain"]
     assert over.loc[(2, PS), same].tolist() == table.loc[(2, PS, 1), same].tolist()
     for name, start in (("value", ""), ("change", "change_"), ("gain", "gain_")):

@@ -190,6 +190,15 @@ def ladder(table: pd.DataFrame, few: str) -> str:
     return f"{PS} against {VANILLA}, heads {widths} wide: {lost} BLEU; against {few} {told}, {end}."
 
 
+def room(table: pd.DataFrame, few: str) -> str:
+    """Of the same: how much of what GHT-PS loses with the widest heads a model loses too that never had more than so few."""
+    head = table.index.unique("head").max()
+    lost, alike = (number(-table.change[head, name], ".1f") for name in (PS, few))
+    rest = interval(*-table.loc[(head, PS), ["against_start", "against_start_high", "against_start_low"]], ".1f")
+    told = f"With the widest heads ({head:g}) {PS} loses {lost} BLEU, {few} {alike}"
+    return f"{told}: that is the price of so few heads, and {rest} what the method adds to it."
+
+
 def converged(table: pd.DataFrame, heads: int) -> str:
     """Of `tables.scores` of a trained model that trains further: what keeping `heads` heads a layer costs."""
     flat = table.reset_index().drop_duplicates("row").set_index("row")
