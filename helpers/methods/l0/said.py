@@ -66,12 +66,12 @@ def half(table: pd.DataFrame, ends: bool = False) -> str:
     further = "" if pd.isna(top.fewer) else f", {number(-top.fewer_change, '.1f')} at {top.fewer:.0f}"
     lost[0] = f"{table.index[0]} loses {lost[0].replace(' at', ' BLEU at')} heads{further} (paper: {PAPER})"
     if not ends:
-        return f"{'; '.join(lost)}: of what removing all costs {listed(f'{100 * x:.0f}' for x in table.share)} % stay."
+        return f"{'; '.join(lost)}: {listed(f'{100 * x:.0f}' for x in table.share)} % of what removing all costs are kept."
     kept = [f"{name} {_share(row)} ({row.worth:.1f} BLEU)" for name, row in table.iterrows()]
     if top.trainings > 1:
         kept[0] = f"{kept[0][:-1]}, mean of {top.trainings:.0f} trainings, the first alone {top.worth_first:.1f})"
     fine = f"At least {number(KEPT, '%')} by its interval: {(table.share_low >= KEPT).sum()} of {len(table)} models"
-    said = f"{'; '.join(lost)}. Of what removing all afterwards costs stay: {', '.join(kept)}. {never(table)}"
+    said = f"{'; '.join(lost)}. Kept of what removing all afterwards costs: {', '.join(kept)}. {never(table)}"
     return f"{said}{fine} (the verdict corrects for all rows)."
 
 
@@ -79,7 +79,7 @@ def never(table: pd.DataFrame) -> str:
     """Of the same: what is kept of what training without encoder heads costs, by models for which that is known."""
     rows = table.dropna(subset=NEVER) if NEVER in table else table[:0]
     told = [f"{name} {_share(row, 'share from the start')} ({row[NEVER]:.1f} BLEU)" for name, row in rows.iterrows()]
-    return f"Of what training without encoder heads costs stay: {', '.join(told)}. " if told else ""
+    return f"Kept of what training without encoder heads costs: {', '.join(told)}. " if told else ""
 
 
 def _share(row: pd.Series, name: str = "share") -> str:
