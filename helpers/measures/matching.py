@@ -7,7 +7,6 @@ of another. Word-level attention on common sentences can be compared even where 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from itertools import combinations
 
 import numpy as np
 import pandas as pd
@@ -142,7 +141,7 @@ def carried(column: pd.Series, matched: pd.DataFrame) -> pd.Series:
 
 
 def matched(several: Sequence, sentences: int) -> list[pd.DataFrame]:
-    """`match` of every two trainings of one model, on dev sentences of the first, beside what chance would match.
+    """`match` of every training of a model but the last with the last, on dev sentences of the first, beside chance.
 
     Parameters
     ----------
@@ -154,8 +153,8 @@ def matched(several: Sequence, sentences: int) -> list[pd.DataFrame]:
     Returns
     -------
     list of pandas.DataFrame
-        In the order of `itertools.combinations`; chance: cosine of a head of the one with that of a model of random weights
-        which it would be matched with, for the best of many assignments is above 0 between any two models.
+        With chance: cosine of a head of the one with that of a model of random weights which it would be matched with, for
+        the best of many assignments is above 0 between any two models.
 
     Raises
     ------
@@ -163,11 +162,9 @@ def matched(several: Sequence, sentences: int) -> list[pd.DataFrame]:
         As `fingerprints` and `match` do.
     """
     pairs = [pair for pair in several[0].sentences if pair.words][:sentences]
-    prints = [fingerprints(subject, pairs) for subject in several]
+    *before, last = (fingerprints(subject, pairs) for subject in several)
     random = fingerprints(several[0], pairs, several[0].untrained())
-    chance = [match(one, random).cosine for one in prints]
-    numbers = combinations(range(len(prints)), 2)
-    return [match(prints[one], prints[other]).assign(chance=chance[one]) for one, other in numbers]
+    return [match(one, last).assign(chance=match(one, random).cosine) for one in before]
 
 
-MATCHES = Analysis("heads that look alike", 1, matched)  # of several trainings: small, where their fingerprints are large
+MATCHES = Analysis("heads that look alike", 2, matched)  # of several trainings: small, where their fingerprints are large

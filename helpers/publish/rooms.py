@@ -45,7 +45,7 @@ ROOMS = (
     Room("helpers/scores", "BLEU, ROUGE, perplexity, coreference, intervals", 700),
     Room("helpers/runs", "trainings, and the models under study with their text", 1200),
     Room("helpers/measures", "relevance, confidence, functions, importance; the head table", 5550),
-    Room("helpers/methods", "L0 gates, grouped heads, coreference in heads, the contest of measures", 9920),
+    Room("helpers/methods", "L0 gates, grouped heads, coreference in heads, the contest of measures", 9930),
     Room("helpers/plan.py", "what there is to make, as recipes, and what it costs in seconds and operations", 560),
     Room("helpers/publish", "claims and verdicts, pages, the report, published runs, an hour of a GPU, this map", 3390),
     Room("benchmarks", "what everything costs, each behind a check that it is right", 3830),

@@ -32,7 +32,7 @@ _NOTES = (
 _HEADS = {"claim": "claim", "printed": "the paper reports", "controlled": "generated text", "natural": "natural text"}
 _COLUMNS = {"claim": 0.0, "printed": 2.5, "controlled": 3.74, "natural": 5.36}  # inches from the left
 _WIDTH, _CELL, _LINE, _PAD = 6.94, 1.57, 0.112, 0.05
-_CHARS = {"claim": 44, "printed": 23, "controlled": 31, "natural": 31}
+_CHARS = {"claim": 44, "printed": 23, "controlled": 29, "natural": 29}
 
 
 def rows(judged: Sequence[Sequence[claims.Judged]]) -> list[dict[str, Any]]:

@@ -376,7 +376,7 @@ if plan["compared"]:
     run.figure(
         l0.figures.methods_at_equal_heads(at_once),
         "at_equal_heads",
-        caption="Ways to choose as many heads as L0 keeps; band: range of the draws, bars: 95 % over test sentences.",
+        caption="Ways to choose as many heads as L0 keeps; band: range of the draws, bars: intervals over test sentences.",
         takeaway=said.gone_at_once(at_once),
         table="at_once",
         resamples=repeats,

@@ -336,8 +336,6 @@ first = f"**Which measure to prune by?** {result} {counts}\n\n{said.choice(predi
 closing = f"""
 **Which measure to prune by?** {result}
 
-{said.choice(predictors, differ)}
-
 *Limits.* Text is {"yours" if text else "generated" if run.corpus == "controlled" else "natural"}, models are small, intervals
 over few models or over test sentences; another seed also draws other text. The contest with further training has one number of
 heads ([all differences](../docs/differences.md)).

@@ -266,14 +266,14 @@ def matches(studied: Mapping[Trained, subjects.Subject], sentences: int) -> dict
     found = {}
     for name in dict.fromkeys(name for name, _ in studied):
         seeds = sorted(seed for other, seed in studied if other == name)
-        if len(seeds) < 2:
-            continue
         several = [studied[name, seed] for seed in seeds]
-        if all(one.run for one in several):
-            tables = MATCHES.read(*(one.run for one in several), parser=several[0].parser, sentences=sentences)
-        else:
-            tables = matched(several, sentences)
-        found |= dict(zip(combinations([(name, seed) for seed in seeds], 2), tables, strict=True))
+        for last in range(1, len(seeds)):
+            if all(one.run for one in several):
+                runs = (one.run for one in several[: last + 1])
+                tables = MATCHES.read(*runs, parser=several[0].parser, sentences=sentences)
+            else:
+                tables = matched(several[: last + 1], sentences)
+            found |= {((name, seeds[i]), (name, seeds[last])): table for i, table in enumerate(tables)}
     return found
 
 
@@ -283,8 +283,9 @@ def match_recipes(settings: Mapping[str, Any], jobs: Iterable[Mapping[str, Any]]
     for job in (job for job in jobs if "sweep" in job):
         starts.setdefault(job["name"], {})[job["seed"]] = training.trained(job["sweep"]["start"], job["name"])
     for made in starts.values():
-        if len(made) > 1:
-            yield MATCHES.recipe(*(made[seed] for seed in sorted(made)), sentences=settings["comparison"]["matched"])
+        runs = [made[seed] for seed in sorted(made)]
+        for last in range(1, len(runs)):
+            yield MATCHES.recipe(*runs[: last + 1], sentences=settings["comparison"]["matched"])
 
 
 def stability(tables: Mapping[Trained, pd.DataFrame], matched: Mapping[tuple[Trained, Trained], pd.DataFrame]) -> pd.DataFrame:
