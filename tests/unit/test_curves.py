@@ -167,7 +167,7 @@ def test_what_is_said_follows_the_numbers():
     half = half.assign(change=[-0.2, -2.1], heads=[21.3, 10], total=48, fewer=[12, np.nan], fewer_change=[-0.7, np.nan])
     half = half.assign(trainings=[3, 1], worth_first=[19.0, 20.0])
     told = "EN-RU loses 0.2 BLEU at 21 of 48 heads, 0.7 at 12 (paper: 0.15 at 10 of 48); EN-DE 2.1 at 10 of 48: 99 and 90 %"
-    assert f"{told} of what removing all costs are kept." == said.half(half)
+    assert f"{told} of what removing all costs stay." == said.half(half)
     never = half.assign(**{said.NEVER: [2.0, np.nan]} | {f"share from the start{end}": 0.5 for end in ("", "_low", "_high")})
     told = "costs: EN-RU 50 [50, 50] % (2.0 BLEU). At least 95 % by its interval: 1 of 2 models"
     assert told in said.half(never, ends=True) and "mean of 3 trainings, the first alone 19.0)" in said.half(never, ends=True)

@@ -66,7 +66,7 @@ def half(table: pd.DataFrame, ends: bool = False) -> str:
     further = "" if pd.isna(top.fewer) else f", {number(-top.fewer_change, '.1f')} at {top.fewer:.0f}"
     lost[0] = f"{table.index[0]} loses {lost[0].replace(' at', ' BLEU at')} heads{further} (paper: {PAPER})"
     if not ends:
-        return f"{'; '.join(lost)}: {listed(f'{100 * x:.0f}' for x in table.share)} % of what removing all costs are kept."
+        return f"{'; '.join(lost)}: {listed(f'{100 * x:.0f}' for x in table.share)} % of what removing all costs stay."
     kept = [f"{name} {_share(row)} ({row.worth:.1f} BLEU)" for name, row in table.iterrows()]
     if top.trainings > 1:
         kept[0] = f"{kept[0][:-1]}, mean of {top.trainings:.0f} trainings, the first alone {top.worth_first:.1f})"
