@@ -486,9 +486,9 @@ def quality_against_cost(frame: pd.DataFrame):
     ----------
     frame : pandas.DataFrame
         Rows: task, method, parameters (% of vanilla's), speed (vanilla's is 1), value (gain, %), low, high (nan where there is
-        no interval), hollow (bool: printed in the paper).
+        no interval), hollow (bool: printed in the paper; no row is where it is left out).
     """
-    drawing.need(frame, "task", "method", "parameters", "speed", "value", "low", "high", "hollow")
+    drawing.need(frame, "task", "method", "parameters", "speed", "value", "low", "high")
     tasks = list(dict.fromkeys(frame.task))
     looks = {method: look | {"ls": "", "ms": 5.5} for method, look in _methods(frame.method).items()}
     figure, axes = plt.subplots(len(tasks), 2, squeeze=False, sharey="row", figsize=(WIDTH, 2.2 * len(tasks) + 0.7))
@@ -504,7 +504,7 @@ def quality_against_cost(frame: pd.DataFrame):
     axes[-1, 0].set_xlabel("parameters without embeddings, % of vanilla's")
     axes[-1, 1].set_xlabel("speed, vanilla = 1")
     printed = {"hollow: printed": {"ls": "", "marker": "o", "mfc": "white", "color": "#555555", "ms": 5.5}}
-    drawing.legend(figure, looks | (printed if frame.hollow.any() else {}))
+    drawing.legend(figure, looks | (printed if "hollow" in frame and frame.hollow.any() else {}))
     return figure
 
 
