@@ -22,6 +22,7 @@ from helpers.study import StudyError
 PAD = "<pad>"
 EOS = "</s>"
 UNK = "<unk>"
+PART = 10_000  # texts whose encodings are held at once
 MARKS = "▁Ġ"  # how pretrained tokenizers write a word's start
 
 
@@ -61,6 +62,7 @@ class Subwords:
             tokenizer.encode_special_tokens = True  # a text that spells out "</s>" does not end there
             self.pad, self.eos = tokenizer.token_to_id(PAD), tokenizer.token_to_id(EOS)
             self.size = tokenizer.get_vocab_size()
+            self._ids = [*range(offset, offset + self.size)]  # one object an id: a corpus takes a fifth of the room
         else:
             self.pad, self.eos, self.size = tokenizer.pad_token_id, tokenizer.eos_token_id, len(tokenizer)
 
@@ -79,7 +81,9 @@ class Subwords:
     def encode_all(self, texts: Sequence[str]) -> list[list[int]]:
         """`encode` for many sentences."""
         if self.own:
-            return [[*(i + self.offset for i in e.ids), self.eos] for e in self.tokenizer.encode_batch_fast(list(texts))]
+            parts = (texts[start : start + PART] for start in range(0, len(texts), PART))
+            own = chain.from_iterable(map(self.tokenizer.encode_batch_fast, map(list, parts)))
+            return [[*map(self._ids.__getitem__, one.ids), self.eos] for one in own]
         return self.tokenizer(text_target=list(texts))["input_ids"] if self.target else self.tokenizer(list(texts))["input_ids"]
 
     def decode_all(self, ids: Iterable[Sequence[int]]) -> list[str]:
