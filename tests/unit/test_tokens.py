@@ -77,6 +77,13 @@ def test_decoding_undoes_encoding(own):
     assert own.encode("KOШКА Über\u00a0e\u0301te\u0301") == own.encode("koшка über été")
 
 
+def test_texts_are_encoded_part_by_part_as_one_by_one(own, monkeypatch):
+    whole = own.encode_all(training_text())
+    assert whole == [own.encode(text) for text in training_text()]
+    monkeypatch.setattr(tokens, "PART", 4)
+    assert len(whole) % 4 and own.encode_all(training_text()) == whole and own.encode_all([]) == []
+
+
 def test_a_text_that_spells_a_special_token_is_plain_text(own, tmp_path):
     own.tokenizer.save(str(tmp_path / "v.json"))
     for vocabulary in (own, Subwords.load(tmp_path / "v.json")):
