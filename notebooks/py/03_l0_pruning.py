@@ -391,7 +391,7 @@ else:
 # look better by luck.
 
 # %% jupyter={"source_hidden": true}
-chosen = ""  # of the first model at the first price
+chosen = brief = ""  # of the first model at the first price
 for penalty in plan["compared"]:
     trained = {subject.title: l0.tables.trained_on(of_encoder[subject.title], penalty) for _, subject in rivalled}
     trained = pd.concat(trained, names=["model"])
@@ -402,6 +402,7 @@ for penalty in plan["compared"]:
         told = f"{title}, trained further, as many heads as L0 keeps at λ = {penalty:g}; {n}"
         display(readable(part.rename(said.chosen, level="run"), shown, digits, {"bleu": "most"}, caption=told))
         chosen = chosen or said.further(part.droplevel("model"))
+        brief = brief or said.further(part.droplevel("model"), brief=True)
 display(Markdown(f"{chosen} Over more trainings: [notebook 6](06_do_measures_agree.ipynb)." if chosen else ""))
 
 # %% [markdown]
@@ -508,7 +509,7 @@ closing = f"""
 
 {told[:1].upper()}{told[1:]}.
 
-{chosen.partition(". No")[0].partition(":")[0]}{"." if chosen else ""}
+{brief}
 
 *Limits.* Mostly one training a row; {len({subject.title for subject in studied})} small models of
 {"generated" if run.corpus == "controlled" else "natural"} text, greedy search ([all differences](../docs/differences.md)).

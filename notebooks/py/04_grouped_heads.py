@@ -503,7 +503,7 @@ keys and values for each head, once with shared ones from the start; all rows tr
 fit = "generated" if run.corpus == "controlled" else "natural"
 weight = said.strength(apart, groups, tables.first_scores(table).value)
 closing = f"""
-{said.answer(gained).partition(" Each row")[0]} {said.cost(table_1, *bleu)}
+{said.effects(gained)} {said.cost(table_1, *bleu)}
 
 *Limits.* {weight} Text is {fit}, models are far smaller than the paper's, trained without dropout, and write greedily; heads
 are {width} wide (64 in the paper). Where no table says otherwise there is one training

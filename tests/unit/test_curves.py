@@ -186,7 +186,8 @@ def test_what_is_said_follows_the_numbers():
     runs = ["relevance 0.003", "random 0.003", "random 0.003 #2", "L0's heads 0.01", "gradual 1", "confidence 1"]
     told = "random heads, draw 1, random heads, draw 2, L0's heads, trained as the others, gradual pruning"
     assert ", ".join(map(said.chosen, runs[1:5])) == told
-    told = said.further(pd.DataFrame({"bleu": [9.0, 1.0, 4.0, 8.6, 8.5, 3.0]}, [(run, "test") for run in runs]))
+    table = pd.DataFrame({"bleu": [9.0, 1.0, 4.0, 8.6, 8.5, 3.0]}, [(run, "test") for run in runs])
+    assert said.further(table, brief=True)[:-1] == (told := said.further(table)).partition(": the best")[0]
     assert "than *relevance, LRP αβ*: the best 3 lie within 0.5 BLEU. No better than random heads (1.0 to 4.0): *c" in told
     rows = [("a", 4, 9.0), ("a", 2, 1.0), ("random heads", 4, 5.0), ("random heads", 2, 2.0), ("random heads", 2, 4.0)]
     told = said.gone_at_once(pd.DataFrame(rows, columns=["method", "heads", "value"]).assign(panel="p"))

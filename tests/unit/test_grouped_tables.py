@@ -273,7 +273,7 @@ def test_what_is_said_follows_the_numbers():
     gained = pd.DataFrame(rows, columns=["task", "method", "gain", "low", "high"]).assign(
         seeds=1, p_holm=[0.01, 0.01, 0.04, 0.3]
     )
-    told = said.answer(gained)
+    assert (told := said.answer(gained)).startswith(said.effects(gained))
     assert "constraint helps on a and hurts on b. One head of each group makes no sure difference on b." in told
     alone = said.answer(gained.assign(p_holm=[0.01, 0.01, 0.06, 0.3]))  # an interval below zero is not enough
     assert "hurts on" not in alone and "is worse by its interval alone on b" in alone

@@ -34,8 +34,8 @@ def first_metrics(gained: pd.DataFrame) -> pd.DataFrame:
     return gained.assign(task=tasks)[gained.task == gained.groupby(tasks).task.transform("first")]
 
 
-def answer(gained: pd.DataFrame, needs: int = 3) -> str:
-    """Of `tables.gains`: what both methods do on each task, surely (Holm) or by the interval alone, and over what."""
+def effects(gained: pd.DataFrame) -> str:
+    """Of `tables.gains`: what both methods do on each task, surely (Holm) or by the interval alone."""
     first, said = first_metrics(gained), []
     for method, title in ((GHT, "The group constraint"), (PS, "One head of each group")):
         part = first[first.method == method]
@@ -45,10 +45,15 @@ def answer(gained: pd.DataFrame, needs: int = 3) -> str:
         told["is better by its interval alone on"] = part[~sure & (part.low > 0)].task
         told["makes no sure difference on"] = part[~sure & (part.low <= 0) & (part.high >= 0)].task
         said.append(f"{title} {listed(f'{how} {listed(tasks)}' for how, tasks in told.items() if len(tasks))}.")
-    seeds = int(first.seeds.min())
+    return " ".join(said)
+
+
+def answer(gained: pd.DataFrame, needs: int = 3) -> str:
+    """Of `tables.gains`: `effects`, and over what they are tested."""
+    seeds = int(first_metrics(gained).seeds.min())
     worth = f"Each row is {seeds} training" + ("s" if seeds > 1 else "")
     worth += f"; Holm's correction is over the figure's {len(gained)} rows, that of verdicts over the whole paper"
-    return f"{' '.join(said)} {worth}" + (f"; a verdict needs {needs} trainings." if seeds < needs else ".")
+    return f"{effects(gained)} {worth}" + (f"; a verdict needs {needs} trainings." if seeds < needs else ".")
 
 
 def gains(gained: pd.DataFrame) -> str:

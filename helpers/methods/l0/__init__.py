@@ -2,17 +2,6 @@
 
 # ruff: noqa: F401
 from helpers.methods import parts
-from helpers.methods.l0.gates import (
-    ALMOST_OPEN,
-    HALF_OPEN,
-    Gated,
-    Gradual,
-    HardConcrete,
-    by_site,
-    check_penalty,
-    objective,
-    penalty_per_head,
-    per_layer_mean,
-)
+from helpers.methods.l0.gates import ALMOST_OPEN, Gated, HardConcrete, by_site, objective
 
 __getattr__ = parts(__name__)

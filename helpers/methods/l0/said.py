@@ -169,8 +169,8 @@ def gone_at_once(points: pd.DataFrame) -> str:
     )
 
 
-def further(table: pd.DataFrame) -> str:
-    """Of `tables.trained_on` of one model: whether L0 chooses better, and which choices are no better than random draws."""
+def further(table: pd.DataFrame, brief: bool = False) -> str:
+    """Of `tables.trained_on` of one model: whether L0 chooses better; not `brief`, also which choices are as good as random."""
     bleu = table.bleu.groupby(lambda place: chosen(place[0]), sort=False).mean()
     drawn, own = (
         bleu[bleu.index.str.startswith(named(RANDOM))],
@@ -182,6 +182,8 @@ def further(table: pd.DataFrame) -> str:
     above, better = bleu[bleu > drawn.max()], [f"*{name}*" for name in others.index[others >= own.max()]]
     best = f"no better than {listed(better)}" if better else "best by value"
     said = f"Trained further, in this one training, L0 chooses {best}"
+    if brief:
+        return f"{said}."
     said += f": the best {len(above)} lie within {above.max() - above.min():.1f} BLEU" if len(above) > 1 else ""
     worse = [f"*{name}*" for name in others.index.difference(above.index, sort=False)]
     return f"{said}. No better than random heads ({drawn.min():.1f} to {drawn.max():.1f}): {listed(worse)}."
