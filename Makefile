@@ -92,9 +92,9 @@ figures: $(VENV)/ready
 	$(BIN)/python -m helpers.publish.gallery
 
 ASKED = --profile $(PROFILE) --corpus "$(CORPUS)" --overrides "$(SET)" $(if $(SEEDS),--seeds $(SEEDS))
-PUBLISHED ?= laptop
+PUBLISHED ?= laptop europarl
 ## make publish    put what make study made into data/published, from where everybody's make study takes it (PUBLISHED="laptop
-##                 quick": of these profiles, with what other recipes still need); the pages that count them are made anew
+##                 europarl": of these profiles, the second with HEADS_DATA_ROOT); the pages that count them are made anew
 publish: $(VENV)/ready
 	$(BIN)/python -m helpers.publish.archives publish $(ASKED) --profile "$(PUBLISHED)"
 	$(BIN)/python -m helpers.publish.pages

@@ -29,11 +29,14 @@ class Analysis:
     measure : callable
         (subject, **options) -> a value that `helpers.study.values` can store; of several runs it is given a list of subjects.
         Options are JSON-able.
+    sentences : bool
+        Whether its value holds sentences of the text: of others' text it is not published then.
     """
 
     name: str
     version: int
     measure: Callable[..., Any]
+    sentences: bool = False
 
     def __post_init__(self) -> None:
         ANALYSES[self.name] = self

@@ -620,8 +620,8 @@ FUNCTIONS = Analysis("confidence and functions", 1, _functions)  # `confidence_a
 SCORED = Analysis("scores of functions", 1, _scored)  # `measure`
 HELD = Analysis("syntactic heads held out", 1, _held)  # `Syntactic.held_out`
 KINDS_OFF = Analysis("kinds off", 1, _kinds_off)  # `kinds_off` on `first` dev examples
-TYPICAL = Analysis("a hit and a miss of each function", 1, _typical)  # `hits_and_misses`
-RELATED = Analysis("a hit and a miss of each relation", 1, _related)  # the same without rare tokens
+TYPICAL = Analysis("a hit and a miss of each function", 1, _typical, sentences=True)  # `hits_and_misses`
+RELATED = Analysis("a hit and a miss of each relation", 1, _related, sentences=True)  # the same without rare tokens
 DIFFUSE = Analysis("confidence of random weights", 1, _diffuse)
 WITHOUT = Analysis("leave one out", 1, _without)
 WITHOUT_BLEU = Analysis("leave one out, BLEU", 1, _without_bleu)

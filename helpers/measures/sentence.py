@@ -116,4 +116,4 @@ def said_of_sentence(sentence: Mapping[str, Any]) -> str:
     )
 
 
-ONE_SENTENCE = Analysis("relevance of a word through one sentence", 1, one_sentence)
+ONE_SENTENCE = Analysis("relevance of a word through one sentence", 1, one_sentence, sentences=True)

@@ -22,6 +22,7 @@ import numpy as np
 import pandas as pd
 
 from helpers import plan, study
+from helpers.measures.analysis import ANALYSES, ANALYSIS
 from helpers.methods import contest
 from helpers.runs import training
 from helpers.study import Need, Recipe, published, values
@@ -67,7 +68,7 @@ def publish(notebooks: Mapping[str, Sequence[Need]], limit: float = LIMIT) -> st
     weighty |= {made for made in looked_at if made.spec["seed"] == least}
     before, entries, absent = published.index(), {}, 0
     for recipe in study.progress(list(plan.closure(needs)), "publishing"):
-        if recipe.kind.text and not _generated(recipe):
+        if _shows_text(recipe) and not _generated(recipe.spec):
             continue
         known, manifest = before.get(recipe.key), recipe.folder / "made.json"
         wanted = recipe in weighty and (recipe.folder / "weights").exists() and (not known or _same(recipe))
@@ -94,10 +95,17 @@ def _same(recipe: Recipe) -> bool:
     return all(own.get(name) == digest for name, digest in told.items() if name.startswith("weights/"))
 
 
-def _generated(text: Recipe) -> bool:
-    """Whether a text, or what is said of one, is of generated sentences: others are not ours to publish."""
-    corpus = text.spec["corpus"]
-    return (corpus if isinstance(corpus, str) else corpus["corpus"]) == "controlled"
+def _shows_text(recipe: Recipe) -> bool:
+    """Whether a recipe's results hold sentences of its corpus; what a model writes are its own words."""
+    return recipe.kind.text or (recipe.kind is ANALYSIS and ANALYSES[recipe.spec["what"]].sentences)
+
+
+def _generated(spec: Any) -> bool:
+    """Whether all corpora in a spec are of generated sentences: others are not ours to publish."""
+    if isinstance(spec, Mapping):
+        named = spec.get("corpus")
+        return not (isinstance(named, str) and named != "controlled") and all(map(_generated, spec.values()))
+    return not isinstance(spec, list | tuple) or all(map(_generated, spec))
 
 
 # --- make anew -------------------------------------------------------------------------------------------------------

@@ -19,6 +19,8 @@ from helpers import study
 from helpers.publish import gallery, scoreboard
 from helpers.study import StudyError, layout
 
+SHOW_TEXT = ("through_a_sentence*", "hits_and_misses*", "matrices*", "attention*")  # figures; of others' text they stay here
+
 
 def for_readers(outputs):
     """Of a cell's outputs those that are for readers: no progress bars, and not what went to stderr."""
@@ -57,7 +59,8 @@ def place(run: Path, notebooks: bool = True) -> Path:
     folder = study.ROOT / "figures" / layout.track(run)
     for chapter in layout.chapters(run):
         shutil.rmtree(folder / chapter.name, ignore_errors=True)
-        shutil.copytree(chapter.folder, folder / chapter.name, ignore=shutil.ignore_patterns(".*"))
+        hidden = SHOW_TEXT if layout.track(run) == "natural" else ()
+        shutil.copytree(chapter.folder, folder / chapter.name, ignore=shutil.ignore_patterns(".*", *hidden))
     gallery.write(folder.parent)
     scoreboard.write(folder.parent)
     for path in sorted(run.glob("*.ipynb")) if notebooks else ():
