@@ -237,7 +237,7 @@ def locate(model: PreTrainedModel, values: Mapping[tuple, Any] | pd.Series) -> l
     Raises
     ------
     StudyError
-        If an address is malformed or not in the model; or as `sites`.
+        If an address is malformed, not in the model or given twice; or as `sites`.
     """
     known = {(site.kind, site.layer): site for site in sites(model)}
     found: dict[tuple, tuple[Site, dict]] = {}
@@ -248,7 +248,10 @@ def locate(model: PreTrainedModel, values: Mapping[tuple, Any] | pd.Series) -> l
         if site is None or not (whole or (len(parts) == 3 and parts[2] in range(site.heads))):
             has = [f"{s.kind} layer {s.layer} ({s.heads})" for s in known.values()]
             raise StudyError(f"no head {address} in {type(model).__name__}, which has (heads): {', '.join(has)}.")
-        found.setdefault(parts[:2], (site, {}))[1][None if whole else int(parts[2])] = value
+        own, head = found.setdefault(parts[:2], (site, {}))[1], None if whole else int(parts[2])
+        if head in own:
+            raise StudyError(f"{address} has two values: give one.")
+        own[head] = value
     return list(found.values())
 
 

@@ -215,7 +215,7 @@ def head_table(
     Raises
     ------
     StudyError
-        As the measures do; if there are no batches, no such rule, or something is given that no measure needs.
+        As the measures do; if there are no batches, no such rule or measure, or something is given that no measure needs.
     """
     batches = list(batches)
     few = batches if explained is None else list(explained)
@@ -226,6 +226,8 @@ def head_table(
     needed = {name for measure in MEASURES.values() for name in measure.needs}
     if unknown := [name for name in known if name not in needed]:
         raise StudyError(f"No measure needs {unknown[0]!r}: register one that does, or leave it out.")
+    if unknown := sorted(set(names or ()) - set(MEASURES)):
+        raise StudyError(f"There is no measure {unknown[0]!r}: choose from {', '.join(MEASURES)}.")
     given = {"model": model, "batches": batches, "explained": few, "counts": counts}
     given |= {"arcs": arcs or None, "links": links or None}
     asked = MEASURES if names is None else set(names)

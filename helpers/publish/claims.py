@@ -35,6 +35,7 @@ from helpers.study import StudyError, layout
 LEDGER = study.ROOT / "claims.toml"
 VERDICTS = ("seen", "partly", "no", "inconclusive", "not testable")
 LEVEL = 0.05  # of the tests, after Holm's correction
+SURE = 0.995  # a larger correlation counts as this one, where Fisher's z has no end
 Verdict = Literal["seen", "partly", "no", "inconclusive", "not testable"]
 
 
@@ -74,6 +75,7 @@ class Evidence(Rows):
     low: str | None = None
     high: str | None = None
     over: str = ""  # what the interval is over, or the column that says it
+    correlation: bool = False  # whether values are correlations, which are tested on Fisher's scale
     label: list[str] = []  # columns that name a row
     side: Literal["above", "below"] = "above"
     threshold: float | str | tuple[float, str] = 0.0
@@ -177,6 +179,13 @@ def ledger(path: Path = LEDGER) -> tuple[Claim, ...]:
     return tuple(found)
 
 
+def least_worth(name: str, track: str) -> float:
+    """What attention must at least be worth for a claim to be judged on a track ("controlled", "natural")."""
+    told = next(getattr(claim, track) for claim in ledger() if claim.id == name)
+    rows = told if isinstance(told, list) else [told]
+    return next(one.worth.least for one in rows if isinstance(one, Evidence) and one.worth)
+
+
 def tables_in(folder: Path) -> Tables:
     """What reads the table CHAPTER/NAME of a run, or of `figures/TRACK`; None where there is no such table."""
 
@@ -267,7 +276,8 @@ def evidence_rows(evidence: Evidence, tables: Tables) -> list[Row] | None:
         value = row[evidence.value] * evidence.scale
         low, high = (row[c] * evidence.scale if c and pd.notna(row[c]) else float("nan") for c in (evidence.low, evidence.high))
         bar = limit * evidence.scale
-        p = float(p_value(value, low, high, bar, trainings if trainings > 1 else None))
+        tested = [math.atanh(min(max(x, -SURE), SURE)) if evidence.correlation else x for x in (value, low, high, bar)]
+        p = float(p_value(*tested, trainings if trainings > 1 else None))
         label = ", ".join(str(row[column]) for column in evidence.label)
         made.append(Row(label, value, low, high, bar, p, float("nan"), "open"))
     return made

@@ -604,7 +604,7 @@ over {equal["attnlrp"]} and {equal["cp"]} equal heads""",
     f" ({idle_beside})",
     "",
 ]
-least = next(getattr(one, run.corpus).worth.least for one in claims.ledger() if one.id == "relevance-confidence")
+least = claims.least_worth("relevance-confidence", run.corpus)
 closing = f"""
 {". ".join(told)}.
 

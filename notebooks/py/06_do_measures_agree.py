@@ -207,9 +207,9 @@ print(contest.tables.owed_to_sharing(shared))
 # model trained with another seed? It should not: numbers mean nothing across seeds. And on heads that *do the same*, matched
 # one to one within each layer by where they look on the same sentences (the cosine of their word-level attention, less the mean
 # of its layer; beside it what the best matching with a model of random weights comes to)? A rank survives another seed if
-# matched heads agree well above the same number; the claim asks for `0.5` by LRP αβ, the default rule; the other two stand
-# beside it below. Between trainings lines are no intervals: they lead from the least to the largest pair of trainings. A pair
-# counts once, even where its model is swept twice.
+# matched heads agree well above the same number; the claim asks every pair of trainings for `0.5` by LRP αβ, the default rule;
+# the other two stand beside it below. Between trainings lines are no intervals: they lead from the least to the largest pair.
+# A pair counts once, even where its model is swept twice.
 #
 # The first question bounds all others. The correlation of two halves is the reliability of a measure on *half* of the
 # sentences; the Spearman-Brown formula, $2r / (1 + r)$, gives that on all of them, and its root bounds how well anything can
@@ -217,7 +217,9 @@ print(contest.tables.owed_to_sharing(shared))
 
 # %% jupyter={"source_hidden": true}
 matched = contest.tables.matches(studied, run.settings["comparison"]["matched"])
-parts = [contest.tables.reliability(halves), contest.tables.stability(tables, matched)]
+pairs = contest.tables.across_seeds(tables, matched)
+run.table(pairs, "stability_pairs")
+parts = [contest.tables.reliability(halves), contest.tables.stability(pairs)]
 stability = pd.concat([part for part in parts if len(part)], ignore_index=True)
 run.table(stability, "stability")
 run.figure(

@@ -2,10 +2,13 @@
 
 import shutil
 
+import numpy as np
 import pandas as pd
 import pytest
+from scipy.stats import ttest_1samp
 
 from helpers import study
+from helpers.methods.contest.tables import over_models
 from helpers.publish import claims
 from helpers.study import StudyError, layout
 
@@ -168,3 +171,23 @@ def test_the_ledger_holds_every_paper_and_committed_tables_answer_all_that_they_
         assert all(one.verdict in claims.VERDICTS and one.why for one in judged)
         lost = [one.claim.id for one in judged if "not measured" in one.why or "nothing says" in one.why]
         assert not lost, f"{track}: the tables named in claims.toml are not there for {lost}"
+
+
+def test_correlations_are_tested_where_their_intervals_are_made():
+    """Along Fisher's z the t interval is symmetric: it holds 0 exactly where p is above 0.05."""
+    found = [
+        over_models({(name, 1): rho for name, rho in zip("abc", values, strict=True)})
+        for values in ((0.9, 0.2, 0.6), (0.9, 0.8, 0.7))
+    ]
+    table = frame(*((name, one["rho"], one["low"], one["high"]) for name, one in zip("xy", found, strict=True)))
+    rows = claims.evidence_rows(claim(correlation=True, trainings=3).controlled, {"03_l0_pruning/t": table}.get)
+    assert [row.p > 0.05 for row in rows] == [row.low < 0 for row in rows] == [True, False]
+    assert rows[0].p == pytest.approx(ttest_1samp(np.arctanh([0.9, 0.2, 0.6]), 0).pvalue)
+
+
+def test_intervals_of_the_ledger_hold_their_threshold_where_its_test_cannot_tell():
+    for track in ("controlled", "natural"):
+        tables = claims.tables_in(study.ROOT / "figures" / track)
+        for one in claims.judge(track, tables):
+            for row in (row for row in one.rows if not np.isnan(row.p)):
+                assert (row.p >= 0.05) == (row.low <= row.threshold <= row.high), (track, one.claim.id, row)

@@ -199,8 +199,10 @@ def test_stability_over_pairs_of_seeds():
     both = {tuple((name + contest.tables.EVERY, seed) for name, seed in pair): turned for pair in matched}  # swept twice
     assert contest.tables.likeness(matched).equals(contest.tables.likeness(both | matched)) and len(both) == 3
     twice = {(name + contest.tables.EVERY, seed): part for (name, seed), part in tables.items()}
-    found = contest.tables.stability(tables, matched)
-    assert contest.tables.stability(tables | twice, matched | both).equals(found)
+    pairs = contest.tables.across_seeds(tables, matched)
+    assert contest.tables.across_seeds(tables | twice, matched | both).equals(pairs)
+    assert set(pairs.seeds) == {"1, 2", "1, 3", "2, 3"}
+    found = contest.tables.stability(pairs)
     assert "(least and largest of 3 pairs): LRP αβ 0" in said_of.stability(found)
     found = found.set_index(["compared", "measure"])
     assert set(found.kind) == {"encoder"} and (found.models == 3).all()
@@ -247,6 +249,9 @@ def test_every_criterion_against_l0_is_one_family():
 
     poor = "Within 0.25 BLEU of L0: no rival. Not better than random by interval: *a*, *b*, *c*, *d* and *e*."
     assert told(random=[-1.0, 1.0], **dict.fromkeys("abcde", -1.0), f=3.0).endswith(f"random heads 0.0. {poor}")
+    alone = {ONE: contested(**{"L0 (trained)": 0.0, "cp": 2.0, "random": [1.0, 3.0]})}  # no interval over one training
+    alone = contest.tables.over_seeds(alone, ("criterion", "test set")), contest.tables.against(alone)
+    assert "Not better than random" not in said_of.trained_on(*alone)
     near = f"BLEU. Within 0.25 BLEU of L0: *{said_of.named('cp')}*."
     assert told(cp=0.2, **{"L0's heads": 0.1}) == f"EN-RU news (2 trainings), 3 heads left: L0 0.0 [0.0, 0.0] {near}"
     seeds = {("EN-RU news", n): one.assign(above=one.change + n) for n in (1, 2, 4)}
@@ -271,6 +276,8 @@ def test_differences_are_paired_by_seed():
         for seed in range(3)
     }
     found = contest.tables.against(parts)
+    twice = {trained: pd.concat([part, part.assign(**{"test set": "again"})]) for trained, part in parts.items()}
+    pd.testing.assert_frame_equal(contest.tables.against(twice), found)  # the same trainings tell nothing more
     assert found.index.tolist() == ["L0 (trained)", "random", "cp"] and found.index.name == "criterion"
     difference, row = np.subtract(cp, trained), found.loc["cp"]
     shown = [row[("L0 (trained)", name)] for name in ("difference", "low", "high")]

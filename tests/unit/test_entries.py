@@ -37,6 +37,8 @@ def test_a_function_of_twenty_lines_and_a_row_are_a_column_of_any_model(files):
     for family in ("marian", "t5", "gpt2", "llama", "bert"):
         model, batch = tiny_model(family), tiny_batch(family)
         column = head_table(model, [batch], names=["last word"])["last word"]
+        with pytest.raises(StudyError, match="no measure 'lost word'"):
+            head_table(model, [batch], names=["lost word"])
         assert column.index.equals(heads.index(model)) and column.gt(0).all() and column.nunique() > 7
         assert not any(module._forward_pre_hooks for module in model.modules())
 

@@ -128,6 +128,9 @@ def test_unknown_addresses_are_refused():
     for address in [("encoder", 0, 0), ("decoder", 2, 0), ("decoder", 0, 4), ("decoder", 0, -1), ("decoder",), "decoder"]:
         with pytest.raises(StudyError, match=r"no head .* in OPTForCausalLM, which has .*: decoder layer 0 \(4\)"):
             locate(model, {address: 0.0})
+    twice = pd.Series([0.0, 1.0], pd.MultiIndex.from_tuples([("decoder", 0, 0)] * 2))
+    with pytest.raises(StudyError, match="has two values"):
+        locate(model, twice)
 
 
 @families

@@ -68,6 +68,7 @@ def test_heads_matter_more_where_their_interval_is_above_zero():
     told = said.matters(more, ["for", "open"])
     assert told.endswith("1 of 3 layers, each by its own interval; corrected for all rows, 1 of these 2 remains.")
     assert "than with no links in 2 of 3 layers." in said.matters(more.assign(low=float("nan")), ["open"])
+    assert not said.matters(more[:0].drop(columns="low"))  # a run without these controls
     every = pd.DataFrame({"row": MAIN, "seed": [1, 2], "rank_before": 8, "rank_after": [4, 5]})
     assert said.moved(every).startswith("Mean of 2 trainings (drawn: the first)") and "8.0 → 4.5" in said.moved(every)
     masked = scores(a=(0, 0, 0), b=(-1, -2, 0)).assign(order="lowest", number=[0, 3], **{"all off": -12})

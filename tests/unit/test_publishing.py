@@ -10,6 +10,7 @@ import pandas as pd
 import pytest
 
 from helpers import corpora, study
+from helpers.measures import measured
 from helpers.methods import contest
 from helpers.publish import archives
 from helpers.runs import outputs, subjects, training
@@ -71,8 +72,12 @@ def test_published_text_is_read_without_what_models_are_trained_on(made, tmp_pat
 def test_natural_text_is_never_published(made):
     text = study.Recipe(corpora.pairs.PAIRS, {"corpus": "natural", "language": "de", "register": "local"})
     said = study.Recipe(study.kind("clusters"), {"corpus": {"corpus": "natural"}, "split": "test", "by": "rule"})
-    assert not archives._generated(text) and not archives._generated(said)
-    assert archives._generated(corpora.recipe(made[0].spec["corpus"]))
+    trained = {"what": measured.TYPICAL.name, "runs": [["model", {"start": {"corpus": text.spec}}]], "options": {}}
+    shown = study.Recipe(study.kind("analysis"), trained)
+    for recipe in (text, said, shown):
+        assert archives._shows_text(recipe) and not archives._generated(recipe.spec)
+    assert archives._generated(corpora.recipe(made[0].spec["corpus"]).spec)
+    assert not archives._shows_text(measured.FUNCTIONS.recipe(made[0]))
 
 
 def test_weights_are_published_while_something_is_to_start_from_them(made):

@@ -172,7 +172,7 @@ def trained_on(ranked: pd.DataFrame, paired: pd.DataFrame) -> str:
     said += f" L0 {_bleu(here.loc[TRAINED])} BLEU"
     said += f", random heads {number(here.value[RANDOM], '.1f')}" if RANDOM in here.index else ""
     near = _few(rivals.index[(rivals.value - here.value[TRAINED]).abs() < NEAR])
-    known = (RANDOM, "low") in paired
+    known = (RANDOM, "low") in paired and paired[RANDOM, "low"].notna().any()
     poor = _few([name for name in rivals.index if known and not paired.loc[name, (RANDOM, "low")] > 0])
     said += f". Within {NEAR:g} BLEU of L0: {near or 'no rival'}"
     return f"{said}{'. Not better than random by interval: ' + poor if poor else ''}."

@@ -288,16 +288,17 @@ def match_recipes(settings: Mapping[str, Any], jobs: Iterable[Mapping[str, Any]]
             yield MATCHES.recipe(*runs[: last + 1], sentences=settings["comparison"]["matched"])
 
 
-def stability(tables: Mapping[Trained, pd.DataFrame], matched: Mapping[tuple[Trained, Trained], pd.DataFrame]) -> pd.DataFrame:
+def across_seeds(
+    tables: Mapping[Trained, pd.DataFrame], matched: Mapping[tuple[Trained, Trained], pd.DataFrame]
+) -> pd.DataFrame:
     """How stable a head's rank is between seeds: rank correlation within layers of heads that look alike, and of equal numbers.
 
     Returns
     -------
     pandas.DataFrame
-        kind, measure, compared, rho (mean over pairs of seeds), low, high (the least and the largest of them), models (pairs),
-        over.
+        A row each (pair of trainings, measure, kind, compared): model, seeds ("1, 2"), measure, kind, compared, rho.
     """
-    found: dict[tuple[str, str, str], list[float]] = {}
+    rows = []
     once = {(one[1], other[1], *tables[one][TRUTH], *tables[other][TRUTH]): (one, other) for one, other in matched}
     for one, other in once.values():  # as `distinct`: a model that is swept twice counts once
         heads = matched[one, other]
@@ -306,13 +307,15 @@ def stability(tables: Mapping[Trained, pd.DataFrame], matched: Mapping[tuple[Tra
             for measure in _varied(mine, theirs):
                 alike = carried(theirs[measure], heads[heads.index.isin([kind], level="kind")])
                 for how, column in (("matched heads, other seed", alike), ("same number, other seed", theirs[measure])):
-                    found.setdefault((measure, kind, how), []).append(_within_layers(mine[measure], column, kind))
-    rows = [
-        {"measure": measure, "kind": kind, "compared": compared, "rho": np.mean(values), "low": min(values),
-         "high": max(values), "models": len(values), "over": intervals.SEEDS}
-        for (measure, kind, compared), values in found.items()
-    ]  # fmt: skip
-    return pd.DataFrame(rows, columns=["measure", "kind", "compared", "rho", "low", "high", "models", "over"])
+                    rho = _within_layers(mine[measure], column, kind)
+                    rows.append((one[0].removesuffix(EVERY), f"{one[1]}, {other[1]}", measure, kind, how, rho))
+    return pd.DataFrame(rows, columns=["model", "seeds", "measure", "kind", "compared", "rho"])
+
+
+def stability(pairs: pd.DataFrame) -> pd.DataFrame:
+    """`across_seeds` by measure, kind, compared: rho (mean over pairs), low, high (least, largest), models (pairs), over."""
+    found = pairs.groupby(["measure", "kind", "compared"], sort=False).rho.agg(rho="mean", low="min", high="max", models="size")
+    return found.reset_index().assign(over=intervals.SEEDS)
 
 
 def likeness(matched: Mapping[tuple[Trained, Trained], pd.DataFrame]) -> pd.DataFrame:
@@ -436,7 +439,9 @@ def removed(
 
 
 def against(parts: Mapping[Trained, pd.DataFrame], others: Sequence[str] = (TRAINED, RANDOM)) -> pd.DataFrame:
-    """Every criterion against some of them, over seeds, test sets and models as tasks: those with several seeds, if any has.
+    """Every criterion against some of them, over seeds, models as tasks: those with several seeds, if any has.
+
+    Test sets of a training are no tasks of their own, for they share its chance: their mean counts.
 
     Returns
     -------
@@ -445,7 +450,7 @@ def against(parts: Mapping[Trained, pd.DataFrame], others: Sequence[str] = (TRAI
         probability (that a run of the criterion is better than one of the other).
     """
     whole = _stacked(parts)
-    means = whole.groupby(["criterion", "seed", "model", "test set"]).change.mean().unstack(["model", "test set"])
+    means = whole.groupby(["criterion", "seed", "model"]).change.mean().unstack(["model"])
     rows = {}
     for criterion in dict.fromkeys(whole.criterion):
         row = {}

@@ -184,6 +184,8 @@ def moved(every: pd.DataFrame) -> str:
 
 def matters(more: pd.DataFrame, judged: Sequence[str] = ()) -> str:
     """In how many layers links make heads matter more than an empty matrix: of `tables.matter_more`, and as judged."""
+    if more.empty:
+        return ""
     alone, told = more.low.isna().all(), []
     for control, part in more.groupby("control", sort=False):
         higher = int((part.more > 0).sum() if alone else (part.low > 0).sum())
