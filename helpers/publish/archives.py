@@ -68,7 +68,7 @@ def publish(notebooks: Mapping[str, Sequence[Need]], limit: float = LIMIT) -> st
     weighty |= {made for made in looked_at if made.spec["seed"] == least}
     before, entries, absent = published.index(), {}, 0
     for recipe in study.progress(list(plan.closure(needs)), "publishing"):
-        if _shows_text(recipe) and not _generated(recipe.spec):
+        if not publishable(recipe):
             continue
         known, manifest = before.get(recipe.key), recipe.folder / "made.json"
         wanted = recipe in weighty and (recipe.folder / "weights").exists() and (not known or _same(recipe))
@@ -93,6 +93,11 @@ def _same(recipe: Recipe) -> bool:
         told = published.unpacked(recipe.key, Path(folder))["files"]
     own = study.read_json(recipe.folder / "made.json")["files"]
     return all(own.get(name) == digest for name, digest in told.items() if name.startswith("weights/"))
+
+
+def publishable(recipe: Recipe) -> bool:
+    """Whether a recipe's results hold no sentences of others' text: those are not ours to publish."""
+    return not _shows_text(recipe) or _generated(recipe.spec)
 
 
 def _shows_text(recipe: Recipe) -> bool:

@@ -22,6 +22,7 @@ import pandas as pd
 from helpers import plan, study
 from helpers.measures import measured
 from helpers.methods import grouping, l0
+from helpers.publish import archives
 from helpers.runs import outputs, subjects, training
 from helpers.study import Need, Recipe, StudyError, published, store
 
@@ -200,9 +201,10 @@ def hand_over(wanted: Iterable[Recipe], models: Iterable[Recipe], out: Path) -> 
     """Leave what was made here of some recipes in a folder, with the weights of some models: in pieces of at most `PIECE`.
 
     `index.json` says what is in which piece. A piece's name is that of its content, and the index is written last: whatever
-    ends this in between, the folder is as it was before. Text is not handed over.
+    ends this in between, the folder is as it was before. Text, and what holds sentences of others' text, is not handed over.
     """
-    own = [recipe for recipe in wanted if not recipe.kind.text and (recipe.folder / "made.json").exists()]
+    shown = [recipe for recipe in wanted if not recipe.kind.text and archives.publishable(recipe)]
+    own = [recipe for recipe in shown if (recipe.folder / "made.json").exists()]
     own = [recipe for recipe in own if not study.read_spec(recipe.folder / "made.json").get("published")]
     with _published_at(study.runs() / "handed"):
         entries, weighty = published.index(), set(models)

@@ -75,9 +75,9 @@ def test_natural_text_is_never_published(made):
     trained = {"what": measured.TYPICAL.name, "runs": [["model", {"start": {"corpus": text.spec}}]], "options": {}}
     shown = study.Recipe(study.kind("analysis"), trained)
     for recipe in (text, said, shown):
-        assert archives._shows_text(recipe) and not archives._generated(recipe.spec)
+        assert archives._shows_text(recipe) and not archives.publishable(recipe)
     assert archives._generated(corpora.recipe(made[0].spec["corpus"]).spec)
-    assert not archives._shows_text(measured.FUNCTIONS.recipe(made[0]))
+    assert archives.publishable(measured.FUNCTIONS.recipe(made[0]))
 
 
 def test_weights_are_published_while_something_is_to_start_from_them(made):
