@@ -24,7 +24,7 @@ LOOKS = {
     "not testable": ("#F1F1F1", "black"),
 }
 _NOTES = (
-    "Square brackets: 95 % intervals (of a rank over seeds the range of pairs). Inconclusive: after Holm's correction over all",
+    "Square brackets: 95 % intervals. Inconclusive: after Holm's correction over all",
     "rows of a paper no test decides (alone: what it says by itself). Partly: some rows are surely on the claim's side, fewer",
     "than asked. Not testable: no control, no such head, no heads with an effect, too few trainings, not run, or hollow (that",
     "attention is worth too little here).",
