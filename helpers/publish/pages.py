@@ -21,7 +21,7 @@ import jinja2
 import pandas as pd
 from pydantic import BaseModel
 
-from helpers import study
+from helpers import plan, study
 from helpers.publish import rooms
 from helpers.publish.claims import VERDICTS, Judged, judge, matching, require
 from helpers.study import StudyError, layout, published
@@ -258,7 +258,7 @@ def store(what: str, root: Path = study.ROOT) -> str:
     entries = json.loads((root / "data" / "published" / "index.json").read_text(encoding="utf-8"))["runs"]
     counts = {
         "recipes": len(entries),
-        "trainings": sum(entry["trains"] for entry in entries.values()),
+        "trainings": sum(entry["kind"] in plan.COSTLY for entry in entries.values()),
         "weights": sum("weights" in entry["parts"] for entry in entries.values()),
         "megabytes": round(published.megabytes(entries)),
         "core hours": round(sum(entry["seconds"] for entry in entries.values()) / 3600),
