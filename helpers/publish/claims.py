@@ -29,13 +29,12 @@ from IPython.display import Image, Markdown, display
 from pydantic import BaseModel, ConfigDict, Field
 
 from helpers import study
-from helpers.scores.intervals import holm, p_value
+from helpers.scores.intervals import fisher, holm, p_value
 from helpers.study import StudyError, layout
 
 LEDGER = study.ROOT / "claims.toml"
 VERDICTS = ("seen", "partly", "no", "inconclusive", "not testable")
 LEVEL = 0.05  # of the tests, after Holm's correction
-SURE = 0.995  # a larger correlation counts as this one, where Fisher's z has no end
 Verdict = Literal["seen", "partly", "no", "inconclusive", "not testable"]
 
 
@@ -276,7 +275,7 @@ def evidence_rows(evidence: Evidence, tables: Tables) -> list[Row] | None:
         value = row[evidence.value] * evidence.scale
         low, high = (row[c] * evidence.scale if c and pd.notna(row[c]) else float("nan") for c in (evidence.low, evidence.high))
         bar = limit * evidence.scale
-        tested = [math.atanh(min(max(x, -SURE), SURE)) if evidence.correlation else x for x in (value, low, high, bar)]
+        tested = [fisher(x) if evidence.correlation else x for x in (value, low, high, bar)]
         p = float(p_value(*tested, trainings if trainings > 1 else None))
         label = ", ".join(str(row[column]) for column in evidence.label)
         made.append(Row(label, value, low, high, bar, p, float("nan"), "open"))

@@ -200,6 +200,11 @@ def p_value(estimate, low, high, null: float = 0, trainings=None, level: float =
     return np.where(known, 2 * stats.t.sf(distance, freedom), np.nan)[()]
 
 
+def fisher(rho):
+    """Correlations on Fisher's scale, where their t intervals are symmetric; 1 counts as just less."""
+    return np.arctanh(np.clip(rho, -1 + 1e-9, 1 - 1e-9))
+
+
 def holm(p) -> np.ndarray:
     """p-values corrected for their number by Holm's step-down method (1979, Scandinavian Journal of Statistics 6).
 

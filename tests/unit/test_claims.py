@@ -177,11 +177,11 @@ def test_correlations_are_tested_where_their_intervals_are_made():
     """Along Fisher's z the t interval is symmetric: it holds 0 exactly where p is above 0.05."""
     found = [
         over_models({(name, 1): rho for name, rho in zip("abc", values, strict=True)})
-        for values in ((0.9, 0.2, 0.6), (0.9, 0.8, 0.7))
+        for values in ((0.9, 0.2, 0.6), (0.9, 0.8, 0.7), (0.99, 0.8, 0.9))
     ]
-    table = frame(*((name, one["rho"], one["low"], one["high"]) for name, one in zip("xy", found, strict=True)))
+    table = frame(*((name, one["rho"], one["low"], one["high"]) for name, one in zip("xyz", found, strict=True)))
     rows = claims.evidence_rows(claim(correlation=True, trainings=3).controlled, {"03_l0_pruning/t": table}.get)
-    assert [row.p > 0.05 for row in rows] == [row.low < 0 for row in rows] == [True, False]
+    assert [row.p > 0.05 for row in rows] == [row.low < 0 for row in rows] == [True, False, True]
     assert rows[0].p == pytest.approx(ttest_1samp(np.arctanh([0.9, 0.2, 0.6]), 0).pvalue)
 
 

@@ -69,7 +69,7 @@ def test_published_text_is_read_without_what_models_are_trained_on(made, tmp_pat
     assert corpora.file(corpora.prepare(text.spec), "train").read_bytes() == train  # made for who trains
 
 
-def test_natural_text_is_never_published(made):
+def test_natural_text_is_never_published(made, monkeypatch):
     text = study.Recipe(corpora.pairs.PAIRS, {"corpus": "natural", "language": "de", "register": "local"})
     said = study.Recipe(study.kind("clusters"), {"corpus": {"corpus": "natural"}, "split": "test", "by": "rule"})
     trained = {"what": measured.TYPICAL.name, "runs": [["model", {"start": {"corpus": text.spec}}]], "options": {}}
@@ -78,6 +78,9 @@ def test_natural_text_is_never_published(made):
         assert archives._shows_text(recipe) and not archives.publishable(recipe)
     assert archives._generated(corpora.recipe(made[0].spec["corpus"]).spec)
     assert archives.publishable(measured.FUNCTIONS.recipe(made[0]))
+    monkeypatch.setattr(archives, "publishable", lambda recipe: recipe != made[0])
+    archives.publish({"one": [Need(one) for one in made]})
+    assert set(published.index()) & {one.key for one in made} == {made[1].key}
 
 
 def test_weights_are_published_while_something_is_to_start_from_them(made):

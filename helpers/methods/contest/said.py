@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-import numpy as np
 import pandas as pd
 
 from helpers.drawing import KIND_TITLES
@@ -59,7 +58,7 @@ def agreement(table: pd.DataFrame) -> str:
     sure, of_truth = part.low > 0, (part.one == TRUTH) | (part.other == TRUTH)
     most, least = (part.loc[end()] for end in (part.rho.idxmax, part.rho.idxmin))
     ends = [f"{named(row.one)} and {named(row.other)} ({number(row.rho, '.2f')})" for row in (most, least)]
-    z = np.arctanh(part[["rho", "low", "high"]].clip(-1 + 1e-9, 1 - 1e-9))
+    z = intervals.fisher(part[["rho", "low", "high"]])
     left = sure & (intervals.holm(intervals.p_value(z.rho, z.low, z.high, trainings=part.models)) < 0.05)
     over = " to ".join(map(str, sorted({part.models.min(), part.models.max()})))
     said = f"{KIND_TITLES[kind].capitalize()} heads: {sure.sum()} of {len(part)} pairs agree by their 95 % interval"

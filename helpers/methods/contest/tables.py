@@ -64,7 +64,7 @@ def over_models(values: Mapping[Trained, float]) -> dict[str, float]:
         rho, low, high, models (how many values the interval is over), over.
     """
     clipped = pd.Series(values, dtype=float).clip(-SURE, SURE)
-    found = _over_trainings(np.arctanh(clipped))
+    found = _over_trainings(intervals.fisher(clipped))
     return found | {name: float(np.tanh(found[name])) for name in ("rho", "low", "high")}
 
 
