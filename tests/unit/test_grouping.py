@@ -100,6 +100,19 @@ def test_no_group_is_empty_even_with_more_groups_than_different_heads():
     assert units.hidden_units(torch.ones(4, 3), 4)[0].tolist() == [0, 1, 2, 3]
 
 
+def test_autocast_does_not_round_what_groups_rest_on():
+    """Heads that differ by a thousandth: in bfloat16 all are one."""
+    generator = torch.Generator().manual_seed(1)
+    vectors = torch.randn(1, 64, generator=generator) + 1e-3 * torch.randn(8, 64, generator=generator)
+    labels = torch.arange(8) % 3
+    wanted = units.gram(vectors)
+    both = units.closeness(wanted, labels, 3)
+    with torch.autocast("cpu", torch.bfloat16):
+        assert torch.equal(units.gram(vectors), wanted)
+        assert all(map(torch.equal, units.closeness(wanted, labels, 3), both))
+        assert units.gram(vectors.bfloat16()).dtype == torch.float32
+
+
 def test_constraints_are_those_of_the_papers():
     vectors, own = layers()
     generator = torch.Generator().manual_seed(8)

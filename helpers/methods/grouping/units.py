@@ -129,7 +129,7 @@ def hidden_units(features: Tensor, groups: int, seed: int = 0) -> tuple[Tensor, 
     StudyError
         If there are fewer heads than groups, or no group.
     """
-    labels = clusters(features @ features.mT, groups, seed)
+    labels = clusters(gram(features), groups, seed)
     return labels, _shares(labels, groups, features).mT @ features
 
 
@@ -152,8 +152,9 @@ def closeness(gram: Tensor, labels: Tensor, groups: int) -> tuple[Tensor, Tensor
     between : tensor [..., groups, groups]
     """
     share = _shares(labels, groups, gram)
-    inner = gram @ share  # head . centre
-    centres = share.mT @ inner
+    with _unrounded(gram):
+        inner = gram @ share  # head . centre
+        centres = share.mT @ inner
     norms = centres.diagonal(dim1=-2, dim2=-1).clamp_min(_TINY).sqrt()
     own = inner.gather(-1, labels.unsqueeze(-1)).squeeze(-1)
     length = gram.diagonal(dim1=-2, dim2=-1).clamp_min(_TINY).sqrt()
@@ -284,9 +285,16 @@ def contrast(cosines: np.ndarray, labels: np.ndarray) -> tuple[float, float]:
 # --- feature maps ----------------------------------------------------------------------------------------------------
 
 
-def gram(vectors: Tensor, site: Site) -> Tensor:
-    """Inner products of heads: vectors [heads, dim] -> [heads, heads]."""
-    return vectors @ vectors.mT
+def gram(vectors: Tensor, site: Site | None = None) -> Tensor:
+    """Inner products of heads: vectors [heads, dim] -> [heads, heads], in single precision or more under autocast too."""
+    with _unrounded(vectors):
+        vectors = vectors.to(torch.promote_types(vectors.dtype, torch.float32))
+        return vectors @ vectors.mT
+
+
+def _unrounded(like: Tensor) -> torch.autocast:
+    """No autocast: bfloat16's three digits of an inner product give heads other groups."""
+    return torch.autocast(like.device.type, enabled=False)
 
 
 @dataclass
@@ -655,7 +663,7 @@ class Grouped(nn.Module):
             return
         moved = []
         for place, vectors in enumerate(self._seen()):
-            self.get_buffer(f"grams_{place}")[number] = (vectors @ vectors.mT).double()
+            self.get_buffer(f"grams_{place}")[number] = gram(vectors).double()
             last = self.get_buffer(f"centres_{place}")
             _, centres = hidden_units(vectors, len(last), self.seed)
             moved.append(centre_shift(last, centres))
@@ -672,7 +680,7 @@ class Grouped(nn.Module):
 
 def _gram_and_mean(vectors: Tensor, site: Site) -> tuple[Tensor, Tensor]:
     """Inner products of heads, and the mean vector of each over tokens [heads, head_dim]."""
-    return vectors @ vectors.mT, vectors.unflatten(1, (-1, site.head_dim)).mean(1)
+    return gram(vectors, site), vectors.unflatten(1, (-1, site.head_dim)).mean(1)
 
 
 def centre_shift(before: Tensor, after: Tensor) -> float:
