@@ -34,6 +34,8 @@ class Source:
         Of a set of the Hugging Face Hub: its id, configuration and commit.
     apart : str
         Of a set whose pieces overlap a regular expression: dev and test are the rows in whose id it is found.
+    most : int
+        Of local documents with more words nothing is read: a summary of what a model cannot see says nothing. 0 for no limit.
     """
 
     task: str
@@ -45,11 +47,12 @@ class Source:
     config: str = ""
     revision: str = "main"
     apart: str = ""
+    most: int = 0
 
 
 def digest(source: Source) -> str:
-    """Digest of a source's local files."""
-    digest = hashlib.sha256()
+    """Digest of a source's local files, and of which of their documents are left out."""
+    digest = hashlib.sha256(f"most {source.most}\n".encode() if source.most else b"")
     for split, path in local(source).items():
         digest.update(f"{split} {study.digest(path)}\n".encode())
     return digest.hexdigest()[:16]
@@ -75,11 +78,11 @@ def local(source: Source) -> dict[str, Path]:
 
 def examples(source: Source, split: str) -> Iterator[Pair]:
     """Pairs of a split of a local set in files of JSON lines."""
-    return jsonl(local(source)[split], *source.columns, apart="" if split == "train" else source.apart)
+    return jsonl(local(source)[split], *source.columns, apart="" if split == "train" else source.apart, most=source.most)
 
 
-def jsonl(path: Path, document: str, summary: str, *others: str, apart: str = "") -> Iterator[Pair]:
-    """Pairs of a file of JSON lines; `others` are names that the summary goes by instead, `apart` is as in `Source`."""
+def jsonl(path: Path, document: str, summary: str, *others: str, apart: str = "", most: int = 0) -> Iterator[Pair]:
+    """Pairs of a file of JSON lines; `others` are names that the summary goes by instead, `apart`, `most` as in `Source`."""
     origin = path.parent.name
     for number, line in numbered_lines(path):
         try:
@@ -93,7 +96,8 @@ def jsonl(path: Path, document: str, summary: str, *others: str, apart: str = ""
             raise StudyError(f"Line {number} of {path} is not a JSON object ({error}): fetch the file again.") from None
         if not all(isinstance(side, str) for side in pair):
             raise StudyError(f"Line {number} of {path} holds no text in {document!r} or {summary!r}: fetch the file again.")
-        yield Pair(*pair, origin=origin)
+        if not most or len(pair[0].split()) <= most:
+            yield Pair(*pair, origin=origin)
 
 
 def rank(seed: int, text: str) -> bytes:

@@ -1,5 +1,6 @@
 """Text for summarization and language modelling, splits of dialogues too, and files of records."""
 
+import dataclasses
 import itertools
 import json
 import lzma
@@ -229,6 +230,18 @@ def test_pieces_that_overlap_are_trained_on_but_not_tested_on(root, module):
         write_rows(root / f"crd3/{split}.jsonl.xz", rows)
     folder = made("crd3", module=module)
     assert [len(read(folder, split)) for split in SPLITS] == [9, 3, 3]
+
+
+@pytest.mark.parametrize("module", [texts, dialogues])
+def test_dialogues_too_long_for_a_model_are_left_out(root, module):
+    source = texts.SOURCES["crd3"]
+    for split, word in (("train", "red"), ("val", "blue"), ("test", "white")):
+        rows = [row | {"id": f"C{place}_2_0#0"} for place, row in enumerate(chats(word, 4))]
+        for place, words in ((1, source.most), (2, source.most + 1)):
+            rows[place]["dialogue"] = " ".join(f"{word}{place}" for _ in range(words))
+        write_rows(root / f"crd3/{split}.jsonl.xz", rows)
+    assert [len(read(made("crd3", module=module), split)) for split in SPLITS] == [3, 3, 3]
+    assert texts.sources.digest(source) != texts.sources.digest(dataclasses.replace(source, most=0))
 
 
 def test_novels_are_split_by_book_in_passages_of_whole_paragraphs(root):
