@@ -71,6 +71,7 @@ encoder = [(sweep, subject) for sweep, subject in zip(sweeps, studied, strict=Tr
 every = [(sweep, subject) for sweep, subject in zip(sweeps, studied, strict=True) if sweep["kinds"] != ["encoder"]]
 sentences = " and ".join(f"{len(studied[0].pairs(split)):,}" for split in studied[0].tests)
 n = f"n = 1 training a row, intervals over {sentences} test sentences"
+own = list(dict.fromkeys(next(iter(subject.tests)) for subject in studied))  # what sentences tell of; tables have all test sets
 
 # %%
 verdicts = claims.Box(run)
@@ -222,7 +223,7 @@ run.figure(
     "fig7_beside_other_texts",
     caption="What pruning encoder heads costs, on controlled and natural text and in the paper.",
     answers="Voita et al., figure 7",
-    takeaway=said.half(half),
+    takeaway=said.half(half[half.index.isin(own, "test set")]),
     resamples=repeats,
     show=False,
 )
@@ -259,16 +260,18 @@ readable(within, shown, {"change": "+.1f"}, caption=f"Fewest heads that lose at 
 
 # %% jupyter={"source_hidden": true}
 of_all = {subject.title: quality[title] for title, (_, subject) in zip(titles[len(encoder) :], every, strict=True)}
-table_2 = run.table(l0.tables.table_2(of_all), "table2_all_kinds", resamples=repeats)
-shown = {"heads": "heads (enc/dec/cross)", "pruned": "pruned", "from scratch": "same map from scratch"}
-shown |= {l0.tables.CONTROL: "all heads, trained further"}
-digits = dict.fromkeys(("pruned", "from scratch", l0.tables.CONTROL), ".1f")
-for text, part in table_2.groupby("text", sort=False):
-    if not text.startswith("printed"):  # these are in the figure below
-        display(readable(part, shown, digits, caption=f"BLEU in the shape of table 2, {text}; {n}"))
+if every:
+    table_2 = run.table(l0.tables.table_2(of_all), "table2_all_kinds", resamples=repeats)
+    shown = {"heads": "heads (enc/dec/cross)", "pruned": "pruned", "from scratch": "same map from scratch"}
+    shown |= {l0.tables.CONTROL: "all heads, trained further"}
+    digits = dict.fromkeys(("pruned", "from scratch", l0.tables.CONTROL), ".1f")
+    for text, part in table_2.groupby("text", sort=False):
+        if not text.startswith("printed"):  # these are in the figure below
+            display(readable(part, shown, digits, caption=f"BLEU in the shape of table 2, {text}; {n}"))
 scratch = {subject.title: l0.tables.against_scratch(sweep, subject, repeats) for sweep, subject in every}
-scratch = pd.concat(scratch, names=["model"])
-scratch = run.table(scratch, "trained_minus_scratch", resamples=repeats, over=intervals.SENTENCES)
+if scratch:
+    scratch = pd.concat(scratch, names=["model"])
+    scratch = run.table(scratch, "trained_minus_scratch", resamples=repeats, over=intervals.SENTENCES)
 
 # %% [markdown]
 # Left the models pruned from a trained one, right the same head maps from random weights, both as difference to all heads;
@@ -278,16 +281,22 @@ scratch = run.table(scratch, "trained_minus_scratch", resamples=repeats, over=in
 # model gates still move in the few that it trains on. What is better from scratch may be owed to that.
 
 # %% jupyter={"source_hidden": true}
-of_kinds = within[within.index.isin(titles[len(encoder) :], level="model")].rename(lambda title: title.partition(": ")[0])
-run.figure(
-    l0.figures.beside_other_texts(l0.tables.all_kinds(of_all), label="% of all heads kept", sharey=True),
-    "bleu_by_heads_all_kinds",
-    caption="BLEU by the number of heads kept where gates act on all kinds of attention: pruned, from scratch, and printed.",
-    answers="Voita et al., table 2",
-    takeaway=said.all_kinds(of_kinds, scratch),
-    table="table2_all_kinds",
-    resamples=repeats,
-)
+from_scratch = by_kinds = ""
+if every:
+    of_kinds = within[within.index.isin(titles[len(encoder) :], "model") & within.index.isin(own, "test set")]
+    scratch = scratch[scratch.index.isin(own, "test set")]
+    from_scratch = said.from_scratch(scratch)
+    run.figure(
+        l0.figures.beside_other_texts(l0.tables.all_kinds(of_all), label="% of all heads kept", sharey=True),
+        "bleu_by_heads_all_kinds",
+        caption="BLEU by the number of heads kept where gates act on all attention: pruned, from scratch, and printed.",
+        answers="Voita et al., table 2",
+        takeaway=said.all_kinds(of_kinds.rename(lambda title: title.partition(": ")[0]), scratch),
+        table="table2_all_kinds",
+        resamples=repeats,
+    )
+else:
+    print("Not in this run: the setting pruning.all_kinds is 0.")
 
 # %% [markdown]
 # ### Which kind goes first? (Fig. 9)
@@ -298,26 +307,30 @@ run.figure(
 # prices at which all decoder and decoder-encoder heads stay cannot tell: the verdict counts the others alone.
 
 # %% jupyter={"source_hidden": true}
-by_kind = pd.concat([l0.tables.kept_by_kind(*pair).assign(model=pair[1].title) for pair in every], ignore_index=True)
-run.table(by_kind.set_index(["model", "penalty"]), "fig9_heads_by_kind")
-run.figure(
-    l0.figures.kept_by_kind(pd.concat([by_kind, l0.tables.printed_by_kind()])),
-    "fig9_heads_by_kind",
-    caption="How many heads of each kind of attention stay as pruning grows, here and in the paper.",
-    answers="Voita et al., figure 9",
-    takeaway=said.by_kind(by_kind),
-)
+if every:
+    by_kind = pd.concat([l0.tables.kept_by_kind(*pair).assign(model=pair[1].title) for pair in every], ignore_index=True)
+    by_kinds = said.by_kind(by_kind, example=False)
+    run.table(by_kind.set_index(["model", "penalty"]), "fig9_heads_by_kind")
+    run.figure(
+        l0.figures.kept_by_kind(pd.concat([by_kind, l0.tables.printed_by_kind()])),
+        "fig9_heads_by_kind",
+        caption="How many heads of each kind of attention stay as pruning grows, here and in the paper.",
+        answers="Voita et al., figure 9",
+        takeaway=said.by_kind(by_kind),
+    )
 
 # %% jupyter={"source_hidden": true}
-by_layer = pd.concat({subject.title: l0.tables.kept_by_layer(sweep) for sweep, subject in every}, names=["model"]).to_frame()
-run.table(by_layer, "fig10_heads_by_layer")
-run.figure(
-    l0.figures.kept_by_layer(by_layer),
-    "fig10_heads_by_layer",
-    caption="In which decoder layers heads stay as pruning grows.",
-    answers="Voita et al., figure 10",
-    show=False,
-)
+if every:
+    by_layer = {subject.title: l0.tables.kept_by_layer(sweep) for sweep, subject in every}
+    by_layer = pd.concat(by_layer, names=["model"]).to_frame()
+    run.table(by_layer, "fig10_heads_by_layer")
+    run.figure(
+        l0.figures.kept_by_layer(by_layer),
+        "fig10_heads_by_layer",
+        caption="In which decoder layers heads stay as pruning grows.",
+        answers="Voita et al., figure 10",
+        show=False,
+    )
 
 # %% [markdown]
 # ## What the retained encoder heads do (Fig. 8)
@@ -401,8 +414,8 @@ for penalty in plan["compared"]:
     for title, part in trained.groupby("model"):
         told = f"{title}, trained further, as many heads as L0 keeps at λ = {penalty:g}; {n}"
         display(readable(part.rename(said.chosen, level="run"), shown, digits, {"bleu": "most"}, caption=told))
-        chosen = chosen or said.further(part.droplevel("model"))
-        brief = brief or said.further(part.droplevel("model"), brief=True)
+        part = part[part.index.isin(own, "test set")].droplevel("model")
+        chosen, brief = chosen or said.further(part), brief or said.further(part, brief=True)
 display(Markdown(f"{chosen} Over more trainings: [notebook 6](06_do_measures_agree.ipynb)." if chosen else ""))
 
 # %% [markdown]
@@ -471,7 +484,7 @@ for penalty in plan["compared"][:1]:
 # beside the ceiling that arithmetic sets: heads are a part of a layer, most of the work is elsewhere.
 
 # %% jupyter={"source_hidden": true}
-sweep, subject = every[0]
+sweep, subject = (every or encoder)[0]
 removed = pd.concat([l0.tables.REMOVED.read(l0.runs.run(spec)) for spec in l0.tables.l0_runs(sweep)])
 run.table(removed, "removed_for_good", model=sweep["name"])
 shown = {"heads kept": "heads kept", "millions": "million parameters", "FLOPs, share": "FLOPs, of all heads'"}
@@ -501,13 +514,14 @@ readable(said.prices(asked).rename(columns={"lambda": "λ"}), shown, caption=cap
 # ## In short
 
 # %% jupyter={"source_hidden": true}
-told = said.from_scratch(scratch)
+half = half[half.index.isin(own, "test set")]
+more = f"{from_scratch[:1].upper()}{from_scratch[1:]}." if from_scratch else ""
 closing = f"""
 {said.half(half)} {said.never(half.droplevel("test set"))}
 
-{said.by_kind(by_kind, example=False)}
+{by_kinds}
 
-{told[:1].upper()}{told[1:]}.
+{more}
 
 {brief}
 
