@@ -5,7 +5,7 @@ A reducer sees the attention weights of one layer of one batch at a time and kee
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -45,13 +45,23 @@ class View:
     index: list[int]
 
 
+_UNREAD: dict[str, Callable[[Mapping[str, torch.Tensor]], torch.Tensor]] = {  # where what a batch may hold would count
+    "token_type_ids": lambda batch: batch["token_type_ids"] != 0,
+    "decoder_attention_mask": lambda batch: (batch["decoder_attention_mask"] == 0) & (batch["labels"] != -100),
+    "position_ids": lambda batch: (
+        batch["position_ids"] != torch.arange(batch["position_ids"].shape[-1]).to(batch["position_ids"])
+    ),
+}
+
+
 def view(model, batch: Mapping[str, torch.Tensor], first: int = 0) -> View:
     """The `View` of a batch; its sentences count from `first` where the batch has no `index`.
 
     Raises
     ------
     StudyError
-        If the batch is empty, has images or lacks what the model reads, or its decoder would be fed padding before a token.
+        If the batch is empty, has images, second segments, positions or decoder masks of its own or lacks what the model
+        reads, or its decoder would be fed padding before a token.
     """
     config = model.config
     needed = ("input_ids", "labels") if config.is_encoder_decoder else ("input_ids",)
@@ -59,6 +69,9 @@ def view(model, batch: Mapping[str, torch.Tensor], first: int = 0) -> View:
         raise StudyError(f"A batch for a {type(model).__name__} needs {' and '.join(missing)}.")
     if "pixel_values" in batch:
         raise StudyError("Measures read text alone: leave pixel_values, and the tokens that stand for images, out of a batch.")
+    for name, counts in _UNREAD.items():
+        if name in batch and counts(batch).any():
+            raise StudyError(f"Measures do not read {name}, and these are not the usual ones: leave them out of the batch.")
     if not all(batch[name].numel() for name in needed):
         raise StudyError("A batch holds no sentences: check the corpus.")
     source, mask = batch["input_ids"], batch.get("attention_mask")

@@ -149,3 +149,19 @@ def test_a_model_that_sees_reads_text_as_its_text_model_does():
         pd.testing.assert_series_equal(*(MEASURES[name](one, [batch]) for one in (model, alone)), atol=1e-6)
     with pytest.raises(StudyError, match="text alone"):
         leave_one_out(model, [batch | {"pixel_values": torch.zeros(1, 3, 28, 28)}])
+
+
+def test_what_a_batch_holds_beyond_what_measures_read_is_refused_where_it_counts():
+    bert, marian = tiny_model("bert"), tiny_model("marian")
+    for model, batch in ((bert, tiny_batch("bert")), (marian, tiny_batch("marian"))):
+        ids = batch["input_ids"]
+        places = torch.arange(ids.shape[1]).expand_as(ids)
+        usual = {"token_type_ids": torch.zeros_like(ids), "position_ids": places}
+        pd.testing.assert_frame_equal(leave_one_out(model, [batch | usual]), leave_one_out(model, [batch]))
+        others = {"token_type_ids": torch.ones_like(ids), "position_ids": places + 1}
+        if "labels" in batch:
+            others["decoder_attention_mask"] = torch.zeros_like(batch["labels"])
+        for name, value in others.items():
+            for measure in ("confidence", "attnlrp", "leave-one-out"):
+                with pytest.raises(StudyError, match=name):
+                    MEASURES[measure](model, [batch | {name: value}])
