@@ -9,8 +9,8 @@ SEEDS ?=
 ONLY ?=
 SIZES ?= laptop
 GPU ?=
-DEVICE ?=
-FRESH ?=
+DEVICE ?= $(HEADS_DEVICE)
+FRESH ?= $(HEADS_FRESH)
 WHAT ?= make
 MINUTES ?= 55
 OUT ?=
@@ -20,6 +20,7 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 STORE := $(or $(HEADS_RUNS),runs)
 RUNS ?= 5
+GIVEN = $(subst ",\",$(SET))# quotes in settings reach the command
 
 # large blocks stay with the process: fewer page faults in training (must be set before Python starts)
 export GLIBC_TUNABLES := glibc.malloc.mmap_threshold=4294967296:glibc.malloc.trim_threshold=8589934592:glibc.malloc.top_pad=268435456
@@ -41,19 +42,19 @@ study: $(VENV)/ready $(if $(filter-out local,$(EXECUTOR)),$(VENV)/cluster)
 	HEADS_PROGRESS=lines $(if $(filter local,$(EXECUTOR)),$(BIN)/python workflow/interruptible.py) $(BIN)/snakemake --snakefile workflow/Snakefile --nolock \
 	  --rerun-incomplete --rerun-triggers mtime params --keep-going --quiet $(if $(filter local,$(EXECUTOR)),all,host) \
 	  $(if $(filter-out local,$(EXECUTOR)),--profile workflow/profiles/$(EXECUTOR),--cores $(CORES)) \
-	  --config profile=$(PROFILE) corpus="$(CORPUS)" seeds="$(SEEDS)" gpu="$(GPU)" executor=$(EXECUTOR) only="$(ONLY)" overrides="$(SET)" \
+	  --config profile=$(PROFILE) corpus="$(CORPUS)" seeds="$(SEEDS)" gpu="$(GPU)" executor=$(EXECUTOR) only="$(ONLY)" overrides="$(GIVEN)" \
 	  || { code=$$?; echo "stopped; the workflow's own log: $$(ls -t .snakemake/log/*.log | head -1)" >&2; exit $$code; }
 
 ## make gpu        as much of profile gpu as MINUTES=55 of a GPU allow, the most valuable first, handed over in OUT=folder; again to
 ##                 go on; WHAT=texts the texts alone, on any machine; WHAT=take publishes here what was handed over in OUT
 gpu: PROFILE = gpu
 gpu: $(VENV)/ready
-	HEADS_PROGRESS=lines $(BIN)/python -m helpers.publish.hour $(WHAT) --profile $(PROFILE) --overrides "$(SET)" \
+	HEADS_PROGRESS=lines $(BIN)/python -m helpers.publish.hour $(WHAT) --profile $(PROFILE) --overrides "$(GIVEN)" \
 	  --minutes $(MINUTES) $(if $(OUT),--out "$(OUT)") $(if $(SEEDS),--seeds $(SEEDS))
 
 ## make plan       what make study would still have to make, and what that costs; nothing is made
 plan: $(VENV)/ready
-	@$(BIN)/python -m helpers.plan --profile $(PROFILE) --corpus "$(CORPUS)" --overrides "$(SET)" --cores $(CORES) \
+	@$(BIN)/python -m helpers.plan --profile $(PROFILE) --corpus "$(CORPUS)" --overrides "$(GIVEN)" --cores $(CORES) \
 	  $(if $(SEEDS),--seeds $(SEEDS))
 
 ## make test       every test, on CPU and offline, the notebooks with profile tiny included
@@ -91,7 +92,7 @@ reference: $(VENV)/ready
 figures: $(VENV)/ready
 	$(BIN)/python -m helpers.publish.gallery
 
-ASKED = --profile $(PROFILE) --corpus "$(CORPUS)" --overrides "$(SET)" $(if $(SEEDS),--seeds $(SEEDS))
+ASKED = --profile $(PROFILE) --corpus "$(CORPUS)" --overrides "$(GIVEN)" $(if $(SEEDS),--seeds $(SEEDS))
 PUBLISHED ?= laptop europarl
 ## make publish    put what make study made into data/published, from where everybody's make study takes it (PUBLISHED="laptop
 ##                 europarl": of these profiles, the second with HEADS_DATA_ROOT); the pages that count them are made anew

@@ -1,5 +1,6 @@
 """The workflow plans what the study needs, on one seed or several, and refuses what it does not know."""
 
+import os
 import signal
 import subprocess
 import sys
@@ -31,6 +32,19 @@ def test_a_dry_run_has_every_job_of_the_plan():
     jobs = planned.jobs(planned.missing(need for needs in notebooks.values() for need in needs)).values()
     wanted = Counter(job.first.kind.name.replace(" ", "_") for job in jobs) | {"notebook": len(notebooks), "all": 1}
     assert len(notebooks) == 1 and found == wanted | {"total": sum(wanted.values())}
+
+
+def test_make_hands_on_quotes_in_settings_and_what_the_environment_says(tmp_path):
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "ready").touch()
+    tool = tmp_path / "bin" / "python"  # in the place of the environment's
+    tool.write_text('#!/bin/sh\nprintf "%s\\n" "$HEADS_FRESH" "$HEADS_DEVICE" "$@"\n')
+    tool.chmod(0o755)
+    asked = 'comparison.again=["ru-news"] seeds=2'
+    environment = os.environ | {"HEADS_FRESH": "1", "HEADS_DEVICE": "cpu"}
+    command = ["make", "-o", f"{tmp_path}/ready", "plan", f"VENV={tmp_path}", f"SET={asked}"]
+    told = subprocess.run(command, cwd=study.ROOT, capture_output=True, text=True, env=environment, check=True).stdout
+    assert told.splitlines()[:2] == ["1", "cpu"] and asked in told.splitlines()
 
 
 def test_bad_input_is_one_sentence():
