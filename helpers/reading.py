@@ -57,6 +57,19 @@ def number(value: Any, form: str = "") -> str:
     return f"{value:.{2 if size < 9.995 else 1}f}"
 
 
+def ends(values: Iterable[Any], form: str = "") -> str:
+    """The least and the largest of some values, "53 to 68 %"; one number where both are written alike.
+
+    Parameters
+    ----------
+    form : str
+        As `number`.
+    """
+    known = [value for value in values if value == value]
+    low, high = (number(end(known), form) if known else NOTHING for end in (min, max))
+    return high if low == high else f"{low.removesuffix(' %')} to {high}"
+
+
 def interval(value: Any, low: Any = None, high: Any = None, form: str = "") -> str:
     """ "0.64 [0.43, 0.75]", or the number alone where there is no interval; a unit stands once, at the end."""
     if any(number(end) == NOTHING for end in (value, low, high)):

@@ -332,7 +332,7 @@ def syntactic_bars(best: pd.DataFrame):
         axis.set(title=relation, ylim=(0, 100), ylabel="% of arcs, best head" if left(axis) else "")
     entries = drawing.squares(dict(zip(models, MODELS, strict=False)))
     entries |= {name: {"color": "black", "ls": ls, "lw": 1.1} for name, (_, ls) in levels.items()}
-    if "printed" in best:
+    if "printed" in best and best.printed.notna().any():
         entries |= {"printed head": drawing.PRINTED, "printed offset": _PRINTED_OFFSET}
     drawing.legend(figure, entries)
     return figure

@@ -55,7 +55,7 @@ from IPython.display import display
 from helpers import drawing
 from helpers.measures import figures, functions, measured, snapshots
 from helpers.publish import claims
-from helpers.reading import number, readable
+from helpers.reading import ends, number, readable
 from helpers.runs import subjects
 from helpers.scores import intervals
 
@@ -253,13 +253,13 @@ readable(rare, dict(zip(names, called, strict=True)), shares, {"two rarest": "mo
 aligned = pd.concat({title: f["alignment"] for title, f in found.items()}, names=["model"])
 run.table(aligned, "alignment", split="dev", over=intervals.SENTENCES)
 both = {what: aligned[what].groupby("model").max() for what in ("predicted", "fed")}
-ends = {what: f"{100 * best_of.min():.0f} to {number(best_of.max(), '%')}" for what, best_of in both.items()}
+within = {what: ends(best_of, "%") for what, best_of in both.items()}
 run.figure(
     figures.head_maps({t: f["alignment"].predicted for t, f in found.items()}, "cross", label="share aligned"),
     "alignment_predicted",
     caption="How often a decoder-encoder head looks at the source word of the next target word.",
     takeaway="The best cross head of each model looks at the source of the token about to be written"
-    f" {ends['predicted']} of the time, at that of the token just read {ends['fed']} (not shown).",
+    f" {within['predicted']} of the time, at that of the token just read {within['fed']} (not shown).",
     table="alignment",
     split="dev",
 )
@@ -325,17 +325,20 @@ surely, limit = f"by its interval in {by_interval}", " A model that hardly trans
 if run.corpus == "controlled":
     surely, limit = f"surely in {sum(row.side == 'for' for row in judged.rows)} (corrected as the verdict is)", ""
 alike = f"on EN-RU, by estimate as in the paper, in {alike[0]} cases (paper: {alike[1]}); " if len(en_ru) else ""
+median = f", median {number(both['predicted'].median(), '%')}" if len(studied) > 1 else ""
 why = "" if encoder.verdict.any() else " (this notebook does not explain why)"
+several, over = "s" * (len(studied) > 1), f"{passed} of {len(relations)} cases"
 told = f"""**Positional heads:** {int(encoder.verdict.sum())} of {len(encoder)} models have one{why}; the best score is
 {number(encoder.score.max(), "%")}. **Syntactic heads:** the best head is ten points above a fixed offset {alike}over
-{len(studied)} models in {passed} of {len(relations)} cases, {surely}; in {relations["below offset"].sum()} it is below the
+{len(studied)} model{several} in {over}, {surely}; in {relations["below offset"].sum()} it is below the
 offset. **Rare tokens:** {(rare["two rarest"] > 0.5).sum()} of {len(rare)} models have a head. **Cross heads** align: the best
-of each model {ends["predicted"]} of the time, median {number(both["predicted"].median(), "%")}."""
+of each model {within["predicted"]} of the time{median}."""
 closing = f"""
 {told}
 
 *Limits.* One training a model: intervals are over sentences. Text and trees are
-{"generated" if run.corpus == "controlled" else "natural"}, words mostly one or two subwords; the paper parses news. How
+{"generated" if run.corpus == "controlled" else "natural, the trees a parser's"}, words mostly one or two subwords; the paper
+parses news. How
 it takes attention from subwords to words is not known.{limit} ([All differences from the papers](../docs/differences.md).)
 """
 verdicts.fill("fig1_function_map", closing, first=told)

@@ -128,3 +128,11 @@ def test_the_box_is_filled_with_verdicts_then_the_key_figure_then_what_it_says(s
     assert said[1:] == ["png", "> It rises.", "Last words."] and "| claim |" in said[0]
     with pytest.raises(StudyError, match="no figure 'other'"):
         box.fill("other")
+
+
+@pytest.mark.parametrize(("values", "form", "said"), [
+    ([0.53, NAN, 0.68], "%", "53 to 68 %"), ([0.677, 0.683], "%", "68 %"), ([1.0], ".1f", "1.0"), ([NAN], "%", "–"),
+    ([], "", "–"), (pd.Series([3, 1]), "", "1 to 3"),
+])  # fmt: skip
+def test_ends_are_one_number_where_they_are_alike(values, form, said):
+    assert reading.ends(values, form) == said
