@@ -24,6 +24,7 @@ from pydantic import BaseModel
 from helpers import plan, study
 from helpers.publish import rooms
 from helpers.publish.claims import VERDICTS, Judged, judge, matching, require
+from helpers.reading import number
 from helpers.study import StudyError, layout, published
 
 WIDEST = 7  # columns of a table on a page
@@ -123,7 +124,7 @@ def _said(value: Any, form: str = "") -> str:
     for ending, size in SCALES.items():
         if form.endswith(ending):
             value, form = value / size, form.removesuffix(ending)
-    return format(value, form or "g").replace("%", " %")
+    return number(value, form or "g")  # no minus before zero
 
 
 def cell(track: str, name: str, where: Mapping[str, Any], column: str, format: str = "", root: Path = study.ROOT) -> str:

@@ -30,7 +30,7 @@ def project(tmp_path):
     for name, text in {
         "figures/controlled/03_l0_pruning/tables/headlines.csv": HEADLINES,
         "figures/controlled/03_l0_pruning/tables/two.csv": ",,RU,RU\n,,best,base\nrelation,direction,,\nnsubj,v,1,2\n",
-        "figures/controlled/03_l0_pruning/tables/kinds.csv": ",heads,share\nencoder,24,0.125\ncross,2,0.5\n",
+        "figures/controlled/03_l0_pruning/tables/kinds.csv": ",heads,share\nencoder,24,0.125\ncross,2,-0.0004\n",
     }.items():
         study.write_text(tmp_path / name, text)
     return tmp_path
@@ -42,6 +42,7 @@ def test_a_cell_is_that_of_the_one_row_that_fits(project):
     assert pages.interval(*ASKED, where, "heads", "heads", "heads", root=project) == "0.0"  # an interval of no width
     assert pages.cell(*KINDS, {"": "encoder"}, "share", ".1%", project) == "12.5 %"
     assert pages.cell(*KINDS, {"": "encoder"}, "heads", ".1fmin", project) == "0.4"
+    assert [pages.cell(*KINDS, {"": "cross"}, "share", form, project) for form in (".1%", ".2f")] == ["0.0 %", "0.00"]
 
 
 @pytest.mark.parametrize("where", ({"model": "EN-RU news"}, {"model": "EN-RU news", "run": "L0"}))

@@ -23,7 +23,7 @@
     if (value === null) return "–";
     const size = Math.abs(value);
     const text = size >= 10 ? value.toFixed(0) : size >= 1 ? value.toFixed(1) : value.toFixed(size >= 0.01 ? 2 : 3);
-    return text.replace(/^(-?)0\./, "$1.").replace("-", "−");
+    return (Number(text) ? text : text.replace("-", "")).replace(/^(-?)0\./, "$1.").replace("-", "−"); // no minus before zero
   };
   const name = ([kind, layer, head]) => `${KINDS[kind]}, layer ${layer + 1}, head ${head + 1}`;
   const roles = (i) => data.functions ? data.functions[i] : [];
