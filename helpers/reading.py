@@ -70,6 +70,11 @@ def ends(values: Iterable[Any], form: str = "") -> str:
     return high if low == high else f"{low.removesuffix(' %')} to {high}"
 
 
+def count(number: int, noun: str) -> str:
+    """A number of things: "1 model", "2 models"."""
+    return f"{number:,} {noun}{'s' * (number != 1)}"
+
+
 def interval(value: Any, low: Any = None, high: Any = None, form: str = "") -> str:
     """ "0.64 [0.43, 0.75]", or the number alone where there is no interval; a unit stands once, at the end."""
     if any(number(end) == NOTHING for end in (value, low, high)):

@@ -62,7 +62,7 @@ from helpers.measures.sentence import ONE_SENTENCE, said_of_sentence
 from helpers.measures.table import named
 from helpers.methods import l0
 from helpers.publish import claims
-from helpers.reading import interval, number, readable
+from helpers.reading import count, interval, number, readable
 from helpers.runs import outputs, subjects
 from helpers.scores import intervals, scoring
 
@@ -302,7 +302,7 @@ run.figure(
     "confidence_against_relevance",
     caption="Confidence against relevance, a dot a head.",
     takeaway="The paper's exception, the most relevant head of the first layer being less confident than that layer's"
-    f" median{' (circled)' * bool(rare)}, is seen in {rare} of {len(late)} models. Median confidence goes from"
+    f" median{' (circled)' * bool(rare)}, is seen in {rare} of {count(len(late), 'model')}. Median confidence goes from"
     f" {number(levels.iloc[0])} in the first layer to {number(levels.iloc[-1])} in the last.",
     table="confident_heads",
     split="dev",
@@ -608,8 +608,9 @@ least = claims.least_worth("relevance-confidence", run.corpus)
 closing = f"""
 {". ".join(told)}.
 
-*Limits.* {len(studied)} models, one training each; text is {"generated" if run.corpus == "controlled" else "natural"}. Where
-encoder attention is worth little, heads are no evidence (our threshold: {least:g} BLEU by removal{worth}; [all
+*Limits.* {count(len(studied), "model")}, one training each; text is
+{"generated" if run.corpus == "controlled" else "natural"}. Where encoder attention is worth
+little, heads are no evidence (our threshold: {least:g} BLEU by removal{worth}; [all
 differences](../docs/differences.md)).
 """
 answer = ". ".join(short + longer for short, longer in zip(told, more, strict=True))

@@ -55,7 +55,7 @@ from IPython.display import display
 from helpers import drawing
 from helpers.measures import figures, functions, measured, snapshots
 from helpers.publish import claims
-from helpers.reading import ends, number, readable
+from helpers.reading import count, ends, number, readable
 from helpers.runs import subjects
 from helpers.scores import intervals
 
@@ -228,11 +228,12 @@ for text, subject in {"WMT": first, "OpenSubtitles": next((s for s in studied if
 # %% jupyter={"source_hidden": true}
 rare = run.table(measured.rare_table(found, untrained), "rare_tokens", split="dev").rename_axis("model")
 most = rare.sort_values("two rarest", ascending=False).iloc[0]
+looks = (rare["two rarest"] > 0.5).sum()
 run.figure(
     figures.rare_shares({title: f["rare"] for title, f in found.items()}),
     "rare_tokens",
     caption="How often every encoder head looks at the rarest tokens of a sentence.",
-    takeaway=f"{(rare['two rarest'] > 0.5).sum()} of {len(rare)} models have such a head. The best looks at the two rarest"
+    takeaway=f"{looks} of {count(len(rare), 'model')} have such a head. The best looks at the two rarest"
     f" tokens {number(most['two rarest'], '%')} of the time, from layer {most.layer} ({most.name}; chance"
     f" {number(most['chance, two'], '%')}); in the paper, layer 1: above {number(measured.PRINTED_RARE['WMT'], '%')} (WMT) and"
     f" {number(measured.PRINTED_RARE['OpenSubtitles'], '%')} (OpenSubtitles).",
@@ -327,11 +328,11 @@ if run.corpus == "controlled":
 alike = f"on EN-RU, by estimate as in the paper, in {alike[0]} cases (paper: {alike[1]}); " if len(en_ru) else ""
 median = f", median {number(both['predicted'].median(), '%')}" if len(studied) > 1 else ""
 why = "" if encoder.verdict.any() else " (this notebook does not explain why)"
-several, over = "s" * (len(studied) > 1), f"{passed} of {len(relations)} cases"
-told = f"""**Positional heads:** {int(encoder.verdict.sum())} of {len(encoder)} models have one{why}; the best score is
+over = f"{passed} of {len(relations)} cases"
+told = f"""**Positional heads:** {int(encoder.verdict.sum())} of {count(len(encoder), "model")} have one{why}; the best score is
 {number(encoder.score.max(), "%")}. **Syntactic heads:** the best head is ten points above a fixed offset {alike}over
-{len(studied)} model{several} in {over}, {surely}; in {relations["below offset"].sum()} it is below the
-offset. **Rare tokens:** {(rare["two rarest"] > 0.5).sum()} of {len(rare)} models have a head. **Cross heads** align: the best
+{count(len(studied), "model")} in {over}, {surely}; in {relations["below offset"].sum()} it is below the
+offset. **Rare tokens:** {looks} of {count(len(rare), "model")} have a head. **Cross heads** align: the best
 of each model {within["predicted"]} of the time{median}."""
 closing = f"""
 {told}

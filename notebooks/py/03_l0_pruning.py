@@ -58,7 +58,7 @@ from helpers.measures import figures, ranks
 from helpers.methods import l0
 from helpers.methods.l0 import said
 from helpers.publish import claims
-from helpers.reading import frames, number, readable
+from helpers.reading import count, frames, number, readable
 from helpers.runs import subjects
 from helpers.scores import intervals
 from helpers.study import layout
@@ -516,16 +516,11 @@ readable(said.prices(asked).rename(columns={"lambda": "λ"}), shown, caption=cap
 # %% jupyter={"source_hidden": true}
 half = half[half.index.isin(own, "test set")]
 more = f"{from_scratch[:1].upper()}{from_scratch[1:]}." if from_scratch else ""
+told = "\n\n".join(filter(None, [f"{said.half(half)} {said.never(half.droplevel('test set'))}", by_kinds, more, brief]))
 closing = f"""
-{said.half(half)} {said.never(half.droplevel("test set"))}
+{told}
 
-{by_kinds}
-
-{more}
-
-{brief}
-
-*Limits.* Mostly one training a row; {len({subject.title for subject in studied})} small models of
+*Limits.* Mostly one training a row; {count(len({subject.title for subject in studied}), "small model")} of
 {"generated" if run.corpus == "controlled" else "natural"} text, greedy search ([all differences](../docs/differences.md)).
 """
 verdicts.fill("fig7_beside_other_texts", closing, first=f"{said.half(half, ends=True)} {said.elsewhere(both)}")

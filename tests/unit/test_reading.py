@@ -136,3 +136,7 @@ def test_the_box_is_filled_with_verdicts_then_the_key_figure_then_what_it_says(s
 ])  # fmt: skip
 def test_ends_are_one_number_where_they_are_alike(values, form, said):
     assert reading.ends(values, form) == said
+
+
+def test_one_thing_is_no_things():
+    assert [reading.count(many, "model") for many in (0, 1, 1200)] == ["0 models", "1 model", "1,200 models"]

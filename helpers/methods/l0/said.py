@@ -11,7 +11,7 @@ from helpers.measures.removal import RANDOM
 from helpers.measures.table import MEASURES
 from helpers.methods.l0 import runs
 from helpers.methods.l0.tables import LOSS, NAMES, PRINTED_ENCODER
-from helpers.reading import interval, listed, number
+from helpers.reading import count, interval, listed, number
 
 KEPT = 0.95  # of what encoder attention is worth: then heads "can go"
 SURVIVAL = "kept by L0"
@@ -70,7 +70,7 @@ def half(table: pd.DataFrame, ends: bool = False) -> str:
     kept = [f"{name} {_share(row)} ({row.worth:.1f} BLEU)" for name, row in table.iterrows()]
     if top.trainings > 1:
         kept[0] = f"{kept[0][:-1]}, mean of {top.trainings:.0f} trainings, the first alone {top.worth_first:.1f})"
-    fine = f"At least {number(KEPT, '%')} by its interval: {(table.share_low >= KEPT).sum()} of {len(table)} models"
+    fine = f"At least {number(KEPT, '%')} by its interval: {(table.share_low >= KEPT).sum()} of {count(len(table), 'model')}"
     said = f"{'; '.join(lost)}. Kept of what removing all afterwards costs: {', '.join(kept)}. {never(table)}"
     return f"{said}{fine} (the verdict corrects for all rows)."
 
@@ -140,7 +140,7 @@ def functions(table: pd.DataFrame) -> str:
     return (
         f"Heads with a function stay more often than chance in {more} of {len(of_any)} pruned models, corrected in"
         f" {sure or 'none'}. {row.model} has most, {row.had} of {row.of}: {often} (at {row.heads} heads {row.stay} stay, by"
-        f" chance {row.expected:.1f}). Prunings of {of_any.model.nunique()} models are not independent."
+        f" chance {row.expected:.1f}). Prunings of {count(of_any.model.nunique(), 'model')} are not independent."
     )
 
 
@@ -202,4 +202,4 @@ def truths(told: pd.DataFrame, names: Collection[str]) -> str:
             best = f"by {cheap.idxmax()} ({number(cheap.max(), '.2f')}{''.join(others)})"
             said.append(f"{truth} {best}" if said else f"{truth} is predicted best {best}")
     said = "; ".join(said) or "none could be told"
-    return f"Of the cheap criteria, mean rank correlation over {models} models: {said}."
+    return f"Of the cheap criteria, mean rank correlation over {count(models, 'model')}: {said}."
