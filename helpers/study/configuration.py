@@ -25,7 +25,7 @@ _WANTED = {  # by pydantic's name of what is wrong
     "int_type": "a whole number", "float_type": "a number", "bool_type": "true or false", "string_type": "text",
     "list_type": "a list", "finite_number": "a finite number", "greater_than_equal": "{ge:g} or more",
     "greater_than": "above {gt:g}", "less_than_equal": "{le:g} or less", "too_short": "a list of {min_length} or more",
-    "too_long": "a list of {max_length} or fewer",
+    "too_long": "a list of {max_length} or fewer", "model_type": "a table of settings",
 }  # fmt: skip
 
 
@@ -107,6 +107,10 @@ def _sentence(error: Mapping[str, Any]) -> str:
     if error["type"] == "value_error":
         return str(error["ctx"]["error"])
     name = ".".join(part for part in error["loc"] if isinstance(part, str))
+    if error["type"] == "missing":
+        return f"An item of the settings lacks {name!r}: give it, as the profiles in helpers/study/profiles do."
+    if error["type"] == "extra_forbidden":
+        return f"There is no setting {name!r} of a list's items: helpers/study/schema.py says which there are."
     if error["type"] == "literal_error":
         choices = error["ctx"]["expected"].replace("'", "")
         return f"There is no {name} {error['input']!r}: choose {choices}."

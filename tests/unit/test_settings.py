@@ -101,7 +101,9 @@ def test_values_of_another_type_or_out_of_range(name, value):
      ({"grouping.first": 1}, ["grouping.first"]), ({"grouping.language.steps": 1}, ["grouping.language.steps"]),
      ({"coreference.mixed": []}, ["mixed"]), ({"coreference.summarization.piece": 1}, ["piece"]),
      ({"coreference.heads": [4]}, ["3 heads", "coreference.heads"]), ({"pruning.penalties": [-1]}, ["lambda", "-1"]),
-     ({"comparison.again": ["ru-news+smal"]}, ["sibling 'smal'", "comparison.again"])],
+     ({"comparison.again": ["ru-news+smal"]}, ["sibling 'smal'", "comparison.again"]),
+     ({"siblings": ["small"]}, ["'siblings'", "a table of settings", "'small'"]), ({"siblings": [{}]}, ["'siblings.name'"]),
+     ({"siblings": [{"name": "a", "changes": "beam=2", "of": 1}]}, ["'siblings.of'"])],
 )  # fmt: skip
 def test_settings_that_contradict_each_other(overrides, parts):
     refused("tiny", overrides, *parts)
