@@ -43,15 +43,29 @@ def head_weights(model, batch: Mapping[str, Any], address: tuple[str, int, int])
 
 def cross_entropy(model, batch: Mapping[str, Any], smoothing: float) -> torch.Tensor:
     """Label-smoothed cross-entropy, mean over target tokens; labels of a decoder-only model are what it reads, one later."""
-    fed, inside = inputs(batch), model
+    fed = inputs(batch)
     if hasattr(model, "prepare_decoder_input_ids_from_labels") and "decoder_input_ids" not in fed:
         fed["decoder_input_ids"] = model.prepare_decoder_input_ids_from_labels(labels=fed.pop("labels"))  # spares its own loss
     logits = model(**fed, use_cache=False).logits
-    while not hasattr(inside, "config"):  # a model with gates or under a constraint, or a replica
-        inside = inside.module if hasattr(inside, "module") else inside.model
-    if not inside.config.is_encoder_decoder:
+    if not _config(model).is_encoder_decoder:
         logits = F.pad(logits[:, :-1], (0, 0, 1, 0))
-    return F.cross_entropy(logits.flatten(0, 1), batch["labels"].flatten(), label_smoothing=smoothing)
+    return F.cross_entropy(logits.flatten(0, 1), predicted(model, batch).flatten(), label_smoothing=smoothing)
+
+
+def predicted(model, batch: Mapping[str, Any]) -> torch.Tensor:
+    """The labels of a batch that a model predicts, others -100: of a decoder-only model none that no token stands before."""
+    labels = batch["labels"]
+    if _config(model).is_encoder_decoder:
+        return labels
+    before = batch.get("attention_mask", torch.ones_like(labels))[:, :-1]
+    return F.pad(labels[:, 1:].masked_fill(before == 0, -100), (1, 0), value=-100)
+
+
+def _config(model):
+    """The configuration of a model, or of that within a model with gates, under a constraint, or a replica."""
+    while not hasattr(model, "config"):
+        model = model.module if hasattr(model, "module") else model.model
+    return model.config
 
 
 def build(shape: Mapping[str, Any], source_size: int, target_size: int, seed: int):

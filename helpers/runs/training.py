@@ -16,7 +16,7 @@ import torch
 
 from helpers import corpora, heads, models, study
 from helpers.corpora import tokens
-from helpers.models import cross_entropy
+from helpers.models import cross_entropy, predicted
 from helpers.study import StudyError
 
 HALF = torch.float16  # number type of stored weights: a model *is* what was stored
@@ -66,7 +66,7 @@ def dev_loss(model, batches: Iterable[Mapping[str, Any]]) -> float:
     model.eval()
     with torch.no_grad():
         for batch in batches:
-            tokens = int((batch["labels"] != -100).sum())
+            tokens = int((predicted(model, batch) != -100).sum())
             total += float(cross_entropy(model, batch, 0.0)) * tokens
             count += tokens
     model.train(was)

@@ -17,7 +17,7 @@ from helpers import heads, models, study
 from helpers.corpora import Pair, tokens
 from helpers.runs import outputs, subjects, training
 from helpers.study import StudyError
-from tests.unit.tiny_models import logits
+from tests.unit.tiny_models import logits, tiny_batch, tiny_model
 
 SHAPE = {"layers": 1, "width": 16, "heads": 2, "feed_forward": 16, "dropout": 0.1}
 SIZE, LENGTH = 12, 5
@@ -89,6 +89,20 @@ def test_cross_entropy_is_the_slow_loop(smoothing):
                 log_p = [float(s - scores.logsumexp(0)) for s in scores]
                 losses.append(-sum(((1 - smoothing) * (i == label) + smoothing / len(log_p)) * p for i, p in enumerate(log_p)))
     assert found == pytest.approx(sum(losses) / len(losses), rel=1e-5)
+
+
+def test_a_decoder_predicts_no_token_that_nothing_stands_before():
+    """Somebody else's texts label all that they hold, padded on either side: as transformers counts, and the same."""
+    model, batch = tiny_model("llama"), tiny_batch("llama")
+    turned = {name: torch.stack([row.roll(len(row) - n) for row, n in zip(value, batch["attention_mask"].sum(1).tolist(),
+              strict=True)]) for name, value in batch.items()}  # fmt: skip
+    with torch.no_grad():
+        wanted = float(model(**models.inputs(batch)).loss)
+        for texts in (batch, turned):
+            assert float(training.cross_entropy(model, texts, 0.0)) == pytest.approx(wanted, rel=1e-5)
+            assert training.dev_loss(model, [texts]) == pytest.approx(wanted, rel=1e-5)
+            tokens = int((models.predicted(model, texts) != -100).sum())
+            assert tokens == int(texts["attention_mask"].sum()) - len(texts["labels"])
 
 
 def test_dev_loss_is_the_mean_over_tokens():
