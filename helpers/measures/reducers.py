@@ -47,7 +47,7 @@ class View:
 
 _UNREAD: dict[str, Callable[[Mapping[str, torch.Tensor]], torch.Tensor]] = {  # where what a batch may hold would count
     "token_type_ids": lambda batch: batch["token_type_ids"] != 0,
-    "decoder_attention_mask": lambda batch: (batch["decoder_attention_mask"] == 0) & (batch["labels"] != -100),
+    "decoder_attention_mask": lambda batch: (batch["decoder_attention_mask"] == 0) & (batch.get("labels", 0) != -100),
     "position_ids": lambda batch: (
         batch["position_ids"] != torch.arange(batch["position_ids"].shape[-1]).to(batch["position_ids"])
     ),
