@@ -41,7 +41,9 @@ def test_make_hands_on_quotes_in_settings_and_what_the_environment_says(tmp_path
     tool.write_text('#!/bin/sh\nprintf "%s\\n" "$HEADS_FRESH" "$HEADS_DEVICE" "$@"\n')
     tool.chmod(0o755)
     asked = 'comparison.again=["ru-news"] seeds=2'
-    environment = os.environ | {"HEADS_FRESH": "1", "HEADS_DEVICE": "cpu"}
+    outer = {"MAKEFLAGS", "MFLAGS", "MAKELEVEL"}  # of the make that runs the tests
+    environment = {name: value for name, value in os.environ.items() if name not in outer}
+    environment |= {"HEADS_FRESH": "1", "HEADS_DEVICE": "cpu"}
     command = ["make", "-o", f"{tmp_path}/ready", "plan", f"VENV={tmp_path}", f"SET={asked}"]
     told = subprocess.run(command, cwd=study.ROOT, capture_output=True, text=True, env=environment, check=True).stdout
     assert told.splitlines()[:2] == ["1", "cpu"] and asked in told.splitlines()
