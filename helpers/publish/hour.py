@@ -89,7 +89,9 @@ def ordered(stages: Mapping[str, Sequence[Need]]) -> dict[Recipe, tuple[str, boo
 # --- making ----------------------------------------------------------------------------------------------------------
 
 
-def make(stages: Mapping[str, Sequence[Need]], minutes: float, out: Path, least: float = LEAST) -> list[Recipe]:
+def make(
+    stages: Mapping[str, Sequence[Need]], minutes: float, out: Path, least: float = LEAST, weights: bool = True
+) -> list[Recipe]:
     """Make what is missing, one after another, until the minutes are over; `out` is whole after each.
 
     A training that is not done by then is saved and goes on at the next call. What cannot be saved in between is begun only if
@@ -99,6 +101,8 @@ def make(stages: Mapping[str, Sequence[Need]], minutes: float, out: Path, least:
     ----------
     least : float
         Seconds that must be left for a training to begin.
+    weights : bool
+        Whether the weights of models are handed over too: to pack those of the papers' size takes a minute.
 
     Returns
     -------
@@ -111,15 +115,16 @@ def make(stages: Mapping[str, Sequence[Need]], minutes: float, out: Path, least:
         If it was interrupted before the minutes were over.
     """
     deadline, rates, wanted, made = time.monotonic() + 60 * minutes, plan.Rates(), ordered(stages), []
-    models = {need.recipe for needs in stages.values() for need in needs if need.weights and need.recipe.kind is training.MODEL}
-    for recipe, (_, weights) in wanted.items():
+    needs = [need for needs in stages.values() for need in needs if need.weights and weights]
+    models = {need.recipe for need in needs if need.recipe.kind is training.MODEL}
+    for recipe, (_, whole) in wanted.items():
         left = deadline - time.monotonic()
         own = least if recipe.kind.name in plan.COSTLY else rates.estimate(recipe)[0] or least
-        if recipe.made(weights) or left < own or not all(need.recipe.made(need.weights) for need in recipe.needs):
+        if recipe.made(whole) or left < own or not all(need.recipe.made(need.weights) for need in recipe.needs):
             continue
         try:
             with _asked_after(left):
-                study.make(recipe, weights)
+                study.make(recipe, whole)
         except KeyboardInterrupt:
             if time.monotonic() < deadline - 0.1:
                 raise
@@ -301,6 +306,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     plan.options(parser)
     parser.set_defaults(profile="gpu")
     parser.add_argument("--minutes", type=float, default=55.0)
+    parser.add_argument("--weights", action=argparse.BooleanOptionalAction, default=True, help="hand them over too")
     parser.add_argument("--out", type=Path, help="folder of what is handed over (default: handed_over in that of runs)")
     chosen = parser.parse_args(arguments)
     out = chosen.out or study.runs() / "handed_over"
@@ -317,7 +323,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         if chosen.minutes > 0:
             study.device()  # refuses where a GPU is asked for and none is there
         try:
-            made = make(stages, chosen.minutes, out)
+            made = make(stages, chosen.minutes, out, weights=chosen.weights)
         except KeyboardInterrupt:
             study.say("stopped: the same command goes on where it was")
             raise SystemExit(130) from None

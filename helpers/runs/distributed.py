@@ -96,7 +96,7 @@ def _lead(accelerator, spec: Mapping[str, Any], place: study.Place) -> None:
     _tell((dict(spec), sizes))
     model = models.build(spec["model"], *sizes, spec["seed"]).to(accelerator.device)
     epoch = text.epoch(plan["batch_tokens"], spec["seed"], torch.device("cpu"))
-    dev = text.held_out(4 * plan["batch_tokens"], None, accelerator.device)
+    dev = text.held_out(training.held_out(plan), None, accelerator.device)
     with training.closed_gates(model, spec["closed"]):
         loss = _loss_of_all(accelerator, model, plan["label_smoothing"])
 

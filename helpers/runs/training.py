@@ -21,6 +21,7 @@ from helpers.study import StudyError
 
 HALF = torch.float16  # number type of stored weights: a model *is* what was stored
 SAVE_EVERY = 20.0  # seconds between checkpoints; on a GPU, whose models are larger, three times as many
+HELD_OUT = 65_536  # tokens of a dev batch at most: its logits in float32, and as many again, must fit a GPU
 LOOK_EVERY = 50  # steps after which it is seen that a loss on a GPU is no number: to look at it is to wait for it
 
 
@@ -58,6 +59,11 @@ def learning_rate(step: int, plan: Mapping[str, Any]) -> float:
     rate = plan["learning_rate"] * min(step / warm, math.sqrt(warm / step))
     last = round(plan["cooldown"] * plan["steps"])
     return rate * min(1.0, (plan["steps"] - step + 1) / (last + 1)) if last else rate
+
+
+def held_out(plan: Mapping[str, Any]) -> int:
+    """Tokens of a batch of dev text: four times as many as of one that trains, as far as memory goes."""
+    return min(4 * plan["batch_tokens"], HELD_OUT)
 
 
 def dev_loss(model, batches: Iterable[Mapping[str, Any]]) -> float:
@@ -318,7 +324,7 @@ def _trained(
     }
 
     epoch = tokens.epochs(data["train"], source.pad, plan["batch_tokens"], spec["seed"], model.device)
-    dev = tokens.Batches(data["dev"], source.pad, 4 * plan["batch_tokens"], model.device)
+    dev = tokens.Batches(data["dev"], source.pad, held_out(plan), model.device)
     seen = (lambda step: look(step, model)) if look else None
     with closed_gates(model, spec["closed"]):
         history = fit(model, epoch, dev, plan, place.work, spec["seed"], label=place.label, look=seen, last=last)

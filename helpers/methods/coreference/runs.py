@@ -450,7 +450,7 @@ def opened(spec: Mapping[str, Any]):
 def _train(spec: Mapping[str, Any], place: study.Place) -> None:
     text, plan = subjects.text_of(spec), dict(spec["training"])
     model = _start(spec, text)
-    dev = text.held_out(4 * plan["batch_tokens"], None, model.device)
+    dev = text.held_out(training.held_out(plan), None, model.device)
     batches = text.epoch(plan["batch_tokens"], 3 * spec["seed"] + spec["stage"], model.device)
     if "holes" in spec:
         batches, dev = _holed(spec, text, model.device)

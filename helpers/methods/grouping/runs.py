@@ -534,7 +534,7 @@ def _train(spec: Mapping[str, Any], place: study.Place) -> None:
     if "cut" in spec:
         kept = _cut(spec, text, model, start, place.results)
         heads.remove(model, [address for address in heads.index(model) if address not in kept])
-    dev = text.held_out(4 * plan["batch_tokens"], None, model.device)
+    dev = text.held_out(training.held_out(plan), None, model.device)
     if "share" in spec:
         model = _share(spec, text, model, place.results, dev)
     trainee, objective = _trainee(spec, text, model, plan)

@@ -259,7 +259,7 @@ def _prune(spec: Mapping[str, Any], place: study.Place) -> None:
     _train_only(model, kinds if method["name"] != "scratch" else KINDS)
 
     epoch = subject.epoch(plan["batch_tokens"], spec["seed"], model.device)
-    dev, losses, before = subject.batches(4 * plan["batch_tokens"], spec["dev"]), {}, []
+    dev, losses, before = subject.batches(training.held_out(plan), spec["dev"]), {}, []
     if method["name"] == "scratch":  # first as the whole model was
         work = place.work / "first"
         work.mkdir(parents=True, exist_ok=True)
