@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import Any
 
 import torch
 from torch.nn import functional as F
+from torch.nn.attention import SDPBackend, sdpa_kernel
 from torch.utils.flop_counter import FlopCounterMode
 
 from helpers import study
@@ -20,6 +22,12 @@ MAX_POSITIONS = 512
 def device() -> torch.device:
     """The device in use (`helpers.study.device`)."""
     return torch.device(study.device())
+
+
+def kernels() -> AbstractContextManager:
+    """Attention without cuDNN on a GPU: cuDNN plans each new shape for most of a second, and hardly two batches share one."""
+    others = [SDPBackend.FLASH_ATTENTION, SDPBackend.EFFICIENT_ATTENTION, SDPBackend.MATH]
+    return sdpa_kernel(others) if study.device() == "cuda" else nullcontext()
 
 
 def inputs(batch: Mapping[str, Any]) -> dict[str, Any]:

@@ -21,6 +21,7 @@ import pandas as pd
 
 from helpers import plan, study
 from helpers.measures import measured
+from helpers.measures.lrp import RULES
 from helpers.methods import grouping, l0
 from helpers.publish import archives
 from helpers.runs import outputs, subjects, training
@@ -44,17 +45,19 @@ def by_value(settings: Mapping[str, Any], names: Sequence[str], seed: int) -> di
     """
     models = [training.trained(subjects.spec(settings, name, seed), f"{name}, seed {seed}") for name in names]
     measures = [*measured.relevance_recipes(settings, models), *measured.function_recipes(settings, models)]
+    later = [one for one in measures if one.spec["options"].get("rule", RULES[0]) != RULES[0]]
     sweeps = l0.runs.sweeps(settings, names, seed)
     encoder = [sweep for sweep in sweeps if list(sweep["kinds"]) == ["encoder"]]
     every = [sweep for sweep in sweeps if sweep not in encoder]
     notebooks = plan.goals(settings, names, seed)
     found: dict[str, Iterable[Recipe]] = {
         "models": [one for made in models for one in (made, outputs.recipe(made, settings["beam"]))],
-        "measures": measures,
+        "measures": [one for one in measures if one not in later],
         "encoder heads pruned": [one for sweep in encoder for one in _swept(sweep)],
         "functions of heads that stay": [one for sweep in encoder for one in l0.tables.recipes(sweep)],
         "heads of all kinds pruned": [one for sweep in every for one in (*_swept(sweep), *l0.tables.recipes(sweep))],
         "heads grouped": _grouped(settings, seed),
+        "relevance by other rules": later,
     }
     stages = {title: [Need(one, one in models) for one in recipes] for title, recipes in found.items()}
     return stages | {REST: [need for needs in notebooks.values() for need in needs]}

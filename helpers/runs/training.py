@@ -146,7 +146,7 @@ def fit(
         look(0)
     bar = study.progress(None, label, end, initial=state["step"], unit="step")
     started, saved, done = time.time() - state["seconds"], time.time(), state["step"] >= end
-    with _asked_to_stop() as asked:
+    with _asked_to_stop() as asked, models.kernels():
         while not done:
             skip, state["row"] = state["row"], 0
             for batch in batches(state["epoch"]):
@@ -361,7 +361,7 @@ def translate(model, texts: list[str], source, target, beam: int = 1, batch: int
         made = {n: t.to(model.device) for n, t in tokens.collate(encoded, rows, source.pad).items()}
         limit = min(2 * made["input_ids"].shape[1] + 10, model.config.max_position_embeddings)
         more = {"length_penalty": 0.6} if beam > 1 else {}
-        with torch.no_grad():
+        with torch.no_grad(), models.kernels():
             ids = model.generate(
                 input_ids=made["input_ids"], attention_mask=made["attention_mask"], num_beams=beam, do_sample=False,
                 max_length=limit, **more,

@@ -20,7 +20,7 @@ TINY = dotted({name: SMALL[name] for name in KEPT}) | {"pruning.penalties": [0.2
 TINY |= dotted({"grouping.translation": {**SMALL["grouping"]["translation"], "text": "fr-europarl"}})
 TINY |= {"relevance": 2, "bootstrap": 20, "grouping.probe": 4, "grouping.shots": 2}
 STAGES = ["models", "measures", "encoder heads pruned", "functions of heads that stay", "heads of all kinds pruned"]
-STAGES += ["heads grouped"]
+STAGES += ["heads grouped", "relevance by other rules"]
 
 
 @pytest.fixture
