@@ -28,10 +28,10 @@ from helpers.runs import outputs, subjects, training
 from helpers.study import Need, Recipe, published
 
 FAR = math.log(100)  # a run of a hundredth of the work says nothing: most of it went into starting
-PEAK = 790e12  # operations a second: bfloat16 matrix products on an H100 or H200, assumed
-SHARE = 0.4  # of it that training is assumed to reach
+PEAK = 808e12  # operations a second: bfloat16 products of matrices of 8,192 rows on an H200, measured
+SHARE = 0.15  # of it that training reached there, at the papers' size
 LENGTH = 32  # tokens of a sentence on either side, assumed: attention's own products grow with it
-OTHER = 30.0  # seconds on a GPU of what does not train, stated
+OTHER = 12.0  # seconds on a GPU of what does not train: the median there
 STATED = 1e-10  # seconds a weight and token in training, one core: six operations at sixty thousand million a second
 SHARED = 12  # recipes in one job, at most
 CLOSE = 4  # in one that others may wait for

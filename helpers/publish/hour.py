@@ -175,7 +175,7 @@ def foretold(stages: Mapping[str, Sequence[Need]], minutes: float) -> str:
             pace = f"{whole / 60:.1f} minutes at {counted / whole / plan.PEAK:.0%} of peak"
             parts.append(f"{len(trained)} training{'s' * (len(trained) > 1)} of {size}, {pace}")
         lines.append("; ".join(parts))
-    first = f"{minutes:g} minutes are given; peak is {plan.PEAK / 1e12:.0f} TFLOP/s, assumed"
+    first = f"{minutes:g} minutes are given; peak is {plan.PEAK / 1e12:.0f} TFLOP/s, an H200's"
     return "\n".join([first, *lines])
 
 
@@ -215,11 +215,14 @@ def hand_over(wanted: Iterable[Recipe], models: Iterable[Recipe], out: Path) -> 
     own = [recipe for recipe in shown if (recipe.folder / "made.json").exists()]
     own = [recipe for recipe in own if not study.read_spec(recipe.folder / "made.json").get("published")]
     with _published_at(study.runs() / "handed"):
-        entries, weighty = published.index(), set(models)
+        entries, weighty = dict(published.index()), {recipe.key for recipe in models}
         for recipe in own:
-            if recipe.key not in entries:
-                entries = entries | {recipe.key: published.pack(recipe.folder, recipe in weighty)}
+            parts = entries.get(recipe.key, {"parts": {}})["parts"]
+            if "results" not in parts or (recipe.key in weighty and "weights" not in parts):
+                entries[recipe.key] = published.pack(recipe.folder, recipe.key in weighty)
         published.write_index(entries)
+        bare = {key: one | {"parts": {"results": one["parts"]["results"]}} for key, one in entries.items()}
+        entries = {key: one if key in weighty else bare[key] for key, one in entries.items()}
         files = {part: _pieces(part, entries, out) for part in published.PARTS}
     study.write_json(out / "index.json", {"runs": entries, "files": files})
     named = {file["file"] for pieces in files.values() for file in pieces}

@@ -9,8 +9,9 @@ import pandas as pd
 import pytest
 
 from helpers import plan, study, world
-from helpers.publish import archives, hour
-from helpers.runs import training
+from helpers.measures import measured
+from helpers.publish import archives, hour, papers_size
+from helpers.runs import outputs, subjects, training
 from helpers.study import StudyError, published
 from helpers.study.configuration import dotted
 
@@ -79,6 +80,20 @@ def test_minutes_are_kept_and_gone_on_after_and_what_is_handed_over_is_read_else
     assert told.loc[model.label, "tokens a second"] == pytest.approx(12 * 1024 / ran)
     assert told.loc[model.label, "share of peak"] == pytest.approx(plan.operations("model", model.spec) / ran / plan.PEAK)
 
+    size = papers_size.table(study.settings("gpu", TINY), "fr-europarl", 1)
+    assert size.value["tokens a second"] == told.loc[model.label, "tokens a second"]
+    bleu = outputs.quality(subjects.of_run(model), study.settings("gpu", TINY)["beam"], TINY["bootstrap"])[0].iloc[0]
+    assert size.loc[f"BLEU, {bleu['test set']}", ["value", "low", "high", "n"]].tolist() == [
+        *bleu[["bleu", "low", "high", "sentences"]]
+    ]
+    alone = measured.WITHOUT.read(model, first=TINY["relevance"]).loc["cross"]
+    assert size.value["surely missed alone, cross"] == (alone.low > 0).sum() and size.n["surely missed alone, cross"] == len(
+        alone
+    )
+    assert size.value["largest rise alone, cross"] == alone.loss.max()
+    assert papers_size.picture(study.settings("gpu", TINY), "fr-europarl", 1).axes
+
+    assert hour.make(stages, 600, tmp_path / "bare", weights=False) == [] and not list((tmp_path / "bare").glob("weights-*"))
     files = {file.name: file.read_bytes() for file in out.iterdir()}
     assert len([name for name in files if name.startswith("weights")]) > 1 and max(map(len, files.values())) < 200_000
     with monkeypatch.context() as patch, pytest.raises(TypeError):  # ends when other pieces are there and their index is not
@@ -102,7 +117,7 @@ def test_minutes_are_kept_and_gone_on_after_and_what_is_handed_over_is_read_else
     assert set(published.index()) == {one.key for one in results} and model.made(weights=True)
     assert {one: {file.name: file.read_bytes() for file in one.results.iterdir()} for one in results} == results
     assert study.digest(model.weights / "model.safetensors") == weights
-    monkeypatch.setenv("HEADS_PUBLISHED", str(tmp_path / "bare"))
+    monkeypatch.setenv("HEADS_PUBLISHED", str(tmp_path / "without"))
     for left in out.glob("weights-*"):
         left.unlink()
     hour.take(out)

@@ -40,7 +40,8 @@ from helpers.study import StudyError
 
 RULES = ("alpha_beta", "attnlrp", "cp")
 NORMALISE = ("step", "ratio", None)
-MEMORY = 2.0  # GiB
+MEMORY = 2.0  # GiB, on a processor
+PART = 0.5  # of the memory that a GPU has free
 
 
 class _Sums:
@@ -221,16 +222,17 @@ def explain(
     batches: Iterable[Mapping[str, Any]],
     rule: str = "alpha_beta",
     kinds: str | tuple[str, ...] | None = None,
-    memory: float = MEMORY,
+    memory: float | None = None,
     label: str = "relevance",
 ) -> Explained:
     """Relevance of every head for every target token, see `relevance`.
 
     Parameters
     ----------
-    memory : float
-        GiB that may be used beyond the model: batches are split, and targets explained in chunks, to stay below it. Buffers
-        of ``alpha_beta`` whose size does not depend on the text, some 0.2 GiB in single precision at most, are not in it.
+    memory : float, optional
+        GiB that may be used beyond the model: batches are split, and targets explained in chunks, to stay below it; by default
+        `MEMORY`, or half of what a GPU has free. Buffers of ``alpha_beta`` whose size does not depend on the text, some 0.2 GiB
+        in single precision at most, are not in it.
     """
     heads = index(model, kinds)
     kinds = tuple(kind for kind in KINDS if kind in heads.unique("kind"))
@@ -288,7 +290,7 @@ def relp(
 
 @torch.no_grad()
 def conservation(
-    model, batches: Iterable[Mapping[str, Any]], rule: str, memory: float = MEMORY, label: str = "conservation"
+    model, batches: Iterable[Mapping[str, Any]], rule: str, memory: float | None = None, label: str = "conservation"
 ) -> pd.Series:
     """Where the relevance goes, as shares of what starts at the logits.
 
@@ -323,15 +325,16 @@ class _Job:
     ----------
     kinds : tuple of str
         Kinds of attention that are asked for.
-    memory : float
-        GiB that may be used beyond the model.
+    memory : float or None
+        GiB that may be used beyond the model; None as of `explain`.
     full : bool
         Also what starts at the logits, arrives at the first layers and is lost inside attention.
     """
 
-    def __init__(self, model, rule: str, kinds: tuple[str, ...], memory: float, full: bool = False) -> None:
+    def __init__(self, model, rule: str, kinds: tuple[str, ...], memory: float | None, full: bool = False) -> None:
         _known(rule, RULES, "rule")
-        self.model, self.rule, self.kinds, self.memory, self.full = model, rule, kinds, memory, full
+        self.model, self.rule, self.kinds, self.full = model, rule, kinds, full
+        self.memory = _allowed(model.device) if memory is None else memory
         self.dtype = _check_precision(model)
         self.graph = None
         if rule != "alpha_beta" and not full and not replayed(model):
@@ -425,6 +428,14 @@ class _Job:
             widest = max(block.out.in_features for block in self.plan.decoder.blocks)
             step = min(step, signed.CELLS / (rows * max(targets, source) * widest))
         return max(1, min(targets, int(step)))
+
+
+def _allowed(device: torch.device) -> float:
+    """GiB that relevance may use where no one says: on a GPU much, as many small parts leave it idle."""
+    if device.type != "cuda":
+        return MEMORY
+    free = torch.cuda.mem_get_info(device)[0] + torch.cuda.memory_reserved(device) - torch.cuda.memory_allocated(device)
+    return max(MEMORY, PART * free / 2**30)
 
 
 def _view(model, batch: Mapping[str, Tensor]) -> tuple[dict[str, Tensor], Tensor, dict[str, Tensor]]:
