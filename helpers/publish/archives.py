@@ -38,7 +38,7 @@ STEADY = 0.8  # rank correlation of other numbers that were
 
 
 def publish(notebooks: Mapping[str, Sequence[Need]], limit: float = LIMIT) -> str:
-    """Publish what notebooks read and the store has; what they no longer read is dropped.
+    """Publish what notebooks read and the store has; what they no longer read is dropped, but what was handed over from a GPU.
 
     Weights are published of the models that notebook 02 is about, of those that something still to be made starts from, and of
     those of the first seed that have a head table in notebook 06: a measure that is entered there looks at the model itself.
@@ -79,6 +79,7 @@ def publish(notebooks: Mapping[str, Sequence[Need]], limit: float = LIMIT) -> st
             entries[recipe.key] = published.pack(recipe.folder, wanted)
         else:
             absent += 1
+    entries |= {key: one for key, one in before.items() if one.get("handed") and key not in entries}
     size = published.megabytes(entries)
     if size > limit:
         published.write_index(before)

@@ -296,6 +296,7 @@ def take(given: Path) -> str:
                 raise StudyError(f"The archive {archive['file']} in {given} is damaged: hand it over again.")
     there = published.index()
     more = {key: one for key, one in entries.items() if len(one["parts"]) > len(there.get(key, {}).get("parts", {}))}
+    more = {key: one | {"handed": True} for key, one in more.items()}
     for part in (part for one in more.values() for part in one["parts"].values()):
         study.write_bytes(published.folder() / part["file"], archives[part["file"]])
     published.write_index(there | more)

@@ -115,6 +115,8 @@ def test_minutes_are_kept_and_gone_on_after_and_what_is_handed_over_is_read_else
     first.write_bytes(files[first.name])
     hour.take(out)
     assert set(published.index()) == {one.key for one in results} and model.made(weights=True)
+    archives.publish({})
+    assert set(published.index()) == {one.key for one in results}, "what notebooks of other profiles read does not drop it"
     assert {one: {file.name: file.read_bytes() for file in one.results.iterdir()} for one in results} == results
     assert study.digest(model.weights / "model.safetensors") == weights
     monkeypatch.setenv("HEADS_PUBLISHED", str(tmp_path / "without"))
