@@ -113,15 +113,20 @@ def parsed(folder: Path, split: str, parser: str = "spacy") -> list[Pair]:
     pairs = read_pairs(file(folder, split))
     if pairs[0].words:
         return pairs
-    described = {"corpus": study.at(folder).spec, "split": split, "parser": parser}
-    return read_pairs(PARSES.of(described, f"parses of {split}").results / f"{split}.jsonl")
+    return read_pairs(_parses(study.at(folder).spec, split, parser).results / f"{split}.jsonl")
 
 
 def parses(corpus: Mapping[str, Any], split: str = "dev", parser: str = "spacy") -> list[study.Recipe]:
     """What `parsed` reads of a corpus beside its pairs: nothing where these carry their trees."""
     if corpus["corpus"] == "controlled" or "task" in corpus:
         return []
-    return [PARSES.of({"corpus": dict(corpus), "split": split, "parser": parser}, f"parses of {split}")]
+    return [_parses(corpus, split, parser)]
+
+
+def _parses(corpus: Mapping[str, Any], split: str, parser: str) -> study.Recipe:
+    """The recipe of a parser's trees; a file is what stands in it, not its path alone."""
+    stands = {"file": study.digest(Path(parser))} if parser not in parsing.PARSERS and Path(parser).is_file() else {}
+    return PARSES.of({"corpus": dict(corpus), "split": split, "parser": parser} | stands, f"parses of {split}")
 
 
 def _parse(spec: Mapping[str, Any], place: study.Place) -> None:

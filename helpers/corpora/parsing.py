@@ -19,7 +19,7 @@ Conventions of the study
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Protocol
@@ -376,12 +376,13 @@ class ConlluParser:
             yield parse
 
 
+PARSERS: dict[str, Callable[[], Parser]] = {"spacy": SpacyParser, "stanza": StanzaParser}
+
+
 def parser(name: str) -> Parser:
     """The parser called "spacy" or "stanza", or the one that reads the CoNLL-U file at a path."""
-    if name == "spacy":
-        return SpacyParser()
-    if name == "stanza":
-        return StanzaParser()
+    if name in PARSERS:
+        return PARSERS[name]()
     if not Path(name).is_file():
         raise StudyError(f"There is no parser {name!r}: choose spacy, stanza, or the path of a CoNLL-U file.")
     return ConlluParser(name)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import argparse
 import hashlib
 import os
+import re
 import signal
 import sys
 import time
@@ -281,6 +282,8 @@ def take(given: Path) -> str:
         raise StudyError(f"Nothing was handed over in {given}: there is no index.json that says what.")
     bare = not any((given / piece["file"]).exists() for piece in told["files"]["weights"])
     entries, archives = dict(told["runs"]), {}
+    if odd := [key for key in entries if not re.fullmatch("[0-9a-f]{16}", key)]:
+        raise StudyError(f"The index of {given} names a run {odd[0]!r}, which is no key: hand it over again.")
     for part in published.PARTS:
         if part == "weights" and bare:
             entries = {key: one | {"parts": {"results": one["parts"]["results"]}} for key, one in entries.items()}

@@ -111,6 +111,9 @@ def test_minutes_are_kept_and_gone_on_after_and_what_is_handed_over_is_read_else
     first.write_bytes(files[first.name][:-1] + b"?")
     with pytest.raises(StudyError, match="damaged"):
         hour.take(out)
+    study.write_json(tmp_path / "odd/index.json", {"runs": {"../x": {}}, "files": {"results": [], "weights": []}})
+    with pytest.raises(StudyError, match="no key"):
+        hour.take(tmp_path / "odd")
     assert not published.index()
     first.write_bytes(files[first.name])
     hour.take(out)

@@ -5,6 +5,7 @@ import math
 
 import pytest
 
+from helpers import corpora
 from helpers.corpora import Pair, parsing
 from tests.unit.tiny_text import refused, write
 
@@ -125,6 +126,17 @@ def test_stored_parses_are_found_by_text(tmp_path):
     refused("'Stay!'", parsing.annotate, [Pair("Go!", ""), Pair("Stay!", "")], parsing.ConlluParser(stored))
     stored.write_text("\n".join(["# text = Go!", *rows("Went go VERB 0 root")]))
     refused("'Went'", parsing.annotate, [Pair("Go!", "")], parsing.ConlluParser(stored))
+
+
+def test_trees_of_a_file_that_has_changed_are_read_anew(tmp_path):
+    corpus, stored = {"corpus": "natural", "train": 2}, tmp_path / "stored.conllu"
+    stored.write_text("\n".join(["# text = Go!", *rows("Go go VERB 0 root", "! ! PUNCT 1 punct")]))
+    (before,) = corpora.parses(corpus, parser=str(stored))
+    assert corpora.parses(corpus, parser=str(stored)) == [before]
+    stored.write_text("\n".join(["# text = Go!", *rows("Go go NOUN 0 root", "! ! PUNCT 1 punct")]))
+    (after,) = corpora.parses(corpus, parser=str(stored))
+    (usual,) = corpora.parses(corpus)
+    assert before.key != after.key and "file" not in usual.spec
 
 
 def test_parsers_that_there_are_not(tmp_path):
