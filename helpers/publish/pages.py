@@ -399,10 +399,10 @@ def expressions(root: Path = study.ROOT, page: str = "docs/page.md") -> dict[str
     dict
         `cell`, `interval`, `span`, `table`, `setting`, `store`, `measured`, `measurements`, `listing`; `claims`, `claim`,
         `tally`; `csv` (track, table) and `folder` (track, chapter): links from the page; `rooms`, `budgets` and
-        `formula` (module, function): the map of the code; `at_size`: what a GPU gave.
+        `formula` (module, function): the map of the code; `summary`: of one model.
     """
     up = "../" * page.count("/")
-    of_root = (cell, interval, span, table, store, measured, measurements, listing, matrix, counted, at_size)
+    of_root = (cell, interval, span, table, store, measured, measurements, listing, matrix, counted, summary)
 
     def linked(path: Path) -> str:
         return f"{up}{path.relative_to(root).as_posix()}".replace(" ", "%20")
@@ -447,18 +447,21 @@ def counted(column: str, root: Path = study.ROOT) -> str:
     return f"{int(pd.read_csv(root / 'figures' / 'matrix.csv')[column].sum()):,}"
 
 
-def at_size(what: str, column: str = "value", format: str = "g", root: Path = study.ROOT) -> str:
-    """A cell of figures/papers_size.csv; "interval" is its value with both ends.
+def summary(profile: str, what: str, column: str = "value", format: str = "g", root: Path = study.ROOT) -> str:
+    """A cell of the summary of a profile's model (`helpers.publish.summary`); "interval" is its value with both ends.
 
     Raises
     ------
     StudyError
-        If there is no such row or column, or the cell is empty.
+        If there is no such summary, row or column, or the cell is empty.
     """
-    found = pd.read_csv(root / "figures" / "papers_size.csv", index_col="what")
+    path = root / "figures" / "summaries" / f"{profile}.csv"
+    if not path.exists():
+        raise StudyError(f"There is no summary of profile {profile!r}: run python -m helpers.publish.summary.")
+    found = pd.read_csv(path, index_col="what")
     columns = ["value", "low", "high"] if column == "interval" else [column]
     if what not in found.index or not set(columns) <= set(found) or found.loc[what, columns].isna().any():
-        raise StudyError(f"figures/papers_size.csv has no {column!r} of {what!r}: see its rows.")
+        raise StudyError(f"{path.relative_to(root)} has no {column!r} of {what!r}: see its rows.")
     value, *ends = (_said(one, format) for one in found.loc[what, columns])
     return f"{value} [{', '.join(ends)}]" if ends else value
 

@@ -10,8 +10,9 @@ import pytest
 
 from helpers import plan, study, world
 from helpers.measures import measured
-from helpers.publish import archives, hour, papers_size
-from helpers.runs import outputs, subjects, training
+from helpers.methods import l0
+from helpers.publish import archives, hour, summary
+from helpers.runs import outputs, training
 from helpers.study import StudyError, published
 from helpers.study.configuration import dotted
 
@@ -80,18 +81,19 @@ def test_minutes_are_kept_and_gone_on_after_and_what_is_handed_over_is_read_else
     assert told.loc[model.label, "tokens a second"] == pytest.approx(12 * 1024 / ran)
     assert told.loc[model.label, "share of peak"] == pytest.approx(plan.operations("model", model.spec) / ran / plan.PEAK)
 
-    size = papers_size.table(study.settings("gpu", TINY), "fr-europarl", 1)
-    assert size.value["tokens a second"] == told.loc[model.label, "tokens a second"]
-    bleu = outputs.quality(subjects.of_run(model), study.settings("gpu", TINY)["beam"], TINY["bootstrap"])[0].iloc[0]
-    assert size.loc[f"BLEU, {bleu['test set']}", ["value", "low", "high", "n"]].tolist() == [
-        *bleu[["bleu", "low", "high", "sentences"]]
-    ]
+    settings = study.settings("gpu", TINY)
+    found = summary.Summary(settings, "fr-europarl", 1)
+    size = found.table()
+    assert size.value["tokens a second"] == told.loc[model.label, "tokens a second"] and found.picture().axes
+    bleu = outputs.quality(found.subject, settings["beam"], TINY["bootstrap"])[0].iloc[0]
+    assert size.loc[f"BLEU, {bleu['test set']}", ["value", "low", "high"]].tolist() == [*bleu[["bleu", "low", "high"]]]
+    bare = l0.tables.removed_and_trained(settings, found.subject).set_index("test set").bleu[bleu["test set"]]
+    worth = size.loc[f"worth of encoder attention, removed, {bleu['test set']}"]
+    assert worth.value == pytest.approx(bare.iloc[0] - bare.iloc[1]) and worth.low <= worth.value <= worth.high
+    assert not size.index.str.contains("from the start").any(), "that is not made"
     alone = measured.WITHOUT.read(model, first=TINY["relevance"]).loc["cross"]
-    assert size.value["surely missed alone, cross"] == (alone.low > 0).sum() and size.n["surely missed alone, cross"] == len(
-        alone
-    )
+    assert size.loc["surely missed alone, cross", ["value", "n"]].tolist() == [(alone.low > 0).sum(), len(alone)]
     assert size.value["largest rise alone, cross"] == alone.loss.max()
-    assert papers_size.picture(study.settings("gpu", TINY), "fr-europarl", 1).axes
 
     assert hour.make(stages, 600, tmp_path / "bare", weights=False) == [] and not list((tmp_path / "bare").glob("weights-*"))
     files = {file.name: file.read_bytes() for file in out.iterdir()}

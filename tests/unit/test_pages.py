@@ -45,13 +45,15 @@ def test_a_cell_is_that_of_the_one_row_that_fits(project):
     assert [pages.cell(*KINDS, {"": "cross"}, "share", form, project) for form in (".1%", ".2f")] == ["0.0 %", "0.00"]
 
 
-def test_what_a_gpu_gave_is_cited_with_its_ends(project):
-    study.write_text(project / "figures/papers_size.csv", "what,value,n,low,high\nBLEU,30.56,9,29.39,31.7\nsteps,2300,,,\n")
-    assert pages.at_size("BLEU", "interval", ".1f", project) == "30.6 [29.4, 31.7]"
-    assert pages.at_size("steps", format=",.0f", root=project) == "2,300"
+def test_a_summary_is_cited_with_its_ends(project):
+    study.write_text(project / "figures/summaries/big.csv", "what,value,n,low,high\nBLEU,30.56,9,29.39,31.7\nsteps,2300,,,\n")
+    assert pages.summary("big", "BLEU", "interval", ".1f", project) == "30.6 [29.4, 31.7]"
+    assert pages.summary("big", "steps", format=",.0f", root=project) == "2,300"
     for row, column in (("steps", "interval"), ("nothing", "value"), ("BLEU", "nothing")):
-        with pytest.raises(StudyError, match="papers_size"):
-            pages.at_size(row, column, root=project)
+        with pytest.raises(StudyError, match="big"):
+            pages.summary("big", row, column, root=project)
+    with pytest.raises(StudyError, match="no summary of profile 'small'"):
+        pages.summary("small", "BLEU", root=project)
 
 
 @pytest.mark.parametrize("where", ({"model": "EN-RU news"}, {"model": "EN-RU news", "run": "L0"}))
