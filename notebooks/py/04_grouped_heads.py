@@ -26,8 +26,10 @@
 # and summarization get better. Then let every batch vote for the best head of each group, keep the winners
 # (*Voting-to-Stay*, GHT-PS) and train on: a third of the model is gone and the gain stays.
 #
+# *Significantly* says p < `0.05` after Holm's correction; *by interval* that a 95 % interval excludes zero, each by itself.
+#
 # Below, first what we find on three tasks; then what the constraint asks of heads and what it does to them, what each part
-# brings, whether room or method is what counts, and what the paper leaves open: whether it works on a model that is trained
+# brings, whether capacity or method is what counts, and what the paper leaves open: whether it works on a model that is trained
 # already, and whether the heads that stay are those that notebooks 1 to 3 would keep.
 
 # %% tags=["parameters"]
@@ -60,6 +62,7 @@ from helpers.publish import claims
 from helpers.reading import readable
 from helpers.runs import subjects
 from helpers.scores import intervals
+from helpers.study import layout
 
 drawing.style()
 plan, repeats = run.settings["grouping"], run.settings["bootstrap"]
@@ -71,7 +74,7 @@ scored = {kind: tables.scores(found, counted[kind], repeats=repeats) for kind, f
 for kind, table in scored.items():
     run.table(table, f"{subjects.setting(kind)}", resamples=repeats)
 translation, groups = rows[subjects.TRANSLATION], plan["translation"]["groups"]
-n = "n = 1 training a row" if plan["seeds"] == 1 else f"the first of n = {plan['seeds']} trainings a row"
+n = "n = 1 training per row" if plan["seeds"] == 1 else f"the first of n = {plan['seeds']} trainings per row"
 n += f", intervals over {plan['translation']['test']:,} test examples or fewer"
 
 # %%
@@ -81,7 +84,7 @@ verdicts = claims.Box(run)
 # ## What the constraint asks of heads (sections 3.1 and 3.2)
 #
 # Each head of a layer is one long vector: its value vectors (V), attention weights (A) or outputs (O) over all real tokens of
-# the batch. K-means sorts the heads of a layer into groups; the mean of a group is its *hidden unit*. To the cross-entropy a
+# the batch. K-means sorts the heads of a layer into groups; the mean of a group is its *hidden unit*. To the cross-entropy per
 # token we add, as mean over layers,
 #
 # $$L_z = w \left[ -\frac{\alpha}{k} \sum_i \cos(e_i, \mu_{y_i}) + \frac{\beta}{\binom{C}{2}} \sum_{c < c'}
@@ -103,24 +106,29 @@ run.figure(
     caption="Cosines between the heads of the layer whose groups stand out most, sorted by group, before and after training.",
     takeaway=said.apart(apart, groups, site),
 )
+display(Markdown(said.shown(apart, site)))
 
 # %% [markdown]
 # As printed (equation 4B) the signs push the members of a group *apart*; we use the signs above, which are what the text and
-# the public code mean. The paper does not say what w is against a loss a token; its code adds the sum over layers to a loss
+# the public code mean. The paper does not say what w is against a loss per token; its code adds the sum over layers to a loss
 # that is a *sum* over tokens, which makes w the number of layers over the tokens of a batch.
 #
 # *Voting-to-Stay.* The model is frozen for one epoch. In every batch the head closest to the centre of its group gets a
 # vote; in the end the head with most votes of each group stays, the others are removed for good, and training goes on
 # without the constraint. The public code clusters padding, too, lets votes decide without regard to groups, and does not
 # freeze. All rows below see the same number of training steps: a share before the vote (the first stage; setting
-# `grouping.first`), the rest after it (the second).
+# `grouping.first`), the rest after it (the second). So GHT-PS has its final shape for a part of the steps only.
 
 # %% jupyter={"source_hidden": true}
 settings = {kind: plan[subjects.setting(kind)] for kind in rows}
 facts = pd.DataFrame({kind: {**part["model"], **part} for kind, part in settings.items()}).T.rename_axis("task")
 told = f"α = {plan['alpha']:g}, β = {plan['beta']:g}, heads compared by {plan['which']} (above), weight w = {plan['weight']:g}"
-columns = {"task": "task", "text": "text", "steps": "steps", "groups": "groups", "layers": "layers", "heads": "heads a layer"}
-readable(facts, columns | {"width": "width"}, caption=told)
+columns = {"task": "task", "text": "text", "steps": "steps", "groups": "groups", "layers": "layers", "heads": "heads per layer"}
+display(readable(facts, columns | {"width": "width"}, caption=told))
+steps = plan["translation"]["steps"]
+before, final = round(plan["first"] * steps), said.late(steps, plan["first"])
+told = f"({before:,} of {steps:,}) come before the vote, {steps - before:,} after it"
+display(Markdown(f"In translation the first {100 * plan['first']:.0f} % of the steps {told}."))
 
 # %% [markdown]
 # ## Does it help, and what does it cost? (Tables 1, 2, 4, 5 and 6)
@@ -150,22 +158,28 @@ cost, fast = tables.costs(chosen), run.table(tables.speed(chosen), "speed", over
 table = scored[subjects.TRANSLATION]
 of_table_1 = table[table.index.isin(chosen, level="row")]
 table_1 = run.table(tables.table_1(of_table_1, cost, fast), "table1_translation", resamples=repeats)
-columns = {"row": "model", "heads": "heads", "value": "BLEU", "gain": "gain, %", "printed gain": "printed gain, %"}
-forms = {"heads": ".0f", "value": ".1f", "gain": "+.1f", "printed gain": "+.1f"}
-shown = table_1.assign(gain=table_1.gain.where(table_1.index != VANILLA))
-columns |= {"parameters": "parameters without embeddings, millions", "speed": "speed, vanilla = 1"}
-readable(shown, columns, forms, {"value": "most"}, caption=f"Translation (tables 1 and 2); {n}")
 
 # %% jupyter={"source_hidden": true}
-by_seed, size, means, bleu = tables.per_seed(scored, seed=seed), None, None, (None, "")
+by_seed, size, means, bleu, both = tables.per_seed(scored, seed=seed), None, None, (None, ""), None
 if plan["seeds"] > 1:
     means = run.table(tables.means_over_seeds(by_seed), "seeds")
 if "peers" in plan["parts"] and plan["ablation_seeds"] > 1:
     peers = grouping.runs.equal_size(run.settings, seed)
     size = run.table(tables.equal_size(peers, tables.statistics(peers, plan["beam"])), "equal_size")
+changed = tables.first_scores(scored[subjects.TRANSLATION])
+if means is not None:
+    changed = both = means.loc[means.index[0][0]].rename(columns=lambda name: name.replace("change_mean", "change"))
+    both = both.drop(columns=["change_low", "change_high"]).rename(columns={"mean": "value"})
 if size is not None and means is not None:
-    both = pd.concat([means.loc[means.index[0][0]].rename(columns={"mean": "value"}), size])
+    both = pd.concat([both, size])
     bleu = both.value, f" (means over {both.seeds.min()} trainings)"
+columns = {"row": "model", "seeds": "n (trainings)", "heads": "heads", "value": "BLEU", "printed gain": "printed gain, %"}
+columns |= {"parameters": "parameters without embeddings, millions", "speed": "speed, vanilla = 1"}
+forms = {"heads": ".0f", "value": ".1f", "printed gain": "+.1f"}
+shown = said.over_trainings(table_1, both)
+shown = shown.assign(**{"printed gain": shown["printed gain"].where(shown.index != VANILLA)})
+told = f"intervals over these, of one training over its {plan['translation']['test']:,} test sentences or fewer"
+display(readable(shown, columns, forms, caption=f"Translation (tables 1 and 2): means over n trainings; {told}"))
 run.figure(
     figures.quality_against_cost(tables.against_cost(table_1, "translation")),
     "cost",
@@ -181,6 +195,7 @@ if size is not None:
     columns |= {"change": "GHT-PS minus it", "p_holm": "p (Holm)"}
     told = "Controls of the size of GHT-PS; differences in pairs of trainings from weights of one seed; p over this table"
     display(readable(size, columns, {"value": ".1f", "change": "+.1f", "p_holm": "p"}, {"value": "most"}, caption=told))
+    display(Markdown(said.rivals(size, final)))
 
 # %% [markdown]
 # Speed is measured on the removed models, greedy, ten new tokens for each of `64` examples, on one thread, as ratio to
@@ -190,24 +205,27 @@ if size is not None:
 others = {kind: found for kind, found in scored.items() if kind != subjects.TRANSLATION}
 if others:
     second = run.table(tables.table_others(others), "table4_table6_other_tasks", resamples=repeats)
-    columns = {"task": "task", "row": "model", "metric": "metric", "value": "score", "gain": "gain, %"}
+    columns = {"task": "task", "row": "model", "metric": "metric", "value": "score", "gain": "gain (positive is better), %"}
     shown = second[second.index.isin((VANILLA, GHT, PS), level="row")]
     shown = shown[~shown.index.isin(("ROUGE-2", "ROUGE-L"), level="metric")]  # they are in the file
     plain = shown.index.isin((VANILLA,), level="row")
     shown = shown.assign(gain=shown.gain.mask(plain), **{"printed gain": shown["printed gain"].mask(plain)})
     columns |= {"printed gain": "printed gain, %"}
-    display(readable(shown, columns, dict.fromkeys(("gain", "printed gain"), "+.1f"), caption=f"Tables 4 and 6; {n}"))
+    if means is None:  # else the first training alone would stand beside the means of all
+        display(readable(shown, columns, dict.fromkeys(("gain", "printed gain"), "+.1f"), caption=f"Tables 4 and 6; {n}"))
 if means is not None:
     run.figure(figures.seeds(by_seed), "seeds", caption="Each method's score over trainings of several seeds.", show=False)
     columns = {"panel": "task and test set", "method": "model", "seeds": "n (trainings)", "mean": "score"}
     columns |= {"change": "minus vanilla", "p_holm": "p (Holm)"}
-    means = means.rename(columns={"change_mean": "change"})
+    means, named = means.rename(columns={"change_mean": "change"}), dict(zip(by_seed.panel, by_seed.unit, strict=True))
     rouge = means.index.get_level_values("panel").str.contains("ROUGE-[2L]")
     told = f"Over trainings; intervals are t-intervals over seeds, p corrected over {means.family.max()} rows"
     told += ", ROUGE-2 and ROUGE-L (in the file) among them" if rouge.any() else ""
     means = means[~rouge]
     means = means.assign(change=means.change.where(means.p_holm.notna()))
-    display(readable(means, columns, {"p_holm": "p"}, caption=told))
+    less = {panel: f"{panel}, perplexity (less is better)" for panel, unit in named.items() if unit == "perplexity"}
+    forms = {"mean": ".2f", "change": "+.2f", "p_holm": "p"}
+    display(readable(means.rename(index=less, level="panel"), columns, forms, caption=told))
 for kind in others:
     found = {name: rows[kind][name] for name in (VANILLA, GHT, PS)}
     run.table(tables.costs(found).join(tables.speed(found)), f"cost_{subjects.setting(kind)}", over=intervals.ROUNDS)
@@ -223,7 +241,8 @@ first = worth.xs(VANILLA, level="row").reset_index()
 first = first[first.metric.isin([metrics[0] for metrics in subjects.METRICS.values()])].drop_duplicates(["task", "kind"])
 columns = {"task": "task", "metric": "metric", "whole": "score, all heads", "kind": "heads off", "change": "change"}
 told = f"All heads of a kind off, weights as stored in half precision; {n}"
-display(readable(first, columns, {"whole": ".1f", "change": "+.1f"}, caption=told))
+shown = first.assign(metric=first.metric.replace({"perplexity": "perplexity (less is better)"}))
+display(readable(shown, columns, {"whole": ".1f", "change": "+.1f"}, caption=told))
 display(Markdown(said.worth(first)))
 if subjects.SUMMARIZATION in rows:
     found = rows[subjects.SUMMARIZATION]
@@ -240,8 +259,9 @@ if subjects.SUMMARIZATION in rows:
 # %% jupyter={"source_hidden": true}
 followed = {name: tables.both_stages(translation[name], groups) for name in (VANILLA, GHT, tight) if name in translation}
 run.table(pd.concat(followed, names=["row", "look"]), "fig4_constraint")
+level = (groups / len(next(iter(labels.values())))) ** 0.5
 run.figure(
-    figures.constraint_over_training(followed),
+    figures.constraint_over_training(followed, level),
     "fig4_constraint",
     caption="Both terms of the group constraint over training, with and without it.",
     answers="Ni et al., figure 4",
@@ -275,9 +295,8 @@ readable(padded, columns | {"cosine": "change of cosines"}, forms, caption="Padd
 # %% [markdown]
 # ## Who stays, and what are they?
 #
-# Functions (notebook 2) and LRP relevance (notebook 1) of all heads of the model that votes, and which heads Voting-to-Stay
-# keeps; the same for the model trained without the constraint, where votes, L0 gates and gradient importance choose from the
-# very same heads (file `pillars_plain`). Voting keeps as many heads in every layer; the others may empty one.
+# Functions (notebook 2) and LRP relevance (notebook 1) of the heads that votes keep and, without the constraint, that votes, L0
+# gates and gradient importance keep of the very same heads (one training; files `overlap` and `pillars_plain`).
 
 # %% jupyter={"source_hidden": true}
 constrained, found = {"constraint": "with the group constraint", "plain": "without the group constraint"}, {}
@@ -294,10 +313,6 @@ for name, part in found.items():
         table="overlap",
         split="dev",
     )
-columns = {"model": "model trained with", "method": "chosen by", "kept": "heads kept", "functional": "of these with a function"}
-columns |= {"functional_all": "with a function, of all", "relevance": "mean relevance of those kept"}
-shown = shared.rename(index={"constraint": "the constraint", "plain": "no constraint"})
-display(readable(shown, columns, {"relevance": ".3f"}, caption="What the heads that stay are; n = 1 training"))
 display(Markdown(said.kept(shared)))
 
 # %% jupyter={"source_hidden": true}
@@ -308,7 +323,7 @@ if "ablations" in plan["parts"]:
 The eight rows of the paper's ablation, each against the GHT or GHT-PS of its own seed; hollow marks are the paper's mean change
 over five IWSLT sets. A part is needed if the row without it lies below zero. Some rows share a first stage, or a vote too: what
 is peculiar to that one stage or vote shows in all of its rows. *Homogenisation* pulls to the own centre, *diversification*
-pushes centres apart; *as many heads from the start*: the vote before any training; *vote without constraint*: on a model
+pushes centres apart; *heads chosen before training*: the vote before any training; *vote without constraint*: on a model
 trained plainly; *random heads off*: as many, anywhere; *random member stays*: one of each group by lot; *stage 1* and *2*:
 before and after the vote. Further variants are in the file `table3_ablation`, such as *votes once settled*, the paper's
 algorithm to the letter: stage 1 ends when centres shift less than a threshold, which it does not give (file `settling`).""")
@@ -341,6 +356,8 @@ if several:
         answers="Ni et al., table 3",
         table="table3_seeds",
     )
+if "ablations" in plan["parts"] and (told := said.hardly(apart, groups)):
+    display(Markdown(told))
 
 # %% jupyter={"source_hidden": true}
 settled = tables.constraint_terms(first, groups)
@@ -368,9 +385,9 @@ if wider := grouping.runs.more_heads(run.settings, seed):
     more = tables.by_groups(again, groups, count)
     run.table(more.set_index(["panel", "method", "groups"]), "fig3_more_heads", resamples=repeats)
     run.figure(
-        figures.score_by_groups(more.assign(panel=f"{count} heads a layer")),
+        figures.score_by_groups(more.assign(panel=f"{count} heads per layer")),
         "fig3_more_heads",
-        caption=f"Quality by the number of groups, {count} heads a layer.",
+        caption=f"Quality by the number of groups, {count} heads per layer.",
         answers="Ni et al., figure 3",
         show=False,
         resamples=repeats,
@@ -396,10 +413,10 @@ if rungs:
     display(
         Markdown("""## Capacity or method? Heads of other widths
 
-What GHT-PS loses may be room: two narrow heads a layer are little attention. So the main rows are trained at other widths of a
-head, the model being as wide as its heads together (as in the paper), beside a model that has as many heads as GHT-PS *from the
-start*. If room is missing, the loss goes as heads grow wider, and the model that never had more heads has it too; if the method
-is at fault, the loss stays, or stays above that of this model, at every width.""")
+What GHT-PS loses may be capacity: two narrow heads per layer are little attention. So the main rows are trained at other
+head dimensions, the model being as wide as its heads together (as in the paper), beside a model whose *heads are chosen before
+training*, as many as GHT-PS keeps. Too little capacity costs both; what the method costs stands between them (all numbers: file
+`ladder`).""")
     )
     counts = {head: tables.statistics(found, plan["beam"]) for head, found in rungs.items()}
     every, few = (
@@ -417,14 +434,8 @@ is at fault, the loss stays, or stays above that of this model, at every width."
         table="ladder",
         resamples=repeats,
     )
-    columns = {"row": "model", "seeds": "n (trainings)", "value": "BLEU", "change": "minus vanilla", "p_holm": "p (Holm)"}
-    columns |= {"against_start": "minus as many from the start", "against_start_p_holm": "p (Holm) of that"}
-    forms = {"value": ".1f", "change": "+.1f", "p_holm": "p", "against_start": "+.1f", "against_start_p_holm": "p"}
-    over = over.assign(change=over.change.mask(over.index.isin((VANILLA,), level="row")))
-    for head, part in over.groupby(level="head"):
-        told = f"Heads {head} wide; intervals over trainings where there are several, p corrected over all widths"
-        display(readable(part, columns, forms, {"value": "most"}, caption=told))
-    display(Markdown(said.room(over, said.FEW)))
+    told = "What GHT-PS loses more is the price of choosing late, method and training time not separated"
+    display(Markdown(f"{told}: {final}."))
 
 # %% jupyter={"source_hidden": true}
 width = plan["translation"]["model"]["width"] // plan["translation"]["model"]["heads"]
@@ -432,15 +443,11 @@ if "sweep" in plan["parts"] and width in rungs:
     display(
         Markdown("""## Alpha, beta and the map, chosen on dev
 
-The paper takes the best of a sweep for each set. Here one of them is changed at a time, the row of least *dev* loss is taken,
-and its test score stands beside that of the usual setting. A choice among many gains something by luck alone: the control is
-the best, by dev loss again, of several plain trainings that differ in nothing but their seed.""")
+The paper takes the best of a sweep for each set. Here one of them is changed at a time and the row of least *dev* loss taken;
+the control for luck is the best of plain trainings that differ in nothing but their seed (file `chosen_on_dev`).""")
     )
     chosen = run.table(tables.chosen_on_dev(table, every.loc[width]), "chosen_on_dev", split="test")
-    columns = {"method": "method", "row": "best on dev", "tried": "of n", "dev_loss": "its dev loss", "value": "its test BLEU"}
-    forms = {"dev_loss": ".3f", "value": ".1f", "usual": ".1f"}
-    columns |= {"usual": "test BLEU, usual setting"}
-    display(readable(chosen, columns, forms, {"value": "most"}, caption=f"The best row on dev; {n}"))
+    display(Markdown(said.chosen(chosen)))
 
 # %% jupyter={"source_hidden": true}
 if start:
@@ -448,7 +455,7 @@ if start:
         Markdown(f"""## Does it work on a model that is trained already? (the paper's open question)
 
 The same on a trained model of notebook 3: two further stages of {plan["converged_steps"]:,} steps for all, with the constraint
-(GHT), with the constraint and a vote between them that keeps {groups} heads of every layer (GHT-PS), with the vote alone, and
+(GHT), with the constraint and a vote between them that keeps {groups} heads per layer (GHT-PS), with the vote alone, and
 without anything. The model itself had {run.settings["training"]["steps"]:,} steps.""")
     )
     late = grouping.runs.from_converged(run.settings, start, seed)
@@ -471,11 +478,11 @@ keys and values for each head, once with shared ones from the start; all rows tr
 
 - *Can heads come to share keys later?* Heads of the first model are put together: *neighbours* (plain mean-pooling, Ainslie et
   al. 2023), heads *alike* in the sense of equation 3, the *winner* of the vote instead of the mean, each against *random*
-  groups. *Turned* first brings heads into one basis, which changes nothing before the mean is taken.
-- *Does the constraint do anything where keys are shared?* The second model is trained with it and voted on, compared by
-  outputs, for heads that share keys have the same value vectors.
+  groups. *Rotated* heads are first brought into a common basis, which changes nothing before the mean is taken.
+- *Does the constraint do anything here?* Both models are trained with it and voted on, the second compared by outputs, for
+  heads that share keys have the same value vectors.
 - *Which query heads can go?* L0 gates (Voita et al.) against gradient importance and chance at as many heads, on a line between
-  the counts that were tried. Half of L0's second stage goes into its gates (the row without a price says what that costs), so
+  the counts that were tried. Half of L0's second stage goes into its gates (gates with λ = `0` say what that costs), so
   *L0's heads* are also removed at once from the second model and trained like their rivals.""")
     )
     worth = tables.worth_of_attention(tables.decoders(today), plan["beam"], repeats)
@@ -484,9 +491,9 @@ keys and values for each head, once with shared ones from the start; all rows tr
     columns = {"row": "row", "heads": "heads left", "value": "perplexity, less is better", "change": "difference"}
     columns |= {"against": "to", "importance": "minus gradient importance, as many heads"}
     forms = {"heads": ".0f", "value": ".2f", "change": "+.2f", "importance": "+.2f"}
-    told = "The best way to share, and at about half of the heads gates and importance (all rows: file `today`); n = 1 training"
+    told = "The constraint, the best way to share, at half of the heads gates and importance (file `today`); n = 1 training"
     display(readable(said.today_short(found), columns, forms, {"value": "least"}, caption=told))
-    display(Markdown(said.today_worth(found, worth)))
+    display(Markdown(f"{said.today_constraint(found)} {said.today_worth(found, worth)}"))
     run.figure(
         figures.today(found.reset_index()),
         "today",
@@ -502,11 +509,17 @@ keys and values for each head, once with shared ones from the start; all rows tr
 # %% jupyter={"source_hidden": true}
 fit = "generated" if run.corpus == "controlled" else "natural"
 weight = said.strength(apart, groups, tables.first_scores(table).value)
+judged = {one.claim.id: one for one in claims.of_run(run.folder, run.corpus)}["constraint-translation"]
+answer = said.answer(gained, changed, table_1["heads"], judged.rows[0].holm if judged.rows else float("nan"))
+beside = [said.rivals(size, final)] if size is not None else []
+path = layout.Chapter(study.ROOT / "figures" / "natural" / run.name).table("seeds")
+if run.corpus == "controlled" and path.exists():
+    beside.append(said.elsewhere(pd.read_csv(path), judged.claim.natural.missing))
 closing = f"""
-{said.effects(gained)} {said.cost(table_1, *bleu)}
+{answer} {said.cost(table_1, *bleu)}
 
-*Limits.* {weight} Text is {fit}, models are far smaller than the paper's, trained without dropout, and write greedily; heads
-are {width} wide (64 in the paper). Where no table says otherwise there is one training
+*Limits.* Text is {fit}, models are far smaller than the paper's, trained without dropout, and write greedily; the
+head dimension is {width} (64 in the paper). Where no table says otherwise there is one training
 ([all differences](../docs/differences.md)).
 """
-verdicts.fill("gains", closing, first=f"{said.answer(gained)} {weight}")
+verdicts.fill("gains", closing, first=" ".join([answer, *beside, weight]))

@@ -46,6 +46,8 @@ def test_the_constraint_is_smoothed_and_the_vote_marked():
     for axis in (left, right):
         (vote,) = drawn(axis, ORANGE, ":")
         assert vote[0].tolist() == [120, 120] and not drawn(axis, GREY, ":")
+    level = whole(figures.constraint_over_training({"GHT": plain}, 0.5)).axes[0].lines[-1]
+    assert level.get_linestyle() == ":" and set(level.get_ydata()) == {0.5}
 
 
 def test_similar_heads_stand_together():
@@ -123,7 +125,7 @@ def test_a_decoder_of_today_shares_keys_at_the_left_and_loses_heads_at_the_right
     )  # fmt: skip
     before, after, gone = whole(figures.today(frame)).axes
     names = ["all heads, from the start", "GHT", "shared, from vanilla", "groups, mean", "shared, from GHT", "random",
-             "shared from the start", "GHT"]  # fmt: skip
+             "shared from the start", "GHT (above grouped queries)"]  # fmt: skip
     assert ticks(before) == names and not any(ticks(after))
     assert intervals(before, 0)[BLUE].keys() - {NAN} >= {8.0, 9.0, 7.0} and intervals(after, 0)[BLUE][4.2] == (4.1, 4.4)
     assert marked(gone, to_rgb(drawing.MODELS[2])) == [(6.0, 5.0)] and marked(gone, ORANGE) == [(3.65, 5.5)]

@@ -174,13 +174,17 @@ def test_a_ladder_holds_every_training_against_its_own_vanilla():
     over = tables.ladder_over_seeds(table, table)  # of several trainings a t interval, of one that of its sentences
     assert over.over.tolist() == [intervals.SENTENCES] * 2 + [intervals.TRAININGS] * 2
     assert over.against_start.dropna().tolist() == over.change.xs(PS, level="row").tolist()
-    told = said.ladder(over.assign(against_start=-1.0, against_start_p_holm=[0.9, 0.01, 0.9, 0.2]), "few")
-    assert told.endswith("], surely (Holm) at 2.") and "heads 2 and 4 wide" in told
     ends = dict(zip(["against_start", "against_start_low", "against_start_high"], (-2.0, -3.0, -1.0), strict=True))
-    rows = pd.MultiIndex.from_tuples([(2, PS), (4, PS), (4, "few")], names=["head", "row"])
-    wide = pd.DataFrame({"change": [-9.0, -6.0, -4.0], **ends}, rows)
-    assert said.room(wide, "few").endswith("(4) GHT-PS loses 6.0 BLEU, few 4.0: that is the price of so few heads, and 2.0"
-                                           " [1.0, 3.0] what the method adds to it.")  # fmt: skip
+    rows = pd.MultiIndex.from_tuples([(2, PS), (4, PS), (2, "few"), (4, "few")], names=["head", "row"])
+    wide = pd.DataFrame({"change": [-9.0, -6.0, -5.0, -4.0], "change_high": -1.0, "seeds": [5, 1, 5, 1], **ends}, rows)
+    told = said.ladder(wide, "few")
+    assert told.startswith(
+        "Both: with few 5.0 and 4.0 BLEU are lost at head dimension 2 and 4; GHT-PS loses 2.0 [1.0, 3.0] and"
+    )
+    assert told.endswith("more (4: one training).")
+    for change, start, lead in ((1, -1, "Method:"), (-1, 1, "Capacity:"), (1, 1, "Neither is seen:")):
+        assert said.ladder(wide.assign(change_high=change, against_start_high=start), "few").startswith(lead)
+    assert "for the last 1,600 of 4,000 steps" in said.late(4000, 0.6)
     same = ["value", "low", "high", "change", "change_low", "gain"]
     assert over.loc[(2, PS), same].tolist() == table.loc[(2, PS, 1), same].tolist()
     for name, start in (("value", ""), ("change", "change_"), ("gain", "gain_")):
@@ -218,6 +222,10 @@ def test_choosing_on_dev_never_looks_at_the_test_set():
     assert found.loc[GHT].tolist() == ["GHT, alpha 2", 3, 0.8, 55.0, 60.0]
     assert found.loc[PS].tolist() == ["GHT-PS, beta 0", 3, 1.0, 30.0, 40.0]
     assert found.loc[VANILLA].tolist() == ["seed 2", 3, 0.7, 52.0, 50.0]  # the best of as many trainings without a constraint
+    assert said.chosen(found).startswith(
+        "Choosing on dev brings no more than luck does: on test the best of 3 GHT 55.0 BLEU, as"
+    )
+    assert "more than luck does" in said.chosen(found.assign(value=63.0))
 
 
 def test_a_decoder_of_today_is_held_against_its_plain_row_and_rivals_of_as_many_heads(monkeypatch):
@@ -255,14 +263,19 @@ def test_a_decoder_of_today_is_held_against_its_plain_row_and_rivals_of_as_many_
     worth = tables.worth_of_attention(tables.decoders(rows), 1, 20)
     assert len(worth) == 2 and f"{worth.change.min():+.1f} or more" in said.today_worth(frame, worth)
     told, tight_one = said.today(frame), f"GHT, weight x 10: {runs.WINNER}"
-    assert "2 of 2 ways surely beat random groups. L0 is" in told and told.endswith("L0's heads in 0 of 1, better in 1.")
+    assert "2 of 2 ways significantly beat random groups. L0 is" in told and told.endswith("L0's heads in 0 of 1, better in 1.")
     alone = frame.rename(index={tight_one: runs.TURNED}).assign(chance_p_holm=lambda t: t.chance_p_holm.mask(t.pairs == 2, 0))
     alone.loc[("shared", runs.ALIKE), "chance_p_holm"] = 1.0
-    assert "; only turned ways surely beat random groups, which were not turned (unturned " in said.today(alone)
+    assert "; only rotated ways significantly beat random groups, which were not rotated (unrotated " in said.today(alone)
     short = said.today_short(frame)  # rows nearest to half of the heads
+    alone = frame.loc[("whole", runs.GHT_FEW)].copy()
+    alone.loc[[*said.ENDS, "change_p_holm"]] = -0.1, -0.2, -0.01, 0.01
+    once = said.today_constraint(pd.concat([frame, pd.DataFrame({("whole", GHT): alone}).T]))
+    assert once.index("each head lowers") < once.index("on shared keys")
+    assert "with a key for each head lowers it (-0.10 [-0.20, -0.01], Holm p 0.010)" in once
     assert short.index.tolist() == [VANILLA, runs.FEW_PAIRS, runs.GHT_FEW, runs.PS_FEW, tight_one,
                                     f"{runs.DRAWN}, mean of 2 draws", "L0, λ = 0.2", "L0's heads, λ = 0.2",
-                                    "gradient importance, 3 a layer"]  # fmt: skip
+                                    "gradient importance, 3 per layer"]  # fmt: skip
     few, vanilla = runs.FEW_PAIRS, VANILLA
     assert short.against.tolist()[1:] == [vanilla, few, few, vanilla, vanilla, few, few, few]
     assert short.value.iloc[5] == pytest.approx(found.value[[f"{runs.DRAWN}, draw {n}" for n in (1, 2)]].mean())
@@ -273,16 +286,31 @@ def test_what_is_said_follows_the_numbers():
     gained = pd.DataFrame(rows, columns=["task", "method", "gain", "low", "high"]).assign(
         seeds=1, p_holm=[0.01, 0.01, 0.04, 0.3]
     )
-    assert (told := said.answer(gained)).startswith(said.effects(gained))
-    assert "constraint helps on a and hurts on b. One head of each group makes no sure difference on b." in told
-    alone = said.answer(gained.assign(p_holm=[0.01, 0.01, 0.06, 0.3]))  # an interval below zero is not enough
-    assert "hurts on" not in alone and "is worse by its interval alone on b" in alone
-    assert "a verdict needs 3" in told and "needs" not in said.answer(gained.assign(seeds=3))
+    bleu = pd.DataFrame([(-0.25, -0.4, -0.1, 0.04, 10), (-7, -8, -6, 0.01, 10)], [GHT, PS], [*said.ENDS, "p_holm", "family"])
+    heads = pd.Series({VANILLA: 48, PS: 12})
+    told = said.answer(gained, bleu, heads, 0.2)
+    assert told.startswith(
+        "**On a alone.** The constraint changes BLEU by -0.25 [-0.40, -0.10] (1 training; a verdict needs 3; p"
+    )
+    assert (
+        "0.200 over all claims" in told and "; it significantly hurts on b. Keeping one head per group (12 of 48) costs" in told
+    )
+    assert told.endswith("costs 7.0 [6.0, 8.0] BLEU and makes no detectable difference to b.")
+    alone = said.answer(gained.assign(p_holm=0.06, seeds=3), bleu, heads)  # an interval below zero is not enough
+    assert alone.startswith("**Not here.**") and "it is worse by interval alone on b" in alone and "all claims" not in alone
+    beside = pd.DataFrame([(-4, -5, -3)], [runs.FEWER], said.ENDS)
+    assert said.rivals(beside, "late") == "GHT-PS minus models of its size: *fewer layers* -4.0 [-5.0, -3.0] BLEU (late)."
+    seeds = pd.DataFrame({"panel": "translation: multi30k_x", "method": [GHT, PS], "seeds": 3, "change_mean": [0.4, -3.5],
+                          "change_low": -4.0, "change_high": 1.0})  # fmt: skip
+    assert "(Multi30k, 3 trainings, published) BLEU changes with GHT by +0.4" in said.elsewhere(seeds, "what")
+    firsts = pd.DataFrame({"value": [9.0, 5], "low": 0, "high": 9}, [VANILLA, PS])
+    means = said.over_trainings(firsts, pd.DataFrame({"value": [7.0], "low": 6, "high": 8, "seeds": 5}, [PS]))
+    assert means.value.tolist() == [9, 7] and means.seeds.tolist() == [1, 5]
     ends = {GHT: (0.1, -0.1, 0.2), NO_CONSTRAINT: (-9.0, -10, -8.0), PS: (-9.0, -10, -8.0)}
     late = pd.DataFrame.from_dict(ends, orient="index", columns=["change", "change_low", "change_high"]).rename_axis("row")
-    assert said.converged(late, 2).startswith("Keeping 2 heads a layer by vote costs: -9.0 [-10.0, -8.0] BLEU")
+    assert said.converged(late, 2).startswith("Keeping 2 heads per layer by vote costs 9.0 [8.0, 10.0] BLEU against")
     told = [said.converged(late + more, 2) for more in (0, -1, 20)]
-    assert "no cost is seen: +0.1" in told[0] and "alone costs: -0.9" in told[1] and "costs nothing sure" in told[2]
+    assert "alone changes BLEU by +0.1" in told[0] and "alone costs 0.9" in told[1] and "vote changes BLEU by +11.0" in told[2]
     titles = ["random weights", GHT, f"{GHT}, weight x 10"]
     index = pd.MultiIndex.from_product([titles, ["cross"], [0, 1]], names=["title", "kind", "layer"])
     apart = pd.DataFrame({"contrast": [0.1, 0.1, 0.5, 0.1, 0.9, 1.1]}, index)
@@ -291,9 +319,14 @@ def test_what_is_said_follows_the_numbers():
     assert said.cost(cost, cost.value + 1, " (means)").endswith("vanilla 10.0; of 1 controls of about its size"
                                                                 " fewer layers (7.0) has more (means).")  # fmt: skip
     told = said.apart(apart, 2, ("cross", 1))
-    assert "weight 0.30 (0.10), hardly groups; at 10 times that weight 1.00 (1.10), groups; asked for 2.00" in told
+    assert "weight 0.30 (0.10), hardly groups; at 10 times that weight 1.00 (1.10), groups; perfect groups 2.00" in told
+    assert said.shown(apart, ("cross", 1)).startswith(
+        "Shown: decoder-encoder attention of layer 2, the clearest of 2; the dark diagonal is each head with"
+    )
+    assert "hardly group" in said.hardly(apart, 2) and said.hardly(apart + 2, 2) == ""
     told = said.strength(apart, 2, pd.Series([1.0, 2.0, 3.0], [titles[2], f"{PS}, weight x 10", VANILLA]))
-    assert told.startswith("At this weight heads hardly group (0.30 of 2.00); at 10 times it they group (1.00), and GHT has")
+    assert told.startswith("At the study's weight heads hardly form groups: their cosine within minus between groups is 0.30, ")
+    assert "At 10 times the weight they do (1.00), and " in told
 
 
 def test_gains_over_trainings_are_means_and_costs_stand_beside_the_printed_ones():
@@ -378,10 +411,15 @@ def test_overlap_by_hand():
     np.testing.assert_allclose(table.relevance, [0.5 / 3, 0.15, np.nan])
     assert table.loc["a", ["with b", "with c"]].tolist() == [1, 0] and table.loc["b", "with a"] == 1
     told = said.kept(pd.concat({"plain": table}, names=["model"]))
-    parts = "An even share is 0.250; of 3 heads with a function a keeps 2, chance 1.5; ", "a and b share 1, ", "by chance 1.0, "
-    assert all(part in told for part in parts)
+    parts = (
+        "Of 3 heads with a function a keeps 2, chance 1.5; ",
+        "an even share 0.250. ",
+        "a and b share 1, ",
+        "by chance 1.0",
+    )
+    assert all(part in told for part in parts) and "keep different heads" in told
     few = said.kept(pd.concat({"plain": table.assign(functional_all=2)}, names=["model"]))
-    assert "with 2 of 6 heads having a function the table cannot tell who stays; without" in few
+    assert few.startswith("Functions cannot tell who stays, for 2 of 6 heads have one; their mean relevance is")
     assert table.loc["a", "with b, chance"] == 3 * 2 / 6 and np.isnan(table.loc["a", "with a"])
 
 

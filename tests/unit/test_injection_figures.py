@@ -84,6 +84,18 @@ def test_importance_before_and_after():
     assert not marked(highest, first) and marked(highest, second) == [(0, 0.7), (1, 0.6)]
     (level,) = (line for line in lowest.lines if line.get_linestyle() == "--")
     assert list(level.get_ydata()) == [0.5, 0.5]  # all heads of a layer alike: 1 / sqrt(4)
+    many = pd.concat([frame[frame.row == "lowest"].assign(row=str(place)) for place in range(5)])
+    assert figures.before_after(many).axes[-1].get_legend() is not None  # the place that is left holds the legend
+
+
+def test_the_curve_of_corrupted_clusters_ends_at_what_was_corrupted():
+    rows = [("gold+corrupt:1", 34, 0.0), ("gold+corrupt:0.1", 92, 1.7), ("gold", 100, 2.6), ("rule", 93, 0.8)]
+    frame = pd.DataFrame(rows, columns=["clusters", "conll", "change"]).assign(
+        metric="ROUGE-1", change_low=NAN, change_high=NAN
+    )
+    (axis,) = whole(figures.quality(frame)).axes
+    assert [[92, 100], [1.7, 2.6]] in [np.array(line.get_data()).tolist() for line in axis.lines]
+    assert axis.get_xlim()[0] == 30
 
 
 LOSSES = pd.DataFrame({"loss": 0.1}, heads_of(2, 2))

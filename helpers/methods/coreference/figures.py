@@ -27,7 +27,7 @@ ORDERS = {
     "random": {"color": "#777777", "marker": "", "lw": 1.8},
 }  # fmt: skip
 PLAIN = {"color": "black", "lw": 1.0, "ls": "--"}
-LINKS = ListedColormap(plt.get_cmap("Blues")(np.linspace(0.25, 1, 256)))  # a weight of 1/20 is not white
+LINKS = ListedColormap(plt.get_cmap("Blues")(np.linspace(0.5, 1, 256)))  # a weight of 1/20 is no grey of the identity
 
 
 def _chosen(frame: pd.DataFrame, metrics: Sequence[str] | None) -> pd.DataFrame:
@@ -64,6 +64,7 @@ def matrices(words: Sequence[str], tables: Mapping[str, np.ndarray]):
     count = len(words)
     if not count or not tables:
         raise StudyError("There is nothing to draw: give at least one token and one matrix.")
+    words = [word.strip("▁") or word for word in words]  # how subwords mark that a word starts
     tables = {title: np.asarray(table, float) for title, table in tables.items()}
     for title, table in tables.items():
         if table.shape != (count, count):
@@ -280,7 +281,9 @@ def before_after(frame: pd.DataFrame):
         axis.set_xticks([0, 1], ["before", "after"])
         axis.spines["bottom"].set_bounds(-0.15, 1.15)
         axis.set_ylabel("importance,\nnormalised by layer" if left(axis) else "")
-    drawing.legend(figure, {"all heads of a layer alike": level})
+    spare = figure.axes[len(axes) :]  # the place of a panel that there is not
+    line = plt.Line2D([], [], **level, label="all heads of a layer alike")
+    (spare[-1] if spare else figure).legend(handles=[line], loc="center" if spare else "outside lower center")
     return figure
 
 
@@ -295,7 +298,7 @@ def _apart(values: Sequence[float], gap: float, top: float) -> np.ndarray:
 def quality(frame: pd.DataFrame, metrics: Sequence[str] | None = None):
     """Change against the plain model by the quality of the clusters that were given, a panel a metric.
 
-    Corrupted clusters are joined in order of their quality.
+    Corrupted clusters are joined in order of their quality, up to the clusters that they were made from.
 
     Parameters
     ----------
@@ -309,7 +312,9 @@ def quality(frame: pd.DataFrame, metrics: Sequence[str] | None = None):
     table = _chosen(frame, metrics).assign(low=frame.change_low, high=frame.change_high)
     parts = table.clusters.str.partition("+corrupt:")
     table = table.assign(
-        line=table.clusters.map(said.links).where(parts[2] == "", parts[0] + " links, corrupted"), joined=parts[2] != ""
+        line=table.clusters.map(said.links).where(parts[2] == "", parts[0] + " links, corrupted"),
+        joined=parts[2] != "",
+        base=parts[0],
     )
     looks = drawing.looks(table.sort_values("joined", ascending=False, kind="stable").line)
     joined = table.groupby("line").joined.all()
@@ -317,9 +322,13 @@ def quality(frame: pd.DataFrame, metrics: Sequence[str] | None = None):
     figure, axes = drawing.line_panels(
         table, "conll", "change", "line", looks, label="CoNLL F1 of the clusters, %", unit="change against\nthe plain model"
     )
-    for axis in axes.values():
+    for title, axis in axes.items():
         axis.axhline(0, **drawing.LEVEL)
-        axis.set_xlim(-4, 104)
+        axis.set_xlim(min(table.conll.min(), 34) - 4, 104)
+        part = table[table.panel == title].sort_values("conll", kind="stable")
+        for base, rows in part[part.joined].groupby("base"):
+            ends = pd.concat([rows.tail(1), part[part.clusters == base]])
+            axis.plot(ends.conll, ends.change, lw=1.2, color=looks[rows.line.iloc[0]]["color"], zorder=1)
     return figure
 
 

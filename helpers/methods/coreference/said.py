@@ -95,21 +95,86 @@ def choice(against: pd.DataFrame) -> str:
     return f"Lowest heads minus {listed(f'{named(row)} {change(own, row)}' for row in own.row)}"
 
 
-def answer(against: pd.DataFrame, over: pd.DataFrame, by: str, behind: str) -> str:
-    """Whether links, the choice of heads and better links count: of `tables.against_controls`, and gains over `behind`."""
+def _verb(low: float, high: float) -> str:
+    return "raise" if low > 0 else "lower" if high < 0 else "do not detectably change"
+
+
+def answer(against: pd.DataFrame, over: pd.DataFrame, by: str, behind: str, where: str, paper: float = float("nan")) -> str:
+    """Whether links, the choice of heads and better links count: of `tables.against_controls`, and gains over `behind`.
+
+    `where` says of which text, and `paper` is p of the gain over all claims of the paper, nan where that is not tested.
+    """
     own, gold = against[against.metric == "ROUGE-1"].set_index("control"), with_links("gold")
-    said = f"With {links(by)} in the lowest heads ROUGE-1 changes by {change(over, MAIN)} ({behind})."
-    asked = {with_links(f"{by}+shuffled"): ("Links", "beat", "are not told from", "lose to", "shuffled ones"),
-             "injected, random": ("A choice by importance", "beats", "is not told from", "loses to", "chance")}  # fmt: skip
-    for row, (what, *verbs, rival) in asked.items():
+    main = over[(over.row == MAIN) & (over.metric == "ROUGE-1")].iloc[0]
+    enough = "Yes" if main.percent >= tables.PRINTED["ROUGE-1"] else "A little"
+    behind += "" if paper != paper else f"; p = {number(paper, 'p')} over all claims of the paper"
+    said = (
+        f"**{enough if main.change_low > 0 else 'Not seen'} {where}.** {links(by).capitalize()} in the least important head of"
+    )
+    said += f" each encoder layer (*lowest heads*) {_verb(main.change_low, main.change_high)} ROUGE-1: {change(over, MAIN)}"
+    said += f" ({behind})" + (f", events told with the right people {change(over, MAIN, tables.EVENTS)} points."
+                              if tables.EVENTS in set(over.metric) else ".")  # fmt: skip
+    asked = {
+        with_links(f"{by}+shuffled"): (
+            "Shuffled links gain less (difference {}), so it is the coreference",
+            "They are not distinguishable from shuffled links (difference {})",
+            "Shuffled links gain more (difference {})",
+        ),
+        "injected, random": (
+            "Random heads gain less (difference {})",
+            "Random heads do as well: the choice is not distinguishable from a random choice (difference {})",
+            "Random heads gain more (difference {})",
+        ),
+        gold: (
+            "Gold links gain less (difference {})",
+            "Gold links are not distinguishable from them (difference {})",
+            f"With gold links the gain is {change(over, gold)}, so the resolver is the bottleneck (difference {{}})",
+        ),
+    }
+    for row, told in asked.items():
         if row in own.index:
-            verb = verbs[0 if own.change_low[row] > 0 else 2 if own.change_high[row] < 0 else 1]
-            said += f" {what} {verb} {rival}: {interval(*own.loc[row, ENDS], '+.1f')}."
-    if gold in set(over.row):
-        main, best = (over[(over.row == row) & (over.metric == "ROUGE-1")].iloc[0] for row in (MAIN, gold))
-        times = f" gain about {number(best.change / main.change, '.1f')} times as much" if main.change_low > 0 else ""
-        said += f" Gold links{times}: {change(over, gold)}."
+            verb = told[0 if own.change_low[row] > 0 else 2 if own.change_high[row] < 0 else 1]
+            said += f" {verb.format(interval(*own.loc[row, ENDS], '+.1f'))}."
     return said
+
+
+def hollow(track: str, worth: str, least: float, found: pd.DataFrame | None = None) -> str:
+    """Why nothing can be concluded of a track: what attention is worth there, and how good a resolver is on natural dialogue.
+
+    `found` is `tables.resolvers` there, with or without the rules on GUM.
+    """
+    said = f"On {track} text nothing can be concluded: all encoder attention is worth {worth} (at least {least:g} are needed)"
+    gum = found[found.against.str.startswith("GUM")] if found is not None else ()
+    return said + (f" and our resolver reaches F1 {gum.CoNLL.iloc[0]:.0f} (GUM)." if len(gum) else ".")
+
+
+def drawn(every: pd.DataFrame, row: str = "injected, random") -> str:
+    """Of `tables.before_after_over_seeds`: which ranks of importance the random heads have."""
+    ranks = every[every.row == row].groupby("layer").rank_before.unique()
+    if ranks.empty or (ranks.map(len) > 1).any():
+        return "*Random heads*: drawn anew in every training." if len(ranks) else ""
+    said = listed(f"{rank[0]:.0f}" for rank in ranks)
+    return (
+        f"*Random heads*: one draw, of ranks {said} in layers {listed(ranks.index + 1)} (1 is the most important), the same"
+        + (f" in all {every.seed.nunique()} trainings.")
+    )
+
+
+def rivals(against: pd.DataFrame, by: str, every: pd.DataFrame) -> list[str]:
+    """Conclusions over trainings, a line each: of `tables.against_controls` and `tables.before_after_over_seeds`."""
+    own, lines = against[against.metric == "ROUGE-1"].rename(columns={"control": "row"}), []
+    for row, more, open_ in ((with_links(f"{by}+shuffled"), "It is the links: they beat shuffled ones by", "Links do not beat"
+                              " shuffled ones:"), ("injected, random", "The choice of heads counts: it beats random heads by",
+                              "The choice of heads is not distinguishable from a random one:")):  # fmt: skip
+        if row in set(own.row):
+            lines.append(f"{more if own[own.row == row].change_low.iloc[0] > 0 else open_} {change(own, row)} ROUGE-1.")
+    ranks = every.groupby("row").rank_after.mean()
+    if MAIN in ranks and len(others := [row for row in ranks.index if row.startswith(f"{MAIN}, ")]):
+        before, heads = every[every.row == MAIN].rank_before.mean(), every["heads"].max()
+        told = listed(f"with {named(row).partition(', ')[2]} to {number(ranks[row], '.1f')}" for row in others)
+        rank = f"mean rank {number(before, '.1f')} to {number(ranks[MAIN], '.1f')} of {heads:.0f}, {told}"
+        lines.append(f"Injected heads come to matter: {rank}.")
+    return lines
 
 
 def people(board: tables.Board, row: str) -> str:
@@ -141,10 +206,16 @@ def ranking(agreement: pd.DataFrame, same: pd.DataFrame, layers: int) -> str:
 def masking(curves: pd.DataFrame, allowed: float) -> str:
     """What masking costs in ROUGE-1, and what the claim allows, a share of the plain model's (less than 0)."""
     curves = curves[curves.metric == "ROUGE-1"].drop_duplicates(["order", "number"]).set_index(["order", "number"])
-    asked = {("lowest", 1): "one lowest head a layer", ("lowest", 3): "three", ("highest", 1): "one highest"}
+    asked = {("lowest", 1): "one lowest head per layer", ("lowest", 3): "three", ("highest", 1): "one highest"}
     told = [f"{said} {interval(*curves.loc[place, ENDS], '+.1f')}" for place, said in asked.items() if place in curves.index]
-    rule = f"The claim allows three {number(allowed * curves.value['lowest', 0], '+.2f')} ({number(allowed, '%')})"
-    return f"Off, ROUGE-1: {'; '.join(told)}; all heads {number(curves['all off'].iloc[0], '+.1f')}. {rule}; printed: -0.5 %."
+    whole = curves.value["lowest", 0]
+    if ("lowest", 3) in curves.index:
+        share = number(100 * curves.change["lowest", 3] / whole, "+.1f")
+        rule = f"Our limit for three (our choice) is {number(allowed, '%')}, {number(allowed * whole, '+.2f')} points;"
+        rule += f" they change ROUGE-1 by {share} %; printed: -0.5 %."
+    else:
+        rule = "Printed: -0.5 %."
+    return f"Change of ROUGE-1 in points: {'; '.join(told)}; all heads {number(curves['all off'].iloc[0], '+.1f')}. {rule}"
 
 
 def masked(table: pd.DataFrame, allowed: float) -> str:
@@ -156,20 +227,35 @@ def masked(table: pd.DataFrame, allowed: float) -> str:
     surely = int((part.change_high < allowed * (part.value - part.change)).sum())
     many = f"{(part.percent < 100 * allowed).sum()} of {len(part)} trainings lose more than the claim allows"
     told = f"{many} ({number(-allowed, '%')}), {surely} by interval"
-    return f"Three lowest heads a layer off cost {points} points of ROUGE-1, {shares} %: {told}."
+    return f"Three lowest heads per layer off cost {points} points of ROUGE-1, {shares} %: {told}."
+
+
+def layers(grouped: pd.DataFrame) -> str:
+    """Whether injection gains more in upper layers, as the paper has it: of `tables.by_group`."""
+    part = grouped[grouped.metric == "ROUGE-1"].drop_duplicates("row").set_index("row")
+    rows = [f"{MAIN}, {where} layers" for where in ("lower", "middle", "upper") if f"{MAIN}, {where} layers" in part.index]
+    if len(rows) < 2:
+        return ""
+    lead = (
+        "As in the paper, upper layers gain more"
+        if part.change[rows].is_monotonic_increasing
+        else "Upper layers do not gain more"
+    )
+    told = ", ".join(interval(*part.loc[row, ENDS], "+.1f") for row in rows)
+    return f"{lead} (ROUGE-1 {told} from lower to upper; one training each)."
 
 
 def where(grouped: pd.DataFrame, over: pd.DataFrame) -> str:
     """Which heads, layers and matrices gain most beside the paper's way, and layers of their own over several trainings."""
     part = grouped[grouped.metric == "ROUGE-1"].drop_duplicates("row").sort_values("change")
-    best, least = part.row.iloc[-1], part.row.iloc[0]
-    paper = "" if best == MAIN else f" against {change(part, MAIN)} of the paper's way"
-    said = f"Of {len(part)} rows, one training each, *{named(best)}* gains most: {change(part, best)} ROUGE-1{paper}"
-    own = [row for row in dict.fromkeys(over.row) if "seeds" in over and row.startswith("layer of its own")]
-    for row in own:
-        gains = " against ".join(change(over, name, ends=False) for name in (row, MAIN))
+    best = part.row.iloc[-1]
+    paper = "" if best == MAIN else f", the paper's way {change(part, MAIN)}"
+    name = f"*{named(best)[:1].upper()}{named(best)[1:]}*"
+    said = f"{name} gains most ({change(part, best)} ROUGE-1{paper}): one training, the best of {len(part)}, not replicated"
+    for row in (row for row in dict.fromkeys(over.row) if "seeds" in over and row.startswith("layer of its own")):
+        gains = ", the paper's way ".join(change(over, name) for name in (row, MAIN))
         said += f"; *{named(row)}*, over {over.seeds.max()} trainings, {gains}"
-    return f"{said}; least *{named(least)}*, {change(part, least, ends=False)}."
+    return f"{said}."
 
 
 def moved(every: pd.DataFrame) -> str:
@@ -196,16 +282,26 @@ def matters(more: pd.DataFrame, judged: Sequence[str] = ()) -> str:
     return f"Importance of the injected heads after training is higher {listed(told)}{by}." if told else ""
 
 
-def clusters(curve: pd.DataFrame, over: pd.DataFrame, given: Mapping[str, str]) -> str:
-    """What links gain by their clusters' quality (`tables.quality_curve`), and what those of each kind gain over trainings."""
-    drawn = curve[curve.metric == "ROUGE-1"].sort_values("conll", kind="stable")
-    points = [drawn.iloc[0], drawn.iloc[-1], drawn[drawn.row == MAIN].iloc[0], *nearest(curve)]
-    names = ["", ",", f"; {links(given[MAIN])}", f", {links(points[-1].clusters.partition('+')[0])} corrupted"]
-    told = [f"{name} {number(one.change, '+.1f')} at {one.conll:.0f}" for name, one in zip(names, points, strict=False)]
+def clusters(curve: pd.DataFrame, by: str) -> str:
+    """What links gain by their clusters' quality (`tables.quality_curve`), `by` being those of the main row."""
+    points = curve[curve.metric == "ROUGE-1"].sort_values("conll", kind="stable")
+    least, most, own = points.iloc[0], points.iloc[-1], points[points.row == MAIN].iloc[0]
+    at = {place: f"{number(one.change, '+.1f')} at F1 {one.conll:.0f}" for place, one in enumerate((least, most))}
+    at[0] = f"none at F1 {least.conll:.0f}" if least.change_low <= 0 <= least.change_high else at[0]
+    how = "grows" if most.change > least.change else "does not grow"
+    said = f"The gain in ROUGE-1 {how} with the quality of clusters, from {at[0]} to {at[1]} (first training)."
+    for other in nearest(curve):
+        verb = "gain less" if own.change < other.change else "gain more"
+        said += f" {links(by).capitalize()}, F1 {own.conll:.0f}, {verb} ({number(own.change, '+.1f')}) than"
+        said += f" {links(other.clusters)}, F1 {other.conll:.0f} ({number(other.change, '+.1f')})."
+    return said
+
+
+def means(over: pd.DataFrame, given: Mapping[str, str]) -> str:
+    """What links of each kind gain over trainings, or in one."""
     count = int(over.seeds.max()) if "seeds" in over else 1
-    means = [f"{links(name)} {change(over, row, ends=False)}" for row, name in given.items() if row in set(over.row)]
-    said = f"First training; means of {count}" if count > 1 else "By links"
-    return f"Change of ROUGE-1 by clusters' F1:{''.join(told)}. {said}: {', '.join(means)}."
+    gains = [f"{links(name)} {change(over, row, ends=False)}" for row, name in given.items() if row in set(over.row)]
+    return f"Change of ROUGE-1, {f'means of {count} trainings' if count > 1 else 'one training'}: {', '.join(gains)}."
 
 
 def nearest(curve: pd.DataFrame) -> list[pd.Series]:
@@ -230,13 +326,19 @@ def left(table: pd.DataFrame) -> str:
     """What is left of the gain when the trained model writes without links: of `tables.scores`."""
     part, none = table[table.metric == "ROUGE-1"].set_index("row"), f"{MAIN}, written with none"
     if part.change_low[MAIN] <= 0:
-        here = f"Here there is no sure gain to lose ({change(table, MAIN)})"
-    elif part.change_low[none] > 0:
-        here = f"Here {change(table, none)} is left without links: that, training with the matrix has put into the weights"
-    else:
-        here = f"Here that is all of the gain: without links {change(table, none)} is left"
-    lost = "Whatever is lost when the trained model writes without the right links, it had read from them while writing"
-    return f"{lost}. {here}."
+        return f"There is no gain to lose here ({change(table, MAIN)} ROUGE-1)."
+    if part.change_low[none] > 0:
+        return f"With no links {change(table, none)} ROUGE-1 is left: that, training with the matrix has put into the weights."
+    return f"So the model uses the links while it writes: with no links the gain is gone ({change(table, none)} ROUGE-1)."
+
+
+def example(right: pd.Series, over: str) -> str:
+    """Whether the one dialogue shown gets better by injection: shares of its events with the right people, by row."""
+    own, plain = right[MAIN], right[PLAIN]
+    how = "gets worse" if own < plain else "gets better" if own > plain else "stays as good"
+    shares = ", ".join(f"{named(name)} {number(share, '.0f')} %" for name, share in right.items())
+    said = f"Events of this dialogue with the right people: {shares}. It {how} by injection; over all dialogues the change is"
+    return f"{said} {over} points. It is the first of the test set, not chosen."
 
 
 def any_sure(table: pd.DataFrame, metric: str) -> str:
@@ -245,6 +347,6 @@ def any_sure(table: pd.DataFrame, metric: str) -> str:
     more, less, open_ = sides(part)
     if not more and not less:
         return f"No row changes {metric} by its interval."
-    parts = (more, "up"), (less, "down"), (open_, "neither")
-    told = [f"{words}: {listed(f'*{name}*' for name in names)}" for names, words in parts if names]
-    return f"{metric}, by interval {'; '.join(told)}."
+    parts = (more, "higher"), (less, "lower"), (open_, "not detectably changed")
+    told = [f"{words} with {listed(f'*{name}*' for name in names)}" for names, words in parts if names]
+    return f"By interval {metric} is {'; '.join(told)}."

@@ -20,7 +20,7 @@ from helpers import drawing
 from helpers.drawing import KIND_TITLES, MODELS, WIDTH, left, redrawable
 from helpers.methods.grouping import said as told_of
 from helpers.methods.grouping import units
-from helpers.methods.grouping.runs import FEW_PAIRS, PS, PS_FEW
+from helpers.methods.grouping.runs import FEW_PAIRS, GHT_FEW, PS, PS_FEW
 from helpers.study import StudyError
 
 VANILLA = {"color": "#555555", "marker": "h"}
@@ -105,7 +105,7 @@ def ladder(frame: pd.DataFrame):
     one = {"hollow: one training": {"ls": "", "marker": "o", "mfc": "white", "color": "#555555", "ms": 5.5}}
     figure, axes = drawing.line_panels(
         pd.concat(part.assign(panel="", unit=said) for said, part in both.items()).assign(panel=lambda t: t.unit),
-        "at", "value", "row", _methods(frame.row), label="width of a head", dodge=0.11,
+        "at", "value", "row", _methods(frame.row), label="head dimension", dodge=0.11,
         more=one if frame.seeds.min() == 1 < frame.seeds.max() else {},
     )  # fmt: skip
     for axis in axes.values():
@@ -146,7 +146,7 @@ def score_by_compactness(frame: pd.DataFrame):
 
 
 @redrawable
-def constraint_over_training(frames: Mapping[str, pd.DataFrame]):
+def constraint_over_training(frames: Mapping[str, pd.DataFrame], level: float | None = None):
     """The two terms of the group constraint over training (Fig. 4): smoothed, on the raw values in a lighter colour.
 
     Parameters
@@ -154,6 +154,8 @@ def constraint_over_training(frames: Mapping[str, pd.DataFrame]):
     frames : mapping of title -> DataFrame with step, homogeneity, diversity
         Homogeneity: mean cosine of heads and the centre of their group; diversity: mean cosine of two centres. nan where a
         run has none. ``attrs["vote"]``, if there is one, is the step at which the heads were voted on.
+    level : float, optional
+        The cosine with their centre that heads of random directions have.
     """
     if not frames:
         raise StudyError("There is no run to draw: give a table of the constraint of at least one.")
@@ -172,8 +174,9 @@ def constraint_over_training(frames: Mapping[str, pd.DataFrame]):
                 axis.axvline(frame.attrs["vote"], color=colour, lw=1, ls=":")
         axis.set(title=said, xlabel="step", ylabel="mean cosine" if left(axis) else "")
     vote = {"vote": {"color": "black", "lw": 1, "ls": ":"}} if any("vote" in frame.attrs for frame in frames.values()) else {}
-    lines = {"thin: as measured": {"color": "#888888", "lw": 0.7}, "thick: smoothed": {"color": "#888888", "lw": 1.6}}
-    drawing.legend(figure, looks | lines | vote)
+    if level is not None:
+        axes[0].axhline(level, **drawing.LEVEL)
+    drawing.legend(figure, looks | vote | ({} if level is None else {"random directions": drawing.LEVEL}))
     return figure
 
 
@@ -461,7 +464,8 @@ def today(frame: pd.DataFrame):
     named = frame.row.str.replace(", draw .*| on shared keys", "", regex=True).str.rpartition(": ")
     group = ("shared, from " + named[0].replace("", "vanilla")).where(frame.asked == "shared", "all heads, from the start")
     group = group.mask(frame.row.str.endswith("on shared keys") | (frame.row == FEW_PAIRS), "shared from the start")
-    shown = frame.assign(row=named[2], group=group)[frame.asked != "removed"]
+    rows = named[2].map(told_of.named).mask(frame.row == GHT_FEW, "GHT (above grouped queries)")  # its reference
+    shown = frame.assign(row=rows, group=group)[frame.asked != "removed"]
     gone = frame.assign(series=frame.row.str.split(r", | \d").str[0])[frame.asked == "removed"]
     where, looks = drawing.places(shown), _methods(gone.series)
     figure, (before, after, axis) = plt.subplots(1, 3, figsize=(WIDTH, 0.19 * len(where[1]) + 1), width_ratios=(1, 1, 1.7))
