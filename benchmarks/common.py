@@ -40,6 +40,11 @@ NAMES = (  # in the order in which `python -m benchmarks` runs them
     "head_statistics", "growth", "generator_speed", "training_speed", "group_constraint", "coreference_injection",
 )  # fmt: skip
 AXES = {"length": "sentence length (tokens)", "heads": "heads per layer"}  # of growth, as people call them
+CALLED = {  # measures as people call them
+    "leave one out": "loss without each head", "importance": "gradient, each example", "per example": "gradient, each example",
+    "importance per example": "gradient, each example", "per token": "gradient, each token",
+    "importance per token": "gradient, each token",
+}  # fmt: skip
 NEEDED = ("size", "command", "threads", "device", "repeats", "seconds", "gate")
 
 
@@ -299,5 +304,5 @@ def _code() -> list[str]:
 def named(what: str) -> str:
     """What people call a way that was timed: the measure's title for the name of its column."""
     measure, comma, way = what.removeprefix("relevance, ").partition(", ")
-    title = "loss without each head" if measure == "leave one out" else MEASURES[measure].title if measure in RULES else ""
+    title = CALLED.get(measure) or (MEASURES[measure].title if measure in RULES else "")
     return f"{title}{comma}{way}" if title else what

@@ -15,9 +15,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from benchmarks.common import AXES, COLUMNS, NAMES, named
+from benchmarks.common import COLUMNS, NAMES, named
 from helpers import plan, study
-from helpers.reading import interval, listed, number
+from helpers.reading import ends, interval, listed, number
 from helpers.runs import subjects
 from helpers.study import StudyError, published
 
@@ -27,8 +27,9 @@ SIZES = {  # profile -> size of the benchmarks' models
 OVERHEADS = ("heads_overhead", "group_constraint", "coreference_injection")
 
 
-STEP, FORWARD = "a training step", "a pass forward over the same text"
-PASS, LEAN = (f"a pass forward and back over the same text, {of}" for of in ("all weights", "heads alone"))
+STEP, FORWARD = "training step", "forward"
+PASS, LEAN = (f"forward + backward, {of}" for of in ("all weights", "head gradients only"))
+TODAY = "Llama-style decoder"
 # what; its benchmark; the plain thing; the row of its cost as a multiple of that; the row that tells how many times as dear the
 # obvious way is, or that way's own multiple
 HEART = (
@@ -37,18 +38,20 @@ HEART = (
     ("relevance of every target token, AttnLRP", "relevance_speed", LEAN,
      "attnlrp, floor over fast", "attnlrp, fast over obvious"),
     ("relevance of every target token, conservative", "relevance_speed", LEAN, "cp, floor over fast", "cp, fast over obvious"),
-    ("relevance of every token, decoder", "decoder_speed", PASS,
+    (f"relevance of every token, {TODAY}", "decoder_speed", PASS,
      "relevance over floor of relevance", "relevance, obvious over relevance"),
     ("gradient, each example", "importance_speed", PASS,
      "floor over per example", "per example over per example, obvious"),
-    ("gradient, each example, decoder", "decoder_speed", PASS,
+    (f"gradient, each example, {TODAY}", "decoder_speed", PASS,
      "importance over floor", "importance, obvious over importance"),
-    ("loss without each head, decoder", "decoder_speed", PASS,
+    (f"loss without each head, {TODAY}", "decoder_speed", PASS,
      "leave one out over floor", "leave one out, obvious over leave one out"),
     ("confidence, positions, syntax", "head_statistics", FORWARD, "floor over one pass", "one pass over maps on disk"),
     ("L0 gates on every head", "heads_overhead", STEP, "training step, Hard Concrete gates and penalty", ""),
-    ("group constraint", "group_constraint", STEP, "4B on V", "4B on V, obvious protocol"),
-    ("coreference in a head of every layer", "coreference_injection", STEP, "training step, full link, 1 head a layer", ""),
+    ("group constraint on V", "group_constraint", STEP, "4B on V", "4B on V, obvious protocol"),
+    ("group constraint on A", "group_constraint", STEP, "4B on A", ""),
+    ("coreference in one head per layer", "coreference_injection", STEP, "training step, full link, 1 head a layer", ""),
+    ("coreference in four heads per layer", "coreference_injection", STEP, "training step, full link, 4 heads a layer", ""),
 )  # fmt: skip
 
 PASSES = {  # of a decoder of today: measure -> the pass forward and back, all weights, beside which it stands
@@ -57,9 +60,9 @@ PASSES = {  # of a decoder of today: measure -> the pass forward and back, all w
 TITLES = {  # benchmark -> what people call it
     "heads_overhead": "L0 gates on every head", "removed_heads": "removed and masked heads", "pruned_models": "pruned models",
     "relevance_speed": "relevance of every target token", "importance_speed": "gradient, each example",
-    "decoder_speed": "decoder", "head_statistics": "confidence, positions, syntax", "growth": "growth",
+    "decoder_speed": TODAY, "head_statistics": "confidence, positions, syntax", "growth": "growth",
     "generator_speed": "text generator", "training_speed": "training loop", "group_constraint": "group constraint",
-    "coreference_injection": "coreference in a head of every layer",
+    "coreference_injection": "coreference in heads",
 }  # fmt: skip
 
 
@@ -191,6 +194,12 @@ def remarks(found: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
     return frame.assign(note=frame.note.str.replace("the rule knows the reverse", "LRP αβ is implemented in reverse"))
 
 
+def absent(remarks: pd.DataFrame) -> str:
+    """Of `remarks`: the libraries that are not compared because they, or what they need, are not here; "" if there are none."""
+    gone = remarks[remarks.note.str.contains("does not import|not installed")]["what"].str.split(", ").str[-1]
+    return f"Not compared: {listed(dict.fromkeys(gone))}, for this environment lacks their dependencies." if len(gone) else ""
+
+
 def heart(found: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
     """What everything costs, in units of a plain thing, beside the obvious way to do it (`HEART`); of the last model of each.
 
@@ -198,12 +207,15 @@ def heart(found: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
     -------
     pandas.DataFrame
         On what: plain (in words), cost, cost_low, cost_high (times the plain thing), times, times_low, times_high (how many
-        times as much the obvious way takes), obvious (its cost; nan where there is no such way), captum (as times), repeats.
+        times as much the obvious way takes), obvious (its cost; nan where there is no such way), captum (as times), repeats,
+        model (of all these numbers), small and small_model (the cost on the first model, where there are several).
         Ends are quartiles, of two repeats both values.
     """
     rows = {}
     for what, name, plain, own, other in HEART:
-        ratios = found[name][found[name].quantity == "ratio"].drop_duplicates("what", keep="last").set_index("what")
+        every = found[name][found[name].quantity == "ratio"]
+        ratios = every.drop_duplicates("what", keep="last").set_index("what")
+        small = every[(every["what"] == own) & (every.group != ratios.group[own])].head(1)
         ends = ["value", "low", "high"]
         cost = ratios.loc[own, ends].to_numpy(float)
         times = ratios.loc[other, ends].to_numpy(float) if other else np.full(3, np.nan)
@@ -214,30 +226,67 @@ def heart(found: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
             cost, times = (part[0] + np.array([0, -1, 1]) * (part[2] - part[1]) for part in (cost, times))
         told = zip(("cost", "cost_low", "cost_high", "times", "times_low", "times_high"), (*cost, *times), strict=True)
         captum = ratios.value.get(f"{own.partition(',')[0]}, fast over captum", np.nan)
-        rows[what] = {"plain": plain, **dict(told), "obvious": cost[0] * times[0], "captum": captum, "repeats": repeats}
+        row = {"plain": plain, **dict(told), "obvious": cost[0] * times[0], "captum": captum, "repeats": repeats}
+        first = {"small": small.value.max(), "small_model": small.group.max() if len(small) else ""}
+        rows[what] = row | {"model": ratios.group[own]} | first
     return pd.DataFrame.from_dict(rows, orient="index").rename_axis("what")
 
 
+def noise(found: Mapping[str, pd.DataFrame]) -> tuple[float, float]:
+    """The least and the largest quartile of a plain training step timed once more, as a multiple of itself: of last models."""
+    ratios = numbers(found, OVERHEADS, "ratio")
+    ratios = ratios[ratios["what"].str.endswith("once more (noise)")].drop_duplicates("benchmark", keep="last")
+    return float(ratios.low.min()), float(ratios.high.max())
+
+
+def rivals(heart: pd.DataFrame, found: Mapping[str, pd.DataFrame]) -> str:
+    """How much faster the study's ways are than Captum's, and than the plain ones of this project."""
+    ratios = found["decoder_speed"].set_index("what").value
+    token = ratios.get("importance per token, captum over importance per token", np.nan)
+    times = [number(value, ".0f") for value in heart.captum.dropna()]
+    told = [f"{listed(times)} times as fast for signed rules"] if times else []
+    near = "no faster" if abs(token - 1) < 0.1 else f"{number(token, '.1f')} times as fast"
+    told += [f"{near} for gradient, each token"] if token == token else []
+    slow = (
+        f"against our own plain implementation {number(heart.times.min(), '.1f')} to {number(heart.times.max(), '.0f')} times"
+    )
+    return f"Against Captum {', '.join(told)}; {slow}" if told else f"{slow[0].upper()}{slow[1:]} as fast"
+
+
 def added(heart: pd.DataFrame, plain: str = STEP) -> str:
-    """How much longer a plain thing takes with each addition, and of which the quartiles lie above it."""
+    """How much longer a plain thing takes with each addition (in brackets on a smaller model), and which quartiles say so."""
     part = heart[heart.plain == plain]
-    part = part.set_axis([re.split(" (on|in) ", name)[0] for name in part.index])
-    told = [f"{number(cost - 1, '+%')} ({name})" for name, cost in part.cost.items()]
-    sure = part.index[part.cost_low > 1].tolist()
-    alone = "all" if len(sure) == len(part) else f"{listed(sure)} alone" if sure else "none"
-    return f"Time of {plain}: {listed(told)}; quartiles lie above zero for {alone}"
+    part = part.set_axis([name.partition(" on every")[0] for name in part.index])
+    small = [f"; {_small(row)}" if row.small == row.small else "" for _, row in part.iterrows()]
+    told = [f"{number(cost - 1, '%')} ({name}{more})" for (name, cost), more in zip(part.cost.items(), small, strict=True)]
+    sure = part.cost_low > 1
+    few = f"all but {listed(part.index[~sure])}" if 2 * sure.sum() > len(part) else f"{listed(part.index[sure])} alone"
+    alone = "all" if sure.all() else few if sure.any() else "none"
+    return f"A {plain} takes longer by {listed(told)}; quartiles lie above zero for {alone}"
+
+
+def _small(row: pd.Series) -> str:
+    return f"{row.small_model.rpartition(', ')[2]}: {number(row.small - 1, '%')}"
+
+
+def longer(heart: pd.DataFrame) -> str:
+    """How much longer training steps take, in a clause: on the models of the heart, and at most on smaller ones."""
+    part = heart[heart.plain == STEP]
+    said = f"Training steps take {ends(part.cost - 1, '%')} longer"
+    most = _small(part.loc[part.small.idxmax()]).replace(": ", ": up to ") if part.small.notna().any() else ""
+    return f"{said} ({most})" if most else said
 
 
 def decoder(frame: pd.DataFrame) -> str:
     """Of the benchmark `decoder_speed`: seconds and operations of the study's way beside the obvious one."""
     of = {quantity: part.set_index("what").value for quantity, part in frame.groupby("quantity")}
-    names = {"importance": "importance", "relevance": "relevance", "leave one out": "every head left out"}
-    told = [f"{said} {' / '.join(number(of['seconds'][one], '.2g') for one in (name, f'{name}, obvious'))}"
-            for name, said in names.items()]  # fmt: skip
+    names = {"importance": "gradient, each example", "relevance": "relevance", "leave one out": "leaving out every head"}
+    told = [[number(of["seconds"][f"{name}{way}"], ".2g") for way in ("", ", obvious")] for name in names]
+    told = [f"{ours} for {said} ({other})" for (ours, other), said in zip(told, names.values(), strict=True)]
     fast, slow = (number(of["operations"][f"leave one out{way} over what must be done"], ".2f") for way in ("", ", obvious"))
     return (
-        f"Seconds a batch, the study's way / the obvious one: {', '.join(told)}. Operations of leaving out, times the least"
-        f" possible: the study's way {fast}, the obvious {slow}; the rest is overhead."
+        f"Seconds per batch (in brackets the obvious way): {listed(told)}. Leaving out costs {fast} times the least possible"
+        f" operations, the obvious way {slow}."
     )
 
 
@@ -282,13 +331,14 @@ def growth(frame: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
 
 
 def steepest(slopes: pd.DataFrame, points: pd.DataFrame) -> str:
-    """Of `growth`: exponents of what grows fastest with the length of sentences, fitted to all and over the last doubling."""
+    """Of `growth`: exponents of what grows fastest with the length of sentences, over the last doubling."""
     long = slopes[slopes.axis == "length"].sort_values("last", ascending=False)
     steep = long[long["last"] >= 1]
-    told = [f"{named(row.what)} {row.value:.2f} / {row.last:.2f}" for row in steep.itertuples()]
+    told = [f"{row.last:.1f} for {named(row.what)}" for row in steep.itertuples()]
     most = number(points["at"][points.axis == "length"].max(), ".0f")
-    rest = f"; others at most {long['last'][long['last'] < 1].max():.2f}" if len(steep) < len(long) else ""
-    return f"Power of {AXES['length']}, fitted to all / over the last doubling, to {most}: {'; '.join(told) or 'none'}{rest}."
+    rest = f"; at most {long['last'][long['last'] < 1].max():.1f} for others" if len(steep) < len(long) else ""
+    said = f"Time grows with sentence length (last doubling, to {most} tokens)"
+    return f"{said} to the power of {listed(told)}{rest}."
 
 
 def savings(frame: pd.DataFrame) -> pd.DataFrame:
@@ -329,16 +379,18 @@ def left(frame: pd.DataFrame) -> str:
 
     Beside the time there are its quartiles, and what a model takes of its own time: noise.
     """
-    even, told = frame[frame.criterion.str.contains("evenly")].set_index(["model", "share", "quantity"]), []
+    even, told, alone = frame[frame.criterion.str.contains("evenly")].set_index(["model", "share", "quantity"]), [], []
     for model in frame.model.unique():
         none, most = (even.loc[model, share] for share in (0, frame.share.max()))
-        time = most.loc["time of a token"]
-        name = f"{model.replace('grouped queries', 'grouped-query decoder').partition(',')[0]} ({model.rpartition(', ')[2]})"
-        told.append(
-            f"{name} {number(most.value['cache bytes'], '%')} and {interval(time.value, time.low, time.high, '%')}"
-            f" (none removed: {number(none.value['time of a token'], '%')})"
-        )
-    return f"With {frame.share.max()} % of heads removed evenly, this is left of cache and a token's time: {', '.join(told)}"
+        time, cache = most.loc["time of a token"], number(most.value["cache bytes"], "%")
+        parts = (cache, interval(time.value, time.low, time.high, "%"))
+        words = ("", "") if told else (" of the cache", " of the time per token")
+        name = model.replace("grouped queries", TODAY).partition(",")[0]
+        told.append(f"{name} " + " and ".join(f"{part}{word}" for part, word in zip(parts, words, strict=True)))
+        alone.append(number(none.value["time of a token"], "%").removesuffix(" %"))
+    wide = listed(dict.fromkeys(model.rpartition(", ")[2] for model in frame.model))
+    said = f"With {frame.share.max()} % of heads removed evenly, models of {wide} keep"
+    return f"{said}: {', '.join(told)} (with none removed {listed(alone)} %)"
 
 
 # --- whole runs ------------------------------------------------------------------------------------------------------

@@ -86,28 +86,35 @@ def speeds(frame: pd.DataFrame, unit: str = ""):
 
 
 @redrawable
-def heart(frame: pd.DataFrame):
-    """What everything costs in units of a plain thing, a panel each, beside the obvious way; logarithmic where it differs much.
+def heart(frame: pd.DataFrame, noise: tuple[float, float] | None = None, of: str = ""):
+    """What things cost in units of a plain thing, a panel each, beside the obvious way; logarithmic where it differs much.
 
     Parameters
     ----------
     frame : pandas.DataFrame
         As `benchmarks.costs.heart` returns it.
+    noise : (float, float), optional
+        Between which multiples the plain thing `of` lies of itself, as a band.
     """
-    drawing.need(frame.reset_index(), "what", "plain", "cost", "cost_low", "cost_high", "obvious")
-    names = {"the study's way": ["cost", "cost_low", "cost_high"], "the obvious way": ["obvious", "obvious", "obvious"]}
+    drawing.need(frame.reset_index(), "what", "plain", "cost", "cost_low", "cost_high", "obvious", "captum")
+    names = {"the study's way": ["cost", "cost_low", "cost_high"], "the obvious way": ["obvious"] * 3, "Captum": ["other"] * 3}
+    frame = frame.assign(other=frame.cost * frame.captum)
     parts = [
-        frame[columns]
-        .set_axis(["value", "low", "high"], axis=1)
-        .assign(series=name, row=frame.index, panel="times " + frame.plain)
+        frame[columns].set_axis(["value", "low", "high"], axis=1).assign(series=name, row=frame.index, panel=frame.plain)
         for name, columns in names.items()
     ]
     table = pd.concat(parts).dropna(subset="value")
-    looks = dict(zip(names, ({"color": MODELS[0], "marker": "o"}, {"color": MODELS[1], "marker": "s"}), strict=True))
-    figure, axes = drawing.dot_panels(table, looks, 1.0, "", columns=1, shared=False)
+    looks = {name: look for name, look in drawing.looks(names).items() if name in set(table.series)}
+    more = {"lines: quartiles": {"color": MODELS[0]}}
+    more |= drawing.squares({"a step timed once more, quartiles": "#DDDDDD"}) if noise else {}
+    figure, axes = drawing.dot_panels(table, looks, 1.0, "", columns=1, shared=False, more=more)
     for title, axis in axes.items():
         part = table[table.panel == title]
         _log(axis, min(0.9, part.low.min()), part.high.max())
+        axis.set_xlabel(f"in units of: {title}")
+        axis.set_title("")
+        if noise and title == of:
+            axis.axvspan(*noise, color="#DDDDDD", lw=0, zorder=0)
     return figure
 
 
@@ -203,9 +210,10 @@ def beside(frame: pd.DataFrame, floors: Mapping[str, str], unit: str = ""):
     )
     table = table[table.row.isin(floors)]
     under = pd.DataFrame(
-        [{"row": row, "series": "one pass forward and back, all weights", **known.loc[one]} for row, one in floors.items()]
+        [{"row": row, "series": "forward + backward, all weights", **known.loc[one]} for row, one in floors.items()]
     )
-    table = pd.concat([table[list(under)], under], ignore_index=True).assign(panel="", row=lambda rows: rows.row.map(named))
+    panel = f"Llama-style decoder: {frame.group.iloc[0]}" if "group" in frame else ""
+    table = pd.concat([table[list(under)], under], ignore_index=True).assign(panel=panel, row=lambda rows: rows.row.map(named))
     looks = drawing.looks(table.series)
     figure, axes = drawing.dot_panels(table, looks, label=unit, columns=1, level=None)
     for axis in axes.values():
@@ -298,6 +306,7 @@ def pruned(frame: pd.DataFrame):
     """
     drawing.need(frame, "model", "quantity", "criterion", "share", "value", "low", "high", "floor")
     short = frame.model.str.replace(r" \d+ layers,", "", regex=True).str.replace(", ", ",\n")
+    short = short.str.replace("grouped queries", "Llama-style decoder")
     table = frame.assign(panel=short + ":\n" + frame.quantity)
     looks, apart = drawing.looks(table.criterion), 1.5
     floor = {"color": "black", "marker": "_", "ls": "", "ms": 7, "zorder": 4}

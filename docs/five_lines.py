@@ -4,6 +4,6 @@ from helpers.runs import subjects
 
 subject = subjects.of_name(study.settings("laptop"), "ru-news", 1)  # the published EN-RU model
 table = measures.head_table(subject.model, removal.batches(subject, "dev", 60), explained=removal.batches(subject, "dev", 4))
-print(table.nsmallest(3, "leave-one-out")[["leave-one-out", "gradient, example", "confidence"]].round(3))
-heads.remove(subject.model, table["leave-one-out"].nsmallest(len(table) // 2).index)  # half of all heads, for good
+print(table.nsmallest(3, "gradient, example")[["gradient, example", "leave-one-out", "confidence"]].round(3))
+heads.remove(subject.model, table["gradient, example"].nsmallest(len(table) // 2).index)  # half of all heads, for good
 print({site: len(left) for site, left in heads.kept(subject.model).items()})  # heads left of each attention

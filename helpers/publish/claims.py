@@ -317,13 +317,30 @@ def _headline(evidence: Evidence, tables: Tables) -> list[str]:
     return [", ".join(str(row[column]) for column in evidence.label) for _, row in picked.iterrows()]
 
 
+def _one(evidence: Evidence, row: Row) -> str:
+    """Where a single row lies: by its value, by its own interval, or by the corrected test too."""
+    where = f"{'above' if row.value >= row.threshold else 'below'} {_digits(row.threshold, evidence)}"
+    if math.isnan(row.p):
+        return f"{where} by its value, which has no interval"
+    if row.holm < LEVEL:
+        return f"{where}, after Holm's correction too"
+    if row.p < LEVEL:
+        return f"{where} by its own interval, not after Holm's correction over the rows of its paper"
+    return f"{where} by its value, but not by its interval"
+
+
+def _several(evidence: Evidence, rows: Sequence[Row], count: Mapping[str, int]) -> str:
+    """How many rows are decided which way, and how many of the others would be by their own intervals."""
+    said = f"{count['for']} of {len(rows)} on the claim's side, {count['against']} against it, {count['open']} undecided"
+    alone = Counter(side for row in rows if row.side == "open" != (side := _side(row, row.p, evidence)))
+    told = [f"{alone[side]} {word} it" for side, word in (("for", "for"), ("against", "against")) if alone[side]]
+    return f"{said} ({' and '.join(told)} by their own intervals, not after Holm's correction)" if told else said
+
+
 def _verdict(evidence: Evidence, rows: Sequence[Row]) -> tuple[Verdict, str]:
     """The verdict of decided rows, and what it rests on."""
     count = {side: sum(row.side == side for row in rows) for side in ("for", "against", "open")}
-    said = f"{count['for']} of {len(rows)} on the claim's side, {count['against']} against it, {count['open']} cannot tell"
-    alone = sum(row.side == "open" != _side(row, row.p, evidence) for row in rows)
-    part = "" if alone == count["open"] else f"{alone} of them "
-    said += f", {part}only because many rows are tested (Holm's correction)" if alone else ""
+    said = _one(evidence, rows[0]) if len(rows) == 1 else _several(evidence, rows, count)
     if count["for"] >= evidence.share * len(rows):
         return "seen", said
     if count["for"]:

@@ -249,13 +249,17 @@ def _listed(value: Any) -> str:
 
 
 def store(what: str, root: Path = study.ROOT) -> str:
-    """How much is published: "recipes", "trainings" among them, those with "weights", "megabytes", "core hours" that they took.
+    """How much is published: "recipes", "trainings" among them, those with "weights", "megabytes", "core hours" that they took;
+    "laptop hours": core hours of what profile laptop needs, as notebook 07 counts them.
 
     Raises
     ------
     StudyError
         For any other word.
     """
+    if what == "laptop hours":
+        needed = rows("controlled", "07_what_it_costs/wall_times", {"profile": "laptop"}, root)
+        return _listed(round(needed.training.sum() / 3600))
     entries = json.loads((root / "data" / "published" / "index.json").read_text(encoding="utf-8"))["runs"]
     counts = {
         "recipes": len(entries),

@@ -25,8 +25,8 @@ LOOKS = {
 }
 _NOTES = (
     "Square brackets: 95 % intervals. Inconclusive: after Holm's correction over all",
-    "rows of a paper no test decides (alone: what it says by itself). Partly: some rows are surely on the claim's side, fewer",
-    "than asked. Not testable: no control, no such head, no heads with an effect, too few trainings, not run, or hollow (that",
+    "rows of a paper no test decides (alone: what it says by itself). Partly: some rows are on the claim's side, fewer than",
+    "asked. Not testable: no control, no such head, no heads with an effect, too few trainings, not run, or hollow (that",
     "attention is worth too little here).",
 )
 _HEADS = {"claim": "claim", "printed": "the paper reports", "controlled": "generated text", "natural": "natural text"}
@@ -117,18 +117,6 @@ def scoreboard(board: Sequence[dict[str, Any]]) -> plt.Figure:
     for number, note in enumerate(_NOTES):
         axis.text(0, y + 0.4 + 0.13 * number, note, va="center", fontsize=7)
     return figure
-
-
-def show(run: study.Run) -> None:
-    """Draw the track of a run from its own tables, the other one from the committed ones; save it and show it."""
-    judged = {
-        track: claims.of_run(run.folder, track) if track == run.corpus else claims.judge(track) for track in layout.TRACKS
-    }
-    run.figure(
-        scoreboard(rows(list(judged.values()))), "scoreboard",
-        caption="Every claim, what its paper reports, and the computed verdicts on both tracks.",
-        takeaway=f"On {run.corpus} text, of {len(judged[run.corpus])} claims: {claims.counted(judged[run.corpus])}.",
-    )  # fmt: skip
 
 
 def write(figures: Path) -> Path:

@@ -61,8 +61,8 @@ from helpers import drawing
 from helpers.measures.table import TRUTH, compared
 from helpers.methods import contest
 from helpers.methods.contest import figures, said
-from helpers.publish import claims, scoreboard
-from helpers.reading import readable, sortable
+from helpers.publish import claims
+from helpers.reading import ends, readable, sortable
 from helpers.runs import subjects
 from helpers.scores import intervals
 
@@ -82,9 +82,10 @@ verdicts = claims.Box(run)
 #
 # *A head is an address; measures fill columns.* Below, six columns of the first model: what each head does (notebook 2's tests;
 # *v→s*: the verb looks at its subject, *s→v* the subject at its verb; *o* object, *n* noun, *adj*, *adv*), the rise of the loss
-# when that head alone is off (nats a token), how long L0 keeps it (how open its gate is, summed over prices; notebook 3),
-# *gradient, each example* (the gradient importance of the claims), relevance and confidence (notebook 1). **Press a column's
-# name to sort by it.** The picture under it has every column, of the encoder. Those that other notebooks do not have:
+# when that head alone is off (nats per token), *how long L0 keeps it* (at how many of its prices the head's gate ends open,
+# plus a fraction below one for how likely it is open; notebook 3), *gradient, each example* (the gradient importance of the
+# claims), relevance and confidence (notebook 1). *Decoder-encoder* heads are those of cross-attention. **Press a column's name
+# to sort by it.** The picture under it has every column, of the encoder. Those that other notebooks do not have:
 #
 # - *output norm*: how large what the head writes is; *first token*: how much of its attention goes to the first token;
 #   *alignment*: how often it looks at the source word that is being translated;
@@ -94,9 +95,9 @@ verdicts = claims.Box(run)
 #   loss without the head to the first order, from one forward and backward pass.
 #
 # In the contests *L0's heads* are the heads that L0 chose, cut first and trained like their rivals, and *gradual* removes heads
-# by their gradient step by step. Among the models are also the summarizer of notebook 5 and the plain decoder of today of
-# notebook 4, which continues texts. A measure of yours (parameter `entries`) is taken of models whose weights are there:
-# published is each one's first training.
+# by their gradient step by step. Among the models are also the summarizer of notebook 5 and the Llama-style decoder
+# (grouped-query) of notebook 4, which continues texts. A measure of yours (parameter `entries`) is taken of models whose
+# weights are there: published is each one's first training.
 
 # %% jupyter={"source_hidden": true}
 measured = contest.tables.collected(jobs, lambda job: contest.runs.tables(job, entered if contest.runs.at_hand(job) else ()))
@@ -105,7 +106,8 @@ for job, table in zip(jobs, tables.values(), strict=True):
     run.table(table, contest.tables.stored_as(job, seed), model=job["name"], of_seed=job["seed"])
 first = next(iter(tables))
 heart, called = said.heart(tables[first], entered)
-sortable(heart, called, {TRUTH: ".3f"}, f"{first[0]}: every head")
+digits = dict.fromkeys(heart.select_dtypes("number"), ".2f") | {"gradient, example": ".4f", TRUTH: ".3f"}
+sortable(heart, called, digits, f"{first[0]}: every head")
 
 # %% jupyter={"source_hidden": true}
 drawn = contest.tables.large(tables[first], (kind := tables[first].index[0][0]))
@@ -115,8 +117,7 @@ run.figure(
     "head_table",
     caption=f"One model's head table: every measure of every {kind} head, as ranks within the layer.",
     table=contest.tables.stored_as(jobs[0], seed),
-    takeaway=f"{first[0]}: {len(drawn)} {drawing.KIND_TITLES[kind]} heads of {len(tables[first])}, ranked within their layers"
-    f" by {len(shown)} measures; columns that agree look alike.",
+    takeaway=said.head_map(drawn, shown),
     model=first[0],
     seed=first[1],
 )
@@ -137,13 +138,13 @@ if own:
 # %% [markdown]
 # ## Do they agree?
 #
-# Rank correlation (Spearman) of each two measures on ranks within layers, one triangle a kind of attention; the mean over
+# Rank correlation (Spearman) of each two measures on ranks within layers, one triangle per kind of attention; the mean over
 # trainings and, below it, its interval (over seeds within each model where each has several, otherwise over models). Nothing
 # is drawn against the loss without a head where too few heads change it. Layers of fewer than four heads are left out, so
-# that where the translation models have a shallow decoder, decoder and cross attention come from other models. Head tables are
-# of the models that are pruned, the summarizer and the decoder, not of every model in the table above. Measures of one family
-# stand together as a block of high values: the two gradients are nearly one formula, and so are the two signed rules. What is
-# new is agreement between families. Many pairs are tested: how many are left by Holm's correction is said below.
+# that where the translation models have a shallow decoder, decoder self and decoder-encoder heads come from other models. Head
+# tables are of the models that are pruned, the summarizer and the decoder, not of every model in the table above. Measures of
+# one family stand together as a block of high values: the two gradients are nearly one formula, and so are the two signed
+# rules. What is new is agreement between families. Many pairs are tested: how many are left by Holm's correction is said below.
 
 # %% jupyter={"source_hidden": true}
 agreement = contest.tables.agreement(tables, differ)
@@ -158,14 +159,15 @@ run.figure(
     takeaway=said.agreement(agreement[agreement.index.isin(in_words.index)]),
     show=bool(contests),
 )
+by_rule = said.rules(agreement)
+print(by_rule)
 
 # %% [markdown]
 # ## Which cheap measure predicts what happens?
 #
-# Two outcomes that are expensive to measure: the loss without the head, and how long L0 keeps it. Behind each measure stands
-# what it costs, in units of *gradient, each example* (one forward and one backward pass over a few hundred sentences): seconds
-# that the head tables of these trained models took, confidence and functions on more sentences. Notebook 7 times
-# models of random weights on sentences of its own, relevance on longer ones, in units of plain passes: its multiples differ.
+# Two outcomes that are expensive to measure: the loss without the head, and how long L0 keeps it. Which measure is cheap and
+# which is expensive is compared in [notebook 7](07_what_it_costs.ipynb): the seconds in the file `predictors` are of different
+# numbers of sentences.
 #
 # Drawn is what can tell something: kinds of attention with an effect to predict in three models or more, if there are such.
 # The sentence below names the highest of those measures that need no pruning themselves.
@@ -179,9 +181,9 @@ predictors = contest.tables.predictors(tables, seconds, differ)
 run.table(predictors, "predictors")
 run.table(contest.tables.best(predictors), "best_predictors")
 within = said.telling(predictors).drop(columns="heads")
-within = within.assign(measure=within.measure.map(said.named), truth=within.truth.map(said.named))
+within = within.assign(measure=within.measure.map(said.named), truth=within.truth.map(said.named), cost=float("nan"))
 run.figure(
-    figures.predictors(within, per="gradient, each example"),
+    figures.predictors(within),
     "predictors",
     caption="How well each measure predicts the loss without a head and how long L0 keeps it.",
     takeaway=said.predictors(predictors),
@@ -207,13 +209,12 @@ print(contest.tables.owed_to_sharing(shared))
 # model trained with another seed? It should not: numbers mean nothing across seeds. And on heads that *do the same*, matched
 # one to one within each layer by where they look on the same sentences (the cosine of their word-level attention, less the mean
 # of its layer; beside it what the best matching with a model of random weights comes to)? A rank survives another seed if
-# matched heads agree well above the same number; the claim asks every pair of trainings for `0.5` by LRP αβ, the default rule;
-# the other two stand beside it below. Between trainings lines are no intervals: they lead from the least to the largest pair.
-# A pair counts once, even where its model is swept twice.
+# matched heads agree well above the same number; the claim asks every pair of trainings for `0.5` (dashed) by LRP αβ, the
+# default rule; the other two stand beside it below. A pair counts once, even where its model is swept twice.
 #
 # The first question bounds all others. The correlation of two halves is the reliability of a measure on *half* of the
 # sentences; the Spearman-Brown formula, $2r / (1 + r)$, gives that on all of them, and its root bounds how well anything can
-# correlate with the measure (if errors are independent; for ranks roughly).
+# correlate with the measure (if errors are independent; for ranks roughly). The bounds stand below the figure.
 
 # %% jupyter={"source_hidden": true}
 matched = contest.tables.matches(studied, run.settings["comparison"]["matched"])
@@ -222,17 +223,22 @@ run.table(pairs, "stability_pairs")
 parts = [contest.tables.reliability(halves), contest.tables.stability(pairs)]
 stability = pd.concat([part for part in parts if len(part)], ignore_index=True)
 run.table(stability, "stability")
+asked = next(one for one in claims.ledger() if one.id == "rank-survives").controlled[0].threshold
 run.figure(
-    figures.stability(stability.assign(measure=stability.measure.map(said.named))),
+    figures.stability(stability.assign(measure=stability.measure.map(said.named)), asked),
     "stability",
     caption="How far each measure agrees with itself between halves of the text and between trainings.",
     takeaway=said.stability(stability),
 )
+print(said.bounds(stability) if "bound" in stability else "")
 if matched:
     alike = {"model": "model", "kind": "attention", "cosine": "matched heads, cosine", "chance": "matched with random weights"}
     told = f"Heads of two trainings, mean over pairs of {run.settings['seeds']} trainings"
     matches = run.table(contest.tables.likeness(matched), "heads_matched")
     display(readable(matches, alike, dict.fromkeys(("cosine", "chance"), "z.2f"), caption=told))
+    alike, chance = (ends(matches[name], ".2f") for name in ("cosine", "chance"))
+    print(f"Matched heads have a cosine of {alike} (random weights: {chance}): where it is low,")
+    print("a low correlation of ranks says as much of the matching as of the measure.")
 else:
     print("One seed: heads cannot be matched. Set seeds=2 or more.")
 
@@ -240,17 +246,19 @@ else:
 # ## The contest, at once
 #
 # The same number of heads removed, those of least worth by each measure, and nothing trained afterwards: rise of the dev loss
-# along the number of heads that stay (numbers that L0 left at its prices, of the decoder of today three quarters, half and one
-# quarter of its heads; with several seeds mean and, as a band, t interval). *All kinds*: heads of all attention were in
-# question, else encoder heads alone. LRP αβ has no rule for the gated blocks of the decoder of today.
+# along the number of heads that stay (numbers that L0 left at its prices, of the Llama-style decoder three quarters, half and
+# one quarter of its heads). With one seed a mark stands at every number that was measured. With several the line is their mean
+# and the band its t interval: L0 left other numbers of heads at each seed, so that the mean is interpolated between the numbers
+# of each seed, with marks where all seeds have the same. *All kinds*: heads of all attention were in question, else encoder
+# heads alone. LRP αβ has no rule for the gated blocks of the Llama-style decoder.
 
 # %% jupyter={"source_hidden": true}
 removed = contest.tables.removed(jobs, tables, entered)
 run.table(pd.concat(removed, names=["model", "seed", "row"]), "removed_at_once")
-at_once = contest.tables.along(removed).assign(further=False, unit="rise of dev loss, nats a token")
+at_once = contest.tables.along(removed).assign(further=False, unit="rise of dev loss, nats per token")
 drawn = at_once[at_once.criterion.isin([*said.DRAWN, *entered])]
 run.figure(
-    figures.contest(drawn.assign(criterion=drawn.criterion.map(said.named))),
+    figures.contest(drawn.assign(criterion=drawn.criterion.map(said.named), model=drawn.model.replace(said.MODELS))),
     "removed_at_once",
     caption="Loss after heads are removed at once, by the measure that chose them (LRP αβ has no rule for gated blocks).",
     takeaway=said.at_once(at_once),
@@ -260,19 +268,22 @@ run.figure(
 # ## The contest, trained on
 #
 # The figure on top. At the number of heads that L0 leaves at one price, with the same further training for every criterion
-# (notebook 3's plan): BLEU minus that of the control, which trained as long with all heads. L0 chooses while it trains and
-# the others train a fixed choice from the first step, so that a criterion above L0 may owe it to that and not to its choice.
-# Many criteria are compared with one: before one of them counts as better, its difference has to survive a correction for
-# their number.
+# (notebook 3's plan): BLEU minus that of the control, which trained as long with all heads. *L0 (trained)* chooses while it
+# trains, and is what the claim calls L0's choice; its rivals train a fixed choice from the first step. The control *L0's heads*
+# tells the two apart: the heads that L0 chose, cut first and trained like the rivals. Many criteria are compared with one:
+# before one of them counts as better, its difference has to survive a correction for their number.
 
 # %% jupyter={"source_hidden": true}
 result, counts = "Not in this run: no model of it is pruned at a price.", ""
+advice = f"**Which measure to prune by?** {result}"
 if contests:
     run.table(pd.concat(contests, names=["model", "seed", "row"]), "removed_and_trained_on", over=intervals.SENTENCES)
     ranked = run.table(contest.tables.over_seeds(contests, ("criterion", "test set")), "contest")
     paired = run.table(contest.tables.against(contests), "contest_paired", over=intervals.TEXTS)
     corrected = run.table(contest.tables.against_l0(contests), "contest_against_l0", resamples=repeats)
-    result, counts = said.trained_on(ranked, paired), said.rivals(corrected)
+    of = (tables[next(iter(contests))].index.get_level_values("kind") == "encoder").sum()
+    result, counts = said.trained_on(ranked, of), said.rivals(corrected)
+    advice = said.advice(ranked, paired, of)
     in_words = ranked.assign(criterion=ranked.criterion.map(said.named))
     run.figure(
         figures.ranking(
@@ -284,6 +295,7 @@ if contests:
         resamples=repeats,
         show=False,
     )
+    print(counts.replace("*", ""))
 else:
     print(result)
 
@@ -325,18 +337,15 @@ if swept:
 # - **Does it work beyond language, in vision? (on Ni et al.)** *Not answered*: the study has no images and no vision models.
 
 # %% [markdown]
-# ## All claims of the study
-
-# %%
-scoreboard.show(run)
-
-# %% [markdown]
 # ## In short
+#
+# All claims: [scoreboard](../figures/scoreboard.png).
 
-# %%
-first = f"**Which measure to prune by?** {result} {counts}\n\n{said.choice(predictors, differ)}"
+# %% jupyter={"source_hidden": true}
+why = "The claim takes LRP αβ alone, the default: both others keep the sign of what they sum."
+first = "\n\n".join([f"{advice} {counts}", said.choice(predictors, differ), f"{by_rule} {why}" if by_rule else ""])
 closing = f"""
-**Which measure to prune by?** {result}
+{advice}
 
 *Limits.* Text is {"yours" if text else "generated" if run.corpus == "controlled" else "natural"}, models are small, intervals
 over few models or over test sentences; another seed also draws other text. The contest with further training has one number of

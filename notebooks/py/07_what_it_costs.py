@@ -19,9 +19,10 @@
 #
 # Every measure of a head has a price, and so has every way to change one. A measure that takes a backward pass for every
 # target token will not be used on a whole corpus; a constraint that doubles the training time must gain more than training
-# twice as long would; and heads that are masked are not heads that are saved. First what everything costs in units of a plain
-# pass or training step, beside the obvious way to do it; then what removed heads save, how costs grow, and the whole study.
-# Times are of the machine that the last lines name; `make bench` measures yours.
+# twice as long would; and heads that are masked are not heads that are saved. First what the main measures and three methods
+# cost in units of a plain pass or training step, beside the obvious way to do it; then what removed heads save, how costs grow,
+# and the whole study. Not timed: votes, L1 gates, probing, output norm, alignment, and estimates of the loss to the first
+# order. Times are of the machine that the last lines name; `make bench` measures yours.
 
 # %% tags=["parameters"]
 profile = "laptop"  # tiny, quick, laptop, natural or paper: the size of the models, and the run whose wall times are shown
@@ -46,8 +47,9 @@ from IPython.display import Markdown
 from benchmarks import common, costs, figures
 from helpers import drawing
 from helpers.publish import claims
-from helpers.reading import number, readable
+from helpers.reading import listed, number, readable
 from helpers.scores import intervals
+from helpers.study import published
 
 drawing.style()
 costs.measure(costs.SIZES[profile])  # tiny ones alone; the others were measured by `make bench`
@@ -55,15 +57,13 @@ found = costs.gathered(profile)
 answer = claims.Box(run)
 
 # %% jupyter={"source_hidden": true}
-heart = run.table(costs.heart(found), "costs", over=intervals.ROUNDS)
-rivals = heart.times[heart.times.notna()]
-ends = f"{number(rivals.min(), '.1f')} to {number(rivals.max(), '.0f')}"
-minutes = costs.minutes(found)
+heart, noise = run.table(costs.heart(found), "costs", over=intervals.ROUNDS), costs.noise(found)
+rivals, minutes = costs.rivals(heart, found), costs.minutes(found)
 run.figure(
-    figures.heart(heart),
+    figures.heart(heart, noise, costs.STEP),
     "costs",
-    caption="What every measure and method costs in units of a plain pass or training step, beside the obvious way to do it.",
-    takeaway=f"The obvious ways take {ends} times as long. {costs.added(heart)}.",
+    caption="What the main measures and three methods cost in units of a plain pass or training step, beside the obvious way.",
+    takeaway=f"{rivals}. {costs.longer(heart)}.",
     table="costs",
     show=False,
 )
@@ -77,10 +77,7 @@ run.figure(
 # batches of one. *Loss without each head*: what stands before a head is computed once; obvious is a pass of the whole model for
 # every head. *Confidence, positions, syntax*: sums kept while the model runs; obvious are attention maps written to disk and
 # read again, which takes more time and far more room. *Group constraint*: obvious is the protocol of the public code, K-means
-# from scratch in every module. The obvious ways are this project's own code as well; of libraries Captum alone gave numbers.
-#
-# Notebook 6 gives the same costs as seconds over those of *gradient, each example*, on trained models and their own sentences:
-# shorter ones for relevance, and for confidence and positions more of them. Its multiples are therefore not these.
+# from scratch in every module. The obvious ways are this project's own code as well: only Captum is somebody else's.
 #
 # All ways run once in every repeat, in random order, and ratios are taken within the repeat, so that a slow spell of the
 # machine hits both sides; shown are the median and the quartiles, of two repeats both values. Nothing is timed before a
@@ -89,19 +86,20 @@ run.figure(
 
 # %% jupyter={"source_hidden": true}
 facts = run.table(costs.facts(found), "benchmarks")
-columns = {"benchmark": "benchmark", "size": "size", "difference": "largest difference", "bound": "allowed"}
-columns |= {"repeats": "n (repeats)", "threads": "threads", "minutes": "minutes"}
+columns = {"benchmark": "benchmark", "difference": "largest difference", "bound": "allowed", "minutes": "minutes"}
+columns = {"benchmark": "benchmark", "size": "size"} | columns if facts.index.unique("size").size > 1 else columns
 sizes, model = dict.fromkeys(facts.index.get_level_values("size")), run.settings["model"]
 trained = f"{model['layers']}+{model.get('decoder_layers') or model['layers']} layers"
 told = "; ".join(f"benchmark size {size}: {common.words(size)}" for size in sizes)
-caption = f"Fast and obvious way compared: largest difference in value; {told} (models that this run trains: {trained})"
+threads = listed(facts.threads.unique())
+caption = f"Fast and obvious way compared: largest difference in value; {threads} threads; {told} (this run trains {trained})"
 readable(facts.rename(index=costs.TITLES), columns, {"difference": ".0e", "bound": ".0e"}, caption=caption)
 
 # %% [markdown]
 # Every way of each benchmark is in the files of the run: `relevance` (with the mode of differentiation), `importance`,
 # `statistics` and `statistics_kept`, `overheads`, `memory` (the peak of two training steps), `training` (the study's loop
-# beside `Seq2SeqTrainer` on the same batches with the same losses), `removed`, `generator`. Of what was tried and gave no
-# number:
+# beside `Seq2SeqTrainer` on the same batches with the same losses), `removed`, `generator`; each has its own number of
+# repeats.
 
 # %% jupyter={"source_hidden": true}
 kinds = {
@@ -134,25 +132,23 @@ for figure, name, caption in (
     (figures.removed(saved), "removed", "What removed and masked heads save in time."),
 ):
     run.figure(figure, name, caption=caption, show=False)
-remarks = costs.remarks(found)
-remarks = remarks.assign(benchmark=remarks.benchmark.replace(costs.TITLES), what=remarks["what"].map(common.named))
-readable(remarks, {"benchmark": "benchmark", "what": "way or library", "note": "why"}, caption="Ways without a number")
+absent = costs.absent(costs.remarks(found))
 
 # %% [markdown]
-# ## A decoder like those of today
+# ## A Llama-style decoder
 #
-# Seconds for a batch of passages, on a Llama with random weights (its size stands on top; it is not notebook 4's decoder):
-# importance, relevance and leaving out every head, each beside the obvious protocol and one pass forward and back of what is
-# measured, with the gradients of all weights. Importance needs gradients at the heads alone, not of weights, so that it can be
-# faster. *Importance* is the mean over texts, *importance per token* that over target tokens, which Captum computes too.
-# Leaving out is counted in operations too, beside the least possible: what stands behind each head, once, and one whole pass.
+# Seconds for a batch of passages, on a Llama-style decoder (grouped-query) with random weights, larger than that of notebook 4;
+# its size is the figure's title. *Gradient, each example*, *gradient, each token*, relevance and leaving out every head stand
+# beside the obvious protocol and one forward + backward of what is measured, with the gradients of all weights. The gradients
+# need those at the heads alone, not of weights, so that they can be faster. Captum computes *gradient, each token* too. Leaving
+# out is counted in operations too, beside the least possible: what stands behind each head, once, and one whole pass.
 
 # %% jupyter={"source_hidden": true}
 today = run.table(costs.numbers(found, "decoder_speed", "seconds"), "decoder", over=intervals.ROUNDS)
 run.figure(
     figures.beside(today, costs.PASSES, "seconds"),
     "decoder",
-    caption="Seconds of importance, relevance and leaving out every head of a decoder with grouped queries.",
+    caption="Seconds of gradients, relevance and leaving out every head of a Llama-style decoder.",
     takeaway=costs.decoder(found["decoder_speed"]),
 )
 
@@ -160,11 +156,11 @@ run.figure(
 # ## What do removed heads save?
 #
 # A closed gate takes a head out of what the model computes, but not out of what the machine computes; removing the head cuts
-# its columns and rows out of the weights. Heads go from an encoder-decoder and from a decoder whose query heads share key-value
-# heads, each in three orders: least important first, at random, evenly over the layers (single heads of the one, whole groups
-# of the other). With no head gone a model is timed against itself: how far that is from one is noise. Black marks are the
-# *floor*: operations of the smaller model over those of the full one. What is saved beyond it is caches, threads and noise, and
-# is not claimed. Drawn are the larger models, where heads cost something; the small ones are in the file.
+# its columns and rows out of the weights. Heads go from an encoder-decoder and from a Llama-style decoder, whose query heads
+# share key-value heads, each in three orders: least important first, at random, evenly over the layers (single heads of the
+# one, whole groups of the other). With no head gone a model is timed against itself: how far that is from one is noise. Black
+# marks are the *floor*: operations of the smaller model over those of the full one. What is saved beyond it is caches, threads
+# and noise, and is not claimed. Drawn are the larger models, where heads cost something; the small ones are in the file.
 
 # %% jupyter={"source_hidden": true}
 pruned = run.table(costs.pruned(found["pruned_models"]), "pruned", over=intervals.ROUNDS)
@@ -206,20 +202,22 @@ run.figure(
 # %% [markdown]
 # ## The whole study
 #
-# What a run of this profile took, as far as it recorded it (and a run of profile `tiny`, where one lies beside it, in the
-# file): the notebooks themselves, but for this one, which does not time itself, and the core minutes of the stored runs that a
-# notebook is the first to need. Runs go side by side, so that core minutes over cores is about what one waits.
+# Minutes that each notebook takes with published runs (this one is not timed), and core minutes to train what it is the first
+# to need. Runs go side by side: core minutes over cores is about what one waits. A run of profile `tiny`, where one lies
+# beside this one, is in the file.
 
 # %% jupyter={"source_hidden": true}
 times = run.table(costs.recorded(profile, run.settings, models, seed, run.folder), "wall_times")
 own = times.loc[profile]
+hours, stored = own.training.sum() / 3600, sum(one["seconds"] for one in published.index().values()) / 3600
+more = f" (all that is published took {number(stored, '.0f')}: runs on natural text and other profiles too)"
+more = more if stored > hours else ""
 run.figure(
     figures.wall_times(own),
     f"wall_times_{profile}",
     caption=f"Minutes of each notebook in profile {profile}.",
-    takeaway=f"From nothing {number(own.training.sum() / 60, ',.0f')} core minutes of training. The notebooks themselves take"
-    f" {number(own.executing.sum(min_count=1) / 60, '.1f')} minutes one after another (`make study` runs them side by side);"
-    " this one's own time is missing.",
+    takeaway=f"To train everything takes {number(hours, '.1f')} core hours{more}. With published runs the notebooks take"
+    f" {number(own.executing.sum(min_count=1) / 60, '.1f')} minutes one after another.",
     table="wall_times",
 )
 for name, part in times.drop(profile, level="profile").groupby(level="profile", sort=False):
@@ -232,21 +230,23 @@ for name, part in times.drop(profile, level="profile").groupby(level="profile", 
 # ## In short
 
 # %% jupyter={"source_hidden": true}
-room = kept.groupby("what", sort=False).value.first()
-trained = costs.added(heart)
-longer = number(heart.times["confidence, positions, syntax"], ".1f")
-first = f"**What does it cost?** {minutes}. {trained}. {left}."
+room, (low, high) = kept.groupby("what", sort=False).value.first(), noise
+longest, dear = heart.cost.filter(like="relevance of every target token").agg(["idxmax", "max"])
+cheap = ("confidence, positions, syntax", "gradient, each example")
+run_first = [f"*{name}* ({number(heart.cost[name], '.1f')} × {heart.plain[name]})" for name in cheap]
+first = f"**What does it cost?** {minutes}. {rivals}. {costs.added(heart)}. {left}."
 closing = f"""
-{minutes}. Attention maps on disk take {longer} times as long and {number(room.max() / room.min(), ".0f")} times the room of
-sums. {trained}. {left}.
+**Run first** {listed(run_first)}: either reads a whole corpus. **Avoid** *{longest}* on a whole corpus ({number(dear, ".0f")} ×
+{heart.plain[longest]}), batches of one, and attention maps on disk ({number(room.max() / room.min(), ".0f")} times the room of
+sums). **Pruning saves** memory before time: {left[0].lower()}{left[1:]}.
 
 *Limits.* Small models with random weights on one machine ({facts.hardware.iloc[0]}): much of their time is the overhead of
-calls; larger models or a GPU have other exponents and overheads.
+calls; larger models or a GPU differ. {absent}
 """
-columns = {"what": "what", "plain": "unit", "cost": "cost, in that unit", "repeats": "n (repeats)"}
+columns = {"what": "what", "plain": "unit", "cost": "cost, in that unit", "model": "model", "repeats": "n (repeats)"}
 columns |= {"times": "the obvious way, times as long", "captum": "Captum, times as long"}
-decoder, of = (found[name].group.iloc[-1] for name in ("decoder_speed", "relevance_speed"))
-told = "What everything costs: medians [quartiles; of two repeats both], not 95 % intervals; models:"
-told = f"{told} {common.words([*sizes][-1])}; decoder: {decoder}; relevance: sentences of {of.rpartition(', ')[2]}"
-table = readable(heart, columns, {"cost": ".3g", "times": ".2g", "captum": ".2g"}, caption=told)
+shown = heart.drop(f"gradient, each example, {costs.TODAY}").assign(model=heart.model.str.replace("query and", "+"))
+told = "What it costs: medians [quartiles; of two repeats both], not 95 % intervals;"
+told = f"{told} quartiles of a training step timed once more: {number(low, '.2f')} to {number(high, '.2f')}"
+table = readable(shown, columns, {"cost": ".3g", "times": ".2g", "captum": ".2g"}, caption=told)
 answer.fill("costs", closing, Markdown(f"{first}\n\n{table.data}"))

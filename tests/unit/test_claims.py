@@ -64,10 +64,12 @@ def test_holm_is_over_all_rows_of_a_paper():
 
 def test_a_reader_is_told_which_rows_are_open_because_of_the_correction_alone():
     near, wide = ("x", 1.0, 0.1, 1.9), ("y", 0.1, -1.0, 1.2)
-    assert "Holm" not in judged(frame(near), claim())[0].why
-    assert "Holm" not in judged(frame(wide), claim())[0].why
+    assert judged(frame(near), claim())[0].why == "above 0.0, after Holm's correction too"
+    assert judged(frame(wide), claim())[0].why == "above 0.0 by its value, but not by its interval"
+    alone = judged(frame(near), claim(), *(claim(id=name) for name in "bc"))[0]
+    assert alone.why.startswith("above 0.0 by its own interval, not after Holm")
     both = judged(frame(near, near, wide), claim())[0]
-    assert [row.side for row in both.rows] == ["open"] * 3 and "2 of them only because" in both.why
+    assert [row.side for row in both.rows] == ["open"] * 3 and "(2 for it by their own intervals, not" in both.why
     assert "Holm" not in judged(frame(near, near), claim(side="below", tells=False))[0].why  # against, whatever the correction
 
 

@@ -11,6 +11,7 @@ from matplotlib.patches import Rectangle
 from helpers import drawing
 from helpers.measures.ranks import within_layer_ranks
 from helpers.methods.contest import figures
+from helpers.scores import intervals as over_what
 from helpers.study import StudyError
 from tests.unit.drawn import band, cells, colour_of, drawn, intervals, marked, table, ticks, whole
 
@@ -69,6 +70,20 @@ def test_few_criteria_share_a_panel_with_random_draws():
         assert band(axis, own, 4) == pytest.approx((further - 1.4, further + 0.1))
         np.testing.assert_allclose(drawn(axis, random, "--")[0], [[4, 8], [further - 20.4, further - 20.8]])
         assert band(axis, random, 4) == pytest.approx((further - 39.4, further - 1.4))
+
+
+def test_what_is_interpolated_has_no_marks_and_a_claim_s_threshold_is_a_line():
+    rows = [("EN-RU", "confidence", False, heads, 0.1 * heads, NAN, NAN, "nats", heads != 6) for heads in (8, 6, 4)]
+    (axis,) = whole(figures.contest(table("model criterion further heads change low high unit measured", *rows))).axes
+    line, *_ = [one for one in axis.lines if one.get_color() == drawing.MODELS[0] and one.get_linestyle() == "-"]
+    marks = {tuple(one.get_xdata()) for one in axis.lines if one.get_marker() == "o"}
+    assert list(line.get_xdata()) == [4, 6, 8] and marks == {(4, 8)}
+    kinds = (("texts", over_what.MODELS), ("seeds", over_what.SEEDS))
+    rows = [(name, "encoder", how, 0.4, 0.3, 0.5, over) for name in ("cp", "votes", "probing") for how, over in kinds]
+    figure = whole(figures.stability(table("measure kind compared rho low high over", *rows), 0.5))
+    assert [0.5, 0.5] in [list(line.get_xdata()) for line in figure.axes[0].lines if line.get_linestyle() == "--"]
+    legend = [text.get_text() for text in figure.legends[0].get_texts()]
+    assert legend == ["texts (95 % interval)", "seeds (least to largest pair)", "asked: 0.5"]
 
 
 RANKED = "criterion model value low high"

@@ -121,11 +121,11 @@ def test_predictors():
     best = max(found.sort_index().rho.loc["encoder", LOSS, within].drop(SURVIVAL).items(), key=lambda item: item[1])[0]
     sure = found.low["encoder", LOSS, within, best] > 0
     predicts = said_of.predictors(found.reset_index())
-    assert f"{said_of.named(LOSS)} by {said_of.named(best)} (" in predicts and ("surely" in predicts) == (not sure)
+    assert f"{said_of.named(LOSS)} by {said_of.named(best)} (" in predicts and ("with zero" in predicts) == (not sure)
     index = pd.MultiIndex.from_product([["a", "b"], [1], ["encoder", "cross"]], names=["model", "seed", "kind"])
     differ = pd.DataFrame({"heads": 4, "differ": [1, 1, 3, 3]}, index)
     told, few = (said_of.choice(found.reset_index().assign(shown=shown), differ) for shown in (True, False))
-    assert (f"heads *{said_of.named(best)}* (" if sure else "heads none surely") in told and "told" not in told
+    assert (f"heads *{said_of.named(best)}* (" if sure else "heads none by its interval") in told and "told" not in told
     assert "it cannot be told (fewer than half have an effect in all models but b)" in few
     assert said_of.first_order(found.reset_index())[0].empty
     row = {"kind": "cross", "truth": LOSS, "heads": within, "models": 2, "shown": True, "rho": 0.5, "high": 0.9}
@@ -156,7 +156,18 @@ def test_reliability_of_two_halves():
     whole = [max(2 * value / (1 + value), 0) for value in fisher(values)]  # reliability has no numbers below 0
     assert row[["reliability", "reliability_low", "reliability_high"]].tolist() == pytest.approx(whole)
     assert row.bound == pytest.approx(np.sqrt(whole[0])) and found.bound["encoder", "cp"] > 0.99
+    bounds = pd.DataFrame({"kind": "encoder", "measure": ["cp", "confidence"], "bound": [0.95, 0.5]})
+    assert said_of.bounds(bounds).endswith("encoder self heads: confidence 0.50; all others 0.95.")
     assert "votes" not in found.index.unique("measure") and "decoder" not in found.index.unique("kind")
+
+
+def test_who_is_first_by_most_measures_and_which_measure_goes_its_own_way():
+    heads = index(encoder=[4])
+    drawn = pd.DataFrame({name: [1.0, 2, 4, 3] for name in ("cp", "confidence")} | {"attnlrp": [4.0, 3, 1, 2]}, heads)
+    told = said_of.head_map(drawn, list(drawn))
+    assert told.startswith("First in their layers, of 3 measures: layer 1 head 3 by 2. *relevance, AttnLRP* agrees least")
+    pairs = pd.DataFrame({"kind": "encoder", "one": ["cp"], "other": "gradient, example", "rho": 0.4, "low": 0.1, "high": 0.6})
+    assert said_of.rules(pairs).endswith("by rule: conservative 0.40 [0.10, 0.60].") and not said_of.rules(pairs[:0])
 
 
 def test_correlations_with_noise_are_not_shown():
@@ -188,6 +199,11 @@ def test_the_same_and_other_sentences_by_hand():
     interval = ttest_1samp([0.2, -0.2], 0).confidence_interval()
     assert two.loc["difference", ["rho", "low", "high"]].tolist() == pytest.approx([0, *interval])
     assert (two.models == 2).all() and (two.over == intervals.TEXTS).all()
+    rows = [(name, kind, value) for name, value in (("gradient, example", 0.6), ("gradient, signed", 0.1), ("RelP, cp", 0.4))
+            for kind in (contest.tables.SAME, contest.tables.OTHER)]  # fmt: skip
+    rows = pd.DataFrame(rows, columns=["measure", "sentences", "rho"]).assign(kind="decoder", shown=True)
+    told = contest.tables.owed_to_sharing(rows)
+    assert "(decoder self heads)" in told and "gradient, signed 0.10 on the same" in told and "patching 0.40 on" in told
 
 
 def test_stability_over_pairs_of_seeds():
@@ -240,20 +256,30 @@ def test_every_criterion_against_l0_is_one_family():
     found = contest.tables.against_l0({ONE: one}).set_index("criterion")
     assert found.family.eq(1).all() and np.isnan(found.p["random"])  # several draws of one seed have no interval
     assert found.p["cp"] == pytest.approx(2 * norm.sf(2 / (1.5 / norm.ppf(0.975)))) == found.p_holm["cp"]
-    assert said_of.rivals(found.reset_index()) == "Of 1 rivals 0 surely worse than L0, 1 surely better (Holm)."
-    assert "Of 0 rivals" in said_of.rivals(found.reset_index().replace({"cp": "L0's heads"}))  # chance is none, nor these
+    sure = f"Significantly worse than L0 (Holm, 5 %; BLEU): none; better: *{said_of.named('cp')}* +2.0 [+1.0, +4.0]."
+    assert said_of.rivals(found.reset_index()) == sure
+    alone = said_of.rivals(found.reset_index().assign(p_holm=0.2))
+    assert f"better: none. By their own interval alone also: *{said_of.named('cp')}* +2.0" in alone
+    control = said_of.rivals(found.reset_index().replace({"cp": "L0's heads"}))  # is no rival
+    assert "better: none. *L0's heads*, cut first" in control and control.endswith("differ from L0 by +2.00 [+1.00, +4.00].")
 
     def told(**changes):
         parts = {("EN-RU news", seed): contested(**{"L0 (trained)": 0.0} | changes) for seed in (1, 2)}
-        return said_of.trained_on(contest.tables.over_seeds(parts, ("criterion", "test set")), contest.tables.against(parts))
+        ranked = contest.tables.over_seeds(parts, ("criterion", "test set"))
+        return said_of.trained_on(ranked, 8), said_of.advice(ranked, contest.tables.against(parts), 8)
 
-    poor = "Within 0.25 BLEU of L0: no rival. Not better than random by interval: *a*, *b*, *c*, *d* and *e*."
-    assert told(random=[-1.0, 1.0], **dict.fromkeys("abcde", -1.0), f=3.0).endswith(f"random heads 0.0. {poor}")
+    takeaway, advice = told(random=[-1.0, 1.0], **dict.fromkeys("abcde", -1.0), f=3.0)
+    assert takeaway.endswith("No less than random heads by value: *a*, *b*, *c*, *d* and *e*.")
+    assert takeaway.startswith(
+        "With 3 of 8 encoder heads left and the same further training (EN-RU news, 2 trainings), *f* costs -3.0"
+    )
+    assert advice.startswith("**Prune by *f*.** With 3 of 8") and advice.endswith("*d* (1.0) and *e* (1.0).")
+    assert told(random=0.0, cp=0.0)[1].startswith("**No measure is shown to beat random heads**; the best")
     alone = {ONE: contested(**{"L0 (trained)": 0.0, "cp": 2.0, "random": [1.0, 3.0]})}  # no interval over one training
     alone = contest.tables.over_seeds(alone, ("criterion", "test set")), contest.tables.against(alone)
-    assert "Not better than random" not in said_of.trained_on(*alone)
-    near = f"BLEU. Within 0.25 BLEU of L0: *{said_of.named('cp')}*."
-    assert told(cp=0.2, **{"L0's heads": 0.1}) == f"EN-RU news (2 trainings), 3 heads left: L0 0.0 [0.0, 0.0] {near}"
+    assert said_of.advice(*alone).startswith("**Nothing is decided by one training**; the best by value is *relevance, cons")
+    near = told(**{"gradient, example": 0.2, "cp": 0.1, "L0's heads": 0.3})[1]
+    assert near.endswith(f"Within 0.25 BLEU of L0 is *{said_of.named('cp')}*.") and "gradient importance (*grad" in near
     seeds = {("EN-RU news", n): one.assign(above=one.change + n) for n in (1, 2, 4)}
     found = contest.tables.against_l0(seeds).set_index("criterion")
     assert found.p["cp"] == pytest.approx(ttest_1samp([3.0, 4.0, 6.0], 0).pvalue) and found.family.eq(2).all()
@@ -296,7 +322,8 @@ def shot(criterion="cp", draw=0, **points):
 
 def test_curves_on_common_numbers_of_heads():
     parts = {ONE: shot(h0=8.0, h4=4.0, h8=0.0), TWO: shot(h2=7.0, h6=3.0, h10=1.0)}
-    found = contest.tables.along(parts, points=4)
+    found = contest.tables.along(parts)
+    assert not found.measured.any() and contest.tables.along({ONE: parts[ONE]}).measured.all()
     assert set(found.model) == {"EN-RU news"} and found["heads"].tolist() == [2, 4, 6, 8]  # where all seeds have a value
     one, two = [6.0, 4, 2, 0], [7.0, 5, 3, 2]
     assert found.change.tolist() == pytest.approx(np.mean([one, two], 0).tolist())

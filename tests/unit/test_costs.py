@@ -49,10 +49,30 @@ def test_what_everything_costs_beside_the_obvious_way():
     for _, name, _, own, other in costs.HEART:
         found[name] += [common.row(what, "a model", "ratio", [value] * 2) for what, value in ((own, 2.0), (other, 6.0)) if what]
     table = costs.heart({name: pd.DataFrame(rows, columns=common.COLUMNS) for name, rows in found.items()})
-    rivals = table.dropna(subset="times").drop("group constraint")  # of which the obvious way's own multiple is kept
-    assert table.cost.eq(2).all() and rivals.times.eq(6).all() and rivals.obvious.eq(12).all() and len(rivals) == len(table) - 3
+    rivals = table.dropna(subset="times").drop("group constraint on V")  # of which the obvious way's own multiple is kept
+    assert table.cost.eq(2).all() and rivals.times.eq(6).all() and rivals.obvious.eq(12).all() and len(rivals) == len(table) - 5
     assert table.captum.isna().all() and table.repeats.eq(2).all() and table.cost_low.eq(2).all()
-    assert table.times["group constraint"] == 3 and len(whole(figures.heart(table)).axes) == table.plain.nunique()
+    assert table.times["group constraint on V"] == 3 and table.small.isna().all() and table.model.eq("a model").all()
+    figure = whole(figures.heart(table.assign(captum=3.0), (0.9, 1.1), costs.STEP))
+    assert len(figure.axes) == table.plain.nunique() and figure.axes[-1].get_xlabel() == f"in units of: {costs.STEP}"
+    assert costs.rivals(table, {"decoder_speed": pd.DataFrame({"what": [], "value": []})}) == (
+        "Against our own plain implementation 3.0 to 6 times as fast"
+    )
+    token = pd.DataFrame({"what": ["importance per token, captum over importance per token"], "value": [1.02]})
+    said = costs.rivals(table.assign(captum=[np.nan, 14.0, *[np.nan] * (len(table) - 2)]), {"decoder_speed": token})
+    assert said.startswith(
+        "Against Captum 14 times as fast for signed rules, no faster for gradient, each token; against our own"
+    )
+
+
+def test_a_step_timed_once_more_is_told_by_its_widest_quartiles():
+    rows = {"a step, once more (noise)": (0.95, 1.02), "plain, once more (noise)": (0.9, 1.01), "other": (0.1, 9.0)}
+    rows = [{"what": what, "low": low, "high": high, "value": 1.0, "quantity": "ratio"} for what, (low, high) in rows.items()]
+    assert costs.noise({name: pd.DataFrame(rows[i : i + 1]) for i, name in enumerate(costs.OVERHEADS)}) == (0.9, 1.02)
+    remarks = pd.DataFrame(
+        {"what": ["relevance, zennit", "lxt", "fast"], "note": ["x does not import: y", "not installed", "slow"]}
+    )
+    assert costs.absent(remarks).startswith("Not compared: zennit and lxt,") and costs.absent(remarks[2:]) == ""
 
 
 def test_wall_times_count_every_run_once_for_the_first_notebook_that_needs_it(tmp_path):
@@ -77,8 +97,10 @@ def test_wall_times_count_every_run_once_for_the_first_notebook_that_needs_it(tm
 
 @pytest.mark.parametrize(("lows", "said"), [((1.01, 0.9), "L0 gates alone"), ((0.9, 0.9), "none"), ((1.01, 1.1), "all")])
 def test_what_is_added_is_told_beside_where_its_quartiles_lie(lows, said):
-    table = pd.DataFrame({"plain": costs.STEP, "cost": [1.1, 1.2], "cost_low": lows}, index=["L0 gates on all", "constraint"])
-    assert costs.added(table).endswith(said) and "+10 % (L0 gates) and +20 % (constraint)" in costs.added(table)
+    table = pd.DataFrame({"plain": costs.STEP, "cost": [1.1, 1.2], "cost_low": lows}, index=["L0 gates on every", "constraint"])
+    table = table.assign(small=[np.nan, 1.3], small_model=["", "2 layers, width 8"])
+    assert costs.added(table).endswith(said) and "by 10 % (L0 gates) and 20 % (constraint; width 8: 30 %)" in costs.added(table)
+    assert costs.longer(table) == "Training steps take 10 to 20 % longer (width 8: up to 30 %)"
 
 
 def test_a_decoder_s_measures_stand_beside_the_obvious_way_and_their_floor():
@@ -86,12 +108,14 @@ def test_a_decoder_s_measures_stand_beside_the_obvious_way_and_their_floor():
     ways |= {"relevance, obvious": 9, "leave one out": 3, "leave one out, obvious": 8}
     table = pd.DataFrame([(what, v, v, v) for what, v in ways.items()], columns=["what", "value", "low", "high"])
     axis = whole(figures.beside(table, {"importance": "floor", "relevance": "floor"}, "seconds")).axes[0]
-    assert [label.get_text() for label in axis.get_yticklabels()] == ["importance", "relevance"]
+    assert [label.get_text() for label in axis.get_yticklabels()] == ["gradient, each example", "relevance"]
     ways = pd.DataFrame(
         {"what": [f"leave one out{way} over what must be done" for way in ("", ", obvious")], "value": [1, 1.5]}
     )
     told = costs.decoder(pd.concat([table.assign(quantity="seconds"), ways.assign(quantity="operations")]))
-    assert "importance 1 / 4" in told and "every head left out 3 / 8" in told and "way 1.00, the obvious 1.50;" in told
+    assert (
+        "1 for gradient, each example (4)" in told and "3 for leaving out every head (8). Leaving out costs 1.00 times" in told
+    )
     speeds = pd.DataFrame({"what": ["cp, fast", "cp, obvious", "cp, captum"], "value": [100.0, 1.0, 50.0]})
     speeds = speeds.assign(group="3+3 layers, 36 tokens", quantity="target tokens/s")
     told = costs.minutes({"relevance_speed": speeds})
@@ -103,5 +127,5 @@ def test_a_decoder_s_measures_stand_beside_the_obvious_way_and_their_floor():
     frame = pd.DataFrame(rows, columns=["what", "group", "quantity", "value"]).assign(low=0.4, high=1.6, size="laptop")
     slopes, points = costs.growth(frame)
     assert slopes["last"].tolist() == pytest.approx([2, 0.5]) and len(points) == 6
-    told = "over the last doubling, to 64: relevance, conservative 1.50 / 2.00; others at most 0.50."
+    told = "(last doubling, to 64 tokens) to the power of 2.0 for relevance, conservative; at most 0.5 for others."
     assert costs.steepest(slopes, points).endswith(told)

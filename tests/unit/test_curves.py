@@ -159,25 +159,31 @@ def test_half_of_the_heads_left():
     found = l0.tables.half_left({"EN-RU": HAND, "none": many, "EN-DE": HAND.drop(["L0 0.3", "L0 0.3 #2"], level="run")})
     assert found.index.tolist() == [("EN-RU", "test"), ("EN-DE", "test")]  # of a model that keeps more than half no row
     assert found[["run", "heads", "change"]].values.tolist() == [["L0 0.3", 12, -0.25], ["L0 0.4", 3, -2.0]]
+    at = np.interp(5, [3, 12], HAND.xs("test", level="test set").change[["L0 0.4", "L0 0.3"]])  # 10 of 48 are 5 of 24
+    assert found["at printed"].iloc[0] == pytest.approx(at) and np.isnan(l0.tables.half_left({"a": many})["at printed"]).all()
 
 
 def test_what_is_said_follows_the_numbers():
     places = pd.MultiIndex.from_product([["EN-RU", "EN-DE"], ["test"]], names=["model", "test set"])
     half = pd.DataFrame({"share": [0.99, 0.9], "share_low": [0.96, 0.8], "share_high": 1.0, "worth": 20.0}, places)
     half = half.assign(change=[-0.2, -2.1], heads=[21.3, 10], total=48, fewer=[12, np.nan], fewer_change=[-0.7, np.nan])
-    half = half.assign(trainings=[3, 1], worth_first=[19.0, 20.0])
-    told = "EN-RU loses 0.2 BLEU at 21 of 48 heads, 0.7 at 12 (paper: 0.15 at 10 of 48); EN-DE 2.1 at 10 of 48: 99 and 90 %"
-    assert f"{told} of what removing all costs stay." == said.half(half)
+    half = half.assign(trainings=[3, 1], worth_first=[19.0, 20.0], **{"at printed": [-0.9, np.nan]})
+    told = "EN-RU loses 0.2 BLEU at 21 of 48 heads, 0.9 at the paper's 10 (interpolated; paper: 0.15); EN-DE 2.1 at 10 of 48"
+    assert f"{told}: 99.0 and 90.0 % of what removing all costs stay." == said.half(half)
+    assert "heads (paper: 0.15 at 10 of 48)" in said.half(half[1:])
+    assert "EN-RU 99.8 [96.0, 100.0] %" in said.half(half.assign(share=0.998), ends=True)  # it would else equal its end
     never = half.assign(**{said.NEVER: [2.0, np.nan]} | {f"share from the start{end}": 0.5 for end in ("", "_low", "_high")})
-    told = "costs: EN-RU 50 [50, 50] % (2.0 BLEU). At least 95 % by its interval: 1 of 2 models"
+    told = "costs: EN-RU 50.0 [50.0, 50.0] % (only 2.0 BLEU). At least 95 % by its interval: 1 of 2 models"
     assert told in said.half(never, ends=True) and "mean of 3 trainings, the first alone 19.0)" in said.half(never, ends=True)
-    both = pd.DataFrame({"panel": "% of", "series": ["a (natural text)", "b"], "kept": 40, "value": 9.0, "worth": 1.5})
-    assert "a (natural text) keeps 9 % of only 1.5 BLEU." in said.elsewhere(both) and not said.elsewhere(both[1:])
+    stored = by_hand(
+        ("control", "further training", np.nan, (8, 2, 2), 23.0, 0.0, 0.0, 0.0), ("L0 1", "L0", 1, (3, 2, 2), 22, -1, -2, 0)
+    )
+    stored = stored.assign(share=[1.0, 0.9], total=8).rename(index={"test": "europarl_test"}, level="test set")
+    told = "Natural text (a, one training, 2 decoder heads, BLEU 23): with 7 of 8 heads 1.0 BLEU is lost on Europarl: 90 % of"
+    assert told in said.elsewhere({"a": stored}, "natural") and not said.elsewhere({"a": stored[:1]}, "natural")
     within = pd.DataFrame({"kept": 5, "total": 9, "kept_surely": [9, 8]}, places)
     scratch = pd.DataFrame({"change": [0.2, -0.1, -0.05], "low": -0.3, "high": [0.3, -0.05, 0.1]})
-    told = (
-        "9 (EN-DE) heads; from scratch the same map is better in 2 of 3 (1 by interval; -0.20 to +0.10 BLEU), with 9 steps to"
-    )
+    told = "9 (EN-DE) heads; from scratch the same map is better in 2 of 3 (1 by interval; -0.2 to +0.1 BLEU), with 9 steps to"
     assert told in said.all_kinds(within, scratch.assign(steps=9, steps_pruned=2))
     assert "5 of 9 (EN-RU) heads; no head map" in said.all_kinds(within[:1], scratch[:0])
     index = pd.MultiIndex.from_product([["a, m", "b, m"], ["a", "b", "c"]], names=["truth", "criterion"])
@@ -187,13 +193,22 @@ def test_what_is_said_follows_the_numbers():
     told = "random heads, draw 1, random heads, draw 2, L0's heads, trained as the others, gradual pruning"
     assert ", ".join(map(said.chosen, runs[1:5])) == told
     table = pd.DataFrame({"bleu": [9.0, 1.0, 4.0, 8.6, 8.5, 3.0]}, [(run, "test") for run in runs])
-    assert said.further(table, brief=True)[:-1] == (told := said.further(table)).partition(": the best")[0]
-    assert "than *relevance, LRP αβ*: the best 3 lie within 0.5 BLEU. No better than random heads (1.0 to 4.0): *c" in told
+    first = "Trained further, in this one training, no worse than L0's choice: *relevance, LRP αβ* (+0.4 BLEU). Worse, BLEU:"
+    first = f"{first} *gradual pruning* 0.1, *confidence* 5.6."
+    assert said.further([table], brief=True) == first.partition(" Worse")[0]
+    assert said.further([table]) == f"{first} Not above every random draw in every training: *confidence* in 0 of 1."
+    told = said.further([table, table.assign(bleu=[5.0, 1.0, 4.0, 8.6, 8.5, 6.0])])  # in the mean relevance loses
+    assert "over 2 trainings, no worse than L0's choice: none. Worse on average, BLEU: *gradual pruning* 0.1, *rel" in told
+    assert told.endswith("every training: *confidence* in 1 of 2.")
+    chance = pd.DataFrame({"heads": [30, 4], "of": 48, "had": 2, "stay": [2, 0], "expected": [1.3, 0.2], "p": [0.4, 1.0]})
+    chance = chance.assign(model="m", function="any", p_holm=1.0)
+    told = "in 1 of 2 pruned models, in none significantly, even uncorrected (smallest p = 0.400). m has only 2 such heads"
+    assert f"{told} of 48: in 1 of 2 prunings no" in said.functions(chance)
+    assert "in 1 significantly after Holm, 1 before" in said.functions(chance.assign(p=[0.01, 1.0], p_holm=[0.02, 1.0]))
     rows = [("a", 4, 9.0), ("a", 2, 1.0), ("random heads", 4, 5.0), ("random heads", 2, 2.0), ("random heads", 2, 4.0)]
     told = said.gone_at_once(pd.DataFrame(rows, columns=["method", "heads", "value"]).assign(panel="p"))
     assert (
-        "chosen by *a* keep most: 5.00 BLEU, mean over 2 head counts (random heads 4.00; below all their draws: *a* with 2)"
-        in told
+        "chosen by *a* keep most: 5.00 BLEU, mean over 2 head counts (random heads 4.00; below all 2 draws: *a* with 2)" in told
     )
 
 

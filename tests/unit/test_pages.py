@@ -126,6 +126,10 @@ def test_committed_pages_are_those_that_templates_make(page):
     assert (ROOT / page).read_text(encoding="utf-8") == pages.render(page, TEMPLATES[page]), "stale or edited: run make docs"
 
 
+def test_what_a_laptop_needs_is_part_of_all_that_is_published():
+    assert 0 < int(pages.store("laptop hours")) <= int(pages.store("core hours"))
+
+
 def test_every_page_has_a_template_and_a_place_in_the_index():
     there = {f"docs/{path.name}" for path in (ROOT / "docs").glob("*.md")}
     assert there == set(TEMPLATES) - {"README.md"}

@@ -17,6 +17,7 @@ from helpers import drawing
 from helpers.drawing import COLOURS, KIND_TITLES, MODELS, WIDTH, redrawable
 from helpers.measures.functions import LABELS
 from helpers.measures.ranks import within_layer_ranks
+from helpers.scores import intervals
 from helpers.study import StudyError
 
 RANDOM = "random"  # the criterion that other ones are held against
@@ -154,23 +155,35 @@ def _cost(cost: float, per: str) -> str:
 
 
 @redrawable
-def stability(frame: pd.DataFrame):
+def stability(frame: pd.DataFrame, asked: float | None = None):
     """How far a measure agrees with itself: a panel a kind of attention, a group of dots a measure, a dot a comparison.
 
     Parameters
     ----------
     frame : pandas.DataFrame
-        Rows: measure, kind, compared (such as "same index", "other sentences"), rho, low, high (nan where there is none).
+        Rows: measure, kind, compared (such as "same index", "other sentences"), rho, low, high (nan where there is none); over
+        (what lines are: an interval, or from the least to the largest), which the legend says where it is given.
+    asked : float, optional
+        A correlation that a claim asks for, as a dashed line.
     """
     drawing.need(frame, "measure", "kind", "compared", "rho", "low", "high", once=("measure", "kind", "compared"))
     kinds = drawing.kinds(frame.kind)
     table = frame.rename(columns={"measure": "row", "compared": "series", "rho": "value"})
+    if "over" in frame:
+        ranges = frame.over == intervals.SEEDS
+        table["series"] += ranges.map({True: " (least to largest pair)", False: " (95 % interval)"})
+    line = {"color": _DARK, "ls": "--", "lw": 0.9}
     figure, axes = drawing.dot_panels(
-        table.assign(panel=frame.kind.map(KIND_TITLES)), drawing.looks(frame.compared), label="rank correlation",
-        titles=[KIND_TITLES[kind] for kind in kinds], sharex=True,
+        table.assign(panel=frame.kind.map(KIND_TITLES)), drawing.looks(table.series), label="rank correlation",
+        titles=[KIND_TITLES[kind] for kind in kinds], sharex=True, more=asked and {f"asked: {asked:g}": line},
     )  # fmt: skip
     low = min(0.0, float(np.nanmin(frame[["rho", "low"]])))
-    next(iter(axes.values())).set_xlim(max(-1, low) - 0.05, 1.05)
+    wide = low < -0.5
+    for axis in axes.values():
+        axis.set_xticks([-1, -0.5, 0, 0.5, 1] if wide else [-0.5, 0, 0.5, 1])
+        axis.set_xlim(-1.05 if wide else low - 0.05, 1.05)
+        if asked:
+            axis.axvline(asked, **line, zorder=1)
     return figure
 
 
@@ -189,7 +202,8 @@ def contest(frame: pd.DataFrame):
     frame : pandas.DataFrame
         Rows: model, criterion, further (bool: trained further after removal), heads (left), change (of the score, against the
         whole model or the control), low, high (nan where there is no interval), unit (of the change). Of several rows of one
-        criterion at one number of heads (draws, seeds) the mean is drawn with a band that holds 95 % of them.
+        criterion at one number of heads (draws, seeds) the mean is drawn with a band that holds 95 % of them. Only where
+        `measured` (bool), if it is given, a mark stands on the line.
     """
     drawing.need(frame, "model", "criterion", "further", "heads", "change", "low", "high", "unit")
     frame = frame.assign(further=frame.further.astype(bool))
@@ -216,7 +230,13 @@ def contest(frame: pd.DataFrame):
             drawing.lines(axis, found.drop(columns=["low", "high"]), "heads", "change", "criterion", grey)
         shown = {RANDOM: random[RANDOM] | ({"marker": "_", "mec": _DARK} if rows.heads.nunique() == 1 else {})}
         shown |= {name: looks[name] for name in coloured}
-        drawing.lines(axis, found, "heads", "change", "criterion", shown, band=not alone, dodge=0.15 * alone)
+        bare = shown if alone else {name: look | {"marker": ""} for name, look in shown.items()}
+        drawing.lines(axis, found, "heads", "change", "criterion", bare, band=not alone, dodge=0.15 * alone)
+        if not alone:  # what is interpolated has no marks
+            numbers = rows.heads[rows.measured] if "measured" in rows else rows.heads
+            marks = {name: look | {"ls": ""} for name, look in shown.items()}
+            own = found[found.heads.isin(numbers)].drop(columns=["low", "high"])
+            drawing.lines(axis, own, "heads", "change", "criterion", marks)
         if number % len(parts) == 0:
             trained = f", {'with' if further else 'no'} further training" if frame.further.nunique() > 1 else ""
             axis.set_title(f"{title}{trained}", loc="left")

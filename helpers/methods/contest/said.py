@@ -8,12 +8,13 @@ import pandas as pd
 
 from helpers.drawing import KIND_TITLES
 from helpers.measures.lrp import RULES
+from helpers.measures.ranks import rank_agreement
 from helpers.measures.removal import RANDOM
 from helpers.measures.table import GROUP, TRUTH, named
-from helpers.methods.contest.runs import ESTIMATES, SURVIVAL, UNIT
+from helpers.methods.contest.runs import DECODER, ESTIMATES, SURVIVAL, UNIT
 from helpers.methods.contest.tables import EVERY, TRAINED
 from helpers.methods.l0.tables import NAMES
-from helpers.reading import COLUMNS, interval, listed, number
+from helpers.reading import COLUMNS, count, ends, interval, listed, number
 from helpers.scores import intervals
 
 HEART = (SURVIVAL, "gradient, example", "alpha_beta", "confidence", "attnlrp")  # columns that people sort, behind these:
@@ -21,6 +22,10 @@ FRONT = ("functions", TRUTH)
 BESIDE = ("cp", "RelP, cp", "gradient, token", "rare", "probing", "alignment", "first token")  # in the file of agreement alone
 FEW = 3  # models, below which an interval over models says nothing
 NAMED = 5  # measures in one sentence, at most
+MODELS = {DECODER: "Llama-style decoder (grouped-query)"}  # as people call them
+VALUES = ["value", "low", "high"]
+LEVEL = 0.05  # of a test
+HIGH = 0.9  # a bound on correlations above which it binds little
 NEAR = 0.25  # BLEU, within which a choice of heads is as good as another
 DRAWN = (TRUTH, "gradient, example", "alpha_beta", "confidence", RANDOM)  # criteria that share a panel
 
@@ -96,7 +101,7 @@ def predictors(table: pd.DataFrame) -> str:
             row = cheap.iloc[-1]
             rho = interval(row.rho, row.low, row.high, ".2f")
             found.setdefault(truth, []).append(
-                f"{named(row.measure)} ({rho}){'' if row.sure else ', not surely,'} in {KIND_TITLES[kind]}"
+                f"{named(row.measure)} ({rho}){'' if row.sure else ', interval with zero,'} in {KIND_TITLES[kind]}"
             )
     parts = [f"{named(truth)} by {listed(each)}" for truth, each in found.items()]
     return f"Highest within layers, differences not tested: {'; '.join(parts) or 'nothing'}{' heads' if parts else ''}."
@@ -156,32 +161,136 @@ def at_once(table: pd.DataFrame, drawn: Sequence[str] = DRAWN) -> str:
     return f"{said}. Of {len(every)} pairs of setting and measure {int((every < above).sum())} cost less."
 
 
-def trained_on(ranked: pd.DataFrame, paired: pd.DataFrame) -> str:
-    """Of `tables.over_seeds` of a contest and `tables.against`: L0 and random heads, and which rivals are near either.
-
-    BLEU minus the control's, of the first model and test set; near random by the interval of the difference paired by seed.
-    """
+def _rivals(ranked: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Of `tables.over_seeds` of a contest the first model and test set, by criterion, and of these L0's rivals, best first."""
     own = ranked[ranked.criterion == TRAINED].head(1)
     here = ranked.merge(own[["model", "test set"]]).set_index("criterion")
-    rivals = here.drop([TRAINED, NAMES["map"], RANDOM], errors="ignore").sort_values("value", ascending=False)
+    return here, here.drop([TRAINED, NAMES["map"], RANDOM], errors="ignore").sort_values("value", ascending=False)
+
+
+def _left(here: pd.DataFrame, of: int) -> str:
+    seeds, left = int(here.seeds[TRAINED]), number(here.heads[TRAINED], ".0f") + f" of {of}" * bool(of)
+    return f"With {left} encoder heads left and the same further training ({here.model.iloc[0]}, {count(seeds, 'training')}),"
+
+
+def _costs(here: pd.DataFrame) -> str:
+    told = [f"{name} {_bleu(here.loc[key])}" for name, key in (("L0", TRAINED), ("random heads", RANDOM)) if key in here.index]
+    return ", ".join(told)
+
+
+def trained_on(ranked: pd.DataFrame, of: int = 0) -> str:
+    """Of `tables.over_seeds` of a contest: what the best rival, L0 and random heads cost, and what costs no less than these.
+
+    BLEU below the control's, of the first model and test set.
+
+    Parameters
+    ----------
+    of : int
+        How many heads there are; 0 leaves that out.
+    """
+    here, rivals = _rivals(ranked)
     if rivals.empty:
         return "L0 has no rival in this run."
-    seeds = int(here.seeds[TRAINED])
-    said = f"{rivals.model.iloc[0]} ({seeds} training{'s' * (seeds > 1)}), {number(here.heads[TRAINED], '.0f')} heads left:"
-    said += f" L0 {_bleu(here.loc[TRAINED])} BLEU"
-    said += f", random heads {number(here.value[RANDOM], '.1f')}" if RANDOM in here.index else ""
-    near = _few(rivals.index[(rivals.value - here.value[TRAINED]).abs() < NEAR])
-    known = (RANDOM, "low") in paired and paired[RANDOM, "low"].notna().any()
-    poor = _few([name for name in rivals.index if known and not paired.loc[name, (RANDOM, "low")] > 0])
-    said += f". Within {NEAR:g} BLEU of L0: {near or 'no rival'}"
-    return f"{said}{'. Not better than random by interval: ' + poor if poor else ''}."
+    said = f"{_left(here, of)} *{named(rivals.index[0])}* costs {_bleu(rivals.iloc[0])} BLEU, {_costs(here)}."
+    poor = _few(rivals.index[rivals.value <= here.value[RANDOM]]) if RANDOM in here.index else ""
+    return f"{said} No less than random heads by value: {poor}." if poor else said
+
+
+def advice(ranked: pd.DataFrame, paired: pd.DataFrame, of: int = 0) -> str:
+    """Of the same and `tables.against`: which measure to prune by, if its difference to random heads, paired by seed, says so.
+
+    Parameters
+    ----------
+    of : int
+        As `trained_on`.
+    """
+    here, rivals = _rivals(ranked)
+    if rivals.empty:
+        return "L0 has no rival in this run."
+    best, low = rivals.index[0], (RANDOM, "low")
+    called = f"gradient importance (*{named(best)}*)" if best == UNIT else f"*{named(best)}*"
+    if low in paired and paired.loc[best, low] > 0:
+        said = f"**Prune by {called}.**"
+    elif low in paired and pd.notna(paired.loc[best, low]):
+        said = f"**No measure is shown to beat random heads**; the best by value is {called}."
+    else:
+        said = f"**Nothing is decided by one training**; the best by value is {called}."
+    said += (
+        f" {_left(here, of)} it costs {_bleu(rivals.iloc[0])} BLEU against the unpruned model trained as long, {_costs(here)}"
+    )
+    near = _few([name for name in rivals.index[1:] if abs(rivals.value[name] - here.value[TRAINED]) < NEAR])
+    said += f". Within {NEAR:g} BLEU of L0 {'are' if ' and ' in near or 'rivals' in near else 'is'} {near}" if near else ""
+    if RANDOM in here.index:
+        poor = rivals.value[rivals.value <= here.value[RANDOM]].sort_values()
+        told = [f"*{named(name)}* ({number(-value, '.1f')})" for name, value in poor.items()]
+        said += f". No less than random heads, by value: {listed(told)}" if told else ""
+    return f"{said}."
 
 
 def rivals(corrected: pd.DataFrame) -> str:
-    """Of `tables.against_l0`: how many rivals are surely worse or better than L0, whose own heads and random ones are none."""
-    told = corrected[corrected.p_holm.notna() & ~corrected.criterion.isin([RANDOM, NAMES["map"]])]
-    worse, better = (((told.p_holm < 0.05) & (told["value"] * sign > 0)).sum() for sign in (-1, 1))
-    return f"Of {len(told)} rivals {worse} surely worse than L0, {better} surely better (Holm)."
+    """Of `tables.against_l0`: what is worse or better than L0 after Holm's correction, what by its own interval alone.
+
+    Beside them the heads that L0 chose, cut first and trained as the rivals are: what L0 owes to training while it chooses.
+    """
+    several = len(corrected[["model", "test set"]].drop_duplicates()) > 1
+
+    def told(part: pd.DataFrame) -> str:
+        names = [f"*{named(row.criterion)}*" + f" ({row.model})" * several for row in part.itertuples()]
+        names = [name.replace(f"*{RANDOM}*", "random heads") for name in names]
+        return listed(f"{name} {interval(*row, '+.1f')}" for name, row in zip(names, part[VALUES].to_numpy(), strict=True))
+
+    others = corrected[corrected.criterion != NAMES["map"]].sort_values("value")
+    sure = others[others.p_holm < LEVEL]
+    open_ = others[~(others.p_holm < LEVEL)]
+    worse, better = (sure[sign * sure["value"] > 0] for sign in (-1, 1))
+    said = f"Significantly worse than L0 (Holm, 5 %; BLEU): {told(worse)}; better: {told(better)}."
+    alone = open_[(open_.high < 0) | (open_.low > 0)]
+    said += f" By their own interval alone also: {told(alone)}." if len(alone) else ""
+    for row in corrected[corrected.criterion == NAMES["map"]].head(1).itertuples():
+        shows = "" if row.low > 0 or row.high < 0 else ": how L0 trains gains or costs it nothing that shows"
+        said += f" *{named(row.criterion)}*, cut first and trained like the rivals, differ from L0 by"
+        said += f" {interval(row.value, row.low, row.high, '+.2f')}{shows}."
+    return said
+
+
+def rules(table: pd.DataFrame) -> str:
+    """Of `tables.agreement`: how far gradient importance and relevance agree on encoder heads, rule by rule."""
+    part = table[(table.kind == "encoder") & table.one.isin(RULES) & (table.other == UNIT)]
+    told = [f"{named(r.one).removeprefix('relevance, ')} {interval(r.rho, r.low, r.high, '.2f')}" for r in part.itertuples()]
+    return f"Gradient importance and relevance of encoder heads, by rule: {', '.join(told)}." if told else ""
+
+
+def bounds(table: pd.DataFrame) -> str:
+    """Of `tables.reliability`: what bounds the correlation of each measure with anything, least first, high ones together."""
+    part = table[table.kind == _main(table)].dropna(subset="bound").sort_values("bound")
+    low, rest = part[part.bound < HIGH], part[part.bound >= HIGH]
+    told = [f"{named(row.measure)} {row.bound:.2f}" for row in low.itertuples()]
+    told += [f"all others {ends(rest.bound, '.2f')}"] if len(rest) else []
+    kind = KIND_TITLES[_main(table)]
+    return f"Bounds on any correlation with a measure of {kind} heads: {'; '.join(told)}." if told else ""
+
+
+def head_map(table: pd.DataFrame, measures: Sequence[str]) -> str:
+    """Of a head table's heads of one kind: who is first in its layer by most measures, which measure agrees least with others.
+
+    Parameters
+    ----------
+    measures : sequence of str
+        Columns that are compared.
+    """
+    kind = table.index[0][0]
+    tops = [part[name].idxmax() for _, part in table.groupby(level="layer") for name in measures if part[name].nunique() > 1]
+    firsts = pd.Series(tops, dtype=object).value_counts()
+    often = firsts[firsts >= 2 / 3 * len(measures)].head(NAMED)
+    often = often if len(often) else firsts.head(1)
+    who = listed(f"layer {layer + 1} head {head + 1} by {times}" for (_, layer, head), times in often.items())
+    agree = rank_agreement(table[list(measures)], kind)
+    mean = (agree.sum() - 1) / (agree.notna().sum() - 1)
+    least = mean.idxmin()
+    return (
+        f"First in their layers, of {len(measures)} measures: {who}. *{named(least)}* agrees least with the others (mean rank"
+        f" correlation {number(mean[least], '.2f')}, median of all {number(mean.median(), '.2f')})."
+    )
 
 
 def _few(criteria: Sequence[str]) -> str:
@@ -195,7 +304,7 @@ def choice(table: pd.DataFrame, differ: pd.DataFrame) -> str:
     part = table[(table.truth == TRUTH) & (table["heads"] == "within layers") & ~table.measure.isin([TRUTH, SURVIVAL])]
     said = []
     for kind, rows in part.groupby("kind", sort=False):
-        sure, best = rows[rows.low > 0].sort_values("rho", ascending=False), "none surely"
+        sure, best = rows[rows.low > 0].sort_values("rho", ascending=False), "none by its interval"
         if not rows.shown.all():
             found = differ.xs(kind, level="kind").groupby("model", sort=False)[["heads", "differ"]].sum()
             large = found.index[found.differ >= found["heads"] / 2]
@@ -213,7 +322,7 @@ def kinds(worth: pd.DataFrame, differ: pd.DataFrame) -> pd.DataFrame:
     """Of `tables.worth_of_kinds` and `effects`: a row a model in words, what each kind is worth and how many heads show."""
     rows, seeds = {}, worth.index.droplevel("kind").unique().get_level_values("model").value_counts()
     for (model, seed, kind), row in worth.join(differ[["differ", "shown"]]).iterrows():
-        which = f"{model}, seed {seed}" if seeds[model] > 1 else model
+        which = f"{model}, seed {seed}" if seeds[model] > 1 else MODELS.get(model, model)
         told = rows.setdefault((model, seed), {"model": which, "loss, all heads": number(row.whole, ".2f")})
         few = "" if row.shown else " (too few)"
         told[KIND_TITLES[kind]] = f"{interval(row.loss, row.low, row.high, '+.2f')}; {row.differ:.0f} of {row.heads:.0f}{few}"
@@ -221,4 +330,5 @@ def kinds(worth: pd.DataFrame, differ: pd.DataFrame) -> pd.DataFrame:
 
 
 def _bleu(row: Mapping) -> str:
-    return interval(row["value"], row["low"], row["high"], ".1f")
+    """BLEU lost, with its interval."""
+    return interval(-row["value"], -row["high"], -row["low"], ".1f")

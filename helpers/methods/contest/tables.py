@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 
 from helpers import study
+from helpers.drawing import KIND_TITLES
 from helpers.heads.families import KINDS
 from helpers.measures import measured, trainings
 from helpers.measures.matching import MATCHES, carried, matched
@@ -243,16 +244,20 @@ def owed_to_sharing(table: pd.DataFrame) -> str:
         return "Nothing to compare: too few heads change the loss by their absence."
     said, names = [], found.index.get_level_values("measure")
     estimates = names.isin(runs.ESTIMATES)
-    gradients = names.str.startswith("gradient") & ~estimates
-    rest = ~estimates & ~gradients
-    groups = {"the two gradients": gradients, "estimates to the first order": estimates, "the other measures": rest}
+    gradients = names.str.startswith("gradient")
+    groups = {
+        "the two gradients": gradients & ~estimates,
+        "gradient, signed": gradients & estimates,
+        "relevance patching": ~gradients & estimates,
+        "the other measures": ~gradients & ~estimates,
+    }
     for name, chosen in groups.items():
         part = found[chosen]
         if len(part):
             same, other = (part.loc[one].mean() for one in (SAME, OTHER))
             said.append(f"{name} {same:.2f} on the same and {other:.2f} on other sentences")
-    kinds = found.index.unique("kind")
-    return f"Mean rank correlation with the loss without a head ({', '.join(kinds)} heads): {'; '.join(said)}."
+    kinds = [KIND_TITLES[kind] for kind in found.index.unique("kind")]
+    return f"Mean rank correlation with the loss without a head ({' and '.join(kinds)} heads): {'; '.join(said)}."
 
 
 def stepped_up(rho, times: float = 2) -> np.ndarray:
@@ -484,21 +489,24 @@ def called(job: Mapping[str, Any]) -> str:
     return subjects.title(job["name"]) + every
 
 
-def along(parts: Mapping[Trained, pd.DataFrame], points: int = 8) -> pd.DataFrame:
+def along(parts: Mapping[Trained, pd.DataFrame]) -> pd.DataFrame:
     """Rise of the loss along the number of heads left, by model and criterion, as curves over seeds.
 
-    L0 keeps other numbers of heads at every seed: each seed's curve is interpolated onto common numbers.
+    L0 keeps other numbers of heads at every seed: between its own numbers each seed's curve is interpolated.
 
     Returns
     -------
     pandas.DataFrame
-        model, criterion, heads, change, low, high (t interval over seeds; nan for one seed).
+        model, criterion, heads, change, low, high (t interval over seeds; nan for one seed), measured (bool: every seed has
+        this number itself).
     """
     rows = []
     for model in dict.fromkeys(model for model, _ in parts):
         own = {seed: part for (name, seed), part in parts.items() if name == model}
         least, most = max(p["heads"].min() for p in own.values()), min(p["heads"].max() for p in own.values())
-        grid = np.unique(np.linspace(least, most, points).round()) if most > least else np.array([least])
+        grid = np.unique(np.concatenate([part["heads"] for part in own.values()]))
+        grid = grid[(grid >= least) & (grid <= most)] if most > least else np.array([least])
+        every = [number for number in grid if all(number in set(part["heads"]) for part in own.values())]
         for criterion in dict.fromkeys(name for part in own.values() for name in part.criterion):
             lines = []
             for part in own.values():
@@ -507,11 +515,11 @@ def along(parts: Mapping[Trained, pd.DataFrame], points: int = 8) -> pd.DataFram
                     lines.append(intervals.at(line.index.to_numpy(float), line.to_numpy(), grid))
             if not np.isfinite(lines).any():
                 continue  # one training alone has it, which kept other numbers of heads
-            band = intervals.curve(np.array(lines)[:, None], grid)
-            for row in band.itertuples():
-                rows.append({"model": model, "criterion": criterion, "heads": row.point, "change": row.value,
-                             "low": row.low, "high": row.high})  # fmt: skip
-    return pd.DataFrame(rows)
+            band = intervals.curve(np.array(lines)[:, None], grid).rename(columns={"point": "heads", "value": "change"})
+            rows.append(band[["heads", "change", "low", "high"]].assign(criterion=criterion, model=model))
+            rows[-1]["measured"] = band["heads"].isin(every)
+    columns = ["model", "criterion", "heads", "change", "low", "high", "measured"]
+    return pd.concat(rows, ignore_index=True)[columns] if rows else pd.DataFrame(columns=columns)
 
 
 # --- what heads of a kind are worth ------------------------------------------------------------------------------------
