@@ -18,7 +18,7 @@ from helpers.corpora.describe import Arc, arcs_of
 from helpers.corpora.parsing import RELATIONS
 from helpers.heads import Site, compat, index, sites
 from helpers.measures.reducers import Reducer, View, check_finite, evaluating, given, one_pass, view
-from helpers.reading import listed
+from helpers.reading import count, listed
 from helpers.scores.scoring import ratio, ratio_interval
 from helpers.study import StudyError
 
@@ -492,6 +492,37 @@ def said_of_tests(passes: Mapping[str, bool]) -> str:
     yes, no = ([name for name, own in passes.items() if own == which] for which in (True, False))
     some = f"In some model a head passes for {listed(yes)}" if yes else "No head passes"
     return f"{some}{'; none' * bool(yes and no)}{f' for {listed(no)}'.replace(' and ', ' or ') if no else ''}."
+
+
+WORDS = {"v": "verb", "s": "subject", "o": "object", "n": "noun", "adj": "adjective", "adv": "adverb"}  # of `LABELS`
+
+
+def said_of_cases(table: pd.DataFrame, texts: Mapping[str, str]) -> str:
+    """Of `measured.syntactic_relations`: how many EN-RU cases pass here, in print and in both; ways that all or no models pass.
+
+    Parameters
+    ----------
+    texts : mapping of title -> text of the paper's Table 1 ("WMT" or "OpenSubtitles")
+        The EN-RU models, if any.
+    """
+    above = {text: table[f"printed accuracy, {text}"] - table[f"printed offset, {text}"] for text in ("WMT", "OpenSubtitles")}
+    printed, here, told = pd.DataFrame(above) >= MARGIN - 1e-9, table["passes +10"], []
+    if texts:
+        theirs = pd.concat([printed[text][table.model == title] for title, text in texts.items()])
+        own = here[theirs.index]
+        told = [
+            f"EN-RU: {own.sum()} of {len(own)} cases pass (paper: {theirs.sum()}), {(own & theirs).sum()} of them the same."
+        ]
+    ways = table.assign(here=here, there=printed.all(axis=1)).groupby(["relation", "direction"], sort=False)
+    for _, pair in ways[["here", "there"]].agg(["mean", "size"]).groupby(level="relation", sort=False):
+        if sorted(pair["here", "mean"]) == [0, 1]:
+            best, worst = (
+                "→".join(map(WORDS.get, LABELS[pair["here", "mean"].agg(end)].split("→"))) for end in ("idxmax", "idxmin")
+            )
+            both = "; in the paper both pass" if pair["there", "mean"].all() else ""
+            of = count(int(pair["here", "size"].iloc[0]), "model")
+            told.append(f"{best.capitalize()} passes in {of.split()[0]} of {of}, {worst} in none{both}.")
+    return " ".join(told)
 
 
 def best_heads(syntactic: pd.DataFrame) -> pd.DataFrame:

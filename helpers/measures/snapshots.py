@@ -14,7 +14,7 @@ from helpers.measures.functions import RELATIONS, best_heads, roles
 from helpers.measures.lrp import relevance
 from helpers.measures.measured import FUNCTIONAL, measure
 from helpers.measures.worth import kinds_off, leave_one_out
-from helpers.reading import interval, number
+from helpers.reading import count, ends, listed, number
 from helpers.runs import outputs, subjects, training
 from helpers.scores import intervals, scoring
 from helpers.study import values
@@ -174,30 +174,52 @@ def beside(settings: Mapping[str, Any], names: Sequence[str], seed: int) -> pd.D
 
 
 def said_of_training(table: pd.DataFrame, model: str) -> str:
-    """In sentences how many encoder heads have a function in the end, since when, and how many can go (`over_training`)."""
+    """In sentences how many encoder heads pass a test in the end, and for how many removal is significant (`over_training`)."""
     start, end = table.iloc[0], table.iloc[-1]
-    names = [name for name in ("positional", "syntactic", "rare") if end[f"{name} heads"]]
-    since = [f"{name}, from step {int(table.index[table[f'{name} heads'] > 0][0]):,}" for name in names]
-    does = f" ({'; '.join(since)})" if since else ""
-    told = f"{model}: {int(end['with functions'])} of {int(end.heads)} encoder heads end with a function{does};"
-    told = f"{told} {int(end['without effect'])}, each taken away alone, have no sure effect."
-    some = int(start.heads - start["without effect"])
-    size = f", of {number(start['largest effect'])} nats at most (loss: {number(start.loss)})" * bool(some)
-    return f"{told} At step {int(table.index[0]):,}, {some} have one{size}."
+    first, some = int(table.index[0]), int(start.heads - start["without effect"])
+    size = f", but by at most {number(start['largest effect'])} nats of a loss of {number(start.loss)}" * bool(some)
+    return (
+        f"{model}: at the end {int(end['with functions'])} of {int(end.heads)} encoder heads pass a test; for"
+        f" {int(end['without effect'])} removing it alone does not change the loss significantly (Holm, 5 %)."
+        f" {f'At step {first:,}' if first else 'Before training'} removal is significant for {some}{size}."
+    )
 
 
 def said_of_models(table: pd.DataFrame) -> str:
     """In sentences which model has the largest share of heads with functions, and what encoder attention is worth in which."""
     share, worth = table["with functions"] / table["heads"], table["encoder off"]
-    most, never = share.idxmax(), table.dropna(subset="gained").sort_values("gained", ascending=False)
-    told = f"Largest share of heads with functions: {most}, {int(table.loc[most, 'with functions'])} of"
-    told = f"{told} {int(table.loc[most, 'heads'])}. "
+    row, never = table.loc[share.idxmax()], table.dropna(subset="gained")
+    name = row.name.removeprefix(f"{table.index[0]}, ")
+    told = f"Functions are densest in {name}, {int(row['with functions'])} of {int(row['heads'])} heads."
     if never.empty:
-        return f"{told}Without encoder attention {worth.idxmax()} loses most: {worth.max():.2f} nats a token."
-    added = [f"{interval(row.gained, row['gained, low'], row['gained, high'], '.1f')}"
-             f" ({name.removeprefix(f'{table.index[0]}, ')})" for name, row in never.iterrows()]  # fmt: skip
-    measured = f"measured in {len(added)} model{'s' * (len(added) > 1)}"
-    return f"{told}BLEU that training with encoder attention adds, {measured}: {', '.join(added)}."
+        return f"{told} Without encoder attention {worth.idxmax()} loses most: {worth.max():.2f} nats per token."
+    depth = never.decoder.str.partition(" ")[0].astype(int)
+    never = never.loc[depth.sort_values(kind="stable").index]
+    added = f"{listed(never.gained.map('{:.1f}'.format))} BLEU with {listed(depth.sort_values())} layers"
+    if len(never) < 2 or not (never.gained.is_monotonic_decreasing and depth.is_unique):
+        return f"{told} Training with encoder self-attention adds {added} in the decoder (one training each)."
+    return (
+        f"{told} Encoder self-attention is worth less under a deeper decoder ({added}), which suggests that decoder layers"
+        " supply the context; one training each, differing in more than depth."
+    )
+
+
+def said_of_study(studied: Sequence[Any], beam: int) -> str:
+    """In two sentences the size of the models under study, their text and what they reach on it; nothing of others' models."""
+    specs = [subject.run.spec for subject in studied if subject.run]
+    if not specs:
+        return ""
+    text, model, own = specs[0]["corpus"], specs[0]["model"], shape(specs[0])
+    generated, found = text["corpus"] == "controlled", []
+    for subject in studied:
+        references = [pair.target for pair in subject.pairs(subject.tests[0], bare=True)]
+        found.append(scoring.bleu(outputs.written_by(subject, subject.tests[0], beam), references, 0)["bleu"])
+    trees = "generated sentence pairs with gold dependencies" if generated else "natural sentence pairs, parsed"
+    return (
+        f"{count(len(specs), 'model')}: encoder {own['encoder']}, decoder {own['decoder']} (layers × heads per layer), width"
+        f" {model['width']}; text: {text['train']:,} {trees}.\nBLEU {ends(found, '.0f')} on {subject.tests[0]}"
+        f"{': generated text is easy, WMT scores are no yardstick' * generated}."
+    )
 
 
 def recipes(settings: Mapping[str, Any], names: Sequence[str], seed: int) -> Iterator[study.Recipe | study.Need]:

@@ -58,7 +58,7 @@ from helpers.measures import figures, ranks
 from helpers.methods import l0
 from helpers.methods.l0 import said
 from helpers.publish import claims
-from helpers.reading import count, frames, number, readable
+from helpers.reading import count, ends, frames, listed, number, readable
 from helpers.runs import subjects
 from helpers.scores import intervals
 from helpers.study import layout
@@ -70,13 +70,18 @@ studied = [subjects.of_spec(sweep["start"], sweep["name"], parser) for sweep in 
 encoder = [(sweep, subject) for sweep, subject in zip(sweeps, studied, strict=True) if sweep["kinds"] == ["encoder"]]
 every = [(sweep, subject) for sweep, subject in zip(sweeps, studied, strict=True) if sweep["kinds"] != ["encoder"]]
 sentences = " and ".join(f"{len(studied[0].pairs(split)):,}" for split in studied[0].tests)
-n = f"n = 1 training a row, intervals over {sentences} test sentences"
+n = f"first training, intervals over {sentences} test sentences"
 own = list(dict.fromkeys(next(iter(subject.tests)) for subject in studied))  # what sentences tell of; tables have all test sets
 
 # %%
 verdicts = claims.Box(run)
 
 # %% [markdown]
+# Left: BLEU minus the *control* (all heads, trained on as long without a price), while heads are left. Right: the share kept of
+# the distance from the *floor* (no encoder heads, trained on as long) to the control; dashed: no run lies between. Bars:
+# t-intervals over trainings where there are several, else bootstraps over sentences. Text of the other kind is from the
+# published run; hollow marks are what the paper prints.
+#
 # ## The gate (section 6.1)
 #
 # A head's output is multiplied by a gate before the output projection. While training, the gate is drawn anew for every
@@ -87,45 +92,59 @@ verdicts = claims.Box(run)
 #
 # $$L(\theta, \phi) = L_{xent}(\theta, \phi) + \lambda \sum_h \left(1 - P(g_h = 0 \mid \phi_h)\right)$$
 #
-# The paper's Fig. 6 shows three distributions. The probabilities printed there belong to a temperature of `0.5`, the first
-# row; the authors' code uses `0.33`, the second:
+# The same in code, at the three locations of the paper's Fig. 6; the probabilities printed there belong to temperature `0.5`,
+# the authors' code uses `0.33`:
 
 # %%
-locations = (0.0, 2.0, -3.0)
-distributions = [l0.HardConcrete(torch.tensor(a), t) for t in (0.5, 0.33) for a in locations]
-middle = distributions[0]
+noise = torch.rand(100_000, 1, generator=torch.Generator().manual_seed(seed))
+log_alpha, temperature, low, high = torch.tensor([0.0, 2.0, -3.0]), 0.5, -0.1, 1.1
+s = torch.sigmoid((torch.logit(noise) + log_alpha) / temperature)  # noise -> sigmoid
+drawn = (s * (high - low) + low).clamp(0, 1)  # -> stretch -> clip
+p_open = torch.sigmoid(log_alpha - temperature * np.log(-low / high))  # P(gate is not exactly zero)
+library = l0.HardConcrete(log_alpha, temperature)
+torch.testing.assert_close((drawn, p_open), (library.sample(noise), library.p_open()))
+assert ((drawn > 0).float().mean(0) - p_open).abs().max() < 0.01  # as often open as the formula says
+
+# %% jupyter={"source_hidden": true}
+plan = run.settings["pruning"]
+distributions = [l0.HardConcrete(location, temperature) for location in log_alpha]
+trained_with = l0.HardConcrete(log_alpha, plan["temperature"])
 run.figure(
     l0.figures.hard_concrete(distributions),
     "fig6_hard_concrete",
-    caption="The Hard Concrete distribution at several locations and temperatures.",
+    caption="The Hard Concrete distribution at several locations.",
     answers="Voita et al., figure 6",
     takeaway="A gate can rest exactly at zero or one while its location still has a gradient: at log α = 0 it is closed with"
-    f" probability {number(float(middle.p_closed()))} (temperature {middle.temperature:g}; printed: 0.23) or"
-    f" {number(float(distributions[3].p_closed()))} ({distributions[3].temperature:g}).",
+    f" probability {number(float(library.p_closed()[0]))} (printed: 0.23), at the temperature of our runs,"
+    f" {trained_with.temperature:g}, {number(float(trained_with.p_closed()[0]))}.",
 )
 
 # %% [markdown]
-# **Slide log α** from a closed gate to an open one. Left, what is drawn in training; right, the price: it is paid for the
-# probability of being open at all, however far open.
+# **Slide log α** from a closed gate to an open one. Left, what is drawn in training. Right, the solid line is the price in
+# units of λ: the probability of being open at all, however far; the dashed line on the same axis is the gate itself without
+# noise.
 
 # %% jupyter={"source_hidden": true}
-line = np.linspace(-6, 6, 25)
-gates = (l0.figures.gate_and_price(l0.HardConcrete(torch.tensor(float(a)), 0.33), line) for a in line)
-frames(gates, "log α", start=12, places=[f"{a:g}" for a in line])
+line, curve, started = np.linspace(-6, 6, 13), np.linspace(-6, 6, 49), float(np.mean(plan["start"]))
+at_start = l0.HardConcrete(torch.tensor(started), plan["temperature"])
+gates = (l0.figures.gate_and_price(l0.HardConcrete(torch.tensor(float(a)), plan["temperature"]), curve) for a in line)
+first = int(np.abs(line - started).argmin())
+display(frames(gates, "log α", start=first, dpi=100, places=[f"{a:g}" for a in line]))
+told = f"A gate starts at log α = {started:g}, where it costs {number(float(at_start.p_open()))} λ; below log α ="
+display(Markdown(f"{told} {number(float(np.log(-low / high)))} it rests at exactly zero without noise."))
 
 # %% [markdown]
 # ## What is trained
 #
-# Every run starts from a trained model of notebook 1 and goes on for the same number of steps with the same learning rate.
-# With encoder heads alone in question the encoder's layers learn and everything else is frozen, as in the paper (the source
-# embeddings too, which the paper trains: our output layer is tied to their table). The price λ multiplies the *sum* over
-# heads, as in the paper's formula; the public code averages over gated layers, so that its `concrete_coef` is λ times the
-# number of layers. Gates start almost open (log alpha `2`), with a learning rate of their own; the code's half-open start
-# and a higher temperature are variants in the saved table `gates_settled`. Evaluation is binary: a head stays if
-# $P(g = 1) > P(g = 0)$, and what closed is removed from the model for good. The prices of every sweep stand in the appendix.
+# Every run starts from a trained model of notebook 1 and goes on for the same number of steps with the same learning rate. With
+# encoder heads alone in question only the encoder's layers learn. The paper also trains the source embeddings; ours stay frozen
+# because they are tied to the output layer. The price λ multiplies the *sum* over heads, as in the paper's formula; the public
+# code averages over gated layers, so that its `concrete_coef` is λ times the number of layers. Gates start almost open (log
+# alpha `2`), with a learning rate of their own; the code's half-open start and a higher temperature are variants in the saved
+# table `gates_settled`. Evaluation is binary: a head stays if $P(g = 1) > P(g = 0)$, and what closed is removed from the model
+# for good. The prices of every sweep stand in the appendix.
 
 # %% jupyter={"source_hidden": true}
-plan = run.settings["pruning"]
 titles = [f"{subject.title}: {said.asked(sweep['kinds'])}" for sweep, subject in zip(sweeps, studied, strict=True)]
 asked = pd.concat([l0.tables.prices(*pair) for pair in zip(sweeps, studied, strict=True)], keys=titles, names=["model"])
 quality = {}
@@ -162,15 +181,15 @@ run.figure(
     l0.figures.gate_closing(traces, kept, model=subject.title),
     "gate_closing",
     caption="Gates of encoder heads close while the penalty acts, step by step.",
-    takeaway=f"The dearer an open gate, the more close: {max(kept.values())} of {traces[min(traces)].shape[1]} heads stay at"
-    f" λ = {min(kept):g}, {min(kept.values())} at λ = {max(kept):g}. {int((settled.undecided <= settled.total / 10).sum())} of"
-    f" {len(settled)} runs ({len(settled) - variants} prices, {variants} variants) end with at most a tenth of their gates"
-    " undecided.",
+    takeaway=f"First training: the dearer an open gate, the more close: {max(kept.values())} of"
+    f" {traces[min(traces)].shape[1]} heads stay at λ = {min(kept):g}, {min(kept.values())} at λ = {max(kept):g}."
+    f" {int((settled.undecided <= settled.total / 10).sum())} of {len(settled)} runs ({len(settled) - variants} prices,"
+    f" {variants} variants) end with at most a tenth of their gates undecided.",
     model=sweep["name"],
 )
 for name, figure, shown in (
     ("gate_closing_animation", l0.figures.gate_closing_animation(traces, kept=kept), "Gates close, as an animation."),
-    ("gate_paths", l0.figures.gate_paths(traces, kept), "How likely each gate is closed over training, a line a gate."),
+    ("gate_paths", l0.figures.gate_paths(traces, kept), "How likely each gate is closed over training, one line per gate."),
 ):
     run.figure(figure, name, caption=shown, table="gates_settled", model=sweep["name"], show=False)
 
@@ -210,12 +229,11 @@ run.figure(
 )
 other = next(track for track in layout.TRACKS if track != run.corpus)
 committed = layout.Chapter(study.ROOT / "figures" / other / run.name)
-elsewhere = {
-    f"{subjects.title(path.stem.partition('_')[2]).removesuffix(' local')} ({other} text)": pd.read_csv(
-        path, index_col=["run", "test set"]
-    )
+stored = {
+    subjects.title(path.stem.partition("_")[2]).removesuffix(" local"): pd.read_csv(path, index_col=["run", "test set"])
     for path in sorted((committed.folder / "tables").glob("encoder_*.csv"))
 }
+elsewhere = {f"{other}, {title}" if len(stored) > 1 else other: table for title, table in stored.items()}
 both = run.table(l0.tables.beside_other_texts(of_models | elsewhere), "beside_other_texts")
 half = run.table(l0.tables.half_left(of_models), "half_left", resamples=repeats)
 run.figure(
@@ -232,31 +250,26 @@ within = run.table(pd.concat(within, names=["model"]), "largest_pruning", loss=l
 left = [f"{round(row['heads'], 1):g} of {row.total:g} (n = {row.trainings})" for _, row in half.iterrows()]
 flat = half.reset_index().assign(left=left, model=lambda table: table.model + ", " + table["test set"])
 shown = {"model": "model, test set", "left": "heads kept (n trainings)", "change": "BLEU minus control"}
-shown |= {"worth": "removing all afterwards costs, BLEU", "share": "of which is kept"}
-shown |= {"worth from the start": "training without them costs, BLEU", "share from the start": "of which is kept"}
+shown |= {"worth": "removing all afterwards costs, BLEU", "share": "kept of that (removed afterwards)"}
+shown |= {"worth from the start": "training without them costs, BLEU", "share from the start": "kept of that (never there)"}
 shown = {name: said for name, said in shown.items() if name in flat}
-forms = {name: "%" if name.startswith("share") else ".1f" for name in shown if name.startswith(("share", "worth"))}
+forms = {name: ".1%" if name == "share" else "%" if name.startswith("share") else ".1f" for name in [*shown][3:]}
 forms["change"] = "+.1f"
-told = "With half of the encoder heads or fewer; intervals over trainings where there are several, else over sentences, as are"
-told = f"{told} those of training without encoder heads (one training)"
+told = "With half of the encoder heads or fewer: mean of n trainings with intervals over them, or one training with intervals"
+told = f"{told} over sentences, as are those of training without encoder heads (one training)"
 display(readable(flat, shown, forms, caption=told))
 shown = {"model": "model", "test set": "test set", "total": "heads", "kept": "kept", "change": "BLEU minus control"}
 shown |= {"kept_surely": "kept, by interval"}
-readable(within, shown, {"change": "+.1f"}, caption=f"Fewest heads that lose at most {l0.tables.LOSS:g} BLEU; {n}")
-
-# %% [markdown]
-# The figure on top: left the *difference* to the control, both models scored on the same resampled sentences, while heads are
-# left; right the share of encoder attention's worth (against the floor) that is left; text of the other kind from the
-# published run, and what the paper prints. In the table of the fewest heads `kept` goes by the difference itself, the last
-# column by its whole interval, of one training.
+told = f"Fewest heads that lose at most {l0.tables.LOSS:g} BLEU, by the difference itself or by its whole interval; {n}"
+readable(within, shown, {"change": "+.1f"}, caption=told)
 
 # %% [markdown]
 # ## All kinds of attention (Table 2)
 #
-# Gates on encoder self-attention, decoder self-attention and decoder-encoder attention together; everything is trained. Where
-# the first models have a shallow decoder, this part has a sibling of its own whose decoder is as deep as its encoder (setting
-# `pruning.all_kinds_on`). Beside each pruned model, where the run asks for it: the same head map from random weights, trained
-# as the whole model was and then as every run is, so that both have had the same steps at the same rates.
+# Gates on encoder self-attention, decoder self-attention and decoder-encoder attention together; everything is trained. The
+# setting `pruning.all_kinds_on`, where it names one, puts a sibling with another decoder in the model's place. Beside each
+# pruned model, where the run asks for it: the same head map from random weights, trained as the whole model was and then as
+# every run is, so that both have had the same steps at the same rates.
 
 # %% jupyter={"source_hidden": true}
 of_all = {subject.title: quality[title] for title, (_, subject) in zip(titles[len(encoder) :], every, strict=True)}
@@ -265,6 +278,12 @@ if every:
     shown = {"heads": "heads (enc/dec/cross)", "pruned": "pruned", "from scratch": "same map from scratch"}
     shown |= {l0.tables.CONTROL: "all heads, trained further"}
     digits = dict.fromkeys(("pruned", "from scratch", l0.tables.CONTROL), ".1f")
+    maps = table_2.reset_index("heads").groupby("text", sort=False).heads.first()  # with all heads
+    ours, theirs = (listed(maps[maps.index.str.startswith("printed") == one].unique()) for one in (False, True))
+    deep = [[len({at for kind, at in subject.kept if kind == one}) for one in ("encoder", "decoder")] for _, subject in every]
+    told = f"Heads of encoder, decoder and decoder-encoder attention, all of them: {ours} (paper: {theirs})."
+    shallow = " Here the decoder has fewer layers than the encoder." if any(low < high for high, low in deep) else ""
+    display(Markdown(f"{told}{shallow}"))
     for text, part in table_2.groupby("text", sort=False):
         if not text.startswith("printed"):  # these are in the figure below
             display(readable(part, shown, digits, caption=f"BLEU in the shape of table 2, {text}; {n}"))
@@ -338,7 +357,7 @@ if every:
 # Functions as in notebook 2, measured anew on every pruned model; in the figure a head with two functions counts half in each.
 # A function that a head did not have before is *drift*: the table counts retained heads whose functions are the same, were
 # gained, lost or exchanged. Whether heads with functions are retained longest is a question of chance too: of the heads that
-# stay, more must have had a function than among as many drawn at random.
+# stay, more must have had a function than among as many drawn at random. Prunings of one model are not independent.
 
 # %% jupyter={"source_hidden": true}
 functions = {subject.title: l0.tables.retained_functions(sweep, subject) for sweep, subject in encoder}
@@ -364,9 +383,10 @@ drift = pd.concat({title: l0.tables.drift(by_count) for title, by_count in funct
 drift = run.table(drift, "function_drift", split="dev")
 named = {"model": "model", "pruned": "pruned models", "heads": "heads left in all of them", "same": "functions as before"}
 named |= {"gained": "gained", "lost": "lost", "other": "exchanged"}
-readable(
-    said.drifted(drift), named, caption="Heads that stay, by what became of their functions; n = 1 training a pruned model"
-)
+prices = {title: table[table.method == "L0"].groupby("run")[["heads", "total"]].first() for title, table in of_encoder.items()}
+still = {title: f"{(own.heads == own.total).sum()} of {len(own)}" for title, own in prices.items()}
+still = "".join(f"; {title}: no head closes at {x} prices" for title, x in still.items() if not x.startswith("0 "))
+readable(said.drifted(drift), named, caption=f"Heads that stay, by what became of their functions; first training{still}")
 
 # %% [markdown]
 # ## Other ways to choose heads, at equal numbers
@@ -394,37 +414,62 @@ if plan["compared"]:
         table="at_once",
         resamples=repeats,
     )
+    draws = at_once[at_once.method == said.named("random")].groupby(["panel", "heads"]).size()
+    kinds = [
+        table[table.method.str.startswith("L0,")].groupby("run")[["heads", "method"]].first() for table in of_encoder.values()
+    ]
+    kinds = [f"{row.heads} heads are of *{row.method.removeprefix('L0, ')}*" for row in pd.concat(kinds).itertuples()]
+    band = count(int(draws.max()) if len(draws) else 0, "draw")
+    told = f"First training, first {plan['at_once']:,} test sentences; the band is of {band}"
+    display(Markdown(f"{told}{f'; gate variants: {listed(kinds)}' if kinds else ''}."))
 else:
     print("Not in this run: the setting pruning.compared names no price.")
 
 # %% [markdown]
-# Then with the same further training for all, at the head count of one price. L0 chooses and trains in the same steps, the
+# Then some of them with the same further training, at the head count of one price. L0 chooses and trains in the same steps, the
 # others train a fixed choice from the first; the row *L0's heads* removes the very heads that L0 removed and then trains as the
-# others do, so that it and they differ in the choice alone. Each interval stands for one comparison: of many criteria one may
-# look better by luck.
+# others do, so that it and they differ in the choice alone, and differences are told against it. *Gradual pruning* too lets
+# heads go while training: every few steps it closes the head of least *gradient, each example*, until as many are left as L0
+# kept (its learning curves are saved and not shown). Of many criteria one may look better by luck.
 
 # %% jupyter={"source_hidden": true}
 chosen = brief = ""  # of the first model at the first price
 for penalty in plan["compared"]:
-    trained = {subject.title: l0.tables.trained_on(of_encoder[subject.title], penalty) for _, subject in rivalled}
-    trained = pd.concat(trained, names=["model"])
-    run.table(trained, f"trained_on_{penalty:g}", resamples=repeats, over=intervals.SENTENCES)
+    means = {subject.title: l0.tables.trained_on(of_models[subject.title], penalty) for _, subject in rivalled}
+    run.table(pd.concat(means, names=["model"]), f"trained_on_{penalty:g}", resamples=repeats)
     shown = {"run": "heads chosen by", "heads": "heads", "dev_loss": "dev loss", "bleu": "BLEU", "change": "minus control"}
-    digits = {"dev_loss": ".3f", "bleu": ".1f", "change": "+.1f"}
-    for title, part in trained.groupby("model"):
-        told = f"{title}, trained further, as many heads as L0 keeps at λ = {penalty:g}; {n}"
+    for title, part in means.items():
+        several = len(trained[title]) > 1
+        digits = {"heads": ".1f" * several, "dev_loss": ".3f", "bleu": ".1f", "change": "+.1f"}
+        told = f"mean of {len(trained[title])} trainings, intervals over them" if several else n
+        told = f"{title}, trained further, as many heads as L0 keeps at λ = {penalty:g}; {told}"
         display(readable(part.rename(said.chosen, level="run"), shown, digits, {"bleu": "most"}, caption=told))
-        part = part[part.index.isin(own, "test set")].droplevel("model")
-        chosen, brief = chosen or said.further(part), brief or said.further(part, brief=True)
-display(Markdown(f"{chosen} Over more trainings: [notebook 6](06_do_measures_agree.ipynb)." if chosen else ""))
+        parts = [l0.tables.trained_on(table, penalty) for table in trained[title]]
+        parts = [table[table.index.isin(own, "test set")] for table in parts]
+        chosen, brief = chosen or said.further(parts), brief or said.further(parts, brief=True)
+        left = set(at_once.method) - {said.chosen(name) for name in part.index.unique("run")} - {said.named("random")}
+        display(Markdown(f"Not trained further: {listed(f'*{name}*' for name in sorted(left))}."))
+display(Markdown(f"{chosen} Other measures: [notebook 6](06_do_measures_agree.ipynb)." if chosen else ""))
+
+# %% jupyter={"source_hidden": true}
+sweep, subject = encoder[0]
+for penalty in plan["compared"][:1]:
+    learned = l0.tables.learning_curves(sweep, penalty)
+    run.table(pd.concat(learned, names=["method", "row"]), "learning_curves", model=sweep["name"])
+    run.figure(
+        drawing.learning_curves(learned),
+        "learning_curves",
+        caption="Loss and heads over training: L0 pruning beside gradual pruning.",
+        show=False,
+        model=sweep["name"],
+    )
 
 # %% [markdown]
 # ### Do they agree?
 #
 # Rank correlation of each criterion with two yardsticks: the loss without the head, and how long L0 keeps it. It is over *all*
-# heads, layers mixed, so that a criterion which only ranks heads of one layer falls behind: confidence can be negative here and
-# is positive within layers ([notebook 1](01_relevance_and_confidence.ipynb)). The agreement of criteria within layers is saved
-# and not shown.
+# heads, layers mixed, so that a criterion which only ranks heads of one layer falls behind. How confidence does over all heads
+# stands below, within layers in [notebook 1](01_relevance_and_confidence.ipynb). Figures of this part are saved and not shown.
 
 # %% jupyter={"source_hidden": true}
 worths = {
@@ -453,27 +498,11 @@ run.figure(
     figures.rank_correlations(truths),
     "criteria_against_truths",
     caption="How well each criterion predicts the loss without a head and how long L0 keeps it.",
-    takeaway=said.truths(told, names_of_truths),
+    show=False,
 )
-
-# %% [markdown]
-# ### L0 against gradual pruning
-#
-# The other way to let heads go while training: every few steps close the head of least *gradient, each example*, until as many
-# are left as L0 kept. In the table *trained further* it is *gradual pruning*; its learning curves are saved and not shown.
-
-# %% jupyter={"source_hidden": true}
-sweep, subject = encoder[0]
-for penalty in plan["compared"][:1]:
-    learned = l0.tables.learning_curves(sweep, penalty)
-    run.table(pd.concat(learned, names=["method", "row"]), "learning_curves", model=sweep["name"])
-    run.figure(
-        drawing.learning_curves(learned),
-        "learning_curves",
-        caption="Loss and heads over training: L0 pruning beside gradual pruning.",
-        show=False,
-        model=sweep["name"],
-    )
+display(Markdown(said.truths(told, names_of_truths)))
+unlike = told.xs("confidence", level="criterion").rho if "confidence" in told.index.unique("criterion") else ()
+display(Markdown(f"Confidence, over all heads: {ends(unlike, '+.2f')}." if len(unlike) else ""))
 
 # %% [markdown]
 # ## Heads removed for good
@@ -488,13 +517,13 @@ sweep, subject = (every or encoder)[0]
 removed = pd.concat([l0.tables.REMOVED.read(l0.runs.run(spec)) for spec in l0.tables.l0_runs(sweep)])
 run.table(removed, "removed_for_good", model=sweep["name"])
 shown = {"heads kept": "heads kept", "millions": "million parameters", "FLOPs, share": "FLOPs, of all heads'"}
-shown |= {"speed-up at most": "speed-up at most", "removed minus masked": "removed minus masked, logits"}
-shown |= {"reloaded minus removed": "reloaded minus removed, logits"}
+shown |= {"speed-up at most": "speed-up at most", "removed minus masked": "removed and masked: largest difference, relative"}
+shown |= {"reloaded minus removed": "reloaded and removed: largest difference"}
 digits = {"millions": ".2f", "FLOPs, share": "%", "removed minus masked": ".1g", "reloaded minus removed": ".1g"}
 times = removed.assign(**{"speed-up at most": removed["speed-up at most"].map("{:.2f} ×".format)})
 times["millions"] = removed["parameters left"] / 1e6
 told = f"{number(removed.parameters.iloc[0] / 1e6, '.2f')} million parameters, embeddings left out"
-readable(times, shown, digits, caption=f"{subject.title}; with all heads: {told}")
+readable(times, shown, digits, caption=f"{subject.title}, first training; with all heads: {told}; differences are of logits")
 
 # %% [markdown]
 # ## Appendix: prices
@@ -508,8 +537,9 @@ readable(said.prices(asked).rename(columns={"lambda": "λ"}), shown, caption=cap
 
 # %% [markdown]
 # Saved and not shown: the curves in BLEU and as differences (the paper's figure 7 alone), gates as lines and as an animation,
-# decoder layers (its figure 10), agreement of criteria, learning curves ([all figures](../figures/README.md)). The same gates
-# on a decoder of today, whose query heads share keys and values: end of [notebook 4](04_grouped_heads.ipynb).
+# decoder layers (its figure 10), criteria against yardsticks and each other, learning curves ([all
+# figures](../figures/README.md)). The same gates on a decoder of today, whose query heads share keys and values: end of
+# [notebook 4](04_grouped_heads.ipynb).
 #
 # ## In short
 
@@ -520,7 +550,7 @@ told = "\n\n".join(filter(None, [f"{said.half(half)} {said.never(half.droplevel(
 closing = f"""
 {told}
 
-*Limits.* Mostly one training a row; {count(len({subject.title for subject in studied}), "small model")} of
+*Limits.* One training per row but where means are named; {count(len({subject.title for subject in studied}), "small model")} of
 {"generated" if run.corpus == "controlled" else "natural"} text, greedy search ([all differences](../docs/differences.md)).
 """
-verdicts.fill("fig7_beside_other_texts", closing, first=f"{said.half(half, ends=True)} {said.elsewhere(both)}")
+verdicts.fill("fig7_beside_other_texts", closing, first=f"{said.half(half, ends=True)} {said.elsewhere(stored, other)}")

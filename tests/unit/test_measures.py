@@ -430,6 +430,13 @@ def test_every_relation_is_held_to_the_papers_rule():
                           "gain_high": [0.15, -0.01], "n": 20, "heads": 8}, index)  # fmt: skip
     table = measured.syntactic_relations({"a": frame, "b": frame}, {t: frame.assign(accuracy=0.2) for t in "ab"})
     assert table["passes +10"].tolist() == [True, False] * 2 and table["below offset"].tolist() == [False, True] * 2
+    ways = frame.set_axis(pd.MultiIndex.from_tuples([("dobj", UP), ("dobj", DOWN)], names=frame.index.names))
+    table = measured.syntactic_relations({"a": ways, "b": ways}, {"a": ways, "b": ways})
+    never = "Object→verb passes in 2 of 2 models, verb→object in none; in the paper both pass."
+    told = functions.said_of_cases(table, {"a": "WMT", "b": "OpenSubtitles"})
+    assert told == f"EN-RU: 2 of 4 cases pass (paper: 4), 2 of them the same. {never}"
+    assert functions.said_of_cases(table, {}) == never
+    assert functions.said_of_cases(table.assign(**{"passes +10": True}), {"a": "WMT"}).endswith("2), 2 of them the same.")
 
 
 def shares(*layers: list[float], kind: str = "encoder") -> pd.Series:

@@ -115,12 +115,14 @@ def test_the_last_row_is_the_trained_model(settings):
     assert row["relevance"] == pytest.approx(np.mean([part.max() for part in layers]))
     counts = {"positional heads": 0, "rare heads": 0, "syntactic heads": [0, 1, 2], "with functions": 2, "without effect": 3}
     said = snapshots.said_of_training(table.assign(**counts, heads=4, **{"largest effect": 0.25}), "m")
-    assert said.startswith("m: 2 of 4 encoder heads end with a function (syntactic, from step 2); 3, each taken away alone,")
-    assert said.endswith(f"At step 0, 1 have one, of 0.25 nats at most (loss: {table.loss[0]:.2f}).")
+    assert said.startswith("m: at the end 2 of 4 encoder heads pass a test; for 3 removing it alone does not change the loss")
+    assert said.endswith(
+        f"Before training removal is significant for 1, but by at most 0.25 nats of a loss of {table.loss[0]:.2f}."
+    )
     axes = figures.over_training(table).axes
-    assert len(axes) == 8 and all(list(line.get_xdata()) == [0, 2, 6] for line in axes[0].get_lines())
+    assert len(axes) == 4 and all(list(line.get_xdata()) == [0, 2, 6] for line in axes[0].get_lines())
     told = {axis.get_title(): [text.get_text() for text in axis.get_legend().texts] for axis in axes if axis.get_legend()}
-    assert len(told) == 4 and told["best syntactic heads"] == ["nsubj", "dobj", "amod", "advmod"]
+    assert len(told) == 2 and told["best syntactic heads"] == ["nsubj", "dobj", "amod", "advmod"]
 
 
 def test_models_stand_beside_those_that_never_had_encoder_attention(settings):
@@ -137,7 +139,13 @@ def test_models_stand_beside_those_that_never_had_encoder_attention(settings):
     titles = [axis.get_title() for axis in figures.beside(table).axes]
     assert len(titles) == 5 and len(figures.beside(table.assign(gained=np.nan)).axes) == 4
     assert [text.get_text() for text in figures.beside(table).axes[2].texts] == ["not trained"]
-    assert "measured in 2 models: " in (told := snapshots.said_of_models(table)) and "(EN-RU news)" in told and "(flat)" in told
+    told = snapshots.said_of_models(table)
+    assert f"adds {table.gained.iloc[0]:.1f} and {table.gained.iloc[1]:.1f} BLEU" in told and "suggests" not in told
+    deeper = table.assign(gained=[9.0, 0.5, 2.0], decoder=["1 × 2", "3 × 8", "2 × 8"])
+    assert "under a deeper decoder (9.0, 2.0 and 0.5 BLEU with 1, 2 and 3 layers)" in snapshots.said_of_models(deeper)
+    studied = [subjects.of_name(settings, name, 1) for name in ("ru-news", "ru-news+flat")]
+    sizes, bleu = (part.split() for part in snapshots.said_of_study(studied, 1).splitlines())
+    assert sizes[0] == "2" and "150" in sizes and {f"{value:.0f}" for value in table.bleu[:2]} <= {*bleu}
 
 
 def test_training_that_is_looked_at_ends_where_it_is_told(settings, tmp_path):

@@ -364,7 +364,7 @@ def _distribution(axis, gate: Any, location: str) -> None:
 def gate_and_price(gate: Any, locations: Sequence[float]):
     """One gate and what it costs: its distribution, and P(open), the price in units of λ, over values of its log alpha."""
     at = float(gate.log_alpha.detach())
-    figure, (left_axis, right) = drawing.grid(2, 2, WIDTH / 2, 1.9)
+    figure, (left_axis, right) = drawing.grid(2, 2, WIDTH / 2, 2.8)
     _distribution(left_axis, gate, f"log α = {at:+.1f}")
     left_axis.set_ylim(0, 2.2)
     many = type(gate)(gate.log_alpha.new_tensor(list(locations)), gate.temperature)
@@ -372,7 +372,7 @@ def gate_and_price(gate: Any, locations: Sequence[float]):
     right.plot(locations, many.value(binary=False).detach(), color="#777777", ls="--", lw=1)
     right.plot(at, float(gate.p_open().detach()), "o", color=MODELS[1])
     right.set(title=f"price: {float(gate.p_open().detach()):.2f} λ", xlabel="log α", ylim=(-0.04, 1.04))
-    right.set_ylabel("P(open); gate (dashed)")
+    right.set_ylabel("P(open); dashed: gate without noise", fontsize=8)
     return figure
 
 
@@ -384,12 +384,19 @@ def beside_other_texts(points: pd.DataFrame, label: str = "% of encoder heads ke
     ----------
     points : pandas.DataFrame
         `helpers.methods.l0.tables.beside_other_texts` or `all_kinds`: panel, series, kept (% of heads), value, low, high, unit.
+        To a row without heads leads a dashed line.
     """
-    names = list(dict.fromkeys(points.series))
+    names, floor = list(dict.fromkeys(points.series)), points[points.kept == 0]
     printed = [name for name in names if name.startswith("printed")]
     looks = drawing.looks(name for name in names if name not in printed)
     looks |= {name: drawing.PRINTED | {"marker": mark, "mec": "black"} for name, mark in zip(printed, "Dsv", strict=False)}
-    figure, axes = drawing.line_panels(points, "kept", "value", "series", looks, label=label, columns=2, sharey=sharey)
+    shown = points[points.kept > 0]
+    figure, axes = drawing.line_panels(shown, "kept", "value", "series", looks, label=label, columns=2, sharey=sharey)
+    for row in floor.itertuples():  # no run lies between the last one and no heads at all
+        last = shown[(shown.panel == row.panel) & (shown.series == row.series)].sort_values("kept").iloc[:1]
+        axes[row.panel].plot(
+            [*last.kept, 0], [*last.value, row.value], color=looks[row.series]["color"], ls="--", lw=1, zorder=1
+        )
     for axis in axes.values():
         axis.set_xlim(104, -4)
         axis.axhline(0, **drawing.LEVEL)

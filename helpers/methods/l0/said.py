@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
 import pandas as pd
+from scipy.stats import hypergeom
 
 from helpers.drawing import KIND_TITLES
 from helpers.measures.removal import RANDOM
@@ -14,10 +15,11 @@ from helpers.methods.l0.tables import LOSS, NAMES, PRINTED_ENCODER
 from helpers.reading import count, interval, listed, number
 
 KEPT = 0.95  # of what encoder attention is worth: then heads "can go"
+LITTLE = 5  # BLEU: a worth below it makes the question hollow
 SURVIVAL = "kept by L0"
 SURE = 0.05
 NEVER = "worth from the start"
-PAPER = next(f"{-x:g} at {kept} of {max(one)}" for one in PRINTED_ENCODER.values() for kept, x in one.items() if x)  # BLEU
+PAPER = next((-x, kept, max(one)) for one in PRINTED_ENCODER.values() for kept, x in one.items() if x)  # BLEU, heads, of all
 _CALLED = {
     RANDOM: "random heads", NAMES["l0"]: "L0, gates and training at once", NAMES["map"]: "L0's heads, trained as the others",
     NAMES["gradual"]: "gradual pruning", SURVIVAL: "how long L0 keeps it",
@@ -51,10 +53,8 @@ def prices(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def half(table: pd.DataFrame, ends: bool = False) -> str:
-    """Of `tables.half_left` with `tables.worth`: BLEU lost at how many heads, and what is kept of the cost of removing all.
-
-    With `ends` the intervals of all models, what is kept of the cost of never having had any, and how often it is enough.
-    """
+    """Of `tables.half_left` with `tables.worth`: BLEU lost at how many heads, also at the paper's number; what is kept of the
+    cost of removing all. With `ends` intervals, what is kept of the cost of never having had any, how often it is enough."""
     table = table[table.share.notna()].droplevel("test set")
     if table.empty:
         return "No run is left with half of its encoder heads or fewer."
@@ -63,37 +63,55 @@ def half(table: pd.DataFrame, ends: bool = False) -> str:
     lost[1:] = [f"{name} {loss}" for name, loss in zip(table.index[1:], lost[1:], strict=True)]
     if len(table) > 3 and not ends:
         lost[1:] = [f"others {number(-table.change[1:].max(), '.1f')} to {number(-table.change[1:].min(), '.1f')}"]
-    further = "" if pd.isna(top.fewer) else f", {number(-top.fewer_change, '.1f')} at {top.fewer:.0f}"
-    lost[0] = f"{table.index[0]} loses {lost[0].replace(' at', ' BLEU at')} heads{further} (paper: {PAPER})"
+    loss, few, whole = PAPER
+    printed = f" (paper: {loss:g} at {few} of {whole})"
+    if pd.notna(at := top["at printed"]):
+        few = f"{few}" if top.total == whole else f"share of {few} of {whole}"
+        printed = f", {number(-at, '.1f')} at the paper's {few} (interpolated; paper: {loss:g})"
+    lost[0] = f"{table.index[0]} loses {lost[0].replace(' at', ' BLEU at')} heads{printed}"
     if not ends:
-        return f"{'; '.join(lost)}: {listed(f'{100 * x:.0f}' for x in table.share)} % of what removing all costs stay."
+        return f"{'; '.join(lost)}: {listed(f'{100 * x:.1f}' for x in table.share)} % of what removing all costs stay."
     kept = [f"{name} {_share(row)} ({row.worth:.1f} BLEU)" for name, row in table.iterrows()]
     if top.trainings > 1:
         kept[0] = f"{kept[0][:-1]}, mean of {top.trainings:.0f} trainings, the first alone {top.worth_first:.1f})"
     fine = f"At least {number(KEPT, '%')} by its interval: {(table.share_low >= KEPT).sum()} of {count(len(table), 'model')}"
-    said = f"{'; '.join(lost)}. Kept of what removing all afterwards costs: {', '.join(kept)}. {never(table)}"
+    said = f"{'; '.join(lost)}. Kept of what removing all heads afterwards costs: {', '.join(kept)}. {never(table)}"
     return f"{said}{fine} (the verdict corrects for all rows)."
 
 
 def never(table: pd.DataFrame) -> str:
     """Of the same: what is kept of what training without encoder heads costs, by models for which that is known."""
     rows = table.dropna(subset=NEVER) if NEVER in table else table[:0]
-    told = [f"{name} {_share(row, 'share from the start')} ({row[NEVER]:.1f} BLEU)" for name, row in rows.iterrows()]
+    told = [
+        f"{name} {_share(row, 'share from the start')} ({'only ' * bool(row[NEVER] < LITTLE)}{row[NEVER]:.1f} BLEU)"
+        for name, row in rows.iterrows()
+    ]
     return f"Kept of what training without encoder heads costs: {', '.join(told)}. " if told else ""
 
 
 def _share(row: pd.Series, name: str = "share") -> str:
-    return interval(row[name], row[f"{name}_low"], row[f"{name}_high"], "%")
+    """With a decimal where the estimate would else equal an end of its interval."""
+    own = [row[name], row[f"{name}_low"], row[f"{name}_high"]]
+    first, *others = (number(value, "%") for value in own)
+    return interval(*own, ".1%" if first in others else "%")
 
 
-def elsewhere(both: pd.DataFrame) -> str:
-    """Of `tables.beside_other_texts`: what is kept on the other track's text ("... text)"); nothing where there is none."""
-    rows = both[both.panel.str.startswith("%") & both.series.str.contains(" text)", regex=False) & both.kept.between(1, 50)]
-    rows = rows.loc[rows.groupby("series", sort=False).kept.idxmax()]
-    told = [
-        f"{row.series} keeps {row.value:.0f} % of {'only ' * (row.worth < 5)}{row.worth:.1f} BLEU" for row in rows.itertuples()
-    ]
-    return f"This project's stored runs of other text, with as few heads: {listed(told)}." if told else ""
+def elsewhere(tables: Mapping[str, pd.DataFrame], text: str) -> str:
+    """Of stored `tables.quality` with `worth` of other text, by title: what is lost with half of the heads, a sentence each."""
+    told = []
+    for title, table in tables.items():
+        rows = table[(table.method == NAMES["l0"]) & (table.encoder > 0) & (table.encoder <= table.total / 2)]
+        if rows.empty or "share" not in rows:
+            continue
+        rows = rows.xs(rows.heads.idxmax()[0]).dropna(subset="share")
+        whole, sets = table.xs("control").iloc[0], [split.partition("_")[0] for split in rows.index]
+        sets = [name.capitalize() if name != split else name for name, split in zip(sets, rows.index, strict=True)]
+        lost = [f"{number(-x, '.1f')}{' BLEU is lost' * (not i)} on {sets[i]}" for i, x in enumerate(rows.change)]
+        own = f"{title}, one training, {whole.decoder:.0f} decoder heads, BLEU {whole.bleu:.0f}"
+        kept = listed(f"{100 * x:.0f}" for x in rows.share)
+        of = f"{rows.heads.iloc[0]:.0f} of {whole.total:.0f}"
+        told.append(f"{text.capitalize()} text ({own}): with {of} heads {listed(lost)}: {kept} % of the worth kept.")
+    return " ".join(told)
 
 
 def all_kinds(within: pd.DataFrame, scratch: pd.DataFrame) -> str:
@@ -108,7 +126,7 @@ def from_scratch(scratch: pd.DataFrame) -> str:
     if scratch.empty:
         return "no head map was trained from scratch"
     cases = f"{(scratch.change < 0).sum()} of {len(scratch)} ({(scratch.high < 0).sum()} by interval"
-    said = f"from scratch the same map is better in {cases}; {-scratch.change.max():+.2f} to {-scratch.change.min():+.2f} BLEU)"
+    said = f"from scratch the same map is better in {cases}; {-scratch.change.max():+.1f} to {-scratch.change.min():+.1f} BLEU)"
     return f"{said}, with {scratch.steps.max():,} steps to adapt, pruned at most {scratch.steps_pruned.max():,}"
 
 
@@ -134,14 +152,16 @@ def functions(table: pd.DataFrame) -> str:
     of_any = table[table.function == "any"]
     if of_any.empty or not of_any.had.max():
         return "No head has a function: nothing can be said of which stay."
-    more, sure = int((of_any.stay > of_any.expected).sum()), int((of_any.p_holm < SURE).sum())
-    most = of_any[of_any.model == of_any.model[of_any.had.idxmax()]]
-    row, often = most.loc[(most.stay - most.expected).idxmin()], f"in {(most.stay > most.expected).sum()} of {len(most)}"
-    return (
-        f"Heads with a function stay more often than chance in {more} of {len(of_any)} pruned models, corrected in"
-        f" {sure or 'none'}. {row.model} has most, {row.had} of {row.of}: {often} (at {row.heads} heads {row.stay} stay, by"
-        f" chance {row.expected:.1f}). Prunings of {count(of_any.model.nunique(), 'model')} are not independent."
+    more, sure, alone = int((of_any.stay > of_any.expected).sum()), (of_any.p_holm < SURE).sum(), (of_any.p < SURE).sum()
+    found = f"{sure or 'none'} significantly after Holm, {alone} before" if alone else "none significantly, even uncorrected"
+    said = f"Heads with a function stay more often than chance in {more} of {len(of_any)} pruned models, in {found}"
+    few = of_any[of_any.model == of_any.model[of_any.had[of_any.had > 0].idxmin()]]
+    row, best = few.iloc[0], hypergeom.sf(few[["had", "heads"]].min(axis=1) - 1, few.of, few.had, few.heads)  # if all stayed
+    dull = (
+        f" {row.model} has only {row.had} such heads of {row.of}: in {(best >= SURE).sum()} of {len(few)} prunings no outcome"
+        " could be significant."
     )
+    return f"{said} (smallest p = {number(of_any.p.min(), 'p')}).{dull * bool((best >= SURE).any())}"
 
 
 def drifted(table: pd.DataFrame) -> pd.DataFrame:
@@ -165,28 +185,31 @@ def gone_at_once(points: pd.DataFrame) -> str:
     return (
         f"Removed at once, heads chosen by {' and '.join(f'*{name}*' for name in best.index)} keep most:"
         f" {listed(map(number, best))} BLEU, mean over {len(cells)} head counts (random heads {number(means[chance])}; below"
-        f" all their draws: {below})."
+        f" all {points[points.method == chance].groupby(['panel', 'heads']).size().max()} draws: {below})."
     )
 
 
-def further(table: pd.DataFrame, brief: bool = False) -> str:
-    """Of `tables.trained_on` of one model: whether L0 chooses better; not `brief`, also which choices are as good as random."""
-    bleu = table.bleu.groupby(lambda place: chosen(place[0]), sort=False).mean()
-    drawn, own = (
-        bleu[bleu.index.str.startswith(named(RANDOM))],
-        bleu[bleu.index.isin([named(NAMES["l0"]), named(NAMES["map"])])],
-    )
+def further(tables: Sequence[pd.DataFrame], brief: bool = False) -> str:
+    """Of `tables.trained_on` of one model's trainings: which choices equal L0's, mean over trainings; not `brief`, also
+    how much others lose, and in how many trainings a choice is above all random draws."""
+    parts = [table.bleu.groupby(lambda place: chosen(place[0]), sort=False).mean() for table in tables]
+    bleu, maps = pd.concat(parts, axis=1, join="inner"), [named(NAMES["map"]), named(NAMES["l0"])]
+    drawn, own = bleu[bleu.index.str.startswith(named(RANDOM))], bleu.reindex(maps).dropna()
     others = bleu.drop([*drawn.index, *own.index])
     if drawn.empty or own.empty or others.empty:
         return ""
-    above, better = bleu[bleu > drawn.max()], [f"*{name}*" for name in others.index[others >= own.max()]]
-    best = f"no better than {listed(better)}" if better else "best by value"
-    said = f"Trained further, in this one training, L0 chooses {best}"
+    gaps = others.sub(own.iloc[0]).mean(axis=1).sort_values(ascending=False)
+    when = f"over {count(len(tables), 'training')}" if len(tables) > 1 else "in this one training"
+    said = {f"*{name}*": number(gap, "+.1f") for name, gap in gaps.items()}
+    good = [f"{name} ({gap} BLEU)" for name, gap in said.items() if not gap.startswith("-")]
+    less = [f"{name} {gap[1:]}" for name, gap in said.items() if gap.startswith("-")]
+    first = f"Trained further, {when}, no worse than L0's choice: {listed(good)}."
     if brief:
-        return f"{said}."
-    said += f": the best {len(above)} lie within {above.max() - above.min():.1f} BLEU" if len(above) > 1 else ""
-    worse = [f"*{name}*" for name in others.index.difference(above.index, sort=False)]
-    return f"{said}. No better than random heads ({drawn.min():.1f} to {drawn.max():.1f}): {listed(worse)}."
+        return first
+    first += f" Worse{' on average' * (len(tables) > 1)}, BLEU: {', '.join(less)}." if less else ""
+    wins = (others > drawn.max()).sum(axis=1)[gaps.index]
+    least = [f"*{name}* in {won} of {len(tables)}" for name, won in wins.items() if won < len(tables)]
+    return f"{first} Not above every random draw in every training: {listed(least)}."
 
 
 def truths(told: pd.DataFrame, names: Collection[str]) -> str:

@@ -335,10 +335,18 @@ def curve_points(tables: Mapping[str, pd.DataFrame], value: str = "bleu") -> pd.
 def half_left(tables: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
     """Of each model the L0 run that keeps most heads among those with at most half of them: rows of `quality`, by model.
 
-    Models without such a run are left out; a test set is a row of its own. fewer: the next smaller number of heads, if any.
+    Models without such a run are left out; a test set is a row of its own. fewer: the next smaller number of heads, if any;
+    at printed: change at the paper's share of heads (10 of 48), between two runs on a line, nan beyond the last.
     """
     found = pd.concat(tables, names=["model"])
-    found = found[(found.method == NAMES["l0"]) & (found.heads <= found.total / 2)]
+    found = found[found.method == NAMES["l0"]]
+    share, groups = (
+        min(PRINTED_ENCODER["WMT"]) / max(PRINTED_ENCODER["WMT"]),
+        found.sort_values("heads", kind="stable").groupby(level=[0, 2]),
+    )
+    printed = {at: np.interp(share * own.total.iloc[0], own.heads, own.change, left=np.nan) for at, own in groups}
+    found = found.assign(**{"at printed": [printed[model, split] for model, _, split in found.index]})
+    found = found[found.heads <= found.total / 2]
     best = found.groupby(["model", "test set"], sort=False).heads.idxmax()
     later = found.sort_values("heads", ascending=False, kind="stable").groupby(["model", "test set"])[["heads", "change"]]
     return found.assign(**later.shift(-1).set_axis(["fewer", "fewer_change"], axis=1)).loc[best].reset_index("run")
@@ -439,10 +447,10 @@ def equal_heads(table: pd.DataFrame, shot: pd.DataFrame, title: str) -> pd.DataF
 
 
 def trained_on(table: pd.DataFrame, penalty: float) -> pd.DataFrame:
-    """Ways to choose heads at the head count of one price, all trained on alike: `quality` rows, best first."""
-    part = table[(table.penalty == penalty) & ~table.method.str.startswith("L0,")]
-    columns = ["heads", "dev_loss", "bleu", "low", "high", "change", "change_low", "change_high"]
-    return part.sort_values("bleu", ascending=False)[columns]
+    """Of `quality` or `over_trainings` the ways to choose heads at one price's count, trained on alike, best first."""
+    part = table[np.isclose(table.penalty, penalty) & ~table.method.str.startswith("L0,")]
+    columns = ["heads", "dev_loss", "bleu", "low", "high", "change", "change_low", "change_high", "over", "trainings"]
+    return part.sort_values("bleu", ascending=False)[[name for name in columns if name in part]]
 
 
 def prices(sweep: Mapping[str, Any], subject: subjects.Subject) -> pd.DataFrame:
