@@ -11,8 +11,8 @@ import pandas as pd
 import seaborn as sns
 
 from helpers import drawing
-from helpers.drawing import COLOURS, KIND_TITLES, MODELS, WIDTH, left, redrawable
-from helpers.measures.functions import DIRECTIONS, RAREST, RELATIONS
+from helpers.drawing import COLOURS, MODELS, WIDTH, left, redrawable
+from helpers.measures.functions import DIRECTIONS, LABELS, RAREST, RELATIONS
 from helpers.measures.ranks import relative
 from helpers.measures.table import named
 
@@ -70,8 +70,9 @@ def offsets(described: Mapping[str, Mapping[str, Any]], reach: int = 8):
 
 
 def _head_map(
-    axis, column: pd.Series, rank: pd.Series, kind: str, limits: tuple[float, float], digits: int = 2, numbered: bool = True
-):
+    axis, column: pd.Series, rank: pd.Series, kind: str, limits: tuple[float, float], digits: int = 2, numbered: bool = True,
+    cmap: str = "viridis",
+):  # fmt: skip
     """Layers down (1 at the bottom, as in the paper), heads across sorted by `rank`; cells show value, if `numbered` #head."""
     column, rank = (part.xs(kind, level="kind") for part in (column, rank))
     rows = {layer: part.xs(layer).sort_values(ascending=False, kind="stable").index for layer, part in rank.groupby("layer")}
@@ -80,7 +81,7 @@ def _head_map(
     for i, heads in enumerate(rows.values()):
         for place, (value, head) in enumerate(zip(table.loc[i], heads, strict=False)):
             said[i, place] = drawing.short(value, digits - (abs(value) > 0.99)) + f"\n#{head + 1}" * numbered  # "1.0" for ".99"
-    drawn = drawing.heat(axis, table[::-1], said[::-1], limits=limits)
+    drawn = drawing.heat(axis, table[::-1], said[::-1], cmap, limits)
     axis.set_xticks([])
     axis.set_yticks(range(len(rows)), [layer + 1 for layer in rows][::-1])
     return drawn
@@ -96,34 +97,48 @@ def _size(columns: Mapping[str, pd.Series], kind: str) -> tuple[float, float]:
 
 
 @redrawable
-def head_maps(
-    columns: Mapping[str, pd.Series], kind: str = "encoder", order: Mapping[str, pd.Series] | None = None, label: str = "",
-    limits: tuple[float, float] | None = (0, 1), digits: int = 2,
-):  # fmt: skip
-    """Heat maps of one column of the head table, a panel a model: layers down, heads across, sorted.
+def head_maps(columns: Mapping[str, pd.Series], kind: str = "encoder", label: str = ""):
+    """Heat maps of a share by head, a panel a model: layers down, heads across, the largest first.
 
     Parameters
     ----------
     columns : mapping of title -> Series on (kind, layer, head)
     kind : str
-    order : mapping of title -> Series, optional
-        Heads of a layer are sorted by this column, largest first; by the drawn one if absent.
+        "encoder", "decoder" or "cross".
     label : str
         Of the colour bar.
-    limits : two floats, optional
-        Of the colours; the smallest and largest value if None.
-    digits : int
-        Of the numbers in the cells.
     """
-    if limits is None:
-        shown = pd.concat([column.xs(kind) for column in columns.values()])
-        limits = shown.min(), shown.max()
     figure, axes = drawing.grid(len(columns), 4, *_size(columns, kind))
     for axis, (title, column) in zip(axes, columns.items(), strict=True):
-        drawn = _head_map(axis, column, (order or columns)[title], kind, limits, digits)
-        axis.set(title=named(title), xlabel="heads, sorted", ylabel="layer" if left(axis) else "")
+        drawn = _head_map(axis, column, column, kind, (0, 1))
+        axis.set(title=title, xlabel="heads, sorted", ylabel="layer" if left(axis) else "")
     figure.set_figwidth(figure.get_figwidth() + 0.7)
     drawing.bar(figure, drawn, axes, label)
+    return figure
+
+
+@redrawable
+def rank_maps(columns: Mapping[str, pd.Series], kind: str, order: str):
+    """Heat maps of ranks, a panel a measure: layers down, heads across, all panels sorted by the measure `order`.
+
+    Parameters
+    ----------
+    columns : mapping of measure -> Series on (kind, layer, head)
+        Ranked within layers, 1 for the largest; the smaller rank where some are equal.
+    kind : str
+    order : str
+        One of the measures.
+    """
+    ranks = {
+        name: column.groupby(level=["kind", "layer"]).rank(ascending=False, method="min") for name, column in columns.items()
+    }
+    most = max(column.xs(kind).max() for column in ranks.values())
+    figure, axes = drawing.grid(len(ranks), 4, *_size(ranks, kind))
+    for axis, (name, column) in zip(axes, ranks.items(), strict=True):
+        drawn = _head_map(axis, column, columns[order], kind, (1, max(2, most)), 1, cmap="viridis_r")
+        axis.set(title=named(name), xlabel=f"heads, sorted by {named(order)}", ylabel="layer" if left(axis) else "")
+    figure.set_figwidth(figure.get_figwidth() + 0.7)
+    drawing.bar(figure, drawn, axes, "rank in layer (1: largest)", range(1, int(most) + 1))
     return figure
 
 
@@ -158,6 +173,9 @@ def relevance_and_confidence(relevance: Mapping[str, pd.Series], confidence: Map
     return figure
 
 
+_CALLED = {"rare": "rare-token"}
+
+
 @redrawable
 def function_map(functions: Mapping[str, pd.Series], kind: str = "encoder"):
     """What each head does: a panel a model, a cell a head, split between its functions, labelled.
@@ -188,7 +206,7 @@ def function_map(functions: Mapping[str, pd.Series], kind: str = "encoder"):
         axis.set_yticks(np.arange(layers) + 0.5, range(1, layers + 1))
         axis.tick_params(length=0)
         sns.despine(ax=axis, left=True, bottom=True)
-    drawing.legend(figure, drawing.squares({name: colour for name, colour in COLOURS.items() if name in seen}))
+    drawing.legend(figure, drawing.squares({_CALLED.get(name, name): COLOURS[name] for name in COLOURS if name in seen}))
     return figure
 
 
@@ -218,6 +236,27 @@ def beside_random(frame: pd.DataFrame):
 
 
 @redrawable
+def left_of_it(points: pd.DataFrame, total: int):
+    """What is left of a model without its least important heads, beside random heads: a dot a draw, a line through the mean.
+
+    Parameters
+    ----------
+    points : pandas.DataFrame
+        Rows: method (the choice first), heads (left, of `total`), bleu, low, high (nan where there is no interval).
+    """
+    drawing.need(points, "method", "heads", "bleu", "low", "high")
+    looks = drawing.looks(points.method)
+    looks = dict([*list(looks.items())[1:], next(iter(looks.items()))])  # the choice is drawn last, above the draws
+    figure, axes = drawing.line_panels(
+        points.assign(panel=""), "heads", "bleu", "method", looks, label=f"heads left (of {total})", unit="BLEU",
+        size=(5.4, 2.7), dodge=0.02 * total,
+    )  # fmt: skip
+    ticks = sorted(points["heads"].unique(), reverse=True)
+    axes[""].set(xlim=(ticks[0] + 0.05 * total, ticks[-1] - 0.05 * total), xticks=ticks)
+    return figure
+
+
+@redrawable
 def attention(examples: Sequence[Mapping[str, Any]]):
     """Attention maps of chosen heads: rows look, columns are looked at.
 
@@ -225,7 +264,7 @@ def attention(examples: Sequence[Mapping[str, Any]]):
     ----------
     examples : sequence of mappings
         "title", "rows" and "columns" (words), "weights" [rows, columns]; optional: "arcs" (row, column) to be framed, "looks"
-        (what rows do).
+        and "looked at" (what rows and columns are).
     """
     figure, axes = drawing.grid(len(examples), 2, WIDTH / 2, 2.9)
     for axis, example in zip(axes, examples, strict=True):
@@ -235,7 +274,8 @@ def attention(examples: Sequence[Mapping[str, Any]]):
         axis.set_yticks(range(len(example["rows"])), example["rows"])
         for row, column in example.get("arcs", ()):
             axis.add_patch(plt.Rectangle((column - 0.5, row - 0.5), 1, 1, fill=False, ec=COLOURS["nsubj"], lw=1.4))
-        axis.set(title=example["title"], xlabel="is looked at", ylabel=example.get("looks", "looks"))
+        names = {"xlabel": example.get("looked at", "token attended to"), "ylabel": example.get("looks", "token")}
+        axis.set(title=example["title"], **names)
         axis.spines[["left", "bottom"]].set_visible(True)
     return figure
 
@@ -249,14 +289,14 @@ def hits_and_misses(examples: Sequence[Mapping[str, Any]]):
     Parameters
     ----------
     examples : sequence of mappings
-        What `helpers.measures.measured.hits_and_misses` or `best_of_models` returns.
+        What `helpers.measures.measured.hits_and_misses` or `best_of_models` returns; "beside", if there, follows the score.
     """
     figure, axes = plt.subplots(len(examples), 2, squeeze=False, figsize=(WIDTH, 1.15 * len(examples) + 0.4))
     for line, example in zip(axes, examples, strict=True):
         colour = COLOURS[example["function"]]
         where = " ".join([*filter(None, [example.get("model")]), f"layer {example['layer'] + 1} head {example['head'] + 1}"])
-        said = f"{example['function']}, {example['label']}: {where}"
-        verdict = f"{100 * example['score']:.0f} %, needs {100 * example['needed']:.0f} %"
+        said = f"{_CALLED.get(example['function'], example['function'])}, {example['label']}: {where}"
+        verdict = f"{100 * example['score']:.0f} %{example.get('beside', '')}, needs {100 * example['needed']:.0f} %"
         line[0].set_title(f"{said}, {verdict}: {'PASSES' if example['passes'] else 'FAILS'}", loc="left", fontsize=8,
                           fontweight="bold" if example["passes"] else "normal")  # fmt: skip
         for axis, which in zip(line, ("hit", "miss"), strict=True):
@@ -314,9 +354,8 @@ def syntactic_bars(best: pd.DataFrame):
     figure, axes = drawing.grid(4, 2, WIDTH / 2, 2.3, sharey=True)
     models = list(dict.fromkeys(best.model))
     width = 0.8 / len(models)
-    names = ("most frequent offset", "best untrained head", "random word")
+    names = ("most frequent offset", "best head, random weights", "random word")
     levels = dict(zip(names, (("baseline", "-"), ("untrained", ":"), ("chance", "--")), strict=True))
-    arrows = {"nsubj": ("v→s", "s→v"), "dobj": ("v→o", "o→v"), "amod": ("noun→adj", "adj→noun"), "advmod": ("v→adv", "adv→v")}
     for axis, relation in zip(axes, RELATIONS, strict=True):
         for j, direction in enumerate(DIRECTIONS):
             part = best[(best.relation == relation) & (best.direction == direction)].set_index("model").reindex(models)
@@ -328,7 +367,7 @@ def syntactic_bars(best: pd.DataFrame):
             if "printed" in part:
                 axis.plot(at, 100 * part.printed, **drawing.PRINTED)
                 axis.plot(at, 100 * part["printed baseline"], **_PRINTED_OFFSET)
-        axis.set_xticks([0, 1], arrows[relation])
+        axis.set_xticks([0, 1], [LABELS[relation, direction] for direction in DIRECTIONS])
         axis.set(title=relation, ylim=(0, 100), ylabel="% of arcs, best head" if left(axis) else "")
     entries = drawing.squares(dict(zip(models, MODELS, strict=False)))
     entries |= {name: {"color": "black", "ls": ls, "lw": 1.1} for name, (_, ls) in levels.items()}
@@ -353,20 +392,25 @@ def rare_shares(frames: Mapping[str, pd.DataFrame]):
     table = table.rename(columns={"two_rarest_low": "low", "two_rarest_high": "high"})
     table[["two_rarest", "low", "high", "rarest"]] *= 100
     shown = [table.assign(value=table.two_rarest, what="two rarest")]
-    shown.append(table.assign(value=table.rarest, what="rarest", low=np.nan, high=np.nan))
+    shown.append(table.assign(value=table.rarest, what="the rarest alone", low=np.nan, high=np.nan))
     entries = {
         "two rarest": {"color": COLOURS["rare"], "ls": "", "ms": 4},
-        "rarest": {"color": "black", "marker": "_", "ls": "", "mec": "black", "mew": 1},
+        "the rarest alone": {"color": "black", "marker": "_", "ls": "", "mec": "black", "mew": 1},
     }
-    test = {"color": "#888888", "lw": 0.8, "ls": "--"}
+    test, printed = {"color": "#888888", "lw": 0.8, "ls": "--"}, {"color": "#F2E3EC", "lw": 7}
     more = {"two rarest": entries["two rarest"] | {"marker": "o"}, "chance, two rarest": drawing.LEVEL, "test, 50 %": test}
+    more |= {"layer 1: the paper's head is here": printed}
     figure, axes = drawing.line_panels(
         pd.concat(shown), "at", "value", "what", entries, label="layer", unit="% of query tokens", more=more, sharey=True
     )
     for title, axis in axes.items():
         axis.axhline(100 * frames[title].xs("encoder").chance_two.iloc[0], **drawing.LEVEL)
         axis.axhline(100 * RAREST, **test)
-        axis.set(xticks=range(1, table.layer.max() + 2), ylim=(0, 100))
+        axis.axvspan(0.5, 1.5, color=printed["color"], lw=0, zorder=0)
+        axis.set(
+            xticks=range(1, table.layer.max() + 2),
+            ylim=(0, max(100 * RAREST, table[["two_rarest", "high"]].max(axis=None)) + 4),
+        )
     return figure
 
 
@@ -388,14 +432,14 @@ def through_a_sentence(sentence: Mapping[str, Any], target: int):
     source, predicted = ([token.replace("▁", "") or "␣" for token in sentence[side]] for side in ("source", "predicted"))
     tall = [0.24 * len(flow), 0.19 * len(predicted)]
     figure, (above, below) = plt.subplots(2, 1, figsize=(WIDTH, sum(tall) + 1.7), height_ratios=tall)
-    rows = ["input words", *(f"layer {layer}" for layer in range(1, len(flow)))]
+    rows = ["input words", *(f"after layer {layer}" for layer in range(1, len(flow)))]
     for axis, values, name in ((above, flow[::-1], "at a source token"), (below, heads.to_numpy(), "of a head")):
         most = float(np.abs(values).max()) or 1.0
         drawn = drawing.heat(axis, values, None, "RdBu_r", (-most, most))
         drawing.bar(figure, drawn, [axis], f"relevance\n{name}, logits")
     above.set_yticks(range(len(rows)), rows[::-1])
     above.set_xticks(range(len(source)), source, rotation=35, ha="right", rotation_mode="anchor")
-    above.set_title(f"what stands at each source token after each encoder layer, for the predicted {predicted[target]!r}")
+    above.set_title(f"relevance (conservative) at each source token after each encoder layer, for {predicted[target]!r}")
     below.set_yticks(range(len(predicted)), predicted)
     below.set_xticks(range(heads.shape[1]), [head + 1 for _, head in heads.columns])
     layers = [layer for layer, _ in heads.columns]
@@ -407,7 +451,7 @@ def through_a_sentence(sentence: Mapping[str, Any], target: int):
             xycoords=("data", "axes fraction"), textcoords="offset points",
         )  # fmt: skip
     below.add_patch(plt.Rectangle((-0.5, target - 0.5), heads.shape[1], 1, fill=False, ec="black", lw=1.2, clip_on=False))
-    below.set_title("what reaches each encoder head, for every predicted token")
+    below.set_title("relevance (conservative) of each encoder head, for every predicted token")
     return figure
 
 
@@ -443,7 +487,9 @@ def confidence_against_relevance(relevance: Mapping[str, pd.Series], confidence:
 
 @redrawable
 def relevance_by_function(relevance: Mapping[str, pd.Series], functions: Mapping[str, pd.Series], summary: Mapping[str, float]):
-    """Relevance of encoder heads, in units of the layer's average head, by what they do; a marker a model.
+    """Relevance of encoder heads, in units of the layer's average head, by what they do; a marker a model, a bar the mean.
+
+    Functions that no head has are named below and have no column.
 
     Parameters
     ----------
@@ -454,18 +500,22 @@ def relevance_by_function(relevance: Mapping[str, pd.Series], functions: Mapping
         What `helpers.measures.ranks.follows_function` returns.
     """
     figure, (axis,) = drawing.grid(1, 1, WIDTH, 3.2)
-    order, rng = list(COLOURS), np.random.default_rng(0)
-    counts = dict.fromkeys(order, 0)
+    rng, found = np.random.default_rng(0), {name: [] for name in COLOURS}
     markers = dict(zip(relevance, drawing.MARKERS, strict=False))
     for title, column in relevance.items():
         for address, value in relative(column.xs("encoder", drop_level=False)).items():
             for name in dict.fromkeys(function for function, _ in functions[title][address]) or ["none"]:  # a set has no order
-                counts[name] += 1
-                at = order.index(name) + rng.uniform(-0.25, 0.25)
-                axis.plot(at, value, markers[title], ms=4.5, color=COLOURS[name], mec="black", mew=0.4)
+                found[name].append((title, value))
+    order, empty = [name for name in found if found[name]], [name for name in found if not found[name]]
+    for at, name in enumerate(order):
+        for title, value in found[name]:
+            place = at + rng.uniform(-0.25, 0.25)
+            axis.plot(place, value, markers[title], ms=4.5, color=COLOURS[name], mec="black", mew=0.4)
+        axis.hlines(np.mean([value for _, value in found[name]]), at - 0.35, at + 0.35, color="black", lw=2)
     axis.axhline(1, **drawing.LEVEL)
-    axis.set_xticks(range(len(order)), [f"{name}\n({counts[name]})" for name in order])
-    axis.set(xlabel="function (heads)", ylabel="relevance / layer's average", xlim=(-0.5, len(order) - 0.5))
+    axis.set_xticks(range(len(order)), [f"{name}\n({len(found[name])})" for name in order])
+    missing = f"; {', '.join(empty)}: none" if empty else ""
+    axis.set(xlabel=f"function (heads){missing}", ylabel="relevance / layer's average", xlim=(-0.5, len(order) - 0.5))
     said = "no layer has heads with and heads without a function"
     if summary["functional"]:
         said = (
@@ -474,7 +524,8 @@ def relevance_by_function(relevance: Mapping[str, pd.Series], functions: Mapping
         )
     axis.set_title(said)
     hollow = {"ls": "", "color": "white", "mec": "black", "mew": 0.6}
-    drawing.legend(figure, {title: hollow | {"marker": marker} for title, marker in markers.items()})
+    entries = {title: hollow | {"marker": marker} for title, marker in markers.items()}
+    drawing.legend(figure, entries | {"mean": {"color": "black", "lw": 2}})
     return figure
 
 
@@ -483,7 +534,7 @@ def relevance_by_function(relevance: Mapping[str, pd.Series], functions: Mapping
 
 @redrawable
 def agreement(matrices: Mapping[str, pd.DataFrame]):
-    """Correlations between measures, a panel a title.
+    """Correlations between measures, each pair once, a panel a title.
 
     Parameters
     ----------
@@ -495,8 +546,9 @@ def agreement(matrices: Mapping[str, pd.DataFrame]):
     wide, tall = cell * size + 0.1 + (room + 0.6) / across, min(0.34, cell) * size + room + 0.4
     figure, axes = drawing.grid(len(matrices), across, wide, tall)
     for axis, (title, matrix) in zip(axes, matrices.items(), strict=True):
-        said = matrix.map(drawing.short) if cell > 0.24 else None
-        drawn = drawing.heat(axis, matrix, said, "RdBu_r", (-1, 1))
+        once = matrix.where(np.tri(len(matrix), k=-1, dtype=bool))  # below the diagonal
+        said = once.map(drawing.short) if cell > 0.24 else None
+        drawn = drawing.heat(axis, once, said, "RdBu_r", (-1, 1))
         axis.set_title(title)
         axis.set_xticks(range(len(matrix)), map(named, matrix.columns), rotation=90)
         axis.set_yticks(range(len(matrix)), map(named, matrix.index) if left(axis) else [""] * len(matrix))
@@ -535,55 +587,44 @@ def rank_correlations(frames: Mapping[str, pd.DataFrame]):
     """
     table = pd.concat(frames, names=["panel", "row"]).reset_index().rename(columns={"rho": "value"})
     table = table.assign(row=table["row"].map(named), panel=table.panel.str.replace(", ", ",\n", n=1))  # two lines of title
-    figure, axes = drawing.dot_panels(table, columns=2, sharex=True)
-    plt.setp([*axes.values()], xlabel="Spearman, 95 %", xlim=(-1.05, 1.05))
+    figure, axes = drawing.dot_panels(table, columns=3, sharex=True)
+    plt.setp([*axes.values()], xlabel="Spearman, 95 %")
     return figure
 
 
 # --- training, models ------------------------------------------------------------------------------------------------
 
-KINDS = dict(zip(KIND_TITLES, ("#332288", "#882255", "#999933"), strict=True))  # none of a function's colours
-
 
 @redrawable
 def over_training(table: pd.DataFrame):
-    """What heads do against training steps, a panel a measure.
+    """What heads do, and how many do something, against training steps, a panel a measure.
 
     Parameters
     ----------
     table : pandas.DataFrame
         `helpers.measures.snapshots.over_training`: a row a step.
     """
-    kinds = [kind for kind in KINDS if f"{kind} off" in table]
-    colours = KINDS | COLOURS | {"loss": "#444444", "relevance": "#444444", "with functions": "k", "without effect": "#999999"}
+    colours = COLOURS | {"loss": "#444444", "with functions": "k", "without effect": "#999999"}
+    counts = {name: table[name] for name in ("with functions", "without effect")}
     panels = {
-        "dev loss": ("nats a token", {"loss": table.loss}, None),
+        "dev loss": ("nats per token", {"loss": table.loss}, None),
         "best positional head": ("% of tokens", {"positional": 100 * table.positional}, 90),
-        "best rare-token head": ("% of tokens", {"rare": 100 * table.rare}, 50),
-        "largest relevance\nin a layer": ("% of the layer", {"relevance": 100 * table.relevance}, None),
-        "rise of the loss\nwith a kind off": ("nats a token", {kind: table[f"{kind} off"] for kind in kinds}, None),
-        "most confident head": ("confidence", {kind: table[f"confidence, {kind}"] for kind in kinds}, None),
         "best syntactic heads": ("points above the offset", {name: 100 * table[name] for name in RELATIONS}, 10),
-        f"encoder heads, of {int(table.heads.max())}": (
-            "heads", {name: table[name] for name in ("with functions", "without effect")}, None
-        ),
-    }  # fmt: skip
-    figure, axes = drawing.grid(len(panels), 4, WIDTH / 4, 2.1)
+        f"encoder heads, of {int(table.heads.max())}": ("heads", counts, None),
+    }
+    figure, axes = drawing.grid(len(panels), 2, WIDTH / 2, 2.1)
     for axis, (title, (unit, curves, threshold)) in zip(axes, panels.items(), strict=True):
         for name, values in curves.items():
-            axis.plot(table.index, values, ".-", ms=4, lw=1.2, color=colours[name], label=KIND_TITLES.get(name, name))
+            axis.plot(table.index, values, ".-", ms=4, lw=1.2, color=colours[name], label=name)
         if threshold is not None:
             axis.axhline(threshold, color="#888888", lw=0.8, ls="--")
             axis.text(0.06, threshold, "test", transform=axis.get_yaxis_transform(), va="center", size=7, backgroundcolor="w")
         axis.set_xscale("symlog", linthresh=100)  # step 0 has no place on a logarithmic axis
         axis.set_xlim(0, table.index.max() * 1.3)
         axis.set_xticks([0, 100, 1000, 10_000], ["0", "100", "1k", "10k"], fontsize=7)
-        axis.set_title(title, fontsize=8)
-        axis.set_ylabel(unit, fontsize=7.5)
-        axis.set_xlabel("training steps", fontsize=7.5)
-        if len(curves) > 1:  # below its own panel
-            below = {"bbox_to_anchor": (0.5, -0.32), "ncols": 1 + (len(curves) > 3), "columnspacing": 0.8}
-            axis.legend(loc="upper center", fontsize=7, handlelength=1.2, **below)
+        axis.set(title=title, ylabel=unit, xlabel="training steps (log scale, 0 added)")
+        if len(curves) > 1:
+            axis.legend(fontsize=7, handlelength=1.2, loc="lower right" if threshold else "center right")
     return figure
 
 

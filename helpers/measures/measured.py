@@ -180,7 +180,7 @@ def relevance_and_confidence(
     diffuse: pd.Series,
     repeats: int = 2000,
 ) -> pd.DataFrame:
-    """How relevance goes with confidence, by every rule, with trained and with random weights.
+    """How relevance correlates with confidence, by every rule, with trained and with random weights.
 
     Parameters
     ----------
@@ -245,11 +245,15 @@ def truth_agreement(
 def left_by_holm(part: pd.DataFrame, repeats: Mapping[str, float]) -> str:
     """Measures that Holm's correction leaves above zero in one truth's `truth_agreement`, in words.
 
-    `repeats` is, by what a rule is `called`, the agreement of its ranking with that from other sentences.
+    `repeats` is, by what a rule is `called`, the agreement of its ranking with that from other sentences: below 0.5 it is said
+    not to repeat.
     """
     part = part[(intervals.holm(intervals.p_value(part.rho, part.low, part.high)) < 0.05) & (part.rho > 0)]
     names = map(called, part.sort_values("rho", ascending=False).index)
-    told = [f"{name}, which repeats at {number(repeats[name])}" if name in repeats else name for name in names]
+    does = {name: "repeats" if rho >= 0.5 else "does not repeat" for name, rho in repeats.items()}
+    told = [
+        f"{name}, which {does[name]} on other sentences ({number(repeats[name])})" if name in does else name for name in names
+    ]
     return listed([*told[:2], f"{len(told) - 2} more"] if len(told) > 2 else told)
 
 

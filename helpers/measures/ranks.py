@@ -29,6 +29,11 @@ def relative(column: pd.Series) -> pd.Series:
     return column / column.groupby(level=LAYER).transform("mean")
 
 
+def strength(rho: float, low: float) -> str:
+    """A correlation above 0 in a word, with bounds at 0.4 and 0.7: strongly, moderately, weakly; else "not significantly"."""
+    return "not significantly" if not low > 0 else "strongly" if rho >= 0.7 else "moderately" if rho >= 0.4 else "weakly"
+
+
 def rank_agreement(columns: pd.DataFrame, kind: str = "encoder") -> pd.DataFrame:
     """Spearman correlations between columns of the head table, on ranks within layers, pooled over the layers of a kind."""
     return _of_kinds(columns, kind).apply(within_layer_ranks).corr(method="spearman")

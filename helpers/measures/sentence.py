@@ -26,7 +26,7 @@ def single(subject, sentence: int) -> dict[str, torch.Tensor]:
 def attention(subject, address: tuple[str, int, int]) -> dict[str, Any]:
     """A head's weights on the first dev sentence, as `helpers.measures.figures.attention` takes them.
 
-    A row of the decoder is named by the token that it predicts, the one behind the token that it reads.
+    A row of the decoder is named by the token that it predicts, one ahead of the token that it reads.
     """
     kind, layer, head = address
     batch = single(subject, 0)
@@ -35,10 +35,11 @@ def attention(subject, address: tuple[str, int, int]) -> dict[str, Any]:
         for side, name in ((subject.source, "input_ids"), (subject.target, "labels"))
     )
     return {
-        "title": f"{KIND_TITLES[kind]}, layer {layer + 1}, head {head + 1}",
+        "title": f"{'cross' if kind == 'cross' else KIND_TITLES[kind]}-attention, layer {layer + 1}, head {head + 1}",
         "rows": source if kind == "encoder" else target,
         "columns": ["start", *target[:-1]] if kind == "decoder" else source,
-        "looks": "looks" if kind == "encoder" else "predicts",
+        "looks": "source token" if kind == "encoder" else "predicted token",
+        "looked at": f"{'target' if kind == 'decoder' else 'source'} token attended to",
         "weights": head_weights(subject.model, batch, address).numpy(),
     }
 
@@ -110,9 +111,10 @@ def said_of_sentence(sentence: Mapping[str, Any]) -> str:
     part = sentence["heads"].loc[target].abs()["encoder", sentence["layer"], sentence["head"]] / abs(flow[-1].sum())
     word = sentence["predicted"][target].replace("▁", "")
     return (
-        f"After the last encoder layer {number(above.iloc[place], '%')} of the relevance for {word!r} stands at"
-        f" {above.index[place]!r}; at the input words {number(below.iloc[place], '%')}, and {number(below.iloc[came], '%')} at"
-        f" {below.index[came]!r}. Layer {sentence['layer'] + 1} head {sentence['head'] + 1} carries {number(part, '%')}."
+        f"By the rule conservative {number(above.iloc[place], '%')} of the relevance of {word!r} stands at"
+        f" {above.index[place]!r} after the last encoder layer; at the input words {number(below.iloc[place], '%')}, and"
+        f" {number(below.iloc[came], '%')} at {below.index[came]!r}. Layer {sentence['layer'] + 1} head {sentence['head'] + 1}"
+        f" carries {number(part, '%')}."
     )
 
 

@@ -15,8 +15,11 @@ import torch
 from helpers.heads import KINDS, index, sites
 from helpers.measures.functions import Alignment, Confidence, First, Positional, Rare, Syntactic, output_norm, roles
 from helpers.measures.lrp import RULES, explain, relp
+from helpers.measures.lrp.layout import layout, replayed
 from helpers.measures.reducers import Reducer, one_pass
 from helpers.measures.worth import importance, leave_one_out, patching
+from helpers.models import parameters
+from helpers.reading import count, ends, number
 from helpers.study import StudyError
 
 TRUTH = "leave-one-out"
@@ -94,6 +97,18 @@ def named(measure: str) -> str:
     if way in WAYS and name in MEASURES:
         return f"{named(name)} ({way})"
     return MEASURES[measure].title if measure in MEASURES else measure
+
+
+def shaped(model) -> str:
+    """A model in words: where its norms stand, the layers and heads of each kind of attention, its parameters."""
+    heads: dict[str, list[int]] = {}
+    for site in sites(model):
+        heads.setdefault(site.kind, []).append(site.heads)
+    kinds = {"encoder": "encoder self-attention", "decoder": "decoder self-attention", "cross": "cross-attention"}
+    told = [f"{kinds[kind]} in {count(len(own), 'layer')} of {ends(own)} heads" for kind, own in heads.items()]
+    norms = [f"{'pre' if layout(model).decoder.pre_norm else 'post'}-norm"] if replayed(model) else []
+    size = f"{sum(map(sum, heads.values()))} heads in all, {number(parameters(model))} parameters without embeddings"
+    return ", ".join([*norms, *told, size])
 
 
 def by_layer(column: pd.Series) -> pd.Series:

@@ -20,7 +20,7 @@ from helpers.runs import training
 from helpers.scores import scoring
 from helpers.study import StudyError
 
-LEAST, ALIKE = "least important", "random, same kinds"
+LEAST, ALIKE = "least important", "random, same types"
 SCORES = ("loss", "bleu", "low", "high", "change", "change low", "change high")
 
 
@@ -76,7 +76,7 @@ def beside_random(
     return pd.DataFrame(rows, columns=["method", "draw", "heads", "rise"])
 
 
-SURELY = 0.95  # share of draws that a choice must beat
+LEVEL = 0.05  # of the one-sided test that a choice wins by
 
 
 def against_random(table: pd.DataFrame) -> pd.DataFrame:
@@ -86,17 +86,32 @@ def against_random(table: pd.DataFrame) -> pd.DataFrame:
     -------
     pandas.DataFrame
         heads (closed), method (the way to draw), own (rise of the loss with those of least worth), rise with low and high
-        (mean, least and most of the draws), beaten (draws that are worse), draws, winner ("the table", "random" or "nobody").
+        (mean, least and most of the draws), beaten (draws that are worse), draws, p (one-sided: that a draw costs no more),
+        winner ("the table", "random" or "nobody").
     """
     rows = []
     for count, part in table.groupby("heads", sort=True):
         (own,) = part.rise[part.method == LEAST]
         for method, others in part[part.method != LEAST].groupby("method", sort=False).rise:
-            beaten = int((own < others).sum())
-            sure = SURELY * len(others)
-            winner = "the table" if beaten >= sure else "random" if beaten <= len(others) - sure else "nobody"
-            rows.append((count, method, own, others.mean(), others.min(), others.max(), beaten, len(others), winner))
-    return pd.DataFrame(rows, columns=["heads", "method", "own", "rise", "low", "high", "beaten", "draws", "winner"])
+            beaten, draws = int((own < others).sum()), len(others)
+            p = (1 + draws - beaten) / (1 + draws)
+            winner = "the table" if p < LEVEL else "random" if (1 + beaten) / (1 + draws) < LEVEL else "nobody"
+            rows.append((count, method, own, others.mean(), others.min(), others.max(), beaten, draws, p, winner))
+    return pd.DataFrame(rows, columns=["heads", "method", "own", "rise", "low", "high", "beaten", "draws", "p", "winner"])
+
+
+def one_by_one(worth: pd.Series, rises: pd.DataFrame) -> pd.DataFrame:
+    """What the least important heads cost together, of `beside_random`, beside what they cost one at a time, by `worth`.
+
+    Returns
+    -------
+    pandas.DataFrame
+        On heads (closed): alone (sum of their worths) and together, nats a target token; how many are of each kind.
+    """
+    together = rises[rises.method == LEAST].set_index("heads").rise
+    gone = {count: worth.loc[least(worth, count)] for count in together.index}
+    kinds = pd.DataFrame({count: part.groupby(level="kind").size() for count, part in gone.items()}).T.fillna(0).astype(int)
+    return kinds.assign(alone={count: part.sum() for count, part in gone.items()}, together=together).rename_axis("heads")
 
 
 _STRANGER = """

@@ -49,7 +49,7 @@ class Passages:
         words = [self.tokenizer.decode([token]).strip() or "_" for token in ids[0].tolist()]
         title, shown = (
             f"{kind} layer {layer + 1} head {head + 1}",
-            {"rows": words[1:], "columns": words[:-1], "looks": "predicts"},
+            {"rows": words[1:], "columns": words[:-1], "looks": "predicted token"},
         )
         return {"title": title, "weights": weights.numpy()[:-1, :-1]} | shown
 

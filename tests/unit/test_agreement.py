@@ -8,7 +8,16 @@ import pytest
 from scipy.stats import rankdata, spearmanr
 
 from helpers.measures.lrp import Explained
-from helpers.measures.ranks import correlation, follows_function, rank_agreement, relative, settling, within_layer_ranks
+from helpers.measures.measured import left_by_holm
+from helpers.measures.ranks import (
+    correlation,
+    follows_function,
+    rank_agreement,
+    relative,
+    settling,
+    strength,
+    within_layer_ranks,
+)
 from helpers.study import StudyError
 
 ROLE = [("nsubj", "v→s")]
@@ -109,6 +118,25 @@ def test_columns_that_do_not_vary():
     assert math.isnan(found["rho"]) and math.isnan(found["low"]) and found["heads"] == 6
     alone = correlation(noise(table([1, 1]), 1), noise(table([1, 1]), 2), within_layer=True)
     assert math.isnan(alone["rho"]) and alone["heads"] == 0
+
+
+def test_correlations_in_words():
+    told = [
+        strength(0.8, 0.7),
+        strength(0.5, 0.1),
+        strength(0.2, 0.1),
+        strength(0.5, -0.1),
+        strength(float("nan"), float("nan")),
+    ]
+    assert told == ["strongly", "moderately", "weakly", "not significantly", "not significantly"]
+    part = pd.DataFrame(
+        {"rho": [0.5, 0.6, 0.1], "low": [0.4, 0.5, -0.4], "high": [0.6, 0.7, 0.6]}, ["cp step", "attnlrp ratio", "x"]
+    )
+    said = left_by_holm(part, {"conservative (step)": 0.01, "AttnLRP (ratio)": 0.9})
+    assert said == (
+        "AttnLRP (ratio), which repeats on other sentences (0.90) and"
+        " conservative (step), which does not repeat on other sentences (0.01)"
+    )
 
 
 def roles(index, places):

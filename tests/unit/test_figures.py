@@ -127,7 +127,8 @@ def test_relevance_by_function():
     summary = follows_function(relevance, functions, draws=50)
     (axis,) = whole(figures.relevance_by_function(relevance, functions, summary)).axes
     counts = dict(label.split("\n") for label in ticks(axis, "x"))
-    assert counts == dict.fromkeys(counts, "(0)") | {"positional": "(1)", "nsubj": "(1)", "rare": "(1)", "none": "(14)"}
+    assert counts == {"positional": "(1)", "nsubj": "(1)", "rare": "(1)", "none": "(14)"}
+    assert axis.get_xlabel().endswith("; dobj, amod, advmod: none")
     ((at, value),) = marked(axis, to_rgb(drawing.COLOURS["nsubj"]))
     assert value == relative(relevance["EN-0"])["encoder", 0, 1] and round(at) == 1
     assert f"{summary['difference']:+.2f} [{summary['low']:+.2f}, {summary['high']:+.2f}]" in axis.get_title()
@@ -145,5 +146,22 @@ def test_figures_call_measures_what_people_do():
     assert ticks(figures.agreement({"one": pd.DataFrame(np.eye(4), names, names)}).axes[0], "x") == called
     rho = pd.DataFrame({"rho": 0.5, "low": 0.0, "high": 1.0}, names)
     assert ticks(figures.rank_correlations({"one": rho}).axes[0]) == called
-    maps = figures.head_maps({name: column([2, 2], 0) for name in names})
+    maps = figures.rank_maps({name: column([2, 2], 0) for name in names}, "encoder", "cp step")
     assert [axis.get_title() for axis in maps.axes[:4]] == called
+    assert maps.axes[0].get_xlabel() == f"heads, sorted by {called[1]}"
+
+
+def test_heads_are_ranked_within_their_layers():
+    one, other = pd.Series([3.0, 1.0, 2.0, 5.0, 5.0], column([3, 2], 0).index), column([3, 2], 1)
+    _, axis, *_ = whole(figures.rank_maps({"other": other, "one": one}, "encoder", "other")).axes
+    ranks = {0: {0: 1, 1: 3, 2: 2}, 1: {0: 1, 1: 1}}
+    for layer, shown in enumerate(said(axis)):
+        order = other["encoder"][layer].sort_values(ascending=False).index
+        assert shown == [(ranks[layer][head], head + 1) for head in order]
+
+
+def test_the_choice_is_drawn_above_the_draws():
+    rows = [(name, left, bleu, NAN, NAN) for left in (8, 4) for name, bleu in (("least", 9), ("drawn", 5), ("drawn", 7))]
+    axis = whole(figures.left_of_it(table("method heads bleu low high", *rows), 8)).axes[0]
+    assert axis.get_xlim() == (8.4, 3.6) and drawn(axis, ORANGE)[0][1].tolist() == [6, 6]
+    assert axis.lines[-1].get_color() == drawing.MODELS[0]

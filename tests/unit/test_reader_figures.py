@@ -40,7 +40,7 @@ def test_relevance_through_a_sentence_is_drawn_top_down():
     above, below = figures.through_a_sentence(sentence, 1).axes[:2]
     np.testing.assert_array_equal(above.images[0].get_array(), flow[1][::-1])
     np.testing.assert_array_equal(below.images[0].get_array(), heads)
-    assert [label.get_text() for label in above.get_yticklabels()] == ["layer 1", "input words"]
+    assert [label.get_text() for label in above.get_yticklabels()] == ["after layer 1", "input words"]
     assert [label.get_text() for label in above.get_xticklabels()] == ["a", "␣", "b"]
 
 

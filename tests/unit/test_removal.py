@@ -88,14 +88,23 @@ def test_heads_off_beside_random_draws():
 
 
 @pytest.mark.parametrize(
-    ("own", "winner", "beaten"), [(0.0, "the table", 20), (1.0, "random", 0), (0.55, "nobody", 9), (0.1, "nobody", 18)]
+    ("own", "winner", "beaten"), [(0.0, "the table", 20), (1.1, "random", 0), (0.55, "nobody", 9), (0.07, "nobody", 19)]
 )
 def test_who_won(own, winner, beaten):
-    """At most one draw in twenty may be as good."""
+    """Of twenty draws none may be as good."""
     draws = [(removal.RANDOM, draw, 3, 0.05 + 0.05 * draw) for draw in range(20)]
     table = pd.DataFrame([(removal.LEAST, 0, 3, own), *draws], columns=["method", "draw", "heads", "rise"])
     (row,) = removal.against_random(table).itertuples()
-    assert (row.winner, row.beaten) == (winner, beaten)
+    assert (row.winner, row.beaten, row.p) == (winner, beaten, pytest.approx((21 - beaten) / 21))
+
+
+def test_heads_that_cost_little_one_at_a_time_may_cost_much_together():
+    worth = pd.Series([0.1, -0.01, 0.02, 0.3], [("encoder", 0, 0), ("encoder", 0, 1), ("cross", 0, 0), ("cross", 0, 1)])
+    worth.index = pd.MultiIndex.from_tuples(worth.index, names=["kind", "layer", "head"])
+    rows = [(removal.LEAST, 0, 1, 0.2), (removal.LEAST, 0, 3, 0.9), (removal.RANDOM, 0, 3, 5.0)]
+    found = removal.one_by_one(worth, pd.DataFrame(rows, columns=["method", "draw", "heads", "rise"]))
+    assert found.alone.to_dict() == pytest.approx({1: -0.01, 3: 0.11}) and found.together.to_dict() == {1: 0.2, 3: 0.9}
+    assert found.encoder.to_dict() == {1: 1, 3: 2} and found.cross.to_dict() == {1: 0, 3: 1}
 
 
 def test_shares_and_worths_that_make_no_sense_are_refused(subject, worth):
