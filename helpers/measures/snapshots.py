@@ -195,8 +195,9 @@ def said_of_models(table: pd.DataFrame) -> str:
         return f"{told} Without encoder attention {worth.idxmax()} loses most: {worth.max():.2f} nats per token."
     depth = never.decoder.str.partition(" ")[0].astype(int)
     never = never.loc[depth.sort_values(kind="stable").index]
-    added = f"{listed(never.gained.map('{:.1f}'.format))} BLEU with {listed(depth.sort_values())} layers"
-    if len(never) < 2 or not (never.gained.is_monotonic_decreasing and depth.is_unique):
+    added = f"{listed(number(gained, '.1f') for gained in never.gained)} BLEU with {listed(depth.sort_values())} layers"
+    apart = never["gained, high"].iloc[-1] < never["gained, low"].iloc[0]  # the deepest and the shallowest
+    if not (apart and never.gained.is_monotonic_decreasing and depth.is_unique):
         return f"{told} Training with encoder self-attention adds {added} in the decoder (one training each)."
     return (
         f"{told} Encoder self-attention is worth less under a deeper decoder ({added}), which suggests that decoder layers"

@@ -10,6 +10,7 @@ import torch
 from helpers import corpora, models, study
 from helpers.corpora import tokens
 from helpers.measures import figures, snapshots
+from helpers.reading import number
 from helpers.runs import outputs, subjects, training
 from helpers.scores import scoring
 from helpers.study import StudyError, values
@@ -140,8 +141,10 @@ def test_models_stand_beside_those_that_never_had_encoder_attention(settings):
     assert len(titles) == 5 and len(figures.beside(table.assign(gained=np.nan)).axes) == 4
     assert [text.get_text() for text in figures.beside(table).axes[2].texts] == ["not trained"]
     told = snapshots.said_of_models(table)
-    assert f"adds {table.gained.iloc[0]:.1f} and {table.gained.iloc[1]:.1f} BLEU" in told and "suggests" not in told
+    deeper, flat = (number(gained, ".1f") for gained in table.gained.iloc[:2])
+    assert f"adds {flat} and {deeper} BLEU" in told and "suggests" not in told
     deeper = table.assign(gained=[9.0, 0.5, 2.0], decoder=["1 × 2", "3 × 8", "2 × 8"])
+    deeper["gained, low"], deeper["gained, high"] = deeper.gained - 0.4, deeper.gained + 0.4
     assert "under a deeper decoder (9.0, 2.0 and 0.5 BLEU with 1, 2 and 3 layers)" in snapshots.said_of_models(deeper)
     studied = [subjects.of_name(settings, name, 1) for name in ("ru-news", "ru-news+flat")]
     sizes, bleu = (part.split() for part in snapshots.said_of_study(studied, 1).splitlines())
