@@ -546,12 +546,12 @@ def agreement(matrices: Mapping[str, pd.DataFrame]):
     wide, tall = cell * size + 0.1 + (room + 0.6) / across, min(0.34, cell) * size + room + 0.4
     figure, axes = drawing.grid(len(matrices), across, wide, tall)
     for axis, (title, matrix) in zip(axes, matrices.items(), strict=True):
-        once = matrix.where(np.tri(len(matrix), k=-1, dtype=bool))  # below the diagonal
+        once = matrix.where(np.tri(len(matrix), k=-1, dtype=bool)).iloc[1:, :-1]  # below the diagonal
         said = once.map(drawing.short) if cell > 0.24 else None
         drawn = drawing.heat(axis, once, said, "RdBu_r", (-1, 1))
         axis.set_title(title)
-        axis.set_xticks(range(len(matrix)), map(named, matrix.columns), rotation=90)
-        axis.set_yticks(range(len(matrix)), map(named, matrix.index) if left(axis) else [""] * len(matrix))
+        axis.set_xticks(range(len(once)), map(named, once.columns), rotation=90)
+        axis.set_yticks(range(len(once)), map(named, once.index) if left(axis) else [""] * len(once))
     drawing.bar(figure, drawn, axes, "rank correlation", [-1, -0.5, 0, 0.5, 1])
     return figure
 
