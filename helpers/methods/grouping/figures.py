@@ -73,7 +73,7 @@ def score_by_groups(frame: pd.DataFrame):
     looks = _methods(frame.method[~vanilla])
     level = {"color": VANILLA["color"], "lw": 1.2, "ls": "--"}
     figure, axes = drawing.line_panels(
-        frame.assign(at=at), "at", "value", "method", looks, label="groups (GHT-PS: heads kept a layer)", dodge=0.14,
+        frame.assign(at=at), "at", "value", "method", looks, label="groups (GHT-PS: heads kept per layer)", dodge=0.14,
         more={"vanilla": level} if vanilla.any() else {},
     )  # fmt: skip
     for title, axis in axes.items():
