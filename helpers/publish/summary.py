@@ -23,6 +23,7 @@ from helpers.scores import scoring
 from helpers.study import Recipe, StudyError
 
 RULE = "alpha_beta"
+FEW = 8  # heads of a kind, below which a rank correlation says nothing
 PLACE = study.ROOT / "figures" / "summaries"
 
 
@@ -122,7 +123,8 @@ class Summary:
         ranks = measured.relevance_and_confidence({"": {RULE: found}}, confidence, {RULE: random}, diffuse)
         for kind, part in ranks.groupby("kind", sort=False):
             own, drawn = (part[part.weights == which].iloc[0] for which in ("trained", "random"))
-            yield _row(f"relevance with confidence, {kind}", own.rho, own, n=own.heads, random=drawn.rho)
+            if own.heads >= FEW:
+                yield _row(f"relevance with confidence, {kind}", own.rho, own, n=own.heads, random=drawn.rho)
         largest = measured.dominance({"": {RULE: found}}, {RULE: random}, self.settings["bootstrap"])
         yield _row("largest share of a layer", largest.largest.mean(), {}, random=largest["largest, random"].iloc[0])
 

@@ -473,8 +473,7 @@ closing = f"""
 
 {chr(10).join(f"- {line}" for line in [*lines, hollow] if line)}
 
-*Limits.* A small BART, *further training* in place of fine-tuning; of the paper only abstract and summaries were at hand
-([all differences](../docs/differences.md)).
+*Limits.* A small BART, *further training* in place of fine-tuning ([all differences](../docs/differences.md)).
 """
 where = f"on {fit} dialogues" + (f"; {elsewhere} text cannot tell" if judged[elsewhere].hollow else "")
 paper = judged[track].rows[0].holm if judged[track].rows else float("nan")
