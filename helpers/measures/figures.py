@@ -137,7 +137,7 @@ def rank_maps(columns: Mapping[str, pd.Series], kind: str, order: str):
     for axis, (name, column) in zip(axes, ranks.items(), strict=True):
         drawn = _head_map(axis, column, columns[order], kind, (1, max(2, most)), 1, cmap="viridis_r")
         axis.set(title=named(name), xlabel=f"heads, sorted by {named(order)}", ylabel="layer" if left(axis) else "")
-    figure.set_figwidth(figure.get_figwidth() + 0.7)
+    figure.set_figwidth(min(WIDTH, figure.get_figwidth() + 0.7))
     drawing.bar(figure, drawn, axes, "rank in layer (1: largest)", range(1, int(most) + 1))
     return figure
 
@@ -500,7 +500,8 @@ def relevance_by_function(relevance: Mapping[str, pd.Series], functions: Mapping
         What `helpers.measures.ranks.follows_function` returns.
     """
     figure, (axis,) = drawing.grid(1, 1, WIDTH, 3.2)
-    rng, found = np.random.default_rng(0), {name: [] for name in COLOURS}
+    rng = np.random.default_rng(0)
+    found: dict[str, list[Any]] = {name: [] for name in COLOURS}
     markers = dict(zip(relevance, drawing.MARKERS, strict=False))
     for title, column in relevance.items():
         for address, value in relative(column.xs("encoder", drop_level=False)).items():

@@ -517,7 +517,8 @@ def said_of_cases(table: pd.DataFrame, texts: Mapping[str, str]) -> str:
     for _, pair in ways[["here", "there"]].agg(["mean", "size"]).groupby(level="relation", sort=False):
         if sorted(pair["here", "mean"]) == [0, 1]:
             best, worst = (
-                "→".join(map(WORDS.get, LABELS[pair["here", "mean"].agg(end)].split("→"))) for end in ("idxmax", "idxmin")
+                "→".join(map(WORDS.__getitem__, LABELS[pair["here", "mean"].agg(end)].split("→")))
+                for end in ("idxmax", "idxmin")
             )
             both = "; in the paper both pass" if pair["there", "mean"].all() else ""
             of = count(int(pair["here", "size"].iloc[0]), "model")

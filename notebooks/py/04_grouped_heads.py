@@ -308,7 +308,7 @@ for name, part in found.items():
         figures.kept_heads(part),
         f"pillars_{name}",
         caption=f"Relevance and functions of the heads of a model trained {constrained[name]}, and which of them stay.",
-        takeaway=said.kept(shared),
+        takeaway=said.kept(shared).partition(". ")[0] + ".",
         show=name == "constraint" and part.functions.ne("").any(),  # else bars that say nothing
         table="overlap",
         split="dev",

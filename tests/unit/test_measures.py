@@ -470,7 +470,7 @@ def test_what_holm_leaves_is_said_with_how_it_repeats():
     rho = pd.DataFrame({"rho": [0.9, 0.5, 0.4, -0.9], "low": [0.8, 0.01, 0.01, -1.0], "high": [1.0, 0.99, 0.79, -0.8]})
     rho = rho.set_axis(["cp step", "cp ratio", "alpha_beta", "mine"])
     said = measured.left_by_holm(rho, {"conservative (step)": 0.1})
-    assert said == "conservative (step), which repeats at 0.10"
+    assert said == "conservative (step), which does not repeat on other sentences (0.10)"
     assert measured.left_by_holm(rho.loc[["mine"]], {}) == "none"
 
 

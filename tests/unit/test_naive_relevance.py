@@ -58,5 +58,5 @@ def test_a_word_is_its_tokens_and_the_sentence_says_where_its_relevance_stands()
     heads = pd.DataFrame([[0.5, -2.0]], columns=pd.MultiIndex.from_tuples([("encoder", 0, 0), ("encoder", 0, 1)]))
     found = {"source": pieces, "predicted": ["▁ja"], "flow": flow, "heads": heads, "target": 0, "layer": 0, "head": 1}
     said = sentence.said_of_sentence(found)
-    for part in ("100 % of the relevance for 'ja' stands at 'roll'", "75 %, and 25 % at 'a'", "head 2 carries 50 %"):
+    for part in ("100 % of the relevance of 'ja' stands at 'roll'", "75 %, and 25 % at 'a'", "head 2 carries 50 %"):
         assert part in said
