@@ -111,7 +111,9 @@ def texts(path):
     """What is to be read in a file or an archive."""
     if path.suffix == ".xz":
         with tarfile.open(path) as archive:
-            members = [one for one in archive if one.name.endswith((".json", ".csv")) and not one.name.endswith("/outputs.json")]
+            members = [
+                one for one in archive if one.name.endswith((".json", ".csv")) and not one.name.endswith("/outputs.json")
+            ]
             return [archive.extractfile(one).read().decode("utf-8") for one in members]  # what models write may be paths
     return [gzip.decompress(path.read_bytes()).decode("utf-8") if path.suffix == ".gz" else path.read_text(encoding="utf-8")]
 
