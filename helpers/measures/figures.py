@@ -137,7 +137,7 @@ def rank_maps(columns: Mapping[str, pd.Series], kind: str, order: str):
     for axis, (name, column) in zip(axes, ranks.items(), strict=True):
         drawn = _head_map(axis, column, columns[order], kind, (1, max(2, most)), 1, cmap="viridis_r")
         axis.set(title=named(name), xlabel=f"heads, sorted by {named(order)}", ylabel="layer" if left(axis) else "")
-    figure.set_figwidth(min(WIDTH, figure.get_figwidth() + 0.7))
+    figure.set_figwidth(min(WIDTH - 0.2, figure.get_figwidth() + 0.7))  # its labels stand out on either side
     drawing.bar(figure, drawn, axes, "rank in layer (1: largest)", range(1, int(most) + 1))
     return figure
 

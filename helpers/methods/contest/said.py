@@ -170,7 +170,7 @@ def _rivals(ranked: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
 
 def _left(here: pd.DataFrame, of: int) -> str:
     seeds, left = int(here.seeds[TRAINED]), number(here.heads[TRAINED], ".0f") + f" of {of}" * bool(of)
-    return f"With {left} encoder heads left and trained further alike ({here.model.iloc[0]}, {count(seeds, 'training')}),"
+    return f"With {left} encoder heads left and trained alike ({here.model.iloc[0]}, {count(seeds, 'training')}),"
 
 
 def _costs(here: pd.DataFrame) -> str:
