@@ -270,9 +270,7 @@ def test_every_criterion_against_l0_is_one_family():
 
     takeaway, advice = told(random=[-1.0, 1.0], **dict.fromkeys("abcde", -1.0), f=3.0)
     assert takeaway.endswith("No less than random heads by value: *a*, *b*, *c*, *d* and *e*.")
-    assert takeaway.startswith(
-        "With 3 of 8 encoder heads left and trained alike (EN-RU news, 2 trainings), *f* costs -3.0"
-    )
+    assert takeaway.startswith("With 3 of 8 encoder heads left and trained alike (EN-RU news, 2 trainings), *f* costs -3.0")
     assert advice.startswith("**Prune by *f*.** With 3 of 8") and advice.endswith("*d* (1.0) and *e* (1.0).")
     assert told(random=0.0, cp=0.0)[1].startswith("**No measure is shown to beat random heads**; the best")
     alone = {ONE: contested(**{"L0 (trained)": 0.0, "cp": 2.0, "random": [1.0, 3.0]})}  # no interval over one training
