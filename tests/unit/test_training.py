@@ -361,3 +361,7 @@ def test_a_control_without_encoder_heads():
         for layer in model.model.encoder.layers:
             torch.nn.init.normal_(layer.self_attn.out_proj.weight)
         assert torch.equal(logits(model, batch), closed)
+
+
+def test_dev_batches_are_four_times_as_large_as_memory_allows():
+    assert [training.held_out({"batch_tokens": tokens}) for tokens in (1024, 16_384, 65_536)] == [4096, 65_536, 65_536]
