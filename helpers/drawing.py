@@ -38,7 +38,7 @@ STYLE = {
     "pdf.fonttype": 42, "font.family": "DejaVu Sans",
 }  # fmt: skip
 WIDTH = 6.9  # of a page's text, inches: a figure printed over it keeps the size of its letters
-KIND_TITLES = {"encoder": "encoder self", "decoder": "decoder self", "cross": "decoder-encoder"}
+KIND_TITLES = {"encoder": "encoder self", "decoder": "decoder self", "cross": "cross"}
 SHORT_TITLES = {"encoder": "enc", "decoder": "dec", "cross": "cross"}
 LEVEL = {"color": "grey", "lw": 0.9, "ls": ":", "zorder": 1}
 PRINTED = {"color": "black", "marker": "D", "ls": "", "ms": 5, "mfc": "white", "mew": 1.1, "zorder": 4}

@@ -1,7 +1,7 @@
 """Where the attention heads of a Hugging Face model are: the one place that knows module names.
 
 A head is an address ``(kind, layer, head)``: kind is ``encoder``, ``decoder`` (both self-attention) or ``cross``
-(decoder-encoder attention); layers and heads count from 0. The head table of every measure is indexed by it.
+(cross-attention); layers and heads count from 0. The head table of every measure is indexed by it.
 """
 
 from __future__ import annotations

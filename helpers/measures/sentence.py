@@ -35,7 +35,7 @@ def attention(subject, address: tuple[str, int, int]) -> dict[str, Any]:
         for side, name in ((subject.source, "input_ids"), (subject.target, "labels"))
     )
     return {
-        "title": f"{'cross' if kind == 'cross' else KIND_TITLES[kind]}-attention, layer {layer + 1}, head {head + 1}",
+        "title": f"{KIND_TITLES[kind]}-attention, layer {layer + 1}, head {head + 1}",
         "rows": source if kind == "encoder" else target,
         "columns": ["start", *target[:-1]] if kind == "decoder" else source,
         "looks": "source token" if kind == "encoder" else "predicted token",

@@ -12,6 +12,7 @@ import numpy as np
 import pandas as pd
 import torch
 
+from helpers.drawing import KIND_TITLES
 from helpers.heads import KINDS, index, sites
 from helpers.measures.functions import Alignment, Confidence, First, Positional, Rare, Syntactic, output_norm, roles
 from helpers.measures.lrp import RULES, explain, relp
@@ -104,8 +105,7 @@ def shaped(model) -> str:
     heads: dict[str, list[int]] = {}
     for site in sites(model):
         heads.setdefault(site.kind, []).append(site.heads)
-    kinds = {"encoder": "encoder self-attention", "decoder": "decoder self-attention", "cross": "cross-attention"}
-    told = [f"{kinds[kind]} in {count(len(own), 'layer')} of {ends(own)} heads" for kind, own in heads.items()]
+    told = [f"{KIND_TITLES[kind]}-attention in {count(len(own), 'layer')} of {ends(own)} heads" for kind, own in heads.items()]
     norms = [f"{'pre' if layout(model).decoder.pre_norm else 'post'}-norm"] if replayed(model) else []
     size = f"{sum(map(sum, heads.values()))} heads in all, {number(parameters(model))} parameters without embeddings"
     return ", ".join([*norms, *told, size])

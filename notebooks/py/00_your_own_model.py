@@ -139,9 +139,7 @@ run.table(table, "head_table", sentences=few)
 worth, total = table["leave-one-out"], len(table)
 shown = ["leave-one-out", "gradient, example", lrp.rules(model)[0], "confidence", *entered]
 kept, called = heart(table.assign(functions=table.functions.replace("", np.nan)), entered)  # no column of nothing
-kept = kept.assign(
-    **{"leave-one-out": 1000 * kept["leave-one-out"]}, address=kept.address.str.replace("decoder-encoder", "cross")
-)
+kept = kept.assign(**{"leave-one-out": 1000 * kept["leave-one-out"]})
 called["leave-one-out"] = "loss without the head, 0.001 nats per token"
 forms = {name: ".2f" for name in (*shown[1:4], "attnlrp") if name in kept} | {"leave-one-out": "+.2f"}
 passing = (table.functions.fillna("") != "").sum()
@@ -154,7 +152,6 @@ sortable(kept, called, forms, asked)
 # with it fades from left to right.
 
 # %% jupyter={"source_hidden": true}
-types = drawing.KIND_TITLES | {"cross": "cross"}
 single = leave_one_out(model, explained)
 differ = measured.effects_that_differ({(subject.title, seed): single}).droplevel(["model", "seed"])
 for kind in table.index.unique("kind"):
@@ -163,14 +160,15 @@ for kind in table.index.unique("kind"):
         f"{named(m).removeprefix('relevance, ')} {interval(*row[['rho', 'low', 'high']], '.2f')}" for m, row in alike.iterrows()
     )
     few_heads, some = table.loc[kind].groupby("layer").size().max() < 4, differ.loc[kind]
+    which = f"{drawing.KIND_TITLES[kind]}-attention"
     noise = ", so most of this order is noise" if not some.shown else ""
     run.figure(
         figures.rank_maps(dict(table[shown].items()), kind, "leave-one-out"),
         f"heads_{kind}",
-        caption=f"Measures of every {types[kind]}-attention head, as ranks within its layer.",
+        caption=f"Measures of every {which} head, as ranks within its layer.",
         takeaway="Layers of so few heads have no ranking to speak of."
         if few_heads
-        else f"{types[kind].capitalize()}-attention: {some.differ} of {some['heads']} heads change the loss by their interval"
+        else f"{which.capitalize()}: {some.differ} of {some['heads']} heads change the loss by their interval"
         f" ({some.differ_holm} by Holm){noise}. Spearman with the loss without the head: {with_loss}.",
         table="head_table",
         sentences=few,
@@ -192,7 +190,7 @@ run.figure(
     figures.attention([example]),
     "attention",
     caption="Attention of the head that the loss needs most.",
-    takeaway=f"Without head {head + 1} of layer {layer + 1} ({types[kind]}-attention) the loss rises most, by"
+    takeaway=f"Without head {head + 1} of layer {layer + 1} ({drawing.KIND_TITLES[kind]}-attention) the loss rises most, by"
     f" {number(worth.max(), '.3f')} nats per token. Here {number(size, '%')} of a row's weight is on one token on"
     f" average{without_end} (all sentences: {confident}).",
 )
@@ -306,7 +304,7 @@ else:
         f"logits equal when loaded again: {torch.equal(first, second)}; generated alike without this project: {alone == here}"
     )
     print(f"of {read(given['input_ids'].tolist())[0]!r} it makes {decode([alone])[0]!r}")
-    left = [f"{types[kind]} {layer + 1}: {len(stay)}" for (kind, layer), stay in heads.kept(again).items()]
+    left = [f"{drawing.KIND_TITLES[kind]} {layer + 1}: {len(stay)}" for (kind, layer), stay in heads.kept(again).items()]
     print("heads left by layer:", ", ".join(left))
 
 # %% [markdown]

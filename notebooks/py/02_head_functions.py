@@ -270,7 +270,7 @@ cross = run.table(cross.drop(columns="kind"), "cross_heads", split="dev", over=i
 run.figure(
     figures.head_maps({t: f["alignment"].predicted for t, f in found.items()}, "cross", label="share aligned"),
     "alignment_predicted",
-    caption="How often a decoder-encoder head looks at the source word of the next target word.",
+    caption="How often a cross-attention head looks at the source word of the next target word.",
     takeaway="The best cross head of each model looks at the source of the token about to be written"
     f" {within['predicted']} of the time (random weights {within['random']}), at that of the token just read {within['fed']}.",
     table="alignment",

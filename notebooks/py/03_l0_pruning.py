@@ -23,7 +23,7 @@
 #
 # **The paper's claims.** Put a gate on every head of a converged translation model and let each open gate cost a little:
 # most encoder heads can be closed with hardly any loss, and those that stay are those with a function. Of the three kinds of
-# attention the encoder's is pruned first and decoder-encoder attention last, and pruning a trained model beats training the
+# attention the encoder's is pruned first and cross-attention last, and pruning a trained model beats training the
 # small one from scratch.
 #
 # What we find stands below; then how a gate works and what it costs, the paper's curves with the controls that it leaves out
@@ -266,7 +266,7 @@ readable(within, shown, {"change": "+.1f"}, caption=told)
 # %% [markdown]
 # ## All kinds of attention (Table 2)
 #
-# Gates on encoder self-attention, decoder self-attention and decoder-encoder attention together; everything is trained. The
+# Gates on encoder self-attention, decoder self-attention and cross-attention together; everything is trained. The
 # setting `pruning.all_kinds_on`, where it names one, puts a sibling with another decoder in the model's place. Beside each
 # pruned model, where the run asks for it: the same head map from random weights, trained as the whole model was and then as
 # every run is, so that both have had the same steps at the same rates.
@@ -281,7 +281,7 @@ if every:
     maps = table_2.reset_index("heads").groupby("text", sort=False).heads.first()  # with all heads
     ours, theirs = (listed(maps[maps.index.str.startswith("printed") == one].unique()) for one in (False, True))
     deep = [[len({at for kind, at in subject.kept if kind == one}) for one in ("encoder", "decoder")] for _, subject in every]
-    told = f"Heads of encoder, decoder and decoder-encoder attention, all of them: {ours} (paper: {theirs})."
+    told = f"Heads of encoder, decoder and cross-attention, all of them: {ours} (paper: {theirs})."
     shallow = " Here the decoder has fewer layers than the encoder." if any(low < high for high, low in deep) else ""
     display(Markdown(f"{told}{shallow}"))
     for text, part in table_2.groupby("text", sort=False):
@@ -321,9 +321,9 @@ else:
 # ### Which kind goes first? (Fig. 9)
 #
 # In the paper (hollow, from its table 2) the encoder's curve lies lowest and, but at the first WMT point, that of
-# decoder-encoder attention highest. An order of kinds may come from L0, from what each kind is worth in this model, or from
+# cross-attention highest. An order of kinds may come from L0, from what each kind is worth in this model, or from
 # how each kind starts its training. Nothing follows from models in which only encoder attention starts with zero output, and
-# prices at which all decoder and decoder-encoder heads stay cannot tell: the verdict counts the others alone.
+# prices at which all decoder and cross-attention heads stay cannot tell: the verdict counts the others alone.
 
 # %% jupyter={"source_hidden": true}
 if every:

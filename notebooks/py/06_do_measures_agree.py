@@ -84,7 +84,7 @@ verdicts = claims.Box(run)
 # *v→s*: the verb looks at its subject, *s→v* the subject at its verb; *o* object, *n* noun, *adj*, *adv*), the rise of the loss
 # when that head alone is off (nats per token), *how long L0 keeps it* (at how many of its prices the head's gate ends open,
 # plus a fraction below one for how likely it is open; notebook 3), *gradient, each example* (the gradient importance of the
-# claims), relevance and confidence (notebook 1). *Decoder-encoder* heads are those of cross-attention. **Press a column's name
+# claims), relevance and confidence (notebook 1). *Cross* heads are those of cross-attention. **Press a column's name
 # to sort by it.** The picture under it has every column, of the encoder. Those that other notebooks do not have:
 #
 # - *output norm*: how large what the head writes is; *first token*: how much of its attention goes to the first token;
@@ -141,7 +141,7 @@ if own:
 # Rank correlation (Spearman) of each two measures on ranks within layers, one triangle per kind of attention; the mean over
 # trainings and, below it, its interval (over seeds within each model where each has several, otherwise over models). Nothing
 # is drawn against the loss without a head where too few heads change it. Layers of fewer than four heads are left out, so
-# that where the translation models have a shallow decoder, decoder self and decoder-encoder heads come from other models. Head
+# that where the translation models have a shallow decoder, decoder self and cross heads come from other models. Head
 # tables are of the models that are pruned, the summarizer and the decoder, not of every model in the table above. Measures of
 # one family stand together as a block of high values: the two gradients are nearly one formula, and so are the two signed
 # rules. What is new is agreement between families. Many pairs are tested: how many are left by Holm's correction is said below.

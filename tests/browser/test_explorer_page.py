@@ -119,7 +119,7 @@ def test_verdicts_are_within_the_screen(browser, folder, size):
 def test_a_head_by_mouse(browser, folder, size):
     explorer(browser, folder, "model=ru-subtitles&head=encoder.0.0")
     cell(browser, "cross.0.1").click()
-    assert title(browser) == "Decoder-encoder, layer 1, head 2"
+    assert title(browser) == "Cross, layer 1, head 2"
     assert cell(browser, "cross.0.1").get_attribute("aria-selected") == "true"
     assert browser.find_elements(By.CSS_SELECTOR, ".attention svg") and "head=cross.0.1" in browser.current_url
 

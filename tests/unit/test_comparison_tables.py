@@ -133,7 +133,7 @@ def test_predictors():
     rows = [{**row, "measure": name, "low": low} for name, low in lows]
     estimates, surely = said_of.first_order(pd.DataFrame(rows))
     assert estimates[said_of.named("RelP, cp")].tolist() == ["0.50 [0.10, 0.90]"] and said_of.named("RelP, cp") in surely
-    assert "signed" not in surely and "gradient, each example in decoder-encoder heads" in surely  # beside which they stand
+    assert "signed" not in surely and "gradient, each example in cross heads" in surely  # beside which they stand
     three = found.reset_index().assign(models=3, shown=lambda rows: rows.truth != LOSS)
     assert set(said_of.telling(three).truth) == {SURVIVAL} and set(said_of.telling(three).heads) == {within}
     assert said_of.named(LOSS) not in said_of.predictors(three)

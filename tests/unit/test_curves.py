@@ -237,7 +237,7 @@ def test_how_long_heads_survive(swept):
 def test_an_order_of_kinds_is_told_from_a_decoder_that_is_still_whole():
     rows = pd.DataFrame([(5, 8, 8), (2, 3, 4), (2, 4, 3)], columns=[*KINDS]).assign(model="m", total_kept=9, total=24)
     rows = rows.assign(**{"starts alike": True} | {f"{kind}_total": 8 for kind in KINDS})
-    told = "first in 3 of 3 runs; decoder-encoder heads stay longest in 1 and go before decoder heads in 1"
+    told = "first in 3 of 3 runs; cross-attention heads stay longest in 1 and go before decoder heads in 1"
     long = f"{told} (m, 9 of 24 heads: 38 % against 50 %); in 1, which the verdict leaves out, neither goes."
     assert long in said.by_kind(rows) and f"{told}." in said.by_kind(rows, False)
 

@@ -321,7 +321,7 @@ def test_what_is_said_follows_the_numbers():
     told = said.apart(apart, 2, ("cross", 1))
     assert "weight 0.30 (0.10), hardly groups; at 10 times that weight 1.00 (1.10), groups; perfect groups 2.00" in told
     assert said.shown(apart, ("cross", 1)).startswith(
-        "Shown: decoder-encoder attention of layer 2, the clearest of 2; the dark diagonal is each head with"
+        "Shown: cross-attention of layer 2, the clearest of 2; the dark diagonal is each head with"
     )
     assert "hardly group" in said.hardly(apart, 2) and said.hardly(apart + 2, 2) == ""
     told = said.strength(apart, 2, pd.Series([1.0, 2.0, 3.0], [titles[2], f"{PS}, weight x 10", VANILLA]))

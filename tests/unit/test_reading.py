@@ -57,7 +57,7 @@ def test_a_table_has_words_intervals_and_winners():
 def test_heads_count_from_one_and_no_raw_index_is_shown():
     head, _, *rows = lines(reading.readable(pd.DataFrame({"value": [1, 2]}, HEADS)))
     assert head == ["kind", "layer", "head", "value"]
-    assert rows == [["encoder self", "1", "5", "1"], ["decoder-encoder", "3", "1", "2"]]
+    assert rows == [["encoder self", "1", "5", "1"], ["cross", "3", "1", "2"]]
     head, _, *rows = lines(reading.readable(pd.DataFrame({"layer": [1], "head": [1]}, [5])))
     assert head == ["layer", "head"] and rows == [["1", "1"]]
 

@@ -147,7 +147,7 @@ def apart(table: pd.DataFrame, groups: int, site: tuple[str, int]) -> str:
 
 def shown(table: pd.DataFrame, site: tuple[str, int]) -> str:
     """Of `tables.pictured`: which layer is drawn, of how many, and what its diagonal is."""
-    which, many = f"{KIND_TITLES[site[0]]} attention of layer {site[1] + 1}", len(table.index.droplevel("title").unique())
+    which, many = f"{KIND_TITLES[site[0]]}-attention of layer {site[1] + 1}", len(table.index.droplevel("title").unique())
     return f"Shown: {which}, the clearest of {many}; the dark diagonal is each head with itself."
 
 

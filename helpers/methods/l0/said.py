@@ -131,7 +131,7 @@ def from_scratch(scratch: pd.DataFrame) -> str:
 
 
 def by_kind(table: pd.DataFrame, example: bool = True) -> str:
-    """Of `tables.kept_by_kind`: whether encoder heads go first and decoder-encoder heads last; with details and an example."""
+    """Of `tables.kept_by_kind`: whether encoder heads go first and cross-attention heads last; with details and an example."""
     encoder, decoder, cross = (table[kind] / table[f"{kind}_total"] for kind in KIND_TITLES)
     whole = (cross == 1) & (decoder == 1)
     stay = [f"stay longest in {(cross > decoder).sum()}"]
@@ -144,7 +144,7 @@ def by_kind(table: pd.DataFrame, example: bool = True) -> str:
     none = f"; in {whole.sum()}, which the verdict leaves out, neither goes" if whole.any() and example else ""
     unlike = "" if table["starts alike"].all() else "; only encoder attention starts from zero, so no order follows"
     first = ((encoder < decoder) & (encoder < cross)).sum()
-    return f"Encoder heads go first in {first} of {len(table)} runs; decoder-encoder heads {listed(stay)}{none}{unlike}."
+    return f"Encoder heads go first in {first} of {len(table)} runs; cross-attention heads {listed(stay)}{none}{unlike}."
 
 
 def functions(table: pd.DataFrame) -> str:

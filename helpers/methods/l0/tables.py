@@ -533,7 +533,7 @@ def kept_by_kind(sweep: Mapping[str, Any], subject: subjects.Subject) -> pd.Data
     -------
     pandas.DataFrame
         A row a run: penalty, total_kept, total, and for every kind how many and of how many; gap: the least rise of the share
-        kept from encoder to decoder to decoder-encoder attention, above 0 where the paper's order holds, nan where all heads of
+        kept from encoder to decoder to cross-attention, above 0 where the paper's order holds, nan where all heads of
         the last two are left, as such a price cannot tell; starts alike: whether all kinds of attention begin training alike.
     """
     every, rows = _counts(subject.kept, KINDS), []
