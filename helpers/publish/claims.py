@@ -63,12 +63,19 @@ class Worth(Rows):
     unit: str
 
 
+class Baseline(Rows):
+    """Other rows that a row is held against: exactly, or with the columns of their own interval as uncertain as they are."""
+
+    low: str | None = None
+    high: str | None = None
+
+
 class Evidence(Rows):
     """What answers a claim on one track.
 
     `threshold` is a number in shown units, a column of the same row `times` something, the larger of both, or the largest value
-    among other rows (`baseline`) which are alike in the columns `by`; it counts as exact. `scale` turns the table's units
-    into shown ones.
+    among other rows (`baseline`) which are alike in the columns `by`. It counts as exact, but for a baseline with an interval
+    of its own. `scale` turns the table's units into shown ones.
     """
 
     low: str | None = None
@@ -78,7 +85,7 @@ class Evidence(Rows):
     label: list[str] = []  # columns that name a row
     side: Literal["above", "below"] = "above"
     threshold: float | str | tuple[float, str] = 0.0
-    baseline: Rows | None = None
+    baseline: Baseline | None = None
     by: list[str] = []
     times: float = 1.0
     tells: bool = True  # whether a row on the other side speaks against the claim; a large p does not
@@ -237,19 +244,23 @@ def _rows(rows: Rows, tables: Tables) -> pd.DataFrame | None:
     return found if len(found) else None
 
 
-def _thresholds(evidence: Evidence, found: pd.DataFrame, tables: Tables) -> pd.Series | None:
-    """The threshold of every row in the table's own units, without margin."""
-    if evidence.baseline is None:
+def _thresholds(evidence: Evidence, found: pd.DataFrame, tables: Tables) -> pd.DataFrame | None:
+    """The threshold of every row in the table's own units (bar), with its interval: low and high, the bar itself if exact."""
+    baseline = evidence.baseline
+    if baseline is None:
         bars = [found[bar] * evidence.times if isinstance(bar, str) else bar / evidence.scale for bar in evidence.bars]
-        return pd.concat([pd.Series(bar, index=found.index, dtype=float) for bar in bars], axis=1).max(axis=1)
-    other = _rows(evidence.baseline, tables)
+        bar = pd.concat([pd.Series(bar, index=found.index, dtype=float) for bar in bars], axis=1).max(axis=1)
+        return pd.DataFrame({"bar": bar, "low": bar, "high": bar})
+    other = _rows(baseline, tables)
     if other is None:
         return None
-    if not evidence.by:
-        return pd.Series(other[evidence.baseline.value].max(), index=found.index)
-    best = other.groupby(evidence.by)[evidence.baseline.value].max()
-    keys = found[evidence.by].itertuples(index=False, name=None)
-    return pd.Series([best.get(key if len(key) > 1 else key[0]) for key in keys], index=found.index, dtype=float)
+    ends = [baseline.value, baseline.low or baseline.value, baseline.high or baseline.value]
+    require(other, ends, baseline.table)
+    best = other.sort_values(baseline.value).groupby(evidence.by or (lambda _: 0)).tail(1)
+    keys = [tuple(key) for key in best[evidence.by].to_numpy()]
+    by_key = dict(zip(keys, best[ends].to_numpy(float).tolist(), strict=True))
+    wanted = [by_key.get(tuple(key), [float("nan")] * 3) for key in found[evidence.by].to_numpy()]
+    return pd.DataFrame(wanted, found.index, ["bar", "low", "high"])
 
 
 def _trainings(evidence: Evidence, found: pd.DataFrame) -> int:
@@ -267,19 +278,23 @@ def evidence_rows(evidence: Evidence, tables: Tables) -> list[Row] | None:
         columns = [name for name in named if isinstance(name, str) and name != "rows"]
         require(found, [*columns, *evidence.label, *evidence.by], evidence.table)
     limits = None if found is None else _thresholds(evidence, found, tables)
-    if found is None or limits is None or limits.isna().any():
+    if found is None or limits is None or limits.bar.isna().any():
         return None
     made, named = [], evidence.trainings
-    for (_, row), limit in zip(found.iterrows(), limits, strict=True):
+    for (_, row), limit in zip(found.iterrows(), (limits * evidence.scale).to_numpy(), strict=True):
         trainings = 1 if named == "rows" else row[named] if isinstance(named, str) else named
         value = row[evidence.value] * evidence.scale
         low, high = (row[c] * evidence.scale if c and pd.notna(row[c]) else float("nan") for c in (evidence.low, evidence.high))
-        bar = limit * evidence.scale
-        tested = [fisher(x) if evidence.correlation else x for x in (value, low, high, bar)]
-        p = float(p_value(*tested, trainings if trainings > 1 else None))
+        scaled = [fisher(x) if evidence.correlation else x for x in (value, low, high, *limit)]
+        p = float(p_value(*_apart(*scaled), scaled[3], trainings if trainings > 1 else None))
         label = ", ".join(str(row[column]) for column in evidence.label)
-        made.append(Row(label, value, low, high, bar, p, float("nan"), "open"))
+        made.append(Row(label, value, low, high, limit[0], p, float("nan"), "open"))
     return made
+
+
+def _apart(value: float, low: float, high: float, bar: float, bar_low: float, bar_high: float) -> tuple[float, float, float]:
+    """A value with its interval, made wider by that of what it is held against (MOVER: Zou and Donner 2008, Stat. Med. 27)."""
+    return value, value - math.hypot(value - low, bar_high - bar), value + math.hypot(high - value, bar - bar_low)
 
 
 def _decided(row: Row, corrected: float, evidence: Evidence) -> Row:
