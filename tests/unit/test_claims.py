@@ -197,6 +197,23 @@ def test_the_ledger_holds_every_paper_and_committed_tables_answer_all_that_they_
         assert not lost, f"{track}: the tables named in claims.toml are not there for {lost}"
 
 
+@pytest.mark.parametrize("track", ["controlled", "natural"])
+def test_committed_tables_have_every_row_that_the_ledger_names(track):
+    """A list of rows of which a table has only some would be judged by these in silence."""
+    tables = claims.tables_in(study.ROOT / "figures" / track)
+    for claim in claims.ledger():
+        told = claims._first(getattr(claim, track), tables)
+        told = told.shows if isinstance(told, claims.Missing) else told
+        asked = [
+            rows for rows in (told, told and told.baseline, told and told.worth) if rows and tables(rows.table) is not None
+        ]
+        for rows in asked:
+            for where in (rows.where, rows.but, getattr(rows, "less", {})):
+                for column, value in where.items():
+                    wanted = set(value) if isinstance(value, list) else {value}
+                    assert wanted <= set(tables(rows.table)[column]), (claim.id, column)
+
+
 def test_correlations_are_tested_where_their_intervals_are_made():
     """Along Fisher's z the t interval is symmetric: it holds 0 exactly where p is above 0.05."""
     found = [
