@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +19,7 @@ from helpers.measures import figures, functions, measured
 from helpers.measures.analysis import Analysis
 from helpers.methods import l0
 from helpers.publish import hour
-from helpers.runs import outputs, subjects
+from helpers.runs import outputs, subjects, training
 from helpers.scores import scoring
 from helpers.study import Recipe, StudyError
 
@@ -58,9 +59,9 @@ class Summary:
             On `what`: value, low, high (95 %, over sentences or heads), n (sentences or heads), random (the same with random
             weights).
         """
-        parts = (self._speed(), self._quality(), self._worth(), self._relevance(), self._functions(), self._alone())
+        parts = (self._speed, self._quality, self._worth, self._pruned, self._relevance, self._functions, self._alone)
         columns = ["what", "value", "low", "high", "n", "random"]
-        return pd.DataFrame([row for part in parts for row in part], columns=columns).set_index("what")
+        return pd.DataFrame([row for part in parts for row in part()], columns=columns).set_index("what")
 
     def picture(self):
         """Relevance and confidence of every encoder head, or None where either is not made."""
@@ -85,12 +86,17 @@ class Summary:
             for row in outputs.quality(self.subject, self.settings["beam"], self.settings["bootstrap"])[0].to_dict("records"):
                 yield _row(f"BLEU, {row['test set']}", row["bleu"], row, n=row["sentences"])
 
+    @cached_property
+    def _sweep(self) -> Mapping[str, Recipe]:
+        """The runs that prune encoder heads, by name."""
+        found = l0.runs.sweeps(self.settings, [self.subject.name], self.seed)[0]["runs"]
+        return {name: l0.runs.run(spec) for name, spec in found.items()}
+
     def _worth(self) -> Iterator[dict[str, Any]]:
         """What encoder attention is worth: lost when it is removed and the rest trained on, and never had from the start."""
-        runs = l0.runs.sweeps(self.settings, [self.subject.name], self.seed)[0]["runs"]
         beam, own = self.settings["pruning"]["beam"], self.subject.run
         never = subjects.of_name(self.settings, self.subject.name + subjects.NONE, self.seed).run
-        control, floor = (l0.runs.run(runs[name]) for name in ("control", "floor"))
+        control, floor = self._sweep["control"], self._sweep["floor"]
         for what, whole, without, by in (
             ("removed", control, floor, beam), ("from the start", own, never, self.settings["beam"]),
         ):  # fmt: skip
@@ -105,6 +111,19 @@ class Summary:
                 yield _row(
                     f"worth of encoder attention, {what}, {split}", ends[0], dict(zip(("low", "high"), ends[1:], strict=True))
                 )
+
+    def _pruned(self) -> Iterator[dict[str, Any]]:
+        """Encoder heads that every run left, and its BLEU minus that of the control."""
+        beam, control = self.settings["pruning"]["beam"], self._sweep["control"]
+        made = {name: run for name, run in self._sweep.items() if outputs.recipe(run, beam).made()}
+        for name, run in made.items() if "control" in made else ():
+            left = [len(found) for (kind, _), found in training.kept(run).items() if kind == "encoder"]
+            yield _row(f"encoder heads left, {name}", sum(left), {})
+            for split in self.subject.tests if run != control else ():
+                whole, pruned = (self._statistics(one, split, beam) for one in (control, run))
+                ends = scoring.bleu_interval(pruned, whole, self.settings["bootstrap"])
+                interval = dict(zip(("low", "high"), ends[1:], strict=True))
+                yield _row(f"BLEU minus control, {name}, {split}", ends[0], interval, n=len(whole))
 
     def _statistics(self, run: Recipe, split: str, beam: int):
         return scoring.bleu_statistics(outputs.read(run, split, beam), [pair.target for pair in self.subject.pairs(split)])

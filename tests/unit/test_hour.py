@@ -91,6 +91,13 @@ def test_minutes_are_kept_and_gone_on_after_and_what_is_handed_over_is_read_else
     worth = size.loc[f"worth of encoder attention, removed, {bleu['test set']}"]
     assert worth.value == pytest.approx(bare.iloc[0] - bare.iloc[1]) and worth.low <= worth.value <= worth.high
     assert not size.index.str.contains("from the start").any(), "that is not made"
+    sweep = l0.runs.sweeps(settings, [found.subject.name], 1)[0]
+    quality = l0.tables.quality(sweep, found.subject, TINY["bootstrap"]).xs(bleu["test set"], level="test set")
+    for run in sweep["runs"]:
+        assert size.value[f"encoder heads left, {run}"] == quality.encoder[run]
+        if run != "control":
+            row = size.loc[f"BLEU minus control, {run}, {bleu['test set']}"]
+            assert [row.value, row.low, row.high] == pytest.approx([*quality.loc[run, ["change", "change_low", "change_high"]]])
     alone = measured.WITHOUT.read(model, first=TINY["relevance"]).loc["cross"]
     assert size.loc["surely missed alone, cross", ["value", "n"]].tolist() == [(alone.low > 0).sum(), len(alone)]
     assert size.value["largest rise alone, cross"] == alone.loss.max()
