@@ -38,7 +38,7 @@ HEART = (
     ("relevance of every target token, AttnLRP", "relevance_speed", LEAN,
      "attnlrp, floor over fast", "attnlrp, fast over obvious"),
     ("relevance of every target token, conservative", "relevance_speed", LEAN, "cp, floor over fast", "cp, fast over obvious"),
-    (f"relevance of every token, {TODAY}", "decoder_speed", PASS,
+    (f"relevance, {TODAY}: 6 targets in each of 2 passages of 7 tokens", "decoder_speed", PASS,
      "relevance over floor of relevance", "relevance, obvious over relevance"),
     ("gradient, each example", "importance_speed", PASS,
      "floor over per example", "per example over per example, obvious"),
@@ -155,7 +155,7 @@ def facts(found: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
     -------
     pandas.DataFrame
         On (benchmark, size): difference (largest that the correctness gate found), bound, repeats, threads, device, minutes,
-        hardware, commit, command.
+        date, hardware, commit, command.
 
     Raises
     ------
@@ -167,7 +167,7 @@ def facts(found: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
         for size in frame["size"].unique():
             said = study.read_spec(_kept(name, size).with_suffix(".json"))
             try:
-                row = {**said["gate"], "minutes": said["seconds"] / 60}
+                row = {**said["gate"], "minutes": said["seconds"] / 60, "date": said.get("time", "")[:10]}
                 row |= {fact: said[fact] for fact in ("repeats", "threads", "device", "hardware", "commit", "command")}
             except KeyError as error:
                 raise StudyError(
@@ -253,28 +253,70 @@ def rivals(heart: pd.DataFrame, found: Mapping[str, pd.DataFrame]) -> str:
     return f"Against Captum {', '.join(told)}; {slow}" if told else f"{slow[0].upper()}{slow[1:]} as fast"
 
 
-def added(heart: pd.DataFrame, plain: str = STEP) -> str:
-    """How much longer a plain thing takes with each addition (in brackets on a smaller model), and which quartiles say so."""
-    part = heart[heart.plain == plain]
-    part = part.set_axis([name.partition(" on every")[0] for name in part.index])
-    small = [f"; {_small(row)}" if row.small == row.small else "" for _, row in part.iterrows()]
-    told = [f"{number(cost - 1, '%')} ({name}{more})" for (name, cost), more in zip(part.cost.items(), small, strict=True)]
-    sure = part.cost_low > 1
-    few = f"all but {listed(part.index[~sure])}" if 2 * sure.sum() > len(part) else f"{listed(part.index[sure])} alone"
-    alone = "all" if sure.all() else few if sure.any() else "none"
-    return f"A {plain} takes longer by {listed(told)}; quartiles lie above zero for {alone}"
+def longer(heart: pd.DataFrame, noise: tuple[float, float]) -> str:
+    """How much longer a training step takes with each addition, and which additions have no cost that shows.
 
-
-def _small(row: pd.Series) -> str:
-    return f"{row.small_model.rpartition(', ')[2]}: {number(row.small - 1, '%')}"
-
-
-def longer(heart: pd.DataFrame) -> str:
-    """How much longer training steps take, in a clause: on the models of the heart, and at most on smaller ones."""
+    Parameters
+    ----------
+    noise : (float, float)
+        As `noise`: what lies within it is a step timed once more.
+    """
     part = heart[heart.plain == STEP]
-    said = f"Training steps take {ends(part.cost - 1, '%')} longer"
-    most = _small(part.loc[part.small.idxmax()]).replace(": ", ": up to ") if part.small.notna().any() else ""
-    return f"{said} ({most})" if most else said
+    part = part.set_axis([name.partition(" on every")[0] for name in part.index])
+    shows = part.cost_low > max(1.0, noise[1])
+    told = [f"{name} {number(cost - 1, '%')}" for name, cost in part.cost[shows].items()]
+    free = f"{listed(part.index[~shows])}: no cost that shows"
+    return "; ".join([free] * bool((~shows).any()) + [f"longer training steps: {listed(told)}"] * bool(told))
+
+
+def passes(heart: pd.DataFrame, found: Mapping[str, pd.DataFrame]) -> str:
+    """What the main measures cost in passes forward and back, and how much faster the signed rules are than Captum's."""
+    cost, rules = heart.cost, ("relevance of every target token, AttnLRP", "relevance of every target token, conservative")
+    signed = ends((cost[name] for name in rules), ".0f")
+    said = (
+        f"Gradient importance costs {number(cost['gradient, each example'], '.1f')} times a forward + backward pass, LRP αβ of"
+    )
+    said += (
+        f" every target token {number(cost['relevance of every target token, LRP αβ'], '.0f')} times, the signed rules {signed}"
+    )
+    captum = heart.captum.dropna()
+    return f"{said} times. Against Captum these are {ends(captum, '.0f')} times as fast" if len(captum) else f"{said} times"
+
+
+def pruning(heart: pd.DataFrame, found: Mapping[str, pd.DataFrame], contest: pd.DataFrame) -> pd.DataFrame:
+    """What a measure costs beside what pruning by it does.
+
+    Parameters
+    ----------
+    contest : pandas.DataFrame
+        `helpers.methods.contest.tables.over_seeds` of a contest in which heads are removed and models trained on.
+
+    Returns
+    -------
+    pandas.DataFrame
+        measure, cost (in passes forward and back; what is measured in forward passes by the share of a training step that one
+        takes), value, low, high (BLEU against the unpruned model).
+    """
+    seconds = (
+        found["heads_overhead"].query("quantity == 'seconds'").drop_duplicates("what", keep="last").set_index("what").value
+    )
+    ratios = found["importance_speed"].query("quantity == 'ratio'").drop_duplicates("what", keep="last").set_index("what").value
+    gradient, sums = heart.cost["gradient, each example"], heart.cost["confidence, positions, syntax"]
+    costs = dict.fromkeys(("confidence", "positional", "syntactic"), sums * seconds["forward"] / seconds[STEP])
+    costs |= {"gradient, example": gradient, "leave-one-out": gradient * ratios["per example over leave one out"]}
+    for name, rule in (("alpha_beta", "LRP αβ"), ("attnlrp", "AttnLRP"), ("cp", "conservative")):
+        costs[name] = heart.cost[f"relevance of every target token, {rule}"]
+    table = contest[contest.criterion.isin([*costs, "random", "L0 (trained)"])].drop_duplicates("criterion")
+    table = table.assign(cost=table.criterion.map(costs), measure=table.criterion)
+    return table[["measure", "cost", "value", "low", "high"]].reset_index(drop=True)
+
+
+def contested(folder: Path, track: str, size: str) -> pd.DataFrame:
+    """The contest of notebook 06: a run's, else (of models of a laptop's size) the published one; empty without either."""
+    name = Path("06_do_measures_agree") / "tables" / "contest.csv"
+    places = [folder / name] + [study.ROOT / "figures" / track / name] * (size == "laptop")
+    path = next((place for place in places if place.exists()), None)
+    return pd.read_csv(path) if path else pd.DataFrame(columns=["criterion", "value", "low", "high"])
 
 
 def decoder(frame: pd.DataFrame) -> str:
@@ -284,9 +326,10 @@ def decoder(frame: pd.DataFrame) -> str:
     told = [[number(of["seconds"][f"{name}{way}"], ".2g") for way in ("", ", obvious")] for name in names]
     told = [f"{ours} for {said} ({other})" for (ours, other), said in zip(told, names.values(), strict=True)]
     fast, slow = (number(of["operations"][f"leave one out{way} over what must be done"], ".2f") for way in ("", ", obvious"))
+    more = number(of["seconds"]["leave one out, obvious"] / of["seconds"]["leave one out"], ".1f")
     return (
         f"Seconds per batch (in brackets the obvious way): {listed(told)}. Leaving out costs {fast} times the least possible"
-        f" operations, the obvious way {slow}."
+        f" operations, the obvious way {slow}, which does not explain that it takes {more} times as long."
     )
 
 
@@ -380,6 +423,7 @@ def left(frame: pd.DataFrame) -> str:
     Beside the time there are its quartiles, and what a model takes of its own time: noise.
     """
     even, told, alone = frame[frame.criterion.str.contains("evenly")].set_index(["model", "share", "quantity"]), [], []
+    small: list[str] = []
     for model in frame.model.unique():
         none, most = (even.loc[model, share] for share in (0, frame.share.max()))
         time, cache = most.loc["time of a token"], number(most.value["cache bytes"], "%")
@@ -388,9 +432,13 @@ def left(frame: pd.DataFrame) -> str:
         name = model.replace("grouped queries", TODAY).partition(",")[0]
         told.append(f"{name} " + " and ".join(f"{part}{word}" for part, word in zip(parts, words, strict=True)))
         alone.append(number(none.value["time of a token"], "%").removesuffix(" %"))
+        saved, noise = 1 - time.value, abs(1 - none.value["time of a token"])
+        small += [f"{name}: a saving of about {number(saved / noise, '.0f')} times the noise"] * bool(
+            noise and saved < 3 * noise
+        )
     wide = listed(dict.fromkeys(model.rpartition(", ")[2] for model in frame.model))
     said = f"With {frame.share.max()} % of heads removed evenly, models of {wide} keep"
-    return f"{said}: {', '.join(told)} (with none removed {listed(alone)} %)"
+    return f"{said}: {', '.join(told)} ({'; '.join([f'with none removed {listed(alone)} %', *small])})"
 
 
 # --- whole runs ------------------------------------------------------------------------------------------------------

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
+from textwrap import fill
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -99,8 +100,9 @@ def heart(frame: pd.DataFrame, noise: tuple[float, float] | None = None, of: str
     drawing.need(frame.reset_index(), "what", "plain", "cost", "cost_low", "cost_high", "obvious", "captum")
     names = {"the study's way": ["cost", "cost_low", "cost_high"], "the obvious way": ["obvious"] * 3, "Captum": ["other"] * 3}
     frame = frame.assign(other=frame.cost * frame.captum)
+    rows = [fill(name, 44) for name in frame.index]
     parts = [
-        frame[columns].set_axis(["value", "low", "high"], axis=1).assign(series=name, row=frame.index, panel=frame.plain)
+        frame[columns].set_axis(["value", "low", "high"], axis=1).assign(series=name, row=rows, panel=frame.plain)
         for name, columns in names.items()
     ]
     table = pd.concat(parts).dropna(subset="value")
@@ -115,6 +117,36 @@ def heart(frame: pd.DataFrame, noise: tuple[float, float] | None = None, of: str
         axis.set_title("")
         if noise and title == of:
             axis.axvspan(*noise, color="#DDDDDD", lw=0, zorder=0)
+    return figure
+
+
+@redrawable
+def pruning(frame: pd.DataFrame, unit: str = "BLEU minus the unpruned model"):
+    """What a measure costs, logarithmic, against what pruning by it changes; L0 and random heads as lines across.
+
+    Parameters
+    ----------
+    frame : pandas.DataFrame
+        As `benchmarks.costs.pruning` returns it.
+    unit : str
+        Of the y axis.
+    """
+    drawing.need(frame, "measure", "cost", "value", "low", "high", once=("measure",))
+    chosen, lines = frame.dropna(subset="cost"), frame[frame.cost.isna()].set_index("measure").value
+    chosen = chosen.sort_values("value", ascending=False)
+    looks = drawing.looks(chosen.measure)
+    figure, axis = plt.subplots(figsize=(0.8 * WIDTH, 3.2))
+    chosen["at"] = chosen.cost * 1.08 ** chosen.groupby("cost").cumcount()  # those of one cost stand side by side
+    for row, look in zip(chosen.itertuples(), looks.values(), strict=True):
+        ends = [[row.value - row.low], [row.high - row.value]]
+        axis.errorbar(row.at, row.value, yerr=ends, ls="", ms=5, elinewidth=0.9, mec="white", mew=0.4, **look)
+    across = {"random": {"color": "#777777", "ls": "--", "lw": 1.0}, "L0 (trained)": {"color": "black", "ls": ":", "lw": 1.2}}
+    across = {name: look for name, look in across.items() if name in lines}
+    for name, look in across.items():
+        axis.axhline(lines[name], zorder=0, **look)
+    _log(axis, chosen.cost.min(), chosen.cost.max())
+    axis.set(xlabel="cost of the measure, times a forward + backward pass", ylabel=unit)
+    drawing.legend(figure, looks | {f"{name} heads" if name == "random" else name: look for name, look in across.items()})
     return figure
 
 
@@ -297,7 +329,7 @@ def bytes_kept(frame: pd.DataFrame):
 
 @redrawable
 def pruned(frame: pd.DataFrame):
-    """What is left to pay as more heads go: a row of panels a model, a line a criterion, in black the floor by operations.
+    """What is left to pay as more heads go: a row of panels a model, a line a criterion, in black what operations leave.
 
     Parameters
     ----------
@@ -307,12 +339,13 @@ def pruned(frame: pd.DataFrame):
     drawing.need(frame, "model", "quantity", "criterion", "share", "value", "low", "high", "floor")
     short = frame.model.str.replace(r" \d+ layers,", "", regex=True).str.replace(", ", ",\n")
     short = short.str.replace("grouped queries", "Llama-style decoder")
-    table = frame.assign(panel=short + ":\n" + frame.quantity)
+    table = frame.assign(panel=short + ":\n" + frame.quantity.replace("cache bytes", "cache"))
     looks, apart = drawing.looks(table.criterion), 1.5
     floor = {"color": "black", "marker": "_", "ls": "", "ms": 7, "zorder": 4}
     figure, axes = drawing.line_panels(
         table, "share", "value", "criterion", looks, label="% of heads removed", unit="share of the full model",
-        size=(WIDTH / 4, 2.15), dodge=apart, more={"floor: FLOPs of the pruned over the full model": floor},
+        size=(WIDTH / frame.quantity.nunique(), 2.15), dodge=apart,
+        more={"by operations: FLOPs of the pruned over the full model": floor},
     )  # fmt: skip
     for title, axis in axes.items():
         for number, name in enumerate(looks):

@@ -12,7 +12,7 @@ import seaborn as sns
 
 from helpers import drawing
 from helpers.drawing import COLOURS, MODELS, WIDTH, left, redrawable
-from helpers.measures.functions import DIRECTIONS, LABELS, RAREST, RELATIONS
+from helpers.measures.functions import DIRECTIONS, LABELS, POSITIONAL, RAREST, RELATIONS
 from helpers.measures.ranks import relative
 from helpers.measures.table import named
 
@@ -174,10 +174,12 @@ def relevance_and_confidence(relevance: Mapping[str, pd.Series], confidence: Map
 
 
 _CALLED = {"rare": "rare-token"}
+_WORDS = _CALLED | {"nsubj": "subject", "dobj": "object", "amod": "adjective", "advmod": "adverb"}
+_OPEN = "passes by estimate alone"
 
 
 @redrawable
-def function_map(functions: Mapping[str, pd.Series], kind: str = "encoder"):
+def function_map(functions: Mapping[str, pd.Series], kind: str = "encoder", surely: Mapping[str, pd.Series] | None = None):
     """What each head does: a panel a model, a cell a head, split between its functions, labelled.
 
     Parameters
@@ -185,6 +187,8 @@ def function_map(functions: Mapping[str, pd.Series], kind: str = "encoder"):
     functions : mapping of title -> Series on (kind, layer, head) of lists of (function, label)
         Functions are keys of `COLOURS`, see `helpers.measures.functions.roles`.
     kind : str
+    surely : mapping, optional
+        The same for those whose interval passes the test too; others are hatched.
     """
     shown = {title: column.xs(kind, level="kind") for title, column in functions.items()}
     most = max(1, *(len(roles) for column in shown.values() for roles in column))
@@ -199,14 +203,48 @@ def function_map(functions: Mapping[str, pd.Series], kind: str = "encoder"):
             height = 0.94 / len(parts)
             for i, (function, label) in enumerate(parts):
                 y, colour = layer + 0.03 + i * height, COLOURS[function]
-                axis.add_patch(plt.Rectangle((head + 0.03, y), 0.94, height, color=colour, lw=0))
-                axis.text(head + 0.5, y + height / 2, label, ha="center", va="center", fontsize=7, color=drawing.ink(colour))
+                open_ = surely is not None and bool(label) and (function, label) not in surely[title][kind, layer, head]
+                look: dict[str, Any] = {"fc": colour, "lw": 0} | ({"hatch": "/////", "ec": "white"} if open_ else {})
+                axis.add_patch(plt.Rectangle((head + 0.03, y), 0.94, height, **look))
+                axis.text(head + 0.5, y + height / 2, label, ha="center", va="center", fontsize=7, color=drawing.ink(colour),
+                          bbox={"fc": colour, "ec": "none", "pad": 0.6} if open_ else None)  # fmt: skip
+                seen |= {_OPEN} if open_ else set()
         axis.set(xlim=(0, heads), ylim=(0, layers), title=title, xlabel="head", ylabel="layer" if left(axis) else "")
         axis.set_xticks(np.arange(heads) + 0.5, range(1, heads + 1))
         axis.set_yticks(np.arange(layers) + 0.5, range(1, layers + 1))
         axis.tick_params(length=0)
         sns.despine(ax=axis, left=True, bottom=True)
-    drawing.legend(figure, drawing.squares({_CALLED.get(name, name): COLOURS[name] for name in COLOURS if name in seen}))
+    entries = drawing.squares({_CALLED.get(name, name): COLOURS[name] for name in COLOURS if name in seen})
+    hatched = {_OPEN: {"color": "#555555", "marker": "$////$", "ls": "", "ms": 9}} if _OPEN in seen else {}
+    figure.set_figheight(figure.get_figheight() + 0.2 * (drawing.legend(figure, entries | hatched) - 1))
+    return figure
+
+
+@redrawable
+def positional_shares(frames: Mapping[str, pd.DataFrame], untrained: Mapping[str, pd.DataFrame]):
+    """Share of tokens at a head's most frequent offset: a column a model, a dot an encoder head, by layer from left to right.
+
+    Parameters
+    ----------
+    frames, untrained : mapping of title -> DataFrame on (kind, layer, head) with score
+        Of trained models, and of some of them with random weights (grey).
+    """
+    figure, (axis,) = drawing.grid(1, 1, WIDTH, 2.6)
+    for column, (title, frame) in enumerate(frames.items()):
+        for scores, start, look in (
+            (frame, -0.4, {"color": COLOURS["positional"], "ms": 4, "mec": "white", "mew": 0.4}),
+            (untrained.get(title), 0.18, {"color": "#AAAAAA", "ms": 3, "mec": "none"}),
+        ):
+            if scores is not None:
+                own = 100 * scores.score.xs("encoder", level="kind")
+                axis.plot(column + start + np.linspace(0, 0.5 if start < 0 else 0.22, len(own)), own, "o", **look)
+    axis.axhline(100 * POSITIONAL, color="#888888", lw=0.8, ls="--")
+    axis.set_xticks(range(len(frames)), [title.replace(", ", ",\n") for title in frames])
+    axis.set(ylabel="% of tokens at one offset", ylim=(0, 100), xlim=(-0.5, len(frames) - 0.5))
+    dot: dict[str, Any] = {"ls": "", "marker": "o"}
+    entries = {"encoder head, layer 1 to the last": dot | {"color": COLOURS["positional"], "mec": "white"}}
+    entries |= {"random weights": dot | {"color": "#AAAAAA", "ms": 4}}
+    drawing.legend(figure, entries | {f"test, {100 * POSITIONAL:.0f} %": {"color": "#888888", "lw": 0.8, "ls": "--"}})
     return figure
 
 
@@ -222,16 +260,18 @@ def beside_random(frame: pd.DataFrame):
     drawing.need(frame, "heads", "method", "rise")
     methods, looks = list(dict.fromkeys(frame.method)), drawing.looks(dict.fromkeys(frame.method))
     numbers = list(dict.fromkeys(frame["heads"]))
-    figure, axes = drawing.grid(len(numbers), 2, WIDTH / 2, 0.35 * len(methods) + 0.9)
+    figure, axes = drawing.grid(len(numbers), 2, WIDTH / 2, 0.35 * len(methods) + 0.9, sharex=True)
     for axis, number in zip(axes, numbers, strict=True):
         for place, method in enumerate(methods):
-            rises = frame.rise[(frame["heads"] == number) & (frame.method == method)].sort_values()
+            rises = 1000 * frame.rise[(frame["heads"] == number) & (frame.method == method)].sort_values()
             lane = place + (np.arange(len(rises)) % 3 - 1) * 0.16 * (len(rises) > 1)  # draws next to each other stay apart
             axis.plot(rises, lane, ls="", ms=3.5 if place else 6, mec="none", alpha=0.7 if place else 1, **looks[method])
             if not place:
                 axis.axvline(rises.iloc[0], color=looks[method]["color"], lw=1, zorder=1)
         axis.set_yticks(range(len(methods)), methods if drawing.left(axis) else [""] * len(methods))
-        axis.set(title=f"{number} heads off", xlabel="rise of the loss (nats a token)", ylim=(len(methods) - 0.5, -0.5))
+        axis.set(title=f"{number} heads off", xlabel="rise of the loss (0.001 nats per token)", ylim=(len(methods) - 0.5, -0.5))
+    low, high = 1000 * frame.rise.min(), 1000 * frame.rise.max()
+    axes[0].set_xlim(min(0, low) - 0.02 * high, 1.03 * high)  # no head costs nothing, or its removal even helps
     return figure
 
 
@@ -246,10 +286,11 @@ def left_of_it(points: pd.DataFrame, total: int):
     """
     drawing.need(points, "method", "heads", "bleu", "low", "high")
     looks = drawing.looks(points.method)
+    looks = {name: look | {"ms": 3.5 if at else 5} for at, (name, look) in enumerate(looks.items())}
     looks = dict([*list(looks.items())[1:], next(iter(looks.items()))])  # the choice is drawn last, above the draws
     figure, axes = drawing.line_panels(
-        points.assign(panel=""), "heads", "bleu", "method", looks, label=f"heads left (of {total})", unit="BLEU",
-        size=(5.4, 2.7), dodge=0.02 * total,
+        points.assign(panel="", hollow=points.method != points.method.iloc[0]), "heads", "bleu", "method", looks,
+        label=f"heads left (of {total})", unit="BLEU", size=(5.4, 2.7),
     )  # fmt: skip
     ticks = sorted(points["heads"].unique(), reverse=True)
     axes[""].set(xlim=(ticks[0] + 0.05 * total, ticks[-1] - 0.05 * total), xticks=ticks)
@@ -268,7 +309,7 @@ def attention(examples: Sequence[Mapping[str, Any]]):
     """
     figure, axes = drawing.grid(len(examples), 2, WIDTH / 2, 2.9)
     for axis, example in zip(axes, examples, strict=True):
-        drawing.heat(axis, example["weights"], cmap="Blues")
+        drawn = drawing.heat(axis, example["weights"], cmap="Blues")
         axis.grid(False, which="minor")
         axis.set_xticks(range(len(example["columns"])), example["columns"], rotation=90)
         axis.set_yticks(range(len(example["rows"])), example["rows"])
@@ -277,6 +318,8 @@ def attention(examples: Sequence[Mapping[str, Any]]):
         names = {"xlabel": example.get("looked at", "token attended to"), "ylabel": example.get("looks", "token")}
         axis.set(title=example["title"], **names)
         axis.spines[["left", "bottom"]].set_visible(True)
+    figure.set_figwidth(min(WIDTH, figure.get_figwidth() + 0.7))
+    drawing.bar(figure, drawn, axes, "share of the row's weight", [0, 0.5, 1])
     return figure
 
 
@@ -319,7 +362,8 @@ def _looking(axis, colour: str, words: Sequence[str], query: int, wanted: Sequen
     for place, word in enumerate(words):
         bold = "bold" if place == query else "normal"
         axis.text(middle[place], 0, word, ha="center", va="center", fontsize=7, fontweight=bold, parse_math=False,
-                  color=colour if place in wanted else "black")  # fmt: skip
+                  color=colour if place in wanted else "black",
+                  bbox={"fc": "#FFF1A8", "ec": "none", "pad": 1.2} if place == query else None)  # fmt: skip
     for place in wanted:
         _arc(axis, middle[query], middle[place], 0.16, {"color": "black", "ls": "--", "lw": 1.0})
     for place in np.flatnonzero(weights > 0.04).tolist():
@@ -397,9 +441,9 @@ def rare_shares(frames: Mapping[str, pd.DataFrame]):
         "two rarest": {"color": COLOURS["rare"], "ls": "", "ms": 4},
         "the rarest alone": {"color": "black", "marker": "_", "ls": "", "mec": "black", "mew": 1},
     }
-    test, printed = {"color": "#888888", "lw": 0.8, "ls": "--"}, {"color": "#F2E3EC", "lw": 7}
+    test, printed = {"color": "#888888", "lw": 0.8, "ls": "--"}, {"color": "#E9CFDF", "marker": "s", "ls": "", "ms": 8}
     more = {"two rarest": entries["two rarest"] | {"marker": "o"}, "chance, two rarest": drawing.LEVEL, "test, 50 %": test}
-    more |= {"layer 1: the paper's head is here": printed}
+    more |= {"layer of the paper's head": printed}
     figure, axes = drawing.line_panels(
         pd.concat(shown), "at", "value", "what", entries, label="layer", unit="% of query tokens", more=more, sharey=True
     )
@@ -452,6 +496,30 @@ def through_a_sentence(sentence: Mapping[str, Any], target: int):
         )  # fmt: skip
     below.add_patch(plt.Rectangle((-0.5, target - 0.5), heads.shape[1], 1, fill=False, ec="black", lw=1.2, clip_on=False))
     below.set_title("relevance (conservative) of each encoder head, for every predicted token")
+    return figure
+
+
+@redrawable
+def confidence_by_rank(table: pd.DataFrame):
+    """Mean rank of confidence by rank of relevance, trained and random weights; a band over models.
+
+    Parameters
+    ----------
+    table : pandas.DataFrame
+        What `helpers.measures.ranks.confidence_by_rank` returns.
+    """
+    looks = {"trained": {"color": MODELS[0]}, "random": {"color": "#7F7F7F", "marker": "s", "ls": "--"}}
+    more = {"nothing in common": drawing.LEVEL, "alike": {"color": "black", "lw": 0.8}}
+    figure, (axis,) = drawing.grid(1, 1, 5, 3.2)
+    drawing.lines(axis, table, "relevance", "value", "weights", looks, band={"trained"})
+    axis.axhline(table.even.iloc[0], **drawing.LEVEL)
+    axis.axline((1, 1), slope=1, zorder=1, **more["alike"])
+    places = range(1, int(table.relevance.max()) + 1)
+    axis.set(
+        xticks=places, yticks=places, xlabel="rank of relevance in its layer (1: largest)", ylabel="rank of confidence, mean"
+    )
+    axis.set_ylim(places[-1] + 0.3, 0.7)
+    drawing.legend(figure, {"trained (band: models)": looks["trained"], "random weights": looks["random"], **more})
     return figure
 
 
@@ -514,9 +582,11 @@ def relevance_by_function(relevance: Mapping[str, pd.Series], functions: Mapping
             axis.plot(place, value, markers[title], ms=4.5, color=COLOURS[name], mec="black", mew=0.4)
         axis.hlines(np.mean([value for _, value in found[name]]), at - 0.35, at + 0.35, color="black", lw=2)
     axis.axhline(1, **drawing.LEVEL)
-    axis.set_xticks(range(len(order)), [f"{name}\n({len(found[name])})" for name in order])
-    missing = f"; {', '.join(empty)}: none" if empty else ""
-    axis.set(xlabel=f"function (heads){missing}", ylabel="relevance / layer's average", xlim=(-0.5, len(order) - 0.5))
+    axis.set_xticks(range(len(order)), [f"{_WORDS.get(name, name)}\n({len(found[name])})" for name in order])
+    several = sum(map(len, found.values())) - sum(len(column.xs("encoder")) for column in relevance.values())
+    twice = f"; {several} counted twice, of two functions" if several else ""
+    missing = f"; {', '.join(_WORDS.get(name, name) for name in empty)}: none" if empty else ""
+    axis.set(xlabel=f"function (heads{twice}){missing}", ylabel="relevance / layer's average", xlim=(-0.5, len(order) - 0.5))
     said = "no layer has heads with and heads without a function"
     if summary["functional"]:
         said = (
@@ -596,6 +666,9 @@ def rank_correlations(frames: Mapping[str, pd.DataFrame]):
 # --- training, models ------------------------------------------------------------------------------------------------
 
 
+_ALONE = "no significant effect alone"
+
+
 @redrawable
 def over_training(table: pd.DataFrame):
     """What heads do, and how many do something, against training steps, a panel a measure.
@@ -605,8 +678,8 @@ def over_training(table: pd.DataFrame):
     table : pandas.DataFrame
         `helpers.measures.snapshots.over_training`: a row a step.
     """
-    colours = COLOURS | {"loss": "#444444", "with functions": "k", "without effect": "#999999"}
-    counts = {name: table[name] for name in ("with functions", "without effect")}
+    colours = COLOURS | {"loss": "#444444", "with functions": "k", _ALONE: "#999999"}
+    counts = {"with functions": table["with functions"], _ALONE: table["without effect"]}
     panels = {
         "dev loss": ("nats per token", {"loss": table.loss}, None),
         "best positional head": ("% of tokens", {"positional": 100 * table.positional}, 90),
@@ -625,7 +698,7 @@ def over_training(table: pd.DataFrame):
         axis.set_xticks([0, 100, 1000, 10_000], ["0", "100", "1k", "10k"], fontsize=7)
         axis.set(title=title, ylabel=unit, xlabel="training steps (log scale, 0 added)")
         if len(curves) > 1:
-            axis.legend(fontsize=7, handlelength=1.2, loc="lower right" if threshold else "center right")
+            axis.legend(fontsize=7, handlelength=1.2, loc="lower right", bbox_to_anchor=(1, 0 if threshold else 0.12))
     return figure
 
 
@@ -646,7 +719,7 @@ def beside(table: pd.DataFrame):
         "rise of the loss\nwithout encoder\nattention, nats": off,
         "BLEU that training\nwith encoder\nattention adds": gained,
         "encoder heads\nwith functions, %": {"value": 100 * table["with functions"] / table["heads"]},
-        "encoder heads\nwithout\neffect, %": {"value": 100 * table["without effect"] / table["heads"]},
+        "encoder heads, no\nsignificant effect\nalone, %": {"value": 100 * table["without effect"] / table["heads"]},
     }
     panels = {title: part for title, part in panels.items() if part["value"].notna().any()}
     shown = pd.concat({title: pd.DataFrame(part).assign(row=rows) for title, part in panels.items()}, names=["panel"])
@@ -657,4 +730,6 @@ def beside(table: pd.DataFrame):
             axis.text(0.5, place, "not trained", transform=axis.get_yaxis_transform(), ha="center", va="bottom", fontsize=7)
         if title.endswith("%"):
             axis.set_xlim(-4, 104)
+        elif title != "BLEU":
+            axis.set_xlim(left=min(0, axis.get_xlim()[0]))  # worths are read from zero
     return figure

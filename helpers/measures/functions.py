@@ -470,11 +470,20 @@ LABELS = {
 }  # fmt: skip
 
 
-def roles(positional: pd.DataFrame, syntactic: pd.DataFrame | None = None, rare: pd.DataFrame | None = None) -> pd.Series:
+def roles(
+    positional: pd.DataFrame, syntactic: pd.DataFrame | None = None, rare: pd.DataFrame | None = None, surely: bool = False
+) -> pd.Series:  # fmt: skip
     """The functions of every head as lists of (function, label); an empty list where it has none.
 
-    A positional head is not called syntactic as well, unless it beats the offset baseline as any other head must.
+    A positional head is not called syntactic as well, unless it beats the offset baseline as any other head must. With
+    `surely` only functions whose test the whole interval over sentences passes.
     """
+    if surely:
+        positional = positional.assign(verdict=positional.low >= POSITIONAL)
+    if surely and syntactic is not None:
+        syntactic = syntactic.assign(verdict=syntactic.low - syntactic.baseline > MARGIN - 1e-9)
+    if surely and rare is not None:
+        rare = rare.assign(verdict=rare.two_rarest_low > RAREST)
     found: dict[tuple, list[tuple[str, str]]] = {address: [] for address in positional.index}
     for address, row in positional[positional.verdict].iterrows():
         found[address].append(("positional", f"{row.offset:+d}"))

@@ -34,6 +34,30 @@ def strength(rho: float, low: float) -> str:
     return "not significantly" if not low > 0 else "strongly" if rho >= 0.7 else "moderately" if rho >= 0.4 else "weakly"
 
 
+def confidence_by_rank(trained: Mapping[str, Sequence[pd.Series]], random: Sequence[pd.Series]) -> pd.DataFrame:
+    """Mean rank of confidence, 1 the largest of a layer, of encoder heads by their rank of relevance.
+
+    Parameters
+    ----------
+    trained : mapping of title -> (relevance, confidence), Series on (kind, layer, head)
+    random : the same of one model with random weights
+
+    Returns
+    -------
+    pandas.DataFrame
+        A row each (weights: trained, random; rank of relevance): value, mean over layers and models; low, high: the least and
+        the largest mean of a model; even: the mean rank if the two had nothing in common.
+    """
+    rows = []
+    for weights, pairs in (("trained", trained.values()), ("random", [random])):
+        ranked = [_of_kinds(pd.DataFrame({"relevance": one, "rank": other}), "encoder") for one, other in pairs]
+        ranked = [columns.groupby(level=LAYER).rank(ascending=False, method="first") for columns in ranked]
+        means = pd.concat([columns.groupby("relevance")["rank"].mean() for columns in ranked], axis=1)
+        found = pd.DataFrame({"value": means.mean(axis=1), "low": means.min(axis=1), "high": means.max(axis=1)})
+        rows.append(found.assign(weights=weights, even=(len(found) + 1) / 2))
+    return pd.concat(rows).rename_axis("relevance").reset_index()
+
+
 def rank_agreement(columns: pd.DataFrame, kind: str = "encoder") -> pd.DataFrame:
     """Spearman correlations between columns of the head table, on ranks within layers, pooled over the layers of a kind."""
     return _of_kinds(columns, kind).apply(within_layer_ranks).corr(method="spearman")

@@ -114,7 +114,7 @@ def said_of_sentence(sentence: Mapping[str, Any]) -> str:
         f"By the rule conservative {number(above.iloc[place], '%')} of the relevance of {word!r} stands at"
         f" {above.index[place]!r} after the last encoder layer; at the input words {number(below.iloc[place], '%')}, and"
         f" {number(below.iloc[came], '%')} at {below.index[came]!r}. Layer {sentence['layer'] + 1} head {sentence['head'] + 1}"
-        f" carries {number(part, '%')}."
+        f" carries {number(part, '%')}. Shares: of what reaches the encoder."
     )
 
 

@@ -17,7 +17,7 @@ from helpers.corpora import tokens
 from helpers.measures.removal import RANDOM, at_once, drawn, least
 from helpers.measures.worth import mean_loss
 from helpers.runs import training
-from helpers.scores import scoring
+from helpers.scores import intervals, scoring
 from helpers.study import StudyError
 
 LEAST, ALIKE = "least important", "random, same types"
@@ -76,7 +76,7 @@ def beside_random(
     return pd.DataFrame(rows, columns=["method", "draw", "heads", "rise"])
 
 
-LEVEL = 0.05  # of the one-sided test that a choice wins by
+LEVEL = 0.05  # of the one-sided test, corrected
 
 
 def against_random(table: pd.DataFrame) -> pd.DataFrame:
@@ -87,7 +87,7 @@ def against_random(table: pd.DataFrame) -> pd.DataFrame:
     pandas.DataFrame
         heads (closed), method (the way to draw), own (rise of the loss with those of least worth), rise with low and high
         (mean, least and most of the draws), beaten (draws that are worse), draws, p (one-sided: that a draw costs no more),
-        winner ("the table", "random" or "nobody").
+        holm (p corrected for all rows).
     """
     rows = []
     for count, part in table.groupby("heads", sort=True):
@@ -95,9 +95,9 @@ def against_random(table: pd.DataFrame) -> pd.DataFrame:
         for method, others in part[part.method != LEAST].groupby("method", sort=False).rise:
             beaten, draws = int((own < others).sum()), len(others)
             p = (1 + draws - beaten) / (1 + draws)
-            winner = "the table" if p < LEVEL else "random" if (1 + beaten) / (1 + draws) < LEVEL else "nobody"
-            rows.append((count, method, own, others.mean(), others.min(), others.max(), beaten, draws, p, winner))
-    return pd.DataFrame(rows, columns=["heads", "method", "own", "rise", "low", "high", "beaten", "draws", "p", "winner"])
+            rows.append((count, method, own, others.mean(), others.min(), others.max(), beaten, draws, p))
+    found = pd.DataFrame(rows, columns=["heads", "method", "own", "rise", "low", "high", "beaten", "draws", "p"])
+    return found.assign(holm=intervals.holm(found.p))
 
 
 def one_by_one(worth: pd.Series, rises: pd.DataFrame) -> pd.DataFrame:
@@ -203,8 +203,8 @@ def quality(
 
     def scored(model) -> dict[str, float]:
         loss, own = known if model is subject.model else counted(model)
-        intervals = (*scoring.bleu_interval(own, None, repeats), *scoring.bleu_interval(own, whole, repeats))
-        return dict(zip(SCORES, (loss, *intervals), strict=True))
+        ends = (*scoring.bleu_interval(own, None, repeats), *scoring.bleu_interval(own, whole, repeats))
+        return dict(zip(SCORES, (loss, *ends), strict=True))
 
     def choices() -> Iterator[tuple[dict[str, Any], list]]:
         for method in (LEAST, RANDOM, ALIKE):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import textwrap
 from collections.abc import Sequence
 from pathlib import Path
@@ -24,10 +25,9 @@ LOOKS = {
     "not testable": ("#F1F1F1", "black"),
 }
 _NOTES = (
-    "Square brackets: 95 % intervals. Inconclusive: after Holm's correction over all",
-    "rows of a paper no test decides (alone: what it says by itself). Partly: some rows are on the claim's side, fewer than",
-    "asked. Not testable: no control, no such head, no heads with an effect, too few trainings, not run, or hollow (that",
-    "attention is worth too little here).",
+    "Square brackets: 95 % intervals. Partly: some rows are on the claim's side, fewer than asked. Inconclusive: after Holm's"
+    " correction over all rows of a paper no test decides (by Holm: without it one would). Not testable: no control, no such"
+    " head, no heads with an effect, too few trainings, not run, or hollow (that attention is worth too little here)."
 )
 _HEADS = {"claim": "claim", "printed": "the paper reports", "controlled": "generated text", "natural": "natural text"}
 _COLUMNS = {"claim": 0.0, "printed": 2.5, "controlled": 3.74, "natural": 5.36}  # inches from the left
@@ -42,10 +42,21 @@ def rows(judged: Sequence[Sequence[claims.Judged]]) -> list[dict[str, Any]]:
         claim = both[0].claim
         told = {}
         for one in both:
-            number = one.number + (f" beside {one.beside}" if one.beside else f", asked\xa0{one.asked}" if one.asked else "")
-            told[one.track] = {"verdict": one.verdict, "brief": one.brief, "number": number, "hollow": one.hollow}
+            number = _told(one) + (f" beside {one.beside}" if one.beside else f", asked\xa0{one.asked}" if one.asked else "")
+            brief = "by Holm" if one.brief.startswith("alone") else one.brief
+            told[one.track] = {"verdict": one.verdict, "brief": brief, "number": number, "hollow": one.hollow}
         made.append({"paper": claim.paper, "claim": claim.claim, "printed": claim.printed} | told)
     return made
+
+
+def _told(one: claims.Judged) -> str:
+    """A claim's number; of several rows how many decide where it shows one, and how many would without Holm's correction."""
+    rows, alone = len(one.rows), re.search(r"(\d+) for it", one.why)
+    if one.verdict == "partly" and " of " not in one.number:
+        return f"{sum(row.side == 'for' for row in one.rows)} of {rows}: {one.number}"
+    if one.verdict == "inconclusive" and alone and one.number.startswith("0 of "):
+        return f"{alone[1]}{one.number[1:]} alone, by Holm 0"
+    return one.number
 
 
 def _wrapped(text: str, column: str) -> list[str]:
@@ -110,11 +121,11 @@ def scoreboard(board: Sequence[dict[str, Any]]) -> plt.Figure:
                 axis.text(_COLUMNS[column], middle, line, va="center", fontsize=7.2)
         for track in layout.TRACKS:
             _cell(axis, _COLUMNS[track], top, widths[track], height, row[track])
-    keys = [Patch(facecolor=ground, label=name) for name, (ground, _) in LOOKS.items()]
+    keys = [Patch(facecolor=ground, edgecolor="#9A9A9A", linewidth=0.6, label=name) for name, (ground, _) in LOOKS.items()]
     keys.append(Patch(facecolor=LOOKS["not testable"][0], edgecolor="#9A9A9A", hatch="////", label="hollow"))
     figure.legend(keys, [key.get_label() for key in keys], loc="lower left", ncols=len(keys), fontsize=7, frameon=False,
                   bbox_to_anchor=(0, 0.56 / (y + 0.88)), handlelength=1.4)  # fmt: skip
-    for number, note in enumerate(_NOTES):
+    for number, note in enumerate(textwrap.wrap(_NOTES, 128)):
         axis.text(0, y + 0.4 + 0.13 * number, note, va="center", fontsize=7)
     return figure
 

@@ -19,40 +19,10 @@
 # [measures/worth.py](../helpers/measures/worth.py), [methods/removal.py](../helpers/methods/removal.py),
 # [heads/surgery.py](../helpers/heads/surgery.py), [runs/passages.py](../helpers/runs/passages.py)
 #
-# The notebooks that follow tell the story of three papers on models of their own. What they measure and do works on any
-# Marian, BART, mBART, Pegasus or T5 model, and on models that continue texts (GPT-2, OPT, Llama, Mistral, Qwen, Gemma, Phi,
-# GPT-NeoX), fresh from the Hub or fine-tuned in a folder ([exceptions](../docs/matrix.md)). This is enough:
-#
-# ```python
-# from helpers import heads, measures, models
-# from helpers.corpora import tokens
-# from helpers.records import Pair
-#
-# model, tokenizer = models.load("Helsinki-NLP/opus-mt-en-de")                      # a Hub name or a folder
-# pairs = [Pair("the old doctor sleeps .", "der alte arzt schläft .")]              # yours; one shows that it runs,
-#                                                                                   # a ranking needs several hundred
-# source, target = tokens.Subwords(tokenizer), tokens.Subwords(tokenizer, target=True)
-# batches = tokens.Batches(tokens.encode(pairs, source, target), source.pad)        # or a Hugging Face collator's, with labels
-#
-# table = measures.head_table(model, batches)                                       # every measure of every head
-# worth = table["leave-one-out"]                                                    # shown as: loss without the head
-# heads.remove(model, worth.nsmallest(20).index)                                    # smaller projections, not masks
-# heads.save(model, "pruned")                                                       # config, weights, map of kept heads
-# model = heads.load("pruned")                                                      # the same logits again
-# ```
-#
-# This notebook does the same on a small model of the study (`models`), or on yours: for a translation model, with the sentence
-# pairs that `models` names, and for a model that continues texts, with a text file, by
-#
-# ```
-# .venv/bin/papermill notebooks/00_your_own_model.ipynb out.ipynb -p pretrained NAME -p models de-news
-# .venv/bin/papermill notebooks/00_your_own_model.ipynb out.ipynb -p pretrained NAME -p text FILE
-# ```
-#
-# It asks one question of the result, and answers it below: do the heads that the table calls *least important* (the loss rises
-# least without them) cost less than random ones? This notebook loads a model's weights; the others only read saved results.
+# Which heads can a model spare? This notebook asks it of one small model of the study, or of yours ([at the
+# end](#Use-it-on-yours)): does a choice by the *loss without the head*, each head off alone, cost less than random heads?
 
-# %% tags=["parameters"]
+# %% jupyter={"source_hidden": true} tags=["parameters"]
 profile = "laptop"  # tiny, quick, laptop, natural or paper: sizes only, every one can be overridden below
 corpus = ""  # "controlled" or "natural"; empty: the profile's own
 models = ""  # the model, or the text that yours is studied on, e.g. "de-news"; empty: the corpus's first
@@ -90,12 +60,13 @@ from helpers.methods import contest, removal
 from helpers.methods.contest.said import heart
 from helpers.models import inputs, parameters
 from helpers.publish import claims
-from helpers.reading import count, interval, listed, number, readable, sortable
+from helpers.reading import ends, interval, listed, number, readable, sortable
 from helpers.runs import passages, subjects
 from helpers.scores import intervals
 
 drawing.style()
 few, entered = run.settings["relevance"], contest.enter(entries)
+UNIT = "0.001 nats per token"
 if text:
     subject = passages.of_file(pretrained, text, many=4 * few, few=few)
     dev, explained, unseen = subject.dev, subject.few, subject.test
@@ -121,15 +92,18 @@ answer = claims.Box(run)
 #
 # One row per head; each column is one measure. In code layers and heads count from zero.
 #
-# - *loss without the head* (`leave-one-out`): how much the loss rises (nats per target token) when that head alone is off;
-# - *gradient, each example* (gradient importance): mean size of the derivative of an example's loss (nats) in the head's gate;
+# - *loss without the head* (`leave-one-out`): how much the loss rises when that head alone is off, in `0.001` nats per target
+#   token, as everywhere below; an interval that holds zero says that the head is not missed;
+# - *gradient importance* (`gradient, example`; in pictures *gradient, each example*): mean size of the derivative of an
+#   example's loss (nats) in the head's gate;
 # - *relevance*: share of its layer's part in the predicted logit, by rules of notebook 1; by AttnLRP it can be negative or
 #   above one. The third rule, *conservative*, and further measures are in the saved table;
 # - *confidence*: for each token the largest weight that it puts on one token, averaged over tokens. The end of the sentence is
 #   left out, as a row and as what is attended to.
 #
 # All are measured on dev text, costly ones on fewer sentences; the removals, on top and below, are scored on test text. The
-# syntactic and rare-token tests of notebook 2 need parsed text and are not run here. **Press a column's name to sort by it.**
+# syntactic and rare-token tests of notebook 2 need parsed text and are not run here. In a trusted Jupyter a click on a
+# column's name sorts.
 
 # %%
 table = measures.head_table(model, dev, explained=explained, rules=lrp.rules(model))
@@ -139,20 +113,25 @@ run.table(table, "head_table", sentences=few)
 worth, total = table["leave-one-out"], len(table)
 shown = ["leave-one-out", "gradient, example", lrp.rules(model)[0], "confidence", *entered]
 kept, called = heart(table.assign(functions=table.functions.replace("", np.nan)), entered)  # no column of nothing
+single = leave_one_out(model, explained)
+ordered = 1000 * single.loc[worth.sort_values(ascending=False, kind="stable").index]  # as `heart` orders its rows
 kept = kept.assign(**{"leave-one-out": 1000 * kept["leave-one-out"]})
-called["leave-one-out"] = "loss without the head, 0.001 nats per token"
+kept = kept.assign(**{f"leave-one-out_{end}": ordered[end].to_numpy() for end in ("low", "high")})
+called |= {"leave-one-out": f"loss without the head, {UNIT}", "gradient, example": "gradient importance"}
 forms = {name: ".2f" for name in (*shown[1:4], "attnlrp") if name in kept} | {"leave-one-out": "+.2f"}
 passing = (table.functions.fillna("") != "").sum()
-asked = f"{subject.title}: {total} heads; {passing} pass the positional test, the only test of functions that is run here"
+unsure = f"of {((single.low <= 0) & (single.high >= 0)).sum()} the loss cannot be told from zero"
+asked = (
+    f"{subject.title}: {total} heads; {unsure}; {passing} pass the positional test, the only test of functions that is run here"
+)
 sortable(kept, called, forms, asked)
 
 # %% [markdown]
-# As a picture of one type of attention (the others are saved): each panel is a measure, each cell a head (`#` is its number)
-# with its rank in its layer, `1` for the largest. All panels keep the order of the loss without the head, so one that agrees
-# with it fades from left to right.
+# As pictures, a type of attention each: a panel is a measure, a cell a head (`#` is its number) with its rank in its layer, `1`
+# for the largest. All panels keep the order of the loss without the head, so one that agrees with it fades from left to right.
+# Where most heads are not missed alone, that order is noise and there is nothing to rank.
 
 # %% jupyter={"source_hidden": true}
-single = leave_one_out(model, explained)
 differ = measured.effects_that_differ({(subject.title, seed): single}).droplevel(["model", "seed"])
 for kind in table.index.unique("kind"):
     alike = ranks.correlations(worth, dict(table[shown[1:]].items()), kinds=kind, within_layer=True)
@@ -161,7 +140,8 @@ for kind in table.index.unique("kind"):
     )
     few_heads, some = table.loc[kind].groupby("layer").size().max() < 4, differ.loc[kind]
     which = f"{drawing.KIND_TITLES[kind]}-attention"
-    noise = ", so most of this order is noise" if not some.shown else ""
+    said = f" Spearman with the loss without the head: {with_loss}."
+    said = said if some.shown else " So there is nothing to rank: most of this order is noise."
     run.figure(
         figures.rank_maps(dict(table[shown].items()), kind, "leave-one-out"),
         f"heads_{kind}",
@@ -169,10 +149,9 @@ for kind in table.index.unique("kind"):
         takeaway="Layers of so few heads have no ranking to speak of."
         if few_heads
         else f"{which.capitalize()}: {some.differ} of {some['heads']} heads change the loss by their interval"
-        f" ({some.differ_holm} by Holm){noise}. Spearman with the loss without the head: {with_loss}.",
+        f" ({some.differ_holm} by Holm).{said}",
         table="head_table",
         sentences=few,
-        show=kind == table.index.unique("kind")[0],
     )
 
 # %% [markdown]
@@ -191,7 +170,7 @@ run.figure(
     "attention",
     caption="Attention of the head that the loss needs most.",
     takeaway=f"Without head {head + 1} of layer {layer + 1} ({drawing.KIND_TITLES[kind]}-attention) the loss rises most, by"
-    f" {number(worth.max(), '.3f')} nats per token. Here {number(size, '%')} of a row's weight is on one token on"
+    f" {number(1000 * worth.max(), '.0f')} ({UNIT}). Here {number(size, '%')} of a row's weight is on one token on"
     f" average{without_end} (all sentences: {confident}).",
 )
 
@@ -201,10 +180,10 @@ run.figure(
 # The figure on top: a quarter and half of all heads are switched off at once, the *least important* first (smallest loss
 # without the head), without any further training. The baseline that each choice has to beat is as many heads at random, in
 # twenty draws: from all heads (*random*) and, where there are several types of attention, as many of each type as the choice
-# took (*random, same types*). For k of n draws that cost no more the one-sided p is $(1 + k) / (1 + n)$. A choice wins if it is
-# below `0.05`: none of twenty draws may be as good. The comparisons are not corrected for their number. To win against *random*
-# it must know something; to win against *random, same types*, more than which type of attention the model can spare. The
-# vertical line goes through the least important heads.
+# took (*random, same types*). For k of n draws that cost no more the one-sided p is $(1 + k) / (1 + n)$, which twenty draws do
+# not bring below one twenty-first: after Holm's correction for all comparisons none can be significant, and counts are what is
+# said. To beat *random* a choice must know something; to beat *random, same types*, more than which type of attention the model
+# can spare. The vertical line goes through the least important heads.
 
 # %%
 beside = removal.beside_random(model, unseen, worth)
@@ -212,20 +191,19 @@ beside = removal.beside_random(model, unseen, worth)
 # %% jupyter={"source_hidden": true}
 run.table(beside, "beside_random")
 won = removal.against_random(beside)
-won = won.assign(winner=won.winner.replace("the table", removal.LEAST))
 joint = removal.one_by_one(worth, beside).iloc[-1]
 off = f"{' or '.join(map(str, won['heads'].unique()))} of {total}"
 called_draws = {removal.RANDOM: "random heads", removal.ALIKE: "random heads of the same types of attention"}
-wins = {method: (part.winner == removal.LEAST).sum() for method, part in won.groupby("method", sort=False)}
-cases = won["heads"].nunique()
-in_words = listed(f"{called_draws[method]} in {wins[method]} of {cases} cases" for method in wins)
-in_bleu = ""
+all_beaten = f"less than all {won.draws.max()} draws in {(won.beaten == won.draws).sum()} of {len(won)} cases"
+sure = f"{(won.holm < removal.LEVEL).sum() or 'none'}"
+all_beaten += f" (corrected for {len(won)} comparisons {sure} is significant)"
+in_bleu = top = ""
 run.figure(
     figures.beside_random(beside),
     "beside_random",
     caption="The loss without the least important heads (vertical line), beside as many heads drawn at random.",
-    takeaway=f"{subject.title}, {off} heads off: the least important heads (vertical line) cost significantly less (p < 0.05,"
-    f" not corrected) than {in_words}.",
+    takeaway=f"{subject.title}, {off} heads off: the least important heads (vertical line) cost {all_beaten}. Random:"
+    " from all heads, or as many of each type.",
     table="beside_random",
     show=False,
 )
@@ -239,11 +217,14 @@ if not text:
     own, others = costs[removal.LEAST], costs.drop(removal.LEAST)
     draws = {method: listed(number(cost, ".1f") for cost in sorted(part)) for method, part in others.groupby(level=0)}
     better = {method: f"{(part < own).sum()} of {len(part)}" for method, part in others.groupby(level=0)}
-    cheapest = 1 / (1 + (others.index == removal.ALIKE).sum())
+    span = {method: ends(part, ".0f") for method, part in others.groupby(level=0)}
+    top = (
+        f"Removing the {total - results.heads.unique()[2]} least important of {total} heads costs {number(own, '.0f')} BLEU;"
+        f" random ones {span[removal.RANDOM]}; random ones of the same types of attention {span[removal.ALIKE]}."
+    )
     in_bleu = (
         f"In BLEU, with half of the heads removed: {number(own, '.1f')} lost; random heads {draws[removal.RANDOM]}; random"
-        f" heads of the same types {draws[removal.ALIKE]} (one number per draw). From the latter the choice is not"
-        f" distinguishable: {better[removal.ALIKE]} draws cost less; so few allow no p below {number(cheapest, '.2f')}."
+        f" heads of the same types {draws[removal.ALIKE]} (one per draw; {better[removal.ALIKE]} of the latter cost less)."
     )
     run.figure(
         figures.left_of_it(points, total),
@@ -260,7 +241,7 @@ if not text:
 # %% [markdown]
 # In that picture (of translation models) a quarter, half and three quarters of all heads are removed for good. Every point of a
 # *random* line is a draw, three at each number of heads; the line goes through their mean. The interval of the least important
-# heads, a bootstrap over test sentences, may be smaller than its marks. Points at one number of heads stand side by side.
+# heads, a bootstrap over test sentences, may be smaller than its marks.
 #
 # ## Save it, and use it without us
 #
@@ -311,39 +292,73 @@ else:
 # To look before cutting, `heads.gate(model, {("encoder", 0, 3): 0.0})` switches a head off inside a `with` block. Whether heads
 # should be chosen by this column, by a price on gates or by others is the matter of notebooks 3 and 6.
 #
+# ## Use it on yours
+#
+# The other notebooks tell the story of three papers on models of their own. What they measure and do works on any Marian, BART,
+# mBART, Pegasus or T5 model, and on models that continue texts (GPT-2, OPT, Llama, Mistral, Qwen, Gemma, Phi, GPT-NeoX), fresh
+# from the Hub or fine-tuned in a folder ([exceptions](../docs/matrix.md)). This is enough:
+#
+# ```python
+# from helpers import heads, measures, models
+# from helpers.corpora import tokens
+# from helpers.records import Pair
+#
+# model, tokenizer = models.load("Helsinki-NLP/opus-mt-en-de")                      # a Hub name or a folder
+# pairs = [Pair("the old doctor sleeps .", "der alte arzt schläft .")]              # yours; one shows that it runs,
+#                                                                                   # a ranking needs several hundred
+# source, target = tokens.Subwords(tokenizer), tokens.Subwords(tokenizer, target=True)
+# batches = tokens.Batches(tokens.encode(pairs, source, target), source.pad)        # or a Hugging Face collator's, with labels
+#
+# table = measures.head_table(model, batches)                                       # every measure of every head
+# worth = table["leave-one-out"]                                                    # shown as: loss without the head
+# heads.remove(model, worth.nsmallest(20).index)                                    # smaller projections, not masks
+# heads.save(model, "pruned")                                                       # config, weights, map of kept heads
+# model = heads.load("pruned")                                                      # the same logits again
+# ```
+#
+# This notebook does the same: for a translation model with the sentence pairs that `models` names, for a model that continues
+# texts with a text file. It loads a model's weights; the others only read saved results.
+#
+# ```
+# .venv/bin/papermill notebooks/00_your_own_model.ipynb out.ipynb -p pretrained NAME -p models de-news
+# .venv/bin/papermill notebooks/00_your_own_model.ipynb out.ipynb -p pretrained NAME -p text FILE
+# ```
+#
 # ## In short
 
 # %% jupyter={"source_hidden": true}
 last = won[won["heads"] == won["heads"].max()].set_index("method")
 half = f"{last['heads'].iloc[0]} of {total} heads off"
-risen = {method: f"{number(row.rise, '.2f')} without {called_draws[method]}" for method, row in last.iterrows()}
-as_good = listed(f"{row.draws - row.beaten} of {count(row.draws, 'draw')}" for row in last.itertuples())
-encoder = f"{joint.get('encoder', 0):.0f} of these {last['heads'].iloc[0]} are encoder heads. " if "encoder" in joint else ""
-singly = f"the loss rises by {number(joint.alone, '.3f')} in sum when each is off alone (dev text)"
-times = f", {number(joint.together / joint.alone, '.0f')} times as much" if joint.alone > 0 else ""
-together = (
-    f"{encoder}Taken one at a time they seem to cost nothing: {singly}, but by {number(joint.together, '.2f')} when all are off"
-)
-together += f" together (test text){times}"
-against = {cases: "yes", 0: "no"}
-verdict = [f"{against.get(wins[m], f'in {wins[m]} of {cases} cases')} against {called_draws[m]}" for m in wins]
-verdict = "; ".join(verdict)
-first = f"""**{verdict[:1].upper()}{verdict[1:]}** (p < 0.05). With {half} the loss rises by
-{number(last.own.iloc[0], ".2f")} nats per token, by {listed(risen.values())} on average ({as_good} cost less)."""
-second = f"**One at a time is not together.** {together}. What a head is worth depends on which others are there."
+risen = [
+    f"{last['heads'].iloc[0]} {called_draws[method]} instead: {number(1000 * row.rise, ',.0f')} on average,"
+    f" {row.draws - row.beaten or 'none'} of {row.draws} draws cheaper"
+    for method, row in last.iterrows()
+]
+alone, jointly = number(1000 * joint.alone, ".0f"), number(1000 * joint.together, ".0f")
+most = joint.drop(["alone", "together"]).idxmax()
+taken = f"{joint[most]:.0f} of these {last['heads'].iloc[0]} are {drawing.KIND_TITLES[most]}-attention heads."
+lesson, same = "", won[won.method == removal.ALIKE]
+if len(same) and last.beaten[removal.RANDOM] == last.draws[removal.RANDOM]:
+    clear = {True: "matters", False: "does not clearly matter"}
+    per = listed(f"{clear[row.beaten == row.draws]} at {row.heads} off" for row in same.itertuples())
+    lesson = f"{taken} Mostly this says: take {drawing.KIND_TITLES[most]}-attention heads. Which of them {per}."
+risen = "; ".join(risen)
+first = f"""{top} With {half} the loss rises by {number(1000 * last.own.iloc[0], ",.0f")} ({UNIT}); {risen}. {lesson}"""
+second = f"""**One at a time is not together.** Off alone, these heads raise the loss by {alone} in sum (dev text, {UNIT}), all
+off together by {jointly} (test text). What a head is worth depends on which others are there."""
 closing = f"""
-{subject.title}: the least important heads cost less than {in_words}. But the cost of single heads foretells little of what they
-cost together: with {half} it is {number(joint.together, ".2f")} nats, the sum of single heads {number(joint.alone, ".3f")}.
+{subject.title}: the least important heads cost {all_beaten}. The cost of single heads foretells little of what they cost
+together: with {half} it is {jointly}, the sum of single heads {alone} ({UNIT}).
 
 *Limits.* One model and one training; another training gives other heads (notebook 6). Heads that can stand in for each other
-all look idle one at a time, and are missed when they are gone together. Removal without further training asks more than
-pruning does, which lets the rest adapt (notebook 3). With few random draws the baseline's own spread is known roughly. The
-study's models are small, its controlled text is generated.
+all look idle one at a time. Removal without further training asks more than pruning does, which lets the rest adapt (notebook
+3). With few random draws the baseline's own spread is known roughly. Models are small, controlled text is generated.
 """
 columns = {"what": "what", "own": "loss rises by", "rise": "as many at random, mean [min, max]"}
-columns |= {"beaten": f"draws beaten, of {won.draws.max()}", "p": "p, one-sided", "winner": "who won"}
+columns |= {"beaten": f"draws that cost more, of {won.draws.max()}", "p": "p, one-sided", "holm": "p, Holm"}
 what = [f"{row.heads} of {total} heads off, beside {row.method}" for row in won.itertuples()]
-asked = f"Do the least important heads cost less than random ones? {subject.title}"
-shown = won.assign(what=what, winner=[f"**{who}**" if who == removal.LEAST else who for who in won.winner])
-table = readable(shown, columns, {"own": ".3f", "rise": ".3f", "p": ".3f"}, caption=asked)
-answer.fill("beside_random", closing, Markdown("\n\n".join(filter(None, (first, table.data, in_bleu, second)))))
+asked = f"Do the least important heads cost less than random ones? {subject.title}, {UNIT}"
+shown = won.assign(what=what, **{name: 1000 * won[name] for name in ("own", "rise", "low", "high")})
+forms = {"own": ",.0f", "rise": ",.0f", "p": ".3f", "holm": ".2f"}
+table = readable(shown, columns, forms, caption=asked)
+answer.fill("beside_random", closing, Markdown("\n\n".join(filter(None, (first.strip(), table.data, in_bleu, second)))))

@@ -26,8 +26,10 @@
 # attention the encoder's is pruned first and cross-attention last, and pruning a trained model beats training the
 # small one from scratch.
 #
-# What we find stands below; then how a gate works and what it costs, the paper's curves with the controls that it leaves out
-# (training as long *without* a price; no encoder attention at all), other ways of choosing heads, and heads removed for good.
+# What we find stands below; then how a gate works, the paper's curves with the controls that it leaves out (training as long
+# *without* penalty; no encoder attention at all), other ways of choosing heads, and heads removed for good. *Penalty*: λ, the
+# strength of the L0 penalty on open gates. *Removed afterwards*: all encoder heads removed from the trained model, which is
+# then trained on; *never there*: a model trained without encoder heads from the first step.
 
 # %% tags=["parameters"]
 profile = "laptop"  # tiny, quick, laptop, natural or paper: sizes only, every one can be overridden below
@@ -54,7 +56,7 @@ import torch
 from IPython.display import Markdown, display
 
 from helpers import drawing
-from helpers.measures import figures, ranks
+from helpers.measures import figures, ranks, snapshots
 from helpers.methods import l0
 from helpers.methods.l0 import said
 from helpers.publish import claims
@@ -72,23 +74,31 @@ every = [(sweep, subject) for sweep, subject in zip(sweeps, studied, strict=True
 sentences = " and ".join(f"{len(studied[0].pairs(split)):,}" for split in studied[0].tests)
 n = f"first training, intervals over {sentences} test sentences"
 own = list(dict.fromkeys(next(iter(subject.tests)) for subject in studied))  # what sentences tell of; tables have all test sets
+alike = [subject for _, subject in encoder if "+" not in subject.name]  # siblings differ in size
+other = next(track for track in layout.TRACKS if track != run.corpus)
+committed = layout.Chapter(study.ROOT / "figures" / other / run.name)
+print(snapshots.said_of_study(alike, run.settings["pruning"]["beam"]), said.sizes(studied), sep="\n")
+if committed.shared.exists():
+    profile_of = study.read_json(committed.shared)["parameters"]["profile"]
+    print(f"{other.capitalize()} text in tables and figures below is from the published run of profile {profile_of}.")
 
 # %%
 verdicts = claims.Box(run)
 
 # %% [markdown]
-# Left: BLEU minus the *control* (all heads, trained on as long without a price), while heads are left. Right: the share kept of
-# the distance from the *floor* (no encoder heads, trained on as long) to the control; dashed: no run lies between. Bars:
-# t-intervals over trainings where there are several, else bootstraps over sentences. Text of the other kind is from the
-# published run; hollow marks are what the paper prints.
+# Left: BLEU minus the *control* (all heads, trained on as long without penalty), while heads are left; the level below, where
+# there is one, is the model trained without encoder heads. Right: the share kept of the distance from the *floor* (no encoder
+# heads, trained on as long) to the control; dashed and hollow: against that model (first training); dashed down to zero heads:
+# no run lies between. Bars: t-intervals over trainings where there are several, else bootstraps over sentences. Text of the
+# other kind is from the published run; black hollow marks are what the paper prints.
 #
 # ## The gate (section 6.1)
 #
 # A head's output is multiplied by a gate before the output projection. While training, the gate is drawn anew for every
 # batch from the Hard Concrete distribution: uniform noise and a location `log alpha` go through a sigmoid of some
 # temperature, the result is stretched from $(0, 1)$ to $(-0.1, 1.1)$ and clipped, so that exactly zero and exactly one have
-# probability. What an open gate costs has a closed form ($\theta$: the model's weights; $\phi_h$: the location of head
-# $h$'s gate $g_h$; $\lambda$: the price of a gate):
+# probability. The penalty on open gates has a closed form ($\theta$: the model's weights; $\phi_h$: the location of head
+# $h$'s gate $g_h$; $\lambda$: the strength of the penalty):
 #
 # $$L(\theta, \phi) = L_{xent}(\theta, \phi) + \lambda \sum_h \left(1 - P(g_h = 0 \mid \phi_h)\right)$$
 #
@@ -120,7 +130,7 @@ run.figure(
 )
 
 # %% [markdown]
-# **Slide log α** from a closed gate to an open one. Left, what is drawn in training. Right, the solid line is the price in
+# **Slide log α** from a closed gate to an open one. Left, what is drawn in training. Right, the solid line is the penalty in
 # units of λ: the probability of being open at all, however far; the dashed line on the same axis is the gate itself without
 # noise.
 
@@ -130,7 +140,7 @@ at_start = l0.HardConcrete(torch.tensor(started), plan["temperature"])
 gates = (l0.figures.gate_and_price(l0.HardConcrete(torch.tensor(float(a)), plan["temperature"]), curve) for a in line)
 first = int(np.abs(line - started).argmin())
 display(frames(gates, "log α", start=first, dpi=100, places=[f"{a:g}" for a in line]))
-told = f"A gate starts at log α = {started:g}, where it costs {number(float(at_start.p_open()))} λ; below log α ="
+told = f"A gate starts at log α = {started:g}, where its penalty is {number(float(at_start.p_open()))} λ; below log α ="
 display(Markdown(f"{told} {number(float(np.log(-low / high)))} it rests at exactly zero without noise."))
 
 # %% [markdown]
@@ -138,11 +148,11 @@ display(Markdown(f"{told} {number(float(np.log(-low / high)))} it rests at exact
 #
 # Every run starts from a trained model of notebook 1 and goes on for the same number of steps with the same learning rate. With
 # encoder heads alone in question only the encoder's layers learn. The paper also trains the source embeddings; ours stay frozen
-# because they are tied to the output layer. The price λ multiplies the *sum* over heads, as in the paper's formula; the public
+# because they are tied to the output layer. λ multiplies the *sum* over heads, as in the paper's formula; the public
 # code averages over gated layers, so that its `concrete_coef` is λ times the number of layers. Gates start almost open (log
 # alpha `2`), with a learning rate of their own; the code's half-open start and a higher temperature are variants in the saved
 # table `gates_settled`. Evaluation is binary: a head stays if $P(g = 1) > P(g = 0)$, and what closed is removed from the model
-# for good. The prices of every sweep stand in the appendix.
+# for good. The penalties of every sweep stand in the appendix.
 
 # %% jupyter={"source_hidden": true}
 titles = [f"{subject.title}: {said.asked(sweep['kinds'])}" for sweep, subject in zip(sweeps, studied, strict=True)]
@@ -165,9 +175,10 @@ run.table(pd.concat(by_seed, names=["model", "seed"]), "trainings", resamples=re
 of_models = {title: l0.tables.over_trainings(found) for title, found in trained.items()}
 
 # %% [markdown]
-# ## Gates close (the authors' animation)
+# ## Gates close over training
 #
-# $P(g = 0)$ of every encoder head while the model trains, for several prices. The price pushes gates shut, and the stretched
+# $P(g = 0)$ of every encoder head while the model trains, for several penalties ([as an
+# animation](../figures/controlled/03_l0_pruning/gate_closing_animation.gif)). The penalty pushes gates shut, and the stretched
 # distribution has mass at exactly closed and exactly open; nothing asks the gates that stay to be fully open. A model with many
 # undecided gates (between `0.05` and `0.95`) is not the one that binary evaluation scores.
 
@@ -181,9 +192,9 @@ run.figure(
     l0.figures.gate_closing(traces, kept, model=subject.title),
     "gate_closing",
     caption="Gates of encoder heads close while the penalty acts, step by step.",
-    takeaway=f"First training: the dearer an open gate, the more close: {max(kept.values())} of"
+    takeaway=f"First training: the larger the penalty, the more gates close: {max(kept.values())} of"
     f" {traces[min(traces)].shape[1]} heads stay at λ = {min(kept):g}, {min(kept.values())} at λ = {max(kept):g}."
-    f" {int((settled.undecided <= settled.total / 10).sum())} of {len(settled)} runs ({len(settled) - variants} prices,"
+    f" {int((settled.undecided <= settled.total / 10).sum())} of {len(settled)} runs ({len(settled) - variants} penalties,"
     f" {variants} variants) end with at most a tenth of their gates undecided.",
     model=sweep["name"],
 )
@@ -197,7 +208,7 @@ for name, figure, shown in (
 # ## Pruning encoder heads (Fig. 7)
 #
 # BLEU against the number of encoder heads that stay, with the two levels that a curve needs: the *control*, trained on as
-# long with all heads and without a price, and the *floor*, all encoder heads removed from the trained model, then trained as
+# long with all heads and without penalty, and the *floor*, all encoder heads removed from the trained model, then trained as
 # long. Intervals are bootstraps over test sentences, of one training; of a model with several trainings the key figure and the
 # next table show means, with t-intervals over trainings.
 #
@@ -227,14 +238,12 @@ run.figure(
     resamples=repeats,
     show=False,
 )
-other = next(track for track in layout.TRACKS if track != run.corpus)
-committed = layout.Chapter(study.ROOT / "figures" / other / run.name)
 stored = {
     subjects.title(path.stem.partition("_")[2]).removesuffix(" local"): pd.read_csv(path, index_col=["run", "test set"])
     for path in sorted((committed.folder / "tables").glob("encoder_*.csv"))
 }
 elsewhere = {f"{other}, {title}" if len(stored) > 1 else other: table for title, table in stored.items()}
-both = run.table(l0.tables.beside_other_texts(of_models | elsewhere), "beside_other_texts")
+both = run.table(l0.tables.beside_other_texts(of_models | elsewhere, first=of_encoder), "beside_other_texts")
 half = run.table(l0.tables.half_left(of_models), "half_left", resamples=repeats)
 run.figure(
     l0.figures.beside_other_texts(both),
@@ -255,6 +264,10 @@ shown |= {"worth from the start": "training without them costs, BLEU", "share fr
 shown = {name: said for name, said in shown.items() if name in flat}
 forms = {name: ".1%" if name == "share" else "%" if name.startswith("share") else ".1f" for name in [*shown][3:]}
 forms["change"] = "+.1f"
+shorter = {"model": "model", "heads": "heads left", "change": "BLEU minus control"}
+shorter |= {"share": "kept of what removing all afterwards costs, BLEU", "never": "kept of what never having them costs, BLEU"}
+at_half = said.answer(pd.concat([half, l0.tables.half_left(elsewhere)]) if elsewhere else half)
+at_half = readable(at_half, shorter, caption="With half of the encoder heads or fewer") if len(at_half) else Markdown("")
 told = "With half of the encoder heads or fewer: mean of n trainings with intervals over them, or one training with intervals"
 told = f"{told} over sentences, as are those of training without encoder heads (one training)"
 display(readable(flat, shown, forms, caption=told))
@@ -276,8 +289,9 @@ of_all = {subject.title: quality[title] for title, (_, subject) in zip(titles[le
 if every:
     table_2 = run.table(l0.tables.table_2(of_all), "table2_all_kinds", resamples=repeats)
     shown = {"heads": "heads (enc/dec/cross)", "pruned": "pruned", "from scratch": "same map from scratch"}
-    shown |= {l0.tables.CONTROL: "all heads, trained further"}
-    digits = dict.fromkeys(("pruned", "from scratch", l0.tables.CONTROL), ".1f")
+    shown |= {l0.tables.CONTROL: "all heads, trained further", "before": "all heads, before further training"}
+    digits = dict.fromkeys(("pruned", "from scratch", l0.tables.CONTROL, "before"), ".1f")
+    started = {sweep["name"]: sweep["start"].get("training", {}).get("steps", 0) for sweep, _ in every}
     maps = table_2.reset_index("heads").groupby("text", sort=False).heads.first()  # with all heads
     ours, theirs = (listed(maps[maps.index.str.startswith("printed") == one].unique()) for one in (False, True))
     deep = [[len({at for kind, at in subject.kept if kind == one}) for one in ("encoder", "decoder")] for _, subject in every]
@@ -286,18 +300,22 @@ if every:
     display(Markdown(f"{told}{shallow}"))
     for text, part in table_2.groupby("text", sort=False):
         if not text.startswith("printed"):  # these are in the figure below
-            display(readable(part, shown, digits, caption=f"BLEU in the shape of table 2, {text}; {n}"))
-scratch = {subject.title: l0.tables.against_scratch(sweep, subject, repeats) for sweep, subject in every}
+            plain = part[l0.tables.CONTROL].notna()  # the row of all heads: what it starts from, trained for fewer steps
+            ends_of = {f"before{end}": part[f"from scratch{end}"].where(plain) for end in ("", ", low", ", high")}
+            part = part.assign(**ends_of, **{name: part[name].mask(plain) for name in part if name.startswith("from scratch")})
+            steps = f"before further training: {max(started.values()):,} steps, all others {plan['steps']:,} more"
+            display(readable(part, shown, digits, caption=f"BLEU in the shape of table 2, {text} ({steps}); {n}"))
+scratch = gaps = {subject.title: l0.tables.against_scratch(sweep, subject, repeats) for sweep, subject in every}
 if scratch:
     scratch = pd.concat(scratch, names=["model"])
     scratch = run.table(scratch, "trained_minus_scratch", resamples=repeats, over=intervals.SENTENCES)
 
 # %% [markdown]
-# Left the models pruned from a trained one, right the same head maps from random weights, both as difference to all heads;
-# hollow marks are the paper's; a model without runs from scratch is absent right. Intervals here are of single cases, the
-# verdict on top corrects for all rows. Where the left lies above the right, the trained model hands something down that the
-# map does not hold. But the two had not as long to adapt to their map: from scratch it is fixed in all steps, in the pruned
-# model gates still move in the few that it trains on. What is better from scratch may be owed to that.
+# Models pruned from a trained one minus the same head maps from random weights; hollow marks are the paper's; a model without
+# runs from scratch is absent. Intervals here are of single cases, the verdict on top corrects for all rows. Above zero the
+# trained model hands something down that the map does not hold. But the two had not as long to adapt to their map: from scratch
+# it is fixed in all steps, in the pruned model gates still move in the few that it trains on. What is better from scratch may
+# be owed to that.
 
 # %% jupyter={"source_hidden": true}
 from_scratch = by_kinds = ""
@@ -309,9 +327,17 @@ if every:
         l0.figures.beside_other_texts(l0.tables.all_kinds(of_all), label="% of all heads kept", sharey=True),
         "bleu_by_heads_all_kinds",
         caption="BLEU by the number of heads kept where gates act on all attention: pruned, from scratch, and printed.",
+        table="table2_all_kinds",
+        resamples=repeats,
+        show=False,
+    )
+    run.figure(
+        l0.figures.pruned_minus_scratch(l0.tables.pruned_minus_scratch(of_all, gaps)),
+        "pruned_minus_scratch",
+        caption="BLEU of pruned models minus that of their head maps trained from scratch, here and in the paper.",
         answers="Voita et al., table 2",
         takeaway=said.all_kinds(of_kinds.rename(lambda title: title.partition(": ")[0]), scratch),
-        table="table2_all_kinds",
+        table="trained_minus_scratch",
         resamples=repeats,
     )
 else:
@@ -323,7 +349,7 @@ else:
 # In the paper (hollow, from its table 2) the encoder's curve lies lowest and, but at the first WMT point, that of
 # cross-attention highest. An order of kinds may come from L0, from what each kind is worth in this model, or from
 # how each kind starts its training. Nothing follows from models in which only encoder attention starts with zero output, and
-# prices at which all decoder and cross-attention heads stay cannot tell: the verdict counts the others alone.
+# penalties at which all decoder and cross-attention heads stay cannot tell: the verdict counts the others alone.
 
 # %% jupyter={"source_hidden": true}
 if every:
@@ -354,24 +380,24 @@ if every:
 # %% [markdown]
 # ## What the retained encoder heads do (Fig. 8)
 #
-# Functions as in notebook 2, measured anew on every pruned model; in the figure a head with two functions counts half in each.
-# A function that a head did not have before is *drift*: the table counts retained heads whose functions are the same, were
-# gained, lost or exchanged. Whether heads with functions are retained longest is a question of chance too: of the heads that
-# stay, more must have had a function than among as many drawn at random. Prunings of one model are not independent.
+# The figure shows which functions the retained heads had before pruning (notebook 2); a head with two functions counts half in
+# each. Black line: how many heads with a function as many random heads would have. Functions are measured anew on every pruned
+# model too: one that a head did not have before is *drift*, and the table counts retained heads whose functions are the same,
+# were gained, lost or exchanged. Prunings of one model are not independent.
 
 # %% jupyter={"source_hidden": true}
 functions = {subject.title: l0.tables.retained_functions(sweep, subject) for sweep, subject in encoder}
 columns = {
-    title: [(count, [sorted({name for name, _ in cell}) for cell in roles]) for count, roles in by_count.items()]
+    title: [(heads, said.had_before(by_count, roles.index)) for heads, roles in by_count.items()]
     for title, by_count in functions.items()
 }
 totals = {title: max(by_count) for title, by_count in functions.items()}
 chance = l0.tables.retained_more_than_chance(functions)
 run.table(chance, "retained_more_than_chance", split="dev")
 run.figure(
-    l0.figures.retained_functions(columns, totals),
+    l0.figures.retained_functions(columns, totals, said.by_chance(chance)),
     "fig8_functions_of_retained_heads",
-    caption="What the encoder heads do that pruning keeps.",
+    caption="What the encoder heads that pruning keeps did before it, and how many by chance.",
     answers="Voita et al., figure 8",
     takeaway=said.functions(chance),
     table="function_drift",
@@ -385,7 +411,7 @@ named = {"model": "model", "pruned": "pruned models", "heads": "heads left in al
 named |= {"gained": "gained", "lost": "lost", "other": "exchanged"}
 prices = {title: table[table.method == "L0"].groupby("run")[["heads", "total"]].first() for title, table in of_encoder.items()}
 still = {title: f"{(own.heads == own.total).sum()} of {len(own)}" for title, own in prices.items()}
-still = "".join(f"; {title}: no head closes at {x} prices" for title, x in still.items() if not x.startswith("0 "))
+still = "".join(f"; {title}: no head closes at {x} penalties" for title, x in still.items() if not x.startswith("0 "))
 readable(said.drifted(drift), named, caption=f"Heads that stay, by what became of their functions; first training{still}")
 
 # %% [markdown]
@@ -394,9 +420,9 @@ readable(said.drifted(drift), named, caption=f"Heads that stay, by what became o
 # The question that the paper leaves open. As many encoder heads as each L0 run kept, chosen by: random draws; confidence;
 # relevance (LRP αβ); *gradient, each example* and *gradient, each token* (gradient importance, or activation times gradient:
 # the absolute derivative of each example's or token's loss at the head's gate, Michel et al. 2019), as they are or *by layer*,
-# divided by the layer's norm; and the loss when that head alone is left out. First removed at once, without further training
-# (L0's own heads had it and are not shown there). A criterion is worth something where it lies clearly above the random draws
-# (band: from the least to the largest; bars: 95 % intervals over test sentences):
+# divided by the layer's norm (in the table alone); and the loss when that head alone is left out. First removed at once,
+# without further training (L0's own heads had it and are not shown there). A criterion is worth something where it lies clearly
+# above the random draws (band: from the least to the largest; bars: 95 % intervals over test sentences):
 
 # %% jupyter={"source_hidden": true}
 if plan["compared"]:
@@ -407,9 +433,10 @@ if plan["compared"]:
     at_once = equal[equal.panel.str.contains("removed at once") & (equal.unit == "BLEU")]
     at_once = at_once.assign(method=at_once.method.map(said.named))
     run.figure(
-        l0.figures.methods_at_equal_heads(at_once),
+        l0.figures.methods_at_equal_heads(said.above_random(at_once)),
         "at_equal_heads",
-        caption="Ways to choose as many heads as L0 keeps; band: range of the draws, bars: intervals over test sentences.",
+        caption="BLEU above random heads of ways to choose as many heads as L0 keeps; band: range of the draws, bars: intervals"
+        " over test sentences.",
         takeaway=said.gone_at_once(at_once),
         table="at_once",
         resamples=repeats,
@@ -423,17 +450,17 @@ if plan["compared"]:
     told = f"First training, first {plan['at_once']:,} test sentences; the band is of {band}"
     display(Markdown(f"{told}{f'; gate variants: {listed(kinds)}' if kinds else ''}."))
 else:
-    print("Not in this run: the setting pruning.compared names no price.")
+    print("Not in this run: the setting pruning.compared names no penalty.")
 
 # %% [markdown]
-# Then some of them with the same further training, at the head count of one price. L0 chooses and trains in the same steps, the
-# others train a fixed choice from the first; the row *L0's heads* removes the very heads that L0 removed and then trains as the
-# others do, so that it and they differ in the choice alone, and differences are told against it. *Gradual pruning* too lets
+# Then some of them with the same further training, at the head count of one penalty. L0 chooses and trains in the same steps,
+# the others train a fixed choice from the first; the row *L0's heads* removes the very heads that L0 removed and then trains as
+# the others do, so that it and they differ in the choice alone, and differences are told against it. *Gradual pruning* too lets
 # heads go while training: every few steps it closes the head of least *gradient, each example*, until as many are left as L0
 # kept (its learning curves are saved and not shown). Of many criteria one may look better by luck.
 
 # %% jupyter={"source_hidden": true}
-chosen = brief = ""  # of the first model at the first price
+chosen = brief = ""  # of the first model at the first penalty
 for penalty in plan["compared"]:
     means = {subject.title: l0.tables.trained_on(of_models[subject.title], penalty) for _, subject in rivalled}
     run.table(pd.concat(means, names=["model"]), f"trained_on_{penalty:g}", resamples=repeats)
@@ -443,8 +470,8 @@ for penalty in plan["compared"]:
         digits = {"heads": ".1f" * several, "dev_loss": ".3f", "bleu": ".1f", "change": "+.1f"}
         told = f"mean of {len(trained[title])} trainings, intervals over them" if several else n
         told = f"{title}, trained further, as many heads as L0 keeps at λ = {penalty:g}; {told}"
-        display(readable(part.rename(said.chosen, level="run"), shown, digits, {"bleu": "most"}, caption=told))
         parts = [l0.tables.trained_on(table, penalty) for table in trained[title]]
+        display(readable(said.pooled(part, parts), shown, digits, caption=told))
         parts = [table[table.index.isin(own, "test set")] for table in parts]
         chosen, brief = chosen or said.further(parts), brief or said.further(parts, brief=True)
         left = set(at_once.method) - {said.chosen(name) for name in part.index.unique("run")} - {said.named("random")}
@@ -526,7 +553,7 @@ told = f"{number(removed.parameters.iloc[0] / 1e6, '.2f')} million parameters, e
 readable(times, shown, digits, caption=f"{subject.title}, first training; with all heads: {told}; differences are of logits")
 
 # %% [markdown]
-# ## Appendix: prices
+# ## Appendix: penalties
 #
 # λ multiplies the sum over heads; the public code's `concrete_coef` is λ times the number of gated layers.
 
@@ -545,12 +572,15 @@ readable(said.prices(asked).rename(columns={"lambda": "λ"}), shown, caption=cap
 
 # %% jupyter={"source_hidden": true}
 half = half[half.index.isin(own, "test set")]
-more = f"{from_scratch[:1].upper()}{from_scratch[1:]}." if from_scratch else ""
-told = "\n\n".join(filter(None, [f"{said.half(half)} {said.never(half.droplevel('test set'))}", by_kinds, more, brief]))
+more = from_scratch.partition(", with")[0]
+more = f"{more[:1].upper()}{more[1:]}." if more else ""
+worst = said.never_better(next(iter(of_encoder.values())), next(iter(of_encoder)))
+lost = said.half(half, shares=False)
+told = "\n\n".join(filter(None, [worst, lost, by_kinds, more, brief]))
 closing = f"""
 {told}
 
-*Limits.* One training per row but where means are named; {count(len({subject.title for subject in studied}), "small model")} of
-{"generated" if run.corpus == "controlled" else "natural"} text, greedy search ([all differences](../docs/differences.md)).
+*Limits.* One training per row but where means are named ([all differences](../docs/differences.md)).
 """
-verdicts.fill("fig7_beside_other_texts", closing, first=f"{said.half(half, ends=True)} {said.elsewhere(stored, other)}")
+first_words = "\n\n".join(filter(None, [worst, at_half.data, said.laxer(half)]))
+verdicts.fill("fig7_beside_other_texts", closing, first=first_words)

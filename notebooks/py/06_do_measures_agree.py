@@ -80,12 +80,13 @@ verdicts = claims.Box(run)
 # %% [markdown]
 # ## The head table
 #
-# *A head is an address; measures fill columns.* Below, six columns of the first model: what each head does (notebook 2's tests;
-# *v→s*: the verb looks at its subject, *s→v* the subject at its verb; *o* object, *n* noun, *adj*, *adv*), the rise of the loss
-# when that head alone is off (nats per token), *how long L0 keeps it* (at how many of its prices the head's gate ends open,
-# plus a fraction below one for how likely it is open; notebook 3), *gradient, each example* (the gradient importance of the
-# claims), relevance and confidence (notebook 1). *Cross* heads are those of cross-attention. **Press a column's name
-# to sort by it.** The picture under it has every column, of the encoder. Those that other notebooks do not have:
+# *A head is an address; measures fill columns.* Below, six columns of the first model: what each head does (notebook 2's
+# tests; *v→s*: the verb looks at its subject, *s→v* the subject at its verb; *o* object, *n* noun, *adj*, *adv*), the rise of
+# the loss when that head alone is off (nats per token), *how long L0 keeps it* (at how many of its prices the head's gate
+# ends open, plus a fraction below one for how likely it is open; notebook 3), *gradient, each example* (the gradient
+# importance of the claims), relevance and confidence (notebook 1). *Cross* heads are those of cross-attention. **Press a
+# column's name to sort by it.** The picture under it has all measures that are compared, of the encoder. Those that other
+# notebooks do not have:
 #
 # - *output norm*: how large what the head writes is; *first token*: how much of its attention goes to the first token;
 #   *alignment*: how often it looks at the source word that is being translated;
@@ -93,6 +94,19 @@ verdicts = claims.Box(run)
 #   Voting-to-Stay, on models that were never grouped; *probing* for coreference: notebook 5, on the summarizer alone;
 # - *gradient, signed* (attribution patching) and *relevance patching* (RelP: the same with the rules of relevance) estimate the
 #   loss without the head to the first order, from one forward and backward pass.
+#
+# How the main measures are computed, with $L$ the loss and $g$ a head's gate, which stands open:
+#
+# | measure | formula | passes | where |
+# |---|---|---|---|
+# | gradient, each example | mean over examples of $\lvert \partial L / \partial g \rvert$ | forward + backward | notebook 1 |
+# | gradient, each token | the same, over target tokens | forward + backward | here |
+# | gradient, signed | $- \partial L / \partial g$, mean with its sign | forward + backward | here |
+# | loss without the head | $L(g \text{ closed}) - L(g \text{ open})$ | a forward per head | notebook 1 |
+# | relevance | share of its layer's relevance that comes through the head | by rule, notebook 7 | notebook 1 |
+# | confidence | mean over tokens of the largest attention weight | one forward | notebook 1 |
+# | positional, rare | share of tokens that look most at one offset, at one of the rarest tokens | one forward | notebook 2 |
+# | syntactic | the same at a related word, less the share at its usual offset | one forward | notebook 2 |
 #
 # In the contests *L0's heads* are the heads that L0 chose, cut first and trained like their rivals, and *gradual* removes heads
 # by their gradient step by step. Among the models are also the summarizer of notebook 5 and the Llama-style decoder
@@ -124,7 +138,8 @@ run.figure(
 
 # %% [markdown]
 # What there is to predict: how much the loss rises with all heads of a kind off at once, and of how many single heads the
-# absence changes it at all. Where fewer than half do, a correlation with the loss without a head is one with noise.
+# absence changes it at all, by their own intervals and (in brackets) after Holm's correction, as notebook 1 counts them. Where
+# fewer than half do, a correlation with the loss without a head is one with noise.
 
 # %% jupyter={"source_hidden": true}
 own, few = contest.tables.studied_runs(run.settings, [] if pretrained else names, jobs, seed), run.settings["relevance"]
@@ -132,7 +147,7 @@ differ = None
 if own:
     worth = run.table(contest.tables.worth_of_kinds(own, few), "worth_of_kinds", split="dev", sentences=few)
     differ = run.table(contest.tables.effects(own, few), "effects_of_heads", split="dev", sentences=few)
-    told = "Loss on the dev set; for each kind of attention its rise with none of it, and heads whose absence shows"
+    told = "Dev loss; per kind of attention its rise with none of it, and heads whose absence shows (Holm: significantly)"
     display(readable(said.kinds(worth, differ), caption=f"{told}, n = {few} sentences"))
 
 # %% [markdown]
@@ -142,9 +157,9 @@ if own:
 # trainings and, below it, its interval (over seeds within each model where each has several, otherwise over models). Nothing
 # is drawn against the loss without a head where too few heads change it. Layers of fewer than four heads are left out, so
 # that where the translation models have a shallow decoder, decoder self and cross heads come from other models. Head
-# tables are of the models that are pruned, the summarizer and the decoder, not of every model in the table above. Measures of
-# one family stand together as a block of high values: the two gradients are nearly one formula, and so are the two signed
-# rules. What is new is agreement between families. Many pairs are tested: how many are left by Holm's correction is said below.
+# tables are of the models that are pruned, the summarizer and the decoder, not of every model in the table above. The two
+# gradients are nearly one formula, and so are the two signed rules: one measure of each family is drawn, for what is new is
+# agreement between families. Many pairs are tested: how many are left by Holm's correction is said below.
 
 # %% jupyter={"source_hidden": true}
 agreement = contest.tables.agreement(tables, differ)
@@ -160,7 +175,9 @@ run.figure(
     show=bool(contests),
 )
 by_rule = said.rules(agreement)
-print(by_rule)
+print(by_rule, said.families(agreement), sep="\n")
+for other in ("confidence", "gradient, example"):
+    print(said.unlike("alpha_beta", other, contest.tables.by_model(tables, "alpha_beta", other)))
 
 # %% [markdown]
 # ## Which cheap measure predicts what happens?
@@ -200,7 +217,8 @@ print(sure)
 
 # %% jupyter={"source_hidden": true}
 shared = run.table(contest.tables.same_and_other_sentences(halves, differ), "same_and_other_sentences")
-print(contest.tables.owed_to_sharing(shared))
+signed = contest.tables.reliability(halves).query("measure == 'gradient, signed'")
+print(contest.tables.owed_to_sharing(shared, signed.rho[signed.kind.isin(shared.kind[shared.shown.astype(bool)])].mean()))
 
 # %% [markdown]
 # ## Is a head's rank stable?
@@ -245,63 +263,69 @@ else:
 # %% [markdown]
 # ## The contest, at once
 #
-# The same number of heads removed, those of least worth by each measure, and nothing trained afterwards: rise of the dev loss
-# along the number of heads that stay (numbers that L0 left at its prices, of the Llama-style decoder three quarters, half and
-# one quarter of its heads). With one seed a mark stands at every number that was measured. With several the line is their mean
-# and the band its t interval: L0 left other numbers of heads at each seed, so that the mean is interpolated between the numbers
-# of each seed, with marks where all seeds have the same. *All kinds*: heads of all attention were in question, else encoder
-# heads alone. LRP αβ has no rule for the gated blocks of the Llama-style decoder.
+# The same number of heads removed, those of least worth by each measure, and nothing trained afterwards: rise of the dev
+# loss, minus that with random heads, along the number of heads that stay (numbers that L0 left at its prices, of the
+# Llama-style decoder three quarters, half and one quarter of its heads). Below the dotted line a choice is better than
+# chance. With one seed a mark stands at every number that was measured. With several the line is their mean and the band its
+# t interval: L0 left other numbers of heads at each seed, so that the mean is interpolated between the numbers of each seed,
+# with marks where all seeds have the same. *All kinds*: heads of all attention were in question, else encoder heads alone.
+# LRP αβ has no rule for the gated blocks of the Llama-style decoder.
 
 # %% jupyter={"source_hidden": true}
 removed = contest.tables.removed(jobs, tables, entered)
 run.table(pd.concat(removed, names=["model", "seed", "row"]), "removed_at_once")
-at_once = contest.tables.along(removed).assign(further=False, unit="rise of dev loss, nats per token")
-drawn = at_once[at_once.criterion.isin([*said.DRAWN, *entered])]
+at_once, beside = contest.tables.along(removed), contest.tables.along(removed, "random")
+run.table(beside, "removed_at_once_beside_random")
+drawn = beside[beside.criterion.isin([*said.DRAWN, *entered])].assign(
+    further=False, unit="rise of dev loss, minus that with random heads (nats per token)"
+)
 run.figure(
     figures.contest(drawn.assign(criterion=drawn.criterion.map(said.named), model=drawn.model.replace(said.MODELS))),
     "removed_at_once",
-    caption="Loss after heads are removed at once, by the measure that chose them (LRP αβ has no rule for gated blocks).",
+    caption="Loss after heads are removed at once, minus that with random heads, by the measure that chose them.",
     takeaway=said.at_once(at_once),
 )
 
 # %% [markdown]
 # ## The contest, trained on
 #
-# The figure on top. At the number of heads that L0 leaves at one price, with the same further training for every criterion
-# (notebook 3's plan): BLEU minus that of the control, which trained as long with all heads. *L0 (trained)* chooses while it
-# trains, and is what the claim calls L0's choice; its rivals train a fixed choice from the first step. The control *L0's heads*
-# tells the two apart: the heads that L0 chose, cut first and trained like the rivals. Many criteria are compared with one:
-# before one of them counts as better, its difference has to survive a correction for their number.
+# The figure on top; grey dots are single random draws. At the number of heads that L0 leaves at one price, with the same
+# further training for every criterion (notebook 3's plan): BLEU minus that of the control, which trained as long with all
+# heads. *L0 (trained)* chooses while it trains, and is what the claim calls L0's choice; its rivals train a fixed choice from
+# the first step. *L0's heads* tells the two apart: the heads that L0 chose, cut first and trained like the rivals, against
+# which notebook 3 and the sentence below hold the others. Many criteria are compared with one: before one of them counts as
+# better, its difference has to survive a correction for their number. Draws differ much within a training: intervals of
+# random heads count that.
 
 # %% jupyter={"source_hidden": true}
-result, counts = "Not in this run: no model of it is pruned at a price.", ""
-advice = f"**Which measure to prune by?** {result}"
+result, counts = "no model of this run is pruned at a price.", ""
+advice = result
 if contests:
-    run.table(pd.concat(contests, names=["model", "seed", "row"]), "removed_and_trained_on", over=intervals.SENTENCES)
+    whole = run.table(pd.concat(contests, names=["model", "seed", "row"]), "removed_and_trained_on", over=intervals.SENTENCES)
+    whole = whole.reset_index(["model", "seed"]).reset_index(drop=True)
     ranked = run.table(contest.tables.over_seeds(contests, ("criterion", "test set")), "contest")
     paired = run.table(contest.tables.against(contests), "contest_paired", over=intervals.TEXTS)
     corrected = run.table(contest.tables.against_l0(contests), "contest_against_l0", resamples=repeats)
+    alike = run.table(contest.tables.against_l0(contests, "L0's heads"), "contest_against_l0_heads")
     of = (tables[next(iter(contests))].index.get_level_values("kind") == "encoder").sum()
-    result, counts = said.trained_on(ranked, of), said.rivals(corrected)
-    advice = said.advice(ranked, paired, of)
-    in_words = ranked.assign(criterion=ranked.criterion.map(said.named))
+    result, counts = said.trained_on(ranked, paired, whole, of), said.rivals(alike)
+    advice = said.advice(ranked, paired, corrected)
     run.figure(
-        figures.ranking(
-            in_words.assign(model=ranked.model + ", " + ranked["test set"]), "BLEU minus the unpruned model trained as long"
-        ),
+        figures.ranking(said.beside_random(ranked, paired, whole), "BLEU minus the unpruned model trained as long"),
         "contest",
-        caption="BLEU of models pruned by each criterion to as many heads and trained on.",
+        caption="BLEU of models pruned by each criterion to as many heads and trained on, beside every random draw.",
         takeaway=result,
         resamples=repeats,
         show=False,
     )
     print(counts.replace("*", ""))
 else:
-    print(result)
+    print(f"Not in this run: {result}")
 
 # %% [markdown]
 # Saved and not shown: the first paper's headlines over seeds (notebook 3 has them), every criterion against L0 and against
-# random draws with the probability that it is the better one (files `headlines`, `contest_paired`, `contest_against_l0`).
+# random draws with the probability that it is the better one (files `headlines`, `contest_paired`, `contest_against_l0`,
+# `contest_against_l0_heads`).
 
 # %% jupyter={"source_hidden": true}
 if swept:
@@ -343,9 +367,11 @@ if swept:
 
 # %% jupyter={"source_hidden": true}
 why = "The claim takes LRP αβ alone, the default: both others keep the sign of what they sum."
-first = "\n\n".join([f"{advice} {counts}", said.choice(predictors, differ), f"{by_rule} {why}" if by_rule else ""])
+judged = [one.verdict for one in claims.of_run(run.folder, run.corpus) if one.claim.chapter == run.name]
+opening = said.answer(agreement[agreement.index.isin(in_words.index)], stability, advice, judged)
+first = "\n\n".join([opening, counts, said.choice(predictors, differ), f"{by_rule} {why}" if by_rule else ""])
 closing = f"""
-{advice}
+{opening}
 
 *Limits.* Text is {"yours" if text else "generated" if run.corpus == "controlled" else "natural"}, models are small, intervals
 over few models or over test sentences; another seed also draws other text. The contest with further training has one number of

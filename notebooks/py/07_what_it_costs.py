@@ -42,18 +42,21 @@ run = study.begin("07_what_it_costs", globals())
 print(run.summary())
 
 # %% jupyter={"source_hidden": true}
-from IPython.display import Markdown
+from IPython.display import Markdown, display
 
 from benchmarks import common, costs, figures
 from helpers import drawing
-from helpers.publish import claims
-from helpers.reading import listed, number, readable
+from helpers.publish import claims, pages
+from helpers.measures.table import named
+from helpers.reading import ends, listed, number, readable
 from helpers.scores import intervals
-from helpers.study import published
 
 drawing.style()
 costs.measure(costs.SIZES[profile])  # tiny ones alone; the others were measured by `make bench`
 found = costs.gathered(profile)
+facts = run.table(costs.facts(found), "benchmarks")
+machine = listed(f"{hardware} ({ends(dates.date)})" for hardware, dates in facts.groupby("hardware"))
+display(Markdown(f"*Benchmarks: {machine}; this notebook only draws them.*"))
 answer = claims.Box(run)
 
 # %% jupyter={"source_hidden": true}
@@ -63,10 +66,29 @@ run.figure(
     figures.heart(heart, noise, costs.STEP),
     "costs",
     caption="What the main measures and three methods cost in units of a plain pass or training step, beside the obvious way.",
-    takeaway=f"{rivals}. {costs.longer(heart)}.",
+    takeaway=f"{minutes}. {rivals}.",
     table="costs",
     show=False,
 )
+by_cost = costs.pruning(heart, found, costs.contested(run.folder, run.corpus, found["growth"]["size"].iloc[0]))
+gradient, sums, prune = heart.cost["gradient, each example"], heart.cost["confidence, positions, syntax"], ""
+if len(by_cost):
+    run.table(by_cost, "costs_and_pruning")
+    bleu = by_cost.set_index("measure").value
+    prune = (
+        f"**To prune, run gradient importance** ({number(gradient, '.1f')} × forward + backward):"
+        f" BLEU changes by {number(bleu['gradient, example'], '+.1f')}, with L0 by {number(bleu['L0 (trained)'], '+.1f')}"
+        f" (notebook 6)."
+        f" Confidence, positions, syntax ({number(sums, '.1f')} × forward) tell what heads look at, not which can go:"
+        f" {ends(bleu[['confidence', 'positional', 'syntactic']], '+.1f')} BLEU."
+    )
+    run.figure(
+        figures.pruning(by_cost.assign(measure=by_cost.measure.map(named))),
+        "costs_and_pruning",
+        caption="Cost of a measure (forward passes by their share of a training step) against BLEU after pruning by it.",
+        takeaway=prune.replace("**", ""),
+        show=False,
+    )
 
 # %% [markdown]
 # ## How it is measured
@@ -85,7 +107,6 @@ run.figure(
 # were apart. Models have random weights; that is the same arithmetic as with trained ones.
 
 # %% jupyter={"source_hidden": true}
-facts = run.table(costs.facts(found), "benchmarks")
 columns = {"benchmark": "benchmark", "difference": "largest difference", "bound": "allowed", "minutes": "minutes"}
 columns = {"benchmark": "benchmark", "size": "size"} | columns if facts.index.unique("size").size > 1 else columns
 sizes, model = dict.fromkeys(facts.index.get_level_values("size")), run.settings["model"]
@@ -137,18 +158,19 @@ absent = costs.absent(costs.remarks(found))
 # %% [markdown]
 # ## A Llama-style decoder
 #
-# Seconds for a batch of passages, on a Llama-style decoder (grouped-query) with random weights, larger than that of notebook 4;
-# its size is the figure's title. *Gradient, each example*, *gradient, each token*, relevance and leaving out every head stand
-# beside the obvious protocol and one forward + backward of what is measured, with the gradients of all weights. The gradients
-# need those at the heads alone, not of weights, so that they can be faster. Captum computes *gradient, each token* too. Leaving
-# out is counted in operations too, beside the least possible: what stands behind each head, once, and one whole pass.
+# Seconds for two passages of sixteen random tokens (relevance: six targets in each of their first seven), on a Llama-style
+# decoder (grouped-query) with random weights, larger than that of notebook 4; its size is the figure's title. *Gradient, each
+# example*, *gradient, each token*, relevance and leaving out every head stand beside the obvious protocol and one forward +
+# backward of what is measured, with the gradients of all weights. The gradients need those at the heads alone, not of
+# weights, so that they can be faster. Captum computes *gradient, each token* too. Leaving out is counted in operations too,
+# beside the least possible: what stands behind each head, once, and one whole pass.
 
 # %% jupyter={"source_hidden": true}
 today = run.table(costs.numbers(found, "decoder_speed", "seconds"), "decoder", over=intervals.ROUNDS)
 run.figure(
     figures.beside(today, costs.PASSES, "seconds"),
     "decoder",
-    caption="Seconds of gradients, relevance and leaving out every head of a Llama-style decoder.",
+    caption="Seconds for two passages of sixteen tokens (relevance: seven): gradients, relevance and leaving out every head.",
     takeaway=costs.decoder(found["decoder_speed"]),
 )
 
@@ -158,18 +180,24 @@ run.figure(
 # A closed gate takes a head out of what the model computes, but not out of what the machine computes; removing the head cuts
 # its columns and rows out of the weights. Heads go from an encoder-decoder and from a Llama-style decoder, whose query heads
 # share key-value heads, each in three orders: least important first, at random, evenly over the layers (single heads of the
-# one, whole groups of the other). With no head gone a model is timed against itself: how far that is from one is noise. Black
-# marks are the *floor*: operations of the smaller model over those of the full one. What is saved beyond it is caches, threads
-# and noise, and is not claimed. Drawn are the larger models, where heads cost something; the small ones are in the file.
+# one, whole groups of the other). Importance is that of random weights, no guide to trained models, where encoder heads go
+# first and the cache shrinks least: its cache is not drawn. *Time of a prompt* is, of an encoder-decoder, its encoder pass and
+# the first step. With no head gone a model is timed against itself: how far that is from one is noise. Black marks say what
+# *operations* alone would leave: those of the smaller model over those of the full one. What is saved beyond them is caches,
+# threads and noise, and is not claimed. Drawn are the larger models, where heads cost something; the small ones and parameters
+# are in the file.
 
 # %% jupyter={"source_hidden": true}
 pruned = run.table(costs.pruned(found["pruned_models"]), "pruned", over=intervals.ROUNDS)
 large = pruned[pruned.model.isin(pruned.model.unique()[-2:])]
 left = costs.left(large)
+large = large[
+    (large.quantity != "parameters") & ((large.quantity != "cache bytes") | ~large.criterion.str.contains("important"))
+]
 run.figure(
     figures.pruned(large),
     "pruned",
-    caption="What is left to pay as more heads go: parameters, cache, time of a prompt and of a token.",
+    caption="What is left to pay as more heads go: cache, time of a prompt and of a token.",
     takeaway=f"{left}.",
 )
 run.figure(
@@ -209,15 +237,18 @@ run.figure(
 # %% jupyter={"source_hidden": true}
 times = run.table(costs.recorded(profile, run.settings, models, seed, run.folder), "wall_times")
 own = times.loc[profile]
-hours, stored = own.training.sum() / 3600, sum(one["seconds"] for one in published.index().values()) / 3600
-more = f" (all that is published took {number(stored, '.0f')}: runs on natural text and other profiles too)"
-more = more if stored > hours else ""
+hours = own.training.sum() / 3600
+again = f"`make study` takes {pages.measured('study')} ({pages.measured('study', 'hardware')}), notebooks side by side"
+spent = number(own.executing.sum(min_count=1) / 60, ".1f")
+alone = (
+    f"; one after another they took {spent} minutes on the machine of the first lines" if own.executing.notna().any() else ""
+)
 run.figure(
     figures.wall_times(own),
     f"wall_times_{profile}",
     caption=f"Minutes of each notebook in profile {profile}.",
-    takeaway=f"To train everything takes {number(hours, '.1f')} core hours{more}. With published runs the notebooks take"
-    f" {number(own.executing.sum(min_count=1) / 60, '.1f')} minutes one after another.",
+    takeaway=f"To train everything of this profile takes {number(hours, '.1f')} core hours; all that is published took"
+    f" {pages.store('core hours')}, some on natural text. With published runs {again}{alone}.",
     table="wall_times",
 )
 for name, part in times.drop(profile, level="profile").groupby(level="profile", sort=False):
@@ -232,21 +263,18 @@ for name, part in times.drop(profile, level="profile").groupby(level="profile", 
 # %% jupyter={"source_hidden": true}
 room, (low, high) = kept.groupby("what", sort=False).value.first(), noise
 longest, dear = heart.cost.filter(like="relevance of every target token").agg(["idxmax", "max"])
-cheap = ("confidence, positions, syntax", "gradient, each example")
-run_first = [f"*{name}* ({number(heart.cost[name], '.1f')} × {heart.plain[name]})" for name in cheap]
-first = f"**What does it cost?** {minutes}. {rivals}. {costs.added(heart)}. {left}."
+first = f"**What does it cost?** {costs.passes(heart, found)}. {costs.longer(heart, noise)}. {left}.\n\n{prune}"
 closing = f"""
-**Run first** {listed(run_first)}: either reads a whole corpus. **Avoid** *{longest}* on a whole corpus ({number(dear, ".0f")} ×
-{heart.plain[longest]}), batches of one, and attention maps on disk ({number(room.max() / room.min(), ".0f")} times the room of
-sums). **Pruning saves** memory before time: {left[0].lower()}{left[1:]}.
+{prune} **Avoid** *{longest}* on a whole corpus ({number(dear, ".0f")} × {heart.plain[longest]}), batches of one, and attention
+maps on disk ({number(room.max() / room.min(), ".0f")} times the room of sums). **Pruning saves** memory before time.
 
 *Limits.* Small models with random weights on one machine ({facts.hardware.iloc[0]}): much of their time is the overhead of
 calls; larger models or a GPU differ. {absent}
 """
 columns = {"what": "what", "plain": "unit", "cost": "cost, in that unit", "model": "model", "repeats": "n (repeats)"}
 columns |= {"times": "the obvious way, times as long", "captum": "Captum, times as long"}
-shown = heart.drop(f"gradient, each example, {costs.TODAY}").assign(model=heart.model.str.replace("query and", "+"))
+shown = heart.assign(model=heart.model.str.replace("query and", "+"))
 told = "What it costs: medians [quartiles; of two repeats both], not 95 % intervals;"
 told = f"{told} quartiles of a training step timed once more: {number(low, '.2f')} to {number(high, '.2f')}"
 table = readable(shown, columns, {"cost": ".3g", "times": ".2g", "captum": ".2g"}, caption=told)
-answer.fill("costs", closing, Markdown(f"{first}\n\n{table.data}"))
+answer.fill("costs_and_pruning" if len(by_cost) else "costs", closing, Markdown(f"{first}\n\n{table.data}"))

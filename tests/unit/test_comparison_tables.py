@@ -157,7 +157,7 @@ def test_reliability_of_two_halves():
     assert row[["reliability", "reliability_low", "reliability_high"]].tolist() == pytest.approx(whole)
     assert row.bound == pytest.approx(np.sqrt(whole[0])) and found.bound["encoder", "cp"] > 0.99
     bounds = pd.DataFrame({"kind": "encoder", "measure": ["cp", "confidence"], "bound": [0.95, 0.5]})
-    assert said_of.bounds(bounds).endswith("encoder self heads: confidence 0.50; all others 0.95.")
+    assert said_of.bounds(bounds).endswith("encoder self heads: confidence 0.50; the others measured on halves 0.95.")
     assert "votes" not in found.index.unique("measure") and "decoder" not in found.index.unique("kind")
 
 
@@ -219,7 +219,7 @@ def test_stability_over_pairs_of_seeds():
     assert contest.tables.across_seeds(tables | twice, matched | both).equals(pairs)
     assert set(pairs.seeds) == {"1, 2", "1, 3", "2, 3"}
     found = contest.tables.stability(pairs)
-    assert "(least and largest of 3 pairs): LRP αβ 0" in said_of.stability(found)
+    assert "(least to largest of 3 pairs): LRP αβ 0" in said_of.stability(found)
     found = found.set_index(["compared", "measure"])
     assert set(found.kind) == {"encoder"} and (found.models == 3).all()
     pairs = [tuple(tables[place].confidence.to_numpy()[:5] for place in pair) for pair in matched]
@@ -256,28 +256,64 @@ def test_every_criterion_against_l0_is_one_family():
     found = contest.tables.against_l0({ONE: one}).set_index("criterion")
     assert found.family.eq(1).all() and np.isnan(found.p["random"])  # several draws of one seed have no interval
     assert found.p["cp"] == pytest.approx(2 * norm.sf(2 / (1.5 / norm.ppf(0.975)))) == found.p_holm["cp"]
-    sure = f"Significantly worse than L0 (Holm, 5 %; BLEU): none; better: *{said_of.named('cp')}* +2.0 [+1.0, +4.0]."
-    assert said_of.rivals(found.reset_index()) == sure
+    sure = f"significantly worse (Holm, 5 %; BLEU) none; better *{said_of.named('cp')}* +2.0 [+1.0, +4.0]."
+    assert said_of.rivals(found.reset_index()).endswith(sure)
     alone = said_of.rivals(found.reset_index().assign(p_holm=0.2))
-    assert f"better: none. By their own interval alone also: *{said_of.named('cp')}* +2.0" in alone
-    control = said_of.rivals(found.reset_index().replace({"cp": "L0's heads"}))  # is no rival
-    assert "better: none. *L0's heads*, cut first" in control and control.endswith("differ from L0 by +2.00 [+1.00, +4.00].")
+    assert f"better none. By their own interval alone also: *{said_of.named('cp')}* +2.0" in alone
+    control = said_of.rivals(found.reset_index().replace({"cp": "L0 (trained)"}))  # is no rival
+    assert "better none. *L0 (trained)*, which" in control and control.endswith("differs by +2.00 [+1.00, +4.00].")
 
     def told(**changes):
         parts = {("EN-RU news", seed): contested(**{"L0 (trained)": 0.0} | changes) for seed in (1, 2)}
-        ranked = contest.tables.over_seeds(parts, ("criterion", "test set"))
-        return said_of.trained_on(ranked, 8), said_of.advice(ranked, contest.tables.against(parts), 8)
+        parts = {place: part.assign(above=part.change, above_low=np.nan, above_high=np.nan) for place, part in parts.items()}
+        ranked, paired = contest.tables.over_seeds(parts, ("criterion", "test set")), contest.tables.against(parts)
+        takeaway = said_of.trained_on(ranked, paired, contest.tables.stacked(parts), 8)
+        return takeaway, said_of.advice(ranked, paired, contest.tables.against_l0(parts))
 
-    takeaway, advice = told(random=[-1.0, 1.0], **dict.fromkeys("abcde", -1.0), f=3.0)
-    assert takeaway.endswith("No less than random heads by value: *a*, *b*, *c*, *d* and *e*.")
-    assert takeaway.startswith("With 3 of 8 encoder heads left and trained alike (EN-RU news, 2 trainings), *f* costs -3.0")
-    assert advice.startswith("**Prune by *f*.** With 3 of 8") and advice.endswith("*d* (1.0) and *e* (1.0).")
-    assert told(random=0.0, cp=0.0)[1].startswith("**No measure is shown to beat random heads**; the best")
-    alone = {ONE: contested(**{"L0 (trained)": 0.0, "cp": 2.0, "random": [1.0, 3.0]})}  # no interval over one training
-    alone = contest.tables.over_seeds(alone, ("criterion", "test set")), contest.tables.against(alone)
-    assert said_of.advice(*alone).startswith("**Nothing is decided by one training**; the best by value is *relevance, cons")
-    near = told(**{"gradient, example": 0.2, "cp": 0.1, "L0's heads": 0.3})[1]
-    assert near.endswith(f"Within 0.25 BLEU of L0 is *{said_of.named('cp')}*.") and "gradient importance (*grad" in near
+    takeaway, advice = told(random=[-1.0, 1.0], **dict.fromkeys("ab", -1.0), f=3.0)
+    assert "random heads by +0.0 (4 draws: -1.0 to +1.0)" in takeaway
+    assert (
+        "Better than every draw of every training: *f*. Cannot be told from random heads (paired by training): *L0" in takeaway
+    )
+    assert takeaway.startswith(
+        "With 3 of 8 encoder heads left and trained alike (EN-RU news, 2 trainings), *f* changes BLEU by +3"
+    )
+    assert advice.startswith("*f* is better than L0 (+3.0 and +0.0 BLEU; EN-RU news, one number of heads, 2 trainings)")
+    assert told(random=0.0, cp=0.0)[1].startswith("no measure is shown to beat random heads; the best")
+    alone = {ONE: one}  # no interval over one training
+    alone = [make(alone) for make in (lambda p: contest.tables.over_seeds(p, ("criterion", "test set")),
+                                      contest.tables.against, contest.tables.against_l0)]  # fmt: skip
+    assert said_of.advice(*alone).startswith("nothing is decided by one training; the best by value is *relevance, cons")
+    near, advice = told(**{"gradient, example": 0.2, "cp": 0.1, "L0's heads": 0.3})
+    assert f"Within `0.25` BLEU of L0: *gradient, each example* and *{said_of.named('cp')}*." in near
+    assert advice == "nothing is decided by one training; the best by value is gradient importance."  # no random heads
+    heads = contest.tables.against_l0({("EN-RU news", n): one.replace({"cp": "L0's heads"}) for n in (1, 2)}, "L0's heads")
+    assert heads.set_index("criterion").value.to_dict() == {"L0 (trained)": -2.0, "random": 0.0}
+
+
+def test_an_interval_over_draws_is_never_narrower_than_the_draws_allow():
+    close = pd.Series([1.0, 5.0, 2.0, 4.0], pd.Index([1, 1, 2, 2], name="seed"))  # means of both seeds are three
+    assert contest.tables.nested(close)[1:3] == pytest.approx(ttest_1samp(close, 0).confidence_interval())
+    apart = pd.Series([1.0, 2.0, 8.0, 9.0], close.index)
+    assert contest.tables.nested(apart)[1:3] == pytest.approx(ttest_1samp([1.5, 8.5], 0).confidence_interval())
+    assert contest.tables.nested(apart)[3] == 2 and contest.tables.nested(close)[3] == 4
+    assert np.isnan(contest.tables.nested(close[:2])[1])
+
+
+def test_the_answer_in_three_sentences():
+    pairs = pd.DataFrame({"kind": "encoder", "one": ["a", "b"], "other": "c", "rho": [0.5, 0.9], "low": [-0.1, 0.8],
+                          "high": [0.8, 0.95], "models": 4, "shown": True})  # fmt: skip
+    stable = [("other texts, same model", 0.9), ("matched heads, other seed", 0.3), ("same number, other seed", 0.01)]
+    stable = pd.DataFrame(stable, columns=["compared", "rho"]).assign(kind="encoder")
+    told = said_of.answer(pairs, stable, "nothing is decided.", ["seen", "inconclusive"])
+    assert "Well: of 2 pairs of encoder self measures 1 agree by their own interval, 1 after Holm." in told
+    assert "Between texts well (0.90) and between seeds hardly (matched heads 0.30, same number 0.01)." in told
+    assert told.endswith("**To prune:** nothing is decided. 1 of 2 claims are inconclusive.")
+
+
+def test_p_values_over_seeds():
+    one = contested(**{"L0 (trained)": 0.0, "cp": 2.0, "random": [1.0, 3.0]})
+    one = one.assign(above=one.change, above_low=one.low, above_high=one.high)
     seeds = {("EN-RU news", n): one.assign(above=one.change + n) for n in (1, 2, 4)}
     found = contest.tables.against_l0(seeds).set_index("criterion")
     assert found.p["cp"] == pytest.approx(ttest_1samp([3.0, 4.0, 6.0], 0).pvalue) and found.family.eq(2).all()
@@ -289,8 +325,11 @@ def test_the_cheapest_choice_is_that_of_the_least_mean_over_all_numbers_of_heads
         "b": {"confidence": (1, 1), "alpha_beta": (2, 0.5), "cp": (9, 9), "random": (4, 4)}}.items()
         for name, both in table.items() for heads, change in zip((4, 2), both, strict=True)]  # fmt: skip
     told = said_of.at_once(pd.DataFrame(rows, columns=["model", "criterion", "heads", "change"]))
-    assert f"drawn {said_of.named('alpha_beta')} costs least in 1 of 2 settings of 2 models; no less than random" in told
-    assert f"heads: {said_of.named('confidence')} in 1. Of 6 pairs of setting and measure 4 cost less" in told
+    assert f"of those drawn: *{said_of.named('alpha_beta')}*, costs least in 1 of 2 settings of 2 models." in told
+    assert told.endswith("No less than random heads: *confidence* in 1 of 2.")
+    rows += [("a", "gradient, example", heads, 1.7) for heads in (4, 2)]
+    told = said_of.at_once(pd.DataFrame(rows, columns=["model", "criterion", "heads", "change"]))
+    assert "*gradient, each example* is beaten by 2 measures in those of translation models." in told
 
 
 def test_differences_are_paired_by_seed():
@@ -361,5 +400,6 @@ def test_a_model_that_was_swept_twice_counts_once():
 def test_a_model_with_several_seeds_is_told_with_the_seed():
     index = pd.MultiIndex.from_arrays([["a", "a", "b"], [1, 2, 1], ["encoder"] * 3], names=["model", "seed", "kind"])
     worth = pd.DataFrame({"whole": 1.0, "loss": 2.0, "low": 1.5, "high": 2.5, "heads": 8}, index)
-    told = said_of.kinds(worth, pd.DataFrame({"differ": 6, "shown": True}, index))
+    told = said_of.kinds(worth, pd.DataFrame({"differ": 6, "differ_holm": 4, "shown": True}, index))
+    assert told["encoder self"][0].endswith("; 6 (Holm: 4) of 8")
     assert told.model.tolist() == ["a, seed 1", "a, seed 2", "b"]

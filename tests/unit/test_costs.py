@@ -95,12 +95,31 @@ def test_wall_times_count_every_run_once_for_the_first_notebook_that_needs_it(tm
     assert table.missing["03_l0_pruning"] > 0 and np.isnan(table.executing["03_l0_pruning"])
 
 
-@pytest.mark.parametrize(("lows", "said"), [((1.01, 0.9), "L0 gates alone"), ((0.9, 0.9), "none"), ((1.01, 1.1), "all")])
-def test_what_is_added_is_told_beside_where_its_quartiles_lie(lows, said):
+@pytest.mark.parametrize(("lows", "said"), [
+    ((0.9, 1.1), "L0 gates: no cost that shows; longer training steps: constraint 20 %"),
+    ((1.01, 1.0), "L0 gates and constraint: no cost that shows"),  # a step timed once more takes as much
+    ((1.05, 1.1), "longer training steps: L0 gates 10 % and constraint 20 %"),
+])  # fmt: skip
+def test_what_is_added_shows_beside_a_step_timed_once_more(lows, said):
     table = pd.DataFrame({"plain": costs.STEP, "cost": [1.1, 1.2], "cost_low": lows}, index=["L0 gates on every", "constraint"])
-    table = table.assign(small=[np.nan, 1.3], small_model=["", "2 layers, width 8"])
-    assert costs.added(table).endswith(said) and "by 10 % (L0 gates) and 20 % (constraint; width 8: 30 %)" in costs.added(table)
-    assert costs.longer(table) == "Training steps take 10 to 20 % longer (width 8: up to 30 %)"
+    assert costs.longer(table, (0.9, 1.02)) == said
+
+
+def test_costs_stand_beside_what_pruning_by_them_changes(tmp_path):
+    table = pd.DataFrame({"cost": 2.0, "captum": [np.nan, 14.0, *[np.nan] * 11]}, [what for what, *_ in costs.HEART])
+    found = {"heads_overhead": [("forward", "seconds", 0.25), (costs.STEP, "seconds", 1.0)],
+             "importance_speed": [("per example over leave one out", "ratio", 30.0)]}  # fmt: skip
+    found = {name: pd.DataFrame(rows, columns=["what", "quantity", "value"]) for name, rows in found.items()}
+    names = ["confidence", "gradient, example", "leave-one-out", "cp", "random", "L0 (trained)", "votes"]
+    contest = pd.DataFrame({"criterion": names, "value": -1.0, "low": -2.0, "high": 0.0})
+    both = costs.pruning(table, found, contest).set_index("measure")
+    assert both.cost.dropna().to_dict() == {"confidence": 0.5, "gradient, example": 2, "leave-one-out": 60, "cp": 2}
+    assert "votes" not in both.index
+    axis = whole(figures.pruning(both.reset_index())).axes[0]
+    assert axis.get_xscale() == "log" and "BLEU" in axis.get_ylabel()
+    assert costs.contested(tmp_path, "controlled", "tiny").empty
+    assert not costs.contested(tmp_path, "controlled", "laptop").empty
+    assert costs.passes(table, found).endswith("Against Captum these are 14 times as fast")
 
 
 def test_a_decoder_s_measures_stand_beside_the_obvious_way_and_their_floor():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -163,6 +164,12 @@ def test_half_of_the_heads_left():
     assert found["at printed"].iloc[0] == pytest.approx(at) and np.isnan(l0.tables.half_left({"a": many})["at printed"]).all()
 
 
+def shares(table):
+    """With the columns of `tables.trained_on`."""
+    whole = table.assign(**dict.fromkeys(("low", "high", "change", "change_low", "change_high", "dev_loss"), 0.0))
+    return whole.set_index(pd.MultiIndex.from_tuples(table.index, names=["run", "test set"]))
+
+
 def test_what_is_said_follows_the_numbers():
     places = pd.MultiIndex.from_product([["EN-RU", "EN-DE"], ["test"]], names=["model", "test set"])
     half = pd.DataFrame({"share": [0.99, 0.9], "share_low": [0.96, 0.8], "share_high": 1.0, "worth": 20.0}, places)
@@ -170,17 +177,26 @@ def test_what_is_said_follows_the_numbers():
     half = half.assign(trainings=[3, 1], worth_first=[19.0, 20.0], **{"at printed": [-0.9, np.nan]})
     told = "EN-RU loses 0.2 BLEU at 21 of 48 heads, 0.9 at the paper's 10 (interpolated; paper: 0.15); EN-DE 2.1 at 10 of 48"
     assert f"{told}: 99.0 and 90.0 % of what removing all costs stay." == said.half(half)
+    assert said.half(half, shares=False) == f"{told}."
     assert "heads (paper: 0.15 at 10 of 48)" in said.half(half[1:])
-    assert "EN-RU 99.8 [96.0, 100.0] %" in said.half(half.assign(share=0.998), ends=True)  # it would else equal its end
-    never = half.assign(**{said.NEVER: [2.0, np.nan]} | {f"share from the start{end}": 0.5 for end in ("", "_low", "_high")})
-    told = "costs: EN-RU 50.0 [50.0, 50.0] % (only 2.0 BLEU). At least 95 % by its interval: 1 of 2 models"
-    assert told in said.half(never, ends=True) and "mean of 3 trainings, the first alone 19.0)" in said.half(never, ends=True)
-    stored = by_hand(
-        ("control", "further training", np.nan, (8, 2, 2), 23.0, 0.0, 0.0, 0.0), ("L0 1", "L0", 1, (3, 2, 2), 22, -1, -2, 0)
-    )
-    stored = stored.assign(share=[1.0, 0.9], total=8).rename(index={"test": "europarl_test"}, level="test set")
-    told = "Natural text (a, one training, 2 decoder heads, BLEU 23): with 7 of 8 heads 1.0 BLEU is lost on Europarl: 90 % of"
-    assert told in said.elsewhere({"a": stored}, "natural") and not said.elsewhere({"a": stored[:1]}, "natural")
+    known = {said.NEVER: [2.0, np.nan]} | {f"share from the start{end}": 0.5 for end in ("", "_low", "_high")}
+    never = half.assign(change_low=-3, change_high=0, share=0.998, **known)
+    rows = said.answer(never)
+    assert rows["never"].tolist() == ["50.0 [50.0, 50.0] % of 2.0 (first training)", "not trained"]
+    assert rows.share[0] == "99.8 [96.0, 100.0] % of 20.0"  # it would else equal its end
+    assert rows["heads"].tolist() == ["21.3 of 48, mean of 3 trainings", "10 of 48"]
+    assert "here EN-RU loses 0.9 with as many gone" in said.laxer(half) and "; here" not in said.laxer(half[1:])
+    first = by_hand(
+        ("control", "further training", np.nan, (48, 2, 2), 23.0, 0.0, 0.0, 0.0),
+        *((f"L0 {heads}", "L0", 1, (heads, 0, 0), 21, -1, -2, 0) for heads in (20, 12, 7)), total=48
+    )  # fmt: skip
+    first = first.assign(**{said.NEVER: 2.0, "share from the start": [1, 0.8, 0.4, -0.1]})
+    first["share from the start_low"] = first["share from the start"] - 0.3
+    first["share from the start_high"] = first["share from the start"] + 0.3
+    told = said.never_better(first, "EN-RU")
+    assert told.startswith("**At 7 of 48 heads") and "BLEU 21.0 against 21.0); by that yardstick half" in told
+    assert told.endswith("is gone at 12 heads.") and not said.never_better(HAND, "EN-RU")
+    assert "12 of 48 heads keep 40 [10, 70] % of" in said.never_better(first.drop("L0 7", level="run"), "EN-RU")
     within = pd.DataFrame({"kept": 5, "total": 9, "kept_surely": [9, 8]}, places)
     scratch = pd.DataFrame({"change": [0.2, -0.1, -0.05], "low": -0.3, "high": [0.3, -0.05, 0.1]})
     told = "9 (EN-DE) heads; from scratch the same map is better in 2 of 3 (1 by interval; -0.2 to +0.1 BLEU), with 9 steps to"
@@ -197,16 +213,30 @@ def test_what_is_said_follows_the_numbers():
     first = f"{first} *gradual pruning* 0.1, *confidence* 5.6."
     assert said.further([table], brief=True) == first.partition(" Worse")[0]
     assert said.further([table]) == f"{first} Not above every random draw in every training: *confidence* in 0 of 1."
+    draws = said.pooled(shares(table), [shares(table), shares(table.assign(bleu=[5.0, 2.0, 6.0, 8.6, 8.5, 6.0]))])
+    drawn = draws.loc[("random heads, 4 draws [their range]", "test")]
+    assert len(draws) == 5 and drawn[["bleu", "low", "high"]].tolist() == [3.25, 1.0, 6.0]
     told = said.further([table, table.assign(bleu=[5.0, 1.0, 4.0, 8.6, 8.5, 6.0])])  # in the mean relevance loses
     assert "over 2 trainings, no worse than L0's choice: none. Worse on average, BLEU: *gradual pruning* 0.1, *rel" in told
     assert told.endswith("every training: *confidence* in 1 of 2.")
     chance = pd.DataFrame({"heads": [30, 4], "of": 48, "had": 2, "stay": [2, 0], "expected": [1.3, 0.2], "p": [0.4, 1.0]})
     chance = chance.assign(model="m", function="any", p_holm=1.0)
-    told = "in 1 of 2 pruned models, in none significantly, even uncorrected (smallest p = 0.400). m has only 2 such heads"
-    assert f"{told} of 48: in 1 of 2 prunings no" in said.functions(chance)
+    told = "in 1 of 2 pruned models, in none significantly, even uncorrected. In 1 of 2 every head with a function stayed, the"
+    told = f"{told} best outcome there is, and even that is not significant (p 0.400 or more). The test lacks power"
+    assert told in said.functions(chance)
+    assert "with 2 tests only 1 of 2 prunings could pass Holm's first bar" in said.functions(chance)
     assert "in 1 significantly after Holm, 1 before" in said.functions(chance.assign(p=[0.01, 1.0], p_holm=[0.02, 1.0]))
+    before = pd.Series([[("dobj", "o→v")], []], index=[("encoder", 0, 0), ("encoder", 0, 1)])
+    assert said.had_before({2: before, 1: before[:1].map(lambda _: [])}, before.index[:1]) == [["dobj"]]
+    specs = {n: {"model": {"layers": n, "heads": 2}, "training": {"steps": 1}} for n in (3, 1)}
+    models = [SimpleNamespace(title=f"m {n}", run=SimpleNamespace(spec=specs[n])) for n in (3, 3, 1)]
+    assert said.sizes(models) == "m 1: encoder 1 × 2, decoder 1 × 2" and not said.sizes(models[:2])
+    assert said.by_chance(chance) == {"m": {30: 1.3, 4: 0.2}}
     rows = [("a", 4, 9.0), ("a", 2, 1.0), ("random heads", 4, 5.0), ("random heads", 2, 2.0), ("random heads", 2, 4.0)]
     told = said.gone_at_once(pd.DataFrame(rows, columns=["method", "heads", "value"]).assign(panel="p"))
+    drawn = pd.DataFrame(rows, columns=["method", "heads", "value"]).assign(panel="p", low=0.0, high=1.0, unit="BLEU")
+    above = said.above_random(pd.concat([drawn, drawn[:1].assign(method="b, by layer")]))
+    assert above.value.tolist() == [4, -2, 0, -1, 1] and above.unit.eq("BLEU above random heads").all()
     assert (
         "chosen by *a* keep most: 5.00 BLEU, mean over 2 head counts (random heads 4.00; below all 2 draws: *a* with 2)" in told
     )

@@ -8,7 +8,7 @@ from matplotlib.colors import to_rgb
 
 from helpers import drawing
 from helpers.measures import figures
-from helpers.measures.ranks import follows_function, relative
+from helpers.measures.ranks import confidence_by_rank, follows_function, relative
 from helpers.study import StudyError
 from tests.unit.drawn import band, drawn, intervals, marked, table, ticks, whole
 
@@ -106,6 +106,17 @@ def test_functions_share_the_cell_of_a_head():
     figure = whole(figures.function_map({"one": roles}))
     shown = {(p.get_x() // 1, p.get_y() // 1, to_rgb(p.get_facecolor())) for p in figure.axes[0].patches}
     assert {(1, 0, to_rgb(drawing.COLOURS[name])) for name in ("rare", "nsubj")} <= shown and len(shown) == 5
+    surely = pd.Series([[], [("rare", "rare")], [], []], heads.index)
+    drawn = whole(figures.function_map({"one": roles}, surely={"one": surely})).axes[0].patches
+    hatched = {to_rgb(patch.get_facecolor()) for patch in drawn if patch.get_hatch()}
+    assert hatched == {to_rgb(drawing.COLOURS["nsubj"])}
+
+
+def test_every_head_has_a_dot_at_its_most_frequent_offset():
+    trained, random = (pd.DataFrame({"score": column([2, 2], seed)}) for seed in (0, 1))
+    axis = whole(figures.positional_shares({"a": trained, "b": random}, {"a": random})).axes[0]
+    dots = [line for line in axis.lines if line.get_marker() == "o"]
+    assert len(dots) == 3 and dots[0].get_ydata().tolist() == (100 * trained.score).tolist()
 
 
 def test_the_papers_exception_is_marked():
@@ -127,8 +138,8 @@ def test_relevance_by_function():
     summary = follows_function(relevance, functions, draws=50)
     (axis,) = whole(figures.relevance_by_function(relevance, functions, summary)).axes
     counts = dict(label.split("\n") for label in ticks(axis, "x"))
-    assert counts == {"positional": "(1)", "nsubj": "(1)", "rare": "(1)", "none": "(14)"}
-    assert axis.get_xlabel().endswith("; dobj, amod, advmod: none")
+    assert counts == {"positional": "(1)", "subject": "(1)", "rare-token": "(1)", "none": "(14)"}
+    assert axis.get_xlabel().endswith("; 1 counted twice, of two functions); object, adjective, adverb: none")
     ((at, value),) = marked(axis, to_rgb(drawing.COLOURS["nsubj"]))
     assert value == relative(relevance["EN-0"])["encoder", 0, 1] and round(at) == 1
     assert f"{summary['difference']:+.2f} [{summary['low']:+.2f}, {summary['high']:+.2f}]" in axis.get_title()
@@ -136,8 +147,17 @@ def test_relevance_by_function():
 
 def test_random_heads_beside_the_choice():
     frame = table("heads method rise", (2, "a", 0), *((2, "b", rise) for rise in (1, 2, 3)), (4, "a", 0), (4, "b", 1))
-    one, _ = whole(figures.beside_random(frame)).axes
-    assert [list(line.get_xdata()) for line in one.lines] == [[0], [0, 0], [1, 2, 3]] and ticks(one) == ["a", "b"]
+    one, other = whole(figures.beside_random(frame)).axes
+    assert [list(line.get_xdata()) for line in one.lines] == [[0], [0, 0], [1000, 2000, 3000]] and ticks(one) == ["a", "b"]
+    assert one.get_xlim() == other.get_xlim() and one.get_xlim()[0] < 0
+
+
+def test_confidence_by_rank_of_relevance():
+    one, other = pd.Series([4.0, 3, 2, 1], column([4], 0).index), pd.Series([1.0, 2, 3, 4], column([4], 0).index)
+    found = confidence_by_rank({"a": (one, one), "b": (one, other)}, (one, one))
+    assert found.value.tolist() == [2.5] * 4 + [1, 2, 3, 4] and set(found.even) == {2.5}
+    assert found.low.tolist()[:4] == [1, 2, 2, 1] and found.high.tolist()[:4] == [4, 3, 3, 4]
+    assert whole(figures.confidence_by_rank(found)).axes[0].get_ylim() == (4.3, 0.7)
 
 
 def test_figures_call_measures_what_people_do():

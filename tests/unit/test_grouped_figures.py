@@ -6,7 +6,6 @@ import numpy as np
 import pandas as pd
 import pytest
 from matplotlib.colors import to_rgb
-from matplotlib.patches import Rectangle
 from scipy import stats
 
 from helpers import drawing
@@ -16,21 +15,20 @@ from tests.unit.drawn import cells, drawn, intervals, marked, table, ticks, whol
 
 BLUE, ORANGE, GREY = (to_rgb(colour) for colour in (*drawing.MODELS[:2], figures.VANILLA["color"]))
 NAN = np.nan
-SCORES = "panel method groups value low high unit"
+SCORES = "panel method groups change change_low change_high unit"
 
 
-def test_the_number_of_groups_is_a_category_and_vanilla_a_band():
+def test_the_number_of_groups_is_a_category_and_each_method_has_its_own_scale():
     frame = table(
-        SCORES, ("one", "vanilla", NAN, 30.0, 29.0, 31.5, "BLEU"), ("one", "GHT", 8, 33.0, 32.0, 34.5, "BLEU"),
-        ("one", "GHT", 1, 31.0, 30.5, 32.0, "BLEU"), ("one", "GHT-PS", 2, 32.0, 31.0, 33.0, "BLEU"),
-        ("other", "GHT", 4, 5.0, NAN, NAN, "ROUGE"), ("other", "GHT", 4, 6.0, NAN, NAN, "ROUGE"),
+        SCORES, ("one", "vanilla", NAN, 0.0, 0.0, 0.0, "BLEU"), ("one", "GHT", 8, 3.0, 2.0, 4.5, "BLEU"),
+        ("one", "GHT", 1, 1.0, 0.5, 2.0, "BLEU"), ("one", "GHT-PS", 2, -2.0, -3.0, -1.0, "BLEU"),
+        ("other", "GHT", 4, 5.0, NAN, NAN, "BLEU"), ("other", "GHT", 4, 6.0, NAN, NAN, "BLEU"),
     )  # fmt: skip
-    one, other = whole(figures.score_by_groups(frame)).axes
-    assert ticks(one, "x") == ticks(other, "x") == ["1", "2", "4", "8"]
-    assert intervals(one, 1) == {BLUE: {33.0: (32.0, 34.5), 31.0: (30.5, 32.0)}, ORANGE: {32.0: (31.0, 33.0)}}
-    (level,) = drawn(one, GREY, "--")
-    (shown,) = [patch for patch in one.patches if isinstance(patch, Rectangle)]
-    assert level[1].tolist() == [30, 30] and (shown.get_y(), shown.get_height()) == (29.0, 2.5)
+    one, few, other = whole(figures.score_by_groups(frame)).axes[:3]
+    assert [axis.get_title() for axis in (one, few, other)] == ["GHT, one", "GHT-PS, one", "GHT, other"]
+    assert ticks(one, "x") == ticks(other, "x") == ["1", "2", "4", "8"] and one.get_ylabel() == "BLEU minus vanilla"
+    assert intervals(one, 1) == {BLUE: {3.0: (2.0, 4.5), 1.0: (0.5, 2.0)}}
+    assert intervals(few, 1) == {ORANGE: {-2.0: (-3.0, -1.0)}}
     assert [y for _, y in marked(other, BLUE)] == [5, 6] and drawn(other, BLUE)[0][1].tolist() == [5.5]  # seeds, their mean
 
 
@@ -125,9 +123,10 @@ def test_a_decoder_of_today_shares_keys_at_the_left_and_loses_heads_at_the_right
     )  # fmt: skip
     before, after, gone = whole(figures.today(frame)).axes
     names = ["all heads, from the start", "GHT", "shared, from vanilla", "groups, mean", "shared, from GHT", "random",
-             "shared from the start", "GHT (above grouped queries)"]  # fmt: skip
+             "shared from the start", "GHT"]  # fmt: skip
     assert ticks(before) == names and not any(ticks(after))
     assert intervals(before, 0)[BLUE].keys() - {NAN} >= {8.0, 9.0, 7.0} and intervals(after, 0)[BLUE][4.2] == (4.1, 4.4)
+    assert [line.get_markerfacecolor() for line in after.lines].count("white") == 1  # what another row is held against
     assert marked(gone, to_rgb(drawing.MODELS[2])) == [(6.0, 5.0)] and marked(gone, ORANGE) == [(3.65, 5.5)]
 
 
@@ -143,7 +142,7 @@ TWO, THREE = {SITE: np.eye(2)}, {SITE: [0, 1, 1]}
         (lambda: figures.similarity(TWO, TWO, {SITE: [0, 1]}, {SITE: [0, 1]}, ("a", "b"), {SITE: [2]}), r"\[2\]"),
         (lambda: figures.groups({}, {}), "at least one"),
         (lambda: figures.constraint_over_training({}), "no run"),
-        (lambda: figures.score_by_groups(table(SCORES, ("one", "vanilla", NAN, 30.0, 29.0, 31.5, "BLEU"))), "no rows"),
+        (lambda: figures.score_by_groups(table(SCORES, ("one", "vanilla", NAN, 0.0, 0.0, 0.0, "BLEU"))), "no rows"),
     ],
 )
 def test_bad_input_is_refused(call, said):

@@ -179,7 +179,7 @@ def test_a_ladder_holds_every_training_against_its_own_vanilla():
     wide = pd.DataFrame({"change": [-9.0, -6.0, -5.0, -4.0], "change_high": -1.0, "seeds": [5, 1, 5, 1], **ends}, rows)
     told = said.ladder(wide, "few")
     assert told.startswith(
-        "Both: with few 5.0 and 4.0 BLEU are lost at head dimension 2 and 4; GHT-PS loses 2.0 [1.0, 3.0] and"
+        "Both capacity and method: few cost 5.0 and 4.0 BLEU at head dimension 2 and 4; GHT-PS loses 2.0 [1.0"
     )
     assert told.endswith("more (4: one training).")
     for change, start, lead in ((1, -1, "Method:"), (-1, 1, "Capacity:"), (1, 1, "Neither is seen:")):
@@ -263,41 +263,68 @@ def test_a_decoder_of_today_is_held_against_its_plain_row_and_rivals_of_as_many_
     worth = tables.worth_of_attention(tables.decoders(rows), 1, 20)
     assert len(worth) == 2 and f"{worth.change.min():+.1f} or more" in said.today_worth(frame, worth)
     told, tight_one = said.today(frame), f"GHT, weight x 10: {runs.WINNER}"
-    assert "2 of 2 ways significantly beat random groups. L0 is" in told and told.endswith("L0's heads in 0 of 1, better in 1.")
+    assert "2 of 2 ways beat random groups (Holm). L0 is" in told and told.endswith("L0's heads in 0 of 1, better in 1.")
     alone = frame.rename(index={tight_one: runs.TURNED}).assign(chance_p_holm=lambda t: t.chance_p_holm.mask(t.pairs == 2, 0))
     alone.loc[("shared", runs.ALIKE), "chance_p_holm"] = 1.0
-    assert "; only rotated ways significantly beat random groups, which were not rotated (unrotated " in said.today(alone)
-    short = said.today_short(frame)  # rows nearest to half of the heads
+    assert "; only rotated ways beat random groups (Holm), which were not rotated (unrotated " in said.today(alone)
+    short = said.today_short(frame)  # rows nearest to the heads that grouped training keeps
+    lies = said.today_vote(frame.rename(index={"gradient importance, 3 a layer": "no"}, level="row"))
+    few = frame.assign(heads=frame["heads"].mask(frame["heads"] == 6, 4))
+    assert lies == "" and "With 4 heads left GHT-PS on shared keys costs" in said.today_vote(few)
+    assert said.today_vote(few).endswith("lies below all random draws and not above gradient importance (one training each).")
     alone = frame.loc[("whole", runs.GHT_FEW)].copy()
     alone.loc[[*said.ENDS, "change_p_holm"]] = -0.1, -0.2, -0.01, 0.01
     once = said.today_constraint(pd.concat([frame, pd.DataFrame({("whole", GHT): alone}).T]))
     assert once.index("each head lowers") < once.index("on shared keys")
     assert "with a key for each head lowers it (-0.10 [-0.20, -0.01], Holm p 0.010)" in once
-    assert short.index.tolist() == [VANILLA, runs.FEW_PAIRS, runs.GHT_FEW, runs.PS_FEW, tight_one,
+    assert short.index.tolist() == [VANILLA, PS, runs.FEW_PAIRS, runs.GHT_FEW, runs.PS_FEW, tight_one,
                                     f"{runs.DRAWN}, mean of 2 draws", "L0, λ = 0.2", "L0's heads, λ = 0.2",
                                     "gradient importance, 3 per layer"]  # fmt: skip
     few, vanilla = runs.FEW_PAIRS, VANILLA
-    assert short.against.tolist()[1:] == [vanilla, few, few, vanilla, vanilla, few, few, few]
-    assert short.value.iloc[5] == pytest.approx(found.value[[f"{runs.DRAWN}, draw {n}" for n in (1, 2)]].mean())
+    assert short.against.tolist()[1:] == [vanilla, vanilla, few, few, vanilla, vanilla, few, few, few]
+    assert short.value.iloc[6] == pytest.approx(found.value[[f"{runs.DRAWN}, draw {n}" for n in (1, 2)]].mean())
 
 
 def test_what_is_said_follows_the_numbers():
-    rows = [("a, BLEU", GHT, 1, 0.5, 2), ("a, other", GHT, -9, -9, -9), ("b, BLEU", GHT, -1, -2, -1), ("b, BLEU", PS, 1, -1, 2)]
-    gained = pd.DataFrame(rows, columns=["task", "method", "gain", "low", "high"]).assign(
-        seeds=1, p_holm=[0.01, 0.01, 0.04, 0.3]
-    )
-    bleu = pd.DataFrame([(-0.25, -0.4, -0.1, 0.04, 10), (-7, -8, -6, 0.01, 10)], [GHT, PS], [*said.ENDS, "p_holm", "family"])
+    rows = [("a, BLEU", GHT, 1, 0.5, 2, 3), ("a, other", GHT, -9, -9, -9, 1), ("b, BLEU", GHT, -1, -2, 5, 4),
+            ("c, BLEU", GHT, -1, -2, 1, 4), ("a, BLEU", PS, -8, -9, -7, 3), ("b, BLEU", PS, 1, -1, 2, 3)]  # fmt: skip
+    gained = pd.DataFrame(rows, columns=["task", "method", "gain", "low", "high", "printed"]).assign(p_holm=0.01)
+    told = said.lead(gained)
+    assert told.startswith("**Grouping helps a here, and one head per group costs 8 % of BLEU.** B cannot tell: [-2.0, +5.0] %")
+    assert told.endswith("holds the printed +4.0; c does not gain what the paper prints (-1.0 [-2.0, +1.0] %, printed +4.0).")
+    assert "by interval alone helps a" in said.lead(gained.assign(p_holm=0.06))  # an interval above zero is not enough
+    none = said.lead(gained[gained.task.str.startswith("a")].assign(low=-9, high=0.5))
+    assert none == "**Grouping does not help a here, and one head per group does not detectably change BLEU.**"
+    bleu = pd.DataFrame([(-0.25, -0.4, -0.1), (-7, -8, -6)], [GHT, PS], said.ENDS)
     heads = pd.Series({VANILLA: 48, PS: 12})
-    told = said.answer(gained, bleu, heads, 0.2)
+    lines = said.bullets(bleu, heads, 1, 0.2, ("Weak.", "", "")).splitlines()
+    assert lines[0].endswith(
+        "-0.25 [-0.40, -0.10] (1 training; a verdict needs 3; p = 0.200 over all claims of the paper). Weak."
+    )
+    assert lines[1:] == ["- *One head per group* (12 of 48) costs 7.0 [6.0, 8.0] BLEU."]
+    columns = ["row", *said.ENDS, "p_holm", "printed"]
+    rows = [(runs.RANDOM, -0.5, -1, 0.2, 0.5, 1), (runs.MEMBER, -1, -2, -0.1, 0.2, 1), (runs.AT_START, 2, 1, 3, 0.1, 1)]
+    without = pd.DataFrame(rows, columns=columns)
+    ways = pd.DataFrame({"kept": 12, "with gradient importance": 4, "with gradient importance, chance": 3.0},
+                        pd.MultiIndex.from_tuples([("plain", "votes")]))  # fmt: skip
+    steps = pd.DataFrame({"change": [-7.0, -4.9], "against_start": -2.1}, pd.MultiIndex.from_product([[16], [PS, said.FEW]]))
+    told = said.vote(without, ways, steps, 16)
+    assert told.startswith("**The vote is not distinguishable from a random choice:** random heads off -0.5 [-1.0, +0.2] BLEU")
+    assert "(none differs after Holm); votes share 4 of 12 heads with gradient importance, by chance 3. Of the 7.0" in told
+    assert told.endswith("4.9 are lost by so few heads from the start, 2.1 by cutting late.")
+    assert "The vote beats 1 of 2 random choices:" in said.vote(without.assign(p_holm=[0.5, 0.01, 0.1]), ways[:0], None, 16)
+    assert said.vote(None, ways, steps, 16) == "" == said.vote(without[2:], ways, steps, 16)
+    told = said.ablation(without)
     assert told.startswith(
-        "**On a alone.** The constraint changes BLEU by -0.25 [-0.40, -0.10] (1 training; a verdict needs 3; p"
+        "None of the 3 parts can be told from the whole method (Holm). By interval alone *heads chosen before"
     )
-    assert (
-        "0.200 over all claims" in told and "; it significantly hurts on b. Keeping one head per group (12 of 48) costs" in told
+    assert said.ablation(without.assign(p_holm=0.01)).startswith(
+        "3 of the 3 parts can be told from the whole method (Holm): *r"
     )
-    assert told.endswith("costs 7.0 [6.0, 8.0] BLEU and makes no detectable difference to b.")
-    alone = said.answer(gained.assign(p_holm=0.06, seeds=3), bleu, heads)  # an interval below zero is not enough
-    assert alone.startswith("**Not here.**") and "it is worse by interval alone on b" in alone and "all claims" not in alone
+    more = pd.DataFrame({"panel": "a", "method": GHT, "groups": [2, 8], "change": 1.3, "change_low": 0.4, "change_high": 2.2,
+                         "p_holm": [0.1, 0.024], "family": 9})  # fmt: skip
+    told = "With 16 heads per layer GHT gains +1.3 [+0.4, +2.2] at 8 groups (p = 0.024) and nothing detectable at the other"
+    assert said.more_heads(more, 16).startswith(told) and "at no number of groups" in said.more_heads(more[:1], 16)
     beside = pd.DataFrame([(-4, -5, -3)], [runs.FEWER], said.ENDS)
     assert said.rivals(beside, "late") == "GHT-PS minus models of its size: *fewer layers* -4.0 [-5.0, -3.0] BLEU (late)."
     seeds = pd.DataFrame({"panel": "translation: multi30k_x", "method": [GHT, PS], "seeds": 3, "change_mean": [0.4, -3.5],
@@ -306,6 +333,13 @@ def test_what_is_said_follows_the_numbers():
     firsts = pd.DataFrame({"value": [9.0, 5], "low": 0, "high": 9}, [VANILLA, PS])
     means = said.over_trainings(firsts, pd.DataFrame({"value": [7.0], "low": 6, "high": 8, "seeds": 5}, [PS]))
     assert means.value.tolist() == [9, 7] and means.seeds.tolist() == [1, 5]
+    firsts, fast = firsts.assign(gain=[0.0, -40], gain_low=0, gain_high=0), pd.DataFrame({"low": 1, "high": 2}, [VANILLA, PS])
+    shown = said.table_1(firsts.assign(seeds=[5, 1], **{"printed gain": 1.0}), fast)
+    assert shown.gain.tolist()[1:] == [-40] and shown.index[1] == f"{PS} (one training)" and shown.speed_high.iloc[1] == 2
+    assert said.table_1(firsts.assign(seeds=5, **{"printed gain": 1.0}), fast).gain[PS] == pytest.approx(-100 * 4 / 9)
+    worth = pd.DataFrame({"metric": ["BLEU"], "whole": 84.7})
+    told = said.levels(worth, firsts.value, means.set_axis([PS, VANILLA]))
+    assert told.startswith("So vanilla has 7.0 BLEU as mean of 5 trainings, 9.0 in the first") and "84.7" in told
     ends = {GHT: (0.1, -0.1, 0.2), NO_CONSTRAINT: (-9.0, -10, -8.0), PS: (-9.0, -10, -8.0)}
     late = pd.DataFrame.from_dict(ends, orient="index", columns=["change", "change_low", "change_high"]).rename_axis("row")
     assert said.converged(late, 2).startswith("Keeping 2 heads per layer by vote costs 9.0 [8.0, 10.0] BLEU against")
@@ -318,12 +352,15 @@ def test_what_is_said_follows_the_numbers():
     assert said.cost(cost).endswith("its size fewer layers (6.0) has more.") and "control" not in said.cost(cost[:2])
     assert said.cost(cost, cost.value + 1, " (means)").endswith("vanilla 10.0; of 1 controls of about its size"
                                                                 " fewer layers (7.0) has more (means).")  # fmt: skip
-    told = said.apart(apart, 2, ("cross", 1))
-    assert "weight 0.30 (0.10), hardly groups; at 10 times that weight 1.00 (1.10), groups; perfect groups 2.00" in told
-    assert said.shown(apart, ("cross", 1)).startswith(
-        "Shown: cross-attention of layer 2, the clearest of 2; the dark diagonal is each head with"
+    apart = apart.assign(same=0.1, other=-0.2, heads=8, moved=[0, 0, 0, 3, 0, 0])
+    told = said.apart(apart, 2, 0.01)
+    assert told.startswith(
+        "At w = 0.01 groups are pushed apart (mean cosine between groups -0.20) more than members are pulled"
     )
-    assert "hardly group" in said.hardly(apart, 2) and said.hardly(apart + 2, 2) == ""
+    assert "contrast 0.30 of 2.00, hardly groups; at 10 times that weight 1.00, groups. We call it groups from half" in told
+    assert "The constraint changes groups" in said.deepened(apart) and "3 of 16 in all, change" in said.deepened(apart)
+    assert said.deepened(apart.assign(moved=0)).startswith("K-means on random weights decides the groups of cross-attention")
+    assert said.shown(apart, ("cross", 1)).startswith("Shown: cross-attention of layer 2, the clearest of 2 and no mean over")
     told = said.strength(apart, 2, pd.Series([1.0, 2.0, 3.0], [titles[2], f"{PS}, weight x 10", VANILLA]))
     assert told.startswith("At the study's weight heads hardly form groups: their cosine within minus between groups is 0.30, ")
     assert "At 10 times the weight they do (1.00), and " in told
@@ -411,15 +448,10 @@ def test_overlap_by_hand():
     np.testing.assert_allclose(table.relevance, [0.5 / 3, 0.15, np.nan])
     assert table.loc["a", ["with b", "with c"]].tolist() == [1, 0] and table.loc["b", "with a"] == 1
     told = said.kept(pd.concat({"plain": table}, names=["model"]))
-    parts = (
-        "Of 3 heads with a function a keeps 2, chance 1.5; ",
-        "an even share 0.250. ",
-        "a and b share 1, ",
-        "by chance 1.0",
-    )
-    assert all(part in told for part in parts) and "keep different heads" in told
+    assert told.startswith("Kept heads have a mean relevance of 0.150 to 0.167 (even share 0.250); ways overlap in 0 to 1 of 3")
+    assert told.endswith("by chance 1 and 0. Of 3 heads with a function a keeps 2, chance 1.5.")
     few = said.kept(pd.concat({"plain": table.assign(functional_all=2)}, names=["model"]))
-    assert few.startswith("Functions cannot tell who stays, for 2 of 6 heads have one; their mean relevance is")
+    assert few.endswith("Functions cannot tell who stays: 2 of 6 heads have one.")
     assert table.loc["a", "with b, chance"] == 3 * 2 / 6 and np.isnan(table.loc["a", "with a"])
 
 

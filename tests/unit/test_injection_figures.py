@@ -66,26 +66,21 @@ def test_scores_fall_as_heads_go():
     for colour, values, ends in ((BLUE, [40, 39, 5], (38.5, 39.5)), (ORANGE, [40, 20, 5], (18, 23))):
         np.testing.assert_array_equal(drawn(axis, colour)[0], [[0, 1, 3], values])
         assert band(axis, colour, 1) == ends
+    marked_limit = whole(figures.masking_curves(masking(), limit=(1, -0.01), title="first"))
+    assert marked(marked_limit.axes[0], to_rgb("#B00020")) == [(1, 39.6)] and marked_limit.get_suptitle() == "first"
     found = sorted(line[1].tolist() for line in drawn(axis, GREY))
     assert found == [[40, 30, 5], [40, 33, 5], [40, 36, 5]]  # draws and their mean
 
 
-BEFORE = "row kind layer head before after rank_before rank_after heads"
-
-
-def test_importance_before_and_after():
-    frame = table(
-        BEFORE, ("lowest", "encoder", 0, 3, 0.1, 0.8, 4.0, 1.0, 4), ("lowest", "encoder", 1, 2, 0.2, 0.5, 3.5, 2.0, 4),
-        ("highest", "encoder", 1, 0, 0.7, 0.6, 1.0, 1.0, 4),
-    )  # fmt: skip
-    lowest, highest = whole(figures.before_after(frame)).axes
-    first, second = (to_rgb(colour) for colour in drawing.layer_colours(2))
-    assert marked(lowest, first) == [(0, 0.1), (1, 0.8)] and marked(lowest, second) == [(0, 0.2), (1, 0.5)]
-    assert not marked(highest, first) and marked(highest, second) == [(0, 0.7), (1, 0.6)]
-    (level,) = (line for line in lowest.lines if line.get_linestyle() == "--")
-    assert list(level.get_ydata()) == [0.5, 0.5]  # all heads of a layer alike: 1 / sqrt(4)
-    many = pd.concat([frame[frame.row == "lowest"].assign(row=str(place)) for place in range(5)])
-    assert figures.before_after(many).axes[-1].get_legend() is not None  # the place that is left holds the legend
+def test_ranks_before_and_after_a_dot_a_training():
+    rows = [(row, seed, "encoder", layer, 3, start, end + layer, 8) for row, start, end in (("lowest", 8, 3), ("highest", 1, 2))
+            for seed in (1, 2) for layer in (0, 1)]  # fmt: skip
+    frame = table("row seed kind layer head rank_before rank_after heads", *rows)
+    frame.loc[frame.seed == 2, "rank_after"] += 1
+    (axis,) = whole(figures.before_after(frame)).axes
+    assert ticks(axis) == ["lowest", "highest"] and axis.get_xlim() == (8.4, 0.6)  # the most important at the right
+    before, after, mean = axis.lines[:3]
+    assert (before.get_xdata()[0], mean.get_xdata()[0]) == (8, 4) and list(after.get_xdata()) == [3.5, 4.5]
 
 
 def test_the_curve_of_corrupted_clusters_ends_at_what_was_corrupted():

@@ -4,6 +4,7 @@ import itertools
 import math
 import random
 from collections import Counter
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -12,7 +13,7 @@ import torch
 
 from helpers import heads, measures
 from helpers.corpora import Pair
-from helpers.measures import functions, measured
+from helpers.measures import functions, measured, said
 from helpers.measures.lrp import BySentence
 from helpers.measures.reducers import one_pass, view
 from helpers.study import StudyError
@@ -437,6 +438,38 @@ def test_every_relation_is_held_to_the_papers_rule():
     assert told == f"EN-RU: 2 of 4 cases pass (paper: 4), 2 of them the same. {never}"
     assert functions.said_of_cases(table, {}) == never
     assert functions.said_of_cases(table.assign(**{"passes +10": True}), {"a": "WMT"}).endswith("2), 2 of them the same.")
+    assert said.alike(table).startswith("alike: 1 and 1 of 2 cases pass by estimate, only *object→verb* in all of them")
+    other = table.assign(**{"passes +10": [True, False, False, False]})
+    assert said.alike(other).startswith("not alike: 1 and 0 of 2") and not said.alike(table[table.model == "a"])
+
+
+def test_what_is_said_of_functions_follows_the_numbers(tmp_path):
+    assert said.needed(9 / 16, 32, 12, 5) == "needed: 18 of 32, out of reach even if all 5 undecided passed"
+    assert "within reach" in said.needed(9 / 16, 32, 12, 6) and said.needed(9 / 16, 32, 18, 1) == "needed: 18 of 32"
+    best = pd.DataFrame({"score": [0.5, 0.4], "low": 0.45, "high": 0.52, "verdict": False, "offset": 0}, ["a", "b"])
+    assert said.positional(best) == "0 of 2 models have one; the best, of a, reaches 50 [45, 52] %"
+    assert "the best looks at its own position for 40 to 50 %" in said.decoder(best.assign(**{"best at random": 0.1}))
+    ways = pd.DataFrame({"positional": [0.6, 0.5, 0.7]}, ["m", "m, small", "m, dropout"])
+    told = "In 2 siblings (small and dropout) the best stays at 50 to 70 %, so none of these explains it."
+    assert said.no_reason(ways) == told and not said.no_reason(ways + 0.3) and not said.no_reason(ways[:1])
+    table = pd.DataFrame({"two rarest": [0.2, 0.48], "low": 0.1, "high": [0.3, 0.51], "layer": 2}, ["a", "b"])
+    assert said.rare(table).endswith("48 [10, 51] % and does not exclude the paper's 50 %, in layer 2 instead of 1")
+    index = pd.MultiIndex.from_tuples([("m", "cross", 0, 0), ("m", "cross", 1, 0)], names=["model", "kind", "layer", "head"])
+    every = pd.DataFrame({"predicted": [0.1, 0.9], "fed": [0.5, 0.02]}, index)
+    told = (
+        "written for 90 % and with the token just read for 2 %; the best head for the token just read, another one in layer 1"
+    )
+    assert told in said.cross(every[1:], every)
+    seen = SimpleNamespace(number="2 of 8 cases", verdict="partly")
+    told = said.elsewhere(dict.fromkeys(("positional", "syntax"), seen) | {"rare": SimpleNamespace(number="")}, "natural", "p")
+    assert told.endswith("of profile p): positional 2 of 8 cases (*partly*); syntactic 2 of 8 cases (*partly*).")
+    pd.DataFrame({"what": ["encoder heads, positional"], "value": 1.0, "n": 48.0}).to_csv(tmp_path / "a.csv")
+    assert "has 1 of 48" in said.larger(tmp_path / "a.csv") and not said.larger(tmp_path / "b.csv")
+    scores = pd.DataFrame({"score": [0.95], "low": 0.85, "verdict": True, "offset": 1}, index[:1])
+    words = scores.assign(relation="nsubj", direction=DOWN, baseline=0.7).set_index(["relation", "direction"], append=True)
+    rare = pd.DataFrame({"verdict": [True], "two_rarest_low": 0.6}, index[:1])
+    called = [[name for name, _ in functions.roles(scores, words, rare, surely=way).iloc[0]] for way in (False, True)]
+    assert called == [["positional", "nsubj", "rare"], ["nsubj", "rare"]]
 
 
 def shares(*layers: list[float], kind: str = "encoder") -> pd.Series:

@@ -53,6 +53,23 @@ def test_kinds_stand_beside_the_printed_ones_and_all_kinds_too():
     whole(figures.beside_other_texts(points, sharey=True))
 
 
+def test_pruned_models_stand_beside_their_maps_from_scratch():
+    index = pd.MultiIndex.from_tuples([("scratch 1", "test")], names=["run", "test set"])
+    gap = pd.DataFrame({"change": [-1.0], "low": -2.0, "high": -0.5}, index)
+    points = l0.tables.pruned_minus_scratch({"x": pd.DataFrame({"heads": 4, "total": 8}, index)}, {"x": gap})
+    assert points[points.series == "x"][["kept", "value", "low"]].values.tolist() == [[50, -1, -2]]
+    printed = points[points.series.str.startswith("printed")].value
+    assert (round(printed.min(), 2), round(printed.max(), 2), len(printed)) == (0.01, 0.5, 7)
+    assert 0 in levels(whole(figures.pruned_minus_scratch(points)).axes[0])
+
+
+def test_chance_stands_on_the_functions_of_retained_heads():
+    columns = {"m": [(2, [["nsubj"], []]), (1, [["nsubj"]])]}
+    (axis,) = whole(figures.retained_functions(columns, {"m": 2}, {"m": {1: 0.5}})).axes
+    (line,) = [one for one in axis.collections if len(one.get_segments()) == 1]
+    assert line.get_segments()[0][:, 1].tolist() == [0.5, 0.5]
+
+
 def test_methods_at_equal_heads():
     rows = []
     for heads in (12, 6):

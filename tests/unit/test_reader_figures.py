@@ -44,10 +44,10 @@ def test_relevance_through_a_sentence_is_drawn_top_down():
     assert [label.get_text() for label in above.get_xticklabels()] == ["a", "␣", "b"]
 
 
-def test_the_price_of_a_gate_is_its_probability_of_being_open():
+def test_the_penalty_of_a_gate_is_its_probability_of_being_open():
     gate = l0.HardConcrete(torch.tensor(1.0), 0.33)
     density, price = l0.figures.gate_and_price(gate, [-2.0, 0.0, 1.0]).axes
-    assert price.get_title() == f"price: {float(gate.p_open()):.2f} λ"
+    assert price.get_title() == f"penalty: {float(gate.p_open()):.2f} λ"
     assert price.lines[-1].get_ydata()[0] == pytest.approx(float(gate.p_open()))
     assert texts(density) == [f"{float(gate.p_closed()):.2f}", f"{float(gate.p_full()):.2f}"]
 
@@ -68,6 +68,14 @@ def test_texts_stand_beside_the_printed_losses_and_hollow_ones_are_left_out():
     assert points[points.series.str.endswith("WMT")].set_index("kept").value.to_dict() == {100.0: 0.0, 100 * 10 / 48: -0.15}
     change = l0.figures.beside_other_texts(points).axes[0]
     assert any(line.get_marker() == PRINTED["marker"] for line in change.lines)
+    never = {"worth from the start": 2.0, "worth from the start_low": 1.5, "worth from the start_high": 2.5}
+    first = table.assign(**never, **{f"share from the start{end}": -0.5 for end in ("", "_low", "_high")})
+    first = pd.concat([first, first.xs("a", drop_level=False).rename({"a": "control"}).assign(method="further training")])
+    both = l0.tables.beside_other_texts({"x": table}, {"x": first})
+    assert both[both.series == f"x, One{l0.tables.WITHOUT}"][["kept", "value"]].values.tolist() == [[25.0, -50.0]]
+    level = both[(both.kept == 0) & (both.value != 0)]
+    assert level[level.series == "x, One"][["value", "low", "high"]].values.tolist() == [[-2.0, -2.5, -1.5]]
+    assert "never had encoder heads" in texts(l0.figures.beside_other_texts(both).axes[0])
 
 
 def test_gains_in_per_cent_of_the_plain_score_with_what_is_printed():

@@ -1,6 +1,7 @@
 """The scoreboard shows every claim of the ledger once, with its verdict on both tracks, on one page."""
 
 import json
+from dataclasses import replace
 
 import matplotlib.pyplot as plt
 import pytest
@@ -20,6 +21,15 @@ def test_every_claim_has_a_row_with_both_verdicts(judged):
     assert [row["claim"] for row in board] == [one.claim for one in claims.ledger()]
     for row, controlled, natural in zip(board, *judged, strict=True):
         assert (row["controlled"]["verdict"], row["natural"]["verdict"]) == (controlled.verdict, natural.verdict)
+
+
+def test_a_number_goes_with_its_verdict(judged):
+    row = claims.Row("a", 0.5, 0.4, 0.6, 0.0, 0.01, 0.2, "open")
+    one = replace(judged[0][0], verdict="inconclusive", number="0 of 2 rivals", why="... (1 for it by ...)", rows=[row, row])
+    number = scoreboard.rows([[replace(one, beside="", asked="")]])[0]["controlled"]["number"]
+    assert number == "1 of 2 rivals alone, by Holm 0"
+    partly = replace(one, verdict="partly", number="0.56", beside="", asked="", rows=[replace(row, side="for"), row])
+    assert scoreboard.rows([[partly]])[0]["controlled"]["number"] == "1 of 2: 0.56"
 
 
 def test_the_picture_says_every_verdict_and_hatches_what_is_hollow(judged):

@@ -240,7 +240,7 @@ def contest(frame: pd.DataFrame):
         if number % len(parts) == 0:
             trained = f", {'with' if further else 'no'} further training" if frame.further.nunique() > 1 else ""
             axis.set_title(f"{title}{trained}", loc="left")
-            axis.set_ylabel(rows.unit.iloc[0] if len(rows) else "")
+            axis.set_ylabel(rows.unit.iloc[0] if len(rows) and frame.unit.nunique() > 1 else "")
         axis.set_xlabel("heads left")
     if alone:
         axes[0].set(xlim=(frame.heads.max() + 1, frame.heads.max() - 1), xticks=[frame.heads.max()])
@@ -249,6 +249,8 @@ def contest(frame: pd.DataFrame):
             heads = frame.heads[frame.model == title]
             drawing.retained(axis, heads.max(), axis.get_xlabel())
             axis.set_xlim(right=heads.min() - 0.04 * heads.max())
+    if frame.unit.nunique() == 1:
+        figure.supylabel(frame.unit.iloc[0], fontsize=8.5)
     more = random if RANDOM in set(frame.criterion) else {}
     drawing.legend(figure, looks | more | ({"criteria of the other columns": others} if len(parts) > 1 and not alone else {}))
     return figure
@@ -256,38 +258,36 @@ def contest(frame: pd.DataFrame):
 
 @redrawable
 def ranking(frame: pd.DataFrame, unit: str = "change (BLEU)"):
-    """Criteria at one number of heads, a panel a model, sorted: the largest value at the top, random draws as a grey band.
+    """Criteria at one number of heads, a panel a model, sorted: the largest value at the top, every random draw a grey dot.
 
     Parameters
     ----------
     frame : pandas.DataFrame
-        Rows: criterion, model, value, low, high (nan where there is no interval). Of the criterion "random" the band holds
-        95 % of its rows, or is the interval of its one row; criteria within it are hollow.
+        Rows: criterion, model, value, low, high (nan where there is no interval); hollow (bool), if it is given: cannot be told
+        from random heads. Of the criterion "random" a row a draw.
     unit : str
         Label of the x axis.
     """
     drawing.need(frame, "criterion", "model", "value", "low", "high")
-    chosen = frame[frame.criterion != RANDOM].sort_values("value", ascending=False, kind="stable")
-    drawing.need(chosen, once=("criterion", "model"))
-    draws = frame[frame.criterion == RANDOM]
-    bands = (
-        drawing.summed(draws, ["model"], "value").set_index("model") if len(draws) else pd.DataFrame({"low": [], "high": []})
-    )
-    low, high = (chosen.model.map(bands[end]) for end in ("low", "high"))
-    table = chosen.assign(panel=chosen.model, row=chosen.criterion, hollow=chosen.value.between(low, high))
-    more = {}
-    if len(draws):
-        more["random, mean"] = {"color": _DARK, "ls": "--"}
-    if bands.low.notna().any():
-        more |= drawing.squares({"random, 95 %": _GREY})
-        more["within 95 % of random"] = {"ls": "", "marker": "o", "color": MODELS[0], "mfc": "white"}
+    drawn = frame.criterion == RANDOM
+    drawing.need(frame[~drawn], once=("criterion", "model"))
+    means = frame[drawn].groupby("model").value.mean()
+    rows = means.rename("at").reset_index().assign(criterion=f"{RANDOM} heads", value=np.nan)
+    table = pd.concat([frame[~drawn].assign(at=frame.value), rows[rows.model.isin(frame.model[~drawn])]], ignore_index=True)
+    table = table.sort_values("at", ascending=False, kind="stable").assign(panel=lambda t: t.model, row=lambda t: t.criterion)
+    table["hollow"] = (table.hollow if "hollow" in table else pd.Series(False, table.index)).eq(True)
+    more = {"a random draw": {"color": _GREY, "ls": "", "marker": "o"}, "their mean": {"color": _DARK, "ls": "--"}}
+    told = {"cannot be told from random heads": {"ls": "", "marker": "o", "color": MODELS[0], "mfc": "white"}}
     figure, axes = drawing.dot_panels(
-        table, level=None, label=unit, titles=list(dict.fromkeys(frame.model[frame.criterion != RANDOM])), columns=2,
-        shared=False, sharex=True, more=more,
+        table, level=None, label=unit, titles=list(dict.fromkeys(frame.model[~drawn])), columns=2, shared=False, sharex=True,
+        more=(more if drawn.any() else {}) | (told if table.hollow.any() else {}),
     )  # fmt: skip
-    for title in bands.index:
-        axes[title].axvspan(*bands.loc[title, ["low", "high"]], color=_GREY, alpha=0.55, lw=0, zorder=0)
-        axes[title].axvline(bands.value[title], color=_DARK, lw=1.2, ls="--", zorder=1)
+    for title, axis in axes.items():
+        if title in means:
+            values = frame.value[drawn & (frame.model == title)]
+            place = drawing.places(table[table.panel == title])[0]["", f"{RANDOM} heads"]
+            axis.plot(values, [place] * len(values), ls="", marker="o", ms=4.5, color=_GREY, mec=_DARK, mew=0.4, zorder=3)
+            axis.axvline(means[title], color=_DARK, lw=1.0, ls="--", zorder=0)
     return figure
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 import pandas as pd
 
@@ -27,7 +27,7 @@ VALUES = ["value", "low", "high"]
 LEVEL = 0.05  # of a test
 HIGH = 0.9  # a bound on correlations above which it binds little
 NEAR = 0.25  # BLEU, within which a choice of heads is as good as another
-DRAWN = (TRUTH, "gradient, example", "alpha_beta", "confidence", RANDOM)  # criteria that share a panel
+DRAWN = (TRUTH, "gradient, example", "alpha_beta", "confidence", "L1 gates")  # criteria that share a panel
 
 
 def heart(table: pd.DataFrame, entered: Sequence[str] = ()) -> tuple[pd.DataFrame, dict[str, str]]:
@@ -60,11 +60,9 @@ def agreement(table: pd.DataFrame) -> str:
     part = table[table.kind == kind]
     if part.empty:
         return "No layer has heads enough to be ranked."
-    sure, of_truth = part.low > 0, (part.one == TRUTH) | (part.other == TRUTH)
+    (sure, left), of_truth = _sure(part), (part.one == TRUTH) | (part.other == TRUTH)
     most, least = (part.loc[end()] for end in (part.rho.idxmax, part.rho.idxmin))
     ends = [f"{named(row.one)} and {named(row.other)} ({number(row.rho, '.2f')})" for row in (most, least)]
-    z = intervals.fisher(part[["rho", "low", "high"]])
-    left = sure & (intervals.holm(intervals.p_value(z.rho, z.low, z.high, trainings=part.models)) < 0.05)
     over = " to ".join(map(str, sorted({part.models.min(), part.models.max()})))
     said = f"{KIND_TITLES[kind].capitalize()} heads: {sure.sum()} of {len(part)} pairs agree by their 95 % interval"
     said += f" ({over} models), {left.sum()} after Holm; most {ends[0]}, least {ends[1]}. "
@@ -122,9 +120,11 @@ def first_order(table: pd.DataFrame) -> tuple[pd.DataFrame, str]:
         return pd.DataFrame(), "Estimates to the first order are not in this run: comparison.first_order leaves them out."
     rows = []
     for kind, found in part.groupby("kind", sort=False):
-        few = "" if found.shown.all() else ", too few with an effect"
+        few = "" if found.shown.all() else " (too few heads with an effect: tells nothing)"
         told = {named(row.measure): interval(row.rho, row.low, row.high, ".2f") for row in found.itertuples()}
-        rows.append({"attention": f"{KIND_TITLES[kind]}{few}", "n (models)": str(int(found.models.max())), **told})
+        row = {"attention": f"{KIND_TITLES[kind]}{few}", "n (models)": str(int(found.models.max())), **told}
+        rows.append({name: f'<span style="color:#999">{said}</span>' for name, said in row.items()} if few else row)
+    part = part[part.shown.astype(bool)]
     sure = part[part.low > 0].assign(kind=part.kind.map(KIND_TITLES)).groupby("measure", sort=False).kind.agg(listed)
     which = listed([f"{named(measure)} in {kinds} heads" for measure, kinds in sure.items()])
     return pd.DataFrame(rows).fillna("–"), f"Above zero by their interval: {which}."
@@ -138,99 +138,179 @@ def stability(table: pd.DataFrame) -> str:
     said = f"{KIND_TITLES[kind].capitalize()} heads, median rank correlation of a measure with itself: {listed(said)}."
     rows = part[part.compared.str.startswith("matched") & part.measure.isin(RULES)]
     told = [f"{named(row.measure).removeprefix('relevance, ')} {number(row.rho, '.2f')}" for row in rows.itertuples()]
-    told[:1] = [f"{first} [{number(rows.low.iloc[0], '.2f')}, {number(rows.high.iloc[0], '.2f')}]" for first in told[:1]]
-    pairs = f" Matched, by relevance (least and largest of {rows.models.max()} pairs): {', '.join(told)}."
+    told[:1] = [f"{first} ({number(rows.low.iloc[0], '.2f')} to {number(rows.high.iloc[0], '.2f')})" for first in told[:1]]
+    pairs = f" Matched, by relevance (least to largest of {rows.models.max()} pairs): {', '.join(told)}."
     return said + pairs if told else said
 
 
 def at_once(table: pd.DataFrame, drawn: Sequence[str] = DRAWN) -> str:
-    """Of `tables.along`, means over all numbers of heads: which drawn choice costs least in most models, which beat chance."""
+    """Of `tables.along`, means over all numbers of heads: which drawn choice costs least in most settings, how many beat the
+    gradient in each, and which drawn ones cost no less than random heads."""
     means = table.groupby(["model", "criterion"], sort=False).change.mean()
-    here = means[means.index.isin(drawn, level="criterion")].drop(RANDOM, level="criterion", errors="ignore")
+    every, settings = means.drop(RANDOM, level="criterion", errors="ignore"), list(means.index.unique("model"))
+    here = every[every.index.isin(drawn, level="criterion")]
     best = here.groupby(level="model", sort=False).idxmin().str[1].value_counts()
-    models = {model.removesuffix(EVERY) for model in means.index.unique("model")}
-    said = f"Means over numbers of heads: of those drawn {named(str(best.index[0]))} costs least in {best.iloc[0]} of"
-    said += f" {best.sum()} settings of {len(models)} models"
-    if RANDOM not in means.index.get_level_values("criterion"):
-        return f"{said}."
-    every = means.drop(RANDOM, level="criterion")
-    above = every.index.get_level_values("model").map(means.xs(RANDOM, level="criterion")).to_numpy()
-    worse = every[every.to_numpy() >= above].index.intersection(here.index).get_level_values("criterion").value_counts()
-    poor = listed([f"{named(str(name))} in {count}" for name, count in worse.head(2).items()])
-    said += f"; no less than random heads: {poor}" if len(worse) else ""
-    return f"{said}. Of {len(every)} pairs of setting and measure {int((every < above).sum())} cost less."
+    models = {model.removesuffix(EVERY) for model in settings}
+    must = ", which must be trained" if best.index[0] == "L1 gates" else ""
+    said = f"Means over numbers of heads, of those drawn: *{named(str(best.index[0]))}*{must}, costs least in {best.iloc[0]} of"
+    said += f" {best.sum()} settings of {len(models)} models."
+    better = {name: int((every[name] < every[name, UNIT]).sum()) for name in settings if UNIT in every[name]}
+    own = {name: better[name] for name in better if name != DECODER}
+    if own and better:
+        told = [f"{ends(own.values())} measures in those of translation models"] if own else []
+        told += [f"{better[DECODER]} on the {MODELS[DECODER]}"] if DECODER in better else []
+        said += f" Of all measures *{named(UNIT)}* is beaten by {listed(told)}."
+    if RANDOM in means.index.get_level_values("criterion"):
+        above = every.index.get_level_values("model").map(means.xs(RANDOM, level="criterion")).to_numpy()
+        worse = every[every.to_numpy() >= above].index.intersection(here.index).get_level_values("criterion").value_counts()
+        poor = listed([f"*{named(str(name))}* in {count} of {len(settings)}" for name, count in worse.head(2).items()])
+        said += f" No less than random heads: {poor}." if len(worse) else ""
+    return said
 
 
 def _rivals(ranked: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Of `tables.over_seeds` of a contest the first model and test set, by criterion, and of these L0's rivals, best first."""
     own = ranked[ranked.criterion == TRAINED].head(1)
-    here = ranked.merge(own[["model", "test set"]]).set_index("criterion")
-    return here, here.drop([TRAINED, NAMES["map"], RANDOM], errors="ignore").sort_values("value", ascending=False)
+    here = ranked.merge(own[["model", "test set"]]).set_index("criterion").sort_values("value", ascending=False)
+    return here, here.drop([TRAINED, NAMES["map"], RANDOM], errors="ignore")
 
 
-def _left(here: pd.DataFrame, of: int) -> str:
-    seeds, left = int(here.seeds[TRAINED]), number(here.heads[TRAINED], ".0f") + f" of {of}" * bool(of)
-    return f"With {left} encoder heads left and trained alike ({here.model.iloc[0]}, {count(seeds, 'training')}),"
-
-
-def _costs(here: pd.DataFrame) -> str:
-    told = [f"{name} {_bleu(here.loc[key])}" for name, key in (("L0", TRAINED), ("random heads", RANDOM)) if key in here.index]
+def _changes(here: pd.DataFrame, drawn: pd.DataFrame) -> str:
+    """By how much L0 and random heads change BLEU, these with every draw."""
+    draws = drawn[drawn.criterion == RANDOM].merge(here[["model", "test set"]].drop_duplicates()).change
+    told = [f"L0 by {interval(*here.loc[TRAINED, VALUES], '+.1f')}"]
+    if len(draws):
+        told.append(f"random heads by {number(draws.mean(), '+.1f')} ({count(len(draws), 'draw')}: {ends(draws, '+.1f')})")
     return ", ".join(told)
 
 
-def trained_on(ranked: pd.DataFrame, of: int = 0) -> str:
-    """Of `tables.over_seeds` of a contest: what the best rival, L0 and random heads cost, and what costs no less than these.
+def _beside_random(here: pd.DataFrame, paired: pd.DataFrame, drawn: pd.DataFrame) -> str:
+    """Which choices are better than every random draw of every training, and which cannot be told from random heads."""
+    if RANDOM not in here.index:
+        return ""
+    found = drawn.merge(here[["model", "test set"]].drop_duplicates())
+    most = found[found.criterion == RANDOM].groupby("seed").change.max()
+    above = found[found.criterion != RANDOM].groupby(["criterion", "seed"]).change.min().unstack("seed")
+    sure = [f"*{named(name)}*" for name in here.index.drop(RANDOM) if (above.loc[name] > most).all()]
+    said = f" Better than every draw of every training: {listed(sure)}."
+    alike = [f"*{named(name)}*" for name in hollow(here, paired)]
+    return said + (f" Cannot be told from random heads (paired by training): {listed(alike)}." if alike else "")
 
-    BLEU below the control's, of the first model and test set.
+
+def hollow(here: pd.DataFrame, paired: pd.DataFrame) -> list[str]:
+    """The criteria of `here`'s index whose difference to random heads has zero in its interval (`tables.against`)."""
+    if (RANDOM, "low") not in paired:
+        return []
+    low, high = (paired[RANDOM, end].reindex(here.index) for end in ("low", "high"))
+    return list(here.index[(low <= 0) & (high >= 0)])
+
+
+def beside_random(ranked: pd.DataFrame, paired: pd.DataFrame, drawn: pd.DataFrame) -> pd.DataFrame:
+    """What `figures.ranking` draws of a contest: each random draw, and which criteria cannot be told from these."""
+    alike = hollow(ranked.set_index("criterion"), paired)
+    chosen = ranked[ranked.criterion != RANDOM].assign(hollow=lambda rows: rows.criterion.isin(alike))
+    draws = drawn[drawn.criterion == RANDOM].rename(columns={"change": "value"})[["model", "test set", "criterion", "value"]]
+    both = pd.concat([chosen, draws], ignore_index=True).assign(model=lambda rows: rows.model + ", " + rows["test set"])
+    return both.assign(criterion=both.criterion.map(named))[["criterion", "model", *VALUES, "hollow"]]
+
+
+def trained_on(ranked: pd.DataFrame, paired: pd.DataFrame, drawn: pd.DataFrame, of: int = 0) -> str:
+    """Of `tables.over_seeds` of a contest: how the best rival, L0 and random heads change BLEU against the control.
+
+    Of the first model and test set; beside them what is above every random draw, and what cannot be told from these.
 
     Parameters
     ----------
+    paired, drawn : pandas.DataFrame
+        `tables.against` and `tables.stacked` of the same contest.
     of : int
         How many heads there are; 0 leaves that out.
     """
     here, rivals = _rivals(ranked)
     if rivals.empty:
         return "L0 has no rival in this run."
-    said = f"{_left(here, of)} *{named(rivals.index[0])}* costs {_bleu(rivals.iloc[0])} BLEU, {_costs(here)}."
-    poor = _few(rivals.index[rivals.value <= here.value[RANDOM]]) if RANDOM in here.index else ""
-    return f"{said} No less than random heads by value: {poor}." if poor else said
+    left = drawn[drawn.criterion == TRAINED].merge(here[["model", "test set"]].drop_duplicates())["heads"]
+    said = f"With {ends(left, '.0f')}{f' of {of}' * bool(of)} encoder heads left and trained alike ({here.model.iloc[0]},"
+    said += f" {count(int(here.seeds[TRAINED]), 'training')}), *{named(rivals.index[0])}* changes BLEU by"
+    said += f" {interval(*rivals.iloc[0][VALUES], '+.1f')} against the unpruned model trained as long, {_changes(here, drawn)}."
+    near = [f"*{named(name)}*" for name in here.index.drop(TRAINED) if abs(here.value[name] - here.value[TRAINED]) < NEAR]
+    said += f" Within `{NEAR:g}` BLEU of L0: {listed(near)}." if near else ""
+    return said + _beside_random(here, paired, drawn)
 
 
-def advice(ranked: pd.DataFrame, paired: pd.DataFrame, of: int = 0) -> str:
-    """Of the same and `tables.against`: which measure to prune by, if its difference to random heads, paired by seed, says so.
+def advice(ranked: pd.DataFrame, paired: pd.DataFrame, corrected: pd.DataFrame) -> str:
+    """Of the same and `tables.against_l0`: which measure to prune by, as far as L0 and random heads tell.
 
     Parameters
     ----------
-    of : int
-        As `trained_on`.
+    corrected : pandas.DataFrame
+        `tables.against_l0`.
     """
     here, rivals = _rivals(ranked)
     if rivals.empty:
         return "L0 has no rival in this run."
     best, low = rivals.index[0], (RANDOM, "low")
-    called = f"gradient importance (*{named(best)}*)" if best == UNIT else f"*{named(best)}*"
-    if low in paired and paired.loc[best, low] > 0:
-        said = f"**Prune by {called}.**"
-    elif low in paired and pd.notna(paired.loc[best, low]):
-        said = f"**No measure is shown to beat random heads**; the best by value is {called}."
-    else:
-        said = f"**Nothing is decided by one training**; the best by value is {called}."
-    said += (
-        f" {_left(here, of)} it costs {_bleu(rivals.iloc[0])} BLEU against the unpruned model trained as long, {_costs(here)}"
-    )
-    near = _few([name for name in rivals.index[1:] if abs(rivals.value[name] - here.value[TRAINED]) < NEAR])
-    said += f". Within {NEAR:g} BLEU of L0 {'are' if ' and ' in near or 'rivals' in near else 'is'} {near}" if near else ""
-    if RANDOM in here.index:
-        poor = rivals.value[rivals.value <= here.value[RANDOM]].sort_values()
-        told = [f"*{named(name)}* ({number(-value, '.1f')})" for name, value in poor.items()]
-        said += f". No less than random heads, by value: {listed(told)}" if told else ""
-    return f"{said}."
+    called = "gradient importance" if best == UNIT else f"*{named(best)}*"
+    if low not in paired or pd.isna(paired.loc[best, low]):
+        return f"nothing is decided by one training; the best by value is {called}."
+    if paired.loc[best, low] <= 0:
+        return f"no measure is shown to beat random heads; the best by value is {called}."
+    row = corrected[corrected.criterion == best].merge(here[["model", "test set"]].drop_duplicates()).iloc[0]
+    how = f"is {'better' if row.value > 0 else 'worse'} than L0" if row.p_holm < LEVEL else "does as well as L0 can be shown to"
+    both = listed(number(here.value[name], "+.1f") for name in (best, TRAINED))
+    where = f"{here.model.iloc[0]}, one number of heads, {count(int(here.seeds[TRAINED]), 'training')}"
+    return f"{called} {how} ({both} BLEU; {where})."
+
+
+def answer(agreement: pd.DataFrame, stability: pd.DataFrame, advice: str, verdicts: Sequence[str]) -> str:
+    """The question of the notebook answered in three sentences, and how many claims are decided.
+
+    Parameters
+    ----------
+    agreement, stability : pandas.DataFrame
+        `tables.agreement` of what is drawn, and `tables.reliability` with `tables.stability`.
+    verdicts : sequence of str
+        Of this notebook's claims.
+    """
+    kind, said = _main(agreement), []
+    part = agreement[agreement.kind == kind]
+    if len(part):
+        sure, left = _sure(part)
+        said.append(
+            f"**Do they agree?** {_how(part.rho.median()).capitalize()}: of {len(part)} pairs of {KIND_TITLES[kind]} measures"
+            f" {sure.sum()} agree by their own interval, {left.sum() or 'none'} after Holm."
+        )
+    rho = stability[stability.kind == kind].groupby("compared", sort=False).rho.median()
+    own = {name: rho[rho.index.str.startswith(key)] for name, key in (("texts", "other"), ("seeds", "matched"), ("", "same"))}
+    same = "".join(f", same number {number(value, '.2f')}" for value in own.pop(""))
+    said_of = {"texts": "{}", "seeds": f"matched heads {{}}{same}"}
+    told = [
+        f"between {name} {_how(part.iloc[0])} ({said_of[name].format(number(part.iloc[0], '.2f'))})"
+        for name, part in own.items()
+        if len(part)
+    ]
+    said += [f"**Are ranks stable?** {listed(told)[0].upper()}{listed(told)[1:]}."] if told else []
+    open_ = sum(verdict == "inconclusive" for verdict in verdicts)
+    said += [f"**To prune:** {advice}"] + [f"{open_} of {count(len(verdicts), 'claim')} are inconclusive."] * bool(open_)
+    return " ".join(said)
+
+
+def _how(rho: float) -> str:
+    """How far a correlation goes, in a word."""
+    return "well" if rho >= 0.7 else "moderately" if rho >= 0.4 else "hardly"
+
+
+def _sure(part: pd.DataFrame) -> tuple[pd.Series, pd.Series]:
+    """Of rows of `tables.agreement`: whose interval is above zero, and which of these are left by Holm's correction."""
+    z = intervals.fisher(part[["rho", "low", "high"]])
+    sure = part.low > 0
+    return sure, sure & (intervals.holm(intervals.p_value(z.rho, z.low, z.high, trainings=part.models)) < LEVEL)
 
 
 def rivals(corrected: pd.DataFrame) -> str:
-    """Of `tables.against_l0`: what is worse or better than L0 after Holm's correction, what by its own interval alone.
+    """Of `tables.against_l0`, against L0's heads: what is worse or better after Holm's correction, what by its interval alone.
 
-    Beside them the heads that L0 chose, cut first and trained as the rivals are: what L0 owes to training while it chooses.
+    Beside them L0 itself, which trains while it chooses: what it owes to that.
     """
     several = len(corrected[["model", "test set"]].drop_duplicates()) > 1
 
@@ -239,16 +319,17 @@ def rivals(corrected: pd.DataFrame) -> str:
         names = [name.replace(f"*{RANDOM}*", "random heads") for name in names]
         return listed(f"{name} {interval(*row, '+.1f')}" for name, row in zip(names, part[VALUES].to_numpy(), strict=True))
 
-    others = corrected[corrected.criterion != NAMES["map"]].sort_values("value")
+    others = corrected[corrected.criterion != TRAINED].sort_values("value")
     sure = others[others.p_holm < LEVEL]
     open_ = others[~(others.p_holm < LEVEL)]
     worse, better = (sure[sign * sure["value"] > 0] for sign in (-1, 1))
-    said = f"Significantly worse than L0 (Holm, 5 %; BLEU): {told(worse)}; better: {told(better)}."
+    said = f"Against *{NAMES['map']}*, cut first and trained like the others: significantly worse (Holm, 5 %; BLEU)"
+    said += f" {told(worse)}; better {told(better)}."
     alone = open_[(open_.high < 0) | (open_.low > 0)]
     said += f" By their own interval alone also: {told(alone)}." if len(alone) else ""
-    for row in corrected[corrected.criterion == NAMES["map"]].head(1).itertuples():
+    for row in corrected[corrected.criterion == TRAINED].head(1).itertuples():
         shows = "" if row.low > 0 or row.high < 0 else ": how L0 trains gains or costs it nothing that shows"
-        said += f" *{named(row.criterion)}*, cut first and trained like the rivals, differ from L0 by"
+        said += f" *{named(row.criterion)}*, which trains while it chooses, differs by"
         said += f" {interval(row.value, row.low, row.high, '+.2f')}{shows}."
     return said
 
@@ -260,12 +341,27 @@ def rules(table: pd.DataFrame) -> str:
     return f"Gradient importance and relevance of encoder heads, by rule: {', '.join(told)}." if told else ""
 
 
+def families(table: pd.DataFrame) -> str:
+    """Of `tables.agreement`: how alike measures of one family rank heads, of which one is drawn."""
+    pairs = {"the two gradients": (UNIT, "gradient, token"), "the two signed rules": ("attnlrp", "cp")}
+    part = table[table.kind == _main(table)].set_index(["one", "other"]).rho
+    told = [f"{name} {number(part[pair], '.2f')}" for name, pair in pairs.items() if pair in part]
+    kind = KIND_TITLES[_main(table)]
+    return f"One measure of each family is drawn; within families ({kind} heads): {listed(told)}." if told else ""
+
+
+def unlike(one: str, other: str, models: pd.Series) -> str:
+    """Of `tables.by_model`: that a mean is one of unlike models."""
+    told = ", ".join(f"{MODELS.get(name, name)} {number(rho, '.2f')}" for name, rho in models.items())
+    return f"The correlation of {named(one)} with {named(other)} is a mean of unlike models: {told}."
+
+
 def bounds(table: pd.DataFrame) -> str:
     """Of `tables.reliability`: what bounds the correlation of each measure with anything, least first, high ones together."""
     part = table[table.kind == _main(table)].dropna(subset="bound").sort_values("bound")
     low, rest = part[part.bound < HIGH], part[part.bound >= HIGH]
     told = [f"{named(row.measure)} {row.bound:.2f}" for row in low.itertuples()]
-    told += [f"all others {ends(rest.bound, '.2f')}"] if len(rest) else []
+    told += [f"the others measured on halves {ends(rest.bound, '.2f')}"] if len(rest) else []
     kind = KIND_TITLES[_main(table)]
     return f"Bounds on any correlation with a measure of {kind} heads: {'; '.join(told)}." if told else ""
 
@@ -321,14 +417,9 @@ def choice(table: pd.DataFrame, differ: pd.DataFrame) -> str:
 def kinds(worth: pd.DataFrame, differ: pd.DataFrame) -> pd.DataFrame:
     """Of `tables.worth_of_kinds` and `effects`: a row a model in words, what each kind is worth and how many heads show."""
     rows, seeds = {}, worth.index.droplevel("kind").unique().get_level_values("model").value_counts()
-    for (model, seed, kind), row in worth.join(differ[["differ", "shown"]]).iterrows():
+    for (model, seed, kind), row in worth.join(differ[["differ", "differ_holm", "shown"]]).iterrows():
         which = f"{model}, seed {seed}" if seeds[model] > 1 else MODELS.get(model, model)
         told = rows.setdefault((model, seed), {"model": which, "loss, all heads": number(row.whole, ".2f")})
-        few = "" if row.shown else " (too few)"
-        told[KIND_TITLES[kind]] = f"{interval(row.loss, row.low, row.high, '+.2f')}; {row.differ:.0f} of {row.heads:.0f}{few}"
+        few, shows = "" if row.shown else ", too few", f"{row.differ:.0f} (Holm: {row.differ_holm:.0f})"
+        told[KIND_TITLES[kind]] = f"{interval(row.loss, row.low, row.high, '+.2f')}; {shows} of {row.heads:.0f}{few}"
     return pd.DataFrame(list(rows.values())).fillna("–")
-
-
-def _bleu(row: Mapping) -> str:
-    """BLEU lost, with its interval."""
-    return interval(-row["value"], -row["high"], -row["low"], ".1f")

@@ -114,6 +114,14 @@ def agreement(tables: Mapping[Trained, pd.DataFrame], differ: pd.DataFrame | Non
     return pd.DataFrame(rows)
 
 
+def by_model(tables: Mapping[Trained, pd.DataFrame], one: str, other: str, kind: str = "encoder") -> pd.Series:
+    """Rank correlation within layers of two measures on model, mean over its trainings."""
+    parts = {place: large(table, kind) for place, table in distinct(tables).items() if one in table and other in table}
+    found = {place: _within_layers(part[one], part[other], kind) for place, part in parts.items() if len(part)}
+    found = {(name.removesuffix(EVERY), seed): rho for (name, seed), rho in found.items()}
+    return pd.Series(found, dtype=float).dropna().groupby(level=0, sort=False).mean()
+
+
 def _shown(differ: pd.DataFrame | None, kind: str, trainings: Iterable[Trained]) -> bool:
     """Whether a correlation with the loss without a head has something to go with, over all trainings that it is of."""
     if differ is None:
@@ -231,13 +239,15 @@ def _both_ways(parts: Sequence[pd.DataFrame], measure: str, kind: str) -> tuple[
     return (rho(0, 0) + rho(1, 1)) / 2, (rho(0, 1) + rho(1, 0)) / 2
 
 
-def owed_to_sharing(table: pd.DataFrame) -> str:
+def owed_to_sharing(table: pd.DataFrame, reliable: float = np.nan) -> str:
     """In a sentence: by how much sharing sentences raises the correlation of gradient importance and of the other measures.
 
     Parameters
     ----------
     table : pandas.DataFrame
         `same_and_other_sentences`; what is not `shown` is not counted.
+    reliable : float, optional
+        How far *gradient, signed* agrees with itself between halves of the sentences.
     """
     found = table[table.shown.astype(bool)].set_index(["sentences", "kind", "measure"]).rho
     if found.empty:
@@ -256,8 +266,13 @@ def owed_to_sharing(table: pd.DataFrame) -> str:
         if len(part):
             same, other = (part.loc[one].mean() for one in (SAME, OTHER))
             said.append(f"{name} {same:.2f} on the same and {other:.2f} on other sentences")
-    kinds = [KIND_TITLES[kind] for kind in found.index.unique("kind")]
-    return f"Mean rank correlation with the loss without a head ({' and '.join(kinds)} heads): {'; '.join(said)}."
+    kinds, nothing = [KIND_TITLES[kind] for kind in found.index.unique("kind")], ""
+    signed = found[found.index.get_level_values("measure") == runs.ESTIMATES[0]].groupby("sentences").mean()
+    if len(signed) and signed[OTHER] < 0.2 < signed[SAME]:
+        told = f" (its reliability between halves: {reliable:.2f})" if reliable == reliable else ""
+        nothing = "Attribution patching (*gradient, signed*) predicts nothing on fresh sentences: its"
+        nothing = f"{nothing} {signed[SAME]:.2f} on the same is noise that both share{told}. "
+    return f"{nothing}Mean rank correlation with the loss without a head ({' and '.join(kinds)} heads): {'; '.join(said)}."
 
 
 def stepped_up(rho, times: float = 2) -> np.ndarray:
@@ -386,25 +401,48 @@ def trained_on(job: Mapping[str, Any], subject: subjects.Subject, repeats: int) 
     return pd.DataFrame(rows, columns=columns)
 
 
-def against_l0(parts: Mapping[Trained, pd.DataFrame]) -> pd.DataFrame:
+def against_l0(parts: Mapping[Trained, pd.DataFrame], other: str = TRAINED) -> pd.DataFrame:
     """Every criterion of a contest against L0 in each model, with p-values corrected for all of them.
 
     Parameters
     ----------
     parts : mapping of (model, seed) -> `trained_on`
+    other : str
+        What stands for L0: its own run, or its heads cut first (of which one training has no interval).
 
     Returns
     -------
     pandas.DataFrame
         model, criterion, test set, heads; value (BLEU above L0's run, mean over seeds, several draws of a seed counting once),
-        low, high, seeds, over (seeds where there are several, else sentences; several draws of one seed have no interval);
-        p, p_holm, family. L0 itself is no comparison.
+        low, high, seeds, runs, over (seeds where there are several, else sentences; several draws of one seed have no
+        interval); p, p_holm, family. L0 itself is no comparison.
     """
     frames = {place: part.assign(change=part.above, low=part.above_low, high=part.above_high) for place, part in parts.items()}
+    if other != TRAINED:
+        own = {place: part[part.criterion == other].set_index("test set").change for place, part in parts.items()}
+        frames = {place: part.assign(change=part.change - part["test set"].map(own[place]), low=np.nan, high=np.nan)
+                  for place, part in parts.items()}  # fmt: skip
     table = over_seeds(frames, ("criterion", "test set"))
-    table = table[table.criterion != TRAINED].reset_index(drop=True)
-    trainings = table.seeds.where(table.seeds > 1).to_numpy(float)
-    return intervals.corrected(table, "value", ("low", "high"), trainings)
+    table = table[table.criterion != other].reset_index(drop=True)
+    return intervals.corrected(table, "value", ("low", "high"), table.runs.where(table.seeds > 1).to_numpy(float))
+
+
+def nested(values: pd.Series) -> tuple[float, float, float, int]:
+    """Mean over trainings and its t interval, of draws on seed: the wider of that over seeds' means and that over all draws.
+
+    Means of few trainings may lie nearer to each other by chance than their draws allow; of one training nothing is known.
+
+    Returns
+    -------
+    mean, low, high : float
+    runs : int
+        How many values the interval is over.
+    """
+    means = values.groupby(level="seed").mean()
+    found, every = intervals.over_runs(means.to_numpy()), intervals.over_runs(values.to_numpy())
+    more = every[0] - found[0]  # where seeds have different numbers of draws
+    wider = len(means) > 1 and every[2] - every[1] > found[2] - found[1]
+    return (found[0], every[1] - more, every[2] - more, every[3]) if wider else found
 
 
 def over_seeds(parts: Mapping[Trained, pd.DataFrame], by: Sequence[str]) -> pd.DataFrame:
@@ -413,14 +451,19 @@ def over_seeds(parts: Mapping[Trained, pd.DataFrame], by: Sequence[str]) -> pd.D
     Returns
     -------
     pandas.DataFrame
-        model, `by`, heads (mean), value, low, high, seeds, over.
+        model, `by`, heads (mean), value, low, high (of several draws `nested`), seeds, runs (that the interval is over), over.
     """
-    found = trainings.over_seeds(_stacked(parts), ("model", *by), {"change": ("value", "low", "high")}, ("heads",), keep=True)
+    whole = stacked(parts)
+    found = trainings.over_seeds(whole, ("model", *by), {"change": ("value", "low", "high")}, ("heads",), keep=True)
+    found["runs"] = found.seeds
+    for place, part in whole.groupby(["model", *by], sort=False):
+        if len(part) > part.seed.nunique() > 1:
+            found.loc[place, ["value", "low", "high", "runs"]] = nested(part.set_index("seed").change)
     found["over"] = np.where(found.seeds > 1, intervals.TEXTS, intervals.SENTENCES)
-    return found.reset_index()[["model", *by, "heads", "value", "low", "high", "seeds", "over"]]
+    return found.reset_index()[["model", *by, "heads", "value", "low", "high", "seeds", "runs", "over"]]
 
 
-def _stacked(parts: Mapping[Trained, pd.DataFrame]) -> pd.DataFrame:
+def stacked(parts: Mapping[Trained, pd.DataFrame]) -> pd.DataFrame:
     """Tables of several trainings below one another, with columns model and seed."""
     return pd.concat([part.assign(model=name, seed=seed) for (name, seed), part in parts.items()], ignore_index=True)
 
@@ -451,11 +494,12 @@ def against(parts: Mapping[Trained, pd.DataFrame], others: Sequence[str] = (TRAI
     Returns
     -------
     pandas.DataFrame
-        On criterion, columns by the other one: difference (BLEU, paired by seed), low, high (its t interval; nan for one seed),
-        probability (that a run of the criterion is better than one of the other).
+        On criterion, columns by the other one: difference (BLEU, paired by seed), low, high (its t interval, `nested` of one
+        model; nan for one seed), probability (that a run of the criterion is better than one of the other).
     """
-    whole = _stacked(parts)
+    whole = stacked(parts)
     means = whole.groupby(["criterion", "seed", "model"]).change.mean().unstack(["model"])
+    draws = whole.groupby(["criterion", "model", "seed", "draw"]).change.mean()  # over test sets
     rows = {}
     for criterion in dict.fromkeys(whole.criterion):
         row = {}
@@ -468,7 +512,11 @@ def against(parts: Mapping[Trained, pd.DataFrame], others: Sequence[str] = (TRAI
             tasks = both.sum()
             tasks = tasks[tasks > 1] if (tasks > 1).any() else tasks[tasks > 0]  # a single seed has no interval
             one, two = (means.loc[name, tasks.index].where(both[tasks.index]).to_numpy() for name in (criterion, other))
-            row |= zip(((other, name) for name in ("difference", "low", "high")), intervals.paired(one, two), strict=False)
+            apart = intervals.paired(one, two)
+            if len(tasks) == 1:  # every draw with every one of the same seed
+                pair = (draws.loc[name, tasks.index[0]].droplevel("draw").rename(name) for name in (criterion, other))
+                apart = nested(pd.merge(*pair, on="seed").diff(axis=1).iloc[:, 1].mul(-1))
+            row |= zip(((other, name) for name in ("difference", "low", "high")), apart, strict=False)
             row[other, "probability"] = intervals.improvement(one, two)
         rows[criterion] = row
     return pd.DataFrame.from_dict(rows, orient="index").rename_axis("criterion")
@@ -489,10 +537,15 @@ def called(job: Mapping[str, Any]) -> str:
     return subjects.title(job["name"]) + every
 
 
-def along(parts: Mapping[Trained, pd.DataFrame]) -> pd.DataFrame:
+def along(parts: Mapping[Trained, pd.DataFrame], beside: str = "") -> pd.DataFrame:
     """Rise of the loss along the number of heads left, by model and criterion, as curves over seeds.
 
     L0 keeps other numbers of heads at every seed: between its own numbers each seed's curve is interpolated.
+
+    Parameters
+    ----------
+    beside : str
+        A criterion whose curve is taken from every other one of the same seed.
 
     Returns
     -------
@@ -510,7 +563,8 @@ def along(parts: Mapping[Trained, pd.DataFrame]) -> pd.DataFrame:
         for criterion in dict.fromkeys(name for part in own.values() for name in part.criterion):
             lines = []
             for part in own.values():
-                line = part[part.criterion == criterion].groupby("heads").change.mean()
+                line, level = (part[part.criterion == name].groupby("heads").change.mean() for name in (criterion, beside))
+                line = line.sub(level) if beside else line  # all criteria of a seed have its numbers of heads
                 if len(line):
                     lines.append(intervals.at(line.index.to_numpy(float), line.to_numpy(), grid))
             if not np.isfinite(lines).any():
@@ -583,7 +637,7 @@ def headlines(parts: Mapping[Trained, pd.DataFrame]) -> pd.DataFrame:
     """`headline` over seeds: mean with its t interval of every number, by model, run and test set."""
     values = {name: (name, f"{name}, low", f"{name}, high") for name in ("bleu", "change", "worth", "share")}
     counts = ("heads", "encoder", "decoder", "cross")
-    found = trainings.over_seeds(_stacked(parts), ("model", "test set", "run"), values, counts)
+    found = trainings.over_seeds(stacked(parts), ("model", "test set", "run"), values, counts)
     shown = ["seeds", *counts, *(column for names in values.values() for column in names)]
     return found[shown].assign(over=intervals.TEXTS)
 

@@ -91,6 +91,7 @@ def matrices(words: Sequence[str], tables: Mapping[str, np.ndarray]):
             for text, linked in zip(labels, named, strict=True):
                 text.set_color("black" if linked else "#8C8C8C")
     drawing.bar(figure, drawn, axes, "attention weight", [0, 0.5, 1])
+    drawing.legend(figure, drawing.squares({"attends to itself, 1.0": plt.get_cmap("Greys")(0.25)}))
     return figure
 
 
@@ -174,7 +175,9 @@ def ablation(frames: Mapping[str, pd.DataFrame]):
 
 
 @redrawable
-def masking_curves(frame: pd.DataFrame, metrics: Sequence[str] | None = None):
+def masking_curves(
+    frame: pd.DataFrame, metrics: Sequence[str] | None = None, limit: tuple[int, float] | None = None, title: str = ""
+):  # fmt: skip
     """Scores with the lowest, the highest or random heads of each layer off, a panel a metric.
 
     Parameters
@@ -184,13 +187,17 @@ def masking_curves(frame: pd.DataFrame, metrics: Sequence[str] | None = None):
         plain model), draw, value, low, high. Where there is one random draw, as with all heads off, all draws meet.
     metrics : sequence of str, optional
         All by default.
+    limit : (int, float), optional
+        So many heads a layer off, and how far a claim lets ROUGE-1 fall then, as a share of the plain model's.
+    title : str
+        Above the figure.
 
     Raises
     ------
     StudyError
         If the plain model is missing, or an order is unknown.
     """
-    once = ("metric", "order", "number", "draw")
+    once, above = ("metric", "order", "number", "draw"), title
     drawing.need(frame, "metric", "order", "number", "draw", "value", "low", "high", once=once)
     frame = _chosen(frame, metrics)
     if unknown := set(frame.order) - set(ORDERS):
@@ -201,6 +208,8 @@ def masking_curves(frame: pd.DataFrame, metrics: Sequence[str] | None = None):
     entries = {"random, mean" if order == "random" else order: look for order, look in orders.items()}
     thin = {"color": ORDERS["random"]["color"], "lw": 0.6}
     more = ({"one random draw": thin} if "random" in orders else {}) | {"plain model": PLAIN}
+    mark = {"color": "#B00020", "marker": "_", "ms": 14, "mew": 2.2, "ls": "", "zorder": 5}
+    more |= {f"limit, {limit[0]} heads": mark | {"ms": 8}} if limit else {}
     figure, axes = drawing.line_panels(
         table, "number", "value", "order", entries, label="heads off in each layer", band=("lowest", "highest"), more=more
     )
@@ -210,11 +219,14 @@ def masking_curves(frame: pd.DataFrame, metrics: Sequence[str] | None = None):
         if plain.empty:
             raise StudyError(f"The table has no {title} of the plain model: give it rows with 0 heads off.")
         axis.axhline(plain.iloc[0], zorder=1, **PLAIN)
+        if limit and title == "ROUGE-1":
+            axis.plot(limit[0], plain.iloc[0] * (1 + limit[1]), **mark)
         draws = part[part.order == "random"].pivot(index="number", columns="draw", values="value")
         meet = draws.count(axis=1) == 1
         draws[meet] = draws[meet].bfill(axis=1).ffill(axis=1)
         axis.plot(draws.index, draws, alpha=0.55, zorder=1, **thin)
         axis.xaxis.set_major_locator(MaxNLocator(8, integer=True))
+    figure.suptitle(above, fontsize=9)
     return figure
 
 
@@ -226,7 +238,8 @@ def changes(frame: pd.DataFrame, metrics: Sequence[str] | None = None, title: st
     ----------
     frame : pandas.DataFrame
         As `helpers.methods.coreference.tables.scores` or `over_seeds` returns it: row, metric, change, change_low, change_high
-        (nan where there is no interval). With a column `group`, rows of a group stand together below its name.
+        (nan where there is no interval). With a column `group`, rows of a group stand together below its name; those that
+        are `hollow` are of one training.
     metrics : sequence of str, optional
         All by default.
     title : str
@@ -239,9 +252,12 @@ def changes(frame: pd.DataFrame, metrics: Sequence[str] | None = None, title: st
     table = _chosen(frame, metrics)
     table = table.assign(value=table.change, low=table.change_low, high=table.change_high)
     table["said"] = [f"{round(c, 1) + 0.0:+.1f}".replace("-", "−") if np.isfinite(c) else "" for c in table.change]
-    table["panel"] = table.panel.map(lambda name: fill(name, 18))
-    figure, _ = drawing.dot_panels(table, label=f"change, {unit}" if unit else "")
-    if not unit:
+    table["panel"] = table.panel.map(lambda name: fill(name, 18 if table.panel.nunique() > 2 else 40))
+    single = {"open: one training": {"ls": "", "marker": "o", "mfc": "white", "color": MODELS[0]}}
+    more = single if "hollow" in table and table.hollow.any() else None
+    below = f"change, {unit}" if unit else "change,\n95 % interval" if more else ""  # a legend has the place of one label
+    figure, _ = drawing.dot_panels(table, label=below, more=more)
+    if not below:
         figure.supxlabel("change against the plain model, 95 % interval", fontsize=8.5)
     if title:
         figure.suptitle(title, fontsize=10)
@@ -250,52 +266,38 @@ def changes(frame: pd.DataFrame, metrics: Sequence[str] | None = None, title: st
 
 @redrawable
 def before_after(frame: pd.DataFrame):
-    """Importance of injected heads before and after training with the matrix, a panel a row, a line a head.
+    """Mean rank of injected heads in their layers: an arrow a row from before training to after it, a dot a training.
 
     Parameters
     ----------
     frame : pandas.DataFrame
-        As `helpers.methods.coreference.tables.before_after` returns it: row, kind, layer, head, before, after (normalised by
-        layer), rank_before, rank_after (1 is the most important), heads (of the layer).
+        As `helpers.methods.coreference.tables.before_after_over_seeds` returns it: row, seed, kind, layer, head, rank_before,
+        rank_after (1 is the most important), heads (of the layer).
     """
-    columns = ("row", "kind", "layer", "head", "before", "after", "rank_before", "rank_after", "heads")
-    drawing.need(frame, *columns, once=columns[:4])
-    titles, height = list(dict.fromkeys(frame.row)), max(2.3, 0.125 * frame.row.value_counts().max() + 0.8)
-    figure, axes = drawing.grid(
-        len(titles), 3 if len(titles) == 3 else 2, WIDTH / (3 if len(titles) == 3 else 2), height, sharey=True
-    )
-    colours = drawing.layer_colours(int(frame.layer.max()) + 1)
-    level = {"color": "#777777", "lw": 1.0, "ls": "--"}
-    for axis, title in zip(axes, titles, strict=True):
-        part = frame[frame.row == title].sort_values("after", kind="stable")
-        for heads in part.heads.unique():
-            axis.plot([-0.08, 1.08], [1 / np.sqrt(heads)] * 2, zorder=1, **level)
-        labels = _apart(part.after, 0.13 * 1.09 / (height - 0.7), 1.03)
-        for head, place in zip(part.itertuples(), labels, strict=True):
-            colour = colours[head.layer]
-            axis.plot([0, 1], [head.before, head.after], marker="o", ms=4, lw=1.3, color=colour, mec="white", mew=0.4)
-            axis.plot([1.05, 1.2], [head.after, place], lw=0.6, color=colour)
-            said = f"L{head.layer + 1} #{head.head + 1}: {head.rank_before:g} → {head.rank_after:g} of {head.heads}"
-            axis.text(1.23, place, said, va="center", fontsize=7)
-        axis.set(title=title, xlim=(-0.15, 3.2 if len(titles) == 3 else 2.4), ylim=(-0.03, 1.06))
-        axis.set_xticks([0, 1], ["before", "after"])
-        axis.spines["bottom"].set_bounds(-0.15, 1.15)
-        axis.set_ylabel("importance,\nnormalised by layer" if left(axis) else "")
-    spare = figure.axes[len(axes) :]  # the place of a panel that there is not
-    line = plt.Line2D([], [], **level, label="all heads of a layer alike")
-    (spare[-1] if spare else figure).legend(handles=[line], loc="center" if spare else "outside lower center")
+    columns = ("row", "seed", "kind", "layer", "head")
+    drawing.need(frame, *columns, "rank_before", "rank_after", "heads", once=columns)
+    each, rows = frame.groupby(["row", "seed"])[["rank_before", "rank_after"]].mean(), list(dict.fromkeys(frame.row))
+    looks = {"before": {"marker": "D", "color": "#777777", "mfc": "white", "ms": 6, "ls": ""},
+             "after, a training": {"marker": "o", "color": MODELS[0], "ms": 5, "alpha": 0.6, "ls": ""},
+             "after, mean": {"marker": "|", "color": "black", "ms": 15, "mew": 2, "ls": ""}}  # fmt: skip
+    figure, axis = plt.subplots(figsize=(WIDTH, 0.38 * len(rows) + 1.0))
+    for place, row in enumerate(rows):
+        start, after = each.loc[row].rank_before.mean(), each.loc[row].rank_after.to_numpy()
+        arrow = {"arrowstyle": "->", "color": "#777777", "lw": 0.9}
+        axis.annotate("", (after.mean(), place), (start, place), arrowprops=arrow)
+        at = place + 0.08 * (np.arange(len(after)) - (len(after) - 1) / 2)  # equal ranks beside each other
+        for x, y, look in ((start, place, "before"), (after, at, "after, a training"), (after.mean(), place, "after, mean")):
+            axis.plot(x, y, **looks[look])
+    axis.set(xlim=(frame.heads.max() + 0.4, 0.6), ylim=(len(rows) - 0.4, -0.6), xticks=range(1, int(frame.heads.max()) + 1))
+    axis.set_xlabel("mean rank of the injected heads in their layers (1: most important)")
+    axis.set_yticks(range(len(rows)), rows)
+    axis.tick_params(axis="y", length=0)
+    drawing.legend(figure, {name: look | {"ms": min(look["ms"], 8)} for name, look in looks.items()})
     return figure
 
 
-def _apart(values: Sequence[float], gap: float, top: float) -> np.ndarray:
-    """Rising values moved so that neighbours are a gap apart, from 0 to the top."""
-    steps = gap * np.arange(len(values))
-    found = np.maximum.accumulate(np.asarray(values, float) - steps)
-    return np.clip(found, 0, top - steps[-1]) + steps
-
-
 @redrawable
-def quality(frame: pd.DataFrame, metrics: Sequence[str] | None = None):
+def quality(frame: pd.DataFrame, metrics: Sequence[str] | None = None, title: str = ""):
     """Change against the plain model by the quality of the clusters that were given, a panel a metric.
 
     Corrupted clusters are joined in order of their quality, up to the clusters that they were made from.
@@ -308,6 +310,7 @@ def quality(frame: pd.DataFrame, metrics: Sequence[str] | None = None):
     metrics : sequence of str, optional
         All by default.
     """
+    above = title
     drawing.need(frame, "metric", "clusters", "conll", "change", "change_low", "change_high", once=("metric", "clusters"))
     table = _chosen(frame, metrics).assign(low=frame.change_low, high=frame.change_high)
     parts = table.clusters.str.partition("+corrupt:")
@@ -329,6 +332,7 @@ def quality(frame: pd.DataFrame, metrics: Sequence[str] | None = None):
         for base, rows in part[part.joined].groupby("base"):
             ends = pd.concat([rows.tail(1), part[part.clusters == base]])
             axis.plot(ends.conll, ends.change, lw=1.2, color=looks[rows.line.iloc[0]]["color"], zorder=1)
+    figure.suptitle(above, fontsize=9)
     return figure
 
 

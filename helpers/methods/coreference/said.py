@@ -12,6 +12,7 @@ from helpers.methods.coreference import tables
 from helpers.methods.coreference.runs import MAIN, PLAIN, shown
 from helpers.reading import interval, listed, number, readable
 
+OWN = "layer of its own, all"
 HEADS = {"probing": "heads by probing"}
 ENDS = ["change", "change_low", "change_high"]
 
@@ -95,47 +96,101 @@ def choice(against: pd.DataFrame) -> str:
     return f"Lowest heads minus {listed(f'{named(row)} {change(own, row)}' for row in own.row)}"
 
 
-def _verb(low: float, high: float) -> str:
-    return "raise" if low > 0 else "lower" if high < 0 else "do not detectably change"
+def chance(against: pd.DataFrame, table: pd.DataFrame, behind: str) -> str:
+    """Whether the lowest heads gain more than random ones: of `tables.against_controls`, and of `tables.scores` of one training
+    for draws that were trained once."""
+    own, alone = (part[part.metric == "ROUGE-1"].set_index(name) for part, name in ((against, "control"), (table, "row")))
+    told, sides = [], []
+    for row in dict.fromkeys(name for name in (*own.index, *alone.index) if name.startswith("injected, random")):
+        one = "one draw" if not told else "a second" if len(told) == 1 else "another"
+        if row in own.index:
+            low, high = own.change_low[row], own.change_high[row]
+            sides.append("less" if low > 0 else "more" if high < 0 else "as well")
+            verb = "does as well" if sides[-1] == "as well" else f"gains {sides[-1]}"
+            told.append(f"{one} {verb} ({behind}, difference {interval(*own.loc[row, ENDS], '+.1f')})")
+        else:
+            sides.append("less" if alone.change_low[row] <= 0 else "as well")
+            verb = "gains nothing" if sides[-1] == "less" else "gains too"
+            told.append(f"{one} {verb} (one training, {interval(*alone.loc[row, ENDS], '+.1f')})")
+    if not told:
+        return ""
+    leads = {("less",): "Importance beats chance", ("as well",): "The choice is not distinguishable from a random choice",
+             ("more",): "Chance beats importance"}  # fmt: skip
+    return f"{leads.get(tuple(dict.fromkeys(sides)), 'Whether importance beats chance is open')}: {', '.join(told)}."
 
 
-def answer(against: pd.DataFrame, over: pd.DataFrame, by: str, behind: str, where: str, paper: float = float("nan")) -> str:
-    """Whether links, the choice of heads and better links count: of `tables.against_controls`, and gains over `behind`.
+def elsewhere(alone: pd.DataFrame, by: str) -> str:
+    """Of `tables.scores` of one training: does a layer of its own after every layer gain more than the lowest heads do?"""
+    part = alone[alone.metric == "ROUGE-1"].drop_duplicates("row").set_index("row")
+    if not {OWN, MAIN} <= {*part.index} or part.change_low[OWN] <= part.change[MAIN]:
+        return ""
+    told = f"the same {links(by)} in a layer of its own after every layer bring"
+    return f"So would another place: {told} {interval(*part.loc[OWN, ENDS], '+.1f')} (one training, not replicated)."
 
-    `where` says of which text, and `paper` is p of the gain over all claims of the paper, nan where that is not tested.
+
+def answer(
+    against: pd.DataFrame, over: pd.DataFrame, alone: pd.DataFrame, by: str, behind: str, where: str,
+    verdicts: Mapping[str, str], paper: float = float("nan"),
+) -> str:  # fmt: skip
+    """Whether links, the choice of heads, better links and other places count.
+
+    Parameters
+    ----------
+    against : pandas.DataFrame
+        `tables.against_controls`.
+    over, alone : pandas.DataFrame
+        `tables.over_seeds` of `behind` ("5 trainings"), and `tables.scores` of the first.
+    by : str
+        The links; `where` says of which text.
+    verdicts : mapping of claim -> verdict
+        Of "injection-helps" and "resolver-links".
+    paper : float
+        p of the gain over all claims of the paper, nan where that is not tested.
     """
     own, gold = against[against.metric == "ROUGE-1"].set_index("control"), with_links("gold")
     main = over[(over.row == MAIN) & (over.metric == "ROUGE-1")].iloc[0]
-    enough = "Yes" if main.percent >= tables.PRINTED["ROUGE-1"] else "A little"
-    behind += "" if paper != paper else f"; p = {number(paper, 'p')} over all claims of the paper"
-    said = (
-        f"**{enough if main.change_low > 0 else 'Not seen'} {where}.** {links(by).capitalize()} in the least important head of"
+    enough = "yes" if main.percent >= tables.PRINTED["ROUGE-1"] else "a little"
+    enough = f"By interval {enough}" if not paper < 0.05 else enough.capitalize()
+    lead = f"**{enough if main.change_low > 0 else 'Not seen'} {where}.**"
+    share = interval(main.percent, main.percent_low, main.percent_high, "+.1f")
+    said = f"{lead} {links(by).capitalize()} in the least important head of each encoder layer (*lowest heads*) change ROUGE-1"
+    said += f" by {share} %, printed {tables.PRINTED['ROUGE-1']:+.1f} % ({behind}; {verdicts['injection-helps']}"
+    said += "" if paper != paper else f", p = {number(paper, 'p')} over all claims of the paper"
+    said += f"), events told with the right people by {change(over, MAIN, tables.EVENTS)} points." if (
+        tables.EVENTS in set(over.metric)) else ")."  # fmt: skip
+    if (row := with_links(f"{by}+shuffled")) in own.index:
+        gap = f"(difference {interval(*own.loc[row, ENDS], '+.1f')}; {verdicts['resolver-links']})"
+        better = "gain less" if own.change_low[row] > 0 else "gain more" if own.change_high[row] < 0 else "do as well"
+        said += f" Shuffled links {better} {gap}{', so it is the coreference' if better == 'gain less' else ''}."
+    said += f" {chance(against, alone, behind)}"
+    if gold in own.index:
+        gap = f"difference {interval(*own.loc[gold, ENDS], '+.1f')}"
+        worth = "better links would help" if own.change_high[gold] < 0 else "better links would not detectably help"
+        said += f" Gold links bring {change(over, gold)}: {worth} ({gap})."
+    return f"{said} {elsewhere(alone, by)}".strip()
+
+
+def headline(over: pd.DataFrame, alone: pd.DataFrame, behind: str) -> str:
+    """The gain of the lowest heads in % and in events, beside the printed one and a layer of its own of one training."""
+    main = over[(over.row == MAIN) & (over.metric == "ROUGE-1")].iloc[0]
+    told = f"ROUGE-1 {interval(main.percent, main.percent_low, main.percent_high, '+.1f')} % ({behind}), printed"
+    told += f" {tables.PRINTED['ROUGE-1']:+.1f} %"
+    if tables.EVENTS in set(over.metric):
+        told += f"; events {change(over, MAIN, tables.EVENTS)} points"
+        if OWN in set(alone.row):
+            told += f", in a layer of its own after every layer {change(alone, OWN, tables.EVENTS)} (one training)"
+    return f"{told}."
+
+
+def first_alone(over: pd.DataFrame, alone: pd.DataFrame) -> str:
+    """Which training is told where: of `tables.over_seeds`, and `tables.scores` of the first; nothing if there is one."""
+    if "seeds" not in over or MAIN not in set(over.row):
+        return ""
+    both = [change(table, MAIN, ends=False) for table in (over, alone)]
+    return (
+        f"ROUGE-1 of the lowest heads is {both[0]} points over {over.seeds.max()} trainings. Figures *importance*, *masking*,"
+        f" *where*, *clusters* and the table of inference show the first training, in which it is {both[1]}."
     )
-    said += f" each encoder layer (*lowest heads*) {_verb(main.change_low, main.change_high)} ROUGE-1: {change(over, MAIN)}"
-    said += f" ({behind})" + (f", events told with the right people {change(over, MAIN, tables.EVENTS)} points."
-                              if tables.EVENTS in set(over.metric) else ".")  # fmt: skip
-    asked = {
-        with_links(f"{by}+shuffled"): (
-            "Shuffled links gain less (difference {}), so it is the coreference",
-            "They are not distinguishable from shuffled links (difference {})",
-            "Shuffled links gain more (difference {})",
-        ),
-        "injected, random": (
-            "Random heads gain less (difference {})",
-            "Random heads do as well: the choice is not distinguishable from a random choice (difference {})",
-            "Random heads gain more (difference {})",
-        ),
-        gold: (
-            "Gold links gain less (difference {})",
-            "Gold links are not distinguishable from them (difference {})",
-            f"With gold links the gain is {change(over, gold)}, so the resolver is the bottleneck (difference {{}})",
-        ),
-    }
-    for row, told in asked.items():
-        if row in own.index:
-            verb = told[0 if own.change_low[row] > 0 else 2 if own.change_high[row] < 0 else 1]
-            said += f" {verb.format(interval(*own.loc[row, ENDS], '+.1f'))}."
-    return said
 
 
 def hollow(track: str, worth: str, least: float, found: pd.DataFrame | None = None) -> str:
@@ -160,25 +215,35 @@ def drawn(every: pd.DataFrame, row: str = "injected, random") -> str:
     )
 
 
-def rivals(against: pd.DataFrame, by: str, every: pd.DataFrame) -> list[str]:
-    """Conclusions over trainings, a line each: of `tables.against_controls` and `tables.before_after_over_seeds`."""
+def rivals(
+    against: pd.DataFrame, alone: pd.DataFrame, by: str, every: pd.DataFrame, behind: str, sides: Sequence[str] = ()
+) -> list[str]:
+    """Conclusions, a line each: of `tables.against_controls`, `tables.scores`, and `tables.before_after_over_seeds`.
+
+    `sides` are those of the rows by which the claim that heads come to matter is judged.
+    """
     own, lines = against[against.metric == "ROUGE-1"].rename(columns={"control": "row"}), []
-    for row, more, open_ in ((with_links(f"{by}+shuffled"), "It is the links: they beat shuffled ones by", "Links do not beat"
-                              " shuffled ones:"), ("injected, random", "The choice of heads counts: it beats random heads by",
-                              "The choice of heads is not distinguishable from a random one:")):  # fmt: skip
-        if row in set(own.row):
-            lines.append(f"{more if own[own.row == row].change_low.iloc[0] > 0 else open_} {change(own, row)} ROUGE-1.")
+    if (row := with_links(f"{by}+shuffled")) in set(own.row):
+        more = "It is the links: they beat shuffled ones by" if own[own.row == row].change_low.iloc[0] > 0 else (
+            "Links do not beat shuffled ones:")  # fmt: skip
+        lines.append(f"{more} {change(own, row)} ROUGE-1.")
+    lines += filter(None, [chance(against, alone, behind)])
     ranks = every.groupby("row").rank_after.mean()
     if MAIN in ranks and len(others := [row for row in ranks.index if row.startswith(f"{MAIN}, ")]):
         before, heads = every[every.row == MAIN].rank_before.mean(), every["heads"].max()
-        told = listed(f"with {named(row).partition(', ')[2]} to {number(ranks[row], '.1f')}" for row in others)
-        rank = f"mean rank {number(before, '.1f')} to {number(ranks[MAIN], '.1f')} of {heads:.0f}, {told}"
-        lines.append(f"Injected heads come to matter: {rank}.")
+        any_fixed, end = ranks[others].mean(), ranks[MAIN]
+        share = (before - any_fixed) / (before - end) if before > end else float("nan")
+        part = "Half" if 0.45 <= share <= 0.55 else number(share, "%")
+        rise = f"mean rank {number(before, '.1f')} to {number(any_fixed, '.1f')} of {heads:.0f}"
+        more = f"coreference takes it on to {number(end, '.1f')}"
+        lines.append(f"{part} of the rise ({rise}) comes with any fixed attention; {more}.")
+        held = sum(side == "for" for side in sides)
+        lines[-1] += f" {held} of {len(sides)} comparisons remain{'s' * (held == 1)} after Holm." if sides else ""
     return lines
 
 
-def people(board: tables.Board, row: str) -> str:
-    """How many events a row tells with the right people, beside references whose people are guessed."""
+def people(board: tables.Board, row: str) -> tuple[str, str]:
+    """How many events a row tells with the right people, and how that stands beside references whose people are guessed."""
     known = tables.baselines(board, against=row)
     known = known[known.metric == tables.EVENTS]
     more, less, open_ = sides(known)  # of the guessed ones
@@ -186,7 +251,16 @@ def people(board: tables.Board, row: str) -> str:
     parts = [(less, "by interval more than"), (more, "by interval less than"), (open_, "by interval not apart from")]
     beside = {named(one.row): f"*{named(one.row).removeprefix('guessed: ')}* ({one.value:.1f})" for one in known.itertuples()}
     told = [f"{words} {listed(beside[name] for name in names)}" for names, words in parts if names]
-    return f"{own:.1f} %, {'; '.join(told)}"
+    return f"{own:.1f} %", "; ".join(told)
+
+
+def told_right(board: tables.Board, by: str) -> str:
+    """How many events the plain model and the lowest heads tell with the right people, beside guesses."""
+    (plain, beside), (own, other) = people(board, PLAIN), people(board, MAIN)
+    lead, rows = "Events told with the right people (first training)", f"with {links(by)} in the lowest heads {own}"
+    if beside == other:
+        return f"{lead}: plain model {plain}, {rows}; both {beside}."
+    return f"{lead}: plain model {plain}, {beside}; {rows}, {other}."
 
 
 def ranking(agreement: pd.DataFrame, same: pd.DataFrame, layers: int) -> str:
@@ -225,9 +299,18 @@ def masked(table: pd.DataFrame, allowed: float) -> str:
         return ""
     points, shares = (f"{number(-each.max(), '.1f')} to {number(-each.min(), '.1f')}" for each in (part.change, part.percent))
     surely = int((part.change_high < allowed * (part.value - part.change)).sum())
-    many = f"{(part.percent < 100 * allowed).sum()} of {len(part)} trainings lose more than the claim allows"
+    many = f"{(part.percent < 100 * allowed).sum()} of {len(part)} settings lose more than the claim allows"
     told = f"{many} ({number(-allowed, '%')}), {surely} by interval"
     return f"Three lowest heads per layer off cost {points} points of ROUGE-1, {shares} %: {told}."
+
+
+def placed(table: pd.DataFrame, board: tables.Board) -> pd.DataFrame:
+    """`called`, where rows of a part of the layers say which layers these are: "lowest head, layer 3"."""
+    calls = {}
+    for row in (row for row in dict.fromkeys(table.row) if row.startswith(f"{MAIN}, ") and row.endswith(" layers")):
+        at = sorted({address[1] + 1 for address in tables.runs.addresses(board.rows[row]["run"]["control"]["heads"])})
+        calls[row] = f"lowest head, layer {at[0]}" if len(at) == 1 else f"lowest heads, layers {listed(at)}"
+    return table.assign(row=table.row.map(lambda row: calls.get(row, named(row))))
 
 
 def layers(grouped: pd.DataFrame) -> str:
@@ -242,18 +325,22 @@ def layers(grouped: pd.DataFrame) -> str:
         else "Upper layers do not gain more"
     )
     told = ", ".join(interval(*part.loc[row, ENDS], "+.1f") for row in rows)
-    return f"{lead} (ROUGE-1 {told} from lower to upper; one training each)."
+    last, same = part.loc[rows[-1]], ""
+    if MAIN in part.index and last.change >= part.change[MAIN] and (part["heads"][rows[-1]] if "heads" in part else 0) == 1:
+        same = f" One head in the last layer alone ({number(last.change, '+.1f')}) does as well as one in every layer"
+        same += f" ({change(grouped, MAIN, ends=False)})."
+    return f"{lead} (ROUGE-1 {told} from lower to upper; first training).{same}"
 
 
 def where(grouped: pd.DataFrame, over: pd.DataFrame) -> str:
-    """Which heads, layers and matrices gain most beside the paper's way, and layers of their own over several trainings."""
+    """Which heads, layers and matrices gain most beside the lowest heads, and layers of their own over several trainings."""
     part = grouped[grouped.metric == "ROUGE-1"].drop_duplicates("row").sort_values("change")
     best = part.row.iloc[-1]
-    paper = "" if best == MAIN else f", the paper's way {change(part, MAIN)}"
+    paper = "" if best == MAIN else f", lowest heads {change(part, MAIN)}"
     name = f"*{named(best)[:1].upper()}{named(best)[1:]}*"
     said = f"{name} gains most ({change(part, best)} ROUGE-1{paper}): one training, the best of {len(part)}, not replicated"
     for row in (row for row in dict.fromkeys(over.row) if "seeds" in over and row.startswith("layer of its own")):
-        gains = ", the paper's way ".join(change(over, name) for name in (row, MAIN))
+        gains = ", lowest heads ".join(change(over, name) for name in (row, MAIN))
         said += f"; *{named(row)}*, over {over.seeds.max()} trainings, {gains}"
     return f"{said}."
 
@@ -264,7 +351,7 @@ def moved(every: pd.DataFrame) -> str:
     told = [
         f"{named(name)} {number(one.rank_before, '.1f')} → {number(one.rank_after, '.1f')}" for name, one in means.iterrows()
     ]
-    said = f"Mean of {count} trainings (drawn: the first), rank" if count > 1 else "Mean rank"
+    said = f"Mean of {count} trainings, rank" if count > 1 else "Mean rank"
     return f"{said} in the layer before and after: {'; '.join(told)}."
 
 
@@ -339,6 +426,16 @@ def example(right: pd.Series, over: str) -> str:
     shares = ", ".join(f"{named(name)} {number(share, '.0f')} %" for name, share in right.items())
     said = f"Events of this dialogue with the right people: {shares}. It {how} by injection; over all dialogues the change is"
     return f"{said} {over} points. It is the first of the test set, not chosen."
+
+
+def too_small(table: pd.DataFrame, metric: str) -> str:
+    """What one training can show: the plain model's score, whether any row is told from it, and how small is unseen."""
+    part = table[table.metric == metric].set_index("row")
+    rows = part.drop(index=PLAIN)
+    wide = number((rows.change_high - rows.change_low).median() / 2, ".0f")
+    found = "every interval holds zero" if ((rows.change_low <= 0) & (rows.change_high >= 0)).all() else any_sure(table, metric)
+    own = interval(*part.loc[PLAIN, ["value", "low", "high"]], ".1f")
+    return f"One training, {metric} {own}: {found.rstrip('.')}; effects under about {wide} {metric} cannot be seen."
 
 
 def any_sure(table: pd.DataFrame, metric: str) -> str:

@@ -114,7 +114,7 @@ def scores(board: Board, names: Iterable[str] | None = None, against: str = runs
     -------
     pandas.DataFrame
         row, metric; value, low, high (95 % bootstrap over texts); change, change_low, change_high (paired); percent (the change
-        in percent of the other's value); heads (how many are masked or injected); over.
+        in percent of the other's value, percent_low, percent_high); heads (how many are masked or injected); over.
     """
     found = []
     for name in names or board.rows:
@@ -129,8 +129,9 @@ def _compared(board: Board, name: str, own: np.ndarray, against: str, heads: int
     for metric, value in values.items():
         row = {"row": name, "metric": metric, **dict(zip(("value", "low", "high"), value, strict=True))}
         row |= dict(zip(("change", "change_low", "change_high"), changes[metric], strict=True))
-        whole = base[metric][0]
-        yield row | {"percent": 100 * row["change"] / whole if whole else np.nan, "heads": heads, "over": intervals.SENTENCES}
+        shares = [100 * end / base[metric][0] if base[metric][0] else np.nan for end in changes[metric]]
+        row |= dict(zip(("percent", "percent_low", "percent_high"), shares, strict=True))
+        yield row | {"heads": heads, "over": intervals.SENTENCES}
 
 
 def heads_of(one: Mapping[str, Any]) -> int:
@@ -154,17 +155,37 @@ def relative(table: pd.DataFrame, group: str) -> pd.DataFrame:
     return told.assign(**parts, printed=printed, group=group)
 
 
+def headline(over: pd.DataFrame, alone: pd.DataFrame, rows: Sequence[str]) -> pd.DataFrame:
+    """Chosen rows for one figure: ROUGE-1 in % of the plain model's, printed beside it, and events in points.
+
+    Parameters
+    ----------
+    over : pandas.DataFrame
+        `over_seeds`, or `scores` of one training.
+    alone : pandas.DataFrame
+        `scores` of the first training: of rows that `over` lacks. They are marked in the column hollow, if `over` has several.
+    """
+    parts = {name: over[over.row == name] if name in set(over.row) else alone[alone.row == name] for name in rows}
+    found = pd.concat([part.assign(hollow="seeds" in over and "seeds" not in part) for part in parts.values()])
+    found = found.drop_duplicates(["row", "metric"])
+    told = relative(found[found.metric == "ROUGE-1"], "").assign(metric="ROUGE-1, %")
+    events = found[found.metric == EVENTS].assign(metric="events with the right people, points", printed=np.nan)
+    return pd.concat([told, events], ignore_index=True).drop(columns="group", errors="ignore")
+
+
 def over_seeds(boards: Mapping[int, Board], names: Sequence[str], against: str = runs.PLAIN) -> pd.DataFrame:
     """Scores and changes over several trainings, each from weights of its own.
 
     Returns
     -------
     pandas.DataFrame
-        row, metric, seeds; value and change are means over trainings, with 95 % t-intervals (nan for one training); over.
+        row, metric, seeds; value, change and percent are means over trainings, with 95 % t-intervals (nan for one); over.
     """
     parts = pd.concat([scores(board, names, against).assign(seed=seed) for seed, board in boards.items()])
-    values = {"value": ("value", "low", "high"), "change": ("change", "change_low", "change_high")}
-    found = trainings.over_seeds(parts, ("row", "metric"), values, ("percent",))
+    values = {"value": ("value", "low", "high")} | {
+        what: (what, f"{what}_low", f"{what}_high") for what in ("change", "percent")
+    }
+    found = trainings.over_seeds(parts, ("row", "metric"), values)
     return found.reset_index().assign(over=intervals.TRAININGS)
 
 

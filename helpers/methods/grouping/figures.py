@@ -57,36 +57,34 @@ def _title(group: Hashable) -> str:
 
 @redrawable
 def score_by_groups(frame: pd.DataFrame):
-    """Score against the number of groups (Fig. 3), a panel a test set or map; vanilla as a band.
+    """What each number of groups changes against vanilla (Fig. 3): a panel a method and title, each on its own scale.
 
     Parameters
     ----------
     frame : pandas.DataFrame
-        Rows: panel (its title), method, groups (their number; of no meaning for the method "vanilla"), value, low, high (nan
-        where there is no interval), unit (of the y axis). Rows that share method and groups, such as seeds, are all drawn
-        and the line goes through their mean.
+        Rows: panel (its title), method (rows of "vanilla" are left out), groups (their number), change, change_low,
+        change_high (paired; nan where there is no interval), unit. Rows that share method and groups, such as test sets, are
+        all drawn and the line goes through their mean.
     """
-    drawing.need(frame, "panel", "method", "groups", "value", "low", "high", "unit")
-    vanilla = frame.method == "vanilla"
-    drawing.need(frame[~vanilla])
-    at, numbers = _placed(frame.groups.mask(vanilla))
-    looks = _methods(frame.method[~vanilla])
-    level = {"color": VANILLA["color"], "lw": 1.2, "ls": "--"}
+    drawing.need(frame, "panel", "method", "groups", "change", "change_low", "change_high", "unit")
+    frame = frame[frame.method != "vanilla"]
+    drawing.need(frame)
+    frame = frame.assign(value=frame.change, low=frame.change_low, high=frame.change_high)
+    at, numbers = _placed(frame.groups)
+    frame = frame.assign(at=at, unit=frame.unit + " minus vanilla", panel=(frame.method + ", " + frame.panel).str.strip(", "))
     figure, axes = drawing.line_panels(
-        frame.assign(at=at), "at", "value", "method", looks, label="groups (GHT-PS: heads kept per layer)", dodge=0.14,
-        more={"vanilla": level} if vanilla.any() else {},
+        frame, "at", "value", "method", _methods(frame.method), label="groups (GHT-PS: heads kept per layer)", columns=2,
+        size=(WIDTH / 2, 2.1), more={"vanilla": drawing.LEVEL},
     )  # fmt: skip
-    for title, axis in axes.items():
-        for row in frame[vanilla & (frame.panel == title)].itertuples():
-            axis.axhline(row.value, zorder=1, **level)
-            if np.isfinite(row.low + row.high):
-                axis.axhspan(row.low, row.high, color=VANILLA["color"], alpha=0.15, lw=0)
+    for axis in axes.values():
+        axis.axhline(0, **drawing.LEVEL)
         axis.set(xlim=(-0.5, len(numbers) - 0.5), xticks=range(len(numbers)), xticklabels=[f"{many:g}" for many in numbers])
+        axis.set_ylabel(axis.get_ylabel() if left(axis) else "")
     return figure
 
 
 @redrawable
-def ladder(frame: pd.DataFrame):
+def ladder(frame: pd.DataFrame, heads: int = 8):
     """Scores by the width of a head: on the left as they are, on the right what each method changes against vanilla.
 
     Parameters
@@ -94,6 +92,8 @@ def ladder(frame: pd.DataFrame):
     frame : pandas.DataFrame
         Rows: head (its width), row (the method), value, low, high, change, change_low, change_high, seeds (more than one is
         drawn filled, one hollow), unit (of the scores).
+    heads : int
+        Of a layer: how many times a head the model is wide.
     """
     drawing.need(frame, "head", "row", "value", "low", "high", "change", "change_low", "change_high", "seeds", "unit")
     at, widths = _placed(frame["head"])
@@ -101,11 +101,11 @@ def ladder(frame: pd.DataFrame):
     changed = frame[frame.row != "vanilla"].drop(columns=["value", "low", "high"])
     changed.columns = changed.columns.str.removeprefix("change_").str.replace("change", "value")
     unit = frame.unit.iloc[0]
-    both = {f"{unit}, test set": frame, f"{unit} above vanilla": changed}
-    one = {"hollow: one training": {"ls": "", "marker": "o", "mfc": "white", "color": "#555555", "ms": 5.5}}
+    both = {f"{unit}, test set": frame, f"{unit} minus vanilla": changed}
+    one = {"open: one training": {"ls": "", "marker": "o", "mfc": "white", "color": "#555555", "ms": 5.5}}
     figure, axes = drawing.line_panels(
         pd.concat(part.assign(panel="", unit=said) for said, part in both.items()).assign(panel=lambda t: t.unit),
-        "at", "value", "row", _methods(frame.row), label="head dimension", dodge=0.11,
+        "at", "value", "row", _methods(frame.row), label=f"head dimension (model width {heads} times that)", dodge=0.055,
         more=one if frame.seeds.min() == 1 < frame.seeds.max() else {},
     )  # fmt: skip
     for axis in axes.values():
@@ -415,11 +415,11 @@ def ablation(frame: pd.DataFrame, unit: str = "BLEU"):
             raise StudyError(f"The reference of {family} is not one row: name it in attrs['references'] and give it one row.")
     frame = frame.assign(series=frame.model, group=frame.model.map(lambda family: f"{family}: against {references[family]}"))
     frame = frame.assign(row=frame.row.map(told_of.named), far=_far(frame))
-    changed = frame.assign(value=frame.change, low=frame.change_low, high=frame.change_high, panel=f"change ({unit}, paired)")
-    scores = frame.assign(printed=np.nan, panel=f"score ({unit})")
+    changed = frame.assign(value=frame.change, low=frame.change_low, high=frame.change_high, panel="change, paired")
+    scores = frame.assign(printed=np.nan, panel="score")
     both = pd.concat([scores, changed])
     near = both.assign(**{name: both[name].mask(both.far) for name in ("value", "low", "high")})
-    figure, axes = drawing.dot_panels(near, looks, level=None, label="95 % interval")
+    figure, axes = drawing.dot_panels(near, looks, level=None, label=f"{unit}, 95 % interval")
     axes[changed.panel.iloc[0]].axvline(0, **drawing.LEVEL)
     at = drawing.places(near)[0]
     for row in both[both.far].itertuples():
@@ -457,28 +457,31 @@ def today(frame: pd.DataFrame):
     Parameters
     ----------
     frame : pandas.DataFrame
-        As `helpers.methods.grouping.tables.today` with its index as columns. Draws share a place.
+        As `helpers.methods.grouping.tables.today` with its index as columns. Draws share a place, a dot each.
     """
     drawing.need(frame, "asked", "row", "heads", "change", "change_low", "change_high", "before")
     frame = frame.assign(value=frame.change, low=frame.change_low, high=frame.change_high)[frame.change.notna()]
     named = frame.row.str.replace(", draw .*| on shared keys", "", regex=True).str.rpartition(": ")
     group = ("shared, from " + named[0].replace("", "vanilla")).where(frame.asked == "shared", "all heads, from the start")
     group = group.mask(frame.row.str.endswith("on shared keys") | (frame.row == FEW_PAIRS), "shared from the start")
-    rows = named[2].map(told_of.named).mask(frame.row == GHT_FEW, "GHT (above grouped queries)")  # its reference
-    shown = frame.assign(row=rows, group=group)[frame.asked != "removed"]
+    rebased = frame.row == GHT_FEW  # its reference is not vanilla
+    shown = frame.assign(row=named[2].map(told_of.named), group=group, hollow=rebased)[frame.asked != "removed"]
     gone = frame.assign(series=frame.row.str.split(r", | \d").str[0])[frame.asked == "removed"]
     where, looks = drawing.places(shown), _methods(gone.series)
-    figure, (before, after, axis) = plt.subplots(1, 3, figsize=(WIDTH, 0.19 * len(where[1]) + 1), width_ratios=(1, 1, 1.7))
+    figure, (before, after, axis) = plt.subplots(1, 3, figsize=(WIDTH, 0.19 * len(where[1]) + 1.2), width_ratios=(1, 1, 1.6))
     drawing.dots(before, shown.assign(value=np.exp(shown.before), low=np.nan, high=np.nan), level=None, where=where)
     drawing.dots(after, shown, where=where)
-    before.set(title="as converted (dev)", xlabel="perplexity")
-    after.set(title="trained on (test)", xlabel="above vanilla's", yticklabels=[])
+    before.set(title="before further\ntraining, dev", xlabel="perplexity")
+    after.set(title="after further\ntraining, test", xlabel="perplexity\nminus vanilla's", yticklabels=[])
     gone = gone.assign(heads=gone["heads"] + 0.35 * (gone.series == PS_FEW) - 0.35 * (gone.series == PS))  # they meet others
     drawing.lines(axis, gone, "heads", "value", "series", looks)
     drawing.retained(axis, frame.heads.max(), f"heads left (of {frame.heads.max():.0f})")
     axis.axhline(0, **drawing.LEVEL)
-    axis.set(title="query heads removed (test)", ylabel="perplexity minus that with all heads")
-    drawing.legend(figure, looks)
+    axis.set(title="query heads removed, test", ylabel="perplexity minus\nthat with all heads")
+    drawn = {"random heads off": "random heads off (a mark a draw, line: mean)"}
+    entries = {drawn.get(name, name): look for name, look in looks.items()}
+    hollow = {"open: minus grouped queries'": {"ls": "", "marker": "o", "mfc": "white", "color": MODELS[0]}}
+    drawing.legend(figure, entries | (hollow if rebased.any() else {}))
     return figure
 
 
@@ -507,7 +510,7 @@ def quality_against_cost(frame: pd.DataFrame):
         row[1].axvline(1, **drawing.LEVEL)
     axes[-1, 0].set_xlabel("parameters without embeddings, % of vanilla's")
     axes[-1, 1].set_xlabel("speed, vanilla = 1")
-    printed = {"hollow: printed": {"ls": "", "marker": "o", "mfc": "white", "color": "#555555", "ms": 5.5}}
+    printed = {"open: printed": {"ls": "", "marker": "o", "mfc": "white", "color": "#555555", "ms": 5.5}}
     drawing.legend(figure, looks | (printed if "hollow" in frame and frame.hollow.any() else {}))
     return figure
 

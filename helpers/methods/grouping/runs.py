@@ -37,7 +37,7 @@ PRINTED_4A = "GHT, equation 4A"
 CONVERGED = "from converged"  # a model that was trained without the constraint
 FEW_PAIRS, NEIGHBOURS, DRAWN = "grouped queries from the start", "neighbours, mean", "random groups, mean"
 ALIKE, WINNER = "groups, mean", "groups, most votes"
-TURNED_NEIGHBOURS, TURNED = "neighbours, turned, mean", "groups, turned, mean"
+TURNED_NEIGHBOURS, TURNED = "neighbours, rotated, mean", "groups, rotated, mean"
 GHT_FEW, PS_FEW, L0_HEADS = "GHT on shared keys", "GHT-PS on shared keys", "L0's heads"
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 import numpy as np
 import pandas as pd
@@ -11,7 +11,7 @@ import pandas as pd
 from helpers.drawing import KIND_TITLES
 from helpers.methods.grouping import runs
 from helpers.methods.grouping.runs import DRAWN, GHT, GRADIENT, L0, L0_HEADS, NO_CONSTRAINT, PS, VANILLA
-from helpers.reading import interval, listed, number
+from helpers.reading import ends, interval, listed, number
 
 FEW = "heads chosen before training"
 FORMED = 0.5  # of the contrast that is asked for: from there on heads form groups
@@ -22,7 +22,7 @@ ENDS = ["change", "change_low", "change_high"]
 def named(row: str) -> str:
     """What people call a row: the vote is what the paper's code calls V2S, one before any training leaves as many heads."""
     told = {runs.AT_START: FEW, "V2S": "vote", "w/o": "without", ", equation 4A": " by equation 4A as printed"}
-    told |= {f"{L0} 0": f"{L0}, λ = 0", f"{L0_HEADS} 0": f"{L0_HEADS}, λ = 0", "turned": "rotated", " a layer": " per layer"}
+    told |= {f"{L0} 0": f"{L0}, λ = 0", f"{L0_HEADS} 0": f"{L0_HEADS}, λ = 0", " a layer": " per layer"}
     for name, words in told.items():
         row = row.replace(name, words)
     return row
@@ -34,33 +34,76 @@ def first_metrics(gained: pd.DataFrame) -> pd.DataFrame:
     return gained.assign(task=tasks)[gained.task == gained.groupby(tasks).task.transform("first")]
 
 
-def _effect(part: pd.DataFrame) -> str:
-    """Rows of one method in `tables.gains`: on which tasks it helps or hurts, significantly (Holm) or by the interval alone."""
-    sure, said = part.p_holm < SURE, []
-    for up, good, bad in ((sure, "significantly helps on", "significantly hurts on"),
-                          (~sure, "is better by interval alone on", "is worse by interval alone on")):  # fmt: skip
-        said += [(good, part[up & (part.low > 0)].task), (bad, part[up & (part.high < 0)].task)]
-    said += [("makes no detectable difference to", part[(part.low <= 0) & (part.high >= 0)].task)]
-    return listed(f"{how} {listed(tasks)}" for how, tasks in said if len(tasks))
+def lead(gained: pd.DataFrame) -> str:
+    """Of `tables.gains`: what the constraint and one head per group come to on the first task, and on the others."""
+    first = first_metrics(gained)
+    task, others = first.task.iloc[0], first[(first.task != first.task.iloc[0]) & (first.method == GHT)]
+    alone, few = (first[(first.task == task) & (first.method == method)].iloc[0] for method in (GHT, PS))
+    how = "does not help" if alone.low <= 0 else "helps" if alone.p_holm < SURE else "by interval alone helps"
+    cost = f"costs {number(-few.gain, '.0f')} % of" if few.high < 0 else "does not detectably change"
+    rest = "; ".join(f"{row.task} {_beside_printed(row)}" for row in others.itertuples())
+    rest = f" {rest[0].upper()}{rest[1:]}." if rest else ""
+    return f"**Grouping {how} {task} here, and one head per group {cost} BLEU.**{rest}"
 
 
-def answer(gained: pd.DataFrame, bleu: pd.DataFrame, heads: pd.Series, paper: float = np.nan, needs: int = 3) -> str:
-    """Whether grouping pays: of `tables.gains`, changes of BLEU by method and heads by row.
+def _beside_printed(row) -> str:
+    """A gain of `tables.gains` beside the printed one: is there none, less, or can the interval not tell?"""
+    ends = f"[{number(row.low, '+.1f')}, {number(row.high, '+.1f')}] %"
+    told = f"({interval(row.gain, row.low, row.high, '+.1f')} %, printed {number(row.printed, '+.1f')})"
+    if row.low <= 0 and row.high >= row.printed:
+        return f"cannot tell: {ends} holds the printed {number(row.printed, '+.1f')}"
+    return f"gains by interval {told}" if row.low > 0 else f"does not gain what the paper prints {told}"
+
+
+def bullets(bleu: pd.DataFrame, heads: pd.Series, seeds: int, paper: float, more: Iterable[str], needs: int = 3) -> str:
+    """Changes of BLEU by method, of so many trainings, as a list; `more` goes on with the constraint, the price, and so on.
 
     `paper` is p of the constraint in translation over all claims of the paper, nan where that is not tested.
     """
-    first, seeds = first_metrics(gained), int(gained.seeds.min())
-    better = dict.fromkeys(first.task[(first.p_holm < SURE) & (first.gain > 0)])
-    parts = {method: first[first.method == method] for method in (GHT, PS)}
-    alone, few = bleu.loc[GHT], bleu.loc[PS]
-    over = f"{seeds} trainings" if seeds >= needs else f"{seeds} training{'s' * (seeds > 1)}; a verdict needs {needs}"
-    over += f"; p = {number(alone.p_holm, 'p')} over {alone.family:.0f} rows of the table"
-    over += "" if np.isnan(paper) else f", {number(paper, 'p')} over all claims of the paper"
-    rest = {method: _effect(part[part.task != first.task.iloc[0]]) for method, part in parts.items()}
-    told = f"**{f'On {listed(better)} alone' if better else 'Not here'}.** The constraint changes BLEU by"
-    told += f" {interval(*alone[ENDS], '+.2f')} ({over})" + (f"; it {rest[GHT]}" if rest[GHT] else "")
-    told += f". Keeping one head per group ({heads[PS]:.0f} of {heads[VANILLA]:.0f}) {_costs(few[ENDS])}"
-    return told + (f" and {rest[PS]}." if rest[PS] else ".")
+    over = f"{seeds} training{'s' * (seeds > 1)}{'' if seeds >= needs else f'; a verdict needs {needs}'}"
+    over += "" if np.isnan(paper) else f"; p = {number(paper, 'p')} over all claims of the paper"
+    told = [f"*The constraint* changes BLEU by {interval(*bleu.loc[GHT, ENDS], '+.2f')} ({over})."]
+    told += [f"*One head per group* ({heads[PS]:.0f} of {heads[VANILLA]:.0f}) {_costs(bleu.loc[PS, ENDS])}.", ""]
+    lines = [" ".join(filter(None, pair)) for pair in zip(told, more, strict=True)]
+    return "\n".join(f"- {line}" for line in lines if line)
+
+
+def vote(without: pd.DataFrame | None, shared: pd.DataFrame, ladder: pd.DataFrame | None, width: int) -> str:
+    """Whether the vote beats a random choice, what it shares with importance, and what choosing late costs; "" if not run.
+
+    Parameters
+    ----------
+    without : pandas.DataFrame, optional
+        As of `tables.ablation_over_seeds`.
+    shared : pandas.DataFrame
+        `tables.overlap`, on (model, method).
+    ladder : pandas.DataFrame, optional
+        `tables.ladder_over_seeds`, rows called as `named` does; `width` is the study's head dimension.
+    """
+    names = {runs.RANDOM: "random heads off", runs.MEMBER: "a random member of each group", runs.AT_START: FEW}
+    rows = without.set_index("row").loc[lambda t: t.index.isin([*names])] if without is not None else pd.DataFrame()
+    if not {runs.RANDOM, runs.MEMBER} <= {*rows.index}:
+        return ""
+    sure = rows[rows.p_holm < SURE]
+    beaten = [name for name in (runs.RANDOM, runs.MEMBER) if name in sure.index and sure.change[name] < 0]
+    how = f"beats {len(beaten)} of 2 random choices" if beaten else "is not distinguishable from a random choice"
+    told = [f"{name} {interval(*rows.loc[row, ENDS], '+.1f')}" for row, name in names.items() if row in rows.index]
+    told[0] += f" BLEU against {PS}"
+    after = f"{listed(names[row] for row in sure.index)} differ" if len(sure) else "none differs"
+    said = f"**The vote {how}:** {', '.join(told)} ({after} after Holm)"
+    one, other = ("plain", "votes"), f"with {GRADIENT}"
+    if one in shared.index and other in shared and pd.notna(shared.loc[one, other]):
+        both, chance = shared.loc[one, other], _whole(shared.loc[one, f"{other}, chance"])
+        said += f"; votes share {both:.0f} of {shared.kept[one]:.0f} heads with {GRADIENT}, by chance {chance}"
+    if ladder is not None and {(width, PS), (width, FEW)} <= {*ladder.index}:
+        lost, few, late = (number(-value, ".1f") for value in (
+            ladder.change[width, PS], ladder.change[width, FEW], ladder.against_start[width, PS]))  # fmt: skip
+        said += f". Of the {lost} BLEU that are lost, {few} are lost by so few heads from the start, {late} by cutting late"
+    return f"{said}."
+
+
+def _whole(value: float) -> str:
+    return number(value, ".1f").removesuffix(".0")
 
 
 def _costs(change: pd.Series, form: str = ".1f") -> str:
@@ -134,27 +177,35 @@ def _formed(table: pd.DataFrame, groups: int) -> tuple[dict[str, tuple[str, str,
     return rows, number(asked, ".2f"), number(means.iloc[0], ".2f")
 
 
-def apart(table: pd.DataFrame, groups: int, site: tuple[str, int]) -> str:
-    """Of `tables.pictured`: whether heads form groups at the study's weight and at more, by how far these stand out."""
-    (rows, asked, level), here = _formed(table, groups), table.contrast.xs(site, level=("kind", "layer"))
-    said = []
-    for name, (times, mean, little) in rows.items():
-        place = f"at {times} times that weight" if times else "at the study's weight"
-        said.append(f"{place} {mean} ({number(here[name], '.2f')}), {little}groups")
-    ends = f"perfect groups {asked}, random weights {level}"
-    return f"Cosine within minus between groups, mean over layers (in the layer shown): {'; '.join(said)}; {ends}."
+def apart(table: pd.DataFrame, groups: int, weight: float) -> str:
+    """Of `tables.pictured`: does the constraint pull or push, and do heads form groups at the study's weight and at more?"""
+    (rows, asked, _), means = _formed(table, groups), table[["same", "other"]].groupby("title", sort=False).mean()
+    pull, push = means.loc[GHT]
+    both = [f"groups are pushed apart (mean cosine between groups {number(push, '+.2f')})",
+            f"members are pulled together ({number(pull, '+.2f')})"]  # fmt: skip
+    said = f"At w = {weight:g} {' more than '.join(both if -push > pull else both[::-1])}"
+    for times, mean, little in rows.values():
+        told = f"{mean}, {little}groups" if times else f"{mean} of {asked}, {little}groups"
+        said += f"; at {times} times that weight {told}" if times else f": contrast {told}"
+    return f"{said}. We call it groups from half of the perfect contrast on."
+
+
+def deepened(table: pd.DataFrame) -> str:
+    """Of `tables.pictured`: how many heads change their group in stage 1 under the constraint, by kind and in all."""
+    part = table[table.index.get_level_values("title") == GHT]
+    first = part[part.index.get_level_values("kind") == part.index.get_level_values("kind")[0]]
+    told = [f"{each.moved.sum():.0f} of {each.heads.sum():.0f}" for each in (first, part)]
+    kind = f"{KIND_TITLES[first.index.get_level_values('kind')[0]]}-attention"
+    same = first.moved.sum() == 0
+    said = f"K-means on random weights decides the groups of {kind} heads, the constraint deepens them" if same else (
+        "The constraint changes groups that K-means finds on random weights")  # fmt: skip
+    return f"{said}: {told[0]} {kind} heads, {told[1]} in all, change their group in stage 1 of {GHT} (groups named alike)."
 
 
 def shown(table: pd.DataFrame, site: tuple[str, int]) -> str:
-    """Of `tables.pictured`: which layer is drawn, of how many, and what its diagonal is."""
+    """Of `tables.pictured`: which layer is drawn, of how many, and what contrast means."""
     which, many = f"{KIND_TITLES[site[0]]}-attention of layer {site[1] + 1}", len(table.index.droplevel("title").unique())
-    return f"Shown: {which}, the clearest of {many}; the dark diagonal is each head with itself."
-
-
-def hardly(table: pd.DataFrame, groups: int) -> str:
-    """Of `tables.pictured`: why an ablation at the study's weight can show little, where heads hardly group at it."""
-    weak = any(little and not times for times, _, little in _formed(table, groups)[0].values())
-    return "At this weight heads hardly group, so little can be lost by leaving a part out." if weak else ""
+    return f"Shown: {which}, the clearest of {many} and no mean over them. Contrast: cosine within minus between."
 
 
 def strength(table: pd.DataFrame, groups: int, bleu: pd.Series) -> str:
@@ -191,42 +242,38 @@ def constraint(followed: Mapping[str, pd.DataFrame], heads: int, groups: int) ->
 
 
 def kept(shared: pd.DataFrame) -> str:
-    """Of `tables.overlap`, on (model, method): can so few heads with a function tell a choice, and do ways choose alike?"""
+    """Of `tables.overlap`, on (model, method): are kept heads relevant, do ways choose alike, can functions tell a choice?"""
     row = shared.loc[shared.functional_all.idxmax()]
     heads, stay, active = (int(row[name]) for name in ("heads", "kept", "functional_all"))
-    if math.comb(stay, active) > SURE * math.comb(heads, active):  # chance alone may keep all of them
-        does = f"Functions cannot tell who stays, for {active} of {heads} heads have one"
-    else:
-        does = f"Of {active} heads with a function {row.name[1]} keeps {int(row.functional)}, chance"
-        does += f" {number(stay * active / heads, '.1f')}"
-    ends = " to ".join(dict.fromkeys(number(value, ".3f") for value in (shared.relevance.min(), shared.relevance.max())))
-    does += f"; their mean relevance is {ends}, an even share {number(row.relevance_all, '.3f')}."
+    even = number(row.relevance_all, ".3f")
+    said = f"Kept heads have a mean relevance of {ends(shared.relevance, '.3f')} (even share {even})"
     pairs = {}
-    for (model, method), row in shared.iterrows():
+    for (model, method), each in shared.iterrows():
         for name in (name for name in shared.columns if name.startswith("with ") and not name.endswith(", chance")):
-            if pd.notna(row[name]):
-                pairs[model, *sorted((method, name.removeprefix("with ")))] = row[name], row[f"{name}, chance"]
-    if not pairs:
-        return does
-    alike = "keep much the same heads" if all(both > 2 * chance for both, chance in pairs.values()) else "keep different heads"
-    said = listed(f"{one} and {other} share {both:.0f}" for (_, one, other), (both, _) in pairs.items())
-    chance = listed(dict.fromkeys(number(chance, ".1f") for _, chance in pairs.values()))
-    return f"{does} Without the constraint different ways {alike}: {said} of {stay}, by chance {chance}."
+            if pd.notna(each[name]):
+                pairs[model, *sorted((method, name.removeprefix("with ")))] = each[name], each[f"{name}, chance"]
+    if pairs:
+        both, chance = zip(*pairs.values(), strict=True)
+        expected = listed(dict.fromkeys(map(_whole, chance)))
+        said += f"; ways overlap in {ends(both, '.0f')} of {stay} heads, by chance {expected}"
+    if math.comb(stay, active) > SURE * math.comb(heads, active):  # chance alone may keep all of them
+        return f"{said}. Functions cannot tell who stays: {active} of {heads} heads have one."
+    chance = number(stay * active / heads, ".1f")
+    return f"{said}. Of {active} heads with a function {row.name[1]} keeps {int(row.functional)}, chance {chance}."
 
 
 def ablation(table: pd.DataFrame) -> str:
     """Of `tables.ablation` or `tables.ablation_over_seeds`: rows worse or better than the whole method."""
-    rows = table[table.change.notna()]
-    sure, alone, told, sides = rows[rows.p_holm < SURE], rows[~(rows.p_holm < SURE)], [], []
-    for part, how in ((sure[sure.change < 0], "worse"), (sure[sure.change > 0], "better")):
-        names = [f"{named(row.row)} ({row.change:+.1f})" for row in part.itertuples()]
-        told += [f"significantly {how} {'is' if len(names) == 1 else 'are'} {listed(names)}"] if names else []
+    rows, sides = table[table.p_holm.notna()], []
+    sure, alone = rows[rows.p_holm < SURE], rows[rows.p_holm >= SURE]
+    noun = "parts" if rows.printed.notna().all() else "rows"
+    said = f"{len(sure) or 'None'} of the {len(rows)} {noun} can be told from the whole method (Holm)"
+    if len(sure):
+        said += f": {listed(f'*{named(row.row)}* ({row.change:+.1f})' for row in sure.itertuples())}"
     for part, how in ((alone[alone.change_low > 0], "better"), (alone[alone.change_high < 0], "worse")):
         names = [f"*{named(row.row)}* is {how} ({interval(*row[ENDS], '+.1f')})" for _, row in part.iterrows()]
         sides += names if len(names) < 3 else [f"{len(names)} rows are {how}"]
-    told += [f"by interval alone {listed(sides)}"] if sides else []
-    left = f"{len(rows) - len(sure)} of {len(rows)} rows cannot be told from the whole method (Holm)"
-    return f"{'; '.join([left, *told])}."
+    return f"{said}.{f' By interval alone {listed(sides)}.' if sides else ''}"
 
 
 def numbers(table: pd.DataFrame, unit: str = "BLEU") -> str:
@@ -241,16 +288,29 @@ def numbers(table: pd.DataFrame, unit: str = "BLEU") -> str:
     return f"{unit} minus vanilla: {'; '.join(said)}."
 
 
+def more_heads(table: pd.DataFrame, heads: int) -> str:
+    """Of `tables.by_groups` of models with `heads` heads a layer: at which numbers of groups GHT gains, after Holm."""
+    part = table[(table.method == GHT) & (table.panel == table.panel.iloc[0])].sort_values("groups")
+    sure, over = part[part.p_holm < SURE], f"Holm over {table.family.max():.0f} rows, one training"
+    if sure.empty:
+        return f"With {heads} heads per layer {GHT} changes BLEU detectably at no number of groups ({over})."
+    told = [f"{'gains' if row.change > 0 else 'loses'} {interval(*row[ENDS], '+.1f')} at {row.groups:.0f} groups (p = "
+            f"{number(row.p_holm, 'p')})" for _, row in sure.iterrows()]  # fmt: skip
+    rest = " and nothing detectable at the other numbers" if len(sure) < len(part) else ""
+    return f"With {heads} heads per layer {GHT} {listed(told)}{rest} ({over})."
+
+
 def ladder(table: pd.DataFrame, few: str) -> str:
     """Of `tables.ladder_over_seeds`: is it capacity, which `few` heads from the start lack too, or method, at each width?"""
     own, alike = (table.xs(name, level="row").sort_index() for name in (PS, few))
     room, rest = alike.change_high < 0, own.against_start_high < 0
-    lead = "Both" if (room & rest).any() else "Capacity" if room.any() else "Method" if rest.any() else "Neither is seen"
+    rest_of = "Method" if rest.any() else "Neither is seen"
+    how = "Both capacity and method" if (room & rest).any() else "Capacity" if room.any() else rest_of
     lost, widths = listed(number(-value, ".1f") for value in alike.change), listed(f"{head:g}" for head in own.index)
     ends = -own[["against_start", "against_start_high", "against_start_low"]]
     more, one = listed(interval(*row, ".1f") for row in ends.to_numpy()), [f"{head:g}" for head in own.index[own.seeds == 1]]
     single = f" ({listed(one)}: one training)" if one else ""
-    return f"{lead}: with {few} {lost} BLEU are lost at head dimension {widths}; {PS} loses {more} more{single}."
+    return f"{how}: {few} cost {lost} BLEU at head dimension {widths}; {PS} loses {more} more{single}."
 
 
 def chosen(table: pd.DataFrame) -> str:
@@ -302,14 +362,14 @@ def today(table: pd.DataFrame) -> str:
     ways = shared[shared.chance.notna()]
     sure = ways.index[(ways.chance_p_holm < SURE) & (ways.chance < 0)]
     said = f"Keys shared later cost {number(shared.change.min(), '+.2f')} at best, from the start {number(few, '+.2f')}; "
-    if len(sure) and sure.str.contains("turned").all() and runs.ALIKE in ways.index:
+    if len(sure) and sure.str.contains("rotated").all() and runs.ALIKE in ways.index:
         plain = (shared.change[runs.ALIKE], shared.change[shared.index.str.startswith(DRAWN)].mean())
-        said += "only rotated ways significantly beat random groups, which were not rotated (unrotated"
+        said += "only rotated ways beat random groups (Holm), which were not rotated (unrotated"
         said += f" {' against '.join(number(value, '+.2f') for value in plain)})"
     else:
-        said += f"{len(sure)} of {len(ways)} ways significantly beat random groups"
-    gates, alike = (_significantly(part) for part in _gates(table))
-    return f"{said}. L0 is significantly worse than gradient importance {gates} rows, L0's heads {alike}."
+        said += f"{len(sure)} of {len(ways)} ways beat random groups (Holm)"
+    gates, alike = (_lost(part) for part in _gates(table))
+    return f"{said}. L0 is worse than gradient importance (Holm) {gates} rows, L0's heads {alike}."
 
 
 def _gates(table: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
@@ -318,10 +378,27 @@ def _gates(table: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
     return gone[gone.index.str.startswith(f"{L0} 0.")], gone[gone.index.str.startswith(L0_HEADS)]
 
 
-def _significantly(part: pd.DataFrame) -> str:
-    """In how many rows a choice loses significantly more than importance (Holm), and in how many less, if any."""
+def _lost(part: pd.DataFrame) -> str:
+    """In how many rows a choice loses more than importance (Holm), and in how many less, if any."""
     sure = part.importance[part.importance_p_holm < SURE]
     return f"in {(sure > 0).sum()} of {len(part)}" + (f", better in {(sure < 0).sum()}" if (sure < 0).any() else "")
+
+
+def today_vote(table: pd.DataFrame) -> str:
+    """Of `tables.today`: what the vote costs on shared keys beside importance and random draws at as many heads."""
+    gone = table.loc["removed"]
+    alike = gone[gone["heads"] == gone["heads"].get(runs.PS_FEW)]
+    draws, best = (alike[alike.index.str.startswith(name)] for name in (runs.RANDOM, GRADIENT))
+    if draws.empty or best.empty:
+        return ""
+    own, first = alike.loc[runs.PS_FEW], best.iloc[0]
+    low, high = draws.change.min(), draws.change.max()
+    how = "within the range of" if low <= own.change <= high else "above all" if own.change > high else "below all"
+    beside = "above" if own.change > first.change else "not above"
+    told = f"costs {interval(*own[ENDS], '+.2f')} in perplexity, {GRADIENT} {interval(*first[ENDS], '+.2f')}"
+    told += f", {len(draws)} random draws {number(low, '+.2f')} to {number(high, '+.2f')}"
+    lies = f"{PS} lies {how} random draws and {beside} {GRADIENT}"
+    return f"With {own['heads']:.0f} heads left {runs.PS_FEW} {told}: {lies} (one training each)."
 
 
 def today_worth(table: pd.DataFrame, worth: pd.DataFrame) -> str:
@@ -337,8 +414,8 @@ def today_worth(table: pd.DataFrame, worth: pd.DataFrame) -> str:
 
 
 def today_short(table: pd.DataFrame) -> pd.DataFrame:
-    """Of `tables.today`: the plain rows, grouped training with own and shared keys, the best way to share, random groups, at
-    about half of the heads gates, their heads trained alike and importance.
+    """Of `tables.today`: the plain rows, grouped training with own and shared keys, the best way to share, random groups, and
+    of gates, their heads trained alike and importance the rows nearest to the heads that grouped training keeps.
 
     Returns
     -------
@@ -349,7 +426,7 @@ def today_short(table: pd.DataFrame) -> pd.DataFrame:
     drawn = shared[shared.index.str.startswith(DRAWN)]
     first, few = pd.concat([whole, gone]), (runs.GHT_FEW, runs.PS_FEW)
     alone = [name for name in whole.index if name.startswith(GHT) and name not in few]
-    rows = {name: first.loc[name] for name in (VANILLA, *alone, runs.FEW_PAIRS, *few) if name in first.index}
+    rows = {name: first.loc[name] for name in (VANILLA, *alone, PS, runs.FEW_PAIRS, *few) if name in first.index}
     rows |= {shared.value.idxmin(): shared.loc[shared.value.idxmin()]}
     if len(drawn):
         mean = drawn[["heads", "value", "change"]].mean().reindex(drawn.columns)
@@ -357,11 +434,35 @@ def today_short(table: pd.DataFrame) -> pd.DataFrame:
     for start in (f"{L0} 0.", L0_HEADS, GRADIENT):
         part = gone[gone.index.str.startswith(start)]
         if len(part):
-            nearest = (part["heads"] - whole["heads"].max() / 2).abs().idxmin()
+            nearest = (part["heads"] - gone["heads"].get(runs.PS_FEW, 0)).abs().idxmin()
             rows[nearest] = part.loc[nearest]
     found = pd.DataFrame(rows.values(), index=pd.Index(map(named, rows), name="row"))
-    against = [runs.FEW_PAIRS if name in gone.index or name in few else VANILLA for name in rows]
-    return found.assign(against=np.where(found.change.notna(), against, None)).infer_objects()
+    plain = [runs.FEW_PAIRS if name in few or (name in gone.index and name != PS) else VANILLA for name in rows]
+    return found.assign(against=np.where(found.change.notna(), plain, None)).infer_objects()
+
+
+def levels(worth: pd.DataFrame, alone: pd.Series, several: pd.DataFrame | None) -> str:
+    """Why vanilla's BLEU differs from table to table: of `tables.worth_of_attention`, of one training, over several."""
+    part = worth[worth.metric == "BLEU"]
+    if several is None or part.empty:
+        return ""
+    told = f"{number(several.value[VANILLA], '.1f')} BLEU as mean of {several.seeds.max():.0f} trainings"
+    told += f", {number(alone[VANILLA], '.1f')} in the first, which tables of one training start from"
+    return f"So {VANILLA} has {told}, and {number(part.whole.iloc[0], '.1f')} in the first as it is stored (this table)."
+
+
+def table_1(table: pd.DataFrame, fast: pd.DataFrame) -> pd.DataFrame:
+    """Of `over_trainings` and `tables.speed`: gain over vanilla of as many trainings in %, speed with quartiles, and which rows
+    have one training where others have more."""
+    found, other, many = table.copy(), table.index != VANILLA, table.seeds > 1
+    of_means = 100 * (found.value / found.value[VANILLA] - 1)
+    found["gain"] = found.gain.mask(many & many[VANILLA], of_means).where(other)
+    found["printed gain"] = found["printed gain"].where(other)
+    found = found.drop(columns=["gain_low", "gain_high"])
+    for end in ("low", "high"):
+        found[f"speed_{end}"] = fast[end].where(fast.index != VANILLA).reindex(found.index)
+    single = (table.seeds == 1) & (table.seeds.max() > 1)
+    return found.rename(index={name: f"{name} (one training)" for name in found.index[single]})
 
 
 def over_trainings(table: pd.DataFrame, several: pd.DataFrame | None = None) -> pd.DataFrame:

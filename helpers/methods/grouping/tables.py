@@ -323,8 +323,9 @@ def ablation(specs: Runs, counted: Counted, repeats: int = 1000) -> pd.DataFrame
     -------
     pandas.DataFrame
         row, model (family), value, low, high, change, change_low, change_high (against the family's reference), printed (mean
-        change over the paper's five sets), dev_loss; over; p, p_holm and family, of both models together; shares: the other
-        rows with the same stage 1 and the same heads cut from it, no further observations; ``attrs["references"]``.
+        change over the paper's five sets), dev_loss; over; p, p_holm and family, of both models together but not of vanilla,
+        which is no part; shares: the other rows with the same stage 1 and the same heads cut from it, no further observations;
+        ``attrs["references"]``.
     """
     families = {PS: {}, GHT: {}}
     for name, spec in specs.items():
@@ -340,7 +341,7 @@ def ablation(specs: Runs, counted: Counted, repeats: int = 1000) -> pd.DataFrame
     frame["printed"] = [mean[row] - mean[family] if row in mean and row != family else np.nan
                         for row, family in zip(frame.row, frame.model, strict=True)]  # fmt: skip
     columns = ["row", "model", "value", "low", "high", "change", "change_low", "change_high", "printed", "dev_loss", "over"]
-    frame = intervals.corrected(frame[columns], compared=frame.row != frame.model)
+    frame = intervals.corrected(frame[columns], compared=(frame.row != frame.model) & (frame.row != VANILLA))
     frame = frame.assign(shares=[_sharing(specs, name) for name in frame.row])
     frame.attrs["references"] = {GHT: GHT, PS: PS}
     return frame
@@ -377,7 +378,7 @@ def ablation_over_seeds(specs: Runs, counted: Counted) -> pd.DataFrame:
     found = over_seeds(whole, ("row", "model"), CHANGES, ("printed", "dev_loss")).reset_index()
     found["shares"] = whole.drop_duplicates(["row", "model"]).shares.to_numpy()
     columns = ["row", "model", *(name for names in CHANGES.values() for name in names), "printed", "dev_loss", "seeds"]
-    compared = (found.row != found.model).to_numpy()
+    compared = ((found.row != found.model) & (found.row != VANILLA)).to_numpy()
     frame = found[columns].assign(over=intervals.TRAININGS, shares=found.shares)
     frame = intervals.corrected(frame, "change", ("change_low", "change_high"), frame.seeds, compared)
     frame.attrs["references"] = {GHT: GHT, PS: PS}
@@ -686,7 +687,8 @@ def pictured(specs: Runs, groups: int, clearest: str) -> tuple[tuple[str, int], 
     site : (kind, layer)
     matrices, labels : dict of title -> array [heads, heads] or [heads]
     apart : pandas.DataFrame
-        On (title, kind, layer): same, other (mean cosine of two heads of the same group, of different groups), contrast.
+        On (title, kind, layer): same, other (mean cosine of two heads of the same group, of different groups), contrast; heads,
+        and moved, how many of them stand in another group than at random weights, groups being paired to share most heads.
     """
     found: dict[str, tuple[dict, dict]] = {}
     for name, spec in specs.items():
@@ -695,10 +697,19 @@ def pictured(specs: Runs, groups: int, clearest: str) -> tuple[tuple[str, int], 
     rows = {(title, *site): units.contrast(cosines[site], labels[site]) for title, (cosines, labels) in found.items()
             for site in cosines}  # fmt: skip
     apart = pd.DataFrame.from_dict(rows, orient="index", columns=["same", "other"]).assign(contrast=lambda t: t.same - t.other)
+    pairs = [(found[title][1][tuple(at)], found["random weights"][1][tuple(at)]) for title, *at in rows]
+    apart["heads"] = [len(after) for after, _ in pairs]
+    apart["moved"] = [int((_renamed(after, before, groups) != before).sum()) for after, before in pairs]
     apart.index = pd.MultiIndex.from_tuples(apart.index, names=["title", "kind", "layer"])
     site = apart.contrast[clearest].idxmax()
     matrices, labels = ({title: part[place][site] for title, part in found.items()} for place in (0, 1))
     return site, matrices, labels, apart
+
+
+def _renamed(labels: np.ndarray, known: np.ndarray, groups: int) -> np.ndarray:
+    """Groups called as those of the known labels with which they share most heads."""
+    shared = np.array([[np.sum((labels == a) & (known == b)) for b in range(groups)] for a in range(groups)])
+    return linear_sum_assignment(-shared)[1][labels]
 
 
 def map_of_heads(spec: Mapping[str, Any], groups: int, kept: Mapping[tuple[str, int], Sequence[int]]) -> pd.DataFrame:
@@ -726,8 +737,7 @@ def map_of_heads(spec: Mapping[str, Any], groups: int, kept: Mapping[tuple[str, 
                 target, named = points, labels
             else:
                 points = points @ orthogonal_procrustes(points, target)[0]
-                shared = np.array([[np.sum((labels == a) & (named == b)) for b in range(groups)] for a in range(groups)])
-                labels = linear_sum_assignment(-shared)[1][labels]
+                labels = _renamed(labels, named, groups)
                 target, named = points, labels
             for head, (x, y) in enumerate(points):
                 where = {"step": int(seen["step"][look]), "site": f"{kind} {layer + 1}", "head": head, "x": x, "y": y}

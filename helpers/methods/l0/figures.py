@@ -15,6 +15,7 @@ from matplotlib.ticker import MaxNLocator
 
 from helpers import drawing
 from helpers.drawing import COLOURS, KIND_TITLES, MODELS, SHORT_TITLES, WIDTH, left, redrawable
+from helpers.methods.l0.tables import WITHOUT
 from helpers.study import StudyError
 
 CONTROL = "further training"
@@ -81,7 +82,10 @@ def methods_at_equal_heads(points: pd.DataFrame):
     size = (5.4 if points.panel.nunique() == 1 else WIDTH / 2, 2.4)  # room for a long legend
     figure, axes = drawing.line_panels(means, "heads", "value", "method", drawing.looks(points.method), band=drawn, size=size)
     for title, axis in axes.items():
-        drawing.retained(axis, points.heads[points.panel == title].max())
+        own = points.heads[points.panel == title]
+        drawing.retained(axis, own.max())
+        axis.set_xlim(right=own.min() - 0.04 * own.max())  # no line goes on
+        axis.axhline(0, **drawing.LEVEL) if points.value.min() < 0 else None
     return figure
 
 
@@ -102,7 +106,10 @@ def _stack(axis, columns: Mapping[int, Mapping[str, float]], colours: Mapping[st
 
 
 @redrawable
-def retained_functions(functions: Mapping[str, Sequence[tuple[int, Sequence[Sequence[str]]]]], totals: Mapping[str, int]):
+def retained_functions(
+    functions: Mapping[str, Sequence[tuple[int, Sequence[Sequence[str]]]]], totals: Mapping[str, int],
+    chance: Mapping[str, Mapping[int, float]] | None = None,
+):  # fmt: skip
     """What the retained heads do at each sparsity (section 6.2.1, Fig. 8): a panel a model, a column a pruned model.
 
     Parameters
@@ -111,6 +118,7 @@ def retained_functions(functions: Mapping[str, Sequence[tuple[int, Sequence[Sequ
         Names of functions are keys of `COLOURS`. A head with several is split evenly between them, one without counts as
         "none", so that a column is as high as the number of heads.
     totals : mapping of title -> heads before pruning
+    chance : mapping of title -> heads retained -> how many of them would have a function by chance, optional
 
     Raises
     ------
@@ -133,9 +141,29 @@ def retained_functions(functions: Mapping[str, Sequence[tuple[int, Sequence[Sequ
                     parts[name] += 1 / len(shown)
             seen |= {name for name, height in parts.items() if height}
         _stack(axis, columns, COLOURS)
+        for place, heads in enumerate(sorted(columns, reverse=True)):
+            if (expected := (chance or {}).get(title, {}).get(heads)) is not None:
+                axis.hlines(expected, place - 0.45, place + 0.45, color="black", lw=1.6)
         axis.set(title=title, xlabel=f"heads retained (of {totals[title]})", ylabel="heads" if left(axis) else "")
         axis.set_ylim(0, totals[title])
-    drawing.legend(figure, drawing.squares({name: colour for name, colour in COLOURS.items() if name in seen}))
+    more = {"with a function, expected by chance": {"color": "black", "lw": 1.6}} if chance else {}
+    drawing.legend(figure, drawing.squares({name: colour for name, colour in COLOURS.items() if name in seen}) | more)
+    return figure
+
+
+@redrawable
+def pruned_minus_scratch(points: pd.DataFrame):
+    """`tables.pruned_minus_scratch`: what pruning a trained model gains over training its head map from scratch."""
+    names = list(dict.fromkeys(points.series))
+    looks = drawing.looks(name for name in names if not name.startswith("printed"))
+    printed = [name for name in names if name.startswith("printed")]
+    looks |= {name: drawing.PRINTED | {"marker": mark, "mec": "black"} for name, mark in zip(printed, "Dsv", strict=False)}
+    figure, axes = drawing.line_panels(
+        points, "kept", "value", "series", looks, label="% of all heads kept", unit="BLEU, pruned minus from scratch",
+        size=(5.4, 2.6),
+    )  # fmt: skip
+    axes[""].axhline(0, **drawing.LEVEL)
+    axes[""].set_xlim(84, 8)
     return figure
 
 
@@ -338,7 +366,7 @@ def hard_concrete(distributions: Sequence[Any]):
     figure, axes = drawing.grid(len(distributions), 3, 2.3, 2.0, sharex=True, sharey=True)
     for axis, gate in zip(axes, distributions, strict=True):
         _distribution(axis, gate, f"log α = {float(gate.log_alpha.detach()):g}")
-    axes[0].set_ylim(0, 1.12 * axes[0].get_ylim()[1])
+    axes[0].set_ylim(0, 1.16 * axes[0].get_ylim()[1])
     drawing.legend(figure, drawing.squares({"P(gate = 0), P(gate = 1)": MODELS[1], "density between": MODELS[0]}))
     return figure
 
@@ -351,10 +379,8 @@ def _distribution(axis, gate: Any, location: str) -> None:
     axis.plot(inside, density, color=MODELS[0], lw=1.2)
     for at, mass in ((0, float(gate.p_closed().detach())), (1, float(gate.p_full().detach()))):
         axis.bar(at, mass, 0.07, color=MODELS[1], zorder=3)
-        axis.annotate(
-            f"{mass:.2f}", (at, mass), (0, 4), textcoords="offset points", ha="center", fontsize=8, color=MODELS[1],
-            zorder=4, bbox={"fc": "white", "ec": "none", "pad": 0.8, "alpha": 0.85},
-        )  # fmt: skip
+        level = min(2.0, max(mass, density[np.abs(inside - at) < 0.1].max()))  # above the bar and the curve beside it
+        axis.annotate(f"{mass:.2f}", (at, level), (0, 3), textcoords="offset points", ha="center", fontsize=8, color=MODELS[1])
     title = f"{location}, temperature {float(gate.temperature):g}".replace("-", "−")
     axis.set(title=title, xlabel="gate", xlim=(-0.12, 1.12), xticks=[0, 0.5, 1])
     axis.set_ylabel("density; probability" if left(axis) else "")
@@ -362,7 +388,7 @@ def _distribution(axis, gate: Any, location: str) -> None:
 
 @redrawable
 def gate_and_price(gate: Any, locations: Sequence[float]):
-    """One gate and what it costs: its distribution, and P(open), the price in units of λ, over values of its log alpha."""
+    """One gate and its penalty: its distribution, and P(open), the penalty in units of λ, over values of its log alpha."""
     at = float(gate.log_alpha.detach())
     figure, (left_axis, right) = drawing.grid(2, 2, WIDTH / 2, 2.8)
     _distribution(left_axis, gate, f"log α = {at:+.1f}")
@@ -371,7 +397,7 @@ def gate_and_price(gate: Any, locations: Sequence[float]):
     right.plot(locations, many.p_open().detach(), color=MODELS[2])
     right.plot(locations, many.value(binary=False).detach(), color="#777777", ls="--", lw=1)
     right.plot(at, float(gate.p_open().detach()), "o", color=MODELS[1])
-    right.set(title=f"price: {float(gate.p_open().detach()):.2f} λ", xlabel="log α", ylim=(-0.04, 1.04))
+    right.set(title=f"penalty: {float(gate.p_open().detach()):.2f} λ", xlabel="log α", ylim=(-0.04, 1.04))
     right.set_ylabel("P(open); dashed: gate without noise", fontsize=8)
     return figure
 
@@ -384,14 +410,26 @@ def beside_other_texts(points: pd.DataFrame, label: str = "% of encoder heads ke
     ----------
     points : pandas.DataFrame
         `helpers.methods.l0.tables.beside_other_texts` or `all_kinds`: panel, series, kept (% of heads), value, low, high, unit.
-        To a row without heads leads a dashed line.
+        To a row without heads leads a dashed line; where it is not 0, it is that of a model trained without: a level.
     """
-    names, floor = list(dict.fromkeys(points.series)), points[points.kept == 0]
+    names, none = list(dict.fromkeys(points.series)), points[points.kept == 0]
+    levels = none[none.value != 0]
+    floor = none.drop(levels.index)
     printed = [name for name in names if name.startswith("printed")]
-    looks = drawing.looks(name for name in names if name not in printed)
+    looks = drawing.looks(name for name in names if name not in printed and not name.endswith(WITHOUT))
     looks |= {name: drawing.PRINTED | {"marker": mark, "mec": "black"} for name, mark in zip(printed, "Dsv", strict=False)}
+    without = {name: name.removesuffix(WITHOUT) for name in names if name.endswith(WITHOUT)}
+    looks |= {name: looks[of] | {"ls": "--", "mfc": "white", "mec": looks[of]["color"]} for name, of in without.items()}
     shown = points[points.kept > 0]
     figure, axes = drawing.line_panels(shown, "kept", "value", "series", looks, label=label, columns=2, sharey=sharey)
+    for row in levels.itertuples():
+        axis, colour = axes[row.panel], looks[row.series]["color"]
+        axis.axhline(row.value, color=colour, ls="-.", lw=1.1, zorder=1)
+        axis.axhspan(row.low, row.high, color=colour, alpha=0.13, lw=0, zorder=0)
+        low, high = axis.get_ylim()
+        axis.set_ylim(min(low, row.low - 0.1 * (high - low)), high)  # room for its name
+        said, place = "never had encoder heads", axis.get_yaxis_transform()
+        axis.text(0.02, row.low, said, transform=place, va="top", fontsize=7, color=colour)
     for row in floor.itertuples():  # no run lies between the last one and no heads at all
         last = shown[(shown.panel == row.panel) & (shown.series == row.series)].sort_values("kept").iloc[:1]
         axes[row.panel].plot(
@@ -400,5 +438,6 @@ def beside_other_texts(points: pd.DataFrame, label: str = "% of encoder heads ke
     for axis in axes.values():
         axis.set_xlim(104, -4)
         axis.axhline(0, **drawing.LEVEL)
+        axis.set_ylim(bottom=max(axis.get_ylim()[0], -105))  # an interval of a share may reach far below
         axis.set_title("")  # the y axis says it
     return figure

@@ -8,14 +8,16 @@ import pandas as pd
 from scipy.stats import hypergeom
 
 from helpers.drawing import KIND_TITLES
+from helpers.measures import snapshots
 from helpers.measures.removal import RANDOM
 from helpers.measures.table import MEASURES
 from helpers.methods.l0 import runs
 from helpers.methods.l0.tables import LOSS, NAMES, PRINTED_ENCODER
 from helpers.reading import count, interval, listed, number
+from helpers.runs import subjects
+from helpers.scores.intervals import over_runs
 
 KEPT = 0.95  # of what encoder attention is worth: then heads "can go"
-LITTLE = 5  # BLEU: a worth below it makes the question hollow
 SURVIVAL = "kept by L0"
 SURE = 0.05
 NEVER = "worth from the start"
@@ -33,7 +35,7 @@ def named(criterion: str) -> str:
 
 
 def chosen(run: str) -> str:
-    """What people call the way in which a run chose its heads: its name without the price, draws in words."""
+    """What people call the way in which a run chose its heads: its name without the penalty, draws in words."""
     name, _, draw = run.partition(" #")
     bare = named(name.rpartition(" ")[0] or name)
     return f"{bare}, draw {draw or 1}" if draw or bare == named(RANDOM) else bare
@@ -46,22 +48,22 @@ def asked(kinds: Iterable[str]) -> str:
 
 
 def prices(table: pd.DataFrame) -> pd.DataFrame:
-    """Of `tables.prices` of several models: a line a model, all prices in one cell."""
+    """Of `tables.prices` of several models: a line a model, all penalties in one cell."""
     flat = table.reset_index()
     told = {name: lambda each: ", ".join(f"{value:g}" for value in each) for name in ("lambda", "concrete_coef")}
     return flat.groupby("model", sort=False).agg(told | {"gated layers": "first"})
 
 
-def half(table: pd.DataFrame, ends: bool = False) -> str:
-    """Of `tables.half_left` with `tables.worth`: BLEU lost at how many heads, also at the paper's number; what is kept of the
-    cost of removing all. With `ends` intervals, what is kept of the cost of never having had any, how often it is enough."""
+def half(table: pd.DataFrame, shares: bool = True) -> str:
+    """Of `tables.half_left` with `tables.worth`: BLEU lost at how many heads, also at the paper's number; with `shares` what
+    is kept of the cost of removing all."""
     table = table[table.share.notna()].droplevel("test set")
     if table.empty:
         return "No run is left with half of its encoder heads or fewer."
     top = table.iloc[0]
     lost = [f"{number(-row.change, '.1f')} at {row['heads']:.0f} of {row.total:.0f}" for _, row in table.iterrows()]
     lost[1:] = [f"{name} {loss}" for name, loss in zip(table.index[1:], lost[1:], strict=True)]
-    if len(table) > 3 and not ends:
+    if len(table) > 3:
         lost[1:] = [f"others {number(-table.change[1:].max(), '.1f')} to {number(-table.change[1:].min(), '.1f')}"]
     loss, few, whole = PAPER
     printed = f" (paper: {loss:g} at {few} of {whole})"
@@ -69,24 +71,56 @@ def half(table: pd.DataFrame, ends: bool = False) -> str:
         few = f"{few}" if top.total == whole else f"share of {few} of {whole}"
         printed = f", {number(-at, '.1f')} at the paper's {few} (interpolated; paper: {loss:g})"
     lost[0] = f"{table.index[0]} loses {lost[0].replace(' at', ' BLEU at')} heads{printed}"
-    if not ends:
-        return f"{'; '.join(lost)}: {listed(f'{100 * x:.1f}' for x in table.share)} % of what removing all costs stay."
-    kept = [f"{name} {_share(row)} ({row.worth:.1f} BLEU)" for name, row in table.iterrows()]
-    if top.trainings > 1:
-        kept[0] = f"{kept[0][:-1]}, mean of {top.trainings:.0f} trainings, the first alone {top.worth_first:.1f})"
-    fine = f"At least {number(KEPT, '%')} by its interval: {(table.share_low >= KEPT).sum()} of {count(len(table), 'model')}"
-    said = f"{'; '.join(lost)}. Kept of what removing all heads afterwards costs: {', '.join(kept)}. {never(table)}"
-    return f"{said}{fine} (the verdict corrects for all rows)."
+    kept = f": {listed(f'{100 * x:.1f}' for x in table.share)} % of what removing all costs stay"
+    return f"{'; '.join(lost)}{kept * shares}."
 
 
-def never(table: pd.DataFrame) -> str:
-    """Of the same: what is kept of what training without encoder heads costs, by models for which that is known."""
-    rows = table.dropna(subset=NEVER) if NEVER in table else table[:0]
-    told = [
-        f"{name} {_share(row, 'share from the start')} ({'only ' * bool(row[NEVER] < LITTLE)}{row[NEVER]:.1f} BLEU)"
-        for name, row in rows.iterrows()
-    ]
-    return f"Kept of what training without encoder heads costs: {', '.join(told)}. " if told else ""
+def never_better(table: pd.DataFrame, model: str) -> str:
+    """Of one training's `tables.quality` with `tables.worth`: with how many heads pruning is no better than never having had
+    any, and where half of the worth by that yardstick is gone; empty where no model was trained without."""
+    if NEVER not in table or table[NEVER].isna().all():
+        return ""
+    own = table.xs(table.index.get_level_values("test set")[0], level="test set")
+    rows, share = own[own.method == NAMES["l0"]].sort_values("heads", ascending=False), "share from the start"
+    without = number(own.bleu["control"] - own[NEVER]["control"], ".1f")
+    lost, gone = rows[rows[f"{share}_low"] <= 0], rows[rows[share] < 0.5]
+    if lost.empty:
+        row = rows.iloc[-1]
+        kept = f"{row['heads']} of {row.total} heads keep {_share(row, share)} of what encoder attention adds to it"
+        return f"Against {model} trained without encoder heads (BLEU {without}): {kept}, the fewest (first training)."
+    row = lost.iloc[0]
+    told = f"**At {row['heads']} of {row.total} heads the pruned model is no better than one that never had encoder attention**"
+    half_gone = f"; by that yardstick half of the worth is gone at {gone['heads'].iloc[0]} heads" if len(gone) else ""
+    return f"{told} ({model}, first training: BLEU {number(row.bleu, '.1f')} against {without}){half_gone}."
+
+
+def answer(table: pd.DataFrame) -> pd.DataFrame:
+    """Of `tables.half_left` of this run and of others: a line a model and test set, for people."""
+    rows = []
+    for (model, split), row in table.iterrows():
+        several = table.index.get_level_values("model").tolist().count(model) > 1
+        trained = f", mean of {row.trainings:.0f} trainings" if row.get("trainings", 1) > 1 else ""
+        alone = " (first training)" if trained else ""
+        known, called = pd.notna(row.get(NEVER)), split.partition("_")[0].capitalize() if "_" in split else split
+        rows.append({
+            "model": f"{model}, {called}" if several else model,
+            "heads": f"{round(row['heads'], 1):g} of {row.total:.0f}{trained}",
+            "change": interval(row.change, row.change_low, row.change_high, "+.1f"),
+            "share": f"{_share(row)} of {row.worth:.1f}",
+            "never": f"{_share(row, 'share from the start')} of {row[NEVER]:.1f}{alone}" if known else "not trained",
+        })  # fmt: skip
+    return pd.DataFrame(rows)
+
+
+def laxer(table: pd.DataFrame) -> str:
+    """Of `tables.half_left`: how the verdict's rule stands to what is printed."""
+    loss, few, whole = PAPER
+    at = table["at printed"].dropna()
+    told = [f"; here {model} loses {number(-x, '.1f')} with as many gone (interpolated)" for (model, _), x in at.items()]
+    return (
+        f"The verdict's rule, at most half of the heads and {number(KEPT, '%')} of what removing all afterwards costs, is laxer"
+        f" than the printed result: {whole - few} of {whole} heads go for {-loss:g} BLEU{''.join(told[:1])}."
+    )
 
 
 def _share(row: pd.Series, name: str = "share") -> str:
@@ -94,24 +128,6 @@ def _share(row: pd.Series, name: str = "share") -> str:
     own = [row[name], row[f"{name}_low"], row[f"{name}_high"]]
     first, *others = (number(value, "%") for value in own)
     return interval(*own, ".1%" if first in others else "%")
-
-
-def elsewhere(tables: Mapping[str, pd.DataFrame], text: str) -> str:
-    """Of stored `tables.quality` with `worth` of other text, by title: what is lost with half of the heads, a sentence each."""
-    told = []
-    for title, table in tables.items():
-        rows = table[(table.method == NAMES["l0"]) & (table.encoder > 0) & (table.encoder <= table.total / 2)]
-        if rows.empty or "share" not in rows:
-            continue
-        rows = rows.xs(rows.heads.idxmax()[0]).dropna(subset="share")
-        whole, sets = table.xs("control").iloc[0], [split.partition("_")[0] for split in rows.index]
-        sets = [name.capitalize() if name != split else name for name, split in zip(sets, rows.index, strict=True)]
-        lost = [f"{number(-x, '.1f')}{' BLEU is lost' * (not i)} on {sets[i]}" for i, x in enumerate(rows.change)]
-        own = f"{title}, one training, {whole.decoder:.0f} decoder heads, BLEU {whole.bleu:.0f}"
-        kept = listed(f"{100 * x:.0f}" for x in rows.share)
-        of = f"{rows.heads.iloc[0]:.0f} of {whole.total:.0f}"
-        told.append(f"{text.capitalize()} text ({own}): with {of} heads {listed(lost)}: {kept} % of the worth kept.")
-    return " ".join(told)
 
 
 def all_kinds(within: pd.DataFrame, scratch: pd.DataFrame) -> str:
@@ -154,14 +170,29 @@ def functions(table: pd.DataFrame) -> str:
         return "No head has a function: nothing can be said of which stay."
     more, sure, alone = int((of_any.stay > of_any.expected).sum()), (of_any.p_holm < SURE).sum(), (of_any.p < SURE).sum()
     found = f"{sure or 'none'} significantly after Holm, {alone} before" if alone else "none significantly, even uncorrected"
-    said = f"Heads with a function stay more often than chance in {more} of {len(of_any)} pruned models, in {found}"
-    few = of_any[of_any.model == of_any.model[of_any.had[of_any.had > 0].idxmin()]]
-    row, best = few.iloc[0], hypergeom.sf(few[["had", "heads"]].min(axis=1) - 1, few.of, few.had, few.heads)  # if all stayed
-    dull = (
-        f" {row.model} has only {row.had} such heads of {row.of}: in {(best >= SURE).sum()} of {len(few)} prunings no outcome"
-        " could be significant."
-    )
-    return f"{said} (smallest p = {number(of_any.p.min(), 'p')}).{dull * bool((best >= SURE).any())}"
+    said = f"Heads with a function stay more often than chance in {more} of {len(of_any)} pruned models, in {found}."
+    every, most = of_any[of_any.had > 0], of_any[of_any.had > 0][["had", "heads"]].min(axis=1)  # the most that could stay
+    best, family = hypergeom.sf(most - 1, every.of, every.had, every.heads), len(table)
+    could, whole = int((best < SURE / family).sum()), every[every.stay == every.had]
+    power = f"With {family} tests only {could} of {len(of_any)} prunings could pass Holm's first bar whatever stays"
+    if len(whole) and not (whole.p_holm < SURE).any():
+        power = (
+            f"In {len(whole)} of {len(of_any)} every head with a function stayed, the best outcome there is, and even that is"
+            f" not significant (p {number(whole.p.min(), 'p')} or more). The test lacks power: {power[0].lower()}{power[1:]}"
+        )
+    return f"{said} {power}." if could < len(of_any) else said
+
+
+def had_before(by_count: Mapping[int, pd.Series], heads: pd.MultiIndex) -> list[list[str]]:
+    """Of `tables.retained_functions` what these heads did in the model before pruning."""
+    before = by_count[max(by_count)]
+    return [sorted({name for name, _ in before[address]}) for address in heads]
+
+
+def by_chance(table: pd.DataFrame) -> dict[str, dict[int, float]]:
+    """Of `tables.retained_more_than_chance`: of how many retained heads a function is expected, by model and heads retained."""
+    of_any = table[table.function == "any"]
+    return {model: dict(zip(rows["heads"], rows.expected, strict=True)) for model, rows in of_any.groupby("model", sort=False)}
 
 
 def drifted(table: pd.DataFrame) -> pd.DataFrame:
@@ -170,6 +201,15 @@ def drifted(table: pd.DataFrame) -> pd.DataFrame:
     pruned = flat[flat["heads"] < flat.groupby("model")["heads"].transform("max")]
     groups = pruned.groupby("model", sort=False)
     return groups[["heads", "functional_before", "same", "gained", "lost", "other"]].sum().assign(pruned=groups.size())
+
+
+def above_random(points: pd.DataFrame) -> pd.DataFrame:
+    """Of `tables.equal_heads`, its BLEU at once: minus the mean of the random draws, without criteria divided by layer."""
+    means = points[points.method == named(RANDOM)].groupby(["panel", "heads"]).value.mean()
+    shown = points[~points.method.str.endswith("by layer")]
+    level = means.reindex(pd.MultiIndex.from_frame(shown[["panel", "heads"]])).fillna(0).to_numpy()
+    shown = shown.assign(**{name: shown[name] - level for name in ("value", "low", "high")})
+    return shown.assign(unit="BLEU above random heads" if len(means) else shown.unit)
 
 
 def gone_at_once(points: pd.DataFrame) -> str:
@@ -201,7 +241,10 @@ def further(tables: Sequence[pd.DataFrame], brief: bool = False) -> str:
     gaps = others.sub(own.iloc[0]).mean(axis=1).sort_values(ascending=False)
     when = f"over {count(len(tables), 'training')}" if len(tables) > 1 else "in this one training"
     said = {f"*{name}*": number(gap, "+.1f") for name, gap in gaps.items()}
-    good = [f"{name} ({gap} BLEU)" for name, gap in said.items() if not gap.startswith("-")]
+    if len(tables) > 1:  # paired over trainings
+        paired = {f"*{name}*": over_runs(row)[:3] for name, row in others.sub(own.iloc[0]).iterrows()}
+        said |= {name: interval(*paired[name], "+.2f") for name, gap in said.items() if not gap.startswith("-")}
+    good = [f"{name} ({gap} BLEU{', paired' * (len(tables) > 1)})" for name, gap in said.items() if not gap.startswith("-")]
     less = [f"{name} {gap[1:]}" for name, gap in said.items() if gap.startswith("-")]
     first = f"Trained further, {when}, no worse than L0's choice: {listed(good)}."
     if brief:
@@ -210,6 +253,33 @@ def further(tables: Sequence[pd.DataFrame], brief: bool = False) -> str:
     wins = (others > drawn.max()).sum(axis=1)[gaps.index]
     least = [f"*{name}* in {won} of {len(tables)}" for name, won in wins.items() if won < len(tables)]
     return f"{first} Not above every random draw in every training: {listed(least)}."
+
+
+def pooled(part: pd.DataFrame, tables: Sequence[pd.DataFrame]) -> pd.DataFrame:
+    """`tables.trained_on` of the mean over trainings, named for people, all random draws of all trainings in one row.
+
+    Their low and high are the least and the largest draw: draws share trainings, so that no t-interval holds for them.
+    """
+    part, every = (table.rename(chosen, level="run") for table in (part, pd.concat(list(tables))))
+    lots, own = (table[table.index.get_level_values("run").str.startswith(named(RANDOM))] for table in (every, part))
+    lines = []
+    for split, draws in lots.groupby(level="test set", sort=False):
+        row = own.xs(split, level="test set", drop_level=False).iloc[:1]
+        row = row.rename({row.index[0][0]: f"{named(RANDOM)}, {count(len(draws), 'draw')} [their range]"})
+        ends = {"bleu": ("low", "high"), "change": ("change_low", "change_high")}
+        for name, (low, high) in ends.items():
+            row = row.assign(**{name: draws[name].mean(), low: draws[name].min(), high: draws[name].max()})
+        lines.append(row.assign(dev_loss=draws.dev_loss.mean()))
+    rest = part.drop(own.index)
+    return pd.concat([rest, *lines]).sort_values("bleu", ascending=False)
+
+
+def sizes(studied: Sequence[subjects.Subject]) -> str:
+    """Encoder and decoder of models that differ from the first in size; empty where none does."""
+    shapes = {one.title: snapshots.shape(one.run.spec) for one in studied if one.run}
+    first = next(iter(shapes.values()), {})
+    other = [f"{title}: encoder {own['encoder']}, decoder {own['decoder']}" for title, own in shapes.items() if own != first]
+    return "; ".join(other)
 
 
 def truths(told: pd.DataFrame, names: Collection[str]) -> str:

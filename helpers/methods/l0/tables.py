@@ -352,13 +352,20 @@ def half_left(tables: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
     return found.assign(**later.shift(-1).set_axis(["fewer", "fewer_change"], axis=1)).loc[best].reset_index("run")
 
 
-def beside_other_texts(tables: Mapping[str, pd.DataFrame], least: float = 1.0) -> pd.DataFrame:
+WITHOUT = ", against training without"  # behind the name of a series
+
+
+def beside_other_texts(
+    tables: Mapping[str, pd.DataFrame], first: Mapping[str, pd.DataFrame] | None = None, least: float = 1.0
+) -> pd.DataFrame:
     """Pruning of encoder heads on several texts beside the paper's, as `figures.beside_other_texts` takes it.
 
     Parameters
     ----------
     tables : mapping of title -> `quality` joined with `worth`
         Of a text whose encoder attention is worth less than `least` BLEU nothing is shown: a share of it says nothing.
+    first : mapping of title -> the same of one training, optional
+        Where a model was trained without encoder heads: its BLEU as a level (kept 0), and shares of what they add to it.
 
     Returns
     -------
@@ -366,12 +373,13 @@ def beside_other_texts(tables: Mapping[str, pd.DataFrame], least: float = 1.0) -
         panel, series (a title, or "printed, ..."), kept (% of encoder heads), value, low, high, unit, worth (BLEU), over (what
         the row's interval is over). Of models without encoder heads there is the share alone.
     """
-    parts, changed, shared = [], "BLEU minus control", "% of attention's worth kept"
+    parts, later, changed, shared = [], [], "BLEU minus control", "% of attention's worth kept"
     for title, table in tables.items():
         for split, rows in table[table.method.isin(["L0", *map(NAMES.get, ("none", "floor"))])].groupby("test set", sort=False):
             rows = rows[rows.worth >= least]
             called = split.partition("_")[0].capitalize() if "_" in split else split
             series = f"{title}, {called}" if table.index.get_level_values("test set").nunique() > 1 else title
+            later += _never(first[title], split, series, changed, shared) if title in (first or {}) else []
             for panel, name, scale in ((changed, "change", 1), (shared, "share", 100)):
                 own = rows[rows.encoder > 0] if name == "change" else rows  # the floor is the other panel's zero
                 ends = {end: scale * own[f"{name}_{end}"] if f"{name}_{end}" in own else np.nan for end in ("low", "high")}
@@ -379,11 +387,52 @@ def beside_other_texts(tables: Mapping[str, pd.DataFrame], least: float = 1.0) -
                 part = pd.DataFrame({"kept": kept, "value": scale * own[name], "worth": own.worth, **ends})
                 over = own.get("over", intervals.SENTENCES)  # a text of one training does not say
                 parts.append(part.assign(panel=panel, series=series, unit=panel, over=over))
+    parts += later
     for text, losses in PRINTED_ENCODER.items():
         kept = [100 * heads / max(losses) for heads in losses]
         part = pd.DataFrame({"kept": kept, "value": losses.values(), "low": np.nan, "high": np.nan, "worth": np.nan})
         parts.append(part.assign(panel=changed, series=f"printed, EN-RU {text}", unit=changed))
     return pd.concat(parts, ignore_index=True)
+
+
+def _never(table: pd.DataFrame, split: str, series: str, changed: str, shared: str) -> list[pd.DataFrame]:
+    """Of one training, against a model trained without encoder heads: its level, and shares of what they add to it."""
+    rows, name = table.xs(split, level="test set"), "share from the start"
+    if name not in rows or rows[name].isna().all():
+        return []
+    rows, whole = rows[rows.method == NAMES["l0"]], rows.loc["control"]
+    level = {"low": -whole["worth from the start_high"], "high": -whole["worth from the start_low"]}
+    level |= {"kept": 0.0, "value": -whole["worth from the start"], "panel": changed, "series": series}
+    shares = {"value": 100 * rows[name], "low": 100 * rows[f"{name}_low"], "high": 100 * rows[f"{name}_high"]}
+    part = pd.DataFrame({"kept": 100 * rows.encoder / rows.total, **shares, "panel": shared, "series": f"{series}{WITHOUT}"})
+    both = [pd.DataFrame([level]), part]
+    return [one.assign(unit=one.panel, worth=whole["worth from the start"], over=intervals.SENTENCES) for one in both]
+
+
+def pruned_minus_scratch(tables: Mapping[str, pd.DataFrame], gaps: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
+    """Pruned minus the same head map from scratch by the share of heads kept, beside the paper's table 2.
+
+    Parameters
+    ----------
+    tables, gaps : mapping of title -> `quality`, and -> `against_scratch`
+
+    Returns
+    -------
+    pandas.DataFrame
+        panel, series, kept (% of all heads), value (BLEU), low, high (nan of printed ones).
+    """
+    rows = []
+    for title, gap in gaps.items():
+        for (run, split), row in gap.iterrows():
+            whole = tables[title].loc[(run, split)]
+            several = gap.index.get_level_values("test set").nunique() > 1
+            rows.append({"series": f"{title}, {split}" if several else title, "kept": 100 * whole.heads / whole.total,
+                         "value": row.change, "low": row.low, "high": row.high})  # fmt: skip
+    for text, lines in PRINTED.items():
+        total = sum(lines[0][0])
+        for kept, pruned, scratch in lines[1:]:
+            rows.append({"series": f"printed, EN-RU {text}", "kept": 100 * sum(kept) / total, "value": pruned - scratch})
+    return pd.DataFrame(rows, columns=["series", "kept", "value", "low", "high"]).assign(panel="")
 
 
 def all_kinds(tables: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
@@ -454,7 +503,7 @@ def trained_on(table: pd.DataFrame, penalty: float) -> pd.DataFrame:
 
 
 def prices(sweep: Mapping[str, Any], subject: subjects.Subject) -> pd.DataFrame:
-    """The prices of a sweep, lambda for the sum over heads, and what the public code would call them."""
+    """The penalties of a sweep, lambda for the sum over heads, and what the public code would call them."""
     layers = sum(kind in sweep["kinds"] for kind, _ in subject.kept)
     found = [run["method"]["penalty"] for run in l0_runs(sweep)]
     coefficients = [per_layer_mean(penalty, layers) for penalty in found]
