@@ -331,7 +331,7 @@ last = won[won["heads"] == won["heads"].max()].set_index("method")
 half = f"{last['heads'].iloc[0]} of {total} heads off"
 risen = [
     f"{last['heads'].iloc[0]} {called_draws[method]} instead: {number(1000 * row.rise, ',.0f')} on average,"
-    f" {row.draws - row.beaten or 'none'} of {row.draws} draws cheaper"
+    f" {number(row.draws - row.beaten, '.0f') if row.draws > row.beaten else 'none'} of {row.draws:.0f} draws cheaper"
     for method, row in last.iterrows()
 ]
 alone, jointly = number(1000 * joint.alone, ".0f"), number(1000 * joint.together, ".0f")

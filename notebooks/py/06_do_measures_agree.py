@@ -55,7 +55,7 @@ print(run.summary(), sources(run), sep="\n")
 
 # %% jupyter={"source_hidden": true}
 import pandas as pd
-from IPython.display import display
+from IPython.display import Markdown, display
 
 from helpers import drawing
 from helpers.measures.table import TRUTH, compared
@@ -308,7 +308,7 @@ if contests:
     corrected = run.table(contest.tables.against_l0(contests), "contest_against_l0", resamples=repeats)
     alike = run.table(contest.tables.against_l0(contests, "L0's heads"), "contest_against_l0_heads")
     of = (tables[next(iter(contests))].index.get_level_values("kind") == "encoder").sum()
-    result, counts = said.trained_on(ranked, paired, whole, of), said.rivals(alike)
+    result, counts = said.trained_on(ranked, whole, of), said.rivals(alike)
     advice = said.advice(ranked, paired, corrected)
     run.figure(
         figures.ranking(said.beside_random(ranked, paired, whole), "BLEU minus the unpruned model trained as long"),
@@ -318,7 +318,7 @@ if contests:
         resamples=repeats,
         show=False,
     )
-    print(counts.replace("*", ""))
+    display(Markdown(said.near_and_far(ranked, paired, whole)), Markdown(counts))
 else:
     print(f"Not in this run: {result}")
 

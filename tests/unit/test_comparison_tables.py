@@ -267,17 +267,16 @@ def test_every_criterion_against_l0_is_one_family():
         parts = {("EN-RU news", seed): contested(**{"L0 (trained)": 0.0} | changes) for seed in (1, 2)}
         parts = {place: part.assign(above=part.change, above_low=np.nan, above_high=np.nan) for place, part in parts.items()}
         ranked, paired = contest.tables.over_seeds(parts, ("criterion", "test set")), contest.tables.against(parts)
-        takeaway = said_of.trained_on(ranked, paired, contest.tables.stacked(parts), 8)
-        return takeaway, said_of.advice(ranked, paired, contest.tables.against_l0(parts))
+        given, against = (ranked, paired, contest.tables.stacked(parts)), contest.tables.against_l0(parts)
+        takeaway = f"{said_of.trained_on(ranked, given[2], 8)} {said_of.near_and_far(*given)}"
+        return takeaway, said_of.advice(ranked, paired, against)
 
     takeaway, advice = told(random=[-1.0, 1.0], **dict.fromkeys("ab", -1.0), f=3.0)
     assert "random heads by +0.0 (4 draws: -1.0 to +1.0)" in takeaway
     assert (
         "Better than every draw of every training: *f*. Cannot be told from random heads (paired by training): *L0" in takeaway
     )
-    assert takeaway.startswith(
-        "With 3 of 8 encoder heads left and trained alike (EN-RU news, 2 trainings), *f* changes BLEU by +3"
-    )
+    assert takeaway.startswith("With 3 of 8 encoder heads left (EN-RU news, 2 trainings), *f* changes BLEU by +3")
     assert advice.startswith("*f* is better than L0 (+3.0 and +0.0 BLEU; EN-RU news, one number of heads, 2 trainings)")
     assert told(random=0.0, cp=0.0)[1].startswith("no measure is shown to beat random heads; the best")
     alone = {ONE: one}  # no interval over one training
@@ -325,11 +324,11 @@ def test_the_cheapest_choice_is_that_of_the_least_mean_over_all_numbers_of_heads
         "b": {"confidence": (1, 1), "alpha_beta": (2, 0.5), "cp": (9, 9), "random": (4, 4)}}.items()
         for name, both in table.items() for heads, change in zip((4, 2), both, strict=True)]  # fmt: skip
     told = said_of.at_once(pd.DataFrame(rows, columns=["model", "criterion", "heads", "change"]))
-    assert f"of those drawn: *{said_of.named('alpha_beta')}*, costs least in 1 of 2 settings of 2 models." in told
+    assert f"Means over numbers of heads: *{said_of.named('alpha_beta')}* cost least in 1 of 2 settings." in told
     assert told.endswith("No less than random heads: *confidence* in 1 of 2.")
     rows += [("a", "gradient, example", heads, 1.7) for heads in (4, 2)]
     told = said_of.at_once(pd.DataFrame(rows, columns=["model", "criterion", "heads", "change"]))
-    assert "*gradient, each example* is beaten by 2 measures in those of translation models." in told
+    assert "*gradient, each example* is beaten by 2 measures on translation models." in told
 
 
 def test_differences_are_paired_by_seed():

@@ -12,7 +12,7 @@ from helpers.measures.ranks import rank_agreement
 from helpers.measures.removal import RANDOM
 from helpers.measures.table import GROUP, TRUTH, named
 from helpers.methods.contest.runs import DECODER, ESTIMATES, SURVIVAL, UNIT
-from helpers.methods.contest.tables import EVERY, TRAINED
+from helpers.methods.contest.tables import TRAINED
 from helpers.methods.l0.tables import NAMES
 from helpers.reading import COLUMNS, count, ends, interval, listed, number
 from helpers.scores import intervals
@@ -135,11 +135,11 @@ def stability(table: pd.DataFrame) -> str:
     kind = _main(table)
     part = table[table.kind == kind]
     said = [f"{name} {number(rho, '.2f')}" for name, rho in part.groupby("compared", sort=False).rho.median().items()]
-    said = f"{KIND_TITLES[kind].capitalize()} heads, median rank correlation of a measure with itself: {listed(said)}."
+    said = f"{KIND_TITLES[kind].capitalize()} heads, median correlation of a measure with itself: {listed(said)}."
     rows = part[part.compared.str.startswith("matched") & part.measure.isin(RULES)]
     told = [f"{named(row.measure).removeprefix('relevance, ')} {number(row.rho, '.2f')}" for row in rows.itertuples()]
     told[:1] = [f"{first} ({number(rows.low.iloc[0], '.2f')} to {number(rows.high.iloc[0], '.2f')})" for first in told[:1]]
-    pairs = f" Matched, by relevance (least to largest of {rows.models.max()} pairs): {', '.join(told)}."
+    pairs = f" Matched, relevance (least to largest of {rows.models.max()} pairs): {', '.join(told)}."
     return said + pairs if told else said
 
 
@@ -150,16 +150,15 @@ def at_once(table: pd.DataFrame, drawn: Sequence[str] = DRAWN) -> str:
     every, settings = means.drop(RANDOM, level="criterion", errors="ignore"), list(means.index.unique("model"))
     here = every[every.index.isin(drawn, level="criterion")]
     best = here.groupby(level="model", sort=False).idxmin().str[1].value_counts()
-    models = {model.removesuffix(EVERY) for model in settings}
-    must = ", which must be trained" if best.index[0] == "L1 gates" else ""
-    said = f"Means over numbers of heads, of those drawn: *{named(str(best.index[0]))}*{must}, costs least in {best.iloc[0]} of"
-    said += f" {best.sum()} settings of {len(models)} models."
+    must = " (trained)" if best.index[0] == "L1 gates" else ""
+    said = f"Means over numbers of heads: *{named(str(best.index[0]))}*{must} cost least in {best.iloc[0]} of"
+    said += f" {best.sum()} settings."
     better = {name: int((every[name] < every[name, UNIT]).sum()) for name in settings if UNIT in every[name]}
     own = {name: better[name] for name in better if name != DECODER}
     if own and better:
-        told = [f"{ends(own.values())} measures in those of translation models"] if own else []
-        told += [f"{better[DECODER]} on the {MODELS[DECODER]}"] if DECODER in better else []
-        said += f" Of all measures *{named(UNIT)}* is beaten by {listed(told)}."
+        told = [f"{ends(own.values())} measures on translation models"] if own else []
+        told += [f"{better[DECODER]} on the {MODELS[DECODER].partition(' (')[0]}"] if DECODER in better else []
+        said += f" *{named(UNIT)}* is beaten by {listed(told)}."
     if RANDOM in means.index.get_level_values("criterion"):
         above = every.index.get_level_values("model").map(means.xs(RANDOM, level="criterion")).to_numpy()
         worse = every[every.to_numpy() >= above].index.intersection(here.index).get_level_values("criterion").value_counts()
@@ -214,15 +213,15 @@ def beside_random(ranked: pd.DataFrame, paired: pd.DataFrame, drawn: pd.DataFram
     return both.assign(criterion=both.criterion.map(named))[["criterion", "model", *VALUES, "hollow"]]
 
 
-def trained_on(ranked: pd.DataFrame, paired: pd.DataFrame, drawn: pd.DataFrame, of: int = 0) -> str:
+def trained_on(ranked: pd.DataFrame, drawn: pd.DataFrame, of: int = 0) -> str:
     """Of `tables.over_seeds` of a contest: how the best rival, L0 and random heads change BLEU against the control.
 
-    Of the first model and test set; beside them what is above every random draw, and what cannot be told from these.
+    Of the first model and test set.
 
     Parameters
     ----------
-    paired, drawn : pandas.DataFrame
-        `tables.against` and `tables.stacked` of the same contest.
+    drawn : pandas.DataFrame
+        `tables.stacked` of the same contest.
     of : int
         How many heads there are; 0 leaves that out.
     """
@@ -230,12 +229,19 @@ def trained_on(ranked: pd.DataFrame, paired: pd.DataFrame, drawn: pd.DataFrame, 
     if rivals.empty:
         return "L0 has no rival in this run."
     left = drawn[drawn.criterion == TRAINED].merge(here[["model", "test set"]].drop_duplicates())["heads"]
-    said = f"With {ends(left, '.0f')}{f' of {of}' * bool(of)} encoder heads left and trained alike ({here.model.iloc[0]},"
+    said = f"With {ends(left, '.0f')}{f' of {of}' * bool(of)} encoder heads left ({here.model.iloc[0]},"
     said += f" {count(int(here.seeds[TRAINED]), 'training')}), *{named(rivals.index[0])}* changes BLEU by"
-    said += f" {interval(*rivals.iloc[0][VALUES], '+.1f')} against the unpruned model trained as long, {_changes(here, drawn)}."
+    return f"{said} {interval(*rivals.iloc[0][VALUES], '+.1f')}, {_changes(here, drawn)}."
+
+
+def near_and_far(ranked: pd.DataFrame, paired: pd.DataFrame, drawn: pd.DataFrame) -> str:
+    """Of the same and `tables.against`: what is near L0, what is above every random draw, what cannot be told from these."""
+    here, rivals = _rivals(ranked)
+    if rivals.empty:
+        return ""
     near = [f"*{named(name)}*" for name in here.index.drop(TRAINED) if abs(here.value[name] - here.value[TRAINED]) < NEAR]
-    said += f" Within `{NEAR:g}` BLEU of L0: {listed(near)}." if near else ""
-    return said + _beside_random(here, paired, drawn)
+    said = f"Within `{NEAR:g}` BLEU of L0: {listed(near)}." if near else ""
+    return (said + _beside_random(here, paired, drawn)).strip()
 
 
 def advice(ranked: pd.DataFrame, paired: pd.DataFrame, corrected: pd.DataFrame) -> str:
