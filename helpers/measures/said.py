@@ -88,7 +88,7 @@ def cross(best: pd.DataFrame, every: pd.DataFrame) -> str:
     place = f", another one in layer {layers[0]}," if len(layers) == 1 else ""
     return (
         f"the best cross head aligns with the token about to be written for {ends(best.predicted, '%')} and with the token just"
-        f" read for {ends(best.fed, '%')}; the best head for the token just read{place} reaches {ends(fed.fed, '%')}"
+        f" read for {ends(best.fed, '%')}; the best head for the latter{place} reaches {ends(fed.fed, '%')}"
     )
 
 

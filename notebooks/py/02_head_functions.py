@@ -174,7 +174,7 @@ run.figure(
     ),
     "positional_heads",
     caption="How often every encoder head looks at its most frequent offset.",
-    takeaway=f"{said.positional(best.xs('encoder', level='kind'))}. {no_reason}".strip(),
+    takeaway=f"{said.positional(best.xs('encoder', level='kind'))}.",
     split="dev",
 )
 shown = dict.fromkeys(("score", "best at random"), "%")
@@ -267,9 +267,7 @@ run.figure(
     figures.rare_shares({title: f["rare"] for title, f in found.items()}),
     "rare_tokens",
     caption="How often every encoder head looks at the rarest tokens of a sentence.",
-    takeaway=f"{said.rare(rare)} (chance {ends(rare['chance, two'], '%')}; paper, layer 1: above"
-    f" {number(measured.PRINTED_RARE['WMT'], '%')} (WMT) and {number(measured.PRINTED_RARE['OpenSubtitles'], '%')}"
-    " (OpenSubtitles)).",
+    takeaway=f"{said.rare(rare)} (chance {ends(rare['chance, two'], '%')}).",
     split="dev",
 )
 names = ("model", "layer", "head", "two rarest", "best at random", "chance, two", "sentences")
@@ -299,7 +297,7 @@ run.figure(
     ),
     "alignment_predicted",
     caption="How often a cross-attention head looks at the source word of the next target word.",
-    takeaway=f"In each model {said.cross(cross, aligned)} (best with random weights: {ends(by_luck, '%')}).",
+    takeaway=f"{said.cross(cross, aligned).capitalize()}.",
     table="alignment",
     split="dev",
 )

@@ -394,15 +394,17 @@ columns = {
 totals = {title: max(by_count) for title, by_count in functions.items()}
 chance = l0.tables.retained_more_than_chance(functions)
 run.table(chance, "retained_more_than_chance", split="dev")
+stay, _, power = said.functions(chance).partition(". ")
 run.figure(
     l0.figures.retained_functions(columns, totals, said.by_chance(chance)),
     "fig8_functions_of_retained_heads",
     caption="What the encoder heads that pruning keeps did before it, and how many by chance.",
     answers="Voita et al., figure 8",
-    takeaway=said.functions(chance),
+    takeaway=f"{stay.removesuffix('.')}.",
     table="function_drift",
     split="dev",
 )
+display(Markdown(power))
 
 # %% jupyter={"source_hidden": true}
 drift = pd.concat({title: l0.tables.drift(by_count) for title, by_count in functions.items()}, names=["model"])

@@ -457,7 +457,7 @@ def test_what_is_said_of_functions_follows_the_numbers(tmp_path):
     index = pd.MultiIndex.from_tuples([("m", "cross", 0, 0), ("m", "cross", 1, 0)], names=["model", "kind", "layer", "head"])
     every = pd.DataFrame({"predicted": [0.1, 0.9], "fed": [0.5, 0.02]}, index)
     told = (
-        "written for 90 % and with the token just read for 2 %; the best head for the token just read, another one in layer 1"
+        "written for 90 % and with the token just read for 2 %; the best head for the latter, another one in layer 1"
     )
     assert told in said.cross(every[1:], every)
     seen = SimpleNamespace(number="2 of 8 cases", verdict="partly")
