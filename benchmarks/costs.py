@@ -326,10 +326,9 @@ def decoder(frame: pd.DataFrame) -> str:
     told = [[number(of["seconds"][f"{name}{way}"], ".2g") for way in ("", ", obvious")] for name in names]
     told = [f"{ours} for {said} ({other})" for (ours, other), said in zip(told, names.values(), strict=True)]
     fast, slow = (number(of["operations"][f"leave one out{way} over what must be done"], ".2f") for way in ("", ", obvious"))
-    more = number(of["seconds"]["leave one out, obvious"] / of["seconds"]["leave one out"], ".1f")
     return (
-        f"Seconds per batch (in brackets the obvious way): {listed(told)}. Leaving out costs {fast} times the least possible"
-        f" operations, the obvious way {slow}, which does not explain that it takes {more} times as long."
+        f"Seconds per batch (in brackets the obvious way): {listed(told)}. Leaving out needs {fast} times the least"
+        f" operations, the obvious way {slow}, too few to explain its time."
     )
 
 
@@ -417,10 +416,10 @@ def pruned(frame: pd.DataFrame) -> pd.DataFrame:
     return table[~counted].merge(of[[*keys, "value"]].rename(columns={"value": "floor"}), how="left", on=keys)
 
 
-def left(frame: pd.DataFrame) -> str:
+def left(frame: pd.DataFrame, brief: bool = False) -> str:
     """Of `pruned`: what is left of cache and time where most heads are gone, evenly over the layers, model by model.
 
-    Beside the time there are its quartiles, and what a model takes of its own time: noise.
+    Beside the time there are its quartiles, and what a model takes of its own time: noise; if not `brief`, where it is large.
     """
     even, told, alone = frame[frame.criterion.str.contains("evenly")].set_index(["model", "share", "quantity"]), [], []
     small: list[str] = []
@@ -434,7 +433,7 @@ def left(frame: pd.DataFrame) -> str:
         alone.append(number(none.value["time of a token"], "%").removesuffix(" %"))
         saved, noise = 1 - time.value, abs(1 - none.value["time of a token"])
         small += [f"{name}: a saving of about {number(saved / noise, '.0f')} times the noise"] * bool(
-            noise and saved < 3 * noise
+            not brief and noise and saved < 3 * noise
         )
     wide = listed(dict.fromkeys(model.rpartition(", ")[2] for model in frame.model))
     said = f"With {frame.share.max()} % of heads removed evenly, models of {wide} keep"

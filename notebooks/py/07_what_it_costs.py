@@ -42,7 +42,7 @@ run = study.begin("07_what_it_costs", globals())
 print(run.summary())
 
 # %% jupyter={"source_hidden": true}
-from IPython.display import Markdown, display
+from IPython.display import Markdown
 
 from benchmarks import common, costs, figures
 from helpers import drawing
@@ -56,7 +56,7 @@ costs.measure(costs.SIZES[profile])  # tiny ones alone; the others were measured
 found = costs.gathered(profile)
 facts = run.table(costs.facts(found), "benchmarks")
 machine = listed(f"{hardware} ({ends(dates.date)})" for hardware, dates in facts.groupby("hardware"))
-display(Markdown(f"*Benchmarks: {machine}; this notebook only draws them.*"))
+print(f"Benchmarks: {machine}; this notebook only draws them.")
 answer = claims.Box(run)
 
 # %% jupyter={"source_hidden": true}
@@ -198,7 +198,7 @@ run.figure(
     figures.pruned(large),
     "pruned",
     caption="What is left to pay as more heads go: cache, time of a prompt and of a token.",
-    takeaway=f"{left}.",
+    takeaway=f"{costs.left(large, brief=True)}.",
 )
 run.figure(
     figures.pruned(pruned),
@@ -238,17 +238,15 @@ run.figure(
 times = run.table(costs.recorded(profile, run.settings, models, seed, run.folder), "wall_times")
 own = times.loc[profile]
 hours = own.training.sum() / 3600
-again = f"`make study` takes {pages.measured('study')} ({pages.measured('study', 'hardware')}), notebooks side by side"
+again = f"`make study` takes {pages.measured('study')} ({pages.measured('study', 'hardware')})"
 spent = number(own.executing.sum(min_count=1) / 60, ".1f")
-alone = (
-    f"; one after another they took {spent} minutes on the machine of the first lines" if own.executing.notna().any() else ""
-)
+alone = f"; here, one notebook after another, {spent} minutes" if own.executing.notna().any() else ""
 run.figure(
     figures.wall_times(own),
     f"wall_times_{profile}",
     caption=f"Minutes of each notebook in profile {profile}.",
-    takeaway=f"To train everything of this profile takes {number(hours, '.1f')} core hours; all that is published took"
-    f" {pages.store('core hours')}, some on natural text. With published runs {again}{alone}.",
+    takeaway=f"To train everything of this profile takes {number(hours, '.1f')} core hours (all that is published:"
+    f" {pages.store('core hours')}, some on natural text). With published runs {again}{alone}.",
     table="wall_times",
 )
 for name, part in times.drop(profile, level="profile").groupby(level="profile", sort=False):
@@ -273,7 +271,9 @@ calls; larger models or a GPU differ. {absent}
 """
 columns = {"what": "what", "plain": "unit", "cost": "cost, in that unit", "model": "model", "repeats": "n (repeats)"}
 columns |= {"times": "the obvious way, times as long", "captum": "Captum, times as long"}
-shown = heart.assign(model=heart.model.str.replace("query and", "+"))
+shown = heart[~heart.index.str.startswith("relevance, Llama")].assign(  # the figure of that decoder has it
+    model=heart.model.str.replace("query and", "+")
+)
 told = "What it costs: medians [quartiles; of two repeats both], not 95 % intervals;"
 told = f"{told} quartiles of a training step timed once more: {number(low, '.2f')} to {number(high, '.2f')}"
 table = readable(shown, columns, {"cost": ".3g", "times": ".2g", "captum": ".2g"}, caption=told)

@@ -133,7 +133,7 @@ def test_a_decoder_s_measures_stand_beside_the_obvious_way_and_their_floor():
     )
     told = costs.decoder(pd.concat([table.assign(quantity="seconds"), ways.assign(quantity="operations")]))
     assert (
-        "1 for gradient, each example (4)" in told and "3 for leaving out every head (8). Leaving out costs 1.00 times" in told
+        "1 for gradient, each example (4)" in told and "3 for leaving out every head (8). Leaving out needs 1.00 times" in told
     )
     speeds = pd.DataFrame({"what": ["cp, fast", "cp, obvious", "cp, captum"], "value": [100.0, 1.0, 50.0]})
     speeds = speeds.assign(group="3+3 layers, 36 tokens", quantity="target tokens/s")
