@@ -218,7 +218,7 @@ def said_of_study(studied: Sequence[Any], beam: int) -> str:
     trees = "generated sentence pairs with gold dependencies" if generated else "natural sentence pairs, parsed"
     return (
         f"{count(len(specs), 'model')}: encoder {own['encoder']}, decoder {own['decoder']} (layers × heads per layer), width"
-        f" {model['width']}; text: {text['train']:,} {trees}.\nBLEU {ends(found, '.0f')} on {subject.tests[0]}"
+        f" {model['width']}; text: {number(text['train']) if text['train'] else 'all'} {trees}.\nBLEU {ends(found, '.0f')} on {subject.tests[0]}"
         f"{': generated text is easy, WMT scores are no yardstick' * generated}."
     )
 
