@@ -215,10 +215,11 @@ def said_of_study(studied: Sequence[Any], beam: int) -> str:
     for subject in studied:
         references = [pair.target for pair in subject.pairs(subject.tests[0], bare=True)]
         found.append(scoring.bleu(outputs.written_by(subject, subject.tests[0], beam), references, 0)["bleu"])
+    pairs = number(text["train"]) if text["train"] else "all"
     trees = "generated sentence pairs with gold dependencies" if generated else "natural sentence pairs, parsed"
     return (
         f"{count(len(specs), 'model')}: encoder {own['encoder']}, decoder {own['decoder']} (layers × heads per layer), width"
-        f" {model['width']}; text: {number(text['train']) if text['train'] else 'all'} {trees}.\nBLEU {ends(found, '.0f')} on {subject.tests[0]}"
+        f" {model['width']}; text: {pairs} {trees}.\nBLEU {ends(found, '.0f')} on {subject.tests[0]}"
         f"{': generated text is easy, WMT scores are no yardstick' * generated}."
     )
 
