@@ -380,7 +380,7 @@ sentences, paired with vanilla of as many heads.""")
     run.figure(
         figures.score_by_groups(pd.concat(drawn)),
         "fig3_number_of_groups",
-        caption="What each number of groups changes in BLEU, one training per point, 95 % over test sentences, paired.",
+        caption="What each number of groups changes in BLEU, one training per point, intervals over test sentences, paired.",
         takeaway=said.numbers(numbers),
         answers="Ni et al., figure 3",
         resamples=repeats,
