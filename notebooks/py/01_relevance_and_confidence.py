@@ -474,7 +474,7 @@ run.figure(
     figures.relevance_by_function(relevance, functions, follows),
     "relevance_by_function",
     caption="How relevant the heads of each function are.",
-    takeaway=f"Heads with a function are more relevant than others of their layer by {gain} of its average head{varies}"
+    takeaway=f"Heads with a function are more relevant by {gain} of their layer's average head{varies}"
     f"; but {idle} ({idle_beside}).",
     table="follows_function",
     explained=few,

@@ -291,7 +291,7 @@ cross = cross.assign(layer=cross.layer + 1, head=cross["head"] + 1, **{"best at 
 cross = run.table(cross.drop(columns="kind"), "cross_heads", split="dev", over=intervals.SENTENCES)
 run.figure(
     figures.head_maps(
-        {f"{t} (random weights: {number(by_luck[t], '.2f')[1:]})": f["alignment"].predicted for t, f in found.items()},
+        {f"{t} (random: {number(by_luck[t], '.2f')[1:]})": f["alignment"].predicted for t, f in found.items()},
         "cross",
         label="share aligned",
     ),

@@ -70,10 +70,13 @@ run.figure(
     table="costs",
     show=False,
 )
-by_cost = costs.pruning(heart, found, costs.contested(run.folder, run.corpus, found["growth"]["size"].iloc[0]))
+key, by_cost = (
+    "costs_and_pruning",
+    costs.pruning(heart, found, costs.contested(run.folder, run.corpus, found["growth"]["size"].iloc[0])),
+)
 gradient, sums, prune = heart.cost["gradient, each example"], heart.cost["confidence, positions, syntax"], ""
 if len(by_cost):
-    run.table(by_cost, "costs_and_pruning")
+    run.table(by_cost, key)
     bleu = by_cost.set_index("measure").value
     prune = (
         f"**To prune, run gradient importance** ({number(gradient, '.1f')} × forward + backward):"
@@ -84,7 +87,7 @@ if len(by_cost):
     )
     run.figure(
         figures.pruning(by_cost.assign(measure=by_cost.measure.map(named))),
-        "costs_and_pruning",
+        key,
         caption="Cost of a measure (forward passes by their share of a training step) against BLEU after pruning by it.",
         takeaway=prune.replace("**", ""),
         show=False,
@@ -277,4 +280,4 @@ shown = heart[~heart.index.str.startswith("relevance, Llama")].assign(  # the fi
 told = "What it costs: medians [quartiles; of two repeats both], not 95 % intervals;"
 told = f"{told} quartiles of a training step timed once more: {number(low, '.2f')} to {number(high, '.2f')}"
 table = readable(shown, columns, {"cost": ".3g", "times": ".2g", "captum": ".2g"}, caption=told)
-answer.fill("costs_and_pruning" if len(by_cost) else "costs", closing, Markdown(f"{first}\n\n{table.data}"))
+answer.fill(key if len(by_cost) else "costs", closing, Markdown(f"{first}\n\n{table.data}"))
