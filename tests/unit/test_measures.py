@@ -456,9 +456,7 @@ def test_what_is_said_of_functions_follows_the_numbers(tmp_path):
     assert said.rare(table).endswith("48 [10, 51] % and does not exclude the paper's 50 %, in layer 2 instead of 1")
     index = pd.MultiIndex.from_tuples([("m", "cross", 0, 0), ("m", "cross", 1, 0)], names=["model", "kind", "layer", "head"])
     every = pd.DataFrame({"predicted": [0.1, 0.9], "fed": [0.5, 0.02]}, index)
-    told = (
-        "written for 90 % and with the token just read for 2 %; the best head for the latter, another one in layer 1"
-    )
+    told = "written for 90 % and with the token just read for 2 %; the best head for the latter, another one in layer 1"
     assert told in said.cross(every[1:], every)
     seen = SimpleNamespace(number="2 of 8 cases", verdict="partly")
     told = said.elsewhere(dict.fromkeys(("positional", "syntax"), seen) | {"rare": SimpleNamespace(number="")}, "natural", "p")
