@@ -161,6 +161,7 @@ class Judged:
     beside: str = ""  # the number of other rows that it is held against, where it is such a one
     asked: str = ""  # what it is held against, where that is no other row and not zero
     worth: str = ""  # of all attention that the claim is about, where the ledger asks for it
+    alone: int = 0  # undecided rows that would be on the claim's side without Holm's correction
     rows: list[Row] = field(default_factory=list)
 
 
@@ -505,7 +506,8 @@ def _judged(claim: Claim, track: str, told: Evidence | Missing, rows: list[Row],
     if verdict == "inconclusive" and bar and (alone := _side(row, row.p, told)) != row.side:
         brief = f"alone {'yes' if alone == 'for' else 'no'}"
     shown = number(told, rows, labels)
-    return Judged(claim, track, verdict, why, brief, shown, told.over, hollow, beside, asked, said, rows)
+    single = sum(row.side == "open" and _side(row, row.p, told) == "for" for row in rows)
+    return Judged(claim, track, verdict, why, brief, shown, told.over, hollow, beside, asked, said, single, rows)
 
 
 # --- for readers -----------------------------------------------------------------------------------------------------

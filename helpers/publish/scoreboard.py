@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import textwrap
 from collections.abc import Sequence
 from pathlib import Path
@@ -51,11 +50,10 @@ def rows(judged: Sequence[Sequence[claims.Judged]]) -> list[dict[str, Any]]:
 
 def _told(one: claims.Judged) -> str:
     """A claim's number; of several rows how many decide where it shows one, and how many would without Holm's correction."""
-    rows, alone = len(one.rows), re.search(r"(\d+) for it", one.why)
     if one.verdict == "partly" and " of " not in one.number:
-        return f"{sum(row.side == 'for' for row in one.rows)} of {rows}: {one.number}"
-    if one.verdict == "inconclusive" and alone and one.number.startswith("0 of "):
-        return f"{alone[1]}{one.number[1:]} alone, by Holm 0"
+        return f"{sum(row.side == 'for' for row in one.rows)} of {len(one.rows)}: {one.number}"
+    if one.verdict == "inconclusive" and one.alone and one.number.startswith("0 of "):
+        return f"{one.alone}{one.number[1:]} alone, by Holm 0"
     return one.number
 
 

@@ -70,6 +70,7 @@ def test_a_reader_is_told_which_rows_are_open_because_of_the_correction_alone():
     assert alone.why.startswith("above 0.0 by its own interval, not after Holm")
     both = judged(frame(near, near, wide), claim())[0]
     assert [row.side for row in both.rows] == ["open"] * 3 and "(2 for it by their own intervals, not" in both.why
+    assert (both.alone, alone.alone) == (2, 1)
     assert "Holm" not in judged(frame(near, near), claim(side="below", tells=False))[0].why  # against, whatever the correction
 
 

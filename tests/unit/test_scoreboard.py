@@ -25,7 +25,7 @@ def test_every_claim_has_a_row_with_both_verdicts(judged):
 
 def test_a_number_goes_with_its_verdict(judged):
     row = claims.Row("a", 0.5, 0.4, 0.6, 0.0, 0.01, 0.2, "open")
-    one = replace(judged[0][0], verdict="inconclusive", number="0 of 2 rivals", why="... (1 for it by ...)", rows=[row, row])
+    one = replace(judged[0][0], verdict="inconclusive", number="0 of 2 rivals", alone=1, rows=[row, row])
     number = scoreboard.rows([[replace(one, beside="", asked="")]])[0]["controlled"]["number"]
     assert number == "1 of 2 rivals alone, by Holm 0"
     partly = replace(one, verdict="partly", number="0.56", beside="", asked="", rows=[replace(row, side="for"), row])
