@@ -99,7 +99,7 @@ verdicts = claims.Box(run)
 #
 # | measure | formula | passes | where |
 # |---|---|---|---|
-# | gradient, each example | mean over examples of $\lvert \partial L / \partial g \rvert$ | forward + backward | notebook 1 |
+# | gradient, each example | mean over examples of the size of $\partial L / \partial g$ | forward + backward | notebook 1 |
 # | gradient, each token | the same, over target tokens | forward + backward | here |
 # | gradient, signed | $- \partial L / \partial g$, mean with its sign | forward + backward | here |
 # | loss without the head | $L(g \text{ closed}) - L(g \text{ open})$ | a forward per head | notebook 1 |

@@ -324,8 +324,8 @@ def test_the_cheapest_choice_is_that_of_the_least_mean_over_all_numbers_of_heads
         "b": {"confidence": (1, 1), "alpha_beta": (2, 0.5), "cp": (9, 9), "random": (4, 4)}}.items()
         for name, both in table.items() for heads, change in zip((4, 2), both, strict=True)]  # fmt: skip
     told = said_of.at_once(pd.DataFrame(rows, columns=["model", "criterion", "heads", "change"]))
-    assert f"Means over numbers of heads: *{said_of.named('alpha_beta')}* cost least in 1 of 2 settings." in told
-    assert told.endswith("No less than random heads: *confidence* in 1 of 2.")
+    assert f"On average *{said_of.named('alpha_beta')}* cost least in 1 of 2 settings." in told
+    assert told.endswith("No less than random heads most often: *confidence*, in 1 of 2.")
     rows += [("a", "gradient, example", heads, 1.7) for heads in (4, 2)]
     told = said_of.at_once(pd.DataFrame(rows, columns=["model", "criterion", "heads", "change"]))
     assert "*gradient, each example* is beaten by 2 measures on translation models." in told

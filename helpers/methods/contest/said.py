@@ -145,14 +145,13 @@ def stability(table: pd.DataFrame) -> str:
 
 def at_once(table: pd.DataFrame, drawn: Sequence[str] = DRAWN) -> str:
     """Of `tables.along`, means over all numbers of heads: which drawn choice costs least in most settings, how many beat the
-    gradient in each, and which drawn ones cost no less than random heads."""
+    gradient in each, and which drawn one most often costs no less than random heads."""
     means = table.groupby(["model", "criterion"], sort=False).change.mean()
     every, settings = means.drop(RANDOM, level="criterion", errors="ignore"), list(means.index.unique("model"))
     here = every[every.index.isin(drawn, level="criterion")]
     best = here.groupby(level="model", sort=False).idxmin().str[1].value_counts()
     must = " (trained)" if best.index[0] == "L1 gates" else ""
-    said = f"Means over numbers of heads: *{named(str(best.index[0]))}*{must} cost least in {best.iloc[0]} of"
-    said += f" {best.sum()} settings."
+    said = f"On average *{named(str(best.index[0]))}*{must} cost least in {best.iloc[0]} of {best.sum()} settings."
     better = {name: int((every[name] < every[name, UNIT]).sum()) for name in settings if UNIT in every[name]}
     own = {name: better[name] for name in better if name != DECODER}
     if own and better:
@@ -162,8 +161,8 @@ def at_once(table: pd.DataFrame, drawn: Sequence[str] = DRAWN) -> str:
     if RANDOM in means.index.get_level_values("criterion"):
         above = every.index.get_level_values("model").map(means.xs(RANDOM, level="criterion")).to_numpy()
         worse = every[every.to_numpy() >= above].index.intersection(here.index).get_level_values("criterion").value_counts()
-        poor = listed([f"*{named(str(name))}* in {count} of {len(settings)}" for name, count in worse.head(2).items()])
-        said += f" No less than random heads: {poor}." if len(worse) else ""
+        for name, count in worse.head(1).items():
+            said += f" No less than random heads most often: *{named(str(name))}*, in {count} of {len(settings)}."
     return said
 
 

@@ -15,10 +15,10 @@ from matplotlib.ticker import MaxNLocator
 
 from helpers import drawing
 from helpers.drawing import COLOURS, KIND_TITLES, MODELS, SHORT_TITLES, WIDTH, left, redrawable
-from helpers.methods.l0.tables import WITHOUT
 from helpers.study import StudyError
 
 CONTROL = "further training"
+WITHOUT = ", against training without"  # behind the name of a series
 _LEVELS = {
     CONTROL: {"color": MODELS[2], "ls": "-"}, "start": {"color": "#7F7F7F", "ls": "-."},
     "no encoder attention": {"color": "black", "ls": "--"},

@@ -18,6 +18,7 @@ from helpers.heads.families import ADDRESS, KINDS
 from helpers.measures import measured
 from helpers.measures.analysis import Analysis
 from helpers.methods.l0 import runs
+from helpers.methods.l0.figures import WITHOUT
 from helpers.methods.l0.gates import HardConcrete, per_layer_mean
 from helpers.models import inputs
 from helpers.runs import outputs, subjects, training
@@ -350,9 +351,6 @@ def half_left(tables: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
     best = found.groupby(["model", "test set"], sort=False).heads.idxmax()
     later = found.sort_values("heads", ascending=False, kind="stable").groupby(["model", "test set"])[["heads", "change"]]
     return found.assign(**later.shift(-1).set_axis(["fewer", "fewer_change"], axis=1)).loc[best].reset_index("run")
-
-
-WITHOUT = ", against training without"  # behind the name of a series
 
 
 def beside_other_texts(

@@ -64,6 +64,10 @@ def _markdown(text: str) -> str:
     return MarkdownWithMath(renderer=_Text(escape=False, exclude_anchor_links=True)).render(text)
 
 
+def _slug(heading: str) -> str:
+    return re.sub(r"\W+", "-", heading.lower()).strip("-")
+
+
 def _finished(text: str, links: Mapping[str, str]) -> tuple[str, list[dict[str, Any]]]:
     """HTML with names for its headings, links within the site and tables that scroll by themselves; and its headings."""
     page, toc = BeautifulSoup(text, "html.parser"), []
@@ -71,9 +75,11 @@ def _finished(text: str, links: Mapping[str, str]) -> tuple[str, list[dict[str, 
         style.decompose()
     for heading in page(HEADINGS):
         plain, known = heading.get_text(), {entry["id"] for entry in toc}
-        name = re.sub(r"\W+", "-", plain.lower()).strip("-") or "section"
+        name = _slug(plain) or "section"
         heading["id"] = next(n for n in [name, *(f"{name}-{i}" for i in range(2, len(known) + 3))] if n not in known)
         toc.append({"id": heading["id"], "text": plain, "level": int(heading.name[1])})
+    for link in page("a", href=re.compile("^#")):  # JupyterLab names headings as they are written
+        link["href"] = "#" + _slug(link["href"])
     for link in page("a", href=lambda url: not re.match(r"[a-z]+:|#|images/", url)):
         if there := links.get(Path(link["href"].partition("#")[0]).name):
             link["href"] = there
