@@ -289,16 +289,18 @@ def wall_times(frame: pd.DataFrame):
         As `benchmarks.costs.wall_times` returns it; what is not recorded is said, not drawn.
     """
     drawing.need(frame, "executing", "training", "missing")
-    shown = {"executing": "the notebook itself", "training": "its runs, core minutes"}
+    shown = {"executing": "the notebook itself, with published runs", "training": "training its runs, on one core"}
     figure, axes = plt.subplots(1, 2, figsize=(WIDTH, 0.3 * len(frame) + 0.9), sharey=True)
     for axis, (column, title), colour in zip(axes, shown.items(), MODELS, strict=False):
         minutes = frame[column] / 60
         bars = axis.barh(range(len(frame)), minutes.fillna(0), 0.65, color=colour)
-        said = ["not recorded" if np.isnan(value) else f"{value:.1f}" for value in minutes]
+        said = ["not recorded" if np.isnan(value) else f"{value:.{int(value < 10)}f}" for value in minutes]
         if column == "training":
             said = [f"{text}, {gone:.0f} missing" if gone else text for text, gone in zip(said, frame.missing, strict=True)]
         axis.bar_label(bars, said, fontsize=7, padding=2)
-        axis.set(title=title, xlim=(0, 1.6 * max(0.01, minutes.max() if minutes.notna().any() else 0.01)), xlabel="minutes")
+        axis.set(
+            title=title, xlim=(0, (1.6 if frame.missing.any() else 1.15) * max(0.01, minutes.fillna(0).max())), xlabel="minutes"
+        )
         axis.tick_params(axis="y", length=0)
     axes[0].set_yticks(range(len(frame)), [str(name).replace("_", " ") for name in frame.index])
     axes[0].set_ylim(len(frame) - 0.5, -0.5)
@@ -337,9 +339,8 @@ def pruned(frame: pd.DataFrame):
         As `benchmarks.costs.pruned` returns it.
     """
     drawing.need(frame, "model", "quantity", "criterion", "share", "value", "low", "high", "floor")
-    short = frame.model.str.replace(r" \d+ layers,", "", regex=True).str.replace(", ", ",\n")
-    short = short.str.replace("grouped queries", "Llama-style decoder")
-    table = frame.assign(panel=short + ":\n" + frame.quantity.replace("cache bytes", "cache"))
+    short = frame.model.str.replace(r" \d+ layers,", "", regex=True).str.replace("grouped queries", "Llama-style decoder")
+    table = frame.assign(panel=frame.quantity.replace("cache bytes", "bytes of the cache") + ":\n" + short)
     looks, apart = drawing.looks(table.criterion), 1.5
     floor = {"color": "black", "marker": "_", "ls": "", "ms": 7, "zorder": 4}
     figure, axes = drawing.line_panels(

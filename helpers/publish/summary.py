@@ -116,14 +116,15 @@ class Summary:
         """Encoder heads that every run left, and its BLEU minus that of the control."""
         beam, control = self.settings["pruning"]["beam"], self._sweep["control"]
         made = {name: run for name, run in self._sweep.items() if outputs.recipe(run, beam).made()}
-        for name, run in made.items() if "control" in made else ():
+        whole = {split: self._statistics(control, split, beam) for split in self.subject.tests} if "control" in made else {}
+        for name, run in made.items() if whole else ():
             left = [len(found) for (kind, _), found in training.kept(run).items() if kind == "encoder"]
             yield _row(f"encoder heads left, {name}", sum(left), {})
-            for split in self.subject.tests if run != control else ():
-                whole, pruned = (self._statistics(one, split, beam) for one in (control, run))
-                ends = scoring.bleu_interval(pruned, whole, self.settings["bootstrap"])
+            for split in whole if run != control else ():
+                pruned = self._statistics(run, split, beam)
+                ends = scoring.bleu_interval(pruned, whole[split], self.settings["bootstrap"])
                 interval = dict(zip(("low", "high"), ends[1:], strict=True))
-                yield _row(f"BLEU minus control, {name}, {split}", ends[0], interval, n=len(whole))
+                yield _row(f"BLEU minus control, {name}, {split}", ends[0], interval, n=len(pruned))
 
     def _statistics(self, run: Recipe, split: str, beam: int):
         return scoring.bleu_statistics(outputs.read(run, split, beam), [pair.target for pair in self.subject.pairs(split)])
