@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from functools import partial
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -177,6 +178,36 @@ def mean_loss(model, batches: Batches) -> float:
     with evaluating(model), torch.no_grad():
         total = sum(float(_losses(model(**fed, use_cache=False).logits, labels).sum()) for fed, labels in held)
     return total / sum(int((labels != -100).sum()) for _, labels in held)
+
+
+def along_gate(model, batches: Batches, heads: Iterable[tuple], gates: Sequence[float]) -> pd.DataFrame:
+    """How much the loss rises while one head's gate closes and all others stand open.
+
+    Returns
+    -------
+    pandas.DataFrame
+        A row each head and gate: kind, layer, head, gate, rise (nats a target token; at gate 0 that of `leave_one_out`).
+    """
+    rows, held = [], list(batches)
+    whole = mean_loss(model, held)
+    for address, value in study.progress(list(product(heads, gates)), "closing gates"):
+        with gate(model, {address: value}):
+            rows.append((*address, value, mean_loss(model, held) - whole))
+    return pd.DataFrame(rows, columns=[*ADDRESS, "gate", "rise"])
+
+
+def slopes(model, batches: Batches, kinds: str | tuple[str, ...] | None = None, label: str = "slopes") -> pd.DataFrame:
+    """Slope of each example's loss in each head's gate, where all stand open: a row an example, a column a head; nats.
+
+    The mean of their sizes is `importance` per example; their sum over the number of target tokens is minus `patching`.
+    """
+    heads, held, places = index(model, kinds), prepared(model, batches), sites(model, kinds)
+    with evaluating(model), torch.enable_grad():
+        found = [
+            _slopes_of_examples(model, fed, labels, places)[(labels != -100).any(-1)]
+            for fed, labels in study.progress(held, label)
+        ]
+    return pd.DataFrame(torch.cat(found).cpu().numpy(), columns=heads)
 
 
 def kinds_off(model, batches: Batches, repeats: int = 1000) -> pd.DataFrame:

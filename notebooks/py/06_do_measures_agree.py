@@ -55,11 +55,13 @@ print(run.summary(), sources(run), sep="\n")
 
 # %% jupyter={"source_hidden": true}
 import pandas as pd
+import torch
 from IPython.display import Markdown, display
 
-from helpers import drawing
+from helpers import drawing, heads
+from helpers.measures import worth
 from helpers.measures.table import TRUTH, compared
-from helpers.methods import contest
+from helpers.methods import contest, removal
 from helpers.methods.contest import figures, said
 from helpers.publish import claims
 from helpers.reading import ends, readable, sortable
@@ -83,8 +85,8 @@ verdicts = claims.Box(run)
 # *A head is an address; measures fill columns.* Below, six columns of the first model: what each head does (notebook 2's
 # tests; *v→s*: the verb looks at its subject, *s→v* the subject at its verb; *o* object, *n* noun, *adj*, *adv*), the rise of
 # the loss when that head alone is off (nats per token), *how long L0 keeps it* (at how many of its prices the head's gate
-# ends open, plus a fraction below one for how likely it is open; notebook 3), *gradient, each example* (the gradient
-# importance of the claims), relevance and confidence (notebook 1). *Cross* heads are those of cross-attention. **Press a
+# ends open, plus a fraction below one for how likely it is open; notebook 3), *gradient importance*
+# (per example, as in the claims), relevance and confidence (notebook 1). *Cross* heads are those of cross-attention. **Press a
 # column's name to sort by it.** The picture under it has all measures that are compared, of the encoder. Those that other
 # notebooks do not have:
 #
@@ -99,8 +101,8 @@ verdicts = claims.Box(run)
 #
 # | measure | formula | passes | where |
 # |---|---|---|---|
-# | gradient, each example | mean over examples of the size of $\partial L / \partial g$ | forward + backward | notebook 1 |
-# | gradient, each token | the same, over target tokens | forward + backward | here |
+# | gradient importance | mean over examples of the size of $\partial L / \partial g$ | forward + backward | notebook 1 |
+# | gradient importance, each token | the same, over target tokens | forward + backward | here |
 # | gradient, signed | $- \partial L / \partial g$, mean with its sign | forward + backward | here |
 # | loss without the head | $L(g \text{ closed}) - L(g \text{ open})$ | a forward per head | notebook 1 |
 # | relevance | share of its layer's relevance that comes through the head | by rule, notebook 7 | notebook 1 |
@@ -137,18 +139,50 @@ run.figure(
 )
 
 # %% [markdown]
+# ### One head, by hand
+#
+# The two formulas that the papers rank by, on the head of the first model that the loss needs most: a gate that stands open
+# gives the slope, the same gate closed the loss without the head. The library does both for all heads at once.
+
+# %%
+few, by_hand = run.settings["relevance"], bool(swept) and contest.runs.at_hand(swept[0])  # the model's weights are there
+if by_hand:
+    model, address = studied[first].model, tables[first][TRUTH].idxmax()
+    batch = next(iter(removal.batches(studied[first], "dev", few)))
+    opened = torch.ones((), requires_grad=True)
+    with heads.gate(model, {address: opened}):
+        loss = model(**batch).loss
+    (slope,) = torch.autograd.grad(loss, opened)
+    with heads.gate(model, {address: 0.0}), torch.no_grad():
+        rise = model(**batch).loss - loss
+    signed, without = worth.patching(model, [batch])[address], worth.leave_one_out(model, [batch]).loss[address]
+    print(f"by hand: gradient, signed {-slope:+.6f}; loss without the head {rise:+.6f} nats per token")
+    print(f"library: gradient, signed {signed:+.6f}; loss without the head {without:+.6f}")
+
+# %% jupyter={"source_hidden": true}
+if by_hand:
+    rises, slopes = contest.tables.closing(model, removal.batches(studied[first], "dev", few), tables[first])
+    run.table(rises, "closing", model=first[0], of_seed=first[1], split="dev", sentences=few)
+    run.figure(
+        figures.closing(rises, slopes),
+        "closing",
+        caption="Loss while single encoder heads close, and the slopes of single sentences at the open gate.",
+        takeaway=said.closing(rises, slopes),
+    )
+
+# %% [markdown]
 # What there is to predict: how much the loss rises with all heads of a kind off at once, and of how many single heads the
 # absence changes it at all, by their own intervals and (in brackets) after Holm's correction, as notebook 1 counts them. Where
 # fewer than half do, a correlation with the loss without a head is one with noise.
 
 # %% jupyter={"source_hidden": true}
-own, few = contest.tables.studied_runs(run.settings, [] if pretrained else names, jobs, seed), run.settings["relevance"]
+own = contest.tables.studied_runs(run.settings, [] if pretrained else names, jobs, seed)
 differ = None
 if own:
-    worth = run.table(contest.tables.worth_of_kinds(own, few), "worth_of_kinds", split="dev", sentences=few)
+    kinds_worth = run.table(contest.tables.worth_of_kinds(own, few), "worth_of_kinds", split="dev", sentences=few)
     differ = run.table(contest.tables.effects(own, few), "effects_of_heads", split="dev", sentences=few)
     told = "Dev loss; per kind of attention its rise with none of it, and heads whose absence shows (Holm: significantly)"
-    display(readable(said.kinds(worth, differ), caption=f"{told}, n = {few} sentences"))
+    display(readable(said.kinds(kinds_worth, differ), caption=f"{told}, n = {few} sentences"))
 
 # %% [markdown]
 # ## Do they agree?
@@ -188,10 +222,9 @@ for other in ("confidence", "gradient, example"):
 #
 # Drawn is what can tell something: kinds of attention with an effect to predict in three models or more, if there are such.
 # The sentence below names the highest of those measures that need no pruning themselves.
-# *Gradient, each example* is the first-order term of leave-one-out (its size, example by example): that it predicts this truth
-# is in part arithmetic, and the question is rather what beats it, or comes near it for less. The estimates that keep the sign
-# say how far one gradient reaches: where a head's output is far from what the rest of the model makes of it, the loss is no
-# straight line between the head on and the head off.
+# *Gradient importance* is the size of the first-order term of leave-one-out, example by example. With its sign that term is
+# near zero in a trained model (*One head, by hand*), so that predicting the truth by sizes is no mere arithmetic. Where a
+# head's output is far from what the rest of the model makes of it, the loss is no straight line between open and closed.
 
 # %% jupyter={"source_hidden": true}
 predictors = contest.tables.predictors(tables, seconds, differ)

@@ -98,6 +98,39 @@ def _pairs(table: pd.DataFrame) -> tuple[pd.DataFrame, dict[tuple[int, int], tup
 
 
 @redrawable
+def closing(rises: pd.DataFrame, slopes: pd.DataFrame):
+    """Why the sign of a gradient must go: the loss while heads close beside its slopes in single examples.
+
+    Parameters
+    ----------
+    rises : pandas.DataFrame
+        Rows: head (words), gate (1 open, 0 closed), rise (of the loss, nats a token), slope (of the loss at gate 1).
+    slopes : pandas.DataFrame
+        Rows: head, slope (of one example's loss at gate 1, nats).
+    """
+    drawing.need(rises, "head", "gate", "rise", "slope", once=("head", "gate"))
+    drawing.need(slopes, "head", "slope")
+    looks, (figure, (curve, dots)) = drawing.looks(dict.fromkeys(rises["head"])), plt.subplots(1, 2, figsize=(WIDTH, 2.7))
+    drawing.lines(curve, rises, "gate", "rise", "head", looks)
+    for place, (name, look) in enumerate(looks.items()):
+        slope, own = rises.slope[rises["head"] == name].iloc[0], slopes.slope[slopes["head"] == name].to_numpy()
+        curve.plot([1, 0], [0, -slope], color=look["color"], ls="--", lw=1)
+        spread = np.linspace(-0.3, 0.3, len(own)) if len(own) > 1 else np.zeros(1)
+        dots.plot(own, place + np.random.default_rng(0).permutation(spread), ".", color=look["color"], ms=3, alpha=0.6)
+        for value, said in ((own.mean(), "mean"), (np.abs(own).mean(), "mean size")):
+            dots.plot([value] * 2, [place - 0.4, place + 0.4], color="black", lw=1.4, ls="-" if said == "mean" else ":")
+    curve.set(xlabel="gate of one head (1 open, 0 closed)", ylabel="rise of dev loss (nats per token)", xlim=(1.03, -0.03))
+    dots.set(xlabel="slope of one sentence's loss at gate 1 (nats)", yticks=range(len(looks)), yticklabels=list(looks))
+    dots.set_xscale("symlog", linthresh=0.1)
+    dots.set_xticks([-1, -0.1, 0, 0.1, 1], ["-1", "-0.1", "0", "0.1", "1"])
+    dots.minorticks_off()
+    dots.invert_yaxis()
+    marks = {"slope at gate 1": {"color": _DARK, "marker": "", "ls": "--"}, "mean": {"color": "black", "marker": "", "ls": "-"}}
+    drawing.legend(figure, looks | marks | {"mean size": {"color": "black", "marker": "", "ls": ":"}})
+    return figure
+
+
+@redrawable
 def predictors(frame: pd.DataFrame, cheap: float = 0.1, per: str = ""):
     """Which measures tell a truth: a panel a truth and kind of attention that has rows, a dot and interval a measure.
 

@@ -130,6 +130,18 @@ def first_order(table: pd.DataFrame) -> tuple[pd.DataFrame, str]:
     return pd.DataFrame(rows).fillna("–"), f"Above zero by their interval: {which}."
 
 
+def closing(rises: pd.DataFrame, slopes: pd.DataFrame) -> str:
+    """Of `tables.closing`: what the mean slope tells of the head that the loss needs most, and what their sizes tell."""
+    closed, slope = rises[rises.gate == 0].set_index("head"), slopes.groupby("head", sort=False).slope
+    first, sizes = closed.iloc[0], [number(values.abs().mean(), ".2f") for _, values in slope]
+    costs = [number(rise, ".3f") for rise in closed.rise]
+    return (
+        f"Closed, {closed.index[0]} costs {costs[0]} nats per token; its mean slope promises {number(-first.slope, '+.3f')}:"
+        f" slopes of single sentences cancel. Their mean *sizes*, gradient importance, are {listed(sizes)}"
+        f" (costs: {listed(costs)})."
+    )
+
+
 def stability(table: pd.DataFrame) -> str:
     """Of `tables.reliability` with `tables.stability`: how alike a measure is on other texts, and on another seed's heads."""
     kind = _main(table)
