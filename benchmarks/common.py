@@ -41,9 +41,9 @@ NAMES = (  # in the order in which `python -m benchmarks` runs them
 )  # fmt: skip
 AXES = {"length": "sentence length (tokens)", "heads": "heads per layer"}  # of growth, as people call them
 CALLED = {  # measures as people call them
-    "leave one out": "loss without each head", "importance": "gradient, each example", "per example": "gradient, each example",
-    "importance per example": "gradient, each example", "per token": "gradient, each token",
-    "importance per token": "gradient, each token",
+    "leave one out": "loss without each head", "importance": "gradient importance", "per example": "gradient importance",
+    "importance per example": "gradient importance", "per token": "gradient importance, each token",
+    "importance per token": "gradient importance, each token",
 }  # fmt: skip
 NEEDED = ("size", "command", "threads", "device", "repeats", "seconds", "gate")
 

@@ -40,9 +40,9 @@ HEART = (
     ("relevance of every target token, conservative", "relevance_speed", LEAN, "cp, floor over fast", "cp, fast over obvious"),
     (f"relevance, {TODAY}: 6 targets in each of 2 passages of 7 tokens", "decoder_speed", PASS,
      "relevance over floor of relevance", "relevance, obvious over relevance"),
-    ("gradient, each example", "importance_speed", PASS,
+    ("gradient importance", "importance_speed", PASS,
      "floor over per example", "per example over per example, obvious"),
-    (f"gradient, each example, {TODAY}", "decoder_speed", PASS,
+    (f"gradient importance, {TODAY}", "decoder_speed", PASS,
      "importance over floor", "importance, obvious over importance"),
     (f"loss without each head, {TODAY}", "decoder_speed", PASS,
      "leave one out over floor", "leave one out, obvious over leave one out"),
@@ -59,7 +59,7 @@ PASSES = {  # of a decoder of today: measure -> the pass forward and back, all w
 }  # fmt: skip
 TITLES = {  # benchmark -> what people call it
     "heads_overhead": "L0 gates on every head", "removed_heads": "removed and masked heads", "pruned_models": "pruned models",
-    "relevance_speed": "relevance of every target token", "importance_speed": "gradient, each example",
+    "relevance_speed": "relevance of every target token", "importance_speed": "gradient importance",
     "decoder_speed": TODAY, "head_statistics": "confidence, positions, syntax", "growth": "growth",
     "generator_speed": "text generator", "training_speed": "training loop", "group_constraint": "group constraint",
     "coreference_injection": "coreference in heads",
@@ -246,7 +246,7 @@ def rivals(heart: pd.DataFrame, found: Mapping[str, pd.DataFrame]) -> str:
     times = [number(value, ".0f") for value in heart.captum.dropna()]
     told = [f"{listed(times)} times as fast for signed rules"] if times else []
     near = "no faster" if abs(token - 1) < 0.1 else f"{number(token, '.1f')} times as fast"
-    told += [f"{near} for gradient, each token"] if token == token else []
+    told += [f"{near} for gradient importance, each token"] if token == token else []
     slow = (
         f"against our own plain implementation {number(heart.times.min(), '.1f')} to {number(heart.times.max(), '.0f')} times"
     )
@@ -273,9 +273,7 @@ def passes(heart: pd.DataFrame, found: Mapping[str, pd.DataFrame]) -> str:
     """What the main measures cost in passes forward and back, and how much faster the signed rules are than Captum's."""
     cost, rules = heart.cost, ("relevance of every target token, AttnLRP", "relevance of every target token, conservative")
     signed = ends((cost[name] for name in rules), ".0f")
-    said = (
-        f"Gradient importance costs {number(cost['gradient, each example'], '.1f')} times a forward + backward pass, LRP αβ of"
-    )
+    said = f"Gradient importance costs {number(cost['gradient importance'], '.1f')} times a forward + backward pass, LRP αβ of"
     said += (
         f" every target token {number(cost['relevance of every target token, LRP αβ'], '.0f')} times, the signed rules {signed}"
     )
@@ -301,7 +299,7 @@ def pruning(heart: pd.DataFrame, found: Mapping[str, pd.DataFrame], contest: pd.
         found["heads_overhead"].query("quantity == 'seconds'").drop_duplicates("what", keep="last").set_index("what").value
     )
     ratios = found["importance_speed"].query("quantity == 'ratio'").drop_duplicates("what", keep="last").set_index("what").value
-    gradient, sums = heart.cost["gradient, each example"], heart.cost["confidence, positions, syntax"]
+    gradient, sums = heart.cost["gradient importance"], heart.cost["confidence, positions, syntax"]
     costs = dict.fromkeys(("confidence", "positional", "syntactic"), sums * seconds["forward"] / seconds[STEP])
     costs |= {"gradient, example": gradient, "leave-one-out": gradient * ratios["per example over leave one out"]}
     for name, rule in (("alpha_beta", "LRP αβ"), ("attnlrp", "AttnLRP"), ("cp", "conservative")):
@@ -322,7 +320,7 @@ def contested(folder: Path, track: str, size: str) -> pd.DataFrame:
 def decoder(frame: pd.DataFrame) -> str:
     """Of the benchmark `decoder_speed`: seconds and operations of the study's way beside the obvious one."""
     of = {quantity: part.set_index("what").value for quantity, part in frame.groupby("quantity")}
-    names = {"importance": "gradient, each example", "relevance": "relevance", "leave one out": "leaving out every head"}
+    names = {"importance": "gradient importance", "relevance": "relevance", "leave one out": "leaving out every head"}
     told = [[number(of["seconds"][f"{name}{way}"], ".2g") for way in ("", ", obvious")] for name in names]
     told = [f"{ours} for {said} ({other})" for (ours, other), said in zip(told, names.values(), strict=True)]
     fast, slow = (number(of["operations"][f"leave one out{way} over what must be done"], ".2f") for way in ("", ", obvious"))

@@ -76,13 +76,17 @@ def count(number: int, noun: str) -> str:
 
 
 def interval(value: Any, low: Any = None, high: Any = None, form: str = "") -> str:
-    """ "0.64 [0.43, 0.75]", or the number alone where there is no interval; a unit stands once, at the end."""
+    """ "0.64 [0.43, 0.75]", one unit at the end, or the number alone; no end is written as zero where zero is outside."""
     if any(number(end) == NOTHING for end in (value, low, high)):
         return number(value, form)
     size = max(map(abs, (value, low, high)))
     if not form and not all(isinstance(part, numbers.Integral) for part in (value, low, high)) and 0.005 <= size < 1e6:
         form = f",.{0 if size >= 100 else 1 if size >= 9.995 else 2}f"  # all three alike
     said = [number(part, form) for part in (value, low, high)]
+    if low * high > 0 and form:
+        finer = f"{'+' * form.startswith('+')}.1g"
+        least = [number(100 * end, finer) + " %" if form.endswith("%") else number(end, finer) for end in (low, high)]
+        said[1:] = [one if one.strip("-+0., %") else exact for one, exact in zip(said[1:], least, strict=True)]
     unit = " %" if all(part.endswith(" %") for part in said) else ""
     middle, *ends = (part.removesuffix(unit) if unit else part for part in said)
     return f"{middle} [{', '.join(ends)}]{unit}"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from textwrap import fill
 from typing import Any
 
 import matplotlib.pyplot as plt
@@ -71,17 +72,19 @@ def offsets(described: Mapping[str, Mapping[str, Any]], reach: int = 8):
 
 def _head_map(
     axis, column: pd.Series, rank: pd.Series, kind: str, limits: tuple[float, float], digits: int = 2, numbered: bool = True,
-    cmap: str = "viridis",
+    cmap: str = "viridis", colour: pd.Series | None = None,
 ):  # fmt: skip
     """Layers down (1 at the bottom, as in the paper), heads across sorted by `rank`; cells show value, if `numbered` #head."""
-    column, rank = (part.xs(kind, level="kind") for part in (column, rank))
+    colour, column, rank = (part.xs(kind, level="kind") for part in (column if colour is None else colour, column, rank))
     rows = {layer: part.xs(layer).sort_values(ascending=False, kind="stable").index for layer, part in rank.groupby("layer")}
-    table = pd.DataFrame([column.xs(layer).reindex(heads).tolist() for layer, heads in rows.items()])
+    table, shade = (
+        pd.DataFrame([part.xs(layer).reindex(heads).tolist() for layer, heads in rows.items()]) for part in (column, colour)
+    )
     said = np.full(table.shape, "", dtype=object)
     for i, heads in enumerate(rows.values()):
         for place, (value, head) in enumerate(zip(table.loc[i], heads, strict=False)):
             said[i, place] = drawing.short(value, digits - (abs(value) > 0.99)) + f"\n#{head + 1}" * numbered  # "1.0" for ".99"
-    drawn = drawing.heat(axis, table[::-1], said[::-1], cmap, limits)
+    drawn = drawing.heat(axis, shade[::-1], said[::-1], cmap, limits)
     axis.set_xticks([])
     axis.set_yticks(range(len(rows)), [layer + 1 for layer in rows][::-1])
     return drawn
@@ -118,6 +121,28 @@ def head_maps(columns: Mapping[str, pd.Series], kind: str = "encoder", label: st
 
 
 @redrawable
+def cross_alignment(frames: Mapping[str, pd.DataFrame]):
+    """Of every cross head the share aligned with the token fed in and with the one about to be written: a panel a model.
+
+    Parameters
+    ----------
+    frames : mapping of title -> DataFrame on (kind, layer, head) with fed and predicted (shares)
+    """
+    figure, axes = drawing.grid(len(frames), 4, WIDTH / min(4, max(2, len(frames))), 2.5, sharex=True, sharey=True)
+    colours = drawing.layer_colours(max(frame.index.get_level_values("layer").max() for frame in frames.values()) + 1)
+    for axis, (title, frame) in zip(axes, frames.items(), strict=True):
+        for layer, part in frame.groupby(level="layer"):
+            axis.plot(100 * part.fed, 100 * part.predicted, "o", ms=4.5, color=colours[layer], mec="black", mew=0.3)
+        axis.plot([0, 100], [0, 100], **drawing.LEVEL)
+        axis.set(title=title, xlim=(-4, 104), ylim=(-4, 104), xlabel="% with the token\nfed in")
+        axis.set_ylabel("% with the token\nabout to be written" if left(axis) else "")
+    dot = {"ls": "", "marker": "o", "mec": "black", "mew": 0.3}
+    entries = {f"layer {place + 1}": dot | {"color": colour} for place, colour in enumerate(colours)}
+    drawing.legend(figure, entries | {"as often one as the other": drawing.LEVEL})
+    return figure
+
+
+@redrawable
 def rank_maps(columns: Mapping[str, pd.Series], kind: str, order: str):
     """Heat maps of ranks, a panel a measure: layers down, heads across, all panels sorted by the measure `order`.
 
@@ -146,6 +171,8 @@ def rank_maps(columns: Mapping[str, pd.Series], kind: str, order: str):
 def relevance_and_confidence(relevance: Mapping[str, pd.Series], confidence: Mapping[str, pd.Series], kind: str = "encoder"):
     """Relevance above confidence (Fig. 1 and 2), a column a model; both have the same head in the same place, by relevance.
 
+    Cells show values and are coloured by rank in their layer; at the right each layer's rank correlation of the two.
+
     Parameters
     ----------
     relevance, confidence : mappings of title -> Series on (kind, layer, head)
@@ -154,23 +181,36 @@ def relevance_and_confidence(relevance: Mapping[str, pd.Series], confidence: Map
     width, height = _size(relevance, kind)
     titles, across = list(relevance), int(WIDTH / width)
     rows = [
-        (name, columns, limit, titles[first : first + across])
+        (name, columns, titles[first : first + across])
         for first in range(0, len(titles), across)
-        for name, columns, limit in (
-            ("relevance", relevance, max(column.xs(kind).max() for column in relevance.values())), ("confidence", confidence, 1)
-        )
-    ]  # fmt: skip
-    across = min(across, len(titles))
+        for name, columns in (("relevance", relevance), ("confidence", confidence))
+    ]
+    across, most = min(across, len(titles)), max(column.xs(kind).groupby("layer").size().max() for column in relevance.values())
     figure, axes = plt.subplots(len(rows), across, squeeze=False, figsize=(width * across + 0.7, height * len(rows)))
-    for row, (name, columns, limit, shown) in zip(axes, rows, strict=True):
+    for row, (name, columns, shown) in zip(axes, rows, strict=True):
         for axis, title in zip(row, shown, strict=False):
-            drawn = _head_map(axis, columns[title], relevance[title], kind, (0, limit), numbered=name == "relevance")
+            ranks = columns[title].groupby(level=["kind", "layer"]).rank(ascending=False, method="min")
+            drawn = _head_map(axis, columns[title], relevance[title], kind, (1, max(2, most)), numbered=name == "relevance",
+                              cmap="viridis_r", colour=ranks)  # fmt: skip
+            if name == "confidence":
+                _layers_alike(axis, relevance[title].xs(kind), columns[title].xs(kind))
             axis.set(title=title if name == "relevance" else "", ylabel="layer" if left(axis) else "")
             axis.set_xlabel("heads by relevance" if name == "confidence" else "")
         for axis in row[len(shown) :]:
             axis.set_axis_off()
-        drawing.bar(figure, drawn, row, name)
+        drawing.bar(figure, drawn, row, f"rank of {name}\nin layer (1: largest)", range(1, int(most) + 1))
     return figure
+
+
+def _layers_alike(axis, one: pd.Series, other: pd.Series) -> None:
+    """At the right of a head map, which has layer 1 at the bottom, the rank correlation of two columns in each layer."""
+    both = pd.DataFrame({"one": one, "other": other}).groupby(level="layer")
+    alike = [part.one.corr(part.other, method="spearman") for _, part in both][::-1]
+    beside = axis.secondary_yaxis("right")
+    beside.set_yticks(range(len(alike)), [drawing.short(rho) if rho == rho else "" for rho in alike], fontsize=7)
+    beside.tick_params(length=0, pad=1)
+    beside.spines[:].set_visible(False)
+    axis.set_title("Spearman", loc="right", fontsize=7, pad=2)
 
 
 _CALLED = {"rare": "rare-token"}
@@ -220,30 +260,37 @@ def function_map(functions: Mapping[str, pd.Series], kind: str = "encoder", sure
     return figure
 
 
+_OFFSETS, _FAR = {-1: "−1", 1: "+1", 0: "0, the token itself"}, "further off"
+
+
 @redrawable
 def positional_shares(frames: Mapping[str, pd.DataFrame], untrained: Mapping[str, pd.DataFrame]):
     """Share of tokens at a head's most frequent offset: a column a model, a dot an encoder head, by layer from left to right.
 
     Parameters
     ----------
-    frames, untrained : mapping of title -> DataFrame on (kind, layer, head) with score
+    frames, untrained : mapping of title -> DataFrame on (kind, layer, head) with score and offset
         Of trained models, and of some of them with random weights (grey).
     """
     figure, (axis,) = drawing.grid(1, 1, WIDTH, 2.6)
+    dot: dict[str, Any] = {"ls": "", "marker": "o", "mec": "white", "mew": 0.4}
+    looks = {name: dot | {"color": colour} for name, colour in zip(_OFFSETS.values(), MODELS, strict=False)}
+    looks |= {_FAR: dot | {"color": "#C9C9C9"}}
     for column, (title, frame) in enumerate(frames.items()):
-        for scores, start, look in (
-            (frame, -0.4, {"color": COLOURS["positional"], "ms": 4, "mec": "white", "mew": 0.4}),
-            (untrained.get(title), 0.18, {"color": "#AAAAAA", "ms": 3, "mec": "none"}),
-        ):
-            if scores is not None:
-                own = 100 * scores.score.xs("encoder", level="kind")
-                axis.plot(column + start + np.linspace(0, 0.5 if start < 0 else 0.22, len(own)), own, "o", **look)
+        own = frame.xs("encoder", level="kind")
+        places, called = column - 0.4 + np.linspace(0, 0.5, len(own)), own.offset.map(_OFFSETS).fillna(_FAR)
+        for name in list(looks)[::-1]:  # neighbours above all others
+            axis.plot(places[called == name], 100 * own.score[called == name], ms=4, **looks[name])
+        if title in untrained:
+            own = 100 * untrained[title].score.xs("encoder", level="kind")
+            axis.plot(column + 0.18 + np.linspace(0, 0.22, len(own)), own, "x", color="#777777", ms=2.5, mew=0.6)
+        else:
+            axis.text(column + 0.15, 4, "random\nweights:\nnot run", fontsize=7, color="#777777")
     axis.axhline(100 * POSITIONAL, color="#888888", lw=0.8, ls="--")
     axis.set_xticks(range(len(frames)), [title.replace(", ", ",\n") for title in frames])
     axis.set(ylabel="% of tokens at one offset", ylim=(0, 100), xlim=(-0.5, len(frames) - 0.5))
-    dot: dict[str, Any] = {"ls": "", "marker": "o"}
-    entries = {"encoder head, layer 1 to the last": dot | {"color": COLOURS["positional"], "mec": "white"}}
-    entries |= {"random weights": dot | {"color": "#AAAAAA", "ms": 4}}
+    entries = {f"offset {name}": look for name, look in looks.items()}
+    entries |= {"random weights": {"ls": "", "marker": "x", "color": "#777777", "ms": 4}}
     drawing.legend(figure, entries | {f"test, {100 * POSITIONAL:.0f} %": {"color": "#888888", "lw": 0.8, "ls": "--"}})
     return figure
 
@@ -260,7 +307,7 @@ def beside_random(frame: pd.DataFrame):
     drawing.need(frame, "heads", "method", "rise")
     methods, looks = list(dict.fromkeys(frame.method)), drawing.looks(dict.fromkeys(frame.method))
     numbers = list(dict.fromkeys(frame["heads"]))
-    figure, axes = drawing.grid(len(numbers), 2, WIDTH / 2, 0.35 * len(methods) + 0.9, sharex=True)
+    figure, axes = drawing.grid(len(numbers), 2, WIDTH / 2, 0.35 * len(methods) + 0.9)
     for axis, number in zip(axes, numbers, strict=True):
         for place, method in enumerate(methods):
             rises = 1000 * frame.rise[(frame["heads"] == number) & (frame.method == method)].sort_values()
@@ -269,9 +316,9 @@ def beside_random(frame: pd.DataFrame):
             if not place:
                 axis.axvline(rises.iloc[0], color=looks[method]["color"], lw=1, zorder=1)
         axis.set_yticks(range(len(methods)), methods if drawing.left(axis) else [""] * len(methods))
-        axis.set(title=f"{number} heads off", xlabel="rise of the loss (0.001 nats per token)", ylim=(len(methods) - 0.5, -0.5))
-    low, high = 1000 * frame.rise.min(), 1000 * frame.rise.max()
-    axes[0].set_xlim(min(0, low) - 0.02 * high, 1.03 * high)  # no head costs nothing, or its removal even helps
+        axis.set(title=f"{number} heads off", xlabel="rise of the loss (millinats per token)", ylim=(len(methods) - 0.5, -0.5))
+        low, high = (1000 * end for end in frame.rise[frame["heads"] == number].agg(["min", "max"]))
+        axis.set_xlim(min(0, low) - 0.02 * high, 1.03 * high)  # no head costs nothing, or its removal even helps
     return figure
 
 
@@ -385,6 +432,11 @@ def _arc(axis, start: float, end: float, level: float, look: Mapping[str, Any]) 
 _PRINTED_OFFSET = drawing.PRINTED | {"marker": "_", "ms": 10, "mew": 2.4, "color": "#8A8A8A", "zorder": 3}  # no model's colour
 
 
+PASSES: dict[str, dict[str, Any]] = {
+    "passes (Holm)": {}, "passes by estimate": {"hatch": "////", "ec": "white", "lw": 0}, "does not pass": {"alpha": 0.3}
+}  # fmt: skip
+
+
 @redrawable
 def syntactic_bars(best: pd.DataFrame):
     """Accuracy of the best head for each relation and direction (Fig. 4), with baselines.
@@ -392,20 +444,21 @@ def syntactic_bars(best: pd.DataFrame):
     Parameters
     ----------
     best : pandas.DataFrame
-        Rows: model, relation, direction, score, low, high, baseline, untrained, chance (shares); optional: printed, printed
-        baseline (the paper's, nan where there is none).
+        Rows: model, relation, direction, score, low, high, baseline, untrained (shares); optional: printed, printed baseline
+        (the paper's, nan where there is none), passes (a key of `PASSES`).
     """
     figure, axes = drawing.grid(4, 2, WIDTH / 2, 2.3, sharey=True)
     models = list(dict.fromkeys(best.model))
     width = 0.8 / len(models)
-    names = ("most frequent offset", "best head, random weights", "random word")
-    levels = dict(zip(names, (("baseline", "-"), ("untrained", ":"), ("chance", "--")), strict=True))
+    levels = {"most frequent offset": ("baseline", "-"), "best head, random weights": ("untrained", ":")}
     for axis, relation in zip(axes, RELATIONS, strict=True):
         for j, direction in enumerate(DIRECTIONS):
             part = best[(best.relation == relation) & (best.direction == direction)].set_index("model").reindex(models)
             at = j + (np.arange(len(models)) - (len(models) - 1) / 2) * width
             error = 100 * drawing.whiskers(part, "score")
-            axis.bar(at, 100 * part.score, width * 0.92, color=MODELS[: len(models)], yerr=error, error_kw={"lw": 0.8})
+            bars = axis.bar(at, 100 * part.score, width * 0.92, color=MODELS[: len(models)], yerr=error, error_kw={"lw": 0.8})
+            for patch, passes in zip(bars, part.passes if "passes" in part else (), strict=False):
+                patch.set(**PASSES.get(passes, {}))
             for name, style in levels.values():
                 axis.hlines(100 * part[name], at - width / 2, at + width / 2, color="black", ls=style, lw=1.1)
             if "printed" in part:
@@ -415,6 +468,10 @@ def syntactic_bars(best: pd.DataFrame):
         axis.set(title=relation, ylim=(0, 100), ylabel="% of arcs, best head" if left(axis) else "")
     entries = drawing.squares(dict(zip(models, MODELS, strict=False)))
     entries |= {name: {"color": "black", "ls": ls, "lw": 1.1} for name, (_, ls) in levels.items()}
+    if "passes" in best:
+        square: dict[str, Any] = {"color": "#555555", "marker": "s", "ls": "", "ms": 8}
+        marks: tuple[dict[str, Any], ...] = ({}, {"marker": "$////$", "ms": 9}, {"color": "#CCCCCC"})
+        entries |= {name: square | mark for name, mark in zip(PASSES, marks, strict=True)}
     if "printed" in best and best.printed.notna().any():
         entries |= {"printed head": drawing.PRINTED, "printed offset": _PRINTED_OFFSET}
     drawing.legend(figure, entries)
@@ -422,13 +479,15 @@ def syntactic_bars(best: pd.DataFrame):
 
 
 @redrawable
-def rare_shares(frames: Mapping[str, pd.DataFrame]):
+def rare_shares(frames: Mapping[str, pd.DataFrame], printed: Mapping[str, float] | None = None):
     """Share of query tokens on one of the two rarest tokens, every encoder head, by layer; chance and the test as lines.
 
     Parameters
     ----------
     frames : mapping of title -> DataFrame on (kind, layer, head)
         two_rarest, two_rarest_low, two_rarest_high, rarest, chance_two (shares).
+    printed : mapping of title -> share, optional
+        Of the paper's head, in layer 1, on text of that register.
     """
     table = pd.concat({title: frame.xs("encoder") for title, frame in frames.items()}, names=["panel"]).reset_index()
     wide = 0.7 / (table["head"].max() + 1)
@@ -441,20 +500,22 @@ def rare_shares(frames: Mapping[str, pd.DataFrame]):
         "two rarest": {"color": COLOURS["rare"], "ls": "", "ms": 4},
         "the rarest alone": {"color": "black", "marker": "_", "ls": "", "mec": "black", "mew": 1},
     }
-    test, printed = {"color": "#888888", "lw": 0.8, "ls": "--"}, {"color": "#E9CFDF", "marker": "s", "ls": "", "ms": 8}
-    more = {"two rarest": entries["two rarest"] | {"marker": "o"}, "chance, two rarest": drawing.LEVEL, "test, 50 %": test}
-    more |= {"layer of the paper's head": printed}
+    test, printed = {"color": "#888888", "lw": 0.8, "ls": "--"}, printed or {}
+    more: dict[str, Any] = {
+        "two rarest": entries["two rarest"] | {"marker": "o"},
+        "chance, two rarest": drawing.LEVEL,
+        "test, 50 %": test,
+    }
+    more |= {"the paper's head": drawing.PRINTED} if printed else {}
     figure, axes = drawing.line_panels(
         pd.concat(shown), "at", "value", "what", entries, label="layer", unit="% of query tokens", more=more, sharey=True
     )
     for title, axis in axes.items():
         axis.axhline(100 * frames[title].xs("encoder").chance_two.iloc[0], **drawing.LEVEL)
         axis.axhline(100 * RAREST, **test)
-        axis.axvspan(0.5, 1.5, color=printed["color"], lw=0, zorder=0)
-        axis.set(
-            xticks=range(1, table.layer.max() + 2),
-            ylim=(0, max(100 * RAREST, table[["two_rarest", "high"]].max(axis=None)) + 4),
-        )
+        axis.plot([1] * (title in printed), [100 * printed[title]] if title in printed else [], **drawing.PRINTED)
+        most = max(100 * max([RAREST, *printed.values()]), table[["two_rarest", "high"]].max(axis=None))
+        axis.set(xticks=range(1, table.layer.max() + 2), ylim=(0, most + 4))
     return figure
 
 
@@ -518,8 +579,11 @@ def confidence_by_rank(table: pd.DataFrame):
     axis.set(
         xticks=places, yticks=places, xlabel="rank of relevance in its layer (1: largest)", ylabel="rank of confidence, mean"
     )
-    axis.set_ylim(places[-1] + 0.3, 0.7)
-    drawing.legend(figure, {"trained (band: models)": looks["trained"], "random weights": looks["random"], **more})
+    axis.set(ylim=(places[-1] + 0.3, 0.7), xlim=(0.7, places[-1] + 0.5))
+    for row in table[table.weights == "trained"].itertuples():
+        axis.annotate(f"{row.value:.1f}", (row.relevance, row.value), (4, 5), textcoords="offset points", fontsize=7)
+    band = {"band: least to largest of the models": looks["trained"] | {"alpha": 0.16, "lw": 6}}
+    drawing.legend(figure, {"trained, mean": looks["trained"], "random weights": looks["random"], **band, **more})
     return figure
 
 
@@ -711,11 +775,13 @@ def beside(table: pd.DataFrame):
     table : pandas.DataFrame
         `helpers.measures.snapshots.beside`: a row a model.
     """
-    rows = [f"{model}\n{row.encoder} + {row.decoder}" for model, row in table.iterrows()]
+    names = [fill(str(model).removeprefix(f"{table.index[0]}, "), 13) for model in table.index]  # narrow: there are six panels
+    rows = [f"{name}\n{row.encoder} + {row.decoder}" for name, row in zip(names, table.itertuples(), strict=True)]
     off = {"value": table["encoder off"], "low": table["encoder off, low"], "high": table["encoder off, high"]}
     gained = {"value": table["gained"], "low": table["gained, low"], "high": table["gained, high"]}
     panels = {
         "BLEU": {"value": table.bleu, "low": table.low, "high": table.high},
+        "best positional\nhead, %": {"value": 100 * table.positional},
         "rise of the loss\nwithout encoder\nattention, nats": off,
         "BLEU that training\nwith encoder\nattention adds": gained,
         "encoder heads\nwith functions, %": {"value": 100 * table["with functions"] / table["heads"]},

@@ -38,7 +38,7 @@ from helpers.measures.sentence import ONE_SENTENCE, single
 from helpers.measures.table import named
 from helpers.measures.worth import importance, kinds_off, leave_one_out, leave_one_out_bleu
 from helpers.models import inputs
-from helpers.reading import listed, number
+from helpers.reading import ends, interval
 from helpers.runs import training
 from helpers.scores import intervals, scoring
 
@@ -213,6 +213,16 @@ def relevance_and_confidence(
     return pd.DataFrame(rows)
 
 
+def above_random(table: pd.DataFrame) -> pd.DataFrame:
+    """Rows of `relevance_and_confidence` by (rule, normalised): rho, random and their difference (MOVER), with low and high."""
+    ways = (table[table.weights == way].set_index(["rule", "normalised"]) for way in ("trained", "random"))
+    own, other = (way[["rho", "low", "high"]] for way in ways)
+    gap, far = own.rho - other.rho, other.rho - other.low
+    found = own.assign(heads=table.heads.max()).join(other.add_prefix("random_").rename(columns={"random_rho": "random"}))
+    low = gap - np.hypot(own.rho - own.low, other.high - other.rho)
+    return found.assign(gap=gap, gap_low=low, gap_high=gap + np.hypot(own.high - own.rho, far))
+
+
 def pooled(columns: Mapping[str, pd.Series]) -> pd.Series:
     """Columns of several models as one, whose layers are "MODEL LAYER": for comparisons within layers over all models."""
     parts = []
@@ -243,18 +253,20 @@ def truth_agreement(
 
 
 def left_by_holm(part: pd.DataFrame, repeats: Mapping[str, float]) -> str:
-    """Measures that Holm's correction leaves above zero in one truth's `truth_agreement`, in words.
+    """Which measures correlate with a truth (of `truth_agreement`) after Holm's correction, and whether that can be chance.
 
-    `repeats` is, by what a rule is `called`, the agreement of its ranking with that from other sentences: below 0.5 it is said
-    not to repeat.
+    `repeats`: by what a rule is `called`, the agreement of its ranking with that from other sentences; below 0.5 it is none.
     """
-    part = part[(intervals.holm(intervals.p_value(part.rho, part.low, part.high)) < 0.05) & (part.rho > 0)]
-    names = map(called, part.sort_values("rho", ascending=False).index)
-    does = {name: "repeats" if rho >= 0.5 else "does not repeat" for name, rho in repeats.items()}
-    told = [
-        f"{name}, which {does[name]} on other sentences ({number(repeats[name])})" if name in does else name for name in names
-    ]
-    return listed([*told[:2], f"{len(told) - 2} more"] if len(told) > 2 else told)
+    left = part[(intervals.holm(intervals.p_value(part.rho, part.low, part.high)) < 0.05) & (part.rho > 0)]
+    left = left.sort_values("rho", ascending=False)
+    if left.empty:
+        return "no measure does after Holm"
+    best = f"{called(left.index[0])} {'does' if len(left) == 1 else f'and {len(left) - 1} more do'} after Holm"
+    first = left.iloc[0]
+    said = f"only {best} ({interval(first.rho, first.low, first.high, '.2f')})"
+    chance = [repeats[name] for name in map(called, left.index) if repeats.get(name, 1) < 0.5]
+    none = f"{said}; as rankings by it do not repeat on other sentences ({ends(chance, '.2f')}), we take it for chance"
+    return none if len(chance) == len(left) else said
 
 
 def effects_that_differ(frames: Mapping[tuple[str, int], pd.DataFrame]) -> pd.DataFrame:

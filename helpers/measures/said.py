@@ -1,9 +1,9 @@
-"""What the tables of notebook 02 say, in a sentence or two each."""
+"""What the tables of notebooks 01 and 02 say, in a sentence or two each."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -21,23 +21,54 @@ def positional(best: pd.DataFrame) -> str:
     return f"{int(best.verdict.sum())} of {count(len(best), 'model')} have one; the best, of {row.name}, reaches {top}"
 
 
+def followed(each: pd.DataFrame) -> str:
+    """Of `ranks.follows_function` by (model, rule): in which models its difference lies above functions shuffled in layers."""
+    own = each.drop(index="all models", level="model", errors="ignore")
+    clear = ((own.low > 0) & (own.difference > own.null_high + 1e-9)).unstack("rule").reindex(own.index.unique("model"))
+    default, signed = clear["alpha_beta"], clear.drop(columns="alpha_beta").all(axis=1)
+    small = own.xs("alpha_beta", level="rule")[~default]
+    sizes = [(row.Index, count(int(row.functional), "head"), count(int(row.layers), "layer")) for row in small.itertuples()]
+    no = [f"{title} ({functional} in {layers})" for title, functional, layers in sizes]
+    told = f"above shuffled functions in {listed(default.index[default])}" + (f", not in {listed(no)}" if no else "")
+    return told + (f"; by both signed rules in {listed(too)} too" if len(too := default.index[signed & ~default]) else "")
+
+
+def corrected(rows: Iterable[Any], called: Mapping[str, str]) -> str:
+    """Of a claim's rows in the ledger: which are on its side after Holm's correction, which by their own interval alone."""
+    told: dict[str, list[str]] = {
+        "after Holm's correction too": [], "not after Holm's correction": [], "not by the interval either": []
+    }  # fmt: skip
+    for row in rows:
+        told[list(told)[0 if row.side == "for" else 1 if row.p < 0.05 else 2]].append(called[row.label])
+    return "; ".join(f"{which}: {listed(names)}" for which, names in told.items() if names)
+
+
+def neighbours(frames: Mapping[str, pd.DataFrame]) -> str:
+    """Of heads by model (`Positional.frame`): the best encoder heads at each neighbour, how many look at the token itself."""
+    every = pd.concat({title: frame.xs("encoder") for title, frame in frames.items()}, names=["model"])
+    best = every.groupby(["offset", "model"]).score.max()
+    told = [f"at {at:+d} ({ends(best[at], '%') if at in best.index.unique('offset') else 'none'})" for at in (-1, 1)]
+    itself = (every.offset == 0).groupby(level="model").sum()
+    return f"best heads {listed(told)}; {ends(itself)} heads per model look most often at the token itself"
+
+
 def no_reason(table: pd.DataFrame) -> str:
     """Of `snapshots.beside`: whether a change of size or setting makes a positional head; empty where one does."""
     others = table.iloc[1:]
     if others.empty or others.positional.max() >= POSITIONAL:
         return ""
-    names = listed(name.removeprefix(f"{table.index[0]}, ") for name in others.index)
-    told = f"In {count(len(others), 'sibling')} ({names}) the best stays at {ends(others.positional, '%')}"
-    return f"{told}, so none of these explains it."
+    told = f"In none of {count(len(others), 'sibling')} does a head pass (best {ends(others.positional, '%')})"
+    return f"{told}; combinations of their changes were not tried."
 
 
 def larger(path: Path) -> str:
     """Of the stored summary of a model of the paper's size (`docs/clusters.md`): how many encoder heads are positional."""
     if not path.exists():
         return ""
-    row = pd.read_csv(path, index_col="what").loc["encoder heads, positional"]
-    told = f"A model of the paper's size, trained on Europarl, has {row.value:.0f} of {row.n:.0f}"
-    return f"{told} ([one training](../docs/clusters.md))."
+    table = pd.read_csv(path, index_col="what")
+    row, minutes = table.loc["encoder heads, positional"], number(table.value.get("minutes"), ".0f")
+    told = f"A model of the paper's width, trained on Europarl for {minutes} GPU minutes, has {row.value:.0f} of {row.n:.0f}"
+    return f"{told} heads positional ([one training](../docs/clusters.md))."
 
 
 def alike(table: pd.DataFrame) -> str:
@@ -72,23 +103,31 @@ def needed(share: float, of: int, passed: int, undecided: int) -> str:
 
 
 def rare(table: pd.DataFrame) -> str:
-    """Of `measured.rare_table`: how many models have a rare-token head, and the best one beside the paper's."""
-    row = table.sort_values("two rarest", ascending=False).iloc[0]
-    top, bar = interval(row["two rarest"], row.low, row.high, "%"), number(PRINTED_RARE["WMT"], "%")
-    open_ = f" and does not exclude the paper's {bar}" if row["two rarest"] <= RAREST < row.high else ""
-    where = f", in layer {row.layer:.0f} instead of 1" if row.layer > 1 else ", in layer 1 as in the paper"
-    told = f"{int((table['two rarest'] > RAREST).sum())} of {count(len(table), 'model')} have one by estimate; the best, of"
-    return f"{told} {row.name}, reaches {top}{open_}{where}"
+    """Of `measured.rare_table`: the best head on each register beside the paper's, and how many models pass by our rule."""
+    told: dict[str, str] = {}
+    for title, row in table.sort_values("two rarest", ascending=False).iterrows():
+        text, top = printed_text(str(title)), interval(row["two rarest"], row.low, row.high, "%")
+        paper = f"{text} {'more than ' * (text == 'WMT')}{number(PRINTED_RARE[text], '%')}"
+        told.setdefault(text, f"{title} {top} (layer {row.layer:.0f}; paper, {paper})")
+    passed = f"{int((table['two rarest'] > RAREST).sum())} of {count(len(table), 'model')} pass by estimate"
+    return f"best heads: {listed(told.values())}; {passed} (rule: {number(RAREST, '%')} in all)"
+
+
+def printed_text(title: str) -> str:
+    """Which text of the paper is of the register of a model."""
+    return "OpenSubtitles" if "subtitles" in title else "WMT"
 
 
 def cross(best: pd.DataFrame, every: pd.DataFrame) -> str:
     """Of the best cross head of each model and all of them (`Alignment.frame`): which source token they align with."""
-    fed = every.loc[every.fed.groupby("model", sort=False).idxmax()]
-    layers = sorted({layer + 1 for layer in fed.index.get_level_values("layer")})
-    place = f", another one in layer {layers[0]}," if len(layers) == 1 else ""
+    fed = every[every.fed > every.predicted]
+    most = ""
+    if len(fed):
+        (model, _, layer, head), row = fed.fed.idxmax(), fed.loc[fed.fed.idxmax()]
+        most = f", most {model} layer {layer + 1} head {head + 1} ({100 * row.fed:.0f} against {100 * row.predicted:.0f} %)"
     return (
-        f"the best cross head aligns with the token about to be written for {ends(best.predicted, '%')} and with the token just"
-        f" read for {ends(best.fed, '%')}; the best head for the latter{place} reaches {ends(fed.fed, '%')}"
+        f"best cross heads: {ends(best.predicted, '%')} with the token about to be written, {ends(best.fed, '%')} with that fed"
+        f" in; {len(fed)} of {count(len(every), 'head')} align more with that fed in{most}"
     )
 
 
@@ -102,8 +141,13 @@ def decoder(own: pd.DataFrame) -> str:
     )
 
 
-def elsewhere(judged: Mapping[str, Any], text: str, profile: str) -> str:
+CLAIMS = {"positional": "positional", "syntax": "syntactic", "rare": "rare-token"}
+
+
+def elsewhere(judged: Mapping[str, Any], text: str, profile: str, names: Mapping[str, str] = CLAIMS) -> str:
     """Of the verdicts on a published run of other text, by claim: number and verdict of each in a line."""
-    names = {"positional": "positional", "syntax": "syntactic", "rare": "rare-token"}
-    told = [f"{name} {judged[key].number} (*{judged[key].verdict}*)" for key, name in names.items() if judged[key].number]
-    return f"**{text.capitalize()} text** (published run of profile {profile}): {'; '.join(told)}." if told else ""
+    told = []
+    for key, one in ((key, judged[key]) for key in names if judged[key].number):
+        near = sum(row.side == "open" and row.value >= row.threshold for row in one.rows) if key == "syntax" else 0
+        told.append(f"{names[key]} {one.number}{f' significantly, {near} more by estimate' * bool(near)} (*{one.verdict}*)")
+    return f"**{text.capitalize()} text** (small model, published run of profile {profile}): {'; '.join(told)}." if told else ""

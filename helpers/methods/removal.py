@@ -17,7 +17,7 @@ from helpers.corpora import tokens
 from helpers.measures.removal import RANDOM, at_once, drawn, least
 from helpers.measures.worth import mean_loss
 from helpers.runs import training
-from helpers.scores import intervals, scoring
+from helpers.scores import scoring
 from helpers.study import StudyError
 
 LEAST, ALIKE = "least important", "random, same types"
@@ -76,9 +76,6 @@ def beside_random(
     return pd.DataFrame(rows, columns=["method", "draw", "heads", "rise"])
 
 
-LEVEL = 0.05  # of the one-sided test, corrected
-
-
 def against_random(table: pd.DataFrame) -> pd.DataFrame:
     """For each number of heads and way to draw: did the table choose better than chance? Of `beside_random`.
 
@@ -86,18 +83,15 @@ def against_random(table: pd.DataFrame) -> pd.DataFrame:
     -------
     pandas.DataFrame
         heads (closed), method (the way to draw), own (rise of the loss with those of least worth), rise with low and high
-        (mean, least and most of the draws), beaten (draws that are worse), draws, p (one-sided: that a draw costs no more),
-        holm (p corrected for all rows).
+        (mean, least and most of the draws), beaten (draws that are worse), draws.
     """
     rows = []
     for count, part in table.groupby("heads", sort=True):
         (own,) = part.rise[part.method == LEAST]
         for method, others in part[part.method != LEAST].groupby("method", sort=False).rise:
             beaten, draws = int((own < others).sum()), len(others)
-            p = (1 + draws - beaten) / (1 + draws)
-            rows.append((count, method, own, others.mean(), others.min(), others.max(), beaten, draws, p))
-    found = pd.DataFrame(rows, columns=["heads", "method", "own", "rise", "low", "high", "beaten", "draws", "p"])
-    return found.assign(holm=intervals.holm(found.p))
+            rows.append((count, method, own, others.mean(), others.min(), others.max(), beaten, draws))
+    return pd.DataFrame(rows, columns=["heads", "method", "own", "rise", "low", "high", "beaten", "draws"])
 
 
 def one_by_one(worth: pd.Series, rises: pd.DataFrame) -> pd.DataFrame:

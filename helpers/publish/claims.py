@@ -162,6 +162,8 @@ class Judged:
     asked: str = ""  # what it is held against, where that is no other row and not zero
     worth: str = ""  # of all attention that the claim is about, where the ledger asks for it
     alone: int = 0  # undecided rows that would be on the claim's side without Holm's correction
+    undone: int = 0  # undecided rows that would be on either side without it
+    noun: str = ""  # of what there are several rows
     rows: list[Row] = field(default_factory=list)
 
 
@@ -506,8 +508,9 @@ def _judged(claim: Claim, track: str, told: Evidence | Missing, rows: list[Row],
     if verdict == "inconclusive" and bar and (alone := _side(row, row.p, told)) != row.side:
         brief = f"alone {'yes' if alone == 'for' else 'no'}"
     shown = number(told, rows, labels)
-    single = sum(row.side == "open" and _side(row, row.p, told) == "for" for row in rows)
-    return Judged(claim, track, verdict, why, brief, shown, told.over, hollow, beside, asked, said, single, rows)
+    sides = [_side(row, row.p, told) for row in rows if row.side == "open"]
+    more = sides.count("for"), len(sides) - sides.count("open"), told.noun, rows
+    return Judged(claim, track, verdict, why, brief, shown, told.over, hollow, beside, asked, said, *more)
 
 
 # --- for readers -----------------------------------------------------------------------------------------------------

@@ -371,10 +371,11 @@ def claim(name: str) -> dict[str, Any]:
 
 
 def tally(track: str) -> dict[str, int]:
-    """How many claims of the ledger have which verdict on a track; "all" of them, "hollow" ones, "alone yes" and "alone no"."""
+    """How many claims have a verdict on a track; "all", "hollow", "alone yes", "alone no"; "undone": in some rows by Holm."""
     found = [one[track] for one in claims(track=track)]
     told = [one.verdict for one in found]
     more = {brief: sum(one.brief == brief for one in found) for brief in ("alone yes", "alone no", "hollow")}
+    more["undone"] = sum(one.verdict == "inconclusive" and bool(one.undone) and not one.brief for one in found)
     return {verdict: told.count(verdict) for verdict in VERDICTS} | {"all": len(told)} | more
 
 

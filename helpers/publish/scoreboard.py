@@ -30,7 +30,7 @@ _NOTES = (
 )
 _HEADS = {"claim": "claim", "printed": "the paper reports", "controlled": "generated text", "natural": "natural text"}
 _COLUMNS = {"claim": 0.0, "printed": 2.5, "controlled": 3.74, "natural": 5.36}  # inches from the left
-_WIDTH, _CELL, _LINE, _PAD = 6.94, 1.57, 0.112, 0.05
+_WIDTH, _CELL, _LINE, _PAD = 6.94, 1.57, 0.112, 0.11
 _CHARS = {"claim": 44, "printed": 23, "controlled": 29, "natural": 29}
 
 
@@ -49,11 +49,13 @@ def rows(judged: Sequence[Sequence[claims.Judged]]) -> list[dict[str, Any]]:
 
 
 def _told(one: claims.Judged) -> str:
-    """A claim's number; of several rows how many decide where it shows one, and how many would without Holm's correction."""
-    if one.verdict == "partly" and " of " not in one.number:
-        return f"{sum(row.side == 'for' for row in one.rows)} of {len(one.rows)}: {one.number}"
+    """A claim's number; of several rows how many decide, how many are open, and how many would decide without Holm."""
+    if one.verdict == "partly":
+        left = sum(row.side == "open" for row in one.rows)
+        counted = f"{sum(row.side == 'for' for row in one.rows)} of {len(one.rows)} {one.noun}"
+        return f"{counted}: {one.number}" if " of " not in one.number else counted + f" ({left}\xa0undecided)" * bool(left)
     if one.verdict == "inconclusive" and one.alone and one.number.startswith("0 of "):
-        return f"{one.alone}{one.number[1:]} alone, by Holm 0"
+        return f"{one.alone}{one.number[1:]} alone, by Holm\xa00"
     return one.number
 
 

@@ -48,11 +48,12 @@ import tempfile
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import torch
-from IPython.display import Markdown
+from IPython.display import HTML, Markdown, display
 
 from helpers import drawing, heads, measures
-from helpers.measures import figures, functions, lrp, measured, ranks
+from helpers.measures import figures, lrp, measured, ranks
 from helpers.measures import sentence as sentences
 from helpers.measures.table import named, shaped
 from helpers.measures.worth import leave_one_out
@@ -66,7 +67,7 @@ from helpers.scores import intervals
 
 drawing.style()
 few, entered = run.settings["relevance"], contest.enter(entries)
-UNIT = "0.001 nats per token"
+UNIT = "millinats per token"
 if text:
     subject = passages.of_file(pretrained, text, many=4 * few, few=few)
     dev, explained, unseen = subject.dev, subject.few, subject.test
@@ -92,10 +93,9 @@ answer = claims.Box(run)
 #
 # One row per head; each column is one measure. In code layers and heads count from zero.
 #
-# - *loss without the head* (`leave-one-out`): how much the loss rises when that head alone is off, in `0.001` nats per target
-#   token, as everywhere below; an interval that holds zero says that the head is not missed;
-# - *gradient importance* (`gradient, example`; in pictures *gradient, each example*): mean size of the derivative of an
-#   example's loss (nats) in the head's gate;
+# - *loss without the head* (`leave-one-out`): how much the loss rises when that head alone is off, in millinats (`0.001` nats)
+#   per target token, as everywhere below; an interval that holds zero says that the head is not missed;
+# - *gradient importance* (`gradient, example`): mean size of the derivative of an example's loss (nats) in the head's gate;
 # - *relevance*: share of its layer's part in the predicted logit, by rules of notebook 1; by AttnLRP it can be negative or
 #   above one. The third rule, *conservative*, and further measures are in the saved table;
 # - *confidence*: for each token the largest weight that it puts on one token, averaged over tokens. The end of the sentence is
@@ -106,11 +106,13 @@ answer = claims.Box(run)
 # column's name sorts.
 
 # %%
+# made above: the model; batches of its dev text, `explained` the first of them; below `unseen`, batches of test text
 table = measures.head_table(model, dev, explained=explained, rules=lrp.rules(model))
+worth = table["leave-one-out"]
 
 # %% jupyter={"source_hidden": true}
 run.table(table, "head_table", sentences=few)
-worth, total = table["leave-one-out"], len(table)
+total = len(table)
 shown = ["leave-one-out", "gradient, example", lrp.rules(model)[0], "confidence", *entered]
 kept, called = heart(table.assign(functions=table.functions.replace("", np.nan)), entered)  # no column of nothing
 single = leave_one_out(model, explained)
@@ -120,16 +122,19 @@ kept = kept.assign(**{f"leave-one-out_{end}": ordered[end].to_numpy() for end in
 called |= {"leave-one-out": f"loss without the head, {UNIT}", "gradient, example": "gradient importance"}
 forms = {name: ".2f" for name in (*shown[1:4], "attnlrp") if name in kept} | {"leave-one-out": "+.2f"}
 passing = (table.functions.fillna("") != "").sum()
-unsure = f"of {((single.low <= 0) & (single.high >= 0)).sum()} the loss cannot be told from zero"
+unsure = f"the rise of {((single.low <= 0) & (single.high >= 0)).sum()} cannot be told from zero"
 asked = (
     f"{subject.title}: {total} heads; {unsure}; {passing} pass the positional test, the only test of functions that is run here"
 )
-sortable(kept, called, forms, asked)
+ends_of = pd.concat([kept.head(5), kept.tail(5)]) if total > 10 else kept
+display(readable(ends_of.reset_index(drop=True), called, forms, caption=f"{asked}; the five most and the five least needed"))
+every = sortable(kept, called, forms, asked).data
+HTML(f"<details><summary>All {total} heads, to be sorted by any column</summary>{every}</details>")
 
 # %% [markdown]
 # As pictures, a type of attention each: a panel is a measure, a cell a head (`#` is its number) with its rank in its layer, `1`
 # for the largest. All panels keep the order of the loss without the head, so one that agrees with it fades from left to right.
-# Where most heads are not missed alone, that order is noise and there is nothing to rank.
+# Where few heads change the loss alone, the left of a row is signal and the order further right mostly noise.
 
 # %% jupyter={"source_hidden": true}
 differ = measured.effects_that_differ({(subject.title, seed): single}).droplevel(["model", "seed"])
@@ -140,16 +145,15 @@ for kind in table.index.unique("kind"):
     )
     few_heads, some = table.loc[kind].groupby("layer").size().max() < 4, differ.loc[kind]
     which = f"{drawing.KIND_TITLES[kind]}-attention"
-    said = f" Spearman with the loss without the head: {with_loss}."
-    said = said if some.shown else " So there is nothing to rank: most of this order is noise."
+    noise = ": left in each row is signal, further right mostly noise" if some.differ else ": this order is noise"
+    said = f"{'' if some.shown else noise}. Spearman with that rise: {with_loss}."
     run.figure(
         figures.rank_maps(dict(table[shown].items()), kind, "leave-one-out"),
         f"heads_{kind}",
         caption=f"Measures of every {which} head, as ranks within its layer.",
         takeaway="Layers of so few heads have no ranking to speak of."
         if few_heads
-        else f"{which.capitalize()}: {some.differ} of {some['heads']} heads change the loss by their interval"
-        f" ({some.differ_holm} by Holm).{said}",
+        else f"{which.capitalize()}: {some.differ} of {some['heads']} heads change the loss ({some.differ_holm} by Holm){said}",
         table="head_table",
         sentences=few,
     )
@@ -163,15 +167,17 @@ for kind in table.index.unique("kind"):
 kind, layer, head = worth.idxmax()
 example = subject.attention(worth.idxmax()) if text else sentences.attention(subject, worth.idxmax())
 size, confident = np.max(example["weights"], 1).mean(), number(table.confidence[worth.idxmax()], "%")
-here = "" if text else functions.confidence(model, [sentences.single(subject, 0)])[worth.idxmax()]
-without_end = f"; {number(here, '%')} without the sentence's end, as confidence counts" if here else ""
+seen = pd.Series(np.argmax(example["weights"], 1)).corr(pd.Series(range(len(example["weights"]))), method="spearman")
+sees = f"Here {number(size, '%')} of a row's weight is on one token on average (all sentences: {confident})."
+if kind == "cross" and seen > 0.8 and size > 0.5:  # in the source's order, on one token
+    sees = f"It aligns words: each written piece looks at the source word that it translates ({number(size, '%')} of its weight"
+    sees += f" on one token, in the source's order: Spearman {number(seen, '.2f')})."
 run.figure(
     figures.attention([example]),
     "attention",
     caption="Attention of the head that the loss needs most.",
     takeaway=f"Without head {head + 1} of layer {layer + 1} ({drawing.KIND_TITLES[kind]}-attention) the loss rises most, by"
-    f" {number(1000 * worth.max(), '.0f')} ({UNIT}). Here {number(size, '%')} of a row's weight is on one token on"
-    f" average{without_end} (all sentences: {confident}).",
+    f" {number(1000 * worth.max(), '.0f')}. {sees}",
 )
 
 # %% [markdown]
@@ -180,10 +186,9 @@ run.figure(
 # The figure on top: a quarter and half of all heads are switched off at once, the *least important* first (smallest loss
 # without the head), without any further training. The baseline that each choice has to beat is as many heads at random, in
 # twenty draws: from all heads (*random*) and, where there are several types of attention, as many of each type as the choice
-# took (*random, same types*). For k of n draws that cost no more the one-sided p is $(1 + k) / (1 + n)$, which twenty draws do
-# not bring below one twenty-first: after Holm's correction for all comparisons none can be significant, and counts are what is
-# said. To beat *random* a choice must know something; to beat *random, same types*, more than which type of attention the model
-# can spare. The vertical line goes through the least important heads.
+# took (*random, same types*). So few draws allow counts and no test. To beat *random* a choice must know something; to beat
+# *random, same types*, more than which type of attention the model can spare. The vertical line goes through the least
+# important heads; each panel has an axis of its own.
 
 # %%
 beside = removal.beside_random(model, unseen, worth)
@@ -195,9 +200,7 @@ joint = removal.one_by_one(worth, beside).iloc[-1]
 off = f"{' or '.join(map(str, won['heads'].unique()))} of {total}"
 called_draws = {removal.RANDOM: "random heads", removal.ALIKE: "random heads of the same types of attention"}
 all_beaten = f"less than all {won.draws.max()} draws in {(won.beaten == won.draws).sum()} of {len(won)} cases"
-sure = f"{(won.holm < removal.LEVEL).sum() or 'none'}"
-all_beaten += f" (corrected for {len(won)} comparisons {sure} is significant)"
-in_bleu = top = ""
+in_bleu = top = kind_wins = ""
 run.figure(
     figures.beside_random(beside),
     "beside_random",
@@ -217,6 +220,7 @@ if not text:
     own, others = costs[removal.LEAST], costs.drop(removal.LEAST)
     draws = {method: listed(number(cost, ".1f") for cost in sorted(part)) for method, part in others.groupby(level=0)}
     better = {method: f"{(part < own).sum()} of {len(part)}" for method, part in others.groupby(level=0)}
+    kind_wins = f"{(others[[removal.ALIKE]] > own).sum()} of {len(others[[removal.ALIKE]])}"
     span = {method: ends(part, ".0f") for method, part in others.groupby(level=0)}
     top = (
         f"Removing the {total - results.heads.unique()[2]} least important of {total} heads costs {number(own, '.0f')} BLEU;"
@@ -252,7 +256,8 @@ if not text:
 # cannot be cut out says so.
 #
 # ```python
-# model, tokenizer = models.load("Helsinki-NLP/opus-mt-en-de")  # the whole model again; worth as defined on top
+# model, tokenizer = models.load("Helsinki-NLP/opus-mt-en-de")  # the whole model again
+# worth = table["leave-one-out"]  # of its head table, made as under "Use it on yours"
 # heads.remove(model, worth.nsmallest(len(worth) // 2).index)
 # heads.save(model, "pruned")
 # # ... anywhere else, without this project:
@@ -329,21 +334,16 @@ else:
 # %% jupyter={"source_hidden": true}
 last = won[won["heads"] == won["heads"].max()].set_index("method")
 half = f"{last['heads'].iloc[0]} of {total} heads off"
-risen = [
-    f"{last['heads'].iloc[0]} {called_draws[method]} instead: {number(1000 * row.rise, ',.0f')} on average,"
-    f" {number(row.draws - row.beaten, '.0f') if row.draws > row.beaten else 'none'} of {row.draws:.0f} draws cheaper"
-    for method, row in last.iterrows()
-]
 alone, jointly = number(1000 * joint.alone, ".0f"), number(1000 * joint.together, ".0f")
 most = joint.drop(["alone", "together"]).idxmax()
-taken = f"{joint[most]:.0f} of these {last['heads'].iloc[0]} are {drawing.KIND_TITLES[most]}-attention heads."
-lesson, same = "", won[won.method == removal.ALIKE]
-if len(same) and last.beaten[removal.RANDOM] == last.draws[removal.RANDOM]:
-    clear = {True: "matters", False: "does not clearly matter"}
-    per = listed(f"{clear[row.beaten == row.draws]} at {row.heads} off" for row in same.itertuples())
-    lesson = f"{taken} Mostly this says: take {drawing.KIND_TITLES[most]}-attention heads. Which of them {per}."
-risen = "; ".join(risen)
-first = f"""{top} With {half} the loss rises by {number(1000 * last.own.iloc[0], ",.0f")} ({UNIT}); {risen}. {lesson}"""
+taken = f"{drawing.KIND_TITLES[most]}-attention heads ({joint[most]:.0f} of {last['heads'].iloc[0]})"
+same, others = won[won.method == removal.ALIKE], won[won.method == removal.RANDOM]
+yes = "Yes" if (others.beaten == others.draws).all() else "Not always"
+yes += f", but mostly because they are {taken}" if len(same) else ""
+lead = f"**Do the heads of least single loss cost less than random heads? {yes}.**"
+per = [f"{row.beaten} of {row.draws} draws with {row.heads} heads off" for row in (same if len(same) else others).itertuples()]
+per += [f"{kind_wins} in BLEU with half removed"] if kind_wins else []
+first = f"{lead} Beside {called_draws[removal.ALIKE if len(same) else removal.RANDOM]} they cost less than {listed(per)}. {top}"
 second = f"""**One at a time is not together.** Off alone, these heads raise the loss by {alone} in sum (dev text, {UNIT}), all
 off together by {jointly} (test text). What a head is worth depends on which others are there."""
 closing = f"""
@@ -355,10 +355,10 @@ all look idle one at a time. Removal without further training asks more than pru
 3). With few random draws the baseline's own spread is known roughly. Models are small, controlled text is generated.
 """
 columns = {"what": "what", "own": "loss rises by", "rise": "as many at random, mean [min, max]"}
-columns |= {"beaten": f"draws that cost more, of {won.draws.max()}", "p": "p, one-sided", "holm": "p, Holm"}
+columns |= {"beaten": f"draws that cost more, of {won.draws.max()}"}
 what = [f"{row.heads} of {total} heads off, beside {row.method}" for row in won.itertuples()]
 asked = f"Do the least important heads cost less than random ones? {subject.title}, {UNIT}"
 shown = won.assign(what=what, **{name: 1000 * won[name] for name in ("own", "rise", "low", "high")})
-forms = {"own": ",.0f", "rise": ",.0f", "p": ".3f", "holm": ".2f"}
+forms = {"own": ",.0f", "rise": ",.0f"}
 table = readable(shown, columns, forms, caption=asked)
 answer.fill("beside_random", closing, Markdown("\n\n".join(filter(None, (first.strip(), table.data, in_bleu, second)))))

@@ -31,7 +31,7 @@
 # the paper did not ask: do rules of relevance agree, how many sentences are enough, and does any measure predict what happens
 # when a head is removed? Layers and heads count from one.
 
-# %% tags=["parameters"]
+# %% jupyter={"source_hidden": true} tags=["parameters"]
 profile = "laptop"  # tiny, quick, laptop, natural or paper: sizes only, every one can be overridden below
 corpus = ""  # "controlled" or "natural"; empty: the profile's own
 models = ""  # e.g. "ru-news de-news"; empty: the corpus's own
@@ -57,6 +57,7 @@ from IPython.display import Markdown, display
 from helpers import drawing
 from helpers.corpora.describe import describe
 from helpers.measures import figures, measured, ranks
+from helpers.measures import said as notes
 from helpers.measures.lrp import RULES
 from helpers.measures.sentence import ONE_SENTENCE, said_of_sentence
 from helpers.measures.table import named, shaped
@@ -220,21 +221,26 @@ if run.corpus == "controlled" and title in accuracy and "agreement" in counted[t
 display(Markdown(beside))
 
 # %% [markdown]
-# The sentence is, of some thirty short ones, the one in which a single head carries most of a whole word; elsewhere relevance
-# flows past attention, from each word to itself. A Russian verb in the past tense agrees with its subject in gender, and here
-# an encoder head brings the subject to the verb; by then the decoder has written the subject, too. The fast way
-# ([signed.py](../helpers/measures/lrp/signed.py)) explains all tokens of a batch at once; both signed rules below use it, the
-# default rule has its own ([alpha_beta.py](../helpers/measures/lrp/alpha_beta.py)).
+# The sentence is, of some thirty short ones, the one in which a single head carries the largest share of a whole word;
+# elsewhere relevance flows past attention, from each word to itself. A Russian verb in the past tense agrees with its subject
+# in gender, and here an encoder head brings the subject to the verb; by then the decoder has written the subject, too. The
+# fast way ([signed.py](../helpers/measures/lrp/signed.py)) explains all tokens of a batch at once; both signed rules
+# below use it, the default rule has its own ([alpha_beta.py](../helpers/measures/lrp/alpha_beta.py)).
 #
 # ### Three rules
 #
 # The paper does not say what to do with softmax, layer norm and biases. Three answers:
 #
-# - *LRP αβ* (`alpha_beta`), of the authors' later public code, our default: positive and negative parts apart, half to each;
-#   attention linearised in queries, keys and values; rescaled, so that nothing is lost. Never negative.
+# - *LRP αβ* (`alpha_beta`), of the authors' later public code, our default: positive and negative parts ($z^+$, $z^-$) apart,
+#   half to each (formula below); attention linearised in queries, keys and values; rescaled, so that nothing is lost. Never
+#   negative.
 # - *AttnLRP* (Achtibat et al. 2024): softmax linearised, products halved, standard deviations in layer norms
 #   constant.
 # - *conservative* (`cp`, Ali et al. 2022): the rule above.
+#
+# In *LRP αβ* the two parts of an output's inputs share its relevance, whatever the parts' sizes:
+#
+# $$R_i = \sum_j \frac{1}{2} \left( \frac{z_{ij}^+}{\sum_{i'} z_{i'j}^+} + \frac{z_{ij}^-}{\sum_{i'} z_{i'j}^-} \right) R_j$$
 #
 # A head's share is its relevance over that of its layer: for each target token and then averaged (*step*, the paper's way),
 # or summed over tokens first (*ratio*). The table shows where the relevance of the logits goes: a negative part speaks against
@@ -277,7 +283,8 @@ readable(
 # *Confidence* is the mean, over real tokens of the dev set, of the largest weight that the head puts on a real token; the
 # end-of-sentence key and rows are left out. In the figure on top heads stand by the rank of their relevance in their layer: if
 # the two ranked heads alike, the line would be the diagonal; if they had nothing in common, the dotted level. The maps show
-# every head, a row a layer, sorted by *relevance* in both (`#` is its number): the lower one fades as far as the two agree.
+# every head, a row a layer, sorted by *relevance* in both (`#` is its number) and coloured by rank in the layer: the lower one
+# darkens from left to right as far as the two agree, which the numbers at its right say of each layer.
 
 # %% jupyter={"source_hidden": true}
 tables, functions = {}, {}
@@ -364,16 +371,13 @@ run.figure(
 )
 
 # %% jupyter={"source_hidden": true}
-trained, drawn = (whole[whole.weights == which].set_index("rule") for which in ("trained", "random"))
-clear = trained.low > drawn.high.reindex(trained.index)
-rules = {kept: [named(rule).removeprefix("relevance, ") for rule in clear.index[clear == kept]] for kept in (True, False)}
-apart = f"Beside one random model, clearly above it (intervals apart): {listed(rules[True])}"
-apart += f"; not clearly above it (intervals overlap): {listed(rules[False])}" if rules[False] else ""
+apart = measured.above_random(whole)
 readable(
-    whole.assign(rule=(whole.rule + " " + whole.normalised).map(measured.called)),
-    {"rule": "rule", "weights": "weights", "rho": "relevance with confidence, Spearman within layers", "heads": "n (heads)"},
-    best={"rho": "most"},
-    caption=f"{'All models' if len(studied) > 1 else first.title}: the paper's claim, once for each rule. {apart}",
+    apart.set_index(pd.Index([measured.called(" ".join(way)) for way in apart.index], name="rule")),
+    {"rule": "rule", "rho": "trained", "random": "random weights", "gap": "difference", "heads": "n (heads)"},
+    {"heads": ".0f"},
+    caption=f"{'All models' if len(studied) > 1 else first.title}: relevance with confidence, Spearman within layers. Beside"
+    " one random model; the interval of the difference counts that of both (MOVER)",
 )
 
 # %% [markdown]
@@ -456,13 +460,9 @@ each |= {
 each = pd.DataFrame(each).T.rename_axis(["model", "rule"])
 run.table(each, "follows_function_by_model", explained=few, over=intervals.HEADS)
 own = each.xs("alpha_beta", level="rule").drop(index="all models", errors="ignore")
-by_model = {
-    title: f"{interval(*row[['difference', 'low', 'high']], '.2f')} ({title}, {count(int(row.functional), 'head')})"
-    for title, row in own.iterrows()
-}
-next_to_none = [title for title, row in own.iterrows() if not row.low > 0]
+followed = notes.followed(each)
+above_null = ((own.low > 0) & (own.difference > own.null_high)).sum()
 signed_too = [interval(*each.loc[(each.index[0][0], rule), ["difference", "low", "high"]], ".2f") for rule in ("attnlrp", "cp")]
-varies = f"; in {listed(next_to_none)} next to none" if next_to_none and len(own) > 1 else ""
 chance = sum(found.xs("encoder").map(bool).groupby("layer").mean().sum() for found in functions.values())
 idle = f"{follows['top_none']} of the {follows['top']} most relevant heads of a layer have none"
 idle_beside = f"by chance {follows['top'] - chance:.1f}"
@@ -474,15 +474,12 @@ run.figure(
     figures.relevance_by_function(relevance, functions, follows),
     "relevance_by_function",
     caption="How relevant the heads of each function are.",
-    takeaway=f"Heads with a function are more relevant by {gain} of their layer's average head{varies}"
-    f"; but {idle} ({idle_beside}).",
+    takeaway=f"Heads with a function are more relevant by {gain} of their layer's average head, above shuffled functions in"
+    f" {above_null} of {count(len(own), 'model')}; but {idle} ({idle_beside}).",
     table="follows_function",
     explained=few,
 )
-shown = each[(each.index.get_level_values("rule") == "alpha_beta") | (each.index.get_level_values("model") == each.index[0][0])]
-shown = shown.assign(
-    shuffled=[f"{number(row.null_low, '.2f')} to {number(row.null_high, '.2f')}" for row in shown.itertuples()]
-)
+shown = each.assign(shuffled=[f"{number(row.null_low, '.2f')} to {number(row.null_high, '.2f')}" for row in each.itertuples()])
 readable(
     shown.rename(index=named, level="rule"),
     {
@@ -561,8 +558,8 @@ run.figure(
 # ## A yardstick: the loss without the head
 #
 # Every measure above is a guess at what a head is worth. Here each head is removed alone, without further training, and the
-# loss on dev sentences is measured again; for the first model its BLEU too. *Gradient, each example* (gradient importance,
-# Michel et al. 2019) stands beside: it is the size of the first-order term of that loss, so that some agreement is built in.
+# loss on dev sentences is measured again; for the first model its BLEU too. *Gradient importance*
+# (Michel et al. 2019) stands beside: it is the size of the first-order term of that loss, so that some agreement is built in.
 # Notebook 6 asks how far this yardstick agrees with itself. No measure can rank heads whose removal changes nothing
 # measurable. How well a measure *repeats* is the rank correlation of its ranking with the one from other sentences.
 
@@ -583,14 +580,13 @@ told = pd.concat(agreed).rename_axis(["truth", "measure"])
 run.table(told.assign(shown=measured.shown(differ, "encoder")), "truth_agreement", explained=few, over=intervals.HEADS)
 by_all = told.loc["loss, all models"].sort_values("rho", ascending=False)
 real = differ.xs("encoder", level="kind")
-best, worst = (f"{measured.called(by_all.index[i])}, {interval(*by_all.iloc[i][['rho', 'low', 'high']])}" for i in (0, -1))
-said = f"Spearman with the loss without an encoder head, all models: highest {best}; lowest {worst}."
+best, worst = (measured.called(by_all.index[i]) for i in (0, -1))
+said = f"With the loss {best} correlates most, {interval(*by_all.iloc[0][['rho', 'low', 'high']], '.2f')}, {worst}"
+said += f" least, {number(by_all.rho.iloc[-1], '.2f')}."
 if held_out:
     repeats = rows.rho.loc[first.title].groupby("rule").last().rename(index=measured.called).to_dict()
     left = measured.left_by_holm(told.loc[f"BLEU, {first.title}"], repeats)
-    void = left == "none" or left.count("which does not repeat") == len(left.split(" and "))  # none, or none that repeats
-    said += f" {'No measure predicts' if void else 'With'} BLEU, {first.title}: Holm over {len(by_all)} measures"
-    said += f" leaves {left}."
+    said += f" With BLEU ({first.title}) {left}."
 run.figure(
     figures.rank_correlations({truth: found.rename(index=measured.called) for truth, found in agreed.items()}),
     "truth_agreement",
@@ -705,33 +701,38 @@ with_loss = {
 by_rule = listed(f"{many} ({named(rule).removeprefix('relevance, ')})" for rule, many in meets.items())
 predicts = ranks.strength(by_all.rho["alpha_beta"], by_all.low["alpha_beta"])
 dominates = "not most" if shares.effective["alpha_beta"] > dominant.heads.max() / 2 else "yes"
-models = f": {listed(by_model.values())}" if len(by_model) > 1 else ""
-unclear = f"; not clearly above random weights (intervals overlap): {listed(rules[False])}" if rules[False] else ""
+ledger = next(one for one in claims.of_run(run.folder, run.corpus) if one.claim.id == "relevance-confidence")
+two_largest = listed((dominant.two_largest > 0.5).groupby("rule", sort=False).sum())
+titles = {rule: named(rule).removeprefix("relevance, ") for rule in RULES}
+clear = notes.corrected(ledger.rows, titles) if {row.label for row in ledger.rows} <= {*RULES} else ""
+clear = f" Above random weights by the interval of the difference, {clear}." if clear else ""
 by_signed = [alone[rule, "trained"] for rule in ("attnlrp", "cp")]
 told = [
-    f"""**Do relevance and confidence rank heads alike?** {strong.capitalize()}: {rho["alpha_beta", "trained"]} (Spearman within
-layers, the default rule of relevance); random weights {rho["alpha_beta", "random"]}. Two other rules, *AttnLRP* and
-*conservative* (below), give {by_signed[0]} and {by_signed[1]}, if relevance is summed over tokens
-first{unclear}. The paper's exception in the first layer appears in {rare} of {count(len(late), "model")}.""",
-    f"""**Do a few heads carry most of a layer?** By the default rule {dominates}: the largest head has {lead[0]} (even share:
-{number(shares.even["alpha_beta"], ".1%")}, random weights: {lead[1]}), as spread as over {equal["alpha_beta"]} equal heads of
-{dominant.heads.max()}. By the two others it has {of_layer["attnlrp"][0]} and {of_layer["cp"][0]} (random weights:
+    f"""**Do relevance and confidence rank heads alike? {strong.capitalize()}: {rho["alpha_beta", "trained"]} (Spearman within
+layers, the default rule of relevance); random weights {rho["alpha_beta", "random"]}.** Two other rules, *AttnLRP* and
+*conservative* (below), give {by_signed[0]} and {by_signed[1]}, if relevance is summed over tokens first.{clear}
+The paper's exception in the first layer appears in {rare} of {count(len(late), "model")}.""",
+    f"""**Do a few heads carry most of a layer? By the default rule {dominates}: the largest head has {lead[0]} (even share:
+{number(shares.even["alpha_beta"], ".1%")}, random weights: {lead[1]}).** That is as spread as over {equal["alpha_beta"]} equal
+heads of {dominant.heads.max()}. By the two others it has {of_layer["attnlrp"][0]} and {of_layer["cp"][0]} (random weights:
 {of_layer["attnlrp"][1]} and {of_layer["cp"][1]}). Layers where it has twice an even share and significantly more than with
-random weights, of {above.size().iloc[0]}: {by_rule}. That asks one head for a quarter of a layer, not for most.""",
-    f"""**Do relevant heads have a function?** Of the {follows["top"]} most relevant heads of a layer
-{follows["top"] - follows["top_none"]} have one (by chance {chance:.1f}), {follows["top_none"]} have none that we test{only}.
-Heads with a function are more relevant than the others of their layer by {gain} of its average head{models}{varies}.
-By the two other rules the difference is {listed(signed_too)}.""",
-    f"""**Does relevance predict the loss without a head?** By the default rule {predicts}: Spearman {with_loss["alpha_beta"]}.
+random weights, of {above.size().iloc[0]}: {by_rule}. The two largest together have more than half in {two_largest}.""",
+    f"""**Do relevant heads have a function? Heads with one are more relevant than the others of their layer by {gain} of its
+average head, but {idle}.** By the default rule the difference is {followed}. Over all models it is {listed(signed_too)} by
+the two signed rules. {follows["top"] - follows["top_none"]} of the most relevant have one (by chance {chance:.1f}){only}.""",
+    f"""**Does relevance predict the loss without a head? By the default rule {predicts}: Spearman {with_loss["alpha_beta"]}.**
 {real.differ_holm.sum()} of {real["heads"].sum()} heads change the loss significantly (Holm, 5 %).""",
     f"**How much is at stake?** {stake}" if stake else "",
 ]
 least = claims.least_worth("relevance-confidence", run.corpus)
+every = each.xs(each.index[0][0], level="model")
 closing = f"""
-The paper's reading rests on the rule of relevance. LRP αβ settles within few sentences and correlates with confidence; the
-signed rules agree with each other more than with it, and only once they are summed over tokens. What is lost without a head
-correlates with gradient importance at {with_loss["gradient, example"]} (Spearman), with confidence at
-{with_loss["confidence"]}, and most heads can be removed alone at no measurable cost.
+- *Relevance and confidence* agree {strong} by the default rule; the signed rules agree with each other more than with it, and
+  repeat on other sentences only once they are summed over tokens.
+- *A few heads* have twice an even share in {by_rule} of {above.size().iloc[0]} layers: it depends on the rule.
+- *Functions*: heads with one are more relevant by {(every.low > 0).sum()} of {count(len(every), "rule")}.
+- *The loss without a head* correlates with gradient importance at {with_loss["gradient, example"]} (Spearman), with confidence
+  at {with_loss["confidence"]}; most heads can be removed alone at no measurable cost.
 
 *Limits.* {count(len(studied), "model")}, one training each; text is {"generated" if run.corpus == "controlled" else "natural"}.
 Where encoder attention is worth little, heads are no evidence (our threshold: {least:g} BLEU by removal{worth}; [all

@@ -28,10 +28,11 @@
 #
 # What we find stands below; then how a gate works, the paper's curves with the controls that it leaves out (training as long
 # *without* penalty; no encoder attention at all), other ways of choosing heads, and heads removed for good. *Penalty*: λ, the
-# strength of the L0 penalty on open gates. *Removed afterwards*: all encoder heads removed from the trained model, which is
-# then trained on; *never there*: a model trained without encoder heads from the first step.
+# strength of the L0 penalty on open gates. *Control*: trained on as long with all heads, without penalty. *Floor*: all encoder
+# heads removed from the trained model, which is then trained on as long; *never there*: a model trained without encoder heads
+# from the first step.
 
-# %% tags=["parameters"]
+# %% jupyter={"source_hidden": true} tags=["parameters"]
 profile = "laptop"  # tiny, quick, laptop, natural or paper: sizes only, every one can be overridden below
 corpus = ""  # "controlled" or "natural"; empty: the profile's own
 models = ""  # e.g. "ru-news de-news"; empty: the corpus's own
@@ -42,7 +43,7 @@ seed = 1
 overrides = ""  # settings to change, NAME=VALUE separated by spaces, such as training.steps=200
 output = ""  # where figures and tables go; empty: runs/PROFILE-CORPUS
 
-# %%
+# %% jupyter={"source_hidden": true}
 from helpers import study
 from helpers.plan import sources
 
@@ -86,11 +87,10 @@ if committed.shared.exists():
 verdicts = claims.Box(run)
 
 # %% [markdown]
-# Left: BLEU minus the *control* (all heads, trained on as long without penalty), while heads are left; the level below, where
-# there is one, is the model trained without encoder heads. Right: the share kept of the distance from the *floor* (no encoder
-# heads, trained on as long) to the control; dashed and hollow: against that model (first training); dashed down to zero heads:
-# no run lies between. Bars: t-intervals over trainings where there are several, else bootstraps over sentences. Text of the
-# other kind is from the published run; black hollow marks are what the paper prints.
+# Left: BLEU minus the *control*. Middle: the share kept of what removal costs, the distance from the *floor* to the control;
+# dotted: the rule's `95 %`. Right: the share kept of what *never there* costs, which is less (first training; axis cut at
+# `-100 %`). Bars: t-intervals over trainings where there are several, else bootstraps over sentences. Text of the other kind is
+# from the published run; black hollow marks are what the paper prints.
 #
 # ## The gate (section 6.1)
 #
@@ -207,17 +207,16 @@ for name, figure, shown in (
 # %% [markdown]
 # ## Pruning encoder heads (Fig. 7)
 #
-# BLEU against the number of encoder heads that stay, with the two levels that a curve needs: the *control*, trained on as
-# long with all heads and without penalty, and the *floor*, all encoder heads removed from the trained model, then trained as
-# long. Intervals are bootstraps over test sentences, of one training; of a model with several trainings the key figure and the
-# next table show means, with t-intervals over trainings.
+# BLEU against the number of encoder heads that stay, with the two levels that a curve needs, *control* and *floor*. Intervals
+# are bootstraps over test sentences, of one training; of a model with several trainings the key figure and the next table show
+# means, with t-intervals over trainings.
 #
 # The distance from floor to control is what encoder attention is worth here, and a loss means little until it is set against
 # it: the paper's tolerance in BLEU is strict where encoder attention is worth much, and costs nothing where it is worth next
 # to nothing. So each run also has the share of that worth which it keeps. Two cautions. A small worth makes the question
 # hollow: then all heads can go. And the floor may be deep because the rest, with a frozen decoder and few steps,
-# has not adapted: a model trained without encoder heads from the start (notebook 1's control) shows by how much. Against it
-# encoder attention is worth far less, and the share of *that* which is kept is the stricter answer.
+# has not adapted: *never there* (notebook 1's control) shows by how much. Against it encoder attention is worth far less, and
+# the share of *that* which is kept is the stricter answer.
 
 # %% jupyter={"source_hidden": true}
 run.table(pd.concat(of_encoder, names=["model"]), "fig7_bleu_by_heads", resamples=repeats)
@@ -243,7 +242,8 @@ stored = {
     for path in sorted((committed.folder / "tables").glob("encoder_*.csv"))
 }
 elsewhere = {f"{other}, {title}" if len(stored) > 1 else other: table for title, table in stored.items()}
-both = run.table(l0.tables.beside_other_texts(of_models | elsewhere, first=of_encoder), "beside_other_texts")
+both = l0.tables.beside_other_texts(of_models | elsewhere, first=of_encoder | elsewhere)
+both = run.table(both, "beside_other_texts")
 half = run.table(l0.tables.half_left(of_models), "half_left", resamples=repeats)
 run.figure(
     l0.figures.beside_other_texts(both),
@@ -259,17 +259,17 @@ within = run.table(pd.concat(within, names=["model"]), "largest_pruning", loss=l
 left = [f"{round(row['heads'], 1):g} of {row.total:g} (n = {row.trainings})" for _, row in half.iterrows()]
 flat = half.reset_index().assign(left=left, model=lambda table: table.model + ", " + table["test set"])
 shown = {"model": "model, test set", "left": "heads kept (n trainings)", "change": "BLEU minus control"}
-shown |= {"worth": "removing all afterwards costs, BLEU", "share": "kept of that (removed afterwards)"}
-shown |= {"worth from the start": "training without them costs, BLEU", "share from the start": "kept of that (never there)"}
+shown |= {"worth": "control minus floor, BLEU", "share": "kept of that"}
+shown |= {"worth from the start": "control minus never there, BLEU", "share from the start": "kept of that (never there)"}
 shown = {name: said for name, said in shown.items() if name in flat}
 forms = {name: ".1%" if name == "share" else "%" if name.startswith("share") else ".1f" for name in [*shown][3:]}
 forms["change"] = "+.1f"
 shorter = {"model": "model", "heads": "heads left", "change": "BLEU minus control"}
-shorter |= {"share": "kept of what removing all afterwards costs, BLEU", "never": "kept of what never having them costs, BLEU"}
+shorter |= {"share": "kept of what removal costs (floor), BLEU", "never": "kept of what never there costs, BLEU"}
 at_half = said.answer(pd.concat([half, l0.tables.half_left(elsewhere)]) if elsewhere else half)
 at_half = readable(at_half, shorter, caption="With half of the encoder heads or fewer") if len(at_half) else Markdown("")
 told = "With half of the encoder heads or fewer: mean of n trainings with intervals over them, or one training with intervals"
-told = f"{told} over sentences, as are those of training without encoder heads (one training)"
+told = f"{told} over sentences, as are those against never there (first training)"
 display(readable(flat, shown, forms, caption=told))
 shown = {"model": "model", "test set": "test set", "total": "heads", "kept": "kept", "change": "BLEU minus control"}
 shown |= {"kept_surely": "kept, by interval"}
@@ -380,10 +380,10 @@ if every:
 # %% [markdown]
 # ## What the retained encoder heads do (Fig. 8)
 #
-# The figure shows which functions the retained heads had before pruning (notebook 2); a head with two functions counts half in
-# each. Black line: how many heads with a function as many random heads would have. Functions are measured anew on every pruned
-# model too: one that a head did not have before is *drift*, and the table counts retained heads whose functions are the same,
-# were gained, lost or exchanged. Prunings of one model are not independent.
+# How many of the heads left had a function before pruning (notebook 2), and which; a head with two functions counts half in
+# each, heads without one are not drawn. Black line: how many as many random heads would have. Functions are measured anew on
+# every pruned model too: one that a head did not have before is *drift*, and the table counts retained heads whose functions
+# are the same, were gained, lost or exchanged. Prunings of one model are not independent.
 
 # %% jupyter={"source_hidden": true}
 functions = {subject.title: l0.tables.retained_functions(sweep, subject) for sweep, subject in encoder}
@@ -394,17 +394,17 @@ columns = {
 totals = {title: max(by_count) for title, by_count in functions.items()}
 chance = l0.tables.retained_more_than_chance(functions)
 run.table(chance, "retained_more_than_chance", split="dev")
-stay, _, power = said.functions(chance).partition(". ")
+stay, power = said.functions(chance)
 run.figure(
     l0.figures.retained_functions(columns, totals, said.by_chance(chance)),
     "fig8_functions_of_retained_heads",
     caption="What the encoder heads that pruning keeps did before it, and how many by chance.",
     answers="Voita et al., figure 8",
-    takeaway=f"{stay.removesuffix('.')}.",
+    takeaway=stay,
     table="function_drift",
     split="dev",
 )
-display(Markdown(power))
+display(Markdown(f"{said.always(functions)} {power}"))
 
 # %% jupyter={"source_hidden": true}
 drift = pd.concat({title: l0.tables.drift(by_count) for title, by_count in functions.items()}, names=["model"])
@@ -420,7 +420,7 @@ readable(said.drifted(drift), named, caption=f"Heads that stay, by what became o
 # ## Other ways to choose heads, at equal numbers
 #
 # The question that the paper leaves open. As many encoder heads as each L0 run kept, chosen by: random draws; confidence;
-# relevance (LRP αβ); *gradient, each example* and *gradient, each token* (gradient importance, or activation times gradient:
+# relevance (LRP αβ); *gradient importance*, per example or *each token* (activation times gradient:
 # the absolute derivative of each example's or token's loss at the head's gate, Michel et al. 2019), as they are or *by layer*,
 # divided by the layer's norm (in the table alone); and the loss when that head alone is left out. First removed at once,
 # without further training (L0's own heads had it and are not shown there). A criterion is worth something where it lies clearly
@@ -458,7 +458,7 @@ else:
 # Then some of them with the same further training, at the head count of one penalty. L0 chooses and trains in the same steps,
 # the others train a fixed choice from the first; the row *L0's heads* removes the very heads that L0 removed and then trains as
 # the others do, so that it and they differ in the choice alone, and differences are told against it. *Gradual pruning* too lets
-# heads go while training: every few steps it closes the head of least *gradient, each example*, until as many are left as L0
+# heads go while training: every few steps it closes the head of least *gradient importance*, until as many are left as L0
 # kept (its learning curves are saved and not shown). Of many criteria one may look better by luck.
 
 # %% jupyter={"source_hidden": true}
@@ -531,7 +531,8 @@ run.figure(
 )
 display(Markdown(said.truths(told, names_of_truths)))
 unlike = told.xs("confidence", level="criterion").rho if "confidence" in told.index.unique("criterion") else ()
-display(Markdown(f"Confidence, over all heads: {ends(unlike, '+.2f')}." if len(unlike) else ""))
+told = f"Confidence, over all heads: rank correlation {ends(unlike, '+.2f')} with either yardstick in any model."
+display(Markdown(told if len(unlike) else ""))
 
 # %% [markdown]
 # ## Heads removed for good
@@ -576,13 +577,18 @@ readable(said.prices(asked).rename(columns={"lambda": "λ"}), shown, caption=cap
 half = half[half.index.isin(own, "test set")]
 more = from_scratch.partition(", with")[0]
 more = f"{more[:1].upper()}{more[1:]}." if more else ""
-worst = said.never_better(next(iter(of_encoder.values())), next(iter(of_encoder)))
+worth_of = of_encoder | {f"{other} text{title.removeprefix(other)}": table for title, table in elsewhere.items()}
+worst = " ".join(filter(None, (said.never_better(table, title) for title, table in worth_of.items())))
 lost = said.half(half, shares=False)
-told = "\n\n".join(filter(None, [worst, lost, by_kinds, more, brief]))
+at_other = {one.claim.id: one for one in claims.of_run(committed.folder.parent, other)}
+asked = {"most-can-go": "most heads can go:", "gates-settle": "gates settle:", "functions-stay": "heads with functions stay:"}
+natural = said.elsewhere(at_other, other, profile_of, asked) if committed.shared.exists() else ""
+own_worth = said.never_better(next(iter(of_encoder.values())), next(iter(of_encoder)))
+told = "\n\n".join(filter(None, [own_worth, lost, by_kinds, more, brief]))
 closing = f"""
 {told}
 
 *Limits.* One training per row but where means are named ([all differences](../docs/differences.md)).
 """
-first_words = "\n\n".join(filter(None, [worst, at_half.data, said.laxer(half)]))
+first_words = "\n\n".join(filter(None, [f"**{worst}**" if worst else "", at_half.data, said.laxer(half), natural]))
 verdicts.fill("fig7_beside_other_texts", closing, first=first_words)

@@ -105,7 +105,7 @@ run.figure(
     figures.groups(matrices, labels),
     "groups",
     caption="Cosines between the heads of the layer whose groups stand out most, sorted by group, before and after training.",
-    takeaway=said.apart(apart, groups, plan["weight"]),
+    takeaway=said.apart(apart, groups, plan["weight"], site),
 )
 display(Markdown(f"{said.shown(apart, site)} {said.deepened(apart)}"))
 
@@ -165,7 +165,9 @@ by_seed, size, means, bleu, both = tables.per_seed(scored, seed=seed), None, Non
 if plan["seeds"] > 1:
     means = run.table(tables.means_over_seeds(by_seed), "seeds")
 if "peers" in plan["parts"] and plan["ablation_seeds"] > 1:
-    peers = grouping.runs.equal_size(run.settings, seed)
+    peers, early = grouping.runs.equal_size(run.settings, seed), grouping.runs.AT_START
+    if "ablations" in plan["parts"]:  # as many heads, for all steps
+        peers |= {name: spec for name, spec in grouping.runs.table_3(run.settings, seed).items() if name.startswith(early)}
     size = run.table(tables.equal_size(peers, tables.statistics(peers, plan["beam"])), "equal_size")
 changed = tables.first_scores(scored[subjects.TRANSLATION])
 if means is not None:
@@ -193,8 +195,12 @@ run.figure(
 if size is not None:
     columns = {"control": "control", "seeds": "n (trainings)", "value": "BLEU"}
     columns |= {"change": "GHT-PS minus it", "p_holm": "p (Holm)"}
-    told = "Controls of the size of GHT-PS; differences in pairs of trainings from weights of one seed; p over this table"
-    display(readable(size, columns, {"value": ".1f", "change": "+.1f", "p_holm": "p"}, {"value": "most"}, caption=told))
+    columns |= {"early": f"{said.FEW} minus it"} if "early" in size else {}
+    told = "Controls of the size of GHT-PS; differences in pairs of trainings from weights of one seed; p of GHT-PS, over this"
+    told += " table"
+    forms = {"value": ".1f", "change": "+.1f", "p_holm": "p", "early": "+.1f"}
+    forms = {name: form for name, form in forms.items() if name in columns}
+    display(readable(size.rename(index=said.named), columns, forms, {"value": "most"}, caption=told))
     display(Markdown(said.rivals(size, final)))
 
 # %% [markdown]
@@ -226,6 +232,8 @@ if means is not None:
     less = {panel: f"{panel}, perplexity (less is better)" for panel, unit in named.items() if unit == "perplexity"}
     forms = {"mean": ".2f", "change": "+.2f", "p_holm": "p"}
     display(readable(means.rename(index=less, level="panel"), columns, forms, caption=told))
+    told = "Verdicts on top test gains in percent and correct over all claims of the paper, so their p is another"
+    display(Markdown(f"{told} than this table's."))
 for kind in others:
     found = {name: rows[kind][name] for name in (VANILLA, GHT, PS)}
     run.table(tables.costs(found).join(tables.speed(found)), f"cost_{subjects.setting(kind)}", over=intervals.ROUNDS)
@@ -357,10 +365,13 @@ if several:
         answers="Ni et al., table 3",
         table="table3_seeds",
     )
+if without is not None:
+    display(Markdown(said.printed(without)))
 
 # %% jupyter={"source_hidden": true}
 settled = tables.constraint_terms(first, groups)
 run.table(settled.set_index("step"), "settling")
+numbers, sixteen = None, ""
 if "numbers" in plan["parts"]:
     display(
         Markdown("""## How many groups? (Fig. 3)
@@ -386,7 +397,8 @@ sentences, paired with vanilla of as many heads.""")
         resamples=repeats,
     )
     if wider:
-        display(Markdown(said.more_heads(more, count)))
+        sixteen = said.more_heads(more, count)
+        display(Markdown(sixteen))
 if {"ablations", "strengths"} <= set(plan["parts"]):
     strengths = {VANILLA: 0.0, GHT: plan["weight"]}
     strengths |= {f"GHT, weight x {factor:g}": factor * plan["weight"] for factor in plan["strengths"]}
@@ -406,12 +418,12 @@ if {"ablations", "strengths"} <= set(plan["parts"]):
 rungs, over = grouping.runs.ladder(run.settings, seed), None
 if rungs:
     display(
-        Markdown("""## Capacity or method? Heads of other widths
+        Markdown("""## Too few heads, or the method? Heads of other widths
 
-What GHT-PS loses may be capacity: two narrow heads per layer are little attention. So the main rows are trained at other
+What GHT-PS loses may be heads or width: two narrow heads per layer are little attention. So the main rows are trained at other
 head dimensions, the model being as wide as its heads together (as in the paper), beside a model whose *heads are chosen before
-training*, as many as GHT-PS keeps. Too little capacity costs both; what the method costs stands between them (all numbers: file
-`ladder`).""")
+training*, as many as GHT-PS keeps. Too few heads cost both; late choice and method together stand between them (all numbers:
+file `ladder`).""")
     )
     counts = {head: tables.statistics(found, plan["beam"]) for head, found in rungs.items()}
     every, few = (
@@ -430,7 +442,8 @@ training*, as many as GHT-PS keeps. Too little capacity costs both; what the met
         resamples=repeats,
     )
     told = "What GHT-PS loses more is the price of choosing late, method and training time not separated"
-    display(Markdown(f"{told}: {final}."))
+    own = plan["translation"]["model"]["width"] // plan["translation"]["model"]["heads"]
+    display(Markdown(f"{told}: {final}. {said.scarce(over, numbers, own)}".strip()))
 
 # %% jupyter={"source_hidden": true}
 width = plan["translation"]["model"]["width"] // plan["translation"]["model"]["heads"]
@@ -507,13 +520,15 @@ keys and values for each head, once with shared ones from the start; all rows tr
 fit = "generated" if run.corpus == "controlled" else "natural"
 weight = said.strength(apart, groups, tables.first_scores(table).value)
 judged = {one.claim.id: one for one in claims.of_run(run.folder, run.corpus)}["constraint-translation"]
-lead, chance = said.lead(gained), said.vote(without, shared, over, width)
-more = weight, said.rivals(size, final) if size is not None else "", chance
+lead, chance = said.lead(gained), said.vote(without, shared)
+extra = [weight, sixteen], [said.rivals(size, final)] if size is not None else [], [chance, said.price(without, over, width)]
+extra = [" ".join(filter(None, part)) for part in extra]
 paper = judged.rows[0].holm if judged.rows else float("nan")
-beside = [lead, said.bullets(changed, table_1["heads"], int(gained.seeds.min()), paper, more)]
+beside = [lead, said.bullets(changed, table_1["heads"], int(gained.seeds.min()), paper, extra)]
 path = layout.Chapter(study.ROOT / "figures" / "natural" / run.name).table("seeds")
+few = gained[gained.method == PS].gain.iloc[0]
 if run.corpus == "controlled" and path.exists():
-    beside.append(said.elsewhere(pd.read_csv(path), judged.claim.natural.missing))
+    beside.append(said.elsewhere(pd.read_csv(path), judged.claim.natural.missing, few))
 closing = f"""
 {lead}
 

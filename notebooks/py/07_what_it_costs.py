@@ -74,7 +74,7 @@ key, by_cost = (
     "costs_and_pruning",
     costs.pruning(heart, found, costs.contested(run.folder, run.corpus, found["growth"]["size"].iloc[0])),
 )
-gradient, sums, prune = heart.cost["gradient, each example"], heart.cost["confidence, positions, syntax"], ""
+gradient, sums, prune = heart.cost["gradient importance"], heart.cost["confidence, positions, syntax"], ""
 if len(by_cost):
     run.table(by_cost, key)
     bleu = by_cost.set_index("measure").value
@@ -98,7 +98,7 @@ if len(by_cost):
 #
 # *Relevance* (notebook 1): the obvious protocol explains one target token at a time, one pass forward and one back; the study's
 # way shares one forward pass among all target tokens of a batch and replays the signed rules from the targets down or from the
-# heads up, whichever is cheaper. *Gradient, each example* (importance per example): one backward pass a batch; obvious are
+# heads up, whichever is cheaper. *Gradient importance* (per example): one backward pass a batch; obvious are
 # batches of one. *Loss without each head*: what stands before a head is computed once; obvious is a pass of the whole model for
 # every head. *Confidence, positions, syntax*: sums kept while the model runs; obvious are attention maps written to disk and
 # read again, which takes more time and far more room. *Group constraint*: obvious is the protocol of the public code, K-means
@@ -162,10 +162,10 @@ absent = costs.absent(costs.remarks(found))
 # ## A Llama-style decoder
 #
 # Seconds for two passages of sixteen random tokens (relevance: six targets in each of their first seven), on a Llama-style
-# decoder (grouped-query) with random weights, larger than that of notebook 4; its size is the figure's title. *Gradient, each
-# example*, *gradient, each token*, relevance and leaving out every head stand beside the obvious protocol and one forward +
-# backward of what is measured, with the gradients of all weights. The gradients need those at the heads alone, not of
-# weights, so that they can be faster. Captum computes *gradient, each token* too. Leaving out is counted in operations too,
+# decoder (grouped-query) with random weights, larger than that of notebook 4; its size is the figure's title. *Gradient
+# importance*, per example and *each token*, relevance and leaving out every head stand beside the obvious protocol and one
+# forward + backward of what is measured, with the gradients of all weights. The gradients need those at the heads alone, not
+# of weights, so that they can be faster. Captum computes *each token* too. Leaving out is counted in operations too,
 # beside the least possible: what stands behind each head, once, and one whole pass.
 
 # %% jupyter={"source_hidden": true}

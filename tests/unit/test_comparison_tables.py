@@ -133,7 +133,7 @@ def test_predictors():
     rows = [{**row, "measure": name, "low": low} for name, low in lows]
     estimates, surely = said_of.first_order(pd.DataFrame(rows))
     assert estimates[said_of.named("RelP, cp")].tolist() == ["0.50 [0.10, 0.90]"] and said_of.named("RelP, cp") in surely
-    assert "signed" not in surely and "gradient, each example in cross heads" in surely  # beside which they stand
+    assert "signed" not in surely and "gradient importance in cross heads" in surely  # beside which they stand
     three = found.reset_index().assign(models=3, shown=lambda rows: rows.truth != LOSS)
     assert set(said_of.telling(three).truth) == {SURVIVAL} and set(said_of.telling(three).heads) == {within}
     assert said_of.named(LOSS) not in said_of.predictors(three)
@@ -284,7 +284,7 @@ def test_every_criterion_against_l0_is_one_family():
                                       contest.tables.against, contest.tables.against_l0)]  # fmt: skip
     assert said_of.advice(*alone).startswith("nothing is decided by one training; the best by value is *relevance, cons")
     near, advice = told(**{"gradient, example": 0.2, "cp": 0.1, "L0's heads": 0.3})
-    assert f"Within `0.25` BLEU of L0: *gradient, each example* and *{said_of.named('cp')}*." in near
+    assert f"Within `0.25` BLEU of L0: *gradient importance* and *{said_of.named('cp')}*." in near
     assert advice == "nothing is decided by one training; the best by value is gradient importance."  # no random heads
     heads = contest.tables.against_l0({("EN-RU news", n): one.replace({"cp": "L0's heads"}) for n in (1, 2)}, "L0's heads")
     assert heads.set_index("criterion").value.to_dict() == {"L0 (trained)": -2.0, "random": 0.0}
@@ -328,7 +328,7 @@ def test_the_cheapest_choice_is_that_of_the_least_mean_over_all_numbers_of_heads
     assert told.endswith("No less than random heads most often: *confidence*, in 1 of 2.")
     rows += [("a", "gradient, example", heads, 1.7) for heads in (4, 2)]
     told = said_of.at_once(pd.DataFrame(rows, columns=["model", "criterion", "heads", "change"]))
-    assert "*gradient, each example* is beaten by 2 measures on translation models." in told
+    assert "*gradient importance* is beaten by 2 measures on translation models." in told
 
 
 def test_differences_are_paired_by_seed():

@@ -61,7 +61,7 @@ def test_what_everything_costs_beside_the_obvious_way():
     token = pd.DataFrame({"what": ["importance per token, captum over importance per token"], "value": [1.02]})
     said = costs.rivals(table.assign(captum=[np.nan, 14.0, *[np.nan] * (len(table) - 2)]), {"decoder_speed": token})
     assert said.startswith(
-        "Against Captum 14 times as fast for signed rules, no faster for gradient, each token; against our own"
+        "Against Captum 14 times as fast for signed rules, no faster for gradient importance, each token; against our own"
     )
 
 
@@ -127,14 +127,12 @@ def test_a_decoder_s_measures_stand_beside_the_obvious_way_and_their_floor():
     ways |= {"relevance, obvious": 9, "leave one out": 3, "leave one out, obvious": 8}
     table = pd.DataFrame([(what, v, v, v) for what, v in ways.items()], columns=["what", "value", "low", "high"])
     axis = whole(figures.beside(table, {"importance": "floor", "relevance": "floor"}, "seconds")).axes[0]
-    assert [label.get_text() for label in axis.get_yticklabels()] == ["gradient, each example", "relevance"]
+    assert [label.get_text() for label in axis.get_yticklabels()] == ["gradient importance", "relevance"]
     ways = pd.DataFrame(
         {"what": [f"leave one out{way} over what must be done" for way in ("", ", obvious")], "value": [1, 1.5]}
     )
     told = costs.decoder(pd.concat([table.assign(quantity="seconds"), ways.assign(quantity="operations")]))
-    assert (
-        "1 for gradient, each example (4)" in told and "3 for leaving out every head (8). Leaving out needs 1.00 times" in told
-    )
+    assert "1 for gradient importance (4)" in told and "3 for leaving out every head (8). Leaving out needs 1.00 times" in told
     speeds = pd.DataFrame({"what": ["cp, fast", "cp, obvious", "cp, captum"], "value": [100.0, 1.0, 50.0]})
     speeds = speeds.assign(group="3+3 layers, 36 tokens", quantity="target tokens/s")
     told = costs.minutes({"relevance_speed": speeds})

@@ -174,7 +174,7 @@ def test_what_is_said_follows_the_numbers():
     places = pd.MultiIndex.from_product([["EN-RU", "EN-DE"], ["test"]], names=["model", "test set"])
     half = pd.DataFrame({"share": [0.99, 0.9], "share_low": [0.96, 0.8], "share_high": 1.0, "worth": 20.0}, places)
     half = half.assign(change=[-0.2, -2.1], heads=[21.3, 10], total=48, fewer=[12, np.nan], fewer_change=[-0.7, np.nan])
-    half = half.assign(trainings=[3, 1], worth_first=[19.0, 20.0], **{"at printed": [-0.9, np.nan]})
+    half = half.assign(trainings=[3, 1], heads_first=[20, 10], **{"at printed": [-0.9, np.nan]})
     told = "EN-RU loses 0.2 BLEU at 21 of 48 heads, 0.9 at the paper's 10 (interpolated; paper: 0.15); EN-DE 2.1 at 10 of 48"
     assert f"{told}: 99.0 and 90.0 % of what removing all costs stay." == said.half(half)
     assert said.half(half, shares=False) == f"{told}."
@@ -182,7 +182,7 @@ def test_what_is_said_follows_the_numbers():
     known = {said.NEVER: [2.0, np.nan]} | {f"share from the start{end}": 0.5 for end in ("", "_low", "_high")}
     never = half.assign(change_low=-3, change_high=0, share=0.998, **known)
     rows = said.answer(never)
-    assert rows["never"].tolist() == ["50.0 [50.0, 50.0] % of 2.0 (first training)", "not trained"]
+    assert rows["never"].tolist() == ["50.0 [50.0, 50.0] % of 2.0 (first training, 20 heads)", "not trained"]
     assert rows.share[0] == "99.8 [96.0, 100.0] % of 20.0"  # it would else equal its end
     assert rows["heads"].tolist() == ["21.3 of 48, mean of 3 trainings", "10 of 48"]
     assert "here EN-RU loses 0.9 with as many gone" in said.laxer(half) and "; here" not in said.laxer(half[1:])
@@ -194,9 +194,10 @@ def test_what_is_said_follows_the_numbers():
     first["share from the start_low"] = first["share from the start"] - 0.3
     first["share from the start_high"] = first["share from the start"] + 0.3
     told = said.never_better(first, "EN-RU")
-    assert told.startswith("**At 7 of 48 heads") and "BLEU 21.0 against 21.0); by that yardstick half" in told
-    assert told.endswith("is gone at 12 heads.") and not said.never_better(HAND, "EN-RU")
-    assert "12 of 48 heads keep 40 [10, 70] % of" in said.never_better(first.drop("L0 7", level="run"), "EN-RU")
+    found = "In EN-RU encoder heads are worth 2.0 BLEU against *never there*:"
+    assert told == f"{found} 7 of 48 keep -10 [-40, 20] % of that, which may be nothing." and not said.never_better(HAND, "m")
+    told = said.never_better(first.drop("L0 7", level="run"), "EN-RU")
+    assert told == f"{found} 20 of 48 keep 80 [50, 110] % of that and 12 of 48 keep 40 [10, 70] % of that."
     within = pd.DataFrame({"kept": 5, "total": 9, "kept_surely": [9, 8]}, places)
     scratch = pd.DataFrame({"change": [0.2, -0.1, -0.05], "low": -0.3, "high": [0.3, -0.05, 0.1]})
     told = "9 (EN-DE) heads; from scratch the same map is better in 2 of 3 (1 by interval; -0.2 to +0.1 BLEU), with 9 steps to"
@@ -221,11 +222,14 @@ def test_what_is_said_follows_the_numbers():
     assert told.endswith("every training: *confidence* in 1 of 2.")
     chance = pd.DataFrame({"heads": [30, 4], "of": 48, "had": 2, "stay": [2, 0], "expected": [1.3, 0.2], "p": [0.4, 1.0]})
     chance = chance.assign(model="m", function="any", p_holm=1.0)
-    told = "in 1 of 2 pruned models, in none significantly, even uncorrected. In 1 of 2 every head with a function stayed, the"
-    told = f"{told} best outcome there is, and even that is not significant (p 0.400 or more). The test lacks power"
-    assert told in said.functions(chance)
-    assert "with 2 tests only 1 of 2 prunings could pass Holm's first bar" in said.functions(chance)
-    assert "in 1 significantly after Holm, 1 before" in said.functions(chance.assign(p=[0.01, 1.0], p_holm=[0.02, 1.0]))
+    told, power = said.functions(chance)
+    assert "stay above chance in 1 of 2 prunings of m (2 heads; none among the last 4). None significantly, even" in told
+    told = "In 1 of 2 every head with a function stayed, the best outcome there is, and even that is not significant (p 0.400"
+    told = f"{told} or more). The test lacks power: with 2 tests (2 of any function, 0 of single ones) only 1 of 2 prunings"
+    assert power.startswith(told)
+    assert "1 significantly after Holm, 1 before" in said.functions(chance.assign(p=[0.01, 1.0], p_holm=[0.02, 1.0]))[0]
+    heads = pd.Series([["dobj"], ["dobj"], []], index=[("encoder", 0, 0), ("encoder", 0, 1), ("encoder", 0, 2)])
+    assert said.always({"m": {3: heads, 2: heads[1:], 1: heads[1:2]}}).endswith("stay: m layer 1 head 2.")
     before = pd.Series([[("dobj", "o→v")], []], index=[("encoder", 0, 0), ("encoder", 0, 1)])
     assert said.had_before({2: before, 1: before[:1].map(lambda _: [])}, before.index[:1]) == [["dobj"]]
     specs = {n: {"model": {"layers": n, "heads": 2}, "training": {"steps": 1}} for n in (3, 1)}

@@ -113,10 +113,20 @@ def test_functions_share_the_cell_of_a_head():
 
 
 def test_every_head_has_a_dot_at_its_most_frequent_offset():
-    trained, random = (pd.DataFrame({"score": column([2, 2], seed)}) for seed in (0, 1))
+    trained, random = (pd.DataFrame({"score": column([2, 2], seed), "offset": [-1, 0, 5, -1]}) for seed in (0, 1))
     axis = whole(figures.positional_shares({"a": trained, "b": random}, {"a": random})).axes[0]
-    dots = [line for line in axis.lines if line.get_marker() == "o"]
-    assert len(dots) == 3 and dots[0].get_ydata().tolist() == (100 * trained.score).tolist()
+    found = {(line.get_color(), line.get_marker()): line.get_ydata().tolist() for line in axis.lines[:5]}  # of the first model
+    assert found[drawing.MODELS[0], "o"] == (100 * trained.score.iloc[[0, 3]]).tolist() and found[drawing.MODELS[1], "o"] == []
+    assert found["#C9C9C9", "o"] == [100 * trained.score.iloc[2]] and found["#777777", "x"] == (100 * random.score).tolist()
+    assert [text.get_text().replace("\n", " ") for text in axis.texts] == ["random weights: not run"]
+
+
+def test_cross_heads_stand_by_what_they_align_with():
+    heads = column([2, 2], 0)
+    frame = pd.DataFrame({"fed": heads, "predicted": 1 - heads})
+    axis = whole(figures.cross_alignment({"a": frame, "b": frame})).axes[0]
+    assert axis.lines[0].get_xdata().tolist() == (100 * frame.fed.iloc[:2]).tolist()
+    assert axis.lines[1].get_ydata().tolist() == (100 * frame.predicted.iloc[2:]).tolist()
 
 
 def test_the_papers_exception_is_marked():
@@ -149,7 +159,7 @@ def test_random_heads_beside_the_choice():
     frame = table("heads method rise", (2, "a", 0), *((2, "b", rise) for rise in (1, 2, 3)), (4, "a", 0), (4, "b", 1))
     one, other = whole(figures.beside_random(frame)).axes
     assert [list(line.get_xdata()) for line in one.lines] == [[0], [0, 0], [1000, 2000, 3000]] and ticks(one) == ["a", "b"]
-    assert one.get_xlim() == other.get_xlim() and one.get_xlim()[0] < 0
+    assert one.get_xlim()[1] == pytest.approx(3090) and other.get_xlim()[1] == pytest.approx(1030)  # an axis of its own
 
 
 def test_confidence_by_rank_of_relevance():
@@ -162,7 +172,7 @@ def test_confidence_by_rank_of_relevance():
 
 def test_figures_call_measures_what_people_do():
     names = ["alpha_beta", "cp step", "gradient, example", "mine"]
-    called = ["relevance, LRP αβ", "relevance, conservative (step)", "gradient, each example", "mine"]
+    called = ["relevance, LRP αβ", "relevance, conservative (step)", "gradient importance", "mine"]
     assert ticks(figures.agreement({"one": pd.DataFrame(np.eye(4), names, names)}).axes[0], "x") == called[:-1]
     rho = pd.DataFrame({"rho": 0.5, "low": 0.0, "high": 1.0}, names)
     assert ticks(figures.rank_correlations({"one": rho}).axes[0]) == called

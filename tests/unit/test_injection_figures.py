@@ -8,7 +8,7 @@ from matplotlib.colors import to_rgb
 from helpers import drawing
 from helpers.methods.coreference import figures
 from helpers.study import StudyError
-from tests.unit.drawn import band, cells, drawn, levels, marked, table, ticks, whole
+from tests.unit.drawn import band, cells, drawn, levels, table, ticks, whole
 
 BLUE, ORANGE = (to_rgb(colour) for colour in drawing.MODELS[:2])
 GREY = to_rgb(figures.ORDERS["random"]["color"])
@@ -66,8 +66,11 @@ def test_scores_fall_as_heads_go():
     for colour, values, ends in ((BLUE, [40, 39, 5], (38.5, 39.5)), (ORANGE, [40, 20, 5], (18, 23))):
         np.testing.assert_array_equal(drawn(axis, colour)[0], [[0, 1, 3], values])
         assert band(axis, colour, 1) == ends
-    marked_limit = whole(figures.masking_curves(masking(), limit=(1, -0.01), title="first"))
-    assert marked(marked_limit.axes[0], to_rgb("#B00020")) == [(1, 39.6)] and marked_limit.get_suptitle() == "first"
+    paired = masking().assign(change=lambda t: t.value - 40, change_low=lambda t: t.low - 40, change_high=lambda t: t.high - 40)
+    limited = whole(figures.masking_curves(paired, limit=(1, -0.01), title="first"))
+    near = limited.axes[1]
+    assert drawn(near, to_rgb("#B00020"))[0].tolist() == [[0.55, 1.45], [-0.4, -0.4]] and limited.get_suptitle() == "first"
+    assert near.get_ylim() == pytest.approx((-1.28, 0.2)) and drawn(near, BLUE)[0].tolist() == [[0, 1], [0, -1]]
     found = sorted(line[1].tolist() for line in drawn(axis, GREY))
     assert found == [[40, 30, 5], [40, 33, 5], [40, 36, 5]]  # draws and their mean
 

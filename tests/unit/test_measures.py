@@ -450,17 +450,23 @@ def test_what_is_said_of_functions_follows_the_numbers(tmp_path):
     assert said.positional(best) == "0 of 2 models have one; the best, of a, reaches 50 [45, 52] %"
     assert "the best looks at its own position for 40 to 50 %" in said.decoder(best.assign(**{"best at random": 0.1}))
     ways = pd.DataFrame({"positional": [0.6, 0.5, 0.7]}, ["m", "m, small", "m, dropout"])
-    told = "In 2 siblings (small and dropout) the best stays at 50 to 70 %, so none of these explains it."
+    told = "In none of 2 siblings does a head pass (best 50 to 70 %); combinations of their changes were not tried."
     assert said.no_reason(ways) == told and not said.no_reason(ways + 0.3) and not said.no_reason(ways[:1])
-    table = pd.DataFrame({"two rarest": [0.2, 0.48], "low": 0.1, "high": [0.3, 0.51], "layer": 2}, ["a", "b"])
-    assert said.rare(table).endswith("48 [10, 51] % and does not exclude the paper's 50 %, in layer 2 instead of 1")
+    table = pd.DataFrame({"two rarest": [0.2, 0.6, 0.48], "low": 0.1, "high": 0.7, "layer": 2}, ["a", "b", "c subtitles"])
+    told = "best heads: b 60 [10, 70] % (layer 2; paper, WMT more than 50 %) and c subtitles 48 [10, 70] % (layer 2; paper,"
+    assert said.rare(table) == f"{told} OpenSubtitles 83 %); 1 of 3 models pass by estimate (rule: 50 % in all)"
     index = pd.MultiIndex.from_tuples([("m", "cross", 0, 0), ("m", "cross", 1, 0)], names=["model", "kind", "layer", "head"])
     every = pd.DataFrame({"predicted": [0.1, 0.9], "fed": [0.5, 0.02]}, index)
-    told = "written for 90 % and with the token just read for 2 %; the best head for the latter, another one in layer 1"
-    assert told in said.cross(every[1:], every)
-    seen = SimpleNamespace(number="2 of 8 cases", verdict="partly")
+    told = (
+        "90 % with the token about to be written, 2 % with that fed in; 1 of 2 heads align more with that fed in, most m layer"
+    )
+    assert f"{told} 1 head 1 (50 against 10 %)" in said.cross(every[1:], every)
+    at = pd.DataFrame({"offset": [-1, 0], "score": [0.5, 0.9]}, index.droplevel("model").set_levels(["encoder"], level="kind"))
+    assert "best heads at -1 (50 %) and at +1 (none); 1 heads per model look most often at" in said.neighbours({"m": at})
+    near = SimpleNamespace(side="open", value=11.0, threshold=10.0)
+    seen = SimpleNamespace(number="2 of 8 cases", verdict="partly", rows=[near])
     told = said.elsewhere(dict.fromkeys(("positional", "syntax"), seen) | {"rare": SimpleNamespace(number="")}, "natural", "p")
-    assert told.endswith("of profile p): positional 2 of 8 cases (*partly*); syntactic 2 of 8 cases (*partly*).")
+    assert told.endswith("2 of 8 cases (*partly*); syntactic 2 of 8 cases significantly, 1 more by estimate (*partly*).")
     pd.DataFrame({"what": ["encoder heads, positional"], "value": 1.0, "n": 48.0}).to_csv(tmp_path / "a.csv")
     assert "has 1 of 48" in said.larger(tmp_path / "a.csv") and not said.larger(tmp_path / "b.csv")
     scores = pd.DataFrame({"score": [0.95], "low": 0.85, "verdict": True, "offset": 1}, index[:1])
@@ -501,8 +507,28 @@ def test_what_holm_leaves_is_said_with_how_it_repeats():
     rho = pd.DataFrame({"rho": [0.9, 0.5, 0.4, -0.9], "low": [0.8, 0.01, 0.01, -1.0], "high": [1.0, 0.99, 0.79, -0.8]})
     rho = rho.set_axis(["cp step", "cp ratio", "alpha_beta", "mine"])
     said = measured.left_by_holm(rho, {"conservative (step)": 0.1})
-    assert said == "conservative (step), which does not repeat on other sentences (0.10)"
-    assert measured.left_by_holm(rho.loc[["mine"]], {}) == "none"
+    chance = "as rankings by it do not repeat on other sentences (0.10), we take it for chance"
+    assert said == f"only conservative (step) does after Holm (0.90 [0.80, 1.00]); {chance}"
+    assert measured.left_by_holm(rho.loc[["mine"]], {}) == "no measure does after Holm"
+
+
+def test_a_correlation_beside_that_of_random_weights():
+    rows = [("trained", 0.5, 0.3, 0.6), ("random", 0.1, -0.2, 0.5)]
+    rows = pd.DataFrame(rows, columns=["weights", "rho", "low", "high"]).assign(rule="cp", normalised="ratio", heads=8)
+    (row,) = measured.above_random(rows).itertuples()
+    assert (row.random, row.gap) == pytest.approx((0.1, 0.4))
+    assert (row.gap_low, row.gap_high) == pytest.approx((0.4 - math.hypot(0.2, 0.4), 0.4 + math.hypot(0.1, 0.3)))
+
+
+def test_where_relevance_follows_function_is_said_by_model():
+    rows = {("all models", "alpha_beta"): (1, 0.5, 0.2), ("a", "alpha_beta"): (1, 0.5, 0.2), ("b", "alpha_beta"): (1, 0.5, 1.5)}
+    rows |= {("a", "cp"): (1, -0.5, 0.2), ("b", "cp"): (1, 0.5, 0.2)}
+    each = pd.DataFrame(rows, ["difference", "low", "null_high"]).T.rename_axis(["model", "rule"])
+    told = said.followed(each.assign(functional=1, layers=2))
+    assert told == "above shuffled functions in a, not in b (1 head in 2 layers); by both signed rules in b too"
+    rows = [SimpleNamespace(label=name, side=side, p=p) for name, side, p in (("x", "for", 0), ("y", "open", 0.01))]
+    told = said.corrected(rows, {"x": "X", "y": "Y"})
+    assert told == "after Holm's correction too: X; not after Holm's correction: Y"
 
 
 def test_effects_that_differ_from_zero():

@@ -68,14 +68,19 @@ def test_texts_stand_beside_the_printed_losses_and_hollow_ones_are_left_out():
     assert points[points.series.str.endswith("WMT")].set_index("kept").value.to_dict() == {100.0: 0.0, 100 * 10 / 48: -0.15}
     change = l0.figures.beside_other_texts(points).axes[0]
     assert any(line.get_marker() == PRINTED["marker"] for line in change.lines)
-    never = {"worth from the start": 2.0, "worth from the start_low": 1.5, "worth from the start_high": 2.5}
+    never = {"worth from the start": 0.9, "worth from the start_low": 0.8, "worth from the start_high": 1.1}
     first = table.assign(**never, **{f"share from the start{end}": -0.5 for end in ("", "_low", "_high")})
     first = pd.concat([first, first.xs("a", drop_level=False).rename({"a": "control"}).assign(method="further training")])
     both = l0.tables.beside_other_texts({"x": table}, {"x": first})
-    assert both[both.series == f"x, One{l0.tables.WITHOUT}"][["kept", "value"]].values.tolist() == [[25.0, -50.0]]
+    shown = both[(both.panel == l0.figures.OF_NEVER) & (both.series == "x, One")]
+    assert shown[["kept", "value"]].values.tolist() == [[25.0, -50.0]]
     level = both[(both.kept == 0) & (both.value != 0)]
-    assert level[level.series == "x, One"][["value", "low", "high"]].values.tolist() == [[-2.0, -2.5, -1.5]]
-    assert "never had encoder heads" in texts(l0.figures.beside_other_texts(both).axes[0])
+    assert level[level.series == "x, One"][["value", "low", "high"]].values.tolist() == [[-0.9, -1.1, -0.8]]
+    change, removal, never = l0.figures.beside_other_texts(both).axes
+    assert "never there\n(band: 95 %)" in texts(change) and never.get_ylim() == (-105, 106)
+    assert 95 in removal.lines[-1].get_ydata()  # the rule
+    deep = both.assign(value=both.value.where((both.kept > 0) | (both.value == 0), -9.0))
+    assert texts(l0.figures.beside_other_texts(deep).axes[0]) == []  # it would squeeze the curves
 
 
 def test_gains_in_per_cent_of_the_plain_score_with_what_is_printed():

@@ -27,9 +27,13 @@ def test_a_number_goes_with_its_verdict(judged):
     row = claims.Row("a", 0.5, 0.4, 0.6, 0.0, 0.01, 0.2, "open")
     one = replace(judged[0][0], verdict="inconclusive", number="0 of 2 rivals", alone=1, rows=[row, row])
     number = scoreboard.rows([[replace(one, beside="", asked="")]])[0]["controlled"]["number"]
-    assert number == "1 of 2 rivals alone, by Holm 0"
-    partly = replace(one, verdict="partly", number="0.56", beside="", asked="", rows=[replace(row, side="for"), row])
-    assert scoreboard.rows([[partly]])[0]["controlled"]["number"] == "1 of 2: 0.56"
+    assert number == "1 of 2 rivals alone, by Holm\xa00"
+    partly = replace(
+        one, verdict="partly", number="0.56", beside="", asked="", rows=[replace(row, side="for"), row], noun="rules"
+    )
+    assert scoreboard.rows([[partly]])[0]["controlled"]["number"] == "1 of 2 rules: 0.56"
+    several = scoreboard.rows([[replace(partly, number="1 of 2 rules")]])[0]["controlled"]["number"]
+    assert several == "1 of 2 rules (1\xa0undecided)"
 
 
 def test_the_picture_says_every_verdict_and_hatches_what_is_hollow(judged):

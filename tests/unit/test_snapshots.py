@@ -138,8 +138,8 @@ def test_models_stand_beside_those_that_never_had_encoder_attention(settings):
         assert (row.never, row.gained) == pytest.approx((other, row.bleu - other))
     assert np.isnan(table.gained.iloc[2])
     titles = [axis.get_title() for axis in figures.beside(table).axes]
-    assert len(titles) == 5 and len(figures.beside(table.assign(gained=np.nan)).axes) == 4
-    assert [text.get_text() for text in figures.beside(table).axes[2].texts] == ["not trained"]
+    assert len(titles) == 6 and len(figures.beside(table.assign(gained=np.nan)).axes) == 5
+    assert [text.get_text() for text in figures.beside(table).axes[3].texts] == ["not trained"]
     told = snapshots.said_of_models(table)
     deeper, flat = (number(gained, ".1f") for gained in table.gained.iloc[:2])
     assert f"adds {flat} and {deeper} BLEU" in told and "suggests" not in told

@@ -188,7 +188,8 @@ def masking_curves(
     metrics : sequence of str, optional
         All by default.
     limit : (int, float), optional
-        So many heads a layer off, and how far a claim lets ROUGE-1 fall then, as a share of the plain model's.
+        So many heads a layer off, and how far a claim lets ROUGE-1 fall then, as a share of the plain model's. A further panel
+        shows how ROUGE-1 changes about there (columns change, change_low, change_high, paired).
     title : str
         Above the figure.
 
@@ -200,6 +201,10 @@ def masking_curves(
     once, above = ("metric", "order", "number", "draw"), title
     drawing.need(frame, "metric", "order", "number", "draw", "value", "low", "high", once=once)
     frame = _chosen(frame, metrics)
+    if limit:
+        first = frame[(frame.metric == "ROUGE-1") & (frame.number <= limit[0] + 1)]
+        near = first.assign(panel="ROUGE-1, change", value=first.change, low=first.change_low, high=first.change_high)
+        frame = pd.concat([frame, near])
     if unknown := set(frame.order) - set(ORDERS):
         raise StudyError(f"There is no order {min(unknown)!r} of heads: choose from {', '.join(ORDERS)}.")
     orders = {order: look for order, look in ORDERS.items() if order in set(frame.order)}
@@ -208,19 +213,22 @@ def masking_curves(
     entries = {"random, mean" if order == "random" else order: look for order, look in orders.items()}
     thin = {"color": ORDERS["random"]["color"], "lw": 0.6}
     more = ({"one random draw": thin} if "random" in orders else {}) | {"plain model": PLAIN}
-    mark = {"color": "#B00020", "marker": "_", "ms": 14, "mew": 2.2, "ls": "", "zorder": 5}
-    more |= {f"limit, {limit[0]} heads": mark | {"ms": 8}} if limit else {}
+    mark = {"color": "#B00020", "lw": 2.2, "zorder": 1}  # below the markers, and wider
+    more |= {f"limit, {limit[0]} heads": mark} if limit else {}
     figure, axes = drawing.line_panels(
-        table, "number", "value", "order", entries, label="heads off in each layer", band=("lowest", "highest"), more=more
-    )
+        table, "number", "value", "order", entries, label="heads off in each layer", band=("lowest", "highest"), more=more,
+        size=(WIDTH / min(3, max(2, frame.panel.nunique())), 2.4),
+    )  # fmt: skip
     for title, axis in axes.items():
         part = frame[frame.panel == title]
         plain = part.value[part.number == 0]
         if plain.empty:
             raise StudyError(f"The table has no {title} of the plain model: give it rows with 0 heads off.")
         axis.axhline(plain.iloc[0], zorder=1, **PLAIN)
-        if limit and title == "ROUGE-1":
-            axis.plot(limit[0], plain.iloc[0] * (1 + limit[1]), **mark)
+        if limit and title == "ROUGE-1, change":
+            allowed = limit[1] * frame.value[(frame.panel == "ROUGE-1") & (frame.number == 0)].iloc[0]
+            axis.plot([limit[0] - 0.45, limit[0] + 0.45], [allowed, allowed], **mark)
+            axis.set_ylim(3.2 * allowed, -0.5 * allowed)
         draws = part[part.order == "random"].pivot(index="number", columns="draw", values="value")
         meet = draws.count(axis=1) == 1
         draws[meet] = draws[meet].bfill(axis=1).ffill(axis=1)

@@ -10,9 +10,10 @@ from IPython.display import Markdown
 
 from helpers.methods.coreference import tables
 from helpers.methods.coreference.runs import MAIN, PLAIN, shown
-from helpers.reading import interval, listed, number, readable
+from helpers.reading import ends, interval, listed, number, readable
 
 OWN = "layer of its own, all"
+FREE = "no injection, trained otherwise"
 HEADS = {"probing": "heads by probing"}
 ENDS = ["change", "change_low", "change_high"]
 
@@ -96,11 +97,10 @@ def choice(against: pd.DataFrame) -> str:
     return f"Lowest heads minus {listed(f'{named(row)} {change(own, row)}' for row in own.row)}"
 
 
-def chance(against: pd.DataFrame, table: pd.DataFrame, behind: str) -> str:
-    """Whether the lowest heads gain more than random ones: of `tables.against_controls`, and of `tables.scores` of one training
-    for draws that were trained once."""
-    own, alone = (part[part.metric == "ROUGE-1"].set_index(name) for part, name in ((against, "control"), (table, "row")))
-    told, sides = [], []
+def chance(own: pd.DataFrame, table: pd.DataFrame, behind: str) -> str:
+    """Whether the lowest heads gain more than random ones: of `tables.against_controls` in ROUGE-1, on their control, and of
+    `tables.scores` of one training for draws that were trained once."""
+    alone, told, sides = table[table.metric == "ROUGE-1"].set_index("row"), [], []
     for row in dict.fromkeys(name for name in (*own.index, *alone.index) if name.startswith("injected, random")):
         one = "one draw" if not told else "a second" if len(told) == 1 else "another"
         if row in own.index:
@@ -119,66 +119,86 @@ def chance(against: pd.DataFrame, table: pd.DataFrame, behind: str) -> str:
     return f"{leads.get(tuple(dict.fromkeys(sides)), 'Whether importance beats chance is open')}: {', '.join(told)}."
 
 
-def elsewhere(alone: pd.DataFrame, by: str) -> str:
-    """Of `tables.scores` of one training: does a layer of its own after every layer gain more than the lowest heads do?"""
-    part = alone[alone.metric == "ROUGE-1"].drop_duplicates("row").set_index("row")
-    if not {OWN, MAIN} <= {*part.index} or part.change_low[OWN] <= part.change[MAIN]:
+def elsewhere(alone: pd.DataFrame, own: pd.DataFrame, over: pd.DataFrame, by: str) -> str:
+    """Of `tables.scores` of one training, and of several: do layers of their own gain more than the lowest heads do?
+
+    `own` are rows of `tables.against_controls` in ROUGE-1, on their control.
+    """
+    part, told = alone[alone.metric == "ROUGE-1"].drop_duplicates("row").set_index("row"), []
+    if {OWN, MAIN} <= {*part.index} and part.change_low[OWN] > part.change[MAIN]:
+        gain = interval(*part.loc[OWN, ENDS], "+.1f")
+        told.append(f"the same {links(by)} in a layer of its own after every layer may gain more: {gain} (one training, not"
+                    " replicated); whether it is the links there has no control yet")  # fmt: skip
+    for row in (row for row in own.index if row.startswith("layer of its own")):
+        how = "does better" if own.change_high[row] < 0 else "does no better"
+        told.append(f"*{named(row)}*, over trainings, {how} than heads ({change(over, row)})")
+    return "; ".join(told)
+
+
+def underused(curves: pd.DataFrame) -> str:
+    """Of `tables.masking`: what lowest and highest heads cost when they are off, in ROUGE-1."""
+    rows = curves[curves.metric == "ROUGE-1"].drop_duplicates(["order", "number"]).set_index(["order", "number"])
+    if not {("lowest", 1), ("highest", 1)} <= {*rows.index}:
         return ""
-    told = f"the same {links(by)} in a layer of its own after every layer bring"
-    return f"So would another place: {told} {interval(*part.loc[OWN, ENDS], '+.1f')} (one training, not replicated)."
+    one, most = (interval(*rows.loc[(order, 1), ENDS], "+.1f") for order in ("lowest", "highest"))
+    said = f"one lowest head per layer off changes ROUGE-1 by {one}, one highest by {most}"
+    if ("lowest", 3) in rows.index:
+        share = number(100 * rows.change["lowest", 3] / rows.value["lowest", 0], "+.1f")
+        said += f", three lowest by {share} % (printed about -0.5 %)"
+    return f"{said}; first training"
 
 
 def answer(
-    against: pd.DataFrame, over: pd.DataFrame, alone: pd.DataFrame, by: str, behind: str, where: str,
-    verdicts: Mapping[str, str], paper: float = float("nan"),
+    own: pd.DataFrame, over: pd.DataFrame, by: str, behind: str, where: str, verdict: str, paper: float = float("nan")
 ) -> str:  # fmt: skip
-    """Whether links, the choice of heads, better links and other places count.
+    """Whether links help, and whether it is the links: of `tables.against_controls` in ROUGE-1, on their control.
 
-    Parameters
-    ----------
-    against : pandas.DataFrame
-        `tables.against_controls`.
-    over, alone : pandas.DataFrame
-        `tables.over_seeds` of `behind` ("5 trainings"), and `tables.scores` of the first.
-    by : str
-        The links; `where` says of which text.
-    verdicts : mapping of claim -> verdict
-        Of "injection-helps" and "resolver-links".
-    paper : float
-        p of the gain over all claims of the paper, nan where that is not tested.
+    Of `tables.over_seeds` of `behind` ("5 trainings"), with links `by` and text `where`; `verdict` is that of the claim,
+    `paper` p of the gain over all claims of the paper, nan where that is not tested.
     """
-    own, gold = against[against.metric == "ROUGE-1"].set_index("control"), with_links("gold")
-    main = over[(over.row == MAIN) & (over.metric == "ROUGE-1")].iloc[0]
-    enough = "yes" if main.percent >= tables.PRINTED["ROUGE-1"] else "a little"
-    enough = f"By interval {enough}" if not paper < 0.05 else enough.capitalize()
-    lead = f"**{enough if main.change_low > 0 else 'Not seen'} {where}.**"
+    main, row = over[(over.row == MAIN) & (over.metric == "ROUGE-1")].iloc[0], with_links(f"{by}+shuffled")
+    helps, freed = main.change_low > 0, "masked, lowest" in own.index and own.change_low["masked, lowest"] > 0
+    how = "is not seen to help" if not helps else "helps" if main.percent >= tables.PRINTED["ROUGE-1"] else "helps a little"
+    note = f"; by interval{', not after Holm' if paper >= 0.05 else ''}" if helps and not paper < 0.05 else ""
+    lead = f"Coreference in underused heads {how} {where}: {change(over, MAIN)} ROUGE-1 ({behind}{note})"
+    if row in own.index and own.change_low[row] > 0:
+        lead += f", and it is the links{', not the freed head' if freed else ''}"
     share = interval(main.percent, main.percent_low, main.percent_high, "+.1f")
-    said = f"{lead} {links(by).capitalize()} in the least important head of each encoder layer (*lowest heads*) change ROUGE-1"
-    said += f" by {share} %, printed {tables.PRINTED['ROUGE-1']:+.1f} % ({behind}; {verdicts['injection-helps']}"
-    said += "" if paper != paper else f", p = {number(paper, 'p')} over all claims of the paper"
-    said += f"), events told with the right people by {change(over, MAIN, tables.EVENTS)} points." if (
-        tables.EVENTS in set(over.metric)) else ")."  # fmt: skip
-    if (row := with_links(f"{by}+shuffled")) in own.index:
-        gap = f"(difference {interval(*own.loc[row, ENDS], '+.1f')}; {verdicts['resolver-links']})"
-        better = "gain less" if own.change_low[row] > 0 else "gain more" if own.change_high[row] < 0 else "do as well"
-        said += f" Shuffled links {better} {gap}{', so it is the coreference' if better == 'gain less' else ''}."
-    said += f" {chance(against, alone, behind)}"
-    if gold in own.index:
-        gap = f"difference {interval(*own.loc[gold, ENDS], '+.1f')}"
-        worth = "better links would help" if own.change_high[gold] < 0 else "better links would not detectably help"
-        said += f" Gold links bring {change(over, gold)}: {worth} ({gap})."
-    return f"{said} {elsewhere(alone, by)}".strip()
-
-
-def headline(over: pd.DataFrame, alone: pd.DataFrame, behind: str) -> str:
-    """The gain of the lowest heads in % and in events, beside the printed one and a layer of its own of one training."""
-    main = over[(over.row == MAIN) & (over.metric == "ROUGE-1")].iloc[0]
-    told = f"ROUGE-1 {interval(main.percent, main.percent_low, main.percent_high, '+.1f')} % ({behind}), printed"
-    told += f" {tables.PRINTED['ROUGE-1']:+.1f} %"
+    p = "" if paper != paper else f", p = {number(paper, 'p')} over all claims of the paper"
+    said = f"**{lead}.** These are {links(by)} in the least important head of each encoder layer (*lowest heads*); in percent"
+    said += f" {share}, printed {tables.PRINTED['ROUGE-1']:+.1f} ({verdict}{p})."
     if tables.EVENTS in set(over.metric):
-        told += f"; events {change(over, MAIN, tables.EVENTS)} points"
-        if OWN in set(alone.row):
-            told += f", in a layer of its own after every layer {change(alone, OWN, tables.EVENTS)} (one training)"
+        said += f" Events told with the right people: {change(over, MAIN, tables.EVENTS)} points."
+    return said
+
+
+def findings(own: pd.DataFrame, over: pd.DataFrame, alone: pd.DataFrame, by: str, behind: str, verdict: str) -> dict[str, str]:
+    """As `answer`, and of `tables.scores` of the first training: do links, the choice of heads, better links, places count?"""
+    row, gold, none, found = with_links(f"{by}+shuffled"), with_links("gold"), with_links("none"), {}
+    if row in own.index:
+        gains = ", ".join(f"{links(name)} {change(over, at)}" for name, at in ((f"{by}+shuffled", row), ("none", none)))
+        found["Links"] = f"{gains} ROUGE-1; lowest heads minus shuffled {interval(*own.loc[row, ENDS], '+.1f')} ({verdict})"
+    found["Choice"] = chance(own, alone, behind).rstrip(".")
+    if "injected, probing" in own.index:
+        found["Choice"] += f"; minus heads by probing {interval(*own.loc['injected, probing', ENDS], '+.1f')}"
+    if gold in own.index:
+        value, low, high = -own.loc[gold, ENDS]
+        found["Ceiling"] = f"gold links bring {change(over, gold)}, minus the lowest heads {interval(value, high, low, '+.1f')}"
+    return found | {"Another place": elsewhere(alone, own, over, by)}
+
+
+def bullets(found: Mapping[str, str]) -> str:
+    """Findings with their titles, a line each."""
+    return "\n".join(f"- *{title}:* {line.rstrip('.')}." for title, line in found.items() if line)
+
+
+def headline(over: pd.DataFrame, behind: str) -> str:
+    """The gain of the lowest heads in points and in %, beside the printed one, and in events."""
+    main = over[(over.row == MAIN) & (over.metric == "ROUGE-1")].iloc[0]
+    told = f"ROUGE-1 {change(over, MAIN)} points ({behind}; {number(main.percent, '+.1f')} %, printed"
+    told += f" {tables.PRINTED['ROUGE-1']:+.1f} %)"
+    if tables.EVENTS in set(over.metric):
+        told += f"; events {change(over, MAIN, tables.EVENTS)}"
     return f"{told}."
 
 
@@ -188,8 +208,8 @@ def first_alone(over: pd.DataFrame, alone: pd.DataFrame) -> str:
         return ""
     both = [change(table, MAIN, ends=False) for table in (over, alone)]
     return (
-        f"ROUGE-1 of the lowest heads is {both[0]} points over {over.seeds.max()} trainings. Figures *importance*, *masking*,"
-        f" *where*, *clusters* and the table of inference show the first training, in which it is {both[1]}."
+        f"ROUGE-1 of the lowest heads is {both[0]} points over {over.seeds.max()} trainings. *Underused heads*, *Masking*,"
+        f" *Where, how many*, *How good must the clusters be* and *At inference* show the first, in which it is {both[1]}."
     )
 
 
@@ -203,43 +223,36 @@ def hollow(track: str, worth: str, least: float, found: pd.DataFrame | None = No
     return said + (f" and our resolver reaches F1 {gum.CoNLL.iloc[0]:.0f} (GUM)." if len(gum) else ".")
 
 
-def drawn(every: pd.DataFrame, row: str = "injected, random") -> str:
-    """Of `tables.before_after_over_seeds`: which ranks of importance the random heads have."""
-    ranks = every[every.row == row].groupby("layer").rank_before.unique()
-    if ranks.empty or (ranks.map(len) > 1).any():
-        return "*Random heads*: drawn anew in every training." if len(ranks) else ""
-    said = listed(f"{rank[0]:.0f}" for rank in ranks)
-    return (
-        f"*Random heads*: one draw, of ranks {said} in layers {listed(ranks.index + 1)} (1 is the most important), the same"
-        + (f" in all {every.seed.nunique()} trainings.")
-    )
+def drawn(every: pd.DataFrame) -> str:
+    """Of `tables.before_after_over_seeds` and `tables.ranked_otherwise`: ranks by importance of each draw of random heads."""
+    told = []
+    for row, part in every[every.row.str.startswith("injected, random")].groupby("row", sort=False):
+        ranks, count = part.groupby("layer").rank_before.unique(), part.seed.nunique()
+        if (ranks.map(len) > 1).any():
+            told.append(f"{named(row)}: drawn anew in every training")
+            continue
+        same = f", the same in all {count} trainings" if count > 1 else ", one training"
+        at = listed(f"{rank[0]:.0f}" for rank in ranks)
+        told.append(f"{named(row)}: ranks {at} in layers {listed(ranks.index + 1)}{same}")
+    return f"{'; '.join(told).capitalize()} (1 is the most important)." if told else ""
 
 
-def rivals(
-    against: pd.DataFrame, alone: pd.DataFrame, by: str, every: pd.DataFrame, behind: str, sides: Sequence[str] = ()
-) -> list[str]:
-    """Conclusions, a line each: of `tables.against_controls`, `tables.scores`, and `tables.before_after_over_seeds`.
+def rise(every: pd.DataFrame, sides: Sequence[str] = ()) -> str:
+    """Of `tables.before_after_over_seeds`: how much of the rise of lowest heads any fixed attention brings.
 
     `sides` are those of the rows by which the claim that heads come to matter is judged.
     """
-    own, lines = against[against.metric == "ROUGE-1"].rename(columns={"control": "row"}), []
-    if (row := with_links(f"{by}+shuffled")) in set(own.row):
-        more = "It is the links: they beat shuffled ones by" if own[own.row == row].change_low.iloc[0] > 0 else (
-            "Links do not beat shuffled ones:")  # fmt: skip
-        lines.append(f"{more} {change(own, row)} ROUGE-1.")
-    lines += filter(None, [chance(against, alone, behind)])
     ranks = every.groupby("row").rank_after.mean()
-    if MAIN in ranks and len(others := [row for row in ranks.index if row.startswith(f"{MAIN}, ")]):
-        before, heads = every[every.row == MAIN].rank_before.mean(), every["heads"].max()
-        any_fixed, end = ranks[others].mean(), ranks[MAIN]
-        share = (before - any_fixed) / (before - end) if before > end else float("nan")
-        part = "Half" if 0.45 <= share <= 0.55 else number(share, "%")
-        rise = f"mean rank {number(before, '.1f')} to {number(any_fixed, '.1f')} of {heads:.0f}"
-        more = f"coreference takes it on to {number(end, '.1f')}"
-        lines.append(f"{part} of the rise ({rise}) comes with any fixed attention; {more}.")
-        held = sum(side == "for" for side in sides)
-        lines[-1] += f" {held} of {len(sides)} comparisons remain{'s' * (held == 1)} after Holm." if sides else ""
-    return lines
+    others = [row for row in ranks.index if row.startswith(f"{MAIN}, ")]
+    if MAIN not in ranks or not others:
+        return ""
+    before, any_fixed, end = every[every.row == MAIN].rank_before.mean(), ranks[others].mean(), ranks[MAIN]
+    share = (before - any_fixed) / (before - end) if before > end else float("nan")
+    part = "half" if 0.45 <= share <= 0.55 else number(share, "%")
+    told = f"{part} (rank {number(before, '.1f')} to {number(any_fixed, '.1f')} of {every['heads'].max():.0f}) comes with any"
+    told += f" fixed attention; coreference takes it on to {number(end, '.1f')}"
+    held = sum(side == "for" for side in sides)
+    return told + (f". {held} of {len(sides)} comparisons remain{'s' * (held == 1)} after Holm" if sides else "")
 
 
 def people(board: tables.Board, row: str) -> tuple[str, str]:
@@ -345,14 +358,24 @@ def where(grouped: pd.DataFrame, over: pd.DataFrame) -> str:
     return f"{said}."
 
 
-def moved(every: pd.DataFrame) -> str:
-    """How far injected heads rise in their layer, under links and under a matrix that says nothing."""
-    means, count = every.groupby("row", sort=False)[["rank_before", "rank_after"]].mean(), every.seed.nunique()
-    told = [
-        f"{named(name)} {number(one.rank_before, '.1f')} → {number(one.rank_after, '.1f')}" for name, one in means.iterrows()
-    ]
-    said = f"Mean of {count} trainings, rank" if count > 1 else "Mean rank"
-    return f"{said} in the layer before and after: {'; '.join(told)}."
+def moved(every: pd.DataFrame, untouched: pd.DataFrame) -> str:
+    """How far injected heads rise in their layer, under links, under a matrix that says nothing, and without injection.
+
+    `untouched` is of `tables.ranked_otherwise`, and may be empty.
+    """
+    means, count = every.groupby("row", sort=False)[["rank_before", "rank_after"]].mean().round(1), every.seed.nunique()
+    others = [name for name in means.index if name.startswith(f"{MAIN}, ")]
+    told = []
+    for name, one in means.drop(index=others).iterrows():
+        beside = others if name == MAIN else []
+        beside = [f"{named(other).partition(', ')[2]} {means.rank_after[other]:.1f}" for other in beside]
+        told.append(", ".join([f"{named(name)} {one.rank_before:.1f} → {one.rank_after:.1f}", *beside]))
+    said = f"Mean rank ({count} training{'s' * (count > 1)}): {'; '.join(told)}."
+    if untouched.empty or MAIN not in means.index:
+        return said
+    stay = untouched.groupby("seed").rank_after.mean()
+    more = "the rise is no regression to the mean" if stay.min() > means.rank_after[MAIN] else "so the rise may be chance"
+    return f"{said} Without injection lowest heads stay at {ends(stay, '.1f')}: {more}."
 
 
 def matters(more: pd.DataFrame, judged: Sequence[str] = ()) -> str:
@@ -384,13 +407,6 @@ def clusters(curve: pd.DataFrame, by: str) -> str:
     return said
 
 
-def means(over: pd.DataFrame, given: Mapping[str, str]) -> str:
-    """What links of each kind gain over trainings, or in one."""
-    count = int(over.seeds.max()) if "seeds" in over else 1
-    gains = [f"{links(name)} {change(over, row, ends=False)}" for row, name in given.items() if row in set(over.row)]
-    return f"Change of ROUGE-1, {f'means of {count} trainings' if count > 1 else 'one training'}: {', '.join(gains)}."
-
-
 def nearest(curve: pd.DataFrame) -> list[pd.Series]:
     """The row of ROUGE-1 with corrupted clusters about as good as the main row's, if there are such."""
     first = curve[curve.metric == "ROUGE-1"]
@@ -406,26 +422,44 @@ def errors(curve: pd.DataFrame, gap: pd.DataFrame) -> str:
     how = "more than" if less else "less than" if more else "about as much as"
     equal = "Equal F1 is not equal use: t" if how[:5] != "about" and abs(own.conll - other.conll) < 3 else "T"
     f1 = f"F1 {own.conll:.0f} against {other.conll:.0f}, one training"
-    return f"{equal}he resolver's errors cost {how} random corruption ({change(gap, MAIN)} ROUGE-1 at {f1})."
+    told = f"{equal}he resolver's errors cost {how} random corruption ({change(gap, MAIN)} ROUGE-1 at {f1})"
+    return f"{told}; why was not looked at."
 
 
-def left(table: pd.DataFrame) -> str:
-    """What is left of the gain when the trained model writes without links: of `tables.scores`."""
-    part, none = table[table.metric == "ROUGE-1"].set_index("row"), f"{MAIN}, written with none"
-    if part.change_low[MAIN] <= 0:
-        return f"There is no gain to lose here ({change(table, MAIN)} ROUGE-1)."
-    if part.change_low[none] > 0:
-        return f"With no links {change(table, none)} ROUGE-1 is left: that, training with the matrix has put into the weights."
-    return f"So the model uses the links while it writes: with no links the gain is gone ({change(table, none)} ROUGE-1)."
+def at_inference(table: pd.DataFrame, off: str) -> str:
+    """Of `tables.scores`: what the matrix does without training on it, and what of the gain is left without true links.
+
+    `off` is what the same heads cost when they are off, untrained; "" if that was not run.
+    """
+    part = table[table.metric == "ROUGE-1"].set_index("row")
+    plain, said = part.loc["injected at inference"] if "injected at inference" in part.index else None, ""
+    if plain is not None:
+        verb = "harms" if plain.change_high < 0 else "helps" if plain.change_low > 0 else "changes nothing detectable"
+        said = f"Put in without training the matrix {verb}: {interval(*plain[ENDS], '+.1f')} ROUGE-1"
+        said += f", where the same heads off change it by {off}. " if off else ". "
+    others = [row for row in part.index if row.startswith(f"{MAIN}, ")]
+    if part.change_low[MAIN] <= 0 or not others:
+        return f"{said}There is no gain to lose here ({change(table, MAIN)} ROUGE-1)."
+    kept = (part.change_low[others] > 0).any()
+    how = "keeps some of its gain without true links" if kept else "needs the true links while it writes"
+    told = listed(f"{named(row).partition(', ')[2]} {number(part.change[row], '+.1f')}" for row in others)
+    return f"{said}Trained with it the model {how}: with them {number(part.change[MAIN], '+.1f')}, {told}."
 
 
-def example(right: pd.Series, over: str) -> str:
-    """Whether the one dialogue shown gets better by injection: shares of its events with the right people, by row."""
+def example(right: pd.Series, over: str, apart: Sequence[float] = ()) -> str:
+    """Whether the one dialogue shown gets better by injection: shares of its events with the right people, by row.
+
+    `apart` are the changes of that share in every dialogue.
+    """
     own, plain = right[MAIN], right[PLAIN]
     how = "gets worse" if own < plain else "gets better" if own > plain else "stays as good"
     shares = ", ".join(f"{named(name)} {number(share, '.0f')} %" for name, share in right.items())
     said = f"Events of this dialogue with the right people: {shares}. It {how} by injection; over all dialogues the change is"
-    return f"{said} {over} points. It is the first of the test set, not chosen."
+    better, worse = (sum(bool(sign * gap > 0) for gap in apart) for sign in (1, -1))
+    beside = (
+        f" {better} of {len(apart):,} get better, {worse} worse, {len(apart) - better - worse} stay alike (first training)."
+    )
+    return f"{said} {over} points.{beside if len(apart) else ''} It is the first of the test set, not chosen."
 
 
 def too_small(table: pd.DataFrame, metric: str) -> str:
@@ -433,17 +467,9 @@ def too_small(table: pd.DataFrame, metric: str) -> str:
     part = table[table.metric == metric].set_index("row")
     rows = part.drop(index=PLAIN)
     wide = number((rows.change_high - rows.change_low).median() / 2, ".0f")
-    found = "every interval holds zero" if ((rows.change_low <= 0) & (rows.change_high >= 0)).all() else any_sure(table, metric)
+    more, less, _ = sides(rows.reset_index())
+    both = (("higher", more), ("lower", less))
+    parts = [f"{words} with {listed(f'*{name}*' for name in names)}" for words, names in both if names]
+    found = f"by interval {listed(parts)}" if parts else "every interval holds zero"
     own = interval(*part.loc[PLAIN, ["value", "low", "high"]], ".1f")
-    return f"One training, {metric} {own}: {found.rstrip('.')}; effects under about {wide} {metric} cannot be seen."
-
-
-def any_sure(table: pd.DataFrame, metric: str) -> str:
-    """Which rows change a metric, by the interval of each: one sentence."""
-    part = table[(table.metric == metric) & (table.row != PLAIN)]
-    more, less, open_ = sides(part)
-    if not more and not less:
-        return f"No row changes {metric} by its interval."
-    parts = (more, "higher"), (less, "lower"), (open_, "not detectably changed")
-    told = [f"{words} with {listed(f'*{name}*' for name in names)}" for names, words in parts if names]
-    return f"By interval {metric} is {'; '.join(told)}."
+    return f"One training, {metric} {own}: {found}; effects under about {wide} {metric} cannot be seen."

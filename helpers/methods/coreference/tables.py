@@ -156,7 +156,7 @@ def relative(table: pd.DataFrame, group: str) -> pd.DataFrame:
 
 
 def headline(over: pd.DataFrame, alone: pd.DataFrame, rows: Sequence[str]) -> pd.DataFrame:
-    """Chosen rows for one figure: ROUGE-1 in % of the plain model's, printed beside it, and events in points.
+    """Chosen rows for one figure: ROUGE-1, beside the printed share of the plain model's, and events, in points.
 
     Parameters
     ----------
@@ -168,9 +168,26 @@ def headline(over: pd.DataFrame, alone: pd.DataFrame, rows: Sequence[str]) -> pd
     parts = {name: over[over.row == name] if name in set(over.row) else alone[alone.row == name] for name in rows}
     found = pd.concat([part.assign(hollow="seeds" in over and "seeds" not in part) for part in parts.values()])
     found = found.drop_duplicates(["row", "metric"])
-    told = relative(found[found.metric == "ROUGE-1"], "").assign(metric="ROUGE-1, %")
+    first = found[found.metric == "ROUGE-1"]
+    printed = (PRINTED["ROUGE-1"] / 100 * (first.value - first.change)).where(first.row == runs.MAIN)
+    told = first.assign(metric="ROUGE-1, points", printed=printed)
     events = found[found.metric == EVENTS].assign(metric="events with the right people, points", printed=np.nan)
     return pd.concat([told, events], ignore_index=True).drop(columns="group", errors="ignore")
+
+
+def ranked_otherwise(
+    importance: pd.DataFrame, settings: Iterable[str], row: str, heads: Iterable | None = None
+) -> pd.DataFrame:
+    """The plain model's lowest heads, or others, in trainings that did not inject them: as `figures.before_after` wants.
+
+    `importance` is of `rankings`; the name of a training is its "seed".
+    """
+    columns = ["row", "seed", "kind", "layer", "head", "rank_before", "rank_after", "heads"]
+    layers, plain = importance.groupby(level=["kind", "layer"]), runs.PLAIN
+    ranks, sizes = layers.rank(ascending=False), layers[plain].transform("size")
+    chosen = heads or matrices.choose(importance[plain])
+    found = [(row, name, *at, ranks[plain][at], ranks[name][at], sizes[at]) for name in settings for at in chosen]
+    return pd.DataFrame(found, columns=columns)
 
 
 def over_seeds(boards: Mapping[int, Board], names: Sequence[str], against: str = runs.PLAIN) -> pd.DataFrame:

@@ -57,7 +57,7 @@ def _title(group: Hashable) -> str:
 
 @redrawable
 def score_by_groups(frame: pd.DataFrame):
-    """What each number of groups changes against vanilla (Fig. 3): a panel a method and title, each on its own scale.
+    """What each number of groups changes against vanilla (Fig. 3): a panel a title, a line a method.
 
     Parameters
     ----------
@@ -71,10 +71,10 @@ def score_by_groups(frame: pd.DataFrame):
     drawing.need(frame)
     frame = frame.assign(value=frame.change, low=frame.change_low, high=frame.change_high)
     at, numbers = _placed(frame.groups)
-    frame = frame.assign(at=at, unit=frame.unit + " minus vanilla", panel=(frame.method + ", " + frame.panel).str.strip(", "))
+    frame = frame.assign(at=at, unit=frame.unit + " minus vanilla")
     figure, axes = drawing.line_panels(
         frame, "at", "value", "method", _methods(frame.method), label="groups (GHT-PS: heads kept per layer)", columns=2,
-        size=(WIDTH / 2, 2.1), more={"vanilla": drawing.LEVEL},
+        size=(WIDTH / 2, 2.6), more={"vanilla": drawing.LEVEL}, dodge=0.08, sharey=True,
     )  # fmt: skip
     for axis in axes.values():
         axis.axhline(0, **drawing.LEVEL)
@@ -238,7 +238,7 @@ def similarity(
 def groups(matrices: Mapping[str, np.ndarray], labels: Mapping[str, Sequence[int]]):
     """Cosines between the heads of one layer, a panel a model, heads sorted by group; first what the constraint asks for.
 
-    Below each panel stands the mean cosine of two heads of the same group and of two of different groups.
+    Below each panel stand the mean cosine of two heads of the same group, of two of different groups, and their difference.
 
     Parameters
     ----------
@@ -265,8 +265,9 @@ def groups(matrices: Mapping[str, np.ndarray], labels: Mapping[str, Sequence[int
             axis.add_patch(plt.Rectangle((first - 0.5, first - 0.5), many, many, fill=False, ec="black", lw=1.8, clip_on=False))
         axis.set_title("\n".join(textwrap.wrap(title, 16)), fontsize=8)
         axis.set_ylabel("head" if left(axis) else "", fontsize=8)
-        told = [f"{value:+.2f}" if np.isfinite(value) else "–" for value in units.contrast(cosines, own)]
-        axis.set_xlabel(f"same group {told[0]}\nother group {told[1]}", fontsize=7.5)
+        same, other = units.contrast(cosines, own)
+        told = [f"{value:+.2f}" if np.isfinite(value) else "–" for value in (same, other, same - other)]
+        axis.set_xlabel(f"same group {told[0]}\nother group {told[1]}\ncontrast {told[2]}", fontsize=7.5)
     drawing.bar(figure, drawn, axes, "cosine", [-1, 0, 1])
     return figure
 

@@ -17,6 +17,9 @@ FEW = "heads chosen before training"
 FORMED = 0.5  # of the contrast that is asked for: from there on heads form groups
 SURE = 0.05
 ENDS = ["change", "change_low", "change_high"]
+TURNED_ENDS = ("", "_high", "_low")  # of a change that is told as a loss
+TURNED = [f"change{end}" for end in TURNED_ENDS]
+EARLY = ["early", "early_low", "early_high"]  # of heads chosen before training, in `tables.equal_size`
 
 
 def named(row: str) -> str:
@@ -42,8 +45,19 @@ def lead(gained: pd.DataFrame) -> str:
     how = "does not help" if alone.low <= 0 else "helps" if alone.p_holm < SURE else "by interval alone helps"
     cost = f"costs {number(-few.gain, '.0f')} % of" if few.high < 0 else "does not detectably change"
     rest = "; ".join(f"{row.task} {_beside_printed(row)}" for row in others.itertuples())
-    rest = f" {rest[0].upper()}{rest[1:]}." if rest else ""
-    return f"**Grouping {how} {task} here, and one head per group {cost} BLEU.**{rest}"
+    rest = f" With the constraint alone {rest}." if rest else ""
+    return f"**Grouping {how} {task} here, and one head per group {cost} BLEU.**{rest}{_lowered(first[first.method == PS])}"
+
+
+def _lowered(few: pd.DataFrame) -> str:
+    """On which of several tasks one head per group costs something by interval, and on which after Holm."""
+    less = few[few.high < 0]
+    if len(few) < 2 or less.empty:
+        return ""
+    sure = less.task[less.p_holm < SURE]
+    after = "all after Holm too" if len(sure) == len(less) else f"after Holm {listed(sure)}{' alone' * (len(sure) > 0)}"
+    names = f"all {len(few)} tasks" if len(less) == len(few) else listed(less.task)
+    return f" One head per group lowers {names} by interval ({listed(number(gain, '+.1f') for gain in less.gain)} %), {after}."
 
 
 def _beside_printed(row) -> str:
@@ -68,38 +82,51 @@ def bullets(bleu: pd.DataFrame, heads: pd.Series, seeds: int, paper: float, more
     return "\n".join(f"- {line}" for line in lines if line)
 
 
-def vote(without: pd.DataFrame | None, shared: pd.DataFrame, ladder: pd.DataFrame | None, width: int) -> str:
-    """Whether the vote beats a random choice, what it shares with importance, and what choosing late costs; "" if not run.
-
-    Parameters
-    ----------
-    without : pandas.DataFrame, optional
-        As of `tables.ablation_over_seeds`.
-    shared : pandas.DataFrame
-        `tables.overlap`, on (model, method).
-    ladder : pandas.DataFrame, optional
-        `tables.ladder_over_seeds`, rows called as `named` does; `width` is the study's head dimension.
-    """
-    names = {runs.RANDOM: "random heads off", runs.MEMBER: "a random member of each group", runs.AT_START: FEW}
-    rows = without.set_index("row").loc[lambda t: t.index.isin([*names])] if without is not None else pd.DataFrame()
-    if not {runs.RANDOM, runs.MEMBER} <= {*rows.index}:
+def vote(without: pd.DataFrame | None, shared: pd.DataFrame) -> str:
+    """Of `tables.ablation_over_seeds` and `tables.overlap`: does the vote beat chance, what does it share with importance?"""
+    names = {runs.RANDOM: "random heads off", runs.MEMBER: "a random member of each group"}
+    rows = without.set_index("row") if without is not None else pd.DataFrame()
+    if not {*names} <= {*rows.index}:
         return ""
-    sure = rows[rows.p_holm < SURE]
-    beaten = [name for name in (runs.RANDOM, runs.MEMBER) if name in sure.index and sure.change[name] < 0]
-    how = f"beats {len(beaten)} of 2 random choices" if beaten else "is not distinguishable from a random choice"
-    told = [f"{name} {interval(*rows.loc[row, ENDS], '+.1f')}" for row, name in names.items() if row in rows.index]
-    told[0] += f" BLEU against {PS}"
-    after = f"{listed(names[row] for row in sure.index)} differ" if len(sure) else "none differs"
-    said = f"**The vote {how}:** {', '.join(told)} ({after} after Holm)"
+    drawn, told = rows.loc[[*names]], []
+    below, sure = drawn.change_high < 0, (drawn.p_holm < SURE) & (drawn.change < 0)
+    for row, name in names.items():
+        note = " (Holm)" if sure[row] else " (below zero by interval, not after Holm)" if below[row] else ""
+        told.append(f"with {name} {interval(*drawn.loc[row, ENDS], '+.1f')}{' BLEU' * (not told)}{note}")
+    lead = f"The vote beats {sure.sum()} of 2 random choices" if sure.any() else "Whether the vote beats chance cannot be told"
+    said = f"**{lead}:** {', '.join(told)}"
+    if drawn.printed.notna().all():
+        said += f"; {_held(drawn)} of 2 intervals hold the printed {listed(number(value, '+.1f') for value in drawn.printed)}"
     one, other = ("plain", "votes"), f"with {GRADIENT}"
     if one in shared.index and other in shared and pd.notna(shared.loc[one, other]):
         both, chance = shared.loc[one, other], _whole(shared.loc[one, f"{other}, chance"])
-        said += f"; votes share {both:.0f} of {shared.kept[one]:.0f} heads with {GRADIENT}, by chance {chance}"
-    if ladder is not None and {(width, PS), (width, FEW)} <= {*ladder.index}:
-        lost, few, late = (number(-value, ".1f") for value in (
-            ladder.change[width, PS], ladder.change[width, FEW], ladder.against_start[width, PS]))  # fmt: skip
-        said += f". Of the {lost} BLEU that are lost, {few} are lost by so few heads from the start, {late} by cutting late"
+        said += f". The vote's heads share {both:.0f} of {shared.kept[one]:.0f} with {GRADIENT}, by chance {chance}"
     return f"{said}."
+
+
+def price(without: pd.DataFrame | None, ladder: pd.DataFrame | None, width: int) -> str:
+    """Of `tables.ladder_over_seeds`, at one width of a head: what few heads lose, and what GHT-PS alone; "" if not run."""
+    if ladder is None or not {(width, PS), (width, FEW)} <= {*ladder.index}:
+        return ""
+    few, late = -ladder.loc[(width, FEW), TURNED], -ladder.loc[(width, PS), [f"against_start{end}" for end in TURNED_ENDS]]
+    early = without[without.row == runs.AT_START] if without is not None else pd.DataFrame()
+    alone = len(early) and early.change_low.iloc[0] > 0 and not early.p_holm.iloc[0] < SURE
+    note = " (by interval, not after Holm in Table 3)" if alone else ""
+    said = f"Of the {number(-ladder.change[width, PS], '.1f')} BLEU lost, {interval(*few, '.1f')} also go when the heads are"
+    said += f" chosen before training, no random choice; the other {interval(*late, '.1f')}{note} are late choice and method"
+    return f"{said} together."
+
+
+def _held(rows: pd.DataFrame) -> int:
+    """How many intervals hold what is printed."""
+    return int(((rows.change_low <= rows.printed) & (rows.printed <= rows.change_high)).sum())
+
+
+def printed(without: pd.DataFrame) -> str:
+    """Of `tables.ablation_over_seeds`: in how many rows of each family the interval holds the printed change."""
+    rows = without[without.printed.notna() & without.change.notna()]
+    told = [f"{_held(part)} of {len(part)} rows of {family}" for family, part in rows.groupby("model", sort=False)]
+    return f"The interval holds the printed change in {listed(told)}." if told else ""
 
 
 def _whole(value: float) -> str:
@@ -116,8 +143,16 @@ def _costs(change: pd.Series, form: str = ".1f") -> str:
 
 def rivals(size: pd.DataFrame, late: str) -> str:
     """Of `tables.equal_size`: GHT-PS against models that have their size from the start; `late` says when it has its own."""
-    told = [f"*{name}* {interval(*size.loc[name, ENDS], '+.1f')}" for name in (runs.FEWER, runs.NARROWER) if name in size.index]
-    return f"{PS} minus models of its size: {listed(told)} BLEU ({late})."
+    names = [name for name in (runs.FEWER, runs.NARROWER) if name in size.index]
+    told = [f"*{name}* {interval(*size.loc[name, ENDS], '+.1f')}" for name in names]
+    said = f"{PS} minus models of its size: {listed(told)} BLEU ({late})."
+    if "early" not in size or not names:
+        return said
+    early = [interval(*size.loc[name, EARLY], "+.1f") for name in names]
+    how = f"as few heads for all steps (*{FEW}*)"
+    if (size.early_high[names] < 0).all():
+        return f"{said} Lateness does not explain it: {how} are below them too, by interval ({listed(early)})."
+    return f"{said} With {how} the differences are {listed(early)}."
 
 
 def late(steps: int, share: float) -> str:
@@ -125,14 +160,20 @@ def late(steps: int, share: float) -> str:
     return f"{PS} has its final shape for the last {steps - round(share * steps):,} of {steps:,} steps, the others for all"
 
 
-def elsewhere(seeds: pd.DataFrame, missing: str) -> str:
-    """Of the published table `seeds` of natural text: the first panel's changes of BLEU, and why they are not testable."""
+def elsewhere(seeds: pd.DataFrame, missing: str, here: float) -> str:
+    """Of the published table `seeds` of natural text: the first panel's changes of BLEU, and why they are not testable.
+
+    `here` is the gain of GHT-PS in percent on generated text.
+    """
     panel = seeds[seeds.panel == seeds.panel.iloc[0]].set_index("method")
     text = panel.panel.iloc[0].partition(": ")[2].partition("_")[0].capitalize()
-    changes = panel[["change_mean", "change_low", "change_high"]]
+    changes, whole = panel[["change_mean", "change_low", "change_high"]], panel["mean"][VANILLA]
     told = [f"{name} by {interval(*changes.loc[name], '+.1f')}" for name in (GHT, PS)]
     over = f"{text}, {panel.seeds.min():.0f} trainings, published"
-    return f"On natural text ({over}) BLEU changes with {listed(told)}: not testable yet, nothing says {missing}."
+    share = f"{number(changes.change_mean[PS] / whole, '+%')} of {number(whole, '.1f')}, generated text"
+    share += f" {number(here / 100, '+%')}"
+    said = f"On natural text ({over}) BLEU changes with {listed(told)} ({share}): not testable yet, nothing says {missing}"
+    return f"{said} (the README's worth of captions is encoder attention of another model)."
 
 
 def gains(gained: pd.DataFrame) -> str:
@@ -177,17 +218,16 @@ def _formed(table: pd.DataFrame, groups: int) -> tuple[dict[str, tuple[str, str,
     return rows, number(asked, ".2f"), number(means.iloc[0], ".2f")
 
 
-def apart(table: pd.DataFrame, groups: int, weight: float) -> str:
-    """Of `tables.pictured`: does the constraint pull or push, and do heads form groups at the study's weight and at more?"""
+def apart(table: pd.DataFrame, groups: int, weight: float, site: tuple[str, int]) -> str:
+    """Of `tables.pictured`: contrast in the drawn layer and on average, and does the constraint pull or push?"""
     (rows, asked, _), means = _formed(table, groups), table[["same", "other"]].groupby("title", sort=False).mean()
+    drawn = listed(f"{number(table.contrast[name, *site], '.2f')} ({name})" for name in rows)
+    mean = listed(f"{value} ({little}groups)" for _, value, little in rows.values())
     pull, push = means.loc[GHT]
-    both = [f"groups are pushed apart (mean cosine between groups {number(push, '+.2f')})",
-            f"members are pulled together ({number(pull, '+.2f')})"]  # fmt: skip
-    said = f"At w = {weight:g} {' more than '.join(both if -push > pull else both[::-1])}"
-    for times, mean, little in rows.values():
-        told = f"{mean}, {little}groups" if times else f"{mean} of {asked}, {little}groups"
-        said += f"; at {times} times that weight {told}" if times else f": contrast {told}"
-    return f"{said}. We call it groups from half of the perfect contrast on."
+    both = [f"pushes groups apart ({number(push, '+.2f')})", f"pulls members together ({number(pull, '+.2f')})"]
+    how = " more than it ".join(both if -push > pull else both[::-1])
+    said = f"Drawn is the clearest layer: contrast {drawn} of {asked}; mean over {len(table.loc[[GHT]])} layers {mean}"
+    return f"{said}. {GHT} (w = {weight:g}) {how}."
 
 
 def deepened(table: pd.DataFrame) -> str:
@@ -205,7 +245,8 @@ def deepened(table: pd.DataFrame) -> str:
 def shown(table: pd.DataFrame, site: tuple[str, int]) -> str:
     """Of `tables.pictured`: which layer is drawn, of how many, and what contrast means."""
     which, many = f"{KIND_TITLES[site[0]]}-attention of layer {site[1] + 1}", len(table.index.droplevel("title").unique())
-    return f"Shown: {which}, the clearest of {many} and no mean over them. Contrast: cosine within minus between."
+    said = f"Shown: {which}, the clearest of {many} and no mean over them. Contrast: cosine within minus between groups"
+    return f"{said}; from half of the perfect contrast on we call it groups."
 
 
 def strength(table: pd.DataFrame, groups: int, bleu: pd.Series) -> str:
@@ -291,7 +332,7 @@ def numbers(table: pd.DataFrame, unit: str = "BLEU") -> str:
 def more_heads(table: pd.DataFrame, heads: int) -> str:
     """Of `tables.by_groups` of models with `heads` heads a layer: at which numbers of groups GHT gains, after Holm."""
     part = table[(table.method == GHT) & (table.panel == table.panel.iloc[0])].sort_values("groups")
-    sure, over = part[part.p_holm < SURE], f"Holm over {table.family.max():.0f} rows, one training"
+    sure, over = part[part.p_holm < SURE], f"Holm over {table.family.max():.0f} rows, one training, not replicated"
     if sure.empty:
         return f"With {heads} heads per layer {GHT} changes BLEU detectably at no number of groups ({over})."
     told = [f"{'gains' if row.change > 0 else 'loses'} {interval(*row[ENDS], '+.1f')} at {row.groups:.0f} groups (p = "
@@ -304,23 +345,37 @@ def ladder(table: pd.DataFrame, few: str) -> str:
     """Of `tables.ladder_over_seeds`: is it capacity, which `few` heads from the start lack too, or method, at each width?"""
     own, alike = (table.xs(name, level="row").sort_index() for name in (PS, few))
     room, rest = alike.change_high < 0, own.against_start_high < 0
-    rest_of = "Method" if rest.any() else "Neither is seen"
-    how = "Both capacity and method" if (room & rest).any() else "Capacity" if room.any() else rest_of
+    rest_of = "Not the number of heads" if rest.any() else "Neither is seen"
+    how = "Too few heads, and something more" if (room & rest).any() else "Too few heads" if room.any() else rest_of
     lost, widths = listed(number(-value, ".1f") for value in alike.change), listed(f"{head:g}" for head in own.index)
     ends = -own[["against_start", "against_start_high", "against_start_low"]]
-    more, one = listed(interval(*row, ".1f") for row in ends.to_numpy()), [f"{head:g}" for head in own.index[own.seeds == 1]]
-    single = f" ({listed(one)}: one training)" if one else ""
-    return f"{how}: {few} cost {lost} BLEU at head dimension {widths}; {PS} loses {more} more{single}."
+    more = listed(interval(*row, ".1f") for row in ends.to_numpy())
+    return f"{how}: {few} cost {lost} BLEU at head dimension {widths}; {PS} loses {more} more."
+
+
+def scarce(table: pd.DataFrame, numbers: pd.DataFrame | None, width: int) -> str:
+    """Of `tables.ladder_over_seeds`, rows called as `named` does, and `tables.by_groups`: do wider or more heads lose less?"""
+    few = table.xs(FEW, level="row").sort_index()
+    wide, one = few[few.index >= width], listed(f"{head:g}" for head in few.index[few.seeds == 1])
+    single = f"At {one} one training each." if (few.seeds == 1).any() and (few.seeds > 1).any() else ""
+    if numbers is None or len(wide) < 2:
+        return single
+    vote = numbers[(numbers.method == PS) & (numbers.panel == numbers.panel.iloc[0])].sort_values("groups")
+    flat = wide.change_low.max() <= wide.change_high.min()  # all intervals share a point
+    rises = (vote.change_low.to_numpy()[1:] > vote.change_high.to_numpy()[:-1]).all()
+    if not flat or not rises or len(vote) < 2:
+        return single
+    lost = listed(number(-value, ".1f") for value in wide.change)
+    told = f"From head dimension {width} on, wider heads do not detectably bring the loss down ({lost} BLEU), more heads do"
+    told += f" ({PS} {listed(number(value, '+.1f') for value in vote.change)} with {listed(map(int, vote.groups))} per layer)"
+    return f"{told}: what is scarce is the number of heads. {single}".strip()
 
 
 def chosen(table: pd.DataFrame) -> str:
     """Of `tables.chosen_on_dev`: does choosing a setting bring more than choosing among plain trainings does?"""
     more = (table.value - table.usual).round(1)
-    told = [
-        f"the best of {int(row.tried)} {'seeds of ' * (name == VANILLA)}{name} {number(row.value, '.1f')} BLEU, as usual"
-        f" {number(row.usual, '.1f')}"
-        for name, row in table.iterrows()
-    ]
+    told = [f"the best of {int(row.tried)} {'seeds of ' * (name == VANILLA)}{name} {number(row.value, '.1f')} BLEU, as usual"
+            f" {number(row.usual, '.1f')}" for name, row in table.iterrows()]  # fmt: skip
     luck = (more.drop(VANILLA) <= max(0, more[VANILLA])).all()
     said = "Choosing on dev brings " + ("no more than luck does" if luck else "more than luck does")
     return f"{said}: on test {listed(told)} (one training each)."
@@ -345,13 +400,8 @@ def today_constraint(table: pd.DataFrame) -> str:
     for name in names:
         row, times = whole.loc[name], name.partition(" x ")[2]
         how = "lowers" if row.change_high < 0 else "raises" if row.change_low > 0 else "does not detectably change"
-        where = (
-            "on shared keys"
-            if name == runs.GHT_FEW
-            else f"at {times} times the weight"
-            if times
-            else "with a key for each head"
-        )
+        where = f"at {times} times the weight" if times else "with a key for each head"
+        where = "on shared keys" if name == runs.GHT_FEW else where
         told.append(f"{where} {how} it ({interval(*row[ENDS], '+.2f')}, Holm p {number(row.change_p_holm, 'p')})")
     return f"Perplexity: {GHT} {listed(told)}. One training each." if told else ""
 

@@ -385,25 +385,33 @@ def ablation_over_seeds(specs: Runs, counted: Counted) -> pd.DataFrame:
     return frame
 
 
-def equal_size(specs: Runs, counted: Counted) -> pd.DataFrame:
+def equal_size(specs: Runs, counted: Counted, own: str = PS) -> pd.DataFrame:
     """GHT-PS against controls of its size, pair by pair: in every training from weights of the same seed.
 
     Parameters
     ----------
     specs : mapping of row -> spec
-        As `helpers.methods.grouping.runs.equal_size`.
+        As `helpers.methods.grouping.runs.equal_size`, and as many heads chosen before training (`runs.AT_START`) if wanted.
     counted : `statistics` of them
+    own : str
+        The row that is held against all others.
 
     Returns
     -------
     pandas.DataFrame
-        On control: value and change (GHT-PS minus the control), means with t-intervals; seeds; over; p, p_holm and family.
+        On control: value and change (GHT-PS minus the control), means with t-intervals; seeds; over; p, p_holm and family. With
+        heads chosen before training, what these change: early, early_low, early_high, early_p_holm.
     """
-    table = first_scores(scores(specs, counted, PS, 0)).reset_index()
+    table = first_scores(scores(specs, counted, own, 0)).reset_index()
     names = table.row.str.partition(", seed ")
-    table = table.assign(control=names[0], seed=names[2], change=-table.change)[names[0] != PS]
+    table = table.assign(control=names[0], seed=names[2], change=-table.change)[names[0] != own]
     found = over_seeds(table, ("control",), CHANGES).reset_index().set_index("control").assign(over=intervals.TRAININGS)
-    return intervals.corrected(found, "change", ("change_low", "change_high"), found.seeds)
+    found = intervals.corrected(found, "change", ("change_low", "change_high"), found.seeds)
+    if own != PS or runs.AT_START not in specs:
+        return found
+    others = {name: spec for name, spec in specs.items() if name.partition(", seed ")[0] != PS}
+    early = equal_size(others, counted, runs.AT_START)[["change", "change_low", "change_high", "p_holm"]]
+    return found.join(early.set_axis([f"early{end}" for end in ("", "_low", "_high", "_p_holm")], axis=1))
 
 
 def ladder(scored: Mapping[int, pd.DataFrame], seed: int = 1) -> pd.DataFrame:

@@ -18,7 +18,7 @@ from helpers.drawing import COLOURS, KIND_TITLES, MODELS, SHORT_TITLES, WIDTH, l
 from helpers.study import StudyError
 
 CONTROL = "further training"
-WITHOUT = ", against training without"  # behind the name of a series
+OF_REMOVAL, OF_NEVER = "% kept of what removal costs", "% kept of what never there costs"  # panels
 _LEVELS = {
     CONTROL: {"color": MODELS[2], "ls": "-"}, "start": {"color": "#7F7F7F", "ls": "-."},
     "no encoder attention": {"color": "black", "ls": "--"},
@@ -115,8 +115,7 @@ def retained_functions(
     Parameters
     ----------
     functions : mapping of title -> list of (heads retained, functions of each of them)
-        Names of functions are keys of `COLOURS`. A head with several is split evenly between them, one without counts as
-        "none", so that a column is as high as the number of heads.
+        Names of functions are keys of `COLOURS`. A head with several is split evenly between them, one without is not drawn.
     totals : mapping of title -> heads before pruning
     chance : mapping of title -> heads retained -> how many of them would have a function by chance, optional
 
@@ -139,14 +138,15 @@ def retained_functions(
                     if name not in parts:
                         raise StudyError(f"There is no function {name!r}: choose from {', '.join(COLOURS)}.")
                     parts[name] += 1 / len(shown)
+            parts.pop("none")
             seen |= {name for name, height in parts.items() if height}
-        _stack(axis, columns, COLOURS)
+        _stack(axis, columns, {name: colour for name, colour in COLOURS.items() if name != "none"})
         for place, heads in enumerate(sorted(columns, reverse=True)):
             if (expected := (chance or {}).get(title, {}).get(heads)) is not None:
                 axis.hlines(expected, place - 0.45, place + 0.45, color="black", lw=1.6)
-        axis.set(title=title, xlabel=f"heads retained (of {totals[title]})", ylabel="heads" if left(axis) else "")
-        axis.set_ylim(0, totals[title])
-    more = {"with a function, expected by chance": {"color": "black", "lw": 1.6}} if chance else {}
+        axis.set(title=title, xlabel=f"heads left (of {totals[title]})", ylabel="with a function" if left(axis) else "")
+        axis.set_ylim(0, 1.05 * max(1, *(sum(parts.values()) for parts in columns.values())))
+    more = {"expected by chance": {"color": "black", "lw": 1.6}} if chance else {}
     drawing.legend(figure, drawing.squares({name: colour for name, colour in COLOURS.items() if name in seen}) | more)
     return figure
 
@@ -379,8 +379,9 @@ def _distribution(axis, gate: Any, location: str) -> None:
     axis.plot(inside, density, color=MODELS[0], lw=1.2)
     for at, mass in ((0, float(gate.p_closed().detach())), (1, float(gate.p_full().detach()))):
         axis.bar(at, mass, 0.07, color=MODELS[1], zorder=3)
-        level = min(2.0, max(mass, density[np.abs(inside - at) < 0.1].max()))  # above the bar and the curve beside it
-        axis.annotate(f"{mass:.2f}", (at, level), (0, 3), textcoords="offset points", ha="center", fontsize=8, color=MODELS[1])
+        box = {"fc": "white", "ec": "none", "pad": 0.5, "alpha": 0.8}
+        axis.annotate(f"{mass:.2f}", (at, min(2.0, mass)), (0, 4), textcoords="offset points", ha="center", fontsize=8,
+                      color=MODELS[1], bbox=box, zorder=5)  # fmt: skip
     title = f"{location}, temperature {float(gate.temperature):g}".replace("-", "−")
     axis.set(title=title, xlabel="gate", xlim=(-0.12, 1.12), xticks=[0, 0.5, 1])
     axis.set_ylabel("density; probability" if left(axis) else "")
@@ -410,34 +411,29 @@ def beside_other_texts(points: pd.DataFrame, label: str = "% of encoder heads ke
     ----------
     points : pandas.DataFrame
         `helpers.methods.l0.tables.beside_other_texts` or `all_kinds`: panel, series, kept (% of heads), value, low, high, unit.
-        To a row without heads leads a dashed line; where it is not 0, it is that of a model trained without: a level.
+        A row without heads, where it is not 0, is of a model trained without: a level.
     """
-    names, none = list(dict.fromkeys(points.series)), points[points.kept == 0]
-    levels = none[none.value != 0]
-    floor = none.drop(levels.index)
+    names, levels = list(dict.fromkeys(points.series)), points[(points.kept == 0) & (points.value != 0)]
     printed = [name for name in names if name.startswith("printed")]
-    looks = drawing.looks(name for name in names if name not in printed and not name.endswith(WITHOUT))
+    looks = drawing.looks(name for name in names if name not in printed)
     looks |= {name: drawing.PRINTED | {"marker": mark, "mec": "black"} for name, mark in zip(printed, "Dsv", strict=False)}
-    without = {name: name.removesuffix(WITHOUT) for name in names if name.endswith(WITHOUT)}
-    looks |= {name: looks[of] | {"ls": "--", "mfc": "white", "mec": looks[of]["color"]} for name, of in without.items()}
     shown = points[points.kept > 0]
-    figure, axes = drawing.line_panels(shown, "kept", "value", "series", looks, label=label, columns=2, sharey=sharey)
-    for row in levels.itertuples():
+    across = points.panel.nunique()
+    figure, axes = drawing.line_panels(
+        shown, "kept", "value", "series", looks, label=label, columns=3, sharey=sharey, size=(WIDTH / max(2, across), 2.4)
+    )  # fmt: skip
+    for row in levels[levels.value >= shown.value[shown.panel.isin(levels.panel)].min()].itertuples():  # a deeper one squeezes
         axis, colour = axes[row.panel], looks[row.series]["color"]
         axis.axhline(row.value, color=colour, ls="-.", lw=1.1, zorder=1)
         axis.axhspan(row.low, row.high, color=colour, alpha=0.13, lw=0, zorder=0)
         low, high = axis.get_ylim()
         axis.set_ylim(min(low, row.low - 0.1 * (high - low)), high)  # room for its name
-        said, place = "never had encoder heads", axis.get_yaxis_transform()
+        said, place = "never there\n(band: 95 %)", axis.get_yaxis_transform()
         axis.text(0.02, row.low, said, transform=place, va="top", fontsize=7, color=colour)
-    for row in floor.itertuples():  # no run lies between the last one and no heads at all
-        last = shown[(shown.panel == row.panel) & (shown.series == row.series)].sort_values("kept").iloc[:1]
-        axes[row.panel].plot(
-            [*last.kept, 0], [*last.value, row.value], color=looks[row.series]["color"], ls="--", lw=1, zorder=1
-        )
-    for axis in axes.values():
+    for title, axis in axes.items():
         axis.set_xlim(104, -4)
-        axis.axhline(0, **drawing.LEVEL)
-        axis.set_ylim(bottom=max(axis.get_ylim()[0], -105))  # an interval of a share may reach far below
-        axis.set_title("")  # the y axis says it
+        axis.axhline(95 if title == OF_REMOVAL else 0, **drawing.LEVEL)
+        if title in (OF_REMOVAL, OF_NEVER):  # an interval of a share may reach far below
+            axis.set_ylim(min(50, shown.value[shown.panel == title].min()) if title == OF_REMOVAL else -105, 106)
+        axis.set(title="", ylabel=axis.get_ylabel().replace("what ", "what\n"))  # the y axis says it
     return figure

@@ -10,6 +10,7 @@ from scipy.stats import hypergeom
 from helpers.drawing import KIND_TITLES
 from helpers.measures import snapshots
 from helpers.measures.removal import RANDOM
+from helpers.measures.said import elsewhere as elsewhere
 from helpers.measures.table import MEASURES
 from helpers.methods.l0 import runs
 from helpers.methods.l0.tables import LOSS, NAMES, PRINTED_ENCODER
@@ -76,22 +77,18 @@ def half(table: pd.DataFrame, shares: bool = True) -> str:
 
 
 def never_better(table: pd.DataFrame, model: str) -> str:
-    """Of one training's `tables.quality` with `tables.worth`: with how many heads pruning is no better than never having had
-    any, and where half of the worth by that yardstick is gone; empty where no model was trained without."""
+    """Of one training's `tables.quality` with `tables.worth`: what encoder attention adds to training without it, with how many
+    heads pruning keeps nothing of that, else what half of them or fewer keep; empty where no model was trained without."""
     if NEVER not in table or table[NEVER].isna().all():
         return ""
     own = table.xs(table.index.get_level_values("test set")[0], level="test set")
     rows, share = own[own.method == NAMES["l0"]].sort_values("heads", ascending=False), "share from the start"
-    without = number(own.bleu["control"] - own[NEVER]["control"], ".1f")
-    lost, gone = rows[rows[f"{share}_low"] <= 0], rows[rows[share] < 0.5]
-    if lost.empty:
-        row = rows.iloc[-1]
-        kept = f"{row['heads']} of {row.total} heads keep {_share(row, share)} of what encoder attention adds to it"
-        return f"Against {model} trained without encoder heads (BLEU {without}): {kept}, the fewest (first training)."
-    row = lost.iloc[0]
-    told = f"**At {row['heads']} of {row.total} heads the pruned model is no better than one that never had encoder attention**"
-    half_gone = f"; by that yardstick half of the worth is gone at {gone['heads'].iloc[0]} heads" if len(gone) else ""
-    return f"{told} ({model}, first training: BLEU {number(row.bleu, '.1f')} against {without}){half_gone}."
+    lost, few = rows[rows[f"{share}_low"] <= 0], rows[rows["heads"] <= rows.total / 2]
+    shown = lost.iloc[:1] if len(lost) else few.iloc[[0, -1]].drop_duplicates() if len(few) else rows.iloc[-1:]
+    kept = [f"{row['heads']:.0f} of {row.total:.0f} keep {_share(row, share)} of that" for _, row in shown.iterrows()]
+    nothing = ", which may be nothing" * bool(len(lost))
+    worth = number(own[NEVER]["control"], ".1f")
+    return f"In {model} encoder heads are worth {worth} BLEU against *never there*: {listed(kept)}{nothing}."
 
 
 def answer(table: pd.DataFrame) -> pd.DataFrame:
@@ -100,7 +97,7 @@ def answer(table: pd.DataFrame) -> pd.DataFrame:
     for (model, split), row in table.iterrows():
         several = table.index.get_level_values("model").tolist().count(model) > 1
         trained = f", mean of {row.trainings:.0f} trainings" if row.get("trainings", 1) > 1 else ""
-        alone = " (first training)" if trained else ""
+        alone = f" (first training, {row.get('heads_first', row['heads']):.0f} heads)" if trained else ""
         known, called = pd.notna(row.get(NEVER)), split.partition("_")[0].capitalize() if "_" in split else split
         rows.append({
             "model": f"{model}, {called}" if several else model,
@@ -118,7 +115,7 @@ def laxer(table: pd.DataFrame) -> str:
     at = table["at printed"].dropna()
     told = [f"; here {model} loses {number(-x, '.1f')} with as many gone (interpolated)" for (model, _), x in at.items()]
     return (
-        f"The verdict's rule, at most half of the heads and {number(KEPT, '%')} of what removing all afterwards costs, is laxer"
+        f"The verdict's rule, at most half of the heads and {number(KEPT, '%')} of what removal costs (floor), is laxer"
         f" than the printed result: {whole - few} of {whole} heads go for {-loss:g} BLEU{''.join(told[:1])}."
     )
 
@@ -163,24 +160,41 @@ def by_kind(table: pd.DataFrame, example: bool = True) -> str:
     return f"Encoder heads go first in {first} of {len(table)} runs; cross-attention heads {listed(stay)}{none}{unlike}."
 
 
-def functions(table: pd.DataFrame) -> str:
-    """Of `tables.retained_more_than_chance`: do heads with a function stay more often than others?"""
+def functions(table: pd.DataFrame) -> tuple[str, str]:
+    """Of `tables.retained_more_than_chance`: do heads with a function stay more often than others? And could the test tell?"""
     of_any = table[table.function == "any"]
     if of_any.empty or not of_any.had.max():
-        return "No head has a function: nothing can be said of which stay."
-    more, sure, alone = int((of_any.stay > of_any.expected).sum()), (of_any.p_holm < SURE).sum(), (of_any.p < SURE).sum()
-    found = f"{sure or 'none'} significantly after Holm, {alone} before" if alone else "none significantly, even uncorrected"
-    said = f"Heads with a function stay more often than chance in {more} of {len(of_any)} pruned models, in {found}."
+        return "No head has a function: nothing can be said of which stay.", ""
+    sure, alone = (of_any.p_holm < SURE).sum(), (of_any.p < SURE).sum()
+    found = f"{sure or 'None'} significantly after Holm, {alone} before" if alone else "None significantly, even uncorrected"
+    told = []
+    for model, rows in of_any.groupby("model", sort=False):
+        gone, had = rows["heads"][rows.stay == 0], rows.had.max()
+        last = f"; none among the last {gone.max()}" if had and len(gone) else ""
+        which, heads = ("of", "") if told else ("prunings of", " heads")
+        told.append(f"{(rows.stay > rows.expected).sum()} of {len(rows)} {which} {model} ({had}{heads}{last})")
+    said = f"Heads with a function stay above chance in {listed(told)}. {found}."
     every, most = of_any[of_any.had > 0], of_any[of_any.had > 0][["had", "heads"]].min(axis=1)  # the most that could stay
     best, family = hypergeom.sf(most - 1, every.of, every.had, every.heads), len(table)
     could, whole = int((best < SURE / family).sum()), every[every.stay == every.had]
-    power = f"With {family} tests only {could} of {len(of_any)} prunings could pass Holm's first bar whatever stays"
+    asked = f"{len(of_any)} of any function, {family - len(of_any)} of single ones"
+    power = f"With {family} tests ({asked}) only {could} of {len(of_any)} prunings could pass Holm's first bar whatever stays"
     if len(whole) and not (whole.p_holm < SURE).any():
         power = (
             f"In {len(whole)} of {len(of_any)} every head with a function stayed, the best outcome there is, and even that is"
             f" not significant (p {number(whole.p.min(), 'p')} or more). The test lacks power: {power[0].lower()}{power[1:]}"
         )
-    return f"{said} {power}." if could < len(of_any) else said
+    return said, f"{power}." if could < len(of_any) else ""
+
+
+def always(functions: Mapping[str, Mapping[int, pd.Series]]) -> str:
+    """Of `tables.retained_functions` by model: heads with a function that no pruning takes."""
+    told = []
+    for model, by_count in functions.items():
+        before, *pruned = by_count.values()
+        heads = [at for at, does in before.items() if does and pruned and all(at in left.index for left in pruned)]
+        told += [f"{model} {listed(f'layer {n + 1} head {head + 1}' for _, n, head in heads)}"] if heads else []
+    return f"Of heads with a function, at every penalty stay: {'; '.join(told) or 'none'}."
 
 
 def had_before(by_count: Mapping[int, pd.Series], heads: pd.MultiIndex) -> list[list[str]]:

@@ -18,7 +18,7 @@ from helpers.heads.families import ADDRESS, KINDS
 from helpers.measures import measured
 from helpers.measures.analysis import Analysis
 from helpers.methods.l0 import runs
-from helpers.methods.l0.figures import WITHOUT
+from helpers.methods.l0.figures import OF_NEVER, OF_REMOVAL
 from helpers.methods.l0.gates import HardConcrete, per_layer_mean
 from helpers.models import inputs
 from helpers.runs import outputs, subjects, training
@@ -230,13 +230,14 @@ def over_trainings(trained: Sequence[pd.DataFrame]) -> pd.DataFrame:
     Returns
     -------
     pandas.DataFrame
-        Rows of the first, with trainings (how many have that row) and worth_first (its own). Numbers of heads and losses are
+        Rows of the first, with trainings (how many have that row), worth_first and heads_first (its own). Heads and losses are
         means too: a price closes other heads each time. What one training alone has keeps its interval over sentences.
     """
     every, rows = pd.concat(list(trained)), {}
     for place, row in trained[0].iterrows():
         own = every.loc[[place]]
         rows[place] = row.to_dict() | {"trainings": len(own), "worth_first": row.get("worth", np.nan)}
+        rows[place] |= {"heads_first": row["heads"]}
         if len(own) > 1:
             rows[place] |= own.select_dtypes("number").mean().to_dict() | {"over": intervals.TEXTS}
             for value in (name for name in MEASURED if name in own and own[name].notna().all()):
@@ -371,13 +372,13 @@ def beside_other_texts(
         panel, series (a title, or "printed, ..."), kept (% of encoder heads), value, low, high, unit, worth (BLEU), over (what
         the row's interval is over). Of models without encoder heads there is the share alone.
     """
-    parts, later, changed, shared = [], [], "BLEU minus control", "% of attention's worth kept"
+    parts, later, changed, shared = [], [], "BLEU minus control", OF_REMOVAL
     for title, table in tables.items():
         for split, rows in table[table.method.isin(["L0", *map(NAMES.get, ("none", "floor"))])].groupby("test set", sort=False):
             rows = rows[rows.worth >= least]
             called = split.partition("_")[0].capitalize() if "_" in split else split
             series = f"{title}, {called}" if table.index.get_level_values("test set").nunique() > 1 else title
-            later += _never(first[title], split, series, changed, shared) if title in (first or {}) else []
+            later += _never(first[title], split, series, changed) if title in (first or {}) else []
             for panel, name, scale in ((changed, "change", 1), (shared, "share", 100)):
                 own = rows[rows.encoder > 0] if name == "change" else rows  # the floor is the other panel's zero
                 ends = {end: scale * own[f"{name}_{end}"] if f"{name}_{end}" in own else np.nan for end in ("low", "high")}
@@ -393,7 +394,7 @@ def beside_other_texts(
     return pd.concat(parts, ignore_index=True)
 
 
-def _never(table: pd.DataFrame, split: str, series: str, changed: str, shared: str) -> list[pd.DataFrame]:
+def _never(table: pd.DataFrame, split: str, series: str, changed: str) -> list[pd.DataFrame]:
     """Of one training, against a model trained without encoder heads: its level, and shares of what they add to it."""
     rows, name = table.xs(split, level="test set"), "share from the start"
     if name not in rows or rows[name].isna().all():
@@ -402,7 +403,7 @@ def _never(table: pd.DataFrame, split: str, series: str, changed: str, shared: s
     level = {"low": -whole["worth from the start_high"], "high": -whole["worth from the start_low"]}
     level |= {"kept": 0.0, "value": -whole["worth from the start"], "panel": changed, "series": series}
     shares = {"value": 100 * rows[name], "low": 100 * rows[f"{name}_low"], "high": 100 * rows[f"{name}_high"]}
-    part = pd.DataFrame({"kept": 100 * rows.encoder / rows.total, **shares, "panel": shared, "series": f"{series}{WITHOUT}"})
+    part = pd.DataFrame({"kept": 100 * rows.encoder / rows.total, **shares, "panel": OF_NEVER, "series": series})
     both = [pd.DataFrame([level]), part]
     return [one.assign(unit=one.panel, worth=whole["worth from the start"], over=intervals.SENTENCES) for one in both]
 
