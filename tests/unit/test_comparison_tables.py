@@ -394,6 +394,9 @@ def test_a_model_that_was_swept_twice_counts_once():
     assert list(found) == [("a, all kinds", 1), ("b", 1), ("a", 2)] and found["a, all kinds", 1] is again
     alone, twice = contest.tables.agreement({("a", 1): one}), contest.tables.agreement({("a", 1): one, ("b", 1): one})
     assert (twice.models == alone.models).all()
+    assert set(alone.over) == {intervals.HEADS} and (alone.low < alone.high).any()  # of one model over its heads
+    two = contest.tables.predictors({("a", 1): one, ("b", 1): other}, {})
+    assert set(two.over) == {intervals.MODELS}
 
 
 def test_a_model_with_several_seeds_is_told_with_the_seed():

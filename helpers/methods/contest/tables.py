@@ -80,6 +80,15 @@ def _over_trainings(values: pd.Series) -> dict[str, Any]:
     return {"rho": mean, "low": low, "high": high, "models": count, "over": _over(several)}
 
 
+def _over_heads(tables: Mapping[Trained, pd.DataFrame], one: str, other: str, kind: str, within: bool = True) -> dict[str, Any]:
+    """Where there is one trained model alone, an interval over its heads in place of one over models."""
+    if len(tables) > 1:
+        return {}
+    part = large(next(iter(tables.values())), kind)
+    found = correlation(part[one], part[other], kind, within_layer=within, repeats=1000)
+    return {"low": found["low"], "high": found["high"], "over": intervals.HEADS}
+
+
 def _over(several: bool) -> str:
     """What t intervals of `over_models` are over: seeds, each of which has a text of its own, or models."""
     return intervals.TEXTS if several else intervals.MODELS
@@ -110,7 +119,8 @@ def agreement(tables: Mapping[Trained, pd.DataFrame], differ: pd.DataFrame | Non
             found = {t: m.loc[one, other] for t, m in matrices.items() if one in m and other in m}
             if found:
                 carried_by = _shown(differ, kind, found) if TRUTH in (one, other) else True
-                rows.append({"kind": kind, "one": one, "other": other, **over_models(found), "shown": carried_by})
+                told = over_models(found) | _over_heads(tables, one, other, kind)
+                rows.append({"kind": kind, "one": one, "other": other, **told, "shown": carried_by})
     return pd.DataFrame(rows)
 
 
@@ -163,7 +173,7 @@ def predictors(
             row = {"kind": kind, "truth": truth, "heads": "within layers" if within else "all heads", "measure": measure}
             cost = float(np.mean(spent)) if spent else np.nan
             told = {"cost": cost, "shown": truth != TRUTH or _shown(differ, kind, values)}
-            rows.append(row | over_models(values) | told)
+            rows.append(row | over_models(values) | _over_heads(tables, truth, measure, kind, within) | told)
     return pd.DataFrame(rows)
 
 
