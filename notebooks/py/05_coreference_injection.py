@@ -483,7 +483,7 @@ found = said.findings(own, over, single, links, behind, ruled["resolver-links"].
 found["Underused heads exist"] = said.underused(curves) if curves is not None else ""
 rise = {"Rise": said.rise(every, sides)}
 closing = f"""
-**Coreference in the lowest heads**, with {said.links(links)}: {said.headline(over, behind)}
+**Coreference in the lowest heads**: {said.headline(over, behind)}
 
 {said.bullets({name: line for name, line in found.items() if name not in ("Ceiling", "Another place")} | rise)}
 

@@ -102,7 +102,7 @@ def predictors(table: pd.DataFrame) -> str:
                 f"{named(row.measure)} ({rho}){'' if row.sure else ', interval with zero,'} in {KIND_TITLES[kind]}"
             )
     parts = [f"{named(truth)} by {listed(each)}" for truth, each in found.items()]
-    return f"Highest within layers, differences not tested: {'; '.join(parts) or 'nothing'}{' heads' if parts else ''}."
+    return f"Highest within layers, not tested: {'; '.join(parts) or 'nothing'}{' heads' if parts else ''}."
 
 
 def first_order(table: pd.DataFrame) -> tuple[pd.DataFrame, str]:

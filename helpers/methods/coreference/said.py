@@ -145,7 +145,7 @@ def underused(curves: pd.DataFrame) -> str:
     if ("lowest", 3) in rows.index:
         share = number(100 * rows.change["lowest", 3] / rows.value["lowest", 0], "+.1f")
         said += f", three lowest by {share} % (printed about -0.5 %)"
-    return f"{said}; first training"
+    return said
 
 
 def answer(
