@@ -395,6 +395,7 @@ def test_a_model_that_was_swept_twice_counts_once():
     alone, twice = contest.tables.agreement({("a", 1): one}), contest.tables.agreement({("a", 1): one, ("b", 1): one})
     assert (twice.models == alone.models).all()
     assert set(alone.over) == {intervals.HEADS} and (alone.low < alone.high).any()  # of one model over its heads
+    assert "(over heads of one model), 1 after Holm" in said_of.agreement(alone)
     two = contest.tables.predictors({("a", 1): one, ("b", 1): other}, {})
     assert set(two.over) == {intervals.MODELS}
 

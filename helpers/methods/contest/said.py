@@ -62,10 +62,10 @@ def agreement(table: pd.DataFrame) -> str:
         return "No layer has heads enough to be ranked."
     (sure, left), of_truth = _sure(part), (part.one == TRUTH) | (part.other == TRUTH)
     most, least = (part.loc[end()] for end in (part.rho.idxmax, part.rho.idxmin))
-    ends = [f"{named(row.one)} and {named(row.other)} ({number(row.rho, '.2f')})" for row in (most, least)]
-    over = " to ".join(map(str, sorted({part.models.min(), part.models.max()})))
+    pairs = [f"{named(row.one)} and {named(row.other)} ({number(row.rho, '.2f')})" for row in (most, least)]
+    over = f"{ends((part.models.min(), part.models.max()))} models" if part.models.max() > 1 else "over heads of one model"
     said = f"{KIND_TITLES[kind].capitalize()} heads: {sure.sum()} of {len(part)} pairs agree by their 95 % interval"
-    said += f" ({over} models), {left.sum()} after Holm; most {ends[0]}, least {ends[1]}. "
+    said += f" ({over}), {left.sum()} after Holm; most {pairs[0]}, least {pairs[1]}. "
     if not (of_truth.any() and part[of_truth].shown.all()):
         return f"{said}Left out: {named(TRUTH)}."
     with_truth = part[sure & of_truth].sort_values("rho", ascending=False)
@@ -167,7 +167,7 @@ def at_once(table: pd.DataFrame, drawn: Sequence[str] = DRAWN) -> str:
     better = {name: int((every[name] < every[name, UNIT]).sum()) for name in settings if UNIT in every[name]}
     own = {name: better[name] for name in better if name != DECODER}
     if own and better:
-        told = [f"{ends(own.values())} measures on translation models"] if own else []
+        told = [f"{ends(own.values())} measure{'s' * (max(own.values()) > 1)} on translation models"] if own else []
         told += [f"{better[DECODER]} on the {MODELS[DECODER].partition(' (')[0]}"] if DECODER in better else []
         said += f" *{named(UNIT)}* is beaten by {listed(told)}."
     if RANDOM in means.index.get_level_values("criterion"):
@@ -321,7 +321,9 @@ def _sure(part: pd.DataFrame) -> tuple[pd.Series, pd.Series]:
     """Of rows of `tables.agreement`: whose interval is above zero, and which of these are left by Holm's correction."""
     z = intervals.fisher(part[["rho", "low", "high"]])
     sure = part.low > 0
-    return sure, sure & (intervals.holm(intervals.p_value(z.rho, z.low, z.high, trainings=part.models)) < LEVEL)
+    return sure, sure & (
+        intervals.holm(intervals.p_value(z.rho, z.low, z.high, trainings=part.models.where(part.models > 1))) < LEVEL
+    )
 
 
 def rivals(corrected: pd.DataFrame) -> str:
