@@ -21,7 +21,7 @@ import jinja2
 import pandas as pd
 from pydantic import BaseModel
 
-from helpers import plan, study
+from helpers import plan, reading, study
 from helpers.publish import rooms
 from helpers.publish.claims import VERDICTS, Judged, judge, matching, require
 from helpers.reading import number
@@ -156,7 +156,8 @@ def interval(
 
 def _interval(row: Mapping[str, Any], names: Sequence[str], form: str) -> str:
     value, low, high = (_said(row[name], form) for name in names)
-    return value if NOTHING in (low, high) or low == high == value else f"{value} [{low}, {high}]"
+    alone = NOTHING in (low, high) or low == high == value
+    return value if alone else reading.interval(*(row[name] for name in names), form)
 
 
 def span(

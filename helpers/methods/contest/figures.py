@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from itertools import product
+from textwrap import fill
 from typing import Any
 
 import matplotlib.pyplot as plt
@@ -283,7 +284,8 @@ def contest(frame: pd.DataFrame):
             drawing.retained(axis, heads.max(), axis.get_xlabel())
             axis.set_xlim(right=heads.min() - 0.04 * heads.max())
     if frame.unit.nunique() == 1:
-        figure.supylabel(frame.unit.iloc[0], fontsize=8.5)
+        rows = axes[0].get_gridspec().nrows
+        figure.supylabel(fill(frame.unit.iloc[0], 30 * rows), fontsize=8.5)  # longer than a panel is tall
     more = random if RANDOM in set(frame.criterion) else {}
     drawing.legend(figure, looks | more | ({"criteria of the other columns": others} if len(parts) > 1 and not alone else {}))
     return figure
