@@ -170,7 +170,7 @@ def _row(what: str, value: float, ends: Mapping[str, Any], **more: Any) -> dict[
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Write the summary of a profile's first model."""
+    """Write the summary of a profile's first model, or of the one named by --models."""
     parser = argparse.ArgumentParser(prog="python -m helpers.publish.summary", description=main.__doc__)
     plan.options(parser)
     parser.add_argument("--into", type=Path, default=PLACE)
@@ -178,12 +178,14 @@ def main(arguments: Sequence[str] | None = None) -> None:
     with study.one_sentence():
         settings = plan.settings_of(chosen)
         drawing.style()
-        found = Summary(settings, subjects.names(settings, chosen.models)[0], chosen.seed)
+        model = subjects.names(settings, chosen.models)[0]
+        found = Summary(settings, model, chosen.seed)
+        name = f"{chosen.profile}{model[len(model.partition('+')[0]) :].replace('+', '-')}"  # a sibling's is in the name
         chosen.into.mkdir(parents=True, exist_ok=True)
-        found.table().round(4).to_csv(chosen.into / f"{chosen.profile}.csv")
+        found.table().round(4).to_csv(chosen.into / f"{name}.csv")
         if picture := found.picture():
-            study.save_figure(picture, chosen.into, chosen.profile)
-        print(chosen.into / f"{chosen.profile}.csv")
+            study.save_figure(picture, chosen.into, name)
+        print(chosen.into / f"{name}.csv")
 
 
 if __name__ == "__main__":
