@@ -215,9 +215,9 @@ def _sized(body: str, output: Path) -> str:
 
 
 def _lighter(path: Path) -> None:
-    """Write a PNG with the 256 colours that serve it best: a third of its bytes."""
+    """Write a PNG with the 128 colours that serve it best: a third of its bytes."""
     if path.suffix == ".png":
-        path.write_bytes(_few(path.read_bytes(), 256))
+        path.write_bytes(_few(path.read_bytes(), 128))
 
 
 def _few(picture: bytes, colours: int) -> bytes:
