@@ -170,7 +170,7 @@ size, confident = np.max(example["weights"], 1).mean(), number(table.confidence[
 seen = pd.Series(np.argmax(example["weights"], 1)).corr(pd.Series(range(len(example["weights"]))), method="spearman")
 sees = f"Here {number(size, '%')} of a row's weight is on one token on average (all sentences: {confident})."
 if kind == "cross" and seen > 0.8 and size > 0.5:  # in the source's order, on one token
-    sees = f"It aligns words: each written piece looks at the source word that it translates ({number(size, '%')} of its weight"
+    sees = f"It aligns words: pieces of words look at the source word that they translate ({number(size, '%')} of its weight"
     sees += f" on one token, in the source's order: Spearman {number(seen, '.2f')})."
 run.figure(
     figures.attention([example]),

@@ -82,7 +82,8 @@ if len(by_cost):
         f"**To prune, run gradient importance** ({number(gradient, '.1f')} × forward + backward):"
         f" BLEU changes by {number(bleu['gradient, example'], '+.1f')}, with L0 by {number(bleu['L0 (trained)'], '+.1f')}"
         f" (notebook 6)."
-        f" Confidence, positions, syntax ({number(sums, '.1f')} × forward) tell what heads look at, not which can go:"
+        f" Confidence, positions, syntax ({number(sums, '.1f')} × forward) tell what heads look at,"
+        " on generated text not which can go:"
         f" {ends(bleu[['confidence', 'positional', 'syntactic']], '+.1f')} BLEU."
     )
     run.figure(

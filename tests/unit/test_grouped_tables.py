@@ -185,7 +185,9 @@ def test_a_ladder_holds_every_training_against_its_own_vanilla():
                          "change_high": [-8.0, 0]})  # fmt: skip
     few = wide.rename(index={"few": said.FEW}, level="row").assign(change_low=-6.0)
     scarce = "From head dimension 2 on, wider heads do not detectably bring the loss down (5.0 and 4.0 BLEU), more heads do "
-    assert said.scarce(few, vote, 2).startswith(f"{scarce}(GHT-PS -9.0 and -1.0 with 1 and 2 per layer): what is scarce")
+    assert said.scarce(few, vote, 2).startswith(
+        f"{scarce}(GHT-PS -9.0 and -1.0 with 1 and 2 per layer): what counts is the share"
+    )
     one = "At 4 one training each."
     assert said.scarce(few, vote.assign(change_low=-10.0), 2) == said.scarce(few, None, 2) == said.scarce(few, vote, 4) == one
     for change, start, lead in ((1, -1, "Not the number"), (-1, 1, "Too few heads:"), (1, 1, "Neither is seen:")):

@@ -100,7 +100,7 @@ def _pairs(table: pd.DataFrame) -> tuple[pd.DataFrame, dict[tuple[int, int], tup
 
 @redrawable
 def closing(rises: pd.DataFrame, slopes: pd.DataFrame):
-    """Why the sign of a gradient must go: the loss while heads close beside its slopes in single examples.
+    """The loss while single heads close, with its slope at the open gate, beside the slopes of single examples.
 
     Parameters
     ----------

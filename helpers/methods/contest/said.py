@@ -131,14 +131,14 @@ def first_order(table: pd.DataFrame) -> tuple[pd.DataFrame, str]:
 
 
 def closing(rises: pd.DataFrame, slopes: pd.DataFrame) -> str:
-    """Of `tables.closing`: what the mean slope tells of the head that the loss needs most, and what their sizes tell."""
+    """Of `tables.closing`: what the slope promises of the head that the loss needs most; sentences' slopes and sizes."""
     closed, slope = rises[rises.gate == 0].set_index("head"), slopes.groupby("head", sort=False).slope
-    first, sizes = closed.iloc[0], [number(values.abs().mean(), ".2f") for _, values in slope]
-    costs = [number(rise, ".3f") for rise in closed.rise]
+    first, means = closed.iloc[0], [number(values.mean(), "+.2f") for _, values in slope]
+    sizes = [number(values.abs().mean(), ".2f") for _, values in slope]
     return (
-        f"Closed, {closed.index[0]} costs {costs[0]} nats per token; its mean slope promises {number(-first.slope, '+.3f')}:"
-        f" slopes of single sentences cancel. Their mean *sizes*, gradient importance, are {listed(sizes)}"
-        f" (costs: {listed(costs)})."
+        f"Closed, {closed.index[0]} costs {number(first.rise, '.3f')} nats per token; its slope promises"
+        f" {number(-first.slope, '+.3f')}: at the open gate the loss is flat, then it climbs. Per sentence slopes are"
+        f" {listed(means)} on average, {listed(sizes)} in size."
     )
 
 

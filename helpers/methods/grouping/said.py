@@ -368,7 +368,7 @@ def scarce(table: pd.DataFrame, numbers: pd.DataFrame | None, width: int) -> str
     lost = listed(number(-value, ".1f") for value in wide.change)
     told = f"From head dimension {width} on, wider heads do not detectably bring the loss down ({lost} BLEU), more heads do"
     told += f" ({PS} {listed(number(value, '+.1f') for value in vote.change)} with {listed(map(int, vote.groups))} per layer)"
-    return f"{told}: what is scarce is the number of heads. {single}".strip()
+    return f"{told}: what counts is the share of heads kept. {single}".strip()
 
 
 def chosen(table: pd.DataFrame) -> str:
