@@ -387,6 +387,15 @@ def test_a_model_of_one_seed_does_not_take_the_interval_from_the_others():
     assert contest.tables.against(parts, ("L0 (trained)",)).loc["cp", "L0 (trained)"].difference == 2
 
 
+def test_a_closing_head_is_told_by_its_own_curve():
+    rises = pd.DataFrame({"head": ["a"] * 3, "gate": [1.0, 0.6, 0.0], "rise": [0.0, 0.01, 0.1], "slope": 0.02})
+    slopes = pd.DataFrame({"head": ["a", "a"], "slope": [0.5, -0.3]})
+    told = said_of.closing(rises, slopes)
+    assert "costs 0.100 nats" in told and "promises -0.020: at the open gate the loss is flat" in told
+    assert told.endswith("slopes are +0.10 on average, 0.40 in size.")
+    assert "flat" not in said_of.closing(rises.assign(rise=[0.0, 0.06, 0.1]), slopes)
+
+
 def test_a_model_that_was_swept_twice_counts_once():
     one, other = table(0), table(3)
     again = one.copy()

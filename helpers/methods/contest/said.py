@@ -135,10 +135,11 @@ def closing(rises: pd.DataFrame, slopes: pd.DataFrame) -> str:
     closed, slope = rises[rises.gate == 0].set_index("head"), slopes.groupby("head", sort=False).slope
     first, means = closed.iloc[0], [number(values.mean(), "+.2f") for _, values in slope]
     sizes = [number(values.abs().mean(), ".2f") for _, values in slope]
+    early = rises[(rises["head"] == closed.index[0]) & (rises.gate > 0.5)].rise.max()
+    shape = ": at the open gate the loss is flat, then it climbs" if 0 <= early < 0.25 * first.rise else ""
     return (
         f"Closed, {closed.index[0]} costs {number(first.rise, '.3f')} nats per token; its slope promises"
-        f" {number(-first.slope, '+.3f')}: at the open gate the loss is flat, then it climbs. Per sentence slopes are"
-        f" {listed(means)} on average, {listed(sizes)} in size."
+        f" {number(-first.slope, '+.3f')}{shape}. Per sentence slopes are {listed(means)} on average, {listed(sizes)} in size."
     )
 
 
