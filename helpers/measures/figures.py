@@ -100,27 +100,6 @@ def _size(columns: Mapping[str, pd.Series], kind: str) -> tuple[float, float]:
 
 
 @redrawable
-def head_maps(columns: Mapping[str, pd.Series], kind: str = "encoder", label: str = ""):
-    """Heat maps of a share by head, a panel a model: layers down, heads across, the largest first.
-
-    Parameters
-    ----------
-    columns : mapping of title -> Series on (kind, layer, head)
-    kind : str
-        "encoder", "decoder" or "cross".
-    label : str
-        Of the colour bar.
-    """
-    figure, axes = drawing.grid(len(columns), 4, *_size(columns, kind))
-    for axis, (title, column) in zip(axes, columns.items(), strict=True):
-        drawn = _head_map(axis, column, column, kind, (0, 1))
-        axis.set(title=title, xlabel="heads, sorted", ylabel="layer" if left(axis) else "")
-    figure.set_figwidth(figure.get_figwidth() + 0.7)
-    drawing.bar(figure, drawn, axes, label)
-    return figure
-
-
-@redrawable
 def cross_alignment(frames: Mapping[str, pd.DataFrame]):
     """Of every cross head the share aligned with the token fed in and with the one about to be written: a panel a model.
 

@@ -358,12 +358,9 @@ def patching(model, batches: Batches, kinds: str | tuple[str, ...] | None = None
     StudyError
         As `leave_one_out`.
     """
-    heads, held, places = index(model, kinds), prepared(model, batches), sites(model, kinds)
-    total, tokens = torch.zeros(len(heads), dtype=torch.float64), sum(int((labels != -100).sum()) for _, labels in held)
-    with evaluating(model), torch.enable_grad():
-        for fed, labels in study.progress(held, label):
-            total = total - _slopes_of_examples(model, fed, labels, places).sum(0).cpu()
-    return pd.Series((total / tokens).numpy(), index=heads, name="patching")
+    held = list(batches)
+    tokens = sum(int((labels != -100).sum()) for _, labels in prepared(model, held))
+    return (-slopes(model, held, kinds, label).sum() / tokens).rename("patching")
 
 
 def _sizes_of_examples(model, fed, labels: torch.Tensor, places: list[Site]) -> tuple[torch.Tensor, torch.Tensor]:

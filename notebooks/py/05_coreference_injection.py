@@ -261,7 +261,7 @@ readable(ablated, named, {"largest rise": ".3f"}, caption="Importance beside the
 
 # %% [markdown]
 # A head costs nothing alone where the interval of its rise reaches zero; the table counts such heads, and says how well
-# importance predicts the rise. Importance is the size of the first-order term of that rise, so some agreement is built in.
+# importance predicts the rise. Importance is the size of the first-order term of that rise, example by example.
 #
 # ## Injection
 #
