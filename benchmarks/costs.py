@@ -27,17 +27,17 @@ SIZES = {  # profile -> size of the benchmarks' models
 OVERHEADS = ("heads_overhead", "group_constraint", "coreference_injection")
 
 
-STEP, FORWARD = "training step", "forward"
-PASS, LEAN = (f"forward + backward, {of}" for of in ("all weights", "head gradients only"))
+STEP, FORWARD, PASS = "training step", "forward", "forward + backward, all weights"
+LEAN = "floor over per example"  # what a pass with gradients at the heads alone, the unit of relevance_speed, is of `PASS`
 TODAY = "Llama-style decoder"
 # what; its benchmark; the plain thing; the row of its cost as a multiple of that; the row that tells how many times as dear the
 # obvious way is, or that way's own multiple
 HEART = (
-    ("relevance of every target token, LRP αβ", "relevance_speed", LEAN,
+    ("relevance of every target token, LRP αβ", "relevance_speed", PASS,
      "alpha_beta, floor over fast", "alpha_beta, fast over obvious"),
-    ("relevance of every target token, AttnLRP", "relevance_speed", LEAN,
+    ("relevance of every target token, AttnLRP", "relevance_speed", PASS,
      "attnlrp, floor over fast", "attnlrp, fast over obvious"),
-    ("relevance of every target token, conservative", "relevance_speed", LEAN, "cp, floor over fast", "cp, fast over obvious"),
+    ("relevance of every target token, conservative", "relevance_speed", PASS, "cp, floor over fast", "cp, fast over obvious"),
     (f"relevance, {TODAY}: 6 targets in each of 2 passages of 7 tokens", "decoder_speed", PASS,
      "relevance over floor of relevance", "relevance, obvious over relevance"),
     ("gradient importance", "importance_speed", PASS,
@@ -211,13 +211,13 @@ def heart(found: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
         model (of all these numbers), small and small_model (the cost on the first model, where there are several).
         Ends are quartiles, of two repeats both values.
     """
-    rows = {}
+    rows, lean = {}, found["importance_speed"].query("what == @LEAN and quantity == 'ratio'").value.iloc[-1]
     for what, name, plain, own, other in HEART:
         every = found[name][found[name].quantity == "ratio"]
         ratios = every.drop_duplicates("what", keep="last").set_index("what")
         small = every[(every["what"] == own) & (every.group != ratios.group[own])].head(1)
         ends = ["value", "low", "high"]
-        cost = ratios.loc[own, ends].to_numpy(float)
+        cost = ratios.loc[own, ends].to_numpy(float) * (lean if name == "relevance_speed" else 1)
         times = ratios.loc[other, ends].to_numpy(float) if other else np.full(3, np.nan)
         if other.endswith("obvious protocol"):  # told as a multiple of the plain thing
             times = times / cost[0]
@@ -292,8 +292,8 @@ def pruning(heart: pd.DataFrame, found: Mapping[str, pd.DataFrame], contest: pd.
     Returns
     -------
     pandas.DataFrame
-        measure, cost (in passes forward and back; what is measured in forward passes by the share of a training step that one
-        takes), value, low, high (BLEU against the unpruned model).
+        measure, cost (in passes forward and back with the gradients of all weights; what is measured in forward passes by the
+        share of a training step that one takes), value, low, high (BLEU against the unpruned model).
     """
     seconds = (
         found["heads_overhead"].query("quantity == 'seconds'").drop_duplicates("what", keep="last").set_index("what").value

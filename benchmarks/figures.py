@@ -145,7 +145,7 @@ def pruning(frame: pd.DataFrame, unit: str = "BLEU minus the unpruned model"):
     for name, look in across.items():
         axis.axhline(lines[name], zorder=0, **look)
     _log(axis, chosen.cost.min(), chosen.cost.max())
-    axis.set(xlabel="cost of the measure, times a forward + backward pass", ylabel=unit)
+    axis.set(xlabel="cost of the measure, times a forward + backward pass of all weights", ylabel=unit)
     drawing.legend(figure, looks | {f"{name} heads" if name == "random" else name: look for name, look in across.items()})
     return figure
 

@@ -74,22 +74,22 @@ key, by_cost = (
     "costs_and_pruning",
     costs.pruning(heart, found, costs.contested(run.folder, run.corpus, found["growth"]["size"].iloc[0])),
 )
-gradient, sums, prune = heart.cost["gradient importance"], heart.cost["confidence, positions, syntax"], ""
+gradient, prune = heart.cost["gradient importance"], ""
 if len(by_cost):
     run.table(by_cost, key)
-    bleu = by_cost.set_index("measure").value
+    bleu, dear = by_cost.set_index("measure").value, by_cost.set_index("measure").cost
     prune = (
-        f"**To prune, run gradient importance** ({number(gradient, '.1f')} × forward + backward):"
+        f"**To prune, run gradient importance** ({number(gradient, '.1f')} × a forward + backward pass of all weights):"
         f" BLEU changes by {number(bleu['gradient, example'], '+.1f')}, with L0 by {number(bleu['L0 (trained)'], '+.1f')}"
         f" (notebook 6)."
-        f" Confidence, positions, syntax ({number(sums, '.1f')} × forward) tell what heads look at,"
+        f" Confidence, positions, syntax ({number(dear['confidence'], '.1f')} ×) tell what heads look at,"
         " on generated text not which can go:"
         f" {ends(bleu[['confidence', 'positional', 'syntactic']], '+.1f')} BLEU."
     )
     run.figure(
         figures.pruning(by_cost.assign(measure=by_cost.measure.map(named))),
         key,
-        caption="Cost of a measure (forward passes by their share of a training step) against BLEU after pruning by it.",
+        caption="Cost of a measure, all in one unit, against BLEU after pruning by it.",
         takeaway=prune.replace("**", ""),
         show=False,
     )
@@ -264,10 +264,10 @@ for name, part in times.drop(profile, level="profile").groupby(level="profile", 
 
 # %% jupyter={"source_hidden": true}
 room, (low, high) = kept.groupby("what", sort=False).value.first(), noise
-longest, dear = heart.cost.filter(like="relevance of every target token").agg(["idxmax", "max"])
+longest, most = heart.cost.filter(like="relevance of every target token").agg(["idxmax", "max"])
 first = f"**What does it cost?** {costs.passes(heart, found)}. {costs.longer(heart, noise)}. {left}.\n\n{prune}"
 closing = f"""
-{prune} **Avoid** *{longest}* on a whole corpus ({number(dear, ".0f")} × {heart.plain[longest]}), batches of one, and attention
+{prune} **Avoid** *{longest}* on a whole corpus ({number(most, ".0f")} × {heart.plain[longest]}), batches of one, and attention
 maps on disk ({number(room.max() / room.min(), ".0f")} times the room of sums). **Pruning saves** memory before time.
 
 *Limits.* Small models with random weights on one machine ({facts.hardware.iloc[0]}): much of their time is the overhead of
