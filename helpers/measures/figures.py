@@ -194,7 +194,7 @@ def _layers_alike(axis, one: pd.Series, other: pd.Series) -> None:
 
 _CALLED = {"rare": "rare-token"}
 _WORDS = _CALLED | {"nsubj": "subject", "dobj": "object", "amod": "adjective", "advmod": "adverb"}
-_OPEN = "passes by estimate alone"
+_OPEN = "by estimate, not with its interval"  # dotted: bars are hatched by another test, corrected
 
 
 @redrawable
@@ -207,7 +207,7 @@ def function_map(functions: Mapping[str, pd.Series], kind: str = "encoder", sure
         Functions are keys of `COLOURS`, see `helpers.measures.functions.roles`.
     kind : str
     surely : mapping, optional
-        The same for those whose interval passes the test too; others are hatched.
+        The same for those whose interval passes the test too; others are dotted.
     """
     shown = {title: column.xs(kind, level="kind") for title, column in functions.items()}
     most = max(1, *(len(roles) for column in shown.values() for roles in column))
@@ -223,7 +223,7 @@ def function_map(functions: Mapping[str, pd.Series], kind: str = "encoder", sure
             for i, (function, label) in enumerate(parts):
                 y, colour = layer + 0.03 + i * height, COLOURS[function]
                 open_ = surely is not None and bool(label) and (function, label) not in surely[title][kind, layer, head]
-                look: dict[str, Any] = {"fc": colour, "lw": 0} | ({"hatch": "/////", "ec": "white"} if open_ else {})
+                look: dict[str, Any] = {"fc": colour, "lw": 0} | ({"hatch": "ooo", "ec": "white"} if open_ else {})
                 axis.add_patch(plt.Rectangle((head + 0.03, y), 0.94, height, **look))
                 axis.text(head + 0.5, y + height / 2, label, ha="center", va="center", fontsize=7, color=drawing.ink(colour),
                           bbox={"fc": colour, "ec": "none", "pad": 0.6} if open_ else None)  # fmt: skip
@@ -234,8 +234,8 @@ def function_map(functions: Mapping[str, pd.Series], kind: str = "encoder", sure
         axis.tick_params(length=0)
         sns.despine(ax=axis, left=True, bottom=True)
     entries = drawing.squares({_CALLED.get(name, name): COLOURS[name] for name in COLOURS if name in seen})
-    hatched = {_OPEN: {"color": "#555555", "marker": "$////$", "ls": "", "ms": 9}} if _OPEN in seen else {}
-    figure.set_figheight(figure.get_figheight() + 0.2 * (drawing.legend(figure, entries | hatched) - 1))
+    dotted = {_OPEN: {"color": "#555555", "marker": "$°°°$", "ls": "", "ms": 11}} if _OPEN in seen else {}
+    figure.set_figheight(figure.get_figheight() + 0.2 * (drawing.legend(figure, entries | dotted) - 1))
     return figure
 
 

@@ -112,8 +112,8 @@ run.figure(
 # neighbour there; *syntactic* if for one relation and direction its largest weight (end-of-sentence excluded) falls on the
 # right word `10` points more often than the relation's most frequent offset does; a *rare-token* head if, where the rarest
 # token is outside the `500` most frequent, its largest weight falls on one of the two rarest more than half of the time. A
-# head may do several things; grey cells of the map pass none of these tests. The map goes by estimates: hatched is what does
-# not pass with the whole interval of its score, over sentences.
+# head may do several things; grey cells of the map pass none of these tests. The map goes by estimates: dotted is what does
+# not pass with the whole interval of its score, over sentences, each head by itself.
 #
 # All scores come from one pass over the dev set. The map, positional, rare-token and cross scores use all its sentences;
 # of syntactic heads the bars and tables take head and offset from even sentences and score both on odd ones. Attention *to* a
