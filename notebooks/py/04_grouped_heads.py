@@ -197,7 +197,7 @@ if size is not None:
     columns |= {"change": "GHT-PS minus it", "p_holm": "p (Holm)"}
     columns |= {"early": f"{said.FEW} minus it"} if "early" in size else {}
     told = "Controls of the size of GHT-PS; differences in pairs of trainings from weights of one seed; p of GHT-PS, over this"
-    told += " table"
+    told += " table" + (f" ({said.FEW}: Table 3)" if "early" in size else "")
     forms = {"value": ".1f", "change": "+.1f", "p_holm": "p", "early": "+.1f"}
     forms = {name: form for name, form in forms.items() if name in columns}
     display(readable(size.rename(index=said.named), columns, forms, {"value": "most"}, caption=told))

@@ -220,6 +220,7 @@ def test_controls_of_one_size_are_held_against_the_grouped_model_of_their_own_se
     table = tables.equal_size(early, known)
     gaps = [each[f"{runs.NARROWER}{end}"] - each[f"{runs.FEWER}{end}"] for end in ("", ", seed 2")]
     assert table.early[runs.FEWER] == pytest.approx(np.mean(gaps)) and np.isnan(table.early[runs.AT_START])
+    assert np.isnan(table.p_holm[runs.AT_START]) and table.family[runs.FEWER] == 1  # Table 3 tests that row
 
 
 def test_choosing_on_dev_never_looks_at_the_test_set():

@@ -399,14 +399,17 @@ def equal_size(specs: Runs, counted: Counted, own: str = PS) -> pd.DataFrame:
     Returns
     -------
     pandas.DataFrame
-        On control: value and change (GHT-PS minus the control), means with t-intervals; seeds; over; p, p_holm and family. With
-        heads chosen before training, what these change: early, early_low, early_high, early_p_holm.
+        On control: value and change (GHT-PS minus the control), means with t-intervals; seeds; over; p, p_holm and family, none
+        against heads chosen before training, which Table 3 tests. With these, what they change: early, early_low, early_high,
+        early_p_holm.
     """
     table = first_scores(scores(specs, counted, own, 0)).reset_index()
     names = table.row.str.partition(", seed ")
     table = table.assign(control=names[0], seed=names[2], change=-table.change)[names[0] != own]
     found = over_seeds(table, ("control",), CHANGES).reset_index().set_index("control").assign(over=intervals.TRAININGS)
-    found = intervals.corrected(found, "change", ("change_low", "change_high"), found.seeds)
+    sized = found.drop(runs.AT_START, errors="ignore")
+    tested = intervals.corrected(sized, "change", ("change_low", "change_high"), sized.seeds)
+    found = found.join(tested[tested.columns.difference(found.columns, sort=False)])
     if own != PS or runs.AT_START not in specs:
         return found
     others = {name: spec for name, spec in specs.items() if name.partition(", seed ")[0] != PS}
