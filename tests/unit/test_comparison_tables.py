@@ -303,10 +303,14 @@ def test_the_answer_in_three_sentences():
     pairs = pd.DataFrame({"kind": "encoder", "one": ["a", "b"], "other": "c", "rho": [0.5, 0.9], "low": [-0.1, 0.8],
                           "high": [0.8, 0.95], "models": 4, "shown": True})  # fmt: skip
     stable = [("other texts, same model", 0.9), ("matched heads, other seed", 0.3), ("same number, other seed", 0.01)]
-    stable = pd.DataFrame(stable, columns=["compared", "rho"]).assign(kind="encoder")
+    stable = pd.DataFrame(stable, columns=["compared", "rho"]).assign(kind="encoder", measure="votes")
     told = said_of.answer(pairs, stable, "nothing is decided.", ["seen", "inconclusive"])
     assert "Well: of 2 pairs of encoder self measures 1 agree by their own interval, 1 after Holm." in told
-    assert "Between texts well (0.90) and between seeds hardly (matched heads 0.30, same number 0.01)." in told
+    texts = "Between texts well (median of all measures 0.90)"
+    assert f"{texts} and between seeds hardly (matched heads 0.30, same number 0.01)." in told
+    claimed = stable.assign(measure="alpha_beta", rho=stable.rho + 0.4)  # what the claim goes by stands beside the median
+    both = said_of.answer(pairs, pd.concat([stable, stable.assign(rho=0.1), claimed]), "", [])
+    assert "hardly (matched heads 0.30, by relevance, LRP αβ 0.70, same" in both
     assert told.endswith("**To prune:** nothing is decided. 1 of 2 claims are inconclusive.")
 
 

@@ -301,7 +301,10 @@ def answer(agreement: pd.DataFrame, stability: pd.DataFrame, advice: str, verdic
     rho = stability[stability.kind == kind].groupby("compared", sort=False).rho.median()
     own = {name: rho[rho.index.str.startswith(key)] for name, key in (("texts", "other"), ("seeds", "matched"), ("", "same"))}
     same = "".join(f", same number {number(value, '.2f')}" for value in own.pop(""))
-    said_of = {"texts": "{}", "seeds": f"matched heads {{}}{same}"}
+    seeds = stability[(stability.kind == kind) & stability.compared.str.startswith("matched")]
+    claimed = seeds[seeds.measure == RULES[0]]
+    same = "".join(f", by {named(RULES[0])} {number(value, '.2f')}" for value in claimed.rho) + same
+    said_of = {"texts": "median of all measures {}", "seeds": f"matched heads {{}}{same}"}
     told = [
         f"between {name} {_how(part.iloc[0])} ({said_of[name].format(number(part.iloc[0], '.2f'))})"
         for name, part in own.items()
