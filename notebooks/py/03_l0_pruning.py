@@ -590,5 +590,6 @@ closing = f"""
 
 *Limits.* One training per row but where means are named ([all differences](../docs/differences.md)).
 """
-first_words = "\n\n".join(filter(None, [f"**{worst}**" if worst else "", at_half.data, said.laxer(half), natural]))
+worst = f"{worst} (One training each.)" if worst else ""
+first_words = "\n\n".join(filter(None, [f"**{said.lead(half)}**", at_half.data, said.laxer(half), worst, natural]))
 verdicts.fill("fig7_beside_other_texts", closing, first=first_words)

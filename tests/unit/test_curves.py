@@ -185,6 +185,8 @@ def test_what_is_said_follows_the_numbers():
     assert rows["never"].tolist() == ["50.0 [50.0, 50.0] % of 2.0 (first training, 20 heads)", "not trained"]
     assert rows.share[0] == "99.8 [96.0, 100.0] % of 20.0"  # it would else equal its end
     assert rows["heads"].tolist() == ["21.3 of 48, mean of 3 trainings", "10 of 48"]
+    assert said.lead(half).endswith("; the printed 38 of 48 cost 0.9, not 0.15 (interpolated).") and "EN-RU " in said.lead(half)
+    assert "printed" not in said.lead(half[1:]) and said.lead(half[:0]) == said.half(half[:0])
     assert "here EN-RU loses 0.9 with as many gone" in said.laxer(half) and "; here" not in said.laxer(half[1:])
     first = by_hand(
         ("control", "further training", np.nan, (48, 2, 2), 23.0, 0.0, 0.0, 0.0),

@@ -76,6 +76,18 @@ def half(table: pd.DataFrame, shares: bool = True) -> str:
     return f"{'; '.join(lost)}{kept * shares}."
 
 
+def lead(table: pd.DataFrame) -> str:
+    """Of `tables.half_left`: whether heads can go from the first model, and at the paper's number."""
+    table = table[table.share.notna()]
+    if table.empty:
+        return half(table)
+    top, (loss, few, whole) = table.iloc[0], PAPER
+    gone = f"{top.total - top['heads']:.0f} of {top.total:.0f} encoder heads go for {number(-top.change, '.1f')} BLEU"
+    at = top["at printed"]
+    told = f"; the printed {whole - few} of {whole} cost {number(-at, '.1f')}, not {loss:g} (interpolated)" if pd.notna(at) else ""
+    return f"In {table.index[0][0]} {gone}{told}."
+
+
 def never_better(table: pd.DataFrame, model: str) -> str:
     """Of one training's `tables.quality` with `tables.worth`: what encoder attention adds to training without it, with how many
     heads pruning keeps nothing of that, else what half of them or fewer keep; empty where no model was trained without."""
