@@ -347,7 +347,7 @@ first = f"{lead} Beside {called_draws[removal.ALIKE if len(same) else removal.RA
 second = f"""**One at a time is not together.** Off alone, these heads raise the loss by {alone} in sum (dev text, {UNIT}), all
 off together by {jointly} (test text). What a head is worth depends on which others are there."""
 closing = f"""
-{subject.title}: the least important heads cost {all_beaten}. The cost of single heads foretells little of what they cost
+{subject.title}: the least important heads cost {all_beaten}. The cost of single heads says little about what they cost
 together: with {half} it is {jointly}, the sum of single heads {alone} ({UNIT}).
 
 *Limits.* One model and one training; another training gives other heads (notebook 6). Heads that can stand in for each other

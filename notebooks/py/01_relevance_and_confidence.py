@@ -560,7 +560,7 @@ run.figure(
 #
 # Every measure above is a guess at what a head is worth. Here each head is removed alone, without further training, and the
 # loss on dev sentences is measured again; for the first model its BLEU too. *Gradient importance*
-# (Michel et al. 2019) stands beside: the size of the first-order term of that loss, which with its sign does not foretell it
+# (Michel et al. 2019) stands beside: the size of the first-order term of that loss, which with its sign does not predict it
 # (notebook 6).
 # Notebook 6 asks how far this yardstick agrees with itself. No measure can rank heads whose removal changes nothing
 # measurable. How well a measure *repeats* is the rank correlation of its ranking with the one from other sentences.

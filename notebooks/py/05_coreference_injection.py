@@ -485,7 +485,7 @@ rise = {"Rise": said.rise(every, sides)}
 closing = f"""
 **Coreference in the lowest heads**: {said.headline(over, behind)}
 
-{said.bullets({name: line for name, line in found.items() if name not in ("Ceiling", "Another place")} | rise)}
+{said.bullets({name: line for name, line in found.items() if name not in ("Gold links", "Another place")} | rise)}
 
 *Limits.* A small BART, *further training* in place of fine-tuning ([all differences](../docs/differences.md)).
 """

@@ -223,7 +223,7 @@ for other in ("confidence", "gradient, example"):
 # Drawn is what can tell something: kinds of attention with an effect to predict in three models or more, if there are such.
 # The sentence below names the highest of those measures that need no pruning themselves.
 # *Gradient importance* is the size of the first-order term of leave-one-out, example by example. With its sign that term does
-# not foretell the loss (*One head, by hand*: around the open gate the loss is flat), so that sizes predict it is no mere
+# not predict the loss (*One head, by hand*: around the open gate the loss is flat), so that sizes predict it is no mere
 # arithmetic. Where a head's output is far from what the rest of the model makes of it, the loss is no straight line either.
 
 # %% jupyter={"source_hidden": true}

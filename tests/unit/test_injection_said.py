@@ -48,7 +48,7 @@ def test_a_choice_is_better_only_where_its_interval_says_so(change, verb, here):
     assert told.endswith("in percent +0.6 [+0.2, +1.0], printed +1.6 (inconclusive, p = 0.080 over all claims of the paper).")
     found = said.findings(own, over, alone, "rule", "one training", "seen")
     assert f"{verb} (one training, difference " in found["Choice"] and "Links" not in found
-    assert found["Ceiling"] == "gold links bring +5.0 [+4.0, +6.0], minus the lowest heads +3.0 [+2.0, +4.0]"
+    assert found["Gold links"] == "they bring +5.0 [+4.0, +6.0], minus the lowest heads +3.0 [+2.0, +4.0]"
     assert found["Another place"].endswith("every layer may gain more: +4.0 [+3.0, +5.0] (one training, not replicated);"
                                            " whether it is the links there has no control yet")  # fmt: skip
     assert said.elsewhere(scores(**{MAIN: main, said.OWN: (3, 1, 5)}), own, over, "rule") == ""  # it may do no more than heads

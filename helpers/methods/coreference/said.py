@@ -183,7 +183,7 @@ def findings(own: pd.DataFrame, over: pd.DataFrame, alone: pd.DataFrame, by: str
         found["Choice"] += f"; minus heads by probing {interval(*own.loc['injected, probing', ENDS], '+.1f')}"
     if gold in own.index:
         value, low, high = -own.loc[gold, ENDS]
-        found["Ceiling"] = f"gold links bring {change(over, gold)}, minus the lowest heads {interval(value, high, low, '+.1f')}"
+        found["Gold links"] = f"they bring {change(over, gold)}, minus the lowest heads {interval(value, high, low, '+.1f')}"
     return found | {"Another place": elsewhere(alone, own, over, by)}
 
 

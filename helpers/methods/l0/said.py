@@ -83,8 +83,8 @@ def lead(table: pd.DataFrame) -> str:
         return half(table)
     top, (loss, few, whole) = table.iloc[0], PAPER
     gone = f"{top.total - top['heads']:.0f} of {top.total:.0f} encoder heads go for {number(-top.change, '.1f')} BLEU"
-    at = top["at printed"]
-    told = f"; the printed {whole - few} of {whole} cost {number(-at, '.1f')}, not {loss:g} (interpolated)" if pd.notna(at) else ""
+    at, more = top["at printed"], f"the printed {whole - few} of {whole} cost"
+    told = f"; {more} {number(-at, '.1f')}, not {loss:g} (interpolated)" if pd.notna(at) else ""
     return f"In {table.index[0][0]} {gone}{told}."
 
 
