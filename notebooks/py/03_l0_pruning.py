@@ -58,6 +58,7 @@ from IPython.display import Markdown, display
 
 from helpers import drawing
 from helpers.measures import figures, ranks, snapshots
+from helpers.measures import said as of_measures
 from helpers.methods import l0
 from helpers.methods.l0 import said
 from helpers.publish import claims
@@ -582,7 +583,7 @@ worst = " ".join(filter(None, (said.never_better(table, title) for title, table 
 lost = said.half(half, shares=False)
 at_other = {one.claim.id: one for one in claims.of_run(committed.folder.parent, other)}
 asked = {"most-can-go": "most heads can go:", "gates-settle": "gates settle:", "functions-stay": "heads with functions stay:"}
-natural = said.elsewhere(at_other, other, profile_of, asked) if committed.shared.exists() else ""
+natural = of_measures.elsewhere(at_other, other, profile_of, asked) if committed.shared.exists() else ""
 own_worth = said.never_better(next(iter(of_encoder.values())), next(iter(of_encoder)))
 told = "\n\n".join(filter(None, [own_worth, lost, by_kinds, more, brief]))
 closing = f"""

@@ -10,7 +10,6 @@ from scipy.stats import hypergeom
 from helpers.drawing import KIND_TITLES
 from helpers.measures import snapshots
 from helpers.measures.removal import RANDOM
-from helpers.measures.said import elsewhere as elsewhere
 from helpers.measures.table import MEASURES
 from helpers.methods.l0 import runs
 from helpers.methods.l0.tables import LOSS, NAMES, PRINTED_ENCODER
