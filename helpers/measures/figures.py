@@ -514,13 +514,25 @@ def through_a_sentence(sentence: Mapping[str, Any], target: int):
     """
     flow, heads = sentence["flow"][target], sentence["heads"]["encoder"]
     source, predicted = ([token.replace("▁", "") or "␣" for token in sentence[side]] for side in ("source", "predicted"))
-    tall = [0.24 * len(flow), 0.19 * len(predicted)]
-    figure, (above, below) = plt.subplots(2, 1, figsize=(WIDTH, sum(tall) + 1.7), height_ratios=tall)
+    block, layer, head = sentence["block"], sentence["layer"], sentence["head"]
+    tall = [0.24 * len(flow), *[0.24] * bool(block), 0.19 * len(predicted)]
+    figure, axes = plt.subplots(len(tall), 1, figsize=(WIDTH, sum(tall) + 1.7 + 0.75 * bool(block)), height_ratios=tall)
+    above, below = axes[0], axes[-1]
     rows = ["input words", *(f"after layer {layer}" for layer in range(1, len(flow)))]
     for axis, values, name in ((above, flow[::-1], "at a source token"), (below, heads.to_numpy(), "of a head")):
         most = float(np.abs(values).max()) or 1.0
         drawn = drawing.heat(axis, values, None, "RdBu_r", (-most, most))
         drawing.bar(figure, drawn, [axis], f"relevance\n{name}, logits")
+    if block:  # what the most relevant head reads at the word through which most relevance goes down to its layer
+        word = int(np.abs(flow[layer + 1]).argmax())
+        weights = block["A"][head][word]
+        drawing.heat(axes[1], weights[None], None, "Greys", (0, 1))
+        for place, weight in enumerate(weights):
+            ink = "white" if weight > 0.5 else "black"
+            axes[1].text(place, 0, f"{weight:.2f}", ha="center", va="center", fontsize=7, color=ink)
+        axes[1].set_yticks([0], [f"from {source[word]!r}"])
+        axes[1].set_xticks(range(len(source)), source)
+        axes[1].set_title(f"attention of the most relevant head (layer {layer + 1}, head {head + 1})")
     above.set_yticks(range(len(rows)), rows[::-1])
     above.set_xticks(range(len(source)), source, rotation=35, ha="right", rotation_mode="anchor")
     above.set_title(f"relevance (conservative) at each source token after each encoder layer, for {predicted[target]!r}")

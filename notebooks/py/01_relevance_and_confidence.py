@@ -205,7 +205,8 @@ print(f"all blocks of all tokens: {apart:.0e} logits apart at most, of {sentence
 run.figure(
     figures.through_a_sentence(sentence, sentence["target"]),
     "through_a_sentence",
-    caption="Relevance (rule conservative) through one sentence: at source tokens after every layer, and of every head.",
+    caption="Relevance (rule conservative) through one sentence: at source tokens after every layer, and of every head;"
+    " between them where the most relevant head looks.",
     takeaway=said_of_sentence(sentence),
     sentences=sentence["of"],
 )
