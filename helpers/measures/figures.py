@@ -358,14 +358,14 @@ def hits_and_misses(examples: Sequence[Mapping[str, Any]]):
     Parameters
     ----------
     examples : sequence of mappings
-        What `helpers.measures.measured.hits_and_misses` or `best_of_models` returns; "beside", if there, follows the score.
+        What `helpers.measures.measured.hits_and_misses` or `best_of_models` returns.
     """
     figure, axes = plt.subplots(len(examples), 2, squeeze=False, figsize=(WIDTH, 1.15 * len(examples) + 0.4))
     for line, example in zip(axes, examples, strict=True):
         colour = COLOURS[example["function"]]
         where = " ".join([*filter(None, [example.get("model")]), f"layer {example['layer'] + 1} head {example['head'] + 1}"])
         said = f"{_CALLED.get(example['function'], example['function'])}, {example['label']}: {where}"
-        verdict = f"{100 * example['score']:.0f} %{example.get('beside', '')}, needs {100 * example['needed']:.0f} %"
+        verdict = f"{100 * example['score']:.0f} %, needs {100 * example['needed']:.0f} %"
         line[0].set_title(f"{said}, {verdict}: {'PASSES' if example['passes'] else 'FAILS'}", loc="left", fontsize=8,
                           fontweight="bold" if example["passes"] else "normal")  # fmt: skip
         for axis, which in zip(line, ("hit", "miss"), strict=True):

@@ -461,7 +461,7 @@ class _Keep:
 
 
 def hits_and_misses(
-    subject, frames: Mapping[str, pd.DataFrame], words: tuple[int, int] = (6, 10), most: int = 150, seldom: bool = True
+    subject, frames: Mapping[str, pd.DataFrame], words: tuple[int, int] = (6, 10), most: int = 150
 ) -> list[dict]:
     """For each function one encoder head, a word where it looks where it should, and one where it does not.
 
@@ -477,8 +477,6 @@ def hits_and_misses(
         Sentences of so many words are readable.
     most : int
         Of the first so many of them.
-    seldom : bool
-        Whether the rare-token head is among them: it needs the training text.
 
     Returns
     -------
@@ -486,7 +484,7 @@ def hits_and_misses(
         function; label; layer, head (from 0); score, needed (shares; the test's threshold); passes; hit and miss: None where
         there is none, or words, query (a place), wanted (places), weights (of the query on every word).
     """
-    every, rare = arcs_of(subject.sentences), _rare_words(subject) if seldom else None
+    every, rare = arcs_of(subject.sentences), _rare_words(subject)
     picked = [i for i, pair in enumerate(subject.sentences) if words[0] <= len(pair.words) <= words[1]][:most]
     maps = {i: _word_maps(subject, i) for i in picked or range(min(most, len(subject.sentences)))}
     found = []
@@ -512,7 +510,7 @@ def best_of_models(typical: Mapping[str, Sequence[Mapping[str, Any]]]) -> list[d
     return [max((o for o in every if o["function"] == name), key=lambda o: o["score"] - o["needed"]) for name in names]
 
 
-def _candidates(frames: Mapping[str, pd.DataFrame], every: Sequence, rare: Sequence | None) -> Iterator[tuple[dict, Callable]]:
+def _candidates(frames: Mapping[str, pd.DataFrame], every: Sequence, rare: Sequence) -> Iterator[tuple[dict, Callable]]:
     """The head of each function, and what gives (sentence, its words) -> query word -> words where it should look."""
 
     def told(function: str, label: str, place: tuple, score: float, needed: float) -> dict[str, Any]:
@@ -541,8 +539,6 @@ def _candidates(frames: Mapping[str, pd.DataFrame], every: Sequence, rare: Seque
             return wanted
 
         yield told(relation, LABELS[relation, direction], (row.layer, row["head"]), row.score, row.baseline + MARGIN), arcs
-    if rare is None:
-        return
     share = frames["rare"].two_rarest.fillna(0)
     place = share.idxmax()
     yield (
@@ -604,10 +600,6 @@ def _typical(subject, repeats: int) -> list[dict[str, Any]]:
     return hits_and_misses(subject, SCORED.value(subject, repeats=repeats))
 
 
-def _related(subject, repeats: int) -> list[dict[str, Any]]:
-    return hits_and_misses(subject, SCORED.value(subject, repeats=repeats), seldom=False)
-
-
 def _diffuse(subject) -> pd.Series:
     return confidence(subject.untrained(), subject.batches())
 
@@ -637,7 +629,6 @@ SCORED = Analysis("scores of functions", 1, _scored)  # `measure`
 HELD = Analysis("syntactic heads held out", 1, _held)  # `Syntactic.held_out`
 KINDS_OFF = Analysis("kinds off", 1, _kinds_off)  # `kinds_off` on `first` dev examples
 TYPICAL = Analysis("a hit and a miss of each function", 1, _typical, sentences=True)  # `hits_and_misses`
-RELATED = Analysis("a hit and a miss of each relation", 1, _related, sentences=True)  # the same without rare tokens
 DIFFUSE = Analysis("confidence of random weights", 1, _diffuse)
 WITHOUT = Analysis("leave one out", 1, _without)
 WITHOUT_BLEU = Analysis("leave one out, BLEU", 1, _without_bleu)
@@ -664,9 +655,9 @@ def relevance_recipes(settings: Mapping[str, Any], runs: Sequence[study.Recipe])
 
 def function_recipes(settings: Mapping[str, Any], runs: Sequence[study.Recipe]) -> Iterator[study.Recipe]:
     """The analyses of models that notebook 02 reads."""
-    for place, run in enumerate(runs):
+    for run in runs:
         yield SCORED.recipe(run, repeats=settings["bootstrap"])
         yield SCORED.recipe(run, repeats=settings["bootstrap"], untrained=True)
         yield HELD.recipe(run, repeats=settings["bootstrap"])
         yield HELD.recipe(run, repeats=settings["bootstrap"], untrained=True)
-        yield (RELATED if place else TYPICAL).recipe(run, repeats=settings["bootstrap"])
+        yield TYPICAL.recipe(run, repeats=settings["bootstrap"])

@@ -56,7 +56,7 @@ from IPython.display import Markdown, display
 from helpers import drawing
 from helpers.measures import figures, functions, measured, said, snapshots
 from helpers.publish import claims
-from helpers.reading import ends, number, readable
+from helpers.reading import ends, readable
 from helpers.runs import subjects
 from helpers.scores import intervals
 from helpers.study import layout
@@ -77,9 +77,9 @@ verdicts = claims.Box(run)
 #
 # ## What the functions look like
 #
-# For each function the encoder head that does best by its test in any model (for rare tokens: in the first model),
-# *passing or not*, at two words: of all hits (misses) in the first `150` dev sentences of `6` to `10` words, the one whose
-# largest attention weight is the median. *Needs*: the share at which the test is passed. Shares in these titles are of all dev
+# For each function the encoder head that does best by its test in any model, *passing or not*, at two words: of all hits
+# (misses) in the first `150` dev sentences of `6` to `10` words, the one whose largest attention weight is the median.
+# *Needs*: the share at which the test is passed. Shares in these titles are of all dev
 # sentences; the bars and tables of syntactic heads below choose on one half and score on the other, so they differ a little.
 #
 # The looking word is bold, on yellow. For rare tokens there may be one dashed arc: both rarest tokens can be pieces of one
@@ -87,15 +87,11 @@ verdicts = claims.Box(run)
 # frequent token, surnames are split into pieces that many names share.
 
 # %% jupyter={"source_hidden": true}
-by_model = {s.title: (measured.RELATED if s is not first else measured.TYPICAL).value(s, repeats=repeats) for s in studied}
+by_model = {subject.title: measured.TYPICAL.value(subject, repeats=repeats) for subject in studied}
 typical = measured.best_of_models(by_model)
 found = {subject.title: measured.SCORED.value(subject, repeats=repeats) for subject in studied}
 passes = {one["function"]: one["passes"] for one in typical if one["function"] != "rare"}
 passes["rare tokens"] = any(frames["rare"].verdict.any() for frames in found.values())
-rarest = {title: frames["rare"].two_rarest.max() for title, frames in found.items()}
-for one in typical if rarest[first.title] < max(rarest.values()) else ():
-    if one["function"] == "rare":  # no hit and miss of another model's head is stored
-        one["beside"] = f" (best of all models {number(max(rarest.values()), '%')})"
 run.figure(
     figures.hits_and_misses(typical),
     "hits_and_misses",
