@@ -9,11 +9,13 @@ import torch
 
 from helpers import corpora, models, study
 from helpers.corpora import tokens
-from helpers.measures import figures, snapshots
+from helpers.measures import figures, measured, snapshots
+from helpers.measures.sentence import single
 from helpers.reading import number
 from helpers.runs import outputs, subjects, training
 from helpers.scores import scoring
 from helpers.study import StudyError, values
+from tests.reference.measures import to_words
 
 CHANGES = {
     "train": 150, "dev": 16, "test": 8, "vocabulary": 150, "training.steps": 6, "training.evaluate_every": 3,
@@ -154,3 +156,38 @@ def test_models_stand_beside_those_that_never_had_encoder_attention(settings):
 def test_training_that_is_looked_at_ends_where_it_is_told(settings, tmp_path):
     with pytest.raises(StudyError, match="evaluate_every"):
         training.fit(torch.nn.Linear(1, 1), None, [], {"steps": 1, "evaluate_every": 0}, tmp_path, 1)
+
+
+def test_hits_and_misses_are_typical_of_all_that_there_are(settings):
+    subject = subjects.of_name(settings, "ru-news", 1)
+    found = measured.hits_and_misses(subject, measured.measure(subject, subject.model, 20), words=(1, 99))
+    by_name = {one["function"]: one for one in found}
+    assert set(by_name) == {"positional", "nsubj", "dobj", "amod", "advmod", "rare"}
+    subject.model.set_attn_implementation("eager")
+    once = {name: {True: [], False: []} for name in ("positional", "rare")}  # largest weights, by hit and miss
+    counts = subject.counts.tolist()
+    border = sorted(counts, reverse=True)[min(500, len(counts) - 1)]
+    for place, pair in enumerate(subject.sentences):
+        batch = single(subject, place)
+        owners = batch["word_ids"][0].tolist()
+        with torch.no_grad():
+            maps = subject.model(
+                **{name: batch[name] for name in ("input_ids", "attention_mask", "labels")}, output_attentions=True
+            ).encoder_attentions
+        tokens_of = zip(batch["input_ids"][0].tolist(), owners, strict=True)
+        ranked = sorted((counts[token], owner) for token, owner in tokens_of if owner >= 0)
+        rarest = {owner for _, owner in ranked[:2]} if ranked[0][0] < border else set()
+        for name in once:
+            head = by_name[name]
+            table = to_words(maps[head["layer"]][0, head["head"]].tolist(), owners, len(pair.words))
+            for query, row in enumerate(table):
+                wanted = {query + int(head["label"])} if name == "positional" else rarest - {query}
+                if wanted and all(0 <= word < len(pair.words) for word in wanted):
+                    once[name][row.index(max(row)) in wanted].append(max(row))
+    for name, both in once.items():
+        for hit, weights in both.items():
+            typical = by_name[name]["hit" if hit else "miss"]
+            assert bool(weights) == bool(typical)
+            if typical:
+                assert max(typical["weights"]) == pytest.approx(sorted(weights)[len(weights) // 2], abs=1e-5)
+                assert (int(np.argmax(typical["weights"])) in typical["wanted"]) == hit
