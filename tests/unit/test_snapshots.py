@@ -160,6 +160,8 @@ def test_training_that_is_looked_at_ends_where_it_is_told(settings, tmp_path):
 
 def test_hits_and_misses_are_typical_of_all_that_there_are(settings):
     subject = subjects.of_name(settings, "ru-news", 1)
+    often = torch.full((450,), 10**6, dtype=subject.counts.dtype)  # so that the text has rarer tokens than the 500 most frequent
+    vars(subject)["counts"] = torch.cat([subject.counts, often])
     found = measured.hits_and_misses(subject, measured.measure(subject, subject.model, 20), words=(1, 99))
     by_name = {one["function"]: one for one in found}
     assert set(by_name) == {"positional", "nsubj", "dobj", "amod", "advmod", "rare"}
@@ -184,6 +186,7 @@ def test_hits_and_misses_are_typical_of_all_that_there_are(settings):
                 wanted = {query + int(head["label"])} if name == "positional" else rarest - {query}
                 if wanted and all(0 <= word < len(pair.words) for word in wanted):
                     once[name][row.index(max(row)) in wanted].append(max(row))
+    assert once["rare"][False]
     for name, both in once.items():
         for hit, weights in both.items():
             typical = by_name[name]["hit" if hit else "miss"]
