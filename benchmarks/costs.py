@@ -27,21 +27,22 @@ SIZES = {  # profile -> size of the benchmarks' models
 OVERHEADS = ("heads_overhead", "group_constraint", "coreference_injection")
 
 
-STEP, FORWARD, PASS = "training step", "forward", "forward + backward, all weights"
-LEAN = "floor over per example"  # what a pass with gradients at the heads alone, the unit of relevance_speed, is of `PASS`
-TODAY = "Llama-style decoder"
+STEP, FORWARD = "training step", "forward"
+PASS, LEAN = (f"forward + backward, {of}" for of in ("all weights", "head gradients only"))
+TODAY, GRADIENT = "Llama-style decoder", "gradient importance"
 # what; its benchmark; the plain thing; the row of its cost as a multiple of that; the row that tells how many times as dear the
 # obvious way is, or that way's own multiple
 HEART = (
-    ("relevance of every target token, LRP αβ", "relevance_speed", PASS,
+    ("relevance of every target token, LRP αβ", "relevance_speed", LEAN,
      "alpha_beta, floor over fast", "alpha_beta, fast over obvious"),
-    ("relevance of every target token, AttnLRP", "relevance_speed", PASS,
+    ("relevance of every target token, AttnLRP", "relevance_speed", LEAN,
      "attnlrp, floor over fast", "attnlrp, fast over obvious"),
-    ("relevance of every target token, conservative", "relevance_speed", PASS, "cp, floor over fast", "cp, fast over obvious"),
+    ("relevance of every target token, conservative", "relevance_speed", LEAN, "cp, floor over fast", "cp, fast over obvious"),
     (f"relevance, {TODAY}: 6 targets in each of 2 passages of 7 tokens", "decoder_speed", PASS,
      "relevance over floor of relevance", "relevance, obvious over relevance"),
     ("gradient importance", "importance_speed", PASS,
      "floor over per example", "per example over per example, obvious"),
+    ("loss without each head", "importance_speed", LEAN, "per example over leave one out", ""),
     (f"gradient importance, {TODAY}", "decoder_speed", PASS,
      "importance over floor", "importance, obvious over importance"),
     (f"loss without each head, {TODAY}", "decoder_speed", PASS,
@@ -211,13 +212,13 @@ def heart(found: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
         model (of all these numbers), small and small_model (the cost on the first model, where there are several).
         Ends are quartiles, of two repeats both values.
     """
-    rows, lean = {}, found["importance_speed"].query("what == @LEAN and quantity == 'ratio'").value.iloc[-1]
+    rows = {}
     for what, name, plain, own, other in HEART:
         every = found[name][found[name].quantity == "ratio"]
         ratios = every.drop_duplicates("what", keep="last").set_index("what")
         small = every[(every["what"] == own) & (every.group != ratios.group[own])].head(1)
         ends = ["value", "low", "high"]
-        cost = ratios.loc[own, ends].to_numpy(float) * (lean if name == "relevance_speed" else 1)
+        cost = ratios.loc[own, ends].to_numpy(float)
         times = ratios.loc[other, ends].to_numpy(float) if other else np.full(3, np.nan)
         if other.endswith("obvious protocol"):  # told as a multiple of the plain thing
             times = times / cost[0]
@@ -265,20 +266,21 @@ def longer(heart: pd.DataFrame, noise: tuple[float, float]) -> str:
     part = part.set_axis([name.partition(" on every")[0] for name in part.index])
     shows = part.cost_low > max(1.0, noise[1])
     told = [f"{name} {number(cost - 1, '%')}" for name, cost in part.cost[shows].items()]
-    free = f"{listed(part.index[~shows])}: no cost that shows"
+    small = part[~shows & (part.small > max(1.0, noise[1]))] if "small" in part else part[:0]
+    small = [f"{name} {number(row.small - 1, '%')} in the small model, {row.small_model}" for name, row in small.iterrows()]
+    free = f"{listed(part.index[~shows])}: no cost that shows{f' ({listed(small)})' if small else ''}"
     return "; ".join([free] * bool((~shows).any()) + [f"longer training steps: {listed(told)}"] * bool(told))
 
 
-def passes(heart: pd.DataFrame, found: Mapping[str, pd.DataFrame]) -> str:
-    """What the main measures cost in passes forward and back, and how much faster the signed rules are than Captum's."""
+def passes(heart: pd.DataFrame) -> str:
+    """What the main measures cost: gradient importance in passes forward and back, the others in units of that."""
     cost, rules = heart.cost, ("relevance of every target token, AttnLRP", "relevance of every target token, conservative")
-    signed = ends((cost[name] for name in rules), ".0f")
-    said = f"Gradient importance costs {number(cost['gradient importance'], '.1f')} times a forward + backward pass, LRP αβ of"
-    said += (
-        f" every target token {number(cost['relevance of every target token, LRP αβ'], '.0f')} times, the signed rules {signed}"
+    dear, off = (number(cost[name], ".0f") for name in ("relevance of every target token, LRP αβ", "loss without each head"))
+    return (
+        f"Gradient importance costs {number(cost[GRADIENT], '.1f')} times a forward + backward pass of all weights (it needs"
+        f" gradients at the heads alone). In units of that, LRP αβ of every target token costs {dear}, the signed rules"
+        f" {ends((cost[name] for name in rules), '.0f')}, the loss without each head {off}"
     )
-    captum = heart.captum.dropna()
-    return f"{said} times. Against Captum these are {ends(captum, '.0f')} times as fast" if len(captum) else f"{said} times"
 
 
 def pruning(heart: pd.DataFrame, found: Mapping[str, pd.DataFrame], contest: pd.DataFrame) -> pd.DataFrame:
@@ -292,16 +294,16 @@ def pruning(heart: pd.DataFrame, found: Mapping[str, pd.DataFrame], contest: pd.
     Returns
     -------
     pandas.DataFrame
-        measure, cost (in passes forward and back with the gradients of all weights; what is measured in forward passes by the
-        share of a training step that one takes), value, low, high (BLEU against the unpruned model).
+        measure, cost (times that of gradient importance, one pass forward and back with gradients at the heads alone, which is
+        the unit of relevance; what is measured in forward passes by the share of a training step that one takes), value, low,
+        high (BLEU against the unpruned model).
     """
     seconds = (
         found["heads_overhead"].query("quantity == 'seconds'").drop_duplicates("what", keep="last").set_index("what").value
     )
-    ratios = found["importance_speed"].query("quantity == 'ratio'").drop_duplicates("what", keep="last").set_index("what").value
-    gradient, sums = heart.cost["gradient importance"], heart.cost["confidence, positions, syntax"]
-    costs = dict.fromkeys(("confidence", "positional", "syntactic"), sums * seconds["forward"] / seconds[STEP])
-    costs |= {"gradient, example": gradient, "leave-one-out": gradient * ratios["per example over leave one out"]}
+    gradient, sums = heart.cost[GRADIENT], heart.cost["confidence, positions, syntax"]
+    costs = dict.fromkeys(("confidence", "positional", "syntactic"), sums * seconds["forward"] / seconds[STEP] / gradient)
+    costs |= {"gradient, example": 1.0, "leave-one-out": heart.cost["loss without each head"]}
     for name, rule in (("alpha_beta", "LRP αβ"), ("attnlrp", "AttnLRP"), ("cp", "conservative")):
         costs[name] = heart.cost[f"relevance of every target token, {rule}"]
     table = contest[contest.criterion.isin([*costs, "random", "L0 (trained)"])].drop_duplicates("criterion")

@@ -122,7 +122,7 @@ def heart(frame: pd.DataFrame, noise: tuple[float, float] | None = None, of: str
 
 @redrawable
 def pruning(frame: pd.DataFrame, unit: str = "BLEU minus the unpruned model"):
-    """What a measure costs, logarithmic, against what pruning by it changes; L0 and random heads as lines across.
+    """What a measure costs, logarithmic, against what pruning by it changes; L0 and random heads (a band) across.
 
     Parameters
     ----------
@@ -132,7 +132,7 @@ def pruning(frame: pd.DataFrame, unit: str = "BLEU minus the unpruned model"):
         Of the y axis.
     """
     drawing.need(frame, "measure", "cost", "value", "low", "high", once=("measure",))
-    chosen, lines = frame.dropna(subset="cost"), frame[frame.cost.isna()].set_index("measure").value
+    chosen, lines = frame.dropna(subset="cost"), frame[frame.cost.isna()].set_index("measure")
     chosen = chosen.sort_values("value", ascending=False)
     looks = drawing.looks(chosen.measure)
     figure, axis = plt.subplots(figsize=(0.8 * WIDTH, 3.2))
@@ -141,11 +141,13 @@ def pruning(frame: pd.DataFrame, unit: str = "BLEU minus the unpruned model"):
         ends = [[row.value - row.low], [row.high - row.value]]
         axis.errorbar(row.at, row.value, yerr=ends, ls="", ms=5, elinewidth=0.9, mec="white", mew=0.4, **look)
     across = {"random": {"color": "#777777", "ls": "--", "lw": 1.0}, "L0 (trained)": {"color": "black", "ls": ":", "lw": 1.2}}
-    across = {name: look for name, look in across.items() if name in lines}
+    across = {name: look for name, look in across.items() if name in lines.index}
     for name, look in across.items():
-        axis.axhline(lines[name], zorder=0, **look)
+        axis.axhline(lines.value[name], zorder=0, **look)
+    if "random" in lines.index:
+        axis.axhspan(lines.low["random"], lines.high["random"], color="#777777", alpha=0.12, lw=0, zorder=0)
     _log(axis, chosen.cost.min(), chosen.cost.max())
-    axis.set(xlabel="cost of the measure, times a forward + backward pass of all weights", ylabel=unit)
+    axis.set(xlabel="cost of the measure, times that of gradient importance", ylabel=unit)
     drawing.legend(figure, looks | {f"{name} heads" if name == "random" else name: look for name, look in across.items()})
     return figure
 

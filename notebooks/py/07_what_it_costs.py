@@ -63,7 +63,7 @@ answer = claims.Box(run)
 heart, noise = run.table(costs.heart(found), "costs", over=intervals.ROUNDS), costs.noise(found)
 rivals, minutes = costs.rivals(heart, found), costs.minutes(found)
 run.figure(
-    figures.heart(heart, noise, costs.STEP),
+    figures.heart(heart[~heart.index.str.contains(costs.TODAY)], noise, costs.STEP),  # which has a figure of its own
     "costs",
     caption="What the main measures and three methods cost in units of a plain pass or training step, beside the obvious way.",
     takeaway=f"{minutes}. {rivals}.",
@@ -74,22 +74,22 @@ key, by_cost = (
     "costs_and_pruning",
     costs.pruning(heart, found, costs.contested(run.folder, run.corpus, found["growth"]["size"].iloc[0])),
 )
-gradient, prune = heart.cost["gradient importance"], ""
+prune = ""
 if len(by_cost):
     run.table(by_cost, key)
     bleu, dear = by_cost.set_index("measure").value, by_cost.set_index("measure").cost
     prune = (
-        f"**To prune, run gradient importance** ({number(gradient, '.1f')} × a forward + backward pass of all weights):"
-        f" BLEU changes by {number(bleu['gradient, example'], '+.1f')}, with L0 by {number(bleu['L0 (trained)'], '+.1f')}"
-        f" (notebook 6)."
-        f" Confidence, positions, syntax ({number(dear['confidence'], '.1f')} ×) tell what heads look at,"
-        " on generated text not which can go:"
+        "**To choose encoder heads to prune, run gradient importance:** BLEU changes by"
+        f" {number(bleu['gradient, example'], '+.1f')}, with L0, a whole training, by {number(bleu['L0 (trained)'], '+.1f')}"
+        " (notebook 6: one number of heads, trained on alike). Confidence, positions, syntax"
+        f" ({number(dear['confidence'], '.1f')} of its cost) tell what heads look at, here not which can go:"
         f" {ends(bleu[['confidence', 'positional', 'syntactic']], '+.1f')} BLEU."
     )
     run.figure(
         figures.pruning(by_cost.assign(measure=by_cost.measure.map(named))),
         key,
-        caption="Cost of a measure, all in one unit, against BLEU after pruning by it.",
+        caption="Cost of a measure, times that of gradient importance, against BLEU after pruning by it; those of one cost"
+        " stand side by side.",
         takeaway=prune.replace("**", ""),
         show=False,
     )
@@ -265,7 +265,7 @@ for name, part in times.drop(profile, level="profile").groupby(level="profile", 
 # %% jupyter={"source_hidden": true}
 room, (low, high) = kept.groupby("what", sort=False).value.first(), noise
 longest, most = heart.cost.filter(like="relevance of every target token").agg(["idxmax", "max"])
-first = f"**What does it cost?** {costs.passes(heart, found)}. {costs.longer(heart, noise)}. {left}.\n\n{prune}"
+first = f"**What does it cost?** {costs.passes(heart)}. {rivals}. {costs.longer(heart, noise)}. {left}.\n\n{prune}"
 closing = f"""
 {prune} **Avoid** *{longest}* on a whole corpus ({number(most, ".0f")} × {heart.plain[longest]}), batches of one, and attention
 maps on disk ({number(room.max() / room.min(), ".0f")} times the room of sums). **Pruning saves** memory before time.

@@ -160,7 +160,9 @@ def test_training_that_is_looked_at_ends_where_it_is_told(settings, tmp_path):
 
 def test_hits_and_misses_are_typical_of_all_that_there_are(settings):
     subject = subjects.of_name(settings, "ru-news", 1)
-    often = torch.full((450,), 10**6, dtype=subject.counts.dtype)  # so that the text has rarer tokens than the 500 most frequent
+    often = torch.full(
+        (450,), 10**6, dtype=subject.counts.dtype
+    )  # so that the text has rarer tokens than the 500 most frequent
     vars(subject)["counts"] = torch.cat([subject.counts, often])
     found = measured.hits_and_misses(subject, measured.measure(subject, subject.model, 20), words=(1, 99))
     by_name = {one["function"]: one for one in found}
