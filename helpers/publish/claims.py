@@ -29,6 +29,7 @@ from IPython.display import Image, Markdown, display
 from pydantic import BaseModel, ConfigDict, Field
 
 from helpers import study
+from helpers.measures.table import named as called
 from helpers.scores.intervals import fisher, holm, p_value
 from helpers.study import StudyError, layout
 
@@ -156,7 +157,7 @@ class Judged:
     why: str
     brief: str
     number: str  # one number, with its interval if it has one
-    over: str = ""
+    over: str = ""  # of which row the number is, where there are several, and over what its interval
     hollow: bool = False
     beside: str = ""  # the number of other rows that it is held against, where it is such a one
     asked: str = ""  # what it is held against, where that is no other row and not zero
@@ -510,7 +511,9 @@ def _judged(claim: Claim, track: str, told: Evidence | Missing, rows: list[Row],
     shown = number(told, rows, labels)
     sides = [_side(row, row.p, told) for row in rows if row.side == "open"]
     more = sides.count("for"), len(sides) - sides.count("open"), told.noun, rows
-    return Judged(claim, track, verdict, why, brief, shown, told.over, hollow, beside, asked, said, *more)
+    row = next((row for row in rows if row.label in labels), None) if len(rows) > 1 else None
+    over = "; ".join(filter(None, [called(row.label) if row else "", told.over]))
+    return Judged(claim, track, verdict, why, brief, shown, over, hollow, beside, asked, said, *more)
 
 
 # --- for readers -----------------------------------------------------------------------------------------------------

@@ -22,9 +22,10 @@
 # The three papers (Voita et al. 2019, [arXiv 1905.09418](https://arxiv.org/abs/1905.09418); Ni et al. 2023, [arXiv
 # 2305.14380](https://arxiv.org/abs/2305.14380); Liu & Chen 2023, [arXiv 2312.09541](https://arxiv.org/abs/2312.09541)) rank
 # heads in different ways: by relevance and confidence, by which L0 gates stay open, by votes, by gradient
-# importance. None of them asks whether these rankings agree, whether a ranking would be the same had the model been trained
-# with another seed, or which is the best one to prune by. This notebook does: one table per model with every column that the
-# study can compute, over models and, where the setting `seeds` asks for them, over seeds.
+# importance. Voita et al. compare two of them, relevance and confidence; none asks whether all rankings agree, whether a
+# ranking would be the same had the model been trained with another seed, or which is the best to prune by. This notebook
+# does: one table per model with every column that the study can compute, over models and, where the setting `seeds` asks for
+# them, over seeds.
 #
 # **Claims put to the test** are this study's own: gradient importance and relevance rank heads alike; gradient importance,
 # or confidence, predicts the loss without a head; a head's rank survives another seed; L0 chooses the heads to keep better
@@ -59,6 +60,7 @@ import torch
 from IPython.display import Markdown, display
 
 from helpers import drawing, heads
+from helpers.measures import said as of_measures
 from helpers.measures import worth
 from helpers.measures.table import TRUTH, compared
 from helpers.methods import contest, removal
@@ -67,6 +69,7 @@ from helpers.publish import claims
 from helpers.reading import ends, readable, sortable
 from helpers.runs import subjects
 from helpers.scores import intervals
+from helpers.study import layout
 
 drawing.style()
 names, repeats = subjects.names(run.settings, models), run.settings["bootstrap"]
@@ -142,7 +145,8 @@ run.figure(
 # ### One head, by hand
 #
 # The two formulas that the papers rank by, on the head of the first model that the loss needs most: a gate that stands open
-# gives the slope, the same gate closed the loss without the head. The library does both for all heads at once.
+# gives the slope, the same gate closed the loss without the head. The library does both for all heads at once. Here both are
+# of one batch, in the table above and in the figure below of more sentences.
 
 # %%
 few, by_hand = run.settings["relevance"], bool(swept) and contest.runs.at_hand(swept[0])  # the model's weights are there
@@ -193,7 +197,9 @@ if own:
 # that where the translation models have a shallow decoder, decoder self and cross heads come from other models. Head
 # tables are of the models that are pruned, the summarizer and the decoder, not of every model in the table above. The two
 # gradients are nearly one formula, and so are the two signed rules: one measure of each family is drawn, for what is new is
-# agreement between families. Many pairs are tested: how many are left by Holm's correction is said below.
+# agreement between families. Many pairs are tested: how many are left by Holm's correction is said below. Relevance and
+# confidence have another correlation here than in notebook 1, over other models: the small one and the summarizer are among
+# them.
 
 # %% jupyter={"source_hidden": true}
 agreement = contest.tables.agreement(tables, differ)
@@ -373,10 +379,10 @@ if swept:
 #
 # - **How does L0 pruning compare with other ways to compress a translation model? (Voita et al., conclusion)** Other choices
 #   of heads: the contests above (`l0-chooses`) and [notebook 3](03_l0_pruning.ipynb), *Other ways to choose heads*; fewer or
-#   narrower layers: [notebook 4](04_grouped_heads.ipynb), *Translation*; the same map from scratch: notebook 3, *All kinds
-#   of attention* (`beats-scratch`). Distillation and quantization: *not answered*, not in the study.
+#   narrower layers: [notebook 4](04_grouped_heads.ipynb), *Does it help, and what does it cost?*; the same map from scratch:
+#   notebook 3, *All kinds of attention* (`beats-scratch`). Distillation and quantization: *not answered*, not in the study.
 # - **How does importance compare with L1 or random pruning, in size and quality? (on Liu & Chen)** The contests above; what
-#   they cost: *Which cheap measure predicts what happens*.
+#   they cost: [notebook 7](07_what_it_costs.ipynb).
 # - **Does injection help other tasks, translation or classification, and how does it compare with other ways to inject? (on
 #   Liu & Chen)** Translation, with syntax: [notebook 5](05_coreference_injection.ipynb), *Does it carry over to
 #   translation?* Other ways: *Where, how many, which matrix, or a layer of its own?* there. Classification: *not answered*,
@@ -386,7 +392,7 @@ if swept:
 # - **Which heads of which layers? All heads one by one; random and highest beside lowest (on Liu & Chen)** Notebook 5,
 #   *Masking curves* (one by one; `masking-free`), *Injection* (`importance-chooses`), *Where, how many*.
 # - **How does the best number of groups vary with architecture and task? (on Ni et al.)** Translation alone: notebook 4,
-#   *How many groups?* Other sizes and tasks: *not answered*, one size and one number of groups each.
+#   *How many groups?* and *Too few heads, or the method?* Other tasks: *not answered*, one number of groups each.
 # - **Which part of the constraint matters? (on Ni et al.)** Notebook 4, *What each part brings* (`parts-needed`).
 # - **Does grouping work on models that are trained already, such as BERT or GPT? (on Ni et al.)** A translation model:
 #   notebook 4, *Does it work on a model that is trained already?* BERT and GPT: *not answered*, no such checkpoint was at
@@ -401,8 +407,19 @@ if swept:
 # %% jupyter={"source_hidden": true}
 why = "The claim takes LRP αβ alone, the default: both others keep the sign of what they sum."
 judged = [one.verdict for one in claims.of_run(run.folder, run.corpus) if one.claim.chapter == run.name]
+other = next(track for track in layout.TRACKS if track != run.corpus)
+committed = layout.Chapter(study.ROOT / "figures" / other / run.name)
+asked = {
+    "gradient-relevance": "gradient importance with relevance",
+    "gradient-predicts": "it predicts the loss without a head:",
+}
+asked |= {"confidence-predicts": "confidence does:"}
+profile_of = study.read_json(committed.shared)["parameters"]["profile"] if committed.shared.exists() else ""
+at_other = {one.claim.id: one for one in claims.of_run(committed.folder.parent, other)} if profile_of else {}
+natural = of_measures.elsewhere(at_other, other, profile_of, asked) if profile_of else ""
 opening = said.answer(agreement[agreement.index.isin(in_words.index)], stability, advice, judged)
-first = "\n\n".join([opening, counts, said.choice(predictors, differ), f"{by_rule} {why}" if by_rule else ""])
+first = [opening, counts, said.choice(predictors, differ), f"{by_rule} {why}" if by_rule else "", natural]
+first = "\n\n".join(filter(None, first))
 closing = f"""
 {opening}
 

@@ -305,12 +305,12 @@ def test_the_answer_in_three_sentences():
     stable = [("other texts, same model", 0.9), ("matched heads, other seed", 0.3), ("same number, other seed", 0.01)]
     stable = pd.DataFrame(stable, columns=["compared", "rho"]).assign(kind="encoder", measure="votes")
     told = said_of.answer(pairs, stable, "nothing is decided.", ["seen", "inconclusive"])
-    assert "Well: of 2 pairs of encoder self measures 1 agree by their own interval, 1 after Holm." in told
+    assert "Well (median 0.70): of 2 pairs of encoder self measures 1 agree by their own interval, 1 after Holm." in told
     texts = "Between texts well (median of all measures 0.90)"
     assert f"{texts} and between seeds hardly (matched heads 0.30, same number 0.01)." in told
     claimed = stable.assign(measure="alpha_beta", rho=stable.rho + 0.4)  # what the claim goes by stands beside the median
     both = said_of.answer(pairs, pd.concat([stable, stable.assign(rho=0.1), claimed]), "", [])
-    assert "hardly (matched heads 0.30, by relevance, LRP αβ 0.70, same" in both
+    assert "hardly (matched heads 0.30 (by relevance, LRP αβ 0.70), same" in both
     assert told.endswith("**To prune:** nothing is decided. 1 of 2 claims are inconclusive.")
 
 
@@ -329,7 +329,9 @@ def test_the_cheapest_choice_is_that_of_the_least_mean_over_all_numbers_of_heads
         for name, both in table.items() for heads, change in zip((4, 2), both, strict=True)]  # fmt: skip
     told = said_of.at_once(pd.DataFrame(rows, columns=["model", "criterion", "heads", "change"]))
     assert f"On average *{said_of.named('alpha_beta')}* cost least in 1 of 2 settings." in told
-    assert told.endswith("No less than random heads most often: *confidence*, in 1 of 2.")
+    assert told.endswith(
+        "No less than random heads most often: of the drawn *confidence* (1 of 2) and of all *confidence* (1 of 2)."
+    )
     rows += [("a", "gradient, example", heads, 1.7) for heads in (4, 2)]
     told = said_of.at_once(pd.DataFrame(rows, columns=["model", "criterion", "heads", "change"]))
     assert "*gradient importance* is beaten by 2 measures on translation models." in told

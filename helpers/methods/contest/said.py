@@ -173,9 +173,13 @@ def at_once(table: pd.DataFrame, drawn: Sequence[str] = DRAWN) -> str:
         said += f" *{named(UNIT)}* is beaten by {listed(told)}."
     if RANDOM in means.index.get_level_values("criterion"):
         above = every.index.get_level_values("model").map(means.xs(RANDOM, level="criterion")).to_numpy()
-        worse = every[every.to_numpy() >= above].index.intersection(here.index).get_level_values("criterion").value_counts()
-        for name, count in worse.head(1).items():
-            said += f" No less than random heads most often: *{named(str(name))}*, in {count} of {len(settings)}."
+        worse = every[every.to_numpy() >= above].index
+        told = [
+            f"{of} *{named(str(name))}* ({times} of {len(settings)})"
+            for part, of in ((worse[worse.isin(here.index)], "of the drawn"), (worse, "of all"))
+            for name, times in part.get_level_values("criterion").value_counts().head(1).items()
+        ]
+        said += f" No less than random heads most often: {listed(told)}." if told else ""
     return said
 
 
@@ -274,7 +278,7 @@ def advice(ranked: pd.DataFrame, paired: pd.DataFrame, corrected: pd.DataFrame) 
     if paired.loc[best, low] <= 0:
         return f"no measure is shown to beat random heads; the best by value is {called}."
     row = corrected[corrected.criterion == best].merge(here[["model", "test set"]].drop_duplicates()).iloc[0]
-    how = f"is {'better' if row.value > 0 else 'worse'} than L0" if row.p_holm < LEVEL else "does as well as L0 can be shown to"
+    how = f"is {'better' if row.value > 0 else 'worse'} than L0" if row.p_holm < LEVEL else "cannot be told from L0"
     both = listed(number(here.value[name], "+.1f") for name in (best, TRAINED))
     where = f"{here.model.iloc[0]}, one number of heads, {count(int(here.seeds[TRAINED]), 'training')}"
     return f"{called} {how} ({both} BLEU; {where})."
@@ -293,18 +297,20 @@ def answer(agreement: pd.DataFrame, stability: pd.DataFrame, advice: str, verdic
     kind, said = _main(agreement), []
     part = agreement[agreement.kind == kind]
     if len(part):
-        sure, left = _sure(part)
+        (sure, left), middle = _sure(part), part.rho.median()
         said.append(
-            f"**Do they agree?** {_how(part.rho.median()).capitalize()}: of {len(part)} pairs of {KIND_TITLES[kind]} measures"
-            f" {sure.sum()} agree by their own interval, {left.sum() or 'none'} after Holm."
+            f"**Do they agree?** {_how(middle).capitalize()} (median {number(middle, '.2f')}): of {len(part)} pairs of"
+            f" {KIND_TITLES[kind]} measures {sure.sum()} agree by their own interval, {left.sum() or 'none'} after Holm"
+            + f" ({ends(part.models, '.0f')} models can hardly pass it)" * (not left.sum())
+            + "."
         )
     rho = stability[stability.kind == kind].groupby("compared", sort=False).rho.median()
     own = {name: rho[rho.index.str.startswith(key)] for name, key in (("texts", "other"), ("seeds", "matched"), ("", "same"))}
     same = "".join(f", same number {number(value, '.2f')}" for value in own.pop(""))
     seeds = stability[(stability.kind == kind) & stability.compared.str.startswith("matched")]
     claimed = seeds[seeds.measure == RULES[0]]
-    same = "".join(f", by {named(RULES[0])} {number(value, '.2f')}" for value in claimed.rho) + same
-    said_of = {"texts": "median of all measures {}", "seeds": f"matched heads {{}}{same}"}
+    rule = "".join(f" (by {named(RULES[0])} {number(value, '.2f')})" for value in claimed.rho)
+    said_of = {"texts": "median of all measures {}", "seeds": f"matched heads {{}}{rule}{same}"}
     told = [
         f"between {name} {_how(part.iloc[0])} ({said_of[name].format(number(part.iloc[0], '.2f'))})"
         for name, part in own.items()

@@ -281,7 +281,7 @@ def owed_to_sharing(table: pd.DataFrame, reliable: float = np.nan) -> str:
     if len(signed) and signed[OTHER] < 0.2 < signed[SAME]:
         told = f" (its reliability between halves: {reliable:.2f})" if reliable == reliable else ""
         nothing = "Attribution patching (*gradient, signed*) predicts nothing on fresh sentences: its"
-        nothing = f"{nothing} {signed[SAME]:.2f} on the same is noise that both share{told}. "
+        nothing = f"{nothing} {signed[SAME]:.2f} on the same half is noise that both share{told}. "
     return f"{nothing}Mean rank correlation with the loss without a head ({' and '.join(kinds)} heads): {'; '.join(said)}."
 
 
