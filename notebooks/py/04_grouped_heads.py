@@ -129,7 +129,12 @@ display(readable(facts, columns | {"width": "width"}, caption=told))
 steps = plan["translation"]["steps"]
 before, final = round(plan["first"] * steps), said.late(steps, plan["first"])
 told = f"({before:,} of {steps:,}) come before the vote, {steps - before:,} after it"
-display(Markdown(f"In translation the first {100 * plan['first']:.0f} % of the steps {told}."))
+sites, tokens = len(tables.sites(grouping.runs.stages(translation[VANILLA])[0])), plan["translation"]["batch_tokens"]
+ours = (
+    f"The public code's sum comes to w = {sites / tokens:.3f} or more here ({sites} layers, {tokens:,} tokens of a batch, both"
+)
+ours = f"{ours} languages and padding among them); we use {plan['weight']:g}"
+display(Markdown(f"In translation the first {100 * plan['first']:.0f} % of the steps {told}. {ours}."))
 
 # %% [markdown]
 # ## Does it help, and what does it cost? (Tables 1, 2, 4, 5 and 6)
@@ -165,9 +170,9 @@ by_seed, size, means, bleu, both = tables.per_seed(scored, seed=seed), None, Non
 if plan["seeds"] > 1:
     means = run.table(tables.means_over_seeds(by_seed), "seeds")
 if "peers" in plan["parts"] and plan["ablation_seeds"] > 1:
-    peers, early = grouping.runs.equal_size(run.settings, seed), grouping.runs.AT_START
-    if "ablations" in plan["parts"]:  # as many heads, for all steps
-        peers |= {name: spec for name, spec in grouping.runs.table_3(run.settings, seed).items() if name.startswith(early)}
+    peers, same = grouping.runs.equal_size(run.settings, seed), (grouping.runs.AT_START, grouping.runs.RANDOM)
+    if "ablations" in plan["parts"]:  # as many heads, for all steps or at random
+        peers |= {name: spec for name, spec in grouping.runs.table_3(run.settings, seed).items() if name.startswith(same)}
     size = run.table(tables.equal_size(peers, tables.statistics(peers, plan["beam"])), "equal_size")
 changed = tables.first_scores(scored[subjects.TRANSLATION])
 if means is not None:
@@ -197,7 +202,7 @@ if size is not None:
     columns |= {"change": "GHT-PS minus it", "p_holm": "p (Holm)"}
     columns |= {"early": f"{said.FEW} minus it"} if "early" in size else {}
     told = "Controls of the size of GHT-PS; differences in pairs of trainings from weights of one seed; p of GHT-PS, over this"
-    told += " table" + (f" ({said.FEW}: Table 3)" if "early" in size else "")
+    told += " table" + (" (the last two: Table 3)" if "early" in size else "")
     forms = {"value": ".1f", "change": "+.1f", "p_holm": "p", "early": "+.1f"}
     forms = {name: form for name, form in forms.items() if name in columns}
     display(readable(size.rename(index=said.named), columns, forms, {"value": "most"}, caption=told))
@@ -371,7 +376,7 @@ if without is not None:
 # %% jupyter={"source_hidden": true}
 settled = tables.constraint_terms(first, groups)
 run.table(settled.set_index("step"), "settling")
-numbers, sixteen = None, ""
+numbers = None
 if "numbers" in plan["parts"]:
     display(
         Markdown("""## How many groups? (Fig. 3)
@@ -397,8 +402,7 @@ sentences, paired with vanilla of as many heads.""")
         resamples=repeats,
     )
     if wider:
-        sixteen = said.more_heads(more, count)
-        display(Markdown(sixteen))
+        display(Markdown(said.more_heads(more, count)))
 if {"ablations", "strengths"} <= set(plan["parts"]):
     strengths = {VANILLA: 0.0, GHT: plan["weight"]}
     strengths |= {f"GHT, weight x {factor:g}": factor * plan["weight"] for factor in plan["strengths"]}
@@ -443,7 +447,8 @@ file `ladder`).""")
     )
     told = "What GHT-PS loses more is the price of choosing late, method and training time not separated"
     own = plan["translation"]["model"]["width"] // plan["translation"]["model"]["heads"]
-    display(Markdown(f"{told}: {final}. {said.scarce(over, numbers, own)}".strip()))
+    paid = said.price(without, over, own)
+    display(Markdown(f"{told}: {final}. {paid} {said.scarce(over, numbers, own)}".strip()))
 
 # %% jupyter={"source_hidden": true}
 width = plan["translation"]["model"]["width"] // plan["translation"]["model"]["heads"]
@@ -521,8 +526,7 @@ fit = "generated" if run.corpus == "controlled" else "natural"
 weight = said.strength(apart, groups, tables.first_scores(table).value)
 judged = {one.claim.id: one for one in claims.of_run(run.folder, run.corpus)}["constraint-translation"]
 lead, chance = said.lead(gained), said.vote(without, shared)
-extra = [weight, sixteen], [said.rivals(size, final)] if size is not None else [], [chance, said.price(without, over, width)]
-extra = [" ".join(filter(None, part)) for part in extra]
+extra = [weight, f"{said.same_size(size)}." if size is not None else "", chance]
 paper = judged.rows[0].holm if judged.rows else float("nan")
 beside = [lead, said.bullets(changed, table_1["heads"], int(gained.seeds.min()), paper, extra)]
 path = layout.Chapter(study.ROOT / "figures" / "natural" / run.name).table("seeds")

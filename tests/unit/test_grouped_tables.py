@@ -184,9 +184,9 @@ def test_a_ladder_holds_every_training_against_its_own_vanilla():
     vote = pd.DataFrame({"panel": "a", "method": PS, "groups": [1, 2], "change": [-9.0, -1], "change_low": [-10.0, -2],
                          "change_high": [-8.0, 0]})  # fmt: skip
     few = wide.rename(index={"few": said.FEW}, level="row").assign(change_low=-6.0)
-    scarce = "From head dimension 2 on, wider heads do not detectably bring the loss down (5.0 and 4.0 BLEU), more heads do "
+    scarce = "From head dimension 2 on, wider heads do not detectably bring down what *heads chosen before training* lose "
     assert said.scarce(few, vote, 2).startswith(
-        f"{scarce}(GHT-PS -9.0 and -1.0 with 1 and 2 per layer): what counts is the share"
+        f"{scarce}(5.0 and 4.0 BLEU); more do (GHT-PS -9.0 and -1.0 with 1 and 2 per layer)."
     )
     one = "At 4 one training each."
     assert said.scarce(few, vote.assign(change_low=-10.0), 2) == said.scarce(few, None, 2) == said.scarce(few, vote, 4) == one
@@ -360,9 +360,12 @@ def test_what_is_said_follows_the_numbers():
     beside = pd.DataFrame([(-4, -5, -3)], [runs.FEWER], said.ENDS)
     assert said.rivals(beside, "late") == "GHT-PS minus models of its size: *fewer layers* -4.0 [-5.0, -3.0] BLEU (late)."
     early = said.rivals(beside.assign(early=-2.0, early_low=-3, early_high=-1), "late")
-    assert early.endswith("Lateness does not explain it: as few heads for all steps (*heads chosen before training*) are below"
+    assert early.endswith("Not all of it is late choice and method: as few heads for all steps (*heads chosen before training*) are below"
                           " them too, by interval (-2.0 [-3.0, -1.0]).")  # fmt: skip
     assert "With as few heads" in said.rivals(beside.assign(early=-2.0, early_low=-3, early_high=1), "late")
+    drawn = pd.concat([beside, pd.DataFrame({"value": [70.0, 71.0, 69.0]}, [runs.RANDOM, runs.GRADIENT, runs.L0])])
+    told = "At as many heads of all kinds BLEU is *random heads off* 70.0, *gradient importance* 71.0 and *L0* 69.0"
+    assert told in said.rivals(drawn, "late") and "random" not in said.rivals(drawn.drop(runs.L0), "late")
     seeds = pd.DataFrame({"panel": "translation: multi30k_x", "method": [GHT, PS, VANILLA], "seeds": 3, "mean": 43.9,
                           "change_mean": [0.4, -3.5, 0], "change_low": -4.0, "change_high": 1.0})  # fmt: skip
     told = said.elsewhere(seeds, "what", -8.3)

@@ -142,17 +142,28 @@ def _costs(change: pd.Series, form: str = ".1f") -> str:
 
 
 def rivals(size: pd.DataFrame, late: str) -> str:
-    """Of `tables.equal_size`: GHT-PS against models that have their size from the start; `late` says when it has its own."""
+    """Of `tables.equal_size`: GHT-PS against models that have its size from the start, `late` says when it has its own; and
+    choices of as many heads."""
+    names = [name for name in (runs.FEWER, runs.NARROWER) if name in size.index]
+    said = f"{same_size(size)} ({late})."
+    if "early" in size and names:
+        early = listed(interval(*size.loc[name, EARLY], "+.1f") for name in names)
+        how = f"as few heads for all steps (*{FEW}*)"
+        below = f"Not all of it is late choice and method: {how} are below them too, by interval ({early})."
+        rest = f"With {how} the differences are {early}."
+        said = f"{said} {below if (size.early_high[names] < 0).all() else rest}"
+    chosen = [f"*{name}* {number(size.value[name], '.1f')}" for name in (runs.RANDOM, GRADIENT, L0) if name in size.index]
+    if len(chosen) == 3:
+        told = f"At as many heads of all kinds BLEU is {listed(chosen)}"
+        said = f"{said} {told} (the first as many in each layer, after the constraint; notebook 6 ranks encoder heads alone)."
+    return said
+
+
+def same_size(size: pd.DataFrame) -> str:
+    """Of `tables.equal_size`: GHT-PS against models that have its size from the start."""
     names = [name for name in (runs.FEWER, runs.NARROWER) if name in size.index]
     told = [f"*{name}* {interval(*size.loc[name, ENDS], '+.1f')}" for name in names]
-    said = f"{PS} minus models of its size: {listed(told)} BLEU ({late})."
-    if "early" not in size or not names:
-        return said
-    early = [interval(*size.loc[name, EARLY], "+.1f") for name in names]
-    how = f"as few heads for all steps (*{FEW}*)"
-    if (size.early_high[names] < 0).all():
-        return f"{said} Lateness does not explain it: {how} are below them too, by interval ({listed(early)})."
-    return f"{said} With {how} the differences are {listed(early)}."
+    return f"{PS} minus models of its size: {listed(told)} BLEU"
 
 
 def late(steps: int, share: float) -> str:
@@ -366,9 +377,9 @@ def scarce(table: pd.DataFrame, numbers: pd.DataFrame | None, width: int) -> str
     if not flat or not rises or len(vote) < 2:
         return single
     lost = listed(number(-value, ".1f") for value in wide.change)
-    told = f"From head dimension {width} on, wider heads do not detectably bring the loss down ({lost} BLEU), more heads do"
+    told = f"From head dimension {width} on, wider heads do not detectably bring down what *{FEW}* lose ({lost} BLEU); more do"
     told += f" ({PS} {listed(number(value, '+.1f') for value in vote.change)} with {listed(map(int, vote.groups))} per layer)"
-    return f"{told}: what counts is the share of heads kept. {single}".strip()
+    return f"{told}. {single}".strip()
 
 
 def chosen(table: pd.DataFrame) -> str:

@@ -391,7 +391,8 @@ def equal_size(specs: Runs, counted: Counted, own: str = PS) -> pd.DataFrame:
     Parameters
     ----------
     specs : mapping of row -> spec
-        As `helpers.methods.grouping.runs.equal_size`, and as many heads chosen before training (`runs.AT_START`) if wanted.
+        As `helpers.methods.grouping.runs.equal_size`, and as many heads chosen before training or at random (`runs.AT_START`,
+        `runs.RANDOM`) if wanted.
     counted : `statistics` of them
     own : str
         The row that is held against all others.
@@ -400,14 +401,14 @@ def equal_size(specs: Runs, counted: Counted, own: str = PS) -> pd.DataFrame:
     -------
     pandas.DataFrame
         On control: value and change (GHT-PS minus the control), means with t-intervals; seeds; over; p, p_holm and family, none
-        against heads chosen before training, which Table 3 tests. With these, what they change: early, early_low, early_high,
+        against those that Table 3 tests. With heads chosen before training, what they change: early, early_low, early_high,
         early_p_holm.
     """
     table = first_scores(scores(specs, counted, own, 0)).reset_index()
     names = table.row.str.partition(", seed ")
     table = table.assign(control=names[0], seed=names[2], change=-table.change)[names[0] != own]
     found = over_seeds(table, ("control",), CHANGES).reset_index().set_index("control").assign(over=intervals.TRAININGS)
-    sized = found.drop(runs.AT_START, errors="ignore")
+    sized = found.drop([runs.AT_START, runs.RANDOM], errors="ignore")
     tested = intervals.corrected(sized, "change", ("change_low", "change_high"), sized.seeds)
     found = found.join(tested[tested.columns.difference(found.columns, sort=False)])
     if own != PS or runs.AT_START not in specs:
