@@ -360,8 +360,8 @@ def test_what_is_said_follows_the_numbers():
     beside = pd.DataFrame([(-4, -5, -3)], [runs.FEWER], said.ENDS)
     assert said.rivals(beside, "late") == "GHT-PS minus models of its size: *fewer layers* -4.0 [-5.0, -3.0] BLEU (late)."
     early = said.rivals(beside.assign(early=-2.0, early_low=-3, early_high=-1), "late")
-    assert early.endswith("Not all of it is late choice and method: as few heads for all steps (*heads chosen before training*) are below"
-                          " them too, by interval (-2.0 [-3.0, -1.0]).")  # fmt: skip
+    all_of_it = "Not all of it is late choice and method: as few heads for all steps (*heads chosen before training*) are"
+    assert early.endswith(f"{all_of_it} below them too, by interval (-2.0 [-3.0, -1.0]).")
     assert "With as few heads" in said.rivals(beside.assign(early=-2.0, early_low=-3, early_high=1), "late")
     drawn = pd.concat([beside, pd.DataFrame({"value": [70.0, 71.0, 69.0]}, [runs.RANDOM, runs.GRADIENT, runs.L0])])
     told = "At as many heads of all kinds BLEU is *random heads off* 70.0, *gradient importance* 71.0 and *L0* 69.0"
