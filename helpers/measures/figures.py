@@ -13,7 +13,7 @@ import seaborn as sns
 
 from helpers import drawing
 from helpers.drawing import COLOURS, MODELS, WIDTH, left, redrawable
-from helpers.measures.functions import DIRECTIONS, LABELS, POSITIONAL, RAREST, RELATIONS
+from helpers.measures.functions import DIRECTIONS, LABELS, MARGIN, POSITIONAL, RAREST, RELATIONS
 from helpers.measures.ranks import relative
 from helpers.measures.table import named
 
@@ -412,7 +412,7 @@ _PRINTED_OFFSET = drawing.PRINTED | {"marker": "_", "ms": 10, "mew": 2.4, "color
 
 
 PASSES: dict[str, dict[str, Any]] = {
-    "passes (Holm)": {}, "passes by estimate": {"hatch": "////", "ec": "white", "lw": 0}, "does not pass": {"alpha": 0.3}
+    "passes (Holm)": {}, "passes by estimate": {"hatch": "////", "ec": "white", "lw": 0}, "fails by estimate": {"alpha": 0.3}
 }  # fmt: skip
 
 
@@ -429,7 +429,9 @@ def syntactic_bars(best: pd.DataFrame):
     figure, axes = drawing.grid(4, 2, WIDTH / 2, 2.3, sharey=True)
     models = list(dict.fromkeys(best.model))
     width = 0.8 / len(models)
-    levels = {"most frequent offset": ("baseline", "-"), "best head, random weights": ("untrained", ":")}
+    best = best.assign(needed=best.baseline + MARGIN)
+    levels = {"needed: 10 points above it": ("needed", "-"), "most frequent offset": ("baseline", "--")}
+    levels |= {"best head, random weights": ("untrained", ":")}
     for axis, relation in zip(axes, RELATIONS, strict=True):
         for j, direction in enumerate(DIRECTIONS):
             part = best[(best.relation == relation) & (best.direction == direction)].set_index("model").reindex(models)

@@ -28,7 +28,10 @@ def followed(each: pd.DataFrame) -> str:
     default, signed = clear["alpha_beta"], clear.drop(columns="alpha_beta").all(axis=1)
     small = own.xs("alpha_beta", level="rule")[~default]
     sizes = [(row.Index, count(int(row.functional), "head"), count(int(row.layers), "layer")) for row in small.itertuples()]
-    no = [f"{title} ({functional} in {layers})" for title, functional, layers in sizes]
+    few = ["", ", too few to tell"]  # two heads of eight can be shuffled in 28 ways
+    no = [
+        f"{title} ({functional} in {layers}{few[functional in ('1 head', '2 heads')]})" for title, functional, layers in sizes
+    ]
     told = f"above shuffled functions in {listed(default.index[default])}" + (f", not in {listed(no)}" if no else "")
     return told + (f"; by both signed rules in {listed(too)} too" if len(too := default.index[signed & ~default]) else "")
 

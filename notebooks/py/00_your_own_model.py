@@ -94,7 +94,7 @@ answer = claims.Box(run)
 # One row per head; each column is one measure. In code layers and heads count from zero.
 #
 # - *loss without the head* (`leave-one-out`): how much the loss rises when that head alone is off, in millinats (`0.001` nats)
-#   per target token, as everywhere below; an interval that holds zero says that the head is not missed;
+#   per target token, as everywhere below; an interval that holds zero says that its effect cannot be told from zero;
 # - *gradient importance* (`gradient, example`): mean size of the derivative of an example's loss (nats) in the head's gate;
 # - *relevance*: share of its layer's part in the predicted logit, by rules of notebook 1; by AttnLRP it can be negative or
 #   above one. The third rule, *conservative*, and further measures are in the saved table;
@@ -133,7 +133,7 @@ HTML(f"<details><summary>All {total} heads, to be sorted by any column</summary>
 
 # %% [markdown]
 # As pictures, a type of attention each: a panel is a measure, a cell a head (`#` is its number) with its rank in its layer, `1`
-# for the largest. All panels keep the order of the loss without the head, so one that agrees with it fades from left to right.
+# for the largest. All panels keep the order of the loss without the head, so one that agrees darkens from left to right.
 # Where few heads change the loss alone, the left of a row is signal and the order further right mostly noise.
 
 # %% jupyter={"source_hidden": true}
@@ -170,8 +170,11 @@ size, confident = np.max(example["weights"], 1).mean(), number(table.confidence[
 seen = pd.Series(np.argmax(example["weights"], 1)).corr(pd.Series(range(len(example["weights"]))), method="spearman")
 sees = f"Here {number(size, '%')} of a row's weight is on one token on average (all sentences: {confident})."
 if kind == "cross" and seen > 0.8 and size > 0.5:  # in the source's order, on one token
-    sees = f"It aligns words: pieces of words look at the source word that they translate ({number(size, '%')} of its weight"
-    sees += f" on one token, in the source's order: Spearman {number(seen, '.2f')})."
+    sees = "It aligns words: pieces of words look at the source word that they translate, in the source's order (Spearman"
+    sees += (
+        f" {number(seen, '.2f')}), with {number(size, '%')} of a row's weight on one token here, the sentence's end among them"
+    )
+    sees += f" (confidence on all sentences, without it: {confident})."
 run.figure(
     figures.attention([example]),
     "attention",

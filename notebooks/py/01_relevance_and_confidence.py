@@ -705,7 +705,7 @@ by_rule = listed(f"{many} ({named(rule).removeprefix('relevance, ')})" for rule,
 predicts = ranks.strength(by_all.rho["alpha_beta"], by_all.low["alpha_beta"])
 dominates = "not most" if shares.effective["alpha_beta"] > dominant.heads.max() / 2 else "yes"
 ledger = next(one for one in claims.of_run(run.folder, run.corpus) if one.claim.id == "relevance-confidence")
-two_largest = listed((dominant.two_largest > 0.5).groupby("rule", sort=False).sum())
+doubled = listed(int(many) for many in above.twice.sum())
 titles = {rule: named(rule).removeprefix("relevance, ") for rule in RULES}
 clear = notes.corrected(ledger.rows, titles) if {row.label for row in ledger.rows} <= {*RULES} else ""
 clear = f" Above random weights by the interval of the difference, {clear}." if clear else ""
@@ -719,7 +719,7 @@ The paper's exception in the first layer appears in {rare} of {count(len(late), 
 {number(shares.even["alpha_beta"], ".1%")}, random weights: {lead[1]}).** That is as spread as over {equal["alpha_beta"]} equal
 heads of {dominant.heads.max()}. By the two others it has {of_layer["attnlrp"][0]} and {of_layer["cp"][0]} (random weights:
 {of_layer["attnlrp"][1]} and {of_layer["cp"][1]}). Layers where it has twice an even share and significantly more than with
-random weights, of {above.size().iloc[0]}: {by_rule}. The two largest together have more than half in {two_largest}.""",
+random weights, of {above.size().iloc[0]}: {by_rule}.""",
     f"""**Do relevant heads have a function? Heads with one are more relevant than the others of their layer by {gain} of its
 average head, but {idle}.** By the default rule the difference is {followed}. Over all models it is {listed(signed_too)} by
 the two signed rules. {follows["top"] - follows["top_none"]} of the most relevant have one (by chance {chance:.1f}){only}.""",
@@ -732,7 +732,8 @@ every = each.xs(each.index[0][0], level="model")
 closing = f"""
 - *Relevance and confidence* agree {strong} by the default rule; the signed rules agree with each other more than with it, and
   repeat on other sentences only once they are summed over tokens.
-- *A few heads* have twice an even share in {by_rule} of {above.size().iloc[0]} layers: it depends on the rule.
+- *A few heads*: the largest has twice an even share in {doubled} of {above.size().iloc[0]} layers, by rule, and significantly
+  more than with random weights in {by_rule}.
 - *Functions*: heads with one are more relevant by {(every.low > 0).sum()} of {count(len(every), "rule")}.
 - *The loss without a head* correlates with gradient importance at {with_loss["gradient, example"]} (Spearman), with confidence
   at {with_loss["confidence"]}; most heads can be removed alone at no measurable cost.

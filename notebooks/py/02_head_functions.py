@@ -70,10 +70,10 @@ print(snapshots.said_of_study(studied, run.settings["beam"]))
 verdicts = claims.Box(run)
 
 # %% [markdown]
-# Bars: the best head for each relation and direction. The rule asks for `10` points above the solid line, which always guesses
-# the most frequent offset. Full colour: passes significantly; hatched: by estimate alone; pale: does not pass. Dotted: the best
-# head with random weights. All are chosen on even sentences and scored on odd ones. Diamonds and short grey lines: the paper's
-# heads and offsets, EN-RU.
+# Bars: the best head for each relation and direction. The rule asks for `10` points (solid line) above a guess that always
+# takes the most frequent offset (dashed). Full colour: passes significantly; hatched: by estimate alone; pale: fails. Dotted:
+# the best head with random weights. All are chosen on even sentences and scored on odd ones. Diamonds and short grey lines:
+# the paper's heads and offsets, EN-RU.
 #
 # ## What the functions look like
 #
@@ -356,7 +356,7 @@ sides = sides if len(sides) == len(bars) else ["open"] * len(bars)  # without a 
 names = ["passes (Holm)" if side == "for" else "passes by estimate" for side in sides]
 over = f"{passed} of {len(relations)} cases pass by estimate, {sides.count('for')} significantly (Holm, 5 %)"
 run.figure(
-    figures.syntactic_bars(bars.assign(passes=bars["passes +10"].map({False: "does not pass"}).fillna(pd.Series(names)))),
+    figures.syntactic_bars(bars.assign(passes=bars["passes +10"].map({False: "fails by estimate"}).fillna(pd.Series(names)))),
     "fig4_syntactic_heads",
     caption="How often the best head of each relation looks at the right word, beside the offset baseline.",
     answers="Voita et al., figure 4",
@@ -371,7 +371,12 @@ cross_told = cross_told.partition(": ")[2].partition(";")[0]
 at_other = claims.of_run(published.folder.parent, other)
 profile_of = study.read_json(published.shared)["parameters"]["profile"] if published.shared.exists() else other
 natural = said.elsewhere({one.claim.id: one for one in at_other}, other, profile_of)
-told = f"""- **Positional heads** (paper: several per model, for 90 % of tokens): {positional_told}.
+lead = f"{passed} of {len(relations)} cases of syntax by estimate, {sides.count('for')} significantly; positional heads:"
+lead = f"**Do heads do what the paper's do? {lead} {int(best.xs('encoder', level='kind').verdict.sum())}; rare-token heads:"
+lead += f" {int(sum(frames['rare'].verdict.sum() for frames in found.values()))}.**"
+told = f"""{lead}
+
+- **Positional heads** (paper: several per model, for 90 % of tokens): {positional_told}.
 *{judged["positional"].verdict}*
 - **Syntactic heads** (paper: {printed["pass +10"]} of {printed["of"]} cases, EN-RU): {over}; {rule}.
 *{judged["syntax"].verdict}*

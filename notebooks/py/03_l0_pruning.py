@@ -181,7 +181,8 @@ of_models = {title: l0.tables.over_trainings(found) for title, found in trained.
 # $P(g = 0)$ of every encoder head while the model trains, for several penalties ([as an
 # animation](../figures/controlled/03_l0_pruning/gate_closing_animation.gif)). The penalty pushes gates shut, and the stretched
 # distribution has mass at exactly closed and exactly open; nothing asks the gates that stay to be fully open. A model with many
-# undecided gates (between `0.05` and `0.95`) is not the one that binary evaluation scores.
+# undecided gates (between `0.05` and `0.95`) is not the one that binary evaluation scores. A head is kept where fully open is
+# more likely than closed, log α above zero: where the picture's P(closed) ends below `0.31`, not below a half.
 
 # %% jupyter={"source_hidden": true}
 sweep, subject = encoder[0]
@@ -576,7 +577,7 @@ readable(said.prices(asked).rename(columns={"lambda": "λ"}), shown, caption=cap
 
 # %% jupyter={"source_hidden": true}
 half = half[half.index.isin(own, "test set")]
-more = from_scratch.partition(", with")[0]
+more = from_scratch
 more = f"{more[:1].upper()}{more[1:]}." if more else ""
 worth_of = of_encoder | {f"{other} text{title.removeprefix(other)}": table for title, table in elsewhere.items()}
 worst = " ".join(filter(None, (said.never_better(table, title) for title, table in worth_of.items())))

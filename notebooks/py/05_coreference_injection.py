@@ -318,7 +318,7 @@ hollow = " ".join(said.hollow(*told, resolved[told[0]]) for told in empty)
 both = pd.concat([tables.relative(part, group) for group, part in found.items()], ignore_index=True)
 both = run.table(both, "gain_on_both_tracks")
 single = pd.concat([table, tables.by_group(board, {"": parts.get("where", {})}).reindex(columns=table.columns)])
-chosen = run.table(tables.headline(over, single, [*rows, gold, said.OWN]), "gain", resamples=repeats)
+chosen = run.table(tables.headline(over, single, [*rows, gold]), "gain", resamples=repeats)
 run.figure(
     figures.changes(said.called(chosen)),
     "gain",
@@ -363,10 +363,7 @@ shown = shown.assign(metric=shown.row.map(said.named), row=largest)[shown.row.is
 display(said.wide(shown, "change", "Change of ROUGE-1, one training per column", "+.1f", what="mentions in largest cluster"))
 if (near := f"{MAIN}, adjacent links") in parts.get("matrices", {}):
     paired = run.table(tables.by_cluster_size(board, [near], truth, against=MAIN), "cluster_sizes_paired", resamples=repeats)
-    most = said.change(paired[paired.mentions == paired.mentions.iloc[-1]], near)
-    row = paired[(paired.mentions == paired.mentions.iloc[-1]) & (paired.metric == "ROUGE-1")].iloc[0]
-    how = "cannot tell" if row.change_low <= 0 <= row.change_high else "by interval"
-    display(Markdown(f"In the largest clusters, adjacent links minus full ones: {how}, {most} ROUGE-1 (paired, one training)."))
+    display(Markdown(said.adjacent(paired)))
 
 # %% [markdown]
 # The paper says that higher layers work better, and that large clusters hamper *full* links, since a name has little weight in

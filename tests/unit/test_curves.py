@@ -215,7 +215,10 @@ def test_what_is_said_follows_the_numbers():
     first = "Trained further, in this one training, no worse than L0's choice: *relevance, LRP αβ* (+0.4 BLEU). Worse, BLEU:"
     first = f"{first} *gradual pruning* 0.1, *confidence* 5.6."
     assert said.further([table], brief=True) == first.partition(" Worse")[0]
-    assert said.further([table]) == f"{first} Not above every random draw in every training: *confidence* in 0 of 1."
+    assert (
+        said.further([table])
+        == f"{first} Above every random draw of its training, of 1: *relevance, LRP αβ* in 1 and *gradual pruning* in 1."
+    )
     draws = said.pooled(shares(table), [shares(table), shares(table.assign(bleu=[5.0, 2.0, 6.0, 8.6, 8.5, 6.0]))])
     drawn = draws.loc[("random heads, 4 draws [their range]", "test")]
     assert len(draws) == 5 and drawn[["bleu", "low", "high"]].tolist() == [3.25, 1.0, 6.0]

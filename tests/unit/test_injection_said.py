@@ -49,8 +49,13 @@ def test_a_choice_is_better_only_where_its_interval_says_so(change, verb, here):
     found = said.findings(own, over, alone, "rule", "one training", "seen")
     assert f"{verb} (one training, difference " in found["Choice"] and "Links" not in found
     assert found["Gold links"] == "they bring +5.0 [+4.0, +6.0], minus the lowest heads +3.0 [+2.0, +4.0]"
-    assert found["Another place"].endswith("every layer may gain more: +4.0 [+3.0, +5.0] (one training, not replicated);"
-                                           " whether it is the links there has no control yet")  # fmt: skip
+    lowest = "in which the lowest heads gain +2.0 with rule-resolver links)"
+    assert f"every layer gain +4.0 [+3.0, +5.0] (one training, {lowest}; whether it is the links" in found["Another place"]
+    sizes = [scores(**{"a": gain}).assign(mentions=size) for size, gain in (("4 to 7", (0.1, -1, 1)), ("8 to 9", (2, 1, 3)))]
+    told = (
+        "in the largest clusters they differ by ROUGE-1 (+2.0 [+1.0, +3.0]); in the smallest clusters they differ by none"
+    )
+    assert f"by interval: {told} (paired" in said.adjacent(pd.concat(sizes))
     assert said.elsewhere(scores(**{MAIN: main, said.OWN: (3, 1, 5)}), own, over, "rule") == ""  # it may do no more than heads
     upper = "layer of its own, upper"
     told = said.elsewhere(over, scores(**{upper: (0.2, -1, 1)}).set_index("row"), scores(**{upper: (0.3, -0.1, 0.7)}), "rule")
@@ -93,7 +98,7 @@ def test_why_nothing_can_be_concluded_and_which_heads_were_drawn():
     assert told.startswith(
         "Whether importance beats chance is open: one draw does as well (5 trainings, difference +1.0 [-1.0,"
     )
-    assert told.endswith("a second gains nothing (one training, +0.0 [-1.0, +1.0]).")
+    assert told.endswith("a second gains nothing (first training: +0.0 [-1.0, +1.0] ROUGE-1).")
     ranks = pd.DataFrame({"row": [MAIN, NONE], "rank_before": [8, 8], "rank_after": [4, 6], "heads": 8})
     half = "half (rank 8.0 to 6.0 of 8) comes with any fixed attention; coreference takes it on to 4.0"
     assert said.rise(ranks, ["for", "open", "open"]) == f"{half}. 1 of 3 comparisons remains after Holm"

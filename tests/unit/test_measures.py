@@ -525,7 +525,9 @@ def test_where_relevance_follows_function_is_said_by_model():
     rows |= {("a", "cp"): (1, -0.5, 0.2), ("b", "cp"): (1, 0.5, 0.2)}
     each = pd.DataFrame(rows, ["difference", "low", "null_high"]).T.rename_axis(["model", "rule"])
     told = said.followed(each.assign(functional=1, layers=2))
-    assert told == "above shuffled functions in a, not in b (1 head in 2 layers); by both signed rules in b too"
+    assert (
+        told == "above shuffled functions in a, not in b (1 head in 2 layers, too few to tell); by both signed rules in b too"
+    )
     rows = [SimpleNamespace(label=name, side=side, p=p) for name, side, p in (("x", "for", 0), ("y", "open", 0.01))]
     told = said.corrected(rows, {"x": "X", "y": "Y"})
     assert told == "after Holm's correction too: X; not after Holm's correction: Y"

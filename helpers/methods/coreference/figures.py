@@ -20,7 +20,7 @@ from helpers.measures import figures
 from helpers.methods.coreference import said
 from helpers.study import StudyError
 
-UNITS = {"events": "events with the right people, %"}
+UNITS = {"events": "events with the right people, points"}
 F1 = {"MUC": MODELS[5], "B-cubed": MODELS[2], "CEAF-e": MODELS[4], "CoNLL": MODELS[0]}
 ORDERS = {
     "lowest": {"color": MODELS[0], "marker": "o"}, "highest": {"color": MODELS[1], "marker": "s"},

@@ -111,7 +111,8 @@ def chance(own: pd.DataFrame, table: pd.DataFrame, behind: str) -> str:
         else:
             sides.append("less" if alone.change_low[row] <= 0 else "as well")
             verb = "gains nothing" if sides[-1] == "less" else "gains too"
-            told.append(f"{one} {verb} (one training, {interval(*alone.loc[row, ENDS], '+.1f')})")
+            beside = f", lowest heads {number(alone.change[MAIN], '+.1f')}" if MAIN in alone.index else ""
+            told.append(f"{one} {verb} (first training: {interval(*alone.loc[row, ENDS], '+.1f')} ROUGE-1{beside})")
     if not told:
         return ""
     leads = {("less",): "Importance beats chance", ("as well",): "The choice is not distinguishable from a random choice",
@@ -127,12 +128,27 @@ def elsewhere(alone: pd.DataFrame, own: pd.DataFrame, over: pd.DataFrame, by: st
     part, told = alone[alone.metric == "ROUGE-1"].drop_duplicates("row").set_index("row"), []
     if {OWN, MAIN} <= {*part.index} and part.change_low[OWN] > part.change[MAIN]:
         gain = interval(*part.loc[OWN, ENDS], "+.1f")
-        told.append(f"the same {links(by)} in a layer of its own after every layer may gain more: {gain} (one training, not"
-                    " replicated); whether it is the links there has no control yet")  # fmt: skip
+        lowest = {
+            f"with {name}": row for name, row in ((links(by), MAIN), ("gold ones", with_links("gold"))) if row in part.index
+        }
+        others = listed(f"{number(part.change[row], '+.1f')} {name}" for name, row in lowest.items())
+        told.append(f"the same {links(by)} in a layer of its own after every layer gain {gain} (one training, in which the"
+                    f" lowest heads gain {others}); whether it is the links there has no control yet")  # fmt: skip
     for row in (row for row in own.index if row.startswith("layer of its own")):
         how = "does better" if own.change_high[row] < 0 else "does no better"
         told.append(f"*{named(row)}*, over trainings, {how} than heads ({change(over, row)})")
     return "; ".join(told)
+
+
+def adjacent(paired: pd.DataFrame) -> str:
+    """Of `tables.by_cluster_size` against full links: do adjacent links change the largest clusters, and the smallest?"""
+    told = []
+    for which, at in (("largest", paired.mentions.iloc[-1]), ("smallest", paired.mentions.iloc[0])):
+        part = paired[paired.mentions == at]
+        sure = part[(part.change_low > 0) | (part.change_high < 0)]
+        by = listed(f"{row.metric} ({interval(*row[ENDS], '+.1f')})" for _, row in sure.iterrows())
+        told.append(f"in the {which} clusters they differ by {by}")
+    return f"Adjacent links minus full ones, by interval: {'; '.join(told)} (paired, one training)."
 
 
 def underused(curves: pd.DataFrame) -> str:

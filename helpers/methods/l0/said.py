@@ -276,8 +276,8 @@ def further(tables: Sequence[pd.DataFrame], brief: bool = False) -> str:
         return first
     first += f" Worse{' on average' * (len(tables) > 1)}, BLEU: {', '.join(less)}." if less else ""
     wins = (others > drawn.max()).sum(axis=1)[gaps.index]
-    least = [f"*{name}* in {won} of {len(tables)}" for name, won in wins.items() if won < len(tables)]
-    return f"{first} Not above every random draw in every training: {listed(least)}."
+    best = [f"*{name}* in {won}" for name, won in wins.items() if won] or ["none"]
+    return f"{first} Above every random draw of its training, of {len(tables)}: {listed(best)}."
 
 
 def pooled(part: pd.DataFrame, tables: Sequence[pd.DataFrame]) -> pd.DataFrame:
