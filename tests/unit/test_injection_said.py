@@ -52,9 +52,7 @@ def test_a_choice_is_better_only_where_its_interval_says_so(change, verb, here):
     lowest = "in which the lowest heads gain +2.0 with rule-resolver links)"
     assert f"every layer gain +4.0 [+3.0, +5.0] (one training, {lowest}; whether it is the links" in found["Another place"]
     sizes = [scores(**{"a": gain}).assign(mentions=size) for size, gain in (("4 to 7", (0.1, -1, 1)), ("8 to 9", (2, 1, 3)))]
-    told = (
-        "in the largest clusters they differ by ROUGE-1 (+2.0 [+1.0, +3.0]); in the smallest clusters they differ by none"
-    )
+    told = "in the largest clusters they differ by ROUGE-1 (+2.0 [+1.0, +3.0]); in the smallest clusters they differ by none"
     assert f"by interval: {told} (paired" in said.adjacent(pd.concat(sizes))
     assert said.elsewhere(scores(**{MAIN: main, said.OWN: (3, 1, 5)}), own, over, "rule") == ""  # it may do no more than heads
     upper = "layer of its own, upper"
