@@ -45,7 +45,7 @@ ROOMS = (
     Room("helpers/scores", "BLEU, ROUGE, perplexity, coreference, intervals", 700),
     Room("helpers/runs", "trainings, and the models under study with their text", 1200),
     Room("helpers/measures", "relevance, confidence, functions, importance; the head table", 6080),
-    Room("helpers/methods", "L0 gates, grouped heads, coreference in heads, the contest of measures", 11_080),
+    Room("helpers/methods", "L0 gates, grouped heads, coreference in heads, the contest of measures", 11_130),
     Room("helpers/plan.py", "what there is to make, as recipes, and what it costs in seconds and operations", 560),
     Room(
         "helpers/publish",
@@ -80,7 +80,7 @@ class Budget(NamedTuple):
 
 BUDGETS = (
     Budget(
-        "tests", ("tests/**/*.py",), 18_000, 20_000,
+        "tests", ("tests/**/*.py",), 18_000, 20_100,
         "every formula against a slow twin that shares no line with it, on all families; bad input; the notebooks themselves",
     ),
     Budget(
@@ -99,7 +99,7 @@ BUDGETS = (
         "an hour of a GPU handed over in a few files, one model summed up",
     ),
     Budget(
-        "the core", ("helpers/**/*.py",), 8600, 17_220,
+        "the core", ("helpers/**/*.py",), 8600, 17_270,
         "two fifths are docstrings and blank lines; relevance by three rules on five families, a store with a published half, "
         "decoders of today and from many key-value heads to few, a sentence for every wrong setting",
     ),
