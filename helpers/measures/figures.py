@@ -430,7 +430,7 @@ def syntactic_bars(best: pd.DataFrame):
     models = list(dict.fromkeys(best.model))
     width = 0.8 / len(models)
     best = best.assign(needed=best.baseline + MARGIN)
-    levels = {"needed: 10 points above it": ("needed", "-"), "most frequent offset": ("baseline", "--")}
+    levels = {"needed: offset + 10 points": ("needed", "-"), "most frequent offset": ("baseline", "--")}
     levels |= {"best head, random weights": ("untrained", ":")}
     for axis, relation in zip(axes, RELATIONS, strict=True):
         for j, direction in enumerate(DIRECTIONS):
