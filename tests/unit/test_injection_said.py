@@ -97,6 +97,8 @@ def test_why_nothing_can_be_concluded_and_which_heads_were_drawn():
         "Whether importance beats chance is open: one draw does as well (5 trainings, difference +1.0 [-1.0,"
     )
     assert told.endswith("a second gains nothing (first training: +0.0 [-1.0, +1.0] ROUGE-1).")
+    twice = pd.concat([scores(**{RANDOM: (0, -1, 1), MAIN: (2, 1, 3)}), scores(**{MAIN: (2, 1, 3)})])  # rows of two tables
+    assert said.chance(own, twice, "5 trainings").endswith("(first training: +0.0 [-1.0, +1.0] ROUGE-1, lowest heads +2.0).")
     ranks = pd.DataFrame({"row": [MAIN, NONE], "rank_before": [8, 8], "rank_after": [4, 6], "heads": 8})
     half = "half (rank 8.0 to 6.0 of 8) comes with any fixed attention; coreference takes it on to 4.0"
     assert said.rise(ranks, ["for", "open", "open"]) == f"{half}. 1 of 3 comparisons remains after Holm"

@@ -100,7 +100,7 @@ def choice(against: pd.DataFrame) -> str:
 def chance(own: pd.DataFrame, table: pd.DataFrame, behind: str) -> str:
     """Whether the lowest heads gain more than random ones: of `tables.against_controls` in ROUGE-1, on their control, and of
     `tables.scores` of one training for draws that were trained once."""
-    alone, told, sides = table[table.metric == "ROUGE-1"].set_index("row"), [], []
+    alone, told, sides = table[table.metric == "ROUGE-1"].drop_duplicates("row").set_index("row"), [], []
     for row in dict.fromkeys(name for name in (*own.index, *alone.index) if name.startswith("injected, random")):
         one = "one draw" if not told else "a second" if len(told) == 1 else "another"
         if row in own.index:
