@@ -479,10 +479,11 @@ own = against[against.metric == "ROUGE-1"].set_index("control")
 found = said.findings(own, over, single, links, behind, ruled["resolver-links"].verdict)
 found["Underused heads exist"] = said.underused(curves) if curves is not None else ""
 rise = {"Rise": said.rise(every, sides)}
+more, brief = ("Gold links", "Another place"), {"Choice": found["Choice"].partition(":")[0]}
 closing = f"""
 **Coreference in the lowest heads**: {said.headline(over, behind)}
 
-{said.bullets({name: line for name, line in found.items() if name not in ("Gold links", "Another place")} | rise)}
+{said.bullets({name: brief.get(name, line) for name, line in found.items() if name not in more} | rise)}
 
 *Limits.* A small BART, *further training* in place of fine-tuning ([all differences](../docs/differences.md)).
 """

@@ -175,11 +175,11 @@ def at_once(table: pd.DataFrame, drawn: Sequence[str] = DRAWN) -> str:
         above = every.index.get_level_values("model").map(means.xs(RANDOM, level="criterion")).to_numpy()
         worse = every[every.to_numpy() >= above].index
         told = [
-            f"{of} *{named(str(name))}* ({times} of {len(settings)})"
-            for part, of in ((worse[worse.isin(here.index)], "of the drawn"), (worse, "of all"))
+            f"{of}*{named(str(name))}* ({times} of {len(settings)})"
+            for part, of in ((worse[worse.isin(here.index)], ""), (worse, "of all "))
             for name, times in part.get_level_values("criterion").value_counts().head(1).items()
         ]
-        said += f" No less than random heads most often: {listed(told)}." if told else ""
+        said += f" No better than random heads most often: {', '.join(told)}." if told else ""
     return said
 
 
