@@ -170,11 +170,10 @@ size, confident = np.max(example["weights"], 1).mean(), number(table.confidence[
 seen = pd.Series(np.argmax(example["weights"], 1)).corr(pd.Series(range(len(example["weights"]))), method="spearman")
 sees = f"Here {number(size, '%')} of a row's weight is on one token on average (all sentences: {confident})."
 if kind == "cross" and seen > 0.8 and size > 0.5:  # in the source's order, on one token
-    sees = "It aligns words: pieces of words look at the source word that they translate, in the source's order (Spearman"
-    sees += (
-        f" {number(seen, '.2f')}), with {number(size, '%')} of a row's weight on one token here, the sentence's end among them"
+    sees = (
+        f"It aligns words, in the source's order (Spearman {number(seen, '.2f')}), {number(size, '%')} of a row's weight on one"
     )
-    sees += f" (confidence on all sentences, without it: {confident})."
+    sees += f" token here (without the sentence's end, on all sentences: {confident})."
 run.figure(
     figures.attention([example]),
     "attention",

@@ -90,7 +90,7 @@ if len(by_cost):
         key,
         caption="Cost of a measure, times that of gradient importance, against BLEU after pruning by it; those of one cost"
         " stand side by side.",
-        takeaway=prune.replace("**", ""),
+        takeaway=prune.replace("**", "").partition(" Confidence,")[0],
         show=False,
     )
 
@@ -275,9 +275,7 @@ calls; larger models or a GPU differ. {absent}
 """
 columns = {"what": "what", "plain": "unit", "cost": "cost, in that unit", "model": "model", "repeats": "n (repeats)"}
 columns |= {"times": "the obvious way, times as long", "captum": "Captum, times as long"}
-shown = heart[~heart.index.str.startswith("relevance, Llama")].assign(  # the figure of that decoder has it
-    model=heart.model.str.replace("query and", "+")
-)
+shown = heart[~heart.index.str.contains(costs.TODAY)]  # whose figure above has it
 told = "What it costs: medians [quartiles; of two repeats both], not 95 % intervals;"
 told = f"{told} quartiles of a training step timed once more: {number(low, '.2f')} to {number(high, '.2f')}"
 table = readable(shown, columns, {"cost": ".3g", "times": ".2g", "captum": ".2g"}, caption=told)
