@@ -484,7 +484,7 @@ def _judged(claim: Claim, track: str, told: Evidence | Missing, rows: list[Row],
     if isinstance(told, Missing):
         shown = evidence_rows(told.shows, tables) if told.shows else None
         said = number(told.shows, shown, _headline(told.shows, tables) or [shown[0].label]) if shown else ""
-        return Judged(claim, track, "not testable", f"not yet: {told.missing}", told.brief, said)
+        return Judged(claim, track, "not testable", f"not yet: {told.missing}", told.brief, said, hollow=told.brief == "hollow")
     if not rows:
         return Judged(claim, track, "not testable", "not yet: not measured in this run", "not measured", "")
     worth, unit = _worth(told, tables), told.worth.unit if told.worth else ""

@@ -142,7 +142,9 @@ def test_what_is_missing_is_not_testable_yet_and_shows_the_number_there_is():
     table = frame(("x", 2.0, 1.0, 3.0))
     missing = claims.Claim.model_validate(BASE | {"controlled": {"missing": "a control", "shows": EVIDENCE | {"unit": "BLEU"}}})
     one = judged(table, missing)[0]
-    assert one.verdict == "not testable" and "a control" in one.why and one.number == "2.0 [1.0, 3.0] BLEU"
+    assert one.verdict == "not testable" and "a control" in one.why and one.number == "2.0 [1.0, 3.0] BLEU" and not one.hollow
+    little = claims.Claim.model_validate(BASE | {"controlled": {"missing": "attention that is worth it", "brief": "hollow"}})
+    assert judged(table, little)[0].hollow
     near = frame(("x", -0.04, -1.0, 1.0))
     assert judged(near, claim())[0].number == "0.0 [-1.0, 1.0]" and judged(near, claim(format="+.1f"))[0].number[:4] == "+0.0"
     for none in (claims.judge("controlled", {}.get, [claim()])[0], judged(table, claim(where={"model": "z"}))[0]):
