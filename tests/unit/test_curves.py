@@ -224,7 +224,9 @@ def test_what_is_said_follows_the_numbers():
     assert len(draws) == 5 and drawn[["bleu", "low", "high"]].tolist() == [3.25, 1.0, 6.0]
     told = said.further([table, table.assign(bleu=[5.0, 1.0, 4.0, 8.6, 8.5, 6.0])])  # in the mean relevance loses
     assert "over 2 trainings, no worse than L0's choice: none. Worse on average, BLEU: *gradual pruning* 0.1, *rel" in told
-    assert told.endswith("every training: *confidence* in 1 of 2.")
+    assert told.endswith(
+        "Above every random draw of its training, of 2: *gradual pruning* in 2, *relevance, LRP αβ* in 2 and *confidence* in 1."
+    )
     chance = pd.DataFrame({"heads": [30, 4], "of": 48, "had": 2, "stay": [2, 0], "expected": [1.3, 0.2], "p": [0.4, 1.0]})
     chance = chance.assign(model="m", function="any", p_holm=1.0)
     told, power = said.functions(chance)

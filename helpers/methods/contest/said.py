@@ -179,7 +179,7 @@ def at_once(table: pd.DataFrame, drawn: Sequence[str] = DRAWN) -> str:
             for part, of in ((worse[worse.isin(here.index)], ""), (worse, "of all "))
             for name, times in part.get_level_values("criterion").value_counts().head(1).items()
         ]
-        said += f" No better than random most often: {', '.join(told)}." if told else ""
+        said += f" No better than random: {', '.join(told)}." if told else ""
     return said
 
 
