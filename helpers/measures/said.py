@@ -27,11 +27,10 @@ def followed(each: pd.DataFrame) -> str:
     clear = ((own.low > 0) & (own.difference > own.null_high + 1e-9)).unstack("rule").reindex(own.index.unique("model"))
     default, signed = clear["alpha_beta"], clear.drop(columns="alpha_beta").all(axis=1)
     small = own.xs("alpha_beta", level="rule")[~default]
-    sizes = [(row.Index, count(int(row.functional), "head"), count(int(row.layers), "layer")) for row in small.itertuples()]
-    few = ["", ", too few to tell"]  # two heads of eight can be shuffled in 28 ways
-    no = [
-        f"{title} ({functional} in {layers}{few[functional in ('1 head', '2 heads')]})" for title, functional, layers in sizes
-    ]
+    no = []
+    for row in small.itertuples():
+        few = ", too few to tell" * (row.functional <= 2)  # two heads of eight can be shuffled in 28 ways
+        no.append(f"{row.Index} ({count(int(row.functional), 'head')} in {count(int(row.layers), 'layer')}{few})")
     told = f"above shuffled functions in {listed(default.index[default])}" + (f", not in {listed(no)}" if no else "")
     return told + (f"; by both signed rules in {listed(too)} too" if len(too := default.index[signed & ~default]) else "")
 

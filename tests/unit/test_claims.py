@@ -138,6 +138,13 @@ def test_what_is_hollow_or_was_trained_too_seldom_is_not_testable_whatever_its_r
     assert few.verdict == "not testable" and "one training" in few.why and not few.hollow
 
 
+def test_the_row_whose_number_is_shown_is_named():
+    table = frame(("alpha_beta", 2.0, 1.0, 3.0), ("cp", 4.0, 3.0, 5.0))
+    one = judged(table, claim(headline={"model": "alpha_beta"}, over="models"))[0]
+    assert (one.number, one.over) == ("2.0 [1.0, 3.0]", "relevance, LRP αβ; models")
+    assert judged(table[:1], claim(headline={"model": "alpha_beta"}, over="models"))[0].over == "models"  # there is no other
+
+
 def test_what_is_missing_is_not_testable_yet_and_shows_the_number_there_is():
     table = frame(("x", 2.0, 1.0, 3.0))
     missing = claims.Claim.model_validate(BASE | {"controlled": {"missing": "a control", "shows": EVIDENCE | {"unit": "BLEU"}}})

@@ -7,6 +7,7 @@ import torch
 
 from helpers.drawing import PRINTED
 from helpers.measures import figures, measured
+from helpers.measures.functions import DIRECTIONS, RELATIONS
 from helpers.methods import coreference, l0
 from helpers.methods.coreference import tables as injected
 
@@ -97,3 +98,12 @@ def test_gains_in_per_cent_of_the_plain_score_with_what_is_printed():
     assert found.printed.tolist()[0] == 1.6 and np.isnan(found.printed.tolist()[1]) and set(found.group) == {"here"}
     figure = coreference.figures.changes(found, unit="%")
     assert figure.axes[0].get_xlabel() == "change, %" and not figure.get_supxlabel()
+
+
+def test_bars_stand_beside_the_line_that_they_have_to_pass():
+    best = pd.DataFrame([{"relation": relation, "direction": direction} for relation in RELATIONS for direction in DIRECTIONS])
+    best = best.assign(model="m", score=0.6, low=0.5, high=0.7, baseline=0.42, untrained=0.1, passes="fails by estimate")
+    axis = figures.syntactic_bars(best).axes[0]
+    levels = {round(float(path.vertices[0, 1]), 6) for line in axis.collections for path in line.get_paths()}
+    assert {52.0, 42.0, 10.0} <= levels  # ten points above the most frequent offset, that offset, random weights
+    assert axis.patches[0].get_alpha() == 0.3
