@@ -520,49 +520,56 @@ def _judged(claim: Claim, track: str, told: Evidence | Missing, rows: list[Row],
 
 
 def box(judged: Sequence[Judged]) -> str:
-    """Verdicts of one notebook's claims as Markdown: claim with its rule, printed, number, verdict, why."""
-    if not judged:
-        return "*No claim is answered in this notebook.*"
+    """Verdicts of one notebook's claims as Markdown: claim, printed, number, verdict and why; their rules folded below."""
     head = "| claim | printed | here | verdict |\n|---|---|---|---|\n"
-    lines = []
+    lines, rules = [], []
     for one in judged:
         over = (f" beside {one.beside}" if one.beside else "") + (f" ({one.over})" if one.over and one.number else "")
-        rule = f"*Rule: {one.claim.rule}{' ' + one.claim.limits if one.claim.limits else ''}*"
         lines.append(
-            f"| {one.claim.claim} ({one.claim.section}) {rule} | {one.claim.printed} | {one.number or '–'}{over} "
+            f"| {one.claim.claim} ({one.claim.section}) | {one.claim.printed} | {one.number or '–'}{over} "
             f"| **{one.verdict}**: {one.why} |"
         )
-    return head + "\n".join(lines)
+        rules.append(f"- {one.claim.claim} *{one.claim.rule}{' ' + one.claim.limits if one.claim.limits else ''}*")
+    return head + "\n".join(lines) + "\n\n" + folded("The rules that decide", "\n".join(rules))
+
+
+def folded(title: str, text: str) -> str:
+    """Markdown that a reader unfolds."""
+    return f"<details><summary>{title}</summary>\n\n{text}\n\n</details>"
 
 
 class Box:
-    """The answer on top of a notebook, shown empty where it is made and filled at the end: verdicts, and the key figure."""
+    """The answer on top of a notebook, shown empty where it is made and filled at the end.
+
+    First what it comes to, then the key figure with what it says, then details and the verdicts.
+    """
 
     def __init__(self, run: study.Run) -> None:
         self._run = run
-        empty = Markdown("*The verdicts stand here when the notebook has run to its end.*"), Markdown(""), Markdown("")
-        self._verdicts, self._figure, self._takeaway = [display(part, display_id=True) for part in empty]
+        empty = (Markdown("*The answer stands here when the notebook has run to its end.*"), *[Markdown("")] * 3)
+        self._first, self._figure, self._takeaway, self._details = [display(part, display_id=True) for part in empty]
 
-    def fill(self, key: str = "", closing: str = "", answer: Markdown | None = None, first: str = "") -> None:
-        """Compute the verdicts of this run's tables and show them on top.
+    def fill(self, key: str = "", closing: str = "", first: str = "", more: str = "") -> None:
+        """Compute the verdicts of this run's tables and show the answer on top.
 
         Parameters
         ----------
         key : str
-            A figure that the run has saved with a takeaway (`helpers.study.Run.figure`): both follow the verdicts.
+            A figure that the run has saved with a takeaway (`helpers.study.Run.figure`): both follow the first words.
         closing : str
             Markdown to show where this is called, the notebook's last words, above the versions of libraries.
-        answer : Markdown, optional
-            What stands on top in place of verdicts, of a notebook that has no claims.
         first : str
-            What they come to in plain words, above the verdicts.
+            The answer in plain words, above the figure.
+        more : str
+            Details, between the figure and the verdicts, if the notebook has any.
 
         Raises
         ------
         StudyError
             If the run has not saved the figure.
         """
-        self._verdicts.update(answer or self._judged(first))
+        self._first.update(Markdown(first))
+        self._details.update(Markdown("\n\n".join(filter(None, (more, self._judged())))))
         if key:
             name = layout.tidy(key)
             picture = self._run.chapter.picture(name, "png")
@@ -575,14 +582,14 @@ class Box:
             display(Markdown(closing))
         print(self._run.libraries())
 
-    def _judged(self, first: str = "") -> Markdown:
-        """The verdicts of the run's own tables."""
+    def _judged(self) -> str:
+        """The verdicts of the run's own tables, nothing where the notebook answers no claim."""
         told = [one for one in of_run(self._run.folder, self._run.corpus) if one.claim.chapter == self._run.name]
         profile = self._run.parameters["profile"]
         said = (
             f"**Verdicts of this run** (profile {profile}, {self._run.corpus} text; computed from its tables by `claims.toml`)"
         )
-        return Markdown("\n\n".join(filter(None, (first, said, box(told)))))
+        return f"{said}\n\n{box(told)}" if told else ""
 
 
 def counted(judged: Iterable[Judged]) -> str:

@@ -363,4 +363,4 @@ asked = f"Do the least important heads cost less than random ones? {subject.titl
 shown = won.assign(what=what, **{name: 1000 * won[name] for name in ("own", "rise", "low", "high")})
 forms = {"own": ",.0f", "rise": ",.0f"}
 table = readable(shown, columns, forms, caption=asked)
-answer.fill("beside_random", closing, Markdown("\n\n".join(filter(None, (first.strip(), table.data, in_bleu, second)))))
+answer.fill("beside_random", closing, first.strip(), "\n\n".join(filter(None, (table.data, in_bleu, second))))

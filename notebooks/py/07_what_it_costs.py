@@ -279,4 +279,4 @@ shown = heart[~heart.index.str.contains(costs.TODAY)]  # whose figure above has 
 told = "What it costs: medians [quartiles; of two repeats both], not 95 % intervals;"
 told = f"{told} quartiles of a training step timed once more: {number(low, '.2f')} to {number(high, '.2f')}"
 table = readable(shown, columns, {"cost": ".3g", "times": ".2g", "captum": ".2g"}, caption=told)
-answer.fill(key if len(by_cost) else "costs", closing, Markdown(f"{first}\n\n{table.data}"))
+answer.fill(key if len(by_cost) else "costs", closing, first, table.data)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from helpers.drawing import WIDTH
 
-FIGURES, COLUMNS, ROWS, WORDS, TAKEAWAY, CODE = 8, 7, 12, 150, 45, 20
+FIGURES, COLUMNS, ROWS, WORDS, TAKEAWAY, CODE, FIRST = 8, 7, 12, 150, 45, 20, 120
 
 
 def outputs(notebook) -> Iterator[tuple[str, str]]:
@@ -51,8 +51,11 @@ def faults(notebook) -> list[str]:
     shown, found = list(outputs(notebook)), []
     kinds = [kind for kind, _ in shown]
     top = shown[: kinds.index("heading")] if "heading" in kinds else shown
-    if [kind for kind, _ in top] != ["markdown", "picture", "markdown"] or not re.search(r"\| (claim|what) \|", top[0][1]):
-        found.append("the verdicts and the key figure do not stand before the first section")
+    in_order = [kind for kind, _ in top] == ["markdown", "picture", "markdown", "markdown"]
+    if not in_order or not re.search(r"\| (claim|what) \|", top[-1][1]):
+        found.append("an answer, the key figure and the verdicts do not stand before the first section")
+    elif not 10 <= len(top[0][1].split()) <= FIRST:
+        found.append(f"an answer of {len(top[0][1].split())} words")
     if kinds.count("picture") > FIGURES:
         found.append(f"{kinds.count('picture')} figures")
     for (kind, _), (follows, said) in zip(shown, [*shown[1:], ("", "")], strict=True):

@@ -265,19 +265,19 @@ def shown(text):
 
 FAULTS = {
     "": {}, "a takeaway of 46 words": {"takeaway": 46}, "a table of 13 rows": {"rows": 13}, "9 figures": {"figures": 9},
-    "21 lines of visible code": {"code": 21}, "a table of 8 columns": {"columns": 8},
+    "21 lines of visible code": {"code": 21}, "a table of 8 columns": {"columns": 8}, "an answer of 121 words": {"first": 121},
 }  # fmt: skip
 
 
 @pytest.mark.parametrize("fault", FAULTS)
 def test_what_a_reader_complains_of(fault):
-    given = {"takeaway": 45, "rows": 12, "columns": 7, "code": 20, "figures": 8} | FAULTS[fault]
+    given = {"takeaway": 45, "rows": 12, "columns": 7, "code": 20, "figures": 8, "first": 120} | FAULTS[fault]
     line, new = "| a " * given["columns"] + "|", nbformat.v4.new_code_cell
     table = "\n".join([line, line.replace(" a ", " :--- "), *[line] * given["rows"]])
     pair, hidden = [shown(""), shown("> " + "word " * given["takeaway"])], {"jupyter": {"source_hidden": True}}
     rest = [*pair * (given["figures"] - 1), shown(table), shown("word " * 30)]
     cells = [
-        new("claims.Box(run)", outputs=[shown("| claim |\n| :--- |\n| x |"), *pair]),
+        new("claims.Box(run)", outputs=[shown("word " * given["first"]), *pair, shown("| claim |\n| :--- |\n| x |")]),
         nbformat.v4.new_markdown_cell("## 1"),
     ]
     cells += [new("x\n" * 50, metadata=hidden), new("x = 1\n\n" * given["code"], outputs=rest)]

@@ -125,13 +125,15 @@ def test_a_takeaway_stands_below_its_figure_and_in_its_sidecar(shown):
     assert calling(run.figure, drawn(), "three", "A line.")[1] == ["png"]
 
 
-def test_the_box_is_filled_with_verdicts_then_the_key_figure_then_what_it_says(shown):
+def test_the_box_is_filled_with_the_answer_then_the_key_figure_then_what_it_says_then_verdicts(shown):
     run, calling = shown
     box, empty = calling(claims.Box, run)
-    assert len(empty) == 3 and "png" not in empty
+    assert len(empty) == 4 and "png" not in empty
     calling(run.figure, drawn(), "key", "A line.", takeaway="It rises.", show=False)
-    _, said = calling(box.fill, "key", "Last words.")
-    assert said[1:] == ["png", "> It rises.", "Last words."] and "| claim |" in said[0]
+    _, said = calling(box.fill, "key", "Last words.", first="It does.", more="Details.")
+    first, details, *rest = said  # each updates its own place
+    assert (first, rest) == ("It does.", ["png", "> It rises.", "Last words."])
+    assert details.startswith("Details.") and "| claim |" in details and "<details>" in details
     with pytest.raises(StudyError, match="no figure 'other'"):
         box.fill("other")
 
