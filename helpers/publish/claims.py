@@ -507,7 +507,7 @@ def _judged(claim: Claim, track: str, told: Evidence | Missing, rows: list[Row],
     asked = f"{'≥' if told.side == 'above' else '≤'}\xa0{bar}" if bar and row.threshold and not told.baseline else ""
     beside = bar if told.baseline else ""
     if verdict == "inconclusive" and bar and (alone := _side(row, row.p, told)) != row.side:
-        brief = f"alone {'yes' if alone == 'for' else 'no'}"
+        brief = f"alone {alone}"
     shown = number(told, rows, labels)
     sides = [_side(row, row.p, told) for row in rows if row.side == "open"]
     more = sides.count("for"), len(sides) - sides.count("open"), told.noun, rows

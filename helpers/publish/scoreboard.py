@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import textwrap
+from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -23,10 +24,13 @@ LOOKS = {
     "inconclusive": ("#CFCFCF", "black"),
     "not testable": ("#F1F1F1", "black"),
 }
+_SPLIT = {"for": "#9BD0F0", "open": "#E2E2E2", "against": "#F5B78D"}  # the rows of a claim that holds partly
 _NOTES = (
-    "Square brackets: 95 % intervals. Partly: some rows are on the claim's side, fewer than asked. Inconclusive: after Holm's"
-    " correction over all rows of a paper no test decides (by Holm: without it one would). Not testable: no control, no such"
-    " head, no heads with an effect, too few trainings, not run, or hollow (that attention is worth too little here)."
+    "Square brackets: 95 % intervals. Seen: as many rows as the rule asks are for the claim. Partly: some are, fewer than asked"
+    " (the cell is split into those for it, blue, undecided, grey, and against it, orange). No: none is, and at least one is"
+    " against it. Inconclusive: after Holm's correction over all rows of a paper no test decides (alone for, alone against:"
+    " without it one would). Not testable: no control, no such head, no heads with an effect, too few trainings, not run, or"
+    " hollow (that attention is worth too little here)."
 )
 _HEADS = {"claim": "claim", "printed": "the paper reports", "controlled": "generated text", "natural": "natural text"}
 _COLUMNS = {"claim": 0.0, "printed": 2.5, "controlled": 3.74, "natural": 5.36}  # inches from the left
@@ -42,20 +46,22 @@ def rows(judged: Sequence[Sequence[claims.Judged]]) -> list[dict[str, Any]]:
         told = {}
         for one in both:
             number = _told(one) + (f" beside {one.beside}" if one.beside else f", asked\xa0{one.asked}" if one.asked else "")
-            brief = "by Holm" if one.brief.startswith("alone") else one.brief
-            told[one.track] = {"verdict": one.verdict, "brief": brief, "number": number, "hollow": one.hollow}
+            sides = [sum(row.side == side for row in one.rows) for side in _SPLIT] if one.verdict == "partly" else []
+            told[one.track] = {"verdict": one.verdict, "brief": one.brief, "number": number, "sides": sides}
         made.append({"paper": claim.paper, "claim": claim.claim, "printed": claim.printed} | told)
     return made
 
 
 def _told(one: claims.Judged) -> str:
-    """A claim's number; of several rows how many decide, how many are open, and how many would decide without Holm."""
+    """A claim's number; of several rows how many are on which side, and how many would be without Holm's correction."""
     if one.verdict == "partly":
-        left = sum(row.side == "open" for row in one.rows)
-        counted = f"{sum(row.side == 'for' for row in one.rows)} of {len(one.rows)} {one.noun}"
-        return f"{counted}: {one.number}" if " of " not in one.number else counted + f" ({left}\xa0undecided)" * bool(left)
-    if one.verdict == "inconclusive" and one.alone and one.number.startswith("0 of "):
-        return f"{one.alone}{one.number[1:]} alone, by Holm\xa00"
+        count = {side: sum(row.side == side for row in one.rows) for side in _SPLIT}
+        others = [f"{count[side]}\xa0{word}" for side, word in (("against", "against"), ("open", "undecided")) if count[side]]
+        counted = f"{count['for']} of {len(one.rows)} {one.noun}" + (f" ({', '.join(others)})" if others else "")
+        return f"{counted}: {one.number}" if " of " not in one.number else counted
+    if one.verdict == "inconclusive" and one.undone and one.number.startswith("0 of "):
+        against = one.undone - one.alone
+        return f"{one.number}, alone {one.alone}\xa0for" + (f" and {against}\xa0against" if against else "")
     return one.number
 
 
@@ -64,18 +70,26 @@ def _wrapped(text: str, column: str) -> list[str]:
 
 
 def _cell(axis, left: float, top: float, width: float, height: float, told: dict[str, Any]) -> None:
-    """A verdict: its colour, its word, the number below; hatched where the test is hollow."""
+    """A verdict: its colour, its word, the number below; split into the sides of its rows where it holds partly."""
     ground, ink = LOOKS[told["verdict"]]
-    hatch = "////" if told["hollow"] else None
-    frame = Rectangle((left, top + 0.02), width, height - 0.04, facecolor=ground, edgecolor="#9A9A9A", hatch=hatch, linewidth=0)
-    axis.add_patch(frame)
+    parts = list(zip(told["sides"], _SPLIT.values(), strict=True)) if told["sides"] else [(1, ground)]
+    share, start = width / sum(many for many, _ in parts), left
+    for many, colour in parts:
+        axis.add_patch(Rectangle((start, top + 0.02), many * share, height - 0.04, facecolor=colour, linewidth=0))
+        start += many * share
     word = f"{told['verdict']}: {told['brief']}" if told["brief"] else told["verdict"]
     lines = [word, *(_wrapped(told["number"], "natural") if told["number"] else [])]
-    ground = {"facecolor": ground, "edgecolor": "none", "pad": 0.6} if told["hollow"] else None
     for number, line in enumerate(lines):
         middle = top + height / 2 + (number - (len(lines) - 1) / 2) * _LINE
         weight = "bold" if not number else "normal"
-        axis.text(left + width / 2, middle, line, ha="center", va="center", color=ink, fontsize=7, weight=weight, bbox=ground)
+        axis.text(left + width / 2, middle, line, ha="center", va="center", color=ink, fontsize=7, weight=weight)
+
+
+def _tally(board: Sequence[dict[str, Any]], track: str) -> str:
+    """How many claims have which verdict on a text."""
+    counts = Counter(row[track]["verdict"] for row in board)
+    listed = ", ".join(f"{counts[verdict]} {verdict}" for verdict in LOOKS if counts[verdict])
+    return f"{len(board)} claims on {_HEADS[track]}: {listed}."
 
 
 @redrawable
@@ -85,9 +99,10 @@ def scoreboard(board: Sequence[dict[str, Any]]) -> plt.Figure:
     Parameters
     ----------
     board : sequence of dict
-        As `rows` makes them: paper, claim, printed, controlled and natural (verdict, brief, number, hollow).
+        As `rows` makes them: paper, claim, printed, controlled and natural (verdict, brief, number; sides: how many rows
+        are for it, undecided, against it).
     """
-    places, y, last = [], 0.3, None
+    places, y, last = [], 0.62, None
     for row in board:
         if row["paper"] != last:
             last = row["paper"]
@@ -98,16 +113,18 @@ def scoreboard(board: Sequence[dict[str, Any]]) -> plt.Figure:
         height = lines * _LINE + _PAD
         places.append((y, height, row))
         y += height
-    figure = plt.figure(figsize=(_WIDTH, y + 0.88))
+    figure = plt.figure(figsize=(_WIDTH, y + 1.1))
     figure.set_layout_engine("none")  # plt.figure takes the style's engine even where it is told layout="none"
     axis = figure.add_axes((0, 0, 1, 1))
-    axis.set(xlim=(-0.02, _WIDTH), ylim=(y + 0.88, 0))
+    axis.set(xlim=(-0.02, _WIDTH), ylim=(y + 1.1, 0))
     axis.set_axis_off()
+    for line, track in enumerate(layout.TRACKS):
+        axis.text(0, 0.1 + 0.14 * line, _tally(board, track), va="center", fontsize=7.5, weight="bold")
     widths = {"controlled": _CELL, "natural": _CELL}
     for column, left in _COLUMNS.items():
         middle = left + widths[column] / 2 if column in widths else left
         axis.text(
-            middle, 0.16, _HEADS[column], ha="center" if column in widths else "left", va="center", fontsize=8, color="#555555"
+            middle, 0.48, _HEADS[column], ha="center" if column in widths else "left", va="center", fontsize=8, color="#555555"
         )
     for top, height, row in places:
         if height is None:
@@ -122,9 +139,8 @@ def scoreboard(board: Sequence[dict[str, Any]]) -> plt.Figure:
         for track in layout.TRACKS:
             _cell(axis, _COLUMNS[track], top, widths[track], height, row[track])
     keys = [Patch(facecolor=ground, edgecolor="#9A9A9A", linewidth=0.6, label=name) for name, (ground, _) in LOOKS.items()]
-    keys.append(Patch(facecolor=LOOKS["not testable"][0], edgecolor="#9A9A9A", hatch="////", label="hollow"))
     figure.legend(keys, [key.get_label() for key in keys], loc="lower left", ncols=len(keys), fontsize=7, frameon=False,
-                  bbox_to_anchor=(0, 0.56 / (y + 0.88)), handlelength=1.4)  # fmt: skip
+                  bbox_to_anchor=(0, 0.78 / (y + 1.1)), handlelength=1.4)  # fmt: skip
     for number, note in enumerate(textwrap.wrap(_NOTES, 128)):
         axis.text(0, y + 0.4 + 0.13 * number, note, va="center", fontsize=7)
     return figure

@@ -54,10 +54,10 @@ def test_holm_is_over_all_rows_of_a_paper():
     alone, more = claim(), [claim(id=name) for name in "bcd"]
     near = frame(("x", 1.0, 0.1, 1.9))  # p about .03
     assert (told := judged(near, alone)[0]).verdict == "seen" and not told.brief and not told.asked
-    assert (told := judged(near, alone, *more)[0]).verdict == "inconclusive" and told.brief == "alone yes"
+    assert (told := judged(near, alone, *more)[0]).verdict == "inconclusive" and told.brief == "alone for"
     other = [claim(id=name, side="below", threshold=-0.5) for name in "abcd"]
     assert (told := judged(near, *other)[0]).verdict == "no" and told.asked == "≤\xa0-0.5"
-    assert judged(near.assign(change=0.45, low=-0.45, high=1.35), *other)[0].brief == "alone no"  # p about .04
+    assert judged(near.assign(change=0.45, low=-0.45, high=1.35), *other)[0].brief == "alone against"  # p about .04
     assert not judged(near.assign(change=0.2, low=-1.0, high=1.4), *more)[0].brief
     assert judged(near, alone, *(claim(id=name, paper="two") for name in "bcd"))[0].verdict == "seen"
 
