@@ -26,12 +26,11 @@
 # and summarization get better. Then let every batch vote for the best head of each group, keep the winners
 # (*Voting-to-Stay*, GHT-PS) and train on: a third of the model is gone and the gain stays.
 #
+# Below: what the constraint asks of heads → which heads win the vote → what that costs → tighter groups, no gain → which part
+# counts, capacity or method → what the paper leaves open: a model that is trained already, a decoder of today.
+#
 # *By interval* says that a 95 % interval excludes zero, each by itself; *(Holm)* that p < `0.05` after Holm's correction over
 # the rows of its table. Verdicts are corrected over all rows of the paper's claims.
-#
-# Below, first what we find on three tasks; then what the constraint asks of heads and what it does to them, what each part
-# brings, whether capacity or method is what counts, and what the paper leaves open: whether it works on a model that is trained
-# already, and whether the heads that stay are those that notebooks 1 to 3 would keep.
 
 # %% tags=["parameters"]
 profile = "laptop"  # tiny, quick, laptop, natural or paper: sizes only, every one can be overridden below
@@ -124,17 +123,31 @@ display(Markdown(f"{said.shown(apart, site)} {said.deepened(apart)}"))
 settings = {kind: plan[subjects.setting(kind)] for kind in rows}
 facts = pd.DataFrame({kind: {**part["model"], **part} for kind, part in settings.items()}).T.rename_axis("task")
 told = f"α = {plan['alpha']:g}, β = {plan['beta']:g}, heads compared by {plan['which']} (above), weight w = {plan['weight']:g}"
-columns = {"task": "task", "text": "text", "steps": "steps", "groups": "groups", "layers": "layers", "heads": "heads per layer"}
+columns = {
+    "task": "task",
+    "text": "text",
+    "steps": "steps",
+    "groups": "groups",
+    "layers": "layers per stack",
+    "heads": "heads per layer",
+}
 display(readable(facts, columns | {"width": "width"}, caption=told))
 steps = plan["translation"]["steps"]
 before, final = round(plan["first"] * steps), said.late(steps, plan["first"])
 told = f"({before:,} of {steps:,}) come before the vote, {steps - before:,} after it"
 sites, tokens = len(tables.sites(grouping.runs.stages(translation[VANILLA])[0])), plan["translation"]["batch_tokens"]
 ours = (
-    f"The public code's sum comes to w = {sites / tokens:.3f} or more here ({sites} layers, {tokens:,} tokens of a batch, both"
+    f"The public code's sum comes to w = {sites / tokens:.3f} or more here ({sites} attentions, {tokens:,} tokens of a batch,"
 )
-ours = f"{ours} languages and padding among them); we use {plan['weight']:g}"
+ours = f"{ours} both languages and padding among them); we use {plan['weight']:g}"
 display(Markdown(f"In translation the first {100 * plan['first']:.0f} % of the steps {told}. {ours}."))
+share = run.table(tables.votes(translation[PS]).set_index(["kind", "layer", "head"]), "votes").reset_index()
+run.figure(
+    figures.votes(tables.of_sites(share, site)),
+    "votes",
+    caption="The share of batches in which each head won the vote of its group, in two attentions, and which heads stay.",
+    takeaway=said.settled(share),
+)
 
 # %% [markdown]
 # ## Does it help, and what does it cost? (Tables 1, 2, 4, 5 and 6)
@@ -143,16 +156,18 @@ display(Markdown(f"In translation the first {100 * plan['first']:.0f} % of the s
 # alpha, beta and the map for each set, with averaged checkpoints. An interval that holds both zero and the diamond cannot
 # tell the two apart.
 #
-# Whether grouping is a good way to make a model small, controls of equal size tell: *fewer layers* (the paper's Lite1),
-# *narrower* (Lite2), the same number of heads by *L0* gates and by *gradient importance*. *GHT-PS-LITE* is GHT-PS with
-# feed-forward layers half as wide; *disagreement* (Li et al. 2018) only pushes heads apart.
+# Is grouping a good way to make a model small? Below its score stands beside controls of equal size: *fewer layers* (the
+# paper's Lite1), *narrower* (Lite2), and as many heads chosen before training, by lot, by *gradient importance* and by *L0*
+# gates. Speed is measured on the removed models, greedy, ten new tokens for each of `64` examples, on one thread, as ratio to
+# vanilla in the same round. The file `table1_translation` has the printed numbers, *GHT-PS-LITE* (feed-forward layers half as
+# wide) and *disagreement* (Li et al. 2018), which only pushes heads apart.
 
 # %% jupyter={"source_hidden": true}
 shapes = {kind: plan[subjects.setting(kind)]["model"] for kind in scored}
 gained = tables.gains(scored, {kind: shape["width"] // shape["heads"] for kind, shape in shapes.items()})
 run.table(gained.set_index(["task", "method"]), "gains", resamples=repeats)
 run.figure(
-    figures.gains(gained),
+    figures.gains(said.first_metrics(gained)),
     "gains",
     caption="What grouped training changes on each of the three tasks.",
     takeaway=f"{said.gains(gained)}.",
@@ -181,36 +196,26 @@ if means is not None:
 if size is not None and means is not None:
     both = pd.concat([both, size])
     bleu = both.value, f" (means over {both.seeds.min()} trainings)"
-columns = {"row": "model", "heads": "heads", "value": "BLEU", "gain": "gain here, %", "printed gain": "printed gain, %"}
-columns |= {"parameters": "parameters without embeddings, millions", "speed": "speed, vanilla = 1"}
-forms = {"heads": ".0f", "value": ".1f", "gain": "+.1f", "printed gain": "+.1f", "speed": ".2f"}
-shown = said.table_1(said.over_trainings(table_1, both), fast)
-told = f"Translation (tables 1 and 2): means over {shown.seeds.max():.0f} trainings or one, with intervals"
-display(readable(shown, columns, forms, caption=f"{told}; speed with quartiles of rounds"))
 run.figure(
     figures.quality_against_cost(tables.against_cost(table_1, "translation")),
     "cost",
     caption="Translation quality against parameters and speed, grouped models beside controls of equal size.",
-    takeaway=said.cost(table_1, *bleu) + (" Drawn: the first." if bleu[1] else ""),
-    show=not plan["ladder"],  # its numbers stand above, and eight figures are enough
+    show=False,
     answers="Ni et al., tables 1 and 2",
     table="table1_translation",
     resamples=repeats,
 )
+run.figure(
+    figures.equal_size(tables.of_one_size(table_1, both)),
+    "equal_size",
+    caption="BLEU of grouped models with one head per group beside vanilla and controls of equal size.",
+    takeaway=said.sized(table_1, size, *bleu),
+    answers="Ni et al., tables 1 and 2",
+    table="equal_size" if size is not None else "table1_translation",
+)
+display(Markdown(said.cost(table_1, *bleu)))
 if size is not None:
-    columns = {"control": "control", "seeds": "n (trainings)", "value": "BLEU"}
-    columns |= {"change": "GHT-PS minus it", "p_holm": "p (Holm)"}
-    columns |= {"early": f"{said.FEW} minus it"} if "early" in size else {}
-    told = "Controls of the size of GHT-PS; differences in pairs of trainings from weights of one seed; p of GHT-PS, over this"
-    told += " table" + (" (the last two: Table 3)" if "early" in size else "")
-    forms = {"value": ".1f", "change": "+.1f", "p_holm": "p", "early": "+.1f"}
-    forms = {name: form for name, form in forms.items() if name in columns}
-    display(readable(size.rename(index=said.named), columns, forms, {"value": "most"}, caption=told))
     display(Markdown(said.rivals(size, final)))
-
-# %% [markdown]
-# Speed is measured on the removed models, greedy, ten new tokens for each of `64` examples, on one thread, as ratio to
-# vanilla in the same round. The other two tasks:
 
 # %% jupyter={"source_hidden": true}
 others = {kind: found for kind, found in scored.items() if kind != subjects.TRANSLATION}
@@ -226,19 +231,11 @@ if others:
         display(readable(shown, columns, dict.fromkeys(("gain", "printed gain"), "+.1f"), caption=f"Tables 4 and 6; {n}"))
 if means is not None:
     run.figure(figures.seeds(by_seed), "seeds", caption="Each method's score over trainings of several seeds.", show=False)
-    columns = {"panel": "task and test set", "method": "model", "seeds": "n (trainings)", "mean": "score"}
-    columns |= {"change": "minus vanilla", "p_holm": "p (Holm)"}
-    means, named = means.rename(columns={"change_mean": "change"}), dict(zip(by_seed.panel, by_seed.unit, strict=True))
-    rouge = means.index.get_level_values("panel").str.contains("ROUGE-[2L]")
-    told = f"Over trainings; intervals are t-intervals over seeds, p corrected over {means.family.max()} rows"
-    told += ", ROUGE-2 and ROUGE-L (in the file) among them" if rouge.any() else ""
-    means = means[~rouge]
-    means = means.assign(change=means.change.where(means.p_holm.notna()))
-    less = {panel: f"{panel}, perplexity (less is better)" for panel, unit in named.items() if unit == "perplexity"}
-    forms = {"mean": ".2f", "change": "+.2f", "p_holm": "p"}
-    display(readable(means.rename(index=less, level="panel"), columns, forms, caption=told))
-    told = "Verdicts on top test gains in percent and correct over all claims of the paper, so their p is another"
-    display(Markdown(f"{told} than this table's."))
+    columns = {"task": "task and metric", "method": "model", "seeds": "n (trainings)", "mean": "score"}
+    told = "Means over trainings, t-intervals; other metrics and test sets: file seeds"
+    shown = said.scores(means, by_seed, gained)
+    columns |= {"gain": "gain (positive is better), %"}
+    display(readable(shown, columns, {"mean": ".2f", "gain": "+.1f"}, caption=told))
 for kind in others:
     found = {name: rows[kind][name] for name in (VANILLA, GHT, PS)}
     run.table(tables.costs(found).join(tables.speed(found)), f"cost_{subjects.setting(kind)}", over=intervals.ROUNDS)
@@ -263,29 +260,47 @@ if subjects.SUMMARIZATION in rows:
     display(readable(wrote.set_axis(["text"], axis=1).rename_axis("a summary"), caption="The first example of the test set"))
 
 # %% [markdown]
-# ## What the constraint does to heads (Fig. 4)
+# ## Do tighter groups make better models? (Figs. 2 and 4)
 #
-# The two cosines of the constraint, measured on the same few dev sentences while the models train, also where they are not
-# trained on. Heads of random directions have a mean cosine of one over the root of their number with their centre: heads that
-# stay at that level form no groups, whatever K-means calls them.
+# From no constraint to a hundred times the study's weight: how tight the groups of heads are in the end (silhouette, mean over
+# attentions), and what BLEU does. The file `fig4_constraint` has both cosines over training. Heads of random directions have a
+# mean cosine of one over the root of their number with their centre: heads that stay there form no groups.
 
 # %% jupyter={"source_hidden": true}
+compact = None
+if {"ablations", "strengths"} <= set(plan["parts"]):
+    strengths = {VANILLA: 0.0, GHT: plan["weight"]}
+    strengths |= {f"GHT, weight x {factor:g}": factor * plan["weight"] for factor in plan["strengths"]}
+    strengths |= {grouping.runs.NO_HOMOGENISATION: plan["weight"] / 2, grouping.runs.NO_DIVERSIFICATION: plan["weight"] / 2}
+    compact = tables.compactness(translation, table, strengths, groups)
+    run.table(compact.set_index("label"), "fig2_compactness", resamples=repeats)
+    run.figure(
+        figures.score_by_compactness(compact),
+        "fig2_compactness",
+        caption="How tight groups of heads are, and what BLEU does, from no constraint to a hundred times the study's.",
+        takeaway=said.tighter(compact),
+        answers="Ni et al., figure 2",
+        resamples=repeats,
+    )
 followed = {name: tables.both_stages(translation[name], groups) for name in (VANILLA, GHT, tight) if name in translation}
 run.table(pd.concat(followed, names=["row", "look"]), "fig4_constraint")
-level = (groups / len(next(iter(labels.values())))) ** 0.5
+level, over_time = (groups / len(next(iter(labels.values())))) ** 0.5, said.constraint(followed, len(labels[GHT]), groups)
 run.figure(
     figures.constraint_over_training(followed, level),
     "fig4_constraint",
     caption="Both terms of the group constraint over training, with and without it.",
     answers="Ni et al., figure 4",
-    takeaway=said.constraint(followed, len(next(iter(labels.values()))), groups),
+    takeaway=over_time,
+    show=compact is None,
 )
+if compact is not None:
+    display(Markdown(over_time))
 
 # %% [markdown]
-# Further pictures of the run, in its folder: `similarity` (all layers as in the picture of one layer above, heads that stay
-# marked), `map` and `map_animation` (heads move as they are grouped: classical scaling of `1 - cosine`), `votes` (share of
-# batches in which a head was the best of its group). The public code counts padded positions among a head's vector; what that
-# changes for the GHT model, in batches of sentences of like length, as training has them, and of any length:
+# Further pictures of the run, in its folder: `similarity` (all attentions as in the picture of one above, heads that stay
+# marked), `map` and `map_animation` (heads move as they are grouped: classical scaling of `1 - cosine`). The public code counts
+# padded positions among a head's vector; what that changes for the GHT model, in batches of sentences of like length, as
+# training has them, and of any length:
 
 # %% jupyter={"source_hidden": true}
 first, remain = grouping.runs.stages(translation[PS])[0], tables.remaining(translation[PS])
@@ -297,7 +312,6 @@ for figure, name, caption in (
     (similar, "similarity", "Cosines between the heads of each layer before and after training with the group constraint."),
     (maps[0], "map", "Heads move as they are grouped: a map of their outputs over training."),
     (maps[1], "map_animation", "Heads move as they are grouped, as an animation."),
-    (figures.votes(tables.votes(translation[PS])), "votes", "The share of votes that each head won, and which heads stay."),
 ):
     run.figure(figure, name, caption=caption, show=False)
 padded = run.table(tables.padding(translation[GHT], groups, plan["which"]), "padding", split="dev")
@@ -308,8 +322,9 @@ readable(padded, columns | {"cosine": "change of cosines"}, forms, caption="Padd
 # %% [markdown]
 # ## Who stays, and what are they?
 #
-# Functions (notebook 2) and LRP relevance (notebook 1) of the heads that votes keep and, without the constraint, that votes, L0
-# gates and gradient importance keep of the very same heads (one training; files `overlap` and `pillars_constraint`).
+# Functions (notebook 2) and LRP relevance (notebook 1) of the heads that votes keep and, in a model trained without the
+# constraint, that votes, L0 gates and gradient importance keep of the very same heads (one training; file `overlap`, pictures
+# `pillars_constraint` and `pillars_plain`).
 
 # %% jupyter={"source_hidden": true}
 constrained, found = {"constraint": "with the group constraint", "plain": "without the group constraint"}, {}
@@ -322,10 +337,11 @@ for name, part in found.items():
         f"pillars_{name}",
         caption=f"Relevance and functions of the heads of a model trained {constrained[name]}, and which of them stay.",
         takeaway=said.kept(shared),
-        show=name == list(found)[-1],
+        show=False,
         table="overlap",
         split="dev",
     )
+display(Markdown(said.kept(shared)))
 
 # %% jupyter={"source_hidden": true}
 if "ablations" in plan["parts"]:
@@ -333,10 +349,11 @@ if "ablations" in plan["parts"]:
         Markdown("""## What each part brings (Table 3)
 
 The eight rows of the paper's ablation, each against the GHT or GHT-PS of its own seed; open marks are the paper's mean change
-over five IWSLT sets. A part is needed if the row without it lies below zero. Some rows share a first stage, or a vote too: what
+over five IWSLT sets. Some rows share a first stage, or a vote too: what
 is peculiar to that one stage or vote shows in all of its rows. *Homogenisation* pulls to the own centre, *diversification*
 pushes centres apart; *heads chosen before training*: the vote before any training; *vote without constraint*: on a model
-trained plainly; *random heads off*: as many, anywhere; *random member stays*: one of each group by lot; *stage 1* and *2*:
+trained plainly; *random heads removed*: as many of each layer by lot, whatever their group; *random member stays*: one of each
+group by lot; *stage 1* and *2*:
 before and after the vote. Further variants are in the file `table3_ablation`, such as *votes once settled*, the paper's
 algorithm to the letter: stage 1 ends when centres shift less than a threshold, which it does not give (file `settling`).""")
     )
@@ -382,41 +399,31 @@ if "numbers" in plan["parts"]:
         Markdown("""## How many groups? (Fig. 3)
 
 In the paper GHT-PS comes near GHT from two groups on. With as many groups as heads nothing is pruned, so that its line must end
-at that of GHT; how early it gets there says how many heads are enough. One training per point; bars are 95 % over test
-sentences, paired with vanilla of as many heads.""")
+at that of GHT; how early it gets there says how many heads are enough (picture below, left; file `fig3_more_heads` for twice as
+many heads). One training per point, intervals over test sentences, paired with vanilla of as many heads.""")
     )
     count, wider = plan["more_heads"], grouping.runs.more_heads(run.settings, seed)
     numbers = tables.by_groups(table, groups, plan["translation"]["model"]["heads"])
     run.table(numbers.set_index(["panel", "method", "groups"]), "fig3_number_of_groups", resamples=repeats)
-    drawn = [numbers.assign(panel=f"{plan['translation']['model']['heads']} heads per layer")]
+    size_of, usual = plan["translation"]["model"]["width"], plan["translation"]["model"]["heads"]
+    drawn = [numbers.assign(panel=f"{usual} heads per layer, head dimension {size_of // usual}")]
     if wider:
         more = tables.by_groups(tables.scores(wider, tables.statistics(wider, plan["beam"]), repeats=repeats), groups, count)
         run.table(more.set_index(["panel", "method", "groups"]), "fig3_more_heads", resamples=repeats)
-        drawn.append(more.assign(panel=f"{count} heads per layer"))
+        drawn.append(more.assign(panel=f"{count} heads per layer, head dimension {size_of // count}"))
     run.figure(
         figures.score_by_groups(pd.concat(drawn)),
         "fig3_number_of_groups",
         caption="What each number of groups changes in BLEU, one training per point, intervals over test sentences, paired.",
         takeaway=said.numbers(numbers),
         answers="Ni et al., figure 3",
+        show=not plan["ladder"],
         resamples=repeats,
     )
+    if plan["ladder"]:
+        display(Markdown(said.numbers(numbers)))
     if wider:
         display(Markdown(said.more_heads(more, count)))
-if {"ablations", "strengths"} <= set(plan["parts"]):
-    strengths = {VANILLA: 0.0, GHT: plan["weight"]}
-    strengths |= {f"GHT, weight x {factor:g}": factor * plan["weight"] for factor in plan["strengths"]}
-    strengths |= {grouping.runs.NO_HOMOGENISATION: plan["weight"] / 2, grouping.runs.NO_DIVERSIFICATION: plan["weight"] / 2}
-    compact = tables.compactness(translation, table, strengths, groups)
-    run.table(compact.set_index("label"), "fig2_compactness", resamples=repeats)
-    run.figure(
-        figures.score_by_compactness(compact),
-        "fig2_compactness",
-        caption="Quality against how tight and how separate the groups of heads are.",
-        answers="Ni et al., figure 2",
-        show=False,
-        resamples=repeats,
-    )
 
 # %% jupyter={"source_hidden": true}
 rungs, over = grouping.runs.ladder(run.settings, seed), None
@@ -426,8 +433,8 @@ if rungs:
 
 What GHT-PS loses may be heads or width: two narrow heads per layer are little attention. So the main rows are trained at other
 head dimensions, the model being as wide as its heads together (as in the paper), beside a model whose *heads are chosen before
-training*, as many as GHT-PS keeps. Too few heads cost both; late choice and method together stand between them (all numbers:
-file `ladder`).""")
+training*, as many as GHT-PS keeps. Too few heads cost both; late choice and method together stand between them. Left, more
+heads are kept; right, heads and model grow wider (all numbers, levels among them: file `ladder`).""")
     )
     counts = {head: tables.statistics(found, plan["beam"]) for head, found in rungs.items()}
     every, few = (
@@ -438,17 +445,17 @@ file `ladder`).""")
     over = run.table(tables.ladder_over_seeds(every, few), "ladder", resamples=repeats)
     over = over.rename(index=said.named, level="row")
     run.figure(
-        figures.ladder(over.reset_index().assign(unit="BLEU"), plan["translation"]["model"]["heads"]),
+        figures.ladder(over.reset_index().assign(unit="BLEU"), plan["translation"]["model"]["heads"], numbers),
         "ladder",
         caption="What grouping changes at several widths of a head, over trainings where there are several.",
-        takeaway=said.ladder(over, said.FEW),
+        takeaway=said.ladder(over, said.FEW, plan["translation"]["model"]["heads"]),
         table="ladder",
         resamples=repeats,
     )
     told = "What GHT-PS loses more is the price of choosing late, method and training time not separated"
     own = plan["translation"]["model"]["width"] // plan["translation"]["model"]["heads"]
     paid = said.price(without, over, own)
-    display(Markdown(f"{told}: {final}. {paid} {said.scarce(over, numbers, own)}".strip()))
+    display(Markdown(f"{told}: {final}. {paid} {said.scarce(over, own)}".strip()))
 
 # %% jupyter={"source_hidden": true}
 width = plan["translation"]["model"]["width"] // plan["translation"]["model"]["heads"]
@@ -474,12 +481,12 @@ without anything. The model itself had {run.settings["training"]["steps"]:,} ste
     late = grouping.runs.from_converged(run.settings, start, seed)
     later = tables.scores(late, tables.statistics(late, plan["beam"]), grouping.runs.FURTHER, repeats)
     run.table(later, "converged", resamples=repeats, model=subjects.names(run.settings, models)[0])
-    later = later.assign(change=later.change.where(later.p_holm.notna()))
+    later, heads = later.assign(change=later.change.where(later.p_holm.notna())), run.settings["model"]["heads"]
     columns = {"row": "row", "value": "BLEU", "change": "minus further training", "p_holm": "p (Holm)"}
     forms = {"value": ".1f", "change": "+.1f", "p_holm": "p"}
     shown = later.rename(said.named, level="row")
-    display(readable(shown, columns, forms, {"value": "most"}, caption="A trained model that trains further; n = 1 training"))
-    display(Markdown(said.converged(later, groups)))
+    display(Markdown(said.converged(later, groups, heads)))
+    display(readable(shown, columns, forms, caption="A trained model that trains further; n = 1 training"))
 
 # %% jupyter={"source_hidden": true}
 if today := grouping.runs.today(run.settings, seed):
@@ -511,7 +518,7 @@ keys and values for each head, once with shared ones from the start; all rows tr
     run.figure(
         figures.today(found.reset_index()),
         "today",
-        caption="A decoder of today: heads that come to share keys and values, and query heads that go.",
+        caption="A decoder of today after further training: heads that come to share keys and values, and query heads that go.",
         takeaway=said.today(found),
         table="today",
         resamples=repeats,
@@ -525,20 +532,18 @@ keys and values for each head, once with shared ones from the start; all rows tr
 fit = "generated" if run.corpus == "controlled" else "natural"
 weight = said.strength(apart, groups, tables.first_scores(table).value)
 judged = {one.claim.id: one for one in claims.of_run(run.folder, run.corpus)}["constraint-translation"]
-lead, chance = said.lead(gained), said.vote(without, shared)
-extra = [weight, f"{said.same_size(size)}." if size is not None else "", chance]
-paper = judged.rows[0].holm if judged.rows else float("nan")
-beside = [lead, said.bullets(changed, table_1["heads"], int(gained.seeds.min()), paper, extra)]
-path = layout.Chapter(study.ROOT / "figures" / "natural" / run.name).table("seeds")
-few = gained[gained.method == PS].gain.iloc[0]
+worse = f"{said.same_size(size)}" if size is not None else ""
+extra, path = [weight, worse, said.vote(without)], layout.Chapter(study.ROOT / "figures" / "natural" / run.name).table("seeds")
+answer = said.lead(gained, judged.verdict, fit)
 if run.corpus == "controlled" and path.exists():
-    beside.append(said.elsewhere(pd.read_csv(path), judged.claim.natural.missing, few))
+    natural, why = said.elsewhere(pd.read_csv(path), claims.least_worth("constraint-translation", run.corpus))
+    answer, extra = f"{answer}\n\n{natural}", [*extra, why]
+paper = judged.rows[0].holm if judged.rows else float("nan")
+details = said.bullets(changed, table_1["heads"], int(gained.seeds.min()), paper, extra)
 closing = f"""
-{lead}
-
-{chance or said.cost(table_1, *bleu)}
+{said.short(apart, groups, tables.first_scores(table).value, over, without, width)}
 
 *Limits.* {fit.capitalize()} text, models far smaller than the paper's, no dropout, greedy writing, head dimension {width}
 (`64` in the paper), one training where no table says otherwise ([all differences](../docs/differences.md)).
 """
-verdicts.fill("gains", closing, first="\n\n".join(beside))
+verdicts.fill("gains", closing, first=answer, more=details)

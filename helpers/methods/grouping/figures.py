@@ -20,7 +20,7 @@ from helpers import drawing
 from helpers.drawing import KIND_TITLES, MODELS, WIDTH, left, redrawable
 from helpers.methods.grouping import said as told_of
 from helpers.methods.grouping import units
-from helpers.methods.grouping.runs import FEW_PAIRS, GHT_FEW, PS, PS_FEW
+from helpers.methods.grouping.runs import FEW_PAIRS, PS
 from helpers.study import StudyError
 
 VANILLA = {"color": "#555555", "marker": "h"}
@@ -78,76 +78,72 @@ def score_by_groups(frame: pd.DataFrame):
     )  # fmt: skip
     for axis in axes.values():
         axis.axhline(0, **drawing.LEVEL)
-        axis.set(xlim=(-0.5, len(numbers) - 0.5), xticks=range(len(numbers)), xticklabels=[f"{many:g}" for many in numbers])
+        axis.set(xticks=range(len(numbers)), xticklabels=[f"{many:g}" for many in numbers])
+        axis.set_xlim(-0.5, max(axis.dataLim.x1, 0) + 0.5)  # a panel ends with its own heads
         axis.set_ylabel(axis.get_ylabel() if left(axis) else "")
     return figure
 
 
 @redrawable
-def ladder(frame: pd.DataFrame, heads: int = 8):
-    """Scores by the width of a head: on the left as they are, on the right what each method changes against vanilla.
+def ladder(frame: pd.DataFrame, heads: int = 8, kept: pd.DataFrame | None = None):
+    """What each method changes against vanilla, by the heads that are kept (left, if run) and by the width of a head.
 
     Parameters
     ----------
     frame : pandas.DataFrame
-        Rows: head (its width), row (the method), value, low, high, change, change_low, change_high, seeds (more than one is
-        drawn filled, one hollow), unit (of the scores).
+        Rows: head (its width), row (the method), change, change_low, change_high, seeds (more than one is drawn filled, one
+        hollow), unit (of the scores).
     heads : int
         Of a layer: how many times a head the model is wide.
+    kept : pandas.DataFrame, optional
+        Of one training, as `score_by_groups` takes it.
     """
-    drawing.need(frame, "head", "row", "value", "low", "high", "change", "change_low", "change_high", "seeds", "unit")
-    at, widths = _placed(frame["head"])
-    frame = frame.assign(at=at, hollow=frame.seeds == 1)
-    changed = frame[frame.row != "vanilla"].drop(columns=["value", "low", "high"])
-    changed.columns = changed.columns.str.removeprefix("change_").str.replace("change", "value")
-    unit = frame.unit.iloc[0]
-    both = {f"{unit}, test set": frame, f"{unit} minus vanilla": changed}
+    drawing.need(frame, "head", "row", "change", "change_low", "change_high", "seeds", "unit")
+    wide = f"head dimension\n(model width {heads} times that)"
+    parts = {wide: frame[frame.row != "vanilla"].rename(columns={"row": "method", "head": "along"})}
+    if kept is not None:
+        more = kept[kept.method != "vanilla"].assign(seeds=1).rename(columns={"groups": "along"})
+        parts = {f"heads kept per layer (GHT: groups)\nof {heads}": more} | parts
+    placed = {title: _placed(part.along) for title, part in parts.items()}
+    both = pd.concat(part.assign(panel=title, at=placed[title][0]) for title, part in parts.items())
+    both = both.assign(value=both.change, low=both.change_low, high=both.change_high, hollow=both.seeds == 1)
+    both = both.assign(method=both.method.map(told_of.named), unit=f"{frame.unit.iloc[0]} minus vanilla")
     one = {"open: one training": {"ls": "", "marker": "o", "mfc": "white", "color": "#555555", "ms": 5.5}}
     figure, axes = drawing.line_panels(
-        pd.concat(part.assign(panel="", unit=said) for said, part in both.items()).assign(panel=lambda t: t.unit),
-        "at", "value", "row", _methods(frame.row), label=f"head dimension (model width {heads} times that)", dodge=0.055,
-        more=one if frame.seeds.min() == 1 < frame.seeds.max() else {},
+        both, "at", "value", "method", _methods(both.method), dodge=0.055, sharey=True, columns=2,
+        more=one if both.hollow.any() and not both.hollow.all() else {},
     )  # fmt: skip
-    for axis in axes.values():
-        axis.set(title="", xlim=(-0.5, len(widths) - 0.5), xticks=range(len(widths)), xticklabels=[f"{w:g}" for w in widths])
-    axis.axhline(0, color=VANILLA["color"], lw=1.0, ls="--", zorder=1)
+    for title, axis in axes.items():
+        ticks = placed[title][1]
+        axis.set(title="", xlabel=title, xlim=(-0.5, len(ticks) - 0.5), xticks=range(len(ticks)))
+        axis.set_xticklabels([f"{tick:g}" for tick in ticks])
+        axis.set_ylabel(axis.get_ylabel() if left(axis) else "")
+        axis.axhline(0, **drawing.LEVEL)
     return figure
 
 
 @redrawable
 def score_by_compactness(frame: pd.DataFrame):
-    """Score against how compact and separate the groups are (Fig. 2): a panel for the Silhouette and one for the Dunn index.
-
-    Points are numbered and joined in order of strength; the legend says what each number stands for.
+    """How tight the groups of heads are (the silhouette of Fig. 2) beside what BLEU changes: a row a setting, loosest first.
 
     Parameters
     ----------
     frame : pandas.DataFrame
-        Rows: label (such as "α 0.5, β 0.5"), strength (size of the coefficients, 0 for vanilla), silhouette, dunn, value, low,
-        high (nan where there is no interval), unit (of the y axis).
+        Rows: label (such as "GHT, weight x 10"), strength (size of the coefficients, 0 for vanilla), silhouette, change,
+        change_low, change_high (against vanilla, paired; nan where there is no interval), unit.
     """
-    drawing.need(frame, "label", "strength", "silhouette", "dunn", "value", "low", "high", "unit")
-    frame = frame.sort_values("strength", kind="stable")
-    numbers = {label: number for number, label in enumerate(dict.fromkeys(frame.label), int(frame.strength.min() > 0))}
-    colours = [VANILLA["color"] if strength == 0 else MODELS[0] for strength in frame.strength]
-    figure, axes = drawing.grid(2, 2, WIDTH / 2, 2.7, sharey=True)
-    for axis, index, title in zip(axes, ("silhouette", "dunn"), ("Silhouette", "Dunn index"), strict=True):
-        axis.plot(frame[index], frame.value, color="#9A9A9A", lw=0.9, zorder=1)
-        axis.errorbar(frame[index], frame.value, drawing.whiskers(frame), ls="", ecolor=colours, elinewidth=0.8, zorder=2)
-        axis.scatter(frame[index], frame.value, s=95, c=colours, ec="white", lw=0.6, zorder=3)
-        for x, y, label in zip(frame[index], frame.value, frame.label, strict=True):
-            axis.text(x, y, numbers[label], fontsize=7, color="white", ha="center", va="center_baseline", zorder=4)
-        axis.set(xlabel=title)
-        axis.margins(0.1)
-    axes[0].set_ylabel(frame.unit.iloc[0])
-    shown = dict(zip(frame.label, colours, strict=True))
-    drawing.legend(figure, {f"{numbers[k]}: {k}": {"ls": "", "marker": "o", "color": colour} for k, colour in shown.items()})
-    return figure
+    drawing.need(frame, "label", "strength", "silhouette", "change", "change_low", "change_high", "unit")
+    frame = frame.sort_values("silhouette", kind="stable").assign(row=lambda part: part.label.map(told_of.named))
+    frame = frame.assign(series=np.where(frame.strength == 0, "vanilla", "GHT"))
+    tight = frame.assign(value=frame.silhouette, low=np.nan, high=np.nan, panel="silhouette: tighter groups →")
+    own = frame[frame.strength != 0]
+    score = own.assign(value=own.change, low=own.change_low, high=own.change_high, panel=f"{own.unit.iloc[0]} minus vanilla →")
+    return drawing.dot_panels(pd.concat([tight, score]), _methods(frame.series), told=False)[0]
 
 
 @redrawable
 def constraint_over_training(frames: Mapping[str, pd.DataFrame], level: float | None = None):
-    """The two terms of the group constraint over training (Fig. 4): smoothed, on the raw values in a lighter colour.
+    """The two terms of the group constraint over training (Fig. 4): smoothed.
 
     Parameters
     ----------
@@ -168,7 +164,6 @@ def constraint_over_training(frames: Mapping[str, pd.DataFrame], level: float | 
             raw, colour = frame[name].to_numpy(float), looks[title]["color"]
             wide = [min(len(raw) // 40, place, len(raw) - 1 - place) for place in range(len(raw))]  # ends stay as measured
             smooth = [np.nanmean(raw[n - w : n + w + 1]) if np.isfinite(raw[n]) else np.nan for n, w in enumerate(wide)]
-            axis.plot(frame.step, raw, color=colour, alpha=0.3, lw=0.7)
             axis.plot(frame.step, smooth, color=colour, lw=1.6, marker="." if len(frame) == 1 else "")
             if "vote" in frame.attrs:
                 axis.axvline(frame.attrs["vote"], color=colour, lw=1, ls=":")
@@ -392,13 +387,13 @@ def _map_keys(points: pd.DataFrame, colours: Mapping[Hashable, Any]) -> dict[str
 
 @redrawable
 def ablation(frame: pd.DataFrame, unit: str = "BLEU"):
-    """What each part of the method brings (Table 3): scores, and the change against the family's reference row.
+    """What each part of the method brings (Table 3): the change against the family's reference row.
 
     Parameters
     ----------
     frame : pandas.DataFrame
-        Rows: row (its label), model (its family, such as "GHT-PS"), value, low, high, change, change_low, change_high (paired
-        with the reference; nan in the reference's own row), printed (the paper's mean change; nan where it has none).
+        Rows: row (its label), model (its family, such as "GHT-PS"), value, change, change_low, change_high (paired with the
+        reference; nan in the reference's own row), printed (the paper's mean change; nan where it has none).
         ``attrs["references"]`` maps a family to the label of its reference row. A row that lies far outside all others is
         named at its panel's left edge, so that the others can be told apart.
     unit : str
@@ -409,25 +404,25 @@ def ablation(frame: pd.DataFrame, unit: str = "BLEU"):
     StudyError
         If a column, the references or a reference's row is missing.
     """
-    drawing.need(frame, "row", "model", "value", "low", "high", "change", "change_low", "change_high", "printed")
-    references, looks = frame.attrs.get("references", {}), _methods(frame.model)
+    drawing.need(frame, "row", "model", "value", "change", "change_low", "change_high", "printed")
+    references, looks, titles = frame.attrs.get("references", {}), _methods(frame.model), {}
     for family in looks:
-        if ((frame.model == family) & (frame.row == references.get(family))).sum() != 1:
+        own = frame[(frame.model == family) & (frame.row == references.get(family))]
+        if len(own) != 1:
             raise StudyError(f"The reference of {family} is not one row: name it in attrs['references'] and give it one row.")
-    frame = frame.assign(series=frame.model, group=frame.model.map(lambda family: f"{family}: against {references[family]}"))
-    frame = frame.assign(row=frame.row.map(told_of.named), far=_far(frame))
-    changed = frame.assign(value=frame.change, low=frame.change_low, high=frame.change_high, panel="change, paired")
-    scores = frame.assign(printed=np.nan, panel="score")
-    both = pd.concat([scores, changed])
-    near = both.assign(**{name: both[name].mask(both.far) for name in ("value", "low", "high")})
-    figure, axes = drawing.dot_panels(near, looks, level=None, label=f"{unit}, 95 % interval")
-    axes[changed.panel.iloc[0]].axvline(0, **drawing.LEVEL)
+        titles[family] = f"minus {references[family]} ({own.value.iloc[0]:.1f} {unit})"
+    frame = frame[frame.row != frame.model.map(references)]
+    frame = frame.assign(series=frame.model, group=frame.model.map(titles), row=frame.row.map(told_of.named), panel="")
+    near = frame.assign(far=_far(frame), value=frame.change, low=frame.change_low, high=frame.change_high)
+    far = near[near.far]
+    near = near.assign(**{name: near[name].mask(near.far) for name in ("value", "low", "high")})
+    label = f"{unit}, paired, 95 % interval: the part is needed if left of 0"
+    figure, panels = drawing.dot_panels(near, looks, label=label, told=False)
+    axis = panels[""]
     at = drawing.places(near)[0]
-    for row in both[both.far].itertuples():
-        axis = axes[row.panel]
-        axis.text(
-            0.01, at[row.group, row.row], f"◂ {row.value:.1f}", transform=axis.get_yaxis_transform(), va="center", fontsize=7
-        )
+    for row in far.itertuples():
+        place = at[row.group, row.row]
+        axis.text(0.01, place, f"◂ {row.value:.1f}", transform=axis.get_yaxis_transform(), va="center", fontsize=7)
     return figure
 
 
@@ -439,7 +434,7 @@ def _far(frame: pd.DataFrame) -> pd.Series:
 
 @redrawable
 def gains(frame: pd.DataFrame):
-    """Relative gain over vanilla, in percent, a group of dots a task; the paper's as hollow diamonds.
+    """Relative gain over vanilla, in percent, a group of rows a task; the paper's as hollow diamonds.
 
     Parameters
     ----------
@@ -447,42 +442,60 @@ def gains(frame: pd.DataFrame):
         Rows: task, method, gain, low, high, printed (percent; nan where there is none).
     """
     drawing.need(frame, "task", "method", "gain", "low", "high", "printed")
-    table = frame.rename(columns={"task": "row", "method": "series", "gain": "value"}).assign(panel="")
-    return drawing.dot_panels(table, _methods(frame.method), label="gain over vanilla in percent, 95 % interval")[0]
+    table = frame.assign(group=frame.task, row=frame.method, series=frame.method, value=frame.gain, panel="")
+    table = table.sort_values("task", key=lambda tasks: tasks.map([*dict.fromkeys(tasks)].index), kind="stable")
+    label = "gain over vanilla, %, 95 % interval: better →"
+    return drawing.dot_panels(table, _methods(frame.method), label=label, told=False)[0]
+
+
+@redrawable
+def equal_size(frame: pd.DataFrame):
+    """Is GHT-PS a good way to make a model small? Its score beside vanilla's and those of controls of its size.
+
+    Parameters
+    ----------
+    frame : pandas.DataFrame
+        As `helpers.methods.grouping.tables.of_one_size`; one training is drawn hollow.
+    """
+    drawing.need(frame, "row", "value", "low", "high", "seeds", "heads", "parameters")
+    own = frame[frame.row == PS].iloc[0]
+    group = np.where(frame["heads"] == own["heads"], f"{own['heads']:.0f} heads", "as many weights, more heads")
+    group = np.where(frame.row == "vanilla", "all heads", group)
+    series = np.where(frame.row == PS, PS, np.where(frame.row == "vanilla", "vanilla", "control"))
+    said = [f"{row['heads']:.0f} heads, {row.parameters:.2f} million weights" for _, row in frame.iterrows()]
+    table = frame.assign(group=group, series=series, said=said, row=frame.row.map(told_of.named), panel="")
+    table = table.assign(hollow=table.seeds == 1)
+    looks = _methods([PS, "vanilla"]) | {"control": {"color": MODELS[0], "marker": "o"}}
+    return drawing.dot_panels(table, looks, level=own.value, label="BLEU, 95 % interval: better →", told=False)[0]
 
 
 @redrawable
 def today(frame: pd.DataFrame):
-    """A decoder of today's make: perplexity where heads come to share keys and values, and where query heads go.
+    """A decoder of today's make, after further training: heads that come to share keys and values, and query heads that go.
 
     Parameters
     ----------
     frame : pandas.DataFrame
         As `helpers.methods.grouping.tables.today` with its index as columns. Draws share a place, a dot each.
     """
-    drawing.need(frame, "asked", "row", "heads", "change", "change_low", "change_high", "before")
+    drawing.need(frame, "asked", "row", "heads", "change", "change_low", "change_high")
     frame = frame.assign(value=frame.change, low=frame.change_low, high=frame.change_high)[frame.change.notna()]
-    named = frame.row.str.replace(", draw .*| on shared keys", "", regex=True).str.rpartition(": ")
-    group = ("shared, from " + named[0].replace("", "vanilla")).where(frame.asked == "shared", "all heads, from the start")
-    group = group.mask(frame.row.str.endswith("on shared keys") | (frame.row == FEW_PAIRS), "shared from the start")
-    rebased = frame.row == GHT_FEW  # its reference is not vanilla
-    shown = frame.assign(row=named[2].map(told_of.named), group=group, hollow=rebased)[frame.asked != "removed"]
-    gone = frame.assign(series=frame.row.str.split(r", | \d").str[0])[frame.asked == "removed"]
+    shown = frame[(frame.asked == "shared") | (frame.row == FEW_PAIRS)]  # all against vanilla
+    named = shown.row.str.replace(", draw .*", "", regex=True).str.rpartition(": ")
+    group = ("shared later, from " + named[0].replace("", "vanilla")).where(shown.asked == "shared", "shared from the start")
+    shown = shown.assign(row=named[2].map(told_of.named), group=group).sort_values("asked", ascending=False, kind="stable")
+    gone = frame.assign(series=frame.row.str.split(r", | \d").str[0].map(told_of.named))
+    gone = gone[(frame.asked == "removed") & (frame.row != PS)]  # which is minus vanilla: it never shared keys
     where, looks = drawing.places(shown), _methods(gone.series)
-    figure, (before, after, axis) = plt.subplots(1, 3, figsize=(WIDTH, 0.19 * len(where[1]) + 1.2), width_ratios=(1, 1, 1.6))
-    drawing.dots(before, shown.assign(value=np.exp(shown.before), low=np.nan, high=np.nan), level=None, where=where)
+    figure, (after, axis) = plt.subplots(1, 2, figsize=(WIDTH, 0.19 * len(where[1]) + 1.2), width_ratios=(1, 1.5))
     drawing.dots(after, shown, where=where)
-    before.set(title="before further\ntraining, dev", xlabel="perplexity")
-    after.set(title="after further\ntraining, test", xlabel="perplexity\nminus vanilla's", yticklabels=[])
-    gone = gone.assign(heads=gone["heads"] + 0.35 * (gone.series == PS_FEW) - 0.35 * (gone.series == PS))  # they meet others
-    drawing.lines(axis, gone, "heads", "value", "series", looks)
-    drawing.retained(axis, frame.heads.max(), f"heads left (of {frame.heads.max():.0f})")
+    after.set(title="heads share keys", xlabel="perplexity minus vanilla's,\n← better")
+    drawing.lines(axis, gone, "heads", "value", "series", looks, dodge=0.25)
+    drawing.retained(axis, frame["heads"].max(), f"query heads left (of {frame['heads'].max():.0f})")
     axis.axhline(0, **drawing.LEVEL)
-    axis.set(title="query heads removed, test", ylabel="perplexity minus\nthat with all heads")
-    drawn = {"random heads off": "random heads off (a mark a draw, line: mean)"}
-    entries = {drawn.get(name, name): look for name, look in looks.items()}
-    hollow = {"open: minus grouped queries'": {"ls": "", "marker": "o", "mfc": "white", "color": MODELS[0]}}
-    drawing.legend(figure, entries | (hollow if rebased.any() else {}))
+    axis.set(title="query heads removed, keys shared from the start", ylabel="perplexity minus\nthat with all heads")
+    drawn = {told_of.REMOVED: f"{told_of.REMOVED} (a mark a draw)"}
+    drawing.legend(figure, {drawn.get(name, name): look for name, look in looks.items()})
     return figure
 
 
@@ -611,7 +624,7 @@ def votes(frame: pd.DataFrame):
     """
     drawing.need(frame, "kind", "layer", "head", "group", "share", "kept")
     sites, colours = drawing.ordered_sites(zip(frame.kind, frame.layer, strict=True)), _groups(frame.group)
-    across = min(3, max(pd.Series([kind for kind, _ in sites]).value_counts()))
+    across = min(3, len(sites))
     figure, axes = drawing.grid(len(sites), across, min(3.0, WIDTH / across), 1.6, sharey=True)
     for axis, site in zip(axes, sites, strict=True):
         rows = frame[(frame.kind == site[0]) & (frame.layer == site[1])].sort_values(["group", "head"])

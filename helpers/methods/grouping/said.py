@@ -11,9 +11,11 @@ import pandas as pd
 from helpers.drawing import KIND_TITLES
 from helpers.methods.grouping import runs
 from helpers.methods.grouping.runs import DRAWN, GHT, GRADIENT, L0, L0_HEADS, NO_CONSTRAINT, PS, VANILLA
-from helpers.reading import ends, interval, listed, number
+from helpers.reading import count, ends, interval, listed, number
+from helpers.runs import subjects
 
 FEW = "heads chosen before training"
+REMOVED = "random heads removed"  # for good: "off" is what masks do
 FORMED = 0.5  # of the contrast that is asked for: from there on heads form groups
 SURE = 0.05
 ENDS = ["change", "change_low", "change_high"]
@@ -25,6 +27,7 @@ EARLY = ["early", "early_low", "early_high"]  # of heads chosen before training,
 def named(row: str) -> str:
     """What people call a row: the vote is what the paper's code calls V2S, one before any training leaves as many heads."""
     told = {runs.AT_START: FEW, "V2S": "vote", "w/o": "without", ", equation 4A": " by equation 4A as printed"}
+    told |= {runs.RANDOM: REMOVED}
     told |= {f"{L0} 0": f"{L0}, λ = 0", f"{L0_HEADS} 0": f"{L0_HEADS}, λ = 0", " a layer": " per layer"}
     for name, words in told.items():
         row = row.replace(name, words)
@@ -37,36 +40,42 @@ def first_metrics(gained: pd.DataFrame) -> pd.DataFrame:
     return gained.assign(task=tasks)[gained.task == gained.groupby(tasks).task.transform("first")]
 
 
-def lead(gained: pd.DataFrame) -> str:
-    """Of `tables.gains`: what the constraint and one head per group come to on the first task, and on the others."""
+def lead(gained: pd.DataFrame, verdict: str, text: str) -> str:
+    """Of `tables.gains` of a kind of `text`: what the constraint and one head per group come to on the first task, with the
+    `verdict` on the constraint, and on the others."""
     first = first_metrics(gained)
     task, others = first.task.iloc[0], first[(first.task != first.task.iloc[0]) & (first.method == GHT)]
     alone, few = (first[(first.task == task) & (first.method == method)].iloc[0] for method in (GHT, PS))
-    how = "does not help" if alone.low <= 0 else "helps" if alone.p_holm < SURE else "by interval alone helps"
-    cost = f"costs {number(-few.gain, '.0f')} % of" if few.high < 0 else "does not detectably change"
-    rest = "; ".join(f"{row.task} {_beside_printed(row)}" for row in others.itertuples())
-    rest = f" With the constraint alone {rest}." if rest else ""
-    return f"**Grouping {how} {task} here, and one head per group {cost} BLEU.**{rest}{_lowered(first[first.method == PS])}"
+    ends, printed = interval(alone.gain, alone.low, alone.high, "+.1f"), number(alone.printed, "+.1f")
+    said = f"Whether the group constraint helps {task} cannot be told: BLEU changes by {ends} %, printed {printed}."
+    if alone.high < alone.printed:
+        said = f"The group constraint does not give {task} its printed {printed} %: BLEU changes by {ends} %."
+    elif alone.low > 0:
+        said = f"The group constraint helps {task}: BLEU changes by {ends} %, printed {printed}."
+    cost = f"costs {number(-few.gain, '.0f')} %" if few.high < 0 else "does not detectably change it"
+    rest = listed(f"{row.task} {_beside_printed(row)}" for row in others.itertuples())
+    rest = f" With the constraint alone {rest}." if len(others) else ""
+    lowered = _lowered(first[first.method == PS], text)
+    return f"**{said} One head per group {cost}.** (Verdict on the constraint: {verdict}.){rest}{lowered}"
 
 
-def _lowered(few: pd.DataFrame) -> str:
-    """On which of several tasks one head per group costs something by interval, and on which after Holm."""
+def _lowered(few: pd.DataFrame, text: str) -> str:
+    """On which of several tasks of a kind of text one head per group costs something by interval, and on which after Holm."""
     less = few[few.high < 0]
     if len(few) < 2 or less.empty:
         return ""
     sure = less.task[less.p_holm < SURE]
     after = "all after Holm too" if len(sure) == len(less) else f"after Holm {listed(sure)}{' alone' * (len(sure) > 0)}"
     names = f"all {len(few)} tasks" if len(less) == len(few) else listed(less.task)
-    return f" One head per group lowers {names} by interval ({listed(number(gain, '+.1f') for gain in less.gain)} %), {after}."
+    return f" One head per group lowers {names} of {text} text by interval, {after}."
 
 
 def _beside_printed(row) -> str:
     """A gain of `tables.gains` beside the printed one: is there none, less, or can the interval not tell?"""
-    ends = f"[{number(row.low, '+.1f')}, {number(row.high, '+.1f')}] %"
     told = f"({interval(row.gain, row.low, row.high, '+.1f')} %, printed {number(row.printed, '+.1f')})"
     if row.low <= 0 and row.high >= row.printed:
-        return f"cannot tell: {ends} holds the printed {number(row.printed, '+.1f')}"
-    return f"gains by interval {told}" if row.low > 0 else f"does not gain what the paper prints {told}"
+        return f"cannot tell {told}"
+    return f"gains by interval {told}" if row.low > 0 else f"does not gain as printed {told}"
 
 
 def bullets(bleu: pd.DataFrame, heads: pd.Series, seeds: int, paper: float, more: Iterable[str], needs: int = 3) -> str:
@@ -74,17 +83,74 @@ def bullets(bleu: pd.DataFrame, heads: pd.Series, seeds: int, paper: float, more
 
     `paper` is p of the constraint in translation over all claims of the paper, nan where that is not tested.
     """
-    over = f"{seeds} training{'s' * (seeds > 1)}{'' if seeds >= needs else f'; a verdict needs {needs}'}"
+    over = f"{count(seeds, 'training')}{'' if seeds >= needs else f'; a verdict needs {needs}'}"
     over += "" if np.isnan(paper) else f"; p = {number(paper, 'p')} over all claims of the paper"
     told = [f"*The constraint* changes BLEU by {interval(*bleu.loc[GHT, ENDS], '+.2f')} ({over})."]
-    told += [f"*One head per group* ({heads[PS]:.0f} of {heads[VANILLA]:.0f}) {_costs(bleu.loc[PS, ENDS])}.", ""]
-    lines = [" ".join(filter(None, pair)) for pair in zip(told, more, strict=True)]
-    return "\n".join(f"- {line}" for line in lines if line)
+    told += [f"*One head per group* ({heads[PS]:.0f} of {heads[VANILLA]:.0f}) {_costs(bleu.loc[PS, ENDS])}"]
+    first, second, *rest = more
+    lines = [f"{told[0]} {first}", f"{told[1]}{f'; {second}' if second else ''}.", *rest]
+    return "\n".join(f"- {line.strip()}" for line in lines if line)
 
 
-def vote(without: pd.DataFrame | None, shared: pd.DataFrame) -> str:
-    """Of `tables.ablation_over_seeds` and `tables.overlap`: does the vote beat chance, what does it share with importance?"""
-    names = {runs.RANDOM: "random heads off", runs.MEMBER: "a random member of each group"}
+def short(table: pd.DataFrame, groups: int, bleu: pd.Series, steps: pd.DataFrame | None, without: pd.DataFrame | None,
+          width: int) -> str:  # fmt: skip
+    """The study in sentences, of `tables.pictured`, scores of rows, `tables.ladder_over_seeds` and `ablation_over_seeds`."""
+    formed = [(name, times) for name, (times, _, little) in _formed(table, groups)[0].items() if not little]
+    said = ["The constraint makes groups of heads at no weight that is drawn."]
+    if formed:
+        name, times = formed[0]
+        no = "no " if bleu[name] <= bleu[VANILLA] else ""
+        scores = f"{number(bleu[name], '.1f')} against {number(bleu[VANILLA], '.1f')}, one training each"
+        said = [f"The constraint does what it says to heads {f'only at {times} times the weight' if times else 'here'}.",
+                f"That buys {no}BLEU ({scores})."]  # fmt: skip
+    if steps is not None and {(width, PS), (width, FEW)} <= {*steps.index}:
+        few, whole = -steps.change[width, FEW], -steps.change[width, PS]
+        part = f"({number(few, '.1f')} of {number(whole, '.1f')} BLEU) goes with the number of heads."
+        said += [f"{'Most' if 2 * few > whole else 'A part'} of what one head per group loses {part}"]
+    drawn = without[without.row.isin((runs.RANDOM, runs.MEMBER))] if without is not None else pd.DataFrame()
+    if len(drawn):
+        sure = ((drawn.p_holm < SURE) & (drawn.change < 0)).sum()
+        said += [f"The choice by vote {f'beats {sure} of {len(drawn)} random ones' if sure else 'cannot be told from lot'}."]
+    return " ".join(said)
+
+
+def tighter(compact: pd.DataFrame) -> str:
+    """Of `tables.compactness`: does BLEU rise as heads group more?"""
+    rows = compact[compact.strength > 0]
+    above, tight = rows[rows.change_low > 0], rows.loc[rows.silhouette.idxmax()]
+    how = "no more BLEU" if above.empty else f"more BLEU at {listed(above.label)}"
+    least, many = number(compact.silhouette[compact.strength == 0].min(), ".2f"), len(above) or "none"
+    said = f"Tighter groups, {how}: {many} of {len(rows)} settings has more than {VANILLA} (silhouette {least}) by interval"
+    return f"{said}; the tightest, *{named(tight.label)}* ({number(tight.silhouette, '.2f')}), {_costs(tight[ENDS])}."
+
+
+def settled(share: pd.DataFrame, most: float = 0.9) -> str:
+    """Of `tables.votes`: in how many groups one head wins nearly all batches."""
+    best = share.groupby(["kind", "layer", "group"]).share.max()
+    sure = (best > most).sum()
+    told = f"In {sure} of {len(best)} groups one head wins over {number(most, '%')} of batches"
+    return f"{told}: the vote is settled by weights, hardly by the batch." if 2 * sure > len(best) else f"{told}."
+
+
+def scores(means: pd.DataFrame, by_seed: pd.DataFrame, gained: pd.DataFrame) -> pd.DataFrame:
+    """Of `tables.means_over_seeds`, `per_seed` and `gains`: mean scores by each task's first metric beside gains in percent.
+
+    Returns
+    -------
+    pandas.DataFrame
+        task (and its metric), method, seeds, mean with low and high, gain with gain_low and gain_high (%, nan of vanilla).
+    """
+    units = by_seed.drop_duplicates("panel").set_index("panel").unit.replace("perplexity", "perplexity (less is better)")
+    found = means.reset_index().assign(task=lambda part: part.panel.str.partition(":")[0])
+    found = found[found.panel == found.groupby("task").panel.transform("first")]
+    gain = first_metrics(gained)[["task", "method", "gain", "low", "high"]]
+    gain = gain.rename(columns={"low": "gain_low", "high": "gain_high"})
+    return found.merge(gain, "left", ["task", "method"]).assign(task=lambda part: part.task + ", " + part.panel.map(units))
+
+
+def vote(without: pd.DataFrame | None) -> str:
+    """Of `tables.ablation_over_seeds`: does the vote beat chance? What the random choices change, minus GHT-PS."""
+    names = {runs.RANDOM: f"{REMOVED} instead", runs.MEMBER: "a random member of each group kept"}
     rows = without.set_index("row") if without is not None else pd.DataFrame()
     if not {*names} <= {*rows.index}:
         return ""
@@ -94,13 +160,9 @@ def vote(without: pd.DataFrame | None, shared: pd.DataFrame) -> str:
         note = " (Holm)" if sure[row] else " (below zero by interval, not after Holm)" if below[row] else ""
         told.append(f"with {name} {interval(*drawn.loc[row, ENDS], '+.1f')}{' BLEU' * (not told)}{note}")
     lead = f"The vote beats {sure.sum()} of 2 random choices" if sure.any() else "Whether the vote beats chance cannot be told"
-    said = f"**{lead}:** {', '.join(told)}"
+    said = f"*{lead}*: {', '.join(told)}"
     if drawn.printed.notna().all():
         said += f"; {_held(drawn)} of 2 intervals hold the printed {listed(number(value, '+.1f') for value in drawn.printed)}"
-    one, other = ("plain", "votes"), f"with {GRADIENT}"
-    if one in shared.index and other in shared and pd.notna(shared.loc[one, other]):
-        both, chance = shared.loc[one, other], _whole(shared.loc[one, f"{other}, chance"])
-        said += f". The vote's heads share {both:.0f} of {shared.kept[one]:.0f} with {GRADIENT}, by chance {chance}"
     return f"{said}."
 
 
@@ -142,28 +204,44 @@ def _costs(change: pd.Series, form: str = ".1f") -> str:
 
 
 def rivals(size: pd.DataFrame, late: str) -> str:
-    """Of `tables.equal_size`: GHT-PS against models that have its size from the start, `late` says when it has its own; and
-    choices of as many heads."""
-    names = [name for name in (runs.FEWER, runs.NARROWER) if name in size.index]
-    said = f"{same_size(size)} ({late})."
+    """Of `tables.equal_size`: what few heads for all steps lack too, `late` says since when GHT-PS has them; other choices."""
+    names, said = [name for name in (runs.FEWER, runs.NARROWER) if name in size.index], f"{late}."
     if "early" in size and names:
         early = listed(interval(*size.loc[name, EARLY], "+.1f") for name in names)
-        how = f"as few heads for all steps (*{FEW}*)"
-        below = f"Not all of it is late choice and method: {how} are below them too, by interval ({early})."
-        rest = f"With {how} the differences are {early}."
-        said = f"{said} {below if (size.early_high[names] < 0).all() else rest}"
-    chosen = [f"*{name}* {number(size.value[name], '.1f')}" for name in (runs.RANDOM, GRADIENT, L0) if name in size.index]
+        below = "Not all of the difference is late choice and method: as few heads for all steps"
+        rest = f"(*{FEW}*) minus {listed(f'*{name}*' for name in names)} come to {early} BLEU."
+        said += f" {below if (size.early_high[names] < 0).all() else 'As few heads for all steps'} {rest}"
+    chosen = [f"*{named(name)}* {_minus_own(size.loc[name])}" for name in (runs.RANDOM, GRADIENT, L0) if name in size.index]
     if len(chosen) == 3:
-        told = f"At as many heads of all kinds BLEU is {listed(chosen)}"
-        said = f"{said} {told} (the first as many in each layer, after the constraint; notebook 6 ranks encoder heads alone)."
+        said += f" Minus {PS}, at as many heads: {listed(chosen)} BLEU (the first as many of each layer, after the constraint)."
     return said
 
 
+def _minus_own(row: pd.Series) -> str:
+    """A control of `tables.equal_size` minus GHT-PS: the table holds GHT-PS minus the control."""
+    return interval(*-row[TURNED], "+.1f")
+
+
 def same_size(size: pd.DataFrame) -> str:
-    """Of `tables.equal_size`: GHT-PS against models that have its size from the start."""
-    names = [name for name in (runs.FEWER, runs.NARROWER) if name in size.index]
-    told = [f"*{name}* {interval(*size.loc[name, ENDS], '+.1f')}" for name in names]
-    return f"{PS} minus models of its size: {listed(told)} BLEU"
+    """Of `tables.equal_size`: models that have its size from the start against GHT-PS."""
+    names = [name for name in (runs.NARROWER, runs.FEWER) if name in size.index]
+    if not names:
+        return ""
+    sure = (size.p_holm[names] < SURE).all() if "p_holm" in size else False
+    alike = "no good way to make a model small: " if sure and (size.change_high[names] < 0).all() else ""
+    told = listed(f"*{name}* {_minus_own(size.loc[name])}" for name in names)
+    return f"{alike}minus {PS}, models of its size come to {told} BLEU{' (Holm)' * bool(alike)}"
+
+
+def sized(table: pd.DataFrame, size: pd.DataFrame | None, bleu: pd.Series | None = None, over: str = "") -> str:
+    """Of `tables.equal_size`, or of `tables.table_1` where it is none: is it a good way to make a model small?"""
+    told = same_size(size) if size is not None else ""
+    if not told:
+        return cost(table, bleu, over)
+    early = (
+        f"; as few heads chosen before training {_minus_own(size.loc[runs.AT_START])}" if runs.AT_START in size.index else ""
+    )
+    return f"One head per group is {told}{early}." if told.startswith("no ") else f"{told[0].upper()}{told[1:]}{early}."
 
 
 def late(steps: int, share: float) -> str:
@@ -171,20 +249,18 @@ def late(steps: int, share: float) -> str:
     return f"{PS} has its final shape for the last {steps - round(share * steps):,} of {steps:,} steps, the others for all"
 
 
-def elsewhere(seeds: pd.DataFrame, missing: str, here: float) -> str:
-    """Of the published table `seeds` of natural text: the first panel's changes of BLEU, and why they are not testable.
-
-    `here` is the gain of GHT-PS in percent on generated text.
-    """
-    panel = seeds[seeds.panel == seeds.panel.iloc[0]].set_index("method")
-    text = panel.panel.iloc[0].partition(": ")[2].partition("_")[0].capitalize()
-    changes, whole = panel[["change_mean", "change_low", "change_high"]], panel["mean"][VANILLA]
-    told = [f"{name} by {interval(*changes.loc[name], '+.1f')}" for name in (GHT, PS)]
-    over = f"{text}, {panel.seeds.min():.0f} trainings, published"
-    share = f"{number(changes.change_mean[PS] / whole, '+%')} of {number(whole, '.1f')}, generated text"
-    share += f" {number(here / 100, '+%')}"
-    said = f"On natural text ({over}) BLEU changes with {listed(told)} ({share}): not testable yet, nothing says {missing}"
-    return f"{said} (the README's worth of captions is encoder attention of another model)."
+def elsewhere(seeds: pd.DataFrame, least: float) -> tuple[str, str]:
+    """Of the published table `seeds` of natural text: what GHT-PS changes by each task's first metric, and why no verdict
+    follows where a vanilla model must lose `least` BLEU with one head per layer."""
+    first = seeds[seeds.method == PS].drop_duplicates("panel").assign(task=lambda part: part.panel.str.partition(":")[0])
+    first = first.drop_duplicates("task")
+    names = ["BLEU" if row.task == subjects.TRANSLATION else f"{row.panel.rpartition(', ')[2]} of summaries"
+             for row in first.itertuples()]  # fmt: skip
+    told = [f"{name} by {interval(*row, '+.1f')}" for name, row in
+            zip(names, first[["change_mean", "change_low", "change_high"]].to_numpy(), strict=True)]  # fmt: skip
+    said = f"On natural text ({count(int(first.seeds.min()), 'training')}) {PS} changes {listed(told)}; no verdict there."
+    why = "*No verdict on natural text*: the model with one head per layer, by which the rule measures what attention is worth"
+    return said, f"{why} (at least {least:g} BLEU), was not trained."
 
 
 def gains(gained: pd.DataFrame) -> str:
@@ -230,33 +306,30 @@ def _formed(table: pd.DataFrame, groups: int) -> tuple[dict[str, tuple[str, str,
 
 
 def apart(table: pd.DataFrame, groups: int, weight: float, site: tuple[str, int]) -> str:
-    """Of `tables.pictured`: contrast in the drawn layer and on average, and does the constraint pull or push?"""
-    (rows, asked, _), means = _formed(table, groups), table[["same", "other"]].groupby("title", sort=False).mean()
-    drawn = listed(f"{number(table.contrast[name, *site], '.2f')} ({name})" for name in rows)
-    mean = listed(f"{value} ({little}groups)" for _, value, little in rows.values())
-    pull, push = means.loc[GHT]
-    both = [f"pushes groups apart ({number(push, '+.2f')})", f"pulls members together ({number(pull, '+.2f')})"]
-    how = " more than it ".join(both if -push > pull else both[::-1])
-    said = f"Drawn is the clearest layer: contrast {drawn} of {asked}; mean over {len(table.loc[[GHT]])} layers {mean}"
-    return f"{said}. {GHT} (w = {weight:g}) {how}."
+    """Of `tables.pictured`: cosines within and between groups in the drawn layer and on average, and are there groups?"""
+    (rows, *_), drawn = _formed(table, groups), table.loc[(GHT, *site)]
+    means, many = table[["same", "other"]].groupby("title", sort=False).mean().loc[GHT], len(table.loc[[GHT]])
+    told = [f"{number(part.same, '+.2f')} within groups, {number(part.other, '+.2f')} between" for part in (drawn, means)]
+    formed = listed(f"{little}groups {f'at {times} times w' if times else f'at w = {weight:g}'}"
+                    for times, _, little in rows.values())  # fmt: skip
+    return f"Drawn, {GHT}: {told[0]}; mean of {many} attentions: {told[1]}. On average heads form {formed}."
 
 
 def deepened(table: pd.DataFrame) -> str:
-    """Of `tables.pictured`: how many heads change their group in stage 1 under the constraint, by kind and in all."""
-    part = table[table.index.get_level_values("title") == GHT]
-    first = part[part.index.get_level_values("kind") == part.index.get_level_values("kind")[0]]
-    told = [f"{each.moved.sum():.0f} of {each.heads.sum():.0f}" for each in (first, part)]
-    kind = f"{KIND_TITLES[first.index.get_level_values('kind')[0]]}-attention"
-    same = first.moved.sum() == 0
-    said = f"K-means on random weights decides the groups of {kind} heads, the constraint deepens them" if same else (
-        "The constraint changes groups that K-means finds on random weights")  # fmt: skip
-    return f"{said}: {told[0]} {kind} heads, {told[1]} in all, change their group in stage 1 of {GHT} (groups named alike)."
+    """Of `tables.pictured`: how many heads leave the group that K-means finds on random weights, with and without it."""
+    sums = table.groupby("title", sort=False)[["moved", "heads"]].sum()
+    moved, many = sums.moved, sums["heads"].iloc[0]
+    rest = [f"{moved[VANILLA]:.0f} without the constraint"] if VANILLA in moved else []
+    rest += [f"{moved[name]:.0f} at {name.partition(' x ')[2]} times the weight" for name in moved.index if " x " in name]
+    most = "Heads mostly keep" if 2 * moved[GHT] < many else "Most heads leave"
+    told = ", ".join([f"{moved[GHT]:.0f} of {many:.0f} move in stage 1 of {GHT}", *rest])
+    return f"{most} the group that K-means finds on random weights: {told} (one training; groups named alike)."
 
 
 def shown(table: pd.DataFrame, site: tuple[str, int]) -> str:
-    """Of `tables.pictured`: which layer is drawn, of how many, and what contrast means."""
+    """Of `tables.pictured`: which attention is drawn, of how many, and what contrast means."""
     which, many = f"{KIND_TITLES[site[0]]}-attention of layer {site[1] + 1}", len(table.index.droplevel("title").unique())
-    said = f"Shown: {which}, the clearest of {many} and no mean over them. Contrast: cosine within minus between groups"
+    said = f"Shown: {which}, the clearest of {many}. Contrast: cosine within minus between groups"
     return f"{said}; from half of the perfect contrast on we call it groups."
 
 
@@ -352,34 +425,29 @@ def more_heads(table: pd.DataFrame, heads: int) -> str:
     return f"With {heads} heads per layer {GHT} {listed(told)}{rest} ({over})."
 
 
-def ladder(table: pd.DataFrame, few: str) -> str:
-    """Of `tables.ladder_over_seeds`: is it capacity, which `few` heads from the start lack too, or method, at each width?"""
+def ladder(table: pd.DataFrame, few: str, heads: int) -> str:
+    """Of `tables.ladder_over_seeds`: is it capacity, which `few` of `heads` heads from the start lack too, or method?"""
     own, alike = (table.xs(name, level="row").sort_index() for name in (PS, few))
     room, rest = alike.change_high < 0, own.against_start_high < 0
     rest_of = "Not the number of heads" if rest.any() else "Neither is seen"
     how = "Too few heads, and something more" if (room & rest).any() else "Too few heads" if room.any() else rest_of
     lost, widths = listed(number(-value, ".1f") for value in alike.change), listed(f"{head:g}" for head in own.index)
-    ends = -own[["against_start", "against_start_high", "against_start_low"]]
-    more = listed(interval(*row, ".1f") for row in ends.to_numpy())
-    return f"{how}: {few} cost {lost} BLEU at head dimension {widths}; {PS} loses {more} more."
+    more = listed(number(-value, ".1f") for value in own.against_start)
+    zero = [f"{head:g}" for head, clear in rest.items() if not clear]
+    open_ends = f"; at {listed(zero)} the interval holds zero" if zero and rest.any() else ""
+    width = f"head dimension {widths} (model width: times {heads})"
+    return f"{how}: {few} cost {lost} BLEU at {width}; {PS} loses {more} more{open_ends}."
 
 
-def scarce(table: pd.DataFrame, numbers: pd.DataFrame | None, width: int) -> str:
-    """Of `tables.ladder_over_seeds`, rows called as `named` does, and `tables.by_groups`: do wider or more heads lose less?"""
-    few = table.xs(FEW, level="row").sort_index()
-    wide, one = few[few.index >= width], listed(f"{head:g}" for head in few.index[few.seeds == 1])
-    single = f"At {one} one training each." if (few.seeds == 1).any() and (few.seeds > 1).any() else ""
-    if numbers is None or len(wide) < 2:
-        return single
-    vote = numbers[(numbers.method == PS) & (numbers.panel == numbers.panel.iloc[0])].sort_values("groups")
-    flat = wide.change_low.max() <= wide.change_high.min()  # all intervals share a point
-    rises = (vote.change_low.to_numpy()[1:] > vote.change_high.to_numpy()[:-1]).all()
-    if not flat or not rises or len(vote) < 2:
-        return single
-    lost = listed(number(-value, ".1f") for value in wide.change)
-    told = f"From head dimension {width} on, wider heads do not detectably bring down what *{FEW}* lose ({lost} BLEU); more do"
-    told += f" ({PS} {listed(number(value, '+.1f') for value in vote.change)} with {listed(map(int, vote.groups))} per layer)"
-    return f"{told}. {single}".strip()
+def scarce(table: pd.DataFrame, width: int) -> str:
+    """Of `tables.ladder_over_seeds`, rows called as `named` does: what few heads lose as they grow wider, and is it sure?"""
+    wide = table.xs(FEW, level="row").sort_index()
+    wide = wide[wide.index >= width]
+    if len(wide) < 2:
+        return ""
+    parts = [f"{number(-row.change, '.1f')} at {head:g} ({count(int(row.seeds), 'training')})" for head, row in wide.iterrows()]
+    trend = ": no trend that one training could show" if (wide.seeds == 1).any() else ""
+    return f"As heads grow wider, *{FEW}* cost {listed(parts)}{trend}."
 
 
 def chosen(table: pd.DataFrame) -> str:
@@ -392,16 +460,17 @@ def chosen(table: pd.DataFrame) -> str:
     return f"{said}: on test {listed(told)} (one training each)."
 
 
-def converged(table: pd.DataFrame, heads: int) -> str:
-    """Of `tables.scores` of a trained model that trains further: what keeping `heads` heads a layer costs."""
+def converged(table: pd.DataFrame, kept: int, heads: int) -> str:
+    """Of `tables.scores` of a trained model that trains further: does keeping `kept` of `heads` heads a layer work?"""
     flat = table.reset_index().drop_duplicates("row").set_index("row")
     if not {GHT, PS, NO_CONSTRAINT} <= {*flat.index}:
         return "This run has not all rows of a trained model that is grouped."
     vote, both, alone = (flat.loc[name, ENDS] for name in (NO_CONSTRAINT, PS, GHT))
-    return (
-        f"Keeping {heads} heads per layer by vote {_costs(vote)} against further training; with the constraint it"
-        f" {_costs(both)}. The constraint alone {_costs(alone)}. Whether another choice costs less was not run."
-    )
+    costs = [f"{_costs(both)} with the constraint", f"{_costs(vote)} without it"]
+    changes = f"{_costs(alone)}, nothing detectable" if alone.change_low <= 0 <= alone.change_high else _costs(alone)
+    lead = "**No.** " if both.change_high < 0 else ""
+    said = f"{lead}Keeping {kept} of {heads} heads per layer {' and '.join(costs)}; the constraint alone {changes}"
+    return f"{said} (minus further training; one training, no random choice beside it)."
 
 
 def today_constraint(table: pd.DataFrame) -> str:
@@ -418,19 +487,18 @@ def today_constraint(table: pd.DataFrame) -> str:
 
 
 def today(table: pd.DataFrame) -> str:
-    """Of `tables.today`: does coming to share keys beat sharing from the start, and do choices beat chance?"""
-    shared, few = table.loc["shared"], table.loc["whole"].change[runs.FEW_PAIRS]
-    ways = shared[shared.chance.notna()]
-    sure = ways.index[(ways.chance_p_holm < SURE) & (ways.chance < 0)]
-    said = f"Keys shared later cost {number(shared.change.min(), '+.2f')} at best, from the start {number(few, '+.2f')}; "
-    if len(sure) and sure.str.contains("rotated").all() and runs.ALIKE in ways.index:
-        plain = (shared.change[runs.ALIKE], shared.change[shared.index.str.startswith(DRAWN)].mean())
-        said += "only rotated ways beat random groups (Holm), which were not rotated (unrotated"
-        said += f" {' against '.join(number(value, '+.2f') for value in plain)})"
-    else:
-        said += f"{len(sure)} of {len(ways)} ways beat random groups (Holm)"
+    """Of `tables.today`: does pulling heads together prepare them to share keys, and do choices of query heads beat others?"""
+    shared = table.loc["shared"]
     gates, alike = (_lost(part) for part in _gates(table))
-    return f"{said}. L0 is worse than gradient importance (Holm) {gates} rows, L0's heads {alike}."
+    rest = f"L0 is worse than gradient importance (Holm) {gates} rows, L0's heads {alike}."
+    pulled = [name for name in shared.index if name.endswith(f": {runs.ALIKE}")]
+    if not pulled or runs.ALIKE not in shared.index:
+        return rest
+    row, plain = shared.loc[pulled[0]], shared.change[runs.ALIKE]
+    how = "does not prepare" if row.change > plain else "prepares"
+    said = f"Pulling heads together {how} them to share keys: {number(row.change, '+.2f')} against {number(plain, '+.2f')}"
+    chance = interval(row.chance, row.chance_low, row.chance_high, "+.3f")
+    return f"{said} without the constraint (minus random groups {chance}). {rest}"
 
 
 def _gates(table: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
@@ -467,10 +535,12 @@ def today_worth(table: pd.DataFrame, worth: pd.DataFrame) -> str:
     off = number(worth.xs("perplexity", level="metric").change.min(), "+.1f")
     free = table.loc["removed"].change.get(f"{L0} 0")
     gates, alike = (listed(number(value, "+.2f") for value in part.importance) for part in _gates(table))
+    left = listed(f"{many:.0f}" for many in _gates(table)[0]["heads"])
     return (
         f"All attention off costs {off} or more in perplexity. Heads that come to share keys stand at a median of"
         f" {number(np.exp(table.loc['shared'].before.median()), '.1f')} before training goes on; gates with λ = 0 cost"
-        f" {number(free, '+.2f')}. Minus gradient importance at as many heads: L0 {gates}; L0's heads {alike}."
+        f" {number(free, '+.2f')}. Minus gradient importance at as many heads ({left} left):"
+        f" L0 {gates}; L0's heads {alike}."
     )
 
 
@@ -510,26 +580,3 @@ def levels(worth: pd.DataFrame, alone: pd.Series, several: pd.DataFrame | None) 
     told = f"{number(several.value[VANILLA], '.1f')} BLEU as mean of {several.seeds.max():.0f} trainings"
     told += f", {number(alone[VANILLA], '.1f')} in the first, which tables of one training start from"
     return f"So {VANILLA} has {told}, and {number(part.whole.iloc[0], '.1f')} in the first as it is stored (this table)."
-
-
-def table_1(table: pd.DataFrame, fast: pd.DataFrame) -> pd.DataFrame:
-    """Of `over_trainings` and `tables.speed`: gain over vanilla of as many trainings in %, speed with quartiles, and which rows
-    have one training where others have more."""
-    found, other, many = table.copy(), table.index != VANILLA, table.seeds > 1
-    of_means = 100 * (found.value / found.value[VANILLA] - 1)
-    found["gain"] = found.gain.mask(many & many[VANILLA], of_means).where(other)
-    found["printed gain"] = found["printed gain"].where(other)
-    found = found.drop(columns=["gain_low", "gain_high"])
-    for end in ("low", "high"):
-        found[f"speed_{end}"] = fast[end].where(fast.index != VANILLA).reindex(found.index)
-    single = (table.seeds == 1) & (table.seeds.max() > 1)
-    return found.rename(index={name: f"{name} (one training)" for name in found.index[single]})
-
-
-def over_trainings(table: pd.DataFrame, several: pd.DataFrame | None = None) -> pd.DataFrame:
-    """Of `tables.table_1`: seeds; where rows have `several` trainings their means stand in place of the first's."""
-    found, columns = table.assign(seeds=1), ["value", "low", "high", "seeds"]
-    if several is not None:
-        rows = several.index.intersection(found.index)
-        found.loc[rows, columns] = several.loc[rows, columns]
-    return found

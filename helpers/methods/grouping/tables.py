@@ -316,6 +316,31 @@ def against_cost(table: pd.DataFrame, title: str) -> pd.DataFrame:
     return both[["task", "method", "parameters", "speed", "value", "low", "high", "hollow"]]
 
 
+def of_one_size(table: pd.DataFrame, several: pd.DataFrame | None = None) -> pd.DataFrame:
+    """Vanilla, GHT-PS and controls of its size for `helpers.methods.grouping.figures.equal_size`.
+
+    Parameters
+    ----------
+    table : pandas.DataFrame
+        `table_1`: one training.
+    several : pandas.DataFrame, optional
+        Of several trainings, on the row: value, low, high, seeds; they stand in place of the one.
+
+    Returns
+    -------
+    pandas.DataFrame
+        row, value, low, high (BLEU), seeds, heads, parameters (millions).
+    """
+    columns, found = ["value", "low", "high", "seeds"], table.assign(seeds=1)
+    if several is not None:
+        found = found.reindex(found.index.union(several.index, sort=False))
+        found.loc[several.index, columns] = several[columns].to_numpy(float)
+    shape = ["heads", "parameters"]
+    found[shape] = found[shape].fillna(found.loc[PS, shape])  # heads chosen before training or by lot: as many
+    rows = (VANILLA, runs.NARROWER, runs.FEWER, runs.AT_START, PS, runs.RANDOM, runs.GRADIENT, runs.L0)
+    return found.loc[[name for name in rows if name in found.index], [*columns, *shape]].rename_axis("row").reset_index()
+
+
 def ablation(specs: Runs, counted: Counted, repeats: int = 1000) -> pd.DataFrame:
     """Table 3 and the variants: every row against GHT or, where heads are gone, against GHT-PS.
 
@@ -657,7 +682,7 @@ def compactness(specs: Runs, scored: pd.DataFrame, strengths: Mapping[str, float
     for name, strength in strengths.items():
         last = [torch.tensor(grams[_last(grams)]) for grams in _grams(trace(specs[name]))]
         found = pd.DataFrame([units.compactness(gram, units.clusters(gram, groups)) for gram in last]).mean()
-        line = first.loc[name, ["value", "low", "high"]]
+        line = first.loc[name, ["value", "low", "high", "change", "change_low", "change_high"]]
         told = {"unit": metric, "over": intervals.SENTENCES}
         rows.append({"label": name, "strength": strength, **found, **line, **told})
     return pd.DataFrame(rows)
@@ -825,6 +850,12 @@ def votes(spec: Mapping[str, Any]) -> pd.DataFrame:
     """The votes of a row with Voting-to-Stay: kind, layer, head, group, share (of batches won), kept."""
     table = pd.read_csv(runs.run(spec).results / "ballot.csv").rename(columns={"labels": "group"})
     return table.assign(share=table.votes / table.batches)[["kind", "layer", "head", "group", "share", "kept"]]
+
+
+def of_sites(share: pd.DataFrame, site: tuple[str, int]) -> pd.DataFrame:
+    """Of `votes`: the rows of one attention and of the one in which the vote of a group is least decided."""
+    open_vote = share.groupby(["kind", "layer", "group"]).share.max().idxmin()[:2]
+    return share[[(row.kind, row.layer) in (site, open_vote) for row in share.itertuples()]]
 
 
 def kept(spec: Mapping[str, Any]) -> pd.Series:
