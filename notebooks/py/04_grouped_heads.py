@@ -83,16 +83,16 @@ verdicts = claims.Box(run)
 # %% [markdown]
 # ## What the constraint asks of heads (sections 3.1 and 3.2)
 #
-# Each head of a layer is one long vector: its value vectors (V), attention weights (A) or outputs (O) over all real tokens of
-# the batch. K-means sorts the heads of a layer into groups; the mean of a group is its *hidden unit*. To the cross-entropy per
-# token we add, as mean over layers,
+# Each head is one long vector: its value vectors (V), attention weights (A) or outputs (O) over all real tokens of the batch.
+# K-means sorts the heads of an attention (of one kind in one layer) into groups; the mean of a group is its *hidden unit*. To
+# the cross-entropy per token we add, as mean over attentions,
 #
 # $$L_z = w \left[ -\frac{\alpha}{k} \sum_i \cos(e_i, \mu_{y_i}) + \frac{\beta}{\binom{C}{2}} \sum_{c < c'}
 # \cos(\mu_c, \mu_{c'}) \right]$$
 #
-# for the k heads of a layer in C groups, e_i the vector of head i, y_i its group, μ_c the centre of group c, with gradient
-# through heads and centres: towards the own centre, away from the others. The picture shows the heads of the layer whose groups
-# stand out most: what the formula asks for, and what training with and without it makes of them.
+# for k heads in C groups, e_i the vector of head i, y_i its group, μ_c the centre of group c, with gradient through heads and
+# centres: towards the own centre, away from the others. The picture shows the attention whose groups stand out most: what the
+# formula asks for, and what training with and without it makes of its heads.
 
 # %% jupyter={"source_hidden": true}
 strong = max(plan["strengths"][:-1], default=0)
@@ -103,15 +103,15 @@ run.table(apart, "groups")
 run.figure(
     figures.groups(matrices, labels),
     "groups",
-    caption="Cosines between the heads of the layer whose groups stand out most, sorted by group, before and after training.",
+    caption="Cosines between the heads of the attention whose groups stand out most, sorted by group, before and after.",
     takeaway=said.apart(apart, groups, plan["weight"], site),
 )
 display(Markdown(f"{said.shown(apart, site)} {said.deepened(apart)}"))
 
 # %% [markdown]
 # As printed (equation 4B) the signs push the members of a group *apart*; we use the signs above, which are what the text and
-# the public code mean. The paper does not say what w is against a loss per token; its code adds the sum over layers to a loss
-# that is a *sum* over tokens, which makes w the number of layers over the tokens of a batch.
+# the public code mean. The paper does not say what w is against a loss per token; its code adds the sum over attentions to a
+# loss that is a *sum* over tokens, which makes w the number of attentions over the tokens of a batch.
 #
 # *Voting-to-Stay.* The model is frozen for one epoch. In every batch the head closest to the centre of its group gets a
 # vote; in the end the head with most votes of each group stays, the others are removed for good, and training goes on
@@ -167,10 +167,10 @@ shapes = {kind: plan[subjects.setting(kind)]["model"] for kind in scored}
 gained = tables.gains(scored, {kind: shape["width"] // shape["heads"] for kind, shape in shapes.items()})
 run.table(gained.set_index(["task", "method"]), "gains", resamples=repeats)
 run.figure(
-    figures.gains(said.first_metrics(gained)),
+    figures.gains(gained.loc[said.first_metrics(gained).index]),
     "gains",
     caption="What grouped training changes on each of the three tasks.",
-    takeaway=f"{said.gains(gained)}.",
+    takeaway=said.gains(gained),
     show=False,
     resamples=repeats,
 )
@@ -208,7 +208,7 @@ run.figure(
 run.figure(
     figures.equal_size(tables.of_one_size(table_1, both)),
     "equal_size",
-    caption="BLEU of grouped models with one head per group beside vanilla and controls of equal size.",
+    caption="BLEU with one head per group beside vanilla and controls of equal size (parameters without embeddings).",
     takeaway=said.sized(table_1, size, *bleu),
     answers="Ni et al., tables 1 and 2",
     table="equal_size" if size is not None else "table1_translation",
@@ -230,7 +230,6 @@ if others:
     if means is None:  # else the first training alone would stand beside the means of all
         display(readable(shown, columns, dict.fromkeys(("gain", "printed gain"), "+.1f"), caption=f"Tables 4 and 6; {n}"))
 if means is not None:
-    run.figure(figures.seeds(by_seed), "seeds", caption="Each method's score over trainings of several seeds.", show=False)
     columns = {"task": "task and metric", "method": "model", "seeds": "n (trainings)", "mean": "score"}
     told = "Means over trainings, t-intervals; other metrics and test sets: file seeds"
     shown = said.scores(means, by_seed, gained)
@@ -349,13 +348,12 @@ if "ablations" in plan["parts"]:
         Markdown("""## What each part brings (Table 3)
 
 The eight rows of the paper's ablation, each against the GHT or GHT-PS of its own seed; open marks are the paper's mean change
-over five IWSLT sets. Some rows share a first stage, or a vote too: what
-is peculiar to that one stage or vote shows in all of its rows. *Homogenisation* pulls to the own centre, *diversification*
-pushes centres apart; *heads chosen before training*: the vote before any training; *vote without constraint*: on a model
-trained plainly; *random heads removed*: as many of each layer by lot, whatever their group; *random member stays*: one of each
-group by lot; *stage 1* and *2*:
-before and after the vote. Further variants are in the file `table3_ablation`, such as *votes once settled*, the paper's
-algorithm to the letter: stage 1 ends when centres shift less than a threshold, which it does not give (file `settling`).""")
+over five IWSLT sets. Some rows share a first stage, or a vote too: what is peculiar to that one stage or vote shows in all of
+its rows. *Homogenisation* pulls to the own centre, *diversification* pushes centres apart; *heads chosen before training*: the
+vote before any training; *vote without constraint*: on a model trained plainly; *random heads removed*: as many of each layer
+by lot, whatever their group; *random member stays*: one of each group by lot; *stage 1* and *2*: before and after the vote.
+Further variants are in the file `table3_ablation`, such as *votes once settled*, the paper's algorithm to the letter: stage 1
+ends when centres shift less than a threshold, which it does not give (file `settling`).""")
     )
 several, without = "ablations" in plan["parts"] and plan["ablation_seeds"] > 1, None
 if "ablations" in plan["parts"]:
@@ -393,7 +391,7 @@ if without is not None:
 # %% jupyter={"source_hidden": true}
 settled = tables.constraint_terms(first, groups)
 run.table(settled.set_index("step"), "settling")
-numbers = None
+drawn = None
 if "numbers" in plan["parts"]:
     display(
         Markdown("""## How many groups? (Fig. 3)
@@ -445,7 +443,7 @@ heads are kept; right, heads and model grow wider (all numbers, levels among the
     over = run.table(tables.ladder_over_seeds(every, few), "ladder", resamples=repeats)
     over = over.rename(index=said.named, level="row")
     run.figure(
-        figures.ladder(over.reset_index().assign(unit="BLEU"), plan["translation"]["model"]["heads"], numbers),
+        figures.ladder(over.reset_index().assign(unit="BLEU"), plan["translation"]["model"]["heads"], drawn and drawn[0]),
         "ladder",
         caption="What grouping changes at several widths of a head, over trainings where there are several.",
         takeaway=said.ladder(over, said.FEW, plan["translation"]["model"]["heads"]),
@@ -532,7 +530,7 @@ keys and values for each head, once with shared ones from the start; all rows tr
 fit = "generated" if run.corpus == "controlled" else "natural"
 weight = said.strength(apart, groups, tables.first_scores(table).value)
 judged = {one.claim.id: one for one in claims.of_run(run.folder, run.corpus)}["constraint-translation"]
-worse = f"{said.same_size(size)}" if size is not None else ""
+worse = said.same_size(size) if size is not None else ""
 extra, path = [weight, worse, said.vote(without)], layout.Chapter(study.ROOT / "figures" / "natural" / run.name).table("seeds")
 answer = said.lead(gained, judged.verdict, fit)
 if run.corpus == "controlled" and path.exists():

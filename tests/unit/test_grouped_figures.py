@@ -6,7 +6,6 @@ import numpy as np
 import pandas as pd
 import pytest
 from matplotlib.colors import to_rgb
-from scipy import stats
 
 from helpers import drawing
 from helpers.methods.grouping import figures
@@ -27,23 +26,18 @@ def test_the_number_of_groups_is_a_category_and_both_methods_share_a_panel():
     one, other = whole(figures.score_by_groups(frame)).axes[:2]
     assert [axis.get_title() for axis in (one, other)] == ["one", "other"] and one.get_ylim() == other.get_ylim()
     assert ticks(one, "x") == ticks(other, "x") == ["1", "2", "4", "8"] and one.get_ylabel() == "BLEU minus vanilla"
+    assert (one.get_xlim()[1], other.get_xlim()[1]) == (3.5, 2.5)  # no empty place for more heads than a panel has
     assert list(intervals(one, 1)[BLUE].values()) == [(0.5, 2.0), (2.0, 4.5)]
     assert list(intervals(one, 1)[ORANGE].values()) == [(-3.0, -1.0)]
     assert [y for _, y in marked(other, BLUE)] == [5, 6] and drawn(other, BLUE)[0][1].tolist() == [5.5]  # seeds, their mean
 
 
-def test_the_constraint_is_smoothed_and_the_vote_marked():
+def test_the_constraint_is_smoothed_and_no_raw_values_are_drawn():
     noise = np.random.default_rng(0).normal(0, 0.1, 200)
-    voted = pd.DataFrame({"step": np.arange(200), "homogeneity": noise, "diversity": 0.5}).mask(lambda f: f.step > 120)
-    plain = voted.assign(homogeneity=0.2)
-    voted.attrs["vote"] = 120
-    left, right = whole(figures.constraint_over_training({"vanilla": plain, "GHT-PS": voted})).axes
-    raw, smooth = drawn(left, ORANGE)
-    np.testing.assert_array_equal(raw[1], voted.homogeneity)
+    stopped = pd.DataFrame({"step": np.arange(200), "homogeneity": noise, "diversity": 0.5}).mask(lambda f: f.step > 120)
+    plain = stopped.assign(homogeneity=0.2)
+    (smooth,) = drawn(whole(figures.constraint_over_training({"vanilla": plain, "GHT-PS": stopped})).axes[0], ORANGE)
     assert np.isnan(smooth[1, 121:]).all() and smooth[1, 60] == pytest.approx(noise[55:66].mean())
-    for axis in (left, right):
-        (vote,) = drawn(axis, ORANGE, ":")
-        assert vote[0].tolist() == [120, 120] and not drawn(axis, GREY, ":")
     level = whole(figures.constraint_over_training({"GHT": plain}, 0.5)).axes[0].lines[-1]
     assert level.get_linestyle() == ":" and set(level.get_ydata()) == {0.5}
 
@@ -87,18 +81,52 @@ def test_a_row_far_from_all_others_is_named_at_the_edge():
     ]
     more = pd.concat([frame, *more])
     more.attrs = frame.attrs
-    change = whole(figures.ablation(more)).axes[1]
+    (change,) = whole(figures.ablation(more)).axes
     assert change.get_xlim()[0] > -5 and [text.get_text() for text in change.texts] == ["◂ -50.0"]
+    names = ["minus GHT (31.0 BLEU)", "a", "vote 0.0", "vote 0.5", "vote 50.0"]
+    assert ticks(change) == names and "needed if left of 0" in change.get_xlabel()  # the reference itself is no row
 
 
-def test_seeds_are_joined_beside_their_mean():
-    values = {"vanilla": [30.0, 31.0, 32.0], "GHT": [33.0, 33.5, 35.0], "GHT-PS": [36.0]}
-    rows = [("EN-DE", m, seed, value, "BLEU") for m, column in values.items() for seed, value in enumerate(column)]
-    (axis,) = whole(figures.seeds(table("panel method seed value unit", *rows))).axes
-    np.testing.assert_array_equal(drawn(axis, BLUE)[0][1], [30, 33, 36])
-    found = intervals(axis, 1)[0, 0, 0]
-    expected = stats.t.interval(0.95, 2, 31, stats.sem(values["vanilla"]))
-    assert found[31.0] == pytest.approx(expected) and found[36.0] is None  # one seed
+def test_controls_of_one_size_stand_beside_the_grouped_model_and_one_training_is_hollow():
+    columns = "row value low high seeds heads parameters"
+    rows = [("vanilla", 84.0, 83.0, 85.0, 5, 48, 0.9), ("narrower", 83.0, 82.0, 84.0, 1, 48, 0.6)]
+    rows += [("GHT-PS", 77.0, 76.0, 78.0, 5, 12, 0.6), ("random heads off", 76.0, 75.0, 77.0, 5, 12, 0.6)]
+    (axis,) = whole(figures.equal_size(table(columns, *rows))).axes
+    assert ticks(axis) == ["all heads", "vanilla", "as many parameters, more heads", "narrower", "12 heads", "GHT-PS",
+                           "random heads removed"]  # fmt: skip
+    assert {text.get_text() for text in axis.texts} >= {"48 heads, 0.90 M parameters", "12 heads, 0.60 M parameters"}
+    assert intervals(axis, 0)[ORANGE][77.0] == (76, 78) and axis.lines[0].get_xdata()[0] == 77  # the line to compare with
+    assert [line.get_xdata().tolist() for line in axis.lines if line.get_markerfacecolor() == "white"] == [[83.0]]
+
+
+def test_tighter_groups_stand_below_looser_ones_and_vanilla_changes_nothing():
+    rows = [("GHT, weight x 10", 0.1, 0.6, -0.4, -1.4, 0.5, "BLEU"), ("vanilla", 0.0, 0.02, 0.0, 0.0, 0.0, "BLEU"),
+            ("GHT", 0.01, 0.2, -0.2, -1.2, 0.7, "BLEU")]  # fmt: skip
+    tight, score = whole(
+        figures.score_by_compactness(table("label strength silhouette change change_low change_high unit", *rows))
+    ).axes
+    assert ticks(tight) == ["vanilla", "GHT", "GHT, weight x 10"] and score.get_title() == "BLEU minus vanilla →"
+    assert {*intervals(tight, 0)[BLUE]} - {NAN} == {0.2, 0.6} and {*intervals(score, 0)[BLUE]} == {-0.2, -0.4}
+
+
+def test_gains_have_a_group_of_rows_a_task():
+    rows = [(task, method, 1.0, 0.0, 2.0, 3.0) for method in ("GHT", "GHT-PS") for task in ("one", "other")]
+    (axis,) = whole(figures.gains(table("task method gain low high printed", *rows))).axes
+    assert ticks(axis) == ["one", "GHT", "GHT-PS", "other", "GHT", "GHT-PS"] and "better →" in axis.get_xlabel()
+
+
+def test_a_ladder_of_widths_stands_beside_the_number_of_heads_kept():
+    columns = "head row change change_low change_high seeds unit"
+    rows = [(16, "GHT-PS", -7.0, -8.0, -6.0, 5, "BLEU"), (32, "GHT-PS", -4.0, -5.0, -3.0, 1, "BLEU"),
+            (16, "vanilla", 0.0, 0.0, 0.0, 5, "BLEU")]  # fmt: skip
+    wide, kept = table(columns, *rows), table(SCORES, ("8 heads", "GHT-PS", 2, -7.4, -8.0, -6.0, "BLEU"))
+    number, width = whole(figures.ladder(wide, 8, kept)).axes
+    assert ticks(number, "x") == ["2"] and ticks(width, "x") == ["16", "32"] and number.get_ylim() == width.get_ylim()
+    assert (
+        "of 8 heads" in number.get_xlabel() and "8 times" in width.get_xlabel() and number.get_ylabel() == "BLEU minus vanilla"
+    )
+    assert [line.get_xdata().tolist() for line in width.lines if line.get_markerfacecolor() == "white"] == [[1.0]]
+    assert len(whole(figures.ladder(wide)).axes) == 1
 
 
 ADDRESSES = [("encoder", 0, 0), ("encoder", 0, 1), ("encoder", 0, 2), ("encoder", 1, 0), ("cross", 0, 0), ("cross", 0, 1)]
@@ -115,19 +143,19 @@ def test_votes_of_heads_by_group():
 
 def test_a_decoder_of_today_shares_keys_at_the_left_and_loses_heads_at_the_right():
     frame = table(
-        "asked row heads change change_low change_high before", ("whole", "vanilla", 16, NAN, NAN, NAN, NAN),
-        ("whole", "GHT", 16, 4.0, 3.9, 4.1, NAN), ("shared", "groups, mean", 16, 4.2, 4.1, 4.4, np.log(8)),
-        ("shared", "GHT: random, draw 1", 16, 4.6, 4.5, 5, np.log(9)), ("removed", "L0 0.01", 6, 5.0, 4.9, 5.2, NAN),
-        ("shared", "GHT: random, draw 2", 16, 4.8, 4.5, 5, np.log(7)), ("removed", "GHT-PS", 4, 5.5, 5.4, 5.6, NAN),
-        ("whole", "GHT on shared keys", 16, 3.5, 3.4, 3.6, NAN),
+        "asked row heads change change_low change_high", ("whole", "vanilla", 16, NAN, NAN, NAN),
+        ("whole", "GHT", 16, 4.0, 3.9, 4.1), ("shared", "groups, mean", 16, 4.2, 4.1, 4.4),
+        ("shared", "GHT: random, draw 1", 16, 4.6, 4.5, 5), ("removed", "L0 0.01", 6, 5.0, 4.9, 5.2),
+        ("shared", "GHT: random, draw 2", 16, 4.8, 4.5, 5), ("removed", "GHT-PS", 4, 5.5, 5.4, 5.6),
+        ("whole", "GHT on shared keys", 16, 3.5, 3.4, 3.6), ("whole", "grouped queries from the start", 16, 3.3, 3.2, 3.4),
     )  # fmt: skip
-    before, after, gone = whole(figures.today(frame)).axes
-    names = ["all heads, from the start", "GHT", "shared, from vanilla", "groups, mean", "shared, from GHT", "random",
-             "shared from the start", "GHT"]  # fmt: skip
-    assert ticks(before) == names and not any(ticks(after))
-    assert intervals(before, 0)[BLUE].keys() - {NAN} >= {8.0, 9.0, 7.0} and intervals(after, 0)[BLUE][4.2] == (4.1, 4.4)
-    assert [line.get_markerfacecolor() for line in after.lines].count("white") == 1  # what another row is held against
-    assert marked(gone, to_rgb(drawing.MODELS[2])) == [(6.0, 5.0)] and marked(gone, ORANGE) == [(3.65, 5.5)]
+    after, gone = whole(figures.today(frame)).axes
+    names = ["shared from the start", "grouped queries from the start", "shared later, from vanilla", "groups, mean",
+             "shared later, from GHT", "random"]  # fmt: skip
+    assert ticks(after) == names and intervals(after, 0)[BLUE].keys() == {3.3, 4.2, 4.6, 4.8}  # all against vanilla
+    assert [y for _, y in marked(gone, to_rgb(drawing.MODELS[2]))] == [5.0] and not marked(
+        gone, ORANGE
+    )  # not GHT-PS: other keys
 
 
 SITE = ("encoder", 0)

@@ -138,7 +138,9 @@ def test_gains_of_all_tasks(scored):
     bleu, perplexity = "translation, BLEU", "language modelling, perplexity"
     ours = scored[subjects.TRANSLATION].loc[GHT, TEST, "BLEU"]
     assert table.loc[(bleu, GHT), ["gain", "low", "high"]].tolist() == [ours.gain, ours.gain_low, ours.gain_high]
-    assert f"translation {ours.gain:+.1f} [{ours.gain_low:+.1f}, " in said.gains(table.reset_index())
+    few = table.loc[bleu, PS]
+    assert f"loses on {'1' if few.high < 0 else 'none'} of" in said.gains(table.loc[[bleu]].reset_index())
+    assert f"translation {few.gain:+.1f} [{few.low:+.1f}, " in said.gains(table.reset_index())
     assert [table["head"][bleu, GHT], table["head"][perplexity, PS]] == [8, 7 + len(scored)]
     assert table.printed[bleu, GHT] == pytest.approx(100 * 8.7 / 231)
     assert table.printed[perplexity, PS] == pytest.approx(100 * (1 - 18.59 / 19.14))
@@ -177,21 +179,17 @@ def test_a_ladder_holds_every_training_against_its_own_vanilla():
     ends = dict(zip(["against_start", "against_start_low", "against_start_high"], (-2.0, -3.0, -1.0), strict=True))
     rows = pd.MultiIndex.from_tuples([(2, PS), (4, PS), (2, "few"), (4, "few")], names=["head", "row"])
     wide = pd.DataFrame({"change": [-9.0, -6.0, -5.0, -4.0], "change_high": -1.0, "seeds": [5, 1, 5, 1], **ends}, rows)
-    told = said.ladder(wide, "few")
-    assert told.startswith(
-        "Too few heads, and something more: few cost 5.0 and 4.0 BLEU at head dimension 2 and 4; GHT-PS loses 2.0 [1.0"
+    told = (
+        "Too few heads, and something more: few cost 5.0 and 4.0 BLEU at head dimension 2 and 4 (model width: times 8); GHT-PS"
     )
-    vote = pd.DataFrame({"panel": "a", "method": PS, "groups": [1, 2], "change": [-9.0, -1], "change_low": [-10.0, -2],
-                         "change_high": [-8.0, 0]})  # fmt: skip
-    few = wide.rename(index={"few": said.FEW}, level="row").assign(change_low=-6.0)
-    scarce = "From head dimension 2 on, wider heads do not detectably bring down what *heads chosen before training* lose "
-    assert said.scarce(few, vote, 2).startswith(
-        f"{scarce}(5.0 and 4.0 BLEU); more do (GHT-PS -9.0 and -1.0 with 1 and 2 per layer)."
-    )
-    one = "At 4 one training each."
-    assert said.scarce(few, vote.assign(change_low=-10.0), 2) == said.scarce(few, None, 2) == said.scarce(few, vote, 4) == one
+    assert said.ladder(wide, "few", 8) == f"{told} loses 2.0 and 2.0 more."
+    wide.loc[(4, PS), "against_start_high"] = 0.2
+    assert said.ladder(wide, "few", 8) == f"{told} loses 2.0 and 2.0 more; at 4 the interval holds zero."
+    few = wide.rename(index={"few": said.FEW}, level="row")
+    told = "As heads grow wider, *heads chosen before training* cost 5.0 at 2 (5 trainings) and 4.0 at 4 (1 training): no trend"
+    assert said.scarce(few, 2) == f"{told} that one training could show." and said.scarce(few, 4) == ""
     for change, start, lead in ((1, -1, "Not the number"), (-1, 1, "Too few heads:"), (1, 1, "Neither is seen:")):
-        assert said.ladder(wide.assign(change_high=change, against_start_high=start), "few").startswith(lead)
+        assert said.ladder(wide.assign(change_high=change, against_start_high=start), "few", 8).startswith(lead)
     assert "for the last 1,600 of 4,000 steps" in said.late(4000, 0.6)
     same = ["value", "low", "high", "change", "change_low", "gain"]
     assert over.loc[(2, PS), same].tolist() == table.loc[(2, PS, 1), same].tolist()
@@ -277,10 +275,17 @@ def test_a_decoder_of_today_is_held_against_its_plain_row_and_rivals_of_as_many_
     worth = tables.worth_of_attention(tables.decoders(rows), 1, 20)
     assert len(worth) == 2 and f"{worth.change.min():+.1f} or more" in said.today_worth(frame, worth)
     told, tight_one = said.today(frame), f"GHT, weight x 10: {runs.WINNER}"
-    assert "2 of 2 ways beat random groups (Holm). L0 is" in told and told.endswith("L0's heads in 0 of 1, better in 1.")
-    alone = frame.rename(index={tight_one: runs.TURNED}).assign(chance_p_holm=lambda t: t.chance_p_holm.mask(t.pairs == 2, 0))
-    alone.loc[("shared", runs.ALIKE), "chance_p_holm"] = 1.0
-    assert "; only rotated ways beat random groups (Holm), which were not rotated (unrotated " in said.today(alone)
+    assert told.startswith("L0 is worse than") and told.endswith("L0's heads in 0 of 1, better in 1.")  # no groups, pulled
+    pulled = frame.rename(index={tight_one: f"GHT, weight x 10: {runs.ALIKE}"})
+    row, plain = pulled.loc[("shared", f"GHT, weight x 10: {runs.ALIKE}")], pulled.loc[("shared", runs.ALIKE)]
+    assert row.change < plain.change and "together prepares them" in said.today(pulled)
+    pulled.loc[[("shared", runs.ALIKE)], "change"] = row.change - 1
+    told = (
+        f"Pulling heads together does not prepare them to share keys: {row.change:+.2f} against {row.change - 1:+.2f} without"
+    )
+    assert said.today(pulled).startswith(told) and f"(minus random groups {row.chance:+.3f} [" in said.today(pulled)
+    priced = frame.rename(index={"L0 0": "L0 0.1"})
+    assert "at as many heads (7 left): L0 " in said.today_worth(priced, worth)
     short = said.today_short(frame)  # rows nearest to the heads that grouped training keeps
     lies = said.today_vote(frame.rename(index={"gradient importance, 3 a layer": "no"}, level="row"))
     few = frame.assign(heads=frame["heads"].mask(frame["heads"] == 6, 4))
@@ -303,37 +308,41 @@ def test_what_is_said_follows_the_numbers():
     rows = [("a, BLEU", GHT, 1, 0.5, 2, 3), ("a, other", GHT, -9, -9, -9, 1), ("b, BLEU", GHT, -1, -2, 5, 4),
             ("c, BLEU", GHT, -1, -2, 1, 4), ("a, BLEU", PS, -8, -9, -7, 3), ("b, BLEU", PS, 1, -1, 2, 3)]  # fmt: skip
     gained = pd.DataFrame(rows, columns=["task", "method", "gain", "low", "high", "printed"]).assign(p_holm=0.01)
-    told = said.lead(gained)
-    assert told.startswith("**Grouping helps a here, and one head per group costs 8 % of BLEU.** With the constraint alone b")
-    assert "b cannot tell: [-2.0, +5.0] % holds the printed +4.0; c does not gain what the paper prints (-1.0 [-2.0, " in told
-    assert told.endswith("One head per group lowers a by interval (-8.0 %), all after Holm too.")
-    told = said.lead(gained.assign(high=gained.high.where(gained.method == GHT, -0.5), p_holm=[0.1] * 4 + [0.01, 0.1]))
-    assert told.endswith("One head per group lowers all 2 tasks by interval (-8.0 and +1.0 %), after Holm a alone.")
-    assert "by interval alone helps a" in said.lead(gained.assign(p_holm=0.06))  # an interval above zero is not enough
-    none = said.lead(gained[gained.task.str.startswith("a")].assign(low=-9, high=0.5))
-    assert none == "**Grouping does not help a here, and one head per group does not detectably change BLEU.**"
+    told = said.lead(gained, "inconclusive", "generated")
+    answer = (
+        "**The group constraint does not give a its printed +3.0 %: BLEU changes by +1.0 [+0.5, +2.0] %. One head per group"
+    )
+    assert told.startswith(
+        f"{answer} costs 8 %.** (Verdict on the constraint: inconclusive.) With the constraint alone b cannot"
+    )
+    assert "b cannot tell (-1.0 [-2.0, +5.0] %, printed +4.0) and c does not gain as printed (-1.0 [-2.0, " in told
+    assert told.endswith("One head per group lowers a of generated text by interval, all after Holm too.")
+    sure = gained.assign(high=gained.high.where(gained.method == GHT, -0.5), p_holm=[0.1] * 4 + [0.01, 0.1])
+    assert said.lead(sure, "no", "natural").endswith("lowers all 2 tasks of natural text by interval, after Holm a alone.")
+    assert said.lead(gained.assign(printed=1.5), "yes", "x").startswith(
+        "**The group constraint helps a: BLEU changes by +1.0 ["
+    )
+    open_one = said.lead(gained[gained.task.str.startswith("a")].assign(low=-9, high=5), "inconclusive", "x")
+    assert open_one.startswith("**Whether the group constraint helps a cannot be told: ")
+    assert open_one.endswith("One head per group does not detectably change it.** (Verdict on the constraint: inconclusive.)")
     bleu = pd.DataFrame([(-0.25, -0.4, -0.1), (-7, -8, -6)], [GHT, PS], said.ENDS)
     heads = pd.Series({VANILLA: 48, PS: 12})
-    lines = said.bullets(bleu, heads, 1, 0.2, ("Weak.", "", "")).splitlines()
-    assert lines[0].endswith(
-        "-0.25 [-0.40, -0.10] (1 training; a verdict needs 3; p = 0.200 over all claims of the paper). Weak."
-    )
-    assert lines[1:] == ["- *One head per group* (12 of 48) costs 7.0 [6.0, 8.0] BLEU."]
+    lines = said.bullets(bleu, heads, 1, 0.2, ("Weak.", "", "", "Why.")).splitlines()
+    over = "(1 training; a verdict needs 3; p = 0.200 over all claims of the paper)"
+    assert lines[0].endswith(f"-0.25 [-0.40, -0.10] {over}. Weak.")
+    assert lines[1:] == ["- *One head per group* (12 of 48) costs 7.0 [6.0, 8.0] BLEU.", "- Why."]
     columns = ["row", *said.ENDS, "p_holm", "printed"]
     rows = [(runs.RANDOM, -0.5, -1, 0.2, 0.5, 1), (runs.MEMBER, -1, -2, -0.1, 0.2, -1), (runs.AT_START, 2, 1, 3, 0.1, 1)]
     without = pd.DataFrame(rows, columns=columns)
-    ways = pd.DataFrame({"kept": 12, "with gradient importance": 4, "with gradient importance, chance": 3.0},
-                        pd.MultiIndex.from_tuples([("plain", "votes")]))  # fmt: skip
     ends = {"change_low": -5.0, "change_high": -4.0, "against_start_low": -3.0, "against_start_high": -1.0}
     steps = pd.DataFrame(
         {"change": [-7.0, -4.9], "against_start": -2.1, **ends}, pd.MultiIndex.from_product([[16], [PS, said.FEW]])
     )
-    told = said.vote(without, ways)
+    told = said.vote(without)
     assert told.startswith(
-        "**Whether the vote beats chance cannot be told:** with random heads off -0.5 [-1.0, +0.2] BLEU, with a"
+        "*Whether the vote beats chance cannot be told*: with random heads removed instead -0.5 [-1.0, +0.2] BLEU, with a"
     )
-    assert "each group -1.0 [-2.0, -0.1] (below zero by interval, not after Holm); 1 of 2 intervals hold the printed" in told
-    assert "The vote's heads share 4 of 12 with gradient importance, by chance 3." in told
+    assert "kept -1.0 [-2.0, -0.1] (below zero by interval, not after Holm); 1 of 2 intervals hold the printed" in told
     told = said.price(without, steps, 16)
     assert told.startswith("Of the 7.0 BLEU lost, 4.9 [4.0, 5.0] also go when the heads are chosen before training, no random")
     assert (
@@ -341,11 +350,11 @@ def test_what_is_said_follows_the_numbers():
         and said.price(without, None, 16) == said.price(None, steps, 8) == ""
     )
     assert told.endswith("2.1 [1.0, 3.0] (by interval, not after Holm in Table 3) are late choice and method together.")
-    few = said.vote(without.assign(p_holm=[0.5, 0.01, 0.1], printed=np.nan), ways[:0])
-    assert few.startswith("**The vote beats 1 of 2 random choices:**") and few.endswith("-0.1] (Holm).")
+    few = said.vote(without.assign(p_holm=[0.5, 0.01, 0.1], printed=np.nan))
+    assert few.startswith("*The vote beats 1 of 2 random choices*:") and few.endswith("-0.1] (Holm).")
     held = "The interval holds the printed change in 2 of 3 rows of GHT-PS."
     assert said.printed(without.assign(model=PS)) == held and said.printed(without.assign(model=PS, printed=np.nan)) == ""
-    assert said.vote(None, ways) == "" == said.vote(without[2:], ways)
+    assert said.vote(None) == "" == said.vote(without[2:])
     told = said.ablation(without)
     assert told.startswith(
         "None of the 3 parts can be told from the whole method (Holm). By interval alone *heads chosen before"
@@ -357,35 +366,50 @@ def test_what_is_said_follows_the_numbers():
                          "p_holm": [0.1, 0.024], "family": 9})  # fmt: skip
     told = "With 16 heads per layer GHT gains +1.3 [+0.4, +2.2] at 8 groups (p = 0.024) and nothing detectable at the other"
     assert said.more_heads(more, 16).startswith(told) and "at no number of groups" in said.more_heads(more[:1], 16)
-    beside = pd.DataFrame([(-4, -5, -3)], [runs.FEWER], said.ENDS)
-    assert said.rivals(beside, "late") == "GHT-PS minus models of its size: *fewer layers* -4.0 [-5.0, -3.0] BLEU (late)."
+    beside = pd.DataFrame([(-4, -5, -3)], [runs.FEWER], said.ENDS)  # GHT-PS minus it; told the other way round
+    assert said.same_size(beside) == "Minus GHT-PS, models of its size have *fewer layers* +4.0 [+3.0, +5.0] BLEU"
+    sure = said.same_size(beside.assign(p_holm=0.01))
+    assert sure.startswith("One head per group is no good way to make a model small: minus GHT-PS,") and sure.endswith("(Holm)")
+    assert said.same_size(beside[:0]) == "" and said.rivals(beside, "late") == "late."
     early = said.rivals(beside.assign(early=-2.0, early_low=-3, early_high=-1), "late")
-    all_of_it = "Not all of it is late choice and method: as few heads for all steps (*heads chosen before training*) are"
-    assert early.endswith(f"{all_of_it} below them too, by interval (-2.0 [-3.0, -1.0]).")
-    assert "With as few heads" in said.rivals(beside.assign(early=-2.0, early_low=-3, early_high=1), "late")
-    drawn = pd.concat([beside, pd.DataFrame({"value": [70.0, 71.0, 69.0]}, [runs.RANDOM, runs.GRADIENT, runs.L0])])
-    told = "At as many heads of all kinds BLEU is *random heads off* 70.0, *gradient importance* 71.0 and *L0* 69.0"
+    told = (
+        "Not all of the difference is late choice and method: as few heads for all steps (*heads chosen before training*) minus"
+    )
+    assert early == f"late. {told} *fewer layers* come to -2.0 [-3.0, -1.0] BLEU."
+    assert "late. As few heads" in said.rivals(beside.assign(early=-2.0, early_low=-3, early_high=1), "late")
+    others = pd.DataFrame([(1, 0, 2), (2, 1, 3), (5, 4, 6)], [runs.RANDOM, runs.GRADIENT, runs.L0], said.ENDS)
+    drawn = pd.concat([beside, others])
+    told = "as many heads: *random heads removed* -1.0 [-2.0, +0.0], *gradient importance* -2.0 [-3.0, -1.0] and *L0* -5.0"
     assert told in said.rivals(drawn, "late") and "random" not in said.rivals(drawn.drop(runs.L0), "late")
-    seeds = pd.DataFrame({"panel": "translation: multi30k_x", "method": [GHT, PS, VANILLA], "seeds": 3, "mean": 43.9,
-                          "change_mean": [0.4, -3.5, 0], "change_low": -4.0, "change_high": 1.0})  # fmt: skip
-    told = said.elsewhere(seeds, "what", -8.3)
-    assert "(Multi30k, 3 trainings, published) BLEU changes with GHT by +0.4" in told
-    assert "(-8 % of 43.9, generated text -8 %): not testable yet, nothing says what (the README's" in told
-    firsts = pd.DataFrame({"value": [9.0, 5], "low": 0, "high": 9}, [VANILLA, PS])
-    means = said.over_trainings(firsts, pd.DataFrame({"value": [7.0], "low": 6, "high": 8, "seeds": 5}, [PS]))
-    assert means.value.tolist() == [9, 7] and means.seeds.tolist() == [1, 5]
-    firsts, fast = firsts.assign(gain=[0.0, -40], gain_low=0, gain_high=0), pd.DataFrame({"low": 1, "high": 2}, [VANILLA, PS])
-    shown = said.table_1(firsts.assign(seeds=[5, 1], **{"printed gain": 1.0}), fast)
-    assert shown.gain.tolist()[1:] == [-40] and shown.index[1] == f"{PS} (one training)" and shown.speed_high.iloc[1] == 2
-    assert said.table_1(firsts.assign(seeds=5, **{"printed gain": 1.0}), fast).gain[PS] == pytest.approx(-100 * 4 / 9)
+    seeds = pd.DataFrame({"panel": ["translation: m", "summarization: test, ROUGE-1", "summarization: test, ROUGE-2"],
+                          "method": PS, "seeds": 3, "change_mean": [-3.5, -0.3, -9], "change_low": [-5, -2, -9],
+                          "change_high": [-2, 1, -9]})  # fmt: skip
+    told, why = said.elsewhere(pd.concat([seeds.assign(method=GHT, change_mean=7), seeds]), 5)
+    changes = "BLEU by -3.5 [-5.0, -2.0] and ROUGE-1 of summaries by -0.3 [-2.0, +1.0]; no verdict there."
+    assert told == f"On natural text (3 trainings) GHT-PS changes {changes}" and "(at least 5 BLEU), was not trained." in why
+    firsts = pd.DataFrame({"value": [9.0, 5, 6], "low": 0.0, "high": 9.0, "heads": [8, 2, 8], "parameters": [3.0, 1, 1]},
+                          [VANILLA, PS, runs.NARROWER])  # fmt: skip
+    many = pd.DataFrame({"value": [7.0, 4.0], "low": 6, "high": 8, "seeds": 5}, [PS, runs.RANDOM])
+    alike = tables.of_one_size(firsts, many).set_index("row")
+    assert alike.index.tolist() == [VANILLA, runs.NARROWER, PS, runs.RANDOM] and alike.value.tolist() == [9, 6, 7, 4]
+    assert alike.seeds.tolist() == [1, 1, 5, 5] and alike.loc[runs.RANDOM, ["heads", "parameters"]].tolist() == [2, 1]
+    assert tables.of_one_size(firsts).seeds.tolist() == [1, 1, 1]
+    cost = firsts.assign(speed=1.0)
+    early = pd.concat([beside.assign(p_holm=0.01), others[:1].set_axis([runs.AT_START])])
+    assert said.sized(cost, early).endswith("(Holm); *heads chosen before training* -1.0 [-2.0, +0.0].")
+    assert said.sized(cost, None) == said.cost(cost) == said.sized(cost, others)
+    means = pd.DataFrame({"value": [7.0, 9.0], "seeds": 5}, [VANILLA, PS])
     worth = pd.DataFrame({"metric": ["BLEU"], "whole": 84.7})
-    told = said.levels(worth, firsts.value, means.set_axis([PS, VANILLA]))
+    told = said.levels(worth, firsts.value, means)
     assert told.startswith("So vanilla has 7.0 BLEU as mean of 5 trainings, 9.0 in the first") and "84.7" in told
     ends = {GHT: (0.1, -0.1, 0.2), NO_CONSTRAINT: (-9.0, -10, -8.0), PS: (-9.0, -10, -8.0)}
     late = pd.DataFrame.from_dict(ends, orient="index", columns=["change", "change_low", "change_high"]).rename_axis("row")
-    assert said.converged(late, 2).startswith("Keeping 2 heads per layer by vote costs 9.0 [8.0, 10.0] BLEU against")
-    told = [said.converged(late + more, 2) for more in (0, -1, 20)]
-    assert "alone changes BLEU by +0.1" in told[0] and "alone costs 0.9" in told[1] and "vote changes BLEU by +11.0" in told[2]
+    told = (
+        "**No.** Keeping 2 of 8 heads per layer costs 9.0 [8.0, 10.0] BLEU with the constraint and 9.0 [8.0, 10.0] BLEU without"
+    )
+    assert said.converged(late, 2, 8).startswith(f"{told} it; the constraint alone changes BLEU by +0.1 [-0.1, +0.2], nothing")
+    told = [said.converged(late + more, 2, 8) for more in (-1, 20)]
+    assert "alone costs 0.9" in told[0] and told[1].startswith("Keeping 2 of 8 heads per layer changes BLEU by +11.0")
     titles = ["random weights", GHT, f"{GHT}, weight x 10"]
     index = pd.MultiIndex.from_product([titles, ["cross"], [0, 1]], names=["title", "kind", "layer"])
     apart = pd.DataFrame({"contrast": [0.1, 0.1, 0.5, 0.1, 0.9, 1.1]}, index)
@@ -394,18 +418,51 @@ def test_what_is_said_follows_the_numbers():
     assert said.cost(cost, cost.value + 1, " (means)").endswith("vanilla 10.0; of 1 controls of about its size"
                                                                 " fewer layers (7.0) has more (means).")  # fmt: skip
     apart = apart.assign(same=0.1, other=-0.2, heads=8, moved=[0, 0, 0, 3, 0, 0])
+    apart.loc[(GHT, "cross", 1), ["same", "other"]] = 0.3, -0.4
     told = said.apart(apart, 2, 0.01, ("cross", 1))
-    assert told.startswith(
-        f"Drawn is the clearest layer: contrast 0.10 (GHT) and 1.10 ({titles[2]}) of 2.00; mean over 2 layers"
-    )
-    assert told.endswith("0.30 (hardly groups) and 1.00 (groups). GHT (w = 0.01) pushes groups apart (-0.20) more than it pulls"
-                         " members together (+0.10).")  # fmt: skip
-    assert "The constraint changes groups" in said.deepened(apart) and "3 of 16 in all, change" in said.deepened(apart)
-    assert said.deepened(apart.assign(moved=0)).startswith("K-means on random weights decides the groups of cross-attention")
-    assert said.shown(apart, ("cross", 1)).startswith("Shown: cross-attention of layer 2, the clearest of 2 and no mean over")
+    assert told.startswith("Drawn, GHT: +0.30 within groups, -0.40 between; mean of 2 attentions: +0.20 within groups, -0.30")
+    assert told.endswith("Mean contrast: 0.30 at w = 0.01 (hardly groups) and 1.00 at 10 times w (groups), of 2.00 asked for.")
+    told = "group that K-means finds on random weights: 3 of 16 move in stage 1 of GHT, 0 at 10 times the weight (one training;"
+    assert said.deepened(apart).startswith(f"Heads mostly keep the {told}")
+    beside = pd.concat({VANILLA: apart.loc["random weights"].assign(moved=5)}, names=["title"])
+    told = said.deepened(pd.concat([apart.assign(moved=[0, 0, 8, 8, 0, 0]), beside]))
+    assert told.startswith("Most heads leave the group") and "GHT, 10 without the constraint, " in told
+    assert said.shown(apart, ("cross", 1)).startswith("Shown: cross-attention of layer 2, the clearest of 2. Contrast:")
     told = said.strength(apart, 2, pd.Series([1.0, 2.0, 3.0], [titles[2], f"{PS}, weight x 10", VANILLA]))
     assert told.startswith("At the study's weight heads hardly form groups: their cosine within minus between groups is 0.30, ")
     assert "At 10 times the weight they do (1.00), and " in told
+    bleu = pd.Series([1.0, 3.0, 2.0], [titles[2], VANILLA, GHT])
+    told = said.short(apart, 2, bleu, steps, without, 16)
+    assert told.startswith(
+        "The constraint does what it says to heads only at 10 times the study's weight; that buys no BLEU (1.0 "
+    )
+    assert "Most of what one head per group loses (4.9 of 7.0 BLEU) goes with" in told and told.endswith(
+        "cannot be told from lot."
+    )
+    assert said.short(apart, 2, bleu, None, without.assign(p_holm=0.01), 16).endswith("by vote beats 2 of 2 random ones.")
+    none = said.short(apart.assign(contrast=0.1), 2, bleu, steps.assign(change=[-9.0, -4]), None, 16)
+    assert none.startswith("The constraint makes groups of heads at no weight") and "A part of what" in none
+
+
+def test_tightness_votes_and_scores_are_told():
+    rows = [("vanilla", 0, 0.03, 0, 0, 0), ("GHT", 1, 0.2, 0.1, -1, 1), ("GHT, weight x 10", 10, 0.8, -2.7, -3.8, -1.6)]
+    compact = pd.DataFrame(rows, columns=["label", "strength", "silhouette", *said.ENDS])
+    told = "Tighter groups, no more BLEU: none of 2 settings has more than vanilla (silhouette 0.03) by interval; the tightest,"
+    assert said.tighter(compact) == f"{told} *GHT, weight x 10* (0.80), costs 2.7 [1.6, 3.8] BLEU."
+    assert said.tighter(compact.assign(change_low=[0, 0.1, -3])).startswith("Tighter groups, more BLEU at GHT: 1 of 2 settings")
+    votes = pd.DataFrame({"kind": "cross", "layer": [0, 0, 0, 0, 1, 1], "group": [0, 0, 1, 1, 0, 0],
+                          "share": [0.95, 0.05, 0.5, 0.5, 1.0, 0.0]})  # fmt: skip
+    assert said.settled(votes).startswith("In 2 of 3 groups one head wins over 90 % of batches: the vote is settled by weights")
+    assert said.settled(votes[2:4]) == "In 0 of 1 groups one head wins over 90 % of batches."
+    assert tables.of_sites(votes, ("cross", 0)).layer.unique().tolist() == [0]  # it is the least decided one, too
+    assert tables.of_sites(votes, ("cross", 1)).layer.unique().tolist() == [0, 1]
+    rows = [("a: t, ROUGE-1", GHT, 1, "ROUGE-1"), ("a: t, ROUGE-2", GHT, 1, "ROUGE-2"), ("b: t", GHT, 1, "perplexity")]
+    seeds = pd.DataFrame(rows, columns=["panel", "method", "value", "unit"])
+    means = seeds.set_index(["panel", "method"])[["value"]].rename(columns={"value": "mean"})
+    gained = pd.DataFrame([("a, ROUGE-1", GHT, 5, 4, 6), ("b, perplexity", GHT, 1, 0, 2)],
+                          columns=["task", "method", "gain", "low", "high"])  # fmt: skip
+    found = said.scores(means, seeds, gained)
+    assert found.task.tolist() == ["a, ROUGE-1", "b, perplexity (less is better)"] and found.gain.tolist() == [5, 1]
 
 
 def test_gains_over_trainings_are_means_and_costs_stand_beside_the_printed_ones():

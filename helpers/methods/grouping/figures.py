@@ -14,7 +14,6 @@ import numpy as np
 import pandas as pd
 from matplotlib.animation import FuncAnimation
 from matplotlib.ticker import MaxNLocator
-from scipy import stats
 
 from helpers import drawing
 from helpers.drawing import KIND_TITLES, MODELS, WIDTH, left, redrawable
@@ -76,10 +75,10 @@ def score_by_groups(frame: pd.DataFrame):
         frame, "at", "value", "method", _methods(frame.method), label="groups (GHT-PS: heads kept per layer)", columns=2,
         size=(WIDTH / 2, 2.6), more={"vanilla": drawing.LEVEL}, dodge=0.08, sharey=True,
     )  # fmt: skip
-    for axis in axes.values():
+    for title, axis in axes.items():
         axis.axhline(0, **drawing.LEVEL)
         axis.set(xticks=range(len(numbers)), xticklabels=[f"{many:g}" for many in numbers])
-        axis.set_xlim(-0.5, max(axis.dataLim.x1, 0) + 0.5)  # a panel ends with its own heads
+        axis.set_xlim(-0.5, frame["at"][frame.panel == title].max() + 0.5)  # a panel ends with its own heads
         axis.set_ylabel(axis.get_ylabel() if left(axis) else "")
     return figure
 
@@ -96,14 +95,14 @@ def ladder(frame: pd.DataFrame, heads: int = 8, kept: pd.DataFrame | None = None
     heads : int
         Of a layer: how many times a head the model is wide.
     kept : pandas.DataFrame, optional
-        Of one training, as `score_by_groups` takes it.
+        Of one training, as `score_by_groups` takes it, of one panel.
     """
     drawing.need(frame, "head", "row", "change", "change_low", "change_high", "seeds", "unit")
     wide = f"head dimension\n(model width {heads} times that)"
     parts = {wide: frame[frame.row != "vanilla"].rename(columns={"row": "method", "head": "along"})}
     if kept is not None:
         more = kept[kept.method != "vanilla"].assign(seeds=1).rename(columns={"groups": "along"})
-        parts = {f"heads kept per layer (GHT: groups)\nof {heads}": more} | parts
+        parts = {f"heads kept (GHT: groups)\nof {kept.panel.iloc[0]}": more} | parts
     placed = {title: _placed(part.along) for title, part in parts.items()}
     both = pd.concat(part.assign(panel=title, at=placed[title][0]) for title, part in parts.items())
     both = both.assign(value=both.change, low=both.change_low, high=both.change_high, hollow=both.seeds == 1)
@@ -149,7 +148,7 @@ def constraint_over_training(frames: Mapping[str, pd.DataFrame], level: float | 
     ----------
     frames : mapping of title -> DataFrame with step, homogeneity, diversity
         Homogeneity: mean cosine of heads and the centre of their group; diversity: mean cosine of two centres. nan where a
-        run has none. ``attrs["vote"]``, if there is one, is the step at which the heads were voted on.
+        run has none.
     level : float, optional
         The cosine with their centre that heads of random directions have.
     """
@@ -165,13 +164,10 @@ def constraint_over_training(frames: Mapping[str, pd.DataFrame], level: float | 
             wide = [min(len(raw) // 40, place, len(raw) - 1 - place) for place in range(len(raw))]  # ends stay as measured
             smooth = [np.nanmean(raw[n - w : n + w + 1]) if np.isfinite(raw[n]) else np.nan for n, w in enumerate(wide)]
             axis.plot(frame.step, smooth, color=colour, lw=1.6, marker="." if len(frame) == 1 else "")
-            if "vote" in frame.attrs:
-                axis.axvline(frame.attrs["vote"], color=colour, lw=1, ls=":")
         axis.set(title=said, xlabel="step", ylabel="mean cosine" if left(axis) else "")
-    vote = {"vote": {"color": "black", "lw": 1, "ls": ":"}} if any("vote" in frame.attrs for frame in frames.values()) else {}
     if level is not None:
         axes[0].axhline(level, **drawing.LEVEL)
-    drawing.legend(figure, looks | vote | ({} if level is None else {"random directions": drawing.LEVEL}))
+    drawing.legend(figure, looks | ({} if level is None else {"random directions": drawing.LEVEL}))
     return figure
 
 
@@ -444,7 +440,7 @@ def gains(frame: pd.DataFrame):
     drawing.need(frame, "task", "method", "gain", "low", "high", "printed")
     table = frame.assign(group=frame.task, row=frame.method, series=frame.method, value=frame.gain, panel="")
     table = table.sort_values("task", key=lambda tasks: tasks.map([*dict.fromkeys(tasks)].index), kind="stable")
-    label = "gain over vanilla, %, 95 % interval: better →"
+    label = "gain over vanilla in percent, 95 % interval (better →)"
     return drawing.dot_panels(table, _methods(frame.method), label=label, told=False)[0]
 
 
@@ -459,14 +455,14 @@ def equal_size(frame: pd.DataFrame):
     """
     drawing.need(frame, "row", "value", "low", "high", "seeds", "heads", "parameters")
     own = frame[frame.row == PS].iloc[0]
-    group = np.where(frame["heads"] == own["heads"], f"{own['heads']:.0f} heads", "as many weights, more heads")
+    group = np.where(frame["heads"] == own["heads"], f"{own['heads']:.0f} heads", "as many parameters, more heads")
     group = np.where(frame.row == "vanilla", "all heads", group)
     series = np.where(frame.row == PS, PS, np.where(frame.row == "vanilla", "vanilla", "control"))
-    said = [f"{row['heads']:.0f} heads, {row.parameters:.2f} million weights" for _, row in frame.iterrows()]
+    said = [f"{row['heads']:.0f} heads, {row.parameters:.2f} M parameters" for _, row in frame.iterrows()]
     table = frame.assign(group=group, series=series, said=said, row=frame.row.map(told_of.named), panel="")
     table = table.assign(hollow=table.seeds == 1)
     looks = _methods([PS, "vanilla"]) | {"control": {"color": MODELS[0], "marker": "o"}}
-    return drawing.dot_panels(table, looks, level=own.value, label="BLEU, 95 % interval: better →", told=False)[0]
+    return drawing.dot_panels(table, looks, level=own.value, label="BLEU, 95 % interval (better →)", told=False)[0]
 
 
 @redrawable
@@ -490,10 +486,10 @@ def today(frame: pd.DataFrame):
     figure, (after, axis) = plt.subplots(1, 2, figsize=(WIDTH, 0.19 * len(where[1]) + 1.2), width_ratios=(1, 1.5))
     drawing.dots(after, shown, where=where)
     after.set(title="heads share keys", xlabel="perplexity minus vanilla's,\n← better")
-    drawing.lines(axis, gone, "heads", "value", "series", looks, dodge=0.25)
+    drawing.lines(axis, gone, "heads", "value", "series", looks, dodge=0.12)
     drawing.retained(axis, frame["heads"].max(), f"query heads left (of {frame['heads'].max():.0f})")
     axis.axhline(0, **drawing.LEVEL)
-    axis.set(title="query heads removed, keys shared from the start", ylabel="perplexity minus\nthat with all heads")
+    axis.set(title="query heads are removed", ylabel="perplexity minus\nthat with all heads")
     drawn = {told_of.REMOVED: f"{told_of.REMOVED} (a mark a draw)"}
     drawing.legend(figure, {drawn.get(name, name): look for name, look in looks.items()})
     return figure
@@ -526,30 +522,6 @@ def quality_against_cost(frame: pd.DataFrame):
     axes[-1, 1].set_xlabel("speed, vanilla = 1")
     printed = {"open: printed": {"ls": "", "marker": "o", "mfc": "white", "color": "#555555", "ms": 5.5}}
     drawing.legend(figure, looks | (printed if "hollow" in frame and frame.hollow.any() else {}))
-    return figure
-
-
-@redrawable
-def seeds(frame: pd.DataFrame):
-    """Scores of every seed, joined across methods, beside the mean with its 95 % t-interval.
-
-    Parameters
-    ----------
-    frame : pandas.DataFrame
-        Rows: panel (its title), method, seed, value, unit (of the y axis). With one seed there is no interval.
-    """
-    drawing.need(frame, "panel", "method", "seed", "value", "unit", once=("panel", "method", "seed"))
-    methods = list(dict.fromkeys(frame.method))
-    table = frame.assign(at=frame.method.map(methods.index) - 0.12, what="seed " + frame.seed.astype(str))
-    groups = frame.groupby(["panel", "method"], sort=False).value
-    half = groups.sem() * stats.t.ppf(0.975, groups.size() - 1)
-    means = pd.DataFrame({"value": groups.mean(), "low": groups.mean() - half, "high": groups.mean() + half}).reset_index()
-    means = means.assign(at=means.method.map(methods.index) + 0.2, what="mean, 95 % t-interval", unit=frame.unit.iloc[0])
-    look = {"color": "black", "marker": "_", "ms": 9, "mec": "black", "mew": 1.6, "ls": ""}
-    entries = drawing.looks(sorted(set(table.what))) | {"mean, 95 % t-interval": look}
-    figure, axes = drawing.line_panels(pd.concat([table, means]), "at", "value", "what", entries)
-    for axis in axes.values():
-        axis.set(xlim=(-0.5, len(methods) - 0.4), xticks=range(len(methods)), xticklabels=methods)
     return figure
 
 
@@ -630,8 +602,8 @@ def votes(frame: pd.DataFrame):
         rows = frame[(frame.kind == site[0]) & (frame.layer == site[1])].sort_values(["group", "head"])
         axis.bar(range(len(rows)), rows.share, color=rows.group.map(colours), ec=np.where(rows.kept, "black", "none"), lw=1.6)
         axis.set_xticks(range(len(rows)), rows["head"] + 1, fontsize=7, rotation=0 if len(rows) <= 12 else 90)
-        axis.set(title=drawing.site_name(site), ylim=(0, 1.05), yticks=[0, 0.5, 1], xlabel="head")
-        axis.set_ylabel("share of batches" if left(axis) else "")
+        axis.set(title=f"{KIND_TITLES[site[0]]}-attention of layer {site[1] + 1}", ylim=(0, 1.05), yticks=[0, 0.5, 1])
+        axis.set(xlabel="head", ylabel="share of batches\nthat it wins" if left(axis) else "")
     entries = drawing.squares({_title(group): colour for group, colour in colours.items()})
     drawing.legend(figure, entries | {"stays": {"ls": "", "marker": "s", "ms": 7, "mfc": "white", "mec": "black", "mew": 1.6}})
     return figure

@@ -88,7 +88,7 @@ def bullets(bleu: pd.DataFrame, heads: pd.Series, seeds: int, paper: float, more
     told = [f"*The constraint* changes BLEU by {interval(*bleu.loc[GHT, ENDS], '+.2f')} ({over})."]
     told += [f"*One head per group* ({heads[PS]:.0f} of {heads[VANILLA]:.0f}) {_costs(bleu.loc[PS, ENDS])}"]
     first, second, *rest = more
-    lines = [f"{told[0]} {first}", f"{told[1]}{f'; {second}' if second else ''}.", *rest]
+    lines = [f"{told[0]} {first}", f"{told[1]}.{f' {second}.' if second else ''}", *rest]
     return "\n".join(f"- {line.strip()}" for line in lines if line)
 
 
@@ -100,9 +100,9 @@ def short(table: pd.DataFrame, groups: int, bleu: pd.Series, steps: pd.DataFrame
     if formed:
         name, times = formed[0]
         no = "no " if bleu[name] <= bleu[VANILLA] else ""
-        scores = f"{number(bleu[name], '.1f')} against {number(bleu[VANILLA], '.1f')}, one training each"
-        said = [f"The constraint does what it says to heads {f'only at {times} times the weight' if times else 'here'}.",
-                f"That buys {no}BLEU ({scores})."]  # fmt: skip
+        scores = f"{number(bleu[name], '.1f')} against {number(bleu[VANILLA], '.1f')} without it, one training each"
+        how = f"only at {times} times the study's weight" if times else "at the study's weight"
+        said = [f"The constraint does what it says to heads {how}; that buys {no}BLEU ({scores})."]
     if steps is not None and {(width, PS), (width, FEW)} <= {*steps.index}:
         few, whole = -steps.change[width, FEW], -steps.change[width, PS]
         part = f"({number(few, '.1f')} of {number(whole, '.1f')} BLEU) goes with the number of heads."
@@ -223,14 +223,15 @@ def _minus_own(row: pd.Series) -> str:
 
 
 def same_size(size: pd.DataFrame) -> str:
-    """Of `tables.equal_size`: models that have its size from the start against GHT-PS."""
+    """Of `tables.equal_size`: models that have its size from the start against GHT-PS; "" if none was trained."""
     names = [name for name in (runs.NARROWER, runs.FEWER) if name in size.index]
-    if not names:
-        return ""
-    sure = (size.p_holm[names] < SURE).all() if "p_holm" in size else False
-    alike = "no good way to make a model small: " if sure and (size.change_high[names] < 0).all() else ""
     told = listed(f"*{name}* {_minus_own(size.loc[name])}" for name in names)
-    return f"{alike}minus {PS}, models of its size come to {told} BLEU{' (Holm)' * bool(alike)}"
+    sure = names and "p_holm" in size and (size.p_holm[names] < SURE).all() and (size.change_high[names] < 0).all()
+    if sure:
+        return (
+            f"One head per group is no good way to make a model small: minus {PS}, models of its size have {told} BLEU (Holm)"
+        )
+    return f"Minus {PS}, models of its size have {told} BLEU" if names else ""
 
 
 def sized(table: pd.DataFrame, size: pd.DataFrame | None, bleu: pd.Series | None = None, over: str = "") -> str:
@@ -238,10 +239,8 @@ def sized(table: pd.DataFrame, size: pd.DataFrame | None, bleu: pd.Series | None
     told = same_size(size) if size is not None else ""
     if not told:
         return cost(table, bleu, over)
-    early = (
-        f"; as few heads chosen before training {_minus_own(size.loc[runs.AT_START])}" if runs.AT_START in size.index else ""
-    )
-    return f"One head per group is {told}{early}." if told.startswith("no ") else f"{told[0].upper()}{told[1:]}{early}."
+    early = f"; *{FEW}* {_minus_own(size.loc[runs.AT_START])}" if runs.AT_START in size.index else ""
+    return f"{told}{early}."
 
 
 def late(steps: int, share: float) -> str:
@@ -264,11 +263,14 @@ def elsewhere(seeds: pd.DataFrame, least: float) -> tuple[str, str]:
 
 
 def gains(gained: pd.DataFrame) -> str:
-    """Of `tables.gains`: both methods' gains in percent, by each task's first metric."""
-    first, said = first_metrics(gained), {}
-    for row in first[first.method.isin((GHT, PS))].itertuples():
-        said.setdefault(row.method, []).append(f"{row.task} {interval(row.gain, row.low, row.high, '+.1f')} %")
-    return "; ".join(f"{method}: {listed(parts)}" for method, parts in said.items()) + " (positive is better)"
+    """Of `tables.gains`: on how many tasks the constraint gains and one head per group loses, by each task's first metric."""
+    first = first_metrics(gained)
+    alone, few = (first[first.method == method] for method in (GHT, PS))
+    told = [f"{row.task} {interval(row.gain, row.low, row.high, '+.1f')} %" for row in few.itertuples()]
+    counts = [f"{many or 'none'} of {len(part)} tasks" for many, part in
+              (((alone.low > 0).sum(), alone), ((few.high < 0).sum(), few))]  # fmt: skip
+    said = f"The constraint alone gains on {counts[0]} by interval, one head per group loses on {counts[1]}"
+    return f"{said}: {listed(told)}. Open diamonds: printed."
 
 
 def cost(table: pd.DataFrame, bleu: pd.Series | None = None, over: str = "") -> str:
@@ -307,12 +309,12 @@ def _formed(table: pd.DataFrame, groups: int) -> tuple[dict[str, tuple[str, str,
 
 def apart(table: pd.DataFrame, groups: int, weight: float, site: tuple[str, int]) -> str:
     """Of `tables.pictured`: cosines within and between groups in the drawn layer and on average, and are there groups?"""
-    (rows, *_), drawn = _formed(table, groups), table.loc[(GHT, *site)]
+    (rows, asked, _), drawn = _formed(table, groups), table.loc[(GHT, *site)]
     means, many = table[["same", "other"]].groupby("title", sort=False).mean().loc[GHT], len(table.loc[[GHT]])
     told = [f"{number(part.same, '+.2f')} within groups, {number(part.other, '+.2f')} between" for part in (drawn, means)]
-    formed = listed(f"{little}groups {f'at {times} times w' if times else f'at w = {weight:g}'}"
-                    for times, _, little in rows.values())  # fmt: skip
-    return f"Drawn, {GHT}: {told[0]}; mean of {many} attentions: {told[1]}. On average heads form {formed}."
+    formed = listed(f"{mean} {f'at {times} times w' if times else f'at w = {weight:g}'} ({little}groups)"
+                    for times, mean, little in rows.values())  # fmt: skip
+    return f"Drawn, {GHT}: {told[0]}; mean of {many} attentions: {told[1]}. Mean contrast: {formed}, of {asked} asked for."
 
 
 def deepened(table: pd.DataFrame) -> str:
@@ -357,7 +359,7 @@ def constraint(followed: Mapping[str, pd.DataFrame], heads: int, groups: int) ->
     near = [f"{number(row.homogeneity, '.2f')} ({name})" for name, row in ends.items()]
     far = listed(number(row.diversity, "+.2f") for row in ends.values())
     level = number(np.sqrt(groups / heads), ".2f") if heads else "–"
-    said = f"At the end heads have a cosine of {listed(near)} with their own centre, random directions {level} (dotted); two"
+    said = f"At the end heads have a cosine of {listed(near)} with their own centre, random directions {level}; two"
     said += f" centres {far}."
     if not {VANILLA, GHT} <= ends.keys():
         return said
@@ -466,8 +468,8 @@ def converged(table: pd.DataFrame, kept: int, heads: int) -> str:
     if not {GHT, PS, NO_CONSTRAINT} <= {*flat.index}:
         return "This run has not all rows of a trained model that is grouped."
     vote, both, alone = (flat.loc[name, ENDS] for name in (NO_CONSTRAINT, PS, GHT))
-    costs = [f"{_costs(both)} with the constraint", f"{_costs(vote)} without it"]
-    changes = f"{_costs(alone)}, nothing detectable" if alone.change_low <= 0 <= alone.change_high else _costs(alone)
+    costs = [f"{_costs(both)} with the constraint", f"{_costs(vote).removeprefix('costs ')} without it"]
+    changes = f"{_costs(alone)}{', nothing detectable' * bool(alone.change_low <= 0 <= alone.change_high)}"
     lead = "**No.** " if both.change_high < 0 else ""
     said = f"{lead}Keeping {kept} of {heads} heads per layer {' and '.join(costs)}; the constraint alone {changes}"
     return f"{said} (minus further training; one training, no random choice beside it)."

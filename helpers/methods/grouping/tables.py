@@ -932,7 +932,7 @@ def overlap(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def per_seed(scored: Mapping[str, pd.DataFrame], rows: Sequence[str] = (VANILLA, GHT, PS), seed: int = 1) -> pd.DataFrame:
-    """Scores of every seed for `helpers.methods.grouping.figures.seeds`; the bare names are those of `seed`."""
+    """Scores of every seed, by panel (task and test set) and method; the bare names are those of `seed`."""
     found = []
     for title, table in scored.items():
         for (name, split, metric), line in table.iterrows():
