@@ -462,7 +462,9 @@ def equal_size(frame: pd.DataFrame):
     table = frame.assign(group=group, series=series, said=said, row=frame.row.map(told_of.named), panel="")
     table = table.assign(hollow=table.seeds == 1)
     looks = _methods([PS, "vanilla"]) | {"control": {"color": MODELS[0], "marker": "o"}}
-    return drawing.dot_panels(table, looks, level=own.value, label="BLEU, 95 % interval (better →)", told=False)[0]
+    return drawing.dot_panels(
+        table, looks, level=own.value, label="BLEU, 95 % interval (better →); dotted: GHT-PS", told=False
+    )[0]
 
 
 @redrawable

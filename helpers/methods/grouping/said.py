@@ -54,9 +54,8 @@ def lead(gained: pd.DataFrame, verdict: str, text: str) -> str:
         said = f"The group constraint helps {task}: BLEU changes by {ends} %, printed {printed}."
     cost = f"costs {number(-few.gain, '.0f')} %" if few.high < 0 else "does not detectably change it"
     rest = listed(f"{row.task} {_beside_printed(row)}" for row in others.itertuples())
-    rest = f" With the constraint alone {rest}." if len(others) else ""
-    lowered = _lowered(first[first.method == PS], text)
-    return f"**{said} One head per group {cost}.** (Verdict on the constraint: {verdict}.){rest}{lowered}"
+    rest = f" With the constraint alone (verdict in {task}: {verdict}) {rest}." if len(others) else f" (Verdict: {verdict}.)"
+    return f"**{said} One head per group {cost}.**{_lowered(first[first.method == PS], text)}{rest}"
 
 
 def _lowered(few: pd.DataFrame, text: str) -> str:
@@ -65,9 +64,9 @@ def _lowered(few: pd.DataFrame, text: str) -> str:
     if len(few) < 2 or less.empty:
         return ""
     sure = less.task[less.p_holm < SURE]
-    after = "all after Holm too" if len(sure) == len(less) else f"after Holm {listed(sure)}{' alone' * (len(sure) > 0)}"
+    after = "all after Holm too" if len(sure) == len(less) else f"Holm: {listed(sure)}{' alone' * (len(sure) > 0)}"
     names = f"all {len(few)} tasks" if len(less) == len(few) else listed(less.task)
-    return f" One head per group lowers {names} of {text} text by interval, {after}."
+    return f" It lowers {names} of {text} text by interval ({after})."
 
 
 def _beside_printed(row) -> str:
@@ -228,9 +227,7 @@ def same_size(size: pd.DataFrame) -> str:
     told = listed(f"*{name}* {_minus_own(size.loc[name])}" for name in names)
     sure = names and "p_holm" in size and (size.p_holm[names] < SURE).all() and (size.change_high[names] < 0).all()
     if sure:
-        return (
-            f"One head per group is no good way to make a model small: minus {PS}, models of its size have {told} BLEU (Holm)"
-        )
+        return f"No good way to make a model small: minus {PS}, models of its size have {told} BLEU (Holm)"
     return f"Minus {PS}, models of its size have {told} BLEU" if names else ""
 
 
@@ -257,7 +254,7 @@ def elsewhere(seeds: pd.DataFrame, least: float) -> tuple[str, str]:
              for row in first.itertuples()]  # fmt: skip
     told = [f"{name} by {interval(*row, '+.1f')}" for name, row in
             zip(names, first[["change_mean", "change_low", "change_high"]].to_numpy(), strict=True)]  # fmt: skip
-    said = f"On natural text ({count(int(first.seeds.min()), 'training')}) {PS} changes {listed(told)}; no verdict there."
+    said = f"On natural text ({count(int(first.seeds.min()), 'training')}) {PS} changes {listed(told)}."
     why = "*No verdict on natural text*: the model with one head per layer, by which the rule measures what attention is worth"
     return said, f"{why} (at least {least:g} BLEU), was not trained."
 
