@@ -117,7 +117,7 @@ def tighter(compact: pd.DataFrame) -> str:
     """Of `tables.compactness`: does BLEU rise as heads group more?"""
     rows = compact[compact.strength > 0]
     above, tight = rows[rows.change_low > 0], rows.loc[rows.silhouette.idxmax()]
-    how = "no more BLEU" if above.empty else f"more BLEU at {listed(above.label)}"
+    how = "no more BLEU" if above.empty else "at times more BLEU"
     least, many = number(compact.silhouette[compact.strength == 0].min(), ".2f"), len(above) or "none"
     said = f"Tighter groups, {how}: {many} of {len(rows)} settings has more than {VANILLA} (silhouette {least}) by interval"
     return f"{said}; the tightest, *{named(tight.label)}* ({number(tight.silhouette, '.2f')}), {_costs(tight[ENDS])}."
