@@ -32,9 +32,9 @@
 # better, does it carry over to translation? On the *controlled* dialogues we know who did what, so that beside ROUGE there is
 # a score of *factual consistency*. The paper's tables are not public: nothing but its relative gains can be set beside ours.
 # *By interval* says that a 95 % interval leaves out zero, each by itself; only verdicts (seen, partly, no, inconclusive, not
-# testable) are corrected for the number of rows (Holm). *Hollow*: all attention of a kind is worth too little there for a
-# verdict. *GUM*: an English corpus with gold coreference. *Lowest heads* are the least important head of each encoder layer by
-# gradient importance, one per layer if no number is given.
+# testable) are corrected, for all tests of this paper's claims (Holm). *Least important heads* are one head of each encoder
+# layer, by gradient importance. A *seed* is a model trained from its own random weights; a *setting* is a way to train on from
+# seed 1. *No links*: every word attends to itself.
 
 # %% tags=["parameters"]
 profile = "laptop"  # tiny, quick, laptop, natural or paper: sizes only, every one can be overridden below
@@ -55,8 +55,6 @@ run = study.begin("05_coreference_injection", globals())
 print(run.summary(), sources(run), sep="\n")
 
 # %% jupyter={"source_hidden": true}
-import re
-
 import numpy as np
 import pandas as pd
 from IPython.display import Markdown, display
@@ -84,10 +82,10 @@ trained = {number: one for number, one in boards.items() if MAIN in one.rows}  #
 names = list(dict.fromkeys(name for part in ("main", "selection", "controls") for name in parts.get(part, {})))
 again = [*parts["main"], *parts.get("controls", {})]  # the rows that were trained from several weights
 over = tables.over_seeds(trained, again) if len(trained) > 1 else tables.scores(board, names)
-behind = f"{len(trained)} trainings" if len(trained) > 1 else "one training"
+behind = f"{len(trained)} seeds" if len(trained) > 1 else "one seed"
 allowed = {one.id: one for one in claims.ledger()}["masking-free"].controlled.threshold / 100  # of ROUGE-1
 count = f"n = {len(board.task.pairs(board.split))} {'dialogues' if board.dialogues else 'texts'}"
-once = f"first of {len(boards)} trainings" if len(boards) > 1 else ""
+once = f"seed {seed} of {len(boards)}" if len(boards) > 1 else ""
 
 # %%
 verdicts = claims.Box(run)
@@ -124,19 +122,25 @@ print("the same as full_link:", bool(np.allclose(matrix, coreference.matrices.fu
 
 # %% [markdown]
 # With *adjacent* links each mention attends equally to itself, the mention before and the one after; with *previous* ones to
-# the mention before only (the first to itself). In the head of a model the matrix is one of subwords, and stands where the
-# attention weights stood: no parameter is added.
+# the mention before only (the first to itself); with *no links* every word to itself. In the head of a model the matrix is one
+# of subwords, and stands where the attention weights stood: no parameter is added.
 
 # %% jupyter={"source_hidden": true}
-pieces, drawn = tables.shown_matrices(parts["main"][PLAIN]["run"], board.split, truth, plan["span"], 0, 36)
+run.figure(
+    figures.mechanism(),
+    "mechanism",
+    caption="What injection does to one head: its attention weights are set, its values and output projection are kept.",
+    takeaway="The head no longer compares queries with keys: its weights are the matrix, in training and in writing. Values and"
+    " output projection are trained on with the rest of the model.",
+)
+pieces, drawn, whole = tables.shown_matrices(parts["main"][PLAIN]["run"], board.split, truth, plan["span"], 0, 36)
 mentions = sum(len(cluster) for cluster in clusters)
 run.figure(
     figures.matrices(pieces, drawn),
     "matrices",
     caption="The coreference matrices of one dialogue.",
-    takeaway=f"The first {len(pieces)} tokens; rows are cut there, so that weights seen may add up to less than one. The whole"
-    f" dialogue has {len(words)} words, {mentions} of which start a mention of one of {len(clusters)} clusters. All others"
-    " attend to themselves (grey).",
+    takeaway=f"The first {len(pieces)} of {whole} tokens of a dialogue with {mentions} mentions in {len(clusters)} clusters."
+    " Rows are cut there, so that weights seen may add up to less than one. Tokens without links attend to themselves (grey).",
 )
 text = run.table(tables.text_statistics(folder, ["dev", board.split], truth), "text")
 run.table(pd.read_csv(folder / "report.csv"), "report")
@@ -173,27 +177,36 @@ display(said.wide(quality, "value", f"The plain model and references with guesse
 if board.known_events:
     guessed = quality[quality.row != PLAIN].groupby("metric").value.agg(["min", "max"]).map(number, form=".1f")
     kept, told = (" to ".join(guessed.loc[metric]) for metric in ("ROUGE-1", tables.EVENTS))
-    more = f"{said.change(over, MAIN, tables.EVENTS)} points ({behind})"
     note = f"ROUGE-1 scarcely sees who did it: with guessed people it is {kept}, though only {told} % of the events are right."
-    display(Markdown(f"{note} So read it beside *events*, which {said.links(links)} in the lowest heads change by {more}."))
+    gain = f"{said.change(over, MAIN, tables.EVENTS)} points ({behind})"
+    display(Markdown(f"{note} So read it beside *events*, which {said.links(links)} in the heads change by {gain}."))
     events = run.table(tables.events_told(board, [PLAIN, MAIN]).rename_axis("summaries"), "events")
     events = events.rename(index=said.named)
-    display(readable(events, forms=dict.fromkeys(events, ".0f"), caption=f"Of all events, %, {count}"))
-display(readable(tables.examples(board, [PLAIN, MAIN], 1).rename(columns=said.named), caption="One dialogue summarized"))
+    title = f"Of all events, %, {count}, seed {seed}"
+    display(readable(events, forms=dict.fromkeys(events, ".0f"), caption=title))
+    display(Markdown(said.told_right(board, links)))
+places = {"the first of the test set": 0} | ({"*chosen*": tables.best_example(board, MAIN)} if board.known_events else {})
+written = tables.examples(board, [PLAIN, MAIN], places, links).rename(columns=said.named).rename_axis("which")
+display(readable(written, caption=f"Dialogues summarized, seed {seed}"))
 if board.known_events:
-    right = tables.events_told(board, [PLAIN, MAIN], 1)["of the right people"]
+    right = {
+        which: tables.events_told(board, [PLAIN, MAIN], slice(at, at + 1))["of the right people"]
+        for which, at in places.items()
+    }
     apart = board.statistics(MAIN)[:, -1] - board.statistics(PLAIN)[:, -1]  # the last column is that of events
     display(Markdown(said.example(right, said.change(over, MAIN, tables.EVENTS), apart)))
-    display(Markdown(said.told_right(board, links)))
 
 # %% [markdown]
+# Bold: the cluster of the person in whom the two summaries first differ, as the resolver has it. *Chosen*: the shortest of
+# the dialogues that gain most.
+#
 # A summary that tells *what* was done but not *who* did it lacks just what a coreference matrix could give. A gain that ends
 # below *nearest name* is a gain over very little.
 #
 # ## Underused heads: does the ranking hold?
 #
 # Importance of encoder heads (Michel et al. 2019: mean over examples of the absolute derivative of the loss in the head's
-# gate, divided by the norm over its layer), after further training in other ways, which the panels name. Seeds are models
+# gate, divided by the norm over its layer), after further training in other settings from the same start, and in models
 # trained from other random weights, if there are such: what agreement by chance looks like.
 
 # %% jupyter={"source_hidden": true}
@@ -207,15 +220,19 @@ run.figure(
     figures.agreement(agreement), "rank_agreement", caption="How far trainings agree on the ranking of heads.", show=False
 )
 same = run.table(tables.same_lowest(ranked, PLAIN), "same_lowest")
+shown = agreement.rename(columns=alone).loc[PLAIN]
+correlated = {name: f"ρ = {number(value, '.2f')}" for name, value in shown.items() if name != PLAIN}
 run.figure(
-    figures.importance_maps(ranked.rename(columns=alone)),
+    figures.importance_maps(ranked.rename(columns=alone), [name for name in ranked if name.startswith("seed")], correlated),
     "importance",
-    caption="Importance of encoder heads after several trainings, the lowest of each layer marked.",
+    caption="Importance of encoder heads after several trainings, the least important of each layer marked; ρ: rank"
+    " correlation with the plain model.",
     takeaway=said.ranking(agreement, same, len(ranked.index.droplevel("head").unique())),
 )
 
 # %% [markdown]
-# Trainings from other random weights cannot agree: the first head of one model has nothing to do with the first of another.
+# ρ is the rank correlation of all heads with the plain model's. Models from other random weights cannot agree: the first head
+# of one has nothing to do with the first of another.
 #
 # ## Masking curves
 #
@@ -231,15 +248,14 @@ if "masks" in parts:
     run.figure(
         figures.masking_curves(curves, panels, limit, once),
         "masking",
-        caption=f"What masking the lowest, the highest or random heads of each layer costs, first training, {count}.",
+        caption=f"What masking the least or most important or random heads of each layer costs, seed {seed}, {count}.",
         takeaway=said.masking(curves, allowed),
         resamples=repeats,
     )
 
 # %% [markdown]
-# The claim is about the left end of the *lowest* curve; the verdict on top asks about three heads per layer, in the first
-# training: heads were masked in no other. The paper says so *in any training setting*: the same of the models above that were
-# trained otherwise, from the same start, each against itself.
+# The claim is about the left end of the blue curve; the verdict on top asks about three heads per layer, in seed 1: heads were
+# masked in no other. The paper says so *in any training setting*: the same of the settings above, each against itself.
 
 # %% jupyter={"source_hidden": true}
 if "settings" in parts:
@@ -247,92 +263,74 @@ if "settings" in parts:
     settings_masked = tables.masking_by_setting(board, parts["settings"], models)
     run.table(settings_masked, "masking_by_setting", resamples=repeats)
     first = settings_masked[settings_masked.metric == "ROUGE-1"]
-    number_off = first.order + ", " + first.number.astype(str) + " per layer"
+    number_off = first.number.astype(str) + " " + first.order.replace(figures.CALLED) + " per layer"
     first = first.assign(row=first.setting.replace(alone), metric=number_off)
-    display(said.wide(first, "change", f"Change of ROUGE-1 with heads off, by training, {count}", "+.1f", what="training"))
+    display(said.wide(first, "change", f"Change of ROUGE-1 with heads off, by setting, {count}", "+.1f", what="setting"))
     display(Markdown(said.masked(settings_masked, allowed)))
 losses = tables.ablation({number: one.rows[PLAIN] for number, one in boards.items()}, plan["probe"])
 run.table(pd.concat(losses, names=["seed"]), "ablation", over=intervals.SENTENCES)
 run.figure(figures.ablation(losses), "ablation", caption="How much the loss rises with one head off.", show=False)
 ablated = run.table(tables.against_ablation(losses, boards, plan["probe"]), "importance_and_ablation")
-named = {"model": "model", "heads": "n (heads)", "all heads (nats)": "rank correlation", "within layers": "within layers"}
-named |= {"largest rise": "largest rise, nats", "heads that cost nothing": "heads that cost nothing"}
+named = {
+    "model": "plain model of",
+    "heads": "n (heads)",
+    "all heads (nats)": "rank correlation",
+    "within layers": "within layers",
+}
+named |= {"largest rise": "largest rise, nats", "heads that cost nothing": "no cost seen"}
 readable(ablated, named, {"largest rise": ".3f"}, caption="Importance beside the rise of the loss with one head off")
 
 # %% [markdown]
-# A head costs nothing alone where the interval of its rise reaches zero; the table counts such heads, and says how well
-# importance predicts the rise. Importance is the size of the first-order term of that rise, example by example.
+# *No cost seen*: heads with which off, alone, the interval of the rise reaches zero. The table also says how well importance
+# predicts the rise. Importance is the size of the first-order term of that rise, example by example.
 #
 # ## Injection
 #
-# The lowest heads attend by the full link matrix, in further training and in writing. Against it: no control (*plain*), the
-# same heads *masked* all along, and other heads.
+# The least important heads attend by the full link matrix, in further training and in writing. The figure on top holds them
+# against the same heads with nothing, with themselves and with shuffled or gold links, and against other heads with the same
+# links. *Off in training too* shows what it does to free these heads without a matrix; *by probing*: heads whose weights
+# resemble the matrix already. Below: the difference from each, trained alike.
 
 # %% jupyter={"source_hidden": true}
 table = tables.scores(board, names)
 run.table(tables.beside_baselines(table, board), "injection", resamples=repeats)
-rivals = [name for name in names if re.fullmatch("injected, (random.*|highest|probing)", name)]
 if len(trained) > 1:
     over = run.table(over, "seeds")
 several = again if len(trained) > 1 else names
 against = run.table(tables.against_controls(trained if len(trained) > 1 else {seed: board}, several), "against_controls")
-better = said.choice(against[against.control.isin(rivals)])
 every = tables.before_after_over_seeds(boards, list(coreference.runs.moved(parts)), plan["probe"])
 drawn_once = [name for name in names if name.startswith("injected, random") and name not in set(over.row)]
 chosen = {name: coreference.runs.addresses(board.rows[name]["run"]["control"]["heads"]) for name in drawn_once}
 known = [every, *(tables.ranked_otherwise(ranked, [PLAIN], name, heads) for name, heads in chosen.items())]
-display(Markdown(said.drawn(pd.concat(known))))
-gold = said.with_links("gold")
-beside = {"masked": "masked, lowest"} | ({"with gold links": gold} if gold in set(over.row) else {})
-others = "".join(f", {name} {said.change(over, row, ends=False)}" for name, row in beside.items())
-share = f"= {number(over[(over.row == MAIN) & (over.metric == 'ROUGE-1')].percent.iloc[0], '.1f')} %"
-rows = ["masked, lowest", said.with_links("none"), said.with_links(f"{links}+shuffled"), "injected, random", *drawn_once, MAIN]
-order = list(dict.fromkeys([*rows, gold, *names]))  # as in the figure on top
+drawn = said.draws(pd.concat(known))
 shown = pd.concat([over.assign(hollow=False), table[table.row.isin(drawn_once)].assign(hollow=True)])
-shown = shown.sort_values("row", key=lambda called: called.map(order.index), kind="stable")
 run.figure(
-    figures.changes(said.called(shown[shown.row != PLAIN])),
+    figures.changes(said.arranged(shown, links, drawn), ["ROUGE-1", *board.metrics[3:]]),
     "injection",
-    caption=f"What coreference in chosen heads changes, beside masking and other choices of heads, {count}, {behind} per row.",
+    caption=f"What coreference links change by the heads that get them, and other links in the same heads, {count}, {behind};"
+    " white: one seed.",
+    answers="Liu & Chen, abstract",
     table="seeds" if len(trained) > 1 else "injection",
-    takeaway=f"With {said.links(links)} in the lowest heads ROUGE-1 changes by {said.change(over, MAIN)} ({share}){others}."
-    f" {better}.",
+    takeaway=said.headline(over),
+    show=False,
     resamples=repeats,
 )
+single = pd.concat([table, tables.by_group(board, {"": parts.get("where", {})}).reindex(columns=table.columns)])
+title = f"Least important heads with {said.links(links)} minus each control, {behind}"
+display(said.wide(against.rename(columns={"control": "row"}), "change", title, "+.1f", what="minus"))
 track = "controlled" if board.known_events else "natural"
 elsewhere = next(name for name in layout.TRACKS if name != track)
 folders = {track: run.folder, elsewhere: study.ROOT / "figures" / elsewhere}
 judged = {
     name: next(one for one in claims.of_run(at, name) if one.claim.id == "injection-helps") for name, at in folders.items()
 }
-void = {name: f"{name} text (hollow)" if one.hollow else f"{name} text" for name, one in judged.items()}
-chapter, found = layout.Chapter(folders[elsewhere] / run.name), {f"{void[track]}, {behind}": over}
-if (path := next((path for path in map(chapter.table, ("seeds", "injection")) if path.exists()), None)) is not None:
-    committed = pd.read_csv(path, index_col=0)
-    number_of = int(committed.seeds.max()) if "seeds" in committed else 1
-    title = f"{void[elsewhere]}, {number_of} training{'s' * (number_of > 1)} (published)"
-    found[title] = committed[committed.row.isin(names)]
-resolved = {track: scored, elsewhere: pd.read_csv(path) if (path := chapter.table("resolvers")).exists() else None}
-empty = [(name, one.worth, claims.least_worth("injection-helps", name)) for name, one in judged.items() if one.hollow]
-hollow = " ".join(said.hollow(*told, resolved[told[0]]) for told in empty)
-both = pd.concat([tables.relative(part, group) for group, part in found.items()], ignore_index=True)
-both = run.table(both, "gain_on_both_tracks")
-single = pd.concat([table, tables.by_group(board, {"": parts.get("where", {})}).reindex(columns=table.columns)])
-chosen = run.table(tables.headline(over, single, [*rows, gold]), "gain", resamples=repeats)
-run.figure(
-    figures.changes(said.called(chosen)),
-    "gain",
-    caption=f"What coreference in the least important heads gains, beside controls and the printed gain, {count}, {behind}.",
-    answers="Liu & Chen, abstract",
-    takeaway=f"Lowest heads: {said.headline(over, behind)}",
-    show=False,
-    resamples=repeats,
-)
+chapter = layout.Chapter(folders[elsewhere] / run.name)
+stored = {name: pd.read_csv(path) for name in ("seeds", "resolvers") if (path := chapter.table(name)).exists()}
+resolved, changed = {track: scored, elsewhere: stored.get("resolvers")}, {track: over, elsewhere: stored.get("seeds")}
+empty = {name: said.hollow(changed[name], one.worth, claims.least_worth("injection-helps", name), resolved[name])
+         for name, one in judged.items() if one.hollow and changed[name] is not None}  # fmt: skip
 
 # %% [markdown]
-# Masked heads show what it does to free these heads without a matrix. *By probing*: heads whose weights resemble the matrix
-# already. The choice of heads is judged by the difference from the lowest heads, trained alike.
-#
 # ## Where, how many, which matrix, or a layer of its own?
 #
 # *A layer of its own* is the alternative of 2021, extra computation for which no head is given up: after an encoder layer its
@@ -342,11 +340,14 @@ run.figure(
 grouped = tables.by_group(board, {"heads and layers": parts.get("where", {}), "matrices": parts.get("matrices", {})})
 if len(grouped):
     run.table(grouped, "where", resamples=repeats)
-    layers, far = said.layers(grouped), said.where(grouped, over)
+    upper, below = (f"{MAIN}, {part} layers" for part in ("upper", "middle"))
+    pair = [upper] if {upper, below} <= {*board.rows} else []
+    layers = said.layers(grouped, tables.scores(board, pair, below) if pair else grouped[:0])
+    far = said.where(grouped, over)
     run.figure(
-        figures.changes(said.placed(grouped, board), title=once),
+        figures.changes(said.placed(grouped, board), ["ROUGE-1", *board.metrics[3:]], title=once),
         "where",
-        caption=f"In which layers, in how many heads and with which matrix injection helps, first training, {count}.",
+        caption=f"In which layers, in how many heads and with which matrix injection helps, seed {seed}, {count}.",
         takeaway=layers or far,
         resamples=repeats,
     )
@@ -359,62 +360,67 @@ run.table(sizes, "cluster_sizes", resamples=repeats)
 shown = sizes[sizes.metric == "ROUGE-1"]
 largest = shown.mentions.astype(str) + " (n = " + shown.dialogues.astype(str) + ")"
 few = list(dict.fromkeys(shown.row))[:6]
-shown = shown.assign(metric=shown.row.map(said.named), row=largest)[shown.row.isin(few)]
-display(said.wide(shown, "change", "Change of ROUGE-1, one training per column", "+.1f", what="mentions in largest cluster"))
+titles = shown.row.map(said.named).str.removeprefix(f"{said.named(MAIN)}, ").replace(said.named(MAIN), "full links")
+shown = shown.assign(metric=titles, row=largest)[shown.row.isin(few)]
+display(said.wide(shown, "change", f"Change of ROUGE-1, seed {seed}", "+.1f", what="mentions in largest cluster"))
 if (near := f"{MAIN}, adjacent links") in parts.get("matrices", {}):
     paired = run.table(tables.by_cluster_size(board, [near], truth, against=MAIN), "cluster_sizes_paired", resamples=repeats)
+    title = f"Adjacent links minus full ones, paired, seed {seed}"
+    display(said.wide(paired.assign(row=paired.mentions), "change", title, "+.1f", what="mentions in largest cluster"))
     display(Markdown(said.adjacent(paired)))
 
 # %% [markdown]
 # The paper says that higher layers work better, and that large clusters hamper *full* links, since a name has little weight in
 # the mean over many mentions: *adjacent* links would then gain more than full ones towards the bottom of the table. Heads that
-# look at themselves alone (*no links*) are the control for the matrix. A layer of its own, which has no weights of its own
+# attend to themselves alone (*no links*) are the control for the matrix. A layer of its own, which has no weights of its own
 # either, is a comparison that the paper's abstract and summaries do not mention.
 #
 # ## Do injected heads come to matter?
 
 # %% jupyter={"source_hidden": true}
 run.table(from_one(every), "before_after")
-more = run.table(tables.matter_more(every), "matter_more")
-free, beside = tables.ranked_otherwise(ranked, parts.get("training", {}), said.FREE), said.called(every)
-beside = pd.concat([beside.assign(seed=beside.seed.astype(str)), *([free] if len(free) else [])], ignore_index=True)
+more, rises = run.table(tables.matter_more(every), "matter_more"), run.table(tables.rises(every), "rises")
+free = tables.ranked_otherwise(ranked, parts.get("training", {}), MAIN)
+heads = said.arranged(rises, links, {})
+loss, ranks = said.moved(rises, every, free)
 run.figure(
-    figures.before_after(beside),
+    figures.before_after(heads[heads.group == heads.group.iloc[0]]),
     "before_after",
-    caption=f"Rank of the injected heads by importance before and after training, {every.seed.nunique()} trainings, and of the"
-    " lowest heads in trainings without injection (file `importance`).",
-    takeaway=said.moved(every, free),
+    caption=f"How much the loss rises with one injected head off, before and after training, by layer, {every.seed.nunique()}"
+    " seeds: the least important heads under three matrices.",
+    table="rises",
+    takeaway=loss,
 )
 matter = {one.claim.id: one for one in claims.of_run(run.folder, run.corpus)}["come-to-matter"]
-display(Markdown(said.matters(more, [row.side for row in matter.rows])))
+apart = run.table(tables.matter_more(every, value="loss_after"), "loss_more") if len(more) else more
+moved = said.rise(rises, apart)
+display(Markdown(f"{moved[:1].upper()}{moved[1:]}." if moved else ""))
+display(Markdown(" ".join([ranks, said.matters(more, [row.side for row in matter.rows])])))
 
 # %% [markdown]
-# Ranks count from the most important head of a layer: the lowest can only rise. Random and highest heads show whether it takes
-# an *underused* head; shuffled links, or none, whether it takes *coreference*: the rest of the model may come to use any head
-# whose attention is fixed. *No injection*: the lowest heads of the plain model in the trainings of *Underused heads* that start
-# from the same weights, a dot each: what rises there is chance.
+# Random and most important heads show whether it takes an *underused* head; shuffled links, or none, whether it takes
+# *coreference*: the rest of the model may come to use any head whose attention is fixed. The least important can only rise in
+# rank, so ranks are told beside the settings of *Underused heads*, which start from the same weights: what rises there is
+# chance.
 #
 # ## How good must the clusters be?
 
 # %% jupyter={"source_hidden": true}
+why = ""
 if "quality" in parts:
     curve = tables.quality_curve(board, parts["quality"], truth=truth)
     run.table(tables.beside_baselines(curve, board), "clusters", resamples=repeats)
-    together = run.table(tables.gained(curve), "gained").set_index("metric").iloc[:, -1]
     run.figure(
-        figures.quality(curve, title=once),
+        figures.quality(curve, ["ROUGE-1"], title=once),
         "clusters",
-        caption=f"How good the clusters must be for injection to help, {count}, one training per point.",
+        caption=f"How good the clusters must be for injection to help, by F1 and by pronouns, {count}, seed {seed}.",
         takeaway=said.clusters(curve, links),
         resamples=repeats,
     )
-    told = [f"{number(value)} ({metric})" for metric, value in together.items()]
-    told = f"(CoNLL F1; {curve.row.nunique()} points, one training): {', '.join(told)}"
-    display(Markdown(f"Rank correlation of the gain with the quality of the clusters {told}."))
     for other in said.nearest(curve):
         gap = run.table(tables.scores(board, [MAIN], other.row), "clusters_as_good", resamples=repeats)
-        if links != truth:
-            display(Markdown(said.errors(curve, gap)))
+        why = said.errors(curve, gap) if links != truth else ""
+        display(Markdown(why))
 
 # %% [markdown]
 # Shuffled clusters say where mentions are, not which belong together: a resolver's links have to be better than these.
@@ -437,15 +443,15 @@ if "inference" in parts:
     )
     table = table[table.row != f"{MAIN}, written with {links}"]  # which is the lowest heads' own row
     told = ", ".join(filter(None, ["Change against the plain model", count, once]))
-    display(said.wide(table, "change", told, "+.1f", best=True))
+    display(said.wide(table, "change", told, "+.1f"))
     display(Markdown(said.at_inference(table, said.change(curves, "lowest, 1 a layer") if curves is not None else "")))
 
 # %% [markdown]
 # ## Does it carry over to translation?
 #
-# The paper says that the method is general. We put gold syntax in the place of coreference: in the lowest heads every
-# word attends to itself, its syntactic governor and its dependents. An interval that holds zero does not show that nothing is
-# gained: short sentences may leave little for syntax to add.
+# The paper says that the method is general. We put gold syntax in the place of coreference: in the least important heads
+# every word attends to itself, its syntactic governor and its dependents. An interval that holds zero does not show that
+# nothing is gained: short sentences may leave little for syntax to add.
 
 # %% jupyter={"source_hidden": true}
 others = coreference.runs.rows_of(run.settings, subjects.TRANSLATION, seed)
@@ -472,25 +478,20 @@ if others:
 # ## In short
 
 # %% jupyter={"source_hidden": true}
-fit = "generated" if board.known_events else "natural"
-sides = [row.side for row in matter.rows] if matter.verdict != "not testable" else []
 ruled = {one.claim.id: one for one in claims.of_run(run.folder, run.corpus)}
 own = against[against.metric == "ROUGE-1"].set_index("control")
-found = said.findings(own, over, single, links, behind, ruled["resolver-links"].verdict)
-found["Underused heads exist"] = said.underused(curves) if curves is not None else ""
-rise = {"Rise": said.rise(every, sides)}
-more, brief = ("Gold links", "Another place"), {"Choice": found["Choice"].partition(":")[0]}
+found = said.findings(own, over, single, links, drawn, ruled["resolver-links"].verdict)
+found["Heads that matter little"] = said.underused(curves) if curves is not None else ""
+found |= {f"{name.capitalize()} text": text for name, text in empty.items() if name == elsewhere}
+helps = ruled["injection-helps"]
+paper = helps.rows[0].holm if helps.rows else float("nan")
+tests = sum(row.p == row.p for one in ruled.values() if one.claim.paper == helps.claim.paper for row in one.rows)
+answer = said.answer(own, over, links, behind, helps.verdict, paper, tests)
 closing = f"""
-**Coreference in the lowest heads**: {said.headline(over, behind)}
-
-{said.bullets({name: brief.get(name, line) for name, line in found.items() if name not in more} | rise)}
+{said.bullets({"Do injected heads come to matter?": moved, "How good must the links be?": why})}
 
 *Limits.* A small BART, *further training* in place of fine-tuning ([all differences](../docs/differences.md)).
 """
-helps = ruled["injection-helps"]
-paper = helps.rows[0].holm if helps.rows else float("nan")
-answer = said.answer(own, over, links, behind, f"on {fit} dialogues", helps.verdict, paper)
-beside = "" if helps.hollow else hollow.partition(" text ")[2]
-found = said.bullets(found | {f"{elsewhere.capitalize()} text": beside})
-first = [hollow if helps.hollow else "", answer, found, said.first_alone(over, single)]
-verdicts.fill("gain", closing, first="\n\n".join(filter(None, first)))
+first = "\n\n".join(filter(None, [empty.get(track, ""), answer]))
+more = "\n\n".join(filter(None, [said.bullets(found), said.first_alone(over, single)]))
+verdicts.fill("injection", closing, first=first, more=more)

@@ -8,8 +8,7 @@ import torch
 from helpers.drawing import PRINTED
 from helpers.measures import figures, measured
 from helpers.measures.functions import DIRECTIONS, RELATIONS
-from helpers.methods import coreference, l0
-from helpers.methods.coreference import tables as injected
+from helpers.methods import l0
 
 WORDS = ["the", "old", "man", "sleeps", "."]
 
@@ -87,17 +86,6 @@ def test_texts_stand_beside_the_printed_losses_and_hollow_ones_are_left_out():
     assert 95 in removal.lines[-1].get_ydata()  # the rule
     deep = both.assign(value=both.value.where((both.kept > 0) | (both.value == 0), -9.0))
     assert texts(l0.figures.beside_other_texts(deep).axes[0]) == []  # it would squeeze the curves
-
-
-def test_gains_in_per_cent_of_the_plain_score_with_what_is_printed():
-    rows = [("plain", "ROUGE-1", 50.0, 0.0, 0.0, 0.0), (coreference.runs.MAIN, "ROUGE-1", 51.0, 1.0, -0.5, 2.0)]
-    rows += [("masked, lowest", "ROUGE-1", 49.0, -1.0, -2.0, 0.0), (coreference.runs.MAIN, "events", 9.0, 1.0, 0.0, 2.0)]
-    table = pd.DataFrame(rows, columns=["row", "metric", "value", "change", "change_low", "change_high"])
-    found = injected.relative(table, "here")
-    assert found.change.tolist() == pytest.approx([2.0, -2.0]) and found.change_low.tolist() == pytest.approx([-1.0, -4.0])
-    assert found.printed.tolist()[0] == 1.6 and np.isnan(found.printed.tolist()[1]) and set(found.group) == {"here"}
-    figure = coreference.figures.changes(found, unit="%")
-    assert figure.axes[0].get_xlabel() == "change, %" and not figure.get_supxlabel()
 
 
 def test_bars_stand_beside_the_line_that_they_have_to_pass():

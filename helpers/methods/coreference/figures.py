@@ -11,7 +11,8 @@ from textwrap import fill
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
-from matplotlib.colors import ListedColormap
+from matplotlib.colors import LinearSegmentedColormap
+from matplotlib.patches import FancyBboxPatch
 from matplotlib.ticker import MaxNLocator
 
 from helpers import drawing
@@ -26,8 +27,10 @@ ORDERS = {
     "lowest": {"color": MODELS[0], "marker": "o"}, "highest": {"color": MODELS[1], "marker": "s"},
     "random": {"color": "#777777", "marker": "", "lw": 1.8},
 }  # fmt: skip
+CALLED = {"lowest": "least important", "highest": "most important", "random": "random, mean"}
+ENLARGED = "ROUGE-1, enlarged:\nleast important heads, change"
 PLAIN = {"color": "black", "lw": 1.0, "ls": "--"}
-LINKS = ListedColormap(plt.get_cmap("Blues")(np.linspace(0.5, 1, 256)))  # a weight of 1/20 is no grey of the identity
+LINKS = LinearSegmentedColormap.from_list("links", [(0, "white"), (0.05, "#6BAED6"), (1, "#08306B")])  # 1/20 is no grey
 
 
 def _chosen(frame: pd.DataFrame, metrics: Sequence[str] | None) -> pd.DataFrame:
@@ -116,20 +119,76 @@ def _head_maps(table: pd.DataFrame, label: str, cmap: str, limits: tuple[float, 
 
 
 @redrawable
-def importance_maps(table: pd.DataFrame):
-    """Importance of heads after different trainings: a panel a column; the lowest head of each layer is marked.
+def mechanism(head: str = "one of the least important heads"):
+    """What injection does to one head: its weights are set, its values and output projection are kept and trained."""
+    figure, axis = plt.subplots(figsize=(WIDTH, 1.75))
+    axis.set(xlim=(0, 100), ylim=(0, 34))
+    axis.set_axis_off()
+    grey, blue = "#9A9A9A", MODELS[0]
+
+    def put(x: float, y: float, wide: float, text: str, colour: str = "black", filled: str = "white") -> None:
+        axis.add_patch(FancyBboxPatch((x, y - 3.6), wide, 7.2, "round,pad=0.2", fc=filled, ec=colour, lw=1.1))
+        axis.text(x + wide / 2, y, text, ha="center", va="center", fontsize=8, color=colour)
+
+    def lead(*points: tuple[float, float], colour: str = "black") -> None:
+        axis.plot(*zip(*points, strict=True), color=colour, lw=1.0, solid_capstyle="butt")
+        axis.annotate("", points[-1], points[-2], arrowprops={"arrowstyle": "-|>", "color": colour, "lw": 1.0})
+
+    put(0, 15, 13, "tokens  H")
+    put(20, 25, 15, "Q · K, softmax", grey)
+    put(20, 5, 15, "values  V")
+    put(50, 25, 22, "M: links, set by hand", blue, "#E3EEF7")
+    put(63, 5, 9, "M · V")
+    put(80, 5, 19, "output projection")
+    for end, colour in ((25, grey), (5, "black")):
+        lead((13.5, 15), (16.5, 15), (16.5, end), (19.6, end), colour=colour)
+    lead((35.6, 25), (49.4, 25), colour=grey)
+    axis.text(42.2, 25, "\u2715", ha="center", va="center", fontsize=15, color="#B00020")
+    axis.text(42.2, 31, "struck out", ha="center", va="center", fontsize=7.5, color="#B00020")
+    lead((67.5, 21), (67.5, 9.2), colour=blue)
+    lead((35.6, 5), (62.4, 5))
+    lead((72.6, 5), (79.4, 5))
+    axis.text(49, 7.2, "kept, trained on", ha="center", va="bottom", fontsize=7.5)
+    axis.text(89.5, 11.5, "kept, trained on", ha="center", va="bottom", fontsize=7.5)
+    axis.text(78, 25, head, ha="left", va="center", fontsize=7.5, color=grey)
+    return figure
+
+
+@redrawable
+def importance_maps(table: pd.DataFrame, others: Sequence[str] = (), notes: Mapping[str, str] | None = None):
+    """Importance of heads after different trainings, the lowest head of each layer marked: trainings from other weights below.
 
     Parameters
     ----------
     table : pandas.DataFrame
         On (kind, layer, head), as `helpers.methods.coreference.tables.rankings` returns it. Of equal heads the first is marked.
+    others : sequence of str
+        Columns of models trained from other weights: they stand in a row of their own.
+    notes : mapping of column -> str, optional
+        Below the panels' titles.
     """
     drawing.of_heads(table)
-    figure, shown = _head_maps(table, "importance,\nnormalised by layer", "viridis", (0, table.max(axis=None)))
-    mark = {"ls": "", "marker": "o", "ms": 4.5, "mfc": "white", "mec": "black", "mew": 0.8}
-    for axis, part in shown.items():
-        axis.plot(part.columns.get_indexer(part.idxmin(axis=1)), range(len(part)), **mark)
-    drawing.legend(figure, {"lowest of its layer": mark})
+    rows = {"same start": [name for name in table if name not in others], "other weights": [*others]}
+    rows = {title: names for title, names in rows.items() if names}
+    heads, sites = table.index.get_level_values("head").max() + 1, drawing.ordered_sites(table.index.droplevel("head"))[::-1]
+    across, tall = max(map(len, rows.values())), 0.14 * len(sites) + 0.78
+    size = min(WIDTH, 0.9 + 1.8 * across), tall * len(rows) + 0.35
+    figure, axes = plt.subplots(len(rows), across, figsize=size, squeeze=False)
+    mark = {"ls": "", "marker": "o", "ms": 4, "mfc": "white", "mec": "black", "mew": 0.8}
+    for line, (title, names) in zip(axes, rows.items(), strict=True):
+        for axis in line[len(names) :]:
+            axis.set_axis_off()
+        for axis, name in zip(line, names, strict=False):
+            part = table[name].unstack("head").loc[sites]
+            drawn = drawing.heat(axis, part, None, "viridis", (0, table.max(axis=None)))
+            axis.plot(part.columns.get_indexer(part.idxmin(axis=1)), range(len(part)), **mark)
+            axis.set_xticks(range(heads), range(1, heads + 1), fontsize=7)
+            axis.set_yticks(range(len(sites)), [site[1] + 1 for site in sites], fontsize=7)
+            axis.set_title("\n".join(filter(None, (str(name), (notes or {}).get(name)))), fontsize=8)
+        line[0].set_ylabel(f"{title if len(rows) > 1 else ''}\nlayer".strip(), fontsize=8)
+    figure.supxlabel("head", fontsize=8)
+    drawing.bar(figure, drawn, axes, "importance,\nnormalised by layer")
+    drawing.legend(figure, {"least important of its layer": mark})
     return figure
 
 
@@ -189,7 +248,7 @@ def masking_curves(
         All by default.
     limit : (int, float), optional
         So many heads a layer off, and how far a claim lets ROUGE-1 fall then, as a share of the plain model's. A further panel
-        shows how ROUGE-1 changes about there (columns change, change_low, change_high, paired).
+        enlarges how ROUGE-1 changes about there with the lowest heads off (change, change_low, change_high, paired).
     title : str
         Above the figure.
 
@@ -202,21 +261,22 @@ def masking_curves(
     drawing.need(frame, "metric", "order", "number", "draw", "value", "low", "high", once=once)
     frame = _chosen(frame, metrics)
     if limit:
-        first = frame[(frame.metric == "ROUGE-1") & (frame.number <= limit[0] + 1)]
-        near = first.assign(panel="ROUGE-1, change", value=first.change, low=first.change_low, high=first.change_high)
+        first = frame[(frame.metric == "ROUGE-1") & (frame.number <= limit[0] + 1) & (frame.order == "lowest")]
+        near = first.assign(panel=ENLARGED, value=first.change, low=first.change_low, high=first.change_high)
         frame = pd.concat([frame, near])
     if unknown := set(frame.order) - set(ORDERS):
         raise StudyError(f"There is no order {min(unknown)!r} of heads: choose from {', '.join(ORDERS)}.")
     orders = {order: look for order, look in ORDERS.items() if order in set(frame.order)}
-    table = frame.assign(order=frame.order.replace({"random": "random, mean"}))
+    table = frame.assign(order=frame.order.replace(CALLED))
     table.loc[frame.order == "random", ["low", "high"]] = np.nan  # the draws tell more
-    entries = {"random, mean" if order == "random" else order: look for order, look in orders.items()}
+    entries = {CALLED[order]: look for order, look in orders.items()}
     thin = {"color": ORDERS["random"]["color"], "lw": 0.6}
     more = ({"one random draw": thin} if "random" in orders else {}) | {"plain model": PLAIN}
     mark = {"color": "#B00020", "lw": 2.2, "zorder": 1}  # below the markers, and wider
     more |= {f"limit, {limit[0]} heads": mark} if limit else {}
     figure, axes = drawing.line_panels(
-        table, "number", "value", "order", entries, label="heads off in each layer", band=("lowest", "highest"), more=more,
+        table, "number", "value", "order", entries, label="heads off in each layer",
+        band=(CALLED["lowest"], CALLED["highest"]), more=more,
         size=(WIDTH / min(3, max(2, frame.panel.nunique())), 2.4),
     )  # fmt: skip
     for title, axis in axes.items():
@@ -225,7 +285,7 @@ def masking_curves(
         if plain.empty:
             raise StudyError(f"The table has no {title} of the plain model: give it rows with 0 heads off.")
         axis.axhline(plain.iloc[0], zorder=1, **PLAIN)
-        if limit and title == "ROUGE-1, change":
+        if limit and title == ENLARGED:
             allowed = limit[1] * frame.value[(frame.panel == "ROUGE-1") & (frame.number == 0)].iloc[0]
             axis.plot([limit[0] - 0.45, limit[0] + 0.45], [allowed, allowed], **mark)
             axis.set_ylim(3.2 * allowed, -0.5 * allowed)
@@ -239,7 +299,7 @@ def masking_curves(
 
 
 @redrawable
-def changes(frame: pd.DataFrame, metrics: Sequence[str] | None = None, title: str = "", unit: str = ""):
+def changes(frame: pd.DataFrame, metrics: Sequence[str] | None = None, title: str = ""):
     """How rows differ from the plain model: a line a row, a panel a metric, the change in figures at the right.
 
     Parameters
@@ -247,13 +307,11 @@ def changes(frame: pd.DataFrame, metrics: Sequence[str] | None = None, title: st
     frame : pandas.DataFrame
         As `helpers.methods.coreference.tables.scores` or `over_seeds` returns it: row, metric, change, change_low, change_high
         (nan where there is no interval). With a column `group`, rows of a group stand together below its name; those that
-        are `hollow` are of one training.
+        are `hollow` are of one seed, and the names and dots of those that are the `answer` (bool) have a colour of their own.
     metrics : sequence of str, optional
         All by default.
     title : str
         Above the figure.
-    unit : str
-        Of the changes, below each panel, where it is not that of the metric.
     """
     once = [*({"group"} & {*frame}), "row", "metric"]
     drawing.need(frame, "row", "metric", "change", "change_low", "change_high", once=once)
@@ -261,10 +319,16 @@ def changes(frame: pd.DataFrame, metrics: Sequence[str] | None = None, title: st
     table = table.assign(value=table.change, low=table.change_low, high=table.change_high)
     table["said"] = [f"{round(c, 1) + 0.0:+.1f}".replace("-", "−") if np.isfinite(c) else "" for c in table.change]
     table["panel"] = table.panel.map(lambda name: fill(name, 18 if table.panel.nunique() > 2 else 40))
-    single = {"open: one training": {"ls": "", "marker": "o", "mfc": "white", "color": MODELS[0]}}
+    single = {"white: one seed": {"ls": "", "marker": "o", "mfc": "white", "color": MODELS[0]}}
     more = single if "hollow" in table and table.hollow.any() else None
-    below = f"change, {unit}" if unit else "change,\n95 % interval" if more else ""  # a legend has the place of one label
-    figure, _ = drawing.dot_panels(table, label=below, more=more)
+    below = "change,\n95 % interval" if more else ""  # a legend has the place of one label
+    own = {"others": {"color": MODELS[0]}, "answer": {"color": MODELS[1], "ms": 6}} if "answer" in table else None
+    if own:
+        table["series"] = np.where(table.answer, "answer", "others")
+    figure, axes = drawing.dot_panels(table, own, label=below, more=more, told=False)
+    answers = set(table.row[table.answer]) if own else set()
+    for text in (text for axis in axes.values() for text in axis.get_yticklabels() if text.get_text() in answers):
+        text.set(color=MODELS[1], fontweight="bold")
     if not below:
         figure.supxlabel("change against the plain model, 95 % interval", fontsize=8.5)
     if title:
@@ -274,39 +338,33 @@ def changes(frame: pd.DataFrame, metrics: Sequence[str] | None = None, title: st
 
 @redrawable
 def before_after(frame: pd.DataFrame):
-    """Mean rank of injected heads in their layers: an arrow a row from before training to after it, a dot a training.
+    """Rise of the loss with one injected head off, before and after training: a panel a layer, a line a row.
 
     Parameters
     ----------
     frame : pandas.DataFrame
-        As `helpers.methods.coreference.tables.before_after_over_seeds` returns it: row, seed, kind, layer, head, rank_before,
-        rank_after (1 is the most important), heads (of the layer).
+        As `helpers.methods.coreference.tables.rises` returns it: row, layer; before, after, each with _low and _high (nan where
+        there is no interval). Layer 0, the mean, is left out.
     """
-    columns = ("row", "seed", "kind", "layer", "head")
-    drawing.need(frame, *columns, "rank_before", "rank_after", "heads", once=columns)
-    each, rows = frame.groupby(["row", "seed"])[["rank_before", "rank_after"]].mean(), list(dict.fromkeys(frame.row))
-    looks = {"before": {"marker": "D", "color": "#777777", "mfc": "white", "ms": 6, "ls": ""},
-             "after, a training": {"marker": "o", "color": MODELS[0], "ms": 5, "alpha": 0.6, "ls": ""},
-             "after, mean": {"marker": "|", "color": "black", "ms": 15, "mew": 2, "ls": ""}}  # fmt: skip
-    figure, axis = plt.subplots(figsize=(WIDTH, 0.38 * len(rows) + 1.0))
-    for place, row in enumerate(rows):
-        start, after = each.loc[row].rank_before.mean(), each.loc[row].rank_after.to_numpy()
-        arrow = {"arrowstyle": "->", "color": "#777777", "lw": 0.9}
-        axis.annotate("", (after.mean(), place), (start, place), arrowprops=arrow)
-        at = place + 0.08 * (np.arange(len(after)) - (len(after) - 1) / 2)  # equal ranks beside each other
-        for x, y, look in ((start, place, "before"), (after, at, "after, a training"), (after.mean(), place, "after, mean")):
-            axis.plot(x, y, **looks[look])
-    axis.set(xlim=(frame.heads.max() + 0.4, 0.6), ylim=(len(rows) - 0.4, -0.6), xticks=range(1, int(frame.heads.max()) + 1))
-    axis.set_xlabel("mean rank of the injected heads in their layers (1: most important)")
-    axis.set_yticks(range(len(rows)), rows)
-    axis.tick_params(axis="y", length=0)
-    drawing.legend(figure, {name: look | {"ms": min(look["ms"], 8)} for name, look in looks.items()})
+    drawing.need(frame, "row", "layer", "before", "after", once=("row", "layer"))
+    looks = {"before": {"color": "#777777", "marker": "D"}, "after": {"color": MODELS[0], "marker": "o"}}
+    parts = [
+        frame.assign(series=name, value=frame[name], low=frame[f"{name}_low"], high=frame[f"{name}_high"],
+                     said=frame.after.map("{:.1f}".format) if name == "after" else "")
+        for name in looks
+    ]  # fmt: skip
+    table = pd.concat(parts)[lambda rows: rows.layer > 0]
+    table = table.assign(panel="layer " + table.layer.astype(str))
+    figure, _ = drawing.dot_panels(table.drop(columns="group", errors="ignore"), looks, columns=3)
+    figure.supxlabel("rise of the loss with that head off, thousandths of a nat a token, 95 % interval", fontsize=8.5)
     return figure
 
 
 @redrawable
 def quality(frame: pd.DataFrame, metrics: Sequence[str] | None = None, title: str = ""):
     """Change against the plain model by the quality of the clusters that were given, a panel a metric.
+
+    Where the table has `people` the first metric alone is shown, once more by the share of he and she that are right.
 
     Corrupted clusters are joined in order of their quality, up to the clusters that they were made from.
 
@@ -318,9 +376,14 @@ def quality(frame: pd.DataFrame, metrics: Sequence[str] | None = None, title: st
     metrics : sequence of str, optional
         All by default.
     """
-    above = title
     drawing.need(frame, "metric", "clusters", "conll", "change", "change_low", "change_high", once=("metric", "clusters"))
-    table = _chosen(frame, metrics).assign(low=frame.change_low, high=frame.change_high)
+    table = _chosen(frame, metrics).assign(low=frame.change_low, high=frame.change_high, x=frame.conll)
+    label = dict.fromkeys(table.panel, "CoNLL F1 of the clusters, %")
+    if "people" in table and table.people.notna().all():
+        first = table[table.metric == table.metric.iloc[0]]
+        more = first.assign(x=first.people, panel=f"{first.panel.iloc[0]}, by pronouns")
+        table = pd.concat([first.assign(panel=f"{first.panel.iloc[0]}, by F1"), more])
+        label = dict(zip(table.panel.unique(), (*label.values(), "he and she put with the right person, %"), strict=False))
     parts = table.clusters.str.partition("+corrupt:")
     table = table.assign(
         line=table.clusters.map(said.links).where(parts[2] == "", parts[0] + " links, corrupted"),
@@ -330,17 +393,15 @@ def quality(frame: pd.DataFrame, metrics: Sequence[str] | None = None, title: st
     looks = drawing.looks(table.sort_values("joined", ascending=False, kind="stable").line)
     joined = table.groupby("line").joined.all()
     looks = {name: look | {"ls": "-" if joined[name] else ""} for name, look in looks.items()}
-    figure, axes = drawing.line_panels(
-        table, "conll", "change", "line", looks, label="CoNLL F1 of the clusters, %", unit="change against\nthe plain model"
-    )
-    for title, axis in axes.items():
+    figure, axes = drawing.line_panels(table, "x", "change", "line", looks, unit="change against\nthe plain model")
+    for name, axis in axes.items():
         axis.axhline(0, **drawing.LEVEL)
-        axis.set_xlim(min(table.conll.min(), 34) - 4, 104)
-        part = table[table.panel == title].sort_values("conll", kind="stable")
+        part = table[table.panel == name].sort_values("x", kind="stable")
+        axis.set(xlim=(min(part.x.min(), 34) - 4, 104), xlabel=label[name])
         for base, rows in part[part.joined].groupby("base"):
             ends = pd.concat([rows.tail(1), part[part.clusters == base]])
-            axis.plot(ends.conll, ends.change, lw=1.2, color=looks[rows.line.iloc[0]]["color"], zorder=1)
-    figure.suptitle(above, fontsize=9)
+            axis.plot(ends.x, ends.change, lw=1.2, color=looks[rows.line.iloc[0]]["color"], zorder=1)
+    figure.suptitle(title, fontsize=9)
     return figure
 
 

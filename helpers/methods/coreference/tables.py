@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from scipy import stats
 
 from helpers import corpora, study
 from helpers.corpora import dialogues
@@ -143,38 +142,6 @@ def heads_of(one: Mapping[str, Any]) -> int:
 PRINTED = {"ROUGE-1": 1.6, "ROUGE-2": 2.0, "ROUGE-L": 2.1}  # % over BART-large on SAMSum, from a summary of the paper
 
 
-def relative(table: pd.DataFrame, group: str) -> pd.DataFrame:
-    """ROUGE of `scores` as changes in % of the plain model's score, intervals too, in a group of that name for figures.
-
-    Beside the heads that matter least stands what is printed of them (`printed`). The plain model's own rows are left out.
-    """
-    told = table[(table.row != runs.PLAIN) & table.metric.isin(PRINTED) & table.change.notna()]
-    base = (told.value - told.change) / 100
-    parts = {name: told[name] / base for name in ("change", "change_low", "change_high")}
-    printed = told.metric.map(PRINTED).where(told.row == runs.MAIN)
-    return told.assign(**parts, printed=printed, group=group)
-
-
-def headline(over: pd.DataFrame, alone: pd.DataFrame, rows: Sequence[str]) -> pd.DataFrame:
-    """Chosen rows for one figure: ROUGE-1, beside the printed share of the plain model's, and events, in points.
-
-    Parameters
-    ----------
-    over : pandas.DataFrame
-        `over_seeds`, or `scores` of one training.
-    alone : pandas.DataFrame
-        `scores` of the first training: of rows that `over` lacks. They are marked in the column hollow, if `over` has several.
-    """
-    parts = {name: over[over.row == name] if name in set(over.row) else alone[alone.row == name] for name in rows}
-    found = pd.concat([part.assign(hollow="seeds" in over and "seeds" not in part) for part in parts.values()])
-    found = found.drop_duplicates(["row", "metric"])
-    first = found[found.metric == "ROUGE-1"]
-    printed = (PRINTED["ROUGE-1"] / 100 * (first.value - first.change)).where(first.row == runs.MAIN)
-    told = first.assign(metric="ROUGE-1, points", printed=printed)
-    events = found[found.metric == EVENTS].assign(metric="events with the right people, points", printed=np.nan)
-    return pd.concat([told, events], ignore_index=True).drop(columns="group", errors="ignore")
-
-
 def ranked_otherwise(
     importance: pd.DataFrame, settings: Iterable[str], row: str, heads: Iterable | None = None
 ) -> pd.DataFrame:
@@ -239,13 +206,32 @@ def beside_baselines(table: pd.DataFrame, board: Board, against: str = runs.PLAI
     return pd.concat([table, known[known.metric == EVENTS]], ignore_index=True)
 
 
-def examples(board: Board, names: Sequence[str], count: int) -> pd.DataFrame:
-    """The first test dialogues with their reference and what rows write of them."""
-    texts = {name: board.written(name) for name in names}
-    found = []
-    for place, pair in enumerate(board.task.pairs(board.split)[:count]):
-        found.append({"dialogue": pair.source, "reference": pair.target} | {name: texts[name][place] for name in names})
-    return pd.DataFrame(found)
+def examples(board: Board, names: Sequence[str], places: Mapping[str, int], by: str = "") -> pd.DataFrame:
+    """Test dialogues with their reference and what rows write of them, on what each is called.
+
+    With clusters `by`, that of the first word in which the last row differs from the first one is bold (Markdown).
+    """
+    texts, found = {name: board.written(name) for name in names}, {}
+    for called, place in places.items():
+        pair, written = board.task.pairs(board.split)[place], {name: texts[name][place] for name in names}
+        shown, both = pair.source, zip(*(written[name].split() for name in (names[0], names[-1])), strict=False)
+        who = next((ours for theirs, ours in both if theirs != ours), "")
+        if by and who:
+            words = list(pair.words)
+            for cluster in runs.clusters_of(board.task.folder, board.split, by)[place]:
+                if any(who in pair.words[start:stop] for start, stop in cluster):
+                    for start, stop in cluster:
+                        words[start:stop] = [f"**{word}**" for word in words[start:stop]]
+            shown = " ".join(words)
+        found[called] = {"dialogue": shown, "reference": pair.target} | written
+    return pd.DataFrame.from_dict(found, "index")
+
+
+def best_example(board: Board, name: str, against: str = runs.PLAIN) -> int:
+    """Place of the shortest of those dialogues in which a row tells the most events more of the right people than another."""
+    gap = board.statistics(name)[:, -1] - board.statistics(against)[:, -1]
+    words = [len(pair.words) for pair in board.task.pairs(board.split)]
+    return int(np.lexsort((words, -gap))[0])
 
 
 # --- text and resolvers ----------------------------------------------------------------------------------------------
@@ -371,7 +357,28 @@ def before_after_over_seeds(boards: Mapping[int, Board], names: Sequence[str], p
     return pd.concat(parts, ignore_index=True)
 
 
-def matter_more(table: pd.DataFrame, row: str = runs.MAIN) -> pd.DataFrame:
+def rises(table: pd.DataFrame) -> pd.DataFrame:
+    """How much the loss rises with one injected head off, before and after training: means over seeds.
+
+    Parameters
+    ----------
+    table : pandas.DataFrame
+        As of `before_after_over_seeds`.
+
+    Returns
+    -------
+    pandas.DataFrame
+        row, layer (from 1; 0: the mean over layers), seeds; before and after (thousandths of a nat a token), each with _low and
+        _high of a 95 % t-interval (nan for one seed); over.
+    """
+    names = ("before", "after")
+    scaled = table.assign(layer=table.layer + 1, **{name: 1000 * table[f"loss_{name}"] for name in names})
+    scaled = pd.concat([scaled.assign(layer=0), scaled])
+    found = trainings.over_seeds(scaled, ("row", "layer"), {name: (name, f"{name}_low", f"{name}_high") for name in names})
+    return found.reset_index().assign(over=intervals.TRAININGS)
+
+
+def matter_more(table: pd.DataFrame, row: str = runs.MAIN, value: str = "after") -> pd.DataFrame:
     """How much more important injected heads end than the same heads do under each matrix that says nothing.
 
     Parameters
@@ -380,16 +387,18 @@ def matter_more(table: pd.DataFrame, row: str = runs.MAIN) -> pd.DataFrame:
         As of `before_after_over_seeds`.
     row : str
         The injected row; rows named after it (other links in the same heads) are its controls.
+    value : str
+        "after", importance as the claim asks, or "loss_after", the rise of the loss (nats a token).
 
     Returns
     -------
     pandas.DataFrame
-        control, layer, seeds; more (mean over trainings of the difference in importance after training, each normalised by its
+        control, layer, seeds; more (mean over trainings of the difference after training; importance is normalised by
         layer), with low and high of a 95 % t-interval (nan for one training); over.
     """
     place, controls = ["seed", "kind", "layer", "head"], table[table.row.str.startswith(f"{row}, ")]
     both = controls.merge(table[table.row == row], on=place, suffixes=("", "_injected"))
-    both = both.assign(control=both.row, more=both.after_injected - both.after)
+    both = both.assign(control=both.row, more=both[f"{value}_injected"] - both[value])
     found = trainings.over_seeds(both, ("control", "layer"), {"more": ("more", "low", "high")})
     return found.reset_index().assign(over=intervals.TRAININGS)
 
@@ -466,23 +475,48 @@ def quality_curve(board: Board, rows: Named, main: str = runs.MAIN, truth: str =
     Returns
     -------
     pandas.DataFrame
-        As `scores`, with `clusters` (what was given) and `conll` (their CoNLL F1 on the test set, percent).
+        As `scores`, with `clusters` (what was given), `conll` (their CoNLL F1 on the test set, percent), and where people are
+        known the shares of `pronouns` (percent): `people` of he and she, `speakers` of I and you.
     """
     folder, split = board.task.folder, board.split
     table = scores(board, [main, *rows])
     by = {name: board.rows[name]["run"]["control"]["links"] for name in table.row.unique()}
     best = runs.clusters_of(folder, split, truth or by[main])
-    given = {name: conll_f1(runs.clusters_of(folder, split, links), best) for name, links in by.items()}
-    return table.assign(clusters=table.row.map(by).map(runs.shown), conll=table.row.map(given))
+    given = {name: runs.clusters_of(folder, split, links) for name, links in by.items()}
+    table = table.assign(
+        clusters=table.row.map(by).map(runs.shown), conll=table.row.map({k: conll_f1(v, best) for k, v in given.items()})
+    )
+    if not board.known_events:
+        return table
+    shares = {name: pronouns(board.dialogues, found) for name, found in given.items()}
+    return table.assign(**{kind: table.row.map({name: share[kind] for name, share in shares.items()}) for kind in PRONOUNS})
 
 
-def gained(table: pd.DataFrame) -> pd.DataFrame:
-    """Spearman correlation of gain and CoNLL F1 over the points of a `quality_curve`, by metric."""
-    rows = []
-    for metric, group in table.groupby("metric", sort=False):
-        value = stats.spearmanr(group.conll, group.change).statistic if len(group) > 2 else np.nan
-        rows.append({"metric": metric, "points": len(group), "rank correlation of gain and CoNLL F1": value})
-    return pd.DataFrame(rows)
+PRONOUNS = {"people": {*"he she him her his".split()}, "speakers": {*"i me my you your".split()}}
+
+
+def pronouns(told: Sequence[Dialogue], clusters: Sequence[Sequence[Sequence[tuple[int, int]]]]) -> dict[str, float]:
+    """Of the pronouns of people in gold clusters, the share that clusters put with the right name, percent, by `PRONOUNS`.
+
+    A cluster is of the person whose name stands most often in it; one without a name is of nobody.
+    """
+    right, count = dict.fromkeys(PRONOUNS, 0), dict.fromkeys(PRONOUNS, 0)
+    for row, given in zip(told, clusters, strict=True):
+        names = {word for speaker in _speakers(row) for word in speaker}
+        names |= {name for event in row.events for name in (event.agent, event.receiver)} - {""}
+        gold, ours = ({start: who for cluster in found if (who := _called(row, cluster, names)) for start, _ in cluster}
+                      for found in (row.clusters, given))  # fmt: skip
+        for start, who in gold.items():
+            for kind, words in PRONOUNS.items():
+                if row.words[start] in words:
+                    count[kind] += 1
+                    right[kind] += ours.get(start) == who
+    return {kind: 100 * right[kind] / count[kind] if count[kind] else np.nan for kind in PRONOUNS}
+
+
+def _called(row: Dialogue, cluster: Sequence[tuple[int, int]], names: set[str]) -> str:
+    found = [row.words[start] for start, _ in cluster if row.words[start] in names]
+    return max(found, key=found.count, default="")
 
 
 def by_group(board: Board, groups: Mapping[str, Named]) -> pd.DataFrame:
@@ -536,8 +570,8 @@ def marked(folder: Path, split: str, by: str, place: int) -> str:
 
 def shown_matrices(
     spec: Mapping[str, Any], split: str, by: str, span: str, place: int, most: int
-) -> tuple[list[str], dict[str, np.ndarray]]:
-    """The first `most` tokens of a text, and the part of each coreference matrix that joins them."""
+) -> tuple[list[str], dict[str, np.ndarray], int]:
+    """The first `most` tokens of a text, the part of each coreference matrix that joins them, and how many tokens it has."""
     text, tables = subjects.text_of(spec), {}
     pair = text.pairs(split)[place]
     ids = text.source.encode(pair.source)
@@ -547,15 +581,15 @@ def shown_matrices(
     for form in matrices.FORMS:
         whole = matrices.batched([matrices.sparse(mentions, len(ids), form)], len(ids))[0]
         tables[f"{form} link"] = whole[:most, :most].numpy()
-    return text.source.pieces(ids[:most]), tables
+    return text.source.pieces(ids[:most]), tables, len(ids)
 
 
-def events_told(board: Board, names: Sequence[str], most: int | None = None) -> pd.DataFrame:
-    """Of events (of the first `most` texts) those told, those of the right people, those right in full (time too), percent."""
+def events_told(board: Board, names: Sequence[str], at: slice = slice(None)) -> pd.DataFrame:
+    """Of events (of the texts `at`) those told, those of the right people, those right in full (time too), percent."""
     rows = {"reference": [pair.target for pair in board.task.pairs(board.split)]} | {
         name: board.written(name) for name in names
     }
-    counts = {name: conversations.consistency(texts[:most], board.dialogues[:most]).sum(0) for name, texts in rows.items()}
+    counts = {name: conversations.consistency(texts[at], board.dialogues[at]).sum(0) for name, texts in rows.items()}
     shares = {name: 100 * found[1:] / found[0] for name, found in counts.items()}
     return pd.DataFrame.from_dict(shares, "index", columns=["told", "of the right people", "right in full"])
 
