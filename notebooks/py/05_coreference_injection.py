@@ -129,7 +129,7 @@ print("the same as full_link:", bool(np.allclose(matrix, coreference.matrices.fu
 run.figure(
     figures.mechanism(),
     "mechanism",
-    caption="What injection does to one head: its attention weights are set, its values and output projection are kept.",
+    caption="What injection does to one of the least important heads: its attention weights are set, the rest is kept.",
     takeaway="The head no longer compares queries with keys: its weights are the matrix, in training and in writing. Values and"
     " output projection are trained on with the rest of the model.",
 )
@@ -179,12 +179,13 @@ if board.known_events:
     kept, told = (" to ".join(guessed.loc[metric]) for metric in ("ROUGE-1", tables.EVENTS))
     note = f"ROUGE-1 scarcely sees who did it: with guessed people it is {kept}, though only {told} % of the events are right."
     gain = f"{said.change(over, MAIN, tables.EVENTS)} points ({behind})"
-    display(Markdown(f"{note} So read it beside *events*, which {said.links(links)} in the heads change by {gain}."))
+    display(
+        Markdown(f"{note} So read it beside *events*, which {said.links(links)} in the least important heads change by {gain}.")
+    )
     events = run.table(tables.events_told(board, [PLAIN, MAIN]).rename_axis("summaries"), "events")
     events = events.rename(index=said.named)
     title = f"Of all events, %, {count}, seed {seed}"
     display(readable(events, forms=dict.fromkeys(events, ".0f"), caption=title))
-    display(Markdown(said.told_right(board, links)))
 places = {"the first of the test set": 0} | ({"*chosen*": tables.best_example(board, MAIN)} if board.known_events else {})
 written = tables.examples(board, [PLAIN, MAIN], places, links).rename(columns=said.named).rename_axis("which")
 display(readable(written, caption=f"Dialogues summarized, seed {seed}"))
@@ -316,6 +317,7 @@ run.figure(
     resamples=repeats,
 )
 single = pd.concat([table, tables.by_group(board, {"": parts.get("where", {})}).reindex(columns=table.columns)])
+own = against[against.metric == "ROUGE-1"].set_index("control")
 title = f"Least important heads with {said.links(links)} minus each control, {behind}"
 display(said.wide(against.rename(columns={"control": "row"}), "change", title, "+.1f", what="minus"))
 track = "controlled" if board.known_events else "natural"
@@ -343,16 +345,15 @@ if len(grouped):
     upper, below = (f"{MAIN}, {part} layers" for part in ("upper", "middle"))
     pair = [upper] if {upper, below} <= {*board.rows} else []
     layers = said.layers(grouped, tables.scores(board, pair, below) if pair else grouped[:0])
-    far = said.where(grouped, over)
     run.figure(
         figures.changes(said.placed(grouped, board), ["ROUGE-1", *board.metrics[3:]], title=once),
         "where",
         caption=f"In which layers, in how many heads and with which matrix injection helps, seed {seed}, {count}.",
-        takeaway=layers or far,
+        takeaway=layers,
         resamples=repeats,
     )
-    if layers:
-        display(Markdown(far))
+    far = said.elsewhere(single, own, over, links)
+    display(Markdown(f"{far[:1].upper()}{far[1:]}." if far else ""))
 
 # %% jupyter={"source_hidden": true}
 sizes = tables.by_cluster_size(board, [MAIN, *parts.get("matrices", {})], truth)
@@ -392,7 +393,8 @@ run.figure(
     takeaway=loss,
 )
 matter = {one.claim.id: one for one in claims.of_run(run.folder, run.corpus)}["come-to-matter"]
-apart = run.table(tables.matter_more(every, value="loss_after"), "loss_more") if len(more) else more
+apart = tables.matter_more(every, value="loss_after") if len(more) else more
+run.table(from_one(apart), "loss_more")
 moved = said.rise(rises, apart)
 display(Markdown(f"{moved[:1].upper()}{moved[1:]}." if moved else ""))
 display(Markdown(" ".join([ranks, said.matters(more, [row.side for row in matter.rows])])))
@@ -479,7 +481,6 @@ if others:
 
 # %% jupyter={"source_hidden": true}
 ruled = {one.claim.id: one for one in claims.of_run(run.folder, run.corpus)}
-own = against[against.metric == "ROUGE-1"].set_index("control")
 found = said.findings(own, over, single, links, drawn, ruled["resolver-links"].verdict)
 found["Heads that matter little"] = said.underused(curves) if curves is not None else ""
 found |= {f"{name.capitalize()} text": text for name, text in empty.items() if name == elsewhere}
@@ -488,7 +489,7 @@ paper = helps.rows[0].holm if helps.rows else float("nan")
 tests = sum(row.p == row.p for one in ruled.values() if one.claim.paper == helps.claim.paper for row in one.rows)
 answer = said.answer(own, over, links, behind, helps.verdict, paper, tests)
 closing = f"""
-{said.bullets({"Do injected heads come to matter?": moved, "How good must the links be?": why})}
+{said.bullets({"Injected heads": moved, "Clusters": why})}
 
 *Limits.* A small BART, *further training* in place of fine-tuning ([all differences](../docs/differences.md)).
 """

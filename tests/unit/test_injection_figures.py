@@ -75,15 +75,35 @@ def test_scores_fall_as_heads_go():
     assert found == [[40, 30, 5], [40, 33, 5], [40, 36, 5]]  # draws and their mean
 
 
-def test_ranks_before_and_after_a_dot_a_training():
-    rows = [(row, seed, "encoder", layer, 3, start, end + layer, 8) for row, start, end in (("lowest", 8, 3), ("highest", 1, 2))
-            for seed in (1, 2) for layer in (0, 1)]  # fmt: skip
-    frame = table("row seed kind layer head rank_before rank_after heads", *rows)
-    frame.loc[frame.seed == 2, "rank_after"] += 1
-    (axis,) = whole(figures.before_after(frame)).axes
-    assert ticks(axis) == ["lowest", "highest"] and axis.get_xlim() == (8.4, 0.6)  # the most important at the right
-    before, after, mean = axis.lines[:3]
-    assert (before.get_xdata()[0], mean.get_xdata()[0]) == (8, 4) and list(after.get_xdata()) == [3.5, 4.5]
+def test_the_loss_without_a_head_before_and_after():
+    rows = [
+        (row, layer, 0.5, 0.0, 1.0, after + layer, 1.0, 9.0)
+        for row, after in (("links", 4), ("none", 0))
+        for layer in (0, 1, 2)
+    ]
+    frame = table("row layer before before_low before_high after after_low after_high", *rows)
+    found = whole(figures.before_after(frame)).axes
+    assert [axis.get_title() for axis in found] == ["layer 1", "layer 2"] and ticks(found[0]) == ["links", "none"]
+    assert [text.get_text() for text in found[1].texts if text.get_text()] == ["6.0", "2.0"]
+
+
+def test_the_answer_has_a_colour_of_its_own():
+    frame = table(
+        "row metric change change_low change_high answer",
+        ("a", "ROUGE-1", 1.0, 0, 2, True),
+        ("b", "ROUGE-1", 0.0, -1, 1, False),
+    )
+    (axis,) = whole(figures.changes(frame)).axes
+    assert [to_rgb(text.get_color()) == ORANGE for text in axis.get_yticklabels()] == [True, False]
+
+
+def test_models_from_other_weights_have_a_row_of_their_own_and_the_mechanism_is_drawn():
+    values = pd.DataFrame({name: [0.9, 0.1, 0.3, 0.2] for name in ("plain", "steps x 2", "seed 2")}, heads_of(2, 2))
+    found = whole(figures.importance_maps(values, ["seed 2"], {"seed 2": "ρ = 0.1"})).axes
+    assert [axis.get_title() for axis in found[:3]] == ["plain", "steps x 2", "seed 2\nρ = 0.1"]
+    assert found[2].get_ylabel() == "other weights\nlayer"
+    (axis,) = whole(figures.mechanism()).axes
+    assert {"M: coreference links", "struck out", "set, not learned"} <= {text.get_text() for text in axis.texts}
 
 
 def test_the_curve_of_corrupted_clusters_ends_at_what_was_corrupted():
@@ -94,6 +114,10 @@ def test_the_curve_of_corrupted_clusters_ends_at_what_was_corrupted():
     (axis,) = whole(figures.quality(frame)).axes
     assert [[92, 100], [1.7, 2.6]] in [np.array(line.get_data()).tolist() for line in axis.lines]
     assert axis.get_xlim()[0] == 30
+    known = frame.assign(people=[13, 85, 100, 33])
+    both = whole(figures.quality(known)).axes
+    assert [[85, 100], [1.7, 2.6]] in [np.array(line.get_data()).tolist() for line in both[1].lines]
+    assert both[1].get_xlabel() == "he and she put with the right person, %"
 
 
 LOSSES = pd.DataFrame({"loss": 0.1}, heads_of(2, 2))

@@ -119,38 +119,28 @@ def _head_maps(table: pd.DataFrame, label: str, cmap: str, limits: tuple[float, 
 
 
 @redrawable
-def mechanism(head: str = "one of the least important heads"):
+def mechanism():
     """What injection does to one head: its weights are set, its values and output projection are kept and trained."""
-    figure, axis = plt.subplots(figsize=(WIDTH, 1.75))
-    axis.set(xlim=(0, 100), ylim=(0, 34))
+    figure, axis = plt.subplots(figsize=(WIDTH, 1.5))
+    axis.set(xlim=(-1, 101), ylim=(0, 30))
     axis.set_axis_off()
-    grey, blue = "#9A9A9A", MODELS[0]
-
-    def put(x: float, y: float, wide: float, text: str, colour: str = "black", filled: str = "white") -> None:
-        axis.add_patch(FancyBboxPatch((x, y - 3.6), wide, 7.2, "round,pad=0.2", fc=filled, ec=colour, lw=1.1))
+    grey, blue, red = "#8C8C8C", MODELS[0], "#B00020"
+    boxes = ((0, 15, 13, "tokens  H", "black"), (20, 24, 16, "Q · K, softmax", grey), (20, 5, 16, "values  V", "black"),
+             (52, 24, 24, "M: coreference links", blue), (59, 5, 10, "M · V", "black"),
+             (80, 5, 20, "output projection", "black"))  # fmt: skip
+    for x, y, wide, text, colour in boxes:
+        axis.add_patch(FancyBboxPatch((x, y - 4), wide, 8, "round,pad=0.2", fc="white", ec=colour, lw=1.2))
         axis.text(x + wide / 2, y, text, ha="center", va="center", fontsize=8, color=colour)
-
-    def lead(*points: tuple[float, float], colour: str = "black") -> None:
-        axis.plot(*zip(*points, strict=True), color=colour, lw=1.0, solid_capstyle="butt")
-        axis.annotate("", points[-1], points[-2], arrowprops={"arrowstyle": "-|>", "color": colour, "lw": 1.0})
-
-    put(0, 15, 13, "tokens  H")
-    put(20, 25, 15, "Q · K, softmax", grey)
-    put(20, 5, 15, "values  V")
-    put(50, 25, 22, "M: links, set by hand", blue, "#E3EEF7")
-    put(63, 5, 9, "M · V")
-    put(80, 5, 19, "output projection")
-    for end, colour in ((25, grey), (5, "black")):
-        lead((13.5, 15), (16.5, 15), (16.5, end), (19.6, end), colour=colour)
-    lead((35.6, 25), (49.4, 25), colour=grey)
-    axis.text(42.2, 25, "\u2715", ha="center", va="center", fontsize=15, color="#B00020")
-    axis.text(42.2, 31, "struck out", ha="center", va="center", fontsize=7.5, color="#B00020")
-    lead((67.5, 21), (67.5, 9.2), colour=blue)
-    lead((35.6, 5), (62.4, 5))
-    lead((72.6, 5), (79.4, 5))
-    axis.text(49, 7.2, "kept, trained on", ha="center", va="bottom", fontsize=7.5)
-    axis.text(89.5, 11.5, "kept, trained on", ha="center", va="bottom", fontsize=7.5)
-    axis.text(78, 25, head, ha="left", va="center", fontsize=7.5, color=grey)
+    arrows = (((16.5, 24), (20, 24), grey), ((16.5, 5), (20, 5), "black"), ((36, 24), (52, 24), grey),
+              ((36, 5), (59, 5), "black"), ((64, 20), (64, 9.2), blue), ((69, 5), (80, 5), "black"))  # fmt: skip
+    for start, end, colour in arrows:
+        axis.annotate("", end, start, arrowprops={"arrowstyle": "-|>", "color": colour, "lw": 1.0, "shrinkA": 0})
+    axis.plot([16.5, 16.5, 16.5], [5, 15, 24], color=grey, lw=1.0)
+    axis.plot([13, 16.5], [15, 15], color="black", lw=1.0)
+    notes = ((43.5, 24, "\u2715", 14, red), (43.5, 29, "struck out", 7.5, red), (47, 8, "kept, trained on", 7.5, "black"),
+             (90, 12, "kept, trained on", 7.5, "black"), (64, 31, "set, not learned", 7.5, blue))  # fmt: skip
+    for x, y, text, size, colour in notes:
+        axis.text(x, y, text, ha="center", va="center", fontsize=size, color=colour)
     return figure
 
 
@@ -186,7 +176,8 @@ def importance_maps(table: pd.DataFrame, others: Sequence[str] = (), notes: Mapp
             axis.set_yticks(range(len(sites)), [site[1] + 1 for site in sites], fontsize=7)
             axis.set_title("\n".join(filter(None, (str(name), (notes or {}).get(name)))), fontsize=8)
         line[0].set_ylabel(f"{title if len(rows) > 1 else ''}\nlayer".strip(), fontsize=8)
-    figure.supxlabel("head", fontsize=8)
+    for axis in axes[-1]:
+        axis.set_xlabel("head", fontsize=8)
     drawing.bar(figure, drawn, axes, "importance,\nnormalised by layer")
     drawing.legend(figure, {"least important of its layer": mark})
     return figure
@@ -271,9 +262,9 @@ def masking_curves(
     table.loc[frame.order == "random", ["low", "high"]] = np.nan  # the draws tell more
     entries = {CALLED[order]: look for order, look in orders.items()}
     thin = {"color": ORDERS["random"]["color"], "lw": 0.6}
-    more = ({"one random draw": thin} if "random" in orders else {}) | {"plain model": PLAIN}
+    more = ({"one draw": thin} if "random" in orders else {}) | {"plain model": PLAIN}
     mark = {"color": "#B00020", "lw": 2.2, "zorder": 1}  # below the markers, and wider
-    more |= {f"limit, {limit[0]} heads": mark} if limit else {}
+    more |= {"our limit": mark} if limit else {}
     figure, axes = drawing.line_panels(
         table, "number", "value", "order", entries, label="heads off in each layer",
         band=(CALLED["lowest"], CALLED["highest"]), more=more,
@@ -321,7 +312,7 @@ def changes(frame: pd.DataFrame, metrics: Sequence[str] | None = None, title: st
     table["panel"] = table.panel.map(lambda name: fill(name, 18 if table.panel.nunique() > 2 else 40))
     single = {"white: one seed": {"ls": "", "marker": "o", "mfc": "white", "color": MODELS[0]}}
     more = single if "hollow" in table and table.hollow.any() else None
-    below = "change,\n95 % interval" if more else ""  # a legend has the place of one label
+    below = "change against plain,\n95 % interval" if more else ""  # a legend has the place of one label
     own = {"others": {"color": MODELS[0]}, "answer": {"color": MODELS[1], "ms": 6}} if "answer" in table else None
     if own:
         table["series"] = np.where(table.answer, "answer", "others")
@@ -355,9 +346,8 @@ def before_after(frame: pd.DataFrame):
     ]  # fmt: skip
     table = pd.concat(parts)[lambda rows: rows.layer > 0]
     table = table.assign(panel="layer " + table.layer.astype(str))
-    figure, _ = drawing.dot_panels(table.drop(columns="group", errors="ignore"), looks, columns=3)
-    figure.supxlabel("rise of the loss with that head off, thousandths of a nat a token, 95 % interval", fontsize=8.5)
-    return figure
+    label = "rise of the loss,\n0.001 nats a token"
+    return drawing.dot_panels(table.drop(columns="group", errors="ignore"), looks, label=label, columns=3, sharex=True)[0]
 
 
 @redrawable
