@@ -494,5 +494,4 @@ closing = f"""
 *Limits.* A small BART, *further training* in place of fine-tuning ([all differences](../docs/differences.md)).
 """
 first = "\n\n".join(filter(None, [empty.get(track, ""), answer]))
-more = "\n\n".join(filter(None, [said.bullets(found), said.first_alone(over, single)]))
-verdicts.fill("injection", closing, first=first, more=more)
+verdicts.fill("injection", closing, first=first, more=said.bullets(found))

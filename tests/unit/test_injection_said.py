@@ -19,13 +19,16 @@ def scores(**changes):
 
 @pytest.mark.parametrize(("row", "name"), [
     (PLAIN, "plain"), (MAIN, "least important heads"), (RANDOM, "random heads (draw 2)"),
-    ("injected, lowest 2", "2 least important heads per layer"), ("masked, highest", "most important heads, off in training too"),
+    ("injected, lowest 2", "2 least important heads per layer"),
+    ("masked, highest", "most important heads, off in training too"),
     ("injected, probing", "heads by probing"), (NONE, "least important heads, no links"),
     (f"{MAIN}, gold+corrupt:0.3", "least important heads, gold links, 30 % corrupted"),
     (SHUFFLED, "least important heads, shuffled rule-resolver links"), ("lowest, 3 a layer", "lowest, 3 a layer"),
     (f"{MAIN}, upper layers", "least important heads, upper layers"), (said.OWN, "a layer of its own after every layer"),
-    (f"{MAIN}, written with none", "least important heads, written with no links"), ("baseline: nearest name", "guessed: nearest name"),
-    ("injected at inference", "least important heads, at inference alone"), (said.UPPER, "a layer of its own after upper layers"),
+    (f"{MAIN}, written with none", "least important heads, written with no links"),
+    ("baseline: nearest name", "guessed: nearest name"),
+    ("injected at inference", "least important heads, at inference alone"),
+    (said.UPPER, "a layer of its own after upper layers"),
     (f"{MAIN}, heads off at inference", "least important heads, off when writing"),
 ])  # fmt: skip
 def test_rows_have_human_names(row, name):
@@ -66,8 +69,8 @@ def test_the_answer_claims_what_intervals_say(gap, right, takes):
     assert told.endswith("choice gives +0.4.** After correction (Holm, adjusted p = 0.086, 11 tests): inconclusive.")
     told = said.answer(own[:0], over.assign(change_low=-1, percent=2), "rule", "one seed", "no", float("nan"), 0)
     assert (
-        told
-        == "**Coreference links in the least important encoder heads are not seen to help: ROUGE-1 +0.5 [-1.0, +0.9] (one seed).**"
+        told == "**Coreference links in the least important encoder heads are not seen to help: ROUGE-1 +0.5"
+        " [-1.0, +0.9] (one seed).**"
     )
     assert "heads help: " in said.answer(own, over.assign(percent=2), "rule", "", "seen", 0.01, 11)
 
@@ -90,16 +93,16 @@ def test_two_draws_do_not_part_rank_from_layer():
 
 
 def test_findings_hold_the_gain_against_every_control():
-    over = pd.concat([over_seeds(**{MAIN: (0.5, 0.2, 0.9), GOLD: (1.9, 1.3, 2.4)}),
-                      over_seeds(**{SHUFFLED: (-0.8, -1.3, -0.3), NONE: (-0.6, -1.1, 0.1)}).assign(metric="events")])  # fmt: skip
+    events = over_seeds(**{SHUFFLED: (-0.8, -1.3, -0.3), NONE: (-0.6, -1.1, 0.1)}).assign(metric="events")
+    over = pd.concat([over_seeds(**{MAIN: (0.5, 0.2, 0.9), GOLD: (1.9, 1.3, 2.4)}), events])
     own = controls(
         **{"masked, lowest": (0.6, 0.3, 0.9), SHUFFLED: (0.7, 0.4, 1.0), NONE: (0.8, 0.6, 0.9), GOLD: (-1.3, -1.8, -0.9)}
     )
     alone = scores(**{MAIN: (0.8, 0.4, 1.1), said.OWN: (2.5, 2.1, 2.8)})
     found = said.findings(own, over, alone, "rule", {}, "seen")
     assert "minus the same heads off in training too +0.6 [+0.3, +0.9], minus shuffled links +0.7 [" in found["Links"]
-    assert found["Links"].endswith("(minus shuffled: seen). Some of this is harm by the control: events change with shuffled links"
-                                   " -0.8 [-1.3, -0.3]")  # fmt: skip
+    assert found["Links"].endswith("(minus shuffled: seen). Some of this is harm by the control: events change with"
+                                   " shuffled links -0.8 [-1.3, -0.3]")  # fmt: skip
     assert found["Gold links"] == "they bring +1.9 [+1.3, +2.4], +1.3 [+0.9, +1.8] more than rule-resolver links"
     assert "with no links such a layer does nothing (M = identity gives H)" in found["A layer of its own"]
     assert said.elsewhere(alone.assign(change_low=0.1), own, over, "rule") == ""  # it may do no more than heads
@@ -180,8 +183,9 @@ def test_upper_layers_gain_more_only_where_their_difference_says_so():
 
 
 def test_heads_come_to_matter_by_the_loss_without_them():
-    every = pd.DataFrame({"row": MAIN, "kind": "encoder", "layer": [0, 1] * 2, "head": 1, "seed": [1, 1, 2, 2], "rank_before": 8,
-                          "rank_after": [4, 4, 5, 5], "heads": 8, "loss_before": 0.0, "loss_after": [0.001, 0.01, 0.001, 0.012]})  # fmt: skip
+    every = pd.DataFrame({"row": MAIN, "kind": "encoder", "layer": [0, 1] * 2, "head": 1, "seed": [1, 1, 2, 2], "heads": 8,
+                          "rank_before": 8, "rank_after": [4, 4, 5, 5], "loss_before": 0.0,
+                          "loss_after": [0.001, 0.01, 0.001, 0.012]})  # fmt: skip
     every = pd.concat([every, every.assign(row=NONE, rank_after=6, loss_after=0.001)], ignore_index=True)
     rises = tables.rises(every)
     assert rises[rises.row == MAIN].set_index("layer").after.to_dict() == pytest.approx({0: 6, 1: 1, 2: 11})
@@ -210,11 +214,12 @@ def test_heads_come_to_matter_by_the_loss_without_them():
 def test_what_masking_costs_and_how_alike_heads_rank():
     masked = scores(a=(0, 0, 0), b=(-1, -2, 0)).assign(order="lowest", number=[0, 3], **{"all off": -12})
     told = said.masking(masked, -0.01)
-    assert told.endswith("three -1.0 [-2.0, +0.0]; all heads -12.0. Our limit for three is -1 % (-0.70 points); here -1.4 %, printed"
-                         " about -0.5 %.")  # fmt: skip
+    assert told.endswith("three -1.0 [-2.0, +0.0]; all heads -12.0. Our limit for three is -1 % (-0.70 points); here -1.4 %,"
+                         " printed about -0.5 %.")  # fmt: skip
     assert said.underused(masked) == ""
     both = pd.concat([masked, *(masked[1:].assign(order=order, number=1) for order in ("lowest", "highest"))])
-    told = "the least important head of every layer off changes ROUGE-1 by -1.0 [-2.0, +0.0], the most important by -1.0 [-2.0, +0.0],"
+    told = "the least important head of every layer off changes ROUGE-1 by -1.0 [-2.0, +0.0], the most important by -1.0"
+    told += " [-2.0, +0.0],"
     assert said.underused(both) == f"{told} the three least important by -1.4 % (printed: about -0.5 %; all seed 1)"
     off = masked.assign(setting="a", order="lowest", number=3, change=[-0.3, -1], percent=[-0.5, -1.4], change_high=[0, -0.9])
     told = "0.3 to 1.0 points of ROUGE-1, 0.5 to 1.4 %: 1 of 2 settings lose more than our limit of 1 %, 1 by interval."
@@ -224,12 +229,10 @@ def test_what_masking_costs_and_how_alike_heads_rank():
 
 
 def test_which_seed_is_told_and_how_small_an_effect_is_not_seen():
-    first, many = scores(**{MAIN: (0.8, 0.4, 1.1)}), over_seeds(**{MAIN: (0.5, 0.2, 0.9)})
-    assert said.first_alone(many, first).endswith("seed 1, in which ROUGE-1 rises by +0.8; over 5 seeds it is +0.5.")
-    assert said.first_alone(first, first) == ""
+    many = over_seeds(**{MAIN: (0.5, 0.2, 0.9)})
     told = said.headline(many)
-    assert told == ("ROUGE-1 +0.5 points are +0.5 %; printed +1.6 %. At 70 of 100 there is less to gain than at the 53 or so of SAMSum:"
-                    " relative gains are not like for like.")  # fmt: skip
+    assert told == ("ROUGE-1 +0.5 points are +0.5 %; printed +1.6 %. At 70 of 100 there is less to gain than at the 53 or so"
+                    " of SAMSum: relative gains are not like for like.")  # fmt: skip
     rows = scores(**{PLAIN: (0, 0, 0), "a": (0.5, -0.5, 1.5), "b": (0.4, -0.6, 1.4)}).assign(metric="BLEU", low=60.0, high=80.0)
     told = said.too_small(rows, "BLEU")
     assert told == "One seed, BLEU 70.0 [60.0, 80.0]: every interval holds zero; effects under about 1 BLEU cannot be seen."
@@ -255,6 +258,6 @@ def test_layers_have_numbers(monkeypatch):
     monkeypatch.setattr(tables.runs, "addresses", lambda layers: [("encoder", layer, 0) for layer in layers])
     found = [MAIN, upper, both, said.OWN, "injected, lowest 2"]
     told = said.placed(pd.DataFrame({"row": found, "group": "heads and layers"}), board)
-    assert told.row.tolist() == ["each layer", "layer 3 alone", "layers 1 and 2 alone", "none: a layer of its own after every layer",
-                                 "2 in each layer"]  # fmt: skip
+    assert told.row.tolist() == ["each layer", "layer 3 alone", "layers 1 and 2 alone",
+                                 "none: a layer of its own after every layer", "2 in each layer"]  # fmt: skip
     assert told.answer.tolist() == [True, *[False] * 4] and set(told.group) == {"least important heads in"}

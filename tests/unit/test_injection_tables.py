@@ -194,6 +194,29 @@ def test_mentions_are_marked_by_their_cluster(two):
     assert tables.marked(two, "test", "gold+corrupt:0", 1) == "# [0: Tom] : [0: yes]\n# Tom : no"
 
 
+def test_pronouns_are_right_where_their_cluster_has_the_right_name():
+    row = Dialogue("", "", ("#", "ann", ":", "i", "saw", "bea", ".", "she", "saw", "me"), ((0, 3, 10),),
+                   clusters=(((1, 2), (3, 4), (9, 10)), ((5, 6), (7, 8))), events=(Event("see", "ann", "", "bea"),))  # fmt: skip
+    assert tables.pronouns([row], [row.clusters]) == {"people": 100, "speakers": 100}
+    merged = [((1, 2), (3, 4), (7, 8)), ((5, 6),)]  # she is taken for ann, me for nobody
+    assert tables.pronouns([row], [merged]) == {"people": 0, "speakers": 50}
+    assert all(np.isnan(share) for share in tables.pronouns([replace(row, clusters=())], [merged]).values())
+
+
+def test_the_chosen_example_gains_most_and_shows_the_cluster_behind_it(board):
+    place = tables.best_example(board, MAIN, MASKED)
+    gap = board.statistics(MAIN)[:, -1] - board.statistics(MASKED)[:, -1]
+    pairs = board.task.pairs("test")
+    assert gap[place] == gap.max() and len(pairs[place].words) == min(
+        len(pairs[i].words) for i in np.flatnonzero(gap == gap.max())
+    )
+    name = next(row.words[1] for row in board.dialogues)  # the first speaker
+    board.texts = {PLAIN: ["somebody came ."] * 8, MAIN: [f"{name} came ."] * 8}
+    shown = tables.examples(board, [PLAIN, MAIN], {"first": 0}, "gold").loc["first"]
+    assert f"**{name}**" in shown.dialogue and shown[MAIN] == f"{name} came ." and shown.reference == pairs[0].target
+    assert "**" not in tables.examples(board, [PLAIN, MAIN], {"first": 0}).dialogue["first"]
+
+
 def test_whether_the_lowest_head_is_the_lowest_elsewhere():
     values = {  # of "one" the lowest are 0 and 3
         "one": [0.1, 0.2, 0.3, 0.4, 0.4, 0.3, 0.2, 0.1], "near": [0.2, 0.1, 0.3, 0.4, 0.9, 0.8, 0.7, 0.1],

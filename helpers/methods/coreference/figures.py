@@ -98,24 +98,15 @@ def matrices(words: Sequence[str], tables: Mapping[str, np.ndarray]):
     return figure
 
 
-def _head_maps(table: pd.DataFrame, label: str, cmap: str, limits: tuple[float, float], texts: bool = False):
-    """Maps of heads, a panel a column, a row a layer, layer 1 at the bottom: figure, and what each panel shows."""
-    heads = table.index.get_level_values("head").max() + 1
-    sites = drawing.ordered_sites(table.index.droplevel("head"))[::-1]
-    width = max(1.5, (0.21 if texts else 0.17) * heads + 0.4)
-    figure, axes = drawing.grid(len(table.columns), 4, min(width, WIDTH - 0.7), max(0.5, 0.19 * len(sites)) + 0.75)
-    shown = {}
-    for axis, (title, column) in zip(axes, table.items(), strict=True):
-        shown[axis] = part = column.unstack("head").loc[sites]
-        said = part.map(lambda value: f"{value:.0f}" if abs(value) > 9.95 else f"{value:.1f}") if texts else None
-        drawn = drawing.heat(axis, part, said, cmap, limits)
-        alone = len({kind for kind, _ in sites}) == 1
-        axis.set_xticks(range(heads), range(1, heads + 1), fontsize=7)
-        axis.set_yticks(range(len(sites)), [site[1] + 1 if alone else drawing.site_name(site) for site in sites], fontsize=7)
-        axis.set(xlabel="head", ylabel="layer" if left(axis) else "")
-        axis.set_title(fill(str(title), 24), fontsize=8.5)
-    drawing.bar(figure, drawn, axes, label)
-    return figure, shown
+def _heads(axis, column: pd.Series, cmap: str, limits: tuple[float, float], texts: bool = False):
+    """One map of heads, a row a layer, layer 1 at the bottom: what it shows, and the image."""
+    sites = drawing.ordered_sites(column.index.droplevel("head"))[::-1]
+    part = column.unstack("head").loc[sites]
+    said = part.map(lambda value: f"{value:.0f}" if abs(value) > 9.95 else f"{value:.1f}") if texts else None
+    drawn = drawing.heat(axis, part, said, cmap, limits)
+    axis.set_xticks(range(part.shape[1]), part.columns + 1, fontsize=7)
+    axis.set_yticks(range(len(sites)), [site[1] + 1 for site in sites], fontsize=7)
+    return part, drawn
 
 
 @redrawable
@@ -160,24 +151,20 @@ def importance_maps(table: pd.DataFrame, others: Sequence[str] = (), notes: Mapp
     drawing.of_heads(table)
     rows = {"same start": [name for name in table if name not in others], "other weights": [*others]}
     rows = {title: names for title, names in rows.items() if names}
-    heads, sites = table.index.get_level_values("head").max() + 1, drawing.ordered_sites(table.index.droplevel("head"))[::-1]
-    across, tall = max(map(len, rows.values())), 0.14 * len(sites) + 0.78
+    across, tall = max(map(len, rows.values())), 0.14 * len(set(table.index.droplevel("head"))) + 0.78
     size = min(WIDTH, 0.9 + 1.8 * across), tall * len(rows) + 0.35
     figure, axes = plt.subplots(len(rows), across, figsize=size, squeeze=False)
     mark = {"ls": "", "marker": "o", "ms": 4, "mfc": "white", "mec": "black", "mew": 0.8}
+    *_, last = rows.values()
     for line, (title, names) in zip(axes, rows.items(), strict=True):
         for axis in line[len(names) :]:
             axis.set_axis_off()
         for axis, name in zip(line, names, strict=False):
-            part = table[name].unstack("head").loc[sites]
-            drawn = drawing.heat(axis, part, None, "viridis", (0, table.max(axis=None)))
+            part, drawn = _heads(axis, table[name], "viridis", (0, table.max(axis=None)))
             axis.plot(part.columns.get_indexer(part.idxmin(axis=1)), range(len(part)), **mark)
-            axis.set_xticks(range(heads), range(1, heads + 1), fontsize=7)
-            axis.set_yticks(range(len(sites)), [site[1] + 1 for site in sites], fontsize=7)
             axis.set_title("\n".join(filter(None, (str(name), (notes or {}).get(name)))), fontsize=8)
+            axis.set_xlabel("head" if names is last else "", fontsize=8)
         line[0].set_ylabel(f"{title if len(rows) > 1 else ''}\nlayer".strip(), fontsize=8)
-    for axis in axes[-1]:
-        axis.set_xlabel("head", fontsize=8)
     drawing.bar(figure, drawn, axes, "importance,\nnormalised by layer")
     drawing.legend(figure, {"least important of its layer": mark})
     return figure
@@ -217,8 +204,15 @@ def ablation(frames: Mapping[str, pd.DataFrame]):
     if len(frames) > 1:
         shown["mean"] = shown.mean(axis=1)
     top = shown.abs().to_numpy().max() or 1.0
-    few = shown.index.get_level_values("head").max() < 8
-    return _head_maps(shown, "rise of the loss,\n0.001 nats a token", "RdBu_r", (-top, top), few)[0]
+    heads = shown.index.get_level_values("head").max() + 1
+    wide = min(max(1.5, (0.21 if heads <= 8 else 0.17) * heads + 0.4), WIDTH - 0.7)
+    tall = max(0.5, 0.19 * len(set(shown.index.droplevel("head")))) + 0.75
+    figure, axes = drawing.grid(shown.shape[1], 4, wide, tall)
+    for axis, (title, column) in zip(axes, shown.items(), strict=True):
+        _, drawn = _heads(axis, column, "RdBu_r", (-top, top), heads <= 8)
+        axis.set(xlabel="head", ylabel="layer" if left(axis) else "", title=title)
+    drawing.bar(figure, drawn, axes, "rise of the loss,\n0.001 nats a token")
+    return figure
 
 
 # --- scores ----------------------------------------------------------------------------------------------------------

@@ -144,13 +144,12 @@ def elsewhere(alone: pd.DataFrame, own: pd.DataFrame, over: pd.DataFrame, by: st
     part, told = alone[alone.metric == "ROUGE-1"].drop_duplicates("row").set_index("row"), []
     if {OWN, MAIN} <= {*part.index} and part.change_low[OWN] > part.change[MAIN]:
         gain = interval(*part.loc[OWN, ENDS], "+.1f")
-        lowest = {
-            f"with {name}": row for name, row in ((links(by), MAIN), ("gold ones", with_links("gold"))) if row in part.index
-        }
+        known = {f"with {links(by)}": MAIN, "with gold ones": with_links("gold")}
+        lowest = {name: row for name, row in known.items() if row in part.index}
         others = listed(f"{number(part.change[row], '+.1f')} {name}" for name, row in lowest.items())
-        told.append(f"the same {links(by)} in a layer of its own after every layer gain {gain} (seed 1, not replicated; there the"
-                    f" least important heads gain {others}); with no links such a layer does nothing (M = identity gives H), so"
-                    " *plain* is that control; shuffled links have not been tried there")  # fmt: skip
+        told.append(f"the same {links(by)} in a layer of its own after every layer gain {gain} (seed 1, not replicated; there"
+                    f" the least important heads gain {others}); with no links such a layer does nothing (M = identity gives"
+                    " H), so *plain* is that control; shuffled links have not been tried there")  # fmt: skip
     for row in (row for row in own.index if row.startswith("layer of its own")):
         how = "does better" if own.change_high[row] < 0 else "does no better"
         told.append(f"*{named(row)}*, over seeds, {how} than heads ({change(over, row)})")
@@ -236,17 +235,6 @@ def headline(over: pd.DataFrame) -> str:
     told += f" {tables.PRINTED['ROUGE-1']:+.1f} %. At {number(main.value - main.change, '.0f')} of 100 there is"
     more = "less" if main.value - main.change > SAMSUM else "more"
     return f"{told} {more} to gain than at the {SAMSUM} or so of SAMSum: relative gains are not like for like."
-
-
-def first_alone(over: pd.DataFrame, alone: pd.DataFrame) -> str:
-    """Which seed is told where: of `tables.over_seeds`, and `tables.scores` of the first; nothing if there is one."""
-    if "seeds" not in over or MAIN not in set(over.row):
-        return ""
-    both = [change(table, MAIN, ends=False) for table in (over, alone)]
-    return (
-        f"*Masking*, *Where*, *How good must the clusters be* and *At inference alone* show seed 1, in which ROUGE-1 rises by"
-        f" {both[1]}; over {over.seeds.max()} seeds it is {both[0]}."
-    )
 
 
 def hollow(over: pd.DataFrame, worth: str, least: float, found: pd.DataFrame | None = None) -> str:
