@@ -195,8 +195,8 @@ def test_mentions_are_marked_by_their_cluster(two):
 
 
 def test_pronouns_are_right_where_their_cluster_has_the_right_name():
-    row = Dialogue("", "", ("#", "ann", ":", "i", "saw", "bea", ".", "she", "saw", "me"), ((0, 3, 10),),
-                   clusters=(((1, 2), (3, 4), (9, 10)), ((5, 6), (7, 8))), events=(Event("see", "ann", "", "bea"),))  # fmt: skip
+    words, clusters = tuple("# ann : i saw bea . she saw me".split()), (((1, 2), (3, 4), (9, 10)), ((5, 6), (7, 8)))
+    row = Dialogue("", "", words, ((0, 3, 10),), clusters, (Event("see", "ann", "", "bea"),))
     assert tables.pronouns([row], [row.clusters]) == {"people": 100, "speakers": 100}
     merged = [((1, 2), (3, 4), (7, 8)), ((5, 6),)]  # she is taken for ann, me for nobody
     assert tables.pronouns([row], [merged]) == {"people": 0, "speakers": 50}
