@@ -21,16 +21,18 @@
 #
 # Section 6 of Voita et al. 2019 ([arXiv 1905.09418](https://arxiv.org/abs/1905.09418)).
 #
-# **The paper's claims.** Put a gate on every head of a converged translation model and let each open gate cost a little:
-# most encoder heads can be closed with hardly any loss, and those that stay are those with a function. Of the three kinds of
+# **The paper's claims.** Put a gate on every head of a converged translation model and a penalty on every open gate: most
+# encoder heads can be closed with hardly any loss, and those that stay are those with a function. Of the three kinds of
 # attention the encoder's is pruned first and cross-attention last, and pruning a trained model beats training the
 # small one from scratch.
 #
 # What we find stands below; then how a gate works, the paper's curves with the controls that it leaves out (training as long
-# *without* penalty; no encoder attention at all), other ways of choosing heads, and heads removed for good. *Penalty*: λ, the
-# strength of the L0 penalty on open gates. *Control*: trained on as long with all heads, without penalty. *Floor*: all encoder
-# heads removed from the trained model, which is then trained on as long; *never there*: a model trained without encoder heads
-# from the first step.
+# *without* penalty; no encoder attention at all), other ways of choosing heads, and heads removed for good. *EN-RU news* and
+# *subtitles* are registers of a generated language, not WMT or OpenSubtitles.
+#
+# *Penalty*: λ, the strength of the L0 penalty on open gates. *Control*: trained on as long with all heads, without penalty.
+# Losses are set against two yardsticks: *all heads removed* from the trained model, which is then trained on as long, and
+# *never there*, a model trained without encoder heads from the first step.
 
 # %% jupyter={"source_hidden": true} tags=["parameters"]
 profile = "laptop"  # tiny, quick, laptop, natural or paper: sizes only, every one can be overridden below
@@ -61,8 +63,8 @@ from helpers.measures import figures, ranks, snapshots
 from helpers.measures import said as of_measures
 from helpers.methods import l0
 from helpers.methods.l0 import said
-from helpers.publish import claims
-from helpers.reading import count, ends, frames, listed, number, readable
+from helpers.publish import claims, pages
+from helpers.reading import ends, frames, listed, number, readable
 from helpers.runs import subjects
 from helpers.scores import intervals
 from helpers.study import layout
@@ -88,10 +90,11 @@ if committed.shared.exists():
 verdicts = claims.Box(run)
 
 # %% [markdown]
-# Left: BLEU minus the *control*. Middle: the share kept of what removal costs, the distance from the *floor* to the control;
-# dotted: the rule's `95 %`. Right: the share kept of what *never there* costs, which is less (first training; axis cut at
-# `-100 %`). Bars: t-intervals over trainings where there are several, else bootstraps over sentences. Text of the other kind is
-# from the published run; black hollow marks are what the paper prints.
+# Left: BLEU minus the *control*; band: that of the model in which encoder heads were *never there*, with its interval (where it
+# is off the axis, its number). Middle: the share kept of the BLEU that goes when *all heads* are *removed*; dotted: the rule's
+# `95 %`. Right: the share kept of what *never there* lacks, which is less (first training; axis cut at `-100 %`). Bars:
+# t-intervals over trainings where there are several, else bootstraps over sentences. Marks of the other corpus are from the
+# published run; black and white marks are what the paper prints.
 #
 # ## The gate (section 6.1)
 #
@@ -132,7 +135,7 @@ run.figure(
 
 # %% [markdown]
 # **Slide log α** from a closed gate to an open one. Left, what is drawn in training. Right, the solid line is the penalty in
-# units of λ: the probability of being open at all, however far; the dashed line on the same axis is the gate itself without
+# units of λ, the probability of being open at all, however far; the dashed line on the same axis is the gate itself without
 # noise.
 
 # %% jupyter={"source_hidden": true}
@@ -181,23 +184,22 @@ of_models = {title: l0.tables.over_trainings(found) for title, found in trained.
 # $P(g = 0)$ of every encoder head while the model trains, for several penalties ([as an
 # animation](../figures/controlled/03_l0_pruning/gate_closing_animation.gif)). The penalty pushes gates shut, and the stretched
 # distribution has mass at exactly closed and exactly open; nothing asks the gates that stay to be fully open. A model with many
-# undecided gates (between `0.05` and `0.95`) is not the one that binary evaluation scores. A head is kept where fully open is
-# more likely than closed, log α above zero: where the picture's P(closed) ends below `0.31`, not below a half.
+# *unsettled* gates (P(closed) between `0.05` and `0.95`) is not the one that binary evaluation scores. A head stays where fully
+# open is more likely than closed, that is log α above zero. At log α = 0 both have the probability `0.31` named above, so the
+# picture's cut is there and not at a half.
 
 # %% jupyter={"source_hidden": true}
 sweep, subject = encoder[0]
 traces, kept = l0.tables.closings(sweep)
 settled = pd.concat({title: l0.tables.settled(table) for title, table in quality.items()}, names=["model"])
 run.table(settled, "gates_settled")
-variants = int(settled.index.get_level_values("run").str.startswith("L0,").sum())
 run.figure(
     l0.figures.gate_closing(traces, kept, model=subject.title),
     "gate_closing",
     caption="Gates of encoder heads close while the penalty acts, step by step.",
     takeaway=f"First training: the larger the penalty, the more gates close: {max(kept.values())} of"
     f" {traces[min(traces)].shape[1]} heads stay at λ = {min(kept):g}, {min(kept.values())} at λ = {max(kept):g}."
-    f" {int((settled.undecided <= settled.total / 10).sum())} of {len(settled)} runs ({len(settled) - variants} penalties,"
-    f" {variants} variants) end with at most a tenth of their gates undecided.",
+    f" {said.settle(settled)}",
     model=sweep["name"],
 )
 for name, figure, shown in (
@@ -209,16 +211,14 @@ for name, figure, shown in (
 # %% [markdown]
 # ## Pruning encoder heads (Fig. 7)
 #
-# BLEU against the number of encoder heads that stay, with the two levels that a curve needs, *control* and *floor*. Intervals
-# are bootstraps over test sentences, of one training; of a model with several trainings the key figure and the next table show
-# means, with t-intervals over trainings.
+# BLEU against the number of encoder heads left. Of a model with several trainings the key figure and the next table show means,
+# with t-intervals over trainings; else intervals are bootstraps over the test sentences of one training.
 #
-# The distance from floor to control is what encoder attention is worth here, and a loss means little until it is set against
-# it: the paper's tolerance in BLEU is strict where encoder attention is worth much, and costs nothing where it is worth next
-# to nothing. So each run also has the share of that worth which it keeps. Two cautions. A small worth makes the question
-# hollow: then all heads can go. And the floor may be deep because the rest, with a frozen decoder and few steps,
-# has not adapted: *never there* (notebook 1's control) shows by how much. Against it encoder attention is worth far less, and
-# the share of *that* which is kept is the stricter answer.
+# A loss means little until it is set against what removing *all* encoder heads costs: `0.15` BLEU is strict where that is much,
+# and no feat where it is next to nothing, as then all heads can go. So each run also has the share kept of that cost. One
+# caution: removal may cost so much because the rest, with a frozen decoder and few steps, has not adapted. A model in which
+# heads were *never there* (notebook 1's control) had all steps to adapt. Against it encoder heads matter far less, and the
+# share kept of *that* gap is the stricter answer.
 
 # %% jupyter={"source_hidden": true}
 run.table(pd.concat(of_encoder, names=["model"]), "fig7_bleu_by_heads", resamples=repeats)
@@ -243,14 +243,16 @@ stored = {
     subjects.title(path.stem.partition("_")[2]).removesuffix(" local"): pd.read_csv(path, index_col=["run", "test set"])
     for path in sorted((committed.folder / "tables").glob("encoder_*.csv"))
 }
-elsewhere = {f"{other}, {title}" if len(stored) > 1 else other: table for title, table in stored.items()}
+elsewhere = {
+    f"{said.TEXTS[other]}, {title}" if len(stored) > 1 else said.TEXTS[other]: table for title, table in stored.items()
+}
 both = l0.tables.beside_other_texts(of_models | elsewhere, first=of_encoder | elsewhere)
 both = run.table(both, "beside_other_texts")
 half = run.table(l0.tables.half_left(of_models), "half_left", resamples=repeats)
 run.figure(
-    l0.figures.beside_other_texts(both),
+    l0.figures.beside_other_texts(both, text=f"{said.TEXTS[run.corpus]} text"),
     "fig7_beside_other_texts",
-    caption="What pruning encoder heads costs, on controlled and natural text and in the paper.",
+    caption="What pruning encoder heads costs, on generated and natural text and in the paper.",
     answers="Voita et al., figure 7",
     takeaway=said.half(half[half.index.isin(own, "test set")]),
     resamples=repeats,
@@ -260,21 +262,22 @@ within = {title: l0.tables.largest_pruning(table) for title, table in quality.it
 within = run.table(pd.concat(within, names=["model"]), "largest_pruning", loss=l0.tables.LOSS, over=intervals.SENTENCES)
 left = [f"{round(row['heads'], 1):g} of {row.total:g} (n = {row.trainings})" for _, row in half.iterrows()]
 flat = half.reset_index().assign(left=left, model=lambda table: table.model + ", " + table["test set"])
-shown = {"model": "model, test set", "left": "heads kept (n trainings)", "change": "BLEU minus control"}
-shown |= {"worth": "control minus floor, BLEU", "share": "kept of that"}
-shown |= {"worth from the start": "control minus never there, BLEU", "share from the start": "kept of that (never there)"}
+shown = {"model": "model, test set", "left": "heads left (n trainings)", "change": "BLEU minus control"}
+shown |= {"worth": "all heads removed costs, BLEU", "share": "share kept of that"}
+shown |= {"worth from the start": "never there costs, BLEU", "share from the start": "share kept of that (never there)"}
 shown = {name: said for name, said in shown.items() if name in flat}
 forms = {name: ".1%" if name == "share" else "%" if name.startswith("share") else ".1f" for name in [*shown][3:]}
 forms["change"] = "+.1f"
 shorter = {"model": "model", "heads": "heads left", "change": "BLEU minus control"}
-shorter |= {"share": "kept of what removal costs (floor), BLEU", "never": "kept of what never there costs, BLEU"}
-at_half = said.answer(pd.concat([half, l0.tables.half_left(elsewhere)]) if elsewhere else half)
+shorter |= {"share": "share kept, yardstick: all heads removed (BLEU)", "never": "share kept, yardstick: never there (BLEU)"}
+there = l0.tables.half_left(elsewhere)[:1] if elsewhere else half[:0]
+at_half = said.answer(pd.concat([half, there]) if len(there) else half, run.corpus)
 at_half = readable(at_half, shorter, caption="With half of the encoder heads or fewer") if len(at_half) else Markdown("")
 told = "With half of the encoder heads or fewer: mean of n trainings with intervals over them, or one training with intervals"
 told = f"{told} over sentences, as are those against never there (first training)"
 display(readable(flat, shown, forms, caption=told))
-shown = {"model": "model", "test set": "test set", "total": "heads", "kept": "kept", "change": "BLEU minus control"}
-shown |= {"kept_surely": "kept, by interval"}
+shown = {"model": "model", "test set": "test set", "total": "heads", "kept": "heads left", "change": "BLEU minus control"}
+shown |= {"kept_surely": "heads left, by interval"}
 told = f"Fewest heads that lose at most {l0.tables.LOSS:g} BLEU, by the difference itself or by its whole interval; {n}"
 readable(within, shown, {"change": "+.1f"}, caption=told)
 
@@ -296,10 +299,8 @@ if every:
     started = {sweep["name"]: sweep["start"].get("training", {}).get("steps", 0) for sweep, _ in every}
     maps = table_2.reset_index("heads").groupby("text", sort=False).heads.first()  # with all heads
     ours, theirs = (listed(maps[maps.index.str.startswith("printed") == one].unique()) for one in (False, True))
-    deep = [[len({at for kind, at in subject.kept if kind == one}) for one in ("encoder", "decoder")] for _, subject in every]
     told = f"Heads of encoder, decoder and cross-attention, all of them: {ours} (paper: {theirs})."
-    shallow = " Here the decoder has fewer layers than the encoder." if any(low < high for high, low in deep) else ""
-    display(Markdown(f"{told}{shallow}"))
+    display(Markdown(told))
     for text, part in table_2.groupby("text", sort=False):
         if not text.startswith("printed"):  # these are in the figure below
             plain = part[l0.tables.CONTROL].notna()  # the row of all heads: what it starts from, trained for fewer steps
@@ -313,20 +314,20 @@ if scratch:
     scratch = run.table(scratch, "trained_minus_scratch", resamples=repeats, over=intervals.SENTENCES)
 
 # %% [markdown]
-# Models pruned from a trained one minus the same head maps from random weights; hollow marks are the paper's; a model without
+# Models pruned from a trained one minus the same head maps from random weights; white marks are the paper's; a model without
 # runs from scratch is absent. Intervals here are of single cases, the verdict on top corrects for all rows. Above zero the
 # trained model hands something down that the map does not hold. But the two had not as long to adapt to their map: from scratch
 # it is fixed in all steps, in the pruned model gates still move in the few that it trains on. What is better from scratch may
 # be owed to that.
 
 # %% jupyter={"source_hidden": true}
-from_scratch = by_kinds = ""
+by_kinds = ""
 if every:
     of_kinds = within[within.index.isin(titles[len(encoder) :], "model") & within.index.isin(own, "test set")]
-    scratch = scratch[scratch.index.isin(own, "test set")]
-    from_scratch = said.from_scratch(scratch)
+    of_own = pd.concat(of_all, names=["model", "run", "test set"])
+    of_own, scratch = (table[table.index.isin(own, "test set")] for table in (of_own, scratch))
     run.figure(
-        l0.figures.beside_other_texts(l0.tables.all_kinds(of_all), label="% of all heads kept", sharey=True),
+        l0.figures.beside_other_texts(l0.tables.all_kinds(of_all), label="% of all heads left", sharey=True),
         "bleu_by_heads_all_kinds",
         caption="BLEU by the number of heads kept where gates act on all attention: pruned, from scratch, and printed.",
         table="table2_all_kinds",
@@ -338,7 +339,7 @@ if every:
         "pruned_minus_scratch",
         caption="BLEU of pruned models minus that of their head maps trained from scratch, here and in the paper.",
         answers="Voita et al., table 2",
-        takeaway=said.all_kinds(of_kinds.rename(lambda title: title.partition(": ")[0]), scratch),
+        takeaway=f"{said.all_kinds(of_kinds, of_own)}; {said.from_scratch(scratch)}.",
         table="trained_minus_scratch",
         resamples=repeats,
     )
@@ -348,10 +349,11 @@ else:
 # %% [markdown]
 # ### Which kind goes first? (Fig. 9)
 #
-# In the paper (hollow, from its table 2) the encoder's curve lies lowest and, but at the first WMT point, that of
-# cross-attention highest. An order of kinds may come from L0, from what each kind is worth in this model, or from
-# how each kind starts its training. Nothing follows from models in which only encoder attention starts with zero output, and
-# penalties at which all decoder and cross-attention heads stay cannot tell: the verdict counts the others alone.
+# In the paper (white marks, from its table 2) the encoder's curve lies lowest and, but at the first WMT point, that of
+# cross-attention highest. An order of kinds may come from L0, from what removing each kind costs in this model, from how each
+# kind starts its training, or from how many layers each kind has (named below). Nothing follows from models in which only
+# encoder attention starts with zero output, and penalties at which all decoder and cross-attention heads stay cannot tell: the
+# verdict counts the others alone.
 
 # %% jupyter={"source_hidden": true}
 if every:
@@ -365,6 +367,8 @@ if every:
         answers="Voita et al., figure 9",
         takeaway=said.by_kind(by_kind),
     )
+    kinds_there = said.kinds_elsewhere(committed, other, claims.least_worth("kinds", "controlled"))
+    display(Markdown(f"{said.layers(subject.kept for _, subject in every)} {kinds_there}"))
 
 # %% jupyter={"source_hidden": true}
 if every:
@@ -382,41 +386,37 @@ if every:
 # %% [markdown]
 # ## What the retained encoder heads do (Fig. 8)
 #
-# How many of the heads left had a function before pruning (notebook 2), and which; a head with two functions counts half in
-# each, heads without one are not drawn. Black line: how many as many random heads would have. Functions are measured anew on
-# every pruned model too: one that a head did not have before is *drift*, and the table counts retained heads whose functions
-# are the same, were gained, lost or exchanged. Prunings of one model are not independent.
+# No positional or rare-token head was found (notebook 2), so only heads of syntax are left to test. Of the heads that had a
+# function before pruning, the share that is still there, beside that of as many random heads. Functions are measured anew on
+# every pruned model too: the table counts retained heads that had a function and whether they still have all of it, lost a part
+# or exchanged it. Prunings of one model are not independent.
 
 # %% jupyter={"source_hidden": true}
 functions = {subject.title: l0.tables.retained_functions(sweep, subject) for sweep, subject in encoder}
-columns = {
-    title: [(heads, said.had_before(by_count, roles.index)) for heads, roles in by_count.items()]
-    for title, by_count in functions.items()
-}
-totals = {title: max(by_count) for title, by_count in functions.items()}
 chance = l0.tables.retained_more_than_chance(functions)
 run.table(chance, "retained_more_than_chance", split="dev")
 stay, power = said.functions(chance)
 run.figure(
-    l0.figures.retained_functions(columns, totals, said.by_chance(chance)),
+    l0.figures.functions_left(chance[chance.function == "any"]),
     "fig8_functions_of_retained_heads",
-    caption="What the encoder heads that pruning keeps did before it, and how many by chance.",
+    caption="How many encoder heads with a function pruning leaves, beside as many random heads.",
     answers="Voita et al., figure 8",
     takeaway=stay,
     table="function_drift",
     split="dev",
 )
-display(Markdown(f"{said.always(functions)} {power}"))
+display(Markdown(f"{said.had(chance)} {said.always(functions)} {power}"))
 
 # %% jupyter={"source_hidden": true}
 drift = pd.concat({title: l0.tables.drift(by_count) for title, by_count in functions.items()}, names=["model"])
 drift = run.table(drift, "function_drift", split="dev")
-named = {"model": "model", "pruned": "pruned models", "heads": "heads left in all of them", "same": "functions as before"}
-named |= {"gained": "gained", "lost": "lost", "other": "exchanged"}
+named = {"model": "model", "pruned": "pruned models", "functional_before": "retained heads that had a function, in all of them"}
+named |= {"kept": "all kept", "lost": "lost one", "other": "exchanged"}
 prices = {title: table[table.method == "L0"].groupby("run")[["heads", "total"]].first() for title, table in of_encoder.items()}
 still = {title: f"{(own.heads == own.total).sum()} of {len(own)}" for title, own in prices.items()}
 still = "".join(f"; {title}: no head closes at {x} penalties" for title, x in still.items() if not x.startswith("0 "))
-readable(said.drifted(drift), named, caption=f"Heads that stay, by what became of their functions; first training{still}")
+became, bare = said.drifted(drift, functions)
+display(readable(became, named, caption=f"What became of functions; first training{still}"), Markdown(bare))
 
 # %% [markdown]
 # ## Other ways to choose heads, at equal numbers
@@ -425,33 +425,30 @@ readable(said.drifted(drift), named, caption=f"Heads that stay, by what became o
 # relevance (LRP αβ); *gradient importance*, per example or *each token* (activation times gradient:
 # the absolute derivative of each example's or token's loss at the head's gate, Michel et al. 2019), as they are or *by layer*,
 # divided by the layer's norm (in the table alone); and the loss when that head alone is left out. First removed at once,
-# without further training (L0's own heads had it and are not shown there). A criterion is worth something where it lies clearly
-# above the random draws (band: from the least to the largest; bars: 95 % intervals over test sentences):
+# without further training (L0's own heads had it and are not shown there). A criterion helps where it lies clearly above the
+# random draws (bars: 95 % intervals over test sentences):
 
 # %% jupyter={"source_hidden": true}
 if plan["compared"]:
     rivalled = [(sweep, subject) for sweep, subject in encoder if sweep["settings"]["pruning"]["compared"]]
     shots = {subject.title: l0.tables.one_shot_quality(sweep, subject, repeats) for sweep, subject in rivalled}
     run.table(pd.concat(shots, names=["model"]), "at_once", resamples=repeats, over=intervals.SENTENCES)
-    equal = pd.concat([l0.tables.equal_heads(of_encoder[title], shot, title) for title, shot in shots.items()])
-    at_once = equal[equal.panel.str.contains("removed at once") & (equal.unit == "BLEU")]
+    at_once = pd.concat([l0.tables.removed_at_once(shot, title) for title, shot in shots.items()])
     at_once = at_once.assign(method=at_once.method.map(said.named))
+    drawn = at_once[~at_once.method.str.endswith("by layer")]
     run.figure(
-        l0.figures.methods_at_equal_heads(said.above_random(at_once)),
+        l0.figures.methods_at_equal_heads(drawn, said.named("random"), l0.tables.ALL),
         "at_equal_heads",
-        caption="BLEU above random heads of ways to choose as many heads as L0 keeps; band: range of the draws, bars: intervals"
-        " over test sentences.",
-        takeaway=said.gone_at_once(at_once),
+        caption="BLEU of ways to choose as many heads as L0 keeps, removed at once, beside random heads and all heads.",
+        takeaway=said.gone_at_once(drawn),
         table="at_once",
         resamples=repeats,
     )
-    draws = at_once[at_once.method == said.named("random")].groupby(["panel", "heads"]).size()
     kinds = [
         table[table.method.str.startswith("L0,")].groupby("run")[["heads", "method"]].first() for table in of_encoder.values()
     ]
     kinds = [f"{row.heads} heads are of *{row.method.removeprefix('L0, ')}*" for row in pd.concat(kinds).itertuples()]
-    band = count(int(draws.max()) if len(draws) else 0, "draw")
-    told = f"First training, first {plan['at_once']:,} test sentences; the band is of {band}"
+    told = f"First training, first {plan['at_once']:,} test sentences"
     display(Markdown(f"{told}{f'; gate variants: {listed(kinds)}' if kinds else ''}."))
 else:
     print("Not in this run: the setting pruning.compared names no penalty.")
@@ -478,7 +475,8 @@ for penalty in plan["compared"]:
         display(readable(said.pooled(part, parts), shown, digits, caption=told))
         parts = [table[table.index.isin(own, "test set")] for table in parts]
         chosen, brief = chosen or said.further(parts), brief or said.further(parts, brief=True)
-        left = set(at_once.method) - {said.chosen(name) for name in part.index.unique("run")} - {said.named("random")}
+        left = set(at_once.method) - {said.chosen(name) for name in part.index.unique("run")}
+        left -= {said.named("random"), l0.tables.ALL}
         display(Markdown(f"Not trained further: {listed(f'*{name}*' for name in sorted(left))}."))
 display(Markdown(f"{chosen} Other measures: [notebook 6](06_do_measures_agree.ipynb)." if chosen else ""))
 
@@ -531,7 +529,8 @@ run.figure(
     caption="How well each criterion predicts the loss without a head and how long L0 keeps it.",
     show=False,
 )
-display(Markdown(said.truths(told, names_of_truths)))
+few = said.few_matter({title: table[names_of_truths[0]] for title, table in worths.items()})
+display(Markdown(f"{said.truths(told, names_of_truths)} {few}"))
 unlike = told.xs("confidence", level="criterion").rho if "confidence" in told.index.unique("criterion") else ()
 told = f"Confidence, over all heads: rank correlation {ends(unlike, '+.2f')} with either yardstick in any model."
 display(Markdown(told if len(unlike) else ""))
@@ -541,21 +540,25 @@ display(Markdown(told if len(unlike) else ""))
 #
 # Every pruned model above was stored without its closed heads: rows of the query, key and value projections and columns of the
 # output projection are gone, layers are ragged, an attention without heads adds its output bias. Removed must equal masked; a
-# reloaded model must equal the saved one. What that buys in time is measured by `make bench` (`benchmarks/removed_heads.py`),
-# beside the ceiling that arithmetic sets: heads are a part of a layer, most of the work is elsewhere.
+# reloaded model must equal the saved one. The speed-up has a ceiling that arithmetic sets: heads are a part of a layer, most of
+# the work is elsewhere.
 
 # %% jupyter={"source_hidden": true}
 sweep, subject = (every or encoder)[0]
 removed = pd.concat([l0.tables.REMOVED.read(l0.runs.run(spec)) for spec in l0.tables.l0_runs(sweep)])
 run.table(removed, "removed_for_good", model=sweep["name"])
-shown = {"heads kept": "heads kept", "millions": "million parameters", "FLOPs, share": "FLOPs, of all heads'"}
-shown |= {"speed-up at most": "speed-up at most", "removed minus masked": "removed and masked: largest difference, relative"}
-shown |= {"reloaded minus removed": "reloaded and removed: largest difference"}
-digits = {"millions": ".2f", "FLOPs, share": "%", "removed minus masked": ".1g", "reloaded minus removed": ".1g"}
+removed = removed.reset_index()
+shown = {"heads kept": f"heads left of {sum(map(len, subject.kept.values()))}", "millions": "million parameters"}
+shown |= {"FLOPs, share": "FLOPs, of all heads'", "speed-up at most": "speed-up at most"}
+digits = {"millions": ".2f", "FLOPs, share": "%"}
 times = removed.assign(**{"speed-up at most": removed["speed-up at most"].map("{:.2f} ×".format)})
 times["millions"] = removed["parameters left"] / 1e6
 told = f"{number(removed.parameters.iloc[0] / 1e6, '.2f')} million parameters, embeddings left out"
-readable(times, shown, digits, caption=f"{subject.title}, first training; with all heads: {told}; differences are of logits")
+display(readable(times, shown, digits, caption=f"{subject.title}, first training; with all heads: {told}"))
+took = [pages.measured(f"base_{name}") for name in ("encoder_pass", "encoder_ceiling", "generation")]
+where, on = (pages.measured("base_encoder_pass", part) for part in ("what", "hardware"))
+told = f"{where}: {took[0]}, {took[1]} by operations; generation {took[2]} ([measured once](../docs/costs.md), {on})"
+display(Markdown(f"{said.same(removed)} In time, {told}."))
 
 # %% [markdown]
 # ## Appendix: penalties
@@ -577,21 +580,19 @@ readable(said.prices(asked).rename(columns={"lambda": "λ"}), shown, caption=cap
 
 # %% jupyter={"source_hidden": true}
 half = half[half.index.isin(own, "test set")]
-more = from_scratch
+at_other, at_own = (
+    {one.claim.id: one for one in claims.of_run(folder, corpus)}
+    for folder, corpus in ((committed.folder.parent, other), (run.folder, run.corpus))
+)
+more = said.from_scratch(scratch, at_own["beats-scratch"].rows) if len(scratch) else ""
 more = f"{more[:1].upper()}{more[1:]}." if more else ""
-worth_of = of_encoder | {f"{other} text{title.removeprefix(other)}": table for title, table in elsewhere.items()}
-worst = " ".join(filter(None, (said.never_better(table, title) for title, table in worth_of.items())))
-lost = said.half(half, shares=False)
-at_other = {one.claim.id: one for one in claims.of_run(committed.folder.parent, other)}
 asked = {"most-can-go": "most heads can go:", "gates-settle": "gates settle:", "functions-stay": "heads with functions stay:"}
 natural = of_measures.elsewhere(at_other, other, profile_of, asked) if committed.shared.exists() else ""
-own_worth = said.never_better(next(iter(of_encoder.values())), next(iter(of_encoder)))
-told = "\n\n".join(filter(None, [own_worth, lost, by_kinds, more, brief]))
+closing = "\n\n".join(filter(None, [said.settle(settled), by_kinds, more, stay, brief]))
 closing = f"""
-{told}
+{closing}
 
 *Limits.* One training per row but where means are named ([all differences](../docs/differences.md)).
 """
-worst = f"{worst} (One training each.)" if worst else ""
-first_words = "\n\n".join(filter(None, [f"**{said.lead(half)}**", at_half.data, said.laxer(half), worst, natural]))
-verdicts.fill("fig7_beside_other_texts", closing, first=first_words)
+details = "\n\n".join(filter(None, [at_half.data, said.laxer(), natural]))
+verdicts.fill("fig7_beside_other_texts", closing, first=said.lead(half, run.corpus, of_encoder, there), more=details)

@@ -17,6 +17,7 @@ from helpers.methods import l0
 from helpers.methods.l0 import said
 from helpers.runs import outputs, subjects, training
 from helpers.scores import scoring
+from helpers.study import layout
 from helpers.study.recipe import read_since
 from tests.unit import tiny_sweep
 
@@ -177,37 +178,63 @@ def test_what_is_said_follows_the_numbers():
     half = half.assign(trainings=[3, 1], heads_first=[20, 10], **{"at printed": [-0.9, np.nan]})
     told = "EN-RU loses 0.2 BLEU at 21 of 48 heads, 0.9 at the paper's 10 (interpolated; paper: 0.15); EN-DE 2.1 at 10 of 48"
     assert f"{told}: 99.0 and 90.0 % of what removing all costs stay." == said.half(half)
-    assert said.half(half, shares=False) == f"{told}."
     assert "heads (paper: 0.15 at 10 of 48)" in said.half(half[1:])
     known = {said.NEVER: [2.0, np.nan]} | {f"share from the start{end}": 0.5 for end in ("", "_low", "_high")}
     never = half.assign(change_low=-3, change_high=0, share=0.998, **known)
-    rows = said.answer(never)
+    rows = said.answer(never, "controlled")
     assert rows["never"].tolist() == ["50.0 [50.0, 50.0] % of 2.0 (first training, 20 heads)", "not trained"]
     assert rows.share[0] == "99.8 [96.0, 100.0] % of 20.0"  # it would else equal its end
     assert rows["heads"].tolist() == ["21.3 of 48, mean of 3 trainings", "10 of 48"]
-    assert said.lead(half).endswith("; the printed 38 of 48 cost 0.9, not 0.15 (interpolated).") and "EN-RU " in said.lead(half)
-    assert "printed" not in said.lead(half[1:]) and said.lead(half[:0]) == said.half(half[:0])
-    assert "here EN-RU loses 0.9 with as many gone" in said.laxer(half) and "; here" not in said.laxer(half[1:])
+    assert rows.model.tolist() == ["generated, EN-RU", "generated, EN-DE"]
+    there = never[1:].rename({"EN-DE": "natural", "test": "europarl_test"})
+    assert said.answer(there, "controlled").model.tolist() == ["natural"]
     first = by_hand(
         ("control", "further training", np.nan, (48, 2, 2), 23.0, 0.0, 0.0, 0.0),
-        *((f"L0 {heads}", "L0", 1, (heads, 0, 0), 21, -1, -2, 0) for heads in (20, 12, 7)), total=48
+        *((f"L0 {heads}", "L0", 1, (heads, 0, 0), 21, -1, -2, 0) for heads in (20, 12, 7, 4)), total=48
     )  # fmt: skip
-    first = first.assign(**{said.NEVER: 2.0, "share from the start": [1, 0.8, 0.4, -0.1]})
+    first = first.assign(**{said.NEVER: 2.0, "share from the start": [1, 0.8, 0.4, -0.1, -0.5]})
     first["share from the start_low"] = first["share from the start"] - 0.3
     first["share from the start_high"] = first["share from the start"] + 0.3
-    told = said.never_better(first, "EN-RU")
-    found = "In EN-RU encoder heads are worth 2.0 BLEU against *never there*:"
-    assert told == f"{found} 7 of 48 keep -10 [-40, 20] % of that, which may be nothing." and not said.never_better(HAND, "m")
-    told = said.never_better(first.drop("L0 7", level="run"), "EN-RU")
-    assert told == f"{found} 20 of 48 keep 80 [50, 110] % of that and 12 of 48 keep 40 [10, 70] % of that."
-    within = pd.DataFrame({"kept": 5, "total": 9, "kept_surely": [9, 8]}, places)
-    scratch = pd.DataFrame({"change": [0.2, -0.1, -0.05], "low": -0.3, "high": [0.3, -0.05, 0.1]})
-    told = "9 (EN-DE) heads; from scratch the same map is better in 2 of 3 (1 by interval; -0.2 to +0.1 BLEU), with 9 steps to"
-    assert told in said.all_kinds(within, scratch.assign(steps=9, steps_pruned=2))
-    assert "5 of 9 (EN-RU) heads; no head map" in said.all_kinds(within[:1], scratch[:0])
+    gone = "With 41 gone the model is no better than one that never had encoder attention; with 44 gone it is worse, by 1.0."
+    assert said.never(first) == gone and not said.never(HAND)
+    kept = "With 36 gone 40 [10, 70] % stay of what encoder attention adds to training without it."
+    assert said.never(first.drop(["L0 7", "L0 4"], level="run")) == kept
+    worse = "With 44 gone the model is worse than one that never had encoder attention, by 1.0 BLEU."
+    assert said.never(first.drop("L0 7", level="run")) == worse
+    models = {"EN-RU": first, "EN-DE": HAND}
+    told = said.lead(half.assign(bleu=87.8), "controlled", models, there)
+    assert told == (
+        f"**On generated text (BLEU 88) 27 of 48 encoder heads go for 0.2 BLEU.** {gone} The paper's 38 of 48 cost 0.9 BLEU"
+        " here (interpolated; WMT: 0.15). On natural text (Europarl) 38 of 48 cost 2.1."
+    )
+    assert "paper" not in said.lead(half[1:].assign(bleu=1.0), "natural", models)
+    assert said.lead(half[:0], "natural", {}) == said.half(half[:0])
+    within = pd.DataFrame({"total": 24, "kept_surely": [24, 24]}, places)
+    table = pd.concat(dict.fromkeys(("EN-RU", "EN-DE"), HAND), names=["model", "run", "test set"])
+    told = (
+        "The weakest penalty leaves 21 of 24 and 21 of 24 heads and changes BLEU by +0.5 [+0.1, +0.9] and +0.5 [+0.1, +0.9], "
+    )
+    assert said.all_kinds(within, table) == f"{told}not surely less than 0.25 lost"
+    assert said.all_kinds(within.assign(kept_surely=[20, 24]), table) == f"{told}surely in 1 of 2 models less than 0.25 lost"
+    scratch = pd.DataFrame(
+        {"change": [0.2, -0.1, -0.05], "low": -0.3, "high": [0.3, -0.05, 0.1], "steps": 9, "steps_pruned": 2}
+    )
+    told = "from scratch the same map is better on average in 2 of 3{} (-0.2 to +0.1 BLEU), with 9 steps to adapt, pruned at"
+    told += " most 2"
+    judged = [SimpleNamespace(side=side) for side in ("for", "against", "open")]
+    assert said.from_scratch(scratch) == told.format("")
+    assert said.from_scratch(scratch, judged) == told.format(", significantly (Holm) in 1")
+    assert "no head map" in said.from_scratch(scratch[:0])
     index = pd.MultiIndex.from_product([["a, m", "b, m"], ["a", "b", "c"]], names=["truth", "criterion"])
     told = said.truths(pd.DataFrame({"rho": [0.1, 0.9, 0.5, 0.9, 0.1, 0.3]}, index), ["a", "b"])
     assert "a is predicted best by c (0.50; by b 0.90); b by c (0.30; by a 0.90)" in told  # truths stand beside
+    wide = pd.DataFrame(
+        {"rho": [0.1, 0.9, 0.5, 0.1, 0.7, 0.6]}, pd.MultiIndex.from_product([["a, m", "a, n"], ["a", "b", "c"]])
+    )
+    told = said.truths(wide.rename_axis(["truth", "criterion"]), ["a", "b"])
+    assert "over 2 models: a is predicted best by c (0.50 to 0.60; by b 0.70 to 0.90)." in told
+    told = said.few_matter({"m": pd.Series([0.1, 0.002, 0.001]), "n": pd.Series([0.5, 0.001])})
+    assert "the median head raises it by 0.0020 to 0.2505 nats a token, the most needed by 0.1000 to 0.5000," in told
     runs = ["relevance 0.003", "random 0.003", "random 0.003 #2", "L0's heads 0.01", "gradual 1", "confidence 1"]
     told = "random heads, draw 1, random heads, draw 2, L0's heads, trained as the others, gradual pruning"
     assert ", ".join(map(said.chosen, runs[1:5])) == told
@@ -220,8 +247,9 @@ def test_what_is_said_follows_the_numbers():
         == f"{first} Above every random draw of its training, of 1: *relevance, LRP αβ* in 1 and *gradual pruning* in 1."
     )
     draws = said.pooled(shares(table), [shares(table), shares(table.assign(bleu=[5.0, 2.0, 6.0, 8.6, 8.5, 6.0]))])
-    drawn = draws.loc[("random heads, 4 draws [their range]", "test")]
-    assert len(draws) == 5 and drawn[["bleu", "low", "high"]].tolist() == [3.25, 1.0, 6.0]
+    drawn = draws.loc[("random heads, 4 draws (their range)", "test")]
+    assert len(draws) == 5 and drawn.bleu == "3.2 (1.0 to 6.0)" and np.isnan(drawn.low)  # a range in no brackets of intervals
+    assert draws.index[-1][0] == "confidence" and "order" not in draws
     told = said.further([table, table.assign(bleu=[5.0, 1.0, 4.0, 8.6, 8.5, 6.0])])  # in the mean relevance loses
     assert "over 2 trainings, no worse than L0's choice: none. Worse on average, BLEU: *gradual pruning* 0.1, *rel" in told
     assert told.endswith(
@@ -237,20 +265,66 @@ def test_what_is_said_follows_the_numbers():
     assert "1 significantly after Holm, 1 before" in said.functions(chance.assign(p=[0.01, 1.0], p_holm=[0.02, 1.0]))[0]
     heads = pd.Series([["dobj"], ["dobj"], []], index=[("encoder", 0, 0), ("encoder", 0, 1), ("encoder", 0, 2)])
     assert said.always({"m": {3: heads, 2: heads[1:], 1: heads[1:2]}}).endswith("stay: m layer 1 head 2.")
-    before = pd.Series([[("dobj", "o→v")], []], index=[("encoder", 0, 0), ("encoder", 0, 1)])
-    assert said.had_before({2: before, 1: before[:1].map(lambda _: [])}, before.index[:1]) == [["dobj"]]
+    both = pd.concat([chance, chance.assign(function="dobj", had=1)])
+    assert said.had(both) == "Heads with a function before pruning: m 2 (object 1)."
     specs = {n: {"model": {"layers": n, "heads": 2}, "training": {"steps": 1}} for n in (3, 1)}
     models = [SimpleNamespace(title=f"m {n}", run=SimpleNamespace(spec=specs[n])) for n in (3, 3, 1)]
     assert said.sizes(models) == "m 1: encoder 1 × 2, decoder 1 × 2" and not said.sizes(models[:2])
-    assert said.by_chance(chance) == {"m": {30: 1.3, 4: 0.2}}
-    rows = [("a", 4, 9.0), ("a", 2, 1.0), ("random heads", 4, 5.0), ("random heads", 2, 2.0), ("random heads", 2, 4.0)]
-    told = said.gone_at_once(pd.DataFrame(rows, columns=["method", "heads", "value"]).assign(panel="p"))
-    drawn = pd.DataFrame(rows, columns=["method", "heads", "value"]).assign(panel="p", low=0.0, high=1.0, unit="BLEU")
-    above = said.above_random(pd.concat([drawn, drawn[:1].assign(method="b, by layer")]))
-    assert above.value.tolist() == [4, -2, 0, -1, 1] and above.unit.eq("BLEU above random heads").all()
-    assert (
-        "chosen by *a* keep most: 5.00 BLEU, mean over 2 head counts (random heads 4.00; below all 2 draws: *a* with 2)" in told
-    )
+    rows = [
+        ("a", 4, 9.0),
+        ("a, each", 3, 8.0),
+        ("a", 3, 7.0),
+        ("a", 2, 1.0),
+        ("b", 2, 3.5),
+        ("b", 4, 0.5),
+        ("all heads", 6, 9.5),
+    ]
+    rows += [("random heads", heads, bleu) for heads, bleu in ((4, 5.0), (3, 5.0), (2, 2.0), (2, 4.0))]
+    points = pd.DataFrame(rows, columns=["method", "heads", "value"]).assign(panel="p")
+    told = "heads chosen by *a* keep most at 4 and 3 heads (at 3: 8.00 BLEU, random 5.00); at 2 *b* does (3.50)."
+    assert said.gone_at_once(points) == f"Removed at once, {told} Below all random draws: *a* with 2 and *b* with 4."
+    assert "nothing to compare" in said.gone_at_once(points[points.method == "random heads"])
+
+
+def test_a_head_that_loses_a_function_at_several_penalties_is_one_head():
+    at = [("encoder", 0, head) for head in range(3)]
+    before = pd.Series([[("dobj", ""), ("nsubj", "")], [("amod", "")], []], at)
+    later = pd.Series([[("dobj", "")], [("amod", "")], []], at)
+    by_count = {3: before, 2: later.iloc[:2], 1: later.iloc[:1]}
+    drift = pd.concat({"m": l0.tables.drift(by_count)}, names=["model"])
+    found, told = said.drifted(drift, {"m": by_count})
+    assert found.loc["m", ["functional_before", "kept", "lost", "pruned"]].tolist() == [3, 1, 2, 2]
+    assert told.endswith("0 of 0 gained one; the 2 of m are 1 head, seen at several penalties.")
+    bare = {3: before, 2: pd.Series([[("amod", "")], [("rare", "")]], at[1:])}
+    drift = pd.concat({"m": l0.tables.drift(bare)}, names=["model"])
+    assert said.drifted(drift, {"m": bare})[1].endswith("1 of 1 gained one.")
+
+
+def test_runs_that_close_no_gate_do_not_count():
+    table = HAND.assign(undecided=[np.nan, np.nan, 1.0, 3.0, 2.0, 2.0, 0.0, *[np.nan] * 3])
+    table.loc[("L0 0.1", "test"), "heads"] = 24
+    found = l0.tables.settled(table)
+    assert np.isnan(found.undecided["L0 0.1"]) and found.undecided["L0 0.2"] == 3
+    told = "Of 4 runs that close a gate (1 more close none and count for nothing), 3 end with at most a tenth of their gates"
+    assert said.settle(found).startswith(told)
+
+
+def test_what_is_said_of_removal_and_of_layers():
+    removed = pd.DataFrame({"removed minus masked": [0.0, 0.0], "reloaded minus removed": [0.0, -2e-6]})
+    assert "alike but for rounding in all 2 (largest difference 2e-06)" in said.same(removed)
+    assert "identical in all 1 (largest difference 0" in said.same(removed[:1])
+    kept = {("encoder", 0): [0], ("encoder", 1): [0], ("decoder", 0): [0], ("cross", 0): [0]}
+    assert "2 against 1 and 1 (paper: 6 each)" in said.layers([kept, kept])
+
+
+def test_kinds_of_a_published_run(tmp_path):
+    chapter = layout.Chapter(tmp_path)
+    assert said.kinds_elsewhere(chapter, "natural", 5) == ""
+    rows = pd.DataFrame({"model": "m", "decoder": [8, 8], "cross": [8, 7], "decoder_total": 8, "cross_total": 8})
+    study.write_text(chapter.table("fig9_heads_by_kind"), rows.to_csv())
+    told = "On natural text (m) cross-attention goes before the decoder at 1 of 2 penalties"
+    assert said.kinds_elsewhere(chapter, "natural", 0) == f"{told}."
+    assert said.kinds_elsewhere(chapter, "natural", 5).startswith(f"{told} (removing all encoder heads costs ")
 
 
 def test_table_2():

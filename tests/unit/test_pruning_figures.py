@@ -4,12 +4,14 @@ import numpy as np
 import pandas as pd
 import pytest
 import torch
+from matplotlib.colors import to_rgb
 
+from helpers import drawing
 from helpers.methods import l0
 from helpers.methods.l0 import figures
 from helpers.methods.l0.gates import HardConcrete
 from helpers.study import StudyError
-from tests.unit.drawn import band, colour_of, intervals, levels, marked, table, whole
+from tests.unit.drawn import band, colour_of, intervals, levels, marked, table, ticks, whole
 
 POINTS = "model method heads total bleu low high"
 NAN = np.nan
@@ -53,6 +55,24 @@ def test_kinds_stand_beside_the_printed_ones_and_all_kinds_too():
     whole(figures.beside_other_texts(points, sharey=True))
 
 
+def test_texts_stand_in_groups_beside_the_paper_and_models_without_heads():
+    change, row = figures.CHANGE, "panel series kept value low high unit".split()
+    losses = {"EN-RU": (0.1, 3.0, 1.2), "natural, Europarl": (0.1, 3.0, 8.0)}
+    rows = [
+        (change, name, kept, -loss, -loss - 0.1, -loss + 0.1, change)
+        for name, own in losses.items() for kept, loss in zip((90, 20, 0), own, strict=True)
+    ]  # fmt: skip
+    rows += [(change, "printed, EN-RU WMT", 21, -0.15, NAN, NAN, change)]
+    rows += [(panel, "EN-RU", 50, 90, 80, 95, panel) for panel in (figures.OF_REMOVAL, figures.OF_NEVER)]
+    figure = whole(figures.beside_other_texts(pd.DataFrame(rows, columns=row), text="generated text"))
+    said = [text.get_text().strip() for text in figure.legends[0].get_texts()]
+    assert said == ["generated text", "EN-RU", "natural text", "Europarl", "paper", "EN-RU WMT"]
+    left, _, right = figure.axes
+    told = [text.get_text() for text in left.texts]
+    assert told == ["EN-RU,\nnever there", "off axis: Europarl −8.0", "paper: 10 of 48, −0.15"] and -1.2 in levels(left)
+    assert right.texts[0].get_text() == "first training"
+
+
 def test_pruned_models_stand_beside_their_maps_from_scratch():
     index = pd.MultiIndex.from_tuples([("scratch 1", "test")], names=["run", "test set"])
     gap = pd.DataFrame({"change": [-1.0], "low": -2.0, "high": -0.5}, index)
@@ -63,25 +83,29 @@ def test_pruned_models_stand_beside_their_maps_from_scratch():
     assert 0 in levels(whole(figures.pruned_minus_scratch(points)).axes[0])
 
 
-def test_chance_stands_on_the_functions_of_retained_heads():
-    columns = {"m": [(2, [["nsubj"], []]), (1, [["nsubj"]])]}
-    (axis,) = whole(figures.retained_functions(columns, {"m": 2}, {"m": {1: 0.5}})).axes
-    (line,) = [one for one in axis.collections if len(one.get_segments()) == 1]
-    assert line.get_segments()[0][:, 1].tolist() == [0.5, 0.5] and axis.get_ylim()[1] == 1.05  # heads with a function alone
+def test_functions_that_are_left_stand_beside_chance():
+    rows = [("m", 4, 8, 2, 2, 1.0), ("m", 2, 8, 2, 0, 0.5), ("none", 4, 8, 0, 0, 0.0)]
+    axis, other = whole(figures.functions_left(table("model heads of had stay expected", *rows))).axes
+    assert marked(axis, colour_of(axis.figure, "heads with a function")) == [(0, 100), (1, 0)]
+    (chance,) = axis.collections
+    assert [segment[0, 1] for segment in chance.get_segments()] == [50, 25] and ticks(axis, "x") == ["4", "2"]
+    assert [text.get_text() for text in axis.texts] == ["2/2", "0/2"] and other.texts[0].get_text() == "no head had one"
 
 
 def test_methods_at_equal_heads():
-    rows = []
+    rows = [("one-shot", "all heads", 48, 60.0, 59.0, 61.0)]
     for heads in (12, 6):
         values = [("L0", heads / 10), *(("random", float(heads + draw)) for draw in range(41))]
-        values += [(f"a measure of heads with a long name, {n}", heads + 0.5) for n in range(7)]  # whose legend needs room
-        rows += [("one-shot", name, heads, value, value - 1.0, value + 2.0, "BLEU") for name, value in values]
-    figure = whole(figures.methods_at_equal_heads(table("panel method heads value low high unit", *rows)))
-    (axis,) = figure.axes
-    assert intervals(axis, 1)[colour_of(figure, "L0")] == {0.6: (-0.4, 2.6), 1.2: (0.2, 3.2)}
-    random = colour_of(figure, "random")
-    assert marked(axis, random) == [(6, 26), (12, 32)]  # means of draws
-    assert band(axis, random, 6) == (6, 46) and band(axis, random, 12) == (12, 52)  # from the least to the largest
+        values += [(f"a measure of heads with a long name, {n}", heads + 0.5) for n in range(7)]  # whose names need room
+        rows += [("one-shot", name, heads, value, value - 1.0, value + 2.0) for name, value in values]
+    (axis,) = whole(figures.methods_at_equal_heads(table("panel method heads value low high", *rows))).axes
+    assert intervals(axis, 1)[to_rgb(drawing.MODELS[0])] == {0.6: (-0.4, 2.6), 1.2: (0.2, 3.2)} and levels(axis) == [60.0]
+    grey = to_rgb("#BBBBBB")
+    assert band(axis, grey, 6) == (6, 46) and band(axis, grey, 12) == (12, 52)  # from the least to the largest
+    names = {text.get_text(): text.get_position()[1] for text in axis.texts}
+    assert {"L0", "random, range of 41 draws", "all heads (60.0)"} < set(names) and len(names) == 10
+    gaps = -np.diff(sorted(names.values(), reverse=True))
+    assert gaps.min() >= 1.2 * 7.5 / 72 * axis.figure.dpi / axis.bbox.height * np.ptp(axis.get_ylim()) * 0.98
 
 
 def test_gates_close():
@@ -89,7 +113,9 @@ def test_gates_close():
     traces = {0.01: trace(shape), 0.5: trace(shape, seed=1)}
     panels = whole(figures.gate_closing(traces, kept={0.01: 1, 0.5: 0}, steps=3)).axes[:-1]
     for axis, (value, step) in zip(panels, [(v, s) for v in (0.01, 0.5) for s in (0, 30, 60)], strict=True):
-        (cells,) = axis.collections
+        cells, *frames = axis.collections
+        stay = int((traces[value].loc[step] < figures._CLOSED).sum())
+        assert [len(one.get_paths()) for one in frames] == ([stay] if step == 60 else [])  # in the end those that stay
         corners = [tuple(path.vertices.min(0).round(6)) for path in cells.get_paths()]  # lower left ones
         shown = dict(zip(corners, cells.get_array(), strict=True))
         assert len(shown) == 21 and cells.get_clim() == (0, 1)  # a head that is not there is no open gate
@@ -114,7 +140,7 @@ def test_a_gate_is_kept_by_the_papers_rule():
 def test_hard_concrete_shows_all_its_mass():
     gates = [HardConcrete(torch.tensor(a, requires_grad=True), t) for a, t in ((0.0, 0.5), (-3.0, 0.5), (2.0, 0.33))]
     figure = whole(figures.hard_concrete(gates))
-    assert [text.get_text() for text in figure.axes[0].texts] == ["0.23", "0.23"]  # the paper's Fig. 6
+    assert figure.axes[0].get_title().endswith("P(0) = 0.23, P(1) = 0.23")  # the paper's Fig. 6
     for axis, gate in zip(figure.axes, gates, strict=True):
         bars = {round(bar.get_x() + bar.get_width() / 2, 6): bar.get_height() for bar in axis.patches}
         assert bars == pytest.approx({0: float(gate.p_closed().detach()), 1: float(gate.p_full().detach())})
@@ -124,7 +150,7 @@ def test_hard_concrete_shows_all_its_mass():
 
 @pytest.mark.parametrize(("call", "said"), [
     (lambda: figures.pruning_curves(table(POINTS).drop(columns="high")), "'high'"),
-    (lambda: figures.retained_functions({"a": [(2, [["rare"]])]}, {"a": 4}), "2 heads"),
+    (lambda: figures.functions_left(pd.DataFrame()), "'model'"),
     (lambda: figures.gate_closing({}), "trace"),
 ])  # fmt: skip
 def test_bad_input_is_refused(call, said):

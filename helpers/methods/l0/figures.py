@@ -14,11 +14,12 @@ from matplotlib.collections import PatchCollection
 from matplotlib.ticker import MaxNLocator
 
 from helpers import drawing
-from helpers.drawing import COLOURS, KIND_TITLES, MODELS, SHORT_TITLES, WIDTH, left, redrawable
-from helpers.study import StudyError
+from helpers.drawing import KIND_TITLES, MODELS, SHORT_TITLES, WIDTH, left, redrawable
 
 CONTROL = "further training"
-OF_REMOVAL, OF_NEVER = "% kept of what removal costs", "% kept of what never there costs"  # panels
+CHANGE = "BLEU minus control"  # panels
+OF_REMOVAL, OF_NEVER = "% kept of what removal costs", "% kept of what never there costs"
+PAPERS_HEADS = {"printed, EN-RU WMT": "10 of 48", "printed, EN-RU OpenSubtitles": "4 of 48"}
 _LEVELS = {
     CONTROL: {"color": MODELS[2], "ls": "-"}, "start": {"color": "#7F7F7F", "ls": "-."},
     "no encoder attention": {"color": "black", "ls": "--"},
@@ -63,30 +64,50 @@ def pruning_curves(points: pd.DataFrame, unit: str = "BLEU"):
 
 
 @redrawable
-def methods_at_equal_heads(points: pd.DataFrame):
-    """Ways of choosing heads, compared at equal numbers of heads: a panel a model and way of pruning, a line a method.
+def methods_at_equal_heads(points: pd.DataFrame, draws: str = "random", whole: str = "all heads", unit: str = "BLEU"):
+    """Ways of choosing heads, compared at equal numbers of heads: a panel a model, a line a method, named at its end.
 
     Parameters
     ----------
     points : pandas.DataFrame
-        Rows: panel (its title), method, heads (retained), value, low, high (nan where there is no interval), unit (of the
-        y axis). Of a method with several rows at one number of heads, such as random draws, the mean is drawn with a band
-        from the least to the largest of them; their own low and high are not shown.
+        Rows: panel (its title), method, heads (retained), value, low, high (nan where there is no interval).
+    draws : str
+        The method whose rows are draws: a band from the least to the largest of them.
+    whole : str
+        The method that removes nothing: a level.
     """
-    drawing.need(points, "panel", "method", "heads", "value", "low", "high", "unit")
-    drawn = set(points.method[points.duplicated(["panel", "method", "heads"])])
-    groups, several = points.groupby(["panel", "method", "heads", "unit"], sort=False), points.method.isin(drawn)
-    ends = {"low": points.low.where(~several, groups.value.transform("min"))}
-    ends |= {"high": points.high.where(~several, groups.value.transform("max"))}
-    means = points.assign(**ends).groupby(groups.keys, sort=False)[["value", "low", "high"]].mean().reset_index()
-    size = (5.4 if points.panel.nunique() == 1 else WIDTH / 2, 2.4)  # room for a long legend
-    figure, axes = drawing.line_panels(means, "heads", "value", "method", drawing.looks(points.method), band=drawn, size=size)
-    for title, axis in axes.items():
-        own = points.heads[points.panel == title]
-        drawing.retained(axis, own.max())
-        axis.set_xlim(right=own.min() - 0.04 * own.max())  # no line goes on
-        axis.axhline(0, **drawing.LEVEL) if points.value.min() < 0 else None
+    drawing.need(points, "panel", "method", "heads", "value", "low", "high")
+    titles = list(dict.fromkeys(points.panel))
+    looks = drawing.looks(name for name in points.method if name not in (draws, whole))
+    figure, axes = drawing.grid(len(titles), 1, WIDTH, 2.7)
+    for axis, title in zip(axes, titles, strict=True):
+        own = points[points.panel == title]
+        drawing.lines(axis, own, "heads", "value", "method", looks)
+        drawn = own[own.method == draws].groupby("heads").value.agg(["min", "max", "mean", "size"]).sort_index(ascending=False)
+        ends = {name: (part.sort_values("heads").value.iloc[0], look["color"]) for name, look in looks.items()
+                if len(part := own[own.method == name])}  # fmt: skip
+        if len(drawn):
+            axis.fill_between(drawn.index, drawn["min"], drawn["max"], color="#BBBBBB", alpha=0.45, lw=0, zorder=0)
+            ends[f"{draws}, range of {drawn['size'].max()} draws"] = (drawn["min"].iloc[-1], "#666666")
+        for level in own.value[own.method == whole]:
+            axis.axhline(level, color="black", lw=1, ls="--", zorder=1)
+            ends[f"{whole} ({level:.1f})"] = (level, "black")
+        heads = own.heads[own.method != whole]
+        most, least = (heads.max(), heads.min()) if len(heads) else (1, 0)
+        drawing.retained(axis, most, "heads left")
+        axis.set(title=title, ylabel=unit, xlim=(most + 0.04 * most, least - 0.02 * most))
+        _named_at_the_end(axis, ends)
     return figure
+
+
+def _named_at_the_end(axis, ends: Mapping[str, tuple[float, Any]], size: float = 7.5) -> None:
+    """Names right of a panel, each at its value, in its colour, as far apart as letters are tall."""
+    low, high = axis.get_ylim()
+    apart = 1.25 * size / 72 * (high - low) / (axis.get_figure().get_figheight() / len(axis.get_figure().axes) - 0.93)
+    place = float("inf")
+    for name, (value, colour) in sorted(ends.items(), key=lambda one: -one[1][0]):
+        place = min(place - apart, value)
+        axis.text(1.01, place, name, transform=axis.get_yaxis_transform(), color=colour, fontsize=size, va="center")
 
 
 # --- what is kept ----------------------------------------------------------------------------------------------------
@@ -106,48 +127,41 @@ def _stack(axis, columns: Mapping[int, Mapping[str, float]], colours: Mapping[st
 
 
 @redrawable
-def retained_functions(
-    functions: Mapping[str, Sequence[tuple[int, Sequence[Sequence[str]]]]], totals: Mapping[str, int],
-    chance: Mapping[str, Mapping[int, float]] | None = None,
-):  # fmt: skip
-    """What the retained heads do at each sparsity (section 6.2.1, Fig. 8): a panel a model, a column a pruned model.
+def functions_left(table: pd.DataFrame):
+    """How many of the heads with a function pruning leaves (section 6.2.1, Fig. 8): a panel a model, a place a pruned model.
 
     Parameters
     ----------
-    functions : mapping of title -> list of (heads retained, functions of each of them)
-        Names of functions are keys of `COLOURS`. A head with several is split evenly between them, one without is not drawn.
-    totals : mapping of title -> heads before pruning
-    chance : mapping of title -> heads retained -> how many of them would have a function by chance, optional
-
-    Raises
-    ------
-    StudyError
-        For a function without a colour, or if the number of heads is not that of the lists.
+    table : pandas.DataFrame
+        Rows: model, heads (retained), of (all heads), had (those with a function before pruning), stay (of them), expected (of
+        as many random heads); `helpers.methods.l0.tables.retained_more_than_chance` of any function.
     """
-    figure, axes = drawing.grid(len(functions), 2, WIDTH / 2, 2.3)
-    seen: set[str] = set()
-    for axis, (title, pruned) in zip(axes, functions.items(), strict=True):
-        columns = {}
-        for heads, roles in pruned:
-            if len(roles) != heads:
-                raise StudyError(f"A column of {title} has {heads} heads but functions of {len(roles)}: give a list a head.")
-            columns[heads] = parts = dict.fromkeys(COLOURS, 0.0)
-            for names in roles:
-                shown = list(dict.fromkeys(names)) or ["none"]
-                for name in shown:
-                    if name not in parts:
-                        raise StudyError(f"There is no function {name!r}: choose from {', '.join(COLOURS)}.")
-                    parts[name] += 1 / len(shown)
-            parts.pop("none")
-            seen |= {name for name, height in parts.items() if height}
-        _stack(axis, columns, {name: colour for name, colour in COLOURS.items() if name != "none"})
-        for place, heads in enumerate(sorted(columns, reverse=True)):
-            if (expected := (chance or {}).get(title, {}).get(heads)) is not None:
-                axis.hlines(expected, place - 0.45, place + 0.45, color="black", lw=1.6)
-        axis.set(title=title, xlabel=f"heads left (of {totals[title]})", ylabel="with a function" if left(axis) else "")
-        axis.set_ylim(0, 1.05 * max(1, *(sum(parts.values()) for parts in columns.values())))
-    more = {"expected by chance": {"color": "black", "lw": 1.6}} if chance else {}
-    drawing.legend(figure, drawing.squares({name: colour for name, colour in COLOURS.items() if name in seen}) | more)
+    drawing.need(table, "model", "heads", "of", "had", "stay", "expected")
+    titles = list(dict.fromkeys(table.model))
+    figure, axes = drawing.grid(len(titles), 3, WIDTH / 3, 2.2, sharey=True)
+    for axis, title in zip(axes, titles, strict=True):
+        rows = table[table.model == title].sort_values("heads", ascending=False)
+        places, had = np.arange(len(rows)), rows.had.max()
+        axis.set_xticks(places, rows["heads"])
+        axis.set(title=title, xlabel=f"heads left (of {rows.of.max()})", xlim=(-0.6, len(rows) - 0.4), ylim=(-8, 120))
+        axis.set_ylabel("% of heads with a function\nthat are still there" if left(axis) else "")
+        if not had:
+            axis.text(0.5, 0.5, "no head had one", transform=axis.transAxes, ha="center", fontsize=8)
+            continue
+        share, chance = 100 * rows.stay / had, 100 * rows.expected / had
+        axis.hlines(chance, places - 0.4, places + 0.4, color="#666666", lw=1.6)
+        axis.plot(places, share, "o", color=MODELS[0], ms=6)
+        for place, at, row in zip(places, share, rows.itertuples(), strict=True):
+            axis.annotate(
+                f"{row.stay}/{had}",
+                (place, max(at, 100 * row.expected / had)),
+                (0, 6),
+                textcoords="offset points",
+                ha="center",
+                fontsize=7.5,
+            )
+    look = {"heads with a function": {"color": MODELS[0], "marker": "o", "ls": ""}}
+    drawing.legend(figure, look | {"as many random heads": {"color": "#666666", "lw": 1.6}})
     return figure
 
 
@@ -159,11 +173,15 @@ def pruned_minus_scratch(points: pd.DataFrame):
     printed = [name for name in names if name.startswith("printed")]
     looks |= {name: drawing.PRINTED | {"marker": mark, "mec": "black"} for name, mark in zip(printed, "Dsv", strict=False)}
     figure, axes = drawing.line_panels(
-        points, "kept", "value", "series", looks, label="% of all heads kept", unit="BLEU, pruned minus from scratch",
+        points, "kept", "value", "series", looks, label="% of all heads left", unit="BLEU, pruned minus from scratch",
         size=(5.4, 2.6),
     )  # fmt: skip
     axes[""].axhline(0, **drawing.LEVEL)
     axes[""].set_xlim(84, 8)
+    axes[""].set_ylim(top=max(1.4, axes[""].get_ylim()[1]))
+    low, high = axes[""].get_ylim()
+    axes[""].text(83, high, "above 0: pruning better (paper)", va="top", fontsize=8)
+    axes[""].text(83, low + 0.02 * (high - low), "below 0: from scratch better (here)", va="bottom", fontsize=8)
     return figure
 
 
@@ -188,7 +206,7 @@ def kept_by_kind(table: pd.DataFrame):
     shown = shown.assign(hollow=shown.model.str.startswith("printed"))
     looks = {title: look for title, look in drawing.looks(KIND_TITLES.values()).items() if title in parts}
     figure, axes = drawing.line_panels(
-        shown, "x", "y", "kind", looks, "model", "% of all heads kept", "% of the kind kept", columns=2, sharex=True,
+        shown, "x", "y", "kind", looks, "model", "% of all heads left", "% of the kind left", columns=2, sharex=True,
         sharey=True, more={"equal share": drawing.LEVEL},
     )  # fmt: skip
     for axis in axes.values():
@@ -273,8 +291,9 @@ def _gate_map(axis, gates: pd.Series) -> PatchCollection:
 
 
 @redrawable
-def gate_closing(traces: Traces, kept: Mapping[float, int] | None = None, steps: int = 6, model: str = ""):
-    """P(closed) of every gate at a few steps of training: a row a penalty, a column a step, a cell a head.
+def gate_closing(traces: Traces, kept: Mapping[float, int] | None = None, steps: int = 4, model: str = ""):
+    """P(closed) of every gate at a few steps of training: a row a penalty, a column a step, a cell a head; in the last column
+    those that stay have a frame.
 
     Parameters
     ----------
@@ -297,14 +316,23 @@ def gate_closing(traces: Traces, kept: Mapping[float, int] | None = None, steps:
     for row, (value, trace) in zip(axes, traces.items(), strict=True):
         for axis, step in zip(row, chosen, strict=True):
             drawn = _gate_map(axis, _at(trace, step))
+        row[-1].add_collection(_frames(drawn))
         row[0].set_title(_penalty(value, trace, kept), loc="left", fontsize=9)
         row[0].set_ylabel("layer")
     kinds, heads = {kind for kind, *_ in trace.columns}, max(head for *_, head in trace.columns) + 1
     for axis, step in zip(axes[-1], chosen, strict=True):
         axis.set_xlabel(f"heads 1 to {heads},\nstep {step}" if len(kinds) == 1 else f"step {step}")
-    figure.suptitle(model, fontsize=9)
-    drawing.bar(figure, drawn, axes, "P(closed)", [0, 0.5, 1])
+    told = f"a frame marks heads that stay: P(closed) < {_CLOSED:.2f} in the end"
+    figure.suptitle(f"{model}{': ' * bool(model)}{told}", fontsize=9)
+    drawing.bar(figure, drawn, axes, "P(closed)", [0, round(_CLOSED, 2), 1])
     return figure
+
+
+def _frames(drawn: PatchCollection) -> PatchCollection:
+    """Frames around those cells of `_gate_map` whose gate is kept."""
+    shown = [path for path, closed in zip(drawn.get_paths(), drawn.get_array(), strict=True) if closed < _CLOSED]
+    cells = [plt.Rectangle(path.vertices.min(0) + 0.06, 0.88, 0.88) for path in shown]
+    return PatchCollection(cells, fc="none", ec=MODELS[1], lw=1.3, clip_on=False)
 
 
 @redrawable
@@ -331,7 +359,7 @@ def gate_closing_animation(traces: Traces, frames: int = 30, kept: Mapping[float
 
 @redrawable
 def gate_paths(traces: Traces, kept: Mapping[float, int] | None = None):
-    """P(closed) of every gate of `gate_closing` over training, by layer; a gate is undecided while it is in (0.05, 0.95)."""
+    """P(closed) of every gate of `gate_closing` over training, by layer; a gate is unsettled while it is in (0.05, 0.95)."""
     drawing.spread_steps(traces, 1)
     figure, axes = drawing.grid(len(traces), 2 if len(traces) in (2, 4) else 3, 2.3, 1.9, sharey=True)
     heads = list(dict.fromkeys(address for trace in traces.values() for address in trace.columns))
@@ -344,8 +372,8 @@ def gate_paths(traces: Traces, kept: Mapping[float, int] | None = None):
         for (kind, layer, _), path in shown.items():
             axis.plot(path.index, path, color=colours[layer], ls=_DASHES[kind] if len(kinds) > 1 else "-", lw=0.9,
                       marker="." if len(shown) == 1 else "")  # fmt: skip
-        undecided = int(trace.iloc[-1].between(0.05, 0.95, inclusive="neither").sum())
-        axis.text(0.02, 0.98, f"{undecided} undecided", transform=axis.transAxes, va="top", fontsize=8)
+        unsettled = int(trace.iloc[-1].between(0.05, 0.95, inclusive="neither").sum())
+        axis.text(0.02, 0.98, f"{unsettled} unsettled", transform=axis.transAxes, va="top", fontsize=8)
         axis.set(title=_penalty(value, trace, kept), xlabel="step", ylim=(-0.04, 1.22), yticks=[0, 0.5, 1])
         axis.set_ylabel("P(closed)" if left(axis) else "")
     entries = {_layer_name(i, i + 1): {"color": colour} for i, colour in enumerate(colours)}
@@ -363,11 +391,10 @@ def hard_concrete(distributions: Sequence[Any]):
     distributions : sequence of helpers.methods.l0.HardConcrete
         Each with a 0-dim log_alpha; a panel each.
     """
-    figure, axes = drawing.grid(len(distributions), 3, 2.3, 2.0, sharex=True, sharey=True)
+    figure, axes = drawing.grid(len(distributions), 3, 2.3, 2.25, sharex=True, sharey=True)
     for axis, gate in zip(axes, distributions, strict=True):
         _distribution(axis, gate, f"log α = {float(gate.log_alpha.detach()):g}")
-    axes[0].set_ylim(0, 1.16 * axes[0].get_ylim()[1])
-    drawing.legend(figure, drawing.squares({"P(gate = 0), P(gate = 1)": MODELS[1], "density between": MODELS[0]}))
+    drawing.legend(figure, drawing.squares({"P(0), P(1): exactly closed or open": MODELS[1], "density between": MODELS[0]}))
     return figure
 
 
@@ -379,10 +406,8 @@ def _distribution(axis, gate: Any, location: str) -> None:
     axis.plot(inside, density, color=MODELS[0], lw=1.2)
     for at, mass in ((0, float(gate.p_closed().detach())), (1, float(gate.p_full().detach()))):
         axis.bar(at, mass, 0.07, color=MODELS[1], zorder=3)
-        box = {"fc": "white", "ec": "none", "pad": 0.5, "alpha": 0.8}
-        axis.annotate(f"{mass:.2f}", (at, min(2.0, mass)), (0, 4), textcoords="offset points", ha="center", fontsize=8,
-                      color=MODELS[1], bbox=box, zorder=5)  # fmt: skip
-    title = f"{location}, temperature {float(gate.temperature):g}".replace("-", "−")
+    title = f"{location}, temperature {float(gate.temperature):g}\n".replace("-", "−")
+    title += f"P(0) = {float(gate.p_closed().detach()):.2f}, P(1) = {float(gate.p_full().detach()):.2f}"
     axis.set(title=title, xlabel="gate", xlim=(-0.12, 1.12), xticks=[0, 0.5, 1])
     axis.set_ylabel("density; probability" if left(axis) else "")
 
@@ -403,8 +428,14 @@ def gate_and_price(gate: Any, locations: Sequence[float]):
     return figure
 
 
+_TITLES = {
+    CHANGE: "BLEU lost\n(minus control)", OF_REMOVAL: "share kept; yardstick:\nall heads removed",
+    OF_NEVER: "share kept; yardstick:\nnever there",
+}  # fmt: skip
+
+
 @redrawable
-def beside_other_texts(points: pd.DataFrame, label: str = "% of encoder heads kept", sharey: bool = False):
+def beside_other_texts(points: pd.DataFrame, label: str = "% of encoder heads left", sharey: bool = False, text: str = "here"):
     """What pruning heads costs on several texts and in the paper, a panel a measure.
 
     Parameters
@@ -412,28 +443,66 @@ def beside_other_texts(points: pd.DataFrame, label: str = "% of encoder heads ke
     points : pandas.DataFrame
         `helpers.methods.l0.tables.beside_other_texts` or `all_kinds`: panel, series, kept (% of heads), value, low, high, unit.
         A row without heads, where it is not 0, is of a model trained without: a level.
+    text : str
+        What text series are of whose name does not begin with it ("natural, ", "printed, ").
     """
-    names, levels = list(dict.fromkeys(points.series)), points[(points.kept == 0) & (points.value != 0)]
-    printed = [name for name in names if name.startswith("printed")]
-    looks = drawing.looks(name for name in names if name not in printed)
+    groups: dict[str, dict[str, dict[str, Any]]] = {}
+    names = list(dict.fromkeys(points.series))
+    looks = drawing.looks(name for name in names if not name.startswith("printed"))
+    printed = (name for name in names if name.startswith("printed"))
     looks |= {name: drawing.PRINTED | {"marker": mark, "mec": "black"} for name, mark in zip(printed, "Dsv", strict=False)}
-    shown = points[points.kept > 0]
-    across = points.panel.nunique()
-    figure, axes = drawing.line_panels(
-        shown, "kept", "value", "series", looks, label=label, columns=3, sharey=sharey, size=(WIDTH / max(2, across), 2.4)
-    )  # fmt: skip
-    for row in levels[levels.value >= shown.value[shown.panel.isin(levels.panel)].min()].itertuples():  # a deeper one squeezes
-        axis, colour = axes[row.panel], looks[row.series]["color"]
-        axis.axhline(row.value, color=colour, ls="-.", lw=1.1, zorder=1)
-        axis.axhspan(row.low, row.high, color=colour, alpha=0.13, lw=0, zorder=0)
-        low, high = axis.get_ylim()
-        axis.set_ylim(min(low, row.low - 0.1 * (high - low)), high)  # room for its name
-        said, place = "never there\n(band: 95 %)", axis.get_yaxis_transform()
-        axis.text(0.02, row.low, said, transform=place, va="top", fontsize=7, color=colour)
-    for title, axis in axes.items():
-        axis.set_xlim(104, -4)
+    for name, look in looks.items():
+        begin, _, rest = name.partition(", ")
+        known = {"natural": "natural text", "generated": "generated text", "printed": "paper"}.get(begin)
+        groups.setdefault(known or text, {})[rest if known else name] = look
+    shown, titles = points[points.kept > 0], list(dict.fromkeys(points.panel))
+    figure, axes = drawing.grid(len(titles), 3, WIDTH / max(2, len(titles)), 2.5, sharey=sharey)
+    for axis, title in zip(axes, titles, strict=True):
+        part = shown[shown.panel == title]
+        drawing.lines(axis, part, "kept", "value", "series", looks)
+        axis.set(title=_TITLES.get(title, ""), xlabel=label, xlim=(104, -4))
+        axis.set_ylabel("% kept" if title in (OF_REMOVAL, OF_NEVER) else "BLEU" if title == CHANGE else title)
         axis.axhline(95 if title == OF_REMOVAL else 0, **drawing.LEVEL)
         if title in (OF_REMOVAL, OF_NEVER):  # an interval of a share may reach far below
-            axis.set_ylim(min(50, shown.value[shown.panel == title].min()) if title == OF_REMOVAL else -105, 106)
-        axis.set(title="", ylabel=axis.get_ylabel().replace("what ", "what\n"))  # the y axis says it
+            axis.set_ylim(min(50, part.value.min()) if title == OF_REMOVAL else -105, 106)
+        if title == OF_NEVER:
+            axis.text(0.04, 0.04, "first training", transform=axis.transAxes, fontsize=8)
+        if title == CHANGE:
+            _levels(axis, points[(points.panel == title) & (points.kept == 0) & (points.value != 0)], part, looks)
+            low, high = axis.get_ylim()
+            axis.set_ylim(top=high + 0.12 * (high - low))
+            for row in part[part.series.str.startswith("printed") & (part.value < 0)].iloc[:1].itertuples():
+                said = f"paper: {PAPERS_HEADS[row.series]}, {row.value:.2f}".replace("-", "−")
+                place = {"xytext": (-6, 14), "textcoords": "offset points", "ha": "center", "fontsize": 7.5}
+                axis.annotate(said, (row.kept, row.value), arrowprops={"arrowstyle": "-", "lw": 0.6}, **place)
+    _grouped(figure, groups)
     return figure
+
+
+def _levels(axis, levels: pd.DataFrame, shown: pd.DataFrame, looks: Mapping[str, Mapping[str, Any]]) -> None:
+    """Models trained without heads: a band each, or, where it would squeeze what is shown, a number."""
+    near = levels.value >= shown.value.min()
+    for row in levels[near].itertuples():
+        colour = looks[row.series]["color"]
+        axis.axhline(row.value, color=colour, ls="-.", lw=1.1, zorder=1)
+        axis.axhspan(row.low, row.high, color=colour, alpha=0.13, lw=0, zorder=0)
+        said, place = f"{row.series},\nnever there", axis.get_yaxis_transform()
+        axis.text(0.02, row.low, said, transform=place, va="top", fontsize=7, color=colour)
+        low, high = axis.get_ylim()
+        axis.set_ylim(min(low, row.low - 0.3 * (high - low)), high)  # room for its name
+    said = [f"{row.series.rpartition(', ')[2]} {row.value:.1f}".replace("-", "−") for row in levels[~near].itertuples()]
+    if said:
+        axis.text(0.02, 0.02, "off axis: " + ",\n".join(said), transform=axis.transAxes, va="bottom", fontsize=7)
+
+
+def _grouped(figure, groups: Mapping[str, Mapping[str, Mapping[str, Any]]]) -> None:
+    """A legend below all panels, a column a group with its name on top."""
+    rows, handles = max(map(len, groups.values())), []
+    for title, entries in groups.items():
+        nothing = [plt.Line2D([], [], ls="", label=" ") for _ in range(rows - len(entries))]
+        shown = [plt.Line2D([], [], **{"ms": 5, "lw": 1.2, **look}, label=name) for name, look in entries.items()]
+        handles += [plt.Line2D([], [], ls="", label=title), *shown, *nothing]
+    legend = figure.legend(handles=handles, loc="outside lower center", ncols=len(groups), columnspacing=2.0, handletextpad=0.4)
+    for heading in legend.get_texts()[:: rows + 1]:
+        heading.set_fontweight("bold")
+    figure.set_figheight(figure.get_figheight() + 0.17 * max(0, rows - 1))

@@ -3,24 +3,32 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import Any
 
 import pandas as pd
 from scipy.stats import hypergeom
 
+from helpers import study
 from helpers.drawing import KIND_TITLES
 from helpers.measures import snapshots
 from helpers.measures.removal import RANDOM
 from helpers.measures.table import MEASURES
 from helpers.methods.l0 import runs
-from helpers.methods.l0.tables import LOSS, NAMES, PRINTED_ENCODER
-from helpers.reading import count, interval, listed, number
+from helpers.methods.l0.tables import ALL, LOSS, NAMES, PRINTED_ENCODER
+from helpers.reading import count, ends, interval, listed, number
 from helpers.runs import subjects
 from helpers.scores.intervals import over_runs
+from helpers.study import layout
 
 KEPT = 0.95  # of what encoder attention is worth: then heads "can go"
 SURVIVAL = "kept by L0"
 SURE = 0.05
 NEVER = "worth from the start"
+TEXTS = {"controlled": "generated", "natural": "natural"}  # what people call a corpus
+FUNCTIONS = {
+    "nsubj": "subject", "dobj": "object", "amod": "adjective", "advmod": "adverb", "positional": "positional",
+    "rare": "rare token",
+}  # fmt: skip
 PAPER = next((-x, kept, max(one)) for one in PRINTED_ENCODER.values() for kept, x in one.items() if x)  # BLEU, heads, of all
 _CALLED = {
     RANDOM: "random heads", NAMES["l0"]: "L0, gates and training at once", NAMES["map"]: "L0's heads, trained as the others",
@@ -54,9 +62,9 @@ def prices(table: pd.DataFrame) -> pd.DataFrame:
     return flat.groupby("model", sort=False).agg(told | {"gated layers": "first"})
 
 
-def half(table: pd.DataFrame, shares: bool = True) -> str:
-    """Of `tables.half_left` with `tables.worth`: BLEU lost at how many heads, also at the paper's number; with `shares` what
-    is kept of the cost of removing all."""
+def half(table: pd.DataFrame) -> str:
+    """Of `tables.half_left` with `tables.worth`: BLEU lost at how many heads, also at the paper's number; and what is kept of
+    the cost of removing all."""
     table = table[table.share.notna()].droplevel("test set")
     if table.empty:
         return "No run is left with half of its encoder heads or fewer."
@@ -72,46 +80,60 @@ def half(table: pd.DataFrame, shares: bool = True) -> str:
         printed = f", {number(-at, '.1f')} at the paper's {few} (interpolated; paper: {loss:g})"
     lost[0] = f"{table.index[0]} loses {lost[0].replace(' at', ' BLEU at')} heads{printed}"
     kept = f": {listed(f'{100 * x:.1f}' for x in table.share)} % of what removing all costs stay"
-    return f"{'; '.join(lost)}{kept * shares}."
+    return f"{'; '.join(lost)}{kept}."
 
 
-def lead(table: pd.DataFrame) -> str:
-    """Of `tables.half_left`: whether heads can go from the first model, and at the paper's number."""
+def lead(
+    table: pd.DataFrame, corpus: str, first: Mapping[str, pd.DataFrame], elsewhere: pd.DataFrame | None = None
+) -> str:  # fmt: skip
+    """The answer, of `tables.half_left` of this run, of `tables.quality` with `tables.worth` of its models' first trainings,
+    and of `tables.half_left` of the other corpus."""
     table = table[table.share.notna()]
     if table.empty:
         return half(table)
     top, (loss, few, whole) = table.iloc[0], PAPER
     gone = f"{top.total - top['heads']:.0f} of {top.total:.0f} encoder heads go for {number(-top.change, '.1f')} BLEU"
-    at, more = top["at printed"], f"the printed {whole - few} of {whole} cost"
-    told = f"; {more} {number(-at, '.1f')}, not {loss:g} (interpolated)" if pd.notna(at) else ""
-    return f"In {table.index[0][0]} {gone}{told}."
+    said = [f"**On {TEXTS[corpus]} text (BLEU {top.bleu - top.change:.0f}) {gone}.**", never(first[table.index[0][0]])]
+    if pd.notna(at := top["at printed"]):
+        said.append(f"The paper's {whole - few} of {whole} cost {number(-at, '.1f')} BLEU here (interpolated; WMT: {loss:g}).")
+    if elsewhere is not None and len(elsewhere):
+        row, (title, split) = elsewhere.iloc[0], elsewhere.index[0]
+        named = f"{title} ({split.partition('_')[0].capitalize()})" if "_" in split else title
+        lost = f"{row.total - row['heads']:.0f} of {row.total:.0f} cost {number(-row.change, '.1f')}"
+        said.append(f"On {named.replace(',', ' text,', 1).replace(' (', ' text (', 1)} {lost}.")
+    return " ".join(filter(None, said))
 
 
-def never_better(table: pd.DataFrame, model: str) -> str:
-    """Of one training's `tables.quality` with `tables.worth`: what encoder attention adds to training without it, with how many
-    heads pruning keeps nothing of that, else what half of them or fewer keep; empty where no model was trained without."""
+def never(table: pd.DataFrame) -> str:
+    """Of one training's `tables.quality` with `tables.worth`: with how many heads gone a model is no better, and worse, than
+    one trained without encoder heads, else what the fewest keep of the gap to it; empty where no model was trained so."""
     if NEVER not in table or table[NEVER].isna().all():
         return ""
-    own = table.xs(table.index.get_level_values("test set")[0], level="test set")
-    rows, share = own[own.method == NAMES["l0"]].sort_values("heads", ascending=False), "share from the start"
-    lost, few = rows[rows[f"{share}_low"] <= 0], rows[rows["heads"] <= rows.total / 2]
-    shown = lost.iloc[:1] if len(lost) else few.iloc[[0, -1]].drop_duplicates() if len(few) else rows.iloc[-1:]
-    kept = [f"{row['heads']:.0f} of {row.total:.0f} keep {_share(row, share)} of that" for _, row in shown.iterrows()]
-    nothing = ", which may be nothing" * bool(len(lost))
-    worth = number(own[NEVER]["control"], ".1f")
-    return f"In {model} encoder heads are worth {worth} BLEU against *never there*: {listed(kept)}{nothing}."
+    own, share = table.xs(table.index.get_level_values("test set")[0], level="test set"), "share from the start"
+    rows = own[own.method == NAMES["l0"]].sort_values("heads", ascending=False)
+    rows = rows.assign(gone=rows.total - rows["heads"], behind=-rows[share] * own[NEVER]["control"])
+    even, worse = rows[rows[f"{share}_low"] <= 0], rows[rows[f"{share}_high"] < 0]
+    if even.empty:
+        last = rows.iloc[-1]
+        return f"With {last.gone:.0f} gone {_share(last, share)} stay of what encoder attention adds to training without it."
+    first, than = even.iloc[0], "one that never had encoder attention"
+    if first.name in worse.index:
+        return f"With {first.gone:.0f} gone the model is worse than {than}, by {number(first.behind, '.1f')} BLEU."
+    more = f"; with {worse.gone.iloc[0]:.0f} gone it is worse, by {number(worse.behind.iloc[0], '.1f')}" if len(worse) else ""
+    return f"With {first.gone:.0f} gone the model is no better than {than}{more}."
 
 
-def answer(table: pd.DataFrame) -> pd.DataFrame:
-    """Of `tables.half_left` of this run and of others: a line a model and test set, for people."""
+def answer(table: pd.DataFrame, corpus: str) -> pd.DataFrame:
+    """Of `tables.half_left` of this run's models, of a corpus, and of others: a line a model and test set, for people."""
     rows = []
     for (model, split), row in table.iterrows():
         several = table.index.get_level_values("model").tolist().count(model) > 1
         trained = f", mean of {row.trainings:.0f} trainings" if row.get("trainings", 1) > 1 else ""
         alone = f" (first training, {row.get('heads_first', row['heads']):.0f} heads)" if trained else ""
         known, called = pd.notna(row.get(NEVER)), split.partition("_")[0].capitalize() if "_" in split else split
+        whose = model if model.startswith(tuple(TEXTS.values())) else f"{TEXTS[corpus]}, {model}"
         rows.append({
-            "model": f"{model}, {called}" if several else model,
+            "model": f"{whose}, {called}" if several else whose,
             "heads": f"{round(row['heads'], 1):g} of {row.total:.0f}{trained}",
             "change": interval(row.change, row.change_low, row.change_high, "+.1f"),
             "share": f"{_share(row)} of {row.worth:.1f}",
@@ -120,14 +142,12 @@ def answer(table: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-def laxer(table: pd.DataFrame) -> str:
-    """Of `tables.half_left`: how the verdict's rule stands to what is printed."""
+def laxer() -> str:
+    """How the verdict's rule stands to what is printed."""
     loss, few, whole = PAPER
-    at = table["at printed"].dropna()
-    told = [f"; here {model} loses {number(-x, '.1f')} with as many gone (interpolated)" for (model, _), x in at.items()]
     return (
-        f"The verdict's rule, at most half of the heads and {number(KEPT, '%')} of what removal costs (floor), is laxer"
-        f" than the printed result: {whole - few} of {whole} heads go for {-loss:g} BLEU{''.join(told[:1])}."
+        f"The verdict's rule (half of the heads gone, {number(KEPT, '%')} of what removing all costs kept) is laxer than the"
+        f" printed result ({whole - few} of {whole} gone, {-loss:g} BLEU)."
     )
 
 
@@ -138,19 +158,26 @@ def _share(row: pd.Series, name: str = "share") -> str:
     return interval(*own, ".1%" if first in others else "%")
 
 
-def all_kinds(within: pd.DataFrame, scratch: pd.DataFrame) -> str:
-    """Of `tables.largest_pruning` and `tables.against_scratch`, by model: heads that are needed, and what training brings."""
-    models = within.index.get_level_values("model")
-    need = [f"{row.kept} of {row.total} ({model})" for model, row in zip(models, within.itertuples(), strict=True)]
-    return f"All but {LOSS:g} BLEU stays with {listed(need)} heads; {from_scratch(scratch)}."
+def all_kinds(within: pd.DataFrame, table: pd.DataFrame) -> str:
+    """Of `tables.largest_pruning` and `tables.quality` of models pruned of all kinds: what the weakest penalty leaves and
+    costs, and whether a loss of at most `tables.LOSS` is sure."""
+    runs = table[table.method == NAMES["l0"]]
+    weakest = runs.loc[runs.groupby(level="model", sort=False).penalty.idxmin()]
+    left = listed(f"{row['heads']:.0f} of {row.total:.0f}" for _, row in weakest.iterrows())
+    lost = listed(interval(row.change, row.change_low, row.change_high, "+.1f") for _, row in weakest.iterrows())
+    sure = within.kept_surely < within.total
+    told = "surely" if sure.all() else f"surely in {sure.sum()} of {len(sure)} models" if sure.any() else "not surely"
+    return f"The weakest penalty leaves {left} heads and changes BLEU by {lost}, {told} less than {LOSS:g} lost"
 
 
-def from_scratch(scratch: pd.DataFrame) -> str:
-    """Of `tables.against_scratch`: how often a head map is better from scratch than pruned, by how much, in how many steps."""
+def from_scratch(scratch: pd.DataFrame, judged: Sequence[Any] = ()) -> str:
+    """Of `tables.against_scratch`: how often a head map is better from scratch than pruned, by how much, in how many steps;
+    `judged`: the verdict's rows, which say how often that is so after Holm's correction."""
     if scratch.empty:
         return "no head map was trained from scratch"
-    cases = f"{(scratch.change < 0).sum()} of {len(scratch)} ({(scratch.high < 0).sum()} by interval"
-    said = f"from scratch the same map is better in {cases}; {-scratch.change.max():+.1f} to {-scratch.change.min():+.1f} BLEU)"
+    significant = f", significantly (Holm) in {sum(row.side == 'against' for row in judged)}" if judged else ""
+    said = f"from scratch the same map is better on average in {(scratch.change < 0).sum()} of {len(scratch)}{significant}"
+    said = f"{said} ({-scratch.change.max():+.1f} to {-scratch.change.min():+.1f} BLEU)"
     return f"{said}, with {scratch.steps.max():,} steps to adapt, pruned at most {scratch.steps_pruned.max():,}"
 
 
@@ -208,50 +235,93 @@ def always(functions: Mapping[str, Mapping[int, pd.Series]]) -> str:
     return f"Of heads with a function, at every penalty stay: {'; '.join(told) or 'none'}."
 
 
-def had_before(by_count: Mapping[int, pd.Series], heads: pd.MultiIndex) -> list[list[str]]:
-    """Of `tables.retained_functions` what these heads did in the model before pruning."""
-    before = by_count[max(by_count)]
-    return [sorted({name for name, _ in before[address]}) for address in heads]
+def kinds_elsewhere(chapter: layout.Chapter, corpus: str, least: float) -> str:
+    """The order of kinds in a published run's `tables.kept_by_kind`, and whether removing all encoder heads costs that model
+    the BLEU that the rule asks for (`least`); empty where there is no such run."""
+    path, summary = chapter.table("fig9_heads_by_kind"), study.ROOT / "figures" / "summaries" / "europarl-deep-decoder.csv"
+    if not path.exists():
+        return ""
+    table = pd.read_csv(path)
+    decoder, cross = (table[kind] / table[f"{kind}_total"] for kind in ("decoder", "cross"))
+    orders = {"cross-attention goes before the decoder": cross < decoder, "after it": cross > decoder}
+    told = [f"{order} at {found.sum()}" for order, found in orders.items() if found.any()]
+    worth = float("inf")
+    if corpus == "natural" and summary.exists():
+        worth = pd.read_csv(summary, index_col="what").value["worth of encoder attention, removed, europarl_test"]
+    hollow = f" (removing all encoder heads costs {worth:.1f} BLEU, the rule asks for {least:g})" if worth < least else ""
+    where = f"On {TEXTS[corpus]} text ({listed(table.model.unique())})"
+    return f"{where} {listed(told or ['no order shows at any'])} of {len(table)} penalties{hollow}."
 
 
-def by_chance(table: pd.DataFrame) -> dict[str, dict[int, float]]:
-    """Of `tables.retained_more_than_chance`: of how many retained heads a function is expected, by model and heads retained."""
-    of_any = table[table.function == "any"]
-    return {model: dict(zip(rows["heads"], rows.expected, strict=True)) for model, rows in of_any.groupby("model", sort=False)}
+def settle(settled: pd.DataFrame) -> str:
+    """Of `tables.settled`: in how many runs that close a gate few gates are unsettled in the end."""
+    told = settled[settled.undecided.notna()]
+    none = f" ({len(settled) - len(told)} more close none and count for nothing)" if len(told) < len(settled) else ""
+    few = int((told.undecided <= told.total / 10).sum())
+    return f"Of {len(told)} runs that close a gate{none}, {few} end with at most a tenth of their gates unsettled."
 
 
-def drifted(table: pd.DataFrame) -> pd.DataFrame:
-    """Of `tables.drift` by model: heads left in all pruned models together, and what became of their functions."""
+def same(removed: pd.DataFrame) -> str:
+    """Of `tables.removal`, a row a pruned model: do removed heads equal masked ones, and a reloaded model the saved one?"""
+    most = removed[["removed minus masked", "reloaded minus removed"]].abs().max().max()
+    alike = "identical" if most == 0 else "alike but for rounding" if most < 1e-4 else "not alike"
+    return (
+        f"Logits of removed, masked and reloaded heads are {alike} in all {len(removed)} (largest difference {number(most)})."
+    )
+
+
+def layers(models: Iterable[Mapping[tuple[str, int], Any]]) -> str:
+    """Of heads kept by (kind, layer) of models: how many layers each kind has, as an order of kinds may come from that."""
+    told = dict.fromkeys(tuple(len({at for kind, at in kept if kind == one}) for one in KIND_TITLES) for kept in models)
+    here = listed("{} against {} and {}".format(*one) for one in told)
+    return f"Layers of the encoder against those of decoder and cross-attention: {here} (paper: 6 each)."
+
+
+def had(table: pd.DataFrame) -> str:
+    """Of `tables.retained_more_than_chance`: which functions heads had before pruning, by model."""
+    told = []
+    for model, rows in table.groupby("model", sort=False):
+        most = rows.groupby("function").had.max()
+        own = [f"{called} {most[name]}" for name, called in FUNCTIONS.items() if most.get(name)]
+        told.append(f"{model} {most['any']}{f' ({listed(own)})' if own else ''}")
+    return f"Heads with a function before pruning: {'; '.join(told)}."
+
+
+def drifted(table: pd.DataFrame, functions: Mapping[str, Mapping[int, pd.Series]]) -> tuple[pd.DataFrame, str]:
+    """Of `tables.drift` by model and `tables.retained_functions`: what became of the functions of heads left in all pruned
+    models together, by model; and a sentence on heads without one and on how many heads those that lost one are."""
     flat = table.reset_index()
     pruned = flat[flat["heads"] < flat.groupby("model")["heads"].transform("max")]
     groups = pruned.groupby("model", sort=False)
-    return groups[["heads", "functional_before", "same", "gained", "lost", "other"]].sum().assign(pruned=groups.size())
-
-
-def above_random(points: pd.DataFrame) -> pd.DataFrame:
-    """Of `tables.equal_heads`, its BLEU at once: minus the mean of the random draws, without criteria divided by layer."""
-    means = points[points.method == named(RANDOM)].groupby(["panel", "heads"]).value.mean()
-    shown = points[~points.method.str.endswith("by layer")]
-    level = means.reindex(pd.MultiIndex.from_frame(shown[["panel", "heads"]])).fillna(0).to_numpy()
-    shown = shown.assign(**{name: shown[name] - level for name in ("value", "low", "high")})
-    return shown.assign(unit="BLEU above random heads" if len(means) else shown.unit)
+    own = groups[["heads", "functional_before", "kept", "lost", "other", "found"]].sum().assign(pruned=groups.size())
+    losing = []
+    for model, by_count in functions.items():
+        before, *later = by_count.values()
+        lose = {at for left in later for at, now in left.items() if {f for f, _ in now} < {f for f, _ in before[at]}}
+        if lose and (cases := own.lost.get(model, 0)) > len(lose):
+            losing.append(f"the {cases} of {model} are {count(len(lose), 'head')}, seen at several penalties")
+    without = (own["heads"] - own.functional_before).sum()
+    bare = f"Of heads that had none, counted at every penalty, {own.found.sum():.0f} of {without:.0f} gained one"
+    return own, f"{'; '.join([bare, *losing])}."
 
 
 def gone_at_once(points: pd.DataFrame) -> str:
-    """Of `tables.equal_heads`, its BLEU at once: what keeps most, mean over all counts, and what is below all random draws."""
-    cells, chance = points.pivot_table("value", ["panel", "heads"], "method"), named(RANDOM)
-    means = cells.mean().sort_values(ascending=False)
-    best = means.drop(chance, errors="ignore").head(2)
-    if best.empty or chance not in means:
+    """Of `tables.removed_at_once`: what keeps most at how many heads, beside random heads, and what is below all draws."""
+    own, chance = points[points.method != ALL], named(RANDOM)
+    cells, names = own.pivot_table("value", ["panel", "heads"], "method"), own.method.unique()
+    if chance not in cells or len(cells.columns) < 2:
         return "There is nothing to compare: random heads alone, or none, were removed at once."
-    worse = cells.lt(points[points.method == chance].groupby(["panel", "heads"]).value.min(), axis=0)
-    told = [f"*{name}* with {listed(worse.index[worse[name]].unique('heads'))}" for name in worse.columns[worse.any()]]
-    below = f"{len(told)} measures at some count" if len(told) > 2 else listed(told)
-    return (
-        f"Removed at once, heads chosen by {' and '.join(f'*{name}*' for name in best.index)} keep most:"
-        f" {listed(map(number, best))} BLEU, mean over {len(cells)} head counts (random heads {number(means[chance])}; below"
-        f" all {points[points.method == chance].groupby(['panel', 'heads']).size().max()} draws: {below})."
-    )
+    cells = cells.loc[cells.index[0][0], [name for name in names if name in cells]].sort_index(ascending=False)
+    best = cells.drop(columns=chance).idxmax(axis=1).str.partition(",")[0]  # variants of a measure together
+    most = cells.drop(columns=chance).max(axis=1)
+    name, below = best.value_counts().index[0], cells.lt(own[own.method == chance].groupby("heads").value.min(), axis=0)
+    first, rest = best.index[best == name], best[best != name]
+    at = first[len(first) // 2]
+    told = f"Removed at once, heads chosen by *{name}* keep most at {listed(first)} heads"
+    told = f"{told} (at {at}: {number(most[at])} BLEU, random {number(cells[chance][at])})"
+    told += "".join(f"; at {heads} *{one}* does ({number(most[heads])})" for heads, one in rest.items())
+    worse = [f"*{one}* with {listed(below.index[below[one]])}" for one in cells if below[one].any()]
+    return f"{told}.{f' Below all random draws: {listed(worse)}.' if worse else ''}"
 
 
 def further(tables: Sequence[pd.DataFrame], brief: bool = False) -> str:
@@ -283,20 +353,21 @@ def further(tables: Sequence[pd.DataFrame], brief: bool = False) -> str:
 def pooled(part: pd.DataFrame, tables: Sequence[pd.DataFrame]) -> pd.DataFrame:
     """`tables.trained_on` of the mean over trainings, named for people, all random draws of all trainings in one row.
 
-    Their low and high are the least and the largest draw: draws share trainings, so that no t-interval holds for them.
+    Theirs is a range, written out: draws share trainings, so that no t-interval holds for them.
     """
     part, every = (table.rename(chosen, level="run") for table in (part, pd.concat(list(tables))))
     lots, own = (table[table.index.get_level_values("run").str.startswith(named(RANDOM))] for table in (every, part))
     lines = []
     for split, draws in lots.groupby(level="test set", sort=False):
         row = own.xs(split, level="test set", drop_level=False).iloc[:1]
-        row = row.rename({row.index[0][0]: f"{named(RANDOM)}, {count(len(draws), 'draw')} [their range]"})
-        ends = {"bleu": ("low", "high"), "change": ("change_low", "change_high")}
-        for name, (low, high) in ends.items():
-            row = row.assign(**{name: draws[name].mean(), low: draws[name].min(), high: draws[name].max()})
-        lines.append(row.assign(dev_loss=draws.dev_loss.mean()))
+        row = row.rename({row.index[0][0]: f"{named(RANDOM)}, {count(len(draws), 'draw')} (their range)"})
+        row = row.assign(**dict.fromkeys(("low", "high", "change_low", "change_high"), float("nan")))
+        for name, form in (("bleu", ".1f"), ("change", "+.1f")):
+            mean, low, high = (number(x, form) for x in draws[name].agg(["mean", "min", "max"]))
+            row[name] = pd.Series([f"{mean} ({low} to {high})"], row.index, dtype=object)
+        lines.append(row.assign(dev_loss=draws.dev_loss.mean(), order=draws.bleu.mean()))
     rest = part.drop(own.index)
-    return pd.concat([rest, *lines]).sort_values("bleu", ascending=False)
+    return pd.concat([rest.assign(order=rest.bleu), *lines]).sort_values("order", ascending=False).drop(columns="order")
 
 
 def sizes(studied: Sequence[subjects.Subject]) -> str:
@@ -308,16 +379,26 @@ def sizes(studied: Sequence[subjects.Subject]) -> str:
 
 
 def truths(told: pd.DataFrame, names: Collection[str]) -> str:
-    """Of rank correlations by (truth and model, criterion): the best cheap criterion for each truth, beside the other truth."""
+    """Of rank correlations by (truth and model, criterion): the best cheap criterion for each truth, beside the other truth, as
+    ranges over models."""
     said, models = [], 0
     for truth in names:
         part = told[told.index.get_level_values("truth").str.startswith(truth)].rho
-        mean, models = part.groupby("criterion").mean(), part.index.get_level_values("truth").nunique()
+        mean, models = part.groupby("criterion").mean(), max(models, part.index.get_level_values("truth").nunique())
         cheap = mean.drop(list(names), errors="ignore")
         if cheap.notna().any():
             known = [name for name in names if name != truth and pd.notna(mean.get(name))]
-            others = [f"; by {name} {number(mean[name], '.2f')}" for name in known]
-            best = f"by {cheap.idxmax()} ({number(cheap.max(), '.2f')}{''.join(others)})"
+            at = {name: ends(part.xs(name, level="criterion"), ".2f") for name in (cheap.idxmax(), *known)}
+            best = f"by {cheap.idxmax()} ({'; '.join([at[cheap.idxmax()], *(f'by {name} {at[name]}' for name in known)])})"
             said.append(f"{truth} {best}" if said else f"{truth} is predicted best {best}")
     said = "; ".join(said) or "none could be told"
-    return f"Of the cheap criteria, mean rank correlation over {count(models, 'model')}: {said}."
+    return f"Of the cheap criteria, rank correlations over {count(models, 'model')}: {said}."
+
+
+def few_matter(losses: Mapping[str, pd.Series]) -> str:
+    """Of how much the loss rises without each head, by model: how little most heads do to it when they alone go."""
+    half, most = (ends([f(own) for own in losses.values()], ".4f") for f in (pd.Series.median, pd.Series.max))
+    return (
+        f"Few heads change the loss when they alone go: the median head raises it by {half} nats a token, the most needed by"
+        f" {most}, so that the ranks of most are near to noise."
+    )

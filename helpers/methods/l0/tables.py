@@ -186,15 +186,22 @@ def _counts(kept: Mapping[tuple[str, int], Sequence[int]], kinds: Sequence[str])
     return counts | {"heads": sum(counts[kind] for kind in kinds)}
 
 
+ALL = "all heads"
+
+
 def one_shot_quality(sweep: Mapping[str, Any], subject: subjects.Subject, repeats: int = 1000) -> pd.DataFrame:
-    """`helpers.methods.l0.runs.one_shot` with BLEU: a row each (by, draw, heads, test set), dev_loss, bleu, low, high."""
-    rows = []
-    for row in runs.one_shot(sweep).itertuples():
-        for split, hypotheses in row.translations.items():
+    """`helpers.methods.l0.runs.one_shot` with BLEU: a row each (by, draw, heads, test set), dev_loss, bleu, low, high; last the
+    model with all its heads, on the same sentences."""
+    rows, beam = [], sweep["settings"]["pruning"]["beam"]
+    shots = [(row.by, row.draw, row.heads, row.dev_loss, row.translations) for row in runs.one_shot(sweep).itertuples()]
+    written = shots[-1][-1] if shots else {}
+    whole = {split: outputs.written_by(subject, split, beam)[: len(each)] for split, each in written.items()}
+    total = _counts(subject.kept, sweep["kinds"])["heads"]
+    for by, draw, heads_left, loss, translations in [*shots, (ALL, 0, total, np.nan, whole)]:
+        for split, hypotheses in translations.items():
             references = [pair.target for pair in subject.pairs(split, bare=True)[: len(hypotheses)]]
-            statistics = scoring.bleu_statistics(hypotheses, references)
-            interval = scoring.bleu_interval(statistics, None, repeats)
-            rows.append((row.by, row.draw, row.heads, split, row.dev_loss, *interval))
+            interval = scoring.bleu_interval(scoring.bleu_statistics(hypotheses, references), None, repeats)
+            rows.append((by, draw, heads_left, split, loss, *interval))
     return pd.DataFrame(rows, columns=["by", "draw", "heads", "test set", "dev_loss", "bleu", "low", "high"])
 
 
@@ -466,32 +473,12 @@ def all_kinds(tables: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
     )
 
 
-def equal_heads(table: pd.DataFrame, shot: pd.DataFrame, title: str) -> pd.DataFrame:
-    """L0 and other ways to choose heads at the same numbers of heads, as `figures.methods_at_equal_heads` takes them.
-
-    Parameters
-    ----------
-    table, shot : pandas.DataFrame
-        `quality` and `one_shot_quality` of a sweep.
-
-    Returns
-    -------
-    pandas.DataFrame
-        Panels "removed at once" by dev loss and by BLEU (no further training), then "trained on" by BLEU.
-    """
-    parts, loss = [], "dev loss (nats a token)"
-    once = shot.rename(columns={"by": "method"})
-    first = once[once["test set"] == once["test set"].iloc[0]].assign(value=lambda t: t.dev_loss, low=np.nan, high=np.nan)
-    parts.append(first.assign(panel=f"{title}, removed at once, dev", unit=loss))
-    for split, part in once.groupby("test set", sort=False):
-        more = f", {split}" if once["test set"].nunique() > 1 else ""
-        parts.append(part.assign(value=part.bleu, panel=f"{title}, removed at once{more}", unit="BLEU"))
-    trained = table[~table.method.isin(["start", NAMES["none"], NAMES["floor"], NAMES["scratch"]]) & table.penalty.notna()]
-    trained = trained[~trained.method.str.startswith("L0,")].reset_index()
-    for split, part in trained.groupby("test set", sort=False):
-        parts.append(part.assign(value=part.bleu, panel=f"{title}: trained on, {split}", unit="BLEU"))
-    columns = ["panel", "method", "heads", "value", "low", "high", "unit"]
-    return pd.concat([part[columns] for part in parts], ignore_index=True)
+def removed_at_once(shot: pd.DataFrame, title: str) -> pd.DataFrame:
+    """`one_shot_quality` of a sweep as `figures.methods_at_equal_heads` takes it, a panel a test set."""
+    several = shot["test set"].nunique() > 1
+    panels = [f"{title}, removed at once{f', {split}' if several else ''}" for split in shot["test set"]]
+    found = shot.assign(panel=panels, value=shot.bleu).rename(columns={"by": "method"})
+    return found[["panel", "method", "heads", "value", "low", "high"]]
 
 
 def trained_on(table: pd.DataFrame, penalty: float) -> pd.DataFrame:
@@ -536,9 +523,11 @@ def closings(sweep: Mapping[str, Any], looks: int = 200) -> tuple[dict[float, pd
 
 
 def settled(table: pd.DataFrame) -> pd.DataFrame:
-    """How far the gates of L0 runs settled: price, heads, undecided gates, dev loss with binary and with soft gates."""
+    """How far the gates of L0 runs settled: price, heads, undecided gates (nan where no gate closes: such a run cannot tell),
+    dev loss with binary and with soft gates."""
     part = table[table.undecided.notna()]
     part = part.xs(part.index.get_level_values("test set")[0], level="test set")
+    part = part.assign(undecided=part.undecided.where(part.heads < part.total))
     return part[["penalty", "heads", "total", "undecided", "dev_loss", "soft_dev_loss"]]
 
 
@@ -647,7 +636,8 @@ def drift(functions: Mapping[int, pd.Series]) -> pd.DataFrame:
     -------
     pandas.DataFrame
         A row a sparsity: heads; functional (heads with a function), functional_before (the same heads, in the whole model);
-        same, gained, lost, other (heads whose set of functions is unchanged, only grew, only shrank, changed otherwise).
+        same, gained, lost, other (heads whose set of functions is unchanged, only grew, only shrank, changed otherwise); of
+        those with a function before, kept (all of it); of those without, found (one).
     """
     before, rows = next(iter(functions.values())), {}
     for count, roles in functions.items():
@@ -657,6 +647,8 @@ def drift(functions: Mapping[int, pd.Series]) -> pd.DataFrame:
             "same": sum(was == now for was, now in pairs), "gained": sum(was < now for was, now in pairs),
             "lost": sum(now < was for was, now in pairs),
             "other": sum(was != now and not was < now and not now < was for was, now in pairs),
+            "kept": sum(bool(was) and was <= now for was, now in pairs),
+            "found": sum(bool(now) and not was for was, now in pairs),
         }  # fmt: skip
     return pd.DataFrame.from_dict(rows, orient="index").rename_axis("heads")
 
