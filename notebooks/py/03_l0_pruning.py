@@ -197,8 +197,8 @@ run.figure(
     l0.figures.gate_closing(traces, kept, model=subject.title),
     "gate_closing",
     caption="Gates of encoder heads close while the penalty acts, step by step.",
-    takeaway=f"First training: the larger the penalty, the more gates close: {max(kept.values())} of"
-    f" {traces[min(traces)].shape[1]} heads stay at λ = {min(kept):g}, {min(kept.values())} at λ = {max(kept):g}."
+    takeaway=f"First training: {max(kept.values())} of {traces[min(traces)].shape[1]} heads stay at λ = {min(kept):g},"
+    f" {min(kept.values())} at {max(kept):g}."
     f" {said.settle(settled)}",
     model=sweep["name"],
 )
@@ -300,7 +300,10 @@ if every:
     maps = table_2.reset_index("heads").groupby("text", sort=False).heads.first()  # with all heads
     ours, theirs = (listed(maps[maps.index.str.startswith("printed") == one].unique()) for one in (False, True))
     told = f"Heads of encoder, decoder and cross-attention, all of them: {ours} (paper: {theirs})."
-    display(Markdown(told))
+    of_kinds = within[within.index.isin(titles[len(encoder) :], "model") & within.index.isin(own, "test set")]
+    of_own = pd.concat(of_all, names=["model", "run", "test set"])
+    of_own = of_own[of_own.index.isin(own, "test set")]
+    display(Markdown(f"{told} {said.all_kinds(of_kinds, of_own)}"))
     for text, part in table_2.groupby("text", sort=False):
         if not text.startswith("printed"):  # these are in the figure below
             plain = part[l0.tables.CONTROL].notna()  # the row of all heads: what it starts from, trained for fewer steps
@@ -323,9 +326,7 @@ if scratch:
 # %% jupyter={"source_hidden": true}
 by_kinds = ""
 if every:
-    of_kinds = within[within.index.isin(titles[len(encoder) :], "model") & within.index.isin(own, "test set")]
-    of_own = pd.concat(of_all, names=["model", "run", "test set"])
-    of_own, scratch = (table[table.index.isin(own, "test set")] for table in (of_own, scratch))
+    scratch = scratch[scratch.index.isin(own, "test set")]
     run.figure(
         l0.figures.beside_other_texts(l0.tables.all_kinds(of_all), label="% of all heads left", sharey=True),
         "bleu_by_heads_all_kinds",
@@ -339,7 +340,7 @@ if every:
         "pruned_minus_scratch",
         caption="BLEU of pruned models minus that of their head maps trained from scratch, here and in the paper.",
         answers="Voita et al., table 2",
-        takeaway=f"{said.all_kinds(of_kinds, of_own)}; {said.from_scratch(scratch)}.",
+        takeaway=said.from_scratch(scratch),
         table="trained_minus_scratch",
         resamples=repeats,
     )
@@ -548,7 +549,7 @@ sweep, subject = (every or encoder)[0]
 removed = pd.concat([l0.tables.REMOVED.read(l0.runs.run(spec)) for spec in l0.tables.l0_runs(sweep)])
 run.table(removed, "removed_for_good", model=sweep["name"])
 removed = removed.reset_index()
-shown = {"heads kept": f"heads left of {sum(map(len, subject.kept.values()))}", "millions": "million parameters"}
+shown = {"heads kept": f"heads left of {sum(map(len, subject.kept.values()))}, all kinds", "millions": "million parameters"}
 shown |= {"FLOPs, share": "FLOPs, of all heads'", "speed-up at most": "speed-up at most"}
 digits = {"millions": ".2f", "FLOPs, share": "%"}
 times = removed.assign(**{"speed-up at most": removed["speed-up at most"].map("{:.2f} ×".format)})
@@ -558,7 +559,7 @@ display(readable(times, shown, digits, caption=f"{subject.title}, first training
 took = [pages.measured(f"base_{name}") for name in ("encoder_pass", "encoder_ceiling", "generation")]
 where, on = (pages.measured("base_encoder_pass", part) for part in ("what", "hardware"))
 told = f"{where}: {took[0]}, {took[1]} by operations; generation {took[2]} ([measured once](../docs/costs.md), {on})"
-display(Markdown(f"{said.same(removed)} In time, {told}."))
+display(Markdown(f"{said.same(removed)} In time: {told}."))
 
 # %% [markdown]
 # ## Appendix: penalties
@@ -585,7 +586,6 @@ at_other, at_own = (
     for folder, corpus in ((committed.folder.parent, other), (run.folder, run.corpus))
 )
 more = said.from_scratch(scratch, at_own["beats-scratch"].rows) if len(scratch) else ""
-more = f"{more[:1].upper()}{more[1:]}." if more else ""
 asked = {"most-can-go": "most heads can go:", "gates-settle": "gates settle:", "functions-stay": "heads with functions stay:"}
 natural = of_measures.elsewhere(at_other, other, profile_of, asked) if committed.shared.exists() else ""
 closing = "\n\n".join(filter(None, [said.settle(settled), by_kinds, more, stay, brief]))

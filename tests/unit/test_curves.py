@@ -176,18 +176,18 @@ def test_what_is_said_follows_the_numbers():
     half = pd.DataFrame({"share": [0.99, 0.9], "share_low": [0.96, 0.8], "share_high": 1.0, "worth": 20.0}, places)
     half = half.assign(change=[-0.2, -2.1], heads=[21.3, 10], total=48, fewer=[12, np.nan], fewer_change=[-0.7, np.nan])
     half = half.assign(trainings=[3, 1], heads_first=[20, 10], **{"at printed": [-0.9, np.nan]})
-    told = "EN-RU loses 0.2 BLEU at 21 of 48 heads, 0.9 at the paper's 10 (interpolated; paper: 0.15); EN-DE 2.1 at 10 of 48"
-    assert f"{told}: 99.0 and 90.0 % of what removing all costs stay." == said.half(half)
-    assert "heads (paper: 0.15 at 10 of 48)" in said.half(half[1:])
+    told = "Lost with half of the heads or fewer: EN-RU 0.2 BLEU and EN-DE 2.1 BLEU. Yardstick all heads removed: 99.0 and"
+    assert said.half(half) == f"{told} 90.0 % kept."
     known = {said.NEVER: [2.0, np.nan]} | {f"share from the start{end}": 0.5 for end in ("", "_low", "_high")}
     never = half.assign(change_low=-3, change_high=0, share=0.998, **known)
+    assert said.half(never).endswith(" kept; never there: 50 % (EN-RU, first training).")
     rows = said.answer(never, "controlled")
     assert rows["never"].tolist() == ["50.0 [50.0, 50.0] % of 2.0 (first training, 20 heads)", "not trained"]
     assert rows.share[0] == "99.8 [96.0, 100.0] % of 20.0"  # it would else equal its end
     assert rows["heads"].tolist() == ["21.3 of 48, mean of 3 trainings", "10 of 48"]
     assert rows.model.tolist() == ["generated, EN-RU", "generated, EN-DE"]
     there = never[1:].rename({"EN-DE": "natural", "test": "europarl_test"})
-    assert said.answer(there, "controlled").model.tolist() == ["natural"]
+    assert said.answer(there, "controlled").model.tolist() == ["natural, Europarl"]
     first = by_hand(
         ("control", "further training", np.nan, (48, 2, 2), 23.0, 0.0, 0.0, 0.0),
         *((f"L0 {heads}", "L0", 1, (heads, 0, 0), 21, -1, -2, 0) for heads in (20, 12, 7, 4)), total=48
@@ -195,7 +195,8 @@ def test_what_is_said_follows_the_numbers():
     first = first.assign(**{said.NEVER: 2.0, "share from the start": [1, 0.8, 0.4, -0.1, -0.5]})
     first["share from the start_low"] = first["share from the start"] - 0.3
     first["share from the start_high"] = first["share from the start"] + 0.3
-    gone = "With 41 gone the model is no better than one that never had encoder attention; with 44 gone it is worse, by 1.0."
+    gone = "With 41 gone the model is no better than one that never had encoder attention; with 44 gone it is worse, by 1.0"
+    gone += " (first training)."
     assert said.never(first) == gone and not said.never(HAND)
     kept = "With 36 gone 40 [10, 70] % stay of what encoder attention adds to training without it."
     assert said.never(first.drop(["L0 7", "L0 4"], level="run")) == kept
@@ -211,20 +212,19 @@ def test_what_is_said_follows_the_numbers():
     assert said.lead(half[:0], "natural", {}) == said.half(half[:0])
     within = pd.DataFrame({"total": 24, "kept_surely": [24, 24]}, places)
     table = pd.concat(dict.fromkeys(("EN-RU", "EN-DE"), HAND), names=["model", "run", "test set"])
-    told = (
-        "The weakest penalty leaves 21 of 24 and 21 of 24 heads and changes BLEU by +0.5 [+0.1, +0.9] and +0.5 [+0.1, +0.9], "
-    )
-    assert said.all_kinds(within, table) == f"{told}not surely less than 0.25 lost"
-    assert said.all_kinds(within.assign(kept_surely=[20, 24]), table) == f"{told}surely in 1 of 2 models less than 0.25 lost"
+    told = "The weakest penalty leaves 21 of 24 and 21 of 24 heads (EN-RU and EN-DE) and changes BLEU by +0.5 [+0.1, +0.9] and"
+    told = f"{told} +0.5 [+0.1, +0.9]: that less than 0.25 is lost is "
+    assert said.all_kinds(within, table) == f"{told}not sure."
+    assert said.all_kinds(within.assign(kept_surely=[20, 24]), table) == f"{told}sure in 1 of 2 models."
     scratch = pd.DataFrame(
         {"change": [0.2, -0.1, -0.05], "low": -0.3, "high": [0.3, -0.05, 0.1], "steps": 9, "steps_pruned": 2}
     )
-    told = "from scratch the same map is better on average in 2 of 3{} (-0.2 to +0.1 BLEU), with 9 steps to adapt, pruned at"
-    told += " most 2"
+    told = "From scratch the same map is better on average in 2 of 3{} (-0.2 to +0.1 BLEU), with 9 steps to adapt, pruned at"
+    told += " most 2."
     judged = [SimpleNamespace(side=side) for side in ("for", "against", "open")]
     assert said.from_scratch(scratch) == told.format("")
     assert said.from_scratch(scratch, judged) == told.format(", significantly (Holm) in 1")
-    assert "no head map" in said.from_scratch(scratch[:0])
+    assert "No head map" in said.from_scratch(scratch[:0])
     index = pd.MultiIndex.from_product([["a, m", "b, m"], ["a", "b", "c"]], names=["truth", "criterion"])
     told = said.truths(pd.DataFrame({"rho": [0.1, 0.9, 0.5, 0.9, 0.1, 0.3]}, index), ["a", "b"])
     assert "a is predicted best by c (0.50; by b 0.90); b by c (0.30; by a 0.90)" in told  # truths stand beside

@@ -134,7 +134,7 @@ def test_gates_close():
 def test_a_gate_is_kept_by_the_papers_rule():
     """P(open) = P(closed) where P(closed) = 0.312."""
     gates = pd.DataFrame({("encoder", 0, 0): [0.1, 0.31], ("encoder", 0, 1): [0.9, 0.32]}, [0, 5])
-    assert figures.gate_closing({0.02: gates}).axes[0].get_title(loc="left") == "λ = 0.02, 1 of 2 kept"
+    assert figures.gate_closing({0.02: gates}).axes[0].get_title(loc="left") == "λ = 0.02, 1 of 2 left"
 
 
 def test_hard_concrete_shows_all_its_mass():

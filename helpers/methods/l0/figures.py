@@ -267,7 +267,7 @@ def _at(trace: pd.DataFrame, step: int) -> pd.Series:
 def _penalty(value: float, trace: pd.DataFrame, kept: Mapping[float, int] | None) -> str:
     """Title of a penalty: how many heads it leaves."""
     left = int((trace.iloc[-1] < _CLOSED).sum()) if kept is None else kept[value]
-    return f"λ = {value:g}, {left} of {trace.shape[1]} kept"
+    return f"λ = {value:g}, {left} of {trace.shape[1]} left"
 
 
 def _gate_map(axis, gates: pd.Series) -> PatchCollection:
@@ -322,7 +322,7 @@ def gate_closing(traces: Traces, kept: Mapping[float, int] | None = None, steps:
     kinds, heads = {kind for kind, *_ in trace.columns}, max(head for *_, head in trace.columns) + 1
     for axis, step in zip(axes[-1], chosen, strict=True):
         axis.set_xlabel(f"heads 1 to {heads},\nstep {step}" if len(kinds) == 1 else f"step {step}")
-    told = f"a frame marks heads that stay: P(closed) < {_CLOSED:.2f} in the end"
+    told = f"a frame marks heads that stay (P(closed) < {_CLOSED:.2f} in the end)"
     figure.suptitle(f"{model}{': ' * bool(model)}{told}", fontsize=9)
     drawing.bar(figure, drawn, axes, "P(closed)", [0, round(_CLOSED, 2), 1])
     return figure

@@ -63,24 +63,18 @@ def prices(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def half(table: pd.DataFrame) -> str:
-    """Of `tables.half_left` with `tables.worth`: BLEU lost at how many heads, also at the paper's number; and what is kept of
-    the cost of removing all."""
+    """Of `tables.half_left` with `tables.worth`: BLEU lost by each model, and what it keeps by either yardstick."""
     table = table[table.share.notna()].droplevel("test set")
     if table.empty:
         return "No run is left with half of its encoder heads or fewer."
-    top = table.iloc[0]
-    lost = [f"{number(-row.change, '.1f')} at {row['heads']:.0f} of {row.total:.0f}" for _, row in table.iterrows()]
-    lost[1:] = [f"{name} {loss}" for name, loss in zip(table.index[1:], lost[1:], strict=True)]
+    lost = [f"{name} {number(-row.change, '.1f')} BLEU" for name, row in table.iterrows()]
     if len(table) > 3:
         lost[1:] = [f"others {number(-table.change[1:].max(), '.1f')} to {number(-table.change[1:].min(), '.1f')}"]
-    loss, few, whole = PAPER
-    printed = f" (paper: {loss:g} at {few} of {whole})"
-    if pd.notna(at := top["at printed"]):
-        few = f"{few}" if top.total == whole else f"share of {few} of {whole}"
-        printed = f", {number(-at, '.1f')} at the paper's {few} (interpolated; paper: {loss:g})"
-    lost[0] = f"{table.index[0]} loses {lost[0].replace(' at', ' BLEU at')} heads{printed}"
-    kept = f": {listed(f'{100 * x:.1f}' for x in table.share)} % of what removing all costs stay"
-    return f"{'; '.join(lost)}{kept}."
+    kept = f"Yardstick all heads removed: {listed(f'{100 * x:.1f}' for x in table.share)} % kept"
+    known = table[table[NEVER].notna()] if NEVER in table else table[:0]
+    never = [f"{number(row['share from the start'], '%')} ({name}, first training)" for name, row in known.iterrows()]
+    more = f"; never there: {listed(never)}" if never else ""
+    return f"Lost with half of the heads or fewer: {listed(lost)}. {kept}{more}."
 
 
 def lead(
@@ -120,6 +114,7 @@ def never(table: pd.DataFrame) -> str:
     if first.name in worse.index:
         return f"With {first.gone:.0f} gone the model is worse than {than}, by {number(first.behind, '.1f')} BLEU."
     more = f"; with {worse.gone.iloc[0]:.0f} gone it is worse, by {number(worse.behind.iloc[0], '.1f')}" if len(worse) else ""
+    more += " (first training)"
     return f"With {first.gone:.0f} gone the model is no better than {than}{more}."
 
 
@@ -133,7 +128,7 @@ def answer(table: pd.DataFrame, corpus: str) -> pd.DataFrame:
         known, called = pd.notna(row.get(NEVER)), split.partition("_")[0].capitalize() if "_" in split else split
         whose = model if model.startswith(tuple(TEXTS.values())) else f"{TEXTS[corpus]}, {model}"
         rows.append({
-            "model": f"{whose}, {called}" if several else whose,
+            "model": f"{whose}, {called}" if several or "_" in split else whose,
             "heads": f"{round(row['heads'], 1):g} of {row.total:.0f}{trained}",
             "change": interval(row.change, row.change_low, row.change_high, "+.1f"),
             "share": f"{_share(row)} of {row.worth:.1f}",
@@ -166,19 +161,20 @@ def all_kinds(within: pd.DataFrame, table: pd.DataFrame) -> str:
     left = listed(f"{row['heads']:.0f} of {row.total:.0f}" for _, row in weakest.iterrows())
     lost = listed(interval(row.change, row.change_low, row.change_high, "+.1f") for _, row in weakest.iterrows())
     sure = within.kept_surely < within.total
-    told = "surely" if sure.all() else f"surely in {sure.sum()} of {len(sure)} models" if sure.any() else "not surely"
-    return f"The weakest penalty leaves {left} heads and changes BLEU by {lost}, {told} less than {LOSS:g} lost"
+    told = "sure" if sure.all() else f"sure in {sure.sum()} of {len(sure)} models" if sure.any() else "not sure"
+    leaves = f"The weakest penalty leaves {left} heads ({listed(weakest.index.unique('model'))}) and changes BLEU by {lost}"
+    return f"{leaves}: that less than {LOSS:g} is lost is {told}."
 
 
 def from_scratch(scratch: pd.DataFrame, judged: Sequence[Any] = ()) -> str:
     """Of `tables.against_scratch`: how often a head map is better from scratch than pruned, by how much, in how many steps;
     `judged`: the verdict's rows, which say how often that is so after Holm's correction."""
     if scratch.empty:
-        return "no head map was trained from scratch"
+        return "No head map was trained from scratch."
     significant = f", significantly (Holm) in {sum(row.side == 'against' for row in judged)}" if judged else ""
-    said = f"from scratch the same map is better on average in {(scratch.change < 0).sum()} of {len(scratch)}{significant}"
+    said = f"From scratch the same map is better on average in {(scratch.change < 0).sum()} of {len(scratch)}{significant}"
     said = f"{said} ({-scratch.change.max():+.1f} to {-scratch.change.min():+.1f} BLEU)"
-    return f"{said}, with {scratch.steps.max():,} steps to adapt, pruned at most {scratch.steps_pruned.max():,}"
+    return f"{said}, with {scratch.steps.max():,} steps to adapt, pruned at most {scratch.steps_pruned.max():,}."
 
 
 def by_kind(table: pd.DataFrame, example: bool = True) -> str:
@@ -265,9 +261,7 @@ def same(removed: pd.DataFrame) -> str:
     """Of `tables.removal`, a row a pruned model: do removed heads equal masked ones, and a reloaded model the saved one?"""
     most = removed[["removed minus masked", "reloaded minus removed"]].abs().max().max()
     alike = "identical" if most == 0 else "alike but for rounding" if most < 1e-4 else "not alike"
-    return (
-        f"Logits of removed, masked and reloaded heads are {alike} in all {len(removed)} (largest difference {number(most)})."
-    )
+    return f"Logits of removed, masked and reloaded heads are {alike} in all {len(removed)} (largest difference {most:.1g})."
 
 
 def layers(models: Iterable[Mapping[tuple[str, int], Any]]) -> str:
@@ -400,5 +394,5 @@ def few_matter(losses: Mapping[str, pd.Series]) -> str:
     half, most = (ends([f(own) for own in losses.values()], ".4f") for f in (pd.Series.median, pd.Series.max))
     return (
         f"Few heads change the loss when they alone go: the median head raises it by {half} nats a token, the most needed by"
-        f" {most}, so that the ranks of most are near to noise."
+        f" {most}, so that most ranks rest on small differences."
     )
