@@ -328,14 +328,6 @@ by_kinds = ""
 if every:
     scratch = scratch[scratch.index.isin(own, "test set")]
     run.figure(
-        l0.figures.beside_other_texts(l0.tables.all_kinds(of_all), label="% of all heads left", sharey=True),
-        "bleu_by_heads_all_kinds",
-        caption="BLEU by the number of heads kept where gates act on all attention: pruned, from scratch, and printed.",
-        table="table2_all_kinds",
-        resamples=repeats,
-        show=False,
-    )
-    run.figure(
         l0.figures.pruned_minus_scratch(l0.tables.pruned_minus_scratch(of_all, gaps)),
         "pruned_minus_scratch",
         caption="BLEU of pruned models minus that of their head maps trained from scratch, here and in the paper.",

@@ -206,7 +206,7 @@ def test_what_is_said_follows_the_numbers():
     told = said.lead(half.assign(bleu=87.8), "controlled", models, there)
     assert told == (
         f"**On generated text (BLEU 88) 27 of 48 encoder heads go for 0.2 BLEU.** {gone} The paper's 38 of 48 cost 0.9 BLEU"
-        " here (interpolated; WMT: 0.15). On natural text (Europarl) 38 of 48 cost 2.1."
+        " here (interpolated; WMT: 0.15). On natural text, Europarl, 38 of 48 cost 2.1."
     )
     assert "paper" not in said.lead(half[1:].assign(bleu=1.0), "natural", models)
     assert said.lead(half[:0], "natural", {}) == said.half(half[:0])

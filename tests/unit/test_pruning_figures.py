@@ -39,20 +39,13 @@ def test_bleu_against_retained_heads():
     assert sorted(levels(axis)) == [30.0, 49.4, 49.75, 50.0]  # floor, start, what the paper accepts to lose, control
 
 
-def test_kinds_stand_beside_the_printed_ones_and_all_kinds_too():
+def test_kinds_stand_beside_the_printed_ones():
     printed = l0.tables.printed_by_kind()
     figure = whole(figures.kept_by_kind(pd.concat([printed.assign(model="ours"), printed])))
     ours, _, subtitles, _ = figure.axes
     encoder = colour_of(figure, "encoder self")
     wanted = [(100 * a / 144, 100 * k / 48) for a, k in ((28, 6), (61, 13), (104, 27))]
     assert marked(subtitles, encoder, hollow=True) == wanted and set(wanted) < set(marked(ours, encoder))
-    index = pd.MultiIndex.from_tuples([(name, "test") for name in "abc"], names=["run", "test set"])
-    quality = pd.DataFrame({"method": ["L0", "from scratch", "start"], "heads": 4, "total": 8, "change": [-1, -2, 9]}, index)
-    points = l0.tables.all_kinds({"x": quality.assign(change_low=-3, change_high=0)})
-    assert points[points.series == "x"][["kept", "value", "low"]].values.tolist() == [[50, -1, -3], [50, -2, -3]]
-    wmt = points[points.series == "printed, EN-RU WMT"].groupby("panel", sort=False).value.min()
-    assert wmt.round(2).tolist() == [-0.7, -1.19]
-    whole(figures.beside_other_texts(points, sharey=True))
 
 
 def test_texts_stand_in_groups_beside_the_paper_and_models_without_heads():

@@ -64,17 +64,15 @@ def pruning_curves(points: pd.DataFrame, unit: str = "BLEU"):
 
 
 @redrawable
-def methods_at_equal_heads(points: pd.DataFrame, draws: str = "random", whole: str = "all heads", unit: str = "BLEU"):
+def methods_at_equal_heads(points: pd.DataFrame, draws: str = "random", whole: str = "all heads"):
     """Ways of choosing heads, compared at equal numbers of heads: a panel a model, a line a method, named at its end.
 
     Parameters
     ----------
     points : pandas.DataFrame
-        Rows: panel (its title), method, heads (retained), value, low, high (nan where there is no interval).
-    draws : str
-        The method whose rows are draws: a band from the least to the largest of them.
-    whole : str
-        The method that removes nothing: a level.
+        Rows: panel (its title), method, heads (retained), value (BLEU), low, high (nan where there is no interval).
+    draws, whole : str
+        The method whose rows are draws, a band from the least to the largest; and that which removes nothing, a level.
     """
     drawing.need(points, "panel", "method", "heads", "value", "low", "high")
     titles = list(dict.fromkeys(points.panel))
@@ -83,19 +81,18 @@ def methods_at_equal_heads(points: pd.DataFrame, draws: str = "random", whole: s
     for axis, title in zip(axes, titles, strict=True):
         own = points[points.panel == title]
         drawing.lines(axis, own, "heads", "value", "method", looks)
-        drawn = own[own.method == draws].groupby("heads").value.agg(["min", "max", "mean", "size"]).sort_index(ascending=False)
-        ends = {name: (part.sort_values("heads").value.iloc[0], look["color"]) for name, look in looks.items()
-                if len(part := own[own.method == name])}  # fmt: skip
+        drawn = own[own.method == draws].groupby("heads").value.agg(["min", "max", "size"]).sort_index(ascending=False)
+        last = own.sort_values("heads").groupby("method").value.first()
+        ends = {name: (last[name], look["color"]) for name, look in looks.items() if name in last}
         if len(drawn):
             axis.fill_between(drawn.index, drawn["min"], drawn["max"], color="#BBBBBB", alpha=0.45, lw=0, zorder=0)
             ends[f"{draws}, range of {drawn['size'].max()} draws"] = (drawn["min"].iloc[-1], "#666666")
         for level in own.value[own.method == whole]:
             axis.axhline(level, color="black", lw=1, ls="--", zorder=1)
             ends[f"{whole} ({level:.1f})"] = (level, "black")
-        heads = own.heads[own.method != whole]
-        most, least = (heads.max(), heads.min()) if len(heads) else (1, 0)
+        most, least = own.heads[own.method != whole].agg(["max", "min"]).fillna(1)
         drawing.retained(axis, most, "heads left")
-        axis.set(title=title, ylabel=unit, xlim=(most + 0.04 * most, least - 0.02 * most))
+        axis.set(title=title, ylabel="BLEU", xlim=(most + 0.04 * most, least - 0.02 * most))
         _named_at_the_end(axis, ends)
     return figure
 
@@ -152,14 +149,8 @@ def functions_left(table: pd.DataFrame):
         axis.hlines(chance, places - 0.4, places + 0.4, color="#666666", lw=1.6)
         axis.plot(places, share, "o", color=MODELS[0], ms=6)
         for place, at, row in zip(places, share, rows.itertuples(), strict=True):
-            axis.annotate(
-                f"{row.stay}/{had}",
-                (place, max(at, 100 * row.expected / had)),
-                (0, 6),
-                textcoords="offset points",
-                ha="center",
-                fontsize=7.5,
-            )
+            top = max(at, 100 * row.expected / had) + 7
+            axis.text(place, top, f"{row.stay}/{had}", ha="center", fontsize=7.5)
     look = {"heads with a function": {"color": MODELS[0], "marker": "o", "ls": ""}}
     drawing.legend(figure, look | {"as many random heads": {"color": "#666666", "lw": 1.6}})
     return figure
@@ -322,8 +313,7 @@ def gate_closing(traces: Traces, kept: Mapping[float, int] | None = None, steps:
     kinds, heads = {kind for kind, *_ in trace.columns}, max(head for *_, head in trace.columns) + 1
     for axis, step in zip(axes[-1], chosen, strict=True):
         axis.set_xlabel(f"heads 1 to {heads},\nstep {step}" if len(kinds) == 1 else f"step {step}")
-    told = f"a frame marks heads that stay (P(closed) < {_CLOSED:.2f} in the end)"
-    figure.suptitle(f"{model}{': ' * bool(model)}{told}", fontsize=9)
+    figure.suptitle(f"{model}: heads in a frame stay (P(closed) < {_CLOSED:.2f} in the end)".removeprefix(": "), fontsize=9)
     drawing.bar(figure, drawn, axes, "P(closed)", [0, round(_CLOSED, 2), 1])
     return figure
 
@@ -428,21 +418,19 @@ def gate_and_price(gate: Any, locations: Sequence[float]):
     return figure
 
 
-_TITLES = {
-    CHANGE: "BLEU lost\n(minus control)", OF_REMOVAL: "share kept; yardstick:\nall heads removed",
-    OF_NEVER: "share kept; yardstick:\nnever there",
-}  # fmt: skip
+_TITLES = {CHANGE: "BLEU lost\n(minus control)"}
+_TITLES |= {OF_REMOVAL: "share kept; yardstick:\nall heads removed", OF_NEVER: "share kept; yardstick:\nnever there"}
 
 
 @redrawable
-def beside_other_texts(points: pd.DataFrame, label: str = "% of encoder heads left", sharey: bool = False, text: str = "here"):
+def beside_other_texts(points: pd.DataFrame, text: str):
     """What pruning heads costs on several texts and in the paper, a panel a measure.
 
     Parameters
     ----------
     points : pandas.DataFrame
-        `helpers.methods.l0.tables.beside_other_texts` or `all_kinds`: panel, series, kept (% of heads), value, low, high, unit.
-        A row without heads, where it is not 0, is of a model trained without: a level.
+        `helpers.methods.l0.tables.beside_other_texts`: panel, series, kept (% of heads), value, low, high. A row without heads,
+        where it is not 0, is of a model trained without: a level.
     text : str
         What text series are of whose name does not begin with it ("natural, ", "printed, ").
     """
@@ -456,14 +444,14 @@ def beside_other_texts(points: pd.DataFrame, label: str = "% of encoder heads le
         known = {"natural": "natural text", "generated": "generated text", "printed": "paper"}.get(begin)
         groups.setdefault(known or text, {})[rest if known else name] = look
     shown, titles = points[points.kept > 0], list(dict.fromkeys(points.panel))
-    figure, axes = drawing.grid(len(titles), 3, WIDTH / max(2, len(titles)), 2.5, sharey=sharey)
+    figure, axes = drawing.grid(len(titles), 3, WIDTH / max(2, len(titles)), 2.5)
     for axis, title in zip(axes, titles, strict=True):
         part = shown[shown.panel == title]
         drawing.lines(axis, part, "kept", "value", "series", looks)
-        axis.set(title=_TITLES.get(title, ""), xlabel=label, xlim=(104, -4))
-        axis.set_ylabel("% kept" if title in (OF_REMOVAL, OF_NEVER) else "BLEU" if title == CHANGE else title)
+        axis.set(title=_TITLES[title], xlabel="% of encoder heads left", ylabel="BLEU" if title == CHANGE else "% kept")
         axis.axhline(95 if title == OF_REMOVAL else 0, **drawing.LEVEL)
-        if title in (OF_REMOVAL, OF_NEVER):  # an interval of a share may reach far below
+        axis.set_xlim(104, -4)
+        if title != CHANGE:  # an interval of a share may reach far below
             axis.set_ylim(min(50, part.value.min()) if title == OF_REMOVAL else -105, 106)
         if title == OF_NEVER:
             axis.text(0.04, 0.04, "first training", transform=axis.transAxes, fontsize=8)
@@ -486,8 +474,8 @@ def _levels(axis, levels: pd.DataFrame, shown: pd.DataFrame, looks: Mapping[str,
         colour = looks[row.series]["color"]
         axis.axhline(row.value, color=colour, ls="-.", lw=1.1, zorder=1)
         axis.axhspan(row.low, row.high, color=colour, alpha=0.13, lw=0, zorder=0)
-        said, place = f"{row.series},\nnever there", axis.get_yaxis_transform()
-        axis.text(0.02, row.low, said, transform=place, va="top", fontsize=7, color=colour)
+        place = {"transform": axis.get_yaxis_transform(), "va": "top"}
+        axis.text(0.02, row.low, f"{row.series},\nnever there", fontsize=7, color=colour, **place)
         low, high = axis.get_ylim()
         axis.set_ylim(min(low, row.low - 0.3 * (high - low)), high)  # room for its name
     said = [f"{row.series.rpartition(', ')[2]} {row.value:.1f}".replace("-", "−") for row in levels[~near].itertuples()]
@@ -500,8 +488,8 @@ def _grouped(figure, groups: Mapping[str, Mapping[str, Mapping[str, Any]]]) -> N
     rows, handles = max(map(len, groups.values())), []
     for title, entries in groups.items():
         nothing = [plt.Line2D([], [], ls="", label=" ") for _ in range(rows - len(entries))]
-        shown = [plt.Line2D([], [], **{"ms": 5, "lw": 1.2, **look}, label=name) for name, look in entries.items()]
-        handles += [plt.Line2D([], [], ls="", label=title), *shown, *nothing]
+        handles += [plt.Line2D([], [], ls="", label=title)]
+        handles += [plt.Line2D([], [], **{"ms": 5, "lw": 1.2, **look}, label=name) for name, look in entries.items()] + nothing
     legend = figure.legend(handles=handles, loc="outside lower center", ncols=len(groups), columnspacing=2.0, handletextpad=0.4)
     for heading in legend.get_texts()[:: rows + 1]:
         heading.set_fontweight("bold")

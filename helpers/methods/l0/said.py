@@ -25,10 +25,8 @@ SURVIVAL = "kept by L0"
 SURE = 0.05
 NEVER = "worth from the start"
 TEXTS = {"controlled": "generated", "natural": "natural"}  # what people call a corpus
-FUNCTIONS = {
-    "nsubj": "subject", "dobj": "object", "amod": "adjective", "advmod": "adverb", "positional": "positional",
-    "rare": "rare token",
-}  # fmt: skip
+FUNCTIONS = {name: name for name in ("positional", "rare")}
+FUNCTIONS |= {"nsubj": "subject", "dobj": "object", "amod": "adjective", "advmod": "adverb"}
 PAPER = next((-x, kept, max(one)) for one in PRINTED_ENCODER.values() for kept, x in one.items() if x)  # BLEU, heads, of all
 _CALLED = {
     RANDOM: "random heads", NAMES["l0"]: "L0, gates and training at once", NAMES["map"]: "L0's heads, trained as the others",
@@ -73,13 +71,10 @@ def half(table: pd.DataFrame) -> str:
     kept = f"Yardstick all heads removed: {listed(f'{100 * x:.1f}' for x in table.share)} % kept"
     known = table[table[NEVER].notna()] if NEVER in table else table[:0]
     never = [f"{number(row['share from the start'], '%')} ({name}, first training)" for name, row in known.iterrows()]
-    more = f"; never there: {listed(never)}" if never else ""
-    return f"Lost with half of the heads or fewer: {listed(lost)}. {kept}{more}."
+    return f"Lost with half of the heads or fewer: {listed(lost)}. {kept}{f'; never there: {listed(never)}' if never else ''}."
 
 
-def lead(
-    table: pd.DataFrame, corpus: str, first: Mapping[str, pd.DataFrame], elsewhere: pd.DataFrame | None = None
-) -> str:  # fmt: skip
+def lead(table: pd.DataFrame, corpus: str, first: Mapping[str, pd.DataFrame], there: pd.DataFrame | None = None) -> str:
     """The answer, of `tables.half_left` of this run, of `tables.quality` with `tables.worth` of its models' first trainings,
     and of `tables.half_left` of the other corpus."""
     table = table[table.share.notna()]
@@ -90,11 +85,9 @@ def lead(
     said = [f"**On {TEXTS[corpus]} text (BLEU {top.bleu - top.change:.0f}) {gone}.**", never(first[table.index[0][0]])]
     if pd.notna(at := top["at printed"]):
         said.append(f"The paper's {whole - few} of {whole} cost {number(-at, '.1f')} BLEU here (interpolated; WMT: {loss:g}).")
-    if elsewhere is not None and len(elsewhere):
-        row, (title, split) = elsewhere.iloc[0], elsewhere.index[0]
-        named = f"{title} ({split.partition('_')[0].capitalize()})" if "_" in split else title
-        lost = f"{row.total - row['heads']:.0f} of {row.total:.0f} cost {number(-row.change, '.1f')}"
-        said.append(f"On {named.replace(',', ' text,', 1).replace(' (', ' text (', 1)} {lost}.")
+    if there is not None and len(there):
+        row, where = there.iloc[0], answer(there[:1], corpus).model[0].replace(",", " text,", 1)
+        said.append(f"On {where}, {row.total - row['heads']:.0f} of {row.total:.0f} cost {number(-row.change, '.1f')}.")
     return " ".join(filter(None, said))
 
 
@@ -114,8 +107,7 @@ def never(table: pd.DataFrame) -> str:
     if first.name in worse.index:
         return f"With {first.gone:.0f} gone the model is worse than {than}, by {number(first.behind, '.1f')} BLEU."
     more = f"; with {worse.gone.iloc[0]:.0f} gone it is worse, by {number(worse.behind.iloc[0], '.1f')}" if len(worse) else ""
-    more += " (first training)"
-    return f"With {first.gone:.0f} gone the model is no better than {than}{more}."
+    return f"With {first.gone:.0f} gone the model is no better than {than}{more} (first training)."
 
 
 def answer(table: pd.DataFrame, corpus: str) -> pd.DataFrame:
@@ -140,10 +132,8 @@ def answer(table: pd.DataFrame, corpus: str) -> pd.DataFrame:
 def laxer() -> str:
     """How the verdict's rule stands to what is printed."""
     loss, few, whole = PAPER
-    return (
-        f"The verdict's rule (half of the heads gone, {number(KEPT, '%')} of what removing all costs kept) is laxer than the"
-        f" printed result ({whole - few} of {whole} gone, {-loss:g} BLEU)."
-    )
+    rule = f"half of the heads gone, {number(KEPT, '%')} of what removing all costs kept"
+    return f"The verdict's rule ({rule}) is laxer than the printed result ({whole - few} of {whole} gone, {-loss:g} BLEU)."
 
 
 def _share(row: pd.Series, name: str = "share") -> str:
@@ -392,7 +382,5 @@ def truths(told: pd.DataFrame, names: Collection[str]) -> str:
 def few_matter(losses: Mapping[str, pd.Series]) -> str:
     """Of how much the loss rises without each head, by model: how little most heads do to it when they alone go."""
     half, most = (ends([f(own) for own in losses.values()], ".4f") for f in (pd.Series.median, pd.Series.max))
-    return (
-        f"Few heads change the loss when they alone go: the median head raises it by {half} nats a token, the most needed by"
-        f" {most}, so that most ranks rest on small differences."
-    )
+    told = f"the median head raises it by {half} nats a token, the most needed by {most}"
+    return f"Few heads change the loss when they alone go: {told}, so that most ranks rest on small differences."

@@ -441,38 +441,6 @@ def pruned_minus_scratch(tables: Mapping[str, pd.DataFrame], gaps: Mapping[str, 
     return pd.DataFrame(rows, columns=["series", "kept", "value", "low", "high"]).assign(panel="")
 
 
-def all_kinds(tables: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
-    """Pruning of all kinds of heads, and the same head maps from scratch, beside the paper's table 2.
-
-    Parameters
-    ----------
-    tables : mapping of title -> `quality`
-
-    Returns
-    -------
-    pandas.DataFrame
-        As `beside_other_texts`, without worth: kept (% of all heads); value (BLEU minus that with all heads, printed: minus
-        the one plain training).
-    """
-    rows, panels = [], {NAMES["l0"]: "pruned,\nBLEU minus all heads", NAMES["scratch"]: "from scratch,\nBLEU minus all heads"}
-    for title, table in tables.items():
-        several = table.index.get_level_values("test set").nunique() > 1
-        for (_, split), row in table[table.method.isin(panels)].iterrows():
-            place = {"panel": panels[row.method], "series": f"{title}, {split}" if several else title}
-            ends = {"low": row.change_low, "high": row.change_high}
-            rows.append(place | {"kept": 100 * row.heads / row.total, "value": row.change, **ends})
-    for text, lines in PRINTED.items():
-        whole, level = sum(lines[0][0]), lines[0][2]
-        for kept, *both in lines[1:]:
-            for panel, bleu in zip(panels.values(), both, strict=True):
-                rows.append({"panel": panel, "series": f"printed, EN-RU {text}", "kept": 100 * sum(kept) / whole,
-                             "value": bleu - level, "low": np.nan, "high": np.nan})  # fmt: skip
-    found = pd.DataFrame(rows)
-    return found.assign(unit=found.panel).sort_values(
-        "panel", key=lambda each: each.map([*panels.values()].index), kind="stable"
-    )
-
-
 def removed_at_once(shot: pd.DataFrame, title: str) -> pd.DataFrame:
     """`one_shot_quality` of a sweep as `figures.methods_at_equal_heads` takes it, a panel a test set."""
     several = shot["test set"].nunique() > 1
