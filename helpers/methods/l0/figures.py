@@ -423,7 +423,7 @@ _TITLES |= {OF_REMOVAL: "share kept; yardstick:\nall heads removed", OF_NEVER: "
 
 
 @redrawable
-def beside_other_texts(points: pd.DataFrame, text: str):
+def beside_other_texts(points: pd.DataFrame, text: str = "generated text"):
     """What pruning heads costs on several texts and in the paper, a panel a measure.
 
     Parameters
