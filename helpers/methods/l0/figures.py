@@ -469,7 +469,7 @@ def beside_other_texts(points: pd.DataFrame, text: str = "generated text"):
 
 def _levels(axis, levels: pd.DataFrame, shown: pd.DataFrame, looks: Mapping[str, Mapping[str, Any]]) -> None:
     """Models trained without heads: a band each, or, where it would squeeze what is shown, a number."""
-    near = levels.value >= shown.value.min()
+    near = (levels := levels[levels.series.isin(shown.series)]).value >= shown.value.min()
     for row in levels[near].itertuples():
         colour = looks[row.series]["color"]
         axis.axhline(row.value, color=colour, ls="-.", lw=1.1, zorder=1)
