@@ -448,7 +448,7 @@ def test_tightness_votes_and_scores_are_told():
     compact = pd.DataFrame(rows, columns=["label", "strength", "silhouette", *said.ENDS])
     told = "Tighter groups, no more BLEU: none of 2 settings has more than vanilla (silhouette 0.03) by interval; the tightest,"
     assert said.tighter(compact) == f"{told} *GHT, weight x 10* (0.80), costs 2.7 [1.6, 3.8] BLEU."
-    assert said.tighter(compact.assign(change_low=[0, 0.1, -3])).startswith("Tighter groups, at times more BLEU: 1 of 2 settings")
+    assert said.tighter(compact.assign(change_low=[0, 0.1, -3])).startswith("Tighter groups, at times more BLEU: 1 of 2")
     votes = pd.DataFrame({"kind": "cross", "layer": [0, 0, 0, 0, 1, 1], "group": [0, 0, 1, 1, 0, 0],
                           "share": [0.95, 0.05, 0.5, 0.5, 1.0, 0.0]})  # fmt: skip
     assert said.settled(votes).startswith("In 2 of 3 groups one head wins over 90 % of batches: the vote is settled by weights")
