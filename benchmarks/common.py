@@ -41,7 +41,7 @@ NAMES = (  # in the order in which `python -m benchmarks` runs them
 )  # fmt: skip
 AXES = {"length": "sentence length (tokens)", "heads": "heads per layer"}  # of growth, as people call them
 CALLED = {  # measures as people call them
-    "leave one out": "loss without each head", "importance": "gradient importance", "per example": "gradient importance",
+    "leave one out": "loss without the head", "importance": "gradient importance", "per example": "gradient importance",
     "importance per example": "gradient importance", "per token": "gradient importance, each token",
     "importance per token": "gradient importance, each token",
 }  # fmt: skip

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import re
 import subprocess
 import sys
 from collections.abc import Iterable, Mapping, Sequence
@@ -17,9 +16,11 @@ import pandas as pd
 
 from benchmarks.common import COLUMNS, NAMES, named
 from helpers import plan, study
-from helpers.reading import ends, interval, listed, number
+from helpers.measures.table import named as called
+from helpers.methods import contest, l0
+from helpers.reading import NOTHING, ends, interval, listed, number, readable
 from helpers.runs import subjects
-from helpers.study import StudyError, published
+from helpers.study import StudyError, layout, published
 
 SIZES = {  # profile -> size of the benchmarks' models
     "tiny": "tiny", "quick": "laptop", "laptop": "laptop", "converged": "laptop", "natural": "base", "paper": "base",
@@ -38,15 +39,9 @@ HEART = (
     ("relevance of every target token, AttnLRP", "relevance_speed", LEAN,
      "attnlrp, floor over fast", "attnlrp, fast over obvious"),
     ("relevance of every target token, conservative", "relevance_speed", LEAN, "cp, floor over fast", "cp, fast over obvious"),
-    (f"relevance, {TODAY}: 6 targets in each of 2 passages of 7 tokens", "decoder_speed", PASS,
-     "relevance over floor of relevance", "relevance, obvious over relevance"),
     ("gradient importance", "importance_speed", PASS,
      "floor over per example", "per example over per example, obvious"),
-    ("loss without each head", "importance_speed", LEAN, "per example over leave one out", ""),
-    (f"gradient importance, {TODAY}", "decoder_speed", PASS,
-     "importance over floor", "importance, obvious over importance"),
-    (f"loss without each head, {TODAY}", "decoder_speed", PASS,
-     "leave one out over floor", "leave one out, obvious over leave one out"),
+    ("loss without the head", "importance_speed", LEAN, "per example over leave one out", ""),
     ("confidence, positions, syntax", "head_statistics", FORWARD, "floor over one pass", "one pass over maps on disk"),
     ("L0 gates on every head", "heads_overhead", STEP, "training step, Hard Concrete gates and penalty", ""),
     ("group constraint on V", "group_constraint", STEP, "4B on V", "4B on V, obvious protocol"),
@@ -55,6 +50,25 @@ HEART = (
     ("coreference in four heads per layer", "coreference_injection", STEP, "training step, full link, 4 heads a layer", ""),
 )  # fmt: skip
 
+UNIT, TRAINED = "gradient, example", "L0 (trained)"  # of costs; a whole training with gates
+PRICED = {  # measure -> what `growth` and `HEART` call it, and who calls it what in a table
+    UNIT: ("importance per example", GRADIENT), "confidence": ("confidence and positional", "confidence, positions, syntax"),
+    "cp": ("relevance, cp", "relevance of every target token, conservative"),
+    "attnlrp": ("relevance, attnlrp", "relevance of every target token, AttnLRP"),
+    "alpha_beta": ("relevance, alpha_beta", "relevance of every target token, LRP αβ"),
+    "leave-one-out": ("", "loss without the head"), TRAINED: ("", "L0, a whole training"),
+}  # fmt: skip
+TOGETHER = ("confidence", "positional", "syntactic")  # of one pass
+ONCE = {  # (call, form) of models of the papers' size, ten of forty-eight encoder heads left -> its name in docs/measured.toml
+    ("encoder pass", "removed"): "base_encoder_pass", ("encoder pass", "ceiling"): "base_encoder_ceiling",
+    ("generation", "removed"): "base_generation", ("generation", "ceiling"): "base_generation_ceiling",
+    ("encoder pass", "masked"): "base_masked", ("generation", "masked"): "base_masked",
+}  # fmt: skip
+
+RULES_TOLD = (
+    "*Signed relevance* (AttnLRP and the conservative rule) lets parts for and against a prediction cancel, *LRP αβ* keeps them"
+    " apart; the *conservative* rule holds attention weights constant. *Obvious way*: below."
+)
 PASSES = {  # of a decoder of today: measure -> the pass forward and back, all weights, beside which it stands
     "importance": "floor", "importance per token": "floor", "relevance": "floor of relevance", "leave one out": "floor",
 }  # fmt: skip
@@ -208,15 +222,13 @@ def heart(found: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
     -------
     pandas.DataFrame
         On what: plain (in words), cost, cost_low, cost_high (times the plain thing), times, times_low, times_high (how many
-        times as much the obvious way takes), obvious (its cost; nan where there is no such way), captum (as times), repeats,
-        model (of all these numbers), small and small_model (the cost on the first model, where there are several).
+        times as much the obvious way takes; nan where there is no such way), captum (as times), repeats, model.
         Ends are quartiles, of two repeats both values.
     """
     rows = {}
     for what, name, plain, own, other in HEART:
         every = found[name][found[name].quantity == "ratio"]
         ratios = every.drop_duplicates("what", keep="last").set_index("what")
-        small = every[(every["what"] == own) & (every.group != ratios.group[own])].head(1)
         ends = ["value", "low", "high"]
         cost = ratios.loc[own, ends].to_numpy(float)
         times = ratios.loc[other, ends].to_numpy(float) if other else np.full(3, np.nan)
@@ -227,9 +239,7 @@ def heart(found: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
             cost, times = (part[0] + np.array([0, -1, 1]) * (part[2] - part[1]) for part in (cost, times))
         told = zip(("cost", "cost_low", "cost_high", "times", "times_low", "times_high"), (*cost, *times), strict=True)
         captum = ratios.value.get(f"{own.partition(',')[0]}, fast over captum", np.nan)
-        row = {"plain": plain, **dict(told), "obvious": cost[0] * times[0], "captum": captum, "repeats": repeats}
-        first = {"small": small.value.max(), "small_model": small.group.max() if len(small) else ""}
-        rows[what] = row | {"model": ratios.group[own]} | first
+        rows[what] = {"plain": plain, **dict(told), "captum": captum, "repeats": repeats, "model": ratios.group[own]}
     return pd.DataFrame.from_dict(rows, orient="index").rename_axis("what")
 
 
@@ -240,112 +250,203 @@ def noise(found: Mapping[str, pd.DataFrame]) -> tuple[float, float]:
     return float(ratios.low.min()), float(ratios.high.max())
 
 
-def rivals(heart: pd.DataFrame, found: Mapping[str, pd.DataFrame]) -> str:
-    """How much faster the study's ways are than Captum's, and than the plain ones of this project."""
-    ratios = found["decoder_speed"].set_index("what").value
-    token = ratios.get("importance per token, captum over importance per token", np.nan)
-    times = [number(value, ".0f") for value in heart.captum.dropna()]
-    told = [f"{listed(times)} times as fast for signed rules"] if times else []
-    near = "no faster" if abs(token - 1) < 0.1 else f"{number(token, '.1f')} times as fast"
-    told += [f"{near} for gradient importance, each token"] if token == token else []
-    slow = (
-        f"against our own plain implementation {number(heart.times.min(), '.1f')} to {number(heart.times.max(), '.0f')} times"
-    )
-    return f"Against Captum {', '.join(told)}; {slow}" if told else f"{slow[0].upper()}{slow[1:]} as fast"
+def additions(heart: pd.DataFrame) -> pd.DataFrame:
+    """The rows of `heart` that are about a training step, with how much longer it takes as cost, cost_low and cost_high."""
+    ends, steps = ["cost", "cost_low", "cost_high"], heart[heart.plain == STEP]
+    return steps.assign(**(steps[ends] - 1))
 
 
-def longer(heart: pd.DataFrame, noise: tuple[float, float]) -> str:
-    """How much longer a training step takes with each addition, and which additions have no cost that shows.
+def spent(settings: Mapping[str, Any], names: Sequence[str], seed: int) -> pd.DataFrame:
+    """What measures took on the text and models of the contest of notebook 06, each timed once a training, one after the other.
 
-    Parameters
-    ----------
-    noise : (float, float)
-        As `noise`: what lies within it is a step timed once more.
-    """
-    part = heart[heart.plain == STEP]
-    part = part.set_axis([name.partition(" on every")[0] for name in part.index])
-    shows = part.cost_low > max(1.0, noise[1])
-    told = [f"{name} {number(cost - 1, '%')}" for name, cost in part.cost[shows].items()]
-    small = part[~shows & (part.small > max(1.0, noise[1]))] if "small" in part else part[:0]
-    small = [f"{name} {number(row.small - 1, '%')} in the small model, {row.small_model}" for name, row in small.iterrows()]
-    free = f"{listed(part.index[~shows])}: no cost that shows{f' ({listed(small)})' if small else ''}"
-    return "; ".join([free] * bool((~shows).any()) + [f"longer training steps: {listed(told)}"] * bool(told))
-
-
-def passes(heart: pd.DataFrame) -> str:
-    """What the main measures cost: gradient importance in passes forward and back, the others in units of that."""
-    cost, rules = heart.cost, ("relevance of every target token, AttnLRP", "relevance of every target token, conservative")
-    dear, off = (number(cost[name], ".0f") for name in ("relevance of every target token, LRP αβ", "loss without each head"))
-    return (
-        f"Gradient importance costs {number(cost[GRADIENT], '.1f')} times a forward + backward pass of all weights (it needs"
-        f" gradients at the heads alone). In units of that, LRP αβ of every target token costs {dear}, the signed rules"
-        f" {ends((cost[name] for name in rules), '.0f')}, the loss without each head {off}"
-    )
-
-
-def pruning(heart: pd.DataFrame, found: Mapping[str, pd.DataFrame], contest: pd.DataFrame) -> pd.DataFrame:
-    """What a measure costs beside what pruning by it does.
-
-    Parameters
-    ----------
-    contest : pandas.DataFrame
-        `helpers.methods.contest.tables.over_seeds` of a contest in which heads are removed and models trained on.
+    On the same batches in the same process; confidence, positions and syntax read other text there and are left out; of L0 what
+    its run took. Nothing is made for it. Parameters as of `wall_times`.
 
     Returns
     -------
     pandas.DataFrame
-        measure, cost (times that of gradient importance, one pass forward and back with gradients at the heads alone, which is
-        the unit of relevance; what is measured in forward passes by the share of a training step that one takes), value, low,
-        high (BLEU against the unpruned model).
+        Seconds, [training, measure]; empty where no such table is stored or published.
     """
-    seconds = (
-        found["heads_overhead"].query("quantity == 'seconds'").drop_duplicates("what", keep="last").set_index("what").value
-    )
-    gradient, sums = heart.cost[GRADIENT], heart.cost["confidence, positions, syntax"]
-    costs = dict.fromkeys(("confidence", "positional", "syntactic"), sums * seconds["forward"] / seconds[STEP] / gradient)
-    costs |= {"gradient, example": 1.0, "leave-one-out": heart.cost["loss without each head"]}
-    for name, rule in (("alpha_beta", "LRP αβ"), ("attnlrp", "AttnLRP"), ("cp", "conservative")):
-        costs[name] = heart.cost[f"relevance of every target token, {rule}"]
-    table = contest[contest.criterion.isin([*costs, "random", "L0 (trained)"])].drop_duplicates("criterion")
-    table = table.assign(cost=table.criterion.map(costs), measure=table.criterion)
-    return table[["measure", "cost", "value", "low", "high"]].reset_index(drop=True)
+    rows = {}
+    for job in contest.runs.jobs(settings, names, seed):
+        table = next(contest.runs.recipes(job))
+        if "sweep" not in job or not contest.runs.contest(job) or not table.made():
+            continue
+        took = pd.Series(study.read_json(table.results / "seconds.json"))
+        price = settings["pruning"]["compared"][0]
+        took[TRAINED] = _making(l0.runs.run(job["sweep"]["runs"][f"L0 {price:g}"]))
+        rows[job["name"], job["seed"]] = took.drop([*TOGETHER], errors="ignore").reindex([*PRICED])
+    frame = pd.DataFrame.from_dict(rows, orient="index", columns=[*PRICED], dtype=float)
+    return frame.loc[[row for row in frame.index if row[0] == frame.index[0][0]]] if len(frame) else frame
+
+
+def priced(heart: pd.DataFrame, points: pd.DataFrame, spent: pd.DataFrame) -> pd.DataFrame:
+    """What each measure costs, in units of gradient importance on the same text.
+
+    Parameters
+    ----------
+    points : pandas.DataFrame
+        Of `growth`.
+    spent : pandas.DataFrame
+        As `spent`: a measure that is not in it is told by `points`, the loss without the head by `heart`.
+
+    Returns
+    -------
+    pandas.DataFrame
+        On measure (`PRICED`): what, cost, cost_low, cost_high (median, least and most, of trainings or of lengths), seconds
+        (median of trainings), short and long (cost at the shortest length and at the last up to 64
+        tokens), times and captum (as `heart`), over (what cost_low and cost_high are over).
+    """
+    times = points[points.axis == "length"].pivot(index="what", columns="at", values="value")
+    grown = times / times.loc[PRICED[UNIT][0]]
+    known, rows = spent.dropna(axis=1) if len(spent) else pd.DataFrame(), {}
+    for measure, (of, what) in PRICED.items():
+        each = known[measure] / known[UNIT] if measure in known else grown.loc[of] if of else pd.Series(dtype=float)
+        over = "trainings" if measure in known else "lengths of sentences"
+        if not of and measure not in known and what in heart.index:
+            each, over = heart.loc[what, ["cost", "cost_low", "cost_high"]], "quartiles"
+        row = {"what": what, "cost": each.median(), "cost_low": each.min(), "cost_high": each.max()}
+        row |= {"seconds": known[measure].median() if measure in known else np.nan}
+        row |= dict(zip(("short", "long"), grown.loc[of, :64].iloc[[0, -1]] if of else (np.nan, np.nan), strict=True))
+        more = {name: heart[name].get(what, np.nan) for name in ("times", "captum")}
+        rows[measure] = row | more | {"over": over}
+    return pd.DataFrame.from_dict(rows, orient="index").rename_axis(index="measure").dropna(subset="cost")
+
+
+def pruning(priced: pd.DataFrame, ranked: pd.DataFrame) -> pd.DataFrame:
+    """What a measure costs beside what pruning by it does.
+
+    Parameters
+    ----------
+    ranked : pandas.DataFrame
+        As `contested`.
+
+    Returns
+    -------
+    pandas.DataFrame
+        measure, cost, cost_low, cost_high (as `priced`; none of random heads), value, low, high (BLEU against the unpruned
+        model), above (as `contested`).
+    """
+    ends = ["cost", "cost_low", "cost_high"]
+    costs = priced[ends].reindex([*priced.index, *TOGETHER[1:], "random"])
+    if "confidence" in priced.index:
+        costs.loc[[*TOGETHER]] = priced.loc["confidence", ends].to_numpy()
+    table = ranked[ranked.criterion.isin(costs.index)].drop_duplicates("criterion").rename(columns={"criterion": "measure"})
+    return table.join(costs, on="measure")[["measure", *ends, "value", "low", "high", "above"]].reset_index(drop=True)
 
 
 def contested(folder: Path, track: str, size: str) -> pd.DataFrame:
-    """The contest of notebook 06: a run's, else (of models of a laptop's size) the published one; empty without either."""
-    name = Path("06_do_measures_agree") / "tables" / "contest.csv"
-    places = [folder / name] + [study.ROOT / "figures" / track / name] * (size == "laptop")
-    path = next((place for place in places if place.exists()), None)
-    return pd.read_csv(path) if path else pd.DataFrame(columns=["criterion", "value", "low", "high"])
+    """The contest of notebook 06: a run's, else (of models of a laptop's size) the published one; empty without either.
+
+    Returns
+    -------
+    pandas.DataFrame
+        model, criterion, heads, value, low, high, seeds (`helpers.methods.contest.tables.over_seeds`, its first model), above:
+        whether its difference to random heads, paired by training, lies above zero.
+    """
+    chapter = "06_do_measures_agree"
+    places = [folder / chapter] + [study.ROOT / "figures" / track / chapter] * (size == "laptop")
+    tables = next((place / "tables" for place in places if (place / "tables" / "contest.csv").exists()), None)
+    if tables is None:
+        return pd.DataFrame(columns=["model", "criterion", "heads", "value", "low", "high", "seeds", "above"])
+    found = pd.read_csv(tables / "contest.csv")
+    found, path = found[found.model == found.model.iloc[0]], tables / "contest_paired.csv"
+    paired = pd.read_csv(path, header=[0, 1], index_col=0) if path.exists() else pd.DataFrame()
+    lows = paired["random", "low"] if ("random", "low") in paired else pd.Series(dtype=float)
+    return found.assign(above=found.criterion.map(lows).astype(float) > 0)
+
+
+def cheapest(table: pd.DataFrame, ranked: pd.DataFrame, heads: int) -> str:
+    """Which measure to prune by: the cheapest that is above random heads, beside L0; what costs less and is not.
+
+    Parameters
+    ----------
+    table : pandas.DataFrame
+        Of `pruning`.
+    ranked : pandas.DataFrame
+        As `contested`.
+    heads : int
+        Encoder heads of the whole model.
+    """
+    rows, own = table.set_index("measure"), ranked.iloc[0]
+    bleu = {name: interval(*row, "+.1f") for name, *row in table[["measure", "value", "low", "high"]].itertuples(index=False)}
+    where = f"{own.model}, {own.seeds:.0f} trainings, about {ranked['heads'].mean():.0f} of {heads} encoder heads left"
+    where = f"In one contest ({where}, trained on alike)"
+    good = rows[rows.above & rows.cost.notna() & (rows.index != TRAINED)].sort_values("cost")
+    if good.empty:
+        return f"**{where} no measure is shown to beat random heads.**"
+    best, less = good.index[0], rows[rows.cost < good.cost.iloc[0]]
+    said = f"**{where}, {called(best)} is the cheapest measure shown to beat random heads** (BLEU {bleu[best]};"
+    said += f" L0 {bleu.get(TRAINED, NOTHING)}, random {bleu['random']})."
+    if len(less):
+        cost = ends((*less.cost_low, *less.cost_high), ".2g")
+        said += f" Cheaper ones, {listed(called(name) for name in less.index)} ({cost} of its cost), are not"
+        said += f" ({ends(less.value, '+.1f')})."
+    return said
+
+
+def times_as_long(priced: pd.DataFrame, sentences: int, brief: bool = False) -> str:
+    """What the measures cost beside gradient importance on so many sentences of the contest, in a sentence; from `priced`."""
+    if brief:
+        dear, trained = (priced.loc[priced.index.intersection(names)] for names in (("cp", "attnlrp", "alpha_beta"), [TRAINED]))
+        more = f", L0's training {ends((*trained.cost_low, *trained.cost_high), '.0f')}" if len(trained) else ""
+        return f"Relevance costs {ends((*dear.cost_low, *dear.cost_high), '.0f')} times as much{more}."
+    seconds = priced.seconds[UNIT]
+    unit = f" ({number(seconds, '.1f')} seconds for {sentences} sentences)" if seconds == seconds else ""
+    told = []
+    for names, words in ((("cp", "attnlrp"), "signed relevance"), (("alpha_beta",), "LRP αβ"),
+                         (("leave-one-out",), "the loss without the head"), ((TRAINED,), "L0's training")):  # fmt: skip
+        part = priced.loc[priced.index.intersection(names)]
+        if len(part):
+            told.append(f"{words} {ends((*part.cost_low, *part.cost_high), '.0f')}")
+    return f"Times gradient importance{unit}: {listed(told)}."
+
+
+def better(table: pd.DataFrame) -> str:
+    """Of `pruning`: which of what costs more than gradient importance prunes better by its value; "" if nothing costs more."""
+    rows = table.dropna(subset="cost").set_index("measure")
+    dear = rows[rows.cost > rows.cost.get(UNIT, np.inf)]
+    best = dear.index[dear.value > rows.value.get(UNIT, np.nan)]
+    return f" Better by BLEU than gradient importance: {listed(map(called, best))}." if len(dear) else ""
+
+
+def details(priced: pd.DataFrame, points: pd.DataFrame, sentences: int) -> str:
+    """What measures cost as a table in Markdown; of `priced` (on so many sentences), and the points of `growth`."""
+    at = points["at"][points.axis == "length"]
+    columns = {"what": "what", "cost": "times gradient importance", "seconds": "seconds"}
+    columns |= {"short": f"at {at.min():.0f} tokens", "long": f"at {at[at <= 64].max():.0f} tokens"}
+    columns |= {"times": "obvious way / ours", "captum": "Captum / ours"}
+    forms = dict.fromkeys(("cost", "seconds", "times"), ".3g") | dict.fromkeys(("short", "long", "captum"), ".2g")
+    told = (
+        f"What measures cost: on the contest's {sentences} sentences (trainings, least to most), L0's in all; then by length of"
+    )
+    told += " sentences, in batches of two"
+    return f"{readable(priced.reset_index(drop=True), columns, forms, caption=told).data}\n\n{RULES_TOLD}"
+
+
+def between(said: str) -> tuple[float, float]:
+    """The ends of "1.03 to 1.17"."""
+    low, _, high = said.partition(" to ")
+    return float(low), float(high or low)
+
+
+def removing(papers: Mapping[tuple[str, str], tuple[float, float]]) -> tuple[str, str]:
+    """What removed encoder heads save, in short and with the speed-ups: ends by (call, form), as of `ONCE`."""
+    saved = ends((1 - 1 / value for value in papers["generation", "removed"]), "%")
+    said = f"Removing the encoder heads that can go saves {saved} of generation time; masking them saves nothing."
+    told = {f"{call}, {form}": ends(speeds, ".2f") for (call, form), speeds in papers.items()}
+    fast = f"encoder pass {told['encoder pass, removed']}, generation {told['generation, removed']}"
+    return f"**{said}**", f"{said} Times as fast: {fast}, heads masked {told['generation, masked']}"
 
 
 def decoder(frame: pd.DataFrame) -> str:
-    """Of the benchmark `decoder_speed`: seconds and operations of the study's way beside the obvious one."""
-    of = {quantity: part.set_index("what").value for quantity, part in frame.groupby("quantity")}
-    names = {"importance": "gradient importance", "relevance": "relevance", "leave one out": "leaving out every head"}
-    told = [[number(of["seconds"][f"{name}{way}"], ".2g") for way in ("", ", obvious")] for name in names]
-    told = [f"{ours} for {said} ({other})" for (ours, other), said in zip(told, names.values(), strict=True)]
-    fast, slow = (number(of["operations"][f"leave one out{way} over what must be done"], ".2f") for way in ("", ", obvious"))
-    return (
-        f"Seconds per batch (in brackets the obvious way): {listed(told)}. Leaving out needs {fast} times the least"
-        f" operations, the obvious way {slow}, too few to explain its time."
-    )
-
-
-def minutes(found: Mapping[str, pd.DataFrame], sentences: int = 1000) -> str:
-    """How long relevance of so many sentences takes, by rule, beside the obvious way and Captum: in units people know."""
-    frame = found["relevance_speed"]
-    frame = frame[(frame.quantity == "target tokens/s") & frame.value.notna()]
-    frame = frame[frame.group == frame.group.iloc[0]]  # of the first model
-    length = int(re.search(r"(\d+) tokens", frame.group.iloc[0])[1])
-    told = {}
-    for way in ("fast", "obvious", "captum"):
-        speeds = frame[frame["what"].str.endswith(f", {way}")].value
-        ends = (sentences * length / speed / (3600 if way == "obvious" else 60) for speed in (speeds.max(), speeds.min()))
-        told[way] = " to ".join(number(end, ".1f") for end in ends)
-    what = f"Relevance of every target token of {number(sentences)} sentences of {length} tokens"
-    other = f", Captum (signed rules) {told['captum']} minutes" if frame["what"].str.endswith(", captum").any() else ""
-    return f"{what} takes {told['fast']} minutes by rule, the obvious way {told['obvious']} hours{other}"
+    """Of the benchmark `decoder_speed`: the study's way beside the obvious one, in passes forward and back."""
+    of, told = frame[frame.quantity == "seconds"].set_index("what").value, []
+    for name, said in (("importance", "gradient importance"), ("relevance", "relevance by AttnLRP"),
+                       ("leave one out", "the loss without the head")):  # fmt: skip
+        ours, other = (number(of[name + way] / of[PASSES[name]], ".2g") for way in ("", ", obvious"))
+        told.append(f"{said} {ours} ({other})")
+    return f"In units of one forward and backward pass, in brackets the obvious way: {listed(told)}."
 
 
 def growth(frame: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
@@ -373,14 +474,15 @@ def growth(frame: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
 
 
 def steepest(slopes: pd.DataFrame, points: pd.DataFrame) -> str:
-    """Of `growth`: exponents of what grows fastest with the length of sentences, over the last doubling."""
+    """Of `growth`: exponents of what grows fastest with the length of sentences, over the last doubling; which are odd."""
     long = slopes[slopes.axis == "length"].sort_values("last", ascending=False)
     steep = long[long["last"] >= 1]
     told = [f"{row.last:.1f} for {named(row.what)}" for row in steep.itertuples()]
     most = number(points["at"][points.axis == "length"].max(), ".0f")
     rest = f"; at most {long['last'][long['last'] < 1].max():.1f} for others" if len(steep) < len(long) else ""
     said = f"Time grows with sentence length (last doubling, to {most} tokens)"
-    return f"{said} to the power of {listed(told)}{rest}."
+    odd = [named(row.what) for row in steep[steep["last"] > 2.1].itertuples()]
+    return f"{said} to the power of {listed(told)}{rest}.{f' Above two, unexplained: {listed(odd)}.' if odd else ''}"
 
 
 def savings(frame: pd.DataFrame) -> pd.DataFrame:
@@ -416,28 +518,20 @@ def pruned(frame: pd.DataFrame) -> pd.DataFrame:
     return table[~counted].merge(of[[*keys, "value"]].rename(columns={"value": "floor"}), how="left", on=keys)
 
 
-def left(frame: pd.DataFrame, brief: bool = False) -> str:
-    """Of `pruned`: what is left of cache and time where most heads are gone, evenly over the layers, model by model.
-
-    Beside the time there are its quartiles, and what a model takes of its own time: noise; if not `brief`, where it is large.
-    """
+def left(frame: pd.DataFrame) -> str:
+    """Of `pruned`: what is left of cache and time (with quartiles) where most heads are gone, evenly, model by model."""
     even, told, alone = frame[frame.criterion.str.contains("evenly")].set_index(["model", "share", "quantity"]), [], []
-    small: list[str] = []
     for model in frame.model.unique():
         none, most = (even.loc[model, share] for share in (0, frame.share.max()))
         time, cache = most.loc["time of a token"], number(most.value["cache bytes"], "%")
         parts = (cache, interval(time.value, time.low, time.high, "%"))
-        words = ("", "") if told else (" of the cache", " of the time per token")
+        words = ("", "") if told else (" of the cache", " of a token's time")
         name = model.replace("grouped queries", TODAY).partition(",")[0]
         told.append(f"{name} " + " and ".join(f"{part}{word}" for part, word in zip(parts, words, strict=True)))
         alone.append(number(none.value["time of a token"], "%").removesuffix(" %"))
-        saved, noise = 1 - time.value, abs(1 - none.value["time of a token"])
-        small += [f"{name}: a saving of about {number(saved / noise, '.0f')} times the noise"] * bool(
-            not brief and noise and saved < 3 * noise
-        )
     wide = listed(dict.fromkeys(model.rpartition(", ")[2] for model in frame.model))
-    said = f"With {frame.share.max()} % of heads removed evenly, models of {wide} keep"
-    return f"{said}: {', '.join(told)} ({'; '.join([f'with none removed {listed(alone)} %', *small])})"
+    said = f"With {frame.share.max()} % of all heads removed evenly, models of {wide} keep"
+    return f"{said}: {'; '.join(told)} (none removed: {listed(alone)} %)"
 
 
 # --- whole runs ------------------------------------------------------------------------------------------------------
@@ -462,8 +556,8 @@ def wall_times(settings: Mapping[str, Any], names: Sequence[str], seed: int, exe
     -------
     pandas.DataFrame
         On notebook: executing (seconds of the notebook itself), training (core seconds of what it is the first to need, as far
-        as that is stored or published; 0 if it needs nothing), runs (how many these are), missing (how many it still waits
-        for); nan where nothing is recorded.
+        as that is stored or published; 0 if it needs nothing), things made (how many these are: trainings, and what is computed
+        from them), missing (how many it still waits for); nan where nothing is recorded.
     """
     rows, counted = {}, set()
     for notebook, needs in list(plan.goals(settings, names, seed).items())[:-1]:  # it does not time itself
@@ -473,7 +567,7 @@ def wall_times(settings: Mapping[str, Any], names: Sequence[str], seed: int, exe
         rows[notebook] = {
             "executing": _executing(executed, notebook),
             "training": sum(seconds) if seconds or not things else float("nan"),
-            "runs": len(seconds),
+            "things made": len(seconds),
             "missing": len(things & plan.missing(needs).keys()),
         }
     return pd.DataFrame.from_dict(rows, orient="index").rename_axis(index="notebook")
@@ -501,6 +595,15 @@ def recorded(profile: str, settings: Mapping[str, Any], models: str, seed: int, 
     if profile != "tiny" and beside.is_dir():
         tables = {"tiny": wall_times(tiny, subjects.names(tiny), 1, beside)} | tables
     return pd.concat(tables, names=["profile"])
+
+
+def alone(times: pd.DataFrame, executed: Path) -> str:
+    """How long the notebooks of `wall_times` took one after another, and on what, as their sidecars say; "" if not recorded."""
+    took = times.executing.dropna()
+    paths = [layout.Chapter(executed / name).shared for name in took.index]
+    where = dict.fromkeys(study.read_json(path)["hardware"] for path in paths if path.exists())
+    on = f" on {listed(where)}" if where else ""
+    return f"Executed one after another the notebooks took {number(took.sum() / 60, '.1f')} minutes{on}. " if len(took) else ""
 
 
 def _making(recipe: study.Recipe) -> float | None:

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from textwrap import fill
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -19,10 +18,8 @@ from helpers import drawing
 from helpers.drawing import MODELS, WIDTH, redrawable
 from helpers.study import StudyError
 
-FORMS = {
-    "ceiling: FLOPs full over removed": {"color": "black", "marker": "|", "ms": 11, "mec": "black", "mew": 1.6},
-    "heads removed": {"color": MODELS[0], "marker": "o"}, "gates of 0": {"color": MODELS[1], "marker": "s", "ms": 4},
-}  # fmt: skip
+FORMS = {"removed": ("heads removed", MODELS[0]), "masked": ("heads masked", MODELS[1]),
+         "ceiling": ("removed, by operations", "#444444")}  # fmt: skip
 
 
 def _short(value: float, _=None) -> str:
@@ -86,43 +83,19 @@ def speeds(frame: pd.DataFrame, unit: str = ""):
     return figure
 
 
-@redrawable
-def heart(frame: pd.DataFrame, noise: tuple[float, float] | None = None, of: str = ""):
-    """What things cost in units of a plain thing, a panel each, beside the obvious way; logarithmic where it differs much.
-
-    Parameters
-    ----------
-    frame : pandas.DataFrame
-        As `benchmarks.costs.heart` returns it.
-    noise : (float, float), optional
-        Between which multiples the plain thing `of` lies of itself, as a band.
-    """
-    drawing.need(frame.reset_index(), "what", "plain", "cost", "cost_low", "cost_high", "obvious", "captum")
-    names = {"the study's way": ["cost", "cost_low", "cost_high"], "the obvious way": ["obvious"] * 3, "Captum": ["other"] * 3}
-    frame = frame.assign(other=frame.cost * frame.captum)
-    rows = [fill(name, 44) for name in frame.index]
-    parts = [
-        frame[columns].set_axis(["value", "low", "high"], axis=1).assign(series=name, row=rows, panel=frame.plain)
-        for name, columns in names.items()
-    ]
-    table = pd.concat(parts).dropna(subset="value")
-    looks = {name: look for name, look in drawing.looks(names).items() if name in set(table.series)}
-    more = {"lines: quartiles": {"color": MODELS[0]}}
-    more |= drawing.squares({"a step timed once more, quartiles": "#DDDDDD"}) if noise else {}
-    figure, axes = drawing.dot_panels(table, looks, 1.0, "", columns=1, shared=False, more=more)
-    for title, axis in axes.items():
-        part = table[table.panel == title]
-        _log(axis, min(0.9, part.low.min()), part.high.max())
-        axis.set_xlabel(f"in units of: {title}")
-        axis.set_title("")
-        if noise and title == of:
-            axis.axvspan(*noise, color="#DDDDDD", lw=0, zorder=0)
-    return figure
+LABELS = {  # where the name of a measure stands: points to the right of its point and up, and which end touches
+    "gradient importance": (0, 12, "center"), "relevance, conservative": (0, -24, "center"),
+    "relevance, AttnLRP": (0, 21, "center"), "relevance, LRP αβ": (5, -8, "left"), "loss without the head": (-5, 7, "right"),
+    "L0 (trained)": (0, 19, "center"),
+}  # fmt: skip
+RANDOM = {"above": {"color": MODELS[0], "marker": "o"}, "not": {"color": MODELS[1], "marker": "s"}}
 
 
 @redrawable
 def pruning(frame: pd.DataFrame, unit: str = "BLEU minus the unpruned model"):
-    """What a measure costs, logarithmic, against what pruning by it changes; L0 and random heads (a band) across.
+    """What a measure costs, logarithmic, against what pruning by it changes, each named; random heads as a band.
+
+    Measures of one cost are of one pass: they stand side by side above a bracket from the least to the most that it costs.
 
     Parameters
     ----------
@@ -131,24 +104,34 @@ def pruning(frame: pd.DataFrame, unit: str = "BLEU minus the unpruned model"):
     unit : str
         Of the y axis.
     """
-    drawing.need(frame, "measure", "cost", "value", "low", "high", once=("measure",))
-    chosen, lines = frame.dropna(subset="cost"), frame[frame.cost.isna()].set_index("measure")
-    chosen = chosen.sort_values("value", ascending=False)
-    looks = drawing.looks(chosen.measure)
-    figure, axis = plt.subplots(figsize=(0.8 * WIDTH, 3.2))
-    chosen["at"] = chosen.cost * 1.08 ** chosen.groupby("cost").cumcount()  # those of one cost stand side by side
-    for row, look in zip(chosen.itertuples(), looks.values(), strict=True):
-        ends = [[row.value - row.low], [row.high - row.value]]
-        axis.errorbar(row.at, row.value, yerr=ends, ls="", ms=5, elinewidth=0.9, mec="white", mew=0.4, **look)
-    across = {"random": {"color": "#777777", "ls": "--", "lw": 1.0}, "L0 (trained)": {"color": "black", "ls": ":", "lw": 1.2}}
-    across = {name: look for name, look in across.items() if name in lines.index}
-    for name, look in across.items():
-        axis.axhline(lines.value[name], zorder=0, **look)
-    if "random" in lines.index:
-        axis.axhspan(lines.low["random"], lines.high["random"], color="#777777", alpha=0.12, lw=0, zorder=0)
-    _log(axis, chosen.cost.min(), chosen.cost.max())
-    axis.set(xlabel="cost of the measure, times that of gradient importance", ylabel=unit)
-    drawing.legend(figure, looks | {f"{name} heads" if name == "random" else name: look for name, look in across.items()})
+    drawing.need(frame, "measure", "cost", "cost_low", "cost_high", "value", "low", "high", "above", once=("measure",))
+    chosen = frame.dropna(subset="cost").sort_values("value").reset_index(drop=True)
+    place, size = chosen.groupby("cost").cumcount(), chosen.groupby("cost")["cost"].transform("size")
+    chosen["at"] = chosen.cost * 1.13 ** (place - (size - 1) / 2)
+    figure, axis = plt.subplots(figsize=(WIDTH, 3.4))
+    grey, foot = {"color": "#555555", "fontsize": 7.5, "va": "center"}, frame.low.min() - 0.7
+    for row in frame[frame.measure == "random"].itertuples():
+        axis.axhspan(row.low, row.high, color="#777777", alpha=0.13, lw=0, zorder=0)
+        axis.text(0.995, row.value, "random heads", transform=axis.get_yaxis_transform(), ha="right", **grey)
+    axis.axhline(0, **drawing.LEVEL)
+    for row in chosen.itertuples():
+        look, side_by_side = RANDOM["above" if row.above else "not"], size[row.Index] - place[row.Index]
+        x = None if size[row.Index] > 1 else [[row.cost - row.cost_low], [row.cost_high - row.cost]]
+        y = [[row.value - row.low], [row.high - row.value]]
+        axis.errorbar(row.at, row.value, y, x, ls="", ms=5.5, elinewidth=0.9, mec="white", mew=0.4, **look)
+        right, up, side = LABELS.get(row.measure, (5, 5, "left")) if x else (14 * side_by_side - 6, 0, "left")
+        told = {"textcoords": "offset points", "ha": side, **grey, "color": look["color"]}
+        axis.annotate(row.measure, (row.at, row.value), (right, up), **told)
+    for row in chosen[size > 1].drop_duplicates("cost").itertuples():
+        arrow = {"arrowstyle": "|-|,widthA=0.25,widthB=0.25", "lw": 0.9, "color": "#555555"}
+        axis.annotate("", (row.cost_low, foot), (row.cost_high, foot), arrowprops=arrow)
+        said = "one pass for all of these: its cost by length of sentences"
+        axis.annotate(said, (row.cost_high, foot), (5, 0), textcoords="offset points", **grey)
+    axis.set_ylim(foot - 0.6)
+    _log(axis, chosen.cost_low.min() / 1.3, chosen.cost_high.max())
+    axis.set(xlabel="times the cost of gradient importance (whiskers: least to most of the trainings)", ylabel=f"{unit} (95 %)")
+    told = {"shown to beat random heads": RANDOM["above"], "not shown to": RANDOM["not"]}
+    drawing.legend(figure, {name: look | {"ls": ""} for name, look in told.items()})
     return figure
 
 
@@ -165,93 +148,110 @@ def overheads(frame: pd.DataFrame, label: str = "times the plain variant"):
 
 
 @redrawable
-def removed(frame: pd.DataFrame):
-    """What removed and masked heads save beside the ceiling of FLOPs: a panel a map of heads and model, a row a case.
+def removed(frame: pd.DataFrame, papers: Mapping[tuple[str, str], tuple[float, float]]):
+    """What removed and masked encoder heads save beside what operations allow: a panel a call, a row a form.
 
     Parameters
     ----------
     frame : pandas.DataFrame
-        As `benchmarks.costs.savings` returns it.
+        As `benchmarks.costs.savings` returns it, of one map of heads: dots.
+    papers : mapping of (call, form) -> (least, most)
+        What models of the papers' size give, as bars.
     """
-    drawing.need(frame, "map", "form", "model", "call", "length", "batch", "value", "low", "high")
-    forms = dict(zip(("ceiling", "removed", "masked"), FORMS, strict=True))
-    rows = [f"{call}, length {n}, batch {b}" for call, n, b in zip(frame.call, frame.length, frame.batch, strict=True)]
-    table = frame.assign(row=rows, series=frame.form.map(forms), panel=frame.model + ": " + frame["map"])
-    table.loc[frame.form == "ceiling", ["low", "high"]] = np.nan
-    figure, axes = drawing.dot_panels(table, FORMS, 1.0, "times as fast as the full model", columns=2, sharex=True)
-    next(iter(axes.values())).set_xlim(0, 1.25 * max(1.0, frame.value.max()))  # a quartile of a short call may lie anywhere
+    drawing.need(frame, "form", "model", "call", "length", "batch", "value")
+    calls = list(dict.fromkeys(call for call, _ in papers))
+    figure, axes = plt.subplots(1, len(calls), figsize=(WIDTH, 1.75), sharey=True, sharex=True)
+    for axis, call in zip(axes, calls, strict=True):
+        for row, (form, (_, colour)) in enumerate(FORMS.items()):
+            low, high = papers[call, form]
+            axis.barh(row, high - low, 0.62, low, color=colour, alpha=0.35, lw=0)
+            axis.text(0.99, row, f"{low:.2f} to {high:.2f}", fontsize=7, color=colour, va="center", ha="right",
+                      transform=axis.get_yaxis_transform())  # fmt: skip
+            found = frame[(frame.call == call) & (frame.form == form)].value
+            axis.plot(found, [row] * len(found), ls="", marker="o", ms=3.5, mec="white", mew=0.4, color=colour)
+        axis.axvline(1, **drawing.LEVEL)
+        axis.set(title=call, xlabel="times as fast as with all heads", ylim=(len(FORMS) - 0.5, -0.5))
+        axis.set_yticks(range(len(FORMS)), [name for name, _ in FORMS.values()])
+        axis.tick_params(axis="y", length=0)
+    axes[0].set_xlim(right=1.25 * axes[0].get_xlim()[1])  # room for the bars' numbers
+    told = {"bars and numbers: 6+6 layers, width 512": {"color": "#999999", "marker": "s", "ls": "", "ms": 7, "alpha": 0.5}}
+    told |= {
+        f"dots: {frame.model.iloc[0]}, medians, each length and batch": {"color": "#555555", "marker": "o", "ls": "", "ms": 3.5}
+    }
+    drawing.legend(figure, told)
     return figure
 
 
 @redrawable
 def growth(exponents: pd.DataFrame, points: pd.DataFrame):
-    """Seconds against size, both logarithmic: a panel an axis of growth, a line a measure, its exponents at its end.
+    """Seconds against size, both logarithmic: the first axis of growth large, each line with its name and exponent.
+
+    The exponent is that of the last doubling.
 
     Parameters
     ----------
     exponents, points : pandas.DataFrame
         As `benchmarks.costs.growth` returns them.
     """
-    drawing.need(exponents, "what", "axis", "value", "last")
+    drawing.need(exponents, "what", "axis", "last")
     drawing.need(points, "what", "axis", "at", "value", "low", "high")
     points, exponents = (table.assign(what=table["what"].map(named)) for table in (points, exponents))
-    looks = drawing.looks(points["what"])
-    figure, panels = drawing.grid(points.axis.nunique(), 2, WIDTH / 2, 2.6)
-    for axis, grown in zip(panels, dict.fromkeys(points.axis), strict=True):
-        rows, slopes = points[points.axis == grown], exponents[exponents.axis == grown].set_index("what")
+    looks, (first, *others) = drawing.looks(points["what"]), dict.fromkeys(points.axis)
+    figure = plt.figure(figsize=(WIDTH, 4.9))
+    grid = figure.add_gridspec(2, max(1, len(others)), height_ratios=(1.7, 1))
+    panels = {first: figure.add_subplot(grid[0, :])}
+    panels |= {grown: figure.add_subplot(grid[1, place]) for place, grown in enumerate(others)}
+    for grown, axis in panels.items():
+        rows = points[points.axis == grown]
         drawing.lines(axis, rows, "at", "value", "what", looks)
         sizes = sorted(rows["at"].unique())
         drawing.logarithmic(axis, "xy")
-        axis.set(xlabel=AXES.get(grown, grown), ylabel="seconds")
+        axis.set(xlabel=AXES.get(grown, grown), ylabel="seconds" if drawing.left(axis) else "")
         axis.set_xticks(sizes, [f"{size:g}" for size in sizes])
         if rows.value.max() < 60 * rows.value.min():
-            axis.yaxis.set_major_locator(LogLocator(10, subs=(1.0, 2.0, 5.0)))
+            axis.yaxis.set_major_locator(LogLocator(10, subs=(1.0, 3.0)))
         for side in (axis.xaxis, axis.yaxis):
             side.set_minor_formatter(NullFormatter())
-        axis.set_xlim(right=sizes[-1] * (sizes[-1] / sizes[0]) ** 0.3)
-        ends = rows[rows["at"] == sizes[-1]].sort_values("value").set_index("what").value
-        gap = (math.log10(axis.get_ylim()[1]) - math.log10(axis.get_ylim()[0])) / 17  # a line of text
-        places = np.log10(ends.to_numpy(float))
-        for _ in range(100):  # none on another, all near their lines
-            for low in np.flatnonzero(np.diff(places) < gap):
-                places[low : low + 2] = places[low : low + 2].mean() + np.array([-gap, gap]) / 2
-        for name, place in zip(ends.index, places, strict=True):
-            colour, said = looks[name]["color"], f"{slopes.value[name]:.2f} ({slopes['last'][name]:.2f})".replace("-", "−")
-            axis.annotate(
-                said, (sizes[-1], 10**place), (6, 0), textcoords="offset points", fontsize=7, va="center", color=colour
-            )
-    drawing.legend(figure, looks | {"number: exponent (of the last doubling)": {"ls": ""}})
+    axis, slopes = panels[first], exponents[exponents.axis == first].set_index("what")["last"]
+    sizes = sorted(points["at"][points.axis == first].unique())
+    axis.set_xlim(right=sizes[-1] * (sizes[-1] / sizes[0]) ** 0.55)
+    ends = points[(points.axis == first) & (points["at"] == sizes[-1])].sort_values("value").set_index("what").value
+    gap = (math.log10(axis.get_ylim()[1]) - math.log10(axis.get_ylim()[0])) / 15  # a line of text
+    places = np.log10(ends.to_numpy(float))
+    for _ in range(100):  # none on another, all near their lines
+        for low in np.flatnonzero(np.diff(places) < gap):
+            places[low : low + 2] = places[low : low + 2].mean() + np.array([-gap, gap]) / 2
+    for name, place in zip(ends.index, places, strict=True):
+        said = f"{name}: {slopes[name]:.1f}".replace("-", "−")
+        axis.annotate(said, (sizes[-1], 10**place), (8, 0), textcoords="offset points", fontsize=7.5, va="center",
+                      color=looks[name]["color"])  # fmt: skip
+    axis.set_title("behind each name: exponent of the last doubling", loc="right", fontsize=7.5)
     return figure
 
 
 @redrawable
-def beside(frame: pd.DataFrame, floors: Mapping[str, str], unit: str = ""):
-    """Ours, the obvious way and one pass forward and back in one row a measure, logarithmic.
+def beside(frame: pd.DataFrame, floors: Mapping[str, str]):
+    """Ours, the obvious way and a library in passes forward and back, a row a measure, logarithmic; a line at one pass.
 
     Parameters
     ----------
     frame : pandas.DataFrame
-        As `benchmarks.costs.numbers` returns it. "NAME, obvious" and "NAME, LIBRARY" are other ways to do NAME.
+        As `benchmarks.costs.numbers` returns it, in seconds. "NAME, obvious" and "NAME, LIBRARY" are other ways to do NAME.
     floors : mapping of measure -> row
-        The pass that stands beside each measure.
-    unit : str
-        Of the values.
+        The pass in units of which each measure is drawn.
     """
-    drawing.need(frame, "what", "value", "low", "high", once=["what"])
-    parts, known = frame["what"].str.partition(", "), frame.set_index("what")[["value", "low", "high"]]
-    table = frame.assign(
-        row=parts[0], series=parts[2].replace({"": "the study's way", "obvious": "the obvious way", "captum": "Captum"})
-    )
-    table = table[table.row.isin(floors)]
-    under = pd.DataFrame(
-        [{"row": row, "series": "forward + backward, all weights", **known.loc[one]} for row, one in floors.items()]
-    )
+    drawing.need(frame, "what", "value", once=["what"])
+    parts, known = frame["what"].str.partition(", "), frame.set_index("what").value
+    ways = {"": "the study's way", "obvious": "the obvious way", "captum": "Captum"}
+    table = frame[["value"]].assign(row=parts[0], series=parts[2].replace(ways))[parts[0].isin(floors)]
+    table["value"] /= [known[floors[row]] for row in table.row]
     panel = f"Llama-style decoder: {frame.group.iloc[0]}" if "group" in frame else ""
-    table = pd.concat([table[list(under)], under], ignore_index=True).assign(panel=panel, row=lambda rows: rows.row.map(named))
+    table = table.assign(panel=panel, row=table.row.map(named))
     looks = drawing.looks(table.series)
-    figure, axes = drawing.dot_panels(table, looks, label=unit, columns=1, level=None)
+    label = "times one forward + backward pass, gradients of all weights"
+    figure, axes = drawing.dot_panels(table, looks, label=label, columns=1, level=1.0)
     for axis in axes.values():
-        _log(axis, table.low.min(), table.high.max())
+        _log(axis, table.value.min(), table.value.max())
     return figure
 
 
@@ -282,34 +282,6 @@ def memory(frame: pd.DataFrame):
 
 
 @redrawable
-def wall_times(frame: pd.DataFrame):
-    """Minutes of each notebook: itself, and the core minutes of the runs that it is the first to need.
-
-    Parameters
-    ----------
-    frame : pandas.DataFrame
-        As `benchmarks.costs.wall_times` returns it; what is not recorded is said, not drawn.
-    """
-    drawing.need(frame, "executing", "training", "missing")
-    shown = {"executing": "the notebook itself, with published runs", "training": "training its runs, on one core"}
-    figure, axes = plt.subplots(1, 2, figsize=(WIDTH, 0.3 * len(frame) + 0.9), sharey=True)
-    for axis, (column, title), colour in zip(axes, shown.items(), MODELS, strict=False):
-        minutes = frame[column] / 60
-        bars = axis.barh(range(len(frame)), minutes.fillna(0), 0.65, color=colour)
-        said = ["not recorded" if np.isnan(value) else f"{value:.{int(value < 10)}f}" for value in minutes]
-        if column == "training":
-            said = [f"{text}, {gone:.0f} missing" if gone else text for text, gone in zip(said, frame.missing, strict=True)]
-        axis.bar_label(bars, said, fontsize=7, padding=2)
-        axis.set(
-            title=title, xlim=(0, (1.6 if frame.missing.any() else 1.15) * max(0.01, minutes.fillna(0).max())), xlabel="minutes"
-        )
-        axis.tick_params(axis="y", length=0)
-    axes[0].set_yticks(range(len(frame)), [str(name).replace("_", " ") for name in frame.index])
-    axes[0].set_ylim(len(frame) - 0.5, -0.5)
-    return figure
-
-
-@redrawable
 def bytes_kept(frame: pd.DataFrame):
     """Bytes: a panel a group, a bar a way.
 
@@ -332,28 +304,32 @@ def bytes_kept(frame: pd.DataFrame):
 
 
 @redrawable
-def pruned(frame: pd.DataFrame):
-    """What is left to pay as more heads go: a row of panels a model, a line a criterion, in black what operations leave.
+def pruned(frame: pd.DataFrame, by: str = "criterion"):
+    """What is left to pay as more heads go: a panel a quantity, a line a model or criterion, bars what operations leave of it.
 
     Parameters
     ----------
     frame : pandas.DataFrame
         As `benchmarks.costs.pruned` returns it.
+    by : str
+        The column of the lines: "model", or "criterion", which has a row of panels a model.
     """
     drawing.need(frame, "model", "quantity", "criterion", "share", "value", "low", "high", "floor")
     short = frame.model.str.replace(r" \d+ layers,", "", regex=True).str.replace("grouped queries", "Llama-style decoder")
-    table = frame.assign(panel=frame.quantity.replace("cache bytes", "bytes of the cache") + ":\n" + short)
-    looks, apart = drawing.looks(table.criterion), 1.5
-    floor = {"color": "black", "marker": "_", "ls": "", "ms": 7, "zorder": 4}
+    table = frame.assign(panel=frame.quantity.replace("cache bytes", "bytes of the cache"), model=short)
+    table["panel"] += ":\n" + short if by != "model" else ""
+    looks, apart = drawing.looks(table[by]), 2.5
+    floor = {"marker": "_", "ls": "", "ms": 11, "mew": 1.6, "zorder": 4}
     figure, axes = drawing.line_panels(
-        table, "share", "value", "criterion", looks, label="% of heads removed", unit="share of the full model",
+        table, "share", "value", by, looks, label="% of heads removed", unit="share of the full model",
         size=(WIDTH / frame.quantity.nunique(), 2.15), dodge=apart,
-        more={"by operations: FLOPs of the pruned over the full model": floor},
+        more={"bars: what operations leave, in the line's colour": floor | {"color": "black"}},
     )  # fmt: skip
     for title, axis in axes.items():
-        for number, name in enumerate(looks):
-            rows = table[(table.panel == title) & (table.criterion == name)]
-            axis.plot(rows.share + apart * (number - (len(looks) - 1) / 2), rows["floor"], **floor)
+        for number, (name, look) in enumerate(looks.items()):
+            rows = table[(table.panel == title) & (table[by] == name)]
+            at = rows.share + apart * (number - (len(looks) - 1) / 2)
+            axis.plot(at, rows["floor"], **floor, color=look["color"], alpha=0.55)
         axis.axhline(1.0, color="0.7", lw=0.8, zorder=0)
         axis.set_ylim(0, 1.3)
         axis.set_xticks(range(0, table.share.max() + 1, 30))

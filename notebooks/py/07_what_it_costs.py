@@ -17,12 +17,11 @@
 # [← notebook 6, do the measures agree](06_do_measures_agree.ipynb) · [all claims](../docs/results.md) ·
 # [figures](../figures/README.md) · functions: [costs.py](../benchmarks/costs.py), [common.py](../benchmarks/common.py)
 #
-# Every measure of a head has a price, and so has every way to change one. A measure that takes a backward pass for every
-# target token will not be used on a whole corpus; a constraint that doubles the training time must gain more than training
-# twice as long would; and heads that are masked are not heads that are saved. First what the main measures and three methods
-# cost in units of a plain pass or training step, beside the obvious way to do it; then what removed heads save, how costs grow,
-# and the whole study. Not timed: votes, L1 gates, probing, output norm, alignment, and estimates of the loss to the first
-# order. Times are of the machine that the last lines name; `make bench` measures yours.
+# Every measure of a head has a price, and so has every way to change one: a measure that takes a backward pass for every target
+# token will not be used on a whole corpus, and heads that are masked are not heads that are saved. First what it costs to
+# choose heads to prune, beside how well the choice does; then what removed heads save, how costs grow, and the whole study. Not
+# timed: votes, L1 gates, probing, output norm, alignment, and estimates of the loss to the first order. Times are of the
+# machines that are named; `make bench` measures yours.
 
 # %% tags=["parameters"]
 profile = "laptop"  # tiny, quick, laptop, natural or paper: the size of the models, and the run whose wall times are shown
@@ -42,13 +41,12 @@ run = study.begin("07_what_it_costs", globals())
 print(run.summary())
 
 # %% jupyter={"source_hidden": true}
-from IPython.display import Markdown
-
 from benchmarks import common, costs, figures
 from helpers import drawing
-from helpers.publish import claims, pages
 from helpers.measures.table import named
+from helpers.publish import claims, pages
 from helpers.reading import ends, listed, number, readable
+from helpers.runs import subjects
 from helpers.scores import intervals
 
 drawing.style()
@@ -60,55 +58,44 @@ print(f"Benchmarks: {machine}; this notebook only draws them.")
 answer = claims.Box(run)
 
 # %% jupyter={"source_hidden": true}
-heart, noise = run.table(costs.heart(found), "costs", over=intervals.ROUNDS), costs.noise(found)
-rivals, minutes = costs.rivals(heart, found), costs.minutes(found)
-run.figure(
-    figures.heart(heart[~heart.index.str.contains(costs.TODAY)], noise, costs.STEP),  # which has a figure of its own
-    "costs",
-    caption="What the main measures and three methods cost in units of a plain pass or training step, beside the obvious way.",
-    takeaway=f"{minutes}. {rivals}.",
-    table="costs",
-    show=False,
+heart = run.table(costs.heart(found), "costs", over=intervals.ROUNDS)
+slopes, points = costs.growth(found["growth"])
+contest = costs.contested(run.folder, run.corpus, found["growth"]["size"].iloc[0])
+took = (
+    costs.spent(run.settings, subjects.names(run.settings, models), seed) if len(contest) else costs.spent(run.settings, [], 1)
 )
-key, by_cost = (
-    "costs_and_pruning",
-    costs.pruning(heart, found, costs.contested(run.folder, run.corpus, found["growth"]["size"].iloc[0])),
-)
+priced = run.table(costs.priced(heart, points, took), "measures")
+key, by_cost = "costs_and_pruning", costs.pruning(priced, contest)
 prune = ""
 if len(by_cost):
-    run.table(by_cost, key)
-    bleu, dear = by_cost.set_index("measure").value, by_cost.set_index("measure").cost
-    prune = (
-        "**To choose encoder heads to prune, run gradient importance:** BLEU changes by"
-        f" {number(bleu['gradient, example'], '+.1f')}, with L0, a whole training, by {number(bleu['L0 (trained)'], '+.1f')}"
-        " (notebook 6: one number of heads, trained on alike). Confidence, positions, syntax"
-        f" ({number(dear['confidence'], '.1f')} of its cost) tell what heads look at, here not which can go:"
-        f" {ends(bleu[['confidence', 'positional', 'syntactic']], '+.1f')} BLEU."
-    )
+    run.table(by_cost, key, over=intervals.TEXTS)
+    prune = costs.cheapest(by_cost, contest, run.settings["model"]["layers"] * run.settings["model"]["heads"])
     run.figure(
         figures.pruning(by_cost.assign(measure=by_cost.measure.map(named))),
         key,
-        caption="Cost of a measure, times that of gradient importance, against BLEU after pruning by it; those of one cost"
-        " stand side by side.",
-        takeaway=prune.replace("**", "").partition(" Confidence,")[0],
+        caption="Cost of a measure, times that of gradient importance, against BLEU after pruning encoder heads by it.",
+        takeaway=costs.times_as_long(priced, run.settings["relevance"]) + costs.better(by_cost),
         show=False,
     )
 
 # %% [markdown]
 # ## How it is measured
 #
-# *Relevance* (notebook 1): the obvious protocol explains one target token at a time, one pass forward and one back; the study's
-# way shares one forward pass among all target tokens of a batch and replays the signed rules from the targets down or from the
-# heads up, whichever is cheaper. *Gradient importance* (per example): one backward pass a batch; obvious are
-# batches of one. *Loss without each head*: what stands before a head is computed once; obvious is a pass of the whole model for
-# every head. *Confidence, positions, syntax*: sums kept while the model runs; obvious are attention maps written to disk and
-# read again, which takes more time and far more room. *Group constraint*: obvious is the protocol of the public code, K-means
-# from scratch in every module. The obvious ways are this project's own code as well: only Captum is somebody else's.
+# *Choosing heads* (the figure above): each measure was timed once in every training of the contest of notebook 6, one after the
+# other in one process, on the same sentences in the same batches; whiskers go from the least to the most of these trainings. L0
+# is what its training took. Confidence, positions and syntax read other text there: of them the figure shows how they compare
+# in *Growth*, below, over all lengths of sentences.
 #
-# All ways run once in every repeat, in random order, and ratios are taken within the repeat, so that a slow spell of the
-# machine hits both sides; shown are the median and the quartiles, of two repeats both values. Nothing is timed before a
-# *correctness gate*: the fast way and the obvious one must give the same numbers, and the first table below says how far they
-# were apart. Models have random weights; that is the same arithmetic as with trained ones.
+# Everything else is timed by benchmarks, on models with random weights, which is the same arithmetic as with trained ones. All
+# ways run once in every repeat, in random order, and ratios are taken within the repeat, so that a slow spell of the machine
+# hits both sides; shown are the median and, in brackets, the quartiles, of two repeats both values. Nothing is timed before a
+# *correctness gate*: the study's way and the obvious one must give the same numbers, and the first table below says how far
+# they were apart. The *obvious way* is what people write down first. *Relevance*: one target token at a time, one pass forward
+# and one back; the study's way shares one forward pass among all target tokens of a batch. *Gradient importance*: batches of
+# one. *Loss without the head*: a pass of the whole model for every head; the study's way computes what stands before a head
+# once. *Confidence, positions, syntax*: attention maps written to disk and read again; the study's way keeps sums while the
+# model runs. *Group constraint*: the protocol of the public code, K-means from scratch in every module. Obvious ways are this
+# project's own code as well: only Captum is somebody else's.
 
 # %% jupyter={"source_hidden": true}
 columns = {"benchmark": "benchmark", "difference": "largest difference", "bound": "allowed", "minutes": "minutes"}
@@ -117,13 +104,13 @@ sizes, model = dict.fromkeys(facts.index.get_level_values("size")), run.settings
 trained = f"{model['layers']}+{model.get('decoder_layers') or model['layers']} layers"
 told = "; ".join(f"benchmark size {size}: {common.words(size)}" for size in sizes)
 threads = listed(facts.threads.unique())
-caption = f"Fast and obvious way compared: largest difference in value; {threads} threads; {told} (this run trains {trained})"
+caption = f"The study's and the obvious way compared: largest difference; {threads} threads; {told} (this run trains {trained})"
 readable(facts.rename(index=costs.TITLES), columns, {"difference": ".0e", "bound": ".0e"}, caption=caption)
 
 # %% [markdown]
 # Every way of each benchmark is in the files of the run: `relevance` (with the mode of differentiation), `importance`,
 # `statistics` and `statistics_kept`, `overheads`, `memory` (the peak of two training steps), `training` (the study's loop
-# beside `Seq2SeqTrainer` on the same batches with the same losses), `removed`, `generator`; each has its own number of
+# beside `Seq2SeqTrainer` on the same batches with the same losses), `generator`; each has its own number of
 # repeats.
 
 # %% jupyter={"source_hidden": true}
@@ -145,7 +132,6 @@ run.table(costs.numbers(found, "relevance_speed", "ratio"), "relevance_ratios", 
 loop = run.table(costs.numbers(found, "training_speed", "ratio"), "training_ratios", over=intervals.ROUNDS)
 kept = run.table(costs.numbers(found, "head_statistics", "bytes"), "statistics_kept", over=intervals.ROUNDS)
 peaks = run.table(costs.numbers(found, (*costs.OVERHEADS, "training_speed"), "bytes"), "memory", over=intervals.ROUNDS)
-saved = run.table(costs.savings(found["removed_heads"]), "removed", over=intervals.ROUNDS)
 for figure, name, caption in (
     (
         figures.overheads(loop, "times as fast as the Trainer"),
@@ -154,60 +140,51 @@ for figure, name, caption in (
     ),
     (figures.bytes_kept(kept), "statistics_kept", "Bytes that each way to compute head statistics keeps."),
     (figures.memory(peaks), "memory", "Peak memory of training steps with and without what the study adds."),
-    (figures.removed(saved), "removed", "What removed and masked heads save in time."),
 ):
     run.figure(figure, name, caption=caption, show=False)
 absent = costs.absent(costs.remarks(found))
 
 # %% [markdown]
-# ## A Llama-style decoder
-#
-# Seconds for two passages of sixteen random tokens (relevance: six targets in each of their first seven), on a Llama-style
-# decoder (grouped-query) with random weights, larger than that of notebook 4; its size is the figure's title. *Gradient
-# importance*, per example and *each token*, relevance and leaving out every head stand beside the obvious protocol and one
-# forward + backward of what is measured, with the gradients of all weights. The gradients need those at the heads alone, not
-# of weights, so that they can be faster. Captum computes *each token* too. Leaving out is counted in operations too,
-# beside the least possible: what stands behind each head, once, and one whole pass.
-
-# %% jupyter={"source_hidden": true}
-today = run.table(costs.numbers(found, "decoder_speed", "seconds"), "decoder", over=intervals.ROUNDS)
-run.figure(
-    figures.beside(today, costs.PASSES, "seconds"),
-    "decoder",
-    caption="Seconds for two passages of sixteen tokens (relevance: seven): gradients, relevance and leaving out every head.",
-    takeaway=costs.decoder(found["decoder_speed"]),
-)
-
-# %% [markdown]
 # ## What do removed heads save?
 #
 # A closed gate takes a head out of what the model computes, but not out of what the machine computes; removing the head cuts
-# its columns and rows out of the weights. Heads go from an encoder-decoder and from a Llama-style decoder, whose query heads
-# share key-value heads, each in three orders: least important first, at random, evenly over the layers (single heads of the
-# one, whole groups of the other). Importance is that of random weights, no guide to trained models, where encoder heads go
-# first and the cache shrinks least: its cache is not drawn. *Time of a prompt* is, of an encoder-decoder, its encoder pass and
-# the first step. With no head gone a model is timed against itself: how far that is from one is noise. Black marks say what
-# *operations* alone would leave: those of the smaller model over those of the full one. What is saved beyond them is caches,
-# threads and noise, and is not claimed. Drawn are the larger models, where heads cost something; the small ones and parameters
-# are in the file.
+# its columns and rows out of the weights. First the case of pruning as it is done: encoder heads alone, as many left as Voita
+# et al. leave (ten of forty-eight). *Operations* are those of the full model over those of the smaller one: what is saved
+# beyond them is caches, threads and noise, and is not claimed.
+
+# %% jupyter={"source_hidden": true}
+saved = run.table(costs.savings(found["removed_heads"]), "removed", over=intervals.ROUNDS)
+papers = {case: costs.between(pages.measured(name, "value")) for case, name in costs.ONCE.items()}
+less, less_exactly = costs.removing(papers)
+run.figure(
+    figures.removed(saved[saved["map"] == "encoder"], papers),
+    "removed",
+    caption="What removed and masked encoder heads save of an encoder pass and of generation, and what operations allow.",
+    takeaway=f"{less_exactly} ({pages.measured('base_encoder_pass', 'hardware')}; bars).",
+)
+
+# %% [markdown]
+# Next heads of all kinds, from an encoder-decoder and from a Llama-style decoder, evenly over the layers: single heads of the
+# one, whole groups with their key-value head of the other. The *cache* holds keys and values of heads of the decoder, so that
+# it shrinks with these alone, and with whole key-value heads. *Time of a prompt* is, of an encoder-decoder, its encoder pass
+# and the first step. With no head gone a model is timed against itself: how far that is from one is noise. Drawn are the larger
+# models; in the files are small ones, parameters, and two more orders, at random and by importance, which for random weights is
+# no guide to trained models.
 
 # %% jupyter={"source_hidden": true}
 pruned = run.table(costs.pruned(found["pruned_models"]), "pruned", over=intervals.ROUNDS)
 large = pruned[pruned.model.isin(pruned.model.unique()[-2:])]
-left = costs.left(large)
-large = large[
-    (large.quantity != "parameters") & ((large.quantity != "cache bytes") | ~large.criterion.str.contains("important"))
-]
+even = large[large.criterion.str.contains("evenly") & (large.quantity != "parameters")]
 run.figure(
-    figures.pruned(large),
+    figures.pruned(even, "model"),
     "pruned",
-    caption="What is left to pay as more heads go: cache, time of a prompt and of a token.",
-    takeaway=f"{costs.left(large, brief=True)}.",
+    caption="What is left to pay as more heads of all kinds go, evenly over layers: cache, time of a prompt and of a token.",
+    takeaway=f"{costs.left(large)}.",
 )
 run.figure(
     figures.pruned(pruned),
     "pruned_every_size",
-    caption="What is left to pay as more heads go, of small models too.",
+    caption="What is left to pay as more heads go, of small models and in other orders too.",
     table="pruned",
     show=False,
 )
@@ -215,68 +192,87 @@ run.figure(
 # %% [markdown]
 # ## Growth: what if everything is larger?
 #
-# Seconds against the length of sentences, the number of heads and of layers, and the size of the corpus, one of them at a time.
-# The exponent is the slope on two logarithmic axes: at one, twice as large costs twice as much, at two, four times. At small
-# sizes most of the time goes into the fixed overhead of calls, and exponents are near zero: a slope fitted to all sizes is
-# below that of the last doubling, which stands in brackets and says more of larger ones.
+# Seconds against the length of sentences, and in small panels the number of heads and of layers and the size of the corpus, one
+# of them at a time, in batches of two sentences. The exponent is the slope on two logarithmic axes: at one, twice as large
+# costs twice as much, at two, four times. At small sizes most of the time goes into the fixed overhead of calls, so that only
+# the last doubling says something of larger ones (slopes fitted to all sizes are in the file). Relevance grows fastest, as
+# every target token needs a pass back of its own: as many passes as tokens, each over as many tokens. In batches this small
+# relevance of short sentences looks cheap beside gradient importance, whose own time is overhead there; batches of the contest
+# are larger.
 
 # %% jupyter={"source_hidden": true}
-slopes, points = costs.growth(found["growth"])
 run.table(slopes, "growth", over=intervals.ROUNDS)
 run.table(points, "growth_points", over=intervals.ROUNDS)
 run.figure(
     figures.growth(slopes, points),
     "growth",
-    caption="How the time of each measure grows with the size of everything; at each line's end its exponents.",
+    caption="How the time of each measure grows with the size of everything, with exponents of the last doubling of length.",
     takeaway=costs.steepest(slopes, points),
 )
 
 # %% [markdown]
+# ## A Llama-style decoder
+#
+# Two passages of sixteen random tokens (relevance: six targets in each of their first seven, by AttnLRP), on a Llama-style
+# decoder whose query heads share key-value heads, with random weights, larger than that of notebook 4; its size is the figure's
+# title. The line is one pass forward and back over what is measured, with the gradients of all weights. Gradient importance
+# needs those at the heads alone, so that it can be faster. Captum computes it for each token.
+
+# %% jupyter={"source_hidden": true}
+today = run.table(costs.numbers(found, "decoder_speed", "seconds"), "decoder", over=intervals.ROUNDS)
+run.figure(
+    figures.beside(today, costs.PASSES),
+    "decoder",
+    caption="Gradients, relevance and the loss without the head on a Llama-style decoder, in passes forward and back.",
+    takeaway=costs.decoder(found["decoder_speed"]),
+)
+
+# %% [markdown]
+# ## What is added to training
+#
+# How much longer a training step takes with gates, constraints or injection than without. *L0 gates* stand on every head. The
+# *group constraint* (Ni et al.) makes heads of a group alike in their values (V) or attention maps (A). *Coreference* feeds
+# clusters to one or four heads of every layer. What is inside the range of the same step timed once more is not seen to cost
+# anything.
+
+# %% jupyter={"source_hidden": true}
+columns = {"what": "what", "cost": "longer step", "times": "obvious way / ours", "model": "model", "repeats": "repeats"}
+told = f"Longer training steps; the same step timed once more: {ends((end - 1 for end in costs.noise(found)), '+%')}"
+readable(costs.additions(heart), columns, {"cost": "+%", "times": ".2f"}, caption=told)
+
+# %% [markdown]
 # ## The whole study
 #
-# Minutes that each notebook takes with published runs (this one is not timed), and core minutes to train what it is the first
-# to need. Runs go side by side: core minutes over cores is about what one waits. A run of profile `tiny`, where one lies
-# beside this one, is in the file.
+# Minutes that each notebook takes with published runs (this one is not timed), and core hours to make what it is the first to
+# need: trainings, and what is computed from them. They go side by side: core hours over cores is about what one waits. A run of
+# profile `tiny`, where one lies beside this one, is in the file.
 
 # %% jupyter={"source_hidden": true}
 times = run.table(costs.recorded(profile, run.settings, models, seed, run.folder), "wall_times")
 own = times.loc[profile]
-hours = own.training.sum() / 3600
-again = f"`make study` takes {pages.measured('study')} ({pages.measured('study', 'hardware')})"
-spent = number(own.executing.sum(min_count=1) / 60, ".1f")
-alone = f"; here, one notebook after another, {spent} minutes" if own.executing.notna().any() else ""
-run.figure(
-    figures.wall_times(own),
-    f"wall_times_{profile}",
-    caption=f"Minutes of each notebook in profile {profile}.",
-    takeaway=f"To train everything of this profile takes {number(hours, '.1f')} core hours (all that is published:"
-    f" {pages.store('core hours')}, some on natural text). With published runs {again}{alone}.",
-    table="wall_times",
+hours = {"minutes": own.executing / 60, "hours": own.training / 3600}
+columns = {"notebook": "notebook", "minutes": "the notebook itself, minutes", "hours": "what it needs, core hours"}
+columns |= {"things made": "things made"}
+told = f"To make everything of profile {profile} takes {number(own.training.sum() / 3600, '.1f')} core hours (all published:"
+told = (
+    f"{told} {pages.store('core hours')}, some on natural text). {costs.alone(own, run.folder)}With published runs `make study`"
 )
-for name, part in times.drop(profile, level="profile").groupby(level="profile", sort=False):
-    said = f"Minutes of each notebook in profile {name}."
-    run.figure(
-        figures.wall_times(part.droplevel("profile")), f"wall_times_{name}", caption=said, table="wall_times", show=False
-    )
+told = f"{told} takes {pages.measured('study')}, notebooks side by side ({pages.measured('study', 'hardware')})"
+readable(own.assign(**hours), columns, {"minutes": ".1f", "hours": ".1f"}, caption=told)
 
 # %% [markdown]
 # ## In short
 
 # %% jupyter={"source_hidden": true}
-room, (low, high) = kept.groupby("what", sort=False).value.first(), noise
-longest, most = heart.cost.filter(like="relevance of every target token").agg(["idxmax", "max"])
-first = f"**What does it cost?** {costs.passes(heart)}. {rivals}. {costs.longer(heart, noise)}. {left}.\n\n{prune}"
+kept = kept.groupby("what", sort=False).value.first()
+first = f"{prune} {costs.times_as_long(priced, run.settings['relevance'], brief=True)} {less}"
 closing = f"""
-{prune} **Avoid** *{longest}* on a whole corpus ({number(most, ".0f")} × {heart.plain[longest]}), batches of one, and attention
-maps on disk ({number(room.max() / room.min(), ".0f")} times the room of sums). **Pruning saves** memory before time.
+**To choose encoder heads to prune** on text like this, gradient importance is enough, in batches rather than one sentence at a
+time. **Relevance** explains single predictions; on a long corpus its cost grows fast with the length of sentences (above).
+**Attention maps** need not lie on disk: they take {number(kept.max() / kept.min(), ".0f")} times the room of sums. **To save
+time**, cut heads out; a gate only masks them.
 
-*Limits.* Small models with random weights on one machine ({facts.hardware.iloc[0]}): much of their time is the overhead of
-calls; larger models or a GPU differ. {absent}
+*Limits.* One contest, one number of heads. Benchmarks have small models with random weights on one machine
+({facts.hardware.iloc[0]}): much of their time is the overhead of calls; larger models or a GPU differ. {absent}
 """
-columns = {"what": "what", "plain": "unit", "cost": "cost, in that unit", "model": "model", "repeats": "n (repeats)"}
-columns |= {"times": "the obvious way, times as long", "captum": "Captum, times as long"}
-shown = heart[~heart.index.str.contains(costs.TODAY)]  # whose figure above has it
-told = "What it costs: medians [quartiles; of two repeats both], not 95 % intervals;"
-told = f"{told} quartiles of a training step timed once more: {number(low, '.2f')} to {number(high, '.2f')}"
-table = readable(shown, columns, {"cost": ".3g", "times": ".2g", "captum": ".2g"}, caption=told)
-answer.fill(key if len(by_cost) else "costs", closing, first, table.data)
+answer.fill(key if len(by_cost) else "growth", closing, first, costs.details(priced, points, run.settings["relevance"]))

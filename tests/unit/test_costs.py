@@ -50,20 +50,11 @@ def test_what_everything_costs_beside_the_obvious_way():
         found[name] += [common.row(what, "a model", "ratio", [value] * 2) for what, value in ((own, 2.0), (other, 6.0)) if what]
     table = costs.heart({name: pd.DataFrame(rows, columns=common.COLUMNS) for name, rows in found.items()})
     rivals = table.dropna(subset="times").drop("group constraint on V")  # of which the obvious way's own multiple is kept
-    assert table.cost.eq(2).all() and rivals.times.eq(6).all() and rivals.obvious.eq(12).all() and len(rivals) == len(table) - 6
+    assert table.cost.eq(2).all() and rivals.times.eq(6).all() and len(rivals) == len(table) - 6
     assert table.captum.isna().all() and table.repeats.eq(2).all() and table.cost_low.eq(2).all()
-    assert table.times["group constraint on V"] == 3 and table.small.isna().all() and table.model.eq("a model").all()
-    shown = table[~table.index.str.contains(costs.TODAY)]
-    figure = whole(figures.heart(shown.assign(captum=3.0), (0.9, 1.1), costs.STEP))
-    assert len(figure.axes) == table.plain.nunique() and figure.axes[-1].get_xlabel() == f"in units of: {costs.STEP}"
-    assert costs.rivals(table, {"decoder_speed": pd.DataFrame({"what": [], "value": []})}) == (
-        "Against our own plain implementation 3.0 to 6 times as fast"
-    )
-    token = pd.DataFrame({"what": ["importance per token, captum over importance per token"], "value": [1.02]})
-    said = costs.rivals(table.assign(captum=[np.nan, 14.0, *[np.nan] * (len(table) - 2)]), {"decoder_speed": token})
-    assert said.startswith(
-        "Against Captum 14 times as fast for signed rules, no faster for gradient importance, each token; against our own"
-    )
+    assert table.times["group constraint on V"] == 3 and table.model.eq("a model").all()
+    longer = costs.additions(table)
+    assert longer.cost.eq(1).all() and longer.cost_low.eq(1).all() and set(longer.plain) == {costs.STEP} and len(longer) == 5
 
 
 def test_a_step_timed_once_more_is_told_by_its_widest_quartiles():
@@ -89,58 +80,113 @@ def test_wall_times_count_every_run_once_for_the_first_notebook_that_needs_it(tm
     reads = {notebook[:2]: set(plan.closure(needs)) for notebook, needs in notebooks.items()}
     own = len(reads["01"] - reads["00"])
     first, second, fourth = (table.loc[name] for name in table.index[[1, 2, 4]])
-    assert (first.executing, first.training, first.runs) == (61.5, 10.0 * own, own)
+    assert (first.executing, first.training, first["things made"]) == (61.5, 10.0 * own, own)
     assert second.executing == 33.25 and second.missing == len(reads["02"] - reads["01"])
     shared = len(reads["04"] & reads["01"])
     assert shared and fourth.training == 5.0 * (len(reads["04"]) - shared) and fourth.missing == 0
     assert table.missing["03_l0_pruning"] > 0 and np.isnan(table.executing["03_l0_pruning"])
 
 
-@pytest.mark.parametrize(("lows", "said"), [
-    ((0.9, 1.1), "L0 gates: no cost that shows; longer training steps: constraint 20 %"),
-    ((1.01, 1.0), "L0 gates and constraint: no cost that shows"),  # a step timed once more takes as much
-    ((1.05, 1.1), "longer training steps: L0 gates 10 % and constraint 20 %"),
-])  # fmt: skip
-def test_what_is_added_shows_beside_a_step_timed_once_more(lows, said):
-    table = pd.DataFrame({"plain": costs.STEP, "cost": [1.1, 1.2], "cost_low": lows}, index=["L0 gates on every", "constraint"])
-    assert costs.longer(table, (0.9, 1.02)) == said
-    small = costs.longer(table.assign(cost_low=1.0, small=[1.0, 1.17], small_model="2+2 layers"), (0.9, 1.02))
-    assert small == "L0 gates and constraint: no cost that shows (constraint 17 % in the small model, 2+2 layers)"
+POINTS = [
+    ("importance per example", 16, 1.0), ("importance per example", 64, 2.0), ("confidence and positional", 16, 0.5),
+    ("confidence and positional", 64, 1.6), ("relevance, cp", 16, 3.0), ("relevance, cp", 64, 10.0),
+    ("relevance, attnlrp", 16, 3.0), ("relevance, attnlrp", 64, 10.0), ("relevance, alpha_beta", 16, 9.0),
+    ("relevance, alpha_beta", 64, 90.0),
+]  # fmt: skip
+POINTS = pd.DataFrame(POINTS, columns=["what", "at", "value"]).assign(axis="length")
+HEART = pd.DataFrame({"cost": 30.0, "cost_low": 29.0, "cost_high": 31.0, "times": 3.0, "captum": np.nan},
+                     ["loss without the head"])  # fmt: skip
+SPENT = pd.DataFrame({costs.UNIT: [1.0, 2.0], "cp": [4.0, 10.0], "attnlrp": [5.0, 12.0], "alpha_beta": [30.0, 80.0],
+                      "leave-one-out": [20.0, 50.0], costs.TRAINED: [100.0, 300.0], "confidence": np.nan})  # fmt: skip
+
+
+def test_costs_are_those_of_the_contest_s_own_text_where_it_was_timed_there():
+    table = costs.priced(HEART, POINTS, SPENT)
+    assert table.loc["cp", ["cost", "cost_low", "cost_high", "seconds"]].tolist() == [4.5, 4, 5, 7]  # not 3 to 5, of lengths
+    assert table.loc["confidence", ["cost_low", "cost_high", "short", "long"]].tolist() == [0.5, 0.8, 0.5, 0.8]
+    assert table.loc[costs.TRAINED, ["cost_low", "cost_high"]].tolist() == [100, 150] and table.times["leave-one-out"] == 3
+    assert set(table.over[table.seconds.notna()]) == {"trainings"} and table.over["confidence"] == "lengths of sentences"
+    told = costs.times_as_long(table, 250)
+    assert told == (
+        "Times gradient importance (1.5 seconds for 250 sentences): signed relevance 4 to 6, LRP αβ 30 to 40, the loss without"
+        " the head 20 to 25 and L0's training 100 to 150."
+    )
+    assert costs.times_as_long(table, 250, brief=True) == "Relevance costs 4 to 40 times as much, L0's training 100 to 150."
+    bare = costs.priced(HEART, POINTS, SPENT.iloc[:0])  # the contest's tables are not there
+    assert bare.loc["cp", ["cost_low", "cost_high"]].tolist() == [3, 5] and bare.cost["leave-one-out"] == 30
+    assert costs.TRAINED not in bare.index and costs.times_as_long(bare, 250).startswith("Times gradient importance: signed")
+    assert "| at 16 tokens | at 64 tokens |" in costs.details(bare, POINTS, 250) and "nan" not in costs.details(
+        bare, POINTS, 250
+    )
 
 
 def test_costs_stand_beside_what_pruning_by_them_changes(tmp_path):
-    table = pd.DataFrame({"cost": 2.0}, [what for what, *_ in costs.HEART])
-    table.loc["loss without each head", "cost"] = 30.0
-    found = {"heads_overhead": [("forward", "seconds", 0.25), (costs.STEP, "seconds", 1.0)]}
-    found = {name: pd.DataFrame(rows, columns=["what", "quantity", "value"]) for name, rows in found.items()}
-    names = ["confidence", "gradient, example", "leave-one-out", "cp", "random", "L0 (trained)", "votes"]
-    contest = pd.DataFrame({"criterion": names, "value": -1.0, "low": -2.0, "high": 0.0})
-    both = costs.pruning(table, found, contest).set_index("measure")
-    assert both.cost.dropna().to_dict() == {"confidence": 0.25, "gradient, example": 1, "leave-one-out": 30, "cp": 2}
-    assert "votes" not in both.index
-    axis = whole(figures.pruning(both.reset_index())).axes[0]
+    rows = {
+        "confidence": -5.0,
+        costs.UNIT: -1.0,
+        "leave-one-out": -1.5,
+        "cp": -0.9,
+        "random": -3.0,
+        costs.TRAINED: -0.6,
+        "votes": 0,
+    }
+    contest = pd.DataFrame({"criterion": list(rows), "value": list(rows.values())})
+    contest = contest.assign(low=contest.value - 0.5, high=contest.value + 0.5, model="EN-RU", seeds=3, heads=13.3)
+    contest["above"] = contest.criterion.isin([costs.UNIT, costs.TRAINED, "cp"])
+    both = costs.pruning(costs.priced(HEART, POINTS, SPENT), contest)
+    assert "votes" not in set(both.measure) and both.set_index("measure").cost.isna().sum() == 1
+    axis = whole(figures.pruning(both)).axes[0]
     assert axis.get_xscale() == "log" and "BLEU" in axis.get_ylabel()
+    said = costs.cheapest(both, contest, 48)
+    assert said.startswith(
+        "**In one contest (EN-RU, 3 trainings, about 13 of 48 encoder heads left, trained on alike), gradient"
+    )
+    assert "(BLEU -1.0 [-1.5, -0.5]; L0 -0.6 [-1.1, -0.1], random -3.0 [-3.5, -2.5]). Cheaper ones, confidence (0.5" in said
+    assert costs.better(both) == " Better by BLEU than gradient importance: relevance, conservative and L0 (trained)."
+    none = both.assign(above=False)
+    assert costs.cheapest(none, contest, 48).endswith("no measure is shown to beat random heads.**")
     assert costs.contested(tmp_path, "controlled", "tiny").empty
-    assert not costs.contested(tmp_path, "controlled", "laptop").empty
-    assert costs.passes(table).endswith("costs 2, the signed rules 2, the loss without each head 30")
+    published = costs.contested(tmp_path, "controlled", "laptop").set_index("criterion")
+    assert published.above[costs.UNIT] and not published.above["confidence"] and not published.above["random"]
+
+
+def test_nothing_is_made_to_tell_what_the_contest_took(tmp_path):
+    settings = study.settings("tiny")
+    assert costs.spent(settings, subjects.names(settings), 1).empty
+
+
+def test_removed_heads_save_a_share_of_the_time():
+    papers = {case: costs.between("1.25 to 2" if case[1] == "removed" else "0.98 to 1.04") for case in costs.ONCE}
+    short, told = costs.removing(papers)
+    assert (
+        short == "**Removing the encoder heads that can go saves 20 to 50 % of generation time; masking them saves nothing.**"
+    )
+    assert told.endswith("Times as fast: encoder pass 1.25 to 2.00, generation 1.25 to 2.00, heads masked 0.98 to 1.04")
+    rows = [(form, call, value) for (call, form), (value, _) in papers.items()]
+    table = pd.DataFrame(rows, columns=["form", "call", "value"]).assign(model="3+3", length=16, batch=1)
+    assert [axis.get_title() for axis in whole(figures.removed(table, papers)).axes] == ["encoder pass", "generation"]
+
+
+def test_how_long_notebooks_took_one_after_another_names_the_machine(tmp_path):
+    for name, machine in (("01_a", "X"), ("02_b", "X"), ("03_c", "Y")):
+        study.write_json(tmp_path / name / "sidecars" / "run.json", {"hardware": machine})
+    times = pd.DataFrame({"executing": [60.0, 30.0, np.nan]}, ["01_a", "02_b", "03_c"])
+    assert costs.alone(times, tmp_path) == "Executed one after another the notebooks took 1.5 minutes on X. "
+    assert costs.alone(times[2:], tmp_path) == ""
 
 
 def test_a_decoder_s_measures_stand_beside_the_obvious_way_and_their_floor():
     ways = {"importance": 1, "importance, obvious": 4, "relevance": 2, "importance, captum": 1, "floor": 0.5, "other": 9}
     ways |= {"relevance, obvious": 9, "leave one out": 3, "leave one out, obvious": 8}
     table = pd.DataFrame([(what, v, v, v) for what, v in ways.items()], columns=["what", "value", "low", "high"])
-    axis = whole(figures.beside(table, {"importance": "floor", "relevance": "floor"}, "seconds")).axes[0]
+    axis = whole(figures.beside(table, {"importance": "floor", "relevance": "floor"})).axes[0]
     assert [label.get_text() for label in axis.get_yticklabels()] == ["gradient importance", "relevance"]
-    ways = pd.DataFrame(
-        {"what": [f"leave one out{way} over what must be done" for way in ("", ", obvious")], "value": [1, 1.5]}
-    )
-    told = costs.decoder(pd.concat([table.assign(quantity="seconds"), ways.assign(quantity="operations")]))
-    assert "1 for gradient importance (4)" in told and "3 for leaving out every head (8). Leaving out needs 1.00 times" in told
-    speeds = pd.DataFrame({"what": ["cp, fast", "cp, obvious", "cp, captum"], "value": [100.0, 1.0, 50.0]})
-    speeds = speeds.assign(group="3+3 layers, 36 tokens", quantity="target tokens/s")
-    told = costs.minutes({"relevance_speed": speeds})
-    assert "1,000 sentences of 36 tokens takes 6.0 to 6.0 minutes" in told
-    assert "10.0 to 10.0 hours, Captum (signed rules) 12.0 to" in told
+    passes = table.assign(quantity="seconds")
+    told = costs.decoder(pd.concat([passes, passes[passes["what"] == "floor"].assign(what="floor of relevance", value=1.0)]))
+    assert "gradient importance 2 (8), relevance by AttnLRP 2 (9) and the loss without the head 6 (16)." in told
+
+
+def test_time_that_grows_fastest_with_length_is_told_by_its_last_doubling():
     rows = [(what, f"length = {at}", "seconds", value) for what, values in (("cp", (1, 2, 8)), ("other", (1, 1, 2**0.5)))
             for at, value in zip((16, 32, 64), values, strict=True)]  # fmt: skip
     rows += [(what, "length", "exponent", value) for what, value in (("cp", 1.5), ("other", 0.25))]
@@ -149,3 +195,6 @@ def test_a_decoder_s_measures_stand_beside_the_obvious_way_and_their_floor():
     assert slopes["last"].tolist() == pytest.approx([2, 0.5]) and len(points) == 6
     told = "(last doubling, to 64 tokens) to the power of 2.0 for relevance, conservative; at most 0.5 for others."
     assert costs.steepest(slopes, points).endswith(told)
+    odd = costs.steepest(slopes.assign(last=slopes["last"] + 0.2), points)
+    assert odd.endswith("Above two, unexplained: relevance, conservative.")
+    assert len(whole(figures.growth(slopes, points)).axes) == 1
