@@ -369,7 +369,7 @@ def cheapest(table: pd.DataFrame, ranked: pd.DataFrame, heads: int) -> str:
         Encoder heads of the whole model.
     """
     rows, own = table.set_index("measure"), ranked.iloc[0]
-    bleu = {name: interval(*row, "+.1f") for name, *row in table[["measure", "value", "low", "high"]].itertuples(index=False)}
+    bleu = {row.measure: interval(row.value, row.low, row.high, "+.1f") for row in table.itertuples()}
     where = f"{own.model}, {own.seeds:.0f} trainings, about {ranked['heads'].mean():.0f} of {heads} encoder heads left"
     where = f"In one contest ({where}, trained on alike)"
     good = rows[rows.above & rows.cost.notna() & (rows.index != TRAINED)].sort_values("cost")
@@ -520,7 +520,9 @@ def pruned(frame: pd.DataFrame) -> pd.DataFrame:
 
 def left(frame: pd.DataFrame) -> str:
     """Of `pruned`: what is left of cache and time (with quartiles) where most heads are gone, evenly, model by model."""
-    even, told, alone = frame[frame.criterion.str.contains("evenly")].set_index(["model", "share", "quantity"]), [], []
+    even = frame[frame.criterion.str.contains("evenly")].set_index(["model", "share", "quantity"])
+    told: list[str] = []
+    alone: list[str] = []
     for model in frame.model.unique():
         none, most = (even.loc[model, share] for share in (0, frame.share.max()))
         time, cache = most.loc["time of a token"], number(most.value["cache bytes"], "%")

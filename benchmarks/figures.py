@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
+from typing import Any
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -88,7 +89,7 @@ LABELS = {  # where the name of a measure stands: points to the right of its poi
     "relevance, AttnLRP": (0, 21, "center"), "relevance, LRP αβ": (5, -8, "left"), "loss without the head": (-5, 7, "right"),
     "L0 (trained)": (0, 19, "center"),
 }  # fmt: skip
-RANDOM = {"above": {"color": MODELS[0], "marker": "o"}, "not": {"color": MODELS[1], "marker": "s"}}
+RANDOM: dict[str, dict[str, Any]] = {"above": {"color": MODELS[0], "marker": "o"}, "not": {"color": MODELS[1], "marker": "s"}}
 
 
 @redrawable
@@ -109,18 +110,19 @@ def pruning(frame: pd.DataFrame, unit: str = "BLEU minus the unpruned model"):
     place, size = chosen.groupby("cost").cumcount(), chosen.groupby("cost")["cost"].transform("size")
     chosen["at"] = chosen.cost * 1.13 ** (place - (size - 1) / 2)
     figure, axis = plt.subplots(figsize=(WIDTH, 3.4))
-    grey, foot = {"color": "#555555", "fontsize": 7.5, "va": "center"}, frame.low.min() - 0.7
+    grey: dict[str, Any] = {"color": "#555555", "fontsize": 7.5, "va": "center"}
+    foot = frame.low.min() - 0.7
     for row in frame[frame.measure == "random"].itertuples():
         axis.axhspan(row.low, row.high, color="#777777", alpha=0.13, lw=0, zorder=0)
         axis.text(0.995, row.value, "random heads", transform=axis.get_yaxis_transform(), ha="right", **grey)
-    axis.axhline(0, **drawing.LEVEL)
+    axis.axhline(0, color="grey", lw=0.9, ls=":", zorder=1)
     for row in chosen.itertuples():
         look, side_by_side = RANDOM["above" if row.above else "not"], size[row.Index] - place[row.Index]
         x = None if size[row.Index] > 1 else [[row.cost - row.cost_low], [row.cost_high - row.cost]]
         y = [[row.value - row.low], [row.high - row.value]]
         axis.errorbar(row.at, row.value, y, x, ls="", ms=5.5, elinewidth=0.9, mec="white", mew=0.4, **look)
         right, up, side = LABELS.get(row.measure, (5, 5, "left")) if x else (14 * side_by_side - 6, 0, "left")
-        told = {"textcoords": "offset points", "ha": side, **grey, "color": look["color"]}
+        told = {"textcoords": "offset points", "ha": side} | grey | {"color": look["color"]}
         axis.annotate(row.measure, (row.at, row.value), (right, up), **told)
     for row in chosen[size > 1].drop_duplicates("cost").itertuples():
         arrow = {"arrowstyle": "|-|,widthA=0.25,widthB=0.25", "lw": 0.9, "color": "#555555"}
@@ -130,8 +132,8 @@ def pruning(frame: pd.DataFrame, unit: str = "BLEU minus the unpruned model"):
     axis.set_ylim(foot - 0.6)
     _log(axis, chosen.cost_low.min() / 1.3, chosen.cost_high.max())
     axis.set(xlabel="times the cost of gradient importance (whiskers: least to most of the trainings)", ylabel=f"{unit} (95 %)")
-    told = {"shown to beat random heads": RANDOM["above"], "not shown to": RANDOM["not"]}
-    drawing.legend(figure, {name: look | {"ls": ""} for name, look in told.items()})
+    entries = {"shown to beat random heads": RANDOM["above"], "not shown to": RANDOM["not"]}
+    drawing.legend(figure, {name: look | {"ls": ""} for name, look in entries.items()})
     return figure
 
 
