@@ -268,7 +268,7 @@ def spent(settings: Mapping[str, Any], names: Sequence[str], seed: int) -> pd.Da
         Seconds, [training, measure]; empty where no such table is stored or published.
     """
     rows = {}
-    for job in contest.runs.jobs(settings, names, seed):
+    for job in contest.runs.jobs(settings, names, seed) if names else ():
         table = next(contest.runs.recipes(job))
         if "sweep" not in job or not contest.runs.contest(job) or not table.made():
             continue

@@ -152,7 +152,7 @@ def test_costs_stand_beside_what_pruning_by_them_changes(tmp_path):
 
 def test_nothing_is_made_to_tell_what_the_contest_took(tmp_path):
     settings = study.settings("tiny")
-    assert costs.spent(settings, subjects.names(settings), 1).empty
+    assert costs.spent(settings, subjects.names(settings), 1).empty and costs.spent(settings, [], 1).empty
 
 
 def test_removed_heads_save_a_share_of_the_time():
