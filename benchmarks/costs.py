@@ -390,7 +390,7 @@ def times_as_long(priced: pd.DataFrame, sentences: int, brief: bool = False) -> 
     if brief:
         dear, trained = (priced.loc[priced.index.intersection(names)] for names in (("cp", "attnlrp", "alpha_beta"), [TRAINED]))
         more = f", L0's training {ends((*trained.cost_low, *trained.cost_high), '.0f')}" if len(trained) else ""
-        return f"Relevance costs {ends((*dear.cost_low, *dear.cost_high), '.0f')} times as much{more}."
+        return f"Relevance costs {ends((*dear.cost_low, *dear.cost_high), '.0f')} times as much as gradient importance{more}."
     seconds = priced.seconds[UNIT]
     unit = f" ({number(seconds, '.1f')} seconds for {sentences} sentences)" if seconds == seconds else ""
     told = []

@@ -111,7 +111,7 @@ def test_costs_are_those_of_the_contest_s_own_text_where_it_was_timed_there():
         "Times gradient importance (1.5 seconds for 250 sentences): signed relevance 4 to 6, LRP αβ 30 to 40, the loss without"
         " the head 20 to 25 and L0's training 100 to 150."
     )
-    assert costs.times_as_long(table, 250, brief=True) == "Relevance costs 4 to 40 times as much, L0's training 100 to 150."
+    assert costs.times_as_long(table, 250, brief=True).endswith("as much as gradient importance, L0's training 100 to 150.")
     bare = costs.priced(HEART, POINTS, SPENT.iloc[:0])  # the contest's tables are not there
     assert bare.loc["cp", ["cost_low", "cost_high"]].tolist() == [3, 5] and bare.cost["leave-one-out"] == 30
     assert costs.TRAINED not in bare.index and costs.times_as_long(bare, 250).startswith("Times gradient importance: signed")
