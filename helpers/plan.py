@@ -82,11 +82,14 @@ def goals(settings: Mapping[str, Any], names: Sequence[str], seed: int) -> dict[
     studied = contest.tables.studied_runs(settings, names, jobs, seed).values()
     effects = [Need(recipe) for recipe in contest.tables.effect_recipes(studied, settings["relevance"])]
     once = [(job, "sweep" in job and study.key(job["sweep"]) in own) for job in jobs]
+    again = contest.runs.again(settings, names, seed) if leads else {}
+    tables = [Need(contest.runs.tabled(described)) for described, _ in again.values()]
+    tables += [Need(measured.KINDS_OFF.recipe(made, first=settings["relevance"])) for _, made in again.values()]
     contests = [Need(recipe) for job, first in once for recipe in contest.runs.recipes(job, first)]
     return {
         "00_your_own_model": [*models(names[:1], weights=True)],
         "01_relevance_and_confidence": [*models(names), *models(none), *explained, *floors],
-        "02_head_functions": [*models(names), *functions, *map(_need, snapshots.recipes(settings, names, seed))],
+        "02_head_functions": [*models(names), *functions, *map(_need, snapshots.recipes(settings, names, seed)), *tables],
         "03_l0_pruning": [*models(none, beam=settings["pruning"]["beam"]), *starts, *swept, *retained],
         "04_grouped_heads": [*map(Need, grouping.tables.recipes(settings, seed, late))],
         "05_coreference_injection": [*map(Need, coreference.runs.recipes(settings, seed))],

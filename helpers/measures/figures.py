@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from textwrap import fill
 from typing import Any
 
 import matplotlib.pyplot as plt
@@ -13,7 +12,7 @@ import seaborn as sns
 
 from helpers import drawing
 from helpers.drawing import COLOURS, MODELS, WIDTH, left, redrawable
-from helpers.measures.functions import DIRECTIONS, LABELS, MARGIN, POSITIONAL, RAREST, RELATIONS
+from helpers.measures.functions import LABELS, MARGIN, POSITIONAL, RAREST, RELATIONS, way
 from helpers.measures.ranks import relative
 from helpers.measures.table import named
 
@@ -194,12 +193,12 @@ def _layers_alike(axis, one: pd.Series, other: pd.Series) -> None:
 
 _CALLED = {"rare": "rare-token"}
 _WORDS = _CALLED | {"nsubj": "subject", "dobj": "object", "amod": "adjective", "advmod": "adverb"}
-_OPEN = "by estimate, not with its interval"  # dotted: bars are hatched by another test, corrected
+_OPEN = "interval of (head − baseline) reaches below +10"  # dashed: dots of the best heads have another test, corrected
 
 
 @redrawable
 def function_map(functions: Mapping[str, pd.Series], kind: str = "encoder", surely: Mapping[str, pd.Series] | None = None):
-    """What each head does: a panel a model, a cell a head, split between its functions, labelled.
+    """What heads do: a panel a model, a row a layer, a chip a function of a head with the head's number and what it does.
 
     Parameters
     ----------
@@ -207,35 +206,36 @@ def function_map(functions: Mapping[str, pd.Series], kind: str = "encoder", sure
         Functions are keys of `COLOURS`, see `helpers.measures.functions.roles`.
     kind : str
     surely : mapping, optional
-        The same for those whose interval passes the test too; others are dotted.
+        The same for those whose interval passes the test too; others have a dashed edge.
     """
     shown = {title: column.xs(kind, level="kind") for title, column in functions.items()}
-    most = max(1, *(len(roles) for column in shown.values() for roles in column))
+    chips = {title: column.explode().dropna() for title, column in shown.items()}
+    most = max([2, *(int(part.groupby(level="layer").size().max()) for part in chips.values() if len(part))])
     layers = max(column.index.get_level_values("layer").max() for column in shown.values()) + 1
-    figure, axes = drawing.grid(len(shown), 2, WIDTH / 2, max(0.26, 0.13 * most) * layers + 0.8)
+    figure, axes = drawing.grid(len(shown), 2, WIDTH / 2, 0.17 * layers + 0.35, sharey=True)
     seen: set[str] = set()
-    for axis, (title, column) in zip(axes, shown.items(), strict=True):
-        layers, heads = (int(column.index.get_level_values(n).max()) + 1 for n in ("layer", "head"))
-        for (layer, head), roles in column.items():
-            parts = roles or [("none", "")]
-            seen |= {function for function, _ in parts}
-            height = 0.94 / len(parts)
-            for i, (function, label) in enumerate(parts):
-                y, colour = layer + 0.03 + i * height, COLOURS[function]
-                open_ = surely is not None and bool(label) and (function, label) not in surely[title][kind, layer, head]
-                look: dict[str, Any] = {"fc": colour, "lw": 0} | ({"hatch": "ooo", "ec": "white"} if open_ else {})
-                axis.add_patch(plt.Rectangle((head + 0.03, y), 0.94, height, **look))
-                axis.text(head + 0.5, y + height / 2, label, ha="center", va="center", fontsize=7, color=drawing.ink(colour),
-                          bbox={"fc": colour, "ec": "none", "pad": 0.6} if open_ else None)  # fmt: skip
-                seen |= {_OPEN} if open_ else set()
-        axis.set(xlim=(0, heads), ylim=(0, layers), title=title, xlabel="head", ylabel="layer" if left(axis) else "")
-        axis.set_xticks(np.arange(heads) + 0.5, range(1, heads + 1))
-        axis.set_yticks(np.arange(layers) + 0.5, range(1, layers + 1))
+    for axis, (title, column) in zip(axes, chips.items(), strict=True):
+        axis.hlines(range(layers), 0, most, color="#EDEDED", lw=1, zorder=0)
+        taken = dict.fromkeys(range(layers), 0)
+        for (layer, head), (function, label) in column.items():
+            colour, place = COLOURS[function], taken[layer]
+            open_ = surely is not None and (function, label) not in surely[title][kind, layer, head]
+            dashed = {"fc": "white", "ec": colour, "ls": (0, (3, 1.5)), "lw": 1.2}
+            look: dict[str, Any] = dashed if open_ else {"fc": colour, "lw": 0}
+            axis.add_patch(plt.Rectangle((place + 0.03, layer - 0.4), 0.94, 0.8, **look))
+            axis.text(place + 0.5, layer, f"{head + 1} {label}", ha="center", va="center", fontsize=7,
+                      color="black" if open_ else drawing.ink(colour))  # fmt: skip
+            taken[layer] += 1
+            seen |= {function, _OPEN} if open_ else {function}
+        heads = column.index.nunique(), len(shown[title])
+        axis.set(xlim=(0, most), ylim=(-0.6, layers - 0.4), xticks=[], ylabel="layer" if left(axis) else "")
+        axis.set_title(f"{title}: {heads[0]} of {heads[1]} heads")
+        axis.set_yticks(range(layers), range(1, layers + 1))
         axis.tick_params(length=0)
         sns.despine(ax=axis, left=True, bottom=True)
-    entries = drawing.squares({_CALLED.get(name, name): COLOURS[name] for name in COLOURS if name in seen})
-    dotted = {_OPEN: {"color": "#555555", "marker": "$°°°$", "ls": "", "ms": 11}} if _OPEN in seen else {}
-    figure.set_figheight(figure.get_figheight() + 0.2 * (drawing.legend(figure, entries | dotted) - 1))
+    entries = drawing.squares({_WORDS.get(name, name): COLOURS[name] for name in COLOURS if name in seen})
+    entries |= {_OPEN: {"color": "#555555", "ls": "--", "lw": 1.2}} if _OPEN in seen else {}
+    figure.set_figheight(figure.get_figheight() + 0.2 * drawing.legend(figure, entries))
     return figure
 
 
@@ -260,13 +260,20 @@ def positional_shares(frames: Mapping[str, pd.DataFrame], untrained: Mapping[str
         places, called = column - 0.4 + np.linspace(0, 0.5, len(own)), own.offset.map(_OFFSETS).fillna(_FAR)
         for name in list(looks)[::-1]:  # neighbours above all others
             axis.plot(places[called == name], 100 * own.score[called == name], ms=4, **looks[name])
+        for layer, across in pd.Series(places).groupby(own.index.get_level_values("layer")).mean().items():
+            axis.text(across, -1.5, f"{layer + 1}", ha="center", va="top", fontsize=7, color="#555555")
         if title in untrained:
             own = 100 * untrained[title].score.xs("encoder", level="kind")
             axis.plot(column + 0.18 + np.linspace(0, 0.22, len(own)), own, "x", color="#777777", ms=2.5, mew=0.6)
         else:
             axis.text(column + 0.15, 4, "random\nweights:\nnot run", fontsize=7, color="#777777")
     axis.axhline(100 * POSITIONAL, color="#888888", lw=0.8, ls="--")
-    axis.set_xticks(range(len(frames)), [title.replace(", ", ",\n") for title in frames])
+    sizes = [frame.xs("encoder", level="kind").index.to_frame().nunique() for frame in frames.values()]
+    sizes = [f"({size['layer']} × {size['head']} heads)" for size in sizes]
+    named_ = [f"{title}\n{size}".replace(", ", ",\n") for title, size in zip(frames, sizes, strict=True)]
+    axis.set_xticks(range(len(frames)), named_)
+    axis.tick_params(axis="x", length=0, pad=11)
+    axis.text(-0.49, -1.5, "layer", ha="right", va="top", fontsize=7, color="#555555")
     axis.set(ylabel="% of tokens at one offset", ylim=(0, 100), xlim=(-0.5, len(frames) - 0.5))
     entries = {f"offset {name}": look for name, look in looks.items()}
     entries |= {"random weights": {"ls": "", "marker": "x", "color": "#777777", "ms": 4}}
@@ -408,67 +415,70 @@ def _arc(axis, start: float, end: float, level: float, look: Mapping[str, Any]) 
 # --- what heads do ---------------------------------------------------------------------------------------------------
 
 
-_PRINTED_OFFSET = drawing.PRINTED | {"marker": "_", "ms": 10, "mew": 2.4, "color": "#8A8A8A", "zorder": 3}  # no model's colour
-
-
-PASSES: dict[str, dict[str, Any]] = {
-    "passes (Holm)": {}, "passes by estimate": {"hatch": "////", "ec": "white", "lw": 0}, "fails by estimate": {"alpha": 0.3}
-}  # fmt: skip
+_FULL = {"ms": 6}
+_CASES: dict[str, dict[str, Any]] = {"passes (Holm, 5 %)": _FULL,
+                                     "above the line by estimate alone": _FULL | {"mfc": "white", "mew": 1.4},
+                                     "below the line": {"ms": 3.5, "alpha": 0.55}}  # fmt: skip
 
 
 @redrawable
-def syntactic_bars(best: pd.DataFrame):
-    """Accuracy of the best head for each relation and direction (Fig. 4), with baselines.
+def syntactic_cases(relations: pd.DataFrame, texts: Mapping[str, str]):
+    """How far the best head of each relation and direction lies above the offset baseline: a row a case, a dot a model.
 
     Parameters
     ----------
-    best : pandas.DataFrame
-        Rows: model, relation, direction, score, low, high, baseline, untrained (shares); optional: printed, printed baseline
-        (the paper's, nan where there is none), passes (a key of `PASSES`).
+    relations : pandas.DataFrame
+        `helpers.measures.measured.syntactic_relations` (shares), with a column passes (bool).
+    texts : mapping of title -> text of the paper's Table 1 ("WMT" or "OpenSubtitles")
+        The EN-RU models, beside which the paper's heads are drawn.
     """
-    figure, axes = drawing.grid(4, 2, WIDTH / 2, 2.3, sharey=True)
-    models = list(dict.fromkeys(best.model))
-    width = 0.8 / len(models)
-    best = best.assign(needed=best.baseline + MARGIN)
-    levels = {"needed: offset + 10 points": ("needed", "-"), "most frequent offset": ("baseline", "--")}
-    levels |= {"best head, random weights": ("untrained", ":")}
-    for axis, relation in zip(axes, RELATIONS, strict=True):
-        for j, direction in enumerate(DIRECTIONS):
-            part = best[(best.relation == relation) & (best.direction == direction)].set_index("model").reindex(models)
-            at = j + (np.arange(len(models)) - (len(models) - 1) / 2) * width
-            error = 100 * drawing.whiskers(part, "score")
-            bars = axis.bar(at, 100 * part.score, width * 0.92, color=MODELS[: len(models)], yerr=error, error_kw={"lw": 0.8})
-            for patch, passes in zip(bars, part.passes if "passes" in part else (), strict=False):
-                patch.set(**PASSES.get(passes, {}))
-            for name, style in levels.values():
-                axis.hlines(100 * part[name], at - width / 2, at + width / 2, color="black", ls=style, lw=1.1)
-            if "printed" in part:
-                axis.plot(at, 100 * part.printed, **drawing.PRINTED)
-                axis.plot(at, 100 * part["printed baseline"], **_PRINTED_OFFSET)
-        axis.set_xticks([0, 1], [LABELS[relation, direction] for direction in DIRECTIONS])
-        axis.set(title=relation, ylim=(0, 100), ylabel="% of arcs, best head" if left(axis) else "")
-    entries = drawing.squares(dict(zip(models, MODELS, strict=False)))
-    entries |= {name: {"color": "black", "ls": ls, "lw": 1.1} for name, (_, ls) in levels.items()}
-    if "passes" in best:
-        square: dict[str, Any] = {"color": "#555555", "marker": "s", "ls": "", "ms": 8}
-        marks: tuple[dict[str, Any], ...] = ({}, {"marker": "$////$", "ms": 9}, {"color": "#CCCCCC"})
-        entries |= {name: square | mark for name, mark in zip(PASSES, marks, strict=True)}
-    if "printed" in best and best.printed.notna().any():
-        entries |= {"printed head": drawing.PRINTED, "printed offset": _PRINTED_OFFSET}
-    drawing.legend(figure, entries)
+    figure, (axis,) = drawing.grid(1, 1, WIDTH, 4.6)
+    colours, keys = dict(zip(dict.fromkeys(relations.model), MODELS, strict=False)), list(LABELS)
+    step = 0.8 / len(colours)
+    for y in range(1, len(keys), 2):
+        axis.axhspan(y - 0.5, y + 0.5, color="#F5F5F5", lw=0, zorder=0)
+    for _, row in relations.iterrows():
+        y = keys.index((row.relation, row.direction))
+        y += step * (list(colours).index(row.model) - (len(colours) - 1) / 2)
+        value, low, high = (100 * row[f"above offset{end}"] for end in ("", ", low", ", high"))
+        look = {
+            "color": colours[row.model],
+            "mec": colours[row.model],
+            **[*_CASES.values()][0 if row.passes else 2 - row["passes +10"]],
+        }
+        axis.errorbar(value, y, xerr=[[value - low], [high - value]], fmt="o", elinewidth=1, **look)
+        if text := texts.get(row.model):
+            printed = 100 * (row[f"printed accuracy, {text}"] - row[f"printed offset, {text}"])
+            axis.plot(printed, y, **(drawing.PRINTED | {"color": colours[row.model], "mfc": "none", "ms": 5.5}))
+    axis.axvline(0, color="#888888", lw=1, zorder=1)
+    axis.axvline(100 * MARGIN, color="black", lw=1, zorder=1)
+    for at, text, side in ((0, "baseline ", "right"), (100 * MARGIN, f" the line, +{100 * MARGIN:.0f}", "left")):
+        axis.text(at, -0.6, text, ha=side, va="bottom", fontsize=7.5)
+    axis.set_yticks(range(len(keys)), [f"{way(label)}  {label}" for label in LABELS.values()])
+    axis.tick_params(axis="y", length=0)
+    axis.set(ylim=(len(keys) - 0.5, -0.5), xlabel="points above the offset baseline, best head")
+    entries = {model: {"color": colour, "marker": "o", "ls": ""} for model, colour in colours.items()}
+    entries |= {name: {"color": "#555555", "marker": "o", "ls": "", **look} for name, look in _CASES.items()}
+    paper = {"the paper's best head (EN-RU)": drawing.PRINTED | {"color": "#555555"}}
+    drawing.legend(figure, entries | (paper if texts else {}))
     return figure
 
 
 @redrawable
-def rare_shares(frames: Mapping[str, pd.DataFrame], printed: Mapping[str, float] | None = None):
+def rare_shares(
+    frames: Mapping[str, pd.DataFrame], printed: Mapping[str, Mapping[str, float]] | None = None,
+    untrained: Mapping[str, float] | None = None,
+):  # fmt: skip
     """Share of query tokens on one of the two rarest tokens, every encoder head, by layer; chance and the test as lines.
 
     Parameters
     ----------
     frames : mapping of title -> DataFrame on (kind, layer, head)
         two_rarest, two_rarest_low, two_rarest_high, rarest, chance_two (shares).
-    printed : mapping of title -> share, optional
-        Of the paper's head, in layer 1, on text of that register.
+    printed : mapping of title -> shares "two", and "one" of the rarest token alone, optional
+        Of the paper's head, in layer 1, on text of that register; without "one" it says only "more than".
+    untrained : mapping of title -> share, optional
+        Of the best head with random weights.
     """
     table = pd.concat({title: frame.xs("encoder") for title, frame in frames.items()}, names=["panel"]).reset_index()
     wide = 0.7 / (table["head"].max() + 1)
@@ -481,21 +491,30 @@ def rare_shares(frames: Mapping[str, pd.DataFrame], printed: Mapping[str, float]
         "two rarest": {"color": COLOURS["rare"], "ls": "", "ms": 4},
         "the rarest alone": {"color": "black", "marker": "_", "ls": "", "mec": "black", "mew": 1},
     }
-    test, printed = {"color": "#888888", "lw": 0.8, "ls": "--"}, printed or {}
+    test, printed, untrained = {"color": "#888888", "lw": 0.8, "ls": "--"}, printed or {}, untrained or {}
+    random = {"color": "#888888", "lw": 0.8, "ls": "-."}
     more: dict[str, Any] = {
         "two rarest": entries["two rarest"] | {"marker": "o"},
         "chance, two rarest": drawing.LEVEL,
         "test, 50 %": test,
     }
-    more |= {"the paper's head": drawing.PRINTED} if printed else {}
+    more |= {"best head, random weights": random} if untrained else {}
+    more |= {"the paper's head (arrow: more than)": drawing.PRINTED} if printed else {}
     figure, axes = drawing.line_panels(
         pd.concat(shown), "at", "value", "what", entries, label="layer", unit="% of query tokens", more=more, sharey=True
     )
     for title, axis in axes.items():
         axis.axhline(100 * frames[title].xs("encoder").chance_two.iloc[0], **drawing.LEVEL)
         axis.axhline(100 * RAREST, **test)
-        axis.plot([1] * (title in printed), [100 * printed[title]] if title in printed else [], **drawing.PRINTED)
-        most = max(100 * max([RAREST, *printed.values()]), table[["two_rarest", "high"]].max(axis=None))
+        if title in untrained:
+            axis.axhline(100 * untrained[title], **random)
+        for name, share in printed.get(title, {}).items():
+            alone = {"marker": "_", "ms": 9, "mew": 1.6} if name == "one" else {}
+            axis.plot(1, 100 * share, **(drawing.PRINTED | alone))
+        if title in printed and "one" not in printed[title]:
+            at = 100 * printed[title]["two"]
+            axis.annotate("", (1, at + 17), (1, at + 3), arrowprops={"arrowstyle": "->", "color": "black"})
+        most = max(100 * max([RAREST, *(own["two"] for own in printed.values())]), table[["two_rarest", "high"]].max(axis=None))
         axis.set(xticks=range(1, table.layer.max() + 2), ylim=(0, most + 4))
     return figure
 
@@ -723,7 +742,7 @@ def rank_correlations(frames: Mapping[str, pd.DataFrame]):
 # --- training, models ------------------------------------------------------------------------------------------------
 
 
-_ALONE = "no significant effect alone"
+_ALONE = "removal alone costs over 0.01 nats"
 
 
 @redrawable
@@ -735,12 +754,13 @@ def over_training(table: pd.DataFrame):
     table : pandas.DataFrame
         `helpers.measures.snapshots.over_training`: a row a step.
     """
-    colours = COLOURS | {"loss": "#444444", "with functions": "k", _ALONE: "#999999"}
-    counts = {"with functions": table["with functions"], _ALONE: table["without effect"]}
+    colours = {_WORDS.get(name, name): colour for name, colour in COLOURS.items()}
+    colours |= {"loss": "#444444", "with a function": "k", _ALONE: "#999999"}
+    counts = {"with a function": table["with functions"], _ALONE: table["cost"]}
     panels = {
         "dev loss": ("nats per token", {"loss": table.loss}, None),
         "best positional head": ("% of tokens", {"positional": 100 * table.positional}, 90),
-        "best syntactic heads": ("points above the offset", {name: 100 * table[name] for name in RELATIONS}, 10),
+        "best syntactic heads": ("points above the baseline", {_WORDS[name]: 100 * table[name] for name in RELATIONS}, 10),
         f"encoder heads, of {int(table.heads.max())}": ("heads", counts, None),
     }
     figure, axes = drawing.grid(len(panels), 2, WIDTH / 2, 2.1)
@@ -749,46 +769,60 @@ def over_training(table: pd.DataFrame):
             axis.plot(table.index, values, ".-", ms=4, lw=1.2, color=colours[name], label=name)
         if threshold is not None:
             axis.axhline(threshold, color="#888888", lw=0.8, ls="--")
-            axis.text(0.06, threshold, "test", transform=axis.get_yaxis_transform(), va="center", size=7, backgroundcolor="w")
+            axis.text(
+                0.06,
+                threshold,
+                f"{threshold:+d}" if threshold < 50 else f"{threshold} %",
+                transform=axis.get_yaxis_transform(),
+                va="center",
+                size=7,
+                backgroundcolor="w",
+            )
         axis.set_xscale("symlog", linthresh=100)  # step 0 has no place on a logarithmic axis
         axis.set_xlim(0, table.index.max() * 1.3)
         axis.set_xticks([0, 100, 1000, 10_000], ["0", "100", "1k", "10k"], fontsize=7)
         axis.set(title=title, ylabel=unit, xlabel="training steps (log scale, 0 added)")
         if len(curves) > 1:
-            axis.legend(fontsize=7, handlelength=1.2, loc="lower right", bbox_to_anchor=(1, 0 if threshold else 0.12))
+            axis.legend(fontsize=7, handlelength=1.2, loc="lower right" if threshold else "upper center")
+        if not threshold and len(curves) > 1:
+            axis.set_ylim(-0.2, 1.6 * max(values.max() for values in curves.values()) + 1)
     return figure
 
 
 @redrawable
 def beside(table: pd.DataFrame):
-    """Models that differ: what they translate, what their encoder attention is worth, what its heads do.
+    """How many encoder heads have a function by what the model loses without encoder attention: a dot a training.
 
     Parameters
     ----------
     table : pandas.DataFrame
-        `helpers.measures.snapshots.beside`: a row a model.
+        Rows: model (called so at its dot), off, low, high (rise of the loss without encoder attention, nats a token), share
+        (of encoder heads with a function), further (bool: another seed, hollow and without a name of its own).
     """
-    names = [fill(str(model).removeprefix(f"{table.index[0]}, "), 13) for model in table.index]  # narrow: there are six panels
-    rows = [f"{name}\n{row.encoder} + {row.decoder}" for name, row in zip(names, table.itertuples(), strict=True)]
-    off = {"value": table["encoder off"], "low": table["encoder off, low"], "high": table["encoder off, high"]}
-    gained = {"value": table["gained"], "low": table["gained, low"], "high": table["gained, high"]}
-    panels = {
-        "BLEU": {"value": table.bleu, "low": table.low, "high": table.high},
-        "best positional\nhead, %": {"value": 100 * table.positional},
-        "rise of the loss\nwithout encoder\nattention, nats": off,
-        "BLEU that training\nwith encoder\nattention adds": gained,
-        "encoder heads\nwith functions, %": {"value": 100 * table["with functions"] / table["heads"]},
-        "encoder heads, no\nsignificant effect\nalone, %": {"value": 100 * table["without effect"] / table["heads"]},
-    }
-    panels = {title: part for title, part in panels.items() if part["value"].notna().any()}
-    shown = pd.concat({title: pd.DataFrame(part).assign(row=rows) for title, part in panels.items()}, names=["panel"])
-    figure, axes = drawing.dot_panels(shown.reset_index("panel"), level=None, columns=len(panels))
-    for title, axis in axes.items():
-        axis.set_title(title, fontsize=7.5)
-        for place in np.flatnonzero(panels[title]["value"].isna()):
-            axis.text(0.5, place, "not trained", transform=axis.get_yaxis_transform(), ha="center", va="bottom", fontsize=7)
-        if title.endswith("%"):
-            axis.set_xlim(-4, 104)
-        elif title != "BLEU":
-            axis.set_xlim(left=min(0, axis.get_xlim()[0]))  # worths are read from zero
+    figure, (axis,) = drawing.grid(1, 1, WIDTH, 3.2)
+    again = dict(zip(dict.fromkeys(table.model[table.further]), MODELS, strict=False))
+    table = table.assign(share=100 * table.share, colour=table.model.map(again).fillna("#555555"))
+    for row in table.itertuples():
+        look = {"mec": row.colour, "mfc": "white" if row.further else row.colour}
+        axis.errorbar(row.off, row.share, xerr=[[row.off - row.low], [row.high - row.off]], fmt="o", ms=6, lw=0.8,
+                      color=row.colour, **look)  # fmt: skip
+    axis.set(xlabel="rise of the loss without encoder attention, nats per token", ylabel="% of encoder heads with a function")
+    axis.margins(0.08, 0.14)
+    axis.set_ylim(bottom=-3)
+    figure.draw_without_rendering()
+    pad = np.array([[-5, -5], [5, 5]])
+    taken = [axis.transData.transform([(row.low, row.share), (row.high, row.share)]) + pad for row in table.itertuples()]
+    sides = (("high", 6, 0, "left"), ("off", 0, 9, "center"), ("off", 0, -9, "center"), ("low", -6, 0, "right"))
+    for row in table[~table.further].itertuples():
+        for end, right, up, across in sides:  # the first at which the name covers no dot and no other name
+            text = axis.annotate(row.model, (getattr(row, end), row.share), (right, up), textcoords="offset points",
+                                 fontsize=7.5, ha=across, va="center", color=row.colour)  # fmt: skip
+            box = text.get_window_extent().get_points()
+            covers = any((box[0] < other[1]).all() and (other[0] < box[1]).all() for other in taken)
+            if not covers or end == sides[-1][0]:
+                taken.append(box)
+                break
+            text.remove()
+    hollow = {"color": "#555555", "marker": "o", "ls": "", "mfc": "white", "mew": 1.3}
+    drawing.legend(figure, {"the same model, another seed": hollow} if table.further.any() else {})
     return figure

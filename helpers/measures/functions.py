@@ -14,11 +14,11 @@ from torch import nn
 from torch.nn import functional as F
 
 from helpers import study
-from helpers.corpora.describe import Arc, arcs_of
+from helpers.corpora.describe import Arc
+from helpers.corpora.describe import arcs_of as arcs_of
 from helpers.corpora.parsing import RELATIONS
 from helpers.heads import Site, compat, index, sites
 from helpers.measures.reducers import Reducer, View, check_finite, evaluating, given, one_pass, view
-from helpers.reading import count, listed
 from helpers.scores.scoring import ratio, ratio_interval
 from helpers.study import StudyError
 
@@ -346,10 +346,14 @@ def offset_baseline(arcs: Iterable[Sequence[Arc]]) -> pd.DataFrame:
     return pd.DataFrame(out, columns=["relation", "direction", "baseline", "offset", "n"]).set_index(["relation", "direction"])
 
 
-def chance(pairs: Sequence[Any]) -> pd.Series:
-    """Accuracy of guessing a word at random, per relation (both directions alike)."""
-    rows = [(r, 1 / len(p.words)) for p, arcs in zip(pairs, arcs_of(pairs), strict=True) for _, _, r in arcs]
-    return pd.DataFrame(rows, columns=["relation", "chance"]).groupby("relation").chance.mean().reindex(RELATIONS)
+def offset_interval(arcs: Sequence[Sequence[Arc]], repeats: int = 1000) -> pd.DataFrame:
+    """The interval of `offset_baseline` over sentences (bootstrap): low and high, shares, on (relation, direction)."""
+    base = offset_baseline(arcs)
+    hits = [[sum(r == key and h - d == at for d, h, r in own) for key, at in base.offset.xs(DIRECTIONS[1], level=1).items()]
+            for own in arcs]  # fmt: skip
+    totals = [[sum(r == key for *_, r in own) for key in RELATIONS] for own in arcs]
+    _, low, high = ratio_interval(np.array(hits, float), np.array(totals, float), repeats)
+    return pd.DataFrame({"low": low.repeat(len(DIRECTIONS)), "high": high.repeat(len(DIRECTIONS))}, base.index)
 
 
 def syntactic(model, batches: Iterable[Mapping[str, Any]], arcs: Sequence[Sequence[Arc]], repeats: int = 1000) -> pd.DataFrame:
@@ -471,18 +475,22 @@ LABELS = {
 
 
 def roles(
-    positional: pd.DataFrame, syntactic: pd.DataFrame | None = None, rare: pd.DataFrame | None = None, surely: bool = False
+    positional: pd.DataFrame, syntactic: pd.DataFrame | None = None, rare: pd.DataFrame | None = None,
+    offsets: pd.DataFrame | None = None,
 ) -> pd.Series:  # fmt: skip
     """The functions of every head as lists of (function, label); an empty list where it has none.
 
     A positional head is not called syntactic as well, unless it beats the offset baseline as any other head must. With
-    `surely` only functions whose test the whole interval over sentences passes.
+    `offsets` (`offset_interval`) only functions whose test the whole interval over sentences passes; that of a head minus the
+    offset takes the two as independent (MOVER: Zou and Donner 2008), which is wide where a head hits as the offset does.
     """
-    if surely:
+    if offsets is not None:
         positional = positional.assign(verdict=positional.low >= POSITIONAL)
-    if surely and syntactic is not None:
-        syntactic = syntactic.assign(verdict=syntactic.low - syntactic.baseline > MARGIN - 1e-9)
-    if surely and rare is not None:
+    if offsets is not None and syntactic is not None:
+        most = offsets.high.reindex(syntactic.index.droplevel(["kind", "layer", "head"])).to_numpy()
+        apart = np.hypot(syntactic.score - syntactic.low, most - syntactic.baseline)
+        syntactic = syntactic.assign(verdict=syntactic.score - syntactic.baseline - apart > MARGIN - 1e-9)
+    if offsets is not None and rare is not None:
         rare = rare.assign(verdict=rare.two_rarest_low > RAREST)
     found: dict[tuple, list[tuple[str, str]]] = {address: [] for address in positional.index}
     for address, row in positional[positional.verdict].iterrows():
@@ -496,43 +504,12 @@ def roles(
     return pd.Series(found.values(), index=positional.index, name="functions")
 
 
-def said_of_tests(passes: Mapping[str, bool]) -> str:
-    """In one sentence for which functions a head of some model passes the test, and for which none does."""
-    yes, no = ([name for name, own in passes.items() if own == which] for which in (True, False))
-    some = f"In some model a head passes for {listed(yes)}" if yes else "No head passes"
-    return f"{some}{'; none' * bool(yes and no)}{f' for {listed(no)}'.replace(' and ', ' or ') if no else ''}."
-
-
 WORDS = {"v": "verb", "s": "subject", "o": "object", "n": "noun", "adj": "adjective", "adv": "adverb"}  # of `LABELS`
 
 
-def said_of_cases(table: pd.DataFrame, texts: Mapping[str, str]) -> str:
-    """Of `measured.syntactic_relations`: how many EN-RU cases pass here, in print and in both; ways that all or no models pass.
-
-    Parameters
-    ----------
-    texts : mapping of title -> text of the paper's Table 1 ("WMT" or "OpenSubtitles")
-        The EN-RU models, if any.
-    """
-    above = {text: table[f"printed accuracy, {text}"] - table[f"printed offset, {text}"] for text in ("WMT", "OpenSubtitles")}
-    printed, here, told = pd.DataFrame(above) >= MARGIN - 1e-9, table["passes +10"], []
-    if texts:
-        theirs = pd.concat([printed[text][table.model == title] for title, text in texts.items()])
-        own = here[theirs.index]
-        told = [
-            f"EN-RU: {own.sum()} of {len(own)} cases pass (paper: {theirs.sum()}), {(own & theirs).sum()} of them the same."
-        ]
-    ways = table.assign(here=here, there=printed.all(axis=1)).groupby(["relation", "direction"], sort=False)
-    for _, pair in ways[["here", "there"]].agg(["mean", "size"]).groupby(level="relation", sort=False):
-        if sorted(pair["here", "mean"]) == [0, 1]:
-            best, worst = (
-                "→".join(map(WORDS.__getitem__, LABELS[pair["here", "mean"].agg(end)].split("→")))
-                for end in ("idxmax", "idxmin")
-            )
-            both = "; in the paper both pass" if pair["there", "mean"].all() else ""
-            of = count(int(pair["here", "size"].iloc[0]), "model")
-            told.append(f"{best.capitalize()} passes in {of.split()[0]} of {of}, {worst} in none{both}.")
-    return " ".join(told)
+def way(label: str) -> str:
+    """A case, such as "v→o" (`LABELS`), in words: "verb→object"."""
+    return "→".join(WORDS[part] for part in label.split("→"))
 
 
 def best_heads(syntactic: pd.DataFrame) -> pd.DataFrame:

@@ -26,7 +26,6 @@ from helpers.measures.functions import (
     Syntactic,
     arcs_of,
     best_heads,
-    chance,
     confidence,
     roles,
     to_words,
@@ -50,13 +49,12 @@ PRINTED = {
     ("advmod", DIRECTIONS[0]): (48, 46, 38, 33), ("advmod", DIRECTIONS[1]): (52, 46, 42, 33),
 }  # fmt: skip
 
-PRINTED_AT = {"ru-news": 0, "ru-subtitles": 2}  # where the numbers of a model of ours stand in a row of it
-
 # footnote 4 and section 6.3.2: persons of subjects in %, mean tokens of a sentence; BLEU of the whole EN-RU models
 PRINTED_TEXT = {
     "news": {"1st": 6, "2nd": 3, "3rd": 91, "mean length": 24}, "subtitles": {"1st": 32, "2nd": 21, "3rd": 47, "mean length": 8}
 }  # fmt: skip
-PRINTED_RARE = {"WMT": 0.5, "OpenSubtitles": 0.83}  # section 5.3, of one of the two rarest tokens; of WMT: more than
+# section 5.3: the head's share on one of the two rarest tokens (of WMT: more than), and on the rarest one where that is printed
+PRINTED_RARE = {"WMT": {"two": 0.5}, "OpenSubtitles": {"two": 0.83, "one": 0.66}}
 PRINTED_BLEU = {"ru-news": 29.6, "ru-subtitles": 32.4}
 
 FUNCTIONAL = ("positional", "syntactic", "rare")
@@ -320,21 +318,48 @@ def count_roles(roles: Mapping[str, pd.Series]) -> pd.DataFrame:
     return pd.DataFrame(counts).reindex(order).fillna(0).astype(int)
 
 
-def best_of_all(studied: Sequence[Any], found: Mapping, untrained: Mapping) -> pd.DataFrame:
-    """The best head of every model (layer, head from 1) for each relation and direction, beside random weights and chance."""
-    parts = []
-    for subject in studied:
-        best = best_heads(found[subject.title]["syntactic"])
-        best["untrained"] = best_heads(untrained[subject.title]["syntactic"]).score
-        best["heads"], best["over"] = found[subject.title]["syntactic"].groupby(["layer", "head"]).ngroups, intervals.SENTENCES
-        best["chance"] = chance(subject.sentences).reindex(best.index.get_level_values("relation")).to_numpy()
-        parts.append(best.reset_index().assign(model=subject.title))
-    best = from_one(pd.concat(parts, ignore_index=True))
-    places = {subject.title: PRINTED_AT.get(subject.name) for subject in studied}
-    for more, name in enumerate(("printed", "printed baseline")):
-        rows = [(places[row.model], PRINTED[row.relation, row.direction]) for row in best.itertuples()]
-        best[name] = [np.nan if at is None else numbers[at + more] / 100 for at, numbers in rows]
-    return best
+def by_training(found: Mapping[str, Mapping], again: Mapping[tuple[str, int], pd.DataFrame], seed: int) -> pd.DataFrame:
+    """What encoder heads do in every training, by estimate on all dev sentences: how far counts depend on the seed.
+
+    Parameters
+    ----------
+    found : mapping of title -> what `measure` found of the models of this seed
+    again : mapping of (title, seed) -> head table of a further training (`helpers.measures.table.head_table`)
+
+    Returns
+    -------
+    pandas.DataFrame
+        On (model, seed): heads, with functions (how many), cases (of `LABELS`, those with a head ten points above the offset
+        baseline, listed), positional and rare (shares of the best head).
+    """
+    rows: dict[tuple[str, int], tuple[list[list[str]], float, float]] = {}
+    for title, frames in found.items():
+        does = roles(*(frames[name] for name in FUNCTIONAL)).xs("encoder", level="kind")
+        best = frames["positional"].score.xs("encoder", level="kind").max(), frames["rare"].two_rarest.max()
+        rows[title, seed] = [[label for _, label in cell] for cell in does], *best
+    for place, table in again.items():
+        own = table.xs("encoder", level="kind")
+        does = own.functions.fillna("").map(lambda cell: cell.split("; ") if cell else [])
+        rows.setdefault(place, (does.tolist(), own.positional.max(), own.rare.max()))
+    titles = [title for title, _ in rows]
+    rows = {place: rows[place] for place in sorted(rows, key=lambda place: (titles.index(place[0]), place[1]))}
+    index = pd.MultiIndex.from_tuples(rows, names=["model", "seed"])
+    told = [(len(does), sum(map(bool, does)), ", ".join(label for label in LABELS.values() if any(label in x for x in does)),
+             *best) for does, *best in rows.values()]  # fmt: skip
+    return pd.DataFrame(told, index, ["heads", "with functions", "cases", "positional", "rare"])
+
+
+def held_numbers(examples: Sequence[Mapping[str, Any]], relations: pd.DataFrame) -> list[dict[str, Any]]:
+    """`best_of_models` with shares on odd sentences and what passes of `syntactic_relations`, where both chose one head."""
+    found = []
+    for one in examples:
+        own = {}
+        for _, row in relations[relations.model == one["model"]].iterrows():
+            label = LABELS[row.relation, row.direction]
+            if (label, row.layer - 1, row["head"] - 1) == (one["label"], one["layer"], one["head"]):
+                own = {"score": row["accuracy held out"], "needed": row["offset baseline"] + MARGIN, "passes": row.passes}
+        found.append({**one, **own})
+    return found
 
 
 def positional_table(found: Mapping, untrained: Mapping) -> pd.DataFrame:
@@ -389,51 +414,8 @@ def syntactic_relations(found: Mapping[str, pd.DataFrame], untrained: Mapping[st
     ]
 
 
-def syntactic_counts(table: pd.DataFrame) -> pd.DataFrame:
-    """How many of a model's relations and directions pass the paper's rule, and how many lie below the offset: a row a model.
-
-    Parameters
-    ----------
-    table : pandas.DataFrame
-        `syntactic_relations`.
-
-    Returns
-    -------
-    pandas.DataFrame
-        of, pass +10, pass surely (the whole interval), below offset, below surely; then "all models", and the paper's Table 1.
-    """
-    rows = {}
-    for title, part in [*table.groupby("model", sort=False), ("all models", table)]:
-        rows[title] = {
-            "of": len(part), "pass +10": int(part["passes +10"].sum()),
-            "pass surely": int((part["above offset, low"] >= MARGIN - 1e-9).sum()),
-            "below offset": int(part["below offset"].sum()), "below surely": int((part["above offset, high"] < 0).sum()),
-        }  # fmt: skip
-    for place, text in ((0, "WMT"), (2, "OpenSubtitles")):
-        above = [row[place] - row[place + 1] for row in PRINTED.values()]
-        rows[f"printed, {text}"] = {
-            "of": len(above), "pass +10": sum(x >= 100 * MARGIN for x in above), "below offset": sum(x < 0 for x in above)
-        }  # fmt: skip
-    return pd.DataFrame.from_dict(rows, orient="index").rename_axis("model").astype("Int64")
-
-
-def table_1(best: pd.DataFrame) -> pd.DataFrame:
-    """Our best heads in the shape of the paper's Table 1, in %, the printed numbers last."""
-    columns = {}
-    for model, part in best.groupby("model", sort=False):
-        part = part.set_index(["relation", "direction"])
-        for name in ("score", "held_out", "baseline"):
-            columns[model, {"score": "best", "held_out": "held out", "baseline": "base"}[name]] = 100 * part[name]
-    table = pd.DataFrame(columns)
-    table = table.loc[[key for key in PRINTED if key in table.index]]
-    for i, (text, what) in enumerate([("WMT", "best"), ("WMT", "base"), ("OpenSub", "best"), ("OpenSub", "base")]):
-        table[f"printed EN-RU {text}", what] = [PRINTED[key][i] for key in table.index]
-    table.index = pd.MultiIndex.from_tuples([(r, LABELS[r, d]) for r, d in table.index], names=["relation", "direction"])
-    return table
-
-
 def rare_table(found: Mapping, untrained: Mapping) -> pd.DataFrame:
-    """The best rare-token head of every model (layers and heads from 1) beside the best of random weights and chance."""
+    """The best rare-token head of every model and of its layer 1 (layers and heads from 1), that of random weights, chance."""
     rows = {}
     for title, frames in found.items():
         frame, random = frames["rare"], untrained[title]["rare"]
@@ -441,7 +423,8 @@ def rare_table(found: Mapping, untrained: Mapping) -> pd.DataFrame:
         row = frame.loc[best]
         rows[title] = {
             "layer": best[1] + 1, "head": best[2] + 1, "heads": len(frame), "rarest": row.rarest, "two rarest": row.two_rarest,
-            "low": row.two_rarest_low, "high": row.two_rarest_high, "best at random": random.two_rarest.max(),
+            "low": row.two_rarest_low, "high": row.two_rarest_high,
+            "layer 1": frame.two_rarest.xs(0, level="layer").max(), "best at random": random.two_rarest.max(),
             "chance": row.chance, "chance, two": row.chance_two, "tokens": row.tokens, "sentences": row.sentences,
             "over": intervals.SENTENCES,
         }  # fmt: skip

@@ -9,16 +9,16 @@ from typing import Any
 
 import pandas as pd
 
-from helpers.measures.functions import LABELS, POSITIONAL, RAREST, WORDS
+from helpers.measures.functions import LABELS, MARGIN, RAREST, way
 from helpers.measures.measured import PRINTED_RARE
 from helpers.reading import count, ends, interval, listed, number
 
 
 def positional(best: pd.DataFrame) -> str:
     """Of `measured.positional_table`, encoder heads by model: how many models have a positional head, and the best one."""
-    row = best.loc[best.score.idxmax()]
+    row, models = best.loc[best.score.idxmax()], count(len(best), "model")
     top = interval(row.score, row.low, row.high, "%")
-    return f"{int(best.verdict.sum())} of {count(len(best), 'model')} have one; the best, of {row.name}, reaches {top}"
+    return f"{int(best.verdict.sum())} of {models} have a positional head; the best, of {row.name}, reaches {top}"
 
 
 def followed(each: pd.DataFrame) -> str:
@@ -45,24 +45,6 @@ def corrected(rows: Iterable[Any], called: Mapping[str, str]) -> str:
     return "; ".join(f"{which}: {listed(names)}" for which, names in told.items() if names)
 
 
-def neighbours(frames: Mapping[str, pd.DataFrame]) -> str:
-    """Of heads by model (`Positional.frame`): the best encoder heads at each neighbour, how many look at the token itself."""
-    every = pd.concat({title: frame.xs("encoder") for title, frame in frames.items()}, names=["model"])
-    best = every.groupby(["offset", "model"]).score.max()
-    told = [f"at {at:+d} ({ends(best[at], '%') if at in best.index.unique('offset') else 'none'})" for at in (-1, 1)]
-    itself = (every.offset == 0).groupby(level="model").sum()
-    return f"best heads {listed(told)}; {ends(itself)} heads per model look most often at the token itself"
-
-
-def no_reason(table: pd.DataFrame) -> str:
-    """Of `snapshots.beside`: whether a change of size or setting makes a positional head; empty where one does."""
-    others = table.iloc[1:]
-    if others.empty or others.positional.max() >= POSITIONAL:
-        return ""
-    told = f"In none of {count(len(others), 'sibling')} does a head pass (best {ends(others.positional, '%')})"
-    return f"{told}; combinations of their changes were not tried."
-
-
 def larger(path: Path) -> str:
     """Of the stored summary of a model of the paper's size (`docs/clusters.md`): how many encoder heads are positional."""
     if not path.exists():
@@ -73,46 +55,117 @@ def larger(path: Path) -> str:
     return f"{told} heads positional ([one training](../docs/clusters.md))."
 
 
-def alike(table: pd.DataFrame) -> str:
-    """Of `measured.syntactic_relations`: whether models of other languages and registers have heads for the same cases."""
-    cases = table.assign(case=[way(row.relation, row.direction) for row in table.itertuples()])
-    passes, scores = (cases.pivot_table(name, "case", "model", sort=False) for name in ("passes +10", "accuracy held out"))
-    if passes.shape[1] < 2:
-        return ""
-    whole, own = passes.index[passes.all(axis=1)], [f"{n:.0f}" for n in passes.sum()]
-    same = all((passes[name] == passes.iloc[:, 0]).all() for name in passes)
-    spread = (scores.max(axis=1) - scores.min(axis=1)).nlargest(2).index
-    wide = listed(f"*{case}* from {ends(scores.loc[case], '%')}" for case in spread)
-    every = f"{'only ' * (0 < len(whole) < len(passes))}{listed(f'*{case}*' for case in whole)} in all of them"
+def alike(each: pd.DataFrame, seed: int) -> str:
+    """Of `measured.by_training`: whether models of other languages and registers have heads for the same cases, given seeds."""
+    cases = each.cases.map(lambda cell: frozenset(filter(None, cell.split(", "))))
+    own = cases.xs(seed, level="seed")
+    own = own[[title for title in own.index if own.index[0] + ", " not in title]]  # no siblings
+    again = cases[own.index[0]] if len(own) > 1 else own
+    every = [*own, *again.drop(index=seed)] if len(own) > 1 else []
+    if not every:
+        return "one model, no comparison"
+    whole = listed(f"*{way(label)}*" for label in LABELS.values() if all(label in one for one in every))
+    told = f"heads for {listed(map(len, own))} of {len(LABELS)} cases"
+    verdict = "not decided" if len({*again}) > 1 else "alike" if len({*own}) == 1 else "not alike"
+    if len(again) > 1:
+        same = "the same ones" if len({*again}) == 1 else "not the same ones"
+        told += f", while {len(again)} seeds of one model have them for {listed(map(len, again))}, {same}"
+    return f"{verdict}: {told}; {whole} in all {count(len(every), 'training')}"
+
+
+def cases(table: pd.DataFrame, texts: Mapping[str, str], each: pd.DataFrame) -> str:
+    """How many cases pass and lie above the line, here and in print, and which way a relation never goes.
+
+    Parameters
+    ----------
+    table : pandas.DataFrame
+        `measured.syntactic_relations`, with a column passes: significantly, by the claim's rule.
+    texts : mapping of title -> text of the paper's Table 1 ("WMT" or "OpenSubtitles")
+        The EN-RU models, if any.
+    each : pandas.DataFrame
+        `measured.by_training`, whose further seeds are looked at too.
+    """
+    passes, above, there = table.passes, table["passes +10"], printed_above(table)
+    told = [f"{passes.sum()} of {len(table)} cases pass (Holm, 5 %), {above.sum()} lie above the line."]
+    if texts:
+        theirs = pd.concat([there[text][table.model == title] for title, text in texts.items()])
+        own, sure = above[theirs.index], passes[theirs.index]
+        both = f"{(sure & theirs).sum()} and {(own & theirs).sum()} are the paper's"
+        told.append(f"EN-RU: {sure.sum()} and {own.sum()} of {len(own)} (paper: {theirs.sum()} above; {both}).")
+    labels = pd.Series([LABELS[key] for key in zip(table.relation, table.direction, strict=True)], table.index)
+    share, of = above.groupby(labels, sort=False).mean(), table.model.nunique()
+    for one, other in zip(list(LABELS.values())[::2], list(LABELS.values())[1::2], strict=True):
+        if sorted((share.get(one, 0), share.get(other, 0))) == [0, 1]:
+            always, never = (one, other) if share[one] else (other, one)
+            cells = each.cases[each.index.isin(table.model.unique(), level="model")]
+            seeds = sum(never in cell.split(", ") for cell in cells)
+            more = f" (another seed: {seeds})" * bool(seeds)
+            told.append(f"{way(always).capitalize()} lies above in {of} of {count(of, 'model')}, {way(never)} in none{more}.")
+    return " ".join(told)
+
+
+def printed_above(table: pd.DataFrame) -> pd.DataFrame:
+    """Whether the paper's head lies above the line, a row a case of `measured.syntactic_relations`, a column a text."""
+    texts = ("WMT", "OpenSubtitles")
+    return pd.DataFrame({x: table[f"printed accuracy, {x}"] - table[f"printed offset, {x}"] for x in texts}) >= MARGIN - 1e-9
+
+
+def directions(table: pd.DataFrame) -> str:
+    """In how many pairs of model and relation both directions lie above the line, one, or none; and how many cases below."""
+    here = table["passes +10"].groupby([table.model, table.relation]).sum()
+    there = printed_above(table[table.model == table.model.iloc[0]]).groupby(table.relation).all()
+    both, one, none = (int((here == number).sum()) for number in (2, 1, 0))
     return (
-        f"{'alike' if same else 'not alike'}: {listed(own)} of {len(passes)} cases pass by estimate, {every}; the best head's"
-        f" share ranges for {wide}"
+        f"The best head lies below the baseline in {table['below offset'].sum()} of {len(table)} cases (paper, EN-RU: none)."
+        f" Both directions lie above the line in {both} of {len(here)} pairs of model and relation, one in {one}, none in"
+        f" {none}; in the paper both in {int(there.to_numpy().sum())} of {there.size}."
     )
 
 
-def way(relation: str, direction: str) -> str:
-    """A case in words: "verb→object"."""
-    return "→".join(WORDS[part] for part in LABELS[relation, direction].split("→"))
+def matter(judged: Mapping[str, Any], follows: pd.DataFrame | None) -> str:
+    """Whether heads that matter have functions: of the claims on relevance and pruning, and `ranks.follows_function`."""
+    more, stay = judged["relevant-functions"], judged["functions-stay"]
+    if not more.number or not stay.number or follows is None:
+        return "not in this run"
+    row = follows.iloc[0]
+    return (
+        f"in {row.top_none:.0f} of {row.top:.0f} layers the most relevant head has none; on average functional heads have more"
+        f" relevance than the others of their layer, by {more.number} of its mean (*{more.verdict}*,"
+        f" [notebook 1](01_relevance_and_confidence.ipynb)); pruning keeps them longest in {stay.number} (*{stay.verdict}*,"
+        f" [notebook 3](03_l0_pruning.ipynb))"
+    )
+
+
+def headline(verdict: str, table: pd.DataFrame, rule: str, others: Mapping[str, int]) -> str:
+    """The answer in a line: cases of `measured.syntactic_relations` that pass, by `needed`, and heads of other functions."""
+    short = {"seen": "yes", "partly": "in part", "no": "no"}.get(verdict, verdict)
+    counts = listed(count(number, name) if number else f"no {name}" for name, number in others.items())
+    cases = f"{table.passes.sum()} of {len(table)} cases pass, {rule.partition(',')[0]} ({table['passes +10'].sum()} above"
+    return f"Syntax {short}: {cases} the line by estimate). {counts.capitalize()}."
 
 
 def needed(share: float, of: int, passed: int, undecided: int) -> str:
     """How many cases the rule needs, and whether those that are undecided could still make up for it."""
     least = math.ceil(share * of - 1e-9)
     if passed >= least:
-        return f"needed: {least} of {of}"
+        return f"{least} needed"
     far = "out of reach even if all" if passed + undecided < least else "within reach if enough of the"
-    return f"needed: {least} of {of}, {far} {undecided} undecided passed"
+    return f"{least} needed, {far} {undecided} undecided passed"
 
 
 def rare(table: pd.DataFrame) -> str:
-    """Of `measured.rare_table`: the best head on each register beside the paper's, and how many models pass by our rule."""
-    told: dict[str, str] = {}
-    for title, row in table.sort_values("two rarest", ascending=False).iterrows():
-        text, top = printed_text(str(title)), interval(row["two rarest"], row.low, row.high, "%")
-        paper = f"{text} {'more than ' * (text == 'WMT')}{number(PRINTED_RARE[text], '%')}"
-        told.setdefault(text, f"{title} {top} (layer {row.layer:.0f}; paper, {paper})")
-    passed = f"{int((table['two rarest'] > RAREST).sum())} of {count(len(table), 'model')} pass by estimate"
-    return f"best heads: {listed(told.values())}; {passed} (rule: {number(RAREST, '%')} in all)"
+    """Of `measured.rare_table`: the best heads on each register, in any layer and in the first, beside the paper's."""
+    told = []
+    for text, part in table.groupby([printed_text(str(title)) for title in table.index], sort=False):
+        row = part.iloc[0]
+        top = ends(part["two rarest"], "%") if len(part) > 1 else interval(row["two rarest"], row.low, row.high, "%")
+        paper = f"{'more than ' * (text == 'WMT')}{number(PRINTED_RARE[str(text)]['two'], '%')}"
+        name = f"{'news' if text == 'WMT' else 'subtitles'} {top}"
+        told.append(f"{name} in any layer, {ends(part['layer 1'], '%')} in layer 1 (paper: {paper})")
+    return (
+        f"best heads: {'; '.join(told)}; {int((table['two rarest'] > RAREST).sum())} of {count(len(table), 'model')} above"
+        f" {number(RAREST, '%')}"
+    )
 
 
 def printed_text(title: str) -> str:

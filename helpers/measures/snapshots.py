@@ -10,17 +10,18 @@ import torch
 
 from helpers import corpora, study
 from helpers.measures.analysis import Analysis
-from helpers.measures.functions import RELATIONS, best_heads, roles
+from helpers.measures.functions import MARGIN, RELATIONS, best_heads, roles
 from helpers.measures.lrp import relevance
 from helpers.measures.measured import FUNCTIONAL, measure
 from helpers.measures.worth import kinds_off, leave_one_out
 from helpers.reading import count, ends, listed, number
 from helpers.runs import outputs, subjects, training
-from helpers.scores import intervals, scoring
+from helpers.scores import scoring
 from helpers.study import values
 
 FILE = "snapshots.json.gz"
 FEW = 50  # sentences whose translation is explained
+COST = 0.01  # nats a token: heads whose removal costs more are counted
 Description = Mapping[str, Any]  # frames by name, see `describe`
 
 
@@ -60,8 +61,7 @@ def summary(described: Description) -> dict[str, float]:
         encoder head above the most frequent offset, the head chosen on even sentences and scored on odd ones, the better
         direction); rare (share of the best encoder head on one of the two rarest); relevance (largest share in a layer, mean
         over encoder layers); with functions, positional heads, syntactic heads, rare heads, heads (numbers of encoder heads);
-        without effect (encoder heads whose absence does not surely change the loss); largest effect (of the others: most
-        that the loss changes, nats a token).
+        cost (encoder heads whose removal costs more than `COST`).
     """
     kinds, confident = described["kinds"], described["confidence"]
     row: dict[str, float] = {"loss": float(kinds.whole.iloc[0])}
@@ -80,9 +80,7 @@ def summary(described: Description) -> dict[str, float]:
     row |= {"heads": len(does), "with functions": sum(map(bool, does))}
     row |= {"positional heads": sum("positional" in one for one in does), "rare heads": sum("rare" in one for one in does)}
     row["syntactic heads"] = sum(bool(one & set(RELATIONS)) for one in does)
-    alone = described["without"].xs("encoder", level="kind")
-    p = intervals.holm(intervals.p_value(alone.loss, alone.low, alone.high))
-    return row | {"without effect": int((p >= 0.05).sum()), "largest effect": alone.loss[p < 0.05].abs().max()}
+    return row | {"cost": int((described["without"].xs("encoder", level="kind").loss > COST).sum())}
 
 
 # --- while a model is trained ----------------------------------------------------------------------------------------
@@ -173,36 +171,53 @@ def beside(settings: Mapping[str, Any], names: Sequence[str], seed: int) -> pd.D
     return pd.DataFrame.from_dict(rows, orient="index").rename_axis("model")
 
 
-def said_of_training(table: pd.DataFrame, model: str) -> str:
-    """In sentences how many encoder heads pass a test in the end, and for how many removal is significant (`over_training`)."""
-    start, end = table.iloc[0], table.iloc[-1]
-    first, some = int(table.index[0]), int(start.heads - start["without effect"])
-    size = f", but by at most {number(start['largest effect'])} nats of a loss of {number(start.loss)}" * bool(some)
-    return (
-        f"{model}: at the end {int(end['with functions'])} of {int(end.heads)} encoder heads pass a test; for"
-        f" {int(end['without effect'])} removing it alone does not change the loss significantly (Holm, 5 %)."
-        f" {f'At step {first:,}' if first else 'Before training'} removal is significant for {some}{size}."
-    )
+CALLED = {"nsubj": "subject", "dobj": "object", "amod": "adjective", "advmod": "adverb"}
 
 
-def said_of_models(table: pd.DataFrame) -> str:
-    """In sentences which model has the largest share of heads with functions, and what encoder attention is worth in which."""
-    share, worth = table["with functions"] / table["heads"], table["encoder off"]
-    row, never = table.loc[share.idxmax()], table.dropna(subset="gained")
-    name = row.name.removeprefix(f"{table.index[0]}, ")
-    told = f"Functions are densest in {name}, {int(row['with functions'])} of {int(row['heads'])} heads."
-    if never.empty:
-        return f"{told} Without encoder attention {worth.idxmax()} loses most: {worth.max():.2f} nats per token."
-    depth = never.decoder.str.partition(" ")[0].astype(int)
-    never = never.loc[depth.sort_values(kind="stable").index]
-    added = f"{listed(number(gained, '.1f') for gained in never.gained)} BLEU with {listed(depth.sort_values())} layers"
-    apart = never["gained, high"].iloc[-1] < never["gained, low"].iloc[0]  # the deepest and the shallowest
-    if not (apart and never.gained.is_monotonic_decreasing and depth.is_unique):
-        return f"{told} Training with encoder self-attention adds {added} in the decoder (one training each)."
-    return (
-        f"{told} Encoder self-attention is worth less under a deeper decoder ({added}), which suggests that decoder layers"
-        " supply the context; one training each, differing in more than depth."
-    )
+def said_of_training(table: pd.DataFrame) -> str:
+    """In a sentence from which step on the best head of each relation lies above the line (`over_training`)."""
+    told, never = [], []
+    for relation, name in CALLED.items():
+        above = table[relation] >= MARGIN - 1e-9
+        turns = [f"{step:,}" for step in table.index[above != above.shift(fill_value=False)]]
+        if not turns:
+            never.append(name)
+        elif len(turns) > 1:
+            told.append(f"{name} heads first at {turns[0]}, lost at {turns[1]}" + f", back at {turns[2]}" * (len(turns) > 2))
+        elif not above.iloc[:-1].any():
+            before, last = (f"{100 * value:+.0f}" for value in table[relation].iloc[-2:])
+            told.append(f"{name} heads at the last look alone ({before} → {last} points)")
+        else:
+            told.append(f"{name} heads from step {turns[0]} on")
+    told += [f"{listed(never)} heads never"] * bool(never)
+    return f"Above the line: {'; '.join(told)}. So counts depend on when training stops."
+
+
+def scattered(table: pd.DataFrame, each: pd.DataFrame, off: Mapping[tuple[str, int], pd.DataFrame]) -> pd.DataFrame:
+    """Rows of the figure: of the models of `beside`, and of further seeds (`measured.by_training`, `kinds_off`)."""
+    names = [str(model).removeprefix(f"{table.index[0]}, ") for model in table.index]
+    own = table[["encoder off", "encoder off, low", "encoder off, high"]].set_axis(["off", "low", "high"], axis=1)
+    own = own.assign(model=names, share=table["with functions"] / table["heads"], further=False)
+    called = dict(zip(table.index, names, strict=True))
+    more = [
+        dict(zip(("off", "low", "high"), kinds.loc["encoder", ["loss", "low", "high"]], strict=True))
+        | {"model": called[title], "further": True, "share": each["with functions"][title, seed] / each["heads"][title, seed]}
+        for (title, seed), kinds in off.items() if title in called
+    ]  # fmt: skip
+    return pd.concat([own, pd.DataFrame(more, columns=own.columns)], ignore_index=True) if more else own
+
+
+def said_of_models(points: pd.DataFrame) -> str:
+    """Of `scattered`: whether models that lose more without encoder attention have more heads with a function."""
+    own = points[~points.further].set_index("model")
+    top = own.share.nlargest(2).index
+    lose = set(own.off.nlargest(2).index) == {*top}
+    rest = own.drop(index=top)
+    told = f"*{top[0]}*" if len(top) < 2 else f"*{top[0]}* and *{top[1]}* ({ends(own.share[top], '%')})"
+    told = f"Heads with a function are most frequent in {told}" + ", which lose most without encoder attention" * lose
+    if lose and len(rest) and rest.share[odd := rest.off.idxmax()] == rest.share.min():
+        told += f"; *{odd}* loses next most and has fewest ({number(rest.share[odd], '%')})"
+    return f"{told}. Depth, heads and settings change together: no cause is shown."
 
 
 def said_of_study(studied: Sequence[Any], beam: int) -> str:

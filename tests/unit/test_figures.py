@@ -104,12 +104,14 @@ def test_functions_share_the_cell_of_a_head():
     heads = column([2, 2], 0)
     roles = pd.Series([[], [("rare", "rare"), ("nsubj", "v→s")], [], []], heads.index)
     figure = whole(figures.function_map({"one": roles}))
-    shown = {(p.get_x() // 1, p.get_y() // 1, to_rgb(p.get_facecolor())) for p in figure.axes[0].patches}
-    assert {(1, 0, to_rgb(drawing.COLOURS[name])) for name in ("rare", "nsubj")} <= shown and len(shown) == 5
+    shown = {(p.get_x() // 1, round(p.get_y() + 0.4), to_rgb(p.get_facecolor())) for p in figure.axes[0].patches}
+    assert shown == {(place, 0, to_rgb(drawing.COLOURS[name])) for place, name in enumerate(("rare", "nsubj"))}
+    assert [text.get_text() for text in figure.axes[0].texts] == ["2 rare", "2 v→s"]
+    assert figure.axes[0].get_title() == "one: 1 of 4 heads"
     surely = pd.Series([[], [("rare", "rare")], [], []], heads.index)
     drawn = whole(figures.function_map({"one": roles}, surely={"one": surely})).axes[0].patches
-    hatched = {to_rgb(patch.get_facecolor()) for patch in drawn if patch.get_hatch()}
-    assert hatched == {to_rgb(drawing.COLOURS["nsubj"])}
+    dashed = {to_rgb(patch.get_edgecolor()) for patch in drawn if patch.get_linewidth()}
+    assert dashed == {to_rgb(drawing.COLOURS["nsubj"])}
 
 
 def test_every_head_has_a_dot_at_its_most_frequent_offset():
@@ -118,7 +120,14 @@ def test_every_head_has_a_dot_at_its_most_frequent_offset():
     found = {(line.get_color(), line.get_marker()): line.get_ydata().tolist() for line in axis.lines[:5]}  # of the first model
     assert found[drawing.MODELS[0], "o"] == (100 * trained.score.iloc[[0, 3]]).tolist() and found[drawing.MODELS[1], "o"] == []
     assert found["#C9C9C9", "o"] == [100 * trained.score.iloc[2]] and found["#777777", "x"] == (100 * random.score).tolist()
-    assert [text.get_text().replace("\n", " ") for text in axis.texts] == ["random weights: not run"]
+    assert [text.get_text().replace("\n", " ") for text in axis.texts] == [
+        "1",
+        "2",
+        "1",
+        "2",
+        "random weights: not run",
+        "layer",
+    ]
 
 
 def test_cross_heads_stand_by_what_they_align_with():

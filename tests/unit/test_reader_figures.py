@@ -5,9 +5,9 @@ import pandas as pd
 import pytest
 import torch
 
-from helpers.drawing import PRINTED
+from helpers.drawing import MODELS, PRINTED
 from helpers.measures import figures, measured
-from helpers.measures.functions import DIRECTIONS, RELATIONS
+from helpers.measures.functions import DIRECTIONS
 from helpers.methods import l0
 
 WORDS = ["the", "old", "man", "sleeps", "."]
@@ -88,10 +88,17 @@ def test_texts_stand_beside_the_printed_losses_and_hollow_ones_are_left_out():
     assert "off axis: One −9.0" in texts(l0.figures.beside_other_texts(deep).axes[0])  # it would squeeze the curves
 
 
-def test_bars_stand_beside_the_line_that_they_have_to_pass():
-    best = pd.DataFrame([{"relation": relation, "direction": direction} for relation in RELATIONS for direction in DIRECTIONS])
-    best = best.assign(model="m", score=0.6, low=0.5, high=0.7, baseline=0.42, untrained=0.1, passes="fails by estimate")
-    axis = figures.syntactic_bars(best).axes[0]
-    levels = {round(float(path.vertices[0, 1]), 6) for line in axis.collections for path in line.get_paths()}
-    assert {52.0, 42.0, 10.0} <= levels  # ten points above the most frequent offset, that offset, random weights
-    assert axis.patches[0].get_alpha() == 0.3
+def test_a_case_stands_where_its_head_lies_above_the_baseline():
+    row = {"model": "m", "relation": "dobj", "direction": DIRECTIONS[1], "passes": True, "passes +10": True}
+    row |= {"above offset": 0.2, "above offset, low": 0.15, "above offset, high": 0.3}
+    row |= {"printed accuracy, WMT": 0.73, "printed offset, WMT": 0.41}
+    weak = {"relation": "nsubj", "passes": False, "passes +10": False, "above offset": -0.1, "above offset, low": -0.2}
+    rows = [row, row | {"model": "n", "passes": False}, row | weak | {"above offset, high": 0.05}]
+    axis = figures.syntactic_cases(pd.DataFrame(rows), {"m": "WMT"}).axes[0]
+    dots = {round(float(line.get_xdata()[0])): line for line in axis.lines if line.get_marker() == "o"}
+    assert set(dots) == {20, -10} and dots[-10].get_alpha() == 0.55
+    rings = [line.get_markerfacecolor() for line in axis.lines if line.get_marker() == "o"]
+    assert "white" in rings and rings[0] == MODELS[0]
+    assert {10.0, 0.0} <= {line.get_xdata()[0] for line in axis.lines if len(line.get_xdata()) == 2}
+    paper = [line.get_xdata()[0] for line in axis.lines if line.get_marker() == "D"]
+    assert paper == pytest.approx([32, 32])  # both of the model's cases are the same row of the paper

@@ -11,7 +11,6 @@ from helpers import corpora, models, study
 from helpers.corpora import tokens
 from helpers.measures import figures, measured, snapshots
 from helpers.measures.sentence import single
-from helpers.reading import number
 from helpers.runs import outputs, subjects, training
 from helpers.scores import scoring
 from helpers.study import StudyError, values
@@ -116,16 +115,15 @@ def test_the_last_row_is_the_trained_model(settings):
         assert row[relation] == pytest.approx(max(ways, default=np.nan), nan_ok=True)
     layers = [part / part.sum() for _, part in last["relevance"].xs("encoder").groupby("layer")]
     assert row["relevance"] == pytest.approx(np.mean([part.max() for part in layers]))
-    counts = {"positional heads": 0, "rare heads": 0, "syntactic heads": [0, 1, 2], "with functions": 2, "without effect": 3}
-    said = snapshots.said_of_training(table.assign(**counts, heads=4, **{"largest effect": 0.25}), "m")
-    assert said.startswith("m: at the end 2 of 4 encoder heads pass a test; for 3 removing it alone does not change the loss")
-    assert said.endswith(
-        f"Before training removal is significant for 1, but by at most 0.25 nats of a loss of {table.loss[0]:.2f}."
+    above = {"nsubj": [-0.1, 0.2, 0.0], "dobj": [0.0, 0.1, 0.2], "amod": 0.0, "advmod": [0.0, 0.02, 0.27]}
+    assert snapshots.said_of_training(table.assign(**above)) == (
+        "Above the line: subject heads first at 2, lost at 6; object heads from step 2 on; adverb heads at the last look alone"
+        " (+2 → +27 points); adjective heads never. So counts depend on when training stops."
     )
     axes = figures.over_training(table).axes
     assert len(axes) == 4 and all(list(line.get_xdata()) == [0, 2, 6] for line in axes[0].get_lines())
     told = {axis.get_title(): [text.get_text() for text in axis.get_legend().texts] for axis in axes if axis.get_legend()}
-    assert len(told) == 2 and told["best syntactic heads"] == ["nsubj", "dobj", "amod", "advmod"]
+    assert len(told) == 2 and told["best syntactic heads"] == ["subject", "object", "adjective", "adverb"]
 
 
 def test_models_stand_beside_those_that_never_had_encoder_attention(settings):
@@ -139,15 +137,21 @@ def test_models_stand_beside_those_that_never_had_encoder_attention(settings):
         other = scoring.bleu(outputs.written_by(never, "test", 1), references, 0)["bleu"]
         assert (row.never, row.gained) == pytest.approx((other, row.bleu - other))
     assert np.isnan(table.gained.iloc[2])
-    titles = [axis.get_title() for axis in figures.beside(table).axes]
-    assert len(titles) == 6 and len(figures.beside(table.assign(gained=np.nan)).axes) == 5
-    assert [text.get_text() for text in figures.beside(table).axes[3].texts] == ["not trained"]
-    told = snapshots.said_of_models(table)
-    deeper, flat = (number(gained, ".1f") for gained in table.gained.iloc[:2])
-    assert f"adds {flat} and {deeper} BLEU" in told and "suggests" not in told
-    deeper = table.assign(gained=[9.0, 0.5, 2.0], decoder=["1 × 2", "3 × 8", "2 × 8"])
-    deeper["gained, low"], deeper["gained, high"] = deeper.gained - 0.4, deeper.gained + 0.4
-    assert "under a deeper decoder (9.0, 2.0 and 0.5 BLEU with 1, 2 and 3 layers)" in snapshots.said_of_models(deeper)
+    off = {("EN-RU news", 2): pd.DataFrame({"loss": [0.5], "low": 0.4, "high": 0.6}, ["encoder"])}
+    places = pd.MultiIndex.from_tuples([*off], names=["model", "seed"])
+    points = snapshots.scattered(table, pd.DataFrame({"with functions": [1], "heads": 4}, places), off)
+    assert points.model.tolist() == ["EN-RU news", "flat", "dry", "EN-RU news"] and points.further.tolist() == [False] * 3 + [
+        True
+    ]
+    assert points.off.tolist() == pytest.approx([*table["encoder off"], 0.5]) and points.share.iloc[3] == 0.25
+    axis = figures.beside(points).axes[0]
+    assert {text.get_text() for text in axis.texts} == {"EN-RU news", "flat", "dry"}
+    points = points.assign(off=[0.1, 0.5, 0.3, 0.2], share=[0.1, 0.4, 0.0, 0.1])
+    assert snapshots.said_of_models(points).startswith(
+        "Heads with a function are most frequent in *flat* and *EN-RU news* (10 to"
+    )
+    more = points.assign(off=[0.4, 0.5, 0.3, 0.2])
+    assert "lose most without encoder attention; *dry* loses next most and has fewest (0 %)" in snapshots.said_of_models(more)
     studied = [subjects.of_name(settings, name, 1) for name in ("ru-news", "ru-news+flat")]
     sizes, bleu = (part.split() for part in snapshots.said_of_study(studied, 1).splitlines())
     assert sizes[0] == "2" and "150" in sizes and {f"{value:.0f}" for value in table.bleu[:2]} <= {*bleu}
