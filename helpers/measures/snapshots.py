@@ -183,7 +183,8 @@ def said_of_training(table: pd.DataFrame) -> str:
         if not turns:
             never.append(name)
         elif len(turns) > 1:
-            told.append(f"{name} heads first at {turns[0]}, lost at {turns[1]}" + f", back at {turns[2]}" * (len(turns) > 2))
+            ways = [f"{'back at' if place % 2 else 'lost at'} {step}" for place, step in enumerate(turns, 1)][1:]
+            told.append(", ".join([f"{name} heads first at {turns[0]}", *ways]))
         elif not above.iloc[:-1].any():
             before, last = (f"{100 * value:+.0f}" for value in table[relation].iloc[-2:])
             told.append(f"{name} heads at the last look alone ({before} → {last} points)")
