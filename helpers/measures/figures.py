@@ -197,18 +197,17 @@ _OPEN = "interval of (head − baseline) reaches below +10"  # dashed: dots of t
 
 
 @redrawable
-def function_map(functions: Mapping[str, pd.Series], kind: str = "encoder", surely: Mapping[str, pd.Series] | None = None):
-    """What heads do: a panel a model, a row a layer, a chip a function of a head with the head's number and what it does.
+def function_map(functions: Mapping[str, pd.Series], surely: Mapping[str, pd.Series] | None = None):
+    """What encoder heads do: a panel a model, a row a layer, a chip a function of a head with the head's number and what it does.
 
     Parameters
     ----------
     functions : mapping of title -> Series on (kind, layer, head) of lists of (function, label)
         Functions are keys of `COLOURS`, see `helpers.measures.functions.roles`.
-    kind : str
     surely : mapping, optional
         The same for those whose interval passes the test too; others have a dashed edge.
     """
-    shown = {title: column.xs(kind, level="kind") for title, column in functions.items()}
+    shown = {title: column.xs("encoder", level="kind") for title, column in functions.items()}
     chips = {title: column.explode().dropna() for title, column in shown.items()}
     most = max([2, *(int(part.groupby(level="layer").size().max()) for part in chips.values() if len(part))])
     layers = max(column.index.get_level_values("layer").max() for column in shown.values()) + 1
@@ -219,7 +218,7 @@ def function_map(functions: Mapping[str, pd.Series], kind: str = "encoder", sure
         taken = dict.fromkeys(range(layers), 0)
         for (layer, head), (function, label) in column.items():
             colour, place = COLOURS[function], taken[layer]
-            open_ = surely is not None and (function, label) not in surely[title][kind, layer, head]
+            open_ = surely is not None and (function, label) not in surely[title]["encoder", layer, head]
             dashed = {"fc": "white", "ec": colour, "ls": (0, (3, 1.5)), "lw": 1.2}
             look: dict[str, Any] = dashed if open_ else {"fc": colour, "lw": 0}
             axis.add_patch(plt.Rectangle((place + 0.03, layer - 0.4), 0.94, 0.8, **look))

@@ -69,7 +69,7 @@ def alike(each: pd.DataFrame, seed: int) -> str:
     verdict = "not decided" if len({*again}) > 1 else "alike" if len({*own}) == 1 else "not alike"
     if len(again) > 1:
         same = "the same ones" if len({*again}) == 1 else "not the same ones"
-        told += f", while {len(again)} seeds of one model have them for {listed(map(len, again))}, {same}"
+        told += f", against {listed(map(len, again))} for {len(again)} seeds of one model, {same}"
     return f"{verdict}: {told}; {whole} in all {count(len(every), 'training')}"
 
 

@@ -456,8 +456,7 @@ def test_whether_languages_are_alike_waits_for_seeds_that_agree():
     each.index.names = ["model", "seed"]
     counts = "heads for 2 and 3 of 8 cases"
     assert said.alike(each, 1) == (
-        f"not decided: {counts}, while 2 seeds of one model have them for 2 and 1, not the same ones; *object→verb* in all"
-        " 3 trainings"
+        f"not decided: {counts}, against 2 and 1 for 2 seeds of one model, not the same ones; *object→verb* in all 3 trainings"
     )
     assert said.alike(each[:2], 1) == f"not alike: {counts}; *verb→subject* and *object→verb* in all 2 trainings"
     assert said.alike(each[:1], 1) == "one model, no comparison"
