@@ -198,7 +198,7 @@ _OPEN = "interval of (head − baseline) reaches below +10"  # dashed: dots of t
 
 @redrawable
 def function_map(functions: Mapping[str, pd.Series], surely: Mapping[str, pd.Series] | None = None):
-    """What encoder heads do: a panel a model, a row a layer, a chip a function of a head with the head's number and what it does.
+    """Encoder heads: a panel a model, a row a layer, a chip a function of a head with the head's number and what it does.
 
     Parameters
     ----------
