@@ -60,17 +60,18 @@ def alike(each: pd.DataFrame, seed: int) -> str:
     cases = each.cases.map(lambda cell: frozenset(filter(None, cell.split(", "))))
     own = cases.xs(seed, level="seed")
     own = own[[title for title in own.index if own.index[0] + ", " not in title]]  # no siblings
-    again = cases[own.index[0]] if len(own) > 1 else own
-    every = [*own, *again.drop(index=seed)] if len(own) > 1 else []
-    if not every:
-        return "one model, no comparison"
+    again = cases[own.index[0]]
+    every = [*own, *again.drop(index=seed)]
     whole = listed(f"*{way(label)}*" for label in LABELS.values() if all(label in one for one in every))
+    whole += f" in all {len(every)} trainings" if len(every) > 1 else " in the one training"
+    if len(own) < 2:
+        return f"one model, no comparison; {whole}"
     told = f"heads for {listed(map(len, own))} of {len(LABELS)} cases"
     verdict = "not decided" if len({*again}) > 1 else "alike" if len({*own}) == 1 else "not alike"
     if len(again) > 1:
         same = "the same ones" if len({*again}) == 1 else "not the same ones"
         told += f", against {listed(map(len, again))} for {len(again)} seeds of one model, {same}"
-    return f"{verdict}: {told}; {whole} in all {count(len(every), 'training')}"
+    return f"{verdict}: {told}; {whole}"
 
 
 def cases(table: pd.DataFrame, texts: Mapping[str, str], each: pd.DataFrame) -> str:

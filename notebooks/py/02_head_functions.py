@@ -405,9 +405,9 @@ Diamonds: the paper's heads, EN-RU, against the paper's own baselines. The best 
 
 {natural} {larger}"""
 closing = f"""
-- **Holds**: of syntax {in_all}; cross heads find the source word of the token about to be written.
+- **Holds**: of syntax {in_all}; cross heads align {cross_told}.
 - **{failed}**: positional and rare-token heads at the paper's thresholds: {listed(several.values())}.
-- **Undecided because of seeds**: which of the other cases have a head, and whether languages and registers are alike.
+- **Undecided{" because of seeds" * models_alike.startswith("not decided")}**: which of the other cases have a head, and whether languages and registers are alike.
 
 *Limits.* Intervals are over sentences of one training each. Text and trees are
 {"generated" if run.corpus == "controlled" else "natural, the trees a parser's"}; the paper parses news
