@@ -60,8 +60,7 @@ def alike(each: pd.DataFrame, seed: int) -> str:
     cases = each.cases.map(lambda cell: frozenset(filter(None, cell.split(", "))))
     own = cases.xs(seed, level="seed")
     own = own[[title for title in own.index if own.index[0] + ", " not in title]]  # no siblings
-    again = cases[own.index[0]]
-    every = [*own, *again.drop(index=seed)]
+    every = [*own, *(again := cases[own.index[0]]).drop(index=seed)]
     whole = listed(f"*{way(label)}*" for label in LABELS.values() if all(label in one for one in every))
     whole += f" in all {len(every)} trainings" if len(every) > 1 else " in the one training"
     if len(own) < 2:

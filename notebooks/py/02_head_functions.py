@@ -383,6 +383,7 @@ models_alike, _, in_all = said.alike(each, seed).rpartition("; ")
 at_random = ends(100 * (relations["best at random"] - relations["offset baseline"]), "+.0f")
 several = {"positional head": int(counts["trained"].loc["positional"].sum())}
 several |= {"rare-token head": int(counts["trained"].loc["rare"].sum())}
+undecided = "Undecided" + " because of seeds" * models_alike.startswith("not decided")
 failed = "In part" if any(several.values()) else "Does not hold"
 position = ends([best.xs("encoder", level="kind").score.max()], "%")
 told = f"""**Do heads do what the paper's do? {said.headline(verdict, relations, rule, several)}**
@@ -407,7 +408,7 @@ Diamonds: the paper's heads, EN-RU, against the paper's own baselines. The best 
 closing = f"""
 - **Holds**: of syntax {in_all}; cross heads align {cross_told}.
 - **{failed}**: positional and rare-token heads at the paper's thresholds: {listed(several.values())}.
-- **Undecided{" because of seeds" * models_alike.startswith("not decided")}**: which of the other cases have a head, and whether languages and registers are alike.
+- **{undecided}**: which of the other cases have a head, and whether languages and registers are alike.
 
 *Limits.* Intervals are over sentences of one training each. Text and trees are
 {"generated" if run.corpus == "controlled" else "natural, the trees a parser's"}; the paper parses news
